@@ -1,0 +1,49 @@
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/buffer.h"
+#include "unit.h"
+
+static void bytes_come_back(void)
+{
+    Buffer b;
+    buffer_init(&b, 1000);
+    CU_ASSERT_STRING_EQUAL(buffer_string(&b), "");
+    CU_ASSERT_EQUAL(buffer_append(&b, "abc", 3), RESULT_OK);
+    CU_ASSERT_EQUAL(buffer_printf(&b, "-%d", 42), RESULT_OK);
+    CU_ASSERT_STRING_EQUAL(buffer_string(&b), "abc-42");
+    CU_ASSERT_EQUAL(b.length, 6);
+    buffer_destroy(&b);
+}
+
+static void the_limit_holds_and_nothing_is_half_written(void)
+{
+    Buffer b;
+    buffer_init(&b, 10);
+    CU_ASSERT_EQUAL(buffer_append(&b, "0123456789", 10), RESULT_OK);
+    CU_ASSERT_EQUAL(buffer_append_char(&b, 'x'), RESULT_LIMIT);
+    CU_ASSERT_EQUAL(buffer_printf(&b, "%s", "yy"), RESULT_LIMIT);
+    CU_ASSERT_STRING_EQUAL(buffer_string(&b), "0123456789");
+    buffer_reset(&b);
+    CU_ASSERT_EQUAL(b.length, 0);
+    CU_ASSERT_EQUAL(buffer_append(&b, NULL, SIZE_MAX), RESULT_LIMIT);
+    buffer_destroy(&b);
+}
+
+static void detached_bytes_belong_to_the_caller(void)
+{
+    Buffer b;
+    buffer_init(&b, BUFFER_NO_LIMIT);
+    CU_ASSERT_PTR_NULL(buffer_detach(&b));
+    (void)buffer_append_string(&b, "kept");
+    char *kept = buffer_detach(&b);
+    CU_ASSERT_PTR_NULL(b.data);
+    CU_ASSERT_STRING_EQUAL(kept, "kept");
+    free(kept);
+}
+
+UNIT_MAIN("buffer", {"bytes come back", bytes_come_back},
+          {"the limit holds and nothing is half written",
+           the_limit_holds_and_nothing_is_half_written},
+          {"detached bytes belong to the caller", detached_bytes_belong_to_the_caller})
