@@ -1,0 +1,99 @@
+/* What is in a page: its links, its robots instructions, its digests, its encoding.
+ *
+ * One pass, no tree. This header is the interface between the parsing threads and an HTML front end;
+ * the truth both are measured against is a browser's DOM. An HtmlParser belongs to one thread and is
+ * reused page after page; everything in a Page lives in the parser's arena until the next parse. */
+#ifndef PARSE_HTML_H
+#define PARSE_HTML_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/result.h"
+
+typedef enum LinkKind {
+    LINK_A,
+    LINK_AREA,
+    LINK_FRAME,
+    LINK_IFRAME,
+    LINK_META,  /* meta refresh */
+    LINK_LINK,  /* <link href>, any rel */
+    LINK_IMG,   /* src, srcset */
+    LINK_SCRIPT,
+    LINK_FORM,
+    LINK_MEDIA, /* video, audio, source, track, poster */
+    LINK_EMBED,
+    LINK_OBJECT,
+    LINK_INPUT,
+    LINK_BODY,     /* background attributes */
+    LINK_HEADER,   /* Link: and Refresh: */
+    LINK_REDIRECT, /* Location: */
+    LINK_SITEMAP,
+    LINK_KINDS /* how many */
+} LinkKind;
+
+/* The word that `ragno check links` prints ("a", "img", ...). */
+const char *link_kind_name(LinkKind kind);
+
+enum { /* flags of a link */
+    LINK_NOFOLLOW = 1,
+    LINK_UGC = 2,
+    LINK_SPONSORED = 4,
+    LINK_CANONICAL = 8, /* <link rel=canonical> */
+};
+
+typedef struct PageLink {
+    const char *url; /* absolute, resolved, no fragment, NUL-terminated */
+    uint32_t length;
+    uint8_t kind;  /* LinkKind */
+    uint8_t flags; /* LINK_NOFOLLOW ... */
+} PageLink;
+
+enum { /* robots instructions for this page, from <meta name=robots> and X-Robots-Tag */
+    PAGE_NOINDEX = 1,
+    PAGE_NOFOLLOW = 2,
+    PAGE_NOARCHIVE = 4,
+};
+
+typedef struct Page {
+    const PageLink *links; /* document order, duplicates kept */
+    size_t n_links;
+    uint64_t n_links_dropped; /* beyond the limit on links */
+    const char *encoding;     /* WHATWG name, static */
+    const char *title;        /* decoded, at most 512 bytes, or NULL */
+    unsigned robots;          /* PAGE_NOINDEX ... */
+    uint64_t text_digest[2];  /* of the text without markup (128 bits); 0,0 when there is no text */
+    uint64_t simhash;         /* of the text's shingles; 0 when too short */
+    uint64_t text_bytes;      /* visible text, for "looks empty without JavaScript" */
+} Page;
+
+typedef struct HtmlOptions {
+    size_t max_links;        /* per page; default 10 000 */
+    size_t max_link_bytes;   /* longer URLs are dropped; default 2 048 */
+    bool forms;              /* report form actions too */
+    const char *robots_agent; /* product token for agent-specific meta robots; borrowed */
+    size_t memory_bytes;     /* arena limit per page */
+} HtmlOptions;
+
+typedef struct HtmlParser HtmlParser;
+
+typedef struct HtmlInput {
+    const char *body; /* after content decoding */
+    size_t length;
+    const char *content_type; /* header value or NULL */
+    const char *url;          /* of the document: the first base */
+    size_t url_length;
+} HtmlInput;
+
+Result html_parser_new(HtmlParser **parser, const HtmlOptions *options);
+void html_parser_delete(HtmlParser *parser);
+
+/* Reads one page. RESULT_MEMORY: the arena limit was reached, page holds what was found until then.
+ * RESULT_INVALID: the document URL is none. Anything else in the body is data, never an error. */
+Result html_parse(HtmlParser *parser, const HtmlInput *input, Page *page);
+
+/* Resolves one more reference against the document's base (after html_parse), for header links. */
+Result html_resolve(HtmlParser *parser, const char *reference, size_t length, PageLink *link);
+
+#endif

@@ -1,0 +1,74 @@
+/* What is to be fetched: the on-disk half of every visit state's queue.
+ *
+ * One LMDB table of duplicate integers: key = host id (32 bits, big-endian) and priority level (8 bits,
+ * 0 is best), values = page indices in order. So a host's best URLs are one range read, whatever else
+ * is queued; taking a URL writes nothing; an entry leaves with the transaction that commits the page's
+ * result. A second table names, per level, the hosts whose best URL has that level, so that hosts with
+ * work are found without looking at URLs.
+ *
+ * Writers: the one thread that owns the write transaction. Readers: any thread with a read
+ * transaction of its own. Source: seed 002 (front queues), DESIGN section 3. */
+#ifndef STORE_SCHEDULE_H
+#define STORE_SCHEDULE_H
+
+#include <lmdb.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/result.h"
+
+#define SCHEDULE_MAX_LEVELS 64u
+#define SCHEDULE_NO_LEVEL 255u /* "not scheduled" in PageInfo.level */
+
+typedef struct Schedule Schedule;
+
+typedef struct ScheduleOptions {
+    unsigned levels;    /* 1..SCHEDULE_MAX_LEVELS, default 16 */
+    float score_top;    /* scores at or above it are level 0; default 1 */
+    float score_ratio;  /* factor between one level and the next; default 2 */
+} ScheduleOptions;
+
+typedef struct ScheduleItem {
+    uint64_t index;  /* of the page in PageDB */
+    unsigned level;
+} ScheduleItem;
+
+/* Opens (creates) the tables inside a write transaction of env. RESULT_VERSION, RESULT_IO, ... */
+Result schedule_open(Schedule **schedule, MDB_txn *txn, const ScheduleOptions *options);
+void schedule_close(Schedule *schedule);
+
+/* The level of a score: logarithmic; not-a-number and negative scores are the last level. */
+unsigned schedule_level(const Schedule *schedule, float score);
+
+/* Adds, removes or moves one entry. Adding what is there and removing what is not changes nothing
+ * and is RESULT_OK. RESULT_FULL: the map must grow. */
+Result schedule_put(Schedule *schedule, MDB_txn *txn, uint32_t host, unsigned level, uint64_t index);
+Result schedule_remove(Schedule *schedule, MDB_txn *txn, uint32_t host, unsigned level,
+                       uint64_t index);
+Result schedule_move(Schedule *schedule, MDB_txn *txn, uint32_t host, unsigned from, unsigned to,
+                     uint64_t index);
+/* Removes everything of a host; *removed = how many. */
+Result schedule_clear_host(Schedule *schedule, MDB_txn *txn, uint32_t host, uint64_t *removed);
+
+/* Reads up to max entries of a host in order of fetching, starting behind *after (NULL = the head).
+ * *n = how many; fewer than max means the end. O(log N + n). */
+Result schedule_head(Schedule *schedule, MDB_txn *txn, uint32_t host, const ScheduleItem *after,
+                     ScheduleItem *items, size_t max, size_t *n);
+
+/* Reads up to max hosts that have entries, best level first, host id ascending inside a level, behind
+ * (*level, *host); start with level 0 and *started = false. *n = how many. */
+typedef struct ScheduleHostCursor {
+    bool started;
+    unsigned level;
+    uint32_t host;
+} ScheduleHostCursor;
+Result schedule_hosts(Schedule *schedule, MDB_txn *txn, ScheduleHostCursor *cursor, uint32_t *hosts,
+                      size_t max, size_t *n);
+
+/* Entries in all, and hosts that have any. O(1). */
+Result schedule_counts(Schedule *schedule, MDB_txn *txn, uint64_t *entries, uint64_t *hosts);
+/* Entries of one host. O(levels). */
+Result schedule_host_count(Schedule *schedule, MDB_txn *txn, uint32_t host, uint64_t *entries);
+
+#endif
