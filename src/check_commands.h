@@ -1,0 +1,5 @@
+/* The commands of `ragno check`, one file each (check_NAME.c); arguments as in its usage line. */
+#ifndef CHECK_COMMANDS_H
+#define CHECK_COMMANDS_H
+
+#endif
