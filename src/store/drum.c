@@ -588,7 +588,7 @@ Result drum_merge_end(Drum *drum, DrumMerge *merge)
         drum->n_sealed--;
         memmove(drum->sealed, drum->sealed + 1, drum->n_sealed * sizeof(DrumGeneration *));
         /* If it stays, the next drum_open removes it: the repository knows that it is merged. */
-        rc = drum_file_remove(&merge->generation->file);
+        rc = merge->is_uncertain ? RESULT_OK : drum_file_remove(&merge->generation->file);
         generation_delete(merge->generation);
     }
     drum_merge_delete(merge);

@@ -402,8 +402,13 @@ static Result commit_bucket(DrumMerge *merge, uint32_t number, uint64_t *uncommi
     bool ended = false;
     Result rc = repository->commit(repository, progress, last, &ended);
     if (rc != RESULT_OK) {
+        /* The commit may have reached the disk all the same, when only its sync failed. */
+        DrumProgress reached = {0, 0};
         merge->in_sweep = false;
-        return rc;
+        ended = repository->progress(repository, &reached) == RESULT_OK &&
+                (reached.generation > progress.generation ||
+                 (reached.generation == progress.generation && reached.bucket >= progress.bucket));
+        merge->is_uncertain = ended;
     }
     if (ended) {
         merge->in_sweep = false;
@@ -412,7 +417,10 @@ static Result commit_bucket(DrumMerge *merge, uint32_t number, uint64_t *uncommi
         generation->next_bucket = number + 1;
         generation->merged = last;
     }
-    return last && !ended ? RESULT_INTERNAL : RESULT_OK;
+    if (rc == RESULT_OK && last && !ended) {
+        return RESULT_INTERNAL;
+    }
+    return rc;
 }
 
 Result drum_merge_run(DrumMerge *merge)

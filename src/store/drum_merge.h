@@ -50,6 +50,7 @@ struct DrumMerge {
     uint8_t *auxiliaries; /* room for the largest section */
     bool wants_events;    /* a callback is set */
     bool in_sweep;        /* the repository's transaction is open */
+    bool is_uncertain;    /* the last commit is there but may not be durable */
     uint64_t merged;      /* elements */
     uint64_t new_keys;
     uint64_t damaged_elements;

@@ -24,6 +24,7 @@
 #include "base/hash.h"
 #include "store/drum.h"
 #include "store/drum_lmdb.h"
+#include "store/drum_runs.h"
 
 #define OPERATIONS  200e6
 #define LIMIT_BYTES ((size_t)256 << 20)
@@ -392,6 +393,7 @@ int main(void)
     const char *scale = getenv("SCALE");
     const char *place = getenv("DIRECTORY");
     const char *naive = getenv("NAIVE");
+    const char *choice = getenv("REPOSITORY");
     char directory[256], cgroup[128], path[512];
     uint64_t operations = (uint64_t)(OPERATIONS * (scale != NULL ? strtod(scale, NULL) : 1));
     Bench *bench = calloc(1, sizeof *bench);
@@ -405,9 +407,11 @@ int main(void)
     limit_memory(cgroup, sizeof cgroup);
     (void)snprintf(path, sizeof path, "%s/keys", directory);
     DrumRepository *repository = NULL;
+    bool uses_lmdb = choice != NULL && strcmp(choice, "lmdb") == 0;
     DrumLmdbOptions lmdb = {
         .path = path, .keys = DRUM_KEYS_NUMBERS, .commit_bytes = (size_t)48 << 20};
-    Result rc = drum_lmdb_open(&repository, &lmdb);
+    DrumRunsOptions runs = {.directory = path};
+    Result rc = uses_lmdb ? drum_lmdb_open(&repository, &lmdb) : drum_runs_open(&repository, &runs);
     if (rc != RESULT_OK) {
         fail("repository", rc);
     }
@@ -416,7 +420,11 @@ int main(void)
     run_drum(bench, &stream, drum, operations);
     double cpu_s = (double)(cpu_process_ns() - cpu) / 1e9;
     rc = drum_dispose(drum);
-    drum_lmdb_close(repository);
+    if (uses_lmdb) {
+        drum_lmdb_close(repository);
+    } else {
+        drum_runs_close(repository);
+    }
     if (rc != RESULT_OK || bench->unique != stream.distinct ||
         bench->unique + bench->duplicate != operations) {
         fail("the answers are wrong", RESULT_INTERNAL);
