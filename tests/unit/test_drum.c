@@ -10,6 +10,7 @@
 #include "base/mutex.h"
 #include "drum_model.h"
 #include "store/drum_lmdb.h"
+#include "store/drum_runs.h"
 #include "store/drum_sort.h"
 #include "unit.h"
 
@@ -100,27 +101,40 @@ typedef struct Setup {
     Drum *drum;
     DrumRecovery recovery;
     size_t commit_bytes;
+    bool uses_runs; /* else an LMDB table */
 } Setup;
 
 static Result setup_open(Setup *setup)
 {
     char path[128];
-    (void)snprintf(path, sizeof path, "%s/table", setup->place);
+    (void)snprintf(path, sizeof path, "%s/%s", setup->place, setup->uses_runs ? "runs" : "table");
     (void)snprintf(setup->buckets_path, sizeof setup->buckets_path, "%s/buckets", setup->place);
     DrumLmdbOptions lmdb = {.path = path,
                             .keys = setup->options.keys,
                             .map_bytes = (size_t)64 << 20,
                             .commit_bytes = setup->commit_bytes};
-    CU_ASSERT_EQUAL_FATAL(drum_lmdb_open(&setup->repository, &lmdb), RESULT_OK);
+    DrumRunsOptions runs = {.directory = path};
+    Result rc = setup->uses_runs ? drum_runs_open(&setup->repository, &runs)
+                                 : drum_lmdb_open(&setup->repository, &lmdb);
+    CU_ASSERT_EQUAL_FATAL(rc, RESULT_OK);
     setup->options.directory = setup->buckets_path;
     setup->options.repository = setup->repository;
     return drum_open(&setup->drum, &setup->options, &setup->recovery);
 }
 
+static void close_repository(Setup *setup)
+{
+    if (setup->uses_runs) {
+        drum_runs_close(setup->repository);
+    } else {
+        drum_lmdb_close(setup->repository);
+    }
+}
+
 static void setup_close(Setup *setup)
 {
     CU_ASSERT_EQUAL(drum_dispose(setup->drum), RESULT_OK);
-    drum_lmdb_close(setup->repository);
+    close_repository(setup);
     setup->drum = NULL;
 }
 
@@ -134,13 +148,20 @@ static bool repository_is(Setup *setup, const Model *model)
         void *value = NULL;
         size_t length = 0;
         DrumKey key = model_key(model, k, room);
-        Result rc = drum_lmdb_get(setup->repository, &key, &value, &length);
+        Result rc = setup->uses_runs ? drum_runs_get(setup->repository, key.number, &value, &length)
+                                     : drum_lmdb_get(setup->repository, &key, &value, &length);
         expected += model->values[k].exists;
         same = same && (rc == RESULT_OK) == model->values[k].exists &&
                (rc != RESULT_OK || model_same(&model->values[k], (DrumBytes){value, length}));
         free(value);
     }
-    return drum_lmdb_count(setup->repository, &count) == RESULT_OK && count == expected && same;
+    if (setup->uses_runs) {
+        count = drum_runs_count(setup->repository);
+        same = same && drum_runs_verify(setup->repository) == RESULT_OK;
+    } else if (drum_lmdb_count(setup->repository, &count) != RESULT_OK) {
+        return false;
+    }
+    return count == expected && same;
 }
 
 typedef struct Geometry {
@@ -153,18 +174,22 @@ typedef struct Geometry {
     bool assigns;
     bool manual;
     size_t commit_bytes;
+    bool uses_runs;
 } Geometry;
 
 static const Geometry geometries[] = {
-    {DRUM_KEYS_NUMBERS, 1, 64, 500, false, false, false, false, 0},
-    {DRUM_KEYS_NUMBERS, 2, 4 * 96, 64, false, false, false, false, 0},
-    {DRUM_KEYS_NUMBERS, 8, 512, 4000, false, true, true, false, 1},
-    {DRUM_KEYS_NUMBERS, 16, 1024, 8000, true, false, false, false, 0},
-    {DRUM_KEYS_NUMBERS, 64, 300, 3000, true, true, true, false, 0},
-    {DRUM_KEYS_NUMBERS, 4, 65536, 1 << 20, false, true, false, true, 0},
-    {DRUM_KEYS_BYTES, 1, 256, 2000, false, false, false, false, 0},
-    {DRUM_KEYS_BYTES, 16, 700, 5000, true, false, true, false, 0},
-    {DRUM_KEYS_BYTES, 32, 4096, 20000, false, true, false, false, 1},
+    {DRUM_KEYS_NUMBERS, 1, 64, 500, false, false, false, false, 0, false},
+    {DRUM_KEYS_NUMBERS, 2, 4 * 96, 64, false, false, false, false, 0, false},
+    {DRUM_KEYS_NUMBERS, 8, 512, 4000, false, true, true, false, 1, false},
+    {DRUM_KEYS_NUMBERS, 16, 1024, 8000, true, false, false, false, 0, false},
+    {DRUM_KEYS_NUMBERS, 64, 300, 3000, true, true, true, false, 0, false},
+    {DRUM_KEYS_NUMBERS, 4, 65536, 1 << 20, false, true, false, true, 0, false},
+    {DRUM_KEYS_BYTES, 1, 256, 2000, false, false, false, false, 0, false},
+    {DRUM_KEYS_BYTES, 16, 700, 5000, true, false, true, false, 0, false},
+    {DRUM_KEYS_BYTES, 32, 4096, 20000, false, true, false, false, 1, false},
+    {DRUM_KEYS_NUMBERS, 1, 128, 600, false, false, false, false, 0, true},
+    {DRUM_KEYS_NUMBERS, 16, 1024, 8000, true, true, true, false, 0, true},
+    {DRUM_KEYS_NUMBERS, 8, 512, 4000, false, false, true, true, 0, true},
 };
 
 static void prepare(Setup *setup, Model *model, const Geometry *g, uint64_t seed)
@@ -179,6 +204,7 @@ static void prepare(Setup *setup, Model *model, const Geometry *g, uint64_t seed
     model->assigns = g->assigns;
     model->random = seed;
     setup->commit_bytes = g->commit_bytes;
+    setup->uses_runs = g->uses_runs;
     setup->options = (DrumOptions){.dispatcher = model_dispatcher(model),
                                    .keys = g->keys,
                                    .buckets = g->buckets,
@@ -288,7 +314,7 @@ static void the_url_seen_example_finds_three_urls_and_one_duplicate(void)
 
 static void what_was_persisted_survives_a_kill_and_the_rest_is_gone_whole(void)
 {
-    const Geometry g = {DRUM_KEYS_NUMBERS, 8, 400, 6000, false, false, false, true, 0};
+    const Geometry g = {DRUM_KEYS_NUMBERS, 8, 400, 6000, false, false, false, true, 0, false};
     for (uint64_t seed = 0; seed < 12; seed++) {
         Setup setup;
         Model model;
@@ -408,8 +434,8 @@ static void witness_close(Witness *witness, Setup *setup)
 static void killed_in_a_merge_every_operation_still_counts_exactly_once(void)
 {
     for (uint64_t seed = 0; seed < 16; seed++) {
-        const Geometry g = {DRUM_KEYS_NUMBERS, 8, 400, 1 << 20, seed % 4 == 3, false, false, true,
-                            seed % 2};
+        const Geometry g = {
+            DRUM_KEYS_NUMBERS, 8, 400, 1 << 20, seed % 4 == 3, false, false, true, seed % 2, false};
         Setup setup, after;
         Model model;
         Witness witness = {.calls = 0}, second = {.calls = 0};
@@ -443,8 +469,8 @@ static void killed_in_a_merge_every_operation_still_counts_exactly_once(void)
 static void a_callback_that_fails_undoes_its_transaction_and_nothing_else(void)
 {
     for (uint64_t seed = 0; seed < 6; seed++) {
-        const Geometry g = {DRUM_KEYS_NUMBERS, 8, 400, 1 << 20, seed % 3 == 2, false, false, true,
-                            seed % 2};
+        const Geometry g = {
+            DRUM_KEYS_NUMBERS, 8, 400, 1 << 20, seed % 3 == 2, false, false, true, seed % 2, false};
         Setup setup;
         Model model;
         Witness witness = {.calls = 0};
@@ -472,7 +498,7 @@ static void a_callback_that_fails_undoes_its_transaction_and_nothing_else(void)
 /* A file that was already merged comes back, as after a power cut that lost the removal. */
 static void a_bucket_file_that_comes_back_is_dropped(void)
 {
-    const Geometry g = {DRUM_KEYS_NUMBERS, 4, 400, 1 << 20, false, false, false, true, 0};
+    const Geometry g = {DRUM_KEYS_NUMBERS, 4, 400, 1 << 20, false, false, false, true, 0, false};
     Setup setup;
     Model model;
     prepare(&setup, &model, &g, 3);
@@ -523,7 +549,7 @@ static void fill(Setup *setup, Model *model, const Geometry *g, uint64_t seed, u
 
 static void a_torn_tail_is_cut_off_and_what_is_left_is_a_prefix(void)
 {
-    const Geometry g = {DRUM_KEYS_NUMBERS, 1, 700, 1 << 20, false, false, false, true, 0};
+    const Geometry g = {DRUM_KEYS_NUMBERS, 1, 700, 1 << 20, false, false, false, true, 0, false};
     for (uint64_t seed = 0; seed < 30; seed++) {
         Setup setup;
         Model model, prefix;
@@ -594,7 +620,7 @@ static Result ignore_event(void *context, const DrumEvent *event)
 
 static void damage_in_the_durable_part_is_never_silent(void)
 {
-    const Geometry g = {DRUM_KEYS_NUMBERS, 4, 700, 1 << 20, false, false, false, true, 0};
+    const Geometry g = {DRUM_KEYS_NUMBERS, 4, 700, 1 << 20, false, false, false, true, 0, false};
     for (uint64_t seed = 0; seed < 60; seed++) {
         Setup setup;
         Model model;
@@ -636,7 +662,7 @@ static void damage_in_the_durable_part_is_never_silent(void)
 
 static void an_unknown_version_and_a_second_process_are_refused(void)
 {
-    const Geometry g = {DRUM_KEYS_NUMBERS, 4, 700, 1 << 20, false, false, false, true, 0};
+    const Geometry g = {DRUM_KEYS_NUMBERS, 4, 700, 1 << 20, false, false, false, true, 0, false};
     Setup setup;
     Model model;
     uint64_t durable = 0;
@@ -704,7 +730,7 @@ static void *merge_beside(void *argument)
 
 static void collecting_goes_on_while_another_thread_merges(void)
 {
-    const Geometry g = {DRUM_KEYS_NUMBERS, 8, 512, 2000, false, false, false, true, 0};
+    const Geometry g = {DRUM_KEYS_NUMBERS, 8, 512, 2000, false, false, false, true, 0, false};
     Beside beside = {.failures = 0};
     pthread_t thread;
     prepare(&beside.setup, &beside.model, &g, 9);
