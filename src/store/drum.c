@@ -1,47 +1,14 @@
 #include "store/drum.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "store/drum_file.h"
-#include "store/drum_merge.h"
-
-/* Keys and values grow from the front of an array, auxiliaries from its end. */
-typedef struct Array {
-    uint8_t *bytes; /* array_bytes, a part of Drum.arrays_room */
-    uint32_t front;
-    uint32_t back;
-    uint32_t elements;
-    uint64_t first_sequence;
-    uint64_t last_sequence;
-    uint64_t bucket_bytes;    /* of the bucket in this generation, keys and values */
-    uint64_t auxiliary_bytes; /* of the bucket in this generation */
-} Array;
-
-struct Drum {
-    DrumOptions options;
-    int directory;         /* open and locked */
-    unsigned bucket_shift; /* bucket = key number >> it; 64 means bucket 0 */
-    Array *arrays;
-    uint8_t *arrays_room;
-    DrumGeneration *collecting;
-    uint64_t sequence; /* of the next element in the generation */
-    uint64_t collecting_bytes;
-    bool is_full;            /* a bucket has reached its size */
-    DrumGeneration **sealed; /* in order */
-    size_t n_sealed;
-    size_t sealed_capacity;
-    bool merging;            /* sealed[0] is with drum_merge_begin's caller */
-    bool merging_is_durable; /* drum_persist has synced it meanwhile */
-    DrumStats stats;
-};
+#include "store/drum_inside.h"
 
 DrumKey drum_key_bytes(const void *bytes, size_t length)
 {
@@ -77,195 +44,18 @@ static bool complete_options(DrumOptions *options)
             (options->assign_bytes > 0 && options->assign_bytes <= DRUM_MAX_ASSIGNED));
 }
 
-/* --- generations ----------------------------------------------------------------------------- */
-
-static DrumGeneration *generation_new(const Drum *drum, uint64_t number)
-{
-    DrumGeneration *generation = calloc(1, sizeof *generation);
-    if (generation != NULL) {
-        drum_file_init(&generation->file, drum->directory, number, drum->options.keys,
-                       drum->options.buckets);
-    }
-    return generation;
-}
-
-static void generation_delete(DrumGeneration *generation)
-{
-    if (generation != NULL) {
-        drum_file_destroy(&generation->file);
-        free(generation);
-    }
-}
-
-static Result reserve_sealed(Drum *drum)
-{
-    if (drum->n_sealed < drum->sealed_capacity) {
-        return RESULT_OK;
-    }
-    size_t capacity = drum->sealed_capacity == 0 ? 4 : 2 * drum->sealed_capacity;
-    DrumGeneration **sealed = realloc(drum->sealed, capacity * sizeof(DrumGeneration *));
-    if (sealed == NULL) {
-        return RESULT_MEMORY;
-    }
-    drum->sealed = sealed;
-    drum->sealed_capacity = capacity;
-    return RESULT_OK;
-}
-
 static void empty_arrays(Drum *drum)
 {
     for (unsigned b = 0; b < drum->options.buckets; b++) {
         drum->arrays[b] =
-            (Array){.bytes = drum->arrays_room + (size_t)b * drum->options.array_bytes};
+            (DrumArray){.bytes = drum->arrays_room + (size_t)b * drum->options.array_bytes};
     }
     drum->sequence = 0;
     drum->collecting_bytes = 0;
     drum->is_full = false;
 }
 
-/* --- recovery -------------------------------------------------------------------------------- */
-
-static int compare_numbers(const void *a, const void *b)
-{
-    uint64_t x, y;
-    memcpy(&x, a, sizeof x);
-    memcpy(&y, b, sizeof y);
-    return (x > y) - (x < y);
-}
-
-/* The generations that have a file, ascending; the caller frees. */
-static Result list_generations(int directory, uint64_t **numbers, size_t *n)
-{
-    int fd = openat(directory, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    DIR *stream = fd >= 0 ? fdopendir(fd) : NULL;
-    if (stream == NULL) {
-        int error = errno;
-        if (fd >= 0) {
-            (void)close(fd);
-        }
-        return result_of_errno(error);
-    }
-    *numbers = NULL;
-    *n = 0;
-    size_t capacity = 0;
-    Result rc = RESULT_OK;
-    for (const struct dirent *entry = readdir(stream); entry != NULL; entry = readdir(stream)) {
-        uint64_t number;
-        if (!drum_file_parse_name(entry->d_name, &number)) {
-            continue;
-        }
-        if (*n == capacity) {
-            capacity = capacity == 0 ? 16 : 2 * capacity;
-            uint64_t *more = realloc(*numbers, capacity * sizeof *more);
-            if (more == NULL) {
-                rc = RESULT_MEMORY;
-                break;
-            }
-            *numbers = more;
-        }
-        (*numbers)[(*n)++] = number;
-    }
-    (void)closedir(stream);
-    if (rc == RESULT_OK && *n > 1) {
-        qsort(*numbers, *n, sizeof **numbers, compare_numbers);
-    }
-    return rc;
-}
-
-/* Puts a file whose header is lost out of the way, for a human. */
-static Result set_aside(int directory, uint64_t number)
-{
-    char name[DRUM_FILE_NAME_BYTES];
-    char aside[DRUM_FILE_NAME_BYTES + 16];
-    drum_file_name(number, name);
-    int n = snprintf(aside, sizeof aside, "%s.damaged", name);
-    if (n <= 0 || renameat(directory, name, directory, aside) != 0) {
-        return result_of_errno(errno);
-    }
-    return RESULT_OK;
-}
-
-static Result remove_file(int directory, uint64_t number)
-{
-    char name[DRUM_FILE_NAME_BYTES];
-    drum_file_name(number, name);
-    return unlinkat(directory, name, 0) == 0 ? RESULT_OK : result_of_errno(errno);
-}
-
-static uint64_t elements_left(const DrumGeneration *generation)
-{
-    uint64_t elements = 0;
-    for (size_t i = 0; i < generation->file.n_blocks; i++) {
-        const DrumBlock *block = &generation->file.blocks[i];
-        elements += block->bucket >= generation->next_bucket ? block->elements : 0;
-    }
-    return elements;
-}
-
-/* Opens one file of an earlier run and lines it up for its merge. */
-static Result recover_generation(Drum *drum, uint64_t number, DrumProgress progress,
-                                 DrumRecovery *recovery)
-{
-    if (number < progress.generation) {
-        recovery->dropped_files++;
-        return remove_file(drum->directory, number);
-    }
-    Result rc = reserve_sealed(drum);
-    DrumGeneration *generation = rc == RESULT_OK ? generation_new(drum, number) : NULL;
-    if (generation == NULL) {
-        return RESULT_MEMORY;
-    }
-    uint64_t damaged_before = recovery->damaged_bytes;
-    rc = drum_file_recover(&generation->file, drum->directory, number, true, false, recovery);
-    bool headless = rc == RESULT_DAMAGED || rc == RESULT_NOT_FOUND;
-    if (rc == RESULT_NOT_FOUND) {
-        rc = remove_file(drum->directory, number);
-    } else if (recovery->damaged_bytes > damaged_before && !drum->options.skip_damaged) {
-        rc = RESULT_DAMAGED;
-    } else if (rc == RESULT_DAMAGED) {
-        rc = set_aside(drum->directory, number);
-    } else if (rc == RESULT_OK && generation->file.keys != drum->options.keys) {
-        rc = RESULT_INVALID;
-    }
-    if (rc != RESULT_OK || headless) {
-        generation_delete(generation);
-        return rc;
-    }
-    generation->next_bucket = number == progress.generation ? progress.bucket : 0;
-    if (generation->next_bucket >= generation->file.buckets) {
-        generation_delete(generation);
-        return RESULT_DAMAGED;
-    }
-    recovery->generations++;
-    recovery->elements += elements_left(generation);
-    drum->sealed[drum->n_sealed++] = generation;
-    return RESULT_OK;
-}
-
-static Result recover(Drum *drum, DrumRecovery *recovery)
-{
-    DrumProgress progress = {0, 0};
-    uint64_t *numbers = NULL;
-    size_t n = 0;
-    Result rc = drum->options.repository->progress(drum->options.repository, &progress);
-    if (rc == RESULT_OK) {
-        rc = list_generations(drum->directory, &numbers, &n);
-    }
-    for (size_t i = 0; rc == RESULT_OK && i < n; i++) {
-        rc = recover_generation(drum, numbers[i], progress, recovery);
-    }
-    /* A half-merged generation whose file is gone must not lend its number to a new one. */
-    uint64_t next = progress.generation + (progress.bucket > 0 ? 1 : 0);
-    if (n > 0 && numbers[n - 1] >= next) {
-        next = numbers[n - 1] + 1;
-    }
-    free(numbers);
-    if (rc == RESULT_OK) {
-        drum->collecting = generation_new(drum, next);
-        rc = drum->collecting != NULL ? RESULT_OK : RESULT_MEMORY;
-    }
-    return rc;
-}
+/* --- opening ---------------------------------------------------------------------------------- */
 
 static Result open_directory(const char *path, int *directory)
 {
@@ -285,9 +75,9 @@ static Result open_directory(const char *path, int *directory)
 static void drum_free(Drum *drum)
 {
     for (size_t i = 0; i < drum->n_sealed; i++) {
-        generation_delete(drum->sealed[i]);
+        drum_generation_delete(drum->sealed[i]);
     }
-    generation_delete(drum->collecting);
+    drum_generation_delete(drum->collecting);
     if (drum->directory >= 0) {
         (void)close(drum->directory);
     }
@@ -323,7 +113,7 @@ Result drum_open(Drum **result, const DrumOptions *options, DrumRecovery *recove
         drum->options.directory = NULL;
     }
     if (rc == RESULT_OK) {
-        rc = recover(drum, recovery);
+        rc = drum_recover(drum, recovery);
     }
     if (rc != RESULT_OK) {
         drum_free(drum);
@@ -337,7 +127,7 @@ Result drum_open(Drum **result, const DrumOptions *options, DrumRecovery *recove
 
 static Result flush_array(Drum *drum, unsigned bucket)
 {
-    Array *array = &drum->arrays[bucket];
+    DrumArray *array = &drum->arrays[bucket];
     if (array->elements == 0) {
         return RESULT_OK;
     }
@@ -378,7 +168,7 @@ static Result append_large(Drum *drum, unsigned bucket, const uint8_t *head, siz
     return rc;
 }
 
-static void append_small(Drum *drum, Array *array, const uint8_t *head, size_t head_bytes,
+static void append_small(Drum *drum, DrumArray *array, const uint8_t *head, size_t head_bytes,
                          const DrumElement *element, DrumBytes auxiliary)
 {
     uint8_t *at = array->bytes + array->front;
@@ -432,7 +222,7 @@ static Result accept(Drum *drum, DrumElement *element, const DrumBytes *auxiliar
     }
     unsigned bucket =
         drum->bucket_shift < 64 ? (unsigned)(element->key.number >> drum->bucket_shift) : 0;
-    Array *array = &drum->arrays[bucket];
+    DrumArray *array = &drum->arrays[bucket];
     element->has_auxiliary = auxiliary != NULL;
     element->auxiliary_length = (uint32_t)given.length;
     element->distance = array->elements > 0 ? drum->sequence - array->last_sequence : 0;
@@ -542,12 +332,12 @@ Result drum_seal(Drum *drum)
     }
     Result rc = flush_arrays(drum);
     if (rc == RESULT_OK) {
-        rc = reserve_sealed(drum);
+        rc = drum_reserve_sealed(drum);
     }
     if (rc != RESULT_OK) {
         return rc;
     }
-    DrumGeneration *fresh = generation_new(drum, drum->collecting->file.generation + 1);
+    DrumGeneration *fresh = drum_generation_new(drum, drum->collecting->file.generation + 1);
     if (fresh == NULL) {
         return RESULT_MEMORY;
     }
@@ -589,7 +379,7 @@ Result drum_merge_end(Drum *drum, DrumMerge *merge)
         memmove(drum->sealed, drum->sealed + 1, drum->n_sealed * sizeof(DrumGeneration *));
         /* If it stays, the next drum_open removes it: the repository knows that it is merged. */
         rc = merge->is_uncertain ? RESULT_OK : drum_file_remove(&merge->generation->file);
-        generation_delete(merge->generation);
+        drum_generation_delete(merge->generation);
     }
     drum_merge_delete(merge);
     return rc;
@@ -633,31 +423,4 @@ Result drum_dispose(Drum *drum)
     Result rc = drum_persist(drum);
     drum_free(drum);
     return rc;
-}
-
-Result drum_verify(const char *directory, DrumRecovery *recovery)
-{
-    uint64_t *numbers = NULL;
-    size_t n = 0;
-    *recovery = (DrumRecovery){.generations = 0};
-    int fd = open(directory, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    if (fd < 0) {
-        return result_of_errno(errno);
-    }
-    Result rc = list_generations(fd, &numbers, &n);
-    for (size_t i = 0; rc == RESULT_OK && i < n; i++) {
-        DrumFile file;
-        rc = drum_file_recover(&file, fd, numbers[i], false, true, recovery);
-        if (rc == RESULT_OK) {
-            recovery->generations++;
-            recovery->elements += file.elements;
-        } else if (rc == RESULT_DAMAGED || rc == RESULT_NOT_FOUND) {
-            rc = RESULT_OK; /* counted in recovery */
-        }
-        drum_file_destroy(&file);
-    }
-    free(numbers);
-    (void)close(fd);
-    bool clean = recovery->torn_bytes == 0 && recovery->damaged_bytes == 0;
-    return rc == RESULT_OK && !clean ? RESULT_DAMAGED : rc;
 }
