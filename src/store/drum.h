@@ -39,6 +39,11 @@
  * Memory. While collecting: buckets x array_bytes. While merging: about 45 bytes per element of the
  * largest bucket, plus that bucket's keys and values, plus the stored values it looks up.
  *
+ * Repositories: store/drum_lmdb.h is a table of LMDB; store/drum_runs.h is a file format of sorted
+ * runs for key sets far larger than memory, and says what both cost. Others implement
+ * DrumRepository: one over a table that exists already gives the keys a form of its own in find and
+ * put.
+ *
  * Source: seed 001 (DRUM); H.-T. Lee and others, IRLbot, WWW 2008. Differences from the seed: key
  * and value and auxiliary are byte strings instead of types; the two "subsets of disk buckets" are
  * two sections of each block of one file, so that a torn write cannot part them and one fdatasync
@@ -89,7 +94,8 @@ typedef struct DrumEvent {
     DrumKey key;
     DrumBytes value;     /* check: the stored one; else the key's value after this operation */
     DrumBytes previous;  /* the key's value before this operation; NULL, 0 for a unique key */
-    DrumBytes auxiliary; /* bytes is NULL when the operation came without one */
+    DrumBytes auxiliary; /* bytes is NULL when the operation came without one, or when it is lost
+                            (skip_damaged; the loss is counted) */
     bool existed;        /* the key was there before this operation */
 } DrumEvent;
 
@@ -125,7 +131,8 @@ typedef struct DrumOptions {
     bool keep_existing; /* check_update leaves the value of a key that is there alone */
     bool skip_damaged;  /* leave damaged blocks out and count them, instead of RESULT_DAMAGED */
     /* When set, a unique key of a check_update gets, instead of the value given, assign_bytes bytes
-     * that this writes; called in original order within a bucket, before any callback of it. */
+     * that this writes; called in original order within a bucket, before any callback of it: one
+     * bucket, one order. A merge that is undone and tried again asks again. */
     Result (*assign)(void *context, const DrumKey *key, void *value);
     void *assign_context;
     size_t assign_bytes; /* 1..DRUM_MAX_ASSIGNED */

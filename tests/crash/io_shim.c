@@ -20,7 +20,6 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
-#include <pthread.h>
 #include <signal.h>
 #include <stdarg.h>
 #include <stdatomic.h>
@@ -32,6 +31,7 @@
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/uio.h>
+#include <threads.h>
 #include <unistd.h>
 
 #include "power_cut.h"
@@ -46,8 +46,8 @@ typedef struct FileId {
 
 /* One for the process: that is what a preloaded library is. */
 static struct {
-    pthread_once_t once;
-    pthread_mutex_t mutex;
+    once_flag once;
+    mtx_t mutex;
     char directory[PATH_MAX];
     size_t directory_length;
     long fail_at;
@@ -59,7 +59,7 @@ static struct {
     FileId files[MAX_FILES]; /* guarded by mutex, like the log */
     size_t n_files;
     uint32_t next_id;
-} shim = {.once = PTHREAD_ONCE_INIT, .mutex = PTHREAD_MUTEX_INITIALIZER, .record_fd = -1};
+} shim = {.once = ONCE_FLAG_INIT, .record_fd = -1};
 
 typedef enum Fate { FATE_DO, FATE_FAIL, FATE_KILL_AFTER, FATE_HALF } Fate;
 
@@ -71,7 +71,7 @@ static void start(void)
     const char *fail = getenv("IO_FAIL");
     const char *record = getenv("IO_RECORD");
     const char *sticky = getenv("IO_STICKY");
-    if (directory == NULL) {
+    if (directory == NULL || mtx_init(&shim.mutex, mtx_plain) != thrd_success) {
         return;
     }
     shim.directory_length = strlen(directory);
@@ -94,7 +94,7 @@ static void start(void)
 
 static void init(void)
 {
-    (void)pthread_once(&shim.once, start);
+    call_once(&shim.once, start);
 }
 
 __attribute__((destructor)) static void finish(void)
@@ -231,7 +231,7 @@ static void emit_path(PowerCutKind kind, uint32_t id, const char *path, const ch
 static void lock(void)
 {
     if (shim.record_fd >= 0) {
-        (void)pthread_mutex_lock(&shim.mutex);
+        (void)mtx_lock(&shim.mutex);
     }
 }
 
@@ -239,7 +239,7 @@ static void unlock(void)
 {
     if (shim.record_fd >= 0) {
         int error = errno;
-        (void)pthread_mutex_unlock(&shim.mutex);
+        (void)mtx_unlock(&shim.mutex);
         errno = error;
     }
 }
