@@ -1,15 +1,17 @@
 /* DRUM, a disk repository with update management: bulk `check`, `update` and `check_update` of
  * (key, value, auxiliary) against a repository far larger than memory, without one seek per key.
  *
- *   drum_check, drum_update, drum_check_update       (collecting: memory only, now and then a
- * write) |  one array per bucket; the bucket is the top bits of the key v  an array is full bucket
- * file of the generation                     drum_persist: what was accepted is durable |  a bucket
- * has bucket_bytes: the generation is sealed, collecting goes on in a fresh one
+ *   drum_check, drum_update, drum_check_update      collecting: memory only, now and then a write
+ *      |  one array per bucket; the bucket is the top bits of the key
+ *      v  an array is full
+ *   bucket file of the generation                   drum_persist: what was accepted is durable
+ *      |  a bucket has bucket_bytes: the generation is sealed, collecting goes on in a fresh one
  *      v
- *   merge, bucket after bucket, in key order          drum_merge_begin, _run, _end;
- * drum_synchronize |  load keys and values - sort - one sweep over the repository - assign - put v
- * back in the original order, auxiliaries are read alongside dispatcher, then the repository
- * commits           unique/duplicate key check, unique/duplicate key update, update
+ *   merge, bucket after bucket, in key order        drum_merge_begin, _run, _end; drum_synchronize
+ *      |  load keys and values - sort - one sweep over the repository - assign - put
+ *      v  back in the original order, auxiliaries are read alongside
+ *   dispatcher, then the repository commits         unique and duplicate key check, unique and
+ *                                                   duplicate key update, update
  *
  * Meaning. Operations have the effect they would have if each were done at once, in the order in
  * which they were accepted: of two check_updates of a new key in one batch the first is unique and
@@ -23,8 +25,8 @@
  * Invariants.
  *  1. An element is in exactly one generation, and in one bucket of it.
  *  2. The repository's own progress record (generation, bucket) is committed by the transaction
- * that puts the bucket's keys, so an element is applied to the repository exactly once, whatever
- *     happens. A bucket file is removed after the commit that makes it superfluous.
+ *     that puts the bucket's keys, so an element is applied to the repository exactly once,
+ *     whatever happens. A bucket file is removed after the commit that makes it superfluous.
  *  3. Callbacks run before that commit: what they write in the repository's own transaction happens
  *     exactly once; their other effects happen again if the process dies before the commit.
  *  4. After drum_persist (and after drum_dispose) a power cut loses nothing accepted before it.

@@ -6,10 +6,12 @@
  *
  *   IO_DIR=DIR      (needed) only calls on files below DIR count; absolute, without symbolic links
  *   IO_COUNT=FILE   at exit: how many calls there were, in decimal
- *   IO_FAIL=N       the N-th call (from 1) fails; IO_HOW says how:
- *                   EIO (default), ENOSPC; kill: the process is killed before the call,
- * killed-after: after it; half: writes half of the bytes and is killed IO_STICKY=1     every call
- * from the N-th on fails, as on a full disk IO_RECORD=FILE  the log for power_cut, outside DIR
+ *   IO_FAIL=N       the N-th call (from 1) fails, in the way that IO_HOW says:
+ *                     EIO (default), ENOSPC    it returns this error
+ *                     kill, killed-after       the process is killed before it, after it
+ *                     half                     it writes half of its bytes, and is killed
+ *   IO_STICKY=1     every call from the N-th on fails, as on a full disk
+ *   IO_RECORD=FILE  the log for power_cut, outside DIR
  *
  * Calls seen: write pwrite writev pwritev fsync fdatasync ftruncate rename renameat unlink
  * unlinkat, and their 64-bit names. open openat creat mkdir mkdirat are recorded, not counted. Not
