@@ -41,15 +41,17 @@ typedef enum VisitStatePlace {
     VISIT_STATE_PLACES
 } VisitStatePlace;
 
-/* What a message to the distributor or the todo thread says. The message is the visit state itself,
- * so that handing it over allocates nothing. */
-typedef enum VisitStateNews {
+/* What a message to the distributor or the todo thread says. Every message begins with it; most are
+ * a visit state, so that handing it over allocates nothing. */
+typedef enum News {
     NEWS_NONE,
-    NEWS_RESOLVED, /* resolver -> distributor: addresses or failure are filled in */
-    NEWS_EMPTY,    /* todo thread -> distributor: no URL left, or the address has expired */
-    NEWS_READY,    /* distributor -> todo thread: queue it */
-    NEWS_FETCHED   /* fetching thread -> todo thread: released */
-} VisitStateNews;
+    NEWS_RESOLVED,  /* resolver -> distributor: the address or the failure is filled in */
+    NEWS_EMPTY,     /* todo thread -> distributor: no URL left, dropped, or the address expired */
+    NEWS_READY,     /* distributor -> todo thread: queue it */
+    NEWS_FETCHED,   /* fetching thread -> todo thread: released */
+    NEWS_COMMITTED, /* ingest -> distributor: a CommitNotice */
+    NEWS_HUNGRY     /* todo thread -> distributor: the front is too small */
+} News;
 
 typedef struct WindowUrl {
     uint64_t index;  /* of the page */
@@ -68,9 +70,9 @@ typedef enum RobotsState {
 } RobotsState;
 
 struct VisitState {
-    uint32_t host;       /* id in PageDB */
+    News news;           /* first: see above */
     VisitStatePlace place;
-    VisitStateNews news;
+    uint32_t host;       /* id in PageDB */
     char *origin;        /* "http://www.example.org:81", owned with the object */
     const char *hostname; /* inside its own copy: "www.example.org" or "[::1]" */
     uint32_t origin_length;
@@ -82,7 +84,9 @@ struct VisitState {
     int64_t host_delay_ms; /* configured for this host */
     int64_t owed_ms;       /* the delay behind next_fetch, for the log */
     MonoTime last_end;     /* of its last fetch; 0 = never */
+    MonoTime ip_next_fetch; /* set with the end of a fetch: when its address may be used again */
     HostHealth health;
+    bool dropped;          /* the host was given up: forget it when it comes home */
 
     /* robots.txt */
     Robots *robots;        /* owned; NULL unless ROBOTS_KNOWN */
@@ -111,7 +115,8 @@ struct VisitState {
     /* [distributor] */
     uint64_t uncommitted;  /* URLs taken from the schedule whose results are not committed */
     bool more;             /* new URLs came while it was away */
-    bool dropped;          /* the host was given up: purge when it comes home */
+    size_t accounted;      /* bytes of it in Distributor.memory */
+    bool retired;          /* so did the database: nothing of it is scheduled any more */
     HeapNode by_purge;     /* when it may be forgotten */
 };
 

@@ -67,7 +67,7 @@ static Result place_entry(Workbench *workbench, WorkbenchEntry *entry, MonoTime 
         heap_remove(heap, &entry->place);
         entry->queue = ENTRY_NOWHERE;
     }
-    if (entry->acquired != 0) {
+    if (entry->acquired) {
         return RESULT_OK;
     }
     const VisitState *first = first_visit_state(entry);
@@ -175,22 +175,21 @@ VisitState *workbench_acquire(Workbench *workbench, MonoTime now)
     entry->queue = ENTRY_NOWHERE;
     VisitState *visit_state =
         HEAP_ELEMENT(heap_pop(&entry->visit_states), VisitState, by_time);
-    assert(entry->acquired == 0 && !mono_before(now, entry->next_fetch) &&
+    assert(!entry->acquired && !mono_before(now, entry->next_fetch) &&
            !mono_before(now, visit_state->next_fetch));
-    entry->acquired = 1;
+    entry->acquired = true;
     visit_state->place = VISIT_STATE_ACQUIRED;
     workbench->n_queued--;
     workbench->n_acquired++;
     return visit_state;
 }
 
-bool workbench_release(Workbench *workbench, VisitState *visit_state, MonoTime entry_next_fetch,
-                       MonoTime now)
+bool workbench_release(Workbench *workbench, VisitState *visit_state, MonoTime now)
 {
     WorkbenchEntry *entry = visit_state->entry;
-    assert(entry != NULL && entry->acquired == 1);
-    entry->acquired = 0;
-    entry->next_fetch = mono_later(entry->next_fetch, entry_next_fetch);
+    assert(entry != NULL && entry->acquired);
+    entry->acquired = false;
+    entry->next_fetch = mono_later(entry->next_fetch, visit_state->ip_next_fetch);
     workbench->n_acquired--;
     bool keep = visit_state_count(visit_state) > 0 && !visit_state->dropped &&
                 mono_before(now, visit_state->address_expiry);

@@ -26,7 +26,7 @@ struct WorkbenchEntry {
     MonoTime next_fetch; /* not before, for the address */
     Heap visit_states;   /* by next fetch */
     HeapNode place;      /* in Workbench.waiting, .due or .resting */
-    uint64_t acquired;   /* 0, or 1 while a fetch to the address is in flight */
+    bool acquired;       /* a fetch to the address is in flight */
     size_t n_visit_states; /* that name this entry, queued or acquired */
     enum { ENTRY_NOWHERE, ENTRY_WAITING, ENTRY_DUE, ENTRY_RESTING } queue;
 };
@@ -51,11 +51,10 @@ Result workbench_add(Workbench *workbench, VisitState *visit_state, MonoTime now
 /* Takes the visit state to fetch from now, or NULL when none is due. It is ACQUIRED then, and so is
  * its entry. */
 VisitState *workbench_acquire(Workbench *workbench, MonoTime now);
-/* Ends a lease: the entry rests until entry_next_fetch. The visit state is queued again if it has
+/* Ends a lease: the entry rests until the visit state's ip_next_fetch. The visit state is queued again if it has
  * URLs left and its address has not expired (true), otherwise it leaves the workbench (false) and is
  * the caller's. */
-bool workbench_release(Workbench *workbench, VisitState *visit_state, MonoTime entry_next_fetch,
-                       MonoTime now);
+bool workbench_release(Workbench *workbench, VisitState *visit_state, MonoTime now);
 /* When workbench_acquire may succeed next: a time in the past means now, MONO_NEVER means not before
  * something is added or released. */
 MonoTime workbench_next_time(const Workbench *workbench);
