@@ -6,7 +6,8 @@
 
 #include "base/log.h"
 
-#define INBOX_CAPACITY ((size_t)1 << 16)
+/* More than visit states can exist, so that the two threads never wait for each other. */
+#define INBOX_CAPACITY ((size_t)1 << 21)
 #define INBOX_BATCH    256u
 
 struct Frontier {
@@ -26,6 +27,7 @@ struct Frontier {
     /* published for the other thread and the status log */
     atomic_size_t front;
     atomic_size_t required_front;
+    atomic_size_t queued;
     atomic_size_t entries;
     atomic_size_t acquired;
     atomic_size_t visit_states;
@@ -34,7 +36,6 @@ struct Frontier {
     _Atomic uint64_t starved;
 };
 
-/* A message always fits: the inboxes wait for room, and whoever empties them never waits for a third. */
 static void post(Queue *inbox, void *message)
 {
     if (queue_push(inbox, message) != RESULT_OK) {
@@ -99,6 +100,17 @@ static void publish_distributor(Frontier *frontier)
     atomic_store_explicit(&frontier->memory, d->memory, memory_order_relaxed);
 }
 
+/* Entries with work, plus visit states that are still on their way to one: otherwise the front would be
+ * filled twice over. */
+static size_t front_seen_by_distributor(Frontier *frontier)
+{
+    size_t acquired = atomic_load_explicit(&frontier->acquired, memory_order_relaxed);
+    size_t arrived = atomic_load_explicit(&frontier->queued, memory_order_relaxed) + acquired;
+    size_t away = frontier->distributor.n_away;
+    size_t front = atomic_load_explicit(&frontier->front, memory_order_relaxed) + acquired;
+    return front + (away > arrived ? away - arrived : 0);
+}
+
 static void *distributor_main(void *argument)
 {
     Frontier *frontier = argument;
@@ -115,8 +127,7 @@ static void *distributor_main(void *argument)
         for (size_t i = 0; i < n; i++) {
             distribute(frontier, messages[i], now, wall);
         }
-        size_t front = atomic_load_explicit(&frontier->front, memory_order_relaxed) +
-                       atomic_load_explicit(&frontier->acquired, memory_order_relaxed);
+        size_t front = front_seen_by_distributor(frontier);
         size_t required = atomic_load_explicit(&frontier->required_front, memory_order_relaxed);
         if (atomic_load(&frontier->stopping)) {
             deadline = MONO_NEVER;
@@ -130,7 +141,6 @@ static void *distributor_main(void *argument)
 
 /* ---- todo thread --------------------------------------------------------------------------------- */
 
-/* Counts what is on its way so that the front is not filled twice over. */
 static void receive(Frontier *frontier, VisitState *visit_state, MonoTime now)
 {
     bool keep = true;
@@ -187,6 +197,7 @@ static void publish_todo(Frontier *frontier)
     atomic_store_explicit(&frontier->front, workbench_front(w), memory_order_relaxed);
     atomic_store_explicit(&frontier->entries, workbench_n_entries(w), memory_order_relaxed);
     atomic_store_explicit(&frontier->acquired, w->n_acquired, memory_order_relaxed);
+    atomic_store_explicit(&frontier->queued, w->n_queued, memory_order_relaxed);
 }
 
 static void *todo_main(void *argument)
