@@ -13,6 +13,7 @@ typedef struct CheckCommand {
 } CheckCommand;
 
 static const CheckCommand commands[] = {
+    {"robots", "FILE AGENT URL", check_robots},
     {NULL, NULL, NULL},
 };
 
