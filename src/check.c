@@ -14,6 +14,7 @@ typedef struct CheckCommand {
 
 static const CheckCommand commands[] = {
     {"robots", "FILE AGENT URL", check_robots},
+    {"url", "BASE HREF", check_url},
     {NULL, NULL, NULL},
 };
 
