@@ -3,7 +3,7 @@
  *   url.c        the states of the standard, in order: scheme, authority, port, path, query
  *   url_fast.c   the same result for input that is in normal form already
  *   url_host.c   host parser: domains, IPv4, IPv6
- *   url_idna.c   domain to ASCII (UTS 46)
+ *   url_idna.c   domain to ASCII (UTS 46), with url_nfc.c and url_idna_tables.c
  *   url_encode.c percent-encode sets, UTF-8 repair
  *   url_legacy.c the query in legacy encodings */
 #ifndef PARSE_URL_INTERNAL_H
