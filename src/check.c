@@ -13,6 +13,7 @@ typedef struct CheckCommand {
 } CheckCommand;
 
 static const CheckCommand commands[] = {
+    {"url", "BASE HREF", check_url},
     {NULL, NULL, NULL},
 };
 

@@ -2,4 +2,6 @@
 #ifndef CHECK_COMMANDS_H
 #define CHECK_COMMANDS_H
 
+int check_url(int argc, char **argv);
+
 #endif
