@@ -14,6 +14,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 #include "base/buffer.h"
 #include "base/result.h"
@@ -52,5 +53,10 @@ size_t charset_utf8_span(const char *bytes, size_t length);
 size_t charset_ascii_span(const char *bytes, size_t length);
 /* Whether a text of ASCII bytes only is the same in this encoding. */
 bool charset_is_ascii_superset(const char *encoding);
+
+/* Where the standard's Big5 differs from glibc's, for encoders: the code of a point that iconv lacks,
+ * and what a code that iconv has otherwise stands for. 0: no difference is known. */
+unsigned charset_big5_code(uint32_t point);
+uint32_t charset_big5_point(unsigned code);
 
 #endif

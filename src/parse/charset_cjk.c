@@ -463,3 +463,23 @@ Result charset_decode_cjk(const char *encoding, const unsigned char *body, size_
     }
     return RESULT_OK;
 }
+
+uint32_t charset_big5_point(unsigned code)
+{
+    for (size_t i = 0; i < sizeof big5_patches / sizeof *big5_patches; i++) {
+        if (big5_patches[i].code == code) {
+            return big5_patches[i].point;
+        }
+    }
+    return 0;
+}
+
+unsigned charset_big5_code(uint32_t point)
+{
+    for (size_t i = 0; i < sizeof big5_patches / sizeof *big5_patches; i++) {
+        if (big5_patches[i].point == point) {
+            return big5_patches[i].code;
+        }
+    }
+    return 0;
+}
