@@ -61,9 +61,9 @@ typedef struct Stats {
     _Atomic uint64_t urls_queued;
     _Atomic uint64_t hosts;
     _Atomic uint64_t commits;
-    _Atomic uint64_t commit_ms;
-    _Atomic uint64_t writer_busy_ms;
-    _Atomic uint64_t parser_busy_ms;
+    _Atomic uint64_t commit_us;
+    _Atomic uint64_t writer_busy_us;
+    _Atomic uint64_t parser_busy_us;
     _Atomic uint64_t fetch_wait_full; /* times a fetcher waited for the parsers */
 } Stats;
 

@@ -4,6 +4,8 @@
 #include <string.h>
 #include <strings.h>
 
+#include "parse/charset.h"
+
 /* The query of a link in a document of a legacy encoding: "percent-encode after encoding" of the
  * URL standard with the encoders of the Encoding standard, which differ here and there from what
  * the C library's iconv does under the same name. Rare, so one code point at a time. */
@@ -162,6 +164,20 @@ static size_t encode_single_byte(Encoding *encoding, uint32_t c, unsigned char *
     return n == 1 ? n : 0;
 }
 
+/* No Hong Kong characters (lead bytes below A1), and the standard's codes where glibc's differ. */
+static size_t encode_big5(Encoding *encoding, uint32_t c, unsigned char *bytes)
+{
+    size_t n = iconv_encode(encoding, c, bytes);
+    unsigned code = n == 2 ? (unsigned)bytes[0] << 8 | bytes[1] : 0;
+    uint32_t point = code == 0 ? 0 : charset_big5_point(code);
+    if (code == 0 || (point != 0 && point != c)) {
+        code = charset_big5_code(c);
+    }
+    bytes[0] = (unsigned char)(code >> 8);
+    bytes[1] = (unsigned char)code;
+    return bytes[0] >= 0xA1 ? 2 : 0;
+}
+
 /* The bytes of a code point above ASCII in a stateless encoding; 0 when it has none. */
 static size_t encode_char(Encoding *encoding, uint32_t c, unsigned char bytes[ENCODER_MAX_BYTES])
 {
@@ -181,8 +197,7 @@ static size_t encode_char(Encoding *encoding, uint32_t c, unsigned char bytes[EN
         n = iconv_encode(encoding, c, bytes);
         return n == 2 ? n : 0;
     case ENCODER_BIG5:
-        n = iconv_encode(encoding, c, bytes);
-        return n == 2 && bytes[0] >= 0xA1 ? n : 0;
+        return encode_big5(encoding, c, bytes);
     case ENCODER_GBK:
         if (c == 0x20AC) {
             bytes[0] = 0x80;
