@@ -13,6 +13,8 @@ typedef struct CheckCommand {
 } CheckCommand;
 
 static const CheckCommand commands[] = {
+    {"robots", "FILE AGENT URL", check_robots},
+    {"url", "BASE HREF", check_url},
     {NULL, NULL, NULL},
 };
 
