@@ -1,16 +1,16 @@
 #include "store/rank_team.h"
 
-#include <pthread.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdlib.h>
 
 #include "base/mutex.h"
+#include "base/thread.h"
 
 typedef struct Member {
     RankTeam *team;
     unsigned part;
-    pthread_t thread;
+    Thread thread;
 } Member;
 
 struct RankTeam {
@@ -70,10 +70,9 @@ RankTeam *rank_team_new(unsigned size)
     while (team->size < size) {
         Member *member = &team->members[team->size];
         *member = (Member){.team = team, .part = team->size};
-        if (pthread_create(&member->thread, NULL, member_main, member) != 0) {
+        if (thread_start(&member->thread, "rank", member_main, member) != RESULT_OK) {
             break;
         }
-        (void)pthread_setname_np(member->thread, "rank");
         team->size++;
     }
     return team;
@@ -89,7 +88,7 @@ void rank_team_delete(RankTeam *team)
     condition_broadcast(&team->started);
     mutex_unlock(&team->mutex);
     for (unsigned i = 1; i < team->size; i++) {
-        (void)pthread_join(team->members[i].thread, NULL);
+        thread_join(&team->members[i].thread);
     }
     condition_destroy(&team->finished);
     condition_destroy(&team->started);
