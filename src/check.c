@@ -14,6 +14,7 @@ typedef struct CheckCommand {
 
 static const CheckCommand commands[] = {
     {"robots", "FILE AGENT URL", check_robots},
+    {"sitemap", "FILE --url URL", check_sitemap},
     {"url", "BASE HREF", check_url},
     {NULL, NULL, NULL},
 };

@@ -3,6 +3,7 @@
 #define CHECK_COMMANDS_H
 
 int check_robots(int argc, char **argv);
+int check_sitemap(int argc, char **argv);
 int check_url(int argc, char **argv);
 
 #endif

@@ -1,4 +1,5 @@
 /* Chunked transfer coding: parse/decode.h. */
+#include <stdbool.h>
 #include <stdint.h>
 #include <string.h>
 
