@@ -63,9 +63,11 @@ size_t ingest_waiting(Ingest *ingest);
 /* Adds seeds in one transaction, before ingest_start. Known ones are left alone; *added counts the
  * others. */
 Result ingest_seeds(Ingest *ingest, const LinkInfo *seeds, size_t n, uint64_t *added);
-/* Commits what is queued, then ends the thread. With abandon, what cannot be committed now (disk
- * full) is dropped: its URLs stay scheduled. */
-void ingest_stop(Ingest *ingest, bool abandon);
+/* From now on a batch that cannot be committed (disk full) is dropped: its URLs stay scheduled. Any
+ * thread. */
+void ingest_abandon(Ingest *ingest);
+/* Commits what is queued, then ends the thread. */
+void ingest_stop(Ingest *ingest);
 void ingest_delete(Ingest *ingest);
 
 /* The totals as of the last commit; after ingest_stop, or from the ingest thread. */
