@@ -13,32 +13,9 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "base/result.h"
-#include "options.h"
-#include "reply.h"
+#include "trick.h"
 
 typedef enum TrickKind { TRICK_PAGES, TRICK_ROBOTS, TRICK_DNS } TrickKind;
-
-/* Large constant bodies, made once. */
-typedef struct MisbehaviourKit {
-    char *block;        /* owned: KIT_BLOCK_BYTES of lines starting with '#', harmless anywhere */
-    char *noise;        /* owned: KIT_BLOCK_BYTES of bytes of all values */
-    char *zeros;        /* owned: a deflate stream of KIT_ZEROS_BYTES zero bytes, not final */
-    size_t zeros_bytes; /* its length */
-} MisbehaviourKit;
-
-#define KIT_BLOCK_BYTES ((size_t)64 * 1024)
-#define KIT_ZEROS_BYTES ((size_t)16 * 1024 * 1024)
-
-typedef struct TrickCall {
-    const WebOptions *options;
-    const MisbehaviourKit *kit;
-    const char *host; /* as asked for; not NUL-terminated */
-    int host_length;
-    const char *path; /* not NUL-terminated */
-    int path_length;
-    unsigned visit; /* how many requests hosts of this row had before this one */
-} TrickCall;
 
 typedef struct Misbehaviour {
     const char *name;
@@ -49,10 +26,6 @@ typedef struct Misbehaviour {
 } Misbehaviour;
 
 #define MISBEHAVIOURS_MAX 100
-
-/* RESULT_MEMORY. */
-Result misbehaviour_kit_init(MisbehaviourKit *kit);
-void misbehaviour_kit_destroy(MisbehaviourKit *kit);
 
 /* The row of that name (case ignored), or NULL. */
 const Misbehaviour *misbehaviour_find(const char *name, size_t length);

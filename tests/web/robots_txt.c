@@ -44,7 +44,7 @@ unsigned robots_txt_crawl_delay_ms(const WebOptions *options, uint32_t host)
     return has_file && host % 4 == 1 ? (unsigned)(options->crawl_delay_s * 1000) : 0;
 }
 
-void robots_txt_reply(const WebOptions *options, const MisbehaviourKit *kit, uint32_t host,
+void robots_txt_reply(const WebOptions *options, const TrickKit *kit, uint32_t host,
                       const char *name, Reply *reply)
 {
     unsigned delay = robots_txt_crawl_delay_ms(options, host);

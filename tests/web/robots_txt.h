@@ -20,7 +20,7 @@ bool robots_txt_forbids(const WebOptions *options, uint32_t host, const char *pa
 /* Crawl-delay of the host in milliseconds; 0 when it has none. */
 unsigned robots_txt_crawl_delay_ms(const WebOptions *options, uint32_t host);
 /* The answer to GET /robots.txt; name is the host's name. */
-void robots_txt_reply(const WebOptions *options, const MisbehaviourKit *kit, uint32_t host,
+void robots_txt_reply(const WebOptions *options, const TrickKit *kit, uint32_t host,
                       const char *name, Reply *reply);
 
 #endif

@@ -17,7 +17,7 @@ Result site_init(Site *site, const WebOptions *options, const Names *names)
     site->names = names;
     Result rc = text_init(&site->text, options->seed);
     if (rc == RESULT_OK) {
-        rc = misbehaviour_kit_init(&site->kit);
+        rc = trick_kit_init(&site->kit);
     }
     if (rc == RESULT_OK && options->pages > 0) {
         site->host_of_page = closed_world_hosts(options);
@@ -32,7 +32,7 @@ Result site_init(Site *site, const WebOptions *options, const Names *names)
 void site_destroy(Site *site)
 {
     text_destroy(&site->text);
-    misbehaviour_kit_destroy(&site->kit);
+    trick_kit_destroy(&site->kit);
     free(site->host_of_page);
     site->host_of_page = NULL;
 }

@@ -22,7 +22,7 @@ typedef struct Site {
     const WebOptions *options; /* borrowed */
     const Names *names;        /* borrowed */
     Text text;
-    MisbehaviourKit kit;
+    TrickKit kit;
     uint32_t *host_of_page; /* owned; closed world: options->pages of them */
     atomic_uint visits[MISBEHAVIOURS_MAX];
 } Site;
