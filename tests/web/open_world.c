@@ -74,11 +74,13 @@ static void put_path(char *to, size_t room, uint32_t depth, uint32_t degree, Ran
     (void)snprintf(to + length, room - length, "%s", depth > 0 ? "index.html" : "");
 }
 
-static void put_external(const Site *site, uint32_t degree, Random *random, char *href)
+/* At a depth that fits the page's own host: on another one it may be too deep, and missing. */
+static void put_external(const Site *site, HostShape own, uint32_t degree, Random *random,
+                         char *href)
 {
     uint32_t host = choose_host(site->options, random);
     double far = fabs(random_normal(random));
-    uint32_t depth = (uint32_t)(shape_of(site->options, host).max_depth * (far < 1 ? far : 1));
+    uint32_t depth = (uint32_t)(own.max_depth * (far < 1 ? far : 1));
     char name[NAMES_TEXT_BYTES];
     names_of_host(site->names, host, name);
     int n = snprintf(href, HREF_BYTES, "http://%s/", name);
@@ -119,7 +121,7 @@ static void write_page(const Site *site, uint32_t host, const char *path, size_t
     char href[HREF_BYTES];
     for (uint32_t i = 0; i < degree; i++) {
         if (random_unit(random) < EXTERNAL_SHARE) {
-            put_external(site, degree, random, href);
+            put_external(site, shape, degree, random, href);
         } else {
             put_internal(path, directory, depth, degree, random, href);
         }
