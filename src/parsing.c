@@ -463,7 +463,7 @@ Result parsing_start(Parsing *parsing)
 {
     Result rc = RESULT_OK;
     for (unsigned i = 0; i < parsing->n_parsers && rc == RESULT_OK; i++) {
-        char name[16];
+        char name[24];
         (void)snprintf(name, sizeof name, "parse-%u", i);
         rc = thread_start(&parsing->parsers[i].thread, name, parser_main, &parsing->parsers[i]);
     }

@@ -164,8 +164,7 @@ static int64_t collect(const Resolver *resolver, Name *name, const struct ares_a
                 preferred(resolver, &address) != (pass == 0)) {
                 continue;
             }
-            if (ip_address_is_special(&address) &&
-                !ip_ranges_contain(resolver->options.allowed, &address)) {
+            if (!ip_policy_allows(resolver->options.policy, &address)) {
                 (*special)++;
                 continue;
             }
@@ -267,8 +266,7 @@ static bool answer_literal(Resolver *resolver, VisitState *visit_state)
     }
     Name name = {.addresses = {address}, .n_addresses = 1, .class = FETCH_OK};
     name.expiry = mono_add_ms(mono_now(), LITERAL_TTL_MS);
-    if (ip_address_is_special(&address) &&
-        !ip_ranges_contain(resolver->options.allowed, &address)) {
+    if (!ip_policy_allows(resolver->options.policy, &address)) {
         name.class = FETCH_PRIVATE;
     }
     give(resolver, &name, visit_state);

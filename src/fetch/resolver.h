@@ -34,7 +34,7 @@ typedef struct ResolverOptions {
     int64_t ttl_max_ms;
     int64_t negative_ttl_ms;
     ResolverFamily family;
-    const IpRanges *allowed; /* special addresses that are allowed; borrowed */
+    const IpPolicy *policy;  /* which addresses are used; borrowed */
 } ResolverOptions;
 
 typedef struct ResolverStats {

@@ -39,7 +39,8 @@ typedef struct Sink {
     size_t start;      /* out->length at the beginning */
     size_t raw_length; /* of the body as received */
     unsigned max_ratio;
-    char spare; /* a place for the byte that proves there is more than the limit */
+    bool is_piece; /* out is emptied and filled again: no byte may be lost to the proof */
+    char spare;    /* a place for the byte that proves there is more than the limit */
 } Sink;
 
 typedef struct Input {
@@ -129,6 +130,9 @@ static DecodeStatus pump(Decoder *decoder, StepFunction step, Input *in, Sink *s
         }
         size_t room = out->length < out->limit ? out->limit - out->length : 0;
         bool is_full = room == 0;
+        if (is_full && sink->is_piece) {
+            return DECODE_LIMIT;
+        }
         room = is_full ? 1 : room < STEP_BYTES ? room : STEP_BYTES;
         if (!is_full && buffer_reserve(out, room) != RESULT_OK) {
             return DECODE_MEMORY;
@@ -245,6 +249,46 @@ static DecodeStatus decode_gzip(Decoder *decoder, Input in, Sink *sink)
         status = run_zlib(decoder, 15 + 16, &in, sink);
     } while (status == DECODE_OK && is_gzip(&in));
     return status;
+}
+
+DecodeStatus decode_gzip_stream(Decoder *decoder, const char *raw, size_t length,
+                                DecodeBounds bounds, DecodeSink sink, void *context)
+{
+    Input in = {raw, length};
+    size_t given = 0;
+    if (!is_gzip(&in)) {
+        return DECODE_BROKEN;
+    }
+    do {
+        Buffer *piece = &decoder->scratch[0];
+        piece->limit = STEP_BYTES;
+        if (inflateReset2(&decoder->zlib, 15 + 16) != Z_OK) {
+            return DECODE_MEMORY;
+        }
+        DecodeStatus status = DECODE_LIMIT;
+        while (status == DECODE_LIMIT) { /* of the piece: there is more */
+            buffer_reset(piece);
+            Sink one = {.out = piece, .raw_length = length, .is_piece = true};
+            status = pump(decoder, zlib_step, &in, &one);
+            size_t room = bounds.max_bytes - given;
+            size_t n = piece->length < room ? piece->length : room;
+            given += n;
+            if (n > 0 && !sink(context, piece->data, n)) {
+                return DECODE_OK;
+            }
+            if (n < piece->length) {
+                return DECODE_LIMIT;
+            }
+            if (bounds.max_ratio > 0 && given > DECODE_RATIO_FLOOR &&
+                given / bounds.max_ratio >= length) {
+                return DECODE_RATIO;
+            }
+        }
+        if (status != DECODE_OK) {
+            return status;
+        }
+    } while (is_gzip(&in));
+    return DECODE_OK;
 }
 
 static bool has_zlib_frame(const Input *in)

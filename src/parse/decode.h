@@ -12,6 +12,7 @@
 #ifndef PARSE_DECODE_H
 #define PARSE_DECODE_H
 
+#include <stdbool.h>
 #include <stddef.h>
 
 #include "base/buffer.h"
@@ -49,5 +50,18 @@ DecodeStatus decode_chunked(const char *raw, size_t length, Buffer *out);
  * as plain (as browsers do for gzip). max_ratio 0: no such bound. */
 DecodeStatus decode_content(Decoder *decoder, const char *encoding, size_t encoding_length,
                             const char *raw, size_t length, Buffer *out, unsigned max_ratio);
+
+/* Takes decoded bytes; false to stop. */
+typedef bool (*DecodeSink)(void *context, const char *bytes, size_t length);
+
+typedef struct DecodeBounds {
+    size_t max_bytes;   /* decoded; the sink gets exactly that many when there are more */
+    unsigned max_ratio; /* 0: none */
+} DecodeBounds;
+
+/* A gzip file of any length (a sitemap) in pieces of at most 64 KiB, all members. A sink that stops
+ * ends it with DECODE_OK. */
+DecodeStatus decode_gzip_stream(Decoder *decoder, const char *raw, size_t length,
+                                DecodeBounds bounds, DecodeSink sink, void *context);
 
 #endif

@@ -2,13 +2,15 @@
 
 #include <errno.h>
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#define ENTRIES_TABLE  "schedule"
-#define HOSTS_TABLE    "schedule_hosts"
+#define DEFAULT_NAME   "schedule"
+#define HOSTS_SUFFIX   "_hosts"
 #define FORMAT_VERSION 1u
-#define VERSION_LEVEL  255u /* the key of the format version among the levels of HOSTS_TABLE */
+#define VERSION_LEVEL  255u /* the key of the format version among the levels of the hosts' table  \
+                             */
 
 #define KEY_BYTES   5u /* host, level */
 #define INDEX_BYTES 6u /* measured: 25 % less disk than 8-byte integers; 2^48 pages */
@@ -209,10 +211,21 @@ static Result check_version(MDB_txn *txn, MDB_dbi hosts)
 
 Result schedule_open(Schedule **schedule, MDB_txn *txn, const ScheduleOptions *options)
 {
+    return schedule_open_named(schedule, txn, DEFAULT_NAME, options);
+}
+
+Result schedule_open_named(Schedule **schedule, MDB_txn *txn, const char *name,
+                           const ScheduleOptions *options)
+{
     const ScheduleOptions defaults = {SCHEDULE_DEFAULT_LEVELS, SCHEDULE_DEFAULT_SCORE_TOP,
                                       SCHEDULE_DEFAULT_SCORE_RATIO};
     const ScheduleOptions *o = options == NULL ? &defaults : options;
     *schedule = NULL;
+    char hosts_name[SCHEDULE_NAME_BYTES + sizeof HOSTS_SUFFIX];
+    int length = snprintf(hosts_name, sizeof hosts_name, "%s%s", name, HOSTS_SUFFIX);
+    if (length < 0 || (size_t)length >= sizeof hosts_name) {
+        return RESULT_INVALID;
+    }
     if (o->levels < 1 || o->levels > SCHEDULE_MAX_LEVELS || !(o->score_top > 0) ||
         !(o->score_ratio > 1) || !isfinite(o->score_top) || !isfinite(o->score_ratio)) {
         return RESULT_INVALID;
@@ -228,9 +241,9 @@ Result schedule_open(Schedule **schedule, MDB_txn *txn, const ScheduleOptions *o
         least /= (double)o->score_ratio;
     }
     const unsigned flags = MDB_CREATE | MDB_DUPSORT | MDB_DUPFIXED;
-    int rc = mdb_dbi_open(txn, ENTRIES_TABLE, flags, &s->entries);
+    int rc = mdb_dbi_open(txn, name, flags, &s->entries);
     if (rc == MDB_SUCCESS) {
-        rc = mdb_dbi_open(txn, HOSTS_TABLE, flags, &s->hosts);
+        rc = mdb_dbi_open(txn, hosts_name, flags, &s->hosts);
     }
     Result result = result_of_lmdb(rc);
     if (result == RESULT_OK) {
@@ -262,6 +275,12 @@ unsigned schedule_level(const Schedule *schedule, float score)
         }
     }
     return low;
+}
+
+void schedule_level_range(const Schedule *schedule, unsigned level, float *least, float *below)
+{
+    *below = level == 0 ? INFINITY : schedule->least[level - 1];
+    *least = level + 1 >= schedule->levels ? 0.0f : schedule->least[level];
 }
 
 static bool is_valid(unsigned level, uint64_t index)
@@ -409,6 +428,44 @@ Result schedule_head(Schedule *schedule, MDB_txn *txn, uint32_t host, const Sche
     }
     mdb_cursor_close(cursor);
     return rc == MDB_NOTFOUND ? RESULT_OK : result_of_lmdb(rc);
+}
+
+Result schedule_scan(Schedule *schedule, MDB_txn *txn, ScheduleScan *position,
+                     ScheduleEntry *entries, size_t max, size_t *n)
+{
+    *n = 0;
+    MDB_cursor *cursor = NULL;
+    int rc = mdb_cursor_open(txn, schedule->entries, &cursor);
+    if (rc != MDB_SUCCESS) {
+        return result_of_lmdb(rc);
+    }
+    MDB_val key;
+    MDB_val data;
+    ScheduleItem last = {.index = position->last.index, .level = position->last.level};
+    rc = max == 0 ? MDB_NOTFOUND
+                  : seek_entry(cursor, position->started ? position->last.host : 0,
+                               position->started ? &last : NULL, &key, &data);
+    while (rc == MDB_SUCCESS && *n < max) {
+        entries[*n] = (ScheduleEntry){.index = load_bytes(data.mv_data, INDEX_BYTES),
+                                      .host = key_host(&key),
+                                      .level = key_level(&key)};
+        *position = (ScheduleScan){true, entries[*n]};
+        *n += 1;
+        if (*n < max) {
+            rc = mdb_cursor_get(cursor, &key, &data, MDB_NEXT);
+        }
+    }
+    mdb_cursor_close(cursor);
+    return rc == MDB_NOTFOUND ? RESULT_OK : result_of_lmdb(rc);
+}
+
+Result schedule_clear(Schedule *schedule, MDB_txn *txn)
+{
+    int rc = mdb_drop(txn, schedule->entries, 0);
+    if (rc == MDB_SUCCESS) {
+        rc = mdb_drop(txn, schedule->hosts, 0);
+    }
+    return rc == MDB_SUCCESS ? check_version(txn, schedule->hosts) : result_of_lmdb(rc);
 }
 
 /* Positions on the first host behind *position, inside its level or in a later one. */

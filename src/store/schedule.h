@@ -44,11 +44,20 @@ typedef struct ScheduleItem {
  * differ from those of an earlier run: entries keep the level they were given.
  * RESULT_INVALID: an option is out of range. RESULT_VERSION: written by another format. */
 Result schedule_open(Schedule **schedule, MDB_txn *txn, const ScheduleOptions *options);
+/* The same with tables "NAME" and "NAME_hosts" (name at most SCHEDULE_NAME_BYTES): several
+ * schedules may live in one environment. */
+#define SCHEDULE_NAME_BYTES 32
+Result schedule_open_named(Schedule **schedule, MDB_txn *txn, const char *name,
+                           const ScheduleOptions *options);
 /* Frees the object; the tables stay open as long as their environment. NULL is allowed. */
 void schedule_close(Schedule *schedule);
 
 /* The level of a score: logarithmic; not-a-number and negative scores are the last level. */
 unsigned schedule_level(const Schedule *schedule, float score);
+
+/* The scores of a level: [*least, *below). Level 0 has no end (*below is infinite), the last level
+ * no beginning (*least is 0; it also has what is below 0). */
+void schedule_level_range(const Schedule *schedule, unsigned level, float *least, float *below);
 
 /* Adds, removes or moves one entry. Adding what is there and removing what is not changes nothing
  * and is RESULT_OK; moving what is not there adds it. RESULT_FULL: the map must grow and the
@@ -87,6 +96,24 @@ typedef struct ScheduleHostCursor {
 } ScheduleHostCursor;
 Result schedule_hosts(Schedule *schedule, MDB_txn *txn, ScheduleHostCursor *cursor, uint32_t *hosts,
                       size_t max, size_t *n);
+
+/* Reads up to max entries of all hosts, in order of (host, level, index), behind *position, which
+ * moves on; start with *started = false. For sweeps in short transactions: what is added or removed
+ * meanwhile may be seen or not. */
+typedef struct ScheduleEntry {
+    uint64_t index;
+    uint32_t host;
+    uint32_t level;
+} ScheduleEntry;
+typedef struct ScheduleScan {
+    bool started;
+    ScheduleEntry last;
+} ScheduleScan;
+Result schedule_scan(Schedule *schedule, MDB_txn *txn, ScheduleScan *position,
+                     ScheduleEntry *entries, size_t max, size_t *n);
+
+/* Removes everything. */
+Result schedule_clear(Schedule *schedule, MDB_txn *txn);
 
 /* Entries in all, and hosts that have any. O(1). */
 Result schedule_counts(Schedule *schedule, MDB_txn *txn, uint64_t *entries, uint64_t *hosts);

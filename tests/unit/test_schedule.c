@@ -336,6 +336,51 @@ static void thousands_of_hosts_take_few_bytes_and_come_back(void)
     world_end(&w);
 }
 
+static void a_scan_sees_every_entry_and_clear_removes_them(void)
+{
+    World w;
+    world_start(&w, 5);
+    MDB_txn *txn = begin(&w, 0);
+    Schedule *other = NULL; /* two schedules in one environment do not meet */
+    CU_ASSERT_EQUAL_FATAL(schedule_open_named(&other, txn, "other", NULL), RESULT_OK);
+    CU_ASSERT_EQUAL(schedule_put(other, txn, 1, 1, 1), RESULT_OK);
+    uint64_t sum = 0;
+    for (uint64_t i = 0; i < 3000; i++) {
+        uint32_t host = host_id((unsigned)draw(&w, HOSTS));
+        unsigned level = (unsigned)draw(&w, LEVELS);
+        CU_ASSERT_EQUAL(schedule_put(w.schedule, txn, host, level, i), RESULT_OK);
+        sum += hash_mix(i ^ (uint64_t)host << 20 ^ (uint64_t)level << 52);
+    }
+    ScheduleEntry entries[7];
+    ScheduleScan scan = {0};
+    size_t n = 0;
+    size_t total = 0;
+    ScheduleEntry last = {0};
+    do {
+        CU_ASSERT_EQUAL(schedule_scan(w.schedule, txn, &scan, entries, 7, &n), RESULT_OK);
+        for (size_t i = 0; i < n; i++) {
+            ScheduleEntry e = entries[i];
+            sum -= hash_mix(e.index ^ (uint64_t)e.host << 20 ^ (uint64_t)e.level << 52);
+            CU_ASSERT(total + i == 0 || e.host > last.host ||
+                      (e.host == last.host && (e.level > last.level || e.index > last.index)));
+            last = e;
+        }
+        total += n;
+    } while (n > 0 && total < 4000);
+    CU_ASSERT_EQUAL(total, 3000);
+    CU_ASSERT_EQUAL(sum, 0);
+    CU_ASSERT_EQUAL(schedule_clear(w.schedule, txn), RESULT_OK);
+    uint64_t count = 1;
+    uint64_t hosts = 1;
+    CU_ASSERT_EQUAL(schedule_counts(w.schedule, txn, &count, &hosts), RESULT_OK);
+    CU_ASSERT(count == 0 && hosts == 0);
+    CU_ASSERT_EQUAL(schedule_counts(other, txn, &count, &hosts), RESULT_OK);
+    CU_ASSERT(count == 1 && hosts == 1);
+    CU_ASSERT_EQUAL(mdb_txn_commit(txn), 0);
+    schedule_close(other);
+    world_end(&w);
+}
+
 static void levels_are_logarithmic_and_total(void)
 {
     World w;
@@ -350,6 +395,13 @@ static void levels_are_logarithmic_and_total(void)
     CU_ASSERT_EQUAL(schedule_level(w.schedule, 0.0f), 15);
     CU_ASSERT_EQUAL(schedule_level(w.schedule, -1.0f), 15);
     CU_ASSERT_EQUAL(schedule_level(w.schedule, NAN), 15);
+    for (unsigned level = 0; level < 16; level++) {
+        float least = 0;
+        float below = 0;
+        schedule_level_range(w.schedule, level, &least, &below);
+        CU_ASSERT_EQUAL(schedule_level(w.schedule, least), level);
+        CU_ASSERT_EQUAL(schedule_level(w.schedule, nextafterf(below, 0.0f)), level);
+    }
     unsigned last = 0;
     for (float score = 4.0f; score > 1e-9f; score *= 0.97f) {
         unsigned level = schedule_level(w.schedule, score);
@@ -436,6 +488,8 @@ UNIT_MAIN("schedule",
           {"random operations agree with naive arrays", random_operations_agree_with_naive_arrays},
           {"thousands of hosts take few bytes and come back",
            thousands_of_hosts_take_few_bytes_and_come_back},
+          {"a scan sees every entry and clear removes them",
+           a_scan_sees_every_entry_and_clear_removes_them},
           {"levels are logarithmic and total", levels_are_logarithmic_and_total},
           {"options out of range are refused", options_out_of_range_are_refused},
           {"a full map is told and nothing is lost", a_full_map_is_told_and_nothing_is_lost},
