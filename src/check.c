@@ -13,6 +13,7 @@ typedef struct CheckCommand {
 } CheckCommand;
 
 static const CheckCommand commands[] = {
+    {"filter", "'EXPRESSION' [--source URL] URL...", check_filter},
     {"url", "BASE HREF", check_url},
     {NULL, NULL, NULL},
 };

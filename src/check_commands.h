@@ -2,6 +2,7 @@
 #ifndef CHECK_COMMANDS_H
 #define CHECK_COMMANDS_H
 
+int check_filter(int argc, char **argv);
 int check_url(int argc, char **argv);
 
 #endif
