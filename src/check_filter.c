@@ -46,7 +46,7 @@ typedef struct Question {
     Url source;
     Buffer body;
     bool explain;
-    int first_url; /* in argv */
+    int n_urls; /* at the start of argv */
 } Question;
 
 /* Reads a number of an option. */
@@ -94,28 +94,28 @@ static int read_option(Question *question, const char *name, const char *value)
     return usage();
 }
 
+/* Options may stand anywhere; "--" ends them. The URLs are moved to the front of argv. */
 static int read_arguments(Question *question, int argc, char **argv)
 {
-    int i = 1;
-    for (; i < argc; i++) {
-        bool is_option = strncmp(argv[i], "--", 2) == 0;
-        if (is_option && strcmp(argv[i], "--explain") == 0) {
+    bool options = true;
+    for (int i = 1; i < argc; i++) {
+        bool is_option = options && strncmp(argv[i], "--", 2) == 0;
+        if (is_option && argv[i][2] == '\0') {
+            options = false;
+        } else if (is_option && strcmp(argv[i], "--explain") == 0) {
             question->explain = true;
-        } else if (is_option && i + 1 < argc) {
-            int status = read_option(question, argv[i], argv[i + 1]);
+        } else if (is_option) {
+            int status = i + 1 < argc ? read_option(question, argv[i], argv[i + 1]) : usage();
             if (status != 0) {
                 return status;
             }
             i++;
-        } else if (is_option) {
-            return usage();
         } else if (question->expression == NULL) {
             question->expression = argv[i];
         } else {
-            break;
+            argv[question->n_urls++] = argv[i];
         }
     }
-    question->first_url = i;
     return question->expression == NULL ? usage() : 0;
 }
 
@@ -167,8 +167,7 @@ int check_filter(int argc, char **argv)
     if (status == 0 && filter_scratch_new(&scratch) != RESULT_OK) {
         status = 1;
     }
-    for (int i = question.first_url; status != 2 && status != 3 && scratch != NULL && i < argc;
-         i++) {
+    for (int i = 0; scratch != NULL && i < question.n_urls; i++) {
         int one = answer(&question, filter, scratch, argv[i]);
         status = one != 0 ? one : status;
     }
