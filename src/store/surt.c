@@ -108,18 +108,28 @@ static size_t path_session(const char *s, size_t length)
     return i < length && s[i] == '/' ? i + 1 : 0;
 }
 
-/* ASP.NET's session ids: "/(S(24 characters))/page.aspx". */
+/* Where the last ".aspx" starts; NULL when there is none. */
+static const char *last_aspx(const char *path, size_t length)
+{
+    for (size_t at = length; at-- > 0;) {
+        if (path[at] == '.' && length - at >= 5 && memcmp(path + at, ".aspx", 5) == 0) {
+            return path + at;
+        }
+    }
+    return NULL;
+}
+
+/* ASP.NET's session ids: "/(S(24 characters))/page.aspx". The last one goes. */
 static size_t strip_path_session(char *path, size_t length)
 {
-    for (size_t at = 0; at + 1 < length; at++) {
-        if (path[at] != '/' || path[at + 1] != '(') {
+    const char *aspx = last_aspx(path, length);
+    for (size_t at = length; aspx != NULL && at-- > 0;) {
+        if (path[at] != '/' || at + 1 == length || path[at + 1] != '(') {
             continue;
         }
         size_t n = path_session(path + at + 1, length - at - 1);
-        const char *rest = path + at + 1 + n;
-        size_t n_rest = length - at - 1 - n;
-        if (n > 0 && n_rest > 5 && memmem(rest + 1, n_rest - 1, ".aspx", 5) != NULL) {
-            memmove(path + at + 1, rest, n_rest);
+        if (n > 0 && path + at + 1 + n < aspx) {
+            memmove(path + at + 1, path + at + 1 + n, length - at - 1 - n);
             return length - n;
         }
     }
@@ -142,19 +152,18 @@ static size_t exact_value(const char *s, size_t length, size_t at, size_t count)
     return end == length || s[end] == '&' ? end : 0;
 }
 
-static size_t cfid_end(const char *s, size_t length, size_t at)
+/* The same for "cfid=...&cftoken=..."; amp is where the first '&' behind at is, or length. */
+static size_t cfid_end(const char *s, size_t length, size_t at, size_t amp)
 {
     static const char second[] = "&cftoken=";
-    const char *end = s + length;
-    const char *amp = at < length ? memchr(s + at, '&', length - at) : NULL;
-    if (amp == NULL || amp == s + at || (size_t)(end - amp) <= sizeof second - 1 ||
-        memcmp(amp, second, sizeof second - 1) != 0) {
+    size_t n = sizeof second - 1;
+    if (amp <= at || length - amp <= n || memcmp(s + amp, second, n) != 0) {
         return 0;
     }
-    const char *token = amp + sizeof second - 1;
-    const char *next = memchr(token, '&', (size_t)(end - token));
+    size_t token = amp + n;
+    const char *next = memchr(s + token, '&', length - token);
     size_t stop = next == NULL ? length : (size_t)(next - s);
-    return stop > (size_t)(token - s) ? stop : 0;
+    return stop > token ? stop : 0;
 }
 
 typedef struct SessionName {
@@ -170,13 +179,14 @@ static const SessionName session_names[] = {
     {"cfid=", 5, 0},
 };
 
-static size_t session_end(const char *s, size_t length, size_t at, const SessionName *session)
+static size_t session_end(const char *s, size_t length, size_t at, size_t amp,
+                          const SessionName *session)
 {
     if (length - at < session->length || memcmp(s + at, session->name, session->length) != 0) {
         return 0;
     }
     at += session->length;
-    return session->value == 0 ? cfid_end(s, length, at)
+    return session->value == 0 ? cfid_end(s, length, at, amp)
                                : exact_value(s, length, at, session->value);
 }
 
@@ -193,8 +203,10 @@ static size_t strip_query_sessions(char *query, size_t length)
 {
     size_t n_names = sizeof session_names / sizeof *session_names;
     for (size_t kind = 0; kind <= n_names; kind++) {
+        size_t amp = length;
         for (size_t at = length; at-- > 0;) {
-            size_t end = kind < n_names ? session_end(query, length, at, &session_names[kind])
+            amp = query[at] == '&' ? at : amp;
+            size_t end = kind < n_names ? session_end(query, length, at, amp, &session_names[kind])
                                         : asp_session_end(query, length, at);
             if (end > 0) {
                 end += end < length ? 1 : 0;

@@ -123,7 +123,8 @@ typedef struct RecordHead {
     const WarcId *concurrent_to;
     const WarcOriginal *refers_to;
     const WarcDigest *payload;
-    WarcBytes block_head; /* the block is these two, one after the other */
+    const WarcDigest *block; /* NULL: computed */
+    WarcBytes block_head;    /* the block is these two, one after the other */
     WarcBytes block_tail;
 } RecordHead;
 
@@ -187,7 +188,12 @@ static Result append_head(WarcRecorder *recorder, const RecordHead *head)
     Buffer *out = &recorder->record;
     char date[WARC_DATE_BYTES];
     WarcDigest block = {{0}};
-    Result rc = warc_hasher_digest(recorder->hasher, head->block_head, head->block_tail, &block);
+    Result rc = RESULT_OK;
+    if (head->block != NULL) {
+        block = *head->block;
+    } else {
+        rc = warc_hasher_digest(recorder->hasher, head->block_head, head->block_tail, &block);
+    }
     if (rc == RESULT_OK) {
         rc = buffer_append_string(out, "WARC/1.1\r\n");
     }
@@ -286,6 +292,7 @@ static void look_up(WarcRecorder *recorder, const WarcFetch *fetch, const WarcGr
         head->type = WARC_REVISIT;
         head->profile = WARC_PROFILE_IDENTICAL;
         head->refers_to = &recorder->original;
+        head->block = NULL;
         head->block_tail = warc_bytes("", 0);
     }
 }
@@ -304,6 +311,7 @@ static Result index_main(const RecordHead *head, unsigned status, WarcBytes mime
 static Result add_main(WarcRecorder *recorder, const WarcFetch *fetch, WarcGroup *group)
 {
     WarcHttp http;
+    WarcDigest block;
     buffer_trim(&recorder->http, KEEP_BYTES);
     Result rc = warc_http_response(fetch->header, fetch->body, fetch->truncated, &recorder->http);
     WarcBytes header = warc_bytes(recorder->http.data, recorder->http.length);
@@ -330,8 +338,9 @@ static Result add_main(WarcRecorder *recorder, const WarcFetch *fetch, WarcGroup
         head.refers_to = fetch->not_modified;
         head.block_tail = warc_bytes("", 0);
     } else {
-        rc = warc_hasher_digest(recorder->hasher, fetch->body, warc_bytes("", 0), &group->payload);
+        rc = warc_hasher_pair(recorder->hasher, header, fetch->body, &block, &group->payload);
         group->has_payload = true;
+        head.block = &block;
         head.payload = &group->payload;
         look_up(recorder, fetch, group, &head);
     }
