@@ -2,7 +2,8 @@
 
 #include <string.h>
 
-#define RENAMED "X-Archive-Orig-"
+#define RENAMED   "X-Archive-Orig-"
+#define NO_FIELDS "X-Archive-Orig-Fields: none"
 
 /* One line of a header block: text without its line end; next = behind it. */
 typedef struct HeaderLine {
@@ -166,6 +167,7 @@ Result warc_http_response(WarcBytes header, WarcBytes body, WarcTruncation trunc
     const char *end = block.bytes + block.length;
     HeaderLine line = line_at(block.bytes, end);
     Result rc = append_status_line(out, line.text);
+    size_t first = out->length;
     for (const char *at = line.next; rc == RESULT_OK && at < end; at = line.next) {
         line = line_at(at, end);
         if (line.text.length == 0) {
@@ -178,6 +180,9 @@ Result warc_http_response(WarcBytes header, WarcBytes body, WarcTruncation trunc
         if (rc == RESULT_OK) {
             rc = append_line(out, line.text);
         }
+    }
+    if (rc == RESULT_OK && out->length == first) {
+        rc = buffer_append_string(out, NO_FIELDS "\r\n");
     }
     return rc == RESULT_OK ? buffer_append(out, "\r\n", 2) : rc;
 }

@@ -13,6 +13,8 @@
  *     X-Archive-Orig-Content-Encoding. A truthful one stays, the body is stored encoded.
  *   - The protocol of the first line: HTTP/2 and HTTP/3 have no textual form; libcurl writes
  *     "HTTP/2 200 ". It becomes "HTTP/1.1 200 "; what was spoken is in WARC-Protocol.
+ *   - A header without a single field gets "X-Archive-Orig-Fields: none": readers that look for the
+ *     empty line behind the fields (warcio for npm) would take the body for fields.
  *   - Line ends that are not CRLF become CRLF, a missing empty line is added, and of several header
  *     blocks (1xx answers, a proxy's) the last one is kept.
  *

@@ -368,7 +368,129 @@ static void kills_lose_and_double_nothing(void)
     writer_stop(&writer);
 }
 
+/* The second fetch of a payload is a revisit: a table of one entry. */
+static Result find_last(void *context, const WarcDigest *payload, WarcOriginal *original)
+{
+    const WarcGroup *known = context;
+    if (!known->has_payload || memcmp(payload, &known->payload, sizeof *payload) != 0) {
+        return RESULT_NOT_FOUND;
+    }
+    original->date = known->date;
+    original->id = known->id;
+    return buffer_append_string(&original->uri, "http://example.org/known");
+}
+
+typedef struct Kind {
+    const char *url;
+    const char *header;
+    const char *body;
+    WarcTruncation truncated;
+    bool conditional;
+} Kind;
+
+/* Every kind of answer that a crawl meets, the misbehaving ones too. */
+static const Kind kinds[] = {
+    {"http://example.org/known", "HTTP/1.1 200 OK\r\nContent-Type: text/plain\r\n\r\n",
+     "the same bytes", WARC_WHOLE, false},
+    {"http://example.org/twin", "HTTP/1.1 200 OK\r\nContent-Length: 14\r\n\r\n", "the same bytes",
+     WARC_WHOLE, false},
+    {"http://example.org/known", "HTTP/1.1 304 Not Modified\r\nETag: \"x\"\r\n\r\n", "", WARC_WHOLE,
+     true},
+    {"http://example.org/304", "HTTP/1.1 304 Not Modified\r\nContent-Length: 5\r\n\r\n", "",
+     WARC_WHOLE, false},
+    {"https://www.example.org/chunked?b=2&a=1",
+     "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\nContent-Type: TEXT/html; a=b\r\n\r\n",
+     "5\r\nhello\r\n0\r\n\r\n", WARC_WHOLE, false},
+    {"http://example.org/lies", "HTTP/1.1 200 OK\r\nContent-Length: 900\r\n\r\n", "short",
+     WARC_WHOLE, false},
+    {"http://example.org/cut", "HTTP/1.1 200 OK\r\nContent-Length: 900\r\n\r\n", "short",
+     WARC_TRUNCATED_DISCONNECT, false},
+    {"http://example.org/long", "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n", "part",
+     WARC_TRUNCATED_LENGTH, false},
+    {"http://example.org/slow", "HTTP/1.1 200 OK\r\n\r\n", "part", WARC_TRUNCATED_TIME, false},
+    {"http://example.org/notgzip",
+     "HTTP/1.1 200 OK\r\nContent-Encoding: gzip\r\nContent-Length: 4\r\n\r\n", "text", WARC_WHOLE,
+     false},
+    {"http://example.org/bare", "HTTP/1.0 404 Not Found\nServer: x\n folded\n\n", "gone",
+     WARC_WHOLE, false},
+    {"https://example.org/h2", "HTTP/2 200 \r\ncontent-type: text/css\r\n\r\n", "a{}", WARC_WHOLE,
+     false},
+    {"http://example.org/latin", "HTTP/1.1 200 OK\r\nX-Name: J\xfcrgen\r\nno colon here\r\n\r\n",
+     "x", WARC_WHOLE, false},
+    {"http://example.org/empty", "HTTP/1.1 204 No Content\r\n\r\n", "", WARC_WHOLE, false},
+    {"http://example.org/redirect", "HTTP/1.1 301\r\nLocation: /new\r\n\r\n", "moved", WARC_WHOLE,
+     false},
+    {"http://example.org/robots.txt", "HTTP/1.1 200 OK\r\nContent-Type: text/plain\r\n\r\n",
+     "User-agent: *\nDisallow: /x\n", WARC_WHOLE, false},
+    {"http://example.org/q\"uote?x=\\&y='", "HTTP/1.1 200 OK\r\nContent-Type: \"\r\n\r\n", "q",
+     WARC_WHOLE, false},
+};
+
+/* RAGNO_TEST_KEEP=DIR keeps the files there, for other readers. */
+static void every_kind_is_stored_and_read_strictly(void)
+{
+    Writer writer = {.directory = sample_directory()};
+    const char *keep = getenv("RAGNO_TEST_KEEP");
+    if (keep != NULL) {
+        sample_remove(&writer.directory);
+        (void)snprintf(writer.directory.path, sizeof writer.directory.path, "%s", keep);
+    }
+    WarcGroup known;
+    WarcOriginal original;
+    WarcPosition position;
+    warc_group_init(&known);
+    warc_group_init(&writer.group);
+    warc_original_init(&original);
+    WarcRecorderOptions options = {.find = find_last, .find_context = &known};
+    CU_ASSERT_EQUAL_FATAL(warc_recorder_new(&writer.recorder, &options), RESULT_OK);
+    CU_ASSERT_EQUAL_FATAL(writer_open(&writer, 0, NULL), RESULT_OK);
+    size_t n = sizeof kinds / sizeof *kinds;
+    for (size_t i = 0; i < n; i++) {
+        WarcFetch fetch = sample_fetch(kinds[i].url, kinds[i].header, kinds[i].body);
+        fetch.started.us += (int64_t)i * 1500000;
+        fetch.truncated = kinds[i].truncated;
+        fetch.metadata = sample_text("via: http://example.org/\r\nhopsFromSeed: L\r\n");
+        fetch.ip = i % 2 == 0 ? "192.0.2.1" : "2001:db8::1";
+        if (strncmp(kinds[i].header, "HTTP/2", 6) == 0) {
+            fetch.protocol = "h2";
+            fetch.tls = "tls/1.3";
+            fetch.request = sample_text("GET /h2 HTTP/2\r\nHost: example.org\r\n\r\n");
+        }
+        fetch.not_modified = kinds[i].conditional ? &original : NULL;
+        CU_ASSERT_EQUAL(warc_record_fetch(writer.recorder, &fetch, &writer.group), RESULT_OK);
+        CU_ASSERT_EQUAL(warc_append(writer.warc, &writer.group, &position), RESULT_OK);
+        if (i == 0) {
+            known.has_payload = true;
+            known.payload = writer.group.payload;
+            known.date = writer.group.date;
+            known.id = writer.group.id;
+            original.date = known.date;
+            original.id = known.id;
+            CU_ASSERT_EQUAL(buffer_append_string(&original.uri, kinds[i].url), RESULT_OK);
+        }
+    }
+    WarcResource dns = {.uri = sample_text("dns:example.org"),
+                        .started = SAMPLE_DATE,
+                        .ip = "192.0.2.53",
+                        .content_type = "text/dns",
+                        .block =
+                            sample_text("20260131120000\nexample.org.\t60\tIN\tA\t192.0.2.1\n")};
+    CU_ASSERT_EQUAL(warc_record_resource(writer.recorder, &dns, &writer.group), RESULT_OK);
+    CU_ASSERT_EQUAL(warc_append(writer.warc, &writer.group, &position), RESULT_OK);
+    commit(&writer);
+    CU_ASSERT_EQUAL(count_responses(&writer), n - 2);
+    CU_ASSERT_EQUAL(warc_close(writer.warc), RESULT_OK);
+    writer.warc = NULL;
+    warc_group_destroy(&known);
+    warc_original_destroy(&original);
+    if (keep != NULL) {
+        writer.directory = sample_directory();
+    }
+    writer_stop(&writer);
+}
+
 UNIT_MAIN("warc",
+          {"every kind is stored and read strictly", every_kind_is_stored_and_read_strictly},
           {"files rotate and are finished by the commit",
            files_rotate_and_are_finished_by_the_commit},
           {"files rotate by age", files_rotate_by_age},

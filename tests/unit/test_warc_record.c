@@ -146,12 +146,14 @@ static void first_lines_and_line_ends_are_readable(void)
 {
     expect_header("HTTP/2 200 \r\nserver: x\r\n\r\n", "", WARC_WHOLE,
                   "HTTP/1.1 200 \r\nserver: x\r\n\r\n");
-    expect_header("HTTP/2 404\r\n\r\n", "", WARC_WHOLE, "HTTP/1.1 404\r\n\r\n");
+    expect_header("HTTP/2 404\r\n\r\n", "", WARC_WHOLE,
+                  "HTTP/1.1 404\r\nX-Archive-Orig-Fields: none\r\n\r\n");
     expect_header("HTTP/1.0 200 OK\nA: b\n c\n\n", "", WARC_WHOLE,
                   "HTTP/1.0 200 OK\r\nA: b\r\n c\r\n\r\n");
     expect_header("HTTP/1.1 200 OK\r\nA: b", "", WARC_TRUNCATED_DISCONNECT,
                   "HTTP/1.1 200 OK\r\nA: b\r\n\r\n");
-    expect_header("HTTP/1.1  301Moved\r\n\r\n", "", WARC_WHOLE, "HTTP/1.1 301 Moved\r\n\r\n");
+    expect_header("HTTP/1.1  301Moved\r\n\r\n", "", WARC_WHOLE,
+                  "HTTP/1.1 301 Moved\r\nX-Archive-Orig-Fields: none\r\n\r\n");
     expect_header("HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 103 Early Hints\r\nLink: </a>\r\n\r\n"
                   "HTTP/1.1 200 OK\r\nB: c\r\n\r\n",
                   "", WARC_WHOLE, "HTTP/1.1 200 OK\r\nB: c\r\n\r\n");
