@@ -74,8 +74,8 @@ $(OUT)/tests/test_%: $(OUT)/tests/unit/test_%.o $(OUT)/libragno.a
 	@echo '  LD  $@'
 	@$(CC) $(LDFLAGS) -o $@ $^ $(LDLIBS) -lcunit
 
-# A benchmark is one file, one program: tests/bench/bench_NAME.c.
-$(OUT)/bench/bench_%: $(OUT)/tests/bench/bench_%.o $(OUT)/libragno.a
+# A benchmark is one file, one program: tests/bench/bench_NAME.c, with the workload they share.
+$(OUT)/bench/bench_%: $(OUT)/tests/bench/bench_%.o $(OUT)/tests/bench/workload.o $(OUT)/libragno.a
 	@mkdir -p $(@D)
 	@echo '  LD  $@'
 	@$(CC) $(LDFLAGS) -o $@ $^ $(LDLIBS)

@@ -1,0 +1,362 @@
+/* Reading single pages and hosts. */
+#include "store/page_db.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "store/page_db_internal.h"
+#include "store/page_hosts.h"
+#include "store/page_links.h"
+#include "store/page_record.h"
+
+static const char no_page[] = "there is no such page";
+
+static int fail_read(PageDB *db, int rc, const char *what)
+{
+    return rc == MDB_NOTFOUND ? page_db_fail(db, page_db_error_no_page, no_page)
+                              : page_db_fail_mdb(db, rc, what);
+}
+
+static int get_by_index(MDB_txn *txn, MDB_dbi dbi, uint64_t index, MDB_val *value)
+{
+    MDB_val key = {sizeof index, &index};
+    return mdb_get(txn, dbi, &key, value);
+}
+
+/* The first entry with a URL hash, or the one with the fingerprint too. */
+static int find_entry(PageDB *db, MDB_txn *txn, uint64_t hash, const uint64_t *print,
+                      uint64_t *index)
+{
+    MDB_cursor *cursor = NULL;
+    int rc = mdb_cursor_open(txn, db->store->tables.hash2idx, &cursor);
+    if (rc != 0) {
+        return rc;
+    }
+    uint32_t domain = (uint32_t)(hash >> 32);
+    uint8_t bytes[PAGE_ENTRY_BYTES];
+    PageEntry entry = {.url_hash = (uint32_t)hash, .print = print == NULL ? 0 : *print};
+    page_entry_write(&entry, bytes);
+    MDB_val key = {sizeof domain, &domain};
+    MDB_val value = {sizeof bytes, bytes};
+    rc = mdb_cursor_get(cursor, &key, &value, MDB_GET_BOTH_RANGE);
+    bool found = false;
+    while (rc == 0) {
+        page_entry_read(value.mv_data, &entry);
+        if (entry.url_hash != (uint32_t)hash || (print != NULL && entry.print != *print)) {
+            break;
+        }
+        if (!found || entry.index < *index) {
+            *index = entry.index;
+        }
+        found = true;
+        if (print != NULL) {
+            break;
+        }
+        rc = mdb_cursor_get(cursor, &key, &value, MDB_NEXT_DUP);
+    }
+    mdb_cursor_close(cursor);
+    if (rc != 0 && rc != MDB_NOTFOUND) {
+        return rc;
+    }
+    return found ? 0 : MDB_NOTFOUND;
+}
+
+int page_db_find(PageDB *db, MDB_txn *txn, const char *url, size_t length, uint64_t *index)
+{
+    error_clean(db->error);
+    PageKey key = page_db_key(db, url, length);
+    return fail_read(db, find_entry(db, txn, key.hash, &key.print, index), "page_db_find");
+}
+
+/* What a page is, in pieces that point into the transaction. */
+typedef struct PageParts {
+    PageRecord record;
+    PageCrawl crawl; /* zero when never crawled */
+    MDB_val origin;
+} PageParts;
+
+static int read_parts(PageDB *db, MDB_txn *txn, uint64_t index, PageParts *parts)
+{
+    PageDBStore *store = db->store;
+    MDB_val value;
+    *parts = (PageParts){.origin = {0, NULL}};
+    int rc = get_by_index(txn, store->tables.idx2info, index, &value);
+    if (rc != 0) {
+        return rc;
+    }
+    if (!page_record_read(value.mv_data, value.mv_size, index, &parts->record)) {
+        return MDB_CORRUPTED;
+    }
+    rc = page_hosts_origin(store, txn, parts->record.host, &parts->origin);
+    if (rc == 0 && parts->record.crawled) {
+        rc = get_by_index(txn, store->tables.idx2crawl, index, &value);
+        if (rc == 0 && !page_crawl_read(value.mv_data, value.mv_size, &parts->crawl)) {
+            rc = MDB_CORRUPTED;
+        }
+    }
+    return rc == MDB_NOTFOUND ? MDB_CORRUPTED : rc;
+}
+
+int page_db_get(PageDB *db, MDB_txn *txn, uint64_t index, PageRef *page, Buffer *url)
+{
+    error_clean(db->error);
+    PageParts parts;
+    int rc = read_parts(db, txn, index, &parts);
+    if (rc != 0) {
+        return fail_read(db, rc, "page_db_get");
+    }
+    size_t length = page_url_length(parts.origin.mv_size, &parts.record);
+    buffer_reset(url);
+    if (buffer_reserve(url, length) != RESULT_OK) {
+        return page_db_fail(db, page_db_error_memory, "page_db_get: out of memory");
+    }
+    page_url_join(parts.origin.mv_data, parts.origin.mv_size, &parts.record, url->data);
+    url->length = length;
+    *page = (PageRef){.index = index,
+                      .hash = page_db_key(db, url->data, length).hash,
+                      .host = parts.record.host,
+                      .url = url->data,
+                      .url_length = length,
+                      .score = parts.record.score,
+                      .depth = parts.record.depth,
+                      .linked_from = parts.record.linked_from,
+                      .n_crawls = parts.crawl.n_crawls,
+                      .status = parts.record.status,
+                      .level = parts.record.level,
+                      .tries = parts.record.tries,
+                      .hop = parts.record.hop,
+                      .flags = parts.record.flags,
+                      .first_crawl = parts.crawl.first_crawl,
+                      .last_crawl = parts.crawl.last_crawl,
+                      .n_changes = parts.crawl.n_changes};
+    size_t hash_length = parts.crawl.hash_length;
+    if (hash_length > 0) {
+        memcpy(&page->content_hash64, parts.crawl.hash,
+               hash_length < sizeof page->content_hash64 ? hash_length
+                                                         : sizeof page->content_hash64);
+    }
+    return page_db_error_ok;
+}
+
+int page_db_set_state(PageDB *db, MDB_txn *txn, uint64_t index, int32_t status, uint8_t level,
+                      uint8_t tries)
+{
+    error_clean(db->error);
+    MDB_val value;
+    PageRecord record;
+    int rc = get_by_index(txn, db->store->tables.idx2info, index, &value);
+    if (rc == 0 && !page_record_read(value.mv_data, value.mv_size, index, &record)) {
+        rc = MDB_CORRUPTED;
+    }
+    char *copy = rc == 0 ? malloc(value.mv_size) : NULL;
+    if (rc == 0 && copy == NULL) {
+        rc = ENOMEM;
+    }
+    if (rc == 0) {
+        memcpy(copy, value.mv_data, value.mv_size);
+        record.status = status;
+        record.level = level;
+        record.tries = tries;
+        page_record_write_head(&record, (uint8_t *)copy);
+        MDB_val key = {sizeof index, &index};
+        value.mv_data = copy;
+        rc = mdb_put(txn, db->store->tables.idx2info, &key, &value, 0);
+    }
+    free(copy);
+    return fail_read(db, rc, "page_db_set_state");
+}
+
+int page_db_get_links(PageDB *db, MDB_txn *txn, uint64_t index, uint64_t **to, size_t *n,
+                      size_t *n_diff)
+{
+    error_clean(db->error);
+    *to = NULL;
+    *n = 0;
+    *n_diff = 0;
+    const uint8_t *list = NULL;
+    size_t length = 0;
+    int rc = page_links_find(txn, db->store->tables.links, index, &list, &length);
+    if (rc == MDB_NOTFOUND) {
+        return page_db_error_ok;
+    }
+    if (rc == 0) {
+        *to = malloc(page_links_bound(length) * sizeof **to);
+        rc = *to == NULL ? ENOMEM : 0;
+    }
+    if (rc == 0 && !page_links_decode(index, list, length, false, *to, n_diff, n)) {
+        rc = MDB_CORRUPTED;
+    }
+    if (rc != 0) {
+        free(*to);
+        *to = NULL;
+    }
+    return page_db_fail_mdb(db, rc, "page_db_get_links");
+}
+
+/* ---- The documented functions ------------------------------------------------------------------
+ */
+
+/* The URL of a page on the heap, NUL-terminated; NULL without memory. */
+static char *url_of(const PageParts *parts, size_t *length)
+{
+    *length = page_url_length(parts->origin.mv_size, &parts->record);
+    char *url = malloc(*length + 1);
+    if (url != NULL) {
+        page_url_join(parts->origin.mv_data, parts->origin.mv_size, &parts->record, url);
+    }
+    return url;
+}
+
+static int hash_of_index(PageDB *db, MDB_txn *txn, uint64_t index, uint64_t *hash)
+{
+    *hash = 0;
+    if (index == PAGE_DB_NO_INDEX) {
+        return 0;
+    }
+    PageParts parts;
+    size_t length = 0;
+    int rc = read_parts(db, txn, index, &parts);
+    if (rc != 0) {
+        return rc == MDB_NOTFOUND ? MDB_CORRUPTED : rc;
+    }
+    char *url = url_of(&parts, &length);
+    if (url == NULL) {
+        return ENOMEM;
+    }
+    *hash = page_db_key(db, url, length).hash;
+    free(url);
+    return 0;
+}
+
+int page_db_linked_from(PageDB *db, MDB_txn *txn, const char *url, uint64_t *hash)
+{
+    PageKey key = page_db_key(db, url, strlen(url));
+    PageParts parts;
+    uint64_t index = 0;
+    int rc = find_entry(db, txn, key.hash, &key.print, &index);
+    if (rc == 0) {
+        rc = read_parts(db, txn, index, &parts);
+    }
+    if (rc == 0) {
+        rc = hash_of_index(db, txn, parts.record.linked_from, hash);
+    }
+    return fail_read(db, rc, "reading where a page was linked from");
+}
+
+static int make_info(PageDB *db, MDB_txn *txn, uint64_t index, PageInfo **pi)
+{
+    PageParts parts;
+    int rc = read_parts(db, txn, index, &parts);
+    if (rc != 0) {
+        return rc;
+    }
+    size_t length = 0, hash_length = parts.crawl.hash_length;
+    PageInfo *info = calloc(1, sizeof *info);
+    char *url = url_of(&parts, &length);
+    char *hash = hash_length == 0 ? NULL : malloc(hash_length);
+    if (info == NULL || url == NULL || (hash_length > 0 && hash == NULL)) {
+        free(info);
+        free(url);
+        free(hash);
+        return ENOMEM;
+    }
+    if (hash != NULL) {
+        memcpy(hash, parts.crawl.hash, hash_length);
+    }
+    *info = (PageInfo){.url = url,
+                       .depth = parts.record.depth,
+                       .first_crawl = parts.crawl.first_crawl,
+                       .last_crawl = parts.crawl.last_crawl,
+                       .n_changes = parts.crawl.n_changes,
+                       .n_crawls = parts.crawl.n_crawls,
+                       .score = parts.record.score,
+                       .content_hash_length = hash_length,
+                       .content_hash = hash};
+    rc = hash_of_index(db, txn, parts.record.linked_from, &info->linked_from);
+    if (rc != 0) {
+        page_info_delete(info);
+        return rc;
+    }
+    *pi = info;
+    return 0;
+}
+
+PageDBError page_db_get_info(PageDB *db, uint64_t hash, PageInfo **pi)
+{
+    error_clean(db->error);
+    *pi = NULL;
+    MDB_txn *txn = NULL;
+    int rc = page_db_txn_begin(db, true, &txn);
+    if (rc != page_db_error_ok) {
+        return (PageDBError)rc;
+    }
+    uint64_t index = 0;
+    rc = find_entry(db, txn, hash, NULL, &index);
+    if (rc == 0) {
+        rc = make_info(db, txn, index, pi);
+    } else if (rc == MDB_NOTFOUND) {
+        rc = 0;
+    }
+    page_db_txn_abort(db, txn);
+    return (PageDBError)page_db_fail_mdb(db, rc, "page_db_get_info");
+}
+
+PageDBError page_db_get_idx(PageDB *db, uint64_t hash, uint64_t *idx)
+{
+    error_clean(db->error);
+    *idx = 0;
+    MDB_txn *txn = NULL;
+    int rc = page_db_txn_begin(db, true, &txn);
+    if (rc != page_db_error_ok) {
+        return (PageDBError)rc;
+    }
+    rc = find_entry(db, txn, hash, NULL, idx);
+    page_db_txn_abort(db, txn);
+    return (PageDBError)fail_read(db, rc, "page_db_get_idx");
+}
+
+/* ---- Hosts -------------------------------------------------------------------------------------
+ */
+
+int page_db_host_find(PageDB *db, MDB_txn *txn, const char *origin, size_t length, uint32_t *host)
+{
+    error_clean(db->error);
+    return fail_read(db, page_hosts_find(db->store, txn, origin, length, host),
+                     "page_db_host_find");
+}
+
+int page_db_host_add(PageDB *db, MDB_txn *txn, const char *origin, size_t length, uint32_t *host)
+{
+    error_clean(db->error);
+    return page_db_fail_mdb(db, page_hosts_add(db->store, txn, origin, length, host),
+                            "page_db_host_add");
+}
+
+int page_db_host_origin(PageDB *db, MDB_txn *txn, uint32_t host, Buffer *out)
+{
+    error_clean(db->error);
+    MDB_val origin;
+    int rc = page_hosts_origin(db->store, txn, host, &origin);
+    if (rc != 0) {
+        return fail_read(db, rc, "page_db_host_origin");
+    }
+    buffer_reset(out);
+    if (buffer_append(out, origin.mv_data, origin.mv_size) != RESULT_OK) {
+        return page_db_fail(db, page_db_error_memory, "page_db_host_origin: out of memory");
+    }
+    return page_db_error_ok;
+}
+
+uint32_t page_db_n_hosts(PageDB *db, MDB_txn *txn)
+{
+    uint32_t count = 0;
+    (void)page_hosts_count(db->store, txn, &count);
+    return count;
+}
+
+uint64_t page_db_n_pages(PageDB *db, MDB_txn *txn)
+{
+    MDB_stat stat;
+    return mdb_stat(txn, db->store->tables.idx2info, &stat) == 0 ? stat.ms_entries : 0;
+}
