@@ -87,6 +87,9 @@ Result queue_pop(Queue *queue, void **items, size_t max, size_t *n, MonoTime dea
             queue->head = (queue->head + 1) % queue->capacity;
             queue->count--;
         }
+        if (queue->count == 0) {
+            queue->head = 0; /* a large ring that is mostly empty touches little memory */
+        }
         condition_broadcast(&queue->not_full);
         if (queue->count > 0 && queue->waiting > 0) {
             condition_signal(&queue->not_empty);
