@@ -345,6 +345,7 @@ static Result add_main(WarcRecorder *recorder, const WarcFetch *fetch, WarcGroup
         look_up(recorder, fetch, group, &head);
     }
     group->type = head.type;
+    group->whole = fetch->truncated == WARC_WHOLE;
     if (rc == RESULT_OK) {
         rc = append_record(recorder, &head, &group->members);
     }
@@ -423,6 +424,7 @@ Result warc_record_resource(WarcRecorder *recorder, const WarcResource *resource
     warc_group_reset(group);
     group->date = resource->started;
     group->type = WARC_RESOURCE;
+    group->whole = true;
     Result rc =
         is_target(resource->uri) ? warc_ids_next(&recorder->ids, &group->id) : RESULT_INVALID;
     if (rc == RESULT_OK) {

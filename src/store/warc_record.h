@@ -98,6 +98,7 @@ typedef struct WarcGroup {
     WarcType type; /* of the main record */
     WallTime date;
     WarcId id;        /* of the main record: what a later revisit refers to */
+    bool whole;       /* the main block is not truncated */
     bool has_payload; /* payload is valid: always but for a 304 without body */
     WarcDigest payload;
 } WarcGroup;
