@@ -5,7 +5,7 @@
 MODE ?= release
 CC ?= gcc
 PKGS := libcurl libxml-2.0 libcares lmdb libpcre2-8 inih libpsl libidn2 libxxhash libdeflate zlib \
-        libzstd libbrotlidec
+        libzstd libbrotlidec libcrypto
 PREFIX ?= /usr/local
 VERSION := 0.1.0
 OUT := build/$(MODE)
