@@ -263,12 +263,15 @@ void dns_server_delete(DnsServer *server)
     if (server == NULL) {
         return;
     }
-    while (server->peers != NULL) {
-        close_peer(server->peers);
+    for (DnsPeer *peer = server->peers, *next = NULL; peer != NULL; peer = next) {
+        next = peer->next;
+        close(peer->watch.fd);
+        free(peer);
     }
-    while (server->late != NULL) {
-        event_loop_clear(server->loop, &server->late->timer);
-        remove_late(server->late);
+    for (DnsLate *late = server->late, *next = NULL; late != NULL; late = next) {
+        next = late->next;
+        event_loop_clear(server->loop, &late->timer);
+        free(late);
     }
     if (server->udp.fd >= 0) {
         close(server->udp.fd);
