@@ -4,6 +4,10 @@
 #include "parse/http_header.h"
 #include "parse/sitemap_reader.h"
 
+/* Distinct names in one file. libxml2 keeps all of them in a table that stops growing, so that
+ * millions of names cost quadratic time; real sitemaps have a few dozen. */
+#define MAX_NAMES 2000
+
 static const char *chars(const xmlChar *string)
 {
     return (const char *)string;
@@ -305,10 +309,14 @@ static void keep_tail(SitemapXml *xml, const char *bytes, size_t length)
 void sitemap_xml_push(SitemapParser *parser, const char *bytes, size_t length)
 {
     SitemapXml *xml = &parser->xml;
-    if (length > 0 && !parser->is_stopped) {
+    if (length > 0 && !parser->is_stopped && parser->result == RESULT_OK) {
         keep_tail(xml, bytes, length);
         int code = xmlParseChunk(xml->context, bytes, (int)length, 0);
-        parser->result = code == XML_ERR_NO_MEMORY ? RESULT_MEMORY : parser->result;
+        if (code == XML_ERR_NO_MEMORY) {
+            parser->result = RESULT_MEMORY;
+        } else if (xmlDictSize(xml->context->dict) > MAX_NAMES) {
+            parser->result = RESULT_LIMIT;
+        }
     }
 }
 
