@@ -120,6 +120,10 @@ static void namespaces_and_prefixes_do_not_matter(void)
     expect_text(OPEN "<url><video:video xmlns:video=\"v\"><loc>http://h.test/no</loc></video:video>"
                      "<loc><url><![CDATA[http://h.test/5?a&b]]></url></loc></url></urlset>",
                 "http://h.test/5?a&b");
+    expect_text(
+        "<urlset xmlns:s=\"s\"><s:url><s:loc>http://h.test/8</s:loc><s:url/></s:url><s:url><loc>"
+        "http://h.test/9</loc><x:url/></s:url></urlset>",
+        "http://h.test/8 http://h.test/9");
     expect_text("\xEF\xBB\xBF \n" OPEN "<url><loc>http://h.test/6</loc></url></urlset>",
                 "http://h.test/6");
     expect_text("<html><body><url><loc>http://h.test/7</loc></url></body></html>", "");
@@ -212,6 +216,10 @@ static void broken_files_keep_what_came_before(void)
     expect_text(OPEN
                 "<url><loc>http://h.test/1</loc><url><loc>http://h.test/2</loc></url></urlset>",
                 "http://h.test/1 http://h.test/2");
+    expect_text(
+        "<sitemapindex><sitemap><loc>http://h.test/1</loc><loc>http://h.test/2</loc></sitemap>"
+        "</sitemapindex>",
+        "http://h.test/1 http://h.test/2");
     expect_text(OPEN "<url><loc>http://h.test/1</loc></url><url><loc>http://h.test/<<</loc></url>",
                 "http://h.test/1");
 }
