@@ -35,7 +35,7 @@
 #include "base/result.h"
 #include "parse/url.h"
 
-#define FILTER_MAX_BYTES (1024u * 1024u) /* of an expression */
+#define FILTER_MAX_BYTES ((size_t)1024 * 1024) /* of an expression */
 
 typedef struct Filter Filter;
 typedef struct FilterScratch FilterScratch; /* one thread's memory for regular expressions */
