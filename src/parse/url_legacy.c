@@ -95,11 +95,13 @@ enum {
     JIS_PRIVATE_END = 10716, /* up to here: private use; behind it IBM's characters again */
 };
 
+typedef enum JapaneseState { JP_ASCII, JP_ROMAN, JP_KANJI } JapaneseState;
+
 typedef struct Encoding {
     const Encoder *encoder;
-    iconv_t to;   /* from the machine's UTF-32; (iconv_t)-1 when there is none */
-    iconv_t from; /* the way back */
-    enum { JP_ASCII, JP_ROMAN, JP_KANJI } state; /* ISO-2022-JP only */
+    iconv_t to;          /* from the machine's UTF-32; (iconv_t)-1 when there is none */
+    iconv_t from;        /* the way back */
+    JapaneseState state; /* ISO-2022-JP only */
     bool has_nec;
     uint32_t nec[JIS_NEC_END - JIS_NEC_FIRST]; /* code points of those cells, once has_nec */
 } Encoding;
@@ -326,9 +328,9 @@ static uint32_t widen_katakana(uint32_t c)
     return c >= 0xFF61 && c <= 0xFF9F ? wide[c - 0xFF61] : c;
 }
 
-static Result switch_japanese(Encoding *encoding, Url *out, int state)
+static Result switch_japanese(Encoding *encoding, Url *out, JapaneseState state)
 {
-    if ((int)encoding->state == state) {
+    if (encoding->state == state) {
         return RESULT_OK;
     }
     encoding->state = state;
@@ -347,7 +349,7 @@ static Result append_iso_2022_jp(Encoding *encoding, Url *out, uint32_t c)
         return append_reference(out, 0xFFFD);
     }
     size_t n = 1;
-    int state = JP_ASCII;
+    JapaneseState state = JP_ASCII;
     if (c == 0xA5 || c == 0x203E) {
         bytes[0] = c == 0xA5 ? 0x5C : 0x7E;
         state = JP_ROMAN;
