@@ -126,7 +126,12 @@ for f in lines("extracted/DerivedJoiningType.txt"):
         joining[c] = f[1]
 
 
+FULL_STOPS = (0x3002, 0xFF0E, 0xFF61)  # mapped to ".", so not valid in what others map to
+
+
 def valid(c):
+    if c in FULL_STOPS:
+        return False
     if c < 0x80:
         return c != 0x2E
     return category.get(c, "Cn") not in ("Cc", "Cf", "Cn", "Co", "Cs", "Zl", "Zp", "Zs") and c not in ids
@@ -136,7 +141,7 @@ def status(c):
     """None (disallowed) or the mapping; [c] means valid, [] ignored."""
     if c < 0x80:
         return [c + 32] if 0x41 <= c <= 0x5A else [c]
-    if c in (0x3002, 0xFF0E, 0xFF61):
+    if c in FULL_STOPS:
         return [0x2E]
     if c == 0x1E9E:
         return [0xDF]
