@@ -277,6 +277,46 @@ static void headers_have_the_same_rules(void)
     html_parser_delete(parser);
 }
 
+/* Served as XML, a page is XML; when it is not well-formed, it is HTML after all. */
+static void xhtml_served_as_xml_is_read_as_xml(void)
+{
+    HtmlParser *parser = parser_of(false);
+    Buffer got;
+    buffer_init(&got, BUFFER_NO_LIMIT);
+    Page page;
+    static const char *const pages[][2] = {
+        {"<?xml version='1.0' encoding='koi8-r'?><!DOCTYPE html [<!ENTITY e 'x'>]>"
+         "<html xmlns='http://www.w3.org/1999/xhtml'><head><title>a &amp;lt;&eacute;</title>"
+         "<script src='1'/></head><body><a href='2?a&amp;copy=1'/><textarea/><A href='no'/>"
+         "<a href='3&eacute;'/><![CDATA[<a href='no'/>]]><template><a href='no'/></template>"
+         "<svg xmlns='http://www.w3.org/2000/svg' xmlns:x='http://www.w3.org/1999/xlink'>"
+         "<a x:href='4'/></svg><z xmlns='' href='no'/></body></html>",
+         "script 1\na 2?a&copy=1\na 3%C3%A9\na 4"},
+        {"<html xmlns='http://www.w3.org/1999/xhtml'><a href='1'/><p><a href='2'></p></html>",
+         "a 1\na 2"},
+        {"<html><script src='1'></script><a href='2'/></html>", "script 1\na 2"},
+    };
+    for (size_t i = 0; i < sizeof pages / sizeof *pages; i++) {
+        CU_ASSERT_EQUAL(
+            parse(parser, pages[i][0], strlen(pages[i][0]), "application/xhtml+xml", &page),
+            RESULT_OK);
+        describe(&page, &got);
+        CU_ASSERT_STRING_EQUAL(buffer_string(&got), pages[i][1]);
+        if (i == 0) {
+            CU_ASSERT_STRING_EQUAL(page.title, "a &lt;\xC3\xA9");
+            CU_ASSERT_STRING_EQUAL(page.encoding, "KOI8-R");
+            CU_ASSERT(page.text_digest[0] != 0);
+        }
+    }
+    /* As HTML the first one ends in the script that never ends. */
+    CU_ASSERT_EQUAL(parse(parser, pages[0][0], strlen(pages[0][0]), "text/html", &page), RESULT_OK);
+    CU_ASSERT_EQUAL(page.n_links, 1);
+    CU_ASSERT_EQUAL(parse(parser, NULL, 0, "application/xhtml+xml", &page), RESULT_OK);
+    CU_ASSERT_EQUAL(page.n_links, 0);
+    buffer_destroy(&got);
+    html_parser_delete(parser);
+}
+
 static void limits_hold(void)
 {
     HtmlOptions options = {.max_links = 3, .max_link_bytes = 30};
@@ -344,5 +384,6 @@ UNIT_MAIN("html", {"every kind of link is found", every_kind_of_link_is_found},
           {"encodings never lose the links", encodings_never_lose_the_links},
           {"rel, title and robots are reported", rel_title_and_robots_are_reported},
           {"headers have the same rules", headers_have_the_same_rules},
+          {"XHTML served as XML is read as XML", xhtml_served_as_xml_is_read_as_xml},
           {"limits hold", limits_hold},
           {"huge things are read in linear time", huge_things_are_read_in_linear_time})
