@@ -482,10 +482,10 @@ static int store_crawls(Writer *w)
         order[i] = batch->crawls[i].node;
     }
     qsort_r(order, batch->n_crawls, sizeof *order, compare_by_index, batch->nodes);
-    MDB_cursor *links = NULL;
+    PageLinksWriter links;
     bool any = false;
     uint64_t last = 0;
-    int rc = mdb_cursor_open(w->txn, w->store->tables.links, &links);
+    int rc = page_links_writer_begin(&links, w->txn, w->store->tables.links);
     if (rc == 0) {
         rc = last_key(w->crawls, &any, &last);
     }
@@ -498,12 +498,10 @@ static int store_crawls(Writer *w)
             last = node->index;
         }
         if (rc == 0) {
-            rc = page_links_put(links, node->index, crawl->links, crawl->links_length,
-                                &batch->scratch);
+            rc = page_links_writer_put(&links, node->index, crawl->links, crawl->links_length);
         }
     }
-    mdb_cursor_close(links);
-    return rc;
+    return page_links_writer_end(&links, rc);
 }
 
 static int store_n_pages(Writer *w)
