@@ -200,7 +200,9 @@ static Result apply(Batch *batch, size_t place)
     note_health(&host->record, fetch);
     if (fetch->kind == FETCHED_ROBOTS) {
         rc = note_robots(batch, host, fetch);
-    } else if (fetch->has_page) {
+    } else if (!fetch->has_page) {
+        batch->totals.by_status[0]++; /* a name that could not be resolved */
+    } else {
         batch->totals.by_status[stats_status_class(fetch->status)] +=
             fetch->kind == FETCHED_PAGE;
         if (!fetch->final) {

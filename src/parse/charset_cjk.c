@@ -66,7 +66,8 @@ struct Decoder {
     iconv_t jis_0212;     /* the supplementary plane of EUC-JP, opened when it is met */
     const Patch *patches; /* sorted by code */
     size_t n_patches;
-    size_t used; /* of run */
+    bool from_jis; /* pairs in the run were made from JIS rows: their second byte is no text */
+    size_t used;   /* of run */
     char run[RUN_BYTES];
 };
 
@@ -101,7 +102,7 @@ static size_t unknown_sequence(const Decoder *d, const unsigned char *p, size_t 
         *point = patch;
         return 2;
     }
-    return p[1] < 0x80 ? 1 : 2;
+    return p[1] < 0x80 && !d->from_jis ? 1 : 2;
 }
 
 static void flush_run(Decoder *d)
@@ -122,6 +123,7 @@ static void flush_run(Decoder *d)
             uint32_t point = 0;
             size_t skip = unknown_sequence(d, (const unsigned char *)in, left, &point);
             charset_sink_put(d->sink, point);
+            skip = skip < left ? skip : left;
             in += skip;
             left -= skip;
         } else if (error != 0 && error != E2BIG) {
@@ -233,8 +235,8 @@ static size_t euc_kr_step(Decoder *d, const unsigned char *p, size_t left)
         put_point(d, CHARSET_REPLACEMENT);
         return 1;
     }
-    if (left < 2 || p[1] < 0x41 || p[1] == 0xFF) {
-        return broken_pair(d, p, left);
+    if (left < 2 || p[1] < 0x41 || p[1] == 0xFF || (p[0] == 0xA2 && p[1] == 0xE8)) {
+        return broken_pair(d, p, left); /* glibc steps over A2 E8 when it complains about it */
     }
     return pair(d, p);
 }
@@ -447,6 +449,7 @@ Result charset_decode_cjk(const char *encoding, const unsigned char *body, size_
     d.patches = e->patches;
     d.n_patches = e->n_patches;
     d.used = 0;
+    d.from_jis = e->step == NULL || e->step == euc_jp_step;
     d.jis_0212 = (iconv_t)-1;
     d.main = iconv_open("UTF-8", e->iconv_name);
     if (d.main == (iconv_t)-1) {

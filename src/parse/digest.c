@@ -8,6 +8,7 @@
 
 #include "parse/entities.h"
 #include "parse/simhash.h"
+#include "parse/skim_scan.h"
 
 #define STREAM_SPARE 1024 /* blocks of 16 are written past the end */
 #define MARK_START   0x01 /* tags in the stream: three bytes below ' ', so that words end there */
@@ -125,8 +126,8 @@ void digest_text(Digest *digest, const char *text, size_t length, bool decode)
     const char *p = text;
     const char *end = text + length;
     while (decode && p < end) {
-        const char *amp = memchr(p, '&', (size_t)(end - p));
-        if (amp == NULL) {
+        const char *amp = find_byte(p, end, '&');
+        if (amp == end) {
             break;
         }
         char value[ENTITY_MAX_BYTES];
@@ -160,29 +161,32 @@ void digest_frame(Digest *digest, const char *src, size_t length)
 
 /* ---- words ---- */
 
-static uint64_t load_64(const char *p)
-{
-    uint64_t x;
-    memcpy(&x, p, sizeof x);
-    return x;
-}
+__extension__ typedef unsigned __int128 Product;
 
-/* A word's hash. Eight bytes may be read at p, whatever its length: the stream has room behind it.
+#define KEEP_1(n) ((n) >= 8 ? ~UINT64_C(0) : (UINT64_C(1) << (8 * ((n)&7))) - 1)
+#define KEEP_2(n) ((n) <= 8 ? UINT64_C(0) : KEEP_1((n)-8))
+#define KEEP(n)                                                                                    \
+    {                                                                                              \
+        KEEP_1(n), KEEP_2(n)                                                                       \
+    }
+
+/* A word's hash. Sixteen bytes can be read at p, whatever its length: the stream has room behind.
+ * One multiplication, no branch for the usual lengths: this is done for every word of every page.
  */
 static uint64_t word_hash(const char *p, size_t length)
 {
-    uint64_t first = load_64(p);
-    uint64_t last = 0;
-    if (length < 8) {
-        first &= ~UINT64_C(0) >> (64 - 8 * length);
-    } else if (length <= 16) {
-        last = load_64(p + length - 8);
-    } else {
+    static const uint64_t keep[17][2] = {KEEP(0),  KEEP(1),  KEEP(2),  KEEP(3),  KEEP(4),  KEEP(5),
+                                         KEEP(6),  KEEP(7),  KEEP(8),  KEEP(9),  KEEP(10), KEEP(11),
+                                         KEEP(12), KEEP(13), KEEP(14), KEEP(15), KEEP(16)};
+    if (length > 16) {
         return hash_64(p, length, 0);
     }
-    uint64_t h = (first ^ length) * UINT64_C(0x9E3779B97F4A7C15);
-    h ^= h >> 32;
-    return (h ^ last) * UINT64_C(0xC2B2AE3D27D4EB4F);
+    uint64_t words[2];
+    memcpy(words, p, sizeof words);
+    words[0] = (words[0] & keep[length][0]) ^ UINT64_C(0x9E3779B97F4A7C15);
+    words[1] = (words[1] & keep[length][1]) ^ UINT64_C(0xC2B2AE3D27D4EB4F);
+    Product product = (Product)words[0] * words[1];
+    return (uint64_t)product ^ (uint64_t)(product >> 64);
 }
 
 typedef struct Words {
@@ -198,7 +202,7 @@ static void add_word(Words *words, const char *p, size_t length)
     if (words->n >= 2) {
         uint64_t shingle = (words->hashes[0] << 21 | words->hashes[0] >> 43) +
                            (words->hashes[1] << 42 | words->hashes[1] >> 22) + h;
-        simhash_add(&words->counter, hash_mix(shingle));
+        simhash_add(&words->counter, shingle);
     }
     words->hashes[0] = words->hashes[1];
     words->hashes[1] = h;

@@ -6,6 +6,7 @@
 
 #include "parse/charset.h"
 #include "parse/entities.h"
+#include "parse/skim_scan.h"
 
 static bool is_space(char c)
 {
@@ -38,8 +39,9 @@ static bool value_of(HtmlTree *tree, const HtmlTag *tag, HtmlAttributeId id, Htm
         return false;
     }
     *value = tag->values[id];
-    bool plain = memchr(value->bytes, '&', value->length) == NULL &&
-                 memchr(value->bytes, '\r', value->length) == NULL;
+    const char *end = value->bytes + value->length;
+    bool plain =
+        find_byte(value->bytes, end, '&') == end && find_byte(value->bytes, end, '\r') == end;
     if (value->length == 0 || (plain && !tag->transient)) {
         return true;
     }
@@ -57,6 +59,9 @@ static bool value_of(HtmlTree *tree, const HtmlTag *tag, HtmlAttributeId id, Htm
 static bool is_other_scheme(const HtmlSlice *url)
 {
     static const char *const schemes[] = {"javascript:", "data:", "mailto:", "tel:"};
+    if (url->length == 0 || strchr("jJdDmMtT", url->bytes[0]) == NULL) {
+        return false;
+    }
     for (size_t i = 0; i < sizeof schemes / sizeof *schemes; i++) {
         size_t n = strlen(schemes[i]);
         if (url->length >= n && strncasecmp(url->bytes, schemes[i], n) == 0) {

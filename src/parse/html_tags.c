@@ -1,7 +1,5 @@
 #include "parse/html_tags.h"
 
-#include <string.h>
-
 #include "base/hash.h"
 
 #define BIT(attribute) (1u << (attribute))
@@ -66,7 +64,7 @@ const HtmlTagTraits html_tag_traits[HTML_TAGS] = {
     [HTML_IMG] = {BIT(HTML_ATTR_SRC) | BIT(HTML_ATTR_SRCSET),
                   HTML_TAG_VOID | HTML_TAG_BREAKOUT | HTML_TAG_NO_FRAMESET | HTML_TAG_SPECIAL},
     [HTML_INPUT] = {BIT(HTML_ATTR_TYPE) | BIT(HTML_ATTR_SRC) | BIT(HTML_ATTR_FORMACTION),
-                    HTML_TAG_VOID | HTML_TAG_SPECIAL},
+                    HTML_TAG_VOID | HTML_TAG_NO_FRAMESET | HTML_TAG_SPECIAL},
     [HTML_KEYGEN] = {0, HTML_TAG_VOID | HTML_TAG_NO_FRAMESET | HTML_TAG_SPECIAL},
     [HTML_LI] = {0, HTML_TAG_BREAKOUT | HTML_TAG_NO_FRAMESET | HTML_TAG_SPECIAL},
     [HTML_LINK] = {BIT(HTML_ATTR_HREF) | BIT(HTML_ATTR_REL) | BIT(HTML_ATTR_IMAGESRCSET),
@@ -128,178 +126,175 @@ const HtmlTagTraits html_tag_traits[HTML_TAGS] = {
     [HTML_USE] = {BIT(HTML_ATTR_HREF) | BIT(HTML_ATTR_XLINK_HREF), 0},
 };
 
-/* The names in the order of the enums (tags from 1 on). */
-static const char tag_names[HTML_TAGS][16] = {"",
-                                              "a",
-                                              "abbr",
-                                              "acronym",
-                                              "address",
-                                              "applet",
-                                              "area",
-                                              "article",
-                                              "aside",
-                                              "audio",
-                                              "b",
-                                              "base",
-                                              "basefont",
-                                              "bdi",
-                                              "bdo",
-                                              "bgsound",
-                                              "big",
-                                              "blink",
-                                              "blockquote",
-                                              "body",
-                                              "br",
-                                              "button",
-                                              "canvas",
-                                              "caption",
-                                              "center",
-                                              "cite",
-                                              "code",
-                                              "col",
-                                              "colgroup",
-                                              "data",
-                                              "datalist",
-                                              "dd",
-                                              "del",
-                                              "details",
-                                              "dfn",
-                                              "dialog",
-                                              "dir",
-                                              "div",
-                                              "dl",
-                                              "dt",
-                                              "em",
-                                              "embed",
-                                              "fieldset",
-                                              "figcaption",
-                                              "figure",
-                                              "font",
-                                              "footer",
-                                              "form",
-                                              "frame",
-                                              "frameset",
-                                              "h1",
-                                              "h2",
-                                              "h3",
-                                              "h4",
-                                              "h5",
-                                              "h6",
-                                              "head",
-                                              "header",
-                                              "hgroup",
-                                              "hr",
-                                              "html",
-                                              "i",
-                                              "iframe",
-                                              "image",
-                                              "img",
-                                              "input",
-                                              "ins",
-                                              "isindex",
-                                              "kbd",
-                                              "keygen",
-                                              "label",
-                                              "legend",
-                                              "li",
-                                              "link",
-                                              "listing",
-                                              "main",
-                                              "map",
-                                              "mark",
-                                              "marquee",
-                                              "math",
-                                              "menu",
-                                              "menuitem",
-                                              "meta",
-                                              "meter",
-                                              "multicol",
-                                              "nav",
-                                              "nextid",
-                                              "nobr",
-                                              "noembed",
-                                              "noframes",
-                                              "noscript",
-                                              "object",
-                                              "ol",
-                                              "optgroup",
-                                              "option",
-                                              "output",
-                                              "p",
-                                              "param",
-                                              "picture",
-                                              "plaintext",
-                                              "pre",
-                                              "progress",
-                                              "q",
-                                              "rb",
-                                              "rbc",
-                                              "rp",
-                                              "rt",
-                                              "rtc",
-                                              "ruby",
-                                              "s",
-                                              "samp",
-                                              "script",
-                                              "search",
-                                              "section",
-                                              "select",
-                                              "slot",
-                                              "small",
-                                              "source",
-                                              "spacer",
-                                              "span",
-                                              "strike",
-                                              "strong",
-                                              "style",
-                                              "sub",
-                                              "summary",
-                                              "sup",
-                                              "svg",
-                                              "table",
-                                              "tbody",
-                                              "td",
-                                              "template",
-                                              "textarea",
-                                              "tfoot",
-                                              "th",
-                                              "thead",
-                                              "time",
-                                              "title",
-                                              "tr",
-                                              "track",
-                                              "tt",
-                                              "u",
-                                              "ul",
-                                              "var",
-                                              "video",
-                                              "wbr",
-                                              "xmp",
-                                              "mi",
-                                              "mo",
-                                              "mn",
-                                              "ms",
-                                              "mtext",
-                                              "annotation-xml",
-                                              "mglyph",
-                                              "malignmark",
-                                              "foreignobject",
-                                              "desc",
-                                              "use"};
+/* The keys of the names in the order of the enums; what no name has stands for none. */
+const uint64_t html_tag_keys[HTML_TAGS] = {1,
+                                           0x61,
+                                           0x72626261,
+                                           0x6D796E6F726361,
+                                           0x73736572646461,
+                                           0x74656C707061,
+                                           0x61657261,
+                                           0x656C6369747261,
+                                           0x6564697361,
+                                           0x6F69647561,
+                                           0x62,
+                                           0x65736162,
+                                           0x746E6F6665736162,
+                                           0x696462,
+                                           0x6F6462,
+                                           0x646E756F736762,
+                                           0x676962,
+                                           0x6B6E696C62,
+                                           0xFB5C262D73DBEEE6,
+                                           0x79646F62,
+                                           0x7262,
+                                           0x6E6F74747562,
+                                           0x7361766E6163,
+                                           0x6E6F6974706163,
+                                           0x7265746E6563,
+                                           0x65746963,
+                                           0x65646F63,
+                                           0x6C6F63,
+                                           0x70756F72676C6F63,
+                                           0x61746164,
+                                           0x7473696C61746164,
+                                           0x6464,
+                                           0x6C6564,
+                                           0x736C6961746564,
+                                           0x6E6664,
+                                           0x676F6C616964,
+                                           0x726964,
+                                           0x766964,
+                                           0x6C64,
+                                           0x7464,
+                                           0x6D65,
+                                           0x6465626D65,
+                                           0x746573646C656966,
+                                           0x192F0C4151FBBA7D,
+                                           0x657275676966,
+                                           0x746E6F66,
+                                           0x7265746F6F66,
+                                           0x6D726F66,
+                                           0x656D617266,
+                                           0x746573656D617266,
+                                           0x3168,
+                                           0x3268,
+                                           0x3368,
+                                           0x3468,
+                                           0x3568,
+                                           0x3668,
+                                           0x64616568,
+                                           0x726564616568,
+                                           0x70756F726768,
+                                           0x7268,
+                                           0x6C6D7468,
+                                           0x69,
+                                           0x656D61726669,
+                                           0x6567616D69,
+                                           0x676D69,
+                                           0x7475706E69,
+                                           0x736E69,
+                                           0x7865646E697369,
+                                           0x64626B,
+                                           0x6E656779656B,
+                                           0x6C6562616C,
+                                           0x646E6567656C,
+                                           0x696C,
+                                           0x6B6E696C,
+                                           0x676E697473696C,
+                                           0x6E69616D,
+                                           0x70616D,
+                                           0x6B72616D,
+                                           0x6565757172616D,
+                                           0x6874616D,
+                                           0x756E656D,
+                                           0x6D657469756E656D,
+                                           0x6174656D,
+                                           0x726574656D,
+                                           0x6C6F6369746C756D,
+                                           0x76616E,
+                                           0x64697478656E,
+                                           0x72626F6E,
+                                           0x6465626D656F6E,
+                                           0x73656D6172666F6E,
+                                           0x7470697263736F6E,
+                                           0x7463656A626F,
+                                           0x6C6F,
+                                           0x70756F726774706F,
+                                           0x6E6F6974706F,
+                                           0x74757074756F,
+                                           0x70,
+                                           0x6D61726170,
+                                           0x65727574636970,
+                                           0xC9465C63C4A155F4,
+                                           0x657270,
+                                           0x73736572676F7270,
+                                           0x71,
+                                           0x6272,
+                                           0x636272,
+                                           0x7072,
+                                           0x7472,
+                                           0x637472,
+                                           0x79627572,
+                                           0x73,
+                                           0x706D6173,
+                                           0x747069726373,
+                                           0x686372616573,
+                                           0x6E6F6974636573,
+                                           0x7463656C6573,
+                                           0x746F6C73,
+                                           0x6C6C616D73,
+                                           0x656372756F73,
+                                           0x726563617073,
+                                           0x6E617073,
+                                           0x656B69727473,
+                                           0x676E6F727473,
+                                           0x656C797473,
+                                           0x627573,
+                                           0x7972616D6D7573,
+                                           0x707573,
+                                           0x677673,
+                                           0x656C626174,
+                                           0x79646F6274,
+                                           0x6474,
+                                           0x6574616C706D6574,
+                                           0x6165726174786574,
+                                           0x746F6F6674,
+                                           0x6874,
+                                           0x6461656874,
+                                           0x656D6974,
+                                           0x656C746974,
+                                           0x7274,
+                                           0x6B63617274,
+                                           0x7474,
+                                           0x75,
+                                           0x6C75,
+                                           0x726176,
+                                           0x6F65646976,
+                                           0x726277,
+                                           0x706D78,
+                                           0x696D,
+                                           0x6F6D,
+                                           0x6E6D,
+                                           0x736D,
+                                           0x747865746D,
+                                           0x1C51626B523BD7A,
+                                           0x6870796C676D,
+                                           0xC5F9D2A9B8646937,
+                                           0x96A2C0F3C05F5D6C,
+                                           0x63736564,
+                                           0x657375};
 
-static const char attribute_names[HTML_ATTRS][16] = {
-    "href",       "src",     "srcset",   "imagesrcset", "rel",  "content", "http-equiv",
-    "name",       "charset", "action",   "formaction",  "data", "poster",  "background",
-    "xlink:href", "type",    "encoding", "color",       "face", "size"};
+const uint64_t html_attribute_keys[HTML_ATTRS + 1] = {
+    0x66657268,         0x637273,           0x746573637273,
+    0x7E8DF829AD8F6B06, 0x6C6572,           0x746E65746E6F63,
+    0x3AD08ECFACAE6F5,  0x656D616E,         0x74657372616863,
+    0x6E6F69746361,     0x192F1F415FEEBC7D, 0x61746164,
+    0x726574736F70,     0xD20DB10AA11AE464, 0xF40AD48D8BBA3E31,
+    0x65707974,         0x676E69646F636E65, 0x726F6C6F63,
+    0x65636166,         0x657A6973,         1};
 
-/* Perfect hashes: slot (key * MULTIPLIER >> SHIFT) holds the number of the only name it can be,
- * from 1 on. The multipliers were found by trying random ones. */
-#define TAG_MULTIPLIER       UINT64_C(8356118209733301053)
-#define TAG_SHIFT            53
-#define ATTRIBUTE_MULTIPLIER UINT64_C(1736392818365009963)
-#define ATTRIBUTE_SHIFT      57
-
-static const uint8_t tag_slots[2048] = {
+const uint8_t html_tag_slots[2048] = {
     0,   0,   0,   22,  0,   0,   0,   0,   0,   0,   0,   0,   0,   0,   0,   0,   0,   0,   0,
     0,   8,   0,   0,   0,   0,   0,   0,   0,   0,   0,   0,   0,   0,   42,  0,   114, 0,   0,
     0,   0,   0,   0,   0,   0,   0,   0,   0,   0,   0,   0,   0,   0,   0,   0,   0,   0,   0,
@@ -409,68 +404,20 @@ static const uint8_t tag_slots[2048] = {
     0,   0,   0,   0,   0,   0,   0,   0,   0,   0,   0,   0,   0,   129, 0,   0,   0,   0,   0,
     0,   0,   69,  0,   128, 0,   0,   0,   0,   0,   0,   0,   0,   140, 7};
 
-static const uint8_t attribute_slots[128] = {
-    0, 0, 0, 10, 14, 0,  0, 0, 0, 4, 0, 0,  0, 0,  0, 0, 0, 16, 0,  0, 0, 0,  0, 0, 0, 0,
-    0, 3, 0, 0,  0,  0,  0, 0, 0, 0, 0, 0,  0, 0,  0, 0, 0, 15, 0,  0, 0, 0,  0, 0, 0, 0,
-    0, 0, 1, 0,  0,  0,  0, 5, 0, 0, 0, 0,  0, 0,  8, 0, 0, 0,  20, 0, 7, 11, 0, 0, 0, 0,
-    0, 0, 0, 0,  0,  12, 2, 6, 0, 0, 0, 19, 0, 18, 0, 0, 0, 0,  0,  0, 0, 0,  0, 0, 0, 0,
-    0, 0, 0, 13, 0,  0,  0, 0, 0, 0, 9, 17, 0, 0,  0, 0, 0, 0,  0,  0, 0, 0,  0, 0};
+const uint8_t html_attribute_slots[128] = {
+    20, 20, 20, 9,  13, 20, 20, 20, 20, 3,  20, 20, 20, 20, 20, 20, 20, 15, 20, 20, 20, 20,
+    20, 20, 20, 20, 20, 2,  20, 20, 20, 20, 20, 20, 20, 20, 20, 20, 20, 20, 20, 20, 20, 14,
+    20, 20, 20, 20, 20, 20, 20, 20, 20, 20, 0,  20, 20, 20, 20, 4,  20, 20, 20, 20, 20, 20,
+    7,  20, 20, 20, 19, 20, 6,  10, 20, 20, 20, 20, 20, 20, 20, 20, 20, 11, 1,  5,  20, 20,
+    20, 18, 20, 17, 20, 20, 20, 20, 20, 20, 20, 20, 20, 20, 20, 20, 20, 20, 20, 12, 20, 20,
+    20, 20, 20, 20, 8,  16, 20, 20, 20, 20, 20, 20, 20, 20, 20, 20, 20, 20};
 
-#define CASE_BITS UINT64_C(0x2020202020202020)
-#define FOLD      UINT64_C(0x9E3779B97F4A7C15)
-
-/* The lower-cased first 8 bytes of n, the rest zero. */
-static uint64_t fold_8(uint64_t bytes, size_t n)
+uint64_t html_name_key_of(const char *name, size_t length)
 {
-    if (n >= 8) {
-        return bytes | CASE_BITS;
+    char start[16] = {0};
+    memcpy(start, name, length < sizeof start ? length : sizeof start);
+    if (length <= sizeof start) {
+        return html_name_key_16(start, length);
     }
-    return n == 0 ? 0 : (bytes | CASE_BITS) & (~UINT64_C(0) >> (64 - 8 * n));
-}
-
-static uint64_t little_endian(uint64_t x)
-{
-#if __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__
-    return __builtin_bswap64(x);
-#else
-    return x;
-#endif
-}
-
-uint64_t html_name_key(const char *name, size_t length, size_t at_least)
-{
-    uint64_t words[2] = {0, 0};
-    if (at_least >= sizeof words) {
-        memcpy(words, name, sizeof words);
-    } else {
-        memcpy(words, name, length < sizeof words ? length : sizeof words);
-    }
-    uint64_t key = fold_8(little_endian(words[0]), length);
-    if (length > 8) {
-        key ^= fold_8(little_endian(words[1]), length - 8) * FOLD;
-        if (length > 16) {
-            key ^= hash_64(name + 16, length - 16, length) | 1;
-        }
-    }
-    return key;
-}
-
-static uint64_t key_of_row(const char row[16])
-{
-    return html_name_key(row, strnlen(row, 16), 16);
-}
-
-HtmlTagId html_tag_of_key(uint64_t key)
-{
-    unsigned slot = tag_slots[key * TAG_MULTIPLIER >> TAG_SHIFT];
-    return slot != 0 && key_of_row(tag_names[slot]) == key ? (HtmlTagId)slot : HTML_UNKNOWN;
-}
-
-HtmlAttributeId html_attribute_of_key(uint64_t key)
-{
-    unsigned slot = attribute_slots[key * ATTRIBUTE_MULTIPLIER >> ATTRIBUTE_SHIFT];
-    if (slot != 0 && key_of_row(attribute_names[slot - 1]) == key) {
-        return (HtmlAttributeId)(slot - 1);
-    }
-    return HTML_ATTRS;
+    return html_name_key_16(start, sizeof start) ^ (hash_64(name + 16, length - 16, length) | 1);
 }

@@ -9,6 +9,7 @@
 
 #include <stddef.h>
 #include <stdint.h>
+#include <string.h>
 
 typedef enum HtmlTagId {
     HTML_UNKNOWN, /* no element of HTML */
@@ -211,11 +212,65 @@ typedef struct HtmlTagTraits {
 
 extern const HtmlTagTraits html_tag_traits[HTML_TAGS];
 
-/* The key of a name. at_least: how many bytes may be read at name (>= length; 16 make it faster).
- */
-uint64_t html_name_key(const char *name, size_t length, size_t at_least);
-HtmlTagId html_tag_of_key(uint64_t key);
+/* The key of a name of any length; name may be short of 16 readable bytes. */
+uint64_t html_name_key_of(const char *name, size_t length);
+
+/* The key of a name of at most 16 bytes at which 16 bytes can be read. */
+static inline uint64_t html_name_key_16(const char *name, size_t length)
+{
+    static const uint64_t keep[9] = {0,
+                                     0xFF,
+                                     0xFFFF,
+                                     0xFFFFFF,
+                                     0xFFFFFFFF,
+                                     0xFFFFFFFFFF,
+                                     0xFFFFFFFFFFFF,
+                                     0xFFFFFFFFFFFFFF,
+                                     0xFFFFFFFFFFFFFFFF};
+    uint64_t words[2];
+    memcpy(words, name, sizeof words);
+#if __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__
+    words[0] = __builtin_bswap64(words[0]);
+    words[1] = __builtin_bswap64(words[1]);
+#endif
+    const uint64_t lower_case = UINT64_C(0x2020202020202020);
+    if (length <= 8) {
+        return (words[0] | lower_case) & keep[length];
+    }
+    return (words[0] | lower_case) ^
+           ((words[1] | lower_case) & keep[length - 8]) * UINT64_C(0x9E3779B97F4A7C15);
+}
+
+/* The same, whichever way is right: at_least bytes (>= length) can be read at name. */
+static inline uint64_t html_name_key(const char *name, size_t length, size_t at_least)
+{
+    return at_least >= 16 && length <= 16 ? html_name_key_16(name, length)
+                                          : html_name_key_of(name, length);
+}
+
+/* Perfect hashes: the slot (key * MULTIPLIER >> SHIFT) holds the number of the only name it can be.
+ * The multipliers were found by trying random ones. */
+#define HTML_TAG_MULTIPLIER  UINT64_C(8356118209733301053)
+#define HTML_TAG_SHIFT       53
+#define HTML_ATTR_MULTIPLIER UINT64_C(1736392818365009963)
+#define HTML_ATTR_SHIFT      57
+
+extern const uint8_t html_tag_slots[2048];
+extern const uint8_t html_attribute_slots[128];
+extern const uint64_t html_tag_keys[HTML_TAGS];
+extern const uint64_t html_attribute_keys[HTML_ATTRS + 1];
+
+static inline HtmlTagId html_tag_of_key(uint64_t key)
+{
+    unsigned slot = html_tag_slots[key * HTML_TAG_MULTIPLIER >> HTML_TAG_SHIFT];
+    return html_tag_keys[slot] == key ? (HtmlTagId)slot : HTML_UNKNOWN;
+}
+
 /* HTML_ATTRS: none of ours. */
-HtmlAttributeId html_attribute_of_key(uint64_t key);
+static inline HtmlAttributeId html_attribute_of_key(uint64_t key)
+{
+    unsigned slot = html_attribute_slots[key * HTML_ATTR_MULTIPLIER >> HTML_ATTR_SHIFT];
+    return html_attribute_keys[slot] == key ? (HtmlAttributeId)slot : HTML_ATTRS;
+}
 
 #endif

@@ -38,6 +38,7 @@ void html_tree_begin(HtmlTree *tree)
     tree->depth = 0;
     tree->n_templates = 0;
     tree->n_too_deep = 0;
+    memset(tree->n_open, 0, sizeof tree->n_open);
 }
 
 /* ---- the stack ---- */
@@ -164,6 +165,15 @@ static void begin_foreign(HtmlTree *tree, const HtmlTag *tag)
     }
 }
 
+/* Parts of a table outside of one are dropped. */
+static bool is_stray_cell(const HtmlTree *tree, HtmlTagId id)
+{
+    return (id == HTML_TD || id == HTML_TH || id == HTML_TR || id == HTML_TBODY ||
+            id == HTML_THEAD || id == HTML_TFOOT || id == HTML_CAPTION || id == HTML_COL ||
+            id == HTML_COLGROUP) &&
+           tree->n_open[HTML_TABLE] == 0 && tree->n_templates == 0;
+}
+
 static HtmlTextMode html_element(HtmlTree *tree, const HtmlTag *tag)
 {
     unsigned flags = html_tag_traits[tag->id].flags;
@@ -184,7 +194,7 @@ static HtmlTextMode html_element(HtmlTree *tree, const HtmlTag *tag)
             tree->wants_text = false;
         }
     }
-    if (tag->id == HTML_FRAME || tag->id == HTML_FRAMESET) {
+    if (tag->id == HTML_FRAME || tag->id == HTML_FRAMESET || is_stray_cell(tree, tag->id)) {
         return HTML_TEXT_DATA; /* in a body it is dropped */
     }
     if (tag->id == HTML_SVG || tag->id == HTML_MATH) {
@@ -207,6 +217,7 @@ static HtmlTextMode html_element(HtmlTree *tree, const HtmlTag *tag)
     if (tree->n_templates == 0 && html_tag_traits[tag->id].attributes != 0) {
         html_links_of_element(tree, tag);
     }
+    tree->n_open[tag->id]++;
     HtmlTextMode mode = text_mode_of(tag->id);
     if (mode == HTML_TEXT_DATA && (flags & HTML_TAG_VOID) == 0 && foreign_is_open(tree)) {
         close_same(tree, tag);
@@ -321,6 +332,13 @@ static void html_end_tag(HtmlTree *tree, HtmlTagId id, uint64_t key)
     }
 }
 
+/* Whether the end tag of an open element closes the foreign content in it. */
+static bool closes_what_is_within(HtmlTagId id)
+{
+    return id != HTML_UNKNOWN && id != HTML_FORM && id != HTML_BODY && id != HTML_HTML &&
+           id != HTML_HEAD && (html_tag_traits[id].flags & HTML_TAG_VOID) == 0;
+}
+
 static void foreign_end_tag(HtmlTree *tree, HtmlTagId id, uint64_t key)
 {
     if (id == HTML_P || id == HTML_BR) {
@@ -337,10 +355,8 @@ static void foreign_end_tag(HtmlTree *tree, HtmlTagId id, uint64_t key)
     }
     if (depth > 0 || id == HTML_TEMPLATE) {
         html_end_tag(tree, id, key);
-    } else if (id != HTML_UNKNOWN && (html_tag_traits[id].flags & HTML_TAG_VOID) == 0) {
-        /* The elements around the outermost foreign one are not remembered: one of this name is
-         * taken to be open, and is closed with everything in it. */
-        leave_foreign(tree);
+    } else if (tree->n_open[id] > 0 && closes_what_is_within(id)) {
+        leave_foreign(tree); /* an element around the outermost foreign one */
     }
 }
 
@@ -356,6 +372,7 @@ void html_tree_end_tag(HtmlTree *tree, HtmlTagId id, uint64_t key)
         tree->wants_text = false; /* it stands for <br> */
     }
     if (tree->depth == 0) {
+        tree->n_open[id] -= tree->n_open[id] > 0 ? 1 : 0;
         if (id == HTML_FORM) {
             tree->form_open = false;
         }

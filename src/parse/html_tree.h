@@ -96,7 +96,8 @@ typedef struct HtmlTree {
     size_t body_first_ref;
     size_t depth; /* of stack; see invariant 2 */
     size_t n_templates;
-    size_t n_too_deep; /* elements above HTML_TREE_DEPTH */
+    size_t n_too_deep;          /* elements above HTML_TREE_DEPTH */
+    uint32_t n_open[HTML_TAGS]; /* HTML elements that were begun and not ended, about */
     HtmlNode stack[HTML_TREE_DEPTH];
 } HtmlTree;
 

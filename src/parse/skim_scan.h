@@ -1,5 +1,5 @@
-/* The inner loops of parse/skim.c: classes of bytes, and searches that stop at the end of the text.
- * Internal to it. SSE2 where there is SSE2, plain loops elsewhere. */
+/* The inner loops of the skimmer: classes of bytes, and searches that stop at the end of the text.
+ * Internal to parse/. SSE2 where there is SSE2, plain loops elsewhere. */
 #ifndef PARSE_SKIM_SCAN_H
 #define PARSE_SKIM_SCAN_H
 

@@ -344,12 +344,12 @@ static Result decode_label(const uint32_t *label, size_t n, UrlCodes *out)
         return RESULT_INVALID;
     }
     rc = puny_decode(label + PREFIX_CODES, n - PREFIX_CODES, out);
-    if (rc != RESULT_OK) {
-        return rc;
+    if (rc != RESULT_OK || out->n == start) {
+        return rc != RESULT_OK ? rc : RESULT_INVALID;
     }
     const uint32_t *decoded = out->at + start;
     size_t n_decoded = out->n - start;
-    if (n_decoded == 0 || is_ascii(decoded, n_decoded) || !label_is_valid(decoded, n_decoded)) {
+    if (is_ascii(decoded, n_decoded) || !label_is_valid(decoded, n_decoded)) {
         return RESULT_INVALID;
     }
     UrlCodes normal = {.at = NULL};

@@ -170,7 +170,7 @@ static size_t encode_big5(Encoding *encoding, uint32_t c, unsigned char *bytes)
     size_t n = iconv_encode(encoding, c, bytes);
     unsigned code = n == 2 ? (unsigned)bytes[0] << 8 | bytes[1] : 0;
     uint32_t point = code == 0 ? 0 : charset_big5_point(code);
-    if (code == 0 || (point != 0 && point != c)) {
+    if (code < 0xA100 || (point != 0 && point != c)) {
         code = charset_big5_code(c);
     }
     bytes[0] = (unsigned char)(code >> 8);

@@ -345,6 +345,10 @@ HitsError hits_compute_graph(Hits *hits, const LinkGraph *graph)
         } else {
             publish_one(hits, graph, hits->h1, hits->h2, it.hub, true);
             publish_one(hits, graph, hits->a1, hits->a2, it.authority, false);
+            mutex_lock(&hits->mutex);
+            hits->authority_scale = (float)it.authority_scale;
+            hits->n_ranked = graph->n_pages;
+            mutex_unlock(&hits->mutex);
         }
     }
     if (code == hits_error_precision) {
@@ -417,6 +421,17 @@ HitsError hits_get_hub(const Hits *hits, size_t idx, float *score_old, float *sc
 HitsError hits_get_authority(const Hits *hits, size_t idx, float *score_old, float *score_new)
 {
     return get(hits, hits->a1, hits->a2, idx, score_old, score_new);
+}
+
+float hits_get_gift(const Hits *hits, size_t idx, size_t *n_pages)
+{
+    Mutex *mutex = (Mutex *)(uintptr_t)&hits->mutex;
+    mutex_lock(mutex);
+    *n_pages = hits->n_ranked;
+    float gift =
+        idx < hits->n_pages ? rank_vector_floats(hits->h2)[idx] * hits->authority_scale : 0.0f;
+    mutex_unlock(mutex);
+    return gift;
 }
 
 void hits_set_persist(Hits *hits, int value)

@@ -62,6 +62,8 @@ typedef struct Hits {
     double relative_delta;   /* the same in units of max(score, mean score) */
     unsigned threads;        /* 0: two if there are two processors */
     const atomic_bool *stop; /* looked at all the while, NULL: none; borrowed */
+    float authority_scale;   /* authority that a hub of 1 gives to each of its links */
+    size_t n_ranked;         /* pages of the last computation; 0: there was none */
     Mutex mutex;             /* guards the arrays while results come in */
 } Hits;
 
@@ -83,6 +85,9 @@ HitsError hits_compute_graph(Hits *hits, const LinkGraph *graph);
  * hits_error_internal: there is no such page. Any thread. */
 HitsError hits_get_hub(const Hits *hits, size_t idx, float *score_old, float *score_new);
 HitsError hits_get_authority(const Hits *hits, size_t idx, float *score_old, float *score_new);
+/* The authority that a link from page idx gives to the page behind it, by the last computation; 0
+ * if idx was no hub. *n_pages = pages that took part in it, 0: there was none. Any thread. */
+float hits_get_gift(const Hits *hits, size_t idx, size_t *n_pages);
 void hits_set_persist(Hits *hits, int value);
 
 #endif

@@ -382,6 +382,7 @@ static PageDB *allocate(const char *path)
     db->store = store;
     store->hash_mask = UINT64_MAX;
     mutex_init(&store->mutex, RANK_STORE);
+    mutex_init(&store->streams_mutex, RANK_STORE);
     return db;
 }
 
@@ -409,6 +410,8 @@ int page_db_open(PageDB **db, const char *path, const PageDBOptions *options)
         rc = page_db_fail(*db, page_db_error_memory, "page_db_open: out of memory");
     }
     if (rc == page_db_error_ok) {
+        (*db)->txn_manager->park = page_stream_park_all;
+        (*db)->txn_manager->hook_context = *db;
         rc = open_content(*db);
     }
     if (rc != page_db_error_ok) {
@@ -452,6 +455,7 @@ PageDBError page_db_delete(PageDB *db)
     page_batch_delete(store->batch);
     page_hosts_delete(store->hosts);
     mutex_destroy(&store->mutex);
+    mutex_destroy(&store->streams_mutex);
     error_delete(db->error);
     free(store);
     free(db->path);

@@ -233,4 +233,7 @@ int page_db_host_origin(PageDB *db, MDB_txn *txn, uint32_t host, Buffer *out);
 uint32_t page_db_n_hosts(PageDB *db, MDB_txn *txn);
 uint64_t page_db_n_pages(PageDB *db, MDB_txn *txn);
 
+/* One header for the documented library: the streams are part of it. */
+#include "store/page_stream.h"
+
 #endif

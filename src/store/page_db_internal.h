@@ -25,6 +25,8 @@ struct PageDBStore {
     uint64_t seed;      /* of the fingerprints */
     uint64_t hash_mask; /* bits of page_db_hash that count; all. Tests force equal hashes with it */
     Mutex mutex;        /* guards PageDB.domain_temp; RANK_STORE */
+    Mutex streams_mutex; /* guards streams and, against parking, each of them; RANK_STORE */
+    struct PageSnapshot *streams;
     /* Belong to the write transaction: */
     PageBatch *batch;
     PageHosts *hosts;
@@ -62,6 +64,11 @@ int page_db_fail(PageDB *db, int code, const char *what);
 /* The same for an LMDB return code or errno; 0 is success and leaves the error alone. */
 int page_db_fail_mdb(PageDB *db, int rc, const char *what);
 
+/* One line of a dump; what fprintf returns. */
+int page_db_print_info(FILE *output, char separator, uint64_t hash, uint64_t index,
+                       const PageInfo *pi);
+/* A PageInfo on the heap. An LMDB code or ENOMEM. */
+int page_db_make_info(PageDB *db, MDB_txn *txn, uint64_t index, PageInfo **pi);
 /* The hash of the page that a page is linked from; 0 when it is none. */
 int page_db_linked_from(PageDB *db, MDB_txn *txn, const char *url, uint64_t *hash);
 

@@ -244,7 +244,7 @@ int page_db_linked_from(PageDB *db, MDB_txn *txn, const char *url, uint64_t *has
     return fail_read(db, rc, "reading where a page was linked from");
 }
 
-static int make_info(PageDB *db, MDB_txn *txn, uint64_t index, PageInfo **pi)
+int page_db_make_info(PageDB *db, MDB_txn *txn, uint64_t index, PageInfo **pi)
 {
     PageParts parts;
     int rc = read_parts(db, txn, index, &parts);
@@ -294,7 +294,7 @@ PageDBError page_db_get_info(PageDB *db, uint64_t hash, PageInfo **pi)
     uint64_t index = 0;
     rc = find_entry(db, txn, hash, NULL, &index);
     if (rc == 0) {
-        rc = make_info(db, txn, index, pi);
+        rc = page_db_make_info(db, txn, index, pi);
     } else if (rc == MDB_NOTFOUND) {
         rc = 0;
     }

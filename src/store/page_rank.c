@@ -91,6 +91,7 @@ typedef struct Iteration {
     double *jump;                        /* by position: share of the jump; NULL: 1/n each */
     double *flow;                        /* by source: what goes along each of its links */
     double mean;                         /* 1/n */
+    double total_score;                  /* sum of the content scores */
     double jumping;                      /* mass of this round's jumps */
     double part_mass[RANK_TEAM_MAX];     /* of the sources of a part */
     double part_delta[RANK_TEAM_MAX];    /* largest change */
@@ -232,6 +233,12 @@ static PageRankError publish(PageRank *pr, const Iteration *it)
         }
         mutex_unlock(&pr->mutex);
     }
+    mutex_lock(&pr->mutex);
+    pr->n_links = g->n_links;
+    pr->n_sources = g->n_sources;
+    pr->n_ranked = g->n_pages;
+    pr->total_score = (float)it->total_score;
+    mutex_unlock(&pr->mutex);
     return page_rank_error_ok;
 }
 
@@ -257,7 +264,7 @@ PageRankError page_rank_compute_graph(PageRank *pr, const LinkGraph *graph)
         if (rank_vector_arrange(pr->scores, graph, &it.jump, &total) != RESULT_OK) {
             code = fail(pr, page_rank_error_memory, "page_rank_compute: out of memory");
         } else {
-            pr->total_score = (float)total;
+            it.total_score = total;
             for (uint32_t p = 0; it.jump != NULL && p < graph->n_pages; p++) {
                 it.jump[p] /= total;
             }
@@ -315,21 +322,43 @@ PageRankError page_rank_compute(PageRank *pr, void *link_stream_state,
     return code;
 }
 
+/* The object is const for the callers of get; only the lock inside changes. */
+static Mutex *lock_of(const PageRank *pr)
+{
+    return (Mutex *)(uintptr_t)&pr->mutex;
+}
+
 PageRankError page_rank_get(const PageRank *pr, size_t idx, float *score_old, float *score_new)
 {
-    /* the object is const for its caller; only the lock inside changes */
-    Mutex *mutex = (Mutex *)(uintptr_t)&pr->mutex;
     PageRankError code = page_rank_error_internal;
     *score_old = 0.0f;
     *score_new = 0.0f;
-    mutex_lock(mutex);
+    mutex_lock(lock_of(pr));
     if (idx < pr->n_pages) {
         *score_old = rank_vector_floats(pr->value1)[idx];
         *score_new = rank_vector_floats(pr->value2)[idx];
         code = page_rank_error_ok;
     }
-    mutex_unlock(mutex);
+    mutex_unlock(lock_of(pr));
     return code;
+}
+
+float page_rank_get_out_degree(const PageRank *pr, size_t idx)
+{
+    mutex_lock(lock_of(pr));
+    float degree = idx < pr->n_pages ? rank_vector_floats(pr->out_degree)[idx] : 0.0f;
+    mutex_unlock(lock_of(pr));
+    return degree;
+}
+
+void page_rank_get_totals(const PageRank *pr, PageRankTotals *totals)
+{
+    mutex_lock(lock_of(pr));
+    totals->n_pages = pr->n_ranked;
+    totals->mean_out_degree =
+        pr->n_sources == 0 ? 1.0f : (float)((double)pr->n_links / (double)pr->n_sources);
+    totals->total_score = pr->total_score;
+    mutex_unlock(lock_of(pr));
 }
 
 void page_rank_set_persist(PageRank *pr, int value)

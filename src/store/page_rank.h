@@ -70,6 +70,9 @@ typedef struct PageRank {
     double relative_delta;   /* the same in units of max(score, 1/n) */
     unsigned threads;        /* 0: two if there are two processors */
     const atomic_bool *stop; /* looked at all the while, NULL: none; borrowed */
+    size_t n_links;          /* of the last computation; guarded by mutex, as the next two */
+    size_t n_sources;        /* pages with links */
+    size_t n_ranked;         /* pages that took part */
     Mutex mutex;             /* guards the arrays against page_rank_get while results come in */
 } PageRank;
 
@@ -91,6 +94,17 @@ PageRankError page_rank_compute_graph(PageRank *pr, const LinkGraph *graph);
 /* The scores of page idx at the last computation and at the one before (0 if it had none).
  * page_rank_error_internal: there is no such page. */
 PageRankError page_rank_get(const PageRank *pr, size_t idx, float *score_old, float *score_new);
+/* Outgoing links of a page at the last computation, 0 when it had none. Any thread. */
+float page_rank_get_out_degree(const PageRank *pr, size_t idx);
+
+typedef struct PageRankTotals {
+    size_t n_pages;        /* that took part in the last computation; 0: there was none */
+    float mean_out_degree; /* of pages with links; at least 1 */
+    float total_score;     /* of the content scores */
+} PageRankTotals;
+/* Any thread. */
+void page_rank_get_totals(const PageRank *pr, PageRankTotals *totals);
+
 void page_rank_set_persist(PageRank *pr, int value);
 
 #endif

@@ -302,6 +302,55 @@ static void bombs_are_stopped(void)
     delete_bodies(&b);
 }
 
+typedef struct Pieces {
+    Buffer all;
+    size_t largest;
+    size_t stop_at;
+} Pieces;
+
+static bool take_piece(void *context, const char *bytes, size_t length)
+{
+    Pieces *pieces = context;
+    pieces->largest = length > pieces->largest ? length : pieces->largest;
+    (void)buffer_append(&pieces->all, bytes, length);
+    return pieces->all.length < pieces->stop_at;
+}
+
+static DecodeStatus stream(Bodies *b, Pieces *pieces, size_t max_bytes, unsigned max_ratio)
+{
+    DecodeBounds bounds = {.max_bytes = max_bytes, .max_ratio = max_ratio};
+    buffer_reset(&pieces->all);
+    return decode_gzip_stream(b->decoder, b->raw.data, b->raw.length, bounds, take_piece, pieces);
+}
+
+static void gzip_files_come_in_pieces(void)
+{
+    Bodies b = new_bodies(500000);
+    Pieces pieces = {.stop_at = SIZE_MAX};
+    buffer_init(&pieces.all, BUFFER_NO_LIMIT);
+    compress_to(&b.raw, 31, b.text.data, 300000);
+    compress_to(&b.raw, 31, b.text.data + 300000, 200000);
+    CU_ASSERT_EQUAL(stream(&b, &pieces, SIZE_MAX, 100), DECODE_OK);
+    CU_ASSERT_TRUE(same(&pieces.all, &b.text));
+    CU_ASSERT_TRUE(pieces.largest <= 65536);
+    CU_ASSERT_EQUAL(stream(&b, &pieces, 500000, 100), DECODE_OK);
+    CU_ASSERT_EQUAL(stream(&b, &pieces, 400001, 100), DECODE_LIMIT);
+    CU_ASSERT_EQUAL(pieces.all.length, 400001);
+    pieces.stop_at = 100000;
+    CU_ASSERT_EQUAL(stream(&b, &pieces, SIZE_MAX, 100), DECODE_OK);
+    CU_ASSERT_EQUAL(pieces.all.length, 131072);
+    pieces.stop_at = SIZE_MAX;
+    b.raw.length -= 1000;
+    CU_ASSERT_EQUAL(stream(&b, &pieces, SIZE_MAX, 100), DECODE_TRUNCATED);
+    CU_ASSERT_TRUE(pieces.all.length > 400000 && pieces.all.length < 500000);
+    CU_ASSERT_EQUAL(memcmp(pieces.all.data, b.text.data, pieces.all.length), 0);
+    b.raw.length = 100;
+    CU_ASSERT_EQUAL(stream(&b, &pieces, 0, 0), DECODE_LIMIT);
+    CU_ASSERT_EQUAL(pieces.all.length, 0);
+    buffer_destroy(&pieces.all);
+    delete_bodies(&b);
+}
+
 static DecodeStatus chunked(const char *raw, size_t length, Buffer *out)
 {
     buffer_reset(out);
@@ -352,4 +401,6 @@ UNIT_MAIN("decode", {"every coding comes back", every_coding_comes_back},
           {"gzip may have many members and padding", gzip_may_have_many_members_and_padding},
           {"broken bodies keep what came before", broken_bodies_keep_what_came_before},
           {"the limit keeps what fits", the_limit_keeps_what_fits},
-          {"bombs are stopped", bombs_are_stopped}, {"chunks are joined", chunks_are_joined})
+          {"bombs are stopped", bombs_are_stopped},
+          {"gzip files come in pieces", gzip_files_come_in_pieces},
+          {"chunks are joined", chunks_are_joined})
