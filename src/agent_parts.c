@@ -98,6 +98,14 @@ static void wire_finished(void *context)
     ring(parts);
 }
 
+static bool wire_hungry(void *context)
+{
+    AgentParts *parts = context;
+    FrontierStats stats;
+    frontier_stats(parts->frontier, &stats);
+    return stats.front + stats.acquired < (size_t)parts->config->fetch_connections;
+}
+
 static void wire_stuck(void *context, bool stuck)
 {
     AgentParts *parts = context;
@@ -208,6 +216,7 @@ static Result build_ingest(AgentParts *parts, const char *crawl_log)
     IngestSinks sinks = {.context = parts,
                          .committed = wire_committed,
                          .finished = wire_finished,
+                         .hungry = wire_hungry,
                          .stuck = wire_stuck};
     return ingest_new(&parts->ingest, &options, &parts->store->tables, &sinks, parts->log,
                       &parts->stats);

@@ -5,7 +5,9 @@
 #include "base/options.h"
 #include "check.h"
 #include "crawl.h"
+#include "export.h"
 #include "status_command.h"
+#include "verify.h"
 
 typedef struct Command {
     const char *name;
@@ -15,7 +17,9 @@ typedef struct Command {
 static const Command commands[] = {
     {"check", check_main},
     {"crawl", crawl_main},
+    {"export", export_main},
     {"status", status_main},
+    {"verify", verify_main},
     {NULL, NULL},
 };
 

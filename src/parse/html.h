@@ -7,14 +7,16 @@
  *
  * There are two front ends behind this header, and a browser's DOM is the truth for both. The
  * skimmer (parse/skim.h) is the default, because it is right where libxml2 2.9 is not (raw text
- * elements, comments that end by "--!>", quotes in odd places) and costs a tenth. libxml2's SAX
- * parser (use_libxml2) is the reference: a parser that shares no code with ours, which the tests
- * compare with on every page they have, and which an operator can switch to when a page looks
- * wrong. Digests always come from the skimmer, so that a change of front end makes no page look
- * changed.
+ * elements, comments that end by "--!>", quotes in odd places, tags that the text ends within) and
+ * because it costs a fifth to an eighth (make bench BENCH=html). libxml2's SAX parser (use_libxml2)
+ * is the reference: a parser that shares no code with ours, which the tests compare with, and which
+ * an operator can switch to when a page looks wrong. XHTML that is served as XML is read by
+ * libxml2's XML parser in either case (parse/html_xml.h). Digests always come from the skimmer, so
+ * that a change of front end makes no page look changed.
  *
  * An HtmlParser belongs to one thread and is reused page after page; everything in a Page lives in
- * the parser until the next parse. */
+ * the parser until the next parse. Limits: what is beyond them is counted, never an error; a script
+ * is not run, and what is in noscript counts. */
 #ifndef PARSE_HTML_H
 #define PARSE_HTML_H
 

@@ -177,25 +177,34 @@ static unsigned rel_flags(HtmlTree *tree, const HtmlTag *tag)
 
 /* ---- meta ---- */
 
+/* Whether a word before ":" names a crawler: "unavailable_after: DATE" and its like do not, nor do
+ * the hours of a date. */
+static bool is_agent_name(const HtmlSlice *word)
+{
+    return word->length > 0 && memchr(word->bytes, ' ', word->length) == NULL &&
+           (word->bytes[0] < '0' || word->bytes[0] > '9') && !is_word(word, "unavailable_after") &&
+           !(word->length > 4 && strncasecmp(word->bytes, "max-", 4) == 0);
+}
+
 unsigned html_robots_instructions(const char *value, size_t length, const char *agent)
 {
+    const char *p = value;
+    const char *end = value + length;
     unsigned flags = 0;
-    size_t i = 0;
     bool ours = true; /* since the last "name:" */
-    while (i < length) {
-        HtmlSlice word = {.bytes = value + i, .length = 0};
-        while (i < length && value[i] != ',' && value[i] != ':') {
-            word.length++;
-            i++;
+    while (p < end) {
+        HtmlSlice word = {.bytes = p, .length = 0};
+        while (p < end && *p != ',' && *p != ':') {
+            p++;
         }
-        bool is_name = i < length && value[i] == ':';
-        i++;
+        word.length = (size_t)(p - word.bytes);
         trim(&word);
-        if (is_name && agent != NULL) {
-            /* "unavailable_after: DATE" and its like are instructions with a value. */
-            bool with_value = is_word(&word, "unavailable_after") ||
-                              (word.length > 4 && strncasecmp(word.bytes, "max-", 4) == 0);
-            ours = with_value ? ours : is_word(&word, agent);
+        if (p < end && *p == ':' && agent != NULL) {
+            if (is_agent_name(&word)) {
+                ours = is_word(&word, agent);
+            } else {
+                p = find_byte(p, end, ',');
+            }
         } else if (ours) {
             flags |= is_word(&word, "noindex")     ? PAGE_NOINDEX
                      : is_word(&word, "nofollow")  ? PAGE_NOFOLLOW
@@ -203,6 +212,7 @@ unsigned html_robots_instructions(const char *value, size_t length, const char *
                      : is_word(&word, "none")      ? PAGE_NOINDEX | PAGE_NOFOLLOW
                                                    : 0u;
         }
+        p += p < end ? 1 : 0;
     }
     return flags;
 }

@@ -363,7 +363,7 @@ static Result append_authority(Buffer *out, const char *s, size_t length, const 
     size_t n_port = length - n_host;
     if (rc == RESULT_OK && n_port > 1 &&
         !(strlen(default_port) == n_port && memcmp(colon, default_port, n_port) == 0)) {
-        rc = buffer_append(out, colon, n_port);
+        rc = escape(out, colon, n_port);
     }
     return rc == RESULT_OK ? buffer_append_char(out, ')') : rc;
 }
