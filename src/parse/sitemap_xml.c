@@ -266,6 +266,9 @@ static void on_error(void *user, xmlErrorPtr error)
         return;
     }
     parser->xml.n_errors++;
+    if (error->code == XML_ERR_NO_MEMORY) {
+        parser->result = RESULT_MEMORY;
+    }
     /* Text was lost inside an address: half an address is another address. */
     bool is_in_address = parser->xml.field == FIELD_LOC || parser->xml.field == FIELD_GUID;
     if (is_in_address && !parser->xml.is_finishing && error->code != XML_ERR_TAG_NAME_MISMATCH) {
@@ -325,7 +328,7 @@ void sitemap_xml_push(SitemapParser *parser, const char *bytes, size_t length)
     if (length > 0 && !xml->is_halted && !parser->is_stopped && parser->result == RESULT_OK) {
         keep_tail(xml, bytes, length);
         int code = xmlParseChunk(xml->context, bytes, (int)length, 0);
-        if (code == XML_ERR_NO_MEMORY) {
+        if (code == XML_ERR_NO_MEMORY || code == XML_PARSER_EOF) { /* the latter: no input buffer */
             parser->result = RESULT_MEMORY;
         } else if (xmlDictSize(xml->context->dict) > MAX_NAMES || xml->n_errors > MAX_ERRORS) {
             parser->result = RESULT_LIMIT;
