@@ -12,7 +12,8 @@
  * glibc's is patched, what iconv does not know is U+FFFD, and an ASCII byte after a broken lead
  * byte is text again: it may be the quote that ends an attribute. */
 
-#define RUN_BYTES 1024
+#define RUN_BYTES   1024
+#define SHORT_ASCII 32 /* up to this it goes to iconv with what is around it */
 
 typedef struct Patch {
     uint16_t code; /* lead and trail byte */
@@ -327,8 +328,12 @@ static void run_steps(Decoder *d, const unsigned char *p, size_t length)
             i++;
         } else {
             size_t n = charset_ascii_span((const char *)p + i, length - i);
-            flush_run(d);
-            charset_sink_bytes(d->sink, (const char *)p + i, n);
+            if (n <= SHORT_ASCII) {
+                add_to_run(d, p + i, n);
+            } else {
+                flush_run(d);
+                charset_sink_bytes(d->sink, (const char *)p + i, n);
+            }
             i += n;
         }
     }
