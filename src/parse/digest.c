@@ -216,7 +216,7 @@ static uint64_t separators_64(const char *p)
     uint64_t mask = 0;
 #ifdef __SSE2__
     for (unsigned k = 0; k < 4; k++) {
-        __m128i x = _mm_loadu_si128((const __m128i *)(const void *)(p + 16 * k));
+        __m128i x = _mm_loadu_si128((const __m128i *)(const void *)(p + (size_t)k * 16));
         unsigned bits =
             (unsigned)_mm_movemask_epi8(_mm_cmpeq_epi8(_mm_min_epu8(x, _mm_set1_epi8(' ')), x));
         mask |= (uint64_t)bits << (16 * k);
