@@ -124,4 +124,14 @@ bool html_refresh_url(const char *content, size_t length, const char **url, size
  * in which "name:" limits what follows to that crawler. */
 unsigned html_robots_instructions(const char *value, size_t length, const char *agent);
 
+typedef struct HtmlHeaderLink {
+    const char *url; /* as written; borrowed from the header */
+    size_t length;
+    unsigned flags; /* LINK_NOFOLLOW ... from rel */
+} HtmlHeaderLink;
+
+/* The next link of a Link header (RFC 8288); header and length move on behind it. False: none left.
+ */
+bool html_link_header_next(const char **header, size_t *length, HtmlHeaderLink *link);
+
 #endif

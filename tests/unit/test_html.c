@@ -265,6 +265,21 @@ static void headers_have_the_same_rules(void)
     CU_ASSERT_EQUAL(ROBOTS("unavailable_after: 25 Jun 2030 15:00:00 PST, none"),
                     PAGE_NOINDEX | PAGE_NOFOLLOW);
     CU_ASSERT_EQUAL(ROBOTS("max-snippet:20, noarchive"), PAGE_NOARCHIVE);
+    static const char header[] =
+        "</a,b>; title=\"x, <no>; \\\" y\"; rel=\"next Canonical\" , junk, "
+        "<c>;rel=nofollow;x,<d>,<e";
+    const char *rest = header;
+    size_t left = sizeof header - 1;
+    HtmlHeaderLink found;
+    CU_ASSERT(html_link_header_next(&rest, &left, &found));
+    CU_ASSERT(found.length == 4 && memcmp(found.url, "/a,b", 4) == 0);
+    CU_ASSERT_EQUAL(found.flags, LINK_CANONICAL);
+    CU_ASSERT(html_link_header_next(&rest, &left, &found));
+    CU_ASSERT(found.length == 1 && found.url[0] == 'c' && found.flags == LINK_NOFOLLOW);
+    CU_ASSERT(html_link_header_next(&rest, &left, &found));
+    CU_ASSERT(found.url[0] == 'd' && found.flags == 0);
+    CU_ASSERT_FALSE(html_link_header_next(&rest, &left, &found));
+    CU_ASSERT_FALSE(html_link_header_next(&rest, &left, &found));
     HtmlParser *parser = parser_of(false);
     PageLink link;
     CU_ASSERT_EQUAL(html_resolve(parser, "x", 1, &link), RESULT_INVALID);
