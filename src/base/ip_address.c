@@ -217,3 +217,17 @@ bool ip_ranges_contain(const IpRanges *ranges, const IpAddress *address)
     }
     return false;
 }
+
+static bool is_loopback(const IpAddress *address)
+{
+    static const uint8_t v6[16] = {0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1};
+    return address->v6 ? memcmp(address->bytes, v6, sizeof v6) == 0 : address->bytes[12] == 127;
+}
+
+bool ip_policy_allows(const IpPolicy *policy, const IpAddress *address)
+{
+    if (ip_ranges_contain(&policy->allowed, address)) {
+        return !policy->loopback_only || is_loopback(address);
+    }
+    return !policy->loopback_only && !ip_address_is_special(address);
+}

@@ -51,4 +51,12 @@ Result ip_ranges_parse(IpRanges *ranges, const char *list, Buffer *error);
 void ip_ranges_destroy(IpRanges *ranges);
 bool ip_ranges_contain(const IpRanges *ranges, const IpAddress *address);
 
+/* Which addresses may be connected to. */
+typedef struct IpPolicy {
+    IpRanges allowed;   /* special addresses that may */
+    bool loopback_only; /* nothing but loopback may, and only if allowed */
+} IpPolicy;
+
+bool ip_policy_allows(const IpPolicy *policy, const IpAddress *address);
+
 #endif

@@ -15,6 +15,7 @@ typedef struct Thread {
     void *argument;
     _Atomic(const char *) step; /* what it is doing now: a string literal */
     bool started;
+    struct Thread *next; /* in the list of all, while it runs */
 } Thread;
 
 /* Starts run(argument) in a thread of that name (at most 15 bytes). All signals are blocked in it:
@@ -22,6 +23,8 @@ typedef struct Thread {
 Result thread_start(Thread *thread, const char *name, void *(*run)(void *), void *argument);
 /* Waits for its end; does nothing when it was never started. */
 void thread_join(Thread *thread);
+/* Calls visit for every running thread with its name and step, in no order; any thread. */
+void thread_walk(void (*visit)(void *context, const char *name, const char *step), void *context);
 /* Called by the thread itself. */
 void thread_step(const char *step);
 

@@ -23,10 +23,10 @@
 typedef struct FetcherOptions {
     const char *user_agent;      /* all strings are borrowed */
     const char *robots_agent;
-    const char *headers;         /* "Name: value", separated by newlines; may be "" */
+    const char *headers;         /* "Name: value", separated by |; may be "" */
     const char *accept_language; /* may be "" */
     const char *port_map;        /* "80:8080,443:8443": URL port to real port; may be "" */
-    const IpRanges *allowed;     /* special addresses that are allowed */
+    const IpPolicy *policy;      /* which addresses may be connected to */
     const PolitenessOptions *politeness;
     size_t transfers;            /* how many visit states it may hold: sizes the connection pool */
     int64_t connect_timeout_ms;

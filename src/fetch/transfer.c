@@ -28,11 +28,12 @@ static Result add_user_headers(struct curl_slist **list, const char *headers)
 {
     Result rc = RESULT_OK;
     while (rc == RESULT_OK && *headers != '\0') {
-        size_t length = strcspn(headers, "\n");
+        headers += strspn(headers, " ");
+        size_t length = strcspn(headers, "|");
         char *line = strndup(headers, length);
         rc = line == NULL ? RESULT_MEMORY : length == 0 ? RESULT_OK : add_header(list, line);
         free(line);
-        headers += length + (headers[length] == '\n');
+        headers += length + (headers[length] == '|');
     }
     return rc;
 }
@@ -133,8 +134,7 @@ static curl_socket_t on_open_socket(void *context, curlsocktype purpose,
     IpAddress ip;
     if (purpose != CURLSOCKTYPE_IPCXN ||
         ip_address_of_socket(&address->addr, &ip) != RESULT_OK ||
-        (ip_address_is_special(&ip) &&
-         !ip_ranges_contain(transfer->shared->options->allowed, &ip))) {
+        !ip_policy_allows(transfer->shared->options->policy, &ip)) {
         transfer->refused_address = true;
         return CURL_SOCKET_BAD;
     }

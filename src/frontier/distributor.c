@@ -258,7 +258,7 @@ static void resolved(Distributor *distributor, MDB_txn *txn, VisitState *visit_s
         politeness_judge(distributor->politeness, &end, &visit_state->health);
     if (verdict.drop_host || verdict.drop_url) {
         visit_state->dropped = true;
-        distributor->sinks.drop(distributor->sinks.context, visit_state->host,
+        distributor->sinks.drop(distributor->sinks.context, visit_state,
                                 visit_state->resolve_class);
         release_window(distributor, visit_state);
         rest(distributor, visit_state, now);

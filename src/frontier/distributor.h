@@ -47,7 +47,7 @@ typedef struct DistributorSinks {
     /* Takes a visit state that has an address and URLs. */
     void (*ready)(void *context, VisitState *visit_state);
     /* The host cannot be resolved and is given up: its schedule must be cleared. */
-    void (*drop)(void *context, uint32_t host, FetchClass why);
+    void (*drop)(void *context, const VisitState *visit_state, FetchClass why);
     /* The host could not be resolved and is tried again after wait_ms. */
     void (*unresolved)(void *context, const VisitState *visit_state, int64_t wait_ms);
 } DistributorSinks;

@@ -58,10 +58,10 @@ static void sink_resolve(void *context, VisitState *visit_state)
     frontier->sinks.resolve(frontier->sinks.context, visit_state);
 }
 
-static void sink_drop(void *context, uint32_t host, FetchClass why)
+static void sink_drop(void *context, const VisitState *visit_state, FetchClass why)
 {
     Frontier *frontier = context;
-    frontier->sinks.drop(frontier->sinks.context, host, why);
+    frontier->sinks.drop(frontier->sinks.context, visit_state, why);
 }
 
 static void sink_unresolved(void *context, const VisitState *visit_state, int64_t wait_ms)

@@ -31,7 +31,7 @@ typedef struct FrontierSinks {
     void *context;
     void (*resolve)(void *context, VisitState *visit_state); /* answered by frontier_resolved */
     void (*fetch)(void *context, VisitState *visit_state);   /* answered by frontier_fetched */
-    void (*drop)(void *context, uint32_t host, FetchClass why);
+    void (*drop)(void *context, const VisitState *visit_state, FetchClass why);
     void (*unresolved)(void *context, const VisitState *visit_state, int64_t wait_ms);
 } FrontierSinks;
 

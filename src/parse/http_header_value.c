@@ -342,8 +342,11 @@ bool http_header_next_link(const char *value, size_t length, size_t *position, H
 
 bool http_header_has_rel(const HttpLink *link, const char *rel)
 {
+    if (link->rel == NULL) {
+        return false;
+    }
     Scan scan = {link->rel, link->rel + link->rel_length};
-    while (link->rel != NULL && scan.p < scan.end) {
+    while (scan.p < scan.end) {
         skip_blanks(&scan);
         const char *word = scan.p;
         while (scan.p < scan.end && !is_blank(*scan.p)) {

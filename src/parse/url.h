@@ -12,7 +12,7 @@
  *  1. href[0..length) is printable ASCII without fragment, NUL-terminated, at most URL_MAX_BYTES;
  *  2. "http" or "https" ":" "//" <= host_start < host_end <= path_start < query_start <= length;
  *  3. href[path_start] is '/'; href[query_start] is '?' or query_start is length;
- *  4. parsing href again gives href again, but for hosts whose IDNA mapping is not stable.
+ *  4. parsing href again gives the same Url.
  *
  * Two ways lead to the same result: url_fast.c resolves what is already in normal form by one table
  * scan; everything else goes through the states of the standard in url.c. Pure: no I/O, no locks;
@@ -28,7 +28,7 @@
 #include "base/result.h"
 
 /* Longer input, and input whose result would be longer, is refused outright (RESULT_LIMIT). */
-#define URL_MAX_BYTES (1024u * 1024u)
+#define URL_MAX_BYTES ((size_t)1024 * 1024)
 
 typedef struct Url {
     char *href;           /* "http://user@host:81/path?query", NUL-terminated; owned */

@@ -3,7 +3,7 @@
  *   url.c        the states of the standard, in order: scheme, authority, port, path, query
  *   url_fast.c   the same result for input that is in normal form already
  *   url_host.c   host parser: domains, IPv4, IPv6
- *   url_idna.c   domain to ASCII (UTS 46)
+ *   url_idna.c   domain to ASCII (UTS 46), with url_nfc.c and url_idna_tables.c
  *   url_encode.c percent-encode sets, UTF-8 repair
  *   url_legacy.c the query in legacy encodings */
 #ifndef PARSE_URL_INTERNAL_H
@@ -68,6 +68,8 @@ Result url_idna_append(Url *out, const char *domain, size_t length);
 
 /* url_encode.c: appends bytes, those that lack the class safe as %XX. */
 Result url_encode_append(Url *out, const char *bytes, size_t length, unsigned safe);
+/* Whether there is neither a tab nor a newline nor anything that is not UTF-8. */
+bool url_encode_is_clean(const char *input, size_t length);
 /* Copies input without tabs and newlines and with U+FFFD for what is not UTF-8; out must hold
  * 3 * length bytes. Returns the length. */
 size_t url_encode_clean(const char *input, size_t length, char *out);

@@ -1,0 +1,183 @@
+#include "frontier/url_cache.h"
+
+#include <assert.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/hash.h"
+
+/* 64 bytes of tags, 48 of indices, 4 of order: two cache lines. order lists the ways, youngest in
+ * the lowest 4 bits; it is always a permutation of 0..7. */
+typedef struct Set {
+    uint64_t tags[URL_CACHE_WAYS]; /* 0: empty */
+    uint8_t indices[URL_CACHE_WAYS][6];
+    uint32_t order;
+    uint8_t unused[12];
+} __attribute__((aligned(64))) Set;
+
+_Static_assert(sizeof(Set) == 128, "two cache lines");
+
+#define FIRST_ORDER UINT32_C(0x76543210)
+
+struct UrlCache {
+    Set *sets;
+    size_t n_sets;
+    uint64_t hits;
+    uint64_t misses;
+    uint64_t replaced;
+};
+
+Result url_cache_new(UrlCache **result, size_t bytes)
+{
+    *result = NULL;
+    /* aligned_alloc may need up to a line more than the sets themselves. */
+    size_t overhead = sizeof(UrlCache) + 64;
+    if (bytes < overhead + sizeof(Set)) {
+        return RESULT_LIMIT;
+    }
+    UrlCache *cache = calloc(1, sizeof *cache);
+    if (cache == NULL) {
+        return RESULT_MEMORY;
+    }
+    cache->n_sets = (bytes - overhead) / sizeof(Set);
+    cache->sets = aligned_alloc(64, cache->n_sets * sizeof(Set));
+    if (cache->sets == NULL) {
+        free(cache);
+        return RESULT_MEMORY;
+    }
+    url_cache_clear(cache);
+    *result = cache;
+    return RESULT_OK;
+}
+
+void url_cache_delete(UrlCache *cache)
+{
+    if (cache != NULL) {
+        free(cache->sets);
+        free(cache);
+    }
+}
+
+void url_cache_clear(UrlCache *cache)
+{
+    memset(cache->sets, 0, cache->n_sets * sizeof(Set));
+    for (size_t i = 0; i < cache->n_sets; i++) {
+        cache->sets[i].order = FIRST_ORDER;
+    }
+}
+
+/* The set by the high bits of the mixed fingerprint: callers' fingerprints may share their own. */
+static Set *set_of(const UrlCache *cache, uint64_t fingerprint)
+{
+    uint64_t high = hash_mix(fingerprint) >> 32;
+    return &cache->sets[cache->n_sets <= UINT32_MAX
+                            ? (size_t)(high * cache->n_sets >> 32)
+                            : (size_t)(hash_mix(fingerprint) % cache->n_sets)];
+}
+
+/* The way that holds the tag; URL_CACHE_WAYS when none does. */
+static unsigned way_of(const Set *set, uint64_t tag)
+{
+    unsigned found = URL_CACHE_WAYS;
+    for (unsigned way = 0; way < URL_CACHE_WAYS; way++) {
+        found = set->tags[way] == tag ? way : found;
+    }
+    return found;
+}
+
+static uint64_t load_index(const Set *set, unsigned way)
+{
+    uint64_t index = 0;
+    memcpy(&index, set->indices[way], sizeof set->indices[way]);
+    return index;
+}
+
+static void store_index(Set *set, unsigned way, uint64_t index)
+{
+    assert(index <= URL_CACHE_PENDING);
+    memcpy(set->indices[way], &index, sizeof set->indices[way]);
+}
+
+/* Moves way to the front of the order; those that were younger than it age by one place. */
+static void make_youngest(Set *set, unsigned way)
+{
+    unsigned shift = 0;
+    while ((set->order >> shift & 0xF) != way) {
+        shift += 4;
+    }
+    uint32_t younger = set->order & ((UINT32_C(1) << shift) - 1);
+    uint32_t older = shift == 28 ? 0 : set->order >> (shift + 4) << (shift + 4);
+    set->order = older | younger << 4 | way;
+}
+
+static void make_oldest(Set *set, unsigned way)
+{
+    unsigned shift = 0;
+    while ((set->order >> shift & 0xF) != way) {
+        shift += 4;
+    }
+    uint32_t younger = set->order & ((UINT32_C(1) << shift) - 1);
+    uint32_t older = shift == 28 ? 0 : set->order >> (shift + 4) << shift;
+    set->order = (uint32_t)way << 28 | older | younger;
+}
+
+bool url_cache_get(UrlCache *cache, uint64_t fingerprint, uint64_t *index)
+{
+    uint64_t tag = fingerprint != 0 ? fingerprint : 1;
+    Set *set = set_of(cache, tag);
+    unsigned way = way_of(set, tag);
+    if (way == URL_CACHE_WAYS) {
+        cache->misses++;
+        return false;
+    }
+    cache->hits++;
+    make_youngest(set, way);
+    *index = load_index(set, way);
+    return true;
+}
+
+void url_cache_put(UrlCache *cache, uint64_t fingerprint, uint64_t index)
+{
+    uint64_t tag = fingerprint != 0 ? fingerprint : 1;
+    Set *set = set_of(cache, tag);
+    unsigned way = way_of(set, tag);
+    if (way == URL_CACHE_WAYS) {
+        way = set->order >> 28;
+        cache->replaced += set->tags[way] != 0;
+        set->tags[way] = tag;
+    }
+    store_index(set, way, index);
+    make_youngest(set, way);
+}
+
+bool url_cache_resolve(UrlCache *cache, uint64_t fingerprint, uint64_t index)
+{
+    uint64_t tag = fingerprint != 0 ? fingerprint : 1;
+    Set *set = set_of(cache, tag);
+    unsigned way = way_of(set, tag);
+    if (way == URL_CACHE_WAYS) {
+        return false;
+    }
+    store_index(set, way, index);
+    return true;
+}
+
+void url_cache_forget(UrlCache *cache, uint64_t fingerprint)
+{
+    uint64_t tag = fingerprint != 0 ? fingerprint : 1;
+    Set *set = set_of(cache, tag);
+    unsigned way = way_of(set, tag);
+    if (way != URL_CACHE_WAYS) {
+        set->tags[way] = 0;
+        make_oldest(set, way);
+    }
+}
+
+void url_cache_stats(const UrlCache *cache, UrlCacheStats *stats)
+{
+    *stats = (UrlCacheStats){.hits = cache->hits,
+                             .misses = cache->misses,
+                             .replaced = cache->replaced,
+                             .capacity = cache->n_sets * URL_CACHE_WAYS,
+                             .bytes = sizeof *cache + cache->n_sets * sizeof(Set)};
+}

@@ -1,0 +1,283 @@
+#include <dirent.h>
+#include <fcntl.h>
+#include <ftw.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/hash.h"
+#include "store/drum_run.h"
+#include "store/drum_runs.h"
+#include "unit.h"
+
+static int remove_one(const char *path, const struct stat *status, int type, struct FTW *ftw)
+{
+    (void)status;
+    (void)type;
+    (void)ftw;
+    return remove(path);
+}
+
+static void remove_tree(const char *path)
+{
+    (void)nftw(path, remove_one, 16, FTW_DEPTH | FTW_PHYS);
+}
+
+static int open_place(char place[64])
+{
+    (void)snprintf(place, 64, "/tmp/test-runs-XXXXXX");
+    CU_ASSERT_PTR_NOT_NULL_FATAL(mkdtemp(place));
+    int fd = open(place, O_RDONLY | O_DIRECTORY);
+    CU_ASSERT_FATAL(fd >= 0);
+    return fd;
+}
+
+/* The i-th key of a run of a kind: dense, random, far apart, at both ends. */
+static uint64_t key_of(unsigned kind, uint64_t i)
+{
+    switch (kind) {
+    case 0:
+        return i;
+    case 1:
+        return i * UINT64_C(0x10000000000) + (hash_mix(i + 1) & 0xFFFFFFFF);
+    case 2:
+        return i * 3 + (i > 5000 ? UINT64_C(0xF000000000000000) : 0);
+    default:
+        return i == 0 ? 0 : UINT64_MAX - 20000 + i;
+    }
+}
+
+static DrumBytes value_of(unsigned kind, uint64_t i, uint8_t room[64])
+{
+    memset(room, (int)(i & 0xFF), 64);
+    return (DrumBytes){room, kind == 1 ? (size_t)(i % 40) : kind == 2 ? 0 : 6};
+}
+
+static void write_run(int directory, unsigned kind, uint64_t n)
+{
+    DrumRunWriter writer;
+    uint8_t room[64];
+    CU_ASSERT_EQUAL_FATAL(drum_run_writer_open(&writer, directory, "run"), RESULT_OK);
+    for (uint64_t i = 0; i < n; i++) {
+        CU_ASSERT_EQUAL(drum_run_writer_put(&writer, key_of(kind, i), value_of(kind, i, room)),
+                        RESULT_OK);
+    }
+    CU_ASSERT_EQUAL(drum_run_writer_finish(&writer), RESULT_OK);
+    drum_run_writer_destroy(&writer);
+}
+
+static bool value_is(const DrumRunReader *reader, unsigned kind, uint64_t i)
+{
+    uint8_t room[64];
+    DrumBytes expected = value_of(kind, i, room), found = drum_run_reader_value(reader);
+    return found.length == expected.length &&
+           (found.length == 0 || memcmp(found.bytes, expected.bytes, found.length) == 0);
+}
+
+static void a_run_gives_back_what_was_written_in_order_and_by_key(void)
+{
+    char place[64];
+    int directory = open_place(place);
+    const uint64_t sizes[5] = {1, 2, DRUM_RUN_ENTRIES, DRUM_RUN_ENTRIES + 1, 19000};
+    for (unsigned kind = 0; kind < 4; kind++) {
+        for (int s = 0; s < 5; s++) {
+            uint64_t n = sizes[s], wrong = 0, i = 0;
+            DrumRunReader reader;
+            write_run(directory, kind, n);
+            CU_ASSERT_EQUAL_FATAL(drum_run_reader_open(&reader, directory, "run"), RESULT_OK);
+            CU_ASSERT_EQUAL(reader.entries, n);
+            while (drum_run_reader_next(&reader) == RESULT_OK) {
+                wrong +=
+                    drum_run_reader_key(&reader) != key_of(kind, i) || !value_is(&reader, kind, i);
+                i++;
+            }
+            CU_ASSERT_EQUAL(i, n);
+            for (uint64_t step = 1; step < 9000; step = step * 3 + 1) {
+                drum_run_reader_rewind(&reader);
+                for (i = step / 2; i < n; i += step) {
+                    uint64_t key = key_of(kind, i);
+                    wrong += drum_run_reader_seek(&reader, key) != RESULT_OK ||
+                             drum_run_reader_key(&reader) != key || !value_is(&reader, kind, i);
+                    if (i + 1 < n && key_of(kind, i + 1) > key + 1) {
+                        /* Between two entries: the second. */
+                        wrong += drum_run_reader_seek(&reader, key + 1) != RESULT_OK ||
+                                 drum_run_reader_key(&reader) != key_of(kind, i + 1);
+                    }
+                }
+            }
+            if (key_of(kind, n - 1) < UINT64_MAX) {
+                wrong += drum_run_reader_seek(&reader, UINT64_MAX) != RESULT_NOT_FOUND;
+                wrong += drum_run_reader_next(&reader) != RESULT_NOT_FOUND;
+            }
+            CU_ASSERT_EQUAL(wrong, 0);
+            drum_run_reader_destroy(&reader);
+        }
+    }
+    (void)close(directory);
+    remove_tree(place);
+}
+
+static Result read_all_of(int directory)
+{
+    DrumRunReader reader;
+    Result rc = drum_run_reader_open(&reader, directory, "run");
+    if (rc != RESULT_OK) {
+        return rc;
+    }
+    do {
+        rc = drum_run_reader_next(&reader);
+    } while (rc == RESULT_OK);
+    drum_run_reader_destroy(&reader);
+    return rc;
+}
+
+static void a_flipped_bit_or_a_cut_is_always_found(void)
+{
+    char place[64];
+    int directory = open_place(place);
+    for (unsigned kind = 0; kind < 3; kind++) {
+        write_run(directory, kind, 9000);
+        int fd = openat(directory, "run", O_RDWR);
+        struct stat status;
+        CU_ASSERT_FATAL(fd >= 0 && fstat(fd, &status) == 0);
+        CU_ASSERT_EQUAL(read_all_of(directory), RESULT_NOT_FOUND);
+        for (uint64_t i = 0; i < 150; i++) {
+            uint64_t at = hash_mix(i + 1) % (uint64_t)status.st_size;
+            char byte = 0, flipped;
+            CU_ASSERT_EQUAL(pread(fd, &byte, 1, (off_t)at), 1);
+            flipped = (char)(byte ^ (1 << (i % 8)));
+            CU_ASSERT_EQUAL(pwrite(fd, &flipped, 1, (off_t)at), 1);
+            Result rc = read_all_of(directory);
+            CU_ASSERT(rc == RESULT_DAMAGED || rc == RESULT_VERSION);
+            CU_ASSERT_EQUAL(pwrite(fd, &byte, 1, (off_t)at), 1);
+        }
+        CU_ASSERT_EQUAL(read_all_of(directory), RESULT_NOT_FOUND);
+        CU_ASSERT_EQUAL(ftruncate(fd, status.st_size - 1), 0);
+        CU_ASSERT_EQUAL(read_all_of(directory), RESULT_DAMAGED);
+        (void)close(fd);
+    }
+    (void)close(directory);
+    remove_tree(place);
+}
+
+/* --- the repository -------------------------------------------------------------------------- */
+
+/* One merge by hand: keys from, from + step, ... below 3000, each with value. */
+static Result put_some(DrumRepository *r, uint64_t generation, uint64_t from, uint64_t step,
+                       uint64_t value)
+{
+    Result rc = r->begin(r);
+    for (uint64_t i = from; rc == RESULT_OK && i < 3000; i += step) {
+        DrumKey key = drum_key_number(i << 40);
+        DrumBytes found;
+        rc = r->find(r, &key, &found);
+        if (rc == RESULT_OK || rc == RESULT_NOT_FOUND) {
+            rc = r->put(r, &key, (DrumBytes){&value, sizeof value}, rc == RESULT_NOT_FOUND);
+        }
+    }
+    bool ended = false;
+    return rc == RESULT_OK ? r->commit(r, (DrumProgress){generation + 1, 0}, true, &ended) : rc;
+}
+
+static unsigned count_files(const char *place)
+{
+    unsigned n = 0;
+    DIR *directory = opendir(place);
+    CU_ASSERT_PTR_NOT_NULL_FATAL(directory);
+    for (const struct dirent *e = readdir(directory); e != NULL; e = readdir(directory)) {
+        n += strstr(e->d_name, ".run") != NULL;
+    }
+    (void)closedir(directory);
+    return n;
+}
+
+static void runs_are_merged_and_the_youngest_value_stays(void)
+{
+    char place[64];
+    (void)close(open_place(place));
+    DrumRunsOptions options = {.directory = place};
+    DrumRepository *r = NULL;
+    uint64_t expected[3000] = {0};
+    CU_ASSERT_EQUAL_FATAL(drum_runs_open(&r, &options), RESULT_OK);
+    for (uint64_t g = 0; g < 60; g++) {
+        uint64_t from = hash_mix(g + 1) % 50, step = 1 + hash_mix(g + 100) % 40;
+        CU_ASSERT_EQUAL(put_some(r, g, from, step, g + 1), RESULT_OK);
+        for (uint64_t i = from; i < 3000; i += step) {
+            expected[i] = g + 1;
+        }
+        CU_ASSERT(count_files(place) <= DRUM_RUNS_MOST);
+        if (g % 7 == 3) {
+            /* Remains of a crash: a run that no manifest names. */
+            char path[128];
+            (void)snprintf(path, sizeof path, "%s/00000000000fffff.run", place);
+            drum_runs_close(r);
+            FILE *file = fopen(path, "w");
+            CU_ASSERT_PTR_NOT_NULL_FATAL(file);
+            (void)fclose(file);
+            CU_ASSERT_EQUAL_FATAL(drum_runs_open(&r, &options), RESULT_OK);
+            CU_ASSERT_NOT_EQUAL(access(path, F_OK), 0);
+        }
+    }
+    uint64_t wrong = 0, count = 0;
+    for (uint64_t i = 0; i < 3000; i++) {
+        void *value = NULL;
+        size_t length = 0;
+        uint64_t found = 0;
+        if (drum_runs_get(r, i << 40, &value, &length) == RESULT_OK && length == sizeof found) {
+            memcpy(&found, value, sizeof found);
+        }
+        free(value);
+        wrong += found != expected[i];
+        count += expected[i] != 0;
+    }
+    CU_ASSERT_EQUAL(wrong, 0);
+    CU_ASSERT_EQUAL(drum_runs_count(r), count);
+    CU_ASSERT_EQUAL(drum_runs_verify(r), RESULT_OK);
+    DrumProgress progress;
+    CU_ASSERT_EQUAL(r->progress(r, &progress), RESULT_OK);
+    CU_ASSERT_EQUAL(progress.generation, 60);
+    DrumRepository *second;
+    CU_ASSERT_EQUAL(drum_runs_open(&second, &options), RESULT_LOCKED);
+    drum_runs_close(r);
+    remove_tree(place);
+}
+
+static void what_is_aborted_or_not_committed_leaves_nothing(void)
+{
+    char place[64];
+    (void)close(open_place(place));
+    DrumRunsOptions options = {.directory = place};
+    DrumRepository *r = NULL;
+    CU_ASSERT_EQUAL_FATAL(drum_runs_open(&r, &options), RESULT_OK);
+    CU_ASSERT_EQUAL(put_some(r, 0, 0, 2, 1), RESULT_OK);
+    DrumKey key = drum_key_number(1);
+    CU_ASSERT_EQUAL(r->begin(r), RESULT_OK);
+    CU_ASSERT_EQUAL(r->put(r, &key, (DrumBytes){"x", 1}, true), RESULT_OK);
+    r->abort(r);
+    CU_ASSERT_EQUAL(drum_runs_count(r), 1500);
+    CU_ASSERT_EQUAL(count_files(place), 1);
+    CU_ASSERT_EQUAL(r->begin(r), RESULT_OK);
+    CU_ASSERT_EQUAL(r->put(r, &key, (DrumBytes){"x", 1}, true), RESULT_OK);
+    drum_runs_close(r);
+    CU_ASSERT_EQUAL_FATAL(drum_runs_open(&r, &options), RESULT_OK);
+    CU_ASSERT_EQUAL(drum_runs_count(r), 1500);
+    CU_ASSERT_EQUAL(count_files(place), 1);
+    drum_runs_close(r);
+    char path[128];
+    (void)snprintf(path, sizeof path, "%s/manifest", place);
+    CU_ASSERT_EQUAL(truncate(path, 20), 0);
+    CU_ASSERT_EQUAL(drum_runs_open(&r, &options), RESULT_DAMAGED);
+    CU_ASSERT_PTR_NULL(r);
+    remove_tree(place);
+}
+
+UNIT_MAIN("drum_runs",
+          {"a run gives back what was written, in order and by key",
+           a_run_gives_back_what_was_written_in_order_and_by_key},
+          {"a flipped bit or a cut is always found", a_flipped_bit_or_a_cut_is_always_found},
+          {"runs are merged and the youngest value stays",
+           runs_are_merged_and_the_youngest_value_stays},
+          {"what is aborted or not committed leaves nothing",
+           what_is_aborted_or_not_committed_leaves_nothing})
