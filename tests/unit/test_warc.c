@@ -1,9 +1,11 @@
 #include <fcntl.h>
 #include <signal.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 
 #include "store/cdxj.h"
 #include "store/warc_files.h"
+#include "store/warc_load.h"
 #include "store/warc_reader.h"
 #include "unit.h"
 #include "warc_samples.h"
@@ -426,6 +428,22 @@ static const Kind kinds[] = {
      WARC_WHOLE, false},
 };
 
+/* What warc_load finds for a URL; before the file is finished too. */
+static void expect_answer(const Writer *writer, const char *url, unsigned status, const char *body,
+                          bool revisit)
+{
+    WarcAnswer answer;
+    warc_answer_init(&answer);
+    CU_ASSERT_EQUAL(warc_load(writer->directory.path, url, strlen(url), &answer), RESULT_OK);
+    CU_ASSERT_EQUAL(answer.status, status);
+    CU_ASSERT_EQUAL(answer.revisit, revisit);
+    CU_ASSERT_STRING_EQUAL(buffer_string(&answer.body), body);
+    CU_ASSERT_EQUAL(strncmp(buffer_string(&answer.header), "HTTP/1.", 7), 0);
+    CU_ASSERT_EQUAL(warc_load(writer->directory.path, "http://example.org/no", 21, &answer),
+                    RESULT_NOT_FOUND);
+    warc_answer_destroy(&answer);
+}
+
 /* RAGNO_TEST_KEEP=DIR keeps the files there, for other readers. */
 static void every_kind_is_stored_and_read_strictly(void)
 {
@@ -479,8 +497,13 @@ static void every_kind_is_stored_and_read_strictly(void)
     CU_ASSERT_EQUAL(warc_append(writer.warc, &writer.group, &position), RESULT_OK);
     commit(&writer);
     CU_ASSERT_EQUAL(count_responses(&writer), n - 2);
+    expect_answer(&writer, "http://example.org/twin", 200, "the same bytes", true);
     CU_ASSERT_EQUAL(warc_close(writer.warc), RESULT_OK);
     writer.warc = NULL;
+    expect_answer(&writer, "http://example.org/twin", 200, "the same bytes", true);
+    expect_answer(&writer, "http://example.org/known", 304, "the same bytes", true);
+    expect_answer(&writer, "http://example.org/lies", 200, "short", false);
+    expect_answer(&writer, "http://example.org/q\"uote?x=\\&y='", 200, "q", false);
     warc_group_destroy(&known);
     warc_original_destroy(&original);
     if (keep != NULL) {
@@ -489,7 +512,55 @@ static void every_kind_is_stored_and_read_strictly(void)
     writer_stop(&writer);
 }
 
-UNIT_MAIN("warc",
+static void expect_page_found(const Writer *writer, unsigned i)
+{
+    char url[64];
+    WarcAnswer answer;
+    (void)snprintf(url, sizeof url, "http://example.org/page/%u", i);
+    warc_answer_init(&answer);
+    CU_ASSERT_EQUAL(warc_load(writer->directory.path, url, strlen(url), &answer), RESULT_OK);
+    CU_ASSERT_EQUAL(answer.body.length, 1199);
+    warc_answer_destroy(&answer);
+}
+
+static void limit_file_size(rlim_t bytes)
+{
+    struct rlimit limit;
+    CU_ASSERT_EQUAL(getrlimit(RLIMIT_FSIZE, &limit), 0);
+    limit.rlim_cur = bytes;
+    CU_ASSERT_EQUAL(setrlimit(RLIMIT_FSIZE, &limit), 0);
+}
+
+/* A file size limit stands for the full disk: write takes a part, then nothing. */
+static void a_full_disk_loses_nothing(void)
+{
+    Writer writer = writer_start(0);
+    (void)signal(SIGXFSZ, SIG_IGN);
+    for (unsigned i = 0; i < 3; i++) {
+        (void)append_page(&writer, i);
+    }
+    commit(&writer);
+    WarcPosition before = writer.end;
+    for (unsigned i = 3; i < 8; i++) {
+        (void)append_page(&writer, i);
+    }
+    limit_file_size(before.offset + 3000);
+    CU_ASSERT_EQUAL(warc_sync(writer.warc, &writer.end), RESULT_FULL);
+    CU_ASSERT_EQUAL(warc_sync(writer.warc, &writer.end), RESULT_FULL);
+    CU_ASSERT_EQUAL(writer.end.offset, before.offset);
+    (void)append_page(&writer, 8); /* taken: the write buffer has room */
+    limit_file_size(RLIM_INFINITY);
+    commit(&writer);
+    CU_ASSERT_EQUAL(count_responses(&writer), 9);
+    CU_ASSERT_EQUAL(warc_close(writer.warc), RESULT_OK);
+    writer.warc = NULL;
+    CU_ASSERT_EQUAL(count_responses(&writer), 9);
+    expect_page_found(&writer, 8);
+    (void)signal(SIGXFSZ, SIG_DFL);
+    writer_stop(&writer);
+}
+
+UNIT_MAIN("warc", {"a full disk loses nothing", a_full_disk_loses_nothing},
           {"every kind is stored and read strictly", every_kind_is_stored_and_read_strictly},
           {"files rotate and are finished by the commit",
            files_rotate_and_are_finished_by_the_commit},
