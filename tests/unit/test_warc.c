@@ -352,7 +352,6 @@ static void kills_lose_and_double_nothing(void)
             }
             committed = next;
         }
-        (void)usleep(round * 300);
         (void)kill(child, SIGKILL);
         (void)waitpid(child, NULL, 0);
         while (read(ends[0], &next, sizeof next) == (ssize_t)sizeof next) {
