@@ -254,6 +254,35 @@ static void files_behind_the_commit_go_and_files_before_it_are_finished(void)
     writer_stop(&writer);
 }
 
+static void touch(const SampleDirectory *directory, const char *name)
+{
+    char path[512];
+    (void)snprintf(path, sizeof path, "%s/%s", directory->path, name);
+    FILE *file = fopen(path, "wb");
+    CU_ASSERT_PTR_NOT_NULL_FATAL(file);
+    (void)fclose(file);
+}
+
+static void what_a_crash_left_of_sorting_is_removed(void)
+{
+    Writer writer = {.directory = sample_directory()};
+    WarcRecorderOptions options = {.find = NULL};
+    warc_group_init(&writer.group);
+    CU_ASSERT_EQUAL_FATAL(warc_recorder_new(&writer.recorder, &options), RESULT_OK);
+    touch(&writer.directory, "a.cdxj.new");
+    touch(&writer.directory, "a.cdxj.run0");
+    touch(&writer.directory, "a.cdxj.run12");
+    touch(&writer.directory, "a.cdxj.runner");
+    touch(&writer.directory, "notes.new");
+    CU_ASSERT_EQUAL_FATAL(writer_open(&writer, 0, NULL), RESULT_OK);
+    CU_ASSERT_EQUAL(sample_count(&writer.directory, ".cdxj.new", NULL), 0);
+    CU_ASSERT_EQUAL(sample_count(&writer.directory, ".run0", NULL), 0);
+    CU_ASSERT_EQUAL(sample_count(&writer.directory, ".run12", NULL), 0);
+    CU_ASSERT_EQUAL(sample_count(&writer.directory, ".runner", NULL), 1);
+    CU_ASSERT_EQUAL(sample_count(&writer.directory, ".new", NULL), 1);
+    writer_stop(&writer);
+}
+
 static void without_a_commit_files_are_set_aside_not_removed(void)
 {
     Writer writer = writer_start(1 << 20);
@@ -568,6 +597,7 @@ UNIT_MAIN("warc", {"a full disk loses nothing", a_full_disk_loses_nothing},
           {"the tail behind the commit is cut off", the_tail_behind_the_commit_is_cut_off},
           {"files behind the commit go and files before it are finished",
            files_behind_the_commit_go_and_files_before_it_are_finished},
+          {"what a crash left of sorting is removed", what_a_crash_left_of_sorting_is_removed},
           {"without a commit files are set aside, not removed",
            without_a_commit_files_are_set_aside_not_removed},
           {"a missing or broken end is damage and nothing is cut",
