@@ -94,7 +94,7 @@ unit: $(if $(T),$(OUT)/tests/test_$(T),$(UNIT_BIN))
 # Debian packages: to build, crawl and test; and what `make lint` and the longer tests use besides.
 DEPS := gcc make pkg-config libcurl4-openssl-dev libxml2-dev libc-ares-dev liblmdb-dev \
         libpcre2-dev libinih-dev libpsl-dev libidn2-dev libxxhash-dev libdeflate-dev zlib1g-dev \
-        libzstd-dev libbrotli-dev libcunit1-dev python3 lmdb-utils
+        libzstd-dev libbrotli-dev libssl-dev libcunit1-dev python3 lmdb-utils
 DEPS_DEV := clang clang-format clang-tidy cppcheck nginx-light apache2-doc debian-handbook \
         postgresql-doc-15 wrk
 

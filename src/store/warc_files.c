@@ -409,6 +409,31 @@ static Result recover_file(Recovery *recovery, const WarcFile *file, WarcFile *c
     return rc;
 }
 
+/* "x.cdxj.new", "x.cdxj.run3": what a crash left of sorting an index. */
+static bool is_left_over(const char *name)
+{
+    const char *index = strstr(name, ".cdxj.");
+    const char *rest = index == NULL ? "" : index + strlen(".cdxj.");
+    return strcmp(rest, "new") == 0 || (strncmp(rest, "run", 3) == 0 && rest[3] != '\0' &&
+                                        strspn(rest + 3, "0123456789") == strlen(rest + 3));
+}
+
+static Result remove_left_overs(const char *directory)
+{
+    DIR *dir = opendir(directory);
+    if (dir == NULL) {
+        return result_of_errno(errno);
+    }
+    const struct dirent *entry = NULL;
+    while ((entry = readdir(dir)) != NULL) {
+        if (is_left_over(entry->d_name)) {
+            (void)unlinkat(dirfd(dir), entry->d_name, 0); /* in nobody's way if it stays */
+        }
+    }
+    (void)closedir(dir);
+    return RESULT_OK;
+}
+
 /* Is the file of the committed end there, and long enough? Asked before anything is changed. */
 static Result find_committed(const Recovery *recovery, const WarcFileList *list)
 {
@@ -443,6 +468,7 @@ Result warc_files_recover(const char *directory, const WarcPosition *committed, 
     buffer_init(&recovery.path, BUFFER_NO_LIMIT);
     buffer_init(&recovery.other, BUFFER_NO_LIMIT);
     rc = find_committed(&recovery, &list);
+    rc = rc == RESULT_OK ? remove_left_overs(directory) : rc;
     for (size_t i = 0; i < list.n && rc == RESULT_OK; i++) {
         *last_serial = list.files[i].serial > *last_serial ? list.files[i].serial : *last_serial;
         rc = recover_file(&recovery, &list.files[i], current);

@@ -209,7 +209,10 @@ static size_t request_version(WarcBytes line)
 Result warc_http_request(WarcBytes header, Buffer *out)
 {
     const char *end = header.bytes + header.length;
-    HeaderLine line = header.length == 0 ? (HeaderLine){.next = end} : line_at(header.bytes, end);
+    if (header.length == 0) {
+        return RESULT_INVALID;
+    }
+    HeaderLine line = line_at(header.bytes, end);
     size_t version = request_version(line.text);
     if (version == 0) {
         return RESULT_INVALID;
