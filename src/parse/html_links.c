@@ -202,6 +202,7 @@ static void read_base(HtmlTree *tree, const HtmlTag *tag)
 {
     if (!tree->has_base) {
         tree->has_base = value_of(tree, tag, HTML_ATTR_HREF, &tree->base);
+        tree->base_in_body = tree->mode == HTML_MODE_BODY;
     }
 }
 

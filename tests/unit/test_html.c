@@ -188,6 +188,9 @@ static void framesets_and_bodies_exclude_each_other(void)
          "frame 1", false},
         {"<input type=hidden><frameset><frame src=1>", "frame 1", false},
         {"<br><frameset><frame src=no></frameset>", "", false},
+        {"<div><base href=/b/></div><frameset><frame src=1></frameset>", "frame 1", false},
+        {"<base href=/b/><frameset><frame src=1></frameset>", "frame http://h.test/b/1", true},
+        {"<math><mtext><a href=no><frameset><frame src=1></frameset>", "frame 1", false},
         {"<form action=1><form action=no></form><form action=2>", "form 1\nform 2", false},
     };
     RUN(cases);
