@@ -117,23 +117,4 @@ Result html_parse(HtmlParser *parser, const HtmlInput *input, Page *page);
  * RESULT_MEMORY. */
 Result html_resolve(HtmlParser *parser, const char *reference, size_t length, PageLink *link);
 
-/* ---- the same rules for HTTP headers ---- */
-
-/* The URL in a refresh ("5; url=x"), of <meta> or of a Refresh header; borrowed. False: it has
- * none. */
-bool html_refresh_url(const char *content, size_t length, const char **url, size_t *url_length);
-/* PAGE_NOINDEX ... in a robots value. agent NULL: a meta element's; else an X-Robots-Tag header's,
- * in which "name:" limits what follows to that crawler. */
-unsigned html_robots_instructions(const char *value, size_t length, const char *agent);
-
-typedef struct HtmlHeaderLink {
-    const char *url; /* as written; borrowed from the header */
-    size_t length;
-    unsigned flags; /* LINK_NOFOLLOW ... from rel */
-} HtmlHeaderLink;
-
-/* The next link of a Link header (RFC 8288); header and length move on behind it. False: none left.
- */
-bool html_link_header_next(const char **header, size_t *length, HtmlHeaderLink *link);
-
 #endif
