@@ -6,6 +6,8 @@
 #include "check.h"
 #include "crawl.h"
 #include "export.h"
+#include "rank.h"
+#include "schedule_command.h"
 #include "status_command.h"
 #include "verify.h"
 
@@ -18,6 +20,8 @@ static const Command commands[] = {
     {"check", check_main},
     {"crawl", crawl_main},
     {"export", export_main},
+    {"rank", rank_main},
+    {"schedule", schedule_main},
     {"status", status_main},
     {"verify", verify_main},
     {NULL, NULL},
