@@ -98,6 +98,14 @@ static void wire_finished(void *context)
     ring(parts);
 }
 
+static bool wire_hungry(void *context)
+{
+    AgentParts *parts = context;
+    FrontierStats stats;
+    frontier_stats(parts->frontier, &stats);
+    return stats.front + stats.acquired < (size_t)parts->config->fetch_connections;
+}
+
 static void wire_stuck(void *context, bool stuck)
 {
     AgentParts *parts = context;
@@ -158,9 +166,9 @@ static int64_t site_delay(void *context, const char *hostname, int64_t standard_
 
 /* ---- building ----------------------------------------------------------------------------------------- */
 
-static Result build_identity(AgentParts *parts, Buffer *error)
+Result parts_identify(AgentParts *parts, const Config *config, Buffer *error)
 {
-    const Config *config = parts->config;
+    parts->config = config;
     Result rc = ip_ranges_parse(&parts->policy.allowed, config->fetch_allow_addresses, error);
     if (rc != RESULT_OK) {
         return rc;
@@ -208,6 +216,7 @@ static Result build_ingest(AgentParts *parts, const char *crawl_log)
     IngestSinks sinks = {.context = parts,
                          .committed = wire_committed,
                          .finished = wire_finished,
+                         .hungry = wire_hungry,
                          .stuck = wire_stuck};
     return ingest_new(&parts->ingest, &options, &parts->store->tables, &sinks, parts->log,
                       &parts->stats);
@@ -325,16 +334,12 @@ static Result build_fetch(AgentParts *parts, Buffer *error)
     return rc;
 }
 
-Result parts_new(AgentParts *parts, const Config *config, CrawlStore *store, const char *crawl_log,
-                 Buffer *error)
+Result parts_new(AgentParts *parts, CrawlStore *store, const char *crawl_log, Buffer *error)
 {
-    parts->config = config;
+    const Config *config = parts->config;
     parts->store = store;
     parts->news = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
-    Result rc = parts->news < 0 ? result_of_errno(errno) : build_identity(parts, error);
-    if (rc == RESULT_OK) {
-        rc = build_ingest(parts, crawl_log);
-    }
+    Result rc = parts->news < 0 ? result_of_errno(errno) : build_ingest(parts, crawl_log);
     if (rc == RESULT_OK) {
         rc = build_parsing(parts, error);
     }

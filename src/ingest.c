@@ -10,6 +10,7 @@
 
 #define QUEUE_CAPACITY  2048u
 #define STUCK_RETRY_MS  1000
+#define HUNGRY_MS       20   /* how long a batch is collected while fetchers have nothing to do */
 #define REFERRER_STEPS  64u /* of a discovery path; longer ones are cut at the front */
 
 struct Ingest {
@@ -225,7 +226,11 @@ static Result collect(Ingest *ingest)
     Result rc = queue_pop(&ingest->queue, (void **)ingest->pages, ingest->options.batch_pages, &n,
                           MONO_NEVER);
     ingest->n_pages = n;
-    MonoTime deadline = mono_add_ms(mono_now(), ingest->options.batch_time_ms);
+    bool hungry = ingest->sinks.hungry(ingest->sinks.context);
+    int64_t patience = hungry && ingest->options.batch_time_ms > HUNGRY_MS
+                           ? HUNGRY_MS
+                           : ingest->options.batch_time_ms;
+    MonoTime deadline = mono_add_ms(mono_now(), patience);
     while (rc == RESULT_OK && ingest->n_pages < ingest->options.batch_pages) {
         rc = queue_pop(&ingest->queue, (void **)(ingest->pages + ingest->n_pages),
                        ingest->options.batch_pages - ingest->n_pages, &n, deadline);

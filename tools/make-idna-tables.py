@@ -39,6 +39,19 @@ YOUNGER_MAPPED = {0x1C89: 0x1C8A, 0xA7CB: 0x264, 0xA7CC: 0xA7CD, 0xA7DA: 0xA7DB,
 YOUNGER_MAPPED.update({c: c + 0x20 for c in range(0x10D50, 0x10D66)})
 YOUNGER_MAPPED.update({0x1CCD6 + i: 0x61 + i for i in range(26)})
 YOUNGER_MAPPED.update({0x1CCF0 + i: 0x30 + i for i in range(10)})
+YOUNGER_DECOMPOSED = {
+    0x105C9: (0x105D2, 0x307), 0x105E4: (0x105DA, 0x307), 0x11383: (0x11382, 0x113C9),
+    0x11385: (0x11384, 0x113BB), 0x1138E: (0x1138B, 0x113C2), 0x11391: (0x11390, 0x113C9),
+    0x113C5: (0x113C2, 0x113C2), 0x113C7: (0x113C2, 0x113B8), 0x113C8: (0x113C2, 0x113C9),
+    0x16121: (0x1611E, 0x1611E), 0x16122: (0x1611E, 0x16129), 0x16123: (0x1611E, 0x1611F),
+    0x16124: (0x16129, 0x1611F), 0x16125: (0x1611E, 0x16120), 0x16126: (0x16121, 0x1611F),
+    0x16127: (0x16122, 0x1611F), 0x16128: (0x16121, 0x16120), 0x16D68: (0x16D67, 0x16D67),
+    0x16D69: (0x16D63, 0x16D67), 0x16D6A: (0x16D69, 0x16D67),
+}
+# Combining classes other than 0: viramas, marks above and below.
+YOUNGER_COMBINING = {0x113CE: 9, 0x113CF: 9, 0x113D0: 9, 0x1612F: 9, 0x0897: 230, 0x113E1: 230,
+                     0x113E2: 230, 0x10EFC: 220, 0x1E5EE: 232, 0x1E5EF: 220}
+YOUNGER_COMBINING.update({c: 230 for c in range(0x10D69, 0x10D6E)})
 
 
 def lines(name):
@@ -68,7 +81,10 @@ for f in lines("UnicodeData.txt"):
 for a, b, gc in YOUNGER:
     for c in range(a, b + 1):
         category.setdefault(c, gc)
-        combining.setdefault(c, 230 if c in range(0x10D69, 0x10D6E) else 0)
+        combining.setdefault(c, YOUNGER_COMBINING.get(c, 0))
+
+for c, parts in YOUNGER_DECOMPOSED.items():
+    decomposition.setdefault(c, list(parts))
 
 casefold, excluded = {}, set()
 for f in lines("DerivedNormalizationProps.txt"):
@@ -110,7 +126,12 @@ for f in lines("extracted/DerivedJoiningType.txt"):
         joining[c] = f[1]
 
 
+FULL_STOPS = (0x3002, 0xFF0E, 0xFF61)  # mapped to ".", so not valid in what others map to
+
+
 def valid(c):
+    if c in FULL_STOPS:
+        return False
     if c < 0x80:
         return c != 0x2E
     return category.get(c, "Cn") not in ("Cc", "Cf", "Cn", "Co", "Cs", "Zl", "Zp", "Zs") and c not in ids
@@ -120,7 +141,7 @@ def status(c):
     """None (disallowed) or the mapping; [c] means valid, [] ignored."""
     if c < 0x80:
         return [c + 32] if 0x41 <= c <= 0x5A else [c]
-    if c in (0x3002, 0xFF0E, 0xFF61):
+    if c in FULL_STOPS:
         return [0x2E]
     if c == 0x1E9E:
         return [0xDF]

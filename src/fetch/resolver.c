@@ -18,6 +18,8 @@
 #define INBOX_CAPACITY  ((size_t)1 << 21)
 #define INBOX_BATCH     256u
 #define EPOLL_EVENTS    64
+#define WINDOW_FIRST    64u
+#define WINDOW_LEAST    10u
 #define LITERAL_TTL_MS  (INT64_C(365) * 86400000)
 
 typedef struct Waiter {
@@ -54,6 +56,9 @@ struct Resolver {
     Name *queue_head;
     Name *queue_tail;
     size_t n_in_flight;
+    size_t window;   /* how many may be: one more per window of answers, half after a loss */
+    size_t n_since_growth;
+    MonoTime shrunk; /* when it last did */
     atomic_bool stopping;
     _Atomic uint64_t n_queries;
     _Atomic uint64_t n_hits;
@@ -178,12 +183,29 @@ static int64_t collect(const Resolver *resolver, Name *name, const struct ares_a
 
 static void ask_queued(Resolver *resolver);
 
+/* Additive increase, multiplicative decrease: UDP has no flow control, and a burst of questions that
+ * overflows somebody's socket buffer costs seconds. */
+static void adjust_window(Resolver *resolver, int timeouts, MonoTime asked)
+{
+    if (timeouts == 0) {
+        if (++resolver->n_since_growth >= resolver->window) {
+            resolver->n_since_growth = 0;
+            resolver->window += resolver->window < resolver->options.queries;
+        }
+        return;
+    }
+    if (mono_before(resolver->shrunk, asked)) { /* once per round of losses */
+        resolver->window = resolver->window / 2 > WINDOW_LEAST ? resolver->window / 2 : WINDOW_LEAST;
+        resolver->shrunk = mono_now();
+    }
+}
+
 static void on_answer(void *context, int status, int timeouts, struct ares_addrinfo *answer)
 {
-    (void)timeouts;
     Name *name = context;
     Resolver *resolver = name->resolver;
     resolver->n_in_flight--;
+    adjust_window(resolver, timeouts, name->asked);
     int64_t ttl_ms = resolver->options.negative_ttl_ms;
     size_t special = 0;
     name->n_addresses = 0;
@@ -235,7 +257,7 @@ static void ask(Resolver *resolver, Name *name)
 
 static void ask_queued(Resolver *resolver)
 {
-    while (resolver->queue_head != NULL && resolver->n_in_flight < resolver->options.queries) {
+    while (resolver->queue_head != NULL && resolver->n_in_flight < resolver->window) {
         Name *name = resolver->queue_head;
         resolver->queue_head = name->next_queued;
         name->next_queued = NULL;
@@ -430,6 +452,7 @@ Result resolver_new(Resolver **out, const ResolverOptions *options,
     resolver->options = *options;
     resolver->answered = answered;
     resolver->context = context;
+    resolver->window = options->queries < WINDOW_FIRST ? options->queries : WINDOW_FIRST;
     map_init(&resolver->names);
     heap_init(&resolver->by_expiry);
     resolver->epoll = epoll_create1(EPOLL_CLOEXEC);

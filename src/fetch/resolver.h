@@ -28,7 +28,7 @@ typedef struct ResolverOptions {
     const char *servers;     /* "127.0.0.1:5353, [::1]"; "" = the system's */
     int64_t timeout_ms;      /* of one try */
     unsigned tries;
-    size_t queries;          /* in flight at most; the rest waits */
+    size_t queries;          /* in flight at most; fewer while answers get lost; the rest waits */
     size_t cache_entries;
     int64_t ttl_min_ms;
     int64_t ttl_max_ms;

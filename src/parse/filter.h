@@ -9,8 +9,8 @@
  * Keywords may also be all upper case; white space is free; parentheses nest to any depth. NAME is
  * an atom of the table in filter_atoms.c (`ragno check filter --atoms` prints it); a class name
  * with dots, as BUbiNG takes, is its last part. Arguments:
- *   - "quoted": anything; \" is a quote, every other backslash stands for itself (so "\d+" is the
- *     regular expression \d+); 'quoted': anything but a single quote;
+ *   - "quoted": anything; \" is a quote, \\ a backslash, any other backslash stands for itself (so
+ *     "\d+" and "\\d+" are both the regular expression \d+); 'quoted': anything but a single quote;
  *   - bare: up to the closing parenthesis that matches (inner ones must be balanced, escaped or, in
  * a regular expression, in brackets), trimmed;
  *   - lists are separated by "," (or "\,", as in BUbiNG's property files).
@@ -35,7 +35,7 @@
 #include "base/result.h"
 #include "parse/url.h"
 
-#define FILTER_MAX_BYTES (1024u * 1024u) /* of an expression */
+#define FILTER_MAX_BYTES ((size_t)1024 * 1024) /* of an expression */
 
 typedef struct Filter Filter;
 typedef struct FilterScratch FilterScratch; /* one thread's memory for regular expressions */
@@ -83,6 +83,10 @@ Result filter_compile(Filter **filter, const char *text, size_t length,
 void filter_delete(Filter *filter);
 /* The expression as it was given; borrowed. */
 const char *filter_text(const Filter *filter);
+
+/* Appends text as a quoted argument, for options that are sugar for an expression ("--accept-regex
+ * RE" is URLContainsRegex("RE")). Errors as buffer_append. */
+Result filter_quote(const char *text, size_t length, Buffer *out);
 
 /* RESULT_MEMORY. A scratch works with every filter. */
 Result filter_scratch_new(FilterScratch **scratch);

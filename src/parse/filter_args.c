@@ -97,14 +97,8 @@ static Result copy_item(FilterCompiler *compiler, const Raw *raw, FilterItem *it
     size_t n = 0;
     for (size_t i = 0; i < raw->length; i++) {
         bool escape = raw->quote == '"' && copy[i] == '\\' && i + 1 < raw->length;
-        if (!escape) {
-            copy[n++] = copy[i];
-            continue;
-        }
-        if (copy[i + 1] != '"') {
-            copy[n++] = copy[i];
-        }
-        copy[n++] = copy[++i];
+        i += escape && (copy[i + 1] == '"' || copy[i + 1] == '\\');
+        copy[n++] = copy[i];
     }
     copy[n] = '\0';
     *item = (FilterItem){.text = copy, .length = n};
@@ -416,4 +410,18 @@ Result filter_read_arguments(FilterCompiler *compiler, FilterAtom *atom)
     }
     compiler->at++;
     return RESULT_OK;
+}
+
+Result filter_quote(const char *text, size_t length, Buffer *out)
+{
+    Result rc = buffer_append_char(out, '"');
+    for (size_t i = 0; i < length && rc == RESULT_OK; i++) {
+        if (text[i] == '"' || text[i] == '\\') {
+            rc = buffer_append_char(out, '\\');
+        }
+        if (rc == RESULT_OK) {
+            rc = buffer_append_char(out, text[i]);
+        }
+    }
+    return rc == RESULT_OK ? buffer_append_char(out, '"') : rc;
 }

@@ -4,6 +4,7 @@
  *   filter_parse.c  the grammar: text to code
  *   filter_args.c   the arguments of atoms, brought into the form they are compared in
  *   filter_atoms.c  the table of atoms and what each of them tests
+ *   filter_lookup.c atoms by name, and the nearest name to a wrong one
  *   filter_set.c    sets of hosts from files */
 #ifndef PARSE_FILTER_INTERNAL_H
 #define PARSE_FILTER_INTERNAL_H
@@ -100,7 +101,10 @@ typedef struct FilterCompiler {
     size_t at; /* next byte */
 } FilterCompiler;
 
-/* filter_atoms.c: the type called name, or NULL. */
+/* filter_atoms.c: the i-th type, or NULL behind the last. */
+const FilterAtomType *filter_atom_type(size_t i);
+
+/* filter_lookup.c: the type called name, or NULL. */
 const FilterAtomType *filter_atom_find(const char *name, size_t length);
 /* The name that is most like another, or NULL when none is. */
 const char *filter_atom_nearest(const char *name, size_t length);

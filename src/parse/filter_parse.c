@@ -308,7 +308,7 @@ Result filter_compile(Filter **filter, const char *text, size_t length,
     Parser parser = {
         .compiler = {.options = options, .error = error, .text = text, .length = length}};
     if (length > FILTER_MAX_BYTES) {
-        (void)filter_fail(&parser.compiler, 0, "longer than %u bytes", FILTER_MAX_BYTES);
+        (void)filter_fail(&parser.compiler, 0, "longer than %zu bytes", FILTER_MAX_BYTES);
         return RESULT_LIMIT;
     }
     Filter *made = calloc(1, sizeof *made);

@@ -10,6 +10,7 @@
 #include "parse/digest.h"
 #include "parse/html_libxml2.h"
 #include "parse/html_tree.h"
+#include "parse/html_xml.h"
 #include "parse/skim.h"
 #include "parse/url.h"
 
@@ -24,13 +25,14 @@ struct HtmlParser {
     Arena arena;
     HtmlTree tree;
     Digest digest;
-    HtmlLibxml2 *libxml2;       /* NULL unless use_libxml2 */
-    HtmlTree *digest_tree;      /* of the skimmer's run for the digest; NULL unless use_libxml2 */
-    Buffer decoded;             /* the text when the body is not clean UTF-8 */
-    Url document;               /* its own URL */
-    Url base_url;               /* what <base> says */
-    Url link;                   /* scratch */
-    const Url *base;            /* one of the two, or NULL: nothing relative resolves */
+    HtmlLibxml2 *libxml2; /* NULL unless use_libxml2 */
+    HtmlTree
+        *digest_tree; /* of the skimmer's run for the digest, once another one reads the links */
+    Buffer decoded;   /* the text when the body is not clean UTF-8 */
+    Url document;     /* its own URL */
+    Url base_url;     /* what <base> says */
+    Url link;         /* scratch */
+    const Url *base;  /* one of the two, or NULL: nothing relative resolves */
     const char *query_encoding; /* NULL: UTF-8 */
 };
 
@@ -56,14 +58,16 @@ const char *link_kind_name(LinkKind kind)
     return kind < LINK_KINDS ? names[kind] : "unknown";
 }
 
-static Result add_libxml2(HtmlParser *p)
+static Result need_digest_tree(HtmlParser *p)
 {
-    p->digest_tree = calloc(1, sizeof *p->digest_tree);
     if (p->digest_tree == NULL) {
-        return RESULT_MEMORY;
+        p->digest_tree = calloc(1, sizeof *p->digest_tree);
+        if (p->digest_tree == NULL) {
+            return RESULT_MEMORY;
+        }
+        html_tree_init(p->digest_tree, &p->options, &p->arena);
     }
-    html_tree_init(p->digest_tree, &p->options, &p->arena);
-    return html_libxml2_new(&p->libxml2);
+    return RESULT_OK;
 }
 
 Result html_parser_new(HtmlParser **parser, const HtmlOptions *options)
@@ -84,7 +88,7 @@ Result html_parser_new(HtmlParser **parser, const HtmlOptions *options)
     url_init(&p->base_url);
     url_init(&p->link);
     html_tree_init(&p->tree, o, &p->arena);
-    Result rc = o->use_libxml2 ? add_libxml2(p) : RESULT_OK;
+    Result rc = o->use_libxml2 ? html_libxml2_new(&p->libxml2) : RESULT_OK;
     if (rc != RESULT_OK) {
         html_parser_delete(p);
         return rc;
@@ -142,7 +146,23 @@ static Result text_of(HtmlParser *p, const char *encoding, const char *body, siz
     return rc;
 }
 
-static Result read_text(HtmlParser *p, const HtmlSlice *text)
+/* The links by libxml2, the digest by the skimmer, whose links are dropped. RESULT_INVALID: is_xml,
+ * and the text is no XHTML. */
+static Result read_by_libxml2(HtmlParser *p, const HtmlSlice *text, bool is_xml)
+{
+    Result rc = need_digest_tree(p);
+    if (rc == RESULT_OK) {
+        rc = is_xml ? html_xml_read(text->bytes, text->length, &p->tree)
+                    : html_libxml2_read(p->libxml2, text->bytes, text->length, &p->tree);
+    }
+    if (rc == RESULT_OK) {
+        html_tree_begin(p->digest_tree);
+        skim(text->bytes, text->length, p->digest_tree, &p->digest);
+    }
+    return rc;
+}
+
+static Result read_text(HtmlParser *p, const HtmlSlice *text, bool is_xml)
 {
     const Url *u = &p->document;
     size_t host = p->options.digest_any_host ? 0 : u->host_end - u->host_start;
@@ -151,13 +171,18 @@ static Result read_text(HtmlParser *p, const HtmlSlice *text)
         return rc;
     }
     html_tree_begin(&p->tree);
-    if (p->libxml2 == NULL) {
-        skim(text->bytes, text->length, &p->tree, &p->digest);
-        return RESULT_OK;
+    if (is_xml) {
+        rc = read_by_libxml2(p, text, true);
+        if (rc != RESULT_INVALID) {
+            return rc;
+        }
+        html_tree_begin(&p->tree);
     }
-    html_tree_begin(p->digest_tree);
-    skim(text->bytes, text->length, p->digest_tree, &p->digest);
-    return html_libxml2_read(p->libxml2, text->bytes, text->length, &p->tree);
+    if (p->libxml2 != NULL) {
+        return read_by_libxml2(p, text, false);
+    }
+    skim(text->bytes, text->length, &p->tree, &p->digest);
+    return RESULT_OK;
 }
 
 /* ---- resolution ---- */
@@ -286,19 +311,23 @@ static void trim_scratch(HtmlParser *p)
 
 static Result read_page(HtmlParser *p, const HtmlInput *input, Page *page)
 {
+    bool is_xml = html_xml_is_type(input->content_type);
     CharsetSource source = CHARSET_FROM_FALLBACK;
     page->encoding = charset_sniff_source(input->body, input->length, input->content_type, &source);
+    if (is_xml && source == CHARSET_FROM_FALLBACK) {
+        page->encoding = "UTF-8";
+    }
     HtmlSlice text;
     Result decoded = text_of(p, page->encoding, input->body, input->length, &text);
-    Result rc = read_text(p, &text);
+    Result rc = read_text(p, &text, is_xml);
     const char *late = p->tree.meta_encoding;
-    if (rc == RESULT_OK && source == CHARSET_FROM_FALLBACK && late != NULL &&
-        late != page->encoding && strcmp(late, page->encoding) != 0) {
+    if (rc == RESULT_OK && source == CHARSET_FROM_FALLBACK && !is_xml && late != NULL &&
+        strcmp(late, page->encoding) != 0) {
         /* A meta behind the prescan's reach: what a browser does is to begin again. */
         page->encoding = late;
         if (charset_ascii_span(input->body, input->length) < input->length) {
             decoded = text_of(p, late, input->body, input->length, &text);
-            rc = read_text(p, &text);
+            rc = read_text(p, &text, is_xml);
         }
     }
     if (rc != RESULT_OK) {

@@ -7,14 +7,16 @@
  *
  * There are two front ends behind this header, and a browser's DOM is the truth for both. The
  * skimmer (parse/skim.h) is the default, because it is right where libxml2 2.9 is not (raw text
- * elements, comments that end by "--!>", quotes in odd places) and costs a tenth. libxml2's SAX
- * parser (use_libxml2) is the reference: a parser that shares no code with ours, which the tests
- * compare with on every page they have, and which an operator can switch to when a page looks
- * wrong. Digests always come from the skimmer, so that a change of front end makes no page look
- * changed.
+ * elements, comments that end by "--!>", quotes in odd places, tags that the text ends within) and
+ * because it costs a fifth to an eighth (make bench BENCH=html). libxml2's SAX parser (use_libxml2)
+ * is the reference: a parser that shares no code with ours, which the tests compare with, and which
+ * an operator can switch to when a page looks wrong. XHTML that is served as XML is read by
+ * libxml2's XML parser in either case (parse/html_xml.h). Digests always come from the skimmer, so
+ * that a change of front end makes no page look changed.
  *
  * An HtmlParser belongs to one thread and is reused page after page; everything in a Page lives in
- * the parser until the next parse. */
+ * the parser until the next parse. Limits: what is beyond them is counted, never an error; a script
+ * is not run, and what is in noscript counts. */
 #ifndef PARSE_HTML_H
 #define PARSE_HTML_H
 
@@ -121,5 +123,15 @@ bool html_refresh_url(const char *content, size_t length, const char **url, size
 /* PAGE_NOINDEX ... in a robots value. agent NULL: a meta element's; else an X-Robots-Tag header's,
  * in which "name:" limits what follows to that crawler. */
 unsigned html_robots_instructions(const char *value, size_t length, const char *agent);
+
+typedef struct HtmlHeaderLink {
+    const char *url; /* as written; borrowed from the header */
+    size_t length;
+    unsigned flags; /* LINK_NOFOLLOW ... from rel */
+} HtmlHeaderLink;
+
+/* The next link of a Link header (RFC 8288); header and length move on behind it. False: none left.
+ */
+bool html_link_header_next(const char **header, size_t *length, HtmlHeaderLink *link);
 
 #endif

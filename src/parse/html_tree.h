@@ -26,7 +26,7 @@
 #include "parse/html_tags.h"
 
 #define HTML_TREE_DEPTH  512 /* deeper foreign content is counted, not remembered */
-#define HTML_TITLE_BYTES 512
+#define HTML_TITLE_BYTES ((size_t)512)
 
 typedef struct HtmlSlice {
     const char *bytes;

@@ -3,14 +3,14 @@
  *
  * The fetching thread that got the file compiles it for one product token; from then on it decides
  * about every URL of its visit state. What counts:
- *  1. The groups that name the token are merged; the "*" groups count only if there are none.
- * Tokens are compared whole and without case; "ragno/1.0 (x)" names "ragno".
+ *  1. The groups that name the token are merged; the "*" groups count only if there are none. Tokens
+ *     are compared whole, without case; "ragno/1.0 (x)" names "ragno".
  *  2. The rule with the most octets that matches wins, Allow wins a tie, no rule means allowed;
  *     /robots.txt itself is always allowed. "Allow: /d/index.html" allows "/d/" as well.
  *  3. Crawl-delay belongs to the agents listed right above it (the largest counts), Sitemap to the
  *     file. Neither ends a group.
- *  4. The cost of a verdict does not depend on how rules and path are chosen: plain prefixes are
- *     found by one binary search, wildcard rules are tried best first and without backtracking.
+ *  4. Nobody can make a verdict expensive: plain prefixes are found by one binary search, wildcard
+ *     rules are tried best first, most of them refuted by one word, none of them by backtracking.
  *
  * A Robots object is immutable after robots_parse: any thread may read it. Pure: no I/O, no time.
  * Source: RFC 9309; Google's parser where the RFC is silent. */
@@ -26,7 +26,7 @@
 #define ROBOTS_MAX_BYTES (500u * 1024u) /* RFC 9309 2.5: the rest of the file is ignored */
 
 #define ROBOTS_RULE_TEXT_BYTES 512u
-#define ROBOTS_MAX_SITEMAPS    10000u /* more are left out */
+#define ROBOTS_MAX_SITEMAPS    2000u /* more are left out */
 
 typedef struct Robots Robots;
 
@@ -38,8 +38,7 @@ typedef struct RobotsVerdict {
                        * NULL when line is 0 */
 } RobotsVerdict;
 
-/* Compiles the rules that apply to agent (a product token, compared without case). RESULT_MEMORY.
- */
+/* Compiles the rules that apply to agent (a product token, compared without case). RESULT_MEMORY. */
 Result robots_parse(const char *body, size_t length, const char *agent, Robots **robots);
 /* Rules that allow everything, or nothing (unreachable host). RESULT_MEMORY. */
 Result robots_allow_all(Robots **robots);

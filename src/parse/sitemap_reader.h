@@ -30,10 +30,11 @@ typedef struct SitemapXml {
     int entry_depth;          /* of the url, sitemap, item or entry element; 0: none is open */
     int field_depth;          /* of the element whose text is collected */
     SitemapField field;
-    Buffer prefix;     /* of the root element: extensions use others */
+    Buffer prefix;     /* of the open entry: extensions use others */
     bool has_link;     /* of this entry: the first one counts */
     bool is_finishing; /* libxml2 complains about the end of a cut file: not the text's fault */
-    bool has_error;
+    bool is_halted;    /* libxml2 gave up: more bytes are useless */
+    unsigned n_errors;
     char tail[32]; /* the last bytes that were fed */
     size_t tail_length;
 } SitemapXml;

@@ -4,6 +4,13 @@
 #include "parse/http_header.h"
 #include "parse/sitemap_reader.h"
 
+/* Distinct names in one file. libxml2 keeps all of them in a table that stops growing, so that
+ * millions of names cost quadratic time; real sitemaps have a few dozen. */
+#define MAX_NAMES 2000
+
+/* Each error costs libxml2 a formatted message. */
+#define MAX_ERRORS 100000u
+
 static const char *chars(const xmlChar *string)
 {
     return (const char *)string;
@@ -80,12 +87,10 @@ static SitemapField field_of(SitemapKind kind, const xmlChar *name)
     return FIELD_NONE;
 }
 
-/* Elements of the sitemap itself have the root's prefix; image:loc and its like have another. RSS
- * has none, whatever RDF's root has. */
+/* An entry's own elements have its prefix or none; image:loc and its like have another. */
 static bool is_own(const SitemapParser *parser, const xmlChar *prefix)
 {
-    const char *own = parser->report->kind == SITEMAP_RSS ? "" : buffer_string(&parser->xml.prefix);
-    return strcmp(prefix == NULL ? "" : chars(prefix), own) == 0;
+    return prefix == NULL || strcmp(chars(prefix), buffer_string(&parser->xml.prefix)) == 0;
 }
 
 /* ---- attributes: (name, prefix, URI, value, end of value) each ---- */
@@ -142,7 +147,11 @@ static void begin_field(SitemapParser *parser, SitemapField field, int n_attribu
     const char *value = NULL;
     size_t length = 0;
     if (field == FIELD_LOC && xml->has_link) {
-        return; /* the first one counts */
+        if (parser->report->kind == SITEMAP_RSS) {
+            return; /* the first one counts */
+        }
+        sitemap_entry_emit(parser); /* tags between two entries are missing */
+        xml->has_link = false;
     }
     if (field == FIELD_GUID &&
         find_attribute(n_attributes, attributes, "isPermaLink", &value, &length) && length == 5 &&
@@ -153,6 +162,19 @@ static void begin_field(SitemapParser *parser, SitemapField field, int n_attribu
     parser->is_overlong[field] = false;
     xml->field = field;
     xml->field_depth = xml->depth;
+}
+
+static void begin_entry(SitemapParser *parser, const xmlChar *prefix)
+{
+    SitemapXml *xml = &parser->xml;
+    if (xml->entry_depth > 0) {
+        sitemap_entry_emit(parser); /* the one before was not closed */
+    }
+    sitemap_entry_reset(parser);
+    buffer_reset(&xml->prefix);
+    (void)buffer_append_string(&xml->prefix, prefix == NULL ? "" : chars(prefix));
+    xml->has_link = false;
+    xml->entry_depth = xml->depth;
 }
 
 static void on_start(void *user, const xmlChar *name, const xmlChar *prefix, const xmlChar *uri,
@@ -168,24 +190,18 @@ static void on_start(void *user, const xmlChar *name, const xmlChar *prefix, con
     xml->depth++;
     if (xml->depth == 1) {
         parser->report->kind = kind_of_root(name);
-        buffer_reset(&xml->prefix);
-        (void)buffer_append_string(&xml->prefix, prefix == NULL ? "" : chars(prefix));
         return;
     }
     SitemapKind kind = parser->report->kind;
-    if (kind == SITEMAP_UNKNOWN || xml->field != FIELD_NONE || !is_own(parser, prefix)) {
+    if (kind == SITEMAP_UNKNOWN || xml->field != FIELD_NONE) {
         return;
     }
-    if (is_entry(kind, name)) {
-        if (xml->entry_depth > 0) {
-            sitemap_entry_emit(parser); /* the one before was not closed */
-        }
-        sitemap_entry_reset(parser);
-        xml->has_link = false;
-        xml->entry_depth = xml->depth;
+    bool is_child = xml->entry_depth > 0 && xml->depth == xml->entry_depth + 1;
+    if (is_entry(kind, name) && (xml->entry_depth == 0 || (is_child && is_own(parser, prefix)))) {
+        begin_entry(parser, prefix);
         return;
     }
-    if (xml->entry_depth == 0 || xml->depth != xml->entry_depth + 1) {
+    if (!is_child || !is_own(parser, prefix)) {
         return;
     }
     SitemapField field = field_of(kind, name);
@@ -249,7 +265,10 @@ static void on_error(void *user, xmlErrorPtr error)
     if (!is_real) {
         return;
     }
-    parser->xml.has_error = true;
+    parser->xml.n_errors++;
+    if (error->code == XML_ERR_NO_MEMORY) {
+        parser->result = RESULT_MEMORY;
+    }
     /* Text was lost inside an address: half an address is another address. */
     bool is_in_address = parser->xml.field == FIELD_LOC || parser->xml.field == FIELD_GUID;
     if (is_in_address && !parser->xml.is_finishing && error->code != XML_ERR_TAG_NAME_MISMATCH) {
@@ -275,7 +294,8 @@ Result sitemap_xml_begin(SitemapParser *parser)
     xml->field = FIELD_NONE;
     xml->has_link = false;
     xml->is_finishing = false;
-    xml->has_error = false;
+    xml->is_halted = false;
+    xml->n_errors = 0;
     xml->tail_length = 0;
     xml->context = xmlCreatePushParserCtxt(&handler, parser, NULL, 0, NULL);
     if (xml->context == NULL) {
@@ -305,10 +325,15 @@ static void keep_tail(SitemapXml *xml, const char *bytes, size_t length)
 void sitemap_xml_push(SitemapParser *parser, const char *bytes, size_t length)
 {
     SitemapXml *xml = &parser->xml;
-    if (length > 0 && !parser->is_stopped) {
+    if (length > 0 && !xml->is_halted && !parser->is_stopped && parser->result == RESULT_OK) {
         keep_tail(xml, bytes, length);
         int code = xmlParseChunk(xml->context, bytes, (int)length, 0);
-        parser->result = code == XML_ERR_NO_MEMORY ? RESULT_MEMORY : parser->result;
+        if (code == XML_ERR_NO_MEMORY || code == XML_PARSER_EOF) { /* the latter: no input buffer */
+            parser->result = RESULT_MEMORY;
+        } else if (xmlDictSize(xml->context->dict) > MAX_NAMES || xml->n_errors > MAX_ERRORS) {
+            parser->result = RESULT_LIMIT;
+        }
+        xml->is_halted = xml->context->instate == XML_PARSER_EOF;
     }
 }
 
@@ -339,7 +364,7 @@ void sitemap_xml_end(SitemapParser *parser)
         if (xml->entry_depth > 0) {
             sitemap_entry_emit(parser);
         }
-        parser->report->is_broken |= xml->has_error || xml->depth > 0;
+        parser->report->is_broken |= xml->n_errors > 0 || xml->depth > 0;
     }
     if (xml->context->myDoc != NULL) {
         xmlFreeDoc(xml->context->myDoc);

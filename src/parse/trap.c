@@ -193,7 +193,7 @@ static Result append_parameters(Buffer *out, const char *query, size_t length)
     const char *p = query;
     const char *end = query + length;
     size_t i = 0;
-    while (rc == RESULT_OK && p < end) {
+    while (rc == RESULT_OK && ends != NULL && p < end) {
         const char *amp = memchr(p, '&', (size_t)(end - p));
         const char *stop = amp != NULL ? amp : end;
         if (stop > p) {

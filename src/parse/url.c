@@ -1,5 +1,6 @@
 #include "parse/url_internal.h"
 
+#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
@@ -392,16 +393,13 @@ Result url_parse_standard(Url *out, const Url *base, const char *input, size_t l
         end--;
     }
     char *copy = NULL;
-    for (const char *p = input; p < end; p++) {
-        if ((url_class_of(*p) & URL_UNCLEAN) != 0) {
-            copy = malloc((size_t)(end - input) * 3);
-            if (copy == NULL) {
-                return RESULT_MEMORY;
-            }
-            end = copy + url_encode_clean(input, (size_t)(end - input), copy);
-            input = copy;
-            break;
+    if (!url_encode_is_clean(input, (size_t)(end - input))) {
+        copy = malloc((size_t)(end - input) * 3);
+        if (copy == NULL) {
+            return RESULT_MEMORY;
         }
+        end = copy + url_encode_clean(input, (size_t)(end - input), copy);
+        input = copy;
     }
     Parser parser = {.p = input, .end = end, .base = base, .out = out, .encoding = encoding};
     Result rc = parse_clean(&parser);
@@ -420,6 +418,7 @@ Result url_parse_standard(Url *out, const Url *base, const char *input, size_t l
 Result url_parse_in_document(Url *out, const Url *base, const char *input, size_t length,
                              const char *encoding)
 {
+    assert(out != base);
     if (url_fast_parse(out, base, input, length)) {
         return RESULT_OK;
     }

@@ -28,7 +28,7 @@
 #include "base/result.h"
 
 /* Longer input, and input whose result would be longer, is refused outright (RESULT_LIMIT). */
-#define URL_MAX_BYTES (1024u * 1024u)
+#define URL_MAX_BYTES ((size_t)1024 * 1024)
 
 typedef struct Url {
     char *href;           /* "http://user@host:81/path?query", NUL-terminated; owned */

@@ -80,6 +80,23 @@ static size_t utf8_length(const unsigned char *p, const unsigned char *end, size
     return need;
 }
 
+bool url_encode_is_clean(const char *input, size_t length)
+{
+    const unsigned char *p = (const unsigned char *)input;
+    const unsigned char *end = p + length;
+    while (p < end) {
+        size_t bad = 0;
+        size_t n = (url_class[*p] & URL_UNCLEAN) == 0 ? 1
+                   : *p < 0x80                        ? 0
+                                                      : utf8_length(p, end, &bad);
+        if (n == 0) {
+            return false;
+        }
+        p += n;
+    }
+    return true;
+}
+
 size_t url_encode_clean(const char *input, size_t length, char *out)
 {
     const unsigned char *p = (const unsigned char *)input;

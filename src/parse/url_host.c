@@ -164,7 +164,6 @@ static bool parse_ipv6(const char *p, const char *end, uint16_t pieces[IPV6_PIEC
                 return false;
             }
             n += 2;
-            p = end;
             break;
         }
         if (p == piece_start) {

@@ -68,6 +68,8 @@ Result url_idna_append(Url *out, const char *domain, size_t length);
 
 /* url_encode.c: appends bytes, those that lack the class safe as %XX. */
 Result url_encode_append(Url *out, const char *bytes, size_t length, unsigned safe);
+/* Whether there is neither a tab nor a newline nor anything that is not UTF-8. */
+bool url_encode_is_clean(const char *input, size_t length);
 /* Copies input without tabs and newlines and with U+FFFD for what is not UTF-8; out must hold
  * 3 * length bytes. Returns the length. */
 size_t url_encode_clean(const char *input, size_t length, char *out);

@@ -230,7 +230,7 @@ static Result append_key(const Url *url, const UrlKeyOptions *options, Buffer *o
         out->data[out->length] = '\0';
         return RESULT_OK;
     }
-    char *normal = malloc(length);
+    char *normal = calloc(1, length);
     if (normal == NULL) {
         return RESULT_MEMORY;
     }

@@ -13,14 +13,15 @@
 /* What an encoder of the Encoding standard does that the C library's of that name does not. */
 typedef enum EncoderKind {
     ENCODER_SINGLE, /* one byte a character */
+    ENCODER_MACINTOSH,
+    ENCODER_MAC_CYRILLIC,
+    ENCODER_KOI8_U,
     ENCODER_EUC_KR,
-    ENCODER_MAC_CYRILLIC, /* euro instead of currency sign */
-    ENCODER_KOI8_U,       /* two letters of Belarusian instead of box drawings */
-    ENCODER_BIG5,         /* no Hong Kong characters */
-    ENCODER_GBK,          /* two bytes at most, and the euro sign as 80 */
-    ENCODER_GB18030,      /* U+E5E5 has no code */
-    ENCODER_EUC_JP,       /* no three-byte codes; yen sign and overline are ASCII's */
-    ENCODER_SHIFT_JIS,    /* the same two; minus sign is full-width */
+    ENCODER_BIG5, /* no Hong Kong characters */
+    ENCODER_GBK,  /* two bytes at most, and the euro sign as 80 */
+    ENCODER_GB18030,
+    ENCODER_EUC_JP,    /* no three-byte codes; yen sign and overline are ASCII's */
+    ENCODER_SHIFT_JIS, /* the same two; minus sign is full-width */
     ENCODER_ISO_2022_JP,
     ENCODER_USER_DEFINED, /* U+F780..U+F7FF */
 } EncoderKind;
@@ -34,12 +35,12 @@ typedef struct Encoder {
 
 static const Encoder encoders[] = {
     {"big5", "BIG5-HKSCS", ENCODER_BIG5, 0},
-    {"euc-jp", "EUC-JP-MS", ENCODER_EUC_JP, 0},
+    {"euc-jp", "CP932", ENCODER_EUC_JP, 0},
     {"euc-kr", "UHC", ENCODER_EUC_KR, 0},
     {"gb18030", "GB18030", ENCODER_GB18030, 0},
     {"gbk", "GB18030", ENCODER_GBK, 0},
     {"ibm866", "IBM866", ENCODER_SINGLE, 0},
-    {"iso-2022-jp", "EUC-JP-MS", ENCODER_ISO_2022_JP, 0},
+    {"iso-2022-jp", "CP932", ENCODER_ISO_2022_JP, 0},
     {"iso-8859-10", "ISO-8859-10", ENCODER_SINGLE, 0},
     {"iso-8859-13", "ISO-8859-13", ENCODER_SINGLE, 0},
     {"iso-8859-14", "ISO-8859-14", ENCODER_SINGLE, 0},
@@ -55,7 +56,7 @@ static const Encoder encoders[] = {
     {"iso-8859-8-i", "ISO-8859-8", ENCODER_SINGLE, 0},
     {"koi8-r", "KOI8-R", ENCODER_SINGLE, 0},
     {"koi8-u", "KOI8-U", ENCODER_KOI8_U, 0},
-    {"macintosh", "MACINTOSH", ENCODER_SINGLE, 0},
+    {"macintosh", "MACINTOSH", ENCODER_MACINTOSH, 0},
     {"shift_jis", "CP932", ENCODER_SHIFT_JIS, 0},
     {"windows-1250", "CP1250", ENCODER_SINGLE, 0x0101010A},
     {"windows-1251", "CP1251", ENCODER_SINGLE, 0x01000000},
@@ -88,33 +89,109 @@ bool url_legacy_applies(const char *encoding)
 
 #define ENCODER_MAX_BYTES 8
 
+/* Of JIS X 0208 as Shift_JIS counts it: cells in rows of 188. */
+enum {
+    JIS_NEC_FIRST =
+        8272, /* IBM's characters, as NEC selected them: EUC-JP and ISO-2022-JP use these */
+    JIS_NEC_END = 8836,
+    JIS_PRIVATE_END = 10716, /* up to here: private use; behind it IBM's characters again */
+};
+
+typedef enum JapaneseState { JP_ASCII, JP_ROMAN, JP_KANJI } JapaneseState;
+
 typedef struct Encoding {
     const Encoder *encoder;
-    iconv_t iconv; /* from UTF-32 in the machine's order; (iconv_t)-1 when there is none */
-    enum { JP_ASCII, JP_ROMAN, JP_KANJI } state; /* ISO-2022-JP only */
+    iconv_t to;          /* from the machine's UTF-32; (iconv_t)-1 when there is none */
+    iconv_t from;        /* the way back */
+    JapaneseState state; /* ISO-2022-JP only */
+    bool has_nec;
+    uint32_t nec[JIS_NEC_END - JIS_NEC_FIRST]; /* code points of those cells, once has_nec */
 } Encoding;
 
-/* The C library's bytes for a code point; 0 when there are none. */
-static size_t iconv_encode(Encoding *encoding, uint32_t c, unsigned char bytes[ENCODER_MAX_BYTES])
+/* Decodes bytes that are one character; 0 when they are none. */
+static uint32_t iconv_decode(Encoding *encoding, const unsigned char *bytes, size_t n)
 {
-    if (encoding->iconv == (iconv_t)-1) {
-        return 0;
-    }
-    char *in = (char *)&c;
-    size_t in_left = sizeof c;
-    char *out = (char *)bytes;
-    size_t out_left = ENCODER_MAX_BYTES;
-    size_t rc = iconv(encoding->iconv, &in, &in_left, &out, &out_left);
-    size_t flushed = iconv(encoding->iconv, NULL, NULL, &out, &out_left);
-    /* A positive count says that something merely similar was written. */
-    return rc == 0 && flushed == 0 ? ENCODER_MAX_BYTES - out_left : 0;
+    unsigned char copy[ENCODER_MAX_BYTES];
+    uint32_t codes[4] = {0};
+    memcpy(copy, bytes, n);
+    char *in = (char *)copy;
+    char *out = (char *)codes;
+    size_t out_left = sizeof codes;
+    size_t rc = iconv(encoding->from, &in, &n, &out, &out_left);
+    size_t flushed = iconv(encoding->from, NULL, NULL, &out, &out_left);
+    bool one =
+        rc != (size_t)-1 && flushed != (size_t)-1 && sizeof codes - out_left == sizeof *codes;
+    return one ? codes[0] : 0;
 }
 
-/* The row and cell of JIS X 0208 as EUC bytes. */
-static size_t encode_jis0208(Encoding *encoding, uint32_t c, unsigned char *bytes)
+/* The C library's bytes for a code point; 0 when there are none, or only of something similar. */
+static size_t iconv_encode(Encoding *encoding, uint32_t c, unsigned char bytes[ENCODER_MAX_BYTES])
+{
+    if (encoding->to == (iconv_t)-1 || encoding->from == (iconv_t)-1) {
+        return 0;
+    }
+    uint32_t code = c;
+    char *in = (char *)&code;
+    size_t in_left = sizeof code;
+    char *out = (char *)bytes;
+    size_t out_left = ENCODER_MAX_BYTES;
+    size_t rc = iconv(encoding->to, &in, &in_left, &out, &out_left);
+    size_t flushed = iconv(encoding->to, NULL, NULL, &out, &out_left);
+    size_t n = rc == 0 && flushed == 0 ? ENCODER_MAX_BYTES - out_left : 0;
+    return n > 0 && iconv_decode(encoding, bytes, n) == c ? n : 0;
+}
+
+static void put_shift_jis(unsigned cell, unsigned char bytes[2])
+{
+    unsigned row = cell / 188;
+    unsigned column = cell % 188;
+    bytes[0] = (unsigned char)(row + (row < 0x1F ? 0x81 : 0xC1));
+    bytes[1] = (unsigned char)(column + (column < 0x3F ? 0x40 : 0x41));
+}
+
+/* The cell of Shift_JIS bytes. */
+static unsigned cell_of(const unsigned char bytes[2])
+{
+    unsigned row = bytes[0] - (bytes[0] < 0xA0 ? 0x81u : 0xC1u);
+    return row * 188 + bytes[1] - (bytes[1] < 0x7F ? 0x40u : 0x41u);
+}
+
+/* The cell among NEC's that holds c, or 0. */
+static unsigned find_nec(Encoding *encoding, uint32_t c)
+{
+    for (unsigned i = 0; !encoding->has_nec && i < JIS_NEC_END - JIS_NEC_FIRST; i++) {
+        unsigned char bytes[2];
+        put_shift_jis(JIS_NEC_FIRST + i, bytes);
+        encoding->nec[i] = iconv_decode(encoding, bytes, sizeof bytes);
+    }
+    encoding->has_nec = true;
+    for (unsigned i = 0; i < JIS_NEC_END - JIS_NEC_FIRST; i++) {
+        if (encoding->nec[i] == c) {
+            return JIS_NEC_FIRST + i;
+        }
+    }
+    return 0;
+}
+
+/* A character of JIS X 0208 as Shift_JIS; 0 when it is none. */
+static size_t encode_shift_jis(Encoding *encoding, uint32_t c, unsigned char *bytes)
 {
     size_t n = iconv_encode(encoding, c == 0x2212 ? 0xFF0D : c, bytes);
-    return n == 2 && bytes[0] >= 0xA1 ? 2 : 0;
+    unsigned cell = n == 2 ? cell_of(bytes) : JIS_NEC_END;
+    return cell >= JIS_NEC_END && cell < JIS_PRIVATE_END ? 0 : n;
+}
+
+/* The same as EUC. */
+static size_t encode_jis0208(Encoding *encoding, uint32_t c, unsigned char *bytes)
+{
+    if (encode_shift_jis(encoding, c, bytes) != 2) {
+        return 0;
+    }
+    unsigned cell = cell_of(bytes);
+    cell = cell >= JIS_PRIVATE_END ? find_nec(encoding, c) : cell;
+    bytes[0] = (unsigned char)(cell / 94 + 0xA1);
+    bytes[1] = (unsigned char)(cell % 94 + 0xA1);
+    return cell > 0 || c == 0x3000 ? 2 : 0;
 }
 
 static size_t encode_japanese(Encoding *encoding, uint32_t c, unsigned char *bytes)
@@ -137,25 +214,39 @@ static size_t encode_japanese(Encoding *encoding, uint32_t c, unsigned char *byt
     if (!shift_jis) {
         return encode_jis0208(encoding, c, bytes);
     }
-    size_t n = iconv_encode(encoding, c == 0x2212 ? 0xFF0D : c, bytes);
-    return n == 2 ? n : 0;
+    return encode_shift_jis(encoding, c, bytes);
+}
+
+/* Where iconv differs from the standard: the bytes, or none when they are 0. */
+typedef struct Exception {
+    EncoderKind kind;
+    uint32_t code;
+    uint16_t bytes;
+} Exception;
+
+static const Exception exceptions[] = {
+    {ENCODER_BIG5, 0x2CD, 0xA1C5},        {ENCODER_BIG5, 0x2574, 0xA15A},
+    {ENCODER_BIG5, 0xFFE3, 0xA1C3},       {ENCODER_GBK, 0x20AC, 0x80},
+    {ENCODER_GB18030, 0xE5E5, 0},         {ENCODER_GBK, 0xE5E5, 0},
+    {ENCODER_KOI8_U, 0x45E, 0xAE},        {ENCODER_KOI8_U, 0x40E, 0xBE},
+    {ENCODER_KOI8_U, 0x255D, 0},          {ENCODER_KOI8_U, 0x256C, 0},
+    {ENCODER_MACINTOSH, 0x2206, 0xC6},    {ENCODER_MACINTOSH, 0x394, 0},
+    {ENCODER_MACINTOSH, 0xF8FF, 0xF0},    {ENCODER_MACINTOSH, 0xE01E, 0},
+    {ENCODER_MAC_CYRILLIC, 0x20AC, 0xFF}, {ENCODER_MAC_CYRILLIC, 0xA4, 0},
+};
+
+static const Exception *find_exception(EncoderKind kind, uint32_t c)
+{
+    for (size_t i = 0; i < sizeof exceptions / sizeof *exceptions; i++) {
+        if (exceptions[i].kind == kind && exceptions[i].code == c) {
+            return &exceptions[i];
+        }
+    }
+    return NULL;
 }
 
 static size_t encode_single_byte(Encoding *encoding, uint32_t c, unsigned char *bytes)
 {
-    if (encoding->encoder->kind == ENCODER_KOI8_U) {
-        bytes[0] = c == 0x45E ? 0xAE : 0xBE;
-        if (c == 0x45E || c == 0x40E) {
-            return 1;
-        }
-        if (c == 0x255D || c == 0x256C) {
-            return 0;
-        }
-    }
-    if (encoding->encoder->kind == ENCODER_MAC_CYRILLIC && (c == 0x20AC || c == 0xA4)) {
-        bytes[0] = 0xFF;
-        return c == 0x20AC ? 1 : 0;
-    }
     size_t n = iconv_encode(encoding, c, bytes);
     if (n == 0 && c >= 0x80 && c <= 0x9F && (encoding->encoder->holes >> (c - 0x80) & 1) != 0) {
         bytes[0] = (unsigned char)c;
@@ -182,11 +273,19 @@ static size_t encode_big5(Encoding *encoding, uint32_t c, unsigned char *bytes)
 static size_t encode_char(Encoding *encoding, uint32_t c, unsigned char bytes[ENCODER_MAX_BYTES])
 {
     size_t n = 0;
+    const Exception *exception = find_exception(encoding->encoder->kind, c);
+    if (exception != NULL) {
+        bytes[0] =
+            (unsigned char)(exception->bytes > 0xFF ? exception->bytes >> 8 : exception->bytes);
+        bytes[1] = (unsigned char)exception->bytes;
+        return exception->bytes > 0xFF ? 2 : exception->bytes > 0 ? 1 : 0;
+    }
     switch (encoding->encoder->kind) {
     case ENCODER_USER_DEFINED:
         bytes[0] = (unsigned char)(c - 0xF780 + 0x80);
         return c >= 0xF780 && c <= 0xF7FF ? 1 : 0;
     case ENCODER_SINGLE:
+    case ENCODER_MACINTOSH:
     case ENCODER_MAC_CYRILLIC:
     case ENCODER_KOI8_U:
         return encode_single_byte(encoding, c, bytes);
@@ -199,14 +298,10 @@ static size_t encode_char(Encoding *encoding, uint32_t c, unsigned char bytes[EN
     case ENCODER_BIG5:
         return encode_big5(encoding, c, bytes);
     case ENCODER_GBK:
-        if (c == 0x20AC) {
-            bytes[0] = 0x80;
-            return 1;
-        }
         n = iconv_encode(encoding, c, bytes);
         return n == 2 ? n : 0;
     case ENCODER_GB18030:
-        return c == 0xE5E5 ? 0 : iconv_encode(encoding, c, bytes);
+        return iconv_encode(encoding, c, bytes);
     case ENCODER_ISO_2022_JP:
         break;
     }
@@ -248,9 +343,9 @@ static uint32_t widen_katakana(uint32_t c)
     return c >= 0xFF61 && c <= 0xFF9F ? wide[c - 0xFF61] : c;
 }
 
-static Result switch_japanese(Encoding *encoding, Url *out, int state)
+static Result switch_japanese(Encoding *encoding, Url *out, JapaneseState state)
 {
-    if ((int)encoding->state == state) {
+    if (encoding->state == state) {
         return RESULT_OK;
     }
     encoding->state = state;
@@ -269,7 +364,7 @@ static Result append_iso_2022_jp(Encoding *encoding, Url *out, uint32_t c)
         return append_reference(out, 0xFFFD);
     }
     size_t n = 1;
-    int state = JP_ASCII;
+    JapaneseState state = JP_ASCII;
     if (c == 0xA5 || c == 0x203E) {
         bytes[0] = c == 0xA5 ? 0x5C : 0x7E;
         state = JP_ROMAN;
@@ -307,12 +402,13 @@ static Result append_char(Encoding *encoding, Url *out, uint32_t c)
 
 Result url_legacy_append(Url *out, const char *query, size_t length, const char *encoding)
 {
-    Encoding state = {.encoder = find_encoder(encoding), .iconv = (iconv_t)-1};
+    Encoding state = {.encoder = find_encoder(encoding), .to = (iconv_t)-1, .from = (iconv_t)-1};
     if (state.encoder == NULL) {
         return RESULT_INVALID;
     }
     if (state.encoder->iconv != NULL) {
-        state.iconv = iconv_open(state.encoder->iconv, "WCHAR_T");
+        state.to = iconv_open(state.encoder->iconv, "WCHAR_T");
+        state.from = iconv_open("WCHAR_T", state.encoder->iconv);
     }
     const char *end = query + length;
     Result rc = RESULT_OK;
@@ -325,8 +421,11 @@ Result url_legacy_append(Url *out, const char *query, size_t length, const char 
     if (rc == RESULT_OK) {
         rc = switch_japanese(&state, out, JP_ASCII);
     }
-    if (state.iconv != (iconv_t)-1) {
-        (void)iconv_close(state.iconv);
+    if (state.to != (iconv_t)-1) {
+        (void)iconv_close(state.to);
+    }
+    if (state.from != (iconv_t)-1) {
+        (void)iconv_close(state.from);
     }
     return rc;
 }

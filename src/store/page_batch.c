@@ -16,6 +16,8 @@
 #define SMALL_SORT        48
 #define DIGIT_BITS        8
 #define DIGITS            (1u << DIGIT_BITS)
+#define SORTED_DIGITS     6
+#define UNSORTED_BITS     (64 - SORTED_DIGITS * DIGIT_BITS)
 
 /* (URL hash 32, high 32 of print) and (low 8 of print, depth 8, index 48), both big-endian. */
 void page_entry_write(const PageEntry *entry, uint8_t out[PAGE_ENTRY_BYTES])
@@ -228,8 +230,8 @@ static void insertion_sort(PageRefKey *refs, size_t n)
     }
 }
 
-/* Radix sort from the lowest digit by hash; equal hashes, in order of reference after it, are then
- * sorted by fingerprint, which is their order already unless different URLs share a hash. */
+/* Radix sort by the upper bits of the hash, lowest digit first; the few references that share them
+ * are mentions of one URL, mostly, and in order already. */
 static void sort_refs(PageBatch *batch)
 {
     size_t n = batch->n_refs;
@@ -237,38 +239,31 @@ static void sort_refs(PageBatch *batch)
         insertion_sort(batch->refs, n);
         return;
     }
-    size_t counts[64 / DIGIT_BITS][DIGITS];
+    size_t counts[SORTED_DIGITS][DIGITS];
     memset(counts, 0, sizeof counts);
     for (size_t i = 0; i < n; i++) {
-        uint64_t hash = batch->refs[i].hash;
-        for (unsigned d = 0; d < 64 / DIGIT_BITS; d++) {
+        uint64_t hash = batch->refs[i].hash >> UNSORTED_BITS;
+        for (unsigned d = 0; d < SORTED_DIGITS; d++) {
             counts[d][hash >> (d * DIGIT_BITS) & (DIGITS - 1)]++;
         }
     }
-    for (unsigned d = 0; d < 64 / DIGIT_BITS; d++) {
+    for (unsigned d = 0; d < SORTED_DIGITS; d++) {
         size_t sum = 0;
         for (unsigned v = 0; v < DIGITS; v++) {
             size_t count = counts[d][v];
             counts[d][v] = sum;
             sum += count;
         }
+        unsigned shift = UNSORTED_BITS + d * DIGIT_BITS;
         for (size_t i = 0; i < n; i++) {
-            unsigned digit = (unsigned)(batch->refs[i].hash >> (d * DIGIT_BITS)) & (DIGITS - 1);
+            unsigned digit = (unsigned)(batch->refs[i].hash >> shift) & (DIGITS - 1);
             batch->sorted[counts[d][digit]++] = batch->refs[i];
         }
         PageRefKey *swap = batch->refs;
         batch->refs = batch->sorted;
         batch->sorted = swap;
     }
-    for (size_t i = 0, k = 0; i < n; i = k) {
-        bool mixed = false;
-        for (k = i + 1; k < n && batch->refs[k].hash == batch->refs[i].hash; k++) {
-            mixed = mixed || batch->refs[k].print_ref < batch->refs[k - 1].print_ref;
-        }
-        if (mixed) {
-            insertion_sort(batch->refs + i, k - i);
-        }
-    }
+    insertion_sort(batch->refs, n);
 }
 
 static void init_node(PageBatch *batch, PageNode *node, const PageRefKey *key)
@@ -314,24 +309,75 @@ static PageEntry entry_of(const PageNode *node)
                        .index = node->index};
 }
 
-/* Looks up one node; the cursor gets to its place. */
-static int look_up(MDB_cursor *cursor, PageNode *node)
+/* Entries of one domain as they lie in a database page, ascending. */
+typedef struct EntryRun {
+    uint32_t domain;
+    const uint8_t *entries;
+    size_t n;
+    bool ended; /* the domain has none behind them */
+} EntryRun;
+
+/* Gets the run in which a node's entry is or would be; n 0 and ended when all are before it. */
+static int seek_run(MDB_cursor *cursor, uint32_t domain, const uint8_t *bytes, EntryRun *run)
+{
+    MDB_val key = {sizeof domain, &domain};
+    MDB_val value = {PAGE_ENTRY_BYTES, (uint8_t *)(uintptr_t)bytes};
+    *run = (EntryRun){.domain = domain};
+    int rc = mdb_cursor_get(cursor, &key, &value, MDB_GET_BOTH_RANGE);
+    if (rc == 0) {
+        rc = mdb_cursor_get(cursor, &key, &value, MDB_GET_MULTIPLE);
+    }
+    if (rc == MDB_NOTFOUND) {
+        run->ended = true;
+        return 0;
+    }
+    if (rc == 0 && (value.mv_size == 0 || value.mv_size % PAGE_ENTRY_BYTES != 0)) {
+        return MDB_CORRUPTED;
+    }
+    run->entries = value.mv_data;
+    run->n = value.mv_size / PAGE_ENTRY_BYTES;
+    return rc;
+}
+
+/* The first entry that is not before the node's; it moves the run's start there. */
+static void advance(EntryRun *run, const uint8_t *bytes)
+{
+    const uint8_t *low = run->entries;
+    size_t n = run->n;
+    while (n > 0) {
+        size_t half = n / 2;
+        const uint8_t *middle = low + half * PAGE_ENTRY_BYTES;
+        if (memcmp(middle, bytes, PAGE_ENTRY_BYTES) < 0) {
+            low = middle + PAGE_ENTRY_BYTES;
+            n -= half + 1;
+        } else {
+            n = half;
+        }
+    }
+    run->n -= (size_t)(low - run->entries) / PAGE_ENTRY_BYTES;
+    run->entries = low;
+}
+
+/* Looks up one node; nodes come in order. */
+static int look_up(MDB_cursor *cursor, PageNode *node, EntryRun *run)
 {
     uint32_t domain = (uint32_t)(node->key.hash >> 32);
     uint8_t bytes[PAGE_ENTRY_BYTES];
     PageEntry entry = {.url_hash = (uint32_t)node->key.hash, .print = node->key.print};
     page_entry_write(&entry, bytes);
-    MDB_val key = {sizeof domain, &domain};
-    MDB_val value = {sizeof bytes, bytes};
-    int rc = mdb_cursor_get(cursor, &key, &value, MDB_GET_BOTH_RANGE);
-    if (rc == MDB_NOTFOUND) {
-        return 0;
+    bool same = run->domain == domain && (run->ended || run->n > 0);
+    if (same && !run->ended) {
+        advance(run, bytes);
     }
-    if (rc == 0 && value.mv_size != PAGE_ENTRY_BYTES) {
-        return MDB_CORRUPTED;
+    if (!same || (!run->ended && run->n == 0)) {
+        int rc = seek_run(cursor, domain, bytes, run);
+        if (rc != 0) {
+            return rc;
+        }
+        advance(run, bytes);
     }
-    if (rc == 0) {
-        page_entry_read(value.mv_data, &entry);
+    if (run->n > 0) {
+        page_entry_read(run->entries, &entry);
         if (entry.url_hash == (uint32_t)node->key.hash && entry.print == node->key.print) {
             node->known = true;
             node->index = entry.index;
@@ -339,7 +385,7 @@ static int look_up(MDB_cursor *cursor, PageNode *node)
             node->stored_depth = entry.depth;
         }
     }
-    return rc;
+    return 0;
 }
 
 int page_batch_resolve(PageBatch *batch, PageDBStore *store, MDB_txn *txn)
@@ -350,8 +396,9 @@ int page_batch_resolve(PageBatch *batch, PageDBStore *store, MDB_txn *txn)
     if (rc == 0) {
         rc = mdb_cursor_open(txn, store->tables.hash2idx, &cursor);
     }
+    EntryRun run = {.domain = 0};
     for (size_t i = 0; rc == 0 && i < batch->n_nodes; i++) {
-        rc = look_up(cursor, &batch->nodes[i]);
+        rc = look_up(cursor, &batch->nodes[i], &run);
     }
     mdb_cursor_close(cursor);
     return rc;

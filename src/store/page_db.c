@@ -11,6 +11,7 @@
 
 #include "store/page_batch.h"
 #include "store/page_hosts.h"
+#include "store/page_reader.h"
 
 #define DIRECTORY_MODE  0775
 #define FILE_MODE       0664
@@ -383,7 +384,13 @@ static PageDB *allocate(const char *path)
     store->hash_mask = UINT64_MAX;
     mutex_init(&store->mutex, RANK_STORE);
     mutex_init(&store->streams_mutex, RANK_STORE);
+    mutex_init(&store->readers_mutex, RANK_TABLE);
     return db;
+}
+
+static void rest_readers(void *db)
+{
+    page_readers_rest(db);
 }
 
 int page_db_open(PageDB **db, const char *path, const PageDBOptions *options)
@@ -411,6 +418,7 @@ int page_db_open(PageDB **db, const char *path, const PageDBOptions *options)
     }
     if (rc == page_db_error_ok) {
         (*db)->txn_manager->park = page_stream_park_all;
+        (*db)->txn_manager->drop_idle = rest_readers;
         (*db)->txn_manager->hook_context = *db;
         rc = open_content(*db);
     }
@@ -444,6 +452,7 @@ PageDBError page_db_delete(PageDB *db)
     }
     PageDBStore *store = db->store;
     bool opened = db->txn_manager != NULL;
+    page_readers_delete(db);
     (void)txn_manager_delete(db->txn_manager);
     if (store->env != NULL) {
         mdb_env_close(store->env);
@@ -456,6 +465,7 @@ PageDBError page_db_delete(PageDB *db)
     page_hosts_delete(store->hosts);
     mutex_destroy(&store->mutex);
     mutex_destroy(&store->streams_mutex);
+    mutex_destroy(&store->readers_mutex);
     error_delete(db->error);
     free(store);
     free(db->path);
@@ -485,6 +495,9 @@ int page_db_txn_commit(PageDB *db, MDB_txn *txn)
 {
     bool writes = atomic_load(&db->txn_manager->writer) == txn;
     int rc = txn_manager_commit_mdb(db->txn_manager, txn);
+    if (writes) {
+        page_readers_rest(db);
+    }
     if (rc != 0 && writes) {
         page_hosts_forget(db->store->hosts);
     }

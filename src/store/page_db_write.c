@@ -27,6 +27,7 @@ typedef struct Writer {
 } Writer;
 
 #define STOPPED_BY_SINK (-1)
+#define PREFETCH        6u /* elements ahead of the loops over scattered memory */
 
 static int open_writer(Writer *w, PageDB *db, MDB_txn *txn, const PageSink *sink)
 {
@@ -279,6 +280,7 @@ static int see_links(Writer *w, const PageNode *node, const PageWrite *write, si
     int rc = page_batch_reserve_targets(batch, n);
     for (size_t i = 0; rc == 0 && i < n; i++) {
         PageNode *to = page_batch_node(batch, ref + i);
+        __builtin_prefetch(page_batch_node(batch, ref + (i + PREFETCH < n ? i + PREFETCH : i)));
         rc = see_link(w, to, node->index, node->depth + 1, links->link_info[i].score,
                       write->link_hops == NULL ? 'L' : write->link_hops[i]);
         if (batch->cross[ref + i]) {
@@ -310,8 +312,11 @@ static int add_references(Writer *w, const PageWrite *pages, size_t n)
         PageOrigin origin;
         page_origin_of(page->url, length, &origin);
         rc = page_batch_add(w->batch, w->db, page->url, length, NULL);
-        for (size_t k = 0; rc == 0 && k < page->links->n_links; k++) {
-            const char *url = page->links->link_info[k].url;
+        const LinkInfo *links = page->links->link_info;
+        size_t n_links = page->links->n_links;
+        for (size_t k = 0; rc == 0 && k < n_links; k++) {
+            const char *url = links[k].url;
+            __builtin_prefetch(links[k + PREFETCH < n_links ? k + PREFETCH : k].url);
             rc = page_batch_add(w->batch, w->db, url, strlen(url), &origin);
         }
     }
@@ -354,6 +359,8 @@ static int store_fresh(Writer *w)
     int rc = 0;
     for (size_t i = 0; rc == 0 && i < w->batch->n_fresh; i++) {
         const PageNode *node = &w->batch->nodes[w->batch->fresh[i]];
+        size_t ahead = i + PREFETCH < w->batch->n_fresh ? i + PREFETCH : i;
+        __builtin_prefetch(w->batch->nodes[w->batch->fresh[ahead]].url);
         PageUrl parts;
         page_url_split(node->url, node->length, &parts);
         PageRecord record = record_of(node);
@@ -475,10 +482,10 @@ static int store_crawls(Writer *w)
         order[i] = batch->crawls[i].node;
     }
     qsort_r(order, batch->n_crawls, sizeof *order, compare_by_index, batch->nodes);
-    MDB_cursor *links = NULL;
+    PageLinksWriter links;
     bool any = false;
     uint64_t last = 0;
-    int rc = mdb_cursor_open(w->txn, w->store->tables.links, &links);
+    int rc = page_links_writer_begin(&links, w->txn, w->store->tables.links);
     if (rc == 0) {
         rc = last_key(w->crawls, &any, &last);
     }
@@ -491,12 +498,10 @@ static int store_crawls(Writer *w)
             last = node->index;
         }
         if (rc == 0) {
-            rc = page_links_put(links, node->index, crawl->links, crawl->links_length,
-                                &batch->scratch);
+            rc = page_links_writer_put(&links, node->index, crawl->links, crawl->links_length);
         }
     }
-    mdb_cursor_close(links);
-    return rc;
+    return page_links_writer_end(&links, rc);
 }
 
 static int store_n_pages(Writer *w)

@@ -312,66 +312,129 @@ static int last_index(uint64_t first, const MDB_val *record, uint64_t *last)
     return more < 0 ? MDB_CORRUPTED : 0;
 }
 
-/* Appends behind the last record of the table: in it while it has room, else in a new one. */
-static int append(MDB_cursor *cursor, uint64_t first, uint64_t last, const MDB_val *record,
-                  const LinksItem *fresh, Buffer *scratch)
+int page_links_writer_begin(PageLinksWriter *writer, MDB_txn *txn, MDB_dbi dbi)
 {
-    uint8_t head[2 * MAX_VARINT_SIZE];
-    uint8_t *p = varint_encode_uint64(fresh->index - last, head);
-    p = varint_encode_uint64(fresh->length, p);
-    size_t more = (size_t)(p - head) + fresh->length;
-    if (record->mv_size + more > PAGE_LINKS_RECORD_BYTES) {
-        uint64_t index = fresh->index;
-        buffer_reset(scratch);
-        p = varint_encode_uint64(fresh->length, head);
-        if (buffer_append(scratch, head, (size_t)(p - head)) != RESULT_OK ||
-            buffer_append(scratch, fresh->list, fresh->length) != RESULT_OK) {
-            return ENOMEM;
-        }
-        MDB_val key = {sizeof index, &index};
-        MDB_val value = {scratch->length, scratch->data};
-        return mdb_cursor_put(cursor, &key, &value, MDB_APPEND);
-    }
-    buffer_reset(scratch);
-    if (buffer_append(scratch, record->mv_data, record->mv_size) != RESULT_OK ||
-        buffer_append(scratch, head, (size_t)(p - head)) != RESULT_OK ||
-        buffer_append(scratch, fresh->list, fresh->length) != RESULT_OK) {
-        return ENOMEM;
-    }
-    MDB_val key = {sizeof first, &first};
-    MDB_val value = {scratch->length, scratch->data};
-    return mdb_cursor_put(cursor, &key, &value, 0);
+    *writer = (PageLinksWriter){.cursor = NULL};
+    buffer_init(&writer->tail, BUFFER_NO_LIMIT);
+    buffer_init(&writer->scratch, BUFFER_NO_LIMIT);
+    return mdb_cursor_open(txn, dbi, &writer->cursor);
 }
 
-int page_links_put(MDB_cursor *cursor, uint64_t index, const uint8_t *list, size_t length,
-                   Buffer *scratch)
+/* Reads the last record of the table; without one the tail stays closed. */
+static int open_tail(PageLinksWriter *w)
 {
-    LinksItem fresh = {.index = index, .list = list, .length = length};
     MDB_val key, record;
-    uint64_t first = 0, last = 0;
-    int rc = mdb_cursor_get(cursor, &key, &record, MDB_LAST);
-    if (rc == MDB_NOTFOUND) {
-        return put_record(cursor, &fresh, 1, scratch);
-    }
+    int rc = mdb_cursor_get(w->cursor, &key, &record, MDB_LAST);
     if (rc != 0) {
-        return rc;
+        return rc == MDB_NOTFOUND ? 0 : rc;
     }
-    memcpy(&first, key.mv_data, sizeof first);
-    if (index > first) {
-        rc = last_index(first, &record, &last);
+    memcpy(&w->first, key.mv_data, sizeof w->first);
+    rc = last_index(w->first, &record, &w->last);
+    buffer_reset(&w->tail);
+    if (rc == 0 && buffer_append(&w->tail, record.mv_data, record.mv_size) != RESULT_OK) {
+        rc = ENOMEM;
+    }
+    w->open = rc == 0;
+    w->stored = true;
+    w->changed = false;
+    return rc;
+}
+
+/* Writes the tail. It is taken out first and appended again: LMDB would split a page in the middle
+ * for a record that grows, but puts one that is appended on a page of its own. */
+static int close_tail(PageLinksWriter *w)
+{
+    bool write = w->open && w->changed;
+    w->open = false;
+    if (!write) {
+        return 0;
+    }
+    int rc = 0;
+    MDB_val key, value;
+    if (w->stored) {
+        rc = mdb_cursor_get(w->cursor, &key, &value, MDB_LAST);
+        if (rc == 0) {
+            rc = mdb_cursor_del(w->cursor, 0);
+        }
+    }
+    if (rc == 0) {
+        key = (MDB_val){sizeof w->first, &w->first};
+        value = (MDB_val){w->tail.length, w->tail.data};
+        rc = mdb_cursor_put(w->cursor, &key, &value, MDB_APPEND);
+    }
+    return rc;
+}
+
+/* Adds a list behind the tail, or begins a new tail with it. */
+static int append(PageLinksWriter *w, const LinksItem *fresh)
+{
+    uint8_t head[2 * MAX_VARINT_SIZE];
+    uint8_t *p = head;
+    if (w->open) {
+        p = varint_encode_uint64(fresh->index - w->last, p);
+    }
+    p = varint_encode_uint64(fresh->length, p);
+    size_t more = (size_t)(p - head) + fresh->length;
+    if (!w->open || w->tail.length + more > PAGE_LINKS_RECORD_BYTES) {
+        int rc = close_tail(w);
         if (rc != 0) {
             return rc;
         }
-        return index > last ? append(cursor, first, last, &record, &fresh, scratch)
-                            : merge(cursor, first, &record, &fresh, scratch);
+        p = varint_encode_uint64(fresh->length, head);
+        buffer_reset(&w->tail);
+        w->first = fresh->index;
+        w->open = true;
+        w->stored = false;
     }
-    rc = seek_record(cursor, index, &key, &record);
+    w->last = fresh->index;
+    w->changed = true;
+    if (buffer_append(&w->tail, head, (size_t)(p - head)) != RESULT_OK ||
+        buffer_append(&w->tail, fresh->list, fresh->length) != RESULT_OK) {
+        return ENOMEM;
+    }
+    return 0;
+}
+
+/* Puts a list among those that are there. */
+static int insert(PageLinksWriter *w, const LinksItem *fresh)
+{
+    MDB_val key, record;
+    int rc = seek_record(w->cursor, fresh->index, &key, &record);
     if (rc == MDB_NOTFOUND) {
-        return put_record(cursor, &fresh, 1, scratch);
+        return put_record(w->cursor, fresh, 1, &w->scratch);
     }
     if (rc != 0) {
         return rc;
     }
+    uint64_t first = 0;
     memcpy(&first, key.mv_data, sizeof first);
-    return merge(cursor, first, &record, &fresh, scratch);
+    return merge(w->cursor, first, &record, fresh, &w->scratch);
+}
+
+int page_links_writer_put(PageLinksWriter *writer, uint64_t index, const uint8_t *list,
+                          size_t length)
+{
+    LinksItem fresh = {.index = index, .list = list, .length = length};
+    if (!writer->open) {
+        int rc = open_tail(writer);
+        if (rc != 0) {
+            return rc;
+        }
+    }
+    if (!writer->open || index > writer->last) {
+        return append(writer, &fresh);
+    }
+    int rc = close_tail(writer);
+    return rc == 0 ? insert(writer, &fresh) : rc;
+}
+
+int page_links_writer_end(PageLinksWriter *writer, int rc)
+{
+    if (rc == 0) {
+        rc = close_tail(writer);
+    }
+    mdb_cursor_close(writer->cursor);
+    buffer_destroy(&writer->tail);
+    buffer_destroy(&writer->scratch);
+    return rc;
 }

@@ -56,8 +56,26 @@ int page_links_reader_next(PageLinksReader *reader, uint64_t *index, const uint8
 /* Finds the list of a page. An LMDB code; MDB_NOTFOUND when it was never crawled, MDB_CORRUPTED. */
 int page_links_find(MDB_txn *txn, MDB_dbi dbi, uint64_t index, const uint8_t **list,
                     size_t *length);
-/* Creates or replaces the list of a page. cursor: of the links table. An LMDB code or ENOMEM. */
-int page_links_put(MDB_cursor *cursor, uint64_t index, const uint8_t *list, size_t length,
-                   Buffer *scratch);
+/* Writes lists, best in ascending order of index: the last record of the table is kept in memory
+ * and written when it is full, or when the writer ends. The table's other users must keep away
+ * meanwhile. */
+typedef struct PageLinksWriter {
+    MDB_cursor *cursor;
+    Buffer tail;    /* the last record, while open */
+    uint64_t first; /* its key */
+    uint64_t last;  /* the last page in it */
+    bool open;
+    bool stored;  /* a previous state of it is in the table */
+    bool changed; /* since it was opened */
+    Buffer scratch;
+} PageLinksWriter;
+
+/* An LMDB code, ENOMEM. end must be called in any case; it writes what is left unless rc, what went
+ * before, is an error, and returns the first error. */
+int page_links_writer_begin(PageLinksWriter *writer, MDB_txn *txn, MDB_dbi dbi);
+/* Creates or replaces the list of a page. */
+int page_links_writer_put(PageLinksWriter *writer, uint64_t index, const uint8_t *list,
+                          size_t length);
+int page_links_writer_end(PageLinksWriter *writer, int rc);
 
 #endif

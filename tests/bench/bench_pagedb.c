@@ -1,8 +1,9 @@
 /* The page database on the synthetic web: adding in batches and one by one, reading, streaming,
  * size.
  *
- * Environment: SCALE (default 1: 200 000 pages), BATCH (pages a transaction, default 512), TMPDIR.
- * Building the CrawledPages is outside the timers. CPU seconds are of the whole process. */
+ * Environment: SCALE (default 1: 200 000 pages), BATCH (pages a transaction, default 2048), TMPDIR,
+ * ADD_ONLY (stop behind the first part). Building the CrawledPages is outside the timers. CPU
+ * seconds are of the whole process. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -14,7 +15,7 @@
 #include "store/page_db.h"
 #include "workload.h"
 
-#define DEFAULT_BATCH 512u
+#define DEFAULT_BATCH 2048u
 #define GETS          1000000u
 
 typedef struct Bench {
@@ -240,6 +241,11 @@ int main(void)
         b.failures++;
     }
     print_file_size(&b, db);
+    if (getenv("ADD_ONLY") != NULL) {
+        page_db_set_persist(db, 0);
+        (void)page_db_delete(db);
+        return b.failures == 0 ? 0 : 1;
+    }
     stream_links(&b, db);
     stream_hashes(&b, db);
     get_infos(&b, db);

@@ -1,5 +1,6 @@
 """Bad input: a clear message, the right exit status, nothing damaged."""
 import os
+import shutil
 import subprocess
 import time
 
@@ -9,11 +10,14 @@ RAGNO = f"{harness.OUT}/ragno"
 
 
 def refused(report, name, arguments, status, *words, **options):
-    """The crawler ends at once with status, and standard error has all the words."""
+    """The crawler ends at once with status, standard error has all the words, and no crawl is left
+    behind in the directory, the second argument."""
     result = harness.run([RAGNO] + arguments, 20, **options)
-    right = result.returncode == status and all(w in result.stderr for w in words)
+    left = os.path.exists(arguments[1] + "/crawl.mdb")
+    right = result.returncode == status and all(w in result.stderr for w in words) and not left
     report.check(name, right, f"expected exit {status} and {words}, found exit "
-                 f"{result.returncode}: {result.stderr[-400:]!r}")
+                 f"{result.returncode}: {result.stderr[-400:]!r}" + left * " and a crawl left behind")
+    shutil.rmtree(arguments[1], ignore_errors=True)
 
 
 def write(path, text):
@@ -25,7 +29,8 @@ def write(path, text):
 def command_line(report, path):
     directory = path + "/none"
     seeds = write(path + "/good.txt", "http://h00000.web.test/\n")
-    here = ["-d", directory]
+    outside = ["-d", directory]
+    here = outside + ["--set", "fetch.allow_addresses=127.0.0.0/8"]
     refused(report, "missing seed file", here + ["-i", path + "/no-such-file"], 3, "no-such-file")
     refused(report, "unreadable seed file", here + ["-i", path], 3, path)
     empty = write(path + "/empty.txt", "# nothing\n\n")
@@ -36,14 +41,12 @@ def command_line(report, path):
     refused(report, "bad unit", here + ["-i", seeds, "-w", "5 parsecs"], 2, "5 parsecs")
     refused(report, "out of range", here + ["-i", seeds, "--set", "fetch.connections=0"], 2,
             "fetch.connections")
-    refused(report, "no contact for the real web", here + ["http://example.org/"], 2, "contact")
+    refused(report, "no contact for the real web", outside + ["http://example.org/"], 2, "contact")
     config = write(path + "/bad.ini", "[fetch]\nconnections = 10\n\nno_such_key = 1\n")
     refused(report, "bad configuration file: file and line", here + ["-c", config, "-i", seeds], 2,
             "bad.ini:4", "no_such_key")
     refused(report, "missing configuration file", here + ["-c", path + "/no.ini", "-i", seeds], 2,
             "no.ini")
-    report.check("none of these left a crawl behind", not os.path.exists(directory + "/crawl.mdb"),
-                 str(os.path.exists(directory) and os.listdir(directory)))
 
 
 def bad_seed_line(report, path):
@@ -103,33 +106,49 @@ def newer_format(report, web, directory):
                  "version" in result.stderr, f"exit {result.returncode}: {result.stderr[-400:]}")
 
 
-def disk_full(report, path):
-    """On a small file system of its own (a user namespace, so no root is needed)."""
+def on_small_disk(path, size, web, script, *options):
+    """Runs a shell script on a file system of that size ($d), with the crawl's command as "$@"; None
+    when it cannot be mounted. A user namespace of its own makes that possible without root."""
     small = path + "/small"
-    os.mkdir(small)
-    with harness.Web(path, hosts=50, addresses=50, pages=20000, skew=0) as web:
-        command = harness.crawl_command(web, small + "/crawl")
-        script = ('mount -t tmpfs -o size=3m none "$1" || exit 99; d=$1; shift; "$@"; code=$?; '
-                  f'"{RAGNO}" db "$d/crawl" info >&2 || code=98; exit $code')
-        isolate = [] if os.geteuid() == 0 else ["-r"]
-        result = harness.run(["unshare", *isolate, "-m", "sh", "-c", script, "sh", small] + command,
-                             90)
+    os.makedirs(small, exist_ok=True)
+    command = harness.crawl_command(web, small + "/crawl", *options)
+    whole = f'd=$1; ragno={RAGNO}; mount -t tmpfs -o size={size} none "$d" || exit 99; shift; ' + script
+    isolate = [] if os.geteuid() == 0 else ["-r"]
+    result = harness.run(["unshare", *isolate, "-m", "sh", "-c", whole, "sh", small] + command, 90)
     if result.returncode == 99 or "unshare failed" in result.stderr:
         print("skip disk full: no mount here", flush=True)
-        return
-    report.check("disk full during the crawl: exit 16", result.returncode == 16,
-                 f"exit {result.returncode} (98: damaged): {result.stderr[-600:]}")
-    report.check("and it says so", "disk" in result.stderr.lower() or "space" in result.stderr,
-                 result.stderr[-400:])
+        return None
+    return result
 
 
-def main():
-    report = harness.Report()
-    for test in (command_line, bad_seed_line, directories, disk_full):
-        with harness.Scratch() as path:
-            test(report, path)
-    report.finish()
+def disk_nearly_full(report, path):
+    with harness.Web(path, hosts=50, addresses=50, pages=20000, skew=0) as web:
+        script = '"$@"; code=$?; "$ragno" db "$d/crawl" info >&2 || code=98; exit $code'
+        result = on_small_disk(path, "8m", web, script, "--set", "crawl.min_free_disk=2Mi",
+                               "--set", "crawl.disk_full_exit=yes")
+    if result is not None:
+        report.check("disk nearly full: exit 16", result.returncode == 16,
+                     f"exit {result.returncode} (98: damaged): {result.stderr[-600:]}")
+        report.check("and it says so", "disk" in result.stderr, result.stderr[-400:])
+
+
+def disk_full(report, path):
+    """No byte is left; then there is room again, and the crawl goes on to a whole end."""
+    with harness.Web(path, hosts=50, addresses=50, pages=3000, skew=0) as web:
+        script = ('"$@" & crawl=$!; n=0; '
+                  'until grep -qi "disk\\|space" "$d/crawl/ragno.log"; do '
+                  'sleep 0.1; n=$((n + 1)); [ $n -lt 300 ] || { kill -9 $crawl; exit 97; }; done; '
+                  'sleep 1; kill -0 $crawl || { wait $crawl; echo "ended: $?" >&2; exit 96; }; '
+                  'mount -o remount,size=200m "$d"; wait $crawl')
+        result = on_small_disk(path, "3m", web, script, "--set", "crawl.min_free_disk=0")
+        expected = web.graph_urls()
+    if result is not None:
+        report.check("disk full: the crawl waits, and goes on when there is room",
+                     result.returncode == 0, f"exit {result.returncode} (97: did not notice, 96: "
+                     f"did not wait): {result.stderr[-600:]}")
+        report.same_set("and has all pages", {harness.url_of(r) for r in web.requests()
+                                              if r.status == 200 and r.flags == "-"}, expected)
 
 
 if __name__ == "__main__":
-    main()
+    harness.main(command_line, bad_seed_line, directories, disk_nearly_full, disk_full)

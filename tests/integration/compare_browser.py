@@ -86,10 +86,21 @@ poster=v1 src=v2> <source srcset="s1 1x, s2"> <h1> </h1> <ms> <mtext> <annotatio
 def mutants(files, count, seed):
     rng = random.Random(seed)
     tags = list(PIECES)
-    for name in files[:50]:
+    pages = []
+    for name in files[:200]:
         with open(name, "rb") as f:
-            tags += re.findall(r"<[^<>]{1,80}>", f.read(20000).decode("latin-1"))[:40]
-    for _ in range(count):
+            pages.append(f.read(200000).decode("latin-1"))
+            tags += re.findall(r"<[^<>]{1,80}>", pages[-1])[:40]
+    for i in range(count):
+        if i % 2 == 1:  # a part of a page with a dozen things put in and taken out
+            page = rng.choice(pages)
+            at = rng.randrange(max(1, len(page) - 6000))
+            page = page[at : at + rng.randrange(200, 6000)]
+            for _ in range(rng.randrange(1, 12)):
+                at = rng.randrange(len(page) + 1)
+                page = page[:at] + rng.choice(tags + ["<", ">", '"', "'", "/", "--"]) + page[at + rng.randrange(3) :]
+            yield page.encode("latin-1", "replace")
+            continue
         parts = rng.choices(PIECES, k=rng.randrange(3, 25)) + rng.choices(tags, k=rng.randrange(0, 6))
         rng.shuffle(parts)
         body = rng.choice(["", " "]).join(parts)

@@ -11,6 +11,7 @@ import signal
 import subprocess
 import sys
 import tempfile
+import traceback
 
 OUT = os.environ.get("OUT", "build/release")
 FULL = os.environ.get("FULL", "") not in ("", "0")
@@ -43,6 +44,20 @@ class Report:
 
     def finish(self):
         sys.exit(1 if self.failed else 0)
+
+
+def main(*tests):
+    """Runs each test(report, path) in a directory of its own, then ends the script."""
+    report = Report()
+    for test in tests:
+        with Scratch() as path:
+            try:
+                test(report, path)
+            except Exception as error:  # whatever broke, it is a failed check with a reason
+                where = traceback.extract_tb(error.__traceback__)[-1]
+                report.check(test.__name__, False,
+                             f"{error} ({os.path.basename(where.filename)}:{where.lineno})")
+    report.finish()
 
 
 class Scratch:

@@ -148,26 +148,22 @@ def serve_and_crawl(report, path, sites):
                  f"exit {result.returncode}: {result.stderr[-500:]}")
 
 
-def main():
-    report = harness.Report()
+def real_pages(report, path):
     sites = [site for site in SITES if glob.glob(site[2] + site[3])]
     if not harness.FULL:
         report.check("skipped: long (FULL=1)", True)
-        report.finish()
+        return
     report.check("three documentation packages are installed (make deps-dev)", len(sites) >= 3,
                  f"only {[s[0] for s in sites]}")
-    report.check("nginx is installed (make deps-dev)", shutil.which("nginx") is not None)
-    if report.failed:
-        report.finish()
-    with harness.Scratch() as path:
-        expected = reachable(sites)
-        report.check("there are at least 5000 pages", len(expected) >= 5000, str(len(expected)))
-        serve_and_crawl(report, path, sites)
-        pages = fetched(path)
-        report.same_set(f"the crawler fetched the same {len(expected)} pages", set(pages), expected)
-        report.equal("each of them once", len(pages), len(set(pages)))
-    report.finish()
+    if not report.check("nginx is installed (make deps-dev)", shutil.which("nginx") is not None):
+        return
+    expected = reachable(sites)
+    report.check("there are at least 5000 pages", len(expected) >= 5000, str(len(expected)))
+    serve_and_crawl(report, path, sites)
+    pages = fetched(path)
+    report.same_set(f"the crawler fetched the same {len(expected)} pages", set(pages), expected)
+    report.equal("each of them once", len(pages), len(set(pages)))
 
 
 if __name__ == "__main__":
-    main()
+    harness.main(real_pages)

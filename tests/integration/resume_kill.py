@@ -12,12 +12,13 @@ import harness
 SEED = 7
 KILLS = 5
 SIZES = dict(hosts=60, addresses=30, pages=6000 if harness.FULL else 3000, skew=0)
+WAIT = "100ms"
 # A page that is fetched again must have ended this shortly before a kill.
 UNCOMMITTED_US = 2000000
 
 
 def start(web, directory):
-    command = harness.crawl_command(web, directory, wait="10ms", ip_wait="1ms")
+    command = harness.crawl_command(web, directory, wait=WAIT, ip_wait="1ms")
     return subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
                             stderr=subprocess.PIPE, text=True)
 
@@ -39,14 +40,14 @@ def killed(report, path):
         for _ in range(KILLS):
             process = start(web, directory)
             try:
-                process.wait(0.3 + randomness.random())
+                process.wait(0.3 + 0.7 * randomness.random())
                 break  # it ended before: the test is too small
             except subprocess.TimeoutExpired:
                 process.kill()
                 process.communicate()
                 kills_us.append(time.monotonic_ns() // 1000)
         report.equal("it was killed while it ran", len(kills_us), KILLS)
-        result = harness.crawl(web, directory, wait="10ms", ip_wait="1ms", timeout=200)
+        result = harness.crawl(web, directory, wait=WAIT, ip_wait="1ms", timeout=200)
         expected = web.graph_urls()
     report.check("the resumed crawl ends", result.returncode == 0,
                  f"exit {result.returncode}: {result.stderr[-500:]}")
@@ -78,7 +79,7 @@ def interrupted(report, path):
             _, errors = process.communicate()
         report.check("SIGINT: exit 11", process.returncode == 11,
                      f"{process.returncode}: {errors[-500:]}")
-        result = harness.crawl(web, directory, wait="10ms", ip_wait="1ms", timeout=200)
+        result = harness.crawl(web, directory, wait=WAIT, ip_wait="1ms", timeout=200)
         expected = web.graph_urls()
     report.check("the crawl after SIGINT ends", result.returncode == 0,
                  f"exit {result.returncode}: {result.stderr[-500:]}")
@@ -89,14 +90,5 @@ def interrupted(report, path):
     report.check("and fetched none again", not again, f"{len(again)}: {again[:5]}")
 
 
-def main():
-    report = harness.Report()
-    with harness.Scratch() as path:
-        killed(report, path)
-    with harness.Scratch() as path:
-        interrupted(report, path)
-    report.finish()
-
-
 if __name__ == "__main__":
-    main()
+    harness.main(killed, interrupted)

@@ -189,13 +189,5 @@ def misbehaviour(report, path):
         report.equal("pipelined requests are answered one by one", data.count(b"HTTP/1.1 "), 10)
 
 
-def main():
-    report = harness.Report()
-    for test in (closed_world, open_world, names, misbehaviour):
-        with harness.Scratch() as path:
-            test(report, path)
-    report.finish()
-
-
 if __name__ == "__main__":
-    main()
+    harness.main(closed_world, open_world, names, misbehaviour)

@@ -182,7 +182,8 @@ static void arguments_may_contain_anything(void)
         {"URLMatchesRegex(http://h/[])(]+)", "http://h/)(]", true},
         {"URLContainsRegex(\"[)(]\\d{1,2}\")", "http://h/)12", true},
         {"URLContainsRegex('[)]\\d')", "http://h/)1", true},
-        {"URLContainsRegex(\"a\\\"b|x\\\\y\")", "http://h/", false},
+        {"URLContainsRegex(\"a\\\"b|[)]\\\\d\")", "http://h/)1", true},
+        {"URLContainsRegex(\"[)]\\\\\\\\d\")", "http://h/)1", false},
         {"URLContainsOneOf(\"a,b\", c)", "http://h/a,b", true},
         {"URLContainsOneOf(\"a,b\", c)", "http://h/a", false},
         {"URLContainsOneOf( 'x)' , \"(y\" )", "http://h/(y", true},
@@ -191,6 +192,19 @@ static void arguments_may_contain_anything(void)
         {"URLContainsOneOf(\"\")", "http://h/", true},
     };
     CHECK(cases, .url = NULL);
+}
+
+static void what_is_quoted_comes_back(void)
+{
+    static const char text[] = "a\"b\\\"c\\\\\"')(,\\";
+    Buffer expression;
+    buffer_init(&expression, 200);
+    (void)buffer_append_string(&expression, "DigestEquals(");
+    CU_ASSERT_EQUAL(filter_quote(text, strlen(text), &expression), RESULT_OK);
+    (void)buffer_append_char(&expression, ')');
+    FilterInput input = {.digest = text};
+    CU_ASSERT_TRUE(matches_input(buffer_string(&expression), &input, "http://h/"));
+    buffer_destroy(&expression);
 }
 
 static void atoms_on_the_url(void)
@@ -537,6 +551,7 @@ UNIT_MAIN("filter", {"operators bind as documented", operators_bind_as_documente
           {"code equals the tree", code_equals_the_tree},
           {"classic expressions mean what they meant", classic_expressions_mean_what_they_meant},
           {"arguments may contain anything", arguments_may_contain_anything},
+          {"what is quoted comes back", what_is_quoted_comes_back},
           {"atoms on the URL", atoms_on_the_url}, {"atoms on the link", atoms_on_the_link},
           {"atoms on the response", atoms_on_the_response},
           {"what is absent is false", what_is_absent_is_false},

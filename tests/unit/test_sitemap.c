@@ -6,6 +6,7 @@
 #include <zlib.h>
 
 #include "base/buffer.h"
+#include "base/clock.h"
 #include "parse/sitemap.h"
 #include "unit.h"
 
@@ -119,6 +120,10 @@ static void namespaces_and_prefixes_do_not_matter(void)
     expect_text(OPEN "<url><video:video xmlns:video=\"v\"><loc>http://h.test/no</loc></video:video>"
                      "<loc><url><![CDATA[http://h.test/5?a&b]]></url></loc></url></urlset>",
                 "http://h.test/5?a&b");
+    expect_text(
+        "<urlset xmlns:s=\"s\"><s:url><s:loc>http://h.test/8</s:loc><s:url/></s:url><s:url><loc>"
+        "http://h.test/9</loc><x:url/></s:url></urlset>",
+        "http://h.test/8 http://h.test/9");
     expect_text("\xEF\xBB\xBF \n" OPEN "<url><loc>http://h.test/6</loc></url></urlset>",
                 "http://h.test/6");
     expect_text("<html><body><url><loc>http://h.test/7</loc></url></body></html>", "");
@@ -211,6 +216,10 @@ static void broken_files_keep_what_came_before(void)
     expect_text(OPEN
                 "<url><loc>http://h.test/1</loc><url><loc>http://h.test/2</loc></url></urlset>",
                 "http://h.test/1 http://h.test/2");
+    expect_text(
+        "<sitemapindex><sitemap><loc>http://h.test/1</loc><loc>http://h.test/2</loc></sitemap>"
+        "</sitemapindex>",
+        "http://h.test/1 http://h.test/2");
     expect_text(OPEN "<url><loc>http://h.test/1</loc></url><url><loc>http://h.test/<<</loc></url>",
                 "http://h.test/1");
 }
@@ -334,6 +343,25 @@ static void large_files_are_streamed_and_bounded(void)
     buffer_destroy(&packed);
 }
 
+static void thousands_of_names_end_the_parse(void)
+{
+    Buffer body;
+    buffer_init(&body, BUFFER_NO_LIMIT);
+    (void)buffer_append_string(&body, OPEN "<url><loc>http://h.test/1</loc></url>");
+    for (int i = 0; i < 300000; i++) {
+        (void)buffer_printf(&body, "<n%d:a%d/>", i, i);
+    }
+    (void)buffer_append_string(&body, "<url><loc>http://h.test/2</loc></url></urlset>");
+    Found found = new_found();
+    int64_t start = cpu_thread_ns();
+    parse_with(&found, &SITEMAP_OPTIONS_DEFAULT, body.data, body.length, false);
+    CU_ASSERT_TRUE(cpu_thread_ns() - start < INT64_C(1000000000));
+    CU_ASSERT_EQUAL(found.result, RESULT_LIMIT);
+    CU_ASSERT_STRING_EQUAL(buffer_string(&found.urls), "http://h.test/1");
+    buffer_destroy(&found.urls);
+    buffer_destroy(&body);
+}
+
 static void the_location_rule_is_an_option(void)
 {
     static const char body[] =
@@ -410,6 +438,7 @@ UNIT_MAIN("sitemap", {"urlsets give addresses and hints", urlsets_give_addresses
           {"careless bytes are mended", careless_bytes_are_mended},
           {"entities and bombs are refused", entities_and_bombs_are_refused},
           {"large files are streamed and bounded", large_files_are_streamed_and_bounded},
+          {"thousands of names end the parse", thousands_of_names_end_the_parse},
           {"the location rule is an option", the_location_rule_is_an_option},
           {"foreign schemes and long addresses are rejected",
            foreign_schemes_and_long_addresses_are_rejected},

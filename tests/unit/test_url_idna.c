@@ -90,6 +90,9 @@ static void names_that_no_browser_opens_are_refused(void)
                                   "b",
                                   NULL},
                                  {"\xE2\x80\xA4", NULL},
+                                 {"a\xEF\xB8\x92"
+                                  "b",
+                                  NULL},
                                  {"\xC2\xAD", NULL},
                                  {NULL, NULL}};
     check_names(names);

@@ -11,7 +11,7 @@
 
 #define BRANCHING       10
 #define IN_DEGREE       3.0 /* target = N * u^IN_DEGREE: in-degree falls as rank^(1/IN_DEGREE - 1) */
-#define REDIRECT_SHARE  0.02
+#define REDIRECT_SHARE  0.004
 #define FORBIDDEN_SHARE 0.05
 #define MAX_LINKS       400
 #define HREF_BYTES      (NAMES_TEXT_BYTES + CLOSED_PATH_BYTES + 32)
@@ -140,12 +140,12 @@ static void write_page(const Site *site, uint32_t i, const char *path, Reply *re
 static uint32_t number_in(const char *path)
 {
     const char *digits = NULL;
-    for (const char *c = path; *c != '\0'; c++) {
+    for (const char *c = path + 1; *path == '/' && *c != '\0'; c++) {
         if (isdigit((unsigned char)*c) && !isdigit((unsigned char)c[-1])) {
             digits = c;
         }
     }
-    if (digits == NULL || digits == path) {
+    if (digits == NULL) {
         return UINT32_MAX;
     }
     unsigned long long value = strtoull(digits, NULL, 10);

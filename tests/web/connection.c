@@ -25,6 +25,7 @@ struct Connection {
     /* the request being answered */
     Request request;
     MonoTime start;
+    MonoTime last_send; /* just before: the client cannot have seen the end earlier */
     int status;
     unsigned flags;
     uint64_t sent;
@@ -56,7 +57,7 @@ static void log_request(Connection *c, bool aborted)
 {
     HttpThread *thread = c->thread;
     RequestRecord record = {c->start,
-                            mono_now(),
+                            aborted ? mono_now() : c->last_send,
                             c->address,
                             c->request.host,
                             c->request.host_length,
@@ -71,28 +72,36 @@ static void log_request(Connection *c, bool aborted)
     thread->n_bytes += c->sent;
 }
 
-static void connection_close(Connection *c)
+/* All but taking it off the list. */
+static void release(Connection *c)
 {
-    HttpThread *thread = c->thread;
     if (c->answering) {
         log_request(c, true);
     }
-    event_loop_clear(thread->loop, &c->timer);
+    event_loop_clear(c->thread->loop, &c->timer);
     close(c->watch.fd);
+    free(c->rest);
+    free(c);
+}
+
+static void connection_close(Connection *c)
+{
+    HttpThread *thread = c->thread;
     if (c->next != NULL) {
         c->next->previous = c->previous;
     }
     *(c->previous != NULL ? &c->previous->next : &thread->first) = c->next;
     thread->n_open--;
-    free(c->rest);
-    free(c);
+    release(c);
 }
 
 void http_thread_destroy(HttpThread *thread)
 {
-    while (thread->first != NULL) {
-        connection_close(thread->first);
+    for (Connection *c = thread->first, *next = NULL; c != NULL; c = next) {
+        next = c->next;
+        release(c);
     }
+    thread->first = NULL;
     request_log_destroy(&thread->log);
     reply_destroy(&thread->reply);
 }
@@ -120,6 +129,7 @@ static bool finish_answer(Connection *c)
 static bool send_some(Connection *c, size_t most)
 {
     size_t left = c->rest_length - c->rest_sent;
+    c->last_send = mono_now();
     ssize_t n = send(c->watch.fd, c->rest + c->rest_sent, left < most ? left : most, MSG_NOSIGNAL);
     if (n < 0) {
         return errno == EAGAIN;
@@ -192,6 +202,7 @@ static bool send_reply(Connection *c, Reply *reply)
     size_t sent = 0;
     if (plain && total > 0) {
         struct msghdr message = {.msg_iov = reply->pieces, .msg_iovlen = reply->n_pieces};
+        c->last_send = mono_now();
         ssize_t n = sendmsg(c->watch.fd, &message, MSG_NOSIGNAL);
         if (n < 0 && errno != EAGAIN) {
             return false;
@@ -216,7 +227,7 @@ static bool answer_request(Connection *c, RequestState state)
 {
     Reply *reply = &c->thread->reply;
     reply_begin(reply);
-    c->start = mono_now();
+    c->start = c->last_send = mono_now();
     c->answering = true;
     c->sent = 0;
     c->flags = 0;

@@ -3,7 +3,8 @@
  *   start_us end_us address host status bytes flags path
  *
  * Times are monotonic (CLOCK_MONOTONIC) microseconds: start is when the request head had been read,
- * end when the last byte was handed to the kernel, or the client was seen to be gone. Lines of one
+ * end just before the last byte was handed to the kernel (the client cannot have had it earlier),
+ * or, with flag A, when the client was seen to be gone. Lines of one
  * thread are in order of their end. Each thread has a RequestLog of its own on the same file,
  * opened for appending, so that whole lines never mix. */
 #ifndef TESTS_WEB_REQUEST_LOG_H

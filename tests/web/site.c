@@ -1,5 +1,6 @@
 #include "site.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -94,8 +95,9 @@ static void reply_small_site(const Site *site, const Request *request, Reply *re
     Random random = {key};
     PageWriter page = {reply, &site->text, &random, 0};
     page_begin(&page, key, 3000, 9);
-    for (char c = '1'; c <= '9'; c++) {
-        char href[] = {'/', c, '.', 'h', 't', 'm', 'l', '\0'};
+    for (int i = 1; i <= 9; i++) {
+        char href[32];
+        (void)snprintf(href, sizeof href, "/%d.html", i);
         page_link(&page, href);
     }
     page_end(&page);
