@@ -166,9 +166,9 @@ static int64_t site_delay(void *context, const char *hostname, int64_t standard_
 
 /* ---- building ----------------------------------------------------------------------------------------- */
 
-static Result build_identity(AgentParts *parts, Buffer *error)
+Result parts_identify(AgentParts *parts, const Config *config, Buffer *error)
 {
-    const Config *config = parts->config;
+    parts->config = config;
     Result rc = ip_ranges_parse(&parts->policy.allowed, config->fetch_allow_addresses, error);
     if (rc != RESULT_OK) {
         return rc;
@@ -334,16 +334,12 @@ static Result build_fetch(AgentParts *parts, Buffer *error)
     return rc;
 }
 
-Result parts_new(AgentParts *parts, const Config *config, CrawlStore *store, const char *crawl_log,
-                 Buffer *error)
+Result parts_new(AgentParts *parts, CrawlStore *store, const char *crawl_log, Buffer *error)
 {
-    parts->config = config;
+    const Config *config = parts->config;
     parts->store = store;
     parts->news = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
-    Result rc = parts->news < 0 ? result_of_errno(errno) : build_identity(parts, error);
-    if (rc == RESULT_OK) {
-        rc = build_ingest(parts, crawl_log);
-    }
+    Result rc = parts->news < 0 ? result_of_errno(errno) : build_ingest(parts, crawl_log);
     if (rc == RESULT_OK) {
         rc = build_parsing(parts, error);
     }
