@@ -5,6 +5,7 @@
 #include "base/options.h"
 #include "check.h"
 #include "crawl.h"
+#include "db.h"
 #include "export.h"
 #include "rank.h"
 #include "schedule_command.h"
@@ -19,6 +20,7 @@ typedef struct Command {
 static const Command commands[] = {
     {"check", check_main},
     {"crawl", crawl_main},
+    {"db", db_main},
     {"export", export_main},
     {"rank", rank_main},
     {"schedule", schedule_main},
@@ -40,7 +42,6 @@ static const char *nearly_a_command(const char *word)
     }
     return NULL;
 }
-#include "db.h"
 
 int main(int argc, char **argv)
 {
