@@ -5,7 +5,7 @@
 MODE ?= release
 CC ?= gcc
 PKGS := libcurl libxml-2.0 libcares lmdb libpcre2-8 inih libpsl libidn2 libxxhash libdeflate zlib \
-        libzstd libbrotlidec
+        libzstd libbrotlidec libcrypto
 PREFIX ?= /usr/local
 VERSION := 0.1.0
 OUT := build/$(MODE)
@@ -25,10 +25,11 @@ endif
 OPT_release := -O2 -g -D_FORTIFY_SOURCE=2 -fstack-protector-strong
 OPT_asan := -O1 -g -fsanitize=address,undefined -fno-sanitize-recover=undefined -fno-omit-frame-pointer -DRAGNO_CHECK_LOCKS
 OPT_tsan := -O1 -g -fsanitize=thread -fno-omit-frame-pointer -DRAGNO_CHECK_LOCKS
+OPT_lint := $(OPT_release) -Werror
 OPT_cov := -O0 -g --coverage -DRAGNO_CHECK_LOCKS
 OPT := $(OPT_$(MODE))
 ifeq ($(OPT),)
-  $(error MODE=$(MODE): expected release, asan, tsan or cov)
+  $(error MODE=$(MODE): expected release, asan, tsan, cov or lint)
 endif
 
 CPPFLAGS := -D_GNU_SOURCE -Isrc -DRAGNO_VERSION='"$(VERSION)"'
@@ -43,6 +44,7 @@ UNIT_SRC := $(sort $(wildcard tests/unit/test_*.c))
 UNIT_BIN := $(UNIT_SRC:tests/unit/%.c=$(OUT)/tests/%)
 BENCH_SRC := $(sort $(wildcard tests/bench/bench_*.c))
 BENCH_BIN := $(BENCH_SRC:tests/bench/%.c=$(OUT)/bench/%)
+BENCH_SHARED := $(patsubst %.c,$(OUT)/%.o,$(filter-out $(BENCH_SRC),$(sort $(wildcard tests/bench/*.c))))
 FUZZ_SRC := $(sort $(wildcard tests/fuzz/fuzz_*.c))
 WEB_SRC := $(sort $(wildcard tests/web/*.c))
 SIM_SRC := $(sort $(wildcard tests/sim/*.c))
@@ -74,13 +76,14 @@ $(OUT)/tests/test_%: $(OUT)/tests/unit/test_%.o $(OUT)/libragno.a
 	@echo '  LD  $@'
 	@$(CC) $(LDFLAGS) -o $@ $^ $(LDLIBS) -lcunit
 
-# A benchmark is one file, one program: tests/bench/bench_NAME.c.
-$(OUT)/bench/bench_%: $(OUT)/tests/bench/bench_%.o $(OUT)/libragno.a
+# A benchmark is one file, one program: tests/bench/bench_NAME.c, with the workload they share.
+$(OUT)/bench/bench_%: $(OUT)/tests/bench/bench_%.o $(BENCH_SHARED) $(OUT)/libragno.a
 	@mkdir -p $(@D)
 	@echo '  LD  $@'
 	@$(CC) $(LDFLAGS) -o $@ $^ $(LDLIBS)
 
-$(OUT)/web: $(WEB_SRC:%.c=$(OUT)/%.o) $(OUT)/libragno.a
+# The synthetic web needs the lowest layer only: it builds while others do not.
+$(OUT)/web: $(WEB_SRC:%.c=$(OUT)/%.o) $(filter $(OUT)/src/base/%,$(LIB_OBJ))
 	@echo '  LD  $@'
 	@$(CC) $(LDFLAGS) -o $@ $^ $(LDLIBS)
 
@@ -88,6 +91,49 @@ $(OUT)/web: $(WEB_SRC:%.c=$(OUT)/%.o) $(OUT)/libragno.a
 ## make unit            builds and runs the unit tests (T=name for one)
 unit: $(if $(T),$(OUT)/tests/test_$(T),$(UNIT_BIN))
 	@tests/run-unit $^
+
+# Debian packages: to build, crawl and test; and what `make lint` and the longer tests use besides.
+DEPS := gcc make pkg-config libcurl4-openssl-dev libxml2-dev libc-ares-dev liblmdb-dev \
+        libpcre2-dev libinih-dev libpsl-dev libidn2-dev libxxhash-dev libdeflate-dev zlib1g-dev \
+        libzstd-dev libbrotli-dev libssl-dev libcunit1-dev python3 lmdb-utils
+DEPS_DEV := clang clang-format clang-tidy cppcheck nginx-light apache2-doc debian-handbook \
+        postgresql-doc-15 wrk
+
+.PHONY: deps deps-dev integration test lint check demo bench everything
+## make deps            installs the Debian packages that are missing (asks for root only then)
+deps:
+	@tools/deps $(DEPS)
+
+## make deps-dev        and those for `make lint` and the longer tests
+deps-dev:
+	@tools/deps $(DEPS) $(DEPS_DEV)
+
+everything: all $(OUT)/web $(UNIT_BIN) $(BENCH_BIN)
+
+## make integration     the real program against the synthetic web (T=name for one, FULL=1 for long)
+integration: all $(OUT)/web
+	@OUT=$(OUT) tests/run-integration $(if $(T),tests/integration/$(T).py)
+
+## make test            unit and integration tests
+test: all $(OUT)/web $(UNIT_BIN)
+	@OUT=$(OUT) tests/run-all $(UNIT_BIN)
+
+## make lint            compilers' warnings, layers, words, clang-format, cppcheck, clang-tidy
+lint:
+	@tests/lint/run
+
+## make check           lint, test, and the tests again under the sanitizers
+check: lint test
+	@$(MAKE) --no-print-directory MODE=asan test
+	@$(MAKE) --no-print-directory MODE=tsan test
+
+## make demo            crawls a few thousand pages of the synthetic web, on this machine alone
+demo: all $(OUT)/web
+	@OUT=$(OUT) tests/demo
+
+## make bench           all benchmarks (BENCH=name[,name] for some, SCALE=0.01 for small)
+bench: all $(OUT)/web $(BENCH_BIN)
+	@OUT=$(OUT) tests/run-bench "$(BENCH)" $(BENCH_BIN)
 
 .SECONDARY:
 -include $(shell find $(OUT) -name '*.d' 2>/dev/null)

@@ -13,6 +13,13 @@ typedef struct CheckCommand {
 } CheckCommand;
 
 static const CheckCommand commands[] = {
+    {"robots", "FILE AGENT URL", check_robots},
+    {"charset", "FILE [--content-type T]", check_charset},
+    {"digest", "FILE --base URL [--content-type T]", check_digest},
+    {"links", "FILE --base URL [--content-type T] [--front-end skim|libxml2]", check_links},
+    {"sitemap", "FILE --url URL", check_sitemap},
+    {"filter", "'EXPRESSION' [--source URL] URL...", check_filter},
+    {"url", "BASE HREF", check_url},
     {NULL, NULL, NULL},
 };
 

@@ -2,4 +2,12 @@
 #ifndef CHECK_COMMANDS_H
 #define CHECK_COMMANDS_H
 
+int check_robots(int argc, char **argv);
+int check_charset(int argc, char **argv);
+int check_digest(int argc, char **argv);
+int check_links(int argc, char **argv);
+int check_sitemap(int argc, char **argv);
+int check_filter(int argc, char **argv);
+int check_url(int argc, char **argv);
+
 #endif

@@ -1,13 +1,68 @@
+/* ragno: the words of the command line, and who serves them. */
 #include <stdio.h>
 #include <string.h>
 
+#include "base/options.h"
 #include "check.h"
+#include "crawl.h"
+#include "db.h"
+#include "export.h"
+#include "rank.h"
+#include "schedule_command.h"
+#include "status_command.h"
+#include "verify.h"
+
+typedef struct Command {
+    const char *name;
+    int (*run)(int argc, char **argv); /* argv[0] is the command's name */
+} Command;
+
+static const Command commands[] = {
+    {"check", check_main},
+    {"crawl", crawl_main},
+    {"db", db_main},
+    {"export", export_main},
+    {"rank", rank_main},
+    {"schedule", schedule_main},
+    {"status", status_main},
+    {"verify", verify_main},
+    {NULL, NULL},
+};
+
+/* A word that is nearly a command is a slip, not a seed. */
+static const char *nearly_a_command(const char *word)
+{
+    if (strpbrk(word, "./:") != NULL) {
+        return NULL;
+    }
+    for (const Command *c = commands; c->name != NULL; c++) {
+        if (option_distance(word, c->name) <= 2) {
+            return c->name;
+        }
+    }
+    return NULL;
+}
 
 int main(int argc, char **argv)
 {
-    if (argc > 1 && strcmp(argv[1], "check") == 0) {
-        return check_main(argc - 1, argv + 1);
+    if (argc < 2) {
+        crawl_usage();
+        return 2;
     }
-    (void)fprintf(stderr, "usage: ragno check COMMAND ...\n");
+    for (const Command *c = commands; c->name != NULL; c++) {
+        if (strcmp(argv[1], c->name) == 0) {
+            return c->run(argc - 1, argv + 1);
+        }
+    }
+    const char *near = argv[1][0] == '-' ? NULL : nearly_a_command(argv[1]);
+    if (near != NULL) {
+        (void)fprintf(stderr, "ragno: unknown command '%s', did you mean '%s'?\n", argv[1], near);
+        return 2;
+    }
+    return crawl_main(argc, argv);
+    if (argc > 1 && strcmp(argv[1], "db") == 0) {
+        return db_main(argc - 1, argv + 1);
+    }
+    (void)fprintf(stderr, "usage: ragno check COMMAND ...\n       ragno db DIR COMMAND ...\n");
     return 2;
 }

@@ -1,0 +1,476 @@
+#include "agent_parts.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/eventfd.h>
+#include <unistd.h>
+
+#include "base/log.h"
+
+static void ring(AgentParts *parts)
+{
+    uint64_t one = 1;
+    (void)!write(parts->news, &one, sizeof one);
+}
+
+/* ---- wires ---------------------------------------------------------------------------------------- */
+
+static void wire_resolve(void *context, VisitState *visit_state)
+{
+    AgentParts *parts = context;
+    resolver_resolve(parts->resolver, visit_state);
+}
+
+static void wire_resolved(void *context, VisitState *visit_state)
+{
+    AgentParts *parts = context;
+    frontier_resolved(parts->frontier, visit_state);
+}
+
+/* An address always goes to the same fetcher, so that connections to it are found again. */
+static void wire_fetch(void *context, VisitState *visit_state)
+{
+    AgentParts *parts = context;
+    MapKey key = ip_address_key(&visit_state->address);
+    uint64_t mixed = (key.low ^ (key.low >> 32)) * UINT64_C(0x9E3779B97F4A7C15);
+    atomic_fetch_add(&parts->outstanding, 1);
+    fetcher_fetch(parts->fetchers[(mixed >> 32) % parts->n_fetchers], visit_state);
+}
+
+static void wire_done(void *context, VisitState *visit_state)
+{
+    AgentParts *parts = context;
+    frontier_fetched(parts->frontier, visit_state);
+    if (atomic_fetch_sub(&parts->outstanding, 1) == 1 && atomic_load(&parts->draining)) {
+        ring(parts);
+    }
+}
+
+/* Keeps crawl.max_pages exact: never more in flight than may still be fetched. */
+static void count_page(AgentParts *parts, const FetchResult *result)
+{
+    uint64_t most = (uint64_t)parts->config->crawl_max_pages;
+    if (most == 0 || !result->has_page || !result->final || result->status < 100) {
+        return;
+    }
+    uint64_t pages = atomic_fetch_add(&parts->pages_final, 1) + 1;
+    uint64_t left = pages < most ? most - pages : 0;
+    if (left < (uint64_t)parts->config->fetch_connections) {
+        frontier_set_connections(parts->frontier, left);
+    }
+}
+
+static void wire_result(void *context, FetchResult *result)
+{
+    AgentParts *parts = context;
+    count_page(parts, result);
+    parsing_push(parts->parsing, result);
+}
+
+static void wire_parsed(void *context, ParsedPage *page)
+{
+    AgentParts *parts = context;
+    ingest_push(parts->ingest, page);
+}
+
+static void wire_skipped(void *context, const char *url, size_t length, Refusal why,
+                         const char *referrer)
+{
+    AgentParts *parts = context;
+    crawl_log_skipped(parts->log, url, length, refusal_status(why), refusal_name(why), -1,
+                      referrer);
+}
+
+static void wire_committed(void *context, CommitNotice *notice)
+{
+    AgentParts *parts = context;
+    frontier_committed(parts->frontier, notice);
+    if (parts->config->crawl_max_pages > 0 || parts->config->crawl_max_bytes > 0) {
+        ring(parts);
+    }
+}
+
+static void wire_finished(void *context)
+{
+    AgentParts *parts = context;
+    atomic_store(&parts->finished, true);
+    ring(parts);
+}
+
+static bool wire_hungry(void *context)
+{
+    AgentParts *parts = context;
+    FrontierStats stats;
+    frontier_stats(parts->frontier, &stats);
+    return stats.front + stats.acquired < (size_t)parts->config->fetch_connections;
+}
+
+static void wire_stuck(void *context, bool stuck)
+{
+    AgentParts *parts = context;
+    atomic_store(&parts->stuck, stuck);
+    ring(parts);
+}
+
+/* News of a host from the distributor, as a result without a page. */
+static void push_host_news(AgentParts *parts, uint32_t host, const char *hostname, FetchClass why,
+                           int64_t wait_ms, const HostHealth *health, bool drop)
+{
+    FetchResult *result = fetch_result_new(FETCHED_NOTHING);
+    ParsedPage *page = result == NULL ? NULL : parsed_page_new(result);
+    if (page == NULL) {
+        fetch_result_delete(result);
+        return; /* the host stays as it is and is resolved again later */
+    }
+    Buffer url;
+    buffer_init(&url, BUFFER_NO_LIMIT);
+    (void)buffer_printf(&url, "dns:%s", hostname == NULL ? "" : hostname);
+    result->host = host;
+    result->url = buffer_detach(&url);
+    result->class = why;
+    result->status = fetch_status_of_class(why);
+    result->wall_start = wall_now();
+    result->start = mono_now();
+    result->end = result->start;
+    result->drop_host = drop;
+    result->host_wait_ms = wait_ms;
+    if (health != NULL) {
+        result->health = *health;
+    }
+    ingest_push(parts->ingest, page);
+}
+
+static void wire_drop(void *context, const VisitState *visit_state, FetchClass why)
+{
+    AgentParts *parts = context;
+    push_host_news(parts, visit_state->host, visit_state->hostname, why, 0, &visit_state->health,
+                   true);
+}
+
+static void wire_unresolved(void *context, const VisitState *visit_state, int64_t wait_ms)
+{
+    AgentParts *parts = context;
+    push_host_news(parts, visit_state->host, visit_state->hostname, visit_state->resolve_class,
+                   wait_ms, &visit_state->health, false);
+}
+
+static int64_t site_delay(void *context, const char *hostname, int64_t standard_ms)
+{
+    const AgentParts *parts = context;
+    int64_t delay = standard_ms;
+    (void)options_site_number(&parts->config->options, offsetof(Config, politeness_host_delay),
+                              hostname, &delay);
+    return delay;
+}
+
+/* ---- building ----------------------------------------------------------------------------------------- */
+
+Result parts_identify(AgentParts *parts, const Config *config, Buffer *error)
+{
+    parts->config = config;
+    Result rc = ip_ranges_parse(&parts->policy.allowed, config->fetch_allow_addresses, error);
+    if (rc != RESULT_OK) {
+        return rc;
+    }
+    bool named = *config->crawl_contact != '\0' || *config->crawl_user_agent != '\0';
+    if (!named && parts->policy.allowed.n_ranges == 0) {
+        (void)buffer_append_string(
+            error, "a contact address is missing: webmasters must be able to find out who crawls "
+                   "them. Give --contact URL (or crawl.contact = URL). Only crawls of loopback "
+                   "(fetch.allow_addresses = 127.0.0.0/8) need none");
+        return RESULT_INVALID;
+    }
+    parts->policy.loopback_only = !named;
+    Buffer agent;
+    buffer_init(&agent, 4096);
+    if (*config->crawl_user_agent != '\0') {
+        rc = buffer_append_string(&agent, config->crawl_user_agent);
+    } else if (*config->crawl_contact != '\0') {
+        rc = buffer_printf(&agent, "ragno/%s (+%s)", RAGNO_VERSION, config->crawl_contact);
+    } else {
+        rc = buffer_printf(&agent, "ragno/%s", RAGNO_VERSION);
+    }
+    parts->user_agent = buffer_detach(&agent);
+    return rc;
+}
+
+static Result build_ingest(AgentParts *parts, const char *crawl_log)
+{
+    const Config *config = parts->config;
+    Result rc = crawl_log_open(&parts->log, parts->store->directory, crawl_log, config->log_crawl,
+                               (SkippedMode)config->log_skipped);
+    if (rc != RESULT_OK) {
+        return rc;
+    }
+    IngestOptions options = {.batch_pages = (size_t)config->store_batch_pages,
+                             .batch_time_ms = config->store_batch_time,
+                             .order = (ScheduleOrder)config->schedule_order,
+                             .levels = (unsigned)config->schedule_levels,
+                             .depth_factor = config->score_depth_factor,
+                             .redirect_weight = config->score_redirect,
+                             .max_depth = (uint64_t)config->scope_depth,
+                             .max_redirects = (unsigned)config->fetch_max_redirects,
+                             .pages_per_host = (uint64_t)config->limits_pages_per_host,
+                             .follow_duplicates = config->parse_follow_duplicates};
+    IngestSinks sinks = {.context = parts,
+                         .committed = wire_committed,
+                         .finished = wire_finished,
+                         .hungry = wire_hungry,
+                         .stuck = wire_stuck};
+    return ingest_new(&parts->ingest, &options, &parts->store->tables, &sinks, parts->log,
+                      &parts->stats);
+}
+
+static Result build_archive(AgentParts *parts, Buffer *error)
+{
+    const Config *config = parts->config;
+    if (!config->warc_enabled) {
+        return RESULT_OK;
+    }
+    ArchiveOptions options = {.directory = parts->store->directory,
+                              .pattern = config->warc_name,
+                              .max_bytes = (uint64_t)config->warc_max_size,
+                              .max_age_ms = config->warc_max_age,
+                              .level = (int)config->warc_level,
+                              .user_agent = parts->user_agent,
+                              .contact = config->crawl_contact};
+    IngestStore *tables = &parts->store->tables;
+    Result rc = archive_open(&parts->archive, &options, tables->db, tables->crawl, error);
+    tables->archive = parts->archive;
+    return rc;
+}
+
+static Result build_parsing(AgentParts *parts, Buffer *error)
+{
+    const Config *config = parts->config;
+    ScopeOptions scope = {.domains = config->scope_domains,
+                          .exclude_domains = config->scope_exclude_domains,
+                          .accept_regex = config->scope_accept_regex,
+                          .reject_regex = config->scope_reject_regex,
+                          .max_url_length = (size_t)config->scope_max_url_length};
+    Result rc = scope_new(&parts->scope, &scope, error);
+    if (rc != RESULT_OK) {
+        return rc;
+    }
+    ParsingOptions options = {.threads = (unsigned)config->parse_threads,
+                              .queue = (size_t)config->parse_queue,
+                              .max_body_bytes = (size_t)config->fetch_max_body,
+                              .max_ratio = (unsigned)config->fetch_max_ratio,
+                              .max_links = (size_t)config->parse_max_links,
+                              .max_url_length = (size_t)config->scope_max_url_length,
+                              .memory_bytes = (size_t)config->parse_memory,
+                              .robots_agent = config->robots_agent,
+                              .forms = config->parse_forms,
+                              .embeds = config->scope_embeds,
+                              .follow_nofollow = config->scope_follow_nofollow};
+    return parsing_new(&parts->parsing, &options, parts->scope, parts->archive, &parts->stats, wire_parsed,
+                       wire_skipped, parts);
+}
+
+static Result build_frontier(AgentParts *parts, Buffer *error)
+{
+    const Config *config = parts->config;
+    PolitenessOptions *politeness = &parts->politeness;
+    *politeness = (PolitenessOptions){.host_delay_ms = config->politeness_host_delay,
+                                      .ip_delay_ms = config->politeness_ip_delay,
+                                      .crawl_delay_max_ms = config->politeness_crawl_delay_max,
+                                      .adaptive_factor = config->politeness_adaptive_factor,
+                                      .retry_after_max_ms = config->politeness_retry_after_max,
+                                      .tries_max = (unsigned)config->politeness_tries};
+    politeness_default_rules(politeness->rules);
+    Result rc = politeness_parse_rules(politeness->rules, config->politeness_retry, error);
+    if (rc != RESULT_OK) {
+        return rc;
+    }
+    size_t connections = (size_t)config->fetch_connections;
+    FrontierOptions options = {
+        .distributor = {.memory_bytes = (size_t)config->limits_workbench_memory,
+                        .window_max = (uint32_t)config->schedule_window,
+                        .host_delay_ms = config->politeness_host_delay,
+                        .robots_agent = config->robots_agent,
+                        .host_delay = site_delay,
+                        .context = parts,
+                        /* What was fetched just before a crash is not known: all are owed. */
+                        .floor = parts->store->existed ? mono_now() : (MonoTime){0}},
+        .politeness = *politeness,
+        .connections = connections,
+        .front_first = 1000,
+        .front_step = 1000,
+        .front_max = (size_t)config->limits_front};
+    FrontierSinks sinks = {.context = parts,
+                           .resolve = wire_resolve,
+                           .fetch = wire_fetch,
+                           .drop = wire_drop,
+                           .unresolved = wire_unresolved};
+    const IngestStore *tables = &parts->store->tables;
+    return frontier_new(&parts->frontier, &options, &sinks, tables->db, tables->schedule,
+                        tables->hosts);
+}
+
+static Result build_fetch(AgentParts *parts, Buffer *error)
+{
+    const Config *config = parts->config;
+    ResolverOptions resolver = {.servers = config->dns_servers,
+                                .timeout_ms = config->dns_timeout,
+                                .tries = (unsigned)config->dns_tries,
+                                .queries = (size_t)config->dns_queries,
+                                .cache_entries = (size_t)config->dns_cache_entries,
+                                .ttl_min_ms = config->dns_ttl_min,
+                                .ttl_max_ms = config->dns_ttl_max,
+                                .negative_ttl_ms = config->dns_negative_ttl,
+                                .family = (ResolverFamily)config->dns_family,
+                                .policy = &parts->policy};
+    Result rc = resolver_new(&parts->resolver, &resolver, wire_resolved, parts);
+    if (rc != RESULT_OK) {
+        (void)buffer_printf(error, "dns.servers = %s: cannot be used: %s", config->dns_servers,
+                            result_name(rc));
+        return rc;
+    }
+    FetcherOptions options = {.user_agent = parts->user_agent,
+                              .robots_agent = config->robots_agent,
+                              .headers = config->fetch_headers,
+                              .accept_language = config->fetch_accept_language,
+                              .port_map = config->fetch_port_map,
+                              .policy = &parts->policy,
+                              .politeness = &parts->politeness,
+                              .transfers = (size_t)config->fetch_connections,
+                              .connect_timeout_ms = config->fetch_connect_timeout,
+                              .first_byte_timeout_ms = config->fetch_first_byte_timeout,
+                              .total_timeout_ms = config->fetch_total_timeout,
+                              .slow_bytes_s = config->fetch_slow_rate,
+                              .slow_time_ms = config->fetch_slow_time,
+                              .max_body_bytes = config->fetch_max_body,
+                              .max_header_bytes = config->fetch_max_header,
+                              .http2 = config->fetch_http2,
+                              .tls_verify = config->fetch_tls_verify,
+                              .robots_expiry_ms = config->robots_expiry,
+                              .keep_requests = config->warc_enabled};
+    FetcherSinks sinks = {.context = parts, .result = wire_result, .done = wire_done};
+    while (rc == RESULT_OK && parts->n_fetchers < (unsigned)config->fetch_threads) {
+        rc = fetcher_new(&parts->fetchers[parts->n_fetchers], parts->n_fetchers, &options, &sinks);
+        parts->n_fetchers += rc == RESULT_OK;
+    }
+    return rc;
+}
+
+Result parts_new(AgentParts *parts, CrawlStore *store, const char *crawl_log, Buffer *error)
+{
+    const Config *config = parts->config;
+    parts->store = store;
+    parts->news = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+    Result rc = parts->news < 0 ? result_of_errno(errno) : build_archive(parts, error);
+    if (rc == RESULT_OK) {
+        rc = build_ingest(parts, crawl_log);
+    }
+    if (rc == RESULT_OK) {
+        rc = build_parsing(parts, error);
+    }
+    if (rc == RESULT_OK) {
+        rc = build_frontier(parts, error);
+    }
+    if (rc == RESULT_OK) {
+        rc = build_fetch(parts, error);
+    }
+    if (rc == RESULT_OK) {
+        uint64_t pages = stats_get(&parts->stats.pages);
+        uint64_t most = (uint64_t)config->crawl_max_pages;
+        atomic_store(&parts->pages_final, pages);
+        if (most > 0 && (most < pages || most - pages < (uint64_t)config->fetch_connections)) {
+            frontier_set_connections(parts->frontier, most < pages ? 0 : most - pages);
+        }
+    }
+    return rc;
+}
+
+/* ---- life ------------------------------------------------------------------------------------------------ */
+
+Result parts_start(AgentParts *parts)
+{
+    Result rc = frontier_start(parts->frontier);
+    if (rc == RESULT_OK) {
+        rc = resolver_start(parts->resolver);
+    }
+    if (rc == RESULT_OK) {
+        rc = parsing_start(parts->parsing);
+    }
+    for (unsigned i = 0; i < parts->n_fetchers && rc == RESULT_OK; i++) {
+        rc = fetcher_start(parts->fetchers[i]);
+    }
+    return rc == RESULT_OK ? ingest_start(parts->ingest) : rc;
+}
+
+void parts_pause(AgentParts *parts, bool paused)
+{
+    paused |= atomic_load(&parts->stuck);
+    if (paused != parts->paused && !atomic_load(&parts->draining)) {
+        parts->paused = paused;
+        LOG_WARN("agent", paused ? "paused" : "resumed", "reason=\"disk nearly full\"");
+        frontier_pause(parts->frontier, paused);
+    }
+}
+
+void parts_drain(AgentParts *parts)
+{
+    atomic_store(&parts->draining, true);
+    frontier_pause(parts->frontier, true);
+    for (unsigned i = 0; i < parts->n_fetchers; i++) {
+        fetcher_drain(parts->fetchers[i]);
+    }
+    ring(parts);
+}
+
+void parts_abort(AgentParts *parts)
+{
+    if (atomic_load(&parts->stuck)) {
+        ingest_abandon(parts->ingest);
+    }
+    for (unsigned i = 0; i < parts->n_fetchers; i++) {
+        fetcher_abort(parts->fetchers[i]);
+    }
+}
+
+size_t parts_outstanding(AgentParts *parts)
+{
+    return atomic_load(&parts->outstanding);
+}
+
+void parts_reopen_logs(AgentParts *parts)
+{
+    crawl_log_reopen(parts->log);
+}
+
+void parts_stop(AgentParts *parts)
+{
+    if (atomic_load(&parts->stuck)) {
+        ingest_abandon(parts->ingest);
+    }
+    for (unsigned i = 0; i < parts->n_fetchers; i++) {
+        fetcher_stop(parts->fetchers[i]);
+    }
+    resolver_stop(parts->resolver);
+    parsing_stop(parts->parsing);
+    ingest_stop(parts->ingest);
+    frontier_stop(parts->frontier);
+}
+
+void parts_delete(AgentParts *parts)
+{
+    for (unsigned i = 0; i < parts->n_fetchers; i++) {
+        fetcher_delete(parts->fetchers[i]);
+    }
+    resolver_delete(parts->resolver);
+    parsing_delete(parts->parsing);
+    frontier_delete(parts->frontier);
+    ingest_delete(parts->ingest);
+    if (archive_close(parts->archive) != RESULT_OK) {
+        LOG_ERROR("archive", "the last WARC file stays open", "next=\"resume the crawl\"");
+    }
+    crawl_log_close(parts->log);
+    scope_delete(parts->scope);
+    ip_ranges_destroy(&parts->policy.allowed);
+    free(parts->user_agent);
+    if (parts->news >= 0) {
+        (void)close(parts->news);
+    }
+}

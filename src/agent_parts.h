@@ -1,0 +1,60 @@
+/* The parts of a running crawl and the wires between them: who hands what to whom. */
+#ifndef AGENT_PARTS_H
+#define AGENT_PARTS_H
+
+#include <stdatomic.h>
+
+#include "base/ip_address.h"
+#include "archive.h"
+#include "config.h"
+#include "crawl_store.h"
+#include "fetch/fetcher.h"
+#include "fetch/resolver.h"
+#include "frontier/frontier.h"
+#include "parsing.h"
+
+#define FETCHERS_MAX 64u
+
+typedef struct AgentParts {
+    const Config *config;
+    CrawlStore *store;
+    IpPolicy policy;
+    PolitenessOptions politeness;
+    char *user_agent;
+    Stats stats;
+    Scope *scope;
+    CrawlLog *log;
+    Archive *archive; /* NULL: --no-warc */
+    Ingest *ingest;
+    Parsing *parsing;
+    Frontier *frontier;
+    Resolver *resolver;
+    Fetcher *fetchers[FETCHERS_MAX];
+    unsigned n_fetchers;
+    int news;                  /* eventfd: something below changed */
+    atomic_bool finished;      /* nothing is scheduled */
+    atomic_bool draining;
+    atomic_bool stuck;         /* ingest waits for room on the disk */
+    atomic_size_t outstanding; /* visit states at the fetchers */
+    _Atomic uint64_t pages_final; /* answers to scheduled URLs: for max_pages */
+    bool paused;
+} AgentParts;
+
+/* Settles who crawls and what may be connected to; nothing is created yet. RESULT_INVALID: error says
+ * what is missing. */
+Result parts_identify(AgentParts *parts, const Config *config, Buffer *error);
+/* Builds everything else; on failure parts_delete takes what there is. error holds one sentence. */
+Result parts_new(AgentParts *parts, CrawlStore *store, const char *crawl_log, Buffer *error);
+Result parts_start(AgentParts *parts);
+void parts_pause(AgentParts *parts, bool paused);
+/* No new fetches. */
+void parts_drain(AgentParts *parts);
+/* Aborts what is in flight. */
+void parts_abort(AgentParts *parts);
+size_t parts_outstanding(AgentParts *parts);
+void parts_reopen_logs(AgentParts *parts);
+/* Ends all threads; what was fetched is committed. */
+void parts_stop(AgentParts *parts);
+void parts_delete(AgentParts *parts);
+
+#endif

@@ -1,0 +1,590 @@
+#include "base/options.h"
+#include "base/options_ini.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <fnmatch.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+/* ---- single values ------------------------------------------------------------------------- */
+
+static Result parse_number(const char *text, double *number, const char **rest)
+{
+    char *end = NULL;
+    while (isspace((unsigned char)*text)) {
+        text++;
+    }
+    if (!isdigit((unsigned char)*text) && *text != '-' && *text != '.') {
+        return RESULT_INVALID; /* no "inf", "nan", "0x" games */
+    }
+    errno = 0;
+    *number = strtod(text, &end);
+    if (end == text || errno != 0 || !isfinite(*number)) {
+        return RESULT_INVALID;
+    }
+    while (isspace((unsigned char)*end)) {
+        end++;
+    }
+    *rest = end;
+    return RESULT_OK;
+}
+
+typedef struct Unit {
+    const char *name;
+    double factor;
+} Unit;
+
+static const Unit time_units[] = {{"ms", 1},       {"s", 1000},       {"m", 60e3},
+                                  {"min", 60e3},   {"h", 3600e3},     {"d", 86400e3},
+                                  {"", 1000},      {NULL, 0}};
+static const Unit size_units[] = {
+    {"", 1},           {"B", 1},
+    {"K", 1e3},        {"kB", 1e3},          {"Ki", 1024.0},
+    {"M", 1e6},        {"MB", 1e6},          {"Mi", 1048576.0},
+    {"G", 1e9},        {"GB", 1e9},          {"Gi", 1073741824.0},
+    {"T", 1e12},       {"TB", 1e12},         {"Ti", 1099511627776.0},
+    {"k", 1e3},        {"KiB", 1024.0},      {"MiB", 1048576.0},
+    {"GiB", 1073741824.0}, {NULL, 0}};
+
+static Result parse_with_units(const char *text, const Unit *units, int64_t *value)
+{
+    double number = 0;
+    const char *rest = NULL;
+    Result rc = parse_number(text, &number, &rest);
+    if (rc != RESULT_OK) {
+        return rc;
+    }
+    size_t length = strlen(rest);
+    while (length > 0 && isspace((unsigned char)rest[length - 1])) {
+        length--;
+    }
+    for (const Unit *u = units; u->name != NULL; u++) {
+        if (strlen(u->name) == length && strncmp(u->name, rest, length) == 0) {
+            number *= u->factor;
+            if (fabs(number) > 9e18) {
+                return RESULT_INVALID;
+            }
+            *value = llround(number);
+            return RESULT_OK;
+        }
+    }
+    return RESULT_INVALID;
+}
+
+Result option_parse_time(const char *text, int64_t *ms)
+{
+    return parse_with_units(text, time_units, ms);
+}
+
+Result option_parse_size(const char *text, int64_t *bytes)
+{
+    return parse_with_units(text, size_units, bytes);
+}
+
+static Result parse_bool(const char *text, bool *value)
+{
+    static const char *const yes[] = {"yes", "true", "on", "1"};
+    static const char *const no[] = {"no", "false", "off", "0"};
+    for (size_t i = 0; i < 4; i++) {
+        if (strcasecmp(text, yes[i]) == 0) {
+            *value = true;
+            return RESULT_OK;
+        }
+        if (strcasecmp(text, no[i]) == 0) {
+            *value = false;
+            return RESULT_OK;
+        }
+    }
+    return RESULT_INVALID;
+}
+
+static Result parse_word(const char *words, const char *text, int *place)
+{
+    size_t length = strlen(text);
+    int i = 0;
+    for (const char *word = words; word != NULL; i++) {
+        const char *bar = strchr(word, '|');
+        size_t n = bar == NULL ? strlen(word) : (size_t)(bar - word);
+        if (n == length && strncasecmp(word, text, n) == 0) {
+            *place = i;
+            return RESULT_OK;
+        }
+        word = bar == NULL ? NULL : bar + 1;
+    }
+    return RESULT_INVALID;
+}
+
+static const char *type_name(OptionType type)
+{
+    switch (type) {
+    case OPTION_BOOL:
+        return "yes or no";
+    case OPTION_COUNT:
+        return "a whole number";
+    case OPTION_TIME:
+        return "a time such as 500ms, 5s, 2m, 1h or 1d";
+    case OPTION_SIZE:
+        return "a size such as 512Ki, 2Mi or 1G";
+    case OPTION_REAL:
+        return "a number";
+    case OPTION_TEXT:
+        return "text";
+    case OPTION_WORD:
+        return "one of";
+    }
+    return "?";
+}
+
+typedef struct Parsed {
+    int64_t number;
+    double real;
+    bool flag;
+    int word;
+} Parsed;
+
+/* Base units as a person writes them, for messages about ranges. */
+static void print_quantity(Buffer *out, OptionType type, double value)
+{
+    if (type == OPTION_TIME) {
+        static const char *const names[] = {"d", "h", "m", "s", "ms"};
+        static const double factors[] = {86400e3, 3600e3, 60e3, 1000, 1};
+        size_t i = 0;
+        while (i < 4 && (value == 0 || fmod(value, factors[i]) != 0)) {
+            i++;
+        }
+        (void)buffer_printf(out, "%.0f%s", value / factors[i], value == 0 ? "" : names[i]);
+    } else if (type == OPTION_SIZE) {
+        static const char *const names[] = {"Ti", "Gi", "Mi", "Ki", ""};
+        static const double factors[] = {1099511627776.0, 1073741824.0, 1048576.0, 1024.0, 1};
+        size_t i = 0;
+        while (i < 4 && (value == 0 || fmod(value, factors[i]) != 0)) {
+            i++;
+        }
+        (void)buffer_printf(out, "%.0f%s", value / factors[i], names[i]);
+    } else {
+        (void)buffer_printf(out, "%.15g", value);
+    }
+}
+
+static Result parse_value(const OptionSpec *spec, const char *text, Parsed *parsed, Buffer *error)
+{
+    Result rc = RESULT_OK;
+    double number = 0;
+    const char *rest = "";
+    switch (spec->type) {
+    case OPTION_BOOL:
+        rc = parse_bool(text, &parsed->flag);
+        break;
+    case OPTION_COUNT:
+        rc = parse_number(text, &number, &rest);
+        if (rc == RESULT_OK && (*rest != '\0' || floor(number) != number)) {
+            rc = RESULT_INVALID;
+        }
+        parsed->number = rc == RESULT_OK ? llround(number) : 0;
+        break;
+    case OPTION_TIME:
+        rc = option_parse_time(text, &parsed->number);
+        number = (double)parsed->number;
+        break;
+    case OPTION_SIZE:
+        rc = option_parse_size(text, &parsed->number);
+        number = (double)parsed->number;
+        break;
+    case OPTION_REAL:
+        rc = parse_number(text, &number, &rest);
+        if (rc == RESULT_OK && *rest != '\0') {
+            rc = RESULT_INVALID;
+        }
+        parsed->real = number;
+        break;
+    case OPTION_WORD:
+        rc = parse_word(spec->words, text, &parsed->word);
+        break;
+    case OPTION_TEXT:
+        break;
+    }
+    if (rc != RESULT_OK) {
+        (void)buffer_printf(error, "%s.%s: '%s' is not %s%s%s", spec->section, spec->key, text,
+                            type_name(spec->type), spec->words == NULL ? "" : " ",
+                            spec->words == NULL ? "" : spec->words);
+        return RESULT_INVALID;
+    }
+    bool ranged = spec->type == OPTION_COUNT || spec->type == OPTION_TIME ||
+                  spec->type == OPTION_SIZE || spec->type == OPTION_REAL;
+    if (ranged && (number < spec->least || number > spec->greatest)) {
+        (void)buffer_printf(error, "%s.%s: '%s' is out of range, expected ", spec->section,
+                            spec->key, text);
+        print_quantity(error, spec->type, spec->least);
+        (void)buffer_append_string(error, " to ");
+        print_quantity(error, spec->type, spec->greatest);
+        return RESULT_INVALID;
+    }
+    return RESULT_OK;
+}
+
+static Result store(Options *options, size_t row, const char *text, const Parsed *parsed)
+{
+    const OptionSpec *spec = &options->specs[row];
+    void *place = (char *)options->values + spec->offset;
+    switch (spec->type) {
+    case OPTION_BOOL:
+        *(bool *)place = parsed->flag;
+        break;
+    case OPTION_COUNT:
+    case OPTION_TIME:
+    case OPTION_SIZE:
+        *(int64_t *)place = parsed->number;
+        break;
+    case OPTION_REAL:
+        *(double *)place = parsed->real;
+        break;
+    case OPTION_WORD:
+        *(int *)place = parsed->word;
+        break;
+    case OPTION_TEXT: {
+        char *copy = strdup(text);
+        if (copy == NULL) {
+            return RESULT_MEMORY;
+        }
+        free(*(char **)place);
+        *(char **)place = copy;
+        break;
+    }
+    }
+    return RESULT_OK;
+}
+
+static Result replace(char **string, const char *with)
+{
+    char *copy = strdup(with);
+    if (copy == NULL) {
+        return RESULT_MEMORY;
+    }
+    free(*string);
+    *string = copy;
+    return RESULT_OK;
+}
+
+/* ---- the table ----------------------------------------------------------------------------- */
+
+Result options_init(Options *options, const OptionSpec *specs, size_t n_specs, void *values)
+{
+    *options = (Options){.specs = specs, .n_specs = n_specs, .values = values};
+    options->texts = calloc(n_specs, sizeof *options->texts);
+    options->origins = calloc(n_specs, sizeof *options->origins);
+    Buffer error;
+    buffer_init(&error, BUFFER_NO_LIMIT);
+    Result rc = options->texts == NULL || options->origins == NULL ? RESULT_MEMORY : RESULT_OK;
+    for (size_t i = 0; i < n_specs && rc == RESULT_OK; i++) {
+        Parsed parsed = {0};
+        rc = parse_value(&specs[i], specs[i].standard, &parsed, &error);
+        if (rc == RESULT_OK) {
+            rc = store(options, i, specs[i].standard, &parsed);
+        }
+        if (rc == RESULT_OK) {
+            rc = replace(&options->texts[i], specs[i].standard);
+        }
+        if (rc == RESULT_OK) {
+            rc = replace(&options->origins[i], "default");
+        }
+    }
+    if (rc == RESULT_INVALID) {
+        (void)fprintf(stderr, "ragno: option table: %s\n", buffer_string(&error));
+        rc = RESULT_INTERNAL;
+    }
+    buffer_destroy(&error);
+    return rc;
+}
+
+void options_destroy(Options *options)
+{
+    for (size_t i = 0; i < options->n_specs; i++) {
+        if (options->texts != NULL) {
+            free(options->texts[i]);
+        }
+        if (options->origins != NULL) {
+            free(options->origins[i]);
+        }
+        if (options->specs[i].type == OPTION_TEXT) {
+            char **text = (char **)(void *)((char *)options->values + options->specs[i].offset);
+            free(*text);
+            *text = NULL;
+        }
+    }
+    for (size_t i = 0; i < options->n_sites; i++) {
+        free(options->sites[i].pattern);
+        free(options->sites[i].text);
+        free(options->sites[i].origin);
+    }
+    free(options->sites);
+    free(options->texts);
+    free(options->origins);
+    *options = (Options){.specs = NULL};
+}
+
+static bool names(const OptionSpec *spec, const char *name)
+{
+    size_t n = strlen(spec->section);
+    return strncmp(spec->section, name, n) == 0 && name[n] == '.' &&
+           strcmp(spec->key, name + n + 1) == 0;
+}
+
+const OptionSpec *options_find(const Options *options, const char *name)
+{
+    for (size_t i = 0; i < options->n_specs; i++) {
+        if (names(&options->specs[i], name)) {
+            return &options->specs[i];
+        }
+    }
+    return NULL;
+}
+
+size_t option_distance(const char *a, const char *b)
+{
+    size_t row[64];
+    size_t n = strlen(b);
+    if (n > 62) {
+        return n;
+    }
+    for (size_t j = 0; j <= n; j++) {
+        row[j] = j;
+    }
+    for (size_t i = 1; a[i - 1] != '\0'; i++) {
+        size_t diagonal = row[0];
+        row[0] = i;
+        for (size_t j = 1; j <= n; j++) {
+            size_t cost = diagonal + (a[i - 1] != b[j - 1]);
+            diagonal = row[j];
+            size_t other = (row[j] < row[j - 1] ? row[j] : row[j - 1]) + 1;
+            row[j] = cost < other ? cost : other;
+        }
+    }
+    return row[n];
+}
+
+/* The row nearest to a name that does not exist: same key elsewhere, or the fewest edits. */
+static const OptionSpec *nearest(const Options *options, const char *name)
+{
+    const OptionSpec *best = NULL;
+    size_t best_distance = SIZE_MAX;
+    const char *dot = strchr(name, '.');
+    const char *key = dot == NULL ? name : dot + 1;
+    for (size_t i = 0; i < options->n_specs; i++) {
+        char full[128];
+        (void)snprintf(full, sizeof full, "%s.%s", options->specs[i].section,
+                       options->specs[i].key);
+        size_t d = option_distance(name, full);
+        if (strcmp(options->specs[i].key, key) == 0) {
+            d = 1;
+        }
+        if (d < best_distance) {
+            best_distance = d;
+            best = &options->specs[i];
+        }
+    }
+    return best_distance <= 2 + strlen(name) / 3 ? best : NULL;
+}
+
+static void complain_unknown(const Options *options, const char *name, Buffer *error)
+{
+    const OptionSpec *near = nearest(options, name);
+    (void)buffer_printf(error, "unknown option '%s'", name);
+    if (near != NULL) {
+        (void)buffer_printf(error, ", did you mean '%s.%s'?", near->section, near->key);
+    } else {
+        (void)buffer_append_string(error, " (ragno --help-config lists them all)");
+    }
+}
+
+Result options_set(Options *options, const char *name, const char *text, const char *origin,
+                   Buffer *error)
+{
+    const OptionSpec *spec = options_find(options, name);
+    if (spec == NULL) {
+        complain_unknown(options, name, error);
+        return RESULT_INVALID;
+    }
+    size_t row = (size_t)(spec - options->specs);
+    Parsed parsed = {0};
+    Result rc = parse_value(spec, text, &parsed, error);
+    if (rc == RESULT_OK) {
+        rc = store(options, row, text, &parsed);
+    }
+    if (rc == RESULT_OK) {
+        rc = replace(&options->texts[row], text);
+    }
+    if (rc == RESULT_OK) {
+        rc = replace(&options->origins[row], origin);
+    }
+    return rc;
+}
+
+extern char **environ;
+
+Result options_load_environment(Options *options, const char *prefix, Buffer *error)
+{
+    Result rc = RESULT_OK;
+    size_t n = strlen(prefix);
+    for (char **entry = environ; *entry != NULL; entry++) {
+        const char *equals = strchr(*entry, '=');
+        if (equals == NULL || strncmp(*entry, prefix, n) != 0) {
+            continue;
+        }
+        size_t length = (size_t)(equals - *entry) - n;
+        for (size_t i = 0; i < options->n_specs; i++) {
+            char variable[128];
+            (void)snprintf(variable, sizeof variable, "%s_%s", options->specs[i].section,
+                           options->specs[i].key);
+            char name[128];
+            (void)snprintf(name, sizeof name, "%s.%s", options->specs[i].section,
+                           options->specs[i].key);
+            if (strlen(variable) == length && strncasecmp(variable, *entry + n, length) == 0 &&
+                options_set(options, name, equals + 1, "environment", error) != RESULT_OK) {
+                (void)buffer_append_string(error, " (from the environment)\n");
+                rc = RESULT_INVALID;
+            }
+        }
+    }
+    return rc;
+}
+
+/* ---- sites --------------------------------------------------------------------------------- */
+
+Result options_add_site(Options *options, const char *pattern, const char *key, const char *text,
+                        const char *origin, Buffer *error)
+{
+    const OptionSpec *spec = NULL;
+    for (size_t i = 0; i < options->n_specs && spec == NULL; i++) {
+        if (options->specs[i].per_site && strcmp(options->specs[i].key, key) == 0) {
+            spec = &options->specs[i];
+        }
+    }
+    if (spec == NULL) {
+        (void)buffer_printf(error, "'%s' cannot be set for a site; these can:", key);
+        for (size_t i = 0; i < options->n_specs; i++) {
+            if (options->specs[i].per_site) {
+                (void)buffer_printf(error, " %s", options->specs[i].key);
+            }
+        }
+        return RESULT_INVALID;
+    }
+    Parsed parsed = {0};
+    Result rc = parse_value(spec, text, &parsed, error);
+    if (rc != RESULT_OK) {
+        return rc;
+    }
+    OptionSite *sites = realloc(options->sites, (options->n_sites + 1) * sizeof *sites);
+    if (sites == NULL) {
+        return RESULT_MEMORY;
+    }
+    options->sites = sites;
+    OptionSite *site = &sites[options->n_sites];
+    *site = (OptionSite){.pattern = strdup(pattern),
+                         .spec = (size_t)(spec - options->specs),
+                         .text = strdup(text),
+                         .origin = strdup(origin)};
+    options->n_sites++;
+    if (spec->type == OPTION_REAL) {
+        site->value.real = parsed.real;
+    } else {
+        site->value.number = spec->type == OPTION_BOOL ? parsed.flag : parsed.number;
+    }
+    return site->pattern == NULL || site->text == NULL || site->origin == NULL ? RESULT_MEMORY
+                                                                             : RESULT_OK;
+}
+
+bool options_site_number(const Options *options, size_t offset, const char *host, int64_t *number)
+{
+    bool found = false;
+    for (size_t i = 0; i < options->n_sites; i++) {
+        const OptionSite *site = &options->sites[i];
+        if (options->specs[site->spec].offset == offset &&
+            fnmatch(site->pattern, host, FNM_CASEFOLD) == 0) {
+            *number = site->value.number; /* the last match wins */
+            found = true;
+        }
+    }
+    return found;
+}
+
+/* ---- printing ------------------------------------------------------------------------------ */
+
+void options_print(const Options *options, FILE *out)
+{
+    const char *section = "";
+    for (size_t i = 0; i < options->n_specs; i++) {
+        if (strcmp(section, options->specs[i].section) != 0) {
+            section = options->specs[i].section;
+            (void)fprintf(out, "%s[%s]\n", i == 0 ? "" : "\n", section);
+        }
+        (void)fprintf(out, "; %s\n%s = %s\n", options->origins[i], options->specs[i].key,
+                      options->texts[i]);
+    }
+    const char *pattern = "";
+    for (size_t i = 0; i < options->n_sites; i++) {
+        const OptionSite *site = &options->sites[i];
+        if (strcmp(pattern, site->pattern) != 0) {
+            pattern = site->pattern;
+            (void)fprintf(out, "\n[site \"%s\"]\n", pattern);
+        }
+        (void)fprintf(out, "; %s\n%s = %s\n", site->origin, options->specs[site->spec].key,
+                      site->text);
+    }
+}
+
+static void print_range(const OptionSpec *spec, FILE *out)
+{
+    Buffer text;
+    buffer_init(&text, 256);
+    if (spec->type == OPTION_WORD) {
+        (void)buffer_append_string(&text, spec->words);
+    } else if (spec->type == OPTION_BOOL) {
+        (void)buffer_append_string(&text, "yes|no");
+    } else if (spec->type == OPTION_TEXT) {
+        (void)buffer_append_string(&text, "text");
+    } else {
+        print_quantity(&text, spec->type, spec->least);
+        (void)buffer_append_string(&text, " to ");
+        print_quantity(&text, spec->type, spec->greatest);
+    }
+    (void)fprintf(out, "%s", buffer_string(&text));
+    buffer_destroy(&text);
+}
+
+void options_help(const Options *options, const char *word, FILE *out)
+{
+    for (size_t i = 0; i < options->n_specs; i++) {
+        const OptionSpec *spec = &options->specs[i];
+        char name[128];
+        (void)snprintf(name, sizeof name, "%s.%s", spec->section, spec->key);
+        if (word != NULL && strstr(name, word) == NULL && strstr(spec->help, word) == NULL) {
+            continue;
+        }
+        (void)fprintf(out, "%s = %s\n    %s (", name, spec->standard, spec->help);
+        print_range(spec, out);
+        (void)fprintf(out, "%s%s)\n", spec->live ? "; live" : "",
+                      spec->per_site ? "; per site" : "");
+    }
+}
+
+void options_print_sample(const Options *options, FILE *out)
+{
+    (void)fprintf(out, "; ragno.ini: every option with its default. Uncomment what you change.\n"
+                       "; Times: ms s m h d (a bare number is seconds). Sizes: K Ki M Mi G Gi.\n"
+                       "; This file is made by `ragno --print-config=sample`.\n");
+    const char *section = "";
+    for (size_t i = 0; i < options->n_specs; i++) {
+        const OptionSpec *spec = &options->specs[i];
+        if (strcmp(section, spec->section) != 0) {
+            section = spec->section;
+            (void)fprintf(out, "\n[%s]\n", section);
+        }
+        (void)fprintf(out, "\n; %s\n; (", spec->help);
+        print_range(spec, out);
+        (void)fprintf(out, "%s%s)\n;%s = %s\n", spec->live ? "; live" : "",
+                      spec->per_site ? "; per site" : "", spec->key, spec->standard);
+    }
+}

@@ -1,0 +1,11 @@
+/* Between the two halves of base/options.h; nobody else includes it. */
+#ifndef BASE_OPTIONS_INI_H
+#define BASE_OPTIONS_INI_H
+
+#include "base/options.h"
+
+/* One line of a [site "pattern"] section. RESULT_INVALID: error says why. */
+Result options_add_site(Options *options, const char *pattern, const char *key, const char *text,
+                        const char *origin, Buffer *error);
+
+#endif

@@ -1,0 +1,67 @@
+#include "config.h"
+
+#include <stddef.h>
+#include <string.h>
+
+#include "base/ip_address.h"
+#include "fetch/port_map.h"
+#include "frontier/politeness.h"
+
+static const OptionSpec table[] = {
+#define CONFIG_ROW(section, key, type, ctype, standard, least, most, words, live, site, help)    \
+    {#section, #key, OPTION_##type, offsetof(Config, section##_##key), standard, least, most, words, \
+     live,     site, help},
+    CONFIG_TABLE(CONFIG_ROW)
+#undef CONFIG_ROW
+};
+
+Result config_init(Config *config)
+{
+    memset(config, 0, sizeof *config);
+    return options_init(&config->options, table, sizeof table / sizeof *table, config);
+}
+
+void config_destroy(Config *config)
+{
+    options_destroy(&config->options);
+}
+
+/* "FILE:LINE: politeness.retry: ..." */
+static void complain(const Config *config, const char *name, const char *what, Buffer *error)
+{
+    const OptionSpec *spec = options_find(&config->options, name);
+    size_t row = (size_t)(spec - config->options.specs);
+    (void)buffer_printf(error, "%s: %s: %s\n", config->options.origins[row], name, what);
+}
+
+Result config_check(const Config *config, Buffer *error)
+{
+    Buffer what;
+    buffer_init(&what, BUFFER_NO_LIMIT);
+    size_t before = error->length;
+    IpRanges ranges;
+    if (ip_ranges_parse(&ranges, config->fetch_allow_addresses, &what) != RESULT_OK) {
+        complain(config, "fetch.allow_addresses", buffer_string(&what), error);
+    } else {
+        ip_ranges_destroy(&ranges);
+    }
+    buffer_reset(&what);
+    PortMap ports;
+    if (port_map_parse(&ports, config->fetch_port_map, &what) != RESULT_OK) {
+        complain(config, "fetch.port_map", buffer_string(&what), error);
+    }
+    buffer_reset(&what);
+    RetryRule rules[FETCH_CLASSES];
+    politeness_default_rules(rules);
+    if (politeness_parse_rules(rules, config->politeness_retry, &what) != RESULT_OK) {
+        complain(config, "politeness.retry", buffer_string(&what), error);
+    }
+    if (*config->robots_agent == '\0') {
+        complain(config, "robots.agent", "must not be empty", error);
+    }
+    if (config->dns_ttl_min > config->dns_ttl_max) {
+        complain(config, "dns.ttl_min", "is greater than dns.ttl_max", error);
+    }
+    buffer_destroy(&what);
+    return error->length == before ? RESULT_OK : RESULT_INVALID;
+}

@@ -1,0 +1,35 @@
+/* Everything a crawl keeps, opened: the directory, its lock, the LMDB environment and its tables.
+ *
+ *   DIR/lock       held by the one process that crawls     DIR/crawl.mdb  the environment */
+#ifndef CRAWL_STORE_H
+#define CRAWL_STORE_H
+
+#include "base/buffer.h"
+#include "ingest.h"
+
+typedef struct CrawlStore {
+    IngestStore tables;
+    char *directory; /* owned */
+    int lock;        /* descriptor, or -1 */
+    bool existed;    /* it held a crawl before */
+} CrawlStore;
+
+typedef struct CrawlStoreOptions {
+    bool must_be_new;
+    size_t map_bytes; /* 0 = PageDB's default */
+    ScheduleOptions schedule;
+} CrawlStoreOptions;
+
+/* Creates or opens a crawl for writing. RESULT_EXISTS: must_be_new and it holds a crawl;
+ * RESULT_LOCKED: another process has it; RESULT_VERSION, RESULT_DAMAGED, RESULT_FULL, RESULT_IO.
+ * error holds one sentence. */
+Result crawl_store_open(CrawlStore *store, const char *directory, const CrawlStoreOptions *options,
+                        Buffer *error);
+void crawl_store_close(CrawlStore *store);
+
+/* Opens the directory and takes its lock, nothing else; crawl_store_open goes on from there. */
+Result crawl_store_lock(CrawlStore *store, const char *directory, bool must_be_new, Buffer *error);
+/* Process id of who holds the lock, or 0. */
+long crawl_store_owner(const char *directory);
+
+#endif

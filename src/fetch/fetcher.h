@@ -1,0 +1,74 @@
+/* A fetching thread: hundreds of transfers in flight over one curl multi handle on epoll.
+ *
+ *   todo thread --fetcher_fetch--> [inbox, eventfd] --> fetcher --> result sink (parsing threads)
+ *                                                          '------> done sink (todo thread)
+ *
+ * For each visit state it receives it does one thing: fetches robots.txt when that is missing or
+ * expired, otherwise takes the first URL that robots.txt allows (refused ones cost nothing and become
+ * results of their own) and fetches it. When the fetch ends, well or badly, politeness is judged, the
+ * result goes to the result sink and the visit state to the done sink.
+ *
+ * The connection goes to the visit state's address, whatever the URL says; special addresses are
+ * refused again when the socket is opened. Redirects are not followed: they are links. Bodies keep
+ * their content coding. libcurl's limits: connect, first byte, total, least speed, header and body
+ * bytes. One transfer per visit state, so memory is bounded by connections times body limit. */
+#ifndef FETCH_FETCHER_H
+#define FETCH_FETCHER_H
+
+#include "base/ip_address.h"
+#include "base/result.h"
+#include "fetch/fetch_result.h"
+#include "frontier/visit_state.h"
+
+typedef struct FetcherOptions {
+    const char *user_agent;      /* all strings are borrowed */
+    const char *robots_agent;
+    const char *headers;         /* "Name: value", separated by |; may be "" */
+    const char *accept_language; /* may be "" */
+    const char *port_map;        /* "80:8080,443:8443": URL port to real port; may be "" */
+    const IpPolicy *policy;      /* which addresses may be connected to */
+    const PolitenessOptions *politeness;
+    size_t transfers;            /* how many visit states it may hold: sizes the connection pool */
+    int64_t connect_timeout_ms;
+    int64_t first_byte_timeout_ms;
+    int64_t total_timeout_ms;
+    int64_t slow_bytes_s;        /* slower than this for slow_time_ms is too slow; 0 = off */
+    int64_t slow_time_ms;
+    int64_t max_body_bytes;
+    int64_t max_header_bytes;
+    bool http2;
+    bool tls_verify;
+    int64_t robots_expiry_ms;
+    bool keep_requests;          /* fill in FetchResult.request */
+} FetcherOptions;
+
+typedef struct FetcherSinks {
+    void *context;
+    void (*result)(void *context, FetchResult *result);  /* takes it; must not block for long */
+    void (*done)(void *context, VisitState *visit_state); /* takes it */
+} FetcherSinks;
+
+typedef struct FetcherStats {
+    size_t active;       /* transfers in flight */
+    uint64_t requests;   /* begun since the start */
+    uint64_t connections; /* opened */
+} FetcherStats;
+
+typedef struct Fetcher Fetcher;
+
+/* number names the thread. RESULT_INVALID: port_map; RESULT_MEMORY, RESULT_IO. */
+Result fetcher_new(Fetcher **fetcher, unsigned number, const FetcherOptions *options,
+                   const FetcherSinks *sinks);
+Result fetcher_start(Fetcher *fetcher);
+/* Takes an acquired visit state; any thread. */
+void fetcher_fetch(Fetcher *fetcher, VisitState *visit_state);
+/* From now on visit states are given back untouched; what is in flight goes on. */
+void fetcher_drain(Fetcher *fetcher);
+/* Aborts what is in flight: those URLs stay scheduled and give no result. */
+void fetcher_abort(Fetcher *fetcher);
+/* Ends the thread; implies fetcher_abort. */
+void fetcher_stop(Fetcher *fetcher);
+void fetcher_delete(Fetcher *fetcher);
+void fetcher_stats(Fetcher *fetcher, FetcherStats *stats);
+
+#endif

@@ -1,0 +1,54 @@
+/* One request and its response: a curl easy handle that is used again and again by one fetching
+ * thread, and how its end is to be understood. */
+#ifndef FETCH_TRANSFER_H
+#define FETCH_TRANSFER_H
+
+#include <curl/curl.h>
+
+#include "base/heap.h"
+#include "fetch/fetch_result.h"
+#include "fetch/fetcher.h"
+#include "fetch/port_map.h"
+
+typedef struct TransferShared {
+    const FetcherOptions *options;
+    PortMap ports;
+    struct curl_slist *page_headers;   /* owned */
+    struct curl_slist *robots_headers; /* owned: no content coding */
+    uint64_t *connections;             /* counted here; the fetching thread's */
+} TransferShared;
+
+Result transfer_shared_init(TransferShared *shared, const FetcherOptions *options,
+                            uint64_t *connections);
+void transfer_shared_destroy(TransferShared *shared);
+
+typedef struct Transfer {
+    const TransferShared *shared;
+    CURL *easy;
+    VisitState *visit_state;   /* whose it is; NULL when free */
+    FetchResult *result;       /* being filled */
+    struct curl_slist *connect_to;
+    Buffer connect_text;
+    HeapNode by_first_byte;    /* in the fetching thread's heap until the first header byte */
+    Heap *first_byte_heap;
+    bool refused_address;      /* the socket was not opened: special address */
+    bool header_overflow;
+    bool body_overflow;
+    bool first_byte_late;      /* aborted by the fetching thread */
+    char error[CURL_ERROR_SIZE];
+    struct Transfer *next_free;
+} Transfer;
+
+Result transfer_new(Transfer **transfer, const TransferShared *shared, Heap *first_byte_heap);
+void transfer_delete(Transfer *transfer);
+
+/* Sets the handle up for one URL of the visit state, connecting to its address. url_port is the port
+ * in the URL. RESULT_MEMORY. */
+Result transfer_prepare(Transfer *transfer, VisitState *visit_state, FetchResult *result,
+                        const char *url, bool robots);
+/* Fills in the result's class, status, sizes and truncation after libcurl is done with it. */
+void transfer_conclude(Transfer *transfer, CURLcode code);
+/* Makes it free for the next use. */
+void transfer_reset(Transfer *transfer);
+
+#endif

@@ -1,0 +1,509 @@
+#include "frontier/distributor.h"
+
+#include <assert.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/log.h"
+
+#define WALK_BATCH         64u   /* hosts read from the schedule at a time */
+#define WALK_PAUSE_MS      1000  /* between two walks */
+#define WALK_IDLE_PAUSE_MS 15000 /* after one that found nothing to load */
+#define REFILL_BATCH       64u
+#define FAR_MS             60000 /* a host that must wait longer stays on disk */
+#define WINDOW_LEAST       4u
+#define TEXT_LIMIT         ((size_t)2 << 20)
+
+static char present; /* what in_flight maps to */
+
+void commit_notice_delete(CommitNotice *notice)
+{
+    if (notice != NULL) {
+        free(notice->done);
+        free(notice->hosts);
+        free(notice->dropped);
+        free(notice);
+    }
+}
+
+Result distributor_init(Distributor *distributor, const DistributorOptions *options,
+                        const PolitenessOptions *politeness, const DistributorSinks *sinks,
+                        PageDB *db, Schedule *schedule, HostTable *host_table)
+{
+    *distributor = (Distributor){.options = *options,
+                                 .politeness = politeness,
+                                 .sinks = *sinks,
+                                 .db = db,
+                                 .schedule = schedule,
+                                 .host_table = host_table};
+    map_init(&distributor->visit_states);
+    map_init(&distributor->in_flight);
+    heap_init(&distributor->purge);
+    buffer_init(&distributor->text, TEXT_LIMIT);
+    return RESULT_OK;
+}
+
+/* Keeps Distributor.memory true for a visit state that is at home. */
+static void account(Distributor *distributor, VisitState *visit_state)
+{
+    size_t memory = visit_state_memory(visit_state);
+    distributor->memory += memory - visit_state->accounted; /* modular: may shrink */
+    visit_state->accounted = memory;
+}
+
+static void release_window(Distributor *distributor, VisitState *visit_state)
+{
+    const WindowUrl *url = NULL;
+    while ((url = visit_state_peek(visit_state)) != NULL) {
+        (void)map_remove(&distributor->in_flight, map_key(url->index));
+        assert(visit_state->uncommitted > 0);
+        visit_state->uncommitted--;
+        visit_state_take(visit_state);
+    }
+}
+
+void distributor_forget(Distributor *distributor, VisitState *visit_state)
+{
+    if (heap_holds(&visit_state->by_purge)) {
+        heap_remove(&distributor->purge, &visit_state->by_purge);
+    }
+    release_window(distributor, visit_state);
+    (void)map_remove(&distributor->visit_states, map_key(visit_state->host));
+    distributor->memory -= visit_state->accounted;
+    visit_state_delete(visit_state);
+}
+
+void distributor_destroy(Distributor *distributor)
+{
+    size_t place = 0;
+    VisitState *visit_state = NULL;
+    while ((visit_state = map_next(&distributor->visit_states, &place)) != NULL) {
+        visit_state_delete(visit_state);
+    }
+    map_destroy(&distributor->visit_states);
+    map_destroy(&distributor->in_flight);
+    heap_destroy(&distributor->purge);
+    buffer_destroy(&distributor->text);
+}
+
+/* ---- windows ------------------------------------------------------------------------------- */
+
+static uint32_t window_size(const Distributor *distributor)
+{
+    /* A share of the memory that is left, so that more hosts mean shorter windows. */
+    size_t hosts = distributor->visit_states.count + 1;
+    size_t share = distributor->options.memory_bytes / 2 / hosts / 128;
+    uint32_t most = distributor->options.window_max;
+    return share >= most ? most : share < WINDOW_LEAST ? WINDOW_LEAST : (uint32_t)share;
+}
+
+/* Reads up to max schedulable pages that are not in flight. */
+static Result choose(Distributor *distributor, MDB_txn *txn, uint32_t host, ScheduleItem *chosen,
+                     size_t max, size_t *n_chosen)
+{
+    ScheduleItem items[REFILL_BATCH];
+    ScheduleItem last = {.index = 0, .level = 0};
+    const ScheduleItem *after = NULL;
+    size_t n = 0;
+    *n_chosen = 0;
+    do {
+        Result rc =
+            schedule_head(distributor->schedule, txn, host, after, items, REFILL_BATCH, &n);
+        if (rc != RESULT_OK) {
+            return rc;
+        }
+        for (size_t i = 0; i < n && *n_chosen < max; i++) {
+            if (map_get(&distributor->in_flight, map_key(items[i].index)) == NULL) {
+                chosen[(*n_chosen)++] = items[i];
+            }
+        }
+        if (n > 0) {
+            last = items[n - 1];
+            after = &last;
+        }
+    } while (n == REFILL_BATCH && *n_chosen < max);
+    return RESULT_OK;
+}
+
+static Result read_urls(Distributor *distributor, MDB_txn *txn, const ScheduleItem *chosen,
+                        size_t n, WindowUrl *urls, uint32_t *count)
+{
+    Buffer url;
+    buffer_init(&url, TEXT_LIMIT);
+    buffer_reset(&distributor->text);
+    *count = 0;
+    for (size_t i = 0; i < n; i++) {
+        PageRef page;
+        buffer_reset(&url);
+        int rc = page_db_get(distributor->db, txn, chosen[i].index, &page, &url);
+        size_t offset = distributor->text.length;
+        if (rc != 0 || buffer_append(&distributor->text, url.data, url.length) != RESULT_OK ||
+            buffer_append_char(&distributor->text, '\0') != RESULT_OK) {
+            LOG_ERROR("distributor", "scheduled page cannot be read", "index=%llu rc=%d",
+                      (unsigned long long)chosen[i].index, rc);
+            distributor->text.length = offset;
+            continue;
+        }
+        urls[(*count)++] = (WindowUrl){.index = chosen[i].index,
+                                       .offset = (uint32_t)offset,
+                                       .length = (uint32_t)url.length,
+                                       .level = (uint8_t)chosen[i].level,
+                                       .hop = page.hop,
+                                       .depth = (uint8_t)(page.depth > 255 ? 255 : page.depth),
+                                       .tries = page.tries};
+    }
+    buffer_destroy(&url);
+    return RESULT_OK;
+}
+
+/* Gives a visit state without URLs its next window; it may stay empty. */
+static Result refill(Distributor *distributor, MDB_txn *txn, VisitState *visit_state)
+{
+    uint32_t want = window_size(distributor);
+    ScheduleItem *chosen = calloc(want, sizeof *chosen);
+    WindowUrl *urls = calloc(want, sizeof *urls);
+    size_t n = 0;
+    uint32_t count = 0;
+    Result rc = chosen == NULL || urls == NULL ? RESULT_MEMORY : RESULT_OK;
+    if (rc == RESULT_OK) {
+        rc = choose(distributor, txn, visit_state->host, chosen, want, &n);
+    }
+    if (rc == RESULT_OK) {
+        rc = read_urls(distributor, txn, chosen, n, urls, &count);
+    }
+    size_t bytes = (count == 0 ? 0 : count * sizeof *urls) + distributor->text.length;
+    char *memory = rc == RESULT_OK && count > 0 ? malloc(bytes) : NULL;
+    if (memory != NULL) {
+        memcpy(memory, urls, count * sizeof *urls);
+        memcpy(memory + count * sizeof *urls, distributor->text.data, distributor->text.length);
+        for (uint32_t i = 0; i < count; i++) {
+            rc = map_put(&distributor->in_flight, map_key(urls[i].index), &present);
+            if (rc != RESULT_OK) {
+                count = i;
+                break;
+            }
+        }
+        visit_state_set_window(visit_state, (WindowUrl *)(void *)memory,
+                               memory + (bytes - distributor->text.length), count, bytes);
+        visit_state->uncommitted += count;
+    } else {
+        visit_state_set_window(visit_state, NULL, NULL, 0, 0);
+    }
+    free(chosen);
+    free(urls);
+    return rc;
+}
+
+/* ---- where a visit state goes next ----------------------------------------------------------- */
+
+static void resolve(Distributor *distributor, VisitState *visit_state)
+{
+    visit_state->place = VISIT_STATE_RESOLVING;
+    distributor->n_resolving++;
+    distributor->sinks.resolve(distributor->sinks.context, visit_state);
+}
+
+/* Keeps an empty visit state until it may be forgotten. */
+static void rest(Distributor *distributor, VisitState *visit_state, MonoTime now)
+{
+    visit_state->place = VISIT_STATE_IDLE;
+    MonoTime until = mono_later(visit_state->next_fetch, now);
+    if (!heap_holds(&visit_state->by_purge)) {
+        (void)heap_push(&distributor->purge, &visit_state->by_purge, until.ns, 0);
+    }
+}
+
+/* A visit state that is at home and has an address: on to the workbench, to sleep, or out. */
+static void dispatch(Distributor *distributor, MDB_txn *txn, VisitState *visit_state, MonoTime now)
+{
+    if (heap_holds(&visit_state->by_purge)) {
+        heap_remove(&distributor->purge, &visit_state->by_purge);
+    }
+    if (!visit_state->retired && !visit_state->dropped && visit_state_count(visit_state) == 0) {
+        visit_state->more = false;
+        Result rc = refill(distributor, txn, visit_state);
+        if (rc != RESULT_OK) {
+            LOG_WARN("distributor", "refill failed", "host=%s error=\"%s\"", visit_state->origin,
+                     result_name(rc));
+            visit_state->more = true; /* tried again when it is next looked at */
+        }
+    }
+    account(distributor, visit_state);
+    if (visit_state->retired || visit_state->dropped || visit_state_count(visit_state) == 0) {
+        release_window(distributor, visit_state);
+        rest(distributor, visit_state, now);
+    } else if (!mono_before(now, visit_state->address_expiry)) {
+        resolve(distributor, visit_state);
+    } else {
+        distributor->n_away++;
+        visit_state->place = VISIT_STATE_QUEUED;
+        distributor->sinks.ready(distributor->sinks.context, visit_state);
+    }
+}
+
+static void resolved(Distributor *distributor, MDB_txn *txn, VisitState *visit_state, MonoTime now)
+{
+    assert(distributor->n_resolving > 0);
+    distributor->n_resolving--;
+    if (visit_state->resolve_class == FETCH_OK) {
+        dispatch(distributor, txn, visit_state, now);
+        return;
+    }
+    FetchEnd end = {.class = visit_state->resolve_class,
+                    .duration_ms = visit_state->resolve_ms,
+                    .retry_after_ms = -1,
+                    .crawl_delay_ms = -1,
+                    .host_delay_ms = visit_state->host_delay_ms};
+    PolitenessVerdict verdict =
+        politeness_judge(distributor->politeness, &end, &visit_state->health);
+    if (verdict.drop_host || verdict.drop_url) {
+        visit_state->dropped = true;
+        distributor->sinks.drop(distributor->sinks.context, visit_state,
+                                visit_state->resolve_class);
+        release_window(distributor, visit_state);
+        rest(distributor, visit_state, now);
+        return;
+    }
+    distributor->sinks.unresolved(distributor->sinks.context, visit_state, verdict.host_wait_ms);
+    visit_state->next_fetch = mono_add_ms(now, verdict.host_wait_ms);
+    release_window(distributor, visit_state);
+    visit_state_set_window(visit_state, NULL, NULL, 0, 0);
+    account(distributor, visit_state);
+    visit_state->more = true;
+    rest(distributor, visit_state, now);
+}
+
+/* ---- birth ----------------------------------------------------------------------------------- */
+
+static void restore_robots(Distributor *distributor, MDB_txn *txn, VisitState *visit_state,
+                           const HostRecord *record, MonoTime now, WallTime wall)
+{
+    visit_state->robots_version = record->robots_version;
+    int64_t left = record->robots_expiry_ms - wall.us / 1000;
+    if (record->robots_state != ROBOTS_KNOWN || left <= 0) {
+        return;
+    }
+    const char *body = NULL;
+    size_t length = 0;
+    Result rc = host_table_get_robots(distributor->host_table, txn, visit_state->host, &body,
+                                      &length);
+    if (rc == RESULT_OK) {
+        rc = robots_parse(body, length, distributor->options.robots_agent, &visit_state->robots);
+    } else if (rc == RESULT_NOT_FOUND) {
+        rc = robots_allow_all(&visit_state->robots);
+    }
+    if (rc == RESULT_OK) {
+        visit_state->robots_state = ROBOTS_KNOWN;
+        visit_state->robots_expiry = mono_add_ms(now, left);
+    }
+}
+
+/* Brings one host into RAM if that makes sense now. */
+static Result load_host(Distributor *distributor, MDB_txn *txn, uint32_t host, MonoTime now,
+                        WallTime wall)
+{
+    HostRecord record;
+    Result rc = host_table_get(distributor->host_table, txn, host, &record);
+    if (rc != RESULT_OK || record.state != HOST_ACTIVE) {
+        return rc;
+    }
+    int64_t wait = record.not_before_ms - wall.us / 1000;
+    if (wait > FAR_MS) {
+        return RESULT_OK;
+    }
+    Buffer origin;
+    buffer_init(&origin, TEXT_LIMIT);
+    VisitState *visit_state = NULL;
+    if (page_db_host_origin(distributor->db, txn, host, &origin) != 0) {
+        rc = RESULT_NOT_FOUND;
+    }
+    if (rc == RESULT_OK) {
+        rc = visit_state_new(&visit_state, host, origin.data, origin.length);
+    }
+    buffer_destroy(&origin);
+    if (rc == RESULT_OK) {
+        rc = map_put(&distributor->visit_states, map_key(host), visit_state);
+    }
+    if (rc != RESULT_OK) {
+        LOG_WARN("distributor", "host cannot be loaded", "id=%u error=\"%s\"", host,
+                 result_name(rc));
+        visit_state_delete(visit_state);
+        return rc;
+    }
+    visit_state->host_delay_ms = distributor->options.host_delay_ms;
+    if (distributor->options.host_delay != NULL) {
+        visit_state->host_delay_ms = distributor->options.host_delay(
+            distributor->options.context, visit_state->hostname, visit_state->host_delay_ms);
+    }
+    visit_state->health = (HostHealth){.failures = record.failures,
+                                       .last = (FetchClass)record.last_failure};
+    restore_robots(distributor, txn, visit_state, &record, now, wall);
+    if (distributor->options.floor.ns > 0) {
+        int64_t owed = politeness_host_delay(distributor->politeness, visit_state->host_delay_ms,
+                                             (int64_t)record.crawl_delay_ms, 0);
+        visit_state->next_fetch = mono_add_ms(distributor->options.floor, owed);
+    }
+    if (wait > 0) {
+        visit_state->next_fetch = mono_later(visit_state->next_fetch, mono_add_ms(now, wait));
+    }
+    rc = refill(distributor, txn, visit_state);
+    account(distributor, visit_state);
+    if (rc != RESULT_OK || visit_state_count(visit_state) == 0) {
+        rest(distributor, visit_state, now);
+        return rc;
+    }
+    resolve(distributor, visit_state);
+    return RESULT_OK;
+}
+
+/* ---- entry points ------------------------------------------------------------------------------ */
+
+static MDB_txn *begin_read(Distributor *distributor)
+{
+    MDB_txn *txn = NULL;
+    int rc = page_db_txn_begin(distributor->db, true, &txn);
+    if (rc != 0) {
+        LOG_ERROR("distributor", "read transaction failed", "rc=%d", rc);
+        return NULL;
+    }
+    return txn;
+}
+
+void distributor_receive(Distributor *distributor, VisitState *visit_state, MonoTime now,
+                         WallTime wall)
+{
+    (void)wall;
+    MDB_txn *txn = begin_read(distributor);
+    if (txn == NULL) {
+        visit_state->retired = true; /* its URLs stay scheduled: found again by the next walk */
+    }
+    if (visit_state->news == NEWS_RESOLVED) {
+        resolved(distributor, txn, visit_state, now);
+    } else {
+        assert(visit_state->news == NEWS_EMPTY && distributor->n_away > 0);
+        distributor->n_away--;
+        dispatch(distributor, txn, visit_state, now);
+    }
+    if (txn != NULL) {
+        page_db_txn_abort(distributor->db, txn);
+    }
+}
+
+static bool has_room(const Distributor *distributor)
+{
+    return distributor->memory < distributor->options.memory_bytes;
+}
+
+void distributor_committed(Distributor *distributor, const CommitNotice *notice, MonoTime now,
+                           WallTime wall)
+{
+    for (size_t i = 0; i < notice->n_done; i++) {
+        VisitState *visit_state =
+            map_get(&distributor->visit_states, map_key(notice->done[i].host));
+        if (map_remove(&distributor->in_flight, map_key(notice->done[i].index)) != NULL &&
+            visit_state != NULL && visit_state->uncommitted > 0) {
+            visit_state->uncommitted--;
+        }
+    }
+    for (size_t i = 0; i < notice->n_dropped; i++) {
+        VisitState *visit_state =
+            map_get(&distributor->visit_states, map_key(notice->dropped[i]));
+        if (visit_state != NULL) {
+            visit_state->retired = true;
+        }
+    }
+    MDB_txn *txn = begin_read(distributor);
+    for (size_t i = 0; txn != NULL && i < notice->n_hosts; i++) {
+        VisitState *visit_state = map_get(&distributor->visit_states, map_key(notice->hosts[i]));
+        if (visit_state == NULL) {
+            if (has_room(distributor)) {
+                (void)load_host(distributor, txn, notice->hosts[i], now, wall);
+            }
+        } else if (visit_state->place == VISIT_STATE_IDLE &&
+                   !mono_before(visit_state->address_expiry, now) && !visit_state->dropped &&
+                   !visit_state->retired) {
+            dispatch(distributor, txn, visit_state, now);
+        } else {
+            visit_state->more = true;
+        }
+    }
+    if (txn != NULL) {
+        page_db_txn_abort(distributor->db, txn);
+    }
+    if (notice->n_hosts > 0 && mono_before(mono_add_ms(now, WALK_PAUSE_MS), distributor->next_walk)) {
+        distributor->next_walk = mono_add_ms(now, WALK_PAUSE_MS);
+    }
+}
+
+/* Forgets what may be forgotten; wakes what has waited (a failed resolution, URLs that came). */
+static void purge(Distributor *distributor, MDB_txn *txn, MonoTime now)
+{
+    HeapNode *node = heap_top(&distributor->purge);
+    while (node != NULL && node->key <= now.ns) {
+        VisitState *visit_state = HEAP_ELEMENT(node, VisitState, by_purge);
+        heap_remove(&distributor->purge, node);
+        if (visit_state->retired || visit_state->dropped || !visit_state->more) {
+            if (visit_state->uncommitted > 0 && !visit_state->retired) {
+                /* Looked at again soon: its last results are about to be committed. */
+                (void)heap_push(&distributor->purge, node, mono_add_ms(now, WALK_PAUSE_MS).ns, 0);
+            } else {
+                distributor_forget(distributor, visit_state);
+            }
+        } else if (txn != NULL) {
+            dispatch(distributor, txn, visit_state, now);
+        }
+        node = heap_top(&distributor->purge);
+    }
+}
+
+/* Reads the next hosts of the walk; false when it came to its end. */
+static bool walk(Distributor *distributor, MDB_txn *txn, MonoTime now, WallTime wall)
+{
+    uint32_t hosts[WALK_BATCH];
+    size_t n = 0;
+    Result rc = schedule_hosts(distributor->schedule, txn, &distributor->cursor, hosts, WALK_BATCH,
+                               &n);
+    for (size_t i = 0; rc == RESULT_OK && i < n; i++) {
+        if (map_get(&distributor->visit_states, map_key(hosts[i])) == NULL &&
+            has_room(distributor)) {
+            size_t before = distributor->n_resolving;
+            (void)load_host(distributor, txn, hosts[i], now, wall);
+            distributor->loaded_in_walk |= distributor->n_resolving > before;
+        }
+    }
+    if (rc == RESULT_OK && n == WALK_BATCH) {
+        return true;
+    }
+    int64_t pause_ms = WALK_PAUSE_MS;
+    distributor->cursor = (ScheduleHostCursor){.started = false};
+    /* After a fruitless walk only hosts whose back-off ends can be found: that is not urgent. */
+    if (!distributor->loaded_in_walk) {
+        pause_ms = WALK_IDLE_PAUSE_MS;
+    }
+    distributor->loaded_in_walk = false;
+    distributor->next_walk = mono_add_ms(now, pause_ms);
+    return false;
+}
+
+MonoTime distributor_work(Distributor *distributor, size_t front, size_t required, MonoTime now,
+                          WallTime wall)
+{
+    MDB_txn *txn = begin_read(distributor);
+    if (txn == NULL) {
+        return mono_add_ms(now, WALK_PAUSE_MS);
+    }
+    purge(distributor, txn, now);
+    uint64_t entries = 0;
+    uint64_t hosts = 0;
+    bool more = !mono_before(now, distributor->next_walk) &&
+                schedule_counts(distributor->schedule, txn, &entries, &hosts) == RESULT_OK &&
+                hosts > distributor->n_away + distributor->n_resolving;
+    while (more && front + distributor->n_resolving < required && has_room(distributor)) {
+        more = walk(distributor, txn, now, wall);
+    }
+    page_db_txn_abort(distributor->db, txn);
+    const HeapNode *node = heap_top(&distributor->purge);
+    MonoTime next = node == NULL ? MONO_NEVER : (MonoTime){node->key};
+    MonoTime walk_time = mono_later(distributor->next_walk, mono_add_ms(now, 1));
+    return mono_before(walk_time, next) ? walk_time : next;
+}

@@ -1,0 +1,110 @@
+/* The distributor: maps hosts to visit states, gives them URLs from the schedule, sends them to be
+ * resolved and on to the workbench, and forgets them when they have nothing to do.
+ *
+ *   schedule (disk) --> distributor --> resolver --> distributor --> todo thread (workbench)
+ *        ^                   ^                                             |
+ *        |                   '-------------- NEWS_EMPTY -------------------'
+ *     ingest --- NEWS_COMMITTED --'
+ *
+ * Invariants:
+ *  1. A page index is in `in_flight` from the moment it enters a window until its result is
+ *     committed or its visit state is forgotten: nothing is handed out twice.
+ *  2. A host has at most one visit state.
+ *  3. A visit state is forgotten only when it is IDLE, its next fetch time has passed (politeness
+ *     survives in no other place) and none of its URLs is uncommitted.
+ *  4. Hosts with work that are not in RAM are found again by a walk over the schedule's host table:
+ *     memory is bounded by `memory_bytes`, whatever the size of the crawl.
+ *
+ * Owned by one thread; time is a parameter; what it cannot do itself goes through sinks. Source:
+ * BUbiNG, class Distributor; DESIGN sections 2 and 3. */
+#ifndef FRONTIER_DISTRIBUTOR_H
+#define FRONTIER_DISTRIBUTOR_H
+
+#include "base/clock.h"
+#include "base/heap.h"
+#include "base/map.h"
+#include "base/result.h"
+#include "frontier/visit_state.h"
+#include "store/host_table.h"
+#include "store/page_db.h"
+#include "store/schedule.h"
+
+typedef struct DistributorOptions {
+    size_t memory_bytes;  /* for visit states, their windows and robots rules */
+    uint32_t window_max;  /* URLs of one host held in RAM */
+    int64_t host_delay_ms;
+    const char *robots_agent; /* product token; borrowed */
+    /* The delay of one host when it differs (site sections); may be NULL. */
+    int64_t (*host_delay)(void *context, const char *hostname, int64_t standard_ms);
+    void *context;
+    MonoTime floor; /* no host is fetched from before it, plus its delay: a resumed crawl */
+} DistributorOptions;
+
+typedef struct DistributorSinks {
+    void *context;
+    /* Takes a RESOLVING visit state; it comes back with NEWS_RESOLVED. */
+    void (*resolve)(void *context, VisitState *visit_state);
+    /* Takes a visit state that has an address and URLs. */
+    void (*ready)(void *context, VisitState *visit_state);
+    /* The host cannot be resolved and is given up: its schedule must be cleared. */
+    void (*drop)(void *context, const VisitState *visit_state, FetchClass why);
+    /* The host could not be resolved and is tried again after wait_ms. */
+    void (*unresolved)(void *context, const VisitState *visit_state, int64_t wait_ms);
+} DistributorSinks;
+
+typedef struct CommitDone {
+    uint64_t index;
+    uint32_t host;
+} CommitDone;
+
+/* What a commit changed, from the ingest thread. The distributor frees it. */
+typedef struct CommitNotice {
+    News news;         /* NEWS_COMMITTED */
+    CommitDone *done;  /* URLs that left the schedule */
+    size_t n_done;
+    uint32_t *hosts;   /* hosts that got new URLs */
+    size_t n_hosts;
+    uint32_t *dropped; /* hosts whose schedule was cleared */
+    size_t n_dropped;
+} CommitNotice;
+
+void commit_notice_delete(CommitNotice *notice);
+
+typedef struct Distributor {
+    DistributorOptions options;
+    const PolitenessOptions *politeness; /* borrowed */
+    DistributorSinks sinks;
+    PageDB *db;
+    Schedule *schedule;
+    HostTable *host_table;
+    Map visit_states; /* by host id */
+    Map in_flight;    /* by page index */
+    Heap purge;       /* idle visit states by when they may be forgotten */
+    ScheduleHostCursor cursor;
+    MonoTime next_walk; /* the walk over hosts starts again not before */
+    bool loaded_in_walk;
+    size_t memory;      /* bytes of all visit states, as of when they were last here */
+    size_t n_resolving;
+    size_t n_away;      /* queued or acquired */
+    Buffer text;        /* scratch */
+} Distributor;
+
+Result distributor_init(Distributor *distributor, const DistributorOptions *options,
+                        const PolitenessOptions *politeness, const DistributorSinks *sinks,
+                        PageDB *db, Schedule *schedule, HostTable *host_table);
+/* Frees every visit state that is at home; those away must have come back. */
+void distributor_destroy(Distributor *distributor);
+
+/* A visit state comes home: NEWS_RESOLVED or NEWS_EMPTY. */
+void distributor_receive(Distributor *distributor, VisitState *visit_state, MonoTime now,
+                         WallTime wall);
+void distributor_committed(Distributor *distributor, const CommitNotice *notice, MonoTime now,
+                           WallTime wall);
+/* Loads hosts until the front (entries ready elsewhere, plus what is being resolved) is required;
+ * forgets idle visit states. Returns when it wants to be called again at the latest. */
+MonoTime distributor_work(Distributor *distributor, size_t front, size_t required, MonoTime now,
+                          WallTime wall);
+/* Forgets a visit state without further ado, for shutting down. */
+void distributor_forget(Distributor *distributor, VisitState *visit_state);
+
+#endif

@@ -1,0 +1,67 @@
+/* The workbench: visit states grouped by IP address, in the order in which they may be fetched.
+ *
+ * Invariants:
+ *  1. A visit state is in its entry's queue iff it is not acquired and has something to fetch.
+ *  2. An entry is on the workbench iff it is not acquired and its queue is not empty.
+ *  3. An entry's time is max(its own next fetch, its first visit state's next fetch); it is waiting
+ *     while that is in the future, due after it.
+ *  4. While an entry is acquired none of its visit states is acquired again: never two fetches in
+ *     flight to one address.
+ *  5. An entry without visit states is forgotten only after its next fetch time has passed.
+ *
+ * Among due entries the one whose next URL has the best level goes first, then the one due longest.
+ * Owned by the todo thread; not thread-safe; every time is a parameter. Source: BUbiNG, classes
+ * Workbench and WorkbenchEntry; Mercator's back queues. */
+#ifndef FRONTIER_WORKBENCH_H
+#define FRONTIER_WORKBENCH_H
+
+#include "base/clock.h"
+#include "base/heap.h"
+#include "base/map.h"
+#include "base/result.h"
+#include "frontier/visit_state.h"
+
+struct WorkbenchEntry {
+    IpAddress address;
+    MonoTime next_fetch; /* not before, for the address */
+    Heap visit_states;   /* by next fetch */
+    HeapNode place;      /* in Workbench.waiting, .due or .resting */
+    bool acquired;       /* a fetch to the address is in flight */
+    size_t n_visit_states; /* that name this entry, queued or acquired */
+    enum { ENTRY_NOWHERE, ENTRY_WAITING, ENTRY_DUE, ENTRY_RESTING } queue;
+};
+
+typedef struct Workbench {
+    Map entries;  /* by address */
+    Heap waiting; /* entries by time */
+    Heap due;     /* entries by level of the next URL, then time */
+    Heap resting; /* empty entries, by next fetch: forgotten then */
+    size_t n_queued;   /* visit states in entries */
+    size_t n_acquired; /* visit states at the fetchers */
+    MonoTime floor;    /* no address is fetched from before it: the end of a resumed crawl's grace */
+} Workbench;
+
+void workbench_init(Workbench *workbench, MonoTime floor);
+/* Forgets entries; visit states are not freed. */
+void workbench_destroy(Workbench *workbench);
+
+/* Queues a visit state (resolved, with URLs) at the entry of its address. RESULT_MEMORY: the visit
+ * state is still the caller's. */
+Result workbench_add(Workbench *workbench, VisitState *visit_state, MonoTime now);
+/* Takes the visit state to fetch from now, or NULL when none is due. It is ACQUIRED then, and so is
+ * its entry. */
+VisitState *workbench_acquire(Workbench *workbench, MonoTime now);
+/* Ends a lease: the entry rests until the visit state's ip_next_fetch. The visit state is queued again if it has
+ * URLs left and its address has not expired (true), otherwise it leaves the workbench (false) and is
+ * the caller's. */
+bool workbench_release(Workbench *workbench, VisitState *visit_state, MonoTime now);
+/* When workbench_acquire may succeed next: a time in the past means now, MONO_NEVER means not before
+ * something is added or released. */
+MonoTime workbench_next_time(const Workbench *workbench);
+/* Entries that have work and are not acquired: the front, but for what is at the fetchers. */
+size_t workbench_front(const Workbench *workbench);
+size_t workbench_n_entries(const Workbench *workbench);
+/* Takes out any queued visit state, for shutting down; NULL when none is left. */
+VisitState *workbench_drain(Workbench *workbench);
+
+#endif

@@ -1,0 +1,386 @@
+#include "ingest.h"
+
+#include <stdatomic.h>
+#include <stdlib.h>
+
+#include "base/log.h"
+#include "base/queue.h"
+#include "base/thread.h"
+#include "ingest_batch.h"
+
+#define QUEUE_CAPACITY  2048u
+#define STUCK_RETRY_MS  1000
+#define HUNGRY_MS       20   /* how long a batch is collected while fetchers have nothing to do */
+#define REFERRER_STEPS  64u /* of a discovery path; longer ones are cut at the front */
+
+struct Ingest {
+    IngestOptions options;
+    IngestStore store;
+    IngestSinks sinks;
+    CrawlLog *log;
+    Stats *stats;
+    CrawlTotals totals; /* ingest thread */
+    Queue queue;
+    Thread thread;
+    ParsedPage **pages; /* the batch being collected */
+    size_t n_pages;
+    Mutex stop_mutex;      /* guards abandon */
+    Condition stop_changed;
+    bool abandon;
+};
+
+/* ---- crawl.log ------------------------------------------------------------------------------------- */
+
+/* The letters from the seed to a page, and the URL of the page that linked to it. */
+static void discovery(const Ingest *ingest, MDB_txn *txn, uint64_t index, Buffer *path,
+                      Buffer *referrer)
+{
+    char letters[REFERRER_STEPS];
+    size_t n = 0;
+    PageRef page;
+    Buffer url;
+    buffer_init(&url, BUFFER_NO_LIMIT);
+    while (index != PAGE_DB_NO_INDEX && n < REFERRER_STEPS) {
+        buffer_reset(&url);
+        if (page_db_get(ingest->store.db, txn, index, &page, &url) != 0) {
+            break;
+        }
+        if (n == 1) {
+            (void)buffer_append(referrer, url.data, url.length);
+        }
+        letters[n++] = (char)page.hop;
+        index = page.linked_from;
+    }
+    buffer_destroy(&url);
+    /* A seed is M by itself; as the start of a path it has no letter (Heritrix). */
+    size_t first = n > 1 && index == PAGE_DB_NO_INDEX ? n - 1 : n;
+    for (size_t i = first; i > 0; i--) {
+        (void)buffer_append_char(path, letters[i - 1]);
+    }
+}
+
+static void write_log(Ingest *ingest, const Batch *batch)
+{
+    MDB_txn *txn = NULL;
+    if (page_db_txn_begin(ingest->store.db, true, &txn) != 0) {
+        return;
+    }
+    Buffer path;
+    Buffer referrer;
+    Buffer original;
+    buffer_init(&path, BUFFER_NO_LIMIT);
+    buffer_init(&referrer, BUFFER_NO_LIMIT);
+    buffer_init(&original, BUFFER_NO_LIMIT);
+    for (size_t i = 0; i < batch->n_pages; i++) {
+        const ParsedPage *page = batch->pages[i];
+        buffer_reset(&path);
+        buffer_reset(&referrer);
+        buffer_reset(&original);
+        if (page->fetch->has_page) {
+            discovery(ingest, txn, page->fetch->index, &path, &referrer);
+        } else {
+            (void)buffer_append_char(&path, 'P');
+        }
+        PageRef ref;
+        bool duplicate = batch->duplicate_of[i] != PAGE_DB_NO_INDEX &&
+                         page_db_get(ingest->store.db, txn, batch->duplicate_of[i], &ref,
+                                     &original) == 0;
+        crawl_log_fetch(ingest->log, page, buffer_string(&path), buffer_string(&referrer),
+                        duplicate ? buffer_string(&original) : NULL);
+    }
+    buffer_destroy(&path);
+    buffer_destroy(&referrer);
+    buffer_destroy(&original);
+    page_db_txn_abort(ingest->store.db, txn);
+}
+
+/* ---- one commit ---------------------------------------------------------------------------------------- */
+
+static void publish(Ingest *ingest, MDB_txn *txn)
+{
+    Stats *stats = ingest->stats;
+    const CrawlTotals *totals = &ingest->totals;
+    uint64_t queued = 0;
+    uint64_t hosts = 0;
+    (void)schedule_counts(ingest->store.schedule, txn, &queued, &hosts);
+    stats_set(&stats->pages, totals->pages);
+    stats_set(&stats->fetches, totals->fetches);
+    stats_set(&stats->bytes, totals->bytes);
+    for (size_t i = 0; i < 6; i++) {
+        stats_set(&stats->by_status[i], totals->by_status[i]);
+    }
+    stats_set(&stats->duplicates, totals->duplicates);
+    stats_set(&stats->throttled, totals->throttled);
+    stats_set(&stats->robots_denied, totals->refused[REFUSED_ROBOTS]);
+    stats_set(&stats->urls_seen, page_db_n_pages(ingest->store.db, txn));
+    stats_set(&stats->hosts, page_db_n_hosts(ingest->store.db, txn));
+    stats_set(&stats->urls_queued, queued);
+}
+
+static void publish_now(Ingest *ingest)
+{
+    MDB_txn *txn = NULL;
+    if (page_db_txn_begin(ingest->store.db, true, &txn) == 0) {
+        publish(ingest, txn);
+        page_db_txn_abort(ingest->store.db, txn);
+    }
+}
+
+/* Tries to commit the collected pages once. */
+static Result commit_once(Ingest *ingest)
+{
+    MDB_txn *txn = NULL;
+    Batch batch;
+    MonoTime start = mono_now();
+    if (page_db_txn_begin(ingest->store.db, false, &txn) != 0) {
+        return RESULT_IO;
+    }
+    Result rc = batch_init(&batch, &ingest->options, &ingest->store, ingest->log, &ingest->totals,
+                           txn, ingest->pages, ingest->n_pages);
+    if (rc == RESULT_OK) {
+        rc = batch_apply(&batch);
+    }
+    if (rc == RESULT_OK) {
+        /* Refusals of the parsing threads become part of what is saved. */
+        for (size_t i = 0; i < REFUSALS; i++) {
+            batch.totals.refused[i] +=
+                atomic_exchange_explicit(&ingest->stats->refused[i], 0, memory_order_relaxed);
+        }
+        rc = batch_finish(&batch);
+    }
+    if (rc != RESULT_OK) {
+        page_db_txn_abort(ingest->store.db, txn);
+    } else {
+        thread_step("committing");
+        rc = page_db_txn_commit(ingest->store.db, txn) == 0 ? RESULT_OK : RESULT_FULL;
+    }
+    if (rc == RESULT_OK) {
+        CommitNotice *notice = batch_notice(&batch);
+        ingest->totals = batch.totals;
+        if (ingest->store.archive != NULL) {
+            archive_committed(ingest->store.archive);
+        }
+        publish_now(ingest);
+        write_log(ingest, &batch);
+        if (notice != NULL) {
+            ingest->sinks.committed(ingest->sinks.context, notice);
+        }
+        stats_add(&ingest->stats->commits, 1);
+    }
+    batch_destroy(&batch);
+    uint64_t us = (uint64_t)(mono_now().ns - start.ns) / 1000;
+    stats_add(&ingest->stats->writer_busy_us, us);
+    return rc;
+}
+
+/* Waits a moment for room on the disk; false when the batch is to be abandoned. */
+static bool wait_for_room(Ingest *ingest)
+{
+    MonoTime until = mono_add_ms(mono_now(), STUCK_RETRY_MS);
+    mutex_lock(&ingest->stop_mutex);
+    while (!ingest->abandon &&
+           condition_wait_until(&ingest->stop_changed, &ingest->stop_mutex, until)) {
+    }
+    bool go_on = !ingest->abandon;
+    mutex_unlock(&ingest->stop_mutex);
+    return go_on;
+}
+
+static void commit(Ingest *ingest)
+{
+    thread_step("writing");
+    Result rc = commit_once(ingest);
+    bool stuck = false;
+    bool go_on = true;
+    while (rc != RESULT_OK && go_on) {
+        if (!stuck) {
+            LOG_ERROR("ingest", "cannot commit, the crawl waits", "results=%zu error=\"%s\"",
+                      ingest->n_pages, result_name(rc));
+            ingest->sinks.stuck(ingest->sinks.context, true);
+            stuck = true;
+        }
+        go_on = wait_for_room(ingest);
+        if (go_on && rc == RESULT_FULL) {
+            (void)page_db_grow(ingest->store.db); /* of use when it is the map that is full */
+        }
+        rc = go_on ? commit_once(ingest) : rc;
+    }
+    if (stuck && go_on) {
+        LOG_WARN("ingest", "commits work again", "results=%zu", ingest->n_pages);
+        ingest->sinks.stuck(ingest->sinks.context, false);
+    } else if (!go_on) {
+        LOG_WARN("ingest", "results abandoned, their URLs stay scheduled", "results=%zu",
+                 ingest->n_pages);
+    }
+    (void)crawl_log_flush(ingest->log);
+    for (size_t i = 0; i < ingest->n_pages; i++) {
+        parsed_page_delete(ingest->pages[i]);
+    }
+    ingest->n_pages = 0;
+}
+
+/* ---- thread ------------------------------------------------------------------------------------------------ */
+
+/* Collects one batch: until it is full, its oldest page is old enough, or the queue is closed. */
+static Result collect(Ingest *ingest)
+{
+    size_t n = 0;
+    thread_step("waiting");
+    Result rc = queue_pop(&ingest->queue, (void **)ingest->pages, ingest->options.batch_pages, &n,
+                          MONO_NEVER);
+    ingest->n_pages = n;
+    bool hungry = ingest->sinks.hungry(ingest->sinks.context);
+    int64_t patience = hungry && ingest->options.batch_time_ms > HUNGRY_MS
+                           ? HUNGRY_MS
+                           : ingest->options.batch_time_ms;
+    MonoTime deadline = mono_add_ms(mono_now(), patience);
+    while (rc == RESULT_OK && ingest->n_pages < ingest->options.batch_pages) {
+        rc = queue_pop(&ingest->queue, (void **)(ingest->pages + ingest->n_pages),
+                       ingest->options.batch_pages - ingest->n_pages, &n, deadline);
+        ingest->n_pages += rc == RESULT_OK ? n : 0;
+    }
+    return rc == RESULT_TIMEOUT ? RESULT_OK : rc;
+}
+
+static void check_end(Ingest *ingest)
+{
+    if (stats_get(&ingest->stats->urls_queued) == 0 && queue_count(&ingest->queue) == 0) {
+        ingest->sinks.finished(ingest->sinks.context);
+    }
+}
+
+static void *ingest_main(void *argument)
+{
+    Ingest *ingest = argument;
+    check_end(ingest);
+    Result rc = RESULT_OK;
+    while (rc == RESULT_OK) {
+        rc = collect(ingest);
+        if (ingest->n_pages > 0) {
+            commit(ingest);
+            check_end(ingest);
+        }
+    }
+    return NULL;
+}
+
+/* ---- the outside --------------------------------------------------------------------------------------------- */
+
+Result ingest_new(Ingest **out, const IngestOptions *options, const IngestStore *store,
+                  const IngestSinks *sinks, CrawlLog *log, Stats *stats)
+{
+    Ingest *ingest = calloc(1, sizeof *ingest);
+    if (ingest == NULL) {
+        return RESULT_MEMORY;
+    }
+    ingest->options = *options;
+    ingest->store = *store;
+    ingest->sinks = *sinks;
+    ingest->log = log;
+    ingest->stats = stats;
+    ingest->pages = calloc(options->batch_pages, sizeof(ParsedPage *));
+    MDB_txn *txn = NULL;
+    Result rc = ingest->pages == NULL ? RESULT_MEMORY : queue_init(&ingest->queue, QUEUE_CAPACITY);
+    if (rc != RESULT_OK) {
+        free(ingest->pages);
+        free(ingest);
+        return rc;
+    }
+    mutex_init(&ingest->stop_mutex, RANK_TABLE);
+    condition_init(&ingest->stop_changed);
+    rc = page_db_txn_begin(store->db, true, &txn) == 0 ? RESULT_OK : RESULT_IO;
+    if (rc == RESULT_OK) {
+        rc = ingest_read_totals(txn, store->crawl, &ingest->totals);
+        publish(ingest, txn);
+        page_db_txn_abort(store->db, txn);
+    }
+    if (rc != RESULT_OK) {
+        ingest_delete(ingest);
+        return rc;
+    }
+    *out = ingest;
+    return RESULT_OK;
+}
+
+Result ingest_start(Ingest *ingest)
+{
+    return thread_start(&ingest->thread, "ingest", ingest_main, ingest);
+}
+
+void ingest_push(Ingest *ingest, ParsedPage *page)
+{
+    if (queue_push(&ingest->queue, page) != RESULT_OK) {
+        parsed_page_delete(page); /* after the end: its URL is still scheduled */
+    }
+}
+
+size_t ingest_waiting(Ingest *ingest)
+{
+    return queue_count(&ingest->queue);
+}
+
+Result ingest_seeds(Ingest *ingest, const LinkInfo *seeds, size_t n, uint64_t *added)
+{
+    MDB_txn *txn = NULL;
+    Batch batch;
+    if (page_db_txn_begin(ingest->store.db, false, &txn) != 0) {
+        return RESULT_IO;
+    }
+    Result rc = batch_init(&batch, &ingest->options, &ingest->store, ingest->log, &ingest->totals,
+                           txn, NULL, 0);
+    if (rc == RESULT_OK) {
+        rc = batch_seed(&batch, seeds, n, added);
+    }
+    if (rc == RESULT_OK) {
+        rc = batch_finish(&batch);
+    }
+    if (rc != RESULT_OK) {
+        page_db_txn_abort(ingest->store.db, txn);
+    } else if (page_db_txn_commit(ingest->store.db, txn) != 0) {
+        rc = RESULT_FULL;
+    }
+    if (rc == RESULT_OK) {
+        ingest->totals = batch.totals;
+        publish_now(ingest);
+    }
+    batch_destroy(&batch);
+    return rc;
+}
+
+void ingest_abandon(Ingest *ingest)
+{
+    mutex_lock(&ingest->stop_mutex);
+    ingest->abandon = true;
+    condition_broadcast(&ingest->stop_changed);
+    mutex_unlock(&ingest->stop_mutex);
+}
+
+void ingest_stop(Ingest *ingest)
+{
+    queue_close(&ingest->queue);
+    thread_join(&ingest->thread);
+}
+
+void ingest_delete(Ingest *ingest)
+{
+    if (ingest != NULL) {
+        queue_destroy(&ingest->queue);
+        condition_destroy(&ingest->stop_changed);
+        mutex_destroy(&ingest->stop_mutex);
+        free(ingest->pages);
+        free(ingest);
+    }
+}
+
+const CrawlTotals *ingest_totals(const Ingest *ingest)
+{
+    return &ingest->totals;
+}
+
+Result ingest_save_times(Ingest *ingest, uint64_t elapsed_ms, uint64_t cpu_ms)
+{
+    ingest->totals.elapsed_ms += elapsed_ms;
+    ingest->totals.cpu_ms += cpu_ms;
+    uint64_t added = 0;
+    return ingest_seeds(ingest, NULL, 0, &added);
+}

@@ -1,0 +1,504 @@
+#include "ingest_batch.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/hash.h"
+#include "base/log.h"
+#include "store/lmdb_result.h"
+
+#define TOTALS_KEY "totals"
+
+/* ---- host records --------------------------------------------------------------------------------- */
+
+static BatchHost *batch_host(Batch *batch, uint32_t id)
+{
+    BatchHost *host = map_get(&batch->hosts, map_key(id));
+    if (host != NULL) {
+        return host;
+    }
+    host = calloc(1, sizeof *host);
+    if (host == NULL) {
+        batch->result = RESULT_MEMORY;
+        return NULL;
+    }
+    host->host = id;
+    Result rc = host_table_get(batch->store->hosts, batch->txn, id, &host->record);
+    if (rc == RESULT_OK) {
+        rc = map_put(&batch->hosts, map_key(id), host);
+    }
+    if (rc != RESULT_OK) {
+        free(host);
+        batch->result = rc;
+        return NULL;
+    }
+    return host;
+}
+
+static void note_fetch(HostRecord *record, CrawlTotals *totals, const FetchResult *fetch)
+{
+    int64_t wall_ms = fetch->wall_start.us / 1000;
+    unsigned class = stats_status_class(fetch->status);
+    record->fetches++;
+    record->by_status[class]++;
+    record->bytes += fetch->bytes;
+    record->fetch_ms += (uint64_t)mono_ms_between(fetch->start, fetch->end);
+    record->first_fetch_ms = record->first_fetch_ms == 0 ? wall_ms : record->first_fetch_ms;
+    record->last_fetch_ms = wall_ms;
+    totals->fetches++;
+    totals->bytes += fetch->bytes;
+    if (fetch->class == FETCH_BUSY) {
+        totals->throttled++;
+    }
+    if (fetch->truncated != TRUNCATED_NOT) {
+        totals->truncated++;
+    }
+}
+
+static void note_health(HostRecord *record, const FetchResult *fetch)
+{
+    int64_t end_ms = fetch->wall_start.us / 1000 + mono_ms_between(fetch->start, fetch->end);
+    record->failures = (uint8_t)(fetch->health.failures > 255 ? 255 : fetch->health.failures);
+    record->last_failure = (uint8_t)fetch->health.last;
+    record->not_before_ms = fetch->health.failures > 0 ? end_ms + fetch->host_wait_ms : 0;
+}
+
+static Result note_robots(Batch *batch, BatchHost *host, const FetchResult *fetch)
+{
+    HostRecord *record = &host->record;
+    int64_t end_ms = fetch->wall_start.us / 1000 + mono_ms_between(fetch->start, fetch->end);
+    batch->totals.robots_files++;
+    record->robots_status = fetch->status;
+    record->robots_version = fetch->robots_version;
+    record->robots_state = (uint8_t)fetch->robots_state;
+    record->robots_expiry_ms = end_ms + fetch->robots_expiry_ms;
+    record->crawl_delay_ms =
+        fetch->crawl_delay_ms > 0 && fetch->crawl_delay_ms < UINT32_MAX
+            ? (uint32_t)fetch->crawl_delay_ms
+            : 0;
+    if (fetch->robots_state != ROBOTS_KNOWN || fetch->status >= 500 || fetch->status < 200) {
+        return RESULT_OK;
+    }
+    bool has_body = fetch->status < 300;
+    return host_table_put_robots(batch->store->hosts, batch->txn, host->host,
+                                 has_body ? buffer_string(&fetch->body) : "",
+                                 has_body ? fetch->body.length : 0);
+}
+
+/* ---- one result ----------------------------------------------------------------------------------------- */
+
+/* Finds the page of this host that has the same body, or notes that this one has it. */
+static Result find_duplicate(Batch *batch, const ParsedPage *page, uint64_t *original)
+{
+    const FetchResult *fetch = page->fetch;
+    uint64_t words[2] = {page->body_hash[0] ^ hash_mix(fetch->host + UINT64_C(1)),
+                         page->body_hash[1]};
+    uint64_t index = fetch->index;
+    *original = PAGE_DB_NO_INDEX;
+    if (fetch->status != 200 || (page->body_hash[0] | page->body_hash[1]) == 0) {
+        return RESULT_OK;
+    }
+    MDB_val key = {.mv_size = sizeof words, .mv_data = words};
+    MDB_val value = {.mv_size = sizeof index, .mv_data = &index};
+    int rc = mdb_put(batch->txn, batch->store->bodies, &key, &value, MDB_NOOVERWRITE);
+    if (rc == MDB_KEYEXIST) {
+        uint64_t first = 0;
+        memcpy(&first, value.mv_data, sizeof first);
+        *original = first == fetch->index ? PAGE_DB_NO_INDEX : first;
+        return RESULT_OK;
+    }
+    return lmdb_result(rc, "put body fingerprint");
+}
+
+static Result add_write(Batch *batch, size_t place, BatchHost *host)
+{
+    ParsedPage *page = batch->pages[place];
+    FetchResult *fetch = page->fetch;
+    Result rc = find_duplicate(batch, page, &batch->duplicate_of[place]);
+    if (rc != RESULT_OK) {
+        return rc;
+    }
+    bool duplicate = batch->duplicate_of[place] != PAGE_DB_NO_INDEX;
+    size_t i = batch->n_writes++;
+    batch->links[i] = (PageLinks){.link_info = page->links,
+                                  .n_links = duplicate && !batch->options->follow_duplicates
+                                                 ? 0
+                                                 : page->n_links};
+    batch->crawled[i] = (CrawledPage){.url = fetch->url,
+                                      .links = &batch->links[i],
+                                      .time = (double)fetch->wall_start.us / 1e6,
+                                      .score = 0,
+                                      .content_hash = (char *)&page->body_hash[0],
+                                      .content_hash_length = sizeof page->body_hash[0]};
+    batch->writes[i] = (PageWrite){.page = &batch->crawled[i],
+                                   .link_hops = page->link_hops,
+                                   .status = fetch->status};
+    batch->totals.pages++;
+    if (duplicate) {
+        batch->totals.duplicates++;
+        host->record.duplicates++;
+    } else if (fetch->status >= 200 && fetch->status < 300) {
+        host->record.pages++;
+    }
+    return RESULT_OK;
+}
+
+/* A URL that is given up without an answer, or was refused: its entry leaves, its reason stays. */
+static Result give_up(Batch *batch, BatchHost *host, const FetchResult *fetch)
+{
+    PageRef ref;
+    Buffer url;
+    buffer_init(&url, BUFFER_NO_LIMIT);
+    int rc = page_db_get(batch->store->db, batch->txn, fetch->index, &ref, &url);
+    buffer_destroy(&url);
+    Result result = rc == 0 ? RESULT_OK : RESULT_DAMAGED;
+    if (result == RESULT_OK && ref.level != SCHEDULE_NO_LEVEL) {
+        result = schedule_remove(batch->store->schedule, batch->txn, ref.host, ref.level,
+                                 fetch->index);
+    }
+    if (result == RESULT_OK &&
+        page_db_set_state(batch->store->db, batch->txn, fetch->index, fetch->status,
+                          SCHEDULE_NO_LEVEL, (uint8_t)fetch->health.failures) != 0) {
+        result = RESULT_IO;
+    }
+    if (fetch->status == STATUS_ROBOTS) {
+        batch->totals.refused[REFUSED_ROBOTS]++;
+        host->record.robots_denied++;
+    }
+    return result;
+}
+
+static Result clear_host(Batch *batch, BatchHost *host, HostState state, FetchClass why)
+{
+    uint64_t removed = 0;
+    host->record.state = (uint8_t)state;
+    host->record.drop_class = (uint8_t)why;
+    host->cleared = true;
+    Result rc = schedule_clear_host(batch->store->schedule, batch->txn, host->host, &removed);
+    if (state == HOST_DROPPED) {
+        batch->totals.hosts_dropped++;
+        batch->totals.refused[REFUSED_HOST] += removed;
+    } else {
+        batch->totals.refused[REFUSED_QUOTA] += removed;
+    }
+    return rc;
+}
+
+/* Appends the records of a page, once: a batch that is tried again finds them there. */
+static Result archive(Batch *batch, ParsedPage *page)
+{
+    Archive *files = batch->store->archive;
+    if (files == NULL || page->group == NULL) {
+        return RESULT_OK;
+    }
+    if (!page->archived) {
+        Result rc = archive_append(files, page->group);
+        if (rc != RESULT_OK) {
+            return rc;
+        }
+        page->archived = true;
+    }
+    return archive_remember(files, batch->txn, page->group, page->fetch->url);
+}
+
+static Result apply(Batch *batch, size_t place)
+{
+    FetchResult *fetch = batch->pages[place]->fetch;
+    BatchHost *host = batch_host(batch, fetch->host);
+    Result rc = host == NULL ? batch->result : RESULT_OK;
+    batch->duplicate_of[place] = PAGE_DB_NO_INDEX;
+    if (rc == RESULT_OK) {
+        rc = archive(batch, batch->pages[place]);
+    }
+    if (rc != RESULT_OK) {
+        return rc;
+    }
+    if (fetch->kind != FETCHED_NOTHING) {
+        note_fetch(&host->record, &batch->totals, fetch);
+    }
+    note_health(&host->record, fetch);
+    if (fetch->kind == FETCHED_ROBOTS) {
+        rc = note_robots(batch, host, fetch);
+    } else if (!fetch->has_page) {
+        batch->totals.by_status[0]++; /* a name that could not be resolved */
+    } else {
+        batch->totals.by_status[stats_status_class(fetch->status)] +=
+            fetch->kind == FETCHED_PAGE;
+        if (!fetch->final) {
+            batch->totals.retries++;
+        } else if (fetch->status >= 100) {
+            rc = add_write(batch, place, host);
+        } else {
+            rc = give_up(batch, host, fetch);
+        }
+    }
+    return rc;
+}
+
+/* ---- what PageDB finds new ---------------------------------------------------------------------------------- */
+
+static unsigned level_of(const Batch *batch, const PageRef *page)
+{
+    unsigned last = batch->options->levels - 1;
+    unsigned depth = page->depth > last ? last : (unsigned)page->depth;
+    switch (batch->options->order) {
+    case ORDER_BREADTH_FIRST:
+        return depth;
+    case ORDER_DEPTH_FIRST:
+        return last - depth;
+    case ORDER_BEST_FIRST:
+        break;
+    }
+    double score = (double)page->score * pow(batch->options->depth_factor, (double)page->depth);
+    if (page->hop == 'R') {
+        score *= batch->options->redirect_weight;
+    }
+    return schedule_level(batch->store->schedule, (float)score);
+}
+
+/* How many redirects lead to this page, this one included. */
+static unsigned redirect_chain(Batch *batch, const PageRef *page)
+{
+    unsigned chain = 1;
+    uint64_t from = page->linked_from;
+    Buffer url;
+    buffer_init(&url, BUFFER_NO_LIMIT);
+    PageRef ref;
+    while (from != PAGE_DB_NO_INDEX && chain <= batch->options->max_redirects) {
+        buffer_reset(&url);
+        if (page_db_get(batch->store->db, batch->txn, from, &ref, &url) != 0 || ref.hop != 'R') {
+            break;
+        }
+        chain++;
+        from = ref.linked_from;
+    }
+    buffer_destroy(&url);
+    return chain;
+}
+
+static Refusal refuse(Batch *batch, const BatchHost *host, const PageRef *page)
+{
+    if (host->record.state == HOST_FULL) {
+        return REFUSED_QUOTA;
+    }
+    if (host->record.state != HOST_ACTIVE) {
+        return REFUSED_HOST;
+    }
+    if (page->depth > batch->options->max_depth) {
+        return REFUSED_DEPTH;
+    }
+    if (page->hop == 'R' && redirect_chain(batch, page) > batch->options->max_redirects) {
+        return REFUSED_REDIRECTS;
+    }
+    return REFUSALS;
+}
+
+static int on_discovered(void *context, const PageRef *page, uint8_t *level)
+{
+    Batch *batch = context;
+    BatchHost *host = batch_host(batch, page->host);
+    if (host == NULL) {
+        return -1;
+    }
+    Refusal refusal = refuse(batch, host, page);
+    if (refusal != REFUSALS) {
+        batch->totals.refused[refusal]++;
+        *level = SCHEDULE_NO_LEVEL;
+        crawl_log_skipped(batch->log, page->url, page->url_length, refusal_status(refusal),
+                          refusal_name(refusal), (long)page->depth, NULL);
+        return 0;
+    }
+    *level = (uint8_t)level_of(batch, page);
+    batch->result =
+        schedule_put(batch->store->schedule, batch->txn, page->host, *level, page->index);
+    host->record.urls++;
+    host->got_urls = true;
+    return batch->result == RESULT_OK ? 0 : -1;
+}
+
+static int on_crawled(void *context, const PageRef *before, const PageRef *after, uint8_t *level)
+{
+    (void)after;
+    Batch *batch = context;
+    *level = SCHEDULE_NO_LEVEL;
+    if (before->level != SCHEDULE_NO_LEVEL) {
+        batch->result = schedule_remove(batch->store->schedule, batch->txn, before->host,
+                                        before->level, before->index);
+    }
+    return batch->result == RESULT_OK ? 0 : -1;
+}
+
+/* ---- the batch ------------------------------------------------------------------------------------------------ */
+
+Result batch_init(Batch *batch, const IngestOptions *options, const IngestStore *store,
+                  CrawlLog *log, const CrawlTotals *totals, MDB_txn *txn, ParsedPage **pages,
+                  size_t n_pages)
+{
+    *batch = (Batch){.options = options,
+                     .store = store,
+                     .log = log,
+                     .txn = txn,
+                     .totals = *totals,
+                     .pages = pages,
+                     .n_pages = n_pages};
+    map_init(&batch->hosts);
+    size_t n = n_pages == 0 ? 1 : n_pages;
+    batch->writes = calloc(n, sizeof *batch->writes);
+    batch->crawled = calloc(n, sizeof *batch->crawled);
+    batch->links = calloc(n, sizeof *batch->links);
+    batch->duplicate_of = calloc(n, sizeof *batch->duplicate_of);
+    return batch->writes == NULL || batch->crawled == NULL || batch->links == NULL ||
+                   batch->duplicate_of == NULL
+               ? RESULT_MEMORY
+               : RESULT_OK;
+}
+
+void batch_destroy(Batch *batch)
+{
+    size_t place = 0;
+    BatchHost *host = NULL;
+    while ((host = map_next(&batch->hosts, &place)) != NULL) {
+        free(host);
+    }
+    map_destroy(&batch->hosts);
+    free(batch->writes);
+    free(batch->crawled);
+    free(batch->links);
+    free(batch->duplicate_of);
+}
+
+static Result from_page_db(const Batch *batch, int rc)
+{
+    if (rc == 0) {
+        return RESULT_OK;
+    }
+    if (batch->result != RESULT_OK) {
+        return batch->result;
+    }
+    LOG_ERROR("ingest", "page database failed", "rc=%d", rc);
+    return rc == page_db_error_full     ? RESULT_FULL
+           : rc == page_db_error_memory ? RESULT_MEMORY
+                                        : RESULT_IO;
+}
+
+static Result drop_hosts(Batch *batch)
+{
+    Result rc = RESULT_OK;
+    for (size_t i = 0; i < batch->n_pages && rc == RESULT_OK; i++) {
+        const FetchResult *fetch = batch->pages[i]->fetch;
+        BatchHost *host = fetch->drop_host ? batch_host(batch, fetch->host) : NULL;
+        if (host != NULL && host->record.state == HOST_ACTIVE) {
+            LOG_INFO("ingest", "host dropped", "id=%u reason=%s url=%s", fetch->host,
+                     fetch_class_name(fetch->class), fetch->url == NULL ? "-" : fetch->url);
+            rc = clear_host(batch, host, HOST_DROPPED, fetch->class);
+        }
+    }
+    size_t place = 0;
+    BatchHost *host = NULL;
+    while (rc == RESULT_OK && batch->options->pages_per_host > 0 &&
+           (host = map_next(&batch->hosts, &place)) != NULL) {
+        if (host->record.state == HOST_ACTIVE &&
+            host->record.pages >= batch->options->pages_per_host) {
+            rc = clear_host(batch, host, HOST_FULL, FETCH_OK);
+        }
+    }
+    return rc;
+}
+
+Result batch_apply(Batch *batch)
+{
+    PageSink sink = {.context = batch, .discovered = on_discovered, .crawled = on_crawled};
+    Result rc = RESULT_OK;
+    for (size_t i = 0; i < batch->n_pages && rc == RESULT_OK; i++) {
+        rc = apply(batch, i);
+    }
+    if (rc == RESULT_OK && batch->n_writes > 0) {
+        rc = from_page_db(batch, page_db_write(batch->store->db, batch->txn, batch->writes,
+                                               batch->n_writes, &sink));
+    }
+    return rc == RESULT_OK ? drop_hosts(batch) : rc;
+}
+
+Result batch_seed(Batch *batch, const LinkInfo *seeds, size_t n, uint64_t *added)
+{
+    PageSink sink = {.context = batch, .discovered = on_discovered, .crawled = on_crawled};
+    uint64_t before = page_db_n_pages(batch->store->db, batch->txn);
+    uint8_t *hops = malloc(n == 0 ? 1 : n);
+    if (hops == NULL) {
+        return RESULT_MEMORY;
+    }
+    memset(hops, 'M', n);
+    int rc = page_db_discover(batch->store->db, batch->txn, seeds, hops, n, PAGE_DB_NO_INDEX, 0,
+                              &sink);
+    free(hops);
+    *added = page_db_n_pages(batch->store->db, batch->txn) - before;
+    return from_page_db(batch, rc);
+}
+
+Result batch_finish(Batch *batch)
+{
+    Result rc = RESULT_OK;
+    size_t place = 0;
+    BatchHost *host = NULL;
+    while (rc == RESULT_OK && (host = map_next(&batch->hosts, &place)) != NULL) {
+        rc = host_table_put(batch->store->hosts, batch->txn, host->host, &host->record);
+    }
+    if (rc == RESULT_OK) {
+        char name[] = TOTALS_KEY;
+        MDB_val key = {.mv_size = sizeof name - 1, .mv_data = name};
+        MDB_val value = {.mv_size = sizeof batch->totals, .mv_data = &batch->totals};
+        rc = lmdb_result(mdb_put(batch->txn, batch->store->crawl, &key, &value, 0), "put totals");
+    }
+    if (rc == RESULT_OK && batch->store->archive != NULL) {
+        rc = archive_prepare(batch->store->archive, batch->txn);
+    }
+    return rc;
+}
+
+Result ingest_read_totals(MDB_txn *txn, MDB_dbi crawl, CrawlTotals *totals)
+{
+    char name[] = TOTALS_KEY;
+    MDB_val key = {.mv_size = sizeof name - 1, .mv_data = name};
+    MDB_val value = {.mv_size = 0, .mv_data = NULL};
+    *totals = (CrawlTotals){.pages = 0};
+    int rc = mdb_get(txn, crawl, &key, &value);
+    if (rc == MDB_SUCCESS) {
+        /* An older, shorter record leaves the newer counters at zero. */
+        memcpy(totals, value.mv_data,
+               value.mv_size < sizeof *totals ? value.mv_size : sizeof *totals);
+    }
+    return rc == MDB_NOTFOUND ? RESULT_OK : lmdb_result(rc, "get totals");
+}
+
+CommitNotice *batch_notice(const Batch *batch)
+{
+    CommitNotice *notice = calloc(1, sizeof *notice);
+    if (notice == NULL) {
+        return NULL;
+    }
+    notice->done = calloc(batch->n_pages + 1, sizeof *notice->done);
+    notice->hosts = calloc(batch->hosts.count + 1, sizeof *notice->hosts);
+    notice->dropped = calloc(batch->hosts.count + 1, sizeof *notice->dropped);
+    if (notice->done == NULL || notice->hosts == NULL || notice->dropped == NULL) {
+        commit_notice_delete(notice);
+        return NULL;
+    }
+    for (size_t i = 0; i < batch->n_pages; i++) {
+        const FetchResult *fetch = batch->pages[i]->fetch;
+        if (fetch->has_page && fetch->final) {
+            notice->done[notice->n_done++] =
+                (CommitDone){.index = fetch->index, .host = fetch->host};
+        }
+    }
+    size_t place = 0;
+    const BatchHost *host = NULL;
+    while ((host = map_next(&batch->hosts, &place)) != NULL) {
+        if (host->cleared) {
+            notice->dropped[notice->n_dropped++] = host->host;
+        } else if (host->got_urls) {
+            notice->hosts[notice->n_hosts++] = host->host;
+        }
+    }
+    return notice;
+}

@@ -1,0 +1,46 @@
+/* One batch of ingest while its transaction is open: host records that were read and changed, what
+ * the commit notice will say. Used by ingest.c only, in the ingest thread. */
+#ifndef INGEST_BATCH_H
+#define INGEST_BATCH_H
+
+#include "base/map.h"
+#include "ingest.h"
+
+typedef struct BatchHost {
+    uint32_t host;
+    HostRecord record;
+    bool got_urls; /* new ones were scheduled */
+    bool cleared;  /* its schedule was emptied */
+} BatchHost;
+
+typedef struct Batch {
+    const IngestOptions *options;
+    const IngestStore *store;
+    CrawlLog *log;
+    MDB_txn *txn;
+    CrawlTotals totals;  /* the saved ones plus this batch */
+    Map hosts;           /* by id, to BatchHost */
+    PageWrite *writes;   /* pages with an HTTP status */
+    CrawledPage *crawled;
+    PageLinks *links;
+    size_t n_writes;
+    ParsedPage **pages;  /* borrowed */
+    size_t n_pages;
+    uint64_t *duplicate_of; /* per page: index, or PAGE_DB_NO_INDEX */
+    Result result;       /* of what went wrong inside a callback */
+} Batch;
+
+/* Everything the batch changes, up to but without the commit. */
+Result batch_init(Batch *batch, const IngestOptions *options, const IngestStore *store,
+                  CrawlLog *log, const CrawlTotals *totals, MDB_txn *txn, ParsedPage **pages,
+                  size_t n_pages);
+Result batch_apply(Batch *batch);
+/* Adds seeds; *added counts the new ones. */
+Result batch_seed(Batch *batch, const LinkInfo *seeds, size_t n, uint64_t *added);
+/* Writes host records and totals. */
+Result batch_finish(Batch *batch);
+/* What the distributor must hear; NULL when memory is short (it finds out by its walk). */
+CommitNotice *batch_notice(const Batch *batch);
+void batch_destroy(Batch *batch);
+
+#endif

@@ -1,0 +1,317 @@
+#include "parse/sitemap_clean.h"
+
+#include <string.h>
+#include <strings.h>
+
+#define REFERENCE_BYTES   32 /* "&" to ";"; longer is none */
+#define DECLARATION_BYTES 256
+
+void sitemap_cleaner_init(SitemapCleaner *cleaner)
+{
+    *cleaner = (SitemapCleaner){.is_utf8 = true};
+    buffer_init(&cleaner->utf8, BUFFER_NO_LIMIT);
+    buffer_init(&cleaner->pending, BUFFER_NO_LIMIT);
+    buffer_init(&cleaner->clean, BUFFER_NO_LIMIT);
+}
+
+void sitemap_cleaner_destroy(SitemapCleaner *cleaner)
+{
+    buffer_destroy(&cleaner->utf8);
+    buffer_destroy(&cleaner->pending);
+    buffer_destroy(&cleaner->clean);
+}
+
+void sitemap_cleaner_reset(SitemapCleaner *cleaner)
+{
+    SitemapCleaner fresh = {.utf8 = cleaner->utf8,
+                            .pending = cleaner->pending,
+                            .clean = cleaner->clean,
+                            .is_utf8 = true};
+    *cleaner = fresh;
+    buffer_reset(&cleaner->utf8);
+    buffer_reset(&cleaner->pending);
+    buffer_reset(&cleaner->clean);
+}
+
+/* ---- UTF-16 ---- */
+
+static Result put_code_point(Buffer *out, uint32_t c)
+{
+    char bytes[4];
+    size_t n = 0;
+    if (c < 0x80) {
+        bytes[n++] = (char)c;
+    } else if (c < 0x800) {
+        bytes[n++] = (char)(0xC0 | c >> 6);
+    } else if (c < 0x10000) {
+        bytes[n++] = (char)(0xE0 | c >> 12);
+        bytes[n++] = (char)(0x80 | (c >> 6 & 0x3F));
+    } else {
+        bytes[n++] = (char)(0xF0 | c >> 18);
+        bytes[n++] = (char)(0x80 | (c >> 12 & 0x3F));
+        bytes[n++] = (char)(0x80 | (c >> 6 & 0x3F));
+    }
+    if (c >= 0x80) {
+        bytes[n++] = (char)(0x80 | (c & 0x3F));
+    }
+    return buffer_append(out, bytes, n);
+}
+
+static Result put_unit(SitemapCleaner *cleaner, uint16_t unit)
+{
+    bool is_low = unit >= 0xDC00 && unit <= 0xDFFF;
+    if (cleaner->high != 0) {
+        uint32_t high = cleaner->high;
+        cleaner->high = 0;
+        if (is_low) {
+            return put_code_point(&cleaner->utf8,
+                                  0x10000 + ((high - 0xD800) << 10) + (unit - 0xDC00u));
+        }
+        Result rc = put_code_point(&cleaner->utf8, 0xFFFD);
+        if (rc != RESULT_OK) {
+            return rc;
+        }
+    }
+    if (unit >= 0xD800 && unit <= 0xDBFF) {
+        cleaner->high = unit;
+        return RESULT_OK;
+    }
+    return put_code_point(&cleaner->utf8, is_low ? 0xFFFD : unit);
+}
+
+static Result convert_utf16(SitemapCleaner *cleaner, const char *bytes, size_t length)
+{
+    Result rc = RESULT_OK;
+    buffer_reset(&cleaner->utf8);
+    for (size_t i = 0; i < length && rc == RESULT_OK; i++) {
+        uint8_t byte = (uint8_t)bytes[i];
+        if (!cleaner->has_odd) {
+            cleaner->odd = byte;
+            cleaner->has_odd = true;
+            continue;
+        }
+        cleaner->has_odd = false;
+        unsigned unit = cleaner->is_big_endian ? (unsigned)cleaner->odd << 8 | byte
+                                               : (unsigned)byte << 8 | cleaner->odd;
+        rc = put_unit(cleaner, (uint16_t)unit);
+    }
+    return rc;
+}
+
+/* An encoding other than UTF-8 in the XML declaration is the XML parser's business. */
+static bool declares_other(const char *bytes, size_t length)
+{
+    size_t n = length < DECLARATION_BYTES ? length : DECLARATION_BYTES;
+    const char *end = memmem(bytes, n, "?>", 2);
+    if (end == NULL) {
+        return false;
+    }
+    const char *word = memmem(bytes, (size_t)(end - bytes), "encoding", 8);
+    if (word == NULL) {
+        return false;
+    }
+    word += 8;
+    while (word < end && strchr(" \t\r\n=\"'", *word) != NULL && *word != '\0') {
+        word++;
+    }
+    return end - word >= 3 && strncasecmp(word, "utf", 3) != 0;
+}
+
+static void detect(SitemapCleaner *cleaner, const char **bytes, size_t *length)
+{
+    const uint8_t *b = (const uint8_t *)*bytes;
+    size_t skip = 0;
+    cleaner->has_started = true;
+    if (*length >= 3 && b[0] == 0xEF && b[1] == 0xBB && b[2] == 0xBF) {
+        skip = 3;
+    } else if (*length >= 2 && ((b[0] == 0xFE && b[1] == 0xFF) || (b[0] == 0xFF && b[1] == 0xFE))) {
+        cleaner->is_utf16 = true;
+        cleaner->is_big_endian = b[0] == 0xFE;
+        skip = 2;
+    } else if (*length >= 2 && ((b[0] == 0 && b[1] == '<') || (b[0] == '<' && b[1] == 0))) {
+        cleaner->is_utf16 = true;
+        cleaner->is_big_endian = b[0] == 0;
+    }
+    *bytes += skip;
+    *length -= skip;
+    if (!cleaner->is_utf16 && skip == 0) {
+        cleaner->is_utf8 = !declares_other(*bytes, *length);
+    }
+}
+
+Result sitemap_cleaner_to_utf8(SitemapCleaner *cleaner, const char **bytes, size_t *length)
+{
+    if (!cleaner->has_started) {
+        detect(cleaner, bytes, length);
+    }
+    if (!cleaner->is_utf16) {
+        return RESULT_OK;
+    }
+    Result rc = convert_utf16(cleaner, *bytes, *length);
+    *bytes = buffer_string(&cleaner->utf8);
+    *length = cleaner->utf8.length;
+    return rc;
+}
+
+/* ---- mending ---- */
+
+static bool is_letter_or_digit(char c)
+{
+    return (c >= '0' && c <= '9') || ((c | 0x20) >= 'a' && (c | 0x20) <= 'z');
+}
+
+/* Whether "&" at p starts a reference: "&name;", "&#1;", "&#x1;". */
+static bool is_reference(const char *p, const char *end)
+{
+    const char *start = ++p;
+    if (p < end && *p == '#') {
+        p++;
+        start = p;
+    }
+    while (p < end && is_letter_or_digit(*p)) {
+        p++;
+    }
+    return p > start && p < end && *p == ';';
+}
+
+/* Length of the well-formed UTF-8 sequence at p, 0 when it is malformed. */
+static size_t sequence_length(const uint8_t *p, size_t left)
+{
+    size_t n = p[0] < 0xC2 ? 0 : p[0] < 0xE0 ? 2 : p[0] < 0xF0 ? 3 : p[0] < 0xF5 ? 4 : 0;
+    if (n == 0 || n > left) {
+        return 0;
+    }
+    uint8_t least = p[0] == 0xE0 ? 0xA0 : p[0] == 0xF0 ? 0x90 : 0x80;
+    uint8_t most = p[0] == 0xED ? 0x9F : p[0] == 0xF4 ? 0x8F : 0xBF;
+    if (p[1] < least || p[1] > most) {
+        return 0;
+    }
+    for (size_t i = 2; i < n; i++) {
+        if ((p[i] & 0xC0) != 0x80) {
+            return 0;
+        }
+    }
+    return n;
+}
+
+static bool starts_with(const char *p, const char *end, const char *word)
+{
+    size_t n = strlen(word);
+    return (size_t)(end - p) >= n && memcmp(p, word, n) == 0;
+}
+
+/* Whether c is passed on without a look. */
+static bool is_ordinary(const SitemapCleaner *cleaner, uint8_t c)
+{
+    return cleaner->mode != CLEAN_DOCTYPE && c >= 0x20 && c != '&' && c != '<' && c != '>' &&
+           (c < 0x80 || !cleaner->is_utf8) && c != 0x7F;
+}
+
+static Result pass_on(SitemapCleaner *cleaner, const char *bytes, size_t length)
+{
+    if (length >= 2) {
+        memcpy(cleaner->last, bytes + length - 2, 2);
+    } else if (length == 1) {
+        cleaner->last[0] = cleaner->last[1];
+        cleaner->last[1] = bytes[0];
+    }
+    return buffer_append(&cleaner->clean, bytes, length);
+}
+
+/* Steps over what belongs together in a DOCTYPE; nothing of it is passed on. */
+static void skip_doctype(SitemapCleaner *cleaner, const char **p, const char *end)
+{
+    char c = **p;
+    size_t n = 1;
+    if (cleaner->in_remark) {
+        cleaner->in_remark = !starts_with(*p, end, "-->");
+        n = cleaner->in_remark ? 1 : 3;
+    } else if (cleaner->quote != '\0') {
+        cleaner->quote = c == cleaner->quote ? '\0' : cleaner->quote;
+    } else if (c == '"' || c == '\'') {
+        cleaner->quote = c;
+    } else if (starts_with(*p, end, "<!--")) {
+        cleaner->in_remark = true;
+        n = 4;
+    } else if (c == '[' || c == ']') {
+        cleaner->in_subset = c == '[';
+    } else if (c == '>' && !cleaner->in_subset) {
+        cleaner->mode = CLEAN_TEXT;
+    }
+    *p += n;
+}
+
+static bool is_doctype(const char *p, const char *end)
+{
+    return end - p >= 9 && memcmp(p, "<!", 2) == 0 && strncasecmp(p + 2, "doctype", 7) == 0;
+}
+
+/* One byte, or what belongs to it; steps *p forward. */
+static Result mend_one(SitemapCleaner *cleaner, const char **p, const char *end)
+{
+    uint8_t c = (uint8_t) * *p;
+    const char *at = *p;
+    size_t n = 1;
+    if (c == '&' && cleaner->mode == CLEAN_TEXT && !is_reference(at, end)) {
+        *p += 1;
+        return pass_on(cleaner, "&amp;", 5);
+    }
+    if (cleaner->mode == CLEAN_DOCTYPE) {
+        skip_doctype(cleaner, p, end);
+        return RESULT_OK;
+    }
+    if (c == '<' && cleaner->mode == CLEAN_TEXT && is_doctype(at, end)) {
+        cleaner->mode = CLEAN_DOCTYPE;
+        *p += 9;
+        return RESULT_OK;
+    }
+    if (c == '<' && cleaner->mode == CLEAN_TEXT) {
+        cleaner->mode = starts_with(at, end, "<![CDATA[") ? CLEAN_CDATA
+                        : starts_with(at, end, "<!--")    ? CLEAN_COMMENT
+                                                          : CLEAN_TEXT;
+        n = cleaner->mode == CLEAN_CDATA ? 9 : cleaner->mode == CLEAN_COMMENT ? 4 : 1;
+    } else if (c == '>') {
+        const char *mark = cleaner->mode == CLEAN_CDATA ? "]]" : "--";
+        if (cleaner->mode != CLEAN_TEXT && memcmp(cleaner->last, mark, 2) == 0) {
+            cleaner->mode = CLEAN_TEXT;
+        }
+    } else if (c >= 0x80 && cleaner->is_utf8) {
+        n = sequence_length((const uint8_t *)at, (size_t)(end - at));
+        if (n == 0) {
+            *p += 1;
+            return pass_on(cleaner, "\xEF\xBF\xBD", 3);
+        }
+    } else if (c == 0x7F || (c < 0x20 && c != '\t' && c != '\n' && c != '\r')) {
+        *p += 1;
+        return pass_on(cleaner, " ", 1);
+    }
+    *p += n;
+    return pass_on(cleaner, at, n);
+}
+
+Result sitemap_cleaner_mend(SitemapCleaner *cleaner, const char *bytes, size_t length, bool is_last)
+{
+    Result rc = buffer_append(&cleaner->pending, bytes, length);
+    buffer_reset(&cleaner->clean);
+    const char *p = buffer_string(&cleaner->pending);
+    const char *end = p + cleaner->pending.length;
+    while (rc == RESULT_OK && p < end) {
+        const char *start = p;
+        while (p < end && is_ordinary(cleaner, (uint8_t)*p)) {
+            p++;
+        }
+        rc = pass_on(cleaner, start, (size_t)(p - start));
+        if (end - p < REFERENCE_BYTES && !is_last) {
+            break; /* a reference or a sequence may be cut here */
+        }
+        if (rc == RESULT_OK && p < end) {
+            rc = mend_one(cleaner, &p, end);
+        }
+    }
+    size_t left = (size_t)(end - p);
+    if (left > 0) {
+        memmove(cleaner->pending.data, p, left);
+    }
+    cleaner->pending.length = left;
+    return rc;
+}

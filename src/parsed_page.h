@@ -1,0 +1,30 @@
+/* A fetched page on its way from a parsing thread to ingest: what was fetched, and what was found in
+ * it. Handed over; everything it points to is its own. */
+#ifndef PARSED_PAGE_H
+#define PARSED_PAGE_H
+
+#include "fetch/fetch_result.h"
+#include "store/page_db.h"
+#include "store/warc_record.h"
+
+typedef struct ParsedPage {
+    FetchResult *fetch;
+    bool parsed;            /* the fields below are filled in */
+    LinkInfo *links;        /* what is to be followed; one allocation with link_bytes */
+    uint8_t *link_hops;     /* one letter per link */
+    size_t n_links;
+    char *link_bytes;
+    uint64_t body_hash[2];  /* of the decoded body; 0,0 when empty */
+    uint64_t text_digest[2];
+    uint64_t simhash;
+    unsigned robots;        /* PAGE_NOINDEX ... */
+    char mime[64];          /* "text/html" or "" */
+    char sha1[40];          /* "sha1:BASE32" of the payload, or "" */
+    WarcGroup *group;       /* the archive's records of it, or NULL */
+    bool archived;          /* the group was appended */
+} ParsedPage;
+
+ParsedPage *parsed_page_new(FetchResult *fetch);
+void parsed_page_delete(ParsedPage *page);
+
+#endif

@@ -1,0 +1,50 @@
+/* The parsing threads: fetched pages in, parsed pages out.
+ *
+ *   fetching threads --parsing_push--> [queue, parse.queue] --> parsing threads --> sink (ingest)
+ *
+ * A parsing thread undoes the content coding, finds links, robots instructions and digests, and keeps
+ * of the links those that are to be followed: in scope, of a kind that is followed, each once. When
+ * the queue is full the fetching threads wait: pages are never dropped, memory is bounded. */
+#ifndef PARSING_H
+#define PARSING_H
+
+#include "fetch/fetch_result.h"
+#include "archive.h"
+#include "parsed_page.h"
+#include "scope.h"
+#include "stats.h"
+
+typedef struct ParsingOptions {
+    unsigned threads;
+    size_t queue;          /* pages that may wait */
+    size_t max_body_bytes; /* after decoding */
+    unsigned max_ratio;
+    size_t max_links;
+    size_t max_url_length;
+    size_t memory_bytes;
+    const char *robots_agent; /* borrowed */
+    bool forms;
+    bool embeds;
+    bool follow_nofollow;
+} ParsingOptions;
+
+typedef struct Parsing Parsing;
+
+/* What was refused, for skipped.log; may be called by several threads at once. */
+typedef void (*ParsingSkipped)(void *context, const char *url, size_t length, Refusal why,
+                               const char *referrer);
+
+/* archive may be NULL: nothing is stored but what the database holds. */
+Result parsing_new(Parsing **parsing, const ParsingOptions *options, const Scope *scope,
+                   Archive *archive, Stats *stats, void (*sink)(void *context, ParsedPage *page),
+                   ParsingSkipped skipped, void *context);
+Result parsing_start(Parsing *parsing);
+/* Takes a result; waits while the queue is full. After parsing_stop it is dropped: its URL is still
+ * scheduled. */
+void parsing_push(Parsing *parsing, FetchResult *result);
+size_t parsing_waiting(Parsing *parsing);
+/* Parses what is queued, then ends the threads. */
+void parsing_stop(Parsing *parsing);
+void parsing_delete(Parsing *parsing);
+
+#endif

@@ -1,0 +1,28 @@
+/* Which URLs belong to the crawl: domains, regular expressions, length. Immutable once made; any
+ * thread may ask. Seeds are in scope by definition. */
+#ifndef SCOPE_H
+#define SCOPE_H
+
+#include <stddef.h>
+
+#include "base/buffer.h"
+#include "base/result.h"
+#include "stats.h"
+
+typedef struct Scope Scope;
+
+typedef struct ScopeOptions {
+    const char *domains;         /* comma separated; "" = all */
+    const char *exclude_domains;
+    const char *accept_regex;    /* "" = none */
+    const char *reject_regex;
+    size_t max_url_length;
+} ScopeOptions;
+
+/* RESULT_INVALID: error says which expression is wrong, and where. */
+Result scope_new(Scope **scope, const ScopeOptions *options, Buffer *error);
+void scope_delete(Scope *scope);
+/* REFUSALS when the URL (absolute, normalised) is in scope, otherwise why not. */
+Refusal scope_refuses(const Scope *scope, const char *url, size_t length);
+
+#endif

@@ -1,0 +1,31 @@
+/* Seed files: one URL per line, '#' comments, "-" is standard input.
+ *
+ * A line that is no URL is reported with file and line, and the rest goes on. A line without a scheme
+ * ("example.org/x") gets http://. */
+#ifndef SEEDS_H
+#define SEEDS_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/buffer.h"
+#include "base/result.h"
+#include "store/page_db.h"
+
+typedef struct SeedReader {
+    void *context;
+    /* Takes a batch; the strings are the reader's. */
+    Result (*batch)(void *context, const LinkInfo *seeds, size_t n);
+    uint64_t good;
+    uint64_t bad;
+} SeedReader;
+
+/* Whether every file can be opened, before anything else is done. RESULT_NOT_FOUND, RESULT_IO: error
+ * names the first that cannot. */
+Result seeds_check_files(const char *const *paths, size_t n, Buffer *error);
+/* RESULT_NOT_FOUND, RESULT_IO (a message was printed), or what batch returned. */
+Result seeds_read_file(SeedReader *reader, const char *path);
+/* URLs from the command line. */
+Result seeds_read_words(SeedReader *reader, char *const *words, size_t n);
+
+#endif

@@ -1,0 +1,35 @@
+#include "stats.h"
+
+#include "fetch/fetch_result.h"
+
+static const struct {
+    const char *name;
+    int status;
+} refusals[REFUSALS] = {
+    [REFUSED_ROBOTS] = {"robots", STATUS_ROBOTS},
+    [REFUSED_SCOPE] = {"scope", STATUS_SCOPE},
+    [REFUSED_DEPTH] = {"depth", STATUS_TOO_DEEP},
+    [REFUSED_LENGTH] = {"length", STATUS_BLOCKED},
+    [REFUSED_NOFOLLOW] = {"nofollow", STATUS_BLOCKED},
+    [REFUSED_KIND] = {"embed", STATUS_BLOCKED},
+    [REFUSED_HOST] = {"host-dropped", STATUS_DROPPED},
+    [REFUSED_QUOTA] = {"quota", STATUS_QUOTA},
+    [REFUSED_REDIRECTS] = {"redirects", STATUS_REDIRECTS},
+    [REFUSED_BAD_URL] = {"bad-url", STATUS_BAD_URL},
+    [REFUSED_MANY] = {"too-many-links", STATUS_BLOCKED},
+};
+
+const char *refusal_name(Refusal refusal)
+{
+    return refusals[refusal].name;
+}
+
+int refusal_status(Refusal refusal)
+{
+    return refusals[refusal].status;
+}
+
+unsigned stats_status_class(int status)
+{
+    return status >= 100 && status < 600 ? (unsigned)status / 100 : 0;
+}

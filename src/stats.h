@@ -1,0 +1,85 @@
+/* The crawl's counters: written by the threads that know, read by the status log.
+ *
+ * Counters that belong to the crawl as a whole (not to this run) are saved with each commit and
+ * restored at the start. All are atomics with relaxed order: figures, never decisions. */
+#ifndef STATS_H
+#define STATS_H
+
+#include <stdatomic.h>
+#include <stdint.h>
+
+/* Why a URL was not scheduled or not fetched. */
+typedef enum Refusal {
+    REFUSED_ROBOTS,
+    REFUSED_SCOPE,
+    REFUSED_DEPTH,
+    REFUSED_LENGTH,
+    REFUSED_NOFOLLOW,
+    REFUSED_KIND,     /* embeds, when they are not followed */
+    REFUSED_HOST,     /* its host was dropped */
+    REFUSED_QUOTA,    /* its host's budget is used up */
+    REFUSED_REDIRECTS,
+    REFUSED_BAD_URL,
+    REFUSED_MANY,     /* more links on a page than parse.max_links */
+    REFUSALS
+} Refusal;
+
+const char *refusal_name(Refusal refusal);
+int refusal_status(Refusal refusal);
+
+/* Saved with each commit: fixed layout, only appended to. */
+typedef struct CrawlTotals {
+    uint64_t pages;       /* answers with an HTTP status to scheduled URLs */
+    uint64_t fetches;     /* all requests, robots.txt included */
+    uint64_t bytes;       /* received */
+    uint64_t by_status[6]; /* errors, 1xx ... 5xx */
+    uint64_t duplicates;
+    uint64_t robots_files;
+    uint64_t retries;     /* fetches that will be repeated */
+    uint64_t throttled;   /* 429 and 503 */
+    uint64_t truncated;
+    uint64_t hosts_dropped;
+    uint64_t refused[REFUSALS];
+    uint64_t elapsed_ms;  /* of all runs */
+    uint64_t cpu_ms;      /* of all runs */
+} CrawlTotals;
+
+/* The index of a status in by_status. */
+unsigned stats_status_class(int status);
+
+typedef struct Stats {
+    /* ingest publishes the totals after each commit; parsers add refusals at once */
+    _Atomic uint64_t pages;
+    _Atomic uint64_t fetches;
+    _Atomic uint64_t bytes;
+    _Atomic uint64_t by_status[6];
+    _Atomic uint64_t duplicates;
+    _Atomic uint64_t throttled;
+    _Atomic uint64_t robots_denied;
+    _Atomic uint64_t refused[REFUSALS]; /* since this start, by parsing threads */
+    _Atomic uint64_t urls_seen;
+    _Atomic uint64_t urls_queued;
+    _Atomic uint64_t hosts;
+    _Atomic uint64_t commits;
+    _Atomic uint64_t commit_us;
+    _Atomic uint64_t writer_busy_us;
+    _Atomic uint64_t parser_busy_us;
+    _Atomic uint64_t fetch_wait_full; /* times a fetcher waited for the parsers */
+} Stats;
+
+static inline void stats_add(_Atomic uint64_t *counter, uint64_t n)
+{
+    atomic_fetch_add_explicit(counter, n, memory_order_relaxed);
+}
+
+static inline void stats_set(_Atomic uint64_t *counter, uint64_t value)
+{
+    atomic_store_explicit(counter, value, memory_order_relaxed);
+}
+
+static inline uint64_t stats_get(const _Atomic uint64_t *counter)
+{
+    return atomic_load_explicit(counter, memory_order_relaxed);
+}
+
+#endif

@@ -1,0 +1,68 @@
+/* What an operator sees while it runs: status.log, status.json, the progress line, and at the end
+ * the summary.
+ *
+ * Pure formatting over a StatusSample; the agent samples, decides when, and writes. */
+#ifndef STATUS_H
+#define STATUS_H
+
+#include <stdio.h>
+
+#include "base/buffer.h"
+#include "base/clock.h"
+#include "frontier/frontier.h"
+#include "fetch/resolver.h"
+#include "stats.h"
+
+typedef enum CrawlState { STATE_RUNNING, STATE_PAUSED, STATE_STOPPING, STATE_STOPPED, STATE_FINISHED } CrawlState;
+
+typedef struct StatusSample {
+    MonoTime mono;
+    WallTime wall;
+    CrawlState state;
+    int64_t elapsed_ms;  /* of all runs */
+    int64_t cpu_ms;      /* of this run */
+    uint64_t pages;
+    uint64_t fetches;
+    uint64_t bytes;
+    uint64_t by_status[6];
+    uint64_t duplicates;
+    uint64_t throttled;
+    uint64_t robots_denied;
+    uint64_t urls_seen;
+    uint64_t urls_queued;
+    uint64_t hosts;
+    FrontierStats frontier;
+    ResolverStats resolver;
+    size_t active;       /* transfers */
+    size_t connections;  /* the limit of active */
+    size_t results;      /* parsed pages waiting for ingest */
+    size_t parse_queue;
+    size_t parse_queue_limit;
+    uint64_t parser_busy_us;
+    unsigned parsers;
+    uint64_t writer_busy_us;
+    uint64_t rss_bytes;
+    uint64_t db_bytes;
+    uint64_t disk_free_bytes;
+    bool disk_low;
+} StatusSample;
+
+const char *crawl_state_name(CrawlState state);
+/* Which part binds, from what was measured between two samples: politeness dns connections parser
+ * writer disk seeds none. */
+const char *status_limit(const StatusSample *before, const StatusSample *now);
+/* "time=... state=... ..." without line end. */
+Result status_line(const StatusSample *before, const StatusSample *now, Buffer *out);
+/* The same as one JSON object, with pid. */
+Result status_json(const StatusSample *before, const StatusSample *now, long pid, Buffer *out);
+/* One line for a terminal of so many columns. */
+Result status_progress(const StatusSample *before, const StatusSample *now, unsigned columns,
+                       Buffer *out);
+/* Resident memory of this process. */
+uint64_t status_rss_bytes(void);
+/* "12.3 MB", "1.2 GB". */
+char *status_format_bytes(uint64_t bytes, char text[24]);
+/* "1h 02m 03s" */
+char *status_format_time(int64_t ms, char text[24]);
+
+#endif

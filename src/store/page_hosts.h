@@ -1,0 +1,32 @@
+/* Host strings, stored once: origin ("http://example.org:81") <-> dense 32-bit id.
+ *
+ * Table origins: id -> string. Table origin2host: 64-bit hash of the string -> the ids of the
+ * strings with that hash (LMDB keys are too short for every string that a library user may call a
+ * host). Origins are never removed. The cache belongs to the write transaction: it is emptied when
+ * one is aborted, since ids are given again then. */
+#ifndef STORE_PAGE_HOSTS_H
+#define STORE_PAGE_HOSTS_H
+
+#include <lmdb.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "store/page_db_internal.h"
+
+/* NULL without memory. */
+PageHosts *page_hosts_new(void);
+void page_hosts_delete(PageHosts *hosts);
+/* A write transaction was aborted: forget what it may have added. */
+void page_hosts_forget(PageHosts *hosts);
+
+/* Finds an origin. An LMDB code; MDB_NOTFOUND. */
+int page_hosts_find(PageDBStore *store, MDB_txn *txn, const char *origin, size_t length,
+                    uint32_t *host);
+/* Finds or adds it; uses the cache, so for the write transaction only. */
+int page_hosts_add(PageDBStore *store, MDB_txn *txn, const char *origin, size_t length,
+                   uint32_t *host);
+/* The string of an id, valid until the transaction writes or ends. MDB_NOTFOUND. */
+int page_hosts_origin(PageDBStore *store, MDB_txn *txn, uint32_t host, MDB_val *origin);
+int page_hosts_count(PageDBStore *store, MDB_txn *txn, uint32_t *count);
+
+#endif

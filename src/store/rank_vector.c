@@ -1,0 +1,79 @@
+#include "store/rank_vector.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#define LINKS_WORTH_A_THREAD 200000u
+#define AUTOMATIC_THREADS    2
+
+char *rank_vector_path(const char *dir, const char *name)
+{
+    size_t bytes = strlen(dir) + strlen(name) + 2;
+    char *path = malloc(bytes);
+    if (path != NULL) {
+        (void)snprintf(path, bytes, "%s/%s", dir, name);
+    }
+    return path;
+}
+
+Result rank_vector_open(MMapArray **vector, const char *path, size_t n)
+{
+    size_t held = path == NULL ? n : 0; /* 0: as many as the file has */
+    if (mmap_array_new(vector, path, held, sizeof(float)) != mmap_array_error_ok) {
+        *vector = NULL;
+        return RESULT_IO;
+    }
+    return rank_vector_reserve(*vector, n);
+}
+
+bool rank_vector_close(MMapArray *vector, int persist)
+{
+    if (vector == NULL) {
+        return true;
+    }
+    vector->persist = persist;
+    return mmap_array_delete(vector) == mmap_array_error_ok;
+}
+
+Result rank_vector_reserve(MMapArray *vector, size_t n)
+{
+    if (n <= vector->n_elements) {
+        return RESULT_OK;
+    }
+    return mmap_array_resize(vector, n) == mmap_array_error_ok ? RESULT_OK : RESULT_MEMORY;
+}
+
+Result rank_vector_arrange(const MMapArray *vector, const LinkGraph *graph, double **out,
+                           double *total)
+{
+    *total = 0.0;
+    *out = malloc(((size_t)graph->n_pages + 1) * sizeof **out);
+    if (*out == NULL) {
+        return RESULT_MEMORY;
+    }
+    const float *values = rank_vector_floats(vector);
+    for (uint32_t p = 0; p < graph->n_pages; p++) {
+        uint32_t page = graph->page_at[p];
+        double value = page < vector->n_elements ? (double)values[page] : 0.0;
+        (*out)[p] = isfinite(value) && value > 0.0 ? value : 0.0;
+        *total += (*out)[p];
+    }
+    if (!(*total > 0.0)) {
+        free(*out);
+        *out = NULL;
+    }
+    return RESULT_OK;
+}
+
+unsigned rank_vector_threads(unsigned asked, uint64_t n_links)
+{
+    if (asked > 0) {
+        return asked;
+    }
+    return n_links >= LINKS_WORTH_A_THREAD && sysconf(_SC_NPROCESSORS_ONLN) >= AUTOMATIC_THREADS
+               ? AUTOMATIC_THREADS
+               : 1;
+}

@@ -1,0 +1,40 @@
+/* What PageRank and HITS share: float arrays by page index in memory-mapped files, and their way
+ * into the order of a link graph. */
+#ifndef STORE_RANK_VECTOR_H
+#define STORE_RANK_VECTOR_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/result.h"
+#include "store/link_graph.h"
+#include "store/mmap_array.h"
+
+#define RANK_VECTOR_PIECE 32768u /* elements written per holding of a lock */
+
+/* "dir/name", malloc'd, or NULL. */
+char *rank_vector_path(const char *dir, const char *name);
+
+/* Opens a float array of at least n elements; an existing file gives its content, a longer one all
+ * of it. path NULL: anonymous. RESULT_IO. */
+Result rank_vector_open(MMapArray **vector, const char *path, size_t n);
+/* NULL is allowed. False when the file could not be closed or removed. */
+bool rank_vector_close(MMapArray *vector, int persist);
+/* Makes room for n elements; never shrinks. RESULT_MEMORY. */
+Result rank_vector_reserve(MMapArray *vector, size_t n);
+
+static inline float *rank_vector_floats(const MMapArray *vector)
+{
+    return (float *)(void *)vector->mem;
+}
+
+/* The values by position of graph, malloc'd: negative ones and no numbers become 0, pages behind
+ * the end have 0. *total = their sum; when it is 0, *out is NULL. RESULT_MEMORY. */
+Result rank_vector_arrange(const MMapArray *vector, const LinkGraph *graph, double **out,
+                           double *total);
+
+/* How many threads sweep a graph of so many links; asked: a number that was set, 0 for none. */
+unsigned rank_vector_threads(unsigned asked, uint64_t n_links);
+
+#endif

@@ -1,0 +1,49 @@
+#include "store/score_input.h"
+
+#include "store/page_stream.h"
+
+static Result read_graph(ScoreInput *input, PageDB *db, bool only_diff_domain,
+                         const atomic_bool *stop)
+{
+    MDB_txn *txn = NULL;
+    if (page_db_txn_begin(db, true, &txn) != page_db_error_ok) {
+        return RESULT_IO;
+    }
+    uint64_t n_pages = page_db_n_pages(db, txn);
+    page_db_txn_abort(db, txn);
+    PageDBLinkStream *stream = NULL;
+    if (page_db_link_stream_new(&stream, db) != page_db_error_ok) {
+        page_db_link_stream_delete(stream);
+        return RESULT_IO;
+    }
+    stream->only_diff_domain = only_diff_domain;
+    Result rc = link_graph_build(&input->graph, n_pages, stream, page_db_link_stream_next,
+                                 page_db_link_stream_reset, stop);
+    page_db_link_stream_delete(stream);
+    return rc;
+}
+
+Result score_input_read(ScoreInput *input, PageDB *db, bool with_scores, bool only_diff_domain,
+                        const atomic_bool *stop)
+{
+    *input = (ScoreInput){0};
+    Result rc = read_graph(input, db, only_diff_domain, stop);
+    if (rc == RESULT_OK && with_scores &&
+        page_db_get_scores(db, &input->scores) != page_db_error_ok) {
+        input->scores = NULL;
+        rc = RESULT_IO;
+    }
+    if (rc != RESULT_OK) {
+        score_input_free(input);
+    }
+    return rc;
+}
+
+void score_input_free(ScoreInput *input)
+{
+    link_graph_delete(input->graph);
+    if (input->scores != NULL) {
+        (void)mmap_array_delete(input->scores);
+    }
+    *input = (ScoreInput){0};
+}

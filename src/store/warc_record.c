@@ -1,0 +1,497 @@
+#include "store/warc_record.h"
+
+#include <arpa/inet.h>
+#include <libdeflate.h>
+#include <netinet/in.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "store/cdxj.h"
+#include "store/warc_http.h"
+
+#define DEFAULT_LEVEL        1
+#define DEFAULT_MEMORY_BYTES ((size_t)1 << 30)
+#define KEEP_BYTES           ((size_t)1 << 20) /* of scratch memory between pages */
+
+struct WarcRecorder {
+    WarcRecorderOptions options;
+    struct libdeflate_compressor *compressor;
+    WarcHasher *hasher;
+    WarcIds ids;
+    Buffer http;   /* the HTTP header block being stored */
+    Buffer record; /* the record being made, uncompressed */
+    WarcOriginal original;
+};
+
+void warc_original_init(WarcOriginal *original)
+{
+    *original = (WarcOriginal){.date = {0}};
+    buffer_init(&original->uri, (size_t)1 << 20);
+}
+
+void warc_original_destroy(WarcOriginal *original)
+{
+    buffer_destroy(&original->uri);
+}
+
+Result warc_recorder_new(WarcRecorder **recorder, const WarcRecorderOptions *options)
+{
+    *recorder = NULL;
+    if (options->level < 0 || options->level > 12) {
+        return RESULT_INVALID;
+    }
+    WarcRecorder *r = calloc(1, sizeof *r);
+    if (r == NULL) {
+        return RESULT_MEMORY;
+    }
+    r->options = *options;
+    if (r->options.level == 0) {
+        r->options.level = DEFAULT_LEVEL;
+    }
+    if (r->options.memory_bytes == 0) {
+        r->options.memory_bytes = DEFAULT_MEMORY_BYTES;
+    }
+    if (r->options.revisit_min_bytes == 0) {
+        r->options.revisit_min_bytes = 1;
+    }
+    buffer_init(&r->http, r->options.memory_bytes);
+    buffer_init(&r->record, r->options.memory_bytes);
+    warc_original_init(&r->original);
+    warc_ids_init(&r->ids);
+    r->compressor = libdeflate_alloc_compressor(r->options.level);
+    Result rc = r->compressor == NULL ? RESULT_MEMORY : warc_hasher_new(&r->hasher);
+    if (rc != RESULT_OK) {
+        warc_recorder_delete(r);
+        return rc;
+    }
+    *recorder = r;
+    return RESULT_OK;
+}
+
+void warc_recorder_delete(WarcRecorder *recorder)
+{
+    if (recorder == NULL) {
+        return;
+    }
+    if (recorder->compressor != NULL) {
+        libdeflate_free_compressor(recorder->compressor);
+    }
+    warc_hasher_delete(recorder->hasher);
+    warc_original_destroy(&recorder->original);
+    buffer_destroy(&recorder->http);
+    buffer_destroy(&recorder->record);
+    free(recorder);
+}
+
+void warc_group_init(WarcGroup *group)
+{
+    *group = (WarcGroup){.type = WARC_RESPONSE};
+    buffer_init(&group->members, BUFFER_NO_LIMIT);
+    buffer_init(&group->index, BUFFER_NO_LIMIT);
+}
+
+void warc_group_destroy(WarcGroup *group)
+{
+    buffer_destroy(&group->members);
+    buffer_destroy(&group->index);
+}
+
+void warc_group_reset(WarcGroup *group)
+{
+    buffer_reset(&group->members);
+    buffer_reset(&group->index);
+    group->main_length = 0;
+    group->n_records = 0;
+    group->has_payload = false;
+}
+
+/* --- one record ------------------------------------------------------------------------------- */
+
+/* What a record says about itself; NULL and length 0 leave a field out. */
+typedef struct RecordHead {
+    WarcType type;
+    WallTime date;
+    WarcBytes uri;
+    const char *ip;
+    const char *content_type;
+    const char *protocol;
+    const char *tls;
+    const char *filename;
+    const char *profile;
+    const char *truncated;
+    const WarcId *id;
+    const WarcId *concurrent_to;
+    const WarcOriginal *refers_to;
+    const WarcDigest *payload;
+    const WarcDigest *block; /* NULL: computed */
+    WarcBytes block_head;    /* the block is these two, one after the other */
+    WarcBytes block_tail;
+} RecordHead;
+
+/* Appends a field; a NULL value leaves it out. The first error sticks in rc. */
+static void add_field(Buffer *out, Result *rc, const char *name, WarcBytes value)
+{
+    size_t n = strlen(name);
+    if (*rc != RESULT_OK || value.bytes == NULL) {
+        return;
+    }
+    *rc = buffer_reserve(out, n + value.length + 4);
+    if (*rc == RESULT_OK) {
+        /* Within the room just made: these cannot fail. */
+        (void)buffer_append(out, name, n);
+        (void)buffer_append(out, ": ", 2);
+        (void)buffer_append(out, value.bytes, value.length);
+        (void)buffer_append(out, "\r\n", 2);
+    }
+}
+
+static void add_string(Buffer *out, Result *rc, const char *name, const char *value)
+{
+    add_field(out, rc, name, warc_bytes(value, value == NULL ? 0 : strlen(value)));
+}
+
+static void add_id(Buffer *out, Result *rc, const char *name, const WarcId *id)
+{
+    char text[WARC_ID_TEXT];
+    if (id != NULL) {
+        add_string(out, rc, name, warc_id_format(id, text));
+    }
+}
+
+static void add_digest(Buffer *out, Result *rc, const char *name, const WarcDigest *digest)
+{
+    char text[WARC_DIGEST_TEXT];
+    if (digest != NULL) {
+        add_string(out, rc, name, warc_digest_format(digest, text));
+    }
+}
+
+static void add_refers_to(Buffer *out, Result *rc, const WarcOriginal *original)
+{
+    static const WarcId none;
+    char date[WARC_DATE_BYTES];
+    if (original == NULL) {
+        return;
+    }
+    if (memcmp(&original->id, &none, sizeof none) != 0) {
+        add_id(out, rc, "WARC-Refers-To", &original->id);
+    }
+    if (original->uri.length > 0) {
+        add_field(out, rc, "WARC-Refers-To-Target-URI",
+                  warc_bytes(original->uri.data, original->uri.length));
+    }
+    add_string(out, rc, "WARC-Refers-To-Date", warc_date_format(original->date, date));
+}
+
+static Result append_head(WarcRecorder *recorder, const RecordHead *head)
+{
+    Buffer *out = &recorder->record;
+    char date[WARC_DATE_BYTES];
+    WarcDigest block = {{0}};
+    Result rc = RESULT_OK;
+    if (head->block != NULL) {
+        block = *head->block;
+    } else {
+        rc = warc_hasher_digest(recorder->hasher, head->block_head, head->block_tail, &block);
+    }
+    if (rc == RESULT_OK) {
+        rc = buffer_append_string(out, "WARC/1.1\r\n");
+    }
+    add_string(out, &rc, "WARC-Type", warc_type_name(head->type));
+    add_id(out, &rc, "WARC-Record-ID", head->id);
+    add_string(out, &rc, "WARC-Date", warc_date_format(head->date, date));
+    add_field(out, &rc, "WARC-Target-URI", head->uri);
+    add_string(out, &rc, "WARC-Filename", head->filename);
+    add_string(out, &rc, "WARC-IP-Address", head->ip);
+    add_string(out, &rc, "WARC-Protocol", head->protocol);
+    add_string(out, &rc, "WARC-Protocol", head->tls);
+    add_id(out, &rc, "WARC-Concurrent-To", head->concurrent_to);
+    add_string(out, &rc, "WARC-Profile", head->profile);
+    add_refers_to(out, &rc, head->refers_to);
+    add_string(out, &rc, "WARC-Truncated", head->truncated);
+    add_digest(out, &rc, "WARC-Payload-Digest", head->payload);
+    add_digest(out, &rc, "WARC-Block-Digest", &block);
+    add_string(out, &rc, "Content-Type", head->content_type);
+    if (rc == RESULT_OK) {
+        rc = buffer_printf(out, "Content-Length: %zu\r\n\r\n",
+                           head->block_head.length + head->block_tail.length);
+    }
+    return rc;
+}
+
+static Result compress(WarcRecorder *recorder, Buffer *out)
+{
+    const Buffer *record = &recorder->record;
+    size_t bound = libdeflate_gzip_compress_bound(recorder->compressor, record->length);
+    Result rc = buffer_reserve(out, bound);
+    if (rc != RESULT_OK) {
+        return rc;
+    }
+    size_t n = libdeflate_gzip_compress(recorder->compressor, record->data, record->length,
+                                        out->data + out->length, bound);
+    if (n == 0) {
+        return RESULT_INTERNAL;
+    }
+    out->length += n;
+    out->data[out->length] = '\0';
+    return RESULT_OK;
+}
+
+/* Appends one gzip member to out. On failure out is as before. */
+static Result append_record(WarcRecorder *recorder, const RecordHead *head, Buffer *out)
+{
+    Buffer *record = &recorder->record;
+    buffer_trim(record, KEEP_BYTES);
+    Result rc = append_head(recorder, head);
+    if (rc == RESULT_OK) {
+        rc = buffer_append(record, head->block_head.bytes, head->block_head.length);
+    }
+    if (rc == RESULT_OK) {
+        rc = buffer_append(record, head->block_tail.bytes, head->block_tail.length);
+    }
+    if (rc == RESULT_OK) {
+        rc = buffer_append(record, "\r\n\r\n", 4);
+    }
+    return rc == RESULT_OK ? compress(recorder, out) : rc;
+}
+
+/* --- groups ----------------------------------------------------------------------------------- */
+
+static bool is_target(WarcBytes uri)
+{
+    for (size_t i = 0; i < uri.length; i++) {
+        unsigned char c = (unsigned char)uri.bytes[i];
+        if (c <= 0x20 || c >= 0x7f) {
+            return false;
+        }
+    }
+    return uri.length > 0 && memchr(uri.bytes, ':', uri.length) != NULL;
+}
+
+/* The address when readers will take it, else NULL. */
+static const char *valid_ip(const char *ip)
+{
+    unsigned char address[sizeof(struct in6_addr)];
+    bool valid = ip != NULL &&
+                 (inet_pton(AF_INET, ip, address) == 1 || inet_pton(AF_INET6, ip, address) == 1);
+    return valid ? ip : NULL;
+}
+
+/* Makes the main record a revisit when the payload is known. */
+static void look_up(WarcRecorder *recorder, const WarcFetch *fetch, const WarcGroup *group,
+                    RecordHead *head)
+{
+    const WarcRecorderOptions *options = &recorder->options;
+    /* A truncated payload's digest names bytes that the server never meant to be a whole. */
+    if (options->find == NULL || fetch->body.length < options->revisit_min_bytes ||
+        fetch->truncated != WARC_WHOLE) {
+        return;
+    }
+    buffer_reset(&recorder->original.uri);
+    if (options->find(options->find_context, &group->payload, &recorder->original) == RESULT_OK) {
+        head->type = WARC_REVISIT;
+        head->profile = WARC_PROFILE_IDENTICAL;
+        head->refers_to = &recorder->original;
+        head->block = NULL;
+        head->block_tail = warc_bytes("", 0);
+    }
+}
+
+static Result index_main(const RecordHead *head, unsigned status, WarcBytes mime, WarcGroup *group)
+{
+    CdxjFacts facts = {.url = head->uri,
+                       .date = head->date,
+                       .type = head->type,
+                       .status = status,
+                       .mime = mime,
+                       .digest = group->has_payload ? &group->payload : NULL};
+    return cdxj_append_facts(&group->index, &facts);
+}
+
+static Result add_main(WarcRecorder *recorder, const WarcFetch *fetch, WarcGroup *group)
+{
+    WarcHttp http;
+    WarcDigest block;
+    buffer_trim(&recorder->http, KEEP_BYTES);
+    Result rc = warc_http_response(fetch->header, fetch->body, fetch->truncated, &recorder->http);
+    WarcBytes header = warc_bytes(recorder->http.data, recorder->http.length);
+    if (rc == RESULT_OK) {
+        rc = warc_http_parse_response(header, &http);
+    }
+    if (rc != RESULT_OK) {
+        return rc;
+    }
+    RecordHead head = {.type = WARC_RESPONSE,
+                       .date = fetch->started,
+                       .uri = fetch->url,
+                       .ip = valid_ip(fetch->ip),
+                       .content_type = "application/http; msgtype=response",
+                       .protocol = fetch->protocol,
+                       .tls = fetch->tls,
+                       .truncated = warc_truncation_name(fetch->truncated),
+                       .id = &group->id,
+                       .block_head = header,
+                       .block_tail = fetch->body};
+    if (fetch->not_modified != NULL && http.status == 304) {
+        head.type = WARC_REVISIT;
+        head.profile = WARC_PROFILE_NOT_MODIFIED;
+        head.refers_to = fetch->not_modified;
+        head.block_tail = warc_bytes("", 0);
+    } else {
+        rc = warc_hasher_pair(recorder->hasher, header, fetch->body, &block, &group->payload);
+        group->has_payload = true;
+        head.block = &block;
+        head.payload = &group->payload;
+        look_up(recorder, fetch, group, &head);
+    }
+    group->type = head.type;
+    group->whole = fetch->truncated == WARC_WHOLE;
+    if (rc == RESULT_OK) {
+        rc = append_record(recorder, &head, &group->members);
+    }
+    return rc == RESULT_OK ? index_main(&head, http.status, http.content_type, group) : rc;
+}
+
+static Result add_request(WarcRecorder *recorder, const WarcFetch *fetch, WarcGroup *group)
+{
+    WarcId id;
+    buffer_trim(&recorder->http, KEEP_BYTES);
+    Result rc = warc_http_request(fetch->request, &recorder->http);
+    if (rc == RESULT_OK) {
+        rc = warc_ids_next(&recorder->ids, &id);
+    }
+    if (rc != RESULT_OK) {
+        return rc;
+    }
+    RecordHead head = {.type = WARC_REQUEST,
+                       .date = fetch->started,
+                       .uri = fetch->url,
+                       .ip = valid_ip(fetch->ip),
+                       .content_type = "application/http; msgtype=request",
+                       .protocol = fetch->protocol,
+                       .tls = fetch->tls,
+                       .id = &id,
+                       .concurrent_to = &group->id,
+                       .block_head = warc_bytes(recorder->http.data, recorder->http.length),
+                       .block_tail = warc_bytes("", 0)};
+    group->n_records++;
+    return append_record(recorder, &head, &group->members);
+}
+
+static Result add_metadata(WarcRecorder *recorder, const WarcFetch *fetch, WarcGroup *group)
+{
+    WarcId id;
+    Result rc = warc_ids_next(&recorder->ids, &id);
+    if (rc != RESULT_OK) {
+        return rc;
+    }
+    RecordHead head = {.type = WARC_METADATA,
+                       .date = fetch->started,
+                       .uri = fetch->url,
+                       .content_type = "application/warc-fields",
+                       .id = &id,
+                       .concurrent_to = &group->id,
+                       .block_head = fetch->metadata,
+                       .block_tail = warc_bytes("", 0)};
+    group->n_records++;
+    return append_record(recorder, &head, &group->members);
+}
+
+Result warc_record_fetch(WarcRecorder *recorder, const WarcFetch *fetch, WarcGroup *group)
+{
+    warc_group_reset(group);
+    group->date = fetch->started;
+    Result rc = is_target(fetch->url) ? warc_ids_next(&recorder->ids, &group->id) : RESULT_INVALID;
+    if (rc == RESULT_OK) {
+        rc = add_main(recorder, fetch, group);
+    }
+    group->main_length = group->members.length;
+    group->n_records = 1;
+    if (rc == RESULT_OK && fetch->request.length > 0 && !recorder->options.no_requests) {
+        rc = add_request(recorder, fetch, group);
+    }
+    if (rc == RESULT_OK && fetch->metadata.length > 0) {
+        rc = add_metadata(recorder, fetch, group);
+    }
+    if (rc != RESULT_OK) {
+        warc_group_reset(group);
+    }
+    return rc;
+}
+
+Result warc_record_resource(WarcRecorder *recorder, const WarcResource *resource, WarcGroup *group)
+{
+    warc_group_reset(group);
+    group->date = resource->started;
+    group->type = WARC_RESOURCE;
+    group->whole = true;
+    Result rc =
+        is_target(resource->uri) ? warc_ids_next(&recorder->ids, &group->id) : RESULT_INVALID;
+    if (rc == RESULT_OK) {
+        rc = warc_hasher_digest(recorder->hasher, resource->block, warc_bytes("", 0),
+                                &group->payload);
+    }
+    if (rc == RESULT_OK) {
+        RecordHead head = {.type = WARC_RESOURCE,
+                           .date = resource->started,
+                           .uri = resource->uri,
+                           .ip = valid_ip(resource->ip),
+                           .content_type = resource->content_type,
+                           .id = &group->id,
+                           .payload = &group->payload,
+                           .block_head = resource->block,
+                           .block_tail = warc_bytes("", 0)};
+        group->has_payload = true;
+        group->n_records = 1;
+        rc = append_record(recorder, &head, &group->members);
+        group->main_length = group->members.length;
+        if (rc == RESULT_OK) {
+            const char *type = resource->content_type;
+            rc = index_main(&head, 0, warc_bytes(type, strcspn(type, "; \t")), group);
+        }
+    }
+    if (rc != RESULT_OK) {
+        warc_group_reset(group);
+    }
+    return rc;
+}
+
+Result warc_record_info(WarcRecorder *recorder, WallTime date, const char *filename,
+                        WarcBytes fields, Buffer *out)
+{
+    WarcId id;
+    Result rc = warc_ids_next(&recorder->ids, &id);
+    if (rc != RESULT_OK) {
+        return rc;
+    }
+    RecordHead head = {.type = WARC_WARCINFO,
+                       .date = date,
+                       .uri = {.bytes = NULL},
+                       .filename = filename,
+                       .content_type = "application/warc-fields",
+                       .id = &id,
+                       .block_head = fields,
+                       .block_tail = warc_bytes("", 0)};
+    return append_record(recorder, &head, out);
+}
+
+Result warc_fields_add(Buffer *fields, const char *name, const char *value, size_t length)
+{
+    size_t before = fields->length;
+    Result rc = buffer_printf(fields, "%s: ", name);
+    if (rc == RESULT_OK) {
+        rc = buffer_append(fields, value, length);
+    }
+    if (rc == RESULT_OK) {
+        for (size_t i = fields->length - length; i < fields->length; i++) {
+            unsigned char c = (unsigned char)fields->data[i];
+            fields->data[i] = c < 0x20 || c == 0x7f ? ' ' : (char)c;
+        }
+        rc = buffer_append(fields, "\r\n", 2);
+    }
+    if (rc != RESULT_OK && fields->data != NULL) {
+        fields->length = before;
+        fields->data[before] = '\0';
+    }
+    return rc;
+}

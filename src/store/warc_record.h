@@ -1,0 +1,125 @@
+/* Makes WARC records: one fetch becomes a group of gzip members, complete to the last byte, and the
+ * facts that the index needs. All CPU work of storing (digests, compression) happens here.
+ *
+ * Filled by: parsing threads, each with a recorder of its own, outside any lock. A finished
+ * WarcGroup goes with the page's result to the ingest thread, which appends it to the current file
+ * (store/warc.h) in the batch whose transaction refers to it.
+ *
+ * A group is, in this order: the main record (response, revisit or resource), the request,
+ * metadata. Each record is one gzip member; the later ones name the main one in WARC-Concurrent-To.
+ * So the position of the group is the position of the main record.
+ *
+ *   response   the header block, made fit for its body (store/warc_http.h), and the body: after
+ *              removal of the transfer coding, before that of the content coding
+ *   revisit    identical payload: the look-up knew the payload's digest; the header block only.
+ *              server not modified: the answer to a conditional request was 304; the 304's header
+ *   request    the header as sent
+ *   metadata   application/warc-fields of the caller's making (store/warc_record.h,
+ * warc_fields_add) resource   anything else that was fetched: a DNS answer
+ *
+ * Digests are SHA-1 in base32 of the block, and of the payload: the entity after removal of the
+ * transfer coding and before that of the content coding, as warcio and wget compute them. A
+ * revisit's payload digest is that of the body that was received. WARC-Date is the start of the
+ * fetch. Source: ISO 28500:2017; WARC-Protocol of the IIPC's extensions. */
+#ifndef STORE_WARC_RECORD_H
+#define STORE_WARC_RECORD_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/buffer.h"
+#include "base/clock.h"
+#include "base/result.h"
+#include "store/warc_format.h"
+
+/* The first record that held a payload. Its URI is in a buffer of its owner. */
+typedef struct WarcOriginal {
+    Buffer uri;
+    WallTime date; /* of that record, exactly: it is written as WARC-Refers-To-Date */
+    WarcId id;
+} WarcOriginal;
+
+void warc_original_init(WarcOriginal *original);
+void warc_original_destroy(WarcOriginal *original);
+
+/* The look-up of duplicates: fills original when the payload is known (RESULT_OK); RESULT_NOT_FOUND
+ * when it is new; anything else is logged by it and counts as new. Called in the recorder's thread;
+ * store/payload_index.h has one. */
+typedef Result (*WarcFindOriginal)(void *context, const WarcDigest *payload,
+                                   WarcOriginal *original);
+
+typedef struct WarcRecorderOptions {
+    int level;                /* libdeflate's 0..12; 0 = the default, 1 (see bench_warc) */
+    WarcFindOriginal find;    /* NULL: identical payloads are stored again */
+    void *find_context;       /* borrowed */
+    size_t revisit_min_bytes; /* smaller payloads are stored again; at least 1 */
+    size_t memory_bytes;      /* a group never gets larger; 0 = 1 Gi */
+    bool no_requests;         /* leave request records out */
+} WarcRecorderOptions;
+
+typedef struct WarcRecorder WarcRecorder;
+
+/* RESULT_MEMORY, RESULT_INVALID (level). */
+Result warc_recorder_new(WarcRecorder **recorder, const WarcRecorderOptions *options);
+void warc_recorder_delete(WarcRecorder *recorder);
+
+/* One fetch that got an answer. Everything is borrowed for the call; lengths may be 0 where it says
+ * so. */
+typedef struct WarcFetch {
+    WarcBytes url;     /* as requested, absolute, without fragment: no blanks, ASCII */
+    WallTime started;  /* wall time of the start of the fetch */
+    const char *ip;    /* textual address of the peer, or NULL; an invalid one is left out */
+    WarcBytes request; /* header block as sent (length 0: no request record) */
+    WarcBytes header;  /* header block as received */
+    WarcBytes body;    /* see above */
+    WarcTruncation truncated;
+    const char *protocol; /* WARC-Protocol: "http/1.1", "h2", ...; NULL = as the URL says */
+    const char *tls;      /* the second WARC-Protocol: "tls/1.3"; NULL = none */
+    WarcBytes metadata;   /* application/warc-fields; length 0: no metadata record */
+    const WarcOriginal *not_modified; /* a 304 to a conditional request: the capture that it
+                                         confirms; NULL otherwise */
+} WarcFetch;
+
+/* Anything fetched otherwise than by HTTP, in one record. */
+typedef struct WarcResource {
+    WarcBytes uri; /* "dns:example.org" */
+    WallTime started;
+    const char *ip;           /* of the server that answered, or NULL */
+    const char *content_type; /* "text/dns" */
+    WarcBytes block;
+} WarcResource;
+
+typedef struct WarcGroup {
+    Buffer members;     /* the gzip members, the main record's first */
+    Buffer index;       /* the CDXJ line of the main record up to its place (store/cdxj.h) */
+    size_t main_length; /* compressed bytes of the main record */
+    uint32_t n_records;
+    WarcType type; /* of the main record */
+    WallTime date;
+    WarcId id;        /* of the main record: what a later revisit refers to */
+    bool whole;       /* the main block is not truncated */
+    bool has_payload; /* payload is valid: always but for a 304 without body */
+    WarcDigest payload;
+} WarcGroup;
+
+void warc_group_init(WarcGroup *group);
+void warc_group_destroy(WarcGroup *group);
+/* Forgets the records, keeps the memory. */
+void warc_group_reset(WarcGroup *group);
+
+/* Makes the records of a fetch; what group held before is forgotten. RESULT_INVALID: not an HTTP
+ * answer or not a URL (nothing is stored); RESULT_LIMIT: larger than memory_bytes; RESULT_MEMORY;
+ * RESULT_IO: no random bytes. On failure the group is empty. */
+Result warc_record_fetch(WarcRecorder *recorder, const WarcFetch *fetch, WarcGroup *group);
+Result warc_record_resource(WarcRecorder *recorder, const WarcResource *resource, WarcGroup *group);
+
+/* Appends one warcinfo record as a gzip member to out; fields is application/warc-fields. */
+Result warc_record_info(WarcRecorder *recorder, WallTime date, const char *filename,
+                        WarcBytes fields, Buffer *out);
+
+/* Appends "name: value" CRLF to an application/warc-fields block; line ends and other controls in
+ * value become blanks. */
+Result warc_fields_add(Buffer *fields, const char *name, const char *value, size_t length);
+
+#endif

@@ -1,0 +1,74 @@
+/* Input: a response header block; each of its values goes through every reader. What is returned
+ * must lie inside the input. */
+#include <assert.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/buffer.h"
+#include "parse/http_header.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+static void inside(const char *p, size_t n, const char *start, size_t length)
+{
+    assert(p == NULL || (p >= start && n <= length && p + n <= start + length));
+}
+
+static void check_value(const char *value, size_t length)
+{
+    HttpContentType type = http_header_content_type(value, length);
+    inside(type.type, type.type_length, value, length);
+    inside(type.charset, type.charset_length, value, length);
+    HttpCacheControl control = HTTP_CACHE_CONTROL_NONE;
+    http_header_cache_control(value, length, &control);
+    assert(control.max_age_s >= -1 && control.max_age_s <= HTTP_MAX_SECONDS);
+    int64_t seconds = 0;
+    (void)http_header_date(value, length, &seconds);
+    seconds = http_header_retry_after(value, length, 1000000);
+    assert(seconds >= -1 && seconds <= HTTP_MAX_SECONDS);
+    const char *uri = NULL;
+    size_t uri_length = 0;
+    if (http_header_refresh(value, length, &seconds, &uri, &uri_length)) {
+        inside(uri, uri_length, value, length);
+        assert(seconds >= 0 && seconds <= HTTP_MAX_SECONDS);
+    }
+    HttpLink link;
+    size_t position = 0;
+    size_t before = 0;
+    while (http_header_next_link(value, length, &position, &link)) {
+        inside(link.uri, link.uri_length, value, length);
+        inside(link.rel, link.rel_length, value, length);
+        (void)http_header_has_rel(&link, "next");
+        assert(position > before);
+        before = position;
+    }
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    const char *text = (const char *)data;
+    HttpHeader header;
+    check_value(text, size);
+    if (http_header_parse(&header, text, size) != RESULT_OK) {
+        return 0;
+    }
+    assert(header.status >= 100 && header.status <= 999 && header.bytes <= size);
+    inside(header.fields, header.fields_length, text, size);
+    inside(header.reason, header.reason_length, text, size);
+    size_t position = 0;
+    HttpField field;
+    Buffer value;
+    buffer_init(&value, size + 1);
+    while (http_header_next(&header, &position, &field)) {
+        inside(field.name, field.name_length, text, size);
+        inside(field.value, field.value_length, text, size);
+        assert(field.name_length > 0);
+        buffer_reset(&value);
+        assert(http_header_unfold(&field, &value) == RESULT_OK);
+        assert(value.length <= field.value_length);
+        check_value(field.value, field.value_length);
+    }
+    buffer_destroy(&value);
+    return 0;
+}

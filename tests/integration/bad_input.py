@@ -1,0 +1,155 @@
+"""Bad input: a clear message, the right exit status, nothing damaged."""
+import os
+import shutil
+import subprocess
+import time
+
+import harness
+
+RAGNO = f"{harness.OUT}/ragno"
+
+
+def refused(report, name, arguments, status, *words, **options):
+    """The crawler ends at once with status, standard error has all the words, and no crawl is left
+    behind in the directory, the second argument."""
+    result = harness.run([RAGNO] + arguments, 20, **options)
+    left = os.path.exists(arguments[1] + "/crawl.mdb")
+    right = result.returncode == status and all(w in result.stderr for w in words) and not left
+    report.check(name, right, f"expected exit {status} and {words}, found exit "
+                 f"{result.returncode}: {result.stderr[-400:]!r}" + left * " and a crawl left behind")
+    shutil.rmtree(arguments[1], ignore_errors=True)
+
+
+def write(path, text):
+    with open(path, "w") as file:
+        file.write(text)
+    return path
+
+
+def command_line(report, path):
+    directory = path + "/none"
+    seeds = write(path + "/good.txt", "http://h00000.web.test/\n")
+    outside = ["-d", directory]
+    here = outside + ["--set", "fetch.allow_addresses=127.0.0.0/8"]
+    refused(report, "missing seed file", here + ["-i", path + "/no-such-file"], 3, "no-such-file")
+    refused(report, "unreadable seed file", here + ["-i", path], 3, path)
+    empty = write(path + "/empty.txt", "# nothing\n\n")
+    refused(report, "no seeds", here + ["-i", empty], 2, "seed")
+    refused(report, "unknown option", here + ["--no-such-option"], 2, "no-such-option")
+    refused(report, "unknown key names the nearest", here +
+            ["-i", seeds, "--set", "fetch.connection=3"], 2, "fetch.connections")
+    refused(report, "bad unit", here + ["-i", seeds, "-w", "5 parsecs"], 2, "5 parsecs")
+    refused(report, "out of range", here + ["-i", seeds, "--set", "fetch.connections=0"], 2,
+            "fetch.connections")
+    refused(report, "no contact for the real web", outside + ["http://example.org/"], 2, "contact")
+    config = write(path + "/bad.ini", "[fetch]\nconnections = 10\n\nno_such_key = 1\n")
+    refused(report, "bad configuration file: file and line", here + ["-c", config, "-i", seeds], 2,
+            "bad.ini:4", "no_such_key")
+    refused(report, "missing configuration file", here + ["-c", path + "/no.ini", "-i", seeds], 2,
+            "no.ini")
+
+
+def bad_seed_line(report, path):
+    with harness.Web(path, hosts=3, pages=10) as web:
+        seeds = write(path + "/mixed.txt", "# seeds\nhttp://h00000.web.test/\nhttp://[::bad/\n"
+                      "mailto:nobody\n")
+        result = harness.crawl(web, path + "/crawl", seeds=seeds, timeout=30)
+        expected = web.graph_urls()
+    report.check("a seed that is no URL is reported with its line",
+                 all(f"mixed.txt:{n}" in result.stderr for n in (3, 4)), result.stderr[-400:])
+    pages = {harness.url_of(r) for r in web.requests() if r.status == 200 and "R" not in r.flags}
+    report.same_set("and the rest goes on", pages, expected)
+    report.equal("to a good end", result.returncode, 0)
+
+
+def directories(report, path):
+    with harness.Web(path, hosts=10, pages=400) as web:
+        directory = path + "/crawl"
+        command = harness.crawl_command(web, directory, wait="100ms")
+        first = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
+                                 stderr=subprocess.DEVNULL)
+        deadline = time.monotonic() + 10
+        while time.monotonic() < deadline and not any("R" in r.flags for r in web.requests()):
+            time.sleep(0.1)
+        second = harness.run(command, 20)
+        report.check("a directory in use", second.returncode == 17 and directory in second.stderr,
+                     f"exit {second.returncode}: {second.stderr[-400:]}")
+        report.check("whose owner goes on", first.poll() is None, f"exit {first.poll()}")
+        harness.end_process(first)
+        report.equal("and can be stopped", first.returncode, 11)
+        fresh = harness.run(command + ["--new"], 20)
+        report.check("--new refuses a directory that holds a crawl",
+                     fresh.returncode not in (0, None), f"exit {fresh.returncode}")
+        status = harness.run([RAGNO, "db", directory, "info"])
+        report.equal("whose database is whole", status.returncode, 0)
+        newer_format(report, web, directory)
+
+
+def newer_format(report, web, directory):
+    """Raises the format version with LMDB's own tools, and sees it refused and left as it is."""
+    database = directory + "/crawl.mdb"
+    dump = subprocess.run(["mdb_dump", "-s", "info", database], stdout=subprocess.PIPE, text=True,
+                          check=False)
+    lines = dump.stdout.splitlines()
+    key = next((i for i, line in enumerate(lines)
+                if b"version" in bytes.fromhex(line.strip()) if line.startswith(" ")), None)
+    if not report.check("the database has a format version", key is not None, dump.stdout[:300]):
+        return
+    value = lines[key + 1].strip()
+    # The last digit of text, or the lowest byte of a little-endian number.
+    text = bytes.fromhex(value).rstrip(b"\0").isdigit()
+    lines[key + 1] = " " + ("39" * (len(value) // 2) if text else "7f" + value[2:])
+    subprocess.run(["mdb_load", "-s", "info", database], input="\n".join(lines) + "\n", text=True,
+                   check=True)
+    result = harness.crawl(web, directory, timeout=20)
+    report.check("a newer format is refused", result.returncode == 17 and
+                 "version" in result.stderr, f"exit {result.returncode}: {result.stderr[-400:]}")
+
+
+def on_small_disk(path, size, web, script, *options):
+    """Runs a shell script on a file system of that size ($d), with the crawl's command as "$@"; None
+    when it cannot be mounted. A user namespace of its own makes that possible without root."""
+    small = path + "/small"
+    os.makedirs(small, exist_ok=True)
+    command = harness.crawl_command(web, small + "/crawl", *options)
+    whole = f'd=$1; ragno={RAGNO}; mount -t tmpfs -o size={size} none "$d" || exit 99; shift; ' + script
+    isolate = [] if os.geteuid() == 0 else ["-r"]
+    result = harness.run(["unshare", *isolate, "-m", "sh", "-c", whole, "sh", small] + command, 90)
+    if result.returncode == 99 or "unshare failed" in result.stderr:
+        print("skip disk full: no mount here", flush=True)
+        return None
+    return result
+
+
+def disk_nearly_full(report, path):
+    with harness.Web(path, hosts=50, addresses=50, pages=20000, skew=0) as web:
+        script = '"$@"; code=$?; "$ragno" db "$d/crawl" info >&2 || code=98; exit $code'
+        result = on_small_disk(path, "8m", web, script, "--set", "crawl.min_free_disk=2Mi",
+                               "--set", "crawl.disk_full_exit=yes")
+    if result is not None:
+        report.check("disk nearly full: exit 16", result.returncode == 16,
+                     f"exit {result.returncode} (98: damaged): {result.stderr[-600:]}")
+        report.check("and it says so", "disk" in result.stderr, result.stderr[-400:])
+
+
+def disk_full(report, path):
+    """No byte is left; then there is room again, and the crawl goes on to a whole end."""
+    with harness.Web(path, hosts=50, addresses=50, pages=12000, skew=0) as web:
+        script = ('"$@" & crawl=$!; n=0; '
+                  'until grep -qsi "disk\\|space" "$d/crawl/ragno.log"; do sleep 0.1; '
+                  'n=$((n + 1)); kill -0 $crawl && [ $n -lt 300 ] || { kill -9 $crawl; exit 97; }; '
+                  'done; '
+                  'sleep 1; kill -0 $crawl || { wait $crawl; echo "ended: $?" >&2; exit 96; }; '
+                  'mount -o remount,size=200m "$d"; wait $crawl')
+        result = on_small_disk(path, "3m", web, script, "--set", "crawl.min_free_disk=0")
+        expected = web.graph_urls()
+    if result is not None:
+        report.check("disk full: the crawl waits, and goes on when there is room",
+                     result.returncode == 0, f"exit {result.returncode} (97: did not notice, 96: "
+                     f"did not wait): {result.stderr[-600:]}")
+        report.same_set("and has all pages", {harness.url_of(r) for r in web.requests()
+                                              if r.status == 200 and r.flags == "-"}, expected)
+
+
+if __name__ == "__main__":
+    harness.main(command_line, bad_seed_line, directories, disk_nearly_full, disk_full)

@@ -1,0 +1,190 @@
+"""What the integration tests share: the synthetic web, the crawler, and the lines they print.
+
+A test starts a Web (tests/web: HTTP and DNS on free loopback ports), runs the crawler against it,
+and judges by the server's request log and by what `ragno db` prints. Every check is one line on
+standard output, `ok NAME` or `FAIL NAME: why`; finish() ends the script with the exit status.
+"""
+import collections
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import traceback
+
+OUT = os.environ.get("OUT", "build/release")
+FULL = os.environ.get("FULL", "") not in ("", "0")
+
+Request = collections.namedtuple("Request", "start end address host status bytes flags path")
+
+
+class Report:
+    """Counts the checks of one script."""
+
+    def __init__(self):
+        self.failed = 0
+
+    def check(self, name, condition, why=""):
+        """One line; returns the condition."""
+        if condition:
+            print(f"ok {name}", flush=True)
+        else:
+            self.failed += 1
+            print(f"FAIL {name}: {why}".replace("\n", "\n  "), flush=True)
+        return condition
+
+    def equal(self, name, found, expected):
+        return self.check(name, found == expected, f"expected {expected!r}, found {found!r}")
+
+    def same_set(self, name, found, expected):
+        missing, surplus = sorted(expected - found), sorted(found - expected)
+        why = f"{len(missing)} missing {missing[:5]}, {len(surplus)} too many {surplus[:5]}"
+        return self.check(name, not missing and not surplus, why)
+
+    def finish(self):
+        sys.exit(1 if self.failed else 0)
+
+
+def main(*tests):
+    """Runs each test(report, path) in a directory of its own, then ends the script."""
+    report = Report()
+    for test in tests:
+        with Scratch() as path:
+            try:
+                test(report, path)
+            except Exception as error:  # whatever broke, it is a failed check with a reason
+                where = traceback.extract_tb(error.__traceback__)[-1]
+                report.check(test.__name__, False,
+                             f"{error} ({os.path.basename(where.filename)}:{where.lineno})")
+    report.finish()
+
+
+class Scratch:
+    """A directory for one test; kept when KEEP is set."""
+
+    def __init__(self):
+        self.path = tempfile.mkdtemp(prefix="ragno-test-")
+
+    def __enter__(self):
+        return self.path
+
+    def __exit__(self, *_):
+        if os.environ.get("KEEP"):
+            print(f"kept: {self.path}", file=sys.stderr)
+        else:
+            shutil.rmtree(self.path, ignore_errors=True)
+
+
+class Web:
+    """The synthetic web, in directory path. Options are those of `web --help`, with _ for -."""
+
+    def __init__(self, path, **options):
+        self.path = path
+        self.log = os.path.join(path, "requests.log")
+        self.graph = os.path.join(path, "graph.txt")
+        self.hosts_file = os.path.join(path, "hosts.txt")
+        self.seeds = os.path.join(path, "seeds.txt")
+        arguments = [f"{OUT}/web", "--port", "0", "--dns-port", "0", "--log", self.log,
+                     "--hosts-file", self.hosts_file, "--seeds", self.seeds]
+        if options.get("pages"):
+            arguments += ["--graph", self.graph]
+        for key, value in options.items():
+            arguments.append("--" + key.replace("_", "-"))
+            if value is not True:
+                arguments.append(str(value))
+        self.errors = open(os.path.join(path, "web.err"), "w+")
+        self.process = subprocess.Popen(arguments, stdout=subprocess.PIPE, stderr=self.errors,
+                                        text=True)
+        words = self.process.stdout.readline().split()
+        if not words or words[0] != "ready":
+            raise RuntimeError("web did not start: " + open(self.errors.name).read())
+        self.http = int(words[1].split("=")[1])
+        self.dns = int(words[2].split("=")[1])
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.stop()
+
+    def stop(self):
+        """Ends it; only then is the log complete."""
+        if self.process.poll() is None:
+            self.process.terminate()
+            self.process.wait(30)
+        self.process.stdout.close()
+        self.errors.close()
+
+    def requests(self):
+        """The log, one Request per line."""
+        found = []
+        with open(self.log, encoding="latin-1") as file:
+            for line in file:
+                f = line.rstrip("\n").split(" ", 7)
+                found.append(Request(int(f[0]), int(f[1]), f[2], f[3].lower(), int(f[4]),
+                                     int(f[5]), f[6], f[7]))
+        return found
+
+    def graph_urls(self):
+        with open(self.graph) as file:
+            return {line.rstrip("\n") for line in file}
+
+    def hosts(self):
+        """name -> (address, forbids private, Crawl-delay in ms)"""
+        with open(self.hosts_file) as file:
+            rows = [line.split() for line in file]
+        return {r[0]: (r[1], r[2] == "1", int(r[3])) for r in rows}
+
+
+def url_of(request):
+    return f"http://{request.host}{request.path}"
+
+
+def crawl_command(web, directory, *arguments, wait="0ms", ip_wait="0ms", seeds=None):
+    """The command line of a crawl of web into directory."""
+    command = [f"{OUT}/ragno", "-d", directory, "-i", seeds or web.seeds, "-w", wait,
+               "--ip-wait", ip_wait, "--progress=never",
+               "--set", f"fetch.port_map=80:{web.http}",
+               "--set", f"dns.servers=127.0.0.1:{web.dns}",
+               "--set", "fetch.allow_addresses=127.0.0.0/8"]
+    return command + list(arguments)
+
+
+def crawl(web, directory, *arguments, timeout=120, **delays):
+    """Runs a crawl to its end; a time-out kills it and gives exit status None."""
+    return run(crawl_command(web, directory, *arguments, **delays), timeout)
+
+
+def run(command, timeout=60, **options):
+    """Like subprocess.run with text captured; returncode is None after a time-out."""
+    try:
+        return subprocess.run(command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+                              stderr=subprocess.PIPE, text=True, errors="replace",
+                              timeout=timeout, check=False, **options)
+    except subprocess.TimeoutExpired as expired:
+        text = (expired.stderr or b"").decode(errors="replace")
+        return subprocess.CompletedProcess(command, None, "", text + "\n(timed out)")
+
+
+def db_rows(directory):
+    """`ragno db DIR dump` as (url, first_crawl, n_crawls) per page."""
+    result = run([f"{OUT}/ragno", "db", directory, "dump"])
+    if result.returncode != 0:
+        raise RuntimeError(f"ragno db dump: {result.returncode}: {result.stderr}")
+    rows = []
+    for line in result.stdout.splitlines():
+        f = line.split("\t")
+        rows.append((f[2], float(f[3]), int(f[6])))
+    return rows
+
+
+def end_process(process, signals=(signal.SIGTERM, signal.SIGKILL), patience=15):
+    """Ends a process that this test started."""
+    for number in signals:
+        if process.poll() is None:
+            process.send_signal(number)
+            try:
+                process.wait(patience)
+            except subprocess.TimeoutExpired:
+                pass

@@ -1,0 +1,103 @@
+"""Politeness, proven from the server's side: what the request log says about overlaps, gaps, paths
+forbidden by robots.txt, and robots.txt before the first page.
+
+The server's times bound the crawler's: a request starts at the server after the crawler sent it,
+and its end is noted there just before the last bytes are given to the kernel, so before the crawler
+can have seen them. The crawler's own gap is never longer than the server's: a gap that is too short
+here was too short there.
+"""
+import collections
+
+import harness
+
+HOST_DELAY_MS = 200
+IP_DELAY_MS = 50
+# When a client hangs up, the server notices a little later than it happened.
+ABORT_SLACK_US = 5000
+
+SIZES = dict(hosts=2000, addresses=500, pages=20000, skew=0.2) if harness.FULL else \
+    dict(hosts=200, addresses=50, pages=2000, skew=0.2)
+
+
+def gaps(requests, key):
+    """(gap in us, earlier, later) between neighbours with the same key; negative: they overlap."""
+    groups = collections.defaultdict(list)
+    for r in requests:
+        groups[key(r)].append(r)
+    for group in groups.values():
+        group.sort(key=lambda r: r.start)
+        latest = group[0]
+        for r in group[1:]:
+            yield r.start - latest.end, latest, r
+            if r.end > latest.end:
+                latest = r
+
+
+def slack(earlier):
+    return ABORT_SLACK_US if "A" in earlier.flags else 0
+
+
+def describe(rows):
+    return "; ".join(f"{gap / 1000:.3f} ms: {harness.url_of(a)} -> {harness.url_of(b)}"
+                     for gap, a, b in sorted(rows, key=lambda row: row[0])[:3])
+
+
+def judge(report, requests, hosts, crawl_delay=False):
+    """All the promises; requests is the whole log."""
+    by_ip = list(gaps(requests, lambda r: r.address))
+    by_host = list(gaps(requests, lambda r: r.host))
+    overlaps = [row for row in by_ip if row[0] + slack(row[1]) < 0]
+    report.check(f"no overlap per IP ({len(requests)} requests)", not overlaps,
+                 f"{len(overlaps)}, worst {describe(overlaps)}")
+    short = [row for row in by_ip if row[0] + slack(row[1]) < IP_DELAY_MS * 1000]
+    report.check(f"no gap below {IP_DELAY_MS} ms per IP ({len(by_ip)} gaps)", not short,
+                 f"{len(short)}, worst {describe(short)}")
+    short = []
+    for gap, a, b in by_host:
+        owed_ms = HOST_DELAY_MS
+        # Crawl-delay is known once robots.txt has been read.
+        if crawl_delay and "R" not in a.flags:
+            owed_ms = max(owed_ms, hosts[a.host][2])
+        if gap + slack(a) < owed_ms * 1000:
+            short.append((gap, a, b))
+    report.check(f"no gap below {HOST_DELAY_MS} ms{' or Crawl-delay' if crawl_delay else ''} "
+                 f"per host ({len(by_host)} gaps)", not short,
+                 f"{len(short)}, worst {describe(short)}")
+    forbidden = [r for r in requests if "F" in r.flags]
+    report.check("no forbidden path", not forbidden,
+                 f"{len(forbidden)}, first {[harness.url_of(r) for r in forbidden[:3]]}")
+    first = {}
+    for r in sorted(requests, key=lambda r: r.start):
+        first.setdefault(r.host, r)
+    unasked = [h for h, r in first.items() if "R" not in r.flags]
+    report.check("robots.txt before the first page of each host", not unasked, f"{unasked[:5]}")
+    wrong = [r for r in requests if r.host in hosts and r.address != hosts[r.host][0]]
+    report.check("every host at its own address", not wrong, f"{len(wrong)}: {wrong[:3]}")
+
+
+def crawl_and_judge(report, path, name, **options):
+    with harness.Web(path, **options) as web:
+        result = harness.crawl(web, path + "/crawl", wait=f"{HOST_DELAY_MS}ms",
+                               ip_wait=f"{IP_DELAY_MS}ms", timeout=400)
+        hosts, expected = web.hosts(), web.graph_urls()
+    report.check(f"{name} ends", result.returncode == 0,
+                 f"exit {result.returncode}: {result.stderr[-500:]}")
+    requests = web.requests()
+    report.same_set("and has all pages",
+                    {harness.url_of(r) for r in requests if r.status == 200 and r.flags == "-"},
+                    expected)
+    judge(report, requests, hosts, "crawl_delay" in options)
+
+
+def large(report, path):
+    crawl_and_judge(report, path, "the crawl", delayed=0.02, delay_ms=300, spread_ms=100,
+                    not_found=0.01, **SIZES)
+
+
+def slow_hosts(report, path):
+    crawl_and_judge(report, path, "the crawl with Crawl-delay", hosts=20, addresses=5,
+                    pages=100, crawl_delay=0.6)
+
+
+if __name__ == "__main__":
+    harness.main(large, slow_hosts)

@@ -1,0 +1,94 @@
+"""Killed with SIGKILL at random moments and resumed: the final set of pages is that of a crawl that
+was left alone, no page is stored twice, and at most what was in flight or not yet committed is
+fetched again. After SIGINT, nothing is fetched again."""
+import collections
+import random
+import signal
+import subprocess
+import time
+
+import harness
+
+SEED = 7
+KILLS = 5
+SIZES = dict(hosts=60, addresses=30, pages=6000 if harness.FULL else 3000, skew=0)
+WAIT = "100ms"
+# A page that is fetched again must have ended this shortly before a kill.
+UNCOMMITTED_US = 2000000
+
+
+def start(web, directory):
+    command = harness.crawl_command(web, directory, wait=WAIT, ip_wait="1ms")
+    return subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
+                            stderr=subprocess.PIPE, text=True)
+
+
+def fetched_again(requests):
+    """For every page fetched more than once: the times its earlier fetches began and ended."""
+    times = collections.defaultdict(list)
+    for r in requests:
+        if "R" not in r.flags:
+            times[harness.url_of(r)].append((r.start, r.end))
+    return {url: sorted(t)[:-1] for url, t in times.items() if len(t) > 1}
+
+
+def killed(report, path):
+    randomness = random.Random(SEED)
+    kills_us = []
+    with harness.Web(path, **SIZES) as web:
+        directory = path + "/crawl"
+        for _ in range(KILLS):
+            process = start(web, directory)
+            try:
+                process.wait(0.3 + 0.7 * randomness.random())
+                break  # it ended before: the test is too small
+            except subprocess.TimeoutExpired:
+                process.kill()
+                process.communicate()
+                kills_us.append(time.monotonic_ns() // 1000)
+        report.equal("it was killed while it ran", len(kills_us), KILLS)
+        result = harness.crawl(web, directory, wait=WAIT, ip_wait="1ms", timeout=200)
+        expected = web.graph_urls()
+    report.check("the resumed crawl ends", result.returncode == 0,
+                 f"exit {result.returncode}: {result.stderr[-500:]}")
+    requests = web.requests()
+    pages = {harness.url_of(r) for r in requests if r.status == 200 and "R" not in r.flags}
+    report.same_set(f"all {len(expected)} pages are fetched", pages, expected)
+    stored = collections.Counter(url for url, _, n in harness.db_rows(directory) if n > 0)
+    again = [url for url, n in stored.items() if n > 1]
+    report.check("no page is stored twice", not again, f"{again[:5]}")
+    report.check("all pages are stored", expected <= set(stored),
+                 f"{len(expected - set(stored))} missing")
+    again = fetched_again(requests)
+    early = [url for url, times in again.items() for _, end in times
+             if not any(kill - UNCOMMITTED_US <= end <= kill + 100000 for kill in kills_us)]
+    report.check(f"only what was not committed is fetched again ({len(again)} of {len(expected)})",
+                 not early, f"{len(early)} long before any kill: {early[:5]}")
+
+
+def interrupted(report, path):
+    with harness.Web(path, **SIZES) as web:
+        directory = path + "/crawl"
+        process = start(web, directory)
+        time.sleep(1.0)
+        process.send_signal(signal.SIGINT)
+        try:
+            _, errors = process.communicate(timeout=20)
+        except subprocess.TimeoutExpired:
+            process.kill()
+            _, errors = process.communicate()
+        report.check("SIGINT: exit 11", process.returncode == 11,
+                     f"{process.returncode}: {errors[-500:]}")
+        result = harness.crawl(web, directory, wait=WAIT, ip_wait="1ms", timeout=200)
+        expected = web.graph_urls()
+    report.check("the crawl after SIGINT ends", result.returncode == 0,
+                 f"exit {result.returncode}: {result.stderr[-500:]}")
+    requests = web.requests()
+    pages = {harness.url_of(r) for r in requests if r.status == 200 and "R" not in r.flags}
+    report.same_set("and has all pages", pages, expected)
+    again = [url for url in fetched_again(r for r in requests if "A" not in r.flags)]
+    report.check("and fetched none again", not again, f"{len(again)}: {again[:5]}")
+
+
+if __name__ == "__main__":
+    harness.main(killed, interrupted)

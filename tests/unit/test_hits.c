@@ -1,0 +1,229 @@
+#include <math.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "link_list.h"
+#include "store/hits.h"
+#include "unit.h"
+
+static Hits *make(char *dir, size_t n)
+{
+    Hits *hits = NULL;
+    (void)snprintf(dir, 32, "/tmp/ragno-hits-XXXXXX");
+    CU_ASSERT_PTR_NOT_NULL_FATAL(mkdtemp(dir));
+    CU_ASSERT_EQUAL_FATAL(hits_new(&hits, dir, n), hits_error_ok);
+    return hits;
+}
+
+static HitsError compute(Hits *hits, LinkList *list)
+{
+    return hits_compute(hits, list, link_list_next, link_list_reset);
+}
+
+static double hub(const Hits *hits, size_t page)
+{
+    float old = 0;
+    float new = 0;
+    CU_ASSERT_EQUAL(hits_get_hub(hits, page, &old, &new), hits_error_ok);
+    return (double)new;
+}
+
+static double authority(const Hits *hits, size_t page)
+{
+    float old = 0;
+    float new = 0;
+    CU_ASSERT_EQUAL(hits_get_authority(hits, page, &old, &new), hits_error_ok);
+    return (double)new;
+}
+
+static void add_ring(LinkList *list)
+{
+    for (int64_t i = 0; i < 4; i++) {
+        link_list_add(list, i, (i + 1) % 4);
+        link_list_add(list, i, 4);
+    }
+}
+
+/* As documented: both from the last round's values, scaled to sum 1; until nothing moves. */
+static void reference(const LinkList *list, size_t n, const float *scores, double *h, double *a)
+{
+    double *h2 = malloc(n * sizeof *h2);
+    double *a2 = malloc(n * sizeof *a2);
+    for (size_t i = 0; i < n; i++) {
+        h[i] = a[i] = 1.0 / (double)n;
+    }
+    for (int loop = 0; loop < 3000; loop++) {
+        memset(h2, 0, n * sizeof *h2);
+        memset(a2, 0, n * sizeof *a2);
+        double sum_h = 0;
+        double sum_a = 0;
+        for (size_t i = 0; i < list->n; i++) {
+            Link l = list->links[i];
+            h2[l.from] += a[l.to] * (scores == NULL ? 1.0 : (double)scores[l.to]);
+            a2[l.to] += h[l.from];
+        }
+        for (size_t i = 0; i < n; i++) {
+            sum_h += h2[i];
+            sum_a += a2[i];
+        }
+        for (size_t i = 0; i < n; i++) {
+            h[i] = h2[i] / sum_h;
+            a[i] = a2[i] / sum_a;
+        }
+    }
+    free(h2);
+    free(a2);
+}
+
+/* The largest error in units of the score, or of a millionth of the largest score: what lies below
+ * that has faded. */
+static double worst(const Hits *hits, const double *h, const double *a, size_t n)
+{
+    double largest = 0;
+    for (size_t i = 0; i < n; i++) {
+        double error_h =
+            fabs(hub(hits, i) - h[i]) / (h[i] > 0.01 / (double)n ? h[i] : 0.01 / (double)n);
+        double error_a =
+            fabs(authority(hits, i) - a[i]) / (a[i] > 0.01 / (double)n ? a[i] : 0.01 / (double)n);
+        largest = error_h > largest ? error_h : largest;
+        largest = error_a > largest ? error_a : largest;
+    }
+    return largest;
+}
+
+static void a_ring_with_a_sink_has_its_known_scores(void)
+{
+    char dir[32];
+    LinkList ring = {0};
+    add_ring(&ring);
+    Hits *hits = make(dir, 5);
+    hits->precision = 1e-8f;
+    CU_ASSERT_EQUAL(compute(hits, &ring), hits_error_ok);
+    for (size_t i = 0; i < 4; i++) {
+        CU_ASSERT_DOUBLE_EQUAL(hub(hits, i), 0.25, 1e-7);
+        CU_ASSERT_DOUBLE_EQUAL(authority(hits, i), 0.125, 1e-7);
+    }
+    CU_ASSERT_EQUAL(hub(hits, 4), 0.0);
+    CU_ASSERT_DOUBLE_EQUAL(authority(hits, 4), 0.5, 1e-7);
+    CU_ASSERT_EQUAL(hits_delete(hits), hits_error_ok);
+    free(ring.links);
+    CU_ASSERT_EQUAL(rmdir(dir), 0);
+}
+
+static void random_graphs_agree_with_plain_doubles(void)
+{
+    for (uint64_t seed = 1; seed <= 4; seed++) {
+        char dir[32];
+        const size_t n = 300 * seed;
+        LinkList list = {0};
+        link_list_random(&list, n, seed, seed % 2 == 0);
+        Hits *hits = make(dir, 1);
+        hits->precision = 1e-8f;
+        hits->max_loops = 0;
+        hits->threads = 1 + (unsigned)seed % 3;
+        CU_ASSERT_EQUAL(hits_set_n_pages(hits, n), hits_error_ok);
+        CU_ASSERT_EQUAL(compute(hits, &list), hits_error_ok);
+        double *h = malloc(n * sizeof *h);
+        double *a = malloc(n * sizeof *a);
+        reference(&list, n, NULL, h, a);
+        CU_ASSERT(worst(hits, h, a, n) < 1e-6);
+        MMapArray *scores = NULL;
+        (void)mmap_array_new(&scores, NULL, n, sizeof(float));
+        float *values = (float *)(void *)scores->mem;
+        for (size_t i = 0; i < n; i++) {
+            values[i] = (float)(hash_mix(i + seed) % 100) / 100.0f;
+        }
+        hits->scores = scores;
+        CU_ASSERT_EQUAL(compute(hits, &list), hits_error_ok);
+        reference(&list, n, values, h, a);
+        CU_ASSERT(worst(hits, h, a, n) < 1e-6);
+        memset(values, 0, n * sizeof *values); /* no scores at all are ignored */
+        CU_ASSERT_EQUAL(compute(hits, &list), hits_error_ok);
+        reference(&list, n, NULL, h, a);
+        CU_ASSERT(worst(hits, h, a, n) < 1e-6);
+        free(h);
+        free(a);
+        (void)mmap_array_delete(scores);
+        (void)hits_delete(hits);
+        free(list.links);
+        (void)rmdir(dir);
+    }
+}
+
+static void a_faded_community_can_come_back(void)
+{
+    char dir[32];
+    LinkList list = {0};
+    Hits *hits = make(dir, 4);
+    for (int64_t i = 0; i < 6; i++) { /* six pages point to 20; three others to 30 */
+        link_list_add(&list, i, 20);
+        if (i < 3) {
+            link_list_add(&list, 10 + i, 30);
+        }
+    }
+    CU_ASSERT_EQUAL(compute(hits, &list), hits_error_ok);
+    CU_ASSERT(authority(hits, 20) > 0.999 && authority(hits, 30) < 0.001);
+    for (int64_t i = 0; i < 20; i++) {
+        link_list_add(&list, 40 + i, 30);
+    }
+    hits->scores = NULL;
+    CU_ASSERT_EQUAL(compute(hits, &list), hits_error_ok);
+    CU_ASSERT(authority(hits, 30) > 0.999 && authority(hits, 20) < 0.001);
+    float old = 0;
+    float new = 0;
+    CU_ASSERT_EQUAL(hits_get_authority(hits, 20, &old, &new), hits_error_ok);
+    CU_ASSERT(old > 0.999f);
+    CU_ASSERT_EQUAL(hits_get_hub(hits, 0, &old, &new), hits_error_ok);
+    CU_ASSERT_DOUBLE_EQUAL((double)old, 1.0 / 6.0, 1e-4);
+    (void)hits_delete(hits);
+    free(list.links);
+    (void)rmdir(dir);
+}
+
+static void errors_are_told_and_results_outlive_the_object(void)
+{
+    char dir[32];
+    LinkList ring = {0};
+    Hits *hits = make(dir, 5);
+    CU_ASSERT_EQUAL(compute(hits, &ring), hits_error_ok); /* no links, no scores */
+    add_ring(&ring);
+    atomic_bool stop = true;
+    hits->stop = &stop;
+    CU_ASSERT_EQUAL(compute(hits, &ring), hits_error_stopped);
+    hits->stop = NULL;
+    ring.fails_at = 2;
+    CU_ASSERT_EQUAL(compute(hits, &ring), hits_error_internal);
+    ring.fails_at = 0;
+    link_list_add(&ring, 0, 2);
+    hits->max_loops = 1;
+    CU_ASSERT_EQUAL(compute(hits, &ring), hits_error_precision);
+    CU_ASSERT_EQUAL(error_code(hits->error), hits_error_precision);
+    hits->max_loops = 0;
+    hits->precision = 1e-8f;
+    CU_ASSERT_EQUAL(compute(hits, &ring), hits_error_ok);
+    CU_ASSERT_EQUAL(error_code(hits->error), 0);
+    double before = authority(hits, 4);
+    float old = 0;
+    float new = 0;
+    CU_ASSERT_EQUAL(hits_get_hub(hits, 5, &old, &new), hits_error_internal);
+    CU_ASSERT_EQUAL(hits_get_authority(hits, 5, &old, &new), hits_error_internal);
+    hits_set_persist(hits, 1);
+    CU_ASSERT_EQUAL(hits_delete(hits), hits_error_ok);
+    CU_ASSERT_EQUAL_FATAL(hits_new(&hits, dir, 1), hits_error_ok);
+    CU_ASSERT_EQUAL(hits_set_n_pages(hits, 5), hits_error_ok);
+    CU_ASSERT_DOUBLE_EQUAL(authority(hits, 4), before, 0.0);
+    CU_ASSERT_EQUAL(hits_delete(hits), hits_error_ok);
+    CU_ASSERT_EQUAL(rmdir(dir), 0);
+    CU_ASSERT_EQUAL(hits_delete(NULL), hits_error_ok);
+    free(ring.links);
+}
+
+UNIT_MAIN("hits",
+          {"a ring with a sink has its known scores", a_ring_with_a_sink_has_its_known_scores},
+          {"random graphs agree with plain doubles", random_graphs_agree_with_plain_doubles},
+          {"a faded community can come back", a_faded_community_can_come_back},
+          {"errors are told and results outlive the object",
+           errors_are_told_and_results_outlive_the_object})

@@ -1,0 +1,236 @@
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/buffer.h"
+#include "parse/http_header.h"
+#include "unit.h"
+
+static bool is(const char *bytes, size_t length, const char *expected)
+{
+    return length == strlen(expected) && memcmp(bytes, expected, length) == 0;
+}
+
+static HttpHeader parsed(const char *text)
+{
+    HttpHeader header;
+    CU_ASSERT_EQUAL_FATAL(http_header_parse(&header, text, strlen(text)), RESULT_OK);
+    return header;
+}
+
+static void the_status_line_is_read(void)
+{
+    HttpHeader h = parsed("HTTP/1.1 404 Not Found\r\nA: b\r\n\r\nbody");
+    CU_ASSERT_EQUAL(h.status, 404);
+    CU_ASSERT_EQUAL(h.version, 11);
+    CU_ASSERT_TRUE(is(h.reason, h.reason_length, "Not Found"));
+    CU_ASSERT_EQUAL(h.bytes, 32);
+    CU_ASSERT_TRUE(h.is_complete);
+    h = parsed("HTTP/2 200\n");
+    CU_ASSERT_EQUAL(h.status, 200);
+    CU_ASSERT_EQUAL(h.version, 20);
+    CU_ASSERT_EQUAL(h.reason_length, 0);
+    CU_ASSERT_FALSE(h.is_complete);
+    CU_ASSERT_EQUAL(h.bytes, 11);
+    const char *const bad[] = {"",
+                               "HTTP/1.1",
+                               "HTTP/1.1 20\r\n\r\n",
+                               "<html>",
+                               "HTTP/1.1 abc\r\n",
+                               "HTTP/1.1 2000 OK\r\n",
+                               "HTTP/1.1 099 x\r\n"};
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+        HttpHeader header;
+        CU_ASSERT_EQUAL(http_header_parse(&header, bad[i], strlen(bad[i])), RESULT_INVALID);
+    }
+}
+
+static void interim_responses_are_skipped(void)
+{
+    HttpHeader h = parsed("\r\nHTTP/1.1 100 Continue\r\nX: 1\r\n\r\nHTTP/1.1 103 Early\r\n\r\n"
+                          "HTTP/1.1 200 OK\r\nX: 2\r\n\r\nHTTP/1.1 500 in the body\r\n\r\n");
+    HttpField f;
+    CU_ASSERT_EQUAL(h.status, 200);
+    CU_ASSERT_TRUE(http_header_find(&h, "x", &f));
+    CU_ASSERT_TRUE(is(f.value, f.value_length, "2"));
+    h = parsed("HTTP/1.1 100 Continue\r\n\r\n");
+    CU_ASSERT_EQUAL(h.status, 100);
+}
+
+static void fields_are_found_among_junk(void)
+{
+    HttpHeader h =
+        parsed("HTTP/1.1 200 OK\r\nno colon here\r\n: no name\r\nContent-TYPE :\t text/html "
+               " \r\nFolded: one\r\n  two\r\n\tthree\nEmpty:\r\nLast: a:b\r\n\r\n");
+    size_t position = 0;
+    HttpField f;
+    const char *const names[] = {"Content-TYPE", "Folded", "Empty", "Last"};
+    for (size_t i = 0; i < 4; i++) {
+        CU_ASSERT_TRUE_FATAL(http_header_next(&h, &position, &f));
+        CU_ASSERT_TRUE(is(f.name, f.name_length, names[i]));
+    }
+    CU_ASSERT_TRUE(is(f.value, f.value_length, "a:b"));
+    CU_ASSERT_FALSE(http_header_next(&h, &position, &f));
+    CU_ASSERT_FALSE(http_header_next(&h, &position, &f));
+    CU_ASSERT_TRUE(http_header_find(&h, "content-type", &f));
+    CU_ASSERT_TRUE(is(f.value, f.value_length, "text/html"));
+    CU_ASSERT_FALSE(http_header_find(&h, "content", &f));
+    CU_ASSERT_TRUE(http_header_find(&h, "folded", &f));
+    Buffer b;
+    buffer_init(&b, 100);
+    CU_ASSERT_EQUAL(http_header_unfold(&f, &b), RESULT_OK);
+    CU_ASSERT_STRING_EQUAL(buffer_string(&b), "one two three");
+    buffer_destroy(&b);
+}
+
+static void content_types_are_split(void)
+{
+    static const struct {
+        const char *value, *type, *charset;
+    } cases[] = {
+        {"text/html; charset=utf-8", "text/html", "utf-8"},
+        {"Text/HTML;Charset=\"ISO-8859-1\"", "Text/HTML", "ISO-8859-1"},
+        {"text/html ; a=b; charset = 'x' ;charset=y", "text/html", "x"},
+        {"text/html,text/html;charset=z", "text/html", "z"},
+        {"text/html; charset=", "text/html", NULL},
+        {"; charset=koi8-r", NULL, "koi8-r"},
+        {"html", NULL, NULL},
+        {"text/xml; charset=\"utf", "text/xml", "utf"},
+        {"", NULL, NULL},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        HttpContentType t = http_header_content_type(cases[i].value, strlen(cases[i].value));
+        CU_ASSERT_EQUAL(t.type == NULL, cases[i].type == NULL);
+        CU_ASSERT_EQUAL(t.charset == NULL, cases[i].charset == NULL);
+        CU_ASSERT_TRUE(t.type == NULL || is(t.type, t.type_length, cases[i].type));
+        CU_ASSERT_TRUE(t.charset == NULL || is(t.charset, t.charset_length, cases[i].charset));
+    }
+    HttpContentType t = http_header_content_type("TEXT/html;x", 11);
+    CU_ASSERT_TRUE(http_header_is_type(&t, "text/html"));
+    CU_ASSERT_FALSE(http_header_is_type(&t, "text/htm"));
+}
+
+static int64_t date(const char *text)
+{
+    int64_t seconds = -1;
+    return http_header_date(text, strlen(text), &seconds) ? seconds : -1;
+}
+
+static void dates_come_in_three_forms(void)
+{
+    CU_ASSERT_EQUAL(date("Sun, 06 Nov 1994 08:49:37 GMT"), 784111777);
+    CU_ASSERT_EQUAL(date("Sunday, 06-Nov-94 08:49:37 GMT"), 784111777);
+    CU_ASSERT_EQUAL(date("Sun Nov  6 08:49:37 1994"), 784111777);
+    CU_ASSERT_EQUAL(date("Sun, 06 Nov 1994 10:49:37 +0200"), 784111777);
+    CU_ASSERT_EQUAL(date("Sun, 06 Nov 1994 08:19:37 -0030"), 784111777);
+    CU_ASSERT_EQUAL(date("Thu, 01 Jan 1970 00:00:00 GMT"), 0);
+    CU_ASSERT_EQUAL(date("Thu, 29 Feb 2024 12:00:00 GMT"), 1709208000);
+    CU_ASSERT_EQUAL(date("Tue, 19 Jan 2038 03:14:08 GMT"), INT64_C(2147483648));
+    CU_ASSERT_EQUAL(date("0"), -1);
+    CU_ASSERT_EQUAL(date("yesterday"), -1);
+    CU_ASSERT_EQUAL(date("Sun, 06 Nov 1994"), -1);
+    CU_ASSERT_EQUAL(date("Sun, 32 Nov 1994 08:49:37 GMT"), -1);
+    CU_ASSERT_EQUAL(date("Sun, 06 Nov 1994 25:49:37 GMT"), -1);
+    CU_ASSERT_EQUAL(date("Sun, 06 Nov 1994 08:49: GMT"), -1);
+    CU_ASSERT_EQUAL(date("06 06 06 08:49:37 Nov"), -1);
+}
+
+static int64_t retry(const char *text)
+{
+    return http_header_retry_after(text, strlen(text), 784111777);
+}
+
+static void retry_after_is_seconds_or_a_date(void)
+{
+    CU_ASSERT_EQUAL(retry("120"), 120);
+    CU_ASSERT_EQUAL(retry(" 0 "), 0);
+    CU_ASSERT_EQUAL(retry("1.5"), 2);
+    CU_ASSERT_EQUAL(retry("99999999999999999999"), HTTP_MAX_SECONDS);
+    CU_ASSERT_EQUAL(retry("Sun, 06 Nov 1994 08:50:37 GMT"), 60);
+    CU_ASSERT_EQUAL(retry("Sun, 06 Nov 1994 08:00:00 GMT"), 0);
+    CU_ASSERT_EQUAL(retry("-5"), -1);
+    CU_ASSERT_EQUAL(retry("soon"), -1);
+    CU_ASSERT_EQUAL(retry(""), -1);
+}
+
+static void cache_control_is_read(void)
+{
+    HttpCacheControl c = HTTP_CACHE_CONTROL_NONE;
+    static const char value[] = "public, MAX-AGE=\"3600\", no-cache=\"set-cookie, x\"";
+    http_header_cache_control(value, strlen(value), &c);
+    CU_ASSERT_EQUAL(c.max_age_s, 3600);
+    CU_ASSERT_FALSE(c.no_cache);
+    http_header_cache_control("no-store,max-age=5,no-cache", 27, &c);
+    CU_ASSERT_EQUAL(c.max_age_s, 3600);
+    CU_ASSERT_TRUE(c.no_cache);
+    CU_ASSERT_TRUE(c.no_store);
+    c = HTTP_CACHE_CONTROL_NONE;
+    http_header_cache_control("max-age=x, s-maxage=7, max-agent=3", 34, &c);
+    CU_ASSERT_EQUAL(c.max_age_s, -1);
+}
+
+static void links_are_stepped_through(void)
+{
+    static const char value[] =
+        " </a,b;c>; rel=next; title=\"x, <y>; z\", junk <http://h/2> ;REL=\"up "
+        "canonical\" ; anchor=\"#x\",<>;rel=self, <broken";
+    size_t position = 0;
+    HttpLink link;
+    CU_ASSERT_TRUE(http_header_next_link(value, strlen(value), &position, &link));
+    CU_ASSERT_TRUE(is(link.uri, link.uri_length, "/a,b;c"));
+    CU_ASSERT_TRUE(http_header_has_rel(&link, "NEXT"));
+    CU_ASSERT_FALSE(link.has_anchor);
+    CU_ASSERT_TRUE(http_header_next_link(value, strlen(value), &position, &link));
+    CU_ASSERT_TRUE(is(link.uri, link.uri_length, "http://h/2"));
+    CU_ASSERT_TRUE(http_header_has_rel(&link, "canonical"));
+    CU_ASSERT_FALSE(http_header_has_rel(&link, "canon"));
+    CU_ASSERT_TRUE(link.has_anchor);
+    CU_ASSERT_TRUE(http_header_next_link(value, strlen(value), &position, &link));
+    CU_ASSERT_EQUAL(link.uri_length, 0);
+    CU_ASSERT_FALSE(http_header_next_link(value, strlen(value), &position, &link));
+    position = 0;
+    CU_ASSERT_TRUE(http_header_next_link("<x>", 3, &position, &link));
+    CU_ASSERT_FALSE(http_header_has_rel(&link, "next"));
+}
+
+static void refresh_follows_the_html_standard(void)
+{
+    static const struct {
+        const char *value, *uri; /* NULL: ignored */
+        int64_t seconds;
+    } cases[] = {
+        {"5; url=/x", "/x", 5},
+        {"0;URL='http://h/a b' x", "http://h/a b", 0},
+        {" 3 , /y", "/y", 3},
+        {"2.75;url = \"/z", "/z", 2},
+        {"7", "", 7},
+        {"1 url=/w", "/w", 1},
+        {"4;urlx=/q", "urlx=/q", 4},
+        {".5;url=/p", "/p", 0},
+        {"url=/x", NULL, 0},
+        {"5x;url=/x", NULL, 0},
+        {"", NULL, 0},
+        {"1;", "", 1},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        int64_t seconds = 0;
+        const char *uri = NULL;
+        size_t n = 0;
+        bool is_valid =
+            http_header_refresh(cases[i].value, strlen(cases[i].value), &seconds, &uri, &n);
+        CU_ASSERT_EQUAL(is_valid, cases[i].uri != NULL);
+        if (is_valid && cases[i].uri != NULL) {
+            CU_ASSERT_EQUAL(seconds, cases[i].seconds);
+            CU_ASSERT_TRUE(is(uri, n, cases[i].uri));
+        }
+    }
+}
+
+UNIT_MAIN("http_header", {"the status line is read", the_status_line_is_read},
+          {"interim responses are skipped", interim_responses_are_skipped},
+          {"fields are found among junk", fields_are_found_among_junk},
+          {"content types are split", content_types_are_split},
+          {"dates come in three forms", dates_come_in_three_forms},
+          {"Retry-After is seconds or a date", retry_after_is_seconds_or_a_date},
+          {"Cache-Control is read", cache_control_is_read},
+          {"links are stepped through", links_are_stepped_through},
+          {"Refresh follows the HTML standard", refresh_follows_the_html_standard})

@@ -1,0 +1,163 @@
+/* PageDB: the documented calls, on small databases. */
+#include "unit.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "store/page_db.h"
+#include "store/page_db_internal.h"
+
+static const char *fresh_path(const char *name)
+{
+    static char path[300];
+    const char *dir = getenv("TMPDIR");
+    (void)snprintf(path, sizeof path, "%s/ragno-%s-%ld", dir == NULL ? "/tmp" : dir, name,
+                   (long)getpid());
+    return path;
+}
+
+static PageDB *open_fresh(const char *name)
+{
+    PageDB *db = NULL;
+    CU_ASSERT_EQUAL_FATAL(page_db_open(&db, fresh_path(name), &(PageDBOptions){.no_sync = true}),
+                          page_db_error_ok);
+    page_db_set_persist(db, 0);
+    return db;
+}
+
+static CrawledPage *page_of(const char *url, double time, float score, uint64_t hash)
+{
+    CrawledPage *cp = crawled_page_new(url);
+    cp->time = time;
+    cp->score = score;
+    CU_ASSERT_EQUAL(crawled_page_set_hash64(cp, hash), 0);
+    return cp;
+}
+
+static void add(PageDB *db, CrawledPage *cp)
+{
+    CU_ASSERT_EQUAL(page_db_add(db, cp, NULL), page_db_error_ok);
+    crawled_page_delete(cp);
+}
+
+static PageInfo *info_of(PageDB *db, const char *url)
+{
+    PageInfo *pi = NULL;
+    CU_ASSERT_EQUAL(page_db_get_info(db, page_db_hash(url), &pi), page_db_error_ok);
+    return pi;
+}
+
+static void a_crawled_page_and_its_links_are_known(void)
+{
+    PageDB *db = open_fresh("pagedb1");
+    CrawledPage *cp = page_of("http://a.com/", 100, 0.5F, 1);
+    CU_ASSERT_EQUAL(crawled_page_add_link(cp, "http://a.com/1", 0.1F), 0);
+    CU_ASSERT_EQUAL(crawled_page_add_link(cp, "http://b.com/?q", 0.2F), 0);
+    CU_ASSERT_EQUAL(crawled_page_add_link(cp, "www.scheme-less.com", 0.3F), 0);
+    CU_ASSERT_EQUAL(crawled_page_add_link(cp, "http://me:pw@b.com:81/x@y", 0.4F), 0);
+    PageInfoList *list = NULL;
+    CU_ASSERT_EQUAL(page_db_add(db, cp, &list), page_db_error_ok);
+    crawled_page_delete(cp);
+    const char *const newest_first[] = {"http://me:pw@b.com:81/x@y", "www.scheme-less.com",
+                                        "http://b.com/?q", "http://a.com/1", "http://a.com/"};
+    size_t n = 0;
+    for (PageInfoList *l = list; l != NULL; l = l->next) {
+        CU_ASSERT_STRING_EQUAL(l->page_info->url, newest_first[n]);
+        CU_ASSERT_EQUAL(l->hash, page_db_hash(newest_first[n]));
+        CU_ASSERT_EQUAL(l->page_info->linked_from, n == 4 ? 0 : page_db_hash("http://a.com/"));
+        PageInfo *pi = info_of(db, newest_first[n]);
+        CU_ASSERT_PTR_NOT_NULL_FATAL(pi);
+        CU_ASSERT_STRING_EQUAL(pi->url, l->page_info->url);
+        CU_ASSERT_EQUAL(pi->linked_from, l->page_info->linked_from);
+        CU_ASSERT_EQUAL(pi->depth, n == 4 ? 0 : 1);
+        CU_ASSERT_EQUAL(pi->n_crawls, n == 4 ? 1 : 0);
+        CU_ASSERT_EQUAL(pi->score, l->page_info->score);
+        CU_ASSERT_EQUAL(pi->content_hash_length, n == 4 ? 8 : 0);
+        uint64_t idx = 99;
+        CU_ASSERT_EQUAL(page_db_get_idx(db, l->hash, &idx), page_db_error_ok);
+        CU_ASSERT_EQUAL(idx, 4 - n);
+        page_info_delete(pi);
+        n++;
+    }
+    CU_ASSERT_EQUAL(n, 5);
+    page_info_list_delete(list);
+    page_info_list_delete(NULL);
+    CU_ASSERT_PTR_NULL(info_of(db, "http://nowhere.com/"));
+    uint64_t idx = 7;
+    CU_ASSERT_EQUAL(page_db_get_idx(db, 12345, &idx), page_db_error_no_page);
+    CU_ASSERT_EQUAL(idx, 0);
+    CU_ASSERT_EQUAL(error_code(db->error), page_db_error_no_page);
+    CU_ASSERT_EQUAL(page_db_delete(db), page_db_error_ok);
+    struct stat st;
+    CU_ASSERT_NOT_EQUAL(stat(fresh_path("pagedb1"), &st), 0);
+}
+
+static void recrawls_count_changes(void)
+{
+    PageDB *db = open_fresh("pagedb2");
+    add(db, page_of("http://a.com/", 100, 0.5F, 1));
+    add(db, page_of("http://a.com/", 200, 0.6F, 1));
+    add(db, page_of("http://a.com/", 300, 0.7F, 2));
+    PageInfo *pi = info_of(db, "http://a.com/");
+    CU_ASSERT_EQUAL(pi->n_crawls, 3);
+    CU_ASSERT_EQUAL(pi->n_changes, 1);
+    CU_ASSERT_EQUAL(pi->first_crawl, 100);
+    CU_ASSERT_EQUAL(pi->last_crawl, 300);
+    CU_ASSERT_EQUAL(pi->score, 0.7F);
+    CU_ASSERT_DOUBLE_EQUAL(page_info_rate(pi), 0.01, 1e-6);
+    page_info_delete(pi);
+    /* Without a hash, and with one of another length: changes; and nothing crashes. */
+    CrawledPage *cp = page_of("http://a.com/", 400, 0, 2);
+    CU_ASSERT_EQUAL(crawled_page_set_hash(cp, NULL, 0), 0);
+    add(db, cp);
+    cp = page_of("http://a.com/", 500, 0, 2);
+    CU_ASSERT_EQUAL(crawled_page_set_hash32(cp, 9), 0);
+    add(db, cp);
+    pi = info_of(db, "http://a.com/");
+    CU_ASSERT_EQUAL(pi->n_crawls, 5);
+    CU_ASSERT_EQUAL(pi->n_changes, 3);
+    CU_ASSERT_EQUAL(pi->content_hash_length, 4);
+    page_info_delete(pi);
+    /* A page known as a link: its first crawl is no change. */
+    cp = page_of("http://b.com/", 100, 0, 1);
+    CU_ASSERT_EQUAL(crawled_page_add_link(cp, "http://b.com/1", 0.25F), 0);
+    add(db, cp);
+    add(db, page_of("http://b.com/1", 200, 0.75F, 1));
+    pi = info_of(db, "http://b.com/1");
+    CU_ASSERT_EQUAL(pi->n_crawls, 1);
+    CU_ASSERT_EQUAL(pi->n_changes, 0);
+    CU_ASSERT_EQUAL(pi->score, 0.75F);
+    CU_ASSERT_EQUAL(pi->linked_from, page_db_hash("http://b.com/"));
+    CU_ASSERT_EQUAL(page_info_rate(pi), -1);
+    page_info_delete(pi);
+    CU_ASSERT_EQUAL(page_db_delete(db), page_db_error_ok);
+}
+
+static void a_database_comes_back(void)
+{
+    PageDB *db = open_fresh("pagedb3");
+    page_db_set_persist(db, 1);
+    add(db, page_of("http://a.com/", 100, 0.5F, 1));
+    CU_ASSERT_EQUAL(page_db_delete(db), page_db_error_ok);
+    CU_ASSERT_EQUAL(page_db_open(&db, fresh_path("pagedb3"), &(PageDBOptions){.read_only = true}),
+                    page_db_error_ok);
+    PageInfo *pi = info_of(db, "http://a.com/");
+    CU_ASSERT_PTR_NOT_NULL(pi);
+    page_info_delete(pi);
+    CrawledPage *cp = crawled_page_new("http://a.com/x");
+    CU_ASSERT_EQUAL(page_db_add(db, cp, NULL), page_db_error_read_only);
+    crawled_page_delete(cp);
+    CU_ASSERT_EQUAL(page_db_delete(db), page_db_error_ok);
+    CU_ASSERT_EQUAL(page_db_new(&db, fresh_path("pagedb3")), page_db_error_ok);
+    page_db_set_persist(db, 0);
+    CU_ASSERT_EQUAL(page_db_delete(db), page_db_error_ok);
+    CU_ASSERT_EQUAL(page_db_delete(NULL), page_db_error_ok);
+}
+
+UNIT_MAIN("page_db",
+          {"a crawled page and its links are known", a_crawled_page_and_its_links_are_known},
+          {"recrawls count changes", recrawls_count_changes},
+          {"a database comes back", a_database_comes_back})

@@ -1,0 +1,445 @@
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <zlib.h>
+
+#include "base/buffer.h"
+#include "base/clock.h"
+#include "parse/sitemap.h"
+#include "unit.h"
+
+#define HEAD "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n"
+#define OPEN HEAD "<urlset xmlns=\"http://www.sitemaps.org/schemas/sitemap/0.9\">"
+
+/* What one parse gave: addresses separated by blanks, and the last entry's hints. */
+typedef struct Found {
+    Buffer urls;
+    SitemapReport report;
+    Result result;
+    char lastmod[64];
+    int64_t lastmod_s;
+    SitemapFrequency changefreq;
+    double priority;
+    bool is_sitemap;
+    uint64_t stop_after; /* 0: never */
+} Found;
+
+static bool collect(void *context, const SitemapEntry *entry)
+{
+    Found *found = context;
+    CU_ASSERT_EQUAL(strlen(entry->loc), entry->loc_length);
+    (void)buffer_printf(&found->urls, "%s%s", found->urls.length > 0 ? " " : "", entry->url->href);
+    (void)snprintf(found->lastmod, sizeof found->lastmod, "%s", entry->lastmod);
+    found->lastmod_s = entry->lastmod_s;
+    found->changefreq = entry->changefreq;
+    found->priority = entry->priority;
+    found->is_sitemap = entry->is_sitemap;
+    return found->stop_after == 0 || found->report.n_entries < found->stop_after;
+}
+
+static void parse_with(Found *found, const SitemapOptions *options, const char *body, size_t length,
+                       bool is_truncated)
+{
+    SitemapParser *parser = NULL;
+    CU_ASSERT_EQUAL_FATAL(sitemap_parser_new(&parser, options), RESULT_OK);
+    SitemapInput input = {.body = body,
+                          .length = length,
+                          .is_truncated = is_truncated,
+                          .url = "http://h.test/d/sitemap.xml",
+                          .url_length = 27};
+    buffer_reset(&found->urls);
+    found->result = sitemap_parse(parser, &input, collect, found, &found->report);
+    sitemap_parser_delete(parser);
+}
+
+static Found new_found(void)
+{
+    Found found = {.lastmod_s = 0};
+    buffer_init(&found.urls, BUFFER_NO_LIMIT);
+    return found;
+}
+
+/* Parses text and compares the addresses. */
+static void expect(const char *body, size_t length, const char *urls)
+{
+    Found found = new_found();
+    parse_with(&found, &SITEMAP_OPTIONS_DEFAULT, body, length, false);
+    CU_ASSERT_STRING_EQUAL(buffer_string(&found.urls), urls);
+    if (strcmp(buffer_string(&found.urls), urls) != 0) {
+        (void)fprintf(stderr, "%.300s\n got  %s\n want %s\n", body, buffer_string(&found.urls),
+                      urls);
+    }
+    buffer_destroy(&found.urls);
+}
+
+static void expect_text(const char *body, const char *urls)
+{
+    expect(body, strlen(body), urls);
+}
+
+static void urlsets_give_addresses_and_hints(void)
+{
+    static const char body[] =
+        OPEN "<url><loc> http://h.test/a?x=1&amp;y=2#f\n</loc><lastmod>2005-01-01</lastmod>"
+             "<changefreq>Monthly</changefreq><priority>0.8</priority></url></urlset>";
+    Found found = new_found();
+    parse_with(&found, &SITEMAP_OPTIONS_DEFAULT, body, strlen(body), false);
+    CU_ASSERT_EQUAL(found.result, RESULT_OK);
+    CU_ASSERT_EQUAL(found.report.kind, SITEMAP_URLSET);
+    CU_ASSERT_EQUAL(found.report.n_entries, 1);
+    CU_ASSERT_FALSE(found.report.is_broken);
+    CU_ASSERT_STRING_EQUAL(buffer_string(&found.urls), "http://h.test/a?x=1&y=2");
+    CU_ASSERT_STRING_EQUAL(found.lastmod, "2005-01-01");
+    CU_ASSERT_EQUAL(found.lastmod_s, 1104537600);
+    CU_ASSERT_EQUAL(found.changefreq, SITEMAP_MONTHLY);
+    CU_ASSERT_DOUBLE_EQUAL(found.priority, 0.8, 1e-9);
+    CU_ASSERT_FALSE(found.is_sitemap);
+    CU_ASSERT_STRING_EQUAL(sitemap_frequency_name(SITEMAP_HOURLY), "hourly");
+    static const char bare[] = OPEN "<url><loc>http://h.test/b</loc><priority>high</priority>"
+                                    "<changefreq>now</changefreq></url></urlset>";
+    parse_with(&found, &SITEMAP_OPTIONS_DEFAULT, bare, strlen(bare), false);
+    CU_ASSERT_EQUAL(found.lastmod_s, SITEMAP_NO_DATE);
+    CU_ASSERT_EQUAL(found.changefreq, SITEMAP_FREQUENCY_NONE);
+    CU_ASSERT_TRUE(found.priority < 0.0);
+    buffer_destroy(&found.urls);
+}
+
+static void namespaces_and_prefixes_do_not_matter(void)
+{
+    expect_text("<urlset><url><loc>http://h.test/1</loc></url></urlset>", "http://h.test/1");
+    expect_text(
+        "<s:urlset xmlns:s=\"u\" xmlns:image=\"i\"><s:url><image:image><image:loc>http://h.test/i"
+        "</image:loc></image:image><s:loc>http://h.test/2</s:loc><image:loc>http://h.test/j"
+        "</image:loc></s:url></s:urlset>",
+        "http://h.test/2");
+    expect_text("<s:urlset><s:url><s:loc>http://h.test/3</s:loc></s:url></s:urlset>",
+                "http://h.test/3");
+    expect_text("<URLSET><Url><LOC>http://h.test/4</LOC></Url></URLSET>", "http://h.test/4");
+    expect_text(OPEN "<url><video:video xmlns:video=\"v\"><loc>http://h.test/no</loc></video:video>"
+                     "<loc><url><![CDATA[http://h.test/5?a&b]]></url></loc></url></urlset>",
+                "http://h.test/5?a&b");
+    expect_text(
+        "<urlset xmlns:s=\"s\"><s:url><s:loc>http://h.test/8</s:loc><s:url/></s:url><s:url><loc>"
+        "http://h.test/9</loc><x:url/></s:url></urlset>",
+        "http://h.test/8 http://h.test/9");
+    expect_text("\xEF\xBB\xBF \n" OPEN "<url><loc>http://h.test/6</loc></url></urlset>",
+                "http://h.test/6");
+    expect_text("<html><body><url><loc>http://h.test/7</loc></url></body></html>", "");
+}
+
+static void an_index_gives_sitemaps(void)
+{
+    static const char body[] =
+        HEAD "<sitemapindex><sitemap><loc>http://h.test/1.xml.gz</loc><lastmod>"
+             "2024-05-06T07:08:09Z</lastmod></sitemap><sitemap>http://h.test/x"
+             "</sitemap><url><loc>http://h.test/u</loc></url></sitemapindex>";
+    Found found = new_found();
+    parse_with(&found, &SITEMAP_OPTIONS_DEFAULT, body, strlen(body), false);
+    CU_ASSERT_EQUAL(found.report.kind, SITEMAP_INDEX);
+    CU_ASSERT_TRUE(found.is_sitemap);
+    CU_ASSERT_EQUAL(found.lastmod_s, 1714979289);
+    CU_ASSERT_STRING_EQUAL(buffer_string(&found.urls), "http://h.test/1.xml.gz");
+    buffer_destroy(&found.urls);
+}
+
+static void feeds_give_their_items(void)
+{
+    expect_text(
+        "<rss version=\"2.0\"><channel><link>http://h.test/</link><item><link>http://h.test/1"
+        "</link><guid>http://h.test/g</guid><a:link xmlns:a=\"a\" href=\"x\"/></item><item>"
+        "<guid>http://h.test/2</guid></item><item><guid isPermaLink=\"false\">http://h.test/3"
+        "</guid></item><item><link>/d4</link></item><item><guid>tag:5</guid></item>"
+        "</channel></rss>",
+        "http://h.test/1 http://h.test/2 http://h.test/d4");
+    expect_text(
+        "<rdf:RDF xmlns:rdf=\"r\" xmlns=\"s\"><channel><link>http://h.test/</link></channel>"
+        "<item rdf:about=\"x\"><link>http://h.test/1</link></item></rdf:RDF>",
+        "http://h.test/1");
+    expect_text(
+        "<feed xmlns=\"http://www.w3.org/2005/Atom\"><link href=\"http://h.test/\"/><entry>"
+        "<link rel=\"edit\" href=\"/e\"/><link href=\"/1?a=b&amp;c=d\"/><link rel=\"alternate\" "
+        "href=\"/2\"/></entry><entry><link rel=\"Alternate\" href=\"3\"/></entry><entry/></feed>",
+        "http://h.test/1?a=b&c=d http://h.test/d/3");
+    Found found = new_found();
+    static const char rss[] =
+        "<rss><item><link>http://h.test/1</link><pubDate>Thu, 17 Dec 2009 12:04:56"
+        " +0200</pubDate></item></rss>";
+    parse_with(&found, &SITEMAP_OPTIONS_DEFAULT, rss, strlen(rss), false);
+    CU_ASSERT_EQUAL(found.lastmod_s, 1261044296);
+    static const char atom[] = "<feed><entry><updated>2009-12-17T12:04:56+02:00</updated>"
+                               "<link href='/1'/></entry></feed>";
+    parse_with(&found, &SITEMAP_OPTIONS_DEFAULT, atom, strlen(atom), false);
+    CU_ASSERT_EQUAL(found.lastmod_s, 1261044296);
+    buffer_destroy(&found.urls);
+}
+
+static void plain_lists_are_read_line_by_line(void)
+{
+    expect_text(
+        "http://h.test/1\r\n  HTTPS://h.test/2  \rwww.h.test/3\n\nftp://h.test/4\nhttp://h.test/5",
+        "http://h.test/1 https://h.test/2 http://h.test/5");
+    expect_text("\xEF\xBB\xBFhttp://h.test/a&b;c", "http://h.test/a&b;c");
+    expect_text("nothing here\n", "");
+    expect_text("", "");
+    static const char utf16[] = "\xFE\xFF\0h\0t\0t\0p\0:\0/\0/\0h\0/\0\xE9\0\n";
+    expect(utf16, sizeof utf16 - 1, "http://h/%C3%A9");
+    Found found = new_found();
+    parse_with(&found, &SITEMAP_OPTIONS_DEFAULT, "http://h.test/1\nhttp://h.test/2", 31, true);
+    CU_ASSERT_STRING_EQUAL(buffer_string(&found.urls), "http://h.test/1");
+    CU_ASSERT_TRUE(found.report.is_broken);
+    buffer_destroy(&found.urls);
+}
+
+static void broken_files_keep_what_came_before(void)
+{
+    static const char body[] = OPEN "<url><loc>http://h.test/1</loc></url><url><loc>http://h.test/2"
+                                    "</loc><lastmod>2005-01-01</lastmod></url></urlset>";
+    const char *first_end = strstr(body, "1</loc>") + 1;
+    const char *second_end = strstr(body, "2</loc>") + 1;
+    for (size_t cut = 0; cut < sizeof body; cut++) {
+        const char *at = body + cut;
+        const char *urls = at > second_end  ? "http://h.test/1 http://h.test/2"
+                           : at > first_end ? "http://h.test/1"
+                                            : "";
+        char *copy = malloc(cut + 1); /* exact, for the sanitizers */
+        CU_ASSERT_PTR_NOT_NULL_FATAL(copy);
+        memcpy(copy, body, cut);
+        copy[cut] = '\0';
+        expect(copy, cut, urls);
+        free(copy);
+    }
+    expect_text(OPEN
+                "<url><loc>http://h.test/1</loc></url></url><url><loc>http://h.test/2</loc></url>",
+                "http://h.test/1");
+    expect_text(OPEN
+                "<url><loc>http://h.test/1</loc><url><loc>http://h.test/2</loc></url></urlset>",
+                "http://h.test/1 http://h.test/2");
+    expect_text(
+        "<sitemapindex><sitemap><loc>http://h.test/1</loc><loc>http://h.test/2</loc></sitemap>"
+        "</sitemapindex>",
+        "http://h.test/1 http://h.test/2");
+    expect_text(OPEN "<url><loc>http://h.test/1</loc></url><url><loc>http://h.test/<<</loc></url>",
+                "http://h.test/1");
+}
+
+static void careless_bytes_are_mended(void)
+{
+    expect_text(OPEN "<url><loc>http://h.test/?a=1&b=2&amp;c=3&</loc></url></urlset>",
+                "http://h.test/?a=1&b=2&c=3&");
+    expect_text(OPEN "<url><loc><![CDATA[http://h.test/?a=1&amp;b=2]]></loc></url><!-- & -- <x -->"
+                     "<url><loc>http://h.test/&#x61;&#98;</loc></url></urlset>",
+                "http://h.test/?a=1&amp;b=2 http://h.test/ab");
+    expect_text(OPEN "<url><loc>http://h.test/\xE9t\xC3\xA9</loc></url></urlset>",
+                "http://h.test/%EF%BF%BDt%C3%A9");
+    expect_text(OPEN "<url><news>\x01\x02\x7F</news><loc>http://h.test/1</loc></url></urlset>",
+                "http://h.test/1");
+    expect_text(
+        "<?xml version='1.0' encoding='ISO-8859-1'?><urlset><url><loc>http://h.test/\xE9</loc>"
+        "</url></urlset>",
+        "http://h.test/%C3%A9");
+    expect_text(
+        "<?xml version='1.0' encoding='UTF-16'?><urlset><url><loc>http://h.test/8</loc></url>"
+        "</urlset>",
+        "http://h.test/8");
+    static const char utf16[] =
+        "<\0u\0r\0l\0s\0e\0t\0>\0<\0u\0r\0l\0>\0<\0l\0o\0c\0>\0h\0t\0t\0p\0:\0/\0"
+        "/\0h\0/\0=\xD8\xA9\xDC<\0/\0l\0o\0c\0>\0";
+    expect(utf16, sizeof utf16 - 1, "http://h/%F0%9F%92%A9");
+}
+
+static void entities_and_bombs_are_refused(void)
+{
+    static const char bomb[] =
+        "<?xml version=\"1.0\"?><!DOCTYPE urlset [<!-- don't ]> --><!ENTITY a \"http://h.test/>]\">"
+        "<!ENTITY b \"&a;&a;&a;&a;&a;&a;&a;&a;\"><!ENTITY x SYSTEM \"file:///etc/hostname\">"
+        "<!ATTLIST url k CDATA \"v\">]><urlset><url><loc>&a;</loc></url><url><loc>http://h.test/&b;"
+        "</loc></url><url><loc>http://h.test/&x;</loc></url><url><title>&b;</title><loc>"
+        "http://h.test/1</loc></url></urlset>";
+    Found found = new_found();
+    parse_with(&found, &SITEMAP_OPTIONS_DEFAULT, bomb, strlen(bomb), false);
+    CU_ASSERT_STRING_EQUAL(buffer_string(&found.urls), "http://h.test/1");
+    CU_ASSERT_EQUAL(found.report.n_rejected, 3);
+    buffer_destroy(&found.urls);
+    expect_text(
+        "<!DOCTYPE rss PUBLIC \"-//x//EN\" \"http://x/y.dtd\"><rss><item><link>http://h.test/1"
+        "</link></item></rss>",
+        "http://h.test/1");
+}
+
+static void gzip_to(Buffer *out, const char *bytes, size_t length)
+{
+    z_stream z = {0};
+    CU_ASSERT_EQUAL_FATAL(deflateInit2(&z, 6, Z_DEFLATED, 31, 8, Z_DEFAULT_STRATEGY), Z_OK);
+    size_t bound = deflateBound(&z, (uLong)length) + 32;
+    CU_ASSERT_EQUAL_FATAL(buffer_reserve(out, bound), RESULT_OK);
+    z.next_in = (Bytef *)(uintptr_t)bytes;
+    z.avail_in = (uInt)length;
+    z.next_out = (Bytef *)out->data + out->length;
+    z.avail_out = (uInt)bound;
+    CU_ASSERT_EQUAL(deflate(&z, Z_FINISH), Z_STREAM_END);
+    out->length += z.total_out;
+    (void)deflateEnd(&z);
+}
+
+static void large_files_are_streamed_and_bounded(void)
+{
+    Buffer body;
+    Buffer packed;
+    buffer_init(&body, BUFFER_NO_LIMIT);
+    buffer_init(&packed, BUFFER_NO_LIMIT);
+    (void)buffer_append_string(&body, OPEN);
+    for (int i = 0; i < 20000; i++) {
+        (void)buffer_printf(&body, "<url><loc>http://h.test/%05d?a&b&amp;c\xC3\xA9</loc></url>\n",
+                            i);
+    }
+    (void)buffer_append_string(&body, "</urlset>");
+    gzip_to(&packed, body.data, body.length);
+    Found found = new_found();
+    parse_with(&found, &SITEMAP_OPTIONS_DEFAULT, packed.data, packed.length, false);
+    CU_ASSERT_EQUAL(found.result, RESULT_OK);
+    CU_ASSERT_EQUAL(found.report.n_entries, 20000);
+    CU_ASSERT_EQUAL(found.report.n_rejected, 0);
+    CU_ASSERT_FALSE(found.report.is_broken);
+    CU_ASSERT_EQUAL(found.urls.length, 20000 * 32 - 1); /* "http://h.test/00000?a&b&c%C3%A9 " */
+
+    parse_with(&found, &SITEMAP_OPTIONS_DEFAULT, packed.data, packed.length / 2, false);
+    CU_ASSERT_EQUAL(found.result, RESULT_OK);
+    CU_ASSERT_TRUE(found.report.is_broken);
+    CU_ASSERT_TRUE(found.report.n_entries > 5000 && found.report.n_entries < 15000);
+
+    SitemapOptions options = SITEMAP_OPTIONS_DEFAULT;
+    options.max_entries = 100;
+    parse_with(&found, &options, packed.data, packed.length, false);
+    CU_ASSERT_EQUAL(found.result, RESULT_LIMIT);
+    CU_ASSERT_EQUAL(found.report.n_entries, 100);
+    options = SITEMAP_OPTIONS_DEFAULT;
+    options.max_bytes = 100000;
+    parse_with(&found, &options, packed.data, packed.length, false);
+    CU_ASSERT_EQUAL(found.result, RESULT_LIMIT);
+    CU_ASSERT_TRUE(found.report.n_entries > 1800 && found.report.n_entries < 1900);
+    uint64_t n_packed = found.report.n_entries;
+    parse_with(&found, &options, body.data, body.length, false);
+    CU_ASSERT_EQUAL(found.result, RESULT_LIMIT);
+    CU_ASSERT_EQUAL(found.report.n_entries, n_packed);
+    found.stop_after = 7;
+    parse_with(&found, &SITEMAP_OPTIONS_DEFAULT, packed.data, packed.length, false);
+    CU_ASSERT_EQUAL(found.result, RESULT_OK);
+    CU_ASSERT_EQUAL(found.report.n_entries, 7);
+
+    buffer_reset(&packed);
+    char *blanks = malloc((size_t)8 << 20);
+    CU_ASSERT_PTR_NOT_NULL_FATAL(blanks);
+    memset(blanks, ' ', (size_t)8 << 20);
+    gzip_to(&packed, blanks, (size_t)8 << 20);
+    options = SITEMAP_OPTIONS_DEFAULT;
+    options.max_ratio = 100;
+    parse_with(&found, &options, packed.data, packed.length, false);
+    CU_ASSERT_EQUAL(found.result, RESULT_LIMIT);
+    free(blanks);
+    buffer_destroy(&found.urls);
+    buffer_destroy(&body);
+    buffer_destroy(&packed);
+}
+
+static void thousands_of_names_end_the_parse(void)
+{
+    Buffer body;
+    buffer_init(&body, BUFFER_NO_LIMIT);
+    (void)buffer_append_string(&body, OPEN "<url><loc>http://h.test/1</loc></url>");
+    for (int i = 0; i < 300000; i++) {
+        (void)buffer_printf(&body, "<n%d:a%d/>", i, i);
+    }
+    (void)buffer_append_string(&body, "<url><loc>http://h.test/2</loc></url></urlset>");
+    Found found = new_found();
+    int64_t start = cpu_thread_ns();
+    parse_with(&found, &SITEMAP_OPTIONS_DEFAULT, body.data, body.length, false);
+    CU_ASSERT_TRUE(cpu_thread_ns() - start < INT64_C(1000000000));
+    CU_ASSERT_EQUAL(found.result, RESULT_LIMIT);
+    CU_ASSERT_STRING_EQUAL(buffer_string(&found.urls), "http://h.test/1");
+    buffer_destroy(&found.urls);
+    buffer_destroy(&body);
+}
+
+static void the_location_rule_is_an_option(void)
+{
+    static const char body[] =
+        "http://h.test/d/1\nhttp://h.test/2\nhttps://h.test/d/3\nhttp://o.test/d/4\n"
+        "http://h.test:81/d/5\nhttp://h.test/d/e/6\nhttp://h.test/dd\n";
+    SitemapOptions options = SITEMAP_OPTIONS_DEFAULT;
+    Found found = new_found();
+    options.location = SITEMAP_SAME_HOST;
+    parse_with(&found, &options, body, strlen(body), false);
+    CU_ASSERT_STRING_EQUAL(
+        buffer_string(&found.urls),
+        "http://h.test/d/1 http://h.test/2 http://h.test/d/e/6 http://h.test/dd");
+    CU_ASSERT_EQUAL(found.report.n_rejected, 3);
+    options.location = SITEMAP_SAME_FOLDER;
+    parse_with(&found, &options, body, strlen(body), false);
+    CU_ASSERT_STRING_EQUAL(buffer_string(&found.urls), "http://h.test/d/1 http://h.test/d/e/6");
+    buffer_destroy(&found.urls);
+}
+
+static void foreign_schemes_and_long_addresses_are_rejected(void)
+{
+    SitemapOptions options = SITEMAP_OPTIONS_DEFAULT;
+    options.max_url_bytes = 30;
+    static const char body[] = OPEN
+        "<url><loc>mailto:a@b</loc></url><url><loc>/relative</loc></url><url><loc></loc></url>"
+        "<url><loc>javascript:1</loc></url><url><loc>http://</loc></url><url><loc>      http://"
+        "h.test/123456789012345\n       </loc></url><url><loc>http://h.test/1234567890123456789"
+        "</loc></url></urlset>";
+    Found found = new_found();
+    parse_with(&found, &options, body, strlen(body), false);
+    CU_ASSERT_STRING_EQUAL(buffer_string(&found.urls), "http://h.test/123456789012345");
+    CU_ASSERT_EQUAL(found.report.n_rejected, 5);
+    Buffer line;
+    buffer_init(&line, BUFFER_NO_LIMIT);
+    (void)buffer_append_string(&line, "http://h.test/");
+    for (int i = 0; i < 10000; i++) {
+        (void)buffer_append_char(&line, 'a');
+    }
+    (void)buffer_append_string(&line, "\nhttp://h.test/b");
+    parse_with(&found, &options, line.data, line.length, false);
+    CU_ASSERT_STRING_EQUAL(buffer_string(&found.urls), "http://h.test/b");
+    CU_ASSERT_EQUAL(found.report.n_rejected, 1);
+    buffer_destroy(&line);
+    buffer_destroy(&found.urls);
+}
+
+static int64_t date(const char *text)
+{
+    int64_t seconds = -1;
+    return sitemap_date(text, strlen(text), &seconds) ? seconds : -1;
+}
+
+static void dates_may_be_short(void)
+{
+    CU_ASSERT_EQUAL(date("2005"), 1104537600);
+    CU_ASSERT_EQUAL(date("2005-01"), 1104537600);
+    CU_ASSERT_EQUAL(date("2005-01-01T00:00Z"), 1104537600);
+    CU_ASSERT_EQUAL(date("2005-01-01T01:00:00.25+01:00"), 1104537600);
+    CU_ASSERT_EQUAL(date("2004-12-31 19:00:00 -0500"), 1104537600);
+    CU_ASSERT_EQUAL(date("Sat, 01 Jan 2005 00:00:00 GMT"), 1104537600);
+    CU_ASSERT_EQUAL(date("2005-13-01"), -1);
+    CU_ASSERT_EQUAL(date("2005-01-01T99:00Z"), -1);
+    CU_ASSERT_EQUAL(date("20050101"), -1);
+    CU_ASSERT_EQUAL(date("today"), -1);
+    CU_ASSERT_EQUAL(date(""), -1);
+}
+
+UNIT_MAIN("sitemap", {"urlsets give addresses and hints", urlsets_give_addresses_and_hints},
+          {"namespaces and prefixes do not matter", namespaces_and_prefixes_do_not_matter},
+          {"an index gives sitemaps", an_index_gives_sitemaps},
+          {"feeds give their items", feeds_give_their_items},
+          {"plain lists are read line by line", plain_lists_are_read_line_by_line},
+          {"broken files keep what came before", broken_files_keep_what_came_before},
+          {"careless bytes are mended", careless_bytes_are_mended},
+          {"entities and bombs are refused", entities_and_bombs_are_refused},
+          {"large files are streamed and bounded", large_files_are_streamed_and_bounded},
+          {"thousands of names end the parse", thousands_of_names_end_the_parse},
+          {"the location rule is an option", the_location_rule_is_an_option},
+          {"foreign schemes and long addresses are rejected",
+           foreign_schemes_and_long_addresses_are_rejected},
+          {"dates may be short", dates_may_be_short})

@@ -1,0 +1,242 @@
+/* TxnManager: counting, growth under load, and the interleavings that used to deadlock such things.
+ */
+#include "unit.h"
+
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "store/txn_manager.h"
+
+#define SMALL_MAP ((size_t)1 << 20)
+
+typedef struct Fixture {
+    char path[256];
+    MDB_env *env;
+    TxnManager *tm;
+    MDB_dbi dbi;
+} Fixture;
+
+static void remove_files(const char *path)
+{
+    char file[300];
+    (void)snprintf(file, sizeof file, "%s/data.mdb", path);
+    (void)unlink(file);
+    (void)snprintf(file, sizeof file, "%s/lock.mdb", path);
+    (void)unlink(file);
+    (void)rmdir(path);
+}
+
+static void open_fixture(Fixture *f, const char *name)
+{
+    const char *dir = getenv("TMPDIR");
+    (void)snprintf(f->path, sizeof f->path, "%s/ragno-%s-%ld", dir == NULL ? "/tmp" : dir, name,
+                   (long)getpid());
+    remove_files(f->path);
+    CU_ASSERT_EQUAL_FATAL(mkdir(f->path, 0700), 0);
+    CU_ASSERT_EQUAL_FATAL(mdb_env_create(&f->env), 0);
+    CU_ASSERT_EQUAL(mdb_env_set_mapsize(f->env, SMALL_MAP), 0);
+    CU_ASSERT_EQUAL_FATAL(mdb_env_open(f->env, f->path, MDB_NOTLS | MDB_NOSYNC, 0600), 0);
+    CU_ASSERT_EQUAL_FATAL(txn_manager_new(&f->tm, f->env), txn_manager_error_ok);
+    MDB_txn *txn = NULL;
+    CU_ASSERT_EQUAL_FATAL(txn_manager_begin(f->tm, 0, &txn), txn_manager_error_ok);
+    CU_ASSERT_EQUAL(mdb_dbi_open(txn, NULL, MDB_INTEGERKEY, &f->dbi), 0);
+    CU_ASSERT_EQUAL(txn_manager_commit(f->tm, txn), txn_manager_error_ok);
+}
+
+static void close_fixture(Fixture *f)
+{
+    CU_ASSERT_EQUAL(inv_semaphore_count(&f->tm->txn_counter_read), 0);
+    CU_ASSERT_EQUAL(inv_semaphore_count(&f->tm->txn_counter_write), 0);
+    CU_ASSERT_EQUAL(txn_manager_delete(f->tm), txn_manager_error_ok);
+    mdb_env_close(f->env);
+    remove_files(f->path);
+}
+
+static size_t map_size(MDB_env *env)
+{
+    MDB_envinfo info;
+    CU_ASSERT_EQUAL(mdb_env_info(env, &info), 0);
+    return info.me_mapsize;
+}
+
+static void transactions_are_counted(void)
+{
+    Fixture f;
+    open_fixture(&f, "txncount");
+    MDB_txn *reader = NULL, *other = NULL, *writer = NULL;
+    CU_ASSERT_EQUAL(txn_manager_begin(f.tm, MDB_RDONLY, &reader), txn_manager_error_ok);
+    CU_ASSERT_EQUAL(txn_manager_begin(f.tm, MDB_RDONLY, &other), txn_manager_error_ok);
+    CU_ASSERT_EQUAL(txn_manager_begin(f.tm, 0, &writer), txn_manager_error_ok);
+    CU_ASSERT_EQUAL(inv_semaphore_count(&f.tm->txn_counter_read), 2);
+    CU_ASSERT_EQUAL(inv_semaphore_count(&f.tm->txn_counter_write), 1);
+    CU_ASSERT_EQUAL(txn_manager_abort(f.tm, reader), txn_manager_error_ok);
+    CU_ASSERT_EQUAL(txn_manager_commit(f.tm, other), txn_manager_error_ok);
+    CU_ASSERT_EQUAL(inv_semaphore_count(&f.tm->txn_counter_read), 0);
+    /* A commit that fails leaves nothing counted: here the map is too small for a record. */
+    uint64_t number = 1;
+    MDB_val key = {sizeof number, &number};
+    MDB_val value = {2 * SMALL_MAP, NULL};
+    CU_ASSERT_EQUAL(mdb_put(writer, f.dbi, &key, &value, MDB_RESERVE), MDB_MAP_FULL);
+    CU_ASSERT_EQUAL(txn_manager_commit(f.tm, writer), txn_manager_error_mdb);
+    CU_ASSERT_PTR_NOT_NULL(error_message(f.tm->error));
+    CU_ASSERT_EQUAL(inv_semaphore_count(&f.tm->txn_counter_write), 0);
+    CU_ASSERT_EQUAL(txn_manager_begin(f.tm, 0, &writer), txn_manager_error_ok);
+    CU_ASSERT_PTR_NULL(error_message(f.tm->error));
+    CU_ASSERT_EQUAL(txn_manager_abort(f.tm, writer), txn_manager_error_ok);
+    close_fixture(&f);
+}
+
+static void the_map_doubles_when_few_pages_are_free(void)
+{
+    Fixture f;
+    open_fixture(&f, "txngrow");
+    size_t before = map_size(f.env);
+    CU_ASSERT_EQUAL(txn_manager_expand(f.tm), txn_manager_error_ok);
+    CU_ASSERT_EQUAL(map_size(f.env), 2 * before);
+    CU_ASSERT_EQUAL(txn_manager_expand_to(f.tm, (size_t)1 << 30), txn_manager_error_ok);
+    CU_ASSERT_EQUAL(map_size(f.env), (size_t)1 << 30);
+    CU_ASSERT_EQUAL(txn_manager_expand(f.tm), txn_manager_error_ok);
+    CU_ASSERT_EQUAL(map_size(f.env), (size_t)1 << 30);
+    CU_ASSERT_NOT_EQUAL(txn_manager_expand_to(f.tm, (size_t)1 << 62), txn_manager_error_ok);
+    CU_ASSERT_EQUAL(map_size(f.env), (size_t)1 << 30);
+    close_fixture(&f);
+}
+
+typedef struct Nested {
+    Fixture *f;
+    _Atomic bool holding;
+    _Atomic bool expanding;
+} Nested;
+
+static void *read_inside_a_read(void *argument)
+{
+    Nested *n = argument;
+    MDB_txn *outer = NULL, *inner = NULL;
+    bool ok = txn_manager_begin(n->f->tm, MDB_RDONLY, &outer) == txn_manager_error_ok;
+    atomic_store(&n->holding, true);
+    while (!atomic_load(&n->expanding)) {
+    }
+    /* Long enough for the expansion to have closed the door; then the second transaction. */
+    MonoTime until = mono_add_ms(mono_now(), 50);
+    while (mono_before(mono_now(), until)) {
+    }
+    ok = ok && txn_manager_begin(n->f->tm, MDB_RDONLY, &inner) == txn_manager_error_ok;
+    (void)txn_manager_abort(n->f->tm, inner);
+    (void)txn_manager_abort(n->f->tm, outer);
+    return ok ? n : NULL;
+}
+
+static void a_reader_inside_a_reader_does_not_deadlock_an_expansion(void)
+{
+    Fixture f;
+    open_fixture(&f, "txnnest");
+    Nested n = {.f = &f};
+    pthread_t thread;
+    CU_ASSERT_EQUAL_FATAL(pthread_create(&thread, NULL, read_inside_a_read, &n), 0);
+    while (!atomic_load(&n.holding)) {
+    }
+    size_t before = map_size(f.env);
+    atomic_store(&n.expanding, true);
+    CU_ASSERT_EQUAL(txn_manager_expand(f.tm), txn_manager_error_ok);
+    CU_ASSERT_EQUAL(map_size(f.env), 2 * before);
+    void *result = NULL;
+    CU_ASSERT_EQUAL(pthread_join(thread, &result), 0);
+    CU_ASSERT_PTR_NOT_NULL(result);
+    close_fixture(&f);
+}
+
+enum { WRITERS = 2, READERS = 3 };
+
+typedef struct Load {
+    Fixture *f;
+    unsigned id;
+    unsigned records;
+    _Atomic bool *stop;
+    unsigned errors;
+} Load;
+
+static void *write_records(void *argument)
+{
+    Load *load = argument;
+    static const char bytes[3000] = {1};
+    for (uint64_t i = 0; i < load->records; i++) {
+        uint64_t number = i * WRITERS + load->id;
+        MDB_txn *txn = NULL;
+        MDB_val key = {sizeof number, &number};
+        MDB_val value = {sizeof bytes, (char *)(uintptr_t)bytes};
+        int rc = txn_manager_expand(load->f->tm) != txn_manager_error_ok;
+        if (rc == 0) {
+            rc = txn_manager_begin_mdb(load->f->tm, 0, &txn);
+        }
+        if (rc == 0) {
+            rc = mdb_put(txn, load->f->dbi, &key, &value, 0);
+            rc = txn_manager_commit_mdb(load->f->tm, txn) != 0 || rc != 0;
+        }
+        load->errors += rc != 0;
+    }
+    return NULL;
+}
+
+static void *read_records(void *argument)
+{
+    Load *load = argument;
+    while (!atomic_load(load->stop)) {
+        MDB_txn *txn = NULL;
+        if (txn_manager_begin_mdb(load->f->tm, MDB_RDONLY, &txn) != 0) {
+            load->errors++;
+            continue;
+        }
+        MDB_cursor *cursor = NULL;
+        MDB_val key, value;
+        int rc = mdb_cursor_open(txn, load->f->dbi, &cursor);
+        for (unsigned i = 0; rc == 0 && i < 1000; i++) {
+            rc = mdb_cursor_get(cursor, &key, &value, MDB_NEXT);
+            load->errors += rc == 0 && *(const char *)value.mv_data != 1;
+        }
+        load->errors += rc != 0 && rc != MDB_NOTFOUND;
+        mdb_cursor_close(cursor);
+        txn_manager_abort_mdb(load->f->tm, txn);
+    }
+    return NULL;
+}
+
+static void threads_read_and_write_across_expansions(void)
+{
+    Fixture f;
+    open_fixture(&f, "txnload");
+    unsigned records = getenv("RAGNO_LONG") != NULL ? 100000 : 1500;
+    _Atomic bool stop = false;
+    pthread_t threads[WRITERS + READERS];
+    Load loads[WRITERS + READERS];
+    for (unsigned i = 0; i < WRITERS + READERS; i++) {
+        loads[i] = (Load){.f = &f, .id = i, .records = records, .stop = &stop};
+        void *(*run)(void *) = i < WRITERS ? write_records : read_records;
+        CU_ASSERT_EQUAL_FATAL(pthread_create(&threads[i], NULL, run, &loads[i]), 0);
+    }
+    unsigned errors = 0;
+    for (unsigned i = 0; i < WRITERS + READERS; i++) {
+        if (i == WRITERS) {
+            atomic_store(&stop, true);
+        }
+        CU_ASSERT_EQUAL(pthread_join(threads[i], NULL), 0);
+        errors += loads[i].errors;
+    }
+    CU_ASSERT_EQUAL(errors, 0);
+    CU_ASSERT(map_size(f.env) >= 8 * SMALL_MAP);
+    MDB_stat stat;
+    CU_ASSERT_EQUAL(mdb_env_stat(f.env, &stat), 0);
+    CU_ASSERT_EQUAL(stat.ms_entries, (size_t)records * WRITERS);
+    close_fixture(&f);
+}
+
+UNIT_MAIN("txn_manager", {"transactions are counted", transactions_are_counted},
+          {"the map doubles when few pages are free", the_map_doubles_when_few_pages_are_free},
+          {"a reader inside a reader does not deadlock an expansion",
+           a_reader_inside_a_reader_does_not_deadlock_an_expansion},
+          {"threads read and write across expansions", threads_read_and_write_across_expansions})

@@ -1,0 +1,252 @@
+#include <fcntl.h>
+
+#include "store/page_db.h"
+#include "store/warc_end.h"
+#include "store/warc_files.h"
+#include "unit.h"
+#include "verify.h"
+#include "warc_samples.h"
+
+/* A crawl: DIR/warc with n pages, and DIR/crawl.mdb that knows them. */
+typedef struct Crawl {
+    SampleDirectory root;
+    SampleDirectory warc;
+    SampleDirectory mdb;
+    WarcPosition end;
+    VerifyCounts counts;
+    Buffer report;
+} Crawl;
+
+static Result find_twin(void *context, const WarcDigest *payload, WarcOriginal *original)
+{
+    (void)payload;
+    const bool *on = context;
+    if (!*on) {
+        return RESULT_NOT_FOUND;
+    }
+    original->date = SAMPLE_DATE;
+    return buffer_append_string(&original->uri, "http://example.org/0");
+}
+
+static void write_warc(Crawl *crawl, unsigned n)
+{
+    bool twins = false;
+    Warc *warc = NULL;
+    WarcRecorder *recorder = NULL;
+    WarcGroup group;
+    WarcPosition position;
+    WarcRecorderOptions recorder_options = {.find = find_twin, .find_context = &twins};
+    WarcOptions options = {.directory = crawl->warc.path, .max_bytes = 4000};
+    warc_group_init(&group);
+    CU_ASSERT_EQUAL_FATAL(warc_recorder_new(&recorder, &recorder_options), RESULT_OK);
+    CU_ASSERT_EQUAL_FATAL(warc_open(&warc, &options, NULL), RESULT_OK);
+    for (unsigned i = 0; i < n; i++) {
+        char url[64];
+        (void)snprintf(url, sizeof url, "http://example.org/%u", i);
+        WarcFetch fetch = sample_fetch(url, "HTTP/1.1 200 OK\r\nA: b\r\n\r\n", url);
+        fetch.started.us += (int64_t)i * 2000000;
+        twins = i == n - 1;
+        CU_ASSERT_EQUAL(warc_record_fetch(recorder, &fetch, &group), RESULT_OK);
+        CU_ASSERT_EQUAL(warc_append(warc, &group, &position), RESULT_OK);
+    }
+    WarcFetch robots =
+        sample_fetch("http://example.org/robots.txt", "HTTP/1.1 404 No\r\nA: b\r\n\r\n", "");
+    CU_ASSERT_EQUAL(warc_record_fetch(recorder, &robots, &group), RESULT_OK);
+    CU_ASSERT_EQUAL(warc_append(warc, &group, &position), RESULT_OK);
+    CU_ASSERT_EQUAL(warc_sync(warc, &crawl->end), RESULT_OK);
+    CU_ASSERT_EQUAL(warc_committed(warc), RESULT_OK);
+    CU_ASSERT_EQUAL(warc_close(warc), RESULT_OK);
+    warc_recorder_delete(recorder);
+    warc_group_destroy(&group);
+}
+
+static void write_pages(Crawl *crawl, unsigned n)
+{
+    PageDB *db = NULL;
+    PageDBOptions options = {.no_sync = true, .map_bytes = 64 << 20};
+    CU_ASSERT_EQUAL_FATAL(page_db_open(&db, crawl->mdb.path, &options), page_db_error_ok);
+    for (unsigned i = 0; i < n; i++) {
+        char url[64];
+        (void)snprintf(url, sizeof url, "http://example.org/%u", i);
+        CrawledPage *page = crawled_page_new(url);
+        CU_ASSERT_PTR_NOT_NULL_FATAL(page);
+        CU_ASSERT_EQUAL(page_db_add(db, page, NULL), page_db_error_ok);
+        crawled_page_delete(page);
+    }
+    MDB_txn *txn = NULL;
+    WarcPosition end;
+    CU_ASSERT_EQUAL_FATAL(page_db_txn_begin(db, false, &txn), page_db_error_ok);
+    CU_ASSERT_EQUAL(warc_end_get(txn, &end), RESULT_NOT_FOUND);
+    CU_ASSERT_EQUAL(end.file, 0);
+    CU_ASSERT_EQUAL(warc_end_put(txn, &crawl->end), RESULT_OK);
+    CU_ASSERT_EQUAL(warc_end_get(txn, &end), RESULT_OK);
+    CU_ASSERT_EQUAL(end.file, crawl->end.file);
+    CU_ASSERT_EQUAL(end.offset, crawl->end.offset);
+    CU_ASSERT_EQUAL(page_db_txn_commit(db, txn), page_db_error_ok);
+    CU_ASSERT_EQUAL(page_db_delete(db), page_db_error_ok);
+}
+
+static Crawl crawl_new(unsigned n_captures, unsigned n_pages)
+{
+    Crawl crawl = {.root = sample_directory()};
+    buffer_init(&crawl.report, BUFFER_NO_LIMIT);
+    (void)snprintf(crawl.warc.path, sizeof crawl.warc.path, "%.100s/warc", crawl.root.path);
+    (void)snprintf(crawl.mdb.path, sizeof crawl.mdb.path, "%.100s/crawl.mdb", crawl.root.path);
+    CU_ASSERT_EQUAL_FATAL(mkdir(crawl.warc.path, 0755), 0);
+    write_warc(&crawl, n_captures);
+    write_pages(&crawl, n_pages);
+    return crawl;
+}
+
+static void crawl_delete(Crawl *crawl)
+{
+    buffer_destroy(&crawl->report);
+    sample_remove(&crawl->warc);
+    sample_remove(&crawl->mdb);
+    sample_remove(&crawl->root);
+}
+
+/* Runs verify; the number of problems. */
+static uint64_t verify(Crawl *crawl, bool repair)
+{
+    char *text = NULL;
+    size_t length = 0;
+    FILE *out = open_memstream(&text, &length);
+    CU_ASSERT_PTR_NOT_NULL_FATAL(out);
+    VerifyOptions options = {.directory = crawl->root.path, .repair = repair, .out = out};
+    CU_ASSERT_EQUAL(verify_directory(&options, &crawl->counts), RESULT_OK);
+    (void)fclose(out);
+    buffer_reset(&crawl->report);
+    CU_ASSERT_EQUAL(buffer_append(&crawl->report, text, length), RESULT_OK);
+    free(text);
+    return crawl->counts.problems;
+}
+
+/* The path of a file of the crawl whose name ends so. */
+static void path_of(const Crawl *crawl, const char *suffix, char path[512])
+{
+    char name[256] = "";
+    CU_ASSERT_FATAL(sample_count(&crawl->warc, suffix, name) > 0);
+    (void)snprintf(path, 512, "%s/%s", crawl->warc.path, name);
+}
+
+static bool reports(const Crawl *crawl, const char *words)
+{
+    return strstr(buffer_string(&crawl->report), words) != NULL;
+}
+
+static void a_sound_crawl_has_no_problems(void)
+{
+    Crawl crawl = crawl_new(20, 20);
+    CU_ASSERT_EQUAL(verify(&crawl, false), 0);
+    CU_ASSERT(crawl.counts.files > 1);
+    CU_ASSERT_EQUAL(crawl.counts.captures, 21);
+    CU_ASSERT_EQUAL(crawl.counts.revisits, 1);
+    CU_ASSERT_EQUAL(crawl.counts.pages, 20);
+    CU_ASSERT_EQUAL(crawl.counts.strangers, 1);
+    CU_ASSERT_EQUAL(sample_count(&crawl.warc, ".verify", NULL), 0);
+    CU_ASSERT_EQUAL(sample_count(&crawl.warc, ".expected", NULL), 0);
+    crawl_delete(&crawl);
+}
+
+static void pages_without_a_capture_are_found(void)
+{
+    Crawl crawl = crawl_new(5, 7);
+    CU_ASSERT_EQUAL(verify(&crawl, true), 2);
+    CU_ASSERT(reports(&crawl, "in no WARC file: http://example.org/6"));
+    CU_ASSERT_FALSE(reports(&crawl, "in no WARC file: http://example.org/4"));
+    crawl_delete(&crawl);
+}
+
+static void a_flipped_bit_is_found(void)
+{
+    Crawl crawl = crawl_new(5, 5);
+    char path[512];
+    path_of(&crawl, ".warc.gz", path);
+    int fd = open(path, O_RDWR);
+    char byte = 0;
+    CU_ASSERT_EQUAL(pread(fd, &byte, 1, 900), 1);
+    byte ^= 16;
+    CU_ASSERT_EQUAL(pwrite(fd, &byte, 1, 900), 1);
+    (void)close(fd);
+    CU_ASSERT(verify(&crawl, false) > 0);
+    CU_ASSERT(reports(&crawl, "no complete gzip member"));
+    crawl_delete(&crawl);
+}
+
+static void a_file_that_ends_before_the_commit_is_found(void)
+{
+    Crawl crawl = crawl_new(5, 5);
+    char path[512];
+    char open_path[520];
+    WarcFileList list;
+    CU_ASSERT_EQUAL_FATAL(warc_files_list(crawl.warc.path, &list), RESULT_OK);
+    (void)snprintf(path, sizeof path, "%.200s/%.200s", crawl.warc.path,
+                   list.files[list.n - 1].name);
+    warc_files_free(&list);
+    /* A torn file in the state in which a crash leaves it: still named .open. */
+    (void)snprintf(open_path, sizeof open_path, "%s.open", path);
+    CU_ASSERT_EQUAL(rename(path, open_path), 0);
+    memcpy(path + strlen(path) - strlen(".warc.gz"), ".cdxj", sizeof ".cdxj");
+    char journal[520];
+    (void)snprintf(journal, sizeof journal, "%s.open", path);
+    CU_ASSERT_EQUAL(rename(path, journal), 0);
+    CU_ASSERT_EQUAL(verify(&crawl, false), 0);
+    CU_ASSERT_EQUAL(truncate(open_path, (off_t)crawl.end.offset - 1), 0);
+    CU_ASSERT(verify(&crawl, false) > 0);
+    CU_ASSERT(reports(&crawl, "no complete gzip member"));
+    CU_ASSERT_EQUAL(unlink(open_path), 0);
+    CU_ASSERT(verify(&crawl, false) > 0);
+    CU_ASSERT(reports(&crawl, "of the last commit is missing"));
+    crawl_delete(&crawl);
+}
+
+static void indices_are_compared_and_repaired(void)
+{
+    Crawl crawl = crawl_new(5, 5);
+    char path[512];
+    path_of(&crawl, ".cdxj", path);
+    FILE *file = fopen(path, "ab");
+    CU_ASSERT_PTR_NOT_NULL_FATAL(file);
+    (void)fputs("zzz)/ 20260131120000 {}\n", file);
+    (void)fclose(file);
+    CU_ASSERT_EQUAL(verify(&crawl, false), 1);
+    CU_ASSERT(reports(&crawl, "line for no record in the index: zzz)/"));
+    CU_ASSERT_EQUAL(truncate(path, 0), 0);
+    CU_ASSERT(verify(&crawl, false) >= 1);
+    CU_ASSERT(reports(&crawl, "record is not in the index"));
+    CU_ASSERT_EQUAL(unlink(path), 0);
+    CU_ASSERT(verify(&crawl, true) >= 1);
+    CU_ASSERT(reports(&crawl, "has no index"));
+    CU_ASSERT_EQUAL(crawl.counts.repaired, 1);
+    CU_ASSERT_EQUAL(verify(&crawl, false), 0);
+    crawl_delete(&crawl);
+}
+
+static void a_revisit_without_its_original_is_found(void)
+{
+    Crawl crawl = crawl_new(20, 20);
+    char path[512];
+    WarcFileList list;
+    CU_ASSERT_EQUAL_FATAL(warc_files_list(crawl.warc.path, &list), RESULT_OK);
+    (void)snprintf(path, sizeof path, "%s/%s", crawl.warc.path, list.files[0].name);
+    warc_files_free(&list);
+    CU_ASSERT_EQUAL(unlink(path), 0);
+    size_t n = strlen(path);
+    memcpy(path + n - strlen(".warc.gz"), ".cdxj", sizeof ".cdxj");
+    CU_ASSERT(verify(&crawl, false) > 0);
+    CU_ASSERT(reports(&crawl, "index without a WARC file"));
+    CU_ASSERT_EQUAL(unlink(path), 0);
+    CU_ASSERT(verify(&crawl, false) > 0);
+    CU_ASSERT(reports(&crawl, "the original of the revisit is not stored: http://example.org/0"));
+    CU_ASSERT(reports(&crawl, "crawled, but in no WARC file: http://example.org/0"));
+    crawl_delete(&crawl);
+}
+
+UNIT_MAIN("verify", {"a sound crawl has no problems", a_sound_crawl_has_no_problems},
+          {"pages without a capture are found", pages_without_a_capture_are_found},
+          {"a flipped bit is found", a_flipped_bit_is_found},
+          {"a file that ends before the commit is found",
+           a_file_that_ends_before_the_commit_is_found},
+          {"indices are compared and repaired", indices_are_compared_and_repaired},
+          {"a revisit without its original is found", a_revisit_without_its_original_is_found})
