@@ -9,10 +9,10 @@ import harness
 RAGNO = f"{harness.OUT}/ragno"
 
 
-def refused(report, name, arguments, status, *words, **options):
+def refused(report, name, arguments, status, *words):
     """The crawler ends at once with status, standard error has all the words, and no crawl is left
     behind in the directory, the second argument."""
-    result = harness.run([RAGNO] + arguments, 20, **options)
+    result = harness.run([RAGNO] + arguments, 20)
     left = os.path.exists(arguments[1] + "/crawl.mdb")
     right = result.returncode == status and all(w in result.stderr for w in words) and not left
     report.check(name, right, f"expected exit {status} and {words}, found exit "
