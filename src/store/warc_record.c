@@ -129,8 +129,8 @@ typedef struct RecordHead {
     WarcBytes block_tail;
 } RecordHead;
 
-#define HEAD_BYTES ((size_t)1536) /* of a record header, but for the values counted in head_bound  \
-                                   */
+/* Of a record header, without the values that head_bound counts. */
+#define HEAD_BYTES ((size_t)1536)
 
 static size_t length_of(const char *string)
 {
