@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include <curl/curl.h>
+#include <libxml/parser.h>
 
 #include "agent_parts.h"
 #include "base/log.h"
@@ -293,14 +294,22 @@ int agent_run(const AgentOptions *options)
                                                     .score_top = 1.0f,
                                                     .score_ratio = 2.0f}};
     (void)curl_global_init(CURL_GLOBAL_DEFAULT);
-    Result rc = crawl_store_open(&store, options->directory, &store_options, &error);
+    xmlInitParser();
+    /* What can be refused is refused before anything is created. */
+    Result rc = parts_identify(&parts, config, &error);
+    if (rc == RESULT_OK) {
+        rc = seeds_check_files(options->seed_files, options->n_seed_files, &error);
+    }
+    if (rc == RESULT_OK) {
+        rc = crawl_store_open(&store, options->directory, &store_options, &error);
+    }
     if (rc == RESULT_OK) {
         rc = monitor_open_log(options, store.directory, &error);
     }
     if (rc == RESULT_OK) {
         LOG_INFO("agent", "start", "version=%s directory=%s resumed=%s", RAGNO_VERSION,
                  store.directory, store.existed ? "yes" : "no");
-        rc = parts_new(&parts, config, &store, options->crawl_log, &error);
+        rc = parts_new(&parts, &store, options->crawl_log, &error);
     }
     if (rc != RESULT_OK) {
         (void)fprintf(stderr, "ragno: %s\n",

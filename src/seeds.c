@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "parse/url.h"
 
@@ -131,6 +132,20 @@ static void report_bad(const SeedReader *reader, uint64_t before, const char *wh
         (void)fprintf(stderr, "ragno: %s: %llu lines that are no URL were left out in all\n", where,
                       (unsigned long long)(reader->bad - before));
     }
+}
+
+Result seeds_check_files(const char *const *paths, size_t n, Buffer *error)
+{
+    for (size_t i = 0; i < n; i++) {
+        bool is_stdin = strcmp(paths[i], "-") == 0;
+        if (!is_stdin && access(paths[i], R_OK) != 0) {
+            int code = errno;
+            (void)buffer_printf(error, "cannot read the seed file %s: %s", paths[i],
+                                strerror(code));
+            return result_of_errno(code);
+        }
+    }
+    return RESULT_OK;
 }
 
 Result seeds_read_file(SeedReader *reader, const char *path)

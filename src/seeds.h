@@ -8,6 +8,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/buffer.h"
 #include "base/result.h"
 #include "store/page_db.h"
 
@@ -19,6 +20,9 @@ typedef struct SeedReader {
     uint64_t bad;
 } SeedReader;
 
+/* Whether every file can be opened, before anything else is done. RESULT_NOT_FOUND, RESULT_IO: error
+ * names the first that cannot. */
+Result seeds_check_files(const char *const *paths, size_t n, Buffer *error);
 /* RESULT_NOT_FOUND, RESULT_IO (a message was printed), or what batch returned. */
 Result seeds_read_file(SeedReader *reader, const char *path);
 /* URLs from the command line. */

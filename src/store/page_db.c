@@ -11,6 +11,8 @@
 
 #include "store/page_batch.h"
 #include "store/page_hosts.h"
+#include "store/page_packs.h"
+#include "store/page_reader.h"
 
 #define DIRECTORY_MODE  0775
 #define FILE_MODE       0664
@@ -152,6 +154,11 @@ static int write_number(MDB_txn *txn, MDB_dbi info, const char *name, uint64_t n
     return mdb_put(txn, info, &key, &value, 0);
 }
 
+int page_db_count_pages(PageDBStore *store, MDB_txn *txn, uint64_t *n_pages)
+{
+    return read_number(txn, store->tables.info, PAGE_DB_N_PAGES_KEY, n_pages);
+}
+
 /* What an environment holds before it is touched. */
 typedef enum Content { CONTENT_EMPTY, CONTENT_OURS } Content;
 
@@ -191,13 +198,13 @@ static int check_counts(PageDB *db, MDB_txn *txn)
 {
     PageDBStore *store = db->store;
     uint64_t n_pages = 0;
-    MDB_stat infos, hashes;
+    MDB_stat packs, hashes;
     int rc = read_number(txn, store->tables.info, PAGE_DB_N_PAGES_KEY, &n_pages);
     if (rc == 0) {
         rc = read_number(txn, store->tables.info, seed_key, &store->seed);
     }
     if (rc == 0) {
-        rc = mdb_stat(txn, store->tables.idx2info, &infos);
+        rc = mdb_stat(txn, store->tables.idx2info, &packs);
     }
     if (rc == 0) {
         rc = mdb_stat(txn, store->tables.hash2idx, &hashes);
@@ -205,7 +212,8 @@ static int check_counts(PageDB *db, MDB_txn *txn)
     if (rc != 0) {
         return page_db_fail_mdb(db, rc == MDB_NOTFOUND ? MDB_CORRUPTED : rc, "reading the counts");
     }
-    if (infos.ms_entries != n_pages || hashes.ms_entries != n_pages) {
+    if (packs.ms_entries != (n_pages + PAGE_PACK_RECORDS - 1) / PAGE_PACK_RECORDS ||
+        hashes.ms_entries != n_pages) {
         return page_db_fail(db, page_db_error_damaged,
                             "the tables do not have as many pages as the database counts");
     }
@@ -383,7 +391,13 @@ static PageDB *allocate(const char *path)
     store->hash_mask = UINT64_MAX;
     mutex_init(&store->mutex, RANK_STORE);
     mutex_init(&store->streams_mutex, RANK_STORE);
+    mutex_init(&store->readers_mutex, RANK_TABLE);
     return db;
+}
+
+static void rest_readers(void *db)
+{
+    page_readers_rest(db);
 }
 
 int page_db_open(PageDB **db, const char *path, const PageDBOptions *options)
@@ -411,6 +425,7 @@ int page_db_open(PageDB **db, const char *path, const PageDBOptions *options)
     }
     if (rc == page_db_error_ok) {
         (*db)->txn_manager->park = page_stream_park_all;
+        (*db)->txn_manager->drop_idle = rest_readers;
         (*db)->txn_manager->hook_context = *db;
         rc = open_content(*db);
     }
@@ -444,6 +459,7 @@ PageDBError page_db_delete(PageDB *db)
     }
     PageDBStore *store = db->store;
     bool opened = db->txn_manager != NULL;
+    page_readers_delete(db);
     (void)txn_manager_delete(db->txn_manager);
     if (store->env != NULL) {
         mdb_env_close(store->env);
@@ -456,6 +472,7 @@ PageDBError page_db_delete(PageDB *db)
     page_hosts_delete(store->hosts);
     mutex_destroy(&store->mutex);
     mutex_destroy(&store->streams_mutex);
+    mutex_destroy(&store->readers_mutex);
     error_delete(db->error);
     free(store);
     free(db->path);
@@ -485,6 +502,9 @@ int page_db_txn_commit(PageDB *db, MDB_txn *txn)
 {
     bool writes = atomic_load(&db->txn_manager->writer) == txn;
     int rc = txn_manager_commit_mdb(db->txn_manager, txn);
+    if (writes) {
+        page_readers_rest(db);
+    }
     if (rc != 0 && writes) {
         page_hosts_forget(db->store->hosts);
     }

@@ -12,27 +12,27 @@ typedef struct Collector {
     PageDB *db;
     MDB_txn *txn;
     PageInfoList *list;
-    uint64_t page_hash; /* of the page whose links are being seen */
+    uint64_t page_hash;                  /* of the page whose links are being seen */
+    const CrawledPage *const *next_page; /* of the batch, to be reported as crawled */
 } Collector;
 
-static PageInfo *info_of(const PageRef *ref)
+static PageInfo *info_of(const PageRef *ref, const CrawledPage *page)
 {
-    PageInfo *pi = calloc(1, sizeof *pi);
-    char *url = malloc(ref->url_length + 1);
-    if (pi == NULL || url == NULL) {
-        free(url);
-        free(pi);
+    size_t hash_length = page == NULL ? 0 : page->content_hash_length;
+    PageInfo *pi = page_info_allocate(ref->url_length, hash_length);
+    if (pi == NULL) {
         return NULL;
     }
-    memcpy(url, ref->url, ref->url_length);
-    url[ref->url_length] = '\0';
-    *pi = (PageInfo){.url = url,
-                     .depth = ref->depth,
-                     .first_crawl = ref->first_crawl,
-                     .last_crawl = ref->last_crawl,
-                     .n_changes = ref->n_changes,
-                     .n_crawls = ref->n_crawls,
-                     .score = ref->score};
+    memcpy(pi->url, ref->url, ref->url_length);
+    if (hash_length > 0) {
+        memcpy(pi->content_hash, page->content_hash, hash_length);
+    }
+    pi->depth = ref->depth;
+    pi->first_crawl = ref->first_crawl;
+    pi->last_crawl = ref->last_crawl;
+    pi->n_changes = ref->n_changes;
+    pi->n_crawls = ref->n_crawls;
+    pi->score = ref->score;
     return pi;
 }
 
@@ -51,7 +51,7 @@ static int collect_discovered(void *context, const PageRef *page, uint8_t *level
 {
     (void)level;
     Collector *c = context;
-    PageInfo *pi = info_of(page);
+    PageInfo *pi = info_of(page, NULL);
     if (pi != NULL) {
         pi->linked_from = c->page_hash;
     }
@@ -65,47 +65,33 @@ static int collect_crawled(void *context, const PageRef *before, const PageRef *
     (void)level;
     Collector *c = context;
     c->page_hash = after->hash;
-    return collect(c, info_of(after), after->hash);
+    return collect(c, info_of(after, *c->next_page++), after->hash);
 }
 
-/* What the sink cannot know: content hashes, and the hash of the page a crawled page is linked
- * from. The pages stand in the list in reverse order of the batch. */
-static int complete(Collector *c, const CrawledPage *const *pages, size_t n)
+/* What the sink cannot know: the hash of the page that a crawled page is linked from. */
+static int complete(Collector *c)
 {
-    size_t i = n;
-    for (PageInfoList *l = c->list; l != NULL; l = l->next) {
-        if (l->page_info->n_crawls == 0) {
-            continue;
-        }
-        const CrawledPage *page = pages[--i];
-        PageInfo *pi = l->page_info;
-        if (page->content_hash_length > 0) {
-            pi->content_hash = malloc(page->content_hash_length);
-            if (pi->content_hash == NULL) {
-                return page_db_fail(c->db, page_db_error_memory, "page_db_add: out of memory");
-            }
-            memcpy(pi->content_hash, page->content_hash, page->content_hash_length);
-            pi->content_hash_length = page->content_hash_length;
-        }
-        int rc = page_db_linked_from(c->db, c->txn, pi->url, &pi->linked_from);
-        if (rc != page_db_error_ok) {
-            return rc;
+    int rc = page_db_error_ok;
+    for (PageInfoList *l = c->list; l != NULL && rc == page_db_error_ok; l = l->next) {
+        if (l->page_info->n_crawls > 0) {
+            rc = page_db_linked_from(c->db, c->txn, l->page_info->url, &l->page_info->linked_from);
         }
     }
-    return page_db_error_ok;
+    return rc;
 }
 
 static int try_batch(Collector *c, const CrawledPage *const *pages, const PageWrite *writes,
                      size_t n, bool wants_list)
 {
     PageSink sink = {.context = c, .discovered = collect_discovered, .crawled = collect_crawled};
+    c->next_page = pages;
     int rc = page_db_txn_begin(c->db, false, &c->txn);
     if (rc != page_db_error_ok) {
         return rc;
     }
     rc = page_db_write(c->db, c->txn, writes, n, wants_list ? &sink : NULL);
     if (rc == page_db_error_ok && wants_list) {
-        rc = complete(c, pages, n);
+        rc = complete(c);
     }
     if (rc == page_db_error_ok) {
         return page_db_txn_commit(c->db, c->txn);

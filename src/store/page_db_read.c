@@ -8,6 +8,8 @@
 #include "store/page_db_internal.h"
 #include "store/page_hosts.h"
 #include "store/page_links.h"
+#include "store/page_packs.h"
+#include "store/page_reader.h"
 #include "store/page_record.h"
 
 static const char no_page[] = "there is no such page";
@@ -25,21 +27,15 @@ static int get_by_index(MDB_txn *txn, MDB_dbi dbi, uint64_t index, MDB_val *valu
 }
 
 /* The first entry with a URL hash, or the one with the fingerprint too. */
-static int find_entry(PageDB *db, MDB_txn *txn, uint64_t hash, const uint64_t *print,
-                      uint64_t *index)
+static int find_with(MDB_cursor *cursor, uint64_t hash, const uint64_t *print, uint64_t *index)
 {
-    MDB_cursor *cursor = NULL;
-    int rc = mdb_cursor_open(txn, db->store->tables.hash2idx, &cursor);
-    if (rc != 0) {
-        return rc;
-    }
     uint32_t domain = (uint32_t)(hash >> 32);
     uint8_t bytes[PAGE_ENTRY_BYTES];
     PageEntry entry = {.url_hash = (uint32_t)hash, .print = print == NULL ? 0 : *print};
     page_entry_write(&entry, bytes);
     MDB_val key = {sizeof domain, &domain};
     MDB_val value = {sizeof bytes, bytes};
-    rc = mdb_cursor_get(cursor, &key, &value, MDB_GET_BOTH_RANGE);
+    int rc = mdb_cursor_get(cursor, &key, &value, MDB_GET_BOTH_RANGE);
     bool found = false;
     while (rc == 0) {
         page_entry_read(value.mv_data, &entry);
@@ -55,11 +51,22 @@ static int find_entry(PageDB *db, MDB_txn *txn, uint64_t hash, const uint64_t *p
         }
         rc = mdb_cursor_get(cursor, &key, &value, MDB_NEXT_DUP);
     }
-    mdb_cursor_close(cursor);
     if (rc != 0 && rc != MDB_NOTFOUND) {
         return rc;
     }
     return found ? 0 : MDB_NOTFOUND;
+}
+
+static int find_entry(PageDB *db, MDB_txn *txn, uint64_t hash, const uint64_t *print,
+                      uint64_t *index)
+{
+    MDB_cursor *cursor = NULL;
+    int rc = mdb_cursor_open(txn, db->store->tables.hash2idx, &cursor);
+    if (rc == 0) {
+        rc = find_with(cursor, hash, print, index);
+    }
+    mdb_cursor_close(cursor);
+    return rc;
 }
 
 int page_db_find(PageDB *db, MDB_txn *txn, const char *url, size_t length, uint64_t *index)
@@ -76,19 +83,22 @@ typedef struct PageParts {
     MDB_val origin;
 } PageParts;
 
-static int read_parts(PageDB *db, MDB_txn *txn, uint64_t index, PageParts *parts)
+/* reader: whose cache of origins to use, or NULL. domain: the page's own, 0 = unknown. */
+static int read_parts(PageDB *db, MDB_txn *txn, PageReader *reader, uint32_t domain, uint64_t index,
+                      PageParts *parts)
 {
     PageDBStore *store = db->store;
     MDB_val value;
     *parts = (PageParts){.origin = {0, NULL}};
-    int rc = get_by_index(txn, store->tables.idx2info, index, &value);
+    int rc = page_pack_find(txn, store->tables.idx2info, index, &value);
     if (rc != 0) {
         return rc;
     }
-    if (!page_record_read(value.mv_data, value.mv_size, index, &parts->record)) {
+    if (!page_record_read(value.mv_data, value.mv_size, index, domain, &parts->record)) {
         return MDB_CORRUPTED;
     }
-    rc = page_hosts_origin(store, txn, parts->record.host, &parts->origin);
+    rc = reader != NULL ? page_reader_origin(db, reader, parts->record.host, &parts->origin)
+                        : page_hosts_origin(store, txn, parts->record.host, &parts->origin);
     if (rc == 0 && parts->record.crawled) {
         rc = get_by_index(txn, store->tables.idx2crawl, index, &value);
         if (rc == 0 && !page_crawl_read(value.mv_data, value.mv_size, &parts->crawl)) {
@@ -102,7 +112,7 @@ int page_db_get(PageDB *db, MDB_txn *txn, uint64_t index, PageRef *page, Buffer 
 {
     error_clean(db->error);
     PageParts parts;
-    int rc = read_parts(db, txn, index, &parts);
+    int rc = read_parts(db, txn, NULL, 0, index, &parts);
     if (rc != 0) {
         return fail_read(db, rc, "page_db_get");
     }
@@ -143,15 +153,20 @@ int page_db_set_state(PageDB *db, MDB_txn *txn, uint64_t index, int32_t status, 
                       uint8_t tries)
 {
     error_clean(db->error);
+    PagePackEditor infos;
     MDB_val value;
     PageRecord record;
-    int rc = get_by_index(txn, db->store->tables.idx2info, index, &value);
-    if (rc == 0 && !page_record_read(value.mv_data, value.mv_size, index, &record)) {
+    char *copy = NULL;
+    int rc = page_pack_editor_begin(&infos, txn, db->store->tables.idx2info);
+    if (rc == 0) {
+        rc = page_pack_editor_get(&infos, index, &value);
+    }
+    if (rc == 0 && !page_record_read(value.mv_data, value.mv_size, index, 0, &record)) {
         rc = MDB_CORRUPTED;
     }
-    char *copy = rc == 0 ? malloc(value.mv_size) : NULL;
-    if (rc == 0 && copy == NULL) {
-        rc = ENOMEM;
+    if (rc == 0) {
+        copy = malloc(value.mv_size);
+        rc = copy == NULL ? ENOMEM : 0;
     }
     if (rc == 0) {
         memcpy(copy, value.mv_data, value.mv_size);
@@ -159,10 +174,10 @@ int page_db_set_state(PageDB *db, MDB_txn *txn, uint64_t index, int32_t status, 
         record.level = level;
         record.tries = tries;
         page_record_write_head(&record, (uint8_t *)copy);
-        MDB_val key = {sizeof index, &index};
         value.mv_data = copy;
-        rc = mdb_put(txn, db->store->tables.idx2info, &key, &value, 0);
+        rc = page_pack_editor_set(&infos, index, &value);
     }
+    rc = page_pack_editor_end(&infos, rc);
     free(copy);
     return fail_read(db, rc, "page_db_set_state");
 }
@@ -197,35 +212,31 @@ int page_db_get_links(PageDB *db, MDB_txn *txn, uint64_t index, uint64_t **to, s
 /* ---- The documented functions ------------------------------------------------------------------
  */
 
-/* The URL of a page on the heap, NUL-terminated; NULL without memory. */
-static char *url_of(const PageParts *parts, size_t *length)
-{
-    *length = page_url_length(parts->origin.mv_size, &parts->record);
-    char *url = malloc(*length + 1);
-    if (url != NULL) {
-        page_url_join(parts->origin.mv_data, parts->origin.mv_size, &parts->record, url);
-    }
-    return url;
-}
+/* URLs up to this length are put together on the stack. */
+#define STACK_URL_BYTES 1024
 
-static int hash_of_index(PageDB *db, MDB_txn *txn, uint64_t index, uint64_t *hash)
+int page_db_hash_of_index(PageDB *db, MDB_txn *txn, uint64_t index, uint64_t *hash)
 {
     *hash = 0;
     if (index == PAGE_DB_NO_INDEX) {
         return 0;
     }
     PageParts parts;
-    size_t length = 0;
-    int rc = read_parts(db, txn, index, &parts);
+    int rc = read_parts(db, txn, NULL, 0, index, &parts);
     if (rc != 0) {
-        return rc == MDB_NOTFOUND ? MDB_CORRUPTED : rc;
+        return rc;
     }
-    char *url = url_of(&parts, &length);
+    char short_url[STACK_URL_BYTES];
+    size_t length = page_url_length(parts.origin.mv_size, &parts.record);
+    char *url = length < sizeof short_url ? short_url : malloc(length + 1);
     if (url == NULL) {
         return ENOMEM;
     }
+    page_url_join(parts.origin.mv_data, parts.origin.mv_size, &parts.record, url);
     *hash = page_db_key(db, url, length).hash;
-    free(url);
+    if (url != short_url) {
+        free(url);
+    }
     return 0;
 }
 
@@ -236,48 +247,37 @@ int page_db_linked_from(PageDB *db, MDB_txn *txn, const char *url, uint64_t *has
     uint64_t index = 0;
     int rc = find_entry(db, txn, key.hash, &key.print, &index);
     if (rc == 0) {
-        rc = read_parts(db, txn, index, &parts);
+        rc = read_parts(db, txn, NULL, (uint32_t)(key.hash >> 32), index, &parts);
     }
-    if (rc == 0) {
-        rc = hash_of_index(db, txn, parts.record.linked_from, hash);
-    }
+    *hash = rc == 0 ? parts.record.linked_hash : 0;
     return fail_read(db, rc, "reading where a page was linked from");
 }
 
-int page_db_make_info(PageDB *db, MDB_txn *txn, uint64_t index, PageInfo **pi)
+int page_db_make_info(PageDB *db, MDB_txn *txn, PageReader *reader, uint64_t hash, uint64_t index,
+                      PageInfo **pi)
 {
     PageParts parts;
-    int rc = read_parts(db, txn, index, &parts);
+    int rc = read_parts(db, txn, reader, (uint32_t)(hash >> 32), index, &parts);
     if (rc != 0) {
         return rc;
     }
-    size_t length = 0, hash_length = parts.crawl.hash_length;
-    PageInfo *info = calloc(1, sizeof *info);
-    char *url = url_of(&parts, &length);
-    char *hash = hash_length == 0 ? NULL : malloc(hash_length);
-    if (info == NULL || url == NULL || (hash_length > 0 && hash == NULL)) {
-        free(info);
-        free(url);
-        free(hash);
+    size_t hash_length = parts.crawl.hash_length;
+    PageInfo *info =
+        page_info_allocate(page_url_length(parts.origin.mv_size, &parts.record), hash_length);
+    if (info == NULL) {
         return ENOMEM;
     }
-    if (hash != NULL) {
-        memcpy(hash, parts.crawl.hash, hash_length);
+    page_url_join(parts.origin.mv_data, parts.origin.mv_size, &parts.record, info->url);
+    if (hash_length > 0) {
+        memcpy(info->content_hash, parts.crawl.hash, hash_length);
     }
-    *info = (PageInfo){.url = url,
-                       .depth = parts.record.depth,
-                       .first_crawl = parts.crawl.first_crawl,
-                       .last_crawl = parts.crawl.last_crawl,
-                       .n_changes = parts.crawl.n_changes,
-                       .n_crawls = parts.crawl.n_crawls,
-                       .score = parts.record.score,
-                       .content_hash_length = hash_length,
-                       .content_hash = hash};
-    rc = hash_of_index(db, txn, parts.record.linked_from, &info->linked_from);
-    if (rc != 0) {
-        page_info_delete(info);
-        return rc;
-    }
+    info->depth = parts.record.depth;
+    info->first_crawl = parts.crawl.first_crawl;
+    info->last_crawl = parts.crawl.last_crawl;
+    info->n_changes = parts.crawl.n_changes;
+    info->n_crawls = parts.crawl.n_crawls;
+    info->score = parts.record.score;
+    info->linked_from = parts.record.linked_hash;
     *pi = info;
     return 0;
 }
@@ -286,19 +286,18 @@ PageDBError page_db_get_info(PageDB *db, uint64_t hash, PageInfo **pi)
 {
     error_clean(db->error);
     *pi = NULL;
-    MDB_txn *txn = NULL;
-    int rc = page_db_txn_begin(db, true, &txn);
-    if (rc != page_db_error_ok) {
-        return (PageDBError)rc;
-    }
-    uint64_t index = 0;
-    rc = find_entry(db, txn, hash, NULL, &index);
+    PageReader *reader = NULL;
+    int rc = page_reader_acquire(db, &reader);
     if (rc == 0) {
-        rc = page_db_make_info(db, txn, index, pi);
-    } else if (rc == MDB_NOTFOUND) {
-        rc = 0;
+        uint64_t index = 0;
+        rc = find_with(reader->hashes, hash, NULL, &index);
+        if (rc == 0) {
+            rc = page_db_make_info(db, reader->txn, reader, hash, index, pi);
+        } else if (rc == MDB_NOTFOUND) {
+            rc = 0;
+        }
+        page_reader_release(db, reader);
     }
-    page_db_txn_abort(db, txn);
     return (PageDBError)page_db_fail_mdb(db, rc, "page_db_get_info");
 }
 
@@ -306,13 +305,12 @@ PageDBError page_db_get_idx(PageDB *db, uint64_t hash, uint64_t *idx)
 {
     error_clean(db->error);
     *idx = 0;
-    MDB_txn *txn = NULL;
-    int rc = page_db_txn_begin(db, true, &txn);
-    if (rc != page_db_error_ok) {
-        return (PageDBError)rc;
+    PageReader *reader = NULL;
+    int rc = page_reader_acquire(db, &reader);
+    if (rc == 0) {
+        rc = find_with(reader->hashes, hash, NULL, idx);
+        page_reader_release(db, reader);
     }
-    rc = find_entry(db, txn, hash, NULL, idx);
-    page_db_txn_abort(db, txn);
     return (PageDBError)fail_read(db, rc, "page_db_get_idx");
 }
 
@@ -357,6 +355,6 @@ uint32_t page_db_n_hosts(PageDB *db, MDB_txn *txn)
 
 uint64_t page_db_n_pages(PageDB *db, MDB_txn *txn)
 {
-    MDB_stat stat;
-    return mdb_stat(txn, db->store->tables.idx2info, &stat) == 0 ? stat.ms_entries : 0;
+    uint64_t n_pages = 0;
+    return page_db_count_pages(db->store, txn, &n_pages) == 0 ? n_pages : 0;
 }

@@ -10,13 +10,30 @@
 #define CTIME_SHOWN     24
 #define URL_SHOWN_BYTES 511
 
+PageInfo *page_info_allocate(size_t url_length, size_t hash_length)
+{
+    PageInfo *pi = malloc(sizeof *pi + url_length + 1 + hash_length);
+    if (pi != NULL) {
+        memset(pi, 0, sizeof *pi);
+        pi->url = (char *)(pi + 1);
+        pi->url[url_length] = '\0';
+        pi->content_hash = hash_length == 0 ? NULL : pi->url + url_length + 1;
+        pi->content_hash_length = hash_length;
+    }
+    return pi;
+}
+
 void page_info_delete(PageInfo *pi)
 {
-    if (pi != NULL) {
+    if (pi == NULL) {
+        return;
+    }
+    /* What a user has put in place of ours is on the heap by itself. */
+    if (pi->url != (char *)(pi + 1)) {
         free(pi->url);
         free(pi->content_hash);
-        free(pi);
     }
+    free(pi);
 }
 
 /* Years beyond four digits do not fit the fixed width. */

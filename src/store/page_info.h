@@ -22,6 +22,9 @@ typedef struct PageInfo {
     char *content_hash; /* of the last crawl; NULL when there was none */
 } PageInfo;
 
+/* For PageDB: a zeroed PageInfo with room for a URL (and its NUL) and a content hash, in one piece
+ * of memory; content_hash is NULL when hash_length is 0. NULL without memory. */
+PageInfo *page_info_allocate(size_t url_length, size_t hash_length);
 /* NULL is accepted. */
 void page_info_delete(PageInfo *pi);
 

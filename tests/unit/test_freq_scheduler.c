@@ -1,0 +1,336 @@
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/hash.h"
+#include "store/freq_scheduler.h"
+#include "unit.h"
+
+typedef struct World {
+    char dir[64];
+    PageDB *db;
+    FreqScheduler *sch;
+} World;
+
+static void world_open(World *w)
+{
+    const PageDBOptions options = {.no_sync = true, .map_bytes = (size_t)1 << 32};
+    CU_ASSERT_EQUAL_FATAL(page_db_open(&w->db, w->dir, &options), page_db_error_ok);
+    CU_ASSERT_EQUAL_FATAL(freq_scheduler_new(&w->sch, w->db, NULL), freq_scheduler_error_ok);
+}
+
+static void world_start(World *w)
+{
+    (void)snprintf(w->dir, sizeof w->dir, "/tmp/ragno-freq-XXXXXX");
+    CU_ASSERT_PTR_NOT_NULL_FATAL(mkdtemp(w->dir));
+    world_open(w);
+}
+
+static void world_close(World *w, int persist)
+{
+    w->sch->persist = persist;
+    freq_scheduler_delete(w->sch);
+    page_db_set_persist(w->db, persist);
+    CU_ASSERT_EQUAL(page_db_delete(w->db), page_db_error_ok);
+}
+
+static void world_end(World *w)
+{
+    world_close(w, 0);
+    (void)rmdir(w->dir);
+}
+
+static void crawl(World *w, const char *url, double time, uint32_t content)
+{
+    CrawledPage *page = crawled_page_new(url);
+    page->time = time;
+    (void)crawled_page_set_hash32(page, content);
+    CU_ASSERT_EQUAL(freq_scheduler_add(w->sch, page), freq_scheduler_error_ok);
+    crawled_page_delete(page);
+}
+
+/* Requests n times one URL; counts those that end with "/a", "/b", "/c". */
+static void count(World *w, size_t n, size_t counts[3])
+{
+    memset(counts, 0, 3 * sizeof *counts);
+    while (n > 0) {
+        PageRequest *request = NULL;
+        size_t ask = n < 10 ? n : 10;
+        CU_ASSERT_EQUAL_FATAL(freq_scheduler_request(w->sch, ask, &request),
+                              freq_scheduler_error_ok);
+        CU_ASSERT_EQUAL(request->n_urls, ask);
+        for (size_t i = 0; i < request->n_urls; i++) {
+            char last = request->urls[i][strlen(request->urls[i]) - 1];
+            if (last >= 'a' && last <= 'c') {
+                counts[last - 'a']++;
+            }
+        }
+        page_request_delete(request);
+        n -= ask;
+    }
+}
+
+static void visits_are_in_the_ratio_of_frequencies(void)
+{
+    World w;
+    world_start(&w);
+    crawl(&w, "http://x/a", 1.0, 1);
+    crawl(&w, "http://x/b", 1.0, 1);
+    crawl(&w, "http://x/c", 1.0, 1);
+    MMapArray *freqs = NULL;
+    (void)mmap_array_new(&freqs, NULL, 53, sizeof(PageFreq));
+    const char *urls[] = {"http://x/a", "http://x/b", "http://x/c"};
+    for (size_t i = 0; i < 53; i++) {
+        PageFreq freq = {hash_mix(i + 1), 0.3f}; /* unknown pages are skipped */
+        if (i < 3) {
+            freq = (PageFreq){page_db_hash(urls[i]), 0.1f * (float)(1 << i)};
+        }
+        (void)mmap_array_set(freqs, i, &freq);
+    }
+    CU_ASSERT_EQUAL(freq_scheduler_load_mmap(w.sch, freqs), freq_scheduler_error_ok);
+    CU_ASSERT_EQUAL(freq_scheduler_load_mmap(w.sch, freqs), freq_scheduler_error_ok);
+    (void)mmap_array_delete(freqs);
+    uint64_t n_pages = 0;
+    CU_ASSERT_EQUAL(freq_scheduler_count(w.sch, &n_pages), freq_scheduler_error_ok);
+    CU_ASSERT_EQUAL(n_pages, 3);
+    size_t counts[3];
+    count(&w, 7000, counts);
+    CU_ASSERT_DOUBLE_EQUAL((double)counts[0], 1000.0, 2.0);
+    CU_ASSERT_DOUBLE_EQUAL((double)counts[1], 2000.0, 2.0);
+    CU_ASSERT_DOUBLE_EQUAL((double)counts[2], 4000.0, 2.0);
+    world_close(&w, 1); /* the clock is on disk */
+    world_open(&w);
+    count(&w, 700, counts);
+    CU_ASSERT_DOUBLE_EQUAL((double)counts[2], 400.0, 2.0);
+    world_end(&w);
+}
+
+static void simple_loads_take_crawled_pages(void)
+{
+    World w;
+    world_start(&w);
+    crawl(&w, "http://x/a", 0.0, 1);
+    for (int i = 0; i < 4; i++) { /* five visits, four changes: page_info_rate is 5 / 100 s */
+        crawl(&w, "http://x/a", 25.0 * (i + 1), (uint32_t)i + 2);
+    }
+    CrawledPage *page = crawled_page_new("http://x/b");
+    page->time = 50.0;
+    (void)crawled_page_add_link(page, "http://x/c",
+                                1.0f); /* known and not crawled: is not loaded */
+    CU_ASSERT_EQUAL(freq_scheduler_add(w.sch, page), freq_scheduler_error_ok);
+    crawled_page_delete(page);
+    crawl(&w, "_seed_0", 1.0, 1);
+    size_t counts[3];
+    CU_ASSERT_EQUAL(freq_scheduler_load_simple(w.sch, 0.1f, -1.0f), freq_scheduler_error_ok);
+    count(&w, 100, counts);
+    CU_ASSERT_EQUAL(counts[0], 50);
+    CU_ASSERT_EQUAL(counts[1], 50);
+    CU_ASSERT_EQUAL(freq_scheduler_load_simple(w.sch, 0.1f, 10.0f), freq_scheduler_error_ok);
+    count(&w, 600, counts); /* 10 * 0.05 against 0.1 */
+    CU_ASSERT_DOUBLE_EQUAL((double)counts[0], 500.0, 2.0);
+    CU_ASSERT_DOUBLE_EQUAL((double)counts[1], 100.0, 2.0);
+    w.sch->max_n_crawls = 5;
+    count(&w, 10, counts); /* a has had its five */
+    CU_ASSERT_EQUAL(counts[1], 10);
+    world_end(&w);
+}
+
+static double fake_now(void *context)
+{
+    return *(double *)context;
+}
+
+static void a_margin_holds_requests_back(void)
+{
+    World w;
+    world_start(&w);
+    double now_s = 1000.0;
+    w.sch->now_s = fake_now;
+    w.sch->now_context = &now_s;
+    w.sch->margin = 1.0f;
+    crawl(&w, "http://x/a", 995.0, 1);
+    CU_ASSERT_EQUAL(freq_scheduler_load_simple(w.sch, 0.05f, -1.0f), freq_scheduler_error_ok);
+    PageRequest *request = NULL; /* twice as early as every 20 s is allowed */
+    CU_ASSERT_EQUAL_FATAL(freq_scheduler_request(w.sch, 3, &request), freq_scheduler_error_ok);
+    CU_ASSERT_EQUAL(request->n_urls, 0);
+    page_request_delete(request);
+    now_s = 1005.1;
+    CU_ASSERT_EQUAL_FATAL(freq_scheduler_request(w.sch, 1, &request), freq_scheduler_error_ok);
+    CU_ASSERT_EQUAL(request->n_urls, 1);
+    page_request_delete(request);
+    world_end(&w);
+}
+
+static void the_virtual_clock_stays_exact(void)
+{
+    World w;
+    world_start(&w);
+    crawl(&w, "http://x/a", 1.0, 1);
+    crawl(&w, "http://x/b", 1.0, 1);
+    MDB_cursor *cursor = NULL;
+    CU_ASSERT_EQUAL_FATAL(freq_scheduler_cursor_open(w.sch, &cursor), freq_scheduler_error_ok);
+    CU_ASSERT_EQUAL(freq_scheduler_cursor_write(w.sch, cursor, page_db_hash("http://x/a"), 1e-9f),
+                    freq_scheduler_error_ok);
+    CU_ASSERT_EQUAL(freq_scheduler_cursor_commit(w.sch, cursor), freq_scheduler_error_ok);
+    size_t counts[3];
+    count(&w, 1000, counts); /* the clock stands at 10^12 s */
+    CU_ASSERT_EQUAL_FATAL(freq_scheduler_cursor_open(w.sch, &cursor), freq_scheduler_error_ok);
+    CU_ASSERT_EQUAL(freq_scheduler_cursor_write(w.sch, cursor, page_db_hash("http://x/a"), 10.0f),
+                    freq_scheduler_error_ok);
+    CU_ASSERT_EQUAL(freq_scheduler_cursor_write(w.sch, cursor, page_db_hash("http://x/b"), 20.0f),
+                    freq_scheduler_error_ok);
+    CU_ASSERT_EQUAL(freq_scheduler_cursor_write(w.sch, cursor, page_db_hash("http://x/b"), NAN),
+                    freq_scheduler_error_ok);
+    CU_ASSERT_EQUAL(freq_scheduler_cursor_write(w.sch, cursor, 12345, 20.0f),
+                    freq_scheduler_error_ok);
+    CU_ASSERT_EQUAL(freq_scheduler_cursor_commit(w.sch, cursor), freq_scheduler_error_ok);
+    count(&w, 3000, counts);
+    CU_ASSERT_DOUBLE_EQUAL((double)counts[0], 1000.0, 5.0);
+    CU_ASSERT_DOUBLE_EQUAL((double)counts[1], 2000.0, 5.0);
+    CU_ASSERT_EQUAL_FATAL(freq_scheduler_cursor_open(w.sch, &cursor), freq_scheduler_error_ok);
+    CU_ASSERT_EQUAL(freq_scheduler_cursor_write(w.sch, cursor, page_db_hash("http://x/a"), 1e6f),
+                    freq_scheduler_error_ok);
+    freq_scheduler_cursor_abort(w.sch, cursor);
+    count(&w, 3000, counts);
+    CU_ASSERT_DOUBLE_EQUAL((double)counts[0], 1000.0, 5.0);
+    world_end(&w);
+}
+
+static void rules_decide_by_expression(void)
+{
+    World w;
+    world_start(&w);
+    crawl(&w, "http://news.x/a", 0.0, 1);
+    crawl(&w, "http://news.x/a", 100.0, 2);
+    crawl(&w, "http://x/b", 0.0, 1);
+    crawl(&w, "http://x/c", 0.0, 1);
+    const char text[] = "# often\n\n  news\\.x/  10s\n.*/b$ 40\r\nnobody x2\n/c x3\n";
+    FreqRules *rules = NULL;
+    size_t line = 0;
+    char why[FREQ_RULES_WHY_BYTES] = "";
+    CU_ASSERT_EQUAL_FATAL(freq_rules_new(&rules, text, strlen(text), &line, why), RESULT_OK);
+    CU_ASSERT_EQUAL(freq_rules_count(rules), 4);
+    uint64_t n_loaded = 0;
+    CU_ASSERT_EQUAL(freq_scheduler_load_rules(w.sch, rules, -1.0f, &n_loaded),
+                    freq_scheduler_error_ok);
+    CU_ASSERT_EQUAL(n_loaded, 2); /* the change rate of c is not known */
+    size_t counts[3];
+    count(&w, 500, counts);
+    CU_ASSERT_DOUBLE_EQUAL((double)counts[0], 400.0, 2.0);
+    CU_ASSERT_DOUBLE_EQUAL((double)counts[1], 100.0, 2.0);
+    freq_rules_delete(rules);
+    world_end(&w);
+}
+
+static void bad_rules_are_refused_with_their_line(void)
+{
+    const struct {
+        const char *text;
+        size_t line;
+    } bad[] = {{"a 1\n(b 2\n", 2},  {"a\n", 1},  {"a 1\n\nb zero", 3}, {"a -5", 1},
+               {"a 5w", 1},         {"a x0", 1}, {"a x2s", 1},         {"a 1 x\n", 1},
+               {"a 1\nb inf\n", 2}, {"a 5ss", 1}};
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+        FreqRules *rules = NULL;
+        size_t line = 0;
+        char why[FREQ_RULES_WHY_BYTES] = "";
+        CU_ASSERT_EQUAL(freq_rules_new(&rules, bad[i].text, strlen(bad[i].text), &line, why),
+                        RESULT_INVALID);
+        CU_ASSERT_EQUAL(line, bad[i].line);
+        CU_ASSERT(why[0] != '\0');
+        CU_ASSERT_PTR_NULL(rules);
+    }
+}
+
+static void change_rates_are_estimated_without_bias(void)
+{
+    CU_ASSERT(freq_change_rate(1, 0, 5.0, 5.0) < 0.0);
+    CU_ASSERT(freq_change_rate(2, 1, 5.0, 5.0) < 0.0);
+    CU_ASSERT_DOUBLE_EQUAL(freq_change_rate(101, 0, 0.0, 100.0), 0.005 / 1.0, 0.005);
+    uint64_t seed = 1;
+    const double rates[] = {0.05, 0.5, 1.5}; /* per visit */
+    for (size_t r = 0; r < 3; r++) {
+        double sum = 0;
+        for (int page = 0; page < 400; page++) {
+            uint64_t changes = 0;
+            for (int visit = 0; visit < 60; visit++) {
+                seed += UINT64_C(0x9E3779B97F4A7C15);
+                double u = (double)(hash_mix(seed) >> 11) * 0x1p-53;
+                changes += u > exp(-rates[r]);
+            }
+            sum += freq_change_rate(61, changes, 0.0, 60.0);
+        }
+        CU_ASSERT_DOUBLE_EQUAL(sum / 400, rates[r], 0.06 * rates[r]);
+    }
+}
+
+static void shared_visits_keep_more_pages_fresh(void)
+{
+    double rates[1000];
+    double freqs[1000];
+    double alike[1000];
+    for (size_t i = 0; i < 1000; i++) {
+        rates[i] = 0.01 * pow(300.0, (double)i / 999.0);
+        alike[i] = 0.5;
+    }
+    double freshness = freq_share(rates, 1000, 500.0, freqs);
+    double sum = 0;
+    for (size_t i = 0; i < 1000; i++) {
+        CU_ASSERT(i == 0 || freqs[i] > freqs[i - 1]);
+        sum += freqs[i];
+    }
+    CU_ASSERT_DOUBLE_EQUAL(sum, 500.0, 1e-6);
+    CU_ASSERT_DOUBLE_EQUAL(freq_freshness(rates, freqs, 1000), freshness, 1e-12);
+    CU_ASSERT(freshness > freq_freshness(rates, alike, 1000) + 0.02);
+}
+
+static void estimated_loads_follow_the_changes(void)
+{
+    World w;
+    world_start(&w);
+    for (int i = 0; i < 20; i++) {
+        crawl(&w, "http://x/a", 10.0 * i, (uint32_t)i); /* changes each time */
+        crawl(&w, "http://x/b", 10.0 * i, (uint32_t)(i / 10));
+    }
+    uint64_t n_loaded = 0;
+    CU_ASSERT_EQUAL(freq_scheduler_load_estimated(w.sch, 0.0, &n_loaded),
+                    freq_scheduler_error_internal);
+    CU_ASSERT_EQUAL(freq_scheduler_load_estimated(w.sch, 0.2, &n_loaded), freq_scheduler_error_ok);
+    CU_ASSERT_EQUAL(n_loaded, 2);
+    size_t counts[3];
+    count(&w, 300, counts);
+    CU_ASSERT(counts[0] > counts[1] && counts[1] > 10);
+    MMapArray *freqs = NULL;
+    char *words = NULL;
+    CU_ASSERT_EQUAL_FATAL(freq_algo_simple(w.db, &freqs, NULL, &words), freq_scheduler_error_ok);
+    CU_ASSERT_PTR_NULL(words);
+    CU_ASSERT_EQUAL(freqs->n_elements, 2);
+    CU_ASSERT_EQUAL(freq_scheduler_load_mmap(w.sch, freqs), freq_scheduler_error_ok);
+    count(&w, 220, counts); /* 20 / 190 s against 2 / 190 s */
+    CU_ASSERT_DOUBLE_EQUAL((double)counts[0], 200.0, 3.0);
+    (void)mmap_array_delete(freqs);
+    char *dump = NULL;
+    size_t length = 0;
+    FILE *memory = open_memstream(&dump, &length);
+    CU_ASSERT_EQUAL(freq_scheduler_dump(w.sch, memory), freq_scheduler_error_ok);
+    (void)fclose(memory);
+    char expected[32];
+    (void)snprintf(expected, sizeof expected, " %016llx ",
+                   (unsigned long long)page_db_hash("http://x/b"));
+    CU_ASSERT_PTR_NOT_NULL(strstr(dump, expected));
+    free(dump);
+    world_end(&w);
+}
+
+UNIT_MAIN("freq_scheduler",
+          {"visits are in the ratio of frequencies", visits_are_in_the_ratio_of_frequencies},
+          {"simple loads take crawled pages", simple_loads_take_crawled_pages},
+          {"a margin holds requests back", a_margin_holds_requests_back},
+          {"the virtual clock stays exact", the_virtual_clock_stays_exact},
+          {"rules decide by expression", rules_decide_by_expression},
+          {"bad rules are refused with their line", bad_rules_are_refused_with_their_line},
+          {"change rates are estimated without bias", change_rates_are_estimated_without_bias},
+          {"shared visits keep more pages fresh", shared_visits_keep_more_pages_fresh},
+          {"estimated loads follow the changes", estimated_loads_follow_the_changes})
