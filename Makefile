@@ -45,6 +45,7 @@ UNIT_SRC := $(sort $(wildcard tests/unit/test_*.c))
 UNIT_BIN := $(UNIT_SRC:tests/unit/%.c=$(OUT)/tests/%)
 BENCH_SRC := $(sort $(wildcard tests/bench/bench_*.c))
 BENCH_BIN := $(BENCH_SRC:tests/bench/%.c=$(OUT)/bench/%)
+BENCH_SHARED := $(patsubst %.c,$(OUT)/%.o,$(filter-out $(BENCH_SRC),$(sort $(wildcard tests/bench/*.c))))
 FUZZ_SRC := $(sort $(wildcard tests/fuzz/fuzz_*.c))
 WEB_SRC := $(sort $(wildcard tests/web/*.c))
 SIM_SRC := $(sort $(wildcard tests/sim/*.c))
@@ -77,7 +78,7 @@ $(OUT)/tests/test_%: $(OUT)/tests/unit/test_%.o $(OUT)/libragno.a
 	@$(CC) $(LDFLAGS) -o $@ $^ $(LDLIBS) -lcunit
 
 # A benchmark is one file, one program: tests/bench/bench_NAME.c, with the workload they share.
-$(OUT)/bench/bench_%: $(OUT)/tests/bench/bench_%.o $(OUT)/tests/bench/workload.o $(OUT)/libragno.a
+$(OUT)/bench/bench_%: $(OUT)/tests/bench/bench_%.o $(BENCH_SHARED) $(OUT)/libragno.a
 	@mkdir -p $(@D)
 	@echo '  LD  $@'
 	@$(CC) $(LDFLAGS) -o $@ $^ $(LDLIBS)

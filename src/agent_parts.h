@@ -5,6 +5,7 @@
 #include <stdatomic.h>
 
 #include "base/ip_address.h"
+#include "archive.h"
 #include "config.h"
 #include "crawl_store.h"
 #include "fetch/fetcher.h"
@@ -23,6 +24,7 @@ typedef struct AgentParts {
     Stats stats;
     Scope *scope;
     CrawlLog *log;
+    Archive *archive; /* NULL: --no-warc */
     Ingest *ingest;
     Parsing *parsing;
     Frontier *frontier;

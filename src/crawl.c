@@ -18,6 +18,8 @@ enum {
     OPT_REJECT,
     OPT_MAX_PAGES,
     OPT_MAX_DURATION,
+    OPT_WARC_MAX_SIZE,
+    OPT_NO_WARC,
     OPT_PROGRESS,
     OPT_PRINT_CONFIG,
     OPT_HELP_CONFIG,
@@ -44,6 +46,8 @@ static const struct option long_options[] = {
     {"max-pages", required_argument, NULL, OPT_MAX_PAGES},
     {"quota", required_argument, NULL, 'Q'},
     {"max-duration", required_argument, NULL, OPT_MAX_DURATION},
+    {"warc-max-size", required_argument, NULL, OPT_WARC_MAX_SIZE},
+    {"no-warc", no_argument, NULL, OPT_NO_WARC},
     {"header", required_argument, NULL, 'H'},
     {"log", required_argument, NULL, 'o'},
     {"quiet", no_argument, NULL, 'q'},
@@ -73,7 +77,8 @@ static const struct {
                  {OPT_REJECT, "scope.reject_regex"},
                  {OPT_MAX_PAGES, "crawl.max_pages"},
                  {'Q', "crawl.max_bytes"},
-                 {OPT_MAX_DURATION, "crawl.max_duration"}};
+                 {OPT_MAX_DURATION, "crawl.max_duration"},
+                 {OPT_WARC_MAX_SIZE, "warc.max_size"}};
 
 typedef struct Assignment {
     const char *name; /* "section.key" */
@@ -113,6 +118,7 @@ void crawl_usage(void)
         "  -D, --domains LIST        only these hosts and below; --exclude-domains LIST\n"
         "      --accept-regex RE     only URLs in which RE is found; --reject-regex RE\n"
         "      --max-pages N  -Q, --quota BYTES  --max-duration TIME\n"
+        "      --no-warc             keep no WARC files;  --warc-max-size BYTES\n"
         "  -o, --log FILE            crawl log (default DIR/crawl.log)\n"
         "  -q, --quiet  -v, --verbose  --progress[=auto|always|never]\n"
         "      --print-config[=sample]  --help-config[=WORD]  --test-config\n"
@@ -245,6 +251,8 @@ static int take_option(Line *line, int option)
     case 'v':
         line->agent.verbose = true;
         return 0;
+    case OPT_NO_WARC:
+        return assign(line, "warc.enabled", "no", NULL);
     case OPT_PROGRESS:
         return set_progress(line, optarg);
     case OPT_PRINT_CONFIG:

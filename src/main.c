@@ -5,7 +5,10 @@
 #include "base/options.h"
 #include "check.h"
 #include "crawl.h"
+#include "db.h"
 #include "export.h"
+#include "rank.h"
+#include "schedule_command.h"
 #include "status_command.h"
 #include "verify.h"
 
@@ -17,7 +20,10 @@ typedef struct Command {
 static const Command commands[] = {
     {"check", check_main},
     {"crawl", crawl_main},
+    {"db", db_main},
     {"export", export_main},
+    {"rank", rank_main},
+    {"schedule", schedule_main},
     {"status", status_main},
     {"verify", verify_main},
     {NULL, NULL},

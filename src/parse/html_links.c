@@ -133,7 +133,7 @@ static void add_srcset(HtmlTree *tree, const HtmlTag *tag, HtmlAttributeId id, L
 static unsigned rel_flags(HtmlTree *tree, const HtmlTag *tag)
 {
     HtmlSlice rel;
-    return value_of(tree, tag, HTML_ATTR_REL, &rel) ? html_rel_flags(rel.bytes, rel.length) : 0;
+    return value_of(tree, tag, HTML_ATTR_REL, &rel) ? html_rel_flags(&rel) : 0;
 }
 
 /* ---- meta ---- */
@@ -164,14 +164,14 @@ static void read_meta(HtmlTree *tree, const HtmlTag *tag)
     }
     if (html_is_word(&equiv, "refresh")) {
         HtmlSlice url;
-        if (html_refresh_url(content.bytes, content.length, &url.bytes, &url.length)) {
+        if (html_refresh_url(&content, &url)) {
             add(tree, url, LINK_META, 0);
         }
     }
     html_trim(&name);
     const char *agent = tree->options->robots_agent;
     if (html_is_word(&name, "robots") || (agent != NULL && html_is_word(&name, agent))) {
-        tree->robots |= html_robots_instructions(content.bytes, content.length, NULL);
+        tree->robots |= html_robots_flags(&content);
     }
 }
 
@@ -202,6 +202,7 @@ static void read_base(HtmlTree *tree, const HtmlTag *tag)
 {
     if (!tree->has_base) {
         tree->has_base = value_of(tree, tag, HTML_ATTR_HREF, &tree->base);
+        tree->base_in_body = tree->mode == HTML_MODE_BODY;
     }
 }
 

@@ -1,4 +1,4 @@
-/* Words in attribute values and headers. Internal to parse/html*. */
+/* Words in attribute values. Internal to parse/html*. Pure. */
 #ifndef PARSE_HTML_WORDS_H
 #define PARSE_HTML_WORDS_H
 
@@ -8,8 +8,12 @@
 
 #include "parse/html_tree.h"
 
-/* LINK_NOFOLLOW ... for a list of link types. */
-unsigned html_rel_flags(const char *rel, size_t length);
+/* LINK_NOFOLLOW ... in a list of link types. */
+unsigned html_rel_flags(const HtmlSlice *rel);
+/* PAGE_NOINDEX ... in the content of a robots meta element. */
+unsigned html_robots_flags(const HtmlSlice *content);
+/* The URL in the content of a refresh: "5; url=x", "0;x", "1,URL = 'x'". False: it has none. */
+bool html_refresh_url(const HtmlSlice *content, HtmlSlice *url);
 
 static inline bool html_is_space(char c)
 {

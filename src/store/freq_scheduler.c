@@ -657,7 +657,9 @@ FreqSchedulerError freq_scheduler_count(FreqScheduler *sch, uint64_t *n_pages)
     return fail_page_db(sch, code, "freq_scheduler_count: the schedule cannot be read");
 }
 
-FreqSchedulerError freq_scheduler_dump(FreqScheduler *sch, FILE *output)
+/* Calls visit with every entry and its page, in a snapshot. */
+static int walk(FreqScheduler *sch,
+                int (*visit)(void *context, const Entry *entry, const PageRef *page), void *context)
 {
     MDB_txn *txn = NULL;
     MDB_cursor *cursor = NULL;
@@ -669,15 +671,17 @@ FreqSchedulerError freq_scheduler_dump(FreqScheduler *sch, FILE *output)
     }
     MDB_val key;
     MDB_val value;
-    while (code == page_db_error_ok && mdb_cursor_get(cursor, &key, &value, MDB_NEXT) == 0) {
+    bool is_end = false;
+    while (code == page_db_error_ok && !is_end &&
+           mdb_cursor_get(cursor, &key, &value, MDB_NEXT) == 0) {
         Entry entry;
         PageRef page;
         if (!entry_read(&key, &value, &entry) ||
             page_db_get(sch->page_db, txn, entry.index, &page, &url) != page_db_error_ok) {
             code = page_db_error_internal;
-        } else if (fprintf(output, "%.2e %016llx %.2e\n", entry.time, (unsigned long long)page.hash,
-                           (double)entry.freq) < 0) {
-            code = page_db_error_invalid_path;
+        } else {
+            page.url = buffer_string(&url);
+            is_end = visit(context, &entry, &page) != 0;
         }
     }
     if (cursor != NULL) {
@@ -687,5 +691,41 @@ FreqSchedulerError freq_scheduler_dump(FreqScheduler *sch, FILE *output)
         page_db_txn_abort(sch->page_db, txn);
     }
     buffer_destroy(&url);
+    return code;
+}
+
+typedef struct Walk {
+    int (*visit)(void *context, double time, double freq, const char *url);
+    void *context;
+} Walk;
+
+static int walk_visit(void *context, const Entry *entry, const PageRef *page)
+{
+    const Walk *w = context;
+    return w->visit(w->context, entry->time, (double)entry->freq, page->url);
+}
+
+FreqSchedulerError freq_scheduler_walk(FreqScheduler *sch,
+                                       int (*visit)(void *context, double time, double freq,
+                                                    const char *url),
+                                       void *context)
+{
+    Walk w = {visit, context};
+    return fail_page_db(sch, walk(sch, walk_visit, &w),
+                        "freq_scheduler_walk: the schedule cannot be read");
+}
+
+static int dump_visit(void *context, const Entry *entry, const PageRef *page)
+{
+    return fprintf(context, "%.2e %016llx %.2e\n", entry->time, (unsigned long long)page->hash,
+                   (double)entry->freq) < 0;
+}
+
+FreqSchedulerError freq_scheduler_dump(FreqScheduler *sch, FILE *output)
+{
+    int code = walk(sch, dump_visit, output);
+    if (code == page_db_error_ok && ferror(output)) {
+        code = page_db_error_invalid_path;
+    }
     return fail_page_db(sch, code, "freq_scheduler_dump: the schedule cannot be read or written");
 }

@@ -105,6 +105,11 @@ void freq_scheduler_cursor_abort(FreqScheduler *sch, MDB_cursor *cursor);
 FreqSchedulerError freq_scheduler_count(FreqScheduler *sch, uint64_t *n_pages);
 /* Removes all pages. */
 FreqSchedulerError freq_scheduler_clear(FreqScheduler *sch);
+/* Calls visit for every page in order of turn until it returns other than 0. */
+FreqSchedulerError freq_scheduler_walk(FreqScheduler *sch,
+                                       int (*visit)(void *context, double time, double freq,
+                                                    const char *url),
+                                       void *context);
 /* One line a page in order of turn: "%.2e %016x %.2e": virtual time, hash, frequency. */
 FreqSchedulerError freq_scheduler_dump(FreqScheduler *sch, FILE *output);
 

@@ -132,9 +132,10 @@ int hits_scorer_update(void *state)
     switch (code) {
     case hits_error_ok:
         return hits_scorer_error_ok;
-    case hits_error_precision:
-        return fail(hs, hits_scorer_error_precision,
-                    "hits_scorer_update: precision was not reached");
+    case hits_error_precision: /* told, and harmless: the scores are the best there are */
+        (void)fail(hs, hits_scorer_error_precision,
+                   "hits_scorer_update: precision was not reached");
+        return hits_scorer_error_ok;
     case hits_error_memory:
         return fail(hs, hits_scorer_error_memory, "hits_scorer_update: out of memory");
     case hits_error_stopped:

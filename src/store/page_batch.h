@@ -26,6 +26,7 @@ typedef struct PageNode {
     uint64_t index;       /* PAGE_DB_NO_INDEX until a new URL gets one */
     uint64_t depth;       /* lower bound PAGE_MAX_DEPTH8 while !loaded */
     uint64_t linked_from; /* valid when loaded, fresh or moved */
+    uint64_t linked_hash; /* likewise */
     uint32_t host;        /* valid when loaded or fresh */
     uint32_t crawl;       /* number of its PageBatchCrawl, or PAGE_BATCH_NO_CRAWL */
     float score;

@@ -11,6 +11,7 @@
 
 #include "store/page_batch.h"
 #include "store/page_hosts.h"
+#include "store/page_packs.h"
 #include "store/page_reader.h"
 
 #define DIRECTORY_MODE  0775
@@ -153,6 +154,11 @@ static int write_number(MDB_txn *txn, MDB_dbi info, const char *name, uint64_t n
     return mdb_put(txn, info, &key, &value, 0);
 }
 
+int page_db_count_pages(PageDBStore *store, MDB_txn *txn, uint64_t *n_pages)
+{
+    return read_number(txn, store->tables.info, PAGE_DB_N_PAGES_KEY, n_pages);
+}
+
 /* What an environment holds before it is touched. */
 typedef enum Content { CONTENT_EMPTY, CONTENT_OURS } Content;
 
@@ -192,13 +198,13 @@ static int check_counts(PageDB *db, MDB_txn *txn)
 {
     PageDBStore *store = db->store;
     uint64_t n_pages = 0;
-    MDB_stat infos, hashes;
+    MDB_stat packs, hashes;
     int rc = read_number(txn, store->tables.info, PAGE_DB_N_PAGES_KEY, &n_pages);
     if (rc == 0) {
         rc = read_number(txn, store->tables.info, seed_key, &store->seed);
     }
     if (rc == 0) {
-        rc = mdb_stat(txn, store->tables.idx2info, &infos);
+        rc = mdb_stat(txn, store->tables.idx2info, &packs);
     }
     if (rc == 0) {
         rc = mdb_stat(txn, store->tables.hash2idx, &hashes);
@@ -206,7 +212,8 @@ static int check_counts(PageDB *db, MDB_txn *txn)
     if (rc != 0) {
         return page_db_fail_mdb(db, rc == MDB_NOTFOUND ? MDB_CORRUPTED : rc, "reading the counts");
     }
-    if (infos.ms_entries != n_pages || hashes.ms_entries != n_pages) {
+    if (packs.ms_entries != (n_pages + PAGE_PACK_RECORDS - 1) / PAGE_PACK_RECORDS ||
+        hashes.ms_entries != n_pages) {
         return page_db_fail(db, page_db_error_damaged,
                             "the tables do not have as many pages as the database counts");
     }

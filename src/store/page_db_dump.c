@@ -6,7 +6,25 @@
 #include <string.h>
 
 #include "store/page_db_internal.h"
+#include "store/page_packs.h"
 #include "store/page_record.h"
+
+static int copy_pack(const MDB_val *key, const MDB_val *pack, MMapArray *scores)
+{
+    uint64_t number = 0;
+    memcpy(&number, key->mv_data, sizeof number);
+    size_t n = page_pack_count(pack);
+    for (size_t i = 0; i < n; i++) {
+        uint64_t index = number * PAGE_PACK_RECORDS + i;
+        MDB_val record;
+        if (!page_pack_record(pack, i, &record) || record.mv_size < PAGE_RECORD_HEAD_BYTES ||
+            index >= scores->n_elements) {
+            return MDB_CORRUPTED;
+        }
+        ((float *)(void *)scores->mem)[index] = page_record_score(record.mv_data);
+    }
+    return n == 0 ? MDB_CORRUPTED : 0;
+}
 
 static int copy_scores(PageDB *db, MDB_txn *txn, MMapArray *scores)
 {
@@ -16,13 +34,7 @@ static int copy_scores(PageDB *db, MDB_txn *txn, MMapArray *scores)
     for (MDB_cursor_op op = MDB_FIRST; rc == 0; op = MDB_NEXT) {
         rc = mdb_cursor_get(cursor, &key, &value, op);
         if (rc == 0) {
-            uint64_t index = 0;
-            memcpy(&index, key.mv_data, sizeof index);
-            if (value.mv_size < PAGE_RECORD_HEAD_BYTES || index >= scores->n_elements) {
-                rc = MDB_CORRUPTED;
-            } else {
-                ((float *)(void *)scores->mem)[index] = page_record_score(value.mv_data);
-            }
+            rc = copy_pack(&key, &value, scores);
         }
     }
     mdb_cursor_close(cursor);

@@ -66,13 +66,19 @@ int page_db_fail(PageDB *db, int code, const char *what);
 /* The same for an LMDB return code or errno; 0 is success and leaves the error alone. */
 int page_db_fail_mdb(PageDB *db, int rc, const char *what);
 
+/* The hash of the page of an index; 0 for PAGE_DB_NO_INDEX. An LMDB code or ENOMEM. */
+int page_db_hash_of_index(PageDB *db, MDB_txn *txn, uint64_t index, uint64_t *hash);
+/* The number of pages. An LMDB code. */
+int page_db_count_pages(PageDBStore *store, MDB_txn *txn, uint64_t *n_pages);
+
 /* One line of a dump; what fprintf returns. */
 int page_db_print_info(FILE *output, char separator, uint64_t hash, uint64_t index,
                        const PageInfo *pi);
-/* A PageInfo on the heap; reader may be NULL. An LMDB code or ENOMEM. */
+/* A PageInfo on the heap, of a page whose hash and index are known; reader may be NULL. An LMDB
+ * code or ENOMEM. */
 struct PageReader;
-int page_db_make_info(PageDB *db, MDB_txn *txn, struct PageReader *reader, uint64_t index,
-                      PageInfo **pi);
+int page_db_make_info(PageDB *db, MDB_txn *txn, struct PageReader *reader, uint64_t hash,
+                      uint64_t index, PageInfo **pi);
 /* The hash of the page that a page is linked from; 0 when it is none. */
 int page_db_linked_from(PageDB *db, MDB_txn *txn, const char *url, uint64_t *hash);
 

@@ -8,6 +8,7 @@
 #include "store/page_db_internal.h"
 #include "store/page_hosts.h"
 #include "store/page_links.h"
+#include "store/page_packs.h"
 #include "store/page_reader.h"
 #include "store/page_record.h"
 
@@ -82,18 +83,18 @@ typedef struct PageParts {
     MDB_val origin;
 } PageParts;
 
-/* reader: whose cache of origins to use, or NULL. */
-static int read_parts(PageDB *db, MDB_txn *txn, PageReader *reader, uint64_t index,
+/* reader: whose cache of origins to use, or NULL. domain: the page's own, 0 = unknown. */
+static int read_parts(PageDB *db, MDB_txn *txn, PageReader *reader, uint32_t domain, uint64_t index,
                       PageParts *parts)
 {
     PageDBStore *store = db->store;
     MDB_val value;
     *parts = (PageParts){.origin = {0, NULL}};
-    int rc = get_by_index(txn, store->tables.idx2info, index, &value);
+    int rc = page_pack_find(txn, store->tables.idx2info, index, &value);
     if (rc != 0) {
         return rc;
     }
-    if (!page_record_read(value.mv_data, value.mv_size, index, &parts->record)) {
+    if (!page_record_read(value.mv_data, value.mv_size, index, domain, &parts->record)) {
         return MDB_CORRUPTED;
     }
     rc = reader != NULL ? page_reader_origin(db, reader, parts->record.host, &parts->origin)
@@ -111,7 +112,7 @@ int page_db_get(PageDB *db, MDB_txn *txn, uint64_t index, PageRef *page, Buffer 
 {
     error_clean(db->error);
     PageParts parts;
-    int rc = read_parts(db, txn, NULL, index, &parts);
+    int rc = read_parts(db, txn, NULL, 0, index, &parts);
     if (rc != 0) {
         return fail_read(db, rc, "page_db_get");
     }
@@ -152,15 +153,20 @@ int page_db_set_state(PageDB *db, MDB_txn *txn, uint64_t index, int32_t status, 
                       uint8_t tries)
 {
     error_clean(db->error);
+    PagePackEditor infos;
     MDB_val value;
     PageRecord record;
-    int rc = get_by_index(txn, db->store->tables.idx2info, index, &value);
-    if (rc == 0 && !page_record_read(value.mv_data, value.mv_size, index, &record)) {
+    char *copy = NULL;
+    int rc = page_pack_editor_begin(&infos, txn, db->store->tables.idx2info);
+    if (rc == 0) {
+        rc = page_pack_editor_get(&infos, index, &value);
+    }
+    if (rc == 0 && !page_record_read(value.mv_data, value.mv_size, index, 0, &record)) {
         rc = MDB_CORRUPTED;
     }
-    char *copy = rc == 0 ? malloc(value.mv_size) : NULL;
-    if (rc == 0 && copy == NULL) {
-        rc = ENOMEM;
+    if (rc == 0) {
+        copy = malloc(value.mv_size);
+        rc = copy == NULL ? ENOMEM : 0;
     }
     if (rc == 0) {
         memcpy(copy, value.mv_data, value.mv_size);
@@ -168,10 +174,10 @@ int page_db_set_state(PageDB *db, MDB_txn *txn, uint64_t index, int32_t status, 
         record.level = level;
         record.tries = tries;
         page_record_write_head(&record, (uint8_t *)copy);
-        MDB_val key = {sizeof index, &index};
         value.mv_data = copy;
-        rc = mdb_put(txn, db->store->tables.idx2info, &key, &value, 0);
+        rc = page_pack_editor_set(&infos, index, &value);
     }
+    rc = page_pack_editor_end(&infos, rc);
     free(copy);
     return fail_read(db, rc, "page_db_set_state");
 }
@@ -209,17 +215,16 @@ int page_db_get_links(PageDB *db, MDB_txn *txn, uint64_t index, uint64_t **to, s
 /* URLs up to this length are put together on the stack. */
 #define STACK_URL_BYTES 1024
 
-static int hash_of_index(PageDB *db, MDB_txn *txn, PageReader *reader, uint64_t index,
-                         uint64_t *hash)
+int page_db_hash_of_index(PageDB *db, MDB_txn *txn, uint64_t index, uint64_t *hash)
 {
     *hash = 0;
     if (index == PAGE_DB_NO_INDEX) {
         return 0;
     }
     PageParts parts;
-    int rc = read_parts(db, txn, reader, index, &parts);
+    int rc = read_parts(db, txn, NULL, 0, index, &parts);
     if (rc != 0) {
-        return rc == MDB_NOTFOUND ? MDB_CORRUPTED : rc;
+        return rc;
     }
     char short_url[STACK_URL_BYTES];
     size_t length = page_url_length(parts.origin.mv_size, &parts.record);
@@ -242,18 +247,17 @@ int page_db_linked_from(PageDB *db, MDB_txn *txn, const char *url, uint64_t *has
     uint64_t index = 0;
     int rc = find_entry(db, txn, key.hash, &key.print, &index);
     if (rc == 0) {
-        rc = read_parts(db, txn, NULL, index, &parts);
+        rc = read_parts(db, txn, NULL, (uint32_t)(key.hash >> 32), index, &parts);
     }
-    if (rc == 0) {
-        rc = hash_of_index(db, txn, NULL, parts.record.linked_from, hash);
-    }
+    *hash = rc == 0 ? parts.record.linked_hash : 0;
     return fail_read(db, rc, "reading where a page was linked from");
 }
 
-int page_db_make_info(PageDB *db, MDB_txn *txn, PageReader *reader, uint64_t index, PageInfo **pi)
+int page_db_make_info(PageDB *db, MDB_txn *txn, PageReader *reader, uint64_t hash, uint64_t index,
+                      PageInfo **pi)
 {
     PageParts parts;
-    int rc = read_parts(db, txn, reader, index, &parts);
+    int rc = read_parts(db, txn, reader, (uint32_t)(hash >> 32), index, &parts);
     if (rc != 0) {
         return rc;
     }
@@ -273,11 +277,7 @@ int page_db_make_info(PageDB *db, MDB_txn *txn, PageReader *reader, uint64_t ind
     info->n_changes = parts.crawl.n_changes;
     info->n_crawls = parts.crawl.n_crawls;
     info->score = parts.record.score;
-    rc = hash_of_index(db, txn, reader, parts.record.linked_from, &info->linked_from);
-    if (rc != 0) {
-        page_info_delete(info);
-        return rc;
-    }
+    info->linked_from = parts.record.linked_hash;
     *pi = info;
     return 0;
 }
@@ -292,7 +292,7 @@ PageDBError page_db_get_info(PageDB *db, uint64_t hash, PageInfo **pi)
         uint64_t index = 0;
         rc = find_with(reader->hashes, hash, NULL, &index);
         if (rc == 0) {
-            rc = page_db_make_info(db, reader->txn, reader, index, pi);
+            rc = page_db_make_info(db, reader->txn, reader, hash, index, pi);
         } else if (rc == MDB_NOTFOUND) {
             rc = 0;
         }
@@ -355,6 +355,6 @@ uint32_t page_db_n_hosts(PageDB *db, MDB_txn *txn)
 
 uint64_t page_db_n_pages(PageDB *db, MDB_txn *txn)
 {
-    MDB_stat stat;
-    return mdb_stat(txn, db->store->tables.idx2info, &stat) == 0 ? stat.ms_entries : 0;
+    uint64_t n_pages = 0;
+    return page_db_count_pages(db->store, txn, &n_pages) == 0 ? n_pages : 0;
 }

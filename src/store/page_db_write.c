@@ -13,6 +13,7 @@
 #include "store/page_batch.h"
 #include "store/page_hosts.h"
 #include "store/page_links.h"
+#include "store/page_packs.h"
 
 typedef struct Writer {
     PageDB *db;
@@ -20,7 +21,6 @@ typedef struct Writer {
     PageBatch *batch;
     MDB_txn *txn;
     const PageSink *sink;
-    MDB_cursor *infos;  /* idx2info */
     MDB_cursor *crawls; /* idx2crawl */
     uint64_t n_pages;
     int sink_code; /* what the sink stopped the batch with */
@@ -34,12 +34,7 @@ static int open_writer(Writer *w, PageDB *db, MDB_txn *txn, const PageSink *sink
     *w =
         (Writer){.db = db, .store = db->store, .batch = db->store->batch, .txn = txn, .sink = sink};
     page_batch_reset(w->batch);
-    MDB_stat stat;
-    int rc = mdb_stat(txn, w->store->tables.idx2info, &stat);
-    if (rc == 0) {
-        w->n_pages = stat.ms_entries;
-        rc = mdb_cursor_open(txn, w->store->tables.idx2info, &w->infos);
-    }
+    int rc = page_db_count_pages(db->store, txn, &w->n_pages);
     if (rc == 0) {
         rc = mdb_cursor_open(txn, w->store->tables.idx2crawl, &w->crawls);
     }
@@ -49,7 +44,6 @@ static int open_writer(Writer *w, PageDB *db, MDB_txn *txn, const PageSink *sink
 /* Ends a write: translates the code. */
 static int close_writer(Writer *w, int rc, const char *what)
 {
-    mdb_cursor_close(w->infos);
     mdb_cursor_close(w->crawls);
     page_batch_reset(w->batch);
     if (rc == STOPPED_BY_SINK) {
@@ -64,11 +58,9 @@ static int get_by_index(MDB_cursor *cursor, uint64_t index, MDB_val *value)
     return mdb_cursor_get(cursor, &key, value, MDB_SET);
 }
 
-static int put_by_index(MDB_cursor *cursor, uint64_t index, const MDB_val *value, unsigned flags)
+static uint32_t domain_of(const PageNode *node)
 {
-    MDB_val key = {sizeof index, &index};
-    MDB_val copy = *value;
-    return mdb_cursor_put(cursor, &key, &copy, flags);
+    return (uint32_t)(node->key.hash >> 32);
 }
 
 /* Reads the record of a known node. */
@@ -79,16 +71,17 @@ static int load(Writer *w, PageNode *node)
     }
     MDB_val value;
     PageRecord record;
-    int rc = get_by_index(w->infos, node->index, &value);
+    int rc = page_pack_find(w->txn, w->store->tables.idx2info, node->index, &value);
     if (rc != 0) {
         return rc == MDB_NOTFOUND ? MDB_CORRUPTED : rc;
     }
-    if (!page_record_read(value.mv_data, value.mv_size, node->index, &record)) {
+    if (!page_record_read(value.mv_data, value.mv_size, node->index, domain_of(node), &record)) {
         return MDB_CORRUPTED;
     }
     if (!node->moved) {
         node->depth = record.depth;
         node->linked_from = record.linked_from;
+        node->linked_hash = record.linked_hash;
         node->hop = record.hop;
     }
     node->host = record.host;
@@ -171,28 +164,38 @@ static int report_discovered(Writer *w, PageNode *node)
     return w->sink_code == 0 ? 0 : STOPPED_BY_SINK;
 }
 
-/* A link to node was seen on a page (or none) of index `from`; depth is node's on that path. */
-static int see_link(Writer *w, PageNode *node, uint64_t from, uint64_t depth, float score,
-                    uint8_t hop)
+/* Where links are read from. */
+typedef struct LinkSource {
+    uint64_t index; /* PAGE_DB_NO_INDEX = none */
+    uint64_t hash;  /* 0 = none */
+    uint64_t depth; /* of what it links to */
+} LinkSource;
+
+static void set_path(PageNode *node, const LinkSource *from, uint8_t hop)
+{
+    node->linked_from = from->index;
+    node->linked_hash = from->hash;
+    node->depth = from->depth;
+    node->hop = hop;
+}
+
+/* A link to node was seen. */
+static int see_link(Writer *w, PageNode *node, const LinkSource *from, float score, uint8_t hop)
 {
     if (node->index == PAGE_DB_NO_INDEX) {
-        node->linked_from = from;
-        node->depth = depth;
+        set_path(node, from, hop);
         node->score = score;
-        node->hop = hop;
         int rc = create(w, node);
         return rc == 0 ? report_discovered(w, node) : rc;
     }
-    if (node->depth >= PAGE_MAX_DEPTH8 && depth >= PAGE_MAX_DEPTH8) {
+    if (node->depth >= PAGE_MAX_DEPTH8 && from->depth >= PAGE_MAX_DEPTH8) {
         int rc = load(w, node);
         if (rc != 0) {
             return rc;
         }
     }
-    if (depth < node->depth) {
-        node->linked_from = from;
-        node->depth = depth;
-        node->hop = hop;
+    if (from->depth < node->depth) {
+        set_path(node, from, hop);
         node->moved = true;
     }
     return 0;
@@ -277,11 +280,12 @@ static int see_links(Writer *w, const PageNode *node, const PageWrite *write, si
     PageBatch *batch = w->batch;
     const PageLinks *links = write->page->links;
     size_t n = links->n_links, n_diff = 0, n_same = 0;
+    LinkSource from = {.index = node->index, .hash = node->key.hash, .depth = node->depth + 1};
     int rc = page_batch_reserve_targets(batch, n);
     for (size_t i = 0; rc == 0 && i < n; i++) {
         PageNode *to = page_batch_node(batch, ref + i);
         __builtin_prefetch(page_batch_node(batch, ref + (i + PREFETCH < n ? i + PREFETCH : i)));
-        rc = see_link(w, to, node->index, node->depth + 1, links->link_info[i].score,
+        rc = see_link(w, to, &from, links->link_info[i].score,
                       write->link_hops == NULL ? 'L' : write->link_hops[i]);
         if (batch->cross[ref + i]) {
             batch->targets[n_diff++] = to->index;
@@ -350,13 +354,15 @@ static PageRecord record_of(const PageNode *node)
                         .score = node->score,
                         .host = node->host,
                         .depth = node->depth,
-                        .linked_from = node->linked_from};
+                        .linked_from = node->linked_from,
+                        .linked_hash = node->linked_hash};
 }
 
 /* New pages: appended in order of index. */
-static int store_fresh(Writer *w)
+static int store_fresh(Writer *w, PagePackEditor *infos)
 {
     int rc = 0;
+    Buffer *scratch = &w->batch->scratch;
     for (size_t i = 0; rc == 0 && i < w->batch->n_fresh; i++) {
         const PageNode *node = &w->batch->nodes[w->batch->fresh[i]];
         size_t ahead = i + PREFETCH < w->batch->n_fresh ? i + PREFETCH : i;
@@ -366,54 +372,46 @@ static int store_fresh(Writer *w)
         PageRecord record = record_of(node);
         record.userinfo = parts.userinfo_length > 0;
         uint8_t head[PAGE_RECORD_MAX_BYTES];
-        size_t length = page_record_write(&record, node->index, head);
-        uint64_t index = node->index;
-        MDB_val key = {sizeof index, &index};
-        MDB_val value = {length + parts.userinfo_length + parts.path_length, NULL};
-        rc = mdb_cursor_put(w->infos, &key, &value, MDB_APPEND | MDB_RESERVE);
-        if (rc == 0) {
-            char *out = mempcpy(value.mv_data, head, length);
-            out = mempcpy(out, parts.userinfo, parts.userinfo_length);
-            memcpy(out, parts.path, parts.path_length);
+        size_t length = page_record_write(&record, node->index, domain_of(node), head);
+        buffer_reset(scratch);
+        if (buffer_append(scratch, head, length) != RESULT_OK ||
+            buffer_append(scratch, parts.userinfo, parts.userinfo_length) != RESULT_OK ||
+            buffer_append(scratch, parts.path, parts.path_length) != RESULT_OK) {
+            return ENOMEM;
         }
+        MDB_val value = {scratch->length, scratch->data};
+        rc = page_pack_editor_set(infos, node->index, &value);
     }
     return rc;
 }
 
-/* Rewrites the record of a known page: in place unless its path changed. */
-static int store_known(Writer *w, PageNode *node)
+/* Rewrites the record of a known page. */
+static int store_known(Writer *w, PagePackEditor *infos, PageNode *node)
 {
     int rc = load(w, node);
     MDB_val value;
     PageRecord old;
     if (rc == 0) {
-        rc = get_by_index(w->infos, node->index, &value);
+        rc = page_pack_editor_get(infos, node->index, &value);
     }
     if (rc != 0) {
-        return rc;
+        return rc == MDB_NOTFOUND ? MDB_CORRUPTED : rc;
     }
-    if (!page_record_read(value.mv_data, value.mv_size, node->index, &old)) {
+    if (!page_record_read(value.mv_data, value.mv_size, node->index, domain_of(node), &old)) {
         return MDB_CORRUPTED;
     }
     PageRecord record = record_of(node);
     record.userinfo = old.userinfo;
     Buffer *scratch = &w->batch->scratch;
     buffer_reset(scratch);
-    if (!node->moved) {
-        if (buffer_append(scratch, value.mv_data, value.mv_size) != RESULT_OK) {
-            return ENOMEM;
-        }
-        page_record_write_head(&record, (uint8_t *)scratch->data);
-    } else {
-        uint8_t head[PAGE_RECORD_MAX_BYTES];
-        size_t length = page_record_write(&record, node->index, head);
-        if (buffer_append(scratch, head, length) != RESULT_OK ||
-            buffer_append(scratch, old.path, old.path_length) != RESULT_OK) {
-            return ENOMEM;
-        }
+    uint8_t head[PAGE_RECORD_MAX_BYTES];
+    size_t length = page_record_write(&record, node->index, domain_of(node), head);
+    if (buffer_append(scratch, head, length) != RESULT_OK ||
+        buffer_append(scratch, old.path, old.path_length) != RESULT_OK) {
+        return ENOMEM;
     }
     value = (MDB_val){scratch->length, scratch->data};
-    return put_by_index(w->infos, node->index, &value, 0);
+    return page_pack_editor_set(infos, node->index, &value);
 }
 
 static int compare_by_index(const void *a, const void *b, void *context)
@@ -425,7 +423,7 @@ static int compare_by_index(const void *a, const void *b, void *context)
 }
 
 /* Known pages that were crawled or got a better path, in order of index. */
-static int store_changed(Writer *w)
+static int store_changed(Writer *w, PagePackEditor *infos)
 {
     PageBatch *batch = w->batch;
     size_t n = 0;
@@ -440,7 +438,7 @@ static int store_changed(Writer *w)
     qsort_r(changed, n, sizeof *changed, compare_by_index, batch->nodes);
     int rc = 0;
     for (size_t i = 0; rc == 0 && i < n; i++) {
-        rc = store_known(w, &batch->nodes[changed[i]]);
+        rc = store_known(w, infos, &batch->nodes[changed[i]]);
     }
     return rc;
 }
@@ -512,14 +510,24 @@ static int store_n_pages(Writer *w)
     return mdb_put(w->txn, w->store->tables.info, &key, &value, 0);
 }
 
+static int store_infos(Writer *w)
+{
+    PagePackEditor infos;
+    int rc = page_pack_editor_begin(&infos, w->txn, w->store->tables.idx2info);
+    if (rc == 0) {
+        rc = store_changed(w, &infos);
+    }
+    if (rc == 0) {
+        rc = store_fresh(w, &infos);
+    }
+    return page_pack_editor_end(&infos, rc);
+}
+
 static int store_all(Writer *w)
 {
     int rc = page_batch_store_keys(w->batch, w->store, w->txn);
     if (rc == 0) {
-        rc = store_fresh(w);
-    }
-    if (rc == 0) {
-        rc = store_changed(w);
+        rc = store_infos(w);
     }
     if (rc == 0) {
         rc = store_crawls(w);
@@ -556,6 +564,10 @@ int page_db_discover(PageDB *db, MDB_txn *txn, const LinkInfo *urls, const uint8
     error_clean(db->error);
     Writer w;
     int rc = open_writer(&w, db, txn, sink);
+    LinkSource from = {.index = from_index, .depth = depth};
+    if (rc == 0) {
+        rc = page_db_hash_of_index(db, txn, from_index, &from.hash);
+    }
     for (size_t i = 0; rc == 0 && i < n; i++) {
         rc = page_batch_add(w.batch, db, urls[i].url, strlen(urls[i].url), NULL);
     }
@@ -563,7 +575,7 @@ int page_db_discover(PageDB *db, MDB_txn *txn, const LinkInfo *urls, const uint8
         rc = page_batch_resolve(w.batch, w.store, txn);
     }
     for (size_t i = 0; rc == 0 && i < n; i++) {
-        rc = see_link(&w, page_batch_node(w.batch, i), from_index, depth, urls[i].score,
+        rc = see_link(&w, page_batch_node(w.batch, i), &from, urls[i].score,
                       hops == NULL ? 'L' : hops[i]);
     }
     if (rc == 0) {

@@ -14,7 +14,7 @@
 
 #include "store/page_db_internal.h"
 
-#define PAGE_READER_ORIGINS      512u
+#define PAGE_READER_ORIGINS      4096u
 #define PAGE_READER_ORIGIN_BYTES 54u /* longer ones are not cached */
 
 typedef struct PageReaderOrigin {

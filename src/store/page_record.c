@@ -8,6 +8,7 @@
 #define HOP_MASK      0x1fu
 #define MARK_CRAWLED  0x20u
 #define MARK_USERINFO 0x40u
+#define MARK_SAME     0x80u /* linked from the same domain */
 
 enum { AT_HOP = 0, AT_FLAGS, AT_LEVEL, AT_TRIES, AT_STATUS, AT_SCORE = 6 };
 
@@ -42,8 +43,9 @@ float page_record_score(const void *bytes)
 void page_record_write_head(const PageRecord *record, uint8_t *out)
 {
     unsigned hop = record->hop >= 'A' && record->hop <= 'Z' ? record->hop - 'A' + 1u : 0u;
-    out[AT_HOP] = (uint8_t)(hop | (record->crawled ? MARK_CRAWLED : 0u) |
-                            (record->userinfo ? MARK_USERINFO : 0u));
+    out[AT_HOP] =
+        (uint8_t)((out[AT_HOP] & MARK_SAME) | hop | (record->crawled ? MARK_CRAWLED : 0u) |
+                  (record->userinfo ? MARK_USERINFO : 0u));
     out[AT_FLAGS] = record->flags;
     out[AT_LEVEL] = record->level;
     out[AT_TRIES] = record->tries;
@@ -56,8 +58,10 @@ void page_record_write_head(const PageRecord *record, uint8_t *out)
     memcpy(out + AT_SCORE, &score_bits, sizeof score_bits);
 }
 
-size_t page_record_write(const PageRecord *record, uint64_t index, uint8_t *out)
+size_t page_record_write(const PageRecord *record, uint64_t index, uint32_t domain, uint8_t *out)
 {
+    bool same = record->linked_hash >> 32 == domain;
+    out[AT_HOP] = same ? (uint8_t)MARK_SAME : 0;
     page_record_write_head(record, out);
     uint8_t *p = out + PAGE_RECORD_HEAD_BYTES;
     p = varint_encode_uint64(record->host, p);
@@ -67,10 +71,17 @@ size_t page_record_write(const PageRecord *record, uint64_t index, uint8_t *out)
                         ? 0
                         : varint_sign_fold((int64_t)(index - record->linked_from));
     p = varint_encode_uint64(from, p);
+    if (from != 0) {
+        uint64_t hash = htole64(record->linked_hash);
+        size_t bytes = same ? sizeof hash / 2 : sizeof hash;
+        memcpy(p, &hash, bytes);
+        p += bytes;
+    }
     return (size_t)(p - out);
 }
 
-bool page_record_read(const void *bytes, size_t length, uint64_t index, PageRecord *record)
+bool page_record_read(const void *bytes, size_t length, uint64_t index, uint32_t domain,
+                      PageRecord *record)
 {
     const uint8_t *p = bytes;
     const uint8_t *end = p + length;
@@ -97,6 +108,18 @@ bool page_record_read(const void *bytes, size_t length, uint64_t index, PageReco
     }
     record->host = (uint32_t)host;
     record->linked_from = from == 0 ? PAGE_DB_NO_INDEX : index - (uint64_t)varint_sign_unfold(from);
+    record->linked_hash = 0;
+    if (from != 0) {
+        bool same = (((const uint8_t *)bytes)[AT_HOP] & MARK_SAME) != 0;
+        uint64_t hash = 0;
+        size_t size = same ? sizeof hash / 2 : sizeof hash;
+        if ((size_t)(end - p) < size) {
+            return false;
+        }
+        memcpy(&hash, p, size);
+        record->linked_hash = le64toh(hash) | (same ? (uint64_t)domain << 32 : 0);
+        p += size;
+    }
     record->path = (const char *)p;
     record->path_length = (size_t)(end - p);
     return true;

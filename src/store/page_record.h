@@ -2,8 +2,9 @@
  *
  * idx2info: ten bytes of state that change in place -- hop and marks, flags, level, tries, status
  * (16 bits), score (32 bits) -- then varints: host id, depth, and where it was linked from relative
- * to the own index; then the URL without its origin to the end of the record. Userinfo, which is
- * not part of an origin, stands in front of the path and is marked.
+ * to the own index; then the hash of the page there, 32 bits when it is of the same domain, else
+ * 64; then the URL without its origin to the end of the record. Userinfo, which is not part of an
+ * origin, stands in front of the path and is marked.
  *
  * idx2crawl: n_crawls, first_crawl; from the second crawl on also last_crawl and n_changes; then
  * the content hash to the end of the record. Numbers are little-endian. Pure functions. */
@@ -18,8 +19,10 @@
 #include "store/util.h"
 
 #define PAGE_RECORD_HEAD_BYTES 10
-#define PAGE_RECORD_MAX_BYTES  (PAGE_RECORD_HEAD_BYTES + 3 * MAX_VARINT_SIZE) /* plus the path */
-#define PAGE_CRAWL_MAX_BYTES   (2 * MAX_VARINT_SIZE + 16)                     /* plus the hash */
+#define PAGE_RECORD_MAX_BYTES                                                                      \
+    (PAGE_RECORD_HEAD_BYTES + 3 * MAX_VARINT_SIZE + 8)  /* plus the path                           \
+                                                         */
+#define PAGE_CRAWL_MAX_BYTES (2 * MAX_VARINT_SIZE + 16) /* plus the hash */
 
 typedef struct PageRecord {
     uint8_t hop; /* capital letter or 0 */
@@ -33,15 +36,18 @@ typedef struct PageRecord {
     uint32_t host;
     uint64_t depth;
     uint64_t linked_from; /* PAGE_DB_NO_INDEX = none */
+    uint64_t linked_hash; /* page hash of it; 0 = none */
     const char *path;
     size_t path_length;
 } PageRecord;
 
-/* false: the bytes are not a record. path points into bytes. */
-bool page_record_read(const void *bytes, size_t length, uint64_t index, PageRecord *record);
+/* false: the bytes are not a record. path points into bytes. domain: of the page itself, the upper
+ * half of its hash; without it (0) linked_hash is not to be trusted. */
+bool page_record_read(const void *bytes, size_t length, uint64_t index, uint32_t domain,
+                      PageRecord *record);
 /* Writes everything but the path to out (PAGE_RECORD_MAX_BYTES); returns how many bytes. */
-size_t page_record_write(const PageRecord *record, uint64_t index, uint8_t *out);
-/* Overwrites the state of a record. */
+size_t page_record_write(const PageRecord *record, uint64_t index, uint32_t domain, uint8_t *out);
+/* Overwrites the state of a record, in a copy of it. */
 void page_record_write_head(const PageRecord *record, uint8_t *out);
 /* The score alone. */
 float page_record_score(const void *bytes);

@@ -524,7 +524,7 @@ StreamState hashinfo_stream_next(HashInfoStream *st, uint64_t *hash, PageInfo **
     bool lost = false;
     int rc = enter(snapshot, &lost);
     if (rc == 0) {
-        rc = page_db_make_info(st->db, snapshot->txn, NULL, index, pi);
+        rc = page_db_make_info(st->db, snapshot->txn, NULL, *hash, index, pi);
         if (lost) {
             /* The cursor has no place now: let the index stream seek again. */
             end_snapshot(snapshot);

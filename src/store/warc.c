@@ -203,7 +203,7 @@ Result warc_open(Warc **warc, const WarcOptions *options, const WarcPosition *co
         }
         w->synced = w->committed;
         w->given = w->committed;
-        rc = warc_files_recover(w->directory, &w->committed, w->index_memory_bytes, &current,
+        rc = warc_files_recover(w->directory, committed, w->index_memory_bytes, &current,
                                 &w->serial);
     }
     if (rc == RESULT_OK && current.name != NULL) {

@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "steering.h"
 #include "store/bf_scheduler.h"
 #include "store/page_rank_scorer.h"
 #include "workload.h"
@@ -207,8 +208,10 @@ int main(void)
     const char *text = getenv("SCALE");
     double scale = text == NULL ? 1.0 : strtod(text, NULL);
     size_t n_pages = (size_t)(WORKLOAD_PAGES * scale);
-    
+
     bench_workload(n_pages < 1000 ? 1000 : n_pages, false);
     bench_hot_host(scale);
+    steering_run((size_t)(200000 * scale), (size_t)(2000 * scale) + 1);
+    revisits_run((size_t)(2000 * scale) + 100);
     return 0;
 }

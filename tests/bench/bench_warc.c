@@ -2,8 +2,12 @@
  * request record, both digests, compression, CDXJ line, write and sync per batch.
  *
  * The pages look like generated documentation (navigation repeated on each, words with the
- * frequencies of a text, many links) and compress as such do: see warc.ratio. WARC_BENCH_KEEP=DIR
- * keeps the files there; WARC_BENCH_LEVEL=N compresses at that level. */
+ * frequencies of a text, many links) and compress a little worse than such do: see warc.ratio.
+ * WARC_BENCH_KEEP=DIR keeps the files there; WARC_BENCH_LEVEL=N compresses at that level.
+ *
+ * Why level 1 of libdeflate, on an idle machine: 0.085 ms and ratio 0.378; level 2 0.150 and 0.368,
+ * level 4 0.160 and 0.363, level 6 0.215 and 0.354. zlib's level 1 takes twice as long as
+ * libdeflate's for a worse ratio. */
 #include <dirent.h>
 #include <math.h>
 #include <stdio.h>

@@ -6,10 +6,12 @@
  *
  *   IO_DIR=DIR      (needed) only calls on files below DIR count; absolute, without symbolic links
  *   IO_COUNT=FILE   at exit: how many calls there were, in decimal
- *   IO_FAIL=N       the N-th call (from 1) fails; IO_HOW says how:
- *                   EIO (default), ENOSPC; kill: the process is killed before the call,
- * killed-after: after it; half: writes half of the bytes and is killed IO_STICKY=1     every call
- * from the N-th on fails, as on a full disk IO_RECORD=FILE  the log for power_cut, outside DIR
+ *   IO_FAIL=N       the N-th call (from 1) fails, in the way that IO_HOW says:
+ *                     EIO (default), ENOSPC    it returns this error
+ *                     kill, killed-after       the process is killed before it, after it
+ *                     half                     it writes half of its bytes, and is killed
+ *   IO_STICKY=1     every call from the N-th on fails, as on a full disk
+ *   IO_RECORD=FILE  the log for power_cut, outside DIR
  *
  * Calls seen: write pwrite writev pwritev fsync fdatasync ftruncate rename renameat unlink
  * unlinkat, and their 64-bit names. open openat creat mkdir mkdirat are recorded, not counted. Not
@@ -20,7 +22,6 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
-#include <pthread.h>
 #include <signal.h>
 #include <stdarg.h>
 #include <stdatomic.h>
@@ -32,6 +33,7 @@
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/uio.h>
+#include <threads.h>
 #include <unistd.h>
 
 #include "power_cut.h"
@@ -46,8 +48,8 @@ typedef struct FileId {
 
 /* One for the process: that is what a preloaded library is. */
 static struct {
-    pthread_once_t once;
-    pthread_mutex_t mutex;
+    once_flag once;
+    mtx_t mutex;
     char directory[PATH_MAX];
     size_t directory_length;
     long fail_at;
@@ -59,7 +61,7 @@ static struct {
     FileId files[MAX_FILES]; /* guarded by mutex, like the log */
     size_t n_files;
     uint32_t next_id;
-} shim = {.once = PTHREAD_ONCE_INIT, .mutex = PTHREAD_MUTEX_INITIALIZER, .record_fd = -1};
+} shim = {.once = ONCE_FLAG_INIT, .record_fd = -1};
 
 typedef enum Fate { FATE_DO, FATE_FAIL, FATE_KILL_AFTER, FATE_HALF } Fate;
 
@@ -71,7 +73,7 @@ static void start(void)
     const char *fail = getenv("IO_FAIL");
     const char *record = getenv("IO_RECORD");
     const char *sticky = getenv("IO_STICKY");
-    if (directory == NULL) {
+    if (directory == NULL || mtx_init(&shim.mutex, mtx_plain) != thrd_success) {
         return;
     }
     shim.directory_length = strlen(directory);
@@ -94,7 +96,7 @@ static void start(void)
 
 static void init(void)
 {
-    (void)pthread_once(&shim.once, start);
+    call_once(&shim.once, start);
 }
 
 __attribute__((destructor)) static void finish(void)
@@ -231,7 +233,7 @@ static void emit_path(PowerCutKind kind, uint32_t id, const char *path, const ch
 static void lock(void)
 {
     if (shim.record_fd >= 0) {
-        (void)pthread_mutex_lock(&shim.mutex);
+        (void)mtx_lock(&shim.mutex);
     }
 }
 
@@ -239,7 +241,7 @@ static void unlock(void)
 {
     if (shim.record_fd >= 0) {
         int error = errno;
-        (void)pthread_mutex_unlock(&shim.mutex);
+        (void)mtx_unlock(&shim.mutex);
         errno = error;
     }
 }

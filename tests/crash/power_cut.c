@@ -1,14 +1,20 @@
 /* Replays a log of io_shim.so up to any event, as if the power had been cut there.
  *
- *   power_cut LOG count                             how many events there are
- *   power_cut LOG list                              one line per event
- *   power_cut LOG replay N MODE SEED FROM TO        the state after the first N events: what was
- * recorded below FROM is built below TO, which must be empty MODE says what becomes of what was not
- * synced by then: keep    all is there: the process was killed, the machine was not drop    none is
- * there zero    none, but files have their size: they are zeros where the bytes are missing random
- * each write by SEED: there, not there, or only its first sectors; names up to a random moment With
- * "strict-" in front (strict-drop ...) a name is only durable when its own directory was synced;
- * without, when anything was synced after it, as journals of ext4 and xfs have it.
+ *   power_cut LOG count         how many events there are
+ *   power_cut LOG list          one line per event
+ *   power_cut LOG replay N MODE SEED FROM TO
+ *                               the state after the first N events: what was recorded below FROM is
+ *                               built below TO, which must be empty
+ *
+ * MODE says what becomes of what was not synced by then:
+ *   keep      all is there: the process was killed, the machine was not
+ *   drop      none is there
+ *   zero      none, but files have their size: they are zeros where the bytes are missing
+ *   random    each write by SEED: there, not there, or only its first sectors; names up to a random
+ *             moment
+ *   strict-drop, strict-zero, strict-random
+ *             a name is durable only when its own directory was synced; in the others, when
+ *             anything was synced after it, as the journals of ext4 and xfs have it
  *
  * Files whose name ends in .acknowledged are kept whole always: a test notes there what it was
  * promised. */

@@ -352,6 +352,13 @@ static void check_all(Run *run)
         char text[128];
         url_text(m->pages[infos->index].url, text);
         run->mistakes += strcmp(text, pi->url) != 0 || hash < previous;
+        const ModelPage *p = &m->pages[infos->index];
+        uint64_t from = 0;
+        if (p->linked_from != PAGE_DB_NO_INDEX) {
+            url_text(m->pages[p->linked_from].url, text);
+            from = page_db_hash(text) & run->db->store->hash_mask;
+        }
+        run->mistakes += pi->linked_from != from || pi->content_hash_length != p->hash_length;
         previous = hash;
         page_info_delete(pi);
         n++;

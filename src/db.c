@@ -1,0 +1,164 @@
+#include "db.h"
+
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+
+typedef struct DbCommand {
+    const char *name;
+    const char *usage;
+    int (*run)(DbView *view, int argc, char **argv);
+} DbCommand;
+
+static const DbCommand commands[] = {
+    {"dump", "dump                             all pages by hash", db_dump},
+    {"find", "find REGEX                       pages whose URL matches", db_find_regex},
+    {"get", "get URL                          one page", db_get},
+    {"hosts", "hosts [HOST]                     id, origin, known, crawled, scheduled pages",
+     db_hosts},
+    {"info", "info                             counts, sizes, format version", db_info},
+    {"links", "links [--from URL|--to URL] [--ids]", db_links},
+    {"path", "path URL                         how the crawl got there, seed first", db_path},
+    {"schedule", "schedule [--top N] [--host HOST] priority, score, url", db_schedule},
+};
+
+#define N_COMMANDS (sizeof commands / sizeof *commands)
+
+static int usage(FILE *out)
+{
+    (void)fprintf(out, "usage: ragno db DIR COMMAND\n");
+    for (size_t i = 0; i < N_COMMANDS; i++) {
+        (void)fprintf(out, "  %s\n", commands[i].usage);
+    }
+    (void)fprintf(out, "Pages are printed as: hash index url first_crawl last_crawl n_changes "
+                       "n_crawls depth score, tab separated.\n");
+    return out == stdout ? 0 : DB_EXIT_USAGE;
+}
+
+static int exit_of(int rc)
+{
+    switch (rc) {
+    case page_db_error_ok:
+        return 0;
+    case page_db_error_no_page:
+        return DB_EXIT_NOT_FOUND;
+    case page_db_error_invalid_path:
+    case page_db_error_full:
+        return DB_EXIT_IO;
+    case page_db_error_version:
+    case page_db_error_damaged:
+    case page_db_error_locked:
+        return DB_EXIT_DAMAGED;
+    default:
+        return 1;
+    }
+}
+
+int db_failed(const DbView *view, int rc)
+{
+    const char *message = error_message(view->db->error);
+    (void)fprintf(stderr, "ragno db: %s\n", message == NULL ? "failed" : message);
+    return exit_of(rc);
+}
+
+int db_finish(const DbView *view, int rc)
+{
+    if (rc != page_db_error_ok) {
+        return db_failed(view, rc);
+    }
+    if (fflush(stdout) != 0 || ferror(stdout)) {
+        (void)fprintf(stderr, "ragno db: standard output cannot be written\n");
+        return DB_EXIT_IO;
+    }
+    return 0;
+}
+
+const char *db_url(DbView *view, uint64_t index, int *rc)
+{
+    PageRef page;
+    *rc = page_db_get(view->db, view->txn, index, &page, &view->url);
+    return *rc == page_db_error_ok ? page.url : NULL;
+}
+
+int db_find(DbView *view, const char *url, uint64_t *index)
+{
+    return page_db_find(view->db, view->txn, url, strlen(url), index);
+}
+
+/* The directory of the environment itself. */
+static int environment_path(const char *dir, char *path, size_t size)
+{
+    struct stat st;
+    int n = snprintf(path, size, "%s/crawl.mdb", dir);
+    if (n < 0 || (size_t)n >= size) {
+        return -1;
+    }
+    if (stat(path, &st) != 0) {
+        n = snprintf(path, size, "%s", dir);
+    }
+    return 0;
+}
+
+static int run(const DbCommand *command, const char *dir, int argc, char **argv)
+{
+    char path[4096];
+    if (environment_path(dir, path, sizeof path) != 0) {
+        (void)fprintf(stderr, "ragno db: the path is too long\n");
+        return DB_EXIT_USAGE;
+    }
+    DbView view = {.db = NULL};
+    int rc = page_db_open(&view.db, path, &(PageDBOptions){.read_only = true});
+    if (rc != page_db_error_ok) {
+        const char *message = view.db == NULL ? NULL : error_message(view.db->error);
+        (void)fprintf(stderr, "ragno db: %s\n", message == NULL ? "out of memory" : message);
+        (void)page_db_delete(view.db);
+        return exit_of(rc);
+    }
+    buffer_init(&view.url, BUFFER_NO_LIMIT);
+    rc = page_db_txn_begin(view.db, true, &view.txn);
+    int status = 0;
+    if (rc == page_db_error_ok) {
+        status = command->run(&view, argc, argv);
+        page_db_txn_abort(view.db, view.txn);
+    } else {
+        status = db_failed(&view, rc);
+    }
+    buffer_destroy(&view.url);
+    (void)page_db_delete(view.db);
+    return status;
+}
+
+/* How unlike two words are: differing letters at the start weigh most. For a hint only. */
+static size_t likeness(const char *a, const char *b)
+{
+    size_t n = 0;
+    while (a[n] != '\0' && a[n] == b[n]) {
+        n++;
+    }
+    return n;
+}
+
+int db_main(int argc, char **argv)
+{
+    if (argc >= 2 && (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0)) {
+        return usage(stdout);
+    }
+    if (argc < 3) {
+        return usage(stderr);
+    }
+    if (strcmp(argv[2], "--help") == 0 || strcmp(argv[2], "-h") == 0) {
+        return usage(stdout);
+    }
+    const DbCommand *nearest = &commands[0];
+    for (size_t i = 0; i < N_COMMANDS; i++) {
+        if (strcmp(argv[2], commands[i].name) == 0) {
+            return run(&commands[i], argv[1], argc - 2, argv + 2);
+        }
+        if (likeness(argv[2], commands[i].name) > likeness(argv[2], nearest->name)) {
+            nearest = &commands[i];
+        }
+    }
+    (void)fprintf(stderr, "ragno db: unknown command '%s'; did you mean '%s'?\n", argv[2],
+                  nearest->name);
+    return usage(stderr);
+}

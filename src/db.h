@@ -1,0 +1,46 @@
+/* `ragno db DIR COMMAND ...`: looks into a page database from the command line.
+ *
+ * DIR is a crawl directory (the database is DIR/crawl.mdb) or the database itself. It is opened for
+ * reading only, so a running crawl is not disturbed; every command sees one snapshot. Data goes to
+ * standard output, one record a line, tab separated; everything else to standard error. Exit 0:
+ * done; 1: no such page or host; 2: wrong usage; 3: input/output error; 17: wrong format version or
+ * damaged. Commands: db_pages.c, db_links.c, db_hosts.c. */
+#ifndef DB_H
+#define DB_H
+
+#include "store/page_db.h"
+
+#define DB_EXIT_NOT_FOUND 1
+#define DB_EXIT_USAGE     2
+#define DB_EXIT_IO        3
+#define DB_EXIT_DAMAGED   17
+
+typedef struct DbView {
+    PageDB *db;
+    MDB_txn *txn; /* the snapshot */
+    Buffer url;   /* scratch of db_url */
+} DbView;
+
+/* argv[0] = "db", argv[1] = DIR or --help. Returns the exit status. */
+int db_main(int argc, char **argv);
+
+/* For the commands. Complains about the database's last error; returns the exit status. */
+int db_failed(const DbView *view, int rc);
+/* The exit status after output was written. */
+int db_finish(const DbView *view, int rc);
+/* The URL of a page in view->url, or NULL after a complaint (*rc is set). */
+const char *db_url(DbView *view, uint64_t index, int *rc);
+/* The index of a URL; complains when there is none. A page_db error code. */
+int db_find(DbView *view, const char *url, uint64_t *index);
+
+/* The commands; argv[0] is the command's name. */
+int db_info(DbView *view, int argc, char **argv);
+int db_dump(DbView *view, int argc, char **argv);
+int db_find_regex(DbView *view, int argc, char **argv);
+int db_get(DbView *view, int argc, char **argv);
+int db_path(DbView *view, int argc, char **argv);
+int db_links(DbView *view, int argc, char **argv);
+int db_hosts(DbView *view, int argc, char **argv);
+int db_schedule(DbView *view, int argc, char **argv);
+
+#endif
