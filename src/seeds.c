@@ -137,12 +137,12 @@ static void report_bad(const SeedReader *reader, uint64_t before, const char *wh
 /* Reads a file until its first good seed; *found when there is one. */
 static Result probe(const char *path, bool *found, Buffer *error)
 {
+    errno = 0;
     FILE *file = fopen(path, "re");
     char *line = NULL;
     size_t capacity = 0;
     Url url;
     url_init(&url);
-    errno = 0;
     while (file != NULL && !*found) {
         ssize_t n = getline(&line, &capacity, file);
         if (n < 0) {
@@ -160,7 +160,7 @@ static Result probe(const char *path, bool *found, Buffer *error)
     }
     free(line);
     url_destroy(&url);
-    return result_of_errno(code);
+    return code == 0 ? RESULT_OK : code == ENOENT ? RESULT_NOT_FOUND : RESULT_IO;
 }
 
 Result seeds_probe(const char *const *paths, size_t n_paths, char *const *words, size_t n_words,

@@ -92,7 +92,7 @@ def newer_format(report, web, directory):
                           check=False)
     lines = dump.stdout.splitlines()
     key = next((i for i, line in enumerate(lines)
-                if b"version" in bytes.fromhex(line.strip()) if line.startswith(" ")), None)
+                if line.startswith(" ") and b"version" in bytes.fromhex(line.strip())), None)
     if not report.check("the database has a format version", key is not None, dump.stdout[:300]):
         return
     value = lines[key + 1].strip()
