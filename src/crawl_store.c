@@ -83,6 +83,11 @@ static void sync_parent(const char *directory)
     free(parent);
 }
 
+bool crawl_store_exists(const char *directory)
+{
+    return exists(directory, "crawl.mdb/data.mdb");
+}
+
 Result crawl_store_lock(CrawlStore *store, const char *directory, bool must_be_new, Buffer *error)
 {
     *store = (CrawlStore){.lock = -1};
@@ -97,7 +102,7 @@ Result crawl_store_lock(CrawlStore *store, const char *directory, bool must_be_n
         (void)buffer_printf(error, "cannot create %s: %s", directory, strerror(errno));
         return rc;
     }
-    store->existed = exists(directory, "crawl.mdb/data.mdb");
+    store->existed = crawl_store_exists(directory);
     if (must_be_new && store->existed) {
         (void)buffer_printf(error,
                             "%s holds a crawl already; leave out --new to resume it, or choose "

@@ -60,9 +60,4 @@ int main(int argc, char **argv)
         return 2;
     }
     return crawl_main(argc, argv);
-    if (argc > 1 && strcmp(argv[1], "db") == 0) {
-        return db_main(argc - 1, argv + 1);
-    }
-    (void)fprintf(stderr, "usage: ragno check COMMAND ...\n       ragno db DIR COMMAND ...\n");
-    return 2;
 }
