@@ -223,11 +223,11 @@ static int check_counts(PageDB *db, MDB_txn *txn)
     return page_db_error_ok;
 }
 
-static int create_content(PageDB *db, MDB_txn *txn)
+/* An LMDB code or errno. */
+static int create_content(PageDBStore *store, MDB_txn *txn)
 {
-    PageDBStore *store = db->store;
     if (getrandom(&store->seed, sizeof store->seed, 0) != (ssize_t)sizeof store->seed) {
-        return page_db_fail(db, page_db_error_internal, "no random numbers");
+        return errno;
     }
     int rc = open_tables(txn, &store->tables, MDB_CREATE);
     if (rc == 0) {
@@ -239,7 +239,7 @@ static int create_content(PageDB *db, MDB_txn *txn)
     if (rc == 0) {
         rc = write_number(txn, store->tables.info, PAGE_DB_N_PAGES_KEY, 0);
     }
-    return page_db_fail_mdb(db, rc, "creating the tables");
+    return rc;
 }
 
 /* Opens or creates the tables in one transaction. */
@@ -274,7 +274,7 @@ static int open_content(PageDB *db)
     if (rc != page_db_error_ok) {
         return rc;
     }
-    rc = create_content(db, txn);
+    rc = page_db_fail_mdb(db, create_content(db->store, txn), "creating the tables");
     if (rc != page_db_error_ok) {
         page_db_txn_abort(db, txn);
         return rc;
@@ -303,17 +303,29 @@ static int sync_directory(const PageDB *db, const char *name)
     return rc;
 }
 
-/* An empty environment that is durable before it has its name. */
-static int create_env(const PageDB *db, const char *fresh, const char *file)
+/* A database without pages that is durable before it has its name. */
+static int create_env(PageDB *db, const char *fresh, const char *file)
 {
     MDB_env *env = NULL;
+    MDB_txn *txn = NULL;
     int rc = unlink(fresh) == 0 || errno == ENOENT ? mdb_env_create(&env) : errno;
     if (rc != 0) {
         return rc;
     }
-    rc = mdb_env_open(env, fresh, MDB_NOSUBDIR | MDB_NOLOCK, FILE_MODE);
+    rc = mdb_env_set_maxdbs(env, MAX_TABLES);
     if (rc == 0) {
-        rc = mdb_env_sync(env, 1);
+        rc = mdb_env_open(env, fresh, MDB_NOSUBDIR | MDB_NOLOCK, FILE_MODE);
+    }
+    if (rc == 0) {
+        rc = mdb_txn_begin(env, NULL, 0, &txn);
+    }
+    if (rc == 0) {
+        rc = create_content(db->store, txn);
+        if (rc == 0) {
+            rc = mdb_txn_commit(txn);
+        } else {
+            mdb_txn_abort(txn);
+        }
     }
     mdb_env_close(env);
     if (rc == 0 && rename(fresh, file) != 0) {
