@@ -56,8 +56,7 @@ BFSchedulerError bf_fail_result(BFScheduler *sch, Result result, const char *wha
                    what);
 }
 
-/* ---- Entries ----------------------------------------------------------------------------------
- */
+/* ---- Entries ---- */
 
 uint8_t bf_link_level(const BFSchedulerState *state, float score)
 {
@@ -92,8 +91,7 @@ double bf_now(const BFSchedulerState *state)
     return state->clock != NULL ? state->clock(state->clock_context) : (double)mono_now().ns / 1e9;
 }
 
-/* ---- Transactions and turns -------------------------------------------------------------------
- */
+/* ---- Transactions and turns ---- */
 
 BFSchedulerError bf_begin(BFScheduler *sch, bool is_foreground, MDB_txn **txn)
 {
@@ -129,8 +127,7 @@ void bf_turn_end(BFSchedulerState *state)
     mutex_unlock(&state->mutex);
 }
 
-/* ---- Life -------------------------------------------------------------------------------------
- */
+/* ---- Life ---- */
 
 static BFSchedulerError open_schedule(BFScheduler *sch)
 {
@@ -235,8 +232,7 @@ void bf_scheduler_delete(BFScheduler *sch)
     free(sch);
 }
 
-/* ---- Requests ---------------------------------------------------------------------------------
- */
+/* ---- Requests ---- */
 
 /* A page on its way into a request. */
 typedef struct Taken {
@@ -397,8 +393,7 @@ BFSchedulerError bf_scheduler_release(BFScheduler *sch, const char *url)
     return bf_fail_page_db(sch, rc, "bf_scheduler_release: the page is not out");
 }
 
-/* ---- Reload -----------------------------------------------------------------------------------
- */
+/* ---- Reload ---- */
 
 /* Schedules the uncrawled ones among pages [first, end) that are not scheduled yet. */
 static Result reload_pages(BFScheduler *sch, MDB_txn *txn, uint64_t first, uint64_t end,
@@ -484,8 +479,7 @@ BFSchedulerError bf_scheduler_reload(BFScheduler *sch)
     return code;
 }
 
-/* ---- Settings ---------------------------------------------------------------------------------
- */
+/* ---- Settings ---- */
 
 void bf_scheduler_set_persist(BFScheduler *sch, int value)
 {
