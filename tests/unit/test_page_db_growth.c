@@ -1,0 +1,294 @@
+/* PageDB opened with a small map: threads add, read and stream across every growth.
+ *
+ * RAGNO_LONG=1: for ten minutes. */
+#include "unit.h"
+
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "base/hash.h"
+#include "store/page_db.h"
+
+#define SMALL_MAP ((size_t)1 << 20)
+
+enum { WRITERS = 2, READERS = 2, LINKS = 12, SHORT_PAGES = 1500 };
+
+static PageDB *open_small(const char *name)
+{
+    char path[300];
+    const char *dir = getenv("TMPDIR");
+    (void)snprintf(path, sizeof path, "%s/ragno-%s-%ld", dir == NULL ? "/tmp" : dir, name,
+                   (long)getpid());
+    PageDB *db = NULL;
+    CU_ASSERT_EQUAL_FATAL(
+        page_db_open(&db, path, &(PageDBOptions){.map_bytes = SMALL_MAP, .no_sync = true}),
+        page_db_error_ok);
+    page_db_set_persist(db, 0);
+    return db;
+}
+
+static size_t map_size(PageDB *db)
+{
+    MDB_envinfo info;
+    CU_ASSERT_EQUAL(mdb_env_info(page_db_env(db), &info), 0);
+    return info.me_mapsize;
+}
+
+static CrawledPage *numbered_page(uint64_t n)
+{
+    char url[200];
+    (void)snprintf(url, sizeof url, "http://host%u.example.com/%llu", (unsigned)(n % 97),
+                   (unsigned long long)n);
+    CrawledPage *cp = crawled_page_new(url);
+    for (uint64_t i = 0; i < LINKS; i++) {
+        uint64_t to = hash_mix(n * LINKS + i) % 200000;
+        (void)snprintf(url, sizeof url, "http://host%u.example.com/%0100llu", (unsigned)(to % 97),
+                       (unsigned long long)to);
+        CU_ASSERT_EQUAL(crawled_page_add_link(cp, url, 0.5F), 0);
+    }
+    return cp;
+}
+
+static void a_page_larger_than_the_map_makes_it_grow(void)
+{
+    PageDB *db = open_small("growone");
+    CrawledPage *cp = crawled_page_new("http://example.com/");
+    char url[64];
+    for (unsigned i = 0; i < 100000; i++) {
+        (void)snprintf(url, sizeof url, "http://example%u.com/%u", i % 1000, i);
+        CU_ASSERT_EQUAL_FATAL(crawled_page_add_link(cp, url, 0), 0);
+    }
+    CU_ASSERT_EQUAL(page_db_add(db, cp, NULL), page_db_error_ok);
+    crawled_page_delete(cp);
+    CU_ASSERT(map_size(db) > SMALL_MAP);
+    cp = numbered_page(1);
+    CU_ASSERT_EQUAL(page_db_add(db, cp, NULL), page_db_error_ok);
+    crawled_page_delete(cp);
+    CU_ASSERT_EQUAL(page_db_delete(db), page_db_error_ok);
+}
+
+static void a_full_map_leaves_the_old_content(void)
+{
+    PageDB *db = open_small("growfull");
+    MDB_txn *txn = NULL;
+    int rc = page_db_error_ok;
+    uint64_t n = 0, before = 0;
+    while (rc == page_db_error_ok && n < 100000) {
+        CrawledPage *cp = numbered_page(n++);
+        CU_ASSERT_EQUAL_FATAL(page_db_txn_begin(db, false, &txn), page_db_error_ok);
+        before = page_db_n_pages(db, txn);
+        rc = page_db_write(db, txn, &(PageWrite){.page = cp}, 1, NULL);
+        if (rc == page_db_error_ok) {
+            rc = page_db_txn_commit(db, txn);
+        } else {
+            page_db_txn_abort(db, txn);
+        }
+        crawled_page_delete(cp);
+    }
+    CU_ASSERT_EQUAL(rc, page_db_error_full);
+    CU_ASSERT_PTR_NOT_NULL(error_message(db->error));
+    CU_ASSERT_EQUAL(page_db_txn_begin(db, true, &txn), page_db_error_ok);
+    CU_ASSERT_EQUAL(page_db_n_pages(db, txn), before);
+    page_db_txn_abort(db, txn);
+    CU_ASSERT_EQUAL(page_db_grow(db), page_db_error_ok);
+    CrawledPage *cp = numbered_page(n);
+    CU_ASSERT_EQUAL(page_db_add(db, cp, NULL), page_db_error_ok);
+    crawled_page_delete(cp);
+    CU_ASSERT_EQUAL(page_db_delete(db), page_db_error_ok);
+}
+
+static void streams_of_the_writing_thread_do_not_stop_the_growth(void)
+{
+    PageDB *db = open_small("growstream");
+    for (uint64_t n = 0; n < 20; n++) {
+        CrawledPage *cp = numbered_page(n);
+        CU_ASSERT_EQUAL(page_db_add(db, cp, NULL), page_db_error_ok);
+        crawled_page_delete(cp);
+    }
+    PageDBLinkStream *links = NULL;
+    HashInfoStream *infos = NULL;
+    CU_ASSERT_EQUAL_FATAL(page_db_link_stream_new(&links, db), page_db_error_ok);
+    CU_ASSERT_EQUAL_FATAL(hashinfo_stream_new(&infos, db), page_db_error_ok);
+    links->only_diff_domain = 0;
+    Link link, last = {-1, -1};
+    uint64_t hash = 0, last_hash = 0, n_infos = 0, n_links = 0;
+    uint64_t n = 20;
+    for (size_t size = map_size(db); map_size(db) < 32 * size;) {
+        CrawledPage *cp = numbered_page(n++);
+        CU_ASSERT_EQUAL_FATAL(page_db_add(db, cp, NULL), page_db_error_ok);
+        crawled_page_delete(cp);
+        PageInfo *pi = NULL;
+        if (hashinfo_stream_next(infos, &hash, &pi) == stream_state_next) {
+            CU_ASSERT(hash > last_hash);
+            last_hash = hash;
+            page_info_delete(pi);
+            n_infos++;
+        }
+        if (page_db_link_stream_next(links, &link) == stream_state_next) {
+            CU_ASSERT(link.from >= last.from);
+            last = link;
+            n_links++;
+        }
+    }
+    CU_ASSERT(n_infos > 20);
+    CU_ASSERT(n_links >= 20 * LINKS);
+    CU_ASSERT_NOT_EQUAL(infos->state, stream_state_error);
+    CU_ASSERT_NOT_EQUAL(links->state, stream_state_error);
+    hashinfo_stream_delete(infos);
+    page_db_link_stream_delete(links);
+    CU_ASSERT_EQUAL(page_db_delete(db), page_db_error_ok);
+}
+
+static void a_stream_sees_one_snapshot(void)
+{
+    PageDB *db = NULL;
+    char path[300];
+    (void)snprintf(path, sizeof path, "/tmp/ragno-snapshot-%ld", (long)getpid());
+    CU_ASSERT_EQUAL_FATAL(page_db_open(&db, path, &(PageDBOptions){.no_sync = true}),
+                          page_db_error_ok);
+    page_db_set_persist(db, 0);
+    for (uint64_t n = 0; n < 200; n++) {
+        CrawledPage *cp = numbered_page(n);
+        CU_ASSERT_EQUAL(page_db_add(db, cp, NULL), page_db_error_ok);
+        crawled_page_delete(cp);
+    }
+    PageDBLinkStream *links = NULL;
+    CU_ASSERT_EQUAL_FATAL(page_db_link_stream_new(&links, db), page_db_error_ok);
+    links->only_diff_domain = 0;
+    Link link;
+    CU_ASSERT_EQUAL(page_db_link_stream_next(links, &link), stream_state_next);
+    for (uint64_t n = 200; n < 400; n++) {
+        CrawledPage *cp = numbered_page(n);
+        CU_ASSERT_EQUAL(page_db_add(db, cp, NULL), page_db_error_ok);
+        crawled_page_delete(cp);
+    }
+    size_t n = 1;
+    while (page_db_link_stream_next(links, &link) == stream_state_next) {
+        n++;
+    }
+    CU_ASSERT_EQUAL(n, 200 * LINKS);
+    CU_ASSERT_EQUAL(page_db_link_stream_reset(links), stream_state_init);
+    for (n = 0; page_db_link_stream_next(links, &link) == stream_state_next; n++) {
+    }
+    CU_ASSERT_EQUAL(n, 400 * LINKS);
+    page_db_link_stream_delete(links);
+    CU_ASSERT_EQUAL(page_db_delete(db), page_db_error_ok);
+}
+
+typedef struct Load {
+    PageDB *db;
+    unsigned id;
+    MonoTime until;
+    _Atomic bool *stop;
+    uint64_t done;
+    unsigned errors;
+} Load;
+
+static bool goes_on(const Load *load)
+{
+    return load->until.ns == 0 ? load->done < SHORT_PAGES : mono_before(mono_now(), load->until);
+}
+
+static void *add_pages(void *argument)
+{
+    Load *load = argument;
+    for (; goes_on(load); load->done++) {
+        CrawledPage *cp = numbered_page(load->done * WRITERS + load->id);
+        PageInfoList *list = NULL;
+        load->errors += page_db_add(load->db, cp, &list) != page_db_error_ok;
+        page_info_list_delete(list);
+        crawled_page_delete(cp);
+    }
+    return NULL;
+}
+
+static void *read_pages(void *argument)
+{
+    Load *load = argument;
+    uint64_t random = load->id;
+    while (!atomic_load(load->stop)) {
+        PageDBLinkStream *links = NULL;
+        if (page_db_link_stream_new(&links, load->db) != page_db_error_ok) {
+            load->errors++;
+            continue;
+        }
+        Link link = {0, 0};
+        int64_t from = 0;
+        for (unsigned i = 0; i < 2000; i++) {
+            StreamState state = page_db_link_stream_next(links, &link);
+            load->errors += state == stream_state_error || link.from < from;
+            from = link.from;
+            char url[100];
+            random = hash_mix(random + 1);
+            (void)snprintf(url, sizeof url, "http://host%u.example.com/%u",
+                           (unsigned)(random % SHORT_PAGES % 97), (unsigned)(random % SHORT_PAGES));
+            PageInfo *pi = NULL;
+            load->errors +=
+                page_db_get_info(load->db, page_db_hash(url), &pi) != page_db_error_ok ||
+                (pi != NULL && strcmp(pi->url, url) != 0);
+            page_info_delete(pi);
+            (void)page_db_get_domain_crawl_rate(load->db, 1);
+        }
+        page_db_link_stream_delete(links);
+        MMapArray *scores = NULL;
+        if (load->id % READERS == 0) {
+            load->errors += page_db_get_scores(load->db, &scores) != page_db_error_ok;
+            (void)mmap_array_delete(scores);
+        }
+    }
+    return NULL;
+}
+
+static void threads_work_across_growth(void)
+{
+    PageDB *db = open_small("growload");
+    CU_ASSERT_EQUAL(page_db_set_domain_temp(db, 50, 60), page_db_error_ok);
+    _Atomic bool stop = false;
+    pthread_t threads[WRITERS + READERS];
+    Load loads[WRITERS + READERS];
+    MonoTime until = {0};
+    if (getenv("RAGNO_LONG") != NULL) {
+        until = mono_add_ms(mono_now(), 600000);
+    }
+    for (unsigned i = 0; i < WRITERS + READERS; i++) {
+        loads[i] = (Load){.db = db, .id = i, .until = until, .stop = &stop};
+        CU_ASSERT_EQUAL_FATAL(
+            pthread_create(&threads[i], NULL, i < WRITERS ? add_pages : read_pages, &loads[i]), 0);
+    }
+    unsigned errors = 0;
+    uint64_t done = 0;
+    for (unsigned i = 0; i < WRITERS + READERS; i++) {
+        if (i == WRITERS) {
+            atomic_store(&stop, true);
+        }
+        CU_ASSERT_EQUAL(pthread_join(threads[i], NULL), 0);
+        errors += loads[i].errors;
+        done += loads[i].done;
+    }
+    CU_ASSERT_EQUAL(errors, 0);
+    CU_ASSERT(map_size(db) >= 4 * SMALL_MAP);
+    PageDBLinkStream *links = NULL;
+    CU_ASSERT_EQUAL(page_db_link_stream_new(&links, db), page_db_error_ok);
+    links->only_diff_domain = 0;
+    uint64_t n = 0;
+    Link link;
+    while (page_db_link_stream_next(links, &link) == stream_state_next) {
+        n++;
+    }
+    CU_ASSERT_EQUAL(n, done * LINKS);
+    page_db_link_stream_delete(links);
+    CU_ASSERT_EQUAL(page_db_delete(db), page_db_error_ok);
+}
+
+UNIT_MAIN("page_db_growth",
+          {"a page larger than the map makes it grow", a_page_larger_than_the_map_makes_it_grow},
+          {"a full map leaves the old content", a_full_map_leaves_the_old_content},
+          {"streams of the writing thread do not stop the growth",
+           streams_of_the_writing_thread_do_not_stop_the_growth},
+          {"a stream sees one snapshot", a_stream_sees_one_snapshot},
+          {"threads work across growth", threads_work_across_growth})
