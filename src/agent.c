@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include <curl/curl.h>
+#include <libxml/parser.h>
 
 #include "agent_parts.h"
 #include "base/log.h"
@@ -276,6 +277,22 @@ static int crawl(const AgentOptions *options, CrawlStore *store, AgentParts *par
 }
 
 
+/* A crawl that does not exist yet needs a seed. */
+static Result check_seeds(const AgentOptions *options, Buffer *error)
+{
+    bool found = false;
+    Result rc = seeds_probe(options->seed_files, options->n_seed_files, options->seed_words,
+                            options->n_seed_words, &found, error);
+    if (rc == RESULT_OK && !found && !crawl_store_exists(options->directory)) {
+        bool asked = options->n_seed_files + options->n_seed_words > 0;
+        (void)buffer_printf(error, "%s; give URLs, or a file of URLs with -i",
+                            asked ? "there is no seed that is an http or https URL"
+                                  : "there is no seed");
+        return RESULT_INVALID;
+    }
+    return rc;
+}
+
 int agent_run(const AgentOptions *options)
 {
     Config *config = options->config;
@@ -293,14 +310,22 @@ int agent_run(const AgentOptions *options)
                                                     .score_top = 1.0f,
                                                     .score_ratio = 2.0f}};
     (void)curl_global_init(CURL_GLOBAL_DEFAULT);
-    Result rc = crawl_store_open(&store, options->directory, &store_options, &error);
+    xmlInitParser();
+    /* What can be refused is refused before anything is created. */
+    Result rc = parts_identify(&parts, config, &error);
+    if (rc == RESULT_OK) {
+        rc = check_seeds(options, &error);
+    }
+    if (rc == RESULT_OK) {
+        rc = crawl_store_open(&store, options->directory, &store_options, &error);
+    }
     if (rc == RESULT_OK) {
         rc = monitor_open_log(options, store.directory, &error);
     }
     if (rc == RESULT_OK) {
         LOG_INFO("agent", "start", "version=%s directory=%s resumed=%s", RAGNO_VERSION,
                  store.directory, store.existed ? "yes" : "no");
-        rc = parts_new(&parts, config, &store, options->crawl_log, &error);
+        rc = parts_new(&parts, &store, options->crawl_log, &error);
     }
     if (rc != RESULT_OK) {
         (void)fprintf(stderr, "ragno: %s\n",

@@ -166,9 +166,9 @@ static int64_t site_delay(void *context, const char *hostname, int64_t standard_
 
 /* ---- building ----------------------------------------------------------------------------------------- */
 
-static Result build_identity(AgentParts *parts, Buffer *error)
+Result parts_identify(AgentParts *parts, const Config *config, Buffer *error)
 {
-    const Config *config = parts->config;
+    parts->config = config;
     Result rc = ip_ranges_parse(&parts->policy.allowed, config->fetch_allow_addresses, error);
     if (rc != RESULT_OK) {
         return rc;
@@ -222,6 +222,25 @@ static Result build_ingest(AgentParts *parts, const char *crawl_log)
                       &parts->stats);
 }
 
+static Result build_archive(AgentParts *parts, Buffer *error)
+{
+    const Config *config = parts->config;
+    if (!config->warc_enabled) {
+        return RESULT_OK;
+    }
+    ArchiveOptions options = {.directory = parts->store->directory,
+                              .pattern = config->warc_name,
+                              .max_bytes = (uint64_t)config->warc_max_size,
+                              .max_age_ms = config->warc_max_age,
+                              .level = (int)config->warc_level,
+                              .user_agent = parts->user_agent,
+                              .contact = config->crawl_contact};
+    IngestStore *tables = &parts->store->tables;
+    Result rc = archive_open(&parts->archive, &options, tables->db, error);
+    tables->archive = parts->archive;
+    return rc;
+}
+
 static Result build_parsing(AgentParts *parts, Buffer *error)
 {
     const Config *config = parts->config;
@@ -245,7 +264,7 @@ static Result build_parsing(AgentParts *parts, Buffer *error)
                               .forms = config->parse_forms,
                               .embeds = config->scope_embeds,
                               .follow_nofollow = config->scope_follow_nofollow};
-    return parsing_new(&parts->parsing, &options, parts->scope, &parts->stats, wire_parsed,
+    return parsing_new(&parts->parsing, &options, parts->scope, parts->archive, &parts->stats, wire_parsed,
                        wire_skipped, parts);
 }
 
@@ -325,7 +344,8 @@ static Result build_fetch(AgentParts *parts, Buffer *error)
                               .max_header_bytes = config->fetch_max_header,
                               .http2 = config->fetch_http2,
                               .tls_verify = config->fetch_tls_verify,
-                              .robots_expiry_ms = config->robots_expiry};
+                              .robots_expiry_ms = config->robots_expiry,
+                              .keep_requests = config->warc_enabled};
     FetcherSinks sinks = {.context = parts, .result = wire_result, .done = wire_done};
     while (rc == RESULT_OK && parts->n_fetchers < (unsigned)config->fetch_threads) {
         rc = fetcher_new(&parts->fetchers[parts->n_fetchers], parts->n_fetchers, &options, &sinks);
@@ -334,13 +354,12 @@ static Result build_fetch(AgentParts *parts, Buffer *error)
     return rc;
 }
 
-Result parts_new(AgentParts *parts, const Config *config, CrawlStore *store, const char *crawl_log,
-                 Buffer *error)
+Result parts_new(AgentParts *parts, CrawlStore *store, const char *crawl_log, Buffer *error)
 {
-    parts->config = config;
+    const Config *config = parts->config;
     parts->store = store;
     parts->news = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
-    Result rc = parts->news < 0 ? result_of_errno(errno) : build_identity(parts, error);
+    Result rc = parts->news < 0 ? result_of_errno(errno) : build_archive(parts, error);
     if (rc == RESULT_OK) {
         rc = build_ingest(parts, crawl_log);
     }
@@ -444,6 +463,9 @@ void parts_delete(AgentParts *parts)
     parsing_delete(parts->parsing);
     frontier_delete(parts->frontier);
     ingest_delete(parts->ingest);
+    if (archive_close(parts->archive) != RESULT_OK) {
+        LOG_ERROR("archive", "the last WARC file stays open", "next=\"resume the crawl\"");
+    }
     crawl_log_close(parts->log);
     scope_delete(parts->scope);
     ip_ranges_destroy(&parts->policy.allowed);

@@ -5,6 +5,7 @@
 #include <stdatomic.h>
 
 #include "base/ip_address.h"
+#include "archive.h"
 #include "config.h"
 #include "crawl_store.h"
 #include "fetch/fetcher.h"
@@ -23,6 +24,7 @@ typedef struct AgentParts {
     Stats stats;
     Scope *scope;
     CrawlLog *log;
+    Archive *archive; /* NULL: --no-warc */
     Ingest *ingest;
     Parsing *parsing;
     Frontier *frontier;
@@ -38,9 +40,11 @@ typedef struct AgentParts {
     bool paused;
 } AgentParts;
 
-/* Builds everything; on failure parts_delete takes what there is. error holds one sentence. */
-Result parts_new(AgentParts *parts, const Config *config, CrawlStore *store, const char *crawl_log,
-                 Buffer *error);
+/* Settles who crawls and what may be connected to; nothing is created yet. RESULT_INVALID: error says
+ * what is missing. */
+Result parts_identify(AgentParts *parts, const Config *config, Buffer *error);
+/* Builds everything else; on failure parts_delete takes what there is. error holds one sentence. */
+Result parts_new(AgentParts *parts, CrawlStore *store, const char *crawl_log, Buffer *error);
 Result parts_start(AgentParts *parts);
 void parts_pause(AgentParts *parts, bool paused);
 /* No new fetches. */

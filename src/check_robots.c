@@ -6,7 +6,8 @@
 #include "check_commands.h"
 #include "parse/robots.h"
 
-/* Path and query of a URL, or the word itself when it has no authority. */
+/* Path and query of a URL as written (not normalised), or the word itself when it has no authority.
+ */
 static const char *path_of(const char *url, size_t *length)
 {
     const char *path = url;

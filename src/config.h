@@ -132,6 +132,16 @@
         "a result waits for its commit at most so long") \
     ROW(store, map_size, SIZE, int64_t, "0", 0, CONFIG_BIG, NULL, false, false, \
         "address space for the database; 0 = 1 Ti, or what there is") \
+    ROW(warc, enabled, BOOL, bool, "yes", 0, 0, NULL, false, false, \
+        "keep every answer in WARC files under DIR/warc") \
+    ROW(warc, max_size, SIZE, int64_t, "1Gi", 65536, CONFIG_BIG, NULL, false, false, \
+        "a file that would grow beyond this is finished and a new one begun") \
+    ROW(warc, max_age, TIME, int64_t, "0", 0, CONFIG_YEAR, NULL, false, false, \
+        "a file older than this is finished; 0 = no matter") \
+    ROW(warc, name, TEXT, char *, "ragno-{timestamp}-{serial:05}.warc.gz", 0, 0, NULL, false, \
+        false, "names of the files; {serial} is needed, {timestamp} and {host} are known") \
+    ROW(warc, level, COUNT, int64_t, "1", 1, 12, NULL, false, false, \
+        "gzip level of the records (libdeflate's)") \
     ROW(score, depth_factor, REAL, double, "0.5", 0, 1, NULL, false, false, \
         "a link's score falls by this factor with each further link from the seed") \
     ROW(score, redirect, REAL, double, "1", 0, 1000, NULL, false, false, \

@@ -18,6 +18,8 @@ enum {
     OPT_REJECT,
     OPT_MAX_PAGES,
     OPT_MAX_DURATION,
+    OPT_WARC_MAX_SIZE,
+    OPT_NO_WARC,
     OPT_PROGRESS,
     OPT_PRINT_CONFIG,
     OPT_HELP_CONFIG,
@@ -44,6 +46,8 @@ static const struct option long_options[] = {
     {"max-pages", required_argument, NULL, OPT_MAX_PAGES},
     {"quota", required_argument, NULL, 'Q'},
     {"max-duration", required_argument, NULL, OPT_MAX_DURATION},
+    {"warc-max-size", required_argument, NULL, OPT_WARC_MAX_SIZE},
+    {"no-warc", no_argument, NULL, OPT_NO_WARC},
     {"header", required_argument, NULL, 'H'},
     {"log", required_argument, NULL, 'o'},
     {"quiet", no_argument, NULL, 'q'},
@@ -73,7 +77,8 @@ static const struct {
                  {OPT_REJECT, "scope.reject_regex"},
                  {OPT_MAX_PAGES, "crawl.max_pages"},
                  {'Q', "crawl.max_bytes"},
-                 {OPT_MAX_DURATION, "crawl.max_duration"}};
+                 {OPT_MAX_DURATION, "crawl.max_duration"},
+                 {OPT_WARC_MAX_SIZE, "warc.max_size"}};
 
 typedef struct Assignment {
     const char *name; /* "section.key" */
@@ -97,10 +102,11 @@ void crawl_usage(void)
 {
     (void)printf(
         "usage: ragno [crawl] [OPTION]... [URL]...\n"
-        "Crawls from the URLs; resumes when DIR holds a crawl.\n\n"
+        "Crawls from the URLs; resumes when DIR holds a crawl.\n"
+        "ragno --contact https://example.org/bot -D example.org https://www.example.org/\n\n"
         "  -i, --input-file FILE     seeds, one URL per line, '#' comments, '-' = stdin\n"
         "  -d, --dir DIR             everything the crawl keeps (default ./crawl)\n"
-        "  -n, --new                 refuse a DIR that holds a crawl\n"
+        "  -n, --new                 start anew: refuse a DIR that holds a crawl\n"
         "  -c, --config FILE         INI file          -s, --set SECTION.KEY=VALUE\n"
         "      --contact URL         who crawls; needed outside loopback\n"
         "  -U, --user-agent STRING   -H, --header 'NAME: VALUE'\n"
@@ -112,16 +118,20 @@ void crawl_usage(void)
         "  -D, --domains LIST        only these hosts and below; --exclude-domains LIST\n"
         "      --accept-regex RE     only URLs in which RE is found; --reject-regex RE\n"
         "      --max-pages N  -Q, --quota BYTES  --max-duration TIME\n"
+        "      --no-warc             keep no WARC files;  --warc-max-size BYTES\n"
         "  -o, --log FILE            crawl log (default DIR/crawl.log)\n"
         "  -q, --quiet  -v, --verbose  --progress[=auto|always|never]\n"
         "      --print-config[=sample]  --help-config[=WORD]  --test-config\n"
         "  -h, --help  -V, --version\n\n"
         "Other commands (ragno COMMAND --help):\n"
-        "  ragno check url|robots|links|sitemap|charset|digest|filter|dns|config\n"
+        "  ragno status DIR [--json]\n"
         "  ragno db DIR info|dump|find|get|links|path|hosts|schedule\n"
-        "  ragno status DIR [--json]   ragno rank DIR   ragno schedule DIR\n\n"
-        "Exit: 0 finished, 2 usage, 3 input/output, 11 signal, 13 forced, 14 page or byte limit,\n"
-        "15 time limit, 16 disk, 17 directory locked, damaged or of another version.\n");
+        "  ragno export DIR links|hosts|pages     ragno verify DIR\n"
+        "  ragno rank DIR pagerank|hits           ragno schedule DIR freq\n"
+        "  ragno check charset|digest|filter|links|robots|sitemap|url\n\n"
+        "Exit: 0 finished, 1 internal error, 2 usage or configuration, 3 input or output,\n"
+        "11 signal, 13 second signal, 14 page or byte limit, 15 time limit, 16 disk nearly full,\n"
+        "17 DIR is in use, damaged or of another version. manual: ragno(1)\n");
 }
 
 /* ---- parsing ---------------------------------------------------------------------------------------- */
@@ -241,6 +251,8 @@ static int take_option(Line *line, int option)
     case 'v':
         line->agent.verbose = true;
         return 0;
+    case OPT_NO_WARC:
+        return assign(line, "warc.enabled", "no", NULL);
     case OPT_PROGRESS:
         return set_progress(line, optarg);
     case OPT_PRINT_CONFIG:

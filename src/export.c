@@ -54,7 +54,7 @@ static const char *value_of(const char *name, int argc, char **argv, int *i)
 {
     size_t n = strlen(name);
     const char *word = argv[*i];
-    if (strncmp(word, name, n) != 0 || (word[n] != '\0' && word[n] != '=')) {
+    if (word == NULL || strncmp(word, name, n) != 0 || (word[n] != '\0' && word[n] != '=')) {
         return NULL;
     }
     if (word[n] == '=') {

@@ -157,6 +157,9 @@ static Result commit_once(Ingest *ingest)
     if (rc == RESULT_OK) {
         CommitNotice *notice = batch_notice(&batch);
         ingest->totals = batch.totals;
+        if (ingest->store.archive != NULL) {
+            archive_committed(ingest->store.archive);
+        }
         publish_now(ingest);
         write_log(ingest, &batch);
         if (notice != NULL) {

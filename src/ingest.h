@@ -12,6 +12,7 @@
 #ifndef INGEST_H
 #define INGEST_H
 
+#include "archive.h"
 #include "crawl_log.h"
 #include "frontier/distributor.h"
 #include "parsed_page.h"
@@ -49,7 +50,8 @@ typedef struct IngestStore {
     Schedule *schedule;
     HostTable *hosts;
     MDB_dbi bodies; /* body fingerprint and host -> page index: exact duplicates */
-    MDB_dbi crawl;  /* names -> values: totals */
+    MDB_dbi crawl;  /* names -> values: totals, the end of the WARC files */
+    Archive *archive; /* NULL: none is kept */
 } IngestStore;
 
 typedef struct Ingest Ingest;

@@ -185,12 +185,32 @@ static Result clear_host(Batch *batch, BatchHost *host, HostState state, FetchCl
     return rc;
 }
 
+/* Appends the records of a page, once: a batch that is tried again finds them there. */
+static Result archive(Batch *batch, ParsedPage *page)
+{
+    Archive *files = batch->store->archive;
+    if (files == NULL || page->group == NULL) {
+        return RESULT_OK;
+    }
+    if (!page->archived) {
+        Result rc = archive_append(files, page->group);
+        if (rc != RESULT_OK) {
+            return rc;
+        }
+        page->archived = true;
+    }
+    return archive_remember(files, batch->txn, page->group, page->fetch->url);
+}
+
 static Result apply(Batch *batch, size_t place)
 {
     FetchResult *fetch = batch->pages[place]->fetch;
     BatchHost *host = batch_host(batch, fetch->host);
     Result rc = host == NULL ? batch->result : RESULT_OK;
     batch->duplicate_of[place] = PAGE_DB_NO_INDEX;
+    if (rc == RESULT_OK) {
+        rc = archive(batch, batch->pages[place]);
+    }
     if (rc != RESULT_OK) {
         return rc;
     }
@@ -429,6 +449,9 @@ Result batch_finish(Batch *batch)
         MDB_val key = {.mv_size = sizeof name - 1, .mv_data = name};
         MDB_val value = {.mv_size = sizeof batch->totals, .mv_data = &batch->totals};
         rc = lmdb_result(mdb_put(batch->txn, batch->store->crawl, &key, &value, 0), "put totals");
+    }
+    if (rc == RESULT_OK && batch->store->archive != NULL) {
+        rc = archive_prepare(batch->store->archive, batch->txn);
     }
     return rc;
 }

@@ -5,6 +5,7 @@
 #include "base/options.h"
 #include "check.h"
 #include "crawl.h"
+#include "db.h"
 #include "export.h"
 #include "rank.h"
 #include "schedule_command.h"
@@ -19,6 +20,7 @@ typedef struct Command {
 static const Command commands[] = {
     {"check", check_main},
     {"crawl", crawl_main},
+    {"db", db_main},
     {"export", export_main},
     {"rank", rank_main},
     {"schedule", schedule_main},
@@ -40,7 +42,6 @@ static const char *nearly_a_command(const char *word)
     }
     return NULL;
 }
-#include "db.h"
 
 int main(int argc, char **argv)
 {
@@ -59,9 +60,4 @@ int main(int argc, char **argv)
         return 2;
     }
     return crawl_main(argc, argv);
-    if (argc > 1 && strcmp(argv[1], "db") == 0) {
-        return db_main(argc - 1, argv + 1);
-    }
-    (void)fprintf(stderr, "usage: ragno check COMMAND ...\n       ragno db DIR COMMAND ...\n");
-    return 2;
 }

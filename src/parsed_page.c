@@ -2,6 +2,8 @@
 
 #include <stdlib.h>
 
+#include "archive.h"
+
 ParsedPage *parsed_page_new(FetchResult *fetch)
 {
     ParsedPage *page = calloc(1, sizeof *page);
@@ -15,6 +17,7 @@ void parsed_page_delete(ParsedPage *page)
 {
     if (page != NULL) {
         fetch_result_delete(page->fetch);
+        archive_group_delete(page->group);
         free(page->links); /* link_hops and link_bytes are in the same allocation */
         free(page);
     }

@@ -5,6 +5,7 @@
 
 #include "fetch/fetch_result.h"
 #include "store/page_db.h"
+#include "store/warc_record.h"
 
 typedef struct ParsedPage {
     FetchResult *fetch;
@@ -19,6 +20,8 @@ typedef struct ParsedPage {
     unsigned robots;        /* PAGE_NOINDEX ... */
     char mime[64];          /* "text/html" or "" */
     char sha1[40];          /* "sha1:BASE32" of the payload, or "" */
+    WarcGroup *group;       /* the archive's records of it, or NULL */
+    bool archived;          /* the group was appended */
 } ParsedPage;
 
 ParsedPage *parsed_page_new(FetchResult *fetch);

@@ -25,6 +25,7 @@ typedef struct Parser {
     Thread thread;
     HtmlParser *html;
     Decoder *decoder;
+    ArchiveRecorder *recorder; /* NULL without an archive */
     Buffer body;      /* decoded */
     Url base;
     Url target;
@@ -326,6 +327,19 @@ static void parse_html(Parser *parser, ParsedPage *page, const char *content_typ
     }
 }
 
+/* Every answer becomes records of the archive, whatever it is worth to the crawl. */
+static void store_page(Parser *parser, ParsedPage *page)
+{
+    const FetchResult *fetch = page->fetch;
+    if (parser->recorder == NULL || fetch->kind == FETCHED_NOTHING || fetch->status < 100) {
+        return;
+    }
+    page->group = archive_record(parser->recorder, fetch);
+    if (page->group != NULL && page->group->has_payload) {
+        (void)warc_digest_format(&page->group->payload, page->sha1);
+    }
+}
+
 static void parse_page(Parser *parser, ParsedPage *page)
 {
     FetchResult *fetch = page->fetch;
@@ -389,6 +403,7 @@ static void *parser_main(void *argument)
                 fetch_result_delete(items[i]); /* it stays scheduled: fetched again after a restart */
                 continue;
             }
+            store_page(parser, page);
             parse_page(parser, page);
             parsing->sink(parsing->context, page);
         }
@@ -399,7 +414,7 @@ static void *parser_main(void *argument)
     return NULL;
 }
 
-static Result parser_init(Parser *parser, Parsing *parsing)
+static Result parser_init(Parser *parser, Parsing *parsing, Archive *archive)
 {
     const ParsingOptions *options = &parsing->options;
     HtmlOptions html = {.max_links = options->max_links,
@@ -412,13 +427,18 @@ static Result parser_init(Parser *parser, Parsing *parsing)
     url_init(&parser->base);
     url_init(&parser->target);
     Result rc = html_parser_new(&parser->html, &html);
-    return rc == RESULT_OK ? decoder_new(&parser->decoder) : rc;
+    if (rc == RESULT_OK) {
+        rc = decoder_new(&parser->decoder);
+    }
+    return rc == RESULT_OK && archive != NULL ? archive_recorder_new(&parser->recorder, archive)
+                                              : rc;
 }
 
 static void parser_destroy(Parser *parser)
 {
     html_parser_delete(parser->html);
     decoder_delete(parser->decoder);
+    archive_recorder_delete(parser->recorder);
     buffer_destroy(&parser->body);
     url_destroy(&parser->base);
     url_destroy(&parser->target);
@@ -428,7 +448,8 @@ static void parser_destroy(Parser *parser)
     free(parser->header_text[1]);
 }
 
-Result parsing_new(Parsing **out, const ParsingOptions *options, const Scope *scope, Stats *stats,
+Result parsing_new(Parsing **out, const ParsingOptions *options, const Scope *scope,
+                   Archive *archive, Stats *stats,
                    void (*sink)(void *context, ParsedPage *page), ParsingSkipped skipped,
                    void *context)
 {
@@ -449,7 +470,7 @@ Result parsing_new(Parsing **out, const ParsingOptions *options, const Scope *sc
     }
     while (rc == RESULT_OK && parsing->n_parsers < options->threads &&
            parsing->n_parsers < THREADS_MAX) {
-        rc = parser_init(&parsing->parsers[parsing->n_parsers++], parsing);
+        rc = parser_init(&parsing->parsers[parsing->n_parsers++], parsing, archive);
     }
     if (rc != RESULT_OK) {
         parsing_delete(parsing);

@@ -9,6 +9,7 @@
 #define PARSING_H
 
 #include "fetch/fetch_result.h"
+#include "archive.h"
 #include "parsed_page.h"
 #include "scope.h"
 #include "stats.h"
@@ -33,8 +34,9 @@ typedef struct Parsing Parsing;
 typedef void (*ParsingSkipped)(void *context, const char *url, size_t length, Refusal why,
                                const char *referrer);
 
+/* archive may be NULL: nothing is stored but what the database holds. */
 Result parsing_new(Parsing **parsing, const ParsingOptions *options, const Scope *scope,
-                   Stats *stats, void (*sink)(void *context, ParsedPage *page),
+                   Archive *archive, Stats *stats, void (*sink)(void *context, ParsedPage *page),
                    ParsingSkipped skipped, void *context);
 Result parsing_start(Parsing *parsing);
 /* Takes a result; waits while the queue is full. After parsing_stop it is dropped: its URL is still

@@ -8,6 +8,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/buffer.h"
 #include "base/result.h"
 #include "store/page_db.h"
 
@@ -19,6 +20,10 @@ typedef struct SeedReader {
     uint64_t bad;
 } SeedReader;
 
+/* Looks at files and words before anything is created: *found when there is a seed in them at all.
+ * RESULT_NOT_FOUND, RESULT_IO: error names a file that cannot be read. */
+Result seeds_probe(const char *const *paths, size_t n_paths, char *const *words, size_t n_words,
+                   bool *found, Buffer *error);
 /* RESULT_NOT_FOUND, RESULT_IO (a message was printed), or what batch returned. */
 Result seeds_read_file(SeedReader *reader, const char *path);
 /* URLs from the command line. */

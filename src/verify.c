@@ -10,6 +10,7 @@
 
 #include "store/cdxj.h"
 #include "store/page_db.h"
+#include "store/warc_end.h"
 #include "store/warc_files.h"
 #include "store/warc_reader.h"
 
@@ -22,6 +23,7 @@ typedef struct Verify {
     PageDB *db;        /* NULL: there is none */
     uint8_t *captured; /* one bit per page */
     uint64_t n_pages;
+    WarcPosition committed; /* {0} when the database knows none */
     Buffer line;
     Buffer url;
 } Verify;
@@ -148,14 +150,12 @@ static Result read_file(Verify *verify, const WarcFile *file, WarcReader *reader
             rc = warc_reader_next(reader, &record);
         }
     }
-    const WarcPosition *committed = verify->options->committed;
-    bool needed = !file->open || (committed != NULL &&
-                                  (file->serial < committed->file ||
-                                   (file->serial == committed->file && end < committed->offset)));
+    const WarcPosition *committed = &verify->committed;
+    bool missing = file->serial == committed->file && end < committed->offset;
+    bool needed = !file->open || missing || file->serial < committed->file;
     if (rc == RESULT_DAMAGED && needed) {
         problem(verify, file->name, "%s", warc_reader_problem(reader));
-    } else if (rc == RESULT_NOT_FOUND && committed != NULL && file->serial == committed->file &&
-               end < committed->offset) {
+    } else if (rc == RESULT_NOT_FOUND && missing) {
         problem(verify, file->name, "ends at %" PRIu64 ", before the last commit", end);
     }
     return rc == RESULT_DAMAGED || rc == RESULT_NOT_FOUND ? RESULT_OK : rc;
@@ -294,6 +294,20 @@ static Result find_orphans(Verify *verify, const WarcFileList *list)
     return RESULT_OK;
 }
 
+/* The file that the database has committed to is there. */
+static void find_end(Verify *verify, const WarcFileList *list)
+{
+    for (size_t i = 0; i < list->n; i++) {
+        if (list->files[i].serial == verify->committed.file) {
+            return;
+        }
+    }
+    if (verify->committed.file > 0) {
+        problem(verify, "crawl.mdb", "file number %u of the last commit is missing",
+                (unsigned)verify->committed.file);
+    }
+}
+
 static Result verify_files(Verify *verify)
 {
     WarcFileList list;
@@ -309,6 +323,7 @@ static Result verify_files(Verify *verify)
         rc = verify_file(verify, file);
     }
     if (rc == RESULT_OK) {
+        find_end(verify, &list);
         rc = find_orphans(verify, &list);
     }
     warc_files_free(&list);
@@ -366,9 +381,11 @@ static Result open_pages(Verify *verify)
             rc = code == page_db_error_version ? RESULT_VERSION : RESULT_DAMAGED;
         } else {
             verify->n_pages = page_db_n_pages(verify->db, txn);
+            rc = warc_end_get(txn, &verify->committed);
             page_db_txn_abort(verify->db, txn);
             verify->captured = calloc(verify->n_pages / 8 + 1, 1);
-            rc = verify->captured == NULL ? RESULT_MEMORY : RESULT_OK;
+            rc = rc == RESULT_NOT_FOUND ? RESULT_OK : rc;
+            rc = verify->captured == NULL ? RESULT_MEMORY : rc;
         }
     }
     buffer_destroy(&path);

@@ -3,9 +3,11 @@
  * Reads every record of every file in DIR/warc strictly (store/warc_reader.h), recomputes its
  * digests, derives the index from it and compares it line by line with the one beside the file;
  * finds the original of every revisit; looks up the page of every capture in PageDB, and then every
- * crawled page that had none. Nothing is changed but by --repair, which writes indices anew from
- * their WARC files. May run beside a crawl: what is behind the last whole record of a file that is
- * still being written is no problem. Memory: one bit per page, and the sorter's. */
+ * crawled page that had none. No file may end before the end that the database has committed.
+ *
+ * Nothing is changed but by --repair, which writes indices anew from their WARC files. May run
+ * beside a crawl: what is behind the last whole record of a file that is still being written is no
+ * problem. Memory: one bit per page, and the sorter's. */
 #ifndef VERIFY_H
 #define VERIFY_H
 
@@ -17,8 +19,7 @@
 #include "store/warc.h"
 
 typedef struct VerifyOptions {
-    const char *directory;         /* of the crawl */
-    const WarcPosition *committed; /* the end that the database knows, or NULL */
+    const char *directory; /* of the crawl */
     bool repair;
     FILE *out; /* one line per file, per problem, and the sums */
 } VerifyOptions;

@@ -39,6 +39,7 @@ typedef struct FetcherOptions {
     bool http2;
     bool tls_verify;
     int64_t robots_expiry_ms;
+    bool keep_requests;          /* fill in FetchResult.request */
 } FetcherOptions;
 
 typedef struct FetcherSinks {

@@ -18,7 +18,7 @@
 #define INBOX_CAPACITY  ((size_t)1 << 21)
 #define INBOX_BATCH     256u
 #define EPOLL_EVENTS    64
-#define WINDOW_FIRST    50u
+#define WINDOW_FIRST    64u
 #define WINDOW_LEAST    10u
 #define LITERAL_TTL_MS  (INT64_C(365) * 86400000)
 
@@ -56,7 +56,8 @@ struct Resolver {
     Name *queue_head;
     Name *queue_tail;
     size_t n_in_flight;
-    size_t window;   /* how many may be: grows with answers, halves with losses */
+    size_t window;   /* how many may be: one more per window of answers, half after a loss */
+    size_t n_since_growth;
     MonoTime shrunk; /* when it last did */
     atomic_bool stopping;
     _Atomic uint64_t n_queries;
@@ -187,7 +188,10 @@ static void ask_queued(Resolver *resolver);
 static void adjust_window(Resolver *resolver, int timeouts, MonoTime asked)
 {
     if (timeouts == 0) {
-        resolver->window += resolver->window < resolver->options.queries;
+        if (++resolver->n_since_growth >= resolver->window) {
+            resolver->n_since_growth = 0;
+            resolver->window += resolver->window < resolver->options.queries;
+        }
         return;
     }
     if (mono_before(resolver->shrunk, asked)) { /* once per round of losses */

@@ -241,6 +241,40 @@ static Result pin_address(Transfer *transfer, uint16_t url_port)
     return rc;
 }
 
+/* The request's header block as libcurl writes it for HTTP/1.1: request line, Host, User-Agent, then
+ * our list in order. (HTTP/2 sends the same fields in binary form.) */
+static char *request_text(const Transfer *transfer, const char *url, bool robots)
+{
+    const struct curl_slist *line =
+        robots ? transfer->shared->robots_headers : transfer->shared->page_headers;
+    const char *host = strstr(url, "//");
+    host = host == NULL ? url : host + 2;
+    size_t authority = strcspn(host, "/?");
+    const char *path = host + authority;
+    for (size_t i = 0; i < authority; i++) {
+        if (host[i] == '@') { /* user information is not part of Host */
+            host += i + 1;
+            authority -= i + 1;
+            i = 0;
+        }
+    }
+    Buffer text;
+    buffer_init(&text, BUFFER_NO_LIMIT);
+    Result rc = buffer_printf(&text, "GET %s%s HTTP/1.1\r\nHost: %.*s\r\nUser-Agent: %s\r\n",
+                              *path == '/' ? "" : "/", path, (int)authority, host,
+                              transfer->shared->options->user_agent);
+    for (; rc == RESULT_OK && line != NULL; line = line->next) {
+        rc = buffer_printf(&text, "%s\r\n", line->data);
+    }
+    if (rc == RESULT_OK) {
+        rc = buffer_append_string(&text, "\r\n");
+    }
+    if (rc != RESULT_OK) {
+        buffer_destroy(&text);
+    }
+    return buffer_detach(&text);
+}
+
 Result transfer_prepare(Transfer *transfer, VisitState *visit_state, FetchResult *result,
                         const char *url, bool robots)
 {
@@ -249,6 +283,9 @@ Result transfer_prepare(Transfer *transfer, VisitState *visit_state, FetchResult
     transfer->result = result;
     result->header.limit = (size_t)options->max_header_bytes;
     result->body.limit = robots ? ROBOTS_MAX_BYTES : (size_t)options->max_body_bytes;
+    if (options->keep_requests) {
+        result->request = request_text(transfer, url, robots);
+    }
     Result rc = pin_address(transfer, port_of(url));
     if (rc == RESULT_OK &&
         (curl_easy_setopt(transfer->easy, CURLOPT_URL, url) != CURLE_OK ||

@@ -12,7 +12,8 @@
  * glibc's is patched, what iconv does not know is U+FFFD, and an ASCII byte after a broken lead
  * byte is text again: it may be the quote that ends an attribute. */
 
-#define RUN_BYTES 1024
+#define RUN_BYTES   1024
+#define SHORT_ASCII 32 /* up to this it goes to iconv with what is around it */
 
 typedef struct Patch {
     uint16_t code; /* lead and trail byte */
@@ -327,8 +328,12 @@ static void run_steps(Decoder *d, const unsigned char *p, size_t length)
             i++;
         } else {
             size_t n = charset_ascii_span((const char *)p + i, length - i);
-            flush_run(d);
-            charset_sink_bytes(d->sink, (const char *)p + i, n);
+            if (n <= SHORT_ASCII) {
+                add_to_run(d, p + i, n);
+            } else {
+                flush_run(d);
+                charset_sink_bytes(d->sink, (const char *)p + i, n);
+            }
             i += n;
         }
     }
@@ -419,23 +424,23 @@ typedef struct Encoding {
     size_t n_patches;
 } Encoding;
 
-#define PATCHES(table) table, sizeof table / sizeof *table
+#define ROWS(table) (sizeof(table) / sizeof *(table))
 
 static const Encoding encodings[] = {
     {"Shift_JIS", "CP932", shift_jis_step, NULL, 0},
     {"EUC-JP", "CP932", euc_jp_step, NULL, 0},
     {"ISO-2022-JP", "CP932", NULL, NULL, 0},
     {"EUC-KR", "UHC", euc_kr_step, NULL, 0},
-    {"GBK", "GB18030", gb18030_step, PATCHES(gb18030_patches)},
-    {"gb18030", "GB18030", gb18030_step, PATCHES(gb18030_patches)},
-    {"Big5", "BIG5-HKSCS", big5_step, PATCHES(big5_patches)},
+    {"GBK", "GB18030", gb18030_step, gb18030_patches, ROWS(gb18030_patches)},
+    {"gb18030", "GB18030", gb18030_step, gb18030_patches, ROWS(gb18030_patches)},
+    {"Big5", "BIG5-HKSCS", big5_step, big5_patches, ROWS(big5_patches)},
 };
 
 Result charset_decode_cjk(const char *encoding, const unsigned char *body, size_t length,
                           CharsetSink *sink)
 {
     const Encoding *e = NULL;
-    for (size_t i = 0; i < sizeof encodings / sizeof *encodings; i++) {
+    for (size_t i = 0; i < ROWS(encodings); i++) {
         if (strcmp(encodings[i].name, encoding) == 0) {
             e = &encodings[i];
         }
@@ -469,7 +474,7 @@ Result charset_decode_cjk(const char *encoding, const unsigned char *body, size_
 
 uint32_t charset_big5_point(unsigned code)
 {
-    for (size_t i = 0; i < sizeof big5_patches / sizeof *big5_patches; i++) {
+    for (size_t i = 0; i < ROWS(big5_patches); i++) {
         if (big5_patches[i].code == code) {
             return big5_patches[i].point;
         }
@@ -479,7 +484,7 @@ uint32_t charset_big5_point(unsigned code)
 
 unsigned charset_big5_code(uint32_t point)
 {
-    for (size_t i = 0; i < sizeof big5_patches / sizeof *big5_patches; i++) {
+    for (size_t i = 0; i < ROWS(big5_patches); i++) {
         if (big5_patches[i].point == point) {
             return big5_patches[i].code;
         }

@@ -196,12 +196,16 @@ static void decode_single_byte(const unsigned char *p, size_t length, const uint
 {
     size_t i = 0;
     while (i < length && sink->rc == RESULT_OK) {
-        size_t ascii = charset_ascii_span((const char *)p + i, length - i);
-        charset_sink_bytes(sink, (const char *)p + i, ascii);
-        i += ascii;
-        for (; i < length && (p[i] >= 0x80 || p[i] == 0); i++) {
-            charset_sink_put(sink, p[i] == 0 ? 0 : high[p[i] - 0x80]); /* 0 is put as U+FFFD */
+        if (i + 8 <= length && (load_64((const char *)p + i) & UINT64_C(0x8080808080808080)) == 0) {
+            size_t ascii = charset_ascii_span((const char *)p + i, length - i);
+            charset_sink_bytes(sink, (const char *)p + i, ascii);
+            i += ascii;
+            if (i == length) {
+                break;
+            }
         }
+        charset_sink_put(sink, p[i] < 0x80 ? p[i] : high[p[i] - 0x80]); /* 0 is put as U+FFFD */
+        i++;
     }
 }
 

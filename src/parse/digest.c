@@ -216,7 +216,7 @@ static uint64_t separators_64(const char *p)
     uint64_t mask = 0;
 #ifdef __SSE2__
     for (unsigned k = 0; k < 4; k++) {
-        __m128i x = _mm_loadu_si128((const __m128i *)(const void *)(p + 16 * k));
+        __m128i x = _mm_loadu_si128((const __m128i *)(const void *)(p + (size_t)k * 16));
         unsigned bits =
             (unsigned)_mm_movemask_epi8(_mm_cmpeq_epi8(_mm_min_epu8(x, _mm_set1_epi8(' ')), x));
         mask |= (uint64_t)bits << (16 * k);
@@ -229,21 +229,30 @@ static uint64_t separators_64(const char *p)
     return mask;
 }
 
+/* stream[length..length + 64) are separators: every word ends, and no block shows more. */
 static void add_words(Words *words, const char *stream, size_t length)
 {
-    size_t start = 0; /* of the word that is open */
-    for (size_t block = 0; block < length; block += 64) {
+    uint64_t carry = 1; /* whether the byte before the block is a separator */
+    size_t start = 0;
+    bool open = false; /* a word began in a block before */
+    for (size_t block = 0; block <= length; block += 64) {
         uint64_t mask = separators_64(stream + block);
-        while (mask != 0) {
-            size_t at = block + (size_t)__builtin_ctzll(mask);
-            mask &= mask - 1;
-            if (at >= length) {
-                return;
-            }
-            if (at > start) {
-                add_word(words, stream + start, at - start);
-            }
-            start = at + 1;
+        uint64_t before = mask << 1 | carry;
+        uint64_t starts = ~mask & before;
+        uint64_t ends = mask & ~before;
+        carry = mask >> 63;
+        if (open && ends != 0) {
+            add_word(words, stream + start, block + (size_t)__builtin_ctzll(ends) - start);
+            ends &= ends - 1;
+            open = false;
+        }
+        for (; ends != 0; ends &= ends - 1, starts &= starts - 1) {
+            unsigned at = (unsigned)__builtin_ctzll(starts);
+            add_word(words, stream + block + at, (unsigned)__builtin_ctzll(ends) - at);
+        }
+        if (starts != 0) {
+            start = block + (size_t)__builtin_ctzll(starts);
+            open = true;
         }
     }
 }
@@ -256,12 +265,10 @@ DigestResult digest_finish(Digest *digest)
         return result;
     }
     result.text = hash_128(digest->stream, digest->length);
-    /* One separator more ends the last word; the blocks of 64 read beyond it. */
-    digest->stream[digest->length] = ' ';
-    memset(digest->stream + digest->length + 1, 0, 64);
+    memset(digest->stream + digest->length, 0, 2 * 64);
     Words words;
     memset(&words, 0, sizeof words);
-    add_words(&words, digest->stream + host, digest->length - host + 1);
+    add_words(&words, digest->stream + host, digest->length - host);
     result.text_bytes = words.bytes;
     if (words.n >= DIGEST_MIN_WORDS) {
         result.simhash = simhash_of_counter(&words.counter);

@@ -6,29 +6,9 @@
 
 #include "parse/charset.h"
 #include "parse/entities.h"
+#include "parse/html_words.h"
+#include "parse/robots_meta.h"
 #include "parse/skim_scan.h"
-
-static bool is_space(char c)
-{
-    return c == ' ' || c == '\t' || c == '\n' || c == '\f' || c == '\r';
-}
-
-static bool is_word(const HtmlSlice *s, const char *word)
-{
-    size_t n = strlen(word);
-    return s->length == n && strncasecmp(s->bytes, word, n) == 0;
-}
-
-static void trim(HtmlSlice *s)
-{
-    while (s->length > 0 && is_space(s->bytes[0])) {
-        s->bytes++;
-        s->length--;
-    }
-    while (s->length > 0 && is_space(s->bytes[s->length - 1])) {
-        s->length--;
-    }
-}
 
 /* ---- values ---- */
 
@@ -73,7 +53,7 @@ static bool is_other_scheme(const HtmlSlice *url)
 
 static void add(HtmlTree *tree, HtmlSlice url, LinkKind kind, unsigned flags)
 {
-    trim(&url);
+    html_trim(&url);
     if (is_other_scheme(&url)) {
         return;
     }
@@ -106,7 +86,7 @@ static bool add_attribute(HtmlTree *tree, const HtmlTag *tag, HtmlAttributeId id
         return false;
     }
     HtmlSlice inner = url;
-    trim(&inner);
+    html_trim(&inner);
     if (inner.length == 0 && kind != LINK_A && kind != LINK_AREA) {
         return false;
     }
@@ -125,11 +105,11 @@ static void add_srcset(HtmlTree *tree, const HtmlTag *tag, HtmlAttributeId id, L
     const char *p = set.bytes;
     const char *end = p + set.length;
     while (p < end) {
-        while (p < end && (is_space(*p) || *p == ',')) {
+        while (p < end && (html_is_space(*p) || *p == ',')) {
             p++;
         }
         const char *start = p;
-        while (p < end && !is_space(*p)) {
+        while (p < end && !html_is_space(*p)) {
             p++;
         }
         const char *stop = p;
@@ -154,114 +134,10 @@ static void add_srcset(HtmlTree *tree, const HtmlTag *tag, HtmlAttributeId id, L
 static unsigned rel_flags(HtmlTree *tree, const HtmlTag *tag)
 {
     HtmlSlice rel;
-    if (!value_of(tree, tag, HTML_ATTR_REL, &rel)) {
-        return 0;
-    }
-    unsigned flags = 0;
-    size_t i = 0;
-    while (i < rel.length) {
-        HtmlSlice word = {.bytes = rel.bytes + i, .length = 0};
-        while (i < rel.length && !is_space(rel.bytes[i])) {
-            word.length++;
-            i++;
-        }
-        i++;
-        flags |= is_word(&word, "nofollow")    ? LINK_NOFOLLOW
-                 : is_word(&word, "ugc")       ? LINK_UGC
-                 : is_word(&word, "sponsored") ? LINK_SPONSORED
-                 : is_word(&word, "canonical") ? LINK_CANONICAL
-                                               : 0u;
-    }
-    return flags;
+    return value_of(tree, tag, HTML_ATTR_REL, &rel) ? html_rel_flags(&rel) : 0;
 }
 
 /* ---- meta ---- */
-
-/* Whether a word before ":" names a crawler: "unavailable_after: DATE" and its like do not, nor do
- * the hours of a date. */
-static bool is_agent_name(const HtmlSlice *word)
-{
-    return word->length > 0 && memchr(word->bytes, ' ', word->length) == NULL &&
-           (word->bytes[0] < '0' || word->bytes[0] > '9') && !is_word(word, "unavailable_after") &&
-           !(word->length > 4 && strncasecmp(word->bytes, "max-", 4) == 0);
-}
-
-unsigned html_robots_instructions(const char *value, size_t length, const char *agent)
-{
-    const char *p = value;
-    const char *end = value + length;
-    unsigned flags = 0;
-    bool ours = true; /* since the last "name:" */
-    while (p < end) {
-        HtmlSlice word = {.bytes = p, .length = 0};
-        while (p < end && *p != ',' && *p != ':') {
-            p++;
-        }
-        word.length = (size_t)(p - word.bytes);
-        trim(&word);
-        if (p < end && *p == ':' && agent != NULL) {
-            if (is_agent_name(&word)) {
-                ours = is_word(&word, agent);
-            } else {
-                p = find_byte(p, end, ',');
-            }
-        } else if (ours) {
-            flags |= is_word(&word, "noindex")     ? PAGE_NOINDEX
-                     : is_word(&word, "nofollow")  ? PAGE_NOFOLLOW
-                     : is_word(&word, "noarchive") ? PAGE_NOARCHIVE
-                     : is_word(&word, "none")      ? PAGE_NOINDEX | PAGE_NOFOLLOW
-                                                   : 0u;
-        }
-        p += p < end ? 1 : 0;
-    }
-    return flags;
-}
-
-/* The URL in the content of a refresh: "5; url=x", "0;x", "1,URL = 'x'". */
-bool html_refresh_url(const char *content, size_t length, const char **url, size_t *url_length)
-{
-    const char *p = content;
-    const char *end = content + length;
-    while (p < end && is_space(*p)) {
-        p++;
-    }
-    const char *digits = p;
-    while (p < end && ((*p >= '0' && *p <= '9') || *p == '.')) {
-        p++;
-    }
-    if (p == digits || p == end || (*p != ';' && *p != ',' && !is_space(*p))) {
-        return false;
-    }
-    while (p < end && is_space(*p)) {
-        p++;
-    }
-    if (p < end && (*p == ';' || *p == ',')) {
-        p++;
-    }
-    while (p < end && is_space(*p)) {
-        p++;
-    }
-    if (end - p >= 3 && strncasecmp(p, "url", 3) == 0) {
-        const char *q = p + 3;
-        while (q < end && is_space(*q)) {
-            q++;
-        }
-        if (q < end && *q == '=') {
-            p = q + 1;
-            while (p < end && is_space(*p)) {
-                p++;
-            }
-        }
-    }
-    if (p < end && (*p == '"' || *p == '\'')) {
-        const char *close = memchr(p + 1, *p, (size_t)(end - p - 1));
-        end = close == NULL ? end : close;
-        p++;
-    }
-    *url = p;
-    *url_length = (size_t)(end - p);
-    return p < end;
-}
 
 static void read_meta_encoding(HtmlTree *tree, const HtmlTag *tag, const HtmlSlice *content,
                                bool is_content_type)
@@ -285,18 +161,16 @@ static void read_meta(HtmlTree *tree, const HtmlTag *tag)
     (void)value_of(tree, tag, HTML_ATTR_HTTP_EQUIV, &equiv);
     (void)value_of(tree, tag, HTML_ATTR_NAME, &name);
     if (tree->meta_encoding == NULL) {
-        read_meta_encoding(tree, tag, &content, is_word(&equiv, "content-type"));
+        read_meta_encoding(tree, tag, &content, html_is_word(&equiv, "content-type"));
     }
-    if (is_word(&equiv, "refresh")) {
+    if (html_is_word(&equiv, "refresh")) {
         HtmlSlice url;
-        if (html_refresh_url(content.bytes, content.length, &url.bytes, &url.length)) {
+        if (html_refresh_url(&content, &url)) {
             add(tree, url, LINK_META, 0);
         }
     }
-    trim(&name);
-    const char *agent = tree->options->robots_agent;
-    if (is_word(&name, "robots") || (agent != NULL && is_word(&name, agent))) {
-        tree->robots |= html_robots_instructions(content.bytes, content.length, NULL);
+    if (robots_meta_names(name.bytes, name.length, tree->options->robots_agent)) {
+        tree->robots |= robots_meta_content(content.bytes, content.length);
     }
 }
 
@@ -310,7 +184,7 @@ void html_links_set_title(HtmlTree *tree, const char *text, size_t length)
     char title[HTML_TITLE_BYTES + 1];
     size_t used = 0;
     for (size_t i = 0; i < n && used < HTML_TITLE_BYTES; i++) {
-        if (!is_space(raw[i])) {
+        if (!html_is_space(raw[i])) {
             title[used++] = raw[i];
         } else if (used > 0 && title[used - 1] != ' ') {
             title[used++] = ' ';
@@ -327,6 +201,7 @@ static void read_base(HtmlTree *tree, const HtmlTag *tag)
 {
     if (!tree->has_base) {
         tree->has_base = value_of(tree, tag, HTML_ATTR_HREF, &tree->base);
+        tree->base_in_body = tree->mode == HTML_MODE_BODY;
     }
 }
 
@@ -342,7 +217,7 @@ static void add_forms(HtmlTree *tree, const HtmlTag *tag)
 static void add_input(HtmlTree *tree, const HtmlTag *tag)
 {
     HtmlSlice type;
-    if (value_of(tree, tag, HTML_ATTR_TYPE, &type) && is_word(&type, "image")) {
+    if (value_of(tree, tag, HTML_ATTR_TYPE, &type) && html_is_word(&type, "image")) {
         (void)add_attribute(tree, tag, HTML_ATTR_SRC, LINK_INPUT, 0);
     }
     add_forms(tree, tag);

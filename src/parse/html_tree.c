@@ -112,6 +112,7 @@ static void begin_frameset(HtmlTree *tree)
 {
     if (tree->mode == HTML_MODE_BODY) {
         tree->n_refs = tree->body_first_ref;
+        tree->has_base = tree->has_base && !tree->base_in_body;
         pop_to(tree, 0);
     }
     tree->mode = HTML_MODE_FRAMESET;
@@ -182,7 +183,7 @@ static HtmlTextMode html_element(HtmlTree *tree, const HtmlTag *tag)
     }
     if (tree->n_templates == 0) {
         if (tag->id == HTML_FRAMESET) {
-            if (tree->mode == HTML_MODE_HEAD || (tree->wants_text && !foreign_is_open(tree))) {
+            if (tree->mode == HTML_MODE_HEAD || tree->wants_text) {
                 begin_frameset(tree);
             }
             return HTML_TEXT_DATA;

@@ -26,7 +26,7 @@
 #include "parse/html_tags.h"
 
 #define HTML_TREE_DEPTH  512 /* deeper foreign content is counted, not remembered */
-#define HTML_TITLE_BYTES 512
+#define HTML_TITLE_BYTES ((size_t)512)
 
 typedef struct HtmlSlice {
     const char *bytes;
@@ -85,6 +85,7 @@ typedef struct HtmlTree {
     uint64_t n_dropped; /* references beyond refs_limit */
     HtmlSlice base;     /* href of the first base element */
     bool has_base;
+    bool base_in_body; /* it goes with the body when a frameset takes its place */
     const char *title;
     unsigned robots;
     const char *meta_encoding; /* what the first meta that names a known encoding says, or NULL */

@@ -138,7 +138,7 @@ static void characters(void *context, const xmlChar *text, int length)
     if (reader->title == 0 || reader->title_text.length >= 4 * HTML_TITLE_BYTES) {
         return;
     }
-    for (int i = 0; i < length && i < HTML_TITLE_BYTES; i++) {
+    for (size_t i = 0; i < (size_t)length && i < HTML_TITLE_BYTES; i++) {
         bool amp = text[i] == '&'; /* decoded already, and the title will be decoded again */
         (void)buffer_append(&reader->title_text, amp ? "&amp;" : (const char *)text + i,
                             amp ? 5 : 1);
@@ -155,7 +155,6 @@ static Result decode_references(const char *text, size_t length, Buffer *out)
     while (rc == RESULT_OK && p < end) {
         const char *amp = find_byte(p, end, '&');
         rc = buffer_append(out, p, (size_t)(amp - p));
-        p = amp;
         if (amp == end || rc != RESULT_OK) {
             break;
         }

@@ -279,11 +279,17 @@ static Result take_utf8(SitemapParser *parser, const char *bytes, size_t length)
     return rc;
 }
 
+static bool wants_more(const SitemapParser *parser)
+{
+    return !parser->is_stopped && parser->result == RESULT_OK &&
+           (parser->xml.context == NULL || !parser->xml.is_halted);
+}
+
 /* A DecodeSink. */
 static bool take_bytes(void *context, const char *bytes, size_t length)
 {
     SitemapParser *parser = context;
-    while (length > 0 && !parser->is_stopped && parser->result == RESULT_OK) {
+    while (length > 0 && wants_more(parser)) {
         size_t n = length < PIECE_BYTES ? length : PIECE_BYTES;
         const char *utf8 = bytes;
         size_t utf8_length = n;
@@ -295,7 +301,7 @@ static bool take_bytes(void *context, const char *bytes, size_t length)
         bytes += n;
         length -= n;
     }
-    return !parser->is_stopped && parser->result == RESULT_OK;
+    return wants_more(parser);
 }
 
 static void finish(SitemapParser *parser)
@@ -321,7 +327,7 @@ static void read_body(SitemapParser *parser, const SitemapInput *input)
     if (input->length < 2 || memcmp(input->body, "\x1F\x8B", 2) != 0) {
         size_t n = input->length < options->max_bytes ? input->length : options->max_bytes;
         (void)take_bytes(parser, input->body, n);
-        if (n < input->length && !parser->is_stopped && parser->result == RESULT_OK) {
+        if (n < input->length && wants_more(parser)) {
             parser->is_last_line_cut = true;
             parser->result = RESULT_LIMIT;
         }

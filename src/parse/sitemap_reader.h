@@ -33,7 +33,8 @@ typedef struct SitemapXml {
     Buffer prefix;     /* of the open entry: extensions use others */
     bool has_link;     /* of this entry: the first one counts */
     bool is_finishing; /* libxml2 complains about the end of a cut file: not the text's fault */
-    bool has_error;
+    bool is_halted;    /* libxml2 gave up: more bytes are useless */
+    unsigned n_errors;
     char tail[32]; /* the last bytes that were fed */
     size_t tail_length;
 } SitemapXml;

@@ -8,6 +8,9 @@
  * millions of names cost quadratic time; real sitemaps have a few dozen. */
 #define MAX_NAMES 2000
 
+/* Each error costs libxml2 a formatted message. */
+#define MAX_ERRORS 100000u
+
 static const char *chars(const xmlChar *string)
 {
     return (const char *)string;
@@ -262,7 +265,10 @@ static void on_error(void *user, xmlErrorPtr error)
     if (!is_real) {
         return;
     }
-    parser->xml.has_error = true;
+    parser->xml.n_errors++;
+    if (error->code == XML_ERR_NO_MEMORY) {
+        parser->result = RESULT_MEMORY;
+    }
     /* Text was lost inside an address: half an address is another address. */
     bool is_in_address = parser->xml.field == FIELD_LOC || parser->xml.field == FIELD_GUID;
     if (is_in_address && !parser->xml.is_finishing && error->code != XML_ERR_TAG_NAME_MISMATCH) {
@@ -288,7 +294,8 @@ Result sitemap_xml_begin(SitemapParser *parser)
     xml->field = FIELD_NONE;
     xml->has_link = false;
     xml->is_finishing = false;
-    xml->has_error = false;
+    xml->is_halted = false;
+    xml->n_errors = 0;
     xml->tail_length = 0;
     xml->context = xmlCreatePushParserCtxt(&handler, parser, NULL, 0, NULL);
     if (xml->context == NULL) {
@@ -318,14 +325,15 @@ static void keep_tail(SitemapXml *xml, const char *bytes, size_t length)
 void sitemap_xml_push(SitemapParser *parser, const char *bytes, size_t length)
 {
     SitemapXml *xml = &parser->xml;
-    if (length > 0 && !parser->is_stopped && parser->result == RESULT_OK) {
+    if (length > 0 && !xml->is_halted && !parser->is_stopped && parser->result == RESULT_OK) {
         keep_tail(xml, bytes, length);
         int code = xmlParseChunk(xml->context, bytes, (int)length, 0);
-        if (code == XML_ERR_NO_MEMORY) {
+        if (code == XML_ERR_NO_MEMORY || code == XML_PARSER_EOF) { /* the latter: no input buffer */
             parser->result = RESULT_MEMORY;
-        } else if (xmlDictSize(xml->context->dict) > MAX_NAMES) {
+        } else if (xmlDictSize(xml->context->dict) > MAX_NAMES || xml->n_errors > MAX_ERRORS) {
             parser->result = RESULT_LIMIT;
         }
+        xml->is_halted = xml->context->instate == XML_PARSER_EOF;
     }
 }
 
@@ -356,7 +364,7 @@ void sitemap_xml_end(SitemapParser *parser)
         if (xml->entry_depth > 0) {
             sitemap_entry_emit(parser);
         }
-        parser->report->is_broken |= xml->has_error || xml->depth > 0;
+        parser->report->is_broken |= xml->n_errors > 0 || xml->depth > 0;
     }
     if (xml->context->myDoc != NULL) {
         xmlFreeDoc(xml->context->myDoc);

@@ -89,7 +89,7 @@ static void drum_free(Drum *drum)
 
 Result drum_open(Drum **result, const DrumOptions *options, DrumRecovery *recovery)
 {
-    DrumRecovery unwanted;
+    DrumRecovery unwanted = {.generations = 0};
     recovery = recovery != NULL ? recovery : &unwanted;
     *recovery = (DrumRecovery){.generations = 0};
     *result = NULL;

@@ -1,15 +1,17 @@
 /* DRUM, a disk repository with update management: bulk `check`, `update` and `check_update` of
  * (key, value, auxiliary) against a repository far larger than memory, without one seek per key.
  *
- *   drum_check, drum_update, drum_check_update       (collecting: memory only, now and then a
- * write) |  one array per bucket; the bucket is the top bits of the key v  an array is full bucket
- * file of the generation                     drum_persist: what was accepted is durable |  a bucket
- * has bucket_bytes: the generation is sealed, collecting goes on in a fresh one
+ *   drum_check, drum_update, drum_check_update      collecting: memory only, now and then a write
+ *      |  one array per bucket; the bucket is the top bits of the key
+ *      v  an array is full
+ *   bucket file of the generation                   drum_persist: what was accepted is durable
+ *      |  a bucket has bucket_bytes: the generation is sealed, collecting goes on in a fresh one
  *      v
- *   merge, bucket after bucket, in key order          drum_merge_begin, _run, _end;
- * drum_synchronize |  load keys and values - sort - one sweep over the repository - assign - put v
- * back in the original order, auxiliaries are read alongside dispatcher, then the repository
- * commits           unique/duplicate key check, unique/duplicate key update, update
+ *   merge, bucket after bucket, in key order        drum_merge_begin, _run, _end; drum_synchronize
+ *      |  load keys and values - sort - one sweep over the repository - assign - put
+ *      v  back in the original order, auxiliaries are read alongside
+ *   dispatcher, then the repository commits         unique and duplicate key check, unique and
+ *                                                   duplicate key update, update
  *
  * Meaning. Operations have the effect they would have if each were done at once, in the order in
  * which they were accepted: of two check_updates of a new key in one batch the first is unique and
@@ -23,8 +25,8 @@
  * Invariants.
  *  1. An element is in exactly one generation, and in one bucket of it.
  *  2. The repository's own progress record (generation, bucket) is committed by the transaction
- * that puts the bucket's keys, so an element is applied to the repository exactly once, whatever
- *     happens. A bucket file is removed after the commit that makes it superfluous.
+ *     that puts the bucket's keys, so an element is applied to the repository exactly once,
+ *     whatever happens. A bucket file is removed after the commit that makes it superfluous.
  *  3. Callbacks run before that commit: what they write in the repository's own transaction happens
  *     exactly once; their other effects happen again if the process dies before the commit.
  *  4. After drum_persist (and after drum_dispose) a power cut loses nothing accepted before it.
@@ -38,6 +40,11 @@
  *
  * Memory. While collecting: buckets x array_bytes. While merging: about 45 bytes per element of the
  * largest bucket, plus that bucket's keys and values, plus the stored values it looks up.
+ *
+ * Repositories: store/drum_lmdb.h is a table of LMDB; store/drum_runs.h is a file format of sorted
+ * runs for key sets far larger than memory, and says what both cost. Others implement
+ * DrumRepository: one over a table that exists already gives the keys a form of its own in find and
+ * put.
  *
  * Source: seed 001 (DRUM); H.-T. Lee and others, IRLbot, WWW 2008. Differences from the seed: key
  * and value and auxiliary are byte strings instead of types; the two "subsets of disk buckets" are
@@ -89,7 +96,8 @@ typedef struct DrumEvent {
     DrumKey key;
     DrumBytes value;     /* check: the stored one; else the key's value after this operation */
     DrumBytes previous;  /* the key's value before this operation; NULL, 0 for a unique key */
-    DrumBytes auxiliary; /* bytes is NULL when the operation came without one */
+    DrumBytes auxiliary; /* bytes is NULL when the operation came without one, or when it is lost
+                            (skip_damaged; the loss is counted) */
     bool existed;        /* the key was there before this operation */
 } DrumEvent;
 
@@ -125,7 +133,8 @@ typedef struct DrumOptions {
     bool keep_existing; /* check_update leaves the value of a key that is there alone */
     bool skip_damaged;  /* leave damaged blocks out and count them, instead of RESULT_DAMAGED */
     /* When set, a unique key of a check_update gets, instead of the value given, assign_bytes bytes
-     * that this writes; called in original order within a bucket, before any callback of it. */
+     * that this writes; called in original order within a bucket, before any callback of it: one
+     * bucket, one order. A merge that is undone and tried again asks again. */
     Result (*assign)(void *context, const DrumKey *key, void *value);
     void *assign_context;
     size_t assign_bytes; /* 1..DRUM_MAX_ASSIGNED */

@@ -1,13 +1,17 @@
 /* The bucket file of one DRUM generation: an append-only sequence of blocks.
  *
- *   file   := header block*                     NAME = 16 hexadecimal digits of the generation
- * ".drum" block  := header keys auxiliaries padding   all numbers little-endian, blocks start at
- * multiples of 8 keys   := element*                          in order of arrival element:= key,
- * when it is a number (8 bytes) varint (value length * 4 + operation) varint (0 without auxiliary,
- * else its length + 1) varint (distance of its sequence number from the element before it in the
- * block) varint (key length) and key, when it is a byte string value auxiliaries: from the end of
- * the section towards its start, in order of arrival
+ *   file    := header block*           named by 16 hexadecimal digits of the generation and ".drum"
+ *   block   := header keys auxiliaries padding     blocks start at multiples of 8
+ *   keys    := element*                in order of arrival
+ *   element := key                     when it is a number: 8 bytes
+ *              varint                  value length * 4 + operation
+ *              varint                  0 without auxiliary, else its length + 1
+ *              varint                  distance of its sequence number from the element before it
+ *              varint key              when it is a byte string: its length, itself
+ *              value
+ *   auxiliaries                        in order of arrival, from the section's end to its start
  *
+ * All numbers are little-endian.
  * Every block holds elements of one bucket. File and block headers and both sections carry a 64-bit
  * XXH3 checksum seeded with the generation, so that remains of an older file are never taken for
  * blocks. A block header also says how much of the file was durable when it was written: blocks

@@ -1,9 +1,12 @@
 #include "store/drum_lmdb.h"
 
 #include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #define PROGRESS_TABLE   "drum.progress"
 #define PROGRESS_VERSION 1u
@@ -260,23 +263,68 @@ static Result lmdb_commit(DrumRepository *interface, DrumProgress progress, bool
 
 /* --- opening --------------------------------------------------------------------------------- */
 
-static int open_own_env(Repository *repository, const DrumLmdbOptions *options)
+static int open_env(MDB_env **env, const char *path, size_t map_bytes)
 {
-    int code = mdb_env_create(&repository->env);
+    int code = mdb_env_create(env);
     if (code != 0) {
-        repository->env = NULL;
+        *env = NULL;
         return code;
     }
-    repository->owns_env = true;
-    code = mdb_env_set_maxdbs(repository->env, 4);
+    code = mdb_env_set_maxdbs(*env, 4);
     if (code == 0) {
-        code = mdb_env_set_mapsize(repository->env,
-                                   options->map_bytes > 0 ? options->map_bytes : DEFAULT_MAP);
+        code = mdb_env_set_mapsize(*env, map_bytes > 0 ? map_bytes : DEFAULT_MAP);
     }
-    if (code == 0) {
-        code = mdb_env_open(repository->env, options->path, MDB_NOSUBDIR | MDB_NOTLS, 0644);
+    return code == 0 ? mdb_env_open(*env, path, MDB_NOSUBDIR | MDB_NOTLS, 0644) : code;
+}
+
+/* Makes the names in the directory of path durable. */
+static int sync_parent(const char *path)
+{
+    char parent[PATH_MAX];
+    const char *slash = strrchr(path, '/');
+    size_t length = slash != NULL ? (size_t)(slash - path) + 1 : 0;
+    memcpy(parent, length > 0 ? path : "./", length > 0 ? length : 2);
+    parent[length > 0 ? length : 2] = 0;
+    int fd = open(parent, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    int code = fd >= 0 && fsync(fd) == 0 ? 0 : errno;
+    if (fd >= 0) {
+        (void)close(fd);
     }
     return code;
+}
+
+/* A new LMDB file begins with a write that is not synced, and half of it cannot be opened ever
+ * after: so it is made under another name, and gets its own when it is durable. */
+static int create_env_file(const char *path)
+{
+    char fresh[PATH_MAX];
+    char lock[PATH_MAX];
+    MDB_env *env = NULL;
+    int n = snprintf(fresh, sizeof fresh, "%s.new", path);
+    int m = snprintf(lock, sizeof lock, "%s.new-lock", path);
+    if (n <= 0 || m <= 0 || (size_t)m >= sizeof lock) {
+        return ENAMETOOLONG;
+    }
+    (void)unlink(fresh);
+    int code = open_env(&env, fresh, 0);
+    if (code == 0) {
+        code = mdb_env_sync(env, 1);
+    }
+    if (env != NULL) {
+        mdb_env_close(env);
+    }
+    (void)unlink(lock);
+    if (code == 0 && rename(fresh, path) != 0) {
+        code = errno;
+    }
+    return code == 0 ? sync_parent(path) : code;
+}
+
+static int open_own_env(Repository *repository, const DrumLmdbOptions *options)
+{
+    repository->owns_env = true;
+    int code = access(options->path, F_OK) == 0 ? 0 : create_env_file(options->path);
+    return code == 0 ? open_env(&repository->env, options->path, options->map_bytes) : code;
 }
 
 static int open_tables(Repository *repository)
@@ -350,11 +398,16 @@ void drum_lmdb_close(DrumRepository *interface)
     if (repository->txn != NULL) {
         lmdb_abort(interface);
     }
-    if (repository->owns_env) {
+    if (repository->owns_env && repository->env != NULL) {
         mdb_env_close(repository->env);
     }
     free(repository->table);
     free(repository);
+}
+
+MDB_env *drum_lmdb_environment(DrumRepository *interface)
+{
+    return ((Repository *)interface)->env;
 }
 
 MDB_txn *drum_lmdb_transaction(DrumRepository *interface)

@@ -32,6 +32,8 @@ Result drum_lmdb_open(DrumRepository **repository, const DrumLmdbOptions *option
 /* Closes the environment if it is its own; NULL is allowed. */
 void drum_lmdb_close(DrumRepository *repository);
 
+/* Its environment, borrowed: for tables of the caller's beside it (two more in one of its own). */
+MDB_env *drum_lmdb_environment(DrumRepository *repository);
 /* The transaction of the merge under way, for callbacks that write into the same environment; NULL
  * between transactions. */
 MDB_txn *drum_lmdb_transaction(DrumRepository *repository);

@@ -298,7 +298,7 @@ static Result read_index(DrumRunReader *reader)
 
 Result drum_run_reader_open(DrumRunReader *reader, int directory, const char *name)
 {
-    struct stat status;
+    struct stat status = {.st_size = 0};
     *reader = (DrumRunReader){.fd = -1, .block = SIZE_MAX};
     buffer_init(&reader->input, BUFFER_NO_LIMIT);
     reader->keys = malloc(DRUM_RUN_ENTRIES * sizeof *reader->keys);

@@ -332,6 +332,9 @@ static void column_close(HostColumn *column)
 static Result fill_column(Export *export, HostColumn *column)
 {
     Result rc = column_open(column, export->n_pages);
+    if (rc == RESULT_OK && column->hosts == NULL) {
+        rc = RESULT_INTERNAL;
+    }
     for (uint64_t i = 0; i < export->n_pages && rc == RESULT_OK; i++) {
         PageRef page;
         rc = get_page(export, i, &page, &export->from);

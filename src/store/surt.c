@@ -29,8 +29,13 @@ static size_t unescape(char *s, size_t length)
     size_t n = 0;
     for (size_t i = 0; i < length; i++) {
         s[n++] = s[i];
-        while (n >= 3 && s[n - 3] == '%' && hex_value(s[n - 2]) >= 0 && hex_value(s[n - 1]) >= 0) {
-            s[n - 3] = (char)(hex_value(s[n - 2]) << 4 | hex_value(s[n - 1]));
+        while (n >= 3 && s[n - 3] == '%') {
+            int high = hex_value(s[n - 2]);
+            int low = hex_value(s[n - 1]);
+            if (high < 0 || low < 0) {
+                break;
+            }
+            s[n - 3] = (char)(high * 16 + low);
             n -= 2;
         }
     }

@@ -197,11 +197,13 @@ Result warc_open(Warc **warc, const WarcOptions *options, const WarcPosition *co
     WarcFile current = {.name = NULL};
     Result rc = copy_options(w, options);
     if (rc == RESULT_OK) {
-        w->committed = committed == NULL ? (WarcPosition){0} : *committed;
-        w->committed.length = 0;
+        if (committed != NULL) {
+            w->committed = *committed;
+            w->committed.length = 0;
+        }
         w->synced = w->committed;
         w->given = w->committed;
-        rc = warc_files_recover(w->directory, &w->committed, w->index_memory_bytes, &current,
+        rc = warc_files_recover(w->directory, committed, w->index_memory_bytes, &current,
                                 &w->serial);
     }
     if (rc == RESULT_OK && current.name != NULL) {

@@ -61,11 +61,13 @@ typedef struct WarcPosition {
     uint64_t length; /* of the record there; 0 in an end */
 } WarcPosition;
 
-/* Recovers the directory to the committed end (from the database; NULL or {0} when it knows none)
- * and makes ready to append there. RESULT_INVALID: pattern; RESULT_DAMAGED: the files end before
- * the committed end, or are broken before it (nothing was cut: `ragno verify`); RESULT_IO,
- * RESULT_FULL, RESULT_NOT_FOUND (no directory). Without a committed end, files named .open are set
- * aside as NAME.uncommitted, because only the database could say that they are worthless. */
+/* Recovers the directory to the committed end (store/warc_end.h) and makes ready to append there.
+ * committed NULL: the database knows none; then files named .open are set aside as
+ * NAME.uncommitted, because only the database could say that they are worthless. {0}: it knows that
+ * nothing is committed; files named .open go. (So a new crawl stores {0} with its first commit.) A
+ * finished file may have been moved away. RESULT_INVALID: pattern; RESULT_DAMAGED: a file ends
+ * before the committed end, or is broken before it (it was not cut: `ragno verify`); RESULT_IO,
+ * RESULT_FULL, RESULT_NOT_FOUND (no directory). */
 Result warc_open(Warc **warc, const WarcOptions *options, const WarcPosition *committed);
 
 /* Ends and finishes everything that is committed; what is not stays .open for the next warc_open.

@@ -309,7 +309,8 @@ Result warc_files_finish(const char *directory, const char *name, size_t memory_
 
 typedef struct Recovery {
     const char *directory;
-    const WarcPosition *committed;
+    bool known; /* the database said what is committed, if only that nothing is */
+    WarcPosition committed;
     size_t memory_bytes;
     Buffer path;
     Buffer other;
@@ -330,12 +331,7 @@ static Result rebuild_journal(Recovery *recovery, const WarcFile *file, uint64_t
 /* The file that holds the committed end: what is behind it goes. */
 static Result cut(Recovery *recovery, const WarcFile *file)
 {
-    uint64_t end = recovery->committed->offset;
-    if (file->size < end) {
-        LOG_ERROR(COMPONENT, "file is too short", "file=%s size=%llu committed=%llu", file->name,
-                  (unsigned long long)file->size, (unsigned long long)end);
-        return RESULT_DAMAGED;
-    }
+    uint64_t end = recovery->committed.offset;
     Result rc = rebuild_journal(recovery, file, end);
     if (rc == RESULT_OK && file->size > end) {
         LOG_INFO(COMPONENT, "tail behind the last commit cut off", "file=%s bytes=%llu", file->name,
@@ -361,7 +357,7 @@ static void remove_journal(Recovery *recovery, const char *name)
 /* A file that the database knows nothing of. */
 static Result discard(Recovery *recovery, const WarcFile *file)
 {
-    bool ours = recovery->committed->file > 0 && file->readable && file->serial > 0;
+    bool ours = recovery->known && file->readable && file->serial > 0;
     Result rc = warc_path(&recovery->path, recovery->directory, file->name, true);
     if (rc != RESULT_OK) {
         return rc;
@@ -385,7 +381,7 @@ static Result discard(Recovery *recovery, const WarcFile *file)
 
 static Result recover_file(Recovery *recovery, const WarcFile *file, WarcFile *current)
 {
-    uint32_t committed = recovery->committed->file;
+    uint32_t committed = recovery->committed.file;
     if (!file->open) {
         remove_journal(recovery, file->name); /* left by a crash at the end of finishing */
         return RESULT_OK;
@@ -402,30 +398,63 @@ static Result recover_file(Recovery *recovery, const WarcFile *file, WarcFile *c
     Result rc = cut(recovery, file);
     if (rc == RESULT_OK) {
         *current = *file;
-        current->size = recovery->committed->offset;
+        current->size = recovery->committed.offset;
         current->name = strdup(file->name);
         rc = current->name == NULL ? RESULT_MEMORY : RESULT_OK;
     }
     return rc;
 }
 
-/* Is the file of the committed end there, and long enough? Asked before anything is changed. */
-static Result find_committed(const Recovery *recovery, const WarcFileList *list)
+/* "x.cdxj.new", "x.cdxj.run3": what a crash left of sorting an index. */
+static bool is_left_over(const char *name)
 {
-    const WarcPosition *committed = recovery->committed;
-    for (size_t i = 0; i < list->n; i++) {
-        const WarcFile *file = &list->files[i];
-        if (file->serial == committed->file && file->size >= committed->offset) {
-            return RESULT_OK;
+    const char *index = strstr(name, ".cdxj.");
+    const char *rest = index == NULL ? "" : index + strlen(".cdxj.");
+    return strcmp(rest, "new") == 0 || (strncmp(rest, "run", 3) == 0 && rest[3] != '\0' &&
+                                        strspn(rest + 3, "0123456789") == strlen(rest + 3));
+}
+
+static Result remove_left_overs(const char *directory)
+{
+    DIR *dir = opendir(directory);
+    if (dir == NULL) {
+        return result_of_errno(errno);
+    }
+    const struct dirent *entry = NULL;
+    while ((entry = readdir(dir)) != NULL) {
+        if (is_left_over(entry->d_name)) {
+            (void)unlinkat(dirfd(dir), entry->d_name, 0); /* in nobody's way if it stays */
         }
     }
-    if (committed->file == 0) {
-        return RESULT_OK;
+    (void)closedir(dir);
+    return RESULT_OK;
+}
+
+/* Is the file of the committed end long enough? Asked before anything is changed. A file that is
+ * not there at all was moved away after it was finished: a crash does not take a name that was
+ * synced. */
+static Result find_committed(const Recovery *recovery, const WarcFileList *list)
+{
+    const WarcPosition *committed = &recovery->committed;
+    bool found = committed->file == 0;
+    for (size_t i = 0; i < list->n; i++) {
+        const WarcFile *file = &list->files[i];
+        if (committed->file == 0 || file->serial != committed->file) {
+            continue;
+        }
+        found = true;
+        if (file->size < committed->offset) {
+            LOG_ERROR(COMPONENT, "file is too short", "file=%s size=%llu committed=%llu",
+                      file->name, (unsigned long long)file->size,
+                      (unsigned long long)committed->offset);
+            return RESULT_DAMAGED;
+        }
     }
-    LOG_ERROR(COMPONENT, "committed end is missing", "directory=%s file=%u offset=%llu",
-              recovery->directory, (unsigned)committed->file,
-              (unsigned long long)committed->offset);
-    return RESULT_DAMAGED;
+    if (!found) {
+        LOG_WARN(COMPONENT, "file of the last commit was moved away", "directory=%s number=%u",
+                 recovery->directory, (unsigned)committed->file);
+    }
+    return RESULT_OK;
 }
 
 Result warc_files_recover(const char *directory, const WarcPosition *committed, size_t memory_bytes,
@@ -433,16 +462,20 @@ Result warc_files_recover(const char *directory, const WarcPosition *committed, 
 {
     WarcFileList list;
     *current = (WarcFile){.name = NULL};
-    *last_serial = committed->file;
+    *last_serial = committed == NULL ? 0 : committed->file;
     Result rc = warc_files_list(directory, &list);
     if (rc != RESULT_OK) {
         return rc;
     }
     Recovery recovery = {
-        .directory = directory, .committed = committed, .memory_bytes = memory_bytes};
+        .directory = directory, .known = committed != NULL, .memory_bytes = memory_bytes};
+    if (committed != NULL) {
+        recovery.committed = *committed;
+    }
     buffer_init(&recovery.path, BUFFER_NO_LIMIT);
     buffer_init(&recovery.other, BUFFER_NO_LIMIT);
     rc = find_committed(&recovery, &list);
+    rc = rc == RESULT_OK ? remove_left_overs(directory) : rc;
     for (size_t i = 0; i < list.n && rc == RESULT_OK; i++) {
         *last_serial = list.files[i].serial > *last_serial ? list.files[i].serial : *last_serial;
         rc = recover_file(&recovery, &list.files[i], current);

@@ -141,18 +141,25 @@ static bool contradicts(const HeaderField *field, WarcBytes body, WarcTruncation
     }
 }
 
-/* The last of several header blocks: libcurl hands over 1xx answers and a proxy's before it. */
+/* The last of several header blocks: libcurl hands over 1xx answers before the one that counts.
+ * What follows any other status are trailers of the chunks, whatever they look like. */
 static WarcBytes last_block(WarcBytes header)
 {
     const char *end = header.bytes + header.length;
     const char *start = header.bytes;
-    bool after_empty = false;
-    for (const char *at = start; at < end;) {
+    const char *at = start;
+    size_t version = 0;
+    unsigned status = 0;
+    while (at < end) {
         HeaderLine line = line_at(at, end);
-        if (after_empty && version_length(line.text) > 0) {
-            start = at;
+        bool interim = split_status(line.text, &version, &status) && status < 200;
+        start = at;
+        while (line.text.length > 0 && line.next < end) {
+            line = line_at(line.next, end);
         }
-        after_empty = line.text.length == 0;
+        if (!interim || line.next == end) {
+            break;
+        }
         at = line.next;
     }
     return warc_bytes(start, (size_t)(end - start));
@@ -209,7 +216,10 @@ static size_t request_version(WarcBytes line)
 Result warc_http_request(WarcBytes header, Buffer *out)
 {
     const char *end = header.bytes + header.length;
-    HeaderLine line = header.length == 0 ? (HeaderLine){.next = end} : line_at(header.bytes, end);
+    if (header.length == 0) {
+        return RESULT_INVALID;
+    }
+    HeaderLine line = line_at(header.bytes, end);
     size_t version = request_version(line.text);
     if (version == 0) {
         return RESULT_INVALID;

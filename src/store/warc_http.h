@@ -15,8 +15,8 @@
  *     "HTTP/2 200 ". It becomes "HTTP/1.1 200 "; what was spoken is in WARC-Protocol.
  *   - A header without a single field gets "X-Archive-Orig-Fields: none": readers that look for the
  *     empty line behind the fields (warcio for npm) would take the body for fields.
- *   - Line ends that are not CRLF become CRLF, a missing empty line is added, and of several header
- *     blocks (1xx answers, a proxy's) the last one is kept.
+ *   - Line ends that are not CRLF become CRLF, a missing empty line is added; 1xx answers
+ *     before the header and trailers behind it are left out.
  *
  * Values and the order of fields never change. Pure and thread-safe. Sources: WARC 1.1 (ISO
  * 28500:2017), the IIPC's proposal for HTTP/2, RFC 9112. */

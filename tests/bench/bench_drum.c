@@ -2,10 +2,11 @@
  * assigned, under a memory limit of 256 MiB (page cache included, where the memory controller can
  * be used).
  *
- *   SCALE=0.05       that share of 200 M operations
+ *   SCALE=0.05       that share of 200 M operations, with buckets smaller by the same factor
  *   REPOSITORY=lmdb  instead of runs
+ *   ORDER=global     dispatch in the original order of all, not bucket by bucket
  *   NAIVE=0          without the comparison with one look-up and insert per key
- *   DIRECTORY=DIR    for the files, about 12 GB at full scale; default build
+ *   DIRECTORY=DIR    for the files, about 6 GB at full scale; default build
  *
  * Figures: drum.seen.keys_per_cpu_s is all CPU time of the process, key generation included;
  * late_over_early_cost compares CPU per key of the merges that end at 90-100 % with those that end
@@ -192,8 +193,10 @@ static uint64_t disk_bytes(const char *path)
 
 /* --- DRUM ------------------------------------------------------------------------------------ */
 
-static Drum *open_drum(Bench *bench, const char *directory, DrumRepository *repository)
+static Drum *open_drum(Bench *bench, const char *directory, DrumRepository *repository,
+                       double scale)
 {
+    const char *order = getenv("ORDER");
     char path[512];
     (void)snprintf(path, sizeof path, "%s/buckets", directory);
     DrumOptions options = {.directory = path,
@@ -203,8 +206,9 @@ static Drum *open_drum(Bench *bench, const char *directory, DrumRepository *repo
                                           .duplicate_key_update = count_duplicate},
                            .buckets = 64,
                            .array_bytes = (size_t)256 << 10,
-                           .bucket_bytes = (size_t)3 << 20,
-                           .auxiliary_bytes = (size_t)64 << 20,
+                           .bucket_bytes = (size_t)(scale * (3 << 20)),
+                           .auxiliary_bytes = (size_t)(scale * (64 << 20)),
+                           .global_order = order != NULL && strcmp(order, "global") == 0,
                            .keep_existing = true,
                            .assign = assign_index,
                            .assign_context = bench,
@@ -388,47 +392,9 @@ static double run_naive(Stream *stream, const char *directory)
     return ns;
 }
 
-int main(void)
+static void print_figures(const Bench *bench, const Stream *stream, const char *directory,
+                          uint64_t operations, double cpu_s)
 {
-    const char *scale = getenv("SCALE");
-    const char *place = getenv("DIRECTORY");
-    const char *naive = getenv("NAIVE");
-    const char *choice = getenv("REPOSITORY");
-    char directory[256], cgroup[128], path[512];
-    uint64_t operations = (uint64_t)(OPERATIONS * (scale != NULL ? strtod(scale, NULL) : 1));
-    Bench *bench = calloc(1, sizeof *bench);
-    Stream stream = {.random = 1, .distinct = 0};
-    (void)snprintf(directory, sizeof directory, "%s/bench-drum-%d", place != NULL ? place : "build",
-                   (int)getpid());
-    if (bench == NULL || mkdir(directory, 0755) != 0) {
-        fail(directory, result_of_errno(errno));
-    }
-    memset(stream.auxiliary, 'u', sizeof stream.auxiliary);
-    limit_memory(cgroup, sizeof cgroup);
-    (void)snprintf(path, sizeof path, "%s/keys", directory);
-    DrumRepository *repository = NULL;
-    bool uses_lmdb = choice != NULL && strcmp(choice, "lmdb") == 0;
-    DrumLmdbOptions lmdb = {
-        .path = path, .keys = DRUM_KEYS_NUMBERS, .commit_bytes = (size_t)48 << 20};
-    DrumRunsOptions runs = {.directory = path};
-    Result rc = uses_lmdb ? drum_lmdb_open(&repository, &lmdb) : drum_runs_open(&repository, &runs);
-    if (rc != RESULT_OK) {
-        fail("repository", rc);
-    }
-    Drum *drum = open_drum(bench, directory, repository);
-    int64_t cpu = cpu_process_ns();
-    run_drum(bench, &stream, drum, operations);
-    double cpu_s = (double)(cpu_process_ns() - cpu) / 1e9;
-    rc = drum_dispose(drum);
-    if (uses_lmdb) {
-        drum_lmdb_close(repository);
-    } else {
-        drum_runs_close(repository);
-    }
-    if (rc != RESULT_OK || bench->unique != stream.distinct ||
-        bench->unique + bench->duplicate != operations) {
-        fail("the answers are wrong", RESULT_INTERNAL);
-    }
     double late = cost_between(bench, operations, 0.9, 1, false);
     double early = cost_between(bench, operations, 0.05, 0.15, false);
     struct rusage usage;
@@ -436,11 +402,66 @@ int main(void)
     (void)printf("drum.seen.keys_per_cpu_s = %.0f 1/s\n", (double)operations / cpu_s);
     (void)printf("drum.seen.late_over_early_cost = %.3f 1\n", early > 0 ? late / early : 0);
     (void)printf("drum.bytes_per_key = %.2f B\n",
-                 (double)disk_bytes(directory) / (double)stream.distinct);
+                 (double)disk_bytes(directory) / (double)stream->distinct);
     (void)printf("drum.rss_mb = %.1f MB\n", (double)usage.ru_maxrss / 1024);
     (void)fflush(stdout);
+}
+
+/* The whole of it in an empty directory. */
+static void run_bench(Bench *bench, Stream *stream, const char *directory, double scale)
+{
+    const char *choice = getenv("REPOSITORY");
+    bool uses_lmdb = choice != NULL && strcmp(choice, "lmdb") == 0;
+    uint64_t operations = (uint64_t)(OPERATIONS * scale);
+    char path[512];
+    (void)snprintf(path, sizeof path, "%s/keys", directory);
+    DrumRepository *repository = NULL;
+    DrumLmdbOptions lmdb = {
+        .path = path, .keys = DRUM_KEYS_NUMBERS, .commit_bytes = (size_t)48 << 20};
+    DrumRunsOptions runs = {.directory = path};
+    Result rc = uses_lmdb ? drum_lmdb_open(&repository, &lmdb) : drum_runs_open(&repository, &runs);
+    if (rc != RESULT_OK) {
+        fail("repository", rc);
+    }
+    Drum *drum = open_drum(bench, directory, repository, scale);
+    int64_t cpu = cpu_process_ns();
+    run_drum(bench, stream, drum, operations);
+    double cpu_s = (double)(cpu_process_ns() - cpu) / 1e9;
+    rc = drum_dispose(drum);
+    if (uses_lmdb) {
+        drum_lmdb_close(repository);
+    } else {
+        drum_runs_close(repository);
+    }
+    if (rc != RESULT_OK || bench->unique != stream->distinct ||
+        bench->unique + bench->duplicate != operations) {
+        fail("the answers are wrong", RESULT_INTERNAL);
+    }
+    print_figures(bench, stream, directory, operations, cpu_s);
+}
+
+int main(void)
+{
+    const char *scale_text = getenv("SCALE");
+    const char *place = getenv("DIRECTORY");
+    const char *naive = getenv("NAIVE");
+    double scale = scale_text != NULL ? strtod(scale_text, NULL) : 1;
+    char directory[256], cgroup[128];
+    Bench *bench = calloc(1, sizeof *bench);
+    Stream stream = {.random = 1, .distinct = 0};
+    (void)snprintf(directory, sizeof directory, "%s/bench-drum-%d", place != NULL ? place : "build",
+                   (int)getpid());
+    if (!(scale > 0)) {
+        fail("SCALE", RESULT_INVALID);
+    }
+    if (bench == NULL || mkdir(directory, 0755) != 0) {
+        fail(directory, result_of_errno(errno));
+    }
+    memset(stream.auxiliary, 'u', sizeof stream.auxiliary);
+    limit_memory(cgroup, sizeof cgroup);
+    run_bench(bench, &stream, directory, scale);
     if (naive == NULL || strcmp(naive, "0") != 0) {
-        double wall = cost_between(bench, operations, 0.9, 1, true);
+        double wall = cost_between(bench, (uint64_t)(OPERATIONS * scale), 0.9, 1, true);
         double plain = run_naive(&stream, directory);
         (void)printf("drum.seen.late_wall_ns_per_key = %.1f ns\n", wall);
         (void)printf("drum.naive.late_wall_ns_per_key = %.1f ns\n", plain);

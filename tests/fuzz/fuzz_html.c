@@ -28,13 +28,13 @@ static void check_links(const Page *page)
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     static const char *const types[] = {NULL, "text/html; charset=utf-8", "text/html; charset=gbk",
-                                        "text/html; charset=shift_jis"};
+                                        "text/html; charset=shift_jis", "application/xhtml+xml"};
     if (size == 0) {
         return 0;
     }
     HtmlInput input = {.body = (const char *)data + 1,
                        .length = size - 1,
-                       .content_type = types[data[0] % 4],
+                       .content_type = types[data[0] % 5],
                        .url = PAGE_URL,
                        .url_length = sizeof PAGE_URL - 1};
     HtmlOptions options = {.max_links = 200, .forms = true, .memory_bytes = 1u << 20};

@@ -9,10 +9,10 @@ import harness
 RAGNO = f"{harness.OUT}/ragno"
 
 
-def refused(report, name, arguments, status, *words, **options):
+def refused(report, name, arguments, status, *words):
     """The crawler ends at once with status, standard error has all the words, and no crawl is left
     behind in the directory, the second argument."""
-    result = harness.run([RAGNO] + arguments, 20, **options)
+    result = harness.run([RAGNO] + arguments, 20)
     left = os.path.exists(arguments[1] + "/crawl.mdb")
     right = result.returncode == status and all(w in result.stderr for w in words) and not left
     report.check(name, right, f"expected exit {status} and {words}, found exit "
@@ -92,7 +92,7 @@ def newer_format(report, web, directory):
                           check=False)
     lines = dump.stdout.splitlines()
     key = next((i for i, line in enumerate(lines)
-                if b"version" in bytes.fromhex(line.strip()) if line.startswith(" ")), None)
+                if line.startswith(" ") and b"version" in bytes.fromhex(line.strip())), None)
     if not report.check("the database has a format version", key is not None, dump.stdout[:300]):
         return
     value = lines[key + 1].strip()
@@ -134,10 +134,11 @@ def disk_nearly_full(report, path):
 
 def disk_full(report, path):
     """No byte is left; then there is room again, and the crawl goes on to a whole end."""
-    with harness.Web(path, hosts=50, addresses=50, pages=3000, skew=0) as web:
+    with harness.Web(path, hosts=50, addresses=50, pages=12000, skew=0) as web:
         script = ('"$@" & crawl=$!; n=0; '
-                  'until grep -qi "disk\\|space" "$d/crawl/ragno.log"; do '
-                  'sleep 0.1; n=$((n + 1)); [ $n -lt 300 ] || { kill -9 $crawl; exit 97; }; done; '
+                  'until grep -qsi "disk\\|space" "$d/crawl/ragno.log"; do sleep 0.1; '
+                  'n=$((n + 1)); kill -0 $crawl && [ $n -lt 300 ] || { kill -9 $crawl; exit 97; }; '
+                  'done; '
                   'sleep 1; kill -0 $crawl || { wait $crawl; echo "ended: $?" >&2; exit 96; }; '
                   'mount -o remount,size=200m "$d"; wait $crawl')
         result = on_small_disk(path, "3m", web, script, "--set", "crawl.min_free_disk=0")

@@ -83,7 +83,7 @@ static void the_size_follows_from_the_parameters_and_keeps_the_limit(void)
     CU_ASSERT_EQUAL(bloom_new(&bloom, 0, 0.01, SIZE_MAX - 1), RESULT_INVALID);
     CU_ASSERT_EQUAL(bloom_new(&bloom, 10, 0, SIZE_MAX - 1), RESULT_INVALID);
     CU_ASSERT_EQUAL(bloom_new(&bloom, 10, 1, SIZE_MAX - 1), RESULT_INVALID);
-    CU_ASSERT_EQUAL(bloom_new(&bloom, 10, NAN, SIZE_MAX - 1), RESULT_INVALID);
+    CU_ASSERT_EQUAL(bloom_new(&bloom, 10, (double)NAN, SIZE_MAX - 1), RESULT_INVALID);
     CU_ASSERT_EQUAL(bloom_bytes_for(UINT64_MAX, 1e-9), SIZE_MAX);
     bloom_delete(NULL);
 }

@@ -976,6 +976,27 @@ static void elements_larger_than_an_array_come_through_and_the_limits_hold(void)
     free(bytes);
 }
 
+static void keys_that_a_repository_cannot_hold_are_refused(void)
+{
+    uint64_t calls = 0;
+    Setup setup = {.options = {.dispatcher = {.context = &calls, .unique_key_check = count_event},
+                               .keys = DRUM_KEYS_BYTES}};
+    char key[600];
+    memset(key, 'k', sizeof key);
+    make_place(setup.place);
+    CU_ASSERT_EQUAL_FATAL(setup_open(&setup), RESULT_OK);
+    size_t limit = setup.repository->key_limit;
+    CU_ASSERT_EQUAL(limit, 511);
+    CU_ASSERT_EQUAL(drum_check(setup.drum, drum_key_bytes(key, 0)), RESULT_INVALID);
+    CU_ASSERT_EQUAL(drum_check(setup.drum, drum_key_bytes(key, limit + 1)), RESULT_LIMIT);
+    CU_ASSERT_EQUAL(drum_check(setup.drum, drum_key_bytes(key, limit)), RESULT_OK);
+    CU_ASSERT_EQUAL(drum_check(setup.drum, drum_key_bytes("\0", 1)), RESULT_OK);
+    CU_ASSERT_EQUAL(drum_synchronize(setup.drum), RESULT_OK);
+    CU_ASSERT_EQUAL(calls, 2);
+    setup_close(&setup);
+    remove_tree(setup.place);
+}
+
 static void sorting_is_stable_whatever_the_keys_look_like(void)
 {
     enum { MOST = 40000 };
@@ -1029,5 +1050,7 @@ UNIT_MAIN("drum",
           {"callbacks may add to the same drum", callbacks_may_add_to_the_same_drum},
           {"elements larger than an array come through and the limits hold",
            elements_larger_than_an_array_come_through_and_the_limits_hold},
+          {"keys that a repository cannot hold are refused",
+           keys_that_a_repository_cannot_hold_are_refused},
           {"sorting is stable whatever the keys look like",
            sorting_is_stable_whatever_the_keys_look_like})

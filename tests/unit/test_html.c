@@ -93,8 +93,10 @@ static void every_kind_of_link_is_found(void)
          "<input src=no><button formaction=5></button></form>",
          "body 1\nform 2\ninput 3\nform 4\nform 5", true},
         {"<meta http-equiv=Refresh content=\"5; URL='1'\"><meta http-equiv=refresh content='0;2'>"
-         "<meta http-equiv=refresh content='7'>",
-         "meta 1\nmeta 2", true},
+         "<meta http-equiv=refresh content='7'><meta http-equiv=refresh content='url=no'>"
+         "<meta http-equiv=refresh content='.5 , URL = &quot;3&quot; no'>"
+         "<meta http-equiv=refresh content='6 urls'>",
+         "meta 1\nmeta 2\nmeta 3\nmeta urls", true},
         {"<frameset><frame src=1><noframes><a href=no></noframes></frameset>", "frame 1", true},
         {"<svg><a xlink:href=1></a><a href=2></a><image href=3 /><use href='#x'/>"
          "<use href='s.svg#x'/></svg>",
@@ -188,6 +190,9 @@ static void framesets_and_bodies_exclude_each_other(void)
          "frame 1", false},
         {"<input type=hidden><frameset><frame src=1>", "frame 1", false},
         {"<br><frameset><frame src=no></frameset>", "", false},
+        {"<div><base href=/b/></div><frameset><frame src=1></frameset>", "frame 1", false},
+        {"<base href=/b/><frameset><frame src=1></frameset>", "frame http://h.test/b/1", true},
+        {"<math><mtext><a href=no><frameset><frame src=1></frameset>", "frame 1", false},
         {"<form action=1><form action=no></form><form action=2>", "form 1\nform 2", false},
     };
     RUN(cases);
@@ -248,23 +253,8 @@ static void rel_title_and_robots_are_reported(void)
     }
 }
 
-static void headers_have_the_same_rules(void)
+static void header_links_resolve_against_the_document(void)
 {
-    const char *url = NULL;
-    size_t n = 0;
-    CU_ASSERT(html_refresh_url("3;url=x y", 9, &url, &n));
-    CU_ASSERT_EQUAL(n, 3);
-    CU_ASSERT_FALSE(html_refresh_url("url=x", 5, &url, &n));
-    CU_ASSERT_FALSE(html_refresh_url("3", 1, &url, &n));
-    CU_ASSERT(html_refresh_url(".5 , URL = \"x\" y", 16, &url, &n));
-    CU_ASSERT_EQUAL(n, 1);
-#define ROBOTS(text) html_robots_instructions(text, sizeof(text) - 1, "ragno")
-    CU_ASSERT_EQUAL(ROBOTS("noindex, nofollow"), PAGE_NOINDEX | PAGE_NOFOLLOW);
-    CU_ASSERT_EQUAL(ROBOTS("otherbot: noindex, nofollow"), 0);
-    CU_ASSERT_EQUAL(ROBOTS("otherbot: noindex, Ragno: nofollow"), PAGE_NOFOLLOW);
-    CU_ASSERT_EQUAL(ROBOTS("unavailable_after: 25 Jun 2030 15:00:00 PST, none"),
-                    PAGE_NOINDEX | PAGE_NOFOLLOW);
-    CU_ASSERT_EQUAL(ROBOTS("max-snippet:20, noarchive"), PAGE_NOARCHIVE);
     HtmlParser *parser = parser_of(false);
     PageLink link;
     CU_ASSERT_EQUAL(html_resolve(parser, "x", 1, &link), RESULT_INVALID);
@@ -383,7 +373,7 @@ UNIT_MAIN("html", {"every kind of link is found", every_kind_of_link_is_found},
           {"framesets and bodies exclude each other", framesets_and_bodies_exclude_each_other},
           {"encodings never lose the links", encodings_never_lose_the_links},
           {"rel, title and robots are reported", rel_title_and_robots_are_reported},
-          {"headers have the same rules", headers_have_the_same_rules},
+          {"header links resolve against the document", header_links_resolve_against_the_document},
           {"XHTML served as XML is read as XML", xhtml_served_as_xml_is_read_as_xml},
           {"limits hold", limits_hold},
           {"huge things are read in linear time", huge_things_are_read_in_linear_time})

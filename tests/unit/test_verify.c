@@ -1,6 +1,7 @@
 #include <fcntl.h>
 
 #include "store/page_db.h"
+#include "store/warc_end.h"
 #include "store/warc_files.h"
 #include "unit.h"
 #include "verify.h"
@@ -11,6 +12,7 @@ typedef struct Crawl {
     SampleDirectory root;
     SampleDirectory warc;
     SampleDirectory mdb;
+    WarcPosition end;
     VerifyCounts counts;
     Buffer report;
 } Crawl;
@@ -51,7 +53,7 @@ static void write_warc(Crawl *crawl, unsigned n)
         sample_fetch("http://example.org/robots.txt", "HTTP/1.1 404 No\r\nA: b\r\n\r\n", "");
     CU_ASSERT_EQUAL(warc_record_fetch(recorder, &robots, &group), RESULT_OK);
     CU_ASSERT_EQUAL(warc_append(warc, &group, &position), RESULT_OK);
-    CU_ASSERT_EQUAL(warc_sync(warc, &position), RESULT_OK);
+    CU_ASSERT_EQUAL(warc_sync(warc, &crawl->end), RESULT_OK);
     CU_ASSERT_EQUAL(warc_committed(warc), RESULT_OK);
     CU_ASSERT_EQUAL(warc_close(warc), RESULT_OK);
     warc_recorder_delete(recorder);
@@ -71,6 +73,16 @@ static void write_pages(Crawl *crawl, unsigned n)
         CU_ASSERT_EQUAL(page_db_add(db, page, NULL), page_db_error_ok);
         crawled_page_delete(page);
     }
+    MDB_txn *txn = NULL;
+    WarcPosition end;
+    CU_ASSERT_EQUAL_FATAL(page_db_txn_begin(db, false, &txn), page_db_error_ok);
+    CU_ASSERT_EQUAL(warc_end_get(txn, &end), RESULT_NOT_FOUND);
+    CU_ASSERT_EQUAL(end.file, 0);
+    CU_ASSERT_EQUAL(warc_end_put(txn, &crawl->end), RESULT_OK);
+    CU_ASSERT_EQUAL(warc_end_get(txn, &end), RESULT_OK);
+    CU_ASSERT_EQUAL(end.file, crawl->end.file);
+    CU_ASSERT_EQUAL(end.offset, crawl->end.offset);
+    CU_ASSERT_EQUAL(page_db_txn_commit(db, txn), page_db_error_ok);
     CU_ASSERT_EQUAL(page_db_delete(db), page_db_error_ok);
 }
 
@@ -162,6 +174,33 @@ static void a_flipped_bit_is_found(void)
     crawl_delete(&crawl);
 }
 
+static void a_file_that_ends_before_the_commit_is_found(void)
+{
+    Crawl crawl = crawl_new(5, 5);
+    char path[512];
+    char open_path[520];
+    WarcFileList list;
+    CU_ASSERT_EQUAL_FATAL(warc_files_list(crawl.warc.path, &list), RESULT_OK);
+    (void)snprintf(path, sizeof path, "%.200s/%.200s", crawl.warc.path,
+                   list.files[list.n - 1].name);
+    warc_files_free(&list);
+    /* A torn file in the state in which a crash leaves it: still named .open. */
+    (void)snprintf(open_path, sizeof open_path, "%s.open", path);
+    CU_ASSERT_EQUAL(rename(path, open_path), 0);
+    memcpy(path + strlen(path) - strlen(".warc.gz"), ".cdxj", sizeof ".cdxj");
+    char journal[520];
+    (void)snprintf(journal, sizeof journal, "%s.open", path);
+    CU_ASSERT_EQUAL(rename(path, journal), 0);
+    CU_ASSERT_EQUAL(verify(&crawl, false), 0);
+    CU_ASSERT_EQUAL(truncate(open_path, (off_t)crawl.end.offset - 1), 0);
+    CU_ASSERT(verify(&crawl, false) > 0);
+    CU_ASSERT(reports(&crawl, "no complete gzip member"));
+    CU_ASSERT_EQUAL(unlink(open_path), 0);
+    CU_ASSERT(verify(&crawl, false) > 0);
+    CU_ASSERT(reports(&crawl, "of the last commit is missing"));
+    crawl_delete(&crawl);
+}
+
 static void indices_are_compared_and_repaired(void)
 {
     Crawl crawl = crawl_new(5, 5);
@@ -207,5 +246,7 @@ static void a_revisit_without_its_original_is_found(void)
 UNIT_MAIN("verify", {"a sound crawl has no problems", a_sound_crawl_has_no_problems},
           {"pages without a capture are found", pages_without_a_capture_are_found},
           {"a flipped bit is found", a_flipped_bit_is_found},
+          {"a file that ends before the commit is found",
+           a_file_that_ends_before_the_commit_is_found},
           {"indices are compared and repaired", indices_are_compared_and_repaired},
           {"a revisit without its original is found", a_revisit_without_its_original_is_found})

@@ -159,6 +159,10 @@ static void first_lines_and_line_ends_are_readable(void)
                   "", WARC_WHOLE, "HTTP/1.1 200 OK\r\nB: c\r\n\r\n");
     expect_header("HTTP/1.1 200 OK\r\nB: c\r\n\r\nTrailer: x\r\n\r\n", "", WARC_WHOLE,
                   "HTTP/1.1 200 OK\r\nB: c\r\n\r\n");
+    expect_header("HTTP/1.1 200 OK\r\nB: c\r\n\r\nHTTP/1.1 500 x: y\r\nT: x\r\n\r\n", "",
+                  WARC_WHOLE, "HTTP/1.1 200 OK\r\nB: c\r\n\r\n");
+    expect_header("HTTP/1.1 101 Switching\r\n\r\n", "", WARC_WHOLE,
+                  "HTTP/1.1 101 Switching\r\nX-Archive-Orig-Fields: none\r\n\r\n");
     OneRecord one;
     WarcFetch fetch = sample_fetch("http://example.org/", "ICY 200 OK\r\n\r\n", "x");
     CU_ASSERT_EQUAL(one_open(&one, &fetch, NULL), RESULT_INVALID);

@@ -11,7 +11,7 @@
 
 #define BRANCHING       10
 #define IN_DEGREE       3.0 /* target = N * u^IN_DEGREE: in-degree falls as rank^(1/IN_DEGREE - 1) */
-#define REDIRECT_SHARE  0.02
+#define REDIRECT_SHARE  0.004
 #define FORBIDDEN_SHARE 0.05
 #define MAX_LINKS       400
 #define HREF_BYTES      (NAMES_TEXT_BYTES + CLOSED_PATH_BYTES + 32)

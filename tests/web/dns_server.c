@@ -12,8 +12,9 @@
 
 #include "dns_message.h"
 
-#define PORT_TRIES 20 /* to find a number that is free for UDP and TCP */
-#define TCP_MOST   64 /* connections at a time */
+#define PORT_TRIES    20        /* to find a number that is free for UDP and TCP */
+#define TCP_MOST      64        /* connections at a time */
+#define RECEIVE_BYTES (4 << 20) /* thousands of queries at once: none of them is to be lost */
 
 typedef struct DnsPeer DnsPeer;
 
@@ -198,8 +199,11 @@ static int bind_socket(int type, unsigned port)
                              .sin_port = htons((uint16_t)port),
                              .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
     int one = 1;
+    int bytes = RECEIVE_BYTES;
     if (type == SOCK_STREAM) {
         (void)setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &one, sizeof one);
+    } else {
+        (void)setsockopt(fd, SOL_SOCKET, SO_RCVBUF, &bytes, sizeof bytes);
     }
     if (fd >= 0 && (bind(fd, (struct sockaddr *)&at, sizeof at) != 0 ||
                     (type == SOCK_STREAM && listen(fd, TCP_MOST) != 0))) {

@@ -96,7 +96,7 @@ static void reply_small_site(const Site *site, const Request *request, Reply *re
     PageWriter page = {reply, &site->text, &random, 0};
     page_begin(&page, key, 3000, 9);
     for (int i = 1; i <= 9; i++) {
-        char href[16];
+        char href[32];
         (void)snprintf(href, sizeof href, "/%d.html", i);
         page_link(&page, href);
     }

@@ -1,0 +1,51 @@
+/* The archive of a crawl: every answer that a fetch got, in WARC files under DIR/warc.
+ *
+ *   parsing thread: archive_record (digests, compression)  -->  ParsedPage.group
+ *   ingest thread:  archive_append ... archive_prepare(txn) --> commit --> archive_committed
+ *
+ * The end of what is committed travels in the transaction that refers to it, so WARC files and
+ * database never disagree: at the start the tail behind that end is cut off. One Archive, used by
+ * the ingest thread; one ArchiveRecorder per parsing thread. */
+#ifndef ARCHIVE_H
+#define ARCHIVE_H
+
+#include "fetch/fetch_result.h"
+#include "store/page_db.h"
+#include "store/warc.h"
+
+typedef struct Archive Archive;
+typedef struct ArchiveRecorder ArchiveRecorder;
+
+typedef struct ArchiveOptions {
+    const char *directory; /* of the crawl; files go into its warc/ */
+    const char *pattern;   /* "" = the default */
+    uint64_t max_bytes;
+    int64_t max_age_ms;
+    int level; /* of compression, 0 = default */
+    const char *user_agent;
+    const char *contact;
+} ArchiveOptions;
+
+/* Opens the files and the tables; recovers from a crash. RESULT_DAMAGED: error says what is
+ * missing. */
+Result archive_open(Archive **archive, const ArchiveOptions *options, PageDB *db, Buffer *error);
+/* Finishes the current file. No recorder may be left. */
+Result archive_close(Archive *archive);
+
+Result archive_recorder_new(ArchiveRecorder **recorder, Archive *archive);
+void archive_recorder_delete(ArchiveRecorder *recorder);
+/* The records of a fetch with an answer, as a new group; NULL when it cannot be stored (logged).
+ * media_type may be "". */
+WarcGroup *archive_record(ArchiveRecorder *recorder, const FetchResult *fetch);
+void archive_group_delete(WarcGroup *group);
+
+/* Appends a group to the files. RESULT_FULL, RESULT_IO: it was not taken. */
+Result archive_append(Archive *archive, const WarcGroup *group);
+/* Remembers the payload of an appended group in the transaction of its batch. */
+Result archive_remember(Archive *archive, MDB_txn *txn, const WarcGroup *group, const char *url);
+/* Makes what was appended durable and puts its end into the transaction. */
+Result archive_prepare(Archive *archive, MDB_txn *txn);
+/* That transaction is committed. */
+void archive_committed(Archive *archive);
+
+#endif
