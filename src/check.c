@@ -15,7 +15,9 @@ typedef struct CheckCommand {
 static const CheckCommand commands[] = {
     {"robots", "FILE AGENT URL", check_robots},
     {"charset", "FILE [--content-type T]", check_charset},
+    {"config", "[FILE]", check_config},
     {"digest", "FILE --base URL [--content-type T]", check_digest},
+    {"dns", "[-c FILE] [-s SECTION.KEY=VALUE]... HOST...", check_dns},
     {"links", "FILE --base URL [--content-type T] [--front-end skim|libxml2]", check_links},
     {"sitemap", "FILE --url URL", check_sitemap},
     {"filter", "'EXPRESSION' [--source URL] URL...", check_filter},

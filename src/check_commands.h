@@ -4,7 +4,9 @@
 
 int check_robots(int argc, char **argv);
 int check_charset(int argc, char **argv);
+int check_config(int argc, char **argv);
 int check_digest(int argc, char **argv);
+int check_dns(int argc, char **argv);
 int check_links(int argc, char **argv);
 int check_sitemap(int argc, char **argv);
 int check_filter(int argc, char **argv);

@@ -20,7 +20,11 @@ static Result parse_number(const char *text, double *number, const char **rest)
         text++;
     }
     if (!isdigit((unsigned char)*text) && *text != '-' && *text != '.') {
-        return RESULT_INVALID; /* no "inf", "nan", "0x" games */
+        return RESULT_INVALID; /* no "inf", "nan" games */
+    }
+    const char *digits = text + (*text == '-');
+    if (digits[0] == '0' && (digits[1] | 32) == 'x') {
+        return RESULT_INVALID; /* nor hexadecimal ones */
     }
     errno = 0;
     *number = strtod(text, &end);

@@ -7,6 +7,7 @@
 #include "parse/charset.h"
 #include "parse/entities.h"
 #include "parse/html_words.h"
+#include "parse/robots_meta.h"
 #include "parse/skim_scan.h"
 
 /* ---- values ---- */
@@ -168,10 +169,8 @@ static void read_meta(HtmlTree *tree, const HtmlTag *tag)
             add(tree, url, LINK_META, 0);
         }
     }
-    html_trim(&name);
-    const char *agent = tree->options->robots_agent;
-    if (html_is_word(&name, "robots") || (agent != NULL && html_is_word(&name, agent))) {
-        tree->robots |= html_robots_flags(&content);
+    if (robots_meta_names(name.bytes, name.length, tree->options->robots_agent)) {
+        tree->robots |= robots_meta_content(content.bytes, content.length);
     }
 }
 

@@ -23,26 +23,6 @@ unsigned html_rel_flags(const HtmlSlice *rel)
     return flags;
 }
 
-unsigned html_robots_flags(const HtmlSlice *content)
-{
-    const char *p = content->bytes;
-    const char *end = p + content->length;
-    unsigned flags = 0;
-    while (p < end) {
-        HtmlSlice word = {.bytes = p, .length = 0};
-        p = find_byte(p, end, ',');
-        word.length = (size_t)(p - word.bytes);
-        html_trim(&word);
-        flags |= html_is_word(&word, "noindex")     ? PAGE_NOINDEX
-                 : html_is_word(&word, "nofollow")  ? PAGE_NOFOLLOW
-                 : html_is_word(&word, "noarchive") ? PAGE_NOARCHIVE
-                 : html_is_word(&word, "none")      ? PAGE_NOINDEX | PAGE_NOFOLLOW
-                                                    : 0u;
-        p += p < end ? 1 : 0;
-    }
-    return flags;
-}
-
 bool html_refresh_url(const HtmlSlice *content, HtmlSlice *url)
 {
     const char *p = content->bytes;

@@ -10,8 +10,6 @@
 
 /* LINK_NOFOLLOW ... in a list of link types. */
 unsigned html_rel_flags(const HtmlSlice *rel);
-/* PAGE_NOINDEX ... in the content of a robots meta element. */
-unsigned html_robots_flags(const HtmlSlice *content);
 /* The URL in the content of a refresh: "5; url=x", "0;x", "1,URL = 'x'". False: it has none. */
 bool html_refresh_url(const HtmlSlice *content, HtmlSlice *url);
 

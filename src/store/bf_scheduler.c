@@ -6,6 +6,9 @@
 #include <string.h>
 
 #include "store/bf_scheduler_internal.h"
+#include "store/page_packs.h"
+#include "store/page_reader.h"
+#include "store/page_record.h"
 
 #define SCHEDULE_NAME  "bf_schedule"
 #define LEVEL_RATIO    1.41421356f
@@ -229,36 +232,56 @@ void bf_scheduler_delete(BFScheduler *sch)
 /* ---- Requests ---------------------------------------------------------------------------------
  */
 
+/* The URL of a page, malloc'd: page_db_get without what nobody asked for. *url is NULL when there
+ * is no such page. */
+static Result read_url(PageDB *db, PageReader *reader, uint64_t index, char **url)
+{
+    MDB_val value;
+    PageRecord record;
+    MDB_val origin;
+    *url = NULL;
+    int rc = page_pack_find(reader->txn, db->store->tables.idx2info, index, &value);
+    if (rc == MDB_NOTFOUND) {
+        return RESULT_OK;
+    }
+    if (rc != MDB_SUCCESS || !page_record_read(value.mv_data, value.mv_size, index, 0, &record) ||
+        page_reader_origin(db, reader, record.host, &origin) != MDB_SUCCESS) {
+        return RESULT_DAMAGED;
+    }
+    *url = malloc(page_url_length(origin.mv_size, &record) + 1);
+    if (*url == NULL) {
+        return RESULT_MEMORY;
+    }
+    page_url_join(origin.mv_data, origin.mv_size, &record, *url);
+    return RESULT_OK;
+}
+
 /* Takes URLs until the request is full or nothing is to be had. The mutex is held. */
-static Result take_urls_locked(BFScheduler *sch, MDB_txn *txn, size_t n_pages, PageRequest *request)
+static Result take_urls_locked(BFScheduler *sch, PageReader *reader, size_t n_pages,
+                               PageRequest *request)
 {
     BFSchedulerState *state = sch->state;
     double now_s = bf_now(state);
     bf_front_allow(state->front, BF_SCHEDULER_EFFORT);
-    Buffer url;
-    buffer_init(&url, BUFFER_NO_LIMIT);
     Result rc = RESULT_OK;
     while (rc == RESULT_OK && request->n_urls < n_pages) {
         uint32_t host = 0;
         BFOrder order = 0;
-        rc = bf_front_take(state->front, txn, now_s, &host, &order);
+        rc = bf_front_take(state->front, reader->txn, now_s, &host, &order);
         if (rc != RESULT_OK) {
             break;
         }
-        PageRef page;
-        int found = page_db_get(sch->page_db, txn, bf_order_index(order), &page, &url);
-        if (found == page_db_error_ok) {
-            rc =
-                page_request_add_url(request, buffer_string(&url)) == 0 ? RESULT_OK : RESULT_MEMORY;
-        } else if (found != page_db_error_no_page) {
-            rc = found == page_db_error_memory ? RESULT_MEMORY : RESULT_INTERNAL;
+        char *url = NULL;
+        rc = read_url(sch->page_db, reader, bf_order_index(order), &url);
+        if (rc == RESULT_OK && url != NULL && page_request_take_url(request, url) != 0) {
+            free(url);
+            rc = RESULT_MEMORY;
         }
         if (rc != RESULT_OK) { /* it was not handed out after all */
             (void)bf_front_end_lease(state->front, bf_order_index(order));
             (void)bf_front_offer(state->front, host, order);
         }
     }
-    buffer_destroy(&url);
     return rc == RESULT_NOT_FOUND ? RESULT_OK : rc;
 }
 
@@ -268,21 +291,15 @@ BFSchedulerError bf_scheduler_request(BFScheduler *sch, size_t n_pages, PageRequ
     if (r == NULL) {
         return bf_fail(sch, bf_scheduler_error_memory, "bf_scheduler_request: out of memory");
     }
-    Result rc = RESULT_OK;
+    Result rc = RESULT_IO;
     mutex_lock(&sch->state->mutex);
     /* The snapshot is made with the mutex held: it has every commit that the front knows of. */
-    MDB_txn *txn = NULL;
-    int begun = page_db_txn_begin(sch->page_db, true, &txn);
-    if (begun == page_db_error_ok) {
-        rc = take_urls_locked(sch, txn, n_pages, r);
-        page_db_txn_abort(sch->page_db, txn);
+    PageReader *reader = NULL;
+    if (page_reader_acquire(sch->page_db, &reader) == MDB_SUCCESS) {
+        rc = take_urls_locked(sch, reader, n_pages, r);
+        page_reader_release(sch->page_db, reader);
     }
     mutex_unlock(&sch->state->mutex);
-    if (begun != page_db_error_ok) {
-        page_request_delete(r);
-        *request = NULL;
-        return bf_fail_page_db(sch, begun, "bf_scheduler_request: the schedule cannot be read");
-    }
     if (rc != RESULT_OK && r->n_urls == 0) {
         page_request_delete(r);
         *request = NULL;

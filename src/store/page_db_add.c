@@ -113,7 +113,11 @@ static void heat(PageDB *db, const CrawledPage *const *pages, size_t n)
 static bool map_is_small(PageDB *db)
 {
     MDB_envinfo info;
-    return mdb_env_info(db->store->env, &info) == 0 && info.me_mapsize < PAGE_DB_DEFAULT_SIZE;
+    /* Counted as a reader, so that the map does not move. */
+    inv_semaphore_inc(&db->txn_manager->txn_counter_read);
+    int rc = mdb_env_info(db->store->env, &info);
+    inv_semaphore_dec(&db->txn_manager->txn_counter_read);
+    return rc == 0 && info.me_mapsize < PAGE_DB_DEFAULT_SIZE;
 }
 
 PageDBError page_db_add_batch(PageDB *db, const CrawledPage *const *pages, size_t n_pages,

@@ -1,0 +1,90 @@
+#include "check_options.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "base/buffer.h"
+
+/* The value of an option in argv[*i] and perhaps argv[*i + 1]; NULL when it is another word. */
+static const char *value_of(int argc, char **argv, int *i, const char *letter, const char *word)
+{
+    size_t n = strlen(word);
+    const char *text = argv[*i];
+    if (strncmp(text, word, n) == 0 && text[n] == '=') {
+        return text + n + 1;
+    }
+    bool is_letter = strncmp(text, letter, 2) == 0;
+    if (is_letter && text[2] != '\0') {
+        return text + 2;
+    }
+    if (is_letter || strcmp(text, word) == 0) {
+        *i += 1;
+        return *i < argc ? argv[*i] : "";
+    }
+    return NULL;
+}
+
+int check_options_take(CheckOptions *options, int argc, char **argv)
+{
+    int n = 0;
+    for (int i = 1; i < argc; i++) {
+        const char *file = value_of(argc, argv, &i, "-c", "--config");
+        const char *assignment = file != NULL ? NULL : value_of(argc, argv, &i, "-s", "--set");
+        if (file != NULL) {
+            options->file = file;
+        } else if (assignment != NULL) {
+            if (strchr(assignment, '=') == NULL || options->n_assignments == CHECK_OPTIONS_MAX) {
+                (void)fprintf(stderr, "ragno check: -s %s: expected SECTION.KEY=VALUE\n",
+                              assignment);
+                return -1;
+            }
+            options->assignments[options->n_assignments++] = assignment;
+        } else if (argv[i][0] == '-' && argv[i][1] != '\0') {
+            (void)fprintf(stderr, "ragno check: unknown option '%s'\n", argv[i]);
+            return -1;
+        } else {
+            argv[++n] = argv[i];
+        }
+    }
+    return n;
+}
+
+static Result assign(Config *config, const char *assignment, Buffer *error)
+{
+    char name[128];
+    size_t n = strcspn(assignment, "=");
+    (void)snprintf(name, sizeof name, "%.*s", (int)n, assignment);
+    Result rc = options_set(&config->options, name, assignment + n + 1, "command line", error);
+    if (rc != RESULT_OK) {
+        (void)buffer_append_string(error, " (command line)\n");
+    }
+    return rc;
+}
+
+int check_options_load(const CheckOptions *options, Config *config)
+{
+    Buffer error;
+    buffer_init(&error, BUFFER_NO_LIMIT);
+    int status = 0;
+    if (options->file != NULL) {
+        Result rc = options_load(&config->options, options->file, &error);
+        if (rc != RESULT_OK && rc != RESULT_INVALID) {
+            (void)buffer_printf(&error, "%s: %s\n", options->file, result_name(rc));
+        }
+        status = rc == RESULT_OK ? 0 : rc == RESULT_INVALID ? 2 : 3;
+    }
+    if (options_load_environment(&config->options, "RAGNO_", &error) != RESULT_OK) {
+        status = status == 0 ? 2 : status;
+    }
+    for (size_t i = 0; i < options->n_assignments; i++) {
+        if (assign(config, options->assignments[i], &error) != RESULT_OK) {
+            status = status == 0 ? 2 : status;
+        }
+    }
+    if (config_check(config, &error) != RESULT_OK) {
+        status = status == 0 ? 2 : status;
+    }
+    (void)fputs(buffer_string(&error), stderr);
+    buffer_destroy(&error);
+    return status;
+}
