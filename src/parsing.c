@@ -207,6 +207,7 @@ static Result copy_links(const Parser *parser, ParsedPage *page, size_t n)
         next += link->length + 1u;
     }
     page->n_links = n;
+    page->links_hash = hash_64(page->link_bytes, bytes, 0);
     return RESULT_OK;
 }
 
