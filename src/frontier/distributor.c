@@ -212,16 +212,12 @@ static void resolve(Distributor *distributor, VisitState *visit_state)
 static void rest(Distributor *distributor, VisitState *visit_state, MonoTime now)
 {
     visit_state->place = VISIT_STATE_IDLE;
-<<<<<<< HEAD
     visit_state->idle = true;
-    MonoTime until = mono_later(visit_state->next_fetch, now);
-=======
     int64_t least_ms = visit_state->retired   ? 0
                        : visit_state->dropped ? DROP_PATIENCE_MS
                        : visit_state->more    ? WALK_PAUSE_MS
                                               : 0;
     MonoTime until = mono_later(visit_state->next_fetch, mono_add_ms(now, least_ms));
->>>>>>> sim
     if (!heap_holds(&visit_state->by_purge)) {
         (void)heap_push(&distributor->purge, &visit_state->by_purge, until.ns, 0);
     }
