@@ -7,6 +7,7 @@ CC ?= gcc
 PKGS := libcurl libxml-2.0 libcares lmdb libpcre2-8 inih libpsl libidn2 libxxhash libdeflate zlib \
         libzstd libbrotlidec libcrypto
 PREFIX ?= /usr/local
+LIBDIR ?= $(PREFIX)/lib
 VERSION := 0.1.0
 OUT := build/$(MODE)
 
@@ -134,6 +135,36 @@ demo: all $(OUT)/web
 ## make bench           all benchmarks (BENCH=name[,name] for some, SCALE=0.01 for small)
 bench: all $(OUT)/web $(BENCH_BIN)
 	@OUT=$(OUT) tests/run-bench "$(BENCH)" $(BENCH_BIN)
+
+# libragno: the store without the crawler (src/ragno.h). WARC and the option table are the crawler's.
+LIBRAGNO_SRC := $(filter-out src/base/options% src/base/ip_address% src/store/warc% src/store/cdxj% \
+        src/store/surt% src/store/sha1% src/store/payload_index% src/store/page_export% \
+        src/store/export%,$(filter src/base/% src/store/%,$(LIB_SRC)))
+LIBRAGNO_PKGS := lmdb libxxhash libpcre2-8
+LIBRAGNO_HEADERS = $(sort $(filter %.h,$(shell $(CC) $(CPPFLAGS) -MM src/ragno.h)))
+SO := libragno.so.0
+
+$(OUT)/install/libragno.a: $(LIBRAGNO_SRC:%.c=$(OUT)/%.o)
+	@mkdir -p $(@D)
+	@rm -f $@
+	@ar rcs $@ $^
+
+$(OUT)/install/libragno.so.$(VERSION): $(LIBRAGNO_SRC:%.c=$(OUT)/%.o) src/libragno.map
+	@mkdir -p $(@D)
+	@echo '  LD  $@'
+	@$(CC) $(LDFLAGS) -shared -Wl,-soname,$(SO) -Wl,--version-script=src/libragno.map -Wl,-z,defs \
+	    -Wl,--as-needed -o $@ $(filter %.o,$^) $(shell pkg-config --libs $(LIBRAGNO_PKGS)) -lm
+
+.PHONY: doc install
+## make doc             the manual page and config/ragno.ini, from the program's option table
+doc: all
+	@$(OUT)/ragno --print-config=sample >config/ragno.ini
+	@tools/make-manual $(OUT)/ragno doc/ragno.1.in "$(VERSION)" >doc/ragno.1
+
+## make install         program, library, configuration, manual (PREFIX=/usr/local, DESTDIR=)
+install: all $(OUT)/install/libragno.a $(OUT)/install/libragno.so.$(VERSION)
+	@PREFIX='$(PREFIX)' LIBDIR='$(LIBDIR)' DESTDIR='$(DESTDIR)' VERSION='$(VERSION)' SO='$(SO)' \
+	    OUT='$(OUT)' PKGS='$(LIBRAGNO_PKGS)' tools/install $(LIBRAGNO_HEADERS)
 
 .SECONDARY:
 -include $(shell find $(OUT) -name '*.d' 2>/dev/null)

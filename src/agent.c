@@ -277,6 +277,22 @@ static int crawl(const AgentOptions *options, CrawlStore *store, AgentParts *par
 }
 
 
+/* A crawl that does not exist yet needs a seed. */
+static Result check_seeds(const AgentOptions *options, Buffer *error)
+{
+    bool found = false;
+    Result rc = seeds_probe(options->seed_files, options->n_seed_files, options->seed_words,
+                            options->n_seed_words, &found, error);
+    if (rc == RESULT_OK && !found && !crawl_store_exists(options->directory)) {
+        bool asked = options->n_seed_files + options->n_seed_words > 0;
+        (void)buffer_printf(error, "%s; give URLs, or a file of URLs with -i",
+                            asked ? "there is no seed that is an http or https URL"
+                                  : "there is no seed");
+        return RESULT_INVALID;
+    }
+    return rc;
+}
+
 int agent_run(const AgentOptions *options)
 {
     Config *config = options->config;
@@ -298,7 +314,7 @@ int agent_run(const AgentOptions *options)
     /* What can be refused is refused before anything is created. */
     Result rc = parts_identify(&parts, config, &error);
     if (rc == RESULT_OK) {
-        rc = seeds_check_files(options->seed_files, options->n_seed_files, &error);
+        rc = check_seeds(options, &error);
     }
     if (rc == RESULT_OK) {
         rc = crawl_store_open(&store, options->directory, &store_options, &error);

@@ -237,7 +237,7 @@ static Result build_archive(AgentParts *parts, Buffer *error)
                               .user_agent = parts->user_agent,
                               .contact = config->crawl_contact};
     IngestStore *tables = &parts->store->tables;
-    Result rc = archive_open(&parts->archive, &options, tables->db, tables->crawl, error);
+    Result rc = archive_open(&parts->archive, &options, tables->db, error);
     tables->archive = parts->archive;
     return rc;
 }

@@ -7,17 +7,15 @@
 #include <sys/stat.h>
 
 #include "base/log.h"
-#include "store/lmdb_result.h"
 #include "store/payload_index.h"
+#include "store/warc_end.h"
 
-#define END_KEY             "warc-end"
 #define REVISIT_LEAST_BYTES 1u
 
 struct Archive {
     Warc *warc;
     PayloadIndex *payloads;
     PageDB *db;
-    MDB_dbi crawl;
     int level;
 };
 
@@ -26,27 +24,19 @@ struct ArchiveRecorder {
     PayloadReader reader;
 };
 
-bool archive_read_end(MDB_txn *txn, MDB_dbi crawl, WarcPosition *end)
-{
-    char name[] = END_KEY;
-    MDB_val key = {.mv_size = sizeof name - 1, .mv_data = name};
-    MDB_val value = {.mv_size = 0, .mv_data = NULL};
-    *end = (WarcPosition){.file = 0};
-    if (mdb_get(txn, crawl, &key, &value) != MDB_SUCCESS || value.mv_size != sizeof *end) {
-        return false;
-    }
-    memcpy(end, value.mv_data, sizeof *end);
-    return true;
-}
-
-static Result open_payloads(Archive *archive, WarcPosition *end, bool *has_end)
+/* Opens the tables; *end is what the database knows, {0} for a new crawl, which knows that no byte
+ * is its own. */
+static Result open_tables(Archive *archive, WarcPosition *end)
 {
     MDB_txn *txn = NULL;
     if (page_db_txn_begin(archive->db, false, &txn) != 0) {
         return RESULT_IO;
     }
     Result rc = payload_index_open(&archive->payloads, txn, true);
-    *has_end = archive_read_end(txn, archive->crawl, end);
+    if (rc == RESULT_OK) {
+        rc = warc_end_get(txn, end);
+        rc = rc == RESULT_NOT_FOUND ? warc_end_put(txn, end) : rc;
+    }
     if (rc != RESULT_OK) {
         page_db_txn_abort(archive->db, txn);
         return rc;
@@ -77,21 +67,18 @@ static Result open_files(Archive *archive, const ArchiveOptions *options, const 
     return rc;
 }
 
-Result archive_open(Archive **out, const ArchiveOptions *options, PageDB *db, MDB_dbi crawl,
-                    Buffer *error)
+Result archive_open(Archive **out, const ArchiveOptions *options, PageDB *db, Buffer *error)
 {
     Archive *archive = calloc(1, sizeof *archive);
     WarcPosition end = {.file = 0};
-    bool has_end = false;
     if (archive == NULL) {
         return RESULT_MEMORY;
     }
     archive->db = db;
-    archive->crawl = crawl;
     archive->level = options->level;
-    Result rc = open_payloads(archive, &end, &has_end);
+    Result rc = open_tables(archive, &end);
     if (rc == RESULT_OK) {
-        rc = open_files(archive, options, has_end ? &end : NULL);
+        rc = open_files(archive, options, &end);
     }
     if (rc != RESULT_OK) {
         (void)buffer_printf(error, "%s/warc cannot be written: %s", options->directory,
@@ -119,7 +106,8 @@ Result archive_close(Archive *archive)
     return rc;
 }
 
-/* ---- recorders ---------------------------------------------------------------------------------- */
+/* ---- recorders ----------------------------------------------------------------------------------
+ */
 
 static MDB_txn *begin_read(void *context)
 {
@@ -138,10 +126,8 @@ Result archive_recorder_new(ArchiveRecorder **out, Archive *archive)
     if (recorder == NULL) {
         return RESULT_MEMORY;
     }
-    recorder->reader = (PayloadReader){.index = archive->payloads,
-                                       .begin = begin_read,
-                                       .end = end_read,
-                                       .context = archive->db};
+    recorder->reader = (PayloadReader){
+        .index = archive->payloads, .begin = begin_read, .end = end_read, .context = archive->db};
     WarcRecorderOptions options = {.level = archive->level,
                                    .find = payload_index_find,
                                    .find_context = &recorder->reader,
@@ -215,7 +201,8 @@ void archive_group_delete(WarcGroup *group)
     }
 }
 
-/* ---- the ingest thread ------------------------------------------------------------------------------ */
+/* ---- the ingest thread
+ * ------------------------------------------------------------------------------ */
 
 Result archive_append(Archive *archive, const WarcGroup *group)
 {
@@ -232,16 +219,9 @@ Result archive_remember(Archive *archive, MDB_txn *txn, const WarcGroup *group, 
 
 Result archive_prepare(Archive *archive, MDB_txn *txn)
 {
-    char name[] = END_KEY;
-    WarcPosition end;
-    memset(&end, 0, sizeof end); /* padding is stored, too */
+    WarcPosition end = {.file = 0};
     Result rc = warc_sync(archive->warc, &end);
-    if (rc != RESULT_OK) {
-        return rc;
-    }
-    MDB_val key = {.mv_size = sizeof name - 1, .mv_data = name};
-    MDB_val value = {.mv_size = sizeof end, .mv_data = &end};
-    return lmdb_result(mdb_put(txn, archive->crawl, &key, &value, 0), "put WARC end");
+    return rc == RESULT_OK ? warc_end_put(txn, &end) : rc;
 }
 
 void archive_committed(Archive *archive)

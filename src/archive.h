@@ -4,8 +4,8 @@
  *   ingest thread:  archive_append ... archive_prepare(txn) --> commit --> archive_committed
  *
  * The end of what is committed travels in the transaction that refers to it, so WARC files and
- * database never disagree: at the start the tail behind that end is cut off. One Archive, used by the
- * ingest thread; one ArchiveRecorder per parsing thread. */
+ * database never disagree: at the start the tail behind that end is cut off. One Archive, used by
+ * the ingest thread; one ArchiveRecorder per parsing thread. */
 #ifndef ARCHIVE_H
 #define ARCHIVE_H
 
@@ -21,15 +21,14 @@ typedef struct ArchiveOptions {
     const char *pattern;   /* "" = the default */
     uint64_t max_bytes;
     int64_t max_age_ms;
-    int level;             /* of compression, 0 = default */
+    int level; /* of compression, 0 = default */
     const char *user_agent;
     const char *contact;
 } ArchiveOptions;
 
-/* Opens the files and the table of payloads; recovers from a crash. crawl is the table that holds
- * the committed end. RESULT_DAMAGED: error says what is missing. */
-Result archive_open(Archive **archive, const ArchiveOptions *options, PageDB *db, MDB_dbi crawl,
-                    Buffer *error);
+/* Opens the files and the tables; recovers from a crash. RESULT_DAMAGED: error says what is
+ * missing. */
+Result archive_open(Archive **archive, const ArchiveOptions *options, PageDB *db, Buffer *error);
 /* Finishes the current file. No recorder may be left. */
 Result archive_close(Archive *archive);
 
@@ -48,8 +47,5 @@ Result archive_remember(Archive *archive, MDB_txn *txn, const WarcGroup *group, 
 Result archive_prepare(Archive *archive, MDB_txn *txn);
 /* That transaction is committed. */
 void archive_committed(Archive *archive);
-
-/* The end that the database knows; false when there is none. */
-bool archive_read_end(MDB_txn *txn, MDB_dbi crawl, WarcPosition *end);
 
 #endif

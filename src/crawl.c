@@ -102,10 +102,11 @@ void crawl_usage(void)
 {
     (void)printf(
         "usage: ragno [crawl] [OPTION]... [URL]...\n"
-        "Crawls from the URLs; resumes when DIR holds a crawl.\n\n"
+        "Crawls from the URLs; resumes when DIR holds a crawl.\n"
+        "ragno --contact https://example.org/bot -D example.org https://www.example.org/\n\n"
         "  -i, --input-file FILE     seeds, one URL per line, '#' comments, '-' = stdin\n"
         "  -d, --dir DIR             everything the crawl keeps (default ./crawl)\n"
-        "  -n, --new                 refuse a DIR that holds a crawl\n"
+        "  -n, --new                 start anew: refuse a DIR that holds a crawl\n"
         "  -c, --config FILE         INI file          -s, --set SECTION.KEY=VALUE\n"
         "      --contact URL         who crawls; needed outside loopback\n"
         "  -U, --user-agent STRING   -H, --header 'NAME: VALUE'\n"
@@ -123,11 +124,14 @@ void crawl_usage(void)
         "      --print-config[=sample]  --help-config[=WORD]  --test-config\n"
         "  -h, --help  -V, --version\n\n"
         "Other commands (ragno COMMAND --help):\n"
-        "  ragno check url|robots|links|sitemap|charset|digest|filter|dns|config\n"
+        "  ragno status DIR [--json]\n"
         "  ragno db DIR info|dump|find|get|links|path|hosts|schedule\n"
-        "  ragno status DIR [--json]   ragno rank DIR   ragno schedule DIR\n\n"
-        "Exit: 0 finished, 2 usage, 3 input/output, 11 signal, 13 forced, 14 page or byte limit,\n"
-        "15 time limit, 16 disk, 17 directory locked, damaged or of another version.\n");
+        "  ragno export DIR links|hosts|pages     ragno verify DIR\n"
+        "  ragno rank DIR pagerank|hits           ragno schedule DIR freq\n"
+        "  ragno check charset|digest|filter|links|robots|sitemap|url\n\n"
+        "Exit: 0 finished, 1 internal error, 2 usage or configuration, 3 input or output,\n"
+        "11 signal, 13 second signal, 14 page or byte limit, 15 time limit, 16 disk nearly full,\n"
+        "17 DIR is in use, damaged or of another version. manual: ragno(1)\n");
 }
 
 /* ---- parsing ---------------------------------------------------------------------------------------- */

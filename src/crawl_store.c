@@ -72,6 +72,11 @@ long crawl_store_owner(const char *directory)
     return held ? strtol(text, NULL, 10) : 0;
 }
 
+bool crawl_store_exists(const char *directory)
+{
+    return exists(directory, "crawl.mdb/data.mdb");
+}
+
 Result crawl_store_lock(CrawlStore *store, const char *directory, bool must_be_new, Buffer *error)
 {
     *store = (CrawlStore){.lock = -1};
@@ -83,7 +88,7 @@ Result crawl_store_lock(CrawlStore *store, const char *directory, bool must_be_n
         (void)buffer_printf(error, "cannot create %s: %s", directory, strerror(errno));
         return result_of_errno(errno);
     }
-    store->existed = exists(directory, "crawl.mdb/data.mdb");
+    store->existed = crawl_store_exists(directory);
     if (must_be_new && store->existed) {
         (void)buffer_printf(error,
                             "%s holds a crawl already; leave out --new to resume it, or choose "

@@ -29,6 +29,8 @@ void crawl_store_close(CrawlStore *store);
 
 /* Opens the directory and takes its lock, nothing else; crawl_store_open goes on from there. */
 Result crawl_store_lock(CrawlStore *store, const char *directory, bool must_be_new, Buffer *error);
+/* Whether the directory holds a crawl. */
+bool crawl_store_exists(const char *directory);
 /* Process id of who holds the lock, or 0. */
 long crawl_store_owner(const char *directory);
 

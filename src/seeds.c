@@ -48,9 +48,9 @@ static void batch_close(SeedBatch *batch)
 }
 
 /* Parses one seed; adds http:// when there is no scheme at all. */
-static Result parse_seed(SeedBatch *batch, const char *text, size_t length)
+static Result parse_seed(Url *url, const char *text, size_t length)
 {
-    Result rc = url_parse(&batch->url, NULL, text, length);
+    Result rc = url_parse(url, NULL, text, length);
     if (rc != RESULT_INVALID || memmem(text, length, "://", 3) != NULL ||
         memchr(text, '.', length) == NULL) {
         return rc;
@@ -62,7 +62,7 @@ static Result parse_seed(SeedBatch *batch, const char *text, size_t length)
         rc = buffer_append(&longer, text, length);
     }
     if (rc == RESULT_OK) {
-        rc = url_parse(&batch->url, NULL, longer.data, longer.length);
+        rc = url_parse(url, NULL, longer.data, longer.length);
     }
     buffer_destroy(&longer);
     return rc;
@@ -71,7 +71,7 @@ static Result parse_seed(SeedBatch *batch, const char *text, size_t length)
 static Result add_seed(SeedBatch *batch, const char *text, size_t length, const char *where,
                        unsigned long line)
 {
-    Result rc = parse_seed(batch, text, length);
+    Result rc = parse_seed(&batch->url, text, length);
     if (rc == RESULT_INVALID || rc == RESULT_LIMIT) {
         batch->reader->bad++;
         if (batch->reader->bad <= COMPLAINTS_MAX) {
@@ -134,18 +134,56 @@ static void report_bad(const SeedReader *reader, uint64_t before, const char *wh
     }
 }
 
-Result seeds_check_files(const char *const *paths, size_t n, Buffer *error)
+/* Reads a file until its first good seed; *found when there is one. */
+static Result probe(const char *path, bool *found, Buffer *error)
 {
-    for (size_t i = 0; i < n; i++) {
-        bool is_stdin = strcmp(paths[i], "-") == 0;
-        if (!is_stdin && access(paths[i], R_OK) != 0) {
-            int code = errno;
-            (void)buffer_printf(error, "cannot read the seed file %s: %s", paths[i],
-                                strerror(code));
-            return result_of_errno(code);
+    errno = 0;
+    FILE *file = fopen(path, "re");
+    char *line = NULL;
+    size_t capacity = 0;
+    Url url;
+    url_init(&url);
+    while (file != NULL && !*found) {
+        ssize_t n = getline(&line, &capacity, file);
+        if (n < 0) {
+            break;
+        }
+        size_t length = strcspn(line, "\r\n");
+        *found = parse_seed(&url, line, length) == RESULT_OK && line[strspn(line, " \t")] != '#';
+    }
+    int code = file == NULL || ferror(file) ? errno : 0;
+    if (code != 0) {
+        (void)buffer_printf(error, "cannot read the seed file %s: %s", path, strerror(code));
+    }
+    if (file != NULL) {
+        (void)fclose(file);
+    }
+    free(line);
+    url_destroy(&url);
+    return code == 0 ? RESULT_OK : code == ENOENT ? RESULT_NOT_FOUND : RESULT_IO;
+}
+
+Result seeds_probe(const char *const *paths, size_t n_paths, char *const *words, size_t n_words,
+                   bool *found, Buffer *error)
+{
+    Url url;
+    Result rc = RESULT_OK;
+    *found = false;
+    url_init(&url);
+    for (size_t i = 0; i < n_words && !*found; i++) {
+        *found = parse_seed(&url, words[i], strlen(words[i])) == RESULT_OK;
+    }
+    for (size_t i = 0; i < n_paths && rc == RESULT_OK; i++) {
+        if (strcmp(paths[i], "-") == 0) {
+            *found = true; /* it can be read only once */
+        } else {
+            bool here = false;
+            rc = probe(paths[i], &here, error);
+            *found |= here;
         }
     }
-    return RESULT_OK;
+    url_destroy(&url);
+    return rc == RESULT_OK || rc == RESULT_NOT_FOUND ? rc : RESULT_IO;
 }
 
 Result seeds_read_file(SeedReader *reader, const char *path)

@@ -20,9 +20,10 @@ typedef struct SeedReader {
     uint64_t bad;
 } SeedReader;
 
-/* Whether every file can be opened, before anything else is done. RESULT_NOT_FOUND, RESULT_IO: error
- * names the first that cannot. */
-Result seeds_check_files(const char *const *paths, size_t n, Buffer *error);
+/* Looks at files and words before anything is created: *found when there is a seed in them at all.
+ * RESULT_NOT_FOUND, RESULT_IO: error names a file that cannot be read. */
+Result seeds_probe(const char *const *paths, size_t n_paths, char *const *words, size_t n_words,
+                   bool *found, Buffer *error);
 /* RESULT_NOT_FOUND, RESULT_IO (a message was printed), or what batch returned. */
 Result seeds_read_file(SeedReader *reader, const char *path);
 /* URLs from the command line. */

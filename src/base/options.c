@@ -9,6 +9,8 @@
 #include <string.h>
 #include <strings.h>
 
+#define NO_BOUND 9e15
+
 /* ---- single values ------------------------------------------------------------------------- */
 
 static Result parse_number(const char *text, double *number, const char **rest)
@@ -18,7 +20,11 @@ static Result parse_number(const char *text, double *number, const char **rest)
         text++;
     }
     if (!isdigit((unsigned char)*text) && *text != '-' && *text != '.') {
-        return RESULT_INVALID; /* no "inf", "nan", "0x" games */
+        return RESULT_INVALID; /* no "inf", "nan" games */
+    }
+    const char *digits = text + (*text == '-');
+    if (digits[0] == '0' && (digits[1] | 32) == 'x') {
+        return RESULT_INVALID; /* nor hexadecimal ones */
     }
     errno = 0;
     *number = strtod(text, &end);
@@ -169,6 +175,18 @@ static void print_quantity(Buffer *out, OptionType type, double value)
     }
 }
 
+/* "1 to 64"; a bound that only keeps sums from overflowing is not shown. */
+static void print_bounds(Buffer *out, const OptionSpec *spec)
+{
+    print_quantity(out, spec->type, spec->least);
+    if (spec->greatest >= NO_BOUND) {
+        (void)buffer_append_string(out, " or more");
+    } else {
+        (void)buffer_append_string(out, " to ");
+        print_quantity(out, spec->type, spec->greatest);
+    }
+}
+
 static Result parse_value(const OptionSpec *spec, const char *text, Parsed *parsed, Buffer *error)
 {
     Result rc = RESULT_OK;
@@ -217,9 +235,7 @@ static Result parse_value(const OptionSpec *spec, const char *text, Parsed *pars
     if (ranged && (number < spec->least || number > spec->greatest)) {
         (void)buffer_printf(error, "%s.%s: '%s' is out of range, expected ", spec->section,
                             spec->key, text);
-        print_quantity(error, spec->type, spec->least);
-        (void)buffer_append_string(error, " to ");
-        print_quantity(error, spec->type, spec->greatest);
+        print_bounds(error, spec);
         return RESULT_INVALID;
     }
     return RESULT_OK;
@@ -546,9 +562,7 @@ static void print_range(const OptionSpec *spec, FILE *out)
     } else if (spec->type == OPTION_TEXT) {
         (void)buffer_append_string(&text, "text");
     } else {
-        print_quantity(&text, spec->type, spec->least);
-        (void)buffer_append_string(&text, " to ");
-        print_quantity(&text, spec->type, spec->greatest);
+        print_bounds(&text, spec);
     }
     (void)fprintf(out, "%s", buffer_string(&text));
     buffer_destroy(&text);

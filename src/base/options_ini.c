@@ -8,18 +8,19 @@
 #include <string.h>
 
 #define INI_INCLUDE_DEPTH 8
-#define INI_CHUNK 150 /* inih cuts lines at 199 bytes; longer ones are fed to it in pieces */
+#define INI_CHUNK         150 /* inih cuts lines at 199 bytes; longer ones are fed to it in pieces */
 
 typedef struct IniFile {
     Options *options;
     const char *path;
     FILE *stream;
-    unsigned line;       /* of the physical line last given to inih */
-    bool continues;      /* the next piece belongs to the same physical line */
-    char *text;          /* the physical line being fed */
+    unsigned line;  /* of the physical line last given to inih */
+    bool continues; /* the next piece belongs to the same physical line */
+    bool indented;  /* or it begins with white space: then inih decides */
+    char *text;     /* the physical line being fed */
     size_t text_capacity;
-    const char *rest;    /* what of it is still to be fed */
-    char *section;       /* the assignment being collected */
+    const char *rest; /* what of it is still to be fed */
+    char *section;    /* the assignment being collected */
     char *key;
     Buffer value;
     unsigned value_line;
@@ -98,8 +99,15 @@ static void flush(IniFile *file)
 static int on_assignment(void *context, const char *section, const char *key, const char *value)
 {
     IniFile *file = context;
-    bool same = file->key != NULL && file->continues;
-    if (!same) {
+    /* A line that begins with white space continues the value before it (joined by a blank), unless
+     * a section was opened in between: then inih calls it a key of that section. */
+    bool joined = file->indented && file->key != NULL && strcmp(file->key, key) == 0 &&
+                  strcmp(file->section, section) == 0;
+    if (joined) {
+        (void)buffer_append_char(&file->value, ' ');
+    }
+    file->indented = false;
+    if (!joined && !(file->continues && file->key != NULL)) {
         flush(file);
         file->section = strdup(section);
         file->key = strdup(key);
@@ -117,8 +125,9 @@ static int on_assignment(void *context, const char *section, const char *key, co
 static size_t cut(const char *text, size_t length)
 {
     size_t at = INI_CHUNK;
-    while (at > 1 && !(((unsigned char)text[at] | 32) >= 'a' && ((unsigned char)text[at] | 32) <= 'z' &&
-                       text[at - 1] != ' ' && text[at - 1] != '\t')) {
+    while (at > 1 &&
+           !(((unsigned char)text[at] | 32) >= 'a' && ((unsigned char)text[at] | 32) <= 'z' &&
+             text[at - 1] != ' ' && text[at - 1] != '\t')) {
         at--;
     }
     return at > 1 ? at : length < INI_CHUNK ? length : INI_CHUNK;
@@ -150,11 +159,8 @@ static char *next_piece(char *line, int size, void *context)
         }
         file->line++;
         file->rest = file->text;
-        /* A user's own continuation line begins with white space: joined by a blank. */
-        file->continues = (*file->text == ' ' || *file->text == '\t') && file->key != NULL;
-        if (file->continues && file->text[strspn(file->text, " \t\r\n")] != '\0') {
-            (void)buffer_append_char(&file->value, ' ');
-        }
+        file->continues = false;
+        file->indented = *file->text == ' ' || *file->text == '\t';
     } else {
         file->continues = true;
     }
@@ -182,10 +188,10 @@ static Result load(Options *options, const char *path, unsigned depth, Buffer *e
     /* inih goes on after a line it does not understand and returns the first such line. */
     int bad = ini_parse_stream(next_piece, &file, on_assignment, &file);
     flush(&file);
-    if (bad != 0 && file.result == RESULT_OK) {
+    if (bad != 0 && (file.result == RESULT_OK || file.result == RESULT_INVALID)) {
         unsigned at = bad > 0 && (size_t)bad <= file.n_pieces ? file.piece_lines[bad - 1] : 0;
-        (void)buffer_printf(error, "%s:%u: expected 'key = value', '[section]' or a comment\n", path,
-                            at);
+        (void)buffer_printf(error, "%s:%u: expected 'key = value', '[section]' or a comment\n",
+                            path, at);
         file.result = RESULT_INVALID;
     }
     if (ferror(file.stream) && file.result == RESULT_OK) {

@@ -207,6 +207,7 @@ static void resolve(Distributor *distributor, VisitState *visit_state)
 static void rest(Distributor *distributor, VisitState *visit_state, MonoTime now)
 {
     visit_state->place = VISIT_STATE_IDLE;
+    visit_state->idle = true;
     MonoTime until = mono_later(visit_state->next_fetch, now);
     if (!heap_holds(&visit_state->by_purge)) {
         (void)heap_push(&distributor->purge, &visit_state->by_purge, until.ns, 0);
@@ -219,6 +220,7 @@ static void dispatch(Distributor *distributor, MDB_txn *txn, VisitState *visit_s
     if (heap_holds(&visit_state->by_purge)) {
         heap_remove(&distributor->purge, &visit_state->by_purge);
     }
+    visit_state->idle = false;
     if (!visit_state->retired && !visit_state->dropped && visit_state_count(visit_state) == 0) {
         visit_state->more = false;
         Result rc = refill(distributor, txn, visit_state);
@@ -419,7 +421,7 @@ void distributor_committed(Distributor *distributor, const CommitNotice *notice,
             if (has_room(distributor)) {
                 (void)load_host(distributor, txn, notice->hosts[i], now, wall);
             }
-        } else if (visit_state->place == VISIT_STATE_IDLE &&
+        } else if (visit_state->idle &&
                    !mono_before(visit_state->address_expiry, now) && !visit_state->dropped &&
                    !visit_state->retired) {
             dispatch(distributor, txn, visit_state, now);

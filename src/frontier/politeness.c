@@ -6,8 +6,9 @@
 
 #include "base/options.h"
 
-#define MINUTE INT64_C(60000)
-#define HOUR   (60 * MINUTE)
+#define MINUTE        INT64_C(60000)
+#define HOUR          (60 * MINUTE)
+#define WAIT_MAX      (INT64_C(100) * 365 * 24 * HOUR)
 #define DOUBLINGS_MAX 20u
 
 static const struct {
@@ -49,26 +50,27 @@ static Result parse_rule(RetryRule rules[FETCH_CLASSES], char *item, Buffer *err
     const char *wait = strtok_r(NULL, " \t", &save);
     const char *retries = strtok_r(NULL, " \t", &save);
     const char *drop = strtok_r(NULL, " \t", &save);
+    const char *more = strtok_r(NULL, " \t", &save);
     if (name == NULL) {
         return RESULT_OK;
     }
     size_t class = 1;
     while (class < FETCH_CLASSES && strcmp(classes[class].name, name) != 0) {
-        class++;
+        class ++;
     }
     char *end = NULL;
     unsigned long n = retries == NULL ? 0 : strtoul(retries, &end, 10);
     RetryRule rule = {.retries = (unsigned)n, .drops_host = drop != NULL};
     if (class == FETCH_CLASSES) {
         (void)buffer_printf(error, "'%s' is no class of error; there are:", name);
-        for (class = 1; class < FETCH_CLASSES; class++) {
+        for (class = 1; class < FETCH_CLASSES; class ++) {
             (void)buffer_printf(error, " %s", classes[class].name);
         }
         return RESULT_INVALID;
     }
     if (wait == NULL || option_parse_time(wait, &rule.wait_ms) != RESULT_OK || rule.wait_ms < 0 ||
         retries == NULL || *end != '\0' || n > DOUBLINGS_MAX ||
-        (drop != NULL && strcmp(drop, "drop") != 0)) {
+        (drop != NULL && strcmp(drop, "drop") != 0) || more != NULL) {
         (void)buffer_printf(error, "expected '%s WAIT RETRIES [drop]', such as '%s 5m 3 drop'",
                             name, name);
         return RESULT_INVALID;
@@ -121,27 +123,33 @@ int64_t politeness_host_delay(const PolitenessOptions *options, int64_t host_del
     return delay;
 }
 
+/* The wait of a rule after so many failures; bounded, so that no sum with it overflows. */
+static int64_t doubled(int64_t wait_ms, unsigned failures)
+{
+    unsigned doublings = failures < DOUBLINGS_MAX ? failures : DOUBLINGS_MAX;
+    return wait_ms > WAIT_MAX >> doublings ? WAIT_MAX : wait_ms << doublings;
+}
+
 PolitenessVerdict politeness_judge(const PolitenessOptions *options, const FetchEnd *end,
                                    HostHealth *health)
 {
     PolitenessVerdict verdict = {.ip_wait_ms = options->ip_delay_ms};
-    verdict.host_wait_ms = politeness_host_delay(options, end->host_delay_ms, end->crawl_delay_ms,
-                                                 end->duration_ms);
+    verdict.host_wait_ms =
+        politeness_host_delay(options, end->host_delay_ms, end->crawl_delay_ms, end->duration_ms);
     if (end->class == FETCH_OK) {
         health->failures = 0;
         return verdict;
     }
     const RetryRule *rule = &options->rules[end->class];
-    unsigned doublings = health->failures < DOUBLINGS_MAX ? health->failures : DOUBLINGS_MAX;
+    int64_t wait = doubled(rule->wait_ms, health->failures);
     unsigned failures = ++health->failures;
     health->last = end->class;
-    int64_t wait = rule->wait_ms << doublings;
     if (end->class == FETCH_BUSY && end->retry_after_ms >= 0) {
         wait = lesser(end->retry_after_ms, options->retry_after_max_ms);
     }
     verdict.host_wait_ms = greater(verdict.host_wait_ms, wait);
-    bool may_retry = failures <= rule->retries &&
-                     (options->tries_max == 0 || failures < options->tries_max);
+    bool may_retry =
+        failures <= rule->retries && (options->tries_max == 0 || failures < options->tries_max);
     if (may_retry) {
         verdict.retry = true;
     } else if (rule->drops_host || end->robots) {

@@ -114,6 +114,7 @@ struct VisitState {
 
     /* [distributor] */
     uint64_t uncommitted;  /* URLs taken from the schedule whose results are not committed */
+    bool idle;             /* it is IDLE: place may only be read by the owner */
     bool more;             /* new URLs came while it was away */
     size_t accounted;      /* bytes of it in Distributor.memory */
     bool retired;          /* so did the database: nothing of it is scheduled any more */

@@ -6,6 +6,7 @@
 
 #include "base/heap.h"
 #include "base/map.h"
+#include "store/bf_heap.h"
 
 #define FIRST_WINDOW   16u /* entries read at first; twice as many each time */
 #define LARGEST_WINDOW 256u
@@ -16,9 +17,8 @@
 #define NEVER_S        1e9 /* seconds: far away, and in nanoseconds still an int64 */
 
 typedef struct BFHost {
-    HeapNode ready; /* in the heap of its heat, or among the unread */
+    BFHandle ready; /* in the heap of its heat, or among the unread */
     HeapNode clock; /* by the time when its heat may sink, or it may be forgotten */
-    Heap *heap;     /* that `ready` is in; NULL: none */
     double *full; /* [rates]: when the bucket of each rate is empty again; NULL: none was filled */
     BFOrder *window;     /* ascending, [begin, end) in use */
     BFOrder complete_to; /* all entries in order below it are in the window or leased */
@@ -31,10 +31,10 @@ typedef struct BFHost {
 
 struct BFFront {
     Schedule *schedule;
-    Map hosts;                       /* id -> BFHost */
-    Map leases;                      /* index -> anything */
-    Heap ready[BF_CRAWL_RATE_STEPS]; /* hosts with a window, by heat */
-    Heap unread;                     /* hosts below some rate whose next entries are on disk */
+    Map hosts;                         /* id -> BFHost */
+    BFSet leases;                      /* indices */
+    BFHeap ready[BF_CRAWL_RATE_STEPS]; /* hosts with a window, by heat */
+    BFHeap unread;                     /* hosts below some rate whose next entries are on disk */
     Heap clock;
     unsigned effort;                  /* reads left that only make the order exact */
     double now_s;                     /* of the last take or visit */
@@ -52,11 +52,6 @@ BFFront *bf_front_new(Schedule *schedule)
     }
     front->schedule = schedule;
     map_init(&front->hosts);
-    map_init(&front->leases);
-    for (unsigned i = 0; i < BF_CRAWL_RATE_STEPS; i++) {
-        heap_init(&front->ready[i]);
-    }
-    heap_init(&front->unread);
     heap_init(&front->clock);
     return front;
 }
@@ -76,11 +71,11 @@ static void destroy_all(BFFront *front)
         free_host(host);
     }
     map_destroy(&front->hosts);
-    map_destroy(&front->leases);
+    bf_set_destroy(&front->leases);
     for (unsigned i = 0; i < BF_CRAWL_RATE_STEPS; i++) {
-        heap_destroy(&front->ready[i]);
+        bf_heap_destroy(&front->ready[i]);
     }
-    heap_destroy(&front->unread);
+    bf_heap_destroy(&front->unread);
     heap_destroy(&front->clock);
 }
 
@@ -96,18 +91,12 @@ void bf_front_clear(BFFront *front)
 {
     destroy_all(front);
     map_init(&front->hosts);
-    map_init(&front->leases);
-    for (unsigned i = 0; i < BF_CRAWL_RATE_STEPS; i++) {
-        heap_init(&front->ready[i]);
-    }
-    heap_init(&front->unread);
     heap_init(&front->clock);
     front->cursor = (ScheduleHostCursor){0};
     front->is_cursor_done = false;
 }
 
-/* ---- Rates ------------------------------------------------------------------------------------
- */
+/* ---- Rates ---- */
 
 /* Seconds by which a bucket may be filled ahead of time: BF_RATE_BURST_S less the URL itself. */
 static double burst(double rate)
@@ -176,8 +165,7 @@ Result bf_front_set_rates(BFFront *front, double soft, double hard)
     return RESULT_OK;
 }
 
-/* ---- Heaps ------------------------------------------------------------------------------------
- */
+/* ---- Heaps ---- */
 
 static bool may_have_entries(const BFHost *host)
 {
@@ -192,10 +180,7 @@ static BFOrder best_of(const BFHost *host)
 
 static void leave_heaps(BFFront *front, BFHost *host)
 {
-    if (host->heap != NULL) {
-        heap_remove(host->heap, &host->ready);
-        host->heap = NULL;
-    }
+    bf_heap_leave(&host->ready);
     if (heap_holds(&host->clock)) {
         heap_remove(&front->clock, &host->clock);
     }
@@ -208,19 +193,20 @@ static void drop_host(BFFront *front, BFHost *host)
     free_host(host);
 }
 
+/* Under its best entry, wherever it was before. */
 static Result enter_heap(BFFront *front, BFHost *host)
 {
-    Heap *heap = host->begin < host->end ? &front->ready[host->heat] : &front->unread;
-    Result rc = heap_push(heap, &host->ready, (int64_t)best_of(host), host->id);
-    host->heap = rc == RESULT_OK ? heap : NULL;
-    return rc;
+    BFHeap *heap = host->begin < host->end ? &front->ready[host->heat] : &front->unread;
+    return bf_heap_put(heap, &host->ready, best_of(host));
 }
 
 /* Puts the host where it belongs after any change. A host with nothing to give and nothing to
  * remember is dropped. */
 static Result place_host(BFFront *front, BFHost *host, double now_s)
 {
-    leave_heaps(front, host);
+    if (heap_holds(&host->clock)) {
+        heap_remove(&front->clock, &host->clock);
+    }
     double wake_at = 0.0;
     host->heat = heat_of(front, host, now_s, &wake_at);
     bool is_empty = !may_have_entries(host);
@@ -237,6 +223,8 @@ static Result place_host(BFFront *front, BFHost *host, double now_s)
     Result rc = RESULT_OK;
     if (!is_empty && (host->heat < front->n_rates || front->n_rates == 0)) {
         rc = enter_heap(front, host);
+    } else {
+        bf_heap_leave(&host->ready);
     }
     if (rc == RESULT_OK && is_woken) {
         double ns = ceil((wake_at < NEVER_S ? wake_at : NEVER_S) * NS_PER_S);
@@ -251,20 +239,11 @@ static Result replace_head(BFFront *front, BFHost *host)
     if (!may_have_entries(host)) {
         return place_host(front, host, front->now_s);
     }
-    Heap *heap = host->begin < host->end ? &front->ready[host->heat] : &front->unread;
-    if (host->heap == heap && host->ready.key == (int64_t)best_of(host)) {
-        return RESULT_OK;
-    }
-    if (host->heap != NULL) {
-        heap_remove(host->heap, &host->ready);
-        host->heap = NULL;
-    }
     bool is_hot = front->n_rates > 0 && host->heat >= front->n_rates;
     return is_hot ? RESULT_OK : enter_heap(front, host);
 }
 
-/* ---- Windows ----------------------------------------------------------------------------------
- */
+/* ---- Windows ---- */
 
 static Result load_host(BFFront *front, uint32_t id, BFOrder complete_to, BFHost **out)
 {
@@ -274,7 +253,6 @@ static Result load_host(BFFront *front, uint32_t id, BFOrder complete_to, BFHost
     }
     host->id = id;
     host->complete_to = complete_to;
-    heap_node_init(&host->ready);
     heap_node_init(&host->clock);
     double ignored = 0.0;
     host->heat = heat_of(front, host, front->now_s, &ignored);
@@ -327,7 +305,7 @@ static Result refill(BFFront *front, MDB_txn *txn, BFHost *host)
         host->begin = 0;
         host->end = 0;
         for (size_t i = 0; i < n; i++) {
-            if (map_get(&front->leases, map_key(bf_order_index(items[i].index))) == NULL) {
+            if (!bf_set_has(&front->leases, bf_order_index(items[i].index))) {
                 host->window[host->end++] = bf_order(items[i].level, items[i].index);
             }
         }
@@ -384,8 +362,7 @@ static Result window_insert(BFHost *host, BFOrder order)
     return RESULT_OK;
 }
 
-/* ---- Entries come and go ----------------------------------------------------------------------
- */
+/* ---- Entries come and go ---- */
 
 /* Whether the loading cursor will still find a host whose best entry is of that level. */
 static bool is_behind_cursor(const BFFront *front, uint32_t host, unsigned level)
@@ -400,7 +377,7 @@ static bool is_behind_cursor(const BFFront *front, uint32_t host, unsigned level
 Result bf_front_offer(BFFront *front, uint32_t id, BFOrder order)
 {
     BFHost *host = map_get(&front->hosts, map_key(id));
-    if (map_get(&front->leases, map_key(bf_order_index(order))) != NULL) {
+    if (bf_set_has(&front->leases, bf_order_index(order))) {
         return RESULT_OK;
     }
     Result rc = RESULT_OK;
@@ -431,8 +408,7 @@ void bf_front_withdraw(BFFront *front, uint32_t id, BFOrder order)
     }
 }
 
-/* ---- Taking -----------------------------------------------------------------------------------
- */
+/* ---- Taking ---- */
 
 static Result load_more_hosts(BFFront *front, MDB_txn *txn)
 {
@@ -497,9 +473,9 @@ static Result find_best(BFFront *front, MDB_txn *txn, BFHost **out)
 {
     unsigned n_heats = front->n_rates == 0 ? 1 : front->n_rates;
     for (unsigned heat = 0; heat < n_heats;) {
-        HeapNode *node = heap_top(&front->ready[heat]);
-        BFHost *host = node == NULL ? NULL : HEAP_ELEMENT(node, BFHost, ready);
-        HeapNode *unread = heap_top(&front->unread);
+        const BFHeapEntry *node = bf_heap_top(&front->ready[heat]);
+        BFHost *host = node == NULL ? NULL : HEAP_ELEMENT(node->handle, BFHost, ready);
+        const BFHeapEntry *unread = bf_heap_top(&front->unread);
         Result rc = RESULT_OK;
         if (!front->is_cursor_done &&
             is_worth(front, host,
@@ -508,7 +484,7 @@ static Result find_best(BFFront *front, MDB_txn *txn, BFHost **out)
             rc = load_more_hosts(front, txn);
         } else if (unread != NULL &&
                    is_worth(front, host, host != NULL && unread->key < node->key, 1)) {
-            BFHost *next = HEAP_ELEMENT(unread, BFHost, ready);
+            BFHost *next = HEAP_ELEMENT(unread->handle, BFHost, ready);
             rc = refill(front, txn, next);
             rc = rc == RESULT_OK ? replace_head(front, next) : rc;
         } else if (host == NULL) {
@@ -543,7 +519,7 @@ Result bf_front_take(BFFront *front, MDB_txn *txn, double now_s, uint32_t *id, B
     }
     *id = host->id;
     *order = host->window[host->begin];
-    rc = map_put(&front->leases, map_key(bf_order_index(*order)), front);
+    rc = bf_set_add(&front->leases, bf_order_index(*order));
     if (rc != RESULT_OK) {
         return rc;
     }
@@ -572,12 +548,12 @@ void bf_front_visit(BFFront *front, uint32_t id, double now_s)
 
 bool bf_front_is_leased(const BFFront *front, uint64_t index)
 {
-    return map_get(&front->leases, map_key(index)) != NULL;
+    return bf_set_has(&front->leases, index);
 }
 
 bool bf_front_end_lease(BFFront *front, uint64_t index)
 {
-    return map_remove(&front->leases, map_key(index)) != NULL;
+    return bf_set_remove(&front->leases, index);
 }
 
 uint64_t bf_front_leases(const BFFront *front)

@@ -25,8 +25,8 @@
  * Invariants: 1. entries of a loaded host in order below `complete_to` are in its window or leased;
  * 2. hosts in the schedule that are not loaded lie behind the loading cursor; 3. a host that may
  * have entries and is below some rate is in the heap of its heat if its window has any, else among
- * the unread; 4. it is in the clock while its heat is above 0, or while it has no entries and is only
- * remembered for its rates.
+ * the unread; 4. it is in the clock while its heat is above 0, or while it has no entries and is
+ * only remembered for its rates.
  *
  * Not thread-safe: one lock of the caller's. Pure: time is a parameter, the schedule is only read.
  */

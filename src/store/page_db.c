@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "store/page_batch.h"
+#include "store/page_file.h"
 #include "store/page_hosts.h"
 #include "store/page_packs.h"
 #include "store/page_reader.h"
@@ -308,32 +309,6 @@ static int prepare_directory(PageDB *db, const PageDBOptions *options)
     return S_ISDIR(st.st_mode) ? page_db_error_ok : page_db_fail_mdb(db, ENOTDIR, db->path);
 }
 
-/* LMDB reads behind the end of a file that was cut (and dies of it). */
-static int check_size(PageDB *db)
-{
-    MDB_envinfo info;
-    MDB_stat stat_;
-    struct stat st;
-    int fd = -1;
-    int rc = mdb_env_info(db->store->env, &info);
-    if (rc == 0) {
-        rc = mdb_env_stat(db->store->env, &stat_);
-    }
-    if (rc == 0) {
-        rc = mdb_env_get_fd(db->store->env, &fd);
-    }
-    if (rc == 0 && fstat(fd, &st) != 0) {
-        rc = errno;
-    }
-    if (rc != 0) {
-        return page_db_fail_mdb(db, rc, "looking at the file");
-    }
-    if ((uint64_t)st.st_size / stat_.ms_psize < info.me_last_pgno + 1) {
-        return page_db_fail(db, page_db_error_damaged, "the file is shorter than its contents");
-    }
-    return page_db_error_ok;
-}
-
 static bool address_space_has(size_t bytes)
 {
     void *probe = mmap(NULL, bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
@@ -366,7 +341,7 @@ static int open_environment(PageDB *db, const PageDBOptions *options)
         rc = mdb_env_open(store->env, db->path, flags, FILE_MODE);
     }
     if (rc == 0) {
-        return check_size(db);
+        return page_file_check(db);
     }
     return page_db_fail_mdb(db, rc, db->path);
 }
@@ -504,6 +479,7 @@ int page_db_txn_commit(PageDB *db, MDB_txn *txn)
     int rc = txn_manager_commit_mdb(db->txn_manager, txn);
     if (writes) {
         page_readers_rest(db);
+        page_file_extend(db);
     }
     if (rc != 0 && writes) {
         page_hosts_forget(db->store->hosts);

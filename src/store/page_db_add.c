@@ -100,7 +100,7 @@ static int try_batch(Collector *c, const CrawledPage *const *pages, const PageWr
     return rc;
 }
 
-static void heat(PageDB *db, const CrawledPage *const *pages, size_t n)
+void page_db_heat(PageDB *db, const CrawledPage *const *pages, size_t n)
 {
     mutex_lock(&db->store->mutex);
     for (size_t i = 0; db->domain_temp != NULL && i < n; i++) {
@@ -113,7 +113,11 @@ static void heat(PageDB *db, const CrawledPage *const *pages, size_t n)
 static bool map_is_small(PageDB *db)
 {
     MDB_envinfo info;
-    return mdb_env_info(db->store->env, &info) == 0 && info.me_mapsize < PAGE_DB_DEFAULT_SIZE;
+    /* Counted as a reader, so that the map does not move. */
+    inv_semaphore_inc(&db->txn_manager->txn_counter_read);
+    int rc = mdb_env_info(db->store->env, &info);
+    inv_semaphore_dec(&db->txn_manager->txn_counter_read);
+    return rc == 0 && info.me_mapsize < PAGE_DB_DEFAULT_SIZE;
 }
 
 PageDBError page_db_add_batch(PageDB *db, const CrawledPage *const *pages, size_t n_pages,
@@ -148,7 +152,7 @@ PageDBError page_db_add_batch(PageDB *db, const CrawledPage *const *pages, size_
     if (page_info_list != NULL) {
         *page_info_list = c.list;
     }
-    heat(db, pages, n_pages);
+    page_db_heat(db, pages, n_pages);
     return page_db_error_ok;
 }
 

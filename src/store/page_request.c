@@ -32,6 +32,19 @@ void page_request_delete(PageRequest *request)
 
 int page_request_add_url(PageRequest *request, const char *url)
 {
+    char *copy = strdup(url);
+    if (copy == NULL) {
+        return -1;
+    }
+    if (page_request_take_url(request, copy) != 0) {
+        free(copy);
+        return -1;
+    }
+    return 0;
+}
+
+int page_request_take_url(PageRequest *request, char *url)
+{
     if (request->n_urls == request->m_urls) {
         size_t m_urls = request->m_urls * 2;
         char **urls = realloc(request->urls, m_urls * sizeof *urls);
@@ -41,10 +54,6 @@ int page_request_add_url(PageRequest *request, const char *url)
         request->urls = urls;
         request->m_urls = m_urls;
     }
-    char *copy = strdup(url);
-    if (copy == NULL) {
-        return -1;
-    }
-    request->urls[request->n_urls++] = copy;
+    request->urls[request->n_urls++] = url;
     return 0;
 }

@@ -16,5 +16,7 @@ PageRequest *page_request_new(size_t n_urls);
 void page_request_delete(PageRequest *request);
 /* Adds a copy of url. 0, or -1 without memory: the request is as before. */
 int page_request_add_url(PageRequest *request, const char *url);
+/* The same with a malloc'd string, which is the request's from then on. */
+int page_request_take_url(PageRequest *request, char *url);
 
 #endif

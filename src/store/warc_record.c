@@ -1,6 +1,7 @@
 #include "store/warc_record.h"
 
 #include <arpa/inet.h>
+#include <assert.h>
 #include <libdeflate.h>
 #include <netinet/in.h>
 #include <stdlib.h>
@@ -128,66 +129,129 @@ typedef struct RecordHead {
     WarcBytes block_tail;
 } RecordHead;
 
-/* Appends a field; a NULL value leaves it out. The first error sticks in rc. */
-static void add_field(Buffer *out, Result *rc, const char *name, WarcBytes value)
+/* Of a record header, without the values that head_bound counts. */
+#define HEAD_BYTES ((size_t)1536)
+
+static size_t length_of(const char *string)
 {
-    size_t n = strlen(name);
-    if (*rc != RESULT_OK || value.bytes == NULL) {
-        return;
-    }
-    *rc = buffer_reserve(out, n + value.length + 4);
-    if (*rc == RESULT_OK) {
-        /* Within the room just made: these cannot fail. */
-        (void)buffer_append(out, name, n);
-        (void)buffer_append(out, ": ", 2);
-        (void)buffer_append(out, value.bytes, value.length);
-        (void)buffer_append(out, "\r\n", 2);
-    }
+    return string == NULL ? 0 : strlen(string);
 }
 
-static void add_string(Buffer *out, Result *rc, const char *name, const char *value)
+/* At least as many bytes as the record header will have. */
+static size_t head_bound(const RecordHead *head)
 {
-    add_field(out, rc, name, warc_bytes(value, value == NULL ? 0 : strlen(value)));
+    return HEAD_BYTES + head->uri.length + length_of(head->ip) + length_of(head->content_type) +
+           length_of(head->protocol) + length_of(head->tls) + length_of(head->filename) +
+           length_of(head->profile) + length_of(head->truncated) +
+           (head->refers_to == NULL ? 0 : head->refers_to->uri.length);
 }
 
-static void add_id(Buffer *out, Result *rc, const char *name, const WarcId *id)
+/* These append within the room that head_bound has reserved. */
+static void put(Buffer *out, const char *bytes, size_t length)
+{
+    assert(length < out->capacity - out->length);
+    memcpy(out->data + out->length, bytes, length);
+    out->length += length;
+}
+
+#define PUT_NAME(out, name) put((out), name ": ", sizeof(name ": ") - 1)
+
+static void put_value(Buffer *out, const char *bytes, size_t length)
+{
+    put(out, bytes, length);
+    put(out, "\r\n", 2);
+}
+
+/* A field whose NULL value leaves it out. */
+#define PUT_STRING(out, name, value)                                                               \
+    do {                                                                                           \
+        if ((value) != NULL) {                                                                     \
+            PUT_NAME(out, name);                                                                   \
+            put_value((out), (value), strlen(value));                                              \
+        }                                                                                          \
+    } while (0)
+
+static void put_id(Buffer *out, const WarcId *id)
 {
     char text[WARC_ID_TEXT];
-    if (id != NULL) {
-        add_string(out, rc, name, warc_id_format(id, text));
-    }
+    put_value(out, warc_id_format(id, text), WARC_ID_TEXT - 1);
 }
 
-static void add_digest(Buffer *out, Result *rc, const char *name, const WarcDigest *digest)
+static void put_digest(Buffer *out, const WarcDigest *digest)
 {
     char text[WARC_DIGEST_TEXT];
-    if (digest != NULL) {
-        add_string(out, rc, name, warc_digest_format(digest, text));
-    }
+    (void)warc_digest_format(digest, text);
+    put_value(out, text, strlen(text));
 }
 
-static void add_refers_to(Buffer *out, Result *rc, const WarcOriginal *original)
+static void put_refers_to(Buffer *out, const WarcOriginal *original)
 {
     static const WarcId none;
     char date[WARC_DATE_BYTES];
-    if (original == NULL) {
-        return;
-    }
     if (memcmp(&original->id, &none, sizeof none) != 0) {
-        add_id(out, rc, "WARC-Refers-To", &original->id);
+        PUT_NAME(out, "WARC-Refers-To");
+        put_id(out, &original->id);
     }
     if (original->uri.length > 0) {
-        add_field(out, rc, "WARC-Refers-To-Target-URI",
-                  warc_bytes(original->uri.data, original->uri.length));
+        PUT_NAME(out, "WARC-Refers-To-Target-URI");
+        put_value(out, original->uri.data, original->uri.length);
     }
-    add_string(out, rc, "WARC-Refers-To-Date", warc_date_format(original->date, date));
+    PUT_STRING(out, "WARC-Refers-To-Date", warc_date_format(original->date, date));
 }
 
+static void put_number(Buffer *out, size_t number)
+{
+    char text[24];
+    size_t at = sizeof text;
+    do {
+        text[--at] = (char)('0' + number % 10);
+        number /= 10;
+    } while (number > 0);
+    put_value(out, text + at, sizeof text - at);
+}
+
+static void put_head(Buffer *out, const RecordHead *head, const WarcDigest *block)
+{
+    char date[WARC_DATE_BYTES];
+    put(out, "WARC/1.1\r\n", 10);
+    PUT_STRING(out, "WARC-Type", warc_type_name(head->type));
+    PUT_NAME(out, "WARC-Record-ID");
+    put_id(out, head->id);
+    PUT_STRING(out, "WARC-Date", warc_date_format(head->date, date));
+    if (head->uri.bytes != NULL) {
+        PUT_NAME(out, "WARC-Target-URI");
+        put_value(out, head->uri.bytes, head->uri.length);
+    }
+    PUT_STRING(out, "WARC-Filename", head->filename);
+    PUT_STRING(out, "WARC-IP-Address", head->ip);
+    PUT_STRING(out, "WARC-Protocol", head->protocol);
+    PUT_STRING(out, "WARC-Protocol", head->tls);
+    if (head->concurrent_to != NULL) {
+        PUT_NAME(out, "WARC-Concurrent-To");
+        put_id(out, head->concurrent_to);
+    }
+    PUT_STRING(out, "WARC-Profile", head->profile);
+    if (head->refers_to != NULL) {
+        put_refers_to(out, head->refers_to);
+    }
+    PUT_STRING(out, "WARC-Truncated", head->truncated);
+    if (head->payload != NULL) {
+        PUT_NAME(out, "WARC-Payload-Digest");
+        put_digest(out, head->payload);
+    }
+    PUT_NAME(out, "WARC-Block-Digest");
+    put_digest(out, block);
+    PUT_STRING(out, "Content-Type", head->content_type);
+    PUT_NAME(out, "Content-Length");
+    put_number(out, head->block_head.length + head->block_tail.length);
+    put(out, "\r\n", 2);
+}
+
+/* The header goes into the record buffer, with room for the block behind it. */
 static Result append_head(WarcRecorder *recorder, const RecordHead *head)
 {
-    Buffer *out = &recorder->record;
-    char date[WARC_DATE_BYTES];
     WarcDigest block = {{0}};
+    size_t block_bytes = head->block_head.length + head->block_tail.length + 4;
     Result rc = RESULT_OK;
     if (head->block != NULL) {
         block = *head->block;
@@ -195,26 +259,10 @@ static Result append_head(WarcRecorder *recorder, const RecordHead *head)
         rc = warc_hasher_digest(recorder->hasher, head->block_head, head->block_tail, &block);
     }
     if (rc == RESULT_OK) {
-        rc = buffer_append_string(out, "WARC/1.1\r\n");
+        rc = buffer_reserve(&recorder->record, head_bound(head) + block_bytes);
     }
-    add_string(out, &rc, "WARC-Type", warc_type_name(head->type));
-    add_id(out, &rc, "WARC-Record-ID", head->id);
-    add_string(out, &rc, "WARC-Date", warc_date_format(head->date, date));
-    add_field(out, &rc, "WARC-Target-URI", head->uri);
-    add_string(out, &rc, "WARC-Filename", head->filename);
-    add_string(out, &rc, "WARC-IP-Address", head->ip);
-    add_string(out, &rc, "WARC-Protocol", head->protocol);
-    add_string(out, &rc, "WARC-Protocol", head->tls);
-    add_id(out, &rc, "WARC-Concurrent-To", head->concurrent_to);
-    add_string(out, &rc, "WARC-Profile", head->profile);
-    add_refers_to(out, &rc, head->refers_to);
-    add_string(out, &rc, "WARC-Truncated", head->truncated);
-    add_digest(out, &rc, "WARC-Payload-Digest", head->payload);
-    add_digest(out, &rc, "WARC-Block-Digest", &block);
-    add_string(out, &rc, "Content-Type", head->content_type);
     if (rc == RESULT_OK) {
-        rc = buffer_printf(out, "Content-Length: %zu\r\n\r\n",
-                           head->block_head.length + head->block_tail.length);
+        put_head(&recorder->record, head, &block);
     }
     return rc;
 }

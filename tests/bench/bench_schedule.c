@@ -209,6 +209,7 @@ int main(void)
     double scale = text == NULL ? 1.0 : strtod(text, NULL);
     size_t n_pages = (size_t)(WORKLOAD_PAGES * scale);
 
+    bench_workload(n_pages < 1000 ? 1000 : n_pages, true);
     bench_workload(n_pages < 1000 ? 1000 : n_pages, false);
     bench_hot_host(scale);
     steering_run((size_t)(200000 * scale), (size_t)(2000 * scale) + 1);

@@ -9,10 +9,10 @@ import harness
 RAGNO = f"{harness.OUT}/ragno"
 
 
-def refused(report, name, arguments, status, *words, **options):
+def refused(report, name, arguments, status, *words):
     """The crawler ends at once with status, standard error has all the words, and no crawl is left
     behind in the directory, the second argument."""
-    result = harness.run([RAGNO] + arguments, 20, **options)
+    result = harness.run([RAGNO] + arguments, 20)
     left = os.path.exists(arguments[1] + "/crawl.mdb")
     right = result.returncode == status and all(w in result.stderr for w in words) and not left
     report.check(name, right, f"expected exit {status} and {words}, found exit "
@@ -92,7 +92,7 @@ def newer_format(report, web, directory):
                           check=False)
     lines = dump.stdout.splitlines()
     key = next((i for i, line in enumerate(lines)
-                if b"version" in bytes.fromhex(line.strip()) if line.startswith(" ")), None)
+                if line.startswith(" ") and b"version" in bytes.fromhex(line.strip())), None)
     if not report.check("the database has a format version", key is not None, dump.stdout[:300]):
         return
     value = lines[key + 1].strip()

@@ -48,6 +48,8 @@ class Report:
 
 def main(*tests):
     """Runs each test(report, path) in a directory of its own, then ends the script."""
+    # So that a test that is ended ends what it started.
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
     report = Report()
     for test in tests:
         with Scratch() as path:
@@ -156,15 +158,24 @@ def crawl(web, directory, *arguments, timeout=120, **delays):
     return run(crawl_command(web, directory, *arguments, **delays), timeout)
 
 
-def run(command, timeout=60, **options):
-    """Like subprocess.run with text captured; returncode is None after a time-out."""
-    try:
-        return subprocess.run(command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
-                              stderr=subprocess.PIPE, text=True, errors="replace",
-                              timeout=timeout, check=False, **options)
-    except subprocess.TimeoutExpired as expired:
-        text = (expired.stderr or b"").decode(errors="replace")
-        return subprocess.CompletedProcess(command, None, "", text + "\n(timed out)")
+def run(command, timeout=60):
+    """Like subprocess.run with text captured; returncode is None after a time-out, which ends the
+    command and everything it started."""
+    with subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+                          stderr=subprocess.PIPE, text=True, errors="replace",
+                          start_new_session=True) as process:
+        code = None
+        try:
+            output, errors = process.communicate(timeout=timeout)
+            code = process.returncode
+        except subprocess.TimeoutExpired:
+            os.killpg(process.pid, signal.SIGKILL)
+            output, errors = process.communicate()
+            errors += "\n(timed out)"
+        except BaseException:
+            os.killpg(process.pid, signal.SIGKILL)
+            raise
+    return subprocess.CompletedProcess(command, code, output, errors)
 
 
 def db_rows(directory):

@@ -140,8 +140,8 @@ def serve_and_crawl(report, path, sites):
                 if not report_alive(report, nginx, path):
                     return
                 time.sleep(0.05)
-            result = harness.crawl(web, path + "/crawl", seeds=path + "/real-seeds.txt",
-                                   timeout=500)
+            result = harness.crawl(web, path + "/crawl", "-D", "docs.test",
+                                   seeds=path + "/real-seeds.txt", timeout=120)
     finally:
         harness.end_process(nginx)
     report.check("the crawl ends", result.returncode == 0,

@@ -207,6 +207,8 @@ static void hosts_at_their_rate_wait(void)
     expect(&w, 10, "");
     now_s += 1.0;
     expect(&w, 10, "http://hot/3");
+    uint32_t domain = page_db_hash_get_domain(page_db_hash("http://hot/elsewhere"));
+    CU_ASSERT_DOUBLE_EQUAL((double)page_db_get_domain_crawl_rate(w.db, domain), 1.0, 0.1);
     world_end(&w);
 }
 

@@ -1,0 +1,51 @@
+/* The C library of ragno, libragno: everything about pages, their links and their order, without
+ * the network.
+ *
+ *   CrawledPage --> PageDB --> link streams --> PageRank, HITS
+ *                      |                             |
+ *                      '--> schedulers <-- scorers <-'
+ *
+ * A program that crawls by itself gives what it fetched to a scheduler (bf_scheduler_add) and asks
+ * it what to fetch next (bf_scheduler_request); one that only keeps pages uses PageDB
+ * (page_db_add). DRUM answers "seen before?" for more keys than memory holds.
+ *
+ * Each header says what its calls do, who owns what, which errors there are and which threads may
+ * call. Build with `pkg-config --cflags --libs ragno`, and `#include <ragno/ragno.h>`, or the
+ * single headers by their names ("page_db.h"). The crawler's own headers are not installed: only
+ * what is included below, and what that needs. Source of the interface: seeds 000, 001 and 003. */
+#ifndef RAGNO_H
+#define RAGNO_H
+
+/* Pages that go in, what is known of them, and their links. */
+#include "store/crawled_page.h"
+#include "store/link_stream.h"
+#include "store/page_db.h"
+#include "store/page_info.h"
+#include "store/page_info_list.h"
+#include "store/page_stream.h"
+
+/* What is to be crawled next: best-first, and again and again by frequency. */
+#include "store/bf_scheduler.h"
+#include "store/freq_rules.h"
+#include "store/freq_scheduler.h"
+#include "store/page_request.h"
+
+/* How good a page is. */
+#include "store/content_scorer.h"
+#include "store/hits.h"
+#include "store/hits_scorer.h"
+#include "store/page_rank.h"
+#include "store/page_rank_scorer.h"
+#include "store/scorer.h"
+
+/* Disk repository with update management. */
+#include "store/drum.h"
+#include "store/drum_lmdb.h"
+
+/* Parts of the above that are useful alone. */
+#include "base/error.h"
+#include "store/domain_temp.h"
+#include "store/mmap_array.h"
+#include "store/txn_manager.h"
+
+#endif

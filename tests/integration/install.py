@@ -1,0 +1,84 @@
+"""`make install` into a scratch root: a stranger's program finds the library by pkg-config, linked
+both ways; what was installed is what the program says today."""
+import os
+import subprocess
+
+from harness import OUT, main
+
+PROGRAM = "tests/integration/library_user.c"
+EXPECTED = ("next http://b.example/high\nrank found\nlinks 4\nlinked from 1, crawls 0\n")
+# The other ways to write it: by the directory, and by the documented names.
+NAMES = '#include <ragno/ragno.h>\n#include "page_db.h"\n#include "hits_scorer.h"\n'
+
+
+def run(command, **options):
+    return subprocess.run(command, check=False, text=True, stdout=subprocess.PIPE,
+                          stderr=subprocess.STDOUT, **options)
+
+
+def install(report, path):
+    made = run(["make", "--no-print-directory", "MODE=release", "install", f"DESTDIR={path}/root",
+                "PREFIX=/usr"])
+    return report.check("make install ends well", made.returncode == 0, made.stdout[-2000:])
+
+
+def compile_and_run(report, path, name, kind, libraries, environment):
+    """Builds PROGRAM against the scratch root and runs it."""
+    flags = subprocess.run(["pkg-config", "--cflags"] + kind + ["--libs", "ragno"], text=True,
+                           capture_output=True, env=environment, check=False)
+    if not report.check(f"{name}: pkg-config knows ragno", flags.returncode == 0, flags.stderr):
+        return
+    words = [w for f in flags.stdout.split() for w in libraries.get(f, [f])]
+    built = run(["cc", "-std=c11", "-Wall", "-Wextra", "-Werror", "-Wpedantic", PROGRAM, "-o",
+                 f"{path}/{name}"] + words)
+    if report.check(f"{name}: a program compiles without a warning", built.returncode == 0,
+                    built.stdout[-2000:]):
+        ran = run([f"{path}/{name}", f"{path}/{name}.db"],
+                  env=dict(os.environ, LD_LIBRARY_PATH=f"{path}/root/usr/lib"))
+        report.equal(f"{name}: it runs", (ran.returncode, ran.stdout), (0, EXPECTED))
+        needed = run(["ldd", f"{path}/{name}"]).stdout
+        report.check(f"{name}: the library is {'in' if kind else 'beside'} the program",
+                     ("libragno" in needed) != bool(kind), needed)
+
+
+def compile_names(report, environment):
+    flags = run(["pkg-config", "--cflags", "ragno"], env=environment).stdout.split()
+    built = run(["cc", "-Wall", "-Werror", "-fsyntax-only", "-x", "c", "-"] + flags, input=NAMES)
+    report.check("headers are found by their other names", built.returncode == 0, built.stdout)
+
+
+def test_install(report, path):
+    if not install(report, path):
+        return
+    environment = dict(os.environ, PKG_CONFIG_SYSROOT_DIR=f"{path}/root",
+                       PKG_CONFIG_PATH=f"{path}/root/usr/lib/pkgconfig")
+    compile_and_run(report, path, "dynamic", [], {}, environment)
+    static = {"-lragno": ["-Wl,-Bstatic", "-lragno", "-Wl,-Bdynamic"]}
+    compile_and_run(report, path, "static", ["--static"], static, environment)
+    compile_names(report, environment)
+    version = run([f"{path}/root/usr/bin/ragno", "--version"]).stdout
+    report.check("the installed program says its version", version.startswith("ragno 0."), version)
+    kept = f"{path}/root/etc/ragno/ragno.ini"
+    with open(kept, "a") as file:
+        file.write("; mine\n")
+    if install(report, path):
+        with open(kept) as file:
+            report.check("configuration that is there is left alone",
+                         file.read().endswith("; mine\n"))
+
+
+def test_generated(report, _path):
+    """What `make doc` makes is in the repository as it makes it now."""
+    sample = run([f"{OUT}/ragno", "--print-config=sample"]).stdout
+    with open("config/ragno.ini") as file:
+        report.check("config/ragno.ini is up to date", file.read() == sample, "run `make doc`")
+    version = run([f"{OUT}/ragno", "--version"]).stdout.split()[1]
+    manual = run(["tools/make-manual", f"{OUT}/ragno", "doc/ragno.1.in", version]).stdout
+    with open("doc/ragno.1") as file:
+        report.check("doc/ragno.1 is up to date", file.read() == manual, "run `make doc`")
+    tested = run([f"{OUT}/ragno", "-c", "config/ragno.ini", "--test-config"])
+    report.equal("the sample configuration is valid", tested.returncode, 0)
+
+
+if __name__ == "__main__":
+    main(test_install, test_generated)

@@ -1,0 +1,381 @@
+#include <arpa/inet.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "frontier/workbench.h"
+#include "dice.h"
+#include "unit.h"
+
+#define HOSTS     300u
+#define ADDRESSES 60u
+#define STEPS     60000u
+#define SECOND    INT64_C(1000000000)
+
+static IpAddress address_of(size_t number)
+{
+    struct in_addr in = {htonl((uint32_t)(0x0a000000u + number))};
+    return ip_address_v4(&in);
+}
+
+static VisitState *visit_state_of(uint32_t host, size_t address)
+{
+    char origin[64];
+    int n = snprintf(origin, sizeof origin, "http://h%u.example", host);
+    VisitState *visit_state = NULL;
+    CU_ASSERT_EQUAL_FATAL(visit_state_new(&visit_state, host, origin, (size_t)n), RESULT_OK);
+    visit_state->address = address_of(address);
+    visit_state->address_expiry = MONO_NEVER;
+    return visit_state;
+}
+
+/* A window of so many URLs of one level. */
+static void fill(VisitState *visit_state, uint32_t count, uint8_t level)
+{
+    WindowUrl *window = calloc(count + 1, sizeof *window);
+    for (uint32_t i = 0; i < count; i++) {
+        window[i].level = level;
+    }
+    visit_state_set_window(visit_state, window, (char *)(window + count), count, 0);
+}
+
+static MonoTime at(int64_t ns)
+{
+    return (MonoTime){ns};
+}
+
+static void nothing_is_acquired_before_either_time(void)
+{
+    Workbench workbench;
+    workbench_init(&workbench, at(0));
+    VisitState *a = visit_state_of(1, 1);
+    fill(a, 3, 0);
+    a->next_fetch = at(5 * SECOND);
+    CU_ASSERT_EQUAL(workbench_next_time(&workbench).ns, MONO_NEVER.ns);
+    CU_ASSERT_EQUAL(workbench_add(&workbench, a, at(SECOND)), RESULT_OK);
+    CU_ASSERT_EQUAL(a->place, VISIT_STATE_QUEUED);
+    CU_ASSERT_EQUAL(workbench_next_time(&workbench).ns, 5 * SECOND);
+    CU_ASSERT_PTR_NULL(workbench_acquire(&workbench, at(5 * SECOND - 1)));
+    CU_ASSERT_PTR_EQUAL(workbench_acquire(&workbench, at(5 * SECOND)), a);
+    CU_ASSERT_EQUAL(a->place, VISIT_STATE_ACQUIRED);
+    CU_ASSERT_PTR_NULL(workbench_acquire(&workbench, at(100 * SECOND)));
+    visit_state_take(a);
+    a->next_fetch = at(7 * SECOND);
+    a->ip_next_fetch = at(9 * SECOND); /* the address rests longer than the host */
+    CU_ASSERT_TRUE(workbench_release(&workbench, a, at(6 * SECOND)));
+    CU_ASSERT_PTR_NULL(workbench_acquire(&workbench, at(9 * SECOND - 1)));
+    CU_ASSERT_PTR_EQUAL(workbench_acquire(&workbench, at(9 * SECOND)), a);
+    a->next_fetch = at(0);
+    a->ip_next_fetch = at(0); /* given back untouched: its rest is not forgotten */
+    CU_ASSERT_TRUE(workbench_release(&workbench, a, at(9 * SECOND)));
+    CU_ASSERT_PTR_EQUAL(workbench_acquire(&workbench, at(9 * SECOND)), a);
+    (void)workbench_release(&workbench, a, at(9 * SECOND));
+    CU_ASSERT_PTR_EQUAL(workbench_drain(&workbench), a);
+    CU_ASSERT_PTR_NULL(workbench_drain(&workbench));
+    visit_state_delete(a);
+    workbench_destroy(&workbench);
+}
+
+static void an_empty_or_expired_visit_state_leaves(void)
+{
+    Workbench workbench;
+    workbench_init(&workbench, at(0));
+    VisitState *a = visit_state_of(1, 1);
+    static const int reasons[] = {0, 1, 2};
+    for (size_t i = 0; i < 3; i++) {
+        fill(a, 2, 0);
+        a->next_fetch = at(0);
+        a->dropped = false;
+        a->address_expiry = MONO_NEVER;
+        int64_t now = (int64_t)(i + 1) * 100 * SECOND;
+        CU_ASSERT_EQUAL(workbench_add(&workbench, a, at(now)), RESULT_OK);
+        CU_ASSERT_PTR_EQUAL(workbench_acquire(&workbench, at(now)), a);
+        visit_state_take(a);
+        a->ip_next_fetch = at(now + 50 * SECOND);
+        if (reasons[i] == 0) {
+            visit_state_take(a);
+        } else if (reasons[i] == 1) {
+            a->dropped = true;
+        } else {
+            a->address_expiry = at(now);
+        }
+        CU_ASSERT_FALSE(workbench_release(&workbench, a, at(now)));
+        CU_ASSERT_PTR_NULL(a->entry);
+        CU_ASSERT_EQUAL(a->place, VISIT_STATE_REFILLING);
+        CU_ASSERT_EQUAL(workbench_n_entries(&workbench), 1); /* the entry rests */
+        CU_ASSERT_EQUAL(workbench_front(&workbench), 0);
+        CU_ASSERT_PTR_NULL(workbench_acquire(&workbench, at(now + 50 * SECOND - 1)));
+        CU_ASSERT_EQUAL(workbench_n_entries(&workbench), 1);
+        CU_ASSERT_PTR_NULL(workbench_acquire(&workbench, at(now + 50 * SECOND)));
+        CU_ASSERT_EQUAL(workbench_n_entries(&workbench), 0);
+    }
+    visit_state_delete(a);
+    workbench_destroy(&workbench);
+}
+
+static void a_resting_address_is_remembered_for_the_next_host(void)
+{
+    Workbench workbench;
+    workbench_init(&workbench, at(0));
+    VisitState *a = visit_state_of(1, 1);
+    VisitState *b = visit_state_of(2, 1);
+    fill(a, 1, 0);
+    fill(b, 1, 0);
+    CU_ASSERT_EQUAL(workbench_add(&workbench, a, at(SECOND)), RESULT_OK);
+    CU_ASSERT_PTR_EQUAL(workbench_acquire(&workbench, at(SECOND)), a);
+    visit_state_take(a);
+    a->ip_next_fetch = at(10 * SECOND);
+    CU_ASSERT_FALSE(workbench_release(&workbench, a, at(SECOND)));
+    CU_ASSERT_EQUAL(workbench_add(&workbench, b, at(2 * SECOND)), RESULT_OK);
+    CU_ASSERT_PTR_NULL(workbench_acquire(&workbench, at(10 * SECOND - 1)));
+    CU_ASSERT_PTR_EQUAL(workbench_acquire(&workbench, at(10 * SECOND)), b);
+    /* Added while the entry is acquired: waits for the release. */
+    fill(a, 1, 0);
+    CU_ASSERT_EQUAL(workbench_add(&workbench, a, at(10 * SECOND)), RESULT_OK);
+    CU_ASSERT_PTR_NULL(workbench_acquire(&workbench, at(99 * SECOND)));
+    visit_state_take(b);
+    b->ip_next_fetch = at(100 * SECOND);
+    CU_ASSERT_FALSE(workbench_release(&workbench, b, at(99 * SECOND)));
+    CU_ASSERT_PTR_EQUAL(workbench_acquire(&workbench, at(100 * SECOND)), a);
+    visit_state_delete(a);
+    visit_state_delete(b);
+    workbench_destroy(&workbench);
+}
+
+static void the_best_level_goes_first_then_who_waits_longest(void)
+{
+    static const struct {
+        int64_t time;
+        uint8_t level;
+        uint32_t order;
+    } cases[] = {{9, 3, 3}, {8, 1, 1}, {2, 1, 0}, {1, 7, 4}, {5, 2, 2}, {99, 0, 5}};
+    Workbench workbench;
+    VisitState *all[6] = {NULL};
+    workbench_init(&workbench, at(0));
+    for (uint32_t i = 0; i < 6; i++) {
+        all[i] = visit_state_of(i, i);
+        fill(all[i], 1, cases[i].level);
+        all[i]->next_fetch = at(cases[i].time * SECOND);
+        CU_ASSERT_EQUAL(workbench_add(&workbench, all[i], at(0)), RESULT_OK);
+    }
+    for (uint32_t order = 0; order < 6; order++) {
+        VisitState *got = workbench_acquire(&workbench, at(order < 5 ? 10 * SECOND : 99 * SECOND));
+        CU_ASSERT_PTR_NOT_NULL_FATAL(got);
+        CU_ASSERT_EQUAL(cases[got->host].order, order);
+    }
+    for (uint32_t i = 0; i < 6; i++) {
+        visit_state_delete(all[i]);
+    }
+    workbench_destroy(&workbench);
+}
+
+static void no_address_is_fetched_from_before_the_floor(void)
+{
+    Workbench workbench;
+    workbench_init(&workbench, at(30 * SECOND));
+    VisitState *a = visit_state_of(1, 1);
+    fill(a, 1, 0);
+    CU_ASSERT_EQUAL(workbench_add(&workbench, a, at(SECOND)), RESULT_OK);
+    CU_ASSERT_PTR_NULL(workbench_acquire(&workbench, at(30 * SECOND - 1)));
+    CU_ASSERT_PTR_EQUAL(workbench_acquire(&workbench, at(30 * SECOND)), a);
+    visit_state_delete(a);
+    workbench_destroy(&workbench);
+}
+
+/* ---- a model ------------------------------------------------------------------------------------
+ */
+
+typedef struct Model {
+    Workbench workbench;
+    VisitState *hosts[HOSTS];
+    size_t address[HOSTS]; /* where the host lives now */
+    enum { HOME, QUEUED, ACQUIRED } place[HOSTS];
+    bool busy[ADDRESSES];
+    int64_t rest[ADDRESSES]; /* no fetch before it */
+    size_t n_acquired;
+    Dice dice;
+    int64_t now;
+} Model;
+
+/* What invariant 3 says about an address: its first visit state, when it may go, and its level. */
+static bool head_of(const Model *m, size_t address, int64_t *time, uint8_t *level)
+{
+    uint32_t first = HOSTS;
+    for (uint32_t i = 0; i < HOSTS; i++) {
+        if (m->place[i] == QUEUED && m->address[i] == address &&
+            (first == HOSTS || m->hosts[i]->next_fetch.ns < m->hosts[first]->next_fetch.ns)) {
+            first = i;
+        }
+    }
+    if (first == HOSTS || m->busy[address]) {
+        return false;
+    }
+    int64_t host_time = m->hosts[first]->next_fetch.ns;
+    *time = host_time > m->rest[address] ? host_time : m->rest[address];
+    *level = visit_state_peek(m->hosts[first])->level;
+    return true;
+}
+
+static void model_add(Model *m)
+{
+    uint32_t i = (uint32_t)dice_below(&m->dice, HOSTS);
+    if (m->place[i] != HOME) {
+        return;
+    }
+    if (dice_below(&m->dice, 5) == 0) { /* its address changed */
+        m->address[i] = dice_below(&m->dice, ADDRESSES);
+        m->hosts[i]->address = address_of(m->address[i]);
+    }
+    fill(m->hosts[i], (uint32_t)dice_below(&m->dice, 4) + 1, (uint8_t)dice_below(&m->dice, 16));
+    m->hosts[i]->dropped = false;
+    m->hosts[i]->address_expiry =
+        dice_below(&m->dice, 8) == 0 ? at(m->now + 3 * SECOND) : MONO_NEVER;
+    CU_ASSERT_EQUAL(workbench_add(&m->workbench, m->hosts[i], at(m->now)), RESULT_OK);
+    m->place[i] = QUEUED;
+}
+
+static void model_acquire(Model *m)
+{
+    bool due = false;
+    uint8_t best = UINT8_MAX;
+    int64_t next = INT64_MAX;
+    size_t front = 0;
+    for (size_t a = 0; a < ADDRESSES; a++) {
+        int64_t time = 0;
+        uint8_t level = 0;
+        if (head_of(m, a, &time, &level)) {
+            front++;
+            next = time < next ? time : next;
+            if (time <= m->now) {
+                due = true;
+                best = level < best ? level : best;
+            }
+        }
+    }
+    CU_ASSERT_EQUAL(workbench_front(&m->workbench), front);
+    int64_t said = workbench_next_time(&m->workbench).ns;
+    CU_ASSERT_TRUE(said == next || (said <= m->now && next <= m->now));
+    VisitState *got = workbench_acquire(&m->workbench, at(m->now));
+    CU_ASSERT_EQUAL(got != NULL, due);
+    if (got == NULL) {
+        return;
+    }
+    size_t address = m->address[got->host];
+    CU_ASSERT_FALSE(m->busy[address]);            /* invariant 4 */
+    CU_ASSERT_TRUE(got->next_fetch.ns <= m->now); /* invariant 3 */
+    CU_ASSERT_TRUE(m->rest[address] <= m->now);
+    CU_ASSERT_EQUAL(m->place[got->host], QUEUED); /* invariant 1 */
+    CU_ASSERT_EQUAL(visit_state_peek(got)->level, best);
+    m->place[got->host] = ACQUIRED;
+    m->busy[address] = true;
+    m->n_acquired++;
+}
+
+static void model_release(Model *m)
+{
+    uint32_t i = (uint32_t)dice_below(&m->dice, HOSTS);
+    for (size_t n = 0; n < HOSTS && m->place[i] != ACQUIRED; n++) {
+        i = (i + 1) % HOSTS;
+    }
+    if (m->place[i] != ACQUIRED) {
+        return;
+    }
+    VisitState *visit_state = m->hosts[i];
+    size_t address = m->address[i];
+    if (dice_below(&m->dice, 5) > 0) {
+        visit_state_take(visit_state);
+        visit_state->next_fetch = at(m->now + (int64_t)dice_below(&m->dice, 10) * SECOND);
+        visit_state->ip_next_fetch = at(m->now + (int64_t)dice_below(&m->dice, 4) * SECOND);
+        if (visit_state->ip_next_fetch.ns > m->rest[address]) {
+            m->rest[address] = visit_state->ip_next_fetch.ns;
+        }
+    } else {
+        visit_state->ip_next_fetch = at(0); /* given back untouched */
+    }
+    visit_state->dropped = dice_below(&m->dice, 20) == 0;
+    bool keep = visit_state_count(visit_state) > 0 && !visit_state->dropped &&
+                m->now < visit_state->address_expiry.ns;
+    CU_ASSERT_EQUAL(workbench_release(&m->workbench, visit_state, at(m->now)), keep);
+    CU_ASSERT_EQUAL(visit_state->entry != NULL, keep);
+    m->place[i] = keep ? QUEUED : HOME;
+    m->busy[address] = false;
+    m->n_acquired--;
+}
+
+static void check_counts(const Model *m)
+{
+    size_t queued = 0;
+    for (size_t i = 0; i < HOSTS; i++) {
+        queued += m->place[i] == QUEUED;
+        CU_ASSERT_EQUAL(heap_holds(&m->hosts[i]->by_time), m->place[i] == QUEUED);
+    }
+    CU_ASSERT_EQUAL(m->workbench.n_queued, queued);
+    CU_ASSERT_EQUAL(m->workbench.n_acquired, m->n_acquired);
+    size_t place = 0;
+    const WorkbenchEntry *entry = NULL;
+    while ((entry = map_next(&m->workbench.entries, &place)) != NULL) {
+        bool waits = entry->queue == ENTRY_WAITING || entry->queue == ENTRY_DUE;
+        CU_ASSERT_EQUAL(waits, !entry->acquired && entry->visit_states.count > 0);
+        CU_ASSERT_EQUAL(entry->n_visit_states, entry->visit_states.count + entry->acquired);
+        CU_ASSERT_EQUAL(entry->queue == ENTRY_RESTING,
+                        !entry->acquired && entry->visit_states.count == 0);
+    }
+}
+
+static void random_work_in_virtual_time_keeps_the_invariants(void)
+{
+    Model *m = calloc(1, sizeof *m);
+    m->dice = (Dice){5};
+    m->now = SECOND;
+    workbench_init(&m->workbench, at(0));
+    for (uint32_t i = 0; i < HOSTS; i++) {
+        m->address[i] = dice_below(&m->dice, ADDRESSES);
+        m->hosts[i] = visit_state_of(i, m->address[i]);
+    }
+    for (size_t step = 0; step < STEPS; step++) {
+        switch (dice_below(&m->dice, 4)) {
+        case 0:
+            model_add(m);
+            break;
+        case 1:
+            model_release(m);
+            break;
+        case 2:
+            m->now += (int64_t)dice_below(&m->dice, (uint64_t)SECOND);
+            break;
+        default:
+            model_acquire(m);
+            break;
+        }
+        if (step % 100 == 0) {
+            check_counts(m);
+        }
+    }
+    while (m->n_acquired > 0) {
+        model_release(m);
+    }
+    size_t drained = 0;
+    size_t queued = m->workbench.n_queued;
+    while (workbench_drain(&m->workbench) != NULL) {
+        drained++;
+    }
+    CU_ASSERT_EQUAL(drained, queued);
+    (void)workbench_acquire(&m->workbench, at(INT64_MAX - 1));
+    CU_ASSERT_EQUAL(workbench_n_entries(&m->workbench), 0); /* invariant 5 */
+    for (uint32_t i = 0; i < HOSTS; i++) {
+        visit_state_delete(m->hosts[i]);
+    }
+    workbench_destroy(&m->workbench);
+    free(m);
+}
+
+UNIT_MAIN(
+    "workbench", {"nothing is acquired before either time", nothing_is_acquired_before_either_time},
+    {"an empty, dropped or expired visit state leaves", an_empty_or_expired_visit_state_leaves},
+    {"a resting address is remembered for the next host",
+     a_resting_address_is_remembered_for_the_next_host},
+    {"the best level goes first, then who waits longest",
+     the_best_level_goes_first_then_who_waits_longest},
+    {"no address is fetched from before the floor", no_address_is_fetched_from_before_the_floor},
+    {"random work in virtual time keeps the invariants",
+     random_work_in_virtual_time_keeps_the_invariants})
