@@ -10,6 +10,28 @@
 
 #define TOTALS_KEY "totals"
 
+static int on_discovered(void *context, const PageRef *page, uint8_t *level);
+static int on_crawled(void *context, const PageRef *before, const PageRef *after, uint8_t *level);
+
+static PageSink page_sink(Batch *batch)
+{
+    return (PageSink){.context = batch, .discovered = on_discovered, .crawled = on_crawled};
+}
+
+static Result from_page_db(const Batch *batch, int rc)
+{
+    if (rc == 0) {
+        return RESULT_OK;
+    }
+    if (batch->result != RESULT_OK) {
+        return batch->result;
+    }
+    LOG_ERROR("ingest", "page database failed", "rc=%d", rc);
+    return rc == page_db_error_full     ? RESULT_FULL
+           : rc == page_db_error_memory ? RESULT_MEMORY
+                                        : RESULT_IO;
+}
+
 /* ---- host records --------------------------------------------------------------------------------- */
 
 static BatchHost *batch_host(Batch *batch, uint32_t id)
@@ -62,6 +84,18 @@ static void note_health(HostRecord *record, const FetchResult *fetch)
     record->failures = (uint8_t)(fetch->health.failures > 255 ? 255 : fetch->health.failures);
     record->last_failure = (uint8_t)fetch->health.last;
     record->not_before_ms = fetch->health.failures > 0 ? end_ms + fetch->host_wait_ms : 0;
+}
+
+/* The sitemaps that robots.txt names become pages of their own, found by nobody's link. */
+static Result discover_sitemaps(Batch *batch, const ParsedPage *page)
+{
+    if (page->n_links == 0) {
+        return RESULT_OK;
+    }
+    PageSink sink = page_sink(batch);
+    return from_page_db(batch, page_db_discover(batch->store->db, batch->txn, page->links,
+                                                page->link_hops, page->n_links,
+                                                PAGE_DB_NO_INDEX, 0, &sink));
 }
 
 static Result note_robots(Batch *batch, BatchHost *host, const FetchResult *fetch)
@@ -172,6 +206,8 @@ static Result give_up(Batch *batch, BatchHost *host, const FetchResult *fetch)
     if (fetch->status == STATUS_ROBOTS) {
         batch->totals.refused[REFUSED_ROBOTS]++;
         host->record.robots_denied++;
+    } else if (fetch->status == STATUS_BLOCKED) {
+        batch->totals.refused[REFUSED_FILTER]++;
     }
     return result;
 }
@@ -227,6 +263,9 @@ static Result apply(Batch *batch, size_t place)
     note_health(&host->record, fetch);
     if (fetch->kind == FETCHED_ROBOTS) {
         rc = note_robots(batch, host, fetch);
+        if (rc == RESULT_OK) {
+            rc = discover_sitemaps(batch, batch->pages[place]);
+        }
     } else if (!fetch->has_page) {
         batch->totals.by_status[0]++; /* a name that could not be resolved */
     } else {
@@ -375,20 +414,6 @@ void batch_destroy(Batch *batch)
     free(batch->duplicate_of);
 }
 
-static Result from_page_db(const Batch *batch, int rc)
-{
-    if (rc == 0) {
-        return RESULT_OK;
-    }
-    if (batch->result != RESULT_OK) {
-        return batch->result;
-    }
-    LOG_ERROR("ingest", "page database failed", "rc=%d", rc);
-    return rc == page_db_error_full     ? RESULT_FULL
-           : rc == page_db_error_memory ? RESULT_MEMORY
-                                        : RESULT_IO;
-}
-
 static Result drop_hosts(Batch *batch)
 {
     Result rc = RESULT_OK;
@@ -415,7 +440,7 @@ static Result drop_hosts(Batch *batch)
 
 Result batch_apply(Batch *batch)
 {
-    PageSink sink = {.context = batch, .discovered = on_discovered, .crawled = on_crawled};
+    PageSink sink = page_sink(batch);
     Result rc = RESULT_OK;
     for (size_t i = 0; i < batch->n_pages && rc == RESULT_OK; i++) {
         rc = apply(batch, i);
@@ -429,7 +454,7 @@ Result batch_apply(Batch *batch)
 
 Result batch_seed(Batch *batch, const LinkInfo *seeds, size_t n, uint64_t *added)
 {
-    PageSink sink = {.context = batch, .discovered = on_discovered, .crawled = on_crawled};
+    PageSink sink = page_sink(batch);
     uint64_t before = page_db_n_pages(batch->store->db, batch->txn);
     uint8_t *hops = malloc(n == 0 ? 1 : n);
     if (hops == NULL) {

@@ -19,6 +19,7 @@ typedef struct ParsedPage {
     uint64_t text_digest[2];
     uint64_t simhash;
     unsigned robots;        /* PAGE_NOINDEX ... */
+    unsigned refused_hooks; /* 1 << FilterHook: filters that refused the answer */
     char mime[64];          /* "text/html" or "" */
     char sha1[40];          /* "sha1:BASE32" of the payload, or "" */
     WarcGroup *group;       /* the archive's records of it, or NULL */
