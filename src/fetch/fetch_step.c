@@ -6,7 +6,7 @@
 #include "fetch/robots_answer.h"
 #include "parse/http_header.h"
 
-/* ---- the end of a fetch ------------------------------------------------------------------------ */
+/* ---- the end of a fetch -------------------------------------------------------------------- */
 
 static int64_t retry_after_ms(const FetchResult *result)
 {
@@ -100,7 +100,7 @@ void fetch_step_end(const FetchRules *rules, VisitState *visit_state, FetchResul
     }
 }
 
-/* ---- the start of a fetch ---------------------------------------------------------------------- */
+/* ---- the start of a fetch ------------------------------------------------------------------ */
 
 static FetchResult *new_result(const FetchRules *rules, const VisitState *visit_state,
                                FetchKind kind, const WindowUrl *url, const FetchNow *now)
