@@ -37,6 +37,8 @@ struct Fetcher {
     Transfer **transfers; /* all, for aborting */
     size_t n_transfers;
     size_t n_active;
+    FilterScratch *filter_scratch; /* NULL without a filter */
+    Url url;                       /* of the filter's question */
     uint64_t n_connections;
     atomic_bool draining;
     atomic_bool aborting;
@@ -204,6 +206,7 @@ static FetchResult *new_result(Fetcher *fetcher, const VisitState *visit_state, 
         result->index = url->index;
         result->level = url->level;
         result->hop = url->hop;
+        result->depth = url->depth;
         result->tries = url->tries;
         result->url = strndup(visit_state_url(visit_state, url), url->length);
         if (result->url == NULL) {
@@ -214,29 +217,55 @@ static FetchResult *new_result(Fetcher *fetcher, const VisitState *visit_state, 
     return result;
 }
 
-/* Takes URLs that robots.txt refuses out of the window; true when one is left to fetch. */
+/* Where the path begins; a URL with user information is longer than its origin says. */
+static const char *path_of(const VisitState *visit_state, const char *url)
+{
+    const char *slash = strstr(url, "//");
+    slash = slash == NULL ? NULL : strchr(slash + 2, '/');
+    return slash == NULL ? url + visit_state->origin_length : slash;
+}
+
+/* 0 when the URL may be fetched, otherwise the status it gets; *rule is what decided. */
+static int refuse_url(Fetcher *fetcher, const VisitState *visit_state, const WindowUrl *url,
+                      const char **rule)
+{
+    RobotsVerdict verdict = {.allowed = true};
+    const char *text = visit_state_url(visit_state, url);
+    const char *path = path_of(visit_state, text);
+    size_t length = url->length - (size_t)(path - text);
+    if (!robots_allows(visit_state->robots, path, length, &verdict)) {
+        *rule = verdict.rule;
+        return STATUS_ROBOTS;
+    }
+    if (fetcher->filter_scratch != NULL &&
+        url_parse(&fetcher->url, NULL, text, url->length) == RESULT_OK) {
+        FilterInput input = {.url = &fetcher->url, .has_depth = true, .depth = url->depth};
+        if (!filter_matches(fetcher->options.filter, &input, fetcher->filter_scratch)) {
+            *rule = "filter.fetch";
+            return STATUS_BLOCKED;
+        }
+    }
+    return 0;
+}
+
+/* Takes URLs that robots.txt or the filter refuses out of the window; true when one is left. */
 static bool skip_refused(Fetcher *fetcher, VisitState *visit_state)
 {
     const WindowUrl *url = NULL;
     while ((url = visit_state_peek(visit_state)) != NULL) {
-        RobotsVerdict verdict = {.allowed = true};
-        const char *text = visit_state_url(visit_state, url);
-        const char *path = text + visit_state->origin_length;
-        const char *slash = strstr(text, "//");
-        slash = slash == NULL ? NULL : strchr(slash + 2, '/');
-        path = slash == NULL ? path : slash; /* a URL with user information is longer */
-        size_t length = url->length - (size_t)(path - text);
-        if (robots_allows(visit_state->robots, path, length, &verdict)) {
+        const char *rule = NULL;
+        int status = refuse_url(fetcher, visit_state, url, &rule);
+        if (status == 0) {
             return true;
         }
         FetchResult *result = new_result(fetcher, visit_state, FETCHED_NOTHING, url);
         if (result == NULL) {
             return false; /* it stays in the window: tried again later */
         }
-        result->status = STATUS_ROBOTS;
+        result->status = status;
         result->final = true;
         result->health = visit_state->health;
-        result->refusal = verdict.rule == NULL ? NULL : strdup(verdict.rule);
+        result->refusal = rule == NULL ? NULL : strdup(rule);
         visit_state_take(visit_state);
         fetcher->sinks.result(fetcher->sinks.context, result);
     }
@@ -487,10 +516,14 @@ Result fetcher_new(Fetcher **out, unsigned number, const FetcherOptions *options
     fetcher->wake = -1;
     fetcher->curl_timer = MONO_NEVER;
     heap_init(&fetcher->first_byte);
+    url_init(&fetcher->url);
     Result rc =
         transfer_shared_init(&fetcher->shared, &fetcher->options, &fetcher->n_connections);
     if (rc == RESULT_OK) {
         rc = open_loop(fetcher);
+    }
+    if (rc == RESULT_OK && options->filter != NULL) {
+        rc = filter_scratch_new(&fetcher->filter_scratch);
     }
     if (rc != RESULT_OK) {
         fetcher_delete(fetcher);
@@ -564,6 +597,8 @@ void fetcher_delete(Fetcher *fetcher)
         queue_destroy(&fetcher->inbox);
     }
     transfer_shared_destroy(&fetcher->shared);
+    filter_scratch_delete(fetcher->filter_scratch);
+    url_destroy(&fetcher->url);
     heap_destroy(&fetcher->first_byte);
     if (fetcher->epoll >= 0) {
         (void)close(fetcher->epoll);
