@@ -537,6 +537,7 @@ MDB_env *page_db_env(PageDB *db)
 
 int page_db_txn_begin(PageDB *db, bool read_only, MDB_txn **txn)
 {
+    error_clean(db->error);
     *txn = NULL;
     if (!read_only && db->store->read_only) {
         return page_db_fail(db, page_db_error_read_only, "the database was opened for reading");
@@ -547,6 +548,7 @@ int page_db_txn_begin(PageDB *db, bool read_only, MDB_txn **txn)
 
 int page_db_txn_commit(PageDB *db, MDB_txn *txn)
 {
+    error_clean(db->error);
     bool writes = atomic_load(&db->txn_manager->writer) == txn;
     int rc = txn_manager_commit_mdb(db->txn_manager, txn);
     if (writes) {
