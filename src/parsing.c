@@ -135,8 +135,8 @@ static void forget_seen(Parser *parser)
     parser->seen_count = 0;
 }
 
-/* REFUSALS when the link is to be followed. */
-static Refusal refuse_link(const Parser *parser, const PageLink *link)
+/* REFUSALS when this occurrence of a link is to be followed; another one of the same URL may be. */
+static Refusal refuse_occurrence(const Parser *parser, const PageLink *link)
 {
     const ParsingOptions *options = &parser->parsing->options;
     if (!options->embeds && is_embed(link->kind)) {
@@ -145,7 +145,7 @@ static Refusal refuse_link(const Parser *parser, const PageLink *link)
     if (!options->follow_nofollow && (link->flags & LINK_NOFOLLOW) != 0) {
         return REFUSED_NOFOLLOW;
     }
-    return scope_refuses(parser->parsing->scope, link->url, link->length);
+    return REFUSALS;
 }
 
 static Result keep_link(Parser *parser, size_t n_kept, const PageLink *link)
@@ -168,10 +168,13 @@ static void select_links(Parser *parser, const ParsedPage *page, const PageLink 
 {
     Parsing *parsing = parser->parsing;
     for (size_t i = 0; i < n; i++) {
-        if (!note_seen(parser, hash_64(links[i].url, links[i].length, 0))) {
-            continue;
+        Refusal refusal = refuse_occurrence(parser, &links[i]);
+        if (refusal == REFUSALS) {
+            if (!note_seen(parser, hash_64(links[i].url, links[i].length, 0))) {
+                continue;
+            }
+            refusal = scope_refuses(parsing->scope, links[i].url, links[i].length);
         }
-        Refusal refusal = refuse_link(parser, &links[i]);
         if (refusal != REFUSALS) {
             stats_add(&parsing->stats->refused[refusal], 1);
             if (refusal != REFUSED_KIND) {
