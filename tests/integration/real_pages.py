@@ -141,6 +141,7 @@ def serve_and_crawl(report, path, sites):
                     return
                 time.sleep(0.05)
             result = harness.crawl(web, path + "/crawl", "-D", "docs.test",
+                                   "--set", "parse.follow_duplicates=yes",
                                    seeds=path + "/real-seeds.txt", timeout=120)
     finally:
         harness.end_process(nginx)
