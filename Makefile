@@ -133,7 +133,8 @@ demo: all $(OUT)/web
 	@OUT=$(OUT) tests/demo
 
 ## make bench           all benchmarks (BENCH=name[,name] for some, SCALE=0.01 for small)
-bench: all $(OUT)/web $(BENCH_BIN)
+bench:
+	@$(MAKE) --no-print-directory all $(OUT)/web $(BENCH_BIN) >&2
 	@OUT=$(OUT) tests/run-bench "$(BENCH)" $(BENCH_BIN)
 
 # libragno: the store without the crawler (src/ragno.h). WARC and the option table are the crawler's.
