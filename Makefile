@@ -27,10 +27,11 @@ OPT_release := -O2 -g -D_FORTIFY_SOURCE=2 -fstack-protector-strong
 OPT_asan := -O1 -g -fsanitize=address,undefined -fno-sanitize-recover=undefined -fno-omit-frame-pointer -DRAGNO_CHECK_LOCKS
 OPT_tsan := -O1 -g -fsanitize=thread -fno-omit-frame-pointer -DRAGNO_CHECK_LOCKS
 OPT_lint := $(OPT_release) -Werror
+OPT_fuzz := -O1 -g -fsanitize=fuzzer-no-link,address,undefined -fno-sanitize-recover=undefined -DRAGNO_CHECK_LOCKS
 OPT_cov := -O0 -g --coverage -DRAGNO_CHECK_LOCKS
 OPT := $(OPT_$(MODE))
 ifeq ($(OPT),)
-  $(error MODE=$(MODE): expected release, asan, tsan, cov or lint)
+  $(error MODE=$(MODE): expected release, asan, tsan, cov, fuzz or lint)
 endif
 
 CPPFLAGS := -D_GNU_SOURCE -Isrc -DRAGNO_VERSION='"$(VERSION)"'
@@ -154,6 +155,21 @@ $(OUT)/install/libragno.so.$(VERSION): $(LIBRAGNO_SRC:%.c=$(OUT)/%.o) src/librag
 	@echo '  LD  $@'
 	@$(CC) $(LDFLAGS) -shared -Wl,-soname,$(SO) -Wl,--version-script=src/libragno.map -Wl,-z,defs \
 	    -Wl,--as-needed -o $@ $(filter %.o,$^) $(shell pkg-config --libs $(LIBRAGNO_PKGS)) -lm
+
+# A fuzz target is one file, one program: tests/fuzz/fuzz_NAME.c, by clang.
+build/fuzz/bin/fuzz_%: build/fuzz/tests/fuzz/fuzz_%.o build/fuzz/libragno.a
+	@mkdir -p $(@D)
+	@echo '  LD  $@'
+	@clang $(LDFLAGS) -fsanitize=fuzzer -o $@ $^ $(LDLIBS)
+
+SECONDS ?= 60
+.PHONY: fuzz
+## make fuzz T=name     clang's libFuzzer on tests/fuzz/fuzz_name.c for SECONDS=60
+fuzz:
+	@$(MAKE) --no-print-directory MODE=fuzz CC=clang build/fuzz/bin/fuzz_$(T)
+	@mkdir -p build/fuzz/corpus/$(T) tests/fuzz/corpus
+	@build/fuzz/bin/fuzz_$(T) -max_total_time=$(SECONDS) -artifact_prefix=build/fuzz/ \
+	    build/fuzz/corpus/$(T) $(wildcard tests/fuzz/corpus/$(T))
 
 .PHONY: doc install
 ## make doc             the manual page and config/ragno.ini, from the program's option table
