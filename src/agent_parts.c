@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "base/log.h"
+#include "parse/html.h"
 
 static void ring(AgentParts *parts)
 {
@@ -250,9 +251,15 @@ static Result build_parsing(AgentParts *parts, Buffer *error)
                           .reject_regex = config->scope_reject_regex,
                           .max_url_length = (size_t)config->scope_max_url_length};
     Result rc = scope_new(&parts->scope, &scope, error);
+    if (rc == RESULT_OK) {
+        rc = filters_compile(&parts->filters, config, error);
+    }
     if (rc != RESULT_OK) {
         return rc;
     }
+    unsigned refused_flags = (config->scope_follow_nofollow ? 0u : LINK_NOFOLLOW) |
+                             (config->scope_follow_ugc ? 0u : LINK_UGC) |
+                             (config->scope_follow_sponsored ? 0u : LINK_SPONSORED);
     ParsingOptions options = {.threads = (unsigned)config->parse_threads,
                               .queue = (size_t)config->parse_queue,
                               .max_body_bytes = (size_t)config->fetch_max_body,
@@ -263,7 +270,15 @@ static Result build_parsing(AgentParts *parts, Buffer *error)
                               .robots_agent = config->robots_agent,
                               .forms = config->parse_forms,
                               .embeds = config->scope_embeds,
-                              .follow_nofollow = config->scope_follow_nofollow};
+                              .refused_flags = refused_flags,
+                              .path_segments = (unsigned)config->limits_path_segments,
+                              .repeated_segments = (unsigned)config->limits_repeated_segments,
+                              .query_parameters = (unsigned)config->limits_query_parameters,
+                              .sitemaps = config->scope_sitemaps,
+                              .sitemap_depth = (unsigned)config->scope_sitemap_depth,
+                              .sitemap_entries = (size_t)config->scope_sitemap_entries,
+                              .sitemap_location = (SitemapLocation)config->scope_sitemap_location,
+                              .filters = &parts->filters};
     return parsing_new(&parts->parsing, &options, parts->scope, parts->archive, &parts->stats, wire_parsed,
                        wire_skipped, parts);
 }
@@ -345,7 +360,8 @@ static Result build_fetch(AgentParts *parts, Buffer *error)
                               .http2 = config->fetch_http2,
                               .tls_verify = config->fetch_tls_verify,
                               .robots_expiry_ms = config->robots_expiry,
-                              .keep_requests = config->warc_enabled};
+                              .keep_requests = config->warc_enabled,
+                              .filter = parts->filters.of[HOOK_FETCH]};
     FetcherSinks sinks = {.context = parts, .result = wire_result, .done = wire_done};
     while (rc == RESULT_OK && parts->n_fetchers < (unsigned)config->fetch_threads) {
         rc = fetcher_new(&parts->fetchers[parts->n_fetchers], parts->n_fetchers, &options, &sinks);
@@ -468,6 +484,7 @@ void parts_delete(AgentParts *parts)
     }
     crawl_log_close(parts->log);
     scope_delete(parts->scope);
+    filters_destroy(&parts->filters);
     ip_ranges_destroy(&parts->policy.allowed);
     free(parts->user_agent);
     if (parts->news >= 0) {

@@ -10,6 +10,7 @@
 #include "crawl_store.h"
 #include "fetch/fetcher.h"
 #include "fetch/resolver.h"
+#include "filters.h"
 #include "frontier/frontier.h"
 #include "parsing.h"
 
@@ -23,6 +24,7 @@ typedef struct AgentParts {
     char *user_agent;
     Stats stats;
     Scope *scope;
+    Filters filters;
     CrawlLog *log;
     Archive *archive; /* NULL: --no-warc */
     Ingest *ingest;

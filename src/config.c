@@ -5,6 +5,7 @@
 
 #include "base/ip_address.h"
 #include "fetch/port_map.h"
+#include "filters.h"
 #include "frontier/politeness.h"
 
 static const OptionSpec table[] = {
@@ -56,6 +57,9 @@ Result config_check(const Config *config, Buffer *error)
     if (politeness_parse_rules(rules, config->politeness_retry, &what) != RESULT_OK) {
         complain(config, "politeness.retry", buffer_string(&what), error);
     }
+    Filters filters;
+    (void)filters_compile(&filters, config, error);
+    filters_destroy(&filters);
     if (*config->robots_agent == '\0') {
         complain(config, "robots.agent", "must not be empty", error);
     }

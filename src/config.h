@@ -116,6 +116,24 @@
         "follow links marked rel=nofollow") \
     ROW(scope, sitemaps, BOOL, bool, "no", 0, 0, NULL, false, false, \
         "read the sitemaps that robots.txt names") \
+    ROW(scope, sitemap_depth, COUNT, int64_t, "3", 0, 100, NULL, false, false, \
+        "sitemap indexes below each other at most, the one of robots.txt included") \
+    ROW(scope, sitemap_entries, COUNT, int64_t, "50000", 1, 10000000, NULL, false, false, \
+        "entries taken from one sitemap or feed") \
+    ROW(scope, sitemap_location, WORD, int, "anywhere", 0, 0, "anywhere|host|folder", false, \
+        false, "which entries of a sitemap count: all, those of its host, or below its folder") \
+    ROW(scope, follow_ugc, BOOL, bool, "yes", 0, 0, NULL, false, false, \
+        "follow links marked rel=ugc") \
+    ROW(scope, follow_sponsored, BOOL, bool, "yes", 0, 0, NULL, false, false, \
+        "follow links marked rel=sponsored") \
+    ROW(filter, schedule, TEXT, char *, "", 0, 0, NULL, false, false, \
+        "which links are scheduled (ragno check filter --atoms); seeds always are") \
+    ROW(filter, fetch, TEXT, char *, "", 0, 0, NULL, false, false, \
+        "which scheduled URLs are fetched") \
+    ROW(filter, parse, TEXT, char *, "", 0, 0, NULL, false, false, \
+        "which answers are looked into for links and text") \
+    ROW(filter, follow, TEXT, char *, "", 0, 0, NULL, false, false, \
+        "of which answers the links are followed") \
     ROW(parse, threads, COUNT, int64_t, "1", 1, 64, NULL, false, false, "parsing threads") \
     ROW(parse, queue, COUNT, int64_t, "256", 1, 100000, NULL, false, false, \
         "fetched pages that may wait for a parsing thread; then fetching waits") \
@@ -124,12 +142,14 @@
     ROW(parse, memory, SIZE, int64_t, "64Mi", 65536, 4294967296.0, NULL, false, false, \
         "memory for one page in one parsing thread") \
     ROW(parse, follow_duplicates, BOOL, bool, "no", 0, 0, NULL, false, false, \
-        "follow the links of pages whose text is that of another page") \
+        "keep the links of pages that have body and links of another page of their host") \
     ROW(parse, forms, BOOL, bool, "no", 0, 0, NULL, false, false, "take form actions as links") \
     ROW(store, batch_pages, COUNT, int64_t, "512", 1, 100000, NULL, false, false, \
         "results committed together at most") \
     ROW(store, batch_time, TIME, int64_t, "200ms", 1, 60e3, NULL, false, false, \
         "a result waits for its commit at most so long") \
+    ROW(store, filter, TEXT, char *, "", 0, 0, NULL, false, false, \
+        "which answers are kept in WARC files") \
     ROW(store, map_size, SIZE, int64_t, "0", 0, CONFIG_BIG, NULL, false, false, \
         "address space for the database; 0 = 1 Ti, or what there is") \
     ROW(warc, enabled, BOOL, bool, "yes", 0, 0, NULL, false, false, \
@@ -154,6 +174,12 @@
         "URLs of one host held in memory at most") \
     ROW(limits, pages_per_host, COUNT, int64_t, "0", 0, CONFIG_BIG, NULL, false, true, \
         "pages stored per host, duplicates not counted; 0 = no limit") \
+    ROW(limits, path_segments, COUNT, int64_t, "0", 0, 1000, NULL, false, false, \
+        "links with more segments in their path are refused as traps; 0 = no limit") \
+    ROW(limits, repeated_segments, COUNT, int64_t, "3", 0, 100, NULL, false, false, \
+        "so are links that repeat a run of segments so often (/a/b/a/b/a/b: 3); 0 or 1 = off") \
+    ROW(limits, query_parameters, COUNT, int64_t, "0", 0, 10000, NULL, false, false, \
+        "so are links with more parameters in their query; 0 = no limit") \
     ROW(limits, workbench_memory, SIZE, int64_t, "256Mi", 65536, CONFIG_BIG, NULL, false, false, \
         "memory for visit states, their URLs and robots rules; further hosts wait on disk") \
     ROW(limits, front, COUNT, int64_t, "100000", 1, 1e8, NULL, false, false, \

@@ -10,6 +10,7 @@
 
 #include "base/log.h"
 #include "base/mutex.h"
+#include "filters.h"
 
 #define BUFFER_LIMIT  ((size_t)16 << 20)
 #define SAMPLE_PER_CODE 1000u
@@ -166,8 +167,23 @@ static void append_rule(Buffer *text, const char *rule)
     }
 }
 
-static void append_annotations(Buffer *text, const FetchResult *fetch, const char *duplicate_of)
+/* Which filters said no to the answer. */
+static void append_hooks(Buffer *text, unsigned hooks)
 {
+    static const struct {
+        FilterHook hook;
+        const char *name;
+    } names[] = {{HOOK_PARSE, "parse"}, {HOOK_FOLLOW, "follow"}, {HOOK_STORE, "store"}};
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        if ((hooks & 1u << names[i].hook) != 0) {
+            (void)buffer_printf(text, ",no-%s", names[i].name);
+        }
+    }
+}
+
+static void append_annotations(Buffer *text, const ParsedPage *page, const char *duplicate_of)
+{
+    const FetchResult *fetch = page->fetch;
     char ip[IP_ADDRESS_TEXT_BYTES];
     const char *comma = "";
     if (fetch->kind != FETCHED_NOTHING) {
@@ -197,6 +213,7 @@ static void append_annotations(Buffer *text, const FetchResult *fetch, const cha
         (void)buffer_append_string(text, ",rule:");
         append_rule(text, fetch->refusal);
     }
+    append_hooks(text, page->refused_hooks);
     if (fetch->drop_host) {
         (void)buffer_append_string(text, ",host-dropped");
     }
@@ -224,7 +241,7 @@ void crawl_log_fetch(CrawlLog *log, const ParsedPage *page, const char *path, co
                         or_dash(path), or_dash(referrer), or_dash(page->mime), fetch->worker,
                         wall_format_compact(fetch->wall_start, start), (long long)ms,
                         or_dash(page->sha1));
-    append_annotations(text, fetch, duplicate_of);
+    append_annotations(text, page, duplicate_of);
     (void)buffer_append_char(text, '\n');
 }
 

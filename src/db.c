@@ -128,7 +128,7 @@ static int run(const DbCommand *command, const char *dir, int argc, char **argv)
     return status;
 }
 
-/* How unlike two words are: differing letters at the start weigh most. For a hint only. */
+/* How many letters two words have in common at the start. */
 static size_t likeness(const char *a, const char *b)
 {
     size_t n = 0;
@@ -149,16 +149,22 @@ int db_main(int argc, char **argv)
     if (strcmp(argv[2], "--help") == 0 || strcmp(argv[2], "-h") == 0) {
         return usage(stdout);
     }
-    const DbCommand *nearest = &commands[0];
+    const DbCommand *nearest = NULL;
+    size_t most = 0;
     for (size_t i = 0; i < N_COMMANDS; i++) {
         if (strcmp(argv[2], commands[i].name) == 0) {
             return run(&commands[i], argv[1], argc - 2, argv + 2);
         }
-        if (likeness(argv[2], commands[i].name) > likeness(argv[2], nearest->name)) {
+        size_t alike = likeness(argv[2], commands[i].name);
+        if (alike > most) {
+            most = alike;
             nearest = &commands[i];
         }
     }
-    (void)fprintf(stderr, "ragno db: unknown command '%s'; did you mean '%s'?\n", argv[2],
-                  nearest->name);
+    (void)fprintf(stderr, "ragno db: unknown command '%s'", argv[2]);
+    if (nearest != NULL) {
+        (void)fprintf(stderr, "; did you mean '%s'?", nearest->name);
+    }
+    (void)fprintf(stderr, "\n");
     return usage(stderr);
 }

@@ -53,7 +53,8 @@ static void discovery(const Ingest *ingest, MDB_txn *txn, uint64_t index, Buffer
     }
     buffer_destroy(&url);
     /* A seed is M by itself; as the start of a path it has no letter (Heritrix). */
-    size_t first = n > 1 && index == PAGE_DB_NO_INDEX ? n - 1 : n;
+    bool from_seed = n > 1 && index == PAGE_DB_NO_INDEX && letters[n - 1] == 'M';
+    size_t first = from_seed ? n - 1 : n;
     for (size_t i = first; i > 0; i--) {
         (void)buffer_append_char(path, letters[i - 1]);
     }

@@ -10,6 +10,28 @@
 
 #define TOTALS_KEY "totals"
 
+static int on_discovered(void *context, const PageRef *page, uint8_t *level);
+static int on_crawled(void *context, const PageRef *before, const PageRef *after, uint8_t *level);
+
+static PageSink page_sink(Batch *batch)
+{
+    return (PageSink){.context = batch, .discovered = on_discovered, .crawled = on_crawled};
+}
+
+static Result from_page_db(const Batch *batch, int rc)
+{
+    if (rc == 0) {
+        return RESULT_OK;
+    }
+    if (batch->result != RESULT_OK) {
+        return batch->result;
+    }
+    LOG_ERROR("ingest", "page database failed", "rc=%d", rc);
+    return rc == page_db_error_full     ? RESULT_FULL
+           : rc == page_db_error_memory ? RESULT_MEMORY
+                                        : RESULT_IO;
+}
+
 /* ---- host records --------------------------------------------------------------------------------- */
 
 static BatchHost *batch_host(Batch *batch, uint32_t id)
@@ -64,6 +86,18 @@ static void note_health(HostRecord *record, const FetchResult *fetch)
     record->not_before_ms = fetch->health.failures > 0 ? end_ms + fetch->host_wait_ms : 0;
 }
 
+/* The sitemaps that robots.txt names become pages of their own, found by nobody's link. */
+static Result discover_sitemaps(Batch *batch, const ParsedPage *page)
+{
+    if (page->n_links == 0) {
+        return RESULT_OK;
+    }
+    PageSink sink = page_sink(batch);
+    return from_page_db(batch, page_db_discover(batch->store->db, batch->txn, page->links,
+                                                page->link_hops, page->n_links,
+                                                PAGE_DB_NO_INDEX, 0, &sink));
+}
+
 static Result note_robots(Batch *batch, BatchHost *host, const FetchResult *fetch)
 {
     HostRecord *record = &host->record;
@@ -88,24 +122,31 @@ static Result note_robots(Batch *batch, BatchHost *host, const FetchResult *fetc
 
 /* ---- one result ----------------------------------------------------------------------------------------- */
 
-/* Finds the page of this host that has the same body, or notes that this one has it. */
-static Result find_duplicate(Batch *batch, const ParsedPage *page, uint64_t *original)
+/* Finds the page of this host that has the same body, or notes that this one has it. *same_links:
+ * they lead to the same places, too. (The same bytes in another folder are another page: their
+ * relative links are other links, and dropping them would lose what only they lead to.) */
+static Result find_duplicate(Batch *batch, const ParsedPage *page, uint64_t *original,
+                             bool *same_links)
 {
     const FetchResult *fetch = page->fetch;
     uint64_t words[2] = {page->body_hash[0] ^ hash_mix(fetch->host + UINT64_C(1)),
                          page->body_hash[1]};
-    uint64_t index = fetch->index;
+    uint64_t first[2] = {fetch->index, page->links_hash};
     *original = PAGE_DB_NO_INDEX;
+    *same_links = false;
     if (fetch->status != 200 || (page->body_hash[0] | page->body_hash[1]) == 0) {
         return RESULT_OK;
     }
     MDB_val key = {.mv_size = sizeof words, .mv_data = words};
-    MDB_val value = {.mv_size = sizeof index, .mv_data = &index};
+    MDB_val value = {.mv_size = sizeof first, .mv_data = first};
     int rc = mdb_put(batch->txn, batch->store->bodies, &key, &value, MDB_NOOVERWRITE);
     if (rc == MDB_KEYEXIST) {
-        uint64_t first = 0;
-        memcpy(&first, value.mv_data, sizeof first);
-        *original = first == fetch->index ? PAGE_DB_NO_INDEX : first;
+        if (value.mv_size != sizeof first) {
+            return RESULT_DAMAGED;
+        }
+        memcpy(first, value.mv_data, sizeof first);
+        *original = first[0] == fetch->index ? PAGE_DB_NO_INDEX : first[0];
+        *same_links = first[1] == page->links_hash;
         return RESULT_OK;
     }
     return lmdb_result(rc, "put body fingerprint");
@@ -115,16 +156,16 @@ static Result add_write(Batch *batch, size_t place, BatchHost *host)
 {
     ParsedPage *page = batch->pages[place];
     FetchResult *fetch = page->fetch;
-    Result rc = find_duplicate(batch, page, &batch->duplicate_of[place]);
+    bool same_links = false;
+    Result rc = find_duplicate(batch, page, &batch->duplicate_of[place], &same_links);
     if (rc != RESULT_OK) {
         return rc;
     }
     bool duplicate = batch->duplicate_of[place] != PAGE_DB_NO_INDEX;
     size_t i = batch->n_writes++;
-    batch->links[i] = (PageLinks){.link_info = page->links,
-                                  .n_links = duplicate && !batch->options->follow_duplicates
-                                                 ? 0
-                                                 : page->n_links};
+    bool follow = !duplicate || !same_links || batch->options->follow_duplicates;
+    batch->links[i] =
+        (PageLinks){.link_info = page->links, .n_links = follow ? page->n_links : 0};
     batch->crawled[i] = (CrawledPage){.url = fetch->url,
                                       .links = &batch->links[i],
                                       .time = (double)fetch->wall_start.us / 1e6,
@@ -165,6 +206,8 @@ static Result give_up(Batch *batch, BatchHost *host, const FetchResult *fetch)
     if (fetch->status == STATUS_ROBOTS) {
         batch->totals.refused[REFUSED_ROBOTS]++;
         host->record.robots_denied++;
+    } else if (fetch->status == STATUS_BLOCKED) {
+        batch->totals.refused[REFUSED_FILTER]++;
     }
     return result;
 }
@@ -220,6 +263,9 @@ static Result apply(Batch *batch, size_t place)
     note_health(&host->record, fetch);
     if (fetch->kind == FETCHED_ROBOTS) {
         rc = note_robots(batch, host, fetch);
+        if (rc == RESULT_OK) {
+            rc = discover_sitemaps(batch, batch->pages[place]);
+        }
     } else if (!fetch->has_page) {
         batch->totals.by_status[0]++; /* a name that could not be resolved */
     } else {
@@ -368,20 +414,6 @@ void batch_destroy(Batch *batch)
     free(batch->duplicate_of);
 }
 
-static Result from_page_db(const Batch *batch, int rc)
-{
-    if (rc == 0) {
-        return RESULT_OK;
-    }
-    if (batch->result != RESULT_OK) {
-        return batch->result;
-    }
-    LOG_ERROR("ingest", "page database failed", "rc=%d", rc);
-    return rc == page_db_error_full     ? RESULT_FULL
-           : rc == page_db_error_memory ? RESULT_MEMORY
-                                        : RESULT_IO;
-}
-
 static Result drop_hosts(Batch *batch)
 {
     Result rc = RESULT_OK;
@@ -408,7 +440,7 @@ static Result drop_hosts(Batch *batch)
 
 Result batch_apply(Batch *batch)
 {
-    PageSink sink = {.context = batch, .discovered = on_discovered, .crawled = on_crawled};
+    PageSink sink = page_sink(batch);
     Result rc = RESULT_OK;
     for (size_t i = 0; i < batch->n_pages && rc == RESULT_OK; i++) {
         rc = apply(batch, i);
@@ -422,7 +454,7 @@ Result batch_apply(Batch *batch)
 
 Result batch_seed(Batch *batch, const LinkInfo *seeds, size_t n, uint64_t *added)
 {
-    PageSink sink = {.context = batch, .discovered = on_discovered, .crawled = on_crawled};
+    PageSink sink = page_sink(batch);
     uint64_t before = page_db_n_pages(batch->store->db, batch->txn);
     uint8_t *hops = malloc(n == 0 ? 1 : n);
     if (hops == NULL) {

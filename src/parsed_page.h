@@ -15,9 +15,11 @@ typedef struct ParsedPage {
     size_t n_links;
     char *link_bytes;
     uint64_t body_hash[2];  /* of the decoded body; 0,0 when empty */
+    uint64_t links_hash;    /* of the links that are to be followed, in order */
     uint64_t text_digest[2];
     uint64_t simhash;
     unsigned robots;        /* PAGE_NOINDEX ... */
+    unsigned refused_hooks; /* 1 << FilterHook: filters that refused the answer */
     char mime[64];          /* "text/html" or "" */
     char sha1[40];          /* "sha1:BASE32" of the payload, or "" */
     WarcGroup *group;       /* the archive's records of it, or NULL */

@@ -1,253 +1,18 @@
-#include "parsing.h"
+#include "parsing_internal.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <strings.h>
 
-#include "base/arena.h"
 #include "base/hash.h"
 #include "base/log.h"
-#include "base/queue.h"
-#include "base/thread.h"
-#include "parse/decode.h"
-#include "parse/html.h"
-#include "parse/http_header.h"
 #include "parse/robots_meta.h"
-#include "parse/url.h"
 
-#define THREADS_MAX  64u
-#define BATCH        16u
-#define SEEN_SLOTS   4096u /* of the table that finds a page's repeated links, at first */
-
-typedef struct Parser {
-    Parsing *parsing;
-    Thread thread;
-    HtmlParser *html;
-    Decoder *decoder;
-    ArchiveRecorder *recorder; /* NULL without an archive */
-    Buffer body;      /* decoded */
-    Url base;
-    Url target;
-    uint64_t *seen;   /* hashes of the links of this page: open addressing */
-    size_t seen_slots;
-    size_t seen_count;
-    const PageLink **kept;
-    size_t kept_capacity;
-    PageLink header_links[2];
-    char *header_text[2];
-} Parser;
-
-struct Parsing {
-    ParsingOptions options;
-    const Scope *scope;
-    Stats *stats;
-    void (*sink)(void *context, ParsedPage *page);
-    ParsingSkipped skipped;
-    void *context;
-    Queue queue;
-    Parser parsers[THREADS_MAX];
-    unsigned n_parsers;
-};
-
-/* ---- links --------------------------------------------------------------------------------------- */
-
-static bool is_embed(uint8_t kind)
-{
-    switch ((LinkKind)kind) {
-    case LINK_A:
-    case LINK_AREA:
-    case LINK_FRAME:
-    case LINK_IFRAME:
-    case LINK_META:
-    case LINK_FORM:
-    case LINK_HEADER:
-    case LINK_REDIRECT:
-    case LINK_SITEMAP:
-        return false;
-    case LINK_LINK:
-    case LINK_IMG:
-    case LINK_SCRIPT:
-    case LINK_MEDIA:
-    case LINK_EMBED:
-    case LINK_OBJECT:
-    case LINK_INPUT:
-    case LINK_BODY:
-    case LINK_KINDS:
-        break;
-    }
-    return true;
-}
-
-static uint8_t hop_of(const PageLink *link)
-{
-    if (link->kind == LINK_REDIRECT) {
-        return 'R';
-    }
-    return link->kind == LINK_SITEMAP ? 'S' : is_embed(link->kind) ? 'E' : 'L';
-}
-
-/* True when the hash was not in the table of this page's links. */
-static bool note_seen(Parser *parser, uint64_t hash)
-{
-    if ((parser->seen_count + 1) * 2 > parser->seen_slots) {
-        size_t slots = parser->seen_slots == 0 ? SEEN_SLOTS : parser->seen_slots * 2;
-        uint64_t *table = calloc(slots, sizeof *table);
-        if (table == NULL) {
-            return true;
-        }
-        for (size_t i = 0; i < parser->seen_slots; i++) {
-            uint64_t h = parser->seen[i];
-            size_t k = (size_t)h & (slots - 1);
-            while (h != 0 && table[k] != 0) {
-                k = (k + 1) & (slots - 1);
-            }
-            if (h != 0) {
-                table[k] = h;
-            }
-        }
-        free(parser->seen);
-        parser->seen = table;
-        parser->seen_slots = slots;
-    }
-    hash |= hash == 0;
-    size_t i = (size_t)hash & (parser->seen_slots - 1);
-    while (parser->seen[i] != 0) {
-        if (parser->seen[i] == hash) {
-            return false;
-        }
-        i = (i + 1) & (parser->seen_slots - 1);
-    }
-    parser->seen[i] = hash;
-    parser->seen_count++;
-    return true;
-}
-
-static void forget_seen(Parser *parser)
-{
-    if (parser->seen_slots > SEEN_SLOTS) {
-        free(parser->seen);
-        parser->seen = NULL;
-        parser->seen_slots = 0;
-    } else if (parser->seen_count > 0) {
-        memset(parser->seen, 0, parser->seen_slots * sizeof *parser->seen);
-    }
-    parser->seen_count = 0;
-}
-
-/* REFUSALS when the link is to be followed. */
-static Refusal refuse_link(const Parser *parser, const PageLink *link)
-{
-    const ParsingOptions *options = &parser->parsing->options;
-    if (!options->embeds && is_embed(link->kind)) {
-        return REFUSED_KIND;
-    }
-    if (!options->follow_nofollow && (link->flags & LINK_NOFOLLOW) != 0) {
-        return REFUSED_NOFOLLOW;
-    }
-    return scope_refuses(parser->parsing->scope, link->url, link->length);
-}
-
-static Result keep_link(Parser *parser, size_t n_kept, const PageLink *link)
-{
-    if (n_kept == parser->kept_capacity) {
-        size_t capacity = parser->kept_capacity == 0 ? 256 : parser->kept_capacity * 2;
-        const PageLink **kept = realloc(parser->kept, capacity * sizeof *kept);
-        if (kept == NULL) {
-            return RESULT_MEMORY;
-        }
-        parser->kept = kept;
-        parser->kept_capacity = capacity;
-    }
-    parser->kept[n_kept] = link;
-    return RESULT_OK;
-}
-
-static void select_links(Parser *parser, const ParsedPage *page, const PageLink *links, size_t n,
-                         size_t *n_kept)
-{
-    Parsing *parsing = parser->parsing;
-    for (size_t i = 0; i < n; i++) {
-        if (!note_seen(parser, hash_64(links[i].url, links[i].length, 0))) {
-            continue;
-        }
-        Refusal refusal = refuse_link(parser, &links[i]);
-        if (refusal != REFUSALS) {
-            stats_add(&parsing->stats->refused[refusal], 1);
-            if (refusal != REFUSED_KIND) {
-                parsing->skipped(parsing->context, links[i].url, links[i].length, refusal,
-                                 page->fetch->url);
-            }
-        } else if (keep_link(parser, *n_kept, &links[i]) == RESULT_OK) {
-            (*n_kept)++;
-        }
-    }
-}
-
-/* Copies what was kept into one allocation that travels with the page. */
-static Result copy_links(const Parser *parser, ParsedPage *page, size_t n)
-{
-    size_t bytes = 0;
-    for (size_t i = 0; i < n; i++) {
-        bytes += parser->kept[i]->length + 1u;
-    }
-    char *memory = n == 0 ? NULL : malloc(n * (sizeof(LinkInfo) + 1) + bytes);
-    if (memory == NULL) {
-        return n == 0 ? RESULT_OK : RESULT_MEMORY;
-    }
-    page->links = (LinkInfo *)(void *)memory;
-    page->link_hops = (uint8_t *)memory + n * sizeof(LinkInfo);
-    page->link_bytes = memory + n * (sizeof(LinkInfo) + 1);
-    char *next = page->link_bytes;
-    for (size_t i = 0; i < n; i++) {
-        const PageLink *link = parser->kept[i];
-        memcpy(next, link->url, link->length + 1u);
-        page->links[i] = (LinkInfo){.url = next, .score = 1.0f};
-        page->link_hops[i] = hop_of(link);
-        next += link->length + 1u;
-    }
-    page->n_links = n;
-    return RESULT_OK;
-}
+#define BATCH             16u
+#define ARENA_BLOCK_BYTES 65536u
+#define SITEMAP_MAX_BYTES ((size_t)50 << 20) /* sitemaps.org */
 
 /* ---- one page ---------------------------------------------------------------------------------------- */
-
-/* Location and Refresh: links that are in the header. */
-static size_t header_links(Parser *parser, const ParsedPage *page, const HttpHeader *header)
-{
-    HttpField field;
-    const char *reference[2] = {NULL, NULL};
-    size_t length[2] = {0, 0};
-    uint8_t kind[2] = {LINK_REDIRECT, LINK_HEADER};
-    int64_t seconds = 0;
-    size_t n = 0;
-    if (page->fetch->status >= 300 && page->fetch->status < 400 &&
-        http_header_find(header, "Location", &field)) {
-        reference[0] = field.value;
-        length[0] = field.value_length;
-    }
-    if (!http_header_find(header, "Refresh", &field) ||
-        !http_header_refresh(field.value, field.value_length, &seconds, &reference[1],
-                             &length[1])) {
-        length[1] = 0;
-    }
-    for (size_t i = 0; i < 2; i++) {
-        free(parser->header_text[i]);
-        parser->header_text[i] = NULL;
-        if (length[i] > 0 &&
-            url_parse(&parser->base, NULL, page->fetch->url, strlen(page->fetch->url)) ==
-                RESULT_OK &&
-            url_parse(&parser->target, &parser->base, reference[i], length[i]) == RESULT_OK) {
-            parser->header_text[i] = strndup(parser->target.href, parser->target.length);
-            if (parser->header_text[i] != NULL) {
-                parser->header_links[n++] = (PageLink){.url = parser->header_text[i],
-                                                       .length = parser->target.length,
-                                                       .kind = kind[i]};
-            }
-        }
-    }
-    return n;
-}
 
 static bool looks_like_html(const HttpContentType *type, const Buffer *body)
 {
@@ -260,16 +25,19 @@ static bool looks_like_html(const HttpContentType *type, const Buffer *body)
     return *text == '<';
 }
 
-static void undo_coding(Parser *parser, ParsedPage *page, const HttpHeader *header)
+static DecodeStatus undo_coding(Parser *parser, const FetchResult *fetch, const HttpHeader *header)
 {
-    FetchResult *fetch = page->fetch;
     HttpField field = {.value = NULL, .value_length = 0};
     (void)http_header_find(header, "Content-Encoding", &field);
     parser->body.limit = parser->parsing->options.max_body_bytes;
     buffer_trim(&parser->body, parser->parsing->options.max_body_bytes);
-    DecodeStatus status =
-        decode_content(parser->decoder, field.value, field.value_length, fetch->body.data,
-                       fetch->body.length, &parser->body, parser->parsing->options.max_ratio);
+    return decode_content(parser->decoder, field.value, field.value_length, fetch->body.data,
+                          fetch->body.length, &parser->body, parser->parsing->options.max_ratio);
+}
+
+/* What became of the coding is part of how the fetch ended. */
+static void note_decoding(FetchResult *fetch, DecodeStatus status)
+{
     switch (status) {
     case DECODE_OK:
         break;
@@ -302,7 +70,7 @@ static void note_type(ParsedPage *page, const HttpContentType *type)
     page->mime[n] = '\0';
 }
 
-static void parse_html(Parser *parser, ParsedPage *page, const char *content_type, size_t *n_kept)
+static void parse_html(Parser *parser, ParsedPage *page, const char *content_type)
 {
     HtmlInput input = {.body = buffer_string(&parser->body),
                        .length = parser->body.length,
@@ -320,18 +88,23 @@ static void parse_html(Parser *parser, ParsedPage *page, const char *content_typ
     if (found.n_links_dropped > 0) {
         stats_add(&parser->parsing->stats->refused[REFUSED_MANY], found.n_links_dropped);
     }
+    if ((page->refused_hooks & 1u << HOOK_FOLLOW) != 0) {
+        return;
+    }
     if ((page->robots & PAGE_NOFOLLOW) != 0) {
         stats_add(&parser->parsing->stats->refused[REFUSED_NOFOLLOW], found.n_links);
     } else {
-        select_links(parser, page, found.links, found.n_links, n_kept);
+        parsing_links_select(parser, page, found.links, found.n_links);
     }
 }
 
-/* Every answer becomes records of the archive, whatever it is worth to the crawl. */
+/* Every answer becomes records of the archive, whatever it is worth to the crawl, unless store.filter
+ * says no. */
 static void store_page(Parser *parser, ParsedPage *page)
 {
     const FetchResult *fetch = page->fetch;
-    if (parser->recorder == NULL || fetch->kind == FETCHED_NOTHING || fetch->status < 100) {
+    if (parser->recorder == NULL || fetch->kind == FETCHED_NOTHING || fetch->status < 100 ||
+        (page->refused_hooks & 1u << HOOK_STORE) != 0) {
         return;
     }
     page->group = archive_record(parser->recorder, fetch);
@@ -340,47 +113,117 @@ static void store_page(Parser *parser, ParsedPage *page)
     }
 }
 
-static void parse_page(Parser *parser, ParsedPage *page)
+/* Asks the filters about an answer; page->refused_hooks says which said no. */
+static void ask_filters(Parser *parser, ParsedPage *page, const char *content_type)
+{
+    static const FilterHook hooks[] = {HOOK_PARSE, HOOK_FOLLOW, HOOK_STORE};
+    const Filters *filters = parser->parsing->options.filters;
+    if (parser->source.href == NULL) {
+        return;
+    }
+    char digest[33];
+    (void)snprintf(digest, sizeof digest, "%016llx%016llx", (unsigned long long)page->body_hash[0],
+                   (unsigned long long)page->body_hash[1]);
+    FilterInput input = {.url = &parser->source,
+                         .has_depth = true,
+                         .depth = page->fetch->depth,
+                         .status = page->fetch->status,
+                         .content_type = content_type,
+                         .has_body = true,
+                         .body = buffer_string(&parser->body),
+                         .body_length = parser->body.length,
+                         .digest = digest};
+    for (size_t i = 0; i < sizeof hooks / sizeof *hooks; i++) {
+        if (!filters_pass(filters, hooks[i], &input, parser->scratch)) {
+            page->refused_hooks |= 1u << hooks[i];
+        }
+    }
+}
+
+static void read_content(Parser *parser, ParsedPage *page, const HttpContentType *type,
+                         const char *content_type)
+{
+    int status = page->fetch->status;
+    bool is_sitemap = parsing_sitemap_expected(parser, page) &&
+                      (page->refused_hooks & 1u << HOOK_FOLLOW) == 0 &&
+                      parsing_sitemap_read(parser, page);
+    if (!is_sitemap && status >= 200 && status < 300 && looks_like_html(type, &parser->body)) {
+        parse_html(parser, page, content_type);
+    }
+}
+
+/* What there is to know about the answer to a scheduled URL, once it is final. */
+static void parse_answer(Parser *parser, ParsedPage *page, const HttpHeader *header,
+                         const HttpContentType *type, const char *content_type)
+{
+    note_type(page, type);
+    size_t position = 0;
+    HttpField tag;
+    while (http_header_next_named(header, "X-Robots-Tag", &position, &tag)) {
+        page->robots |= robots_meta_header(tag.value, tag.value_length,
+                                           parser->parsing->options.robots_agent);
+    }
+    if ((page->refused_hooks & 1u << HOOK_FOLLOW) == 0) {
+        parsing_links_of_header(parser, page, header);
+    }
+    if ((page->refused_hooks & 1u << HOOK_PARSE) == 0) {
+        read_content(parser, page, type, content_type);
+    }
+    page->parsed = true;
+}
+
+/* An answer to a scheduled URL. Decoding and the filters come before storing, what they say about the
+ * fetch after it: the archive holds what was received, as it was received. */
+static void take_page(Parser *parser, ParsedPage *page)
 {
     FetchResult *fetch = page->fetch;
     HttpHeader header;
-    if (fetch->kind != FETCHED_PAGE || fetch->status < 100 || !fetch->final ||
+    if (fetch->status < 100 ||
         http_header_parse(&header, buffer_string(&fetch->header), fetch->header.length) !=
             RESULT_OK) {
+        store_page(parser, page);
         return;
     }
-    undo_coding(parser, page, &header);
+    DecodeStatus decoded = undo_coding(parser, fetch, &header);
     HttpField field = {.value = NULL, .value_length = 0};
-    char *content_type = NULL;
+    const char *content_type = NULL;
     HttpContentType type = {.type = NULL};
     if (http_header_find(&header, "Content-Type", &field)) {
         type = http_header_content_type(field.value, field.value_length);
-        content_type = strndup(field.value, field.value_length);
-        note_type(page, &type);
-    }
-    size_t position = 0;
-    HttpField tag;
-    while (http_header_next_named(&header, "X-Robots-Tag", &position, &tag)) {
-        page->robots |= robots_meta_header(tag.value, tag.value_length,
-                                           parser->parsing->options.robots_agent);
+        content_type = arena_copy(&parser->arena, field.value, field.value_length);
     }
     if (parser->body.length > 0) {
         Hash128 h = hash_128(parser->body.data, parser->body.length);
         page->body_hash[0] = h.high;
         page->body_hash[1] = h.low;
     }
-    size_t n_kept = 0;
-    size_t n = header_links(parser, page, &header);
-    select_links(parser, page, parser->header_links, n, &n_kept);
-    if (fetch->status >= 200 && fetch->status < 300 && looks_like_html(&type, &parser->body)) {
-        parse_html(parser, page, content_type, &n_kept);
+    (void)url_parse(&parser->source, NULL, fetch->url, strlen(fetch->url));
+    ask_filters(parser, page, content_type);
+    store_page(parser, page);
+    if (fetch->final) {
+        note_decoding(fetch, decoded);
+        parse_answer(parser, page, &header, &type, content_type);
     }
-    free(content_type);
-    if (copy_links(parser, page, n_kept) != RESULT_OK) {
-        LOG_ERROR("parse", "links lost for lack of memory", "url=%s n=%zu", fetch->url, n_kept);
+}
+
+static void parse_page(Parser *parser, ParsedPage *page)
+{
+    switch (page->fetch->kind) {
+    case FETCHED_PAGE:
+        take_page(parser, page);
+        break;
+    case FETCHED_ROBOTS:
+        store_page(parser, page);
+        parsing_sitemap_robots(parser, page);
+        break;
+    case FETCHED_NOTHING:
+        return;
     }
-    page->parsed = true;
-    forget_seen(parser);
+    if (parsing_links_copy(parser, page) != RESULT_OK) {
+        LOG_ERROR("parse", "links lost for lack of memory", "url=%s n=%zu", page->fetch->url,
+                  parser->n_kept);
+    }
+    parsing_links_forget(parser);
 }
 
 /* ---- threads ------------------------------------------------------------------------------------------- */
@@ -403,13 +246,16 @@ static void *parser_main(void *argument)
                 fetch_result_delete(items[i]); /* it stays scheduled: fetched again after a restart */
                 continue;
             }
-            store_page(parser, page);
             parse_page(parser, page);
             parsing->sink(parsing->context, page);
         }
         stats_add(&parsing->stats->parser_busy_us,
                   (uint64_t)(mono_now().ns - start.ns) / 1000);
         thread_step("waiting");
+    }
+    if (filter_scratch_given_up(parser->scratch) > 0) {
+        LOG_WARN("filter", "regular expressions gave up at their limit, which counts as no match",
+                 "matches=%llu", (unsigned long long)filter_scratch_given_up(parser->scratch));
     }
     return NULL;
 }
@@ -424,11 +270,23 @@ static Result parser_init(Parser *parser, Parsing *parsing, Archive *archive)
                         .memory_bytes = options->memory_bytes};
     parser->parsing = parsing;
     buffer_init(&parser->body, options->max_body_bytes);
-    url_init(&parser->base);
+    url_init(&parser->source);
     url_init(&parser->target);
+    arena_init(&parser->arena, ARENA_BLOCK_BYTES, options->memory_bytes);
     Result rc = html_parser_new(&parser->html, &html);
     if (rc == RESULT_OK) {
         rc = decoder_new(&parser->decoder);
+    }
+    if (rc == RESULT_OK) {
+        rc = filter_scratch_new(&parser->scratch);
+    }
+    if (rc == RESULT_OK && options->sitemaps) {
+        SitemapOptions sitemap = {.max_bytes = SITEMAP_MAX_BYTES,
+                                  .max_entries = options->sitemap_entries,
+                                  .max_url_bytes = options->max_url_length,
+                                  .max_ratio = options->max_ratio,
+                                  .location = options->sitemap_location};
+        rc = sitemap_parser_new(&parser->sitemap, &sitemap);
     }
     return rc == RESULT_OK && archive != NULL ? archive_recorder_new(&parser->recorder, archive)
                                               : rc;
@@ -440,12 +298,13 @@ static void parser_destroy(Parser *parser)
     decoder_delete(parser->decoder);
     archive_recorder_delete(parser->recorder);
     buffer_destroy(&parser->body);
-    url_destroy(&parser->base);
+    url_destroy(&parser->source);
     url_destroy(&parser->target);
     free(parser->seen);
     free(parser->kept);
-    free(parser->header_text[0]);
-    free(parser->header_text[1]);
+    filter_scratch_delete(parser->scratch);
+    sitemap_parser_delete(parser->sitemap);
+    arena_destroy(&parser->arena);
 }
 
 Result parsing_new(Parsing **out, const ParsingOptions *options, const Scope *scope,
@@ -469,7 +328,7 @@ Result parsing_new(Parsing **out, const ParsingOptions *options, const Scope *sc
         return rc;
     }
     while (rc == RESULT_OK && parsing->n_parsers < options->threads &&
-           parsing->n_parsers < THREADS_MAX) {
+           parsing->n_parsers < PARSING_THREADS_MAX) {
         rc = parser_init(&parsing->parsers[parsing->n_parsers++], parsing, archive);
     }
     if (rc != RESULT_OK) {

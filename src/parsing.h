@@ -2,14 +2,18 @@
  *
  *   fetching threads --parsing_push--> [queue, parse.queue] --> parsing threads --> sink (ingest)
  *
- * A parsing thread undoes the content coding, finds links, robots instructions and digests, and keeps
- * of the links those that are to be followed: in scope, of a kind that is followed, each once. When
- * the queue is full the fetching threads wait: pages are never dropped, memory is bounded. */
+ * A parsing thread undoes the content coding, asks the filters about the answer, finds links,
+ * robots instructions and digests, and keeps of the links those that are to be followed: in scope,
+ * of a kind that is followed, passed by filter.schedule, each once. The entries of sitemaps are
+ * links too. When the queue is full the fetching threads wait: pages are never dropped, memory is
+ * bounded. */
 #ifndef PARSING_H
 #define PARSING_H
 
 #include "fetch/fetch_result.h"
 #include "archive.h"
+#include "filters.h"
+#include "parse/sitemap.h"
 #include "parsed_page.h"
 #include "scope.h"
 #include "stats.h"
@@ -25,7 +29,15 @@ typedef struct ParsingOptions {
     const char *robots_agent; /* borrowed */
     bool forms;
     bool embeds;
-    bool follow_nofollow;
+    unsigned refused_flags;     /* LINK_NOFOLLOW ...: links with one of them are refused */
+    unsigned path_segments;     /* more are a trap; 0 = no limit */
+    unsigned repeated_segments; /* so often in a row; below 2 = off */
+    unsigned query_parameters;  /* 0 = no limit */
+    bool sitemaps;              /* read them, and the Sitemap lines of robots.txt */
+    unsigned sitemap_depth;
+    size_t sitemap_entries;
+    SitemapLocation sitemap_location;
+    const Filters *filters; /* borrowed */
 } ParsingOptions;
 
 typedef struct Parsing Parsing;

@@ -17,6 +17,8 @@ static const struct {
     [REFUSED_REDIRECTS] = {"redirects", STATUS_REDIRECTS},
     [REFUSED_BAD_URL] = {"bad-url", STATUS_BAD_URL},
     [REFUSED_MANY] = {"too-many-links", STATUS_BLOCKED},
+    [REFUSED_FILTER] = {"filter", STATUS_BLOCKED},
+    [REFUSED_TRAP] = {"trap", STATUS_TRAP},
 };
 
 const char *refusal_name(Refusal refusal)

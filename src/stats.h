@@ -21,6 +21,8 @@ typedef enum Refusal {
     REFUSED_REDIRECTS,
     REFUSED_BAD_URL,
     REFUSED_MANY,     /* more links on a page than parse.max_links */
+    REFUSED_FILTER,   /* filter.schedule or filter.fetch */
+    REFUSED_TRAP,     /* limits.path_segments and the like, or a pattern that yields nothing new */
     REFUSALS
 } Refusal;
 
@@ -39,9 +41,9 @@ typedef struct CrawlTotals {
     uint64_t throttled;   /* 429 and 503 */
     uint64_t truncated;
     uint64_t hosts_dropped;
-    uint64_t refused[REFUSALS];
     uint64_t elapsed_ms;  /* of all runs */
     uint64_t cpu_ms;      /* of all runs */
+    uint64_t refused[REFUSALS]; /* last: the enum grows at its end */
 } CrawlTotals;
 
 /* The index of a status in by_status. */

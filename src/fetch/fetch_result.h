@@ -58,6 +58,7 @@ typedef struct FetchResult {
     uint64_t index;      /* of the page; meaningless for robots.txt and host news */
     uint8_t level;       /* where it was scheduled */
     uint8_t hop;         /* how it was found: L R E S M P */
+    uint8_t depth;       /* links from a seed, capped at 255 */
     uint8_t tries;       /* failed attempts, this one included if it failed */
     bool has_page;       /* index is one */
     bool final;          /* the URL leaves the schedule with this result */
@@ -86,7 +87,7 @@ typedef struct FetchResult {
     RobotsState robots_state;
     int64_t robots_expiry_ms;  /* left at the end of this fetch */
     int64_t crawl_delay_ms;    /* -1 = none */
-    char *refusal;             /* the deciding robots rule, for the log; owned */
+    char *refusal;             /* the deciding robots rule or filter, for the log; owned */
 } FetchResult;
 
 /* NULL when memory is exhausted. */

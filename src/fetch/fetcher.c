@@ -13,9 +13,8 @@
 #include "base/log.h"
 #include "base/queue.h"
 #include "base/thread.h"
-#include "fetch/robots_answer.h"
+#include "fetch/fetch_step.h"
 #include "fetch/transfer.h"
-#include "parse/http_header.h"
 
 #define EPOLL_EVENTS   256
 #define INBOX_CAPACITY ((size_t)1 << 17)
@@ -24,6 +23,7 @@
 struct Fetcher {
     FetcherOptions options;
     FetcherSinks sinks;
+    FetchRules rules;
     unsigned number;
     TransferShared shared;
     CURLM *multi;
@@ -37,6 +37,8 @@ struct Fetcher {
     Transfer **transfers; /* all, for aborting */
     size_t n_transfers;
     size_t n_active;
+    FilterScratch *filter_scratch; /* NULL without a filter */
+    Url url;                       /* of the filter's question */
     uint64_t n_connections;
     atomic_bool draining;
     atomic_bool aborting;
@@ -47,91 +49,6 @@ struct Fetcher {
 };
 
 /* ---- the end of a fetch ---------------------------------------------------------------------------- */
-
-static int64_t retry_after_ms(const FetchResult *result)
-{
-    HttpHeader header;
-    HttpField field;
-    if (http_header_parse(&header, result->header.data == NULL ? "" : result->header.data,
-                          result->header.length) != RESULT_OK ||
-        !http_header_find(&header, "Retry-After", &field)) {
-        return -1;
-    }
-    int64_t seconds = http_header_retry_after(field.value, field.value_length,
-                                              wall_seconds(result->wall_start));
-    return seconds < 0 ? -1 : seconds * 1000;
-}
-
-/* Judges the fetch, sets the visit state's times from its end, and writes both into the result. */
-static PolitenessVerdict judge(Fetcher *fetcher, VisitState *visit_state, FetchResult *result,
-                               bool robots_needed)
-{
-    FetchEnd end = {
-        .class = result->class,
-        .duration_ms = mono_ms_between(result->start, result->end),
-        .retry_after_ms = result->class == FETCH_BUSY ? retry_after_ms(result) : -1,
-        .crawl_delay_ms =
-            visit_state->robots == NULL ? -1 : robots_crawl_delay_ms(visit_state->robots),
-        .host_delay_ms = visit_state->host_delay_ms,
-        .robots = robots_needed,
-    };
-    PolitenessVerdict verdict =
-        politeness_judge(fetcher->options.politeness, &end, &visit_state->health);
-    /* One millisecond more than owed, since clocks of milliseconds are rounded. */
-    visit_state->next_fetch = mono_add_ms(result->end, verdict.host_wait_ms + 1);
-    visit_state->ip_next_fetch = mono_add_ms(result->end, verdict.ip_wait_ms + 1);
-    visit_state->owed_ms = verdict.host_wait_ms;
-    visit_state->last_end = result->end;
-    result->health = visit_state->health;
-    result->host_wait_ms = verdict.host_wait_ms;
-    result->robots_state = visit_state->robots_state;
-    result->robots_version = visit_state->robots_version;
-    result->robots_expiry_ms = visit_state->robots_state == ROBOTS_KNOWN
-                                   ? mono_ms_between(result->end, visit_state->robots_expiry)
-                                   : 0;
-    result->crawl_delay_ms = end.crawl_delay_ms;
-    return verdict;
-}
-
-static void conclude_robots(Fetcher *fetcher, VisitState *visit_state, FetchResult *result)
-{
-    bool had_rules = visit_state->robots_state == ROBOTS_KNOWN;
-    RobotsNext next = robots_answer(visit_state, result, fetcher->options.robots_agent,
-                                    fetcher->options.robots_expiry_ms);
-    if (next == ROBOTS_TRY_AGAIN && had_rules) {
-        /* Old rules stay in force; asked again when they would have expired anew. */
-        visit_state->robots_expiry =
-            mono_add_ms(result->end, fetcher->options.robots_expiry_ms / 8);
-    } else if (next == ROBOTS_TRY_AGAIN) {
-        visit_state->robots_state = ROBOTS_REFUSING;
-        visit_state->robots_redirects = 0;
-    }
-    PolitenessVerdict verdict = judge(fetcher, visit_state, result, !had_rules);
-    if (verdict.drop_host) {
-        visit_state->dropped = true;
-        result->drop_host = true;
-    }
-}
-
-static void conclude_page(Fetcher *fetcher, VisitState *visit_state, FetchResult *result)
-{
-    PolitenessVerdict verdict = judge(fetcher, visit_state, result, false);
-    result->final = !verdict.retry;
-    if (!result->final) {
-        return; /* it stays at the head of the window */
-    }
-    visit_state_take(visit_state);
-    if (result->class == FETCH_BROKEN && result->partial_status != 0 &&
-        result->body.length > 0 && !verdict.drop_host) {
-        /* The last try brought a part of it: that is what there is. */
-        result->class = FETCH_OK;
-        result->status = result->partial_status;
-    }
-    if (verdict.drop_host) {
-        visit_state->dropped = true;
-        result->drop_host = true;
-    }
-}
 
 static void release(Fetcher *fetcher, Transfer *transfer)
 {
@@ -148,11 +65,7 @@ static void finish(Fetcher *fetcher, Transfer *transfer, CURLcode code)
     (void)curl_multi_remove_handle(fetcher->multi, transfer->easy);
     result->end = mono_now();
     transfer_conclude(transfer, code);
-    if (result->kind == FETCHED_ROBOTS) {
-        conclude_robots(fetcher, visit_state, result);
-    } else {
-        conclude_page(fetcher, visit_state, result);
-    }
+    fetch_step_end(&fetcher->rules, visit_state, result);
     transfer->result = NULL;
     release(fetcher, transfer);
     fetcher->sinks.result(fetcher->sinks.context, result);
@@ -181,112 +94,26 @@ static Transfer *free_transfer(Fetcher *fetcher)
     return transfer;
 }
 
-static FetchResult *new_result(Fetcher *fetcher, const VisitState *visit_state, FetchKind kind,
-                               const WindowUrl *url)
-{
-    FetchResult *result = fetch_result_new(kind);
-    if (result == NULL) {
-        return NULL;
-    }
-    result->host = visit_state->host;
-    result->address = visit_state->address;
-    result->worker = fetcher->number;
-    result->robots_version = visit_state->robots_version;
-    result->wall_start = wall_now();
-    result->start = mono_now();
-    result->end = result->start;
-    if (visit_state->last_end.ns != 0) {
-        result->owed_ms = visit_state->owed_ms;
-        result->given_ms = mono_ms_between(visit_state->last_end, result->start);
-    }
-    if (url != NULL) {
-        result->has_page = true;
-        result->index = url->index;
-        result->level = url->level;
-        result->hop = url->hop;
-        result->tries = url->tries;
-        result->url = strndup(visit_state_url(visit_state, url), url->length);
-        if (result->url == NULL) {
-            fetch_result_delete(result);
-            return NULL;
-        }
-    }
-    return result;
-}
-
-/* Takes URLs that robots.txt refuses out of the window; true when one is left to fetch. */
-static bool skip_refused(Fetcher *fetcher, VisitState *visit_state)
-{
-    const WindowUrl *url = NULL;
-    while ((url = visit_state_peek(visit_state)) != NULL) {
-        RobotsVerdict verdict = {.allowed = true};
-        const char *text = visit_state_url(visit_state, url);
-        const char *path = text + visit_state->origin_length;
-        const char *slash = strstr(text, "//");
-        slash = slash == NULL ? NULL : strchr(slash + 2, '/');
-        path = slash == NULL ? path : slash; /* a URL with user information is longer */
-        size_t length = url->length - (size_t)(path - text);
-        if (robots_allows(visit_state->robots, path, length, &verdict)) {
-            return true;
-        }
-        FetchResult *result = new_result(fetcher, visit_state, FETCHED_NOTHING, url);
-        if (result == NULL) {
-            return false; /* it stays in the window: tried again later */
-        }
-        result->status = STATUS_ROBOTS;
-        result->final = true;
-        result->health = visit_state->health;
-        result->refusal = verdict.rule == NULL ? NULL : strdup(verdict.rule);
-        visit_state_take(visit_state);
-        fetcher->sinks.result(fetcher->sinks.context, result);
-    }
-    return false;
-}
-
 static void give_back(Fetcher *fetcher, VisitState *visit_state)
 {
     visit_state->ip_next_fetch = (MonoTime){0};
     fetcher->sinks.done(fetcher->sinks.context, visit_state);
 }
 
-static bool needs_robots(const VisitState *visit_state, MonoTime now)
-{
-    return visit_state->robots_state != ROBOTS_KNOWN || visit_state->robots_target != NULL ||
-           !mono_before(now, visit_state->robots_expiry);
-}
-
-static char *robots_url(const VisitState *visit_state)
-{
-    if (visit_state->robots_target != NULL) {
-        return strdup(visit_state->robots_target);
-    }
-    Buffer url;
-    buffer_init(&url, BUFFER_NO_LIMIT);
-    if (buffer_printf(&url, "%s/robots.txt", visit_state->origin) != RESULT_OK) {
-        buffer_destroy(&url);
-    }
-    return buffer_detach(&url);
-}
-
 static void begin(Fetcher *fetcher, VisitState *visit_state)
 {
-    MonoTime now = mono_now();
-    bool robots = needs_robots(visit_state, now);
-    if (!robots && !skip_refused(fetcher, visit_state)) {
+    FetchNow now = {.mono = mono_now(), .wall = wall_now()};
+    FetchRefused refused = {.context = fetcher->sinks.context, .take = fetcher->sinks.result};
+    FetchResult *result = fetch_step_begin(&fetcher->rules, visit_state, &now, &refused);
+    if (result == NULL) {
         give_back(fetcher, visit_state);
         return;
     }
-    const WindowUrl *url = robots ? NULL : visit_state_peek(visit_state);
-    FetchResult *result =
-        new_result(fetcher, visit_state, robots ? FETCHED_ROBOTS : FETCHED_PAGE, url);
-    if (result != NULL && robots) {
-        result->url = robots_url(visit_state);
-        result->hop = 'P';
-    }
-    Transfer *transfer = result == NULL || result->url == NULL ? NULL : free_transfer(fetcher);
+    bool robots = result->kind == FETCHED_ROBOTS;
+    Transfer *transfer = free_transfer(fetcher);
     if (transfer == NULL) {
         fetch_result_delete(result);
-        visit_state->next_fetch = mono_add_ms(now, 1000); /* no memory now */
+        visit_state->next_fetch = mono_add_ms(now.mono, FETCH_STEP_PAUSE_MS);
         give_back(fetcher, visit_state);
         return;
     }
@@ -294,13 +121,13 @@ static void begin(Fetcher *fetcher, VisitState *visit_state)
     Result rc = transfer_prepare(transfer, visit_state, result, result->url, robots);
     if (rc == RESULT_OK &&
         heap_push(&fetcher->first_byte, &transfer->by_first_byte,
-                  mono_add_ms(now, fetcher->options.first_byte_timeout_ms).ns, 0) == RESULT_OK &&
+                  mono_add_ms(now.mono, fetcher->options.first_byte_timeout_ms).ns, 0) == RESULT_OK &&
         curl_multi_add_handle(fetcher->multi, transfer->easy) == CURLM_OK) {
         atomic_fetch_add_explicit(&fetcher->requests, 1, memory_order_relaxed);
         return;
     }
     release(fetcher, transfer);
-    visit_state->next_fetch = mono_add_ms(now, 1000);
+    visit_state->next_fetch = mono_add_ms(now.mono, FETCH_STEP_PAUSE_MS);
     give_back(fetcher, visit_state);
 }
 
@@ -483,14 +310,25 @@ Result fetcher_new(Fetcher **out, unsigned number, const FetcherOptions *options
     fetcher->options = *options;
     fetcher->sinks = *sinks;
     fetcher->number = number;
+    fetcher->rules = (FetchRules){.politeness = options->politeness,
+                                  .robots_agent = options->robots_agent,
+                                  .robots_expiry_ms = options->robots_expiry_ms,
+                                  .worker = number};
     fetcher->epoll = -1;
     fetcher->wake = -1;
     fetcher->curl_timer = MONO_NEVER;
     heap_init(&fetcher->first_byte);
+    url_init(&fetcher->url);
     Result rc =
         transfer_shared_init(&fetcher->shared, &fetcher->options, &fetcher->n_connections);
     if (rc == RESULT_OK) {
         rc = open_loop(fetcher);
+    }
+    if (rc == RESULT_OK && options->filter != NULL) {
+        rc = filter_scratch_new(&fetcher->filter_scratch);
+        fetcher->rules.filter = options->filter;
+        fetcher->rules.filter_scratch = fetcher->filter_scratch;
+        fetcher->rules.url = &fetcher->url;
     }
     if (rc != RESULT_OK) {
         fetcher_delete(fetcher);
@@ -564,6 +402,8 @@ void fetcher_delete(Fetcher *fetcher)
         queue_destroy(&fetcher->inbox);
     }
     transfer_shared_destroy(&fetcher->shared);
+    filter_scratch_delete(fetcher->filter_scratch);
+    url_destroy(&fetcher->url);
     heap_destroy(&fetcher->first_byte);
     if (fetcher->epoll >= 0) {
         (void)close(fetcher->epoll);

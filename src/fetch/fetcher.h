@@ -4,8 +4,8 @@
  *                                                          '------> done sink (todo thread)
  *
  * For each visit state it receives it does one thing: fetches robots.txt when that is missing or
- * expired, otherwise takes the first URL that robots.txt allows (refused ones cost nothing and become
- * results of their own) and fetches it. When the fetch ends, well or badly, politeness is judged, the
+ * expired, otherwise takes the first URL that robots.txt and filter.fetch allow (refused ones cost
+ * nothing and become results of their own) and fetches it. When the fetch ends, well or badly, politeness is judged, the
  * result goes to the result sink and the visit state to the done sink.
  *
  * The connection goes to the visit state's address, whatever the URL says; special addresses are
@@ -19,6 +19,7 @@
 #include "base/result.h"
 #include "fetch/fetch_result.h"
 #include "frontier/visit_state.h"
+#include "parse/filter.h"
 
 typedef struct FetcherOptions {
     const char *user_agent;      /* all strings are borrowed */
@@ -40,6 +41,7 @@ typedef struct FetcherOptions {
     bool tls_verify;
     int64_t robots_expiry_ms;
     bool keep_requests;          /* fill in FetchResult.request */
+    const Filter *filter;        /* asked before each fetch; NULL = everything */
 } FetcherOptions;
 
 typedef struct FetcherSinks {

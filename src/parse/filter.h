@@ -42,9 +42,10 @@ typedef struct FilterScratch FilterScratch; /* one thread's memory for regular e
 
 /* What an atom needs to know beyond the URL; also what a hook has to offer. */
 enum {
-    FILTER_HAS_SOURCE = 1,   /* the page the URL was found on, and its depth */
+    FILTER_HAS_SOURCE = 1,   /* the page the URL was found on */
     FILTER_HAS_RESPONSE = 2, /* status, headers, body */
-    FILTER_HAS_ALL = 3,
+    FILTER_HAS_DEPTH = 4,
+    FILTER_HAS_ALL = 7,
 };
 
 /* What is asked about. Everything is borrowed; zero it first: absent is NULL, 0 or false. */

@@ -531,7 +531,7 @@ static const FilterAtomType types[] = {
     {{"DepthAtMost", NUMBER, "so many links from a seed, or fewer"},
      FILTER_NUMBER,
      false,
-     SOURCE,
+     FILTER_HAS_DEPTH,
      depth_at_most},
     {{"IsHttpResponse", "", "there is a response"},
      FILTER_NO_ARGUMENTS,

@@ -189,7 +189,9 @@ static Result parse_atom(Parser *parser)
     if (compiler->options != NULL && (type->needs & ~compiler->options->available) != 0) {
         return filter_fail(compiler, start, "%s needs a %s, which there is none of here",
                            type->help.name,
-                           (type->needs & FILTER_HAS_RESPONSE) != 0 ? "response" : "source page");
+                           (type->needs & FILTER_HAS_RESPONSE) != 0 ? "response"
+                           : (type->needs & FILTER_HAS_DEPTH) != 0  ? "depth"
+                                                                    : "source page");
     }
     FilterAtom *atoms =
         grown(filter->atoms, filter->n_atoms, &parser->atoms_capacity, sizeof *atoms);

@@ -96,8 +96,7 @@ void bf_front_clear(BFFront *front)
     front->is_cursor_done = false;
 }
 
-/* ---- Rates ------------------------------------------------------------------------------------
- */
+/* ---- Rates ---- */
 
 /* Seconds by which a bucket may be filled ahead of time: BF_RATE_BURST_S less the URL itself. */
 static double burst(double rate)
@@ -157,7 +156,7 @@ Result bf_front_set_rates(BFFront *front, double soft, double hard)
             front->rate[front->n_rates++] = soft;
         }
         if (hard < 0.0 && has_soft) {
-            front->rate[front->n_rates++] = INFINITY;
+            front->rate[front->n_rates++] = HUGE_VAL;
         } else if (hard >= 0.0 && !(has_soft && hard <= soft)) {
             front->rate[front->n_rates++] = hard;
         }
@@ -166,8 +165,7 @@ Result bf_front_set_rates(BFFront *front, double soft, double hard)
     return RESULT_OK;
 }
 
-/* ---- Heaps ------------------------------------------------------------------------------------
- */
+/* ---- Heaps ---- */
 
 static bool may_have_entries(const BFHost *host)
 {
@@ -245,8 +243,7 @@ static Result replace_head(BFFront *front, BFHost *host)
     return is_hot ? RESULT_OK : enter_heap(front, host);
 }
 
-/* ---- Windows ----------------------------------------------------------------------------------
- */
+/* ---- Windows ---- */
 
 static Result load_host(BFFront *front, uint32_t id, BFOrder complete_to, BFHost **out)
 {
@@ -365,8 +362,7 @@ static Result window_insert(BFHost *host, BFOrder order)
     return RESULT_OK;
 }
 
-/* ---- Entries come and go ----------------------------------------------------------------------
- */
+/* ---- Entries come and go ---- */
 
 /* Whether the loading cursor will still find a host whose best entry is of that level. */
 static bool is_behind_cursor(const BFFront *front, uint32_t host, unsigned level)
@@ -412,8 +408,7 @@ void bf_front_withdraw(BFFront *front, uint32_t id, BFOrder order)
     }
 }
 
-/* ---- Taking -----------------------------------------------------------------------------------
- */
+/* ---- Taking ---- */
 
 static Result load_more_hosts(BFFront *front, MDB_txn *txn)
 {

@@ -91,8 +91,7 @@ void bf_heap_leave(BFHandle *handle)
     }
 }
 
-/* ---- The set: linear probing, at most half full, removal closes the gap -------------------------
- */
+/* ---- The set: linear probing, at most half full, removal closes the gap ---- */
 
 void bf_set_destroy(BFSet *set)
 {

@@ -10,13 +10,14 @@
 #include "store/page_reader.h"
 #include "store/page_record.h"
 
-#define SCHEDULE_NAME  "bf_schedule"
-#define LEVEL_RATIO    1.41421356f
-#define FINE_BITS      (BF_VALUE_BITS - BF_INDEX_BITS)
-#define FINE_STEPS     ((1u << FINE_BITS) - 1)
-#define DOMAIN_TEMP_N  100000u
-#define DOMAIN_TEMP_S  10.0f
-#define RELOAD_AT_ONCE 4096u
+#define SCHEDULE_NAME   "bf_schedule"
+#define LEVEL_RATIO     1.41421356f
+#define FINE_BITS       (BF_VALUE_BITS - BF_INDEX_BITS)
+#define FINE_STEPS      ((1u << FINE_BITS) - 1)
+#define DOMAIN_TEMP_N   100000u
+#define DOMAIN_TEMP_S   10.0f
+#define RELOAD_AT_ONCE  4096u
+#define REQUEST_AT_ONCE 128u
 
 BFSchedulerError bf_fail(BFScheduler *sch, BFSchedulerError code, const char *what)
 {
@@ -55,8 +56,7 @@ BFSchedulerError bf_fail_result(BFScheduler *sch, Result result, const char *wha
                    what);
 }
 
-/* ---- Entries ----------------------------------------------------------------------------------
- */
+/* ---- Entries ---- */
 
 uint8_t bf_link_level(const BFSchedulerState *state, float score)
 {
@@ -91,8 +91,7 @@ double bf_now(const BFSchedulerState *state)
     return state->clock != NULL ? state->clock(state->clock_context) : (double)mono_now().ns / 1e9;
 }
 
-/* ---- Transactions and turns -------------------------------------------------------------------
- */
+/* ---- Transactions and turns ---- */
 
 BFSchedulerError bf_begin(BFScheduler *sch, bool is_foreground, MDB_txn **txn)
 {
@@ -128,8 +127,7 @@ void bf_turn_end(BFSchedulerState *state)
     mutex_unlock(&state->mutex);
 }
 
-/* ---- Life -------------------------------------------------------------------------------------
- */
+/* ---- Life ---- */
 
 static BFSchedulerError open_schedule(BFScheduler *sch)
 {
@@ -178,7 +176,11 @@ BFSchedulerError bf_scheduler_new(BFScheduler **sch, PageDB *db, const char *pat
         condition_init(&s->state->turn);
         condition_init(&s->state->wake);
     }
-    if (s->error == NULL || s->scorer == NULL || s->path == NULL || s->state == NULL) {
+    if (s->state != NULL) {
+        s->state->origins = calloc(BF_ORIGINS, sizeof *s->state->origins);
+    }
+    if (s->error == NULL || s->scorer == NULL || s->path == NULL || s->state == NULL ||
+        s->state->origins == NULL) {
         bf_scheduler_delete(s);
         *sch = NULL;
         return bf_scheduler_error_memory;
@@ -221,6 +223,7 @@ void bf_scheduler_delete(BFScheduler *sch)
         condition_destroy(&sch->state->wake);
         condition_destroy(&sch->state->turn);
         mutex_destroy(&sch->state->mutex);
+        free(sch->state->origins);
         free(sch->state);
     }
     error_delete(sch->error);
@@ -229,60 +232,112 @@ void bf_scheduler_delete(BFScheduler *sch)
     free(sch);
 }
 
-/* ---- Requests ---------------------------------------------------------------------------------
- */
+/* ---- Requests ---- */
 
-/* The URL of a page, malloc'd: page_db_get without what nobody asked for. *url is NULL when there
- * is no such page. */
-static Result read_url(PageDB *db, PageReader *reader, uint64_t index, char **url)
+/* A page on its way into a request. */
+typedef struct Taken {
+    BFOrder order;
+    uint32_t host;
+    int found; /* LMDB's code for its pack of records */
+    MDB_val pack;
+} Taken;
+
+/* The string of an origin: from the table of those that were asked for lately, or the database. */
+static int read_origin(BFScheduler *sch, PageReader *reader, uint32_t host, MDB_val *origin)
 {
+    BFOrigin *slot = &sch->state->origins[host % BF_ORIGINS];
+    if (slot->length > 0 && slot->host == host) {
+        *origin = (MDB_val){slot->length, slot->text};
+        return MDB_SUCCESS;
+    }
+    int rc = page_reader_origin(sch->page_db, reader, host, origin);
+    if (rc == MDB_SUCCESS && origin->mv_size <= sizeof slot->text) {
+        slot->host = host;
+        slot->length = (uint8_t)origin->mv_size;
+        memcpy(slot->text, origin->mv_data, origin->mv_size);
+    }
+    return rc;
+}
+
+/* Adds the URL of a page: page_db_get without what nobody asked for. A page that is not there is
+ * left out. */
+static Result add_url(BFScheduler *sch, PageReader *reader, const Taken *taken,
+                      PageRequest *request)
+{
+    uint64_t index = bf_order_index(taken->order);
     MDB_val value;
     PageRecord record;
     MDB_val origin;
-    *url = NULL;
-    int rc = page_pack_find(reader->txn, db->store->tables.idx2info, index, &value);
-    if (rc == MDB_NOTFOUND) {
+    if (taken->found == MDB_NOTFOUND) {
         return RESULT_OK;
     }
-    if (rc != MDB_SUCCESS || !page_record_read(value.mv_data, value.mv_size, index, 0, &record) ||
-        page_reader_origin(db, reader, record.host, &origin) != MDB_SUCCESS) {
+    if (taken->found != MDB_SUCCESS ||
+        !page_pack_record(&taken->pack, index % PAGE_PACK_RECORDS, &value) ||
+        !page_record_read(value.mv_data, value.mv_size, index, 0, &record) ||
+        read_origin(sch, reader, record.host, &origin) != MDB_SUCCESS) {
         return RESULT_DAMAGED;
     }
-    *url = malloc(page_url_length(origin.mv_size, &record) + 1);
-    if (*url == NULL) {
+    char *url = malloc(page_url_length(origin.mv_size, &record) + 1);
+    if (url == NULL) {
         return RESULT_MEMORY;
     }
-    page_url_join(origin.mv_data, origin.mv_size, &record, *url);
+    page_url_join(origin.mv_data, origin.mv_size, &record, url);
+    if (page_request_take_url(request, url) != 0) {
+        free(url);
+        return RESULT_MEMORY;
+    }
     return RESULT_OK;
+}
+
+/* Takes up to REQUEST_AT_ONCE pages. Their records are found first and read later: what they lie in
+ * is on its way from memory meanwhile. *n = pages taken. */
+static Result take_some_locked(BFScheduler *sch, PageReader *reader, double now_s, size_t most,
+                               PageRequest *request, size_t *n)
+{
+    BFFront *front = sch->state->front;
+    Taken taken[REQUEST_AT_ONCE];
+    size_t n_taken = 0;
+    Result rc = RESULT_OK;
+    while (n_taken < most && n_taken < REQUEST_AT_ONCE && rc == RESULT_OK) {
+        Taken *t = &taken[n_taken];
+        rc = bf_front_take(front, reader->txn, now_s, &t->host, &t->order);
+        if (rc == RESULT_OK) {
+            uint64_t number = bf_order_index(t->order) / PAGE_PACK_RECORDS;
+            MDB_val key = {sizeof number, &number};
+            t->found = mdb_get(reader->txn, sch->page_db->store->tables.idx2info, &key, &t->pack);
+            if (t->found == MDB_SUCCESS) {
+                __builtin_prefetch(t->pack.mv_data);
+                __builtin_prefetch((const char *)t->pack.mv_data + t->pack.mv_size / 2);
+            }
+            n_taken++;
+        }
+    }
+    rc = rc == RESULT_NOT_FOUND ? RESULT_OK : rc;
+    size_t i = 0;
+    while (rc == RESULT_OK && i < n_taken) {
+        rc = add_url(sch, reader, &taken[i], request);
+        i += rc == RESULT_OK;
+    }
+    for (; i < n_taken; i++) { /* what was not handed out after all */
+        (void)bf_front_end_lease(front, bf_order_index(taken[i].order));
+        (void)bf_front_offer(front, taken[i].host, taken[i].order);
+    }
+    *n = n_taken;
+    return rc;
 }
 
 /* Takes URLs until the request is full or nothing is to be had. The mutex is held. */
 static Result take_urls_locked(BFScheduler *sch, PageReader *reader, size_t n_pages,
                                PageRequest *request)
 {
-    BFSchedulerState *state = sch->state;
-    double now_s = bf_now(state);
-    bf_front_allow(state->front, BF_SCHEDULER_EFFORT);
+    double now_s = bf_now(sch->state);
+    bf_front_allow(sch->state->front, BF_SCHEDULER_EFFORT);
     Result rc = RESULT_OK;
-    while (rc == RESULT_OK && request->n_urls < n_pages) {
-        uint32_t host = 0;
-        BFOrder order = 0;
-        rc = bf_front_take(state->front, reader->txn, now_s, &host, &order);
-        if (rc != RESULT_OK) {
-            break;
-        }
-        char *url = NULL;
-        rc = read_url(sch->page_db, reader, bf_order_index(order), &url);
-        if (rc == RESULT_OK && url != NULL && page_request_take_url(request, url) != 0) {
-            free(url);
-            rc = RESULT_MEMORY;
-        }
-        if (rc != RESULT_OK) { /* it was not handed out after all */
-            (void)bf_front_end_lease(state->front, bf_order_index(order));
-            (void)bf_front_offer(state->front, host, order);
-        }
+    size_t n = 1;
+    while (rc == RESULT_OK && n > 0 && request->n_urls < n_pages) {
+        rc = take_some_locked(sch, reader, now_s, n_pages - request->n_urls, request, &n);
     }
-    return rc == RESULT_NOT_FOUND ? RESULT_OK : rc;
+    return rc;
 }
 
 BFSchedulerError bf_scheduler_request(BFScheduler *sch, size_t n_pages, PageRequest **request)
@@ -316,7 +371,7 @@ BFSchedulerError bf_scheduler_release(BFScheduler *sch, const char *url)
     int rc = page_db_txn_begin(sch->page_db, true, &txn);
     if (rc == page_db_error_ok) {
         uint64_t index = 0;
-        PageRef page;
+        PageRef page = {0};
         Buffer text;
         buffer_init(&text, BUFFER_NO_LIMIT);
         rc = page_db_find(sch->page_db, txn, url, strlen(url), &index);
@@ -338,8 +393,7 @@ BFSchedulerError bf_scheduler_release(BFScheduler *sch, const char *url)
     return bf_fail_page_db(sch, rc, "bf_scheduler_release: the page is not out");
 }
 
-/* ---- Reload -----------------------------------------------------------------------------------
- */
+/* ---- Reload ---- */
 
 /* Schedules the uncrawled ones among pages [first, end) that are not scheduled yet. */
 static Result reload_pages(BFScheduler *sch, MDB_txn *txn, uint64_t first, uint64_t end,
@@ -425,8 +479,7 @@ BFSchedulerError bf_scheduler_reload(BFScheduler *sch)
     return code;
 }
 
-/* ---- Settings ---------------------------------------------------------------------------------
- */
+/* ---- Settings ---- */
 
 void bf_scheduler_set_persist(BFScheduler *sch, int value)
 {

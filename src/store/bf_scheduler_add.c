@@ -2,6 +2,7 @@
 #include <string.h>
 
 #include "store/bf_scheduler_internal.h"
+#include "store/page_db_internal.h"
 
 /* What one page of a batch does to the schedule, and later to the front. */
 typedef struct Change {
@@ -234,6 +235,9 @@ BFSchedulerError bf_scheduler_add_batch(BFScheduler *sch, const CrawledPage *con
     BFSchedulerError code = try_add(&batch, writes);
     while (code == bf_scheduler_error_full && page_db_grow(sch->page_db) == page_db_error_ok) {
         code = try_add(&batch, writes);
+    }
+    if (code == bf_scheduler_error_ok) {
+        page_db_heat(sch->page_db, pages, n_pages);
     }
     free(batch.changes);
     free(writes);

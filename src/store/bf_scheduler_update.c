@@ -194,8 +194,7 @@ BFSchedulerError bf_scheduler_update(BFScheduler *sch)
                          "bf_scheduler_update: the scorer failed; its error says why");
 }
 
-/* ---- The thread -------------------------------------------------------------------------------
- */
+/* ---- The thread ---- */
 
 static bool has_enough_pages_locked(const BFSchedulerState *state)
 {

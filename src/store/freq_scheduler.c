@@ -1,4 +1,4 @@
-#include "store/freq_scheduler.h"
+#include "store/freq_internal.h"
 
 #include <errno.h>
 #include <math.h>
@@ -10,34 +10,33 @@
 
 #define SCHEDULE_TABLE "freq_schedule"
 #define PAGES_TABLE    "freq_pages"
-#define SEED_PREFIX    "_seed_"
 #define KEY_BYTES      16u
 
-static FreqSchedulerError fail(FreqScheduler *sch, FreqSchedulerError code, const char *what)
+FreqSchedulerError freq_fail(FreqScheduler *sch, FreqSchedulerError code, const char *what)
 {
     error_clean(sch->error);
     error_set(sch->error, (int)code, what);
     return code;
 }
 
-static FreqSchedulerError fail_page_db(FreqScheduler *sch, int code, const char *what)
+FreqSchedulerError freq_fail_page_db(FreqScheduler *sch, int code, const char *what)
 {
     switch (code) {
     case page_db_error_ok:
         return freq_scheduler_error_ok;
     case page_db_error_memory:
-        return fail(sch, freq_scheduler_error_memory, what);
+        return freq_fail(sch, freq_scheduler_error_memory, what);
     case page_db_error_invalid_path:
-        return fail(sch, freq_scheduler_error_invalid_path, what);
+        return freq_fail(sch, freq_scheduler_error_invalid_path, what);
     case page_db_error_full:
-        return fail(sch, freq_scheduler_error_full, what);
+        return freq_fail(sch, freq_scheduler_error_full, what);
     default:
-        return fail(sch, freq_scheduler_error_internal, what);
+        return freq_fail(sch, freq_scheduler_error_internal, what);
     }
 }
 
 /* The code of page_db.h for one of LMDB's. */
-static int page_db_code(int rc)
+int freq_page_db_code(int rc)
 {
     switch (rc) {
     case MDB_SUCCESS:
@@ -52,17 +51,9 @@ static int page_db_code(int rc)
     }
 }
 
-/* ---- Entries ----------------------------------------------------------------------------------
- */
+/* ---- Entries ---- */
 
-/* Virtual times are not negative, so that the order of their bits is theirs. */
-typedef struct Entry {
-    double time;
-    uint64_t index;
-    float freq;
-} Entry;
-
-static void key_write(const Entry *entry, unsigned char key[KEY_BYTES])
+static void key_write(const FreqEntry *entry, unsigned char key[KEY_BYTES])
 {
     uint64_t bits = 0;
     memcpy(&bits, &entry->time, sizeof bits);
@@ -72,7 +63,7 @@ static void key_write(const Entry *entry, unsigned char key[KEY_BYTES])
     }
 }
 
-static bool entry_read(const MDB_val *key, const MDB_val *value, Entry *entry)
+static bool entry_read(const MDB_val *key, const MDB_val *value, FreqEntry *entry)
 {
     if (key->mv_size != KEY_BYTES || value->mv_size != sizeof entry->freq) {
         return false;
@@ -90,7 +81,7 @@ static bool entry_read(const MDB_val *key, const MDB_val *value, Entry *entry)
 }
 
 /* Writes a new entry into both tables. */
-static int entry_put(const FreqScheduler *sch, MDB_txn *txn, Entry *entry)
+int freq_entry_put(const FreqScheduler *sch, MDB_txn *txn, FreqEntry *entry)
 {
     unsigned char bytes[KEY_BYTES];
     key_write(entry, bytes);
@@ -106,7 +97,7 @@ static int entry_put(const FreqScheduler *sch, MDB_txn *txn, Entry *entry)
 }
 
 /* Finds the entry of a page; MDB_NOTFOUND. */
-static int entry_find(const FreqScheduler *sch, MDB_txn *txn, uint64_t index, Entry *entry)
+int freq_entry_find(const FreqScheduler *sch, MDB_txn *txn, uint64_t index, FreqEntry *entry)
 {
     MDB_val key = {sizeof index, &index};
     MDB_val value;
@@ -114,7 +105,7 @@ static int entry_find(const FreqScheduler *sch, MDB_txn *txn, uint64_t index, En
     if (rc != MDB_SUCCESS || value.mv_size != sizeof entry->time) {
         return rc != MDB_SUCCESS ? rc : MDB_CORRUPTED;
     }
-    *entry = (Entry){.index = index};
+    *entry = (FreqEntry){.index = index};
     memcpy(&entry->time, value.mv_data, sizeof entry->time);
     unsigned char bytes[KEY_BYTES];
     key_write(entry, bytes);
@@ -123,7 +114,7 @@ static int entry_find(const FreqScheduler *sch, MDB_txn *txn, uint64_t index, En
     return rc != MDB_SUCCESS ? rc : entry_read(&key, &value, entry) ? MDB_SUCCESS : MDB_CORRUPTED;
 }
 
-static int entry_delete(const FreqScheduler *sch, MDB_txn *txn, const Entry *entry)
+int freq_entry_delete(const FreqScheduler *sch, MDB_txn *txn, const FreqEntry *entry)
 {
     unsigned char bytes[KEY_BYTES];
     key_write(entry, bytes);
@@ -138,7 +129,7 @@ static int entry_delete(const FreqScheduler *sch, MDB_txn *txn, const Entry *ent
 }
 
 /* The virtual time of now: that of the first entry. */
-static int clock_read(const FreqScheduler *sch, MDB_txn *txn, double *time)
+int freq_clock_read(const FreqScheduler *sch, MDB_txn *txn, double *time)
 {
     MDB_cursor *cursor = NULL;
     *time = 0.0;
@@ -149,7 +140,7 @@ static int clock_read(const FreqScheduler *sch, MDB_txn *txn, double *time)
     MDB_val key;
     MDB_val value;
     rc = mdb_cursor_get(cursor, &key, &value, MDB_FIRST);
-    Entry first;
+    FreqEntry first;
     if (rc == MDB_SUCCESS && entry_read(&key, &value, &first)) {
         *time = first.time;
     }
@@ -157,37 +148,7 @@ static int clock_read(const FreqScheduler *sch, MDB_txn *txn, double *time)
     return rc == MDB_NOTFOUND ? MDB_SUCCESS : rc;
 }
 
-/* Gives a page its frequency. A page that is scheduled keeps its turn: the share of the way to its
- * next visit that it has left. A new one enters at clock, or, when spread, on its way. */
-static int load_page(const FreqScheduler *sch, MDB_txn *txn, double clock, bool is_spread,
-                     uint64_t index, double freq)
-{
-    Entry entry;
-    int rc = entry_find(sch, txn, index, &entry);
-    double left = 0.0;
-    if (rc == MDB_SUCCESS) {
-        left = (entry.time - clock) * (double)entry.freq;
-        rc = entry_delete(sch, txn, &entry);
-    } else if (rc == MDB_NOTFOUND) {
-        uint64_t mixed = (index + 1) * UINT64_C(0x9E3779B97F4A7C15);
-        left = is_spread ? (double)(mixed >> 11) * 0x1p-53 : 0.0;
-        rc = MDB_SUCCESS;
-    }
-    if (rc == MDB_SUCCESS) {
-        left = left > 0.0 ? left : 0.0;
-        entry = (Entry){.time = clock + left / freq, .index = index, .freq = (float)freq};
-        rc = entry_put(sch, txn, &entry);
-    }
-    return rc;
-}
-
-static bool is_frequency(double freq)
-{
-    return isfinite(freq) && (float)freq > 0.0f && isfinite(1.0 / (double)(float)freq);
-}
-
-/* ---- Life -------------------------------------------------------------------------------------
- */
+/* ---- Life ---- */
 
 static char *default_path(const PageDB *db)
 {
@@ -223,7 +184,7 @@ FreqSchedulerError freq_scheduler_new(FreqScheduler **sch, PageDB *db, const cha
         if (rc == MDB_SUCCESS) {
             rc = mdb_dbi_open(txn, PAGES_TABLE, MDB_CREATE | MDB_INTEGERKEY, &s->pages);
         }
-        code = page_db_code(rc);
+        code = freq_page_db_code(rc);
         if (code == page_db_error_ok) {
             code = page_db_txn_commit(db, txn);
         } else {
@@ -231,7 +192,7 @@ FreqSchedulerError freq_scheduler_new(FreqScheduler **sch, PageDB *db, const cha
         }
     }
     if (code != page_db_error_ok) {
-        return fail_page_db(s, code, "freq_scheduler_new: the schedule cannot be opened");
+        return freq_fail_page_db(s, code, "freq_scheduler_new: the schedule cannot be opened");
     }
     s->persist = FREQ_SCHEDULER_DEFAULT_PERSIST;
     return freq_scheduler_error_ok;
@@ -257,24 +218,23 @@ FreqSchedulerError freq_scheduler_clear(FreqScheduler *sch)
     if (code == page_db_error_ok) {
         int rc = mdb_drop(txn, sch->schedule, 0);
         rc = rc == MDB_SUCCESS ? mdb_drop(txn, sch->pages, 0) : rc;
-        code = page_db_code(rc);
+        code = freq_page_db_code(rc);
         if (code == page_db_error_ok) {
             code = page_db_txn_commit(sch->page_db, txn);
         } else {
             page_db_txn_abort(sch->page_db, txn);
         }
     }
-    return fail_page_db(sch, code, "freq_scheduler_clear: the schedule cannot be written");
+    return freq_fail_page_db(sch, code, "freq_scheduler_clear: the schedule cannot be written");
 }
 
 FreqSchedulerError freq_scheduler_add(FreqScheduler *sch, const CrawledPage *page)
 {
-    return fail_page_db(sch, (int)page_db_add(sch->page_db, page, NULL),
-                        "freq_scheduler_add: the page cannot be added");
+    return freq_fail_page_db(sch, (int)page_db_add(sch->page_db, page, NULL),
+                             "freq_scheduler_add: the page cannot be added");
 }
 
-/* ---- Requests ---------------------------------------------------------------------------------
- */
+/* ---- Requests ---- */
 
 static double now_of(const FreqScheduler *sch)
 {
@@ -287,14 +247,14 @@ static int take_first(const FreqScheduler *sch, MDB_txn *txn, MDB_cursor *cursor
 {
     MDB_val key;
     MDB_val value;
-    Entry entry;
+    FreqEntry entry;
     int rc = mdb_cursor_get(cursor, &key, &value, MDB_FIRST);
     if (rc == MDB_NOTFOUND) {
         *is_end = true;
         return page_db_error_ok;
     }
     if (rc != MDB_SUCCESS || !entry_read(&key, &value, &entry)) {
-        return page_db_code(rc != MDB_SUCCESS ? rc : MDB_CORRUPTED);
+        return freq_page_db_code(rc != MDB_SUCCESS ? rc : MDB_CORRUPTED);
     }
     PageRef page;
     int code = page_db_get(sch->page_db, txn, entry.index, &page, url);
@@ -309,16 +269,16 @@ static int take_first(const FreqScheduler *sch, MDB_txn *txn, MDB_cursor *cursor
             return page_db_error_ok;
         }
     }
-    rc = entry_delete(sch, txn, &entry);
+    rc = freq_entry_delete(sch, txn, &entry);
     bool is_wanted = is_known && (sch->max_n_crawls == 0 || page.n_crawls < sch->max_n_crawls);
     if (rc == MDB_SUCCESS && is_wanted) {
         if (page_request_add_url(request, buffer_string(url)) != 0) {
             return page_db_error_memory;
         }
         entry.time += 1.0 / (double)entry.freq;
-        rc = entry_put(sch, txn, &entry);
+        rc = freq_entry_put(sch, txn, &entry);
     }
-    return page_db_code(rc);
+    return freq_page_db_code(rc);
 }
 
 static int take_all(const FreqScheduler *sch, MDB_txn *txn, size_t max_requests,
@@ -327,7 +287,7 @@ static int take_all(const FreqScheduler *sch, MDB_txn *txn, size_t max_requests,
     Buffer url;
     buffer_init(&url, BUFFER_NO_LIMIT);
     MDB_cursor *cursor = NULL;
-    int code = page_db_code(mdb_cursor_open(txn, sch->schedule, &cursor));
+    int code = freq_page_db_code(mdb_cursor_open(txn, sch->schedule, &cursor));
     bool is_end = false;
     while (code == page_db_error_ok && !is_end && request->n_urls < max_requests) {
         code = take_first(sch, txn, cursor, &url, request, &is_end);
@@ -367,281 +327,10 @@ FreqSchedulerError freq_scheduler_request(FreqScheduler *sch, size_t max_request
         page_request_delete(*request);
         *request = NULL;
     }
-    return fail_page_db(sch, code, "freq_scheduler_request: the schedule cannot be written");
+    return freq_fail_page_db(sch, code, "freq_scheduler_request: the schedule cannot be written");
 }
 
-/* ---- Loading ----------------------------------------------------------------------------------
- */
-
-/* One load: which frequency a crawled page gets; not above 0: none. */
-typedef struct Load {
-    FreqScheduler *sch;
-    double (*freq_of)(struct Load *load, const PageRef *page);
-    float freq_default;
-    float freq_scale;
-    const FreqRules *rules;
-    const double *shares; /* by page in order */
-    bool is_spread;
-    uint64_t n_seen; /* pages that freq_of was asked for */
-    uint64_t n_loaded;
-} Load;
-
-/* Whether a page is one that may be visited again. */
-static bool is_candidate(const FreqScheduler *sch, const PageRef *page)
-{
-    size_t prefix = sizeof SEED_PREFIX - 1;
-    return page->n_crawls > 0 && (sch->max_n_crawls == 0 || page->n_crawls < sch->max_n_crawls) &&
-           !(page->url_length >= prefix && memcmp(page->url, SEED_PREFIX, prefix) == 0);
-}
-
-static double simple_freq(Load *load, const PageRef *page)
-{
-    PageInfo info = {.first_crawl = page->first_crawl,
-                     .last_crawl = page->last_crawl,
-                     .n_changes = page->n_changes,
-                     .n_crawls = page->n_crawls};
-    float rate = load->freq_scale > 0.0f ? page_info_rate(&info) : -1.0f;
-    return rate > 0.0f ? (double)(load->freq_scale * rate) : (double)load->freq_default;
-}
-
-static double ref_rate(const PageRef *page)
-{
-    return freq_change_rate(page->n_crawls, page->n_changes, page->first_crawl, page->last_crawl);
-}
-
-static double ruled_freq(Load *load, const PageRef *page)
-{
-    double freq = 0.0;
-    Result rc = freq_rules_find(load->rules, page->url, page->url_length, ref_rate(page), &freq);
-    return rc == RESULT_OK ? freq : (double)load->freq_default;
-}
-
-static double shared_freq(Load *load, const PageRef *page)
-{
-    (void)page;
-    return load->shares[load->n_seen - 1];
-}
-
-static int load_all(Load *load, MDB_txn *txn)
-{
-    FreqScheduler *sch = load->sch;
-    double clock = 0.0;
-    int code = page_db_code(clock_read(sch, txn, &clock));
-    uint64_t n_pages = page_db_n_pages(sch->page_db, txn);
-    Buffer url;
-    buffer_init(&url, BUFFER_NO_LIMIT);
-    load->n_seen = 0;
-    load->n_loaded = 0;
-    for (uint64_t index = 0; code == page_db_error_ok && index < n_pages; index++) {
-        PageRef page;
-        code = page_db_get(sch->page_db, txn, index, &page, &url);
-        if (code != page_db_error_ok || !is_candidate(sch, &page)) {
-            continue;
-        }
-        load->n_seen++;
-        double freq = load->freq_of(load, &page);
-        if (is_frequency(freq)) {
-            code = page_db_code(load_page(sch, txn, clock, load->is_spread, index, freq));
-            load->n_loaded++;
-        }
-    }
-    buffer_destroy(&url);
-    return code;
-}
-
-/* In one transaction, so that nobody sees half a schedule. prepare (may be NULL) reads first, in
- * the same transaction. */
-static FreqSchedulerError run_load(Load *load, int (*prepare)(Load *load, MDB_txn *txn),
-                                   uint64_t *n_loaded)
-{
-    FreqScheduler *sch = load->sch;
-    int code = page_db_error_full;
-    bool is_first = true;
-    while (code == page_db_error_full &&
-           (is_first || page_db_grow(sch->page_db) == page_db_error_ok)) {
-        is_first = false;
-        MDB_txn *txn = NULL;
-        code = page_db_txn_begin(sch->page_db, false, &txn);
-        if (code != page_db_error_ok) {
-            break;
-        }
-        code = prepare == NULL ? (int)page_db_error_ok : prepare(load, txn);
-        code = code == page_db_error_ok ? load_all(load, txn) : code;
-        if (code == page_db_error_ok) {
-            code = page_db_txn_commit(sch->page_db, txn);
-        } else {
-            page_db_txn_abort(sch->page_db, txn);
-        }
-    }
-    if (n_loaded != NULL) {
-        *n_loaded = code == page_db_error_ok ? load->n_loaded : 0;
-    }
-    return fail_page_db(sch, code, "freq_scheduler_load: the schedule cannot be written");
-}
-
-FreqSchedulerError freq_scheduler_load_simple(FreqScheduler *sch, float freq_default,
-                                              float freq_scale)
-{
-    Load load = {
-        .sch = sch, .freq_of = simple_freq, .freq_default = freq_default, .freq_scale = freq_scale};
-    return run_load(&load, NULL, NULL);
-}
-
-FreqSchedulerError freq_scheduler_load_rules(FreqScheduler *sch, const FreqRules *rules,
-                                             float freq_default, uint64_t *n_loaded)
-{
-    Load load = {.sch = sch, .freq_of = ruled_freq, .rules = rules, .freq_default = freq_default};
-    return run_load(&load, NULL, n_loaded);
-}
-
-typedef struct EstimatedLoad {
-    Load load; /* first: is what the functions are given */
-    double visits_per_s;
-    double *rates;
-    double *shares;
-} EstimatedLoad;
-
-/* Reads the change rates of all candidates and shares the visits among them. */
-static int share_visits(Load *load, MDB_txn *txn)
-{
-    EstimatedLoad *estimated = (EstimatedLoad *)(void *)load;
-    FreqScheduler *sch = load->sch;
-    uint64_t n_pages = page_db_n_pages(sch->page_db, txn);
-    free(estimated->rates);
-    free(estimated->shares);
-    estimated->rates = calloc(n_pages + 1, sizeof *estimated->rates);
-    estimated->shares = calloc(n_pages + 1, sizeof *estimated->shares);
-    load->shares = estimated->shares;
-    if (estimated->rates == NULL || estimated->shares == NULL) {
-        return page_db_error_memory;
-    }
-    Buffer url;
-    buffer_init(&url, BUFFER_NO_LIMIT);
-    size_t n = 0;
-    size_t n_known = 0;
-    double sum = 0.0;
-    int code = page_db_error_ok;
-    for (uint64_t index = 0; code == page_db_error_ok && index < n_pages; index++) {
-        PageRef page;
-        code = page_db_get(sch->page_db, txn, index, &page, &url);
-        if (code == page_db_error_ok && is_candidate(sch, &page)) {
-            double rate = ref_rate(&page);
-            n_known += rate > 0.0;
-            sum += rate > 0.0 ? rate : 0.0;
-            estimated->rates[n++] = rate;
-        }
-    }
-    buffer_destroy(&url);
-    for (size_t i = 0; i < n; i++) {
-        if (!(estimated->rates[i] > 0.0)) {
-            estimated->rates[i] = n_known > 0 ? sum / (double)n_known : 1.0;
-        }
-    }
-    (void)freq_share(estimated->rates, n, estimated->visits_per_s, estimated->shares);
-    return code;
-}
-
-FreqSchedulerError freq_scheduler_load_estimated(FreqScheduler *sch, double visits_per_s,
-                                                 uint64_t *n_loaded)
-{
-    if (!is_frequency(visits_per_s)) {
-        return fail(sch, freq_scheduler_error_internal,
-                    "freq_scheduler_load_estimated: not a number of visits");
-    }
-    EstimatedLoad estimated = {.load = {.sch = sch, .freq_of = shared_freq, .is_spread = true},
-                               .visits_per_s = visits_per_s};
-    FreqSchedulerError code = run_load(&estimated.load, share_visits, n_loaded);
-    free(estimated.rates);
-    free(estimated.shares);
-    return code;
-}
-
-FreqSchedulerError freq_scheduler_load_mmap(FreqScheduler *sch, MMapArray *freqs)
-{
-    MDB_cursor *cursor = NULL;
-    if (freqs->element_size != sizeof(PageFreq)) {
-        return fail(sch, freq_scheduler_error_internal,
-                    "freq_scheduler_load_mmap: not an array of PageFreq");
-    }
-    FreqSchedulerError code = freq_scheduler_error_full;
-    bool is_first = true;
-    while (code == freq_scheduler_error_full &&
-           (is_first || page_db_grow(sch->page_db) == page_db_error_ok)) {
-        is_first = false;
-        code = freq_scheduler_cursor_open(sch, &cursor);
-        if (code != freq_scheduler_error_ok) {
-            return code;
-        }
-        const PageFreq *pages = (const PageFreq *)(const void *)freqs->mem;
-        for (size_t i = 0; code == freq_scheduler_error_ok && i < freqs->n_elements; i++) {
-            code = freq_scheduler_cursor_write(sch, cursor, pages[i].hash, pages[i].freq);
-        }
-        if (code == freq_scheduler_error_ok) {
-            code = freq_scheduler_cursor_commit(sch, cursor);
-        } else {
-            freq_scheduler_cursor_abort(sch, cursor);
-        }
-    }
-    return code;
-}
-
-/* ---- The cursor -------------------------------------------------------------------------------
- */
-
-FreqSchedulerError freq_scheduler_cursor_open(FreqScheduler *sch, MDB_cursor **cursor)
-{
-    MDB_txn *txn = NULL;
-    *cursor = NULL;
-    int code = page_db_txn_begin(sch->page_db, false, &txn);
-    if (code == page_db_error_ok) {
-        code = page_db_code(mdb_cursor_open(txn, sch->schedule, cursor));
-        if (code != page_db_error_ok) {
-            page_db_txn_abort(sch->page_db, txn);
-        }
-    }
-    return fail_page_db(sch, code, "freq_scheduler_cursor_open: no transaction can be begun");
-}
-
-FreqSchedulerError freq_scheduler_cursor_write(FreqScheduler *sch, MDB_cursor *cursor,
-                                               uint64_t hash, float freq)
-{
-    if (!is_frequency((double)freq)) {
-        return freq_scheduler_error_ok;
-    }
-    uint64_t index = 0;
-    PageDBError found = page_db_get_idx(sch->page_db, hash, &index);
-    if (found == page_db_error_no_page) {
-        return freq_scheduler_error_ok;
-    }
-    int code = (int)found;
-    MDB_txn *txn = mdb_cursor_txn(cursor);
-    double clock = 0.0;
-    if (code == page_db_error_ok) {
-        code = page_db_code(clock_read(sch, txn, &clock));
-    }
-    if (code == page_db_error_ok) {
-        code = page_db_code(load_page(sch, txn, clock, false, index, (double)freq));
-    }
-    return fail_page_db(sch, code, "freq_scheduler_cursor_write: the schedule cannot be written");
-}
-
-FreqSchedulerError freq_scheduler_cursor_commit(FreqScheduler *sch, MDB_cursor *cursor)
-{
-    MDB_txn *txn = mdb_cursor_txn(cursor);
-    mdb_cursor_close(cursor);
-    return fail_page_db(sch, page_db_txn_commit(sch->page_db, txn),
-                        "freq_scheduler_cursor_commit: the transaction cannot be committed");
-}
-
-void freq_scheduler_cursor_abort(FreqScheduler *sch, MDB_cursor *cursor)
-{
-    MDB_txn *txn = mdb_cursor_txn(cursor);
-    mdb_cursor_close(cursor);
-    page_db_txn_abort(sch->page_db, txn);
-}
-
-/* ---- Looking ----------------------------------------------------------------------------------
- */
+/* ---- Looking ---- */
 
 FreqSchedulerError freq_scheduler_count(FreqScheduler *sch, uint64_t *n_pages)
 {
@@ -650,16 +339,17 @@ FreqSchedulerError freq_scheduler_count(FreqScheduler *sch, uint64_t *n_pages)
     int code = page_db_txn_begin(sch->page_db, true, &txn);
     if (code == page_db_error_ok) {
         MDB_stat stat;
-        code = page_db_code(mdb_stat(txn, sch->schedule, &stat));
+        code = freq_page_db_code(mdb_stat(txn, sch->schedule, &stat));
         *n_pages = code == page_db_error_ok ? stat.ms_entries : 0;
         page_db_txn_abort(sch->page_db, txn);
     }
-    return fail_page_db(sch, code, "freq_scheduler_count: the schedule cannot be read");
+    return freq_fail_page_db(sch, code, "freq_scheduler_count: the schedule cannot be read");
 }
 
 /* Calls visit with every entry and its page, in a snapshot. */
 static int walk(FreqScheduler *sch,
-                int (*visit)(void *context, const Entry *entry, const PageRef *page), void *context)
+                int (*visit)(void *context, const FreqEntry *entry, const PageRef *page),
+                void *context)
 {
     MDB_txn *txn = NULL;
     MDB_cursor *cursor = NULL;
@@ -667,14 +357,14 @@ static int walk(FreqScheduler *sch,
     buffer_init(&url, BUFFER_NO_LIMIT);
     int code = page_db_txn_begin(sch->page_db, true, &txn);
     if (code == page_db_error_ok) {
-        code = page_db_code(mdb_cursor_open(txn, sch->schedule, &cursor));
+        code = freq_page_db_code(mdb_cursor_open(txn, sch->schedule, &cursor));
     }
     MDB_val key;
     MDB_val value;
     bool is_end = false;
     while (code == page_db_error_ok && !is_end &&
            mdb_cursor_get(cursor, &key, &value, MDB_NEXT) == 0) {
-        Entry entry;
+        FreqEntry entry;
         PageRef page;
         if (!entry_read(&key, &value, &entry) ||
             page_db_get(sch->page_db, txn, entry.index, &page, &url) != page_db_error_ok) {
@@ -699,7 +389,7 @@ typedef struct Walk {
     void *context;
 } Walk;
 
-static int walk_visit(void *context, const Entry *entry, const PageRef *page)
+static int walk_visit(void *context, const FreqEntry *entry, const PageRef *page)
 {
     const Walk *w = context;
     return w->visit(w->context, entry->time, (double)entry->freq, page->url);
@@ -711,11 +401,11 @@ FreqSchedulerError freq_scheduler_walk(FreqScheduler *sch,
                                        void *context)
 {
     Walk w = {visit, context};
-    return fail_page_db(sch, walk(sch, walk_visit, &w),
-                        "freq_scheduler_walk: the schedule cannot be read");
+    return freq_fail_page_db(sch, walk(sch, walk_visit, &w),
+                             "freq_scheduler_walk: the schedule cannot be read");
 }
 
-static int dump_visit(void *context, const Entry *entry, const PageRef *page)
+static int dump_visit(void *context, const FreqEntry *entry, const PageRef *page)
 {
     return fprintf(context, "%.2e %016llx %.2e\n", entry->time, (unsigned long long)page->hash,
                    (double)entry->freq) < 0;
@@ -727,5 +417,6 @@ FreqSchedulerError freq_scheduler_dump(FreqScheduler *sch, FILE *output)
     if (code == page_db_error_ok && ferror(output)) {
         code = page_db_error_invalid_path;
     }
-    return fail_page_db(sch, code, "freq_scheduler_dump: the schedule cannot be read or written");
+    return freq_fail_page_db(sch, code,
+                             "freq_scheduler_dump: the schedule cannot be read or written");
 }

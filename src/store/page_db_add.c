@@ -100,7 +100,7 @@ static int try_batch(Collector *c, const CrawledPage *const *pages, const PageWr
     return rc;
 }
 
-static void heat(PageDB *db, const CrawledPage *const *pages, size_t n)
+void page_db_heat(PageDB *db, const CrawledPage *const *pages, size_t n)
 {
     mutex_lock(&db->store->mutex);
     for (size_t i = 0; db->domain_temp != NULL && i < n; i++) {
@@ -152,7 +152,7 @@ PageDBError page_db_add_batch(PageDB *db, const CrawledPage *const *pages, size_
     if (page_info_list != NULL) {
         *page_info_list = c.list;
     }
-    heat(db, pages, n_pages);
+    page_db_heat(db, pages, n_pages);
     return page_db_error_ok;
 }
 

@@ -61,6 +61,10 @@ void page_entry_read(const uint8_t in[PAGE_ENTRY_BYTES], PageEntry *entry);
 /* The key of a URL. */
 PageKey page_db_key(const PageDB *db, const char *url, size_t length);
 
+/* Tells the domain temperatures of pages that were added. For schedulers, which write pages in
+ * transactions of their own. */
+void page_db_heat(PageDB *db, const CrawledPage *const *pages, size_t n);
+
 /* Sets the error of db and returns code. what: "page_db_add: ...". */
 int page_db_fail(PageDB *db, int code, const char *what);
 /* The same for an LMDB return code or errno; 0 is success and leaves the error alone. */

@@ -1,5 +1,6 @@
 #include "store/page_links.h"
 
+#include <endian.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -50,35 +51,107 @@ size_t page_links_encode(uint64_t index, uint64_t *to, size_t n_diff, size_t n, 
     return (size_t)(p - out);
 }
 
-/* Reads up to n numbers of a group; returns the byte behind them or NULL. */
-static const uint8_t *decode_group(uint64_t index, const uint8_t *p, const uint8_t *end, size_t n,
-                                   uint64_t *to, size_t *got)
+#define WORD_BYTES 8
+#define TOP_BITS   UINT64_C(0x8080808080808080)
+
+/* Closes the gaps that the top bits leave between groups of seven. */
+static inline uint64_t close_gaps(uint64_t v)
 {
-    uint64_t value = 0;
-    size_t i = 0;
-    if (n > 0 && p < end) {
-        p = varint_read(p, end, &value);
-        if (p == NULL) {
-            return NULL;
-        }
-        value = index + (uint64_t)varint_sign_unfold(value);
-        to[i++] = value;
+    uint64_t n = (v & 0x7f) | (v >> 1 & 0x3f80) | (v >> 2 & 0x1fc000) | (v >> 3 & 0xfe00000);
+    if (v >> 32 != 0) {
+        n |= (v >> 4 & UINT64_C(0x7f0000000)) | (v >> 5 & UINT64_C(0x3f800000000)) |
+             (v >> 6 & UINT64_C(0x1fc0000000000)) | (v >> 7 & UINT64_C(0xfe000000000000));
     }
-    while (i < n && p < end) {
-        uint64_t delta = *p;
-        if (delta < 0x80) {
-            p++;
+    return n;
+}
+
+/* What an instruction of newer processors (BMI2) does at once. */
+#ifdef __x86_64__
+#define HAS_BMI2() __builtin_cpu_supports("bmi2")
+static inline uint64_t close_gaps_bmi2(uint64_t v)
+{
+    uint64_t n;
+    __asm__("pextq %2, %1, %0" : "=r"(n) : "r"(v), "r"(~TOP_BITS));
+    return n;
+}
+#else
+#define HAS_BMI2()         false
+#define close_gaps_bmi2(v) close_gaps(v)
+#endif
+
+/* Takes the first number out of a word; *ends and *start move behind it. */
+static inline uint64_t take_number(uint64_t word, uint64_t *ends, unsigned *start, bool bmi2)
+{
+    uint64_t v = (word & (*ends ^ (*ends - 1))) >> (*start & 63);
+    *start = (unsigned)__builtin_ctzll(*ends | UINT64_C(1) << 63) + 1;
+    *ends &= *ends - 1;
+    return bmi2 ? close_gaps_bmi2(v) : close_gaps(v);
+}
+
+/* Reads up to max varints; *count is how many. Returns the byte behind them, or NULL. Eight bytes
+ * at a time: the bytes that end a number are found for all of them at once, so that the numbers do
+ * not wait for each other and their lengths need not be guessed. Most words hold three to five
+ * numbers; the first four are taken whether they are there or not, which writes up to
+ * PAGE_LINKS_SLACK elements too many. */
+static inline __attribute__((always_inline)) const uint8_t *
+decode_varints_with(const uint8_t *p, const uint8_t *end, size_t max, uint64_t *out, size_t *count,
+                    bool bmi2)
+{
+    size_t i = 0;
+    while (p < end && i < max) {
+        uint64_t word = 0, ends = TOP_BITS;
+        size_t rest = (size_t)(end - p);
+        if (rest >= WORD_BYTES) {
+            memcpy(&word, p, WORD_BYTES);
         } else {
-            p = varint_read(p, end, &delta);
+            memcpy(&word, p, rest);
+            ends &= (UINT64_C(1) << (8 * rest)) - 1;
+        }
+        word = le64toh(word);
+        ends &= ~word;
+        if (ends == 0) {
+            p = varint_read(p, end, &out[i++]);
             if (p == NULL) {
                 return NULL;
             }
+            continue;
         }
-        value += delta;
-        to[i++] = value;
+        p += (64 - (unsigned)__builtin_clzll(ends)) / 8;
+        /* The top bits, brought to the lowest byte and added up there. */
+        size_t n = (size_t)((ends >> 7) * UINT64_C(0x0101010101010101) >> 56);
+        unsigned start = 0;
+        out[i] = take_number(word, &ends, &start, bmi2);
+        out[i + 1] = take_number(word, &ends, &start, bmi2);
+        out[i + 2] = take_number(word, &ends, &start, bmi2);
+        out[i + 3] = take_number(word, &ends, &start, bmi2);
+        i += n < 4 ? n : 4;
+        while (ends != 0) {
+            out[i++] = take_number(word, &ends, &start, bmi2);
+        }
     }
-    *got = i;
+    *count = i < max ? i : max;
     return p;
+}
+
+static const uint8_t *decode_varints(const uint8_t *p, const uint8_t *end, size_t max,
+                                     uint64_t *out, size_t *count)
+{
+    return HAS_BMI2() ? decode_varints_with(p, end, max, out, count, true)
+                      : decode_varints_with(p, end, max, out, count, false);
+}
+
+/* Turns distances into indices. */
+static void sum_group(uint64_t index, uint64_t *to, size_t n)
+{
+    if (n == 0) {
+        return;
+    }
+    uint64_t value = index + (uint64_t)varint_sign_unfold(to[0]);
+    to[0] = value;
+    for (size_t i = 1; i < n; i++) {
+        value += to[i];
+        to[i] = value;
+    }
 }
 
 bool page_links_decode(uint64_t index, const uint8_t *list, size_t length, bool only_diff,
@@ -90,16 +163,14 @@ bool page_links_decode(uint64_t index, const uint8_t *list, size_t length, bool 
     if (p == NULL || wanted > length) {
         return false;
     }
-    p = decode_group(index, p, end, (size_t)wanted, to, n_diff);
-    if (p == NULL || *n_diff != wanted) {
+    p = decode_varints(p, end, only_diff ? (size_t)wanted : SIZE_MAX, to, n);
+    if (p == NULL || *n < wanted) {
         return false;
     }
-    size_t same = 0;
-    if (!only_diff) {
-        p = decode_group(index, p, end, SIZE_MAX, to + *n_diff, &same);
-    }
-    *n = *n_diff + same;
-    return p != NULL;
+    *n_diff = (size_t)wanted;
+    sum_group(index, to, *n_diff);
+    sum_group(index, to + *n_diff, *n - *n_diff);
+    return true;
 }
 
 void page_links_reader_init(PageLinksReader *reader, uint64_t key, const MDB_val *record)

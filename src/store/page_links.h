@@ -29,10 +29,11 @@
  * groups of to[0..n) in place. Returns how many bytes. */
 size_t page_links_encode(uint64_t index, uint64_t *to, size_t n_diff, size_t n, uint8_t *out);
 
-/* An upper bound for the number of links in a list of length bytes. */
+/* Room, in elements, that decoding a list of length bytes needs: one for each byte, and some. */
+#define PAGE_LINKS_SLACK 8
 static inline size_t page_links_bound(size_t length)
 {
-    return length;
+    return length + PAGE_LINKS_SLACK;
 }
 
 /* Decodes a list into to (room for page_links_bound(length)). only_diff stops behind the first

@@ -1,0 +1,41 @@
+/* The operator's five filters (parse/filter.h) and where each is asked:
+ *
+ *   filter.schedule  parsing thread, each link that is in scope: -5001 when refused; seeds are
+ * exempt filter.fetch     fetching thread, each URL before it is asked for: -5001 when refused
+ *   filter.parse     parsing thread, each answer: whether its body is looked into for links and
+ * text filter.follow    parsing thread, each answer: whether any of its links are followed
+ *   store.filter     parsing thread, each answer: whether it becomes records of the archive
+ *
+ * An empty filter is true. Immutable once compiled; each thread brings a FilterScratch of its own.
+ */
+#ifndef FILTERS_H
+#define FILTERS_H
+
+#include "config.h"
+#include "parse/filter.h"
+
+typedef enum FilterHook {
+    HOOK_SCHEDULE,
+    HOOK_FETCH,
+    HOOK_PARSE,
+    HOOK_FOLLOW,
+    HOOK_STORE,
+    FILTER_HOOKS
+} FilterHook;
+
+typedef struct Filters {
+    Filter *of[FILTER_HOOKS]; /* owned; NULL is true */
+} Filters;
+
+/* Compiles what config holds. RESULT_INVALID: error gets one line per mistake, "FILE:LINE:
+ * filter.fetch: column 7: ..."; what was right is compiled. filters_destroy in every case. */
+Result filters_compile(Filters *filters, const Config *config, Buffer *error);
+void filters_destroy(Filters *filters);
+
+static inline bool filters_pass(const Filters *filters, FilterHook hook, const FilterInput *input,
+                                FilterScratch *scratch)
+{
+    return filters->of[hook] == NULL || filter_matches(filters->of[hook], input, scratch);
+}
+
+#endif

@@ -1,0 +1,288 @@
+#include "parsing_internal.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/hash.h"
+#include "parse/trap.h"
+
+#define SEEN_SLOTS 4096u /* of the table that finds a page's repeated links, at first */
+
+/* ---- kinds --------------------------------------------------------------------------------- */
+
+static bool is_embed(uint8_t kind)
+{
+    switch ((LinkKind)kind) {
+    case LINK_A:
+    case LINK_AREA:
+    case LINK_FRAME:
+    case LINK_IFRAME:
+    case LINK_META:
+    case LINK_FORM:
+    case LINK_HEADER:
+    case LINK_REDIRECT:
+    case LINK_SITEMAP:
+        return false;
+    case LINK_LINK:
+    case LINK_IMG:
+    case LINK_SCRIPT:
+    case LINK_MEDIA:
+    case LINK_EMBED:
+    case LINK_OBJECT:
+    case LINK_INPUT:
+    case LINK_BODY:
+    case LINK_KINDS:
+        break;
+    }
+    return true;
+}
+
+static uint8_t hop_of(const PageLink *link)
+{
+    if (link->kind == LINK_REDIRECT) {
+        return 'R';
+    }
+    return link->kind == LINK_SITEMAP ? 'S' : is_embed(link->kind) ? 'E' : 'L';
+}
+
+/* ---- each link once ------------------------------------------------------------------------ */
+
+/* True when the hash was not in the table of this page's links. */
+static bool note_seen(Parser *parser, uint64_t hash)
+{
+    if ((parser->seen_count + 1) * 2 > parser->seen_slots) {
+        size_t slots = parser->seen_slots == 0 ? SEEN_SLOTS : parser->seen_slots * 2;
+        uint64_t *table = calloc(slots, sizeof *table);
+        if (table == NULL) {
+            return true;
+        }
+        for (size_t i = 0; i < parser->seen_slots; i++) {
+            uint64_t h = parser->seen[i];
+            size_t k = (size_t)h & (slots - 1);
+            while (h != 0 && table[k] != 0) {
+                k = (k + 1) & (slots - 1);
+            }
+            if (h != 0) {
+                table[k] = h;
+            }
+        }
+        free(parser->seen);
+        parser->seen = table;
+        parser->seen_slots = slots;
+    }
+    hash |= hash == 0;
+    size_t i = (size_t)hash & (parser->seen_slots - 1);
+    while (parser->seen[i] != 0) {
+        if (parser->seen[i] == hash) {
+            return false;
+        }
+        i = (i + 1) & (parser->seen_slots - 1);
+    }
+    parser->seen[i] = hash;
+    parser->seen_count++;
+    return true;
+}
+
+void parsing_links_forget(Parser *parser)
+{
+    if (parser->seen_slots > SEEN_SLOTS) {
+        free(parser->seen);
+        parser->seen = NULL;
+        parser->seen_slots = 0;
+    } else if (parser->seen_count > 0) {
+        memset(parser->seen, 0, parser->seen_slots * sizeof *parser->seen);
+    }
+    parser->seen_count = 0;
+    parser->n_kept = 0;
+    arena_reset(&parser->arena);
+}
+
+/* ---- refusals ------------------------------------------------------------------------------ */
+
+/* What the URL alone shows of a crawler trap. */
+static bool is_trap(const ParsingOptions *options, const PageLink *link)
+{
+    const char *end = link->url + link->length;
+    const char *path = strstr(link->url, "//");
+    path = path == NULL ? NULL : strchr(path + 2, '/');
+    if (path == NULL) {
+        return false;
+    }
+    const char *query = memchr(path, '?', (size_t)(end - path));
+    size_t length = (size_t)((query == NULL ? end : query) - path);
+    return (options->path_segments > 0 && trap_path_depth(path, length) > options->path_segments) ||
+           (options->repeated_segments > 1 &&
+            trap_repeats(path, length, options->repeated_segments)) ||
+           (options->query_parameters > 0 && query != NULL &&
+            trap_parameters(query + 1, (size_t)(end - query - 1)) > options->query_parameters);
+}
+
+static bool is_filtered(Parser *parser, const ParsedPage *page, const PageLink *link)
+{
+    const Filters *filters = parser->parsing->options.filters;
+    if (filters->of[HOOK_SCHEDULE] == NULL ||
+        url_parse(&parser->target, NULL, link->url, link->length) != RESULT_OK) {
+        return false;
+    }
+    FilterInput input = {.url = &parser->target,
+                         .source = parser->source.href == NULL ? NULL : &parser->source,
+                         .has_depth = true,
+                         .depth = page->fetch->depth + (page->fetch->has_page ? 1u : 0u)};
+    return !filters_pass(filters, HOOK_SCHEDULE, &input, parser->scratch);
+}
+
+/* REFUSALS when the link is to be followed. */
+static Refusal refuse_link(Parser *parser, const ParsedPage *page, const PageLink *link)
+{
+    const ParsingOptions *options = &parser->parsing->options;
+    if (!options->embeds && is_embed(link->kind)) {
+        return REFUSED_KIND;
+    }
+    if ((link->flags & options->refused_flags) != 0) {
+        return REFUSED_NOFOLLOW;
+    }
+    Refusal refusal = scope_refuses(parser->parsing->scope, link->url, link->length);
+    if (refusal != REFUSALS) {
+        return refusal;
+    }
+    return is_trap(options, link)            ? REFUSED_TRAP
+           : is_filtered(parser, page, link) ? REFUSED_FILTER
+                                             : REFUSALS;
+}
+
+void parsing_links_refuse(Parser *parser, const ParsedPage *page, const char *url, size_t length,
+                          Refusal why)
+{
+    Parsing *parsing = parser->parsing;
+    stats_add(&parsing->stats->refused[why], 1);
+    if (why != REFUSED_KIND) {
+        parsing->skipped(parsing->context, url, length, why, page->fetch->url);
+    }
+}
+
+/* ---- what is kept -------------------------------------------------------------------------- */
+
+static void keep(Parser *parser, const PageLink *link, float score)
+{
+    if (parser->n_kept == parser->kept_capacity) {
+        size_t capacity = parser->kept_capacity == 0 ? 256 : parser->kept_capacity * 2;
+        KeptLink *kept = realloc(parser->kept, capacity * sizeof *kept);
+        if (kept == NULL) {
+            return;
+        }
+        parser->kept = kept;
+        parser->kept_capacity = capacity;
+    }
+    parser->kept[parser->n_kept++] = (KeptLink){.link = link, .score = score, .hop = hop_of(link)};
+}
+
+static bool is_wanted(Parser *parser, const ParsedPage *page, const PageLink *link)
+{
+    if (!note_seen(parser, hash_64(link->url, link->length, 0))) {
+        return false;
+    }
+    Refusal refusal = refuse_link(parser, page, link);
+    if (refusal != REFUSALS) {
+        parsing_links_refuse(parser, page, link->url, link->length, refusal);
+    }
+    return refusal == REFUSALS;
+}
+
+void parsing_links_select(Parser *parser, const ParsedPage *page, const PageLink *links, size_t n)
+{
+    for (size_t i = 0; i < n; i++) {
+        if (is_wanted(parser, page, &links[i])) {
+            keep(parser, &links[i], 1.0f);
+        }
+    }
+}
+
+void parsing_links_add(Parser *parser, const ParsedPage *page, const Url *url, LinkKind kind,
+                       float score)
+{
+    PageLink found = {.length = url->length, .kind = (uint8_t)kind};
+    found.url = arena_copy(&parser->arena, url->href, url->length);
+    if (found.url == NULL || !is_wanted(parser, page, &found)) {
+        return;
+    }
+    PageLink *link = arena_alloc(&parser->arena, sizeof *link);
+    if (link != NULL) {
+        *link = found;
+        keep(parser, link, score);
+    }
+}
+
+/* One allocation that travels with the page. */
+Result parsing_links_copy(const Parser *parser, ParsedPage *page)
+{
+    size_t n = parser->n_kept;
+    size_t bytes = 0;
+    for (size_t i = 0; i < n; i++) {
+        bytes += parser->kept[i].link->length + 1u;
+    }
+    char *memory = n == 0 ? NULL : malloc(n * (sizeof(LinkInfo) + 1) + bytes);
+    if (memory == NULL) {
+        return n == 0 ? RESULT_OK : RESULT_MEMORY;
+    }
+    page->links = (LinkInfo *)(void *)memory;
+    page->link_hops = (uint8_t *)memory + n * sizeof(LinkInfo);
+    page->link_bytes = memory + n * (sizeof(LinkInfo) + 1);
+    char *next = page->link_bytes;
+    for (size_t i = 0; i < n; i++) {
+        const KeptLink *kept = &parser->kept[i];
+        memcpy(next, kept->link->url, kept->link->length + 1u);
+        page->links[i] = (LinkInfo){.url = next, .score = kept->score};
+        page->link_hops[i] = kept->hop;
+        next += kept->link->length + 1u;
+    }
+    page->n_links = n;
+    page->links_hash = hash_64(page->link_bytes, bytes, 0);
+    return RESULT_OK;
+}
+
+/* ---- links that are in the header ---------------------------------------------------------- */
+
+static void add_reference(Parser *parser, const ParsedPage *page, const char *reference,
+                          size_t length, LinkKind kind)
+{
+    if (length > 0 && parser->source.href != NULL &&
+        url_parse(&parser->target, &parser->source, reference, length) == RESULT_OK) {
+        parsing_links_add(parser, page, &parser->target, kind, 1.0f);
+    }
+}
+
+/* Those items of Link that are pages: styles and hints for loading are not. */
+static void add_link_field(Parser *parser, const ParsedPage *page, const HttpField *field)
+{
+    static const char *const wanted[] = {"canonical", "next", "prev", "alternate"};
+    size_t position = 0;
+    HttpLink link;
+    while (http_header_next_link(field->value, field->value_length, &position, &link)) {
+        for (size_t i = 0; i < sizeof wanted / sizeof *wanted && !link.has_anchor; i++) {
+            if (link.rel != NULL && http_header_has_rel(&link, wanted[i])) {
+                add_reference(parser, page, link.uri, link.uri_length, LINK_HEADER);
+                break;
+            }
+        }
+    }
+}
+
+void parsing_links_of_header(Parser *parser, const ParsedPage *page, const HttpHeader *header)
+{
+    HttpField field;
+    const char *reference = NULL;
+    size_t length = 0;
+    int64_t seconds = 0;
+    size_t position = 0;
+    if (page->fetch->status >= 300 && page->fetch->status < 400 &&
+        http_header_find(header, "Location", &field)) {
+        add_reference(parser, page, field.value, field.value_length, LINK_REDIRECT);
+    }
+    if (http_header_find(header, "Refresh", &field) &&
+        http_header_refresh(field.value, field.value_length, &seconds, &reference, &length)) {
+        add_reference(parser, page, reference, length, LINK_HEADER);
+    }
+    while (http_header_next_named(header, "Link", &position, &field)) {
+        add_link_field(parser, page, &field);
+    }
+}

@@ -1,0 +1,100 @@
+"""A few hand-written hosts for tests that need to know every byte: a table of answers, served on all
+of 127.0.0.0/8, with names from the synthetic web's DNS responder.
+
+    with Sites(path, {"http://a.test/": page("/x"), "http://a.test/x": (200, {}, "text")}) as sites:
+        result = sites.crawl(path + "/crawl", "http://a.test/")
+        sites.requests  # (host, address, path, start, end), monotonic seconds
+"""
+import collections
+import http.server
+import threading
+import time
+
+import harness
+
+Seen = collections.namedtuple("Seen", "host address path start end")
+
+
+def page(*links, text=""):
+    """An HTML answer with these links."""
+    anchors = "".join(f'<p><a href="{link}">{i}</a></p>' for i, link in enumerate(links))
+    return 200, {"Content-Type": "text/html"}, f"<title>t</title>{text}{anchors}"
+
+
+def xml(body, **headers):
+    return 200, {"Content-Type": "application/xml", **headers}, body
+
+
+class Sites:
+    """answers: URL -> (status, headers, body); what is not there is 404. addresses: host -> address,
+    by default each host has its own."""
+
+    def __init__(self, path, answers, addresses=None):
+        self.path = path
+        self.answers = answers
+        self.requests = []
+        lock = threading.Lock()
+        outer = self
+
+        class Handler(http.server.BaseHTTPRequestHandler):
+            protocol_version = "HTTP/1.1"
+
+            def do_GET(self):
+                start = time.monotonic()
+                host = self.headers.get("Host", "").split(":")[0]
+                status, headers, body = outer.answers.get(f"http://{host}{self.path}",
+                                                          (404, {}, "not found"))
+                body = body if isinstance(body, bytes) else body.encode()
+                end = time.monotonic()
+                with lock:
+                    outer.requests.append(Seen(host, self.connection.getsockname()[0], self.path,
+                                               start, end))
+                self.send_response(status)
+                for name, value in headers.items():
+                    self.send_header(name, value)
+                self.send_header("Content-Length", str(len(body)))
+                self.end_headers()
+                self.wfile.write(body)
+
+            def log_message(self, *_):
+                pass
+
+        self.server = http.server.ThreadingHTTPServer(("0.0.0.0", 0), Handler)
+        self.server.daemon_threads = True
+        self.port = self.server.server_address[1]
+        self.thread = threading.Thread(target=self.server.serve_forever, args=(0.05,))
+        hosts = sorted({url.split("/")[2] for url in answers})
+        self.addresses = {h: f"127.77.0.{i + 1}" for i, h in enumerate(hosts)}
+        self.addresses.update(addresses or {})
+        zone = path + "/zone.txt"
+        with open(zone, "w") as file:
+            file.writelines(f"{h}={a}\n" for h, a in self.addresses.items())
+        self.web = harness.Web(path, hosts=1, addresses=1, pages=1, zone=zone)
+
+    def __enter__(self):
+        self.thread.start()
+        return self
+
+    def __exit__(self, *_):
+        self.server.shutdown()
+        self.thread.join()
+        self.server.server_close()
+        self.web.stop()
+
+    def crawl(self, directory, *arguments, wait="0ms", ip_wait="0ms", timeout=60):
+        """Seeds are among the arguments; options as --set pairs or any other."""
+        return harness.run([f"{harness.OUT}/ragno", "-d", directory, "-w", wait, "--ip-wait", ip_wait,
+                            "--progress=never", "--set", f"fetch.port_map=80:{self.port}",
+                            "--set", f"dns.servers=127.0.0.1:{self.web.dns}",
+                            "--set", "fetch.allow_addresses=127.0.0.0/8", *arguments], timeout)
+
+    def asked(self, robots=False):
+        """The URLs that were asked for, but for robots.txt."""
+        return {f"http://{r.host}{r.path}" for r in self.requests
+                if robots or r.path != "/robots.txt"}
+
+
+def log_lines(directory, name="crawl.log"):
+    """The lines of a log as lists of words."""
+    with open(f"{directory}/{name}", errors="replace") as file:
+        return [line.split() for line in file]
