@@ -11,7 +11,7 @@ LIBDIR ?= $(PREFIX)/lib
 VERSION := 0.1.0
 OUT := build/$(MODE)
 
-ifeq ($(filter deps help clean distclean,$(MAKECMDGOALS)),)
+ifeq ($(filter deps deps-dev help clean distclean,$(MAKECMDGOALS)),)
   ifneq ($(shell pkg-config --exists $(PKGS) 2>/dev/null && echo yes),yes)
     $(error libraries are missing: run `make deps` first (it installs Debian packages))
   endif
@@ -35,9 +35,12 @@ ifeq ($(OPT),)
 endif
 
 CPPFLAGS := -D_GNU_SOURCE -Isrc -DRAGNO_VERSION='"$(VERSION)"'
-CFLAGS := -std=gnu11 $(OPT) $(WARN) -fPIC -pthread $(shell pkg-config --cflags $(PKGS) 2>/dev/null)
+# Asked at the first use, so that `make deps demo` finds what deps has just installed.
+PKG_CFLAGS = $(eval PKG_CFLAGS := $(shell pkg-config --cflags $(PKGS)))$(PKG_CFLAGS)
+PKG_LIBS = $(eval PKG_LIBS := $(shell pkg-config --libs $(PKGS)))$(PKG_LIBS)
+CFLAGS = -std=gnu11 $(OPT) $(WARN) -fPIC -pthread $(PKG_CFLAGS)
 LDFLAGS := $(OPT) -pthread
-LDLIBS := $(shell pkg-config --libs $(PKGS) 2>/dev/null) -lm
+LDLIBS = $(PKG_LIBS) -lm
 
 LAYERS := base parse store frontier fetch
 LIB_SRC := $(foreach l,$(LAYERS),$(sort $(wildcard src/$(l)/*.c))) $(sort $(filter-out src/main.c,$(wildcard src/*.c)))
@@ -52,14 +55,19 @@ WEB_SRC := $(sort $(wildcard tests/web/*.c))
 SIM_SRC := $(sort $(wildcard tests/sim/*.c))
 
 .DEFAULT_GOAL := all
-.PHONY: all help
+.PHONY: all help clean
+## make                 builds build/ragno (MODE=asan, tsan, cov: other builds, each in its own folder)
 all: $(OUT)/ragno
 	@ln -sfn $(MODE)/ragno build/ragno
+
+## make clean           removes build/
+clean:
+	@rm -rf build
 
 help:
 	@sed -n 's/^## //p' $(MAKEFILE_LIST)
 
-$(OUT)/%.o: %.c
+$(OUT)/%.o: %.c | $(filter deps deps-dev,$(MAKECMDGOALS))
 	@mkdir -p $(@D)
 	@echo '  CC  $<'
 	@$(CC) $(CPPFLAGS) $(CFLAGS) -MMD -MP -c -o $@ $<
