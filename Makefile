@@ -69,7 +69,7 @@ help:
 
 $(OUT)/%.o: %.c | $(filter deps deps-dev,$(MAKECMDGOALS))
 	@mkdir -p $(@D)
-	@echo '  CC  $<'
+	@echo '  CC  $<' >&2
 	@$(CC) $(CPPFLAGS) $(CFLAGS) -MMD -MP -c -o $@ $<
 
 $(OUT)/libragno.a: $(LIB_OBJ)
@@ -77,24 +77,24 @@ $(OUT)/libragno.a: $(LIB_OBJ)
 	@ar rcs $@ $^
 
 $(OUT)/ragno: $(OUT)/src/main.o $(OUT)/libragno.a
-	@echo '  LD  $@'
+	@echo '  LD  $@' >&2
 	@$(CC) $(LDFLAGS) -o $@ $^ $(LDLIBS)
 
 # A unit test is one file, one program: tests/unit/test_NAME.c -> $(OUT)/tests/test_NAME.
 $(OUT)/tests/test_%: $(OUT)/tests/unit/test_%.o $(OUT)/libragno.a
 	@mkdir -p $(@D)
-	@echo '  LD  $@'
+	@echo '  LD  $@' >&2
 	@$(CC) $(LDFLAGS) -o $@ $^ $(LDLIBS) -lcunit
 
 # A benchmark is one file, one program: tests/bench/bench_NAME.c, with the workload they share.
 $(OUT)/bench/bench_%: $(OUT)/tests/bench/bench_%.o $(BENCH_SHARED) $(OUT)/libragno.a
 	@mkdir -p $(@D)
-	@echo '  LD  $@'
+	@echo '  LD  $@' >&2
 	@$(CC) $(LDFLAGS) -o $@ $^ $(LDLIBS)
 
 # The synthetic web needs the lowest layer only: it builds while others do not.
 $(OUT)/web: $(WEB_SRC:%.c=$(OUT)/%.o) $(filter $(OUT)/src/base/%,$(LIB_OBJ))
-	@echo '  LD  $@'
+	@echo '  LD  $@' >&2
 	@$(CC) $(LDFLAGS) -o $@ $^ $(LDLIBS)
 
 .PHONY: unit
@@ -160,14 +160,14 @@ $(OUT)/install/libragno.a: $(LIBRAGNO_SRC:%.c=$(OUT)/%.o)
 
 $(OUT)/install/libragno.so.$(VERSION): $(LIBRAGNO_SRC:%.c=$(OUT)/%.o) src/libragno.map
 	@mkdir -p $(@D)
-	@echo '  LD  $@'
+	@echo '  LD  $@' >&2
 	@$(CC) $(LDFLAGS) -shared -Wl,-soname,$(SO) -Wl,--version-script=src/libragno.map -Wl,-z,defs \
 	    -Wl,--as-needed -o $@ $(filter %.o,$^) $(shell pkg-config --libs $(LIBRAGNO_PKGS)) -lm
 
 # A fuzz target is one file, one program: tests/fuzz/fuzz_NAME.c, by clang.
 build/fuzz/bin/fuzz_%: build/fuzz/tests/fuzz/fuzz_%.o build/fuzz/libragno.a
 	@mkdir -p $(@D)
-	@echo '  LD  $@'
+	@echo '  LD  $@' >&2
 	@clang $(LDFLAGS) -fsanitize=fuzzer -o $@ $^ $(LDLIBS)
 
 SECONDS ?= 60
