@@ -98,9 +98,10 @@ typedef struct Line {
     bool test_config;
 } Line;
 
-void crawl_usage(void)
+void crawl_usage(FILE *out)
 {
-    (void)printf(
+    (void)fprintf(
+        out,
         "usage: ragno [crawl] [OPTION]... [URL]...\n"
         "Crawls from the URLs; resumes when DIR holds a crawl.\n"
         "ragno --contact https://example.org/bot -D example.org https://www.example.org/\n\n"
@@ -279,7 +280,7 @@ static int parse_line(Line *line, int argc, char **argv)
                                  NULL)) != -1) {
         int rc = 0;
         if (option == 'h') {
-            crawl_usage();
+            crawl_usage(stdout);
             return -1;
         }
         if (option == 'V') {
