@@ -21,7 +21,8 @@ typedef enum HostKind {
     HOST_NO_ROUTE,
     HOST_NO_TLS,
     HOST_FLAKY,
-    HOST_BUSY
+    HOST_BUSY,   /* now and then */
+    HOST_SWAMPED /* more often than not */
 } HostKind;
 
 static uint64_t roll(const World *world, uint64_t a, uint64_t b, uint64_t c)
@@ -134,7 +135,7 @@ static HostKind kind_of(const World *world, uint32_t host)
         HostKind kind;
         unsigned parts;
     } kinds[] = {{HOST_NO_NAME, 10}, {HOST_BAD_DNS, 10}, {HOST_REFUSES, 10}, {HOST_NO_ROUTE, 5},
-                 {HOST_NO_TLS, 5},   {HOST_FLAKY, 40},   {HOST_BUSY, 40}};
+                 {HOST_NO_TLS, 5},   {HOST_FLAKY, 40},   {HOST_BUSY, 40},    {HOST_SWAMPED, 10}};
     uint64_t part = roll(world, host, 1, 0) % 1000;
     for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++) {
         if (part < kinds[i].parts) {
@@ -256,6 +257,8 @@ static FetchClass trouble(const World *world, uint32_t host, uint64_t luck)
         return luck % 8 == 0 ? classes[luck / 8 % 5] : FETCH_OK;
     case HOST_BUSY:
         return luck % 20 == 0 ? FETCH_BUSY : FETCH_OK;
+    case HOST_SWAMPED:
+        return luck % 10 < 7 ? FETCH_BUSY : FETCH_OK;
     case HOST_GOOD:
     case HOST_NO_NAME:
     case HOST_BAD_DNS:
