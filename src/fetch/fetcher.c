@@ -64,11 +64,9 @@ static int64_t retry_after_ms(const FetchResult *result)
     return seconds < 0 ? -1 : seconds * 1000;
 }
 
-/* Judges the fetch, sets the visit state's times from its end, and writes both into the result. */
-static PolitenessVerdict judge(Fetcher *fetcher, VisitState *visit_state, FetchResult *result,
-                               bool robots_needed)
+static FetchEnd end_of(const VisitState *visit_state, const FetchResult *result, bool robots_needed)
 {
-    FetchEnd end = {
+    return (FetchEnd){
         .class = result->class,
         .duration_ms = mono_ms_between(result->start, result->end),
         .retry_after_ms = result->class == FETCH_BUSY ? retry_after_ms(result) : -1,
@@ -77,25 +75,47 @@ static PolitenessVerdict judge(Fetcher *fetcher, VisitState *visit_state, FetchR
         .host_delay_ms = visit_state->host_delay_ms,
         .robots = robots_needed,
     };
-    PolitenessVerdict verdict =
-        politeness_judge(fetcher->options.politeness, &end, &visit_state->health);
+}
+
+/* The host and the address that were asked are left alone from the end of the fetch on. */
+static void set_times(VisitState *visit_state, const FetchResult *result,
+                      const PolitenessVerdict *verdict)
+{
     /* One millisecond more than owed, since clocks of milliseconds are rounded. */
-    visit_state->next_fetch = mono_add_ms(result->end, verdict.host_wait_ms + 1);
-    visit_state->ip_next_fetch = mono_add_ms(result->end, verdict.ip_wait_ms + 1);
-    visit_state->owed_ms = verdict.host_wait_ms;
+    visit_state->next_fetch = mono_add_ms(result->end, verdict->host_wait_ms + 1);
+    visit_state->ip_next_fetch = mono_add_ms(result->end, verdict->ip_wait_ms + 1);
+    visit_state->owed_ms = verdict->host_wait_ms;
     visit_state->last_end = result->end;
+}
+
+/* What ingest keeps of the host. */
+static void note_host(const VisitState *visit_state, FetchResult *result, int64_t host_wait_ms)
+{
     result->health = visit_state->health;
-    result->host_wait_ms = verdict.host_wait_ms;
+    result->host_wait_ms = host_wait_ms;
     result->robots_state = visit_state->robots_state;
     result->robots_version = visit_state->robots_version;
     result->robots_expiry_ms = visit_state->robots_state == ROBOTS_KNOWN
                                    ? mono_ms_between(result->end, visit_state->robots_expiry)
                                    : 0;
-    result->crawl_delay_ms = end.crawl_delay_ms;
+    result->crawl_delay_ms =
+        visit_state->robots == NULL ? -1 : robots_crawl_delay_ms(visit_state->robots);
+}
+
+/* Judges the fetch, sets the visit state's times from its end, and writes both into the result. */
+static PolitenessVerdict judge(Fetcher *fetcher, VisitState *visit_state, FetchResult *result,
+                               bool robots_needed)
+{
+    FetchEnd end = end_of(visit_state, result, robots_needed);
+    PolitenessVerdict verdict =
+        politeness_judge(fetcher->options.politeness, &end, &visit_state->health);
+    set_times(visit_state, result, &verdict);
+    note_host(visit_state, result, verdict.host_wait_ms);
     return verdict;
 }
 
-static void conclude_robots(Fetcher *fetcher, VisitState *visit_state, FetchResult *result)
+/* Installs what a robots.txt says, or what its absence means. */
+static RobotsNext settle_robots(Fetcher *fetcher, VisitState *visit_state, FetchResult *result)
 {
     bool had_rules = visit_state->robots_state == ROBOTS_KNOWN;
     RobotsNext next = robots_answer(visit_state, result, fetcher->options.robots_agent,
@@ -108,11 +128,44 @@ static void conclude_robots(Fetcher *fetcher, VisitState *visit_state, FetchResu
         visit_state->robots_state = ROBOTS_REFUSING;
         visit_state->robots_redirects = 0;
     }
+    return next;
+}
+
+static void conclude_robots(Fetcher *fetcher, VisitState *visit_state, FetchResult *result)
+{
+    bool had_rules = visit_state->robots_state == ROBOTS_KNOWN;
+    (void)settle_robots(fetcher, visit_state, result);
     PolitenessVerdict verdict = judge(fetcher, visit_state, result, !had_rules);
     if (verdict.drop_host) {
         visit_state->dropped = true;
         result->drop_host = true;
     }
+}
+
+/* The host that was asked is owed its delay; whether it is well is none of its own business here. What
+ * the answer means is the asker's. */
+static void conclude_errand(Fetcher *fetcher, VisitState *asked, VisitState *asker,
+                            FetchResult *result)
+{
+    const PolitenessOptions *politeness = fetcher->options.politeness;
+    bool had_rules = asker->robots_state == ROBOTS_KNOWN;
+    HostHealth health = asked->health;
+    FetchEnd end = end_of(asked, result, false);
+    PolitenessVerdict verdict = politeness_judge(politeness, &end, &health);
+    set_times(asked, result, &verdict);
+    int64_t wait_ms = 0;
+    if (settle_robots(fetcher, asker, result) == ROBOTS_TRY_AGAIN) {
+        end = end_of(asker, result, !had_rules);
+        verdict = politeness_judge(politeness, &end, &asker->health);
+        wait_ms = verdict.host_wait_ms;
+        asker->next_fetch =
+            mono_later(asker->next_fetch, mono_add_ms(result->end, wait_ms + 1));
+        asker->dropped |= verdict.drop_host;
+        result->drop_host = verdict.drop_host;
+    }
+    note_host(asker, result, wait_ms);
+    asked->askers = asker->next_asker;
+    asker->next_asker = NULL;
 }
 
 static void conclude_page(Fetcher *fetcher, VisitState *visit_state, FetchResult *result)
@@ -150,7 +203,10 @@ static void finish(Fetcher *fetcher, Transfer *transfer, CURLcode code)
     (void)curl_multi_remove_handle(fetcher->multi, transfer->easy);
     result->end = mono_now();
     transfer_conclude(transfer, code);
-    if (result->kind == FETCHED_ROBOTS) {
+    VisitState *asker = result->kind == FETCHED_ROBOTS ? visit_state->askers : NULL;
+    if (asker != NULL) {
+        conclude_errand(fetcher, visit_state, asker, result);
+    } else if (result->kind == FETCHED_ROBOTS) {
         conclude_robots(fetcher, visit_state, result);
     } else {
         conclude_page(fetcher, visit_state, result);
@@ -158,6 +214,9 @@ static void finish(Fetcher *fetcher, Transfer *transfer, CURLcode code)
     transfer->result = NULL;
     release(fetcher, transfer);
     fetcher->sinks.result(fetcher->sinks.context, result);
+    if (asker != NULL) {
+        fetcher->sinks.answered(fetcher->sinks.context, asker);
+    }
     fetcher->sinks.done(fetcher->sinks.context, visit_state);
 }
 
@@ -300,7 +359,8 @@ static char *robots_url(const VisitState *visit_state)
 static void begin(Fetcher *fetcher, VisitState *visit_state)
 {
     MonoTime now = mono_now();
-    bool robots = needs_robots(visit_state, now);
+    const VisitState *asker = visit_state->askers;
+    bool robots = asker != NULL || needs_robots(visit_state, now);
     if (!robots && !skip_refused(fetcher, visit_state)) {
         give_back(fetcher, visit_state);
         return;
@@ -309,7 +369,8 @@ static void begin(Fetcher *fetcher, VisitState *visit_state)
     FetchResult *result =
         new_result(fetcher, visit_state, robots ? FETCHED_ROBOTS : FETCHED_PAGE, url);
     if (result != NULL && robots) {
-        result->url = robots_url(visit_state);
+        result->url = robots_url(asker == NULL ? visit_state : asker);
+        result->host = asker == NULL ? visit_state->host : asker->host;
         result->hop = 'P';
     }
     Transfer *transfer = result == NULL || result->url == NULL ? NULL : free_transfer(fetcher);
