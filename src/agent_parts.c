@@ -219,7 +219,10 @@ static Result build_ingest(AgentParts *parts, const char *crawl_log)
                              .max_depth = (uint64_t)config->scope_depth,
                              .max_redirects = (unsigned)config->fetch_max_redirects,
                              .pages_per_host = (uint64_t)config->limits_pages_per_host,
-                             .follow_duplicates = config->parse_follow_duplicates};
+                             .follow_duplicates = config->parse_follow_duplicates,
+                             .traps = {.fetches = (uint32_t)config->limits_trap_fetches,
+                                       .yield = config->limits_trap_yield,
+                                       .patterns = (size_t)config->limits_trap_patterns}};
     IngestSinks sinks = {.context = parts,
                          .committed = wire_committed,
                          .finished = wire_finished,
