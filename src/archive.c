@@ -9,6 +9,7 @@
 #include "base/log.h"
 #include "store/payload_index.h"
 #include "store/warc_end.h"
+#include "store/warc_files.h"
 
 #define REVISIT_LEAST_BYTES 1u
 
@@ -49,8 +50,10 @@ static Result open_files(Archive *archive, const ArchiveOptions *options, const 
     Buffer path;
     buffer_init(&path, BUFFER_NO_LIMIT);
     Result rc = buffer_printf(&path, "%s/warc", options->directory);
-    if (rc == RESULT_OK && mkdir(path.data, 0755) != 0 && errno != EEXIST) {
-        rc = result_of_errno(errno);
+    if (rc == RESULT_OK) {
+        rc = mkdir(path.data, 0755) == 0 ? warc_files_sync_directory(options->directory)
+             : errno == EEXIST           ? RESULT_OK
+                                         : result_of_errno(errno);
     }
     WarcOptions warc = {.directory = buffer_string(&path),
                         .pattern = *options->pattern == '\0' ? NULL : options->pattern,

@@ -12,6 +12,7 @@
 #include "base/error.h"
 #include "base/log.h"
 #include "store/lmdb_result.h"
+#include "store/warc_files.h"
 
 static char *join(const char *directory, const char *name)
 {
@@ -72,6 +73,16 @@ long crawl_store_owner(const char *directory)
     return held ? strtol(text, NULL, 10) : 0;
 }
 
+/* A crawl whose directory is gone after a power cut would be a crawl lost. */
+static void sync_parent(const char *directory)
+{
+    char *parent = join(directory, "..");
+    if (parent != NULL) {
+        (void)warc_files_sync_directory(parent); /* says why when it cannot */
+    }
+    free(parent);
+}
+
 bool crawl_store_exists(const char *directory)
 {
     return exists(directory, "crawl.mdb/data.mdb");
@@ -84,9 +95,12 @@ Result crawl_store_lock(CrawlStore *store, const char *directory, bool must_be_n
     if (store->directory == NULL) {
         return RESULT_MEMORY;
     }
-    if (mkdir(directory, 0755) != 0 && errno != EEXIST) {
+    if (mkdir(directory, 0755) == 0) {
+        sync_parent(directory);
+    } else if (errno != EEXIST) {
+        Result rc = result_of_errno(errno);
         (void)buffer_printf(error, "cannot create %s: %s", directory, strerror(errno));
-        return result_of_errno(errno);
+        return rc;
     }
     store->existed = crawl_store_exists(directory);
     if (must_be_new && store->existed) {

@@ -122,24 +122,31 @@ static Result note_robots(Batch *batch, BatchHost *host, const FetchResult *fetc
 
 /* ---- one result ----------------------------------------------------------------------------------------- */
 
-/* Finds the page of this host that has the same body, or notes that this one has it. */
-static Result find_duplicate(Batch *batch, const ParsedPage *page, uint64_t *original)
+/* Finds the page of this host that has the same body, or notes that this one has it. *same_links:
+ * they lead to the same places, too. (The same bytes in another folder are another page: their
+ * relative links are other links, and dropping them would lose what only they lead to.) */
+static Result find_duplicate(Batch *batch, const ParsedPage *page, uint64_t *original,
+                             bool *same_links)
 {
     const FetchResult *fetch = page->fetch;
     uint64_t words[2] = {page->body_hash[0] ^ hash_mix(fetch->host + UINT64_C(1)),
                          page->body_hash[1]};
-    uint64_t index = fetch->index;
+    uint64_t first[2] = {fetch->index, page->links_hash};
     *original = PAGE_DB_NO_INDEX;
+    *same_links = false;
     if (fetch->status != 200 || (page->body_hash[0] | page->body_hash[1]) == 0) {
         return RESULT_OK;
     }
     MDB_val key = {.mv_size = sizeof words, .mv_data = words};
-    MDB_val value = {.mv_size = sizeof index, .mv_data = &index};
+    MDB_val value = {.mv_size = sizeof first, .mv_data = first};
     int rc = mdb_put(batch->txn, batch->store->bodies, &key, &value, MDB_NOOVERWRITE);
     if (rc == MDB_KEYEXIST) {
-        uint64_t first = 0;
-        memcpy(&first, value.mv_data, sizeof first);
-        *original = first == fetch->index ? PAGE_DB_NO_INDEX : first;
+        if (value.mv_size != sizeof first) {
+            return RESULT_DAMAGED;
+        }
+        memcpy(first, value.mv_data, sizeof first);
+        *original = first[0] == fetch->index ? PAGE_DB_NO_INDEX : first[0];
+        *same_links = first[1] == page->links_hash;
         return RESULT_OK;
     }
     return lmdb_result(rc, "put body fingerprint");
@@ -149,16 +156,16 @@ static Result add_write(Batch *batch, size_t place, BatchHost *host)
 {
     ParsedPage *page = batch->pages[place];
     FetchResult *fetch = page->fetch;
-    Result rc = find_duplicate(batch, page, &batch->duplicate_of[place]);
+    bool same_links = false;
+    Result rc = find_duplicate(batch, page, &batch->duplicate_of[place], &same_links);
     if (rc != RESULT_OK) {
         return rc;
     }
     bool duplicate = batch->duplicate_of[place] != PAGE_DB_NO_INDEX;
     size_t i = batch->n_writes++;
-    batch->links[i] = (PageLinks){.link_info = page->links,
-                                  .n_links = duplicate && !batch->options->follow_duplicates
-                                                 ? 0
-                                                 : page->n_links};
+    bool follow = !duplicate || !same_links || batch->options->follow_duplicates;
+    batch->links[i] =
+        (PageLinks){.link_info = page->links, .n_links = follow ? page->n_links : 0};
     batch->crawled[i] = (CrawledPage){.url = fetch->url,
                                       .links = &batch->links[i],
                                       .time = (double)fetch->wall_start.us / 1e6,

@@ -52,7 +52,9 @@ static Result write_config(const AgentOptions *options, const char *directory)
     Result rc = path == NULL || file == NULL ? result_of_errno(errno) : RESULT_OK;
     if (rc == RESULT_OK) {
         options_print(&options->config->options, file);
-        rc = ferror(file) || fflush(file) != 0 ? RESULT_FULL : RESULT_OK;
+        /* Synced, since a resumed crawl reads it: half a file must not get the name. */
+        rc = ferror(file) || fflush(file) != 0 || fsync(fileno(file)) != 0 ? RESULT_FULL
+                                                                           : RESULT_OK;
     }
     if (file != NULL && fclose(file) != 0 && rc == RESULT_OK) {
         rc = RESULT_FULL;

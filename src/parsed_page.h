@@ -15,6 +15,7 @@ typedef struct ParsedPage {
     size_t n_links;
     char *link_bytes;
     uint64_t body_hash[2];  /* of the decoded body; 0,0 when empty */
+    uint64_t links_hash;    /* of the links that are to be followed, in order */
     uint64_t text_digest[2];
     uint64_t simhash;
     unsigned robots;        /* PAGE_NOINDEX ... */

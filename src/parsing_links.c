@@ -236,6 +236,7 @@ Result parsing_links_copy(const Parser *parser, ParsedPage *page)
         next += kept->link->length + 1u;
     }
     page->n_links = n;
+    page->links_hash = hash_64(page->link_bytes, bytes, 0);
     return RESULT_OK;
 }
 

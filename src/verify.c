@@ -21,7 +21,8 @@ typedef struct Verify {
     VerifyCounts *counts;
     char *warc_directory;
     PageDB *db;        /* NULL: there is none */
-    uint8_t *captured; /* one bit per page */
+    uint8_t *crawled;  /* one bit per page: before the committed end was read */
+    uint8_t *captured; /* the same */
     uint64_t n_pages;
     WarcPosition committed; /* {0} when the database knows none */
     Buffer line;
@@ -123,6 +124,15 @@ static Result check_capture(Verify *verify, const char *file, const WarcRecord *
     return rc;
 }
 
+/* What lies behind the committed end of a file that is being written is no part of the crawl yet,
+ * and after a crash never will be. */
+static bool is_committed(const Verify *verify, const WarcFile *file, uint64_t end)
+{
+    const WarcPosition *committed = &verify->committed;
+    return verify->db == NULL || !file->open || file->serial < committed->file ||
+           (file->serial == committed->file && end <= committed->offset);
+}
+
 /* Reads a file to its end, or to its first broken record; writes its index lines to journal. */
 static Result read_file(Verify *verify, const WarcFile *file, WarcReader *reader, FILE *journal)
 {
@@ -141,7 +151,7 @@ static Result read_file(Verify *verify, const WarcFile *file, WarcReader *reader
         buffer_reset(&verify->line);
         rc = warc_record_index(&record, file->name, &verify->line);
         if (rc == RESULT_OK) {
-            rc = check_capture(verify, file->name, &record);
+            rc = is_committed(verify, file, end) ? check_capture(verify, file->name, &record) : rc;
             if (fwrite(verify->line.data, 1, verify->line.length, journal) != verify->line.length) {
                 rc = result_of_errno(errno);
             }
@@ -332,8 +342,10 @@ static Result verify_files(Verify *verify)
 
 /* --- pages ------------------------------------------------------------------------------------ */
 
-/* Pages that were crawled, answered, and are in no WARC file. */
-static Result verify_pages(Verify *verify)
+typedef Result (*VisitPage)(Verify *verify, const PageRef *page);
+
+/* Visits all pages of the start, in short transactions. */
+static Result walk_pages(Verify *verify, VisitPage visit)
 {
     enum { PAGES_PER_TXN = 4096 };
     MDB_txn *txn = NULL;
@@ -343,14 +355,10 @@ static Result verify_pages(Verify *verify)
         if (txn == NULL && page_db_txn_begin(verify->db, true, &txn) != page_db_error_ok) {
             return RESULT_IO;
         }
-        if (page_db_get(verify->db, txn, i, &page, &verify->url) != page_db_error_ok) {
+        if (page_db_get(verify->db, txn, i, &page, &verify->url) == page_db_error_ok) {
+            rc = visit(verify, &page);
+        } else {
             problem(verify, "crawl.mdb", "page %" PRIu64 " cannot be read", i);
-        } else if (page.n_crawls > 0) {
-            verify->counts->pages++;
-            if ((verify->captured[i / 8] >> i % 8 & 1) == 0) {
-                problem(verify, "crawl.mdb", "crawled, but in no WARC file: %s",
-                        buffer_string(&verify->url));
-            }
         }
         if (i % PAGES_PER_TXN == PAGES_PER_TXN - 1) {
             page_db_txn_abort(verify->db, txn);
@@ -363,29 +371,75 @@ static Result verify_pages(Verify *verify)
     return rc;
 }
 
+static Result note_crawled(Verify *verify, const PageRef *page)
+{
+    if (page->n_crawls > 0) {
+        verify->counts->pages++;
+        verify->crawled[page->index / 8] |= (uint8_t)(1u << page->index % 8);
+    }
+    return RESULT_OK;
+}
+
+/* Pages that were crawled, answered, and are in no WARC file. */
+static Result verify_pages(Verify *verify)
+{
+    MDB_txn *txn = NULL;
+    PageRef page;
+    if (page_db_txn_begin(verify->db, true, &txn) != page_db_error_ok) {
+        return RESULT_IO;
+    }
+    for (uint64_t i = 0; i < verify->n_pages; i++) {
+        bool lost = (verify->crawled[i / 8] & ~verify->captured[i / 8] & 1u << i % 8) != 0;
+        if (lost && page_db_get(verify->db, txn, i, &page, &verify->url) == page_db_error_ok) {
+            problem(verify, "crawl.mdb", "crawled, but in no WARC file: %s",
+                    buffer_string(&verify->url));
+        }
+    }
+    page_db_txn_abort(verify->db, txn);
+    return RESULT_OK;
+}
+
+/* Which pages are crawled is noted before the end of the files is read, so that whatever a running
+ * crawl adds meanwhile is not missed in them. */
+static Result snapshot(Verify *verify)
+{
+    MDB_txn *txn = NULL;
+    if (page_db_txn_begin(verify->db, true, &txn) != page_db_error_ok) {
+        return RESULT_IO;
+    }
+    verify->n_pages = page_db_n_pages(verify->db, txn);
+    page_db_txn_abort(verify->db, txn);
+    verify->captured = calloc(verify->n_pages / 8 + 1, 1);
+    verify->crawled = calloc(verify->n_pages / 8 + 1, 1);
+    if (verify->captured == NULL || verify->crawled == NULL) {
+        return RESULT_MEMORY;
+    }
+    Result rc = walk_pages(verify, note_crawled);
+    if (rc == RESULT_OK && page_db_txn_begin(verify->db, true, &txn) != page_db_error_ok) {
+        rc = RESULT_IO;
+    }
+    if (rc == RESULT_OK) {
+        rc = warc_end_get(txn, &verify->committed);
+        page_db_txn_abort(verify->db, txn);
+    }
+    return rc == RESULT_NOT_FOUND ? RESULT_OK : rc;
+}
+
 /* No database is no problem: WARC files can be verified alone. */
 static Result open_pages(Verify *verify)
 {
     Buffer path;
-    MDB_txn *txn = NULL;
     buffer_init(&path, BUFFER_NO_LIMIT);
-    Result rc = buffer_printf(&path, "%s/crawl.mdb", verify->options->directory);
+    Result rc = buffer_printf(&path, "%s/crawl.mdb/data.mdb", verify->options->directory);
     if (rc == RESULT_OK && access(path.data, F_OK) == 0) {
+        *strrchr(path.data, '/') = '\0';
         PageDBOptions options = {.read_only = true, .no_create = true};
         int code = page_db_open(&verify->db, path.data, &options);
-        if (code == page_db_error_ok) {
-            code = page_db_txn_begin(verify->db, true, &txn);
-        }
         if (code != page_db_error_ok) {
             problem(verify, "crawl.mdb", "cannot be opened");
             rc = code == page_db_error_version ? RESULT_VERSION : RESULT_DAMAGED;
         } else {
-            verify->n_pages = page_db_n_pages(verify->db, txn);
-            rc = warc_end_get(txn, &verify->committed);
-            page_db_txn_abort(verify->db, txn);
-            verify->captured = calloc(verify->n_pages / 8 + 1, 1);
-            rc = rc == RESULT_NOT_FOUND ? RESULT_OK : rc;
-            rc = verify->captured == NULL ? RESULT_MEMORY : rc;
+            rc = snapshot(verify);
         }
     }
     buffer_destroy(&path);
@@ -422,6 +476,7 @@ Result verify_directory(const VerifyOptions *options, VerifyCounts *counts)
                   counts->strangers, counts->problems, counts->repaired);
     (void)page_db_delete(verify.db);
     free(verify.captured);
+    free(verify.crawled);
     buffer_destroy(&directory);
     buffer_destroy(&verify.line);
     buffer_destroy(&verify.url);

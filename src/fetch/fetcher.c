@@ -13,9 +13,8 @@
 #include "base/log.h"
 #include "base/queue.h"
 #include "base/thread.h"
-#include "fetch/robots_answer.h"
+#include "fetch/fetch_step.h"
 #include "fetch/transfer.h"
-#include "parse/http_header.h"
 
 #define EPOLL_EVENTS   256
 #define INBOX_CAPACITY ((size_t)1 << 17)
@@ -24,6 +23,7 @@
 struct Fetcher {
     FetcherOptions options;
     FetcherSinks sinks;
+    FetchRules rules;
     unsigned number;
     TransferShared shared;
     CURLM *multi;
@@ -50,144 +50,6 @@ struct Fetcher {
 
 /* ---- the end of a fetch ---------------------------------------------------------------------------- */
 
-static int64_t retry_after_ms(const FetchResult *result)
-{
-    HttpHeader header;
-    HttpField field;
-    if (http_header_parse(&header, result->header.data == NULL ? "" : result->header.data,
-                          result->header.length) != RESULT_OK ||
-        !http_header_find(&header, "Retry-After", &field)) {
-        return -1;
-    }
-    int64_t seconds = http_header_retry_after(field.value, field.value_length,
-                                              wall_seconds(result->wall_start));
-    return seconds < 0 ? -1 : seconds * 1000;
-}
-
-static FetchEnd end_of(const VisitState *visit_state, const FetchResult *result, bool robots_needed)
-{
-    return (FetchEnd){
-        .class = result->class,
-        .duration_ms = mono_ms_between(result->start, result->end),
-        .retry_after_ms = result->class == FETCH_BUSY ? retry_after_ms(result) : -1,
-        .crawl_delay_ms =
-            visit_state->robots == NULL ? -1 : robots_crawl_delay_ms(visit_state->robots),
-        .host_delay_ms = visit_state->host_delay_ms,
-        .robots = robots_needed,
-    };
-}
-
-/* The host and the address that were asked are left alone from the end of the fetch on. */
-static void set_times(VisitState *visit_state, const FetchResult *result,
-                      const PolitenessVerdict *verdict)
-{
-    /* One millisecond more than owed, since clocks of milliseconds are rounded. */
-    visit_state->next_fetch = mono_add_ms(result->end, verdict->host_wait_ms + 1);
-    visit_state->ip_next_fetch = mono_add_ms(result->end, verdict->ip_wait_ms + 1);
-    visit_state->owed_ms = verdict->host_wait_ms;
-    visit_state->last_end = result->end;
-}
-
-/* What ingest keeps of the host. */
-static void note_host(const VisitState *visit_state, FetchResult *result, int64_t host_wait_ms)
-{
-    result->health = visit_state->health;
-    result->host_wait_ms = host_wait_ms;
-    result->robots_state = visit_state->robots_state;
-    result->robots_version = visit_state->robots_version;
-    result->robots_expiry_ms = visit_state->robots_state == ROBOTS_KNOWN
-                                   ? mono_ms_between(result->end, visit_state->robots_expiry)
-                                   : 0;
-    result->crawl_delay_ms =
-        visit_state->robots == NULL ? -1 : robots_crawl_delay_ms(visit_state->robots);
-}
-
-/* Judges the fetch, sets the visit state's times from its end, and writes both into the result. */
-static PolitenessVerdict judge(Fetcher *fetcher, VisitState *visit_state, FetchResult *result,
-                               bool robots_needed)
-{
-    FetchEnd end = end_of(visit_state, result, robots_needed);
-    PolitenessVerdict verdict =
-        politeness_judge(fetcher->options.politeness, &end, &visit_state->health);
-    set_times(visit_state, result, &verdict);
-    note_host(visit_state, result, verdict.host_wait_ms);
-    return verdict;
-}
-
-/* Installs what a robots.txt says, or what its absence means. */
-static RobotsNext settle_robots(Fetcher *fetcher, VisitState *visit_state, FetchResult *result)
-{
-    bool had_rules = visit_state->robots_state == ROBOTS_KNOWN;
-    RobotsNext next = robots_answer(visit_state, result, fetcher->options.robots_agent,
-                                    fetcher->options.robots_expiry_ms);
-    if (next == ROBOTS_TRY_AGAIN && had_rules) {
-        /* Old rules stay in force; asked again when they would have expired anew. */
-        visit_state->robots_expiry =
-            mono_add_ms(result->end, fetcher->options.robots_expiry_ms / 8);
-    } else if (next == ROBOTS_TRY_AGAIN) {
-        visit_state->robots_state = ROBOTS_REFUSING;
-        visit_state->robots_redirects = 0;
-    }
-    return next;
-}
-
-static void conclude_robots(Fetcher *fetcher, VisitState *visit_state, FetchResult *result)
-{
-    bool had_rules = visit_state->robots_state == ROBOTS_KNOWN;
-    (void)settle_robots(fetcher, visit_state, result);
-    PolitenessVerdict verdict = judge(fetcher, visit_state, result, !had_rules);
-    if (verdict.drop_host) {
-        visit_state->dropped = true;
-        result->drop_host = true;
-    }
-}
-
-/* The host that was asked is owed its delay; whether it is well is none of its own business here. What
- * the answer means is the asker's. */
-static void conclude_errand(Fetcher *fetcher, VisitState *asked, VisitState *asker,
-                            FetchResult *result)
-{
-    const PolitenessOptions *politeness = fetcher->options.politeness;
-    bool had_rules = asker->robots_state == ROBOTS_KNOWN;
-    HostHealth health = asked->health;
-    FetchEnd end = end_of(asked, result, false);
-    PolitenessVerdict verdict = politeness_judge(politeness, &end, &health);
-    set_times(asked, result, &verdict);
-    int64_t wait_ms = 0;
-    if (settle_robots(fetcher, asker, result) == ROBOTS_TRY_AGAIN) {
-        end = end_of(asker, result, !had_rules);
-        verdict = politeness_judge(politeness, &end, &asker->health);
-        wait_ms = verdict.host_wait_ms;
-        asker->next_fetch =
-            mono_later(asker->next_fetch, mono_add_ms(result->end, wait_ms + 1));
-        asker->dropped |= verdict.drop_host;
-        result->drop_host = verdict.drop_host;
-    }
-    note_host(asker, result, wait_ms);
-    asked->askers = asker->next_asker;
-    asker->next_asker = NULL;
-}
-
-static void conclude_page(Fetcher *fetcher, VisitState *visit_state, FetchResult *result)
-{
-    PolitenessVerdict verdict = judge(fetcher, visit_state, result, false);
-    result->final = !verdict.retry;
-    if (!result->final) {
-        return; /* it stays at the head of the window */
-    }
-    visit_state_take(visit_state);
-    if (result->class == FETCH_BROKEN && result->partial_status != 0 &&
-        result->body.length > 0 && !verdict.drop_host) {
-        /* The last try brought a part of it: that is what there is. */
-        result->class = FETCH_OK;
-        result->status = result->partial_status;
-    }
-    if (verdict.drop_host) {
-        visit_state->dropped = true;
-        result->drop_host = true;
-    }
-}
-
 static void release(Fetcher *fetcher, Transfer *transfer)
 {
     transfer_reset(transfer);
@@ -203,14 +65,7 @@ static void finish(Fetcher *fetcher, Transfer *transfer, CURLcode code)
     (void)curl_multi_remove_handle(fetcher->multi, transfer->easy);
     result->end = mono_now();
     transfer_conclude(transfer, code);
-    VisitState *asker = result->kind == FETCHED_ROBOTS ? visit_state->askers : NULL;
-    if (asker != NULL) {
-        conclude_errand(fetcher, visit_state, asker, result);
-    } else if (result->kind == FETCHED_ROBOTS) {
-        conclude_robots(fetcher, visit_state, result);
-    } else {
-        conclude_page(fetcher, visit_state, result);
-    }
+    VisitState *asker = fetch_step_end(&fetcher->rules, visit_state, result);
     transfer->result = NULL;
     release(fetcher, transfer);
     fetcher->sinks.result(fetcher->sinks.context, result);
@@ -242,141 +97,26 @@ static Transfer *free_transfer(Fetcher *fetcher)
     return transfer;
 }
 
-static FetchResult *new_result(Fetcher *fetcher, const VisitState *visit_state, FetchKind kind,
-                               const WindowUrl *url)
-{
-    FetchResult *result = fetch_result_new(kind);
-    if (result == NULL) {
-        return NULL;
-    }
-    result->host = visit_state->host;
-    result->address = visit_state->address;
-    result->worker = fetcher->number;
-    result->robots_version = visit_state->robots_version;
-    result->wall_start = wall_now();
-    result->start = mono_now();
-    result->end = result->start;
-    if (visit_state->last_end.ns != 0) {
-        result->owed_ms = visit_state->owed_ms;
-        result->given_ms = mono_ms_between(visit_state->last_end, result->start);
-    }
-    if (url != NULL) {
-        result->has_page = true;
-        result->index = url->index;
-        result->level = url->level;
-        result->hop = url->hop;
-        result->depth = url->depth;
-        result->tries = url->tries;
-        result->url = strndup(visit_state_url(visit_state, url), url->length);
-        if (result->url == NULL) {
-            fetch_result_delete(result);
-            return NULL;
-        }
-    }
-    return result;
-}
-
-/* Where the path begins; a URL with user information is longer than its origin says. */
-static const char *path_of(const VisitState *visit_state, const char *url)
-{
-    const char *slash = strstr(url, "//");
-    slash = slash == NULL ? NULL : strchr(slash + 2, '/');
-    return slash == NULL ? url + visit_state->origin_length : slash;
-}
-
-/* 0 when the URL may be fetched, otherwise the status it gets; *rule is what decided. */
-static int refuse_url(Fetcher *fetcher, const VisitState *visit_state, const WindowUrl *url,
-                      const char **rule)
-{
-    RobotsVerdict verdict = {.allowed = true};
-    const char *text = visit_state_url(visit_state, url);
-    const char *path = path_of(visit_state, text);
-    size_t length = url->length - (size_t)(path - text);
-    if (!robots_allows(visit_state->robots, path, length, &verdict)) {
-        *rule = verdict.rule;
-        return STATUS_ROBOTS;
-    }
-    if (fetcher->filter_scratch != NULL &&
-        url_parse(&fetcher->url, NULL, text, url->length) == RESULT_OK) {
-        FilterInput input = {.url = &fetcher->url, .has_depth = true, .depth = url->depth};
-        if (!filter_matches(fetcher->options.filter, &input, fetcher->filter_scratch)) {
-            *rule = "filter.fetch";
-            return STATUS_BLOCKED;
-        }
-    }
-    return 0;
-}
-
-/* Takes URLs that robots.txt or the filter refuses out of the window; true when one is left. */
-static bool skip_refused(Fetcher *fetcher, VisitState *visit_state)
-{
-    const WindowUrl *url = NULL;
-    while ((url = visit_state_peek(visit_state)) != NULL) {
-        const char *rule = NULL;
-        int status = refuse_url(fetcher, visit_state, url, &rule);
-        if (status == 0) {
-            return true;
-        }
-        FetchResult *result = new_result(fetcher, visit_state, FETCHED_NOTHING, url);
-        if (result == NULL) {
-            return false; /* it stays in the window: tried again later */
-        }
-        result->status = status;
-        result->final = true;
-        result->health = visit_state->health;
-        result->refusal = rule == NULL ? NULL : strdup(rule);
-        visit_state_take(visit_state);
-        fetcher->sinks.result(fetcher->sinks.context, result);
-    }
-    return false;
-}
-
 static void give_back(Fetcher *fetcher, VisitState *visit_state)
 {
     visit_state->ip_next_fetch = (MonoTime){0};
     fetcher->sinks.done(fetcher->sinks.context, visit_state);
 }
 
-static bool needs_robots(const VisitState *visit_state, MonoTime now)
-{
-    return visit_state->robots_state != ROBOTS_KNOWN || visit_state->robots_target != NULL ||
-           !mono_before(now, visit_state->robots_expiry);
-}
-
-static char *robots_url(const VisitState *visit_state)
-{
-    if (visit_state->robots_target != NULL) {
-        return strdup(visit_state->robots_target);
-    }
-    Buffer url;
-    buffer_init(&url, BUFFER_NO_LIMIT);
-    if (buffer_printf(&url, "%s/robots.txt", visit_state->origin) != RESULT_OK) {
-        buffer_destroy(&url);
-    }
-    return buffer_detach(&url);
-}
-
 static void begin(Fetcher *fetcher, VisitState *visit_state)
 {
-    MonoTime now = mono_now();
-    const VisitState *asker = visit_state->askers;
-    bool robots = asker != NULL || needs_robots(visit_state, now);
-    if (!robots && !skip_refused(fetcher, visit_state)) {
+    FetchNow now = {.mono = mono_now(), .wall = wall_now()};
+    FetchRefused refused = {.context = fetcher->sinks.context, .take = fetcher->sinks.result};
+    FetchResult *result = fetch_step_begin(&fetcher->rules, visit_state, &now, &refused);
+    if (result == NULL) {
         give_back(fetcher, visit_state);
         return;
     }
-    const WindowUrl *url = robots ? NULL : visit_state_peek(visit_state);
-    FetchResult *result =
-        new_result(fetcher, visit_state, robots ? FETCHED_ROBOTS : FETCHED_PAGE, url);
-    if (result != NULL && robots) {
-        result->url = robots_url(asker == NULL ? visit_state : asker);
-        result->host = asker == NULL ? visit_state->host : asker->host;
-        result->hop = 'P';
-    }
-    Transfer *transfer = result == NULL || result->url == NULL ? NULL : free_transfer(fetcher);
+    bool robots = result->kind == FETCHED_ROBOTS;
+    Transfer *transfer = free_transfer(fetcher);
     if (transfer == NULL) {
         fetch_result_delete(result);
-        visit_state->next_fetch = mono_add_ms(now, 1000); /* no memory now */
+        visit_state->next_fetch = mono_add_ms(now.mono, FETCH_STEP_PAUSE_MS);
         give_back(fetcher, visit_state);
         return;
     }
@@ -384,13 +124,13 @@ static void begin(Fetcher *fetcher, VisitState *visit_state)
     Result rc = transfer_prepare(transfer, visit_state, result, result->url, robots);
     if (rc == RESULT_OK &&
         heap_push(&fetcher->first_byte, &transfer->by_first_byte,
-                  mono_add_ms(now, fetcher->options.first_byte_timeout_ms).ns, 0) == RESULT_OK &&
+                  mono_add_ms(now.mono, fetcher->options.first_byte_timeout_ms).ns, 0) == RESULT_OK &&
         curl_multi_add_handle(fetcher->multi, transfer->easy) == CURLM_OK) {
         atomic_fetch_add_explicit(&fetcher->requests, 1, memory_order_relaxed);
         return;
     }
     release(fetcher, transfer);
-    visit_state->next_fetch = mono_add_ms(now, 1000);
+    visit_state->next_fetch = mono_add_ms(now.mono, FETCH_STEP_PAUSE_MS);
     give_back(fetcher, visit_state);
 }
 
@@ -573,6 +313,10 @@ Result fetcher_new(Fetcher **out, unsigned number, const FetcherOptions *options
     fetcher->options = *options;
     fetcher->sinks = *sinks;
     fetcher->number = number;
+    fetcher->rules = (FetchRules){.politeness = options->politeness,
+                                  .robots_agent = options->robots_agent,
+                                  .robots_expiry_ms = options->robots_expiry_ms,
+                                  .worker = number};
     fetcher->epoll = -1;
     fetcher->wake = -1;
     fetcher->curl_timer = MONO_NEVER;
@@ -585,6 +329,9 @@ Result fetcher_new(Fetcher **out, unsigned number, const FetcherOptions *options
     }
     if (rc == RESULT_OK && options->filter != NULL) {
         rc = filter_scratch_new(&fetcher->filter_scratch);
+        fetcher->rules.filter = options->filter;
+        fetcher->rules.filter_scratch = fetcher->filter_scratch;
+        fetcher->rules.url = &fetcher->url;
     }
     if (rc != RESULT_OK) {
         fetcher_delete(fetcher);

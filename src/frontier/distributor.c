@@ -10,6 +10,7 @@
 #define WALK_BATCH         64u   /* hosts read from the schedule at a time */
 #define WALK_PAUSE_MS      1000  /* between two walks */
 #define WALK_IDLE_PAUSE_MS 15000 /* after one that found nothing to load */
+#define DROP_PATIENCE_MS   60000 /* a host given up is kept so long for its commit */
 #define REFILL_BATCH       64u
 #define FAR_MS             60000 /* a host that must wait longer stays on disk */
 #define WINDOW_LEAST       4u
@@ -148,6 +149,9 @@ static Result read_urls(Distributor *distributor, MDB_txn *txn, const ScheduleIt
         buffer_reset(&url);
         int rc = page_db_get(distributor->db, txn, chosen[i].index, &page, &url);
         size_t offset = distributor->text.length;
+        if (rc == 0 && *count > 0 && offset + url.length + 1 > TEXT_LIMIT) {
+            break; /* the rest comes with the next window */
+        }
         if (rc != 0 || buffer_append(&distributor->text, url.data, url.length) != RESULT_OK ||
             buffer_append_char(&distributor->text, '\0') != RESULT_OK) {
             LOG_ERROR("distributor", "scheduled page cannot be read", "index=%llu rc=%d",
@@ -214,12 +218,17 @@ static void resolve(Distributor *distributor, VisitState *visit_state)
     distributor->sinks.resolve(distributor->sinks.context, visit_state);
 }
 
-/* Keeps an empty visit state until it may be forgotten. */
+/* Keeps an empty visit state until it may be forgotten. One that was given up stays until the
+ * database knows it, or the next walk would bring it back; one that wants more does not ask at once. */
 static void rest(Distributor *distributor, VisitState *visit_state, MonoTime now)
 {
     visit_state->place = VISIT_STATE_IDLE;
     visit_state->idle = true;
-    MonoTime until = mono_later(visit_state->next_fetch, now);
+    int64_t least_ms = visit_state->retired   ? 0
+                       : visit_state->dropped ? DROP_PATIENCE_MS
+                       : visit_state->more    ? WALK_PAUSE_MS
+                                              : 0;
+    MonoTime until = mono_later(visit_state->next_fetch, mono_add_ms(now, least_ms));
     if (!heap_holds(&visit_state->by_purge)) {
         (void)heap_push(&distributor->purge, &visit_state->by_purge, until.ns, 0);
     }
@@ -490,6 +499,10 @@ void distributor_committed(Distributor *distributor, const CommitNotice *notice,
             map_get(&distributor->visit_states, map_key(notice->dropped[i]));
         if (visit_state != NULL) {
             visit_state->retired = true;
+            if (heap_holds(&visit_state->by_purge)) {
+                heap_remove(&distributor->purge, &visit_state->by_purge);
+                rest(distributor, visit_state, now);
+            }
         }
     }
     MDB_txn *txn = begin_read(distributor);
@@ -585,6 +598,9 @@ MonoTime distributor_work(Distributor *distributor, size_t front, size_t require
     page_db_txn_abort(distributor->db, txn);
     const HeapNode *node = heap_top(&distributor->purge);
     MonoTime next = node == NULL ? MONO_NEVER : (MonoTime){node->key};
-    MonoTime walk_time = mono_later(distributor->next_walk, mono_add_ms(now, 1));
+    /* A walk that stopped half-way, or was not needed, goes on when somebody is hungry. */
+    MonoTime walk_time = mono_before(now, distributor->next_walk)
+                             ? distributor->next_walk
+                             : mono_add_ms(now, WALK_PAUSE_MS);
     return mono_before(walk_time, next) ? walk_time : next;
 }

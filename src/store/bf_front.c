@@ -156,7 +156,7 @@ Result bf_front_set_rates(BFFront *front, double soft, double hard)
             front->rate[front->n_rates++] = soft;
         }
         if (hard < 0.0 && has_soft) {
-            front->rate[front->n_rates++] = INFINITY;
+            front->rate[front->n_rates++] = HUGE_VAL;
         } else if (hard >= 0.0 && !(has_soft && hard <= soft)) {
             front->rate[front->n_rates++] = hard;
         }

@@ -371,7 +371,7 @@ BFSchedulerError bf_scheduler_release(BFScheduler *sch, const char *url)
     int rc = page_db_txn_begin(sch->page_db, true, &txn);
     if (rc == page_db_error_ok) {
         uint64_t index = 0;
-        PageRef page;
+        PageRef page = {0};
         Buffer text;
         buffer_init(&text, BUFFER_NO_LIMIT);
         rc = page_db_find(sch->page_db, txn, url, strlen(url), &index);

@@ -26,6 +26,12 @@ typedef struct Reading {
     int64_t max_index;
 } Reading;
 
+/* Whether to give up; looked at once in a while. */
+static bool is_stopped(const atomic_bool *stop, uint64_t i)
+{
+    return (i & STOP_MASK) == 0 && stop != NULL && atomic_load_explicit(stop, memory_order_relaxed);
+}
+
 static Result column_make(Column *column, size_t n, size_t element_size)
 {
     column->n = 0;
@@ -160,7 +166,7 @@ static Result read_links(Reading *r, void *stream, LinkStreamNextFunc *next,
         r->max_index = link.to > r->max_index ? link.to : r->max_index;
         column_u64(&r->run_end)[r->run_end.n - 1] = r->to.n;
         column_u32(&r->degree)[column_u32(&r->run_source)[r->run_source.n - 1]]++;
-        if ((r->to.n & STOP_MASK) == 0 && stop != NULL && atomic_load(stop)) {
+        if (is_stopped(stop, r->to.n)) {
             return RESULT_CLOSED;
         }
     }
@@ -261,7 +267,8 @@ static uint32_t class_of(uint32_t degree)
 }
 
 /* Orders the pages by in_degree, ties by index, and cuts the order into slices. */
-static Result order_pages(LinkGraph *g, const uint32_t *in_degree, uint32_t *page_at)
+static Result order_pages(LinkGraph *g, const uint32_t *in_degree, uint32_t *page_at,
+                          const atomic_bool *stop)
 {
     uint32_t count[SMALL_DEGREES + 1] = {0};
     uint32_t begin[SMALL_DEGREES + 1];
@@ -275,6 +282,9 @@ static Result order_pages(LinkGraph *g, const uint32_t *in_degree, uint32_t *pag
     }
     for (uint32_t page = 0; page < g->n_pages; page++) {
         page_at[begin[class_of(in_degree[page])]++] = page;
+        if (is_stopped(stop, page)) {
+            return RESULT_CLOSED;
+        }
     }
     g->n_targets = g->n_pages - count[0];
     Column slices = {0};
@@ -307,7 +317,7 @@ static Result place_links(const Reading *r, uint64_t *cursor, uint32_t *in, cons
         uint64_t end = column_u64(&r->run_end)[run];
         for (; link < end; link++) {
             in[cursor[to[link]]++] = source;
-            if ((link & STOP_MASK) == 0 && stop != NULL && atomic_load(stop)) {
+            if (is_stopped(stop, link)) {
                 return RESULT_CLOSED;
             }
         }
@@ -338,8 +348,11 @@ static Result arrange(LinkGraph *g, Reading *r, Scratch *scratch, const atomic_b
     uint32_t *in_degree = column_u32(&scratch->in_degree);
     for (uint64_t i = 0; i < g->n_links; i++) {
         in_degree[column_u32(&r->to)[i]]++;
+        if (is_stopped(stop, i)) {
+            return RESULT_CLOSED;
+        }
     }
-    rc = order_pages(g, in_degree, page_at);
+    rc = order_pages(g, in_degree, page_at, stop);
     if (rc != RESULT_OK) {
         return rc;
     }
@@ -352,6 +365,9 @@ static Result arrange(LinkGraph *g, Reading *r, Scratch *scratch, const atomic_b
         link += in_degree[page];
         if (page < r->source_of.array->n_elements && source_of[page] != 0) {
             position_of_source[source_of[page] - 1] = position;
+        }
+        if (is_stopped(stop, position)) {
+            return RESULT_CLOSED;
         }
     }
     rc = place_links(r, cursor, in, stop);

@@ -2,8 +2,10 @@
 
 #include <endian.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/mman.h>
 #include <sys/random.h>
 #include <sys/stat.h>
@@ -221,11 +223,11 @@ static int check_counts(PageDB *db, MDB_txn *txn)
     return page_db_error_ok;
 }
 
-static int create_content(PageDB *db, MDB_txn *txn)
+/* An LMDB code or errno. */
+static int create_content(PageDBStore *store, MDB_txn *txn)
 {
-    PageDBStore *store = db->store;
     if (getrandom(&store->seed, sizeof store->seed, 0) != (ssize_t)sizeof store->seed) {
-        return page_db_fail(db, page_db_error_internal, "no random numbers");
+        return errno;
     }
     int rc = open_tables(txn, &store->tables, MDB_CREATE);
     if (rc == 0) {
@@ -237,7 +239,7 @@ static int create_content(PageDB *db, MDB_txn *txn)
     if (rc == 0) {
         rc = write_number(txn, store->tables.info, PAGE_DB_N_PAGES_KEY, 0);
     }
-    return page_db_fail_mdb(db, rc, "creating the tables");
+    return rc;
 }
 
 /* Opens or creates the tables in one transaction. */
@@ -272,7 +274,7 @@ static int open_content(PageDB *db)
     if (rc != page_db_error_ok) {
         return rc;
     }
-    rc = create_content(db, txn);
+    rc = page_db_fail_mdb(db, create_content(db->store, txn), "creating the tables");
     if (rc != page_db_error_ok) {
         page_db_txn_abort(db, txn);
         return rc;
@@ -284,6 +286,75 @@ static int file_path(const PageDB *db, const char *name, char *out, size_t size)
 {
     int n = snprintf(out, size, "%s/%s", db->path, name);
     return n < 0 || (size_t)n >= size ? ENAMETOOLONG : 0;
+}
+
+/* Makes the names in db->path, or with "..", its own name durable. */
+static int sync_directory(const PageDB *db, const char *name)
+{
+    char path[4096];
+    int rc = file_path(db, name, path, sizeof path);
+    int fd = rc == 0 ? open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC) : -1;
+    if (rc == 0 && (fd < 0 || fsync(fd) != 0)) {
+        rc = errno;
+    }
+    if (fd >= 0) {
+        (void)close(fd);
+    }
+    return rc;
+}
+
+/* A database without pages that is durable before it has its name. */
+static int create_env(PageDB *db, const char *fresh, const char *file)
+{
+    MDB_env *env = NULL;
+    MDB_txn *txn = NULL;
+    int rc = unlink(fresh) == 0 || errno == ENOENT ? mdb_env_create(&env) : errno;
+    if (rc != 0) {
+        return rc;
+    }
+    rc = mdb_env_set_maxdbs(env, MAX_TABLES);
+    if (rc == 0) {
+        rc = mdb_env_open(env, fresh, MDB_NOSUBDIR | MDB_NOLOCK, FILE_MODE);
+    }
+    if (rc == 0) {
+        rc = mdb_txn_begin(env, NULL, 0, &txn);
+    }
+    if (rc == 0) {
+        rc = create_content(db->store, txn);
+        if (rc == 0) {
+            rc = mdb_txn_commit(txn);
+        } else {
+            mdb_txn_abort(txn);
+        }
+    }
+    mdb_env_close(env);
+    if (rc == 0 && rename(fresh, file) != 0) {
+        rc = errno;
+    }
+    return rc == 0 ? sync_directory(db, ".") : rc;
+}
+
+/* LMDB begins a file with a write that is not synced, and refuses half of it ever after. So a new
+ * one is made under another name; the lock on the directory keeps processes from making two. */
+static int create_file(PageDB *db, const char *file)
+{
+    char fresh[4096];
+    struct stat st;
+    if (stat(file, &st) == 0 && st.st_size > 0) {
+        return 0;
+    }
+    int rc = file_path(db, "data.mdb.new", fresh, sizeof fresh);
+    int fd = rc == 0 ? open(db->path, O_RDONLY | O_DIRECTORY | O_CLOEXEC) : -1;
+    if (rc == 0 && (fd < 0 || flock(fd, LOCK_EX) != 0)) {
+        rc = errno;
+    }
+    if (rc == 0 && (stat(file, &st) != 0 || st.st_size == 0)) {
+        rc = create_env(db, fresh, file);
+    }
+    if (fd >= 0) {
+        (void)close(fd);
+    }
+    return rc;
 }
 
 static int prepare_directory(PageDB *db, const PageDBOptions *options)
@@ -300,13 +371,14 @@ static int prepare_directory(PageDB *db, const PageDBOptions *options)
         }
         return page_db_error_ok;
     }
-    if (mkdir(db->path, DIRECTORY_MODE) == 0) {
-        return page_db_error_ok;
+    rc = mkdir(db->path, DIRECTORY_MODE) == 0 ? sync_directory(db, "..") : errno;
+    if (rc == EEXIST) {
+        rc = stat(db->path, &st) != 0 ? errno : S_ISDIR(st.st_mode) ? 0 : ENOTDIR;
     }
-    if (errno != EEXIST || stat(db->path, &st) != 0) {
-        return page_db_fail_mdb(db, errno, db->path);
+    if (rc == 0) {
+        rc = create_file(db, file);
     }
-    return S_ISDIR(st.st_mode) ? page_db_error_ok : page_db_fail_mdb(db, ENOTDIR, db->path);
+    return page_db_fail_mdb(db, rc, db->path);
 }
 
 static bool address_space_has(size_t bytes)
@@ -417,7 +489,7 @@ PageDBError page_db_new(PageDB **db, const char *path)
 
 static void remove_files(PageDB *db)
 {
-    static const char *const names[] = {"data.mdb", "lock.mdb"};
+    static const char *const names[] = {"data.mdb", "lock.mdb", "data.mdb.new"};
     char file[4096];
     for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
         if (file_path(db, names[i], file, sizeof file) == 0) {
@@ -465,6 +537,7 @@ MDB_env *page_db_env(PageDB *db)
 
 int page_db_txn_begin(PageDB *db, bool read_only, MDB_txn **txn)
 {
+    error_clean(db->error);
     *txn = NULL;
     if (!read_only && db->store->read_only) {
         return page_db_fail(db, page_db_error_read_only, "the database was opened for reading");
@@ -475,6 +548,7 @@ int page_db_txn_begin(PageDB *db, bool read_only, MDB_txn **txn)
 
 int page_db_txn_commit(PageDB *db, MDB_txn *txn)
 {
+    error_clean(db->error);
     bool writes = atomic_load(&db->txn_manager->writer) == txn;
     int rc = txn_manager_commit_mdb(db->txn_manager, txn);
     if (writes) {

@@ -9,8 +9,7 @@
 #define DEFAULT_NAME   "schedule"
 #define HOSTS_SUFFIX   "_hosts"
 #define FORMAT_VERSION 1u
-#define VERSION_LEVEL  255u /* the key of the format version among the levels of the hosts' table  \
-                             */
+#define VERSION_LEVEL  255u /* the key of the format version in the table of hosts */
 
 #define KEY_BYTES   5u /* host, level */
 #define INDEX_BYTES 6u /* measured: 25 % less disk than 8-byte integers; 2^48 pages */

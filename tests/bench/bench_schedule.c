@@ -75,7 +75,8 @@ static double add_workload(World *w, Workload *workload, size_t n)
 typedef struct RequestTimes {
     size_t n_urls;
     double cpu_s;
-    double max_ms; /* wall time of the slowest request */
+    double max_ms;      /* CPU time of the slowest request */
+    double max_wall_ms; /* the same on the clock: includes what other processes took */
 } RequestTimes;
 
 static RequestTimes time_requests(World *w, size_t n_urls)
@@ -88,9 +89,11 @@ static RequestTimes time_requests(World *w, size_t n_urls)
         if (bf_scheduler_request(w->sch, REQUEST, &request) != bf_scheduler_error_ok) {
             die("request", w->sch->error);
         }
-        double ms = (double)(mono_now().ns - before.ns) / 1e6;
-        times.cpu_s += (double)(cpu_thread_ns() - start) / 1e9;
+        double wall_ms = (double)(mono_now().ns - before.ns) / 1e6;
+        double ms = (double)(cpu_thread_ns() - start) / 1e6;
+        times.cpu_s += ms / 1e3;
         times.max_ms = ms > times.max_ms ? ms : times.max_ms;
+        times.max_wall_ms = wall_ms > times.max_wall_ms ? wall_ms : times.max_wall_ms;
         size_t n = request->n_urls;
         times.n_urls += n;
         page_request_delete(request);
@@ -163,7 +166,8 @@ static void bench_workload(size_t n_pages, bool with_page_rank)
     RequestTimes times = time_requests(&w, n_pages);
     (void)printf("schedule.request%s.urls_per_cpu_s = %.0f 1/s\n", suffix,
                  (double)times.n_urls / times.cpu_s);
-    (void)fprintf(stderr, "slowest request %.2f ms\n", times.max_ms);
+    (void)fprintf(stderr, "slowest request %.2f CPU ms, %.2f ms\n", times.max_ms,
+                  times.max_wall_ms);
     double bytes = disk_bytes_of_schedule(&w);
     (void)printf("schedule.bytes_per_url%s = %.1f B\n", suffix, bytes / (double)counts.scheduled);
     (void)page_rank_scorer_delete(prs);
@@ -200,6 +204,7 @@ static void bench_hot_host(double scale)
     (void)printf("schedule.hot_host.urls_per_cpu_s = %.0f 1/s\n",
                  (double)times.n_urls / times.cpu_s);
     (void)printf("schedule.hot_host.max_ms = %.3f ms\n", times.max_ms);
+    (void)fprintf(stderr, "slowest request on the clock %.3f ms\n", times.max_wall_ms);
     world_end(&w);
 }
 

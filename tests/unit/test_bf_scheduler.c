@@ -369,6 +369,47 @@ static void content_scores_mix_link_and_page(void)
     world_end(&w);
 }
 
+/* A scorer with nothing but the documented functions: likes short URLs, whoever links to them. */
+static int short_update(void *state)
+{
+    *(int *)state += 1;
+    return 0;
+}
+
+static int short_add(void *state, const PageInfo *page_info, float *score)
+{
+    (void)state;
+    *score = page_info->linked_from == page_db_hash("http://a/") && page_info->depth == 1
+                 ? 1.0f / (float)strlen(page_info->url)
+                 : 0.0f;
+    return 0;
+}
+
+static int short_get(void *state, size_t idx, float *score_old, float *score_new)
+{
+    (void)state;
+    *score_old = 0.0f;
+    *score_new = idx == 1 ? 0.9f : 0.001f; /* the first link has become the best */
+    return 0;
+}
+
+static void a_scorer_of_the_users_own_steers(void)
+{
+    World w;
+    world_start(&w);
+    int n_updates = 0;
+    *w.sch->scorer =
+        (Scorer){.state = &n_updates, .update = short_update, .add = short_add, .get = short_get};
+    const char *const links[] = {"http://a/long_long_long_long_long_long", "http://a/short",
+                                 "http://a/in_the_middle_of", NULL};
+    add(&w, "http://a/", links, (const float[]){0.9f, 0.1f, 0.5f});
+    expect(&w, 1, "http://a/short");
+    CU_ASSERT_EQUAL(bf_scheduler_update(w.sch), bf_scheduler_error_ok);
+    CU_ASSERT_EQUAL(n_updates, 1);
+    expect(&w, 2, "http://a/long_long_long_long_long_long http://a/in_the_middle_of");
+    world_end(&w);
+}
+
 typedef struct Crawlers {
     World *w;
     atomic_uint requested;
@@ -462,5 +503,6 @@ UNIT_MAIN("bf_scheduler",
           {"new pages have estimates from their parents",
            new_pages_have_estimates_from_their_parents},
           {"content scores mix link and page", content_scores_mix_link_and_page},
+          {"a scorer of the user's own steers", a_scorer_of_the_users_own_steers},
           {"adds, requests, updates and stop go together",
            adds_requests_updates_and_stop_go_together})

@@ -157,7 +157,48 @@ static void a_database_comes_back(void)
     CU_ASSERT_EQUAL(page_db_delete(NULL), page_db_error_ok);
 }
 
+static void write_file(const char *name, const char *bytes, size_t length)
+{
+    char path[400];
+    (void)snprintf(path, sizeof path, "%s/%s", fresh_path("pagedb4"), name);
+    FILE *file = fopen(path, "we");
+    CU_ASSERT_PTR_NOT_NULL_FATAL(file);
+    CU_ASSERT_EQUAL(fwrite(bytes, 1, length, file), length);
+    CU_ASSERT_EQUAL(fclose(file), 0);
+}
+
+/* What a crash, or a power cut, leaves of a creation. */
+static void a_creation_that_was_cut_short_is_done_again(void)
+{
+    PageDB *db = NULL;
+    static const char half[3000] = {1, 2, 3};
+    CU_ASSERT_EQUAL_FATAL(mkdir(fresh_path("pagedb4"), 0755), 0);
+    write_file("data.mdb", half, 0);
+    write_file("data.mdb.new", half, sizeof half);
+    CU_ASSERT_EQUAL_FATAL(page_db_new(&db, fresh_path("pagedb4")), page_db_error_ok);
+    page_db_set_persist(db, 0);
+    add(db, page_of("http://a.com/", 100, 0.5F, 1));
+    CU_ASSERT_EQUAL(page_db_delete(db), page_db_error_ok);
+    CU_ASSERT_NOT_EQUAL(access(fresh_path("pagedb4"), F_OK), 0);
+    /* What is no beginning is never replaced. */
+    CU_ASSERT_EQUAL_FATAL(mkdir(fresh_path("pagedb4"), 0755), 0);
+    write_file("data.mdb", half, sizeof half);
+    CU_ASSERT_EQUAL(page_db_new(&db, fresh_path("pagedb4")), page_db_error_damaged);
+    CU_ASSERT_EQUAL(page_db_delete(db), page_db_error_ok);
+    char path[400];
+    (void)snprintf(path, sizeof path, "%s/data.mdb", fresh_path("pagedb4"));
+    struct stat st;
+    CU_ASSERT_EQUAL(stat(path, &st), 0);
+    CU_ASSERT_EQUAL(st.st_size, (off_t)sizeof half);
+    (void)unlink(path);
+    (void)snprintf(path, sizeof path, "%s/lock.mdb", fresh_path("pagedb4"));
+    (void)unlink(path);
+    (void)rmdir(fresh_path("pagedb4"));
+}
+
 UNIT_MAIN("page_db",
+          {"a creation that was cut short is done again",
+           a_creation_that_was_cut_short_is_done_again},
           {"a crawled page and its links are known", a_crawled_page_and_its_links_are_known},
           {"recrawls count changes", recrawls_count_changes},
           {"a database comes back", a_database_comes_back})

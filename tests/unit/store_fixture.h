@@ -1,0 +1,88 @@
+/* A crawl's tables in a directory of their own under /tmp, without syncs: for tests of what reads
+ * and writes them. Header only; every test program has its own. */
+#ifndef TESTS_UNIT_STORE_FIXTURE_H
+#define TESTS_UNIT_STORE_FIXTURE_H
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "ingest.h"
+#include "unit.h"
+
+typedef struct StoreFixture {
+    IngestStore store;
+    char path[64];
+} StoreFixture;
+
+static inline void store_fixture_reopen(StoreFixture *fixture)
+{
+    PageDBOptions options = {.no_sync = true, .map_bytes = (size_t)1 << 30};
+    MDB_txn *txn = NULL;
+    CU_ASSERT_EQUAL_FATAL(page_db_open(&fixture->store.db, fixture->path, &options), 0);
+    CU_ASSERT_EQUAL_FATAL(page_db_txn_begin(fixture->store.db, false, &txn), 0);
+    CU_ASSERT_EQUAL_FATAL(schedule_open(&fixture->store.schedule, txn, NULL), RESULT_OK);
+    CU_ASSERT_EQUAL_FATAL(host_table_open(&fixture->store.hosts, txn), RESULT_OK);
+    CU_ASSERT_EQUAL_FATAL(mdb_dbi_open(txn, "bodies", MDB_CREATE, &fixture->store.bodies), 0);
+    CU_ASSERT_EQUAL_FATAL(mdb_dbi_open(txn, "crawl", MDB_CREATE, &fixture->store.crawl), 0);
+    CU_ASSERT_EQUAL_FATAL(page_db_txn_commit(fixture->store.db, txn), 0);
+}
+
+static inline void store_fixture_open(StoreFixture *fixture)
+{
+    (void)snprintf(fixture->path, sizeof fixture->path, "/tmp/ragno-test-store-XXXXXX");
+    CU_ASSERT_PTR_NOT_NULL_FATAL(mkdtemp(fixture->path));
+    store_fixture_reopen(fixture);
+}
+
+static inline void store_fixture_close(StoreFixture *fixture, bool remove)
+{
+    schedule_close(fixture->store.schedule);
+    host_table_close(fixture->store.hosts);
+    page_db_set_persist(fixture->store.db, !remove);
+    (void)page_db_delete(fixture->store.db);
+    if (remove) {
+        (void)rmdir(fixture->path);
+    }
+}
+
+static inline MDB_txn *store_fixture_begin(StoreFixture *fixture, bool read_only)
+{
+    MDB_txn *txn = NULL;
+    CU_ASSERT_EQUAL_FATAL(page_db_txn_begin(fixture->store.db, read_only, &txn), 0);
+    return txn;
+}
+
+static inline void store_fixture_commit(StoreFixture *fixture, MDB_txn *txn)
+{
+    CU_ASSERT_EQUAL_FATAL(page_db_txn_commit(fixture->store.db, txn), 0);
+}
+
+typedef struct StoreFixtureLevel {
+    StoreFixture *fixture;
+    MDB_txn *txn;
+    uint8_t level;
+} StoreFixtureLevel;
+
+static inline int store_fixture_schedule(void *context, const PageRef *page, uint8_t *level)
+{
+    const StoreFixtureLevel *l = context;
+    *level = l->level;
+    return (int)schedule_put(l->fixture->store.schedule, l->txn, page->host, l->level, page->index);
+}
+
+/* Makes one URL known and schedules it. */
+static inline void store_fixture_add(StoreFixture *fixture, MDB_txn *txn, const char *url,
+                                     uint8_t level)
+{
+    StoreFixtureLevel context = {.fixture = fixture, .txn = txn, .level = level};
+    PageSink sink = {.context = &context, .discovered = store_fixture_schedule};
+    char copy[256];
+    (void)snprintf(copy, sizeof copy, "%s", url);
+    LinkInfo link = {.url = copy, .score = 1};
+    CU_ASSERT_EQUAL_FATAL(
+        page_db_discover(fixture->store.db, txn, &link, NULL, 1, PAGE_DB_NO_INDEX, 0, &sink), 0);
+}
+
+#endif

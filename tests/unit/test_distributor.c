@@ -1,0 +1,791 @@
+#include <arpa/inet.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "base/log.h"
+#include "dice.h"
+#include "store_fixture.h"
+#include "unit.h"
+
+#define SECOND   INT64_C(1000000000)
+#define MAX_AWAY 4096u
+
+/* The world around a distributor: what it sends away is kept in arrays until the test goes on. */
+typedef struct World {
+    StoreFixture fixture;
+    Distributor distributor;
+    PolitenessOptions politeness;
+    VisitState *resolving[MAX_AWAY];
+    size_t n_resolving;
+    VisitState *ready[MAX_AWAY];
+    size_t n_ready;
+    size_t n_drops;
+    size_t n_unresolved;
+    int64_t last_wait_ms;
+    MonoTime now;
+    WallTime wall;
+} World;
+
+static void on_resolve(void *context, VisitState *visit_state)
+{
+    World *w = context;
+    CU_ASSERT_EQUAL(visit_state->place, VISIT_STATE_RESOLVING);
+    CU_ASSERT_TRUE_FATAL(w->n_resolving < MAX_AWAY);
+    w->resolving[w->n_resolving++] = visit_state;
+}
+
+static void on_ready(void *context, VisitState *visit_state)
+{
+    World *w = context;
+    CU_ASSERT_EQUAL(visit_state->place, VISIT_STATE_QUEUED);
+    CU_ASSERT_TRUE(visit_state_count(visit_state) > 0);
+    CU_ASSERT_TRUE(mono_before(w->now, visit_state->address_expiry));
+    CU_ASSERT_TRUE_FATAL(w->n_ready < MAX_AWAY);
+    w->ready[w->n_ready++] = visit_state;
+}
+
+static void on_drop(void *context, const VisitState *visit_state, FetchClass why)
+{
+    World *w = context;
+    CU_ASSERT_EQUAL(why, visit_state->resolve_class);
+    w->n_drops++;
+}
+
+static void on_unresolved(void *context, const VisitState *visit_state, int64_t wait_ms)
+{
+    (void)visit_state;
+    World *w = context;
+    w->n_unresolved++;
+    w->last_wait_ms = wait_ms;
+}
+
+static DistributorOptions standard(void)
+{
+    return (DistributorOptions){.memory_bytes = (size_t)64 << 20,
+                                .window_max = 8,
+                                .host_delay_ms = 5000,
+                                .robots_agent = "ragno"};
+}
+
+static void open_distributor(World *w, const DistributorOptions *options)
+{
+    DistributorSinks sinks = {.context = w,
+                              .resolve = on_resolve,
+                              .ready = on_ready,
+                              .drop = on_drop,
+                              .unresolved = on_unresolved};
+    CU_ASSERT_EQUAL_FATAL(distributor_init(&w->distributor, options, &w->politeness, &sinks,
+                                           w->fixture.store.db, w->fixture.store.schedule,
+                                           w->fixture.store.hosts),
+                          RESULT_OK);
+}
+
+static World *set_up(const DistributorOptions *options)
+{
+    World *w = calloc(1, sizeof *w);
+    w->politeness = (PolitenessOptions){.host_delay_ms = 5000, .ip_delay_ms = 1000};
+    politeness_default_rules(w->politeness.rules);
+    w->now = (MonoTime){1000 * SECOND};
+    w->wall = (WallTime){INT64_C(1700000000000000)};
+    store_fixture_open(&w->fixture);
+    open_distributor(w, options);
+    return w;
+}
+
+static void tear_down(World *w)
+{
+    distributor_destroy(&w->distributor); /* frees those away, too: the test holds them no longer */
+    store_fixture_close(&w->fixture, true);
+    free(w);
+}
+
+static void pass(World *w, int64_t ms)
+{
+    w->now = mono_add_ms(w->now, ms);
+    w->wall.us += ms * 1000;
+}
+
+static MonoTime work(World *w, size_t required)
+{
+    return distributor_work(&w->distributor, w->n_ready, required, w->now, w->wall);
+}
+
+/* Adds urls pages of host number; the i-th at level i % 3. */
+static void add_urls(World *w, unsigned host, unsigned first, unsigned urls)
+{
+    MDB_txn *txn = store_fixture_begin(&w->fixture, false);
+    for (unsigned i = first; i < first + urls; i++) {
+        char url[64];
+        (void)snprintf(url, sizeof url, "http://h%u.example/%u", host, i);
+        store_fixture_add(&w->fixture, txn, url, (uint8_t)(i % 3));
+    }
+    store_fixture_commit(&w->fixture, txn);
+}
+
+static uint32_t host_id(World *w, unsigned host)
+{
+    char origin[64];
+    uint32_t id = 0;
+    int n = snprintf(origin, sizeof origin, "http://h%u.example", host);
+    MDB_txn *txn = store_fixture_begin(&w->fixture, true);
+    CU_ASSERT_EQUAL(page_db_host_find(w->fixture.store.db, txn, origin, (size_t)n, &id), 0);
+    page_db_txn_abort(w->fixture.store.db, txn);
+    return id;
+}
+
+static void put_record(World *w, uint32_t host, const HostRecord *record)
+{
+    MDB_txn *txn = store_fixture_begin(&w->fixture, false);
+    CU_ASSERT_EQUAL(host_table_put(w->fixture.store.hosts, txn, host, record), RESULT_OK);
+    store_fixture_commit(&w->fixture, txn);
+}
+
+static void answer(World *w, VisitState *visit_state, FetchClass class, int64_t ttl_ms)
+{
+    struct in_addr in = {htonl(0x0a000000u + visit_state->host)};
+    visit_state->resolve_class = class;
+    if (class == FETCH_OK) {
+        visit_state->address = ip_address_v4(&in);
+        visit_state->address_expiry = mono_add_ms(w->now, ttl_ms);
+    }
+    visit_state->news = NEWS_RESOLVED;
+    distributor_receive(&w->distributor, visit_state, w->now, w->wall);
+}
+
+static void answer_all(World *w, FetchClass class)
+{
+    while (w->n_resolving > 0) {
+        VisitState *visit_state = w->resolving[--w->n_resolving];
+        answer(w, visit_state, class, 3600000);
+    }
+}
+
+static void come_home(World *w, size_t place)
+{
+    VisitState *visit_state = w->ready[place];
+    w->ready[place] = w->ready[--w->n_ready];
+    visit_state->place = VISIT_STATE_REFILLING;
+    visit_state->news = NEWS_EMPTY;
+    distributor_receive(&w->distributor, visit_state, w->now, w->wall);
+}
+
+/* Commits results: their entries leave the schedule, the distributor hears of it. */
+static void commit(World *w, const CommitDone *done, size_t n, const uint32_t *levels)
+{
+    CommitNotice notice = {.news = NEWS_COMMITTED, .n_done = n};
+    notice.done = malloc((n + 1) * sizeof *done);
+    memcpy(notice.done, done, n * sizeof *done);
+    MDB_txn *txn = store_fixture_begin(&w->fixture, false);
+    for (size_t i = 0; i < n; i++) {
+        CU_ASSERT_EQUAL(
+            schedule_remove(w->fixture.store.schedule, txn, done[i].host, levels[i], done[i].index),
+            RESULT_OK);
+    }
+    store_fixture_commit(&w->fixture, txn);
+    distributor_committed(&w->distributor, &notice, w->now, w->wall);
+    free(notice.done);
+}
+
+/* Takes and commits everything in the window of ready[place]; how many. */
+static size_t fetch_window(World *w, size_t place, int64_t next_fetch_ms)
+{
+    CommitDone done[64];
+    uint32_t levels[64];
+    size_t n = 0;
+    VisitState *visit_state = w->ready[place];
+    const WindowUrl *url = NULL;
+    while ((url = visit_state_peek(visit_state)) != NULL && n < 64) {
+        done[n] = (CommitDone){.index = url->index, .host = visit_state->host};
+        levels[n++] = url->level;
+        visit_state_take(visit_state);
+    }
+    visit_state->next_fetch = mono_add_ms(w->now, next_fetch_ms);
+    come_home(w, place);
+    commit(w, done, n, levels);
+    return n;
+}
+
+static void notice_hosts(World *w, uint32_t *hosts, size_t n_hosts, uint32_t *dropped,
+                         size_t n_dropped)
+{
+    CommitNotice notice = {.news = NEWS_COMMITTED,
+                           .hosts = hosts,
+                           .n_hosts = n_hosts,
+                           .dropped = dropped,
+                           .n_dropped = n_dropped};
+    distributor_committed(&w->distributor, &notice, w->now, w->wall);
+}
+
+/* ---- tests ------------------------------------------------------------------------------------
+ */
+
+static void a_host_is_found_resolved_and_sent_on_best_first(void)
+{
+    DistributorOptions options = standard();
+    World *w = set_up(&options);
+    add_urls(w, 1, 0, 6);
+    (void)work(w, 10);
+    CU_ASSERT_EQUAL_FATAL(w->n_resolving, 1);
+    CU_ASSERT_STRING_EQUAL(w->resolving[0]->hostname, "h1.example");
+    CU_ASSERT_EQUAL(w->distributor.n_resolving, 1);
+    answer_all(w, FETCH_OK);
+    CU_ASSERT_EQUAL_FATAL(w->n_ready, 1);
+    VisitState *visit_state = w->ready[0];
+    CU_ASSERT_EQUAL(visit_state_count(visit_state), 6);
+    static const char *const expected[] = {"/0", "/3", "/1", "/4", "/2", "/5"};
+    for (size_t i = 0; i < 6; i++) {
+        char url[64];
+        (void)snprintf(url, sizeof url, "http://h1.example%s", expected[i]);
+        CU_ASSERT_STRING_EQUAL(visit_state_url(visit_state, visit_state_peek(visit_state)), url);
+        visit_state_take(visit_state);
+    }
+    /* While it is away nothing of it is handed out again. */
+    pass(w, 60000);
+    (void)work(w, 10);
+    CU_ASSERT_EQUAL(w->n_resolving, 0);
+    come_home(w, 0);
+    CU_ASSERT_EQUAL(w->n_ready, 0); /* all six are in flight */
+    tear_down(w);
+}
+
+static void windows_are_refilled_until_all_is_done(void)
+{
+    DistributorOptions options = standard();
+    World *w = set_up(&options);
+    add_urls(w, 1, 0, 50);
+    (void)work(w, 10);
+    answer_all(w, FETCH_OK);
+    size_t fetched = 0;
+    size_t rounds = 0;
+    while (w->n_ready > 0 && rounds++ < 100) {
+        CU_ASSERT_TRUE(visit_state_count(w->ready[0]) <= 8);
+        fetched += fetch_window(w, 0, 5000);
+        CU_ASSERT_EQUAL(w->n_resolving, 0);
+        pass(w, 5000);
+    }
+    CU_ASSERT_EQUAL(fetched, 50);
+    CU_ASSERT_EQUAL(w->distributor.in_flight.count, 0);
+    tear_down(w);
+}
+
+static void an_expired_address_is_asked_for_again_before_anything_else(void)
+{
+    DistributorOptions options = standard();
+    World *w = set_up(&options);
+    add_urls(w, 1, 0, 20);
+    (void)work(w, 10);
+    answer(w, w->resolving[--w->n_resolving], FETCH_OK, 2000);
+    CU_ASSERT_EQUAL_FATAL(w->n_ready, 1);
+    pass(w, 2000);
+    visit_state_take(w->ready[0]); /* comes home with URLs left */
+    come_home(w, 0);
+    CU_ASSERT_EQUAL(w->n_ready, 0);
+    CU_ASSERT_EQUAL_FATAL(w->n_resolving, 1);
+    CU_ASSERT_EQUAL(visit_state_count(w->resolving[0]), 7);
+    answer_all(w, FETCH_OK);
+    CU_ASSERT_EQUAL_FATAL(w->n_ready, 1);
+    CU_ASSERT_EQUAL(visit_state_count(w->ready[0]), 7);
+    tear_down(w);
+}
+
+static void an_idle_host_is_forgotten_after_its_politeness_time_only(void)
+{
+    DistributorOptions options = standard();
+    World *w = set_up(&options);
+    add_urls(w, 1, 0, 3);
+    (void)work(w, 10);
+    answer_all(w, FETCH_OK);
+    CU_ASSERT_EQUAL(fetch_window(w, 0, 30000), 3);
+    pass(w, 29999);
+    (void)work(w, 10);
+    CU_ASSERT_EQUAL(w->distributor.visit_states.count, 1);
+    CU_ASSERT_TRUE(w->distributor.memory > 0);
+    pass(w, 1);
+    (void)work(w, 10);
+    CU_ASSERT_EQUAL(w->distributor.visit_states.count, 0);
+    CU_ASSERT_EQUAL(w->distributor.memory, 0);
+    tear_down(w);
+}
+
+static void a_host_with_uncommitted_results_is_not_forgotten(void)
+{
+    DistributorOptions options = standard();
+    World *w = set_up(&options);
+    add_urls(w, 1, 0, 1);
+    (void)work(w, 10);
+    answer_all(w, FETCH_OK);
+    CommitDone done = {.index = visit_state_peek(w->ready[0])->index, .host = w->ready[0]->host};
+    uint32_t level = visit_state_peek(w->ready[0])->level;
+    visit_state_take(w->ready[0]);
+    come_home(w, 0);
+    for (int i = 0; i < 5; i++) {
+        pass(w, 60000);
+        (void)work(w, 10);
+        CU_ASSERT_EQUAL(w->distributor.visit_states.count, 1);
+        CU_ASSERT_EQUAL(w->n_ready + w->n_resolving, 0);
+    }
+    commit(w, &done, 1, &level);
+    pass(w, 2000);
+    (void)work(w, 10);
+    CU_ASSERT_EQUAL(w->distributor.visit_states.count, 0);
+    tear_down(w);
+}
+
+static void new_urls_wake_an_idle_host(void)
+{
+    DistributorOptions options = standard();
+    World *w = set_up(&options);
+    add_urls(w, 1, 0, 3);
+    (void)work(w, 10);
+    answer_all(w, FETCH_OK);
+    CU_ASSERT_EQUAL(fetch_window(w, 0, 30000), 3);
+    MonoTime next =
+        w->distributor.visit_states.count == 1
+            ? ((VisitState *)map_get(&w->distributor.visit_states, map_key(host_id(w, 1))))
+                  ->next_fetch
+            : (MonoTime){0};
+    add_urls(w, 1, 3, 2);
+    uint32_t host = host_id(w, 1);
+    notice_hosts(w, &host, 1, NULL, 0);
+    CU_ASSERT_EQUAL_FATAL(w->n_ready, 1);
+    CU_ASSERT_EQUAL(visit_state_count(w->ready[0]), 2);
+    CU_ASSERT_EQUAL(w->ready[0]->next_fetch.ns, next.ns); /* and its politeness is kept */
+    tear_down(w);
+}
+
+static void a_name_that_fails_waits_and_is_given_up_at_last(void)
+{
+    DistributorOptions options = standard();
+    World *w = set_up(&options);
+    add_urls(w, 1, 0, 20);
+    (void)work(w, 10);
+    static const int64_t waits[] = {300000, 600000, 1200000};
+    for (size_t i = 0; i < 3; i++) {
+        CU_ASSERT_EQUAL_FATAL(w->n_resolving, 1);
+        answer_all(w, FETCH_DNS);
+        CU_ASSERT_EQUAL(w->n_unresolved, i + 1);
+        CU_ASSERT_EQUAL(w->last_wait_ms, waits[i]);
+        CU_ASSERT_EQUAL(w->distributor.in_flight.count, 0);
+        pass(w, waits[i] - 1);
+        (void)work(w, 10);
+        CU_ASSERT_EQUAL(w->n_resolving, 0);
+        pass(w, 1);
+        (void)work(w, 10);
+    }
+    CU_ASSERT_EQUAL(w->n_drops, 0);
+    answer_all(w, FETCH_DNS);
+    CU_ASSERT_EQUAL(w->n_drops, 1);
+    CU_ASSERT_EQUAL(w->n_ready, 0);
+    tear_down(w);
+}
+
+static void a_host_given_up_is_not_born_again_before_the_database_knows(void)
+{
+    DistributorOptions options = standard();
+    World *w = set_up(&options);
+    add_urls(w, 1, 0, 20);
+    (void)work(w, 10);
+    answer_all(w, FETCH_NO_NAME);
+    CU_ASSERT_EQUAL(w->n_drops, 1);
+    for (int i = 0; i < 20; i++) { /* the commit takes its time */
+        pass(w, 700);
+        (void)work(w, 10);
+        answer_all(w, FETCH_NO_NAME);
+    }
+    CU_ASSERT_EQUAL(w->n_drops, 1);
+    uint64_t removed = 0;
+    uint32_t host = host_id(w, 1);
+    MDB_txn *txn = store_fixture_begin(&w->fixture, false);
+    HostRecord record = {.state = HOST_DROPPED};
+    CU_ASSERT_EQUAL(host_table_put(w->fixture.store.hosts, txn, host, &record), RESULT_OK);
+    CU_ASSERT_EQUAL(schedule_clear_host(w->fixture.store.schedule, txn, host, &removed), RESULT_OK);
+    store_fixture_commit(&w->fixture, txn);
+    CU_ASSERT_EQUAL(removed, 20);
+    notice_hosts(w, NULL, 0, &host, 1);
+    for (int i = 0; i < 5; i++) {
+        pass(w, 10000);
+        (void)work(w, 10);
+    }
+    CU_ASSERT_EQUAL(w->distributor.visit_states.count, 0);
+    CU_ASSERT_EQUAL(w->n_resolving, 0);
+    tear_down(w);
+}
+
+static void memory_is_bounded_and_every_host_has_its_turn(void)
+{
+    DistributorOptions options = standard();
+    options.memory_bytes = 20000;
+    World *w = set_up(&options);
+    for (unsigned host = 0; host < 100; host++) {
+        add_urls(w, host, 0, 6);
+    }
+    size_t fetched = 0;
+    size_t most = 0;
+    for (int round = 0; round < 3000 && fetched < 600; round++) {
+        (void)work(w, 1000);
+        answer_all(w, FETCH_OK);
+        most = w->distributor.memory > most ? w->distributor.memory : most;
+        while (w->n_ready > 0) {
+            fetched += fetch_window(w, 0, 5000);
+        }
+        pass(w, 1000);
+    }
+    CU_ASSERT_EQUAL(fetched, 600);
+    CU_ASSERT_TRUE(most > 10000 && most < 20000 + 3000);
+    tear_down(w);
+}
+
+static void a_host_that_must_wait_long_stays_on_disk(void)
+{
+    DistributorOptions options = standard();
+    World *w = set_up(&options);
+    add_urls(w, 1, 0, 3);
+    uint32_t host = host_id(w, 1);
+    HostRecord record = {
+        .failures = 2, .last_failure = FETCH_TIMEOUT, .not_before_ms = w->wall.us / 1000 + 600000};
+    put_record(w, host, &record);
+    int64_t born = 0;
+    int64_t start = w->now.ns;
+    MonoTime not_before = mono_add_ms(w->now, 600000);
+    while (w->n_resolving == 0 && w->now.ns < start + 700 * SECOND) {
+        (void)work(w, 10);
+        born = w->now.ns;
+        pass(w, 1000);
+    }
+    CU_ASSERT_EQUAL_FATAL(w->n_resolving, 1);
+    CU_ASSERT_TRUE(born >= start + 530 * SECOND);
+    CU_ASSERT_EQUAL(w->resolving[0]->health.failures, 2);
+    CU_ASSERT_EQUAL(w->resolving[0]->health.last, FETCH_TIMEOUT);
+    CU_ASSERT_TRUE(w->resolving[0]->next_fetch.ns >= not_before.ns);
+    tear_down(w);
+}
+
+static void dropped_and_full_hosts_are_never_loaded(void)
+{
+    static const HostState states[] = {HOST_DROPPED, HOST_FULL, HOST_DENIED};
+    DistributorOptions options = standard();
+    World *w = set_up(&options);
+    for (unsigned i = 0; i < 3; i++) {
+        add_urls(w, i, 0, 3);
+        HostRecord record = {.state = (uint8_t)states[i]};
+        put_record(w, host_id(w, i), &record);
+    }
+    for (int i = 0; i < 50; i++) {
+        (void)work(w, 10);
+        pass(w, 1000);
+    }
+    CU_ASSERT_EQUAL(w->n_resolving, 0);
+    CU_ASSERT_EQUAL(w->distributor.visit_states.count, 0);
+    tear_down(w);
+}
+
+static void a_resumed_crawl_waits_out_the_delays_of_its_last_run(void)
+{
+    DistributorOptions options = standard();
+    options.floor = (MonoTime){1000 * SECOND};
+    World *w = set_up(&options);
+    add_urls(w, 1, 0, 3);
+    add_urls(w, 2, 0, 3);
+    HostRecord record = {.crawl_delay_ms = 60000};
+    w->politeness.crawl_delay_max_ms = 300000;
+    put_record(w, host_id(w, 2), &record);
+    (void)work(w, 10);
+    CU_ASSERT_EQUAL_FATAL(w->n_resolving, 2);
+    for (size_t i = 0; i < 2; i++) {
+        int64_t delay = strcmp(w->resolving[i]->hostname, "h1.example") == 0 ? 5 : 60;
+        CU_ASSERT_EQUAL(w->resolving[i]->next_fetch.ns, (1000 + delay) * SECOND);
+    }
+    tear_down(w);
+}
+
+static void robots_rules_survive_on_disk_until_they_expire(void)
+{
+    DistributorOptions options = standard();
+    World *w = set_up(&options);
+    static const char body[] = "User-agent: *\nDisallow: /no\nCrawl-delay: 7\n";
+    for (unsigned i = 0; i < 4; i++) {
+        add_urls(w, i, 0, 1);
+        HostRecord record = {.robots_state = i == 2 ? ROBOTS_REFUSING : ROBOTS_KNOWN,
+                             .robots_version = 4,
+                             .robots_expiry_ms = w->wall.us / 1000 + (i == 1 ? -1 : 5000)};
+        put_record(w, host_id(w, i), &record);
+        MDB_txn *txn = store_fixture_begin(&w->fixture, false);
+        if (i != 3) {
+            CU_ASSERT_EQUAL(host_table_put_robots(w->fixture.store.hosts, txn, (uint32_t)i, body,
+                                                  sizeof body - 1),
+                            RESULT_OK);
+        }
+        store_fixture_commit(&w->fixture, txn);
+    }
+    (void)work(w, 10);
+    CU_ASSERT_EQUAL_FATAL(w->n_resolving, 4);
+    for (size_t i = 0; i < 4; i++) {
+        const VisitState *visit_state = w->resolving[i];
+        bool known = visit_state->host == 0 || visit_state->host == 3;
+        CU_ASSERT_EQUAL(visit_state->robots_version, 4);
+        CU_ASSERT_EQUAL(visit_state->robots_state == ROBOTS_KNOWN, known);
+        CU_ASSERT_EQUAL(visit_state->robots != NULL, known);
+        if (known) {
+            CU_ASSERT_EQUAL(visit_state->robots_expiry.ns, w->now.ns + 5 * SECOND);
+            CU_ASSERT_EQUAL(robots_allows(visit_state->robots, "/no", 3, NULL),
+                            visit_state->host == 3);
+        }
+    }
+    tear_down(w);
+}
+
+static int64_t own_delay(void *context, const char *hostname, int64_t standard_ms)
+{
+    (void)context;
+    return strcmp(hostname, "h2.example") == 0 ? 60000 : standard_ms;
+}
+
+static void a_site_may_have_its_own_delay(void)
+{
+    DistributorOptions options = standard();
+    options.host_delay = own_delay;
+    World *w = set_up(&options);
+    add_urls(w, 1, 0, 1);
+    add_urls(w, 2, 0, 1);
+    (void)work(w, 10);
+    CU_ASSERT_EQUAL_FATAL(w->n_resolving, 2);
+    for (size_t i = 0; i < 2; i++) {
+        bool own = strcmp(w->resolving[i]->hostname, "h2.example") == 0;
+        CU_ASSERT_EQUAL(w->resolving[i]->host_delay_ms, own ? 60000 : 5000);
+    }
+    tear_down(w);
+}
+
+static void with_nothing_to_do_it_sleeps(void)
+{
+    DistributorOptions options = standard();
+    World *w = set_up(&options);
+    CU_ASSERT_TRUE(mono_ms_between(w->now, work(w, 10)) >= 500); /* an empty schedule */
+    add_urls(w, 1, 0, 3);
+    pass(w, 60000);
+    (void)work(w, 10);
+    answer_all(w, FETCH_OK);
+    pass(w, 60000);
+    CU_ASSERT_TRUE(mono_ms_between(w->now, work(w, 10)) >= 500); /* its only host is away */
+    CU_ASSERT_TRUE(mono_ms_between(w->now, work(w, 0)) >= 500);  /* the front is large enough */
+    tear_down(w);
+}
+
+static void a_failing_database_does_not_make_it_spin(void)
+{
+    DistributorOptions options = standard();
+    World *w = set_up(&options);
+    add_urls(w, 1, 0, 20);
+    (void)work(w, 10);
+    answer_all(w, FETCH_OK);
+    while (visit_state_count(w->ready[0]) > 0) {
+        visit_state_take(w->ready[0]);
+    }
+    /* Tables of a transaction that was aborted: every read of them fails. */
+    Schedule *broken = NULL;
+    MDB_txn *txn = store_fixture_begin(&w->fixture, false);
+    CU_ASSERT_EQUAL(schedule_open_named(&broken, txn, "broken", NULL), RESULT_OK);
+    page_db_txn_abort(w->fixture.store.db, txn);
+    w->distributor.schedule = broken;
+    log_set_level(LOG_LEVEL_ERROR);
+    come_home(w, 0);
+    for (int i = 0; i < 10; i++) {
+        CU_ASSERT_TRUE(mono_before(w->now, work(w, 10)));
+        pass(w, 2000);
+    }
+    log_set_level(LOG_LEVEL_INFO);
+    CU_ASSERT_EQUAL(w->n_ready, 0);
+    w->distributor.schedule = w->fixture.store.schedule;
+    pass(w, 2000);
+    (void)work(w, 10);
+    CU_ASSERT_EQUAL(w->n_ready, 1); /* and it goes on when the database is back */
+    schedule_close(broken);
+    tear_down(w);
+}
+
+static void long_urls_fill_more_than_one_window(void)
+{
+    DistributorOptions options = standard();
+    options.window_max = 12000;
+    World *w = set_up(&options);
+    char url[240];
+    MDB_txn *txn = store_fixture_begin(&w->fixture, false);
+    for (unsigned i = 0; i < 12000; i++) {
+        int n = snprintf(url, sizeof url, "http://h1.example/%05u/", i);
+        memset(url + n, 'x', sizeof url - 1 - (size_t)n);
+        url[sizeof url - 1] = '\0';
+        store_fixture_add(&w->fixture, txn, url, 0);
+    }
+    store_fixture_commit(&w->fixture, txn);
+    char log_path[96];
+    struct stat log;
+    (void)snprintf(log_path, sizeof log_path, "%s.log", w->fixture.path);
+    CU_ASSERT_EQUAL(log_open(log_path, LOG_LEVEL_WARN, LOG_LEVEL_ERROR), RESULT_OK);
+    (void)work(w, 10);
+    answer_all(w, FETCH_OK);
+    size_t fetched = 0;
+    while (w->n_ready > 0 && fetched < 12000) {
+        CommitDone *done = calloc(12000, sizeof *done);
+        uint32_t *levels = calloc(12000, sizeof *levels);
+        size_t n = 0;
+        VisitState *visit_state = w->ready[0];
+        const WindowUrl *head = NULL;
+        while ((head = visit_state_peek(visit_state)) != NULL && n < 12000) {
+            CU_ASSERT_EQUAL(head->length, 239);
+            done[n++] = (CommitDone){.index = head->index, .host = visit_state->host};
+            visit_state_take(visit_state);
+        }
+        come_home(w, 0);
+        commit(w, done, n, levels);
+        fetched += n;
+        free(done);
+        free(levels);
+    }
+    CU_ASSERT_EQUAL(fetched, 12000);
+    CU_ASSERT_TRUE(stat(log_path, &log) == 0 && log.st_size == 0); /* nobody complained */
+    log_close();
+    (void)unlink(log_path);
+    tear_down(w);
+}
+
+/* ---- random work -------------------------------------------------------------------------------
+ */
+
+#define MODEL_HOSTS 60u
+#define MODEL_URLS  3000u
+
+typedef struct HandedOut {
+    uint8_t taken[MODEL_URLS]; /* in flight, uncommitted */
+    uint8_t finished[MODEL_URLS];
+    CommitDone waiting[MODEL_URLS];
+    uint32_t levels[MODEL_URLS];
+    size_t n_waiting;
+    size_t n_finished;
+} HandedOut;
+
+static void take_some(World *w, HandedOut *h, Dice *dice)
+{
+    if (w->n_ready == 0) {
+        return;
+    }
+    size_t place = dice_below(dice, w->n_ready);
+    VisitState *visit_state = w->ready[place];
+    size_t n = dice_below(dice, 10);
+    const WindowUrl *url = NULL;
+    while (n-- > 0 && (url = visit_state_peek(visit_state)) != NULL) {
+        CU_ASSERT_FALSE(h->taken[url->index] || h->finished[url->index]); /* invariant 1 */
+        h->taken[url->index] = 1;
+        h->levels[h->n_waiting] = url->level;
+        h->waiting[h->n_waiting++] = (CommitDone){.index = url->index, .host = visit_state->host};
+        visit_state_take(visit_state);
+    }
+    visit_state->next_fetch = mono_add_ms(w->now, (int64_t)dice_below(dice, 20000));
+    if (visit_state_count(visit_state) == 0 || !mono_before(w->now, visit_state->address_expiry)) {
+        come_home(w, place);
+    }
+}
+
+static void commit_some(World *w, HandedOut *h, Dice *dice)
+{
+    size_t n = h->n_waiting == 0 ? 0 : dice_below(dice, h->n_waiting) + 1;
+    for (size_t i = 0; i < n; i++) {
+        h->taken[h->waiting[i].index] = 0;
+        h->finished[h->waiting[i].index] = 1;
+        h->n_finished++;
+    }
+    commit(w, h->waiting, n, h->levels);
+    h->n_waiting -= n;
+    memmove(h->waiting, h->waiting + n, h->n_waiting * sizeof *h->waiting);
+    memmove(h->levels, h->levels + n, h->n_waiting * sizeof *h->levels);
+}
+
+static void resolve_one(World *w, Dice *dice)
+{
+    if (w->n_resolving > 0) {
+        size_t place = dice_below(dice, w->n_resolving);
+        VisitState *visit_state = w->resolving[place];
+        w->resolving[place] = w->resolving[--w->n_resolving];
+        bool fails = dice_below(dice, 12) == 0 && visit_state->health.failures < 2;
+        answer(w, visit_state, fails ? FETCH_DNS : FETCH_OK, (int64_t)dice_below(dice, 90000) + 1);
+        if (!fails) {
+            visit_state->health.failures = 0;
+        }
+    }
+}
+
+static void random_work_hands_out_every_url_once(void)
+{
+    DistributorOptions options = standard();
+    options.memory_bytes = 30000;
+    World *w = set_up(&options);
+    HandedOut *h = calloc(1, sizeof *h);
+    Dice dice = {6};
+    unsigned added = 0;
+    for (size_t step = 0; step < 200000 && h->n_finished < MODEL_URLS; step++) {
+        switch (dice_below(&dice, 6)) {
+        case 0:
+            pass(w, (int64_t)dice_below(&dice, 3000));
+            (void)work(w, 40);
+            break;
+        case 1:
+            resolve_one(w, &dice);
+            break;
+        case 2:
+            if (added < MODEL_URLS) { /* fifty at a time, the hosts told of it or not */
+                unsigned host = (unsigned)dice_below(&dice, MODEL_HOSTS);
+                add_urls(w, host, added, 50);
+                added += 50;
+                uint32_t id = host_id(w, host);
+                notice_hosts(w, &id, 1, NULL, 0);
+            }
+            break;
+        case 3:
+            commit_some(w, h, &dice);
+            break;
+        default:
+            take_some(w, h, &dice);
+            break;
+        }
+    }
+    CU_ASSERT_EQUAL(h->n_finished, MODEL_URLS);
+    for (int i = 0; i < 400 && w->distributor.visit_states.count > 0; i++) {
+        pass(w, 60000);
+        (void)work(w, 40);
+        answer_all(w, FETCH_OK);
+    }
+    CU_ASSERT_EQUAL(w->distributor.visit_states.count, w->n_ready);
+    CU_ASSERT_EQUAL(w->distributor.in_flight.count, 0);
+    CU_ASSERT_TRUE(w->distributor.n_resolving == 0 && w->distributor.n_away == w->n_ready);
+    free(h);
+    tear_down(w);
+}
+
+UNIT_MAIN("distributor",
+          {"a host is found, resolved and sent on, best URL first",
+           a_host_is_found_resolved_and_sent_on_best_first},
+          {"windows are refilled until all is done", windows_are_refilled_until_all_is_done},
+          {"an expired address is asked for again before anything else",
+           an_expired_address_is_asked_for_again_before_anything_else},
+          {"an idle host is forgotten after its politeness time only",
+           an_idle_host_is_forgotten_after_its_politeness_time_only},
+          {"a host with uncommitted results is not forgotten",
+           a_host_with_uncommitted_results_is_not_forgotten},
+          {"new URLs wake an idle host", new_urls_wake_an_idle_host},
+          {"a name that fails waits and is given up at last",
+           a_name_that_fails_waits_and_is_given_up_at_last},
+          {"a host given up is not born again before the database knows",
+           a_host_given_up_is_not_born_again_before_the_database_knows},
+          {"memory is bounded and every host has its turn",
+           memory_is_bounded_and_every_host_has_its_turn},
+          {"a host that must wait long stays on disk", a_host_that_must_wait_long_stays_on_disk},
+          {"dropped and full hosts are never loaded", dropped_and_full_hosts_are_never_loaded},
+          {"a resumed crawl waits out the delays of its last run",
+           a_resumed_crawl_waits_out_the_delays_of_its_last_run},
+          {"robots rules survive on disk until they expire",
+           robots_rules_survive_on_disk_until_they_expire},
+          {"a site may have its own delay", a_site_may_have_its_own_delay},
+          {"with nothing to do it sleeps", with_nothing_to_do_it_sleeps},
+          {"a failing database does not make it spin", a_failing_database_does_not_make_it_spin},
+          {"long URLs fill more than one window", long_urls_fill_more_than_one_window},
+          {"random work hands out every URL once", random_work_hands_out_every_url_once})
