@@ -340,6 +340,10 @@ static Refusal refuse(Batch *batch, const BatchHost *host, const PageRef *page)
     if (page->hop == 'R' && redirect_chain(batch, page) > batch->options->max_redirects) {
         return REFUSED_REDIRECTS;
     }
+    if (batch->traps != NULL && page->hop != 'M' &&
+        trap_yield_is_parked(batch->traps, page->url, page->url_length)) {
+        return REFUSED_TRAP;
+    }
     return REFUSALS;
 }
 
