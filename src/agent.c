@@ -19,7 +19,8 @@
 #include "seeds.h"
 #include "summary.h"
 
-#define DRAIN_TICK_MS 1000
+#define DRAIN_TICK_MS  1000
+#define SAME_SIGNAL_MS 100
 
 /* ---- signals and news ------------------------------------------------------------------------------- */
 
@@ -35,6 +36,7 @@ typedef struct Watch {
     bool forced;
     int status;     /* exit status once stopping */
     const char *why; /* how it ended */
+    MonoTime stop_time;
     MonoTime grace_end;
 } Watch;
 
@@ -61,6 +63,7 @@ static void begin_stop(Watch *watch, int status, const char *why, MonoTime now)
     watch->stopping = true;
     watch->status = status;
     watch->why = why;
+    watch->stop_time = now;
     watch->grace_end = mono_add_ms(now, watch->options->config->crawl_grace);
     LOG_INFO("agent", "stopping", "reason=\"%s\"", why);
     monitor_set_state(watch->monitor, STATE_STOPPING);
@@ -71,6 +74,8 @@ static void on_stop_signal(Watch *watch, MonoTime now)
 {
     if (!watch->stopping) {
         begin_stop(watch, EXIT_SIGNAL, "stopped by a signal, everything is saved", now);
+    } else if (mono_before(now, mono_add_ms(watch->stop_time, SAME_SIGNAL_MS))) {
+        return; /* `timeout` and shells signal the process and its group: one wish, heard twice */
     } else if (watch->status == EXIT_SIGNAL && !watch->forced) {
         watch->forced = true;
         watch->status = EXIT_FORCED;

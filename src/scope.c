@@ -171,8 +171,10 @@ Refusal scope_refuses(const Scope *scope, const char *url, size_t length)
             }
             stop++;
         }
+        const char *bracket = *host == '[' ? memchr(host, ']', (size_t)(stop - host)) : NULL;
         const char *colon = memchr(host, ':', (size_t)(stop - host));
-        size_t host_length = (size_t)((colon != NULL && *host != '[' ? colon : stop) - host);
+        const char *host_end = bracket != NULL ? bracket + 1 : colon != NULL ? colon : stop;
+        size_t host_length = (size_t)(host_end - host);
         if ((scope->domains.n > 0 && !domain_set_covers(&scope->domains, host, host_length)) ||
             domain_set_covers(&scope->excluded, host, host_length)) {
             return REFUSED_SCOPE;

@@ -51,6 +51,7 @@ int fetch_status_of_class(FetchClass class)
     case FETCH_OK:
     case FETCH_BUSY:
     case FETCH_BROKEN:
+    case FETCH_HTTP2:
     case FETCH_CLASSES:
         break;
     }

@@ -164,6 +164,19 @@ static int on_curl_timer(CURLM *multi, long timeout_ms, void *context)
     return 0;
 }
 
+/* libcurl tells of a timer only when it changes: one that was not due yet after all is asked for. */
+static void run_curl_timer(Fetcher *fetcher)
+{
+    int running = 0;
+    long left_ms = -1;
+    fetcher->curl_timer = MONO_NEVER;
+    (void)curl_multi_socket_action(fetcher->multi, CURL_SOCKET_TIMEOUT, 0, &running);
+    if (fetcher->curl_timer.ns == MONO_NEVER.ns &&
+        curl_multi_timeout(fetcher->multi, &left_ms) == CURLM_OK) {
+        (void)on_curl_timer(fetcher->multi, left_ms, fetcher);
+    }
+}
+
 static void collect_finished(Fetcher *fetcher)
 {
     CURLMsg *message = NULL;
@@ -185,6 +198,7 @@ static void expire_first_bytes(Fetcher *fetcher, MonoTime now)
         Transfer *transfer = HEAP_ELEMENT(node, Transfer, by_first_byte);
         heap_remove(&fetcher->first_byte, node);
         transfer->first_byte_late = true;
+        transfer_break_off(transfer);
         finish(fetcher, transfer, CURLE_OPERATION_TIMEDOUT);
         node = heap_top(&fetcher->first_byte);
     }
@@ -196,6 +210,7 @@ static void abort_all(Fetcher *fetcher)
         Transfer *transfer = fetcher->transfers[i];
         VisitState *visit_state = transfer->visit_state;
         if (visit_state != NULL) {
+            transfer_break_off(transfer);
             (void)curl_multi_remove_handle(fetcher->multi, transfer->easy);
             release(fetcher, transfer);
             give_back(fetcher, visit_state);
@@ -251,7 +266,6 @@ static void *fetcher_main(void *argument)
 {
     Fetcher *fetcher = argument;
     struct epoll_event events[EPOLL_EVENTS];
-    int running = 0;
     while (!atomic_load(&fetcher->stopping)) {
         MonoTime now = mono_now();
         thread_step("waiting");
@@ -262,8 +276,7 @@ static void *fetcher_main(void *argument)
         }
         now = mono_now();
         if (fetcher->curl_timer.ns <= now.ns) {
-            fetcher->curl_timer = MONO_NEVER;
-            (void)curl_multi_socket_action(fetcher->multi, CURL_SOCKET_TIMEOUT, 0, &running);
+            run_curl_timer(fetcher);
         }
         collect_finished(fetcher);
         expire_first_bytes(fetcher, now);

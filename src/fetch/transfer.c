@@ -97,6 +97,11 @@ static void note_first_byte(Transfer *transfer)
     }
 }
 
+void transfer_break_off(Transfer *transfer)
+{
+    (void)curl_easy_setopt(transfer->easy, CURLOPT_FORBID_REUSE, 1L);
+}
+
 static size_t on_header(char *bytes, size_t size, size_t n, void *context)
 {
     Transfer *transfer = context;
@@ -104,6 +109,7 @@ static size_t on_header(char *bytes, size_t size, size_t n, void *context)
     note_first_byte(transfer);
     if (buffer_append(&transfer->result->header, bytes, length) != RESULT_OK) {
         transfer->header_overflow = true;
+        transfer_break_off(transfer);
         return 0;
     }
     return length;
@@ -121,6 +127,7 @@ static size_t on_body(char *bytes, size_t size, size_t n, void *context)
     size_t room = body->limit - body->length;
     if (length > room) {
         transfer->body_overflow = true;
+        transfer_break_off(transfer);
         (void)buffer_append(body, bytes, room);
         return 0;
     }
@@ -169,9 +176,6 @@ static void set_up_once(Transfer *transfer)
     (void)curl_easy_setopt(easy, CURLOPT_LOW_SPEED_TIME, (long)(options->slow_time_ms / 1000));
     (void)curl_easy_setopt(easy, CURLOPT_SSL_VERIFYPEER, options->tls_verify ? 1L : 0L);
     (void)curl_easy_setopt(easy, CURLOPT_SSL_VERIFYHOST, options->tls_verify ? 2L : 0L);
-    (void)curl_easy_setopt(easy, CURLOPT_HTTP_VERSION,
-                           options->http2 ? (long)CURL_HTTP_VERSION_2TLS
-                                          : (long)CURL_HTTP_VERSION_1_1);
 }
 
 Result transfer_new(Transfer **out, const TransferShared *shared, Heap *first_byte_heap)
@@ -287,8 +291,12 @@ Result transfer_prepare(Transfer *transfer, VisitState *visit_state, FetchResult
         result->request = request_text(transfer, url, robots);
     }
     Result rc = pin_address(transfer, port_of(url));
+    long version = options->http2 && !visit_state->no_http2 ? (long)CURL_HTTP_VERSION_2TLS
+                                                            : (long)CURL_HTTP_VERSION_1_1;
     if (rc == RESULT_OK &&
         (curl_easy_setopt(transfer->easy, CURLOPT_URL, url) != CURLE_OK ||
+         curl_easy_setopt(transfer->easy, CURLOPT_HTTP_VERSION, version) != CURLE_OK ||
+         curl_easy_setopt(transfer->easy, CURLOPT_FORBID_REUSE, 0L) != CURLE_OK ||
          curl_easy_setopt(transfer->easy, CURLOPT_CONNECT_TO, transfer->connect_to) != CURLE_OK ||
          curl_easy_setopt(transfer->easy, CURLOPT_HTTPHEADER,
                           robots ? transfer->shared->robots_headers
@@ -384,6 +392,20 @@ static void note_truncation(Transfer *transfer, CURLcode code, bool answered)
     }
 }
 
+/* libcurl 7.88 can miss the end of an HTTP/2 answer that came in one piece with its header, and waits
+ * for more until it is too slow. The same request over HTTP/1.1 is not affected, so that is what the
+ * host is asked with from now on. */
+static void blame_http2(Transfer *transfer)
+{
+    FetchResult *result = transfer->result;
+    if (result->http_version == 20 &&
+        (result->class == FETCH_SLOW || result->class == FETCH_TIMEOUT ||
+         result->class == FETCH_BROKEN)) {
+        result->class = FETCH_HTTP2;
+        transfer->visit_state->no_http2 = true;
+    }
+}
+
 void transfer_conclude(Transfer *transfer, CURLcode code)
 {
     FetchResult *result = transfer->result;
@@ -411,6 +433,7 @@ void transfer_conclude(Transfer *transfer, CURLcode code)
         if (result->class == FETCH_OK) {
             result->class = FETCH_BROKEN;
         }
+        blame_http2(transfer);
         result->status = fetch_status_of_class(result->class);
         result->partial_status = answered && status >= 200 ? (int)status : 0;
     }

@@ -48,6 +48,9 @@ Result transfer_prepare(Transfer *transfer, VisitState *visit_state, FetchResult
                         const char *url, bool robots);
 /* Fills in the result's class, status, sizes and truncation after libcurl is done with it. */
 void transfer_conclude(Transfer *transfer, CURLcode code);
+/* The transfer is about to be broken off: its connection is closed with it. An HTTP/2 connection would
+ * be kept otherwise, with the unread part of this answer filling its window for ever. */
+void transfer_break_off(Transfer *transfer);
 /* Makes it free for the next use. */
 void transfer_reset(Transfer *transfer);
 

@@ -27,6 +27,7 @@ static const struct {
     [FETCH_SLOW] = {"slow", {10 * MINUTE, 1, false}},
     [FETCH_BROKEN] = {"broken", {MINUTE, 2, false}},
     [FETCH_PRIVATE] = {"private", {0, 0, true}},
+    [FETCH_HTTP2] = {"http2", {0, 2, false}},
     [FETCH_ROBOTS_ERROR] = {"robots-error", {5 * MINUTE, 5, true}},
 };
 

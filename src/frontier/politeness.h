@@ -28,6 +28,7 @@ typedef enum FetchClass {
     FETCH_BROKEN,       /* reset, truncated, not HTTP */
     FETCH_PRIVATE,      /* the address is not allowed */
     FETCH_ROBOTS_ERROR, /* robots.txt answered 5xx */
+    FETCH_HTTP2,        /* an HTTP/2 answer stalled or broke: tried again with HTTP/1.1 */
     FETCH_CLASSES
 } FetchClass;
 
