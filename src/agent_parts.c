@@ -220,6 +220,7 @@ static Result build_ingest(AgentParts *parts, const char *crawl_log)
                              .max_redirects = (unsigned)config->fetch_max_redirects,
                              .pages_per_host = (uint64_t)config->limits_pages_per_host,
                              .follow_duplicates = config->parse_follow_duplicates,
+                             .near_duplicates = config->parse_near_duplicates != 0,
                              .traps = {.fetches = (uint32_t)config->limits_trap_fetches,
                                        .yield = config->limits_trap_yield,
                                        .patterns = (size_t)config->limits_trap_patterns}};

@@ -128,6 +128,9 @@ static Result open_tables(CrawlStore *store, const CrawlStoreOptions *options)
         rc = lmdb_result(mdb_dbi_open(txn, "bodies", MDB_CREATE, &tables->bodies), "open bodies");
     }
     if (rc == RESULT_OK) {
+        rc = near_table_open(txn, &tables->near);
+    }
+    if (rc == RESULT_OK) {
         rc = lmdb_result(mdb_dbi_open(txn, "crawl", MDB_CREATE, &tables->crawl), "open crawl");
     }
     if (rc != RESULT_OK) {

@@ -18,6 +18,7 @@
 #include "parsed_page.h"
 #include "stats.h"
 #include "store/host_table.h"
+#include "store/near_table.h"
 #include "store/page_db.h"
 #include "store/schedule.h"
 #include "trap_yield.h"
@@ -35,6 +36,7 @@ typedef struct IngestOptions {
     unsigned max_redirects;
     uint64_t pages_per_host; /* 0 = no limit */
     bool follow_duplicates;
+    bool near_duplicates;    /* look for them */
     TrapYieldOptions traps;  /* fetches 0 = off */
 } IngestOptions;
 
@@ -52,6 +54,7 @@ typedef struct IngestStore {
     Schedule *schedule;
     HostTable *hosts;
     MDB_dbi bodies; /* body fingerprint and host -> page index: exact duplicates */
+    MDB_dbi near;   /* simhashes: store/near_table.h */
     MDB_dbi crawl;  /* names -> values: totals, the end of the WARC files */
     Archive *archive; /* NULL: none is kept */
 } IngestStore;

@@ -152,6 +152,24 @@ static Result find_duplicate(Batch *batch, const ParsedPage *page, uint64_t *ori
     return lmdb_result(rc, "put body fingerprint");
 }
 
+/* Finds the page, of any host, whose text is nearly that of this one, and enters this one. */
+static Result find_near(Batch *batch, const ParsedPage *page, uint64_t *near)
+{
+    if (!batch->options->near_duplicates || page->fetch->status != 200 || page->simhash == 0) {
+        return RESULT_OK;
+    }
+    NearTable table = {.txn = batch->txn, .dbi = batch->store->near};
+    SimhashTables tables = near_table_interface(&table);
+    SimhashMatch match = {.page = 0};
+    Result rc = simhash_find(&tables, page->simhash, &match);
+    if (rc == RESULT_OK && match.page != page->fetch->index) {
+        *near = match.page;
+    }
+    return rc == RESULT_OK || rc == RESULT_NOT_FOUND
+               ? simhash_insert(&tables, page->simhash, page->fetch->index)
+               : rc;
+}
+
 static Result add_write(Batch *batch, size_t place, BatchHost *host)
 {
     ParsedPage *page = batch->pages[place];
@@ -162,6 +180,10 @@ static Result add_write(Batch *batch, size_t place, BatchHost *host)
         return rc;
     }
     bool duplicate = batch->duplicate_of[place] != PAGE_DB_NO_INDEX;
+    rc = duplicate ? RESULT_OK : find_near(batch, page, &batch->near_of[place]);
+    if (rc != RESULT_OK) {
+        return rc;
+    }
     size_t i = batch->n_writes++;
     bool follow = !duplicate || !same_links || batch->options->follow_duplicates;
     batch->links[i] =
@@ -251,6 +273,7 @@ static Result apply(Batch *batch, size_t place)
     BatchHost *host = batch_host(batch, fetch->host);
     Result rc = host == NULL ? batch->result : RESULT_OK;
     batch->duplicate_of[place] = PAGE_DB_NO_INDEX;
+    batch->near_of[place] = PAGE_DB_NO_INDEX;
     if (rc == RESULT_OK) {
         rc = archive(batch, batch->pages[place]);
     }
@@ -398,8 +421,9 @@ Result batch_init(Batch *batch, const IngestOptions *options, const IngestStore 
     batch->crawled = calloc(n, sizeof *batch->crawled);
     batch->links = calloc(n, sizeof *batch->links);
     batch->duplicate_of = calloc(n, sizeof *batch->duplicate_of);
+    batch->near_of = calloc(n, sizeof *batch->near_of);
     return batch->writes == NULL || batch->crawled == NULL || batch->links == NULL ||
-                   batch->duplicate_of == NULL
+                   batch->duplicate_of == NULL || batch->near_of == NULL
                ? RESULT_MEMORY
                : RESULT_OK;
 }
@@ -416,6 +440,7 @@ void batch_destroy(Batch *batch)
     free(batch->crawled);
     free(batch->links);
     free(batch->duplicate_of);
+    free(batch->near_of);
 }
 
 static Result drop_hosts(Batch *batch)

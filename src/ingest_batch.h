@@ -28,6 +28,7 @@ typedef struct Batch {
     ParsedPage **pages;  /* borrowed */
     size_t n_pages;
     uint64_t *duplicate_of; /* per page: index, or PAGE_DB_NO_INDEX */
+    uint64_t *near_of;      /* the same for pages whose text is nearly the same */
     Result result;       /* of what went wrong inside a callback */
 } Batch;
 
