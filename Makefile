@@ -11,7 +11,7 @@ LIBDIR ?= $(PREFIX)/lib
 VERSION := 0.1.0
 OUT := build/$(MODE)
 
-ifeq ($(filter deps help clean distclean,$(MAKECMDGOALS)),)
+ifeq ($(filter deps deps-dev help clean distclean,$(MAKECMDGOALS)),)
   ifneq ($(shell pkg-config --exists $(PKGS) 2>/dev/null && echo yes),yes)
     $(error libraries are missing: run `make deps` first (it installs Debian packages))
   endif
@@ -27,16 +27,20 @@ OPT_release := -O2 -g -D_FORTIFY_SOURCE=2 -fstack-protector-strong
 OPT_asan := -O1 -g -fsanitize=address,undefined -fno-sanitize-recover=undefined -fno-omit-frame-pointer -DRAGNO_CHECK_LOCKS
 OPT_tsan := -O1 -g -fsanitize=thread -fno-omit-frame-pointer -DRAGNO_CHECK_LOCKS
 OPT_lint := $(OPT_release) -Werror
+OPT_fuzz := -O1 -g -fsanitize=fuzzer-no-link,address,undefined -fno-sanitize-recover=undefined -DRAGNO_CHECK_LOCKS
 OPT_cov := -O0 -g --coverage -DRAGNO_CHECK_LOCKS
 OPT := $(OPT_$(MODE))
 ifeq ($(OPT),)
-  $(error MODE=$(MODE): expected release, asan, tsan, cov or lint)
+  $(error MODE=$(MODE): expected release, asan, tsan, cov, fuzz or lint)
 endif
 
 CPPFLAGS := -D_GNU_SOURCE -Isrc -DRAGNO_VERSION='"$(VERSION)"'
-CFLAGS := -std=gnu11 $(OPT) $(WARN) -fPIC -pthread $(shell pkg-config --cflags $(PKGS) 2>/dev/null)
+# Asked at the first use, so that `make deps demo` finds what deps has just installed.
+PKG_CFLAGS = $(eval PKG_CFLAGS := $(shell pkg-config --cflags $(PKGS)))$(PKG_CFLAGS)
+PKG_LIBS = $(eval PKG_LIBS := $(shell pkg-config --libs $(PKGS)))$(PKG_LIBS)
+CFLAGS = -std=gnu11 $(OPT) $(WARN) -fPIC -pthread $(PKG_CFLAGS)
 LDFLAGS := $(OPT) -pthread
-LDLIBS := $(shell pkg-config --libs $(PKGS) 2>/dev/null) -lm
+LDLIBS = $(PKG_LIBS) -lm
 
 LAYERS := base parse store frontier fetch
 LIB_SRC := $(foreach l,$(LAYERS),$(sort $(wildcard src/$(l)/*.c))) $(sort $(filter-out src/main.c,$(wildcard src/*.c)))
@@ -51,16 +55,21 @@ WEB_SRC := $(sort $(wildcard tests/web/*.c))
 SIM_SRC := $(sort $(wildcard tests/sim/*.c))
 
 .DEFAULT_GOAL := all
-.PHONY: all help
+.PHONY: all help clean
+## make                 builds build/ragno (MODE=asan, tsan, cov: other builds, each in its own folder)
 all: $(OUT)/ragno
 	@ln -sfn $(MODE)/ragno build/ragno
+
+## make clean           removes build/
+clean:
+	@rm -rf build
 
 help:
 	@sed -n 's/^## //p' $(MAKEFILE_LIST)
 
-$(OUT)/%.o: %.c
+$(OUT)/%.o: %.c | $(filter deps deps-dev,$(MAKECMDGOALS))
 	@mkdir -p $(@D)
-	@echo '  CC  $<'
+	@echo '  CC  $<' >&2
 	@$(CC) $(CPPFLAGS) $(CFLAGS) -MMD -MP -c -o $@ $<
 
 $(OUT)/libragno.a: $(LIB_OBJ)
@@ -68,23 +77,28 @@ $(OUT)/libragno.a: $(LIB_OBJ)
 	@ar rcs $@ $^
 
 $(OUT)/ragno: $(OUT)/src/main.o $(OUT)/libragno.a
-	@echo '  LD  $@'
+	@echo '  LD  $@' >&2
 	@$(CC) $(LDFLAGS) -o $@ $^ $(LDLIBS)
 
 # A unit test is one file, one program: tests/unit/test_NAME.c -> $(OUT)/tests/test_NAME.
 $(OUT)/tests/test_%: $(OUT)/tests/unit/test_%.o $(OUT)/libragno.a
 	@mkdir -p $(@D)
-	@echo '  LD  $@'
+	@echo '  LD  $@' >&2
 	@$(CC) $(LDFLAGS) -o $@ $^ $(LDLIBS) -lcunit
 
 # A benchmark is one file, one program: tests/bench/bench_NAME.c, with the workload they share.
 $(OUT)/bench/bench_%: $(OUT)/tests/bench/bench_%.o $(BENCH_SHARED) $(OUT)/libragno.a
 	@mkdir -p $(@D)
-	@echo '  LD  $@'
+	@echo '  LD  $@' >&2
 	@$(CC) $(LDFLAGS) -o $@ $^ $(LDLIBS)
 
 # The synthetic web needs the lowest layer only: it builds while others do not.
 $(OUT)/web: $(WEB_SRC:%.c=$(OUT)/%.o) $(filter $(OUT)/src/base/%,$(LIB_OBJ))
+	@echo '  LD  $@' >&2
+	@$(CC) $(LDFLAGS) -o $@ $^ $(LDLIBS)
+
+# The frontier in virtual time.
+$(OUT)/sim: $(SIM_SRC:%.c=$(OUT)/%.o) $(OUT)/libragno.a
 	@echo '  LD  $@'
 	@$(CC) $(LDFLAGS) -o $@ $^ $(LDLIBS)
 
@@ -133,7 +147,8 @@ demo: all $(OUT)/web
 	@OUT=$(OUT) tests/demo
 
 ## make bench           all benchmarks (BENCH=name[,name] for some, SCALE=0.01 for small)
-bench: all $(OUT)/web $(BENCH_BIN)
+bench:
+	@$(MAKE) --no-print-directory all $(OUT)/web $(BENCH_BIN) >&2
 	@OUT=$(OUT) tests/run-bench "$(BENCH)" $(BENCH_BIN)
 
 # libragno: the store without the crawler (src/ragno.h). WARC and the option table are the crawler's.
@@ -151,9 +166,24 @@ $(OUT)/install/libragno.a: $(LIBRAGNO_SRC:%.c=$(OUT)/%.o)
 
 $(OUT)/install/libragno.so.$(VERSION): $(LIBRAGNO_SRC:%.c=$(OUT)/%.o) src/libragno.map
 	@mkdir -p $(@D)
-	@echo '  LD  $@'
+	@echo '  LD  $@' >&2
 	@$(CC) $(LDFLAGS) -shared -Wl,-soname,$(SO) -Wl,--version-script=src/libragno.map -Wl,-z,defs \
 	    -Wl,--as-needed -o $@ $(filter %.o,$^) $(shell pkg-config --libs $(LIBRAGNO_PKGS)) -lm
+
+# A fuzz target is one file, one program: tests/fuzz/fuzz_NAME.c, by clang.
+build/fuzz/bin/fuzz_%: build/fuzz/tests/fuzz/fuzz_%.o build/fuzz/libragno.a
+	@mkdir -p $(@D)
+	@echo '  LD  $@' >&2
+	@clang $(LDFLAGS) -fsanitize=fuzzer -o $@ $^ $(LDLIBS)
+
+SECONDS ?= 60
+.PHONY: fuzz
+## make fuzz T=name     clang's libFuzzer on tests/fuzz/fuzz_name.c for SECONDS=60
+fuzz:
+	@$(MAKE) --no-print-directory MODE=fuzz CC=clang build/fuzz/bin/fuzz_$(T)
+	@mkdir -p build/fuzz/corpus/$(T) tests/fuzz/corpus
+	@build/fuzz/bin/fuzz_$(T) -max_total_time=$(SECONDS) -artifact_prefix=build/fuzz/ \
+	    build/fuzz/corpus/$(T) $(wildcard tests/fuzz/corpus/$(T))
 
 .PHONY: doc install
 ## make doc             the manual page and config/ragno.ini, from the program's option table

@@ -109,7 +109,9 @@ static void check_limits(Watch *watch, MonoTime now)
     const Stats *stats = &watch->parts->stats;
     int64_t run_ms = mono_ms_between(watch->start, now);
     int64_t total_ms = run_ms + (int64_t)watch->elapsed_before_ms;
-    if (atomic_load(&watch->parts->finished)) {
+    if (atomic_load(&watch->parts->failed)) {
+        begin_stop(watch, EXIT_IO, "stopped: the directory cannot be written; the log says why", now);
+    } else if (atomic_load(&watch->parts->finished)) {
         begin_stop(watch, EXIT_FINISHED, "finished, nothing is left to fetch", now);
     } else if (config->crawl_max_pages > 0 &&
                stats_get(&stats->pages) >= (uint64_t)config->crawl_max_pages) {

@@ -120,6 +120,13 @@ static void wire_stuck(void *context, bool stuck)
     ring(parts);
 }
 
+static void wire_failed(void *context)
+{
+    AgentParts *parts = context;
+    atomic_store(&parts->failed, true);
+    ring(parts);
+}
+
 /* News of a host from the distributor, as a result without a page. */
 static void push_host_news(AgentParts *parts, uint32_t host, const char *hostname, FetchClass why,
                            int64_t wait_ms, const HostHealth *health, bool drop)
@@ -228,7 +235,8 @@ static Result build_ingest(AgentParts *parts, const char *crawl_log)
                          .committed = wire_committed,
                          .finished = wire_finished,
                          .hungry = wire_hungry,
-                         .stuck = wire_stuck};
+                         .stuck = wire_stuck,
+                         .failed = wire_failed};
     return ingest_new(&parts->ingest, &options, &parts->store->tables, &sinks, parts->log,
                       &parts->stats);
 }
@@ -471,9 +479,7 @@ void parts_reopen_logs(AgentParts *parts)
 
 void parts_stop(AgentParts *parts)
 {
-    if (atomic_load(&parts->stuck)) {
-        ingest_abandon(parts->ingest);
-    }
+    ingest_abandon(parts->ingest); /* an end does not wait for room on the disk */
     for (unsigned i = 0; i < parts->n_fetchers; i++) {
         fetcher_stop(parts->fetchers[i]);
     }

@@ -37,6 +37,7 @@ typedef struct AgentParts {
     atomic_bool finished;      /* nothing is scheduled */
     atomic_bool draining;
     atomic_bool stuck;         /* ingest waits for room on the disk */
+    atomic_bool failed;        /* nothing can be committed any more: to be stopped */
     atomic_size_t outstanding; /* visit states at the fetchers */
     _Atomic uint64_t pages_final; /* answers to scheduled URLs: for max_pages */
     bool paused;

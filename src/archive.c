@@ -18,6 +18,7 @@ struct Archive {
     PayloadIndex *payloads;
     PageDB *db;
     int level;
+    bool frozen;
 };
 
 struct ArchiveRecorder {
@@ -223,6 +224,9 @@ Result archive_remember(Archive *archive, MDB_txn *txn, const WarcGroup *group, 
 Result archive_prepare(Archive *archive, MDB_txn *txn)
 {
     WarcPosition end = {.file = 0};
+    if (archive->frozen) {
+        return RESULT_OK;
+    }
     Result rc = warc_sync(archive->warc, &end);
     return rc == RESULT_OK ? warc_end_put(txn, &end) : rc;
 }
@@ -233,4 +237,9 @@ void archive_committed(Archive *archive)
     if (rc != RESULT_OK) {
         LOG_WARN("archive", "a file cannot be finished yet", "error=\"%s\"", result_name(rc));
     }
+}
+
+void archive_freeze(Archive *archive)
+{
+    archive->frozen = true;
 }

@@ -47,5 +47,8 @@ Result archive_remember(Archive *archive, MDB_txn *txn, const WarcGroup *group, 
 Result archive_prepare(Archive *archive, MDB_txn *txn);
 /* That transaction is committed. */
 void archive_committed(Archive *archive);
+/* What was appended since the last commit is no part of the crawl: archive_prepare leaves the end
+ * where it was, and the next archive_open cuts the rest off. Nothing may be appended any more. */
+void archive_freeze(Archive *archive);
 
 #endif

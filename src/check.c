@@ -1,6 +1,7 @@
 #include "check.h"
 
 #include <errno.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -20,7 +21,11 @@ static const CheckCommand commands[] = {
     {"dns", "[-c FILE] [-s SECTION.KEY=VALUE]... HOST...", check_dns},
     {"links", "FILE --base URL [--content-type T] [--front-end skim|libxml2]", check_links},
     {"sitemap", "FILE --url URL", check_sitemap},
-    {"filter", "'EXPRESSION' [--source URL] URL...", check_filter},
+    {"filter",
+     "'EXPRESSION' [--source URL] [--depth N] [--status N]\n"
+     "                     [--content-type TYPE] [--body FILE] [--explain] URL...\n"
+     "  ragno check filter --atoms",
+     check_filter},
     {"url", "BASE HREF", check_url},
     {NULL, NULL, NULL},
 };
@@ -34,16 +39,25 @@ static int usage(FILE *out)
     return out == stdout ? 0 : 2;
 }
 
+static bool is_help(const char *word)
+{
+    return strcmp(word, "--help") == 0 || strcmp(word, "-h") == 0;
+}
+
 int check_main(int argc, char **argv)
 {
     if (argc < 2) {
         return usage(stderr);
     }
-    if (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0) {
+    if (is_help(argv[1])) {
         return usage(stdout);
     }
     for (const CheckCommand *c = commands; c->name != NULL; c++) {
         if (strcmp(argv[1], c->name) == 0) {
+            if (argc > 2 && is_help(argv[2])) {
+                (void)printf("usage: ragno check %s %s\n", c->name, c->usage);
+                return 0;
+            }
             return c->run(argc - 1, argv + 1);
         }
     }

@@ -98,9 +98,10 @@ typedef struct Line {
     bool test_config;
 } Line;
 
-void crawl_usage(void)
+void crawl_usage(FILE *out)
 {
-    (void)printf(
+    (void)fprintf(
+        out,
         "usage: ragno [crawl] [OPTION]... [URL]...\n"
         "Crawls from the URLs; resumes when DIR holds a crawl.\n"
         "ragno --contact https://example.org/bot -D example.org https://www.example.org/\n\n"
@@ -128,7 +129,7 @@ void crawl_usage(void)
         "  ragno db DIR info|dump|find|get|links|path|hosts|schedule\n"
         "  ragno export DIR links|hosts|pages     ragno verify DIR\n"
         "  ragno rank DIR pagerank|hits           ragno schedule DIR freq\n"
-        "  ragno check charset|digest|filter|links|robots|sitemap|url\n\n"
+        "  ragno check charset|config|digest|dns|filter|links|robots|sitemap|url\n\n"
         "Exit: 0 finished, 1 internal error, 2 usage or configuration, 3 input or output,\n"
         "11 signal, 13 second signal, 14 page or byte limit, 15 time limit, 16 disk nearly full,\n"
         "17 DIR is in use, damaged or of another version. manual: ragno(1)\n");
@@ -279,7 +280,7 @@ static int parse_line(Line *line, int argc, char **argv)
                                  NULL)) != -1) {
         int rc = 0;
         if (option == 'h') {
-            crawl_usage();
+            crawl_usage(stdout);
             return -1;
         }
         if (option == 'V') {

@@ -2,8 +2,10 @@
 #ifndef CRAWL_H
 #define CRAWL_H
 
+#include <stdio.h>
+
 int crawl_main(int argc, char **argv);
 /* `ragno --help`: fits a screen. */
-void crawl_usage(void);
+void crawl_usage(FILE *out);
 
 #endif

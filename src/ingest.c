@@ -9,10 +9,11 @@
 #include "base/thread.h"
 #include "ingest_batch.h"
 
-#define QUEUE_CAPACITY  2048u
-#define STUCK_RETRY_MS  1000
-#define HUNGRY_MS       20   /* how long a batch is collected while fetchers have nothing to do */
-#define REFERRER_STEPS  64u /* of a discovery path; longer ones are cut at the front */
+#define QUEUE_CAPACITY 2048u
+#define STUCK_RETRY_MS 1000
+#define MAP_ROOM_BYTES ((size_t)1 << 30)
+#define HUNGRY_MS      20  /* how long a batch is collected while fetchers have nothing to do */
+#define REFERRER_STEPS 64u /* of a discovery path; longer ones are cut at the front */
 
 struct Ingest {
     IngestOptions options;
@@ -26,12 +27,14 @@ struct Ingest {
     Thread thread;
     ParsedPage **pages; /* the batch being collected */
     size_t n_pages;
-    Mutex stop_mutex;      /* guards abandon */
+    bool dead; /* a batch was dropped; so is what follows, since the archive ends before it */
+    Mutex stop_mutex; /* guards abandon */
     Condition stop_changed;
     bool abandon;
 };
 
-/* ---- crawl.log ------------------------------------------------------------------------------------- */
+/* ---- crawl.log
+ * ------------------------------------------------------------------------------------- */
 
 /* The letters from the seed to a page, and the URL of the page that linked to it. */
 static void discovery(const Ingest *ingest, MDB_txn *txn, uint64_t index, Buffer *path,
@@ -106,7 +109,8 @@ static void write_log(Ingest *ingest, const Batch *batch)
     page_db_txn_abort(ingest->store.db, txn);
 }
 
-/* ---- one commit ---------------------------------------------------------------------------------------- */
+/* ---- one commit
+ * ---------------------------------------------------------------------------------------- */
 
 static void publish(Ingest *ingest, MDB_txn *txn)
 {
@@ -167,11 +171,13 @@ static Result commit_once(Ingest *ingest)
     if (rc == RESULT_OK) {
         rc = batch_apply(&batch);
     }
+    uint64_t refused[REFUSALS] = {0};
     if (rc == RESULT_OK) {
         /* Refusals of the parsing threads become part of what is saved. */
         for (size_t i = 0; i < REFUSALS; i++) {
-            batch.totals.refused[i] +=
+            refused[i] =
                 atomic_exchange_explicit(&ingest->stats->refused[i], 0, memory_order_relaxed);
+            batch.totals.refused[i] += refused[i];
         }
         rc = batch_finish(&batch);
     }
@@ -194,6 +200,10 @@ static Result commit_once(Ingest *ingest)
             ingest->sinks.committed(ingest->sinks.context, notice);
         }
         stats_add(&ingest->stats->commits, 1);
+    } else {
+        for (size_t i = 0; i < REFUSALS; i++) {
+            stats_add(&ingest->stats->refused[i], refused[i]);
+        }
     }
     batch_destroy(&batch);
     uint64_t us = (uint64_t)(mono_now().ns - start.ns) / 1000;
@@ -214,31 +224,70 @@ static bool wait_for_room(Ingest *ingest)
     return go_on;
 }
 
-static void commit(Ingest *ingest)
+/* Is it the map that is full, and not the disk? Then growing it helps. No batch needs more than
+ * MAP_ROOM_BYTES. */
+static bool map_is_full(Ingest *ingest)
 {
-    thread_step("writing");
+    MDB_envinfo info;
+    MDB_stat stat;
+    MDB_env *env = page_db_env(ingest->store.db);
+    return mdb_env_info(env, &info) == MDB_SUCCESS && mdb_env_stat(env, &stat) == MDB_SUCCESS &&
+           info.me_mapsize - (info.me_last_pgno + 1) * stat.ms_psize < MAP_ROOM_BYTES;
+}
+
+/* After this nothing is committed but the times. */
+static void drop_batch(Ingest *ingest)
+{
+    if (!ingest->dead && ingest->store.archive != NULL) {
+        archive_freeze(ingest->store.archive);
+    }
+    ingest->dead = true;
+    LOG_WARN("ingest", "results dropped, their URLs stay scheduled", "results=%zu",
+             ingest->n_pages);
+}
+
+/* Until the batch is committed or given up. */
+static Result commit_patiently(Ingest *ingest)
+{
     Result rc = commit_once(ingest);
+    if (rc == RESULT_FULL && map_is_full(ingest) && page_db_grow(ingest->store.db) == 0) {
+        rc = commit_once(ingest);
+    }
     bool stuck = false;
-    bool go_on = true;
-    while (rc != RESULT_OK && go_on) {
+    while (rc == RESULT_FULL || rc == RESULT_MEMORY) {
         if (!stuck) {
             LOG_ERROR("ingest", "cannot commit, the crawl waits", "results=%zu error=\"%s\"",
                       ingest->n_pages, result_name(rc));
             ingest->sinks.stuck(ingest->sinks.context, true);
             stuck = true;
         }
-        go_on = wait_for_room(ingest);
-        if (go_on && rc == RESULT_FULL) {
-            (void)page_db_grow(ingest->store.db); /* of use when it is the map that is full */
+        if (!wait_for_room(ingest)) {
+            return rc;
         }
-        rc = go_on ? commit_once(ingest) : rc;
+        if (rc == RESULT_FULL && map_is_full(ingest)) {
+            (void)page_db_grow(ingest->store.db);
+        }
+        rc = commit_once(ingest);
     }
-    if (stuck && go_on) {
-        LOG_WARN("ingest", "commits work again", "results=%zu", ingest->n_pages);
+    if (stuck) {
+        LOG_WARN("ingest", rc == RESULT_OK ? "commits work again" : "cannot commit",
+                 "results=%zu error=\"%s\"", ingest->n_pages, result_name(rc));
         ingest->sinks.stuck(ingest->sinks.context, false);
-    } else if (!go_on) {
-        LOG_WARN("ingest", "results abandoned, their URLs stay scheduled", "results=%zu",
-                 ingest->n_pages);
+    }
+    return rc;
+}
+
+static void commit(Ingest *ingest)
+{
+    thread_step("writing");
+    Result rc = ingest->dead ? RESULT_CLOSED : commit_patiently(ingest);
+    if (rc != RESULT_OK) {
+        if (!ingest->dead && rc != RESULT_FULL && rc != RESULT_MEMORY) {
+            LOG_ERROR("ingest", "cannot commit, the crawl ends", "results=%zu error=\"%s\"",
+                      ingest->n_pages, result_name(rc));
+            ingest->sinks.failed(ingest->sinks.context);
+        }
+        drop_batch(ingest);
     }
     (void)crawl_log_flush(ingest->log);
     for (size_t i = 0; i < ingest->n_pages; i++) {
@@ -247,7 +296,9 @@ static void commit(Ingest *ingest)
     ingest->n_pages = 0;
 }
 
-/* ---- thread ------------------------------------------------------------------------------------------------ */
+/* ---- thread
+ * ------------------------------------------------------------------------------------------------
+ */
 
 /* Collects one batch: until it is full, its oldest page is old enough, or the queue is closed. */
 static Result collect(Ingest *ingest)
@@ -292,7 +343,8 @@ static void *ingest_main(void *argument)
     return NULL;
 }
 
-/* ---- the outside --------------------------------------------------------------------------------------------- */
+/* ---- the outside
+ * --------------------------------------------------------------------------------------------- */
 
 Result ingest_new(Ingest **out, const IngestOptions *options, const IngestStore *store,
                   const IngestSinks *sinks, CrawlLog *log, Stats *stats)

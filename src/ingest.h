@@ -8,7 +8,8 @@
  * in the transaction that holds its result, so a crash at any instant loses no URL and stores no page
  * twice. A batch ends when it is full, when its oldest result is old enough, or at once when nothing
  * else is waiting and the frontier is hungry. A full disk aborts the transaction, pauses the crawl and
- * tries the same batch again; nothing is dropped. */
+ * tries the same batch again; nothing is dropped. Where that cannot help (a failed sync, a broken environment) the crawl is
+ * ended: what was not committed stays scheduled, and the next start cuts it off the archive. */
 #ifndef INGEST_H
 #define INGEST_H
 
@@ -46,6 +47,7 @@ typedef struct IngestSinks {
     void (*finished)(void *context);  /* nothing is scheduled any more; may be called repeatedly */
     bool (*hungry)(void *context);    /* fetchers could do more than is ready: commit soon */
     void (*stuck)(void *context, bool stuck); /* the disk is full, or no longer */
+    void (*failed)(void *context); /* nothing can be committed until the next start */
 } IngestSinks;
 
 /* What the stores are, opened by the agent. */
@@ -71,8 +73,8 @@ size_t ingest_waiting(Ingest *ingest);
 /* Adds seeds in one transaction, before ingest_start. Known ones are left alone; *added counts the
  * others. */
 Result ingest_seeds(Ingest *ingest, const LinkInfo *seeds, size_t n, uint64_t *added);
-/* From now on a batch that cannot be committed (disk full) is dropped: its URLs stay scheduled. Any
- * thread. */
+/* From now on a batch that cannot be committed at once (disk full) is dropped, and all after it:
+ * their URLs stay scheduled. Any thread. */
 void ingest_abandon(Ingest *ingest);
 /* Commits what is queued, then ends the thread. */
 void ingest_stop(Ingest *ingest);

@@ -46,7 +46,7 @@ static const char *nearly_a_command(const char *word)
 int main(int argc, char **argv)
 {
     if (argc < 2) {
-        crawl_usage();
+        crawl_usage(stderr);
         return 2;
     }
     for (const Command *c = commands; c->name != NULL; c++) {

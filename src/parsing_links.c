@@ -131,8 +131,8 @@ static bool is_filtered(Parser *parser, const ParsedPage *page, const PageLink *
     return !filters_pass(filters, HOOK_SCHEDULE, &input, parser->scratch);
 }
 
-/* REFUSALS when the link is to be followed. */
-static Refusal refuse_link(Parser *parser, const ParsedPage *page, const PageLink *link)
+/* REFUSALS when this occurrence of a link may be followed; another one of the same URL may be. */
+static Refusal refuse_occurrence(const Parser *parser, const PageLink *link)
 {
     const ParsingOptions *options = &parser->parsing->options;
     if (!options->embeds && is_embed(link->kind)) {
@@ -141,6 +141,13 @@ static Refusal refuse_link(Parser *parser, const ParsedPage *page, const PageLin
     if ((link->flags & options->refused_flags) != 0) {
         return REFUSED_NOFOLLOW;
     }
+    return REFUSALS;
+}
+
+/* REFUSALS when the URL may be followed from this page. */
+static Refusal refuse_url(Parser *parser, const ParsedPage *page, const PageLink *link)
+{
+    const ParsingOptions *options = &parser->parsing->options;
     Refusal refusal = scope_refuses(parser->parsing->scope, link->url, link->length);
     if (refusal != REFUSALS) {
         return refusal;
@@ -178,10 +185,13 @@ static void keep(Parser *parser, const PageLink *link, float score)
 
 static bool is_wanted(Parser *parser, const ParsedPage *page, const PageLink *link)
 {
-    if (!note_seen(parser, hash_64(link->url, link->length, 0))) {
-        return false;
+    Refusal refusal = refuse_occurrence(parser, link);
+    if (refusal == REFUSALS) {
+        if (!note_seen(parser, hash_64(link->url, link->length, 0))) {
+            return false;
+        }
+        refusal = refuse_url(parser, page, link);
     }
-    Refusal refusal = refuse_link(parser, page, link);
     if (refusal != REFUSALS) {
         parsing_links_refuse(parser, page, link->url, link->length, refusal);
     }

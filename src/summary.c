@@ -20,6 +20,7 @@ typedef struct HostSums {
     size_t n_slow;
     uint64_t active;
     uint64_t dropped;
+    uint64_t dropped_by[FETCH_CLASSES];
     uint64_t full;
 } HostSums;
 
@@ -28,6 +29,9 @@ static Result add_host(void *context, uint32_t host, const HostRecord *record)
     HostSums *sums = context;
     sums->active += record->state == HOST_ACTIVE;
     sums->dropped += record->state == HOST_DROPPED;
+    if (record->state == HOST_DROPPED && record->drop_class < FETCH_CLASSES) {
+        sums->dropped_by[record->drop_class]++;
+    }
     sums->full += record->state == HOST_FULL;
     if (record->fetches < SLOW_LEAST_FETCHES) {
         return RESULT_OK;
@@ -66,6 +70,23 @@ static void print_refusals(const CrawlTotals *totals, FILE *out)
     }
 }
 
+/* Why hosts were given up, by the words of politeness.retry. */
+static void print_dropped(const HostSums *sums, FILE *out)
+{
+    bool any = false;
+    for (size_t i = 0; i < FETCH_CLASSES; i++) {
+        if (sums->dropped_by[i] > 0) {
+            (void)fprintf(out, "%s %s %llu", any ? "," : "  dropped    ",
+                          fetch_class_name((FetchClass)i),
+                          (unsigned long long)sums->dropped_by[i]);
+            any = true;
+        }
+    }
+    if (any) {
+        (void)fputc('\n', out);
+    }
+}
+
 static void print_hosts(const IngestStore *store, MDB_txn *txn, FILE *out)
 {
     HostSums sums = {.n_slow = 0};
@@ -76,6 +97,7 @@ static void print_hosts(const IngestStore *store, MDB_txn *txn, FILE *out)
                            "limit\n",
                       (unsigned long long)sums.active, (unsigned long long)sums.dropped,
                       (unsigned long long)sums.full);
+        print_dropped(&sums, out);
         for (size_t i = 0; i < sums.n_slow; i++) {
             buffer_reset(&origin);
             if (page_db_host_origin(store->db, txn, sums.slow[i].host, &origin) == 0) {

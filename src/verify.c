@@ -2,45 +2,46 @@
 
 #include <dirent.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <inttypes.h>
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
+#include "base/hash.h"
+#include "crawl_store.h"
 #include "store/cdxj.h"
-#include "store/page_db.h"
-#include "store/warc_end.h"
 #include "store/warc_files.h"
 #include "store/warc_reader.h"
+#include "verify_inside.h"
 
 #define SORT_BYTES ((size_t)32 << 20)
 
-typedef struct Verify {
-    const VerifyOptions *options;
-    VerifyCounts *counts;
-    char *warc_directory;
-    PageDB *db;        /* NULL: there is none */
-    uint8_t *crawled;  /* one bit per page: before the committed end was read */
-    uint8_t *captured; /* the same */
-    uint64_t n_pages;
-    WarcPosition committed; /* {0} when the database knows none */
-    Buffer line;
-    Buffer url;
-} Verify;
+static void tell(const Verify *verify, const char *kind, const char *file, const char *format,
+                 va_list arguments)
+{
+    (void)fprintf(verify->options->out, "%s\t%s\t", kind, file);
+    (void)vfprintf(verify->options->out, format, arguments);
+    (void)fputc('\n', verify->options->out);
+}
 
-static void problem(Verify *verify, const char *file, const char *format, ...)
-    __attribute__((format(printf, 3, 4)));
-
-static void problem(Verify *verify, const char *file, const char *format, ...)
+void verify_problem(Verify *verify, const char *file, const char *format, ...)
 {
     va_list arguments;
     va_start(arguments, format);
-    (void)fprintf(verify->options->out, "problem\t%s\t", file);
-    (void)vfprintf(verify->options->out, format, arguments);
-    (void)fputc('\n', verify->options->out);
+    tell(verify, "problem", file, format, arguments);
     va_end(arguments);
     verify->counts->problems++;
+}
+
+void verify_repaired(Verify *verify, const char *file, const char *format, ...)
+{
+    va_list arguments;
+    va_start(arguments, format);
+    tell(verify, "repaired", file, format, arguments);
+    va_end(arguments);
+    verify->counts->repaired++;
 }
 
 /* --- records ---------------------------------------------------------------------------------- */
@@ -58,8 +59,22 @@ static bool is_original(void *context, const CdxjEntry *entry)
     return !original->found;
 }
 
-/* The record that a revisit refers to is stored too. */
-static Result check_revisit(Verify *verify, const char *file, const WarcRecord *record)
+static MapKey capture_key(WarcBytes uri, const char timestamp[14])
+{
+    return map_key(hash_64(uri.bytes, uri.length, 1) ^ hash_64(timestamp, 14, 2));
+}
+
+/* The index of an open file may be a piece, after a crash: what is captured in it is remembered. */
+static Result remember(Verify *verify, const WarcRecord *record)
+{
+    char timestamp[WARC_DATE_BYTES];
+    return map_put(&verify->originals,
+                   capture_key(record->uri, warc_date_timestamp(record->date, timestamp)), verify);
+}
+
+/* The record that a revisit refers to is stored too; else *stored is false. */
+static Result check_revisit(Verify *verify, const char *file, const WarcRecord *record,
+                            bool *stored)
 {
     WarcBytes uri;
     WarcBytes date;
@@ -68,21 +83,26 @@ static Result check_revisit(Verify *verify, const char *file, const WarcRecord *
     verify->counts->revisits++;
     if (!warc_record_field(record, "warc-refers-to-target-uri", &uri) ||
         !warc_record_field(record, "warc-refers-to-date", &date) || !warc_date_parse(date, &t)) {
-        problem(verify, file, "offset %" PRIu64 ": revisit refers to nothing", record->offset);
+        verify_problem(verify, file, "offset %" PRIu64 ": revisit refers to nothing",
+                       record->offset);
+        *stored = false;
         return RESULT_OK;
     }
     Original original = {.timestamp = warc_bytes(warc_date_timestamp(t, timestamp), 14)};
     Result rc = cdxj_find(verify->warc_directory, uri.bytes, uri.length, is_original, &original);
-    if (rc == RESULT_OK && !original.found) {
-        problem(verify, file,
-                "offset %" PRIu64 ": the original of the revisit is not stored: %.*s %s",
-                record->offset, (int)uri.length, uri.bytes, timestamp);
+    if (rc == RESULT_OK && !original.found &&
+        map_get(&verify->originals, capture_key(uri, timestamp)) == NULL) {
+        *stored = false;
+        verify_problem(verify, file,
+                       "offset %" PRIu64 ": the original of the revisit is not stored: %.*s %s",
+                       record->offset, (int)uri.length, uri.bytes, timestamp);
     }
     return rc;
 }
 
 /* The page of a capture is known, and known to be tried. */
-static Result check_page(Verify *verify, const char *file, const WarcRecord *record, MDB_txn *txn)
+static Result check_page(Verify *verify, const char *file, const WarcRecord *record, bool stored,
+                         MDB_txn *txn)
 {
     uint64_t index = 0;
     PageRef page;
@@ -98,10 +118,11 @@ static Result check_page(Verify *verify, const char *file, const WarcRecord *rec
         return RESULT_DAMAGED;
     }
     if (page.n_crawls == 0 && page.status == 0) {
-        problem(verify, file, "offset %" PRIu64 ": captured, but PageDB never saw it tried: %.*s",
-                record->offset, (int)record->uri.length, record->uri.bytes);
+        verify_problem(verify, file,
+                       "offset %" PRIu64 ": captured, but PageDB never saw it tried: %.*s",
+                       record->offset, (int)record->uri.length, record->uri.bytes);
     }
-    if (index < verify->n_pages) {
+    if (index < verify->n_pages && stored) {
         verify->captured[index / 8] |= (uint8_t)(1u << index % 8);
     }
     return RESULT_OK;
@@ -111,7 +132,10 @@ static Result check_capture(Verify *verify, const char *file, const WarcRecord *
 {
     MDB_txn *txn = NULL;
     verify->counts->captures++;
-    Result rc = record->type == WARC_REVISIT ? check_revisit(verify, file, record) : RESULT_OK;
+    bool stored = true;
+    Result rc =
+        record->type == WARC_REVISIT ? check_revisit(verify, file, record, &stored) : RESULT_OK;
+    verify->lost_records |= !stored;
     if (rc != RESULT_OK || verify->db == NULL) {
         return rc;
     }
@@ -119,10 +143,17 @@ static Result check_capture(Verify *verify, const char *file, const WarcRecord *
     if (page_db_txn_begin(verify->db, true, &txn) != page_db_error_ok) {
         return RESULT_IO;
     }
-    rc = check_page(verify, file, record, txn);
+    rc = check_page(verify, file, record, stored, txn);
     page_db_txn_abort(verify->db, txn);
     return rc;
 }
+
+/* Where the last whole record of a file ends, and whether more should follow, or what does is
+ * broken. */
+typedef struct Tail {
+    uint64_t offset;
+    bool broken;
+} Tail;
 
 /* What lies behind the committed end of a file that is being written is no part of the crawl yet,
  * and after a crash never will be. */
@@ -134,7 +165,8 @@ static bool is_committed(const Verify *verify, const WarcFile *file, uint64_t en
 }
 
 /* Reads a file to its end, or to its first broken record; writes its index lines to journal. */
-static Result read_file(Verify *verify, const WarcFile *file, WarcReader *reader, FILE *journal)
+static Result read_file(Verify *verify, const WarcFile *file, WarcReader *reader, FILE *journal,
+                        Tail *tail)
 {
     WarcRecord record;
     uint64_t end = 0;
@@ -143,13 +175,17 @@ static Result read_file(Verify *verify, const WarcFile *file, WarcReader *reader
         end = record.offset + record.length;
         verify->counts->records++;
         if (warc_reader_check(reader, &record) != RESULT_OK) {
-            problem(verify, file->name, "%s", warc_reader_problem(reader));
+            verify_problem(verify, file->name, "%s", warc_reader_problem(reader));
         }
         if ((record.type == WARC_WARCINFO) != (record.offset == 0)) {
-            problem(verify, file->name, "offset %" PRIu64 ": warcinfo out of place", record.offset);
+            verify_problem(verify, file->name, "offset %" PRIu64 ": warcinfo out of place",
+                           record.offset);
         }
         buffer_reset(&verify->line);
         rc = warc_record_index(&record, file->name, &verify->line);
+        if (rc == RESULT_OK && file->open && record.type == WARC_RESPONSE) {
+            rc = remember(verify, &record);
+        }
         if (rc == RESULT_OK) {
             rc = is_committed(verify, file, end) ? check_capture(verify, file->name, &record) : rc;
             if (fwrite(verify->line.data, 1, verify->line.length, journal) != verify->line.length) {
@@ -164,10 +200,11 @@ static Result read_file(Verify *verify, const WarcFile *file, WarcReader *reader
     bool missing = file->serial == committed->file && end < committed->offset;
     bool needed = !file->open || missing || file->serial < committed->file;
     if (rc == RESULT_DAMAGED && needed) {
-        problem(verify, file->name, "%s", warc_reader_problem(reader));
+        verify_problem(verify, file->name, "%s", warc_reader_problem(reader));
     } else if (rc == RESULT_NOT_FOUND && missing) {
-        problem(verify, file->name, "ends at %" PRIu64 ", before the last commit", end);
+        verify_problem(verify, file->name, "ends at %" PRIu64 ", before the last commit", end);
     }
+    *tail = (Tail){.offset = end, .broken = missing || (rc == RESULT_DAMAGED && needed)};
     return rc == RESULT_DAMAGED || rc == RESULT_NOT_FOUND ? RESULT_OK : rc;
 }
 
@@ -186,15 +223,15 @@ static bool compare_indices(Verify *verify, const char *name, FILE *expected, FI
     while (want > 0 || have > 0) {
         int order = want <= 0 ? 1 : have <= 0 ? -1 : strcmp(lines[0], lines[1]);
         if (order != 0 && ++n_different <= TELL) {
-            problem(verify, name, "%s in the index: %.*s",
-                    order < 0 ? "record is not" : "line for no record", 200,
-                    lines[order < 0 ? 0 : 1]);
+            verify_problem(verify, name, "%s in the index: %.*s",
+                           order < 0 ? "record is not" : "line for no record", 200,
+                           lines[order < 0 ? 0 : 1]);
         }
         want = order <= 0 ? getline(&lines[0], &capacities[0], expected) : want;
         have = order >= 0 ? getline(&lines[1], &capacities[1], actual) : have;
     }
     if (n_different > TELL) {
-        problem(verify, name, "%u more differences in the index", n_different - TELL);
+        verify_problem(verify, name, "%u more differences in the index", n_different - TELL);
     }
     free(lines[0]);
     free(lines[1]);
@@ -214,7 +251,7 @@ static Result settle_index(Verify *verify, const WarcFile *file, const char *exp
     if (rc == RESULT_OK && want == NULL) {
         rc = result_of_errno(errno);
     } else if (rc == RESULT_OK && have == NULL) {
-        problem(verify, file->name, "has no index");
+        verify_problem(verify, file->name, "has no index");
     } else if (rc == RESULT_OK) {
         same = compare_indices(verify, file->name, want, have);
     }
@@ -226,10 +263,69 @@ static Result settle_index(Verify *verify, const WarcFile *file, const char *exp
     }
     if (rc == RESULT_OK && !same && verify->options->repair) {
         rc = rename(expected, path.data) == 0 ? RESULT_OK : result_of_errno(errno);
-        verify->counts->repaired += rc == RESULT_OK ? 1 : 0;
+        if (rc == RESULT_OK) {
+            verify_repaired(verify, file->name, "index written anew");
+        }
     }
     (void)unlink(expected); /* gone already after a repair */
     buffer_destroy(&path);
+    return rc;
+}
+
+static Result copy_from(int from, uint64_t offset, int to)
+{
+    char bytes[16384];
+    ssize_t n = pread(from, bytes, sizeof bytes, (off_t)offset);
+    while (n > 0) {
+        if (write(to, bytes, (size_t)n) != n) {
+            return RESULT_FULL;
+        }
+        offset += (uint64_t)n;
+        n = pread(from, bytes, sizeof bytes, (off_t)offset);
+    }
+    return n == 0 && fsync(to) == 0 ? RESULT_OK : RESULT_IO;
+}
+
+/* Moves what follows the last whole record to NAME.damaged. The committed end goes back first: a
+ * database that refers to less than there is does no harm. */
+static Result cut_tail(Verify *verify, const WarcFile *file, uint64_t end)
+{
+    Buffer path;
+    Buffer aside;
+    buffer_init(&path, BUFFER_NO_LIMIT);
+    buffer_init(&aside, BUFFER_NO_LIMIT);
+    verify->lost_records = true;
+    Result rc = warc_path(&path, verify->warc_directory, file->name, file->open);
+    rc = rc == RESULT_OK
+             ? buffer_printf(&aside, "%s/%s.damaged", verify->warc_directory, file->name)
+             : rc;
+    if (rc == RESULT_OK && verify->db != NULL && file->serial == verify->committed.file &&
+        end < verify->committed.offset) {
+        verify->committed.offset = end;
+        rc = verify_set_end(verify, &verify->committed);
+    }
+    int from = rc == RESULT_OK ? open(path.data, O_RDWR | O_CLOEXEC) : -1;
+    int to = from < 0 ? -1 : open(aside.data, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0644);
+    if (rc == RESULT_OK) {
+        rc = to < 0 ? RESULT_IO : copy_from(from, end, to);
+    }
+    if (rc == RESULT_OK && (ftruncate(from, (off_t)end) != 0 || fsync(from) != 0)) {
+        rc = RESULT_IO;
+    }
+    if (rc == RESULT_OK) {
+        verify_repaired(verify, file->name,
+                        "cut after its last whole record, at %" PRIu64
+                        "; the rest is in %s.damaged",
+                        end, file->name);
+    }
+    if (from >= 0) {
+        (void)close(from);
+    }
+    if (to >= 0) {
+        (void)close(to);
+    }
+    buffer_destroy(&path);
+    buffer_destroy(&aside);
     return rc;
 }
 
@@ -239,6 +335,7 @@ static Result verify_file(Verify *verify, const WarcFile *file)
     Buffer journal;
     Buffer expected;
     WarcReader *reader = NULL;
+    Tail tail = {.broken = false};
     buffer_init(&journal, BUFFER_NO_LIMIT);
     buffer_init(&expected, BUFFER_NO_LIMIT);
     uint64_t before = verify->counts->problems;
@@ -252,7 +349,7 @@ static Result verify_file(Verify *verify, const WarcFile *file)
     }
     if (rc == RESULT_OK) {
         FILE *out = fopen(journal.data, "wbe");
-        rc = out == NULL ? result_of_errno(errno) : read_file(verify, file, reader, out);
+        rc = out == NULL ? result_of_errno(errno) : read_file(verify, file, reader, out, &tail);
         if (out != NULL && fclose(out) != 0 && rc == RESULT_OK) {
             rc = result_of_errno(errno);
         }
@@ -262,6 +359,9 @@ static Result verify_file(Verify *verify, const WarcFile *file)
         rc = rc == RESULT_OK ? settle_index(verify, file, expected.data) : rc;
     }
     warc_reader_close(reader);
+    if (rc == RESULT_OK && tail.broken && tail.offset > 0 && verify->options->repair) {
+        rc = cut_tail(verify, file, tail.offset);
+    }
     if (journal.length > 0) {
         (void)unlink(journal.data);
     }
@@ -297,7 +397,7 @@ static Result find_orphans(Verify *verify, const WarcFileList *list)
         size_t n = strlen(entry->d_name);
         if (n > 5 && strcmp(entry->d_name + n - 5, ".cdxj") == 0 &&
             !has_file(list, entry->d_name, n - 5)) {
-            problem(verify, entry->d_name, "index without a WARC file");
+            verify_problem(verify, entry->d_name, "index without a WARC file");
         }
     }
     (void)closedir(dir);
@@ -313,8 +413,8 @@ static void find_end(Verify *verify, const WarcFileList *list)
         }
     }
     if (verify->committed.file > 0) {
-        problem(verify, "crawl.mdb", "file number %u of the last commit is missing",
-                (unsigned)verify->committed.file);
+        verify_problem(verify, "crawl.mdb", "file number %u of the last commit is missing",
+                       (unsigned)verify->committed.file);
     }
 }
 
@@ -328,7 +428,7 @@ static Result verify_files(Verify *verify)
     for (size_t i = 0; i < list.n && rc == RESULT_OK; i++) {
         const WarcFile *file = &list.files[i];
         if (i > 0 && file->serial != 0 && file->serial == list.files[i - 1].serial) {
-            problem(verify, file->name, "has the number of %s", list.files[i - 1].name);
+            verify_problem(verify, file->name, "has the number of %s", list.files[i - 1].name);
         }
         rc = verify_file(verify, file);
     }
@@ -340,143 +440,70 @@ static Result verify_files(Verify *verify)
     return rc;
 }
 
-/* --- pages ------------------------------------------------------------------------------------ */
-
-typedef Result (*VisitPage)(Verify *verify, const PageRef *page);
-
-/* Visits all pages of the start, in short transactions. */
-static Result walk_pages(Verify *verify, VisitPage visit)
+static Result verify_all(Verify *verify)
 {
-    enum { PAGES_PER_TXN = 4096 };
-    MDB_txn *txn = NULL;
-    Result rc = RESULT_OK;
-    for (uint64_t i = 0; i < verify->n_pages && rc == RESULT_OK; i++) {
-        PageRef page;
-        if (txn == NULL && page_db_txn_begin(verify->db, true, &txn) != page_db_error_ok) {
-            return RESULT_IO;
-        }
-        if (page_db_get(verify->db, txn, i, &page, &verify->url) == page_db_error_ok) {
-            rc = visit(verify, &page);
-        } else {
-            problem(verify, "crawl.mdb", "page %" PRIu64 " cannot be read", i);
-        }
-        if (i % PAGES_PER_TXN == PAGES_PER_TXN - 1) {
-            page_db_txn_abort(verify->db, txn);
-            txn = NULL;
-        }
+    Result rc = verify_open_database(verify);
+    if (rc != RESULT_OK) {
+        return rc;
     }
-    if (txn != NULL) {
-        page_db_txn_abort(verify->db, txn);
+    rc = verify_files(verify);
+    if (verify->db == NULL) {
+        return rc;
     }
-    return rc;
-}
-
-static Result note_crawled(Verify *verify, const PageRef *page)
-{
-    if (page->n_crawls > 0) {
-        verify->counts->pages++;
-        verify->crawled[page->index / 8] |= (uint8_t)(1u << page->index % 8);
-    }
-    return RESULT_OK;
-}
-
-/* Pages that were crawled, answered, and are in no WARC file. */
-static Result verify_pages(Verify *verify)
-{
-    MDB_txn *txn = NULL;
-    PageRef page;
-    if (page_db_txn_begin(verify->db, true, &txn) != page_db_error_ok) {
-        return RESULT_IO;
-    }
-    for (uint64_t i = 0; i < verify->n_pages; i++) {
-        bool lost = (verify->crawled[i / 8] & ~verify->captured[i / 8] & 1u << i % 8) != 0;
-        if (lost && page_db_get(verify->db, txn, i, &page, &verify->url) == page_db_error_ok) {
-            problem(verify, "crawl.mdb", "crawled, but in no WARC file: %s",
-                    buffer_string(&verify->url));
-        }
-    }
-    page_db_txn_abort(verify->db, txn);
-    return RESULT_OK;
-}
-
-/* Which pages are crawled is noted before the end of the files is read, so that whatever a running
- * crawl adds meanwhile is not missed in them. */
-static Result snapshot(Verify *verify)
-{
-    MDB_txn *txn = NULL;
-    if (page_db_txn_begin(verify->db, true, &txn) != page_db_error_ok) {
-        return RESULT_IO;
-    }
-    verify->n_pages = page_db_n_pages(verify->db, txn);
-    page_db_txn_abort(verify->db, txn);
-    verify->captured = calloc(verify->n_pages / 8 + 1, 1);
-    verify->crawled = calloc(verify->n_pages / 8 + 1, 1);
-    if (verify->captured == NULL || verify->crawled == NULL) {
-        return RESULT_MEMORY;
-    }
-    Result rc = walk_pages(verify, note_crawled);
-    if (rc == RESULT_OK && page_db_txn_begin(verify->db, true, &txn) != page_db_error_ok) {
-        rc = RESULT_IO;
-    }
+    /* A crawl without WARC has no folder, and then nothing to compare pages with. */
     if (rc == RESULT_OK) {
-        rc = warc_end_get(txn, &verify->committed);
-        page_db_txn_abort(verify->db, txn);
+        rc = verify_captures(verify);
     }
-    return rc == RESULT_NOT_FOUND ? RESULT_OK : rc;
+    return rc == RESULT_OK || rc == RESULT_NOT_FOUND ? verify_database(verify) : rc;
 }
 
-/* No database is no problem: WARC files can be verified alone. */
-static Result open_pages(Verify *verify)
+/* Opens the lock of the directory for a repair. */
+static Result lock(const VerifyOptions *options, CrawlStore *store)
 {
-    Buffer path;
-    buffer_init(&path, BUFFER_NO_LIMIT);
-    Result rc = buffer_printf(&path, "%s/crawl.mdb/data.mdb", verify->options->directory);
-    if (rc == RESULT_OK && access(path.data, F_OK) == 0) {
-        *strrchr(path.data, '/') = '\0';
-        PageDBOptions options = {.read_only = true, .no_create = true};
-        int code = page_db_open(&verify->db, path.data, &options);
-        if (code != page_db_error_ok) {
-            problem(verify, "crawl.mdb", "cannot be opened");
-            rc = code == page_db_error_version ? RESULT_VERSION : RESULT_DAMAGED;
-        } else {
-            rc = snapshot(verify);
-        }
+    Buffer error;
+    *store = (CrawlStore){.lock = -1};
+    if (!options->repair || access(options->directory, F_OK) != 0) {
+        return RESULT_OK;
     }
-    buffer_destroy(&path);
+    buffer_init(&error, BUFFER_NO_LIMIT);
+    Result rc = crawl_store_lock(store, options->directory, false, &error);
+    if (rc != RESULT_OK) {
+        (void)fprintf(options->out, "problem\tlock\t%s\n", buffer_string(&error));
+    }
+    buffer_destroy(&error);
     return rc;
 }
 
-Result verify_directory(const VerifyOptions *options, VerifyCounts *counts)
+Result verify_directory(const VerifyOptions *given, VerifyCounts *counts)
 {
-    Verify verify = {.options = options, .counts = counts};
+    VerifyOptions options = *given;
+    options.repair = options.repair || options.refetch;
+    Verify verify = {.options = &options, .counts = counts};
     *counts = (VerifyCounts){.files = 0};
     Buffer directory;
+    CrawlStore store;
     buffer_init(&directory, BUFFER_NO_LIMIT);
     buffer_init(&verify.line, BUFFER_NO_LIMIT);
     buffer_init(&verify.url, BUFFER_NO_LIMIT);
-    Result rc = buffer_printf(&directory, "%s/warc", options->directory);
+    map_init(&verify.originals);
+    Result rc = buffer_printf(&directory, "%s/warc", options.directory);
     verify.warc_directory = directory.data;
+    Result locked = lock(&options, &store);
+    rc = rc == RESULT_OK ? locked : rc;
     if (rc == RESULT_OK) {
-        rc = open_pages(&verify);
+        rc = verify_all(&verify);
     }
-    if (rc == RESULT_OK) {
-        rc = verify_files(&verify);
-        /* A crawl without WARC has no folder, and then nothing to compare pages with. */
-        if (rc == RESULT_NOT_FOUND && verify.db != NULL) {
-            rc = RESULT_OK;
-        } else if (rc == RESULT_OK && verify.db != NULL) {
-            rc = verify_pages(&verify);
-        }
-    }
-    (void)fprintf(options->out,
+    (void)fprintf(options.out,
                   "sum\t%" PRIu64 " files\t%" PRIu64 " records\t%" PRIu64 " captures\t%" PRIu64
                   " revisits\t%" PRIu64 " pages\t%" PRIu64 " captures of no page\t%" PRIu64
                   " problems\t%" PRIu64 " repaired\n",
                   counts->files, counts->records, counts->captures, counts->revisits, counts->pages,
                   counts->strangers, counts->problems, counts->repaired);
     (void)page_db_delete(verify.db);
+    crawl_store_close(&store);
     free(verify.captured);
     free(verify.crawled);
+    map_destroy(&verify.originals);
     buffer_destroy(&directory);
     buffer_destroy(&verify.line);
     buffer_destroy(&verify.url);
@@ -485,9 +512,14 @@ Result verify_directory(const VerifyOptions *options, VerifyCounts *counts)
 
 static int usage(FILE *out)
 {
-    (void)fprintf(out, "usage: ragno verify DIR [--repair]\n"
-                       "Checks that WARC files, their indices and PageDB agree; --repair writes\n"
-                       "indices anew. Exit status: 0 no problem, 1 problems, 3 cannot be read.\n");
+    (void)fprintf(
+        out,
+        "usage: ragno verify DIR [--repair] [--refetch]\n"
+        "Checks that WARC files, their indices, PageDB, the schedule and the host records agree.\n"
+        "  --repair   writes schedule, host counters and indices anew, moves broken ends of WARC\n"
+        "             files aside\n"
+        "  --refetch  and has pages crawled again that are in no WARC file\n"
+        "Exit status: 0 no problem, 1 problems (repaired or not), 3 cannot be read.\n");
     return out == stdout ? 0 : 2;
 }
 
@@ -501,6 +533,8 @@ int verify_main(int argc, char **argv)
         }
         if (strcmp(argv[i], "--repair") == 0) {
             options.repair = true;
+        } else if (strcmp(argv[i], "--refetch") == 0) {
+            options.refetch = true;
         } else if (argv[i][0] != '-' && options.directory == NULL) {
             options.directory = argv[i];
         } else {

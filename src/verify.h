@@ -1,13 +1,25 @@
-/* `ragno verify DIR`: do the WARC files, their indices and PageDB agree?
+/* `ragno verify DIR`: does everything that a crawl keeps agree?
  *
- * Reads every record of every file in DIR/warc strictly (store/warc_reader.h), recomputes its
- * digests, derives the index from it and compares it line by line with the one beside the file;
- * finds the original of every revisit; looks up the page of every capture in PageDB, and then every
- * crawled page that had none. No file may end before the end that the database has committed.
+ * The database: every page is found by its URL and has its own index, its links are pages, and it
+ * is deeper than the page it was found on; every host is found by its name; every entry of the
+ * schedule is a page of that host with that level, every page with a level is scheduled unless its
+ * host is given up, and hosts with work are listed at their best level; the counters of every host
+ * are those of its pages. The archive: every record of every file in DIR/warc is read strictly
+ * (store/warc_reader.h), its digests are recomputed, the index is derived from it and compared line
+ * by line with the one beside the file; the original of every revisit is found; the page of every
+ * capture is known to PageDB, and every crawled page has a capture. No file ends before the end
+ * that the database has committed.
  *
- * Nothing is changed but by --repair, which writes indices anew from their WARC files. May run
- * beside a crawl: what is behind the last whole record of a file that is still being written is no
- * problem. Memory: one bit per page, and the sorter's. */
+ * Nothing is changed but by --repair, which writes anew, and says so: the schedule from the levels
+ * in PageDB, host counters from the pages, indices from their WARC files. From a WARC file that was
+ * cut or is broken it moves what follows the last whole record to NAME.damaged, so that the crawl
+ * can go on behind it; the captures that are lost are listed, and --refetch has their pages crawled
+ * again (files that were moved away look the same: then do not).
+ *
+ * Without --repair it may run beside a crawl: what is behind the committed end of a file that is
+ * still being written is no problem. The database is checked in one read transaction, for the
+ * length of which a running crawl's file grows. Memory: three bits per page, 17 bytes per host, and
+ * the sorter's. */
 #ifndef VERIFY_H
 #define VERIFY_H
 
@@ -20,8 +32,9 @@
 
 typedef struct VerifyOptions {
     const char *directory; /* of the crawl */
-    bool repair;
-    FILE *out; /* one line per file, per problem, and the sums */
+    bool repair;           /* takes the lock of the directory, as a crawl does */
+    bool refetch;          /* repair, and schedule pages again whose captures are lost */
+    FILE *out;             /* one line per file, per problem, and the sums */
 } VerifyOptions;
 
 typedef struct VerifyCounts {
@@ -32,13 +45,14 @@ typedef struct VerifyCounts {
     uint64_t pages;     /* crawled ones in PageDB */
     uint64_t strangers; /* captures of no page: robots.txt and what it redirects to, DNS */
     uint64_t problems;
-    uint64_t repaired; /* indices written anew; they count as problems too */
+    uint64_t repaired; /* what was written anew; problems it mended are counted as such */
 } VerifyCounts;
 
 /* RESULT_OK when everything could be looked at, whatever was found. */
 Result verify_directory(const VerifyOptions *options, VerifyCounts *counts);
 
-/* `ragno verify DIR [--repair]`: exit status 0 no problem, 1 problems, 2 usage, 3 cannot be read.
+/* `ragno verify DIR [--repair|--refetch]`: exit status 0 no problem, 1 problems, 2 usage, 3 cannot
+ * be read.
  */
 int verify_main(int argc, char **argv);
 

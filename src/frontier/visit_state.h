@@ -151,7 +151,10 @@ uint32_t visit_state_count(const VisitState *visit_state);
 /* Installs a new window; takes window (malloc'd, bytes behind the array). */
 void visit_state_set_window(VisitState *visit_state, WindowUrl *window, char *bytes, uint32_t count,
                             size_t memory);
-/* Bytes it occupies. */
+/* Bytes it occupies, with its share of what others keep for it: a workbench entry, places in maps and
+ * heaps, allocation headers, and for each URL a place among those in flight (measured by tests/sim). */
+#define VISIT_STATE_OVERHEAD     400u
+#define VISIT_STATE_URL_OVERHEAD 48u
 size_t visit_state_memory(const VisitState *visit_state);
 
 #endif

@@ -8,15 +8,16 @@
  * On disk it is one LMDB environment, in a directory of its own or shared with other tables that
  * are to commit together (schedule.h). Its tables:
  *
- *   info         "version", "n_pages", "seed"
- *   hash2idx     domain hash -> sorted entries {URL hash 32, fingerprint 40, depth 8, index 48
- * bits} idx2info     index -> what is known of the page (page_record.h): the documented hash2info,
- * but keyed by index, so that new pages are appended and not scattered idx2crawl    index -> times,
- * counts and content hash, once it is crawled links        index -> indices of its links: sorted,
- * delta-encoded varints (page_links.h) origins      host id -> "scheme://host:port", and
- * origin2host back
+ * - info: "version", "n_pages", "seed";
+ * - hash2idx: domain hash -> sorted entries {URL hash 32, fingerprint 40, depth 8, index 48 bits};
+ * - idx2info: index / 16 -> what is known of sixteen pages (page_packs.h, page_record.h): the
+ *   documented hash2info, but by index, so that new pages are appended and not scattered;
+ * - idx2crawl: index -> times, counts and content hash, once a page is crawled;
+ * - links: first index -> lists of links of some pages: sorted, delta-encoded varints
+ * (page_links.h);
+ * - origins: host id -> "scheme://host:port", and origin2host back.
  *
- * Invariants. 1. idx2info has exactly the keys 0..n_pages-1, each with one entry of hash2idx.
+ * Invariants. 1. idx2info has exactly the pages 0..n_pages-1, each with one entry of hash2idx.
  * 2. Two URLs are one page if and only if URL hash, domain hash and fingerprint agree: 104 bits, 40
  * of them under a random seed of the database; of n URLs on one host the expected number of wrong
  * merges is n^2 / 2^73, that is 10^-8 for ten million. 3. A page that is linked from another has a

@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "store/page_db_internal.h"
 #include "store/page_packs.h"
@@ -73,6 +74,7 @@ PageDBError page_db_get_scores(PageDB *db, MMapArray **scores)
     if (rc != page_db_error_ok) {
         (void)mmap_array_delete(*scores);
         *scores = NULL;
+        (void)unlink(path); /* also when only the file could be made */
     }
     free(path);
     return (PageDBError)rc;

@@ -93,6 +93,11 @@ Result payload_index_put_group(PayloadIndex *index, MDB_txn *txn, const WarcGrou
     return rc == RESULT_EXISTS || rc == RESULT_LIMIT ? RESULT_OK : rc;
 }
 
+Result payload_index_clear(PayloadIndex *index, MDB_txn *txn)
+{
+    return lmdb_result(mdb_drop(txn, index->dbi, 0), "payloads: mdb_drop");
+}
+
 Result payload_index_count(PayloadIndex *index, MDB_txn *txn, uint64_t *count)
 {
     MDB_stat stat;

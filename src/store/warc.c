@@ -293,14 +293,19 @@ static Result sync_current(Warc *warc)
     if (rc == RESULT_OK) {
         rc = stream_flush(&warc->index, warc->name.text);
     }
-    if (rc == RESULT_OK && fdatasync(warc->records.fd) != 0) {
-        rc = failed("sync", warc->name.text);
+    if (rc != RESULT_OK) {
+        return rc;
     }
-    if (rc == RESULT_OK && warc->new_entry) {
-        rc = warc_files_sync_directory(warc->directory);
-        warc->new_entry = rc != RESULT_OK;
+    /* Whatever the reason was: the next sync would succeed without the bytes that this one lost. */
+    if (fdatasync(warc->records.fd) != 0) {
+        (void)failed("sync", warc->name.text);
+        return RESULT_IO;
     }
-    return rc;
+    if (warc->new_entry && warc_files_sync_directory(warc->directory) != RESULT_OK) {
+        return RESULT_IO;
+    }
+    warc->new_entry = false;
+    return RESULT_OK;
 }
 
 Result warc_rotate(Warc *warc)

@@ -1,6 +1,7 @@
 /* The whole crawler against the synthetic web: 100 000 pages of 17 kB on 4 000 hosts, no delays.
  *
  *   crawl.S.nowarc.cpu_ms_per_page   user and system time of the crawler, by fetched page
+ *   crawl.S.warc.cpu_ms_per_page     the same with every answer kept; the other figures are without
  *   crawl.S.pages_per_s              by the clock; the server shares the machine
  *   crawl.S.rss_mb                   the greatest resident memory
  *   crawl.S.two_core_speedup         pages per second, on all cores by on one
@@ -21,7 +22,7 @@ typedef struct Run {
 } Run;
 
 /* One crawl into directory NAME. -1 when it did not end well. */
-static int crawl(const WebProcess *web, const char *name, Run *run)
+static int crawl(const WebProcess *web, const char *name, const char *warc, Run *run)
 {
     char program[300], directory[128], ports[64], dns[64];
     (void)snprintf(program, sizeof program, "%s/ragno", web->build);
@@ -50,7 +51,7 @@ static int crawl(const WebProcess *web, const char *name, Run *run)
     return status == 0 ? 0 : -1;
 }
 
-/* The same with this process, and so its children, on the first of its cores. */
+/* Without WARC, and with this process, and so its children, on the first of its cores. */
 static int crawl_on_one_core(const WebProcess *web, Run *run)
 {
     cpu_set_t all, one;
@@ -66,7 +67,7 @@ static int crawl_on_one_core(const WebProcess *web, Run *run)
     if (sched_setaffinity(0, sizeof one, &one) != 0) {
         return -1;
     }
-    int rc = crawl(web, "one", run);
+    int rc = crawl(web, "one", "warc.enabled=no", run);
     (void)sched_setaffinity(0, sizeof all, &all);
     return rc;
 }
@@ -83,14 +84,17 @@ int main(int argc, char **argv)
     const char *const options[] = {"--pages", n_pages,  "--hosts", n_hosts, "--addresses",
                                    n_hosts,   "--skew", "0",       NULL};
     WebProcess web;
-    Run all = {0}, one = {0};
-    int failed = web_process_start(&web, argv[0], options) != 0 || crawl(&web, "all", &all) != 0 ||
+    Run all = {0}, one = {0}, warc = {0};
+    int failed = web_process_start(&web, argv[0], options) != 0 ||
+                 crawl(&web, "all", "warc.enabled=no", &all) != 0 ||
+                 crawl(&web, "warc", "warc.enabled=yes", &warc) != 0 ||
                  crawl_on_one_core(&web, &one) != 0;
     web_process_stop(&web, NULL);
     if (failed) {
         return 1;
     }
     printf("crawl.S.nowarc.cpu_ms_per_page = %.4f ms\n", all.cpu_s * 1000 / pages);
+    printf("crawl.S.warc.cpu_ms_per_page = %.4f ms\n", warc.cpu_s * 1000 / pages);
     printf("crawl.S.pages_per_s = %.0f 1/s\n", pages / all.wall_s);
     printf("crawl.S.rss_mb = %.0f MB\n", all.rss_mb);
     printf("crawl.S.two_core_speedup = %.2f\n", one.wall_s / all.wall_s);

@@ -11,12 +11,15 @@
  *                     kill, killed-after       the process is killed before it, after it
  *                     half                     it writes half of its bytes, and is killed
  *   IO_STICKY=1     every call from the N-th on fails, as on a full disk
+ *   IO_FULL=FILE    while FILE exists, writes that make a file longer fail with ENOSPC
  *   IO_RECORD=FILE  the log for power_cut, outside DIR
  *
  * Calls seen: write pwrite writev pwritev fsync fdatasync ftruncate rename renameat unlink
- * unlinkat, and their 64-bit names. open openat creat mkdir mkdirat are recorded, not counted. Not
- * seen: stdio (its writes do not leave the C library by name), mmap, sendfile. LMDB without
- * MDB_WRITEMAP is seen whole; its O_DSYNC writes of the meta page are recorded as durable at once.
+ * unlinkat, and their 64-bit names. open openat creat mkdir mkdirat are recorded, not counted. A
+ * stdio stream that fopen opens for writing is one of ours (fopencookie), since the C library's
+ * own writes do not leave it by name; fileno knows it. Not seen: fdopen, mmap, sendfile. LMDB
+ * without MDB_WRITEMAP is seen whole; its O_DSYNC writes of the meta page are recorded as durable
+ * at once.
  */
 #include <dlfcn.h>
 #include <errno.h>
@@ -55,6 +58,7 @@ static struct {
     long fail_at;
     bool is_sticky;
     const char *how;
+    const char *full_path;
     const char *count_path;
     int record_fd;
     atomic_long calls;
@@ -84,6 +88,7 @@ static void start(void)
     shim.fail_at = fail != NULL ? strtol(fail, NULL, 10) : 0;
     shim.how = getenv("IO_HOW") != NULL ? getenv("IO_HOW") : "EIO";
     shim.is_sticky = sticky != NULL && strcmp(sticky, "1") == 0;
+    shim.full_path = getenv("IO_FULL");
     shim.count_path = getenv("IO_COUNT");
     if (record != NULL) {
         shim.record_fd = (int)syscall(SYS_openat, AT_FDCWD, record,
@@ -425,6 +430,22 @@ int mkdir(const char *name, mode_t mode)
 
 /* --- writing --------------------------------------------------------------------------------- */
 
+static bool makes_longer(int fd, const struct iovec *iov, int n, bool at_offset, off_t offset)
+{
+    struct stat status;
+    off_t end = at_offset ? offset : lseek(fd, 0, SEEK_CUR);
+    if (fstat(fd, &status) != 0) {
+        return false;
+    }
+    if (!at_offset && (fcntl(fd, F_GETFL) & O_APPEND) != 0) {
+        end = status.st_size;
+    }
+    for (int i = 0; i < n; i++) {
+        end += (off_t)iov[i].iov_len;
+    }
+    return end > status.st_size;
+}
+
 static ssize_t write_pieces(int fd, const struct iovec *iov, int n, bool at_offset, off_t offset)
 {
     if (!counts(fd)) {
@@ -433,6 +454,11 @@ static ssize_t write_pieces(int fd, const struct iovec *iov, int n, bool at_offs
     }
     Fate fate = next_fate();
     if (fate == FATE_FAIL) {
+        return -1;
+    }
+    if (shim.full_path != NULL && syscall(SYS_faccessat, AT_FDCWD, shim.full_path, F_OK, 0) == 0 &&
+        makes_longer(fd, iov, n, at_offset, offset)) {
+        errno = ENOSPC;
         return -1;
     }
     struct iovec half;
@@ -609,4 +635,93 @@ int unlinkat(int directory, const char *name, int flags)
 int unlink(const char *name)
 {
     return unlinkat(AT_FDCWD, name, 0);
+}
+
+/* --- stdio ------------------------------------------------------------------------------------ */
+
+#define MAX_STREAMS 256
+
+/* Streams that write below DIR; guarded by shim.mutex. A slot is free when its stream is NULL. */
+static struct {
+    FILE *stream;
+    int fd;
+} streams[MAX_STREAMS];
+
+static ssize_t stream_write(void *cookie, const char *bytes, size_t length)
+{
+    size_t done = 0;
+    while (done < length) {
+        ssize_t n = write((int)(intptr_t)cookie, bytes + done, length - done);
+        if (n <= 0) {
+            return 0; /* which is how a cookie says that it failed */
+        }
+        done += (size_t)n;
+    }
+    return (ssize_t)done;
+}
+
+static int stream_close(void *cookie)
+{
+    int fd = (int)(intptr_t)cookie;
+    (void)mtx_lock(&shim.mutex);
+    for (size_t i = 0; i < MAX_STREAMS; i++) {
+        if (streams[i].stream != NULL && streams[i].fd == fd) {
+            streams[i].stream = NULL;
+        }
+    }
+    (void)mtx_unlock(&shim.mutex);
+    return (int)syscall(SYS_close, fd);
+}
+
+static FILE *open_stream(const char *path, const char *mode)
+{
+    bool appends = mode[0] == 'a';
+    int flags = O_WRONLY | O_CREAT | O_CLOEXEC | (appends ? O_APPEND : O_TRUNC);
+    int fd = open_recorded(AT_FDCWD, path, flags, 0666);
+    if (fd < 0) {
+        return NULL;
+    }
+    cookie_io_functions_t functions = {.write = stream_write, .close = stream_close};
+    FILE *stream = fopencookie((void *)(intptr_t)fd, appends ? "a" : "w", functions);
+    (void)mtx_lock(&shim.mutex);
+    size_t i = 0;
+    while (i < MAX_STREAMS && streams[i].stream != NULL) {
+        i++;
+    }
+    if (stream == NULL || i == MAX_STREAMS) {
+        abort();
+    }
+    streams[i].stream = stream;
+    streams[i].fd = fd;
+    (void)mtx_unlock(&shim.mutex);
+    return stream;
+}
+
+#define DEFINE_FOPEN(name)                                                                         \
+    FILE *name(const char *path, const char *mode)                                                 \
+    {                                                                                              \
+        char absolute[PATH_MAX];                                                                   \
+        FILE *(*real)(const char *, const char *) =                                                \
+            (FILE * (*)(const char *, const char *)) dlsym(RTLD_NEXT, #name);                      \
+        bool ours = (mode[0] == 'w' || mode[0] == 'a') && strchr(mode, '+') == NULL &&             \
+                    resolve(AT_FDCWD, path, absolute);                                             \
+        return ours ? open_stream(path, mode) : real(path, mode);                                  \
+    }
+
+DEFINE_FOPEN(fopen)
+DEFINE_FOPEN(fopen64)
+
+int fileno(FILE *stream)
+{
+    int (*real)(FILE *) = (int (*)(FILE *))dlsym(RTLD_NEXT, "fileno");
+    int fd = -1;
+    init();
+    if (shim.directory_length > 0) {
+        (void)mtx_lock(&shim.mutex);
+        for (size_t i = 0; i < MAX_STREAMS; i++) {
+            fd = streams[i].stream == stream ? streams[i].fd : fd;
+        }
+        (void)mtx_unlock(&shim.mutex);
+    }
+    return fd >= 0 ? fd : real(stream);
 }

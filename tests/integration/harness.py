@@ -158,12 +158,12 @@ def crawl(web, directory, *arguments, timeout=120, **delays):
     return run(crawl_command(web, directory, *arguments, **delays), timeout)
 
 
-def run(command, timeout=60):
+def run(command, timeout=60, env=None):
     """Like subprocess.run with text captured; returncode is None after a time-out, which ends the
     command and everything it started."""
     with subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
                           stderr=subprocess.PIPE, text=True, errors="replace",
-                          start_new_session=True) as process:
+                          start_new_session=True, env=env) as process:
         code = None
         try:
             output, errors = process.communicate(timeout=timeout)

@@ -114,6 +114,17 @@ static void link_anything(const Site *site, PageWriter *page, uint32_t host, con
     }
 }
 
+/* As manuals have it: the page's first link is of a kind that is not followed, and a later one to
+ * the same place is. */
+static void add_next(const Site *site, PageWriter *page, uint32_t target)
+{
+    char name[NAMES_TEXT_BYTES];
+    char path[CLOSED_PATH_BYTES];
+    names_of_host(site->names, site->host_of_page[target], name);
+    closed_world_path(site, target, path);
+    reply_printf(page->reply, "<link rel=\"next\" href=\"http://%s%s\">\n", name, path);
+}
+
 static void write_page(const Site *site, uint32_t i, const char *path, Reply *reply)
 {
     const WebOptions *o = site->options;
@@ -127,6 +138,9 @@ static void write_page(const Site *site, uint32_t i, const char *path, Reply *re
     }
     PageWriter page = {reply, &site->text, &random, 0};
     page_begin(&page, i, o->page_bytes, children + extra);
+    if (children > 0) {
+        add_next(site, &page, (uint32_t)first);
+    }
     for (uint32_t child = 0; child < children; child++) {
         link_page(site, &page, site->host_of_page[i], path, (uint32_t)first + child, false);
     }

@@ -37,11 +37,6 @@ void page_link(PageWriter *page, const char *href)
     reply_append(page->reply, after, sizeof after - 1);
 }
 
-void page_raw(PageWriter *page, const char *line)
-{
-    reply_append_string(page->reply, line);
-}
-
 void page_end(PageWriter *page)
 {
     static const char end[] = "</p>\n</body>\n</html>\n";

@@ -21,8 +21,6 @@ typedef struct PageWriter {
 void page_begin(PageWriter *page, uint64_t number, size_t page_bytes, uint32_t n_links);
 /* One anchor. href is NUL-terminated and needs no escaping. */
 void page_link(PageWriter *page, const char *href);
-/* A line of text, as it is. */
-void page_raw(PageWriter *page, const char *line);
 /* Ends the page and puts the header in front: 200, text/html. */
 void page_end(PageWriter *page);
 

@@ -1,0 +1,43 @@
+/* What the parts of `ragno verify` share: verify.c (WARC files and indices), verify_database.c. */
+#ifndef VERIFY_INSIDE_H
+#define VERIFY_INSIDE_H
+
+#include "base/map.h"
+#include "store/page_db.h"
+#include "verify.h"
+
+typedef struct Verify {
+    const VerifyOptions *options;
+    VerifyCounts *counts;
+    char *warc_directory;
+    PageDB *db;        /* NULL: there is none */
+    uint8_t *crawled;  /* one bit per page: before the committed end was read */
+    uint8_t *captured; /* the same */
+    uint64_t n_pages;
+    WarcPosition committed; /* {0} when the database knows none */
+    Map originals;     /* captures of the files that are still open; their index may not be whole */
+    bool lost_records; /* were found missing: the index of payloads may name some of them */
+    Buffer line;
+    Buffer url;
+} Verify;
+
+/* One line, and one problem more. */
+void verify_problem(Verify *verify, const char *file, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
+/* One line, and one repair more. */
+void verify_repaired(Verify *verify, const char *file, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
+
+/* Opens DIR/crawl.mdb if there is one, notes what is crawled, and then reads the committed end: so
+ * whatever a running crawl adds meanwhile is not missed in the files. RESULT_DAMAGED,
+ * RESULT_VERSION: told. */
+Result verify_open_database(Verify *verify);
+/* Pages that were crawled, answered, and are in no WARC file; with options->refetch they are
+ * scheduled again. */
+Result verify_captures(Verify *verify);
+/* PageDB inside, the schedule against it, the host records against it; repairs the last two. */
+Result verify_database(Verify *verify);
+/* Sets the committed end back to what is left of a file that was cut. */
+Result verify_set_end(Verify *verify, const WarcPosition *end);
+
+#endif

@@ -1,0 +1,113 @@
+"""`ragno verify` on damaged copies of a crawl that was interrupted: it finds what is wrong, --repair
+mends it, --refetch has lost pages fetched again, and the crawl goes on to the end it would have had."""
+import glob
+import os
+import shutil
+
+import harness
+
+SIZES = dict(hosts=20, addresses=10, pages=400, skew=0, page_bytes=3000)
+
+
+def verify(directory, *options):
+    result = harness.run([f"{harness.OUT}/ragno", "verify", directory, *options])
+    return result.returncode, result.stdout
+
+
+def problems(text):
+    return [line for line in text.splitlines() if line.startswith("problem\t")]
+
+
+def finished(directory):
+    """A WARC file of several records that is complete."""
+    return max(glob.glob(glob.escape(directory) + "/warc/*.warc.gz"), key=os.path.getsize)
+
+
+def change_index(directory):
+    path = finished(directory)[:-len(".warc.gz")] + ".cdxj"
+    with open(path, encoding="utf-8") as file:
+        lines = file.readlines()
+    lines[3] = lines[3].replace('"status": "', '"status": "9')
+    del lines[5]
+    with open(path, "w", encoding="utf-8") as file:
+        file.writelines(lines)
+
+
+def lose_index(directory):
+    os.unlink(finished(directory)[:-len(".warc.gz")] + ".cdxj")
+
+
+def cut_file(directory):
+    path = finished(directory)
+    os.truncate(path, os.path.getsize(path) * 2 // 3)
+
+
+def cut_open_file(directory):
+    """The file of the last commit as a crash would leave it, and shorter than the commit says."""
+    files = sorted(glob.glob(glob.escape(directory) + "/warc/*.warc.gz"))
+    os.truncate(files[-1], os.path.getsize(files[-1]) // 2)
+    index = files[-1][:-len(".warc.gz")] + ".cdxj"
+    os.rename(index, index + ".open")
+    os.rename(files[-1], files[-1] + ".open")
+
+
+def flip_byte(directory):
+    path = finished(directory)
+    with open(path, "r+b") as file:
+        file.seek(os.path.getsize(path) // 2)
+        byte = file.read(1)[0]
+        file.seek(-1, os.SEEK_CUR)
+        file.write(bytes([byte ^ 0x55]))
+
+
+# name, what is done to a copy, what verify says, whether pages are lost
+DAMAGES = (("a changed index line", change_index, "record is not in the index", False),
+           ("a lost index", lose_index, "has no index", False),
+           ("a WARC file that was cut", cut_file, "crawled, but in no WARC file", True),
+           ("a file cut before the last commit", cut_open_file, "crawled, but in no WARC file", True),
+           ("a flipped byte", flip_byte, "crawled, but in no WARC file", True))
+
+
+def check_damage(report, web, original, copy, expected, row):
+    name, damage, words, loses = row
+    shutil.rmtree(copy, ignore_errors=True)
+    shutil.copytree(original, copy)
+    damage(copy)
+    code, text = verify(copy)
+    report.check(f"{name} is found", code == 1 and words in text and "repaired\t" not in text,
+                 f"exit {code}: {text[-800:]}")
+    code, text = verify(copy, "--refetch" if loses else "--repair")
+    report.check(f"{name} is repaired", code == 1 and "repaired\t" in text,
+                 f"exit {code}: {text[-800:]}")
+    hopeless = [line for line in problems(verify(copy)[1]) if "original of the revisit" in line]
+    again = harness.crawl(web, copy)
+    report.check(f"{name}: the crawl goes on to its end", again.returncode == 0,
+                 f"exit {again.returncode}: {again.stderr[-500:]}")
+    # A revisit whose original is lost stays what it is; its page is fetched again.
+    code, text = verify(copy)
+    left = [line for line in problems(text) if line not in hopeless]
+    report.check(f"{name}: everything agrees then, but {len(hopeless)} revisits of lost records",
+                 not left and code == (1 if hopeless else 0), f"exit {code}: {left[:5]}")
+    stored = {url for url, _, n in harness.db_rows(copy) if n > 0}
+    report.same_set(f"{name}: all pages are there", stored & expected, expected)
+
+
+def damages(report, path):
+    with harness.Web(path, **SIZES) as web:
+        original, copy = path + "/crawl", path + "/copy"
+        result = harness.crawl(web, original, "--max-pages", "200", "--warc-max-size", "100k")
+        report.equal("the crawl stops at its limit", result.returncode, 14)
+        code, text = verify(original)
+        report.check("and everything agrees", code == 0, f"exit {code}: {text[-800:]}")
+        expected = web.graph_urls()
+        config = original + "/config.ini"
+        with open(config, encoding="utf-8") as file:
+            lines = [line for line in file if not line.startswith("max_pages")]
+        with open(config, "w", encoding="utf-8") as file:
+            file.writelines(lines)
+        for row in DAMAGES:
+            check_damage(report, web, original, copy, expected, row)
+
+
+if __name__ == "__main__":
+    harness.main(damages)
