@@ -12,7 +12,7 @@
 #include "base/mutex.h"
 #include "filters.h"
 
-#define BUFFER_LIMIT  ((size_t)16 << 20)
+#define BUFFER_LIMIT    ((size_t)16 << 20)
 #define SAMPLE_PER_CODE 1000u
 #define CODES           32u
 
@@ -94,8 +94,7 @@ Result crawl_log_open(CrawlLog **out, const char *directory, const char *crawl_p
     buffer_init(&log->fetches.text, BUFFER_LIMIT);
     buffer_init(&log->skips.text, BUFFER_LIMIT);
     if (crawl) {
-        log->fetches.path =
-            crawl_path != NULL ? strdup(crawl_path) : join(directory, "crawl.log");
+        log->fetches.path = crawl_path != NULL ? strdup(crawl_path) : join(directory, "crawl.log");
     }
     if (skipped != SKIPPED_OFF) {
         log->skips.path = join(directory, "skipped.log");

@@ -99,8 +99,8 @@ static void conclude_robots(const FetchRules *rules, VisitState *visit_state, Fe
     }
 }
 
-/* The host that was asked is owed its delay; whether it is well is not judged by what others want of
- * it. What the answer means is the asker's. */
+/* The host that was asked is owed its delay; whether it is well is not judged by what others want
+ * of it. What the answer means is the asker's. */
 static void conclude_errand(const FetchRules *rules, VisitState *asked, VisitState *asker,
                             FetchResult *result)
 {
