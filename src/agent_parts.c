@@ -15,7 +15,8 @@ static void ring(AgentParts *parts)
     (void)!write(parts->news, &one, sizeof one);
 }
 
-/* ---- wires ---------------------------------------------------------------------------------------- */
+/* ---- wires
+ * ---------------------------------------------------------------------------------------- */
 
 static void wire_resolve(void *context, VisitState *visit_state)
 {
@@ -178,7 +179,8 @@ static int64_t site_delay(void *context, const char *hostname, int64_t standard_
     return delay;
 }
 
-/* ---- building ----------------------------------------------------------------------------------------- */
+/* ---- building
+ * ----------------------------------------------------------------------------------------- */
 
 Result parts_identify(AgentParts *parts, const Config *config, Buffer *error)
 {
@@ -227,6 +229,7 @@ static Result build_ingest(AgentParts *parts, const char *crawl_log)
                              .max_redirects = (unsigned)config->fetch_max_redirects,
                              .pages_per_host = (uint64_t)config->limits_pages_per_host,
                              .follow_duplicates = config->parse_follow_duplicates,
+                             .near_duplicates = config->parse_near_duplicates != 0,
                              .traps = {.fetches = (uint32_t)config->limits_trap_fetches,
                                        .yield = config->limits_trap_yield,
                                        .patterns = (size_t)config->limits_trap_patterns}};
@@ -296,8 +299,8 @@ static Result build_parsing(AgentParts *parts, Buffer *error)
                               .sitemap_entries = (size_t)config->scope_sitemap_entries,
                               .sitemap_location = (SitemapLocation)config->scope_sitemap_location,
                               .filters = &parts->filters};
-    return parsing_new(&parts->parsing, &options, parts->scope, parts->archive, &parts->stats, wire_parsed,
-                       wire_skipped, parts);
+    return parsing_new(&parts->parsing, &options, parts->scope, parts->archive, &parts->stats,
+                       wire_parsed, wire_skipped, parts);
 }
 
 static Result build_frontier(AgentParts *parts, Buffer *error)
@@ -379,10 +382,8 @@ static Result build_fetch(AgentParts *parts, Buffer *error)
                               .robots_expiry_ms = config->robots_expiry,
                               .keep_requests = config->warc_enabled,
                               .filter = parts->filters.of[HOOK_FETCH]};
-    FetcherSinks sinks = {.context = parts,
-                          .result = wire_result,
-                          .done = wire_done,
-                          .answered = wire_answered};
+    FetcherSinks sinks = {
+        .context = parts, .result = wire_result, .done = wire_done, .answered = wire_answered};
     while (rc == RESULT_OK && parts->n_fetchers < (unsigned)config->fetch_threads) {
         rc = fetcher_new(&parts->fetchers[parts->n_fetchers], parts->n_fetchers, &options, &sinks);
         parts->n_fetchers += rc == RESULT_OK;
@@ -419,7 +420,9 @@ Result parts_new(AgentParts *parts, CrawlStore *store, const char *crawl_log, Bu
     return rc;
 }
 
-/* ---- life ------------------------------------------------------------------------------------------------ */
+/* ---- life
+ * ------------------------------------------------------------------------------------------------
+ */
 
 Result parts_start(AgentParts *parts)
 {

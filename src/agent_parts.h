@@ -33,18 +33,18 @@ typedef struct AgentParts {
     Resolver *resolver;
     Fetcher *fetchers[FETCHERS_MAX];
     unsigned n_fetchers;
-    int news;                  /* eventfd: something below changed */
-    atomic_bool finished;      /* nothing is scheduled */
+    int news;             /* eventfd: something below changed */
+    atomic_bool finished; /* nothing is scheduled */
     atomic_bool draining;
-    atomic_bool stuck;         /* ingest waits for room on the disk */
-    atomic_bool failed;        /* nothing can be committed any more: to be stopped */
-    atomic_size_t outstanding; /* visit states at the fetchers */
+    atomic_bool stuck;            /* ingest waits for room on the disk */
+    atomic_bool failed;           /* nothing can be committed any more: to be stopped */
+    atomic_size_t outstanding;    /* visit states at the fetchers */
     _Atomic uint64_t pages_final; /* answers to scheduled URLs: for max_pages */
     bool paused;
 } AgentParts;
 
-/* Settles who crawls and what may be connected to; nothing is created yet. RESULT_INVALID: error says
- * what is missing. */
+/* Settles who crawls and what may be connected to; nothing is created yet. RESULT_INVALID: error
+ * says what is missing. */
 Result parts_identify(AgentParts *parts, const Config *config, Buffer *error);
 /* Builds everything else; on failure parts_delete takes what there is. error holds one sentence. */
 Result parts_new(AgentParts *parts, CrawlStore *store, const char *crawl_log, Buffer *error);

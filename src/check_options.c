@@ -5,40 +5,42 @@
 
 #include "base/buffer.h"
 
-/* The value of an option in argv[*i] and perhaps argv[*i + 1]; NULL when it is another word. */
-static const char *value_of(int argc, char **argv, int *i, const char *letter, const char *word)
+/* Whether argv[*i] is this option; then *value is its value, which may be in argv[*i + 1]. */
+static bool is_option(int argc, char **argv, int *i, const char *letter, const char *word,
+                      const char **value)
 {
-    size_t n = strlen(word);
     const char *text = argv[*i];
+    size_t n = strlen(word);
     if (strncmp(text, word, n) == 0 && text[n] == '=') {
-        return text + n + 1;
+        *value = text + n + 1;
+        return true;
     }
     bool is_letter = strncmp(text, letter, 2) == 0;
     if (is_letter && text[2] != '\0') {
-        return text + 2;
+        *value = text + 2;
+        return true;
     }
-    if (is_letter || strcmp(text, word) == 0) {
-        *i += 1;
-        return *i < argc ? argv[*i] : "";
+    if (!is_letter && strcmp(text, word) != 0) {
+        return false;
     }
-    return NULL;
+    *i += 1;
+    *value = *i < argc ? argv[*i] : "";
+    return true;
 }
 
 int check_options_take(CheckOptions *options, int argc, char **argv)
 {
     int n = 0;
     for (int i = 1; i < argc; i++) {
-        const char *file = value_of(argc, argv, &i, "-c", "--config");
-        const char *assignment = file != NULL ? NULL : value_of(argc, argv, &i, "-s", "--set");
-        if (file != NULL) {
-            options->file = file;
-        } else if (assignment != NULL) {
-            if (strchr(assignment, '=') == NULL || options->n_assignments == CHECK_OPTIONS_MAX) {
-                (void)fprintf(stderr, "ragno check: -s %s: expected SECTION.KEY=VALUE\n",
-                              assignment);
+        const char *value = "";
+        if (is_option(argc, argv, &i, "-c", "--config", &value)) {
+            options->file = value;
+        } else if (is_option(argc, argv, &i, "-s", "--set", &value)) {
+            if (strchr(value, '=') == NULL || options->n_assignments == CHECK_OPTIONS_MAX) {
+                (void)fprintf(stderr, "ragno check: -s %s: expected SECTION.KEY=VALUE\n", value);
                 return -1;
             }
-            options->assignments[options->n_assignments++] = assignment;
+            options->assignments[options->n_assignments++] = value;
         } else if (argv[i][0] == '-' && argv[i][1] != '\0') {
             (void)fprintf(stderr, "ragno check: unknown option '%s'\n", argv[i]);
             return -1;

@@ -9,9 +9,11 @@
 #include "frontier/politeness.h"
 
 static const OptionSpec table[] = {
-#define CONFIG_ROW(section, key, type, ctype, standard, least, most, words, live, site, help)    \
-    {#section, #key, OPTION_##type, offsetof(Config, section##_##key), standard, least, most, words, \
-     live,     site, help},
+#define CONFIG_ROW(section, key, type, ctype, standard, least, most, words, live, site, help)      \
+    {                                                                                              \
+        #section, #key,  OPTION_##type, offsetof(Config, section##_##key),                         \
+        standard, least, most,          words,                                                     \
+        live,     site,  help},
     CONFIG_TABLE(CONFIG_ROW)
 #undef CONFIG_ROW
 };

@@ -143,6 +143,8 @@
         "memory for one page in one parsing thread") \
     ROW(parse, follow_duplicates, BOOL, bool, "no", 0, 0, NULL, false, false, \
         "keep the links of pages that have body and links of another page of their host") \
+    ROW(parse, near_duplicates, WORD, int, "off", 0, 0, "off|flag", false, false, \
+        "look for pages whose text is nearly that of another; flag = near:URL in crawl.log") \
     ROW(parse, forms, BOOL, bool, "no", 0, 0, NULL, false, false, "take form actions as links") \
     ROW(store, batch_pages, COUNT, int64_t, "512", 1, 100000, NULL, false, false, \
         "results committed together at most") \

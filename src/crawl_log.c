@@ -12,7 +12,7 @@
 #include "base/mutex.h"
 #include "filters.h"
 
-#define BUFFER_LIMIT  ((size_t)16 << 20)
+#define BUFFER_LIMIT    ((size_t)16 << 20)
 #define SAMPLE_PER_CODE 1000u
 #define CODES           32u
 
@@ -94,8 +94,7 @@ Result crawl_log_open(CrawlLog **out, const char *directory, const char *crawl_p
     buffer_init(&log->fetches.text, BUFFER_LIMIT);
     buffer_init(&log->skips.text, BUFFER_LIMIT);
     if (crawl) {
-        log->fetches.path =
-            crawl_path != NULL ? strdup(crawl_path) : join(directory, "crawl.log");
+        log->fetches.path = crawl_path != NULL ? strdup(crawl_path) : join(directory, "crawl.log");
     }
     if (skipped != SKIPPED_OFF) {
         log->skips.path = join(directory, "skipped.log");
@@ -181,7 +180,8 @@ static void append_hooks(Buffer *text, unsigned hooks)
     }
 }
 
-static void append_annotations(Buffer *text, const ParsedPage *page, const char *duplicate_of)
+static void append_annotations(Buffer *text, const ParsedPage *page, const char *duplicate_of,
+                               const char *near_of)
 {
     const FetchResult *fetch = page->fetch;
     char ip[IP_ADDRESS_TEXT_BYTES];
@@ -199,6 +199,9 @@ static void append_annotations(Buffer *text, const ParsedPage *page, const char 
     (void)buffer_printf(text, "%srobots:%u", comma, fetch->robots_version);
     if (duplicate_of != NULL) {
         (void)buffer_printf(text, ",dup:%s", duplicate_of);
+    }
+    if (near_of != NULL) {
+        (void)buffer_printf(text, ",near:%s", near_of);
     }
     if (fetch->class != FETCH_OK && fetch->kind != FETCHED_NOTHING) {
         (void)buffer_printf(text, ",error:%s", fetch_class_name(fetch->class));
@@ -220,7 +223,7 @@ static void append_annotations(Buffer *text, const ParsedPage *page, const char 
 }
 
 void crawl_log_fetch(CrawlLog *log, const ParsedPage *page, const char *path, const char *referrer,
-                     const char *duplicate_of)
+                     const char *duplicate_of, const char *near_of)
 {
     if (log->fetches.path == NULL) {
         return;
@@ -241,7 +244,7 @@ void crawl_log_fetch(CrawlLog *log, const ParsedPage *page, const char *path, co
                         or_dash(path), or_dash(referrer), or_dash(page->mime), fetch->worker,
                         wall_format_compact(fetch->wall_start, start), (long long)ms,
                         or_dash(page->sha1));
-    append_annotations(text, page, duplicate_of);
+    append_annotations(text, page, duplicate_of, near_of);
     (void)buffer_append_char(text, '\n');
 }
 

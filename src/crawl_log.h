@@ -1,7 +1,7 @@
 /* crawl.log: one line per fetch in Heritrix's twelve columns, and skipped.log: refused URLs.
  *
- * Written by the ingest thread after the commit that holds the result, so that every line stands for
- * something that is kept; buffered, flushed with each batch. Thread-safe where said. */
+ * Written by the ingest thread after the commit that holds the result, so that every line stands
+ * for something that is kept; buffered, flushed with each batch. Thread-safe where said. */
 #ifndef CRAWL_LOG_H
 #define CRAWL_LOG_H
 
@@ -20,9 +20,10 @@ void crawl_log_close(CrawlLog *log);
 /* Any thread: the next write opens the files anew. */
 void crawl_log_reopen(CrawlLog *log);
 
-/* One fetch. path is its discovery path ("LLE"), referrer and duplicate_of may be NULL. */
+/* One fetch. path is its discovery path ("LLE"); referrer, duplicate_of (the page with the same
+ * body) and near_of (the one with nearly the same text) may be NULL. */
 void crawl_log_fetch(CrawlLog *log, const ParsedPage *page, const char *path, const char *referrer,
-                     const char *duplicate_of);
+                     const char *duplicate_of, const char *near_of);
 /* One refused URL; any thread. */
 void crawl_log_skipped(CrawlLog *log, const char *url, size_t length, int status, const char *rule,
                        long depth, const char *referrer);

@@ -45,8 +45,8 @@ static Result take_lock(CrawlStore *store, Buffer *error)
     }
     free(path);
     if (flock(store->lock, LOCK_EX | LOCK_NB) != 0) {
-        (void)buffer_printf(error, "%s is in use by another ragno (process %ld)",
-                            store->directory, crawl_store_owner(store->directory));
+        (void)buffer_printf(error, "%s is in use by another ragno (process %ld)", store->directory,
+                            crawl_store_owner(store->directory));
         (void)close(store->lock);
         store->lock = -1;
         return RESULT_LOCKED;
@@ -128,6 +128,9 @@ static Result open_tables(CrawlStore *store, const CrawlStoreOptions *options)
         rc = lmdb_result(mdb_dbi_open(txn, "bodies", MDB_CREATE, &tables->bodies), "open bodies");
     }
     if (rc == RESULT_OK) {
+        rc = near_table_open(txn, &tables->near);
+    }
+    if (rc == RESULT_OK) {
         rc = lmdb_result(mdb_dbi_open(txn, "crawl", MDB_CREATE, &tables->crawl), "open crawl");
     }
     if (rc != RESULT_OK) {
@@ -153,10 +156,10 @@ Result crawl_store_open(CrawlStore *store, const char *directory, const CrawlSto
         const char *why = store->tables.db == NULL ? NULL : error_message(store->tables.db->error);
         (void)buffer_printf(error, "%s: %s", directory,
                             why == NULL ? "the database cannot be opened" : why);
-        return db_rc == page_db_error_version  ? RESULT_VERSION
-               : db_rc == page_db_error_locked ? RESULT_LOCKED
-               : db_rc == page_db_error_full   ? RESULT_FULL
-               : db_rc == page_db_error_memory ? RESULT_MEMORY
+        return db_rc == page_db_error_version   ? RESULT_VERSION
+               : db_rc == page_db_error_locked  ? RESULT_LOCKED
+               : db_rc == page_db_error_full    ? RESULT_FULL
+               : db_rc == page_db_error_memory  ? RESULT_MEMORY
                : db_rc == page_db_error_damaged ? RESULT_DAMAGED
                                                 : RESULT_IO;
     }

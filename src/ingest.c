@@ -65,6 +65,16 @@ static void discovery(const Ingest *ingest, MDB_txn *txn, uint64_t index, Buffer
     }
 }
 
+/* The URL of the page with this index; NULL when there is none. */
+static const char *url_of(const Ingest *ingest, MDB_txn *txn, uint64_t index, Buffer *url)
+{
+    PageRef ref;
+    buffer_reset(url);
+    return index != PAGE_DB_NO_INDEX && page_db_get(ingest->store.db, txn, index, &ref, url) == 0
+               ? buffer_string(url)
+               : NULL;
+}
+
 static void write_log(Ingest *ingest, const Batch *batch)
 {
     MDB_txn *txn = NULL;
@@ -74,6 +84,8 @@ static void write_log(Ingest *ingest, const Batch *batch)
     Buffer path;
     Buffer referrer;
     Buffer original;
+    Buffer near;
+    buffer_init(&near, BUFFER_NO_LIMIT);
     buffer_init(&path, BUFFER_NO_LIMIT);
     buffer_init(&referrer, BUFFER_NO_LIMIT);
     buffer_init(&original, BUFFER_NO_LIMIT);
@@ -81,22 +93,19 @@ static void write_log(Ingest *ingest, const Batch *batch)
         const ParsedPage *page = batch->pages[i];
         buffer_reset(&path);
         buffer_reset(&referrer);
-        buffer_reset(&original);
         if (page->fetch->has_page) {
             discovery(ingest, txn, page->fetch->index, &path, &referrer);
         } else {
             (void)buffer_append_char(&path, 'P');
         }
-        PageRef ref;
-        bool duplicate =
-            batch->duplicate_of[i] != PAGE_DB_NO_INDEX &&
-            page_db_get(ingest->store.db, txn, batch->duplicate_of[i], &ref, &original) == 0;
         crawl_log_fetch(ingest->log, page, buffer_string(&path), buffer_string(&referrer),
-                        duplicate ? buffer_string(&original) : NULL);
+                        url_of(ingest, txn, batch->duplicate_of[i], &original),
+                        url_of(ingest, txn, batch->near_of[i], &near));
     }
     buffer_destroy(&path);
     buffer_destroy(&referrer);
     buffer_destroy(&original);
+    buffer_destroy(&near);
     page_db_txn_abort(ingest->store.db, txn);
 }
 

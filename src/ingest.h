@@ -1,15 +1,17 @@
 /* Ingest: the one thread that writes. Parsed pages in, one durable transaction per batch.
  *
- *   parsing threads --ingest_push--> [queue] --> ingest thread --> PageDB, schedule, hosts, counters
+ *   parsing threads --ingest_push--> [queue] --> ingest thread --> PageDB, schedule, hosts,
+ * counters
  *                                                     |--> crawl.log (after the commit)
  *                                                     '--> CommitNotice --> distributor
  *
- * What a fetch changed and the URLs it found are committed together: the page's schedule entry leaves
- * in the transaction that holds its result, so a crash at any instant loses no URL and stores no page
- * twice. A batch ends when it is full, when its oldest result is old enough, or at once when nothing
- * else is waiting and the frontier is hungry. A full disk aborts the transaction, pauses the crawl and
- * tries the same batch again; nothing is dropped. Where that cannot help (a failed sync, a broken environment) the crawl is
- * ended: what was not committed stays scheduled, and the next start cuts it off the archive. */
+ * What a fetch changed and the URLs it found are committed together: the page's schedule entry
+ * leaves in the transaction that holds its result, so a crash at any instant loses no URL and
+ * stores no page twice. A batch ends when it is full, when its oldest result is old enough, or at
+ * once when nothing else is waiting and the frontier is hungry. A full disk aborts the transaction,
+ * pauses the crawl and tries the same batch again; nothing is dropped. Where that cannot help (a
+ * failed sync, a broken environment) the crawl is ended: what was not committed stays scheduled,
+ * and the next start cuts it off the archive. */
 #ifndef INGEST_H
 #define INGEST_H
 
@@ -19,11 +21,16 @@
 #include "parsed_page.h"
 #include "stats.h"
 #include "store/host_table.h"
+#include "store/near_table.h"
 #include "store/page_db.h"
 #include "store/schedule.h"
 #include "trap_yield.h"
 
-typedef enum ScheduleOrder { ORDER_BEST_FIRST, ORDER_BREADTH_FIRST, ORDER_DEPTH_FIRST } ScheduleOrder;
+typedef enum ScheduleOrder {
+    ORDER_BEST_FIRST,
+    ORDER_BREADTH_FIRST,
+    ORDER_DEPTH_FIRST
+} ScheduleOrder;
 
 typedef struct IngestOptions {
     size_t batch_pages;
@@ -36,16 +43,17 @@ typedef struct IngestOptions {
     unsigned max_redirects;
     uint64_t pages_per_host; /* 0 = no limit */
     bool follow_duplicates;
-    TrapYieldOptions traps;  /* fetches 0 = off */
+    bool near_duplicates;   /* look for them */
+    TrapYieldOptions traps; /* fetches 0 = off */
 } IngestOptions;
 
 typedef struct IngestSinks {
     void *context;
     void (*committed)(void *context, CommitNotice *notice); /* takes it */
-    void (*finished)(void *context);  /* nothing is scheduled any more; may be called repeatedly */
-    bool (*hungry)(void *context);    /* fetchers could do more than is ready: commit soon */
+    void (*finished)(void *context); /* nothing is scheduled any more; may be called repeatedly */
+    bool (*hungry)(void *context);   /* fetchers could do more than is ready: commit soon */
     void (*stuck)(void *context, bool stuck); /* the disk is full, or no longer */
-    void (*failed)(void *context); /* nothing can be committed until the next start */
+    void (*failed)(void *context);            /* nothing can be committed until the next start */
 } IngestSinks;
 
 /* What the stores are, opened by the agent. */
@@ -53,8 +61,9 @@ typedef struct IngestStore {
     PageDB *db;
     Schedule *schedule;
     HostTable *hosts;
-    MDB_dbi bodies; /* body fingerprint and host -> page index: exact duplicates */
-    MDB_dbi crawl;  /* names -> values: totals, the end of the WARC files */
+    MDB_dbi bodies;   /* body fingerprint and host -> page index: exact duplicates */
+    MDB_dbi near;     /* simhashes: store/near_table.h */
+    MDB_dbi crawl;    /* names -> values: totals, the end of the WARC files */
     Archive *archive; /* NULL: none is kept */
 } IngestStore;
 

@@ -32,7 +32,8 @@ static Result from_page_db(const Batch *batch, int rc)
                                         : RESULT_IO;
 }
 
-/* ---- host records --------------------------------------------------------------------------------- */
+/* ---- host records
+ * --------------------------------------------------------------------------------- */
 
 static BatchHost *batch_host(Batch *batch, uint32_t id)
 {
@@ -94,9 +95,9 @@ static Result discover_sitemaps(Batch *batch, const ParsedPage *page)
         return RESULT_OK;
     }
     PageSink sink = page_sink(batch);
-    return from_page_db(batch, page_db_discover(batch->store->db, batch->txn, page->links,
-                                                page->link_hops, page->n_links,
-                                                PAGE_DB_NO_INDEX, 0, &sink));
+    return from_page_db(batch,
+                        page_db_discover(batch->store->db, batch->txn, page->links, page->link_hops,
+                                         page->n_links, PAGE_DB_NO_INDEX, 0, &sink));
 }
 
 static Result note_robots(Batch *batch, BatchHost *host, const FetchResult *fetch)
@@ -108,10 +109,9 @@ static Result note_robots(Batch *batch, BatchHost *host, const FetchResult *fetc
     record->robots_version = fetch->robots_version;
     record->robots_state = (uint8_t)fetch->robots_state;
     record->robots_expiry_ms = end_ms + fetch->robots_expiry_ms;
-    record->crawl_delay_ms =
-        fetch->crawl_delay_ms > 0 && fetch->crawl_delay_ms < UINT32_MAX
-            ? (uint32_t)fetch->crawl_delay_ms
-            : 0;
+    record->crawl_delay_ms = fetch->crawl_delay_ms > 0 && fetch->crawl_delay_ms < UINT32_MAX
+                                 ? (uint32_t)fetch->crawl_delay_ms
+                                 : 0;
     if (fetch->robots_state != ROBOTS_KNOWN || fetch->status >= 500 || fetch->status < 200) {
         return RESULT_OK;
     }
@@ -121,7 +121,8 @@ static Result note_robots(Batch *batch, BatchHost *host, const FetchResult *fetc
                                  has_body ? fetch->body.length : 0);
 }
 
-/* ---- one result ----------------------------------------------------------------------------------------- */
+/* ---- one result
+ * ----------------------------------------------------------------------------------------- */
 
 /* Finds the page of this host that has the same body, or notes that this one has it. *same_links:
  * they lead to the same places, too. (The same bytes in another folder are another page: their
@@ -153,6 +154,24 @@ static Result find_duplicate(Batch *batch, const ParsedPage *page, uint64_t *ori
     return lmdb_result(rc, "put body fingerprint");
 }
 
+/* Finds the page, of any host, whose text is nearly that of this one, and enters this one. */
+static Result find_near(Batch *batch, const ParsedPage *page, uint64_t *near)
+{
+    if (!batch->options->near_duplicates || page->fetch->status != 200 || page->simhash == 0) {
+        return RESULT_OK;
+    }
+    NearTable table = {.txn = batch->txn, .dbi = batch->store->near};
+    SimhashTables tables = near_table_interface(&table);
+    SimhashMatch match = {.page = 0};
+    Result rc = simhash_find(&tables, page->simhash, &match);
+    if (rc == RESULT_OK && match.page != page->fetch->index) {
+        *near = match.page;
+    }
+    return rc == RESULT_OK || rc == RESULT_NOT_FOUND
+               ? simhash_insert(&tables, page->simhash, page->fetch->index)
+               : rc;
+}
+
 static Result add_write(Batch *batch, size_t place, BatchHost *host)
 {
     ParsedPage *page = batch->pages[place];
@@ -163,19 +182,21 @@ static Result add_write(Batch *batch, size_t place, BatchHost *host)
         return rc;
     }
     bool duplicate = batch->duplicate_of[place] != PAGE_DB_NO_INDEX;
+    rc = duplicate ? RESULT_OK : find_near(batch, page, &batch->near_of[place]);
+    if (rc != RESULT_OK) {
+        return rc;
+    }
     size_t i = batch->n_writes++;
     bool follow = !duplicate || !same_links || batch->options->follow_duplicates;
-    batch->links[i] =
-        (PageLinks){.link_info = page->links, .n_links = follow ? page->n_links : 0};
+    batch->links[i] = (PageLinks){.link_info = page->links, .n_links = follow ? page->n_links : 0};
     batch->crawled[i] = (CrawledPage){.url = fetch->url,
                                       .links = &batch->links[i],
                                       .time = (double)fetch->wall_start.us / 1e6,
                                       .score = 0,
                                       .content_hash = (char *)&page->body_hash[0],
                                       .content_hash_length = sizeof page->body_hash[0]};
-    batch->writes[i] = (PageWrite){.page = &batch->crawled[i],
-                                   .link_hops = page->link_hops,
-                                   .status = fetch->status};
+    batch->writes[i] = (PageWrite){
+        .page = &batch->crawled[i], .link_hops = page->link_hops, .status = fetch->status};
     batch->totals.pages++;
     if (duplicate) {
         batch->totals.duplicates++;
@@ -196,8 +217,8 @@ static Result give_up(Batch *batch, BatchHost *host, const FetchResult *fetch)
     buffer_destroy(&url);
     Result result = rc == 0 ? RESULT_OK : RESULT_DAMAGED;
     if (result == RESULT_OK && ref.level != SCHEDULE_NO_LEVEL) {
-        result = schedule_remove(batch->store->schedule, batch->txn, ref.host, ref.level,
-                                 fetch->index);
+        result =
+            schedule_remove(batch->store->schedule, batch->txn, ref.host, ref.level, fetch->index);
     }
     if (result == RESULT_OK &&
         page_db_set_state(batch->store->db, batch->txn, fetch->index, fetch->status,
@@ -252,6 +273,7 @@ static Result apply(Batch *batch, size_t place)
     BatchHost *host = batch_host(batch, fetch->host);
     Result rc = host == NULL ? batch->result : RESULT_OK;
     batch->duplicate_of[place] = PAGE_DB_NO_INDEX;
+    batch->near_of[place] = PAGE_DB_NO_INDEX;
     if (rc == RESULT_OK) {
         rc = archive(batch, batch->pages[place]);
     }
@@ -272,8 +294,7 @@ static Result apply(Batch *batch, size_t place)
     } else if (!fetch->has_page) {
         batch->totals.by_status[0]++; /* a name that could not be resolved */
     } else {
-        batch->totals.by_status[stats_status_class(fetch->status)] +=
-            fetch->kind == FETCHED_PAGE;
+        batch->totals.by_status[stats_status_class(fetch->status)] += fetch->kind == FETCHED_PAGE;
         if (!fetch->final) {
             batch->totals.retries++;
         } else if (fetch->status >= 100) {
@@ -285,7 +306,8 @@ static Result apply(Batch *batch, size_t place)
     return rc;
 }
 
-/* ---- what PageDB finds new ---------------------------------------------------------------------------------- */
+/* ---- what PageDB finds new
+ * ---------------------------------------------------------------------------------- */
 
 static unsigned level_of(const Batch *batch, const PageRef *page)
 {
@@ -382,7 +404,9 @@ static int on_crawled(void *context, const PageRef *before, const PageRef *after
     return batch->result == RESULT_OK ? 0 : -1;
 }
 
-/* ---- the batch ------------------------------------------------------------------------------------------------ */
+/* ---- the batch
+ * ------------------------------------------------------------------------------------------------
+ */
 
 Result batch_init(Batch *batch, const IngestOptions *options, const IngestStore *store,
                   CrawlLog *log, const CrawlTotals *totals, MDB_txn *txn, ParsedPage **pages,
@@ -401,8 +425,9 @@ Result batch_init(Batch *batch, const IngestOptions *options, const IngestStore 
     batch->crawled = calloc(n, sizeof *batch->crawled);
     batch->links = calloc(n, sizeof *batch->links);
     batch->duplicate_of = calloc(n, sizeof *batch->duplicate_of);
+    batch->near_of = calloc(n, sizeof *batch->near_of);
     return batch->writes == NULL || batch->crawled == NULL || batch->links == NULL ||
-                   batch->duplicate_of == NULL
+                   batch->duplicate_of == NULL || batch->near_of == NULL
                ? RESULT_MEMORY
                : RESULT_OK;
 }
@@ -419,6 +444,7 @@ void batch_destroy(Batch *batch)
     free(batch->crawled);
     free(batch->links);
     free(batch->duplicate_of);
+    free(batch->near_of);
 }
 
 static Result drop_hosts(Batch *batch)
@@ -468,8 +494,8 @@ Result batch_seed(Batch *batch, const LinkInfo *seeds, size_t n, uint64_t *added
         return RESULT_MEMORY;
     }
     memset(hops, 'M', n);
-    int rc = page_db_discover(batch->store->db, batch->txn, seeds, hops, n, PAGE_DB_NO_INDEX, 0,
-                              &sink);
+    int rc =
+        page_db_discover(batch->store->db, batch->txn, seeds, hops, n, PAGE_DB_NO_INDEX, 0, &sink);
     free(hops);
     *added = page_db_n_pages(batch->store->db, batch->txn) - before;
     return from_page_db(batch, rc);

@@ -19,16 +19,17 @@ typedef struct Batch {
     TrapYield *traps; /* borrowed; NULL = off */
     CrawlLog *log;
     MDB_txn *txn;
-    CrawlTotals totals;  /* the saved ones plus this batch */
-    Map hosts;           /* by id, to BatchHost */
-    PageWrite *writes;   /* pages with an HTTP status */
+    CrawlTotals totals; /* the saved ones plus this batch */
+    Map hosts;          /* by id, to BatchHost */
+    PageWrite *writes;  /* pages with an HTTP status */
     CrawledPage *crawled;
     PageLinks *links;
     size_t n_writes;
-    ParsedPage **pages;  /* borrowed */
+    ParsedPage **pages; /* borrowed */
     size_t n_pages;
     uint64_t *duplicate_of; /* per page: index, or PAGE_DB_NO_INDEX */
-    Result result;       /* of what went wrong inside a callback */
+    uint64_t *near_of;      /* the same for pages whose text is nearly the same */
+    Result result;          /* of what went wrong inside a callback */
 } Batch;
 
 /* Everything the batch changes, up to but without the commit. */

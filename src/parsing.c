@@ -12,7 +12,8 @@
 #define ARENA_BLOCK_BYTES 65536u
 #define SITEMAP_MAX_BYTES ((size_t)50 << 20) /* sitemaps.org */
 
-/* ---- one page ---------------------------------------------------------------------------------------- */
+/* ---- one page
+ * ---------------------------------------------------------------------------------------- */
 
 static bool looks_like_html(const HttpContentType *type, const Buffer *body)
 {
@@ -61,11 +62,13 @@ static void note_decoding(FetchResult *fetch, DecodeStatus status)
 
 static void note_type(ParsedPage *page, const HttpContentType *type)
 {
-    size_t n = type->type_length < sizeof page->mime - 1 ? type->type_length
-                                                          : sizeof page->mime - 1;
+    size_t n =
+        type->type_length < sizeof page->mime - 1 ? type->type_length : sizeof page->mime - 1;
     for (size_t i = 0; i < n; i++) {
         unsigned char c = (unsigned char)type->type[i];
-        page->mime[i] = c <= ' ' || c >= 0x7f ? '?' : c >= 'A' && c <= 'Z' ? (char)(c | 32) : (char)c;
+        page->mime[i] = c <= ' ' || c >= 0x7f  ? '?'
+                        : c >= 'A' && c <= 'Z' ? (char)(c | 32)
+                                               : (char)c;
     }
     page->mime[n] = '\0';
 }
@@ -98,8 +101,8 @@ static void parse_html(Parser *parser, ParsedPage *page, const char *content_typ
     }
 }
 
-/* Every answer becomes records of the archive, whatever it is worth to the crawl, unless store.filter
- * says no. */
+/* Every answer becomes records of the archive, whatever it is worth to the crawl, unless
+ * store.filter says no. */
 static void store_page(Parser *parser, ParsedPage *page)
 {
     const FetchResult *fetch = page->fetch;
@@ -160,8 +163,8 @@ static void parse_answer(Parser *parser, ParsedPage *page, const HttpHeader *hea
     size_t position = 0;
     HttpField tag;
     while (http_header_next_named(header, "X-Robots-Tag", &position, &tag)) {
-        page->robots |= robots_meta_header(tag.value, tag.value_length,
-                                           parser->parsing->options.robots_agent);
+        page->robots |=
+            robots_meta_header(tag.value, tag.value_length, parser->parsing->options.robots_agent);
     }
     if ((page->refused_hooks & 1u << HOOK_FOLLOW) == 0) {
         parsing_links_of_header(parser, page, header);
@@ -172,15 +175,14 @@ static void parse_answer(Parser *parser, ParsedPage *page, const HttpHeader *hea
     page->parsed = true;
 }
 
-/* An answer to a scheduled URL. Decoding and the filters come before storing, what they say about the
- * fetch after it: the archive holds what was received, as it was received. */
+/* An answer to a scheduled URL. Decoding and the filters come before storing, what they say about
+ * the fetch after it: the archive holds what was received, as it was received. */
 static void take_page(Parser *parser, ParsedPage *page)
 {
     FetchResult *fetch = page->fetch;
     HttpHeader header;
-    if (fetch->status < 100 ||
-        http_header_parse(&header, buffer_string(&fetch->header), fetch->header.length) !=
-            RESULT_OK) {
+    if (fetch->status < 100 || http_header_parse(&header, buffer_string(&fetch->header),
+                                                 fetch->header.length) != RESULT_OK) {
         store_page(parser, page);
         return;
     }
@@ -226,7 +228,8 @@ static void parse_page(Parser *parser, ParsedPage *page)
     parsing_links_forget(parser);
 }
 
-/* ---- threads ------------------------------------------------------------------------------------------- */
+/* ---- threads
+ * ------------------------------------------------------------------------------------------- */
 
 static void *parser_main(void *argument)
 {
@@ -243,14 +246,14 @@ static void *parser_main(void *argument)
             if (page == NULL) {
                 LOG_ERROR("parse", "page lost for lack of memory", "url=%s",
                           ((FetchResult *)items[i])->url);
-                fetch_result_delete(items[i]); /* it stays scheduled: fetched again after a restart */
+                fetch_result_delete(
+                    items[i]); /* it stays scheduled: fetched again after a restart */
                 continue;
             }
             parse_page(parser, page);
             parsing->sink(parsing->context, page);
         }
-        stats_add(&parsing->stats->parser_busy_us,
-                  (uint64_t)(mono_now().ns - start.ns) / 1000);
+        stats_add(&parsing->stats->parser_busy_us, (uint64_t)(mono_now().ns - start.ns) / 1000);
         thread_step("waiting");
     }
     if (filter_scratch_given_up(parser->scratch) > 0) {
@@ -308,9 +311,8 @@ static void parser_destroy(Parser *parser)
 }
 
 Result parsing_new(Parsing **out, const ParsingOptions *options, const Scope *scope,
-                   Archive *archive, Stats *stats,
-                   void (*sink)(void *context, ParsedPage *page), ParsingSkipped skipped,
-                   void *context)
+                   Archive *archive, Stats *stats, void (*sink)(void *context, ParsedPage *page),
+                   ParsingSkipped skipped, void *context)
 {
     Parsing *parsing = calloc(1, sizeof *parsing);
     if (parsing == NULL) {

@@ -15,14 +15,14 @@ typedef enum Refusal {
     REFUSED_DEPTH,
     REFUSED_LENGTH,
     REFUSED_NOFOLLOW,
-    REFUSED_KIND,     /* embeds, when they are not followed */
-    REFUSED_HOST,     /* its host was dropped */
-    REFUSED_QUOTA,    /* its host's budget is used up */
+    REFUSED_KIND,  /* embeds, when they are not followed */
+    REFUSED_HOST,  /* its host was dropped */
+    REFUSED_QUOTA, /* its host's budget is used up */
     REFUSED_REDIRECTS,
     REFUSED_BAD_URL,
-    REFUSED_MANY,     /* more links on a page than parse.max_links */
-    REFUSED_FILTER,   /* filter.schedule or filter.fetch */
-    REFUSED_TRAP,     /* limits.path_segments and the like, or a pattern that yields nothing new */
+    REFUSED_MANY,   /* more links on a page than parse.max_links */
+    REFUSED_FILTER, /* filter.schedule or filter.fetch */
+    REFUSED_TRAP,   /* limits.path_segments and the like, or a pattern that yields nothing new */
     REFUSALS
 } Refusal;
 
@@ -31,18 +31,18 @@ int refusal_status(Refusal refusal);
 
 /* Saved with each commit: fixed layout, only appended to. */
 typedef struct CrawlTotals {
-    uint64_t pages;       /* answers with an HTTP status to scheduled URLs */
-    uint64_t fetches;     /* all requests, robots.txt included */
-    uint64_t bytes;       /* received */
+    uint64_t pages;        /* answers with an HTTP status to scheduled URLs */
+    uint64_t fetches;      /* all requests, robots.txt included */
+    uint64_t bytes;        /* received */
     uint64_t by_status[6]; /* errors, 1xx ... 5xx */
     uint64_t duplicates;
     uint64_t robots_files;
-    uint64_t retries;     /* fetches that will be repeated */
-    uint64_t throttled;   /* 429 and 503 */
+    uint64_t retries;   /* fetches that will be repeated */
+    uint64_t throttled; /* 429 and 503 */
     uint64_t truncated;
     uint64_t hosts_dropped;
-    uint64_t elapsed_ms;  /* of all runs */
-    uint64_t cpu_ms;      /* of all runs */
+    uint64_t elapsed_ms;        /* of all runs */
+    uint64_t cpu_ms;            /* of all runs */
     uint64_t refused[REFUSALS]; /* last: the enum grows at its end */
 } CrawlTotals;
 

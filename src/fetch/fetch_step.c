@@ -99,8 +99,8 @@ static void conclude_robots(const FetchRules *rules, VisitState *visit_state, Fe
     }
 }
 
-/* The host that was asked is owed its delay; whether it is well is not judged by what others want of
- * it. What the answer means is the asker's. */
+/* The host that was asked is owed its delay; whether it is well is not judged by what others want
+ * of it. What the answer means is the asker's. */
 static void conclude_errand(const FetchRules *rules, VisitState *asked, VisitState *asker,
                             FetchResult *result)
 {
@@ -109,16 +109,16 @@ static void conclude_errand(const FetchRules *rules, VisitState *asked, VisitSta
     FetchEnd end = end_of(asked, result, false);
     PolitenessVerdict verdict = politeness_judge(rules->politeness, &end, &health);
     set_times(asked, result, &verdict);
-    int64_t wait_ms = 0;
     if (settle_robots(rules, asker, result) == ROBOTS_TRY_AGAIN) {
         end = end_of(asker, result, !had_rules);
         verdict = politeness_judge(rules->politeness, &end, &asker->health);
-        wait_ms = verdict.host_wait_ms;
-        asker->next_fetch = mono_later(asker->next_fetch, mono_add_ms(result->end, wait_ms + 1));
+        asker->next_fetch =
+            mono_later(asker->next_fetch, mono_add_ms(result->end, verdict.host_wait_ms + 1));
         asker->dropped |= verdict.drop_host;
         result->drop_host = verdict.drop_host;
     }
-    note_host(asker, result, wait_ms);
+    int64_t left_ms = mono_ms_between(result->end, asker->next_fetch);
+    note_host(asker, result, left_ms > 0 ? left_ms : 0);
     asked->askers = asker->next_asker;
     asker->next_asker = NULL;
 }

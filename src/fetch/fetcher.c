@@ -31,8 +31,8 @@ struct Fetcher {
     int wake;
     Queue inbox;
     Thread thread;
-    MonoTime curl_timer;  /* when curl_multi_socket_action wants a time-out; MONO_NEVER */
-    Heap first_byte;      /* transfers that have not got one, by deadline */
+    MonoTime curl_timer; /* when curl_multi_socket_action wants a time-out; MONO_NEVER */
+    Heap first_byte;     /* transfers that have not got one, by deadline */
     Transfer *free_list;
     Transfer **transfers; /* all, for aborting */
     size_t n_transfers;
@@ -48,7 +48,8 @@ struct Fetcher {
     _Atomic uint64_t connections;
 };
 
-/* ---- the end of a fetch ---------------------------------------------------------------------------- */
+/* ---- the end of a fetch
+ * ---------------------------------------------------------------------------- */
 
 static void release(Fetcher *fetcher, Transfer *transfer)
 {
@@ -75,7 +76,8 @@ static void finish(Fetcher *fetcher, Transfer *transfer, CURLcode code)
     fetcher->sinks.done(fetcher->sinks.context, visit_state);
 }
 
-/* ---- the start of a fetch ---------------------------------------------------------------------------- */
+/* ---- the start of a fetch
+ * ---------------------------------------------------------------------------- */
 
 static Transfer *free_transfer(Fetcher *fetcher)
 {
@@ -124,7 +126,8 @@ static void begin(Fetcher *fetcher, VisitState *visit_state)
     Result rc = transfer_prepare(transfer, visit_state, result, result->url, robots);
     if (rc == RESULT_OK &&
         heap_push(&fetcher->first_byte, &transfer->by_first_byte,
-                  mono_add_ms(now.mono, fetcher->options.first_byte_timeout_ms).ns, 0) == RESULT_OK &&
+                  mono_add_ms(now.mono, fetcher->options.first_byte_timeout_ms).ns,
+                  0) == RESULT_OK &&
         curl_multi_add_handle(fetcher->multi, transfer->easy) == CURLM_OK) {
         atomic_fetch_add_explicit(&fetcher->requests, 1, memory_order_relaxed);
         return;
@@ -134,7 +137,8 @@ static void begin(Fetcher *fetcher, VisitState *visit_state)
     give_back(fetcher, visit_state);
 }
 
-/* ---- event loop ---------------------------------------------------------------------------------------- */
+/* ---- event loop
+ * ---------------------------------------------------------------------------------------- */
 
 static int on_curl_socket(CURL *easy, curl_socket_t fd, int what, void *context, void *known)
 {
@@ -290,7 +294,8 @@ static void *fetcher_main(void *argument)
     return NULL;
 }
 
-/* ---- the outside ------------------------------------------------------------------------------------------ */
+/* ---- the outside
+ * ------------------------------------------------------------------------------------------ */
 
 static Result open_loop(Fetcher *fetcher)
 {
@@ -335,8 +340,7 @@ Result fetcher_new(Fetcher **out, unsigned number, const FetcherOptions *options
     fetcher->curl_timer = MONO_NEVER;
     heap_init(&fetcher->first_byte);
     url_init(&fetcher->url);
-    Result rc =
-        transfer_shared_init(&fetcher->shared, &fetcher->options, &fetcher->n_connections);
+    Result rc = transfer_shared_init(&fetcher->shared, &fetcher->options, &fetcher->n_connections);
     if (rc == RESULT_OK) {
         rc = open_loop(fetcher);
     }

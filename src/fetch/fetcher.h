@@ -3,10 +3,11 @@
  *   todo thread --fetcher_fetch--> [inbox, eventfd] --> fetcher --> result sink (parsing threads)
  *                                                          '------> done sink (todo thread)
  *
- * For each visit state it receives it does one thing: an errand when it has askers; fetches robots.txt
- * when that is missing or expired; otherwise takes the first URL that robots.txt and filter.fetch allow (refused ones cost
- * nothing and become results of their own) and fetches it. When the fetch ends, well or badly, politeness is judged, the
- * result goes to the result sink and the visit state to the done sink.
+ * For each visit state it receives it does one thing: an errand when it has askers; fetches
+ * robots.txt when that is missing or expired; otherwise takes the first URL that robots.txt and
+ * filter.fetch allow (refused ones cost nothing and become results of their own) and fetches it.
+ * When the fetch ends, well or badly, politeness is judged, the result goes to the result sink and
+ * the visit state to the done sink.
  *
  * The connection goes to the visit state's address, whatever the URL says; special addresses are
  * refused again when the socket is opened. Redirects are not followed: they are links. Bodies keep
@@ -22,39 +23,39 @@
 #include "parse/filter.h"
 
 typedef struct FetcherOptions {
-    const char *user_agent;      /* all strings are borrowed */
+    const char *user_agent; /* all strings are borrowed */
     const char *robots_agent;
     const char *headers;         /* "Name: value", separated by |; may be "" */
     const char *accept_language; /* may be "" */
     const char *port_map;        /* "80:8080,443:8443": URL port to real port; may be "" */
     const IpPolicy *policy;      /* which addresses may be connected to */
     const PolitenessOptions *politeness;
-    size_t transfers;            /* how many visit states it may hold: sizes the connection pool */
+    size_t transfers; /* how many visit states it may hold: sizes the connection pool */
     int64_t connect_timeout_ms;
     int64_t first_byte_timeout_ms;
     int64_t total_timeout_ms;
-    int64_t slow_bytes_s;        /* slower than this for slow_time_ms is too slow; 0 = off */
+    int64_t slow_bytes_s; /* slower than this for slow_time_ms is too slow; 0 = off */
     int64_t slow_time_ms;
     int64_t max_body_bytes;
     int64_t max_header_bytes;
     bool http2;
     bool tls_verify;
     int64_t robots_expiry_ms;
-    bool keep_requests;          /* fill in FetchResult.request */
-    const Filter *filter;        /* asked before each fetch; NULL = everything */
+    bool keep_requests;   /* fill in FetchResult.request */
+    const Filter *filter; /* asked before each fetch; NULL = everything */
 } FetcherOptions;
 
 typedef struct FetcherSinks {
     void *context;
-    void (*result)(void *context, FetchResult *result);  /* takes it; must not block for long */
+    void (*result)(void *context, FetchResult *result);   /* takes it; must not block for long */
     void (*done)(void *context, VisitState *visit_state); /* takes it */
     /* Takes an asker back from its errand (frontier/visit_state.h). */
     void (*answered)(void *context, VisitState *asker);
 } FetcherSinks;
 
 typedef struct FetcherStats {
-    size_t active;       /* transfers in flight */
-    uint64_t requests;   /* begun since the start */
+    size_t active;        /* transfers in flight */
+    uint64_t requests;    /* begun since the start */
     uint64_t connections; /* opened */
 } FetcherStats;
 

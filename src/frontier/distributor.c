@@ -119,8 +119,7 @@ static Result choose(Distributor *distributor, MDB_txn *txn, uint32_t host, Sche
     size_t n = 0;
     *n_chosen = 0;
     do {
-        Result rc =
-            schedule_head(distributor->schedule, txn, host, after, items, REFILL_BATCH, &n);
+        Result rc = schedule_head(distributor->schedule, txn, host, after, items, REFILL_BATCH, &n);
         if (rc != RESULT_OK) {
             return rc;
         }
@@ -219,7 +218,8 @@ static void resolve(Distributor *distributor, VisitState *visit_state)
 }
 
 /* Keeps an empty visit state until it may be forgotten. One that was given up stays until the
- * database knows it, or the next walk would bring it back; one that wants more does not ask at once. */
+ * database knows it, or the next walk would bring it back; one that wants more does not ask at
+ * once. */
 static void rest(Distributor *distributor, VisitState *visit_state, MonoTime now)
 {
     visit_state->place = VISIT_STATE_IDLE;
@@ -330,8 +330,8 @@ static void restore_robots(Distributor *distributor, MDB_txn *txn, VisitState *v
     }
     const char *body = NULL;
     size_t length = 0;
-    Result rc = host_table_get_robots(distributor->host_table, txn, visit_state->host, &body,
-                                      &length);
+    Result rc =
+        host_table_get_robots(distributor->host_table, txn, visit_state->host, &body, &length);
     if (rc == RESULT_OK) {
         rc = robots_parse(body, length, distributor->options.robots_agent, &visit_state->robots);
     } else if (rc == RESULT_NOT_FOUND) {
@@ -405,8 +405,8 @@ Result distributor_bear(Distributor *distributor, MDB_txn *txn, uint32_t host,
         visit_state_delete(visit_state);
         return rc;
     }
-    visit_state->health = (HostHealth){.failures = record->failures,
-                                       .last = (FetchClass)record->last_failure};
+    visit_state->health =
+        (HostHealth){.failures = record->failures, .last = (FetchClass)record->last_failure};
     restore_robots(distributor, txn, visit_state, record, now, distributor->wall);
     int64_t wait = record->not_before_ms - distributor->wall.us / 1000;
     if (wait > 0) {
@@ -440,7 +440,8 @@ static Result load_host(Distributor *distributor, MDB_txn *txn, uint32_t host, M
     return RESULT_OK;
 }
 
-/* ---- entry points ------------------------------------------------------------------------------ */
+/* ---- entry points ------------------------------------------------------------------------------
+ */
 
 static MDB_txn *begin_read(Distributor *distributor)
 {
@@ -495,8 +496,7 @@ void distributor_committed(Distributor *distributor, const CommitNotice *notice,
         }
     }
     for (size_t i = 0; i < notice->n_dropped; i++) {
-        VisitState *visit_state =
-            map_get(&distributor->visit_states, map_key(notice->dropped[i]));
+        VisitState *visit_state = map_get(&distributor->visit_states, map_key(notice->dropped[i]));
         if (visit_state != NULL) {
             visit_state->retired = true;
             if (heap_holds(&visit_state->by_purge)) {
@@ -512,9 +512,8 @@ void distributor_committed(Distributor *distributor, const CommitNotice *notice,
             if (has_room(distributor)) {
                 (void)load_host(distributor, txn, notice->hosts[i], now);
             }
-        } else if (visit_state->idle &&
-                   !mono_before(visit_state->address_expiry, now) && !visit_state->dropped &&
-                   !visit_state->retired) {
+        } else if (visit_state->idle && !mono_before(visit_state->address_expiry, now) &&
+                   !visit_state->dropped && !visit_state->retired) {
             dispatch(distributor, txn, visit_state, now);
         } else {
             visit_state->more = true;
@@ -523,7 +522,8 @@ void distributor_committed(Distributor *distributor, const CommitNotice *notice,
     if (txn != NULL) {
         page_db_txn_abort(distributor->db, txn);
     }
-    if (notice->n_hosts > 0 && mono_before(mono_add_ms(now, WALK_PAUSE_MS), distributor->next_walk)) {
+    if (notice->n_hosts > 0 &&
+        mono_before(mono_add_ms(now, WALK_PAUSE_MS), distributor->next_walk)) {
         distributor->next_walk = mono_add_ms(now, WALK_PAUSE_MS);
     }
 }
@@ -554,8 +554,8 @@ static bool walk(Distributor *distributor, MDB_txn *txn, MonoTime now)
 {
     uint32_t hosts[WALK_BATCH];
     size_t n = 0;
-    Result rc = schedule_hosts(distributor->schedule, txn, &distributor->cursor, hosts, WALK_BATCH,
-                               &n);
+    Result rc =
+        schedule_hosts(distributor->schedule, txn, &distributor->cursor, hosts, WALK_BATCH, &n);
     for (size_t i = 0; rc == RESULT_OK && i < n; i++) {
         if (map_get(&distributor->visit_states, map_key(hosts[i])) == NULL &&
             has_room(distributor)) {
@@ -599,8 +599,7 @@ MonoTime distributor_work(Distributor *distributor, size_t front, size_t require
     const HeapNode *node = heap_top(&distributor->purge);
     MonoTime next = node == NULL ? MONO_NEVER : (MonoTime){node->key};
     /* A walk that stopped half-way, or was not needed, goes on when somebody is hungry. */
-    MonoTime walk_time = mono_before(now, distributor->next_walk)
-                             ? distributor->next_walk
-                             : mono_add_ms(now, WALK_PAUSE_MS);
+    MonoTime walk_time = mono_before(now, distributor->next_walk) ? distributor->next_walk
+                                                                  : mono_add_ms(now, WALK_PAUSE_MS);
     return mono_before(walk_time, next) ? walk_time : next;
 }

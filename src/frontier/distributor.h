@@ -32,8 +32,8 @@
 #include "store/schedule.h"
 
 typedef struct DistributorOptions {
-    size_t memory_bytes;  /* for visit states, their windows and robots rules */
-    uint32_t window_max;  /* URLs of one host held in RAM */
+    size_t memory_bytes; /* for visit states, their windows and robots rules */
+    uint32_t window_max; /* URLs of one host held in RAM */
     int64_t host_delay_ms;
     const char *robots_agent; /* product token; borrowed */
     /* The delay of one host when it differs (site sections); may be NULL. */
@@ -61,10 +61,10 @@ typedef struct CommitDone {
 
 /* What a commit changed, from the ingest thread. The distributor frees it. */
 typedef struct CommitNotice {
-    News news;         /* NEWS_COMMITTED */
-    CommitDone *done;  /* URLs that left the schedule */
+    News news;        /* NEWS_COMMITTED */
+    CommitDone *done; /* URLs that left the schedule */
     size_t n_done;
-    uint32_t *hosts;   /* hosts that got new URLs */
+    uint32_t *hosts; /* hosts that got new URLs */
     size_t n_hosts;
     uint32_t *dropped; /* hosts whose schedule was cleared */
     size_t n_dropped;
@@ -86,12 +86,12 @@ typedef struct Distributor {
     ScheduleHostCursor cursor;
     MonoTime next_walk; /* the walk over hosts starts again not before */
     bool loaded_in_walk;
-    size_t memory;      /* bytes of all visit states, as of when they were last here */
+    size_t memory; /* bytes of all visit states, as of when they were last here */
     size_t n_resolving;
-    size_t n_away;      /* queued or acquired */
-    size_t n_asking;    /* on an errand */
-    WallTime wall;      /* as of this call */
-    Buffer text;        /* scratch */
+    size_t n_away;   /* queued or acquired */
+    size_t n_asking; /* on an errand */
+    WallTime wall;   /* as of this call */
+    Buffer text;     /* scratch */
 } Distributor;
 
 Result distributor_init(Distributor *distributor, const DistributorOptions *options,

@@ -1,8 +1,8 @@
 /* A visit state: one scheme+authority that has URLs to fetch, and all that fetching them needs.
  *
  * It is an object that is handed over: exactly one thread owns it at any time, and its state says
- * which. Only the fields marked [distributor] may be touched by the distributor while another thread
- * owns it; no other thread reads those.
+ * which. Only the fields marked [distributor] may be touched by the distributor while another
+ * thread owns it; no other thread reads those.
  *
  *            distributor                       todo thread              fetching thread
  *   born --> RESOLVING --(resolved)--> QUEUED --(workbench_acquire)--> ACQUIRED
@@ -13,11 +13,11 @@
  *                                |       |
  *                              purged    '--(filled)--> QUEUED
  *
- * A robots.txt that redirects to another host is an errand: the visit state that wants it (the asker)
- * becomes ASKING and is handed over together with the visit state of the other host, from whose address
- * and with whose delays the file is fetched as the first thing when that one is acquired; the asker then
- * goes back to the distributor by itself (fetch/robots_answer.h). A host that is known for nothing but
- * its robots.txt gets a visit state too, a guest.
+ * A robots.txt that redirects to another host is an errand: the visit state that wants it (the
+ * asker) becomes ASKING and is handed over together with the visit state of the other host, from
+ * whose address and with whose delays the file is fetched as the first thing when that one is
+ * acquired; the asker then goes back to the distributor by itself (fetch/robots_answer.h). A host
+ * that is known for nothing but its robots.txt gets a visit state too, a guest.
  *
  * A window of URLs, read from the schedule's head for this host, is what it holds in RAM; the rest
  * stays on disk. Taking a URL out of the window changes nothing on disk.
@@ -45,7 +45,8 @@ typedef enum VisitStatePlace {
     VISIT_STATE_REFILLING, /* on its way to, or at, the distributor: wants URLs */
     VISIT_STATE_QUEUED,    /* todo thread: in its workbench entry */
     VISIT_STATE_ACQUIRED,  /* a fetching thread */
-    VISIT_STATE_ASKING,    /* its robots.txt is on another host: it goes with that host's visit state */
+    VISIT_STATE_ASKING, /* its robots.txt is on another host: it goes with that host's visit state
+                         */
     VISIT_STATE_PLACES
 } VisitStatePlace;
 
@@ -66,10 +67,10 @@ typedef struct WindowUrl {
     uint64_t index;  /* of the page */
     uint32_t offset; /* of its URL in VisitState.window_bytes */
     uint32_t length;
-    uint8_t level;   /* where it is scheduled */
-    uint8_t hop;     /* how it was found */
-    uint8_t depth;   /* capped at 255 */
-    uint8_t tries;   /* failed attempts so far */
+    uint8_t level; /* where it is scheduled */
+    uint8_t hop;   /* how it was found */
+    uint8_t depth; /* capped at 255 */
+    uint8_t tries; /* failed attempts so far */
 } WindowUrl;
 
 typedef enum RobotsState {
@@ -79,27 +80,27 @@ typedef enum RobotsState {
 } RobotsState;
 
 struct VisitState {
-    News news;           /* first: see above */
+    News news; /* first: see above */
     VisitStatePlace place;
-    uint32_t host;       /* id in PageDB */
-    char *origin;        /* "http://www.example.org:81", owned with the object */
+    uint32_t host;        /* id in PageDB */
+    char *origin;         /* "http://www.example.org:81", owned with the object */
     const char *hostname; /* inside its own copy: "www.example.org" or "[::1]" */
     uint32_t origin_length;
     uint16_t port;
     bool https;
 
     /* politeness */
-    MonoTime next_fetch;   /* not before */
-    int64_t host_delay_ms; /* configured for this host */
-    int64_t owed_ms;       /* the delay behind next_fetch, for the log */
-    MonoTime last_end;     /* of its last fetch; 0 = never */
+    MonoTime next_fetch;    /* not before */
+    int64_t host_delay_ms;  /* configured for this host */
+    int64_t owed_ms;        /* the delay behind next_fetch, for the log */
+    MonoTime last_end;      /* of its last fetch; 0 = never */
     MonoTime ip_next_fetch; /* set with the end of a fetch: when its address may be used again */
     HostHealth health;
     bool no_http2;         /* it failed with HTTP/2: HTTP/1.1 from now on */
     bool dropped;          /* the host was given up: forget it when it comes home */
 
     /* robots.txt */
-    Robots *robots;        /* owned; NULL unless ROBOTS_KNOWN */
+    Robots *robots; /* owned; NULL unless ROBOTS_KNOWN */
     RobotsState robots_state;
     uint32_t robots_version; /* counts the fetches of it, for the log */
     MonoTime robots_expiry;
@@ -108,20 +109,20 @@ struct VisitState {
     bool robots_elsewhere;     /* and that is another host: wants an errand */
 
     /* errands for others, done before anything else */
-    VisitState *askers;      /* handed over with this one; the first is served */
-    VisitState *next_asker;  /* in the list it is in */
-    bool guest;              /* unknown to PageDB: only askers bring it work; set at birth */
-    atomic_bool wanted;      /* set by the distributor: come home after this fetch, askers wait */
+    VisitState *askers;     /* handed over with this one; the first is served */
+    VisitState *next_asker; /* in the list it is in */
+    bool guest;             /* unknown to PageDB: only askers bring it work; set at birth */
+    atomic_bool wanted;     /* set by the distributor: come home after this fetch, askers wait */
 
     /* the window */
-    WindowUrl *window;   /* owned, with window_bytes in one allocation */
+    WindowUrl *window; /* owned, with window_bytes in one allocation */
     char *window_bytes;
     uint32_t window_count;
     uint32_t window_next; /* first URL not yet taken */
     size_t window_memory; /* bytes of the allocation */
 
     /* the address */
-    IpAddress address;     /* valid from RESOLVING's end on */
+    IpAddress address; /* valid from RESOLVING's end on */
     MonoTime address_expiry;
     FetchClass resolve_class; /* FETCH_OK, FETCH_NO_NAME, FETCH_DNS, FETCH_PRIVATE */
     int64_t resolve_ms;
@@ -130,13 +131,13 @@ struct VisitState {
     HeapNode by_time;      /* [todo thread] in the entry's queue */
 
     /* [distributor] */
-    uint64_t uncommitted;  /* URLs taken from the schedule whose results are not committed */
-    bool idle;             /* it is IDLE: place may only be read by the owner */
-    VisitState *waiting;   /* askers that go with it when it comes home */
-    bool more;             /* new URLs came while it was away */
-    size_t accounted;      /* bytes of it in Distributor.memory */
-    bool retired;          /* so did the database: nothing of it is scheduled any more */
-    HeapNode by_purge;     /* when it may be forgotten */
+    uint64_t uncommitted; /* URLs taken from the schedule whose results are not committed */
+    bool idle;            /* it is IDLE: place may only be read by the owner */
+    VisitState *waiting;  /* askers that go with it when it comes home */
+    bool more;            /* new URLs came while it was away */
+    size_t accounted;     /* bytes of it in Distributor.memory */
+    bool retired;         /* so did the database: nothing of it is scheduled any more */
+    HeapNode by_purge;    /* when it may be forgotten */
 };
 
 /* origin is "scheme://authority". RESULT_INVALID: it is none. The new object is RESOLVING. */
@@ -152,8 +153,9 @@ uint32_t visit_state_count(const VisitState *visit_state);
 /* Installs a new window; takes window (malloc'd, bytes behind the array). */
 void visit_state_set_window(VisitState *visit_state, WindowUrl *window, char *bytes, uint32_t count,
                             size_t memory);
-/* Bytes it occupies, with its share of what others keep for it: a workbench entry, places in maps and
- * heaps, allocation headers, and for each URL a place among those in flight (measured by tests/sim). */
+/* Bytes it occupies, with its share of what others keep for it: a workbench entry, places in maps
+ * and heaps, allocation headers, and for each URL a place among those in flight (measured by
+ * tests/sim). */
 #define VISIT_STATE_OVERHEAD     400u
 #define VISIT_STATE_URL_OVERHEAD 48u
 size_t visit_state_memory(const VisitState *visit_state);

@@ -205,9 +205,13 @@ static void end_fetch(Crawl *crawl, Event *event)
     int64_t started = result->start.ns / 1000000;
     WorldReply reply = world_fetch(crawl->world, event->page, started);
     fill_result(crawl, event, &reply);
-    fetch_step_end(&crawl->rules, visit_state, result);
+    VisitState *asker = fetch_step_end(&crawl->rules, visit_state, result);
     audit_end(crawl->audit, event->page, event->address, result, now_ms(crawl));
     crawl_add_result(crawl, result);
+    if (asker != NULL) {
+        asker->news = NEWS_ANSWERED;
+        distributor_receive(&crawl->distributor, asker, crawl->now, crawl_wall(crawl));
+    }
     if (!workbench_release(&crawl->workbench, visit_state, crawl->now)) {
         go_home(crawl, visit_state);
     }

@@ -1,0 +1,27 @@
+/* The simhashes of all pages, for finding near duplicates: the four tables of parse/simhash.h in
+ * one LMDB table.
+ *
+ * A key is the number of the table and the top 16 bits of the rotated hash; its values, sorted and
+ * of fixed size, are the whole rotated hash and the page. So a look-up reads four runs of adjacent
+ * values, at 100 million pages about 1 500 each, and a page costs four entries of 16 bytes. Written
+ * by the ingest thread inside its transaction; read there too. */
+#ifndef STORE_NEAR_TABLE_H
+#define STORE_NEAR_TABLE_H
+
+#include <lmdb.h>
+
+#include "base/result.h"
+#include "parse/simhash.h"
+
+typedef struct NearTable {
+    MDB_txn *txn; /* of this batch; borrowed */
+    MDB_dbi dbi;
+} NearTable;
+
+/* Opens or creates the table "near". */
+Result near_table_open(MDB_txn *txn, MDB_dbi *dbi);
+/* The interface of parse/simhash.h over it; table must outlive its use. Putting an entry that is
+ * there already changes nothing. Errors are those of LMDB. */
+SimhashTables near_table_interface(NearTable *table);
+
+#endif
