@@ -38,6 +38,7 @@ static int crawl(const WebProcess *web, const char *name, const char *warc, Run 
                                 "--set",    dns,
                                 "--set",    "fetch.allow_addresses=127.0.0.0/8",
                                 "--set",    "fetch.connections=512",
+                                "--set",    warc,
                                 NULL};
     struct rusage usage = {0};
     MonoTime start = mono_now();
