@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/buffer.h"
+#include "memory_budget.h"
 
 /* The value of an option in argv[*i] and perhaps argv[*i + 1]; NULL when it is another word. */
 static const char *value_of(int argc, char **argv, int *i, const char *letter, const char *word)
@@ -81,7 +82,8 @@ int check_options_load(const CheckOptions *options, Config *config)
             status = status == 0 ? 2 : status;
         }
     }
-    if (config_check(config, &error) != RESULT_OK) {
+    if (memory_budget_apply(config, &error) != RESULT_OK ||
+        config_check(config, &error) != RESULT_OK) {
         status = status == 0 ? 2 : status;
     }
     (void)fputs(buffer_string(&error), stderr);

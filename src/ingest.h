@@ -26,6 +26,7 @@ typedef enum ScheduleOrder { ORDER_BEST_FIRST, ORDER_BREADTH_FIRST, ORDER_DEPTH_
 
 typedef struct IngestOptions {
     size_t batch_pages;
+    size_t queue; /* results that may wait; then parsing waits */
     int64_t batch_time_ms;
     ScheduleOrder order;
     unsigned levels;
