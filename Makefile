@@ -97,6 +97,11 @@ $(OUT)/web: $(WEB_SRC:%.c=$(OUT)/%.o) $(filter $(OUT)/src/base/%,$(LIB_OBJ))
 	@echo '  LD  $@' >&2
 	@$(CC) $(LDFLAGS) -o $@ $^ $(LDLIBS)
 
+# The frontier in virtual time.
+$(OUT)/sim: $(SIM_SRC:%.c=$(OUT)/%.o) $(OUT)/libragno.a
+	@echo '  LD  $@'
+	@$(CC) $(LDFLAGS) -o $@ $^ $(LDLIBS)
+
 .PHONY: unit
 ## make unit            builds and runs the unit tests (T=name for one)
 unit: $(if $(T),$(OUT)/tests/test_$(T),$(UNIT_BIN))

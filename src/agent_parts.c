@@ -50,6 +50,12 @@ static void wire_done(void *context, VisitState *visit_state)
     }
 }
 
+static void wire_answered(void *context, VisitState *asker)
+{
+    AgentParts *parts = context;
+    frontier_answered(parts->frontier, asker);
+}
+
 /* Keeps crawl.max_pages exact: never more in flight than may still be fetched. */
 static void count_page(AgentParts *parts, const FetchResult *result)
 {
@@ -224,7 +230,10 @@ static Result build_ingest(AgentParts *parts, const char *crawl_log)
                              .max_depth = (uint64_t)config->scope_depth,
                              .max_redirects = (unsigned)config->fetch_max_redirects,
                              .pages_per_host = (uint64_t)config->limits_pages_per_host,
-                             .follow_duplicates = config->parse_follow_duplicates};
+                             .follow_duplicates = config->parse_follow_duplicates,
+                             .traps = {.fetches = (uint32_t)config->limits_trap_fetches,
+                                       .yield = config->limits_trap_yield,
+                                       .patterns = (size_t)config->limits_trap_patterns}};
     IngestSinks sinks = {.context = parts,
                          .committed = wire_committed,
                          .finished = wire_finished,
@@ -374,7 +383,10 @@ static Result build_fetch(AgentParts *parts, Buffer *error)
                               .robots_expiry_ms = config->robots_expiry,
                               .keep_requests = config->warc_enabled,
                               .filter = parts->filters.of[HOOK_FETCH]};
-    FetcherSinks sinks = {.context = parts, .result = wire_result, .done = wire_done};
+    FetcherSinks sinks = {.context = parts,
+                          .result = wire_result,
+                          .done = wire_done,
+                          .answered = wire_answered};
     while (rc == RESULT_OK && parts->n_fetchers < (unsigned)config->fetch_threads) {
         rc = fetcher_new(&parts->fetchers[parts->n_fetchers], parts->n_fetchers, &options, &sinks);
         parts->n_fetchers += rc == RESULT_OK;

@@ -183,6 +183,12 @@
         "so are links that repeat a run of segments so often (/a/b/a/b/a/b: 3); 0 or 1 = off") \
     ROW(limits, query_parameters, COUNT, int64_t, "0", 0, 10000, NULL, false, false, \
         "so are links with more parameters in their query; 0 = no limit") \
+    ROW(limits, trap_fetches, COUNT, int64_t, "50", 0, 1e9, NULL, false, false, \
+        "pages fetched of a URL pattern before it is judged by trap_yield; 0 = never") \
+    ROW(limits, trap_yield, REAL, double, "0.1", 0, 1, NULL, false, false, \
+        "least share of them with new content; otherwise further links of the pattern are refused") \
+    ROW(limits, trap_patterns, COUNT, int64_t, "65536", 64, 1e8, NULL, false, false, \
+        "patterns remembered at most, 32 bytes each") \
     ROW(limits, workbench_memory, SIZE, int64_t, "256Mi", 65536, CONFIG_BIG, NULL, false, false, \
         "memory for visit states, their URLs and robots rules; further hosts wait on disk") \
     ROW(limits, front, COUNT, int64_t, "100000", 1, 1e8, NULL, false, false, \

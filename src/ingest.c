@@ -2,6 +2,7 @@
 
 #include <stdatomic.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/log.h"
 #include "base/queue.h"
@@ -21,6 +22,7 @@ struct Ingest {
     CrawlLog *log;
     Stats *stats;
     CrawlTotals totals; /* ingest thread */
+    TrapYield *traps;   /* NULL = off; ingest thread */
     Queue queue;
     Thread thread;
     ParsedPage **pages; /* the batch being collected */
@@ -131,6 +133,20 @@ static void publish_now(Ingest *ingest)
     }
 }
 
+static void note_yield(Ingest *ingest, const Batch *batch)
+{
+    char pattern[512];
+    for (size_t i = 0; ingest->traps != NULL && i < batch->n_pages; i++) {
+        const ParsedPage *page = batch->pages[i];
+        if (page->parsed && page->fetch->status == 200 &&
+            trap_yield_note(ingest->traps, page->fetch->url, strlen(page->fetch->url),
+                            batch->duplicate_of[i] == PAGE_DB_NO_INDEX, pattern, sizeof pattern)) {
+            LOG_INFO("ingest", "pattern parked: its pages bring nothing new", "pattern=%s",
+                     pattern);
+        }
+    }
+}
+
 /* Tries to commit the collected pages once. */
 static Result commit_once(Ingest *ingest)
 {
@@ -142,6 +158,7 @@ static Result commit_once(Ingest *ingest)
     }
     Result rc = batch_init(&batch, &ingest->options, &ingest->store, ingest->log, &ingest->totals,
                            txn, ingest->pages, ingest->n_pages);
+    batch.traps = ingest->traps;
     if (rc == RESULT_OK) {
         rc = batch_apply(&batch);
     }
@@ -169,6 +186,7 @@ static Result commit_once(Ingest *ingest)
         }
         publish_now(ingest);
         write_log(ingest, &batch);
+        note_yield(ingest, &batch);
         if (notice != NULL) {
             ingest->sinks.committed(ingest->sinks.context, notice);
         }
@@ -347,6 +365,9 @@ Result ingest_new(Ingest **out, const IngestOptions *options, const IngestStore 
         publish(ingest, txn);
         page_db_txn_abort(store->db, txn);
     }
+    if (rc == RESULT_OK && options->traps.fetches > 0) {
+        rc = trap_yield_new(&ingest->traps, &options->traps);
+    }
     if (rc != RESULT_OK) {
         ingest_delete(ingest);
         return rc;
@@ -420,6 +441,7 @@ void ingest_delete(Ingest *ingest)
         queue_destroy(&ingest->queue);
         condition_destroy(&ingest->stop_changed);
         mutex_destroy(&ingest->stop_mutex);
+        trap_yield_delete(ingest->traps);
         free(ingest->pages);
         free(ingest);
     }

@@ -21,6 +21,7 @@
 #include "store/host_table.h"
 #include "store/page_db.h"
 #include "store/schedule.h"
+#include "trap_yield.h"
 
 typedef enum ScheduleOrder { ORDER_BEST_FIRST, ORDER_BREADTH_FIRST, ORDER_DEPTH_FIRST } ScheduleOrder;
 
@@ -36,6 +37,7 @@ typedef struct IngestOptions {
     unsigned max_redirects;
     uint64_t pages_per_host; /* 0 = no limit */
     bool follow_duplicates;
+    TrapYieldOptions traps;  /* fetches 0 = off */
 } IngestOptions;
 
 typedef struct IngestSinks {

@@ -83,7 +83,8 @@ static void note_health(HostRecord *record, const FetchResult *fetch)
     int64_t end_ms = fetch->wall_start.us / 1000 + mono_ms_between(fetch->start, fetch->end);
     record->failures = (uint8_t)(fetch->health.failures > 255 ? 255 : fetch->health.failures);
     record->last_failure = (uint8_t)fetch->health.last;
-    record->not_before_ms = fetch->health.failures > 0 ? end_ms + fetch->host_wait_ms : 0;
+    /* Whatever it waits for: a Retry-After counts, too, when it ends the tries of a URL. */
+    record->not_before_ms = end_ms + fetch->host_wait_ms;
 }
 
 /* The sitemaps that robots.txt names become pages of their own, found by nobody's link. */
@@ -260,7 +261,9 @@ static Result apply(Batch *batch, size_t place)
     if (fetch->kind != FETCHED_NOTHING) {
         note_fetch(&host->record, &batch->totals, fetch);
     }
-    note_health(&host->record, fetch);
+    if (fetch->kind != FETCHED_NOTHING || !fetch->has_page) {
+        note_health(&host->record, fetch); /* a refusal by robots.txt is no fetch */
+    }
     if (fetch->kind == FETCHED_ROBOTS) {
         rc = note_robots(batch, host, fetch);
         if (rc == RESULT_OK) {
@@ -336,6 +339,10 @@ static Refusal refuse(Batch *batch, const BatchHost *host, const PageRef *page)
     }
     if (page->hop == 'R' && redirect_chain(batch, page) > batch->options->max_redirects) {
         return REFUSED_REDIRECTS;
+    }
+    if (batch->traps != NULL && page->hop != 'M' &&
+        trap_yield_is_parked(batch->traps, page->url, page->url_length)) {
+        return REFUSED_TRAP;
     }
     return REFUSALS;
 }

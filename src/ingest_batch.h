@@ -16,6 +16,7 @@ typedef struct BatchHost {
 typedef struct Batch {
     const IngestOptions *options;
     const IngestStore *store;
+    TrapYield *traps; /* borrowed; NULL = off */
     CrawlLog *log;
     MDB_txn *txn;
     CrawlTotals totals;  /* the saved ones plus this batch */

@@ -3,6 +3,8 @@
 #include <assert.h>
 #include <stdlib.h>
 
+#define HEAP_FIRST 4u /* most heaps are those of workbench entries: one address, one host */
+
 void heap_init(Heap *heap)
 {
     *heap = (Heap){.nodes = NULL, .count = 0, .capacity = 0};
@@ -64,7 +66,7 @@ Result heap_push(Heap *heap, HeapNode *node, int64_t key, uint64_t tie)
 {
     assert(!heap_holds(node));
     if (heap->count == heap->capacity) {
-        size_t capacity = heap->capacity == 0 ? 64 : heap->capacity * 2;
+        size_t capacity = heap->capacity == 0 ? HEAP_FIRST : heap->capacity * 2;
         HeapNode **nodes = realloc(heap->nodes, capacity * sizeof(HeapNode *));
         if (nodes == NULL) {
             return RESULT_MEMORY;

@@ -22,11 +22,9 @@ static int64_t retry_after_ms(const FetchResult *result)
     return seconds < 0 ? -1 : seconds * 1000;
 }
 
-/* Judges the fetch, sets the visit state's times from its end, and writes both into the result. */
-static PolitenessVerdict judge(const FetchRules *rules, VisitState *visit_state,
-                               FetchResult *result, bool robots_needed)
+static FetchEnd end_of(const VisitState *visit_state, const FetchResult *result, bool robots_needed)
 {
-    FetchEnd end = {
+    return (FetchEnd){
         .class = result->class,
         .duration_ms = mono_ms_between(result->start, result->end),
         .retry_after_ms = result->class == FETCH_BUSY ? retry_after_ms(result) : -1,
@@ -35,24 +33,47 @@ static PolitenessVerdict judge(const FetchRules *rules, VisitState *visit_state,
         .host_delay_ms = visit_state->host_delay_ms,
         .robots = robots_needed,
     };
-    PolitenessVerdict verdict = politeness_judge(rules->politeness, &end, &visit_state->health);
+}
+
+/* The host and the address that were asked are left alone from the end of the fetch on. */
+static void set_times(VisitState *visit_state, const FetchResult *result,
+                      const PolitenessVerdict *verdict)
+{
     /* One millisecond more than owed, since clocks of milliseconds are rounded. */
-    visit_state->next_fetch = mono_add_ms(result->end, verdict.host_wait_ms + 1);
-    visit_state->ip_next_fetch = mono_add_ms(result->end, verdict.ip_wait_ms + 1);
-    visit_state->owed_ms = verdict.host_wait_ms;
+    visit_state->next_fetch = mono_add_ms(result->end, verdict->host_wait_ms + 1);
+    visit_state->ip_next_fetch = mono_add_ms(result->end, verdict->ip_wait_ms + 1);
+    visit_state->owed_ms = verdict->host_wait_ms;
     visit_state->last_end = result->end;
+}
+
+/* What ingest keeps of the host. */
+static void note_host(const VisitState *visit_state, FetchResult *result, int64_t host_wait_ms)
+{
     result->health = visit_state->health;
-    result->host_wait_ms = verdict.host_wait_ms;
+    result->host_wait_ms = host_wait_ms;
     result->robots_state = visit_state->robots_state;
     result->robots_version = visit_state->robots_version;
     result->robots_expiry_ms = visit_state->robots_state == ROBOTS_KNOWN
                                    ? mono_ms_between(result->end, visit_state->robots_expiry)
                                    : 0;
-    result->crawl_delay_ms = end.crawl_delay_ms;
+    result->crawl_delay_ms =
+        visit_state->robots == NULL ? -1 : robots_crawl_delay_ms(visit_state->robots);
+}
+
+/* Judges the fetch, sets the visit state's times from its end, and writes both into the result. */
+static PolitenessVerdict judge(const FetchRules *rules, VisitState *visit_state,
+                               FetchResult *result, bool robots_needed)
+{
+    FetchEnd end = end_of(visit_state, result, robots_needed);
+    PolitenessVerdict verdict = politeness_judge(rules->politeness, &end, &visit_state->health);
+    set_times(visit_state, result, &verdict);
+    note_host(visit_state, result, verdict.host_wait_ms);
     return verdict;
 }
 
-static void conclude_robots(const FetchRules *rules, VisitState *visit_state, FetchResult *result)
+/* Installs what a robots.txt says, or what its absence means. */
+static RobotsNext settle_robots(const FetchRules *rules, VisitState *visit_state,
+                                FetchResult *result)
 {
     bool had_rules = visit_state->robots_state == ROBOTS_KNOWN;
     RobotsNext next =
@@ -64,11 +85,42 @@ static void conclude_robots(const FetchRules *rules, VisitState *visit_state, Fe
         visit_state->robots_state = ROBOTS_REFUSING;
         visit_state->robots_redirects = 0;
     }
+    return next;
+}
+
+static void conclude_robots(const FetchRules *rules, VisitState *visit_state, FetchResult *result)
+{
+    bool had_rules = visit_state->robots_state == ROBOTS_KNOWN;
+    (void)settle_robots(rules, visit_state, result);
     PolitenessVerdict verdict = judge(rules, visit_state, result, !had_rules);
     if (verdict.drop_host) {
         visit_state->dropped = true;
         result->drop_host = true;
     }
+}
+
+/* The host that was asked is owed its delay; whether it is well is not judged by what others want of
+ * it. What the answer means is the asker's. */
+static void conclude_errand(const FetchRules *rules, VisitState *asked, VisitState *asker,
+                            FetchResult *result)
+{
+    bool had_rules = asker->robots_state == ROBOTS_KNOWN;
+    HostHealth health = asked->health;
+    FetchEnd end = end_of(asked, result, false);
+    PolitenessVerdict verdict = politeness_judge(rules->politeness, &end, &health);
+    set_times(asked, result, &verdict);
+    int64_t wait_ms = 0;
+    if (settle_robots(rules, asker, result) == ROBOTS_TRY_AGAIN) {
+        end = end_of(asker, result, !had_rules);
+        verdict = politeness_judge(rules->politeness, &end, &asker->health);
+        wait_ms = verdict.host_wait_ms;
+        asker->next_fetch = mono_later(asker->next_fetch, mono_add_ms(result->end, wait_ms + 1));
+        asker->dropped |= verdict.drop_host;
+        result->drop_host = verdict.drop_host;
+    }
+    note_host(asker, result, wait_ms);
+    asked->askers = asker->next_asker;
+    asker->next_asker = NULL;
 }
 
 static void conclude_page(const FetchRules *rules, VisitState *visit_state, FetchResult *result)
@@ -91,13 +143,17 @@ static void conclude_page(const FetchRules *rules, VisitState *visit_state, Fetc
     }
 }
 
-void fetch_step_end(const FetchRules *rules, VisitState *visit_state, FetchResult *result)
+VisitState *fetch_step_end(const FetchRules *rules, VisitState *visit_state, FetchResult *result)
 {
-    if (result->kind == FETCHED_ROBOTS) {
+    VisitState *asker = result->kind == FETCHED_ROBOTS ? visit_state->askers : NULL;
+    if (asker != NULL) {
+        conclude_errand(rules, visit_state, asker, result);
+    } else if (result->kind == FETCHED_ROBOTS) {
         conclude_robots(rules, visit_state, result);
     } else {
         conclude_page(rules, visit_state, result);
     }
+    return asker;
 }
 
 /* ---- the start of a fetch ------------------------------------------------------------------ */
@@ -214,7 +270,8 @@ static char *robots_url(const VisitState *visit_state)
 FetchResult *fetch_step_begin(const FetchRules *rules, VisitState *visit_state, const FetchNow *now,
                               const FetchRefused *refused)
 {
-    bool robots = needs_robots(visit_state, now->mono);
+    const VisitState *asker = visit_state->askers;
+    bool robots = asker != NULL || needs_robots(visit_state, now->mono);
     Result rc = robots ? RESULT_OK : skip_refused(rules, visit_state, now, refused);
     if (rc == RESULT_NOT_FOUND) {
         return NULL;
@@ -225,7 +282,8 @@ FetchResult *fetch_step_begin(const FetchRules *rules, VisitState *visit_state, 
             ? NULL
             : new_result(rules, visit_state, robots ? FETCHED_ROBOTS : FETCHED_PAGE, url, now);
     if (result != NULL && robots) {
-        result->url = robots_url(visit_state);
+        result->url = robots_url(asker == NULL ? visit_state : asker);
+        result->host = asker == NULL ? visit_state->host : asker->host;
         result->hop = 'P';
     }
     if (result == NULL || result->url == NULL) {

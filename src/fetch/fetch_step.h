@@ -4,8 +4,9 @@
  *   acquired --fetch_step_begin--> a request --(fetched)--> fetch_step_end --> released
  *                   '--> refused URLs, each a result of its own
  *
- * One step is one request: robots.txt when it is missing or expired, otherwise the first URL that
- * robots.txt and the fetch filter allow. Time is a parameter; no I/O, no locks: the whole of it runs in virtual time.
+ * One step is one request: an errand when the visit state has askers (fetch/robots_answer.h), robots.txt
+ * when it is missing or expired, otherwise the first URL that robots.txt and the fetch filter allow. Time
+ * is a parameter; no I/O, no locks: the whole of it runs in virtual time.
  * Called by the thread that holds the visit state. */
 #ifndef FETCH_FETCH_STEP_H
 #define FETCH_FETCH_STEP_H
@@ -43,7 +44,8 @@ typedef struct FetchRefused {
 FetchResult *fetch_step_begin(const FetchRules *rules, VisitState *visit_state, const FetchNow *now,
                               const FetchRefused *refused);
 /* The request has ended: class, status, header, body and end are filled in. Judges it, sets the
- * visit state's times from its end, and completes the result. */
-void fetch_step_end(const FetchRules *rules, VisitState *visit_state, FetchResult *result);
+ * visit state's times from its end, and completes the result. Returns the asker whose errand this was,
+ * or NULL: it goes back to the distributor by itself (NEWS_ANSWERED), before the visit state does. */
+VisitState *fetch_step_end(const FetchRules *rules, VisitState *visit_state, FetchResult *result);
 
 #endif

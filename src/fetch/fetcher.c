@@ -65,10 +65,13 @@ static void finish(Fetcher *fetcher, Transfer *transfer, CURLcode code)
     (void)curl_multi_remove_handle(fetcher->multi, transfer->easy);
     result->end = mono_now();
     transfer_conclude(transfer, code);
-    fetch_step_end(&fetcher->rules, visit_state, result);
+    VisitState *asker = fetch_step_end(&fetcher->rules, visit_state, result);
     transfer->result = NULL;
     release(fetcher, transfer);
     fetcher->sinks.result(fetcher->sinks.context, result);
+    if (asker != NULL) {
+        fetcher->sinks.answered(fetcher->sinks.context, asker);
+    }
     fetcher->sinks.done(fetcher->sinks.context, visit_state);
 }
 

@@ -3,8 +3,8 @@
  *   todo thread --fetcher_fetch--> [inbox, eventfd] --> fetcher --> result sink (parsing threads)
  *                                                          '------> done sink (todo thread)
  *
- * For each visit state it receives it does one thing: fetches robots.txt when that is missing or
- * expired, otherwise takes the first URL that robots.txt and filter.fetch allow (refused ones cost
+ * For each visit state it receives it does one thing: an errand when it has askers; fetches robots.txt
+ * when that is missing or expired; otherwise takes the first URL that robots.txt and filter.fetch allow (refused ones cost
  * nothing and become results of their own) and fetches it. When the fetch ends, well or badly, politeness is judged, the
  * result goes to the result sink and the visit state to the done sink.
  *
@@ -48,6 +48,8 @@ typedef struct FetcherSinks {
     void *context;
     void (*result)(void *context, FetchResult *result);  /* takes it; must not block for long */
     void (*done)(void *context, VisitState *visit_state); /* takes it */
+    /* Takes an asker back from its errand (frontier/visit_state.h). */
+    void (*answered)(void *context, VisitState *asker);
 } FetcherSinks;
 
 typedef struct FetcherStats {

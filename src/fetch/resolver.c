@@ -18,6 +18,7 @@
 #define INBOX_CAPACITY  ((size_t)1 << 21)
 #define INBOX_BATCH     256u
 #define EPOLL_EVENTS    64
+#define RECEIVE_BUFFER_BYTES (4 << 20)
 #define WINDOW_FIRST    64u
 #define WINDOW_LEAST    10u
 #define LITERAL_TTL_MS  (INT64_C(365) * 86400000)
@@ -278,11 +279,21 @@ static void enqueue(Resolver *resolver, Name *name)
     resolver->queue_tail = name;
 }
 
+/* "localhost" and what is below it are this machine, whatever name servers say (RFC 6761 6.3). */
+static bool is_localhost(const char *hostname)
+{
+    static const char name[] = "localhost";
+    size_t length = strlen(hostname);
+    size_t n = sizeof name - 1;
+    return length >= n && strcmp(hostname + length - n, name) == 0 &&
+           (length == n || hostname[length - n - 1] == '.');
+}
+
 /* An address instead of a name needs no query. */
 static bool answer_literal(Resolver *resolver, VisitState *visit_state)
 {
     IpAddress address;
-    const char *hostname = visit_state->hostname;
+    const char *hostname = is_localhost(visit_state->hostname) ? "127.0.0.1" : visit_state->hostname;
     if (ip_address_parse(hostname, strlen(hostname), &address) != RESULT_OK) {
         return false;
     }
@@ -426,7 +437,9 @@ static Result open_channel(Resolver *resolver)
     };
     int mask = ARES_OPT_FLAGS | ARES_OPT_TIMEOUTMS | ARES_OPT_TRIES | ARES_OPT_LOOKUPS |
                ARES_OPT_SOCK_STATE_CB;
-    int rc = ares_init_options(&resolver->channel, &options, mask);
+    /* A burst of answers must fit: what is dropped costs a whole time-out. The kernel may give less. */
+    options.socket_receive_buffer_size = RECEIVE_BUFFER_BYTES;
+    int rc = ares_init_options(&resolver->channel, &options, mask | ARES_OPT_SOCK_RCVBUF);
     if (rc != ARES_SUCCESS) {
         LOG_ERROR("dns", "c-ares cannot start", "error=\"%s\"", ares_strerror(rc));
         return rc == ARES_ENOMEM ? RESULT_MEMORY : RESULT_IO;

@@ -34,8 +34,16 @@ static void install(VisitState *visit_state, FetchResult *result, Robots *robots
     visit_state->robots_expiry = mono_add_ms(result->end, lifetime(header, expiry_ms));
 }
 
+static bool is_elsewhere(const VisitState *visit_state, const Url *target)
+{
+    size_t length = target->host_end - target->host_start;
+    return strlen(visit_state->hostname) != length ||
+           memcmp(visit_state->hostname, target->href + target->host_start, length) != 0;
+}
+
 /* The target of a redirect, or NULL when there is none that can be followed. */
-static char *redirect_target(const FetchResult *result, const HttpHeader *header)
+static char *redirect_target(const VisitState *visit_state, const FetchResult *result,
+                             const HttpHeader *header, bool *elsewhere)
 {
     HttpField field;
     Url base;
@@ -47,6 +55,7 @@ static char *redirect_target(const FetchResult *result, const HttpHeader *header
         url_parse(&base, NULL, result->url, strlen(result->url)) == RESULT_OK &&
         url_parse(&target, &base, field.value, field.value_length) == RESULT_OK) {
         out = strndup(target.href, target.length);
+        *elsewhere = is_elsewhere(visit_state, &target);
     }
     url_destroy(&base);
     url_destroy(&target);
@@ -61,6 +70,7 @@ RobotsNext robots_answer(VisitState *visit_state, FetchResult *result, const cha
     Result rc = RESULT_OK;
     free(visit_state->robots_target);
     visit_state->robots_target = NULL;
+    visit_state->robots_elsewhere = false;
     if (result->status < 200 ||
         http_header_parse(&header, result->header.data, result->header.length) != RESULT_OK) {
         return ROBOTS_TRY_AGAIN;
@@ -69,10 +79,12 @@ RobotsNext robots_answer(VisitState *visit_state, FetchResult *result, const cha
         const char *body = result->body.data == NULL ? "" : result->body.data;
         rc = robots_parse(body, result->body.length, agent, &robots);
     } else if (result->status < 400) {
-        char *target = redirect_target(result, &header);
+        bool elsewhere = false;
+        char *target = redirect_target(visit_state, result, &header, &elsewhere);
         if (target != NULL && visit_state->robots_redirects < ROBOTS_REDIRECTS_MAX) {
             visit_state->robots_redirects++;
             visit_state->robots_target = target;
+            visit_state->robots_elsewhere = elsewhere;
             return ROBOTS_FOLLOW;
         }
         free(target); /* too many, or to nowhere: as if there were none */

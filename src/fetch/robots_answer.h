@@ -2,7 +2,19 @@
  *
  * RFC 9309 2.3.1: 2xx is parsed; 3xx is followed up to five times; 4xx allows everything; 5xx, 429
  * and unreachable forbid everything until it answers. Rules that are in force stay in force while
- * they cannot be refreshed. */
+ * they cannot be refreshed.
+ *
+ * Where a redirect leads:
+ *  - to the same host (another path, scheme or port): followed like a first request, from the host's
+ *    address, with the host's and the address's delay;
+ *  - to another host: an errand. The asker goes home (NEWS_EMPTY); the distributor hands it over with
+ *    the visit state of the target's scheme+authority, which is resolved, queued in the workbench entry
+ *    of its own address, and acquired when that host's and that address's delay are over. Then the
+ *    fetching thread asks for the target before anything else. The request counts for the politeness of
+ *    the host that was asked; what it means, rules or failure, is the asker's, which goes back to the
+ *    distributor by itself. So no address and no host is asked sooner than for a page of its own, and
+ *    the target's addresses obey fetch.allow_addresses like any others. The redirects of one attempt are
+ *    counted over all hosts. */
 #ifndef FETCH_ROBOTS_ANSWER_H
 #define FETCH_ROBOTS_ANSWER_H
 
@@ -13,7 +25,7 @@
 
 typedef enum RobotsNext {
     ROBOTS_DONE,     /* rules are installed */
-    ROBOTS_FOLLOW,   /* visit_state->robots_target is to be fetched next */
+    ROBOTS_FOLLOW,   /* visit_state->robots_target is next; robots_elsewhere says by whom */
     ROBOTS_TRY_AGAIN /* judge the failure: result->class was set accordingly */
 } RobotsNext;
 

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/log.h"
+#include "frontier/distributor_inside.h"
 
 #define WALK_BATCH         64u   /* hosts read from the schedule at a time */
 #define WALK_PAUSE_MS      1000  /* between two walks */
@@ -38,6 +39,7 @@ Result distributor_init(Distributor *distributor, const DistributorOptions *opti
                                  .schedule = schedule,
                                  .host_table = host_table};
     map_init(&distributor->visit_states);
+    map_init(&distributor->guests);
     map_init(&distributor->in_flight);
     heap_init(&distributor->purge);
     buffer_init(&distributor->text, TEXT_LIMIT);
@@ -69,7 +71,11 @@ void distributor_forget(Distributor *distributor, VisitState *visit_state)
         heap_remove(&distributor->purge, &visit_state->by_purge);
     }
     release_window(distributor, visit_state);
-    (void)map_remove(&distributor->visit_states, map_key(visit_state->host));
+    if (visit_state->guest) {
+        distributor_remove_guest(distributor, visit_state);
+    } else {
+        (void)map_remove(&distributor->visit_states, map_key(visit_state->host));
+    }
     distributor->memory -= visit_state->accounted;
     visit_state_delete(visit_state);
 }
@@ -81,7 +87,12 @@ void distributor_destroy(Distributor *distributor)
     while ((visit_state = map_next(&distributor->visit_states, &place)) != NULL) {
         visit_state_delete(visit_state);
     }
+    place = 0;
+    while ((visit_state = map_next(&distributor->guests, &place)) != NULL) {
+        visit_state_delete(visit_state);
+    }
     map_destroy(&distributor->visit_states);
+    map_destroy(&distributor->guests);
     map_destroy(&distributor->in_flight);
     heap_destroy(&distributor->purge);
     buffer_destroy(&distributor->text);
@@ -223,14 +234,22 @@ static void rest(Distributor *distributor, VisitState *visit_state, MonoTime now
     }
 }
 
-/* A visit state that is at home and has an address: on to the workbench, to sleep, or out. */
+/* A visit state that is at home: on an errand, to the workbench, to sleep, or out. */
 static void dispatch(Distributor *distributor, MDB_txn *txn, VisitState *visit_state, MonoTime now)
 {
     if (heap_holds(&visit_state->by_purge)) {
         heap_remove(&distributor->purge, &visit_state->by_purge);
     }
     visit_state->idle = false;
-    if (!visit_state->retired && !visit_state->dropped && visit_state_count(visit_state) == 0) {
+    distributor_take_waiting(visit_state);
+    bool serves = visit_state->askers != NULL; /* before it asks itself: invariant 4 */
+    bool gone = visit_state->retired || visit_state->dropped;
+    if (!serves && !gone && visit_state->robots_elsewhere &&
+        distributor_send(distributor, txn, visit_state, now)) {
+        return;
+    }
+    gone |= visit_state->dropped;
+    if (!gone && visit_state_count(visit_state) == 0) {
         visit_state->more = false;
         Result rc = refill(distributor, txn, visit_state);
         if (rc != RESULT_OK) {
@@ -240,8 +259,10 @@ static void dispatch(Distributor *distributor, MDB_txn *txn, VisitState *visit_s
         }
     }
     account(distributor, visit_state);
-    if (visit_state->retired || visit_state->dropped || visit_state_count(visit_state) == 0) {
+    if (gone) {
         release_window(distributor, visit_state);
+    }
+    if (!serves && visit_state_count(visit_state) == 0) {
         rest(distributor, visit_state, now);
     } else if (!mono_before(now, visit_state->address_expiry)) {
         resolve(distributor, visit_state);
@@ -252,12 +273,25 @@ static void dispatch(Distributor *distributor, MDB_txn *txn, VisitState *visit_s
     }
 }
 
+void distributor_dispatch(Distributor *distributor, MDB_txn *txn, VisitState *visit_state,
+                          MonoTime now)
+{
+    dispatch(distributor, txn, visit_state, now);
+}
+
 static void resolved(Distributor *distributor, MDB_txn *txn, VisitState *visit_state, MonoTime now)
 {
     assert(distributor->n_resolving > 0);
     distributor->n_resolving--;
     if (visit_state->resolve_class == FETCH_OK) {
         dispatch(distributor, txn, visit_state, now);
+        return;
+    }
+    distributor_fail_askers(distributor, txn, visit_state, now);
+    if (visit_state->retired || visit_state->dropped) { /* it went for its askers only */
+        visit_state->next_fetch = mono_later(visit_state->next_fetch, now);
+        release_window(distributor, visit_state);
+        rest(distributor, visit_state, now);
         return;
     }
     FetchEnd end = {.class = visit_state->resolve_class,
@@ -309,22 +343,47 @@ static void restore_robots(Distributor *distributor, MDB_txn *txn, VisitState *v
     }
 }
 
-/* Brings one host into RAM if that makes sense now. */
-static Result load_host(Distributor *distributor, MDB_txn *txn, uint32_t host, MonoTime now,
-                        WallTime wall)
+void distributor_set_delays(const Distributor *distributor, VisitState *visit_state,
+                            int64_t crawl_delay_ms)
 {
-    HostRecord record;
-    Result rc = host_table_get(distributor->host_table, txn, host, &record);
-    if (rc != RESULT_OK || record.state != HOST_ACTIVE) {
-        return rc;
+    const DistributorOptions *options = &distributor->options;
+    visit_state->host_delay_ms = options->host_delay_ms;
+    if (options->host_delay != NULL) {
+        visit_state->host_delay_ms =
+            options->host_delay(options->context, visit_state->hostname, options->host_delay_ms);
     }
-    int64_t wait = record.not_before_ms - wall.us / 1000;
-    if (wait > FAR_MS) {
-        return RESULT_OK;
+    if (options->floor.ns > 0) {
+        int64_t owed = politeness_host_delay(distributor->politeness, visit_state->host_delay_ms,
+                                             crawl_delay_ms, 0);
+        visit_state->next_fetch = mono_add_ms(options->floor, owed);
     }
+}
+
+/* The times of a guest are those of the host. False: the guest is away, and the host must wait. */
+static bool take_over_guest(Distributor *distributor, VisitState *visit_state)
+{
+    VisitState *guest =
+        distributor_find_guest(distributor, visit_state->origin, visit_state->origin_length);
+    if (guest == NULL) {
+        return true;
+    }
+    if (!guest->idle) {
+        return false;
+    }
+    visit_state->next_fetch = mono_later(visit_state->next_fetch, guest->next_fetch);
+    visit_state->last_end = guest->last_end;
+    visit_state->owed_ms = guest->owed_ms;
+    distributor_forget(distributor, guest);
+    return true;
+}
+
+Result distributor_bear(Distributor *distributor, MDB_txn *txn, uint32_t host,
+                        const HostRecord *record, MonoTime now, VisitState **out)
+{
     Buffer origin;
     buffer_init(&origin, TEXT_LIMIT);
     VisitState *visit_state = NULL;
+    Result rc = RESULT_OK;
     if (page_db_host_origin(distributor->db, txn, host, &origin) != 0) {
         rc = RESULT_NOT_FOUND;
     }
@@ -333,6 +392,11 @@ static Result load_host(Distributor *distributor, MDB_txn *txn, uint32_t host, M
     }
     buffer_destroy(&origin);
     if (rc == RESULT_OK) {
+        distributor_set_delays(distributor, visit_state, (int64_t)record->crawl_delay_ms);
+        if (!take_over_guest(distributor, visit_state)) {
+            visit_state_delete(visit_state);
+            return RESULT_EXISTS;
+        }
         rc = map_put(&distributor->visit_states, map_key(host), visit_state);
     }
     if (rc != RESULT_OK) {
@@ -341,21 +405,30 @@ static Result load_host(Distributor *distributor, MDB_txn *txn, uint32_t host, M
         visit_state_delete(visit_state);
         return rc;
     }
-    visit_state->host_delay_ms = distributor->options.host_delay_ms;
-    if (distributor->options.host_delay != NULL) {
-        visit_state->host_delay_ms = distributor->options.host_delay(
-            distributor->options.context, visit_state->hostname, visit_state->host_delay_ms);
-    }
-    visit_state->health = (HostHealth){.failures = record.failures,
-                                       .last = (FetchClass)record.last_failure};
-    restore_robots(distributor, txn, visit_state, &record, now, wall);
-    if (distributor->options.floor.ns > 0) {
-        int64_t owed = politeness_host_delay(distributor->politeness, visit_state->host_delay_ms,
-                                             (int64_t)record.crawl_delay_ms, 0);
-        visit_state->next_fetch = mono_add_ms(distributor->options.floor, owed);
-    }
+    visit_state->health = (HostHealth){.failures = record->failures,
+                                       .last = (FetchClass)record->last_failure};
+    restore_robots(distributor, txn, visit_state, record, now, distributor->wall);
+    int64_t wait = record->not_before_ms - distributor->wall.us / 1000;
     if (wait > 0) {
         visit_state->next_fetch = mono_later(visit_state->next_fetch, mono_add_ms(now, wait));
+    }
+    *out = visit_state;
+    return RESULT_OK;
+}
+
+/* Brings one host into RAM if that makes sense now. */
+static Result load_host(Distributor *distributor, MDB_txn *txn, uint32_t host, MonoTime now)
+{
+    HostRecord record;
+    VisitState *visit_state = NULL;
+    Result rc = host_table_get(distributor->host_table, txn, host, &record);
+    if (rc != RESULT_OK || record.state != HOST_ACTIVE ||
+        record.not_before_ms - distributor->wall.us / 1000 > FAR_MS) {
+        return rc;
+    }
+    rc = distributor_bear(distributor, txn, host, &record, now, &visit_state);
+    if (rc != RESULT_OK) {
+        return rc; /* the walk comes by again */
     }
     rc = refill(distributor, txn, visit_state);
     account(distributor, visit_state);
@@ -383,13 +456,17 @@ static MDB_txn *begin_read(Distributor *distributor)
 void distributor_receive(Distributor *distributor, VisitState *visit_state, MonoTime now,
                          WallTime wall)
 {
-    (void)wall;
+    distributor->wall = wall;
     MDB_txn *txn = begin_read(distributor);
     if (txn == NULL) {
         visit_state->retired = true; /* its URLs stay scheduled: found again by the next walk */
     }
     if (visit_state->news == NEWS_RESOLVED) {
         resolved(distributor, txn, visit_state, now);
+    } else if (visit_state->news == NEWS_ANSWERED) {
+        assert(distributor->n_asking > 0);
+        distributor->n_asking--;
+        dispatch(distributor, txn, visit_state, now);
     } else {
         assert(visit_state->news == NEWS_EMPTY && distributor->n_away > 0);
         distributor->n_away--;
@@ -408,6 +485,7 @@ static bool has_room(const Distributor *distributor)
 void distributor_committed(Distributor *distributor, const CommitNotice *notice, MonoTime now,
                            WallTime wall)
 {
+    distributor->wall = wall;
     for (size_t i = 0; i < notice->n_done; i++) {
         VisitState *visit_state =
             map_get(&distributor->visit_states, map_key(notice->done[i].host));
@@ -432,7 +510,7 @@ void distributor_committed(Distributor *distributor, const CommitNotice *notice,
         VisitState *visit_state = map_get(&distributor->visit_states, map_key(notice->hosts[i]));
         if (visit_state == NULL) {
             if (has_room(distributor)) {
-                (void)load_host(distributor, txn, notice->hosts[i], now, wall);
+                (void)load_host(distributor, txn, notice->hosts[i], now);
             }
         } else if (visit_state->idle &&
                    !mono_before(visit_state->address_expiry, now) && !visit_state->dropped &&
@@ -472,7 +550,7 @@ static void purge(Distributor *distributor, MDB_txn *txn, MonoTime now)
 }
 
 /* Reads the next hosts of the walk; false when it came to its end. */
-static bool walk(Distributor *distributor, MDB_txn *txn, MonoTime now, WallTime wall)
+static bool walk(Distributor *distributor, MDB_txn *txn, MonoTime now)
 {
     uint32_t hosts[WALK_BATCH];
     size_t n = 0;
@@ -482,7 +560,7 @@ static bool walk(Distributor *distributor, MDB_txn *txn, MonoTime now, WallTime 
         if (map_get(&distributor->visit_states, map_key(hosts[i])) == NULL &&
             has_room(distributor)) {
             size_t before = distributor->n_resolving;
-            (void)load_host(distributor, txn, hosts[i], now, wall);
+            (void)load_host(distributor, txn, hosts[i], now);
             distributor->loaded_in_walk |= distributor->n_resolving > before;
         }
     }
@@ -503,6 +581,7 @@ static bool walk(Distributor *distributor, MDB_txn *txn, MonoTime now, WallTime 
 MonoTime distributor_work(Distributor *distributor, size_t front, size_t required, MonoTime now,
                           WallTime wall)
 {
+    distributor->wall = wall;
     MDB_txn *txn = begin_read(distributor);
     if (txn == NULL) {
         return mono_add_ms(now, WALK_PAUSE_MS);
@@ -512,9 +591,9 @@ MonoTime distributor_work(Distributor *distributor, size_t front, size_t require
     uint64_t hosts = 0;
     bool more = !mono_before(now, distributor->next_walk) &&
                 schedule_counts(distributor->schedule, txn, &entries, &hosts) == RESULT_OK &&
-                hosts > distributor->n_away + distributor->n_resolving;
+                hosts > distributor->n_away + distributor->n_resolving + distributor->n_asking;
     while (more && front + distributor->n_resolving < required && has_room(distributor)) {
-        more = walk(distributor, txn, now, wall);
+        more = walk(distributor, txn, now);
     }
     page_db_txn_abort(distributor->db, txn);
     const HeapNode *node = heap_top(&distributor->purge);

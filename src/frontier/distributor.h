@@ -9,10 +9,12 @@
  * Invariants:
  *  1. A page index is in `in_flight` from the moment it enters a window until its result is
  *     committed or its visit state is forgotten: nothing is handed out twice.
- *  2. A host has at most one visit state.
+ *  2. A host (scheme and authority) has at most one visit state, a guest included.
  *  3. A visit state is forgotten only when it is IDLE, its next fetch time has passed (politeness
  *     survives in no other place) and none of its URLs is uncommitted.
- *  4. Hosts with work that are not in RAM are found again by a walk over the schedule's host table:
+ *  4. One with askers serves them before it goes on an errand itself: nobody waits in a circle. A
+ *     host that has a guest gets its own visit state, with the guest's times, once that is home.
+ *  5. Hosts with work that are not in RAM are found again by a walk over the schedule's host table:
  *     memory is bounded by `memory_bytes`, whatever the size of the crawl.
  *
  * Owned by one thread; time is a parameter; what it cannot do itself goes through sinks. Source:
@@ -78,6 +80,7 @@ typedef struct Distributor {
     Schedule *schedule;
     HostTable *host_table;
     Map visit_states; /* by host id */
+    Map guests;       /* by hash of the origin: visit states of hosts that PageDB does not know */
     Map in_flight;    /* by page index */
     Heap purge;       /* idle visit states by when they may be forgotten */
     ScheduleHostCursor cursor;
@@ -86,6 +89,8 @@ typedef struct Distributor {
     size_t memory;      /* bytes of all visit states, as of when they were last here */
     size_t n_resolving;
     size_t n_away;      /* queued or acquired */
+    size_t n_asking;    /* on an errand */
+    WallTime wall;      /* as of this call */
     Buffer text;        /* scratch */
 } Distributor;
 
@@ -95,7 +100,7 @@ Result distributor_init(Distributor *distributor, const DistributorOptions *opti
 /* Frees every visit state that is at home; those away must have come back. */
 void distributor_destroy(Distributor *distributor);
 
-/* A visit state comes home: NEWS_RESOLVED or NEWS_EMPTY. */
+/* A visit state comes home: NEWS_RESOLVED, NEWS_EMPTY or NEWS_ANSWERED. */
 void distributor_receive(Distributor *distributor, VisitState *visit_state, MonoTime now,
                          WallTime wall);
 void distributor_committed(Distributor *distributor, const CommitNotice *notice, MonoTime now,

@@ -75,6 +75,7 @@ static void distribute(Frontier *frontier, void *message, MonoTime now, WallTime
     switch (*(News *)message) {
     case NEWS_RESOLVED:
     case NEWS_EMPTY:
+    case NEWS_ANSWERED:
         distributor_receive(&frontier->distributor, message, now, wall);
         break;
     case NEWS_COMMITTED:
@@ -311,6 +312,12 @@ void frontier_resolved(Frontier *frontier, VisitState *visit_state)
 {
     visit_state->news = NEWS_RESOLVED;
     post(&frontier->distributor_inbox, visit_state);
+}
+
+void frontier_answered(Frontier *frontier, VisitState *asker)
+{
+    asker->news = NEWS_ANSWERED;
+    post(&frontier->distributor_inbox, asker);
 }
 
 void frontier_fetched(Frontier *frontier, VisitState *visit_state)

@@ -63,6 +63,8 @@ void frontier_stop(Frontier *frontier);
 void frontier_resolved(Frontier *frontier, VisitState *visit_state);
 /* From a fetching thread: next_fetch and ip_next_fetch are set, taken URLs are taken. */
 void frontier_fetched(Frontier *frontier, VisitState *visit_state);
+/* From a fetching thread: a visit state whose robots.txt was asked for on another host. */
+void frontier_answered(Frontier *frontier, VisitState *asker);
 /* From ingest, after a commit. Takes the notice. */
 void frontier_committed(Frontier *frontier, CommitNotice *notice);
 

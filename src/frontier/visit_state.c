@@ -119,7 +119,8 @@ void visit_state_set_window(VisitState *visit_state, WindowUrl *window, char *by
 
 size_t visit_state_memory(const VisitState *visit_state)
 {
-    return sizeof *visit_state + visit_state->origin_length + strlen(visit_state->hostname) + 2 +
-           visit_state->window_memory +
+    return sizeof *visit_state + VISIT_STATE_OVERHEAD + visit_state->origin_length +
+           strlen(visit_state->hostname) + 2 + visit_state->window_memory +
+           visit_state->window_count * VISIT_STATE_URL_OVERHEAD +
            (visit_state->robots == NULL ? 0 : robots_bytes(visit_state->robots));
 }

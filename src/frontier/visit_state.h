@@ -13,12 +13,19 @@
  *                                |       |
  *                              purged    '--(filled)--> QUEUED
  *
+ * A robots.txt that redirects to another host is an errand: the visit state that wants it (the asker)
+ * becomes ASKING and is handed over together with the visit state of the other host, from whose address
+ * and with whose delays the file is fetched as the first thing when that one is acquired; the asker then
+ * goes back to the distributor by itself (fetch/robots_answer.h). A host that is known for nothing but
+ * its robots.txt gets a visit state too, a guest.
+ *
  * A window of URLs, read from the schedule's head for this host, is what it holds in RAM; the rest
  * stays on disk. Taking a URL out of the window changes nothing on disk.
  * Source: BUbiNG, class VisitState; DESIGN section 3. */
 #ifndef FRONTIER_VISIT_STATE_H
 #define FRONTIER_VISIT_STATE_H
 
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -38,6 +45,7 @@ typedef enum VisitStatePlace {
     VISIT_STATE_REFILLING, /* on its way to, or at, the distributor: wants URLs */
     VISIT_STATE_QUEUED,    /* todo thread: in its workbench entry */
     VISIT_STATE_ACQUIRED,  /* a fetching thread */
+    VISIT_STATE_ASKING,    /* its robots.txt is on another host: it goes with that host's visit state */
     VISIT_STATE_PLACES
 } VisitStatePlace;
 
@@ -49,6 +57,7 @@ typedef enum News {
     NEWS_EMPTY,     /* todo thread -> distributor: no URL left, dropped, or the address expired */
     NEWS_READY,     /* distributor -> todo thread: queue it */
     NEWS_FETCHED,   /* fetching thread -> todo thread: released */
+    NEWS_ANSWERED,  /* fetching thread -> distributor: it is back from an errand */
     NEWS_COMMITTED, /* ingest -> distributor: a CommitNotice */
     NEWS_HUNGRY     /* todo thread -> distributor: the front is too small */
 } News;
@@ -95,6 +104,13 @@ struct VisitState {
     MonoTime robots_expiry;
     unsigned robots_redirects; /* followed so far in this attempt */
     char *robots_target;       /* owned; where the last one pointed, or NULL */
+    bool robots_elsewhere;     /* and that is another host: wants an errand */
+
+    /* errands for others, done before anything else */
+    VisitState *askers;      /* handed over with this one; the first is served */
+    VisitState *next_asker;  /* in the list it is in */
+    bool guest;              /* unknown to PageDB: only askers bring it work; set at birth */
+    atomic_bool wanted;      /* set by the distributor: come home after this fetch, askers wait */
 
     /* the window */
     WindowUrl *window;   /* owned, with window_bytes in one allocation */
@@ -115,6 +131,7 @@ struct VisitState {
     /* [distributor] */
     uint64_t uncommitted;  /* URLs taken from the schedule whose results are not committed */
     bool idle;             /* it is IDLE: place may only be read by the owner */
+    VisitState *waiting;   /* askers that go with it when it comes home */
     bool more;             /* new URLs came while it was away */
     size_t accounted;      /* bytes of it in Distributor.memory */
     bool retired;          /* so did the database: nothing of it is scheduled any more */
@@ -134,7 +151,10 @@ uint32_t visit_state_count(const VisitState *visit_state);
 /* Installs a new window; takes window (malloc'd, bytes behind the array). */
 void visit_state_set_window(VisitState *visit_state, WindowUrl *window, char *bytes, uint32_t count,
                             size_t memory);
-/* Bytes it occupies. */
+/* Bytes it occupies, with its share of what others keep for it: a workbench entry, places in maps and
+ * heaps, allocation headers, and for each URL a place among those in flight (measured by tests/sim). */
+#define VISIT_STATE_OVERHEAD     400u
+#define VISIT_STATE_URL_OVERHEAD 48u
 size_t visit_state_memory(const VisitState *visit_state);
 
 #endif

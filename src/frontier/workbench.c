@@ -192,6 +192,7 @@ bool workbench_release(Workbench *workbench, VisitState *visit_state, MonoTime n
     entry->next_fetch = mono_later(entry->next_fetch, visit_state->ip_next_fetch);
     workbench->n_acquired--;
     bool keep = visit_state_count(visit_state) > 0 && !visit_state->dropped &&
+                !visit_state->robots_elsewhere && !atomic_load(&visit_state->wanted) &&
                 mono_before(now, visit_state->address_expiry);
     if (keep && heap_push(&entry->visit_states, &visit_state->by_time, visit_state->next_fetch.ns,
                           visit_state->host) == RESULT_OK) {

@@ -1,0 +1,32 @@
+/* What distributor.c and distributor_errand.c share; not for others. */
+#ifndef FRONTIER_DISTRIBUTOR_INSIDE_H
+#define FRONTIER_DISTRIBUTOR_INSIDE_H
+
+#include "frontier/distributor.h"
+
+/* ---- distributor.c ---- */
+
+/* Decides where a visit state that is at home goes next. */
+void distributor_dispatch(Distributor *distributor, MDB_txn *txn, VisitState *visit_state,
+                          MonoTime now);
+/* Makes the visit state of a host that has none, without URLs. RESULT_EXISTS: its guest is away. */
+Result distributor_bear(Distributor *distributor, MDB_txn *txn, uint32_t host,
+                        const HostRecord *record, MonoTime now, VisitState **visit_state);
+/* The configured delay, and what a resumed crawl owes. */
+void distributor_set_delays(const Distributor *distributor, VisitState *visit_state,
+                            int64_t crawl_delay_ms);
+
+/* ---- distributor_errand.c ---- */
+
+/* Sends an asker, whose robots.txt is elsewhere, with the visit state of that host: true when it
+ * went; otherwise the attempt has failed and the asker is still at home. */
+bool distributor_send(Distributor *distributor, MDB_txn *txn, VisitState *asker, MonoTime now);
+/* Those who waited for it now go with it. */
+void distributor_take_waiting(VisitState *visit_state);
+/* It has no address: the askers' attempts have failed. */
+void distributor_fail_askers(Distributor *distributor, MDB_txn *txn, VisitState *visit_state,
+                             MonoTime now);
+VisitState *distributor_find_guest(Distributor *distributor, const char *origin, size_t length);
+void distributor_remove_guest(Distributor *distributor, const VisitState *guest);
+
+#endif

@@ -1,0 +1,134 @@
+#include "trap_yield.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "base/buffer.h"
+#include "base/hash.h"
+#include "parse/trap.h"
+#include "parse/url.h"
+
+#define WAYS 8u /* places of a set */
+
+typedef struct Pattern {
+    uint64_t key[2]; /* of the pattern's text; 0,0 is a free place */
+    uint32_t fetched;
+    uint32_t fresh;
+    bool parked;
+} Pattern;
+
+struct TrapYield {
+    TrapYieldOptions options;
+    Pattern *patterns;
+    size_t n_sets; /* a power of two */
+    size_t n_parked;
+    Url url;
+    Buffer text;
+};
+
+Result trap_yield_new(TrapYield **out, const TrapYieldOptions *options)
+{
+    TrapYield *table = calloc(1, sizeof *table);
+    if (table == NULL) {
+        return RESULT_MEMORY;
+    }
+    table->options = *options;
+    table->n_sets = 1;
+    while (table->n_sets * WAYS < options->patterns) {
+        table->n_sets *= 2;
+    }
+    table->patterns = calloc(table->n_sets * WAYS, sizeof *table->patterns);
+    url_init(&table->url);
+    buffer_init(&table->text, 2 * URL_MAX_BYTES);
+    if (table->patterns == NULL) {
+        trap_yield_delete(table);
+        return RESULT_MEMORY;
+    }
+    *out = table;
+    return RESULT_OK;
+}
+
+void trap_yield_delete(TrapYield *table)
+{
+    if (table != NULL) {
+        url_destroy(&table->url);
+        buffer_destroy(&table->text);
+        free(table->patterns);
+        free(table);
+    }
+}
+
+/* The set a URL's pattern belongs to; NULL when it has none. */
+static Pattern *set_of(TrapYield *table, const char *url, size_t length, Hash128 *key)
+{
+    buffer_reset(&table->text);
+    if (url_parse(&table->url, NULL, url, length) != RESULT_OK ||
+        trap_pattern(&table->url, &table->text) != RESULT_OK) {
+        return NULL;
+    }
+    *key = hash_128(table->text.data, table->text.length);
+    return table->patterns + (key->low & (table->n_sets - 1)) * WAYS;
+}
+
+static Pattern *find(Pattern *set, const Hash128 *key)
+{
+    for (size_t i = 0; set != NULL && i < WAYS; i++) {
+        if (set[i].key[0] == key->high && set[i].key[1] == key->low && set[i].fetched > 0) {
+            return &set[i];
+        }
+    }
+    return NULL;
+}
+
+static uint32_t worth(const Pattern *pattern)
+{
+    return pattern->parked ? UINT32_MAX : pattern->fetched;
+}
+
+/* A place for a new pattern: a free one has fetched nothing. */
+static Pattern *make_room(TrapYield *table, Pattern *set)
+{
+    Pattern *least = &set[0];
+    for (size_t i = 1; i < WAYS; i++) {
+        if (worth(&set[i]) < worth(least)) {
+            least = &set[i];
+        }
+    }
+    table->n_parked -= least->parked;
+    return least;
+}
+
+bool trap_yield_note(TrapYield *table, const char *url, size_t length, bool is_new, char *pattern,
+                     size_t size)
+{
+    Hash128 key;
+    Pattern *set = set_of(table, url, length, &key);
+    if (set == NULL) {
+        return false;
+    }
+    Pattern *found = find(set, &key);
+    if (found == NULL) {
+        found = make_room(table, set);
+        *found = (Pattern){.key = {key.high, key.low}};
+    }
+    found->fetched += found->fetched < UINT32_MAX;
+    found->fresh += is_new && found->fresh < UINT32_MAX;
+    if (found->parked || found->fetched < table->options.fetches ||
+        (double)found->fresh >= table->options.yield * (double)found->fetched) {
+        return false;
+    }
+    found->parked = true;
+    table->n_parked++;
+    (void)snprintf(pattern, size, "%s", buffer_string(&table->text));
+    return true;
+}
+
+bool trap_yield_is_parked(TrapYield *table, const char *url, size_t length)
+{
+    Hash128 key;
+    if (table->n_parked == 0) {
+        return false;
+    }
+    const Pattern *found = find(set_of(table, url, length, &key), &key);
+    return found != NULL && found->parked;
+}

@@ -1,0 +1,255 @@
+#include "audit.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define PRINTED_MAX 20u
+
+typedef enum AuditUrl {
+    URL_KNOWN = 1,  /* linked from a committed page, or a seed */
+    URL_FLYING = 2, /* a request is in flight */
+    URL_ENDED = 4,  /* its final result is not committed yet */
+    URL_DONE = 8,   /* it is */
+    URL_AGAIN = 16  /* what a crash may have lost */
+} AuditUrl;
+
+bool audit_init(Audit *audit, const World *world, const PolitenessOptions *politeness,
+                int64_t robots_expiry_ms)
+{
+    *audit = (Audit){.world = world,
+                     .host_delay_ms = politeness->host_delay_ms,
+                     .ip_delay_ms = politeness->ip_delay_ms,
+                     .crawl_delay_max_ms = politeness->crawl_delay_max_ms,
+                     .retry_after_max_ms = politeness->retry_after_max_ms,
+                     .robots_expiry_ms = robots_expiry_ms};
+    audit->urls = calloc(world_n_pages(world), 1);
+    audit->hosts = calloc(world->hosts, sizeof *audit->hosts);
+    audit->addresses = calloc(world->addresses, sizeof *audit->addresses);
+    if (audit->urls == NULL || audit->hosts == NULL || audit->addresses == NULL) {
+        audit_destroy(audit);
+        return false;
+    }
+    /* Touched now, so that what grows later is the frontier's. */
+    memset(audit->urls, 0, world_n_pages(world));
+    for (uint32_t i = 0; i < world->hosts; i++) {
+        audit->hosts[i].last_end_ms = INT64_MIN / 2;
+        audit->hosts[i].kept_end_ms = INT64_MIN / 2;
+    }
+    for (uint32_t i = 0; i < world->addresses; i++) {
+        audit->addresses[i].last_end_ms = INT64_MIN / 2;
+    }
+    return true;
+}
+
+void audit_destroy(Audit *audit)
+{
+    free(audit->urls);
+    free(audit->hosts);
+    free(audit->addresses);
+    audit->urls = NULL;
+    audit->hosts = NULL;
+    audit->addresses = NULL;
+}
+
+size_t audit_bytes(const Audit *audit)
+{
+    return world_n_pages(audit->world) + audit->world->hosts * (sizeof(AuditHost) + 4) +
+           audit->world->addresses * sizeof(AuditAddress);
+}
+
+void audit_violation(Audit *audit, const char *what, WorldPage page, int64_t now_ms)
+{
+    if (audit->violations++ < PRINTED_MAX) {
+        (void)fprintf(stderr, "sim: %" PRId64 " ms: %s: host %u page %u\n", now_ms, what, page.host,
+                      page.page);
+    }
+}
+
+static bool is_robots(WorldPage page)
+{
+    return page.page >= WORLD_ROBOTS_2;
+}
+
+/* A robots.txt that settles what may be fetched. */
+static bool is_answer(const FetchResult *result)
+{
+    return result->class == FETCH_OK && result->status < 500 &&
+           (result->status < 300 || result->status >= 400);
+}
+
+static uint8_t *url_of(const Audit *audit, WorldPage page)
+{
+    return &audit->urls[world_number(audit->world, page)];
+}
+
+static void check_page(Audit *audit, WorldPage page, int64_t now_ms)
+{
+    const AuditHost *host = &audit->hosts[page.host];
+    uint8_t *url = url_of(audit, page);
+    if (host->robots_ms == 0 ||
+        (now_ms >= host->robots_ms + audit->robots_expiry_ms && !host->stale_robots)) {
+        audit_violation(audit, "a page without robots.txt", page, now_ms);
+    }
+    if (world_forbids(audit->world, page)) {
+        audit_violation(audit, "a page that robots.txt forbids", page, now_ms);
+    }
+    if ((*url & URL_KNOWN) == 0) {
+        audit_violation(audit, "a URL that nobody has told of", page, now_ms);
+    }
+    if ((*url & (URL_ENDED | URL_DONE)) != 0) {
+        audit_violation(audit, "a URL fetched twice", page, now_ms);
+    }
+    if ((*url & URL_FLYING) != 0) {
+        audit_violation(audit, "a URL in flight twice", page, now_ms);
+    }
+    if ((*url & URL_AGAIN) != 0) {
+        audit->refetched++;
+    }
+    *url = (uint8_t)((*url | URL_FLYING) & ~URL_AGAIN);
+}
+
+void audit_start(Audit *audit, WorldPage page, uint32_t address, int64_t now_ms)
+{
+    AuditHost *host = &audit->hosts[page.host];
+    AuditAddress *ip = &audit->addresses[address];
+    audit->requests++;
+    if (host->busy) {
+        audit_violation(audit, "two requests to a host", page, now_ms);
+    }
+    if (ip->busy) {
+        audit_violation(audit, "two requests to an address", page, now_ms);
+    }
+    if (now_ms < host->last_end_ms + host->need_ms) {
+        audit_violation(audit, "the host's delay was cut short", page, now_ms);
+    }
+    if (now_ms < ip->last_end_ms + audit->ip_delay_ms) {
+        audit_violation(audit, "the address's delay was cut short", page, now_ms);
+    }
+    if (!is_robots(page)) {
+        check_page(audit, page, now_ms);
+    }
+    host->busy = true;
+    ip->busy = true;
+}
+
+static uint32_t need_of(const Audit *audit, WorldPage page, const FetchResult *result)
+{
+    int64_t need = audit->host_delay_ms;
+    int64_t crawl_delay = world_crawl_delay_ms(audit->world, page.host);
+    /* Its Crawl-delay is known from the answer on. */
+    if (audit->hosts[page.host].robots_ms != 0 && crawl_delay > need) {
+        need = crawl_delay < audit->crawl_delay_max_ms ? crawl_delay : audit->crawl_delay_max_ms;
+    }
+    const char *field =
+        result->header.data == NULL ? NULL : strstr(result->header.data, "Retry-After: ");
+    if (field != NULL && (result->status == 429 || result->status == 503)) {
+        int64_t ms = strtoll(field + strlen("Retry-After: "), NULL, 10) * 1000;
+        ms = ms < audit->retry_after_max_ms ? ms : audit->retry_after_max_ms;
+        need = ms > need ? ms : need;
+    }
+    return (uint32_t)need;
+}
+
+void audit_end(Audit *audit, WorldPage page, uint32_t address, const FetchResult *result,
+               int64_t end_ms)
+{
+    AuditHost *host = &audit->hosts[page.host];
+    host->busy = false;
+    audit->addresses[address].busy = false;
+    audit->addresses[address].last_end_ms = end_ms;
+    if (is_robots(page)) {
+        bool answered = is_answer(result);
+        bool pending = result->class == FETCH_OK && result->status / 100 == 3;
+        if (answered) {
+            host->robots_ms = end_ms;
+        }
+        host->stale_robots = !answered && !pending && host->robots_ms != 0;
+    } else {
+        uint8_t *url = url_of(audit, page);
+        *url = (uint8_t)(*url & ~URL_FLYING);
+        if (result->final) {
+            *url |= URL_ENDED;
+            audit->pages++;
+        }
+    }
+    host->last_end_ms = end_ms;
+    host->need_ms = need_of(audit, page, result);
+}
+
+void audit_refused(Audit *audit, WorldPage page, int64_t now_ms)
+{
+    uint8_t *url = url_of(audit, page);
+    if (!world_forbids(audit->world, page)) {
+        audit_violation(audit, "a page refused that robots.txt allows", page, now_ms);
+    }
+    if ((*url & (URL_ENDED | URL_DONE)) != 0) {
+        audit_violation(audit, "a URL refused twice", page, now_ms);
+    }
+    *url |= URL_ENDED;
+    audit->refused++;
+}
+
+void audit_committed(Audit *audit, WorldPage page, const FetchResult *result, bool done)
+{
+    AuditHost *host = &audit->hosts[page.host];
+    if (result->kind != FETCHED_NOTHING) {
+        host->kept_end_ms = result->end.ns / 1000000;
+        host->kept_need_ms = need_of(audit, page, result);
+    }
+    if (is_robots(page)) {
+        host->kept_robots_ms = is_answer(result) ? result->end.ns / 1000000 : host->kept_robots_ms;
+    } else if (done) {
+        uint8_t *url = url_of(audit, page);
+        *url = (uint8_t)((*url & ~URL_ENDED) | URL_DONE);
+    }
+}
+
+void audit_known(Audit *audit, WorldPage page)
+{
+    uint8_t *url = url_of(audit, page);
+    audit->known += (*url & URL_KNOWN) == 0;
+    *url |= URL_KNOWN;
+}
+
+void audit_crashed(Audit *audit, int64_t now_ms)
+{
+    uint32_t n = world_n_pages(audit->world);
+    for (uint32_t i = 0; i < n; i++) {
+        if ((audit->urls[i] & (URL_FLYING | URL_ENDED)) != 0) {
+            audit->urls[i] = (uint8_t)((audit->urls[i] & ~(URL_FLYING | URL_ENDED)) | URL_AGAIN);
+        }
+    }
+    for (uint32_t i = 0; i < audit->world->hosts; i++) {
+        AuditHost *host = &audit->hosts[i];
+        if (host->busy) {
+            host->last_end_ms = now_ms;
+            host->busy = false;
+        }
+        /* The ordinary delay is owed in any case; more of it only if the reason was committed. */
+        if (host->kept_end_ms != host->last_end_ms) {
+            host->need_ms = (uint32_t)audit->host_delay_ms;
+        }
+        if (host->robots_ms != host->kept_robots_ms) {
+            host->robots_ms = host->kept_robots_ms;
+            host->stale_robots = false;
+        }
+    }
+    for (uint32_t i = 0; i < audit->world->addresses; i++) {
+        if (audit->addresses[i].busy) {
+            audit->addresses[i].last_end_ms = now_ms;
+            audit->addresses[i].busy = false;
+        }
+    }
+}
+
+bool audit_is_known(const Audit *audit, WorldPage page)
+{
+    return (*url_of(audit, page) & URL_KNOWN) != 0;
+}
+
+bool audit_is_done(const Audit *audit, WorldPage page)
+{
+    return (*url_of(audit, page) & URL_DONE) != 0;
+}

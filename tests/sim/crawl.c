@@ -1,0 +1,395 @@
+#include "crawl.h"
+
+#include <arpa/inet.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/hash.h"
+#include "crawl_commit.h"
+
+#define START_NS      INT64_C(3600000000000) /* a clock never starts at 0 */
+#define WALL_START_US INT64_C(1800000000000000)
+#define FRONT_FIRST   1000u
+#define FRONT_STEP    1000u
+#define BATCH_PAGES   512u
+#define BATCH_MS      200
+#define ROBOTS_AGENT  "ragno"
+#define ROBOTS_MS     INT64_C(86400000)
+#define ADDRESS_BASE  0x0b000000u /* 11.0.0.0: public, unlike 10 */
+
+typedef struct Event {
+    HeapNode node;
+    VisitState *visit_state;
+    FetchResult *result; /* of a fetch; NULL: a DNS answer */
+    WorldPage page;
+    uint32_t address;
+} Event;
+
+static int64_t now_ms(const Crawl *crawl)
+{
+    return crawl->now.ns / 1000000;
+}
+
+WallTime crawl_wall(const Crawl *crawl)
+{
+    return (WallTime){WALL_START_US + crawl->now.ns / 1000};
+}
+
+static void broken(Crawl *crawl, const char *what)
+{
+    (void)fprintf(stderr, "sim: %s failed\n", what);
+    crawl->broken = true;
+}
+
+static Event *new_event(Crawl *crawl, VisitState *visit_state, int64_t delay_ms)
+{
+    Event *event = calloc(1, sizeof *event);
+    if (event == NULL) {
+        broken(crawl, "memory");
+        return NULL;
+    }
+    event->visit_state = visit_state;
+    heap_node_init(&event->node);
+    if (heap_push(&crawl->events, &event->node, mono_add_ms(crawl->now, delay_ms).ns,
+                  crawl->n_events++) != RESULT_OK) {
+        broken(crawl, "memory");
+    }
+    return event;
+}
+
+/* ---- names
+ * ------------------------------------------------------------------------------------------ */
+
+static void on_resolve(void *context, VisitState *visit_state)
+{
+    Crawl *crawl = context;
+    uint32_t host = 0;
+    if (!world_host(crawl->world, visit_state->hostname, &host)) {
+        broken(crawl, "a host name");
+        return;
+    }
+    WorldName name = world_resolve(crawl->world, host, now_ms(crawl));
+    (void)new_event(crawl, visit_state, name.delay_ms);
+}
+
+static void answer_name(Crawl *crawl, VisitState *visit_state)
+{
+    uint32_t host = 0;
+    (void)world_host(crawl->world, visit_state->hostname, &host);
+    WorldName name = world_resolve(crawl->world, host, now_ms(crawl));
+    visit_state->resolve_class = name.class;
+    visit_state->resolve_ms = name.delay_ms;
+    if (name.class == FETCH_OK) {
+        struct in_addr in = {htonl(ADDRESS_BASE + name.address)};
+        visit_state->address = ip_address_v4(&in);
+        visit_state->address_expiry = mono_add_ms(crawl->now, name.ttl_ms);
+    }
+    visit_state->news = NEWS_RESOLVED;
+    distributor_receive(&crawl->distributor, visit_state, crawl->now, crawl_wall(crawl));
+}
+
+static uint32_t address_of(const VisitState *visit_state)
+{
+    uint32_t bits = 0;
+    memcpy(&bits, visit_state->address.bytes + 12, sizeof bits);
+    return ntohl(bits) - ADDRESS_BASE;
+}
+
+/* ---- the frontier's other sinks
+ * ----------------------------------------------------------------------- */
+
+static void go_home(Crawl *crawl, VisitState *visit_state)
+{
+    visit_state->place = VISIT_STATE_REFILLING;
+    visit_state->news = NEWS_EMPTY;
+    distributor_receive(&crawl->distributor, visit_state, crawl->now, crawl_wall(crawl));
+}
+
+static void on_ready(void *context, VisitState *visit_state)
+{
+    Crawl *crawl = context;
+    if (workbench_add(&crawl->workbench, visit_state, crawl->now) != RESULT_OK) {
+        broken(crawl, "workbench_add");
+    }
+}
+
+static void on_drop(void *context, const VisitState *visit_state, FetchClass why)
+{
+    crawl_host_news(context, visit_state, why, 0, true);
+}
+
+static void on_unresolved(void *context, const VisitState *visit_state, int64_t wait_ms)
+{
+    crawl_host_news(context, visit_state, visit_state->resolve_class, wait_ms, false);
+}
+
+/* ---- fetching
+ * ----------------------------------------------------------------------------------------- */
+
+static void on_refused(void *context, FetchResult *result)
+{
+    Crawl *crawl = context;
+    WorldPage page;
+    if (!world_locate(crawl->world, result->url, strlen(result->url), &page)) {
+        broken(crawl, "a refused URL");
+    } else {
+        audit_refused(crawl->audit, page, now_ms(crawl));
+    }
+    crawl_add_result(crawl, result);
+}
+
+static void begin_fetch(Crawl *crawl, VisitState *visit_state)
+{
+    FetchNow now = {.mono = crawl->now, .wall = crawl_wall(crawl)};
+    FetchRefused refused = {.context = crawl, .take = on_refused};
+    FetchResult *result = fetch_step_begin(&crawl->rules, visit_state, &now, &refused);
+    if (result == NULL) {
+        visit_state->ip_next_fetch = (MonoTime){0};
+        if (!workbench_release(&crawl->workbench, visit_state, crawl->now)) {
+            go_home(crawl, visit_state);
+        }
+        return;
+    }
+    WorldPage page;
+    if (!world_locate(crawl->world, result->url, strlen(result->url), &page)) {
+        broken(crawl, result->url);
+        fetch_result_delete(result);
+        return;
+    }
+    uint32_t address = address_of(visit_state);
+    audit_start(crawl->audit, page, address, now_ms(crawl));
+    WorldReply reply = world_fetch(crawl->world, page, now_ms(crawl));
+    Event *event = new_event(crawl, visit_state, reply.duration_ms);
+    if (event != NULL) {
+        event->result = result;
+        event->page = page;
+        event->address = address;
+    }
+}
+
+/* What a transfer would have filled in. */
+static void fill_result(Crawl *crawl, const Event *event, const WorldReply *reply)
+{
+    FetchResult *result = event->result;
+    char text[WORLD_URL_BYTES];
+    result->end = crawl->now;
+    result->class = reply->class;
+    if (reply->status == 0) {
+        result->status = fetch_status_of_class(reply->class);
+        return;
+    }
+    result->status = reply->status;
+    (void)buffer_printf(&result->header, "HTTP/1.1 %d x\r\n", reply->status);
+    if (reply->retry_after_s >= 0) {
+        (void)buffer_printf(&result->header, "Retry-After: %d\r\n", (int)reply->retry_after_s);
+    }
+    if (reply->status == 301) {
+        bool robots = event->page.page == WORLD_ROBOTS;
+        WorldPage to = {event->page.host, reply->location};
+        (void)world_url(crawl->world, to, text);
+        (void)buffer_printf(&result->header, "Location: %s\r\n", robots ? "/robots-2.txt" : text);
+    }
+    (void)buffer_append_string(&result->header, "\r\n");
+    if (result->kind == FETCHED_ROBOTS && reply->status == 200) {
+        size_t n = world_robots_text(crawl->world, event->page.host, text, sizeof text);
+        (void)buffer_append(&result->body, text, n);
+    }
+    result->bytes = 500 + result->body.length;
+}
+
+static void end_fetch(Crawl *crawl, Event *event)
+{
+    VisitState *visit_state = event->visit_state;
+    FetchResult *result = event->result;
+    int64_t started = result->start.ns / 1000000;
+    WorldReply reply = world_fetch(crawl->world, event->page, started);
+    fill_result(crawl, event, &reply);
+    fetch_step_end(&crawl->rules, visit_state, result);
+    audit_end(crawl->audit, event->page, event->address, result, now_ms(crawl));
+    crawl_add_result(crawl, result);
+    if (!workbench_release(&crawl->workbench, visit_state, crawl->now)) {
+        go_home(crawl, visit_state);
+    }
+}
+
+static void serve_events(Crawl *crawl)
+{
+    HeapNode *node = NULL;
+    while ((node = heap_top(&crawl->events)) != NULL && node->key <= crawl->now.ns) {
+        Event *event = HEAP_ELEMENT(heap_pop(&crawl->events), Event, node);
+        if (event->result == NULL) {
+            answer_name(crawl, event->visit_state);
+        } else {
+            end_fetch(crawl, event);
+        }
+        free(event);
+    }
+}
+
+/* The todo thread's rule: hand out what is due; nothing due with connections free means a larger
+ * front is required. */
+static void hand_out(Crawl *crawl)
+{
+    while (crawl->workbench.n_acquired < crawl->options.connections) {
+        VisitState *visit_state = workbench_acquire(&crawl->workbench, crawl->now);
+        if (visit_state == NULL) {
+            size_t front = workbench_front(&crawl->workbench) + crawl->workbench.n_acquired;
+            if (front >= crawl->required_front &&
+                crawl->required_front < crawl->options.front_max) {
+                crawl->required_front += FRONT_STEP;
+            }
+            crawl->hungry = front < crawl->required_front;
+            crawl->starved++;
+            return;
+        }
+        begin_fetch(crawl, visit_state);
+    }
+}
+
+static void distribute(Crawl *crawl)
+{
+    size_t front = workbench_front(&crawl->workbench) + crawl->workbench.n_acquired;
+    int64_t cpu = cpu_thread_ns();
+    crawl->wake = distributor_work(&crawl->distributor, front, crawl->required_front, crawl->now,
+                                   crawl_wall(crawl));
+    crawl->distributor_ns += cpu_thread_ns() - cpu;
+    crawl->hungry = false;
+}
+
+/* When something happens next; MONO_NEVER: nothing ever will. */
+static MonoTime next_time(const Crawl *crawl)
+{
+    MonoTime next = crawl->wake;
+    const HeapNode *node = heap_top(&crawl->events);
+    if (node != NULL && node->key < next.ns) {
+        next = (MonoTime){node->key};
+    }
+    if (crawl->workbench.n_acquired < crawl->options.connections) {
+        MonoTime due = workbench_next_time(&crawl->workbench);
+        next = mono_before(due, next) ? due : next;
+    }
+    if (crawl->n_pages > 0) {
+        MonoTime old = mono_add_ms(crawl->batch_since, BATCH_MS);
+        next = mono_before(old, next) ? old : next;
+    }
+    return next;
+}
+
+bool crawl_step(Crawl *crawl)
+{
+    crawl->now = mono_later(crawl->now, next_time(crawl));
+    serve_events(crawl);
+    hand_out(crawl);
+    if (crawl->hungry || !mono_before(crawl->now, crawl->wake)) {
+        distribute(crawl);
+    }
+    if (crawl->n_pages >= BATCH_PAGES ||
+        (crawl->n_pages > 0 &&
+         !mono_before(crawl->now, mono_add_ms(crawl->batch_since, BATCH_MS)))) {
+        int64_t cpu = cpu_thread_ns();
+        if (!crawl_commit(crawl)) {
+            broken(crawl, "a commit");
+        }
+        crawl->ingest_ns += cpu_thread_ns() - cpu;
+    }
+    return !crawl->broken && !crawl->finished;
+}
+
+/* ---- birth and death
+ * ---------------------------------------------------------------------------------- */
+
+static void start_parts(Crawl *crawl, bool resumed)
+{
+    DistributorOptions options = {.memory_bytes = crawl->options.memory_bytes,
+                                  .window_max = crawl->options.window,
+                                  .host_delay_ms = crawl->politeness.host_delay_ms,
+                                  .robots_agent = ROBOTS_AGENT,
+                                  .floor = resumed ? crawl->now : (MonoTime){0}};
+    DistributorSinks sinks = {.context = crawl,
+                              .resolve = on_resolve,
+                              .ready = on_ready,
+                              .drop = on_drop,
+                              .unresolved = on_unresolved};
+    if (distributor_init(&crawl->distributor, &options, &crawl->politeness, &sinks, crawl->store.db,
+                         crawl->store.schedule, crawl->store.hosts) != RESULT_OK) {
+        broken(crawl, "distributor_init");
+    }
+    MonoTime floor =
+        resumed ? mono_add_ms(crawl->now, crawl->politeness.ip_delay_ms) : (MonoTime){0};
+    workbench_init(&crawl->workbench, floor);
+    heap_init(&crawl->events);
+    crawl->wake = crawl->now;
+    crawl->required_front = FRONT_FIRST;
+    crawl->hungry = false;
+    crawl->n_pages = 0;
+}
+
+static void stop_parts(Crawl *crawl)
+{
+    HeapNode *node = NULL;
+    while ((node = heap_pop(&crawl->events)) != NULL) {
+        Event *event = HEAP_ELEMENT(node, Event, node);
+        fetch_result_delete(event->result);
+        free(event);
+    }
+    heap_destroy(&crawl->events);
+    for (size_t i = 0; i < crawl->n_pages; i++) {
+        parsed_page_delete(crawl->pages[i]);
+    }
+    crawl->n_pages = 0;
+    workbench_destroy(&crawl->workbench);
+    distributor_destroy(&crawl->distributor); /* with every visit state, wherever it is */
+}
+
+bool crawl_open(Crawl *crawl, const CrawlOptions *options, const World *world, Audit *audit)
+{
+    *crawl = (Crawl){.options = *options, .world = world, .audit = audit};
+    crawl->politeness = (PolitenessOptions){.host_delay_ms = 5000,
+                                            .ip_delay_ms = 1000,
+                                            .crawl_delay_max_ms = 300000,
+                                            .retry_after_max_ms = 3600000};
+    politeness_default_rules(crawl->politeness.rules);
+    crawl->rules = (FetchRules){.politeness = &crawl->politeness,
+                                .robots_agent = ROBOTS_AGENT,
+                                .robots_expiry_ms = ROBOTS_MS};
+    crawl->ingest = (IngestOptions){.batch_pages = BATCH_PAGES,
+                                    .batch_time_ms = BATCH_MS,
+                                    .levels = SCHEDULE_DEFAULT_LEVELS,
+                                    .depth_factor = 0.5,
+                                    .redirect_weight = 1,
+                                    .max_depth = UINT64_MAX,
+                                    .max_redirects = 20};
+    crawl->now = (MonoTime){START_NS};
+    /* One step may end more fetches than a batch is meant to hold. */
+    crawl->pages = calloc(CRAWL_PAGES_MAX, sizeof(ParsedPage *));
+    if (crawl->pages == NULL || !crawl_store_of(crawl) ||
+        crawl_log_open(&crawl->log, options->directory, NULL, false, SKIPPED_OFF) != RESULT_OK ||
+        !audit_init(audit, world, &crawl->politeness, ROBOTS_MS)) {
+        (void)fprintf(stderr, "sim: cannot open %s\n", options->directory);
+        return false;
+    }
+    start_parts(crawl, false);
+    return true;
+}
+
+bool crawl_crash(Crawl *crawl, int64_t pause_ms)
+{
+    audit_crashed(crawl->audit, now_ms(crawl));
+    stop_parts(crawl);
+    crawl_store_drop(crawl, false);
+    crawl->now = mono_add_ms(crawl->now, pause_ms);
+    if (!crawl_store_of(crawl)) {
+        return false;
+    }
+    start_parts(crawl, true);
+    return true;
+}
+
+void crawl_close(Crawl *crawl, bool remove)
+{
+    stop_parts(crawl);
+    crawl_store_drop(crawl, remove);
+    crawl_log_close(crawl->log);
+    free(crawl->pages);
+}

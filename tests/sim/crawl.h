@@ -1,0 +1,77 @@
+/* A crawl in virtual time: the real distributor, workbench, fetch steps, politeness, schedule, page
+ * database, host table and ingest batches, driven by one thread against a World and checked by an
+ * Audit. Only the network is simulated: name servers and servers answer from the World after their
+ * simulated time.
+ *
+ *   Crawl (this)                the real parts
+ *   events: DNS answers   --->  distributor_receive --> workbench_add
+ *           fetch ends    --->  fetch_step_end --> workbench_release, batch
+ *   clock                 --->  workbench_acquire --> fetch_step_begin --> an event
+ *   batch full or old     --->  batch_init/apply/finish, commit, distributor_committed
+ *
+ * A crash drops everything but the database, which is closed and opened again. Source of the idea:
+ * unbound's replay tests; DESIGN section 11. */
+#ifndef TESTS_SIM_CRAWL_H
+#define TESTS_SIM_CRAWL_H
+
+#include "audit.h"
+#include "crawl_log.h"
+#include "fetch/fetch_step.h"
+#include "frontier/distributor.h"
+#include "frontier/workbench.h"
+#include "ingest_batch.h"
+#include "world.h"
+
+typedef struct CrawlOptions {
+    const char *directory; /* of the database; borrowed */
+    size_t memory_bytes;   /* of the frontier */
+    size_t connections;
+    size_t front_max;
+    uint32_t window;
+    uint32_t seeds; /* roots of this many hosts */
+} CrawlOptions;
+
+typedef struct Crawl {
+    CrawlOptions options;
+    const World *world;
+    Audit *audit;
+    PolitenessOptions politeness;
+    FetchRules rules;
+    IngestOptions ingest;
+    IngestStore store;
+    CrawlLog *log;
+    CrawlTotals totals;
+    Distributor distributor;
+    Workbench workbench;
+    Heap events;        /* Event, by virtual time */
+    uint64_t n_events;  /* since the beginning: ties in order of creation */
+    ParsedPage **pages; /* the batch */
+    size_t n_pages;
+    MonoTime batch_since;
+    MonoTime now;
+    MonoTime wake; /* when the distributor wants to work */
+    size_t required_front;
+    bool hungry;
+    bool finished;
+    bool broken;       /* a part failed: told on standard error */
+    int64_t ingest_ns; /* CPU time of commits */
+    int64_t distributor_ns;
+    uint64_t starved; /* times a connection was free and nothing due */
+} Crawl;
+
+/* False: cannot be opened, told on standard error. */
+bool crawl_open(Crawl *crawl, const CrawlOptions *options, const World *world, Audit *audit);
+/* Seeds it: the roots of hosts 0, n, 2n, ... */
+bool crawl_seed(Crawl *crawl);
+/* Goes on until the next event has been served; false when the crawl is over or broken. */
+bool crawl_step(Crawl *crawl);
+/* Loses everything but the database and starts again pause_ms later. */
+bool crawl_crash(Crawl *crawl, int64_t pause_ms);
+/* Compares the database with the audit's books. */
+void crawl_check_end(Crawl *crawl);
+void crawl_close(Crawl *crawl, bool remove);
+
+/* Database and tables, opened or created. */
+bool crawl_store_of(Crawl *crawl);
+
+#endif

@@ -1,0 +1,290 @@
+#include "crawl_commit.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/hash.h"
+
+#define MAP_BYTES ((size_t)1 << 38)
+
+/* ---- the store
+ * ---------------------------------------------------------------------------------------- */
+
+static bool open_tables(IngestStore *store)
+{
+    MDB_txn *txn = NULL;
+    return page_db_txn_begin(store->db, false, &txn) == 0 &&
+           schedule_open(&store->schedule, txn, NULL) == RESULT_OK &&
+           host_table_open(&store->hosts, txn) == RESULT_OK &&
+           mdb_dbi_open(txn, "bodies", MDB_CREATE, &store->bodies) == 0 &&
+           mdb_dbi_open(txn, "crawl", MDB_CREATE, &store->crawl) == 0 &&
+           page_db_txn_commit(store->db, txn) == 0;
+}
+
+bool crawl_store_of(Crawl *crawl)
+{
+    PageDBOptions options = {.map_bytes = MAP_BYTES, .no_sync = true};
+    MDB_txn *txn = NULL;
+    if (page_db_open(&crawl->store.db, crawl->options.directory, &options) != 0 ||
+        !open_tables(&crawl->store) || page_db_txn_begin(crawl->store.db, true, &txn) != 0) {
+        return false;
+    }
+    bool ok = ingest_read_totals(txn, crawl->store.crawl, &crawl->totals) == RESULT_OK;
+    page_db_txn_abort(crawl->store.db, txn);
+    return ok;
+}
+
+void crawl_store_drop(Crawl *crawl, bool remove)
+{
+    schedule_close(crawl->store.schedule);
+    host_table_close(crawl->store.hosts);
+    page_db_set_persist(crawl->store.db, !remove);
+    (void)page_db_delete(crawl->store.db);
+    crawl->store = (IngestStore){.db = NULL};
+}
+
+/* ---- results
+ * ------------------------------------------------------------------------------------------ */
+
+/* What a parsing thread would have found: links, hops and their bytes in one allocation. */
+static bool parse(const Crawl *crawl, ParsedPage *parsed, WorldPage page)
+{
+    WorldLink links[WORLD_LINKS_MAX];
+    const FetchResult *fetch = parsed->fetch;
+    WorldReply reply = world_fetch(crawl->world, page, fetch->start.ns / 1000000);
+    size_t n = 0;
+    if (fetch->status == 200) {
+        n = world_links(crawl->world, page, links);
+        parsed->body_hash[0] = hash_mix(reply.content);
+        parsed->body_hash[1] = hash_mix(reply.content + 1);
+    } else if (fetch->status == 301) {
+        links[n++] = (WorldLink){.to = {page.host, reply.location}, .score = 1.0f};
+    }
+    char *memory = malloc(n * (sizeof *parsed->links + 1 + WORLD_URL_BYTES) + 1);
+    if (memory == NULL) {
+        return false;
+    }
+    parsed->links = (LinkInfo *)(void *)memory;
+    parsed->link_hops = (uint8_t *)memory + n * sizeof *parsed->links;
+    parsed->link_bytes = memory + n * (sizeof *parsed->links + 1);
+    parsed->n_links = n;
+    parsed->parsed = true;
+    for (size_t i = 0; i < n; i++) {
+        char *url = parsed->link_bytes + i * WORLD_URL_BYTES;
+        (void)world_url(crawl->world, links[i].to, url);
+        parsed->links[i] = (LinkInfo){.url = url, .score = links[i].score};
+        parsed->link_hops[i] = fetch->status == 301 ? 'R' : 'L';
+    }
+    return true;
+}
+
+void crawl_add_result(Crawl *crawl, FetchResult *result)
+{
+    ParsedPage *parsed = parsed_page_new(result);
+    WorldPage page;
+    bool ok = parsed != NULL && crawl->n_pages < CRAWL_PAGES_MAX;
+    if (ok && result->has_page && result->kind == FETCHED_PAGE && result->final &&
+        result->status >= 200) {
+        ok = world_locate(crawl->world, result->url, strlen(result->url), &page) &&
+             parse(crawl, parsed, page);
+    }
+    if (!ok) {
+        (void)fprintf(stderr, "sim: a result cannot be taken\n");
+        crawl->broken = true;
+        return;
+    }
+    if (crawl->n_pages == 0) {
+        crawl->batch_since = crawl->now;
+    }
+    crawl->pages[crawl->n_pages++] = parsed;
+}
+
+void crawl_host_news(Crawl *crawl, const VisitState *visit_state, FetchClass why, int64_t wait_ms,
+                     bool drop)
+{
+    FetchResult *result = fetch_result_new(FETCHED_NOTHING);
+    if (result == NULL) {
+        crawl->broken = true;
+        return;
+    }
+    result->host = visit_state->host;
+    result->class = why;
+    result->status = fetch_status_of_class(why);
+    result->wall_start = crawl_wall(crawl);
+    result->start = crawl->now;
+    result->end = crawl->now;
+    result->drop_host = drop;
+    result->host_wait_ms = wait_ms;
+    result->health = visit_state->health;
+    crawl_add_result(crawl, result);
+}
+
+/* ---- commits
+ * ------------------------------------------------------------------------------------------ */
+
+/* The audit learns what is now on disk for good. */
+static void tell_audit(Crawl *crawl, const Batch *batch)
+{
+    for (size_t i = 0; i < batch->n_pages; i++) {
+        const ParsedPage *parsed = batch->pages[i];
+        const FetchResult *fetch = parsed->fetch;
+        WorldPage page;
+        if (fetch->url == NULL ||
+            !world_locate(crawl->world, fetch->url, strlen(fetch->url), &page)) {
+            continue; /* host news */
+        }
+        audit_committed(crawl->audit, page, fetch, fetch->has_page && fetch->final);
+        bool followed = fetch->has_page && fetch->final && fetch->status >= 100 &&
+                        batch->duplicate_of[i] == PAGE_DB_NO_INDEX;
+        for (size_t j = 0; followed && j < parsed->n_links; j++) {
+            WorldPage to;
+            if (world_locate(crawl->world, parsed->links[j].url, strlen(parsed->links[j].url),
+                             &to)) {
+                audit_known(crawl->audit, to);
+            }
+        }
+    }
+}
+
+static void check_finished(Crawl *crawl)
+{
+    MDB_txn *txn = NULL;
+    uint64_t entries = 1;
+    uint64_t hosts = 0;
+    if (page_db_txn_begin(crawl->store.db, true, &txn) == 0) {
+        (void)schedule_counts(crawl->store.schedule, txn, &entries, &hosts);
+        page_db_txn_abort(crawl->store.db, txn);
+    }
+    crawl->finished = entries == 0 && crawl->n_pages == 0;
+}
+
+bool crawl_commit(Crawl *crawl)
+{
+    MDB_txn *txn = NULL;
+    Batch batch;
+    size_t n = crawl->n_pages;
+    if (page_db_txn_begin(crawl->store.db, false, &txn) != 0) {
+        return false;
+    }
+    Result rc = batch_init(&batch, &crawl->ingest, &crawl->store, crawl->log, &crawl->totals, txn,
+                           crawl->pages, n);
+    if (rc == RESULT_OK) {
+        rc = batch_apply(&batch);
+    }
+    if (rc == RESULT_OK) {
+        rc = batch_finish(&batch);
+    }
+    if (rc != RESULT_OK) {
+        page_db_txn_abort(crawl->store.db, txn);
+    } else if (page_db_txn_commit(crawl->store.db, txn) != 0) {
+        rc = RESULT_FULL;
+    }
+    CommitNotice *notice = rc == RESULT_OK ? batch_notice(&batch) : NULL;
+    if (notice != NULL) {
+        crawl->totals = batch.totals;
+        tell_audit(crawl, &batch);
+    }
+    /* The distributor's answer may add to the next batch. */
+    crawl->n_pages = 0;
+    ParsedPage **done = malloc(n * sizeof(ParsedPage *));
+    if (done != NULL) {
+        memcpy(done, crawl->pages, n * sizeof(ParsedPage *));
+    }
+    batch_destroy(&batch);
+    if (notice != NULL) {
+        distributor_committed(&crawl->distributor, notice, crawl->now, crawl_wall(crawl));
+        commit_notice_delete(notice);
+    }
+    for (size_t i = 0; done != NULL && i < n; i++) {
+        parsed_page_delete(done[i]);
+    }
+    free(done);
+    check_finished(crawl);
+    return notice != NULL;
+}
+
+bool crawl_seed(Crawl *crawl)
+{
+    uint32_t n = crawl->options.seeds;
+    LinkInfo *seeds = calloc(n, sizeof *seeds);
+    char *text = malloc((size_t)n * WORLD_URL_BYTES);
+    MDB_txn *txn = NULL;
+    Batch batch;
+    uint64_t added = 0;
+    if (seeds == NULL || text == NULL || page_db_txn_begin(crawl->store.db, false, &txn) != 0) {
+        free(seeds);
+        free(text);
+        return false;
+    }
+    for (uint32_t i = 0; i < n; i++) {
+        WorldPage root = {(uint32_t)((uint64_t)i * crawl->world->hosts / n), 0};
+        seeds[i] = (LinkInfo){.url = text + (size_t)i * WORLD_URL_BYTES, .score = 1};
+        (void)world_url(crawl->world, root, seeds[i].url);
+        audit_known(crawl->audit, root);
+    }
+    Result rc =
+        batch_init(&batch, &crawl->ingest, &crawl->store, crawl->log, &crawl->totals, txn, NULL, 0);
+    rc = rc == RESULT_OK ? batch_seed(&batch, seeds, n, &added) : rc;
+    rc = rc == RESULT_OK ? batch_finish(&batch) : rc;
+    bool ok = rc == RESULT_OK && page_db_txn_commit(crawl->store.db, txn) == 0 && added == n;
+    crawl->totals = batch.totals;
+    batch_destroy(&batch);
+    free(seeds);
+    free(text);
+    return ok;
+}
+
+/* ---- the end
+ * ------------------------------------------------------------------------------------------ */
+
+/* One page of the database: known to the audit, and it has a reason. */
+static void check_page(Crawl *crawl, MDB_txn *txn, const PageRef *ref, const Buffer *url)
+{
+    WorldPage page;
+    int64_t now = crawl->now.ns / 1000000;
+    if (!world_locate(crawl->world, url->data, url->length, &page) ||
+        !audit_is_known(crawl->audit, page)) {
+        audit_violation(crawl->audit, "a page nobody has told of", page, now);
+        return;
+    }
+    HostRecord record;
+    (void)host_table_get(crawl->store.hosts, txn, ref->host, &record);
+    bool done = audit_is_done(crawl->audit, page);
+    if (!done && record.state != HOST_DROPPED) {
+        audit_violation(crawl->audit, "a URL without a reason", page, now);
+    }
+    if (done && ref->status == 0) {
+        audit_violation(crawl->audit, "a URL whose result is not in the database", page, now);
+    }
+}
+
+void crawl_check_end(Crawl *crawl)
+{
+    MDB_txn *txn = NULL;
+    Buffer url;
+    PageRef ref;
+    WorldPage nowhere = {0, 0};
+    if (page_db_txn_begin(crawl->store.db, true, &txn) != 0) {
+        crawl->broken = true;
+        return;
+    }
+    buffer_init(&url, BUFFER_NO_LIMIT);
+    uint64_t n = page_db_n_pages(crawl->store.db, txn);
+    if (n != crawl->audit->known) {
+        audit_violation(crawl->audit, "pages known to the database and to the books differ",
+                        nowhere, crawl->now.ns / 1000000);
+        (void)fprintf(stderr, "sim: database %" PRIu64 ", books %" PRIu64 "\n", n,
+                      crawl->audit->known);
+    }
+    for (uint64_t i = 0; i < n; i++) {
+        if (page_db_get(crawl->store.db, txn, i, &ref, &url) != 0) {
+            audit_violation(crawl->audit, "a page that cannot be read", nowhere, 0);
+        } else {
+            check_page(crawl, txn, &ref, &url);
+        }
+    }
+    buffer_destroy(&url);
+    page_db_txn_abort(crawl->store.db, txn);
+}

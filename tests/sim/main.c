@@ -1,0 +1,241 @@
+/* sim: crawls a simulated web in virtual time and checks the promises of the crawler on the way.
+ *
+ *   sim [--urls N] [--hosts N] [--addresses N] [--seed N] [--crashes N] [--memory BYTES]
+ *       [--connections N] [--days N] [--directory DIR]
+ *
+ * Figures go to standard output, one per line; violations and progress to standard error. Exit
+ * status 1 when a promise was broken or the crawl did not end. */
+#include <getopt.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/hash.h"
+#include "base/log.h"
+#include "base/options.h"
+#include "crawl.h"
+
+#define MARKS      100u
+#define DAY_MS     INT64_C(86400000)
+#define CRASH_SALT 99u
+
+typedef struct Settings {
+    uint32_t urls;
+    uint32_t hosts;
+    uint32_t addresses;
+    uint64_t seed;
+    uint32_t crashes;
+    int64_t memory;
+    uint32_t connections;
+    uint32_t days; /* longer than this means that it does not end */
+    const char *directory;
+} Settings;
+
+typedef struct Mark {
+    uint64_t results; /* pages and refusals so far */
+    int64_t cpu_ns;
+    uint64_t rss_kb;
+} Mark;
+
+typedef struct Figures {
+    Mark marks[MARKS + 2];
+    size_t n_marks;
+    uint64_t base_kb; /* resident before the crawl begins */
+    uint64_t peak_kb;
+} Figures;
+
+/* Memory of this process's own: what is mapped of the database does not count. */
+static uint64_t anonymous_kb(void)
+{
+    FILE *file = fopen("/proc/self/status", "re");
+    char line[256];
+    uint64_t kb = 0;
+    while (file != NULL && fgets(line, sizeof line, file) != NULL) {
+        if (strncmp(line, "RssAnon:", 8) == 0) {
+            kb = strtoull(line + 8, NULL, 10);
+        }
+    }
+    if (file != NULL) {
+        (void)fclose(file);
+    }
+    return kb;
+}
+
+static uint64_t results_of(const Audit *audit)
+{
+    return audit->pages + audit->refused;
+}
+
+static void take_mark(Figures *figures, const Crawl *crawl, uint32_t urls)
+{
+    uint64_t results = results_of(crawl->audit);
+    if (figures->n_marks >= MARKS + 2 || results < (uint64_t)urls * figures->n_marks / MARKS) {
+        return;
+    }
+    Mark *mark = &figures->marks[figures->n_marks++];
+    *mark = (Mark){.results = results, .cpu_ns = cpu_process_ns(), .rss_kb = anonymous_kb()};
+    figures->peak_kb = mark->rss_kb > figures->peak_kb ? mark->rss_kb : figures->peak_kb;
+    if ((figures->n_marks - 1) % (MARKS / 10) == 0) {
+        (void)fprintf(
+            stderr,
+            "sim: %3zu%% day %.2f results %" PRIu64 " hosts in memory %zu (%zu MB) "
+            "front %zu of %zu, cpu %.1f s (commits %.1f, distributor %.1f), own %" PRIu64 " MB\n",
+            (figures->n_marks - 1) * 100 / MARKS, (double)crawl->now.ns / 1e6 / (double)DAY_MS,
+            results, crawl->distributor.visit_states.count, crawl->distributor.memory >> 20,
+            workbench_front(&crawl->workbench), crawl->required_front, (double)mark->cpu_ns / 1e9,
+            (double)crawl->ingest_ns / 1e9, (double)crawl->distributor_ns / 1e9,
+            (mark->rss_kb - figures->base_kb) >> 10);
+    }
+}
+
+/* CPU time per result between two shares of all results. */
+static double cost_between(const Figures *figures, double from, double to)
+{
+    const Mark *last = &figures->marks[figures->n_marks - 1];
+    const Mark *a = NULL;
+    const Mark *b = last;
+    for (size_t i = 0; i < figures->n_marks; i++) {
+        const Mark *mark = &figures->marks[i];
+        double share = (double)mark->results / (double)last->results;
+        if (a == NULL && share >= from) {
+            a = mark;
+        }
+        if (share >= to) {
+            b = mark;
+            break;
+        }
+    }
+    return a == NULL || b->results <= a->results
+               ? 0
+               : (double)(b->cpu_ns - a->cpu_ns) / (double)(b->results - a->results);
+}
+
+static void print_figures(const Figures *figures, const Crawl *crawl, int64_t cpu_ns)
+{
+    const Audit *audit = crawl->audit;
+    double early = cost_between(figures, 0.05, 0.15);
+    double late = cost_between(figures, 0.90, 1.0);
+    (void)printf("sim.urls = %" PRIu64 " urls\n", audit->known);
+    (void)printf("sim.violations = %" PRIu64 " count\n", audit->violations);
+    (void)printf("sim.late_over_early_cost = %.3f ratio\n", early > 0 ? late / early : 0);
+    (void)printf("sim.rss_mb = %.1f MB\n", (double)(figures->peak_kb - figures->base_kb) / 1024);
+    (void)printf("sim.urls_per_cpu_s = %.0f 1/s\n",
+                 (double)results_of(audit) * 1e9 / (double)cpu_ns);
+    (void)printf("sim.days = %.2f days\n", (double)crawl->now.ns / 1e6 / (double)DAY_MS);
+    (void)printf("sim.refetched = %" PRIu64 " urls\n", audit->refetched);
+}
+
+/* One whole crawl; false when it broke down. */
+static bool run(const Settings *settings, Crawl *crawl, Figures *figures)
+{
+    uint64_t next_crash = 0;
+    uint32_t crashes = 0;
+    uint64_t spacing = settings->urls / (settings->crashes + 1) + 1;
+    next_crash = hash_mix(settings->seed + CRASH_SALT) % spacing;
+    while (crawl_step(crawl)) {
+        take_mark(figures, crawl, settings->urls);
+        if (crashes < settings->crashes && results_of(crawl->audit) >= next_crash) {
+            crashes++;
+            uint64_t luck = hash_mix(settings->seed + CRASH_SALT + crashes);
+            next_crash = crashes * spacing + luck % spacing;
+            if (!crawl_crash(crawl, (int64_t)(luck >> 32) % 60000)) {
+                return false;
+            }
+        }
+        if (crawl->now.ns / 1000000 > (int64_t)settings->days * DAY_MS) {
+            (void)fprintf(stderr, "sim: no end after %u days: %zu visit states, %zu away\n",
+                          settings->days, crawl->distributor.visit_states.count,
+                          crawl->distributor.n_away);
+            return false;
+        }
+    }
+    figures->marks[figures->n_marks < MARKS + 2 ? figures->n_marks++ : MARKS + 1] =
+        (Mark){.results = results_of(crawl->audit), .cpu_ns = cpu_process_ns()};
+    return !crawl->broken;
+}
+
+static int simulate(const Settings *settings)
+{
+    World world;
+    Audit audit;
+    static Crawl crawl;
+    static Figures figures;
+    char directory[] = "/tmp/ragno-sim-XXXXXX";
+    const char *path = settings->directory != NULL ? settings->directory : mkdtemp(directory);
+    CrawlOptions options = {.directory = path,
+                            .memory_bytes = (size_t)settings->memory,
+                            .connections = settings->connections,
+                            .front_max = 100000,
+                            .window = 32,
+                            .seeds = settings->hosts / 1000 + 1};
+    if (path == NULL ||
+        !world_init(&world, settings->seed, settings->urls, settings->hosts, settings->addresses)) {
+        return 2;
+    }
+    if (!crawl_open(&crawl, &options, &world, &audit) || !crawl_seed(&crawl)) {
+        return 2;
+    }
+    figures.base_kb = anonymous_kb();
+    bool ended = run(settings, &crawl, &figures);
+    int64_t cpu_ns = cpu_process_ns();
+    if (ended) {
+        crawl_check_end(&crawl);
+    }
+    print_figures(&figures, &crawl, cpu_ns);
+    bool good = ended && audit.violations == 0;
+    crawl_close(&crawl, true);
+    audit_destroy(&audit);
+    world_destroy(&world);
+    (void)rmdir(path);
+    return good ? 0 : 1;
+}
+
+static bool read_number(const char *text, uint64_t most, uint64_t *number)
+{
+    char *end = NULL;
+    *number = strtoull(text, &end, 10);
+    return end != text && *end == '\0' && *number <= most;
+}
+
+int main(int argc, char **argv)
+{
+    static const struct option names[] = {
+        {"urls", required_argument, NULL, 'u'},        {"hosts", required_argument, NULL, 'h'},
+        {"addresses", required_argument, NULL, 'a'},   {"seed", required_argument, NULL, 's'},
+        {"crashes", required_argument, NULL, 'c'},     {"memory", required_argument, NULL, 'm'},
+        {"connections", required_argument, NULL, 'n'}, {"days", required_argument, NULL, 'd'},
+        {"directory", required_argument, NULL, 'D'},   {NULL, 0, NULL, 0}};
+    Settings settings = {.urls = 100000,
+                         .hosts = 5000,
+                         .addresses = 1500,
+                         .seed = 1,
+                         .memory = 256 << 20,
+                         .connections = 2000,
+                         .days = 365};
+    int option = 0;
+    bool ok = true;
+    while ((option = getopt_long(argc, argv, "", names, NULL)) != -1 && ok) {
+        uint64_t number = 0;
+        bool is_number = option != 'm' && option != 'D' && option != '?';
+        ok = option != '?' && (!is_number || read_number(optarg, UINT32_MAX / 2, &number));
+        settings.urls = option == 'u' ? (uint32_t)number : settings.urls;
+        settings.hosts = option == 'h' ? (uint32_t)number : settings.hosts;
+        settings.addresses = option == 'a' ? (uint32_t)number : settings.addresses;
+        settings.seed = option == 's' ? number : settings.seed;
+        settings.crashes = option == 'c' ? (uint32_t)number : settings.crashes;
+        settings.connections = option == 'n' ? (uint32_t)number : settings.connections;
+        settings.days = option == 'd' ? (uint32_t)number : settings.days;
+        settings.directory = option == 'D' ? optarg : settings.directory;
+        ok = ok && (option != 'm' || option_parse_size(optarg, &settings.memory) == RESULT_OK);
+    }
+    if (!ok || settings.hosts == 0 || settings.addresses == 0 || optind != argc) {
+        (void)fprintf(stderr, "usage: sim [--urls N] [--hosts N] [--addresses N] [--seed N]\n"
+                              "           [--crashes N] [--memory SIZE] [--connections N]\n"
+                              "           [--days N] [--directory DIR]\n");
+        return 2;
+    }
+    log_set_level(LOG_LEVEL_WARN);
+    return simulate(&settings);
+}

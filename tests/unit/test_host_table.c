@@ -1,0 +1,111 @@
+#include <string.h>
+
+#include "store_fixture.h"
+#include "unit.h"
+
+static void records_come_back_after_reopening(void)
+{
+    StoreFixture f;
+    store_fixture_open(&f);
+    HostRecord in = {.state = HOST_DROPPED,
+                     .failures = 3,
+                     .robots_version = 9,
+                     .robots_status = -4,
+                     .by_status = {1, 2, 3, 4, 5, 6},
+                     .bytes = UINT64_C(1) << 40,
+                     .not_before_ms = -1};
+    HostRecord out;
+    MDB_txn *txn = store_fixture_begin(&f, false);
+    CU_ASSERT_EQUAL(host_table_get(f.store.hosts, txn, 7, &out), RESULT_OK);
+    HostRecord zero = {.state = HOST_ACTIVE};
+    CU_ASSERT_EQUAL(memcmp(&out, &zero, sizeof out), 0); /* an unknown host */
+    CU_ASSERT_EQUAL(host_table_put(f.store.hosts, txn, 7, &in), RESULT_OK);
+    store_fixture_commit(&f, txn);
+    store_fixture_close(&f, false);
+    store_fixture_reopen(&f);
+    txn = store_fixture_begin(&f, true);
+    CU_ASSERT_EQUAL(host_table_get(f.store.hosts, txn, 7, &out), RESULT_OK);
+    CU_ASSERT_EQUAL(memcmp(&out, &in, sizeof out), 0);
+    page_db_txn_abort(f.store.db, txn);
+    store_fixture_close(&f, true);
+}
+
+static void robots_txt_may_be_empty_or_missing(void)
+{
+    StoreFixture f;
+    store_fixture_open(&f);
+    const char *body = NULL;
+    size_t length = 9;
+    MDB_txn *txn = store_fixture_begin(&f, false);
+    CU_ASSERT_EQUAL(host_table_get_robots(f.store.hosts, txn, 1, &body, &length), RESULT_NOT_FOUND);
+    CU_ASSERT_EQUAL(host_table_put_robots(f.store.hosts, txn, 1, NULL, 0), RESULT_OK);
+    CU_ASSERT_EQUAL(host_table_get_robots(f.store.hosts, txn, 1, &body, &length), RESULT_OK);
+    CU_ASSERT_EQUAL(length, 0);
+    CU_ASSERT_EQUAL(host_table_put_robots(f.store.hosts, txn, 1, "a\0b", 3), RESULT_OK);
+    CU_ASSERT_EQUAL(host_table_get_robots(f.store.hosts, txn, 1, &body, &length), RESULT_OK);
+    CU_ASSERT_TRUE(length == 3 && memcmp(body, "a\0b", 3) == 0);
+    page_db_txn_abort(f.store.db, txn);
+    store_fixture_close(&f, true);
+}
+
+typedef struct Walk {
+    uint32_t seen[10];
+    size_t n;
+    size_t stop_at;
+} Walk;
+
+static Result visit(void *context, uint32_t host, const HostRecord *record)
+{
+    Walk *walk = context;
+    CU_ASSERT_EQUAL(record->pages, host * 2);
+    walk->seen[walk->n++] = host;
+    return walk->n == walk->stop_at ? RESULT_LIMIT : RESULT_OK;
+}
+
+static void a_walk_sees_all_hosts_in_order_and_can_be_stopped(void)
+{
+    static const uint32_t hosts[] = {300, 1, 70000, 2, 256};
+    static const uint32_t sorted[] = {1, 2, 256, 300, 70000};
+    StoreFixture f;
+    store_fixture_open(&f);
+    MDB_txn *txn = store_fixture_begin(&f, false);
+    for (size_t i = 0; i < 5; i++) {
+        HostRecord record = {.pages = hosts[i] * 2};
+        CU_ASSERT_EQUAL(host_table_put(f.store.hosts, txn, hosts[i], &record), RESULT_OK);
+    }
+    Walk walk = {.n = 0};
+    CU_ASSERT_EQUAL(host_table_walk(f.store.hosts, txn, visit, &walk), RESULT_OK);
+    CU_ASSERT_EQUAL(walk.n, 5);
+    CU_ASSERT_EQUAL(memcmp(walk.seen, sorted, sizeof sorted), 0);
+    Walk stopped = {.stop_at = 2};
+    CU_ASSERT_EQUAL(host_table_walk(f.store.hosts, txn, visit, &stopped), RESULT_LIMIT);
+    CU_ASSERT_EQUAL(stopped.n, 2);
+    page_db_txn_abort(f.store.db, txn);
+    store_fixture_close(&f, true);
+}
+
+static void a_record_of_another_format_is_refused(void)
+{
+    StoreFixture f;
+    MDB_dbi records = 0;
+    HostRecord out;
+    uint32_t host = 5;
+    char text[] = "short";
+    store_fixture_open(&f);
+    MDB_txn *txn = store_fixture_begin(&f, false);
+    CU_ASSERT_EQUAL(mdb_dbi_open(txn, "hosts", MDB_INTEGERKEY, &records), 0);
+    MDB_val key = {.mv_size = sizeof host, .mv_data = &host};
+    MDB_val value = {.mv_size = sizeof text, .mv_data = text};
+    CU_ASSERT_EQUAL(mdb_put(txn, records, &key, &value, 0), 0);
+    CU_ASSERT_EQUAL(host_table_get(f.store.hosts, txn, host, &out), RESULT_VERSION);
+    Walk walk = {.n = 0};
+    CU_ASSERT_EQUAL(host_table_walk(f.store.hosts, txn, visit, &walk), RESULT_VERSION);
+    page_db_txn_abort(f.store.db, txn);
+    store_fixture_close(&f, true);
+}
+
+UNIT_MAIN("host_table", {"records come back after reopening", records_come_back_after_reopening},
+          {"robots.txt may be empty or missing", robots_txt_may_be_empty_or_missing},
+          {"a walk sees all hosts in order and can be stopped",
+           a_walk_sees_all_hosts_in_order_and_can_be_stopped},
+          {"a record of another format is refused", a_record_of_another_format_is_refused})

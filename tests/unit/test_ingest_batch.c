@@ -1,0 +1,441 @@
+#include <stdlib.h>
+#include <string.h>
+
+#include "ingest_batch.h"
+#include "store_fixture.h"
+#include "unit.h"
+
+#define WALL_US   INT64_C(1700000000000000)
+#define MAX_PAGES 8u
+
+typedef struct World {
+    StoreFixture fixture;
+    IngestOptions options;
+    CrawlLog *log;
+    CrawlTotals totals;
+    ParsedPage *pages[MAX_PAGES];
+    size_t n_pages;
+} World;
+
+static World *set_up(void)
+{
+    World *w = calloc(1, sizeof *w);
+    w->options = (IngestOptions){.levels = SCHEDULE_DEFAULT_LEVELS,
+                                 .depth_factor = 0.5,
+                                 .redirect_weight = 1,
+                                 .max_depth = 3,
+                                 .max_redirects = 2};
+    store_fixture_open(&w->fixture);
+    CU_ASSERT_EQUAL_FATAL(crawl_log_open(&w->log, w->fixture.path, NULL, false, SKIPPED_OFF),
+                          RESULT_OK);
+    return w;
+}
+
+static void tear_down(World *w)
+{
+    crawl_log_close(w->log);
+    store_fixture_close(&w->fixture, true);
+    free(w);
+}
+
+static uint64_t index_of(World *w, const char *url)
+{
+    uint64_t index = PAGE_DB_NO_INDEX;
+    MDB_txn *txn = store_fixture_begin(&w->fixture, true);
+    (void)page_db_find(w->fixture.store.db, txn, url, strlen(url), &index);
+    page_db_txn_abort(w->fixture.store.db, txn);
+    return index;
+}
+
+static PageRef page_of(World *w, const char *url)
+{
+    PageRef page = {.index = PAGE_DB_NO_INDEX};
+    Buffer text;
+    buffer_init(&text, BUFFER_NO_LIMIT);
+    MDB_txn *txn = store_fixture_begin(&w->fixture, true);
+    CU_ASSERT_EQUAL(page_db_get(w->fixture.store.db, txn, index_of(w, url), &page, &text), 0);
+    page_db_txn_abort(w->fixture.store.db, txn);
+    buffer_destroy(&text);
+    return page;
+}
+
+static HostRecord record_of(World *w, uint32_t host)
+{
+    HostRecord record;
+    MDB_txn *txn = store_fixture_begin(&w->fixture, true);
+    CU_ASSERT_EQUAL(host_table_get(w->fixture.store.hosts, txn, host, &record), RESULT_OK);
+    page_db_txn_abort(w->fixture.store.db, txn);
+    return record;
+}
+
+static uint64_t scheduled(World *w)
+{
+    uint64_t entries = 0;
+    uint64_t hosts = 0;
+    MDB_txn *txn = store_fixture_begin(&w->fixture, true);
+    CU_ASSERT_EQUAL(schedule_counts(w->fixture.store.schedule, txn, &entries, &hosts), RESULT_OK);
+    page_db_txn_abort(w->fixture.store.db, txn);
+    return entries;
+}
+
+static void seed(World *w, const char *url)
+{
+    Batch batch;
+    uint64_t added = 0;
+    char copy[128];
+    (void)snprintf(copy, sizeof copy, "%s", url);
+    LinkInfo link = {.url = copy, .score = 1};
+    MDB_txn *txn = store_fixture_begin(&w->fixture, false);
+    CU_ASSERT_EQUAL_FATAL(
+        batch_init(&batch, &w->options, &w->fixture.store, w->log, &w->totals, txn, NULL, 0),
+        RESULT_OK);
+    CU_ASSERT_EQUAL(batch_seed(&batch, &link, 1, &added), RESULT_OK);
+    CU_ASSERT_EQUAL(batch_finish(&batch), RESULT_OK);
+    store_fixture_commit(&w->fixture, txn);
+    w->totals = batch.totals;
+    batch_destroy(&batch);
+}
+
+/* A result for a URL that is known, put into the next batch. */
+static FetchResult *result(World *w, FetchKind kind, const char *url, int status)
+{
+    FetchResult *fetch = fetch_result_new(kind);
+    fetch->url = strdup(url);
+    fetch->status = status;
+    fetch->class = status < 100 ? FETCH_BROKEN : FETCH_OK;
+    fetch->wall_start = (WallTime){WALL_US};
+    fetch->start = (MonoTime){1000000000};
+    fetch->end = (MonoTime){1200000000};
+    fetch->bytes = 1000;
+    if (kind != FETCHED_ROBOTS) {
+        PageRef page = page_of(w, url);
+        fetch->has_page = true;
+        fetch->final = true;
+        fetch->index = page.index;
+        fetch->host = page.host;
+        fetch->level = page.level;
+    }
+    w->pages[w->n_pages] = parsed_page_new(fetch);
+    CU_ASSERT_PTR_NOT_NULL_FATAL(w->pages[w->n_pages]);
+    w->n_pages++;
+    return fetch;
+}
+
+/* Gives the last result a link. */
+static void link_to(World *w, const char *url, char hop)
+{
+    ParsedPage *page = w->pages[w->n_pages - 1];
+    size_t length = strlen(url);
+    char *memory = malloc(sizeof(LinkInfo) + 1 + length + 1);
+    page->links = (LinkInfo *)(void *)memory;
+    page->link_hops = (uint8_t *)memory + sizeof(LinkInfo);
+    page->link_bytes = memory + sizeof(LinkInfo) + 1;
+    memcpy(page->link_bytes, url, length + 1);
+    page->link_hops[0] = (uint8_t)hop;
+    page->links[0] = (LinkInfo){.url = page->link_bytes, .score = 1};
+    page->n_links = 1;
+    page->parsed = true;
+}
+
+/* Commits the batch, or aborts it as a crash would; the notice is the caller's. */
+static CommitNotice *commit(World *w, bool really)
+{
+    Batch batch;
+    MDB_txn *txn = store_fixture_begin(&w->fixture, false);
+    CU_ASSERT_EQUAL_FATAL(batch_init(&batch, &w->options, &w->fixture.store, w->log, &w->totals,
+                                     txn, w->pages, w->n_pages),
+                          RESULT_OK);
+    CU_ASSERT_EQUAL(batch_apply(&batch), RESULT_OK);
+    CU_ASSERT_EQUAL(batch_finish(&batch), RESULT_OK);
+    CommitNotice *notice = batch_notice(&batch);
+    if (really) {
+        store_fixture_commit(&w->fixture, txn);
+        w->totals = batch.totals;
+    } else {
+        page_db_txn_abort(w->fixture.store.db, txn);
+    }
+    batch_destroy(&batch);
+    for (size_t i = 0; i < w->n_pages; i++) {
+        parsed_page_delete(w->pages[i]);
+    }
+    w->n_pages = 0;
+    return notice;
+}
+
+static void a_result_and_its_links_are_one_commit(void)
+{
+    World *w = set_up();
+    seed(w, "http://a.example/");
+    CU_ASSERT_EQUAL(scheduled(w), 1);
+    (void)result(w, FETCHED_PAGE, "http://a.example/", 200);
+    link_to(w, "http://b.example/x", 'L');
+    commit_notice_delete(commit(w, false)); /* a crash before the commit: nothing happened */
+    CU_ASSERT_EQUAL(scheduled(w), 1);
+    CU_ASSERT_EQUAL(index_of(w, "http://b.example/x"), PAGE_DB_NO_INDEX);
+    CU_ASSERT_EQUAL(w->totals.pages, 0);
+    (void)result(w, FETCHED_PAGE, "http://a.example/", 200);
+    link_to(w, "http://b.example/x", 'L');
+    CommitNotice *notice = commit(w, true);
+    CU_ASSERT_EQUAL(scheduled(w), 1);
+    CU_ASSERT_EQUAL(page_of(w, "http://a.example/").status, 200);
+    CU_ASSERT_EQUAL(page_of(w, "http://a.example/").level, SCHEDULE_NO_LEVEL);
+    CU_ASSERT_EQUAL(page_of(w, "http://b.example/x").depth, 1);
+    CU_ASSERT_EQUAL(page_of(w, "http://b.example/x").level, 1); /* score 1 * 0.5^1 */
+    CU_ASSERT_EQUAL(w->totals.pages, 1);
+    CU_ASSERT_EQUAL(record_of(w, page_of(w, "http://a.example/").host).pages, 1);
+    CU_ASSERT_TRUE(notice->n_done == 1 && notice->done[0].index == 0);
+    CU_ASSERT_TRUE(notice->n_hosts == 1 &&
+                   notice->hosts[0] == page_of(w, "http://b.example/x").host);
+    CU_ASSERT_EQUAL(notice->n_dropped, 0);
+    commit_notice_delete(notice);
+    tear_down(w);
+}
+
+static void a_retry_stays_scheduled_and_keeps_its_back_off(void)
+{
+    World *w = set_up();
+    seed(w, "http://a.example/");
+    FetchResult *fetch = result(w, FETCHED_PAGE, "http://a.example/", STATUS_TIMEOUT);
+    fetch->class = FETCH_TIMEOUT;
+    fetch->final = false;
+    fetch->health = (HostHealth){.failures = 2, .last = FETCH_TIMEOUT};
+    fetch->host_wait_ms = 120000;
+    CommitNotice *notice = commit(w, true);
+    CU_ASSERT_EQUAL(notice->n_done, 0);
+    commit_notice_delete(notice);
+    CU_ASSERT_EQUAL(scheduled(w), 1);
+    HostRecord record = record_of(w, 0);
+    CU_ASSERT_EQUAL(record.failures, 2);
+    CU_ASSERT_EQUAL(record.last_failure, FETCH_TIMEOUT);
+    CU_ASSERT_EQUAL(record.not_before_ms, WALL_US / 1000 + 200 + 120000);
+    CU_ASSERT_EQUAL(w->totals.retries, 1);
+    tear_down(w);
+}
+
+static void a_retry_after_outlives_the_url_it_ended(void)
+{
+    World *w = set_up();
+    seed(w, "http://a.example/");
+    seed(w, "http://a.example/no");
+    FetchResult *fetch = result(w, FETCHED_PAGE, "http://a.example/", 503);
+    fetch->class = FETCH_BUSY;
+    fetch->host_wait_ms = 3600000; /* its tries are used up: failures are 0 again */
+    commit_notice_delete(commit(w, true));
+    CU_ASSERT_EQUAL(record_of(w, 0).not_before_ms, WALL_US / 1000 + 200 + 3600000);
+    /* A URL that robots.txt refuses is no fetch: it changes nothing of that. */
+    fetch = result(w, FETCHED_NOTHING, "http://a.example/no", STATUS_ROBOTS);
+    fetch->class = FETCH_OK;
+    commit_notice_delete(commit(w, true));
+    CU_ASSERT_EQUAL(record_of(w, 0).not_before_ms, WALL_US / 1000 + 200 + 3600000);
+    CU_ASSERT_EQUAL(record_of(w, 0).robots_denied, 1);
+    CU_ASSERT_EQUAL(page_of(w, "http://a.example/no").status, STATUS_ROBOTS);
+    CU_ASSERT_EQUAL(w->totals.refused[REFUSED_ROBOTS], 1);
+    CU_ASSERT_EQUAL(scheduled(w), 0);
+    tear_down(w);
+}
+
+static void a_url_given_up_leaves_with_its_reason(void)
+{
+    World *w = set_up();
+    seed(w, "http://a.example/");
+    FetchResult *fetch = result(w, FETCHED_PAGE, "http://a.example/", STATUS_TIMEOUT);
+    fetch->class = FETCH_TIMEOUT;
+    CommitNotice *notice = commit(w, true);
+    CU_ASSERT_EQUAL(notice->n_done, 1);
+    commit_notice_delete(notice);
+    CU_ASSERT_EQUAL(scheduled(w), 0);
+    CU_ASSERT_EQUAL(page_of(w, "http://a.example/").status, STATUS_TIMEOUT);
+    CU_ASSERT_EQUAL(w->totals.by_status[0], 1);
+    CU_ASSERT_EQUAL(w->totals.pages, 0);
+    tear_down(w);
+}
+
+static void a_dropped_host_loses_its_schedule_and_gets_no_more(void)
+{
+    World *w = set_up();
+    seed(w, "http://a.example/");
+    seed(w, "http://a.example/1");
+    seed(w, "http://a.example/2");
+    seed(w, "http://b.example/");
+    FetchResult *fetch = result(w, FETCHED_PAGE, "http://a.example/", STATUS_CONNECT);
+    fetch->class = FETCH_REFUSED;
+    fetch->drop_host = true;
+    CommitNotice *notice = commit(w, true);
+    CU_ASSERT_TRUE(notice->n_dropped == 1 && notice->dropped[0] == 0);
+    commit_notice_delete(notice);
+    CU_ASSERT_EQUAL(scheduled(w), 1);
+    CU_ASSERT_EQUAL(record_of(w, 0).state, HOST_DROPPED);
+    CU_ASSERT_EQUAL(record_of(w, 0).drop_class, FETCH_REFUSED);
+    CU_ASSERT_EQUAL(w->totals.hosts_dropped, 1);
+    CU_ASSERT_EQUAL(w->totals.refused[REFUSED_HOST], 2);
+    (void)result(w, FETCHED_PAGE, "http://b.example/", 200);
+    link_to(w, "http://a.example/3", 'L');
+    notice = commit(w, true);
+    CU_ASSERT_EQUAL(notice->n_hosts, 0);
+    commit_notice_delete(notice);
+    CU_ASSERT_EQUAL(scheduled(w), 0);
+    CU_ASSERT_EQUAL(w->totals.refused[REFUSED_HOST], 3);
+    tear_down(w);
+}
+
+static void a_full_host_gets_no_more(void)
+{
+    World *w = set_up();
+    w->options.pages_per_host = 1;
+    seed(w, "http://a.example/");
+    seed(w, "http://a.example/1");
+    (void)result(w, FETCHED_PAGE, "http://a.example/", 404); /* does not count */
+    commit_notice_delete(commit(w, true));
+    CU_ASSERT_EQUAL(record_of(w, 0).state, HOST_ACTIVE);
+    seed(w, "http://a.example/2");
+    (void)result(w, FETCHED_PAGE, "http://a.example/1", 200);
+    link_to(w, "http://a.example/3", 'L');
+    CommitNotice *notice = commit(w, true);
+    CU_ASSERT_EQUAL(notice->n_dropped, 1);
+    commit_notice_delete(notice);
+    CU_ASSERT_EQUAL(record_of(w, 0).state, HOST_FULL);
+    CU_ASSERT_EQUAL(scheduled(w), 0);
+    CU_ASSERT_EQUAL(w->totals.refused[REFUSED_QUOTA], 2);
+    tear_down(w);
+}
+
+static void equal_bodies_of_a_host_are_duplicates(void)
+{
+    static const bool follow[] = {false, true};
+    for (size_t i = 0; i < 2; i++) {
+        World *w = set_up();
+        w->options.follow_duplicates = follow[i];
+        seed(w, "http://a.example/");
+        seed(w, "http://a.example/copy");
+        seed(w, "http://b.example/copy");
+        static const char *const urls[] = {"http://a.example/", "http://a.example/copy",
+                                           "http://b.example/copy"};
+        for (size_t j = 0; j < 3; j++) {
+            char target[64];
+            (void)snprintf(target, sizeof target, "http://c.example/%zu", j);
+            (void)result(w, FETCHED_PAGE, urls[j], 200);
+            link_to(w, target, 'L');
+            w->pages[w->n_pages - 1]->body_hash[0] = 7;
+        }
+        commit_notice_delete(commit(w, true));
+        CU_ASSERT_EQUAL(w->totals.duplicates, 1); /* another host's copy is none */
+        CU_ASSERT_EQUAL(record_of(w, page_of(w, urls[0]).host).duplicates, 1);
+        CU_ASSERT_EQUAL(scheduled(w), follow[i] ? 3 : 2);
+        CU_ASSERT_EQUAL(index_of(w, "http://c.example/1") != PAGE_DB_NO_INDEX, follow[i]);
+        tear_down(w);
+    }
+}
+
+static void depth_and_redirects_have_limits(void)
+{
+    World *w = set_up();
+    static const char *const chain[] = {"http://a.example/0", "http://a.example/1",
+                                        "http://a.example/2", "http://a.example/3",
+                                        "http://a.example/4"};
+    seed(w, chain[0]);
+    for (size_t i = 0; i + 1 < 3; i++) {
+        (void)result(w, FETCHED_PAGE, chain[i], 301);
+        link_to(w, chain[i + 1], 'R');
+        commit_notice_delete(commit(w, true));
+    }
+    CU_ASSERT_EQUAL(scheduled(w), 1);
+    (void)result(w, FETCHED_PAGE, chain[2], 301);
+    link_to(w, chain[3], 'R'); /* the third in a row */
+    commit_notice_delete(commit(w, true));
+    CU_ASSERT_EQUAL(scheduled(w), 0);
+    CU_ASSERT_EQUAL(w->totals.refused[REFUSED_REDIRECTS], 1);
+    (void)result(w, FETCHED_PAGE, chain[3], 200);
+    link_to(w, chain[4], 'L'); /* four links from the seed */
+    commit_notice_delete(commit(w, true));
+    CU_ASSERT_EQUAL(w->totals.refused[REFUSED_DEPTH], 1);
+    tear_down(w);
+}
+
+static void the_order_decides_the_level(void)
+{
+    static const ScheduleOrder orders[] = {ORDER_BREADTH_FIRST, ORDER_DEPTH_FIRST};
+    for (size_t i = 0; i < 2; i++) {
+        World *w = set_up();
+        w->options.order = orders[i];
+        seed(w, "http://a.example/");
+        unsigned last = SCHEDULE_DEFAULT_LEVELS - 1;
+        CU_ASSERT_EQUAL(page_of(w, "http://a.example/").level, i == 0 ? 0 : last);
+        (void)result(w, FETCHED_PAGE, "http://a.example/", 200);
+        link_to(w, "http://a.example/1", 'L');
+        commit_notice_delete(commit(w, true));
+        CU_ASSERT_EQUAL(page_of(w, "http://a.example/1").level, i == 0 ? 1 : last - 1);
+        tear_down(w);
+    }
+}
+
+static void robots_rules_are_kept_with_their_host(void)
+{
+    World *w = set_up();
+    seed(w, "http://a.example/");
+    FetchResult *fetch = result(w, FETCHED_ROBOTS, "http://a.example/robots.txt", 200);
+    static const char body[] = "User-agent: *\nDisallow: /\n";
+    (void)buffer_append(&fetch->body, body, sizeof body - 1);
+    fetch->robots_state = ROBOTS_KNOWN;
+    fetch->robots_version = 3;
+    fetch->robots_expiry_ms = 50000;
+    fetch->crawl_delay_ms = 7000;
+    commit_notice_delete(commit(w, true));
+    HostRecord record = record_of(w, 0);
+    CU_ASSERT_EQUAL(record.robots_state, ROBOTS_KNOWN);
+    CU_ASSERT_EQUAL(record.robots_version, 3);
+    CU_ASSERT_EQUAL(record.robots_expiry_ms, WALL_US / 1000 + 200 + 50000);
+    CU_ASSERT_EQUAL(record.crawl_delay_ms, 7000);
+    CU_ASSERT_EQUAL(record.robots_status, 200);
+    MDB_txn *txn = store_fixture_begin(&w->fixture, true);
+    const char *kept = NULL;
+    size_t length = 0;
+    CU_ASSERT_EQUAL(host_table_get_robots(w->fixture.store.hosts, txn, 0, &kept, &length),
+                    RESULT_OK);
+    CU_ASSERT_TRUE(length == sizeof body - 1 && memcmp(kept, body, length) == 0);
+    page_db_txn_abort(w->fixture.store.db, txn);
+    /* A refresh that fails leaves the old rules where they are. */
+    fetch = result(w, FETCHED_ROBOTS, "http://a.example/robots.txt", 503);
+    fetch->robots_state = ROBOTS_KNOWN;
+    fetch->robots_expiry_ms = 9000;
+    commit_notice_delete(commit(w, true));
+    txn = store_fixture_begin(&w->fixture, true);
+    CU_ASSERT_EQUAL(host_table_get_robots(w->fixture.store.hosts, txn, 0, &kept, &length),
+                    RESULT_OK);
+    CU_ASSERT_EQUAL(length, sizeof body - 1);
+    page_db_txn_abort(w->fixture.store.db, txn);
+    CU_ASSERT_EQUAL(w->totals.robots_files, 2);
+    CU_ASSERT_EQUAL(w->totals.fetches, 2);
+    CU_ASSERT_EQUAL(w->totals.pages, 0);
+    tear_down(w);
+}
+
+static void totals_are_read_again(void)
+{
+    World *w = set_up();
+    CrawlTotals totals;
+    seed(w, "http://a.example/");
+    (void)result(w, FETCHED_PAGE, "http://a.example/", 200);
+    commit_notice_delete(commit(w, true));
+    MDB_txn *txn = store_fixture_begin(&w->fixture, true);
+    CU_ASSERT_EQUAL(ingest_read_totals(txn, w->fixture.store.crawl, &totals), RESULT_OK);
+    page_db_txn_abort(w->fixture.store.db, txn);
+    CU_ASSERT_EQUAL(memcmp(&totals, &w->totals, sizeof totals), 0);
+    CU_ASSERT_EQUAL(totals.bytes, 1000);
+    CU_ASSERT_EQUAL(totals.by_status[2], 1);
+    tear_down(w);
+}
+
+UNIT_MAIN("ingest_batch",
+          {"a result and its links are one commit", a_result_and_its_links_are_one_commit},
+          {"a retry stays scheduled and keeps its back-off",
+           a_retry_stays_scheduled_and_keeps_its_back_off},
+          {"a Retry-After outlives the URL it ended", a_retry_after_outlives_the_url_it_ended},
+          {"a URL given up leaves with its reason", a_url_given_up_leaves_with_its_reason},
+          {"a dropped host loses its schedule and gets no more",
+           a_dropped_host_loses_its_schedule_and_gets_no_more},
+          {"a full host gets no more", a_full_host_gets_no_more},
+          {"equal bodies of a host are duplicates", equal_bodies_of_a_host_are_duplicates},
+          {"depth and redirects have limits", depth_and_redirects_have_limits},
+          {"the order decides the level", the_order_decides_the_level},
+          {"robots rules are kept with their host", robots_rules_are_kept_with_their_host},
+          {"totals are read again", totals_are_read_again})

@@ -1,0 +1,81 @@
+#include <stdio.h>
+#include <string.h>
+
+#include "trap_yield.h"
+#include "unit.h"
+
+static TrapYield *table_of(uint32_t fetches, double yield, size_t patterns)
+{
+    TrapYield *table = NULL;
+    TrapYieldOptions options = {.fetches = fetches, .yield = yield, .patterns = patterns};
+    CU_ASSERT_EQUAL_FATAL(trap_yield_new(&table, &options), RESULT_OK);
+    return table;
+}
+
+/* Notes n pages, their numbers behind the stem; true when the pattern was parked meanwhile. */
+static bool note(TrapYield *table, const char *stem, unsigned first, unsigned n, bool is_new)
+{
+    char url[128];
+    char pattern[128] = "";
+    bool parked = false;
+    for (unsigned i = first; i < first + n; i++) {
+        (void)snprintf(url, sizeof url, "%s%u", stem, i);
+        parked |= trap_yield_note(table, url, strlen(url), is_new, pattern, sizeof pattern);
+    }
+    return parked;
+}
+
+static bool is_parked(TrapYield *table, const char *url)
+{
+    return trap_yield_is_parked(table, url, strlen(url));
+}
+
+static void a_pattern_without_new_content_is_parked_once(void)
+{
+    TrapYield *table = table_of(50, 0.1, 1000);
+    char pattern[64] = "";
+    CU_ASSERT_FALSE(note(table, "http://h/c?day=", 0, 49, false));
+    CU_ASSERT_FALSE(is_parked(table, "http://h/c?day=77"));
+    CU_ASSERT_TRUE(trap_yield_note(table, "http://h/c?day=49", 17, false, pattern, sizeof pattern));
+    CU_ASSERT_STRING_EQUAL(pattern, "http://h/c?day=");
+    CU_ASSERT_TRUE(is_parked(table, "http://h/c?day=77"));
+    CU_ASSERT_FALSE(is_parked(table, "http://h/d?day=77"));
+    CU_ASSERT_FALSE(is_parked(table, "http://g/c?day=77"));
+    CU_ASSERT_FALSE(note(table, "http://h/c?day=", 50, 10, false));
+    trap_yield_delete(table);
+}
+
+static void enough_new_content_keeps_a_pattern(void)
+{
+    TrapYield *table = table_of(50, 0.1, 1000);
+    for (unsigned i = 0; i < 100; i++) { /* every tenth is new: just enough */
+        CU_ASSERT_FALSE(note(table, "http://h/a/", 10 * i, 1, true));
+        CU_ASSERT_FALSE(note(table, "http://h/a/", 10 * i + 1, 9, false));
+    }
+    CU_ASSERT_FALSE(is_parked(table, "http://h/a/5"));
+    CU_ASSERT_TRUE(note(table, "http://h/a/", 5000, 100, false));
+    trap_yield_delete(table);
+}
+
+static void a_full_table_forgets_rare_patterns_first(void)
+{
+    TrapYield *table = table_of(50, 0.1, 8);
+    CU_ASSERT_TRUE(note(table, "http://h/trap/", 0, 50, false));
+    CU_ASSERT_FALSE(note(table, "http://h/busy/", 0, 49, false));
+    for (unsigned i = 0; i < 1000; i++) { /* letters: each is a pattern of its own */
+        char url[64];
+        char pattern[64];
+        (void)snprintf(url, sizeof url, "http://h/%c%c%c", (int)('g' + i % 10),
+                       (int)('g' + i / 10 % 10), (int)('g' + i / 100));
+        CU_ASSERT_FALSE(trap_yield_note(table, url, strlen(url), true, pattern, sizeof pattern));
+    }
+    CU_ASSERT_TRUE(is_parked(table, "http://h/trap/99"));
+    CU_ASSERT_TRUE(note(table, "http://h/busy/", 49, 1, false));
+    trap_yield_delete(table);
+}
+
+UNIT_MAIN("trap_yield",
+          {"a pattern without new content is parked, once",
+           a_pattern_without_new_content_is_parked_once},
+          {"enough new content keeps a pattern", enough_new_content_keeps_a_pattern},
+          {"a full table forgets rare patterns first", a_full_table_forgets_rare_patterns_first})

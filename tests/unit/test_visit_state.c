@@ -1,0 +1,106 @@
+#include <stdlib.h>
+#include <string.h>
+
+#include "frontier/visit_state.h"
+#include "unit.h"
+
+static Result born(const char *origin, VisitState **visit_state)
+{
+    *visit_state = NULL;
+    return visit_state_new(visit_state, 3, origin, strlen(origin));
+}
+
+static void an_origin_is_taken_apart(void)
+{
+    static const struct {
+        const char *origin;
+        const char *hostname;
+        uint16_t port;
+        bool https;
+    } cases[] = {{"http://www.example.org", "www.example.org", 80, false},
+                 {"https://www.example.org", "www.example.org", 443, true},
+                 {"http://h:8080", "h", 8080, false},
+                 {"https://h:80", "h", 80, true},
+                 {"http://[::1]", "[::1]", 80, false},
+                 {"https://[2001:db8::1]:444", "[2001:db8::1]", 444, true},
+                 {"http://h:65535", "h", 65535, false}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        VisitState *vs = NULL;
+        CU_ASSERT_EQUAL_FATAL(born(cases[i].origin, &vs), RESULT_OK);
+        CU_ASSERT_STRING_EQUAL(vs->origin, cases[i].origin);
+        CU_ASSERT_STRING_EQUAL(vs->hostname, cases[i].hostname);
+        CU_ASSERT_EQUAL(vs->port, cases[i].port);
+        CU_ASSERT_EQUAL(vs->https, cases[i].https);
+        CU_ASSERT_EQUAL(vs->host, 3);
+        CU_ASSERT_EQUAL(vs->place, VISIT_STATE_RESOLVING);
+        CU_ASSERT_EQUAL(vs->robots_state, ROBOTS_UNKNOWN);
+        CU_ASSERT_FALSE(heap_holds(&vs->by_time) || heap_holds(&vs->by_purge));
+        visit_state_delete(vs);
+    }
+    visit_state_delete(NULL);
+}
+
+static void what_is_no_origin_is_refused(void)
+{
+    static const char *const bad[] = {"",         "http://",    "ftp://x",    "http:/x",
+                                      "https://", "http://:80", "http://h:0", "http://h:65536"};
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+        VisitState *vs = NULL;
+        CU_ASSERT_EQUAL(born(bad[i], &vs), RESULT_INVALID);
+        CU_ASSERT_PTR_NULL(vs);
+    }
+}
+
+static void give_window(VisitState *vs, const char *const *urls, uint32_t n)
+{
+    size_t bytes = n * (sizeof(WindowUrl) + 32);
+    WindowUrl *window = malloc(bytes);
+    char *text = (char *)(window + n);
+    for (uint32_t i = 0; i < n; i++) {
+        int length = snprintf(text + 32 * i, 32, "%s", urls[i]);
+        window[i] = (WindowUrl){.index = i, .offset = 32 * i, .length = (uint32_t)length};
+    }
+    visit_state_set_window(vs, window, text, n, bytes);
+}
+
+static void a_window_is_taken_from_the_front(void)
+{
+    static const char *const urls[] = {"http://h/a", "http://h/b"};
+    VisitState *vs = NULL;
+    CU_ASSERT_EQUAL_FATAL(born("http://h", &vs), RESULT_OK);
+    CU_ASSERT_PTR_NULL(visit_state_peek(vs));
+    CU_ASSERT_EQUAL(visit_state_count(vs), 0);
+    visit_state_take(vs); /* harmless */
+    size_t empty = visit_state_memory(vs);
+    give_window(vs, urls, 2);
+    CU_ASSERT_TRUE(visit_state_memory(vs) >= empty + 2 * (sizeof(WindowUrl) + 32));
+    for (uint32_t i = 0; i < 2; i++) {
+        CU_ASSERT_EQUAL(visit_state_count(vs), 2 - i);
+        const WindowUrl *url = visit_state_peek(vs);
+        CU_ASSERT_EQUAL(url->index, i);
+        CU_ASSERT_STRING_EQUAL(visit_state_url(vs, url), urls[i]);
+        visit_state_take(vs);
+    }
+    CU_ASSERT_PTR_NULL(visit_state_peek(vs));
+    give_window(vs, urls, 1); /* the old one is freed */
+    CU_ASSERT_EQUAL(visit_state_count(vs), 1);
+    visit_state_set_window(vs, NULL, NULL, 0, 0);
+    CU_ASSERT_EQUAL(visit_state_memory(vs), empty);
+    visit_state_delete(vs);
+}
+
+static void robots_rules_count_as_memory(void)
+{
+    VisitState *vs = NULL;
+    CU_ASSERT_EQUAL_FATAL(born("http://h", &vs), RESULT_OK);
+    size_t before = visit_state_memory(vs);
+    static const char text[] = "User-agent: *\nDisallow: /a\nDisallow: /b*c$\n";
+    CU_ASSERT_EQUAL(robots_parse(text, sizeof text - 1, "ragno", &vs->robots), RESULT_OK);
+    CU_ASSERT_TRUE(visit_state_memory(vs) > before);
+    visit_state_delete(vs);
+}
+
+UNIT_MAIN("visit_state", {"an origin is taken apart", an_origin_is_taken_apart},
+          {"what is no origin is refused", what_is_no_origin_is_refused},
+          {"a window is taken from the front", a_window_is_taken_from_the_front},
+          {"robots rules count as memory", robots_rules_count_as_memory})
