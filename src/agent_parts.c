@@ -9,6 +9,8 @@
 #include "base/log.h"
 #include "parse/html.h"
 
+#define INGEST_QUEUE 2048u
+
 static void ring(AgentParts *parts)
 {
     uint64_t one = 1;
@@ -220,6 +222,8 @@ static Result build_ingest(AgentParts *parts, const char *crawl_log)
         return rc;
     }
     IngestOptions options = {.batch_pages = (size_t)config->store_batch_pages,
+                             .queue = config->crawl_memory > 0 ? (size_t)config->parse_queue
+                                                               : INGEST_QUEUE,
                              .batch_time_ms = config->store_batch_time,
                              .order = (ScheduleOrder)config->schedule_order,
                              .levels = (unsigned)config->schedule_levels,

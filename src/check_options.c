@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/buffer.h"
+#include "memory_budget.h"
 
 /* Whether argv[*i] is this option; then *value is its value, which may be in argv[*i + 1]. */
 static bool is_option(int argc, char **argv, int *i, const char *letter, const char *word,
@@ -83,7 +84,8 @@ int check_options_load(const CheckOptions *options, Config *config)
             status = status == 0 ? 2 : status;
         }
     }
-    if (config_check(config, &error) != RESULT_OK) {
+    if (memory_budget_apply(config, &error) != RESULT_OK ||
+        config_check(config, &error) != RESULT_OK) {
         status = status == 0 ? 2 : status;
     }
     (void)fputs(buffer_string(&error), stderr);

@@ -31,6 +31,9 @@
         "stop with exit 16 instead of pausing when the disk is nearly full") \
     ROW(crawl, grace, TIME, int64_t, "10s", 0, 3600e3, NULL, true, false, \
         "how long fetches in flight may go on after SIGINT or SIGTERM") \
+    ROW(crawl, memory, SIZE, int64_t, "0", 0, CONFIG_BIG, NULL, false, false, \
+        "one budget of memory, at least 64Mi: lowers the limits of all parts to their shares; the " \
+        "database is page cache and not counted; 0 = off") \
     ROW(politeness, host_delay, TIME, int64_t, "5s", 0, CONFIG_YEAR, NULL, false, true, \
         "least time between the end of a fetch and the next one from the same scheme+authority") \
     ROW(politeness, ip_delay, TIME, int64_t, "1s", 0, CONFIG_YEAR, NULL, false, false, \

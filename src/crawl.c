@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "agent.h"
+#include "memory_budget.h"
 
 #define LIST_MAX 1000u
 
@@ -346,6 +347,9 @@ static int load_config(Line *line, Config *config)
             (void)buffer_append_string(&error, " (command line)\n");
             rc = RESULT_INVALID;
         }
+    }
+    if (rc == RESULT_OK) {
+        rc = memory_budget_apply(config, &error);
     }
     if (rc == RESULT_OK) {
         rc = config_check(config, &error);

@@ -360,7 +360,7 @@ Result ingest_new(Ingest **out, const IngestOptions *options, const IngestStore 
     ingest->stats = stats;
     ingest->pages = calloc(options->batch_pages, sizeof(ParsedPage *));
     MDB_txn *txn = NULL;
-    Result rc = ingest->pages == NULL ? RESULT_MEMORY : queue_init(&ingest->queue, QUEUE_CAPACITY);
+    Result rc = ingest->pages == NULL ? RESULT_MEMORY : queue_init(&ingest->queue, options->queue);
     if (rc != RESULT_OK) {
         free(ingest->pages);
         free(ingest);

@@ -34,6 +34,7 @@ typedef enum ScheduleOrder {
 
 typedef struct IngestOptions {
     size_t batch_pages;
+    size_t queue; /* results that may wait; then parsing waits */
     int64_t batch_time_ms;
     ScheduleOrder order;
     unsigned levels;

@@ -374,19 +374,21 @@ static Result verify_file(Verify *verify, const WarcFile *file)
     return rc;
 }
 
-static bool has_file(const WarcFileList *list, const char *stem, size_t length)
+/* Looked for on the disk, since a running crawl has finished files after they were listed. */
+static bool has_warc(int directory, const char *index)
 {
-    for (size_t i = 0; i < list->n; i++) {
-        const char *name = list->files[i].name;
-        if (strncmp(name, stem, length) == 0 && strcmp(name + length, ".warc.gz") == 0) {
-            return true;
-        }
+    char name[WARC_NAME_BYTES + 16];
+    int stem = (int)(strlen(index) - strlen(".cdxj"));
+    (void)snprintf(name, sizeof name, "%.*s.warc.gz", stem, index);
+    if (faccessat(directory, name, F_OK, 0) == 0) {
+        return true;
     }
-    return false;
+    (void)snprintf(name, sizeof name, "%.*s.warc.gz" WARC_OPEN_SUFFIX, stem, index);
+    return faccessat(directory, name, F_OK, 0) == 0;
 }
 
 /* Indices without a WARC file. */
-static Result find_orphans(Verify *verify, const WarcFileList *list)
+static Result find_orphans(Verify *verify)
 {
     DIR *dir = opendir(verify->warc_directory);
     if (dir == NULL) {
@@ -396,7 +398,7 @@ static Result find_orphans(Verify *verify, const WarcFileList *list)
     while ((entry = readdir(dir)) != NULL) {
         size_t n = strlen(entry->d_name);
         if (n > 5 && strcmp(entry->d_name + n - 5, ".cdxj") == 0 &&
-            !has_file(list, entry->d_name, n - 5)) {
+            !has_warc(dirfd(dir), entry->d_name)) {
             verify_problem(verify, entry->d_name, "index without a WARC file");
         }
     }
@@ -434,7 +436,7 @@ static Result verify_files(Verify *verify)
     }
     if (rc == RESULT_OK) {
         find_end(verify, &list);
-        rc = find_orphans(verify, &list);
+        rc = find_orphans(verify);
     }
     warc_files_free(&list);
     return rc;

@@ -536,8 +536,10 @@ void options_print(const Options *options, FILE *out)
             section = options->specs[i].section;
             (void)fprintf(out, "%s[%s]\n", i == 0 ? "" : "\n", section);
         }
-        (void)fprintf(out, "; %s\n%s = %s\n", options->origins[i], options->specs[i].key,
-                      options->texts[i]);
+        /* What follows from another row is not a choice: it is found anew when this is loaded. */
+        bool follows = options_find(options, options->origins[i]) != NULL;
+        (void)fprintf(out, "; %s\n%s%s = %s\n", options->origins[i], follows ? "; " : "",
+                      options->specs[i].key, options->texts[i]);
     }
     const char *pattern = "";
     for (size_t i = 0; i < options->n_sites; i++) {

@@ -19,8 +19,8 @@ from crawl_state import harness
 LONG = os.environ.get("RAGNO_LONG", "") not in ("", "0")
 SEED = int(os.environ.get("SEED", "1"))
 FIRST_CALLS = 200
-CALLS = FIRST_CALLS if LONG else 12
-CUTS = 200 if LONG else 10
+CALLS = FIRST_CALLS if LONG else 6
+CUTS = 200 if LONG else 5
 WAYS = ("EIO", "ENOSPC", "kill", "killed-after", "half")
 MODES = ("keep", "drop", "zero", "random", "strict-drop", "strict-random")
 SIZES = dict(hosts=12, addresses=6, pages=150, skew=0, page_bytes=1500, not_found=0.02)

@@ -3,6 +3,7 @@ mends it, --refetch has lost pages fetched again, and the crawl goes on to the e
 import glob
 import os
 import shutil
+import subprocess
 
 import harness
 
@@ -109,5 +110,22 @@ def damages(report, path):
             check_damage(report, web, original, copy, expected, row)
 
 
+def beside(report, path):
+    with harness.Web(path, **dict(SIZES, pages=3000)) as web:
+        directory = path + "/crawl"
+        command = harness.crawl_command(web, directory, "--warc-max-size", "100k", wait="20ms")
+        process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
+                                   stderr=subprocess.DEVNULL)
+        wrong, n = [], 0
+        while process.poll() is None:
+            code, text = verify(directory)
+            if os.path.exists(directory + "/warc"):
+                n += 1
+                wrong += [] if code == 0 else [text[-300:]]
+        report.equal("the crawl ends", process.returncode, 0)
+        report.check(f"{n} times beside it, no problem was seen", n > 0 and not wrong,
+                     f"{len(wrong)}: {wrong[:2]}")
+
+
 if __name__ == "__main__":
-    harness.main(damages)
+    harness.main(damages, beside)
