@@ -10,8 +10,9 @@
  *  1. A page index is in `in_flight` from the moment it enters a window until its result is
  *     committed or its visit state is forgotten: nothing is handed out twice.
  *  2. A host has at most one visit state.
- *  3. A visit state is forgotten only when it is IDLE, its next fetch time has passed (politeness
- *     survives in no other place) and none of its URLs is uncommitted.
+ *  3. A visit state is forgotten only when it is IDLE, none of its URLs is uncommitted, and its next
+ *     fetch time has passed or is in the host's committed record (politeness survives nowhere else).
+ *     The latter is how hosts that must wait long make room for others when memory is short.
  *  4. Hosts with work that are not in RAM are found again by a walk over the schedule's host table:
  *     memory is bounded by `memory_bytes`, whatever the size of the crawl.
  *

@@ -116,6 +116,7 @@ struct VisitState {
     uint64_t uncommitted;  /* URLs taken from the schedule whose results are not committed */
     bool more;             /* new URLs came while it was away */
     size_t accounted;      /* bytes of it in Distributor.memory */
+    bool parked;           /* waits long while memory is short: forgotten as soon as disk knows */
     bool retired;          /* so did the database: nothing of it is scheduled any more */
     HeapNode by_purge;     /* when it may be forgotten */
 };

@@ -461,6 +461,50 @@ static void a_host_that_must_wait_long_stays_on_disk(void)
     tear_down(w);
 }
 
+static void hosts_that_wait_long_make_room_once_the_disk_knows(void)
+{
+    DistributorOptions options = standard();
+    options.memory_bytes = 20000;
+    World *w = set_up(&options);
+    for (unsigned host = 0; host < 200; host++) {
+        add_urls(w, host, 0, 6);
+    }
+    (void)work(w, 1000);
+    answer_all(w, FETCH_OK);
+    size_t first = w->n_ready;
+    CU_ASSERT_TRUE(first > 5 && first < 50);
+    uint32_t waiting[50];
+    MonoTime until = mono_add_ms(w->now, 3600000);
+    for (size_t i = 0; i < first; i++) { /* all refuse: nothing was taken, an hour to wait */
+        waiting[i] = w->ready[0]->host;
+        w->ready[0]->next_fetch = until;
+        w->ready[0]->health = (HostHealth){.failures = 1, .last = FETCH_REFUSED};
+        come_home(w, 0);
+    }
+    for (int i = 0; i < 10; i++) { /* not committed yet: they stay */
+        pass(w, 5000);
+        (void)work(w, 1000);
+    }
+    for (size_t i = 0; i < first; i++) {
+        CU_ASSERT_PTR_NOT_NULL(map_get(&w->distributor.visit_states, map_key(waiting[i])));
+        HostRecord record = {.failures = 1,
+                             .last_failure = FETCH_REFUSED,
+                             .not_before_ms = w->wall.us / 1000 + mono_ms_between(w->now, until)};
+        put_record(w, waiting[i], &record);
+    }
+    for (int i = 0; i < 10; i++) {
+        pass(w, 1000);
+        (void)work(w, 1000);
+    }
+    size_t stayed = 0;
+    for (size_t i = 0; i < first; i++) {
+        stayed += map_get(&w->distributor.visit_states, map_key(waiting[i])) != NULL;
+    }
+    CU_ASSERT_TRUE(stayed < first * 3 / 4);
+    CU_ASSERT_TRUE(w->n_resolving > first / 4); /* others have their turn */
+    tear_down(w);
+}
+
 static void dropped_and_full_hosts_are_never_loaded(void)
 {
     static const HostState states[] = {HOST_DROPPED, HOST_FULL, HOST_DENIED};
@@ -779,6 +823,8 @@ UNIT_MAIN("distributor",
           {"memory is bounded and every host has its turn",
            memory_is_bounded_and_every_host_has_its_turn},
           {"a host that must wait long stays on disk", a_host_that_must_wait_long_stays_on_disk},
+          {"hosts that wait long make room once the disk knows",
+           hosts_that_wait_long_make_room_once_the_disk_knows},
           {"dropped and full hosts are never loaded", dropped_and_full_hosts_are_never_loaded},
           {"a resumed crawl waits out the delays of its last run",
            a_resumed_crawl_waits_out_the_delays_of_its_last_run},
