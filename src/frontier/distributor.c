@@ -298,7 +298,8 @@ static void resolved(Distributor *distributor, MDB_txn *txn, VisitState *visit_s
         return;
     }
     distributor->sinks.unresolved(distributor->sinks.context, visit_state, verdict.host_wait_ms);
-    visit_state->next_fetch = mono_add_ms(now, verdict.host_wait_ms);
+    visit_state->next_fetch =
+        mono_later(visit_state->next_fetch, mono_add_ms(now, verdict.host_wait_ms));
     release_window(distributor, visit_state);
     visit_state_set_window(visit_state, NULL, NULL, 0, 0);
     account(distributor, visit_state);

@@ -380,6 +380,27 @@ static void a_name_that_fails_waits_and_is_given_up_at_last(void)
     tear_down(w);
 }
 
+static void a_name_that_fails_does_not_shorten_the_hosts_wait(void)
+{
+    DistributorOptions options = standard();
+    World *w = set_up(&options);
+    add_urls(w, 1, 0, 20);
+    (void)work(w, 10);
+    answer(w, w->resolving[--w->n_resolving], FETCH_OK, 2000);
+    MonoTime until = mono_add_ms(w->now, 3600000); /* a Retry-After of an hour */
+    w->ready[0]->next_fetch = until;
+    pass(w, 2000);
+    come_home(w, 0);
+    answer_all(w, FETCH_DNS); /* five minutes */
+    CU_ASSERT_EQUAL(w->n_unresolved, 1);
+    pass(w, 3000000);
+    (void)work(w, 10);
+    CU_ASSERT_EQUAL(w->n_resolving, 0);
+    const VisitState *visit_state = map_get(&w->distributor.visit_states, map_key(host_id(w, 1)));
+    CU_ASSERT_TRUE(visit_state != NULL && visit_state->next_fetch.ns == until.ns);
+    tear_down(w);
+}
+
 static void a_host_given_up_is_not_born_again_before_the_database_knows(void)
 {
     DistributorOptions options = standard();
@@ -818,6 +839,8 @@ UNIT_MAIN("distributor",
           {"new URLs wake an idle host", new_urls_wake_an_idle_host},
           {"a name that fails waits and is given up at last",
            a_name_that_fails_waits_and_is_given_up_at_last},
+          {"a name that fails does not shorten the host's wait",
+           a_name_that_fails_does_not_shorten_the_hosts_wait},
           {"a host given up is not born again before the database knows",
            a_host_given_up_is_not_born_again_before_the_database_knows},
           {"memory is bounded and every host has its turn",
