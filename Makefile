@@ -123,14 +123,19 @@ deps:
 deps-dev:
 	@tools/deps $(DEPS) $(DEPS_DEV)
 
-everything: all $(OUT)/web $(UNIT_BIN) $(BENCH_BIN)
+everything: all $(OUT)/web $(OUT)/sim $(UNIT_BIN) $(BENCH_BIN)
 
 ## make integration     the real program against the synthetic web (T=name for one, FULL=1 for long)
 integration: all $(OUT)/web
 	@OUT=$(OUT) tests/run-integration $(if $(T),tests/integration/$(T).py)
 
-## make test            unit and integration tests
-test: all $(OUT)/web $(UNIT_BIN)
+.PHONY: sim
+## make sim             crawls of simulated webs in virtual time
+sim: $(OUT)/sim
+	@OUT=$(OUT) tests/run-sim
+
+## make test            unit tests, simulated crawls and integration tests
+test: all $(OUT)/web $(OUT)/sim $(UNIT_BIN)
 	@OUT=$(OUT) tests/run-all $(UNIT_BIN)
 
 ## make lint            compilers' warnings, layers, words, clang-format, cppcheck, clang-tidy
@@ -148,7 +153,7 @@ demo: all $(OUT)/web
 
 ## make bench           all benchmarks (BENCH=name[,name] for some, SCALE=0.01 for small)
 bench:
-	@$(MAKE) --no-print-directory all $(OUT)/web $(BENCH_BIN) >&2
+	@$(MAKE) --no-print-directory all $(OUT)/web $(OUT)/sim $(BENCH_BIN) >&2
 	@OUT=$(OUT) tests/run-bench "$(BENCH)" $(BENCH_BIN)
 
 # libragno: the store without the crawler (src/ragno.h). WARC and the option table are the crawler's.

@@ -84,8 +84,12 @@ static void note_health(HostRecord *record, const FetchResult *fetch)
     int64_t end_ms = fetch->wall_start.us / 1000 + mono_ms_between(fetch->start, fetch->end);
     record->failures = (uint8_t)(fetch->health.failures > 255 ? 255 : fetch->health.failures);
     record->last_failure = (uint8_t)fetch->health.last;
-    /* Whatever it waits for: a Retry-After counts, too, when it ends the tries of a URL. */
-    record->not_before_ms = end_ms + fetch->host_wait_ms;
+    /* Whatever it waits for: a Retry-After counts, too, when it ends the tries of a URL, and a name
+     * that fails meanwhile does not shorten it. */
+    int64_t not_before_ms = end_ms + fetch->host_wait_ms;
+    if (record->not_before_ms < not_before_ms) {
+        record->not_before_ms = not_before_ms;
+    }
 }
 
 /* The sitemaps that robots.txt names become pages of their own, found by nobody's link. */

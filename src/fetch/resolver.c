@@ -57,6 +57,7 @@ struct Resolver {
     Name *queue_head;
     Name *queue_tail;
     size_t n_in_flight;
+    bool asking;     /* in ask_queued: a name that is answered at once must not begin the next */
     size_t window;   /* how many may be: one more per window of answers, half after a loss */
     size_t n_since_growth;
     MonoTime shrunk; /* when it last did */
@@ -258,6 +259,10 @@ static void ask(Resolver *resolver, Name *name)
 
 static void ask_queued(Resolver *resolver)
 {
+    if (resolver->asking) {
+        return;
+    }
+    resolver->asking = true;
     while (resolver->queue_head != NULL && resolver->n_in_flight < resolver->window) {
         Name *name = resolver->queue_head;
         resolver->queue_head = name->next_queued;
@@ -267,6 +272,7 @@ static void ask_queued(Resolver *resolver)
         }
         ask(resolver, name);
     }
+    resolver->asking = false;
 }
 
 static void enqueue(Resolver *resolver, Name *name)

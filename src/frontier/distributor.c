@@ -11,6 +11,7 @@
 #define WALK_PAUSE_MS      1000  /* between two walks */
 #define WALK_IDLE_PAUSE_MS 15000 /* after one that found nothing to load */
 #define DROP_PATIENCE_MS   60000 /* a host given up is kept so long for its commit */
+#define CLOCKS_DIFFER_MS   100   /* what rounding may make between the two clocks */
 #define REFILL_BATCH       64u
 #define FAR_MS             60000 /* a host that must wait longer stays on disk */
 #define WINDOW_LEAST       4u
@@ -217,6 +218,17 @@ static void resolve(Distributor *distributor, VisitState *visit_state)
     distributor->sinks.resolve(distributor->sinks.context, visit_state);
 }
 
+static bool has_room(const Distributor *distributor)
+{
+    return distributor->memory < distributor->options.memory_bytes;
+}
+
+/* Half of the memory is for hosts that can be fetched from soon. */
+static bool is_scarce(const Distributor *distributor)
+{
+    return distributor->memory > distributor->options.memory_bytes / 2;
+}
+
 /* Keeps an empty visit state until it may be forgotten. One that was given up stays until the
  * database knows it, or the next walk would bring it back; one that wants more does not ask at
  * once. */
@@ -229,6 +241,9 @@ static void rest(Distributor *distributor, VisitState *visit_state, MonoTime now
                        : visit_state->more    ? WALK_PAUSE_MS
                                               : 0;
     MonoTime until = mono_later(visit_state->next_fetch, mono_add_ms(now, least_ms));
+    if (visit_state->parked) {
+        until = mono_add_ms(now, WALK_PAUSE_MS);
+    }
     if (!heap_holds(&visit_state->by_purge)) {
         (void)heap_push(&distributor->purge, &visit_state->by_purge, until.ns, 0);
     }
@@ -241,6 +256,7 @@ static void dispatch(Distributor *distributor, MDB_txn *txn, VisitState *visit_s
         heap_remove(&distributor->purge, &visit_state->by_purge);
     }
     visit_state->idle = false;
+    visit_state->parked = false;
     distributor_take_waiting(visit_state);
     bool serves = visit_state->askers != NULL; /* before it asks itself: invariant 4 */
     bool gone = visit_state->retired || visit_state->dropped;
@@ -263,6 +279,14 @@ static void dispatch(Distributor *distributor, MDB_txn *txn, VisitState *visit_s
         release_window(distributor, visit_state);
     }
     if (!serves && visit_state_count(visit_state) == 0) {
+        rest(distributor, visit_state, now);
+    } else if (is_scarce(distributor) &&
+               mono_ms_between(now, visit_state->next_fetch) > FAR_MS) {
+        release_window(distributor, visit_state);
+        visit_state_set_window(visit_state, NULL, NULL, 0, 0);
+        account(distributor, visit_state);
+        visit_state->more = true;
+        visit_state->parked = true;
         rest(distributor, visit_state, now);
     } else if (!mono_before(now, visit_state->address_expiry)) {
         resolve(distributor, visit_state);
@@ -310,7 +334,8 @@ static void resolved(Distributor *distributor, MDB_txn *txn, VisitState *visit_s
         return;
     }
     distributor->sinks.unresolved(distributor->sinks.context, visit_state, verdict.host_wait_ms);
-    visit_state->next_fetch = mono_add_ms(now, verdict.host_wait_ms);
+    visit_state->next_fetch =
+        mono_later(visit_state->next_fetch, mono_add_ms(now, verdict.host_wait_ms));
     release_window(distributor, visit_state);
     visit_state_set_window(visit_state, NULL, NULL, 0, 0);
     account(distributor, visit_state);
@@ -478,11 +503,6 @@ void distributor_receive(Distributor *distributor, VisitState *visit_state, Mono
     }
 }
 
-static bool has_room(const Distributor *distributor)
-{
-    return distributor->memory < distributor->options.memory_bytes;
-}
-
 void distributor_committed(Distributor *distributor, const CommitNotice *notice, MonoTime now,
                            WallTime wall)
 {
@@ -528,14 +548,33 @@ void distributor_committed(Distributor *distributor, const CommitNotice *notice,
     }
 }
 
+/* Whether the host's committed record makes it wait as long as its visit state does. */
+static bool is_on_disk(Distributor *distributor, MDB_txn *txn, const VisitState *visit_state,
+                       MonoTime now, WallTime wall)
+{
+    HostRecord record;
+    return txn != NULL &&
+           host_table_get(distributor->host_table, txn, visit_state->host, &record) == RESULT_OK &&
+           record.not_before_ms - wall.us / 1000 + CLOCKS_DIFFER_MS >=
+               mono_ms_between(now, visit_state->next_fetch);
+}
+
 /* Forgets what may be forgotten; wakes what has waited (a failed resolution, URLs that came). */
-static void purge(Distributor *distributor, MDB_txn *txn, MonoTime now)
+static void purge(Distributor *distributor, MDB_txn *txn, MonoTime now, WallTime wall)
 {
     HeapNode *node = heap_top(&distributor->purge);
     while (node != NULL && node->key <= now.ns) {
         VisitState *visit_state = HEAP_ELEMENT(node, VisitState, by_purge);
         heap_remove(&distributor->purge, node);
-        if (visit_state->retired || visit_state->dropped || !visit_state->more) {
+        if (visit_state->parked && !visit_state->retired &&
+            mono_before(now, visit_state->next_fetch)) {
+            if (visit_state->uncommitted == 0 &&
+                is_on_disk(distributor, txn, visit_state, now, wall)) {
+                distributor_forget(distributor, visit_state);
+            } else {
+                rest(distributor, visit_state, now);
+            }
+        } else if (visit_state->retired || visit_state->dropped || !visit_state->more) {
             if (visit_state->uncommitted > 0 && !visit_state->retired) {
                 /* Looked at again soon: its last results are about to be committed. */
                 (void)heap_push(&distributor->purge, node, mono_add_ms(now, WALK_PAUSE_MS).ns, 0);
@@ -586,7 +625,7 @@ MonoTime distributor_work(Distributor *distributor, size_t front, size_t require
     if (txn == NULL) {
         return mono_add_ms(now, WALK_PAUSE_MS);
     }
-    purge(distributor, txn, now);
+    purge(distributor, txn, now, wall);
     uint64_t entries = 0;
     uint64_t hosts = 0;
     bool more = !mono_before(now, distributor->next_walk) &&

@@ -136,6 +136,7 @@ struct VisitState {
     VisitState *waiting;  /* askers that go with it when it comes home */
     bool more;            /* new URLs came while it was away */
     size_t accounted;     /* bytes of it in Distributor.memory */
+    bool parked;          /* waits long while memory is short: forgotten as soon as disk knows */
     bool retired;         /* so did the database: nothing of it is scheduled any more */
     HeapNode by_purge;    /* when it may be forgotten */
 };

@@ -191,7 +191,8 @@ bool workbench_release(Workbench *workbench, VisitState *visit_state, MonoTime n
     entry->acquired = false;
     entry->next_fetch = mono_later(entry->next_fetch, visit_state->ip_next_fetch);
     workbench->n_acquired--;
-    bool keep = visit_state_count(visit_state) > 0 && !visit_state->dropped &&
+    bool far = mono_ms_between(now, visit_state->next_fetch) > WORKBENCH_FAR_MS;
+    bool keep = visit_state_count(visit_state) > 0 && !visit_state->dropped && !far &&
                 !visit_state->robots_elsewhere && !atomic_load(&visit_state->wanted) &&
                 mono_before(now, visit_state->address_expiry);
     if (keep && heap_push(&entry->visit_states, &visit_state->by_time, visit_state->next_fetch.ns,

@@ -51,9 +51,11 @@ Result workbench_add(Workbench *workbench, VisitState *visit_state, MonoTime now
 /* Takes the visit state to fetch from now, or NULL when none is due. It is ACQUIRED then, and so is
  * its entry. */
 VisitState *workbench_acquire(Workbench *workbench, MonoTime now);
-/* Ends a lease: the entry rests until the visit state's ip_next_fetch. The visit state is queued again if it has
- * URLs left and its address has not expired (true), otherwise it leaves the workbench (false) and is
- * the caller's. */
+/* Ends a lease: the entry rests until the visit state's ip_next_fetch. The visit state is queued again
+ * if it has URLs left, its address has not expired and its time comes within WORKBENCH_FAR_MS (true);
+ * otherwise it leaves the workbench (false) and is the caller's: the distributor decides whether one
+ * that must wait long keeps its place in memory. */
+#define WORKBENCH_FAR_MS 120000
 bool workbench_release(Workbench *workbench, VisitState *visit_state, MonoTime now);
 /* When workbench_acquire may succeed next: a time in the past means now, MONO_NEVER means not before
  * something is added or released. */

@@ -1,7 +1,7 @@
 /* sim: crawls a simulated web in virtual time and checks the promises of the crawler on the way.
  *
  *   sim [--urls N] [--hosts N] [--addresses N] [--seed N] [--crashes N] [--memory BYTES]
- *       [--connections N] [--days N] [--directory DIR]
+ *       [--connections N] [--trouble N] [--days N] [--directory DIR]
  *
  * Figures go to standard output, one per line; violations and progress to standard error. Exit
  * status 1 when a promise was broken or the crawl did not end. */
@@ -29,6 +29,7 @@ typedef struct Settings {
     uint32_t crashes;
     int64_t memory;
     uint32_t connections;
+    uint32_t trouble;
     uint32_t days; /* longer than this means that it does not end */
     const char *directory;
 } Settings;
@@ -174,6 +175,7 @@ static int simulate(const Settings *settings)
         !world_init(&world, settings->seed, settings->urls, settings->hosts, settings->addresses)) {
         return 2;
     }
+    world.trouble = settings->trouble;
     if (!crawl_open(&crawl, &options, &world, &audit) || !crawl_seed(&crawl)) {
         return 2;
     }
@@ -201,18 +203,24 @@ static bool read_number(const char *text, uint64_t most, uint64_t *number)
 
 int main(int argc, char **argv)
 {
-    static const struct option names[] = {
-        {"urls", required_argument, NULL, 'u'},        {"hosts", required_argument, NULL, 'h'},
-        {"addresses", required_argument, NULL, 'a'},   {"seed", required_argument, NULL, 's'},
-        {"crashes", required_argument, NULL, 'c'},     {"memory", required_argument, NULL, 'm'},
-        {"connections", required_argument, NULL, 'n'}, {"days", required_argument, NULL, 'd'},
-        {"directory", required_argument, NULL, 'D'},   {NULL, 0, NULL, 0}};
+    static const struct option names[] = {{"urls", required_argument, NULL, 'u'},
+                                          {"hosts", required_argument, NULL, 'h'},
+                                          {"addresses", required_argument, NULL, 'a'},
+                                          {"seed", required_argument, NULL, 's'},
+                                          {"crashes", required_argument, NULL, 'c'},
+                                          {"memory", required_argument, NULL, 'm'},
+                                          {"connections", required_argument, NULL, 'n'},
+                                          {"days", required_argument, NULL, 'd'},
+                                          {"trouble", required_argument, NULL, 't'},
+                                          {"directory", required_argument, NULL, 'D'},
+                                          {NULL, 0, NULL, 0}};
     Settings settings = {.urls = 100000,
                          .hosts = 5000,
                          .addresses = 1500,
                          .seed = 1,
                          .memory = 256 << 20,
                          .connections = 2000,
+                         .trouble = 1,
                          .days = 365};
     int option = 0;
     bool ok = true;
@@ -227,13 +235,14 @@ int main(int argc, char **argv)
         settings.crashes = option == 'c' ? (uint32_t)number : settings.crashes;
         settings.connections = option == 'n' ? (uint32_t)number : settings.connections;
         settings.days = option == 'd' ? (uint32_t)number : settings.days;
+        settings.trouble = option == 't' ? (uint32_t)number : settings.trouble;
         settings.directory = option == 'D' ? optarg : settings.directory;
         ok = ok && (option != 'm' || option_parse_size(optarg, &settings.memory) == RESULT_OK);
     }
     if (!ok || settings.hosts == 0 || settings.addresses == 0 || optind != argc) {
         (void)fprintf(stderr, "usage: sim [--urls N] [--hosts N] [--addresses N] [--seed N]\n"
                               "           [--crashes N] [--memory SIZE] [--connections N]\n"
-                              "           [--days N] [--directory DIR]\n");
+                              "           [--trouble N] [--days N] [--directory DIR]\n");
         return 2;
     }
     log_set_level(LOG_LEVEL_WARN);

@@ -40,7 +40,7 @@ static uint32_t skewed(uint64_t random, uint32_t n)
 
 bool world_init(World *world, uint64_t seed, uint32_t urls, uint32_t hosts, uint32_t addresses)
 {
-    *world = (World){.seed = seed, .hosts = hosts, .addresses = addresses};
+    *world = (World){.seed = seed, .hosts = hosts, .addresses = addresses, .trouble = 1};
     world->first = calloc((size_t)hosts + 1, sizeof *world->first);
     if (world->first == NULL) {
         return false;
@@ -138,10 +138,11 @@ static HostKind kind_of(const World *world, uint32_t host)
                  {HOST_NO_TLS, 5},   {HOST_FLAKY, 40},   {HOST_BUSY, 40},    {HOST_SWAMPED, 10}};
     uint64_t part = roll(world, host, 1, 0) % 1000;
     for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++) {
-        if (part < kinds[i].parts) {
+        uint64_t parts = (uint64_t)kinds[i].parts * world->trouble;
+        if (part < parts) {
             return kinds[i].kind;
         }
-        part -= kinds[i].parts;
+        part -= parts;
     }
     return HOST_GOOD;
 }

@@ -28,7 +28,8 @@ typedef struct World {
     uint64_t seed;
     uint32_t hosts;
     uint32_t addresses;
-    uint32_t *first; /* hosts + 1: number of the first page of a host, over all; owned */
+    uint32_t trouble; /* times as many bad hosts as usual (1: an eighth are) */
+    uint32_t *first;  /* hosts + 1: number of the first page of a host, over all; owned */
 } World;
 
 typedef struct WorldPage {

@@ -380,6 +380,27 @@ static void a_name_that_fails_waits_and_is_given_up_at_last(void)
     tear_down(w);
 }
 
+static void a_name_that_fails_does_not_shorten_the_hosts_wait(void)
+{
+    DistributorOptions options = standard();
+    World *w = set_up(&options);
+    add_urls(w, 1, 0, 20);
+    (void)work(w, 10);
+    answer(w, w->resolving[--w->n_resolving], FETCH_OK, 2000);
+    MonoTime until = mono_add_ms(w->now, 3600000); /* a Retry-After of an hour */
+    w->ready[0]->next_fetch = until;
+    pass(w, 2000);
+    come_home(w, 0);
+    answer_all(w, FETCH_DNS); /* five minutes */
+    CU_ASSERT_EQUAL(w->n_unresolved, 1);
+    pass(w, 3000000);
+    (void)work(w, 10);
+    CU_ASSERT_EQUAL(w->n_resolving, 0);
+    const VisitState *visit_state = map_get(&w->distributor.visit_states, map_key(host_id(w, 1)));
+    CU_ASSERT_TRUE(visit_state != NULL && visit_state->next_fetch.ns == until.ns);
+    tear_down(w);
+}
+
 static void a_host_given_up_is_not_born_again_before_the_database_knows(void)
 {
     DistributorOptions options = standard();
@@ -458,6 +479,50 @@ static void a_host_that_must_wait_long_stays_on_disk(void)
     CU_ASSERT_EQUAL(w->resolving[0]->health.failures, 2);
     CU_ASSERT_EQUAL(w->resolving[0]->health.last, FETCH_TIMEOUT);
     CU_ASSERT_TRUE(w->resolving[0]->next_fetch.ns >= not_before.ns);
+    tear_down(w);
+}
+
+static void hosts_that_wait_long_make_room_once_the_disk_knows(void)
+{
+    DistributorOptions options = standard();
+    options.memory_bytes = 20000;
+    World *w = set_up(&options);
+    for (unsigned host = 0; host < 200; host++) {
+        add_urls(w, host, 0, 6);
+    }
+    (void)work(w, 1000);
+    answer_all(w, FETCH_OK);
+    size_t first = w->n_ready;
+    CU_ASSERT_TRUE(first > 5 && first < 50);
+    uint32_t waiting[50];
+    MonoTime until = mono_add_ms(w->now, 3600000);
+    for (size_t i = 0; i < first; i++) { /* all refuse: nothing was taken, an hour to wait */
+        waiting[i] = w->ready[0]->host;
+        w->ready[0]->next_fetch = until;
+        w->ready[0]->health = (HostHealth){.failures = 1, .last = FETCH_REFUSED};
+        come_home(w, 0);
+    }
+    for (int i = 0; i < 10; i++) { /* not committed yet: they stay */
+        pass(w, 5000);
+        (void)work(w, 1000);
+    }
+    for (size_t i = 0; i < first; i++) {
+        CU_ASSERT_PTR_NOT_NULL(map_get(&w->distributor.visit_states, map_key(waiting[i])));
+        HostRecord record = {.failures = 1,
+                             .last_failure = FETCH_REFUSED,
+                             .not_before_ms = w->wall.us / 1000 + mono_ms_between(w->now, until)};
+        put_record(w, waiting[i], &record);
+    }
+    for (int i = 0; i < 10; i++) {
+        pass(w, 1000);
+        (void)work(w, 1000);
+    }
+    size_t stayed = 0;
+    for (size_t i = 0; i < first; i++) {
+        stayed += map_get(&w->distributor.visit_states, map_key(waiting[i])) != NULL;
+    }
+    CU_ASSERT_TRUE(stayed < first * 3 / 4);
+    CU_ASSERT_TRUE(w->n_resolving > first / 4); /* others have their turn */
     tear_down(w);
 }
 
@@ -774,11 +839,15 @@ UNIT_MAIN("distributor",
           {"new URLs wake an idle host", new_urls_wake_an_idle_host},
           {"a name that fails waits and is given up at last",
            a_name_that_fails_waits_and_is_given_up_at_last},
+          {"a name that fails does not shorten the host's wait",
+           a_name_that_fails_does_not_shorten_the_hosts_wait},
           {"a host given up is not born again before the database knows",
            a_host_given_up_is_not_born_again_before_the_database_knows},
           {"memory is bounded and every host has its turn",
            memory_is_bounded_and_every_host_has_its_turn},
           {"a host that must wait long stays on disk", a_host_that_must_wait_long_stays_on_disk},
+          {"hosts that wait long make room once the disk knows",
+           hosts_that_wait_long_make_room_once_the_disk_knows},
           {"dropped and full hosts are never loaded", dropped_and_full_hosts_are_never_loaded},
           {"a resumed crawl waits out the delays of its last run",
            a_resumed_crawl_waits_out_the_delays_of_its_last_run},

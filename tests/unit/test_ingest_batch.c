@@ -228,6 +228,11 @@ static void a_retry_after_outlives_the_url_it_ended(void)
     commit_notice_delete(commit(w, true));
     CU_ASSERT_EQUAL(record_of(w, 0).not_before_ms, WALL_US / 1000 + 200 + 3600000);
     CU_ASSERT_EQUAL(record_of(w, 0).robots_denied, 1);
+    fetch = result(w, FETCHED_NOTHING, "http://a.example/no", STATUS_DNS);
+    fetch->has_page = false; /* nor does a name that fails meanwhile */
+    fetch->host_wait_ms = 300000;
+    commit_notice_delete(commit(w, true));
+    CU_ASSERT_EQUAL(record_of(w, 0).not_before_ms, WALL_US / 1000 + 200 + 3600000);
     CU_ASSERT_EQUAL(page_of(w, "http://a.example/no").status, STATUS_ROBOTS);
     CU_ASSERT_EQUAL(w->totals.refused[REFUSED_ROBOTS], 1);
     CU_ASSERT_EQUAL(scheduled(w), 0);

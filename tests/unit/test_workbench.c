@@ -81,8 +81,8 @@ static void an_empty_or_expired_visit_state_leaves(void)
     Workbench workbench;
     workbench_init(&workbench, at(0));
     VisitState *a = visit_state_of(1, 1);
-    static const int reasons[] = {0, 1, 2};
-    for (size_t i = 0; i < 3; i++) {
+    static const int reasons[] = {0, 1, 2, 3};
+    for (size_t i = 0; i < 4; i++) {
         fill(a, 2, 0);
         a->next_fetch = at(0);
         a->dropped = false;
@@ -96,8 +96,10 @@ static void an_empty_or_expired_visit_state_leaves(void)
             visit_state_take(a);
         } else if (reasons[i] == 1) {
             a->dropped = true;
-        } else {
+        } else if (reasons[i] == 2) {
             a->address_expiry = at(now);
+        } else {
+            a->next_fetch = at(now + WORKBENCH_FAR_MS * (SECOND / 1000) + SECOND);
         }
         CU_ASSERT_FALSE(workbench_release(&workbench, a, at(now)));
         CU_ASSERT_PTR_NULL(a->entry);
@@ -369,13 +371,15 @@ static void random_work_in_virtual_time_keeps_the_invariants(void)
     free(m);
 }
 
-UNIT_MAIN(
-    "workbench", {"nothing is acquired before either time", nothing_is_acquired_before_either_time},
-    {"an empty, dropped or expired visit state leaves", an_empty_or_expired_visit_state_leaves},
-    {"a resting address is remembered for the next host",
-     a_resting_address_is_remembered_for_the_next_host},
-    {"the best level goes first, then who waits longest",
-     the_best_level_goes_first_then_who_waits_longest},
-    {"no address is fetched from before the floor", no_address_is_fetched_from_before_the_floor},
-    {"random work in virtual time keeps the invariants",
-     random_work_in_virtual_time_keeps_the_invariants})
+UNIT_MAIN("workbench",
+          {"nothing is acquired before either time", nothing_is_acquired_before_either_time},
+          {"an empty, dropped, expired or far visit state leaves",
+           an_empty_or_expired_visit_state_leaves},
+          {"a resting address is remembered for the next host",
+           a_resting_address_is_remembered_for_the_next_host},
+          {"the best level goes first, then who waits longest",
+           the_best_level_goes_first_then_who_waits_longest},
+          {"no address is fetched from before the floor",
+           no_address_is_fetched_from_before_the_floor},
+          {"random work in virtual time keeps the invariants",
+           random_work_in_virtual_time_keeps_the_invariants})

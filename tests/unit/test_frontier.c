@@ -1,0 +1,241 @@
+#include <arpa/inet.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "frontier/frontier.h"
+#include "store_fixture.h"
+#include "unit.h"
+
+#define HOSTS     40u
+#define ADDRESSES 10u
+#define URLS      12u /* per host */
+#define DELAY_MS  2
+
+/* The world around a frontier, one thread: names are resolved and URLs fetched at once, results are
+ * committed one by one. */
+typedef struct World {
+    StoreFixture fixture;
+    Frontier *frontier;
+    Queue work; /* visit states that wait for an address or a fetch */
+    Thread thread;
+    atomic_uint fetched;
+    atomic_uint wrong; /* a promise was broken */
+    /* the world's thread alone */
+    unsigned seen[HOSTS * URLS];
+    MonoTime host_end[HOSTS];
+    MonoTime address_end[ADDRESSES];
+    atomic_uint n_fetching;
+    size_t connections;
+} World;
+
+static void on_resolve(void *context, VisitState *visit_state)
+{
+    World *w = context;
+    (void)queue_push(&w->work, visit_state);
+}
+
+static void on_fetch(void *context, VisitState *visit_state)
+{
+    World *w = context;
+    if (atomic_fetch_add(&w->n_fetching, 1) + 1 > w->connections) {
+        atomic_fetch_add(&w->wrong, 1);
+    }
+    (void)queue_push(&w->work, visit_state);
+}
+
+static void on_drop(void *context, const VisitState *visit_state, FetchClass why)
+{
+    (void)visit_state;
+    (void)why;
+    World *w = context;
+    atomic_fetch_add(&w->wrong, 1);
+}
+
+static void on_unresolved(void *context, const VisitState *visit_state, int64_t wait_ms)
+{
+    (void)visit_state;
+    (void)wait_ms;
+    World *w = context;
+    atomic_fetch_add(&w->wrong, 1);
+}
+
+static void resolve(World *w, VisitState *visit_state)
+{
+    struct in_addr in = {htonl(0x0b000000u + visit_state->host % ADDRESSES)};
+    visit_state->address = ip_address_v4(&in);
+    visit_state->address_expiry = MONO_NEVER;
+    visit_state->resolve_class = FETCH_OK;
+    frontier_resolved(w->frontier, visit_state);
+}
+
+static void commit(World *w, uint64_t index, uint32_t host, unsigned level)
+{
+    MDB_txn *txn = store_fixture_begin(&w->fixture, false);
+    CU_ASSERT_EQUAL(schedule_remove(w->fixture.store.schedule, txn, host, level, index), RESULT_OK);
+    store_fixture_commit(&w->fixture, txn);
+    CommitNotice *notice = calloc(1, sizeof *notice);
+    notice->done = calloc(1, sizeof *notice->done);
+    notice->done[0] = (CommitDone){.index = index, .host = host};
+    notice->n_done = 1;
+    frontier_committed(w->frontier, notice);
+}
+
+static void fetch(World *w, VisitState *visit_state)
+{
+    const WindowUrl *url = visit_state_peek(visit_state);
+    MonoTime now = mono_now();
+    uint32_t host = visit_state->host;
+    uint32_t address = host % ADDRESSES;
+    uint64_t index = url->index;
+    unsigned level = url->level;
+    if (w->seen[index]++ > 0 ||
+        (w->host_end[host].ns > 0 && mono_ms_between(w->host_end[host], now) < DELAY_MS) ||
+        (w->address_end[address].ns > 0 &&
+         mono_ms_between(w->address_end[address], now) < DELAY_MS / 2)) {
+        atomic_fetch_add(&w->wrong, 1);
+    }
+    visit_state_take(visit_state);
+    MonoTime end = mono_now();
+    w->host_end[host] = end;
+    w->address_end[address] = end;
+    visit_state->next_fetch = mono_add_ms(end, DELAY_MS);
+    visit_state->ip_next_fetch = mono_add_ms(end, DELAY_MS / 2);
+    atomic_fetch_sub(&w->n_fetching, 1);
+    frontier_fetched(w->frontier, visit_state);
+    commit(w, index, host, level);
+    atomic_fetch_add(&w->fetched, 1);
+}
+
+static void *world_main(void *context)
+{
+    World *w = context;
+    void *item = NULL;
+    size_t n = 0;
+    while (queue_pop(&w->work, &item, 1, &n, MONO_NEVER) == RESULT_OK) {
+        VisitState *visit_state = item;
+        if (visit_state->place == VISIT_STATE_RESOLVING) {
+            resolve(w, visit_state);
+        } else {
+            fetch(w, visit_state);
+        }
+    }
+    return NULL;
+}
+
+static World *set_up(size_t connections)
+{
+    World *w = calloc(1, sizeof *w);
+    w->connections = connections;
+    store_fixture_open(&w->fixture);
+    MDB_txn *txn = store_fixture_begin(&w->fixture, false);
+    for (unsigned host = 0; host < HOSTS; host++) {
+        for (unsigned i = 0; i < URLS; i++) {
+            char url[64];
+            (void)snprintf(url, sizeof url, "http://h%u.example/%u", host, i);
+            store_fixture_add(&w->fixture, txn, url, (uint8_t)(i % 4));
+        }
+    }
+    store_fixture_commit(&w->fixture, txn);
+    CU_ASSERT_EQUAL_FATAL(queue_init(&w->work, 1000), RESULT_OK);
+    FrontierOptions options = {
+        .distributor = {.memory_bytes = 1 << 20,
+                        .window_max = 5,
+                        .host_delay_ms = DELAY_MS,
+                        .robots_agent = "ragno"},
+        .politeness = {.host_delay_ms = DELAY_MS, .ip_delay_ms = DELAY_MS / 2},
+        .connections = connections,
+        .front_first = 4,
+        .front_step = 4,
+        .front_max = 1000};
+    politeness_default_rules(options.politeness.rules);
+    FrontierSinks sinks = {.context = w,
+                           .resolve = on_resolve,
+                           .fetch = on_fetch,
+                           .drop = on_drop,
+                           .unresolved = on_unresolved};
+    CU_ASSERT_EQUAL_FATAL(frontier_new(&w->frontier, &options, &sinks, w->fixture.store.db,
+                                       w->fixture.store.schedule, w->fixture.store.hosts),
+                          RESULT_OK);
+    CU_ASSERT_EQUAL_FATAL(thread_start(&w->thread, "world", world_main, w), RESULT_OK);
+    return w;
+}
+
+static void tear_down(World *w)
+{
+    queue_close(&w->work);
+    thread_join(&w->thread);
+    frontier_stop(w->frontier);
+    frontier_delete(w->frontier);
+    queue_destroy(&w->work);
+    store_fixture_close(&w->fixture, true);
+    free(w);
+}
+
+/* Waits until so many URLs are fetched, at most ten seconds. */
+static bool wait_for(World *w, unsigned fetched)
+{
+    Mutex mutex;
+    Condition condition;
+    mutex_init(&mutex, RANK_TABLE);
+    condition_init(&condition);
+    MonoTime until = mono_add_ms(mono_now(), 10000);
+    mutex_lock(&mutex);
+    while (atomic_load(&w->fetched) < fetched && mono_before(mono_now(), until)) {
+        (void)condition_wait_until(&condition, &mutex, mono_add_ms(mono_now(), 5));
+    }
+    mutex_unlock(&mutex);
+    condition_destroy(&condition);
+    mutex_destroy(&mutex);
+    return atomic_load(&w->fetched) >= fetched;
+}
+
+static void everything_is_fetched_once_and_politely(void)
+{
+    World *w = set_up(6);
+    FrontierStats stats;
+    CU_ASSERT_EQUAL(frontier_start(w->frontier), RESULT_OK);
+    CU_ASSERT_TRUE(wait_for(w, HOSTS * URLS));
+    CU_ASSERT_EQUAL(atomic_load(&w->fetched), HOSTS * URLS);
+    CU_ASSERT_EQUAL(atomic_load(&w->wrong), 0);
+    frontier_stats(w->frontier, &stats);
+    CU_ASSERT_TRUE(stats.starved > 0);
+    tear_down(w);
+}
+
+static void a_paused_frontier_hands_out_nothing(void)
+{
+    World *w = set_up(6);
+    frontier_pause(w->frontier, true);
+    CU_ASSERT_EQUAL(frontier_start(w->frontier), RESULT_OK);
+    FrontierStats stats = {.front = 0};
+    MonoTime until = mono_add_ms(mono_now(), 10000);
+    while (stats.visit_states < 4 && mono_before(mono_now(), until)) {
+        frontier_stats(w->frontier, &stats); /* the distributor goes on */
+    }
+    CU_ASSERT_TRUE(stats.visit_states >= 4);
+    CU_ASSERT_EQUAL(atomic_load(&w->fetched), 0);
+    frontier_pause(w->frontier, false);
+    CU_ASSERT_TRUE(wait_for(w, HOSTS * URLS));
+    CU_ASSERT_EQUAL(atomic_load(&w->wrong), 0);
+    tear_down(w);
+}
+
+static void connections_may_change_while_it_runs(void)
+{
+    World *w = set_up(50);
+    frontier_set_connections(w->frontier, 0);
+    CU_ASSERT_EQUAL(frontier_start(w->frontier), RESULT_OK);
+    CU_ASSERT_EQUAL(atomic_load(&w->fetched), 0);
+    frontier_set_connections(w->frontier, 2);
+    CU_ASSERT_TRUE(wait_for(w, 20));
+    frontier_set_connections(w->frontier, 50);
+    CU_ASSERT_TRUE(wait_for(w, HOSTS * URLS));
+    CU_ASSERT_EQUAL(atomic_load(&w->wrong), 0);
+    tear_down(w);
+}
+
+UNIT_MAIN("frontier",
+          {"everything is fetched once, and politely", everything_is_fetched_once_and_politely},
+          {"a paused frontier hands out nothing", a_paused_frontier_hands_out_nothing},
+          {"connections may change while it runs", connections_may_change_while_it_runs})

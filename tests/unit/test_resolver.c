@@ -1,0 +1,341 @@
+#include <arpa/inet.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "base/log.h"
+#include "base/queue.h"
+#include "base/thread.h"
+#include "fetch/resolver.h"
+#include "unit.h"
+
+#define PACKET_BYTES 512u
+
+/* A name server of one thread. What a name gets is in its first label: a-1-2-3-4 that address with
+ * a TTL of 60 s, t-... the same with a TTL of 0, two-... that address and the next, none does not
+ * exist, fail is a server failure, silent no answer at all. AAAA questions have no answer. */
+typedef struct NameServer {
+    int fd;
+    uint16_t port;
+    Thread thread;
+    atomic_uint questions; /* for A records */
+    atomic_bool stopping;
+} NameServer;
+
+static size_t read_name(const unsigned char *packet, size_t length, char *name)
+{
+    size_t at = 12;
+    size_t n = 0;
+    while (at < length && packet[at] != 0) {
+        size_t label = packet[at++];
+        memcpy(name + n, packet + at, label);
+        n += label;
+        name[n++] = '.';
+        at += label;
+    }
+    name[n] = '\0';
+    return at + 5; /* the root label, type and class */
+}
+
+static size_t add_address(unsigned char *packet, size_t at, uint32_t address, uint32_t ttl)
+{
+    const unsigned char record[] = {0xc0, 12, 0, 1, 0, 1, 0, 0, 0, (unsigned char)ttl, 0, 4};
+    uint32_t bits = htonl(address);
+    memcpy(packet + at, record, sizeof record);
+    memcpy(packet + at + sizeof record, &bits, 4);
+    packet[7]++; /* answers */
+    return at + sizeof record + 4;
+}
+
+static size_t reply_to(NameServer *server, unsigned char *packet, size_t length)
+{
+    char name[300];
+    size_t end = read_name(packet, length, name);
+    unsigned type = packet[end - 3];
+    packet[2] = 0x81;
+    packet[3] = 0x80;
+    memset(packet + 6, 0, 6); /* no answers yet, no additional records */
+    if (type == 1) {
+        atomic_fetch_add(&server->questions, 1);
+    }
+    if (strncmp(name, "silent", 6) == 0) {
+        return 0;
+    }
+    if (strncmp(name, "none", 4) == 0) {
+        packet[3] |= 3;
+        return end;
+    }
+    if (strncmp(name, "fail", 4) == 0) {
+        packet[3] |= 2;
+        return end;
+    }
+    unsigned a = 0;
+    unsigned b = 0;
+    unsigned c = 0;
+    unsigned d = 0;
+    const char *dash = strchr(name, '-');
+    if (type != 1 || dash == NULL || sscanf(dash, "-%u-%u-%u-%u", &a, &b, &c, &d) != 4) {
+        return end;
+    }
+    uint32_t address = a << 24 | b << 16 | c << 8 | d;
+    end = add_address(packet, end, address, name[0] == 't' && name[1] == '-' ? 0 : 60);
+    return strncmp(name, "two", 3) == 0 ? add_address(packet, end, address + 1, 60) : end;
+}
+
+static void *serve(void *context)
+{
+    NameServer *server = context;
+    unsigned char packet[PACKET_BYTES];
+    struct sockaddr_in from;
+    while (!atomic_load(&server->stopping)) {
+        socklen_t size = sizeof from;
+        ssize_t n =
+            recvfrom(server->fd, packet, sizeof packet - 64, 0, (struct sockaddr *)&from, &size);
+        if (n > 12) {
+            size_t length = reply_to(server, packet, (size_t)n);
+            if (length > 0) {
+                (void)sendto(server->fd, packet, length, 0, (struct sockaddr *)&from, size);
+            }
+        }
+    }
+    return NULL;
+}
+
+static void server_start(NameServer *server)
+{
+    struct sockaddr_in address = {.sin_family = AF_INET, .sin_addr = {htonl(INADDR_LOOPBACK)}};
+    socklen_t size = sizeof address;
+    struct timeval wait = {.tv_usec = 50000};
+    *server = (NameServer){.fd = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0)};
+    CU_ASSERT_TRUE_FATAL(server->fd >= 0);
+    int room = 1 << 20;
+    (void)setsockopt(server->fd, SOL_SOCKET, SO_RCVTIMEO, &wait, sizeof wait);
+    (void)setsockopt(server->fd, SOL_SOCKET, SO_RCVBUF, &room, sizeof room);
+    CU_ASSERT_EQUAL_FATAL(bind(server->fd, (struct sockaddr *)&address, size), 0);
+    CU_ASSERT_EQUAL_FATAL(getsockname(server->fd, (struct sockaddr *)&address, &size), 0);
+    server->port = ntohs(address.sin_port);
+    CU_ASSERT_EQUAL_FATAL(thread_start(&server->thread, "server", serve, server), RESULT_OK);
+}
+
+static void server_stop(NameServer *server)
+{
+    atomic_store(&server->stopping, true);
+    thread_join(&server->thread);
+    (void)close(server->fd);
+}
+
+typedef struct World {
+    NameServer server;
+    Resolver *resolver;
+    Queue answers;
+    IpPolicy policy;
+    char servers[32];
+} World;
+
+static void on_answer(void *context, VisitState *visit_state)
+{
+    World *w = context;
+    (void)queue_push(&w->answers, visit_state);
+}
+
+static World *set_up(const char *allowed, size_t cache_entries)
+{
+    World *w = calloc(1, sizeof *w);
+    Buffer error;
+    buffer_init(&error, 1000);
+    log_set_level(LOG_LEVEL_WARN);
+    server_start(&w->server);
+    (void)snprintf(w->servers, sizeof w->servers, "127.0.0.1:%u", w->server.port);
+    CU_ASSERT_EQUAL_FATAL(queue_init(&w->answers, 100000), RESULT_OK);
+    CU_ASSERT_EQUAL_FATAL(ip_ranges_parse(&w->policy.allowed, allowed, &error), RESULT_OK);
+    ResolverOptions options = {.servers = w->servers,
+                               .timeout_ms = 100,
+                               .tries = 2,
+                               .queries = 200,
+                               .cache_entries = cache_entries,
+                               .ttl_max_ms = 3600000,
+                               .negative_ttl_ms = 60000,
+                               .policy = &w->policy};
+    CU_ASSERT_EQUAL_FATAL(resolver_new(&w->resolver, &options, on_answer, w), RESULT_OK);
+    CU_ASSERT_EQUAL_FATAL(resolver_start(w->resolver), RESULT_OK);
+    buffer_destroy(&error);
+    return w;
+}
+
+static void tear_down(World *w)
+{
+    resolver_stop(w->resolver);
+    resolver_delete(w->resolver);
+    server_stop(&w->server);
+    queue_destroy(&w->answers);
+    ip_ranges_destroy(&w->policy.allowed);
+    free(w);
+    log_set_level(LOG_LEVEL_INFO);
+}
+
+static void ask(World *w, const char *hostname, unsigned failures)
+{
+    char origin[400];
+    VisitState *visit_state = NULL;
+    int n = snprintf(origin, sizeof origin, "http://%s", hostname);
+    CU_ASSERT_EQUAL_FATAL(visit_state_new(&visit_state, 1, origin, (size_t)n), RESULT_OK);
+    visit_state->health.failures = failures;
+    resolver_resolve(w->resolver, visit_state);
+}
+
+static VisitState *answer(World *w)
+{
+    void *item = NULL;
+    size_t n = 0;
+    CU_ASSERT_EQUAL_FATAL(queue_pop(&w->answers, &item, 1, &n, mono_add_ms(mono_now(), 10000)),
+                          RESULT_OK);
+    return item;
+}
+
+/* Asks and compares; what is the address or the class of the failure. */
+static void expect(World *w, const char *hostname, unsigned failures, const char *what)
+{
+    char text[IP_ADDRESS_TEXT_BYTES];
+    ask(w, hostname, failures);
+    VisitState *visit_state = answer(w);
+    const char *got = visit_state->resolve_class == FETCH_OK
+                          ? ip_address_format(&visit_state->address, text)
+                          : fetch_class_name(visit_state->resolve_class);
+    CU_ASSERT_STRING_EQUAL(got, what);
+    if (visit_state->resolve_class == FETCH_OK) {
+        CU_ASSERT_TRUE(visit_state->address_expiry.ns > 0);
+    }
+    visit_state_delete(visit_state);
+}
+
+static void names_become_addresses_or_reasons(void)
+{
+    World *w = set_up("", 1000);
+    expect(w, "a-9-8-7-6.example", 0, "9.8.7.6");
+    expect(w, "none.example", 0, "no-name");
+    expect(w, "fail.example", 0, "dns");
+    expect(w, "silent.example", 0, "dns");
+    expect(w, "empty.example", 0, "no-name");
+    tear_down(w);
+}
+
+static void special_addresses_are_no_answer_unless_allowed(void)
+{
+    World *w = set_up("127.0.0.5", 1000);
+    expect(w, "a-10-0-0-1.example", 0, "private");
+    expect(w, "a-127-0-0-1.example", 0, "private");
+    expect(w, "a-127-0-0-5.example", 0, "127.0.0.5");
+    expect(w, "two-127-0-0-5.example", 1, "127.0.0.5"); /* .6 is not allowed */
+    expect(w, "127.0.0.1", 0, "private");
+    expect(w, "127.0.0.5", 0, "127.0.0.5");
+    expect(w, "[::1]", 0, "private");
+    expect(w, "[2a00::1]", 0, "2a00::1");
+    CU_ASSERT_EQUAL(atomic_load(&w->server.questions), 4); /* none for literals */
+    tear_down(w);
+}
+
+static void answers_are_kept_for_their_time(void)
+{
+    World *w = set_up("", 1000);
+    ResolverStats stats;
+    for (int i = 0; i < 5; i++) {
+        expect(w, "a-9-8-7-6.example", 0, "9.8.7.6");
+        expect(w, "none.example", 0, "no-name");
+    }
+    CU_ASSERT_EQUAL(atomic_load(&w->server.questions), 2);
+    for (int i = 0; i < 3; i++) {
+        expect(w, "t-9-8-7-6.example", 0, "9.8.7.6"); /* a TTL of zero */
+    }
+    CU_ASSERT_EQUAL(atomic_load(&w->server.questions), 5);
+    resolver_stats(w->resolver, &stats);
+    CU_ASSERT_EQUAL(stats.hits, 8);
+    CU_ASSERT_EQUAL(stats.queries, 5);
+    tear_down(w);
+}
+
+static void after_failures_the_next_address_has_its_turn(void)
+{
+    World *w = set_up("", 1000);
+    expect(w, "two-9-8-7-6.example", 0, "9.8.7.6");
+    expect(w, "two-9-8-7-6.example", 1, "9.8.7.7");
+    expect(w, "two-9-8-7-6.example", 2, "9.8.7.6");
+    tear_down(w);
+}
+
+static void many_names_at_once_are_all_answered_and_the_cache_is_bounded(void)
+{
+    World *w = set_up("", 100);
+    ResolverStats stats;
+    for (unsigned i = 0; i < 3000; i++) {
+        char name[64];
+        (void)snprintf(name, sizeof name, "a-9-8-%u-%u.example", i / 2 / 250, i / 2 % 250);
+        ask(w, name, 0); /* each twice: asked for once while it is in flight */
+    }
+    for (unsigned i = 0; i < 3000; i++) {
+        VisitState *visit_state = answer(w);
+        unsigned c = 0;
+        unsigned d = 0;
+        char expected[32];
+        char text[IP_ADDRESS_TEXT_BYTES];
+        CU_ASSERT_EQUAL(sscanf(visit_state->hostname, "a-9-8-%u-%u.", &c, &d), 2);
+        (void)snprintf(expected, sizeof expected, "9.8.%u.%u", c, d);
+        CU_ASSERT_EQUAL(visit_state->resolve_class, FETCH_OK);
+        CU_ASSERT_STRING_EQUAL(ip_address_format(&visit_state->address, text), expected);
+        visit_state_delete(visit_state);
+    }
+    expect(w, "none.example", 0, "no-name"); /* the figures are published between events */
+    resolver_stats(w->resolver, &stats);
+    CU_ASSERT_TRUE(stats.cached <= 100);
+    CU_ASSERT_TRUE(stats.queries <= 1600);
+    tear_down(w);
+}
+
+static void names_that_need_no_query_do_not_pile_up_on_the_stack(void)
+{
+    World *w = set_up("", 1000);
+    unsigned n = 60000;
+    ask(w, "silent.example", 0);
+    for (unsigned i = 0; i < n; i++) {
+        char name[64];
+        (void)snprintf(name, sizeof name, "h%u.onion", i); /* c-ares refuses them at once */
+        ask(w, name, 0);
+    }
+    for (unsigned i = 0; i < n + 1; i++) {
+        VisitState *visit_state = answer(w);
+        CU_ASSERT_NOT_EQUAL(visit_state->resolve_class, FETCH_OK);
+        visit_state_delete(visit_state);
+    }
+    tear_down(w);
+}
+
+static void stopping_answers_everybody(void)
+{
+    World *w = set_up("", 1000);
+    for (unsigned i = 0; i < 500; i++) {
+        char name[64];
+        (void)snprintf(name, sizeof name, "silent%u.example", i);
+        ask(w, name, 0);
+    }
+    resolver_stop(w->resolver);
+    ask(w, "a-9-8-7-6.example", 0); /* too late */
+    for (unsigned i = 0; i < 501; i++) {
+        VisitState *visit_state = answer(w);
+        CU_ASSERT_EQUAL(visit_state->resolve_class, FETCH_DNS);
+        visit_state_delete(visit_state);
+    }
+    tear_down(w);
+}
+
+UNIT_MAIN("resolver", {"names become addresses or reasons", names_become_addresses_or_reasons},
+          {"special addresses are no answer unless allowed",
+           special_addresses_are_no_answer_unless_allowed},
+          {"answers are kept for their time", answers_are_kept_for_their_time},
+          {"after failures the next address has its turn",
+           after_failures_the_next_address_has_its_turn},
+          {"many names at once are all answered, and the cache is bounded",
+           many_names_at_once_are_all_answered_and_the_cache_is_bounded},
+          {"names that need no query do not pile up on the stack",
+           names_that_need_no_query_do_not_pile_up_on_the_stack},
+          {"stopping answers everybody", stopping_answers_everybody})

@@ -1,0 +1,307 @@
+#include <stdlib.h>
+#include <string.h>
+
+#include "fetch/fetch_step.h"
+#include "fetch/robots_answer.h"
+#include "unit.h"
+
+#define SECOND INT64_C(1000000000)
+#define DAY_MS INT64_C(86400000)
+
+typedef struct World {
+    VisitState *vs;
+    PolitenessOptions politeness;
+    FetchRules rules;
+    FetchNow now;
+    FetchResult *refused[8];
+    size_t n_refused;
+} World;
+
+static void set_up(World *w, const char *const *paths, uint32_t n)
+{
+    *w = (World){.now = {.mono = {1000 * SECOND}, .wall = {INT64_C(1700000000000000)}}};
+    w->politeness = (PolitenessOptions){.host_delay_ms = 5000,
+                                        .ip_delay_ms = 1000,
+                                        .crawl_delay_max_ms = 300000,
+                                        .retry_after_max_ms = 3600000};
+    politeness_default_rules(w->politeness.rules);
+    w->rules = (FetchRules){
+        .politeness = &w->politeness, .robots_agent = "ragno", .robots_expiry_ms = DAY_MS};
+    CU_ASSERT_EQUAL_FATAL(visit_state_new(&w->vs, 1, "http://h.example", 16), RESULT_OK);
+    w->vs->host_delay_ms = 5000;
+    if (n > 0) {
+        size_t bytes = n * (sizeof(WindowUrl) + 64);
+        WindowUrl *window = calloc(1, bytes);
+        char *text = (char *)(window + n);
+        for (uint32_t i = 0; i < n; i++) {
+            int length = snprintf(text + 64 * i, 64, "http://h.example%s", paths[i]);
+            window[i] = (WindowUrl){.index = i + 10, .offset = 64 * i, .length = (uint32_t)length};
+        }
+        visit_state_set_window(w->vs, window, text, n, bytes);
+    }
+}
+
+static void tear_down(World *w)
+{
+    for (size_t i = 0; i < w->n_refused; i++) {
+        fetch_result_delete(w->refused[i]);
+    }
+    visit_state_delete(w->vs);
+}
+
+static void on_refused(void *context, FetchResult *result)
+{
+    World *w = context;
+    CU_ASSERT_TRUE_FATAL(w->n_refused < 8);
+    w->refused[w->n_refused++] = result;
+}
+
+static FetchResult *begin(World *w)
+{
+    FetchRefused refused = {.context = w, .take = on_refused};
+    return fetch_step_begin(&w->rules, w->vs, &w->now, &refused);
+}
+
+/* Ends a request 200 ms later with a status (0: class says why) and header lines. */
+static void end(World *w, FetchResult *result, FetchClass class, int status, const char *fields,
+                const char *body)
+{
+    w->now.mono = mono_add_ms(w->now.mono, 200);
+    result->end = w->now.mono;
+    result->class = class;
+    result->status = status != 0 ? status : fetch_status_of_class(class);
+    if (status != 0) {
+        (void)buffer_printf(&result->header, "HTTP/1.1 %d x\r\n%s\r\n", status, fields);
+        (void)buffer_append_string(&result->body, body);
+    }
+    fetch_step_end(&w->rules, w->vs, result);
+}
+
+static void fetch_robots(World *w, FetchClass class, int status, const char *fields,
+                         const char *body)
+{
+    FetchResult *result = begin(w);
+    CU_ASSERT_PTR_NOT_NULL_FATAL(result);
+    CU_ASSERT_EQUAL(result->kind, FETCHED_ROBOTS);
+    end(w, result, class, status, fields, body);
+    fetch_result_delete(result);
+    w->now.mono = mono_later(w->now.mono, w->vs->next_fetch);
+}
+
+static void robots_txt_comes_first_and_decides(void)
+{
+    static const char *const paths[] = {"/no/1", "/no/2?x", "/yes", "/no/3"};
+    World w;
+    set_up(&w, paths, 4);
+    FetchResult *result = begin(&w);
+    CU_ASSERT_STRING_EQUAL(result->url, "http://h.example/robots.txt");
+    CU_ASSERT_EQUAL(result->hop, 'P');
+    CU_ASSERT_FALSE(result->has_page);
+    CU_ASSERT_EQUAL(result->given_ms, -1);
+    end(&w, result, FETCH_OK, 200, "", "User-agent: ragno\nDisallow: /no\nCrawl-delay: 7\n");
+    CU_ASSERT_EQUAL(result->robots_state, ROBOTS_KNOWN);
+    CU_ASSERT_EQUAL(result->crawl_delay_ms, 7000);
+    CU_ASSERT_EQUAL(result->robots_expiry_ms, DAY_MS);
+    CU_ASSERT_EQUAL(result->robots_version, 1);
+    CU_ASSERT_EQUAL(w.vs->next_fetch.ns, result->end.ns + 7001 * SECOND / 1000);
+    CU_ASSERT_EQUAL(w.vs->ip_next_fetch.ns, result->end.ns + 1001 * SECOND / 1000);
+    fetch_result_delete(result);
+    w.now.mono = w.vs->next_fetch;
+    result = begin(&w);
+    CU_ASSERT_STRING_EQUAL(result->url, "http://h.example/yes");
+    CU_ASSERT_TRUE(result->has_page && result->index == 12);
+    CU_ASSERT_EQUAL(result->owed_ms, 7000);
+    CU_ASSERT_EQUAL(result->given_ms, 7001);
+    CU_ASSERT_EQUAL_FATAL(w.n_refused, 2);
+    for (size_t i = 0; i < 2; i++) {
+        CU_ASSERT_EQUAL(w.refused[i]->kind, FETCHED_NOTHING);
+        CU_ASSERT_EQUAL(w.refused[i]->status, STATUS_ROBOTS);
+        CU_ASSERT_EQUAL(w.refused[i]->index, 10 + i);
+        CU_ASSERT_TRUE(w.refused[i]->final);
+        CU_ASSERT_STRING_EQUAL(w.refused[i]->refusal, "Disallow: /no");
+    }
+    end(&w, result, FETCH_OK, 200, "", "");
+    CU_ASSERT_TRUE(result->final);
+    fetch_result_delete(result);
+    CU_ASSERT_PTR_NULL(begin(&w)); /* the last one is refused: nothing left */
+    CU_ASSERT_EQUAL(visit_state_count(w.vs), 0);
+    tear_down(&w);
+}
+
+static void a_missing_robots_txt_allows_everything(void)
+{
+    static const int statuses[] = {400, 401, 403, 404, 410, 451};
+    for (size_t i = 0; i < sizeof statuses / sizeof *statuses; i++) {
+        static const char *const paths[] = {"/x"};
+        World w;
+        set_up(&w, paths, 1);
+        fetch_robots(&w, FETCH_OK, statuses[i], "", "User-agent: *\nDisallow: /\n");
+        CU_ASSERT_EQUAL(w.vs->robots_state, ROBOTS_KNOWN);
+        CU_ASSERT_TRUE(robots_allows(w.vs->robots, "/x", 2, NULL));
+        tear_down(&w);
+    }
+}
+
+static void an_unreachable_robots_txt_forbids_and_costs_the_host_in_the_end(void)
+{
+    static const struct {
+        FetchClass class;
+        int status;
+        unsigned tries;
+        FetchClass becomes;
+    } cases[] = {{FETCH_OK, 500, 6, FETCH_ROBOTS_ERROR}, {FETCH_OK, 599, 6, FETCH_ROBOTS_ERROR},
+                 {FETCH_BUSY, 503, 6, FETCH_BUSY},       {FETCH_BUSY, 429, 6, FETCH_BUSY},
+                 {FETCH_TIMEOUT, 0, 4, FETCH_TIMEOUT},   {FETCH_REFUSED, 0, 5, FETCH_REFUSED}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        static const char *const paths[] = {"/x"};
+        World w;
+        set_up(&w, paths, 1);
+        unsigned tries = 0;
+        while (!w.vs->dropped && tries < 20) {
+            FetchResult *result = begin(&w);
+            CU_ASSERT_PTR_NOT_NULL_FATAL(result);
+            CU_ASSERT_EQUAL(result->kind, FETCHED_ROBOTS); /* never a page */
+            end(&w, result, cases[i].class, cases[i].status, "", "");
+            CU_ASSERT_EQUAL(result->class, cases[i].becomes);
+            CU_ASSERT_EQUAL(result->drop_host, w.vs->dropped);
+            fetch_result_delete(result);
+            w.now.mono = mono_later(w.now.mono, w.vs->next_fetch);
+            tries++;
+        }
+        CU_ASSERT_EQUAL(tries, cases[i].tries);
+        CU_ASSERT_EQUAL(w.vs->robots_state, ROBOTS_REFUSING);
+        tear_down(&w);
+    }
+}
+
+static void redirects_of_robots_txt_are_followed_five_times(void)
+{
+    World w;
+    set_up(&w, NULL, 0);
+    for (unsigned i = 0; i < 5; i++) {
+        FetchResult *result = begin(&w);
+        char expected[64];
+        char field[64];
+        (void)snprintf(expected, sizeof expected, "http://h.example/%s",
+                       i == 0   ? "robots.txt"
+                       : i == 1 ? "r0"
+                       : i == 2 ? "r1"
+                       : i == 3 ? "r2"
+                                : "r3");
+        CU_ASSERT_STRING_EQUAL(result->url, expected);
+        (void)snprintf(field, sizeof field, "Location: /r%u\r\n", i);
+        end(&w, result, FETCH_OK, 301, field, "");
+        CU_ASSERT_EQUAL(w.vs->robots_state, ROBOTS_UNKNOWN);
+        fetch_result_delete(result);
+    }
+    fetch_robots(&w, FETCH_OK, 302, "Location: /again\r\n", ""); /* as if there were none */
+    CU_ASSERT_EQUAL(w.vs->robots_state, ROBOTS_KNOWN);
+    CU_ASSERT_TRUE(robots_allows(w.vs->robots, "/x", 2, NULL));
+    tear_down(&w);
+    set_up(&w, NULL, 0);
+    fetch_robots(&w, FETCH_OK, 301, "Location: ftp://x/\r\n", "");
+    CU_ASSERT_EQUAL(w.vs->robots_state, ROBOTS_KNOWN);
+    tear_down(&w);
+    set_up(&w, NULL, 0);
+    fetch_robots(&w, FETCH_OK, 307, "Location: /real\r\n", "");
+    fetch_robots(&w, FETCH_OK, 200, "", "User-agent: *\nDisallow: /x\n");
+    CU_ASSERT_FALSE(robots_allows(w.vs->robots, "/x", 2, NULL));
+    CU_ASSERT_PTR_NULL(w.vs->robots_target);
+    tear_down(&w);
+}
+
+static void rules_in_force_outlive_a_failed_refresh(void)
+{
+    static const char *const paths[] = {"/no", "/yes"};
+    World w;
+    set_up(&w, paths, 2);
+    fetch_robots(&w, FETCH_OK, 200, "Cache-Control: max-age=600\r\n",
+                 "User-agent: *\nDisallow: /no\n");
+    CU_ASSERT_TRUE(w.vs->robots_expiry.ns <= w.now.mono.ns + 600 * SECOND);
+    w.now.mono = mono_add_ms(w.now.mono, 600000);
+    fetch_robots(&w, FETCH_TIMEOUT, 0, "", "");
+    CU_ASSERT_EQUAL(w.vs->robots_state, ROBOTS_KNOWN);
+    CU_ASSERT_FALSE(w.vs->dropped);
+    FetchResult *result = begin(&w);
+    CU_ASSERT_STRING_EQUAL(result->url, "http://h.example/yes");
+    CU_ASSERT_EQUAL(w.n_refused, 1);
+    fetch_result_delete(result);
+    tear_down(&w);
+}
+
+static void a_cache_lifetime_has_bounds(void)
+{
+    static const struct {
+        const char *fields;
+        int64_t ms;
+    } cases[] = {{"", DAY_MS},
+                 {"Cache-Control: max-age=0\r\n", 60000},
+                 {"Cache-Control: public, max-age=7200\r\n", 7200000},
+                 {"Cache-Control: max-age=99999999\r\n", DAY_MS},
+                 {"Cache-Control: max-age=junk\r\n", DAY_MS}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        World w;
+        set_up(&w, NULL, 0);
+        FetchResult *result = begin(&w);
+        end(&w, result, FETCH_OK, 200, cases[i].fields, "");
+        CU_ASSERT_EQUAL(result->robots_expiry_ms, cases[i].ms);
+        fetch_result_delete(result);
+        tear_down(&w);
+    }
+}
+
+static void a_page_that_fails_stays_at_the_head(void)
+{
+    static const char *const paths[] = {"/x", "/y"};
+    World w;
+    set_up(&w, paths, 2);
+    fetch_robots(&w, FETCH_OK, 404, "", "");
+    for (int i = 0; i < 3; i++) {
+        FetchResult *result = begin(&w);
+        CU_ASSERT_STRING_EQUAL(result->url, "http://h.example/x");
+        end(&w, result, FETCH_BROKEN, 0, "", "");
+        CU_ASSERT_EQUAL(result->final, i == 2);
+        CU_ASSERT_EQUAL(result->health.failures, i == 2 ? 0 : (unsigned)i + 1);
+        fetch_result_delete(result);
+    }
+    FetchResult *result = begin(&w);
+    CU_ASSERT_STRING_EQUAL(result->url, "http://h.example/y");
+    end(&w, result, FETCH_BUSY, 429, "Retry-After: 100\r\n", "");
+    CU_ASSERT_FALSE(result->final);
+    CU_ASSERT_EQUAL(result->host_wait_ms, 100000);
+    fetch_result_delete(result);
+    tear_down(&w);
+}
+
+static void the_last_try_keeps_what_came(void)
+{
+    static const char *const paths[] = {"/x"};
+    World w;
+    set_up(&w, paths, 1);
+    fetch_robots(&w, FETCH_OK, 404, "", "");
+    FetchResult *result = NULL;
+    for (int i = 0; i < 3; i++) {
+        fetch_result_delete(result);
+        result = begin(&w);
+        result->partial_status = 200;
+        (void)buffer_append_string(&result->body, "half a pa");
+        end(&w, result, FETCH_BROKEN, 0, "", "");
+    }
+    CU_ASSERT_TRUE(result->final);
+    CU_ASSERT_EQUAL(result->status, 200);
+    CU_ASSERT_EQUAL(result->class, FETCH_OK);
+    fetch_result_delete(result);
+    tear_down(&w);
+}
+
+UNIT_MAIN("robots_answer",
+          {"robots.txt comes first and decides", robots_txt_comes_first_and_decides},
+          {"a missing robots.txt allows everything", a_missing_robots_txt_allows_everything},
+          {"an unreachable robots.txt forbids, and costs the host in the end",
+           an_unreachable_robots_txt_forbids_and_costs_the_host_in_the_end},
+          {"redirects of robots.txt are followed five times",
+           redirects_of_robots_txt_are_followed_five_times},
+          {"rules in force outlive a failed refresh", rules_in_force_outlive_a_failed_refresh},
+          {"a cache lifetime has bounds", a_cache_lifetime_has_bounds},
+          {"a page that fails stays at the head", a_page_that_fails_stays_at_the_head},
+          {"the last try keeps what came", the_last_try_keeps_what_came})

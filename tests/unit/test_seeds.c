@@ -1,0 +1,180 @@
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "seeds.h"
+#include "unit.h"
+
+typedef struct Collected {
+    Buffer urls; /* one per line */
+    size_t n_batches;
+    size_t largest;
+    Result answer;
+} Collected;
+
+static Result on_batch(void *context, const LinkInfo *seeds, size_t n)
+{
+    Collected *c = context;
+    c->n_batches++;
+    c->largest = n > c->largest ? n : c->largest;
+    for (size_t i = 0; i < n; i++) {
+        CU_ASSERT_EQUAL(seeds[i].score, 1.0f);
+        (void)buffer_printf(&c->urls, "%s\n", seeds[i].url);
+    }
+    return c->answer;
+}
+
+static int saved_stderr = -1;
+
+/* What is printed meanwhile is collected in a file instead. */
+static void silence(FILE *into)
+{
+    (void)fflush(stderr);
+    saved_stderr = dup(STDERR_FILENO);
+    (void)dup2(fileno(into), STDERR_FILENO);
+}
+
+static void speak(FILE *from, char *text, size_t size)
+{
+    (void)fflush(stderr);
+    (void)dup2(saved_stderr, STDERR_FILENO);
+    (void)close(saved_stderr);
+    rewind(from);
+    size_t n = fread(text, 1, size - 1, from);
+    text[n] = '\0';
+    (void)fclose(from);
+}
+
+static Result read_text(SeedReader *reader, Collected *c, const char *text, size_t length,
+                        char *complaints, size_t size)
+{
+    char path[] = "/tmp/ragno-test-seeds-XXXXXX";
+    int fd = mkstemp(path);
+    CU_ASSERT_TRUE_FATAL(fd >= 0 && write(fd, text, length) == (ssize_t)length);
+    (void)close(fd);
+    buffer_init(&c->urls, BUFFER_NO_LIMIT);
+    *reader = (SeedReader){.context = c, .batch = on_batch};
+    FILE *file = tmpfile();
+    CU_ASSERT_PTR_NOT_NULL_FATAL(file);
+    silence(file);
+    Result rc = seeds_read_file(reader, path);
+    speak(file, complaints, size);
+    (void)unlink(path);
+    return rc;
+}
+
+static void lines_are_urls_comments_or_mistakes(void)
+{
+    static const char text[] = "\xef\xbb\xbfhttp://a.example\r\n"
+                               "# a comment\n"
+                               "\n"
+                               "   https://b.example/x#frag   \n"
+                               "c.example/path\n"
+                               "not a url\n"
+                               "ftp://d.example/\n"
+                               "http://\n"
+                               "HTTP://E.EXAMPLE:80/%7Ea";
+    SeedReader reader;
+    Collected c = {.answer = RESULT_OK};
+    char complaints[4000];
+    CU_ASSERT_EQUAL(read_text(&reader, &c, text, sizeof text - 1, complaints, sizeof complaints),
+                    RESULT_OK);
+    CU_ASSERT_STRING_EQUAL(buffer_string(&c.urls),
+                           "http://a.example/\nhttps://b.example/x\nhttp://c.example/path\n"
+                           "http://e.example/%7Ea\n");
+    CU_ASSERT_EQUAL(reader.good, 4);
+    CU_ASSERT_EQUAL(reader.bad, 3);
+    CU_ASSERT_PTR_NOT_NULL(strstr(complaints, ":6: not an http or https URL, left out: not a url"));
+    CU_ASSERT_PTR_NOT_NULL(strstr(complaints, ":7: "));
+    CU_ASSERT_PTR_NOT_NULL(strstr(complaints, ":8: "));
+    buffer_destroy(&c.urls);
+}
+
+static void many_mistakes_are_counted_not_printed(void)
+{
+    Buffer text;
+    SeedReader reader;
+    Collected c = {.answer = RESULT_OK};
+    char complaints[8000];
+    buffer_init(&text, BUFFER_NO_LIMIT);
+    for (int i = 0; i < 500; i++) {
+        (void)buffer_append_string(&text, "nonsense\n");
+    }
+    CU_ASSERT_EQUAL(read_text(&reader, &c, text.data, text.length, complaints, sizeof complaints),
+                    RESULT_OK);
+    CU_ASSERT_EQUAL(reader.bad, 500);
+    CU_ASSERT_EQUAL(c.n_batches, 0);
+    size_t lines = 0;
+    for (const char *p = complaints; (p = strchr(p, '\n')) != NULL; p++) {
+        lines++;
+    }
+    CU_ASSERT_EQUAL(lines, 21);
+    CU_ASSERT_PTR_NOT_NULL(strstr(complaints, "500 lines that are no URL were left out in all"));
+    buffer_destroy(&c.urls);
+    buffer_destroy(&text);
+}
+
+static void many_seeds_come_in_batches(void)
+{
+    Buffer text;
+    SeedReader reader;
+    Collected c = {.answer = RESULT_OK};
+    char complaints[100];
+    buffer_init(&text, BUFFER_NO_LIMIT);
+    for (int i = 0; i < 25000; i++) {
+        (void)buffer_printf(&text, "http://h%d.example/\n", i);
+    }
+    CU_ASSERT_EQUAL(read_text(&reader, &c, text.data, text.length, complaints, sizeof complaints),
+                    RESULT_OK);
+    CU_ASSERT_EQUAL(reader.good, 25000);
+    CU_ASSERT_EQUAL(c.n_batches, 3);
+    CU_ASSERT_EQUAL(c.largest, 10000);
+    buffer_destroy(&c.urls);
+    c.answer = RESULT_FULL; /* whoever takes them cannot go on */
+    CU_ASSERT_EQUAL(read_text(&reader, &c, text.data, text.length, complaints, sizeof complaints),
+                    RESULT_FULL);
+    buffer_destroy(&c.urls);
+    buffer_destroy(&text);
+}
+
+static void a_file_that_cannot_be_read_is_named(void)
+{
+    SeedReader reader = {.batch = on_batch};
+    char complaints[400];
+    FILE *file = tmpfile();
+    CU_ASSERT_PTR_NOT_NULL_FATAL(file);
+    silence(file);
+    Result missing = seeds_read_file(&reader, "/nonexistent/seeds.txt");
+    Result folder = seeds_read_file(&reader, "/tmp");
+    speak(file, complaints, sizeof complaints);
+    CU_ASSERT_EQUAL(missing, RESULT_NOT_FOUND);
+    CU_ASSERT_NOT_EQUAL(folder, RESULT_OK);
+    CU_ASSERT_PTR_NOT_NULL(strstr(complaints, "/nonexistent/seeds.txt"));
+    CU_ASSERT_PTR_NOT_NULL(strstr(complaints, "/tmp: cannot be read"));
+}
+
+static void words_of_the_command_line_are_seeds(void)
+{
+    char a[] = "example.org";
+    char b[] = "nothing";
+    char *words[] = {a, b};
+    char complaints[400];
+    Collected c = {.answer = RESULT_OK};
+    buffer_init(&c.urls, BUFFER_NO_LIMIT);
+    SeedReader reader = {.context = &c, .batch = on_batch};
+    FILE *file = tmpfile();
+    CU_ASSERT_PTR_NOT_NULL_FATAL(file);
+    silence(file);
+    CU_ASSERT_EQUAL(seeds_read_words(&reader, words, 2), RESULT_OK);
+    speak(file, complaints, sizeof complaints);
+    CU_ASSERT_STRING_EQUAL(buffer_string(&c.urls), "http://example.org/\n");
+    CU_ASSERT_EQUAL(reader.bad, 1);
+    CU_ASSERT_PTR_NOT_NULL(strstr(complaints, "command line:2"));
+    buffer_destroy(&c.urls);
+}
+
+UNIT_MAIN("seeds", {"lines are URLs, comments or mistakes", lines_are_urls_comments_or_mistakes},
+          {"many mistakes are counted, not printed", many_mistakes_are_counted_not_printed},
+          {"many seeds come in batches", many_seeds_come_in_batches},
+          {"a file that cannot be read is named", a_file_that_cannot_be_read_is_named},
+          {"words of the command line are seeds", words_of_the_command_line_are_seeds})
