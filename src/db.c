@@ -13,7 +13,9 @@ typedef struct DbCommand {
 static const DbCommand commands[] = {
     {"dump", "dump                             all pages by hash", db_dump},
     {"find", "find REGEX                       pages whose URL matches", db_find_regex},
-    {"get", "get URL                          one page", db_get},
+    {"get",
+     "get URL [--headers] [--body|--raw] one page; or its stored answer, decoded or as stored",
+     db_get},
     {"hosts", "hosts [HOST]                     id, origin, known, crawled, scheduled pages",
      db_hosts},
     {"info", "info                             counts, sizes, format version", db_info},
@@ -85,28 +87,31 @@ int db_find(DbView *view, const char *url, uint64_t *index)
     return page_db_find(view->db, view->txn, url, strlen(url), index);
 }
 
-/* The directory of the environment itself. */
-static int environment_path(const char *dir, char *path, size_t size)
+/* The directory of the environment itself, and that of the WARC files beside it. */
+static int find_paths(const char *dir, char *path, char *warc, size_t size)
 {
     struct stat st;
     int n = snprintf(path, size, "%s/crawl.mdb", dir);
-    if (n < 0 || (size_t)n >= size) {
+    int m = snprintf(warc, size, "%s/../warc", dir);
+    if (n < 0 || (size_t)n >= size || m < 0 || (size_t)m >= size) {
         return -1;
     }
     if (stat(path, &st) != 0) {
-        n = snprintf(path, size, "%s", dir);
+        (void)snprintf(path, size, "%s", dir);
+    } else {
+        (void)snprintf(warc, size, "%s/warc", dir);
     }
     return 0;
 }
 
 static int run(const DbCommand *command, const char *dir, int argc, char **argv)
 {
-    char path[4096];
-    if (environment_path(dir, path, sizeof path) != 0) {
+    char path[4096], warc[4096];
+    if (find_paths(dir, path, warc, sizeof path) != 0) {
         (void)fprintf(stderr, "ragno db: the path is too long\n");
         return DB_EXIT_USAGE;
     }
-    DbView view = {.db = NULL};
+    DbView view = {.db = NULL, .warc = warc};
     int rc = page_db_open(&view.db, path, &(PageDBOptions){.read_only = true});
     if (rc != page_db_error_ok) {
         const char *message = view.db == NULL ? NULL : error_message(view.db->error);

@@ -4,7 +4,7 @@
  * reading only, so a running crawl is not disturbed; every command sees one snapshot. Data goes to
  * standard output, one record a line, tab separated; everything else to standard error. Exit 0:
  * done; 1: no such page or host; 2: wrong usage; 3: input/output error; 17: wrong format version or
- * damaged. Commands: db_pages.c, db_links.c, db_hosts.c. */
+ * damaged. Commands: db_pages.c, db_links.c, db_hosts.c, db_answer.c. */
 #ifndef DB_H
 #define DB_H
 
@@ -17,8 +17,9 @@
 
 typedef struct DbView {
     PageDB *db;
-    MDB_txn *txn; /* the snapshot */
-    Buffer url;   /* scratch of db_url */
+    MDB_txn *txn;     /* the snapshot */
+    const char *warc; /* folder of the WARC files beside the database; it need not exist */
+    Buffer url;       /* scratch of db_url */
 } DbView;
 
 /* argv[0] = "db", argv[1] = DIR or --help. Returns the exit status. */
@@ -32,6 +33,18 @@ int db_finish(const DbView *view, int rc);
 const char *db_url(DbView *view, uint64_t index, int *rc);
 /* The index of a URL; complains when there is none. A page_db error code. */
 int db_find(DbView *view, const char *url, uint64_t *index);
+
+/* What of a stored answer is to be printed. */
+typedef struct DbParts {
+    bool headers; /* status line and fields, with the empty line */
+    bool body;    /* without its content coding */
+    bool raw;     /* the body as it is stored: the bytes of the payload digest */
+} DbParts;
+
+/* Prints the newest stored answer of a URL, which may be one that the database does not list
+ * (robots.txt). A body that is cut or that cannot be decoded to its end is printed as far as it
+ * goes, with a word on standard error. Returns the exit status. */
+int db_answer(const DbView *view, const char *url, const DbParts *parts);
 
 /* The commands; argv[0] is the command's name. */
 int db_info(DbView *view, int argc, char **argv);

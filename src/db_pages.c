@@ -145,12 +145,30 @@ int db_find_regex(DbView *view, int argc, char **argv)
 
 int db_get(DbView *view, int argc, char **argv)
 {
-    if (argc != 2) {
-        return wrong_usage("get URL");
+    const char *url = NULL;
+    DbParts parts = {.headers = false};
+    bool wrong = false;
+    for (int i = 1; i < argc; i++) {
+        if (strcmp(argv[i], "--headers") == 0) {
+            parts.headers = true;
+        } else if (strcmp(argv[i], "--body") == 0) {
+            parts.body = true;
+        } else if (strcmp(argv[i], "--raw") == 0) {
+            parts.raw = true;
+        } else {
+            wrong = wrong || url != NULL || argv[i][0] == '-';
+            url = argv[i];
+        }
+    }
+    if (wrong || url == NULL || (parts.body && parts.raw)) {
+        return wrong_usage("get URL [--headers] [--body|--raw]");
+    }
+    if (parts.headers || parts.body || parts.raw) {
+        return db_answer(view, url, &parts);
     }
     uint64_t index = 0;
     PageRef page;
-    int rc = db_find(view, argv[1], &index);
+    int rc = db_find(view, url, &index);
     if (rc == page_db_error_ok) {
         rc = page_db_get(view->db, view->txn, index, &page, &view->url);
     }

@@ -99,6 +99,12 @@ static void pages_are_printed(void)
     CU_ASSERT_STRING_EQUAL(output, line);
     CU_ASSERT_EQUAL(run_db("get", "http://unknown.com/", NULL), 1);
     CU_ASSERT_STRING_EQUAL(output, "");
+    CU_ASSERT_EQUAL(run_db("get", NULL), 2);
+    CU_ASSERT_EQUAL(run_db("get", "http://a.com/", "http://a.com/1", NULL), 2);
+    CU_ASSERT_EQUAL(run_db("get", "http://a.com/", "--head", NULL), 2);
+    CU_ASSERT_EQUAL(run_db("get", "http://a.com/", "--body", "--raw", NULL), 2);
+    CU_ASSERT_EQUAL(run_db("get", "--body", "http://a.com/", NULL), 1); /* no WARC files */
+    CU_ASSERT_STRING_EQUAL(output, "");
     CU_ASSERT_EQUAL(run_db("dump", NULL), 0);
     size_t lines = 0;
     for (const char *p = output; *p != '\0'; p++) {
