@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "store/page_hosts.h"
+#include "store/page_packs.h"
 
 static PageReader *pop(PageDBStore *store)
 {
@@ -26,6 +27,7 @@ static void dispose(PageReader *reader)
     if (reader->txn != NULL) {
         mdb_txn_abort(reader->txn);
     }
+    free(reader->packs);
     free(reader);
 }
 
@@ -48,9 +50,22 @@ static int create(PageDB *db, PageReader **reader)
         return rc;
     }
     fresh->active = true;
+    fresh->snapshot = 1;
     fresh->txn_id = mdb_txn_id(fresh->txn);
     *reader = fresh;
     return 0;
+}
+
+/* The snapshot is another one. */
+static void forget_packs(PageReader *reader)
+{
+    reader->snapshot++;
+    if (reader->snapshot == 0) {
+        reader->snapshot = 1;
+        if (reader->packs != NULL) {
+            memset(reader->packs, 0, PAGE_READER_PACKS * sizeof *reader->packs);
+        }
+    }
 }
 
 /* Brings a pooled reader to the present. */
@@ -69,6 +84,7 @@ static int refresh(PageDB *db, PageReader *reader)
     if (rc == 0) {
         reader->active = true;
         reader->txn_id = mdb_txn_id(reader->txn);
+        forget_packs(reader);
         rc = mdb_cursor_renew(reader->txn, reader->hashes);
     }
     return rc;
@@ -124,6 +140,51 @@ void page_readers_delete(PageDB *db)
     while ((reader = pop(db->store)) != NULL) {
         dispose(reader);
     }
+}
+
+/* Finds the pack in the tree, and keeps where it is. */
+static int find_pack(PageDB *db, PageReader *reader, uint64_t number, MDB_val *pack)
+{
+    MDB_val key = {sizeof number, &number};
+    int rc = mdb_get(reader->txn, db->store->tables.idx2info, &key, pack);
+    if (rc != 0) {
+        return rc;
+    }
+    if (page_pack_count(pack) == 0) {
+        return MDB_CORRUPTED;
+    }
+    if (reader->packs == NULL) {
+        reader->packs = page_lookup_memory(PAGE_READER_PACKS * sizeof *reader->packs);
+    }
+    if (reader->packs != NULL && number <= UINT32_MAX && pack->mv_size <= UINT16_MAX) {
+        reader->packs[number % PAGE_READER_PACKS] =
+            (PageReaderPack){.data = pack->mv_data,
+                             .number = (uint32_t)number,
+                             .length = (uint16_t)pack->mv_size,
+                             .snapshot = reader->snapshot};
+    }
+    return 0;
+}
+
+int page_reader_record(PageDB *db, PageReader *reader, uint64_t index, MDB_val *record)
+{
+    uint64_t number = index / PAGE_PACK_RECORDS;
+    MDB_val pack;
+    const PageReaderPack *slot =
+        reader->packs == NULL ? NULL : &reader->packs[number % PAGE_READER_PACKS];
+    if (slot != NULL && slot->snapshot == reader->snapshot && slot->number == number) {
+        pack = (MDB_val){slot->length, slot->data};
+    } else {
+        int rc = find_pack(db, reader, number, &pack);
+        if (rc != 0) {
+            return rc;
+        }
+    }
+    size_t at = index % PAGE_PACK_RECORDS;
+    if (page_pack_record(&pack, at, record)) {
+        return 0;
+    }
+    return at < page_pack_count(&pack) ? MDB_CORRUPTED : MDB_NOTFOUND;
 }
 
 int page_reader_origin(PageDB *db, PageReader *reader, uint32_t host, MDB_val *origin)

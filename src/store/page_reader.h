@@ -1,7 +1,8 @@
 /* Read transactions that are kept between calls, so that a single look-up costs no more than its
  * trees.
  *
- * A reader is a read transaction with a cursor and a small cache of host strings.
+ * A reader is a read transaction with a cursor, a small cache of host strings (which never change)
+ * and, once page_reader_record is used, one of where packs of records lie in its snapshot (2 MB).
  * page_reader_acquire hands one out and counts it as a read transaction, page_reader_release takes
  * it back into the database's pool. There it stays open on its snapshot, uncounted, and is used as
  * it is while nothing was committed meanwhile; otherwise it is renewed. So that idle snapshots keep
@@ -14,7 +15,7 @@
 
 #include "store/page_db_internal.h"
 
-#define PAGE_READER_ORIGINS      4096u
+#define PAGE_READER_ORIGINS      16384u
 #define PAGE_READER_ORIGIN_BYTES 54u /* longer ones are not cached */
 
 typedef struct PageReaderOrigin {
@@ -24,12 +25,24 @@ typedef struct PageReaderOrigin {
     char origin[PAGE_READER_ORIGIN_BYTES];
 } PageReaderOrigin;
 
+/* Where a pack of idx2info lies in the map: LMDB moves nothing while the transaction lives. */
+#define PAGE_READER_PACKS ((size_t)1 << 17)
+
+typedef struct PageReaderPack {
+    void *data;
+    uint32_t number; /* of the pack */
+    uint16_t length;
+    uint16_t snapshot; /* of PageReader.snapshot; 0 = free */
+} PageReaderPack;
+
 typedef struct PageReader {
     struct PageReader *next; /* in the pool */
     MDB_txn *txn;
-    MDB_cursor *hashes; /* of hash2idx */
-    size_t txn_id;      /* of the snapshot */
-    bool active;        /* not reset */
+    MDB_cursor *hashes;    /* of hash2idx */
+    size_t txn_id;         /* of the snapshot */
+    bool active;           /* not reset */
+    uint16_t snapshot;     /* counts renewals, from 1; entries of packs are of one of them */
+    PageReaderPack *packs; /* PAGE_READER_PACKS, by number; NULL until used, or without memory */
     PageReaderOrigin origins[PAGE_READER_ORIGINS];
 } PageReader;
 
@@ -40,6 +53,9 @@ void page_reader_release(PageDB *db, PageReader *reader);
 void page_readers_rest(PageDB *db);
 /* Frees all idle readers; there must be no others. */
 void page_readers_delete(PageDB *db);
+/* Finds the record of a page, as page_pack_find does, from the cache of packs if it is there. Valid
+ * until the reader is released. */
+int page_reader_record(PageDB *db, PageReader *reader, uint64_t index, MDB_val *record);
 /* The string of a host id, from the cache if it is there. Valid until the reader is released. */
 int page_reader_origin(PageDB *db, PageReader *reader, uint32_t host, MDB_val *origin);
 
