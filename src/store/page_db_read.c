@@ -101,7 +101,8 @@ static int read_parts(PageDB *db, MDB_txn *txn, PageReader *reader, uint32_t dom
     rc = reader != NULL ? page_reader_origin(db, reader, parts->record.host, &parts->origin)
                         : page_hosts_origin(store, txn, parts->record.host, &parts->origin);
     if (rc == 0 && parts->record.crawled) {
-        rc = get_by_index(txn, store->tables.idx2crawl, index, &value);
+        rc = reader != NULL ? page_reader_crawl(db, reader, index, &value)
+                            : get_by_index(txn, store->tables.idx2crawl, index, &value);
         if (rc == 0 && !page_crawl_read(value.mv_data, value.mv_size, &parts->crawl)) {
             rc = MDB_CORRUPTED;
         }
