@@ -439,6 +439,7 @@ static PageDB *allocate(const char *path)
     mutex_init(&store->mutex, RANK_STORE);
     mutex_init(&store->streams_mutex, RANK_STORE);
     mutex_init(&store->readers_mutex, RANK_TABLE);
+    page_lookup_init(&store->lookup);
     return db;
 }
 
@@ -520,6 +521,7 @@ PageDBError page_db_delete(PageDB *db)
     mutex_destroy(&store->mutex);
     mutex_destroy(&store->streams_mutex);
     mutex_destroy(&store->readers_mutex);
+    page_lookup_destroy(&store->lookup);
     error_delete(db->error);
     free(store);
     free(db->path);

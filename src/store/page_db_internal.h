@@ -4,6 +4,7 @@
 
 #include "base/mutex.h"
 #include "store/page_db.h"
+#include "store/page_lookup.h"
 
 typedef struct PageTables {
     MDB_dbi info;
@@ -29,6 +30,7 @@ struct PageDBStore {
     struct PageSnapshot *streams;
     Mutex readers_mutex;        /* guards readers; RANK_TABLE */
     struct PageReader *readers; /* idle ones: page_reader.h */
+    PageLookup lookup;          /* hash -> index, in memory; its own mutex */
     /* Belong to the write transaction: */
     PageBatch *batch;
     PageHosts *hosts;

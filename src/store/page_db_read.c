@@ -90,7 +90,8 @@ static int read_parts(PageDB *db, MDB_txn *txn, PageReader *reader, uint32_t dom
     PageDBStore *store = db->store;
     MDB_val value;
     *parts = (PageParts){.origin = {0, NULL}};
-    int rc = page_pack_find(txn, store->tables.idx2info, index, &value);
+    int rc = reader != NULL ? page_reader_record(db, reader, index, &value)
+                            : page_pack_find(txn, store->tables.idx2info, index, &value);
     if (rc != 0) {
         return rc;
     }
@@ -100,7 +101,8 @@ static int read_parts(PageDB *db, MDB_txn *txn, PageReader *reader, uint32_t dom
     rc = reader != NULL ? page_reader_origin(db, reader, parts->record.host, &parts->origin)
                         : page_hosts_origin(store, txn, parts->record.host, &parts->origin);
     if (rc == 0 && parts->record.crawled) {
-        rc = get_by_index(txn, store->tables.idx2crawl, index, &value);
+        rc = reader != NULL ? page_reader_crawl(db, reader, index, &value)
+                            : get_by_index(txn, store->tables.idx2crawl, index, &value);
         if (rc == 0 && !page_crawl_read(value.mv_data, value.mv_size, &parts->crawl)) {
             rc = MDB_CORRUPTED;
         }
@@ -282,15 +284,28 @@ int page_db_make_info(PageDB *db, MDB_txn *txn, PageReader *reader, uint64_t has
     return 0;
 }
 
+/* The page with a hash, by the tree; then the table shall know it. */
+static int find_in_tree(PageDB *db, PageReader *reader, uint64_t hash, uint64_t *index)
+{
+    int rc = find_with(reader->hashes, hash, NULL, index);
+    if (rc == 0) {
+        page_lookup_missed(db, reader, hash, *index);
+    }
+    return rc;
+}
+
 PageDBError page_db_get_info(PageDB *db, uint64_t hash, PageInfo **pi)
 {
     error_clean(db->error);
     *pi = NULL;
+    page_lookup_prefetch(&db->store->lookup, hash);
     PageReader *reader = NULL;
     int rc = page_reader_acquire(db, &reader);
     if (rc == 0) {
         uint64_t index = 0;
-        rc = find_with(reader->hashes, hash, NULL, &index);
+        if (!page_lookup_get(&db->store->lookup, hash, &index)) {
+            rc = find_in_tree(db, reader, hash, &index);
+        }
         if (rc == 0) {
             rc = page_db_make_info(db, reader->txn, reader, hash, index, pi);
         } else if (rc == MDB_NOTFOUND) {
@@ -305,10 +320,13 @@ PageDBError page_db_get_idx(PageDB *db, uint64_t hash, uint64_t *idx)
 {
     error_clean(db->error);
     *idx = 0;
+    page_lookup_prefetch(&db->store->lookup, hash);
     PageReader *reader = NULL;
     int rc = page_reader_acquire(db, &reader);
     if (rc == 0) {
-        rc = find_with(reader->hashes, hash, NULL, idx);
+        if (!page_lookup_get(&db->store->lookup, hash, idx)) {
+            rc = find_in_tree(db, reader, hash, idx);
+        }
         page_reader_release(db, reader);
     }
     return (PageDBError)fail_read(db, rc, "page_db_get_idx");

@@ -5,6 +5,11 @@
 #include <string.h>
 
 #include "store/page_hosts.h"
+#include "store/page_packs.h"
+
+#define CACHE_LINE       64u
+#define PREFETCHED_LINES 3u
+#define SWEEP_STEP       1024u /* misses between two thoughts about a sweep */
 
 static PageReader *pop(PageDBStore *store)
 {
@@ -26,13 +31,15 @@ static void dispose(PageReader *reader)
     if (reader->txn != NULL) {
         mdb_txn_abort(reader->txn);
     }
+    free(reader->packs.slots);
+    free(reader->crawls.slots);
     free(reader);
 }
 
 /* Makes a reader; the transaction is counted. */
 static int create(PageDB *db, PageReader **reader)
 {
-    PageReader *fresh = calloc(1, sizeof *fresh);
+    PageReader *fresh = page_lookup_memory(sizeof *fresh);
     if (fresh == NULL) {
         return ENOMEM;
     }
@@ -48,9 +55,27 @@ static int create(PageDB *db, PageReader **reader)
         return rc;
     }
     fresh->active = true;
+    fresh->snapshot = 1;
+    fresh->packs.n = PAGE_READER_PACKS;
+    fresh->crawls.n = PAGE_READER_CRAWLS;
     fresh->txn_id = mdb_txn_id(fresh->txn);
     *reader = fresh;
     return 0;
+}
+
+/* The snapshot is another one. */
+static void forget_places(PageReader *reader)
+{
+    reader->snapshot++;
+    PageReaderPlaces *both[] = {&reader->packs, &reader->crawls};
+    for (size_t i = 0; i < 2; i++) {
+        both[i]->missed = 0;
+        both[i]->swept = false;
+        if (reader->snapshot == 0 && both[i]->slots != NULL) {
+            memset(both[i]->slots, 0, both[i]->n * sizeof *both[i]->slots);
+        }
+    }
+    reader->snapshot = reader->snapshot == 0 ? 1 : reader->snapshot;
 }
 
 /* Brings a pooled reader to the present. */
@@ -69,6 +94,7 @@ static int refresh(PageDB *db, PageReader *reader)
     if (rc == 0) {
         reader->active = true;
         reader->txn_id = mdb_txn_id(reader->txn);
+        forget_places(reader);
         rc = mdb_cursor_renew(reader->txn, reader->hashes);
     }
     return rc;
@@ -124,6 +150,108 @@ void page_readers_delete(PageDB *db)
     while ((reader = pop(db->store)) != NULL) {
         dispose(reader);
     }
+}
+
+static void keep(PageReader *reader, PageReaderPlaces *places, uint64_t key, const MDB_val *value)
+{
+    if (key <= UINT32_MAX && value->mv_size <= UINT16_MAX) {
+        places->slots[key & (places->n - 1)] = (PageReaderPlace){.data = value->mv_data,
+                                                                 .key = (uint32_t)key,
+                                                                 .length = (uint16_t)value->mv_size,
+                                                                 .snapshot = reader->snapshot};
+    }
+}
+
+/* Keeps all places of a table. An error means that fewer are known, and shows again where it
+ * matters. */
+static void sweep(PageReader *reader, PageReaderPlaces *places, MDB_dbi dbi)
+{
+    MDB_cursor *cursor = NULL;
+    MDB_val key, value;
+    int rc = mdb_cursor_open(reader->txn, dbi, &cursor);
+    while (rc == 0) {
+        rc = mdb_cursor_get(cursor, &key, &value, MDB_NEXT);
+        uint64_t number = 0;
+        if (rc == 0 && key.mv_size == sizeof number) {
+            memcpy(&number, key.mv_data, sizeof number);
+            keep(reader, places, number, &value);
+        }
+    }
+    mdb_cursor_close(cursor);
+}
+
+static int find_in_tree(PageReader *reader, PageReaderPlaces *places, MDB_dbi dbi, uint64_t number,
+                        MDB_val *value)
+{
+    MDB_val key = {sizeof number, &number};
+    int rc = mdb_get(reader->txn, dbi, &key, value);
+    if (rc != 0) {
+        return rc;
+    }
+    if (places->slots == NULL) {
+        places->slots = page_lookup_memory(places->n * sizeof *places->slots);
+    }
+    if (places->slots == NULL) {
+        return 0;
+    }
+    keep(reader, places, number, value);
+    places->missed++;
+    MDB_stat stat;
+    if (!places->swept && places->missed % SWEEP_STEP == 0 &&
+        mdb_stat(reader->txn, dbi, &stat) == 0 && stat.ms_entries <= places->n &&
+        places->missed >= stat.ms_entries / PAGE_READER_PATIENCE) {
+        places->swept = true;
+        sweep(reader, places, dbi);
+    }
+    return 0;
+}
+
+static int find(PageReader *reader, PageReaderPlaces *places, MDB_dbi dbi, uint64_t number,
+                MDB_val *value)
+{
+    if (places->slots != NULL) {
+        const PageReaderPlace *slot = &places->slots[number & (places->n - 1)];
+        if (slot->key == number && slot->snapshot == reader->snapshot) {
+            *value = (MDB_val){slot->length, slot->data};
+            return 0;
+        }
+    }
+    return find_in_tree(reader, places, dbi, number, value);
+}
+
+/* Loads the lines in which the record will be, while the pack's head is on its way. */
+static void prefetch(const MDB_val *pack, size_t at)
+{
+    const char *bytes = pack->mv_data;
+    const char *end = bytes + pack->mv_size;
+    __builtin_prefetch(bytes);
+    size_t guess = pack->mv_size * at / PAGE_PACK_RECORDS;
+    const char *line = bytes + (guess < CACHE_LINE ? 0 : guess - CACHE_LINE / 2);
+    for (size_t i = 0; i < PREFETCHED_LINES && line < end; i++, line += CACHE_LINE) {
+        __builtin_prefetch(line);
+    }
+}
+
+int page_reader_record(PageDB *db, PageReader *reader, uint64_t index, MDB_val *record)
+{
+    MDB_val pack;
+    int rc =
+        find(reader, &reader->packs, db->store->tables.idx2info, index / PAGE_PACK_RECORDS, &pack);
+    if (rc != 0) {
+        return rc;
+    }
+    size_t at = index % PAGE_PACK_RECORDS;
+    prefetch(&pack, at);
+    if (page_pack_record(&pack, at, record)) {
+        return 0;
+    }
+    size_t n = page_pack_count(&pack);
+    return n == 0 || at < n ? MDB_CORRUPTED : MDB_NOTFOUND;
+}
+
+int page_reader_crawl(PageDB *db, PageReader *reader, uint64_t index, MDB_val *record)
+{
+    return find(reader, &reader->crawls, db->store->tables.idx2crawl, index, record);
 }
 
 int page_reader_origin(PageDB *db, PageReader *reader, uint32_t host, MDB_val *origin)

@@ -1,7 +1,9 @@
 /* Read transactions that are kept between calls, so that a single look-up costs no more than its
  * trees.
  *
- * A reader is a read transaction with a cursor and a small cache of host strings.
+ * A reader is a read transaction with a cursor, a small cache of host strings (which never change)
+ * and, once page_reader_record is used,
+ * of where the records lie in its snapshot (6 MB).
  * page_reader_acquire hands one out and counts it as a read transaction, page_reader_release takes
  * it back into the database's pool. There it stays open on its snapshot, uncounted, and is used as
  * it is while nothing was committed meanwhile; otherwise it is renewed. So that idle snapshots keep
@@ -14,8 +16,8 @@
 
 #include "store/page_db_internal.h"
 
-#define PAGE_READER_ORIGINS      4096u
-#define PAGE_READER_ORIGIN_BYTES 54u /* longer ones are not cached */
+#define PAGE_READER_ORIGINS      16384u
+#define PAGE_READER_ORIGIN_BYTES 58u /* longer ones are not cached */
 
 typedef struct PageReaderOrigin {
     uint32_t host;
@@ -24,13 +26,38 @@ typedef struct PageReaderOrigin {
     char origin[PAGE_READER_ORIGIN_BYTES];
 } PageReaderOrigin;
 
+/* Where a record of a table lies in the map, by its key: LMDB moves nothing while the transaction
+ * lives. */
+typedef struct PageReaderPlace {
+    void *data;
+    uint32_t key;
+    uint16_t length;
+    uint16_t snapshot; /* of PageReader.snapshot; 0 = free */
+} PageReaderPlace;
+
+/* The places of a table, direct mapped. Each is kept as it is found in the tree; when so many had
+ * to be found there that a sweep through the table costs no more, a sweep keeps all. */
+typedef struct PageReaderPlaces {
+    PageReaderPlace *slots; /* n of them; NULL until used, or without memory */
+    size_t n;               /* a power of two */
+    size_t missed;          /* found in the tree, in this snapshot */
+    bool swept;             /* in this snapshot */
+} PageReaderPlaces;
+
+#define PAGE_READER_PACKS    ((size_t)1 << 17)
+#define PAGE_READER_CRAWLS   ((size_t)1 << 18)
+#define PAGE_READER_PATIENCE 16u /* a sweep after n / this have missed */
+
 typedef struct PageReader {
     struct PageReader *next; /* in the pool */
     MDB_txn *txn;
-    MDB_cursor *hashes; /* of hash2idx */
-    size_t txn_id;      /* of the snapshot */
-    bool active;        /* not reset */
-    PageReaderOrigin origins[PAGE_READER_ORIGINS];
+    MDB_cursor *hashes;      /* of hash2idx */
+    size_t txn_id;           /* of the snapshot */
+    bool active;             /* not reset */
+    uint16_t snapshot;       /* counts renewals, from 1; places are of one of them */
+    PageReaderPlaces packs;  /* of idx2info */
+    PageReaderPlaces crawls; /* of idx2crawl */
+    _Alignas(64) PageReaderOrigin origins[PAGE_READER_ORIGINS];
 } PageReader;
 
 /* An LMDB code or ENOMEM. */
@@ -40,6 +67,10 @@ void page_reader_release(PageDB *db, PageReader *reader);
 void page_readers_rest(PageDB *db);
 /* Frees all idle readers; there must be no others. */
 void page_readers_delete(PageDB *db);
+/* Finds the record of a page in idx2info, as page_pack_find does, or in idx2crawl. An LMDB code;
+ * MDB_NOTFOUND, MDB_CORRUPTED. Valid until the reader is released. */
+int page_reader_record(PageDB *db, PageReader *reader, uint64_t index, MDB_val *record);
+int page_reader_crawl(PageDB *db, PageReader *reader, uint64_t index, MDB_val *record);
 /* The string of a host id, from the cache if it is there. Valid until the reader is released. */
 int page_reader_origin(PageDB *db, PageReader *reader, uint32_t host, MDB_val *origin);
 
