@@ -22,19 +22,20 @@
 #define DRAIN_TICK_MS  1000
 #define SAME_SIGNAL_MS 100
 
-/* ---- signals and news ------------------------------------------------------------------------------- */
+/* ---- signals and news
+ * ------------------------------------------------------------------------------- */
 
 typedef struct Watch {
     AgentParts *parts;
     const AgentOptions *options;
     Monitor *monitor;
-    int signals;    /* signalfd */
-    int news;       /* eventfd of parts */
+    int signals; /* signalfd */
+    int news;    /* eventfd of parts */
     MonoTime start;
     uint64_t elapsed_before_ms;
     bool stopping;
     bool forced;
-    int status;     /* exit status once stopping */
+    int status;      /* exit status once stopping */
     const char *why; /* how it ended */
     MonoTime stop_time;
     MonoTime grace_end;
@@ -115,7 +116,8 @@ static void check_limits(Watch *watch, MonoTime now)
     int64_t run_ms = mono_ms_between(watch->start, now);
     int64_t total_ms = run_ms + (int64_t)watch->elapsed_before_ms;
     if (atomic_load(&watch->parts->failed)) {
-        begin_stop(watch, EXIT_IO, "stopped: the directory cannot be written; the log says why", now);
+        begin_stop(watch, EXIT_IO, "stopped: the directory cannot be written; the log says why",
+                   now);
     } else if (atomic_load(&watch->parts->finished)) {
         begin_stop(watch, EXIT_FINISHED, "finished, nothing is left to fetch", now);
     } else if (config->crawl_max_pages > 0 &&
@@ -177,7 +179,8 @@ static void watch_crawl(Watch *watch)
     }
 }
 
-/* ---- seeds --------------------------------------------------------------------------------------------- */
+/* ---- seeds
+ * --------------------------------------------------------------------------------------------- */
 
 typedef struct SeedSink {
     Ingest *ingest;
@@ -217,13 +220,13 @@ static int read_seeds(const AgentOptions *options, AgentParts *parts)
                       reader.bad > 0 ? " that is an http or https URL" : "");
         return EXIT_USAGE;
     }
-    LOG_INFO("agent", "seeds read", "good=%llu new=%llu bad=%llu",
-             (unsigned long long)reader.good, (unsigned long long)sink.added,
-             (unsigned long long)reader.bad);
+    LOG_INFO("agent", "seeds read", "good=%llu new=%llu bad=%llu", (unsigned long long)reader.good,
+             (unsigned long long)sink.added, (unsigned long long)reader.bad);
     return EXIT_FINISHED;
 }
 
-/* ---- the run ---------------------------------------------------------------------------------------------- */
+/* ---- the run
+ * ---------------------------------------------------------------------------------------------- */
 
 static int status_of_open(Result rc)
 {
@@ -282,7 +285,6 @@ static int crawl(const AgentOptions *options, CrawlStore *store, AgentParts *par
     monitor_delete(monitor);
     return status;
 }
-
 
 /* A crawl that does not exist yet needs a seed. */
 static Result check_seeds(const AgentOptions *options, Buffer *error)

@@ -1,8 +1,10 @@
-/* The agent: builds every part, starts the threads in order, watches over them, and stops everything.
+/* The agent: builds every part, starts the threads in order, watches over them, and stops
+ * everything.
  *
  * It runs in the main thread, which takes all signals (signalfd) and all news of the other threads
- * (eventfd): the crawl is finished, a limit was reached, the disk is full. Order of the stop: no new
- * fetches; fetches in flight end or are aborted; fetchers, resolver, parsers, ingest, frontier. */
+ * (eventfd): the crawl is finished, a limit was reached, the disk is full. Order of the stop: no
+ * new fetches; fetches in flight end or are aborted; fetchers, resolver, parsers, ingest, frontier.
+ */
 #ifndef AGENT_H
 #define AGENT_H
 
@@ -14,17 +16,17 @@
 typedef enum ProgressMode { PROGRESS_AUTO, PROGRESS_ALWAYS, PROGRESS_NEVER } ProgressMode;
 
 typedef struct AgentOptions {
-    Config *config;         /* live keys change in it */
+    Config *config; /* live keys change in it */
     const char *directory;
     bool must_be_new;
-    const char *crawl_log;  /* NULL = DIR/crawl.log */
+    const char *crawl_log; /* NULL = DIR/crawl.log */
     const char **seed_files;
     size_t n_seed_files;
     char *const *seed_words;
     size_t n_seed_words;
     ProgressMode progress;
-    bool quiet;             /* no summary */
-    bool verbose;           /* events of level INFO on standard error, too */
+    bool quiet;   /* no summary */
+    bool verbose; /* events of level INFO on standard error, too */
 } AgentOptions;
 
 /* Exit statuses: see the manual. */

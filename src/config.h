@@ -205,7 +205,7 @@
 /* clang-format on */
 
 typedef struct Config {
-#define CONFIG_FIELD(section, key, type, ctype, standard, least, most, words, live, site, help) \
+#define CONFIG_FIELD(section, key, type, ctype, standard, least, most, words, live, site, help)    \
     ctype section##_##key;
     CONFIG_TABLE(CONFIG_FIELD)
 #undef CONFIG_FIELD

@@ -93,7 +93,7 @@ typedef struct Line {
     Assignment *assignments;
     size_t n_assignments;
     Buffer headers;
-    const char *print;  /* --print-config's argument, "" when none, NULL when not asked */
+    const char *print; /* --print-config's argument, "" when none, NULL when not asked */
     bool help_config;
     const char *help_word;
     bool test_config;
@@ -136,7 +136,8 @@ void crawl_usage(FILE *out)
         "17 DIR is in use, damaged or of another version. manual: ragno(1)\n");
 }
 
-/* ---- parsing ---------------------------------------------------------------------------------------- */
+/* ---- parsing
+ * ---------------------------------------------------------------------------------------- */
 
 static int complain(const char *word, const char *what)
 {
@@ -310,7 +311,8 @@ static int parse_line(Line *line, int argc, char **argv)
     return 0;
 }
 
-/* ---- configuration ---------------------------------------------------------------------------------------- */
+/* ---- configuration
+ * ---------------------------------------------------------------------------------------- */
 
 /* A crawl that is resumed without -c goes on with the configuration it was started with. */
 static const char *config_file_of(const Line *line, char *path, size_t size)
@@ -342,8 +344,7 @@ static int load_config(Line *line, Config *config)
     }
     for (size_t i = 0; i < line->n_assignments; i++) {
         const Assignment *a = &line->assignments[i];
-        if (options_set(&config->options, a->name, a->value, "command line", &error) !=
-            RESULT_OK) {
+        if (options_set(&config->options, a->name, a->value, "command line", &error) != RESULT_OK) {
             (void)buffer_append_string(&error, " (command line)\n");
             rc = RESULT_INVALID;
         }

@@ -18,15 +18,9 @@ typedef struct Command {
 } Command;
 
 static const Command commands[] = {
-    {"check", check_main},
-    {"crawl", crawl_main},
-    {"db", db_main},
-    {"export", export_main},
-    {"rank", rank_main},
-    {"schedule", schedule_main},
-    {"status", status_main},
-    {"verify", verify_main},
-    {NULL, NULL},
+    {"check", check_main},   {"crawl", crawl_main},   {"db", db_main},
+    {"export", export_main}, {"rank", rank_main},     {"schedule", schedule_main},
+    {"status", status_main}, {"verify", verify_main}, {NULL, NULL},
 };
 
 /* A word that is nearly a command is a slip, not a seed. */

@@ -42,7 +42,8 @@ static char *join(const char *directory, const char *name)
     return buffer_detach(&path);
 }
 
-/* ---- files -------------------------------------------------------------------------------------------- */
+/* ---- files
+ * -------------------------------------------------------------------------------------------- */
 
 static Result write_config(const AgentOptions *options, const char *directory)
 {
@@ -53,8 +54,8 @@ static Result write_config(const AgentOptions *options, const char *directory)
     if (rc == RESULT_OK) {
         options_print(&options->config->options, file);
         /* Synced, since a resumed crawl reads it: half a file must not get the name. */
-        rc = ferror(file) || fflush(file) != 0 || fsync(fileno(file)) != 0 ? RESULT_FULL
-                                                                           : RESULT_OK;
+        rc =
+            ferror(file) || fflush(file) != 0 || fsync(fileno(file)) != 0 ? RESULT_FULL : RESULT_OK;
     }
     if (file != NULL && fclose(file) != 0 && rc == RESULT_OK) {
         rc = RESULT_FULL;
@@ -73,8 +74,8 @@ Result monitor_open_log(const AgentOptions *options, const char *directory, Buff
     LogLevel echo = options->verbose ? LOG_LEVEL_INFO
                     : options->quiet ? LOG_LEVEL_ERROR
                                      : LOG_LEVEL_WARN;
-    Result rc = path == NULL ? RESULT_MEMORY
-                             : log_open(path, (LogLevel)options->config->log_level, echo);
+    Result rc =
+        path == NULL ? RESULT_MEMORY : log_open(path, (LogLevel)options->config->log_level, echo);
     free(path);
     if (rc == RESULT_OK) {
         rc = write_config(options, directory);
@@ -116,7 +117,8 @@ static void write_json(Monitor *monitor, const StatusSample *now)
     free(draft);
 }
 
-/* ---- samples ------------------------------------------------------------------------------------------- */
+/* ---- samples
+ * ------------------------------------------------------------------------------------------- */
 
 static uint64_t database_bytes(const Monitor *monitor)
 {
@@ -189,9 +191,11 @@ static void sample(Monitor *monitor, MonoTime now, StatusSample *s)
     sample_disk(monitor, s);
 }
 
-/* ---- output ---------------------------------------------------------------------------------------------- */
+/* ---- output
+ * ---------------------------------------------------------------------------------------------- */
 
-/* The log wipes the progress line before it writes to the terminal; the next tick draws it again. */
+/* The log wipes the progress line before it writes to the terminal; the next tick draws it again.
+ */
 static void wipe_progress(void)
 {
     static const char wipe[] = "\r\033[K";

@@ -1,5 +1,5 @@
-/* A fetched page on its way from a parsing thread to ingest: what was fetched, and what was found in
- * it. Handed over; everything it points to is its own. */
+/* A fetched page on its way from a parsing thread to ingest: what was fetched, and what was found
+ * in it. Handed over; everything it points to is its own. */
 #ifndef PARSED_PAGE_H
 #define PARSED_PAGE_H
 
@@ -9,13 +9,13 @@
 
 typedef struct ParsedPage {
     FetchResult *fetch;
-    bool parsed;            /* the fields below are filled in */
-    LinkInfo *links;        /* what is to be followed; one allocation with link_bytes */
-    uint8_t *link_hops;     /* one letter per link */
+    bool parsed;        /* the fields below are filled in */
+    LinkInfo *links;    /* what is to be followed; one allocation with link_bytes */
+    uint8_t *link_hops; /* one letter per link */
     size_t n_links;
     char *link_bytes;
-    uint64_t body_hash[2];  /* of the decoded body; 0,0 when empty */
-    uint64_t links_hash;    /* of the links that are to be followed, in order */
+    uint64_t body_hash[2]; /* of the decoded body; 0,0 when empty */
+    uint64_t links_hash;   /* of the links that are to be followed, in order */
     uint64_t text_digest[2];
     uint64_t simhash;
     unsigned robots;        /* PAGE_NOINDEX ... */

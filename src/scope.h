@@ -12,9 +12,9 @@
 typedef struct Scope Scope;
 
 typedef struct ScopeOptions {
-    const char *domains;         /* comma separated; "" = all */
+    const char *domains; /* comma separated; "" = all */
     const char *exclude_domains;
-    const char *accept_regex;    /* "" = none */
+    const char *accept_regex; /* "" = none */
     const char *reject_regex;
     size_t max_url_length;
 } ScopeOptions;

@@ -8,7 +8,7 @@
 
 #include "parse/url.h"
 
-#define BATCH         10000u
+#define BATCH          10000u
 #define COMPLAINTS_MAX 20u /* printed; the rest is counted */
 
 typedef struct SeedBatch {

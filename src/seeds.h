@@ -1,6 +1,7 @@
 /* Seed files: one URL per line, '#' comments, "-" is standard input.
  *
- * A line that is no URL is reported with file and line, and the rest goes on. A line without a scheme
+ * A line that is no URL is reported with file and line, and the rest goes on. A line without a
+ * scheme
  * ("example.org/x") gets http://. */
 #ifndef SEEDS_H
 #define SEEDS_H

@@ -114,8 +114,7 @@ static void emit_progress(const StatusSample *before, const StatusSample *now, B
 
 static void emit_parts(const StatusSample *now, Buffer *out, FieldSink sink)
 {
-    size_t todo =
-        now->frontier.acquired > now->active ? now->frontier.acquired - now->active : 0;
+    size_t todo = now->frontier.acquired > now->active ? now->frontier.acquired - now->active : 0;
     sink(out, "visit_states", FIELD_INTEGER, NULL, now->frontier.visit_states, 0);
     sink(out, "wb_entries", FIELD_INTEGER, NULL, now->frontier.entries, 0);
     sink(out, "front", FIELD_INTEGER, NULL, now->frontier.front, 0);

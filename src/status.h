@@ -13,14 +13,20 @@
 #include "fetch/resolver.h"
 #include "stats.h"
 
-typedef enum CrawlState { STATE_RUNNING, STATE_PAUSED, STATE_STOPPING, STATE_STOPPED, STATE_FINISHED } CrawlState;
+typedef enum CrawlState {
+    STATE_RUNNING,
+    STATE_PAUSED,
+    STATE_STOPPING,
+    STATE_STOPPED,
+    STATE_FINISHED
+} CrawlState;
 
 typedef struct StatusSample {
     MonoTime mono;
     WallTime wall;
     CrawlState state;
-    int64_t elapsed_ms;  /* of all runs */
-    int64_t cpu_ms;      /* of this run */
+    int64_t elapsed_ms; /* of all runs */
+    int64_t cpu_ms;     /* of this run */
     uint64_t pages;
     uint64_t fetches;
     uint64_t bytes;
@@ -33,9 +39,9 @@ typedef struct StatusSample {
     uint64_t hosts;
     FrontierStats frontier;
     ResolverStats resolver;
-    size_t active;       /* transfers */
-    size_t connections;  /* the limit of active */
-    size_t results;      /* parsed pages waiting for ingest */
+    size_t active;      /* transfers */
+    size_t connections; /* the limit of active */
+    size_t results;     /* parsed pages waiting for ingest */
     size_t parse_queue;
     size_t parse_queue_limit;
     uint64_t parser_busy_us;

@@ -68,8 +68,9 @@ int status_main(int argc, char **argv)
                          "The last status of a running or stopped crawl.\n");
             return EXIT_FINISHED;
         } else if (argv[i][0] == '-' || directory != NULL) {
-            (void)fprintf(stderr, "ragno status: unexpected '%s'\n"
-                                  "usage: ragno status DIR [--json]\n",
+            (void)fprintf(stderr,
+                          "ragno status: unexpected '%s'\n"
+                          "usage: ragno status DIR [--json]\n",
                           argv[i]);
             return EXIT_USAGE;
         } else {

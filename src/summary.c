@@ -6,7 +6,7 @@
 #include "base/log.h"
 #include "status.h"
 
-#define SLOW_HOSTS       5u
+#define SLOW_HOSTS         5u
 #define SLOW_LEAST_FETCHES 2u
 
 typedef struct SlowHost {
@@ -36,9 +36,8 @@ static Result add_host(void *context, uint32_t host, const HostRecord *record)
     if (record->fetches < SLOW_LEAST_FETCHES) {
         return RESULT_OK;
     }
-    SlowHost slow = {.host = host,
-                     .ms = (double)record->fetch_ms / record->fetches,
-                     .fetches = record->fetches};
+    SlowHost slow = {
+        .host = host, .ms = (double)record->fetch_ms / record->fetches, .fetches = record->fetches};
     size_t i = sums->n_slow;
     if (i == SLOW_HOSTS) {
         if (slow.ms <= sums->slow[--i].ms) {
@@ -60,8 +59,8 @@ static void print_refusals(const CrawlTotals *totals, FILE *out)
     bool any = false;
     for (size_t i = 0; i < REFUSALS; i++) {
         if (totals->refused[i] > 0) {
-            (void)fprintf(out, "%s %s %llu", any ? "," : "  refused    ",
-                          refusal_name((Refusal)i), (unsigned long long)totals->refused[i]);
+            (void)fprintf(out, "%s %s %llu", any ? "," : "  refused    ", refusal_name((Refusal)i),
+                          (unsigned long long)totals->refused[i]);
             any = true;
         }
     }
@@ -77,8 +76,7 @@ static void print_dropped(const HostSums *sums, FILE *out)
     for (size_t i = 0; i < FETCH_CLASSES; i++) {
         if (sums->dropped_by[i] > 0) {
             (void)fprintf(out, "%s %s %llu", any ? "," : "  dropped    ",
-                          fetch_class_name((FetchClass)i),
-                          (unsigned long long)sums->dropped_by[i]);
+                          fetch_class_name((FetchClass)i), (unsigned long long)sums->dropped_by[i]);
             any = true;
         }
     }
@@ -93,8 +91,9 @@ static void print_hosts(const IngestStore *store, MDB_txn *txn, FILE *out)
     Buffer origin;
     buffer_init(&origin, BUFFER_NO_LIMIT);
     if (host_table_walk(store->hosts, txn, add_host, &sums) == RESULT_OK) {
-        (void)fprintf(out, "  hosts       %llu active, %llu dropped after errors, %llu at their "
-                           "limit\n",
+        (void)fprintf(out,
+                      "  hosts       %llu active, %llu dropped after errors, %llu at their "
+                      "limit\n",
                       (unsigned long long)sums.active, (unsigned long long)sums.dropped,
                       (unsigned long long)sums.full);
         print_dropped(&sums, out);
@@ -124,14 +123,13 @@ void summary_print(const IngestStore *store, const char *directory, const CrawlT
     (void)schedule_counts(store->schedule, txn, &queued, &hosts);
     double cpu_s = (double)totals->cpu_ms / 1000;
     (void)fprintf(out, "%s: %s\n", directory, how_it_ended);
-    (void)fprintf(out,
-                  "  pages       %llu fetched (2xx %llu, 3xx %llu, 4xx %llu, 5xx %llu), %llu "
-                  "failed attempts\n",
-                  (unsigned long long)totals->pages, (unsigned long long)totals->by_status[2],
-                  (unsigned long long)totals->by_status[3],
-                  (unsigned long long)totals->by_status[4],
-                  (unsigned long long)totals->by_status[5],
-                  (unsigned long long)totals->by_status[0]);
+    (void)fprintf(
+        out,
+        "  pages       %llu fetched (2xx %llu, 3xx %llu, 4xx %llu, 5xx %llu), %llu "
+        "failed attempts\n",
+        (unsigned long long)totals->pages, (unsigned long long)totals->by_status[2],
+        (unsigned long long)totals->by_status[3], (unsigned long long)totals->by_status[4],
+        (unsigned long long)totals->by_status[5], (unsigned long long)totals->by_status[0]);
     (void)fprintf(out, "  requests    %llu, robots.txt %llu, retries %llu, throttled %llu\n",
                   (unsigned long long)totals->fetches, (unsigned long long)totals->robots_files,
                   (unsigned long long)totals->retries, (unsigned long long)totals->throttled);

@@ -7,14 +7,14 @@
 
 struct ArenaBlock {
     ArenaBlock *older;
-    size_t bytes;               /* usable bytes */
+    size_t bytes; /* usable bytes */
     alignas(max_align_t) char memory[];
 };
 
 void arena_init(Arena *arena, size_t block_bytes, size_t limit_bytes)
 {
-    *arena = (Arena){.block_bytes = block_bytes < 256 ? 256 : block_bytes,
-                     .limit_bytes = limit_bytes};
+    *arena =
+        (Arena){.block_bytes = block_bytes < 256 ? 256 : block_bytes, .limit_bytes = limit_bytes};
 }
 
 static void open_block(Arena *arena, ArenaBlock *block)

@@ -10,12 +10,12 @@
 typedef struct ArenaBlock ArenaBlock;
 
 typedef struct Arena {
-    ArenaBlock *blocks;  /* newest first */
-    char *next;          /* first free byte of the newest block */
-    char *end;           /* its end */
-    size_t block_bytes;  /* size of an ordinary block */
-    size_t used_bytes;   /* handed out since the last reset */
-    size_t limit_bytes;  /* used_bytes never exceeds it */
+    ArenaBlock *blocks; /* newest first */
+    char *next;         /* first free byte of the newest block */
+    char *end;          /* its end */
+    size_t block_bytes; /* size of an ordinary block */
+    size_t used_bytes;  /* handed out since the last reset */
+    size_t limit_bytes; /* used_bytes never exceeds it */
 } Arena;
 
 /* Allocates nothing yet. block_bytes at least 256. */

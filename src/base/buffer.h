@@ -35,9 +35,9 @@ Result buffer_reserve(Buffer *buffer, size_t extra);
 Result buffer_append(Buffer *buffer, const void *bytes, size_t length);
 Result buffer_append_string(Buffer *buffer, const char *string);
 Result buffer_append_char(Buffer *buffer, char c);
-Result buffer_printf(Buffer *buffer, const char *format, ...)
-    __attribute__((format(printf, 2, 3)));
-Result buffer_vprintf(Buffer *buffer, const char *format, va_list arguments);
+Result buffer_printf(Buffer *buffer, const char *format, ...) __attribute__((format(printf, 2, 3)));
+Result buffer_vprintf(Buffer *buffer, const char *format, va_list arguments)
+    __attribute__((format(printf, 2, 0)));
 
 /* The contents as a C string; "" when nothing was ever written. Borrowed until the next append. */
 const char *buffer_string(const Buffer *buffer);

@@ -22,7 +22,9 @@ static void put(Error *error, size_t at, const char *text)
     if (length > MAX_ERROR_LENGTH - at) {
         length = MAX_ERROR_LENGTH - at;
     }
+    /* cppcheck-suppress arrayIndexOutOfBoundsCond */
     memcpy(error->message + at, text, length);
+    /* cppcheck-suppress arrayIndexOutOfBoundsCond */
     error->message[at + length] = '\0';
 }
 

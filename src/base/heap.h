@@ -26,7 +26,7 @@ typedef struct Heap {
 } Heap;
 
 /* The element that a node is embedded in. */
-#define HEAP_ELEMENT(node, Type, member) ((Type *)(void *)((char *)(node) - offsetof(Type, member)))
+#define HEAP_ELEMENT(node, Type, member) ((Type *)(void *)((char *)(node)-offsetof(Type, member)))
 
 void heap_init(Heap *heap);
 void heap_destroy(Heap *heap);

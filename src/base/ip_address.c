@@ -102,9 +102,9 @@ static const struct {
     uint8_t prefix[4];
     uint8_t bits;
 } special_v4[] = {
-    {{0, 0, 0, 0}, 8},      {{10, 0, 0, 0}, 8},      {{100, 64, 0, 0}, 10}, {{127, 0, 0, 0}, 8},
-    {{169, 254, 0, 0}, 16}, {{172, 16, 0, 0}, 12},   {{192, 0, 0, 0}, 24},  {{192, 0, 2, 0}, 24},
-    {{192, 88, 99, 0}, 24}, {{192, 168, 0, 0}, 16},  {{198, 18, 0, 0}, 15}, {{198, 51, 100, 0}, 24},
+    {{0, 0, 0, 0}, 8},      {{10, 0, 0, 0}, 8},     {{100, 64, 0, 0}, 10}, {{127, 0, 0, 0}, 8},
+    {{169, 254, 0, 0}, 16}, {{172, 16, 0, 0}, 12},  {{192, 0, 0, 0}, 24},  {{192, 0, 2, 0}, 24},
+    {{192, 88, 99, 0}, 24}, {{192, 168, 0, 0}, 16}, {{198, 18, 0, 0}, 15}, {{198, 51, 100, 0}, 24},
     {{203, 0, 113, 0}, 24}, {{224, 0, 0, 0}, 3},
 };
 
@@ -122,7 +122,7 @@ static bool special_v4_bytes(const uint8_t *bytes)
 
 bool ip_address_is_special(const IpAddress *address)
 {
-    static const uint8_t global[2] = {0x20, 0x00};      /* 2000::/3 is what is public */
+    static const uint8_t global[2] = {0x20, 0x00};                /* 2000::/3 is what is public */
     static const uint8_t protocols[4] = {0x20, 0x01, 0x00, 0x00}; /* 2001::/23, with Teredo */
     static const uint8_t documentation[4] = {0x20, 0x01, 0x0d, 0xb8};
     static const uint8_t documentation_2[4] = {0x3f, 0xff, 0x00, 0x00};

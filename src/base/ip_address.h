@@ -1,8 +1,9 @@
-/* IP addresses of both families: text, comparison, and which of them a crawler has no business with.
+/* IP addresses of both families: text, comparison, and which of them a crawler has no business
+ * with.
  *
  * Special addresses are the IANA special-purpose registries (RFC 6890 and successors): loopback,
- * private, link-local, shared, documentation, multicast, reserved, and IPv6 forms that carry an IPv4
- * address inside. Pure. */
+ * private, link-local, shared, documentation, multicast, reserved, and IPv6 forms that carry an
+ * IPv4 address inside. Pure. */
 #ifndef BASE_IP_ADDRESS_H
 #define BASE_IP_ADDRESS_H
 

@@ -43,17 +43,27 @@ typedef struct Unit {
     double factor;
 } Unit;
 
-static const Unit time_units[] = {{"ms", 1},       {"s", 1000},       {"m", 60e3},
-                                  {"min", 60e3},   {"h", 3600e3},     {"d", 86400e3},
-                                  {"", 1000},      {NULL, 0}};
-static const Unit size_units[] = {
-    {"", 1},           {"B", 1},
-    {"K", 1e3},        {"kB", 1e3},          {"Ki", 1024.0},
-    {"M", 1e6},        {"MB", 1e6},          {"Mi", 1048576.0},
-    {"G", 1e9},        {"GB", 1e9},          {"Gi", 1073741824.0},
-    {"T", 1e12},       {"TB", 1e12},         {"Ti", 1099511627776.0},
-    {"k", 1e3},        {"KiB", 1024.0},      {"MiB", 1048576.0},
-    {"GiB", 1073741824.0}, {NULL, 0}};
+static const Unit time_units[] = {{"ms", 1},     {"s", 1000},    {"m", 60e3}, {"min", 60e3},
+                                  {"h", 3600e3}, {"d", 86400e3}, {"", 1000},  {NULL, 0}};
+static const Unit size_units[] = {{"", 1},
+                                  {"B", 1},
+                                  {"K", 1e3},
+                                  {"kB", 1e3},
+                                  {"Ki", 1024.0},
+                                  {"M", 1e6},
+                                  {"MB", 1e6},
+                                  {"Mi", 1048576.0},
+                                  {"G", 1e9},
+                                  {"GB", 1e9},
+                                  {"Gi", 1073741824.0},
+                                  {"T", 1e12},
+                                  {"TB", 1e12},
+                                  {"Ti", 1099511627776.0},
+                                  {"k", 1e3},
+                                  {"KiB", 1024.0},
+                                  {"MiB", 1048576.0},
+                                  {"GiB", 1073741824.0},
+                                  {NULL, 0}};
 
 static Result parse_with_units(const char *text, const Unit *units, int64_t *value)
 {
@@ -509,7 +519,7 @@ Result options_add_site(Options *options, const char *pattern, const char *key, 
         site->value.number = spec->type == OPTION_BOOL ? parsed.flag : parsed.number;
     }
     return site->pattern == NULL || site->text == NULL || site->origin == NULL ? RESULT_MEMORY
-                                                                             : RESULT_OK;
+                                                                               : RESULT_OK;
 }
 
 bool options_site_number(const Options *options, size_t offset, const char *host, int64_t *number)

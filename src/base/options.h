@@ -38,17 +38,17 @@ typedef struct OptionSpec {
     const char *standard; /* the default, as text */
     double least;         /* in base units; numbers only */
     double greatest;
-    const char *words;    /* "a|b|c" for OPTION_WORD */
-    bool live;            /* may change while the crawl runs */
-    bool per_site;        /* may stand in [site "pattern"] */
-    const char *help;     /* one line */
+    const char *words; /* "a|b|c" for OPTION_WORD */
+    bool live;         /* may change while the crawl runs */
+    bool per_site;     /* may stand in [site "pattern"] */
+    const char *help;  /* one line */
 } OptionSpec;
 
 typedef struct OptionSite {
-    char *pattern;   /* of host names, with * and ? */
-    size_t spec;     /* which row */
-    char *text;      /* the value as written */
-    char *origin;    /* "FILE:LINE" */
+    char *pattern; /* of host names, with * and ? */
+    size_t spec;   /* which row */
+    char *text;    /* the value as written */
+    char *origin;  /* "FILE:LINE" */
     union {
         int64_t number;
         double real;
@@ -58,9 +58,9 @@ typedef struct OptionSite {
 typedef struct Options {
     const OptionSpec *specs;
     size_t n_specs;
-    void *values;     /* the struct that offsets point into; owned by the program */
-    char **texts;     /* per row: the value as written */
-    char **origins;   /* per row: "default", "FILE:LINE", "environment", "command line" */
+    void *values;   /* the struct that offsets point into; owned by the program */
+    char **texts;   /* per row: the value as written */
+    char **origins; /* per row: "default", "FILE:LINE", "environment", "command line" */
     OptionSite *sites;
     size_t n_sites;
 } Options;

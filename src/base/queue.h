@@ -1,8 +1,8 @@
 /* A bounded queue of pointers between threads: closable, with batches.
  *
  * What goes in is handed over: the pusher does not touch it again. Any number of threads on both
- * sides. A full queue makes queue_push wait; queue_close wakes everybody, refuses further pushes and
- * lets the poppers take what is left. That is how threads are stopped. */
+ * sides. A full queue makes queue_push wait; queue_close wakes everybody, refuses further pushes
+ * and lets the poppers take what is left. That is how threads are stopped. */
 #ifndef BASE_QUEUE_H
 #define BASE_QUEUE_H
 
@@ -17,11 +17,11 @@ typedef struct Queue {
     Mutex mutex;
     Condition not_empty;
     Condition not_full;
-    void **items;    /* ring of capacity; guarded by mutex, as all below */
+    void **items; /* ring of capacity; guarded by mutex, as all below */
     size_t capacity;
-    size_t head;     /* of the oldest item */
+    size_t head; /* of the oldest item */
     size_t count;
-    size_t waiting;  /* threads in queue_pop */
+    size_t waiting; /* threads in queue_pop */
     bool closed;
 } Queue;
 
@@ -34,8 +34,9 @@ void queue_destroy(Queue *queue);
 Result queue_push(Queue *queue, void *item);
 /* RESULT_LIMIT when full. */
 Result queue_try_push(Queue *queue, void *item);
-/* Takes up to max items, waiting for the first until deadline (MONO_NEVER: for ever; a time that has
- * passed: not at all). *n = how many. RESULT_TIMEOUT: none came. RESULT_CLOSED: closed and empty. */
+/* Takes up to max items, waiting for the first until deadline (MONO_NEVER: for ever; a time that
+ * has passed: not at all). *n = how many. RESULT_TIMEOUT: none came. RESULT_CLOSED: closed and
+ * empty. */
 Result queue_pop(Queue *queue, void **items, size_t max, size_t *n, MonoTime deadline);
 void queue_close(Queue *queue);
 size_t queue_count(Queue *queue);

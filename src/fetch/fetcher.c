@@ -168,7 +168,8 @@ static int on_curl_timer(CURLM *multi, long timeout_ms, void *context)
     return 0;
 }
 
-/* libcurl tells of a timer only when it changes: one that was not due yet after all is asked for. */
+/* libcurl tells of a timer only when it changes: one that was not due yet after all is asked for.
+ */
 static void run_curl_timer(Fetcher *fetcher)
 {
     int running = 0;

@@ -14,14 +14,14 @@
 #include "base/queue.h"
 #include "base/thread.h"
 
-#define ADDRESSES_MAX   8u   /* kept of one answer */
-#define INBOX_CAPACITY  ((size_t)1 << 21)
-#define INBOX_BATCH     256u
-#define EPOLL_EVENTS    64
+#define ADDRESSES_MAX        8u /* kept of one answer */
+#define INBOX_CAPACITY       ((size_t)1 << 21)
+#define INBOX_BATCH          256u
+#define EPOLL_EVENTS         64
 #define RECEIVE_BUFFER_BYTES (4 << 20)
-#define WINDOW_FIRST    64u
-#define WINDOW_LEAST    10u
-#define LITERAL_TTL_MS  (INT64_C(365) * 86400000)
+#define WINDOW_FIRST         64u
+#define WINDOW_LEAST         10u
+#define LITERAL_TTL_MS       (INT64_C(365) * 86400000)
 
 typedef struct Waiter {
     VisitState *visit_state;
@@ -31,16 +31,16 @@ typedef struct Waiter {
 /* A name that is known or asked for. */
 typedef struct Name {
     Resolver *resolver;
-    char *hostname;          /* owned; IPv6 literals in brackets */
+    char *hostname;                     /* owned; IPv6 literals in brackets */
     IpAddress addresses[ADDRESSES_MAX]; /* the allowed ones, preferred family first */
     uint32_t n_addresses;
-    FetchClass class;        /* FETCH_OK, or why there is none */
-    MonoTime expiry;         /* of the answer */
+    FetchClass class; /* FETCH_OK, or why there is none */
+    MonoTime expiry;  /* of the answer */
     MonoTime asked;
     int64_t duration_ms;
-    Waiter *waiters;         /* while it is asked for */
+    Waiter *waiters;          /* while it is asked for */
     struct Name *next_queued; /* waits for a place among the queries */
-    HeapNode by_expiry;      /* while it is answered */
+    HeapNode by_expiry;       /* while it is answered */
 } Name;
 
 struct Resolver {
@@ -57,8 +57,8 @@ struct Resolver {
     Name *queue_head;
     Name *queue_tail;
     size_t n_in_flight;
-    bool asking;     /* in ask_queued: a name that is answered at once must not begin the next */
-    size_t window;   /* how many may be: one more per window of answers, half after a loss */
+    bool asking;   /* in ask_queued: a name that is answered at once must not begin the next */
+    size_t window; /* how many may be: one more per window of answers, half after a loss */
     size_t n_since_growth;
     MonoTime shrunk; /* when it last did */
     atomic_bool stopping;
@@ -185,8 +185,8 @@ static int64_t collect(const Resolver *resolver, Name *name, const struct ares_a
 
 static void ask_queued(Resolver *resolver);
 
-/* Additive increase, multiplicative decrease: UDP has no flow control, and a burst of questions that
- * overflows somebody's socket buffer costs seconds. */
+/* Additive increase, multiplicative decrease: UDP has no flow control, and a burst of questions
+ * that overflows somebody's socket buffer costs seconds. */
 static void adjust_window(Resolver *resolver, int timeouts, MonoTime asked)
 {
     if (timeouts == 0) {
@@ -197,7 +197,8 @@ static void adjust_window(Resolver *resolver, int timeouts, MonoTime asked)
         return;
     }
     if (mono_before(resolver->shrunk, asked)) { /* once per round of losses */
-        resolver->window = resolver->window / 2 > WINDOW_LEAST ? resolver->window / 2 : WINDOW_LEAST;
+        resolver->window =
+            resolver->window / 2 > WINDOW_LEAST ? resolver->window / 2 : WINDOW_LEAST;
         resolver->shrunk = mono_now();
     }
 }
@@ -299,7 +300,8 @@ static bool is_localhost(const char *hostname)
 static bool answer_literal(Resolver *resolver, VisitState *visit_state)
 {
     IpAddress address;
-    const char *hostname = is_localhost(visit_state->hostname) ? "127.0.0.1" : visit_state->hostname;
+    const char *hostname =
+        is_localhost(visit_state->hostname) ? "127.0.0.1" : visit_state->hostname;
     if (ip_address_parse(hostname, strlen(hostname), &address) != RESULT_OK) {
         return false;
     }
@@ -353,14 +355,15 @@ static void take(Resolver *resolver, VisitState *visit_state, MonoTime now)
     }
 }
 
-/* ---- thread ------------------------------------------------------------------------------------ */
+/* ---- thread ------------------------------------------------------------------------------------
+ */
 
 static void on_socket(void *context, ares_socket_t fd, int readable, int writable)
 {
     Resolver *resolver = context;
-    struct epoll_event event = {
-        .events = (readable ? (uint32_t)EPOLLIN : 0u) | (writable ? (uint32_t)EPOLLOUT : 0u),
-        .data = {.fd = fd}};
+    struct epoll_event event = {.events = (readable ? (uint32_t)EPOLLIN : 0u) |
+                                          (writable ? (uint32_t)EPOLLOUT : 0u),
+                                .data = {.fd = fd}};
     if (!readable && !writable) {
         (void)epoll_ctl(resolver->epoll, EPOLL_CTL_DEL, fd, NULL);
     } else if (epoll_ctl(resolver->epoll, EPOLL_CTL_MOD, fd, &event) != 0) {
@@ -428,7 +431,8 @@ static void *resolver_main(void *argument)
     return NULL;
 }
 
-/* ---- the outside ------------------------------------------------------------------------------- */
+/* ---- the outside -------------------------------------------------------------------------------
+ */
 
 static Result open_channel(Resolver *resolver)
 {
@@ -443,7 +447,8 @@ static Result open_channel(Resolver *resolver)
     };
     int mask = ARES_OPT_FLAGS | ARES_OPT_TIMEOUTMS | ARES_OPT_TRIES | ARES_OPT_LOOKUPS |
                ARES_OPT_SOCK_STATE_CB;
-    /* A burst of answers must fit: what is dropped costs a whole time-out. The kernel may give less. */
+    /* A burst of answers must fit: what is dropped costs a whole time-out. The kernel may give
+     * less. */
     options.socket_receive_buffer_size = RECEIVE_BUFFER_BYTES;
     int rc = ares_init_options(&resolver->channel, &options, mask | ARES_OPT_SOCK_RCVBUF);
     if (rc != ARES_SUCCESS) {
@@ -476,9 +481,9 @@ Result resolver_new(Resolver **out, const ResolverOptions *options,
     heap_init(&resolver->by_expiry);
     resolver->epoll = epoll_create1(EPOLL_CLOEXEC);
     resolver->wake = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
-    Result rc = resolver->epoll < 0 || resolver->wake < 0 ? result_of_errno(errno)
-                                                          : queue_init(&resolver->inbox,
-                                                                       INBOX_CAPACITY);
+    Result rc = resolver->epoll < 0 || resolver->wake < 0
+                    ? result_of_errno(errno)
+                    : queue_init(&resolver->inbox, INBOX_CAPACITY);
     if (rc == RESULT_OK) {
         struct epoll_event event = {.events = EPOLLIN, .data = {.fd = resolver->wake}};
         (void)epoll_ctl(resolver->epoll, EPOLL_CTL_ADD, resolver->wake, &event);

@@ -1,9 +1,9 @@
 /* Host names to addresses: c-ares, asynchronous, thousands of queries in flight, one thread.
  *
  * The resolver keeps the only DNS cache: positive answers for their TTL (within bounds), negative
- * ones for a fixed time; its size is bounded, the oldest answers go first. A name that is being asked
- * for is asked once. Special addresses (base/ip_address.h) are dropped from answers unless allowed;
- * a name with no other address is FETCH_PRIVATE.
+ * ones for a fixed time; its size is bounded, the oldest answers go first. A name that is being
+ * asked for is asked once. Special addresses (base/ip_address.h) are dropped from answers unless
+ * allowed; a name with no other address is FETCH_PRIVATE.
  *
  *   distributor --resolver_resolve--> [inbox, eventfd] --> resolver thread --> answered sink
  *
@@ -25,16 +25,16 @@ typedef enum ResolverFamily {
 } ResolverFamily;
 
 typedef struct ResolverOptions {
-    const char *servers;     /* "127.0.0.1:5353, [::1]"; "" = the system's */
-    int64_t timeout_ms;      /* of one try */
+    const char *servers; /* "127.0.0.1:5353, [::1]"; "" = the system's */
+    int64_t timeout_ms;  /* of one try */
     unsigned tries;
-    size_t queries;          /* in flight at most; fewer while answers get lost; the rest waits */
+    size_t queries; /* in flight at most; fewer while answers get lost; the rest waits */
     size_t cache_entries;
     int64_t ttl_min_ms;
     int64_t ttl_max_ms;
     int64_t negative_ttl_ms;
     ResolverFamily family;
-    const IpPolicy *policy;  /* which addresses are used; borrowed */
+    const IpPolicy *policy; /* which addresses are used; borrowed */
 } ResolverOptions;
 
 typedef struct ResolverStats {

@@ -8,11 +8,12 @@
 #include "base/log.h"
 #include "parse/http_header.h"
 
-#define ACCEPT \
+#define ACCEPT                                                                                     \
     "Accept: text/html,application/xhtml+xml,application/xml;q=0.9,text/*;q=0.8,*/*;q=0.5"
 #define BODY_FIRST_BYTES 32768u
 
-/* ---- headers shared by all transfers of a thread ------------------------------------------------ */
+/* ---- headers shared by all transfers of a thread ------------------------------------------------
+ */
 
 static Result add_header(struct curl_slist **list, const char *line)
 {
@@ -88,7 +89,8 @@ void transfer_shared_destroy(TransferShared *shared)
     shared->robots_headers = NULL;
 }
 
-/* ---- callbacks ------------------------------------------------------------------------------------ */
+/* ---- callbacks
+ * ------------------------------------------------------------------------------------ */
 
 static void note_first_byte(Transfer *transfer)
 {
@@ -139,8 +141,7 @@ static curl_socket_t on_open_socket(void *context, curlsocktype purpose,
 {
     Transfer *transfer = context;
     IpAddress ip;
-    if (purpose != CURLSOCKTYPE_IPCXN ||
-        ip_address_of_socket(&address->addr, &ip) != RESULT_OK ||
+    if (purpose != CURLSOCKTYPE_IPCXN || ip_address_of_socket(&address->addr, &ip) != RESULT_OK ||
         !ip_policy_allows(transfer->shared->options->policy, &ip)) {
         transfer->refused_address = true;
         return CURL_SOCKET_BAD;
@@ -149,7 +150,8 @@ static curl_socket_t on_open_socket(void *context, curlsocktype purpose,
     return socket(address->family, address->socktype | SOCK_CLOEXEC, address->protocol);
 }
 
-/* ---- one transfer ----------------------------------------------------------------------------------- */
+/* ---- one transfer
+ * ----------------------------------------------------------------------------------- */
 
 static void set_up_once(Transfer *transfer)
 {
@@ -245,8 +247,8 @@ static Result pin_address(Transfer *transfer, uint16_t url_port)
     return rc;
 }
 
-/* The request's header block as libcurl writes it for HTTP/1.1: request line, Host, User-Agent, then
- * our list in order. (HTTP/2 sends the same fields in binary form.) */
+/* The request's header block as libcurl writes it for HTTP/1.1: request line, Host, User-Agent,
+ * then our list in order. (HTTP/2 sends the same fields in binary form.) */
 static char *request_text(const Transfer *transfer, const char *url, bool robots)
 {
     const struct curl_slist *line =
@@ -319,7 +321,8 @@ void transfer_reset(Transfer *transfer)
     transfer->error[0] = '\0';
 }
 
-/* ---- what its end means ------------------------------------------------------------------------------ */
+/* ---- what its end means
+ * ------------------------------------------------------------------------------ */
 
 static FetchClass class_of_connect(const Transfer *transfer)
 {
@@ -392,9 +395,9 @@ static void note_truncation(Transfer *transfer, CURLcode code, bool answered)
     }
 }
 
-/* libcurl 7.88 can miss the end of an HTTP/2 answer that came in one piece with its header, and waits
- * for more until it is too slow. The same request over HTTP/1.1 is not affected, so that is what the
- * host is asked with from now on. */
+/* libcurl 7.88 can miss the end of an HTTP/2 answer that came in one piece with its header, and
+ * waits for more until it is too slow. The same request over HTTP/1.1 is not affected, so that is
+ * what the host is asked with from now on. */
 static void blame_http2(Transfer *transfer)
 {
     FetchResult *result = transfer->result;

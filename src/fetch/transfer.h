@@ -25,16 +25,16 @@ void transfer_shared_destroy(TransferShared *shared);
 typedef struct Transfer {
     const TransferShared *shared;
     CURL *easy;
-    VisitState *visit_state;   /* whose it is; NULL when free */
-    FetchResult *result;       /* being filled */
+    VisitState *visit_state; /* whose it is; NULL when free */
+    FetchResult *result;     /* being filled */
     struct curl_slist *connect_to;
     Buffer connect_text;
-    HeapNode by_first_byte;    /* in the fetching thread's heap until the first header byte */
+    HeapNode by_first_byte; /* in the fetching thread's heap until the first header byte */
     Heap *first_byte_heap;
-    bool refused_address;      /* the socket was not opened: special address */
+    bool refused_address; /* the socket was not opened: special address */
     bool header_overflow;
     bool body_overflow;
-    bool first_byte_late;      /* aborted by the fetching thread */
+    bool first_byte_late; /* aborted by the fetching thread */
     char error[CURL_ERROR_SIZE];
     struct Transfer *next_free;
 } Transfer;
@@ -42,14 +42,14 @@ typedef struct Transfer {
 Result transfer_new(Transfer **transfer, const TransferShared *shared, Heap *first_byte_heap);
 void transfer_delete(Transfer *transfer);
 
-/* Sets the handle up for one URL of the visit state, connecting to its address. url_port is the port
- * in the URL. RESULT_MEMORY. */
+/* Sets the handle up for one URL of the visit state, connecting to its address. url_port is the
+ * port in the URL. RESULT_MEMORY. */
 Result transfer_prepare(Transfer *transfer, VisitState *visit_state, FetchResult *result,
                         const char *url, bool robots);
 /* Fills in the result's class, status, sizes and truncation after libcurl is done with it. */
 void transfer_conclude(Transfer *transfer, CURLcode code);
-/* The transfer is about to be broken off: its connection is closed with it. An HTTP/2 connection would
- * be kept otherwise, with the unread part of this answer filling its window for ever. */
+/* The transfer is about to be broken off: its connection is closed with it. An HTTP/2 connection
+ * would be kept otherwise, with the unread part of this answer filling its window for ever. */
 void transfer_break_off(Transfer *transfer);
 /* Makes it free for the next use. */
 void transfer_reset(Transfer *transfer);

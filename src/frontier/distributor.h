@@ -10,9 +10,9 @@
  *  1. A page index is in `in_flight` from the moment it enters a window until its result is
  *     committed or its visit state is forgotten: nothing is handed out twice.
  *  2. A host (scheme and authority) has at most one visit state, a guest included.
- *  3. A visit state is forgotten only when it is IDLE, none of its URLs is uncommitted, and its next
- *     fetch time has passed or is in the host's committed record (politeness survives nowhere else).
- *     The latter is how hosts that must wait long make room for others when memory is short.
+ *  3. A visit state is forgotten only when it is IDLE, none of its URLs is uncommitted, and its
+ * next fetch time has passed or is in the host's committed record (politeness survives nowhere
+ * else). The latter is how hosts that must wait long make room for others when memory is short.
  *  4. One with askers serves them before it goes on an errand itself: nobody waits in a circle. A
  *     host that has a guest gets its own visit state, with the guest's times, once that is home.
  *  5. Hosts with work that are not in RAM are found again by a walk over the schedule's host table:

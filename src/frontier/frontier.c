@@ -19,7 +19,7 @@ struct Frontier {
     Queue todo_inbox;
     Thread distributor_thread;
     Thread todo_thread;
-    News hungry;              /* the message NEWS_HUNGRY; in the inbox while hungry_sent */
+    News hungry; /* the message NEWS_HUNGRY; in the inbox while hungry_sent */
     atomic_bool hungry_sent;
     atomic_bool paused;
     atomic_bool stopping;
@@ -43,7 +43,8 @@ static void post(Queue *inbox, void *message)
     }
 }
 
-/* ---- distributor thread ------------------------------------------------------------------------ */
+/* ---- distributor thread ------------------------------------------------------------------------
+ */
 
 static void sink_ready(void *context, VisitState *visit_state)
 {
@@ -88,7 +89,7 @@ static void distribute(Frontier *frontier, void *message, MonoTime now, WallTime
     case NEWS_NONE:
     case NEWS_READY:
     case NEWS_FETCHED:
-        assert(!"a message of the todo thread");
+        assert(false); /* those are messages of the todo thread */
         break;
     }
 }
@@ -101,8 +102,8 @@ static void publish_distributor(Frontier *frontier)
     atomic_store_explicit(&frontier->memory, d->memory, memory_order_relaxed);
 }
 
-/* Entries with work, plus visit states that are still on their way to one: otherwise the front would be
- * filled twice over. */
+/* Entries with work, plus visit states that are still on their way to one: otherwise the front
+ * would be filled twice over. */
 static size_t front_seen_by_distributor(Frontier *frontier)
 {
     size_t acquired = atomic_load_explicit(&frontier->acquired, memory_order_relaxed);
@@ -140,7 +141,8 @@ static void *distributor_main(void *argument)
     return NULL;
 }
 
-/* ---- todo thread --------------------------------------------------------------------------------- */
+/* ---- todo thread
+ * --------------------------------------------------------------------------------- */
 
 static void receive(Frontier *frontier, VisitState *visit_state, MonoTime now)
 {
@@ -184,8 +186,8 @@ static void hand_out(Frontier *frontier, MonoTime now)
     while (frontier->workbench.n_acquired < limit) {
         VisitState *visit_state = workbench_acquire(&frontier->workbench, now);
         if (visit_state == NULL) {
-            starve(frontier, workbench_front(&frontier->workbench) +
-                                 frontier->workbench.n_acquired);
+            starve(frontier,
+                   workbench_front(&frontier->workbench) + frontier->workbench.n_acquired);
             return;
         }
         frontier->sinks.fetch(frontier->sinks.context, visit_state);
@@ -227,7 +229,8 @@ static void *todo_main(void *argument)
     return NULL;
 }
 
-/* ---- the outside ----------------------------------------------------------------------------------- */
+/* ---- the outside
+ * ----------------------------------------------------------------------------------- */
 
 static News nudge = NEWS_NONE; /* makes the todo thread look at its flags */
 

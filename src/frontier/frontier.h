@@ -1,12 +1,12 @@
 /* The frontier at work: the distributor thread and the todo thread, and the queues around them.
  *
- *   ingest, resolver --> [distributor inbox] --> distributor thread --> [todo inbox] --> todo thread
- *   fetching threads -----------------------------------------------------^       |       |
+ *   ingest, resolver --> [distributor inbox] --> distributor thread --> [todo inbox] --> todo
+ * thread fetching threads -----------------------------------------------------^       |       |
  *                                       distributor inbox <-- no URLs left -------'       '--> sink
  *
- * Both inboxes hold messages that begin with a News; they are bounded by what exists: a visit state is
- * in one of them at most once, and notices are few. Data is handed over: no lock is held while either
- * thread works. Source: BUbiNG, package frontier (TodoThread, DoneThread, Distributor). */
+ * Both inboxes hold messages that begin with a News; they are bounded by what exists: a visit state
+ * is in one of them at most once, and notices are few. Data is handed over: no lock is held while
+ * either thread works. Source: BUbiNG, package frontier (TodoThread, DoneThread, Distributor). */
 #ifndef FRONTIER_FRONTIER_H
 #define FRONTIER_FRONTIER_H
 
@@ -21,9 +21,9 @@
 typedef struct FrontierOptions {
     DistributorOptions distributor;
     PolitenessOptions politeness;
-    size_t connections;     /* visit states at the fetchers at most */
-    size_t front_first;     /* the required front at the start */
-    size_t front_step;      /* how much it grows when fetchers starve */
+    size_t connections; /* visit states at the fetchers at most */
+    size_t front_first; /* the required front at the start */
+    size_t front_step;  /* how much it grows when fetchers starve */
     size_t front_max;
 } FrontierOptions;
 
@@ -38,13 +38,13 @@ typedef struct FrontierSinks {
 /* A picture of it, for the status log; figures may be of slightly different instants. */
 typedef struct FrontierStats {
     size_t visit_states;
-    size_t entries;        /* workbench entries */
-    size_t front;          /* entries with work that are not acquired */
+    size_t entries; /* workbench entries */
+    size_t front;   /* entries with work that are not acquired */
     size_t required_front;
-    size_t acquired;       /* visit states at the fetchers */
+    size_t acquired; /* visit states at the fetchers */
     size_t resolving;
     size_t memory_bytes;
-    uint64_t starved;      /* times a fetcher could have worked and none was due */
+    uint64_t starved; /* times a fetcher could have worked and none was due */
 } FrontierStats;
 
 typedef struct Frontier Frontier;

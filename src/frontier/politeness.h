@@ -35,9 +35,9 @@ typedef enum FetchClass {
 const char *fetch_class_name(FetchClass class);
 
 typedef struct RetryRule {
-    int64_t wait_ms;   /* before the first retry; doubles with each further one */
-    unsigned retries;  /* how often */
-    bool drops_host;   /* after them: the host is given up, otherwise the URL */
+    int64_t wait_ms;  /* before the first retry; doubles with each further one */
+    unsigned retries; /* how often */
+    bool drops_host;  /* after them: the host is given up, otherwise the URL */
 } RetryRule;
 
 typedef struct PolitenessOptions {
@@ -58,8 +58,8 @@ Result politeness_parse_rules(RetryRule rules[FETCH_CLASSES], const char *text, 
 
 /* What a visit state remembers of its failures. */
 typedef struct HostHealth {
-    unsigned failures;   /* in a row, of any class */
-    FetchClass last;     /* of the last failure */
+    unsigned failures; /* in a row, of any class */
+    FetchClass last;   /* of the last failure */
 } HostHealth;
 
 typedef struct FetchEnd {
@@ -74,9 +74,9 @@ typedef struct FetchEnd {
 typedef struct PolitenessVerdict {
     int64_t host_wait_ms; /* from the end of the fetch */
     int64_t ip_wait_ms;
-    bool retry;      /* the same URL again after host_wait_ms */
-    bool drop_url;   /* its tries are used up */
-    bool drop_host;  /* so are the host's */
+    bool retry;     /* the same URL again after host_wait_ms */
+    bool drop_url;  /* its tries are used up */
+    bool drop_host; /* so are the host's */
 } PolitenessVerdict;
 
 /* The delay a host is owed after a healthy fetch. */

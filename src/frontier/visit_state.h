@@ -96,8 +96,8 @@ struct VisitState {
     MonoTime last_end;      /* of its last fetch; 0 = never */
     MonoTime ip_next_fetch; /* set with the end of a fetch: when its address may be used again */
     HostHealth health;
-    bool no_http2;         /* it failed with HTTP/2: HTTP/1.1 from now on */
-    bool dropped;          /* the host was given up: forget it when it comes home */
+    bool no_http2; /* it failed with HTTP/2: HTTP/1.1 from now on */
+    bool dropped;  /* the host was given up: forget it when it comes home */
 
     /* robots.txt */
     Robots *robots; /* owned; NULL unless ROBOTS_KNOWN */

@@ -173,8 +173,7 @@ VisitState *workbench_acquire(Workbench *workbench, MonoTime now)
     }
     WorkbenchEntry *entry = entry_of(node);
     entry->queue = ENTRY_NOWHERE;
-    VisitState *visit_state =
-        HEAP_ELEMENT(heap_pop(&entry->visit_states), VisitState, by_time);
+    VisitState *visit_state = HEAP_ELEMENT(heap_pop(&entry->visit_states), VisitState, by_time);
     assert(!entry->acquired && !mono_before(now, entry->next_fetch) &&
            !mono_before(now, visit_state->next_fetch));
     entry->acquired = true;

@@ -23,22 +23,22 @@
 
 struct WorkbenchEntry {
     IpAddress address;
-    MonoTime next_fetch; /* not before, for the address */
-    Heap visit_states;   /* by next fetch */
-    HeapNode place;      /* in Workbench.waiting, .due or .resting */
-    bool acquired;       /* a fetch to the address is in flight */
+    MonoTime next_fetch;   /* not before, for the address */
+    Heap visit_states;     /* by next fetch */
+    HeapNode place;        /* in Workbench.waiting, .due or .resting */
+    bool acquired;         /* a fetch to the address is in flight */
     size_t n_visit_states; /* that name this entry, queued or acquired */
     enum { ENTRY_NOWHERE, ENTRY_WAITING, ENTRY_DUE, ENTRY_RESTING } queue;
 };
 
 typedef struct Workbench {
-    Map entries;  /* by address */
-    Heap waiting; /* entries by time */
-    Heap due;     /* entries by level of the next URL, then time */
-    Heap resting; /* empty entries, by next fetch: forgotten then */
+    Map entries;       /* by address */
+    Heap waiting;      /* entries by time */
+    Heap due;          /* entries by level of the next URL, then time */
+    Heap resting;      /* empty entries, by next fetch: forgotten then */
     size_t n_queued;   /* visit states in entries */
     size_t n_acquired; /* visit states at the fetchers */
-    MonoTime floor;    /* no address is fetched from before it: the end of a resumed crawl's grace */
+    MonoTime floor; /* no address is fetched from before it: the end of a resumed crawl's grace */
 } Workbench;
 
 void workbench_init(Workbench *workbench, MonoTime floor);
@@ -51,14 +51,14 @@ Result workbench_add(Workbench *workbench, VisitState *visit_state, MonoTime now
 /* Takes the visit state to fetch from now, or NULL when none is due. It is ACQUIRED then, and so is
  * its entry. */
 VisitState *workbench_acquire(Workbench *workbench, MonoTime now);
-/* Ends a lease: the entry rests until the visit state's ip_next_fetch. The visit state is queued again
- * if it has URLs left, its address has not expired and its time comes within WORKBENCH_FAR_MS (true);
- * otherwise it leaves the workbench (false) and is the caller's: the distributor decides whether one
- * that must wait long keeps its place in memory. */
+/* Ends a lease: the entry rests until the visit state's ip_next_fetch. The visit state is queued
+ * again if it has URLs left, its address has not expired and its time comes within WORKBENCH_FAR_MS
+ * (true); otherwise it leaves the workbench (false) and is the caller's: the distributor decides
+ * whether one that must wait long keeps its place in memory. */
 #define WORKBENCH_FAR_MS 120000
 bool workbench_release(Workbench *workbench, VisitState *visit_state, MonoTime now);
-/* When workbench_acquire may succeed next: a time in the past means now, MONO_NEVER means not before
- * something is added or released. */
+/* When workbench_acquire may succeed next: a time in the past means now, MONO_NEVER means not
+ * before something is added or released. */
 MonoTime workbench_next_time(const Workbench *workbench);
 /* Entries that have work and are not acquired: the front, but for what is at the fetchers. */
 size_t workbench_front(const Workbench *workbench);

@@ -54,8 +54,8 @@ size_t charset_ascii_span(const char *bytes, size_t length);
 /* Whether a text of ASCII bytes only is the same in this encoding. */
 bool charset_is_ascii_superset(const char *encoding);
 
-/* Where the standard's Big5 differs from glibc's, for encoders: the code of a point that iconv lacks,
- * and what a code that iconv has otherwise stands for. 0: no difference is known. */
+/* Where the standard's Big5 differs from glibc's, for encoders: the code of a point that iconv
+ * lacks, and what a code that iconv has otherwise stands for. 0: no difference is known. */
 unsigned charset_big5_code(uint32_t point);
 uint32_t charset_big5_point(unsigned code);
 

@@ -1,8 +1,8 @@
 #include "parse/entities_table.h"
 
-/* The named character references of the HTML standard, sorted by name: facts, generated from Python's
- * html.entities by
- *   python3 -c 'import html.entities as e; [print(n, v) for n, v in sorted(e.html5.items())]'
+/* The named character references of the HTML standard, sorted by name: facts, generated from
+ * Python's html.entities by python3 -c 'import html.entities as e; [print(n, v) for n, v in
+ * sorted(e.html5.items())]'
  *
  * "bare" ones are also recognised without their semicolon. */
 const EntityRow entity_rows[ENTITY_ROWS] = {
@@ -2133,4 +2133,8 @@ const EntityRow entity_rows[ENTITY_ROWS] = {
     {"zwnj", 4, false, "\342\200\214"},
 };
 
-const uint16_t entity_first[53] = {0, 19, 31, 65, 119, 144, 152, 173, 185, 210, 217, 225, 284, 293, 364, 387, 406, 410, 454, 494, 516, 552, 569, 574, 578, 588, 598, 658, 773, 867, 931, 993, 1029, 1088, 1116, 1166, 1174, 1184, 1336, 1373, 1538, 1591, 1657, 1667, 1769, 1921, 1977, 2024, 2066, 2077, 2101, 2112, 2125};
+const uint16_t entity_first[53] = {0,    19,   31,   65,   119,  144,  152,  173,  185,  210,  217,
+                                   225,  284,  293,  364,  387,  406,  410,  454,  494,  516,  552,
+                                   569,  574,  578,  588,  598,  658,  773,  867,  931,  993,  1029,
+                                   1088, 1116, 1166, 1174, 1184, 1336, 1373, 1538, 1591, 1657, 1667,
+                                   1769, 1921, 1977, 2024, 2066, 2077, 2101, 2112, 2125};

@@ -3,8 +3,8 @@
  *
  * The fetching thread that got the file compiles it for one product token; from then on it decides
  * about every URL of its visit state. What counts:
- *  1. The groups that name the token are merged; the "*" groups count only if there are none. Tokens
- *     are compared whole, without case; "ragno/1.0 (x)" names "ragno".
+ *  1. The groups that name the token are merged; the "*" groups count only if there are none.
+ * Tokens are compared whole, without case; "ragno/1.0 (x)" names "ragno".
  *  2. The rule with the most octets that matches wins, Allow wins a tie, no rule means allowed;
  *     /robots.txt itself is always allowed. "Allow: /d/index.html" allows "/d/" as well.
  *  3. Crawl-delay belongs to the agents listed right above it (the largest counts), Sitemap to the
@@ -38,7 +38,8 @@ typedef struct RobotsVerdict {
                        * NULL when line is 0 */
 } RobotsVerdict;
 
-/* Compiles the rules that apply to agent (a product token, compared without case). RESULT_MEMORY. */
+/* Compiles the rules that apply to agent (a product token, compared without case). RESULT_MEMORY.
+ */
 Result robots_parse(const char *body, size_t length, const char *agent, Robots **robots);
 /* Rules that allow everything, or nothing (unreachable host). RESULT_MEMORY. */
 Result robots_allow_all(Robots **robots);

@@ -98,7 +98,8 @@ static inline size_t robots_common_length(const char *a, size_t a_length, const 
     return i;
 }
 
-/* The first of index and its parents that is no longer than length; ROBOTS_NONE if there is none. */
+/* The first of index and its parents that is no longer than length; ROBOTS_NONE if there is none.
+ */
 static inline uint32_t robots_climb(const RobotsPrefix *prefixes, uint32_t index, size_t length)
 {
     while (index != ROBOTS_NONE && prefixes[index].length > length) {

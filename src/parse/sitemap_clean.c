@@ -210,6 +210,7 @@ static bool is_ordinary(const SitemapCleaner *cleaner, uint8_t c)
 static Result pass_on(SitemapCleaner *cleaner, const char *bytes, size_t length)
 {
     if (length >= 2) {
+        /* cppcheck-suppress pointerOutOfBoundsCond */
         memcpy(cleaner->last, bytes + length - 2, 2);
     } else if (length == 1) {
         cleaner->last[0] = cleaner->last[1];

@@ -1,8 +1,8 @@
 /* What must outlive a visit state: one record per host (scheme+authority) in LMDB, and its
  * robots.txt.
  *
- * Written by the ingest thread inside the transaction that commits a batch; read by anyone in a read
- * transaction. Keys are PageDB's host ids. Records are fixed structs behind a format byte. */
+ * Written by the ingest thread inside the transaction that commits a batch; read by anyone in a
+ * read transaction. Keys are PageDB's host ids. Records are fixed structs behind a format byte. */
 #ifndef STORE_HOST_TABLE_H
 #define STORE_HOST_TABLE_H
 
@@ -19,11 +19,11 @@ typedef enum HostState {
 } HostState;
 
 typedef struct HostRecord {
-    uint8_t state;         /* HostState */
-    uint8_t drop_class;    /* FetchClass of the frontier, when dropped */
-    uint8_t robots_state;  /* RobotsState of the frontier */
-    uint8_t failures;      /* in a row */
-    uint8_t last_failure;  /* FetchClass */
+    uint8_t state;        /* HostState */
+    uint8_t drop_class;   /* FetchClass of the frontier, when dropped */
+    uint8_t robots_state; /* RobotsState of the frontier */
+    uint8_t failures;     /* in a row */
+    uint8_t last_failure; /* FetchClass */
     uint8_t reserved[3];
     uint32_t robots_version; /* how often robots.txt was fetched */
     int32_t robots_status;   /* HTTP or negative code of the last time */
@@ -31,11 +31,11 @@ typedef struct HostRecord {
     uint32_t fetches;        /* all, robots.txt included */
     uint32_t pages;          /* pages stored, duplicates not counted */
     uint32_t duplicates;
-    uint32_t by_status[6];   /* errors, 1xx ... 5xx */
-    uint32_t robots_denied;  /* URLs refused by robots.txt */
-    uint32_t urls;           /* known URLs of the host that were ever scheduled */
-    uint64_t bytes;          /* received */
-    uint64_t fetch_ms;       /* sum of the durations */
+    uint32_t by_status[6];    /* errors, 1xx ... 5xx */
+    uint32_t robots_denied;   /* URLs refused by robots.txt */
+    uint32_t urls;            /* known URLs of the host that were ever scheduled */
+    uint64_t bytes;           /* received */
+    uint64_t fetch_ms;        /* sum of the durations */
     int64_t robots_expiry_ms; /* wall time, ms since 1970 */
     int64_t not_before_ms;    /* wall time: back-off that must survive a restart */
     int64_t first_fetch_ms;

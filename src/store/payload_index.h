@@ -36,7 +36,8 @@ Result payload_index_put(PayloadIndex *index, MDB_txn *txn, const WarcDigest *pa
 Result payload_index_put_group(PayloadIndex *index, MDB_txn *txn, const WarcGroup *group,
                                WarcBytes uri);
 
-/* Forgets all: what is stored from now on is stored whole. For when records that it names were lost. */
+/* Forgets all: what is stored from now on is stored whole. For when records that it names were
+ * lost. */
 Result payload_index_clear(PayloadIndex *index, MDB_txn *txn);
 
 Result payload_index_count(PayloadIndex *index, MDB_txn *txn, uint64_t *count);

@@ -41,7 +41,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         if (c >= 0x80 || c <= 0x20 ||
             (c >= 'a' && c <= 'z' && (i < 1 || text[i - 1] != '%') &&
              (i < 2 || text[i - 2] != '%'))) {
-            n += (size_t)sprintf(escaped + n, "%%%02x", c);
+            n += (size_t)snprintf(escaped + n, 4, "%%%02x", c);
         } else {
             escaped[n++] = text[i];
         }
