@@ -525,9 +525,11 @@ void distributor_committed(Distributor *distributor, const CommitNotice *notice,
         }
     }
     MDB_txn *txn = begin_read(distributor);
+    bool left_out = txn == NULL; /* hosts that only a walk can find */
     for (size_t i = 0; txn != NULL && i < notice->n_hosts; i++) {
         VisitState *visit_state = map_get(&distributor->visit_states, map_key(notice->hosts[i]));
         if (visit_state == NULL) {
+            left_out |= !has_room(distributor);
             if (has_room(distributor)) {
                 (void)load_host(distributor, txn, notice->hosts[i], now);
             }
@@ -541,8 +543,7 @@ void distributor_committed(Distributor *distributor, const CommitNotice *notice,
     if (txn != NULL) {
         page_db_txn_abort(distributor->db, txn);
     }
-    if (notice->n_hosts > 0 &&
-        mono_before(mono_add_ms(now, WALK_PAUSE_MS), distributor->next_walk)) {
+    if (left_out && mono_before(mono_add_ms(now, WALK_PAUSE_MS), distributor->next_walk)) {
         distributor->next_walk = mono_add_ms(now, WALK_PAUSE_MS);
     }
 }
