@@ -13,10 +13,13 @@
 
 #include "base/clock.h"
 #include "store/page_db.h"
+#include "store/page_db_internal.h"
+#include "store/page_packs.h"
 #include "workload.h"
 
 #define DEFAULT_BATCH 2048u
 #define GETS          1000000u
+#define ARRAY_BYTES   128u
 
 typedef struct Bench {
     char path[256];
@@ -181,15 +184,21 @@ static void stream_hashes(Bench *b, PageDB *db)
     (void)mmap_array_delete(scores);
 }
 
-static void get_infos(Bench *b, PageDB *db)
+/* A page by chance: its place in order of discovery, which is its index. */
+static uint64_t choose(const Bench *b, uint64_t *random)
+{
+    *random = *random * UINT64_C(6364136223846793005) + 1442695040888963407;
+    return (*random >> 33) % workload_n_known(b->workload);
+}
+
+/* Gets GETS random pages; returns the CPU seconds without making the URLs. */
+static double get_round(Bench *b, PageDB *db)
 {
     char url[WORKLOAD_URL_BYTES];
     uint64_t random = 1, found = 0;
     int64_t start = cpu_process_ns();
     for (unsigned i = 0; i < GETS; i++) {
-        random = random * UINT64_C(6364136223846793005) + 1442695040888963407;
-        uint64_t id = b->workload->queue[(random >> 33) % workload_n_known(b->workload)];
-        (void)workload_url(b->workload, id, url);
+        (void)workload_url(b->workload, b->workload->queue[choose(b, &random)], url);
         PageInfo *pi = NULL;
         check(b, db, page_db_get_info(db, page_db_hash(url), &pi), "get");
         found += pi != NULL && strcmp(pi->url, url) == 0;
@@ -198,16 +207,96 @@ static void get_infos(Bench *b, PageDB *db)
     double used = seconds(start);
     start = cpu_process_ns();
     for (unsigned i = 0; i < GETS; i++) {
-        random = random * UINT64_C(6364136223846793005) + 1442695040888963407;
-        uint64_t id = b->workload->queue[(random >> 33) % workload_n_known(b->workload)];
-        (void)workload_url(b->workload, id, url);
+        (void)workload_url(b->workload, b->workload->queue[choose(b, &random)], url);
     }
     double urls = seconds(start);
     (void)fprintf(stderr,
                   "get_info: %.3f CPU-s of which %.3f for making the URLs; %" PRIu64
                   " of %u as asked for\n",
                   used, urls, found, GETS);
-    printf("pagedb.get.per_cpu_s = %.0f pages\n", GETS / (used - urls));
+    b->failures += found != GETS;
+    return used - urls;
+}
+
+/* What LMDB takes for the same pages without decoding anything: the entry of hash2idx, the pack of
+ * idx2info, the record of idx2crawl if there is one. */
+static void look_up_bare(Bench *b, PageDB *db)
+{
+    static const char *const names[] = {"hash2idx", "idx2info", "idx2crawl"};
+    MDB_txn *txn = NULL;
+    MDB_cursor *cursor = NULL;
+    MDB_dbi tables[3] = {0};
+    check(b, db, page_db_txn_begin(db, true, &txn), "begin");
+    bool ready = txn != NULL;
+    for (size_t i = 0; ready && i < 3; i++) {
+        ready = mdb_dbi_open(txn, names[i], 0, &tables[i]) == 0;
+    }
+    ready = ready && mdb_cursor_open(txn, tables[0], &cursor) == 0;
+    uint64_t *hashes = malloc(GETS * sizeof *hashes);
+    uint64_t random = 1, found = 0;
+    char url[WORKLOAD_URL_BYTES];
+    for (unsigned i = 0; i < GETS; i++) {
+        (void)workload_url(b->workload, b->workload->queue[choose(b, &random)], url);
+        hashes[i] = page_db_hash(url);
+    }
+    int64_t start = cpu_process_ns();
+    for (unsigned i = 0; ready && i < GETS; i++) {
+        uint32_t domain = page_db_hash_get_domain(hashes[i]);
+        PageEntry entry = {.url_hash = page_db_hash_get_url(hashes[i])};
+        uint8_t bytes[PAGE_ENTRY_BYTES];
+        page_entry_write(&entry, bytes);
+        MDB_val key = {sizeof domain, &domain};
+        MDB_val value = {sizeof bytes, bytes};
+        if (mdb_cursor_get(cursor, &key, &value, MDB_GET_BOTH_RANGE) != 0) {
+            continue;
+        }
+        page_entry_read(value.mv_data, &entry);
+        uint64_t pack = entry.index / PAGE_PACK_RECORDS;
+        key = (MDB_val){sizeof pack, &pack};
+        found += mdb_get(txn, tables[1], &key, &value) == 0;
+        key = (MDB_val){sizeof entry.index, &entry.index};
+        (void)mdb_get(txn, tables[2], &key, &value);
+    }
+    double used = seconds(start);
+    (void)fprintf(stderr, "floor: the three look-ups in LMDB alone %.2f M/CPU-s\n",
+                  GETS / used / 1e6);
+    b->failures += found != GETS;
+    mdb_cursor_close(cursor);
+    page_db_txn_abort(db, txn);
+    free(hashes);
+}
+
+/* What the memory takes: an array with as many bytes per page as the database, read in the same
+ * order. chained: one read after the other, as the steps of a look-up are. */
+static void read_array(Bench *b)
+{
+    size_t n = workload_n_known(b->workload);
+    char *array = malloc(n * ARRAY_BYTES);
+    if (array == NULL) {
+        b->failures++;
+        return;
+    }
+    memset(array, 1, n * ARRAY_BYTES);
+    for (unsigned chained = 0; chained < 2; chained++) {
+        uint64_t random = 1, sum = 0;
+        int64_t start = cpu_process_ns();
+        for (unsigned i = 0; i < GETS; i++) {
+            size_t at = choose(b, &random) + (chained ? sum - i : 0); /* that is 0 */
+            sum += (unsigned char)array[at * ARRAY_BYTES];
+        }
+        (void)fprintf(stderr, "floor: one array of %zu MB, reads %s: %.2f M/CPU-s (%" PRIu64 ")\n",
+                      n * ARRAY_BYTES / 1000000, chained ? "one after the other" : "side by side",
+                      GETS / seconds(start) / 1e6, sum);
+    }
+    free(array);
+}
+
+static void get_infos(Bench *b, PageDB *db)
+{
+    printf("pagedb.get.per_cpu_s = %.0f pages\n", GETS / get_round(b, db));
+    (void)fprintf(stderr, "get_info again: %.2f M/CPU-s\n", GETS / get_round(b, db) / 1e6);
+    look_up_bare(b, db);
+    read_array(b);
 }
 
 static void start_again(Bench *b)
