@@ -18,8 +18,9 @@
 
 #define SORT_BYTES ((size_t)32 << 20)
 
-static void tell(const Verify *verify, const char *kind, const char *file, const char *format,
-                 va_list arguments)
+__attribute__((format(printf, 4, 0))) static void tell(const Verify *verify, const char *kind,
+                                                       const char *file, const char *format,
+                                                       va_list arguments)
 {
     (void)fprintf(verify->options->out, "%s\t%s\t", kind, file);
     (void)vfprintf(verify->options->out, format, arguments);

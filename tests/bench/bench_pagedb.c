@@ -69,7 +69,7 @@ static double add_pages(Bench *b, PageDB *db)
             pages[n] = workload_crawled_page(b->workload, &page);
         }
         int64_t start = cpu_process_ns();
-        check(b, db, page_db_add_batch(db, (const CrawledPage *const *)pages, n, NULL), "add");
+        check(b, db, (int)page_db_add_batch(db, (const CrawledPage *const *)pages, n, NULL), "add");
         used += seconds(start);
         for (size_t i = 0; i < n; i++) {
             crawled_page_delete(pages[i]);
@@ -116,7 +116,7 @@ static void stream_links(Bench *b, PageDB *db)
     PageDBLinkStream *stream = NULL;
     for (int by_page = 0; by_page < 2; by_page++) {
         for (int only_diff = 0; only_diff < 2; only_diff++) {
-            check(b, db, page_db_link_stream_new(&stream, db), "stream");
+            check(b, db, (int)page_db_link_stream_new(&stream, db), "stream");
             stream->only_diff_domain = only_diff;
             uint64_t n = 0, sum = 0, from = 0;
             const uint64_t *to = NULL;
