@@ -91,8 +91,15 @@ static RobotsNext settle_robots(const FetchRules *rules, VisitState *visit_state
 static void conclude_robots(const FetchRules *rules, VisitState *visit_state, FetchResult *result)
 {
     bool had_rules = visit_state->robots_state == ROBOTS_KNOWN;
-    (void)settle_robots(rules, visit_state, result);
+    HostHealth before = visit_state->health;
+    RobotsNext next = settle_robots(rules, visit_state, result);
     PolitenessVerdict verdict = judge(rules, visit_state, result, !had_rules);
+    if (next == ROBOTS_FOLLOW) {
+        /* A redirect is no success yet: where it leads may be out of reach again and again, and
+         * those failures must add up. */
+        visit_state->health = before;
+        result->health = before;
+    }
     if (verdict.drop_host) {
         visit_state->dropped = true;
         result->drop_host = true;
