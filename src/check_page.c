@@ -12,7 +12,7 @@
 static int read_arguments(CheckPage *check, int argc, char **argv)
 {
     for (int i = 1; i < argc; i++) {
-        const char *word = argv[i];
+        const char *word = argv[i] == NULL ? "" : argv[i];
         const char *next = i + 1 < argc ? argv[i + 1] : NULL;
         if (strcmp(word, "--base") == 0 && next != NULL) {
             check->base = next;

@@ -5,16 +5,16 @@
 
 uint32_t hash_32(const void *bytes, size_t length, uint32_t seed)
 {
-    return XXH32(bytes, length, seed);
+    return XXH32(length == 0 ? "" : bytes, length, seed);
 }
 
 uint64_t hash_64(const void *bytes, size_t length, uint64_t seed)
 {
-    return XXH3_64bits_withSeed(bytes, length, seed);
+    return XXH3_64bits_withSeed(length == 0 ? "" : bytes, length, seed);
 }
 
 Hash128 hash_128(const void *bytes, size_t length)
 {
-    XXH128_hash_t h = XXH3_128bits(bytes, length);
+    XXH128_hash_t h = XXH3_128bits(length == 0 ? "" : bytes, length);
     return (Hash128){.high = h.high64, .low = h.low64};
 }

@@ -280,7 +280,8 @@ static void dispatch(Distributor *distributor, MDB_txn *txn, VisitState *visit_s
     }
     if (!serves && visit_state_count(visit_state) == 0) {
         rest(distributor, visit_state, now);
-    } else if (is_scarce(distributor) && mono_ms_between(now, visit_state->next_fetch) > FAR_MS) {
+    } else if (!serves && is_scarce(distributor) &&
+               mono_ms_between(now, visit_state->next_fetch) > FAR_MS) {
         release_window(distributor, visit_state);
         visit_state_set_window(visit_state, NULL, NULL, 0, 0);
         account(distributor, visit_state);

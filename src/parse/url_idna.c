@@ -1,5 +1,6 @@
 #include "parse/url_internal.h"
 
+#include <assert.h>
 #include <string.h>
 
 #include "parse/url_idna_tables.h"
@@ -191,6 +192,7 @@ static Result puny_write(Url *out, uint32_t value, uint32_t bias)
 static Result append_ascii(Url *out, const uint32_t *label, size_t n, uint32_t *n_basic)
 {
     *n_basic = 0;
+    assert(label != NULL || n == 0);
     for (size_t i = 0; i < n; i++) {
         if (label[i] < 0x80) {
             char c = (char)label[i];

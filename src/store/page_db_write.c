@@ -5,6 +5,7 @@
  * written one after the other, each in order of its keys. */
 #include "store/page_db.h"
 
+#include <assert.h>
 #include <endian.h>
 #include <errno.h>
 #include <stdlib.h>
@@ -232,6 +233,7 @@ static int crawl_so_far(Writer *w, PageNode *node, PageBatchCrawl **crawl, bool 
 
 static void update_crawl(PageCrawl *crawl, const CrawledPage *page, bool found)
 {
+    assert(crawl != NULL);
     if (!found) {
         *crawl = (PageCrawl){.first_crawl = page->time};
     } else if (crawl->hash_length != page->content_hash_length ||
