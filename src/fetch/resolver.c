@@ -33,6 +33,7 @@ typedef struct Name {
     Resolver *resolver;
     char *hostname;                     /* owned; IPv6 literals in brackets */
     IpAddress addresses[ADDRESSES_MAX]; /* the allowed ones, preferred family first */
+    bool alone;                         /* the preferred family is being asked for alone */
     uint32_t n_addresses;
     FetchClass class; /* FETCH_OK, or why there is none */
     MonoTime expiry;  /* of the answer */
@@ -184,6 +185,22 @@ static int64_t collect(const Resolver *resolver, Name *name, const struct ares_a
 }
 
 static void ask_queued(Resolver *resolver);
+static void ask(Resolver *resolver, Name *name);
+
+/* Of two answers, c-ares reports "no data" of one family and hides that the other could not be had.
+ * A host must not be given up for that: the preferred family is asked for once more, alone. */
+static bool ask_alone(Resolver *resolver, Name *name, int status)
+{
+    bool both = resolver->options.family == RESOLVER_IPV4_FIRST ||
+                resolver->options.family == RESOLVER_IPV6_FIRST;
+    if (status != ARES_ENODATA || !both || name->alone || atomic_load(&resolver->stopping)) {
+        name->alone = false;
+        return false;
+    }
+    name->alone = true;
+    ask(resolver, name);
+    return true;
+}
 
 /* Additive increase, multiplicative decrease: UDP has no flow control, and a burst of questions
  * that overflows somebody's socket buffer costs seconds. */
@@ -209,6 +226,9 @@ static void on_answer(void *context, int status, int timeouts, struct ares_addri
     Resolver *resolver = name->resolver;
     resolver->n_in_flight--;
     adjust_window(resolver, timeouts, name->asked);
+    if (ask_alone(resolver, name, status)) {
+        return;
+    }
     int64_t ttl_ms = resolver->options.negative_ttl_ms;
     size_t special = 0;
     name->n_addresses = 0;
@@ -251,6 +271,9 @@ static void ask(Resolver *resolver, Name *name)
     case RESOLVER_IPV6_ONLY:
         hints.ai_family = AF_INET6;
         break;
+    }
+    if (name->alone) {
+        hints.ai_family = resolver->options.family == RESOLVER_IPV6_FIRST ? AF_INET6 : AF_INET;
     }
     resolver->n_in_flight++;
     atomic_fetch_add_explicit(&resolver->n_queries, 1, memory_order_relaxed);

@@ -204,6 +204,12 @@ def misbehaviour(report, path):
     report.check("there are responses, revisits and requests",
                  kinds["response"] > 150 and kinds["revisit"] > 10 and
                  kinds["request"] == kinds["response"] + kinds["revisit"], str(kinds))
+    tries = collections.Counter(f[3] for f in log_lines(path + "/crawl") if f[3].startswith("dns:"))
+    report.equal("name servers that fail are asked again, names without address are not",
+                 [tries[f"dns:dns-{name}.web.test"] for name in ("servfail", "refused", "silent",
+                                                                 "empty")], [2, 2, 2, 1])
+    again = sum(f[3] == "http://robots-away.web.test/robots.txt" for f in log_lines(path + "/crawl"))
+    report.equal("robots.txt that leads nowhere is asked for twice, as the retry table says", again, 2)
     cut = {r.fields["warc-truncated"] for r in records if "warc-truncated" in r.fields}
     report.check("answers that were cut say so", "length" in cut, str(cut))
 
