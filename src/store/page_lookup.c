@@ -15,6 +15,7 @@
 #define LARGEST_INDEX     (UINT32_MAX - 1u)
 #define HASH_MULTIPLIER   UINT64_C(0x9e3779b97f4a7c15)
 #define BUCKET_HASH_SHIFT 32u
+#define SWEEP_AHEAD       8u /* entries whose buckets are on their way */
 
 typedef struct Bucket {
     _Alignas(CACHE_LINE) _Atomic uint64_t hashes[BUCKET_ENTRIES];
@@ -107,6 +108,11 @@ static void sweep_entries(Sweep *sweep, uint32_t domain, const MDB_val *entries)
         PageEntry entry;
         page_entry_read(p, &entry);
         uint64_t hash = (uint64_t)domain << 32 | entry.url_hash;
+        if (n > SWEEP_AHEAD) {
+            PageEntry later;
+            page_entry_read(p + SWEEP_AHEAD * PAGE_ENTRY_BYTES, &later);
+            __builtin_prefetch(bucket_of(sweep->table, (uint64_t)domain << 32 | later.url_hash), 1);
+        }
         if (!sweep->pending || sweep->hash != hash) {
             sweep_flush(sweep);
             sweep->hash = hash;

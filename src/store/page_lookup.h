@@ -27,7 +27,7 @@
 #include "base/mutex.h"
 
 #define PAGE_LOOKUP_MAX_BUCKETS ((size_t)1 << 19)
-#define PAGE_LOOKUP_PATIENCE    64u
+#define PAGE_LOOKUP_PATIENCE    128u
 
 typedef struct PageLookupTable PageLookupTable;
 

@@ -31,6 +31,7 @@ static void dispose(PageReader *reader)
     if (reader->txn != NULL) {
         mdb_txn_abort(reader->txn);
     }
+    free(reader->origins);
     free(reader->packs.slots);
     free(reader->crawls.slots);
     free(reader);
@@ -39,18 +40,25 @@ static void dispose(PageReader *reader)
 /* Makes a reader; the transaction is counted. */
 static int create(PageDB *db, PageReader **reader)
 {
-    PageReader *fresh = page_lookup_memory(sizeof *fresh);
+    PageReader *fresh = calloc(1, sizeof *fresh);
     if (fresh == NULL) {
+        return ENOMEM;
+    }
+    fresh->origins = page_lookup_memory(PAGE_READER_ORIGINS * sizeof *fresh->origins);
+    if (fresh->origins == NULL) {
+        free(fresh);
         return ENOMEM;
     }
     int rc = txn_manager_begin_mdb(db->txn_manager, MDB_RDONLY, &fresh->txn);
     if (rc != 0) {
+        free(fresh->origins);
         free(fresh);
         return rc;
     }
     rc = mdb_cursor_open(fresh->txn, db->store->tables.hash2idx, &fresh->hashes);
     if (rc != 0) {
         txn_manager_abort_mdb(db->txn_manager, fresh->txn);
+        free(fresh->origins);
         free(fresh);
         return rc;
     }

@@ -1,9 +1,9 @@
-/* Read transactions that are kept between calls, so that a single look-up costs no more than its
- * trees.
+/* Read transactions that are kept between calls, so that a single look-up costs little more than
+ * the memory it reads.
  *
- * A reader is a read transaction with a cursor, a small cache of host strings (which never change)
- * and, once page_reader_record is used,
- * of where the records lie in its snapshot (6 MB).
+ * A reader is a read transaction with a cursor, a cache of host strings (2 MB; the string of an id
+ * never changes) and, once single pages are read, of where the records of idx2info and idx2crawl
+ * lie in its snapshot (6 MB): then most look-ups read the record itself and no tree.
  * page_reader_acquire hands one out and counts it as a read transaction, page_reader_release takes
  * it back into the database's pool. There it stays open on its snapshot, uncounted, and is used as
  * it is while nothing was committed meanwhile; otherwise it is renewed. So that idle snapshots keep
@@ -16,7 +16,7 @@
 
 #include "store/page_db_internal.h"
 
-#define PAGE_READER_ORIGINS      16384u
+#define PAGE_READER_ORIGINS      32768u
 #define PAGE_READER_ORIGIN_BYTES 58u /* longer ones are not cached */
 
 typedef struct PageReaderOrigin {
@@ -51,13 +51,13 @@ typedef struct PageReaderPlaces {
 typedef struct PageReader {
     struct PageReader *next; /* in the pool */
     MDB_txn *txn;
-    MDB_cursor *hashes;      /* of hash2idx */
-    size_t txn_id;           /* of the snapshot */
-    bool active;             /* not reset */
-    uint16_t snapshot;       /* counts renewals, from 1; places are of one of them */
-    PageReaderPlaces packs;  /* of idx2info */
-    PageReaderPlaces crawls; /* of idx2crawl */
-    _Alignas(64) PageReaderOrigin origins[PAGE_READER_ORIGINS];
+    MDB_cursor *hashes;        /* of hash2idx */
+    size_t txn_id;             /* of the snapshot */
+    bool active;               /* not reset */
+    uint16_t snapshot;         /* counts renewals, from 1; places are of one of them */
+    PageReaderPlaces packs;    /* of idx2info */
+    PageReaderPlaces crawls;   /* of idx2crawl */
+    PageReaderOrigin *origins; /* PAGE_READER_ORIGINS, by host id */
 } PageReader;
 
 /* An LMDB code or ENOMEM. */
