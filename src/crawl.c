@@ -314,7 +314,19 @@ static int parse_line(Line *line, int argc, char **argv)
 /* ---- configuration
  * ---------------------------------------------------------------------------------------- */
 
-/* A crawl that is resumed without -c goes on with the configuration it was started with. */
+/* The limits of the whole crawl belong to a run: what ended the last one does not end the next. */
+static void forget_limits(Config *config, Buffer *error)
+{
+    static const char *const limits[] = {"crawl.max_pages", "crawl.max_bytes",
+                                         "crawl.max_duration"};
+    for (size_t i = 0; i < sizeof limits / sizeof *limits; i++) {
+        const OptionSpec *spec = options_find(&config->options, limits[i]);
+        (void)options_set(&config->options, limits[i], spec->standard, "default", error);
+    }
+}
+
+/* A crawl that is resumed without -c goes on with the configuration it was started with, but for
+ * the limits of the whole crawl. */
 static const char *config_file_of(const Line *line, char *path, size_t size)
 {
     if (line->config_file != NULL) {
@@ -334,6 +346,9 @@ static int load_config(Line *line, Config *config)
     if (rc != RESULT_OK && rc != RESULT_INVALID) {
         (void)buffer_printf(&error, "cannot read %s: %s\n", file, result_name(rc));
         rc = RESULT_INVALID;
+    }
+    if (line->config_file == NULL && file != NULL) {
+        forget_limits(config, &error);
     }
     if (options_load_environment(&config->options, "RAGNO_", &error) != RESULT_OK) {
         rc = RESULT_INVALID;
