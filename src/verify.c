@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "base/hash.h"
+#include "config.h"
 #include "crawl_store.h"
 #include "store/cdxj.h"
 #include "store/warc_files.h"
@@ -526,6 +527,26 @@ static int usage(FILE *out)
     return out == stdout ? 0 : 2;
 }
 
+/* Whether the crawl's configuration keeps answers out of the WARC files. */
+static bool has_store_filter(const char *directory)
+{
+    Config config;
+    Buffer path;
+    Buffer error;
+    if (config_init(&config) != RESULT_OK) {
+        return false;
+    }
+    buffer_init(&path, BUFFER_NO_LIMIT);
+    buffer_init(&error, BUFFER_NO_LIMIT);
+    bool filtered = buffer_printf(&path, "%s/config.ini", directory) == RESULT_OK &&
+                    options_load(&config.options, path.data, &error) == RESULT_OK &&
+                    *config.store_filter != '\0';
+    buffer_destroy(&error);
+    buffer_destroy(&path);
+    config_destroy(&config);
+    return filtered;
+}
+
 int verify_main(int argc, char **argv)
 {
     VerifyOptions options = {.out = stdout};
@@ -547,6 +568,10 @@ int verify_main(int argc, char **argv)
     }
     if (options.directory == NULL) {
         return usage(stderr);
+    }
+    options.filtered = has_store_filter(options.directory);
+    if (options.filtered) {
+        (void)printf("note\tstore.filter is set: pages that are in no WARC file are not missed\n");
     }
     Result rc = verify_directory(&options, &counts);
     if (rc != RESULT_OK) {

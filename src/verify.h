@@ -34,6 +34,7 @@ typedef struct VerifyOptions {
     const char *directory; /* of the crawl */
     bool repair;           /* takes the lock of the directory, as a crawl does */
     bool refetch;          /* repair, and schedule pages again whose captures are lost */
+    bool filtered;         /* store.filter kept answers out of the files: none is missed there */
     FILE *out;             /* one line per file, per problem, and the sums */
 } VerifyOptions;
 

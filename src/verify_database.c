@@ -525,7 +525,7 @@ Result verify_captures(Verify *verify)
         return RESULT_IO;
     }
     Result rc = options->refetch ? schedule_open(&schedule, txn, NULL) : RESULT_OK;
-    if (rc == RESULT_OK) {
+    if (rc == RESULT_OK && !options->filtered) {
         rc = find_lost(verify, txn, schedule, &lost);
     }
     if (rc == RESULT_OK && options->refetch && lost > 0) {

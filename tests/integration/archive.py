@@ -253,6 +253,21 @@ def printed(report, path):
                  output + picture)
 
 
+def filtered(report, path):
+    answers = {A + "/": page("/keep", "/leave"), A + "/keep": page(text="kept"),
+               A + "/leave": page(text="left")}
+    with Sites(path, answers) as sites:
+        sites.crawl(path + "/crawl", "--set", 'store.filter=not PathStartsWithOneOf(/leave)', A + "/")
+        sites.crawl(path + "/none", "--no-warc", A + "/")
+    report.equal("store.filter keeps one answer out", [get(path + "/crawl", A + url, "--body") for url in
+                                                       ("/keep", "/leave")],
+                 [(0, answers[A + "/keep"][2].encode()), (1, b"")])
+    result = harness.run([f"{harness.OUT}/ragno", "verify", path + "/crawl"])
+    report.check("and ragno verify does not miss it", result.returncode == 0, result.stdout)
+    report.check("--no-warc keeps pages without files", not os.path.exists(path + "/none/warc") and
+                 len([url for url, _, n in harness.db_rows(path + "/none") if n > 0]) == 3)
+
+
 def documentation(report, path):
     sites = [site for site in real_pages.SITES if glob.glob(site[2] + site[3])]
     if not harness.FULL or not sites:
@@ -263,4 +278,4 @@ def documentation(report, path):
 
 
 if __name__ == "__main__":
-    harness.main(misbehaviour, printed, documentation)
+    harness.main(misbehaviour, printed, filtered, documentation)
