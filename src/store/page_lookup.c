@@ -171,7 +171,7 @@ static void decide(PageDB *db, PageReader *reader)
     lookup->missed = wait ? lookup->missed : 0;
     mutex_unlock(&lookup->mutex);
     uint64_t largest = PAGE_LOOKUP_MAX_BUCKETS * FULL_ENTRIES * 4 / 3;
-    if (!wait && n_pages >= 2 * swept && swept <= largest) {
+    if (!wait && n_pages >= 2 * swept && (swept == 0 || n_pages <= largest)) {
         size_t n_buckets = 1;
         while (n_buckets < PAGE_LOOKUP_MAX_BUCKETS && n_buckets * FULL_ENTRIES < n_pages) {
             n_buckets *= 2;
