@@ -85,6 +85,21 @@ static void on_stop_signal(Watch *watch, MonoTime now)
     }
 }
 
+static void reload(Watch *watch)
+{
+    const AgentOptions *options = watch->options;
+    Config fresh;
+    if (!options->reload(options->reload_context, &fresh)) {
+        LOG_WARN("agent", "configuration is wrong, nothing was changed", "signal=SIGHUP");
+        return;
+    }
+    size_t changed = options_take_live(&options->config->options, &fresh.options);
+    config_destroy(&fresh);
+    log_set_level((LogLevel)options->config->log_level);
+    parts_configure(watch->parts);
+    LOG_INFO("agent", "configuration read anew", "changed=%zu", changed);
+}
+
 static void read_signals(Watch *watch, MonoTime now)
 {
     struct signalfd_siginfo info;
@@ -95,6 +110,7 @@ static void read_signals(Watch *watch, MonoTime now)
             parts_reopen_logs(watch->parts);
             monitor_reopen(watch->monitor);
             LOG_INFO("agent", "logs opened anew", "signal=SIGHUP");
+            reload(watch);
             break;
         case SIGUSR1:
             monitor_dump(watch->monitor);
@@ -109,6 +125,15 @@ static void read_signals(Watch *watch, MonoTime now)
     }
 }
 
+/* Nothing was ever fetched, and not one name server said a word. */
+static bool is_without_names(const Watch *watch)
+{
+    ResolverStats names;
+    resolver_stats(watch->parts->resolver, &names);
+    return names.unanswered > 0 && names.answered == 0 &&
+           stats_get(&watch->parts->stats.fetches) == 0;
+}
+
 static void check_limits(Watch *watch, MonoTime now)
 {
     const Config *config = watch->options->config;
@@ -118,6 +143,9 @@ static void check_limits(Watch *watch, MonoTime now)
     if (atomic_load(&watch->parts->failed)) {
         begin_stop(watch, EXIT_IO, "stopped: the directory cannot be written; the log says why",
                    now);
+    } else if (is_without_names(watch)) {
+        begin_stop(watch, EXIT_NETWORK,
+                   "stopped: no name server answers (dns.servers, or /etc/resolv.conf)", now);
     } else if (atomic_load(&watch->parts->finished)) {
         begin_stop(watch, EXIT_FINISHED, "finished, nothing is left to fetch", now);
     } else if (config->crawl_max_pages > 0 &&

@@ -25,6 +25,10 @@ typedef struct AgentOptions {
     char *const *seed_words;
     size_t n_seed_words;
     ProgressMode progress;
+    /* SIGHUP: reads the configuration anew into *fresh; false (nothing to destroy) when it is
+     * wrong. */
+    bool (*reload)(void *context, Config *fresh);
+    void *reload_context;
     bool quiet;   /* no summary */
     bool verbose; /* events of level INFO on standard error, too */
 } AgentOptions;

@@ -60,13 +60,13 @@ static void wire_answered(void *context, VisitState *asker)
 /* Keeps crawl.max_pages exact: never more in flight than may still be fetched. */
 static void count_page(AgentParts *parts, const FetchResult *result)
 {
-    uint64_t most = (uint64_t)parts->config->crawl_max_pages;
+    uint64_t most = atomic_load(&parts->max_pages);
     if (most == 0 || !result->has_page || !result->final || result->status < 100) {
         return;
     }
     uint64_t pages = atomic_fetch_add(&parts->pages_final, 1) + 1;
     uint64_t left = pages < most ? most - pages : 0;
-    if (left < (uint64_t)parts->config->fetch_connections) {
+    if (left < atomic_load(&parts->connections)) {
         frontier_set_connections(parts->frontier, left);
     }
 }
@@ -96,9 +96,7 @@ static void wire_committed(void *context, CommitNotice *notice)
 {
     AgentParts *parts = context;
     frontier_committed(parts->frontier, notice);
-    if (parts->config->crawl_max_pages > 0 || parts->config->crawl_max_bytes > 0) {
-        ring(parts);
-    }
+    ring(parts);
 }
 
 static void wire_finished(void *context)
@@ -113,7 +111,7 @@ static bool wire_hungry(void *context)
     AgentParts *parts = context;
     FrontierStats stats;
     frontier_stats(parts->frontier, &stats);
-    return stats.front + stats.acquired < (size_t)parts->config->fetch_connections;
+    return stats.front + stats.acquired < atomic_load(&parts->connections);
 }
 
 static void wire_stuck(void *context, bool stuck)
@@ -156,6 +154,7 @@ static void push_host_news(AgentParts *parts, uint32_t host, const char *hostnam
         result->health = *health;
     }
     ingest_push(parts->ingest, page);
+    ring(parts);
 }
 
 static void wire_drop(void *context, const VisitState *visit_state, FetchClass why)
@@ -397,7 +396,6 @@ static Result build_fetch(AgentParts *parts, Buffer *error)
 
 Result parts_new(AgentParts *parts, CrawlStore *store, const char *crawl_log, Buffer *error)
 {
-    const Config *config = parts->config;
     parts->store = store;
     parts->news = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
     Result rc = parts->news < 0 ? result_of_errno(errno) : build_archive(parts, error);
@@ -414,12 +412,8 @@ Result parts_new(AgentParts *parts, CrawlStore *store, const char *crawl_log, Bu
         rc = build_fetch(parts, error);
     }
     if (rc == RESULT_OK) {
-        uint64_t pages = stats_get(&parts->stats.pages);
-        uint64_t most = (uint64_t)config->crawl_max_pages;
-        atomic_store(&parts->pages_final, pages);
-        if (most > 0 && (most < pages || most - pages < (uint64_t)config->fetch_connections)) {
-            frontier_set_connections(parts->frontier, most < pages ? 0 : most - pages);
-        }
+        atomic_store(&parts->pages_final, stats_get(&parts->stats.pages));
+        parts_configure(parts);
     }
     return rc;
 }
@@ -427,6 +421,17 @@ Result parts_new(AgentParts *parts, CrawlStore *store, const char *crawl_log, Bu
 /* ---- life
  * ------------------------------------------------------------------------------------------------
  */
+
+void parts_configure(AgentParts *parts)
+{
+    uint64_t most = (uint64_t)parts->config->crawl_max_pages;
+    uint64_t pages = atomic_load(&parts->pages_final);
+    size_t connections = (size_t)parts->config->fetch_connections;
+    uint64_t left = most == 0 ? connections : pages < most ? most - pages : 0;
+    atomic_store(&parts->max_pages, most);
+    atomic_store(&parts->connections, connections);
+    frontier_set_connections(parts->frontier, left < connections ? left : connections);
+}
 
 Result parts_start(AgentParts *parts)
 {

@@ -36,9 +36,11 @@ typedef struct AgentParts {
     int news;             /* eventfd: something below changed */
     atomic_bool finished; /* nothing is scheduled */
     atomic_bool draining;
-    atomic_bool stuck;            /* ingest waits for room on the disk */
-    atomic_bool failed;           /* nothing can be committed any more: to be stopped */
-    atomic_size_t outstanding;    /* visit states at the fetchers */
+    atomic_bool stuck;          /* ingest waits for room on the disk */
+    atomic_bool failed;         /* nothing can be committed any more: to be stopped */
+    atomic_size_t outstanding;  /* visit states at the fetchers */
+    _Atomic uint64_t max_pages; /* crawl.max_pages and fetch.connections as they are now */
+    atomic_size_t connections;
     _Atomic uint64_t pages_final; /* answers to scheduled URLs: for max_pages */
     bool paused;
 } AgentParts;
@@ -48,6 +50,8 @@ typedef struct AgentParts {
 Result parts_identify(AgentParts *parts, const Config *config, Buffer *error);
 /* Builds everything else; on failure parts_delete takes what there is. error holds one sentence. */
 Result parts_new(AgentParts *parts, CrawlStore *store, const char *crawl_log, Buffer *error);
+/* Takes over the live values of the configuration; main thread. */
+void parts_configure(AgentParts *parts);
 Result parts_start(AgentParts *parts);
 void parts_pause(AgentParts *parts, bool paused);
 /* No new fetches. */

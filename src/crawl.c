@@ -379,6 +379,18 @@ static int load_config(Line *line, Config *config)
     return rc == RESULT_OK ? 0 : EXIT_USAGE;
 }
 
+static bool reload(void *context, Config *fresh)
+{
+    if (config_init(fresh) != RESULT_OK) {
+        return false;
+    }
+    if (load_config(context, fresh) != 0) {
+        config_destroy(fresh);
+        return false;
+    }
+    return true;
+}
+
 static int run(Line *line, Config *config)
 {
     int status = load_config(line, config);
@@ -402,6 +414,8 @@ static int run(Line *line, Config *config)
         return EXIT_FINISHED;
     }
     line->agent.config = config;
+    line->agent.reload = reload;
+    line->agent.reload_context = line;
     return agent_run(&line->agent);
 }
 

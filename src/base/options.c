@@ -477,6 +477,24 @@ Result options_load_environment(Options *options, const char *prefix, Buffer *er
     return rc;
 }
 
+size_t options_take_live(Options *options, const Options *fresh)
+{
+    size_t taken = 0;
+    Buffer error;
+    buffer_init(&error, BUFFER_NO_LIMIT);
+    for (size_t i = 0; i < options->n_specs; i++) {
+        const OptionSpec *spec = &options->specs[i];
+        char name[128];
+        (void)snprintf(name, sizeof name, "%s.%s", spec->section, spec->key);
+        if (spec->live && strcmp(options->texts[i], fresh->texts[i]) != 0 &&
+            options_set(options, name, fresh->texts[i], fresh->origins[i], &error) == RESULT_OK) {
+            taken++;
+        }
+    }
+    buffer_destroy(&error);
+    return taken;
+}
+
 /* ---- sites --------------------------------------------------------------------------------- */
 
 Result options_add_site(Options *options, const char *pattern, const char *key, const char *text,

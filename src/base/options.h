@@ -78,6 +78,9 @@ Result options_load(Options *options, const char *path, Buffer *error);
 /* Reads the environment's RAGNO_SECTION_KEY variables. */
 Result options_load_environment(Options *options, const char *prefix, Buffer *error);
 
+/* Takes over the live rows in which fresh (of the same table) differs. Returns how many. */
+size_t options_take_live(Options *options, const Options *fresh);
+
 const OptionSpec *options_find(const Options *options, const char *name);
 /* The value of a per_site row (by offset) for a host, or false when no pattern matches. */
 bool options_site_number(const Options *options, size_t offset, const char *host, int64_t *number);

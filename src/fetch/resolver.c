@@ -66,6 +66,8 @@ struct Resolver {
     _Atomic uint64_t n_queries;
     _Atomic uint64_t n_hits;
     _Atomic uint64_t n_failures;
+    _Atomic uint64_t n_answered;
+    _Atomic uint64_t n_unanswered;
     atomic_size_t published_in_flight;
     atomic_size_t published_cached;
 };
@@ -226,6 +228,9 @@ static void on_answer(void *context, int status, int timeouts, struct ares_addri
     Resolver *resolver = name->resolver;
     resolver->n_in_flight--;
     adjust_window(resolver, timeouts, name->asked);
+    bool silence = status == ARES_ETIMEOUT || status == ARES_ECONNREFUSED;
+    atomic_fetch_add_explicit(silence ? &resolver->n_unanswered : &resolver->n_answered, 1,
+                              memory_order_relaxed);
     if (ask_alone(resolver, name, status)) {
         return;
     }
@@ -584,6 +589,8 @@ void resolver_stats(Resolver *resolver, ResolverStats *stats)
     *stats = (ResolverStats){
         .queries = atomic_load_explicit(&resolver->n_queries, memory_order_relaxed),
         .hits = atomic_load_explicit(&resolver->n_hits, memory_order_relaxed),
+        .answered = atomic_load_explicit(&resolver->n_answered, memory_order_relaxed),
+        .unanswered = atomic_load_explicit(&resolver->n_unanswered, memory_order_relaxed),
         .failures = atomic_load_explicit(&resolver->n_failures, memory_order_relaxed),
         .in_flight = atomic_load_explicit(&resolver->published_in_flight, memory_order_relaxed),
         .cached = atomic_load_explicit(&resolver->published_cached, memory_order_relaxed),

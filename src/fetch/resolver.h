@@ -38,9 +38,11 @@ typedef struct ResolverOptions {
 } ResolverOptions;
 
 typedef struct ResolverStats {
-    uint64_t queries;  /* sent */
-    uint64_t hits;     /* answered from the cache */
-    uint64_t failures; /* no answer or a negative one */
+    uint64_t queries;    /* sent */
+    uint64_t hits;       /* answered from the cache */
+    uint64_t failures;   /* no answer or a negative one */
+    uint64_t answered;   /* questions to which a server said something, whatever it was */
+    uint64_t unanswered; /* and those to which none did */
     size_t in_flight;
     size_t cached;
 } ResolverStats;

@@ -152,5 +152,40 @@ def disk_full(report, path):
                                               if r.status == 200 and r.flags == "-"}, expected)
 
 
+def no_name_server(report, path):
+    result = harness.run([RAGNO, "-d", path + "/mute", "-s", "dns.servers=127.0.0.1:9",
+                          "-s", "dns.timeout=200ms", "-s", "fetch.allow_addresses=127.0.0.0/8",
+                          "http://somewhere.test/"], 30)
+    report.check("no name server: exit 4, and it says so",
+                 result.returncode == 4 and "name server" in result.stdout,
+                 f"exit {result.returncode}: {result.stdout[-300:]}")
+
+
+def reload_by_signal(report, path):
+    """SIGHUP takes over live options from the file; a wrong file changes nothing."""
+    live = path + "/live.ini"
+    write(live, "[crawl]\nmax_pages = 0\n")
+    with harness.Web(path, hosts=10, addresses=10, pages=2000, skew=0) as web:
+        command = harness.crawl_command(web, path + "/crawl", wait="50ms") + ["-c", live]
+        crawl = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
+                                 stderr=subprocess.DEVNULL)
+        deadline = time.monotonic() + 10
+        while time.monotonic() < deadline and len(web.requests()) < 20:
+            time.sleep(0.05)
+        write(live, "[crawl]\nmax_pages = many\n")
+        crawl.send_signal(1)
+        time.sleep(0.5)
+        report.check("a wrong file changes nothing", crawl.poll() is None, f"{crawl.poll()}")
+        write(live, "[crawl]\nmax_pages = 30\n")
+        crawl.send_signal(1)
+        try:
+            code = crawl.wait(10)
+        except subprocess.TimeoutExpired:
+            code = "still running"
+        harness.end_process(crawl)
+        report.equal("SIGHUP: the new limit ends the crawl", code, 14)
+
+
 if __name__ == "__main__":
-    harness.main(command_line, bad_seed_line, directories, disk_nearly_full, disk_full)
+    harness.main(command_line, bad_seed_line, directories, disk_nearly_full, disk_full,
+                 no_name_server, reload_by_signal)
