@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/eventfd.h>
+#include <sys/resource.h>
 #include <sys/signalfd.h>
 #include <unistd.h>
 
@@ -330,6 +331,16 @@ static Result check_seeds(const AgentOptions *options, Buffer *error)
     return rc;
 }
 
+/* As many descriptors as the system lets this user have. */
+static void raise_file_limit(void)
+{
+    struct rlimit files;
+    if (getrlimit(RLIMIT_NOFILE, &files) == 0 && files.rlim_cur < files.rlim_max) {
+        files.rlim_cur = files.rlim_max;
+        (void)setrlimit(RLIMIT_NOFILE, &files);
+    }
+}
+
 int agent_run(const AgentOptions *options)
 {
     Config *config = options->config;
@@ -346,6 +357,7 @@ int agent_run(const AgentOptions *options)
                                        .schedule = {.levels = (unsigned)config->schedule_levels,
                                                     .score_top = 1.0f,
                                                     .score_ratio = 2.0f}};
+    raise_file_limit();
     (void)curl_global_init(CURL_GLOBAL_DEFAULT);
     xmlInitParser();
     /* What can be refused is refused before anything is created. */

@@ -4,9 +4,12 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/eventfd.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include "base/log.h"
+
+#define FILES_ELSEWHERE 256u /* descriptors for logs, database, WARC, DNS */
 #include "parse/html.h"
 
 #define INGEST_QUEUE 2048u
@@ -346,6 +349,26 @@ static Result build_frontier(AgentParts *parts, Buffer *error)
                         tables->hosts);
 }
 
+/* How many connections one fetcher keeps open: what the option asks for, as far as there are file
+ * descriptors for it. */
+static size_t kept_connections(const Config *config)
+{
+    struct rlimit files = {.rlim_cur = 0};
+    uint64_t idle = (uint64_t)config->fetch_idle_connections;
+    uint64_t busy = (uint64_t)config->fetch_connections;
+    if (getrlimit(RLIMIT_NOFILE, &files) == 0 && files.rlim_cur != RLIM_INFINITY) {
+        uint64_t spare = 2 * busy + FILES_ELSEWHERE;
+        uint64_t room = files.rlim_cur > spare ? files.rlim_cur - spare : 0;
+        if (idle > room) {
+            LOG_INFO("fetch", "fewer idle connections for lack of file descriptors",
+                     "wanted=%llu kept=%llu nofile=%llu", (unsigned long long)idle,
+                     (unsigned long long)room, (unsigned long long)files.rlim_cur);
+            idle = room;
+        }
+    }
+    return (size_t)(busy + idle / (uint64_t)config->fetch_threads);
+}
+
 static Result build_fetch(AgentParts *parts, Buffer *error)
 {
     const Config *config = parts->config;
@@ -372,7 +395,7 @@ static Result build_fetch(AgentParts *parts, Buffer *error)
                               .port_map = config->fetch_port_map,
                               .policy = &parts->policy,
                               .politeness = &parts->politeness,
-                              .transfers = (size_t)config->fetch_connections,
+                              .kept_connections = kept_connections(config),
                               .connect_timeout_ms = config->fetch_connect_timeout,
                               .first_byte_timeout_ms = config->fetch_first_byte_timeout,
                               .total_timeout_ms = config->fetch_total_timeout,

@@ -68,6 +68,8 @@
     ROW(fetch, threads, COUNT, int64_t, "2", 1, 64, NULL, false, false, "fetching threads") \
     ROW(fetch, connections, COUNT, int64_t, "256", 1, 100000, NULL, true, false, \
         "transfers in flight at most, over all threads") \
+    ROW(fetch, idle_connections, COUNT, int64_t, "5000", 0, 1000000, NULL, false, false, \
+        "connections kept open for the next fetch, over all threads; 5 kB each, 40 kB with TLS") \
     ROW(fetch, connect_timeout, TIME, int64_t, "20s", 10, 3600e3, NULL, false, false, \
         "for connecting, TLS included") \
     ROW(fetch, first_byte_timeout, TIME, int64_t, "30s", 10, 3600e3, NULL, false, false, \

@@ -5,7 +5,8 @@
 #include <stdio.h>
 
 /* What comes with a transfer besides its body: curl's handle and buffers, TLS, the header. */
-#define TRANSFER_BYTES ((int64_t)64 << 10)
+#define IDLE_CONNECTION_BYTES 40000 /* with TLS */
+#define TRANSFER_BYTES        ((int64_t)64 << 10)
 /* An answer kept by the resolver, its name and its places in map and heap. */
 #define DNS_ENTRY_BYTES ((int64_t)320)
 /* Pages of the database that one result changes, and its links in memory. */
@@ -44,6 +45,8 @@ Result memory_budget_apply(Config *config, Buffer *error)
     } shares[] = {
         {"limits.workbench_memory", config->limits_workbench_memory, 65536, rest / 8 * 3},
         {"fetch.connections", config->fetch_connections, 4, rest / 4 / (body + TRANSFER_BYTES)},
+        {"fetch.idle_connections", config->fetch_idle_connections, 0,
+         rest / 16 / IDLE_CONNECTION_BYTES},
         {"parse.memory", config->parse_memory, 65536, rest / 8 / config->parse_threads},
         /* Body as received, and compressed for WARC; in two queues. */
         {"parse.queue", config->parse_queue, 4, rest / 8 / (4 * body)},

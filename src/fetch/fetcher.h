@@ -30,7 +30,7 @@ typedef struct FetcherOptions {
     const char *port_map;        /* "80:8080,443:8443": URL port to real port; may be "" */
     const IpPolicy *policy;      /* which addresses may be connected to */
     const PolitenessOptions *politeness;
-    size_t transfers; /* how many visit states it may hold: sizes the connection pool */
+    size_t kept_connections; /* open at most after their use, those in use included */
     int64_t connect_timeout_ms;
     int64_t first_byte_timeout_ms;
     int64_t total_timeout_ms;
