@@ -179,7 +179,7 @@
         "priority levels of the schedule (front queues)") \
     ROW(schedule, window, COUNT, int64_t, "32", 4, 100000, NULL, false, false, \
         "URLs of one host held in memory at most") \
-    ROW(limits, pages_per_host, COUNT, int64_t, "0", 0, CONFIG_BIG, NULL, false, true, \
+    ROW(limits, pages_per_host, COUNT, int64_t, "0", 0, CONFIG_BIG, NULL, false, false, \
         "pages stored per host, duplicates not counted; 0 = no limit") \
     ROW(limits, path_segments, COUNT, int64_t, "0", 0, 1000, NULL, false, false, \
         "links with more segments in their path are refused as traps; 0 = no limit") \
