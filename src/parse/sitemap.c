@@ -293,7 +293,7 @@ static bool take_bytes(void *context, const char *bytes, size_t length)
         size_t n = length < PIECE_BYTES ? length : PIECE_BYTES;
         const char *utf8 = bytes;
         size_t utf8_length = n;
-        Result rc = sitemap_cleaner_to_utf8(&parser->cleaner, &utf8, &utf8_length);
+        Result rc = sitemap_cleaner_to_utf8(&parser->cleaner, &utf8, &utf8_length, false);
         if (rc == RESULT_OK) {
             rc = take_utf8(parser, utf8, utf8_length);
         }
@@ -314,7 +314,11 @@ static void finish(SitemapParser *parser)
         }
         return;
     }
-    if (!parser->is_stopped && sitemap_cleaner_mend(&parser->cleaner, "", 0, true) == RESULT_OK) {
+    const char *rest = "";
+    size_t n = 0;
+    if (!parser->is_stopped &&
+        sitemap_cleaner_to_utf8(&parser->cleaner, &rest, &n, true) == RESULT_OK &&
+        sitemap_cleaner_mend(&parser->cleaner, rest, n, true) == RESULT_OK) {
         sitemap_xml_push(parser, buffer_string(&parser->cleaner.clean),
                          parser->cleaner.clean.length);
     }
