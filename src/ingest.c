@@ -13,6 +13,7 @@
 #define STUCK_RETRY_MS 1000
 #define MAP_ROOM_BYTES ((size_t)1 << 30)
 #define HUNGRY_MS      20  /* how long a batch is collected while fetchers have nothing to do */
+#define CHORE_MS       40  /* one piece of a chore; a result waits no longer than 50 */
 #define REFERRER_STEPS 64u /* of a discovery path; longer ones are cut at the front */
 
 struct Ingest {
@@ -27,6 +28,8 @@ struct Ingest {
     Thread thread;
     ParsedPage **pages; /* the batch being collected */
     size_t n_pages;
+    IngestChore chores[INGEST_MAX_CHORES];
+    size_t n_chores;
     bool dead; /* a batch was dropped; so is what follows, since the archive ends before it */
     Mutex stop_mutex; /* guards abandon */
     Condition stop_changed;
@@ -156,8 +159,34 @@ static void note_yield(Ingest *ingest, const Batch *batch)
     }
 }
 
-/* Tries to commit the collected pages once. */
-static Result commit_once(Ingest *ingest)
+/* What a transaction is opened for: the collected pages, or a piece of a chore. */
+static Result work(Batch *batch, const IngestChore *chore)
+{
+    return chore == NULL ? batch_apply(batch)
+                         : chore->run(chore->context, batch, mono_add_ms(mono_now(), CHORE_MS));
+}
+
+/* After a commit: everybody who waits for it. */
+static void tell(Ingest *ingest, const Batch *batch)
+{
+    CommitNotice *notice = batch_notice(batch);
+    ingest->totals = batch->totals;
+    if (ingest->store.archive != NULL) {
+        archive_committed(ingest->store.archive);
+    }
+    publish_now(ingest);
+    if (batch->n_pages > 0) {
+        write_log(ingest, batch);
+        note_yield(ingest, batch);
+    }
+    if (notice != NULL) {
+        ingest->sinks.committed(ingest->sinks.context, notice);
+    }
+    stats_add(&ingest->stats->commits, 1);
+}
+
+/* Tries to commit the collected pages, or a piece of a chore, once. */
+static Result commit_once(Ingest *ingest, const IngestChore *chore)
 {
     MDB_txn *txn = NULL;
     Batch batch;
@@ -166,10 +195,10 @@ static Result commit_once(Ingest *ingest)
         return RESULT_IO;
     }
     Result rc = batch_init(&batch, &ingest->options, &ingest->store, ingest->log, &ingest->totals,
-                           txn, ingest->pages, ingest->n_pages);
+                           txn, ingest->pages, chore == NULL ? ingest->n_pages : 0);
     batch.traps = ingest->traps;
     if (rc == RESULT_OK) {
-        rc = batch_apply(&batch);
+        rc = work(&batch, chore);
     }
     uint64_t refused[REFUSALS] = {0};
     if (rc == RESULT_OK) {
@@ -188,24 +217,16 @@ static Result commit_once(Ingest *ingest)
         rc = page_db_txn_commit(ingest->store.db, txn) == 0 ? RESULT_OK : RESULT_FULL;
     }
     if (rc == RESULT_OK) {
-        CommitNotice *notice = batch_notice(&batch);
-        ingest->totals = batch.totals;
-        if (ingest->store.archive != NULL) {
-            archive_committed(ingest->store.archive);
-        }
-        publish_now(ingest);
-        write_log(ingest, &batch);
-        note_yield(ingest, &batch);
-        if (notice != NULL) {
-            ingest->sinks.committed(ingest->sinks.context, notice);
-        }
-        stats_add(&ingest->stats->commits, 1);
+        tell(ingest, &batch);
     } else {
         for (size_t i = 0; i < REFUSALS; i++) {
             stats_add(&ingest->stats->refused[i], refused[i]);
         }
     }
     batch_destroy(&batch);
+    if (chore != NULL) {
+        chore->ended(chore->context, rc);
+    }
     uint64_t us = (uint64_t)(mono_now().ns - start.ns) / 1000;
     stats_add(&ingest->stats->writer_busy_us, us);
     return rc;
@@ -246,12 +267,12 @@ static void drop_batch(Ingest *ingest)
              ingest->n_pages);
 }
 
-/* Until the batch is committed or given up. */
-static Result commit_patiently(Ingest *ingest)
+/* Until the pages (or the piece of a chore) are committed or given up. */
+static Result commit_patiently(Ingest *ingest, const IngestChore *chore)
 {
-    Result rc = commit_once(ingest);
+    Result rc = commit_once(ingest, chore);
     if (rc == RESULT_FULL && map_is_full(ingest) && page_db_grow(ingest->store.db) == 0) {
-        rc = commit_once(ingest);
+        rc = commit_once(ingest, chore);
     }
     bool stuck = false;
     while (rc == RESULT_FULL || rc == RESULT_MEMORY) {
@@ -267,7 +288,7 @@ static Result commit_patiently(Ingest *ingest)
         if (rc == RESULT_FULL && map_is_full(ingest)) {
             (void)page_db_grow(ingest->store.db);
         }
-        rc = commit_once(ingest);
+        rc = commit_once(ingest, chore);
     }
     if (stuck) {
         LOG_WARN("ingest", rc == RESULT_OK ? "commits work again" : "cannot commit",
@@ -277,10 +298,11 @@ static Result commit_patiently(Ingest *ingest)
     return rc;
 }
 
-static void commit(Ingest *ingest)
+/* The pages that were collected, or a piece of a chore. */
+static void commit(Ingest *ingest, const IngestChore *chore)
 {
     thread_step("writing");
-    Result rc = ingest->dead ? RESULT_CLOSED : commit_patiently(ingest);
+    Result rc = ingest->dead ? RESULT_CLOSED : commit_patiently(ingest, chore);
     if (rc != RESULT_OK) {
         if (!ingest->dead && rc != RESULT_FULL && rc != RESULT_MEMORY) {
             LOG_ERROR("ingest", "cannot commit, the crawl ends", "results=%zu error=\"%s\"",
@@ -300,14 +322,32 @@ static void commit(Ingest *ingest)
  * ------------------------------------------------------------------------------------------------
  */
 
+/* A chore whose time has come; NULL when none: *next = when the first one's comes. */
+static const IngestChore *due_chore(const Ingest *ingest, MonoTime *next)
+{
+    MonoTime now = mono_now();
+    *next = MONO_NEVER;
+    for (size_t i = 0; i < ingest->n_chores && !ingest->dead; i++) {
+        MonoTime due = ingest->chores[i].due(ingest->chores[i].context);
+        if (due.ns <= now.ns) {
+            return &ingest->chores[i];
+        }
+        next->ns = due.ns < next->ns ? due.ns : next->ns;
+    }
+    return NULL;
+}
+
 /* Collects one batch: until it is full, its oldest page is old enough, or the queue is closed. */
-static Result collect(Ingest *ingest)
+static Result collect(Ingest *ingest, MonoTime until)
 {
     size_t n = 0;
     thread_step("waiting");
-    Result rc = queue_pop(&ingest->queue, (void **)ingest->pages, ingest->options.batch_pages, &n,
-                          MONO_NEVER);
+    Result rc =
+        queue_pop(&ingest->queue, (void **)ingest->pages, ingest->options.batch_pages, &n, until);
     ingest->n_pages = n;
+    if (rc != RESULT_OK) {
+        return rc;
+    }
     bool hungry = ingest->sinks.hungry(ingest->sinks.context);
     int64_t patience = hungry && ingest->options.batch_time_ms > HUNGRY_MS
                            ? HUNGRY_MS
@@ -323,7 +363,11 @@ static Result collect(Ingest *ingest)
 
 static void check_end(Ingest *ingest)
 {
-    if (stats_get(&ingest->stats->urls_queued) == 0 && queue_count(&ingest->queue) == 0) {
+    bool held = false;
+    for (size_t i = 0; i < ingest->n_chores; i++) {
+        held = held || ingest->chores[i].holds(ingest->chores[i].context);
+    }
+    if (!held && stats_get(&ingest->stats->urls_queued) == 0 && queue_count(&ingest->queue) == 0) {
         ingest->sinks.finished(ingest->sinks.context);
     }
 }
@@ -333,12 +377,17 @@ static void *ingest_main(void *argument)
     Ingest *ingest = argument;
     check_end(ingest);
     Result rc = RESULT_OK;
-    while (rc == RESULT_OK) {
-        rc = collect(ingest);
+    while (rc != RESULT_CLOSED) {
+        MonoTime next;
+        const IngestChore *chore = due_chore(ingest, &next);
+        rc = collect(ingest, chore != NULL ? (MonoTime){0} : next);
         if (ingest->n_pages > 0) {
-            commit(ingest);
-            check_end(ingest);
+            commit(ingest, NULL);
         }
+        if (chore != NULL && rc != RESULT_CLOSED) {
+            commit(ingest, chore);
+        }
+        check_end(ingest);
     }
     return NULL;
 }
@@ -383,6 +432,16 @@ Result ingest_new(Ingest **out, const IngestOptions *options, const IngestStore 
     }
     *out = ingest;
     return RESULT_OK;
+}
+
+void ingest_add_chore(Ingest *ingest, const IngestChore *chore)
+{
+    ingest->chores[ingest->n_chores++] = *chore;
+}
+
+void ingest_wake(Ingest *ingest)
+{
+    queue_wake(&ingest->queue);
 }
 
 Result ingest_start(Ingest *ingest)

@@ -26,6 +26,8 @@
 #include "store/schedule.h"
 #include "trap_yield.h"
 
+struct Batch; /* ingest_batch.h */
+
 typedef enum ScheduleOrder {
     ORDER_BEST_FIRST,
     ORDER_BREADTH_FIRST,
@@ -68,12 +70,34 @@ typedef struct IngestStore {
     Archive *archive; /* NULL: none is kept */
 } IngestStore;
 
+/* Work that must write but waits for no result: levels that moved, visits that are due, a merge.
+ * The ingest thread calls it between batches, each piece in a transaction of its own. All three
+ * are called in the ingest thread. */
+typedef struct IngestChore {
+    void *context;
+    /* When it wants to run; a time that has passed: now; MONO_NEVER: nothing to do. */
+    MonoTime (*due)(void *context);
+    /* One piece: what it changes through the batch is committed whole. Ends by `until`, or soon
+     * after: results wait meanwhile. An error takes the piece back. */
+    Result (*run)(void *context, struct Batch *batch, MonoTime until);
+    /* The piece was committed (RESULT_OK), or all is as it was before. */
+    void (*ended)(void *context, Result rc);
+    /* Has something that may still become a URL to fetch: the crawl is not over. */
+    bool (*holds)(void *context);
+} IngestChore;
+
+#define INGEST_MAX_CHORES 4u
+
 typedef struct Ingest Ingest;
 
 /* Restores the totals of earlier runs. */
 Result ingest_new(Ingest **ingest, const IngestOptions *options, const IngestStore *store,
                   const IngestSinks *sinks, CrawlLog *log, Stats *stats);
+/* Before ingest_start. The context must outlive the thread. */
+void ingest_add_chore(Ingest *ingest, const IngestChore *chore);
 Result ingest_start(Ingest *ingest);
+/* A chore may have become due. Any thread. */
+void ingest_wake(Ingest *ingest);
 /* Takes a page; waits while the queue is full. */
 void ingest_push(Ingest *ingest, ParsedPage *page);
 size_t ingest_waiting(Ingest *ingest);

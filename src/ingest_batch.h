@@ -1,5 +1,5 @@
 /* One batch of ingest while its transaction is open: host records that were read and changed, what
- * the commit notice will say. Used by ingest.c only, in the ingest thread. */
+ * the commit notice will say. Used by ingest.c and its chores, in the ingest thread. */
 #ifndef INGEST_BATCH_H
 #define INGEST_BATCH_H
 

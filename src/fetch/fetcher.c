@@ -317,7 +317,8 @@ static Result open_loop(Fetcher *fetcher)
     (void)curl_multi_setopt(fetcher->multi, CURLMOPT_SOCKETDATA, fetcher);
     (void)curl_multi_setopt(fetcher->multi, CURLMOPT_TIMERFUNCTION, on_curl_timer);
     (void)curl_multi_setopt(fetcher->multi, CURLMOPT_TIMERDATA, fetcher);
-    (void)curl_multi_setopt(fetcher->multi, CURLMOPT_MAXCONNECTS, (long)fetcher->options.kept_connections);
+    (void)curl_multi_setopt(fetcher->multi, CURLMOPT_MAXCONNECTS,
+                            (long)fetcher->options.kept_connections);
     (void)curl_multi_setopt(fetcher->multi, CURLMOPT_PIPELINING, (long)CURLPIPE_NOTHING);
     return queue_init(&fetcher->inbox, INBOX_CAPACITY);
 }

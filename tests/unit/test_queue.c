@@ -69,6 +69,23 @@ static void an_empty_queue_answers_at_the_deadline(void)
     queue_destroy(&queue);
 }
 
+static void a_wake_ends_one_wait(void)
+{
+    Queue queue;
+    int item = 0;
+    void *out = NULL;
+    size_t n = 9;
+    CU_ASSERT_EQUAL_FATAL(queue_init(&queue, 2), RESULT_OK);
+    queue_wake(&queue);
+    CU_ASSERT_EQUAL(queue_pop(&queue, &out, 1, &n, MONO_NEVER), RESULT_TIMEOUT);
+    CU_ASSERT_EQUAL(n, 0);
+    CU_ASSERT_EQUAL(queue_push(&queue, &item), RESULT_OK);
+    queue_wake(&queue); /* items come first */
+    CU_ASSERT_EQUAL(queue_pop(&queue, &out, 1, &n, MONO_NEVER), RESULT_OK);
+    CU_ASSERT_EQUAL(queue_pop(&queue, &out, 1, &n, MONO_NEVER), RESULT_TIMEOUT);
+    queue_destroy(&queue);
+}
+
 static void a_closed_queue_gives_what_is_left_and_takes_nothing(void)
 {
     Queue queue;
@@ -203,6 +220,7 @@ UNIT_MAIN("queue",
           {"items come out in the order they went in", items_come_out_in_the_order_they_went_in},
           {"a full queue refuses who will not wait", a_full_queue_refuses_who_will_not_wait},
           {"an empty queue answers at the deadline", an_empty_queue_answers_at_the_deadline},
+          {"a wake ends one wait", a_wake_ends_one_wait},
           {"a closed queue gives what is left and takes nothing",
            a_closed_queue_gives_what_is_left_and_takes_nothing},
           {"closing wakes everybody", closing_wakes_everybody},
