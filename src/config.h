@@ -115,6 +115,9 @@
         "links from a seed at most") \
     ROW(scope, max_url_length, COUNT, int64_t, "2048", 16, 65536, NULL, false, false, \
         "longer URLs are refused") \
+    ROW(scope, dedup_key, TEXT, char *, "", 0, 0, NULL, false, false, \
+        "URLs that differ only in this are one page, fetched as first seen: escapes, session_ids, " \
+        "tracking, index_pages, sorted_query; empty = only equal URLs; fixed for a crawl") \
     ROW(scope, embeds, BOOL, bool, "no", 0, 0, NULL, false, false, \
         "follow images, scripts, styles and media too, not only pages and frames") \
     ROW(scope, follow_nofollow, BOOL, bool, "yes", 0, 0, NULL, false, false, \
