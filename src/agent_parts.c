@@ -306,6 +306,7 @@ static Result build_parsing(AgentParts *parts, Buffer *error)
                               .query_parameters = (unsigned)config->limits_query_parameters,
                               .dedup = parts->dedup,
                               .sitemaps = config->scope_sitemaps,
+                              .sitemap_hints = config->score_sitemap_hints,
                               .sitemap_depth = (unsigned)config->scope_sitemap_depth,
                               .sitemap_entries = (size_t)config->scope_sitemap_entries,
                               .sitemap_location = (SitemapLocation)config->scope_sitemap_location,

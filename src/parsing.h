@@ -35,7 +35,8 @@ typedef struct ParsingOptions {
     unsigned repeated_segments; /* so often in a row; below 2 = off */
     unsigned query_parameters;  /* 0 = no limit */
     DedupSteps dedup;
-    bool sitemaps; /* read them, and the Sitemap lines of robots.txt */
+    bool sitemaps;      /* read them, and the Sitemap lines of robots.txt */
+    bool sitemap_hints; /* they change an entry's score */
     unsigned sitemap_depth;
     size_t sitemap_entries;
     SitemapLocation sitemap_location;

@@ -1,3 +1,4 @@
+#include <math.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -298,6 +299,36 @@ static void no_character_is_lost_between_two_blocks(void)
     buffer_destroy(&expected);
 }
 
+static double hint(double priority, int64_t lastmod_s, SitemapFrequency frequency)
+{
+    const int64_t now_s = 1700000000;
+    SitemapEntry entry = {.priority = priority, .lastmod_s = lastmod_s, .changefreq = frequency};
+    return log2(sitemap_hint_factor(&entry, now_s));
+}
+
+static void hints_shift_an_entry_by_a_level_at_most(void)
+{
+    const int64_t now_s = 1700000000;
+    const int64_t day_s = 86400;
+    CU_ASSERT_DOUBLE_EQUAL(hint(-1, SITEMAP_NO_DATE, SITEMAP_FREQUENCY_NONE), 0, 1e-9);
+    CU_ASSERT_DOUBLE_EQUAL(hint(0.5, SITEMAP_NO_DATE, SITEMAP_WEEKLY), 0, 1e-9);
+    CU_ASSERT_DOUBLE_EQUAL(hint(1, SITEMAP_NO_DATE, SITEMAP_MONTHLY), 1, 1e-9);
+    CU_ASSERT_DOUBLE_EQUAL(hint(0, SITEMAP_NO_DATE, SITEMAP_FREQUENCY_NONE), -1, 1e-9);
+    CU_ASSERT_DOUBLE_EQUAL(hint(0.8, SITEMAP_NO_DATE, SITEMAP_FREQUENCY_NONE), 0.6, 1e-9);
+    CU_ASSERT_DOUBLE_EQUAL(hint(-1, now_s - 6 * day_s, SITEMAP_FREQUENCY_NONE), 0.25, 1e-9);
+    CU_ASSERT_DOUBLE_EQUAL(hint(-1, now_s + day_s, SITEMAP_FREQUENCY_NONE), 0.25, 1e-9);
+    CU_ASSERT_DOUBLE_EQUAL(hint(-1, now_s + 2 * day_s, SITEMAP_FREQUENCY_NONE), 0, 1e-9);
+    CU_ASSERT_DOUBLE_EQUAL(hint(-1, INT64_MAX, SITEMAP_FREQUENCY_NONE), 0, 1e-9);
+    CU_ASSERT_DOUBLE_EQUAL(hint(-1, now_s - 30 * day_s, SITEMAP_FREQUENCY_NONE), 0, 1e-9);
+    CU_ASSERT_DOUBLE_EQUAL(hint(-1, now_s - 366 * day_s, SITEMAP_FREQUENCY_NONE), -0.25, 1e-9);
+    CU_ASSERT_DOUBLE_EQUAL(hint(-1, SITEMAP_NO_DATE, SITEMAP_ALWAYS), 0.25, 1e-9);
+    CU_ASSERT_DOUBLE_EQUAL(hint(-1, SITEMAP_NO_DATE, SITEMAP_DAILY), 0.125, 1e-9);
+    CU_ASSERT_DOUBLE_EQUAL(hint(-1, SITEMAP_NO_DATE, SITEMAP_NEVER), -0.25, 1e-9);
+    CU_ASSERT_DOUBLE_EQUAL(hint(1, now_s, SITEMAP_HOURLY), 1, 1e-9);
+    CU_ASSERT_DOUBLE_EQUAL(hint(0, 0, SITEMAP_NEVER), -1, 1e-9);
+    CU_ASSERT_DOUBLE_EQUAL(hint(0.25, now_s, SITEMAP_HOURLY), 0, 1e-9);
+}
+
 static void entities_and_bombs_are_refused(void)
 {
     static const char bomb[] =
@@ -487,6 +518,7 @@ UNIT_MAIN("sitemap", {"urlsets give addresses and hints", urlsets_give_addresses
           {"careless bytes are mended", careless_bytes_are_mended},
           {"the declared encoding is decoded as a browser would",
            the_declared_encoding_is_decoded_as_a_browser_would},
+          {"hints shift an entry by a level at most", hints_shift_an_entry_by_a_level_at_most},
           {"no character is lost between two blocks", no_character_is_lost_between_two_blocks},
           {"entities and bombs are refused", entities_and_bombs_are_refused},
           {"large files are streamed and bounded", large_files_are_streamed_and_bounded},
