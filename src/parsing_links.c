@@ -10,9 +10,9 @@
 
 /* ---- kinds --------------------------------------------------------------------------------- */
 
-static bool is_embed(uint8_t kind)
+static bool is_embed(const PageLink *link)
 {
-    switch ((LinkKind)kind) {
+    switch ((LinkKind)link->kind) {
     case LINK_A:
     case LINK_AREA:
     case LINK_FRAME:
@@ -24,6 +24,7 @@ static bool is_embed(uint8_t kind)
     case LINK_SITEMAP:
         return false;
     case LINK_LINK:
+        return (link->flags & LINK_PAGE) == 0;
     case LINK_IMG:
     case LINK_SCRIPT:
     case LINK_MEDIA:
@@ -42,7 +43,7 @@ static uint8_t hop_of(const PageLink *link)
     if (link->kind == LINK_REDIRECT) {
         return 'R';
     }
-    return link->kind == LINK_SITEMAP ? 'S' : is_embed(link->kind) ? 'E' : 'L';
+    return link->kind == LINK_SITEMAP ? 'S' : is_embed(link) ? 'E' : 'L';
 }
 
 /* ---- each link once ------------------------------------------------------------------------ */
@@ -135,7 +136,7 @@ static bool is_filtered(Parser *parser, const ParsedPage *page, const PageLink *
 static Refusal refuse_occurrence(const Parser *parser, const PageLink *link)
 {
     const ParsingOptions *options = &parser->parsing->options;
-    if (!options->embeds && is_embed(link->kind)) {
+    if (!options->embeds && is_embed(link)) {
         return REFUSED_KIND;
     }
     if ((link->flags & options->refused_flags) != 0) {
@@ -276,18 +277,16 @@ static void add_reference(Parser *parser, const ParsedPage *page, const char *re
     }
 }
 
-/* Those items of Link that are pages: styles and hints for loading are not. */
+/* Those items of Link that are pages: styles, feeds and hints for loading are not. */
 static void add_link_field(Parser *parser, const ParsedPage *page, const HttpField *field)
 {
-    static const char *const wanted[] = {"canonical", "next", "prev", "alternate"};
     size_t position = 0;
     HttpLink link;
     while (http_header_next_link(field->value, field->value_length, &position, &link)) {
-        for (size_t i = 0; i < sizeof wanted / sizeof *wanted && !link.has_anchor; i++) {
-            if (link.rel != NULL && http_header_has_rel(&link, wanted[i])) {
-                add_reference(parser, page, link.uri, link.uri_length, LINK_HEADER);
-                break;
-            }
+        if (!link.has_anchor && link.rel != NULL &&
+            html_leads_to_page(link.rel, link.rel_length, link.type == NULL ? "" : link.type,
+                               link.type_length)) {
+            add_reference(parser, page, link.uri, link.uri_length, LINK_HEADER);
         }
     }
 }
