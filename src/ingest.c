@@ -322,17 +322,17 @@ static void commit(Ingest *ingest, const IngestChore *chore)
  * ------------------------------------------------------------------------------------------------
  */
 
-/* A chore whose time has come; NULL when none: *next = when the first one's comes. */
-static const IngestChore *due_chore(const Ingest *ingest, MonoTime *next)
+/* A chore whose time has come, or NULL; *until = when the first one's comes or came. */
+static const IngestChore *due_chore(const Ingest *ingest, MonoTime *until)
 {
     MonoTime now = mono_now();
-    *next = MONO_NEVER;
+    *until = MONO_NEVER;
     for (size_t i = 0; i < ingest->n_chores && !ingest->dead; i++) {
         MonoTime due = ingest->chores[i].due(ingest->chores[i].context);
+        until->ns = due.ns < until->ns ? due.ns : until->ns;
         if (due.ns <= now.ns) {
             return &ingest->chores[i];
         }
-        next->ns = due.ns < next->ns ? due.ns : next->ns;
     }
     return NULL;
 }
@@ -378,9 +378,9 @@ static void *ingest_main(void *argument)
     check_end(ingest);
     Result rc = RESULT_OK;
     while (rc != RESULT_CLOSED) {
-        MonoTime next;
-        const IngestChore *chore = due_chore(ingest, &next);
-        rc = collect(ingest, chore != NULL ? (MonoTime){0} : next);
+        MonoTime until;
+        const IngestChore *chore = due_chore(ingest, &until);
+        rc = collect(ingest, until);
         if (ingest->n_pages > 0) {
             commit(ingest, NULL);
         }
