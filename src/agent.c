@@ -362,6 +362,7 @@ int agent_run(const AgentOptions *options)
     xmlInitParser();
     /* What can be refused is refused before anything is created. */
     Result rc = parts_identify(&parts, config, &error);
+    store_options.dedup = parts.dedup;
     if (rc == RESULT_OK) {
         rc = check_seeds(options, &error);
     }

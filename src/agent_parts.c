@@ -190,6 +190,9 @@ Result parts_identify(AgentParts *parts, const Config *config, Buffer *error)
 {
     parts->config = config;
     Result rc = ip_ranges_parse(&parts->policy.allowed, config->fetch_allow_addresses, error);
+    if (rc == RESULT_OK) {
+        rc = dedup_parse_steps(config->scope_dedup_key, &parts->dedup, error);
+    }
     if (rc != RESULT_OK) {
         return rc;
     }
@@ -236,6 +239,7 @@ static Result build_ingest(AgentParts *parts, const char *crawl_log)
                              .pages_per_host = (uint64_t)config->limits_pages_per_host,
                              .follow_duplicates = config->parse_follow_duplicates,
                              .near_duplicates = config->parse_near_duplicates != 0,
+                             .dedup = parts->dedup,
                              .traps = {.fetches = (uint32_t)config->limits_trap_fetches,
                                        .yield = config->limits_trap_yield,
                                        .patterns = (size_t)config->limits_trap_patterns}};
@@ -300,7 +304,9 @@ static Result build_parsing(AgentParts *parts, Buffer *error)
                               .path_segments = (unsigned)config->limits_path_segments,
                               .repeated_segments = (unsigned)config->limits_repeated_segments,
                               .query_parameters = (unsigned)config->limits_query_parameters,
+                              .dedup = parts->dedup,
                               .sitemaps = config->scope_sitemaps,
+                              .sitemap_hints = config->score_sitemap_hints,
                               .sitemap_depth = (unsigned)config->scope_sitemap_depth,
                               .sitemap_entries = (size_t)config->scope_sitemap_entries,
                               .sitemap_location = (SitemapLocation)config->scope_sitemap_location,

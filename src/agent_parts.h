@@ -24,6 +24,7 @@ typedef struct AgentParts {
     char *user_agent;
     Stats stats;
     Scope *scope;
+    DedupSteps dedup;
     Filters filters;
     CrawlLog *log;
     Archive *archive; /* NULL: --no-warc */

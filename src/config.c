@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/ip_address.h"
+#include "dedup.h"
 #include "fetch/port_map.h"
 #include "filters.h"
 #include "frontier/politeness.h"
@@ -58,6 +59,11 @@ Result config_check(const Config *config, Buffer *error)
     politeness_default_rules(rules);
     if (politeness_parse_rules(rules, config->politeness_retry, &what) != RESULT_OK) {
         complain(config, "politeness.retry", buffer_string(&what), error);
+    }
+    buffer_reset(&what);
+    DedupSteps steps;
+    if (dedup_parse_steps(config->scope_dedup_key, &steps, &what) != RESULT_OK) {
+        complain(config, "scope.dedup_key", buffer_string(&what), error);
     }
     Filters filters;
     (void)filters_compile(&filters, config, error);

@@ -115,6 +115,9 @@
         "links from a seed at most") \
     ROW(scope, max_url_length, COUNT, int64_t, "2048", 16, 65536, NULL, false, false, \
         "longer URLs are refused") \
+    ROW(scope, dedup_key, TEXT, char *, "", 0, 0, NULL, false, false, \
+        "URLs that differ only in this are one page, fetched as first seen: escapes, session_ids, " \
+        "tracking, index_pages, sorted_query; empty = only equal URLs; fixed for a crawl") \
     ROW(scope, embeds, BOOL, bool, "no", 0, 0, NULL, false, false, \
         "follow images, scripts, styles and media too, not only pages and frames") \
     ROW(scope, follow_nofollow, BOOL, bool, "yes", 0, 0, NULL, false, false, \
@@ -173,6 +176,8 @@
         "a link's score falls by this factor with each further link from the seed") \
     ROW(score, redirect, REAL, double, "1", 0, 1000, NULL, false, false, \
         "weight of a redirect's target, relative to a link") \
+    ROW(score, sitemap_hints, BOOL, bool, "yes", 0, 0, NULL, false, false, \
+        "a sitemap's priority, lastmod and changefreq shift its entries by up to one level") \
     ROW(schedule, order, WORD, int, "best-first", 0, 0, "best-first|breadth-first|depth-first", \
         false, false, "what goes first within a host and across hosts") \
     ROW(schedule, levels, COUNT, int64_t, "16", 1, 64, NULL, false, false, \

@@ -113,7 +113,7 @@ Result crawl_store_lock(CrawlStore *store, const char *directory, bool must_be_n
     return take_lock(store, error);
 }
 
-static Result open_tables(CrawlStore *store, const CrawlStoreOptions *options)
+static Result open_tables(CrawlStore *store, const CrawlStoreOptions *options, Buffer *error)
 {
     IngestStore *tables = &store->tables;
     MDB_txn *txn = NULL;
@@ -132,6 +132,13 @@ static Result open_tables(CrawlStore *store, const CrawlStoreOptions *options)
     }
     if (rc == RESULT_OK) {
         rc = lmdb_result(mdb_dbi_open(txn, "crawl", MDB_CREATE, &tables->crawl), "open crawl");
+    }
+    if (rc == RESULT_OK && options->dedup.on) {
+        rc = lmdb_result(mdb_dbi_open(txn, "keys", MDB_CREATE, &tables->keys), "open keys");
+    }
+    if (rc == RESULT_OK) {
+        rc = dedup_check(&options->dedup, txn, tables->crawl, page_db_n_pages(tables->db, txn) > 0,
+                         error);
     }
     if (rc != RESULT_OK) {
         page_db_txn_abort(tables->db, txn);
@@ -163,8 +170,8 @@ Result crawl_store_open(CrawlStore *store, const char *directory, const CrawlSto
                : db_rc == page_db_error_damaged ? RESULT_DAMAGED
                                                 : RESULT_IO;
     }
-    rc = open_tables(store, options);
-    if (rc != RESULT_OK) {
+    rc = open_tables(store, options, error);
+    if (rc != RESULT_OK && error->length == 0) {
         (void)buffer_printf(error, "%s: its tables cannot be opened: %s", directory,
                             result_name(rc));
     }

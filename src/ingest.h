@@ -17,6 +17,7 @@
 
 #include "archive.h"
 #include "crawl_log.h"
+#include "dedup.h"
 #include "frontier/distributor.h"
 #include "parsed_page.h"
 #include "stats.h"
@@ -46,7 +47,8 @@ typedef struct IngestOptions {
     unsigned max_redirects;
     uint64_t pages_per_host; /* 0 = no limit */
     bool follow_duplicates;
-    bool near_duplicates;   /* look for them */
+    bool near_duplicates; /* look for them */
+    DedupSteps dedup;
     TrapYieldOptions traps; /* fetches 0 = off */
 } IngestOptions;
 
@@ -66,6 +68,7 @@ typedef struct IngestStore {
     HostTable *hosts;
     MDB_dbi bodies;   /* body fingerprint and host -> page index: exact duplicates */
     MDB_dbi near;     /* simhashes: store/near_table.h */
+    MDB_dbi keys;     /* dedup keys: dedup.h; used when they are on */
     MDB_dbi crawl;    /* names -> values: totals, the end of the WARC files */
     Archive *archive; /* NULL: none is kept */
 } IngestStore;

@@ -8,7 +8,8 @@
 #include "base/log.h"
 #include "store/lmdb_result.h"
 
-#define TOTALS_KEY "totals"
+#define TOTALS_KEY        "totals"
+#define NAMES_BLOCK_BYTES ((size_t)64 * 1024)
 
 static int on_discovered(void *context, const PageRef *page, uint8_t *level);
 static int on_crawled(void *context, const PageRef *before, const PageRef *after, uint8_t *level);
@@ -92,6 +93,65 @@ static void note_health(HostRecord *record, const FetchResult *fetch)
     }
 }
 
+/* ---- spellings of one page
+ * ----------------------------------------------------------------------------------------- */
+
+/* The links of a page as PageDB shall see them; the page itself is left as it is, since a batch may
+ * be tried again. */
+static Result spell_links(Batch *batch, const ParsedPage *page, LinkInfo **links)
+{
+    const char *from = page->fetch->has_page ? page->fetch->url : NULL;
+    *links = page->links;
+    if (!batch->options->dedup.on || page->n_links == 0 || page->link_keys == NULL) {
+        return RESULT_OK;
+    }
+    LinkInfo *copy = arena_alloc(&batch->names, page->n_links * sizeof *copy);
+    Result rc = copy == NULL ? RESULT_MEMORY : RESULT_OK;
+    for (size_t i = 0; i < page->n_links && rc == RESULT_OK; i++) {
+        const char *first = NULL;
+        rc = dedup_first(batch->txn, batch->store->keys, &page->link_keys[i], page->links[i].url,
+                         page->link_hops[i] == 'R' ? from : NULL, &batch->names, &first);
+        copy[i] = (LinkInfo){.url = (char *)(uintptr_t)first, .score = page->links[i].score};
+    }
+    *links = copy;
+    return rc;
+}
+
+static Result spell_seeds(Batch *batch, const LinkInfo *seeds, size_t n, LinkInfo **links)
+{
+    const DedupSteps *steps = &batch->options->dedup;
+    LinkInfo *copy = arena_alloc(&batch->names, n * sizeof *copy);
+    Result rc = copy == NULL ? RESULT_MEMORY : RESULT_OK;
+    for (size_t i = 0; i < n && rc == RESULT_OK; i++) {
+        Hash128 key;
+        const char *first = seeds[i].url;
+        rc = dedup_key(steps, &batch->dedup, first, strlen(first), &key);
+        if (rc == RESULT_OK) {
+            rc = dedup_first(batch->txn, batch->store->keys, &key, seeds[i].url, NULL,
+                             &batch->names, &first);
+        }
+        copy[i] = (LinkInfo){.url = (char *)(uintptr_t)first, .score = seeds[i].score};
+    }
+    *links = copy;
+    return rc;
+}
+
+/* A URL that may not be fetched stands for no others. */
+static Result release_key(Batch *batch, const FetchResult *fetch)
+{
+    bool forbidden = fetch->status == STATUS_ROBOTS || fetch->status == STATUS_BLOCKED;
+    if (!batch->options->dedup.on || !forbidden) {
+        return RESULT_OK;
+    }
+    Hash128 key;
+    Result rc =
+        dedup_key(&batch->options->dedup, &batch->dedup, fetch->url, strlen(fetch->url), &key);
+    return rc == RESULT_OK ? dedup_release(batch->txn, batch->store->keys, &key, fetch->url) : rc;
+}
+
+/* ---- what comes with a robots.txt
+ * ----------------------------------------------------------------------------------------- */
+
 /* The sitemaps that robots.txt names become pages of their own, found by nobody's link. */
 static Result discover_sitemaps(Batch *batch, const ParsedPage *page)
 {
@@ -99,8 +159,13 @@ static Result discover_sitemaps(Batch *batch, const ParsedPage *page)
         return RESULT_OK;
     }
     PageSink sink = page_sink(batch);
+    LinkInfo *links = NULL;
+    Result rc = spell_links(batch, page, &links);
+    if (rc != RESULT_OK) {
+        return rc;
+    }
     return from_page_db(batch,
-                        page_db_discover(batch->store->db, batch->txn, page->links, page->link_hops,
+                        page_db_discover(batch->store->db, batch->txn, links, page->link_hops,
                                          page->n_links, PAGE_DB_NO_INDEX, 0, &sink));
 }
 
@@ -190,9 +255,14 @@ static Result add_write(Batch *batch, size_t place, BatchHost *host)
     if (rc != RESULT_OK) {
         return rc;
     }
+    LinkInfo *links = NULL;
+    rc = spell_links(batch, page, &links);
+    if (rc != RESULT_OK) {
+        return rc;
+    }
     size_t i = batch->n_writes++;
     bool follow = !duplicate || !same_links || batch->options->follow_duplicates;
-    batch->links[i] = (PageLinks){.link_info = page->links, .n_links = follow ? page->n_links : 0};
+    batch->links[i] = (PageLinks){.link_info = links, .n_links = follow ? page->n_links : 0};
     batch->crawled[i] = (CrawledPage){.url = fetch->url,
                                       .links = &batch->links[i],
                                       .time = (double)fetch->wall_start.us / 1e6,
@@ -235,7 +305,7 @@ static Result give_up(Batch *batch, BatchHost *host, const FetchResult *fetch)
     } else if (fetch->status == STATUS_BLOCKED) {
         batch->totals.refused[REFUSED_FILTER]++;
     }
-    return result;
+    return result == RESULT_OK ? release_key(batch, fetch) : result;
 }
 
 static Result clear_host(Batch *batch, BatchHost *host, HostState state, FetchClass why)
@@ -424,6 +494,8 @@ Result batch_init(Batch *batch, const IngestOptions *options, const IngestStore 
                      .pages = pages,
                      .n_pages = n_pages};
     map_init(&batch->hosts);
+    arena_init(&batch->names, NAMES_BLOCK_BYTES, SIZE_MAX);
+    dedup_scratch_init(&batch->dedup);
     size_t n = n_pages == 0 ? 1 : n_pages;
     batch->writes = calloc(n, sizeof *batch->writes);
     batch->crawled = calloc(n, sizeof *batch->crawled);
@@ -444,6 +516,8 @@ void batch_destroy(Batch *batch)
         free(host);
     }
     map_destroy(&batch->hosts);
+    arena_destroy(&batch->names);
+    dedup_scratch_destroy(&batch->dedup);
     free(batch->writes);
     free(batch->crawled);
     free(batch->links);
@@ -493,9 +567,15 @@ Result batch_seed(Batch *batch, const LinkInfo *seeds, size_t n, uint64_t *added
 {
     PageSink sink = page_sink(batch);
     uint64_t before = page_db_n_pages(batch->store->db, batch->txn);
-    uint8_t *hops = malloc(n == 0 ? 1 : n);
+    LinkInfo *spelled = NULL;
+    Result result = RESULT_OK;
+    if (batch->options->dedup.on && n > 0) {
+        result = spell_seeds(batch, seeds, n, &spelled);
+        seeds = spelled;
+    }
+    uint8_t *hops = result == RESULT_OK ? malloc(n == 0 ? 1 : n) : NULL;
     if (hops == NULL) {
-        return RESULT_MEMORY;
+        return result == RESULT_OK ? RESULT_MEMORY : result;
     }
     memset(hops, 'M', n);
     int rc =

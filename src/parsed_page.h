@@ -3,6 +3,7 @@
 #ifndef PARSED_PAGE_H
 #define PARSED_PAGE_H
 
+#include "base/hash.h"
 #include "fetch/fetch_result.h"
 #include "store/page_db.h"
 #include "store/warc_record.h"
@@ -12,6 +13,7 @@ typedef struct ParsedPage {
     bool parsed;        /* the fields below are filled in */
     LinkInfo *links;    /* what is to be followed; one allocation with link_bytes */
     uint8_t *link_hops; /* one letter per link */
+    Hash128 *link_keys; /* what scope.dedup_key makes of the links, or NULL */
     size_t n_links;
     char *link_bytes;
     uint64_t body_hash[2]; /* of the decoded body; 0,0 when empty */

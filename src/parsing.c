@@ -275,6 +275,7 @@ static Result parser_init(Parser *parser, Parsing *parsing, Archive *archive)
     buffer_init(&parser->body, options->max_body_bytes);
     url_init(&parser->source);
     url_init(&parser->target);
+    dedup_scratch_init(&parser->dedup);
     arena_init(&parser->arena, ARENA_BLOCK_BYTES, options->memory_bytes);
     Result rc = html_parser_new(&parser->html, &html);
     if (rc == RESULT_OK) {
@@ -303,6 +304,7 @@ static void parser_destroy(Parser *parser)
     buffer_destroy(&parser->body);
     url_destroy(&parser->source);
     url_destroy(&parser->target);
+    dedup_scratch_destroy(&parser->dedup);
     free(parser->seen);
     free(parser->kept);
     filter_scratch_delete(parser->scratch);

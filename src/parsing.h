@@ -12,6 +12,7 @@
 
 #include "fetch/fetch_result.h"
 #include "archive.h"
+#include "dedup.h"
 #include "filters.h"
 #include "parse/sitemap.h"
 #include "parsed_page.h"
@@ -33,7 +34,9 @@ typedef struct ParsingOptions {
     unsigned path_segments;     /* more are a trap; 0 = no limit */
     unsigned repeated_segments; /* so often in a row; below 2 = off */
     unsigned query_parameters;  /* 0 = no limit */
-    bool sitemaps;              /* read them, and the Sitemap lines of robots.txt */
+    DedupSteps dedup;
+    bool sitemaps;      /* read them, and the Sitemap lines of robots.txt */
+    bool sitemap_hints; /* they change an entry's score */
     unsigned sitemap_depth;
     size_t sitemap_entries;
     SitemapLocation sitemap_location;

@@ -35,6 +35,7 @@ typedef struct Parser {
     Buffer body; /* decoded */
     Url source;  /* of this page; empty when it is none */
     Url target;
+    DedupScratch dedup;
     uint64_t *seen; /* hashes of the links of this page: open addressing */
     size_t seen_slots;
     size_t seen_count;
@@ -69,7 +70,7 @@ void parsing_links_refuse(Parser *parser, const ParsedPage *page, const char *ur
 /* Location, Refresh and Link. */
 void parsing_links_of_header(Parser *parser, const ParsedPage *page, const HttpHeader *header);
 /* Moves what was kept into the page. RESULT_MEMORY: it is lost. */
-Result parsing_links_copy(const Parser *parser, ParsedPage *page);
+Result parsing_links_copy(Parser *parser, ParsedPage *page);
 /* Makes ready for the next page. */
 void parsing_links_forget(Parser *parser);
 

@@ -222,8 +222,23 @@ void parsing_links_add(Parser *parser, const ParsedPage *page, const Url *url, L
     }
 }
 
+static Result find_keys(Parser *parser, ParsedPage *page)
+{
+    const DedupSteps *steps = &parser->parsing->options.dedup;
+    if (!steps->on || page->n_links == 0) {
+        return RESULT_OK;
+    }
+    page->link_keys = calloc(page->n_links, sizeof *page->link_keys);
+    Result rc = page->link_keys == NULL ? RESULT_MEMORY : RESULT_OK;
+    for (size_t i = 0; i < page->n_links && rc == RESULT_OK; i++) {
+        const char *url = page->links[i].url;
+        rc = dedup_key(steps, &parser->dedup, url, strlen(url), &page->link_keys[i]);
+    }
+    return rc;
+}
+
 /* One allocation that travels with the page. */
-Result parsing_links_copy(const Parser *parser, ParsedPage *page)
+Result parsing_links_copy(Parser *parser, ParsedPage *page)
 {
     size_t n = parser->n_kept;
     size_t bytes = 0;
@@ -247,7 +262,7 @@ Result parsing_links_copy(const Parser *parser, ParsedPage *page)
     }
     page->n_links = n;
     page->links_hash = hash_64(page->link_bytes, bytes, 0);
-    return RESULT_OK;
+    return find_keys(parser, page);
 }
 
 /* ---- links that are in the header ---------------------------------------------------------- */
