@@ -34,15 +34,17 @@ Result archive_close(Archive *archive);
 
 Result archive_recorder_new(ArchiveRecorder **recorder, Archive *archive);
 void archive_recorder_delete(ArchiveRecorder *recorder);
-/* The records of a fetch with an answer, as a new group; NULL when it cannot be stored (logged).
- * media_type may be "". */
+/* The records of a fetch with an answer, as a new group; NULL when it cannot be stored (logged). A
+ * 304 that answers a condition becomes a revisit record that refers to the payload it confirms. */
 WarcGroup *archive_record(ArchiveRecorder *recorder, const FetchResult *fetch);
 void archive_group_delete(WarcGroup *group);
 
 /* Appends a group to the files. RESULT_FULL, RESULT_IO: it was not taken. */
 Result archive_append(Archive *archive, const WarcGroup *group);
-/* Remembers the payload of an appended group in the transaction of its batch. */
-Result archive_remember(Archive *archive, MDB_txn *txn, const WarcGroup *group, const char *url);
+/* Remembers in the transaction of its batch what an appended group holds: its payload, and that the
+ * page of this fetch has a capture. */
+Result archive_remember(Archive *archive, MDB_txn *txn, const WarcGroup *group,
+                        const FetchResult *fetch);
 /* Makes what was appended durable and puts its end into the transaction. */
 Result archive_prepare(Archive *archive, MDB_txn *txn);
 /* That transaction is committed. */

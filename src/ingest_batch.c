@@ -268,7 +268,7 @@ static Result archive(Batch *batch, ParsedPage *page)
         }
         page->archived = true;
     }
-    return archive_remember(files, batch->txn, page->group, page->fetch->url);
+    return archive_remember(files, batch->txn, page->group, page->fetch);
 }
 
 static Result apply(Batch *batch, size_t place)

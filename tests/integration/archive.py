@@ -264,6 +264,11 @@ def filtered(report, path):
                  [(0, answers[A + "/keep"][2].encode()), (1, b"")])
     result = harness.run([f"{harness.OUT}/ragno", "verify", path + "/crawl"])
     report.check("and ragno verify does not miss it", result.returncode == 0, result.stdout)
+    for file in glob.glob(glob.escape(path) + "/crawl/warc/*"):
+        os.remove(file)
+    result = harness.run([f"{harness.OUT}/ragno", "verify", path + "/crawl"])
+    missed = re.findall(r"in no WARC file: (\S+)", result.stdout)
+    report.equal("but what was stored and is lost", sorted(missed), [A + "/", A + "/keep"])
     report.check("--no-warc keeps pages without files", not os.path.exists(path + "/none/warc") and
                  len([url for url, _, n in harness.db_rows(path + "/none") if n > 0]) == 3)
 
