@@ -199,8 +199,10 @@ static Result add_write(Batch *batch, size_t place, BatchHost *host)
                                       .score = 0,
                                       .content_hash = (char *)&page->body_hash[0],
                                       .content_hash_length = sizeof page->body_hash[0]};
-    batch->writes[i] = (PageWrite){
-        .page = &batch->crawled[i], .link_hops = page->link_hops, .status = fetch->status};
+    batch->writes[i] = (PageWrite){.page = &batch->crawled[i],
+                                   .link_hops = page->link_hops,
+                                   .link_kinds = page->link_kinds,
+                                   .status = fetch->status};
     batch->totals.pages++;
     if (duplicate) {
         batch->totals.duplicates++;

@@ -67,6 +67,13 @@ static void check_links(Database *database, const PageRef *page)
         }
     }
     free(to);
+    uint8_t *kinds = NULL;
+    if (n > 0 && page_db_get_link_kinds(verify->db, database->txn, page->index, n, &kinds) !=
+                     page_db_error_ok) {
+        verify_problem(verify, DATABASE, "kinds of the links of page %" PRIu64 " cannot be read",
+                       page->index);
+    }
+    free(kinds);
 }
 
 /* idx2info to hash2idx; the other direction follows, since page_db_open has found that both have as
