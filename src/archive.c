@@ -7,12 +7,16 @@
 #include <sys/stat.h>
 
 #include "base/log.h"
+#include "discovery.h"
 #include "store/capture_index.h"
 #include "store/payload_index.h"
 #include "store/warc_end.h"
 #include "store/warc_files.h"
+#include "store/warc_metadata.h"
 
 #define REVISIT_LEAST_BYTES 1u
+#define METADATA_BYTES      ((size_t)64 << 20) /* of one record, uncompressed */
+#define KEEP_BYTES          ((size_t)1 << 20)  /* of its buffer between pages */
 
 struct Archive {
     Warc *warc;
@@ -20,6 +24,7 @@ struct Archive {
     CaptureIndex *captures;
     PageDB *db;
     int level;
+    bool metadata;
     bool frozen;
 };
 
@@ -27,6 +32,9 @@ struct ArchiveRecorder {
     Archive *archive;
     WarcRecorder *recorder;
     WarcOriginal confirmed; /* what a 304 refers to */
+    Buffer fields;          /* of a metadata record */
+    Buffer hops;
+    Buffer via;
     PayloadReader reader;
 };
 
@@ -85,6 +93,7 @@ Result archive_open(Archive **out, const ArchiveOptions *options, PageDB *db, Bu
     }
     archive->db = db;
     archive->level = options->level;
+    archive->metadata = options->metadata;
     Result rc = open_tables(archive, &end);
     if (rc == RESULT_OK) {
         rc = open_files(archive, options, &end);
@@ -138,6 +147,9 @@ Result archive_recorder_new(ArchiveRecorder **out, Archive *archive)
     }
     recorder->archive = archive;
     warc_original_init(&recorder->confirmed);
+    buffer_init(&recorder->fields, METADATA_BYTES);
+    buffer_init(&recorder->hops, BUFFER_NO_LIMIT);
+    buffer_init(&recorder->via, BUFFER_NO_LIMIT);
     recorder->reader = (PayloadReader){
         .index = archive->payloads, .begin = begin_read, .end = end_read, .context = archive->db};
     WarcRecorderOptions options = {.level = archive->level,
@@ -158,6 +170,9 @@ void archive_recorder_delete(ArchiveRecorder *recorder)
     if (recorder != NULL) {
         warc_recorder_delete(recorder->recorder);
         warc_original_destroy(&recorder->confirmed);
+        buffer_destroy(&recorder->fields);
+        buffer_destroy(&recorder->hops);
+        buffer_destroy(&recorder->via);
         free(recorder);
     }
 }
@@ -230,6 +245,52 @@ WarcGroup *archive_record(ArchiveRecorder *recorder, const FetchResult *fetch)
         return NULL;
     }
     return group;
+}
+
+bool archive_wants_metadata(const Archive *archive)
+{
+    return archive != NULL && archive->metadata;
+}
+
+static Result describe_discovery(ArchiveRecorder *recorder, const FetchResult *fetch)
+{
+    PageDB *db = recorder->archive->db;
+    MDB_txn *txn = begin_read(db);
+    buffer_reset(&recorder->hops);
+    buffer_reset(&recorder->via);
+    if (txn != NULL) {
+        discovery_find(db, txn, fetch->index, &recorder->hops, &recorder->via);
+        end_read(db, txn);
+    }
+    WarcDiscovery discovery = {.via = warc_bytes(recorder->via.data, recorder->via.length),
+                               .hops = buffer_string(&recorder->hops),
+                               .duration_ms = mono_ms_between(fetch->start, fetch->end)};
+    return warc_metadata_discovery(&recorder->fields, &discovery);
+}
+
+void archive_describe(ArchiveRecorder *recorder, WarcGroup *group, const FetchResult *fetch,
+                      const Page *found, const PageLink *const *more, size_t n_more)
+{
+    Buffer *fields = &recorder->fields;
+    buffer_trim(fields, KEEP_BYTES);
+    Result rc = describe_discovery(recorder, fetch);
+    if (rc == RESULT_OK && found != NULL) {
+        rc = warc_metadata_page(fields, found);
+    }
+    for (size_t i = 0; i < n_more && rc == RESULT_OK; i++) {
+        rc = warc_metadata_outlink(fields, more[i]);
+    }
+    if (rc == RESULT_OK && found != NULL) {
+        rc = warc_metadata_outlinks(fields, found);
+    }
+    if (rc == RESULT_OK) {
+        rc = warc_record_metadata(recorder->recorder, warc_bytes(fetch->url, strlen(fetch->url)),
+                                  warc_bytes(fields->data, fields->length), group);
+    }
+    if (rc != RESULT_OK) {
+        LOG_WARN("archive", "metadata cannot be stored", "url=%s error=\"%s\"", fetch->url,
+                 result_name(rc));
+    }
 }
 
 void archive_group_delete(WarcGroup *group)

@@ -10,6 +10,7 @@
 #define ARCHIVE_H
 
 #include "fetch/fetch_result.h"
+#include "parse/html.h"
 #include "store/page_db.h"
 #include "store/warc.h"
 
@@ -21,7 +22,8 @@ typedef struct ArchiveOptions {
     const char *pattern;   /* "" = the default */
     uint64_t max_bytes;
     int64_t max_age_ms;
-    int level; /* of compression, 0 = default */
+    int level;     /* of compression, 0 = default */
+    bool metadata; /* a metadata record for each page */
     const char *user_agent;
     const char *contact;
 } ArchiveOptions;
@@ -37,6 +39,13 @@ void archive_recorder_delete(ArchiveRecorder *recorder);
 /* The records of a fetch with an answer, as a new group; NULL when it cannot be stored (logged). A
  * 304 that answers a condition becomes a revisit record that refers to the payload it confirms. */
 WarcGroup *archive_record(ArchiveRecorder *recorder, const FetchResult *fetch);
+/* Whether pages are to be described. */
+bool archive_wants_metadata(const Archive *archive);
+/* Adds a metadata record to the group of a page: how it was found, and of an HTML page its
+ * encoding, digests and links. found may be NULL; more are links that are in no document, of
+ * headers and sitemaps. Without memory for it the group stays as it is (logged). */
+void archive_describe(ArchiveRecorder *recorder, WarcGroup *group, const FetchResult *fetch,
+                      const Page *found, const PageLink *const *more, size_t n_more);
 void archive_group_delete(WarcGroup *group);
 
 /* Appends a group to the files. RESULT_FULL, RESULT_IO: it was not taken. */

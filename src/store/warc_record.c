@@ -455,25 +455,6 @@ static Result add_request(WarcRecorder *recorder, const WarcFetch *fetch, WarcGr
     return append_record(recorder, &head, &group->members);
 }
 
-static Result add_metadata(WarcRecorder *recorder, const WarcFetch *fetch, WarcGroup *group)
-{
-    WarcId id;
-    Result rc = warc_ids_next(&recorder->ids, &id);
-    if (rc != RESULT_OK) {
-        return rc;
-    }
-    RecordHead head = {.type = WARC_METADATA,
-                       .date = fetch->started,
-                       .uri = fetch->url,
-                       .content_type = "application/warc-fields",
-                       .id = &id,
-                       .concurrent_to = &group->id,
-                       .block_head = fetch->metadata,
-                       .block_tail = warc_bytes("", 0)};
-    group->n_records++;
-    return append_record(recorder, &head, &group->members);
-}
-
 Result warc_record_fetch(WarcRecorder *recorder, const WarcFetch *fetch, WarcGroup *group)
 {
     warc_group_reset(group);
@@ -486,9 +467,6 @@ Result warc_record_fetch(WarcRecorder *recorder, const WarcFetch *fetch, WarcGro
     group->n_records = 1;
     if (rc == RESULT_OK && fetch->request.length > 0 && !recorder->options.no_requests) {
         rc = add_request(recorder, fetch, group);
-    }
-    if (rc == RESULT_OK && fetch->metadata.length > 0) {
-        rc = add_metadata(recorder, fetch, group);
     }
     if (rc != RESULT_OK) {
         warc_group_reset(group);
@@ -530,6 +508,30 @@ Result warc_record_resource(WarcRecorder *recorder, const WarcResource *resource
     if (rc != RESULT_OK) {
         warc_group_reset(group);
     }
+    return rc;
+}
+
+Result warc_record_metadata(WarcRecorder *recorder, WarcBytes uri, WarcBytes fields,
+                            WarcGroup *group)
+{
+    WarcId id;
+    if (fields.length == 0) {
+        return RESULT_OK;
+    }
+    Result rc = warc_ids_next(&recorder->ids, &id);
+    if (rc != RESULT_OK) {
+        return rc;
+    }
+    RecordHead head = {.type = WARC_METADATA,
+                       .date = group->date,
+                       .uri = uri,
+                       .content_type = "application/warc-fields",
+                       .id = &id,
+                       .concurrent_to = &group->id,
+                       .block_head = fields,
+                       .block_tail = warc_bytes("", 0)};
+    rc = append_record(recorder, &head, &group->members);
+    group->n_records += rc == RESULT_OK ? 1 : 0;
     return rc;
 }
 

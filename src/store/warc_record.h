@@ -78,7 +78,6 @@ typedef struct WarcFetch {
     WarcTruncation truncated;
     const char *protocol; /* WARC-Protocol: "http/1.1", "h2", ...; NULL = as the URL says */
     const char *tls;      /* the second WARC-Protocol: "tls/1.3"; NULL = none */
-    WarcBytes metadata;   /* application/warc-fields; length 0: no metadata record */
     /* Of a 304, when they are known: the capture that it confirms, and the digest of its payload.
      */
     const WarcOriginal *not_modified;
@@ -117,6 +116,12 @@ void warc_group_reset(WarcGroup *group);
  * RESULT_IO: no random bytes. On failure the group is empty. */
 Result warc_record_fetch(WarcRecorder *recorder, const WarcFetch *fetch, WarcGroup *group);
 Result warc_record_resource(WarcRecorder *recorder, const WarcResource *resource, WarcGroup *group);
+
+/* Adds a metadata record to a group that has been made: what became known of its main record since.
+ * fields is application/warc-fields (store/warc_metadata.h); nothing is added when it is empty. On
+ * failure the group is as before. */
+Result warc_record_metadata(WarcRecorder *recorder, WarcBytes uri, WarcBytes fields,
+                            WarcGroup *group);
 
 /* Appends one warcinfo record as a gzip member to out; fields is application/warc-fields. */
 Result warc_record_info(WarcRecorder *recorder, WallTime date, const char *filename,

@@ -75,9 +75,16 @@ static void a_fetch_becomes_response_request_and_metadata(void)
     OneRecord one;
     WarcFetch fetch =
         sample_fetch("http://example.org/a", "HTTP/1.1 200 OK\r\nX: 1\r\n\r\n", "hello");
-    fetch.metadata = sample_text("via: http://example.org/\r\n");
     fetch.protocol = "http/1.1";
     CU_ASSERT_EQUAL_FATAL(one_open(&one, &fetch, NULL), RESULT_OK);
+    warc_reader_close(one.reader);
+    CU_ASSERT_EQUAL(warc_record_metadata(one.recorder, fetch.url, sample_text(""), &one.group),
+                    RESULT_OK);
+    CU_ASSERT_EQUAL(warc_record_metadata(one.recorder, fetch.url,
+                                         sample_text("via: http://example.org/\r\n"), &one.group),
+                    RESULT_OK);
+    one.reader = read_back(&one.directory, &one.group);
+    CU_ASSERT_EQUAL(warc_reader_next(one.reader, &one.record), RESULT_OK);
     CU_ASSERT_EQUAL(one.record.type, WARC_RESPONSE);
     CU_ASSERT_EQUAL(one.record.date.us, SAMPLE_DATE.us);
     CU_ASSERT(bytes_equal(one.record.uri, "http://example.org/a"));
