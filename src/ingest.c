@@ -7,14 +7,14 @@
 #include "base/log.h"
 #include "base/queue.h"
 #include "base/thread.h"
+#include "discovery.h"
 #include "ingest_batch.h"
 
 #define QUEUE_CAPACITY 2048u
 #define STUCK_RETRY_MS 1000
 #define MAP_ROOM_BYTES ((size_t)1 << 30)
-#define HUNGRY_MS      20  /* how long a batch is collected while fetchers have nothing to do */
-#define CHORE_MS       40  /* one piece of a chore; a result waits no longer than 50 */
-#define REFERRER_STEPS 64u /* of a discovery path; longer ones are cut at the front */
+#define HUNGRY_MS      20 /* how long a batch is collected while fetchers have nothing to do */
+#define CHORE_MS       40 /* one piece of a chore; a result waits no longer than 50 */
 
 struct Ingest {
     IngestOptions options;
@@ -38,35 +38,6 @@ struct Ingest {
 
 /* ---- crawl.log
  * ------------------------------------------------------------------------------------- */
-
-/* The letters from the seed to a page, and the URL of the page that linked to it. */
-static void discovery(const Ingest *ingest, MDB_txn *txn, uint64_t index, Buffer *path,
-                      Buffer *referrer)
-{
-    char letters[REFERRER_STEPS];
-    size_t n = 0;
-    PageRef page;
-    Buffer url;
-    buffer_init(&url, BUFFER_NO_LIMIT);
-    while (index != PAGE_DB_NO_INDEX && n < REFERRER_STEPS) {
-        buffer_reset(&url);
-        if (page_db_get(ingest->store.db, txn, index, &page, &url) != 0) {
-            break;
-        }
-        if (n == 1) {
-            (void)buffer_append(referrer, url.data, url.length);
-        }
-        letters[n++] = (char)page.hop;
-        index = page.linked_from;
-    }
-    buffer_destroy(&url);
-    /* A seed is M by itself; as the start of a path it has no letter (Heritrix). */
-    bool from_seed = n > 1 && index == PAGE_DB_NO_INDEX && letters[n - 1] == 'M';
-    size_t first = from_seed ? n - 1 : n;
-    for (size_t i = first; i > 0; i--) {
-        (void)buffer_append_char(path, letters[i - 1]);
-    }
-}
 
 /* The URL of the page with this index; NULL when there is none. */
 static const char *url_of(const Ingest *ingest, MDB_txn *txn, uint64_t index, Buffer *url)
@@ -97,7 +68,7 @@ static void write_log(Ingest *ingest, const Batch *batch)
         buffer_reset(&path);
         buffer_reset(&referrer);
         if (page->fetch->has_page) {
-            discovery(ingest, txn, page->fetch->index, &path, &referrer);
+            discovery_find(ingest->store.db, txn, page->fetch->index, &path, &referrer);
         } else {
             (void)buffer_append_char(&path, 'P');
         }

@@ -269,8 +269,10 @@ static Result add_write(Batch *batch, size_t place, BatchHost *host)
                                       .score = 0,
                                       .content_hash = (char *)&page->body_hash[0],
                                       .content_hash_length = sizeof page->body_hash[0]};
-    batch->writes[i] = (PageWrite){
-        .page = &batch->crawled[i], .link_hops = page->link_hops, .status = fetch->status};
+    batch->writes[i] = (PageWrite){.page = &batch->crawled[i],
+                                   .link_hops = page->link_hops,
+                                   .link_kinds = page->link_kinds,
+                                   .status = fetch->status};
     batch->totals.pages++;
     if (duplicate) {
         batch->totals.duplicates++;
@@ -338,7 +340,7 @@ static Result archive(Batch *batch, ParsedPage *page)
         }
         page->archived = true;
     }
-    return archive_remember(files, batch->txn, page->group, page->fetch->url);
+    return archive_remember(files, batch->txn, page->group, page->fetch);
 }
 
 static Result apply(Batch *batch, size_t place)

@@ -10,10 +10,11 @@
 
 typedef struct ParsedPage {
     FetchResult *fetch;
-    bool parsed;        /* the fields below are filled in */
-    LinkInfo *links;    /* what is to be followed; one allocation with link_bytes */
-    uint8_t *link_hops; /* one letter per link */
-    Hash128 *link_keys; /* what scope.dedup_key makes of the links, or NULL */
+    bool parsed;         /* the fields below are filled in */
+    LinkInfo *links;     /* what is to be followed; one allocation with link_bytes */
+    uint8_t *link_hops;  /* one letter per link */
+    uint8_t *link_kinds; /* link_kind_byte (parse/html.h) of each */
+    Hash128 *link_keys;  /* what scope.dedup_key makes of the links, or NULL */
     size_t n_links;
     char *link_bytes;
     uint64_t body_hash[2]; /* of the decoded body; 0,0 when empty */
