@@ -13,6 +13,7 @@ typedef struct ParsedPage {
     LinkInfo *links;    /* what is to be followed; one allocation with link_bytes */
     uint8_t *link_hops; /* one letter per link */
     size_t n_links;
+    float score; /* of its content: score.rules */
     char *link_bytes;
     uint64_t body_hash[2]; /* of the decoded body; 0,0 when empty */
     uint64_t links_hash;   /* of the links that are to be followed, in order */
