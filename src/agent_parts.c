@@ -99,6 +99,7 @@ static void wire_committed(void *context, CommitNotice *notice)
 {
     AgentParts *parts = context;
     frontier_committed(parts->frontier, notice);
+    scoring_committed(parts->scoring, stats_get(&parts->stats.pages));
     ring(parts);
 }
 
@@ -218,6 +219,35 @@ Result parts_identify(AgentParts *parts, const Config *config, Buffer *error)
     return rc;
 }
 
+static void wire_moves(void *context)
+{
+    AgentParts *parts = context;
+    ingest_wake(parts->ingest);
+}
+
+/* Scores matter to the best-first order alone. */
+static Result build_scoring(AgentParts *parts, Buffer *error)
+{
+    const Config *config = parts->config;
+    bool best_first = config->schedule_order == ORDER_BEST_FIRST;
+    ScoringOptions options = {.kind = best_first ? (ScoringKind)config->score_scorer : SCORING_NONE,
+                              .min_pages = (uint64_t)config->score_min_pages,
+                              .growth = config->score_growth,
+                              .interval_ms = config->score_interval,
+                              .damping = (float)config->score_damping,
+                              .precision = (float)config->score_precision,
+                              .threads = (unsigned)config->score_threads,
+                              .content_scores = *config->score_rules != '\0',
+                              .page_share = (float)config->score_page_share};
+    const IngestStore *tables = &parts->store->tables;
+    Result rc =
+        scoring_new(&parts->scoring, &options, tables->db, tables->schedule, wire_moves, parts);
+    if (rc != RESULT_OK) {
+        (void)buffer_printf(error, "score.scorer: no room for the scores: %s", result_name(rc));
+    }
+    return rc;
+}
+
 static Result build_ingest(AgentParts *parts, const char *crawl_log)
 {
     const Config *config = parts->config;
@@ -232,6 +262,7 @@ static Result build_ingest(AgentParts *parts, const char *crawl_log)
                              .batch_time_ms = config->store_batch_time,
                              .order = (ScheduleOrder)config->schedule_order,
                              .levels = (unsigned)config->schedule_levels,
+                             .scorer = scoring_scorer(parts->scoring),
                              .depth_factor = config->score_depth_factor,
                              .redirect_weight = config->score_redirect,
                              .max_depth = (uint64_t)config->scope_depth,
@@ -249,8 +280,13 @@ static Result build_ingest(AgentParts *parts, const char *crawl_log)
                          .hungry = wire_hungry,
                          .stuck = wire_stuck,
                          .failed = wire_failed};
-    return ingest_new(&parts->ingest, &options, &parts->store->tables, &sinks, parts->log,
-                      &parts->stats);
+    rc = ingest_new(&parts->ingest, &options, &parts->store->tables, &sinks, parts->log,
+                    &parts->stats);
+    IngestChore chore;
+    if (rc == RESULT_OK && scoring_chore(parts->scoring, &chore)) {
+        ingest_add_chore(parts->ingest, &chore);
+    }
+    return rc;
 }
 
 static Result build_archive(AgentParts *parts, Buffer *error)
@@ -430,6 +466,9 @@ Result parts_new(AgentParts *parts, CrawlStore *store, const char *crawl_log, Bu
     parts->news = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
     Result rc = parts->news < 0 ? result_of_errno(errno) : build_archive(parts, error);
     if (rc == RESULT_OK) {
+        rc = build_scoring(parts, error);
+    }
+    if (rc == RESULT_OK) {
         rc = build_ingest(parts, crawl_log);
     }
     if (rc == RESULT_OK) {
@@ -475,7 +514,10 @@ Result parts_start(AgentParts *parts)
     for (unsigned i = 0; i < parts->n_fetchers && rc == RESULT_OK; i++) {
         rc = fetcher_start(parts->fetchers[i]);
     }
-    return rc == RESULT_OK ? ingest_start(parts->ingest) : rc;
+    if (rc == RESULT_OK) {
+        rc = ingest_start(parts->ingest);
+    }
+    return rc == RESULT_OK ? scoring_start(parts->scoring, stats_get(&parts->stats.pages)) : rc;
 }
 
 void parts_pause(AgentParts *parts, bool paused)
@@ -520,6 +562,7 @@ void parts_reopen_logs(AgentParts *parts)
 
 void parts_stop(AgentParts *parts)
 {
+    scoring_stop(parts->scoring);
     ingest_abandon(parts->ingest); /* an end does not wait for room on the disk */
     for (unsigned i = 0; i < parts->n_fetchers; i++) {
         fetcher_stop(parts->fetchers[i]);
@@ -539,6 +582,7 @@ void parts_delete(AgentParts *parts)
     parsing_delete(parts->parsing);
     frontier_delete(parts->frontier);
     ingest_delete(parts->ingest);
+    scoring_delete(parts->scoring);
     if (archive_close(parts->archive) != RESULT_OK) {
         LOG_ERROR("archive", "the last WARC file stays open", "next=\"resume the crawl\"");
     }

@@ -13,6 +13,7 @@
 #include "filters.h"
 #include "frontier/frontier.h"
 #include "parsing.h"
+#include "scoring.h"
 
 #define FETCHERS_MAX 64u
 
@@ -28,6 +29,7 @@ typedef struct AgentParts {
     Filters filters;
     CrawlLog *log;
     Archive *archive; /* NULL: --no-warc */
+    Scoring *scoring;
     Ingest *ingest;
     Parsing *parsing;
     Frontier *frontier;

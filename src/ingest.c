@@ -200,6 +200,9 @@ static Result commit_once(Ingest *ingest, const IngestChore *chore)
     }
     uint64_t us = (uint64_t)(mono_now().ns - start.ns) / 1000;
     stats_add(&ingest->stats->writer_busy_us, us);
+    if (chore != NULL && us > stats_get(&ingest->stats->chore_max_us)) {
+        stats_set(&ingest->stats->chore_max_us, us);
+    }
     return rc;
 }
 

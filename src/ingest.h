@@ -25,6 +25,7 @@
 #include "store/near_table.h"
 #include "store/page_db.h"
 #include "store/schedule.h"
+#include "store/scorer.h"
 #include "trap_yield.h"
 
 struct Batch; /* ingest_batch.h */
@@ -41,7 +42,9 @@ typedef struct IngestOptions {
     int64_t batch_time_ms;
     ScheduleOrder order;
     unsigned levels;
-    double depth_factor;
+    const Scorer *scorer; /* estimates new pages, best-first; NULL: their links' scores and depth;
+                             borrowed */
+    double depth_factor;  /* without a scorer */
     double redirect_weight;
     uint64_t max_depth;
     unsigned max_redirects;

@@ -173,11 +173,17 @@ static void sample(Monitor *monitor, MonoTime now, StatusSample *s)
                         .parser_busy_us = stats_get(&stats->parser_busy_us),
                         .parsers = (unsigned)monitor->options->config->parse_threads,
                         .writer_busy_us = stats_get(&stats->writer_busy_us),
+                        .chore_max_us = stats_get(&stats->chore_max_us),
                         .rss_bytes = status_rss_bytes(),
                         .db_bytes = database_bytes(monitor)};
     for (size_t i = 0; i < 6; i++) {
         s->by_status[i] = stats_get(&stats->by_status[i]);
     }
+    ScoringStats scores;
+    scoring_stats(parts->scoring, &scores);
+    s->computations = scores.computations;
+    s->score_ms = scores.last_ms;
+    s->moves = scores.moves;
     frontier_stats(parts->frontier, &s->frontier);
     resolver_stats(parts->resolver, &s->resolver);
     for (unsigned i = 0; i < parts->n_fetchers; i++) {

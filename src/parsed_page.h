@@ -16,6 +16,7 @@ typedef struct ParsedPage {
     uint8_t *link_kinds; /* link_kind_byte (parse/html.h) of each */
     Hash128 *link_keys;  /* what scope.dedup_key makes of the links, or NULL */
     size_t n_links;
+    float score; /* of its content: score.rules */
     char *link_bytes;
     uint64_t body_hash[2]; /* of the decoded body; 0,0 when empty */
     uint64_t links_hash;   /* of the links that are to be followed, in order */

@@ -47,6 +47,10 @@ typedef struct StatusSample {
     uint64_t parser_busy_us;
     unsigned parsers;
     uint64_t writer_busy_us;
+    uint64_t chore_max_us; /* the longest that a chore kept results waiting */
+    uint64_t computations; /* of scores */
+    uint64_t score_ms;     /* the last one took */
+    uint64_t moves;        /* entries that changed their level */
     uint64_t rss_bytes;
     uint64_t db_bytes;
     uint64_t disk_free_bytes;
