@@ -87,6 +87,15 @@ static void wire_parsed(void *context, ParsedPage *page)
     ingest_push(parts->ingest, page);
 }
 
+/* The answers' gate is open again: whichever fetchers wait for it go on. */
+static void wire_room(void *context)
+{
+    AgentParts *parts = context;
+    for (unsigned i = 0; i < parts->n_fetchers; i++) {
+        fetcher_wake(parts->fetchers[i]);
+    }
+}
+
 static void wire_skipped(void *context, const char *url, size_t length, Refusal why,
                          const char *referrer)
 {
@@ -257,8 +266,9 @@ static Result build_ingest(AgentParts *parts, const char *crawl_log)
         return rc;
     }
     IngestOptions options = {.batch_pages = (size_t)config->store_batch_pages,
-                             .queue = config->crawl_memory > 0 ? (size_t)config->parse_queue
-                                                               : INGEST_QUEUE,
+                             .batch_links = (size_t)config->store_batch_links,
+                             .queue = INGEST_QUEUE,
+                             .results = &parts->results,
                              .batch_time_ms = config->store_batch_time,
                              .order = (ScheduleOrder)config->schedule_order,
                              .levels = (unsigned)config->schedule_levels,
@@ -347,7 +357,8 @@ static Result build_parsing(AgentParts *parts, Buffer *error)
                               .sitemap_depth = (unsigned)config->scope_sitemap_depth,
                               .sitemap_entries = (size_t)config->scope_sitemap_entries,
                               .sitemap_location = (SitemapLocation)config->scope_sitemap_location,
-                              .filters = &parts->filters};
+                              .filters = &parts->filters,
+                              .results = &parts->results};
     return parsing_new(&parts->parsing, &options, parts->scope, parts->archive, &parts->stats,
                        wire_parsed, wire_skipped, parts);
 }
@@ -438,6 +449,7 @@ static Result build_fetch(AgentParts *parts, Buffer *error)
                               .port_map = config->fetch_port_map,
                               .policy = &parts->policy,
                               .politeness = &parts->politeness,
+                              .gate = &parts->answers,
                               .kept_connections = kept_connections(config),
                               .connect_timeout_ms = config->fetch_connect_timeout,
                               .first_byte_timeout_ms = config->fetch_first_byte_timeout,
@@ -464,6 +476,9 @@ Result parts_new(AgentParts *parts, CrawlStore *store, const char *crawl_log, Bu
 {
     parts->store = store;
     parts->news = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+    byte_gate_init(&parts->answers, (size_t)parts->config->fetch_memory, wire_room, parts);
+    byte_gate_init(&parts->results, (size_t)parts->config->store_memory, NULL, NULL);
+    parts->gates = true;
     Result rc = parts->news < 0 ? result_of_errno(errno) : build_archive(parts, error);
     if (rc == RESULT_OK) {
         rc = build_scoring(parts, error);
@@ -591,6 +606,10 @@ void parts_delete(AgentParts *parts)
     filters_destroy(&parts->filters);
     ip_ranges_destroy(&parts->policy.allowed);
     free(parts->user_agent);
+    if (parts->gates) {
+        byte_gate_destroy(&parts->answers);
+        byte_gate_destroy(&parts->results);
+    }
     if (parts->news >= 0) {
         (void)close(parts->news);
     }

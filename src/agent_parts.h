@@ -36,6 +36,9 @@ typedef struct AgentParts {
     Resolver *resolver;
     Fetcher *fetchers[FETCHERS_MAX];
     unsigned n_fetchers;
+    ByteGate answers;     /* bytes received and not yet parsed: fetchers wait */
+    ByteGate results;     /* bytes parsed and not yet committed: parsers wait */
+    bool gates;           /* both are initialised */
     int news;             /* eventfd: something below changed */
     atomic_bool finished; /* nothing is scheduled */
     atomic_bool draining;

@@ -32,8 +32,8 @@
     ROW(crawl, grace, TIME, int64_t, "10s", 0, 3600e3, NULL, true, false, \
         "how long fetches in flight may go on after SIGINT or SIGTERM") \
     ROW(crawl, memory, SIZE, int64_t, "0", 0, CONFIG_BIG, NULL, false, false, \
-        "one budget of memory, at least 64Mi: lowers the limits of all parts to their shares; the " \
-        "database is page cache and not counted; 0 = off") \
+        "one budget of memory, at least 64Mi: lowers the limits of all parts to their shares, and " \
+        "unmaps database pages while more is resident; 0 = off") \
     ROW(politeness, host_delay, TIME, int64_t, "5s", 0, CONFIG_YEAR, NULL, false, true, \
         "least time between the end of a fetch and the next one from the same scheme+authority") \
     ROW(politeness, ip_delay, TIME, int64_t, "1s", 0, CONFIG_YEAR, NULL, false, false, \
@@ -68,6 +68,8 @@
     ROW(fetch, threads, COUNT, int64_t, "2", 1, 64, NULL, false, false, "fetching threads") \
     ROW(fetch, connections, COUNT, int64_t, "256", 1, 100000, NULL, true, false, \
         "transfers in flight at most, over all threads") \
+    ROW(fetch, memory, SIZE, int64_t, "128Mi", 65536, CONFIG_BIG, NULL, false, false, \
+        "answers received and not yet parsed, in bytes; beyond, transfers are paused and none begun") \
     ROW(fetch, idle_connections, COUNT, int64_t, "5000", 0, 1000000, NULL, false, false, \
         "connections kept open for the next fetch, over all threads; 5 kB each, 40 kB with TLS") \
     ROW(fetch, connect_timeout, TIME, int64_t, "20s", 10, 3600e3, NULL, false, false, \
@@ -156,6 +158,10 @@
     ROW(parse, forms, BOOL, bool, "no", 0, 0, NULL, false, false, "take form actions as links") \
     ROW(store, batch_pages, COUNT, int64_t, "512", 1, 100000, NULL, false, false, \
         "results committed together at most") \
+    ROW(store, batch_links, COUNT, int64_t, "32768", 1, 1e9, NULL, false, false, \
+        "links of the results committed together at most; a single result may have more") \
+    ROW(store, memory, SIZE, int64_t, "64Mi", 65536, CONFIG_BIG, NULL, false, false, \
+        "parsed pages waiting for their commit, in bytes; beyond, parsing waits") \
     ROW(store, batch_time, TIME, int64_t, "200ms", 1, 60e3, NULL, false, false, \
         "a result waits for its commit at most so long") \
     ROW(store, filter, TEXT, char *, "", 0, 0, NULL, false, false, \

@@ -11,6 +11,7 @@
 #include "ingest_batch.h"
 
 #define QUEUE_CAPACITY 2048u
+#define TAKE           8u /* pages from the queue at a time: a batch passes its links by so many */
 #define STUCK_RETRY_MS 1000
 #define MAP_ROOM_BYTES ((size_t)1 << 30)
 #define HUNGRY_MS      20 /* how long a batch is collected while fetchers have nothing to do */
@@ -311,14 +312,31 @@ static const IngestChore *due_chore(const Ingest *ingest, MonoTime *until)
     return NULL;
 }
 
+/* Takes up to n more pages from the queue; how many links they have is added to *links. */
+static Result take(Ingest *ingest, size_t n, MonoTime deadline, size_t *links)
+{
+    size_t room = ingest->options.batch_pages - ingest->n_pages;
+    size_t taken = 0;
+    Result rc = queue_pop(&ingest->queue, (void **)(ingest->pages + ingest->n_pages),
+                          n < room ? n : room, &taken, deadline);
+    for (size_t i = 0; rc == RESULT_OK && i < taken; i++) {
+        *links += ingest->pages[ingest->n_pages++]->n_links;
+    }
+    return rc;
+}
+
+/* Parsing goes on only when something is committed. */
+static bool parsing_waits(const Ingest *ingest)
+{
+    return ingest->options.results != NULL && !byte_gate_is_open(ingest->options.results);
+}
+
 /* Collects one batch: until it is full, its oldest page is old enough, or the queue is closed. */
 static Result collect(Ingest *ingest, MonoTime until)
 {
-    size_t n = 0;
+    size_t links = 0;
     thread_step("waiting");
-    Result rc =
-        queue_pop(&ingest->queue, (void **)ingest->pages, ingest->options.batch_pages, &n, until);
-    ingest->n_pages = n;
+    Result rc = take(ingest, 1, until, &links);
     if (rc != RESULT_OK) {
         return rc;
     }
@@ -327,10 +345,9 @@ static Result collect(Ingest *ingest, MonoTime until)
                            ? HUNGRY_MS
                            : ingest->options.batch_time_ms;
     MonoTime deadline = mono_add_ms(mono_now(), patience);
-    while (rc == RESULT_OK && ingest->n_pages < ingest->options.batch_pages) {
-        rc = queue_pop(&ingest->queue, (void **)(ingest->pages + ingest->n_pages),
-                       ingest->options.batch_pages - ingest->n_pages, &n, deadline);
-        ingest->n_pages += rc == RESULT_OK ? n : 0;
+    while (rc == RESULT_OK && ingest->n_pages < ingest->options.batch_pages &&
+           links < ingest->options.batch_links && !parsing_waits(ingest)) {
+        rc = take(ingest, TAKE, deadline, &links);
     }
     return rc == RESULT_TIMEOUT ? RESULT_OK : rc;
 }

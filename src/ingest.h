@@ -38,7 +38,9 @@ typedef enum ScheduleOrder {
 
 typedef struct IngestOptions {
     size_t batch_pages;
-    size_t queue; /* results that may wait; then parsing waits */
+    size_t batch_links; /* of its pages together; a single page may have more */
+    size_t queue;       /* results that may wait; then parsing waits */
+    ByteGate *results;  /* where they are counted; a batch ends when it is closed; NULL = nowhere */
     int64_t batch_time_ms;
     ScheduleOrder order;
     unsigned levels;

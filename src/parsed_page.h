@@ -18,6 +18,7 @@ typedef struct ParsedPage {
     size_t n_links;
     float score; /* of its content: score.rules */
     char *link_bytes;
+    size_t links_size;     /* of that allocation */
     uint64_t body_hash[2]; /* of the decoded body; 0,0 when empty */
     uint64_t links_hash;   /* of the links that are to be followed, in order */
     uint64_t text_digest[2];
@@ -32,5 +33,8 @@ typedef struct ParsedPage {
 
 ParsedPage *parsed_page_new(FetchResult *fetch);
 void parsed_page_delete(ParsedPage *page);
+/* Parsed: frees what only parsing needed of the answer, and counts what is left at gate (NULL: not)
+ * until the page is deleted. */
+void parsed_page_settle(ParsedPage *page, ByteGate *gate);
 
 #endif

@@ -253,6 +253,27 @@ static void parse_page(Parser *parser, ParsedPage *page)
     parsing_links_forget(parser);
 }
 
+static void take_result(Parser *parser, FetchResult *result)
+{
+    Parsing *parsing = parser->parsing;
+    if (parsing->options.results != NULL) {
+        thread_step("waiting for ingest");
+        byte_gate_wait(parsing->options.results);
+    }
+    thread_step("parsing");
+    MonoTime start = mono_now();
+    ParsedPage *page = parsed_page_new(result);
+    if (page == NULL) {
+        LOG_ERROR("parse", "page lost for lack of memory", "url=%s", result->url);
+        fetch_result_delete(result); /* it stays scheduled: fetched again after a restart */
+        return;
+    }
+    parse_page(parser, page);
+    parsed_page_settle(page, parsing->options.results);
+    parsing->sink(parsing->context, page);
+    stats_add(&parsing->stats->parser_busy_us, (uint64_t)(mono_now().ns - start.ns) / 1000);
+}
+
 /* ---- threads
  * ------------------------------------------------------------------------------------------- */
 
@@ -264,21 +285,9 @@ static void *parser_main(void *argument)
     size_t n = 0;
     thread_step("waiting");
     while (queue_pop(&parsing->queue, items, BATCH, &n, MONO_NEVER) == RESULT_OK) {
-        thread_step("parsing");
-        MonoTime start = mono_now();
         for (size_t i = 0; i < n; i++) {
-            ParsedPage *page = parsed_page_new(items[i]);
-            if (page == NULL) {
-                LOG_ERROR("parse", "page lost for lack of memory", "url=%s",
-                          ((FetchResult *)items[i])->url);
-                fetch_result_delete(
-                    items[i]); /* it stays scheduled: fetched again after a restart */
-                continue;
-            }
-            parse_page(parser, page);
-            parsing->sink(parsing->context, page);
+            take_result(parser, items[i]);
         }
-        stats_add(&parsing->stats->parser_busy_us, (uint64_t)(mono_now().ns - start.ns) / 1000);
         thread_step("waiting");
     }
     if (filter_scratch_given_up(parser->scratch) > 0) {

@@ -245,10 +245,12 @@ Result parsing_links_copy(Parser *parser, ParsedPage *page)
     for (size_t i = 0; i < n; i++) {
         bytes += parser->kept[i].link->length + 1u;
     }
-    char *memory = n == 0 ? NULL : malloc(n * (sizeof(LinkInfo) + 2) + bytes);
+    size_t size = n * (sizeof(LinkInfo) + 2) + bytes;
+    char *memory = n == 0 ? NULL : malloc(size);
     if (memory == NULL) {
         return n == 0 ? RESULT_OK : RESULT_MEMORY;
     }
+    page->links_size = size;
     page->links = (LinkInfo *)(void *)memory;
     page->link_hops = (uint8_t *)memory + n * sizeof(LinkInfo);
     page->link_kinds = page->link_hops + n;
