@@ -164,7 +164,7 @@ bench:
 
 # libragno: the store without the crawler (src/ragno.h). WARC and the option table are the crawler's.
 LIBRAGNO_SRC := $(filter-out src/base/options% src/base/ip_address% src/store/warc% src/store/cdxj% \
-        src/store/surt% src/store/sha1% src/store/payload_index% src/store/page_export% \
+        src/store/surt% src/store/sha1% src/store/payload_index% src/store/capture_index% src/store/page_export% \
         src/store/export%,$(filter src/base/% src/store/%,$(LIB_SRC)))
 LIBRAGNO_PKGS := lmdb libxxhash libpcre2-8
 LIBRAGNO_HEADERS = $(sort $(filter %.h,$(shell $(CC) $(CPPFLAGS) -MM src/ragno.h)))

@@ -87,6 +87,15 @@ static void wire_parsed(void *context, ParsedPage *page)
     ingest_push(parts->ingest, page);
 }
 
+/* The answers' gate is open again: whichever fetchers wait for it go on. */
+static void wire_room(void *context)
+{
+    AgentParts *parts = context;
+    for (unsigned i = 0; i < parts->n_fetchers; i++) {
+        fetcher_wake(parts->fetchers[i]);
+    }
+}
+
 static void wire_skipped(void *context, const char *url, size_t length, Refusal why,
                          const char *referrer)
 {
@@ -99,6 +108,7 @@ static void wire_committed(void *context, CommitNotice *notice)
 {
     AgentParts *parts = context;
     frontier_committed(parts->frontier, notice);
+    scoring_committed(parts->scoring, stats_get(&parts->stats.pages));
     ring(parts);
 }
 
@@ -218,6 +228,35 @@ Result parts_identify(AgentParts *parts, const Config *config, Buffer *error)
     return rc;
 }
 
+static void wire_moves(void *context)
+{
+    AgentParts *parts = context;
+    ingest_wake(parts->ingest);
+}
+
+/* Scores matter to the best-first order alone. */
+static Result build_scoring(AgentParts *parts, Buffer *error)
+{
+    const Config *config = parts->config;
+    bool best_first = config->schedule_order == ORDER_BEST_FIRST;
+    ScoringOptions options = {.kind = best_first ? (ScoringKind)config->score_scorer : SCORING_NONE,
+                              .min_pages = (uint64_t)config->score_min_pages,
+                              .growth = config->score_growth,
+                              .interval_ms = config->score_interval,
+                              .damping = (float)config->score_damping,
+                              .precision = (float)config->score_precision,
+                              .threads = (unsigned)config->score_threads,
+                              .content_scores = *config->score_rules != '\0',
+                              .page_share = (float)config->score_page_share};
+    const IngestStore *tables = &parts->store->tables;
+    Result rc =
+        scoring_new(&parts->scoring, &options, tables->db, tables->schedule, wire_moves, parts);
+    if (rc != RESULT_OK) {
+        (void)buffer_printf(error, "score.scorer: no room for the scores: %s", result_name(rc));
+    }
+    return rc;
+}
+
 static Result build_ingest(AgentParts *parts, const char *crawl_log)
 {
     const Config *config = parts->config;
@@ -227,11 +266,13 @@ static Result build_ingest(AgentParts *parts, const char *crawl_log)
         return rc;
     }
     IngestOptions options = {.batch_pages = (size_t)config->store_batch_pages,
-                             .queue = config->crawl_memory > 0 ? (size_t)config->parse_queue
-                                                               : INGEST_QUEUE,
+                             .batch_links = (size_t)config->store_batch_links,
+                             .queue = INGEST_QUEUE,
+                             .results = &parts->results,
                              .batch_time_ms = config->store_batch_time,
                              .order = (ScheduleOrder)config->schedule_order,
                              .levels = (unsigned)config->schedule_levels,
+                             .scorer = scoring_scorer(parts->scoring),
                              .depth_factor = config->score_depth_factor,
                              .redirect_weight = config->score_redirect,
                              .max_depth = (uint64_t)config->scope_depth,
@@ -249,8 +290,13 @@ static Result build_ingest(AgentParts *parts, const char *crawl_log)
                          .hungry = wire_hungry,
                          .stuck = wire_stuck,
                          .failed = wire_failed};
-    return ingest_new(&parts->ingest, &options, &parts->store->tables, &sinks, parts->log,
-                      &parts->stats);
+    rc = ingest_new(&parts->ingest, &options, &parts->store->tables, &sinks, parts->log,
+                    &parts->stats);
+    IngestChore chore;
+    if (rc == RESULT_OK && scoring_chore(parts->scoring, &chore)) {
+        ingest_add_chore(parts->ingest, &chore);
+    }
+    return rc;
 }
 
 static Result build_archive(AgentParts *parts, Buffer *error)
@@ -264,6 +310,7 @@ static Result build_archive(AgentParts *parts, Buffer *error)
                               .max_bytes = (uint64_t)config->warc_max_size,
                               .max_age_ms = config->warc_max_age,
                               .level = (int)config->warc_level,
+                              .metadata = config->warc_metadata,
                               .user_agent = parts->user_agent,
                               .contact = config->crawl_contact};
     IngestStore *tables = &parts->store->tables;
@@ -310,7 +357,8 @@ static Result build_parsing(AgentParts *parts, Buffer *error)
                               .sitemap_depth = (unsigned)config->scope_sitemap_depth,
                               .sitemap_entries = (size_t)config->scope_sitemap_entries,
                               .sitemap_location = (SitemapLocation)config->scope_sitemap_location,
-                              .filters = &parts->filters};
+                              .filters = &parts->filters,
+                              .results = &parts->results};
     return parsing_new(&parts->parsing, &options, parts->scope, parts->archive, &parts->stats,
                        wire_parsed, wire_skipped, parts);
 }
@@ -401,6 +449,7 @@ static Result build_fetch(AgentParts *parts, Buffer *error)
                               .port_map = config->fetch_port_map,
                               .policy = &parts->policy,
                               .politeness = &parts->politeness,
+                              .gate = &parts->answers,
                               .kept_connections = kept_connections(config),
                               .connect_timeout_ms = config->fetch_connect_timeout,
                               .first_byte_timeout_ms = config->fetch_first_byte_timeout,
@@ -427,7 +476,13 @@ Result parts_new(AgentParts *parts, CrawlStore *store, const char *crawl_log, Bu
 {
     parts->store = store;
     parts->news = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+    byte_gate_init(&parts->answers, (size_t)parts->config->fetch_memory, wire_room, parts);
+    byte_gate_init(&parts->results, (size_t)parts->config->store_memory, NULL, NULL);
+    parts->gates = true;
     Result rc = parts->news < 0 ? result_of_errno(errno) : build_archive(parts, error);
+    if (rc == RESULT_OK) {
+        rc = build_scoring(parts, error);
+    }
     if (rc == RESULT_OK) {
         rc = build_ingest(parts, crawl_log);
     }
@@ -474,7 +529,10 @@ Result parts_start(AgentParts *parts)
     for (unsigned i = 0; i < parts->n_fetchers && rc == RESULT_OK; i++) {
         rc = fetcher_start(parts->fetchers[i]);
     }
-    return rc == RESULT_OK ? ingest_start(parts->ingest) : rc;
+    if (rc == RESULT_OK) {
+        rc = ingest_start(parts->ingest);
+    }
+    return rc == RESULT_OK ? scoring_start(parts->scoring, stats_get(&parts->stats.pages)) : rc;
 }
 
 void parts_pause(AgentParts *parts, bool paused)
@@ -519,6 +577,7 @@ void parts_reopen_logs(AgentParts *parts)
 
 void parts_stop(AgentParts *parts)
 {
+    scoring_stop(parts->scoring);
     ingest_abandon(parts->ingest); /* an end does not wait for room on the disk */
     for (unsigned i = 0; i < parts->n_fetchers; i++) {
         fetcher_stop(parts->fetchers[i]);
@@ -538,6 +597,7 @@ void parts_delete(AgentParts *parts)
     parsing_delete(parts->parsing);
     frontier_delete(parts->frontier);
     ingest_delete(parts->ingest);
+    scoring_delete(parts->scoring);
     if (archive_close(parts->archive) != RESULT_OK) {
         LOG_ERROR("archive", "the last WARC file stays open", "next=\"resume the crawl\"");
     }
@@ -546,6 +606,10 @@ void parts_delete(AgentParts *parts)
     filters_destroy(&parts->filters);
     ip_ranges_destroy(&parts->policy.allowed);
     free(parts->user_agent);
+    if (parts->gates) {
+        byte_gate_destroy(&parts->answers);
+        byte_gate_destroy(&parts->results);
+    }
     if (parts->news >= 0) {
         (void)close(parts->news);
     }

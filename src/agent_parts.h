@@ -13,6 +13,7 @@
 #include "filters.h"
 #include "frontier/frontier.h"
 #include "parsing.h"
+#include "scoring.h"
 
 #define FETCHERS_MAX 64u
 
@@ -28,12 +29,16 @@ typedef struct AgentParts {
     Filters filters;
     CrawlLog *log;
     Archive *archive; /* NULL: --no-warc */
+    Scoring *scoring;
     Ingest *ingest;
     Parsing *parsing;
     Frontier *frontier;
     Resolver *resolver;
     Fetcher *fetchers[FETCHERS_MAX];
     unsigned n_fetchers;
+    ByteGate answers;     /* bytes received and not yet parsed: fetchers wait */
+    ByteGate results;     /* bytes parsed and not yet committed: parsers wait */
+    bool gates;           /* both are initialised */
     int news;             /* eventfd: something below changed */
     atomic_bool finished; /* nothing is scheduled */
     atomic_bool draining;

@@ -32,8 +32,8 @@
     ROW(crawl, grace, TIME, int64_t, "10s", 0, 3600e3, NULL, true, false, \
         "how long fetches in flight may go on after SIGINT or SIGTERM") \
     ROW(crawl, memory, SIZE, int64_t, "0", 0, CONFIG_BIG, NULL, false, false, \
-        "one budget of memory, at least 64Mi: lowers the limits of all parts to their shares; the " \
-        "database is page cache and not counted; 0 = off") \
+        "one budget of memory, at least 64Mi: lowers the limits of all parts to their shares, and " \
+        "unmaps database pages while more is resident; 0 = off") \
     ROW(politeness, host_delay, TIME, int64_t, "5s", 0, CONFIG_YEAR, NULL, false, true, \
         "least time between the end of a fetch and the next one from the same scheme+authority") \
     ROW(politeness, ip_delay, TIME, int64_t, "1s", 0, CONFIG_YEAR, NULL, false, false, \
@@ -68,6 +68,8 @@
     ROW(fetch, threads, COUNT, int64_t, "2", 1, 64, NULL, false, false, "fetching threads") \
     ROW(fetch, connections, COUNT, int64_t, "256", 1, 100000, NULL, true, false, \
         "transfers in flight at most, over all threads") \
+    ROW(fetch, memory, SIZE, int64_t, "128Mi", 65536, CONFIG_BIG, NULL, false, false, \
+        "answers received and not yet parsed, in bytes; beyond, transfers are paused and none begun") \
     ROW(fetch, idle_connections, COUNT, int64_t, "5000", 0, 1000000, NULL, false, false, \
         "connections kept open for the next fetch, over all threads; 5 kB each, 40 kB with TLS") \
     ROW(fetch, connect_timeout, TIME, int64_t, "20s", 10, 3600e3, NULL, false, false, \
@@ -156,6 +158,10 @@
     ROW(parse, forms, BOOL, bool, "no", 0, 0, NULL, false, false, "take form actions as links") \
     ROW(store, batch_pages, COUNT, int64_t, "512", 1, 100000, NULL, false, false, \
         "results committed together at most") \
+    ROW(store, batch_links, COUNT, int64_t, "32768", 1, 1e9, NULL, false, false, \
+        "links of the results committed together at most; a single result may have more") \
+    ROW(store, memory, SIZE, int64_t, "64Mi", 65536, CONFIG_BIG, NULL, false, false, \
+        "parsed pages waiting for their commit, in bytes; beyond, parsing waits") \
     ROW(store, batch_time, TIME, int64_t, "200ms", 1, 60e3, NULL, false, false, \
         "a result waits for its commit at most so long") \
     ROW(store, filter, TEXT, char *, "", 0, 0, NULL, false, false, \
@@ -172,8 +178,28 @@
         false, "names of the files; {serial} is needed, {timestamp} and {host} are known") \
     ROW(warc, level, COUNT, int64_t, "1", 1, 12, NULL, false, false, \
         "gzip level of the records (libdeflate's)") \
+    ROW(warc, metadata, BOOL, bool, "no", 0, 0, NULL, false, false, \
+        "a metadata record for each page: how it was found, its digests and its links") \
+    ROW(score, scorer, WORD, int, "none", 0, 0, "none|content|pagerank|hits", false, false, \
+        "what best-first goes by: links and their depth, score.rules, or the links between pages") \
+    ROW(score, rules, TEXT, char *, "", 0, 0, NULL, false, false, \
+        "file of lines WEIGHT FILTER: the first that matches is the score of a link or page") \
+    ROW(score, page_share, REAL, double, "0.3", 0, 1, NULL, false, false, \
+        "content: share of the score of the page with the link; the rest is the link's") \
+    ROW(score, min_pages, COUNT, int64_t, "1000", 1, CONFIG_BIG, NULL, false, false, \
+        "pagerank, hits: computed anew when so many pages were fetched since the last time,") \
+    ROW(score, growth, REAL, double, "0.2", 0, 100, NULL, false, false, \
+        "and they are this share of those fetched before") \
+    ROW(score, interval, TIME, int64_t, "0", 0, CONFIG_YEAR, NULL, false, false, \
+        "or after this time, when any page was fetched; 0 = no matter") \
+    ROW(score, damping, REAL, double, "0.85", 0, 1, NULL, false, false, \
+        "pagerank: share of the surfer's steps that follow links") \
+    ROW(score, precision, REAL, double, "1e-2", 1e-9, 1, NULL, false, false, \
+        "pagerank, hits: largest relative change of a score at the end; a level is a factor of 2") \
+    ROW(score, threads, COUNT, int64_t, "1", 1, 16, NULL, false, false, \
+        "threads of a computation") \
     ROW(score, depth_factor, REAL, double, "0.5", 0, 1, NULL, false, false, \
-        "a link's score falls by this factor with each further link from the seed") \
+        "none: a link's score falls by this factor with each further link from the seed") \
     ROW(score, redirect, REAL, double, "1", 0, 1000, NULL, false, false, \
         "weight of a redirect's target, relative to a link") \
     ROW(score, sitemap_hints, BOOL, bool, "yes", 0, 0, NULL, false, false, \
@@ -182,6 +208,10 @@
         false, false, "what goes first within a host and across hosts") \
     ROW(schedule, levels, COUNT, int64_t, "16", 1, 64, NULL, false, false, \
         "priority levels of the schedule (front queues)") \
+    ROW(schedule, bias, WORD, int, "strict", 0, 0, "strict|weighted", false, false, \
+        "always the best level that can be fetched, or a share for the others: nothing starves") \
+    ROW(schedule, lower_share, REAL, double, "0.2", 0, 1, NULL, false, false, \
+        "weighted: that share") \
     ROW(schedule, window, COUNT, int64_t, "32", 4, 100000, NULL, false, false, \
         "URLs of one host held in memory at most") \
     ROW(limits, pages_per_host, COUNT, int64_t, "0", 0, CONFIG_BIG, NULL, false, false, \

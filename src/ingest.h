@@ -25,6 +25,7 @@
 #include "store/near_table.h"
 #include "store/page_db.h"
 #include "store/schedule.h"
+#include "store/scorer.h"
 #include "trap_yield.h"
 
 struct Batch; /* ingest_batch.h */
@@ -37,11 +38,15 @@ typedef enum ScheduleOrder {
 
 typedef struct IngestOptions {
     size_t batch_pages;
-    size_t queue; /* results that may wait; then parsing waits */
+    size_t batch_links; /* of its pages together; a single page may have more */
+    size_t queue;       /* results that may wait; then parsing waits */
+    ByteGate *results;  /* where they are counted; a batch ends when it is closed; NULL = nowhere */
     int64_t batch_time_ms;
     ScheduleOrder order;
     unsigned levels;
-    double depth_factor;
+    const Scorer *scorer; /* estimates new pages, best-first; NULL: their links' scores and depth;
+                             borrowed */
+    double depth_factor;  /* without a scorer */
     double redirect_weight;
     uint64_t max_depth;
     unsigned max_redirects;

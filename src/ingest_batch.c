@@ -266,11 +266,13 @@ static Result add_write(Batch *batch, size_t place, BatchHost *host)
     batch->crawled[i] = (CrawledPage){.url = fetch->url,
                                       .links = &batch->links[i],
                                       .time = (double)fetch->wall_start.us / 1e6,
-                                      .score = 0,
+                                      .score = page->score,
                                       .content_hash = (char *)&page->body_hash[0],
                                       .content_hash_length = sizeof page->body_hash[0]};
-    batch->writes[i] = (PageWrite){
-        .page = &batch->crawled[i], .link_hops = page->link_hops, .status = fetch->status};
+    batch->writes[i] = (PageWrite){.page = &batch->crawled[i],
+                                   .link_hops = page->link_hops,
+                                   .link_kinds = page->link_kinds,
+                                   .status = fetch->status};
     batch->totals.pages++;
     if (duplicate) {
         batch->totals.duplicates++;
@@ -338,7 +340,7 @@ static Result archive(Batch *batch, ParsedPage *page)
         }
         page->archived = true;
     }
-    return archive_remember(files, batch->txn, page->group, page->fetch->url);
+    return archive_remember(files, batch->txn, page->group, page->fetch);
 }
 
 static Result apply(Batch *batch, size_t place)
@@ -383,7 +385,29 @@ static Result apply(Batch *batch, size_t place)
 /* ---- what PageDB finds new
  * ---------------------------------------------------------------------------------- */
 
-static unsigned level_of(const Batch *batch, const PageRef *page)
+/* What the scorer expects of a new page, in units in which levels are measured. */
+static float estimate(Batch *batch, const PageRef *page)
+{
+    const Scorer *scorer = batch->options->scorer;
+    ScorerLink link = {.parent = page->linked_from, .score = page->score};
+    if (batch->n_begun > 0 && page->linked_from != PAGE_DB_NO_INDEX) {
+        const CrawledPage *parent = batch->writes[batch->n_begun - 1].page;
+        link.n_links = parent->links->n_links;
+        link.page_score = parent->score;
+    }
+    const ScorerLink *last = &batch->estimated;
+    if (!batch->has_estimate || link.parent != last->parent || link.score != last->score) {
+        float score = 0.0f;
+        int rc = scorer->estimate(scorer->state, &link, &score);
+        float scale = scorer->scale == NULL ? 1.0f : scorer->scale(scorer->state);
+        batch->estimate = rc == 0 ? score * scale : 0.0f;
+        batch->estimated = link;
+        batch->has_estimate = true;
+    }
+    return batch->estimate;
+}
+
+static unsigned level_of(Batch *batch, const PageRef *page)
 {
     unsigned last = batch->options->levels - 1;
     unsigned depth = page->depth > last ? last : (unsigned)page->depth;
@@ -395,7 +419,10 @@ static unsigned level_of(const Batch *batch, const PageRef *page)
     case ORDER_BEST_FIRST:
         break;
     }
-    double score = (double)page->score * pow(batch->options->depth_factor, (double)page->depth);
+    double score =
+        batch->options->scorer != NULL
+            ? (double)estimate(batch, page)
+            : (double)page->score * pow(batch->options->depth_factor, (double)page->depth);
     if (page->hop == 'R') {
         score *= batch->options->redirect_weight;
     }
@@ -462,6 +489,9 @@ static int on_discovered(void *context, const PageRef *page, uint8_t *level)
     batch->result =
         schedule_put(batch->store->schedule, batch->txn, page->host, *level, page->index);
     host->record.urls++;
+    if (!host->got_urls || *level < host->best_level) {
+        host->best_level = *level;
+    }
     host->got_urls = true;
     return batch->result == RESULT_OK ? 0 : -1;
 }
@@ -470,6 +500,7 @@ static int on_crawled(void *context, const PageRef *before, const PageRef *after
 {
     (void)after;
     Batch *batch = context;
+    batch->n_begun++;
     *level = SCHEDULE_NO_LEVEL;
     if (before->level != SCHEDULE_NO_LEVEL) {
         batch->result = schedule_remove(batch->store->schedule, batch->txn, before->host,
@@ -629,7 +660,9 @@ CommitNotice *batch_notice(const Batch *batch)
     notice->done = calloc(batch->n_pages + 1, sizeof *notice->done);
     notice->hosts = calloc(batch->hosts.count + 1, sizeof *notice->hosts);
     notice->dropped = calloc(batch->hosts.count + 1, sizeof *notice->dropped);
-    if (notice->done == NULL || notice->hosts == NULL || notice->dropped == NULL) {
+    notice->moved = calloc(batch->n_moved + 1, sizeof *notice->moved);
+    if (notice->done == NULL || notice->hosts == NULL || notice->dropped == NULL ||
+        notice->moved == NULL) {
         commit_notice_delete(notice);
         return NULL;
     }
@@ -640,13 +673,17 @@ CommitNotice *batch_notice(const Batch *batch)
                 (CommitDone){.index = fetch->index, .host = fetch->host};
         }
     }
+    for (size_t i = 0; i < batch->n_moved; i++) {
+        notice->moved[notice->n_moved++] = batch->moved[i];
+    }
     size_t place = 0;
     const BatchHost *host = NULL;
     while ((host = map_next(&batch->hosts, &place)) != NULL) {
         if (host->cleared) {
             notice->dropped[notice->n_dropped++] = host->host;
         } else if (host->got_urls) {
-            notice->hosts[notice->n_hosts++] = host->host;
+            notice->hosts[notice->n_hosts++] =
+                (CommitHost){.host = host->host, .level = host->best_level};
         }
     }
     return notice;

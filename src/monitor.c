@@ -151,33 +151,42 @@ static void sample(Monitor *monitor, MonoTime now, StatusSample *s)
 {
     AgentParts *parts = monitor->parts;
     const Stats *stats = &parts->stats;
-    *s = (StatusSample){.mono = now,
-                        .wall = wall_now(),
-                        .state = monitor->state,
-                        .elapsed_ms = mono_ms_between(monitor->start, now) +
-                                      (int64_t)monitor->elapsed_before_ms,
-                        .cpu_ms = cpu_process_ns() / 1000000,
-                        .pages = stats_get(&stats->pages),
-                        .fetches = stats_get(&stats->fetches),
-                        .bytes = stats_get(&stats->bytes),
-                        .duplicates = stats_get(&stats->duplicates),
-                        .throttled = stats_get(&stats->throttled),
-                        .robots_denied = stats_get(&stats->robots_denied),
-                        .urls_seen = stats_get(&stats->urls_seen),
-                        .urls_queued = stats_get(&stats->urls_queued),
-                        .hosts = stats_get(&stats->hosts),
-                        .connections = (size_t)monitor->options->config->fetch_connections,
-                        .results = ingest_waiting(parts->ingest),
-                        .parse_queue = parsing_waiting(parts->parsing),
-                        .parse_queue_limit = (size_t)monitor->options->config->parse_queue,
-                        .parser_busy_us = stats_get(&stats->parser_busy_us),
-                        .parsers = (unsigned)monitor->options->config->parse_threads,
-                        .writer_busy_us = stats_get(&stats->writer_busy_us),
-                        .rss_bytes = status_rss_bytes(),
-                        .db_bytes = database_bytes(monitor)};
+    *s = (StatusSample){
+        .mono = now,
+        .wall = wall_now(),
+        .state = monitor->state,
+        .elapsed_ms = mono_ms_between(monitor->start, now) + (int64_t)monitor->elapsed_before_ms,
+        .cpu_ms = cpu_process_ns() / 1000000,
+        .pages = stats_get(&stats->pages),
+        .fetches = stats_get(&stats->fetches),
+        .bytes = stats_get(&stats->bytes),
+        .duplicates = stats_get(&stats->duplicates),
+        .throttled = stats_get(&stats->throttled),
+        .robots_denied = stats_get(&stats->robots_denied),
+        .urls_seen = stats_get(&stats->urls_seen),
+        .urls_queued = stats_get(&stats->urls_queued),
+        .hosts = stats_get(&stats->hosts),
+        .connections = (size_t)monitor->options->config->fetch_connections,
+        .results = ingest_waiting(parts->ingest),
+        .parse_queue = parsing_waiting(parts->parsing),
+        .parse_queue_limit = (size_t)monitor->options->config->parse_queue,
+        .held_bytes = byte_gate_held(&parts->answers) + byte_gate_held(&parts->results),
+        .held_waits = byte_gate_closings(&parts->answers) + byte_gate_closings(&parts->results),
+        .gate_closed = !byte_gate_is_open(&parts->answers),
+        .parser_busy_us = stats_get(&stats->parser_busy_us),
+        .parsers = (unsigned)monitor->options->config->parse_threads,
+        .writer_busy_us = stats_get(&stats->writer_busy_us),
+        .chore_max_us = stats_get(&stats->chore_max_us),
+        .rss_bytes = status_rss_bytes(),
+        .db_bytes = database_bytes(monitor)};
     for (size_t i = 0; i < 6; i++) {
         s->by_status[i] = stats_get(&stats->by_status[i]);
     }
+    ScoringStats scores;
+    scoring_stats(parts->scoring, &scores);
+    s->computations = scores.computations;
+    s->score_ms = scores.last_ms;
+    s->moves = scores.moves;
     frontier_stats(parts->frontier, &s->frontier);
     resolver_stats(parts->resolver, &s->resolver);
     for (unsigned i = 0; i < parts->n_fetchers; i++) {

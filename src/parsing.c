@@ -80,24 +80,26 @@ static void parse_html(Parser *parser, ParsedPage *page, const char *content_typ
                        .content_type = content_type,
                        .url = page->fetch->url,
                        .url_length = strlen(page->fetch->url)};
-    Page found = {.n_links = 0};
-    Result rc = html_parse(parser->html, &input, &found);
+    Page *found = &parser->found;
+    *found = (Page){.n_links = 0};
+    parser->has_found = true;
+    Result rc = html_parse(parser->html, &input, found);
     if (rc == RESULT_MEMORY) {
         LOG_INFO("parse", "page larger than parse.memory", "url=%s", page->fetch->url);
     }
-    page->robots |= found.robots;
-    page->simhash = found.simhash;
-    memcpy(page->text_digest, found.text_digest, sizeof page->text_digest);
-    if (found.n_links_dropped > 0) {
-        stats_add(&parser->parsing->stats->refused[REFUSED_MANY], found.n_links_dropped);
+    page->robots |= found->robots;
+    page->simhash = found->simhash;
+    memcpy(page->text_digest, found->text_digest, sizeof page->text_digest);
+    if (found->n_links_dropped > 0) {
+        stats_add(&parser->parsing->stats->refused[REFUSED_MANY], found->n_links_dropped);
     }
     if ((page->refused_hooks & 1u << HOOK_FOLLOW) != 0) {
         return;
     }
     if ((page->robots & PAGE_NOFOLLOW) != 0) {
-        stats_add(&parser->parsing->stats->refused[REFUSED_NOFOLLOW], found.n_links);
+        stats_add(&parser->parsing->stats->refused[REFUSED_NOFOLLOW], found->n_links);
     } else {
-        parsing_links_select(parser, page, found.links, found.n_links);
+        parsing_links_select(parser, page, found->links, found->n_links);
     }
 }
 
@@ -114,6 +116,27 @@ static void store_page(Parser *parser, ParsedPage *page)
     if (page->group != NULL && page->group->has_payload) {
         (void)warc_digest_format(&page->group->payload, page->sha1);
     }
+}
+
+/* Now that it is parsed: what it links to, and the rest, beside its records. */
+static void describe_page(Parser *parser, ParsedPage *page)
+{
+    const PageLink **more = NULL;
+    size_t n_more = 0;
+    if (page->group == NULL || !parser->parsing->describe) {
+        return;
+    }
+    const Page *found = parser->has_found ? &parser->found : NULL;
+    more = parser->n_kept == 0 ? NULL : arena_alloc(&parser->arena, parser->n_kept * sizeof *more);
+    for (size_t i = 0; i < parser->n_kept && more != NULL; i++) {
+        const PageLink *link = parser->kept[i].link;
+        bool in_page = found != NULL && (uintptr_t)link >= (uintptr_t)found->links &&
+                       (uintptr_t)link < (uintptr_t)(found->links + found->n_links);
+        if (!in_page) {
+            more[n_more++] = link;
+        }
+    }
+    archive_describe(parser->recorder, page->group, page->fetch, found, more, n_more);
 }
 
 /* Asks the filters about an answer; page->refused_hooks says which said no. */
@@ -212,7 +235,9 @@ static void parse_page(Parser *parser, ParsedPage *page)
 {
     switch (page->fetch->kind) {
     case FETCHED_PAGE:
+        parser->has_found = false;
         take_page(parser, page);
+        describe_page(parser, page);
         break;
     case FETCHED_ROBOTS:
         store_page(parser, page);
@@ -228,6 +253,27 @@ static void parse_page(Parser *parser, ParsedPage *page)
     parsing_links_forget(parser);
 }
 
+static void take_result(Parser *parser, FetchResult *result)
+{
+    Parsing *parsing = parser->parsing;
+    if (parsing->options.results != NULL) {
+        thread_step("waiting for ingest");
+        byte_gate_wait(parsing->options.results);
+    }
+    thread_step("parsing");
+    MonoTime start = mono_now();
+    ParsedPage *page = parsed_page_new(result);
+    if (page == NULL) {
+        LOG_ERROR("parse", "page lost for lack of memory", "url=%s", result->url);
+        fetch_result_delete(result); /* it stays scheduled: fetched again after a restart */
+        return;
+    }
+    parse_page(parser, page);
+    parsed_page_settle(page, parsing->options.results);
+    parsing->sink(parsing->context, page);
+    stats_add(&parsing->stats->parser_busy_us, (uint64_t)(mono_now().ns - start.ns) / 1000);
+}
+
 /* ---- threads
  * ------------------------------------------------------------------------------------------- */
 
@@ -239,21 +285,9 @@ static void *parser_main(void *argument)
     size_t n = 0;
     thread_step("waiting");
     while (queue_pop(&parsing->queue, items, BATCH, &n, MONO_NEVER) == RESULT_OK) {
-        thread_step("parsing");
-        MonoTime start = mono_now();
         for (size_t i = 0; i < n; i++) {
-            ParsedPage *page = parsed_page_new(items[i]);
-            if (page == NULL) {
-                LOG_ERROR("parse", "page lost for lack of memory", "url=%s",
-                          ((FetchResult *)items[i])->url);
-                fetch_result_delete(
-                    items[i]); /* it stays scheduled: fetched again after a restart */
-                continue;
-            }
-            parse_page(parser, page);
-            parsing->sink(parsing->context, page);
+            take_result(parser, items[i]);
         }
-        stats_add(&parsing->stats->parser_busy_us, (uint64_t)(mono_now().ns - start.ns) / 1000);
         thread_step("waiting");
     }
     if (filter_scratch_given_up(parser->scratch) > 0) {
@@ -321,6 +355,7 @@ Result parsing_new(Parsing **out, const ParsingOptions *options, const Scope *sc
         return RESULT_MEMORY;
     }
     parsing->options = *options;
+    parsing->describe = archive_wants_metadata(archive);
     parsing->scope = scope;
     parsing->stats = stats;
     parsing->sink = sink;

@@ -6,7 +6,8 @@
  * robots instructions and digests, and keeps of the links those that are to be followed: in scope,
  * of a kind that is followed, passed by filter.schedule, each once. The entries of sitemaps are
  * links too. When the queue is full the fetching threads wait: pages are never dropped, memory is
- * bounded. */
+ * bounded. What is parsed is counted at a gate of its own until it is committed; while that is
+ * closed no further page is begun (ingest opens it, which waits for nobody but the disk). */
 #ifndef PARSING_H
 #define PARSING_H
 
@@ -41,6 +42,7 @@ typedef struct ParsingOptions {
     size_t sitemap_entries;
     SitemapLocation sitemap_location;
     const Filters *filters; /* borrowed */
+    ByteGate *results;      /* where parsed pages are counted; NULL = nowhere; borrowed */
 } ParsingOptions;
 
 typedef struct Parsing Parsing;

@@ -33,7 +33,9 @@ typedef struct Parser {
     FilterScratch *scratch;
     Arena arena; /* of this page: links that are in no document */
     Buffer body; /* decoded */
-    Url source;  /* of this page; empty when it is none */
+    Page found;  /* in it; lives until the next is parsed */
+    bool has_found;
+    Url source; /* of this page; empty when it is none */
     Url target;
     DedupScratch dedup;
     uint64_t *seen; /* hashes of the links of this page: open addressing */
@@ -46,6 +48,7 @@ typedef struct Parser {
 
 struct Parsing {
     ParsingOptions options;
+    bool describe; /* stored pages get a metadata record */
     const Scope *scope;
     Stats *stats;
     void (*sink)(void *context, ParsedPage *page);

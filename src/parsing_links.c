@@ -246,19 +246,23 @@ Result parsing_links_copy(Parser *parser, ParsedPage *page)
     for (size_t i = 0; i < n; i++) {
         bytes += parser->kept[i].link->length + 1u;
     }
-    char *memory = n == 0 ? NULL : malloc(n * (sizeof(LinkInfo) + 1) + bytes);
+    size_t size = n * (sizeof(LinkInfo) + 2) + bytes;
+    char *memory = n == 0 ? NULL : malloc(size);
     if (memory == NULL) {
         return n == 0 ? RESULT_OK : RESULT_MEMORY;
     }
+    page->links_size = size;
     page->links = (LinkInfo *)(void *)memory;
     page->link_hops = (uint8_t *)memory + n * sizeof(LinkInfo);
-    page->link_bytes = memory + n * (sizeof(LinkInfo) + 1);
+    page->link_kinds = page->link_hops + n;
+    page->link_bytes = memory + n * (sizeof(LinkInfo) + 2);
     char *next = page->link_bytes;
     for (size_t i = 0; i < n; i++) {
         const KeptLink *kept = &parser->kept[i];
         memcpy(next, kept->link->url, kept->link->length + 1u);
         page->links[i] = (LinkInfo){.url = next, .score = kept->score};
         page->link_hops[i] = kept->hop;
+        page->link_kinds[i] = link_kind_byte(kept->link);
         next += kept->link->length + 1u;
     }
     page->n_links = n;

@@ -25,6 +25,7 @@ void commit_notice_delete(CommitNotice *notice)
         free(notice->done);
         free(notice->hosts);
         free(notice->dropped);
+        free(notice->moved);
         free(notice);
     }
 }
@@ -528,11 +529,12 @@ void distributor_committed(Distributor *distributor, const CommitNotice *notice,
     MDB_txn *txn = begin_read(distributor);
     bool left_out = txn == NULL; /* hosts that only a walk can find */
     for (size_t i = 0; txn != NULL && i < notice->n_hosts; i++) {
-        VisitState *visit_state = map_get(&distributor->visit_states, map_key(notice->hosts[i]));
+        VisitState *visit_state =
+            map_get(&distributor->visit_states, map_key(notice->hosts[i].host));
         if (visit_state == NULL) {
             left_out |= !has_room(distributor);
             if (has_room(distributor)) {
-                (void)load_host(distributor, txn, notice->hosts[i], now);
+                (void)load_host(distributor, txn, notice->hosts[i].host, now);
             }
         } else if (visit_state->idle && !mono_before(visit_state->address_expiry, now) &&
                    !visit_state->dropped && !visit_state->retired) {

@@ -60,15 +60,23 @@ typedef struct CommitDone {
     uint32_t host;
 } CommitDone;
 
+/* A host that got new URLs. */
+typedef struct CommitHost {
+    uint32_t host;
+    uint8_t level; /* of the best of them */
+} CommitHost;
+
 /* What a commit changed, from the ingest thread. The distributor frees it. */
 typedef struct CommitNotice {
     News news;        /* NEWS_COMMITTED */
     CommitDone *done; /* URLs that left the schedule */
     size_t n_done;
-    uint32_t *hosts; /* hosts that got new URLs */
+    CommitHost *hosts; /* hosts that got new URLs */
     size_t n_hosts;
     uint32_t *dropped; /* hosts whose schedule was cleared */
     size_t n_dropped;
+    ScheduleChange *moved; /* URLs that changed their level, grouped by host */
+    size_t n_moved;
 } CommitNotice;
 
 void commit_notice_delete(CommitNotice *notice);

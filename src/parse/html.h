@@ -68,6 +68,21 @@ typedef struct PageLink {
     uint8_t flags; /* LINK_NOFOLLOW ... */
 } PageLink;
 
+/* Kind and rel in one byte, as PageDB keeps them: a kind below 32, and the first three flags. */
+static inline uint8_t link_kind_byte(const PageLink *link)
+{
+    unsigned rel = link->flags & (unsigned)(LINK_NOFOLLOW | LINK_UGC | LINK_SPONSORED);
+    return (uint8_t)(link->kind | rel << 5);
+}
+static inline LinkKind link_kind_of_byte(uint8_t byte)
+{
+    return (LinkKind)(byte & 31);
+}
+static inline unsigned link_flags_of_byte(uint8_t byte)
+{
+    return (unsigned)byte >> 5;
+}
+
 enum { /* robots instructions for this page, from <meta name=robots> and X-Robots-Tag */
        PAGE_NOINDEX = 1,
        PAGE_NOFOLLOW = 2,

@@ -206,11 +206,16 @@ static size_t fetch_window(World *w, size_t place, int64_t next_fetch_ms)
     return n;
 }
 
-static void notice_hosts(World *w, uint32_t *hosts, size_t n_hosts, uint32_t *dropped,
+/* Hosts that got new URLs, none of them better than what they have. */
+static void notice_hosts(World *w, const uint32_t *hosts, size_t n_hosts, uint32_t *dropped,
                          size_t n_dropped)
 {
+    CommitHost news[64];
+    for (size_t i = 0; i < n_hosts; i++) {
+        news[i] = (CommitHost){.host = hosts[i], .level = SCHEDULE_MAX_LEVELS - 1};
+    }
     CommitNotice notice = {.news = NEWS_COMMITTED,
-                           .hosts = hosts,
+                           .hosts = news,
                            .n_hosts = n_hosts,
                            .dropped = dropped,
                            .n_dropped = n_dropped};
