@@ -199,6 +199,9 @@ static int64_t site_delay(void *context, const char *hostname, int64_t standard_
 Result parts_identify(AgentParts *parts, const Config *config, Buffer *error)
 {
     parts->config = config;
+    shared_init(&parts->scope, scope_delete);
+    shared_init(&parts->filters, filters_delete);
+    shared_init(&parts->fetch_filter, filters_delete_one);
     Result rc = ip_ranges_parse(&parts->policy.allowed, config->fetch_allow_addresses, error);
     if (rc == RESULT_OK) {
         rc = dedup_parse_steps(config->scope_dedup_key, &parts->dedup, error);
@@ -319,18 +322,25 @@ static Result build_archive(AgentParts *parts, Buffer *error)
     return rc;
 }
 
+Result parts_share_rules(AgentParts *parts, Buffer *error)
+{
+    Scope *scope = NULL;
+    ScopeOptions options = scope_options(parts->config);
+    Result rc = scope_new(&scope, &options, error);
+    if (rc == RESULT_OK) {
+        rc = filters_share(&parts->filters, &parts->fetch_filter, parts->config, error);
+    }
+    if (rc != RESULT_OK) {
+        scope_delete(scope);
+        return rc;
+    }
+    return shared_replace(&parts->scope, scope);
+}
+
 static Result build_parsing(AgentParts *parts, Buffer *error)
 {
     const Config *config = parts->config;
-    ScopeOptions scope = {.domains = config->scope_domains,
-                          .exclude_domains = config->scope_exclude_domains,
-                          .accept_regex = config->scope_accept_regex,
-                          .reject_regex = config->scope_reject_regex,
-                          .max_url_length = (size_t)config->scope_max_url_length};
-    Result rc = scope_new(&parts->scope, &scope, error);
-    if (rc == RESULT_OK) {
-        rc = filters_compile(&parts->filters, config, error);
-    }
+    Result rc = parts_share_rules(parts, error);
     if (rc != RESULT_OK) {
         return rc;
     }
@@ -358,9 +368,10 @@ static Result build_parsing(AgentParts *parts, Buffer *error)
                               .sitemap_entries = (size_t)config->scope_sitemap_entries,
                               .sitemap_location = (SitemapLocation)config->scope_sitemap_location,
                               .filters = &parts->filters,
+                              .scope = &parts->scope,
                               .results = &parts->results};
-    return parsing_new(&parts->parsing, &options, parts->scope, parts->archive, &parts->stats,
-                       wire_parsed, wire_skipped, parts);
+    return parsing_new(&parts->parsing, &options, parts->archive, &parts->stats, wire_parsed,
+                       wire_skipped, parts);
 }
 
 static Result build_frontier(AgentParts *parts, Buffer *error)
@@ -462,7 +473,7 @@ static Result build_fetch(AgentParts *parts, Buffer *error)
                               .tls_verify = config->fetch_tls_verify,
                               .robots_expiry_ms = config->robots_expiry,
                               .keep_requests = config->warc_enabled,
-                              .filter = parts->filters.of[HOOK_FETCH]};
+                              .filter = &parts->fetch_filter};
     FetcherSinks sinks = {
         .context = parts, .result = wire_result, .done = wire_done, .answered = wire_answered};
     while (rc == RESULT_OK && parts->n_fetchers < (unsigned)config->fetch_threads) {
@@ -602,8 +613,9 @@ void parts_delete(AgentParts *parts)
         LOG_ERROR("archive", "the last WARC file stays open", "next=\"resume the crawl\"");
     }
     crawl_log_close(parts->log);
-    scope_delete(parts->scope);
-    filters_destroy(&parts->filters);
+    shared_destroy(&parts->scope);
+    shared_destroy(&parts->filters);
+    shared_destroy(&parts->fetch_filter);
     ip_ranges_destroy(&parts->policy.allowed);
     free(parts->user_agent);
     if (parts->gates) {

@@ -8,6 +8,7 @@
 #include "fetch/port_map.h"
 #include "filters.h"
 #include "frontier/politeness.h"
+#include "scope.h"
 
 static const OptionSpec table[] = {
 #define CONFIG_ROW(section, key, type, ctype, standard, least, most, words, live, site, help)      \
@@ -64,6 +65,11 @@ Result config_check(const Config *config, Buffer *error)
     DedupSteps steps;
     if (dedup_parse_steps(config->scope_dedup_key, &steps, &what) != RESULT_OK) {
         complain(config, "scope.dedup_key", buffer_string(&what), error);
+    }
+    Scope *scope = NULL;
+    ScopeOptions bounds = scope_options(config);
+    if (scope_new(&scope, &bounds, error) == RESULT_OK) {
+        scope_delete(scope);
     }
     Filters filters;
     (void)filters_compile(&filters, config, error);

@@ -105,13 +105,13 @@
         "product token that is looked for in robots.txt and meta robots") \
     ROW(robots, expiry, TIME, int64_t, "24h", 60e3, 604800e3, NULL, false, false, \
         "robots.txt is asked for again after this, or after its Cache-Control max-age") \
-    ROW(scope, domains, TEXT, char *, "", 0, 0, NULL, false, false, \
+    ROW(scope, domains, TEXT, char *, "", 0, 0, NULL, true, false, \
         "only these hosts and what is below them, comma separated; empty = everything") \
-    ROW(scope, exclude_domains, TEXT, char *, "", 0, 0, NULL, false, false, \
+    ROW(scope, exclude_domains, TEXT, char *, "", 0, 0, NULL, true, false, \
         "not these hosts nor what is below them, comma separated") \
-    ROW(scope, accept_regex, TEXT, char *, "", 0, 0, NULL, false, false, \
+    ROW(scope, accept_regex, TEXT, char *, "", 0, 0, NULL, true, false, \
         "only URLs in which this regular expression (PCRE) is found") \
-    ROW(scope, reject_regex, TEXT, char *, "", 0, 0, NULL, false, false, \
+    ROW(scope, reject_regex, TEXT, char *, "", 0, 0, NULL, true, false, \
         "not URLs in which this regular expression (PCRE) is found") \
     ROW(scope, depth, COUNT, int64_t, "20", 0, 1000000, NULL, false, false, \
         "links from a seed at most") \
@@ -136,13 +136,13 @@
         "follow links marked rel=ugc") \
     ROW(scope, follow_sponsored, BOOL, bool, "yes", 0, 0, NULL, false, false, \
         "follow links marked rel=sponsored") \
-    ROW(filter, schedule, TEXT, char *, "", 0, 0, NULL, false, false, \
+    ROW(filter, schedule, TEXT, char *, "", 0, 0, NULL, true, false, \
         "which links are scheduled (ragno check filter --atoms); seeds always are") \
-    ROW(filter, fetch, TEXT, char *, "", 0, 0, NULL, false, false, \
+    ROW(filter, fetch, TEXT, char *, "", 0, 0, NULL, true, false, \
         "which scheduled URLs are fetched") \
-    ROW(filter, parse, TEXT, char *, "", 0, 0, NULL, false, false, \
+    ROW(filter, parse, TEXT, char *, "", 0, 0, NULL, true, false, \
         "which answers are looked into for links and text") \
-    ROW(filter, follow, TEXT, char *, "", 0, 0, NULL, false, false, \
+    ROW(filter, follow, TEXT, char *, "", 0, 0, NULL, true, false, \
         "of which answers the links are followed") \
     ROW(parse, threads, COUNT, int64_t, "1", 1, 64, NULL, false, false, "parsing threads") \
     ROW(parse, queue, COUNT, int64_t, "256", 1, 100000, NULL, false, false, \
@@ -164,7 +164,7 @@
         "parsed pages waiting for their commit, in bytes; beyond, parsing waits") \
     ROW(store, batch_time, TIME, int64_t, "200ms", 1, 60e3, NULL, false, false, \
         "a result waits for its commit at most so long") \
-    ROW(store, filter, TEXT, char *, "", 0, 0, NULL, false, false, \
+    ROW(store, filter, TEXT, char *, "", 0, 0, NULL, true, false, \
         "which answers are kept in WARC files") \
     ROW(store, map_size, SIZE, int64_t, "0", 0, CONFIG_BIG, NULL, false, false, \
         "address space for the database; 0 = 1 Ti, or what there is") \

@@ -143,7 +143,7 @@ static void describe_page(Parser *parser, ParsedPage *page)
 static void ask_filters(Parser *parser, ParsedPage *page, const char *content_type)
 {
     static const FilterHook hooks[] = {HOOK_PARSE, HOOK_FOLLOW, HOOK_STORE};
-    const Filters *filters = parser->parsing->options.filters;
+    const Filters *filters = parser->filters;
     if (parser->source.href == NULL) {
         return;
     }
@@ -268,6 +268,8 @@ static void take_result(Parser *parser, FetchResult *result)
         fetch_result_delete(result); /* it stays scheduled: fetched again after a restart */
         return;
     }
+    parser->filters = shared_get(&parser->filters_reader);
+    parser->scope = shared_get(&parser->scope_reader);
     parse_page(parser, page);
     parsed_page_settle(page, parsing->options.results);
     parsing->sink(parsing->context, page);
@@ -310,6 +312,8 @@ static Result parser_init(Parser *parser, Parsing *parsing, Archive *archive)
     url_init(&parser->source);
     url_init(&parser->target);
     dedup_scratch_init(&parser->dedup);
+    shared_reader_open(&parser->filters_reader, options->filters);
+    shared_reader_open(&parser->scope_reader, options->scope);
     arena_init(&parser->arena, ARENA_BLOCK_BYTES, options->memory_bytes);
     Result rc = html_parser_new(&parser->html, &html);
     if (rc == RESULT_OK) {
@@ -339,6 +343,8 @@ static void parser_destroy(Parser *parser)
     url_destroy(&parser->source);
     url_destroy(&parser->target);
     dedup_scratch_destroy(&parser->dedup);
+    shared_reader_close(&parser->filters_reader);
+    shared_reader_close(&parser->scope_reader);
     free(parser->seen);
     free(parser->kept);
     filter_scratch_delete(parser->scratch);
@@ -346,9 +352,9 @@ static void parser_destroy(Parser *parser)
     arena_destroy(&parser->arena);
 }
 
-Result parsing_new(Parsing **out, const ParsingOptions *options, const Scope *scope,
-                   Archive *archive, Stats *stats, void (*sink)(void *context, ParsedPage *page),
-                   ParsingSkipped skipped, void *context)
+Result parsing_new(Parsing **out, const ParsingOptions *options, Archive *archive, Stats *stats,
+                   void (*sink)(void *context, ParsedPage *page), ParsingSkipped skipped,
+                   void *context)
 {
     Parsing *parsing = calloc(1, sizeof *parsing);
     if (parsing == NULL) {
@@ -356,7 +362,6 @@ Result parsing_new(Parsing **out, const ParsingOptions *options, const Scope *sc
     }
     parsing->options = *options;
     parsing->describe = archive_wants_metadata(archive);
-    parsing->scope = scope;
     parsing->stats = stats;
     parsing->sink = sink;
     parsing->skipped = skipped;

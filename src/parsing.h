@@ -41,8 +41,9 @@ typedef struct ParsingOptions {
     unsigned sitemap_depth;
     size_t sitemap_entries;
     SitemapLocation sitemap_location;
-    const Filters *filters; /* borrowed */
-    ByteGate *results;      /* where parsed pages are counted; NULL = nowhere; borrowed */
+    Shared *filters;   /* of Filters; borrowed */
+    Shared *scope;     /* of a Scope; borrowed */
+    ByteGate *results; /* where parsed pages are counted; NULL = nowhere; borrowed */
 } ParsingOptions;
 
 typedef struct Parsing Parsing;
@@ -52,9 +53,9 @@ typedef void (*ParsingSkipped)(void *context, const char *url, size_t length, Re
                                const char *referrer);
 
 /* archive may be NULL: nothing is stored but what the database holds. */
-Result parsing_new(Parsing **parsing, const ParsingOptions *options, const Scope *scope,
-                   Archive *archive, Stats *stats, void (*sink)(void *context, ParsedPage *page),
-                   ParsingSkipped skipped, void *context);
+Result parsing_new(Parsing **parsing, const ParsingOptions *options, Archive *archive, Stats *stats,
+                   void (*sink)(void *context, ParsedPage *page), ParsingSkipped skipped,
+                   void *context);
 Result parsing_start(Parsing *parsing);
 /* Takes a result; waits while the queue is full. After parsing_stop it is dropped: its URL is still
  * scheduled. */

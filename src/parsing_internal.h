@@ -25,6 +25,10 @@ typedef struct KeptLink {
 
 typedef struct Parser {
     Parsing *parsing;
+    SharedReader filters_reader;
+    SharedReader scope_reader;
+    const Filters *filters; /* while a page is read */
+    const Scope *scope;
     Thread thread;
     HtmlParser *html;
     Decoder *decoder;
@@ -49,7 +53,6 @@ typedef struct Parser {
 struct Parsing {
     ParsingOptions options;
     bool describe; /* stored pages get a metadata record */
-    const Scope *scope;
     Stats *stats;
     void (*sink)(void *context, ParsedPage *page);
     ParsingSkipped skipped;

@@ -120,7 +120,7 @@ static bool is_trap(const ParsingOptions *options, const PageLink *link)
 
 static bool is_filtered(Parser *parser, const ParsedPage *page, const PageLink *link)
 {
-    const Filters *filters = parser->parsing->options.filters;
+    const Filters *filters = parser->filters;
     if (filters->of[HOOK_SCHEDULE] == NULL ||
         url_parse(&parser->target, NULL, link->url, link->length) != RESULT_OK) {
         return false;
@@ -149,7 +149,7 @@ static Refusal refuse_occurrence(const Parser *parser, const PageLink *link)
 static Refusal refuse_url(Parser *parser, const ParsedPage *page, const PageLink *link)
 {
     const ParsingOptions *options = &parser->parsing->options;
-    Refusal refusal = scope_refuses(parser->parsing->scope, link->url, link->length);
+    Refusal refusal = scope_refuses(parser->scope, link->url, link->length);
     if (refusal != REFUSALS) {
         return refusal;
     }
