@@ -49,6 +49,7 @@ Result memory_budget_apply(Config *config, Buffer *error)
     } shares[] = {
         {"limits.workbench_memory", config->limits_workbench_memory, 65536, rest / 32 * 10},
         {"fetch.memory", config->fetch_memory, 65536, rest / 32 * 6},
+        {"fetch.max_sitemap", config->fetch_max_sitemap, 65536, rest / 32 * 3},
         {"parse.memory", config->parse_memory, 65536, rest / 32 * 4 / config->parse_threads},
         {"store.memory", config->store_memory, 65536, rest / 32 * 3},
         {"store.batch_links", config->store_batch_links, 64, rest / 32 * 3 / LINK_BYTES},
