@@ -29,6 +29,25 @@ static void wire_resolve(void *context, VisitState *visit_state)
     resolver_resolve(parts->resolver, visit_state);
 }
 
+/* A DNS answer goes the way of an answer of HTTP, to the archive. */
+static void wire_heard(void *context, const char *hostname, WallTime asked, const Buffer *records)
+{
+    AgentParts *parts = context;
+    FetchResult *result = fetch_result_new(FETCHED_DNS);
+    Buffer url;
+    buffer_init(&url, BUFFER_NO_LIMIT);
+    if (result == NULL || buffer_printf(&url, "dns:%s", hostname) != RESULT_OK ||
+        buffer_append(&result->body, records->data, records->length) != RESULT_OK) {
+        LOG_WARN("dns", "no memory to archive an answer", "host=%s", hostname);
+        buffer_destroy(&url);
+        fetch_result_delete(result);
+        return;
+    }
+    result->url = buffer_detach(&url);
+    result->wall_start = asked;
+    parsing_push(parts->parsing, result);
+}
+
 static void wire_resolved(void *context, VisitState *visit_state)
 {
     AgentParts *parts = context;
@@ -447,6 +466,10 @@ static Result build_fetch(AgentParts *parts, Buffer *error)
                                 .negative_ttl_ms = config->dns_negative_ttl,
                                 .family = (ResolverFamily)config->dns_family,
                                 .policy = &parts->policy};
+    if (config->warc_enabled && config->warc_dns) {
+        resolver.heard = wire_heard;
+        resolver.heard_context = parts;
+    }
     Result rc = resolver_new(&parts->resolver, &resolver, wire_resolved, parts);
     if (rc != RESULT_OK) {
         (void)buffer_printf(error, "dns.servers = %s: cannot be used: %s", config->dns_servers,

@@ -178,6 +178,8 @@
         false, "names of the files; {serial} is needed, {timestamp} and {host} are known") \
     ROW(warc, level, COUNT, int64_t, "1", 1, 12, NULL, false, false, \
         "gzip level of the records (libdeflate's)") \
+    ROW(warc, dns, BOOL, bool, "no", 0, 0, NULL, false, false, \
+        "a resource record for each new DNS answer") \
     ROW(warc, metadata, BOOL, bool, "no", 0, 0, NULL, false, false, \
         "a metadata record for each page: how it was found, its digests and its links") \
     ROW(score, scorer, WORD, int, "none", 0, 0, "none|content|pagerank|hits", false, false, \

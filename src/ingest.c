@@ -66,6 +66,9 @@ static void write_log(Ingest *ingest, const Batch *batch)
     buffer_init(&original, BUFFER_NO_LIMIT);
     for (size_t i = 0; i < batch->n_pages; i++) {
         const ParsedPage *page = batch->pages[i];
+        if (page->fetch->kind == FETCHED_DNS) {
+            continue; /* no fetch */
+        }
         buffer_reset(&path);
         buffer_reset(&referrer);
         if (page->fetch->has_page) {

@@ -346,10 +346,13 @@ static Result archive(Batch *batch, ParsedPage *page)
 static Result apply(Batch *batch, size_t place)
 {
     FetchResult *fetch = batch->pages[place]->fetch;
-    BatchHost *host = batch_host(batch, fetch->host);
-    Result rc = host == NULL ? batch->result : RESULT_OK;
     batch->duplicate_of[place] = PAGE_DB_NO_INDEX;
     batch->near_of[place] = PAGE_DB_NO_INDEX;
+    if (fetch->kind == FETCHED_DNS) {
+        return archive(batch, batch->pages[place]);
+    }
+    BatchHost *host = batch_host(batch, fetch->host);
+    Result rc = host == NULL ? batch->result : RESULT_OK;
     if (rc == RESULT_OK) {
         rc = archive(batch, batch->pages[place]);
     }

@@ -43,6 +43,7 @@ typedef enum FetchStatus {
 typedef enum FetchKind {
     FETCHED_PAGE,   /* a scheduled URL was asked for */
     FETCHED_ROBOTS, /* robots.txt of the host */
+    FETCHED_DNS, /* a DNS answer, in body, for the archive: url is "dns:HOST"; no host, no page */
     FETCHED_NOTHING /* a scheduled URL was refused without a request, or news about a host */
 } FetchKind;
 
