@@ -414,6 +414,8 @@ static Result build_frontier(AgentParts *parts, Buffer *error)
                         .window_max = (uint32_t)config->schedule_window,
                         .host_delay_ms = config->politeness_host_delay,
                         .robots_agent = config->robots_agent,
+                        .bias = {.kind = (LevelBiasKind)config->schedule_bias,
+                                 .lower_share = config->schedule_lower_share},
                         .host_delay = site_delay,
                         .context = parts,
                         /* What was fetched just before a crash is not known: all are owed. */
