@@ -270,6 +270,7 @@ static Result build_archive(AgentParts *parts, Buffer *error)
                               .max_bytes = (uint64_t)config->warc_max_size,
                               .max_age_ms = config->warc_max_age,
                               .level = (int)config->warc_level,
+                              .index_memory_bytes = (size_t)config->warc_index_memory,
                               .user_agent = parts->user_agent,
                               .contact = config->crawl_contact};
     IngestStore *tables = &parts->store->tables;

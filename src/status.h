@@ -51,6 +51,7 @@ typedef struct StatusSample {
     unsigned parsers;
     uint64_t writer_busy_us;
     uint64_t rss_bytes;
+    uint64_t map_drops; /* times pages of the database were unmapped to stay in the budget */
     uint64_t db_bytes;
     uint64_t disk_free_bytes;
     bool disk_low;
