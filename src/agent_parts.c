@@ -333,6 +333,7 @@ static Result build_archive(AgentParts *parts, Buffer *error)
                               .max_age_ms = config->warc_max_age,
                               .level = (int)config->warc_level,
                               .metadata = config->warc_metadata,
+                              .index_memory_bytes = (size_t)config->warc_index_memory,
                               .user_agent = parts->user_agent,
                               .contact = config->crawl_contact};
     IngestStore *tables = &parts->store->tables;

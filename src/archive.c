@@ -74,6 +74,7 @@ static Result open_files(Archive *archive, const ArchiveOptions *options, const 
                         .max_bytes = options->max_bytes,
                         .max_age_ms = options->max_age_ms,
                         .level = options->level,
+                        .index_memory_bytes = options->index_memory_bytes,
                         .user_agent = options->user_agent,
                         .from = *options->contact == '\0' ? NULL : options->contact,
                         .robots = "obey"};

@@ -22,8 +22,9 @@ typedef struct ArchiveOptions {
     const char *pattern;   /* "" = the default */
     uint64_t max_bytes;
     int64_t max_age_ms;
-    int level;     /* of compression, 0 = default */
-    bool metadata; /* a metadata record for each page */
+    int level;                 /* of compression, 0 = default */
+    size_t index_memory_bytes; /* for sorting an index; 0 = the default */
+    bool metadata;             /* a metadata record for each page */
     const char *user_agent;
     const char *contact;
 } ArchiveOptions;

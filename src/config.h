@@ -176,6 +176,8 @@
         "a file older than this is finished; 0 = no matter") \
     ROW(warc, name, TEXT, char *, "ragno-{timestamp}-{serial:05}.warc.gz", 0, 0, NULL, false, \
         false, "names of the files; {serial} is needed, {timestamp} and {host} are known") \
+    ROW(warc, index_memory, SIZE, int64_t, "32Mi", 65536, CONFIG_BIG, NULL, false, false, \
+        "for sorting the index of a finished file; larger ones are sorted in pieces") \
     ROW(warc, level, COUNT, int64_t, "1", 1, 12, NULL, false, false, \
         "gzip level of the records (libdeflate's)") \
     ROW(warc, dns, BOOL, bool, "no", 0, 0, NULL, false, false, \

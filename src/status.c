@@ -148,6 +148,7 @@ static void emit_counters(const StatusSample *now, Buffer *out, FieldSink sink)
     sink(out, "robots_denied", FIELD_INTEGER, NULL, now->robots_denied, 0);
     sink(out, "throttled", FIELD_INTEGER, NULL, now->throttled, 0);
     sink(out, "rss_bytes", FIELD_INTEGER, NULL, now->rss_bytes, 0);
+    sink(out, "map_drops", FIELD_INTEGER, NULL, now->map_drops, 0);
     sink(out, "frontier_bytes", FIELD_INTEGER, NULL, now->frontier.memory_bytes, 0);
     sink(out, "db_bytes", FIELD_INTEGER, NULL, now->db_bytes, 0);
     sink(out, "disk_free_bytes", FIELD_INTEGER, NULL, now->disk_free_bytes, 0);

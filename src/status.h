@@ -55,6 +55,7 @@ typedef struct StatusSample {
     uint64_t score_ms;     /* the last one took */
     uint64_t moves;        /* entries that changed their level */
     uint64_t rss_bytes;
+    uint64_t map_drops; /* times pages of the database were unmapped to stay in the budget */
     uint64_t db_bytes;
     uint64_t disk_free_bytes;
     bool disk_low;
