@@ -22,6 +22,8 @@ void fetch_result_delete(FetchResult *result)
         return;
     }
     free(result->url);
+    free(result->etag);
+    free(result->last_modified);
     free(result->request);
     free(result->refusal);
     buffer_destroy(&result->header);
