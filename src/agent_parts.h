@@ -13,6 +13,7 @@
 #include "filters.h"
 #include "frontier/frontier.h"
 #include "parsing.h"
+#include "revisits.h"
 
 #define FETCHERS_MAX 64u
 
@@ -26,7 +27,9 @@ typedef struct AgentParts {
     Scope *scope;
     Filters filters;
     CrawlLog *log;
-    Archive *archive; /* NULL: --no-warc */
+    Archive *archive;   /* NULL: --no-warc */
+    FreqRules *rules;   /* NULL: none */
+    Revisits *revisits; /* NULL: schedule.mode = once */
     Ingest *ingest;
     Parsing *parsing;
     Frontier *frontier;

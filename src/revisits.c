@@ -259,10 +259,10 @@ static MonoTime chore_due(void *context)
     if (isinf(revisits->next_s)) {
         return MONO_NEVER;
     }
+    MonoTime due = {0};
     double wait_ms = ceil((revisits->next_s - now_s(revisits)) * 1e3);
-    MonoTime due = now_mono(revisits);
     if (wait_ms > 0) {
-        due = wait_ms < 1e15 ? mono_add_ms(due, (int64_t)wait_ms) : MONO_NEVER;
+        due = wait_ms < 1e15 ? mono_add_ms(now_mono(revisits), (int64_t)wait_ms) : MONO_NEVER;
     }
     return mono_later(due, revisits->pause);
 }
