@@ -321,6 +321,32 @@ static Result build_ingest(AgentParts *parts, const char *crawl_log)
     return rc;
 }
 
+static Result build_revisits(AgentParts *parts, Buffer *error)
+{
+    const Config *config = parts->config;
+    if (!config_is_continuous(config)) {
+        return RESULT_OK;
+    }
+    Result rc = revisit_policy_load_rules(config->schedule_rules, &parts->rules, error);
+    RevisitsOptions options = {
+        .policy = {.rules = parts->rules,
+                   .default_s = (double)config->schedule_revisit_default / 1e3,
+                   .min_s = (double)config->schedule_revisit_min / 1e3,
+                   .max_s = (double)config->schedule_revisit_max / 1e3,
+                   .power = config->schedule_revisit_power,
+                   .margin = config->schedule_margin,
+                   .max_n_crawls = (uint64_t)config->schedule_max_n_crawls,
+                   .tries = (unsigned)config->schedule_revisit_tries},
+        .pause_ms = config->store_batch_time};
+    if (rc == RESULT_OK) {
+        rc = revisits_new(&parts->revisits, &options, &parts->store->tables);
+    }
+    if (rc == RESULT_OK) {
+        ingest_set_revisits(parts->ingest, parts->revisits);
+    }
+    return rc;
+}
+
 static Result build_archive(AgentParts *parts, Buffer *error)
 {
     const Config *config = parts->config;
@@ -419,6 +445,8 @@ static Result build_frontier(AgentParts *parts, Buffer *error)
                                  .lower_share = config->schedule_lower_share},
                         .host_delay = site_delay,
                         .context = parts,
+                        .revisits =
+                            config->fetch_conditional ? parts->store->tables.revisits : NULL,
                         /* What was fetched just before a crash is not known: all are owed. */
                         .floor = parts->store->existed ? mono_now() : (MonoTime){0}},
         .politeness = *politeness,
@@ -522,6 +550,9 @@ Result parts_new(AgentParts *parts, CrawlStore *store, const char *crawl_log, Bu
     }
     if (rc == RESULT_OK) {
         rc = build_ingest(parts, crawl_log);
+    }
+    if (rc == RESULT_OK) {
+        rc = build_revisits(parts, error);
     }
     if (rc == RESULT_OK) {
         rc = build_parsing(parts, error);
@@ -635,6 +666,8 @@ void parts_delete(AgentParts *parts)
     frontier_delete(parts->frontier);
     ingest_delete(parts->ingest);
     scoring_delete(parts->scoring);
+    revisits_delete(parts->revisits);
+    freq_rules_delete(parts->rules);
     if (archive_close(parts->archive) != RESULT_OK) {
         LOG_ERROR("archive", "the last WARC file stays open", "next=\"resume the crawl\"");
     }

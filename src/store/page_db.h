@@ -226,6 +226,9 @@ int page_db_discover(PageDB *db, MDB_txn *txn, const LinkInfo *urls, const uint8
 int page_db_find(PageDB *db, MDB_txn *txn, const char *url, size_t length, uint64_t *index);
 /* Everything of a page; its URL replaces what is in the buffer. page_db_error_no_page. */
 int page_db_get(PageDB *db, MDB_txn *txn, uint64_t index, PageRef *page, Buffer *url);
+/* A crawl that found the page as it was (304), or nothing that could replace it: counted, and its
+ * time noted; content hash, changes and links stay. page_db_error_no_page: it was never crawled. */
+int page_db_confirm(PageDB *db, MDB_txn *txn, uint64_t index, double time);
 /* A failure, or a move between levels. page_db_error_no_page. */
 int page_db_set_state(PageDB *db, MDB_txn *txn, uint64_t index, int32_t status, uint8_t level,
                       uint8_t tries);
