@@ -16,6 +16,7 @@
 
 #include "agent_parts.h"
 #include "base/log.h"
+#include "memory_budget.h"
 #include "monitor.h"
 #include "seeds.h"
 #include "summary.h"
@@ -373,7 +374,10 @@ int agent_run(const AgentOptions *options)
                                        .map_bytes = (size_t)config->store_map_size,
                                        .schedule = {.levels = (unsigned)config->schedule_levels,
                                                     .score_top = 1.0f,
-                                                    .score_ratio = 2.0f}};
+                                                    .score_ratio = 2.0f,
+                                                    .has_express = config_is_continuous(config)},
+                                       .continuous = config_is_continuous(config)};
+    memory_budget_tune_malloc(config);
     raise_file_limit();
     (void)curl_global_init(CURL_GLOBAL_DEFAULT);
     xmlInitParser();

@@ -29,6 +29,25 @@ static void wire_resolve(void *context, VisitState *visit_state)
     resolver_resolve(parts->resolver, visit_state);
 }
 
+/* A DNS answer goes the way of an answer of HTTP, to the archive. */
+static void wire_heard(void *context, const char *hostname, WallTime asked, const Buffer *records)
+{
+    AgentParts *parts = context;
+    FetchResult *result = fetch_result_new(FETCHED_DNS);
+    Buffer url;
+    buffer_init(&url, BUFFER_NO_LIMIT);
+    if (result == NULL || buffer_printf(&url, "dns:%s", hostname) != RESULT_OK ||
+        buffer_append(&result->body, records->data, records->length) != RESULT_OK) {
+        LOG_WARN("dns", "no memory to archive an answer", "host=%s", hostname);
+        buffer_destroy(&url);
+        fetch_result_delete(result);
+        return;
+    }
+    result->url = buffer_detach(&url);
+    result->wall_start = asked;
+    parsing_push(parts->parsing, result);
+}
+
 static void wire_resolved(void *context, VisitState *visit_state)
 {
     AgentParts *parts = context;
@@ -302,6 +321,32 @@ static Result build_ingest(AgentParts *parts, const char *crawl_log)
     return rc;
 }
 
+static Result build_revisits(AgentParts *parts, Buffer *error)
+{
+    const Config *config = parts->config;
+    if (!config_is_continuous(config)) {
+        return RESULT_OK;
+    }
+    Result rc = revisit_policy_load_rules(config->schedule_rules, &parts->rules, error);
+    RevisitsOptions options = {
+        .policy = {.rules = parts->rules,
+                   .default_s = (double)config->schedule_revisit_default / 1e3,
+                   .min_s = (double)config->schedule_revisit_min / 1e3,
+                   .max_s = (double)config->schedule_revisit_max / 1e3,
+                   .power = config->schedule_revisit_power,
+                   .margin = config->schedule_margin,
+                   .max_n_crawls = (uint64_t)config->schedule_max_n_crawls,
+                   .tries = (unsigned)config->schedule_revisit_tries},
+        .pause_ms = config->store_batch_time};
+    if (rc == RESULT_OK) {
+        rc = revisits_new(&parts->revisits, &options, &parts->store->tables);
+    }
+    if (rc == RESULT_OK) {
+        ingest_set_revisits(parts->ingest, parts->revisits);
+    }
+    return rc;
+}
+
 static Result build_archive(AgentParts *parts, Buffer *error)
 {
     const Config *config = parts->config;
@@ -314,6 +359,7 @@ static Result build_archive(AgentParts *parts, Buffer *error)
                               .max_age_ms = config->warc_max_age,
                               .level = (int)config->warc_level,
                               .metadata = config->warc_metadata,
+                              .index_memory_bytes = (size_t)config->warc_index_memory,
                               .user_agent = parts->user_agent,
                               .contact = config->crawl_contact};
     IngestStore *tables = &parts->store->tables;
@@ -396,8 +442,13 @@ static Result build_frontier(AgentParts *parts, Buffer *error)
                         .window_max = (uint32_t)config->schedule_window,
                         .host_delay_ms = config->politeness_host_delay,
                         .robots_agent = config->robots_agent,
+                        .bias = {.kind = (LevelBiasKind)config->schedule_bias,
+                                 .lower_share = config->schedule_lower_share},
                         .host_delay = site_delay,
                         .context = parts,
+                        .visits_full_hosts = config_is_continuous(config),
+                        .revisits =
+                            config->fetch_conditional ? parts->store->tables.revisits : NULL,
                         /* What was fetched just before a crash is not known: all are owed. */
                         .floor = parts->store->existed ? mono_now() : (MonoTime){0}},
         .politeness = *politeness,
@@ -448,6 +499,10 @@ static Result build_fetch(AgentParts *parts, Buffer *error)
                                 .negative_ttl_ms = config->dns_negative_ttl,
                                 .family = (ResolverFamily)config->dns_family,
                                 .policy = &parts->policy};
+    if (config->warc_enabled && config->warc_dns) {
+        resolver.heard = wire_heard;
+        resolver.heard_context = parts;
+    }
     Result rc = resolver_new(&parts->resolver, &resolver, wire_resolved, parts);
     if (rc != RESULT_OK) {
         (void)buffer_printf(error, "dns.servers = %s: cannot be used: %s", config->dns_servers,
@@ -498,6 +553,9 @@ Result parts_new(AgentParts *parts, CrawlStore *store, const char *crawl_log, Bu
     }
     if (rc == RESULT_OK) {
         rc = build_ingest(parts, crawl_log);
+    }
+    if (rc == RESULT_OK) {
+        rc = build_revisits(parts, error);
     }
     if (rc == RESULT_OK) {
         rc = build_parsing(parts, error);
@@ -611,6 +669,8 @@ void parts_delete(AgentParts *parts)
     frontier_delete(parts->frontier);
     ingest_delete(parts->ingest);
     scoring_delete(parts->scoring);
+    revisits_delete(parts->revisits);
+    freq_rules_delete(parts->rules);
     if (archive_close(parts->archive) != RESULT_OK) {
         LOG_ERROR("archive", "the last WARC file stays open", "next=\"resume the crawl\"");
     }

@@ -13,6 +13,7 @@
 #include "filters.h"
 #include "frontier/frontier.h"
 #include "parsing.h"
+#include "revisits.h"
 #include "scoring.h"
 
 #define FETCHERS_MAX 64u
@@ -29,7 +30,9 @@ typedef struct AgentParts {
     Shared fetch_filter; /* the Filter of filter.fetch, for fetching threads */
     DedupSteps dedup;
     CrawlLog *log;
-    Archive *archive; /* NULL: --no-warc */
+    Archive *archive;   /* NULL: --no-warc */
+    FreqRules *rules;   /* NULL: none */
+    Revisits *revisits; /* NULL: schedule.mode = once */
     Scoring *scoring;
     Ingest *ingest;
     Parsing *parsing;

@@ -74,6 +74,7 @@ static Result open_files(Archive *archive, const ArchiveOptions *options, const 
                         .max_bytes = options->max_bytes,
                         .max_age_ms = options->max_age_ms,
                         .level = options->level,
+                        .index_memory_bytes = options->index_memory_bytes,
                         .user_agent = options->user_agent,
                         .from = *options->contact == '\0' ? NULL : options->contact,
                         .robots = "obey"};
@@ -212,15 +213,34 @@ static bool find_confirmed(ArchiveRecorder *recorder, uint64_t page, WarcDigest 
     return rc == RESULT_OK;
 }
 
+static WarcGroup *new_group(void)
+{
+    WarcGroup *group = malloc(sizeof *group);
+    if (group != NULL) {
+        warc_group_init(group);
+    }
+    return group;
+}
+
+/* The group, or NULL when it could not be made. */
+static WarcGroup *made(WarcGroup *group, Result rc, const char *url)
+{
+    if (rc == RESULT_OK) {
+        return group;
+    }
+    LOG_WARN("archive", "answer cannot be stored", "url=%s error=\"%s\"", url, result_name(rc));
+    archive_group_delete(group);
+    return NULL;
+}
+
 WarcGroup *archive_record(ArchiveRecorder *recorder, const FetchResult *fetch)
 {
     WarcDigest confirmed;
     char ip[IP_ADDRESS_TEXT_BYTES];
-    WarcGroup *group = malloc(sizeof *group);
+    WarcGroup *group = new_group();
     if (group == NULL) {
         return NULL;
     }
-    warc_group_init(group);
     const char *request = fetch->request == NULL ? "" : fetch->request;
     WarcFetch record = {.url = warc_bytes(fetch->url, strlen(fetch->url)),
                         .started = fetch->wall_start,
@@ -238,13 +258,19 @@ WarcGroup *archive_record(ArchiveRecorder *recorder, const FetchResult *fetch)
         record.not_modified_payload = &confirmed;
     }
     Result rc = warc_record_fetch(recorder->recorder, &record, group);
-    if (rc != RESULT_OK) {
-        LOG_WARN("archive", "answer cannot be stored", "url=%s error=\"%s\"", fetch->url,
-                 result_name(rc));
-        archive_group_delete(group);
-        return NULL;
-    }
-    return group;
+    return made(group, rc, fetch->url);
+}
+
+WarcGroup *archive_record_dns(ArchiveRecorder *recorder, const FetchResult *fetch)
+{
+    WarcGroup *group = new_group();
+    WarcResource record = {.uri = warc_bytes(fetch->url, strlen(fetch->url)),
+                           .started = fetch->wall_start,
+                           .content_type = "text/dns",
+                           .block = warc_bytes(buffer_string(&fetch->body), fetch->body.length)};
+    Result rc =
+        group == NULL ? RESULT_MEMORY : warc_record_resource(recorder->recorder, &record, group);
+    return made(group, rc, fetch->url);
 }
 
 bool archive_wants_metadata(const Archive *archive)

@@ -22,8 +22,9 @@ typedef struct ArchiveOptions {
     const char *pattern;   /* "" = the default */
     uint64_t max_bytes;
     int64_t max_age_ms;
-    int level;     /* of compression, 0 = default */
-    bool metadata; /* a metadata record for each page */
+    int level;                 /* of compression, 0 = default */
+    size_t index_memory_bytes; /* for sorting an index; 0 = the default */
+    bool metadata;             /* a metadata record for each page */
     const char *user_agent;
     const char *contact;
 } ArchiveOptions;
@@ -39,6 +40,9 @@ void archive_recorder_delete(ArchiveRecorder *recorder);
 /* The records of a fetch with an answer, as a new group; NULL when it cannot be stored (logged). A
  * 304 that answers a condition becomes a revisit record that refers to the payload it confirms. */
 WarcGroup *archive_record(ArchiveRecorder *recorder, const FetchResult *fetch);
+/* The record of a DNS answer (FETCHED_DNS), as a new group; NULL when it cannot be stored (logged).
+ */
+WarcGroup *archive_record_dns(ArchiveRecorder *recorder, const FetchResult *fetch);
 /* Whether pages are to be described. */
 bool archive_wants_metadata(const Archive *archive);
 /* Adds a metadata record to the group of a page: how it was found, and of an HTML page its

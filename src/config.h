@@ -92,6 +92,8 @@
         "decoded over received bytes at most; beyond is status -10004") \
     ROW(fetch, max_redirects, COUNT, int64_t, "5", 0, 50, NULL, false, false, \
         "redirects followed in a chain; a redirect is a link of its own") \
+    ROW(fetch, conditional, BOOL, bool, "yes", 0, 0, NULL, false, false, \
+        "revisits ask whether the page changed (If-None-Match, If-Modified-Since)") \
     ROW(fetch, allow_addresses, TEXT, char *, "", 0, 0, NULL, false, false, \
         "special addresses that may be fetched from, such as 127.0.0.0/8, ::1") \
     ROW(fetch, port_map, TEXT, char *, "", 0, 0, NULL, false, false, \
@@ -178,8 +180,12 @@
         "a file older than this is finished; 0 = no matter") \
     ROW(warc, name, TEXT, char *, "ragno-{timestamp}-{serial:05}.warc.gz", 0, 0, NULL, false, \
         false, "names of the files; {serial} is needed, {timestamp} and {host} are known") \
+    ROW(warc, index_memory, SIZE, int64_t, "32Mi", 65536, CONFIG_BIG, NULL, false, false, \
+        "for sorting the index of a finished file; larger ones are sorted in pieces") \
     ROW(warc, level, COUNT, int64_t, "1", 1, 12, NULL, false, false, \
         "gzip level of the records (libdeflate's)") \
+    ROW(warc, dns, BOOL, bool, "no", 0, 0, NULL, false, false, \
+        "a resource record for each new DNS answer") \
     ROW(warc, metadata, BOOL, bool, "no", 0, 0, NULL, false, false, \
         "a metadata record for each page: how it was found, its digests and its links") \
     ROW(score, scorer, WORD, int, "none", 0, 0, "none|content|pagerank|hits", false, false, \
@@ -206,6 +212,27 @@
         "weight of a redirect's target, relative to a link") \
     ROW(score, sitemap_hints, BOOL, bool, "yes", 0, 0, NULL, false, false, \
         "a sitemap's priority, lastmod and changefreq shift its entries by up to one level") \
+    ROW(schedule, mode, WORD, int, "once", 0, 0, "once|continuous", false, false, \
+        "continuous: crawled pages are visited again when they are due; the crawl does not end") \
+    ROW(schedule, rules, TEXT, char *, "", 0, 0, NULL, false, false, \
+        "file of rules: a regular expression, blanks, and an interval (6h) or xN, N times as often " \
+        "as the page changes; the first that matches decides") \
+    ROW(schedule, revisit_default, TIME, int64_t, "7d", 1, CONFIG_YEAR, NULL, false, false, \
+        "a page is visited again after this, or half of it, while nothing is known of it") \
+    ROW(schedule, revisit_min, TIME, int64_t, "1h", 1, CONFIG_YEAR, NULL, false, false, \
+        "not sooner, whatever rules and changes say") \
+    ROW(schedule, revisit_max, TIME, int64_t, "90d", 1, CONFIG_YEAR, NULL, false, false, \
+        "and not later") \
+    ROW(schedule, revisit_power, REAL, double, "0.5", 0, 1, NULL, false, false, \
+        "how much change counts: 0 = all pages alike, 1 = as often as they change") \
+    ROW(schedule, revisit_tries, COUNT, int64_t, "3", 1, 16, NULL, false, false, \
+        "visits in a row that find a page gone (404, 410), or failures of its host, until it is " \
+        "given up; the interval doubles with each") \
+    ROW(schedule, margin, REAL, double, "-1", -1, 1000, NULL, false, false, \
+        "what ragno schedule spread over time is visited 1/(frequency*(1+margin)) after its last " \
+        "crawl at the earliest; negative = off") \
+    ROW(schedule, max_n_crawls, COUNT, int64_t, "0", 0, CONFIG_BIG, NULL, false, false, \
+        "a page crawled so often is visited no more; 0 = no limit") \
     ROW(schedule, order, WORD, int, "best-first", 0, 0, "best-first|breadth-first|depth-first", \
         false, false, "what goes first within a host and across hosts") \
     ROW(schedule, levels, COUNT, int64_t, "16", 1, 64, NULL, false, false, \
@@ -254,6 +281,9 @@ typedef struct Config {
 /* Fills in the defaults. RESULT_MEMORY. */
 Result config_init(Config *config);
 void config_destroy(Config *config);
+
+/* schedule.mode = continuous. */
+bool config_is_continuous(const Config *config);
 
 /* What can only be checked when everything is set: lists, expressions, what contradicts. error gets
  * one line per mistake. RESULT_INVALID. */

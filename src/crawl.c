@@ -413,6 +413,7 @@ static int run(Line *line, Config *config)
             options_print_sample(&config->options, stdout);
         } else {
             options_print(&config->options, stdout);
+            memory_budget_print(config, stdout);
         }
         return EXIT_FINISHED;
     }

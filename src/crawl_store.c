@@ -113,6 +113,19 @@ Result crawl_store_lock(CrawlStore *store, const char *directory, bool must_be_n
     return take_lock(store, error);
 }
 
+/* A crawl of one pass leaves the due times of an earlier continuous one alone, but crawls pages
+ * that nobody enters there. */
+static Result open_revisits(IngestStore *tables, MDB_txn *txn, bool continuous)
+{
+    Result rc = revisit_table_open(&tables->revisits, txn, continuous);
+    if (rc == RESULT_OK && !continuous) {
+        rc = revisit_table_settled_put(tables->revisits, txn, 0);
+        revisit_table_close(tables->revisits);
+        tables->revisits = NULL;
+    }
+    return rc == RESULT_NOT_FOUND ? RESULT_OK : rc;
+}
+
 static Result open_tables(CrawlStore *store, const CrawlStoreOptions *options, Buffer *error)
 {
     IngestStore *tables = &store->tables;
@@ -139,6 +152,9 @@ static Result open_tables(CrawlStore *store, const CrawlStoreOptions *options, B
     if (rc == RESULT_OK) {
         rc = dedup_check(&options->dedup, txn, tables->crawl, page_db_n_pages(tables->db, txn) > 0,
                          error);
+    }
+    if (rc == RESULT_OK) {
+        rc = open_revisits(tables, txn, options->continuous);
     }
     if (rc != RESULT_OK) {
         page_db_txn_abort(tables->db, txn);
@@ -182,6 +198,7 @@ void crawl_store_close(CrawlStore *store)
 {
     schedule_close(store->tables.schedule);
     host_table_close(store->tables.hosts);
+    revisit_table_close(store->tables.revisits);
     (void)page_db_delete(store->tables.db);
     if (store->lock >= 0) {
         (void)close(store->lock);

@@ -19,6 +19,7 @@ typedef struct CrawlStoreOptions {
     size_t map_bytes; /* 0 = PageDB's default */
     ScheduleOptions schedule;
     DedupSteps dedup;
+    bool continuous; /* open the revisit tables */
 } CrawlStoreOptions;
 
 /* Creates or opens a crawl for writing. RESULT_EXISTS: must_be_new and it holds a crawl;

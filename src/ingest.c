@@ -9,6 +9,7 @@
 #include "base/thread.h"
 #include "discovery.h"
 #include "ingest_batch.h"
+#include "revisits.h"
 
 #define QUEUE_CAPACITY 2048u
 #define TAKE           8u /* pages from the queue at a time: a batch passes its links by so many */
@@ -24,6 +25,8 @@ struct Ingest {
     CrawlLog *log;
     Stats *stats;
     CrawlTotals totals; /* ingest thread */
+    RevisitTotals visits;
+    Revisits *revisits; /* NULL: schedule.mode = once */
     TrapYield *traps;   /* NULL = off; ingest thread */
     Queue queue;
     Thread thread;
@@ -66,6 +69,9 @@ static void write_log(Ingest *ingest, const Batch *batch)
     buffer_init(&original, BUFFER_NO_LIMIT);
     for (size_t i = 0; i < batch->n_pages; i++) {
         const ParsedPage *page = batch->pages[i];
+        if (page->fetch->kind == FETCHED_DNS) {
+            continue; /* no fetch */
+        }
         buffer_reset(&path);
         buffer_reset(&referrer);
         if (page->fetch->has_page) {
@@ -106,6 +112,9 @@ static void publish(Ingest *ingest, MDB_txn *txn)
     stats_set(&stats->urls_seen, page_db_n_pages(ingest->store.db, txn));
     stats_set(&stats->hosts, page_db_n_hosts(ingest->store.db, txn));
     stats_set(&stats->urls_queued, queued);
+    if (ingest->revisits != NULL) {
+        revisits_publish(ingest->revisits, txn, &ingest->visits, stats);
+    }
 }
 
 static void publish_now(Ingest *ingest)
@@ -122,7 +131,7 @@ static void note_yield(Ingest *ingest, const Batch *batch)
     char pattern[512];
     for (size_t i = 0; ingest->traps != NULL && i < batch->n_pages; i++) {
         const ParsedPage *page = batch->pages[i];
-        if (page->parsed && page->fetch->status == 200 &&
+        if (page->parsed && page->fetch->status == 200 && !page->fetch->again &&
             trap_yield_note(ingest->traps, page->fetch->url, strlen(page->fetch->url),
                             batch->duplicate_of[i] == PAGE_DB_NO_INDEX, pattern, sizeof pattern)) {
             LOG_INFO("ingest", "pattern parked: its pages bring nothing new", "pattern=%s",
@@ -143,6 +152,10 @@ static void tell(Ingest *ingest, const Batch *batch)
 {
     CommitNotice *notice = batch_notice(batch);
     ingest->totals = batch->totals;
+    if (batch->visits.visits > ingest->visits.visits) {
+        stats_set(&ingest->stats->revisit_due_ms, (uint64_t)(batch->late_s * 1e3));
+    }
+    ingest->visits = batch->visits;
     if (ingest->store.archive != NULL) {
         archive_committed(ingest->store.archive);
     }
@@ -169,6 +182,8 @@ static Result commit_once(Ingest *ingest, const IngestChore *chore)
     Result rc = batch_init(&batch, &ingest->options, &ingest->store, ingest->log, &ingest->totals,
                            txn, ingest->pages, chore == NULL ? ingest->n_pages : 0);
     batch.traps = ingest->traps;
+    batch.revisits = ingest->revisits;
+    batch.visits = ingest->visits;
     if (rc == RESULT_OK) {
         rc = work(&batch, chore);
     }
@@ -411,6 +426,7 @@ Result ingest_new(Ingest **out, const IngestOptions *options, const IngestStore 
     rc = page_db_txn_begin(store->db, true, &txn) == 0 ? RESULT_OK : RESULT_IO;
     if (rc == RESULT_OK) {
         rc = ingest_read_totals(txn, store->crawl, &ingest->totals);
+        rc = rc == RESULT_OK ? ingest_read_revisit_totals(txn, store->crawl, &ingest->visits) : rc;
         publish(ingest, txn);
         page_db_txn_abort(store->db, txn);
     }
@@ -428,6 +444,14 @@ Result ingest_new(Ingest **out, const IngestOptions *options, const IngestStore 
 void ingest_add_chore(Ingest *ingest, const IngestChore *chore)
 {
     ingest->chores[ingest->n_chores++] = *chore;
+}
+
+void ingest_set_revisits(Ingest *ingest, Revisits *revisits)
+{
+    IngestChore chore = revisits_chore(revisits);
+    ingest->revisits = revisits;
+    ingest_add_chore(ingest, &chore);
+    publish_now(ingest);
 }
 
 void ingest_wake(Ingest *ingest)

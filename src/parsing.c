@@ -244,6 +244,10 @@ static void parse_page(Parser *parser, ParsedPage *page)
         store_page(parser, page);
         parsing_sitemap_robots(parser, page);
         break;
+    case FETCHED_DNS:
+        page->group =
+            parser->recorder == NULL ? NULL : archive_record_dns(parser->recorder, page->fetch);
+        return;
     case FETCHED_NOTHING:
         return;
     }
