@@ -7,6 +7,7 @@
 #include "fetch/port_map.h"
 #include "filters.h"
 #include "frontier/politeness.h"
+#include "store/warc_compress.h"
 
 static const OptionSpec table[] = {
 #define CONFIG_ROW(section, key, type, ctype, standard, least, most, words, live, site, help)      \
@@ -67,6 +68,9 @@ Result config_check(const Config *config, Buffer *error)
     }
     if (config->dns_ttl_min > config->dns_ttl_max) {
         complain(config, "dns.ttl_min", "is greater than dns.ttl_max", error);
+    }
+    if (config->warc_compression == WARC_GZIP && config->warc_level > WARC_GZIP_LEVELS) {
+        complain(config, "warc.level", "gzip has levels up to 12", error);
     }
     buffer_destroy(&what);
     return error->length == before ? RESULT_OK : RESULT_INVALID;

@@ -595,13 +595,13 @@ Result verify_captures(Verify *verify)
     return rc;
 }
 
-Result verify_set_end(Verify *verify, const WarcPosition *end)
+Result verify_set_end(Verify *verify)
 {
     MDB_txn *txn = NULL;
     if (page_db_txn_begin(verify->db, false, &txn) != page_db_error_ok) {
         return RESULT_IO;
     }
-    Result rc = warc_end_put(txn, end);
+    Result rc = warc_end_put(txn, &verify->committed);
     if (rc != RESULT_OK) {
         page_db_txn_abort(verify->db, txn);
         return rc;
