@@ -1,5 +1,6 @@
 #include <fcntl.h>
 
+#include "store/capture_index.h"
 #include "store/page_db.h"
 #include "store/warc_end.h"
 #include "store/warc_files.h"
@@ -158,6 +159,38 @@ static void pages_without_a_capture_are_found(void)
     crawl_delete(&crawl);
 }
 
+/* Enters the first n pages as stored. */
+static void note_captures(const Crawl *crawl, unsigned n, uint64_t more)
+{
+    PageDB *db = NULL;
+    MDB_txn *txn = NULL;
+    CaptureIndex *captures = NULL;
+    WarcGroup group = {.type = WARC_RESPONSE, .date = SAMPLE_DATE, .whole = true};
+    PageDBOptions options = {.no_sync = true, .map_bytes = 64 << 20};
+    CU_ASSERT_EQUAL_FATAL(page_db_open(&db, crawl->mdb.path, &options), page_db_error_ok);
+    CU_ASSERT_EQUAL_FATAL(page_db_txn_begin(db, false, &txn), page_db_error_ok);
+    CU_ASSERT_EQUAL_FATAL(capture_index_open(&captures, txn, true), RESULT_OK);
+    for (unsigned i = 0; i <= n; i++) {
+        uint64_t page = i < n ? i : more;
+        CU_ASSERT_EQUAL(capture_index_put_group(captures, txn, page, 404, &group), RESULT_OK);
+    }
+    capture_index_close(captures);
+    CU_ASSERT_EQUAL(page_db_txn_commit(db, txn), page_db_error_ok);
+    CU_ASSERT_EQUAL(page_db_delete(db), page_db_error_ok);
+}
+
+/* More pages than one read transaction looks at. */
+static void only_what_was_stored_is_missed(void)
+{
+    Crawl crawl = crawl_new(5, 5000);
+    note_captures(&crawl, 5, 4);
+    CU_ASSERT_EQUAL(verify(&crawl, false), 0);
+    note_captures(&crawl, 0, 4900);
+    CU_ASSERT_EQUAL(verify(&crawl, false), 1);
+    CU_ASSERT(reports(&crawl, "in no WARC file: http://example.org/4900\n"));
+    crawl_delete(&crawl);
+}
+
 static void a_flipped_bit_is_found(void)
 {
     Crawl crawl = crawl_new(5, 5);
@@ -245,6 +278,7 @@ static void a_revisit_without_its_original_is_found(void)
 
 UNIT_MAIN("verify", {"a sound crawl has no problems", a_sound_crawl_has_no_problems},
           {"pages without a capture are found", pages_without_a_capture_are_found},
+          {"only what was stored is missed", only_what_was_stored_is_missed},
           {"a flipped bit is found", a_flipped_bit_is_found},
           {"a file that ends before the commit is found",
            a_file_that_ends_before_the_commit_is_found},
