@@ -357,6 +357,8 @@ static Result build_archive(AgentParts *parts, Buffer *error)
                               .pattern = config->warc_name,
                               .max_bytes = (uint64_t)config->warc_max_size,
                               .max_age_ms = config->warc_max_age,
+                              .files = (unsigned)config->warc_files,
+                              .compression = (WarcCompression)config->warc_compression,
                               .level = (int)config->warc_level,
                               .metadata = config->warc_metadata,
                               .index_memory_bytes = (size_t)config->warc_index_memory,
