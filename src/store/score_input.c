@@ -29,9 +29,9 @@ Result score_input_read(ScoreInput *input, PageDB *db, bool with_scores, bool on
     *input = (ScoreInput){0};
     Result rc = read_graph(input, db, only_diff_domain, stop);
     if (rc == RESULT_OK && with_scores &&
-        page_db_get_scores(db, &input->scores) != page_db_error_ok) {
+        page_db_get_scores_until(db, &input->scores, stop) != page_db_error_ok) {
         input->scores = NULL;
-        rc = RESULT_IO;
+        rc = stop != NULL && atomic_load(stop) ? RESULT_CLOSED : RESULT_IO;
     }
     if (rc != RESULT_OK) {
         score_input_free(input);

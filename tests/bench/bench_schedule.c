@@ -163,6 +163,12 @@ static void bench_workload(size_t n_pages, bool with_page_rank)
     (void)fprintf(stderr, "%llu scheduled on %llu hosts, %llu updates, %llu moves, stop %.1f ms\n",
                   (unsigned long long)counts.scheduled, (unsigned long long)counts.hosts,
                   (unsigned long long)counts.updates, (unsigned long long)counts.moves, stop_ms);
+    if (with_page_rank) {
+        (void)printf("schedule.update.max_txn_ms = %.1f ms\n", counts.longest_update_ms);
+        (void)printf("schedule.update.max_txn_cpu_ms = %.1f ms\n", counts.longest_update_cpu_ms);
+        (void)printf("schedule.update.max_wait_ms = %.1f ms\n", counts.longest_wait_ms);
+        (void)printf("schedule.update.stop_ms = %.1f ms\n", stop_ms);
+    }
     const char *suffix = with_page_rank ? "_with_pagerank" : "";
     (void)printf("schedule.add%s.pages_per_cpu_s = %.0f 1/s\n", suffix, (double)n_pages / cpu_s);
     RequestTimes times = time_requests(&w, n_pages);
