@@ -179,7 +179,8 @@ void bf_turn_end(BFSchedulerState *state)
 
 static BFSchedulerError open_schedule(BFScheduler *sch)
 {
-    const ScheduleOptions options = {SCHEDULE_MAX_LEVELS, 1.0f, LEVEL_RATIO};
+    const ScheduleOptions options = {
+        .levels = SCHEDULE_MAX_LEVELS, .score_top = 1.0f, .score_ratio = LEVEL_RATIO};
     MDB_txn *txn = NULL;
     BFSchedulerError code = bf_begin(sch, true, &txn);
     if (code != bf_scheduler_error_ok) {
