@@ -218,15 +218,6 @@ static void replace(void *context, unsigned part, unsigned parts)
     }
 }
 
-static double largest(const double *values, unsigned n)
-{
-    double result = 0.0;
-    for (unsigned i = 0; i < n; i++) {
-        result = values[i] > result ? values[i] : result;
-    }
-    return result;
-}
-
 static HitsError iterate(Hits *hits, Iteration *it)
 {
     unsigned parts = rank_team_size(it->team);
@@ -250,8 +241,8 @@ static HitsError iterate(Hits *hits, Iteration *it)
         it->hub_scale = (1.0 - it->jump) / sum;
         rank_team_run(it->team, replace, it);
         hits->loops++;
-        hits->delta = largest(it->part_delta, parts);
-        hits->relative_delta = largest(it->part_relative, parts);
+        hits->delta = rank_vector_largest(it->part_delta, parts);
+        hits->relative_delta = rank_vector_largest(it->part_relative, parts);
         if (hits->relative_delta <= (double)hits->precision) {
             return hits_error_ok;
         }

@@ -146,15 +146,6 @@ static void collect(void *context, unsigned part, unsigned parts)
     it->part_relative[part] = relative;
 }
 
-static double largest(const double *values, unsigned n)
-{
-    double result = 0.0;
-    for (unsigned i = 0; i < n; i++) {
-        result = values[i] > result ? values[i] : result;
-    }
-    return result;
-}
-
 static PageRankError iterate(PageRank *pr, Iteration *it)
 {
     unsigned parts = rank_team_size(it->team);
@@ -170,8 +161,8 @@ static PageRankError iterate(PageRank *pr, Iteration *it)
             return page_rank_error_stopped;
         }
         pr->loops++;
-        pr->delta = largest(it->part_delta, parts);
-        pr->relative_delta = largest(it->part_relative, parts);
+        pr->delta = rank_vector_largest(it->part_delta, parts);
+        pr->relative_delta = rank_vector_largest(it->part_relative, parts);
         if (pr->relative_delta <= (double)pr->precision) {
             return page_rank_error_ok;
         }

@@ -70,6 +70,15 @@ Result rank_vector_arrange(const MMapArray *vector, const LinkGraph *graph, cons
     return is_stopped ? RESULT_CLOSED : RESULT_OK;
 }
 
+double rank_vector_largest(const double *values, unsigned n)
+{
+    double result = 0.0;
+    for (unsigned i = 0; i < n; i++) {
+        result = values[i] > result ? values[i] : result;
+    }
+    return result;
+}
+
 unsigned rank_vector_threads(unsigned asked, uint64_t n_links)
 {
     if (asked > 0) {

@@ -42,6 +42,9 @@ static inline bool rank_vector_is_stopped(const atomic_bool *stop)
     return stop != NULL && atomic_load_explicit(stop, memory_order_relaxed);
 }
 
+/* The largest of n numbers, none of which is negative. */
+double rank_vector_largest(const double *values, unsigned n);
+
 /* How many threads sweep a graph of so many links; asked: a number that was set, 0 for none. */
 unsigned rank_vector_threads(unsigned asked, uint64_t n_links);
 

@@ -47,3 +47,39 @@ void score_input_free(ScoreInput *input)
     }
     *input = (ScoreInput){0};
 }
+
+void score_parent_init(ScoreParent *parent)
+{
+    mutex_init(&parent->mutex, RANK_SCORER);
+    parent->hash = 0;
+    parent->index = 0;
+}
+
+void score_parent_destroy(ScoreParent *parent)
+{
+    mutex_destroy(&parent->mutex);
+}
+
+uint64_t score_parent_find(ScoreParent *parent, PageDB *db, uint64_t hash)
+{
+    uint64_t index = UINT64_MAX;
+    if (hash == 0) {
+        return index;
+    }
+    mutex_lock(&parent->mutex);
+    if (parent->hash == hash) {
+        index = parent->index;
+    }
+    mutex_unlock(&parent->mutex);
+    if (index != UINT64_MAX) {
+        return index;
+    }
+    if (page_db_get_idx(db, hash, &index) != page_db_error_ok) {
+        return UINT64_MAX;
+    }
+    mutex_lock(&parent->mutex);
+    parent->hash = hash;
+    parent->index = index;
+    mutex_unlock(&parent->mutex);
+    return index;
+}
