@@ -316,6 +316,9 @@ static Result build_parsing(AgentParts *parts, Buffer *error)
     if (rc == RESULT_OK) {
         rc = filters_compile(&parts->filters, config, error);
     }
+    if (rc == RESULT_OK && *config->score_rules != '\0') {
+        rc = score_rules_read(&parts->rules, config->score_rules, error);
+    }
     if (rc != RESULT_OK) {
         return rc;
     }
@@ -340,7 +343,8 @@ static Result build_parsing(AgentParts *parts, Buffer *error)
                               .sitemap_depth = (unsigned)config->scope_sitemap_depth,
                               .sitemap_entries = (size_t)config->scope_sitemap_entries,
                               .sitemap_location = (SitemapLocation)config->scope_sitemap_location,
-                              .filters = &parts->filters};
+                              .filters = &parts->filters,
+                              .rules = parts->rules};
     return parsing_new(&parts->parsing, &options, parts->scope, parts->archive, &parts->stats,
                        wire_parsed, wire_skipped, parts);
 }
@@ -584,6 +588,7 @@ void parts_delete(AgentParts *parts)
     crawl_log_close(parts->log);
     scope_delete(parts->scope);
     filters_destroy(&parts->filters);
+    score_rules_delete(parts->rules);
     ip_ranges_destroy(&parts->policy.allowed);
     free(parts->user_agent);
     if (parts->news >= 0) {

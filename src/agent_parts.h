@@ -26,6 +26,7 @@ typedef struct AgentParts {
     Stats stats;
     Scope *scope;
     Filters filters;
+    ScoreRules *rules; /* NULL: none */
     CrawlLog *log;
     Archive *archive; /* NULL: --no-warc */
     Scoring *scoring;

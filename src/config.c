@@ -7,6 +7,7 @@
 #include "fetch/port_map.h"
 #include "filters.h"
 #include "frontier/politeness.h"
+#include "score_rules.h"
 
 static const OptionSpec table[] = {
 #define CONFIG_ROW(section, key, type, ctype, standard, least, most, words, live, site, help)      \
@@ -59,6 +60,13 @@ Result config_check(const Config *config, Buffer *error)
     if (politeness_parse_rules(rules, config->politeness_retry, &what) != RESULT_OK) {
         complain(config, "politeness.retry", buffer_string(&what), error);
     }
+    buffer_reset(&what);
+    ScoreRules *scores = NULL;
+    if (*config->score_rules != '\0' &&
+        score_rules_read(&scores, config->score_rules, &what) != RESULT_OK) {
+        complain(config, "score.rules", buffer_string(&what), error);
+    }
+    score_rules_delete(scores);
     Filters filters;
     (void)filters_compile(&filters, config, error);
     filters_destroy(&filters);

@@ -32,6 +32,9 @@ typedef struct Filters {
 Result filters_compile(Filters *filters, const Config *config, Buffer *error);
 void filters_destroy(Filters *filters);
 
+/* Reads a file into out: for FilterOptions.read_file; context is not used. */
+Result filters_read_list(void *context, const char *path, Buffer *out);
+
 static inline bool filters_pass(const Filters *filters, FilterHook hook, const FilterInput *input,
                                 FilterScratch *scratch)
 {

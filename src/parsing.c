@@ -116,7 +116,7 @@ static void store_page(Parser *parser, ParsedPage *page)
     }
 }
 
-/* Asks the filters about an answer; page->refused_hooks says which said no. */
+/* Asks the filters and the rules about an answer; page->refused_hooks says which said no. */
 static void ask_filters(Parser *parser, ParsedPage *page, const char *content_type)
 {
     static const FilterHook hooks[] = {HOOK_PARSE, HOOK_FOLLOW, HOOK_STORE};
@@ -136,6 +136,9 @@ static void ask_filters(Parser *parser, ParsedPage *page, const char *content_ty
                          .body = buffer_string(&parser->body),
                          .body_length = parser->body.length,
                          .digest = digest};
+    if (parser->parsing->options.rules != NULL) {
+        page->score = score_rules_find(parser->parsing->options.rules, &input, parser->scratch);
+    }
     for (size_t i = 0; i < sizeof hooks / sizeof *hooks; i++) {
         if (!filters_pass(filters, hooks[i], &input, parser->scratch)) {
             page->refused_hooks |= 1u << hooks[i];

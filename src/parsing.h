@@ -16,6 +16,7 @@
 #include "parse/sitemap.h"
 #include "parsed_page.h"
 #include "scope.h"
+#include "score_rules.h"
 #include "stats.h"
 
 typedef struct ParsingOptions {
@@ -37,7 +38,8 @@ typedef struct ParsingOptions {
     unsigned sitemap_depth;
     size_t sitemap_entries;
     SitemapLocation sitemap_location;
-    const Filters *filters; /* borrowed */
+    const Filters *filters;  /* borrowed */
+    const ScoreRules *rules; /* scores of pages and links, borrowed; NULL: all links have 1 */
 } ParsingOptions;
 
 typedef struct Parsing Parsing;
