@@ -28,6 +28,7 @@ struct Ingest {
     Thread thread;
     ParsedPage **pages; /* the batch being collected */
     size_t n_pages;
+    MonoTime last_batch; /* when the queue was last emptied */
     IngestChore chores[INGEST_MAX_CHORES];
     size_t n_chores;
     bool dead; /* a batch was dropped; so is what follows, since the archive ends before it */
@@ -340,8 +341,24 @@ static const IngestChore *due_chore(const Ingest *ingest, MonoTime *next)
     return NULL;
 }
 
-/* Collects one batch: until it is full, its oldest page is old enough, or the queue is closed. */
-static Result collect(Ingest *ingest, MonoTime until)
+/* How long a batch is collected. */
+static int64_t patience_ms(const Ingest *ingest)
+{
+    bool hungry = ingest->sinks.hungry(ingest->sinks.context);
+    int64_t most = ingest->options.batch_time_ms;
+    return hungry && most > HUNGRY_MS ? HUNGRY_MS : most;
+}
+
+/* Whether a chore may go first: no result waits longer for its commit than it would anyway. */
+static bool may_wait(Ingest *ingest)
+{
+    return queue_count(&ingest->queue) < ingest->options.batch_pages &&
+           mono_before(mono_now(), mono_add_ms(ingest->last_batch, patience_ms(ingest)));
+}
+
+/* Collects one batch: until it is full, its oldest page is old enough, or the queue is closed.
+ * Without patience what is there is the batch. */
+static Result collect(Ingest *ingest, MonoTime until, bool patient)
 {
     size_t n = 0;
     thread_step("waiting");
@@ -351,11 +368,7 @@ static Result collect(Ingest *ingest, MonoTime until)
     if (rc != RESULT_OK) {
         return rc;
     }
-    bool hungry = ingest->sinks.hungry(ingest->sinks.context);
-    int64_t patience = hungry && ingest->options.batch_time_ms > HUNGRY_MS
-                           ? HUNGRY_MS
-                           : ingest->options.batch_time_ms;
-    MonoTime deadline = mono_add_ms(mono_now(), patience);
+    MonoTime deadline = mono_add_ms(mono_now(), patient ? patience_ms(ingest) : 0);
     while (rc == RESULT_OK && ingest->n_pages < ingest->options.batch_pages) {
         rc = queue_pop(&ingest->queue, (void **)(ingest->pages + ingest->n_pages),
                        ingest->options.batch_pages - ingest->n_pages, &n, deadline);
@@ -383,9 +396,12 @@ static void *ingest_main(void *argument)
     while (rc != RESULT_CLOSED) {
         MonoTime next;
         const IngestChore *chore = due_chore(ingest, &next);
-        rc = collect(ingest, chore != NULL ? (MonoTime){0} : next);
-        if (ingest->n_pages > 0) {
-            commit(ingest, NULL);
+        if (chore == NULL || !may_wait(ingest)) {
+            rc = collect(ingest, chore != NULL ? (MonoTime){0} : next, chore == NULL);
+            if (ingest->n_pages > 0) {
+                commit(ingest, NULL);
+            }
+            ingest->last_batch = mono_now();
         }
         if (chore != NULL && rc != RESULT_CLOSED) {
             commit(ingest, chore);
