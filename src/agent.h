@@ -27,8 +27,8 @@ typedef struct AgentOptions {
     size_t n_seed_words;
     ProgressMode progress;
     /* SIGHUP: reads the configuration anew into *fresh; false (nothing to destroy) when it is
-     * wrong. */
-    bool (*reload)(void *context, Config *fresh);
+     * wrong: error has a line for each mistake. */
+    bool (*reload)(void *context, Config *fresh, Buffer *error);
     void *reload_context;
     bool quiet;   /* no summary */
     bool verbose; /* events of level INFO on standard error, too */

@@ -29,7 +29,8 @@ typedef struct ExportCommand {
 static int usage(FILE *out)
 {
     (void)fprintf(out, "usage: ragno export DIR links|hosts|pages [OPTION]...\n"
-                       "  --format tsv|csv|jsonl   default tsv\n"
+                       "  --format tsv|csv|jsonl|arcs\n"
+                       "                           default tsv; arcs is --arcs\n"
                        "  -o, --output FILE        default standard output\n"
                        "  --header, --no-header    a line of names first; default: CSV only\n"
                        "  --ids                    page indices and host ids instead of URLs\n"
@@ -102,7 +103,9 @@ static int parse(ExportCommand *command, int argc, char **argv)
         if (format == NULL && output == NULL) {
             output = value_of("-o", argc, argv, &i);
         }
-        if (format != NULL) {
+        if (format != NULL && strcmp(format, "arcs") == 0) {
+            command->options.arcs = true;
+        } else if (format != NULL) {
             command->options.format = export_format_of(format);
             if (command->options.format == EXPORT_FORMATS) {
                 return complain("unknown format", format);

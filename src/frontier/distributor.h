@@ -32,6 +32,7 @@
 #include "frontier/visit_state.h"
 #include "store/host_table.h"
 #include "store/page_db.h"
+#include "store/revisit_table.h"
 #include "store/schedule.h"
 
 typedef struct DistributorOptions {
@@ -43,6 +44,7 @@ typedef struct DistributorOptions {
     int64_t (*host_delay)(void *context, const char *hostname, int64_t standard_ms);
     void *context;
     LevelBias bias; /* between the levels of one host */
+    const RevisitTable *revisits; /* validators of visited pages are read from it; NULL: none */
     MonoTime floor; /* no host is fetched from before it, plus its delay: a resumed crawl */
 } DistributorOptions;
 

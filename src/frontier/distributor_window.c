@@ -146,6 +146,25 @@ static Result choose_window(Choice *choice, size_t max)
     return rc;
 }
 
+/* The validators of a page that was crawled before, behind the URLs; 0 when there are none. */
+static uint32_t read_validators(Distributor *distributor, MDB_txn *txn, uint64_t index)
+{
+    RevisitNote note;
+    Buffer *text = &distributor->text;
+    size_t offset = text->length;
+    if (distributor->options.revisits == NULL ||
+        revisit_table_note_get(distributor->options.revisits, txn, index, &note) != RESULT_OK ||
+        (note.etag[0] == '\0' && note.last_modified[0] == '\0')) {
+        return 0;
+    }
+    if (buffer_append(text, note.etag, strlen(note.etag) + 1) != RESULT_OK ||
+        buffer_append(text, note.last_modified, strlen(note.last_modified) + 1) != RESULT_OK) {
+        text->length = offset; /* it is fetched without a condition */
+        return 0;
+    }
+    return (uint32_t)offset;
+}
+
 static Result read_urls(Distributor *distributor, MDB_txn *txn, const ScheduleItem *chosen,
                         size_t n, WindowUrl *urls, uint32_t *count)
 {
@@ -168,13 +187,17 @@ static Result read_urls(Distributor *distributor, MDB_txn *txn, const ScheduleIt
             distributor->text.length = offset;
             continue;
         }
-        urls[(*count)++] = (WindowUrl){.index = chosen[i].index,
-                                       .offset = (uint32_t)offset,
-                                       .length = (uint32_t)url.length,
-                                       .level = (uint8_t)chosen[i].level,
-                                       .hop = page.hop,
-                                       .depth = (uint8_t)(page.depth > 255 ? 255 : page.depth),
-                                       .tries = page.tries};
+        bool again = page.n_crawls > 0;
+        urls[(*count)++] = (WindowUrl){
+            .index = chosen[i].index,
+            .again = again,
+            .validators = again ? read_validators(distributor, txn, chosen[i].index) : 0,
+            .offset = (uint32_t)offset,
+            .length = (uint32_t)url.length,
+            .level = (uint8_t)chosen[i].level,
+            .hop = page.hop,
+            .depth = (uint8_t)(page.depth > 255 ? 255 : page.depth),
+            .tries = page.tries};
     }
     buffer_destroy(&url);
     return RESULT_OK;

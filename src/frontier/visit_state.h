@@ -75,6 +75,10 @@ typedef struct WindowUrl {
     uint8_t hop;   /* how it was found */
     uint8_t depth; /* capped at 255 */
     uint8_t tries; /* failed attempts so far */
+    bool again;    /* it was crawled before */
+    /* Validators of what is stored, "ETAG NUL DATE NUL" in VisitState.window_bytes, each may be "";
+     * 0 = none. (The first URL is at 0.) */
+    uint32_t validators;
 } WindowUrl;
 
 typedef enum RobotsState {
