@@ -449,6 +449,7 @@ static Result build_frontier(AgentParts *parts, Buffer *error)
                                  .lower_share = config->schedule_lower_share},
                         .host_delay = site_delay,
                         .context = parts,
+                        .visits_full_hosts = config_is_continuous(config),
                         .revisits =
                             config->fetch_conditional ? parts->store->tables.revisits : NULL,
                         /* What was fetched just before a crash is not known: all are owed. */
