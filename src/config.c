@@ -10,6 +10,7 @@
 #include "frontier/politeness.h"
 #include "revisit_policy.h"
 #include "scope.h"
+#include "score_rules.h"
 #include "store/schedule.h"
 #include "store/warc_compress.h"
 
@@ -85,6 +86,13 @@ Result config_check(const Config *config, Buffer *error)
     if (politeness_parse_rules(rules, config->politeness_retry, &what) != RESULT_OK) {
         complain(config, "politeness.retry", buffer_string(&what), error);
     }
+    buffer_reset(&what);
+    ScoreRules *scores = NULL;
+    if (*config->score_rules != '\0' &&
+        score_rules_read(&scores, config->score_rules, &what) != RESULT_OK) {
+        complain(config, "score.rules", buffer_string(&what), error);
+    }
+    score_rules_delete(scores);
     buffer_reset(&what);
     DedupSteps steps;
     if (dedup_parse_steps(config->scope_dedup_key, &steps, &what) != RESULT_OK) {
