@@ -165,6 +165,11 @@ static void sample(Monitor *monitor, MonoTime now, StatusSample *s)
         .duplicates = stats_get(&stats->duplicates),
         .throttled = stats_get(&stats->throttled),
         .robots_denied = stats_get(&stats->robots_denied),
+        .continuous = parts->revisits != NULL,
+        .revisits = stats_get(&stats->revisits),
+        .not_modified = stats_get(&stats->not_modified),
+        .revisit_pages = stats_get(&stats->revisit_pages),
+        .revisit_due_ms = stats_get(&stats->revisit_due_ms),
         .urls_seen = stats_get(&stats->urls_seen),
         .urls_queued = stats_get(&stats->urls_queued),
         .hosts = stats_get(&stats->hosts),
@@ -178,12 +183,18 @@ static void sample(Monitor *monitor, MonoTime now, StatusSample *s)
         .parser_busy_us = stats_get(&stats->parser_busy_us),
         .parsers = (unsigned)monitor->options->config->parse_threads,
         .writer_busy_us = stats_get(&stats->writer_busy_us),
+        .chore_max_us = stats_get(&stats->chore_max_us),
         .rss_bytes = status_rss_bytes(),
         .map_drops = page_db_check_residence(monitor->store->tables.db),
         .db_bytes = database_bytes(monitor)};
     for (size_t i = 0; i < 6; i++) {
         s->by_status[i] = stats_get(&stats->by_status[i]);
     }
+    ScoringStats scores;
+    scoring_stats(parts->scoring, &scores);
+    s->computations = scores.computations;
+    s->score_ms = scores.last_ms;
+    s->moves = scores.moves;
     frontier_stats(parts->frontier, &s->frontier);
     resolver_stats(parts->resolver, &s->resolver);
     for (unsigned i = 0; i < parts->n_fetchers; i++) {

@@ -29,7 +29,8 @@ void parsed_page_delete(ParsedPage *page)
     if (page != NULL) {
         fetch_result_delete(page->fetch);
         archive_group_delete(page->group);
-        free(page->links); /* link_hops and link_bytes are in the same allocation */
+        free(page->link_keys);
+        free(page->links); /* the other arrays are in the same allocation */
         free(page);
     }
 }

@@ -24,6 +24,9 @@ void fetch_result_delete(FetchResult *result)
     fetch_result_strip(result, false);
     byte_gate_move(&result->share, NULL, 0);
     free(result->url);
+    free(result->etag);
+    free(result->last_modified);
+    free(result->request);
     free(result->refusal);
     free(result);
 }

@@ -38,6 +38,7 @@ struct Fetcher {
     Transfer **transfers; /* all, for aborting */
     size_t n_transfers;
     size_t n_active;
+    SharedReader filter;
     FilterScratch *filter_scratch; /* NULL without a filter */
     Url url;                       /* of the filter's question */
     uint64_t n_connections;
@@ -385,7 +386,8 @@ Result fetcher_new(Fetcher **out, unsigned number, const FetcherOptions *options
     }
     if (rc == RESULT_OK && options->filter != NULL) {
         rc = filter_scratch_new(&fetcher->filter_scratch);
-        fetcher->rules.filter = options->filter;
+        shared_reader_open(&fetcher->filter, options->filter);
+        fetcher->rules.filter = &fetcher->filter;
         fetcher->rules.filter_scratch = fetcher->filter_scratch;
         fetcher->rules.url = &fetcher->url;
     }
@@ -461,6 +463,7 @@ void fetcher_delete(Fetcher *fetcher)
         queue_destroy(&fetcher->inbox);
     }
     transfer_shared_destroy(&fetcher->shared);
+    shared_reader_close(&fetcher->filter);
     filter_scratch_delete(fetcher->filter_scratch);
     url_destroy(&fetcher->url);
     heap_destroy(&fetcher->first_byte);

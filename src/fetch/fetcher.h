@@ -26,7 +26,7 @@
 #include "base/result.h"
 #include "fetch/fetch_result.h"
 #include "frontier/visit_state.h"
-#include "parse/filter.h"
+#include "base/shared.h"
 
 typedef struct FetcherOptions {
     const char *user_agent; /* all strings are borrowed */
@@ -48,8 +48,8 @@ typedef struct FetcherOptions {
     bool http2;
     bool tls_verify;
     int64_t robots_expiry_ms;
-    bool keep_requests;   /* fill in FetchResult.request */
-    const Filter *filter; /* asked before each fetch; NULL = everything */
+    bool keep_requests; /* fill in FetchResult.request */
+    Shared *filter;     /* of a Filter that is asked before each fetch; NULL = none; borrowed */
 } FetcherOptions;
 
 typedef struct FetcherSinks {

@@ -282,10 +282,8 @@ static Result pin_address(Transfer *transfer, uint16_t url_port)
 
 /* The request's header block as libcurl writes it for HTTP/1.1: request line, Host, User-Agent,
  * then our list in order. (HTTP/2 sends the same fields in binary form.) */
-static char *request_text(const Transfer *transfer, const char *url, bool robots)
+static char *request_text(const Transfer *transfer, const char *url, const struct curl_slist *line)
 {
-    const struct curl_slist *line =
-        robots ? transfer->shared->robots_headers : transfer->shared->page_headers;
     const char *host = strstr(url, "//");
     host = host == NULL ? url : host + 2;
     size_t authority = strcspn(host, "/?");
@@ -314,6 +312,47 @@ static char *request_text(const Transfer *transfer, const char *url, bool robots
     return buffer_detach(&text);
 }
 
+/* Frees the conditions of the last use; the shared headers behind them are not theirs. */
+static void forget_conditions(Transfer *transfer)
+{
+    if (transfer->last_condition != NULL) {
+        transfer->last_condition->next = NULL;
+    }
+    curl_slist_free_all(transfer->conditions);
+    transfer->conditions = NULL;
+    transfer->last_condition = NULL;
+}
+
+static void add_condition(Transfer *transfer, const char *name, const char *validator)
+{
+    Buffer line;
+    buffer_init(&line, 1024);
+    if (validator != NULL && buffer_printf(&line, "%s: %s", name, validator) == RESULT_OK) {
+        (void)add_header(&transfer->conditions, buffer_string(&line)); /* else: unconditional */
+    }
+    buffer_destroy(&line);
+}
+
+/* The header lines of this request: the shared ones, behind its conditions. */
+static struct curl_slist *request_headers(Transfer *transfer, const FetchResult *result,
+                                          bool robots)
+{
+    if (robots) {
+        return transfer->shared->robots_headers;
+    }
+    add_condition(transfer, "If-None-Match", result->etag);
+    add_condition(transfer, "If-Modified-Since", result->last_modified);
+    if (transfer->conditions == NULL) {
+        return transfer->shared->page_headers;
+    }
+    transfer->last_condition = transfer->conditions;
+    while (transfer->last_condition->next != NULL) {
+        transfer->last_condition = transfer->last_condition->next;
+    }
+    transfer->last_condition->next = transfer->shared->page_headers;
+    return transfer->conditions;
+}
+
 Result transfer_prepare(Transfer *transfer, VisitState *visit_state, FetchResult *result,
                         const char *url, bool robots)
 {
@@ -323,8 +362,9 @@ Result transfer_prepare(Transfer *transfer, VisitState *visit_state, FetchResult
     byte_gate_move(&result->share, options->gate, TRANSFER_FIRST_BYTES);
     result->header.limit = (size_t)options->max_header_bytes;
     result->body.limit = robots ? ROBOTS_MAX_BYTES : (size_t)options->max_body_bytes;
+    struct curl_slist *headers = request_headers(transfer, result, robots);
     if (options->keep_requests) {
-        result->request = request_text(transfer, url, robots);
+        result->request = request_text(transfer, url, headers);
     }
     Result rc = pin_address(transfer, port_of(url));
     long version = options->http2 && !visit_state->no_http2 ? (long)CURL_HTTP_VERSION_2TLS
@@ -334,9 +374,7 @@ Result transfer_prepare(Transfer *transfer, VisitState *visit_state, FetchResult
          curl_easy_setopt(transfer->easy, CURLOPT_HTTP_VERSION, version) != CURLE_OK ||
          curl_easy_setopt(transfer->easy, CURLOPT_FORBID_REUSE, 0L) != CURLE_OK ||
          curl_easy_setopt(transfer->easy, CURLOPT_CONNECT_TO, transfer->connect_to) != CURLE_OK ||
-         curl_easy_setopt(transfer->easy, CURLOPT_HTTPHEADER,
-                          robots ? transfer->shared->robots_headers
-                                 : transfer->shared->page_headers) != CURLE_OK)) {
+         curl_easy_setopt(transfer->easy, CURLOPT_HTTPHEADER, headers) != CURLE_OK)) {
         rc = RESULT_MEMORY;
     }
     return rc;
@@ -360,6 +398,7 @@ void transfer_reset(Transfer *transfer)
     note_first_byte(transfer);
     leave_the_paused(transfer);
     transfer->favoured = false;
+    forget_conditions(transfer);
     fetch_result_delete(transfer->result);
     transfer->result = NULL;
     transfer->visit_state = NULL;

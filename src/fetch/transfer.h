@@ -29,6 +29,8 @@ typedef struct Transfer {
     VisitState *visit_state; /* whose it is; NULL when free */
     FetchResult *result;     /* being filled */
     struct curl_slist *connect_to;
+    struct curl_slist *conditions; /* owned, but for the shared headers behind its last; or NULL */
+    struct curl_slist *last_condition;
     Buffer connect_text;
     HeapNode by_first_byte; /* in the fetching thread's heap until the first header byte */
     Heap *first_byte_heap;
