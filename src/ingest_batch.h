@@ -11,7 +11,6 @@ typedef struct BatchHost {
     HostRecord record;
     bool got_urls; /* new ones were scheduled */
     bool cleared;  /* its schedule was emptied */
-    bool visited;  /* one of its pages became due, or had its visit */
 } BatchHost;
 
 typedef struct Batch {

@@ -22,6 +22,7 @@ struct Revisits {
     double next_s;       /* of the entries behind it none is due before */
     MonoTime pause;      /* the chore rests until then */
     bool settling;       /* there may be crawled pages that were never entered */
+    uint64_t n_entered;  /* of those */
 };
 
 static WallTime real_wall(void *context)
@@ -127,6 +128,31 @@ static Result schedule_page(const Revisits *revisits, const Batch *batch, BatchH
     return rc;
 }
 
+static void owe(BatchHost *host, uint64_t n)
+{
+    uint64_t owed = host->record.owed + n;
+    host->record.owed = (uint8_t)(owed < UINT8_MAX ? owed : UINT8_MAX);
+}
+
+/* Whether more than `most` fetches of new URLs come first; not when the host has none. */
+static Result is_owing(const Revisits *revisits, const Batch *batch, BatchHost *host, unsigned most,
+                       bool *owing)
+{
+    uint64_t all = 0;
+    uint64_t due = 0;
+    *owing = false;
+    if (host->record.owed <= most) {
+        return RESULT_OK;
+    }
+    Result rc = schedule_host_count(revisits->schedule, batch->txn, host->host, &all);
+    if (rc == RESULT_OK) {
+        rc = schedule_level_count(revisits->schedule, batch->txn, host->host, REVISIT_LEVEL, &due);
+    }
+    *owing = all > due;
+    host->record.owed = *owing ? host->record.owed : 0;
+    return rc;
+}
+
 /* A page that is due goes into the schedule, or into the line of its host. */
 static Result admit(const Revisits *revisits, const Batch *batch, BatchHost *host,
                     const PageRef *page, const RevisitDue *due)
@@ -137,16 +163,22 @@ static Result admit(const Revisits *revisits, const Batch *batch, BatchHost *hos
     }
     uint64_t n = 0;
     bool is_empty = true;
+    bool owing = false;
     Result rc = schedule_level_count(revisits->schedule, batch->txn, page->host, REVISIT_LEVEL, &n);
+    if (rc == RESULT_OK) {
+        rc = is_owing(revisits, batch, host, revisits->options.host_share / 2, &owing);
+    }
     if (rc == RESULT_OK) {
         rc = revisit_table_line_is_empty(revisits->table, batch->txn, page->host, &is_empty);
     }
     if (rc != RESULT_OK) {
         return rc;
     }
-    return is_empty && n < revisits->options.host_share
-               ? schedule_page(revisits, batch, host, page)
-               : revisit_table_line_put(revisits->table, batch->txn, page->host, due);
+    if (!is_empty || owing || n >= revisits->options.host_share) {
+        return revisit_table_line_put(revisits->table, batch->txn, page->host, due);
+    }
+    owe(host, 1);
+    return schedule_page(revisits, batch, host, page);
 }
 
 /* What `ragno schedule` built counts from 0: its times become wall times. Pages that are not spread
@@ -195,7 +227,6 @@ static Result take_due(Revisits *revisits, Batch *batch, const RevisitDue *due)
     if (due->time_s < REVISIT_VIRTUAL_MAX) {
         return anchor(revisits, batch, &page, due);
     }
-    host->visited = true;
     return admit(revisits, batch, host, &page, due);
 }
 
@@ -220,6 +251,7 @@ static Result settle_page(Revisits *revisits, const Batch *batch, uint64_t index
         return rc;
     }
     due = next_visit(revisits, &page, &note, page.last_crawl);
+    revisits->n_entered++;
     return put(revisits, batch, &due);
 }
 
@@ -237,8 +269,10 @@ static Result settle(Revisits *revisits, const Batch *batch, MonoTime until)
     }
     if (rc == RESULT_OK && revisits->settling && index >= n_pages) {
         revisits->settling = false;
-        LOG_INFO("revisits", "all crawled pages have a next visit", "pages=%llu",
-                 (unsigned long long)n_pages);
+        if (revisits->n_entered > 0) {
+            LOG_INFO("revisits", "pages crawled before are visited again", "pages=%llu",
+                     (unsigned long long)revisits->n_entered);
+        }
     }
     if (rc == RESULT_OK) {
         index = revisits->settling ? index : n_pages;
@@ -400,11 +434,9 @@ Result revisits_note(Revisits *revisits, struct Batch *batch, const ParsedPage *
     if (rc == RESULT_OK || rc == RESULT_NOT_FOUND) {
         rc = revisit_table_note_get(revisits->table, batch->txn, fetch->index, &before);
     }
-    BatchHost *host = rc == RESULT_OK ? batch_host(batch, ref.host) : NULL;
-    if (host == NULL) {
-        return rc == RESULT_OK ? batch->result : rc;
+    if (rc != RESULT_OK) {
+        return rc;
     }
-    host->visited = true;
     if (is_visit && old.time_s >= REVISIT_VIRTUAL_MAX) {
         count_visit(batch, fetch, &old);
     }
@@ -440,7 +472,14 @@ bool revisits_rest(const Revisits *revisits, HostRecord *record)
 static Result move_up(const Revisits *revisits, const Batch *batch, BatchHost *host, Buffer *url)
 {
     uint64_t n = 0;
+    bool owing = false;
     Result rc = schedule_level_count(revisits->schedule, batch->txn, host->host, REVISIT_LEVEL, &n);
+    if (rc == RESULT_OK) {
+        rc = is_owing(revisits, batch, host, 0, &owing);
+    }
+    if (rc != RESULT_OK || n > 0 || owing) {
+        return rc;
+    }
     while (rc == RESULT_OK && n < revisits->options.host_share) {
         RevisitDue due;
         RevisitDue now;
@@ -461,6 +500,7 @@ static Result move_up(const Revisits *revisits, const Batch *batch, BatchHost *h
             n++;
         }
     }
+    owe(host, n);
     return rc == RESULT_NOT_FOUND ? RESULT_OK : rc;
 }
 
@@ -471,21 +511,14 @@ Result revisits_end(Revisits *revisits, struct Batch *batch)
     BatchHost *host = NULL;
     Result rc = revisit_table_line_count(revisits->table, batch->txn, &n_waiting);
     while (rc == RESULT_OK && (host = map_next(&batch->hosts, &place)) != NULL) {
-        uint64_t n = 0;
         if (host->cleared && host->record.state == HOST_FULL) {
             /* Due pages went with the others: they are found again from the start. */
             look_back(revisits, 0);
             revisits->next_s = 0;
         }
-        if (n_waiting == 0 || !(host->visited || host->cleared)) {
-            continue;
-        }
-        if (host->record.state == HOST_DROPPED) {
+        if (n_waiting > 0 && host->record.state == HOST_DROPPED) {
             rc = revisit_table_line_clear(revisits->table, batch->txn, host->host);
-            continue;
-        }
-        rc = schedule_level_count(revisits->schedule, batch->txn, host->host, REVISIT_LEVEL, &n);
-        if (rc == RESULT_OK && n == 0) {
+        } else if (n_waiting > 0) {
             rc = move_up(revisits, batch, host, &revisits->url);
         }
     }
