@@ -526,12 +526,12 @@ static void hosts_that_wait_long_make_room_once_the_disk_knows(void)
     tear_down(w);
 }
 
-static void dropped_and_full_hosts_are_never_loaded(void)
+static void dropped_and_denied_hosts_are_never_loaded(void)
 {
-    static const HostState states[] = {HOST_DROPPED, HOST_FULL, HOST_DENIED};
+    static const HostState states[] = {HOST_DROPPED, HOST_DENIED};
     DistributorOptions options = standard();
     World *w = set_up(&options);
-    for (unsigned i = 0; i < 3; i++) {
+    for (unsigned i = 0; i < 2; i++) {
         add_urls(w, i, 0, 3);
         HostRecord record = {.state = (uint8_t)states[i]};
         put_record(w, host_id(w, i), &record);
@@ -542,6 +542,19 @@ static void dropped_and_full_hosts_are_never_loaded(void)
     }
     CU_ASSERT_EQUAL(w->n_resolving, 0);
     CU_ASSERT_EQUAL(w->distributor.visit_states.count, 0);
+    tear_down(w);
+}
+
+/* A host at its limit has nothing scheduled but what is to be visited again. */
+static void a_full_host_is_loaded_for_what_it_has(void)
+{
+    DistributorOptions options = standard();
+    World *w = set_up(&options);
+    add_urls(w, 0, 0, 3);
+    HostRecord record = {.state = HOST_FULL};
+    put_record(w, host_id(w, 0), &record);
+    (void)work(w, 10);
+    CU_ASSERT_EQUAL(w->n_resolving, 1);
     tear_down(w);
 }
 
@@ -848,7 +861,8 @@ UNIT_MAIN("distributor",
           {"a host that must wait long stays on disk", a_host_that_must_wait_long_stays_on_disk},
           {"hosts that wait long make room once the disk knows",
            hosts_that_wait_long_make_room_once_the_disk_knows},
-          {"dropped and full hosts are never loaded", dropped_and_full_hosts_are_never_loaded},
+          {"dropped and denied hosts are never loaded", dropped_and_denied_hosts_are_never_loaded},
+          {"a full host is loaded for what it has", a_full_host_is_loaded_for_what_it_has},
           {"a resumed crawl waits out the delays of its last run",
            a_resumed_crawl_waits_out_the_delays_of_its_last_run},
           {"robots rules survive on disk until they expire",
