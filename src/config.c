@@ -4,10 +4,12 @@
 #include <string.h>
 
 #include "base/ip_address.h"
+#include "dedup.h"
 #include "fetch/port_map.h"
 #include "filters.h"
 #include "frontier/politeness.h"
 #include "revisit_policy.h"
+#include "scope.h"
 #include "store/schedule.h"
 
 static const OptionSpec table[] = {
@@ -81,6 +83,16 @@ Result config_check(const Config *config, Buffer *error)
     politeness_default_rules(rules);
     if (politeness_parse_rules(rules, config->politeness_retry, &what) != RESULT_OK) {
         complain(config, "politeness.retry", buffer_string(&what), error);
+    }
+    buffer_reset(&what);
+    DedupSteps steps;
+    if (dedup_parse_steps(config->scope_dedup_key, &steps, &what) != RESULT_OK) {
+        complain(config, "scope.dedup_key", buffer_string(&what), error);
+    }
+    Scope *scope = NULL;
+    ScopeOptions bounds = scope_options(config);
+    if (scope_new(&scope, &bounds, error) == RESULT_OK) {
+        scope_delete(scope);
     }
     Filters filters;
     (void)filters_compile(&filters, config, error);

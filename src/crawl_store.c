@@ -126,7 +126,7 @@ static Result open_revisits(IngestStore *tables, MDB_txn *txn, bool continuous)
     return rc == RESULT_NOT_FOUND ? RESULT_OK : rc;
 }
 
-static Result open_tables(CrawlStore *store, const CrawlStoreOptions *options)
+static Result open_tables(CrawlStore *store, const CrawlStoreOptions *options, Buffer *error)
 {
     IngestStore *tables = &store->tables;
     MDB_txn *txn = NULL;
@@ -145,6 +145,13 @@ static Result open_tables(CrawlStore *store, const CrawlStoreOptions *options)
     }
     if (rc == RESULT_OK) {
         rc = lmdb_result(mdb_dbi_open(txn, "crawl", MDB_CREATE, &tables->crawl), "open crawl");
+    }
+    if (rc == RESULT_OK && options->dedup.on) {
+        rc = lmdb_result(mdb_dbi_open(txn, "keys", MDB_CREATE, &tables->keys), "open keys");
+    }
+    if (rc == RESULT_OK) {
+        rc = dedup_check(&options->dedup, txn, tables->crawl, page_db_n_pages(tables->db, txn) > 0,
+                         error);
     }
     if (rc == RESULT_OK) {
         rc = open_revisits(tables, txn, options->continuous);
@@ -179,8 +186,8 @@ Result crawl_store_open(CrawlStore *store, const char *directory, const CrawlSto
                : db_rc == page_db_error_damaged ? RESULT_DAMAGED
                                                 : RESULT_IO;
     }
-    rc = open_tables(store, options);
-    if (rc != RESULT_OK) {
+    rc = open_tables(store, options, error);
+    if (rc != RESULT_OK && error->length == 0) {
         (void)buffer_printf(error, "%s: its tables cannot be opened: %s", directory,
                             result_name(rc));
     }

@@ -17,6 +17,7 @@
 
 #include "archive.h"
 #include "crawl_log.h"
+#include "dedup.h"
 #include "frontier/distributor.h"
 #include "parsed_page.h"
 #include "stats.h"
@@ -25,6 +26,7 @@
 #include "store/page_db.h"
 #include "store/revisit_table.h"
 #include "store/schedule.h"
+#include "store/scorer.h"
 #include "trap_yield.h"
 
 struct Batch;                     /* ingest_batch.h */
@@ -38,17 +40,22 @@ typedef enum ScheduleOrder {
 
 typedef struct IngestOptions {
     size_t batch_pages;
-    size_t queue; /* results that may wait; then parsing waits */
+    size_t batch_links; /* of its pages together; a single page may have more */
+    size_t queue;       /* results that may wait; then parsing waits */
+    ByteGate *results;  /* where they are counted; a batch ends when it is closed; NULL = nowhere */
     int64_t batch_time_ms;
     ScheduleOrder order;
     unsigned levels;
-    double depth_factor;
+    const Scorer *scorer; /* estimates new pages, best-first; NULL: their links' scores and depth;
+                             borrowed */
+    double depth_factor;  /* without a scorer */
     double redirect_weight;
     uint64_t max_depth;
     unsigned max_redirects;
     uint64_t pages_per_host; /* 0 = no limit */
     bool follow_duplicates;
-    bool near_duplicates;   /* look for them */
+    bool near_duplicates; /* look for them */
+    DedupSteps dedup;
     TrapYieldOptions traps; /* fetches 0 = off */
 } IngestOptions;
 
@@ -68,6 +75,7 @@ typedef struct IngestStore {
     HostTable *hosts;
     MDB_dbi bodies;         /* body fingerprint and host -> page index: exact duplicates */
     MDB_dbi near;           /* simhashes: store/near_table.h */
+    MDB_dbi keys;           /* dedup keys: dedup.h; used when they are on */
     MDB_dbi crawl;          /* names -> values: totals, the end of the WARC files */
     RevisitTable *revisits; /* NULL: schedule.mode = once */
     Archive *archive;       /* NULL: none is kept */

@@ -9,8 +9,9 @@
 #include "revisits.h"
 #include "store/lmdb_result.h"
 
-#define TOTALS_KEY   "totals"
-#define REVISITS_KEY "revisits"
+#define TOTALS_KEY        "totals"
+#define NAMES_BLOCK_BYTES ((size_t)64 * 1024)
+#define REVISITS_KEY      "revisits"
 
 static int on_discovered(void *context, const PageRef *page, uint8_t *level);
 static int on_crawled(void *context, const PageRef *before, const PageRef *after, uint8_t *level);
@@ -98,6 +99,65 @@ static void note_health(HostRecord *record, const FetchResult *fetch)
     }
 }
 
+/* ---- spellings of one page
+ * ----------------------------------------------------------------------------------------- */
+
+/* The links of a page as PageDB shall see them; the page itself is left as it is, since a batch may
+ * be tried again. */
+static Result spell_links(Batch *batch, const ParsedPage *page, LinkInfo **links)
+{
+    const char *from = page->fetch->has_page ? page->fetch->url : NULL;
+    *links = page->links;
+    if (!batch->options->dedup.on || page->n_links == 0 || page->link_keys == NULL) {
+        return RESULT_OK;
+    }
+    LinkInfo *copy = arena_alloc(&batch->names, page->n_links * sizeof *copy);
+    Result rc = copy == NULL ? RESULT_MEMORY : RESULT_OK;
+    for (size_t i = 0; i < page->n_links && rc == RESULT_OK; i++) {
+        const char *first = NULL;
+        rc = dedup_first(batch->txn, batch->store->keys, &page->link_keys[i], page->links[i].url,
+                         page->link_hops[i] == 'R' ? from : NULL, &batch->names, &first);
+        copy[i] = (LinkInfo){.url = (char *)(uintptr_t)first, .score = page->links[i].score};
+    }
+    *links = copy;
+    return rc;
+}
+
+static Result spell_seeds(Batch *batch, const LinkInfo *seeds, size_t n, LinkInfo **links)
+{
+    const DedupSteps *steps = &batch->options->dedup;
+    LinkInfo *copy = arena_alloc(&batch->names, n * sizeof *copy);
+    Result rc = copy == NULL ? RESULT_MEMORY : RESULT_OK;
+    for (size_t i = 0; i < n && rc == RESULT_OK; i++) {
+        Hash128 key;
+        const char *first = seeds[i].url;
+        rc = dedup_key(steps, &batch->dedup, first, strlen(first), &key);
+        if (rc == RESULT_OK) {
+            rc = dedup_first(batch->txn, batch->store->keys, &key, seeds[i].url, NULL,
+                             &batch->names, &first);
+        }
+        copy[i] = (LinkInfo){.url = (char *)(uintptr_t)first, .score = seeds[i].score};
+    }
+    *links = copy;
+    return rc;
+}
+
+/* A URL that may not be fetched stands for no others. */
+static Result release_key(Batch *batch, const FetchResult *fetch)
+{
+    bool forbidden = fetch->status == STATUS_ROBOTS || fetch->status == STATUS_BLOCKED;
+    if (!batch->options->dedup.on || !forbidden) {
+        return RESULT_OK;
+    }
+    Hash128 key;
+    Result rc =
+        dedup_key(&batch->options->dedup, &batch->dedup, fetch->url, strlen(fetch->url), &key);
+    return rc == RESULT_OK ? dedup_release(batch->txn, batch->store->keys, &key, fetch->url) : rc;
+}
+
+/* ---- what comes with a robots.txt
+ * ----------------------------------------------------------------------------------------- */
+
 /* The sitemaps that robots.txt names become pages of their own, found by nobody's link. */
 static Result discover_sitemaps(Batch *batch, const ParsedPage *page)
 {
@@ -105,8 +165,13 @@ static Result discover_sitemaps(Batch *batch, const ParsedPage *page)
         return RESULT_OK;
     }
     PageSink sink = page_sink(batch);
+    LinkInfo *links = NULL;
+    Result rc = spell_links(batch, page, &links);
+    if (rc != RESULT_OK) {
+        return rc;
+    }
     return from_page_db(batch,
-                        page_db_discover(batch->store->db, batch->txn, page->links, page->link_hops,
+                        page_db_discover(batch->store->db, batch->txn, links, page->link_hops,
                                          page->n_links, PAGE_DB_NO_INDEX, 0, &sink));
 }
 
@@ -256,17 +321,24 @@ static Result add_write(Batch *batch, size_t place, BatchHost *host)
     if (rc != RESULT_OK) {
         return rc;
     }
+    LinkInfo *links = NULL;
+    rc = spell_links(batch, page, &links);
+    if (rc != RESULT_OK) {
+        return rc;
+    }
     size_t i = batch->n_writes++;
     bool follow = !duplicate || !same_links || batch->options->follow_duplicates;
-    batch->links[i] = (PageLinks){.link_info = page->links, .n_links = follow ? page->n_links : 0};
+    batch->links[i] = (PageLinks){.link_info = links, .n_links = follow ? page->n_links : 0};
     batch->crawled[i] = (CrawledPage){.url = fetch->url,
                                       .links = &batch->links[i],
                                       .time = (double)fetch->wall_start.us / 1e6,
-                                      .score = 0,
+                                      .score = page->score,
                                       .content_hash = (char *)&page->body_hash[0],
                                       .content_hash_length = sizeof page->body_hash[0]};
-    batch->writes[i] = (PageWrite){
-        .page = &batch->crawled[i], .link_hops = page->link_hops, .status = fetch->status};
+    batch->writes[i] = (PageWrite){.page = &batch->crawled[i],
+                                   .link_hops = page->link_hops,
+                                   .link_kinds = page->link_kinds,
+                                   .status = fetch->status};
     batch->totals.pages++;
     bool counts = is_first_good(batch, fetch);
     if (duplicate) {
@@ -293,7 +365,7 @@ static Result give_up(Batch *batch, BatchHost *host, const FetchResult *fetch)
     } else if (fetch->status == STATUS_BLOCKED) {
         batch->totals.refused[REFUSED_FILTER]++;
     }
-    return rc;
+    return rc == RESULT_OK ? release_key(batch, fetch) : rc;
 }
 
 static Result clear_host(Batch *batch, BatchHost *host, HostState state, FetchClass why)
@@ -326,16 +398,19 @@ static Result archive(Batch *batch, ParsedPage *page)
         }
         page->archived = true;
     }
-    return archive_remember(files, batch->txn, page->group, page->fetch->url);
+    return archive_remember(files, batch->txn, page->group, page->fetch);
 }
 
 static Result apply(Batch *batch, size_t place)
 {
     FetchResult *fetch = batch->pages[place]->fetch;
-    BatchHost *host = batch_host(batch, fetch->host);
-    Result rc = host == NULL ? batch->result : RESULT_OK;
     batch->duplicate_of[place] = PAGE_DB_NO_INDEX;
     batch->near_of[place] = PAGE_DB_NO_INDEX;
+    if (fetch->kind == FETCHED_DNS) {
+        return archive(batch, batch->pages[place]);
+    }
+    BatchHost *host = batch_host(batch, fetch->host);
+    Result rc = host == NULL ? batch->result : RESULT_OK;
     if (rc == RESULT_OK) {
         rc = archive(batch, batch->pages[place]);
     }
@@ -371,7 +446,29 @@ static Result apply(Batch *batch, size_t place)
 /* ---- what PageDB finds new
  * ---------------------------------------------------------------------------------- */
 
-static unsigned level_of(const Batch *batch, const PageRef *page)
+/* What the scorer expects of a new page, in units in which levels are measured. */
+static float estimate(Batch *batch, const PageRef *page)
+{
+    const Scorer *scorer = batch->options->scorer;
+    ScorerLink link = {.parent = page->linked_from, .score = page->score};
+    if (batch->n_begun > 0 && page->linked_from != PAGE_DB_NO_INDEX) {
+        const CrawledPage *parent = batch->writes[batch->n_begun - 1].page;
+        link.n_links = parent->links->n_links;
+        link.page_score = parent->score;
+    }
+    const ScorerLink *last = &batch->estimated;
+    if (!batch->has_estimate || link.parent != last->parent || link.score != last->score) {
+        float score = 0.0f;
+        int rc = scorer->estimate(scorer->state, &link, &score);
+        float scale = scorer->scale == NULL ? 1.0f : scorer->scale(scorer->state);
+        batch->estimate = rc == 0 ? score * scale : 0.0f;
+        batch->estimated = link;
+        batch->has_estimate = true;
+    }
+    return batch->estimate;
+}
+
+static unsigned level_of(Batch *batch, const PageRef *page)
 {
     unsigned last = batch->options->levels - 1;
     unsigned depth = page->depth > last ? last : (unsigned)page->depth;
@@ -383,7 +480,10 @@ static unsigned level_of(const Batch *batch, const PageRef *page)
     case ORDER_BEST_FIRST:
         break;
     }
-    double score = (double)page->score * pow(batch->options->depth_factor, (double)page->depth);
+    double score =
+        batch->options->scorer != NULL
+            ? (double)estimate(batch, page)
+            : (double)page->score * pow(batch->options->depth_factor, (double)page->depth);
     if (page->hop == 'R') {
         score *= batch->options->redirect_weight;
     }
@@ -450,6 +550,9 @@ static int on_discovered(void *context, const PageRef *page, uint8_t *level)
     batch->result =
         schedule_put(batch->store->schedule, batch->txn, page->host, *level, page->index);
     host->record.urls++;
+    if (!host->got_urls || *level < host->best_level) {
+        host->best_level = *level;
+    }
     host->got_urls = true;
     return batch->result == RESULT_OK ? 0 : -1;
 }
@@ -457,6 +560,7 @@ static int on_discovered(void *context, const PageRef *page, uint8_t *level)
 static int on_crawled(void *context, const PageRef *before, const PageRef *after, uint8_t *level)
 {
     Batch *batch = context;
+    batch->n_begun++;
     batch->visits.changed += after->n_changes > before->n_changes;
     *level = SCHEDULE_NO_LEVEL;
     if (before->level != SCHEDULE_NO_LEVEL) {
@@ -482,6 +586,8 @@ Result batch_init(Batch *batch, const IngestOptions *options, const IngestStore 
                      .pages = pages,
                      .n_pages = n_pages};
     map_init(&batch->hosts);
+    arena_init(&batch->names, NAMES_BLOCK_BYTES, SIZE_MAX);
+    dedup_scratch_init(&batch->dedup);
     size_t n = n_pages == 0 ? 1 : n_pages;
     batch->writes = calloc(n, sizeof *batch->writes);
     batch->crawled = calloc(n, sizeof *batch->crawled);
@@ -502,6 +608,8 @@ void batch_destroy(Batch *batch)
         free(host);
     }
     map_destroy(&batch->hosts);
+    arena_destroy(&batch->names);
+    dedup_scratch_destroy(&batch->dedup);
     free(batch->writes);
     free(batch->crawled);
     free(batch->links);
@@ -565,9 +673,15 @@ Result batch_seed(Batch *batch, const LinkInfo *seeds, size_t n, uint64_t *added
 {
     PageSink sink = page_sink(batch);
     uint64_t before = page_db_n_pages(batch->store->db, batch->txn);
-    uint8_t *hops = malloc(n == 0 ? 1 : n);
+    LinkInfo *spelled = NULL;
+    Result result = RESULT_OK;
+    if (batch->options->dedup.on && n > 0) {
+        result = spell_seeds(batch, seeds, n, &spelled);
+        seeds = spelled;
+    }
+    uint8_t *hops = result == RESULT_OK ? malloc(n == 0 ? 1 : n) : NULL;
     if (hops == NULL) {
-        return RESULT_MEMORY;
+        return result == RESULT_OK ? RESULT_MEMORY : result;
     }
     memset(hops, 'M', n);
     int rc =
@@ -645,7 +759,9 @@ CommitNotice *batch_notice(const Batch *batch)
     notice->done = calloc(batch->n_pages + 1, sizeof *notice->done);
     notice->hosts = calloc(batch->hosts.count + 1, sizeof *notice->hosts);
     notice->dropped = calloc(batch->hosts.count + 1, sizeof *notice->dropped);
-    if (notice->done == NULL || notice->hosts == NULL || notice->dropped == NULL) {
+    notice->moved = calloc(batch->n_moved + 1, sizeof *notice->moved);
+    if (notice->done == NULL || notice->hosts == NULL || notice->dropped == NULL ||
+        notice->moved == NULL) {
         commit_notice_delete(notice);
         return NULL;
     }
@@ -656,13 +772,17 @@ CommitNotice *batch_notice(const Batch *batch)
                 (CommitDone){.index = fetch->index, .host = fetch->host};
         }
     }
+    for (size_t i = 0; i < batch->n_moved; i++) {
+        notice->moved[notice->n_moved++] = batch->moved[i];
+    }
     size_t place = 0;
     const BatchHost *host = NULL;
     while ((host = map_next(&batch->hosts, &place)) != NULL) {
         if (host->cleared) {
             notice->dropped[notice->n_dropped++] = host->host;
         } else if (host->got_urls) {
-            notice->hosts[notice->n_hosts++] = host->host;
+            notice->hosts[notice->n_hosts++] =
+                (CommitHost){.host = host->host, .level = host->best_level};
         }
     }
     return notice;

@@ -9,8 +9,9 @@
 typedef struct BatchHost {
     uint32_t host;
     HostRecord record;
-    bool got_urls; /* new ones were scheduled */
-    bool cleared;  /* its schedule was emptied */
+    bool got_urls;      /* new ones were scheduled */
+    uint8_t best_level; /* of those */
+    bool cleared;       /* its schedule was emptied */
 } BatchHost;
 
 typedef struct Batch {
@@ -27,7 +28,15 @@ typedef struct Batch {
     PageWrite *writes; /* pages with an HTTP status */
     CrawledPage *crawled;
     PageLinks *links;
+    Arena names;        /* links as dedup_first spells them */
+    DedupScratch dedup; /* of seeds, and of pages that are given up */
     size_t n_writes;
+    size_t n_begun;       /* writes whose page was told of: the last one's links come now */
+    ScorerLink estimated; /* the last link that was estimated, and */
+    float estimate;       /* its score: links of one page are mostly alike */
+    bool has_estimate;
+    const ScheduleChange *moved; /* by a chore, which owns them; told to the distributor */
+    size_t n_moved;
     ParsedPage **pages; /* borrowed */
     size_t n_pages;
     uint64_t *duplicate_of; /* per page: index, or PAGE_DB_NO_INDEX */

@@ -115,6 +115,15 @@ static RevisitDue next_visit(const Revisits *revisits, const PageRef *page, cons
 /* ---- what is due ------------------------------------------------------------------------------
  */
 
+/* The distributor is told that the host has something to do. */
+static void note_url(BatchHost *host, unsigned level)
+{
+    if (!host->got_urls || level < host->best_level) {
+        host->best_level = (uint8_t)level;
+    }
+    host->got_urls = true;
+}
+
 static Result schedule_page(const Revisits *revisits, const Batch *batch, BatchHost *host,
                             const PageRef *page)
 {
@@ -124,7 +133,7 @@ static Result schedule_page(const Revisits *revisits, const Batch *batch, BatchH
                                              REVISIT_LEVEL, 0) != page_db_error_ok) {
         rc = RESULT_FULL;
     }
-    host->got_urls = true;
+    note_url(host, REVISIT_LEVEL);
     return rc;
 }
 
@@ -158,7 +167,7 @@ static Result admit(const Revisits *revisits, const Batch *batch, BatchHost *hos
                     const PageRef *page, const RevisitDue *due)
 {
     if (page->level != SCHEDULE_NO_LEVEL) { /* since before the start, or it was cleared */
-        host->got_urls = true;
+        note_url(host, page->level);
         return schedule_put(revisits->schedule, batch->txn, page->host, page->level, page->index);
     }
     uint64_t n = 0;

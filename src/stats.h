@@ -79,6 +79,7 @@ typedef struct Stats {
     _Atomic uint64_t commits;
     _Atomic uint64_t commit_us;
     _Atomic uint64_t writer_busy_us;
+    _Atomic uint64_t chore_max_us; /* the longest that results waited for a chore */
     _Atomic uint64_t parser_busy_us;
     _Atomic uint64_t fetch_wait_full; /* times a fetcher waited for the parsers */
 } Stats;

@@ -10,6 +10,7 @@
 #include <stdint.h>
 
 #include "base/buffer.h"
+#include "base/byte_gate.h"
 #include "base/clock.h"
 #include "base/ip_address.h"
 #include "frontier/politeness.h"
@@ -42,6 +43,7 @@ typedef enum FetchStatus {
 typedef enum FetchKind {
     FETCHED_PAGE,   /* a scheduled URL was asked for */
     FETCHED_ROBOTS, /* robots.txt of the host */
+    FETCHED_DNS, /* a DNS answer, in body, for the archive: url is "dns:HOST"; no host, no page */
     FETCHED_NOTHING /* a scheduled URL was refused without a request, or news about a host */
 } FetchKind;
 
@@ -91,11 +93,14 @@ typedef struct FetchResult {
     int64_t robots_expiry_ms; /* left at the end of this fetch */
     int64_t crawl_delay_ms;   /* -1 = none */
     char *refusal;            /* the deciding robots rule or filter, for the log; owned */
+    ByteShare share;          /* where its bytes are counted; ends with it */
 } FetchResult;
 
 /* NULL when memory is exhausted. */
 FetchResult *fetch_result_new(FetchKind kind);
 void fetch_result_delete(FetchResult *result);
+/* Frees request and header, and the body too unless it is to be kept. */
+void fetch_result_strip(FetchResult *result, bool keep_body);
 /* The status code that stands for a class of failure. */
 int fetch_status_of_class(FetchClass class);
 const char *fetch_truncation_name(FetchTruncation truncation);

@@ -233,10 +233,10 @@ static int refuse_url(const FetchRules *rules, const VisitState *visit_state, co
         *rule = verdict.rule;
         return STATUS_ROBOTS;
     }
-    if (rules->filter_scratch != NULL &&
-        url_parse(rules->url, NULL, text, url->length) == RESULT_OK) {
+    const Filter *filter = rules->filter == NULL ? NULL : shared_get(rules->filter);
+    if (filter != NULL && url_parse(rules->url, NULL, text, url->length) == RESULT_OK) {
         FilterInput input = {.url = rules->url, .has_depth = true, .depth = url->depth};
-        if (!filter_matches(rules->filter, &input, rules->filter_scratch)) {
+        if (!filter_matches(filter, &input, rules->filter_scratch)) {
             *rule = "filter.fetch";
             return STATUS_BLOCKED;
         }
