@@ -6,7 +6,6 @@
 
 #include "base/log.h"
 #include "ingest_batch.h"
-#include "parse/http_header.h"
 
 #define LOOKS_PER_CLOCK 16u /* entries between two looks at the clock */
 #define RESTS_MAX       16u
@@ -367,40 +366,28 @@ IngestChore revisits_chore(Revisits *revisits)
 /* ---- results ----------------------------------------------------------------------------------
  */
 
-/* Copies a validator that may be sent back: printable, and not too long. */
-static void take_validator(const HttpHeader *header, const char *name, char *out, size_t room)
+static void take_validator(const char *validator, char *out, size_t most)
 {
-    HttpField field;
-    if (!http_header_find(header, name, &field) || field.value_length == 0 ||
-        field.value_length > room) {
-        return;
+    size_t length = validator == NULL ? 0 : strlen(validator);
+    if (length > 0 && length <= most) {
+        memset(out, 0, most + 1);
+        memcpy(out, validator, length);
     }
-    for (size_t i = 0; i < field.value_length; i++) {
-        unsigned char c = (unsigned char)field.value[i];
-        if (c < ' ' || c == 0x7f) {
-            return;
-        }
-    }
-    memcpy(out, field.value, field.value_length);
-    out[field.value_length] = '\0';
 }
 
 /* Validators are those of the content that is stored: an incomplete one has none. */
-static void take_validators(const FetchResult *fetch, RevisitNote *note)
+static void take_validators(const ParsedPage *page, RevisitNote *note)
 {
-    HttpHeader header;
+    const FetchResult *fetch = page->fetch;
     if (fetch->status >= 200 && fetch->status < 400 && fetch->status != 304) {
-        note->etag[0] = '\0';
-        note->last_modified[0] = '\0';
+        memset(note->etag, 0, sizeof note->etag);
+        memset(note->last_modified, 0, sizeof note->last_modified);
     }
-    if ((fetch->status != 200 && fetch->status != 304) || fetch->truncated == TRUNCATED_TIME ||
-        fetch->truncated == TRUNCATED_DISCONNECT ||
-        http_header_parse(&header, fetch->header.data == NULL ? "" : fetch->header.data,
-                          fetch->header.length) != RESULT_OK) {
-        return;
+    bool is_cut = fetch->truncated == TRUNCATED_TIME || fetch->truncated == TRUNCATED_DISCONNECT;
+    if (fetch->status == 304 || (fetch->status == 200 && !is_cut)) {
+        take_validator(page->etag, note->etag, REVISIT_ETAG_BYTES);
+        take_validator(page->last_modified, note->last_modified, REVISIT_DATE_BYTES);
     }
-    take_validator(&header, "ETag", note->etag, REVISIT_ETAG_BYTES);
-    take_validator(&header, "Last-Modified", note->last_modified, REVISIT_DATE_BYTES);
 }
 
 /* A page that is gone, or was never there to be fetched, is missed; an answer ends that. */
@@ -450,7 +437,7 @@ Result revisits_note(Revisits *revisits, struct Batch *batch, const ParsedPage *
         count_visit(batch, fetch, &old);
     }
     RevisitNote note = before;
-    take_validators(fetch, &note);
+    take_validators(page, &note);
     count_miss(fetch, &ref, &note);
     if (revisit_policy_is_over(&revisits->options.policy, &ref, &note)) {
         batch->visits.ended++;

@@ -254,10 +254,8 @@ static ParsedPage *fetch(World *w, uint32_t i, const PageRef *page)
     fetch->index = page->index;
     fetch->host = page->host;
     fetch->level = page->level;
-    if (i % 2 == 0 && fetch->status == 200) {
-        (void)buffer_printf(&fetch->header, "HTTP/1.1 200 OK\r\nETag: %s\r\n\r\n", etag);
-    }
     ParsedPage *parsed = parsed_page_new(fetch);
+    parsed->etag = i % 2 == 0 && fetch->status == 200 ? strdup(etag) : NULL;
     parsed->body_hash[0] = fetch->status == 304 ? 0 : hash_mix(i + GOOD_HASH) + p->version;
     parsed->body_hash[1] = 1;
     parsed->parsed = true;
