@@ -483,7 +483,7 @@ static Result move_up(const Revisits *revisits, const Batch *batch, BatchHost *h
         rc = revisit_table_line_take(revisits->table, batch->txn, host->host, &due);
         if (rc == RESULT_OK) {
             rc = revisit_table_get(revisits->table, batch->txn, due.index, &now);
-            if (rc == RESULT_NOT_FOUND || (rc == RESULT_OK && now.time_s > due.time_s)) {
+            if (rc == RESULT_NOT_FOUND || (rc == RESULT_OK && now.time_s != due.time_s)) {
                 rc = RESULT_OK; /* it was moved or removed since */
                 continue;
             }

@@ -69,6 +69,11 @@ static void pages_have_one_due_time_in_order(void)
         walked++;
     }
     CU_ASSERT_EQUAL(walked, expected);
+    CU_ASSERT_EQUAL(revisit_table_page_count(w.table, w.txn, &n), RESULT_OK);
+    CU_ASSERT_EQUAL(n, expected);
+    CU_ASSERT_EQUAL(revisit_table_clear(w.table, w.txn), RESULT_OK);
+    CU_ASSERT_EQUAL(revisit_table_count(w.table, w.txn, &n), RESULT_OK);
+    CU_ASSERT_EQUAL(n, 0);
     tear_down(&w);
 }
 
