@@ -73,6 +73,9 @@ static void note_fetch(HostRecord *record, CrawlTotals *totals, const FetchResul
     record->first_fetch_ms = record->first_fetch_ms == 0 ? wall_ms : record->first_fetch_ms;
     record->last_fetch_ms = wall_ms;
     record->rests = fetch->status >= 100 ? 0 : record->rests;
+    if (fetch->kind == FETCHED_PAGE && !fetch->again && record->owed > 0) {
+        record->owed--;
+    }
     totals->fetches++;
     totals->bytes += fetch->bytes;
     if (fetch->class == FETCH_BUSY) {

@@ -231,6 +231,7 @@ static void take_page(Parser *parser, ParsedPage *page)
     ask_filters(parser, page, content_type);
     store_page(parser, page);
     if (fetch->final) {
+        parsed_page_take_validators(page, &header);
         note_decoding(fetch, decoded);
         parse_answer(parser, page, &header, &type, content_type);
     }
