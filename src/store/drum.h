@@ -145,6 +145,8 @@ typedef struct DrumOptions {
                            the other. true: in the original order of all; the repository must then
                            be able to commit a generation in one transaction */
     bool keep_existing; /* check_update leaves the value of a key that is there alone */
+    bool whole_blocks;  /* auxiliaries are checked before a block's keys are used: a block is good or
+                           damaged as a whole, and no key is put whose auxiliary is lost */
     bool skip_damaged;  /* leave damaged blocks out and count them, instead of RESULT_DAMAGED */
     /* When set, a unique key of a check_update gets, instead of the value given, assign_bytes bytes
      * that this writes; called in original order within a bucket, before any callback of it: one
@@ -252,6 +254,7 @@ Result drum_merge_end(Drum *drum, DrumMerge *merge);
  * of the generation is committed as well (as progress: the next generation, bucket 0),
  * drum_merge_finish lets drum_merge_end remove the file. */
 Result drum_merge_step(DrumMerge *merge);
+uint64_t drum_merge_elements(const DrumMerge *merge); /* of its generation */
 DrumProgress drum_merge_progress(const DrumMerge *merge);
 void drum_merge_settle(DrumMerge *merge, bool committed);
 void drum_merge_finish(DrumMerge *merge);

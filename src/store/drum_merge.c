@@ -56,6 +56,9 @@ static Result load_block(DrumMerge *merge, const DrumBlock *block)
     const DrumFile *file = &merge->generation->file;
     uint8_t *start = bucket->raw + bucket->raw_bytes;
     Result rc = drum_file_read_keys(file, block, start);
+    if (rc == RESULT_OK && merge->options->whole_blocks) {
+        rc = drum_file_read_auxiliaries(file, block, merge->auxiliaries);
+    }
     if (rc != RESULT_OK) {
         return rc;
     }
@@ -477,6 +480,11 @@ Result drum_merge_step(DrumMerge *merge)
     }
     merge->new_keys = new_before;
     return rc;
+}
+
+uint64_t drum_merge_elements(const DrumMerge *merge)
+{
+    return merge->generation->file.elements;
 }
 
 DrumProgress drum_merge_progress(const DrumMerge *merge)
