@@ -7,22 +7,34 @@
 #include <sys/stat.h>
 
 #include "base/log.h"
+#include "discovery.h"
+#include "store/capture_index.h"
 #include "store/payload_index.h"
 #include "store/warc_end.h"
 #include "store/warc_files.h"
+#include "store/warc_metadata.h"
 
 #define REVISIT_LEAST_BYTES 1u
+#define METADATA_BYTES      ((size_t)64 << 20) /* of one record, uncompressed */
+#define KEEP_BYTES          ((size_t)1 << 20)  /* of its buffer between pages */
 
 struct Archive {
     Warc *warc;
     PayloadIndex *payloads;
+    CaptureIndex *captures;
     PageDB *db;
     int level;
+    bool metadata;
     bool frozen;
 };
 
 struct ArchiveRecorder {
+    Archive *archive;
     WarcRecorder *recorder;
+    WarcOriginal confirmed; /* what a 304 refers to */
+    Buffer fields;          /* of a metadata record */
+    Buffer hops;
+    Buffer via;
     PayloadReader reader;
 };
 
@@ -35,6 +47,7 @@ static Result open_tables(Archive *archive, WarcPosition *end)
         return RESULT_IO;
     }
     Result rc = payload_index_open(&archive->payloads, txn, true);
+    rc = rc == RESULT_OK ? capture_index_open(&archive->captures, txn, true) : rc;
     if (rc == RESULT_OK) {
         rc = warc_end_get(txn, end);
         rc = rc == RESULT_NOT_FOUND ? warc_end_put(txn, end) : rc;
@@ -61,6 +74,7 @@ static Result open_files(Archive *archive, const ArchiveOptions *options, const 
                         .max_bytes = options->max_bytes,
                         .max_age_ms = options->max_age_ms,
                         .level = options->level,
+                        .index_memory_bytes = options->index_memory_bytes,
                         .user_agent = options->user_agent,
                         .from = *options->contact == '\0' ? NULL : options->contact,
                         .robots = "obey"};
@@ -80,6 +94,7 @@ Result archive_open(Archive **out, const ArchiveOptions *options, PageDB *db, Bu
     }
     archive->db = db;
     archive->level = options->level;
+    archive->metadata = options->metadata;
     Result rc = open_tables(archive, &end);
     if (rc == RESULT_OK) {
         rc = open_files(archive, options, &end);
@@ -105,6 +120,7 @@ Result archive_close(Archive *archive)
             rc = warc_close(archive->warc);
         }
         payload_index_close(archive->payloads);
+        capture_index_close(archive->captures);
         free(archive);
     }
     return rc;
@@ -130,6 +146,11 @@ Result archive_recorder_new(ArchiveRecorder **out, Archive *archive)
     if (recorder == NULL) {
         return RESULT_MEMORY;
     }
+    recorder->archive = archive;
+    warc_original_init(&recorder->confirmed);
+    buffer_init(&recorder->fields, METADATA_BYTES);
+    buffer_init(&recorder->hops, BUFFER_NO_LIMIT);
+    buffer_init(&recorder->via, BUFFER_NO_LIMIT);
     recorder->reader = (PayloadReader){
         .index = archive->payloads, .begin = begin_read, .end = end_read, .context = archive->db};
     WarcRecorderOptions options = {.level = archive->level,
@@ -149,6 +170,10 @@ void archive_recorder_delete(ArchiveRecorder *recorder)
 {
     if (recorder != NULL) {
         warc_recorder_delete(recorder->recorder);
+        warc_original_destroy(&recorder->confirmed);
+        buffer_destroy(&recorder->fields);
+        buffer_destroy(&recorder->hops);
+        buffer_destroy(&recorder->via);
         free(recorder);
     }
 }
@@ -168,14 +193,54 @@ static WarcTruncation truncation_of(const FetchResult *fetch)
     return WARC_WHOLE;
 }
 
+/* What a 304 to this page confirms: the record that holds its payload. False: it is not known. */
+static bool find_confirmed(ArchiveRecorder *recorder, uint64_t page, WarcDigest *payload)
+{
+    Archive *archive = recorder->archive;
+    MDB_txn *txn = begin_read(archive->db);
+    Capture capture;
+    if (txn == NULL) {
+        return false;
+    }
+    Result rc = capture_index_get(archive->captures, txn, page, &capture);
+    if (rc == RESULT_OK) {
+        *payload = capture.payload;
+        rc = capture.has_payload
+                 ? payload_index_get(archive->payloads, txn, &capture.payload, &recorder->confirmed)
+                 : RESULT_NOT_FOUND;
+    }
+    end_read(archive->db, txn);
+    return rc == RESULT_OK;
+}
+
+static WarcGroup *new_group(void)
+{
+    WarcGroup *group = malloc(sizeof *group);
+    if (group != NULL) {
+        warc_group_init(group);
+    }
+    return group;
+}
+
+/* The group, or NULL when it could not be made. */
+static WarcGroup *made(WarcGroup *group, Result rc, const char *url)
+{
+    if (rc == RESULT_OK) {
+        return group;
+    }
+    LOG_WARN("archive", "answer cannot be stored", "url=%s error=\"%s\"", url, result_name(rc));
+    archive_group_delete(group);
+    return NULL;
+}
+
 WarcGroup *archive_record(ArchiveRecorder *recorder, const FetchResult *fetch)
 {
+    WarcDigest confirmed;
     char ip[IP_ADDRESS_TEXT_BYTES];
-    WarcGroup *group = malloc(sizeof *group);
+    WarcGroup *group = new_group();
     if (group == NULL) {
         return NULL;
     }
-    warc_group_init(group);
     const char *request = fetch->request == NULL ? "" : fetch->request;
     WarcFetch record = {.url = warc_bytes(fetch->url, strlen(fetch->url)),
                         .started = fetch->wall_start,
@@ -187,14 +252,71 @@ WarcGroup *archive_record(ArchiveRecorder *recorder, const FetchResult *fetch)
                         .protocol = fetch->http_version == 20   ? "h2"
                                     : fetch->http_version == 10 ? "http/1.0"
                                                                 : "http/1.1"};
-    Result rc = warc_record_fetch(recorder->recorder, &record, group);
-    if (rc != RESULT_OK) {
-        LOG_WARN("archive", "answer cannot be stored", "url=%s error=\"%s\"", fetch->url,
-                 result_name(rc));
-        archive_group_delete(group);
-        return NULL;
+    if (fetch->status == 304 && fetch->has_page &&
+        find_confirmed(recorder, fetch->index, &confirmed)) {
+        record.not_modified = &recorder->confirmed;
+        record.not_modified_payload = &confirmed;
     }
-    return group;
+    Result rc = warc_record_fetch(recorder->recorder, &record, group);
+    return made(group, rc, fetch->url);
+}
+
+WarcGroup *archive_record_dns(ArchiveRecorder *recorder, const FetchResult *fetch)
+{
+    WarcGroup *group = new_group();
+    WarcResource record = {.uri = warc_bytes(fetch->url, strlen(fetch->url)),
+                           .started = fetch->wall_start,
+                           .content_type = "text/dns",
+                           .block = warc_bytes(buffer_string(&fetch->body), fetch->body.length)};
+    Result rc =
+        group == NULL ? RESULT_MEMORY : warc_record_resource(recorder->recorder, &record, group);
+    return made(group, rc, fetch->url);
+}
+
+bool archive_wants_metadata(const Archive *archive)
+{
+    return archive != NULL && archive->metadata;
+}
+
+static Result describe_discovery(ArchiveRecorder *recorder, const FetchResult *fetch)
+{
+    PageDB *db = recorder->archive->db;
+    MDB_txn *txn = begin_read(db);
+    buffer_reset(&recorder->hops);
+    buffer_reset(&recorder->via);
+    if (txn != NULL) {
+        discovery_find(db, txn, fetch->index, &recorder->hops, &recorder->via);
+        end_read(db, txn);
+    }
+    WarcDiscovery discovery = {.via = warc_bytes(recorder->via.data, recorder->via.length),
+                               .hops = buffer_string(&recorder->hops),
+                               .duration_ms = mono_ms_between(fetch->start, fetch->end)};
+    return warc_metadata_discovery(&recorder->fields, &discovery);
+}
+
+void archive_describe(ArchiveRecorder *recorder, WarcGroup *group, const FetchResult *fetch,
+                      const Page *found, const PageLink *const *more, size_t n_more)
+{
+    Buffer *fields = &recorder->fields;
+    buffer_trim(fields, KEEP_BYTES);
+    Result rc = describe_discovery(recorder, fetch);
+    if (rc == RESULT_OK && found != NULL) {
+        rc = warc_metadata_page(fields, found);
+    }
+    for (size_t i = 0; i < n_more && rc == RESULT_OK; i++) {
+        rc = warc_metadata_outlink(fields, more[i]);
+    }
+    if (rc == RESULT_OK && found != NULL) {
+        rc = warc_metadata_outlinks(fields, found);
+    }
+    if (rc == RESULT_OK) {
+        rc = warc_record_metadata(recorder->recorder, warc_bytes(fetch->url, strlen(fetch->url)),
+                                  warc_bytes(fields->data, fields->length), group);
+    }
+    if (rc != RESULT_OK) {
+        LOG_WARN("archive", "metadata cannot be stored", "url=%s error=\"%s\"", fetch->url,
+                 result_name(rc));
+    }
 }
 
 void archive_group_delete(WarcGroup *group)
@@ -214,11 +336,15 @@ Result archive_append(Archive *archive, const WarcGroup *group)
     return warc_append(archive->warc, group, &position);
 }
 
-Result archive_remember(Archive *archive, MDB_txn *txn, const WarcGroup *group, const char *url)
+Result archive_remember(Archive *archive, MDB_txn *txn, const WarcGroup *group,
+                        const FetchResult *fetch)
 {
-    Result rc =
-        payload_index_put_group(archive->payloads, txn, group, warc_bytes(url, strlen(url)));
-    return rc == RESULT_LIMIT ? RESULT_OK : rc;
+    WarcBytes url = warc_bytes(fetch->url, strlen(fetch->url));
+    Result rc = payload_index_put_group(archive->payloads, txn, group, url);
+    if (rc == RESULT_OK && fetch->has_page && fetch->kind == FETCHED_PAGE) {
+        rc = capture_index_put_group(archive->captures, txn, fetch->index, fetch->status, group);
+    }
+    return rc;
 }
 
 Result archive_prepare(Archive *archive, MDB_txn *txn)

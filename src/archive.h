@@ -10,6 +10,7 @@
 #define ARCHIVE_H
 
 #include "fetch/fetch_result.h"
+#include "parse/html.h"
 #include "store/page_db.h"
 #include "store/warc.h"
 
@@ -21,7 +22,9 @@ typedef struct ArchiveOptions {
     const char *pattern;   /* "" = the default */
     uint64_t max_bytes;
     int64_t max_age_ms;
-    int level; /* of compression, 0 = default */
+    int level;                 /* of compression, 0 = default */
+    size_t index_memory_bytes; /* for sorting an index; 0 = the default */
+    bool metadata;             /* a metadata record for each page */
     const char *user_agent;
     const char *contact;
 } ArchiveOptions;
@@ -34,15 +37,27 @@ Result archive_close(Archive *archive);
 
 Result archive_recorder_new(ArchiveRecorder **recorder, Archive *archive);
 void archive_recorder_delete(ArchiveRecorder *recorder);
-/* The records of a fetch with an answer, as a new group; NULL when it cannot be stored (logged).
- * media_type may be "". */
+/* The records of a fetch with an answer, as a new group; NULL when it cannot be stored (logged). A
+ * 304 that answers a condition becomes a revisit record that refers to the payload it confirms. */
 WarcGroup *archive_record(ArchiveRecorder *recorder, const FetchResult *fetch);
+/* The record of a DNS answer (FETCHED_DNS), as a new group; NULL when it cannot be stored (logged).
+ */
+WarcGroup *archive_record_dns(ArchiveRecorder *recorder, const FetchResult *fetch);
+/* Whether pages are to be described. */
+bool archive_wants_metadata(const Archive *archive);
+/* Adds a metadata record to the group of a page: how it was found, and of an HTML page its
+ * encoding, digests and links. found may be NULL; more are links that are in no document, of
+ * headers and sitemaps. Without memory for it the group stays as it is (logged). */
+void archive_describe(ArchiveRecorder *recorder, WarcGroup *group, const FetchResult *fetch,
+                      const Page *found, const PageLink *const *more, size_t n_more);
 void archive_group_delete(WarcGroup *group);
 
 /* Appends a group to the files. RESULT_FULL, RESULT_IO: it was not taken. */
 Result archive_append(Archive *archive, const WarcGroup *group);
-/* Remembers the payload of an appended group in the transaction of its batch. */
-Result archive_remember(Archive *archive, MDB_txn *txn, const WarcGroup *group, const char *url);
+/* Remembers in the transaction of its batch what an appended group holds: its payload, and that the
+ * page of this fetch has a capture. */
+Result archive_remember(Archive *archive, MDB_txn *txn, const WarcGroup *group,
+                        const FetchResult *fetch);
 /* Makes what was appended durable and puts its end into the transaction. */
 Result archive_prepare(Archive *archive, MDB_txn *txn);
 /* That transaction is committed. */

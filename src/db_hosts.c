@@ -42,7 +42,7 @@ int db_hosts(DbView *view, int argc, char **argv)
 {
     if (argc > 2) {
         (void)fprintf(stderr, "usage: ragno db DIR hosts [HOST]\n");
-        return DB_EXIT_USAGE;
+        return EXIT_USAGE;
     }
     uint32_t n_hosts = page_db_n_hosts(view->db, view->txn);
     HostCounts *counts = calloc(n_hosts == 0 ? 1 : n_hosts, sizeof *counts);
@@ -65,7 +65,7 @@ int db_hosts(DbView *view, int argc, char **argv)
     free(counts);
     if (rc == page_db_error_ok && !found) {
         (void)fprintf(stderr, "ragno db: there is no host '%s'\n", argv[1]);
-        return DB_EXIT_NOT_FOUND;
+        return EXIT_NEGATIVE;
     }
     return db_finish(view, rc);
 }
@@ -172,19 +172,19 @@ int db_schedule(DbView *view, int argc, char **argv)
             top = strtoull(optarg, &end, 10);
             if (errno != 0 || end == optarg || *end != '\0' || *optarg == '-') {
                 (void)fprintf(stderr, "ragno db: --top wants a number\n");
-                return DB_EXIT_USAGE;
+                return EXIT_USAGE;
             }
             break;
         case 'h':
             host = optarg;
             break;
         default:
-            return DB_EXIT_USAGE;
+            return EXIT_USAGE;
         }
     }
     if (optind != argc) {
         (void)fprintf(stderr, "usage: ragno db DIR schedule [--top N] [--host HOST]\n");
-        return DB_EXIT_USAGE;
+        return EXIT_USAGE;
     }
     return print_schedule(view, host, top);
 }

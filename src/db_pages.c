@@ -12,7 +12,7 @@
 static int wrong_usage(const char *what)
 {
     (void)fprintf(stderr, "usage: ragno db DIR %s\n", what);
-    return DB_EXIT_USAGE;
+    return EXIT_USAGE;
 }
 
 static void print_page(const PageRef *page)
@@ -130,7 +130,7 @@ int db_find_regex(DbView *view, int argc, char **argv)
         (void)pcre2_get_error_message(error, text, sizeof text);
         (void)fprintf(stderr, "ragno db: the expression is wrong at character %zu: %s\n", at,
                       (const char *)text);
-        return DB_EXIT_USAGE;
+        return EXIT_USAGE;
     }
     (void)pcre2_jit_compile(code, PCRE2_JIT_COMPLETE);
     pcre2_match_data *match = pcre2_match_data_create_from_pattern(code, NULL);

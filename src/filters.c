@@ -2,6 +2,7 @@
 
 #include <errno.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #define FILE_LIMIT      ((size_t)1 << 30) /* of a list of hosts */
@@ -73,4 +74,33 @@ void filters_destroy(Filters *filters)
         filter_delete(filters->of[i]);
         filters->of[i] = NULL;
     }
+}
+
+void filters_delete(void *filters)
+{
+    filters_destroy(filters);
+    free(filters);
+}
+
+void filters_delete_one(void *filter)
+{
+    filter_delete(filter);
+}
+
+Result filters_share(Shared *parse, Shared *fetch, const Config *config, Buffer *error)
+{
+    Filters *filters = malloc(sizeof *filters);
+    if (filters == NULL) {
+        return RESULT_MEMORY;
+    }
+    Result rc = filters_compile(filters, config, error);
+    if (rc != RESULT_OK) {
+        filters_delete(filters);
+        return rc;
+    }
+    Filter *before_fetch = filters->of[HOOK_FETCH];
+    filters->of[HOOK_FETCH] = NULL;
+    rc = shared_replace(fetch, before_fetch);
+    Result rest = shared_replace(parse, filters);
+    return rc != RESULT_OK ? rc : rest;
 }

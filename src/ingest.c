@@ -7,14 +7,16 @@
 #include "base/log.h"
 #include "base/queue.h"
 #include "base/thread.h"
+#include "discovery.h"
 #include "ingest_batch.h"
+#include "revisits.h"
 
 #define QUEUE_CAPACITY 2048u
+#define TAKE           8u /* pages from the queue at a time: a batch passes its links by so many */
 #define STUCK_RETRY_MS 1000
 #define MAP_ROOM_BYTES ((size_t)1 << 30)
-#define HUNGRY_MS      20  /* how long a batch is collected while fetchers have nothing to do */
-#define CHORE_MS       40  /* one piece of a chore; a result waits no longer than 50 */
-#define REFERRER_STEPS 64u /* of a discovery path; longer ones are cut at the front */
+#define HUNGRY_MS      20 /* how long a batch is collected while fetchers have nothing to do */
+#define CHORE_MS       40 /* one piece of a chore; a result waits no longer than 50 */
 
 struct Ingest {
     IngestOptions options;
@@ -23,6 +25,8 @@ struct Ingest {
     CrawlLog *log;
     Stats *stats;
     CrawlTotals totals; /* ingest thread */
+    RevisitTotals visits;
+    Revisits *revisits; /* NULL: schedule.mode = once */
     TrapYield *traps;   /* NULL = off; ingest thread */
     Queue queue;
     Thread thread;
@@ -38,35 +42,6 @@ struct Ingest {
 
 /* ---- crawl.log
  * ------------------------------------------------------------------------------------- */
-
-/* The letters from the seed to a page, and the URL of the page that linked to it. */
-static void discovery(const Ingest *ingest, MDB_txn *txn, uint64_t index, Buffer *path,
-                      Buffer *referrer)
-{
-    char letters[REFERRER_STEPS];
-    size_t n = 0;
-    PageRef page;
-    Buffer url;
-    buffer_init(&url, BUFFER_NO_LIMIT);
-    while (index != PAGE_DB_NO_INDEX && n < REFERRER_STEPS) {
-        buffer_reset(&url);
-        if (page_db_get(ingest->store.db, txn, index, &page, &url) != 0) {
-            break;
-        }
-        if (n == 1) {
-            (void)buffer_append(referrer, url.data, url.length);
-        }
-        letters[n++] = (char)page.hop;
-        index = page.linked_from;
-    }
-    buffer_destroy(&url);
-    /* A seed is M by itself; as the start of a path it has no letter (Heritrix). */
-    bool from_seed = n > 1 && index == PAGE_DB_NO_INDEX && letters[n - 1] == 'M';
-    size_t first = from_seed ? n - 1 : n;
-    for (size_t i = first; i > 0; i--) {
-        (void)buffer_append_char(path, letters[i - 1]);
-    }
-}
 
 /* The URL of the page with this index; NULL when there is none. */
 static const char *url_of(const Ingest *ingest, MDB_txn *txn, uint64_t index, Buffer *url)
@@ -94,10 +69,13 @@ static void write_log(Ingest *ingest, const Batch *batch)
     buffer_init(&original, BUFFER_NO_LIMIT);
     for (size_t i = 0; i < batch->n_pages; i++) {
         const ParsedPage *page = batch->pages[i];
+        if (page->fetch->kind == FETCHED_DNS) {
+            continue; /* no fetch */
+        }
         buffer_reset(&path);
         buffer_reset(&referrer);
         if (page->fetch->has_page) {
-            discovery(ingest, txn, page->fetch->index, &path, &referrer);
+            discovery_find(ingest->store.db, txn, page->fetch->index, &path, &referrer);
         } else {
             (void)buffer_append_char(&path, 'P');
         }
@@ -134,6 +112,9 @@ static void publish(Ingest *ingest, MDB_txn *txn)
     stats_set(&stats->urls_seen, page_db_n_pages(ingest->store.db, txn));
     stats_set(&stats->hosts, page_db_n_hosts(ingest->store.db, txn));
     stats_set(&stats->urls_queued, queued);
+    if (ingest->revisits != NULL) {
+        revisits_publish(ingest->revisits, txn, &ingest->visits, stats);
+    }
 }
 
 static void publish_now(Ingest *ingest)
@@ -150,7 +131,7 @@ static void note_yield(Ingest *ingest, const Batch *batch)
     char pattern[512];
     for (size_t i = 0; ingest->traps != NULL && i < batch->n_pages; i++) {
         const ParsedPage *page = batch->pages[i];
-        if (page->parsed && page->fetch->status == 200 &&
+        if (page->parsed && page->fetch->status == 200 && !page->fetch->again &&
             trap_yield_note(ingest->traps, page->fetch->url, strlen(page->fetch->url),
                             batch->duplicate_of[i] == PAGE_DB_NO_INDEX, pattern, sizeof pattern)) {
             LOG_INFO("ingest", "pattern parked: its pages bring nothing new", "pattern=%s",
@@ -171,6 +152,10 @@ static void tell(Ingest *ingest, const Batch *batch)
 {
     CommitNotice *notice = batch_notice(batch);
     ingest->totals = batch->totals;
+    if (batch->visits.visits > ingest->visits.visits) {
+        stats_set(&ingest->stats->revisit_due_ms, (uint64_t)(batch->late_s * 1e3));
+    }
+    ingest->visits = batch->visits;
     if (ingest->store.archive != NULL) {
         archive_committed(ingest->store.archive);
     }
@@ -197,6 +182,8 @@ static Result commit_once(Ingest *ingest, const IngestChore *chore)
     Result rc = batch_init(&batch, &ingest->options, &ingest->store, ingest->log, &ingest->totals,
                            txn, ingest->pages, chore == NULL ? ingest->n_pages : 0);
     batch.traps = ingest->traps;
+    batch.revisits = ingest->revisits;
+    batch.visits = ingest->visits;
     if (rc == RESULT_OK) {
         rc = work(&batch, chore);
     }
@@ -229,6 +216,9 @@ static Result commit_once(Ingest *ingest, const IngestChore *chore)
     }
     uint64_t us = (uint64_t)(mono_now().ns - start.ns) / 1000;
     stats_add(&ingest->stats->writer_busy_us, us);
+    if (chore != NULL && us > stats_get(&ingest->stats->chore_max_us)) {
+        stats_set(&ingest->stats->chore_max_us, us);
+    }
     return rc;
 }
 
@@ -322,29 +312,46 @@ static void commit(Ingest *ingest, const IngestChore *chore)
  * ------------------------------------------------------------------------------------------------
  */
 
-/* A chore whose time has come; NULL when none: *next = when the first one's comes. */
-static const IngestChore *due_chore(const Ingest *ingest, MonoTime *next)
+/* A chore whose time has come, or NULL; *until = when the first one's comes or came. */
+static const IngestChore *due_chore(const Ingest *ingest, MonoTime *until)
 {
     MonoTime now = mono_now();
-    *next = MONO_NEVER;
+    *until = MONO_NEVER;
     for (size_t i = 0; i < ingest->n_chores && !ingest->dead; i++) {
         MonoTime due = ingest->chores[i].due(ingest->chores[i].context);
+        until->ns = due.ns < until->ns ? due.ns : until->ns;
         if (due.ns <= now.ns) {
             return &ingest->chores[i];
         }
-        next->ns = due.ns < next->ns ? due.ns : next->ns;
     }
     return NULL;
+}
+
+/* Takes up to n more pages from the queue; how many links they have is added to *links. */
+static Result take(Ingest *ingest, size_t n, MonoTime deadline, size_t *links)
+{
+    size_t room = ingest->options.batch_pages - ingest->n_pages;
+    size_t taken = 0;
+    Result rc = queue_pop(&ingest->queue, (void **)(ingest->pages + ingest->n_pages),
+                          n < room ? n : room, &taken, deadline);
+    for (size_t i = 0; rc == RESULT_OK && i < taken; i++) {
+        *links += ingest->pages[ingest->n_pages++]->n_links;
+    }
+    return rc;
+}
+
+/* Parsing goes on only when something is committed. */
+static bool parsing_waits(const Ingest *ingest)
+{
+    return ingest->options.results != NULL && !byte_gate_is_open(ingest->options.results);
 }
 
 /* Collects one batch: until it is full, its oldest page is old enough, or the queue is closed. */
 static Result collect(Ingest *ingest, MonoTime until)
 {
-    size_t n = 0;
+    size_t links = 0;
     thread_step("waiting");
-    Result rc =
-        queue_pop(&ingest->queue, (void **)ingest->pages, ingest->options.batch_pages, &n, until);
-    ingest->n_pages = n;
+    Result rc = take(ingest, 1, until, &links);
     if (rc != RESULT_OK) {
         return rc;
     }
@@ -353,10 +360,9 @@ static Result collect(Ingest *ingest, MonoTime until)
                            ? HUNGRY_MS
                            : ingest->options.batch_time_ms;
     MonoTime deadline = mono_add_ms(mono_now(), patience);
-    while (rc == RESULT_OK && ingest->n_pages < ingest->options.batch_pages) {
-        rc = queue_pop(&ingest->queue, (void **)(ingest->pages + ingest->n_pages),
-                       ingest->options.batch_pages - ingest->n_pages, &n, deadline);
-        ingest->n_pages += rc == RESULT_OK ? n : 0;
+    while (rc == RESULT_OK && ingest->n_pages < ingest->options.batch_pages &&
+           links < ingest->options.batch_links && !parsing_waits(ingest)) {
+        rc = take(ingest, TAKE, deadline, &links);
     }
     return rc == RESULT_TIMEOUT ? RESULT_OK : rc;
 }
@@ -378,9 +384,9 @@ static void *ingest_main(void *argument)
     check_end(ingest);
     Result rc = RESULT_OK;
     while (rc != RESULT_CLOSED) {
-        MonoTime next;
-        const IngestChore *chore = due_chore(ingest, &next);
-        rc = collect(ingest, chore != NULL ? (MonoTime){0} : next);
+        MonoTime until;
+        const IngestChore *chore = due_chore(ingest, &until);
+        rc = collect(ingest, until);
         if (ingest->n_pages > 0) {
             commit(ingest, NULL);
         }
@@ -420,6 +426,7 @@ Result ingest_new(Ingest **out, const IngestOptions *options, const IngestStore 
     rc = page_db_txn_begin(store->db, true, &txn) == 0 ? RESULT_OK : RESULT_IO;
     if (rc == RESULT_OK) {
         rc = ingest_read_totals(txn, store->crawl, &ingest->totals);
+        rc = rc == RESULT_OK ? ingest_read_revisit_totals(txn, store->crawl, &ingest->visits) : rc;
         publish(ingest, txn);
         page_db_txn_abort(store->db, txn);
     }
@@ -437,6 +444,14 @@ Result ingest_new(Ingest **out, const IngestOptions *options, const IngestStore 
 void ingest_add_chore(Ingest *ingest, const IngestChore *chore)
 {
     ingest->chores[ingest->n_chores++] = *chore;
+}
+
+void ingest_set_revisits(Ingest *ingest, Revisits *revisits)
+{
+    IngestChore chore = revisits_chore(revisits);
+    ingest->revisits = revisits;
+    ingest_add_chore(ingest, &chore);
+    publish_now(ingest);
 }
 
 void ingest_wake(Ingest *ingest)

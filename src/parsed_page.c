@@ -13,12 +13,24 @@ ParsedPage *parsed_page_new(FetchResult *fetch)
     return page;
 }
 
+void parsed_page_settle(ParsedPage *page, ByteGate *gate)
+{
+    FetchResult *fetch = page->fetch;
+    fetch_result_strip(fetch, fetch->kind == FETCHED_ROBOTS);
+    size_t bytes = sizeof *page + sizeof *fetch + fetch->body.capacity + page->links_size;
+    if (page->group != NULL) {
+        bytes += sizeof *page->group + page->group->members.capacity + page->group->index.capacity;
+    }
+    byte_gate_move(&fetch->share, gate, bytes);
+}
+
 void parsed_page_delete(ParsedPage *page)
 {
     if (page != NULL) {
         fetch_result_delete(page->fetch);
         archive_group_delete(page->group);
-        free(page->links); /* link_hops and link_bytes are in the same allocation */
+        free(page->link_keys);
+        free(page->links); /* the other arrays are in the same allocation */
         free(page);
     }
 }

@@ -3,17 +3,22 @@
 #ifndef PARSED_PAGE_H
 #define PARSED_PAGE_H
 
+#include "base/hash.h"
 #include "fetch/fetch_result.h"
 #include "store/page_db.h"
 #include "store/warc_record.h"
 
 typedef struct ParsedPage {
     FetchResult *fetch;
-    bool parsed;        /* the fields below are filled in */
-    LinkInfo *links;    /* what is to be followed; one allocation with link_bytes */
-    uint8_t *link_hops; /* one letter per link */
+    bool parsed;         /* the fields below are filled in */
+    LinkInfo *links;     /* what is to be followed; one allocation with link_bytes */
+    uint8_t *link_hops;  /* one letter per link */
+    uint8_t *link_kinds; /* link_kind_byte (parse/html.h) of each */
+    Hash128 *link_keys;  /* what scope.dedup_key makes of the links, or NULL */
     size_t n_links;
+    float score; /* of its content: score.rules */
     char *link_bytes;
+    size_t links_size;     /* of that allocation */
     uint64_t body_hash[2]; /* of the decoded body; 0,0 when empty */
     uint64_t links_hash;   /* of the links that are to be followed, in order */
     uint64_t text_digest[2];
@@ -28,5 +33,8 @@ typedef struct ParsedPage {
 
 ParsedPage *parsed_page_new(FetchResult *fetch);
 void parsed_page_delete(ParsedPage *page);
+/* Parsed: frees what only parsing needed of the answer, and counts what is left at gate (NULL: not)
+ * until the page is deleted. */
+void parsed_page_settle(ParsedPage *page, ByteGate *gate);
 
 #endif

@@ -80,24 +80,26 @@ static void parse_html(Parser *parser, ParsedPage *page, const char *content_typ
                        .content_type = content_type,
                        .url = page->fetch->url,
                        .url_length = strlen(page->fetch->url)};
-    Page found = {.n_links = 0};
-    Result rc = html_parse(parser->html, &input, &found);
+    Page *found = &parser->found;
+    *found = (Page){.n_links = 0};
+    parser->has_found = true;
+    Result rc = html_parse(parser->html, &input, found);
     if (rc == RESULT_MEMORY) {
         LOG_INFO("parse", "page larger than parse.memory", "url=%s", page->fetch->url);
     }
-    page->robots |= found.robots;
-    page->simhash = found.simhash;
-    memcpy(page->text_digest, found.text_digest, sizeof page->text_digest);
-    if (found.n_links_dropped > 0) {
-        stats_add(&parser->parsing->stats->refused[REFUSED_MANY], found.n_links_dropped);
+    page->robots |= found->robots;
+    page->simhash = found->simhash;
+    memcpy(page->text_digest, found->text_digest, sizeof page->text_digest);
+    if (found->n_links_dropped > 0) {
+        stats_add(&parser->parsing->stats->refused[REFUSED_MANY], found->n_links_dropped);
     }
     if ((page->refused_hooks & 1u << HOOK_FOLLOW) != 0) {
         return;
     }
     if ((page->robots & PAGE_NOFOLLOW) != 0) {
-        stats_add(&parser->parsing->stats->refused[REFUSED_NOFOLLOW], found.n_links);
+        stats_add(&parser->parsing->stats->refused[REFUSED_NOFOLLOW], found->n_links);
     } else {
-        parsing_links_select(parser, page, found.links, found.n_links);
+        parsing_links_select(parser, page, found->links, found->n_links);
     }
 }
 
@@ -116,11 +118,32 @@ static void store_page(Parser *parser, ParsedPage *page)
     }
 }
 
+/* Now that it is parsed: what it links to, and the rest, beside its records. */
+static void describe_page(Parser *parser, ParsedPage *page)
+{
+    const PageLink **more = NULL;
+    size_t n_more = 0;
+    if (page->group == NULL || !parser->parsing->describe) {
+        return;
+    }
+    const Page *found = parser->has_found ? &parser->found : NULL;
+    more = parser->n_kept == 0 ? NULL : arena_alloc(&parser->arena, parser->n_kept * sizeof *more);
+    for (size_t i = 0; i < parser->n_kept && more != NULL; i++) {
+        const PageLink *link = parser->kept[i].link;
+        bool in_page = found != NULL && (uintptr_t)link >= (uintptr_t)found->links &&
+                       (uintptr_t)link < (uintptr_t)(found->links + found->n_links);
+        if (!in_page) {
+            more[n_more++] = link;
+        }
+    }
+    archive_describe(parser->recorder, page->group, page->fetch, found, more, n_more);
+}
+
 /* Asks the filters about an answer; page->refused_hooks says which said no. */
 static void ask_filters(Parser *parser, ParsedPage *page, const char *content_type)
 {
     static const FilterHook hooks[] = {HOOK_PARSE, HOOK_FOLLOW, HOOK_STORE};
-    const Filters *filters = parser->parsing->options.filters;
+    const Filters *filters = parser->filters;
     if (parser->source.href == NULL) {
         return;
     }
@@ -212,12 +235,18 @@ static void parse_page(Parser *parser, ParsedPage *page)
 {
     switch (page->fetch->kind) {
     case FETCHED_PAGE:
+        parser->has_found = false;
         take_page(parser, page);
+        describe_page(parser, page);
         break;
     case FETCHED_ROBOTS:
         store_page(parser, page);
         parsing_sitemap_robots(parser, page);
         break;
+    case FETCHED_DNS:
+        page->group =
+            parser->recorder == NULL ? NULL : archive_record_dns(parser->recorder, page->fetch);
+        return;
     case FETCHED_NOTHING:
         return;
     }
@@ -226,6 +255,29 @@ static void parse_page(Parser *parser, ParsedPage *page)
                   parser->n_kept);
     }
     parsing_links_forget(parser);
+}
+
+static void take_result(Parser *parser, FetchResult *result)
+{
+    Parsing *parsing = parser->parsing;
+    if (parsing->options.results != NULL) {
+        thread_step("waiting for ingest");
+        byte_gate_wait(parsing->options.results);
+    }
+    thread_step("parsing");
+    MonoTime start = mono_now();
+    ParsedPage *page = parsed_page_new(result);
+    if (page == NULL) {
+        LOG_ERROR("parse", "page lost for lack of memory", "url=%s", result->url);
+        fetch_result_delete(result); /* it stays scheduled: fetched again after a restart */
+        return;
+    }
+    parser->filters = shared_get(&parser->filters_reader);
+    parser->scope = shared_get(&parser->scope_reader);
+    parse_page(parser, page);
+    parsed_page_settle(page, parsing->options.results);
+    parsing->sink(parsing->context, page);
+    stats_add(&parsing->stats->parser_busy_us, (uint64_t)(mono_now().ns - start.ns) / 1000);
 }
 
 /* ---- threads
@@ -239,21 +291,9 @@ static void *parser_main(void *argument)
     size_t n = 0;
     thread_step("waiting");
     while (queue_pop(&parsing->queue, items, BATCH, &n, MONO_NEVER) == RESULT_OK) {
-        thread_step("parsing");
-        MonoTime start = mono_now();
         for (size_t i = 0; i < n; i++) {
-            ParsedPage *page = parsed_page_new(items[i]);
-            if (page == NULL) {
-                LOG_ERROR("parse", "page lost for lack of memory", "url=%s",
-                          ((FetchResult *)items[i])->url);
-                fetch_result_delete(
-                    items[i]); /* it stays scheduled: fetched again after a restart */
-                continue;
-            }
-            parse_page(parser, page);
-            parsing->sink(parsing->context, page);
+            take_result(parser, items[i]);
         }
-        stats_add(&parsing->stats->parser_busy_us, (uint64_t)(mono_now().ns - start.ns) / 1000);
         thread_step("waiting");
     }
     if (filter_scratch_given_up(parser->scratch) > 0) {
@@ -275,6 +315,9 @@ static Result parser_init(Parser *parser, Parsing *parsing, Archive *archive)
     buffer_init(&parser->body, options->max_body_bytes);
     url_init(&parser->source);
     url_init(&parser->target);
+    dedup_scratch_init(&parser->dedup);
+    shared_reader_open(&parser->filters_reader, options->filters);
+    shared_reader_open(&parser->scope_reader, options->scope);
     arena_init(&parser->arena, ARENA_BLOCK_BYTES, options->memory_bytes);
     Result rc = html_parser_new(&parser->html, &html);
     if (rc == RESULT_OK) {
@@ -303,6 +346,9 @@ static void parser_destroy(Parser *parser)
     buffer_destroy(&parser->body);
     url_destroy(&parser->source);
     url_destroy(&parser->target);
+    dedup_scratch_destroy(&parser->dedup);
+    shared_reader_close(&parser->filters_reader);
+    shared_reader_close(&parser->scope_reader);
     free(parser->seen);
     free(parser->kept);
     filter_scratch_delete(parser->scratch);
@@ -310,16 +356,16 @@ static void parser_destroy(Parser *parser)
     arena_destroy(&parser->arena);
 }
 
-Result parsing_new(Parsing **out, const ParsingOptions *options, const Scope *scope,
-                   Archive *archive, Stats *stats, void (*sink)(void *context, ParsedPage *page),
-                   ParsingSkipped skipped, void *context)
+Result parsing_new(Parsing **out, const ParsingOptions *options, Archive *archive, Stats *stats,
+                   void (*sink)(void *context, ParsedPage *page), ParsingSkipped skipped,
+                   void *context)
 {
     Parsing *parsing = calloc(1, sizeof *parsing);
     if (parsing == NULL) {
         return RESULT_MEMORY;
     }
     parsing->options = *options;
-    parsing->scope = scope;
+    parsing->describe = archive_wants_metadata(archive);
     parsing->stats = stats;
     parsing->sink = sink;
     parsing->skipped = skipped;

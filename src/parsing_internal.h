@@ -25,6 +25,10 @@ typedef struct KeptLink {
 
 typedef struct Parser {
     Parsing *parsing;
+    SharedReader filters_reader;
+    SharedReader scope_reader;
+    const Filters *filters; /* while a page is read */
+    const Scope *scope;
     Thread thread;
     HtmlParser *html;
     Decoder *decoder;
@@ -33,8 +37,11 @@ typedef struct Parser {
     FilterScratch *scratch;
     Arena arena; /* of this page: links that are in no document */
     Buffer body; /* decoded */
-    Url source;  /* of this page; empty when it is none */
+    Page found;  /* in it; lives until the next is parsed */
+    bool has_found;
+    Url source; /* of this page; empty when it is none */
     Url target;
+    DedupScratch dedup;
     uint64_t *seen; /* hashes of the links of this page: open addressing */
     size_t seen_slots;
     size_t seen_count;
@@ -45,7 +52,7 @@ typedef struct Parser {
 
 struct Parsing {
     ParsingOptions options;
-    const Scope *scope;
+    bool describe; /* stored pages get a metadata record */
     Stats *stats;
     void (*sink)(void *context, ParsedPage *page);
     ParsingSkipped skipped;
@@ -69,7 +76,7 @@ void parsing_links_refuse(Parser *parser, const ParsedPage *page, const char *ur
 /* Location, Refresh and Link. */
 void parsing_links_of_header(Parser *parser, const ParsedPage *page, const HttpHeader *header);
 /* Moves what was kept into the page. RESULT_MEMORY: it is lost. */
-Result parsing_links_copy(const Parser *parser, ParsedPage *page);
+Result parsing_links_copy(Parser *parser, ParsedPage *page);
 /* Makes ready for the next page. */
 void parsing_links_forget(Parser *parser);
 

@@ -10,11 +10,9 @@
 
 #include "base/buffer.h"
 #include "check.h"
-#include "rank.h"
+#include "crawl_open.h"
+#include "exit_status.h"
 #include "store/freq_scheduler.h"
-
-#define EXIT_USAGE 2
-#define EXIT_IO    3
 
 typedef struct FreqCommand {
     const char *directory;
@@ -216,7 +214,7 @@ int schedule_main(int argc, char **argv)
     }
     PageDB *db = NULL;
     if (status == 0) {
-        status = rank_open_page_db("schedule", command.directory, false, &db);
+        status = crawl_open("schedule", command.directory, false, &db);
     }
     if (status == 0) {
         FreqScheduler *sch = NULL;

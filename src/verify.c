@@ -10,7 +10,6 @@
 #include <unistd.h>
 
 #include "base/hash.h"
-#include "config.h"
 #include "crawl_store.h"
 #include "store/cdxj.h"
 #include "store/warc_files.h"
@@ -74,7 +73,16 @@ static Result remember(Verify *verify, const WarcRecord *record)
                    capture_key(record->uri, warc_date_timestamp(record->date, timestamp)), verify);
 }
 
-/* The record that a revisit refers to is stored too; else *stored is false. */
+static bool confirms_unknown(const WarcRecord *record)
+{
+    WarcBytes value;
+    return warc_record_field(record, "warc-profile", &value) &&
+           warc_bytes_are(value, WARC_PROFILE_NOT_MODIFIED) &&
+           !warc_record_field(record, "warc-refers-to-target-uri", &value);
+}
+
+/* The record that a revisit refers to is stored too; else *stored is false. A 304 may confirm what
+ * was never stored. */
 static Result check_revisit(Verify *verify, const char *file, const WarcRecord *record,
                             bool *stored)
 {
@@ -83,6 +91,9 @@ static Result check_revisit(Verify *verify, const char *file, const WarcRecord *
     WallTime t;
     char timestamp[WARC_DATE_BYTES];
     verify->counts->revisits++;
+    if (confirms_unknown(record)) {
+        return RESULT_OK;
+    }
     if (!warc_record_field(record, "warc-refers-to-target-uri", &uri) ||
         !warc_record_field(record, "warc-refers-to-date", &date) || !warc_date_parse(date, &t)) {
         verify_problem(verify, file, "offset %" PRIu64 ": revisit refers to nothing",
@@ -506,7 +517,7 @@ Result verify_directory(const VerifyOptions *given, VerifyCounts *counts)
     (void)page_db_delete(verify.db);
     crawl_store_close(&store);
     free(verify.captured);
-    free(verify.crawled);
+    free(verify.stored);
     map_destroy(&verify.originals);
     buffer_destroy(&directory);
     buffer_destroy(&verify.line);
@@ -525,26 +536,6 @@ static int usage(FILE *out)
         "  --refetch  and has pages crawled again that are in no WARC file\n"
         "Exit status: 0 no problem, 1 problems (repaired or not), 3 cannot be read.\n");
     return out == stdout ? 0 : 2;
-}
-
-/* Whether the crawl's configuration keeps answers out of the WARC files. */
-static bool has_store_filter(const char *directory)
-{
-    Config config;
-    Buffer path;
-    Buffer error;
-    if (config_init(&config) != RESULT_OK) {
-        return false;
-    }
-    buffer_init(&path, BUFFER_NO_LIMIT);
-    buffer_init(&error, BUFFER_NO_LIMIT);
-    bool filtered = buffer_printf(&path, "%s/config.ini", directory) == RESULT_OK &&
-                    options_load(&config.options, path.data, &error) == RESULT_OK &&
-                    *config.store_filter != '\0';
-    buffer_destroy(&error);
-    buffer_destroy(&path);
-    config_destroy(&config);
-    return filtered;
 }
 
 int verify_main(int argc, char **argv)
@@ -569,9 +560,9 @@ int verify_main(int argc, char **argv)
     if (options.directory == NULL) {
         return usage(stderr);
     }
-    options.filtered = has_store_filter(options.directory);
-    if (options.filtered) {
-        (void)printf("note\tstore.filter is set: pages that are in no WARC file are not missed\n");
+    if (access(options.directory, F_OK) != 0) {
+        (void)fprintf(stderr, "ragno verify: %s: %s\n", options.directory, strerror(errno));
+        return 3;
     }
     Result rc = verify_directory(&options, &counts);
     if (rc != RESULT_OK) {

@@ -7,8 +7,8 @@
  * are those of its pages. The archive: every record of every file in DIR/warc is read strictly
  * (store/warc_reader.h), its digests are recomputed, the index is derived from it and compared line
  * by line with the one beside the file; the original of every revisit is found; the page of every
- * capture is known to PageDB, and every crawled page has a capture. No file ends before the end
- * that the database has committed.
+ * capture is known to PageDB, and every page whose answer was stored (store/capture_index.h) is
+ * there. No file ends before the end that the database has committed.
  *
  * Nothing is changed but by --repair, which writes anew, and says so: the schedule from the levels
  * in PageDB, host counters from the pages, indices from their WARC files. From a WARC file that was
@@ -34,7 +34,6 @@ typedef struct VerifyOptions {
     const char *directory; /* of the crawl */
     bool repair;           /* takes the lock of the directory, as a crawl does */
     bool refetch;          /* repair, and schedule pages again whose captures are lost */
-    bool filtered;         /* store.filter kept answers out of the files: none is missed there */
     FILE *out;             /* one line per file, per problem, and the sums */
 } VerifyOptions;
 

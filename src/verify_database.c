@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "fetch/fetch_result.h"
+#include "store/capture_index.h"
 #include "store/host_table.h"
 #include "store/payload_index.h"
 #include "store/schedule.h"
@@ -66,6 +67,13 @@ static void check_links(Database *database, const PageRef *page)
         }
     }
     free(to);
+    uint8_t *kinds = NULL;
+    if (n > 0 && page_db_get_link_kinds(verify->db, database->txn, page->index, n, &kinds) !=
+                     page_db_error_ok) {
+        verify_problem(verify, DATABASE, "kinds of the links of page %" PRIu64 " cannot be read",
+                       page->index);
+    }
+    free(kinds);
 }
 
 /* idx2info to hash2idx; the other direction follows, since page_db_open has found that both have as
@@ -401,28 +409,57 @@ Result verify_database(Verify *verify)
 /* ---- pages and captures -------------------------------------------------------------------------
  */
 
+/* Whether an answer of this page was stored. Without the index of captures (no archive was kept by
+ * this version) it is taken for granted of every page that was crawled. */
+static Result must_be_stored(CaptureIndex *captures, MDB_txn *txn, const PageRef *page, bool *must)
+{
+    Capture capture;
+    *must = page->n_crawls > 0;
+    if (captures == NULL) {
+        return RESULT_OK;
+    }
+    Result rc = capture_index_get(captures, txn, page->index, &capture);
+    *must = rc == RESULT_OK;
+    return rc == RESULT_NOT_FOUND ? RESULT_OK : rc;
+}
+
 /* In short transactions, since it may run beside a crawl. */
-static Result note_crawled(Verify *verify)
+static Result note_stored(Verify *verify)
 {
     enum { PAGES_PER_TXN = 4096 };
+    CaptureIndex *captures = NULL;
     MDB_txn *txn = NULL;
-    for (uint64_t i = 0; i < verify->n_pages; i++) {
+    Result rc = RESULT_OK;
+    for (uint64_t i = 0; i < verify->n_pages && rc == RESULT_OK; i++) {
         PageRef page;
+        bool must = false;
         if (txn == NULL && page_db_txn_begin(verify->db, true, &txn) != page_db_error_ok) {
-            return RESULT_IO;
+            rc = RESULT_IO;
+            break;
+        }
+        if (i == 0) {
+            rc = capture_index_open(&captures, txn, false);
+            rc = rc == RESULT_NOT_FOUND ? RESULT_OK : rc;
         }
         if (page_db_get(verify->db, txn, i, &page, &verify->url) != page_db_error_ok) {
             verify_problem(verify, DATABASE, "page %" PRIu64 " cannot be read", i);
-        } else if (page.n_crawls > 0) {
-            verify->counts->pages++;
-            set_bit(verify->crawled, i);
+        } else if (rc == RESULT_OK) {
+            verify->counts->pages += page.n_crawls > 0;
+            rc = must_be_stored(captures, txn, &page, &must);
+        }
+        if (must) {
+            set_bit(verify->stored, i);
         }
         if (i % PAGES_PER_TXN == PAGES_PER_TXN - 1 || i == verify->n_pages - 1) {
             page_db_txn_abort(verify->db, txn);
             txn = NULL;
         }
     }
-    return RESULT_OK;
+    if (txn != NULL) {
+        page_db_txn_abort(verify->db, txn);
+    }
+    capture_index_close(captures);
+    return rc;
 }
 
 static Result snapshot(Verify *verify)
@@ -434,9 +471,9 @@ static Result snapshot(Verify *verify)
     verify->n_pages = page_db_n_pages(verify->db, txn);
     page_db_txn_abort(verify->db, txn);
     verify->captured = calloc(verify->n_pages / 8 + 1, 1);
-    verify->crawled = calloc(verify->n_pages / 8 + 1, 1);
+    verify->stored = calloc(verify->n_pages / 8 + 1, 1);
     Result rc =
-        verify->captured == NULL || verify->crawled == NULL ? RESULT_MEMORY : note_crawled(verify);
+        verify->captured == NULL || verify->stored == NULL ? RESULT_MEMORY : note_stored(verify);
     if (rc == RESULT_OK && page_db_txn_begin(verify->db, true, &txn) != page_db_error_ok) {
         rc = RESULT_IO;
     }
@@ -497,21 +534,36 @@ static Result forget_payloads(Verify *verify, MDB_txn *txn)
     return rc == RESULT_NOT_FOUND ? RESULT_OK : rc;
 }
 
+/* What is lost confirms nothing; what is fetched again is not missed any more. */
+static Result forget_capture(const Verify *verify, MDB_txn *txn, CaptureIndex *captures,
+                             uint64_t page)
+{
+    if (captures == NULL || !verify->options->repair) {
+        return RESULT_OK;
+    }
+    return verify->options->refetch ? capture_index_remove(captures, txn, page)
+                                    : capture_index_lost(captures, txn, page);
+}
+
 /* Lists what is lost; *lost counts. */
 static Result find_lost(Verify *verify, MDB_txn *txn, Schedule *schedule, uint64_t *lost)
 {
-    Result rc = RESULT_OK;
+    CaptureIndex *captures = NULL;
+    Result rc = capture_index_open(&captures, txn, false);
+    rc = rc == RESULT_NOT_FOUND ? RESULT_OK : rc;
     for (uint64_t i = 0; i < verify->n_pages && rc == RESULT_OK; i++) {
         PageRef page;
-        if (!bit(verify->crawled, i) || bit(verify->captured, i) ||
+        if (!bit(verify->stored, i) || bit(verify->captured, i) ||
             page_db_get(verify->db, txn, i, &page, &verify->url) != page_db_error_ok) {
             continue;
         }
         verify_problem(verify, DATABASE, "crawled, but in no WARC file: %s",
                        buffer_string(&verify->url));
         rc = schedule == NULL ? RESULT_OK : schedule_again(verify, txn, schedule, i);
+        rc = rc == RESULT_OK ? forget_capture(verify, txn, captures, i) : rc;
         ++*lost;
     }
+    capture_index_close(captures);
     return rc;
 }
 
@@ -525,7 +577,7 @@ Result verify_captures(Verify *verify)
         return RESULT_IO;
     }
     Result rc = options->refetch ? schedule_open(&schedule, txn, NULL) : RESULT_OK;
-    if (rc == RESULT_OK && !options->filtered) {
+    if (rc == RESULT_OK) {
         rc = find_lost(verify, txn, schedule, &lost);
     }
     if (rc == RESULT_OK && options->refetch && lost > 0) {

@@ -11,8 +11,8 @@ typedef struct Verify {
     VerifyCounts *counts;
     char *warc_directory;
     PageDB *db;        /* NULL: there is none */
-    uint8_t *crawled;  /* one bit per page: before the committed end was read */
-    uint8_t *captured; /* the same */
+    uint8_t *stored;   /* one bit per page: its answer was, before the committed end was read */
+    uint8_t *captured; /* one bit per page: it was found in the files */
     uint64_t n_pages;
     WarcPosition committed; /* {0} when the database knows none */
     Map originals;     /* captures of the files that are still open; their index may not be whole */
@@ -28,11 +28,11 @@ void verify_problem(Verify *verify, const char *file, const char *format, ...)
 void verify_repaired(Verify *verify, const char *file, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 
-/* Opens DIR/crawl.mdb if there is one, notes what is crawled, and then reads the committed end: so
- * whatever a running crawl adds meanwhile is not missed in the files. RESULT_DAMAGED,
+/* Opens DIR/crawl.mdb if there is one, notes whose answers are stored, and then reads the committed
+ * end: so whatever a running crawl adds meanwhile is not missed in the files. RESULT_DAMAGED,
  * RESULT_VERSION: told. */
 Result verify_open_database(Verify *verify);
-/* Pages that were crawled, answered, and are in no WARC file; with options->refetch they are
+/* Pages whose answers were stored and are in no WARC file; with options->refetch they are
  * scheduled again. */
 Result verify_captures(Verify *verify);
 /* PageDB inside, the schedule against it, the host records against it; repairs the last two. */

@@ -13,6 +13,7 @@
 #include "base/log.h"
 #include "base/queue.h"
 #include "base/thread.h"
+#include "fetch/dns_record.h"
 
 #define ADDRESSES_MAX        8u /* kept of one answer */
 #define INBOX_CAPACITY       ((size_t)1 << 21)
@@ -38,6 +39,7 @@ typedef struct Name {
     FetchClass class; /* FETCH_OK, or why there is none */
     MonoTime expiry;  /* of the answer */
     MonoTime asked;
+    uint64_t heard; /* fingerprint of the last answer that was told of; 0 = none */
     int64_t duration_ms;
     Waiter *waiters;          /* while it is asked for */
     struct Name *next_queued; /* waits for a place among the queries */
@@ -222,6 +224,23 @@ static void adjust_window(Resolver *resolver, int timeouts, MonoTime asked)
     }
 }
 
+/* Tells of an answer that is new. */
+static void tell(const Resolver *resolver, Name *name, const struct ares_addrinfo *answer)
+{
+    uint64_t fingerprint = dns_record_fingerprint(answer);
+    if (resolver->options.heard == NULL || answer->nodes == NULL || fingerprint == name->heard) {
+        return;
+    }
+    Buffer records;
+    buffer_init(&records, BUFFER_NO_LIMIT);
+    WallTime asked = {wall_now().us - mono_ms_between(name->asked, mono_now()) * 1000};
+    if (dns_record_format(&records, name->hostname, answer, asked) == RESULT_OK) {
+        resolver->options.heard(resolver->options.heard_context, name->hostname, asked, &records);
+        name->heard = fingerprint;
+    }
+    buffer_destroy(&records);
+}
+
 static void on_answer(void *context, int status, int timeouts, struct ares_addrinfo *answer)
 {
     Name *name = context;
@@ -239,6 +258,7 @@ static void on_answer(void *context, int status, int timeouts, struct ares_addri
     name->n_addresses = 0;
     if (status == ARES_SUCCESS) {
         int64_t positive_ms = collect(resolver, name, answer, &special);
+        tell(resolver, name, answer);
         if (name->n_addresses > 0) {
             name->class = FETCH_OK;
             ttl_ms = positive_ms;

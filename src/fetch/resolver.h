@@ -13,6 +13,8 @@
 
 #include <stdint.h>
 
+#include "base/buffer.h"
+#include "base/clock.h"
 #include "base/ip_address.h"
 #include "base/result.h"
 #include "frontier/visit_state.h"
@@ -35,6 +37,10 @@ typedef struct ResolverOptions {
     int64_t negative_ttl_ms;
     ResolverFamily family;
     const IpPolicy *policy; /* which addresses are used; borrowed */
+    /* Told of every answer that has addresses and is not the one before: its text
+     * (fetch/dns_record.h), in the resolver's thread. NULL: nobody wants it. */
+    void (*heard)(void *context, const char *hostname, WallTime asked, const Buffer *records);
+    void *heard_context;
 } ResolverOptions;
 
 typedef struct ResolverStats {

@@ -33,12 +33,13 @@ typedef struct SieveLink {
     uint64_t from_hash;
     uint64_t depth; /* of what it links to */
     uint32_t number;
-    uint32_t n_links; /* of the page; 0: not its first link */
+    uint32_t n_links; /* of the page; 0: none, only that matters */
     float score;
+    float page_score;
     uint8_t hop;
     uint8_t cross;
-    uint8_t is_none; /* the page has no links: only its count matters */
-    uint8_t padding;
+    uint8_t is_first; /* of the page */
+    uint8_t kind;
 } SieveLink;
 
 struct Sieve {
@@ -65,6 +66,7 @@ struct Sieve {
     size_t position_committed;
     bool finished; /* everything is written: waits for its commit */
     bool replaying;
+    SieveSource source;
     uint64_t lost; /* links */
     uint64_t recovered_lost;
     uint64_t recovered; /* links of an earlier run */
@@ -141,11 +143,12 @@ static bool read_link(const DrumEvent *event, SieveLink *link, PageMergeLink *ou
 static Result gather(Sieve *sieve, const SieveLink *link, uint64_t target)
 {
     Result rc = RESULT_OK;
-    if (link->n_links > 0 || link->is_none != 0) {
+    if (link->is_first != 0) {
         rc = sieve_edges_add_count(&sieve->edges, link->from, link->number, link->n_links);
     }
-    if (rc == RESULT_OK && link->is_none == 0) {
-        rc = sieve_edges_add(&sieve->edges, link->from, link->number, link->cross != 0, target);
+    if (rc == RESULT_OK && link->n_links > 0) {
+        rc = sieve_edges_add(&sieve->edges, link->from, link->number, link->cross != 0, target,
+                             link->kind);
     }
     return rc;
 }
@@ -164,6 +167,7 @@ static Result on_new(void *context, const DrumEvent *event)
     }
     PageKey key = page_merge_read_key(event->key.bytes.bytes);
     PageMergeValue value = page_merge_read_value(event->value);
+    sieve->source = (SieveSource){.n_links = link.n_links, .score = link.page_score};
     Result rc = page_merge_new_page(sieve->pages, &key, value, &given);
     return rc == RESULT_OK ? gather(sieve, &link, value.index) : rc;
 }
@@ -178,7 +182,7 @@ static Result on_known(void *context, const DrumEvent *event)
     }
     PageMergeValue value = page_merge_read_value(event->previous);
     Result rc = RESULT_OK;
-    if (!sieve->replaying && link.is_none == 0) {
+    if (!sieve->replaying && link.n_links > 0) {
         PageKey key = page_merge_read_key(event->key.bytes.bytes);
         rc = page_merge_seen(sieve->pages, &key, value, &given);
     }
@@ -334,7 +338,10 @@ static Result add_link(Sieve *sieve, const SievePage *page, const PageOrigin *or
                       .from_hash = page->hash,
                       .depth = page->depth + 1,
                       .number = ticket->number,
-                      .n_links = i == 0 ? (uint32_t)page->n_links : 0,
+                      .n_links = (uint32_t)page->n_links,
+                      .is_first = i == 0,
+                      .page_score = page->score,
+                      .kind = page->kinds == NULL ? (uint8_t)0 : page->kinds[i],
                       .score = page->links[i].score,
                       .hop = page->hops == NULL ? (uint8_t)'L' : page->hops[i],
                       .cross = cross};
@@ -369,7 +376,7 @@ static Result add_link(Sieve *sieve, const SievePage *page, const PageOrigin *or
 /* A page without links: an element under its own key that says so. */
 static Result add_none(Sieve *sieve, const SievePage *page, SieveTicket *ticket)
 {
-    SieveLink link = {.from = page->index, .number = ticket->number, .is_none = 1};
+    SieveLink link = {.from = page->index, .number = ticket->number, .is_first = 1};
     uint8_t bytes[PAGE_MERGE_KEY_BYTES];
     PageKey key = page_db_key(sieve->options.db, page->url, strlen(page->url));
     page_merge_key(&key, bytes);
@@ -549,8 +556,8 @@ static Result write_lists(Sieve *sieve, MonoTime until)
             LOG_ERROR("sieve", "links of a page are lost: ragno verify --repair", "index=%llu",
                       (unsigned long long)list.page);
         } else {
-            Result rc =
-                page_merge_put_links(sieve->pages, list.page, list.targets, list.n_diff, list.n);
+            Result rc = page_merge_put_links(sieve->pages, list.page, list.targets, list.n_diff,
+                                             list.n, list.kinds);
             if (rc != RESULT_OK) {
                 return rc;
             }
@@ -602,6 +609,11 @@ Result sieve_merge(Sieve *sieve, MDB_txn *txn, const PageSink *sink, MonoTime un
         rc = work(sieve, until);
     }
     return page_merge_end(sieve->pages, rc);
+}
+
+SieveSource sieve_source(const Sieve *sieve)
+{
+    return sieve->source;
 }
 
 void sieve_stats(const Sieve *sieve, SieveStats *stats)

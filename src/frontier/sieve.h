@@ -93,8 +93,10 @@ typedef struct SievePage {
     uint64_t depth;
     const char *url;
     const LinkInfo *links;
-    const uint8_t *hops; /* NULL = 'L' */
+    const uint8_t *hops;  /* NULL = 'L' */
+    const uint8_t *kinds; /* as PageWrite.link_kinds */
     size_t n_links;
+    float score; /* of the page itself, for who estimates what it links to */
 } SievePage;
 
 /* How much of a page the sieve has: a page whose transaction failed comes again, and goes on here.
@@ -119,6 +121,13 @@ bool sieve_holds(const Sieve *sieve);
 /* One piece, until soon after `until`; sieve_save, the commit and sieve_settle follow. Begins with
  * what is collected when nothing is being merged. */
 Result sieve_merge(Sieve *sieve, MDB_txn *txn, const PageSink *sink, MonoTime until);
+
+/* The page whose link led to the URL that the sink is being told of. */
+typedef struct SieveSource {
+    size_t n_links;
+    float score;
+} SieveSource;
+SieveSource sieve_source(const Sieve *sieve);
 
 typedef struct SieveStats {
     uint64_t pending; /* links not looked up yet */

@@ -7,15 +7,20 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "store/page_links.h"
+
 #define FIRST        ((size_t)1 << 10) /* edges */
 #define IN_MEMORY    ((size_t)1 << 17)
 #define FILE_STEP    ((size_t)1 << 20)
 #define TARGET_BITS  48
 #define TARGET_MASK  ((UINT64_C(1) << TARGET_BITS) - 1)
-#define SAME_BIT     (UINT64_C(1) << TARGET_BITS)
-#define LOW_BITS     15
+#define SAME_BIT     (UINT64_C(1) << (TARGET_BITS + KIND_BITS))
+#define LOW_BITS     7
+#define KIND_BITS    PAGE_LINKS_KIND_BITS
+#define KIND_MASK    ((UINT64_C(1) << KIND_BITS) - 1)
 #define LOW_MASK     ((UINT32_C(1) << LOW_BITS) - 1)
 #define HIGH_BITS    16
+#define NUMBER_SHIFT (TARGET_BITS + KIND_BITS + 1)
 #define COUNT_LEAST  (TARGET_MASK - SIEVE_MAX_LINKS) /* targets from here on are counts */
 #define DIGIT_BITS   8
 #define DIGITS       (1u << DIGIT_BITS)
@@ -120,19 +125,20 @@ static Result add(SieveEdges *edges, uint64_t page, uint32_t number, uint64_t ta
     }
     edges->edges[edges->n++] =
         (SieveEdge){.from = page << HIGH_BITS | number >> LOW_BITS,
-                    .target = (uint64_t)(number & LOW_MASK) << (TARGET_BITS + 1) | target};
+                    .target = (uint64_t)(number & LOW_MASK) << NUMBER_SHIFT | target};
     return RESULT_OK;
 }
 
 Result sieve_edges_add(SieveEdges *edges, uint64_t page, uint32_t number, bool cross,
-                       uint64_t target)
+                       uint64_t target, uint8_t kind)
 {
-    return add(edges, page, number, cross ? target : target | SAME_BIT);
+    uint64_t both = target << KIND_BITS | kind;
+    return add(edges, page, number, cross ? both : both | SAME_BIT);
 }
 
 Result sieve_edges_add_count(SieveEdges *edges, uint64_t page, uint32_t number, size_t n_links)
 {
-    return add(edges, page, number, SAME_BIT | (TARGET_MASK - n_links));
+    return add(edges, page, number, SAME_BIT | (TARGET_MASK - n_links) << KIND_BITS);
 }
 
 /* ---- sorted
@@ -199,7 +205,7 @@ Result sieve_edges_sort(SieveEdges *edges)
 static uint32_t number_of(const SieveEdge *edge)
 {
     return (uint32_t)(edge->from & ((UINT64_C(1) << HIGH_BITS) - 1)) << LOW_BITS |
-           (uint32_t)(edge->target >> (TARGET_BITS + 1));
+           (uint32_t)(edge->target >> NUMBER_SHIFT);
 }
 
 size_t sieve_edges_longest(const SieveEdges *edges)
@@ -229,15 +235,21 @@ bool sieve_edges_next(const SieveEdges *edges, size_t *position, SieveList *list
     *position = end;
     list->n = 0;
     list->n_diff = 0;
+    list->kinds = false;
     list->whole = false;
     for (size_t i = begin; i < end; i++) {
-        uint64_t target = edges->edges[i].target & TARGET_MASK;
+        uint64_t target = edges->edges[i].target >> KIND_BITS & TARGET_MASK;
+        uint64_t kind = edges->edges[i].target & KIND_MASK;
         if (target >= COUNT_LEAST) {
             list->whole = TARGET_MASK - target == list->n;
         } else {
+            list->kinds = list->kinds || kind != 0;
             list->n_diff += (edges->edges[i].target & SAME_BIT) == 0;
-            list->targets[list->n++] = target;
+            list->targets[list->n++] = target << KIND_BITS | kind;
         }
+    }
+    for (size_t i = 0; i < list->n && !list->kinds; i++) {
+        list->targets[i] >>= KIND_BITS;
     }
     return true;
 }

@@ -1,9 +1,9 @@
 /* The links that a merge of the sieve has looked up, gathered bucket by bucket, given back page by
  * page: a list of sixteen-byte edges, sorted once.
  *
- * An edge is (page, number of its crawl, leaves the domain or not, target). For each crawl one edge
- * more says how many links there are, so that a crawl of which some were lost is recognised. Many
- * edges lie in files without name, in the bucket files' directory; few in memory.
+ * An edge is (page, number of its crawl, leaves the domain or not, target, kind). For each crawl
+ * one edge more says how many links there are, so that a crawl of which some were lost is
+ * recognised. Many edges lie in files without name, in the bucket files' directory; few in memory.
  *
  * States: collecting -- sieve_edges_sort --> sorted. Threads: one. */
 #ifndef FRONTIER_SIEVE_EDGES_H
@@ -15,12 +15,12 @@
 
 #include "base/result.h"
 
-#define SIEVE_MAX_NUMBER ((UINT32_C(1) << 31) - 1) /* of a crawl */
+#define SIEVE_MAX_NUMBER ((UINT32_C(1) << 23) - 1) /* of a crawl */
 #define SIEVE_MAX_LINKS  ((size_t)1 << 24)         /* of a page */
 
 typedef struct SieveEdge {
     uint64_t from;   /* page 48, number 16 (upper) */
-    uint64_t target; /* number 15 (lower), same domain 1, target 48 */
+    uint64_t target; /* number 7 (lower), same domain 1, target 48, kind 8 */
 } SieveEdge;
 
 typedef struct SieveEdges {
@@ -36,7 +36,7 @@ void sieve_edges_destroy(SieveEdges *edges);
 
 /* RESULT_MEMORY, RESULT_FULL, RESULT_IO. */
 Result sieve_edges_add(SieveEdges *edges, uint64_t page, uint32_t number, bool cross,
-                       uint64_t target);
+                       uint64_t target, uint8_t kind);
 Result sieve_edges_add_count(SieveEdges *edges, uint64_t page, uint32_t number, size_t n_links);
 
 /* The same errors; nothing is lost, try again. */
@@ -44,9 +44,11 @@ Result sieve_edges_sort(SieveEdges *edges);
 
 typedef struct SieveList {
     uint64_t page;
-    uint64_t *targets; /* the caller's room for sieve_edges_longest; cross-domain ones come first */
+    uint64_t *targets; /* the caller's room for sieve_edges_longest; cross-domain ones come first;
+                          with kinds as page_links_encode_kinds wants them */
     size_t n;
     size_t n_diff;
+    bool kinds; /* some are not 0 */
     bool whole; /* none of its links was lost */
 } SieveList;
 

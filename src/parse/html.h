@@ -57,6 +57,8 @@ enum { /* flags of a link */
        LINK_UGC = 2,
        LINK_SPONSORED = 4,
        LINK_CANONICAL = 8, /* <link rel=canonical> */
+       LINK_PAGE = 16, /* of LINK_LINK: leads to a page (canonical, next, alternate, contents ...)
+                          and not to a style, an icon or a feed */
 };
 
 typedef struct PageLink {
@@ -65,6 +67,21 @@ typedef struct PageLink {
     uint8_t kind;  /* LinkKind */
     uint8_t flags; /* LINK_NOFOLLOW ... */
 } PageLink;
+
+/* Kind and rel in one byte, as PageDB keeps them: a kind below 32, and the first three flags. */
+static inline uint8_t link_kind_byte(const PageLink *link)
+{
+    unsigned rel = link->flags & (unsigned)(LINK_NOFOLLOW | LINK_UGC | LINK_SPONSORED);
+    return (uint8_t)(link->kind | rel << 5);
+}
+static inline LinkKind link_kind_of_byte(uint8_t byte)
+{
+    return (LinkKind)(byte & 31);
+}
+static inline unsigned link_flags_of_byte(uint8_t byte)
+{
+    return (unsigned)byte >> 5;
+}
 
 enum { /* robots instructions for this page, from <meta name=robots> and X-Robots-Tag */
        PAGE_NOINDEX = 1,
@@ -111,6 +128,10 @@ void html_parser_delete(HtmlParser *parser);
 /* Reads one page. RESULT_MEMORY: the arena limit was reached, page holds what was found until then.
  * RESULT_INVALID: the document URL is none. Anything else in the body is data, never an error. */
 Result html_parse(HtmlParser *parser, const HtmlInput *input, Page *page);
+
+/* Whether a link of these rels and this type ("" when there is none) leads to a page: LINK_PAGE,
+ * for header links. */
+bool html_leads_to_page(const char *rel, size_t rel_length, const char *type, size_t type_length);
 
 /* Resolves one more reference against the document's base (after html_parse), for header links;
  * kind and flags are the caller's to set. RESULT_INVALID: no http URL; RESULT_LIMIT: too long;

@@ -6,7 +6,6 @@
 #include <string.h>
 
 #include "store/bf_scheduler_internal.h"
-#include "store/page_packs.h"
 #include "store/page_reader.h"
 #include "store/page_record.h"
 
@@ -131,7 +130,8 @@ void bf_turn_end(BFSchedulerState *state)
 
 static BFSchedulerError open_schedule(BFScheduler *sch)
 {
-    const ScheduleOptions options = {SCHEDULE_MAX_LEVELS, 1.0f, LEVEL_RATIO};
+    const ScheduleOptions options = {
+        .levels = SCHEDULE_MAX_LEVELS, .score_top = 1.0f, .score_ratio = LEVEL_RATIO};
     MDB_txn *txn = NULL;
     BFSchedulerError code = bf_begin(sch, true, &txn);
     if (code != bf_scheduler_error_ok) {
@@ -176,11 +176,7 @@ BFSchedulerError bf_scheduler_new(BFScheduler **sch, PageDB *db, const char *pat
         condition_init(&s->state->turn);
         condition_init(&s->state->wake);
     }
-    if (s->state != NULL) {
-        s->state->origins = calloc(BF_ORIGINS, sizeof *s->state->origins);
-    }
-    if (s->error == NULL || s->scorer == NULL || s->path == NULL || s->state == NULL ||
-        s->state->origins == NULL) {
+    if (s->error == NULL || s->scorer == NULL || s->path == NULL || s->state == NULL) {
         bf_scheduler_delete(s);
         *sch = NULL;
         return bf_scheduler_error_memory;
@@ -223,7 +219,6 @@ void bf_scheduler_delete(BFScheduler *sch)
         condition_destroy(&sch->state->wake);
         condition_destroy(&sch->state->turn);
         mutex_destroy(&sch->state->mutex);
-        free(sch->state->origins);
         free(sch->state);
     }
     error_delete(sch->error);
@@ -242,23 +237,6 @@ typedef struct Taken {
     MDB_val pack;
 } Taken;
 
-/* The string of an origin: from the table of those that were asked for lately, or the database. */
-static int read_origin(BFScheduler *sch, PageReader *reader, uint32_t host, MDB_val *origin)
-{
-    BFOrigin *slot = &sch->state->origins[host % BF_ORIGINS];
-    if (slot->length > 0 && slot->host == host) {
-        *origin = (MDB_val){slot->length, slot->text};
-        return MDB_SUCCESS;
-    }
-    int rc = page_reader_origin(sch->page_db, reader, host, origin);
-    if (rc == MDB_SUCCESS && origin->mv_size <= sizeof slot->text) {
-        slot->host = host;
-        slot->length = (uint8_t)origin->mv_size;
-        memcpy(slot->text, origin->mv_data, origin->mv_size);
-    }
-    return rc;
-}
-
 /* Adds the URL of a page: page_db_get without what nobody asked for. A page that is not there is
  * left out. */
 static Result add_url(BFScheduler *sch, PageReader *reader, const Taken *taken,
@@ -268,13 +246,13 @@ static Result add_url(BFScheduler *sch, PageReader *reader, const Taken *taken,
     MDB_val value;
     PageRecord record;
     MDB_val origin;
-    if (taken->found == MDB_NOTFOUND) {
+    int rc = taken->found;
+    rc = rc == MDB_SUCCESS ? page_reader_unpack(&taken->pack, index, &value) : rc;
+    if (rc == MDB_NOTFOUND) {
         return RESULT_OK;
     }
-    if (taken->found != MDB_SUCCESS ||
-        !page_pack_record(&taken->pack, index % PAGE_PACK_RECORDS, &value) ||
-        !page_record_read(value.mv_data, value.mv_size, index, 0, &record) ||
-        read_origin(sch, reader, record.host, &origin) != MDB_SUCCESS) {
+    if (rc != MDB_SUCCESS || !page_record_read(value.mv_data, value.mv_size, index, 0, &record) ||
+        page_reader_origin(sch->page_db, reader, record.host, &origin) != MDB_SUCCESS) {
         return RESULT_DAMAGED;
     }
     char *url = malloc(page_url_length(origin.mv_size, &record) + 1);
@@ -289,8 +267,8 @@ static Result add_url(BFScheduler *sch, PageReader *reader, const Taken *taken,
     return RESULT_OK;
 }
 
-/* Takes up to REQUEST_AT_ONCE pages. Their records are found first and read later: what they lie in
- * is on its way from memory meanwhile. *n = pages taken. */
+/* Takes up to REQUEST_AT_ONCE pages, then finds their records, then reads them: what each step
+ * needs is on its way from memory during the one before. *n = pages taken. */
 static Result take_some_locked(BFScheduler *sch, PageReader *reader, double now_s, size_t most,
                                PageRequest *request, size_t *n)
 {
@@ -302,17 +280,15 @@ static Result take_some_locked(BFScheduler *sch, PageReader *reader, double now_
         Taken *t = &taken[n_taken];
         rc = bf_front_take(front, reader->txn, now_s, &t->host, &t->order);
         if (rc == RESULT_OK) {
-            uint64_t number = bf_order_index(t->order) / PAGE_PACK_RECORDS;
-            MDB_val key = {sizeof number, &number};
-            t->found = mdb_get(reader->txn, sch->page_db->store->tables.idx2info, &key, &t->pack);
-            if (t->found == MDB_SUCCESS) {
-                __builtin_prefetch(t->pack.mv_data);
-                __builtin_prefetch((const char *)t->pack.mv_data + t->pack.mv_size / 2);
-            }
+            page_reader_begin(reader, bf_order_index(t->order));
             n_taken++;
         }
     }
     rc = rc == RESULT_NOT_FOUND ? RESULT_OK : rc;
+    for (size_t i = 0; i < n_taken; i++) {
+        taken[i].found =
+            page_reader_pack(sch->page_db, reader, bf_order_index(taken[i].order), &taken[i].pack);
+    }
     size_t i = 0;
     while (rc == RESULT_OK && i < n_taken) {
         rc = add_url(sch, reader, &taken[i], request);

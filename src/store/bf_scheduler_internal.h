@@ -14,15 +14,6 @@
 #include "store/bf_scheduler.h"
 #include "store/schedule.h"
 
-/* The strings of origins that were asked for lately: two megabytes that save half the trees. */
-#define BF_ORIGINS 32768u
-
-typedef struct BFOrigin {
-    uint32_t host;
-    uint8_t length; /* 0: free */
-    char text[59];
-} BFOrigin;
-
 struct BFSchedulerState {
     Schedule *schedule;
     double (*clock)(void *context);
@@ -34,7 +25,6 @@ struct BFSchedulerState {
     Condition turn;     /* turn_done has changed */
     uint64_t turn_done; /* commits that the front knows of */
     BFFront *front;
-    BFOrigin *origins; /* [BF_ORIGINS], by host id */
 
     Condition wake; /* the thread has a reason to look again */
     Thread thread;

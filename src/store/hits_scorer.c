@@ -35,6 +35,7 @@ HitsScorerError hits_scorer_new(HitsScorer **hs, PageDB *db)
                                      "hits_scorer_new: the files cannot be opened");
     }
     p->hits->stop = &p->stopping;
+    p->hits->jump = HITS_SCORER_JUMP;
     return hits_scorer_error_ok;
 }
 
@@ -78,16 +79,15 @@ int hits_scorer_add(void *state, const PageInfo *page_info, float *score)
 int hits_scorer_estimate(void *state, const ScorerLink *link, float *score)
 {
     const HitsScorer *hs = state;
-    size_t n_pages = 0;
-    float gift =
-        link->parent == UINT64_MAX ? 0.0f : hits_get_gift(hs->hits, link->parent, &n_pages);
-    if (link->parent == UINT64_MAX) {
-        (void)hits_get_gift(hs->hits, 0, &n_pages);
-    }
-    if (gift > 0.0f) {
+    float gift = 0.0f;
+    bool has_parent = link->parent != UINT64_MAX;
+    if (has_parent &&
+        hits_get_gift(hs->hits, link->parent, link->n_links, &gift) == hits_error_ok &&
+        gift > 0.0f) {
         *score = gift;
         return 0;
     }
+    size_t n_pages = hits_get_n_ranked(hs->hits);
     float mean = n_pages == 0 ? 1.0f : 1.0f / (float)n_pages;
     *score = hs->use_content_scores && link->score >= 0.0f ? mean * (0.5f + link->score) : mean;
     return 0;
@@ -102,8 +102,7 @@ int hits_scorer_get(void *state, size_t idx, float *score_old, float *score_new)
 float hits_scorer_scale(void *state)
 {
     const HitsScorer *hs = state;
-    size_t n_pages = 0;
-    (void)hits_get_gift(hs->hits, 0, &n_pages);
+    size_t n_pages = hits_get_n_ranked(hs->hits);
     return SCORER_MEAN * (n_pages == 0 ? 1.0f : (float)n_pages);
 }
 
@@ -166,4 +165,9 @@ void hits_scorer_set_persist(HitsScorer *hs, int value)
 void hits_scorer_set_use_content_scores(HitsScorer *hs, int value)
 {
     hs->use_content_scores = value;
+}
+
+void hits_scorer_set_jump(HitsScorer *hs, float value)
+{
+    hs->hits->jump = value;
 }

@@ -71,7 +71,7 @@ typedef enum PageDBError {
 #define PAGE_DB_DEFAULT_PERSIST 1
 /* Size of the map, reserved and not used: no growth on 64-bit machines. Halved until it fits. */
 #define PAGE_DB_DEFAULT_SIZE   ((size_t)1 << 40)
-#define PAGE_DB_FORMAT_VERSION 1u
+#define PAGE_DB_FORMAT_VERSION 2u
 #define PAGE_DB_NO_INDEX       UINT64_MAX
 #define PAGE_DB_NO_LEVEL       255u
 
@@ -162,6 +162,11 @@ MDB_env *page_db_env(PageDB *db);
 int page_db_txn_begin(PageDB *db, bool read_only, MDB_txn **txn);
 int page_db_txn_commit(PageDB *db, MDB_txn *txn);
 void page_db_txn_abort(PageDB *db, MDB_txn *txn);
+/* From now on pages of the map are given up when more than budget bytes of the process are resident
+ * (store/map_residence.h): asked on the way by look-ups of batches, and by page_db_check_residence,
+ * which any thread may call at any time. 0 = no budget. Returns how often it was done so far. */
+void page_db_set_residence(PageDB *db, size_t budget);
+uint64_t page_db_check_residence(PageDB *db);
 /* After page_db_error_full from a map that was opened small: doubles it. No transaction of this
  * thread may be open. page_db_error_full when there is no larger map. */
 int page_db_grow(PageDB *db);
@@ -189,7 +194,8 @@ typedef struct PageRef {
 
 typedef struct PageWrite {
     const CrawledPage *page;
-    const uint8_t *link_hops; /* one letter per link, or NULL = 'L' */
+    const uint8_t *link_hops;  /* one letter per link, or NULL = 'L' */
+    const uint8_t *link_kinds; /* one byte per link, the caller's own, or NULL = 0 */
     int32_t status;
     uint8_t flags;
     bool links_later; /* leave its links and its list alone: a merge of the sieve writes them */
@@ -221,6 +227,9 @@ int page_db_discover(PageDB *db, MDB_txn *txn, const LinkInfo *urls, const uint8
 int page_db_find(PageDB *db, MDB_txn *txn, const char *url, size_t length, uint64_t *index);
 /* Everything of a page; its URL replaces what is in the buffer. page_db_error_no_page. */
 int page_db_get(PageDB *db, MDB_txn *txn, uint64_t index, PageRef *page, Buffer *url);
+/* A crawl that found the page as it was (304), or nothing that could replace it: counted, and its
+ * time noted; content hash, changes and links stay. page_db_error_no_page: it was never crawled. */
+int page_db_confirm(PageDB *db, MDB_txn *txn, uint64_t index, double time);
 /* A failure, or a move between levels. page_db_error_no_page. */
 int page_db_set_state(PageDB *db, MDB_txn *txn, uint64_t index, int32_t status, uint8_t level,
                       uint8_t tries);
@@ -228,6 +237,10 @@ int page_db_set_state(PageDB *db, MDB_txn *txn, uint64_t index, int32_t status, 
  * first *n_diff. No links is not an error. */
 int page_db_get_links(PageDB *db, MDB_txn *txn, uint64_t index, uint64_t **to, size_t *n,
                       size_t *n_diff);
+
+/* What was given as link_kinds, in the order of page_db_get_links, whose n this is; *kinds is the
+ * caller's array. NULL: all are 0. */
+int page_db_get_link_kinds(PageDB *db, MDB_txn *txn, uint64_t index, size_t n, uint8_t **kinds);
 
 /* Host ids: dense from 0 in order of discovery, one per origin ("http://example.org:81", as it
  * stands in the URL without userinfo); URLs that are not http(s) share the origin "". find:

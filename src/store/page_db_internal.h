@@ -3,6 +3,7 @@
 #define STORE_PAGE_DB_INTERNAL_H
 
 #include "base/mutex.h"
+#include "store/map_residence.h"
 #include "store/page_db.h"
 #include "store/page_lookup.h"
 
@@ -31,10 +32,16 @@ struct PageDBStore {
     Mutex readers_mutex;        /* guards readers; RANK_TABLE */
     struct PageReader *readers; /* idle ones: page_reader.h */
     PageLookup lookup;          /* hash -> index, in memory; its own mutex */
+    MapResidence residence;     /* how much of the map counts as resident */
     /* Belong to the write transaction: */
     PageBatch *batch;
     PageHosts *hosts;
 };
+
+/* Keeps the map within the budget. The caller has a transaction; loops over many look-ups call it
+ * after each PAGE_LOOK_UPS. */
+void page_store_check_residence(PageDBStore *store);
+#define PAGE_LOOK_UPS 128u
 
 /* A URL as hash2idx knows it. */
 typedef struct PageKey {

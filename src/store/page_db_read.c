@@ -211,6 +211,30 @@ int page_db_get_links(PageDB *db, MDB_txn *txn, uint64_t index, uint64_t **to, s
     return page_db_fail_mdb(db, rc, "page_db_get_links");
 }
 
+int page_db_get_link_kinds(PageDB *db, MDB_txn *txn, uint64_t index, size_t n, uint8_t **kinds)
+{
+    error_clean(db->error);
+    *kinds = NULL;
+    const uint8_t *list = NULL;
+    size_t length = 0;
+    int rc = page_links_find(txn, db->store->tables.links, index, &list, &length);
+    if (rc == MDB_NOTFOUND || (rc == 0 && !page_links_has_kinds(list, length))) {
+        return page_db_error_ok;
+    }
+    if (rc == 0) {
+        *kinds = malloc(n + 1);
+        rc = *kinds == NULL ? ENOMEM : 0;
+    }
+    if (rc == 0 && !page_links_decode_kinds(list, length, *kinds, n)) {
+        rc = MDB_CORRUPTED;
+    }
+    if (rc != 0) {
+        free(*kinds);
+        *kinds = NULL;
+    }
+    return page_db_fail_mdb(db, rc, "page_db_get_link_kinds");
+}
+
 /* ---- The documented functions ------------------------------------------------------------------
  */
 

@@ -201,6 +201,17 @@ static int see_page(Writer *w, PageNode *node, const PageWrite *write, PageBatch
     return rc;
 }
 
+/* Whether there is more to keep of these links than where they lead. */
+static bool has_kinds(const uint8_t *kinds, size_t n)
+{
+    for (size_t i = 0; kinds != NULL && i < n; i++) {
+        if (kinds[i] != 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
 /* Works through the links of a page, whose references begin at `ref`, and encodes their list. */
 static int see_links(Writer *w, const PageNode *node, const PageWrite *write, size_t ref,
                      PageBatchCrawl *crawl)
@@ -209,17 +220,16 @@ static int see_links(Writer *w, const PageNode *node, const PageWrite *write, si
     const PageLinks *links = write->page->links;
     size_t n = links->n_links, n_diff = 0, n_same = 0;
     PageSource from = {.index = node->index, .hash = node->key.hash, .depth = node->depth + 1};
+    bool kinds = has_kinds(write->link_kinds, n);
     int rc = page_batch_reserve_targets(batch, n);
     for (size_t i = 0; rc == 0 && i < n; i++) {
         PageNode *to = page_batch_node(batch, ref + i);
         __builtin_prefetch(page_batch_node(batch, ref + (i + PREFETCH < n ? i + PREFETCH : i)));
         rc = see_link(w, to, &from, links->link_info[i].score,
                       write->link_hops == NULL ? 'L' : write->link_hops[i]);
-        if (batch->cross[ref + i]) {
-            batch->targets[n_diff++] = to->index;
-        } else {
-            batch->targets[n - ++n_same] = to->index;
-        }
+        size_t place = batch->cross[ref + i] ? n_diff++ : n - ++n_same;
+        batch->targets[place] =
+            kinds ? to->index << PAGE_LINKS_KIND_BITS | write->link_kinds[i] : to->index;
     }
     Buffer *scratch = &batch->scratch;
     buffer_reset(scratch);
@@ -229,8 +239,10 @@ static int see_links(Writer *w, const PageNode *node, const PageWrite *write, si
     if (rc != 0) {
         return rc;
     }
-    crawl->links_length =
-        page_links_encode(node->index, batch->targets, n_diff, n, (uint8_t *)scratch->data);
+    uint8_t *out = (uint8_t *)scratch->data;
+    crawl->links_length = kinds
+                              ? page_links_encode_kinds(node->index, batch->targets, n_diff, n, out)
+                              : page_links_encode(node->index, batch->targets, n_diff, n, out);
     crawl->links = (uint8_t *)arena_copy(&batch->arena, scratch->data, crawl->links_length);
     return crawl->links == NULL ? ENOMEM : 0;
 }

@@ -10,6 +10,7 @@
 
 #include "base/clock.h"
 #include "base/log.h"
+#include "parse/html.h"
 #include "store/export_pairs.h"
 
 #define COMPONENT      "export"
@@ -201,6 +202,7 @@ Result page_export_pages(PageDB *db, const PageExportOptions *options)
 /* A page's links: first those that leave its domain, then the others, both ascending. */
 typedef struct LinkList {
     uint64_t *to;
+    uint8_t *kinds; /* NULL: all are 0, or do not matter */
     size_t n;
     size_t n_cross;
     size_t i_cross; /* next of the first group */
@@ -210,10 +212,16 @@ typedef struct LinkList {
 typedef struct WeightedLink {
     uint64_t to;
     uint64_t weight;
+    uint8_t kind;
     bool cross;
 } WeightedLink;
 
-/* Merges the two groups and counts repetitions; false at the end. */
+static uint8_t kind_at(const LinkList *list, size_t i)
+{
+    return list->kinds == NULL ? 0 : list->kinds[i];
+}
+
+/* Merges the two groups and counts repetitions of a kind; false at the end. */
 static bool next_link(LinkList *list, WeightedLink *link)
 {
     bool has_cross = list->i_cross < list->n_cross;
@@ -225,27 +233,50 @@ static bool next_link(LinkList *list, WeightedLink *link)
     size_t *i = link->cross ? &list->i_cross : &list->i_same;
     size_t end = link->cross ? list->n_cross : list->n;
     link->to = list->to[*i];
+    link->kind = kind_at(list, *i);
     link->weight = 0;
-    while (*i < end && list->to[*i] == link->to) {
+    while (*i < end && list->to[*i] == link->to && kind_at(list, *i) == link->kind) {
         link->weight++;
         (*i)++;
     }
     return true;
 }
 
-static Result get_links(Export *export, uint64_t index, LinkList *list)
+static Result get_links(Export *export, uint64_t index, bool kinds, LinkList *list)
 {
     *list = (LinkList){.to = NULL};
     Result rc = translate(export, page_db_get_links(export->db, export->txn, index, &list->to,
                                                     &list->n, &list->n_cross));
+    if (rc == RESULT_OK && kinds && list->n > 0) {
+        rc = translate(
+            export, page_db_get_link_kinds(export->db, export->txn, index, list->n, &list->kinds));
+    }
     list->i_same = list->n_cross;
     return rc;
+}
+
+static void forget_links(LinkList *list)
+{
+    free(list->to);
+    free(list->kinds);
 }
 
 static bool is_wanted(const Export *export, uint64_t from, const WeightedLink *link)
 {
     return link->to < export->n_pages && !(export->options->no_self && link->to == from) &&
            !(export->options->only_cross && !link->cross);
+}
+
+static void put_kind(ExportRows *rows, uint8_t byte)
+{
+    static const char *const words[] = {
+        "",          "nofollow",           "ugc",           "nofollow ugc",
+        "sponsored", "nofollow sponsored", "ugc sponsored", "nofollow ugc sponsored"};
+    LinkKind kind = link_kind_of_byte(byte);
+    const char *name = kind < LINK_KINDS ? link_kind_name(kind) : "";
+    const char *rel = words[link_flags_of_byte(byte)];
+    export_text(rows, "kind", name, strlen(name));
+    export_text(rows, "rel", rel, strlen(rel));
 }
 
 static Result put_link(Export *export, uint64_t from, const WeightedLink *link)
@@ -262,6 +293,7 @@ static Result put_link(Export *export, uint64_t from, const WeightedLink *link)
         export_number(&export->rows, "weight", link->weight);
         export_number(&export->rows, "cross", link->cross ? 1 : 0);
         export_real(&export->rows, "score", (double)target.score);
+        put_kind(&export->rows, link->kind);
     }
     export_row_end(&export->rows);
     return RESULT_OK;
@@ -272,14 +304,14 @@ static Result export_links_of(Export *export, uint64_t index)
     LinkList list;
     WeightedLink link;
     PageRef page;
-    Result rc = get_links(export, index, &list);
+    Result rc = get_links(export, index, !export->options->arcs, &list);
     if (rc == RESULT_OK && list.n > 0 && !export->options->arcs && !export->options->ids) {
         rc = get_page(export, index, &page, &export->from);
     }
     while (rc == RESULT_OK && next_link(&list, &link)) {
         rc = is_wanted(export, index, &link) ? put_link(export, index, &link) : RESULT_OK;
     }
-    free(list.to);
+    forget_links(&list);
     return rc;
 }
 
@@ -351,13 +383,13 @@ static Result collect_arcs(Export *export, const HostColumn *column, ExportPairs
     Result rc = RESULT_OK;
     for (uint64_t i = 0; i < export->n_pages && rc == RESULT_OK; i++) {
         LinkList list;
-        rc = get_links(export, i, &list);
+        rc = get_links(export, i, false, &list);
         for (size_t k = 0; k < list.n && rc == RESULT_OK; k++) {
             if (list.to[k] < export->n_pages) {
                 rc = export_pairs_add(pairs, column->hosts[i], column->hosts[list.to[k]], 1);
             }
         }
-        free(list.to);
+        forget_links(&list);
         rc = rc == RESULT_OK ? renew(export) : rc;
     }
     return rc;

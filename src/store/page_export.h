@@ -7,10 +7,12 @@
  * Fields of pages: url index hash host status depth found score level n_crawls n_changes
  * first_crawl last_crawl linked_from content_hash. found is the letter of the discovery path (L
  * link, R redirect, E embed, S sitemap, P robots, M manual), times are ISO 8601; what is not known
- * is empty. Fields of links: from to weight cross score: weight counts how often the link stands on
- * the page, cross is 1 when it leaves the domain, score is that of its target. Ascending by (from,
- * to). Fields of hosts: from to weight: origins, and how many links of the one's pages go to the
- * other's. Integer arcs (ids or arcs): pages are their indices 0..n-1, hosts their ids 0..n-1. */
+ * is empty. Fields of links: from to weight cross score kind rel: weight counts how often the link
+ * stands on the page, cross is 1 when it leaves the domain, score is that of its target, kind is
+ * the word of `ragno check links` for what it is ("a", "img", ...), rel its nofollow, ugc and
+ * sponsored. A link of several kinds has a row for each. Ascending by (from, to). Fields of hosts:
+ * from to weight: origins, and how many links of the one's pages go to the other's. Integer arcs
+ * (ids or arcs): pages are their indices 0..n-1, hosts their ids 0..n-1. */
 #ifndef STORE_PAGE_EXPORT_H
 #define STORE_PAGE_EXPORT_H
 

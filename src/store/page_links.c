@@ -30,12 +30,12 @@ static void sort_indices(uint64_t *to, size_t n)
     }
 }
 
-static uint8_t *encode_group(uint64_t index, uint64_t *to, size_t n, uint8_t *out)
+/* A group that is sorted. */
+static uint8_t *encode_group(uint64_t index, const uint64_t *to, size_t n, uint8_t *out)
 {
     if (n == 0) {
         return out;
     }
-    sort_indices(to, n);
     out = varint_encode_int64((int64_t)(to[0] - index), out);
     for (size_t i = 1; i < n; i++) {
         out = varint_encode_uint64(to[i] - to[i - 1], out);
@@ -45,10 +45,98 @@ static uint8_t *encode_group(uint64_t index, uint64_t *to, size_t n, uint8_t *ou
 
 size_t page_links_encode(uint64_t index, uint64_t *to, size_t n_diff, size_t n, uint8_t *out)
 {
-    uint8_t *p = varint_encode_uint64(n_diff, out);
+    sort_indices(to, n_diff);
+    sort_indices(to + n_diff, n - n_diff);
+    uint8_t *p = varint_encode_uint64((uint64_t)n_diff << 1, out);
     p = encode_group(index, to, n_diff, p);
     p = encode_group(index, to + n_diff, n - n_diff, p);
     return (size_t)(p - out);
+}
+
+static uint8_t kind_of(uint64_t element)
+{
+    return (uint8_t)(element & ((1u << PAGE_LINKS_KIND_BITS) - 1));
+}
+
+/* Writes the runs, or nothing when out is NULL; returns how many bytes they take. */
+static size_t encode_runs(const uint64_t *to, size_t n, uint8_t *out)
+{
+    uint8_t unwanted[MAX_VARINT_SIZE];
+    size_t bytes = 0;
+    while (n > 0 && kind_of(to[n - 1]) == 0) {
+        n--;
+    }
+    for (size_t i = 0; i < n;) {
+        size_t k = i + 1;
+        while (k < n && kind_of(to[k]) == kind_of(to[i])) {
+            k++;
+        }
+        uint8_t *run = out == NULL ? unwanted : out + bytes + 1;
+        if (out != NULL) {
+            out[bytes] = kind_of(to[i]);
+        }
+        bytes += 1 + (size_t)(varint_encode_uint64(k - i, run) - run);
+        i = k;
+    }
+    return bytes;
+}
+
+size_t page_links_encode_kinds(uint64_t index, uint64_t *to, size_t n_diff, size_t n, uint8_t *out)
+{
+    sort_indices(to, n_diff);
+    sort_indices(to + n_diff, n - n_diff);
+    size_t bytes = encode_runs(to, n, NULL);
+    uint8_t *p = varint_encode_uint64((uint64_t)n_diff << 1 | (bytes > 0), out);
+    if (bytes > 0) {
+        p = varint_encode_uint64(bytes, p);
+        p += encode_runs(to, n, p);
+    }
+    for (size_t i = 0; i < n; i++) {
+        to[i] >>= PAGE_LINKS_KIND_BITS;
+    }
+    p = encode_group(index, to, n_diff, p);
+    p = encode_group(index, to + n_diff, n - n_diff, p);
+    return (size_t)(p - out);
+}
+
+/* Reads what stands before the groups; NULL: not a list. */
+static const uint8_t *read_head(const uint8_t *list, const uint8_t *end, uint64_t *n_diff,
+                                uint64_t *kind_bytes)
+{
+    uint64_t head = 0;
+    const uint8_t *p = varint_read(list, end, &head);
+    *n_diff = head >> 1;
+    *kind_bytes = 0;
+    if (p != NULL && (head & 1) != 0) {
+        p = varint_read(p, end, kind_bytes);
+        if (p != NULL && *kind_bytes > (uint64_t)(end - p)) {
+            return NULL;
+        }
+    }
+    return p;
+}
+
+bool page_links_decode_kinds(const uint8_t *list, size_t length, uint8_t *kinds, size_t n)
+{
+    uint64_t n_diff = 0;
+    uint64_t bytes = 0;
+    size_t i = 0;
+    const uint8_t *p = read_head(list, list + length, &n_diff, &bytes);
+    if (p == NULL) {
+        return false;
+    }
+    for (const uint8_t *end = p + bytes; p < end;) {
+        uint8_t kind = *p++;
+        uint64_t run = 0;
+        p = varint_read(p, end, &run);
+        if (p == NULL || run > n - i) {
+            return false;
+        }
+        memset(kinds + i, kind, (size_t)run);
+        i += (size_t)run;
+    }
+    memset(kinds + i, 0, n - i);
+    return true;
 }
 
 #define WORD_BYTES 8
@@ -159,11 +247,12 @@ bool page_links_decode(uint64_t index, const uint8_t *list, size_t length, bool 
 {
     const uint8_t *end = list + length;
     uint64_t wanted = 0;
-    const uint8_t *p = varint_read(list, end, &wanted);
+    uint64_t kind_bytes = 0;
+    const uint8_t *p = read_head(list, end, &wanted, &kind_bytes);
     if (p == NULL || wanted > length) {
         return false;
     }
-    p = decode_varints(p, end, only_diff ? (size_t)wanted : SIZE_MAX, to, n);
+    p = decode_varints(p + kind_bytes, end, only_diff ? (size_t)wanted : SIZE_MAX, to, n);
     if (p == NULL || *n < wanted) {
         return false;
     }

@@ -1,9 +1,15 @@
 /* The link lists of pages on disk.
  *
  * A list is the indices of a page's links: first those that leave its domain, then the others, both
- * ascending, repetitions kept. Its bytes: varint n_diff, then per group a signed varint, the
- * distance of the first index from the page's own, and unsigned varints, the distances between
- * neighbours. All arithmetic is modulo 2^64, so every index is possible.
+ * ascending, repetitions kept. Its bytes: varint 2 * n_diff + 1 if kinds follow; then the kinds, if
+ * there are any; then per group a signed varint, the distance of the first index from the page's
+ * own, and unsigned varints, the distances between neighbours. All arithmetic is modulo 2^64, so
+ * every index is possible.
+ *
+ * A kind is a byte of the caller's for each link, kept with it; equal links are in order of kind.
+ * Most pages have one kind of link, 0, and then nothing is stored; else a varint, how many bytes,
+ * and runs in the order of the list: a kind and a varint, how often in a row. Zeroes at the end are
+ * left out.
  *
  * Lists of neighbouring pages share a record of the table (a record per page costs more than most
  * lists): key = index of the first, value = for each page [but the first: varint index distance],
@@ -28,6 +34,18 @@
 /* Writes the list of page `index` to out (room for (n + 3) * MAX_VARINT_SIZE bytes); sorts both
  * groups of to[0..n) in place. Returns how many bytes. */
 size_t page_links_encode(uint64_t index, uint64_t *to, size_t n_diff, size_t n, uint8_t *out);
+
+#define PAGE_LINKS_KIND_BITS 8
+/* The same with kinds: elements of to are index << PAGE_LINKS_KIND_BITS | kind, so indices are
+ * below 2^56. What is left in to is without kinds. */
+size_t page_links_encode_kinds(uint64_t index, uint64_t *to, size_t n_diff, size_t n, uint8_t *out);
+/* Whether a list has kinds other than 0. */
+static inline bool page_links_has_kinds(const uint8_t *list, size_t length)
+{
+    return length > 0 && (list[0] & 1) != 0;
+}
+/* The kinds of the n links of a list, as page_links_decode orders them. false: not a list. */
+bool page_links_decode_kinds(const uint8_t *list, size_t length, uint8_t *kinds, size_t n);
 
 /* Room, in elements, that decoding a list of length bytes needs: one for each byte, and some. */
 #define PAGE_LINKS_SLACK 8

@@ -26,6 +26,7 @@ struct PageMerge {
     PageNode *moved; /* better paths of the bucket, in order of appearance */
     size_t n_moved;
     size_t m_moved;
+    unsigned n_finds;
     uint8_t value[PAGE_MERGE_VALUE_BYTES]; /* what find told last */
     Arena arena;
     Buffer scratch;
@@ -86,6 +87,9 @@ static Result repository_find(DrumRepository *repository, const DrumKey *key, Dr
     PageKey page = page_merge_read_key(key->bytes.bytes);
     PageEntry entry;
     bool found = false;
+    if (merge->n_finds++ % PAGE_LOOK_UPS == 0) {
+        page_store_check_residence(merge->db->store);
+    }
     int rc = page_sweep_find(&merge->sweep, &page, &entry, &found);
     if (rc != 0 || !found) {
         return rc == 0 ? RESULT_NOT_FOUND : result_of(rc, "read hash2idx");
@@ -361,7 +365,8 @@ Result page_merge_flush(PageMerge *merge)
 /* ---- links ------------------------------------------------------------------------------------
  */
 
-Result page_merge_put_links(PageMerge *merge, uint64_t index, uint64_t *to, size_t n_diff, size_t n)
+Result page_merge_put_links(PageMerge *merge, uint64_t index, uint64_t *to, size_t n_diff, size_t n,
+                            bool kinds)
 {
     Buffer *scratch = &merge->scratch;
     buffer_reset(scratch);
@@ -374,7 +379,8 @@ Result page_merge_put_links(PageMerge *merge, uint64_t index, uint64_t *to, size
         rc = page_links_writer_begin(&merge->links, merge->txn, merge->db->store->tables.links);
     }
     uint8_t *list = (uint8_t *)scratch->data;
-    size_t length = page_links_encode(index, to, n_diff, n, list);
+    size_t length = kinds ? page_links_encode_kinds(index, to, n_diff, n, list)
+                          : page_links_encode(index, to, n_diff, n, list);
     if (rc == 0) {
         rc = page_links_writer_put(&merge->links, index, list, length);
     }

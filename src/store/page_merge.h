@@ -76,8 +76,8 @@ Result page_merge_seen(PageMerge *merge, const PageKey *key, PageMergeValue valu
 Result page_merge_flush(PageMerge *merge);
 
 /* The list of a page, cross-host links first: the first n_diff. Sorts both parts. Pages ascending.
- */
-Result page_merge_put_links(PageMerge *merge, uint64_t index, uint64_t *to, size_t n_diff,
-                            size_t n);
+ * kinds: to is as page_links_encode_kinds wants it. */
+Result page_merge_put_links(PageMerge *merge, uint64_t index, uint64_t *to, size_t n_diff, size_t n,
+                            bool kinds);
 
 #endif

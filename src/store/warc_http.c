@@ -194,6 +194,21 @@ Result warc_http_response(WarcBytes header, WarcBytes body, WarcTruncation trunc
     return rc == RESULT_OK ? buffer_append(out, "\r\n", 2) : rc;
 }
 
+bool warc_http_is_conditional(WarcBytes header)
+{
+    const char *end = header.bytes + header.length;
+    for (const char *at = header.bytes; at < end;) {
+        HeaderLine line = line_at(at, end);
+        HeaderField field;
+        if (split_field(line.text, &field) && (warc_bytes_are(field.name, "if-none-match") ||
+                                               warc_bytes_are(field.name, "if-modified-since"))) {
+            return true;
+        }
+        at = line.next;
+    }
+    return false;
+}
+
 /* Where the version of a request line starts; 0 when the line is none ("GET /x HTTP/1.1"). */
 static size_t request_version(WarcBytes line)
 {

@@ -8,7 +8,7 @@
  * digest.
  *   - Content-Length that differs from the body of a whole message (a chunked message has none that
  *     counts; a 304 names the length of what it does not send): X-Archive-Orig-Content-Length. A
- *     truncated message keeps it, it says how much is missing.
+ *     truncated message keeps it, it says how much is missing; so does a revisit, which has none.
  *   - Content-Encoding: gzip before bytes that are not gzip (a lying server):
  *     X-Archive-Orig-Content-Encoding. A truthful one stays, the body is stored encoded.
  *   - The protocol of the first line: HTTP/2 and HTTP/3 have no textual form; libcurl writes
@@ -37,6 +37,10 @@ typedef struct WarcHttp {
 /* Appends a response's header, made fit for its body, to out. RESULT_INVALID: no HTTP status line
  * (HTTP/0.9, ICY); RESULT_LIMIT, RESULT_MEMORY: of out. */
 Result warc_http_response(WarcBytes header, WarcBytes body, WarcTruncation truncated, Buffer *out);
+
+/* Whether a request's header has a condition that a 304 can answer: If-None-Match,
+ * If-Modified-Since. */
+bool warc_http_is_conditional(WarcBytes header);
 
 /* Appends a request's header to out. RESULT_INVALID: no request line. */
 Result warc_http_request(WarcBytes header, Buffer *out);

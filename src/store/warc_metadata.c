@@ -54,9 +54,9 @@ Result warc_metadata_page(Buffer *fields, const Page *page)
 }
 
 /* Heritrix's letters: L a link to follow, E something the page embeds, R a redirect. */
-static char hop_of(LinkKind kind)
+static char hop_of(const PageLink *link)
 {
-    switch (kind) {
+    switch ((LinkKind)link->kind) {
     case LINK_FRAME:
     case LINK_IFRAME:
     case LINK_IMG:
@@ -66,8 +66,9 @@ static char hop_of(LinkKind kind)
     case LINK_OBJECT:
     case LINK_INPUT:
     case LINK_BODY:
-    case LINK_LINK:
         return 'E';
+    case LINK_LINK:
+        return (link->flags & LINK_PAGE) != 0 ? 'L' : 'E';
     case LINK_META:
     case LINK_REDIRECT:
         return 'R';
@@ -82,11 +83,12 @@ static char hop_of(LinkKind kind)
     return 'L';
 }
 
-static Result add_outlink(Buffer *fields, const PageLink *link)
+Result warc_metadata_outlink(Buffer *fields, const PageLink *link)
 {
+    size_t before = fields->length;
     LinkKind kind = (LinkKind)link->kind;
     Result rc = buffer_printf(fields, "outlink: %.*s %c %s", (int)link->length, link->url,
-                              hop_of(kind), link_kind_name(kind));
+                              hop_of(link), link_kind_name(kind));
     if (rc == RESULT_OK && (link->flags & LINK_NOFOLLOW) != 0) {
         rc = buffer_append_string(fields, " nofollow");
     }
@@ -96,23 +98,22 @@ static Result add_outlink(Buffer *fields, const PageLink *link)
     if (rc == RESULT_OK && (link->flags & LINK_SPONSORED) != 0) {
         rc = buffer_append_string(fields, " sponsored");
     }
-    return rc == RESULT_OK ? buffer_append_string(fields, "\r\n") : rc;
+    rc = rc == RESULT_OK ? buffer_append_string(fields, "\r\n") : rc;
+    return undo(fields, before, rc);
 }
 
-Result warc_metadata_outlinks(Buffer *fields, const Page *page, size_t max_links)
+Result warc_metadata_outlinks(Buffer *fields, const Page *page)
 {
     size_t before = fields->length;
     Result rc = RESULT_OK;
     const PageLink *last = NULL;
-    size_t n = 0;
-    for (size_t i = 0; i < page->n_links && n < max_links && rc == RESULT_OK; i++) {
+    for (size_t i = 0; i < page->n_links && rc == RESULT_OK; i++) {
         const PageLink *link = &page->links[i];
         bool again = last != NULL && last->length == link->length && last->kind == link->kind &&
                      memcmp(last->url, link->url, link->length) == 0;
         if (!again) {
-            rc = add_outlink(fields, link);
+            rc = warc_metadata_outlink(fields, link);
             last = link;
-            n++;
         }
     }
     return undo(fields, before, rc);

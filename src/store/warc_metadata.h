@@ -27,7 +27,9 @@ typedef struct WarcDiscovery {
 Result warc_metadata_discovery(Buffer *fields, const WarcDiscovery *discovery);
 /* Encoding and digests of a parsed page. */
 Result warc_metadata_page(Buffer *fields, const Page *page);
-/* Its links; at most max_links of them, repetitions of the one before left out. */
-Result warc_metadata_outlinks(Buffer *fields, const Page *page, size_t max_links);
+/* One link. */
+Result warc_metadata_outlink(Buffer *fields, const PageLink *link);
+/* A page's links, repetitions of the one before left out. */
+Result warc_metadata_outlinks(Buffer *fields, const Page *page);
 
 #endif

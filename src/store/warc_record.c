@@ -356,19 +356,51 @@ static Result index_main(const RecordHead *head, unsigned status, WarcBytes mime
     return cdxj_append_facts(&group->index, &facts);
 }
 
+/* The header block as it is stored, in recorder->http. */
+static Result make_header(WarcRecorder *recorder, const WarcFetch *fetch, WarcTruncation truncated,
+                          WarcHttp *http)
+{
+    buffer_trim(&recorder->http, KEEP_BYTES);
+    Result rc = warc_http_response(fetch->header, fetch->body, truncated, &recorder->http);
+    return rc == RESULT_OK ? warc_http_parse_response(
+                                 warc_bytes(recorder->http.data, recorder->http.length), http)
+                           : rc;
+}
+
+/* A 304 that answers a condition: it stands for a capture that may be known. */
+static bool is_confirmation(const WarcFetch *fetch, const WarcHttp *http)
+{
+    return http->status == 304 &&
+           (fetch->not_modified != NULL || warc_http_is_conditional(fetch->request));
+}
+
+static void make_confirmation(const WarcFetch *fetch, WarcGroup *group, RecordHead *head)
+{
+    head->type = WARC_REVISIT;
+    head->profile = WARC_PROFILE_NOT_MODIFIED;
+    head->refers_to = fetch->not_modified;
+    head->block_tail = warc_bytes("", 0);
+    if (fetch->not_modified_payload != NULL) {
+        group->payload = *fetch->not_modified_payload;
+        group->has_payload = true;
+        head->payload = &group->payload;
+    }
+}
+
 static Result add_main(WarcRecorder *recorder, const WarcFetch *fetch, WarcGroup *group)
 {
     WarcHttp http;
     WarcDigest block;
-    buffer_trim(&recorder->http, KEEP_BYTES);
-    Result rc = warc_http_response(fetch->header, fetch->body, fetch->truncated, &recorder->http);
-    WarcBytes header = warc_bytes(recorder->http.data, recorder->http.length);
-    if (rc == RESULT_OK) {
-        rc = warc_http_parse_response(header, &http);
+    Result rc = make_header(recorder, fetch, fetch->truncated, &http);
+    bool confirms = rc == RESULT_OK && is_confirmation(fetch, &http);
+    if (confirms) {
+        /* No body, nothing to contradict: the length it names is that of the earlier capture. */
+        rc = make_header(recorder, fetch, WARC_TRUNCATED_UNSPECIFIED, &http);
     }
     if (rc != RESULT_OK) {
         return rc;
     }
+    WarcBytes header = warc_bytes(recorder->http.data, recorder->http.length);
     RecordHead head = {.type = WARC_RESPONSE,
                        .date = fetch->started,
                        .uri = fetch->url,
@@ -380,11 +412,8 @@ static Result add_main(WarcRecorder *recorder, const WarcFetch *fetch, WarcGroup
                        .id = &group->id,
                        .block_head = header,
                        .block_tail = fetch->body};
-    if (fetch->not_modified != NULL && http.status == 304) {
-        head.type = WARC_REVISIT;
-        head.profile = WARC_PROFILE_NOT_MODIFIED;
-        head.refers_to = fetch->not_modified;
-        head.block_tail = warc_bytes("", 0);
+    if (confirms) {
+        make_confirmation(fetch, group, &head);
     } else {
         rc = warc_hasher_pair(recorder->hasher, header, fetch->body, &block, &group->payload);
         group->has_payload = true;
@@ -426,25 +455,6 @@ static Result add_request(WarcRecorder *recorder, const WarcFetch *fetch, WarcGr
     return append_record(recorder, &head, &group->members);
 }
 
-static Result add_metadata(WarcRecorder *recorder, const WarcFetch *fetch, WarcGroup *group)
-{
-    WarcId id;
-    Result rc = warc_ids_next(&recorder->ids, &id);
-    if (rc != RESULT_OK) {
-        return rc;
-    }
-    RecordHead head = {.type = WARC_METADATA,
-                       .date = fetch->started,
-                       .uri = fetch->url,
-                       .content_type = "application/warc-fields",
-                       .id = &id,
-                       .concurrent_to = &group->id,
-                       .block_head = fetch->metadata,
-                       .block_tail = warc_bytes("", 0)};
-    group->n_records++;
-    return append_record(recorder, &head, &group->members);
-}
-
 Result warc_record_fetch(WarcRecorder *recorder, const WarcFetch *fetch, WarcGroup *group)
 {
     warc_group_reset(group);
@@ -457,9 +467,6 @@ Result warc_record_fetch(WarcRecorder *recorder, const WarcFetch *fetch, WarcGro
     group->n_records = 1;
     if (rc == RESULT_OK && fetch->request.length > 0 && !recorder->options.no_requests) {
         rc = add_request(recorder, fetch, group);
-    }
-    if (rc == RESULT_OK && fetch->metadata.length > 0) {
-        rc = add_metadata(recorder, fetch, group);
     }
     if (rc != RESULT_OK) {
         warc_group_reset(group);
@@ -501,6 +508,30 @@ Result warc_record_resource(WarcRecorder *recorder, const WarcResource *resource
     if (rc != RESULT_OK) {
         warc_group_reset(group);
     }
+    return rc;
+}
+
+Result warc_record_metadata(WarcRecorder *recorder, WarcBytes uri, WarcBytes fields,
+                            WarcGroup *group)
+{
+    WarcId id;
+    if (fields.length == 0) {
+        return RESULT_OK;
+    }
+    Result rc = warc_ids_next(&recorder->ids, &id);
+    if (rc != RESULT_OK) {
+        return rc;
+    }
+    RecordHead head = {.type = WARC_METADATA,
+                       .date = group->date,
+                       .uri = uri,
+                       .content_type = "application/warc-fields",
+                       .id = &id,
+                       .concurrent_to = &group->id,
+                       .block_head = fields,
+                       .block_tail = warc_bytes("", 0)};
+    rc = append_record(recorder, &head, &group->members);
+    group->n_records += rc == RESULT_OK ? 1 : 0;
     return rc;
 }
 

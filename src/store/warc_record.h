@@ -12,14 +12,16 @@
  *   response   the header block, made fit for its body (store/warc_http.h), and the body: after
  *              removal of the transfer coding, before that of the content coding
  *   revisit    identical payload: the look-up knew the payload's digest; the header block only.
- *              server not modified: the answer to a conditional request was 304; the 304's header
+ *              server not modified: the answer to a conditional request was 304; the 304's header,
+ *              exactly. It names the capture that it confirms and the digest of that one's payload,
+ *              when the caller knows them
  *   request    the header as sent
  *   metadata   application/warc-fields of the caller's making (store/warc_record.h,
  * warc_fields_add) resource   anything else that was fetched: a DNS answer
  *
  * Digests are SHA-1 in base32 of the block, and of the payload: the entity after removal of the
- * transfer coding and before that of the content coding, as warcio and wget compute them. A
- * revisit's payload digest is that of the body that was received. WARC-Date is the start of the
+ * transfer coding and before that of the content coding, as warcio and wget compute them. An
+ * identical payload's digest is that of the body that was received. WARC-Date is the start of the
  * fetch. Source: ISO 28500:2017; WARC-Protocol of the IIPC's extensions. */
 #ifndef STORE_WARC_RECORD_H
 #define STORE_WARC_RECORD_H
@@ -76,9 +78,10 @@ typedef struct WarcFetch {
     WarcTruncation truncated;
     const char *protocol; /* WARC-Protocol: "http/1.1", "h2", ...; NULL = as the URL says */
     const char *tls;      /* the second WARC-Protocol: "tls/1.3"; NULL = none */
-    WarcBytes metadata;   /* application/warc-fields; length 0: no metadata record */
-    const WarcOriginal *not_modified; /* a 304 to a conditional request: the capture that it
-                                         confirms; NULL otherwise */
+    /* Of a 304, when they are known: the capture that it confirms, and the digest of its payload.
+     */
+    const WarcOriginal *not_modified;
+    const WarcDigest *not_modified_payload;
 } WarcFetch;
 
 /* Anything fetched otherwise than by HTTP, in one record. */
@@ -99,7 +102,7 @@ typedef struct WarcGroup {
     WallTime date;
     WarcId id;        /* of the main record: what a later revisit refers to */
     bool whole;       /* the main block is not truncated */
-    bool has_payload; /* payload is valid: always but for a 304 without body */
+    bool has_payload; /* payload is valid: always but for a 304 that confirms an unknown one */
     WarcDigest payload;
 } WarcGroup;
 
@@ -113,6 +116,12 @@ void warc_group_reset(WarcGroup *group);
  * RESULT_IO: no random bytes. On failure the group is empty. */
 Result warc_record_fetch(WarcRecorder *recorder, const WarcFetch *fetch, WarcGroup *group);
 Result warc_record_resource(WarcRecorder *recorder, const WarcResource *resource, WarcGroup *group);
+
+/* Adds a metadata record to a group that has been made: what became known of its main record since.
+ * fields is application/warc-fields (store/warc_metadata.h); nothing is added when it is empty. On
+ * failure the group is as before. */
+Result warc_record_metadata(WarcRecorder *recorder, WarcBytes uri, WarcBytes fields,
+                            WarcGroup *group);
 
 /* Appends one warcinfo record as a gzip member to out; fields is application/warc-fields. */
 Result warc_record_info(WarcRecorder *recorder, WallTime date, const char *filename,

@@ -1,4 +1,6 @@
-/* The schedulers: adding with PageRank running, requests, a hot host, disk, steering, revisits. */
+/* The schedulers: adding with PageRank running, requests, a hot host, disk, steering, revisits.
+ * Arguments name parts: pagerank request hot steering revisits; all when there are none. */
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -208,16 +210,37 @@ static void bench_hot_host(double scale)
     world_end(&w);
 }
 
-int main(void)
+/* Whether a part was named on the command line, or none was. */
+static bool is_wanted(int argc, char **argv, const char *part)
+{
+    bool is_named = argc < 2;
+    for (int i = 1; i < argc; i++) {
+        is_named = is_named || strcmp(argv[i], part) == 0;
+    }
+    return is_named;
+}
+
+int main(int argc, char **argv)
 {
     const char *text = getenv("SCALE");
     double scale = text == NULL ? 1.0 : strtod(text, NULL);
     size_t n_pages = (size_t)(WORKLOAD_PAGES * scale);
 
-    bench_workload(n_pages < 1000 ? 1000 : n_pages, true);
-    bench_workload(n_pages < 1000 ? 1000 : n_pages, false);
-    bench_hot_host(scale);
-    steering_run((size_t)(200000 * scale), (size_t)(2000 * scale) + 1);
-    revisits_run((size_t)(2000 * scale) + 100);
+    n_pages = n_pages < 1000 ? 1000 : n_pages;
+    if (is_wanted(argc, argv, "pagerank")) {
+        bench_workload(n_pages, true);
+    }
+    if (is_wanted(argc, argv, "request")) {
+        bench_workload(n_pages, false);
+    }
+    if (is_wanted(argc, argv, "hot")) {
+        bench_hot_host(scale);
+    }
+    if (is_wanted(argc, argv, "steering")) {
+        steering_run((size_t)(200000 * scale), (size_t)(2000 * scale) + 1);
+    }
+    if (is_wanted(argc, argv, "revisits")) {
+        revisits_run((size_t)(2000 * scale) + 100);
+    }
     return 0;
 }

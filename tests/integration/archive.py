@@ -171,7 +171,7 @@ def check_archive(report, name, directory):
     logged = collections.Counter((f[3], f[9]) for f in log_lines(directory, "crawl.log")
                                  if int(f[1]) >= 100)
     stored = collections.Counter((r.fields["warc-target-uri"], r.fields["warc-payload-digest"])
-                                 for r in records if r.fields["warc-type"] in CAPTURES)
+                                 for r in records if r.fields["warc-type"] in CAPTURES[:2])
     report.check(f"{name}: crawl.log tells of the same {sum(stored.values())} answers",
                  stored == logged, f"log {(logged - stored).most_common(3)}, "
                                    f"WARC {(stored - logged).most_common(3)}")
@@ -253,6 +253,47 @@ def printed(report, path):
                  output + picture)
 
 
+def described(report, path):
+    """warc.metadata: links, digests and the way to a page are beside its answer."""
+    answers = {A + "/": (200, {"Content-Type": "text/html; charset=iso-8859-1",
+                               "Link": "</next>; rel=next"},
+                         '<title>t</title><a href="/a" rel=nofollow>a</a> <img src="i.png">'
+                         '<a href="/b">many words that make a text</a>'),
+               A + "/b": (302, {"Location": "/c"}, ""), A + "/c": page(text="end")}
+    crawl = path + "/crawl"
+    with Sites(path, answers) as sites:
+        sites.crawl(crawl, "--set", "warc.metadata=yes", "--set", "warc.dns=yes", A + "/")
+    records = check_archive(report, "with metadata", crawl)
+    resources = [r for r in records if r.fields["warc-type"] == "resource"]
+    report.equal("one DNS answer", [r.fields["warc-target-uri"] for r in resources], ["dns:a.test"])
+    report.check("as text", resources and resources[0].fields["content-type"] == "text/dns" and
+                 re.fullmatch(rb"\d{14}\n(a\.test\.\t\d+\tIN\tA\t127\.[\d.]+\n)+",
+                              resources[0].block), str(resources))
+    report.equal("db get prints it", get(crawl, "dns:a.test", "--body"), (0, resources[0].block))
+    captures = {r.fields["warc-record-id"]: r for r in records
+                if r.fields["warc-type"] in CAPTURES}
+    metadata = {r.fields["warc-target-uri"]: r for r in records
+                if r.fields["warc-type"] == "metadata"}
+    report.equal("every page has a metadata record", sorted(metadata),
+                 sorted(A + url for url in ("/", "/a", "/b", "/c", "/next")))
+    report.check("it is concurrent to the answer", all(
+        captures[r.fields["warc-concurrent-to"]].fields["warc-target-uri"] == url and
+        captures[r.fields["warc-concurrent-to"]].fields["warc-date"] == r.fields["warc-date"]
+        for url, r in metadata.items()))
+    fields = {url: [line.split(": ", 1) for line in r.block.decode().splitlines()]
+              for url, r in metadata.items()}
+    report.equal("links in order, those that are not followed, too",
+                 [value for name, value in fields[A + "/"] if name == "outlink"],
+                 [f"{A}/next L header", f"{A}/a L a nofollow", f"{A}/i.png E img", f"{A}/b L a"])
+    names = [name for name, _ in fields[A + "/"]]
+    report.check("encoding and digests", "text-digest" in names and
+                 ["charsetForLinkExtraction", "windows-1252"] in fields[A + "/"], str(names))
+    report.equal("how a page was found", [f for f in fields[A + "/c"] if f[0] in ("via", "hopsFromSeed")],
+                 [["via", A + "/b"], ["hopsFromSeed", "LR"]])
+    report.equal("a redirect's target", [f for f in fields[A + "/b"] if f[0] == "outlink"],
+                 [["outlink", f"{A}/c R redirect"]])
+
+
 def filtered(report, path):
     answers = {A + "/": page("/keep", "/leave"), A + "/keep": page(text="kept"),
                A + "/leave": page(text="left")}
@@ -264,6 +305,11 @@ def filtered(report, path):
                  [(0, answers[A + "/keep"][2].encode()), (1, b"")])
     result = harness.run([f"{harness.OUT}/ragno", "verify", path + "/crawl"])
     report.check("and ragno verify does not miss it", result.returncode == 0, result.stdout)
+    for file in glob.glob(glob.escape(path) + "/crawl/warc/*"):
+        os.remove(file)
+    result = harness.run([f"{harness.OUT}/ragno", "verify", path + "/crawl"])
+    missed = re.findall(r"in no WARC file: (\S+)", result.stdout)
+    report.equal("but what was stored and is lost", sorted(missed), [A + "/", A + "/keep"])
     report.check("--no-warc keeps pages without files", not os.path.exists(path + "/none/warc") and
                  len([url for url, _, n in harness.db_rows(path + "/none") if n > 0]) == 3)
 
@@ -278,4 +324,4 @@ def documentation(report, path):
 
 
 if __name__ == "__main__":
-    harness.main(misbehaviour, printed, filtered, documentation)
+    harness.main(misbehaviour, printed, described, filtered, documentation)

@@ -1,3 +1,4 @@
+#include "parse/html.h"
 #include "store/export_pairs.h"
 #include "store/page_export.h"
 #include "unit.h"
@@ -156,10 +157,10 @@ static void links_have_weights_and_are_ascending(void)
     SampleDirectory directory = sample_directory();
     PageDB *db = sample_db(&directory);
     expect_export(db, page_export_links, (PageExportOptions){.format = EXPORT_TSV},
-                  "http://x.org/a\thttp://x.org/a\t1\t0\t0.75\n"
-                  "http://x.org/a\thttp://x.org/b\t2\t0\t0.25\n"
-                  "http://x.org/a\thttp://y.org/c\t1\t1\t0.125\n"
-                  "http://y.org/c\thttp://x.org/a\t1\t1\t0.75\n");
+                  "http://x.org/a\thttp://x.org/a\t1\t0\t0.75\ta\t\n"
+                  "http://x.org/a\thttp://x.org/b\t2\t0\t0.25\ta\t\n"
+                  "http://x.org/a\thttp://y.org/c\t1\t1\t0.125\ta\t\n"
+                  "http://y.org/c\thttp://x.org/a\t1\t1\t0.75\ta\t\n");
     expect_export(db, page_export_links,
                   (PageExportOptions){.format = EXPORT_CSV, .arcs = true, .header = true},
                   "0\t0\n0\t1\n0\t2\n2\t0\n");
@@ -167,8 +168,45 @@ static void links_have_weights_and_are_ascending(void)
                   "0\t1\n0\t2\n2\t0\n");
     expect_export(db, page_export_links,
                   (PageExportOptions){.format = EXPORT_JSONL, .ids = true, .only_cross = true},
-                  "{\"from\":0,\"to\":2,\"weight\":1,\"cross\":1,\"score\":0.125}\n"
-                  "{\"from\":2,\"to\":0,\"weight\":1,\"cross\":1,\"score\":0.75}\n");
+                  "{\"from\":0,\"to\":2,\"weight\":1,\"cross\":1,\"score\":0.125,"
+                  "\"kind\":\"a\",\"rel\":\"\"}\n"
+                  "{\"from\":2,\"to\":0,\"weight\":1,\"cross\":1,\"score\":0.75,"
+                  "\"kind\":\"a\",\"rel\":\"\"}\n");
+    CU_ASSERT_EQUAL(page_db_delete(db), page_db_error_ok);
+    sample_remove(&directory);
+}
+
+static void a_link_of_several_kinds_has_a_row_for_each(void)
+{
+    SampleDirectory directory = sample_directory();
+    PageDB *db = NULL;
+    MDB_txn *txn = NULL;
+    PageDBOptions options = {.no_sync = true, .map_bytes = 64 << 20};
+    CU_ASSERT_EQUAL_FATAL(page_db_open(&db, directory.path, &options), page_db_error_ok);
+    CrawledPage *a = crawled_page_new("http://x.org/a");
+    CU_ASSERT_FATAL(a != NULL);
+    for (unsigned i = 0; i < 4; i++) {
+        CU_ASSERT_EQUAL(crawled_page_add_link(a, "http://x.org/b", 0.25f), 0);
+    }
+    const PageLink links[] = {{.kind = LINK_IMG},
+                              {.kind = LINK_A, .flags = LINK_NOFOLLOW | LINK_SPONSORED},
+                              {.kind = LINK_IMG, .flags = LINK_CANONICAL},
+                              {.kind = LINK_A}};
+    uint8_t kinds[4];
+    for (unsigned i = 0; i < 4; i++) {
+        kinds[i] = link_kind_byte(&links[i]);
+    }
+    PageWrite write = {.page = a, .link_kinds = kinds, .status = 200};
+    CU_ASSERT_EQUAL_FATAL(page_db_txn_begin(db, false, &txn), page_db_error_ok);
+    CU_ASSERT_EQUAL(page_db_write(db, txn, &write, 1, NULL), page_db_error_ok);
+    CU_ASSERT_EQUAL(page_db_txn_commit(db, txn), page_db_error_ok);
+    crawled_page_delete(a);
+    expect_export(db, page_export_links, (PageExportOptions){.format = EXPORT_TSV, .ids = true},
+                  "0\t1\t1\t0\t0.25\ta\t\n"
+                  "0\t1\t2\t0\t0.25\timg\t\n"
+                  "0\t1\t1\t0\t0.25\ta\tnofollow sponsored\n");
+    expect_export(db, page_export_links, (PageExportOptions){.arcs = true}, "0\t1\n");
+    expect_export(db, page_export_hosts, (PageExportOptions){.ids = true}, "0\t0\t4\n");
     CU_ASSERT_EQUAL(page_db_delete(db), page_db_error_ok);
     sample_remove(&directory);
 }
@@ -217,5 +255,7 @@ UNIT_MAIN("export", {"rows have three forms", rows_have_three_forms},
           {"a full disk is told", a_full_disk_is_told},
           {"pairs in runs agree with a model", pairs_in_runs_agree_with_a_model},
           {"links have weights and are ascending", links_have_weights_and_are_ascending},
+          {"a link of several kinds has a row for each",
+           a_link_of_several_kinds_has_a_row_for_each},
           {"the host graph adds links up", the_host_graph_adds_links_up},
           {"pages come with what is known", pages_come_with_what_is_known})

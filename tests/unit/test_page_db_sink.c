@@ -90,10 +90,13 @@ static void the_sink_is_told_in_order(void)
     CU_ASSERT_EQUAL(crawled_page_add_link(first, "https://b.com/x", 0), 0);
     CU_ASSERT_EQUAL(crawled_page_add_link(first, "http://a.com/", 0), 0);
     CU_ASSERT_EQUAL(crawled_page_add_link(second, "http://a.com/1", 0), 0);
-    const PageWrite writes[] = {
-        {.page = first, .link_hops = (const uint8_t *)"RL", .status = 301, .flags = 5},
-        {.page = second, .status = 500},
-        {.page = third, .status = 200}};
+    const PageWrite writes[] = {{.page = first,
+                                 .link_hops = (const uint8_t *)"RL",
+                                 .link_kinds = (const uint8_t *)"\x0f\x20",
+                                 .status = 301,
+                                 .flags = 5},
+                                {.page = second, .status = 500},
+                                {.page = third, .status = 200}};
     CU_ASSERT_EQUAL(page_db_write(db, seen.txn, writes, 3, &sink), page_db_error_ok);
     CU_ASSERT_STRING_EQUAL(seen.text, "+0 http://a.com/ M0 from -1 on http://a.com\n"
                                       "*0 http://a.com/ level 1 status 0>301\n"
@@ -110,6 +113,14 @@ static void the_sink_is_told_in_order(void)
         CU_ASSERT_EQUAL(page.level, levels[i]);
         CU_ASSERT_EQUAL(page.flags, i == 0 ? 5 : 0);
     }
+    uint8_t *kinds = NULL;
+    CU_ASSERT_EQUAL_FATAL(page_db_get_link_kinds(db, seen.txn, 0, 2, &kinds), page_db_error_ok);
+    CU_ASSERT_EQUAL(memcmp(kinds, "\x0f\x20", 2), 0); /* the link to another host first */
+    free(kinds);
+    CU_ASSERT_EQUAL(page_db_get_link_kinds(db, seen.txn, 1, 1, &kinds), page_db_error_ok);
+    CU_ASSERT_PTR_NULL(kinds);
+    CU_ASSERT_EQUAL(page_db_get_link_kinds(db, seen.txn, 2, 0, &kinds), page_db_error_ok);
+    CU_ASSERT_PTR_NULL(kinds);
     PageRef page;
     CU_ASSERT_EQUAL(page_db_get(db, seen.txn, 4, &page, &url), page_db_error_no_page);
     uint32_t host = 9;

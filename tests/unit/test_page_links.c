@@ -69,6 +69,49 @@ static void every_list_comes_back(void)
     CU_ASSERT(!page_links_decode(0, bytes, 0, false, back, &got_diff, &got));
 }
 
+static uint8_t kind_at(uint64_t seed, size_t i)
+{
+    uint64_t x = hash_mix(seed + i / (1 + seed % 7));
+    return seed % 4 == 0 ? 0 : x % 3 == 0 ? (uint8_t)(x >> 8) : (uint8_t)(x >> 8 & 1);
+}
+
+static void kinds_stay_with_their_links(void)
+{
+    uint64_t to[MOST], sorted[MOST], back[(MOST + 3) * MAX_VARINT_SIZE + PAGE_LINKS_SLACK];
+    uint8_t bytes[(MOST + 3) * MAX_VARINT_SIZE], kinds[MOST];
+    for (uint64_t seed = 1; seed < 3000; seed++) {
+        size_t n = random_list(seed, to);
+        size_t n_diff = n == 0 ? 0 : hash_mix(seed + 99) % (n + 1);
+        uint64_t index = hash_mix(seed) >> (16 + seed % 40);
+        bool any = false;
+        for (size_t i = 0; i < n; i++) {
+            to[i] = to[i] >> 16 << PAGE_LINKS_KIND_BITS | kind_at(seed, i);
+            any = any || kind_at(seed, i) != 0;
+        }
+        memcpy(sorted, to, sizeof to);
+        qsort(sorted, n_diff, sizeof *sorted, compare);
+        qsort(sorted + n_diff, n - n_diff, sizeof *sorted, compare);
+        size_t length = page_links_encode_kinds(index, to, n_diff, n, bytes);
+        uint8_t *copy = malloc(length);
+        memcpy(copy, bytes, length);
+        size_t got = 0, got_diff = 0;
+        CU_ASSERT_EQUAL(page_links_has_kinds(copy, length), any);
+        CU_ASSERT(page_links_decode(index, copy, length, false, back, &got_diff, &got));
+        CU_ASSERT_EQUAL_FATAL(got, n);
+        CU_ASSERT_EQUAL(got_diff, n_diff);
+        CU_ASSERT(page_links_decode_kinds(copy, length, kinds, n));
+        for (size_t i = 0; i < n; i++) {
+            CU_ASSERT_EQUAL(back[i] << PAGE_LINKS_KIND_BITS | kinds[i], sorted[i]);
+            CU_ASSERT_EQUAL(back[i], to[i]);
+        }
+        if (any) {
+            CU_ASSERT(!page_links_decode_kinds(copy, 1, kinds, n));
+            CU_ASSERT(!page_links_decode_kinds(copy, length, kinds, 0));
+        }
+        free(copy);
+    }
+}
+
 static uint64_t page_at(uint64_t i, int order)
 {
     return order == 0 ? i * 3 : order == 1 ? (PAGES - 1 - i) * 3 : hash_mix(i) % PAGES * 3;
@@ -120,4 +163,5 @@ static void lists_are_found_however_they_were_written(void)
 }
 
 UNIT_MAIN("page_links", {"every list comes back", every_list_comes_back},
+          {"kinds stay with their links", kinds_stay_with_their_links},
           {"lists are found however they were written", lists_are_found_however_they_were_written})

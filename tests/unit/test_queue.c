@@ -153,6 +153,7 @@ static void closing_wakes_everybody(void)
 
 typedef struct Traffic {
     Queue queue;
+    char items[PUSHERS * EACH]; /* their places are their numbers */
     atomic_uint next_pusher;
     atomic_uint seen[PUSHERS * EACH];
     atomic_uint disorder; /* items of one pusher that one popper saw out of order */
@@ -162,8 +163,8 @@ static void *push_all(void *context)
 {
     Traffic *traffic = context;
     uintptr_t first = atomic_fetch_add(&traffic->next_pusher, 1) * (uintptr_t)EACH;
-    for (uintptr_t i = 1; i <= EACH; i++) {
-        (void)queue_push(&traffic->queue, (char *)NULL + first + i);
+    for (uintptr_t i = 0; i < EACH; i++) {
+        (void)queue_push(&traffic->queue, &traffic->items[first + i]);
     }
     return NULL;
 }
@@ -176,7 +177,7 @@ static void *pop_all(void *context)
     size_t last[PUSHERS] = {0};
     while (queue_pop(&traffic->queue, batch, BATCH, &n, MONO_NEVER) == RESULT_OK) {
         for (size_t i = 0; i < n; i++) {
-            size_t number = (size_t)((char *)batch[i] - (char *)NULL) - 1;
+            size_t number = (size_t)((char *)batch[i] - traffic->items);
             atomic_fetch_add(&traffic->seen[number], 1);
             if (number + 1 <= last[number / EACH]) {
                 atomic_fetch_add(&traffic->disorder, 1);

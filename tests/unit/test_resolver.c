@@ -8,6 +8,7 @@
 #include "base/log.h"
 #include "base/queue.h"
 #include "base/thread.h"
+#include "fetch/dns_record.h"
 #include "fetch/resolver.h"
 #include "unit.h"
 
@@ -130,6 +131,7 @@ typedef struct World {
     NameServer server;
     Resolver *resolver;
     Queue answers;
+    Buffer heard; /* by the resolver's thread */
     IpPolicy policy;
     char servers[32];
 } World;
@@ -138,6 +140,16 @@ static void on_answer(void *context, VisitState *visit_state)
 {
     World *w = context;
     (void)queue_push(&w->answers, visit_state);
+}
+
+static void on_heard(void *context, const char *hostname, WallTime asked, const Buffer *records)
+{
+    World *w = context;
+    CU_ASSERT_TRUE(wall_now().us - asked.us < 10000000);
+    const char *lines = strchr(records->data, '\n');
+    CU_ASSERT_PTR_NOT_NULL_FATAL(lines);
+    CU_ASSERT_EQUAL(lines - records->data, 14);
+    CU_ASSERT_EQUAL(buffer_printf(&w->heard, "%s:%s", hostname, lines), RESULT_OK);
 }
 
 static World *set_up(const char *allowed, size_t cache_entries)
@@ -157,7 +169,10 @@ static World *set_up(const char *allowed, size_t cache_entries)
                                .cache_entries = cache_entries,
                                .ttl_max_ms = 3600000,
                                .negative_ttl_ms = 60000,
-                               .policy = &w->policy};
+                               .policy = &w->policy,
+                               .heard = on_heard,
+                               .heard_context = w};
+    buffer_init(&w->heard, 100000);
     CU_ASSERT_EQUAL_FATAL(resolver_new(&w->resolver, &options, on_answer, w), RESULT_OK);
     CU_ASSERT_EQUAL_FATAL(resolver_start(w->resolver), RESULT_OK);
     buffer_destroy(&error);
@@ -170,6 +185,7 @@ static void tear_down(World *w)
     resolver_delete(w->resolver);
     server_stop(&w->server);
     queue_destroy(&w->answers);
+    buffer_destroy(&w->heard);
     ip_ranges_destroy(&w->policy.allowed);
     free(w);
     log_set_level(LOG_LEVEL_INFO);
@@ -219,6 +235,57 @@ static void names_become_addresses_or_reasons(void)
     expect(w, "silent.example", 0, "dns");
     expect(w, "empty.example", 0, "no-name");
     tear_down(w);
+}
+
+static void new_answers_are_told(void)
+{
+    World *w = set_up("", 1000);
+    expect(w, "none.example", 0, "no-name");
+    expect(w, "two-9-8-7-6.example", 0, "9.8.7.6");
+    expect(w, "t-9-8-7-6.example", 0, "9.8.7.6");
+    expect(w, "t-9-8-7-6.example", 0, "9.8.7.6");  /* asked again, but nothing new */
+    expect(w, "a-10-0-0-1.example", 0, "private"); /* not used, but heard */
+    CU_ASSERT_EQUAL(atomic_load(&w->server.questions), 5);
+    /* Told before the visit state came back, so it may be read here. */
+    CU_ASSERT_STRING_EQUAL(buffer_string(&w->heard), "two-9-8-7-6.example:\n"
+                                                     "two-9-8-7-6.example.\t60\tIN\tA\t9.8.7.6\n"
+                                                     "two-9-8-7-6.example.\t60\tIN\tA\t9.8.7.7\n"
+                                                     "t-9-8-7-6.example:\n"
+                                                     "t-9-8-7-6.example.\t0\tIN\tA\t9.8.7.6\n"
+                                                     "a-10-0-0-1.example:\n"
+                                                     "a-10-0-0-1.example.\t60\tIN\tA\t10.0.0.1\n");
+    tear_down(w);
+}
+
+static void an_answer_as_text_has_its_aliases(void)
+{
+    struct sockaddr_in6 v6 = {.sin6_family = AF_INET6};
+    struct sockaddr_in v4 = {.sin_family = AF_INET, .sin_addr = {htonl(0x09080706)}};
+    struct ares_addrinfo_node nodes[] = {
+        {.ai_ttl = 60, .ai_addr = (struct sockaddr *)&v6, .ai_next = &nodes[1]},
+        {.ai_ttl = 30, .ai_addr = (struct sockaddr *)&v4}};
+    struct ares_addrinfo_cname aliases[] = {
+        {.ttl = 300, .alias = (char[]){"www.x.org"}, .name = (char[]){"x.org."}}};
+    struct ares_addrinfo answer = {.cnames = aliases, .nodes = nodes};
+    Buffer text;
+    buffer_init(&text, 1000);
+    CU_ASSERT_EQUAL(inet_pton(AF_INET6, "2a00::1", &v6.sin6_addr), 1);
+    CU_ASSERT_EQUAL(
+        dns_record_format(&text, "www.x.org", &answer, (WallTime){INT64_C(1769860800123456)}),
+        RESULT_OK);
+    CU_ASSERT_STRING_EQUAL(text.data, "20260131120000\n"
+                                      "www.x.org.\t300\tIN\tCNAME\tx.org.\n"
+                                      "x.org.\t60\tIN\tAAAA\t2a00::1\n"
+                                      "x.org.\t30\tIN\tA\t9.8.7.6\n");
+    buffer_destroy(&text);
+    uint64_t before = dns_record_fingerprint(&answer);
+    nodes[0].ai_ttl = 1;
+    nodes[0].ai_next = NULL;
+    nodes[1].ai_next = &nodes[0];
+    answer.nodes = &nodes[1];
+    CU_ASSERT_EQUAL(dns_record_fingerprint(&answer), before);
+    v4.sin_addr.s_addr++;
+    CU_ASSERT_NOT_EQUAL(dns_record_fingerprint(&answer), before);
 }
 
 static void special_addresses_are_no_answer_unless_allowed(void)
@@ -329,6 +396,8 @@ static void stopping_answers_everybody(void)
 }
 
 UNIT_MAIN("resolver", {"names become addresses or reasons", names_become_addresses_or_reasons},
+          {"new answers are told", new_answers_are_told},
+          {"an answer as text has its aliases", an_answer_as_text_has_its_aliases},
           {"special addresses are no answer unless allowed",
            special_addresses_are_no_answer_unless_allowed},
           {"answers are kept for their time", answers_are_kept_for_their_time},

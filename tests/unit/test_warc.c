@@ -517,7 +517,6 @@ static void every_kind_is_stored_and_read_strictly(void)
         WarcFetch fetch = sample_fetch(kinds[i].url, kinds[i].header, kinds[i].body);
         fetch.started.us += (int64_t)i * 1500000;
         fetch.truncated = kinds[i].truncated;
-        fetch.metadata = sample_text("via: http://example.org/\r\nhopsFromSeed: L\r\n");
         fetch.ip = i % 2 == 0 ? "192.0.2.1" : "2001:db8::1";
         if (strncmp(kinds[i].header, "HTTP/2", 6) == 0) {
             fetch.protocol = "h2";
@@ -526,6 +525,9 @@ static void every_kind_is_stored_and_read_strictly(void)
         }
         fetch.not_modified = kinds[i].conditional ? &original : NULL;
         CU_ASSERT_EQUAL(warc_record_fetch(writer.recorder, &fetch, &writer.group), RESULT_OK);
+        WarcBytes fields = sample_text("via: http://example.org/\r\nhopsFromSeed: L\r\n");
+        CU_ASSERT_EQUAL(warc_record_metadata(writer.recorder, fetch.url, fields, &writer.group),
+                        RESULT_OK);
         CU_ASSERT_EQUAL(warc_append(writer.warc, &writer.group, &position), RESULT_OK);
         if (i == 0) {
             known.has_payload = true;

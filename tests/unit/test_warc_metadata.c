@@ -31,7 +31,7 @@ static void fields_say_what_is_known(void)
     buffer_init(&fields, 1000);
     CU_ASSERT_EQUAL(warc_metadata_discovery(&fields, &discovery), RESULT_OK);
     CU_ASSERT_EQUAL(warc_metadata_page(&fields, &page), RESULT_OK);
-    CU_ASSERT_EQUAL(warc_metadata_outlinks(&fields, &page, 3), RESULT_OK);
+    CU_ASSERT_EQUAL(warc_metadata_outlinks(&fields, &page), RESULT_OK);
     CU_ASSERT_STRING_EQUAL(fields.data, "via: http://example.org/\r\n"
                                         "hopsFromSeed: LE\r\n"
                                         "fetchTimeMs: 17\r\n"
@@ -40,7 +40,8 @@ static void fields_say_what_is_known(void)
                                         "text-simhash: 00000000000000ff\r\n"
                                         "outlink: http://example.org/a L a nofollow ugc\r\n"
                                         "outlink: http://example.org/i.png E img\r\n"
-                                        "outlink: http://example.org/next R redirect\r\n");
+                                        "outlink: http://example.org/next R redirect\r\n"
+                                        "outlink: http://example.org/more L a\r\n");
     buffer_destroy(&fields);
 }
 
@@ -54,7 +55,7 @@ static void a_full_buffer_is_left_as_it_was(void)
     CU_ASSERT_EQUAL(warc_metadata_discovery(&fields, &nothing), RESULT_OK);
     CU_ASSERT_EQUAL(fields.length, 0);
     CU_ASSERT_EQUAL(warc_fields_add(&fields, "a", "b", 1), RESULT_OK);
-    CU_ASSERT_EQUAL(warc_metadata_outlinks(&fields, &page, 10), RESULT_LIMIT);
+    CU_ASSERT_EQUAL(warc_metadata_outlinks(&fields, &page), RESULT_LIMIT);
     CU_ASSERT_STRING_EQUAL(fields.data, "a: b\r\n");
     buffer_destroy(&fields);
 }

@@ -75,9 +75,16 @@ static void a_fetch_becomes_response_request_and_metadata(void)
     OneRecord one;
     WarcFetch fetch =
         sample_fetch("http://example.org/a", "HTTP/1.1 200 OK\r\nX: 1\r\n\r\n", "hello");
-    fetch.metadata = sample_text("via: http://example.org/\r\n");
     fetch.protocol = "http/1.1";
     CU_ASSERT_EQUAL_FATAL(one_open(&one, &fetch, NULL), RESULT_OK);
+    warc_reader_close(one.reader);
+    CU_ASSERT_EQUAL(warc_record_metadata(one.recorder, fetch.url, sample_text(""), &one.group),
+                    RESULT_OK);
+    CU_ASSERT_EQUAL(warc_record_metadata(one.recorder, fetch.url,
+                                         sample_text("via: http://example.org/\r\n"), &one.group),
+                    RESULT_OK);
+    one.reader = read_back(&one.directory, &one.group);
+    CU_ASSERT_EQUAL(warc_reader_next(one.reader, &one.record), RESULT_OK);
     CU_ASSERT_EQUAL(one.record.type, WARC_RESPONSE);
     CU_ASSERT_EQUAL(one.record.date.us, SAMPLE_DATE.us);
     CU_ASSERT(bytes_equal(one.record.uri, "http://example.org/a"));
@@ -224,21 +231,60 @@ static void a_known_payload_becomes_a_revisit(void)
     one_close(&one);
 }
 
+#define CONDITIONAL "GET / HTTP/1.1\r\nHost: example.org\r\nIf-None-Match: \"x\"\r\n\r\n"
+
 static void a_304_confirms_an_earlier_capture(void)
 {
+    static const char header[] = "HTTP/1.1 304 Not Modified\r\nContent-Length: 99\r\n\r\n";
     OneRecord one;
     WarcOriginal original;
+    WarcDigest payload = {{1, 2, 3}};
+    char digest[WARC_DIGEST_TEXT];
     warc_original_init(&original);
     (void)always_found(NULL, NULL, &original);
-    WarcFetch fetch = sample_fetch("http://example.org/first",
-                                   "HTTP/1.1 304 Not Modified\r\nContent-Length: 99\r\n\r\n", "");
+    WarcFetch fetch = sample_fetch("http://example.org/first", header, "");
+    fetch.request = sample_text(CONDITIONAL);
     fetch.not_modified = &original;
+    fetch.not_modified_payload = &payload;
     CU_ASSERT_EQUAL_FATAL(one_open(&one, &fetch, NULL), RESULT_OK);
     CU_ASSERT_EQUAL(one.record.type, WARC_REVISIT);
     CU_ASSERT(field_is(&one.record, "warc-profile", WARC_PROFILE_NOT_MODIFIED));
-    CU_ASSERT_FALSE(one.group.has_payload);
+    CU_ASSERT(field_is(&one.record, "warc-refers-to-target-uri", original.uri.data));
+    CU_ASSERT(field_is(&one.record, "warc-payload-digest", warc_digest_format(&payload, digest)));
+    CU_ASSERT(bytes_equal(one.record.block, header));
+    CU_ASSERT(one.group.has_payload);
+    CU_ASSERT(strstr(one.group.index.data, digest) != NULL);
+    CU_ASSERT(strstr(one.group.index.data, "\"warc/revisit\", \"status\": \"304\"") != NULL);
     one_close(&one);
     warc_original_destroy(&original);
+}
+
+static void a_304_without_a_known_capture_refers_to_nothing(void)
+{
+    static const char header[] = "HTTP/1.1 304 Not Modified\r\nContent-Length: 99\r\n\r\n";
+    OneRecord one;
+    WarcBytes value;
+    WarcFetch fetch = sample_fetch("http://example.org/first", header, "");
+    fetch.request = sample_text(CONDITIONAL);
+    CU_ASSERT_EQUAL_FATAL(one_open(&one, &fetch, NULL), RESULT_OK);
+    CU_ASSERT_EQUAL(one.record.type, WARC_REVISIT);
+    CU_ASSERT(field_is(&one.record, "warc-profile", WARC_PROFILE_NOT_MODIFIED));
+    CU_ASSERT_FALSE(warc_record_field(&one.record, "warc-refers-to-target-uri", &value));
+    CU_ASSERT_FALSE(warc_record_field(&one.record, "warc-payload-digest", &value));
+    CU_ASSERT(bytes_equal(one.record.block, header));
+    CU_ASSERT_FALSE(one.group.has_payload);
+    one_close(&one);
+    /* Nobody asked for it: an answer like others, whose header must fit the body it has not. */
+    fetch.request = sample_text("GET / HTTP/1.1\r\nX-If-None-Match: y\r\n\r\n");
+    CU_ASSERT_EQUAL_FATAL(one_open(&one, &fetch, NULL), RESULT_OK);
+    CU_ASSERT_EQUAL(one.record.type, WARC_RESPONSE);
+    CU_ASSERT(
+        bytes_equal(one.record.block,
+                    "HTTP/1.1 304 Not Modified\r\nX-Archive-Orig-Content-Length: 99\r\n\r\n"));
+    one_close(&one);
+    CU_ASSERT(warc_http_is_conditional(sample_text("GET / HTTP/2\r\nif-modified-since: x\r\n")));
+    CU_ASSERT_FALSE(warc_http_is_conditional(sample_text("GET /If-None-Match: HTTP/1.1\r\n")));
+    CU_ASSERT_FALSE(warc_http_is_conditional(sample_text("")));
 }
 
 static void what_would_break_a_record_is_refused_or_left_out(void)
@@ -332,6 +378,8 @@ UNIT_MAIN("warc_record",
           {"requests of HTTP/2 are written as HTTP/1", requests_of_http_2_are_written_as_http_1},
           {"a known payload becomes a revisit", a_known_payload_becomes_a_revisit},
           {"a 304 confirms an earlier capture", a_304_confirms_an_earlier_capture},
+          {"a 304 without a known capture refers to nothing",
+           a_304_without_a_known_capture_refers_to_nothing},
           {"what would break a record is refused or left out",
            what_would_break_a_record_is_refused_or_left_out},
           {"a DNS answer is a resource", a_dns_answer_is_a_resource},

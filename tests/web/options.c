@@ -40,6 +40,7 @@ static const OptionRow rows[] = {
     {"delay-ms", TYPE_COUNT, FIELD(delay_ms), 0, 600000},
     {"spread-ms", TYPE_COUNT, FIELD(spread_ms), 0, 600000},
     {"crawl-delay", TYPE_REAL, FIELD(crawl_delay_s), 0, 3600},
+    {"change-ms", TYPE_COUNT, FIELD(change_ms), 0, 86400000},
     {"sitemaps", TYPE_FLAG, FIELD(sitemaps), 0, 0},
     {"ttl", TYPE_COUNT, FIELD(ttl_s), 0, 604800},
     {"move", TYPE_COUNT, FIELD(move_s), 1, 86400},
@@ -73,10 +74,13 @@ static const char help[] =
     "(1000)\n"
     "  --crawl-delay S   in robots.txt of every fourth host     --sitemaps        serve "
     "/sitemap.xml\n"
+    "  --change-ms N     closed world: page i changes every N * 2^(i % 6) ms; ETag, "
+    "Last-Modified, 304\n"
     "  --ttl S           of DNS answers (3600)                  --move S          dns-moving (2)\n"
     "  --slow-ms N       what slow misbehaviours wait (60000)\n"
     "  --log FILE        a line per request: start_us end_us address host status bytes flags path\n"
-    "                    flags: F forbidden by robots.txt, A aborted by the client, R robots.txt\n"
+    "                    flags: F forbidden by robots.txt, A aborted by the client, R robots.txt,\n"
+    "                    C conditional, X and not on what the page was served with last\n"
     "  --graph FILE      write all pages of the closed world    --seeds FILE      where to begin\n"
     "  --hosts-file FILE write: name address forbids-private(0|1) crawl-delay-ms\n"
     "  --zone FILE       further names for DNS, NAME=ADDRESS    --write-only      files, then end\n"

@@ -28,6 +28,7 @@ typedef struct WebOptions {
     unsigned spread_ms;   /* with this deviation */
     double crawl_delay_s; /* Crawl-delay of every fourth host; 0: none */
     bool sitemaps;        /* robots.txt names /sitemap.xml */
+    unsigned change_ms;   /* closed world: pages change (change.h); 0: never */
     unsigned ttl_s;       /* of DNS answers */
     unsigned move_s;      /* hosts dns-moving change their address so often */
     unsigned slow_ms;     /* what the slow misbehaviours wait for */

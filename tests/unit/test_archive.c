@@ -1,0 +1,114 @@
+#include "archive.h"
+#include "store/warc_load.h"
+#include "store/warc_reader.h"
+#include "store_fixture.h"
+#include "warc_samples.h"
+
+#define URL "http://example.org/page"
+
+typedef struct Archived {
+    StoreFixture fixture;
+    SampleDirectory directory;
+    ArchiveOptions options;
+    Archive *archive;
+    ArchiveRecorder *recorder;
+    char warc[160];
+} Archived;
+
+static void reopen(Archived *a)
+{
+    Buffer error;
+    buffer_init(&error, BUFFER_NO_LIMIT);
+    CU_ASSERT_EQUAL_FATAL(archive_open(&a->archive, &a->options, a->fixture.store.db, &error),
+                          RESULT_OK);
+    buffer_destroy(&error);
+    CU_ASSERT_EQUAL_FATAL(archive_recorder_new(&a->recorder, a->archive), RESULT_OK);
+}
+
+static void start(Archived *a, const ArchiveOptions *options)
+{
+    store_fixture_open(&a->fixture);
+    a->directory = sample_directory();
+    a->options = *options;
+    a->options.directory = a->directory.path;
+    a->options.pattern = "";
+    a->options.contact = "";
+    a->options.user_agent = "ragno/test";
+    (void)snprintf(a->warc, sizeof a->warc, "%s/warc", a->directory.path);
+    reopen(a);
+}
+
+static void stop(Archived *a)
+{
+    archive_recorder_delete(a->recorder);
+    CU_ASSERT_EQUAL(archive_close(a->archive), RESULT_OK);
+    a->archive = NULL;
+}
+
+static void end(Archived *a)
+{
+    SampleDirectory warc;
+    store_fixture_close(&a->fixture, true);
+    memcpy(warc.path, a->warc, sizeof warc.path);
+    sample_remove(&warc);
+    sample_remove(&a->directory);
+}
+
+static FetchResult *fetch_of(uint64_t index, int status, const char *header, const char *body)
+{
+    FetchResult *fetch = fetch_result_new(FETCHED_PAGE);
+    CU_ASSERT_PTR_NOT_NULL_FATAL(fetch);
+    fetch->has_page = true;
+    fetch->index = index;
+    fetch->url = strdup(URL);
+    fetch->request =
+        strdup("GET /page HTTP/1.1\r\nHost: example.org\r\nIf-None-Match: \"1\"\r\n\r\n");
+    fetch->status = status;
+    fetch->http_version = 11;
+    fetch->wall_start = (WallTime){SAMPLE_DATE.us + (int64_t)index * 1000000 + status * 1000};
+    CU_ASSERT_EQUAL(ip_address_parse("192.0.2.1", 9, &fetch->address), RESULT_OK);
+    CU_ASSERT_EQUAL(buffer_append_string(&fetch->header, header), RESULT_OK);
+    CU_ASSERT_EQUAL(buffer_append_string(&fetch->body, body), RESULT_OK);
+    return fetch;
+}
+
+/* Records a fetch and commits it; answers the type of its main record. */
+static WarcType store(Archived *a, FetchResult *fetch)
+{
+    WarcGroup *group = archive_record(a->recorder, fetch);
+    CU_ASSERT_PTR_NOT_NULL_FATAL(group);
+    WarcType type = group->type;
+    MDB_txn *txn = store_fixture_begin(&a->fixture, false);
+    CU_ASSERT_EQUAL(archive_append(a->archive, group), RESULT_OK);
+    CU_ASSERT_EQUAL(archive_remember(a->archive, txn, group, fetch), RESULT_OK);
+    CU_ASSERT_EQUAL(archive_prepare(a->archive, txn), RESULT_OK);
+    store_fixture_commit(&a->fixture, txn);
+    archive_committed(a->archive);
+    archive_group_delete(group);
+    fetch_result_delete(fetch);
+    return type;
+}
+
+#define OK           "HTTP/1.1 200 OK\r\nETag: \"1\"\r\nContent-Length: 5\r\n\r\n"
+#define NOT_MODIFIED "HTTP/1.1 304 Not Modified\r\nETag: \"1\"\r\nContent-Length: 5\r\n\r\n"
+
+static void a_304_refers_to_what_it_confirms(void)
+{
+    Archived a;
+    WarcAnswer answer;
+    ArchiveOptions options = {.max_bytes = 0};
+    start(&a, &options);
+    CU_ASSERT_EQUAL(store(&a, fetch_of(3, 304, NOT_MODIFIED, "")), WARC_REVISIT);
+    CU_ASSERT_EQUAL(store(&a, fetch_of(3, 200, OK, "hello")), WARC_RESPONSE);
+    CU_ASSERT_EQUAL(store(&a, fetch_of(3, 304, NOT_MODIFIED, "")), WARC_REVISIT);
+    stop(&a);
+    warc_answer_init(&answer);
+    CU_ASSERT_EQUAL(warc_load(a.warc, URL, strlen(URL), &answer), RESULT_OK);
+    CU_ASSERT_EQUAL(answer.status, 304);
+    CU_ASSERT_STRING_EQUAL(buffer_string(&answer.header), NOT_MODIFIED);
+    CU_ASSERT_STRING_EQUAL(buffer_string(&answer.body), "hello");
+    warc_answer_destroy(&answer);
+    end(&a);
+}
+
+UNIT_MAIN("archive", {"a 304 refers to what it confirms", a_304_refers_to_what_it_confirms})
