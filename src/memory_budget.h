@@ -5,11 +5,11 @@
  * budget less MEMORY_BUDGET_BASE, which the program, its libraries and its threads take whatever
  * they do. In 32 parts:
  *
- *   10  the workbench                       limits.workbench_memory
+ *    8  the workbench                       limits.workbench_memory
  *    6  answers not yet parsed              fetch.memory
  *    4  parsing                             parse.memory, for each of parse.threads
  *    3  parsed pages not yet committed      store.memory
- *    4  a transaction's changed pages       store.batch_links (3), store.batch_pages (1)
+ *    6  a transaction's changed pages       store.batch_links (3), store.batch_pages (3)
  *    1  handles of transfers                fetch.connections
  *    1  idle connections                    fetch.idle_connections
  *    1  resolved names                      dns.cache_entries

@@ -140,7 +140,7 @@ static void describe_page(Parser *parser, ParsedPage *page)
     archive_describe(parser->recorder, page->group, page->fetch, found, more, n_more);
 }
 
-/* Asks the filters about an answer; page->refused_hooks says which said no. */
+/* Asks the filters and the rules about an answer; page->refused_hooks says which said no. */
 static void ask_filters(Parser *parser, ParsedPage *page, const char *content_type)
 {
     static const FilterHook hooks[] = {HOOK_PARSE, HOOK_FOLLOW, HOOK_STORE};
@@ -160,6 +160,10 @@ static void ask_filters(Parser *parser, ParsedPage *page, const char *content_ty
                          .body = buffer_string(&parser->body),
                          .body_length = parser->body.length,
                          .digest = digest};
+    if (parser->parsing->options.score_rules != NULL) {
+        page->score =
+            score_rules_find(parser->parsing->options.score_rules, &input, parser->scratch);
+    }
     for (size_t i = 0; i < sizeof hooks / sizeof *hooks; i++) {
         if (!filters_pass(filters, hooks[i], &input, parser->scratch)) {
             page->refused_hooks |= 1u << hooks[i];
@@ -227,6 +231,7 @@ static void take_page(Parser *parser, ParsedPage *page)
     ask_filters(parser, page, content_type);
     store_page(parser, page);
     if (fetch->final) {
+        parsed_page_take_validators(page, &header);
         note_decoding(fetch, decoded);
         parse_answer(parser, page, &header, &type, content_type);
     }

@@ -18,6 +18,7 @@
 #include "parse/sitemap.h"
 #include "parsed_page.h"
 #include "scope.h"
+#include "score_rules.h"
 #include "stats.h"
 
 typedef struct ParsingOptions {
@@ -42,9 +43,10 @@ typedef struct ParsingOptions {
     unsigned sitemap_depth;
     size_t sitemap_entries;
     SitemapLocation sitemap_location;
-    Shared *filters;   /* of Filters; borrowed */
-    Shared *scope;     /* of a Scope; borrowed */
-    ByteGate *results; /* where parsed pages are counted; NULL = nowhere; borrowed */
+    const ScoreRules *score_rules; /* scores of pages and links; NULL: all links have 1; borrowed */
+    Shared *filters;               /* of Filters; borrowed */
+    Shared *scope;                 /* of a Scope; borrowed */
+    ByteGate *results;             /* where parsed pages are counted; NULL = nowhere; borrowed */
 } ParsingOptions;
 
 typedef struct Parsing Parsing;
