@@ -54,7 +54,10 @@ class Sites:
                     self.send_header(name, value)
                 self.send_header("Content-Length", str(len(body)))
                 self.end_headers()
-                self.wfile.write(body)
+                try:
+                    self.wfile.write(body)
+                except ConnectionError:  # the crawler has had enough
+                    self.close_connection = True
 
             def log_message(self, *_):
                 pass
