@@ -11,7 +11,7 @@ LIBDIR ?= $(PREFIX)/lib
 VERSION := 0.1.0
 OUT := build/$(MODE)
 
-ifeq ($(filter deps deps-dev help clean distclean,$(MAKECMDGOALS)),)
+ifeq ($(filter deps deps-dev deps-fuzz help clean distclean,$(MAKECMDGOALS)),)
   ifneq ($(shell pkg-config --exists $(PKGS) 2>/dev/null && echo yes),yes)
     $(error libraries are missing: run `make deps` first (it installs Debian packages))
   endif
@@ -67,7 +67,7 @@ clean:
 help:
 	@sed -n 's/^## //p' $(MAKEFILE_LIST)
 
-$(OUT)/%.o: %.c | $(filter deps deps-dev,$(MAKECMDGOALS))
+$(OUT)/%.o: %.c | $(filter deps deps-dev deps-fuzz,$(MAKECMDGOALS))
 	@mkdir -p $(@D)
 	@echo '  CC  $<' >&2
 	@$(CC) $(CPPFLAGS) $(CFLAGS) -MMD -MP -c -o $@ $<
@@ -111,10 +111,12 @@ unit: $(if $(T),$(OUT)/tests/test_$(T),$(UNIT_BIN))
 DEPS := gcc make pkg-config libcurl4-openssl-dev libxml2-dev libc-ares-dev liblmdb-dev \
         libpcre2-dev libinih-dev libpsl-dev libidn2-dev libxxhash-dev libdeflate-dev zlib1g-dev \
         libzstd-dev libbrotli-dev libssl-dev libcunit1-dev python3 lmdb-utils
-DEPS_DEV := clang clang-format clang-tidy cppcheck nginx-light apache2-doc debian-handbook \
+# clang, and what its fuzzers are linked with.
+DEPS_FUZZ := clang libclang-rt-14-dev
+DEPS_DEV := $(DEPS_FUZZ) clang-format clang-tidy cppcheck nginx-light apache2-doc debian-handbook \
         postgresql-doc-15 wrk
 
-.PHONY: deps deps-dev integration test lint check demo bench everything
+.PHONY: deps deps-dev deps-fuzz integration test lint check demo bench everything
 ## make deps            installs the Debian packages that are missing (asks for root only then)
 deps:
 	@tools/deps $(DEPS)
@@ -122,6 +124,10 @@ deps:
 ## make deps-dev        and those for `make lint` and the longer tests
 deps-dev:
 	@tools/deps $(DEPS) $(DEPS_DEV)
+
+## make deps-fuzz       and those for `make fuzz`
+deps-fuzz:
+	@tools/deps $(DEPS) $(DEPS_FUZZ)
 
 everything: all $(OUT)/web $(OUT)/sim $(UNIT_BIN) $(BENCH_BIN)
 
@@ -189,6 +195,14 @@ fuzz:
 	@mkdir -p build/fuzz/corpus/$(T) tests/fuzz/corpus
 	@build/fuzz/bin/fuzz_$(T) -max_total_time=$(SECONDS) -artifact_prefix=build/fuzz/ \
 	    build/fuzz/corpus/$(T) $(wildcard tests/fuzz/corpus/$(T))
+
+.PHONY: fuzz-all fuzz-programs
+fuzz-programs: $(FUZZ_SRC:tests/fuzz/%.c=build/fuzz/bin/%)
+
+## make fuzz-all        every fuzz target for SECONDS=60, a few at a time
+fuzz-all:
+	@$(MAKE) --no-print-directory MODE=fuzz CC=clang fuzz-programs
+	@tests/run-fuzz $(SECONDS) $(FUZZ_SRC:tests/fuzz/%.c=build/fuzz/bin/%)
 
 .PHONY: doc install
 ## make doc             the manual page and config/ragno.ini, from the program's option table

@@ -16,6 +16,7 @@
 
 #include "agent_parts.h"
 #include "base/log.h"
+#include "memory_budget.h"
 #include "monitor.h"
 #include "seeds.h"
 #include "summary.h"
@@ -86,19 +87,36 @@ static void on_stop_signal(Watch *watch, MonoTime now)
     }
 }
 
+/* One event for each line. */
+static void complain(Buffer *error, const char *event)
+{
+    char *save = NULL;
+    char *line = error->length == 0 ? NULL : strtok_r(error->data, "\n", &save);
+    do {
+        LOG_WARN("agent", event, "signal=SIGHUP error=\"%s\"", line == NULL ? "no memory" : line);
+        line = line == NULL ? NULL : strtok_r(NULL, "\n", &save);
+    } while (line != NULL);
+}
+
 static void reload(Watch *watch)
 {
     const AgentOptions *options = watch->options;
     Config fresh;
-    if (!options->reload(options->reload_context, &fresh)) {
-        LOG_WARN("agent", "configuration is wrong, nothing was changed", "signal=SIGHUP");
-        return;
+    Buffer error;
+    buffer_init(&error, BUFFER_NO_LIMIT);
+    if (!options->reload(options->reload_context, &fresh, &error)) {
+        complain(&error, "configuration is wrong, nothing was changed");
+    } else {
+        size_t changed = options_take_live(&options->config->options, &fresh.options);
+        config_destroy(&fresh);
+        log_set_level((LogLevel)options->config->log_level);
+        parts_configure(watch->parts);
+        if (parts_share_rules(watch->parts, &error) != RESULT_OK) {
+            complain(&error, "scope and filters stay as they were");
+        }
+        LOG_INFO("agent", "configuration read anew", "changed=%zu", changed);
     }
-    size_t changed = options_take_live(&options->config->options, &fresh.options);
-    config_destroy(&fresh);
-    log_set_level((LogLevel)options->config->log_level);
-    parts_configure(watch->parts);
-    LOG_INFO("agent", "configuration read anew", "changed=%zu", changed);
+    buffer_destroy(&error);
 }
 
 static void read_signals(Watch *watch, MonoTime now)
@@ -356,12 +374,16 @@ int agent_run(const AgentOptions *options)
                                        .map_bytes = (size_t)config->store_map_size,
                                        .schedule = {.levels = (unsigned)config->schedule_levels,
                                                     .score_top = 1.0f,
-                                                    .score_ratio = 2.0f}};
+                                                    .score_ratio = 2.0f,
+                                                    .has_express = config_is_continuous(config)},
+                                       .continuous = config_is_continuous(config)};
+    memory_budget_tune_malloc(config);
     raise_file_limit();
     (void)curl_global_init(CURL_GLOBAL_DEFAULT);
     xmlInitParser();
     /* What can be refused is refused before anything is created. */
     Result rc = parts_identify(&parts, config, &error);
+    store_options.dedup = parts.dedup;
     if (rc == RESULT_OK) {
         rc = check_seeds(options, &error);
     }

@@ -11,6 +11,7 @@
 #include <stdbool.h>
 
 #include "config.h"
+#include "exit_status.h"
 #include "crawl_store.h"
 
 typedef enum ProgressMode { PROGRESS_AUTO, PROGRESS_ALWAYS, PROGRESS_NEVER } ProgressMode;
@@ -26,27 +27,12 @@ typedef struct AgentOptions {
     size_t n_seed_words;
     ProgressMode progress;
     /* SIGHUP: reads the configuration anew into *fresh; false (nothing to destroy) when it is
-     * wrong. */
-    bool (*reload)(void *context, Config *fresh);
+     * wrong: error has a line for each mistake. */
+    bool (*reload)(void *context, Config *fresh, Buffer *error);
     void *reload_context;
     bool quiet;   /* no summary */
     bool verbose; /* events of level INFO on standard error, too */
 } AgentOptions;
-
-/* Exit statuses: see the manual. */
-typedef enum ExitStatus {
-    EXIT_FINISHED = 0,
-    EXIT_INTERNAL = 1,
-    EXIT_USAGE = 2,
-    EXIT_IO = 3,
-    EXIT_NETWORK = 4,
-    EXIT_SIGNAL = 11,
-    EXIT_FORCED = 13,
-    EXIT_PAGE_LIMIT = 14,
-    EXIT_TIME_LIMIT = 15,
-    EXIT_DISK_LIMIT = 16,
-    EXIT_DIRECTORY = 17
-} ExitStatus;
 
 /* Crawls until the end; returns the exit status. */
 int agent_run(const AgentOptions *options);

@@ -106,6 +106,15 @@ static void wire_parsed(void *context, ParsedPage *page)
     ingest_push(parts->ingest, page);
 }
 
+/* The answers' gate is open again: whichever fetchers wait for it go on. */
+static void wire_room(void *context)
+{
+    AgentParts *parts = context;
+    for (unsigned i = 0; i < parts->n_fetchers; i++) {
+        fetcher_wake(parts->fetchers[i]);
+    }
+}
+
 static void wire_skipped(void *context, const char *url, size_t length, Refusal why,
                          const char *referrer)
 {
@@ -118,6 +127,7 @@ static void wire_committed(void *context, CommitNotice *notice)
 {
     AgentParts *parts = context;
     frontier_committed(parts->frontier, notice);
+    scoring_committed(parts->scoring, stats_get(&parts->stats.pages));
     ring(parts);
 }
 
@@ -208,7 +218,13 @@ static int64_t site_delay(void *context, const char *hostname, int64_t standard_
 Result parts_identify(AgentParts *parts, const Config *config, Buffer *error)
 {
     parts->config = config;
+    shared_init(&parts->scope, scope_delete);
+    shared_init(&parts->filters, filters_delete);
+    shared_init(&parts->fetch_filter, filters_delete_one);
     Result rc = ip_ranges_parse(&parts->policy.allowed, config->fetch_allow_addresses, error);
+    if (rc == RESULT_OK) {
+        rc = dedup_parse_steps(config->scope_dedup_key, &parts->dedup, error);
+    }
     if (rc != RESULT_OK) {
         return rc;
     }
@@ -234,6 +250,35 @@ Result parts_identify(AgentParts *parts, const Config *config, Buffer *error)
     return rc;
 }
 
+static void wire_moves(void *context)
+{
+    AgentParts *parts = context;
+    ingest_wake(parts->ingest);
+}
+
+/* Scores matter to the best-first order alone. */
+static Result build_scoring(AgentParts *parts, Buffer *error)
+{
+    const Config *config = parts->config;
+    bool best_first = config->schedule_order == ORDER_BEST_FIRST;
+    ScoringOptions options = {.kind = best_first ? (ScoringKind)config->score_scorer : SCORING_NONE,
+                              .min_pages = (uint64_t)config->score_min_pages,
+                              .growth = config->score_growth,
+                              .interval_ms = config->score_interval,
+                              .damping = (float)config->score_damping,
+                              .precision = (float)config->score_precision,
+                              .threads = (unsigned)config->score_threads,
+                              .content_scores = *config->score_rules != '\0',
+                              .page_share = (float)config->score_page_share};
+    const IngestStore *tables = &parts->store->tables;
+    Result rc =
+        scoring_new(&parts->scoring, &options, tables->db, tables->schedule, wire_moves, parts);
+    if (rc != RESULT_OK) {
+        (void)buffer_printf(error, "score.scorer: no room for the scores: %s", result_name(rc));
+    }
+    return rc;
+}
+
 static Result build_ingest(AgentParts *parts, const char *crawl_log)
 {
     const Config *config = parts->config;
@@ -243,11 +288,13 @@ static Result build_ingest(AgentParts *parts, const char *crawl_log)
         return rc;
     }
     IngestOptions options = {.batch_pages = (size_t)config->store_batch_pages,
-                             .queue = config->crawl_memory > 0 ? (size_t)config->parse_queue
-                                                               : INGEST_QUEUE,
+                             .batch_links = (size_t)config->store_batch_links,
+                             .queue = INGEST_QUEUE,
+                             .results = &parts->results,
                              .batch_time_ms = config->store_batch_time,
                              .order = (ScheduleOrder)config->schedule_order,
                              .levels = (unsigned)config->schedule_levels,
+                             .scorer = scoring_scorer(parts->scoring),
                              .depth_factor = config->score_depth_factor,
                              .redirect_weight = config->score_redirect,
                              .max_depth = (uint64_t)config->scope_depth,
@@ -255,6 +302,7 @@ static Result build_ingest(AgentParts *parts, const char *crawl_log)
                              .pages_per_host = (uint64_t)config->limits_pages_per_host,
                              .follow_duplicates = config->parse_follow_duplicates,
                              .near_duplicates = config->parse_near_duplicates != 0,
+                             .dedup = parts->dedup,
                              .traps = {.fetches = (uint32_t)config->limits_trap_fetches,
                                        .yield = config->limits_trap_yield,
                                        .patterns = (size_t)config->limits_trap_patterns}};
@@ -264,8 +312,39 @@ static Result build_ingest(AgentParts *parts, const char *crawl_log)
                          .hungry = wire_hungry,
                          .stuck = wire_stuck,
                          .failed = wire_failed};
-    return ingest_new(&parts->ingest, &options, &parts->store->tables, &sinks, parts->log,
-                      &parts->stats);
+    rc = ingest_new(&parts->ingest, &options, &parts->store->tables, &sinks, parts->log,
+                    &parts->stats);
+    IngestChore chore;
+    if (rc == RESULT_OK && scoring_chore(parts->scoring, &chore)) {
+        ingest_add_chore(parts->ingest, &chore);
+    }
+    return rc;
+}
+
+static Result build_revisits(AgentParts *parts, Buffer *error)
+{
+    const Config *config = parts->config;
+    if (!config_is_continuous(config)) {
+        return RESULT_OK;
+    }
+    Result rc = revisit_policy_load_rules(config->schedule_rules, &parts->rules, error);
+    RevisitsOptions options = {
+        .policy = {.rules = parts->rules,
+                   .default_s = (double)config->schedule_revisit_default / 1e3,
+                   .min_s = (double)config->schedule_revisit_min / 1e3,
+                   .max_s = (double)config->schedule_revisit_max / 1e3,
+                   .power = config->schedule_revisit_power,
+                   .margin = config->schedule_margin,
+                   .max_n_crawls = (uint64_t)config->schedule_max_n_crawls,
+                   .tries = (unsigned)config->schedule_revisit_tries},
+        .pause_ms = config->store_batch_time};
+    if (rc == RESULT_OK) {
+        rc = revisits_new(&parts->revisits, &options, &parts->store->tables);
+    }
+    if (rc == RESULT_OK) {
+        ingest_set_revisits(parts->ingest, parts->revisits);
+    }
+    return rc;
 }
 
 static Result build_archive(AgentParts *parts, Buffer *error)
@@ -282,6 +361,7 @@ static Result build_archive(AgentParts *parts, Buffer *error)
                               .compression = (WarcCompression)config->warc_compression,
                               .level = (int)config->warc_level,
                               .metadata = config->warc_metadata,
+                              .index_memory_bytes = (size_t)config->warc_index_memory,
                               .user_agent = parts->user_agent,
                               .contact = config->crawl_contact};
     IngestStore *tables = &parts->store->tables;
@@ -290,17 +370,27 @@ static Result build_archive(AgentParts *parts, Buffer *error)
     return rc;
 }
 
+Result parts_share_rules(AgentParts *parts, Buffer *error)
+{
+    Scope *scope = NULL;
+    ScopeOptions options = scope_options(parts->config);
+    Result rc = scope_new(&scope, &options, error);
+    if (rc == RESULT_OK) {
+        rc = filters_share(&parts->filters, &parts->fetch_filter, parts->config, error);
+    }
+    if (rc != RESULT_OK) {
+        scope_delete(scope);
+        return rc;
+    }
+    return shared_replace(&parts->scope, scope);
+}
+
 static Result build_parsing(AgentParts *parts, Buffer *error)
 {
     const Config *config = parts->config;
-    ScopeOptions scope = {.domains = config->scope_domains,
-                          .exclude_domains = config->scope_exclude_domains,
-                          .accept_regex = config->scope_accept_regex,
-                          .reject_regex = config->scope_reject_regex,
-                          .max_url_length = (size_t)config->scope_max_url_length};
-    Result rc = scope_new(&parts->scope, &scope, error);
-    if (rc == RESULT_OK) {
-        rc = filters_compile(&parts->filters, config, error);
+    Result rc = parts_share_rules(parts, error);
+    if (rc == RESULT_OK && *config->score_rules != '\0') {
+        rc = score_rules_read(&parts->score_rules, config->score_rules, error);
     }
     if (rc != RESULT_OK) {
         return rc;
@@ -311,6 +401,7 @@ static Result build_parsing(AgentParts *parts, Buffer *error)
     ParsingOptions options = {.threads = (unsigned)config->parse_threads,
                               .queue = (size_t)config->parse_queue,
                               .max_body_bytes = (size_t)config->fetch_max_body,
+                              .max_sitemap_bytes = (size_t)config->fetch_max_sitemap,
                               .max_ratio = (unsigned)config->fetch_max_ratio,
                               .max_links = (size_t)config->parse_max_links,
                               .max_url_length = (size_t)config->scope_max_url_length,
@@ -322,13 +413,18 @@ static Result build_parsing(AgentParts *parts, Buffer *error)
                               .path_segments = (unsigned)config->limits_path_segments,
                               .repeated_segments = (unsigned)config->limits_repeated_segments,
                               .query_parameters = (unsigned)config->limits_query_parameters,
+                              .dedup = parts->dedup,
                               .sitemaps = config->scope_sitemaps,
+                              .sitemap_hints = config->score_sitemap_hints,
                               .sitemap_depth = (unsigned)config->scope_sitemap_depth,
                               .sitemap_entries = (size_t)config->scope_sitemap_entries,
                               .sitemap_location = (SitemapLocation)config->scope_sitemap_location,
-                              .filters = &parts->filters};
-    return parsing_new(&parts->parsing, &options, parts->scope, parts->archive, &parts->stats,
-                       wire_parsed, wire_skipped, parts);
+                              .filters = &parts->filters,
+                              .score_rules = parts->score_rules,
+                              .scope = &parts->scope,
+                              .results = &parts->results};
+    return parsing_new(&parts->parsing, &options, parts->archive, &parts->stats, wire_parsed,
+                       wire_skipped, parts);
 }
 
 static Result build_frontier(AgentParts *parts, Buffer *error)
@@ -352,8 +448,13 @@ static Result build_frontier(AgentParts *parts, Buffer *error)
                         .window_max = (uint32_t)config->schedule_window,
                         .host_delay_ms = config->politeness_host_delay,
                         .robots_agent = config->robots_agent,
+                        .bias = {.kind = (LevelBiasKind)config->schedule_bias,
+                                 .lower_share = config->schedule_lower_share},
                         .host_delay = site_delay,
                         .context = parts,
+                        .visits_full_hosts = config_is_continuous(config),
+                        .revisits =
+                            config->fetch_conditional ? parts->store->tables.revisits : NULL,
                         /* What was fetched just before a crash is not known: all are owed. */
                         .floor = parts->store->existed ? mono_now() : (MonoTime){0}},
         .politeness = *politeness,
@@ -421,6 +522,7 @@ static Result build_fetch(AgentParts *parts, Buffer *error)
                               .port_map = config->fetch_port_map,
                               .policy = &parts->policy,
                               .politeness = &parts->politeness,
+                              .gate = &parts->answers,
                               .kept_connections = kept_connections(config),
                               .connect_timeout_ms = config->fetch_connect_timeout,
                               .first_byte_timeout_ms = config->fetch_first_byte_timeout,
@@ -428,12 +530,13 @@ static Result build_fetch(AgentParts *parts, Buffer *error)
                               .slow_bytes_s = config->fetch_slow_rate,
                               .slow_time_ms = config->fetch_slow_time,
                               .max_body_bytes = config->fetch_max_body,
+                              .max_sitemap_bytes = config->fetch_max_sitemap,
                               .max_header_bytes = config->fetch_max_header,
                               .http2 = config->fetch_http2,
                               .tls_verify = config->fetch_tls_verify,
                               .robots_expiry_ms = config->robots_expiry,
                               .keep_requests = config->warc_enabled,
-                              .filter = parts->filters.of[HOOK_FETCH]};
+                              .filter = &parts->fetch_filter};
     FetcherSinks sinks = {
         .context = parts, .result = wire_result, .done = wire_done, .answered = wire_answered};
     while (rc == RESULT_OK && parts->n_fetchers < (unsigned)config->fetch_threads) {
@@ -447,9 +550,18 @@ Result parts_new(AgentParts *parts, CrawlStore *store, const char *crawl_log, Bu
 {
     parts->store = store;
     parts->news = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+    byte_gate_init(&parts->answers, (size_t)parts->config->fetch_memory, wire_room, parts);
+    byte_gate_init(&parts->results, (size_t)parts->config->store_memory, NULL, NULL);
+    parts->gates = true;
     Result rc = parts->news < 0 ? result_of_errno(errno) : build_archive(parts, error);
     if (rc == RESULT_OK) {
+        rc = build_scoring(parts, error);
+    }
+    if (rc == RESULT_OK) {
         rc = build_ingest(parts, crawl_log);
+    }
+    if (rc == RESULT_OK) {
+        rc = build_revisits(parts, error);
     }
     if (rc == RESULT_OK) {
         rc = build_parsing(parts, error);
@@ -494,7 +606,10 @@ Result parts_start(AgentParts *parts)
     for (unsigned i = 0; i < parts->n_fetchers && rc == RESULT_OK; i++) {
         rc = fetcher_start(parts->fetchers[i]);
     }
-    return rc == RESULT_OK ? ingest_start(parts->ingest) : rc;
+    if (rc == RESULT_OK) {
+        rc = ingest_start(parts->ingest);
+    }
+    return rc == RESULT_OK ? scoring_start(parts->scoring, stats_get(&parts->stats.pages)) : rc;
 }
 
 void parts_pause(AgentParts *parts, bool paused)
@@ -539,6 +654,7 @@ void parts_reopen_logs(AgentParts *parts)
 
 void parts_stop(AgentParts *parts)
 {
+    scoring_stop(parts->scoring);
     ingest_abandon(parts->ingest); /* an end does not wait for room on the disk */
     for (unsigned i = 0; i < parts->n_fetchers; i++) {
         fetcher_stop(parts->fetchers[i]);
@@ -558,14 +674,23 @@ void parts_delete(AgentParts *parts)
     parsing_delete(parts->parsing);
     frontier_delete(parts->frontier);
     ingest_delete(parts->ingest);
+    scoring_delete(parts->scoring);
+    revisits_delete(parts->revisits);
+    freq_rules_delete(parts->rules);
     if (archive_close(parts->archive) != RESULT_OK) {
         LOG_ERROR("archive", "the last WARC file stays open", "next=\"resume the crawl\"");
     }
     crawl_log_close(parts->log);
-    scope_delete(parts->scope);
-    filters_destroy(&parts->filters);
+    score_rules_delete(parts->score_rules);
+    shared_destroy(&parts->scope);
+    shared_destroy(&parts->filters);
+    shared_destroy(&parts->fetch_filter);
     ip_ranges_destroy(&parts->policy.allowed);
     free(parts->user_agent);
+    if (parts->gates) {
+        byte_gate_destroy(&parts->answers);
+        byte_gate_destroy(&parts->results);
+    }
     if (parts->news >= 0) {
         (void)close(parts->news);
     }

@@ -13,6 +13,8 @@
 #include "filters.h"
 #include "frontier/frontier.h"
 #include "parsing.h"
+#include "revisits.h"
+#include "scoring.h"
 
 #define FETCHERS_MAX 64u
 
@@ -23,16 +25,25 @@ typedef struct AgentParts {
     PolitenessOptions politeness;
     char *user_agent;
     Stats stats;
-    Scope *scope;
-    Filters filters;
+    ScoreRules *score_rules; /* NULL: none */
+    Shared scope;            /* a Scope, for parsing threads */
+    Shared filters;          /* Filters, for parsing threads */
+    Shared fetch_filter;     /* the Filter of filter.fetch, for fetching threads */
+    DedupSteps dedup;
     CrawlLog *log;
-    Archive *archive; /* NULL: --no-warc */
+    Archive *archive;   /* NULL: --no-warc */
+    FreqRules *rules;   /* NULL: none */
+    Revisits *revisits; /* NULL: schedule.mode = once */
+    Scoring *scoring;
     Ingest *ingest;
     Parsing *parsing;
     Frontier *frontier;
     Resolver *resolver;
     Fetcher *fetchers[FETCHERS_MAX];
     unsigned n_fetchers;
+    ByteGate answers;     /* bytes received and not yet parsed: fetchers wait */
+    ByteGate results;     /* bytes parsed and not yet committed: parsers wait */
+    bool gates;           /* both are initialised */
     int news;             /* eventfd: something below changed */
     atomic_bool finished; /* nothing is scheduled */
     atomic_bool draining;
@@ -52,6 +63,9 @@ Result parts_identify(AgentParts *parts, const Config *config, Buffer *error);
 Result parts_new(AgentParts *parts, CrawlStore *store, const char *crawl_log, Buffer *error);
 /* Takes over the live values of the configuration; main thread. */
 void parts_configure(AgentParts *parts);
+/* Makes scope and filters anew, lists of hosts included. Unless all of it is right nothing changes,
+ * and error says what is wrong; main thread. */
+Result parts_share_rules(AgentParts *parts, Buffer *error);
 Result parts_start(AgentParts *parts);
 void parts_pause(AgentParts *parts, bool paused);
 /* No new fetches. */

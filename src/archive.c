@@ -77,6 +77,7 @@ static Result open_files(Archive *archive, const ArchiveOptions *options, const 
                         .files = options->files,
                         .compression = options->compression,
                         .level = options->level,
+                        .index_memory_bytes = options->index_memory_bytes,
                         .user_agent = options->user_agent,
                         .from = *options->contact == '\0' ? NULL : options->contact,
                         .robots = "obey"};

@@ -24,8 +24,9 @@ typedef struct ArchiveOptions {
     int64_t max_age_ms;
     unsigned files; /* written at once; 0 = 1 */
     WarcCompression compression;
-    int level;     /* of it, 0 = default */
-    bool metadata; /* a metadata record for each page */
+    int level;                 /* of it, 0 = default */
+    bool metadata;             /* a metadata record for each page */
+    size_t index_memory_bytes; /* for sorting an index; 0 = the default */
     const char *user_agent;
     const char *contact;
 } ArchiveOptions;

@@ -120,7 +120,7 @@ static int read_arguments(Question *question, int argc, char **argv)
 }
 
 /* Answers for one URL. */
-static int answer(Question *question, const Filter *filter, FilterScratch *scratch,
+static int answer(const Question *question, const Filter *filter, FilterScratch *scratch,
                   const char *text)
 {
     Url url;
@@ -130,8 +130,9 @@ static int answer(Question *question, const Filter *filter, FilterScratch *scrat
     Result rc = url_parse(&url, NULL, text, strlen(text));
     if (rc == RESULT_OK) {
         bool matches = false;
-        question->input.url = &url;
-        rc = filter_explain(filter, &question->input, scratch, &matches, &reason);
+        FilterInput input = question->input;
+        input.url = &url;
+        rc = filter_explain(filter, &input, scratch, &matches, &reason);
         (void)printf("%s\t%s%s%s\n", matches ? "true" : "false", text,
                      question->explain ? "\t" : "",
                      question->explain ? buffer_string(&reason) : "");

@@ -4,9 +4,14 @@
 #include <string.h>
 
 #include "base/ip_address.h"
+#include "dedup.h"
 #include "fetch/port_map.h"
 #include "filters.h"
 #include "frontier/politeness.h"
+#include "revisit_policy.h"
+#include "scope.h"
+#include "score_rules.h"
+#include "store/schedule.h"
 #include "store/warc_compress.h"
 
 static const OptionSpec table[] = {
@@ -38,6 +43,27 @@ static void complain(const Config *config, const char *name, const char *what, B
     (void)buffer_printf(error, "%s: %s: %s\n", config->options.origins[row], name, what);
 }
 
+static void check_revisits(const Config *config, Buffer *what, Buffer *error)
+{
+    FreqRules *rules = NULL;
+    buffer_reset(what);
+    if (revisit_policy_load_rules(config->schedule_rules, &rules, what) != RESULT_OK) {
+        complain(config, "schedule.rules", buffer_string(what), error);
+    }
+    freq_rules_delete(rules);
+    if (config->schedule_revisit_min > config->schedule_revisit_max) {
+        complain(config, "schedule.revisit_min", "is greater than schedule.revisit_max", error);
+    }
+    if (config_is_continuous(config) && config->schedule_levels >= SCHEDULE_MAX_LEVELS) {
+        complain(config, "schedule.levels", "one less, please: revisits need a level", error);
+    }
+}
+
+bool config_is_continuous(const Config *config)
+{
+    return config->schedule_mode == 1; /* once|continuous */
+}
+
 Result config_check(const Config *config, Buffer *error)
 {
     Buffer what;
@@ -60,6 +86,23 @@ Result config_check(const Config *config, Buffer *error)
     if (politeness_parse_rules(rules, config->politeness_retry, &what) != RESULT_OK) {
         complain(config, "politeness.retry", buffer_string(&what), error);
     }
+    buffer_reset(&what);
+    ScoreRules *scores = NULL;
+    if (*config->score_rules != '\0' &&
+        score_rules_read(&scores, config->score_rules, &what) != RESULT_OK) {
+        complain(config, "score.rules", buffer_string(&what), error);
+    }
+    score_rules_delete(scores);
+    buffer_reset(&what);
+    DedupSteps steps;
+    if (dedup_parse_steps(config->scope_dedup_key, &steps, &what) != RESULT_OK) {
+        complain(config, "scope.dedup_key", buffer_string(&what), error);
+    }
+    Scope *scope = NULL;
+    ScopeOptions bounds = scope_options(config);
+    if (scope_new(&scope, &bounds, error) == RESULT_OK) {
+        scope_delete(scope);
+    }
     Filters filters;
     (void)filters_compile(&filters, config, error);
     filters_destroy(&filters);
@@ -69,6 +112,7 @@ Result config_check(const Config *config, Buffer *error)
     if (config->dns_ttl_min > config->dns_ttl_max) {
         complain(config, "dns.ttl_min", "is greater than dns.ttl_max", error);
     }
+    check_revisits(config, &what, error);
     if (config->warc_compression == WARC_GZIP && config->warc_level > WARC_GZIP_LEVELS) {
         complain(config, "warc.level", "gzip has levels up to 12", error);
     }

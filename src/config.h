@@ -32,8 +32,8 @@
     ROW(crawl, grace, TIME, int64_t, "10s", 0, 3600e3, NULL, true, false, \
         "how long fetches in flight may go on after SIGINT or SIGTERM") \
     ROW(crawl, memory, SIZE, int64_t, "0", 0, CONFIG_BIG, NULL, false, false, \
-        "one budget of memory, at least 64Mi: lowers the limits of all parts to their shares; the " \
-        "database is page cache and not counted; 0 = off") \
+        "one budget of memory, at least 64Mi: lowers the limits of all parts to their shares, and " \
+        "unmaps database pages while more is resident; 0 = off") \
     ROW(politeness, host_delay, TIME, int64_t, "5s", 0, CONFIG_YEAR, NULL, false, true, \
         "least time between the end of a fetch and the next one from the same scheme+authority") \
     ROW(politeness, ip_delay, TIME, int64_t, "1s", 0, CONFIG_YEAR, NULL, false, false, \
@@ -68,6 +68,8 @@
     ROW(fetch, threads, COUNT, int64_t, "2", 1, 64, NULL, false, false, "fetching threads") \
     ROW(fetch, connections, COUNT, int64_t, "256", 1, 100000, NULL, true, false, \
         "transfers in flight at most, over all threads") \
+    ROW(fetch, memory, SIZE, int64_t, "128Mi", 65536, CONFIG_BIG, NULL, false, false, \
+        "answers received and not yet parsed, in bytes; beyond, transfers are paused and none begun") \
     ROW(fetch, idle_connections, COUNT, int64_t, "5000", 0, 1000000, NULL, false, false, \
         "connections kept open for the next fetch, over all threads; 5 kB each, 40 kB with TLS") \
     ROW(fetch, connect_timeout, TIME, int64_t, "20s", 10, 3600e3, NULL, false, false, \
@@ -82,12 +84,16 @@
         "see slow_rate") \
     ROW(fetch, max_body, SIZE, int64_t, "2Mi", 1024, 2147483648.0, NULL, false, false, \
         "bytes of a body kept, as received and again after decoding; marked trunc:length") \
+    ROW(fetch, max_sitemap, SIZE, int64_t, "50Mi", 1024, 2147483648.0, NULL, false, false, \
+        "the same for a sitemap that robots.txt or an index names") \
     ROW(fetch, max_header, SIZE, int64_t, "256Ki", 1024, 16777216, NULL, false, false, \
         "bytes of a response header; a longer one is a broken answer") \
     ROW(fetch, max_ratio, COUNT, int64_t, "200", 1, 100000, NULL, false, false, \
         "decoded over received bytes at most; beyond is status -10004") \
     ROW(fetch, max_redirects, COUNT, int64_t, "5", 0, 50, NULL, false, false, \
         "redirects followed in a chain; a redirect is a link of its own") \
+    ROW(fetch, conditional, BOOL, bool, "yes", 0, 0, NULL, false, false, \
+        "revisits ask whether the page changed (If-None-Match, If-Modified-Since)") \
     ROW(fetch, allow_addresses, TEXT, char *, "", 0, 0, NULL, false, false, \
         "special addresses that may be fetched from, such as 127.0.0.0/8, ::1") \
     ROW(fetch, port_map, TEXT, char *, "", 0, 0, NULL, false, false, \
@@ -103,18 +109,21 @@
         "product token that is looked for in robots.txt and meta robots") \
     ROW(robots, expiry, TIME, int64_t, "24h", 60e3, 604800e3, NULL, false, false, \
         "robots.txt is asked for again after this, or after its Cache-Control max-age") \
-    ROW(scope, domains, TEXT, char *, "", 0, 0, NULL, false, false, \
+    ROW(scope, domains, TEXT, char *, "", 0, 0, NULL, true, false, \
         "only these hosts and what is below them, comma separated; empty = everything") \
-    ROW(scope, exclude_domains, TEXT, char *, "", 0, 0, NULL, false, false, \
+    ROW(scope, exclude_domains, TEXT, char *, "", 0, 0, NULL, true, false, \
         "not these hosts nor what is below them, comma separated") \
-    ROW(scope, accept_regex, TEXT, char *, "", 0, 0, NULL, false, false, \
+    ROW(scope, accept_regex, TEXT, char *, "", 0, 0, NULL, true, false, \
         "only URLs in which this regular expression (PCRE) is found") \
-    ROW(scope, reject_regex, TEXT, char *, "", 0, 0, NULL, false, false, \
+    ROW(scope, reject_regex, TEXT, char *, "", 0, 0, NULL, true, false, \
         "not URLs in which this regular expression (PCRE) is found") \
     ROW(scope, depth, COUNT, int64_t, "20", 0, 1000000, NULL, false, false, \
         "links from a seed at most") \
     ROW(scope, max_url_length, COUNT, int64_t, "2048", 16, 65536, NULL, false, false, \
         "longer URLs are refused") \
+    ROW(scope, dedup_key, TEXT, char *, "", 0, 0, NULL, false, false, \
+        "URLs that differ only in this are one page, fetched as first seen: escapes, session_ids, " \
+        "tracking, index_pages, sorted_query; empty = only equal URLs; fixed for a crawl") \
     ROW(scope, embeds, BOOL, bool, "no", 0, 0, NULL, false, false, \
         "follow images, scripts, styles and media too, not only pages and frames") \
     ROW(scope, follow_nofollow, BOOL, bool, "yes", 0, 0, NULL, false, false, \
@@ -131,13 +140,13 @@
         "follow links marked rel=ugc") \
     ROW(scope, follow_sponsored, BOOL, bool, "yes", 0, 0, NULL, false, false, \
         "follow links marked rel=sponsored") \
-    ROW(filter, schedule, TEXT, char *, "", 0, 0, NULL, false, false, \
+    ROW(filter, schedule, TEXT, char *, "", 0, 0, NULL, true, false, \
         "which links are scheduled (ragno check filter --atoms); seeds always are") \
-    ROW(filter, fetch, TEXT, char *, "", 0, 0, NULL, false, false, \
+    ROW(filter, fetch, TEXT, char *, "", 0, 0, NULL, true, false, \
         "which scheduled URLs are fetched") \
-    ROW(filter, parse, TEXT, char *, "", 0, 0, NULL, false, false, \
+    ROW(filter, parse, TEXT, char *, "", 0, 0, NULL, true, false, \
         "which answers are looked into for links and text") \
-    ROW(filter, follow, TEXT, char *, "", 0, 0, NULL, false, false, \
+    ROW(filter, follow, TEXT, char *, "", 0, 0, NULL, true, false, \
         "of which answers the links are followed") \
     ROW(parse, threads, COUNT, int64_t, "1", 1, 64, NULL, false, false, "parsing threads") \
     ROW(parse, queue, COUNT, int64_t, "256", 1, 100000, NULL, false, false, \
@@ -153,9 +162,13 @@
     ROW(parse, forms, BOOL, bool, "no", 0, 0, NULL, false, false, "take form actions as links") \
     ROW(store, batch_pages, COUNT, int64_t, "512", 1, 100000, NULL, false, false, \
         "results committed together at most") \
+    ROW(store, batch_links, COUNT, int64_t, "32768", 1, 1e9, NULL, false, false, \
+        "links of the results committed together at most; a single result may have more") \
+    ROW(store, memory, SIZE, int64_t, "64Mi", 65536, CONFIG_BIG, NULL, false, false, \
+        "parsed pages waiting for their commit, in bytes; beyond, parsing waits") \
     ROW(store, batch_time, TIME, int64_t, "200ms", 1, 60e3, NULL, false, false, \
         "a result waits for its commit at most so long") \
-    ROW(store, filter, TEXT, char *, "", 0, 0, NULL, false, false, \
+    ROW(store, filter, TEXT, char *, "", 0, 0, NULL, true, false, \
         "which answers are kept in WARC files") \
     ROW(store, map_size, SIZE, int64_t, "0", 0, CONFIG_BIG, NULL, false, false, \
         "address space for the database; 0 = 1 Ti, or what there is") \
@@ -175,18 +188,65 @@
         "of each record by itself; not all readers know zstd") \
     ROW(warc, level, COUNT, int64_t, "1", 1, 19, NULL, false, false, \
         "level of compression; gzip has 12 (libdeflate's)") \
+    ROW(warc, index_memory, SIZE, int64_t, "32Mi", 65536, CONFIG_BIG, NULL, false, false, \
+        "for sorting the index of a finished file; larger ones are sorted in pieces") \
     ROW(warc, dns, BOOL, bool, "no", 0, 0, NULL, false, false, \
         "a resource record for each new DNS answer") \
     ROW(warc, metadata, BOOL, bool, "no", 0, 0, NULL, false, false, \
         "a metadata record for each page: how it was found, its digests and its links") \
+    ROW(score, scorer, WORD, int, "none", 0, 0, "none|content|pagerank|hits", false, false, \
+        "what best-first goes by: links and their depth, score.rules, or the links between pages") \
+    ROW(score, rules, TEXT, char *, "", 0, 0, NULL, false, false, \
+        "file of lines WEIGHT FILTER: the first that matches is the score of a link or page") \
+    ROW(score, page_share, REAL, double, "0.3", 0, 1, NULL, false, false, \
+        "content: share of the score of the page with the link; the rest is the link's") \
+    ROW(score, min_pages, COUNT, int64_t, "1000", 1, CONFIG_BIG, NULL, false, false, \
+        "pagerank, hits: computed anew when so many pages were fetched since the last time,") \
+    ROW(score, growth, REAL, double, "0.2", 0, 100, NULL, false, false, \
+        "and they are this share of those fetched before") \
+    ROW(score, interval, TIME, int64_t, "0", 0, CONFIG_YEAR, NULL, false, false, \
+        "or after this time, when any page was fetched; 0 = no matter") \
+    ROW(score, damping, REAL, double, "0.85", 0, 1, NULL, false, false, \
+        "pagerank: share of the surfer's steps that follow links") \
+    ROW(score, precision, REAL, double, "1e-2", 1e-9, 1, NULL, false, false, \
+        "pagerank, hits: largest relative change of a score at the end; a level is a factor of 2") \
+    ROW(score, threads, COUNT, int64_t, "1", 1, 16, NULL, false, false, \
+        "threads of a computation") \
     ROW(score, depth_factor, REAL, double, "0.5", 0, 1, NULL, false, false, \
-        "a link's score falls by this factor with each further link from the seed") \
+        "none: a link's score falls by this factor with each further link from the seed") \
     ROW(score, redirect, REAL, double, "1", 0, 1000, NULL, false, false, \
         "weight of a redirect's target, relative to a link") \
+    ROW(score, sitemap_hints, BOOL, bool, "yes", 0, 0, NULL, false, false, \
+        "a sitemap's priority, lastmod and changefreq shift its entries by up to one level") \
+    ROW(schedule, mode, WORD, int, "once", 0, 0, "once|continuous", false, false, \
+        "continuous: crawled pages are visited again when they are due; the crawl does not end") \
+    ROW(schedule, rules, TEXT, char *, "", 0, 0, NULL, false, false, \
+        "file of rules: a regular expression, blanks, and an interval (6h) or xN, N times as often " \
+        "as the page changes; the first that matches decides") \
+    ROW(schedule, revisit_default, TIME, int64_t, "7d", 1, CONFIG_YEAR, NULL, false, false, \
+        "a page is visited again after this, or half of it, while nothing is known of it") \
+    ROW(schedule, revisit_min, TIME, int64_t, "1h", 1, CONFIG_YEAR, NULL, false, false, \
+        "not sooner, whatever rules and changes say") \
+    ROW(schedule, revisit_max, TIME, int64_t, "90d", 1, CONFIG_YEAR, NULL, false, false, \
+        "and not later") \
+    ROW(schedule, revisit_power, REAL, double, "0.5", 0, 1, NULL, false, false, \
+        "how much change counts: 0 = all pages alike, 1 = as often as they change") \
+    ROW(schedule, revisit_tries, COUNT, int64_t, "3", 1, 16, NULL, false, false, \
+        "visits in a row that find a page gone (404, 410), or failures of its host, until it is " \
+        "given up; the interval doubles with each") \
+    ROW(schedule, margin, REAL, double, "-1", -1, 1000, NULL, false, false, \
+        "what ragno schedule spread over time is visited 1/(frequency*(1+margin)) after its last " \
+        "crawl at the earliest; negative = off") \
+    ROW(schedule, max_n_crawls, COUNT, int64_t, "0", 0, CONFIG_BIG, NULL, false, false, \
+        "a page crawled so often is visited no more; 0 = no limit") \
     ROW(schedule, order, WORD, int, "best-first", 0, 0, "best-first|breadth-first|depth-first", \
         false, false, "what goes first within a host and across hosts") \
     ROW(schedule, levels, COUNT, int64_t, "16", 1, 64, NULL, false, false, \
         "priority levels of the schedule (front queues)") \
+    ROW(schedule, bias, WORD, int, "strict", 0, 0, "strict|weighted", false, false, \
+        "always the best level that can be fetched, or a share for the others: nothing starves") \
+    ROW(schedule, lower_share, REAL, double, "0.2", 0, 1, NULL, false, false, \
+        "weighted: that share") \
     ROW(schedule, window, COUNT, int64_t, "32", 4, 100000, NULL, false, false, \
         "URLs of one host held in memory at most") \
     ROW(limits, pages_per_host, COUNT, int64_t, "0", 0, CONFIG_BIG, NULL, false, false, \
@@ -227,6 +287,9 @@ typedef struct Config {
 /* Fills in the defaults. RESULT_MEMORY. */
 Result config_init(Config *config);
 void config_destroy(Config *config);
+
+/* schedule.mode = continuous. */
+bool config_is_continuous(const Config *config);
 
 /* What can only be checked when everything is set: lists, expressions, what contradicts. error gets
  * one line per mistake. RESULT_INVALID. */

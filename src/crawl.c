@@ -336,55 +336,62 @@ static const char *config_file_of(const Line *line, char *path, size_t size)
     return access(path, R_OK) == 0 ? path : NULL;
 }
 
-static int load_config(Line *line, Config *config)
+/* error gets a line for each mistake. */
+static Result load_config(Line *line, Config *config, Buffer *error)
 {
-    Buffer error;
     char path[4096];
-    buffer_init(&error, BUFFER_NO_LIMIT);
     const char *file = config_file_of(line, path, sizeof path);
-    Result rc = file == NULL ? RESULT_OK : options_load(&config->options, file, &error);
+    Result rc = file == NULL ? RESULT_OK : options_load(&config->options, file, error);
     if (rc != RESULT_OK && rc != RESULT_INVALID) {
-        (void)buffer_printf(&error, "cannot read %s: %s\n", file, result_name(rc));
+        (void)buffer_printf(error, "cannot read %s: %s\n", file, result_name(rc));
         rc = RESULT_INVALID;
     }
     if (line->config_file == NULL && file != NULL) {
-        forget_limits(config, &error);
+        forget_limits(config, error);
     }
-    if (options_load_environment(&config->options, "RAGNO_", &error) != RESULT_OK) {
+    if (options_load_environment(&config->options, "RAGNO_", error) != RESULT_OK) {
         rc = RESULT_INVALID;
     }
     if (line->headers.length > 0) {
         (void)options_set(&config->options, "fetch.headers", line->headers.data, "command line",
-                          &error);
+                          error);
     }
     for (size_t i = 0; i < line->n_assignments; i++) {
         const Assignment *a = &line->assignments[i];
-        if (options_set(&config->options, a->name, a->value, "command line", &error) != RESULT_OK) {
-            (void)buffer_append_string(&error, " (command line)\n");
+        if (options_set(&config->options, a->name, a->value, "command line", error) != RESULT_OK) {
+            (void)buffer_append_string(error, " (command line)\n");
             rc = RESULT_INVALID;
         }
     }
     if (rc == RESULT_OK) {
-        rc = memory_budget_apply(config, &error);
+        rc = memory_budget_apply(config, error);
     }
     if (rc == RESULT_OK) {
-        rc = config_check(config, &error);
+        rc = config_check(config, error);
     }
+    return rc;
+}
+
+static int load_first_config(Line *line, Config *config)
+{
+    Buffer errors;
+    buffer_init(&errors, BUFFER_NO_LIMIT);
+    Result rc = load_config(line, config, &errors);
     char *save = NULL;
-    for (char *sentence = error.length == 0 ? NULL : strtok_r(error.data, "\n", &save);
+    for (char *sentence = errors.length == 0 ? NULL : strtok_r(errors.data, "\n", &save);
          sentence != NULL; sentence = strtok_r(NULL, "\n", &save)) {
         (void)fprintf(stderr, "ragno: %s\n", sentence);
     }
-    buffer_destroy(&error);
+    buffer_destroy(&errors);
     return rc == RESULT_OK ? 0 : EXIT_USAGE;
 }
 
-static bool reload(void *context, Config *fresh)
+static bool reload(void *context, Config *fresh, Buffer *error)
 {
     if (config_init(fresh) != RESULT_OK) {
         return false;
     }
-    if (load_config(context, fresh) != 0) {
+    if (load_config(context, fresh, error) != RESULT_OK) {
         config_destroy(fresh);
         return false;
     }
@@ -393,7 +400,7 @@ static bool reload(void *context, Config *fresh)
 
 static int run(Line *line, Config *config)
 {
-    int status = load_config(line, config);
+    int status = load_first_config(line, config);
     if (line->help_config) {
         options_help(&config->options, line->help_word, stdout);
         return EXIT_FINISHED;
@@ -406,6 +413,7 @@ static int run(Line *line, Config *config)
             options_print_sample(&config->options, stdout);
         } else {
             options_print(&config->options, stdout);
+            memory_budget_print(config, stdout);
         }
         return EXIT_FINISHED;
     }

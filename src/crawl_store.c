@@ -113,7 +113,20 @@ Result crawl_store_lock(CrawlStore *store, const char *directory, bool must_be_n
     return take_lock(store, error);
 }
 
-static Result open_tables(CrawlStore *store, const CrawlStoreOptions *options)
+/* A crawl of one pass leaves the due times of an earlier continuous one alone, but crawls pages
+ * that nobody enters there. */
+static Result open_revisits(IngestStore *tables, MDB_txn *txn, bool continuous)
+{
+    Result rc = revisit_table_open(&tables->revisits, txn, continuous);
+    if (rc == RESULT_OK && !continuous) {
+        rc = revisit_table_settled_put(tables->revisits, txn, 0);
+        revisit_table_close(tables->revisits);
+        tables->revisits = NULL;
+    }
+    return rc == RESULT_NOT_FOUND ? RESULT_OK : rc;
+}
+
+static Result open_tables(CrawlStore *store, const CrawlStoreOptions *options, Buffer *error)
 {
     IngestStore *tables = &store->tables;
     MDB_txn *txn = NULL;
@@ -132,6 +145,16 @@ static Result open_tables(CrawlStore *store, const CrawlStoreOptions *options)
     }
     if (rc == RESULT_OK) {
         rc = lmdb_result(mdb_dbi_open(txn, "crawl", MDB_CREATE, &tables->crawl), "open crawl");
+    }
+    if (rc == RESULT_OK && options->dedup.on) {
+        rc = lmdb_result(mdb_dbi_open(txn, "keys", MDB_CREATE, &tables->keys), "open keys");
+    }
+    if (rc == RESULT_OK) {
+        rc = dedup_check(&options->dedup, txn, tables->crawl, page_db_n_pages(tables->db, txn) > 0,
+                         error);
+    }
+    if (rc == RESULT_OK) {
+        rc = open_revisits(tables, txn, options->continuous);
     }
     if (rc != RESULT_OK) {
         page_db_txn_abort(tables->db, txn);
@@ -163,8 +186,8 @@ Result crawl_store_open(CrawlStore *store, const char *directory, const CrawlSto
                : db_rc == page_db_error_damaged ? RESULT_DAMAGED
                                                 : RESULT_IO;
     }
-    rc = open_tables(store, options);
-    if (rc != RESULT_OK) {
+    rc = open_tables(store, options, error);
+    if (rc != RESULT_OK && error->length == 0) {
         (void)buffer_printf(error, "%s: its tables cannot be opened: %s", directory,
                             result_name(rc));
     }
@@ -175,6 +198,7 @@ void crawl_store_close(CrawlStore *store)
 {
     schedule_close(store->tables.schedule);
     host_table_close(store->tables.hosts);
+    revisit_table_close(store->tables.revisits);
     (void)page_db_delete(store->tables.db);
     if (store->lock >= 0) {
         (void)close(store->lock);

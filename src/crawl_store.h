@@ -18,11 +18,13 @@ typedef struct CrawlStoreOptions {
     bool must_be_new;
     size_t map_bytes; /* 0 = PageDB's default */
     ScheduleOptions schedule;
+    DedupSteps dedup;
+    bool continuous; /* open the revisit tables */
 } CrawlStoreOptions;
 
 /* Creates or opens a crawl for writing. RESULT_EXISTS: must_be_new and it holds a crawl;
- * RESULT_LOCKED: another process has it; RESULT_VERSION, RESULT_DAMAGED, RESULT_FULL, RESULT_IO.
- * error holds one sentence. */
+ * RESULT_LOCKED: another process has it; RESULT_INVALID: it was begun with another dedup key;
+ * RESULT_VERSION, RESULT_DAMAGED, RESULT_FULL, RESULT_IO. error holds one sentence. */
 Result crawl_store_open(CrawlStore *store, const char *directory, const CrawlStoreOptions *options,
                         Buffer *error);
 void crawl_store_close(CrawlStore *store);

@@ -2,8 +2,8 @@
 
 #include <stdio.h>
 #include <string.h>
-#include <sys/stat.h>
 
+#include "crawl_open.h"
 typedef struct DbCommand {
     const char *name;
     const char *usage;
@@ -21,7 +21,9 @@ static const DbCommand commands[] = {
     {"info", "info                             counts, sizes, format version", db_info},
     {"links", "links [--from URL|--to URL] [--ids]", db_links},
     {"path", "path URL                         how the crawl got there, seed first", db_path},
-    {"schedule", "schedule [--top N] [--host HOST] priority, score, url", db_schedule},
+    {"schedule",
+     "schedule [--top N] [--host HOST] priority, score, url; --due: next visit, interval, url",
+     db_schedule},
 };
 
 #define N_COMMANDS (sizeof commands / sizeof *commands)
@@ -34,33 +36,14 @@ static int usage(FILE *out)
     }
     (void)fprintf(out, "Pages are printed as: hash index url first_crawl last_crawl n_changes "
                        "n_crawls depth score, tab separated.\n");
-    return out == stdout ? 0 : DB_EXIT_USAGE;
-}
-
-static int exit_of(int rc)
-{
-    switch (rc) {
-    case page_db_error_ok:
-        return 0;
-    case page_db_error_no_page:
-        return DB_EXIT_NOT_FOUND;
-    case page_db_error_invalid_path:
-    case page_db_error_full:
-        return DB_EXIT_IO;
-    case page_db_error_version:
-    case page_db_error_damaged:
-    case page_db_error_locked:
-        return DB_EXIT_DAMAGED;
-    default:
-        return 1;
-    }
+    return out == stdout ? 0 : EXIT_USAGE;
 }
 
 int db_failed(const DbView *view, int rc)
 {
     const char *message = error_message(view->db->error);
     (void)fprintf(stderr, "ragno db: %s\n", message == NULL ? "failed" : message);
-    return exit_of(rc);
+    return crawl_exit_status(rc);
 }
 
 int db_finish(const DbView *view, int rc)
@@ -70,7 +53,7 @@ int db_finish(const DbView *view, int rc)
     }
     if (fflush(stdout) != 0 || ferror(stdout)) {
         (void)fprintf(stderr, "ragno db: standard output cannot be written\n");
-        return DB_EXIT_IO;
+        return EXIT_IO;
     }
     return 0;
 }
@@ -87,48 +70,29 @@ int db_find(DbView *view, const char *url, uint64_t *index)
     return page_db_find(view->db, view->txn, url, strlen(url), index);
 }
 
-/* The directory of the environment itself, and that of the WARC files beside it. */
-static int find_paths(const char *dir, char *path, char *warc, size_t size)
-{
-    struct stat st;
-    int n = snprintf(path, size, "%s/crawl.mdb", dir);
-    int m = snprintf(warc, size, "%s/../warc", dir);
-    if (n < 0 || (size_t)n >= size || m < 0 || (size_t)m >= size) {
-        return -1;
-    }
-    if (stat(path, &st) != 0) {
-        (void)snprintf(path, size, "%s", dir);
-    } else {
-        (void)snprintf(warc, size, "%s/warc", dir);
-    }
-    return 0;
-}
-
 static int run(const DbCommand *command, const char *dir, int argc, char **argv)
 {
-    char path[4096], warc[4096];
-    if (find_paths(dir, path, warc, sizeof path) != 0) {
-        (void)fprintf(stderr, "ragno db: the path is too long\n");
-        return DB_EXIT_USAGE;
+    DbView view = {.db = NULL};
+    Buffer warc; /* the folder beside the database */
+    buffer_init(&warc, BUFFER_NO_LIMIT);
+    if (buffer_printf(&warc, crawl_open_is_crawl(dir) ? "%s/warc" : "%s/../warc", dir) !=
+        RESULT_OK) {
+        return EXIT_INTERNAL;
     }
-    DbView view = {.db = NULL, .warc = warc};
-    int rc = page_db_open(&view.db, path, &(PageDBOptions){.read_only = true});
-    if (rc != page_db_error_ok) {
-        const char *message = view.db == NULL ? NULL : error_message(view.db->error);
-        (void)fprintf(stderr, "ragno db: %s\n", message == NULL ? "out of memory" : message);
-        (void)page_db_delete(view.db);
-        return exit_of(rc);
-    }
+    view.warc = buffer_string(&warc);
     buffer_init(&view.url, BUFFER_NO_LIMIT);
-    rc = page_db_txn_begin(view.db, true, &view.txn);
-    int status = 0;
-    if (rc == page_db_error_ok) {
-        status = command->run(&view, argc, argv);
-        page_db_txn_abort(view.db, view.txn);
-    } else {
-        status = db_failed(&view, rc);
+    int status = crawl_open("db", dir, true, &view.db);
+    if (status == 0) {
+        int rc = page_db_txn_begin(view.db, true, &view.txn);
+        if (rc == page_db_error_ok) {
+            status = command->run(&view, argc, argv);
+            page_db_txn_abort(view.db, view.txn);
+        } else {
+            status = db_failed(&view, rc);
+        }
     }
     buffer_destroy(&view.url);
+    buffer_destroy(&warc);
     (void)page_db_delete(view.db);
     return status;
 }

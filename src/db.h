@@ -8,12 +8,8 @@
 #ifndef DB_H
 #define DB_H
 
+#include "exit_status.h"
 #include "store/page_db.h"
-
-#define DB_EXIT_NOT_FOUND 1
-#define DB_EXIT_USAGE     2
-#define DB_EXIT_IO        3
-#define DB_EXIT_DAMAGED   17
 
 typedef struct DbView {
     PageDB *db;

@@ -13,15 +13,15 @@ static int complain(Result rc, const char *url)
 {
     if (rc == RESULT_NOT_FOUND) {
         (void)fprintf(stderr, "ragno db: no answer of %s is stored\n", url);
-        return DB_EXIT_NOT_FOUND;
+        return EXIT_NEGATIVE;
     }
     if (rc == RESULT_DAMAGED) {
         (void)fprintf(stderr, "ragno db: the record of %s is damaged; ragno verify says more\n",
                       url);
-        return DB_EXIT_DAMAGED;
+        return EXIT_DIRECTORY;
     }
     (void)fprintf(stderr, "ragno db: the answer of %s cannot be read: %s\n", url, result_name(rc));
-    return rc == RESULT_MEMORY ? 1 : DB_EXIT_IO;
+    return rc == RESULT_MEMORY ? 1 : EXIT_IO;
 }
 
 /* Undoes the content coding; what can be decoded of a damaged body is better than nothing. */

@@ -109,12 +109,12 @@ int db_links(DbView *view, int argc, char **argv)
             printer.ids = true;
             break;
         default:
-            return DB_EXIT_USAGE;
+            return EXIT_USAGE;
         }
     }
     if (optind != argc || (from != NULL && to != NULL)) {
         (void)fprintf(stderr, "usage: ragno db DIR links [--from URL|--to URL] [--ids]\n");
-        return DB_EXIT_USAGE;
+        return EXIT_USAGE;
     }
     buffer_init(&printer.from_url, BUFFER_NO_LIMIT);
     uint64_t index = 0;

@@ -5,12 +5,9 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "base/buffer.h"
+#include "crawl_open.h"
+#include "exit_status.h"
 #include "store/page_export.h"
-
-#define EXIT_USAGE   2
-#define EXIT_IO      3
-#define EXIT_DAMAGED 17
 
 typedef struct ExportKind {
     const char *name;
@@ -147,7 +144,7 @@ static int status_of(Result rc)
     case RESULT_DAMAGED:
     case RESULT_VERSION:
     case RESULT_LOCKED:
-        return EXIT_DAMAGED;
+        return EXIT_DIRECTORY;
     case RESULT_IO:
     case RESULT_FULL:
     case RESULT_NOT_FOUND:
@@ -164,33 +161,10 @@ static int status_of(Result rc)
     return 1;
 }
 
-static int open_database(const char *directory, PageDB **db)
-{
-    Buffer path;
-    PageDBOptions options = {.read_only = true, .no_create = true};
-    buffer_init(&path, BUFFER_NO_LIMIT);
-    Result rc = buffer_printf(&path, "%s/crawl.mdb", directory);
-    int status = status_of(rc);
-    if (rc == RESULT_OK) {
-        int code = page_db_open(db, path.data, &options);
-        if (code != page_db_error_ok) {
-            const char *words = *db == NULL ? NULL : error_message((*db)->error);
-            (void)fprintf(stderr, "ragno export: %s: %s\n", path.data,
-                          words == NULL ? "cannot be opened" : words);
-            status = code == page_db_error_version || code == page_db_error_damaged ||
-                             code == page_db_error_locked
-                         ? EXIT_DAMAGED
-                         : EXIT_IO;
-        }
-    }
-    buffer_destroy(&path);
-    return status;
-}
-
 static int run(ExportCommand *command)
 {
     PageDB *db = NULL;
-    int status = open_database(command->directory, &db);
+    int status = crawl_open("export", command->directory, true, &db);
     FILE *file = stdout;
     if (status == 0 && command->output != NULL && strcmp(command->output, "-") != 0) {
         file = fopen(command->output, "wbe");

@@ -2,6 +2,7 @@
 
 #include <errno.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #define FILE_LIMIT      ((size_t)1 << 30) /* of a list of hosts */
@@ -10,7 +11,7 @@
 #define HAS_IN_LINK     (FILTER_HAS_DEPTH | FILTER_HAS_SOURCE)
 #define HAS_IN_RESPONSE (FILTER_HAS_DEPTH | FILTER_HAS_RESPONSE)
 
-static Result read_list(void *context, const char *path, Buffer *out)
+Result filters_read_list(void *context, const char *path, Buffer *out)
 {
     (void)context;
     FILE *file = fopen(path, "rb");
@@ -52,7 +53,7 @@ Result filters_compile(Filters *filters, const Config *config, Buffer *error)
         if (text[strspn(text, " \t\r\n")] == '\0') {
             continue;
         }
-        FilterOptions options = {.available = rows[i].available, .read_file = read_list};
+        FilterOptions options = {.available = rows[i].available, .read_file = filters_read_list};
         FilterError why;
         Result rc = filter_compile(&filters->of[rows[i].hook], text, strlen(text), &options, &why);
         if (rc != RESULT_OK) {
@@ -73,4 +74,33 @@ void filters_destroy(Filters *filters)
         filter_delete(filters->of[i]);
         filters->of[i] = NULL;
     }
+}
+
+void filters_delete(void *filters)
+{
+    filters_destroy(filters);
+    free(filters);
+}
+
+void filters_delete_one(void *filter)
+{
+    filter_delete(filter);
+}
+
+Result filters_share(Shared *parse, Shared *fetch, const Config *config, Buffer *error)
+{
+    Filters *filters = malloc(sizeof *filters);
+    if (filters == NULL) {
+        return RESULT_MEMORY;
+    }
+    Result rc = filters_compile(filters, config, error);
+    if (rc != RESULT_OK) {
+        filters_delete(filters);
+        return rc;
+    }
+    Filter *before_fetch = filters->of[HOOK_FETCH];
+    filters->of[HOOK_FETCH] = NULL;
+    rc = shared_replace(fetch, before_fetch);
+    Result rest = shared_replace(parse, filters);
+    return rc != RESULT_OK ? rc : rest;
 }

@@ -9,11 +9,14 @@
 #include "base/thread.h"
 #include "discovery.h"
 #include "ingest_batch.h"
+#include "revisits.h"
 
 #define QUEUE_CAPACITY 2048u
+#define TAKE           8u /* pages from the queue at a time: a batch passes its links by so many */
 #define STUCK_RETRY_MS 1000
 #define MAP_ROOM_BYTES ((size_t)1 << 30)
 #define HUNGRY_MS      20 /* how long a batch is collected while fetchers have nothing to do */
+#define CHORE_MS       40 /* one piece of a chore; a result waits no longer than 50 */
 
 struct Ingest {
     IngestOptions options;
@@ -22,11 +25,16 @@ struct Ingest {
     CrawlLog *log;
     Stats *stats;
     CrawlTotals totals; /* ingest thread */
+    RevisitTotals visits;
+    Revisits *revisits; /* NULL: schedule.mode = once */
     TrapYield *traps;   /* NULL = off; ingest thread */
     Queue queue;
     Thread thread;
     ParsedPage **pages; /* the batch being collected */
     size_t n_pages;
+    MonoTime last_batch; /* when the queue was last emptied */
+    IngestChore chores[INGEST_MAX_CHORES];
+    size_t n_chores;
     bool dead; /* a batch was dropped; so is what follows, since the archive ends before it */
     Mutex stop_mutex; /* guards abandon */
     Condition stop_changed;
@@ -105,6 +113,9 @@ static void publish(Ingest *ingest, MDB_txn *txn)
     stats_set(&stats->urls_seen, page_db_n_pages(ingest->store.db, txn));
     stats_set(&stats->hosts, page_db_n_hosts(ingest->store.db, txn));
     stats_set(&stats->urls_queued, queued);
+    if (ingest->revisits != NULL) {
+        revisits_publish(ingest->revisits, txn, &ingest->visits, stats);
+    }
 }
 
 static void publish_now(Ingest *ingest)
@@ -121,7 +132,7 @@ static void note_yield(Ingest *ingest, const Batch *batch)
     char pattern[512];
     for (size_t i = 0; ingest->traps != NULL && i < batch->n_pages; i++) {
         const ParsedPage *page = batch->pages[i];
-        if (page->parsed && page->fetch->status == 200 &&
+        if (page->parsed && page->fetch->status == 200 && !page->fetch->again &&
             trap_yield_note(ingest->traps, page->fetch->url, strlen(page->fetch->url),
                             batch->duplicate_of[i] == PAGE_DB_NO_INDEX, pattern, sizeof pattern)) {
             LOG_INFO("ingest", "pattern parked: its pages bring nothing new", "pattern=%s",
@@ -130,8 +141,38 @@ static void note_yield(Ingest *ingest, const Batch *batch)
     }
 }
 
-/* Tries to commit the collected pages once. */
-static Result commit_once(Ingest *ingest)
+/* What a transaction is opened for: the collected pages, or a piece of a chore. */
+static Result work(Batch *batch, const IngestChore *chore)
+{
+    return chore == NULL ? batch_apply(batch)
+                         : chore->run(chore->context, batch, mono_add_ms(mono_now(), CHORE_MS));
+}
+
+/* After a commit: everybody who waits for it. */
+static void tell(Ingest *ingest, const Batch *batch)
+{
+    CommitNotice *notice = batch_notice(batch);
+    ingest->totals = batch->totals;
+    if (batch->visits.visits > ingest->visits.visits) {
+        stats_set(&ingest->stats->revisit_due_ms, (uint64_t)(batch->late_s * 1e3));
+    }
+    ingest->visits = batch->visits;
+    if (ingest->store.archive != NULL) {
+        archive_committed(ingest->store.archive);
+    }
+    publish_now(ingest);
+    if (batch->n_pages > 0) {
+        write_log(ingest, batch);
+        note_yield(ingest, batch);
+    }
+    if (notice != NULL) {
+        ingest->sinks.committed(ingest->sinks.context, notice);
+    }
+    stats_add(&ingest->stats->commits, 1);
+}
+
+/* Tries to commit the collected pages, or a piece of a chore, once. */
+static Result commit_once(Ingest *ingest, const IngestChore *chore)
 {
     MDB_txn *txn = NULL;
     Batch batch;
@@ -140,10 +181,12 @@ static Result commit_once(Ingest *ingest)
         return RESULT_IO;
     }
     Result rc = batch_init(&batch, &ingest->options, &ingest->store, ingest->log, &ingest->totals,
-                           txn, ingest->pages, ingest->n_pages);
+                           txn, ingest->pages, chore == NULL ? ingest->n_pages : 0);
     batch.traps = ingest->traps;
+    batch.revisits = ingest->revisits;
+    batch.visits = ingest->visits;
     if (rc == RESULT_OK) {
-        rc = batch_apply(&batch);
+        rc = work(&batch, chore);
     }
     uint64_t refused[REFUSALS] = {0};
     if (rc == RESULT_OK) {
@@ -162,26 +205,21 @@ static Result commit_once(Ingest *ingest)
         rc = page_db_txn_commit(ingest->store.db, txn) == 0 ? RESULT_OK : RESULT_FULL;
     }
     if (rc == RESULT_OK) {
-        CommitNotice *notice = batch_notice(&batch);
-        ingest->totals = batch.totals;
-        if (ingest->store.archive != NULL) {
-            archive_committed(ingest->store.archive);
-        }
-        publish_now(ingest);
-        write_log(ingest, &batch);
-        note_yield(ingest, &batch);
-        if (notice != NULL) {
-            ingest->sinks.committed(ingest->sinks.context, notice);
-        }
-        stats_add(&ingest->stats->commits, 1);
+        tell(ingest, &batch);
     } else {
         for (size_t i = 0; i < REFUSALS; i++) {
             stats_add(&ingest->stats->refused[i], refused[i]);
         }
     }
     batch_destroy(&batch);
+    if (chore != NULL) {
+        chore->ended(chore->context, rc);
+    }
     uint64_t us = (uint64_t)(mono_now().ns - start.ns) / 1000;
     stats_add(&ingest->stats->writer_busy_us, us);
+    if (chore != NULL && us > stats_get(&ingest->stats->chore_max_us)) {
+        stats_set(&ingest->stats->chore_max_us, us);
+    }
     return rc;
 }
 
@@ -220,12 +258,12 @@ static void drop_batch(Ingest *ingest)
              ingest->n_pages);
 }
 
-/* Until the batch is committed or given up. */
-static Result commit_patiently(Ingest *ingest)
+/* Until the pages (or the piece of a chore) are committed or given up. */
+static Result commit_patiently(Ingest *ingest, const IngestChore *chore)
 {
-    Result rc = commit_once(ingest);
+    Result rc = commit_once(ingest, chore);
     if (rc == RESULT_FULL && map_is_full(ingest) && page_db_grow(ingest->store.db) == 0) {
-        rc = commit_once(ingest);
+        rc = commit_once(ingest, chore);
     }
     bool stuck = false;
     while (rc == RESULT_FULL || rc == RESULT_MEMORY) {
@@ -241,7 +279,7 @@ static Result commit_patiently(Ingest *ingest)
         if (rc == RESULT_FULL && map_is_full(ingest)) {
             (void)page_db_grow(ingest->store.db);
         }
-        rc = commit_once(ingest);
+        rc = commit_once(ingest, chore);
     }
     if (stuck) {
         LOG_WARN("ingest", rc == RESULT_OK ? "commits work again" : "cannot commit",
@@ -251,10 +289,11 @@ static Result commit_patiently(Ingest *ingest)
     return rc;
 }
 
-static void commit(Ingest *ingest)
+/* The pages that were collected, or a piece of a chore. */
+static void commit(Ingest *ingest, const IngestChore *chore)
 {
     thread_step("writing");
-    Result rc = ingest->dead ? RESULT_CLOSED : commit_patiently(ingest);
+    Result rc = ingest->dead ? RESULT_CLOSED : commit_patiently(ingest, chore);
     if (rc != RESULT_OK) {
         if (!ingest->dead && rc != RESULT_FULL && rc != RESULT_MEMORY) {
             LOG_ERROR("ingest", "cannot commit, the crawl ends", "results=%zu error=\"%s\"",
@@ -274,30 +313,80 @@ static void commit(Ingest *ingest)
  * ------------------------------------------------------------------------------------------------
  */
 
-/* Collects one batch: until it is full, its oldest page is old enough, or the queue is closed. */
-static Result collect(Ingest *ingest)
+/* A chore whose time has come, or NULL; *until = when the first one's comes or came. */
+static const IngestChore *due_chore(const Ingest *ingest, MonoTime *until)
 {
-    size_t n = 0;
-    thread_step("waiting");
-    Result rc = queue_pop(&ingest->queue, (void **)ingest->pages, ingest->options.batch_pages, &n,
-                          MONO_NEVER);
-    ingest->n_pages = n;
+    MonoTime now = mono_now();
+    *until = MONO_NEVER;
+    for (size_t i = 0; i < ingest->n_chores && !ingest->dead; i++) {
+        MonoTime due = ingest->chores[i].due(ingest->chores[i].context);
+        until->ns = due.ns < until->ns ? due.ns : until->ns;
+        if (due.ns <= now.ns) {
+            return &ingest->chores[i];
+        }
+    }
+    return NULL;
+}
+
+/* Takes up to n more pages from the queue; how many links they have is added to *links. */
+static Result take(Ingest *ingest, size_t n, MonoTime deadline, size_t *links)
+{
+    size_t room = ingest->options.batch_pages - ingest->n_pages;
+    size_t taken = 0;
+    Result rc = queue_pop(&ingest->queue, (void **)(ingest->pages + ingest->n_pages),
+                          n < room ? n : room, &taken, deadline);
+    for (size_t i = 0; rc == RESULT_OK && i < taken; i++) {
+        *links += ingest->pages[ingest->n_pages++]->n_links;
+    }
+    return rc;
+}
+
+/* Then nothing more comes before something is committed. */
+static bool parsing_waits(const Ingest *ingest)
+{
+    return ingest->options.results != NULL && !byte_gate_is_open(ingest->options.results);
+}
+
+/* How long a batch is collected. */
+static int64_t patience_ms(const Ingest *ingest)
+{
     bool hungry = ingest->sinks.hungry(ingest->sinks.context);
-    int64_t patience = hungry && ingest->options.batch_time_ms > HUNGRY_MS
-                           ? HUNGRY_MS
-                           : ingest->options.batch_time_ms;
-    MonoTime deadline = mono_add_ms(mono_now(), patience);
-    while (rc == RESULT_OK && ingest->n_pages < ingest->options.batch_pages) {
-        rc = queue_pop(&ingest->queue, (void **)(ingest->pages + ingest->n_pages),
-                       ingest->options.batch_pages - ingest->n_pages, &n, deadline);
-        ingest->n_pages += rc == RESULT_OK ? n : 0;
+    int64_t most = ingest->options.batch_time_ms;
+    return hungry && most > HUNGRY_MS ? HUNGRY_MS : most;
+}
+
+/* Whether a chore may go first: no result waits longer for its commit than it would anyway. */
+static bool may_wait(Ingest *ingest)
+{
+    return queue_count(&ingest->queue) < ingest->options.batch_pages && !parsing_waits(ingest) &&
+           mono_before(mono_now(), mono_add_ms(ingest->last_batch, patience_ms(ingest)));
+}
+
+/* Collects one batch: until it is full, its oldest page is old enough, or the queue is closed.
+ * Without patience what is there is the batch. */
+static Result collect(Ingest *ingest, MonoTime until, bool patient)
+{
+    size_t links = 0;
+    thread_step("waiting");
+    Result rc = take(ingest, 1, until, &links);
+    if (rc != RESULT_OK) {
+        return rc;
+    }
+    MonoTime deadline = mono_add_ms(mono_now(), patient ? patience_ms(ingest) : 0);
+    while (rc == RESULT_OK && ingest->n_pages < ingest->options.batch_pages &&
+           links < ingest->options.batch_links) {
+        rc = take(ingest, TAKE, parsing_waits(ingest) ? (MonoTime){0} : deadline, &links);
     }
     return rc == RESULT_TIMEOUT ? RESULT_OK : rc;
 }
 
 static void check_end(Ingest *ingest)
 {
-    if (stats_get(&ingest->stats->urls_queued) == 0 && queue_count(&ingest->queue) == 0) {
+    bool held = false;
+    for (size_t i = 0; i < ingest->n_chores; i++) {
+        held = held || ingest->chores[i].holds(ingest->chores[i].context);
+    }
+    if (!held && stats_get(&ingest->stats->urls_queued) == 0 && queue_count(&ingest->queue) == 0) {
         ingest->sinks.finished(ingest->sinks.context);
     }
 }
@@ -307,12 +396,20 @@ static void *ingest_main(void *argument)
     Ingest *ingest = argument;
     check_end(ingest);
     Result rc = RESULT_OK;
-    while (rc == RESULT_OK) {
-        rc = collect(ingest);
-        if (ingest->n_pages > 0) {
-            commit(ingest);
-            check_end(ingest);
+    while (rc != RESULT_CLOSED) {
+        MonoTime until;
+        const IngestChore *chore = due_chore(ingest, &until);
+        if (chore == NULL || !may_wait(ingest)) {
+            rc = collect(ingest, until, chore == NULL);
+            if (ingest->n_pages > 0) {
+                commit(ingest, NULL);
+            }
+            ingest->last_batch = mono_now();
         }
+        if (chore != NULL && rc != RESULT_CLOSED) {
+            commit(ingest, chore);
+        }
+        check_end(ingest);
     }
     return NULL;
 }
@@ -345,6 +442,7 @@ Result ingest_new(Ingest **out, const IngestOptions *options, const IngestStore 
     rc = page_db_txn_begin(store->db, true, &txn) == 0 ? RESULT_OK : RESULT_IO;
     if (rc == RESULT_OK) {
         rc = ingest_read_totals(txn, store->crawl, &ingest->totals);
+        rc = rc == RESULT_OK ? ingest_read_revisit_totals(txn, store->crawl, &ingest->visits) : rc;
         publish(ingest, txn);
         page_db_txn_abort(store->db, txn);
     }
@@ -357,6 +455,24 @@ Result ingest_new(Ingest **out, const IngestOptions *options, const IngestStore 
     }
     *out = ingest;
     return RESULT_OK;
+}
+
+void ingest_add_chore(Ingest *ingest, const IngestChore *chore)
+{
+    ingest->chores[ingest->n_chores++] = *chore;
+}
+
+void ingest_set_revisits(Ingest *ingest, Revisits *revisits)
+{
+    IngestChore chore = revisits_chore(revisits);
+    ingest->revisits = revisits;
+    ingest_add_chore(ingest, &chore);
+    publish_now(ingest);
+}
+
+void ingest_wake(Ingest *ingest)
+{
+    queue_wake(&ingest->queue);
 }
 
 Result ingest_start(Ingest *ingest)

@@ -17,14 +17,20 @@
 
 #include "archive.h"
 #include "crawl_log.h"
+#include "dedup.h"
 #include "frontier/distributor.h"
 #include "parsed_page.h"
 #include "stats.h"
 #include "store/host_table.h"
 #include "store/near_table.h"
 #include "store/page_db.h"
+#include "store/revisit_table.h"
 #include "store/schedule.h"
+#include "store/scorer.h"
 #include "trap_yield.h"
+
+struct Batch;                     /* ingest_batch.h */
+typedef struct Revisits Revisits; /* revisits.h */
 
 typedef enum ScheduleOrder {
     ORDER_BEST_FIRST,
@@ -34,17 +40,22 @@ typedef enum ScheduleOrder {
 
 typedef struct IngestOptions {
     size_t batch_pages;
-    size_t queue; /* results that may wait; then parsing waits */
+    size_t batch_links; /* of its pages together; a single page may have more */
+    size_t queue;       /* results that may wait; then parsing waits */
+    ByteGate *results;  /* where they are counted; a batch ends when it is closed; NULL = nowhere */
     int64_t batch_time_ms;
     ScheduleOrder order;
     unsigned levels;
-    double depth_factor;
+    const Scorer *scorer; /* estimates new pages, best-first; NULL: their links' scores and depth;
+                             borrowed */
+    double depth_factor;  /* without a scorer */
     double redirect_weight;
     uint64_t max_depth;
     unsigned max_redirects;
     uint64_t pages_per_host; /* 0 = no limit */
     bool follow_duplicates;
-    bool near_duplicates;   /* look for them */
+    bool near_duplicates; /* look for them */
+    DedupSteps dedup;
     TrapYieldOptions traps; /* fetches 0 = off */
 } IngestOptions;
 
@@ -62,18 +73,44 @@ typedef struct IngestStore {
     PageDB *db;
     Schedule *schedule;
     HostTable *hosts;
-    MDB_dbi bodies;   /* body fingerprint and host -> page index: exact duplicates */
-    MDB_dbi near;     /* simhashes: store/near_table.h */
-    MDB_dbi crawl;    /* names -> values: totals, the end of the WARC files */
-    Archive *archive; /* NULL: none is kept */
+    MDB_dbi bodies;         /* body fingerprint and host -> page index: exact duplicates */
+    MDB_dbi near;           /* simhashes: store/near_table.h */
+    MDB_dbi keys;           /* dedup keys: dedup.h; used when they are on */
+    MDB_dbi crawl;          /* names -> values: totals, the end of the WARC files */
+    RevisitTable *revisits; /* NULL: schedule.mode = once */
+    Archive *archive;       /* NULL: none is kept */
 } IngestStore;
+
+/* Work that must write but waits for no result: levels that moved, visits that are due, a merge.
+ * The ingest thread calls it between batches, each piece in a transaction of its own. All three
+ * are called in the ingest thread. */
+typedef struct IngestChore {
+    void *context;
+    /* When it wants to run; a time that has passed: now; MONO_NEVER: nothing to do. */
+    MonoTime (*due)(void *context);
+    /* One piece: what it changes through the batch is committed whole. Ends by `until`, or soon
+     * after: results wait meanwhile. An error takes the piece back. */
+    Result (*run)(void *context, struct Batch *batch, MonoTime until);
+    /* The piece was committed (RESULT_OK), or all is as it was before. */
+    void (*ended)(void *context, Result rc);
+    /* Has something that may still become a URL to fetch: the crawl is not over. */
+    bool (*holds)(void *context);
+} IngestChore;
+
+#define INGEST_MAX_CHORES 4u
 
 typedef struct Ingest Ingest;
 
 /* Restores the totals of earlier runs. */
 Result ingest_new(Ingest **ingest, const IngestOptions *options, const IngestStore *store,
                   const IngestSinks *sinks, CrawlLog *log, Stats *stats);
+/* Before ingest_start. The context must outlive the thread. */
+void ingest_add_chore(Ingest *ingest, const IngestChore *chore);
+/* Every crawled page is visited again; adds the chore. Before ingest_start; borrowed. */
+void ingest_set_revisits(Ingest *ingest, Revisits *revisits);
 Result ingest_start(Ingest *ingest);
+/* A chore may have become due. Any thread. */
+void ingest_wake(Ingest *ingest);
 /* Takes a page; waits while the queue is full. */
 void ingest_push(Ingest *ingest, ParsedPage *page);
 size_t ingest_waiting(Ingest *ingest);
@@ -94,5 +131,6 @@ Result ingest_save_times(Ingest *ingest, uint64_t elapsed_ms, uint64_t cpu_ms);
 
 /* Reads the saved totals; zeroes when there are none. */
 Result ingest_read_totals(MDB_txn *txn, MDB_dbi crawl, CrawlTotals *totals);
+Result ingest_read_revisit_totals(MDB_txn *txn, MDB_dbi crawl, RevisitTotals *totals);
 
 #endif

@@ -6,9 +6,12 @@
 
 #include "base/hash.h"
 #include "base/log.h"
+#include "revisits.h"
 #include "store/lmdb_result.h"
 
-#define TOTALS_KEY "totals"
+#define TOTALS_KEY        "totals"
+#define NAMES_BLOCK_BYTES ((size_t)64 * 1024)
+#define REVISITS_KEY      "revisits"
 
 static int on_discovered(void *context, const PageRef *page, uint8_t *level);
 static int on_crawled(void *context, const PageRef *before, const PageRef *after, uint8_t *level);
@@ -35,7 +38,7 @@ static Result from_page_db(const Batch *batch, int rc)
 /* ---- host records
  * --------------------------------------------------------------------------------- */
 
-static BatchHost *batch_host(Batch *batch, uint32_t id)
+BatchHost *batch_host(Batch *batch, uint32_t id)
 {
     BatchHost *host = map_get(&batch->hosts, map_key(id));
     if (host != NULL) {
@@ -69,6 +72,10 @@ static void note_fetch(HostRecord *record, CrawlTotals *totals, const FetchResul
     record->fetch_ms += (uint64_t)mono_ms_between(fetch->start, fetch->end);
     record->first_fetch_ms = record->first_fetch_ms == 0 ? wall_ms : record->first_fetch_ms;
     record->last_fetch_ms = wall_ms;
+    record->rests = fetch->status >= 100 ? 0 : record->rests;
+    if (fetch->kind == FETCHED_PAGE && !fetch->again && record->owed > 0) {
+        record->owed--;
+    }
     totals->fetches++;
     totals->bytes += fetch->bytes;
     if (fetch->class == FETCH_BUSY) {
@@ -92,6 +99,65 @@ static void note_health(HostRecord *record, const FetchResult *fetch)
     }
 }
 
+/* ---- spellings of one page
+ * ----------------------------------------------------------------------------------------- */
+
+/* The links of a page as PageDB shall see them; the page itself is left as it is, since a batch may
+ * be tried again. */
+static Result spell_links(Batch *batch, const ParsedPage *page, LinkInfo **links)
+{
+    const char *from = page->fetch->has_page ? page->fetch->url : NULL;
+    *links = page->links;
+    if (!batch->options->dedup.on || page->n_links == 0 || page->link_keys == NULL) {
+        return RESULT_OK;
+    }
+    LinkInfo *copy = arena_alloc(&batch->names, page->n_links * sizeof *copy);
+    Result rc = copy == NULL ? RESULT_MEMORY : RESULT_OK;
+    for (size_t i = 0; i < page->n_links && rc == RESULT_OK; i++) {
+        const char *first = NULL;
+        rc = dedup_first(batch->txn, batch->store->keys, &page->link_keys[i], page->links[i].url,
+                         page->link_hops[i] == 'R' ? from : NULL, &batch->names, &first);
+        copy[i] = (LinkInfo){.url = (char *)(uintptr_t)first, .score = page->links[i].score};
+    }
+    *links = copy;
+    return rc;
+}
+
+static Result spell_seeds(Batch *batch, const LinkInfo *seeds, size_t n, LinkInfo **links)
+{
+    const DedupSteps *steps = &batch->options->dedup;
+    LinkInfo *copy = arena_alloc(&batch->names, n * sizeof *copy);
+    Result rc = copy == NULL ? RESULT_MEMORY : RESULT_OK;
+    for (size_t i = 0; i < n && rc == RESULT_OK; i++) {
+        Hash128 key;
+        const char *first = seeds[i].url;
+        rc = dedup_key(steps, &batch->dedup, first, strlen(first), &key);
+        if (rc == RESULT_OK) {
+            rc = dedup_first(batch->txn, batch->store->keys, &key, seeds[i].url, NULL,
+                             &batch->names, &first);
+        }
+        copy[i] = (LinkInfo){.url = (char *)(uintptr_t)first, .score = seeds[i].score};
+    }
+    *links = copy;
+    return rc;
+}
+
+/* A URL that may not be fetched stands for no others. */
+static Result release_key(Batch *batch, const FetchResult *fetch)
+{
+    bool forbidden = fetch->status == STATUS_ROBOTS || fetch->status == STATUS_BLOCKED;
+    if (!batch->options->dedup.on || !forbidden) {
+        return RESULT_OK;
+    }
+    Hash128 key;
+    Result rc =
+        dedup_key(&batch->options->dedup, &batch->dedup, fetch->url, strlen(fetch->url), &key);
+    return rc == RESULT_OK ? dedup_release(batch->txn, batch->store->keys, &key, fetch->url) : rc;
+}
+
+/* ---- what comes with a robots.txt
+ * ----------------------------------------------------------------------------------------- */
+
 /* The sitemaps that robots.txt names become pages of their own, found by nobody's link. */
 static Result discover_sitemaps(Batch *batch, const ParsedPage *page)
 {
@@ -99,8 +165,13 @@ static Result discover_sitemaps(Batch *batch, const ParsedPage *page)
         return RESULT_OK;
     }
     PageSink sink = page_sink(batch);
+    LinkInfo *links = NULL;
+    Result rc = spell_links(batch, page, &links);
+    if (rc != RESULT_OK) {
+        return rc;
+    }
     return from_page_db(batch,
-                        page_db_discover(batch->store->db, batch->txn, page->links, page->link_hops,
+                        page_db_discover(batch->store->db, batch->txn, links, page->link_hops,
                                          page->n_links, PAGE_DB_NO_INDEX, 0, &sink));
 }
 
@@ -176,11 +247,71 @@ static Result find_near(Batch *batch, const ParsedPage *page, uint64_t *near)
                : rc;
 }
 
+/* A visit that brings nothing to replace what is stored: not modified, or an error. */
+static bool is_confirmation(const FetchResult *fetch)
+{
+    return fetch->again && (fetch->status == 304 || fetch->status >= 400);
+}
+
+/* The page of a result as it is stored. */
+static Result read_stored(Batch *batch, const FetchResult *fetch, PageRef *page)
+{
+    Buffer url;
+    buffer_init(&url, BUFFER_NO_LIMIT);
+    int rc = page_db_get(batch->store->db, batch->txn, fetch->index, page, &url);
+    buffer_destroy(&url);
+    return rc == page_db_error_ok ? RESULT_OK : RESULT_DAMAGED;
+}
+
+/* Takes a page out of the schedule. */
+static Result unschedule(Batch *batch, const PageRef *page, int32_t status, uint8_t tries)
+{
+    Result rc = page->level == SCHEDULE_NO_LEVEL
+                    ? RESULT_OK
+                    : schedule_remove(batch->store->schedule, batch->txn, page->host, page->level,
+                                      page->index);
+    return rc == RESULT_OK
+               ? from_page_db(batch, page_db_set_state(batch->store->db, batch->txn, page->index,
+                                                       status, SCHEDULE_NO_LEVEL, tries))
+               : rc;
+}
+
+/* The status of a page is that of what is stored of it. */
+static Result confirm(Batch *batch, const FetchResult *fetch)
+{
+    PageRef page;
+    double time = (double)fetch->wall_start.us / 1e6;
+    batch->totals.pages++;
+    Result rc = read_stored(batch, fetch, &page);
+    if (rc == RESULT_OK) {
+        rc = unschedule(batch, &page, page.status, 0);
+    }
+    return rc == RESULT_OK ? from_page_db(batch, page_db_confirm(batch->store->db, batch->txn,
+                                                                 fetch->index, time))
+                           : rc;
+}
+
+/* Whether the answer counts among the pages of its host: once, when it is good. */
+static bool is_first_good(Batch *batch, const FetchResult *fetch)
+{
+    PageRef stored = {.status = 0};
+    if (fetch->status < 200 || fetch->status >= 300) {
+        return false;
+    }
+    if (fetch->again && read_stored(batch, fetch, &stored) != RESULT_OK) {
+        return false;
+    }
+    return stored.status < 200 || stored.status >= 300;
+}
+
 static Result add_write(Batch *batch, size_t place, BatchHost *host)
 {
     ParsedPage *page = batch->pages[place];
     FetchResult *fetch = page->fetch;
     bool same_links = false;
+    if (is_confirmation(fetch)) {
+        return confirm(batch, fetch);
+    }
     Result rc = find_duplicate(batch, page, &batch->duplicate_of[place], &same_links);
     if (rc != RESULT_OK) {
         return rc;
@@ -190,13 +321,18 @@ static Result add_write(Batch *batch, size_t place, BatchHost *host)
     if (rc != RESULT_OK) {
         return rc;
     }
+    LinkInfo *links = NULL;
+    rc = spell_links(batch, page, &links);
+    if (rc != RESULT_OK) {
+        return rc;
+    }
     size_t i = batch->n_writes++;
     bool follow = !duplicate || !same_links || batch->options->follow_duplicates;
-    batch->links[i] = (PageLinks){.link_info = page->links, .n_links = follow ? page->n_links : 0};
+    batch->links[i] = (PageLinks){.link_info = links, .n_links = follow ? page->n_links : 0};
     batch->crawled[i] = (CrawledPage){.url = fetch->url,
                                       .links = &batch->links[i],
                                       .time = (double)fetch->wall_start.us / 1e6,
-                                      .score = 0,
+                                      .score = page->score,
                                       .content_hash = (char *)&page->body_hash[0],
                                       .content_hash_length = sizeof page->body_hash[0]};
     batch->writes[i] = (PageWrite){.page = &batch->crawled[i],
@@ -204,11 +340,12 @@ static Result add_write(Batch *batch, size_t place, BatchHost *host)
                                    .link_kinds = page->link_kinds,
                                    .status = fetch->status};
     batch->totals.pages++;
+    bool counts = is_first_good(batch, fetch);
     if (duplicate) {
         batch->totals.duplicates++;
-        host->record.duplicates++;
-    } else if (fetch->status >= 200 && fetch->status < 300) {
-        host->record.pages++;
+        host->record.duplicates += counts;
+    } else {
+        host->record.pages += counts;
     }
     return RESULT_OK;
 }
@@ -216,20 +353,11 @@ static Result add_write(Batch *batch, size_t place, BatchHost *host)
 /* A URL that is given up without an answer, or was refused: its entry leaves, its reason stays. */
 static Result give_up(Batch *batch, BatchHost *host, const FetchResult *fetch)
 {
-    PageRef ref;
-    Buffer url;
-    buffer_init(&url, BUFFER_NO_LIMIT);
-    int rc = page_db_get(batch->store->db, batch->txn, fetch->index, &ref, &url);
-    buffer_destroy(&url);
-    Result result = rc == 0 ? RESULT_OK : RESULT_DAMAGED;
-    if (result == RESULT_OK && ref.level != SCHEDULE_NO_LEVEL) {
-        result =
-            schedule_remove(batch->store->schedule, batch->txn, ref.host, ref.level, fetch->index);
-    }
-    if (result == RESULT_OK &&
-        page_db_set_state(batch->store->db, batch->txn, fetch->index, fetch->status,
-                          SCHEDULE_NO_LEVEL, (uint8_t)fetch->health.failures) != 0) {
-        result = RESULT_IO;
+    PageRef page;
+    Result rc = read_stored(batch, fetch, &page);
+    if (rc == RESULT_OK) {
+        rc = unschedule(batch, &page, page.n_crawls > 0 ? page.status : fetch->status,
+                        (uint8_t)fetch->health.failures);
     }
     if (fetch->status == STATUS_ROBOTS) {
         batch->totals.refused[REFUSED_ROBOTS]++;
@@ -237,7 +365,7 @@ static Result give_up(Batch *batch, BatchHost *host, const FetchResult *fetch)
     } else if (fetch->status == STATUS_BLOCKED) {
         batch->totals.refused[REFUSED_FILTER]++;
     }
-    return result;
+    return rc == RESULT_OK ? release_key(batch, fetch) : rc;
 }
 
 static Result clear_host(Batch *batch, BatchHost *host, HostState state, FetchClass why)
@@ -283,6 +411,7 @@ static Result apply(Batch *batch, size_t place)
     }
     BatchHost *host = batch_host(batch, fetch->host);
     Result rc = host == NULL ? batch->result : RESULT_OK;
+    page_db_looked_up(batch->store->db);
     if (rc == RESULT_OK) {
         rc = archive(batch, batch->pages[place]);
     }
@@ -318,7 +447,29 @@ static Result apply(Batch *batch, size_t place)
 /* ---- what PageDB finds new
  * ---------------------------------------------------------------------------------- */
 
-static unsigned level_of(const Batch *batch, const PageRef *page)
+/* What the scorer expects of a new page, in units in which levels are measured. */
+static float estimate(Batch *batch, const PageRef *page)
+{
+    const Scorer *scorer = batch->options->scorer;
+    ScorerLink link = {.parent = page->linked_from, .score = page->score};
+    if (batch->n_begun > 0 && page->linked_from != PAGE_DB_NO_INDEX) {
+        const CrawledPage *parent = batch->writes[batch->n_begun - 1].page;
+        link.n_links = parent->links->n_links;
+        link.page_score = parent->score;
+    }
+    const ScorerLink *last = &batch->estimated;
+    if (!batch->has_estimate || link.parent != last->parent || link.score != last->score) {
+        float score = 0.0f;
+        int rc = scorer->estimate(scorer->state, &link, &score);
+        float scale = scorer->scale == NULL ? 1.0f : scorer->scale(scorer->state);
+        batch->estimate = rc == 0 ? score * scale : 0.0f;
+        batch->estimated = link;
+        batch->has_estimate = true;
+    }
+    return batch->estimate;
+}
+
+static unsigned level_of(Batch *batch, const PageRef *page)
 {
     unsigned last = batch->options->levels - 1;
     unsigned depth = page->depth > last ? last : (unsigned)page->depth;
@@ -330,7 +481,10 @@ static unsigned level_of(const Batch *batch, const PageRef *page)
     case ORDER_BEST_FIRST:
         break;
     }
-    double score = (double)page->score * pow(batch->options->depth_factor, (double)page->depth);
+    double score =
+        batch->options->scorer != NULL
+            ? (double)estimate(batch, page)
+            : (double)page->score * pow(batch->options->depth_factor, (double)page->depth);
     if (page->hop == 'R') {
         score *= batch->options->redirect_weight;
     }
@@ -397,14 +551,18 @@ static int on_discovered(void *context, const PageRef *page, uint8_t *level)
     batch->result =
         schedule_put(batch->store->schedule, batch->txn, page->host, *level, page->index);
     host->record.urls++;
+    if (!host->got_urls || *level < host->best_level) {
+        host->best_level = *level;
+    }
     host->got_urls = true;
     return batch->result == RESULT_OK ? 0 : -1;
 }
 
 static int on_crawled(void *context, const PageRef *before, const PageRef *after, uint8_t *level)
 {
-    (void)after;
     Batch *batch = context;
+    batch->n_begun++;
+    batch->visits.changed += after->n_changes > before->n_changes;
     *level = SCHEDULE_NO_LEVEL;
     if (before->level != SCHEDULE_NO_LEVEL) {
         batch->result = schedule_remove(batch->store->schedule, batch->txn, before->host,
@@ -429,6 +587,8 @@ Result batch_init(Batch *batch, const IngestOptions *options, const IngestStore 
                      .pages = pages,
                      .n_pages = n_pages};
     map_init(&batch->hosts);
+    arena_init(&batch->names, NAMES_BLOCK_BYTES, SIZE_MAX);
+    dedup_scratch_init(&batch->dedup);
     size_t n = n_pages == 0 ? 1 : n_pages;
     batch->writes = calloc(n, sizeof *batch->writes);
     batch->crawled = calloc(n, sizeof *batch->crawled);
@@ -449,6 +609,8 @@ void batch_destroy(Batch *batch)
         free(host);
     }
     map_destroy(&batch->hosts);
+    arena_destroy(&batch->names);
+    dedup_scratch_destroy(&batch->dedup);
     free(batch->writes);
     free(batch->crawled);
     free(batch->links);
@@ -462,7 +624,12 @@ static Result drop_hosts(Batch *batch)
     for (size_t i = 0; i < batch->n_pages && rc == RESULT_OK; i++) {
         const FetchResult *fetch = batch->pages[i]->fetch;
         BatchHost *host = fetch->drop_host ? batch_host(batch, fetch->host) : NULL;
-        if (host != NULL && host->record.state == HOST_ACTIVE) {
+        if (host != NULL && host->record.state == HOST_ACTIVE && batch->revisits != NULL &&
+            revisits_rest(batch->revisits, &host->record)) {
+            batch->visits.rests++;
+            LOG_INFO("ingest", "host rests", "id=%u reason=%s url=%s", fetch->host,
+                     fetch_class_name(fetch->class), fetch->url == NULL ? "-" : fetch->url);
+        } else if (host != NULL && host->record.state == HOST_ACTIVE) {
             LOG_INFO("ingest", "host dropped", "id=%u reason=%s url=%s", fetch->host,
                      fetch_class_name(fetch->class), fetch->url == NULL ? "-" : fetch->url);
             rc = clear_host(batch, host, HOST_DROPPED, fetch->class);
@@ -491,16 +658,31 @@ Result batch_apply(Batch *batch)
         rc = from_page_db(batch, page_db_write(batch->store->db, batch->txn, batch->writes,
                                                batch->n_writes, &sink));
     }
-    return rc == RESULT_OK ? drop_hosts(batch) : rc;
+    for (size_t i = 0; i < batch->n_pages && rc == RESULT_OK && batch->revisits != NULL; i++) {
+        const FetchResult *fetch = batch->pages[i]->fetch;
+        if (fetch->has_page && fetch->final) {
+            rc = revisits_note(batch->revisits, batch, batch->pages[i]);
+        }
+    }
+    if (rc == RESULT_OK) {
+        rc = drop_hosts(batch);
+    }
+    return rc == RESULT_OK && batch->revisits != NULL ? revisits_end(batch->revisits, batch) : rc;
 }
 
 Result batch_seed(Batch *batch, const LinkInfo *seeds, size_t n, uint64_t *added)
 {
     PageSink sink = page_sink(batch);
     uint64_t before = page_db_n_pages(batch->store->db, batch->txn);
-    uint8_t *hops = malloc(n == 0 ? 1 : n);
+    LinkInfo *spelled = NULL;
+    Result result = RESULT_OK;
+    if (batch->options->dedup.on && n > 0) {
+        result = spell_seeds(batch, seeds, n, &spelled);
+        seeds = spelled;
+    }
+    uint8_t *hops = result == RESULT_OK ? malloc(n == 0 ? 1 : n) : NULL;
     if (hops == NULL) {
-        return RESULT_MEMORY;
+        return result == RESULT_OK ? RESULT_MEMORY : result;
     }
     memset(hops, 'M', n);
     int rc =
@@ -510,19 +692,32 @@ Result batch_seed(Batch *batch, const LinkInfo *seeds, size_t n, uint64_t *added
     return from_page_db(batch, rc);
 }
 
+/* Keeps a struct of counters under a name. */
+static Result put_totals(const Batch *batch, const char *name, const void *totals, size_t size)
+{
+    union {
+        const void *from;
+        void *to;
+    } unconst_name = {.from = name}, unconst = {.from = totals}; /* LMDB only reads */
+    MDB_val key = {.mv_size = strlen(name), .mv_data = unconst_name.to};
+    MDB_val value = {.mv_size = size, .mv_data = unconst.to};
+    return lmdb_result(mdb_put(batch->txn, batch->store->crawl, &key, &value, 0), "put totals");
+}
+
 Result batch_finish(Batch *batch)
 {
     Result rc = RESULT_OK;
     size_t place = 0;
     BatchHost *host = NULL;
     while (rc == RESULT_OK && (host = map_next(&batch->hosts, &place)) != NULL) {
+        page_db_looked_up(batch->store->db);
         rc = host_table_put(batch->store->hosts, batch->txn, host->host, &host->record);
     }
     if (rc == RESULT_OK) {
-        char name[] = TOTALS_KEY;
-        MDB_val key = {.mv_size = sizeof name - 1, .mv_data = name};
-        MDB_val value = {.mv_size = sizeof batch->totals, .mv_data = &batch->totals};
-        rc = lmdb_result(mdb_put(batch->txn, batch->store->crawl, &key, &value, 0), "put totals");
+        rc = put_totals(batch, TOTALS_KEY, &batch->totals, sizeof batch->totals);
+    }
+    if (rc == RESULT_OK && batch->revisits != NULL) {
+        rc = put_totals(batch, REVISITS_KEY, &batch->visits, sizeof batch->visits);
     }
     if (rc == RESULT_OK && batch->store->archive != NULL) {
         rc = archive_prepare(batch->store->archive, batch->txn);
@@ -530,19 +725,31 @@ Result batch_finish(Batch *batch)
     return rc;
 }
 
-Result ingest_read_totals(MDB_txn *txn, MDB_dbi crawl, CrawlTotals *totals)
+/* An older, shorter record leaves the newer counters at zero. */
+static Result get_totals(MDB_txn *txn, MDB_dbi crawl, const char *name, void *totals, size_t size)
 {
-    char name[] = TOTALS_KEY;
-    MDB_val key = {.mv_size = sizeof name - 1, .mv_data = name};
+    union {
+        const char *from;
+        void *to;
+    } unconst = {.from = name};
+    MDB_val key = {.mv_size = strlen(name), .mv_data = unconst.to};
     MDB_val value = {.mv_size = 0, .mv_data = NULL};
-    *totals = (CrawlTotals){.pages = 0};
+    memset(totals, 0, size);
     int rc = mdb_get(txn, crawl, &key, &value);
     if (rc == MDB_SUCCESS) {
-        /* An older, shorter record leaves the newer counters at zero. */
-        memcpy(totals, value.mv_data,
-               value.mv_size < sizeof *totals ? value.mv_size : sizeof *totals);
+        memcpy(totals, value.mv_data, value.mv_size < size ? value.mv_size : size);
     }
     return rc == MDB_NOTFOUND ? RESULT_OK : lmdb_result(rc, "get totals");
+}
+
+Result ingest_read_totals(MDB_txn *txn, MDB_dbi crawl, CrawlTotals *totals)
+{
+    return get_totals(txn, crawl, TOTALS_KEY, totals, sizeof *totals);
+}
+
+Result ingest_read_revisit_totals(MDB_txn *txn, MDB_dbi crawl, RevisitTotals *totals)
+{
+    return get_totals(txn, crawl, REVISITS_KEY, totals, sizeof *totals);
 }
 
 CommitNotice *batch_notice(const Batch *batch)
@@ -554,7 +761,9 @@ CommitNotice *batch_notice(const Batch *batch)
     notice->done = calloc(batch->n_pages + 1, sizeof *notice->done);
     notice->hosts = calloc(batch->hosts.count + 1, sizeof *notice->hosts);
     notice->dropped = calloc(batch->hosts.count + 1, sizeof *notice->dropped);
-    if (notice->done == NULL || notice->hosts == NULL || notice->dropped == NULL) {
+    notice->moved = calloc(batch->n_moved + 1, sizeof *notice->moved);
+    if (notice->done == NULL || notice->hosts == NULL || notice->dropped == NULL ||
+        notice->moved == NULL) {
         commit_notice_delete(notice);
         return NULL;
     }
@@ -565,13 +774,17 @@ CommitNotice *batch_notice(const Batch *batch)
                 (CommitDone){.index = fetch->index, .host = fetch->host};
         }
     }
+    for (size_t i = 0; i < batch->n_moved; i++) {
+        notice->moved[notice->n_moved++] = batch->moved[i];
+    }
     size_t place = 0;
     const BatchHost *host = NULL;
     while ((host = map_next(&batch->hosts, &place)) != NULL) {
         if (host->cleared) {
             notice->dropped[notice->n_dropped++] = host->host;
         } else if (host->got_urls) {
-            notice->hosts[notice->n_hosts++] = host->host;
+            notice->hosts[notice->n_hosts++] =
+                (CommitHost){.host = host->host, .level = host->best_level};
         }
     }
     return notice;

@@ -1,5 +1,5 @@
 /* One batch of ingest while its transaction is open: host records that were read and changed, what
- * the commit notice will say. Used by ingest.c only, in the ingest thread. */
+ * the commit notice will say. Used by ingest.c and its chores, in the ingest thread. */
 #ifndef INGEST_BATCH_H
 #define INGEST_BATCH_H
 
@@ -9,22 +9,34 @@
 typedef struct BatchHost {
     uint32_t host;
     HostRecord record;
-    bool got_urls; /* new ones were scheduled */
-    bool cleared;  /* its schedule was emptied */
+    bool got_urls;      /* new ones were scheduled */
+    uint8_t best_level; /* of those */
+    bool cleared;       /* its schedule was emptied */
 } BatchHost;
 
 typedef struct Batch {
     const IngestOptions *options;
     const IngestStore *store;
-    TrapYield *traps; /* borrowed; NULL = off */
+    TrapYield *traps;   /* borrowed; NULL = off */
+    Revisits *revisits; /* borrowed; NULL = schedule.mode = once */
     CrawlLog *log;
     MDB_txn *txn;
     CrawlTotals totals; /* the saved ones plus this batch */
-    Map hosts;          /* by id, to BatchHost */
-    PageWrite *writes;  /* pages with an HTTP status */
+    RevisitTotals visits;
+    double late_s;     /* the most that a visit of this batch was late */
+    Map hosts;         /* by id, to BatchHost */
+    PageWrite *writes; /* pages with an HTTP status */
     CrawledPage *crawled;
     PageLinks *links;
+    Arena names;        /* links as dedup_first spells them */
+    DedupScratch dedup; /* of seeds, and of pages that are given up */
     size_t n_writes;
+    size_t n_begun;       /* writes whose page was told of: the last one's links come now */
+    ScorerLink estimated; /* the last link that was estimated, and */
+    float estimate;       /* its score: links of one page are mostly alike */
+    bool has_estimate;
+    const ScheduleChange *moved; /* by a chore, which owns them; told to the distributor */
+    size_t n_moved;
     ParsedPage **pages; /* borrowed */
     size_t n_pages;
     uint64_t *duplicate_of; /* per page: index, or PAGE_DB_NO_INDEX */
@@ -41,6 +53,8 @@ Result batch_apply(Batch *batch);
 Result batch_seed(Batch *batch, const LinkInfo *seeds, size_t n, uint64_t *added);
 /* Writes host records and totals. */
 Result batch_finish(Batch *batch);
+/* The host's record as of this batch, to be changed; NULL: batch->result says why. */
+BatchHost *batch_host(Batch *batch, uint32_t id);
 /* What the distributor must hear; NULL when memory is short (it finds out by its walk). */
 CommitNotice *batch_notice(const Batch *batch);
 void batch_destroy(Batch *batch);

@@ -15,6 +15,7 @@
 #define PROGRESS_MS     250
 #define PROGRESS_LOG_MS 2000 /* when it is forced onto something that is no terminal */
 #define COLUMNS         120u
+#define MEMORY_MS       20 /* how often residence is compared with crawl.memory */
 
 struct Monitor {
     const AgentOptions *options;
@@ -31,6 +32,7 @@ struct Monitor {
     StatusSample last_progress;
     MonoTime next_line;
     MonoTime next_progress;
+    MonoTime next_memory; /* MONO_NEVER without a budget */
     Buffer text;
 };
 
@@ -151,33 +153,48 @@ static void sample(Monitor *monitor, MonoTime now, StatusSample *s)
 {
     AgentParts *parts = monitor->parts;
     const Stats *stats = &parts->stats;
-    *s = (StatusSample){.mono = now,
-                        .wall = wall_now(),
-                        .state = monitor->state,
-                        .elapsed_ms = mono_ms_between(monitor->start, now) +
-                                      (int64_t)monitor->elapsed_before_ms,
-                        .cpu_ms = cpu_process_ns() / 1000000,
-                        .pages = stats_get(&stats->pages),
-                        .fetches = stats_get(&stats->fetches),
-                        .bytes = stats_get(&stats->bytes),
-                        .duplicates = stats_get(&stats->duplicates),
-                        .throttled = stats_get(&stats->throttled),
-                        .robots_denied = stats_get(&stats->robots_denied),
-                        .urls_seen = stats_get(&stats->urls_seen),
-                        .urls_queued = stats_get(&stats->urls_queued),
-                        .hosts = stats_get(&stats->hosts),
-                        .connections = (size_t)monitor->options->config->fetch_connections,
-                        .results = ingest_waiting(parts->ingest),
-                        .parse_queue = parsing_waiting(parts->parsing),
-                        .parse_queue_limit = (size_t)monitor->options->config->parse_queue,
-                        .parser_busy_us = stats_get(&stats->parser_busy_us),
-                        .parsers = (unsigned)monitor->options->config->parse_threads,
-                        .writer_busy_us = stats_get(&stats->writer_busy_us),
-                        .rss_bytes = status_rss_bytes(),
-                        .db_bytes = database_bytes(monitor)};
+    *s = (StatusSample){
+        .mono = now,
+        .wall = wall_now(),
+        .state = monitor->state,
+        .elapsed_ms = mono_ms_between(monitor->start, now) + (int64_t)monitor->elapsed_before_ms,
+        .cpu_ms = cpu_process_ns() / 1000000,
+        .pages = stats_get(&stats->pages),
+        .fetches = stats_get(&stats->fetches),
+        .bytes = stats_get(&stats->bytes),
+        .duplicates = stats_get(&stats->duplicates),
+        .throttled = stats_get(&stats->throttled),
+        .robots_denied = stats_get(&stats->robots_denied),
+        .continuous = parts->revisits != NULL,
+        .revisits = stats_get(&stats->revisits),
+        .not_modified = stats_get(&stats->not_modified),
+        .revisit_pages = stats_get(&stats->revisit_pages),
+        .revisit_due_ms = stats_get(&stats->revisit_due_ms),
+        .urls_seen = stats_get(&stats->urls_seen),
+        .urls_queued = stats_get(&stats->urls_queued),
+        .hosts = stats_get(&stats->hosts),
+        .connections = (size_t)monitor->options->config->fetch_connections,
+        .results = ingest_waiting(parts->ingest),
+        .parse_queue = parsing_waiting(parts->parsing),
+        .parse_queue_limit = (size_t)monitor->options->config->parse_queue,
+        .held_bytes = byte_gate_held(&parts->answers) + byte_gate_held(&parts->results),
+        .held_waits = byte_gate_closings(&parts->answers) + byte_gate_closings(&parts->results),
+        .gate_closed = !byte_gate_is_open(&parts->answers),
+        .parser_busy_us = stats_get(&stats->parser_busy_us),
+        .parsers = (unsigned)monitor->options->config->parse_threads,
+        .writer_busy_us = stats_get(&stats->writer_busy_us),
+        .chore_max_us = stats_get(&stats->chore_max_us),
+        .rss_bytes = status_rss_bytes(),
+        .map_drops = page_db_check_residence(monitor->store->tables.db),
+        .db_bytes = database_bytes(monitor)};
     for (size_t i = 0; i < 6; i++) {
         s->by_status[i] = stats_get(&stats->by_status[i]);
     }
+    ScoringStats scores;
+    scoring_stats(parts->scoring, &scores);
+    s->computations = scores.computations;
+    s->score_ms = scores.last_ms;
+    s->moves = scores.moves;
     frontier_stats(parts->frontier, &s->frontier);
     resolver_stats(parts->resolver, &s->resolver);
     for (unsigned i = 0; i < parts->n_fetchers; i++) {
@@ -242,6 +259,10 @@ static int64_t progress_interval(const Monitor *monitor)
 
 void monitor_tick(Monitor *monitor, MonoTime now)
 {
+    if (!mono_before(now, monitor->next_memory)) {
+        (void)page_db_check_residence(monitor->store->tables.db);
+        monitor->next_memory = mono_add_ms(now, MEMORY_MS);
+    }
     bool line = !mono_before(now, monitor->next_line);
     bool progress = monitor->progress && !mono_before(now, monitor->next_progress);
     StatusSample s;
@@ -262,9 +283,11 @@ void monitor_tick(Monitor *monitor, MonoTime now)
 
 MonoTime monitor_next(const Monitor *monitor)
 {
-    return monitor->progress && mono_before(monitor->next_progress, monitor->next_line)
-               ? monitor->next_progress
-               : monitor->next_line;
+    MonoTime next = monitor->next_line;
+    if (monitor->progress && mono_before(monitor->next_progress, next)) {
+        next = monitor->next_progress;
+    }
+    return mono_before(monitor->next_memory, next) ? monitor->next_memory : next;
 }
 
 void monitor_finish(Monitor *monitor)
@@ -331,6 +354,8 @@ Result monitor_new(Monitor **out, const AgentOptions *options, const CrawlStore 
     monitor->state = STATE_RUNNING;
     monitor->next_line = monitor->start;
     monitor->next_progress = monitor->start;
+    monitor->next_memory = options->config->crawl_memory > 0 ? monitor->start : MONO_NEVER;
+    page_db_set_residence(store->tables.db, (size_t)options->config->crawl_memory);
     monitor->terminal = isatty(STDERR_FILENO) != 0;
     monitor->progress =
         options->progress == PROGRESS_ALWAYS ||

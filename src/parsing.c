@@ -30,8 +30,9 @@ static DecodeStatus undo_coding(Parser *parser, const FetchResult *fetch, const 
 {
     HttpField field = {.value = NULL, .value_length = 0};
     (void)http_header_find(header, "Content-Encoding", &field);
-    parser->body.limit = parser->parsing->options.max_body_bytes;
-    buffer_trim(&parser->body, parser->parsing->options.max_body_bytes);
+    const ParsingOptions *options = &parser->parsing->options;
+    buffer_trim(&parser->body, options->max_body_bytes);
+    parser->body.limit = fetch->hop == 'S' ? options->max_sitemap_bytes : options->max_body_bytes;
     return decode_content(parser->decoder, field.value, field.value_length, fetch->body.data,
                           fetch->body.length, &parser->body, parser->parsing->options.max_ratio);
 }
@@ -139,11 +140,11 @@ static void describe_page(Parser *parser, ParsedPage *page)
     archive_describe(parser->recorder, page->group, page->fetch, found, more, n_more);
 }
 
-/* Asks the filters about an answer; page->refused_hooks says which said no. */
+/* Asks the filters and the rules about an answer; page->refused_hooks says which said no. */
 static void ask_filters(Parser *parser, ParsedPage *page, const char *content_type)
 {
     static const FilterHook hooks[] = {HOOK_PARSE, HOOK_FOLLOW, HOOK_STORE};
-    const Filters *filters = parser->parsing->options.filters;
+    const Filters *filters = parser->filters;
     if (parser->source.href == NULL) {
         return;
     }
@@ -159,6 +160,10 @@ static void ask_filters(Parser *parser, ParsedPage *page, const char *content_ty
                          .body = buffer_string(&parser->body),
                          .body_length = parser->body.length,
                          .digest = digest};
+    if (parser->parsing->options.score_rules != NULL) {
+        page->score =
+            score_rules_find(parser->parsing->options.score_rules, &input, parser->scratch);
+    }
     for (size_t i = 0; i < sizeof hooks / sizeof *hooks; i++) {
         if (!filters_pass(filters, hooks[i], &input, parser->scratch)) {
             page->refused_hooks |= 1u << hooks[i];
@@ -226,6 +231,7 @@ static void take_page(Parser *parser, ParsedPage *page)
     ask_filters(parser, page, content_type);
     store_page(parser, page);
     if (fetch->final) {
+        parsed_page_take_validators(page, &header);
         note_decoding(fetch, decoded);
         parse_answer(parser, page, &header, &type, content_type);
     }
@@ -257,6 +263,29 @@ static void parse_page(Parser *parser, ParsedPage *page)
     parsing_links_forget(parser);
 }
 
+static void take_result(Parser *parser, FetchResult *result)
+{
+    Parsing *parsing = parser->parsing;
+    if (parsing->options.results != NULL) {
+        thread_step("waiting for ingest");
+        byte_gate_wait(parsing->options.results);
+    }
+    thread_step("parsing");
+    MonoTime start = mono_now();
+    ParsedPage *page = parsed_page_new(result);
+    if (page == NULL) {
+        LOG_ERROR("parse", "page lost for lack of memory", "url=%s", result->url);
+        fetch_result_delete(result); /* it stays scheduled: fetched again after a restart */
+        return;
+    }
+    parser->filters = shared_get(&parser->filters_reader);
+    parser->scope = shared_get(&parser->scope_reader);
+    parse_page(parser, page);
+    parsed_page_settle(page, parsing->options.results);
+    parsing->sink(parsing->context, page);
+    stats_add(&parsing->stats->parser_busy_us, (uint64_t)(mono_now().ns - start.ns) / 1000);
+}
+
 /* ---- threads
  * ------------------------------------------------------------------------------------------- */
 
@@ -268,21 +297,9 @@ static void *parser_main(void *argument)
     size_t n = 0;
     thread_step("waiting");
     while (queue_pop(&parsing->queue, items, BATCH, &n, MONO_NEVER) == RESULT_OK) {
-        thread_step("parsing");
-        MonoTime start = mono_now();
         for (size_t i = 0; i < n; i++) {
-            ParsedPage *page = parsed_page_new(items[i]);
-            if (page == NULL) {
-                LOG_ERROR("parse", "page lost for lack of memory", "url=%s",
-                          ((FetchResult *)items[i])->url);
-                fetch_result_delete(
-                    items[i]); /* it stays scheduled: fetched again after a restart */
-                continue;
-            }
-            parse_page(parser, page);
-            parsing->sink(parsing->context, page);
+            take_result(parser, items[i]);
         }
-        stats_add(&parsing->stats->parser_busy_us, (uint64_t)(mono_now().ns - start.ns) / 1000);
         thread_step("waiting");
     }
     if (filter_scratch_given_up(parser->scratch) > 0) {
@@ -304,6 +321,9 @@ static Result parser_init(Parser *parser, Parsing *parsing, Archive *archive)
     buffer_init(&parser->body, options->max_body_bytes);
     url_init(&parser->source);
     url_init(&parser->target);
+    dedup_scratch_init(&parser->dedup);
+    shared_reader_open(&parser->filters_reader, options->filters);
+    shared_reader_open(&parser->scope_reader, options->scope);
     arena_init(&parser->arena, ARENA_BLOCK_BYTES, options->memory_bytes);
     Result rc = html_parser_new(&parser->html, &html);
     if (rc == RESULT_OK) {
@@ -332,6 +352,9 @@ static void parser_destroy(Parser *parser)
     buffer_destroy(&parser->body);
     url_destroy(&parser->source);
     url_destroy(&parser->target);
+    dedup_scratch_destroy(&parser->dedup);
+    shared_reader_close(&parser->filters_reader);
+    shared_reader_close(&parser->scope_reader);
     free(parser->seen);
     free(parser->kept);
     filter_scratch_delete(parser->scratch);
@@ -339,9 +362,9 @@ static void parser_destroy(Parser *parser)
     arena_destroy(&parser->arena);
 }
 
-Result parsing_new(Parsing **out, const ParsingOptions *options, const Scope *scope,
-                   Archive *archive, Stats *stats, void (*sink)(void *context, ParsedPage *page),
-                   ParsingSkipped skipped, void *context)
+Result parsing_new(Parsing **out, const ParsingOptions *options, Archive *archive, Stats *stats,
+                   void (*sink)(void *context, ParsedPage *page), ParsingSkipped skipped,
+                   void *context)
 {
     Parsing *parsing = calloc(1, sizeof *parsing);
     if (parsing == NULL) {
@@ -349,7 +372,6 @@ Result parsing_new(Parsing **out, const ParsingOptions *options, const Scope *sc
     }
     parsing->options = *options;
     parsing->describe = archive_wants_metadata(archive);
-    parsing->scope = scope;
     parsing->stats = stats;
     parsing->sink = sink;
     parsing->skipped = skipped;

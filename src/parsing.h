@@ -6,22 +6,26 @@
  * robots instructions and digests, and keeps of the links those that are to be followed: in scope,
  * of a kind that is followed, passed by filter.schedule, each once. The entries of sitemaps are
  * links too. When the queue is full the fetching threads wait: pages are never dropped, memory is
- * bounded. */
+ * bounded. What is parsed is counted at a gate of its own until it is committed; while that is
+ * closed no further page is begun (ingest opens it, which waits for nobody but the disk). */
 #ifndef PARSING_H
 #define PARSING_H
 
 #include "fetch/fetch_result.h"
 #include "archive.h"
+#include "dedup.h"
 #include "filters.h"
 #include "parse/sitemap.h"
 #include "parsed_page.h"
 #include "scope.h"
+#include "score_rules.h"
 #include "stats.h"
 
 typedef struct ParsingOptions {
     unsigned threads;
     size_t queue;          /* pages that may wait */
     size_t max_body_bytes; /* after decoding */
+    size_t max_sitemap_bytes;
     unsigned max_ratio;
     size_t max_links;
     size_t max_url_length;
@@ -33,11 +37,16 @@ typedef struct ParsingOptions {
     unsigned path_segments;     /* more are a trap; 0 = no limit */
     unsigned repeated_segments; /* so often in a row; below 2 = off */
     unsigned query_parameters;  /* 0 = no limit */
-    bool sitemaps;              /* read them, and the Sitemap lines of robots.txt */
+    DedupSteps dedup;
+    bool sitemaps;      /* read them, and the Sitemap lines of robots.txt */
+    bool sitemap_hints; /* they change an entry's score */
     unsigned sitemap_depth;
     size_t sitemap_entries;
     SitemapLocation sitemap_location;
-    const Filters *filters; /* borrowed */
+    const ScoreRules *score_rules; /* scores of pages and links; NULL: all links have 1; borrowed */
+    Shared *filters;               /* of Filters; borrowed */
+    Shared *scope;                 /* of a Scope; borrowed */
+    ByteGate *results;             /* where parsed pages are counted; NULL = nowhere; borrowed */
 } ParsingOptions;
 
 typedef struct Parsing Parsing;
@@ -47,9 +56,9 @@ typedef void (*ParsingSkipped)(void *context, const char *url, size_t length, Re
                                const char *referrer);
 
 /* archive may be NULL: nothing is stored but what the database holds. */
-Result parsing_new(Parsing **parsing, const ParsingOptions *options, const Scope *scope,
-                   Archive *archive, Stats *stats, void (*sink)(void *context, ParsedPage *page),
-                   ParsingSkipped skipped, void *context);
+Result parsing_new(Parsing **parsing, const ParsingOptions *options, Archive *archive, Stats *stats,
+                   void (*sink)(void *context, ParsedPage *page), ParsingSkipped skipped,
+                   void *context);
 Result parsing_start(Parsing *parsing);
 /* Takes a result; waits while the queue is full. After parsing_stop it is dropped: its URL is still
  * scheduled. */

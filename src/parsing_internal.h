@@ -25,6 +25,10 @@ typedef struct KeptLink {
 
 typedef struct Parser {
     Parsing *parsing;
+    SharedReader filters_reader;
+    SharedReader scope_reader;
+    const Filters *filters; /* while a page is read */
+    const Scope *scope;
     Thread thread;
     HtmlParser *html;
     Decoder *decoder;
@@ -37,6 +41,7 @@ typedef struct Parser {
     bool has_found;
     Url source; /* of this page; empty when it is none */
     Url target;
+    DedupScratch dedup;
     uint64_t *seen; /* hashes of the links of this page: open addressing */
     size_t seen_slots;
     size_t seen_count;
@@ -48,7 +53,6 @@ typedef struct Parser {
 struct Parsing {
     ParsingOptions options;
     bool describe; /* stored pages get a metadata record */
-    const Scope *scope;
     Stats *stats;
     void (*sink)(void *context, ParsedPage *page);
     ParsingSkipped skipped;
@@ -72,7 +76,7 @@ void parsing_links_refuse(Parser *parser, const ParsedPage *page, const char *ur
 /* Location, Refresh and Link. */
 void parsing_links_of_header(Parser *parser, const ParsedPage *page, const HttpHeader *header);
 /* Moves what was kept into the page. RESULT_MEMORY: it is lost. */
-Result parsing_links_copy(const Parser *parser, ParsedPage *page);
+Result parsing_links_copy(Parser *parser, ParsedPage *page);
 /* Makes ready for the next page. */
 void parsing_links_forget(Parser *parser);
 

@@ -10,9 +10,9 @@
 
 /* ---- kinds --------------------------------------------------------------------------------- */
 
-static bool is_embed(uint8_t kind)
+static bool is_embed(const PageLink *link)
 {
-    switch ((LinkKind)kind) {
+    switch ((LinkKind)link->kind) {
     case LINK_A:
     case LINK_AREA:
     case LINK_FRAME:
@@ -24,6 +24,7 @@ static bool is_embed(uint8_t kind)
     case LINK_SITEMAP:
         return false;
     case LINK_LINK:
+        return (link->flags & LINK_PAGE) == 0;
     case LINK_IMG:
     case LINK_SCRIPT:
     case LINK_MEDIA:
@@ -42,7 +43,7 @@ static uint8_t hop_of(const PageLink *link)
     if (link->kind == LINK_REDIRECT) {
         return 'R';
     }
-    return link->kind == LINK_SITEMAP ? 'S' : is_embed(link->kind) ? 'E' : 'L';
+    return link->kind == LINK_SITEMAP ? 'S' : is_embed(link) ? 'E' : 'L';
 }
 
 /* ---- each link once ------------------------------------------------------------------------ */
@@ -119,7 +120,7 @@ static bool is_trap(const ParsingOptions *options, const PageLink *link)
 
 static bool is_filtered(Parser *parser, const ParsedPage *page, const PageLink *link)
 {
-    const Filters *filters = parser->parsing->options.filters;
+    const Filters *filters = parser->filters;
     if (filters->of[HOOK_SCHEDULE] == NULL ||
         url_parse(&parser->target, NULL, link->url, link->length) != RESULT_OK) {
         return false;
@@ -135,7 +136,7 @@ static bool is_filtered(Parser *parser, const ParsedPage *page, const PageLink *
 static Refusal refuse_occurrence(const Parser *parser, const PageLink *link)
 {
     const ParsingOptions *options = &parser->parsing->options;
-    if (!options->embeds && is_embed(link->kind)) {
+    if (!options->embeds && is_embed(link)) {
         return REFUSED_KIND;
     }
     if ((link->flags & options->refused_flags) != 0) {
@@ -148,7 +149,7 @@ static Refusal refuse_occurrence(const Parser *parser, const PageLink *link)
 static Refusal refuse_url(Parser *parser, const ParsedPage *page, const PageLink *link)
 {
     const ParsingOptions *options = &parser->parsing->options;
-    Refusal refusal = scope_refuses(parser->parsing->scope, link->url, link->length);
+    Refusal refusal = scope_refuses(parser->scope, link->url, link->length);
     if (refusal != REFUSALS) {
         return refusal;
     }
@@ -165,6 +166,20 @@ void parsing_links_refuse(Parser *parser, const ParsedPage *page, const char *ur
     if (why != REFUSED_KIND) {
         parsing->skipped(parsing->context, url, length, why, page->fetch->url);
     }
+}
+
+/* How much the rules expect of a link. */
+static float promise(Parser *parser, const ParsedPage *page, const PageLink *link)
+{
+    const ScoreRules *rules = parser->parsing->options.score_rules;
+    if (rules == NULL || url_parse(&parser->target, NULL, link->url, link->length) != RESULT_OK) {
+        return 1.0f;
+    }
+    FilterInput input = {.url = &parser->target,
+                         .source = parser->source.href == NULL ? NULL : &parser->source,
+                         .has_depth = true,
+                         .depth = page->fetch->depth + (page->fetch->has_page ? 1u : 0u)};
+    return score_rules_find(rules, &input, parser->scratch);
 }
 
 /* ---- what is kept -------------------------------------------------------------------------- */
@@ -202,7 +217,7 @@ void parsing_links_select(Parser *parser, const ParsedPage *page, const PageLink
 {
     for (size_t i = 0; i < n; i++) {
         if (is_wanted(parser, page, &links[i])) {
-            keep(parser, &links[i], 1.0f);
+            keep(parser, &links[i], promise(parser, page, &links[i]));
         }
     }
 }
@@ -218,22 +233,39 @@ void parsing_links_add(Parser *parser, const ParsedPage *page, const Url *url, L
     PageLink *link = arena_alloc(&parser->arena, sizeof *link);
     if (link != NULL) {
         *link = found;
-        keep(parser, link, score);
+        keep(parser, link, score * promise(parser, page, link));
     }
 }
 
+static Result find_keys(Parser *parser, ParsedPage *page)
+{
+    const DedupSteps *steps = &parser->parsing->options.dedup;
+    if (!steps->on || page->n_links == 0) {
+        return RESULT_OK;
+    }
+    page->link_keys = calloc(page->n_links, sizeof *page->link_keys);
+    Result rc = page->link_keys == NULL ? RESULT_MEMORY : RESULT_OK;
+    for (size_t i = 0; i < page->n_links && rc == RESULT_OK; i++) {
+        const char *url = page->links[i].url;
+        rc = dedup_key(steps, &parser->dedup, url, strlen(url), &page->link_keys[i]);
+    }
+    return rc;
+}
+
 /* One allocation that travels with the page. */
-Result parsing_links_copy(const Parser *parser, ParsedPage *page)
+Result parsing_links_copy(Parser *parser, ParsedPage *page)
 {
     size_t n = parser->n_kept;
     size_t bytes = 0;
     for (size_t i = 0; i < n; i++) {
         bytes += parser->kept[i].link->length + 1u;
     }
-    char *memory = n == 0 ? NULL : malloc(n * (sizeof(LinkInfo) + 2) + bytes);
+    size_t size = n * (sizeof(LinkInfo) + 2) + bytes;
+    char *memory = n == 0 ? NULL : malloc(size);
     if (memory == NULL) {
         return n == 0 ? RESULT_OK : RESULT_MEMORY;
     }
+    page->links_size = size;
     page->links = (LinkInfo *)(void *)memory;
     page->link_hops = (uint8_t *)memory + n * sizeof(LinkInfo);
     page->link_kinds = page->link_hops + n;
@@ -249,7 +281,7 @@ Result parsing_links_copy(const Parser *parser, ParsedPage *page)
     }
     page->n_links = n;
     page->links_hash = hash_64(page->link_bytes, bytes, 0);
-    return RESULT_OK;
+    return find_keys(parser, page);
 }
 
 /* ---- links that are in the header ---------------------------------------------------------- */
@@ -263,18 +295,16 @@ static void add_reference(Parser *parser, const ParsedPage *page, const char *re
     }
 }
 
-/* Those items of Link that are pages: styles and hints for loading are not. */
+/* Those items of Link that are pages: styles, feeds and hints for loading are not. */
 static void add_link_field(Parser *parser, const ParsedPage *page, const HttpField *field)
 {
-    static const char *const wanted[] = {"canonical", "next", "prev", "alternate"};
     size_t position = 0;
     HttpLink link;
     while (http_header_next_link(field->value, field->value_length, &position, &link)) {
-        for (size_t i = 0; i < sizeof wanted / sizeof *wanted && !link.has_anchor; i++) {
-            if (link.rel != NULL && http_header_has_rel(&link, wanted[i])) {
-                add_reference(parser, page, link.uri, link.uri_length, LINK_HEADER);
-                break;
-            }
+        if (!link.has_anchor && link.rel != NULL &&
+            html_leads_to_page(link.rel, link.rel_length, link.type == NULL ? "" : link.type,
+                               link.type_length)) {
+            add_reference(parser, page, link.uri, link.uri_length, LINK_HEADER);
         }
     }
 }

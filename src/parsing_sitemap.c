@@ -36,10 +36,13 @@ bool parsing_sitemap_expected(const Parser *parser, const ParsedPage *page)
            (page->fetch->hop == 'S' || page->fetch->hop == 'R');
 }
 
-/* A page's standard priority in a sitemap is 0.5: that is worth as much as a link. */
-static float score_of(const SitemapEntry *entry)
+/* An entry without hints is worth as much as a link. */
+static float score_of(const Reading *reading, const SitemapEntry *entry)
 {
-    return entry->priority < 0 ? 1.0f : (float)(0.5 + entry->priority);
+    int64_t now_s = reading->page->fetch->wall_start.us / 1000000;
+    return reading->parser->parsing->options.sitemap_hints
+               ? (float)sitemap_hint_factor(entry, now_s)
+               : 1.0f;
 }
 
 static bool on_entry(void *context, const SitemapEntry *entry)
@@ -50,7 +53,7 @@ static bool on_entry(void *context, const SitemapEntry *entry)
                              REFUSED_DEPTH);
     } else {
         parsing_links_add(reading->parser, reading->page, entry->url, LINK_SITEMAP,
-                          score_of(entry));
+                          score_of(reading, entry));
     }
     return true;
 }

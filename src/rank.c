@@ -8,15 +8,13 @@
 #include <unistd.h>
 
 #include "base/buffer.h"
+#include "crawl_open.h"
+#include "exit_status.h"
 #include "store/hits.h"
 #include "store/page_rank.h"
 #include "store/score_input.h"
 
-#define EXIT_PRECISION 1
-#define EXIT_USAGE     2
-#define EXIT_IO        3
-#define EXIT_DAMAGED   17
-#define DEFAULT_TOP    20u
+#define DEFAULT_TOP 20u
 
 typedef struct RankCommand {
     const char *directory;
@@ -121,39 +119,6 @@ static int parse(RankCommand *command, int argc, char **argv)
     return 0;
 }
 
-int rank_open_page_db(const char *command, const char *directory, bool read_only, PageDB **db)
-{
-    Buffer path;
-    buffer_init(&path, BUFFER_NO_LIMIT);
-    *db = NULL;
-    Result rc = buffer_printf(&path, "%s/crawl.mdb", directory);
-    if (rc == RESULT_OK && access(buffer_string(&path), F_OK) != 0) {
-        buffer_reset(&path);
-        rc = buffer_append_string(&path, directory);
-    }
-    const PageDBOptions options = {.read_only = read_only, .no_create = true};
-    int code = rc == RESULT_OK ? page_db_open(db, buffer_string(&path), &options)
-                               : (int)page_db_error_memory;
-    if (code != page_db_error_ok) {
-        const char *words = *db == NULL ? "out of memory" : error_message((*db)->error);
-        (void)fprintf(stderr, "ragno %s: %s: %s\n", command, directory,
-                      words == NULL ? "cannot be opened" : words);
-        (void)page_db_delete(*db);
-        *db = NULL;
-    }
-    buffer_destroy(&path);
-    switch (code) {
-    case page_db_error_ok:
-        return 0;
-    case page_db_error_version:
-    case page_db_error_damaged:
-    case page_db_error_locked:
-        return EXIT_DAMAGED;
-    default:
-        return EXIT_IO;
-    }
-}
-
 static int by_score(const void *a, const void *b)
 {
     const RankedPage *x = a;
@@ -179,7 +144,7 @@ static int print_pages(const RankCommand *command, PageDB *db, RankedPage *pages
     for (size_t i = 0; status == 0 && i < n; i++) {
         PageRef page;
         if (page_db_get(db, txn, pages[i].index, &page, &url) != page_db_error_ok) {
-            status = EXIT_DAMAGED;
+            status = EXIT_DIRECTORY;
         } else if (command->is_hits) {
             (void)printf("%.6e\t%.6e\t%s\n", (double)pages[i].score, (double)pages[i].hub,
                          buffer_string(&url));
@@ -230,7 +195,7 @@ static int rank_pages(const RankCommand *command, const char *work_dir, const Sc
     }
     (void)page_rank_delete(pr);
     return code == page_rank_error_ok          ? 0
-           : code == page_rank_error_precision ? EXIT_PRECISION
+           : code == page_rank_error_precision ? EXIT_NEGATIVE
                                                : EXIT_IO;
 }
 
@@ -258,7 +223,7 @@ static int rank_hubs(const RankCommand *command, const char *work_dir, const Sco
         (void)fprintf(stderr, "ragno rank: %s\n", words == NULL ? "out of memory" : words);
     }
     (void)hits_delete(hits);
-    return code == hits_error_ok ? 0 : code == hits_error_precision ? EXIT_PRECISION : EXIT_IO;
+    return code == hits_error_ok ? 0 : code == hits_error_precision ? EXIT_NEGATIVE : EXIT_IO;
 }
 
 static int run(const RankCommand *command, PageDB *db, const char *work_dir)
@@ -282,7 +247,7 @@ static int run(const RankCommand *command, PageDB *db, const char *work_dir)
                                   : rank_pages(command, work_dir, &input, pages);
     }
     score_input_free(&input);
-    if (status == 0 || status == EXIT_PRECISION) {
+    if (status == 0 || status == EXIT_NEGATIVE) {
         int printed = print_pages(command, db, pages, n);
         status = printed != 0 ? printed : status;
     }
@@ -300,7 +265,7 @@ int rank_main(int argc, char **argv)
         return status < 0 ? 0 : status;
     }
     PageDB *db = NULL;
-    status = rank_open_page_db("rank", command.directory, true, &db);
+    status = crawl_open("rank", command.directory, true, &db);
     if (status != 0) {
         return status;
     }

@@ -8,14 +8,7 @@
 #ifndef RANK_H
 #define RANK_H
 
-#include "store/page_db.h"
-
 /* argv[0] is "rank". Returns the exit status. */
 int rank_main(int argc, char **argv);
-
-/* Opens the PageDB of a crawl's directory, or the one that the directory is; complains on standard
- * error with the command's name. Returns the exit status, 0 when it is open. Ours to share with
- * schedule_command.c. */
-int rank_open_page_db(const char *command, const char *directory, bool read_only, PageDB **db);
 
 #endif

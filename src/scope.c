@@ -101,12 +101,22 @@ static Result compile(const char *text, const char *what, pcre2_code **code, Buf
     return RESULT_OK;
 }
 
+ScopeOptions scope_options(const Config *config)
+{
+    return (ScopeOptions){.domains = config->scope_domains,
+                          .exclude_domains = config->scope_exclude_domains,
+                          .accept_regex = config->scope_accept_regex,
+                          .reject_regex = config->scope_reject_regex,
+                          .max_url_length = (size_t)config->scope_max_url_length};
+}
+
 Result scope_new(Scope **out, const ScopeOptions *options, Buffer *error)
 {
     Scope *scope = calloc(1, sizeof *scope);
     if (scope == NULL) {
         return RESULT_MEMORY;
     }
+    *out = NULL;
     scope->max_url_length = options->max_url_length;
     Result rc = domain_set_parse(&scope->domains, options->domains);
     if (rc == RESULT_OK) {
@@ -126,8 +136,9 @@ Result scope_new(Scope **out, const ScopeOptions *options, Buffer *error)
     return RESULT_OK;
 }
 
-void scope_delete(Scope *scope)
+void scope_delete(void *object)
 {
+    Scope *scope = object;
     if (scope != NULL) {
         domain_set_destroy(&scope->domains);
         domain_set_destroy(&scope->excluded);

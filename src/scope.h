@@ -1,5 +1,6 @@
 /* Which URLs belong to the crawl: domains, regular expressions, length. Immutable once made; any
- * thread may ask. Seeds are in scope by definition. */
+ * thread may ask; a change of the live options makes another (base/shared.h). Seeds are in scope by
+ * definition. */
 #ifndef SCOPE_H
 #define SCOPE_H
 
@@ -7,6 +8,7 @@
 
 #include "base/buffer.h"
 #include "base/result.h"
+#include "config.h"
 #include "stats.h"
 
 typedef struct Scope Scope;
@@ -19,9 +21,11 @@ typedef struct ScopeOptions {
     size_t max_url_length;
 } ScopeOptions;
 
+/* What the configuration says; borrowed from it. */
+ScopeOptions scope_options(const Config *config);
 /* RESULT_INVALID: error says which expression is wrong, and where. */
 Result scope_new(Scope **scope, const ScopeOptions *options, Buffer *error);
-void scope_delete(Scope *scope);
+void scope_delete(void *scope); /* a Scope or NULL */
 /* REFUSALS when the URL (absolute, normalised) is in scope, otherwise why not. */
 Refusal scope_refuses(const Scope *scope, const char *url, size_t length);
 

@@ -46,6 +46,16 @@ typedef struct CrawlTotals {
     uint64_t refused[REFUSALS]; /* last: the enum grows at its end */
 } CrawlTotals;
 
+/* Visits of pages that were due (schedule.mode = continuous). Saved like the totals. */
+typedef struct RevisitTotals {
+    uint64_t visits;
+    uint64_t not_modified; /* answered 304 */
+    uint64_t changed;      /* with other content than before */
+    uint64_t gone;         /* answered 404 or 410 */
+    uint64_t ended;        /* pages that are visited no more: gone, or crawled often enough */
+    uint64_t rests;        /* of hosts that failed */
+} RevisitTotals;
+
 /* The index of a status in by_status. */
 unsigned stats_status_class(int status);
 
@@ -62,9 +72,14 @@ typedef struct Stats {
     _Atomic uint64_t urls_seen;
     _Atomic uint64_t urls_queued;
     _Atomic uint64_t hosts;
+    _Atomic uint64_t revisits; /* as in RevisitTotals */
+    _Atomic uint64_t not_modified;
+    _Atomic uint64_t revisit_pages;  /* that have a next visit */
+    _Atomic uint64_t revisit_due_ms; /* how late the latest visit of the last commit was */
     _Atomic uint64_t commits;
     _Atomic uint64_t commit_us;
     _Atomic uint64_t writer_busy_us;
+    _Atomic uint64_t chore_max_us; /* the longest that results waited for a chore */
     _Atomic uint64_t parser_busy_us;
     _Atomic uint64_t fetch_wait_full; /* times a fetcher waited for the parsers */
 } Stats;

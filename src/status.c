@@ -66,13 +66,16 @@ const char *status_limit(const StatusSample *before, const StatusSample *now)
         return now->disk_low ? "disk" : "none";
     }
     if (now->urls_queued == 0) {
-        return "seeds";
+        return now->continuous ? "schedule" : "seeds";
     }
     if (writer > 0.9) {
         return "writer";
     }
     if (parser > 0.9 * now->parsers || now->parse_queue * 2 > now->parse_queue_limit) {
         return "parser";
+    }
+    if (now->gate_closed) {
+        return "memory";
     }
     if (now->frontier.acquired >= now->connections) {
         return "connections";
@@ -126,6 +129,12 @@ static void emit_parts(const StatusSample *now, Buffer *out, FieldSink sink)
     sink(out, "dns_failures", FIELD_INTEGER, NULL, now->resolver.failures, 0);
     sink(out, "results", FIELD_INTEGER, NULL, now->results, 0);
     sink(out, "parse_queue", FIELD_INTEGER, NULL, now->parse_queue, 0);
+    sink(out, "scorings", FIELD_INTEGER, NULL, now->computations, 0);
+    sink(out, "score_ms", FIELD_INTEGER, NULL, now->score_ms, 0);
+    sink(out, "moves", FIELD_INTEGER, NULL, now->moves, 0);
+    sink(out, "chore_max_ms", FIELD_REAL, NULL, 0, (double)now->chore_max_us / 1000);
+    sink(out, "held_bytes", FIELD_INTEGER, NULL, now->held_bytes, 0);
+    sink(out, "held_waits", FIELD_INTEGER, NULL, now->held_waits, 0);
 }
 
 static void emit_counters(const StatusSample *now, Buffer *out, FieldSink sink)
@@ -138,7 +147,14 @@ static void emit_counters(const StatusSample *now, Buffer *out, FieldSink sink)
     sink(out, "dup", FIELD_INTEGER, NULL, now->duplicates, 0);
     sink(out, "robots_denied", FIELD_INTEGER, NULL, now->robots_denied, 0);
     sink(out, "throttled", FIELD_INTEGER, NULL, now->throttled, 0);
+    if (now->continuous) {
+        sink(out, "revisits", FIELD_INTEGER, NULL, now->revisits, 0);
+        sink(out, "not_modified", FIELD_INTEGER, NULL, now->not_modified, 0);
+        sink(out, "revisit_pages", FIELD_INTEGER, NULL, now->revisit_pages, 0);
+        sink(out, "revisit_due", FIELD_REAL, NULL, 0, (double)now->revisit_due_ms / 1000);
+    }
     sink(out, "rss_bytes", FIELD_INTEGER, NULL, now->rss_bytes, 0);
+    sink(out, "map_drops", FIELD_INTEGER, NULL, now->map_drops, 0);
     sink(out, "frontier_bytes", FIELD_INTEGER, NULL, now->frontier.memory_bytes, 0);
     sink(out, "db_bytes", FIELD_INTEGER, NULL, now->db_bytes, 0);
     sink(out, "disk_free_bytes", FIELD_INTEGER, NULL, now->disk_free_bytes, 0);

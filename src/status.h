@@ -34,6 +34,11 @@ typedef struct StatusSample {
     uint64_t duplicates;
     uint64_t throttled;
     uint64_t robots_denied;
+    bool continuous; /* the next four count */
+    uint64_t revisits;
+    uint64_t not_modified;
+    uint64_t revisit_pages;
+    uint64_t revisit_due_ms;
     uint64_t urls_seen;
     uint64_t urls_queued;
     uint64_t hosts;
@@ -43,11 +48,19 @@ typedef struct StatusSample {
     size_t connections; /* the limit of active */
     size_t results;     /* parsed pages waiting for ingest */
     size_t parse_queue;
+    uint64_t held_bytes; /* answers and parsed pages between network and disk */
+    uint64_t held_waits; /* times there were too many: fetching or parsing waited */
+    bool gate_closed;    /* fetching waits for that now */
     size_t parse_queue_limit;
     uint64_t parser_busy_us;
     unsigned parsers;
     uint64_t writer_busy_us;
+    uint64_t chore_max_us; /* the longest that a chore kept results waiting */
+    uint64_t computations; /* of scores */
+    uint64_t score_ms;     /* the last one took */
+    uint64_t moves;        /* entries that changed their level */
     uint64_t rss_bytes;
+    uint64_t map_drops; /* times pages of the database were unmapped to stay in the budget */
     uint64_t db_bytes;
     uint64_t disk_free_bytes;
     bool disk_low;
@@ -55,7 +68,7 @@ typedef struct StatusSample {
 
 const char *crawl_state_name(CrawlState state);
 /* Which part binds, from what was measured between two samples: politeness dns connections parser
- * writer disk seeds none. */
+ * writer disk memory seeds schedule (nothing is due) none. */
 const char *status_limit(const StatusSample *before, const StatusSample *now);
 /* "time=... state=... ..." without line end. */
 Result status_line(const StatusSample *before, const StatusSample *now, Buffer *out);

@@ -1,5 +1,6 @@
 #include "summary.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -16,6 +17,7 @@ typedef struct SlowHost {
 } SlowHost;
 
 typedef struct HostSums {
+    PageDB *db;
     SlowHost slow[SLOW_HOSTS];
     size_t n_slow;
     uint64_t active;
@@ -27,6 +29,7 @@ typedef struct HostSums {
 static Result add_host(void *context, uint32_t host, const HostRecord *record)
 {
     HostSums *sums = context;
+    page_db_looked_up(sums->db);
     sums->active += record->state == HOST_ACTIVE;
     sums->dropped += record->state == HOST_DROPPED;
     if (record->state == HOST_DROPPED && record->drop_class < FETCH_CLASSES) {
@@ -87,7 +90,7 @@ static void print_dropped(const HostSums *sums, FILE *out)
 
 static void print_hosts(const IngestStore *store, MDB_txn *txn, FILE *out)
 {
-    HostSums sums = {.n_slow = 0};
+    HostSums sums = {.db = store->db, .n_slow = 0};
     Buffer origin;
     buffer_init(&origin, BUFFER_NO_LIMIT);
     if (host_table_walk(store->hosts, txn, add_host, &sums) == RESULT_OK) {
@@ -107,6 +110,32 @@ static void print_hosts(const IngestStore *store, MDB_txn *txn, FILE *out)
         }
     }
     buffer_destroy(&origin);
+}
+
+/* What schedule.mode = continuous did, and what comes. */
+static void print_revisits(const IngestStore *store, MDB_txn *txn, FILE *out)
+{
+    RevisitTotals totals;
+    RevisitDue next = {.freq = 0};
+    uint64_t n = 0;
+    char time[24];
+    if (store->revisits == NULL ||
+        ingest_read_revisit_totals(txn, store->crawl, &totals) != RESULT_OK ||
+        revisit_table_count(store->revisits, txn, &n) != RESULT_OK) {
+        return;
+    }
+    (void)fprintf(out,
+                  "  revisits    %llu, %llu not modified, %llu changed, %llu gone; %llu pages will "
+                  "be visited again, %llu no more\n",
+                  (unsigned long long)totals.visits, (unsigned long long)totals.not_modified,
+                  (unsigned long long)totals.changed, (unsigned long long)totals.gone,
+                  (unsigned long long)n, (unsigned long long)totals.ended);
+    if (revisit_table_next(store->revisits, txn, &next) == RESULT_OK &&
+        next.time_s >= REVISIT_VIRTUAL_MAX) {
+        double left_s = next.time_s - (double)wall_now().us / 1e6;
+        (void)fprintf(out, left_s > 0 ? "  next visit  in %s\n" : "  next visit  due since %s\n",
+                      status_format_time((int64_t)(fabs(left_s) * 1e3), time));
+    }
 }
 
 void summary_print(const IngestStore *store, const char *directory, const CrawlTotals *totals,
@@ -139,6 +168,7 @@ void summary_print(const IngestStore *store, const char *directory, const CrawlT
     (void)fprintf(out, "  known       %llu URLs, %llu still queued on %llu hosts\n",
                   (unsigned long long)page_db_n_pages(store->db, txn), (unsigned long long)queued,
                   (unsigned long long)hosts);
+    print_revisits(store, txn, out);
     print_refusals(totals, out);
     print_hosts(store, txn, out);
     (void)fprintf(out, "  time        %s, CPU %.1f s, %.0f pages per CPU-second\n",

@@ -598,6 +598,10 @@ int verify_main(int argc, char **argv)
     if (options.directory == NULL) {
         return usage(stderr);
     }
+    if (access(options.directory, F_OK) != 0) {
+        (void)fprintf(stderr, "ragno verify: %s: %s\n", options.directory, strerror(errno));
+        return 3;
+    }
     Result rc = verify_directory(&options, &counts);
     if (rc != RESULT_OK) {
         (void)fprintf(stderr, "ragno verify: %s: %s\n", options.directory, result_name(rc));

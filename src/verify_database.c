@@ -162,6 +162,13 @@ static void check_origins(Database *database)
 /* ---- schedule ---------------------------------------------------------------------------------
  */
 
+/* A host at its limit of pages has those it has visited again. */
+static bool may_be_scheduled(const Database *database, const PageRef *page)
+{
+    uint8_t state = database->states[page->host];
+    return state == HOST_ACTIVE || (state == HOST_FULL && page->n_crawls > 0);
+}
+
 static const char *wrong_entry(Database *database, const ScheduleEntry *entry)
 {
     PageRef page;
@@ -176,7 +183,7 @@ static const char *wrong_entry(Database *database, const ScheduleEntry *entry)
     if (page.level != entry->level) {
         return "at another level than its page says";
     }
-    if (page.host < database->n_hosts && database->states[page.host] != HOST_ACTIVE) {
+    if (page.host < database->n_hosts && !may_be_scheduled(database, &page)) {
         return "of a host that is given up";
     }
     return NULL;
@@ -259,7 +266,7 @@ static Result rebuild_schedule(Database *database)
         PageRef page;
         if (page_db_get(verify->db, database->txn, i, &page, &verify->url) == page_db_error_ok &&
             page.host < database->n_hosts && page.level < SCHEDULE_MAX_LEVELS &&
-            database->states[page.host] == HOST_ACTIVE) {
+            may_be_scheduled(database, &page)) {
             rc = schedule_put(database->schedule, database->txn, page.host, page.level, i);
             n++;
         }
@@ -368,6 +375,9 @@ static Result check(Database *database)
     check_pages(database, has_schedule);
     check_origins(database);
     rc = has_schedule ? check_hosts(database, false) : RESULT_OK;
+    if (rc == RESULT_OK) {
+        rc = verify_revisits(verify, database->txn);
+    }
     if (rc == RESULT_OK && verify->options->repair && database->schedule_problems > 0) {
         rc = rebuild_schedule(database);
     }
@@ -506,10 +516,15 @@ Result verify_open_database(Verify *verify)
     return rc;
 }
 
-/* Puts a page back on the schedule. */
+/* Puts a page back on the schedule. It is asked for without a condition: what it would confirm is
+ * lost. */
 static Result schedule_again(Verify *verify, MDB_txn *txn, Schedule *schedule, uint64_t index)
 {
     PageRef page;
+    Result rc = verify_forget_validators(txn, index);
+    if (rc != RESULT_OK) {
+        return rc;
+    }
     if (page_db_get(verify->db, txn, index, &page, &verify->url) != page_db_error_ok) {
         return RESULT_DAMAGED;
     }

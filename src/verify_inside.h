@@ -1,4 +1,5 @@
-/* What the parts of `ragno verify` share: verify.c (WARC files and indices), verify_database.c. */
+/* What the parts of `ragno verify` share: verify.c (WARC files and indices), verify_database.c,
+ * verify_revisits.c. */
 #ifndef VERIFY_INSIDE_H
 #define VERIFY_INSIDE_H
 
@@ -37,6 +38,11 @@ Result verify_open_database(Verify *verify);
 Result verify_captures(Verify *verify);
 /* PageDB inside, the schedule against it, the host records against it; repairs the last two. */
 Result verify_database(Verify *verify);
+/* The next visits of schedule.mode = continuous; repairs by emptying them, so that the next crawl
+ * enters all pages. */
+Result verify_revisits(Verify *verify, MDB_txn *txn);
+/* The page's next visit is unconditional. */
+Result verify_forget_validators(MDB_txn *txn, uint64_t index);
 /* Puts the committed end back to what is left of a file that was cut. */
 Result verify_set_end(Verify *verify);
 

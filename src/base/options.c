@@ -435,16 +435,27 @@ Result options_set(Options *options, const char *name, const char *text, const c
     }
     size_t row = (size_t)(spec - options->specs);
     Parsed parsed = {0};
-    Result rc = parse_value(spec, text, &parsed, error);
-    if (rc == RESULT_OK) {
-        rc = store(options, row, text, &parsed);
+    Buffer value, why;
+    buffer_init(&value, BUFFER_NO_LIMIT);
+    buffer_init(&why, BUFFER_NO_LIMIT);
+    Result rc = options_ini_value(text, &value, &why);
+    if (rc == RESULT_INVALID) {
+        (void)buffer_printf(error, "%s: '%s' %s", name, text, buffer_string(&why));
     }
     if (rc == RESULT_OK) {
-        rc = replace(&options->texts[row], text);
+        rc = parse_value(spec, buffer_string(&value), &parsed, error);
+    }
+    if (rc == RESULT_OK) {
+        rc = store(options, row, buffer_string(&value), &parsed);
+    }
+    if (rc == RESULT_OK) {
+        rc = replace(&options->texts[row], buffer_string(&value));
     }
     if (rc == RESULT_OK) {
         rc = replace(&options->origins[row], origin);
     }
+    buffer_destroy(&value);
+    buffer_destroy(&why);
     return rc;
 }
 

@@ -2,6 +2,7 @@
 #include "base/options.h"
 #include "base/options_ini.h"
 
+#include <ctype.h>
 #include <errno.h>
 #include <ini.h>
 #include <stdlib.h>
@@ -204,6 +205,28 @@ static Result load(Options *options, const char *path, unsigned depth, Buffer *e
     free(file.key);
     buffer_destroy(&file.value);
     return file.result;
+}
+
+Result options_ini_value(const char *text, Buffer *value, Buffer *error)
+{
+    const char *end = text + strlen(text);
+    while (isspace((unsigned char)*text)) {
+        text++;
+    }
+    while (end > text && isspace((unsigned char)end[-1])) {
+        end--;
+    }
+    for (const char *p = text; p < end; p++) {
+        if (iscntrl((unsigned char)*p) && *p != '\t') {
+            (void)buffer_printf(error, "has a control character, which no file can hold");
+            return RESULT_INVALID;
+        }
+        if (*p == ';' && (p == text || isspace((unsigned char)p[-1]))) {
+            (void)buffer_printf(error, "has a ';' behind a blank, which begins a remark in a file");
+            return RESULT_INVALID;
+        }
+    }
+    return buffer_append(value, text, (size_t)(end - text));
 }
 
 Result options_load(Options *options, const char *path, Buffer *error)

@@ -16,6 +16,7 @@ Result queue_init(Queue *queue, size_t capacity)
     queue->count = 0;
     queue->waiting = 0;
     queue->closed = false;
+    queue->woken = false;
     return RESULT_OK;
 }
 
@@ -75,8 +76,9 @@ Result queue_pop(Queue *queue, void **items, size_t max, size_t *n, MonoTime dea
     mutex_lock(&queue->mutex);
     while (queue->count == 0 && !queue->closed && rc == RESULT_OK) {
         queue->waiting++;
-        if (!condition_wait_until(&queue->not_empty, &queue->mutex, deadline)) {
+        if (queue->woken || !condition_wait_until(&queue->not_empty, &queue->mutex, deadline)) {
             rc = RESULT_TIMEOUT;
+            queue->woken = false;
         }
         queue->waiting--;
     }
@@ -100,6 +102,14 @@ Result queue_pop(Queue *queue, void **items, size_t max, size_t *n, MonoTime dea
     mutex_unlock(&queue->mutex);
     *n = taken;
     return rc;
+}
+
+void queue_wake(Queue *queue)
+{
+    mutex_lock(&queue->mutex);
+    queue->woken = true;
+    condition_signal(&queue->not_empty);
+    mutex_unlock(&queue->mutex);
 }
 
 void queue_close(Queue *queue)

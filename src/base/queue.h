@@ -23,6 +23,7 @@ typedef struct Queue {
     size_t count;
     size_t waiting; /* threads in queue_pop */
     bool closed;
+    bool woken; /* the next queue_pop that would wait does not */
 } Queue;
 
 /* RESULT_MEMORY: nothing is left to destroy. */
@@ -38,6 +39,8 @@ Result queue_try_push(Queue *queue, void *item);
  * has passed: not at all). *n = how many. RESULT_TIMEOUT: none came. RESULT_CLOSED: closed and
  * empty. */
 Result queue_pop(Queue *queue, void **items, size_t max, size_t *n, MonoTime deadline);
+/* Ends one wait in queue_pop with RESULT_TIMEOUT, the running one or the next. */
+void queue_wake(Queue *queue);
 void queue_close(Queue *queue);
 size_t queue_count(Queue *queue);
 

@@ -21,12 +21,24 @@ void fetch_result_delete(FetchResult *result)
     if (result == NULL) {
         return;
     }
+    fetch_result_strip(result, false);
+    byte_gate_move(&result->share, NULL, 0);
     free(result->url);
+    free(result->etag);
+    free(result->last_modified);
     free(result->request);
     free(result->refusal);
-    buffer_destroy(&result->header);
-    buffer_destroy(&result->body);
     free(result);
+}
+
+void fetch_result_strip(FetchResult *result, bool keep_body)
+{
+    free(result->request);
+    result->request = NULL;
+    buffer_destroy(&result->header);
+    if (!keep_body) {
+        buffer_destroy(&result->body);
+    }
 }
 
 int fetch_status_of_class(FetchClass class)

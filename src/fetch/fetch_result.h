@@ -10,6 +10,7 @@
 #include <stdint.h>
 
 #include "base/buffer.h"
+#include "base/byte_gate.h"
 #include "base/clock.h"
 #include "base/ip_address.h"
 #include "frontier/politeness.h"
@@ -56,15 +57,18 @@ typedef enum FetchTruncation {
 typedef struct FetchResult {
     FetchKind kind;
     uint32_t host;
-    uint64_t index;     /* of the page; meaningless for robots.txt and host news */
-    uint8_t level;      /* where it was scheduled */
-    uint8_t hop;        /* how it was found: L R E S M P */
-    uint8_t depth;      /* links from a seed, capped at 255 */
-    uint8_t tries;      /* failed attempts, this one included if it failed */
-    bool has_page;      /* index is one */
-    bool final;         /* the URL leaves the schedule with this result */
-    bool drop_host;     /* and the host is given up */
-    char *url;          /* owned; NULL for host news */
+    uint64_t index; /* of the page; meaningless for robots.txt and host news */
+    uint8_t level;  /* where it was scheduled */
+    uint8_t hop;    /* how it was found: L R E S M P */
+    uint8_t depth;  /* links from a seed, capped at 255 */
+    uint8_t tries;  /* failed attempts, this one included if it failed */
+    bool has_page;  /* index is one */
+    bool again;     /* it was crawled before */
+    bool final;     /* the URL leaves the schedule with this result */
+    bool drop_host; /* and the host is given up */
+    char *url;      /* owned; NULL for host news */
+    char *etag;     /* owned; validators of what is stored, or NULL: sent as conditions */
+    char *last_modified;
     int status;         /* HTTP status or a FetchStatus */
     int partial_status; /* of a broken transfer whose header came whole, else 0 */
     FetchClass class;
@@ -89,11 +93,14 @@ typedef struct FetchResult {
     int64_t robots_expiry_ms; /* left at the end of this fetch */
     int64_t crawl_delay_ms;   /* -1 = none */
     char *refusal;            /* the deciding robots rule or filter, for the log; owned */
+    ByteShare share;          /* where its bytes are counted; ends with it */
 } FetchResult;
 
 /* NULL when memory is exhausted. */
 FetchResult *fetch_result_new(FetchKind kind);
 void fetch_result_delete(FetchResult *result);
+/* Frees request and header, and the body too unless it is to be kept. */
+void fetch_result_strip(FetchResult *result, bool keep_body);
 /* The status code that stands for a class of failure. */
 int fetch_status_of_class(FetchClass class);
 const char *fetch_truncation_name(FetchTruncation truncation);

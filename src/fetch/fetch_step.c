@@ -165,6 +165,18 @@ VisitState *fetch_step_end(const FetchRules *rules, VisitState *visit_state, Fet
 
 /* ---- the start of a fetch ------------------------------------------------------------------ */
 
+/* Without memory for them the page is fetched unconditionally. */
+static void set_conditions(const VisitState *visit_state, const WindowUrl *url, FetchResult *result)
+{
+    if (url->validators == 0) {
+        return;
+    }
+    const char *etag = visit_state->window_bytes + url->validators;
+    const char *date = etag + strlen(etag) + 1;
+    result->etag = *etag == '\0' ? NULL : strdup(etag);
+    result->last_modified = *date == '\0' ? NULL : strdup(date);
+}
+
 static FetchResult *new_result(const FetchRules *rules, const VisitState *visit_state,
                                FetchKind kind, const WindowUrl *url, const FetchNow *now)
 {
@@ -190,11 +202,13 @@ static FetchResult *new_result(const FetchRules *rules, const VisitState *visit_
         result->hop = url->hop;
         result->depth = url->depth;
         result->tries = url->tries;
+        result->again = url->again;
         result->url = strndup(visit_state_url(visit_state, url), url->length);
         if (result->url == NULL) {
             fetch_result_delete(result);
             return NULL;
         }
+        set_conditions(visit_state, url, result);
     }
     return result;
 }
@@ -219,10 +233,10 @@ static int refuse_url(const FetchRules *rules, const VisitState *visit_state, co
         *rule = verdict.rule;
         return STATUS_ROBOTS;
     }
-    if (rules->filter_scratch != NULL &&
-        url_parse(rules->url, NULL, text, url->length) == RESULT_OK) {
+    const Filter *filter = rules->filter == NULL ? NULL : shared_get(rules->filter);
+    if (filter != NULL && url_parse(rules->url, NULL, text, url->length) == RESULT_OK) {
         FilterInput input = {.url = rules->url, .has_depth = true, .depth = url->depth};
-        if (!filter_matches(rules->filter, &input, rules->filter_scratch)) {
+        if (!filter_matches(filter, &input, rules->filter_scratch)) {
             *rule = "filter.fetch";
             return STATUS_BLOCKED;
         }

@@ -13,6 +13,7 @@
 
 #include "fetch/fetch_result.h"
 #include "frontier/visit_state.h"
+#include "base/shared.h"
 #include "parse/filter.h"
 
 #define FETCH_STEP_PAUSE_MS 1000 /* until the next try when there is no memory */
@@ -22,9 +23,9 @@ typedef struct FetchRules {
     const char *robots_agent;            /* product token */
     int64_t robots_expiry_ms;
     unsigned worker;               /* number of the fetching thread */
-    const Filter *filter;          /* fetch hook, or NULL; borrowed */
-    FilterScratch *filter_scratch; /* the thread's; NULL without a filter */
-    Url *url;                      /* the thread's, for the filter; may be NULL without one */
+    SharedReader *filter;          /* the thread's view of filter.fetch (a Filter); NULL = none */
+    FilterScratch *filter_scratch; /* the thread's, as url; may be NULL without a filter */
+    Url *url;
 } FetchRules;
 
 typedef struct FetchNow {

@@ -18,7 +18,6 @@
 
 #define EPOLL_EVENTS   256
 #define INBOX_CAPACITY ((size_t)1 << 17)
-#define INBOX_BATCH    64u
 
 struct Fetcher {
     FetcherOptions options;
@@ -33,10 +32,13 @@ struct Fetcher {
     Thread thread;
     MonoTime curl_timer; /* when curl_multi_socket_action wants a time-out; MONO_NEVER */
     Heap first_byte;     /* transfers that have not got one, by deadline */
+    Heap paused;         /* transfers that wait for the gate, oldest fetch first */
+    Transfer *favoured;  /* the one that need not wait, or NULL */
     Transfer *free_list;
     Transfer **transfers; /* all, for aborting */
     size_t n_transfers;
     size_t n_active;
+    SharedReader filter;
     FilterScratch *filter_scratch; /* NULL without a filter */
     Url url;                       /* of the filter's question */
     uint64_t n_connections;
@@ -44,6 +46,7 @@ struct Fetcher {
     atomic_bool aborting;
     atomic_bool stopping;
     atomic_size_t active;
+    atomic_size_t n_paused;
     _Atomic uint64_t requests;
     _Atomic uint64_t connections;
 };
@@ -53,6 +56,9 @@ struct Fetcher {
 
 static void release(Fetcher *fetcher, Transfer *transfer)
 {
+    if (transfer == fetcher->favoured) {
+        fetcher->favoured = NULL;
+    }
     transfer_reset(transfer);
     transfer->next_free = fetcher->free_list;
     fetcher->free_list = transfer;
@@ -68,6 +74,7 @@ static void finish(Fetcher *fetcher, Transfer *transfer, CURLcode code)
     transfer_conclude(transfer, code);
     VisitState *asker = fetch_step_end(&fetcher->rules, visit_state, result);
     transfer->result = NULL;
+    byte_gate_hand_on(&result->share);
     release(fetcher, transfer);
     fetcher->sinks.result(fetcher->sinks.context, result);
     if (asker != NULL) {
@@ -223,19 +230,46 @@ static void abort_all(Fetcher *fetcher)
     }
 }
 
+static bool gate_is_open(const Fetcher *fetcher)
+{
+    return fetcher->options.gate == NULL || byte_gate_is_open(fetcher->options.gate);
+}
+
+/* One by one, since each that is begun may be the one that closes the gate; what is left is read
+ * when it opens, which wakes this thread. */
 static void read_inbox(Fetcher *fetcher)
 {
-    void *items[INBOX_BATCH];
+    void *item = NULL;
     size_t n = 0;
     uint64_t count = 0;
     (void)!read(fetcher->wake, &count, sizeof count);
-    while (queue_pop(&fetcher->inbox, items, INBOX_BATCH, &n, (MonoTime){0}) == RESULT_OK) {
-        for (size_t i = 0; i < n; i++) {
-            if (atomic_load(&fetcher->draining)) {
-                give_back(fetcher, items[i]);
-            } else {
-                begin(fetcher, items[i]);
+    while ((atomic_load(&fetcher->draining) || gate_is_open(fetcher)) &&
+           queue_pop(&fetcher->inbox, &item, 1, &n, (MonoTime){0}) == RESULT_OK) {
+        if (atomic_load(&fetcher->draining)) {
+            give_back(fetcher, item);
+        } else {
+            begin(fetcher, item);
+        }
+    }
+}
+
+/* Lets go on what may: all while the gate is open; else the oldest, if no other one is favoured and
+ * nothing else would open the gate. */
+static void continue_paused(Fetcher *fetcher)
+{
+    size_t left = fetcher->paused.count;
+    while (left-- > 0 && fetcher->paused.count > 0) {
+        Transfer *transfer = HEAP_ELEMENT(heap_top(&fetcher->paused), Transfer, by_pause);
+        if (!gate_is_open(fetcher)) {
+            if (fetcher->favoured != NULL || !byte_gate_runs_dry(fetcher->options.gate)) {
+                return;
             }
+            fetcher->favoured = transfer;
+            transfer->favoured = true;
+        }
+        CURLcode code = transfer_continue(transfer);
+        if (code != CURLE_OK) {
+            finish(fetcher, transfer, code);
         }
     }
 }
@@ -279,6 +313,7 @@ static void *fetcher_main(void *argument)
         for (int i = 0; i < n; i++) {
             serve(fetcher, &events[i]);
         }
+        continue_paused(fetcher);
         now = mono_now();
         if (fetcher->curl_timer.ns <= now.ns) {
             run_curl_timer(fetcher);
@@ -289,6 +324,7 @@ static void *fetcher_main(void *argument)
             abort_all(fetcher);
         }
         atomic_store_explicit(&fetcher->active, fetcher->n_active, memory_order_relaxed);
+        atomic_store_explicit(&fetcher->n_paused, fetcher->paused.count, memory_order_relaxed);
         atomic_store_explicit(&fetcher->connections, fetcher->n_connections, memory_order_relaxed);
     }
     abort_all(fetcher);
@@ -317,7 +353,8 @@ static Result open_loop(Fetcher *fetcher)
     (void)curl_multi_setopt(fetcher->multi, CURLMOPT_SOCKETDATA, fetcher);
     (void)curl_multi_setopt(fetcher->multi, CURLMOPT_TIMERFUNCTION, on_curl_timer);
     (void)curl_multi_setopt(fetcher->multi, CURLMOPT_TIMERDATA, fetcher);
-    (void)curl_multi_setopt(fetcher->multi, CURLMOPT_MAXCONNECTS, (long)fetcher->options.kept_connections);
+    (void)curl_multi_setopt(fetcher->multi, CURLMOPT_MAXCONNECTS,
+                            (long)fetcher->options.kept_connections);
     (void)curl_multi_setopt(fetcher->multi, CURLMOPT_PIPELINING, (long)CURLPIPE_NOTHING);
     return queue_init(&fetcher->inbox, INBOX_CAPACITY);
 }
@@ -340,14 +377,17 @@ Result fetcher_new(Fetcher **out, unsigned number, const FetcherOptions *options
     fetcher->wake = -1;
     fetcher->curl_timer = MONO_NEVER;
     heap_init(&fetcher->first_byte);
+    heap_init(&fetcher->paused);
     url_init(&fetcher->url);
-    Result rc = transfer_shared_init(&fetcher->shared, &fetcher->options, &fetcher->n_connections);
+    Result rc = transfer_shared_init(&fetcher->shared, &fetcher->options, &fetcher->n_connections,
+                                     &fetcher->paused);
     if (rc == RESULT_OK) {
         rc = open_loop(fetcher);
     }
     if (rc == RESULT_OK && options->filter != NULL) {
         rc = filter_scratch_new(&fetcher->filter_scratch);
-        fetcher->rules.filter = options->filter;
+        shared_reader_open(&fetcher->filter, options->filter);
+        fetcher->rules.filter = &fetcher->filter;
         fetcher->rules.filter_scratch = fetcher->filter_scratch;
         fetcher->rules.url = &fetcher->url;
     }
@@ -366,7 +406,7 @@ Result fetcher_start(Fetcher *fetcher)
     return thread_start(&fetcher->thread, name, fetcher_main, fetcher);
 }
 
-static void wake(Fetcher *fetcher)
+void fetcher_wake(Fetcher *fetcher)
 {
     uint64_t one = 1;
     (void)!write(fetcher->wake, &one, sizeof one);
@@ -375,7 +415,7 @@ static void wake(Fetcher *fetcher)
 void fetcher_fetch(Fetcher *fetcher, VisitState *visit_state)
 {
     if (queue_push(&fetcher->inbox, visit_state) == RESULT_OK) {
-        wake(fetcher);
+        fetcher_wake(fetcher);
     } else {
         give_back(fetcher, visit_state);
     }
@@ -384,13 +424,13 @@ void fetcher_fetch(Fetcher *fetcher, VisitState *visit_state)
 void fetcher_drain(Fetcher *fetcher)
 {
     atomic_store(&fetcher->draining, true);
-    wake(fetcher);
+    fetcher_wake(fetcher);
 }
 
 void fetcher_abort(Fetcher *fetcher)
 {
     atomic_store(&fetcher->aborting, true);
-    wake(fetcher);
+    fetcher_wake(fetcher);
 }
 
 void fetcher_stop(Fetcher *fetcher)
@@ -398,7 +438,7 @@ void fetcher_stop(Fetcher *fetcher)
     atomic_store(&fetcher->draining, true);
     atomic_store(&fetcher->stopping, true);
     queue_close(&fetcher->inbox);
-    wake(fetcher);
+    fetcher_wake(fetcher);
     thread_join(&fetcher->thread);
     void *item = NULL;
     size_t n = 0;
@@ -423,9 +463,11 @@ void fetcher_delete(Fetcher *fetcher)
         queue_destroy(&fetcher->inbox);
     }
     transfer_shared_destroy(&fetcher->shared);
+    shared_reader_close(&fetcher->filter);
     filter_scratch_delete(fetcher->filter_scratch);
     url_destroy(&fetcher->url);
     heap_destroy(&fetcher->first_byte);
+    heap_destroy(&fetcher->paused);
     if (fetcher->epoll >= 0) {
         (void)close(fetcher->epoll);
     }
@@ -439,6 +481,7 @@ void fetcher_stats(Fetcher *fetcher, FetcherStats *stats)
 {
     *stats = (FetcherStats){
         .active = atomic_load_explicit(&fetcher->active, memory_order_relaxed),
+        .paused = atomic_load_explicit(&fetcher->n_paused, memory_order_relaxed),
         .requests = atomic_load_explicit(&fetcher->requests, memory_order_relaxed),
         .connections = atomic_load_explicit(&fetcher->connections, memory_order_relaxed),
     };

@@ -12,7 +12,13 @@
  * The connection goes to the visit state's address, whatever the URL says; special addresses are
  * refused again when the socket is opened. Redirects are not followed: they are links. Bodies keep
  * their content coding. libcurl's limits: connect, first byte, total, least speed, header and body
- * bytes. One transfer per visit state, so memory is bounded by connections times body limit. */
+ * bytes.
+ *
+ * The bytes of all answers, from here to the parsing threads, are counted at a gate. While it is
+ * closed no transfer is begun (visit states wait in the inbox) and one whose body has to grow is
+ * paused: TCP's window fills and the server waits. The oldest paused one of each thread goes on
+ * all the same when the gate runs dry: so what holds the gate closed can always leave, and a body
+ * larger than the gate passes alone. */
 #ifndef FETCH_FETCHER_H
 #define FETCH_FETCHER_H
 
@@ -20,7 +26,7 @@
 #include "base/result.h"
 #include "fetch/fetch_result.h"
 #include "frontier/visit_state.h"
-#include "parse/filter.h"
+#include "base/shared.h"
 
 typedef struct FetcherOptions {
     const char *user_agent; /* all strings are borrowed */
@@ -30,6 +36,7 @@ typedef struct FetcherOptions {
     const char *port_map;        /* "80:8080,443:8443": URL port to real port; may be "" */
     const IpPolicy *policy;      /* which addresses may be connected to */
     const PolitenessOptions *politeness;
+    ByteGate *gate; /* bytes of answers that are not parsed yet; NULL = not counted; borrowed */
     size_t kept_connections; /* open at most after their use, those in use included */
     int64_t connect_timeout_ms;
     int64_t first_byte_timeout_ms;
@@ -37,12 +44,13 @@ typedef struct FetcherOptions {
     int64_t slow_bytes_s; /* slower than this for slow_time_ms is too slow; 0 = off */
     int64_t slow_time_ms;
     int64_t max_body_bytes;
+    int64_t max_sitemap_bytes; /* of a body that was found as a sitemap */
     int64_t max_header_bytes;
     bool http2;
     bool tls_verify;
     int64_t robots_expiry_ms;
-    bool keep_requests;   /* fill in FetchResult.request */
-    const Filter *filter; /* asked before each fetch; NULL = everything */
+    bool keep_requests; /* fill in FetchResult.request */
+    Shared *filter;     /* of a Filter that is asked before each fetch; NULL = none; borrowed */
 } FetcherOptions;
 
 typedef struct FetcherSinks {
@@ -54,7 +62,8 @@ typedef struct FetcherSinks {
 } FetcherSinks;
 
 typedef struct FetcherStats {
-    size_t active;        /* transfers in flight */
+    size_t active;        /* transfers in flight, paused ones included */
+    size_t paused;        /* those that wait for the gate */
     uint64_t requests;    /* begun since the start */
     uint64_t connections; /* opened */
 } FetcherStats;
@@ -69,6 +78,8 @@ Result fetcher_start(Fetcher *fetcher);
 void fetcher_fetch(Fetcher *fetcher, VisitState *visit_state);
 /* From now on visit states are given back untouched; what is in flight goes on. */
 void fetcher_drain(Fetcher *fetcher);
+/* The gate is open again: what waited goes on. Any thread. */
+void fetcher_wake(Fetcher *fetcher);
 /* Aborts what is in flight: those URLs stay scheduled and give no result. */
 void fetcher_abort(Fetcher *fetcher);
 /* Ends the thread; implies fetcher_abort. */

@@ -11,6 +11,9 @@
 #define ACCEPT                                                                                     \
     "Accept: text/html,application/xhtml+xml,application/xml;q=0.9,text/*;q=0.8,*/*;q=0.5"
 #define BODY_FIRST_BYTES 32768u
+/* What a transfer is counted with from its start: the first piece of its body, and what libcurl
+ * and the system hold for it. */
+#define TRANSFER_FIRST_BYTES (BODY_FIRST_BYTES + 16384u)
 
 /* ---- headers shared by all transfers of a thread ------------------------------------------------
  */
@@ -59,9 +62,9 @@ static Result build_headers(struct curl_slist **list, const FetcherOptions *opti
 }
 
 Result transfer_shared_init(TransferShared *shared, const FetcherOptions *options,
-                            uint64_t *connections)
+                            uint64_t *connections, Heap *paused)
 {
-    *shared = (TransferShared){.options = options, .connections = connections};
+    *shared = (TransferShared){.options = options, .connections = connections, .paused = paused};
     Buffer error;
     buffer_init(&error, 1024);
     Result rc = port_map_parse(&shared->ports, options->port_map, &error);
@@ -104,6 +107,27 @@ void transfer_break_off(Transfer *transfer)
     (void)curl_easy_setopt(transfer->easy, CURLOPT_FORBID_REUSE, 1L);
 }
 
+/* Counts what the result has become. */
+static void count_bytes(const Transfer *transfer)
+{
+    FetchResult *result = transfer->result;
+    size_t bytes = result->header.capacity + result->body.capacity;
+    if (bytes > result->share.bytes && result->share.gate != NULL) {
+        byte_gate_move(&result->share, result->share.gate, bytes);
+    }
+}
+
+/* Has the body to grow, and may it not now? Then the transfer is in the heap of those that wait. */
+static bool has_to_wait(Transfer *transfer, size_t length)
+{
+    const Buffer *body = &transfer->result->body;
+    ByteGate *gate = transfer->shared->options->gate;
+    return gate != NULL && !transfer->favoured && body->capacity > 0 &&
+           body->length + length >= body->capacity && !byte_gate_is_open(gate) &&
+           heap_push(transfer->shared->paused, &transfer->by_pause, transfer->result->start.ns,
+                     transfer->result->index) == RESULT_OK;
+}
+
 static size_t on_header(char *bytes, size_t size, size_t n, void *context)
 {
     Transfer *transfer = context;
@@ -114,6 +138,7 @@ static size_t on_header(char *bytes, size_t size, size_t n, void *context)
         transfer_break_off(transfer);
         return 0;
     }
+    count_bytes(transfer);
     return length;
 }
 
@@ -123,6 +148,9 @@ static size_t on_body(char *bytes, size_t size, size_t n, void *context)
     Buffer *body = &transfer->result->body;
     size_t length = size * n;
     note_first_byte(transfer);
+    if (has_to_wait(transfer, length)) {
+        return CURL_WRITEFUNC_PAUSE;
+    }
     if (body->capacity == 0 && body->limit >= BODY_FIRST_BYTES) {
         (void)buffer_reserve(body, length > BODY_FIRST_BYTES ? length : BODY_FIRST_BYTES);
     }
@@ -133,7 +161,11 @@ static size_t on_body(char *bytes, size_t size, size_t n, void *context)
         (void)buffer_append(body, bytes, room);
         return 0;
     }
-    return buffer_append(body, bytes, length) == RESULT_OK ? length : 0;
+    if (buffer_append(body, bytes, length) != RESULT_OK) {
+        return 0;
+    }
+    count_bytes(transfer);
+    return length;
 }
 
 static curl_socket_t on_open_socket(void *context, curlsocktype purpose,
@@ -189,6 +221,7 @@ Result transfer_new(Transfer **out, const TransferShared *shared, Heap *first_by
     transfer->shared = shared;
     transfer->first_byte_heap = first_byte_heap;
     heap_node_init(&transfer->by_first_byte);
+    heap_node_init(&transfer->by_pause);
     buffer_init(&transfer->connect_text, 1024);
     transfer->easy = curl_easy_init();
     if (transfer->easy == NULL) {
@@ -249,10 +282,8 @@ static Result pin_address(Transfer *transfer, uint16_t url_port)
 
 /* The request's header block as libcurl writes it for HTTP/1.1: request line, Host, User-Agent,
  * then our list in order. (HTTP/2 sends the same fields in binary form.) */
-static char *request_text(const Transfer *transfer, const char *url, bool robots)
+static char *request_text(const Transfer *transfer, const char *url, const struct curl_slist *line)
 {
-    const struct curl_slist *line =
-        robots ? transfer->shared->robots_headers : transfer->shared->page_headers;
     const char *host = strstr(url, "//");
     host = host == NULL ? url : host + 2;
     size_t authority = strcspn(host, "/?");
@@ -281,16 +312,61 @@ static char *request_text(const Transfer *transfer, const char *url, bool robots
     return buffer_detach(&text);
 }
 
+/* Frees the conditions of the last use; the shared headers behind them are not theirs. */
+static void forget_conditions(Transfer *transfer)
+{
+    if (transfer->last_condition != NULL) {
+        transfer->last_condition->next = NULL;
+    }
+    curl_slist_free_all(transfer->conditions);
+    transfer->conditions = NULL;
+    transfer->last_condition = NULL;
+}
+
+static void add_condition(Transfer *transfer, const char *name, const char *validator)
+{
+    Buffer line;
+    buffer_init(&line, 1024);
+    if (validator != NULL && buffer_printf(&line, "%s: %s", name, validator) == RESULT_OK) {
+        (void)add_header(&transfer->conditions, buffer_string(&line)); /* else: unconditional */
+    }
+    buffer_destroy(&line);
+}
+
+/* The header lines of this request: the shared ones, behind its conditions. */
+static struct curl_slist *request_headers(Transfer *transfer, const FetchResult *result,
+                                          bool robots)
+{
+    if (robots) {
+        return transfer->shared->robots_headers;
+    }
+    add_condition(transfer, "If-None-Match", result->etag);
+    add_condition(transfer, "If-Modified-Since", result->last_modified);
+    if (transfer->conditions == NULL) {
+        return transfer->shared->page_headers;
+    }
+    transfer->last_condition = transfer->conditions;
+    while (transfer->last_condition->next != NULL) {
+        transfer->last_condition = transfer->last_condition->next;
+    }
+    transfer->last_condition->next = transfer->shared->page_headers;
+    return transfer->conditions;
+}
+
 Result transfer_prepare(Transfer *transfer, VisitState *visit_state, FetchResult *result,
                         const char *url, bool robots)
 {
     const FetcherOptions *options = transfer->shared->options;
     transfer->visit_state = visit_state;
     transfer->result = result;
+    byte_gate_move(&result->share, options->gate, TRANSFER_FIRST_BYTES);
     result->header.limit = (size_t)options->max_header_bytes;
-    result->body.limit = robots ? ROBOTS_MAX_BYTES : (size_t)options->max_body_bytes;
+    result->body.limit = robots               ? ROBOTS_MAX_BYTES
+                         : result->hop == 'S' ? (size_t)options->max_sitemap_bytes
+                                              : (size_t)options->max_body_bytes;
+    struct curl_slist *headers = request_headers(transfer, result, robots);
     if (options->keep_requests) {
-        result->request = request_text(transfer, url, robots);
+        result->request = request_text(transfer, url, headers);
     }
     Result rc = pin_address(transfer, port_of(url));
     long version = options->http2 && !visit_state->no_http2 ? (long)CURL_HTTP_VERSION_2TLS
@@ -300,17 +376,31 @@ Result transfer_prepare(Transfer *transfer, VisitState *visit_state, FetchResult
          curl_easy_setopt(transfer->easy, CURLOPT_HTTP_VERSION, version) != CURLE_OK ||
          curl_easy_setopt(transfer->easy, CURLOPT_FORBID_REUSE, 0L) != CURLE_OK ||
          curl_easy_setopt(transfer->easy, CURLOPT_CONNECT_TO, transfer->connect_to) != CURLE_OK ||
-         curl_easy_setopt(transfer->easy, CURLOPT_HTTPHEADER,
-                          robots ? transfer->shared->robots_headers
-                                 : transfer->shared->page_headers) != CURLE_OK)) {
+         curl_easy_setopt(transfer->easy, CURLOPT_HTTPHEADER, headers) != CURLE_OK)) {
         rc = RESULT_MEMORY;
     }
     return rc;
 }
 
+static void leave_the_paused(Transfer *transfer)
+{
+    if (heap_holds(&transfer->by_pause)) {
+        heap_remove(transfer->shared->paused, &transfer->by_pause);
+    }
+}
+
+CURLcode transfer_continue(Transfer *transfer)
+{
+    leave_the_paused(transfer);
+    return curl_easy_pause(transfer->easy, CURLPAUSE_CONT);
+}
+
 void transfer_reset(Transfer *transfer)
 {
     note_first_byte(transfer);
+    leave_the_paused(transfer);
+    transfer->favoured = false;
+    forget_conditions(transfer);
     fetch_result_delete(transfer->result);
     transfer->result = NULL;
     transfer->visit_state = NULL;

@@ -15,11 +15,12 @@ typedef struct TransferShared {
     PortMap ports;
     struct curl_slist *page_headers;   /* owned */
     struct curl_slist *robots_headers; /* owned: no content coding */
-    uint64_t *connections;             /* counted here; the fetching thread's */
+    uint64_t *connections;             /* counted here; the fetching thread's, as the heap below */
+    Heap *paused;                      /* transfers that wait for the gate, oldest fetch first */
 } TransferShared;
 
 Result transfer_shared_init(TransferShared *shared, const FetcherOptions *options,
-                            uint64_t *connections);
+                            uint64_t *connections, Heap *paused);
 void transfer_shared_destroy(TransferShared *shared);
 
 typedef struct Transfer {
@@ -28,9 +29,13 @@ typedef struct Transfer {
     VisitState *visit_state; /* whose it is; NULL when free */
     FetchResult *result;     /* being filled */
     struct curl_slist *connect_to;
+    struct curl_slist *conditions; /* owned, but for the shared headers behind its last; or NULL */
+    struct curl_slist *last_condition;
     Buffer connect_text;
     HeapNode by_first_byte; /* in the fetching thread's heap until the first header byte */
     Heap *first_byte_heap;
+    HeapNode by_pause;    /* in TransferShared.paused while it waits for the gate */
+    bool favoured;        /* it need not wait: what it holds must be able to leave */
     bool refused_address; /* the socket was not opened: special address */
     bool header_overflow;
     bool body_overflow;
@@ -46,6 +51,9 @@ void transfer_delete(Transfer *transfer);
  * port in the URL. RESULT_MEMORY. */
 Result transfer_prepare(Transfer *transfer, VisitState *visit_state, FetchResult *result,
                         const char *url, bool robots);
+/* A transfer that waits for the gate goes on; it may be waiting again when this returns. Not from
+ * one of libcurl's callbacks. Anything but CURLE_OK ends it. */
+CURLcode transfer_continue(Transfer *transfer);
 /* Fills in the result's class, status, sizes and truncation after libcurl is done with it. */
 void transfer_conclude(Transfer *transfer, CURLcode code);
 /* The transfer is about to be broken off: its connection is closed with it. An HTTP/2 connection

@@ -12,12 +12,8 @@
 #define WALK_IDLE_PAUSE_MS 15000 /* after one that found nothing to load */
 #define DROP_PATIENCE_MS   60000 /* a host given up is kept so long for its commit */
 #define CLOCKS_DIFFER_MS   100   /* what rounding may make between the two clocks */
-#define REFILL_BATCH       64u
 #define FAR_MS             60000 /* a host that must wait longer stays on disk */
-#define WINDOW_LEAST       4u
 #define TEXT_LIMIT         ((size_t)2 << 20)
-
-static char present; /* what in_flight maps to */
 
 void commit_notice_delete(CommitNotice *notice)
 {
@@ -25,6 +21,7 @@ void commit_notice_delete(CommitNotice *notice)
         free(notice->done);
         free(notice->hosts);
         free(notice->dropped);
+        free(notice->moved);
         free(notice);
     }
 }
@@ -55,23 +52,12 @@ static void account(Distributor *distributor, VisitState *visit_state)
     visit_state->accounted = memory;
 }
 
-static void release_window(Distributor *distributor, VisitState *visit_state)
-{
-    const WindowUrl *url = NULL;
-    while ((url = visit_state_peek(visit_state)) != NULL) {
-        (void)map_remove(&distributor->in_flight, map_key(url->index));
-        assert(visit_state->uncommitted > 0);
-        visit_state->uncommitted--;
-        visit_state_take(visit_state);
-    }
-}
-
 void distributor_forget(Distributor *distributor, VisitState *visit_state)
 {
     if (heap_holds(&visit_state->by_purge)) {
         heap_remove(&distributor->purge, &visit_state->by_purge);
     }
-    release_window(distributor, visit_state);
+    distributor_release_window(distributor, visit_state);
     if (visit_state->guest) {
         distributor_remove_guest(distributor, visit_state);
     } else {
@@ -97,116 +83,6 @@ void distributor_destroy(Distributor *distributor)
     map_destroy(&distributor->in_flight);
     heap_destroy(&distributor->purge);
     buffer_destroy(&distributor->text);
-}
-
-/* ---- windows ------------------------------------------------------------------------------- */
-
-static uint32_t window_size(const Distributor *distributor)
-{
-    /* A share of the memory that is left, so that more hosts mean shorter windows. */
-    size_t hosts = distributor->visit_states.count + 1;
-    size_t share = distributor->options.memory_bytes / 2 / hosts / 128;
-    uint32_t most = distributor->options.window_max;
-    return share >= most ? most : share < WINDOW_LEAST ? WINDOW_LEAST : (uint32_t)share;
-}
-
-/* Reads up to max schedulable pages that are not in flight. */
-static Result choose(Distributor *distributor, MDB_txn *txn, uint32_t host, ScheduleItem *chosen,
-                     size_t max, size_t *n_chosen)
-{
-    ScheduleItem items[REFILL_BATCH];
-    ScheduleItem last = {.index = 0, .level = 0};
-    const ScheduleItem *after = NULL;
-    size_t n = 0;
-    *n_chosen = 0;
-    do {
-        Result rc = schedule_head(distributor->schedule, txn, host, after, items, REFILL_BATCH, &n);
-        if (rc != RESULT_OK) {
-            return rc;
-        }
-        for (size_t i = 0; i < n && *n_chosen < max; i++) {
-            if (map_get(&distributor->in_flight, map_key(items[i].index)) == NULL) {
-                chosen[(*n_chosen)++] = items[i];
-            }
-        }
-        if (n > 0) {
-            last = items[n - 1];
-            after = &last;
-        }
-    } while (n == REFILL_BATCH && *n_chosen < max);
-    return RESULT_OK;
-}
-
-static Result read_urls(Distributor *distributor, MDB_txn *txn, const ScheduleItem *chosen,
-                        size_t n, WindowUrl *urls, uint32_t *count)
-{
-    Buffer url;
-    buffer_init(&url, TEXT_LIMIT);
-    buffer_reset(&distributor->text);
-    *count = 0;
-    for (size_t i = 0; i < n; i++) {
-        PageRef page;
-        buffer_reset(&url);
-        int rc = page_db_get(distributor->db, txn, chosen[i].index, &page, &url);
-        size_t offset = distributor->text.length;
-        if (rc == 0 && *count > 0 && offset + url.length + 1 > TEXT_LIMIT) {
-            break; /* the rest comes with the next window */
-        }
-        if (rc != 0 || buffer_append(&distributor->text, url.data, url.length) != RESULT_OK ||
-            buffer_append_char(&distributor->text, '\0') != RESULT_OK) {
-            LOG_ERROR("distributor", "scheduled page cannot be read", "index=%llu rc=%d",
-                      (unsigned long long)chosen[i].index, rc);
-            distributor->text.length = offset;
-            continue;
-        }
-        urls[(*count)++] = (WindowUrl){.index = chosen[i].index,
-                                       .offset = (uint32_t)offset,
-                                       .length = (uint32_t)url.length,
-                                       .level = (uint8_t)chosen[i].level,
-                                       .hop = page.hop,
-                                       .depth = (uint8_t)(page.depth > 255 ? 255 : page.depth),
-                                       .tries = page.tries};
-    }
-    buffer_destroy(&url);
-    return RESULT_OK;
-}
-
-/* Gives a visit state without URLs its next window; it may stay empty. */
-static Result refill(Distributor *distributor, MDB_txn *txn, VisitState *visit_state)
-{
-    uint32_t want = window_size(distributor);
-    ScheduleItem *chosen = calloc(want, sizeof *chosen);
-    WindowUrl *urls = calloc(want, sizeof *urls);
-    size_t n = 0;
-    uint32_t count = 0;
-    Result rc = chosen == NULL || urls == NULL ? RESULT_MEMORY : RESULT_OK;
-    if (rc == RESULT_OK) {
-        rc = choose(distributor, txn, visit_state->host, chosen, want, &n);
-    }
-    if (rc == RESULT_OK) {
-        rc = read_urls(distributor, txn, chosen, n, urls, &count);
-    }
-    size_t bytes = (count == 0 ? 0 : count * sizeof *urls) + distributor->text.length;
-    char *memory = rc == RESULT_OK && count > 0 ? malloc(bytes) : NULL;
-    if (memory != NULL) {
-        memcpy(memory, urls, count * sizeof *urls);
-        memcpy(memory + count * sizeof *urls, distributor->text.data, distributor->text.length);
-        for (uint32_t i = 0; i < count; i++) {
-            rc = map_put(&distributor->in_flight, map_key(urls[i].index), &present);
-            if (rc != RESULT_OK) {
-                count = i;
-                break;
-            }
-        }
-        visit_state_set_window(visit_state, (WindowUrl *)(void *)memory,
-                               memory + (bytes - distributor->text.length), count, bytes);
-        visit_state->uncommitted += count;
-    } else {
-        visit_state_set_window(visit_state, NULL, NULL, 0, 0);
-    }
-    free(chosen);
-    free(urls);
-    return rc;
 }
 
 /* ---- where a visit state goes next ----------------------------------------------------------- */
@@ -257,6 +133,10 @@ static void dispatch(Distributor *distributor, MDB_txn *txn, VisitState *visit_s
     }
     visit_state->idle = false;
     visit_state->parked = false;
+    if (visit_state->stale) {
+        visit_state->stale = false;
+        distributor_release_window(distributor, visit_state);
+    }
     distributor_take_waiting(visit_state);
     bool serves = visit_state->askers != NULL; /* before it asks itself: invariant 4 */
     bool gone = visit_state->retired || visit_state->dropped;
@@ -267,7 +147,7 @@ static void dispatch(Distributor *distributor, MDB_txn *txn, VisitState *visit_s
     gone |= visit_state->dropped;
     if (!gone && visit_state_count(visit_state) == 0) {
         visit_state->more = false;
-        Result rc = refill(distributor, txn, visit_state);
+        Result rc = distributor_refill(distributor, txn, visit_state);
         if (rc != RESULT_OK) {
             LOG_WARN("distributor", "refill failed", "host=%s error=\"%s\"", visit_state->origin,
                      result_name(rc));
@@ -276,14 +156,13 @@ static void dispatch(Distributor *distributor, MDB_txn *txn, VisitState *visit_s
     }
     account(distributor, visit_state);
     if (gone) {
-        release_window(distributor, visit_state);
+        distributor_release_window(distributor, visit_state);
     }
     if (!serves && visit_state_count(visit_state) == 0) {
         rest(distributor, visit_state, now);
     } else if (!serves && is_scarce(distributor) &&
                mono_ms_between(now, visit_state->next_fetch) > FAR_MS) {
-        release_window(distributor, visit_state);
-        visit_state_set_window(visit_state, NULL, NULL, 0, 0);
+        distributor_release_window(distributor, visit_state);
         account(distributor, visit_state);
         visit_state->more = true;
         visit_state->parked = true;
@@ -314,7 +193,7 @@ static void resolved(Distributor *distributor, MDB_txn *txn, VisitState *visit_s
     distributor_fail_askers(distributor, txn, visit_state, now);
     if (visit_state->retired || visit_state->dropped) { /* it went for its askers only */
         visit_state->next_fetch = mono_later(visit_state->next_fetch, now);
-        release_window(distributor, visit_state);
+        distributor_release_window(distributor, visit_state);
         rest(distributor, visit_state, now);
         return;
     }
@@ -329,15 +208,14 @@ static void resolved(Distributor *distributor, MDB_txn *txn, VisitState *visit_s
         visit_state->dropped = true;
         distributor->sinks.drop(distributor->sinks.context, visit_state,
                                 visit_state->resolve_class);
-        release_window(distributor, visit_state);
+        distributor_release_window(distributor, visit_state);
         rest(distributor, visit_state, now);
         return;
     }
     distributor->sinks.unresolved(distributor->sinks.context, visit_state, verdict.host_wait_ms);
     visit_state->next_fetch =
         mono_later(visit_state->next_fetch, mono_add_ms(now, verdict.host_wait_ms));
-    release_window(distributor, visit_state);
-    visit_state_set_window(visit_state, NULL, NULL, 0, 0);
+    distributor_release_window(distributor, visit_state);
     account(distributor, visit_state);
     visit_state->more = true;
     rest(distributor, visit_state, now);
@@ -430,6 +308,7 @@ Result distributor_bear(Distributor *distributor, MDB_txn *txn, uint32_t host,
         visit_state_delete(visit_state);
         return rc;
     }
+    visit_state->bias = distributor->options.bias;
     visit_state->health =
         (HostHealth){.failures = record->failures, .last = (FetchClass)record->last_failure};
     restore_robots(distributor, txn, visit_state, record, now, distributor->wall);
@@ -447,7 +326,9 @@ static Result load_host(Distributor *distributor, MDB_txn *txn, uint32_t host, M
     HostRecord record;
     VisitState *visit_state = NULL;
     Result rc = host_table_get(distributor->host_table, txn, host, &record);
-    if (rc != RESULT_OK || record.state != HOST_ACTIVE ||
+    bool is_open = record.state == HOST_ACTIVE ||
+                   (record.state == HOST_FULL && distributor->options.visits_full_hosts);
+    if (rc != RESULT_OK || !is_open ||
         record.not_before_ms - distributor->wall.us / 1000 > FAR_MS) {
         return rc;
     }
@@ -455,7 +336,7 @@ static Result load_host(Distributor *distributor, MDB_txn *txn, uint32_t host, M
     if (rc != RESULT_OK) {
         return rc; /* the walk comes by again */
     }
-    rc = refill(distributor, txn, visit_state);
+    rc = distributor_refill(distributor, txn, visit_state);
     account(distributor, visit_state);
     if (rc != RESULT_OK || visit_state_count(visit_state) == 0) {
         rest(distributor, visit_state, now);
@@ -503,6 +384,37 @@ void distributor_receive(Distributor *distributor, VisitState *visit_state, Mono
     }
 }
 
+/* What a visit state holds is not the best any more: it is to come home, from wherever it is. */
+static void recall(Distributor *distributor, VisitState *visit_state)
+{
+    if (!visit_state->idle && !visit_state->stale && !visit_state->recalled) {
+        visit_state->stale = true;
+        visit_state->recalled = true;
+        atomic_store(&visit_state->wanted, true);
+        distributor->sinks.recall(distributor->sinks.context, visit_state);
+    }
+}
+
+void distributor_recalled(Distributor *distributor, VisitState *visit_state)
+{
+    (void)distributor;
+    visit_state->recalled = false;
+}
+
+/* URLs that stand elsewhere now: they are in a window, or should be. */
+static void take_moves(Distributor *distributor, const CommitNotice *notice)
+{
+    for (size_t i = 0; i < notice->n_moved; i++) {
+        const ScheduleChange *move = &notice->moved[i];
+        VisitState *visit_state = map_get(&distributor->visit_states, map_key(move->host));
+        if (visit_state != NULL &&
+            (move->to < visit_state_level(visit_state) ||
+             map_get(&distributor->in_flight, map_key(move->index)) != NULL)) {
+            recall(distributor, visit_state);
+        }
+    }
+}
+
 void distributor_committed(Distributor *distributor, const CommitNotice *notice, MonoTime now,
                            WallTime wall)
 {
@@ -528,19 +440,24 @@ void distributor_committed(Distributor *distributor, const CommitNotice *notice,
     MDB_txn *txn = begin_read(distributor);
     bool left_out = txn == NULL; /* hosts that only a walk can find */
     for (size_t i = 0; txn != NULL && i < notice->n_hosts; i++) {
-        VisitState *visit_state = map_get(&distributor->visit_states, map_key(notice->hosts[i]));
+        VisitState *visit_state =
+            map_get(&distributor->visit_states, map_key(notice->hosts[i].host));
         if (visit_state == NULL) {
             left_out |= !has_room(distributor);
             if (has_room(distributor)) {
-                (void)load_host(distributor, txn, notice->hosts[i], now);
+                (void)load_host(distributor, txn, notice->hosts[i].host, now);
             }
         } else if (visit_state->idle && !mono_before(visit_state->address_expiry, now) &&
                    !visit_state->dropped && !visit_state->retired) {
             dispatch(distributor, txn, visit_state, now);
         } else {
             visit_state->more = true;
+            if (notice->hosts[i].level < visit_state_level(visit_state)) {
+                recall(distributor, visit_state);
+            }
         }
     }
+    take_moves(distributor, notice);
     if (txn != NULL) {
         page_db_txn_abort(distributor->db, txn);
     }
@@ -569,14 +486,14 @@ static void purge(Distributor *distributor, MDB_txn *txn, MonoTime now, WallTime
         heap_remove(&distributor->purge, node);
         if (visit_state->parked && !visit_state->retired &&
             mono_before(now, visit_state->next_fetch)) {
-            if (visit_state->uncommitted == 0 &&
+            if (visit_state->uncommitted == 0 && !visit_state->recalled &&
                 is_on_disk(distributor, txn, visit_state, now, wall)) {
                 distributor_forget(distributor, visit_state);
             } else {
                 rest(distributor, visit_state, now);
             }
         } else if (visit_state->retired || visit_state->dropped || !visit_state->more) {
-            if (visit_state->uncommitted > 0 && !visit_state->retired) {
+            if (visit_state->recalled || (visit_state->uncommitted > 0 && !visit_state->retired)) {
                 /* Looked at again soon: its last results are about to be committed. */
                 (void)heap_push(&distributor->purge, node, mono_add_ms(now, WALK_PAUSE_MS).ns, 0);
             } else {

@@ -15,7 +15,9 @@
  * else). The latter is how hosts that must wait long make room for others when memory is short.
  *  4. One with askers serves them before it goes on an errand itself: nobody waits in a circle. A
  *     host that has a guest gets its own visit state, with the guest's times, once that is home.
- *  5. Hosts with work that are not in RAM are found again by a walk over the schedule's host table:
+ *  5. Windows hold the best URLs of their hosts. When a commit brings a better one, or moves one
+ * that is in a window to another level, the visit state is recalled and reads its window anew.
+ *  6. Hosts with work that are not in RAM are found again by a walk over the schedule's host table:
  *     memory is bounded by `memory_bytes`, whatever the size of the crawl.
  *
  * Owned by one thread; time is a parameter; what it cannot do itself goes through sinks. Source:
@@ -30,6 +32,7 @@
 #include "frontier/visit_state.h"
 #include "store/host_table.h"
 #include "store/page_db.h"
+#include "store/revisit_table.h"
 #include "store/schedule.h"
 
 typedef struct DistributorOptions {
@@ -40,6 +43,9 @@ typedef struct DistributorOptions {
     /* The delay of one host when it differs (site sections); may be NULL. */
     int64_t (*host_delay)(void *context, const char *hostname, int64_t standard_ms);
     void *context;
+    LevelBias bias;               /* between the levels of one host */
+    bool visits_full_hosts;       /* hosts at their limit of pages have visits that are due */
+    const RevisitTable *revisits; /* validators of visited pages are read from it; NULL: none */
     MonoTime floor; /* no host is fetched from before it, plus its delay: a resumed crawl */
 } DistributorOptions;
 
@@ -49,6 +55,9 @@ typedef struct DistributorSinks {
     void (*resolve)(void *context, VisitState *visit_state);
     /* Takes a visit state that has an address and URLs. */
     void (*ready)(void *context, VisitState *visit_state);
+    /* Takes the message VisitState.recall: a visit state that waits for its turn is to come home.
+     * Answered by distributor_recalled, in any case and after that. */
+    void (*recall)(void *context, VisitState *visit_state);
     /* The host cannot be resolved and is given up: its schedule must be cleared. */
     void (*drop)(void *context, const VisitState *visit_state, FetchClass why);
     /* The host could not be resolved and is tried again after wait_ms. */
@@ -60,15 +69,23 @@ typedef struct CommitDone {
     uint32_t host;
 } CommitDone;
 
+/* A host that got new URLs. */
+typedef struct CommitHost {
+    uint32_t host;
+    uint8_t level; /* of the best of them */
+} CommitHost;
+
 /* What a commit changed, from the ingest thread. The distributor frees it. */
 typedef struct CommitNotice {
     News news;        /* NEWS_COMMITTED */
     CommitDone *done; /* URLs that left the schedule */
     size_t n_done;
-    uint32_t *hosts; /* hosts that got new URLs */
+    CommitHost *hosts; /* hosts that got new URLs */
     size_t n_hosts;
     uint32_t *dropped; /* hosts whose schedule was cleared */
     size_t n_dropped;
+    ScheduleChange *moved; /* URLs that changed their level, grouped by host */
+    size_t n_moved;
 } CommitNotice;
 
 void commit_notice_delete(CommitNotice *notice);
@@ -89,10 +106,11 @@ typedef struct Distributor {
     bool loaded_in_walk;
     size_t memory; /* bytes of all visit states, as of when they were last here */
     size_t n_resolving;
-    size_t n_away;   /* queued or acquired */
-    size_t n_asking; /* on an errand */
-    WallTime wall;   /* as of this call */
-    Buffer text;     /* scratch */
+    size_t n_away;    /* queued or acquired */
+    size_t n_asking;  /* on an errand */
+    uint64_t tickets; /* turns of lower levels in windows, for the bias */
+    WallTime wall;    /* as of this call */
+    Buffer text;      /* scratch */
 } Distributor;
 
 Result distributor_init(Distributor *distributor, const DistributorOptions *options,
@@ -106,6 +124,9 @@ void distributor_receive(Distributor *distributor, VisitState *visit_state, Mono
                          WallTime wall);
 void distributor_committed(Distributor *distributor, const CommitNotice *notice, MonoTime now,
                            WallTime wall);
+/* A recall has been read: wherever the visit state was, it is not there any more, or comes home by
+ * itself. */
+void distributor_recalled(Distributor *distributor, VisitState *visit_state);
 /* Loads hosts until the front (entries ready elsewhere, plus what is being resolved) is required;
  * forgets idle visit states. Returns when it wants to be called again at the latest. */
 MonoTime distributor_work(Distributor *distributor, size_t front, size_t required, MonoTime now,

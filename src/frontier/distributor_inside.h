@@ -1,4 +1,4 @@
-/* What distributor.c and distributor_errand.c share; not for others. */
+/* What the files of the distributor share; not for others. */
 #ifndef FRONTIER_DISTRIBUTOR_INSIDE_H
 #define FRONTIER_DISTRIBUTOR_INSIDE_H
 
@@ -15,6 +15,13 @@ Result distributor_bear(Distributor *distributor, MDB_txn *txn, uint32_t host,
 /* The configured delay, and what a resumed crawl owes. */
 void distributor_set_delays(const Distributor *distributor, VisitState *visit_state,
                             int64_t crawl_delay_ms);
+
+/* ---- distributor_window.c ---- */
+
+/* Gives a visit state without URLs its next window; it may stay empty. */
+Result distributor_refill(Distributor *distributor, MDB_txn *txn, VisitState *visit_state);
+/* Takes back what is left of its window. */
+void distributor_release_window(Distributor *distributor, VisitState *visit_state);
 
 /* ---- distributor_errand.c ---- */
 

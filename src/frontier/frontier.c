@@ -59,6 +59,12 @@ static void sink_resolve(void *context, VisitState *visit_state)
     frontier->sinks.resolve(frontier->sinks.context, visit_state);
 }
 
+static void sink_recall(void *context, VisitState *visit_state)
+{
+    Frontier *frontier = context;
+    post(&frontier->todo_inbox, &visit_state->recall);
+}
+
 static void sink_drop(void *context, const VisitState *visit_state, FetchClass why)
 {
     Frontier *frontier = context;
@@ -82,6 +88,9 @@ static void distribute(Frontier *frontier, void *message, MonoTime now, WallTime
     case NEWS_COMMITTED:
         distributor_committed(&frontier->distributor, message, now, wall);
         commit_notice_delete(message);
+        break;
+    case NEWS_RECALL:
+        distributor_recalled(&frontier->distributor, HEAP_ELEMENT(message, VisitState, recall));
         break;
     case NEWS_HUNGRY:
         atomic_store(&frontier->hungry_sent, false);
@@ -160,6 +169,16 @@ static void receive(Frontier *frontier, VisitState *visit_state, MonoTime now)
     }
 }
 
+/* It goes home if it is here. The message goes back behind it. */
+static void recall(Frontier *frontier, VisitState *visit_state, MonoTime now)
+{
+    if (workbench_recall(&frontier->workbench, visit_state, now)) {
+        visit_state->news = NEWS_EMPTY;
+        post(&frontier->distributor_inbox, visit_state);
+    }
+    post(&frontier->distributor_inbox, &visit_state->recall);
+}
+
 /* BUbiNG's rule: when fetchers could work and nothing is due although the front is as large as
  * required, it must be larger. */
 static void starve(Frontier *frontier, size_t front)
@@ -219,7 +238,10 @@ static void *todo_main(void *argument)
         thread_step("handing out");
         MonoTime now = mono_now();
         for (size_t i = 0; i < n; i++) {
-            if (*(News *)messages[i] != NEWS_NONE) {
+            News news = *(News *)messages[i];
+            if (news == NEWS_RECALL) {
+                recall(frontier, HEAP_ELEMENT(messages[i], VisitState, recall), now);
+            } else if (news != NEWS_NONE) {
                 receive(frontier, messages[i], now);
             }
         }
@@ -260,6 +282,7 @@ Result frontier_new(Frontier **out, const FrontierOptions *options, const Fronti
     DistributorSinks inner = {.context = frontier,
                               .resolve = sink_resolve,
                               .ready = sink_ready,
+                              .recall = sink_recall,
                               .drop = sink_drop,
                               .unresolved = sink_unresolved};
     (void)distributor_init(&frontier->distributor, &frontier->options.distributor,
@@ -269,6 +292,7 @@ Result frontier_new(Frontier **out, const FrontierOptions *options, const Fronti
         floor = mono_add_ms(floor, options->politeness.ip_delay_ms);
     }
     workbench_init(&frontier->workbench, floor);
+    workbench_set_bias(&frontier->workbench, &options->distributor.bias);
     *out = frontier;
     return RESULT_OK;
 }

@@ -3,6 +3,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "store/schedule.h"
+
 /* Splits "http://host:81" into its parts; hostname keeps the brackets of an IPv6 literal. */
 static Result split_origin(const char *origin, size_t length, bool *https, size_t *host_start,
                            size_t *host_end, uint16_t *port)
@@ -64,6 +66,8 @@ Result visit_state_new(VisitState **visit_state, uint32_t host, const char *orig
     vs->hostname = hostname;
     vs->port = port;
     vs->https = https;
+    vs->recall = NEWS_RECALL;
+    atomic_init(&vs->best, SCHEDULE_NO_LEVEL);
     heap_node_init(&vs->by_time);
     heap_node_init(&vs->by_purge);
     *visit_state = vs;
@@ -94,10 +98,60 @@ const char *visit_state_url(const VisitState *visit_state, const WindowUrl *url)
     return visit_state->window_bytes + url->offset;
 }
 
+unsigned visit_state_level(const VisitState *visit_state)
+{
+    return atomic_load_explicit(&visit_state->best, memory_order_relaxed);
+}
+
+/* The first URL behind `place` of another level than the one there: levels ascend. */
+static uint32_t level_end(const VisitState *visit_state, uint32_t place)
+{
+    uint32_t least = place + 1;
+    uint32_t most = visit_state->window_count;
+    while (least < most) {
+        uint32_t middle = least + (most - least) / 2;
+        if (visit_state->window[middle].level == visit_state->window[place].level) {
+            least = middle + 1;
+        } else {
+            most = middle;
+        }
+    }
+    return least;
+}
+
+/* The window stands in order of level. When it is the turn of another level than the best one its
+ * first URL is brought to the front; the rest keeps its order. */
+static void choose(VisitState *visit_state)
+{
+    uint32_t next = visit_state->window_next;
+    uint32_t count = visit_state->window_count;
+    unsigned best = next < count ? visit_state->window[next].level : SCHEDULE_NO_LEVEL;
+    atomic_store_explicit(&visit_state->best, best, memory_order_relaxed);
+    if (visit_state->bias.kind == LEVEL_BIAS_STRICT || next >= count) {
+        return;
+    }
+    uint64_t levels = 0;
+    for (uint32_t i = next; i < count; i = level_end(visit_state, i)) {
+        levels |= UINT64_C(1) << visit_state->window[i].level % SCHEDULE_MAX_LEVELS;
+    }
+    unsigned level = level_bias_choose(&visit_state->bias, levels, visit_state->ticket++);
+    uint32_t chosen = next;
+    while (chosen < count && visit_state->window[chosen].level != level) {
+        chosen = level_end(visit_state, chosen);
+    }
+    if (chosen > next && chosen < count) {
+        WindowUrl url = visit_state->window[chosen];
+        memmove(visit_state->window + next + 1, visit_state->window + next,
+                (chosen - next) * sizeof url);
+        visit_state->window[next] = url;
+    }
+}
+
 void visit_state_take(VisitState *visit_state)
 {
     if (visit_state->window_next < visit_state->window_count) {
         visit_state->window_next++;
+        choose(visit_state);
     }
 }
 
@@ -115,6 +169,7 @@ void visit_state_set_window(VisitState *visit_state, WindowUrl *window, char *by
     visit_state->window_count = count;
     visit_state->window_next = 0;
     visit_state->window_memory = memory;
+    choose(visit_state);
 }
 
 size_t visit_state_memory(const VisitState *visit_state)

@@ -20,7 +20,9 @@
  * that is known for nothing but its robots.txt gets a visit state too, a guest.
  *
  * A window of URLs, read from the schedule's head for this host, is what it holds in RAM; the rest
- * stays on disk. Taking a URL out of the window changes nothing on disk.
+ * stays on disk. Taking a URL out of the window changes nothing on disk. When better URLs come, or
+ * some of the window change their level, the distributor recalls it: it comes home from where it
+ * waits, or after its next fetch, and gets another window.
  * Source: BUbiNG, class VisitState; DESIGN section 3. */
 #ifndef FRONTIER_VISIT_STATE_H
 #define FRONTIER_VISIT_STATE_H
@@ -35,6 +37,7 @@
 #include "base/ip_address.h"
 #include "frontier/politeness.h"
 #include "parse/robots.h"
+#include "store/level_bias.h"
 
 typedef struct VisitState VisitState;
 typedef struct WorkbenchEntry WorkbenchEntry;
@@ -60,7 +63,8 @@ typedef enum News {
     NEWS_FETCHED,   /* fetching thread -> todo thread: released */
     NEWS_ANSWERED,  /* fetching thread -> distributor: it is back from an errand */
     NEWS_COMMITTED, /* ingest -> distributor: a CommitNotice */
-    NEWS_HUNGRY     /* todo thread -> distributor: the front is too small */
+    NEWS_RECALL, /* distributor -> todo thread, and back when it has been read: VisitState.recall */
+    NEWS_HUNGRY  /* todo thread -> distributor: the front is too small */
 } News;
 
 typedef struct WindowUrl {
@@ -71,6 +75,10 @@ typedef struct WindowUrl {
     uint8_t hop;   /* how it was found */
     uint8_t depth; /* capped at 255 */
     uint8_t tries; /* failed attempts so far */
+    bool again;    /* it was crawled before */
+    /* Validators of what is stored, "ETAG NUL DATE NUL" in VisitState.window_bytes, each may be "";
+     * 0 = none. (The first URL is at 0.) */
+    uint32_t validators;
 } WindowUrl;
 
 typedef enum RobotsState {
@@ -120,6 +128,9 @@ struct VisitState {
     uint32_t window_count;
     uint32_t window_next; /* first URL not yet taken */
     size_t window_memory; /* bytes of the allocation */
+    LevelBias bias;       /* among the levels of its URLs; set at birth */
+    uint64_t ticket;      /* turns so far, for the bias */
+    atomic_uint best;     /* level of the best URL of the window, for the distributor */
 
     /* the address */
     IpAddress address; /* valid from RESOLVING's end on */
@@ -128,9 +139,13 @@ struct VisitState {
     int64_t resolve_ms;
 
     WorkbenchEntry *entry; /* [todo thread] */
-    HeapNode by_time;      /* [todo thread] in the entry's queue */
+    HeapNode by_time;      /* [todo thread] in the entry's queue, while it is queued */
+    bool ready;            /* [todo thread] in which of its two heaps */
 
     /* [distributor] */
+    News recall;          /* a message of its own: it goes to the todo thread and comes back */
+    bool recalled;        /* that message is away: it may not be forgotten */
+    bool stale;           /* its window is to be read anew when it is home */
     uint64_t uncommitted; /* URLs taken from the schedule whose results are not committed */
     bool idle;            /* it is IDLE: place may only be read by the owner */
     VisitState *waiting;  /* askers that go with it when it comes home */
@@ -145,13 +160,15 @@ struct VisitState {
 Result visit_state_new(VisitState **visit_state, uint32_t host, const char *origin, size_t length);
 void visit_state_delete(VisitState *visit_state);
 
-/* The URL to fetch next, or NULL. */
+/* The level of the best URL of the window; SCHEDULE_NO_LEVEL when it is empty. */
+unsigned visit_state_level(const VisitState *visit_state);
+/* The URL to fetch next, or NULL: the best, but for the turns that the bias gives to others. */
 const WindowUrl *visit_state_peek(const VisitState *visit_state);
 const char *visit_state_url(const VisitState *visit_state, const WindowUrl *url);
 void visit_state_take(VisitState *visit_state);
 /* How many are left in the window. */
 uint32_t visit_state_count(const VisitState *visit_state);
-/* Installs a new window; takes window (malloc'd, bytes behind the array). */
+/* Installs a new window, best level first; takes window (malloc'd, bytes behind the array). */
 void visit_state_set_window(VisitState *visit_state, WindowUrl *window, char *bytes, uint32_t count,
                             size_t memory);
 /* Bytes it occupies, with its share of what others keep for it: a workbench entry, places in maps

@@ -5,18 +5,25 @@
 
 void workbench_init(Workbench *workbench, MonoTime floor)
 {
+    *workbench = (Workbench){.floor = floor, .bias = {.kind = LEVEL_BIAS_STRICT}};
     map_init(&workbench->entries);
     heap_init(&workbench->waiting);
-    heap_init(&workbench->due);
+    heap_init(&workbench->news);
     heap_init(&workbench->resting);
-    workbench->n_queued = 0;
-    workbench->n_acquired = 0;
-    workbench->floor = floor;
+    for (size_t i = 0; i < SCHEDULE_MAX_LEVELS; i++) {
+        heap_init(&workbench->due[i]);
+    }
+}
+
+void workbench_set_bias(Workbench *workbench, const LevelBias *bias)
+{
+    workbench->bias = *bias;
 }
 
 static void entry_delete(WorkbenchEntry *entry)
 {
-    heap_destroy(&entry->visit_states);
+    heap_destroy(&entry->waiting);
+    heap_destroy(&entry->ready);
     free(entry);
 }
 
@@ -29,8 +36,11 @@ void workbench_destroy(Workbench *workbench)
     }
     map_destroy(&workbench->entries);
     heap_destroy(&workbench->waiting);
-    heap_destroy(&workbench->due);
+    heap_destroy(&workbench->news);
     heap_destroy(&workbench->resting);
+    for (size_t i = 0; i < SCHEDULE_MAX_LEVELS; i++) {
+        heap_destroy(&workbench->due[i]);
+    }
 }
 
 static WorkbenchEntry *entry_of(HeapNode *node)
@@ -38,55 +48,103 @@ static WorkbenchEntry *entry_of(HeapNode *node)
     return HEAP_ELEMENT(node, WorkbenchEntry, place);
 }
 
-static VisitState *first_visit_state(const WorkbenchEntry *entry)
+static VisitState *visit_state_of(HeapNode *node)
 {
-    HeapNode *node = heap_top(&entry->visit_states);
-    return node == NULL ? NULL : HEAP_ELEMENT(node, VisitState, by_time);
+    return HEAP_ELEMENT(node, VisitState, by_time);
 }
 
-static Heap *heap_of(Workbench *workbench, const WorkbenchEntry *entry)
+static void note_due(Workbench *workbench, unsigned level)
+{
+    uint64_t bit = UINT64_C(1) << level;
+    bool any = workbench->due[level].count > 0;
+    workbench->due_levels = any ? workbench->due_levels | bit : workbench->due_levels & ~bit;
+}
+
+/* Takes an entry out of whatever it is in. */
+static void displace(Workbench *workbench, WorkbenchEntry *entry)
 {
     switch (entry->queue) {
     case ENTRY_WAITING:
-        return &workbench->waiting;
+        heap_remove(&workbench->waiting, &entry->place);
+        break;
     case ENTRY_DUE:
-        return &workbench->due;
+        heap_remove(&workbench->due[entry->level], &entry->place);
+        note_due(workbench, entry->level);
+        workbench->n_due--;
+        break;
     case ENTRY_RESTING:
-        return &workbench->resting;
+        heap_remove(&workbench->resting, &entry->place);
+        break;
     case ENTRY_NOWHERE:
         break;
     }
-    return NULL;
+    if (heap_holds(&entry->news)) {
+        heap_remove(&workbench->news, &entry->news);
+    }
+    entry->queue = ENTRY_NOWHERE;
+}
+
+/* Visit states whose time has come are ordered by what they offer. */
+static Result ripen(WorkbenchEntry *entry, MonoTime now)
+{
+    Result rc = RESULT_OK;
+    HeapNode *node = heap_top(&entry->waiting);
+    while (rc == RESULT_OK && node != NULL && node->key <= now.ns) {
+        VisitState *visit_state = visit_state_of(heap_pop(&entry->waiting));
+        rc = heap_push(&entry->ready, node, visit_state_level(visit_state),
+                       (uint64_t)visit_state->next_fetch.ns);
+        visit_state->ready = rc == RESULT_OK;
+        if (rc != RESULT_OK) { /* there is room where it came from */
+            (void)heap_push(&entry->waiting, node, visit_state->next_fetch.ns, visit_state->host);
+        }
+        node = heap_top(&entry->waiting);
+    }
+    return rc;
+}
+
+static Result place_due(Workbench *workbench, WorkbenchEntry *entry)
+{
+    HeapNode *best = heap_top(&entry->ready);
+    int64_t time = mono_later(entry->next_fetch, (MonoTime){(int64_t)best->tie}).ns;
+    entry->level = (uint8_t)(best->key < SCHEDULE_MAX_LEVELS ? best->key : SCHEDULE_MAX_LEVELS - 1);
+    Result rc = heap_push(&workbench->due[entry->level], &entry->place, time, 0);
+    if (rc == RESULT_OK) {
+        entry->queue = ENTRY_DUE;
+        workbench->n_due++;
+        note_due(workbench, entry->level);
+        const HeapNode *next = heap_top(&entry->waiting);
+        if (next != NULL) {
+            rc = heap_push(&workbench->news, &entry->news, next->key, 0);
+        }
+    }
+    return rc;
 }
 
 /* Puts an entry that changed where invariants 2, 3 and 5 want it. */
 static Result place_entry(Workbench *workbench, WorkbenchEntry *entry, MonoTime now)
 {
-    Heap *heap = heap_of(workbench, entry);
-    if (heap != NULL) {
-        heap_remove(heap, &entry->place);
-        entry->queue = ENTRY_NOWHERE;
-    }
+    displace(workbench, entry);
     if (entry->acquired) {
         return RESULT_OK;
     }
-    const VisitState *first = first_visit_state(entry);
-    Result rc = RESULT_OK;
-    if (first == NULL) {
+    Result rc = ripen(entry, now);
+    if (rc != RESULT_OK) {
+        return rc;
+    }
+    const HeapNode *next = heap_top(&entry->waiting);
+    if (entry->ready.count > 0 && !mono_before(now, entry->next_fetch)) {
+        return place_due(workbench, entry);
+    }
+    if (entry->ready.count == 0 && next == NULL) {
         rc = heap_push(&workbench->resting, &entry->place, entry->next_fetch.ns, 0);
         entry->queue = rc == RESULT_OK ? ENTRY_RESTING : ENTRY_NOWHERE;
         return rc;
     }
-    MonoTime time = mono_later(entry->next_fetch, first->next_fetch);
-    if (mono_before(now, time)) {
-        rc = heap_push(&workbench->waiting, &entry->place, time.ns, 0);
-        entry->queue = rc == RESULT_OK ? ENTRY_WAITING : ENTRY_NOWHERE;
-    } else {
-        const WindowUrl *url = visit_state_peek(first);
-        rc = heap_push(&workbench->due, &entry->place, url == NULL ? 0 : url->level,
-                       (uint64_t)time.ns);
-        entry->queue = rc == RESULT_OK ? ENTRY_DUE : ENTRY_NOWHERE;
-    }
+    MonoTime time = entry->ready.count > 0 || next == NULL
+                        ? entry->next_fetch
+                        : mono_later(entry->next_fetch, (MonoTime){next->key});
+    rc = heap_push(&workbench->waiting, &entry->place, time.ns, 0);
+    entry->queue = rc == RESULT_OK ? ENTRY_WAITING : ENTRY_NOWHERE;
     return rc;
 }
 
@@ -102,8 +160,10 @@ static Result find_entry(Workbench *workbench, const IpAddress *address, Workben
         }
         entry->address = *address;
         entry->next_fetch = workbench->floor;
-        heap_init(&entry->visit_states);
+        heap_init(&entry->waiting);
+        heap_init(&entry->ready);
         heap_node_init(&entry->place);
+        heap_node_init(&entry->news);
         rc = map_put(&workbench->entries, key, entry);
         if (rc != RESULT_OK) {
             entry_delete(entry);
@@ -120,6 +180,18 @@ static void leave_entry(VisitState *visit_state)
     visit_state->entry = NULL;
 }
 
+static Result enqueue(WorkbenchEntry *entry, VisitState *visit_state)
+{
+    visit_state->ready = false;
+    return heap_push(&entry->waiting, &visit_state->by_time, visit_state->next_fetch.ns,
+                     visit_state->host);
+}
+
+static void dequeue(WorkbenchEntry *entry, VisitState *visit_state)
+{
+    heap_remove(visit_state->ready ? &entry->ready : &entry->waiting, &visit_state->by_time);
+}
+
 Result workbench_add(Workbench *workbench, VisitState *visit_state, MonoTime now)
 {
     assert(visit_state->entry == NULL);
@@ -128,12 +200,11 @@ Result workbench_add(Workbench *workbench, VisitState *visit_state, MonoTime now
     if (rc != RESULT_OK) {
         return rc;
     }
-    rc = heap_push(&entry->visit_states, &visit_state->by_time, visit_state->next_fetch.ns,
-                   visit_state->host);
+    rc = enqueue(entry, visit_state);
     if (rc == RESULT_OK) {
         rc = place_entry(workbench, entry, now);
         if (rc != RESULT_OK) {
-            heap_remove(&entry->visit_states, &visit_state->by_time);
+            dequeue(entry, visit_state);
         }
     }
     if (rc == RESULT_OK) {
@@ -155,6 +226,13 @@ static void advance(Workbench *workbench, MonoTime now)
         }
         node = heap_top(&workbench->waiting);
     }
+    node = heap_top(&workbench->news);
+    while (node != NULL && node->key <= now.ns) {
+        if (place_entry(workbench, HEAP_ELEMENT(node, WorkbenchEntry, news), now) != RESULT_OK) {
+            break;
+        }
+        node = heap_top(&workbench->news);
+    }
     node = heap_top(&workbench->resting);
     while (node != NULL && node->key <= now.ns) {
         WorkbenchEntry *entry = entry_of(heap_pop(&workbench->resting));
@@ -167,13 +245,14 @@ static void advance(Workbench *workbench, MonoTime now)
 VisitState *workbench_acquire(Workbench *workbench, MonoTime now)
 {
     advance(workbench, now);
-    HeapNode *node = heap_pop(&workbench->due);
-    if (node == NULL) {
+    unsigned level = level_bias_choose(&workbench->bias, workbench->due_levels, workbench->ticket);
+    if (level == SCHEDULE_NO_LEVEL) {
         return NULL;
     }
-    WorkbenchEntry *entry = entry_of(node);
-    entry->queue = ENTRY_NOWHERE;
-    VisitState *visit_state = HEAP_ELEMENT(heap_pop(&entry->visit_states), VisitState, by_time);
+    workbench->ticket++;
+    WorkbenchEntry *entry = entry_of(heap_top(&workbench->due[level]));
+    displace(workbench, entry);
+    VisitState *visit_state = visit_state_of(heap_pop(&entry->ready));
     assert(!entry->acquired && !mono_before(now, entry->next_fetch) &&
            !mono_before(now, visit_state->next_fetch));
     entry->acquired = true;
@@ -194,8 +273,7 @@ bool workbench_release(Workbench *workbench, VisitState *visit_state, MonoTime n
     bool keep = visit_state_count(visit_state) > 0 && !visit_state->dropped && !far &&
                 !visit_state->robots_elsewhere && !atomic_load(&visit_state->wanted) &&
                 mono_before(now, visit_state->address_expiry);
-    if (keep && heap_push(&entry->visit_states, &visit_state->by_time, visit_state->next_fetch.ns,
-                          visit_state->host) == RESULT_OK) {
+    if (keep && enqueue(entry, visit_state) == RESULT_OK) {
         visit_state->place = VISIT_STATE_QUEUED;
         workbench->n_queued++;
     } else {
@@ -208,9 +286,23 @@ bool workbench_release(Workbench *workbench, VisitState *visit_state, MonoTime n
     return keep;
 }
 
+bool workbench_recall(Workbench *workbench, VisitState *visit_state, MonoTime now)
+{
+    if (!heap_holds(&visit_state->by_time)) {
+        return false;
+    }
+    WorkbenchEntry *entry = visit_state->entry;
+    dequeue(entry, visit_state);
+    leave_entry(visit_state);
+    visit_state->place = VISIT_STATE_REFILLING;
+    workbench->n_queued--;
+    (void)place_entry(workbench, entry, now);
+    return true;
+}
+
 MonoTime workbench_next_time(const Workbench *workbench)
 {
-    if (workbench->due.count > 0) {
+    if (workbench->n_due > 0) {
         return (MonoTime){0};
     }
     const HeapNode *node = heap_top(&workbench->waiting);
@@ -219,7 +311,7 @@ MonoTime workbench_next_time(const Workbench *workbench)
 
 size_t workbench_front(const Workbench *workbench)
 {
-    return workbench->waiting.count + workbench->due.count;
+    return workbench->waiting.count + workbench->n_due;
 }
 
 size_t workbench_n_entries(const Workbench *workbench)
@@ -229,18 +321,15 @@ size_t workbench_n_entries(const Workbench *workbench)
 
 VisitState *workbench_drain(Workbench *workbench)
 {
-    Heap *const heaps[] = {&workbench->due, &workbench->waiting};
-    for (size_t i = 0; i < 2; i++) {
-        HeapNode *node = heap_top(heaps[i]);
-        if (node != NULL) {
-            WorkbenchEntry *entry = entry_of(node);
-            VisitState *visit_state =
-                HEAP_ELEMENT(heap_pop(&entry->visit_states), VisitState, by_time);
-            workbench->n_queued--;
-            leave_entry(visit_state);
-            (void)place_entry(workbench, entry, (MonoTime){0});
-            return visit_state;
-        }
+    HeapNode *node = workbench->due_levels == 0
+                         ? heap_top(&workbench->waiting)
+                         : heap_top(&workbench->due[__builtin_ctzll(workbench->due_levels)]);
+    if (node == NULL) {
+        return NULL;
     }
-    return NULL;
+    WorkbenchEntry *entry = entry_of(node);
+    HeapNode *first = heap_top(entry->ready.count > 0 ? &entry->ready : &entry->waiting);
+    VisitState *visit_state = visit_state_of(first);
+    (void)workbench_recall(workbench, visit_state, (MonoTime){0});
+    return visit_state;
 }

@@ -3,13 +3,16 @@
  * Invariants:
  *  1. A visit state is in its entry's queue iff it is not acquired and has something to fetch.
  *  2. An entry is on the workbench iff it is not acquired and its queue is not empty.
- *  3. An entry's time is max(its own next fetch, its first visit state's next fetch); it is waiting
- *     while that is in the future, due after it.
+ *  3. An entry's time is max(its own next fetch, the first of its visit states' next fetches); it
+ * is waiting while that is in the future, due after it. A due entry stands at the best level of its
+ *     visit states whose time has come, and offers that one.
  *  4. While an entry is acquired none of its visit states is acquired again: never two fetches in
  *     flight to one address.
  *  5. An entry without visit states is forgotten only after its next fetch time has passed.
  *
- * Among due entries the one whose next URL has the best level goes first, then the one due longest.
+ * Among due entries those of the best level go first, then the one due longest: with a fetch always
+ * wanting, what is fetched next is the best URL in memory that may be fetched now. A bias can give
+ * other levels a share of the turns (store/level_bias.h).
  * Owned by the todo thread; not thread-safe; every time is a parameter. Source: BUbiNG, classes
  * Workbench and WorkbenchEntry; Mercator's back queues. */
 #ifndef FRONTIER_WORKBENCH_H
@@ -20,28 +23,40 @@
 #include "base/map.h"
 #include "base/result.h"
 #include "frontier/visit_state.h"
+#include "store/level_bias.h"
+#include "store/schedule.h"
 
 struct WorkbenchEntry {
     IpAddress address;
     MonoTime next_fetch;   /* not before, for the address */
-    Heap visit_states;     /* by next fetch */
+    Heap waiting;          /* its visit states by next fetch, until their time comes */
+    Heap ready;            /* the others by level, then time */
     HeapNode place;        /* in Workbench.waiting, .due or .resting */
+    HeapNode news;         /* of a due entry, in Workbench.news: when one more gets ready */
+    uint8_t level;         /* of a due entry: in which heap */
     bool acquired;         /* a fetch to the address is in flight */
     size_t n_visit_states; /* that name this entry, queued or acquired */
     enum { ENTRY_NOWHERE, ENTRY_WAITING, ENTRY_DUE, ENTRY_RESTING } queue;
 };
 
 typedef struct Workbench {
-    Map entries;       /* by address */
-    Heap waiting;      /* entries by time */
-    Heap due;          /* entries by level of the next URL, then time */
-    Heap resting;      /* empty entries, by next fetch: forgotten then */
+    Map entries;                   /* by address */
+    Heap waiting;                  /* entries by time */
+    Heap due[SCHEDULE_MAX_LEVELS]; /* entries by time, for each level of their best URL */
+    uint64_t due_levels;           /* bit l: due[l] is not empty */
+    size_t n_due;
+    Heap news;    /* due entries by when another of their visit states gets ready */
+    Heap resting; /* empty entries, by next fetch: forgotten then */
+    LevelBias bias;
+    uint64_t ticket;   /* turns so far, for the bias */
     size_t n_queued;   /* visit states in entries */
     size_t n_acquired; /* visit states at the fetchers */
     MonoTime floor; /* no address is fetched from before it: the end of a resumed crawl's grace */
 } Workbench;
 
+/* The bias is strict. */
 void workbench_init(Workbench *workbench, MonoTime floor);
+void workbench_set_bias(Workbench *workbench, const LevelBias *bias);
 /* Forgets entries; visit states are not freed. */
 void workbench_destroy(Workbench *workbench);
 
@@ -57,6 +72,8 @@ VisitState *workbench_acquire(Workbench *workbench, MonoTime now);
  * whether one that must wait long keeps its place in memory. */
 #define WORKBENCH_FAR_MS 120000
 bool workbench_release(Workbench *workbench, VisitState *visit_state, MonoTime now);
+/* Takes out a visit state that is queued, for its owner to read it anew; false: it is not here. */
+bool workbench_recall(Workbench *workbench, VisitState *visit_state, MonoTime now);
 /* When workbench_acquire may succeed next: a time in the past means now, MONO_NEVER means not
  * before something is added or released. */
 MonoTime workbench_next_time(const Workbench *workbench);

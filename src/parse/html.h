@@ -57,6 +57,8 @@ enum { /* flags of a link */
        LINK_UGC = 2,
        LINK_SPONSORED = 4,
        LINK_CANONICAL = 8, /* <link rel=canonical> */
+       LINK_PAGE = 16, /* of LINK_LINK: leads to a page (canonical, next, alternate, contents ...)
+                          and not to a style, an icon or a feed */
 };
 
 typedef struct PageLink {
@@ -126,6 +128,10 @@ void html_parser_delete(HtmlParser *parser);
 /* Reads one page. RESULT_MEMORY: the arena limit was reached, page holds what was found until then.
  * RESULT_INVALID: the document URL is none. Anything else in the body is data, never an error. */
 Result html_parse(HtmlParser *parser, const HtmlInput *input, Page *page);
+
+/* Whether a link of these rels and this type ("" when there is none) leads to a page: LINK_PAGE,
+ * for header links. */
+bool html_leads_to_page(const char *rel, size_t rel_length, const char *type, size_t type_length);
 
 /* Resolves one more reference against the document's base (after html_parse), for header links;
  * kind and flags are the caller's to set. RESULT_INVALID: no http URL; RESULT_LIMIT: too long;

@@ -137,6 +137,18 @@ static unsigned rel_flags(HtmlTree *tree, const HtmlTag *tag)
     return value_of(tree, tag, HTML_ATTR_REL, &rel) ? html_rel_flags(&rel) : 0;
 }
 
+/* An alternate of another type is a feed or a document for programs. */
+static unsigned link_flags(HtmlTree *tree, const HtmlTag *tag)
+{
+    HtmlSlice type;
+    unsigned flags = rel_flags(tree, tag);
+    if ((flags & LINK_PAGE) != 0 && value_of(tree, tag, HTML_ATTR_TYPE, &type) &&
+        !html_is_page_type(&type)) {
+        flags &= ~(unsigned)LINK_PAGE;
+    }
+    return flags;
+}
+
 /* ---- meta ---- */
 
 static void read_meta_encoding(HtmlTree *tree, const HtmlTag *tag, const HtmlSlice *content,
@@ -232,7 +244,7 @@ void html_links_of_element(HtmlTree *tree, const HtmlTag *tag)
                             rel_flags(tree, tag));
         break;
     case HTML_LINK:
-        (void)add_attribute(tree, tag, HTML_ATTR_HREF, LINK_LINK, rel_flags(tree, tag));
+        (void)add_attribute(tree, tag, HTML_ATTR_HREF, LINK_LINK, link_flags(tree, tag));
         add_srcset(tree, tag, HTML_ATTR_IMAGESRCSET, LINK_LINK);
         break;
     case HTML_BASE:

@@ -82,14 +82,13 @@ typedef struct HttpLink {
     size_t uri_length;
     const char *rel; /* without quotes, several words possible; NULL when there is none */
     size_t rel_length;
+    const char *type; /* likewise */
+    size_t type_length;
     bool has_anchor; /* the link is about another document */
 } HttpLink;
 
 /* Steps through the items of a Link value; *position starts at 0. Junk between items is skipped. */
 bool http_header_next_link(const char *value, size_t length, size_t *position, HttpLink *link);
-/* Whether rel holds this word, without case. */
-bool http_header_has_rel(const HttpLink *link, const char *rel);
-
 /* Refresh ("5; url=/x"): the time and the reference; *uri_length is 0 for the page itself. False
  * when a browser would ignore the value. */
 bool http_header_refresh(const char *value, size_t length, int64_t *seconds, const char **uri,

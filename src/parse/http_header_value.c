@@ -332,31 +332,15 @@ bool http_header_next_link(const char *value, size_t length, size_t *position, H
         if (link->rel == NULL && equals(parameter.name, parameter.name_length, "rel")) {
             link->rel = parameter.value;
             link->rel_length = parameter.value_length;
+        } else if (link->type == NULL && equals(parameter.name, parameter.name_length, "type")) {
+            link->type = parameter.value;
+            link->type_length = parameter.value_length;
         } else if (equals(parameter.name, parameter.name_length, "anchor")) {
             link->has_anchor = true;
         }
     }
     *position = (size_t)(scan.p - value);
     return true;
-}
-
-bool http_header_has_rel(const HttpLink *link, const char *rel)
-{
-    if (link->rel == NULL) {
-        return false;
-    }
-    Scan scan = {link->rel, link->rel + link->rel_length};
-    while (scan.p < scan.end) {
-        skip_blanks(&scan);
-        const char *word = scan.p;
-        while (scan.p < scan.end && !is_blank(*scan.p)) {
-            scan.p++;
-        }
-        if (equals(word, (size_t)(scan.p - word), rel)) {
-            return true;
-        }
-    }
-    return false;
 }
 
 bool http_header_refresh(const char *value, size_t length, int64_t *seconds, const char **uri,

@@ -1,5 +1,6 @@
 #include "parse/sitemap.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
@@ -7,7 +8,8 @@
 #include "parse/sitemap_reader.h"
 
 #define PIECE_BYTES ((size_t)64 * 1024)
-#define HINT_BYTES  64   /* of lastmod, changefreq, priority */
+#define HINT_BYTES  64 /* of lastmod, changefreq, priority */
+#define DAY_S       INT64_C(86400)
 #define URL_SLACK   4096 /* blanks around an address do not count */
 
 static const char *const frequency_names[] = {"",       "always",  "hourly", "daily",
@@ -157,6 +159,25 @@ static double priority_of(const Buffer *field)
     return value > 1.0 ? 1.0 : value;
 }
 
+double sitemap_hint_factor(const SitemapEntry *entry, int64_t now_s)
+{
+    static const double of_frequency[] = {[SITEMAP_ALWAYS] = 0.25,
+                                          [SITEMAP_HOURLY] = 0.25,
+                                          [SITEMAP_DAILY] = 0.125,
+                                          [SITEMAP_YEARLY] = -0.125,
+                                          [SITEMAP_NEVER] = -0.25};
+    double shift = of_frequency[entry->changefreq];
+    if (entry->priority >= 0.0) {
+        shift += 2.0 * (entry->priority - 0.5);
+    }
+    if (entry->lastmod_s != SITEMAP_NO_DATE && entry->lastmod_s <= now_s + DAY_S) {
+        bool is_recent = entry->lastmod_s >= now_s - 7 * DAY_S;
+        bool is_old = entry->lastmod_s < now_s - 365 * DAY_S;
+        shift += is_recent ? 0.25 : is_old ? -0.25 : 0.0;
+    }
+    return exp2(shift < -1.0 ? -1.0 : shift > 1.0 ? 1.0 : shift);
+}
+
 static void give(SitemapParser *parser, const Buffer *loc)
 {
     SitemapReport *report = parser->report;
@@ -293,7 +314,7 @@ static bool take_bytes(void *context, const char *bytes, size_t length)
         size_t n = length < PIECE_BYTES ? length : PIECE_BYTES;
         const char *utf8 = bytes;
         size_t utf8_length = n;
-        Result rc = sitemap_cleaner_to_utf8(&parser->cleaner, &utf8, &utf8_length);
+        Result rc = sitemap_cleaner_to_utf8(&parser->cleaner, &utf8, &utf8_length, false);
         if (rc == RESULT_OK) {
             rc = take_utf8(parser, utf8, utf8_length);
         }
@@ -314,7 +335,11 @@ static void finish(SitemapParser *parser)
         }
         return;
     }
-    if (!parser->is_stopped && sitemap_cleaner_mend(&parser->cleaner, "", 0, true) == RESULT_OK) {
+    const char *rest = "";
+    size_t n = 0;
+    if (!parser->is_stopped &&
+        sitemap_cleaner_to_utf8(&parser->cleaner, &rest, &n, true) == RESULT_OK &&
+        sitemap_cleaner_mend(&parser->cleaner, rest, n, true) == RESULT_OK) {
         sitemap_xml_push(parser, buffer_string(&parser->cleaner.clean),
                          parser->cleaner.clean.length);
     }

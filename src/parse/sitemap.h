@@ -109,6 +109,15 @@ void sitemap_parser_delete(SitemapParser *parser);
 Result sitemap_parse(SitemapParser *parser, const SitemapInput *input, SitemapSink sink,
                      void *context, SitemapReport *report);
 
+/* What the hints of an entry make of its score: a factor of 2^h, where h is the sum of
+ *   priority:   2 * (priority - 0.5), so -1 to 1; the standard one of 0.5, or none, is 0
+ *   lastmod:    +0.25 within the week before now_s, -0.25 when older than a year; none, or a day
+ *               that is to come, is 0
+ *   changefreq: +0.25 always and hourly, +0.125 daily, -0.125 yearly, -0.25 never
+ * but at least -1 and at most 1: the level above or below (schedule.h; levels are powers of two).
+ */
+double sitemap_hint_factor(const SitemapEntry *entry, int64_t now_s);
+
 /* W3C dates ("2005", "2005-01", "2005-01-01", "2005-01-01T10:00:00.5+01:00") and those of RSS. */
 bool sitemap_date(const char *text, size_t length, int64_t *unix_s);
 

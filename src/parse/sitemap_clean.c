@@ -3,13 +3,17 @@
 #include <string.h>
 #include <strings.h>
 
+#include "parse/charset.h"
+
 #define REFERENCE_BYTES   32 /* "&" to ";"; longer is none */
 #define DECLARATION_BYTES 256
+#define HELD_BYTES        4096
 
 void sitemap_cleaner_init(SitemapCleaner *cleaner)
 {
-    *cleaner = (SitemapCleaner){.is_utf8 = true};
+    *cleaner = (SitemapCleaner){.encoding = NULL};
     buffer_init(&cleaner->utf8, BUFFER_NO_LIMIT);
+    buffer_init(&cleaner->held, BUFFER_NO_LIMIT);
     buffer_init(&cleaner->pending, BUFFER_NO_LIMIT);
     buffer_init(&cleaner->clean, BUFFER_NO_LIMIT);
 }
@@ -17,6 +21,7 @@ void sitemap_cleaner_init(SitemapCleaner *cleaner)
 void sitemap_cleaner_destroy(SitemapCleaner *cleaner)
 {
     buffer_destroy(&cleaner->utf8);
+    buffer_destroy(&cleaner->held);
     buffer_destroy(&cleaner->pending);
     buffer_destroy(&cleaner->clean);
 }
@@ -24,11 +29,12 @@ void sitemap_cleaner_destroy(SitemapCleaner *cleaner)
 void sitemap_cleaner_reset(SitemapCleaner *cleaner)
 {
     SitemapCleaner fresh = {.utf8 = cleaner->utf8,
+                            .held = cleaner->held,
                             .pending = cleaner->pending,
-                            .clean = cleaner->clean,
-                            .is_utf8 = true};
+                            .clean = cleaner->clean};
     *cleaner = fresh;
     buffer_reset(&cleaner->utf8);
+    buffer_reset(&cleaner->held);
     buffer_reset(&cleaner->pending);
     buffer_reset(&cleaner->clean);
 }
@@ -98,23 +104,59 @@ static Result convert_utf16(SitemapCleaner *cleaner, const char *bytes, size_t l
     return rc;
 }
 
-/* An encoding other than UTF-8 in the XML declaration is the XML parser's business. */
-static bool declares_other(const char *bytes, size_t length)
+/* ---- declared encodings ---- */
+
+/* The encoding in the XML declaration, or NULL when it is UTF-8 or nothing that can be decoded. */
+static const char *declared(const char *bytes, size_t length)
 {
     size_t n = length < DECLARATION_BYTES ? length : DECLARATION_BYTES;
     const char *end = memmem(bytes, n, "?>", 2);
-    if (end == NULL) {
-        return false;
-    }
-    const char *word = memmem(bytes, (size_t)(end - bytes), "encoding", 8);
+    const char *word = end == NULL ? NULL : memmem(bytes, (size_t)(end - bytes), "encoding", 8);
     if (word == NULL) {
-        return false;
+        return NULL;
     }
     word += 8;
-    while (word < end && strchr(" \t\r\n=\"'", *word) != NULL && *word != '\0') {
+    while (word < end && *word != '\0' && strchr(" \t\r\n=\"'", *word) != NULL) {
         word++;
     }
-    return end - word >= 3 && strncasecmp(word, "utf", 3) != 0;
+    const char *stop = word;
+    while (stop < end && *stop != '\0' && strchr(" \t\r\n\"'", *stop) == NULL) {
+        stop++;
+    }
+    const char *name = charset_of_meta_label(word, (size_t)(stop - word));
+    bool is_utf8 = name == NULL || strcmp(name, "UTF-8") == 0 || strcmp(name, "replacement") == 0;
+    return is_utf8 ? NULL : name;
+}
+
+/* How much of the bytes ends between characters. No encoding of the standard has bytes below 0x30
+ * behind the first of a character, but ISO-2022-JP has all but blanks. An address has a slash, so
+ * what is held back is short; where there is none for a whole block the text is no text. */
+static size_t whole_characters(const SitemapCleaner *cleaner, const Buffer *bytes)
+{
+    uint8_t most = strcmp(cleaner->encoding, "ISO-2022-JP") == 0 ? 0x20 : 0x2F;
+    size_t n = bytes->length;
+    while (n > 0 && (uint8_t)bytes->data[n - 1] > most) {
+        n--;
+    }
+    return n == 0 && bytes->length > HELD_BYTES ? bytes->length : n;
+}
+
+static Result decode(SitemapCleaner *cleaner, const char *bytes, size_t length, bool is_last)
+{
+    Buffer *held = &cleaner->held;
+    buffer_reset(&cleaner->utf8);
+    Result rc = buffer_append(held, bytes, length);
+    size_t n = is_last ? held->length : whole_characters(cleaner, held);
+    if (rc != RESULT_OK || n == 0) {
+        return rc;
+    }
+    rc = charset_decode(cleaner->encoding, held->data, n, &cleaner->utf8);
+    if (rc == RESULT_INVALID) { /* this system's iconv lacks it */
+        rc = buffer_append(&cleaner->utf8, held->data, n);
+    }
+    memmove(held->data, held->data + n, held->length - n);
+    held->length -= n;
+    return rc;
 }
 
 static void detect(SitemapCleaner *cleaner, const char **bytes, size_t *length)
@@ -135,19 +177,21 @@ static void detect(SitemapCleaner *cleaner, const char **bytes, size_t *length)
     *bytes += skip;
     *length -= skip;
     if (!cleaner->is_utf16 && skip == 0) {
-        cleaner->is_utf8 = !declares_other(*bytes, *length);
+        cleaner->encoding = declared(*bytes, *length);
     }
 }
 
-Result sitemap_cleaner_to_utf8(SitemapCleaner *cleaner, const char **bytes, size_t *length)
+Result sitemap_cleaner_to_utf8(SitemapCleaner *cleaner, const char **bytes, size_t *length,
+                               bool is_last)
 {
     if (!cleaner->has_started) {
         detect(cleaner, bytes, length);
     }
-    if (!cleaner->is_utf16) {
+    if (!cleaner->is_utf16 && cleaner->encoding == NULL) {
         return RESULT_OK;
     }
-    Result rc = convert_utf16(cleaner, *bytes, *length);
+    Result rc = cleaner->is_utf16 ? convert_utf16(cleaner, *bytes, *length)
+                                  : decode(cleaner, *bytes, *length, is_last);
     *bytes = buffer_string(&cleaner->utf8);
     *length = cleaner->utf8.length;
     return rc;
@@ -204,7 +248,7 @@ static bool starts_with(const char *p, const char *end, const char *word)
 static bool is_ordinary(const SitemapCleaner *cleaner, uint8_t c)
 {
     return cleaner->mode != CLEAN_DOCTYPE && c >= 0x20 && c != '&' && c != '<' && c != '>' &&
-           (c < 0x80 || !cleaner->is_utf8) && c != 0x7F;
+           c < 0x7F;
 }
 
 static Result pass_on(SitemapCleaner *cleaner, const char *bytes, size_t length)
@@ -276,7 +320,7 @@ static Result mend_one(SitemapCleaner *cleaner, const char **p, const char *end)
         if (cleaner->mode != CLEAN_TEXT && memcmp(cleaner->last, mark, 2) == 0) {
             cleaner->mode = CLEAN_TEXT;
         }
-    } else if (c >= 0x80 && cleaner->is_utf8) {
+    } else if (c >= 0x80) {
         n = sequence_length((const uint8_t *)at, (size_t)(end - at));
         if (n == 0) {
             *p += 1;

@@ -301,10 +301,9 @@ Result sitemap_xml_begin(SitemapParser *parser)
     if (xml->context == NULL) {
         return RESULT_MEMORY;
     }
-    int options = XML_PARSE_RECOVER | XML_PARSE_NONET | XML_PARSE_COMPACT;
-    /* What was UTF-16 is UTF-8 by now, whatever it declares. */
-    options |= parser->cleaner.is_utf8 ? XML_PARSE_IGNORE_ENC : 0;
-    (void)xmlCtxtUseOptions(xml->context, options);
+    /* It is UTF-8 by now, whatever it declares. */
+    (void)xmlCtxtUseOptions(xml->context, XML_PARSE_RECOVER | XML_PARSE_NONET | XML_PARSE_COMPACT |
+                                              XML_PARSE_IGNORE_ENC);
     return RESULT_OK;
 }
 

@@ -393,7 +393,7 @@ Result url_parse_standard(Url *out, const Url *base, const char *input, size_t l
         end--;
     }
     char *copy = NULL;
-    if (!url_encode_is_clean(input, (size_t)(end - input))) {
+    if (input < end && !url_encode_is_clean(input, (size_t)(end - input))) {
         copy = malloc((size_t)(end - input) * 3);
         if (copy == NULL) {
             return RESULT_MEMORY;

@@ -1,8 +1,7 @@
 #include "store/bf_heap.h"
 
 #include <stdlib.h>
-
-#include "base/hash.h"
+#include <string.h>
 
 #define CHILDREN      4u
 #define FIRST_ENTRIES 64u
@@ -91,59 +90,73 @@ void bf_heap_leave(BFHandle *handle)
     }
 }
 
-/* ---- The set: linear probing, at most half full, removal closes the gap ---- */
+/* ---- The set ---- */
+
+#define WORD_BITS 64u
 
 void bf_set_destroy(BFSet *set)
 {
-    free(set->slots);
+    for (size_t i = 0; i < set->n_chunks; i++) {
+        free(set->chunks[i].words);
+    }
+    free(set->chunks);
     *set = (BFSet){0};
 }
 
-/* Where number is, or the free slot where it would be. */
-static size_t find_slot(const BFSet *set, uint64_t number)
+static uint64_t *word_of(const BFSetChunk *chunk, uint64_t number)
 {
-    size_t mask = set->capacity - 1;
-    size_t slot = hash_mix(number) & mask;
-    while (set->slots[slot] != 0 && set->slots[slot] != number + 1) {
-        slot = (slot + 1) & mask;
-    }
-    return slot;
+    return &chunk->words[number % BF_SET_CHUNK_BITS / WORD_BITS];
 }
 
-static Result resize(BFSet *set, size_t capacity)
+static uint64_t bit_of(uint64_t number)
 {
-    BFSet larger = {.slots = calloc(capacity, sizeof *larger.slots), .capacity = capacity};
-    if (larger.slots == NULL) {
+    return UINT64_C(1) << number % WORD_BITS;
+}
+
+/* Room in the directory for chunk number at. */
+static Result reserve_chunks(BFSet *set, size_t at)
+{
+    if (at < set->n_chunks) {
+        return RESULT_OK;
+    }
+    size_t n = at + 1 > set->n_chunks * 2 ? at + 1 : set->n_chunks * 2;
+    BFSetChunk *chunks = realloc(set->chunks, n * sizeof *chunks);
+    if (chunks == NULL) {
         return RESULT_MEMORY;
     }
-    for (size_t i = 0; i < set->capacity; i++) {
-        if (set->slots[i] != 0) {
-            larger.slots[find_slot(&larger, set->slots[i] - 1)] = set->slots[i];
-        }
-    }
-    larger.count = set->count;
-    free(set->slots);
-    *set = larger;
+    memset(chunks + set->n_chunks, 0, (n - set->n_chunks) * sizeof *chunks);
+    set->chunks = chunks;
+    set->n_chunks = n;
     return RESULT_OK;
 }
 
 Result bf_set_add(BFSet *set, uint64_t number)
 {
-    if (set->count * 2 >= set->capacity) {
-        Result rc = resize(set, set->capacity == 0 ? FIRST_ENTRIES : set->capacity * 2);
-        if (rc != RESULT_OK) {
-            return rc;
+    size_t at = number / BF_SET_CHUNK_BITS;
+    Result rc = reserve_chunks(set, at);
+    if (rc != RESULT_OK) {
+        return rc;
+    }
+    BFSetChunk *chunk = &set->chunks[at];
+    if (chunk->words == NULL) {
+        chunk->words = calloc(BF_SET_CHUNK_BITS / WORD_BITS, sizeof *chunk->words);
+        if (chunk->words == NULL) {
+            return RESULT_MEMORY;
         }
     }
-    size_t slot = find_slot(set, number);
-    set->count += set->slots[slot] == 0;
-    set->slots[slot] = number + 1;
+    uint64_t *word = word_of(chunk, number);
+    bool is_new = (*word & bit_of(number)) == 0;
+    *word |= bit_of(number);
+    chunk->count += is_new;
+    set->count += is_new;
     return RESULT_OK;
 }
 
 bool bf_set_has(const BFSet *set, uint64_t number)
 {
-    return set->count > 0 && set->slots[find_slot(set, number)] != 0;
+    size_t at = number / BF_SET_CHUNK_BITS;
+    return at < set->n_chunks && set->chunks[at].count > 0 &&
+           (*word_of(&set->chunks[at], number) & bit_of(number)) != 0;
 }
 
 bool bf_set_remove(BFSet *set, uint64_t number)
@@ -151,19 +164,12 @@ bool bf_set_remove(BFSet *set, uint64_t number)
     if (!bf_set_has(set, number)) {
         return false;
     }
-    size_t mask = set->capacity - 1;
-    size_t gap = find_slot(set, number);
-    for (size_t i = (gap + 1) & mask; set->slots[i] != 0; i = (i + 1) & mask) {
-        size_t home = hash_mix(set->slots[i] - 1) & mask;
-        if (((i - home) & mask) >= ((i - gap) & mask)) {
-            set->slots[gap] = set->slots[i];
-            gap = i;
-        }
-    }
-    set->slots[gap] = 0;
+    BFSetChunk *chunk = &set->chunks[number / BF_SET_CHUNK_BITS];
+    *word_of(chunk, number) &= ~bit_of(number);
     set->count--;
-    if (set->capacity > FIRST_ENTRIES && set->count * 16 < set->capacity) {
-        (void)resize(set, set->capacity / 4); /* without memory it stays large */
+    if (--chunk->count == 0) {
+        free(chunk->words);
+        chunk->words = NULL;
     }
     return true;
 }

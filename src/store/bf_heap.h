@@ -1,5 +1,6 @@
 /* The two containers of the best-first front, small enough for a processor's cache: a heap of hosts
- * whose keys lie in the heap itself, four children to a node, and a set of page indices.
+ * whose keys lie in the heap itself, four children to a node, and a set of page indices, which are
+ * dense numbers.
  *
  * Not thread-safe. A handle knows its place in the one heap that it is in. */
 #ifndef STORE_BF_HEAP_H
@@ -43,15 +44,24 @@ static inline const BFHeapEntry *bf_heap_top(const BFHeap *heap)
     return heap->count == 0 ? NULL : &heap->entries[0];
 }
 
+/* Bits in chunks, of which only those that have any are there: what was numbered together lies
+ * together, and a chunk of thousands of pages is half a kilobyte. */
+typedef struct BFSetChunk {
+    uint64_t *words; /* BF_SET_CHUNK_BITS; NULL while count is 0 */
+    size_t count;    /* of bits that are set */
+} BFSetChunk;
+
+#define BF_SET_CHUNK_BITS 4096u
+
 typedef struct BFSet {
-    uint64_t *slots; /* number + 1, or 0 */
-    size_t capacity; /* 0 or a power of two */
+    BFSetChunk *chunks;
+    size_t n_chunks;
     size_t count;
 } BFSet;
 
 /* Zero bytes are an empty set. */
 void bf_set_destroy(BFSet *set);
-/* RESULT_MEMORY: nothing changed. number is not UINT64_MAX. */
+/* RESULT_MEMORY: nothing changed. Needs sixteen bytes for each chunk below number, once. */
 Result bf_set_add(BFSet *set, uint64_t number);
 bool bf_set_has(const BFSet *set, uint64_t number);
 /* False: it was not there. */

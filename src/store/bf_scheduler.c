@@ -6,7 +6,6 @@
 #include <string.h>
 
 #include "store/bf_scheduler_internal.h"
-#include "store/page_packs.h"
 #include "store/page_reader.h"
 #include "store/page_record.h"
 
@@ -93,14 +92,63 @@ double bf_now(const BFSchedulerState *state)
 
 /* ---- Transactions and turns ---- */
 
+/* Another writer has waited for the update thread. */
+static void note_wait(BFSchedulerState *state, MonoTime start)
+{
+    int64_t waited_ns = mono_now().ns - start.ns;
+    int_least64_t longest = atomic_load(&state->longest_wait_ns);
+    while (waited_ns > longest &&
+           !atomic_compare_exchange_weak(&state->longest_wait_ns, &longest, waited_ns)) {
+    }
+}
+
+bool bf_is_awaited(BFSchedulerState *state)
+{
+    uint64_t begun = atomic_load(&state->begun);
+    return atomic_load(&state->asked) > begun;
+}
+
+/* The update thread waits until all that have asked by now are served: not longer, so that it gets
+ * on while others write all the time. */
+static void yield_to_writers(BFSchedulerState *state)
+{
+    uint64_t asked = atomic_load(&state->asked);
+    if (atomic_load(&state->begun) >= asked) {
+        return;
+    }
+    atomic_store(&state->yielding, true);
+    mutex_lock(&state->mutex);
+    while (atomic_load(&state->begun) < asked && !atomic_load(&state->stopping)) {
+        condition_wait(&state->served, &state->mutex);
+    }
+    mutex_unlock(&state->mutex);
+    atomic_store(&state->yielding, false);
+}
+
 BFSchedulerError bf_begin(BFScheduler *sch, bool is_foreground, MDB_txn **txn)
 {
+    BFSchedulerState *state = sch->state;
+    MonoTime start = mono_now();
+    bool is_held_up = is_foreground && atomic_load(&state->updating);
     if (is_foreground) {
-        atomic_fetch_add(&sch->state->waiting, 1);
+        atomic_fetch_add(&state->asked, 1);
+    } else {
+        yield_to_writers(state);
+        atomic_store(&state->updating, true);
     }
     int rc = page_db_txn_begin(sch->page_db, false, txn);
-    if (is_foreground) {
-        atomic_fetch_sub(&sch->state->waiting, 1);
+    if (!is_foreground) {
+        atomic_store(&state->updating, rc == page_db_error_ok);
+        return bf_fail_page_db(sch, rc, "bf_scheduler: no transaction can be begun");
+    }
+    atomic_fetch_add(&state->begun, 1);
+    if (atomic_load(&state->yielding)) {
+        mutex_lock(&state->mutex);
+        condition_broadcast(&state->served);
+        mutex_unlock(&state->mutex);
+    }
+    if (is_held_up) {
+        note_wait(state, start);
     }
     return bf_fail_page_db(sch, rc, "bf_scheduler: no transaction can be begun");
 }
@@ -131,7 +179,8 @@ void bf_turn_end(BFSchedulerState *state)
 
 static BFSchedulerError open_schedule(BFScheduler *sch)
 {
-    const ScheduleOptions options = {SCHEDULE_MAX_LEVELS, 1.0f, LEVEL_RATIO};
+    const ScheduleOptions options = {
+        .levels = SCHEDULE_MAX_LEVELS, .score_top = 1.0f, .score_ratio = LEVEL_RATIO};
     MDB_txn *txn = NULL;
     BFSchedulerError code = bf_begin(sch, true, &txn);
     if (code != bf_scheduler_error_ok) {
@@ -174,13 +223,10 @@ BFSchedulerError bf_scheduler_new(BFScheduler **sch, PageDB *db, const char *pat
     if (s->state != NULL) {
         mutex_init(&s->state->mutex, RANK_SCHEDULER);
         condition_init(&s->state->turn);
+        condition_init(&s->state->served);
         condition_init(&s->state->wake);
     }
-    if (s->state != NULL) {
-        s->state->origins = calloc(BF_ORIGINS, sizeof *s->state->origins);
-    }
-    if (s->error == NULL || s->scorer == NULL || s->path == NULL || s->state == NULL ||
-        s->state->origins == NULL) {
+    if (s->error == NULL || s->scorer == NULL || s->path == NULL || s->state == NULL) {
         bf_scheduler_delete(s);
         *sch = NULL;
         return bf_scheduler_error_memory;
@@ -221,9 +267,9 @@ void bf_scheduler_delete(BFScheduler *sch)
         bf_front_delete(sch->state->front);
         schedule_close(sch->state->schedule);
         condition_destroy(&sch->state->wake);
+        condition_destroy(&sch->state->served);
         condition_destroy(&sch->state->turn);
         mutex_destroy(&sch->state->mutex);
-        free(sch->state->origins);
         free(sch->state);
     }
     error_delete(sch->error);
@@ -242,23 +288,6 @@ typedef struct Taken {
     MDB_val pack;
 } Taken;
 
-/* The string of an origin: from the table of those that were asked for lately, or the database. */
-static int read_origin(BFScheduler *sch, PageReader *reader, uint32_t host, MDB_val *origin)
-{
-    BFOrigin *slot = &sch->state->origins[host % BF_ORIGINS];
-    if (slot->length > 0 && slot->host == host) {
-        *origin = (MDB_val){slot->length, slot->text};
-        return MDB_SUCCESS;
-    }
-    int rc = page_reader_origin(sch->page_db, reader, host, origin);
-    if (rc == MDB_SUCCESS && origin->mv_size <= sizeof slot->text) {
-        slot->host = host;
-        slot->length = (uint8_t)origin->mv_size;
-        memcpy(slot->text, origin->mv_data, origin->mv_size);
-    }
-    return rc;
-}
-
 /* Adds the URL of a page: page_db_get without what nobody asked for. A page that is not there is
  * left out. */
 static Result add_url(BFScheduler *sch, PageReader *reader, const Taken *taken,
@@ -268,13 +297,13 @@ static Result add_url(BFScheduler *sch, PageReader *reader, const Taken *taken,
     MDB_val value;
     PageRecord record;
     MDB_val origin;
-    if (taken->found == MDB_NOTFOUND) {
+    int rc = taken->found;
+    rc = rc == MDB_SUCCESS ? page_reader_unpack(&taken->pack, index, &value) : rc;
+    if (rc == MDB_NOTFOUND) {
         return RESULT_OK;
     }
-    if (taken->found != MDB_SUCCESS ||
-        !page_pack_record(&taken->pack, index % PAGE_PACK_RECORDS, &value) ||
-        !page_record_read(value.mv_data, value.mv_size, index, 0, &record) ||
-        read_origin(sch, reader, record.host, &origin) != MDB_SUCCESS) {
+    if (rc != MDB_SUCCESS || !page_record_read(value.mv_data, value.mv_size, index, 0, &record) ||
+        page_reader_origin(sch->page_db, reader, record.host, &origin) != MDB_SUCCESS) {
         return RESULT_DAMAGED;
     }
     char *url = malloc(page_url_length(origin.mv_size, &record) + 1);
@@ -289,8 +318,8 @@ static Result add_url(BFScheduler *sch, PageReader *reader, const Taken *taken,
     return RESULT_OK;
 }
 
-/* Takes up to REQUEST_AT_ONCE pages. Their records are found first and read later: what they lie in
- * is on its way from memory meanwhile. *n = pages taken. */
+/* Takes up to REQUEST_AT_ONCE pages, then finds their records, then reads them: what each step
+ * needs is on its way from memory during the one before. *n = pages taken. */
 static Result take_some_locked(BFScheduler *sch, PageReader *reader, double now_s, size_t most,
                                PageRequest *request, size_t *n)
 {
@@ -302,17 +331,15 @@ static Result take_some_locked(BFScheduler *sch, PageReader *reader, double now_
         Taken *t = &taken[n_taken];
         rc = bf_front_take(front, reader->txn, now_s, &t->host, &t->order);
         if (rc == RESULT_OK) {
-            uint64_t number = bf_order_index(t->order) / PAGE_PACK_RECORDS;
-            MDB_val key = {sizeof number, &number};
-            t->found = mdb_get(reader->txn, sch->page_db->store->tables.idx2info, &key, &t->pack);
-            if (t->found == MDB_SUCCESS) {
-                __builtin_prefetch(t->pack.mv_data);
-                __builtin_prefetch((const char *)t->pack.mv_data + t->pack.mv_size / 2);
-            }
+            page_reader_begin(reader, bf_order_index(t->order));
             n_taken++;
         }
     }
     rc = rc == RESULT_NOT_FOUND ? RESULT_OK : rc;
+    for (size_t i = 0; i < n_taken; i++) {
+        taken[i].found =
+            page_reader_pack(sch->page_db, reader, bf_order_index(taken[i].order), &taken[i].pack);
+    }
     size_t i = 0;
     while (rc == RESULT_OK && i < n_taken) {
         rc = add_url(sch, reader, &taken[i], request);
@@ -537,6 +564,9 @@ BFSchedulerError bf_scheduler_counts(BFScheduler *sch, BFSchedulerCounts *counts
     counts->requested = bf_front_leases(sch->state->front);
     counts->updates = sch->state->n_updates;
     counts->moves = sch->state->n_moves;
+    counts->longest_update_ms = sch->state->longest_update_ms;
+    counts->longest_update_cpu_ms = sch->state->longest_update_cpu_ms;
+    counts->longest_wait_ms = (double)atomic_load(&sch->state->longest_wait_ns) / 1e6;
     mutex_unlock(&sch->state->mutex);
     MDB_txn *txn = NULL;
     int rc = page_db_txn_begin(sch->page_db, true, &txn);

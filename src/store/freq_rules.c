@@ -10,8 +10,9 @@
 #define PCRE2_CODE_UNIT_WIDTH 8
 #include <pcre2.h>
 
-#define MATCH_LIMIT 100000u
-#define EXPONENTS   16
+#define MATCH_LIMIT   100000u
+#define PRIOR_CHANGES 0.5
+#define EXPONENTS     16
 
 typedef struct FreqRule {
     pcre2_code *code;
@@ -203,6 +204,13 @@ double freq_change_rate(uint64_t n_crawls, uint64_t n_changes, double first_craw
     double n = (double)(n_crawls - 1);
     double changed = (double)n_changes < n ? (double)n_changes : n;
     return -log((n - changed + 0.5) / (n + 0.5)) / (span / n);
+}
+
+double freq_expected_rate(double rate, double watched_s, double mean)
+{
+    bool is_known = rate >= 0.0 && watched_s > 0.0;
+    double changes = is_known ? rate * watched_s : 0.0;
+    return (changes + PRIOR_CHANGES) / ((is_known ? watched_s : 0.0) + PRIOR_CHANGES / mean);
 }
 
 double freq_freshness(const double *rates, const double *freqs, size_t n)

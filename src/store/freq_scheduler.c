@@ -128,6 +128,25 @@ int freq_entry_delete(const FreqScheduler *sch, MDB_txn *txn, const FreqEntry *e
     return rc;
 }
 
+int freq_entry_seek(const FreqScheduler *sch, MDB_txn *txn, FreqEntry *entry)
+{
+    MDB_cursor *cursor = NULL;
+    unsigned char bytes[KEY_BYTES];
+    key_write(entry, bytes);
+    MDB_val key = {sizeof bytes, bytes};
+    MDB_val value;
+    int rc = mdb_cursor_open(txn, sch->schedule, &cursor);
+    if (rc != MDB_SUCCESS) {
+        return rc;
+    }
+    rc = mdb_cursor_get(cursor, &key, &value, MDB_SET_RANGE);
+    if (rc == MDB_SUCCESS && !entry_read(&key, &value, entry)) {
+        rc = MDB_CORRUPTED;
+    }
+    mdb_cursor_close(cursor);
+    return rc;
+}
+
 /* The virtual time of now: that of the first entry. */
 int freq_clock_read(const FreqScheduler *sch, MDB_txn *txn, double *time)
 {
@@ -149,6 +168,14 @@ int freq_clock_read(const FreqScheduler *sch, MDB_txn *txn, double *time)
 }
 
 /* ---- Life ---- */
+
+int freq_tables_open(FreqScheduler *sch, MDB_txn *txn, bool create)
+{
+    unsigned flags = create ? MDB_CREATE : 0;
+    int rc = mdb_dbi_open(txn, SCHEDULE_TABLE, flags, &sch->schedule);
+    return rc == MDB_SUCCESS ? mdb_dbi_open(txn, PAGES_TABLE, flags | MDB_INTEGERKEY, &sch->pages)
+                             : rc;
+}
 
 static char *default_path(const PageDB *db)
 {
@@ -180,11 +207,7 @@ FreqSchedulerError freq_scheduler_new(FreqScheduler **sch, PageDB *db, const cha
     MDB_txn *txn = NULL;
     int code = page_db_txn_begin(db, false, &txn);
     if (code == page_db_error_ok) {
-        int rc = mdb_dbi_open(txn, SCHEDULE_TABLE, MDB_CREATE, &s->schedule);
-        if (rc == MDB_SUCCESS) {
-            rc = mdb_dbi_open(txn, PAGES_TABLE, MDB_CREATE | MDB_INTEGERKEY, &s->pages);
-        }
-        code = freq_page_db_code(rc);
+        code = freq_page_db_code(freq_tables_open(s, txn, true));
         if (code == page_db_error_ok) {
             code = page_db_txn_commit(db, txn);
         } else {

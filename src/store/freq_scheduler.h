@@ -89,7 +89,8 @@ FreqSchedulerError freq_scheduler_load_mmap(FreqScheduler *sch, MMapArray *freqs
 FreqSchedulerError freq_scheduler_load_rules(FreqScheduler *sch, const FreqRules *rules,
                                              float freq_default, uint64_t *n_loaded);
 /* Loads every page that was crawled, sharing visits_per_s by estimated change rates (freq_share);
- * pages crawled once count as changing like the mean. Pages keep their turn. */
+ * freq_expected_rate says how pages that were crawled once, or never changed, count. Pages keep
+ * their turn. */
 FreqSchedulerError freq_scheduler_load_estimated(FreqScheduler *sch, double visits_per_s,
                                                  uint64_t *n_loaded);
 

@@ -4,7 +4,9 @@
 
 #include "store/freq_internal.h"
 
-#define SEED_PREFIX "_seed_"
+#define SEED_PREFIX    "_seed_"
+#define UNSEEN_CHANGES 0.5
+#define UNKNOWN_RATE   1e-6 /* changes per second, while none was seen at all */
 
 /* Gives a page its frequency. A page that is scheduled keeps its turn: the share of the way to its
  * next visit that it has left. A new one enters at clock, or, when spread, on its way. */
@@ -74,7 +76,11 @@ static double ref_rate(const PageRef *page)
 static double ruled_freq(Load *load, const PageRef *page)
 {
     double freq = 0.0;
-    Result rc = freq_rules_find(load->rules, page->url, page->url_length, ref_rate(page), &freq);
+    double rate = ref_rate(page);
+    if (rate == 0.0) { /* was watched and never changed: at most about that */
+        rate = UNSEEN_CHANGES / (page->last_crawl - page->first_crawl);
+    }
+    Result rc = freq_rules_find(load->rules, page->url, page->url_length, rate, &freq);
     return rc == RESULT_OK ? freq : (double)load->freq_default;
 }
 
@@ -163,7 +169,7 @@ typedef struct EstimatedLoad {
     double *shares;
 } EstimatedLoad;
 
-/* Reads the change rates of all candidates and shares the visits among them. */
+/* Estimates the change rates of all candidates and shares the visits among them. */
 static int share_visits(Load *load, MDB_txn *txn)
 {
     EstimatedLoad *estimated = (EstimatedLoad *)(void *)load;
@@ -179,25 +185,27 @@ static int share_visits(Load *load, MDB_txn *txn)
     }
     Buffer url;
     buffer_init(&url, BUFFER_NO_LIMIT);
+    double *watched_s = estimated->shares; /* until all rates are known */
     size_t n = 0;
-    size_t n_known = 0;
-    double sum = 0.0;
+    double sum_s = 0.0;
+    double changes = 0.0;
     int code = page_db_error_ok;
     for (uint64_t index = 0; code == page_db_error_ok && index < n_pages; index++) {
         PageRef page;
         code = page_db_get(sch->page_db, txn, index, &page, &url);
         if (code == page_db_error_ok && is_candidate(sch, &page)) {
             double rate = ref_rate(&page);
-            n_known += rate > 0.0;
-            sum += rate > 0.0 ? rate : 0.0;
-            estimated->rates[n++] = rate;
+            estimated->rates[n] = rate;
+            watched_s[n] = rate < 0.0 ? 0.0 : page.last_crawl - page.first_crawl;
+            sum_s += watched_s[n];
+            changes += rate < 0.0 ? 0.0 : rate * watched_s[n];
+            n++;
         }
     }
     buffer_destroy(&url);
+    double mean = changes > 0.0 ? changes / sum_s : UNKNOWN_RATE;
     for (size_t i = 0; i < n; i++) {
-        if (!(estimated->rates[i] > 0.0)) {
-            estimated->rates[i] = n_known > 0 ? sum / (double)n_known : 1.0;
-        }
+        estimated->rates[i] = freq_expected_rate(estimated->rates[i], watched_s[i], mean);
     }
     (void)freq_share(estimated->rates, n, estimated->visits_per_s, estimated->shares);
     return code;

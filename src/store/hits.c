@@ -94,22 +94,20 @@ typedef struct Iteration {
     const LinkGraph *graph;
     RankTeam *team;
     double *hub;                      /* by source, sum 1 */
+    double *flow;                     /* by source: what it gives along each of its links */
     double *gained[RANK_TEAM_MAX];    /* by source: the next hubs, as far as a part has got */
     double *authority;                /* by position, sum 1 */
     double *score;                    /* by position: content; NULL: 1 each */
     double mean_hub;                  /* 1 / sources */
     double mean_authority;            /* 1 / targets */
-    double authority_scale;           /* 1 / the sum that this round's authorities will have */
-    double hub_scale;                 /* 1 / the sum that this round's hubs have */
+    bool is_walk;                     /* links share what a page gives */
+    double jump;                      /* share of both that everybody gets */
+    double authority_scale;           /* (1 - jump) / what this round's hubs give */
+    double hub_scale;                 /* (1 - jump) / what this round's authorities give back */
     double part_sum[RANK_TEAM_MAX];   /* of a part's sources: hub * out-degree, or gained */
     double part_delta[RANK_TEAM_MAX]; /* largest change of a part */
     double part_relative[RANK_TEAM_MAX];
 } Iteration;
-
-static bool is_stopped(const Hits *hits)
-{
-    return hits->stop != NULL && atomic_load_explicit(hits->stop, memory_order_relaxed);
-}
 
 static void source_part(const Iteration *it, unsigned part, unsigned parts, size_t *first,
                         size_t *end)
@@ -137,7 +135,7 @@ static void note_change(Iteration *it, unsigned part, double before, double now,
     }
 }
 
-/* Team: the sum that the authorities will have, known from the hubs alone. */
+/* Team: what each hub gives along a link, and the sum that is given. */
 static void weigh(void *context, unsigned part, unsigned parts)
 {
     Iteration *it = context;
@@ -146,7 +144,9 @@ static void weigh(void *context, unsigned part, unsigned parts)
     source_part(it, part, parts, &first, &end);
     double sum = 0.0;
     for (size_t s = first; s < end; s++) {
-        sum += it->hub[s] * it->graph->source_degree[s];
+        double degree = it->graph->source_degree[s];
+        it->flow[s] = it->is_walk ? it->hub[s] / degree : it->hub[s];
+        sum += it->flow[s] * degree;
     }
     it->part_sum[part] = sum;
     it->part_delta[part] = 0.0;
@@ -164,18 +164,20 @@ static void sweep(void *context, unsigned part, unsigned parts)
     size_t slice = 0;
     size_t end = 0;
     link_graph_part(g, part, parts, &slice, &end);
-    for (; slice < end && !is_stopped(it->hits); slice++) {
+    for (; slice < end && !rank_vector_is_stopped(it->hits->stop); slice++) {
         const LinkSlice *c = &g->slices[slice];
         if (c->degree == 0) {
             continue;
         }
         const uint32_t *in = g->in + c->first_link;
+        double share = it->is_walk ? 1.0 / c->degree : 1.0;
+        double anybody = it->jump * it->mean_authority;
         for (uint32_t i = 0; i < c->n; i++, in += c->degree) {
             size_t p = c->first + i;
-            double now = it->authority_scale * link_graph_gather(it->hub, in, c->degree);
+            double now = it->authority_scale * link_graph_gather(it->flow, in, c->degree) + anybody;
             note_change(it, part, it->authority[p], now, it->mean_authority);
             it->authority[p] = now;
-            double back = it->score == NULL ? now : now * it->score[p];
+            double back = share * (it->score == NULL ? now : now * it->score[p]);
             for (uint32_t k = 0; k < c->degree; k++) {
                 gained[in[k]] += back;
             }
@@ -210,19 +212,10 @@ static void replace(void *context, unsigned part, unsigned parts)
     size_t end = 0;
     source_part(it, part, parts, &first, &end);
     for (size_t s = first; s < end; s++) {
-        double now = it->gained[0][s] * it->hub_scale;
+        double now = it->gained[0][s] * it->hub_scale + it->jump * it->mean_hub;
         note_change(it, part, it->hub[s], now, it->mean_hub);
         it->hub[s] = now;
     }
-}
-
-static double largest(const double *values, unsigned n)
-{
-    double result = 0.0;
-    for (unsigned i = 0; i < n; i++) {
-        result = values[i] > result ? values[i] : result;
-    }
-    return result;
 }
 
 static HitsError iterate(Hits *hits, Iteration *it)
@@ -230,9 +223,9 @@ static HitsError iterate(Hits *hits, Iteration *it)
     unsigned parts = rank_team_size(it->team);
     for (hits->loops = 0; hits->max_loops == 0 || hits->loops < hits->max_loops;) {
         rank_team_run(it->team, weigh, it);
-        it->authority_scale = 1.0 / sum_of_parts(it);
+        it->authority_scale = (1.0 - it->jump) / sum_of_parts(it);
         rank_team_run(it->team, sweep, it);
-        if (is_stopped(hits)) {
+        if (rank_vector_is_stopped(hits->stop)) {
             return hits_error_stopped;
         }
         rank_team_run(it->team, gather, it);
@@ -245,11 +238,11 @@ static HitsError iterate(Hits *hits, Iteration *it)
             it->score = NULL;
             continue;
         }
-        it->hub_scale = 1.0 / sum;
+        it->hub_scale = (1.0 - it->jump) / sum;
         rank_team_run(it->team, replace, it);
         hits->loops++;
-        hits->delta = largest(it->part_delta, parts);
-        hits->relative_delta = largest(it->part_relative, parts);
+        hits->delta = rank_vector_largest(it->part_delta, parts);
+        hits->relative_delta = rank_vector_largest(it->part_relative, parts);
         if (hits->relative_delta <= (double)hits->precision) {
             return hits_error_ok;
         }
@@ -279,13 +272,15 @@ static void start_vector(const Hits *hits, Iteration *it)
 }
 
 /* value of every page into new, what was there into old; in pieces, so that readers never wait
- * long. by_source: values and pages are those of sources, else of positions. */
+ * long. Stopped now, it leaves some scores of before among the new ones. by_source: values and
+ * pages are those of sources, else of positions. */
 static void publish_one(Hits *hits, const LinkGraph *g, MMapArray *old, MMapArray *new,
                         const double *values, bool is_by_source)
 {
     float *to = rank_vector_floats(new);
     float *was = rank_vector_floats(old);
-    for (size_t first = 0; first < g->n_pages; first += RANK_VECTOR_PIECE) {
+    for (size_t first = 0; first < g->n_pages && !rank_vector_is_stopped(hits->stop);
+         first += RANK_VECTOR_PIECE) {
         size_t end =
             first + RANK_VECTOR_PIECE < g->n_pages ? first + RANK_VECTOR_PIECE : g->n_pages;
         mutex_lock(&hits->mutex);
@@ -297,7 +292,8 @@ static void publish_one(Hits *hits, const LinkGraph *g, MMapArray *old, MMapArra
     }
     size_t n = is_by_source ? g->n_sources : g->n_pages;
     const uint32_t *page_of = is_by_source ? g->source_page : g->page_at;
-    for (size_t first = 0; first < n; first += RANK_VECTOR_PIECE) {
+    for (size_t first = 0; first < n && !rank_vector_is_stopped(hits->stop);
+         first += RANK_VECTOR_PIECE) {
         size_t end = first + RANK_VECTOR_PIECE < n ? first + RANK_VECTOR_PIECE : n;
         mutex_lock(&hits->mutex);
         for (size_t i = first; i < end; i++) {
@@ -307,22 +303,46 @@ static void publish_one(Hits *hits, const LinkGraph *g, MMapArray *old, MMapArra
     }
 }
 
+static void publish_gifts(Hits *hits, const Iteration *it)
+{
+    const LinkGraph *g = it->graph;
+    double of_nobody = it->jump * it->mean_authority;
+    HitsGifts gifts = {.n_pages = g->n_pages,
+                       .is_shared = it->is_walk,
+                       .scale = (float)it->authority_scale,
+                       .of_nobody = (float)of_nobody};
+    if (g->n_links > 0) {
+        gifts.of_newcomer = (float)((1.0 - it->jump) / (double)g->n_links + of_nobody);
+    }
+    mutex_lock(&hits->mutex);
+    hits->gifts = gifts;
+    mutex_unlock(&hits->mutex);
+}
+
 static HitsError prepare(Hits *hits, Iteration *it)
 {
     const LinkGraph *g = it->graph;
     it->mean_hub = g->n_sources == 0 ? 0.0 : 1.0 / g->n_sources;
     it->mean_authority = g->n_targets == 0 ? 0.0 : 1.0 / g->n_targets;
     it->team = rank_team_new(rank_vector_threads(hits->threads, g->n_links));
+    it->is_walk = hits->jump > 0.0f;
+    it->jump = it->is_walk ? (double)hits->jump : 0.0;
     it->hub = calloc((size_t)g->n_sources + 1, sizeof *it->hub);
+    it->flow = calloc((size_t)g->n_sources + 1, sizeof *it->flow);
     it->authority = calloc((size_t)g->n_pages + 1, sizeof *it->authority);
-    bool is_ready = it->team != NULL && it->hub != NULL && it->authority != NULL;
+    bool is_ready =
+        it->team != NULL && it->hub != NULL && it->flow != NULL && it->authority != NULL;
     for (unsigned i = 0; is_ready && i < rank_team_size(it->team); i++) {
         it->gained[i] = malloc(((size_t)g->n_sources + 1) * sizeof **it->gained);
         is_ready = it->gained[i] != NULL;
     }
     double total = 0.0;
     if (is_ready && hits->scores != NULL) {
-        is_ready = rank_vector_arrange(hits->scores, g, &it->score, &total) == RESULT_OK;
+        Result rc = rank_vector_arrange(hits->scores, g, hits->stop, &it->score, &total);
+        if (rc == RESULT_CLOSED) {
+            return hits_error_stopped;
+        }
+        is_ready = rc == RESULT_OK;
     }
     return is_ready ? hits_error_ok : fail(hits, hits_error_memory, "hits_compute: out of memory");
 }
@@ -333,6 +353,9 @@ HitsError hits_compute_graph(Hits *hits, const LinkGraph *graph)
     hits->loops = 0;
     hits->delta = 0.0;
     hits->relative_delta = 0.0;
+    if (!(hits->jump >= 0.0f && hits->jump < 1.0f)) {
+        return fail(hits, hits_error_internal, "hits_compute: jump is not in 0..1");
+    }
     Iteration it = {.hits = hits, .graph = graph};
     HitsError code = prepare(hits, &it);
     if (code == hits_error_ok && graph->n_links > 0) {
@@ -345,10 +368,8 @@ HitsError hits_compute_graph(Hits *hits, const LinkGraph *graph)
         } else {
             publish_one(hits, graph, hits->h1, hits->h2, it.hub, true);
             publish_one(hits, graph, hits->a1, hits->a2, it.authority, false);
-            mutex_lock(&hits->mutex);
-            hits->authority_scale = (float)it.authority_scale;
-            hits->n_ranked = graph->n_pages;
-            mutex_unlock(&hits->mutex);
+            publish_gifts(hits, &it);
+            code = rank_vector_is_stopped(hits->stop) ? hits_error_stopped : code;
         }
     }
     if (code == hits_error_precision) {
@@ -358,6 +379,7 @@ HitsError hits_compute_graph(Hits *hits, const LinkGraph *graph)
     }
     rank_team_delete(it.team);
     free(it.hub);
+    free(it.flow);
     free(it.authority);
     free(it.score);
     for (size_t i = 0; i < RANK_TEAM_MAX; i++) {
@@ -423,15 +445,27 @@ HitsError hits_get_authority(const Hits *hits, size_t idx, float *score_old, flo
     return get(hits, hits->a1, hits->a2, idx, score_old, score_new);
 }
 
-float hits_get_gift(const Hits *hits, size_t idx, size_t *n_pages)
+HitsError hits_get_gift(const Hits *hits, size_t idx, size_t n_links, float *gift)
 {
     Mutex *mutex = (Mutex *)(uintptr_t)&hits->mutex;
     mutex_lock(mutex);
-    *n_pages = hits->n_ranked;
-    float gift =
-        idx < hits->n_pages ? rank_vector_floats(hits->h2)[idx] * hits->authority_scale : 0.0f;
+    const HitsGifts *gifts = &hits->gifts;
+    HitsError code = gifts->n_pages == 0 ? hits_error_internal : hits_error_ok;
+    float hub = idx < hits->n_pages ? rank_vector_floats(hits->h2)[idx] : 0.0f;
+    bool is_hub = hub > 0.0f && !(gifts->is_shared && n_links == 0);
+    float links = gifts->is_shared ? (float)n_links : 1.0f;
+    *gift = is_hub ? hub * gifts->scale / links + gifts->of_nobody : gifts->of_newcomer;
     mutex_unlock(mutex);
-    return gift;
+    return code;
+}
+
+size_t hits_get_n_ranked(const Hits *hits)
+{
+    Mutex *mutex = (Mutex *)(uintptr_t)&hits->mutex;
+    mutex_lock(mutex);
+    size_t n_pages = hits->gifts.n_pages;
+    mutex_unlock(mutex);
+    return n_pages;
 }
 
 void hits_set_persist(Hits *hits, int value)

@@ -11,6 +11,14 @@
  * rounds of computing both from the last one's and has the same limit. A graph without links leaves
  * all scores 0.
  *
+ * jump. Hubs and authorities that only link to one another outweigh the rest of a large graph: on
+ * the web of `make bench BENCH=schedule` a host with one page in a hundred has a third of all
+ * authority. With jump above 0 the scores are those of a walk that follows a link of the hub
+ * forwards, then a link of the authority backwards, each of its links alike, and starts anew
+ * anywhere with probability jump at each step (Randomized HITS: Ng, Zheng, Jordan, Stable
+ * algorithms for link analysis). Then a page gives as much as it gets, and no community more. 0,
+ * the default, is HITS.
+ *
  * Convergence, restart, stopping and threads are those of page_rank.h: the largest change is
  * measured in units of the score, or of the mean score (over pages that link, or are linked to) for
  * pages below it. A new computation starts with the last hubs, mixed with a little of everybody, so
@@ -22,6 +30,7 @@
 #define STORE_HITS_H
 
 #include <stdatomic.h>
+#include <stdbool.h>
 #include <stddef.h>
 
 #include "base/error.h"
@@ -39,8 +48,17 @@ typedef enum HitsError {
     hits_error_memory,
     hits_error_internal,
     hits_error_precision, /* not reached in max_loops; the scores are the best so far */
-    hits_error_stopped    /* *stop became true; the scores are those of before */
+    hits_error_stopped    /* *stop became true; the scores are those of before, in part */
 } HitsError;
+
+/* What a link from a hub gives to the page behind it. */
+typedef struct HitsGifts {
+    size_t n_pages;    /* of the last computation; 0: there was none */
+    bool is_shared;    /* a hub's links share it */
+    float scale;       /* authority for a hub of 1, times its links if they share it */
+    float of_nobody;   /* authority from no hub: what everybody has */
+    float of_newcomer; /* from a page that was no hub: that of a mean link */
+} HitsGifts;
 
 typedef struct Hits {
     MMapArray *h1; /* float by page: hub score at the computation before the last one */
@@ -62,8 +80,8 @@ typedef struct Hits {
     double relative_delta;   /* the same in units of max(score, mean score) */
     unsigned threads;        /* 0: two if there are two processors */
     const atomic_bool *stop; /* looked at all the while, NULL: none; borrowed */
-    float authority_scale;   /* authority that a hub of 1 gives to each of its links */
-    size_t n_ranked;         /* pages of the last computation; 0: there was none */
+    float jump;              /* 0: HITS; below 1: the walk's */
+    HitsGifts gifts;         /* of the last computation; guarded by mutex */
     Mutex mutex;             /* guards the arrays while results come in */
 } Hits;
 
@@ -85,9 +103,12 @@ HitsError hits_compute_graph(Hits *hits, const LinkGraph *graph);
  * hits_error_internal: there is no such page. Any thread. */
 HitsError hits_get_hub(const Hits *hits, size_t idx, float *score_old, float *score_new);
 HitsError hits_get_authority(const Hits *hits, size_t idx, float *score_old, float *score_new);
-/* The authority that a link from page idx gives to the page behind it, by the last computation; 0
- * if idx was no hub. *n_pages = pages that took part in it, 0: there was none. Any thread. */
-float hits_get_gift(const Hits *hits, size_t idx, size_t *n_pages);
+/* The authority that a link from page idx, which has n_links (0: not known), gives to the page
+ * behind it, by the last computation; that of a mean link if idx was no hub. Any thread.
+ * hits_error_internal: there was no computation. */
+HitsError hits_get_gift(const Hits *hits, size_t idx, size_t n_links, float *gift);
+/* Pages of the last computation; 0: there was none. Any thread. */
+size_t hits_get_n_ranked(const Hits *hits);
 void hits_set_persist(Hits *hits, int value);
 
 #endif

@@ -19,7 +19,7 @@ HitsScorerError hits_scorer_new(HitsScorer **hs, PageDB *db)
     if (p == NULL) {
         return hits_scorer_error_memory;
     }
-    mutex_init(&p->mutex, RANK_SCORER);
+    score_parent_init(&p->parent);
     atomic_init(&p->stopping, false);
     p->page_db = db;
     p->persist = HITS_SCORER_PERSIST;
@@ -35,6 +35,7 @@ HitsScorerError hits_scorer_new(HitsScorer **hs, PageDB *db)
                                      "hits_scorer_new: the files cannot be opened");
     }
     p->hits->stop = &p->stopping;
+    p->hits->jump = HITS_SCORER_JUMP;
     return hits_scorer_error_ok;
 }
 
@@ -49,7 +50,7 @@ HitsScorerError hits_scorer_delete(HitsScorer *hs)
         rc = hits_delete(hs->hits);
     }
     error_delete(hs->error);
-    mutex_destroy(&hs->mutex);
+    score_parent_destroy(&hs->parent);
     free(hs);
     return rc == hits_error_ok ? hits_scorer_error_ok : hits_scorer_error_internal;
 }
@@ -57,37 +58,24 @@ HitsScorerError hits_scorer_delete(HitsScorer *hs)
 int hits_scorer_add(void *state, const PageInfo *page_info, float *score)
 {
     HitsScorer *hs = state;
-    ScorerLink link = {.parent = UINT64_MAX, .score = page_info->score};
-    mutex_lock(&hs->mutex);
-    bool is_known = page_info->linked_from != 0 && page_info->linked_from == hs->parent_hash;
-    link.parent = is_known ? hs->parent_index : UINT64_MAX;
-    mutex_unlock(&hs->mutex);
-    if (!is_known && page_info->linked_from != 0) {
-        uint64_t index = 0;
-        if (page_db_get_idx(hs->page_db, page_info->linked_from, &index) == page_db_error_ok) {
-            link.parent = index;
-            mutex_lock(&hs->mutex);
-            hs->parent_hash = page_info->linked_from;
-            hs->parent_index = index;
-            mutex_unlock(&hs->mutex);
-        }
-    }
+    ScorerLink link = {.parent =
+                           score_parent_find(&hs->parent, hs->page_db, page_info->linked_from),
+                       .score = page_info->score};
     return hits_scorer_estimate(state, &link, score);
 }
 
 int hits_scorer_estimate(void *state, const ScorerLink *link, float *score)
 {
     const HitsScorer *hs = state;
-    size_t n_pages = 0;
-    float gift =
-        link->parent == UINT64_MAX ? 0.0f : hits_get_gift(hs->hits, link->parent, &n_pages);
-    if (link->parent == UINT64_MAX) {
-        (void)hits_get_gift(hs->hits, 0, &n_pages);
-    }
-    if (gift > 0.0f) {
+    float gift = 0.0f;
+    bool has_parent = link->parent != UINT64_MAX;
+    if (has_parent &&
+        hits_get_gift(hs->hits, link->parent, link->n_links, &gift) == hits_error_ok &&
+        gift > 0.0f) {
         *score = gift;
         return 0;
     }
+    size_t n_pages = hits_get_n_ranked(hs->hits);
     float mean = n_pages == 0 ? 1.0f : 1.0f / (float)n_pages;
     *score = hs->use_content_scores && link->score >= 0.0f ? mean * (0.5f + link->score) : mean;
     return 0;
@@ -102,8 +90,7 @@ int hits_scorer_get(void *state, size_t idx, float *score_old, float *score_new)
 float hits_scorer_scale(void *state)
 {
     const HitsScorer *hs = state;
-    size_t n_pages = 0;
-    (void)hits_get_gift(hs->hits, 0, &n_pages);
+    size_t n_pages = hits_get_n_ranked(hs->hits);
     return SCORER_MEAN * (n_pages == 0 ? 1.0f : (float)n_pages);
 }
 
@@ -166,4 +153,9 @@ void hits_scorer_set_persist(HitsScorer *hs, int value)
 void hits_scorer_set_use_content_scores(HitsScorer *hs, int value)
 {
     hs->use_content_scores = value;
+}
+
+void hits_scorer_set_jump(HitsScorer *hs, float value)
+{
+    hs->hits->jump = value;
 }

@@ -1,9 +1,13 @@
 /* HITS as a scorer: the pages with the highest authority go first.
  *
+ * The scores are those of the walk of hits.h with jump HITS_SCORER_JUMP, since plain HITS would
+ * send the crawl into one community: `make bench BENCH=schedule` prints both as schedule.mass_at_*,
+ * `hits` and `hits_plain`. hits_scorer_set_jump(hs, 0) is plain HITS.
+ *
  * A page that is new since the last update gets an estimate from the page that links to it: the
- * authority that a link from that hub gives. A parent that is no hub yet counts as giving the mean
- * authority; with content scores (which weigh what an authority gives back to its hubs) that is
- * then weighed with the link's own score.
+ * authority that a link from that hub gives, or from a mean hub if the parent was none. Before the
+ * first update every page counts as of mean authority, with content scores (which weigh what an
+ * authority gives back to its hubs) weighed with the link's own score.
  *
  * All links count, also those inside a host; with only_diff_domain (default 0) only links between
  * hosts do. That the precision was not reached is told and harmless.
@@ -16,13 +20,14 @@
 #include <stdatomic.h>
 
 #include "base/error.h"
-#include "base/mutex.h"
 #include "store/page_db.h"
 #include "store/hits.h"
+#include "store/score_input.h"
 #include "store/scorer.h"
 
 #define HITS_SCORER_USE_CONTENT_SCORES 0
 #define HITS_SCORER_PERSIST            0
+#define HITS_SCORER_JUMP               0.2f
 
 typedef enum HitsScorerError {
     hits_scorer_error_ok = 0,
@@ -39,10 +44,7 @@ typedef struct HitsScorer {
     int use_content_scores; /* authorities give to their hubs by content */
     int only_diff_domain;
     atomic_bool stopping;
-    /* The page that add looked up last: links of one page come together. */
-    Mutex mutex; /* guards the rest */
-    uint64_t parent_hash;
-    uint64_t parent_index;
+    ScoreParent parent; /* of add */
 } HitsScorer;
 
 /* db stays the caller's and outlives the scorer. On failure *hs is NULL or holds the error. */
@@ -63,5 +65,7 @@ void hits_scorer_setup(HitsScorer *hs, Scorer *scorer);
 /* Settings: between updates only. */
 void hits_scorer_set_persist(HitsScorer *hs, int value);
 void hits_scorer_set_use_content_scores(HitsScorer *hs, int value);
+/* Hits.jump, from 0 to below 1. */
+void hits_scorer_set_jump(HitsScorer *hs, float value);
 
 #endif

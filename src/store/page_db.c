@@ -584,6 +584,36 @@ int page_db_grow(PageDB *db)
         message == NULL ? "growing the map" : message);
 }
 
+void page_db_set_residence(PageDB *db, size_t budget)
+{
+    atomic_store(&db->store->residence.budget, budget);
+}
+
+void page_store_check_residence(PageDBStore *store)
+{
+    mdb_filehandle_t file = -1;
+    if (mdb_env_get_fd(store->env, &file) == 0) {
+        (void)map_residence_check(&store->residence,
+                                  file); /* a budget that is missed is no error */
+    }
+}
+
+void page_db_looked_up(PageDB *db)
+{
+    page_store_looked_up(db->store);
+}
+
+uint64_t page_db_check_residence(PageDB *db)
+{
+    MDB_txn *txn = NULL; /* while it lives, the map is not moved */
+    if (atomic_load(&db->store->residence.budget) > 0 &&
+        txn_manager_begin_mdb(db->txn_manager, MDB_RDONLY, &txn) == 0) {
+        page_store_check_residence(db->store);
+        txn_manager_abort_mdb(db->txn_manager, txn);
+    }
+    return atomic_load(&db->store->residence.n);
+}
+
 /* ---- Settings ----------------------------------------------------------------------------------
  */
 

@@ -9,7 +9,8 @@
 
 #define CACHE_LINE       64u
 #define PREFETCHED_LINES 3u
-#define SWEEP_STEP       1024u /* misses between two thoughts about a sweep */
+#define SWEEP_THOUGHT    1024u /* misses between two thoughts about a sweep */
+#define SWEEP_PIECE      64u   /* places kept with one miss */
 
 static PageReader *pop(PageDBStore *store)
 {
@@ -78,7 +79,8 @@ static void forget_places(PageReader *reader)
     PageReaderPlaces *both[] = {&reader->packs, &reader->crawls};
     for (size_t i = 0; i < 2; i++) {
         both[i]->missed = 0;
-        both[i]->swept = false;
+        both[i]->sweeping = false;
+        both[i]->swept_to = 0;
         if (reader->snapshot == 0 && both[i]->slots != NULL) {
             memset(both[i]->slots, 0, both[i]->n * sizeof *both[i]->slots);
         }
@@ -170,22 +172,26 @@ static void keep(PageReader *reader, PageReaderPlaces *places, uint64_t key, con
     }
 }
 
-/* Keeps all places of a table. An error means that fewer are known, and shows again where it
+/* Keeps the next places of a table. An error means that fewer are known, and shows again where it
  * matters. */
-static void sweep(PageReader *reader, PageReaderPlaces *places, MDB_dbi dbi)
+static void sweep_piece(PageReader *reader, PageReaderPlaces *places, MDB_dbi dbi)
 {
     MDB_cursor *cursor = NULL;
-    MDB_val key, value;
+    uint64_t number = places->swept_to;
+    MDB_val key = {sizeof number, &number};
+    MDB_val value;
     int rc = mdb_cursor_open(reader->txn, dbi, &cursor);
-    while (rc == 0) {
-        rc = mdb_cursor_get(cursor, &key, &value, MDB_NEXT);
-        uint64_t number = 0;
+    MDB_cursor_op op = MDB_SET_RANGE;
+    for (unsigned i = 0; rc == 0 && i < SWEEP_PIECE; i++, op = MDB_NEXT) {
+        rc = mdb_cursor_get(cursor, &key, &value, op);
         if (rc == 0 && key.mv_size == sizeof number) {
             memcpy(&number, key.mv_data, sizeof number);
             keep(reader, places, number, &value);
         }
     }
     mdb_cursor_close(cursor);
+    places->swept_to = number + 1;
+    places->sweeping = rc == 0;
 }
 
 static int find_in_tree(PageReader *reader, PageReaderPlaces *places, MDB_dbi dbi, uint64_t number,
@@ -205,11 +211,13 @@ static int find_in_tree(PageReader *reader, PageReaderPlaces *places, MDB_dbi db
     keep(reader, places, number, value);
     places->missed++;
     MDB_stat stat;
-    if (!places->swept && places->missed % SWEEP_STEP == 0 &&
+    if (places->swept_to == 0 && places->missed % SWEEP_THOUGHT == 0 &&
         mdb_stat(reader->txn, dbi, &stat) == 0 && stat.ms_entries <= places->n &&
         places->missed >= stat.ms_entries / PAGE_READER_PATIENCE) {
-        places->swept = true;
-        sweep(reader, places, dbi);
+        places->sweeping = true;
+    }
+    if (places->sweeping) {
+        sweep_piece(reader, places, dbi);
     }
     return 0;
 }
@@ -240,21 +248,39 @@ static void prefetch(const MDB_val *pack, size_t at)
     }
 }
 
+void page_reader_begin(const PageReader *reader, uint64_t index)
+{
+    if (reader->packs.slots != NULL) {
+        uint64_t number = index / PAGE_PACK_RECORDS;
+        __builtin_prefetch(&reader->packs.slots[number & (reader->packs.n - 1)]);
+    }
+}
+
+int page_reader_pack(PageDB *db, PageReader *reader, uint64_t index, MDB_val *pack)
+{
+    int rc =
+        find(reader, &reader->packs, db->store->tables.idx2info, index / PAGE_PACK_RECORDS, pack);
+    if (rc == 0) {
+        prefetch(pack, index % PAGE_PACK_RECORDS);
+    }
+    return rc;
+}
+
+int page_reader_unpack(const MDB_val *pack, uint64_t index, MDB_val *record)
+{
+    size_t at = index % PAGE_PACK_RECORDS;
+    if (page_pack_record(pack, at, record)) {
+        return 0;
+    }
+    size_t n = page_pack_count(pack);
+    return n == 0 || at < n ? MDB_CORRUPTED : MDB_NOTFOUND;
+}
+
 int page_reader_record(PageDB *db, PageReader *reader, uint64_t index, MDB_val *record)
 {
     MDB_val pack;
-    int rc =
-        find(reader, &reader->packs, db->store->tables.idx2info, index / PAGE_PACK_RECORDS, &pack);
-    if (rc != 0) {
-        return rc;
-    }
-    size_t at = index % PAGE_PACK_RECORDS;
-    prefetch(&pack, at);
-    if (page_pack_record(&pack, at, record)) {
-        return 0;
-    }
-    size_t n = page_pack_count(&pack);
-    return n == 0 || at < n ? MDB_CORRUPTED : MDB_NOTFOUND;
+    int rc = page_reader_pack(db, reader, index, &pack);
+    return rc != 0 ? rc : page_reader_unpack(&pack, index, record);
 }
 
 int page_reader_crawl(PageDB *db, PageReader *reader, uint64_t index, MDB_val *record)

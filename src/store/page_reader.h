@@ -36,12 +36,14 @@ typedef struct PageReaderPlace {
 } PageReaderPlace;
 
 /* The places of a table, direct mapped. Each is kept as it is found in the tree; when so many had
- * to be found there that a sweep through the table costs no more, a sweep keeps all. */
+ * to be found there that a sweep through the table costs no more, a sweep keeps all: a piece of it
+ * with every further one, so that no single look-up pays for the whole. */
 typedef struct PageReaderPlaces {
     PageReaderPlace *slots; /* n of them; NULL until used, or without memory */
     size_t n;               /* a power of two */
     size_t missed;          /* found in the tree, in this snapshot */
-    bool swept;             /* in this snapshot */
+    bool sweeping;          /* in this snapshot, from key swept_to on */
+    uint64_t swept_to;
 } PageReaderPlaces;
 
 #define PAGE_READER_PACKS    ((size_t)1 << 17)
@@ -71,6 +73,11 @@ void page_readers_delete(PageDB *db);
  * MDB_NOTFOUND, MDB_CORRUPTED. Valid until the reader is released. */
 int page_reader_record(PageDB *db, PageReader *reader, uint64_t index, MDB_val *record);
 int page_reader_crawl(PageDB *db, PageReader *reader, uint64_t index, MDB_val *record);
+/* page_reader_record in steps, for many records at once: begin with all of them, find the packs of
+ * all, read all. What each step needs is on its way from memory meanwhile. */
+void page_reader_begin(const PageReader *reader, uint64_t index);
+int page_reader_pack(PageDB *db, PageReader *reader, uint64_t index, MDB_val *pack);
+int page_reader_unpack(const MDB_val *pack, uint64_t index, MDB_val *record);
 /* The string of a host id, from the cache if it is there. Valid until the reader is released. */
 int page_reader_origin(PageDB *db, PageReader *reader, uint32_t host, MDB_val *origin);
 

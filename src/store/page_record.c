@@ -109,6 +109,9 @@ bool page_record_read(const void *bytes, size_t length, uint64_t index, uint32_t
     record->host = (uint32_t)host;
     record->linked_from = from == 0 ? PAGE_DB_NO_INDEX : index - (uint64_t)varint_sign_unfold(from);
     record->linked_hash = 0;
+    if (from != 0 && record->linked_from == PAGE_DB_NO_INDEX) {
+        return false; /* nothing that was written: a page that is none */
+    }
     if (from != 0) {
         bool same = (((const uint8_t *)bytes)[AT_HOP] & MARK_SAME) != 0;
         uint64_t hash = 0;

@@ -19,7 +19,8 @@
 struct Schedule {
     MDB_dbi entries; /* host, level -> page indices */
     MDB_dbi hosts;   /* best level -> host ids; VERSION_LEVEL -> the format version */
-    unsigned levels;
+    unsigned levels; /* of scores */
+    unsigned first;  /* the best of them */
     float
         least[SCHEDULE_MAX_LEVELS]; /* a score belongs to the first level whose least it reaches */
 };
@@ -216,8 +217,9 @@ Result schedule_open(Schedule **schedule, MDB_txn *txn, const ScheduleOptions *o
 Result schedule_open_named(Schedule **schedule, MDB_txn *txn, const char *name,
                            const ScheduleOptions *options)
 {
-    const ScheduleOptions defaults = {SCHEDULE_DEFAULT_LEVELS, SCHEDULE_DEFAULT_SCORE_TOP,
-                                      SCHEDULE_DEFAULT_SCORE_RATIO};
+    const ScheduleOptions defaults = {.levels = SCHEDULE_DEFAULT_LEVELS,
+                                      .score_top = SCHEDULE_DEFAULT_SCORE_TOP,
+                                      .score_ratio = SCHEDULE_DEFAULT_SCORE_RATIO};
     const ScheduleOptions *o = options == NULL ? &defaults : options;
     *schedule = NULL;
     char hosts_name[SCHEDULE_NAME_BYTES + sizeof HOSTS_SUFFIX];
@@ -225,7 +227,7 @@ Result schedule_open_named(Schedule **schedule, MDB_txn *txn, const char *name,
     if (length < 0 || (size_t)length >= sizeof hosts_name) {
         return RESULT_INVALID;
     }
-    if (o->levels < 1 || o->levels > SCHEDULE_MAX_LEVELS || !(o->score_top > 0) ||
+    if (o->levels < 1 || o->levels + o->has_express > SCHEDULE_MAX_LEVELS || !(o->score_top > 0) ||
         !(o->score_ratio > 1) || !isfinite(o->score_top) || !isfinite(o->score_ratio)) {
         return RESULT_INVALID;
     }
@@ -234,6 +236,7 @@ Result schedule_open_named(Schedule **schedule, MDB_txn *txn, const char *name,
         return RESULT_MEMORY;
     }
     s->levels = o->levels;
+    s->first = o->has_express ? 1 : 0;
     double least = (double)o->score_top;
     for (unsigned level = 0; level < s->levels; level++) {
         s->least[level] = (float)least;
@@ -273,11 +276,21 @@ unsigned schedule_level(const Schedule *schedule, float score)
             low = middle + 1;
         }
     }
-    return low;
+    return schedule->first + low;
+}
+
+bool schedule_is_express(const Schedule *schedule, unsigned level)
+{
+    return level < schedule->first;
 }
 
 void schedule_level_range(const Schedule *schedule, unsigned level, float *least, float *below)
 {
+    if (level < schedule->first) {
+        *least = *below = INFINITY;
+        return;
+    }
+    level -= schedule->first;
     *below = level == 0 ? INFINITY : schedule->least[level - 1];
     *least = level + 1 >= schedule->levels ? 0.0f : schedule->least[level];
 }
@@ -539,6 +552,29 @@ Result schedule_counts(Schedule *schedule, MDB_txn *txn, uint64_t *entries, uint
         *hosts = stat.ms_entries - 1; /* one of them is the format version */
     }
     return result_of_lmdb(rc);
+}
+
+Result schedule_level_count(Schedule *schedule, MDB_txn *txn, uint32_t host, unsigned level,
+                            uint64_t *entries)
+{
+    MDB_cursor *cursor = NULL;
+    Record record;
+    record_set(&record, host, level, 0);
+    MDB_val key = {KEY_BYTES, record.key};
+    MDB_val data;
+    size_t of_level = 0;
+    int rc = mdb_cursor_open(txn, schedule->entries, &cursor);
+    if (rc == MDB_SUCCESS) {
+        rc = mdb_cursor_get(cursor, &key, &data, MDB_SET);
+    }
+    if (rc == MDB_SUCCESS) {
+        rc = mdb_cursor_count(cursor, &of_level);
+    }
+    if (cursor != NULL) {
+        mdb_cursor_close(cursor);
+    }
+    *entries = of_level;
+    return rc == MDB_NOTFOUND ? RESULT_OK : result_of_lmdb(rc);
 }
 
 Result schedule_host_count(Schedule *schedule, MDB_txn *txn, uint32_t host, uint64_t *entries)

@@ -31,6 +31,8 @@ typedef struct ScheduleOptions {
     unsigned levels;   /* 1..SCHEDULE_MAX_LEVELS, default 16 */
     float score_top;   /* scores at or above it are level 0; default 1 */
     float score_ratio; /* factor between one level and the next; default 2 */
+    bool has_express; /* scores begin at level 1: level 0 is for what goes first whatever its score.
+                         levels are then SCHEDULE_MAX_LEVELS - 1 at most; default no */
 } ScheduleOptions;
 
 typedef struct ScheduleItem {
@@ -54,6 +56,9 @@ void schedule_close(Schedule *schedule);
 
 /* The level of a score: logarithmic; not-a-number and negative scores are the last level. */
 unsigned schedule_level(const Schedule *schedule, float score);
+
+/* Whether a level is the one above all scores (ScheduleOptions.has_express). */
+bool schedule_is_express(const Schedule *schedule, unsigned level);
 
 /* The scores of a level: [*least, *below). Level 0 has no end (*below is infinite), the last level
  * no beginning (*least is 0; it also has what is below 0). */
@@ -117,6 +122,9 @@ Result schedule_clear(Schedule *schedule, MDB_txn *txn);
 
 /* Entries in all, and hosts that have any. O(1). */
 Result schedule_counts(Schedule *schedule, MDB_txn *txn, uint64_t *entries, uint64_t *hosts);
+/* Entries of one host at one level. O(log N). */
+Result schedule_level_count(Schedule *schedule, MDB_txn *txn, uint32_t host, unsigned level,
+                            uint64_t *entries);
 /* Entries of one host. O(levels). */
 Result schedule_host_count(Schedule *schedule, MDB_txn *txn, uint32_t host, uint64_t *entries);
 

@@ -54,9 +54,9 @@ Result warc_metadata_page(Buffer *fields, const Page *page)
 }
 
 /* Heritrix's letters: L a link to follow, E something the page embeds, R a redirect. */
-static char hop_of(LinkKind kind)
+static char hop_of(const PageLink *link)
 {
-    switch (kind) {
+    switch ((LinkKind)link->kind) {
     case LINK_FRAME:
     case LINK_IFRAME:
     case LINK_IMG:
@@ -66,8 +66,9 @@ static char hop_of(LinkKind kind)
     case LINK_OBJECT:
     case LINK_INPUT:
     case LINK_BODY:
-    case LINK_LINK:
         return 'E';
+    case LINK_LINK:
+        return (link->flags & LINK_PAGE) != 0 ? 'L' : 'E';
     case LINK_META:
     case LINK_REDIRECT:
         return 'R';
@@ -87,7 +88,7 @@ Result warc_metadata_outlink(Buffer *fields, const PageLink *link)
     size_t before = fields->length;
     LinkKind kind = (LinkKind)link->kind;
     Result rc = buffer_printf(fields, "outlink: %.*s %c %s", (int)link->length, link->url,
-                              hop_of(kind), link_kind_name(kind));
+                              hop_of(link), link_kind_name(kind));
     if (rc == RESULT_OK && (link->flags & LINK_NOFOLLOW) != 0) {
         rc = buffer_append_string(fields, " nofollow");
     }

@@ -154,7 +154,7 @@ static void stream_links(Bench *b, PageDB *db)
 static void stream_hashes(Bench *b, PageDB *db)
 {
     HashIdxStream *indices = NULL;
-    check(b, db, hashidx_stream_new(&indices, db), "hash stream");
+    check(b, db, (int)hashidx_stream_new(&indices, db), "hash stream");
     uint64_t hash = 0, n = 0;
     size_t index = 0;
     int64_t start = cpu_process_ns();
@@ -166,7 +166,7 @@ static void stream_hashes(Bench *b, PageDB *db)
     b->failures += n != workload_n_known(b->workload);
     hashidx_stream_delete(indices);
     HashInfoStream *infos = NULL;
-    check(b, db, hashinfo_stream_new(&infos, db), "info stream");
+    check(b, db, (int)hashinfo_stream_new(&infos, db), "info stream");
     PageInfo *pi = NULL;
     n = 0;
     start = cpu_process_ns();
@@ -179,7 +179,7 @@ static void stream_hashes(Bench *b, PageDB *db)
     hashinfo_stream_delete(infos);
     MMapArray *scores = NULL;
     start = cpu_process_ns();
-    check(b, db, page_db_get_scores(db, &scores), "scores");
+    check(b, db, (int)page_db_get_scores(db, &scores), "scores");
     (void)fprintf(stderr, "scores: %.3f CPU-s\n", seconds(start));
     (void)mmap_array_delete(scores);
 }
@@ -211,7 +211,7 @@ static double get_round(Bench *b, PageDB *db, const uint64_t *hashes)
     int64_t start = cpu_process_ns();
     for (unsigned i = 0; i < GETS; i++) {
         PageInfo *pi = NULL;
-        check(b, db, page_db_get_info(db, hashes[i], &pi), "get");
+        check(b, db, (int)page_db_get_info(db, hashes[i], &pi), "get");
         bytes += pi == NULL ? 0 : (unsigned char)pi->url[0];
         page_info_delete(pi);
     }
@@ -227,7 +227,7 @@ static void check_infos(Bench *b, PageDB *db)
     for (unsigned i = 0; i < GETS; i++) {
         (void)workload_url(b->workload, b->workload->queue[choose(b, &random)], url);
         PageInfo *pi = NULL;
-        check(b, db, page_db_get_info(db, page_db_hash(url), &pi), "get");
+        check(b, db, (int)page_db_get_info(db, page_db_hash(url), &pi), "get");
         found += pi != NULL && strcmp(pi->url, url) == 0;
         page_info_delete(pi);
     }

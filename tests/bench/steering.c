@@ -183,7 +183,7 @@ static void crawl_by_scheduler(Progress *p, const SyntheticWeb *web, const float
     }
 }
 
-typedef enum Way { WAY_PAGE_RANK, WAY_HITS, WAY_CONTENT } Way;
+typedef enum Way { WAY_PAGE_RANK, WAY_HITS, WAY_PLAIN_HITS, WAY_CONTENT } Way;
 
 static void crawl_scored(Progress *p, const SyntheticWeb *web, const float *rank, const char *dir,
                          Way way)
@@ -202,7 +202,10 @@ static void crawl_scored(Progress *p, const SyntheticWeb *web, const float *rank
     }
     if (way == WAY_PAGE_RANK) {
         page_rank_scorer_setup(prs, sch->scorer);
-    } else if (way == WAY_HITS) {
+    } else if (way == WAY_HITS || way == WAY_PLAIN_HITS) {
+        if (way == WAY_PLAIN_HITS) {
+            hits_scorer_set_jump(hs, 0.0f);
+        }
         hits_scorer_setup(hs, sch->scorer);
     } else {
         content_scorer_init(&cs, CONTENT_SCORER_PAGE_SHARE);
@@ -235,15 +238,18 @@ void steering_run(size_t n_pages, size_t n_hosts)
     Progress omniscient = {.name = "omniscient"};
     Progress page_rank = {.name = "pagerank"};
     Progress hits = {.name = "hits"};
+    Progress plain_hits = {.name = "hits_plain"};
     Progress content = {.name = "content"};
     crawl_plainly(&breadth, web, rank, false);
     crawl_plainly(&omniscient, web, rank, true);
     crawl_scored(&page_rank, web, rank, dir, WAY_PAGE_RANK);
     crawl_scored(&hits, web, rank, dir, WAY_HITS);
+    crawl_scored(&plain_hits, web, rank, dir, WAY_PLAIN_HITS);
     crawl_scored(&content, web, rank, dir, WAY_CONTENT);
     print_mass(&breadth);
     print_mass(&page_rank);
     print_mass(&hits);
+    print_mass(&plain_hits);
     print_mass(&omniscient);
     (void)printf("schedule.harvest.breadth_first = %.4f 1\n", breadth.harvest_at[1]);
     (void)printf("schedule.harvest.content = %.4f 1\n", content.harvest_at[1]);

@@ -2,6 +2,8 @@
 start with its place."""
 import glob
 import gzip
+import subprocess
+import time
 
 import harness
 from sites import Sites, log_lines, page
@@ -98,5 +100,50 @@ def mistakes(report, path):
     report.equal("and the same three lines", len(check.stderr.splitlines()), 3)
 
 
+def wait_until(condition, seconds=10):
+    deadline = time.monotonic() + seconds
+    while not condition() and time.monotonic() < deadline:
+        time.sleep(0.02)
+    return condition()
+
+
+def change(report, path, name, section, wrong, where, right):
+    """A long chain of pages; the live option first gets a wrong value, then one that ends the chain."""
+    chain = {f"http://a.test/{i}": page(f"/{i + 1}") for i in range(3000)}
+    ini, directory = f"{path}/{name}.ini", f"{path}/{name}"
+    with open(ini, "w") as file:
+        file.write("[crawl]\nmax_pages = 0\n")
+    with Sites(path, chain) as sites:
+        crawl = subprocess.Popen(sites.command(directory, "-c", ini, "http://a.test/0", wait="10ms"),
+                                 stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
+                                 stderr=subprocess.DEVNULL)
+        log = lambda: open(directory + "/ragno.log").read()
+        wait_until(lambda: len(sites.requests) > 10)
+        with open(ini, "w") as file:
+            file.write(f"[{section}]\n{name} = {wrong}\n")
+        crawl.send_signal(1)
+        wait_until(lambda: "nothing was changed" in log())
+        report.check(f"a wrong {section}.{name} is logged with its place",
+                     f"{section}.{name}: {where}" in log(), log()[-500:])
+        before = len(sites.requests)
+        report.check("and the crawl goes on", wait_until(lambda: len(sites.requests) > before + 5))
+        with open(ini, "w") as file:
+            file.write(f"[{section}]\n{name} = {right}\n")
+        crawl.send_signal(1)
+        try:
+            code = crawl.wait(20)
+        except subprocess.TimeoutExpired:
+            code = "still running"
+        harness.end_process(crawl)
+        report.equal(f"a right one holds from then on: {section}.{name}", code, 0)
+        report.check("before the chain's end", len(sites.requests) < len(chain), len(sites.requests))
+
+
+def live(report, path):
+    change(report, path, "fetch", "filter", "true and HostEkwals(b)", "column 10", "HostEquals(b.test)")
+    change(report, path, "schedule", "filter", "true true", "column 6", "HostEquals(b.test)")
+    change(report, path, "reject_regex", "scope", "a.test/(", "column 9", "a.test/[0-9]+")
+
+
 if __name__ == "__main__":
-    harness.main(schedule, fetch, answers, mistakes)
+    harness.main(schedule, fetch, answers, mistakes, live)

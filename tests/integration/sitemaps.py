@@ -78,5 +78,34 @@ def limits(report, path):
                         {A + "/", A + "/s.xml"} | {f"{A}/{i}" for i in range(20)})
 
 
+def hints(report, path):
+    entries = "".join(f"<url><loc>{A}/{name}{i}</loc><priority>{value}</priority></url>"
+                      for i in range(5) for name, value in (("low", 0), ("plain", 0.5), ("high", 1)))
+    answers = {A + "/robots.txt": (200, {}, f"Sitemap: {A}/s.xml"), A + "/": page(),
+               A + "/s.xml": xml(f"<?xml version='1.0'?><urlset {NS}>{entries}</urlset>")}
+    for setting, order in (("yes", ["high"] * 5 + ["plain"] * 5 + ["low"] * 5),
+                           ("no", ["low", "plain", "high"] * 5)):
+        with Sites(path, answers) as sites:
+            sites.crawl(path + "/" + setting, "--set", "scope.sitemaps=yes", "--set",
+                        "score.sitemap_hints=" + setting, A + "/")
+            asked = [r.path.strip("/0123456789") for r in sites.requests]
+        report.equal(f"entries in the order of score.sitemap_hints = {setting}",
+                     [name for name in asked if name in ("low", "plain", "high")], order)
+
+
+def large(report, path):
+    foreign = "".join(f"<url><loc>http://elsewhere.test/{i:060d}</loc></url>" for i in range(40000))
+    answers = {A + "/robots.txt": (200, {}, f"Sitemap: {A}/s.xml"), A + "/": page(), A + "/end": page(),
+               A + "/s.xml": xml(f"<?xml version='1.0'?><urlset {NS}>{foreign}<url><loc>{A}/end</loc></url>"
+                                 "</urlset>")}
+    for limit, expected in (("50Mi", {A + "/end"}), ("2Mi", set())):
+        with Sites(path, answers) as sites:
+            sites.crawl(path + "/" + limit, "--set", "scope.sitemaps=yes", "--domains", "a.test",
+                        "--set", "fetch.max_sitemap=" + limit, A + "/")
+            report.same_set(f"a sitemap of {len(answers[A + '/s.xml'][2])} bytes is read with "
+                            f"fetch.max_sitemap = {limit}", sites.asked() - {A + "/", A + "/s.xml"},
+                            expected)
+
+
 if __name__ == "__main__":
-    harness.main(read, limits)
+    harness.main(read, limits, hints, large)

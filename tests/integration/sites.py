@@ -81,12 +81,15 @@ class Sites:
         self.server.server_close()
         self.web.stop()
 
-    def crawl(self, directory, *arguments, wait="0ms", ip_wait="0ms", timeout=60):
+    def command(self, directory, *arguments, wait="0ms", ip_wait="0ms"):
         """Seeds are among the arguments; options as --set pairs or any other."""
-        return harness.run([f"{harness.OUT}/ragno", "-d", directory, "-w", wait, "--ip-wait", ip_wait,
-                            "--progress=never", "--set", f"fetch.port_map=80:{self.port}",
-                            "--set", f"dns.servers=127.0.0.1:{self.web.dns}",
-                            "--set", "fetch.allow_addresses=127.0.0.0/8", *arguments], timeout)
+        return [f"{harness.OUT}/ragno", "-d", directory, "-w", wait, "--ip-wait", ip_wait,
+                "--progress=never", "--set", f"fetch.port_map=80:{self.port}",
+                "--set", f"dns.servers=127.0.0.1:{self.web.dns}",
+                "--set", "fetch.allow_addresses=127.0.0.0/8", *arguments]
+
+    def crawl(self, directory, *arguments, timeout=60, **delays):
+        return harness.run(self.command(directory, *arguments, **delays), timeout)
 
     def asked(self, robots=False):
         """The URLs that were asked for, but for robots.txt."""

@@ -114,6 +114,30 @@ static void on_ready(void *context, VisitState *visit_state)
     }
 }
 
+static void on_recall(void *context, VisitState *visit_state)
+{
+    Crawl *crawl = context;
+    VisitState **more = realloc(crawl->recalled, (crawl->n_recalled + 1) * sizeof *crawl->recalled);
+    if (more == NULL) {
+        broken(crawl, "a recall");
+        return;
+    }
+    crawl->recalled = more;
+    crawl->recalled[crawl->n_recalled++] = visit_state;
+}
+
+void crawl_recall(Crawl *crawl)
+{
+    for (size_t i = 0; i < crawl->n_recalled; i++) {
+        VisitState *visit_state = crawl->recalled[i];
+        if (workbench_recall(&crawl->workbench, visit_state, crawl->now)) {
+            go_home(crawl, visit_state);
+        }
+        distributor_recalled(&crawl->distributor, visit_state);
+    }
+    crawl->n_recalled = 0;
+}
+
 static void on_drop(void *context, const VisitState *visit_state, FetchClass why)
 {
     crawl_host_news(context, visit_state, why, 0, true);
@@ -313,6 +337,7 @@ static void start_parts(Crawl *crawl, bool resumed)
     DistributorSinks sinks = {.context = crawl,
                               .resolve = on_resolve,
                               .ready = on_ready,
+                              .recall = on_recall,
                               .drop = on_drop,
                               .unresolved = on_unresolved};
     if (distributor_init(&crawl->distributor, &options, &crawl->politeness, &sinks, crawl->store.db,
@@ -327,6 +352,7 @@ static void start_parts(Crawl *crawl, bool resumed)
     crawl->required_front = FRONT_FIRST;
     crawl->hungry = false;
     crawl->n_pages = 0;
+    crawl->n_recalled = 0;
 }
 
 static void stop_parts(Crawl *crawl)
@@ -396,4 +422,5 @@ void crawl_close(Crawl *crawl, bool remove)
     crawl_store_drop(crawl, remove);
     crawl_log_close(crawl->log);
     free(crawl->pages);
+    free(crawl->recalled);
 }

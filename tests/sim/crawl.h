@@ -43,6 +43,8 @@ typedef struct Crawl {
     CrawlTotals totals;
     Distributor distributor;
     Workbench workbench;
+    VisitState **recalled; /* what the distributor wants home, until its commit has been told */
+    size_t n_recalled;
     Heap events;        /* Event, by virtual time */
     uint64_t n_events;  /* since the beginning: ties in order of creation */
     ParsedPage **pages; /* the batch */
@@ -70,6 +72,8 @@ bool crawl_crash(Crawl *crawl, int64_t pause_ms);
 /* Compares the database with the audit's books. */
 void crawl_check_end(Crawl *crawl);
 void crawl_close(Crawl *crawl, bool remove);
+/* Brings home what the distributor has recalled. */
+void crawl_recall(Crawl *crawl);
 
 /* Database and tables, opened or created. */
 bool crawl_store_of(Crawl *crawl);

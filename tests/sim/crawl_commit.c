@@ -195,6 +195,7 @@ bool crawl_commit(Crawl *crawl)
     batch_destroy(&batch);
     if (notice != NULL) {
         distributor_committed(&crawl->distributor, notice, crawl->now, crawl_wall(crawl));
+        crawl_recall(crawl);
         commit_notice_delete(notice);
     }
     for (size_t i = 0; done != NULL && i < n; i++) {

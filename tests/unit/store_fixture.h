@@ -25,6 +25,7 @@ static inline void store_fixture_reopen(StoreFixture *fixture)
     CU_ASSERT_EQUAL_FATAL(schedule_open(&fixture->store.schedule, txn, NULL), RESULT_OK);
     CU_ASSERT_EQUAL_FATAL(host_table_open(&fixture->store.hosts, txn), RESULT_OK);
     CU_ASSERT_EQUAL_FATAL(mdb_dbi_open(txn, "bodies", MDB_CREATE, &fixture->store.bodies), 0);
+    CU_ASSERT_EQUAL_FATAL(mdb_dbi_open(txn, "keys", MDB_CREATE, &fixture->store.keys), 0);
     CU_ASSERT_EQUAL_FATAL(mdb_dbi_open(txn, "crawl", MDB_CREATE, &fixture->store.crawl), 0);
     CU_ASSERT_EQUAL_FATAL(page_db_txn_commit(fixture->store.db, txn), 0);
 }

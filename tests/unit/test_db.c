@@ -119,7 +119,7 @@ static void pages_are_printed(void)
     CU_ASSERT_STRING_EQUAL(output, "http://a.com/\nhttp://a.com/1\nhttp://b.com:81/x\n");
     CU_ASSERT_EQUAL(run_db("info", NULL), 0);
     CU_ASSERT_PTR_NOT_NULL(strstr(output, "pages\t4\ncrawled\t2\nlinks\t3\nhosts\t2\n"));
-    CU_ASSERT_PTR_NOT_NULL(strstr(output, "format_version\t1\n"));
+    CU_ASSERT_PTR_NOT_NULL(strstr(output, "format_version\t2\n"));
     remove_crawl();
 }
 
@@ -153,6 +153,8 @@ static void hosts_and_schedule_are_printed(void)
     CU_ASSERT_EQUAL(run_db("schedule", "--host", "a.com", NULL), 0);
     CU_ASSERT_STRING_EQUAL(output, "");
     CU_ASSERT_EQUAL(run_db("schedule", "--top", "x", NULL), 2);
+    CU_ASSERT_EQUAL(run_db("schedule", "--due", NULL), 0);
+    CU_ASSERT_STRING_EQUAL(output, "");
     remove_crawl();
 }
 

@@ -20,6 +20,8 @@ typedef struct World {
     size_t n_resolving;
     VisitState *ready[MAX_AWAY];
     size_t n_ready;
+    VisitState *recalled[MAX_AWAY];
+    size_t n_recalled;
     size_t n_drops;
     size_t n_unresolved;
     int64_t last_wait_ms;
@@ -43,6 +45,14 @@ static void on_ready(void *context, VisitState *visit_state)
     CU_ASSERT_TRUE(mono_before(w->now, visit_state->address_expiry));
     CU_ASSERT_TRUE_FATAL(w->n_ready < MAX_AWAY);
     w->ready[w->n_ready++] = visit_state;
+}
+
+static void on_recall(void *context, VisitState *visit_state)
+{
+    World *w = context;
+    CU_ASSERT_TRUE(visit_state->recalled);
+    CU_ASSERT_TRUE_FATAL(w->n_recalled < MAX_AWAY);
+    w->recalled[w->n_recalled++] = visit_state;
 }
 
 static void on_drop(void *context, const VisitState *visit_state, FetchClass why)
@@ -73,6 +83,7 @@ static void open_distributor(World *w, const DistributorOptions *options)
     DistributorSinks sinks = {.context = w,
                               .resolve = on_resolve,
                               .ready = on_ready,
+                              .recall = on_recall,
                               .drop = on_drop,
                               .unresolved = on_unresolved};
     CU_ASSERT_EQUAL_FATAL(distributor_init(&w->distributor, options, &w->politeness, &sinks,
@@ -206,11 +217,16 @@ static size_t fetch_window(World *w, size_t place, int64_t next_fetch_ms)
     return n;
 }
 
-static void notice_hosts(World *w, uint32_t *hosts, size_t n_hosts, uint32_t *dropped,
+/* Hosts that got new URLs, none of them better than what they have. */
+static void notice_hosts(World *w, const uint32_t *hosts, size_t n_hosts, uint32_t *dropped,
                          size_t n_dropped)
 {
+    CommitHost news[64];
+    for (size_t i = 0; i < n_hosts; i++) {
+        news[i] = (CommitHost){.host = hosts[i], .level = SCHEDULE_MAX_LEVELS - 1};
+    }
     CommitNotice notice = {.news = NEWS_COMMITTED,
-                           .hosts = hosts,
+                           .hosts = news,
                            .n_hosts = n_hosts,
                            .dropped = dropped,
                            .n_dropped = n_dropped};
@@ -545,6 +561,19 @@ static void dropped_and_full_hosts_are_never_loaded(void)
     tear_down(w);
 }
 
+static void a_full_host_is_loaded_when_its_pages_are_visited_again(void)
+{
+    DistributorOptions options = standard();
+    options.visits_full_hosts = true;
+    World *w = set_up(&options);
+    add_urls(w, 0, 0, 3);
+    HostRecord record = {.state = HOST_FULL};
+    put_record(w, host_id(w, 0), &record);
+    (void)work(w, 10);
+    CU_ASSERT_EQUAL(w->n_resolving, 1);
+    tear_down(w);
+}
+
 static void a_resumed_crawl_waits_out_the_delays_of_its_last_run(void)
 {
     DistributorOptions options = standard();
@@ -826,6 +855,160 @@ static void random_work_hands_out_every_url_once(void)
     tear_down(w);
 }
 
+/* One URL of host h1 at a level of its own. */
+static void add_at(World *w, const char *path, uint8_t level)
+{
+    char url[64];
+    (void)snprintf(url, sizeof url, "http://h1.example/%s", path);
+    MDB_txn *txn = store_fixture_begin(&w->fixture, false);
+    store_fixture_add(&w->fixture, txn, url, level);
+    store_fixture_commit(&w->fixture, txn);
+}
+
+static void tell(World *w, uint8_t level, ScheduleChange *moved, size_t n_moved)
+{
+    CommitHost host = {.host = host_id(w, 1), .level = level};
+    CommitNotice notice = {.news = NEWS_COMMITTED,
+                           .hosts = &host,
+                           .n_hosts = n_moved == 0,
+                           .moved = moved,
+                           .n_moved = n_moved};
+    distributor_committed(&w->distributor, &notice, w->now, w->wall);
+}
+
+/* The todo thread has read the recall: the visit state comes home, if it waits there. */
+static void read_recall(World *w, bool waits)
+{
+    VisitState *visit_state = w->recalled[--w->n_recalled];
+    if (waits) {
+        CU_ASSERT_PTR_EQUAL_FATAL(visit_state, w->ready[0]);
+        come_home(w, 0);
+    }
+    distributor_recalled(&w->distributor, visit_state);
+}
+
+static void a_better_url_replaces_the_window(void)
+{
+    DistributorOptions options = standard();
+    World *w = set_up(&options);
+    for (unsigned i = 0; i < 20; i++) {
+        char path[8];
+        (void)snprintf(path, sizeof path, "%u", i);
+        add_at(w, path, 5);
+    }
+    (void)work(w, 10);
+    answer_all(w, FETCH_OK);
+    CU_ASSERT_EQUAL_FATAL(w->n_ready, 1);
+    add_at(w, "worse", 5);
+    tell(w, 5, NULL, 0);
+    CU_ASSERT_EQUAL(w->n_recalled, 0);
+    add_at(w, "better", 4);
+    tell(w, 4, NULL, 0);
+    tell(w, 4, NULL, 0);
+    CU_ASSERT_EQUAL_FATAL(w->n_recalled, 1); /* once */
+    read_recall(w, true);
+    CU_ASSERT_EQUAL_FATAL(w->n_ready, 1);
+    VisitState *visit_state = w->ready[0];
+    CU_ASSERT_STRING_EQUAL(visit_state_url(visit_state, visit_state_peek(visit_state)),
+                           "http://h1.example/better");
+    CU_ASSERT_EQUAL(visit_state_count(visit_state), 8);
+    CU_ASSERT_EQUAL(w->distributor.in_flight.count, 8); /* what was given back is free */
+    tear_down(w);
+}
+
+static void a_window_whose_urls_moved_is_read_anew(void)
+{
+    DistributorOptions options = standard();
+    World *w = set_up(&options);
+    add_at(w, "a", 2);
+    add_at(w, "b", 3);
+    for (unsigned i = 0; i < 20; i++) {
+        char path[8];
+        (void)snprintf(path, sizeof path, "%u", i);
+        add_at(w, path, 9);
+    }
+    (void)work(w, 10);
+    answer_all(w, FETCH_OK);
+    CU_ASSERT_EQUAL_FATAL(w->n_ready, 1);
+    VisitState *visit_state = w->ready[0];
+    uint64_t a = visit_state_peek(visit_state)->index;
+    /* one that is not in the window moves, and not to its front */
+    ScheduleChange behind = {.index = a + 20, .host = visit_state->host, .from = 9, .to = 8};
+    tell(w, 0, &behind, 1);
+    CU_ASSERT_EQUAL(w->n_recalled, 0);
+    /* the first one moves down while the visit state is at a fetcher */
+    ScheduleChange down = {.index = a, .host = visit_state->host, .from = 2, .to = 12};
+    MDB_txn *txn = store_fixture_begin(&w->fixture, false);
+    CU_ASSERT_EQUAL(schedule_change(w->fixture.store.schedule, txn, &down, 1), RESULT_OK);
+    store_fixture_commit(&w->fixture, txn);
+    tell(w, 0, &down, 1);
+    CU_ASSERT_EQUAL_FATAL(w->n_recalled, 1);
+    CU_ASSERT_TRUE(atomic_load(&visit_state->wanted)); /* it comes home after this fetch */
+    read_recall(w, false);
+    come_home(w, 0);
+    CU_ASSERT_EQUAL_FATAL(w->n_ready, 1);
+    CU_ASSERT_FALSE(atomic_load(&visit_state->wanted));
+    CU_ASSERT_EQUAL(visit_state_peek(visit_state)->index, a + 1);
+    CU_ASSERT_EQUAL(visit_state_level(visit_state), 3);
+    tear_down(w);
+}
+
+static void a_recalled_visit_state_is_not_forgotten(void)
+{
+    DistributorOptions options = standard();
+    World *w = set_up(&options);
+    add_at(w, "a", 5);
+    (void)work(w, 10);
+    answer_all(w, FETCH_OK);
+    add_at(w, "b", 2);
+    tell(w, 2, NULL, 0);
+    CU_ASSERT_EQUAL_FATAL(w->n_recalled, 1); /* and is not read for long */
+    while (w->n_ready > 0) {
+        (void)fetch_window(w, 0, 0);
+    }
+    for (unsigned i = 0; i < 5; i++) {
+        pass(w, 60000);
+        (void)work(w, 0);
+    }
+    CU_ASSERT_EQUAL(w->distributor.visit_states.count, 1);
+    read_recall(w, false);
+    pass(w, 60000);
+    (void)work(w, 0);
+    CU_ASSERT_EQUAL(w->distributor.visit_states.count, 0);
+    tear_down(w);
+}
+
+static void a_weighted_window_has_a_share_of_lower_levels(void)
+{
+    DistributorOptions options = standard();
+    options.window_max = 20;
+    options.bias = (LevelBias){.kind = LEVEL_BIAS_WEIGHTED, .lower_share = 0.2};
+    World *w = set_up(&options);
+    for (unsigned i = 0; i < 60; i++) {
+        char path[8];
+        (void)snprintf(path, sizeof path, "%u", i);
+        add_at(w, path, i < 40 ? 1 : i < 50 ? 6 : 11);
+    }
+    (void)work(w, 10);
+    answer_all(w, FETCH_OK);
+    CU_ASSERT_EQUAL_FATAL(w->n_ready, 1);
+    VisitState *visit_state = w->ready[0];
+    CU_ASSERT_EQUAL(visit_state_count(visit_state), 20);
+    size_t of_level[SCHEDULE_MAX_LEVELS] = {0};
+    uint64_t seen = 0;
+    for (uint32_t i = 0; i < 20; i++) {
+        const WindowUrl *url = visit_state_peek(visit_state);
+        of_level[url->level]++;
+        CU_ASSERT_EQUAL(seen & UINT64_C(1) << url->index, 0);
+        seen |= UINT64_C(1) << url->index;
+        visit_state_take(visit_state);
+    }
+    CU_ASSERT_EQUAL(of_level[1], 16);
+    CU_ASSERT_TRUE(of_level[6] >= 1 && of_level[11] >= 1 && of_level[6] >= of_level[11]);
+    CU_ASSERT_EQUAL(of_level[6] + of_level[11], 4);
+    tear_down(w);
+}
+
 UNIT_MAIN("distributor",
           {"a host is found, resolved and sent on, best URL first",
            a_host_is_found_resolved_and_sent_on_best_first},
@@ -849,6 +1032,8 @@ UNIT_MAIN("distributor",
           {"hosts that wait long make room once the disk knows",
            hosts_that_wait_long_make_room_once_the_disk_knows},
           {"dropped and full hosts are never loaded", dropped_and_full_hosts_are_never_loaded},
+          {"a full host is loaded when its pages are visited again",
+           a_full_host_is_loaded_when_its_pages_are_visited_again},
           {"a resumed crawl waits out the delays of its last run",
            a_resumed_crawl_waits_out_the_delays_of_its_last_run},
           {"robots rules survive on disk until they expire",
@@ -857,4 +1042,9 @@ UNIT_MAIN("distributor",
           {"with nothing to do it sleeps", with_nothing_to_do_it_sleeps},
           {"a failing database does not make it spin", a_failing_database_does_not_make_it_spin},
           {"long URLs fill more than one window", long_urls_fill_more_than_one_window},
-          {"random work hands out every URL once", random_work_hands_out_every_url_once})
+          {"random work hands out every URL once", random_work_hands_out_every_url_once},
+          {"a better URL replaces the window", a_better_url_replaces_the_window},
+          {"a window whose URLs moved is read anew", a_window_whose_urls_moved_is_read_anew},
+          {"a recalled visit state is not forgotten", a_recalled_visit_state_is_not_forgotten},
+          {"a weighted window has a share of lower levels",
+           a_weighted_window_has_a_share_of_lower_levels})

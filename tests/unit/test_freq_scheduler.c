@@ -266,6 +266,39 @@ static void change_rates_are_estimated_without_bias(void)
     }
 }
 
+static void rates_are_expected_by_what_all_pages_do(void)
+{
+    double mean = 0.1;
+    CU_ASSERT_DOUBLE_EQUAL(freq_expected_rate(-1.0, 0.0, mean), mean, 1e-12);
+    CU_ASSERT_DOUBLE_EQUAL(freq_expected_rate(0.3, 1e9, mean), 0.3, 1e-6);
+    double before = mean;
+    for (double watched_s = 1.0; watched_s < 1e6; watched_s *= 10.0) { /* it never changes */
+        double rate = freq_expected_rate(0.0, watched_s, mean);
+        CU_ASSERT(rate < before && rate > 0.0);
+        CU_ASSERT(freq_expected_rate(0.5, watched_s, mean) > rate);
+        before = rate;
+    }
+}
+
+static void pages_that_never_changed_have_their_rules(void)
+{
+    World w;
+    world_start(&w);
+    crawl(&w, "http://x/a", 0.0, 1);
+    crawl(&w, "http://x/a", 50.0, 1);
+    crawl(&w, "http://x/b", 0.0, 1);
+    FreqRules *rules = NULL;
+    size_t line = 0;
+    CU_ASSERT_EQUAL_FATAL(freq_rules_new(&rules, "x x2\n", 5, &line, NULL), RESULT_OK);
+    CU_ASSERT_EQUAL(freq_scheduler_load_rules(w.sch, rules, 0.005f, NULL), freq_scheduler_error_ok);
+    size_t counts[3];
+    count(&w, 500, counts); /* twice half a change in 50 s, against the default */
+    CU_ASSERT_DOUBLE_EQUAL((double)counts[0], 400.0, 2.0);
+    CU_ASSERT_DOUBLE_EQUAL((double)counts[1], 100.0, 2.0);
+    freq_rules_delete(rules);
+    world_end(&w);
+}
+
 static void shared_visits_keep_more_pages_fresh(void)
 {
     double rates[1000];
@@ -332,5 +365,7 @@ UNIT_MAIN("freq_scheduler",
           {"rules decide by expression", rules_decide_by_expression},
           {"bad rules are refused with their line", bad_rules_are_refused_with_their_line},
           {"change rates are estimated without bias", change_rates_are_estimated_without_bias},
+          {"rates are expected by what all pages do", rates_are_expected_by_what_all_pages_do},
+          {"pages that never changed have their rules", pages_that_never_changed_have_their_rules},
           {"shared visits keep more pages fresh", shared_visits_keep_more_pages_fresh},
           {"estimated loads follow the changes", estimated_loads_follow_the_changes})

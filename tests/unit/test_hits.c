@@ -47,35 +47,46 @@ static void add_ring(LinkList *list)
     }
 }
 
-/* As documented: both from the last round's values, scaled to sum 1; until nothing moves. */
-static void reference(const LinkList *list, size_t n, const float *scores, double *h, double *a)
+/* As documented: both from the last round's values, scaled to sum 1; until nothing moves. With jump
+ * above 0 links share what a page gives, and everybody who has any gets jump. */
+static void reference(const LinkList *list, size_t n, const float *scores, double jump, double *h,
+                      double *a)
 {
-    double *h2 = malloc(n * sizeof *h2);
-    double *a2 = malloc(n * sizeof *a2);
+    double *next[2] = {malloc(n * sizeof(double)), malloc(n * sizeof(double))};
+    double *degree[2] = {calloc(n, sizeof(double)), calloc(n, sizeof(double))};
+    double n_with[2] = {0, 0};
+    double *now[2] = {h, a};
+    for (size_t i = 0; i < list->n; i++) {
+        n_with[0] += degree[0][list->links[i].from]++ == 0.0;
+        n_with[1] += degree[1][list->links[i].to]++ == 0.0;
+    }
     for (size_t i = 0; i < n; i++) {
         h[i] = a[i] = 1.0 / (double)n;
     }
     for (int loop = 0; loop < 3000; loop++) {
-        memset(h2, 0, n * sizeof *h2);
-        memset(a2, 0, n * sizeof *a2);
-        double sum_h = 0;
-        double sum_a = 0;
+        memset(next[0], 0, n * sizeof(double));
+        memset(next[1], 0, n * sizeof(double));
         for (size_t i = 0; i < list->n; i++) {
             Link l = list->links[i];
-            h2[l.from] += a[l.to] * (scores == NULL ? 1.0 : (double)scores[l.to]);
-            a2[l.to] += h[l.from];
+            double score = scores == NULL ? 1.0 : (double)scores[l.to];
+            next[0][l.from] += a[l.to] * score / (jump > 0.0 ? degree[1][l.to] : 1.0);
+            next[1][l.to] += h[l.from] / (jump > 0.0 ? degree[0][l.from] : 1.0);
         }
-        for (size_t i = 0; i < n; i++) {
-            sum_h += h2[i];
-            sum_a += a2[i];
-        }
-        for (size_t i = 0; i < n; i++) {
-            h[i] = h2[i] / sum_h;
-            a[i] = a2[i] / sum_a;
+        for (size_t k = 0; k < 2; k++) {
+            double sum = 0;
+            for (size_t i = 0; i < n; i++) {
+                sum += next[k][i];
+            }
+            for (size_t i = 0; i < n; i++) {
+                double anybody = degree[k][i] > 0.0 ? jump / n_with[k] : 0.0;
+                now[k][i] = (1.0 - jump) * next[k][i] / sum + anybody;
+            }
         }
     }
-    free(h2);
-    free(a2);
+    for (size_t k = 0; k < 2; k++) {
+        free(next[k]);
+        free(degree[k]);
+    }
 }
 
 /* The largest error in units of the score, or of a millionth of the largest score: what lies below
@@ -128,7 +139,7 @@ static void random_graphs_agree_with_plain_doubles(void)
         CU_ASSERT_EQUAL(compute(hits, &list), hits_error_ok);
         double *h = malloc(n * sizeof *h);
         double *a = malloc(n * sizeof *a);
-        reference(&list, n, NULL, h, a);
+        reference(&list, n, NULL, 0.0, h, a);
         CU_ASSERT(worst(hits, h, a, n) < 1e-6);
         MMapArray *scores = NULL;
         (void)mmap_array_new(&scores, NULL, n, sizeof(float));
@@ -138,11 +149,23 @@ static void random_graphs_agree_with_plain_doubles(void)
         }
         hits->scores = scores;
         CU_ASSERT_EQUAL(compute(hits, &list), hits_error_ok);
-        reference(&list, n, values, h, a);
+        reference(&list, n, values, 0.0, h, a);
         CU_ASSERT(worst(hits, h, a, n) < 1e-6);
         memset(values, 0, n * sizeof *values); /* no scores at all are ignored */
         CU_ASSERT_EQUAL(compute(hits, &list), hits_error_ok);
-        reference(&list, n, NULL, h, a);
+        reference(&list, n, NULL, 0.0, h, a);
+        CU_ASSERT(worst(hits, h, a, n) < 1e-6);
+        hits->jump = 0.2f;
+        hits->scores = NULL;
+        CU_ASSERT_EQUAL(compute(hits, &list), hits_error_ok);
+        reference(&list, n, NULL, (double)hits->jump, h, a);
+        CU_ASSERT(worst(hits, h, a, n) < 1e-6);
+        for (size_t i = 0; i < n; i++) {
+            values[i] = (float)(hash_mix(i + seed) % 100) / 100.0f;
+        }
+        hits->scores = scores;
+        CU_ASSERT_EQUAL(compute(hits, &list), hits_error_ok);
+        reference(&list, n, values, (double)hits->jump, h, a);
         CU_ASSERT(worst(hits, h, a, n) < 1e-6);
         free(h);
         free(a);
@@ -178,6 +201,49 @@ static void a_faded_community_can_come_back(void)
     CU_ASSERT(old > 0.999f);
     CU_ASSERT_EQUAL(hits_get_hub(hits, 0, &old, &new), hits_error_ok);
     CU_ASSERT_DOUBLE_EQUAL((double)old, 1.0 / 6.0, 1e-4);
+    (void)hits_delete(hits);
+    free(list.links);
+    (void)rmdir(dir);
+}
+
+static void a_walk_is_not_caught_by_a_community(void)
+{
+    char dir[32];
+    LinkList list = {0};
+    Hits *hits = make(dir, 100);
+    float gift = 0;
+    CU_ASSERT_EQUAL(hits_get_gift(hits, 0, 1, &gift), hits_error_internal);
+    for (int64_t i = 0; i < 5; i++) { /* five pages that all link to one another */
+        for (int64_t k = 0; k < 5; k++) {
+            link_list_add(&list, i, k);
+        }
+    }
+    for (int64_t i = 10; i < 90; i++) { /* eighty that link to one page and one each of its own */
+        link_list_add(&list, i, 9);
+        link_list_add(&list, i, 100 + i);
+    }
+    hits->precision = 1e-7f;
+    hits->max_loops = 0;
+    CU_ASSERT_EQUAL(compute(hits, &list), hits_error_ok);
+    double plain = authority(hits, 100 + 10);
+    CU_ASSERT_EQUAL(hits_get_gift(hits, 10, 2, &gift), hits_error_ok);
+    CU_ASSERT_DOUBLE_EQUAL((double)gift, plain, 1e-6);
+    hits->jump = 0.2f;
+    CU_ASSERT_EQUAL(compute(hits, &list), hits_error_ok);
+    CU_ASSERT(authority(hits, 9) > 10.0 * authority(hits, 0));
+    CU_ASSERT(authority(hits, 0) > authority(hits, 110));
+    /* what a link of a hub gives is the authority of a page with no other link */
+    CU_ASSERT_EQUAL(hits_get_gift(hits, 10, 2, &gift), hits_error_ok);
+    CU_ASSERT_DOUBLE_EQUAL((double)gift / authority(hits, 110), 1.0, 1e-5);
+    float of_newcomer = 0;
+    CU_ASSERT_EQUAL(hits_get_gift(hits, 5000, 7, &of_newcomer), hits_error_ok);
+    CU_ASSERT_DOUBLE_EQUAL((double)of_newcomer, 0.8 / 185.0 + 0.2 / 86.0, 1e-6);
+    CU_ASSERT_EQUAL(hits_get_n_ranked(hits), 190);
+    for (int i = 0; i < 3; i++) {
+        const float bad[] = {-0.1f, 1.0f, NAN};
+        hits->jump = bad[i];
+        CU_ASSERT_EQUAL(compute(hits, &list), hits_error_internal);
+    }
     (void)hits_delete(hits);
     free(list.links);
     (void)rmdir(dir);
@@ -225,5 +291,6 @@ UNIT_MAIN("hits",
           {"a ring with a sink has its known scores", a_ring_with_a_sink_has_its_known_scores},
           {"random graphs agree with plain doubles", random_graphs_agree_with_plain_doubles},
           {"a faded community can come back", a_faded_community_can_come_back},
+          {"a walk is not caught by a community", a_walk_is_not_caught_by_a_community},
           {"errors are told and results outlive the object",
            errors_are_told_and_results_outlive_the_object})

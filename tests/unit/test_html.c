@@ -177,6 +177,9 @@ static void foreign_content_has_its_own_rules(void)
         {"<svg><foreignObject><span></foreignObject></svg><title><a href=no></title>", "", true},
         {"<svg><font color=x><title><a href=no></title>", "", true},
         {"<svg><font><title><a href=1></title>", "a 1", false},
+        {"<button><math><annotation-xml></button><a href=no>", "", false},
+        {"<button><math><mrow></button><a href=1>", "a 1", false},
+        {"<table><td><math><annotation-xml></td><td><a href=1></table>", "a 1", false},
     };
     RUN(cases);
 }
@@ -244,7 +247,7 @@ static void rel_title_and_robots_are_reported(void)
         CU_ASSERT_EQUAL_FATAL(page.n_links, 3);
         CU_ASSERT_EQUAL(page.links[0].flags, LINK_NOFOLLOW | LINK_UGC);
         CU_ASSERT_EQUAL(page.links[1].flags, LINK_SPONSORED);
-        CU_ASSERT_EQUAL(page.links[2].flags, LINK_CANONICAL);
+        CU_ASSERT_EQUAL(page.links[2].flags, LINK_CANONICAL | LINK_PAGE);
         static const char agent[] = "<meta name=Ragno content=none>";
         CU_ASSERT_EQUAL(parse(parser, agent, sizeof agent - 1, NULL, &page), RESULT_OK);
         CU_ASSERT_EQUAL(page.robots, PAGE_NOINDEX | PAGE_NOFOLLOW);
@@ -364,6 +367,41 @@ static void huge_things_are_read_in_linear_time(void)
     }
 }
 
+static void links_that_lead_to_pages_are_told_from_others(void)
+{
+    static const struct {
+        const char *rel;
+        const char *type;
+        bool is_page;
+    } cases[] = {{"canonical", "", true},
+                 {"NEXT", "", true},
+                 {"x  prev", "text/html; charset=utf-8", true},
+                 {"alternate", "", true},
+                 {"alternate", " application/XHTML+xml ", true},
+                 {"alternate", "application/rss+xml", false},
+                 {"alternate stylesheet", "", false},
+                 {"stylesheet", "text/html", false},
+                 {"contents", "", true},
+                 {"icon", "", false},
+                 {"nextt", "", false},
+                 {"preload", "text/html", false},
+                 {"", "text/html", false}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        CU_ASSERT_EQUAL(html_leads_to_page(cases[i].rel, strlen(cases[i].rel), cases[i].type,
+                                           strlen(cases[i].type)),
+                        cases[i].is_page);
+        char html[128];
+        Page page;
+        HtmlParser *parser = parser_of(false);
+        (void)snprintf(html, sizeof html, "<link rel='%s' type='%s' href=x>", cases[i].rel,
+                       cases[i].type);
+        CU_ASSERT_EQUAL(parse(parser, html, strlen(html), NULL, &page), RESULT_OK);
+        CU_ASSERT_EQUAL_FATAL(page.n_links, 1);
+        CU_ASSERT_EQUAL((page.links[0].flags & LINK_PAGE) != 0, cases[i].is_page);
+        html_parser_delete(parser);
+    }
+}
+
 UNIT_MAIN("html", {"every kind of link is found", every_kind_of_link_is_found},
           {"the first base with href rules the whole page",
            the_first_base_with_href_rules_the_whole_page},
@@ -376,4 +414,6 @@ UNIT_MAIN("html", {"every kind of link is found", every_kind_of_link_is_found},
           {"header links resolve against the document", header_links_resolve_against_the_document},
           {"XHTML served as XML is read as XML", xhtml_served_as_xml_is_read_as_xml},
           {"limits hold", limits_hold},
-          {"huge things are read in linear time", huge_things_are_read_in_linear_time})
+          {"huge things are read in linear time", huge_things_are_read_in_linear_time},
+          {"links that lead to pages are told from others",
+           links_that_lead_to_pages_are_told_from_others})

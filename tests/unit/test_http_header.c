@@ -171,25 +171,26 @@ static void cache_control_is_read(void)
 static void links_are_stepped_through(void)
 {
     static const char value[] =
-        " </a,b;c>; rel=next; title=\"x, <y>; z\", junk <http://h/2> ;REL=\"up "
+        " </a,b;c>; rel=next; title=\"x, <y>; z\"; type=text/html, junk <http://h/2> ;REL=\"up "
         "canonical\" ; anchor=\"#x\",<>;rel=self, <broken";
     size_t position = 0;
     HttpLink link;
     CU_ASSERT_TRUE(http_header_next_link(value, strlen(value), &position, &link));
     CU_ASSERT_TRUE(is(link.uri, link.uri_length, "/a,b;c"));
-    CU_ASSERT_TRUE(http_header_has_rel(&link, "NEXT"));
+    CU_ASSERT_TRUE(is(link.rel, link.rel_length, "next"));
+    CU_ASSERT_TRUE(is(link.type, link.type_length, "text/html"));
     CU_ASSERT_FALSE(link.has_anchor);
     CU_ASSERT_TRUE(http_header_next_link(value, strlen(value), &position, &link));
     CU_ASSERT_TRUE(is(link.uri, link.uri_length, "http://h/2"));
-    CU_ASSERT_TRUE(http_header_has_rel(&link, "canonical"));
-    CU_ASSERT_FALSE(http_header_has_rel(&link, "canon"));
+    CU_ASSERT_TRUE(is(link.rel, link.rel_length, "up canonical"));
+    CU_ASSERT_PTR_NULL(link.type);
     CU_ASSERT_TRUE(link.has_anchor);
     CU_ASSERT_TRUE(http_header_next_link(value, strlen(value), &position, &link));
     CU_ASSERT_EQUAL(link.uri_length, 0);
     CU_ASSERT_FALSE(http_header_next_link(value, strlen(value), &position, &link));
     position = 0;
     CU_ASSERT_TRUE(http_header_next_link("<x>", 3, &position, &link));
-    CU_ASSERT_FALSE(http_header_has_rel(&link, "next"));
+    CU_ASSERT_PTR_NULL(link.rel);
 }
 
 static void refresh_follows_the_html_standard(void)

@@ -185,7 +185,7 @@ static void a_result_and_its_links_are_one_commit(void)
     CU_ASSERT_EQUAL(record_of(w, page_of(w, "http://a.example/").host).pages, 1);
     CU_ASSERT_TRUE(notice->n_done == 1 && notice->done[0].index == 0);
     CU_ASSERT_TRUE(notice->n_hosts == 1 &&
-                   notice->hosts[0] == page_of(w, "http://b.example/x").host);
+                   notice->hosts[0].host == page_of(w, "http://b.example/x").host);
     CU_ASSERT_EQUAL(notice->n_dropped, 0);
     commit_notice_delete(notice);
     tear_down(w);

@@ -319,6 +319,26 @@ static void long_lines_are_whole(void)
     tear_down(&f);
 }
 
+static void a_value_is_as_a_file_can_hold_it(void)
+{
+    Fixture f;
+    set_up(&f);
+    CU_ASSERT_EQUAL(set(&f, "crawl.contact", "  a b\t "), RESULT_OK);
+    CU_ASSERT_STRING_EQUAL(f.values.crawl_contact, "a b");
+    CU_ASSERT_STRING_EQUAL(f.options.texts[2], "a b");
+    CU_ASSERT_EQUAL(set(&f, "crawl.pages", " 12 "), RESULT_OK);
+    CU_ASSERT_STRING_EQUAL(f.options.texts[1], "12");
+    static const char *const impossible[] = {"a ;b", ";a", "a\t;", "a\nb", "a\x1B", "a\x7F"};
+    for (size_t i = 0; i < sizeof impossible / sizeof *impossible; i++) {
+        CU_ASSERT_EQUAL(set(&f, "crawl.contact", impossible[i]), RESULT_INVALID);
+        CU_ASSERT_TRUE(complained(&f, "crawl.contact: '"));
+    }
+    CU_ASSERT_STRING_EQUAL(f.values.crawl_contact, "a b");
+    CU_ASSERT_EQUAL(load(&f, "[crawl]\ncontact =\n  x\n"), RESULT_OK);
+    CU_ASSERT_STRING_EQUAL(f.values.crawl_contact, "x");
+    tear_down(&f);
+}
+
 static void an_included_file_comes_first(void)
 {
     Fixture f;
@@ -433,6 +453,7 @@ UNIT_MAIN("options", {"defaults come from the table", defaults_come_from_the_tab
           {"indented lines continue a value and nothing else",
            indented_lines_continue_a_value_and_nothing_else},
           {"long lines are whole", long_lines_are_whole},
+          {"a value is as a file can hold it", a_value_is_as_a_file_can_hold_it},
           {"an included file comes first", an_included_file_comes_first},
           {"sites override what may differ", sites_override_what_may_differ},
           {"the environment is read", the_environment_is_read},

@@ -188,8 +188,8 @@ static void add_pages(Run *run, size_t n)
     }
     PageInfoList *list = NULL;
     bool wants_list = roll(run, 2) == 0;
-    must(run, page_db_add_batch(run->db, (const CrawledPage *const *)pages, n,
-                                wants_list ? &list : NULL));
+    must(run, (int)page_db_add_batch(run->db, (const CrawledPage *const *)pages, n,
+                                     wants_list ? &list : NULL));
     size_t listed = 0, crawled = 0;
     for (PageInfoList *l = list; l != NULL; l = l->next) {
         crawled += l->page_info->n_crawls > 0;
@@ -328,7 +328,7 @@ static void check_all(Run *run)
     buffer_destroy(&buffer);
     for (int only_diff = 0; only_diff < 2; only_diff++) {
         PageDBLinkStream *stream = NULL;
-        must(run, page_db_link_stream_new(&stream, run->db));
+        must(run, (int)page_db_link_stream_new(&stream, run->db));
         stream->only_diff_domain = only_diff;
         Link link;
         uint64_t to[MAX_LINKS];
@@ -344,7 +344,7 @@ static void check_all(Run *run)
         page_db_link_stream_delete(stream);
     }
     HashInfoStream *infos = NULL;
-    must(run, hashinfo_stream_new(&infos, run->db));
+    must(run, (int)hashinfo_stream_new(&infos, run->db));
     uint64_t hash = 0, previous = 0;
     PageInfo *pi = NULL;
     size_t n = 0;
@@ -366,7 +366,7 @@ static void check_all(Run *run)
     run->mistakes += n != m->n_pages;
     hashinfo_stream_delete(infos);
     MMapArray *scores = NULL;
-    must(run, page_db_get_scores(run->db, &scores));
+    must(run, (int)page_db_get_scores(run->db, &scores));
     for (uint64_t i = 0; i < m->n_pages; i++) {
         run->mistakes += *(float *)mmap_array_idx(scores, i) != m->pages[i].score;
     }

@@ -68,7 +68,7 @@ static size_t count_wrong(PageDB *db, size_t n, const size_t *first_of)
         uint64_t index = 0;
         PageInfo *info = NULL;
         uint64_t hash = masked_hash(db, i);
-        int rc = page_db_get_info(db, hash, &info);
+        PageDBError rc = page_db_get_info(db, hash, &info);
         wrong += rc != page_db_error_ok || info == NULL || strcmp(info->url, url) != 0 ||
                  info->n_crawls != (expected % LINKS == 0);
         wrong += page_db_get_idx(db, hash, &index) != page_db_error_ok || index != expected;
@@ -173,7 +173,7 @@ static void *read_pages(void *context)
         char url[64];
         url_of(number, url);
         PageInfo *info = NULL;
-        int rc = page_db_get_info(shared->db, masked_hash(shared->db, number), &info);
+        PageDBError rc = page_db_get_info(shared->db, masked_hash(shared->db, number), &info);
         if (rc != page_db_error_ok || info == NULL || strcmp(info->url, url) != 0) {
             atomic_fetch_add(&shared->wrong, 1);
         }

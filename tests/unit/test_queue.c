@@ -69,6 +69,23 @@ static void an_empty_queue_answers_at_the_deadline(void)
     queue_destroy(&queue);
 }
 
+static void a_wake_ends_one_wait(void)
+{
+    Queue queue;
+    int item = 0;
+    void *out = NULL;
+    size_t n = 9;
+    CU_ASSERT_EQUAL_FATAL(queue_init(&queue, 2), RESULT_OK);
+    queue_wake(&queue);
+    CU_ASSERT_EQUAL(queue_pop(&queue, &out, 1, &n, MONO_NEVER), RESULT_TIMEOUT);
+    CU_ASSERT_EQUAL(n, 0);
+    CU_ASSERT_EQUAL(queue_push(&queue, &item), RESULT_OK);
+    queue_wake(&queue); /* items come first */
+    CU_ASSERT_EQUAL(queue_pop(&queue, &out, 1, &n, MONO_NEVER), RESULT_OK);
+    CU_ASSERT_EQUAL(queue_pop(&queue, &out, 1, &n, MONO_NEVER), RESULT_TIMEOUT);
+    queue_destroy(&queue);
+}
+
 static void a_closed_queue_gives_what_is_left_and_takes_nothing(void)
 {
     Queue queue;
@@ -136,6 +153,7 @@ static void closing_wakes_everybody(void)
 
 typedef struct Traffic {
     Queue queue;
+    char items[PUSHERS * EACH]; /* their places are their numbers */
     atomic_uint next_pusher;
     atomic_uint seen[PUSHERS * EACH];
     atomic_uint disorder; /* items of one pusher that one popper saw out of order */
@@ -145,8 +163,8 @@ static void *push_all(void *context)
 {
     Traffic *traffic = context;
     uintptr_t first = atomic_fetch_add(&traffic->next_pusher, 1) * (uintptr_t)EACH;
-    for (uintptr_t i = 1; i <= EACH; i++) {
-        (void)queue_push(&traffic->queue, (char *)NULL + first + i);
+    for (uintptr_t i = 0; i < EACH; i++) {
+        (void)queue_push(&traffic->queue, &traffic->items[first + i]);
     }
     return NULL;
 }
@@ -159,7 +177,7 @@ static void *pop_all(void *context)
     size_t last[PUSHERS] = {0};
     while (queue_pop(&traffic->queue, batch, BATCH, &n, MONO_NEVER) == RESULT_OK) {
         for (size_t i = 0; i < n; i++) {
-            size_t number = (size_t)((char *)batch[i] - (char *)NULL) - 1;
+            size_t number = (size_t)((char *)batch[i] - traffic->items);
             atomic_fetch_add(&traffic->seen[number], 1);
             if (number + 1 <= last[number / EACH]) {
                 atomic_fetch_add(&traffic->disorder, 1);
@@ -203,6 +221,7 @@ UNIT_MAIN("queue",
           {"items come out in the order they went in", items_come_out_in_the_order_they_went_in},
           {"a full queue refuses who will not wait", a_full_queue_refuses_who_will_not_wait},
           {"an empty queue answers at the deadline", an_empty_queue_answers_at_the_deadline},
+          {"a wake ends one wait", a_wake_ends_one_wait},
           {"a closed queue gives what is left and takes nothing",
            a_closed_queue_gives_what_is_left_and_takes_nothing},
           {"closing wakes everybody", closing_wakes_everybody},

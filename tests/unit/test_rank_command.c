@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include "rank.h"
+#include "store/page_db.h"
 #include "schedule_command.h"
 #include "unit.h"
 

@@ -229,6 +229,36 @@ static void rules_in_force_outlive_a_failed_refresh(void)
     tear_down(&w);
 }
 
+static void each_answer_is_a_version_and_the_log_names_the_one_in_force(void)
+{
+    static const char *const paths[] = {"/a", "/b", "/c"};
+    World w;
+    set_up(&w, paths, 3);
+    fetch_robots(&w, FETCH_OK, 200, "Cache-Control: max-age=600\r\n",
+                 "User-agent: *\nDisallow: /b\n");
+    FetchResult *result = begin(&w);
+    CU_ASSERT_STRING_EQUAL(result->url, "http://h.example/a");
+    CU_ASSERT_EQUAL(result->robots_version, 1);
+    end(&w, result, FETCH_OK, 200, "", "");
+    fetch_result_delete(result);
+    w.now.mono = mono_add_ms(w.now.mono, 600000);
+    fetch_robots(&w, FETCH_OK, 503, "", ""); /* no answer: no version, and the old rules hold */
+    CU_ASSERT_EQUAL(w.vs->robots_version, 1);
+    CU_ASSERT_FALSE(robots_allows(w.vs->robots, "/b", 2, NULL));
+    w.now.mono = mono_later(w.now.mono, w.vs->robots_expiry);
+    fetch_robots(&w, FETCH_OK, 200, "", "User-agent: *\nDisallow: /c\n");
+    result = begin(&w);
+    CU_ASSERT_STRING_EQUAL(result->url, "http://h.example/b");
+    CU_ASSERT_EQUAL(result->robots_version, 2);
+    end(&w, result, FETCH_OK, 200, "", "");
+    fetch_result_delete(result);
+    CU_ASSERT_PTR_NULL(begin(&w));
+    CU_ASSERT_EQUAL(w.n_refused, 1);
+    CU_ASSERT_STRING_EQUAL(w.refused[0]->refusal, "Disallow: /c");
+    CU_ASSERT_EQUAL(w.refused[0]->robots_version, 2);
+    tear_down(&w);
+}
+
 static void a_cache_lifetime_has_bounds(void)
 {
     static const struct {
@@ -302,6 +332,8 @@ UNIT_MAIN("robots_answer",
           {"redirects of robots.txt are followed five times",
            redirects_of_robots_txt_are_followed_five_times},
           {"rules in force outlive a failed refresh", rules_in_force_outlive_a_failed_refresh},
+          {"each answer is a version, and the log names the one in force",
+           each_answer_is_a_version_and_the_log_names_the_one_in_force},
           {"a cache lifetime has bounds", a_cache_lifetime_has_bounds},
           {"a page that fails stays at the head", a_page_that_fails_stays_at_the_head},
           {"the last try keeps what came", the_last_try_keeps_what_came})

@@ -415,8 +415,9 @@ static void options_out_of_range_are_refused(void)
 {
     World w;
     world_start(&w, 1);
-    const ScheduleOptions bad[] = {{0, 1, 2},  {65, 1, 2},   {16, 0, 2},
-                                   {16, 1, 1}, {16, NAN, 2}, {16, 1, INFINITY}};
+    const ScheduleOptions bad[] = {{0, 1, 2, false},    {65, 1, 2, false},
+                                   {16, 0, 2, false},   {16, 1, 1, false},
+                                   {16, NAN, 2, false}, {16, 1, INFINITY, false}};
     MDB_txn *txn = begin(&w, 0);
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
         Schedule *s = NULL;

@@ -1,3 +1,4 @@
+#include <math.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -249,6 +250,85 @@ static void careless_bytes_are_mended(void)
     expect(utf16, sizeof utf16 - 1, "http://h/%F0%9F%92%A9");
 }
 
+static void the_declared_encoding_is_decoded_as_a_browser_would(void)
+{
+    static const struct {
+        const char *label;
+        const char *bytes;
+        const char *path;
+    } cases[] = {{"gb2312", "\xD6\xD0", "%E4%B8%AD"},
+                 {"x-sjis", "\x83\x5C", "%E3%82%BD"}, /* the second byte is a backslash */
+                 {"big5", "\xA5\x5C", "%E5%8A%9F"},
+                 {"euc-kr", "\xC7\xD1", "%ED%95%9C"},
+                 {"koi8-r", "\xC4", "%D0%B4"},
+                 {"latin1", "\x80", "%E2%82%AC"},
+                 {"iso-2022-jp", "\x1B$B%=\x1B(B", "%E3%82%BD"},
+                 {"utf-16le", "\xC3\xA9", "%C3%A9"}, /* it cannot be, since this was read */
+                 {"U-TF8", "\xC3\xA9\xCF", "%C3%A9%EF%BF%BD"},
+                 {"hz-gb-2312", "\xC3\xA9", "%C3%A9"},
+                 {"", "\xC3\xA9", "%C3%A9"}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        char text[512];
+        char expected[128];
+        (void)snprintf(text, sizeof text,
+                       "<?xml version='1.0' encoding='%s'?><urlset><url><loc>http://h/%s</loc>"
+                       "<lastmod>%s</lastmod></url></urlset>",
+                       cases[i].label, cases[i].bytes, cases[i].bytes);
+        (void)snprintf(expected, sizeof expected, "http://h/%s", cases[i].path);
+        expect_text(text, expected);
+    }
+}
+
+/* Reads a file of many addresses in which characters lie across the ends of all blocks. */
+static void no_character_is_lost_between_two_blocks(void)
+{
+    Buffer text;
+    Buffer expected;
+    buffer_init(&text, BUFFER_NO_LIMIT);
+    buffer_init(&expected, BUFFER_NO_LIMIT);
+    (void)buffer_append_string(&text, "<?xml version='1.0' encoding='gbk'?><urlset>");
+    for (int i = 0; i < 9000; i++) {
+        (void)buffer_printf(&text, "<url><loc>http://h/%d\xD6\xD0%.*s</loc></url>", i, i % 7,
+                            "aaaaaaa");
+        (void)buffer_printf(&expected, "%shttp://h/%d%%E4%%B8%%AD%.*s", i == 0 ? "" : " ", i, i % 7,
+                            "aaaaaaa");
+    }
+    (void)buffer_append_string(&text, "</urlset>");
+    expect(text.data, text.length, expected.data);
+    buffer_destroy(&text);
+    buffer_destroy(&expected);
+}
+
+static double hint(double priority, int64_t lastmod_s, SitemapFrequency frequency)
+{
+    const int64_t now_s = 1700000000;
+    SitemapEntry entry = {.priority = priority, .lastmod_s = lastmod_s, .changefreq = frequency};
+    return log2(sitemap_hint_factor(&entry, now_s));
+}
+
+static void hints_shift_an_entry_by_a_level_at_most(void)
+{
+    const int64_t now_s = 1700000000;
+    const int64_t day_s = 86400;
+    CU_ASSERT_DOUBLE_EQUAL(hint(-1, SITEMAP_NO_DATE, SITEMAP_FREQUENCY_NONE), 0, 1e-9);
+    CU_ASSERT_DOUBLE_EQUAL(hint(0.5, SITEMAP_NO_DATE, SITEMAP_WEEKLY), 0, 1e-9);
+    CU_ASSERT_DOUBLE_EQUAL(hint(1, SITEMAP_NO_DATE, SITEMAP_MONTHLY), 1, 1e-9);
+    CU_ASSERT_DOUBLE_EQUAL(hint(0, SITEMAP_NO_DATE, SITEMAP_FREQUENCY_NONE), -1, 1e-9);
+    CU_ASSERT_DOUBLE_EQUAL(hint(0.8, SITEMAP_NO_DATE, SITEMAP_FREQUENCY_NONE), 0.6, 1e-9);
+    CU_ASSERT_DOUBLE_EQUAL(hint(-1, now_s - 6 * day_s, SITEMAP_FREQUENCY_NONE), 0.25, 1e-9);
+    CU_ASSERT_DOUBLE_EQUAL(hint(-1, now_s + day_s, SITEMAP_FREQUENCY_NONE), 0.25, 1e-9);
+    CU_ASSERT_DOUBLE_EQUAL(hint(-1, now_s + 2 * day_s, SITEMAP_FREQUENCY_NONE), 0, 1e-9);
+    CU_ASSERT_DOUBLE_EQUAL(hint(-1, INT64_MAX, SITEMAP_FREQUENCY_NONE), 0, 1e-9);
+    CU_ASSERT_DOUBLE_EQUAL(hint(-1, now_s - 30 * day_s, SITEMAP_FREQUENCY_NONE), 0, 1e-9);
+    CU_ASSERT_DOUBLE_EQUAL(hint(-1, now_s - 366 * day_s, SITEMAP_FREQUENCY_NONE), -0.25, 1e-9);
+    CU_ASSERT_DOUBLE_EQUAL(hint(-1, SITEMAP_NO_DATE, SITEMAP_ALWAYS), 0.25, 1e-9);
+    CU_ASSERT_DOUBLE_EQUAL(hint(-1, SITEMAP_NO_DATE, SITEMAP_DAILY), 0.125, 1e-9);
+    CU_ASSERT_DOUBLE_EQUAL(hint(-1, SITEMAP_NO_DATE, SITEMAP_NEVER), -0.25, 1e-9);
+    CU_ASSERT_DOUBLE_EQUAL(hint(1, now_s, SITEMAP_HOURLY), 1, 1e-9);
+    CU_ASSERT_DOUBLE_EQUAL(hint(0, 0, SITEMAP_NEVER), -1, 1e-9);
+    CU_ASSERT_DOUBLE_EQUAL(hint(0.25, now_s, SITEMAP_HOURLY), 0, 1e-9);
+}
+
 static void entities_and_bombs_are_refused(void)
 {
     static const char bomb[] =
@@ -436,6 +516,10 @@ UNIT_MAIN("sitemap", {"urlsets give addresses and hints", urlsets_give_addresses
           {"plain lists are read line by line", plain_lists_are_read_line_by_line},
           {"broken files keep what came before", broken_files_keep_what_came_before},
           {"careless bytes are mended", careless_bytes_are_mended},
+          {"the declared encoding is decoded as a browser would",
+           the_declared_encoding_is_decoded_as_a_browser_would},
+          {"hints shift an entry by a level at most", hints_shift_an_entry_by_a_level_at_most},
+          {"no character is lost between two blocks", no_character_is_lost_between_two_blocks},
           {"entities and bombs are refused", entities_and_bombs_are_refused},
           {"large files are streamed and bounded", large_files_are_streamed_and_bounded},
           {"thousands of names end the parse", thousands_of_names_end_the_parse},

@@ -52,6 +52,8 @@ static void the_limit_names_the_part_that_binds(void)
     CU_ASSERT_STRING_EQUAL(status_limit(&before, &now), "dns");
     now.frontier.acquired = 10;
     CU_ASSERT_STRING_EQUAL(status_limit(&before, &now), "connections");
+    now.gate_closed = true;
+    CU_ASSERT_STRING_EQUAL(status_limit(&before, &now), "memory");
     now.parse_queue = 129;
     CU_ASSERT_STRING_EQUAL(status_limit(&before, &now), "parser");
     now.parse_queue = 0;

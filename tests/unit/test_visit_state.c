@@ -2,6 +2,7 @@
 #include <string.h>
 
 #include "frontier/visit_state.h"
+#include "store/schedule.h"
 #include "unit.h"
 
 static Result born(const char *origin, VisitState **visit_state)
@@ -89,6 +90,43 @@ static void a_window_is_taken_from_the_front(void)
     visit_state_delete(vs);
 }
 
+/* With the weighted bias a better URL goes first, but for the turns of the others. */
+static void lower_levels_get_their_turns(void)
+{
+    enum { N = 100 };
+    VisitState *vs = NULL;
+    CU_ASSERT_EQUAL_FATAL(born("http://h", &vs), RESULT_OK);
+    vs->bias = (LevelBias){.kind = LEVEL_BIAS_WEIGHTED, .lower_share = 0.2};
+    WindowUrl *window = calloc(N + 1, sizeof *window);
+    for (uint32_t i = 0; i < N; i++) {
+        window[i] = (WindowUrl){.index = i, .level = i < 80 ? 2 : i < 90 ? 4 : 5};
+    }
+    visit_state_set_window(vs, window, (char *)(window + N), N, 0);
+    uint32_t lower = 0;
+    bool seen[N] = {false};
+    uint64_t last[8] = {0};
+    for (uint32_t i = 0; i < 50; i++) {
+        const WindowUrl *url = visit_state_peek(vs);
+        CU_ASSERT_EQUAL(visit_state_level(vs), 2); /* whatever goes next: for the workbench */
+        lower += url->level > 2;
+        CU_ASSERT_FALSE(seen[url->index]);
+        seen[url->index] = true;
+        CU_ASSERT_TRUE(last[url->level] <= url->index); /* in order inside a level */
+        last[url->level] = url->index;
+        visit_state_take(vs);
+    }
+    CU_ASSERT_TRUE(lower >= 8 && lower <= 12);
+    while (visit_state_peek(vs) != NULL) {
+        seen[visit_state_peek(vs)->index] = true;
+        visit_state_take(vs);
+    }
+    for (uint32_t i = 0; i < N; i++) {
+        CU_ASSERT_TRUE(seen[i]);
+    }
+    CU_ASSERT_EQUAL(visit_state_level(vs), SCHEDULE_NO_LEVEL);
+    visit_state_delete(vs);
+}
+
 static void robots_rules_count_as_memory(void)
 {
     VisitState *vs = NULL;
@@ -103,4 +141,5 @@ static void robots_rules_count_as_memory(void)
 UNIT_MAIN("visit_state", {"an origin is taken apart", an_origin_is_taken_apart},
           {"what is no origin is refused", what_is_no_origin_is_refused},
           {"a window is taken from the front", a_window_is_taken_from_the_front},
+          {"lower levels get their turns", lower_levels_get_their_turns},
           {"robots rules count as memory", robots_rules_count_as_memory})

@@ -171,6 +171,70 @@ static void the_best_level_goes_first_then_who_waits_longest(void)
     workbench_destroy(&workbench);
 }
 
+/* Four hosts at one address, all due: which is next does not depend on who waits longest. */
+static void the_best_host_of_an_address_goes_first(void)
+{
+    static const uint8_t levels[] = {5, 9, 2, 7};
+    static const uint32_t order[] = {2, 0, 3, 1};
+    Workbench workbench;
+    VisitState *all[4] = {NULL};
+    workbench_init(&workbench, at(0));
+    for (uint32_t i = 0; i < 4; i++) {
+        all[i] = visit_state_of(i, 1);
+        fill(all[i], 1, levels[i]);
+        all[i]->next_fetch = at(i * SECOND);
+        CU_ASSERT_EQUAL(workbench_add(&workbench, all[i], at(0)), RESULT_OK);
+    }
+    /* Host 0 alone is due at first; a better one that gets ready later is not overlooked. */
+    CU_ASSERT_EQUAL(workbench_next_time(&workbench).ns, 0);
+    for (uint32_t i = 0; i < 4; i++) {
+        VisitState *got = workbench_acquire(&workbench, at(9 * SECOND));
+        CU_ASSERT_PTR_NOT_NULL_FATAL(got);
+        CU_ASSERT_EQUAL(got->host, order[i]);
+        CU_ASSERT_PTR_NULL(workbench_acquire(&workbench, at(9 * SECOND)));
+        visit_state_take(got);
+        CU_ASSERT_FALSE(workbench_release(&workbench, got, at(9 * SECOND)));
+        visit_state_delete(got);
+    }
+    workbench_destroy(&workbench);
+}
+
+#define TURNS 1000u
+
+/* How often the host with the worse URLs gets a turn while the other always has better ones. */
+static size_t turns_of_the_worse(const LevelBias *bias)
+{
+    Workbench workbench;
+    VisitState *hosts[2];
+    size_t turns = 0;
+    workbench_init(&workbench, at(0));
+    workbench_set_bias(&workbench, bias);
+    for (uint32_t i = 0; i < 2; i++) {
+        hosts[i] = visit_state_of(i, i);
+        fill(hosts[i], TURNS + 1, i == 0 ? 3 : 9);
+        CU_ASSERT_EQUAL(workbench_add(&workbench, hosts[i], at(0)), RESULT_OK);
+    }
+    for (size_t i = 0; i < TURNS; i++) {
+        VisitState *got = workbench_acquire(&workbench, at(SECOND));
+        CU_ASSERT_PTR_NOT_NULL_FATAL(got);
+        turns += got->host == 1;
+        visit_state_take(got);
+        CU_ASSERT_TRUE(workbench_release(&workbench, got, at(SECOND)));
+    }
+    visit_state_delete(hosts[0]);
+    visit_state_delete(hosts[1]);
+    workbench_destroy(&workbench);
+    return turns;
+}
+
+static void strict_lets_the_worse_wait_and_weighted_gives_it_its_share(void)
+{
+    CU_ASSERT_EQUAL(turns_of_the_worse(&(LevelBias){.kind = LEVEL_BIAS_STRICT}), 0);
+    size_t turns =
+        turns_of_the_worse(&(LevelBias){.kind = LEVEL_BIAS_WEIGHTED, .lower_share = 0.2});
+    CU_ASSERT_TRUE(turns >= 190 && turns <= 210);
+}
+
 static void no_address_is_fetched_from_before_the_floor(void)
 {
     Workbench workbench;
@@ -199,14 +263,19 @@ typedef struct Model {
     int64_t now;
 } Model;
 
-/* What invariant 3 says about an address: its first visit state, when it may go, and its level. */
+/* What invariant 3 says about an address: when it may go, and the best level of those that may. */
 static bool head_of(const Model *m, size_t address, int64_t *time, uint8_t *level)
 {
     uint32_t first = HOSTS;
+    *level = UINT8_MAX;
     for (uint32_t i = 0; i < HOSTS; i++) {
         if (m->place[i] == QUEUED && m->address[i] == address &&
             (first == HOSTS || m->hosts[i]->next_fetch.ns < m->hosts[first]->next_fetch.ns)) {
             first = i;
+        }
+        if (m->place[i] == QUEUED && m->address[i] == address &&
+            m->hosts[i]->next_fetch.ns <= m->now && visit_state_peek(m->hosts[i])->level < *level) {
+            *level = visit_state_peek(m->hosts[i])->level;
         }
     }
     if (first == HOSTS || m->busy[address]) {
@@ -214,7 +283,6 @@ static bool head_of(const Model *m, size_t address, int64_t *time, uint8_t *leve
     }
     int64_t host_time = m->hosts[first]->next_fetch.ns;
     *time = host_time > m->rest[address] ? host_time : m->rest[address];
-    *level = visit_state_peek(m->hosts[first])->level;
     return true;
 }
 
@@ -273,6 +341,17 @@ static void model_acquire(Model *m)
     m->n_acquired++;
 }
 
+static void model_recall(Model *m)
+{
+    uint32_t i = (uint32_t)dice_below(&m->dice, HOSTS);
+    if (m->place[i] == HOME) {
+        return;
+    }
+    CU_ASSERT_EQUAL(workbench_recall(&m->workbench, m->hosts[i], at(m->now)),
+                    m->place[i] == QUEUED);
+    m->place[i] = m->place[i] == QUEUED ? HOME : m->place[i];
+}
+
 static void model_release(Model *m)
 {
     uint32_t i = (uint32_t)dice_below(&m->dice, HOSTS);
@@ -317,10 +396,10 @@ static void check_counts(const Model *m)
     const WorkbenchEntry *entry = NULL;
     while ((entry = map_next(&m->workbench.entries, &place)) != NULL) {
         bool waits = entry->queue == ENTRY_WAITING || entry->queue == ENTRY_DUE;
-        CU_ASSERT_EQUAL(waits, !entry->acquired && entry->visit_states.count > 0);
-        CU_ASSERT_EQUAL(entry->n_visit_states, entry->visit_states.count + entry->acquired);
-        CU_ASSERT_EQUAL(entry->queue == ENTRY_RESTING,
-                        !entry->acquired && entry->visit_states.count == 0);
+        size_t here = entry->waiting.count + entry->ready.count;
+        CU_ASSERT_EQUAL(waits, !entry->acquired && here > 0);
+        CU_ASSERT_EQUAL(entry->n_visit_states, here + entry->acquired);
+        CU_ASSERT_EQUAL(entry->queue == ENTRY_RESTING, !entry->acquired && here == 0);
     }
 }
 
@@ -335,14 +414,20 @@ static void random_work_in_virtual_time_keeps_the_invariants(void)
         m->hosts[i] = visit_state_of(i, m->address[i]);
     }
     for (size_t step = 0; step < STEPS; step++) {
-        switch (dice_below(&m->dice, 4)) {
+        switch (dice_below(&m->dice, 9)) {
         case 0:
+        case 1:
             model_add(m);
             break;
-        case 1:
+        case 2:
+        case 3:
             model_release(m);
             break;
-        case 2:
+        case 4:
+            model_recall(m);
+            break;
+        case 5:
+        case 6:
             m->now += (int64_t)dice_below(&m->dice, (uint64_t)SECOND);
             break;
         default:
@@ -379,6 +464,9 @@ UNIT_MAIN("workbench",
            a_resting_address_is_remembered_for_the_next_host},
           {"the best level goes first, then who waits longest",
            the_best_level_goes_first_then_who_waits_longest},
+          {"the best host of an address goes first", the_best_host_of_an_address_goes_first},
+          {"strict lets the worse wait, and weighted gives it its share",
+           strict_lets_the_worse_wait_and_weighted_gives_it_its_share},
           {"no address is fetched from before the floor",
            no_address_is_fetched_from_before_the_floor},
           {"random work in virtual time keeps the invariants",

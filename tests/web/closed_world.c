@@ -5,12 +5,13 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "change.h"
 #include "page.h"
 #include "random.h"
 #include "robots_txt.h"
 
 #define BRANCHING       10
-#define IN_DEGREE       3.0 /* target = N * u^IN_DEGREE: in-degree falls as rank^(1/IN_DEGREE - 1) */
+#define SCATTER         UINT64_C(2654435761) /* a prime above any number of pages */
 #define REDIRECT_SHARE  0.004
 #define FORBIDDEN_SHARE 0.05
 #define MAX_LINKS       400
@@ -93,12 +94,20 @@ static void link_page(const Site *site, PageWriter *page, uint32_t host, const c
     put_link(site, page, host, from, site->host_of_page[target], path);
 }
 
+/* What an ordinary link leads to: the r-th most popular page has an in-degree of about
+ * r^(1/in_degree - 1). */
+static uint32_t draw_target(const WebOptions *o, Random *random)
+{
+    uint32_t rank = (uint32_t)(pow(random_unit(random), o->in_degree) * o->pages);
+    return o->scatter ? (uint32_t)(rank * SCATTER % o->pages) : rank;
+}
+
 /* A link that leads to none of the N pages, or to one of them in the ordinary way. */
 static void link_anything(const Site *site, PageWriter *page, uint32_t host, const char *from)
 {
     const WebOptions *o = site->options;
     double u = random_unit(page->random);
-    uint32_t target = (uint32_t)(pow(random_unit(page->random), IN_DEGREE) * o->pages);
+    uint32_t target = draw_target(o, page->random);
     char path[CLOSED_PATH_BYTES];
     if (u < o->not_found) {
         (void)snprintf(path, sizeof path, "/missing/m%u.html", target);
@@ -125,9 +134,19 @@ static void add_next(const Site *site, PageWriter *page, uint32_t target)
     reply_printf(page->reply, "<link rel=\"next\" href=\"http://%s%s\">\n", name, path);
 }
 
-static void write_page(const Site *site, uint32_t i, const char *path, Reply *reply)
+static void write_page(const Site *site, uint32_t i, const char *path, const Request *request,
+                       Reply *reply)
 {
     const WebOptions *o = site->options;
+    Change change = {.version = 0};
+    if (o->change_ms > 0) {
+        change_look(site, i, request, &change);
+        reply->flags |= change.flags;
+    }
+    if (change.not_modified) {
+        reply_finish(reply, 304, NULL, change.header);
+        return;
+    }
     Random random = {hash_mix(o->seed ^ 0x50414745) + i};
     double wanted = o->degree * (0.5 + random_unit(&random)) - (i < o->pages / BRANCHING ? 10 : 0);
     uint32_t extra = wanted < 0 ? 0 : wanted < MAX_LINKS ? (uint32_t)wanted : MAX_LINKS;
@@ -138,6 +157,9 @@ static void write_page(const Site *site, uint32_t i, const char *path, Reply *re
     }
     PageWriter page = {reply, &site->text, &random, 0};
     page_begin(&page, i, o->page_bytes, children + extra);
+    if (o->change_ms > 0) {
+        reply_printf(reply, "version %llu</p>\n<p>", (unsigned long long)change.version);
+    }
     if (children > 0) {
         add_next(site, &page, (uint32_t)first);
     }
@@ -147,7 +169,7 @@ static void write_page(const Site *site, uint32_t i, const char *path, Reply *re
     for (uint32_t k = 0; k < extra; k++) {
         link_anything(site, &page, site->host_of_page[i], path);
     }
-    page_end(&page);
+    page_end_with(&page, change.header);
 }
 
 /* The last number in the path, or UINT32_MAX. */
@@ -193,10 +215,11 @@ static void write_forbidden(const Site *site, uint32_t host, uint32_t number, Re
     page_end(&page);
 }
 
-void closed_world_reply(const Site *site, uint32_t host, const char *target, size_t length,
-                        Reply *reply)
+void closed_world_reply(const Site *site, uint32_t host, const Request *request, Reply *reply)
 {
     const WebOptions *o = site->options;
+    const char *target = request->target;
+    size_t length = request->target_length;
     char asked[CLOSED_PATH_BYTES] = "";
     if (length < sizeof asked) {
         memcpy(asked, target, length);
@@ -205,7 +228,7 @@ void closed_world_reply(const Site *site, uint32_t host, const char *target, siz
     char path[CLOSED_PATH_BYTES];
     if (number < o->pages && site->host_of_page[number] == host &&
         closed_world_path(site, number, path) == length && memcmp(path, asked, length) == 0) {
-        write_page(site, number, path, reply);
+        write_page(site, number, path, request, reply);
     } else if (starts_with(asked, "/go/") && number < o->pages &&
                site->host_of_page[number] == host) {
         redirect_to(site, number, reply);

@@ -20,9 +20,8 @@ uint32_t *closed_world_hosts(const WebOptions *options);
 #define CLOSED_PATH_BYTES 64
 size_t closed_world_path(const Site *site, uint32_t page, char path[CLOSED_PATH_BYTES]);
 
-/* The answer for a path (not NUL-terminated) of a host. */
-void closed_world_reply(const Site *site, uint32_t host, const char *path, size_t length,
-                        Reply *reply);
+/* The answer to a request for a path of a host. */
+void closed_world_reply(const Site *site, uint32_t host, const Request *request, Reply *reply);
 /* The sitemap of a host: all its pages. */
 void closed_world_sitemap(const Site *site, uint32_t host, Reply *reply);
 /* All N URLs, one per line. */

@@ -34,12 +34,15 @@ static const OptionRow rows[] = {
     {"page-bytes", TYPE_COUNT, FIELD(page_bytes), 200, 1e6},
     {"popularity", TYPE_REAL, FIELD(popularity), 0.1, 10},
     {"skew", TYPE_REAL, FIELD(skew), 0, 10},
+    {"in-degree", TYPE_REAL, FIELD(in_degree), 1, 20},
+    {"scatter", TYPE_FLAG, FIELD(scatter), 0, 0},
     {"not-found", TYPE_REAL, FIELD(not_found), 0, 1},
     {"errors", TYPE_REAL, FIELD(errors), 0, 1},
     {"delayed", TYPE_REAL, FIELD(delayed), 0, 1},
     {"delay-ms", TYPE_COUNT, FIELD(delay_ms), 0, 600000},
     {"spread-ms", TYPE_COUNT, FIELD(spread_ms), 0, 600000},
     {"crawl-delay", TYPE_REAL, FIELD(crawl_delay_s), 0, 3600},
+    {"change-ms", TYPE_COUNT, FIELD(change_ms), 0, 86400000},
     {"sitemaps", TYPE_FLAG, FIELD(sitemaps), 0, 0},
     {"ttl", TYPE_COUNT, FIELD(ttl_s), 0, 604800},
     {"move", TYPE_COUNT, FIELD(move_s), 1, 86400},
@@ -67,16 +70,21 @@ static const char help[] =
     "  --degree X        mean links per page (17; open 50)      --depth N         open world (3)\n"
     "  --popularity X    external links: 1 Zipf, 3 mostly to host 0 (1)\n"
     "  --skew X          closed world: how unequal the hosts are (0.5)\n"
+    "  --in-degree X     closed world: how unequal the pages are; 1 alike (3)   --scatter   "
+    "popular ones anywhere\n"
     "  --not-found X     share of 404 (0)                       --errors X        500 or close "
     "(0)\n"
     "  --delayed X       share of late answers (0), by --delay-ms N (1000) +- --spread-ms N "
     "(1000)\n"
     "  --crawl-delay S   in robots.txt of every fourth host     --sitemaps        serve "
     "/sitemap.xml\n"
+    "  --change-ms N     closed world: page i changes every N * 2^(i % 6) ms; ETag, "
+    "Last-Modified, 304\n"
     "  --ttl S           of DNS answers (3600)                  --move S          dns-moving (2)\n"
     "  --slow-ms N       what slow misbehaviours wait (60000)\n"
     "  --log FILE        a line per request: start_us end_us address host status bytes flags path\n"
-    "                    flags: F forbidden by robots.txt, A aborted by the client, R robots.txt\n"
+    "                    flags: F forbidden by robots.txt, A aborted by the client, R robots.txt,\n"
+    "                    C conditional, X and not on what the page was served with last\n"
     "  --graph FILE      write all pages of the closed world    --seeds FILE      where to begin\n"
     "  --hosts-file FILE write: name address forbids-private(0|1) crawl-delay-ms\n"
     "  --zone FILE       further names for DNS, NAME=ADDRESS    --write-only      files, then end\n"
@@ -98,6 +106,7 @@ static void set_defaults(WebOptions *o)
     o->page_bytes = 17000;
     o->popularity = 1;
     o->skew = 0.5;
+    o->in_degree = 3;
     o->delay_ms = 1000;
     o->spread_ms = 1000;
     o->ttl_s = 3600;

@@ -21,6 +21,8 @@ typedef struct WebOptions {
     unsigned page_bytes;  /* mean size of a page */
     double popularity;    /* 1: Zipf-like; 3: two thirds of the external links go to host 0 */
     double skew;          /* closed world: 0 hosts of equal size; larger: more unequal */
+    double in_degree;     /* closed world: in-degrees fall as rank^(1/in_degree - 1) */
+    bool scatter;         /* closed world: popular pages are anywhere, not near the seed */
     double not_found;     /* share of pages (open) or links (closed) that answer 404 */
     double errors;        /* share that answer 500 or close the connection */
     double delayed;       /* share of answers that are late */
@@ -28,6 +30,7 @@ typedef struct WebOptions {
     unsigned spread_ms;   /* with this deviation */
     double crawl_delay_s; /* Crawl-delay of every fourth host; 0: none */
     bool sitemaps;        /* robots.txt names /sitemap.xml */
+    unsigned change_ms;   /* closed world: pages change (change.h); 0: never */
     unsigned ttl_s;       /* of DNS answers */
     unsigned move_s;      /* hosts dns-moving change their address so often */
     unsigned slow_ms;     /* what the slow misbehaviours wait for */

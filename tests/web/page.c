@@ -39,8 +39,13 @@ void page_link(PageWriter *page, const char *href)
 
 void page_end(PageWriter *page)
 {
+    page_end_with(page, "");
+}
+
+void page_end_with(PageWriter *page, const char *extra)
+{
     static const char end[] = "</p>\n</body>\n</html>\n";
     add_slice(page, page->bytes_per_link);
     reply_append_static(page->reply, end, sizeof end - 1);
-    reply_finish(page->reply, 200, "text/html; charset=utf-8", "");
+    reply_finish(page->reply, 200, "text/html; charset=utf-8", extra);
 }

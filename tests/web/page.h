@@ -21,7 +21,8 @@ typedef struct PageWriter {
 void page_begin(PageWriter *page, uint64_t number, size_t page_bytes, uint32_t n_links);
 /* One anchor. href is NUL-terminated and needs no escaping. */
 void page_link(PageWriter *page, const char *href);
-/* Ends the page and puts the header in front: 200, text/html. */
+/* Ends the page and puts the header in front: 200, text/html; with further header lines. */
 void page_end(PageWriter *page);
+void page_end_with(PageWriter *page, const char *extra);
 
 #endif

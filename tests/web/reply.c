@@ -27,6 +27,7 @@ void reply_begin(Reply *reply)
     reply->length = 0;
     reply->scratch_used = 0;
     reply->status = 0;
+    reply->flags = 0;
     reply->endless = false;
     reply->delay_ms = 0;
     reply->drip_bytes = 0;
@@ -92,12 +93,16 @@ const char *reply_phrase(int status)
         return "Moved Permanently";
     case 302:
         return "Found";
+    case 304:
+        return "Not Modified";
     case 400:
         return "Bad Request";
     case 403:
         return "Forbidden";
     case 404:
         return "Not Found";
+    case 410:
+        return "Gone";
     case 405:
         return "Method Not Allowed";
     case 421:
@@ -141,8 +146,10 @@ void reply_finish(Reply *reply, int status, const char *type, const char *extra)
     to = put_number(to, (size_t)status);
     *to++ = ' ';
     to = put(to, reply_phrase(status));
-    to = put(to, "\r\nServer: synthetic-web\r\nContent-Length: ");
-    to = put_number(to, reply->length);
+    to = put(to, "\r\nServer: synthetic-web");
+    if (status != 304) { /* the length of what is not sent would be that of the page */
+        to = put_number(put(to, "\r\nContent-Length: "), reply->length);
+    }
     if (type != NULL) {
         to = put(put(to, "\r\nContent-Type: "), type);
     }

@@ -32,6 +32,7 @@ typedef struct Reply {
     char header[1024];
 
     int status;        /* for the log; 0 when the answer has none */
+    unsigned flags;    /* RequestFlag, for the log */
     bool endless;      /* after the pieces, the last piece is repeated until the client goes */
     unsigned delay_ms; /* before the first byte */
     size_t drip_bytes; /* 0: as fast as it goes; else so many bytes ... */

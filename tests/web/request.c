@@ -9,12 +9,20 @@ static bool starts_with(const char *line, size_t length, const char *name)
     return length >= n && strncasecmp(line, name, n) == 0;
 }
 
-static void read_host(const char *value, size_t length, Request *request)
+/* The value of a field, without the blanks in front. */
+static const char *read_value(const char *value, size_t length, size_t *value_length)
 {
     while (length > 0 && *value == ' ') {
         value++;
         length--;
     }
+    *value_length = length;
+    return value;
+}
+
+static void read_host(const char *value, size_t length, Request *request)
+{
+    value = read_value(value, length, &length);
     const char *colon = memchr(value, ':', length);
     request->host = value;
     request->host_length = colon == NULL ? length : (size_t)(colon - value);
@@ -70,6 +78,11 @@ RequestState request_parse(const char *bytes, size_t length, Request *request)
         size_t n = (size_t)(line_end - line);
         if (starts_with(line, n, "host:")) {
             read_host(line + 5, n - 5, request);
+        } else if (starts_with(line, n, "if-none-match:")) {
+            request->if_none_match = read_value(line + 14, n - 14, &request->if_none_match_length);
+        } else if (starts_with(line, n, "if-modified-since:")) {
+            request->if_modified_since =
+                read_value(line + 18, n - 18, &request->if_modified_since_length);
         } else if (starts_with(line, n, "connection:")) {
             request->keep_alive = request->keep_alive && !contains(line + 11, n - 11, "close");
         }

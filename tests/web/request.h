@@ -10,6 +10,10 @@ typedef struct Request {
     size_t target_length;
     const char *host; /* without port; NULL when there is none */
     size_t host_length;
+    const char *if_none_match; /* NULL when there is none, as the next */
+    size_t if_none_match_length;
+    const char *if_modified_since;
+    size_t if_modified_since_length;
     bool head;       /* HEAD instead of GET */
     bool keep_alive; /* the client allows another request */
     size_t bytes;    /* of the whole head */

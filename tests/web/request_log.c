@@ -86,8 +86,8 @@ void request_log_add(RequestLog *log, const RequestRecord *r)
     to = put_number(to, (uint64_t)r->status);
     to = put_number(to, r->bytes);
     char *flags = to;
-    static const char letters[] = "FAR";
-    for (unsigned i = 0; i < 3; i++) {
+    static const char letters[] = "FARCX";
+    for (unsigned i = 0; i < sizeof letters - 1; i++) {
         if ((r->flags >> i & 1) != 0) {
             *to++ = letters[i];
         }

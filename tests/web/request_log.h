@@ -24,9 +24,11 @@ typedef struct RequestLog {
 } RequestLog;
 
 typedef enum RequestFlag {
-    REQUEST_FORBIDDEN = 1, /* robots.txt of the host forbids this path */
-    REQUEST_ABORTED = 2,   /* the client went before the end */
-    REQUEST_ROBOTS = 4     /* it is /robots.txt */
+    REQUEST_FORBIDDEN = 1,   /* robots.txt of the host forbids this path */
+    REQUEST_ABORTED = 2,     /* the client went before the end */
+    REQUEST_ROBOTS = 4,      /* it is /robots.txt */
+    REQUEST_CONDITIONAL = 8, /* If-None-Match or If-Modified-Since */
+    REQUEST_STALE = 16       /* and not what this page was served with last */
 } RequestFlag;
 
 typedef struct RequestRecord {

@@ -22,7 +22,8 @@ Result site_init(Site *site, const WebOptions *options, const Names *names)
     }
     if (rc == RESULT_OK && options->pages > 0) {
         site->host_of_page = closed_world_hosts(options);
-        rc = site->host_of_page != NULL ? RESULT_OK : RESULT_MEMORY;
+        site->served = calloc(options->pages, sizeof *site->served);
+        rc = site->host_of_page != NULL && site->served != NULL ? RESULT_OK : RESULT_MEMORY;
     }
     if (rc != RESULT_OK) {
         site_destroy(site);
@@ -35,7 +36,9 @@ void site_destroy(Site *site)
     text_destroy(&site->text);
     trick_kit_destroy(&site->kit);
     free(site->host_of_page);
+    free(site->served);
     site->host_of_page = NULL;
+    site->served = NULL;
 }
 
 static bool is_path(const Request *request, const char *path)
@@ -71,7 +74,8 @@ static unsigned reply_for_host(const Site *site, uint32_t host, const Request *r
     if (o->sitemaps && o->pages > 0 && is_path(request, "/sitemap.xml")) {
         closed_world_sitemap(site, host, reply);
     } else if (o->pages > 0) {
-        closed_world_reply(site, host, request->target, request->target_length, reply);
+        closed_world_reply(site, host, request, reply);
+        flags |= reply->flags;
     } else {
         open_world_reply(site, host, request->target, request->target_length, reply);
     }

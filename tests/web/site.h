@@ -23,7 +23,8 @@ typedef struct Site {
     const Names *names;        /* borrowed */
     Text text;
     TrickKit kit;
-    uint32_t *host_of_page; /* owned; closed world: options->pages of them */
+    uint32_t *host_of_page;   /* owned; closed world: options->pages of them */
+    _Atomic uint64_t *served; /* owned; version of each page given out last, 0: none (change.h) */
     atomic_uint visits[MISBEHAVIOURS_MAX];
 } Site;
 

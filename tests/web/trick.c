@@ -225,6 +225,32 @@ void trick_endless_header(const TrickCall *call, Reply *reply)
 
 static const char gzip_header[] = "\x1f\x8b\x08\0\0\0\0\0\0\x03";
 
+#define GOOD_REQUESTS 10u
+
+void trick_gone_later(const TrickCall *call, Reply *reply)
+{
+    if (call->path_length > 1 && call->visit >= GOOD_REQUESTS) {
+        reply_finish_status(reply, 410, "");
+        return;
+    }
+    add_page(call, reply);
+    finish_page(reply, "ETag: \"first\"\r\n");
+}
+
+void trick_moved_later(const TrickCall *call, Reply *reply)
+{
+    char location[256];
+    bool is_new = call->path_length > 5 && memcmp(call->path, "/new/", 5) == 0;
+    if (call->path_length > 1 && !is_new && call->visit >= GOOD_REQUESTS) {
+        (void)snprintf(location, sizeof location, "Location: /new%.*s\r\n",
+                       call->path_length < 100 ? call->path_length : 100, call->path);
+        reply_finish_status(reply, 301, location);
+        return;
+    }
+    add_page(call, reply);
+    finish_page(reply, "ETag: \"first\"\r\n");
+}
+
 void trick_gzip_bomb(const TrickCall *call, Reply *reply)
 {
     reply_append_static(reply, gzip_header, sizeof gzip_header - 1);

@@ -1,0 +1,88 @@
+#include "store/map_residence.h"
+
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define LINE_BYTES 512
+
+/* A line of /proc/self/maps: FROM-TO PERMISSIONS OFFSET MAJOR:MINOR INODE PATH, in hexadecimal but
+ * for the inode. The device is not compared, since some file systems show another one there than in
+ * stat; the pages of another file with that number could be given up as well. */
+static bool is_shared_map_of(const char *line, const struct stat *file, uintptr_t *from,
+                             uintptr_t *to)
+{
+    char permissions[5] = "";
+    uint64_t inode = 0;
+    return sscanf(line, "%" SCNxPTR "-%" SCNxPTR " %4s %*s %*s %" SCNu64, from, to, permissions,
+                  &inode) == 4 &&
+           strcmp(permissions, "r--s") == 0 && inode == (uint64_t)file->st_ino;
+}
+
+Result map_residence_give_up(int fd)
+{
+    struct stat file;
+    char line[LINE_BYTES];
+    FILE *maps = fstat(fd, &file) == 0 ? fopen("/proc/self/maps", "re") : NULL;
+    Result rc = maps == NULL ? RESULT_IO : RESULT_OK;
+    bool at_start = true; /* of a line: a long path makes several pieces of one */
+    while (rc == RESULT_OK && fgets(line, sizeof line, maps) != NULL) {
+        uintptr_t from = 0;
+        uintptr_t to = 0;
+        if (at_start && is_shared_map_of(line, &file, &from, &to) &&
+            madvise((void *)from, to - from, MADV_DONTNEED) != 0) {
+            rc = RESULT_IO;
+        }
+        at_start = strchr(line, '\n') != NULL;
+    }
+    if (maps != NULL) {
+        (void)fclose(maps);
+    }
+    return rc;
+}
+
+/* Resident and mapped from files, in bytes: the second and third figure of statm. */
+static Result measure(size_t *resident, size_t *mapped)
+{
+    char text[128] = "";
+    int file = open("/proc/self/statm", O_RDONLY | O_CLOEXEC);
+    ssize_t n = file < 0 ? -1 : read(file, text, sizeof text - 1);
+    if (file >= 0) {
+        (void)close(file);
+    }
+    char *rest = text;
+    size_t page = (size_t)sysconf(_SC_PAGESIZE);
+    (void)strtoull(rest, &rest, 10);
+    *resident = (size_t)strtoull(rest, &rest, 10) * page;
+    *mapped = (size_t)strtoull(rest, NULL, 10) * page;
+    return n > 0 ? RESULT_OK : RESULT_IO;
+}
+
+Result map_residence_check(MapResidence *residence, int fd)
+{
+    size_t budget = atomic_load_explicit(&residence->budget, memory_order_relaxed);
+    size_t slack = budget / 16;
+    size_t resident = 0;
+    size_t mapped = 0;
+    if (budget == 0) {
+        return RESULT_OK;
+    }
+    Result rc = measure(&resident, &mapped);
+    if (rc != RESULT_OK || resident + slack <= budget ||
+        mapped <= atomic_load(&residence->left) + slack) {
+        return rc;
+    }
+    rc = map_residence_give_up(fd);
+    if (rc == RESULT_OK) {
+        rc = measure(&resident, &mapped);
+        atomic_store(&residence->left, mapped);
+        (void)atomic_fetch_add(&residence->n, 1);
+    }
+    return rc;
+}

@@ -1,0 +1,33 @@
+/* Keeps the mapped pages of a file from counting as this process's memory beyond a budget.
+ *
+ * A page of a shared file mapping counts as resident from its first use until it is unmapped,
+ * though it is the system's page cache and would be there without us. When the process has more
+ * resident than its budget these pages are given up: the mapping stays, its pages stay in the page
+ * cache, only this process's entries for them go (madvise, MADV_DONTNEED), and come back one by one
+ * with the next use (a minor fault; the kernel maps the sixteen pages around it). Nothing is
+ * written or lost, also while other threads read: LMDB's map is read-only, it writes by pwrite.
+ *
+ * Whoever reads much asks now and then, since a look-up may map 64 KiB. Any thread. */
+#ifndef STORE_MAP_RESIDENCE_H
+#define STORE_MAP_RESIDENCE_H
+
+#include <stdatomic.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/result.h"
+
+typedef struct MapResidence {
+    atomic_size_t budget; /* of everything that is resident; 0 = none */
+    atomic_size_t left;   /* mapped bytes that could not be given up last time: code, libraries */
+    _Atomic uint64_t n;   /* times pages were given up */
+} MapResidence;
+
+/* Gives up the pages of all shared, read-only mappings of the open file fd when the process is near
+ * the budget and there is something to win. They must not be unmapped meanwhile. RESULT_IO: /proc
+ * cannot be read, or the kernel refuses. */
+Result map_residence_check(MapResidence *residence, int fd);
+/* The pages of the file, whatever the budget. */
+Result map_residence_give_up(int fd);
+
+#endif

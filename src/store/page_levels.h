@@ -1,0 +1,22 @@
+/* Moving scheduled pages between priority levels, many at a time.
+ *
+ * A page's level stands in two places that must agree: its entry in the schedule, which orders the
+ * crawl, and its record in PageDB, which tells whoever removes the entry where it is. Both change
+ * here, in one transaction. Records are rewritten in order of index, sixteen neighbours at once;
+ * schedule entries in order of host.
+ *
+ * Moves are found by looking at a snapshot and applied later, so each is checked: a page that has
+ * left the schedule or changed its level since then is left alone. Threads: the writer. */
+#ifndef STORE_PAGE_LEVELS_H
+#define STORE_PAGE_LEVELS_H
+
+#include "store/page_db.h"
+#include "store/schedule.h"
+
+/* Applies n moves, which are in ascending order of index and lead from level to level. Those that
+ * held (the page is scheduled at `from`) are the first *n_moved of the array afterwards, in another
+ * order. RESULT_FULL, RESULT_MEMORY, RESULT_DAMAGED, RESULT_IO: the transaction must be aborted. */
+Result page_levels_move(PageDB *db, Schedule *schedule, MDB_txn *txn, ScheduleChange *moves,
+                        size_t n, size_t *n_moved);
+
+#endif

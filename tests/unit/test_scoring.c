@@ -1,0 +1,474 @@
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/queue.h"
+#include "ingest_batch.h"
+#include "scoring.h"
+#include "store_fixture.h"
+#include "unit.h"
+
+#define WALL_US  INT64_C(1700000000000000)
+#define PATIENCE 20000 /* ms */
+#define MANY     20000u
+#ifdef RAGNO_CHECK_LOCKS
+#define PIECE_NS INT64_C(500000000) /* sanitizers are slow */
+#else
+#define PIECE_NS INT64_C(50000000)
+#endif
+
+/* A crawl's tables and a Scoring; the test is the ingest thread. */
+typedef struct World {
+    StoreFixture fixture;
+    IngestOptions options;
+    CrawlLog *log;
+    CrawlTotals totals;
+    Scoring *scoring;
+    IngestChore chore;
+    Queue woken;
+    uint64_t pages;
+} World;
+
+static void on_wake(void *context)
+{
+    World *w = context;
+    (void)queue_push(&w->woken, w);
+}
+
+static World *set_up(ScoringKind kind, bool content_scores)
+{
+    World *w = calloc(1, sizeof *w);
+    store_fixture_open(&w->fixture);
+    ScoringOptions options = {.kind = kind,
+                              .min_pages = 1,
+                              .damping = 0.85f,
+                              .precision = 1e-4f,
+                              .threads = 1,
+                              .content_scores = content_scores,
+                              .page_share = 0.3f};
+    CU_ASSERT_EQUAL_FATAL(queue_init(&w->woken, 64), RESULT_OK);
+    CU_ASSERT_EQUAL_FATAL(scoring_new(&w->scoring, &options, w->fixture.store.db,
+                                      w->fixture.store.schedule, on_wake, w),
+                          RESULT_OK);
+    CU_ASSERT_EQUAL(scoring_chore(w->scoring, &w->chore),
+                    kind == SCORING_PAGERANK || kind == SCORING_HITS);
+    w->options = (IngestOptions){.levels = SCHEDULE_DEFAULT_LEVELS,
+                                 .scorer = scoring_scorer(w->scoring),
+                                 .depth_factor = 0.5,
+                                 .redirect_weight = 1,
+                                 .max_depth = 30,
+                                 .max_redirects = 2};
+    CU_ASSERT_EQUAL_FATAL(crawl_log_open(&w->log, w->fixture.path, NULL, false, SKIPPED_OFF),
+                          RESULT_OK);
+    return w;
+}
+
+static void tear_down(World *w)
+{
+    scoring_stop(w->scoring);
+    scoring_delete(w->scoring);
+    char path[128];
+    static const char *const files[] = {"pr.bin",      "pr_out_degree.bin", "hits_h1.bin",
+                                        "hits_h2.bin", "hits_a1.bin",       "hits_a2.bin"};
+    for (size_t i = 0; i < sizeof files / sizeof *files; i++) {
+        (void)snprintf(path, sizeof path, "%s/%s", w->fixture.path, files[i]);
+        (void)unlink(path);
+    }
+    crawl_log_close(w->log);
+    store_fixture_close(&w->fixture, true);
+    queue_destroy(&w->woken);
+    free(w);
+}
+
+static PageRef page_of(World *w, const char *url)
+{
+    PageRef page = {.index = PAGE_DB_NO_INDEX};
+    Buffer text;
+    buffer_init(&text, BUFFER_NO_LIMIT);
+    MDB_txn *txn = store_fixture_begin(&w->fixture, true);
+    uint64_t index = 0;
+    CU_ASSERT_EQUAL_FATAL(page_db_find(w->fixture.store.db, txn, url, strlen(url), &index), 0);
+    CU_ASSERT_EQUAL(page_db_get(w->fixture.store.db, txn, index, &page, &text), 0);
+    page_db_txn_abort(w->fixture.store.db, txn);
+    buffer_destroy(&text);
+    return page;
+}
+
+/* What a batch with one page, or a piece of the chore, changes is committed; the notice is the
+ * caller's. */
+static CommitNotice *commit(World *w, ParsedPage *page, bool really)
+{
+    Batch batch;
+    ParsedPage *pages[] = {page};
+    MDB_txn *txn = store_fixture_begin(&w->fixture, false);
+    CU_ASSERT_EQUAL_FATAL(batch_init(&batch, &w->options, &w->fixture.store, w->log, &w->totals,
+                                     txn, pages, page == NULL ? 0 : 1),
+                          RESULT_OK);
+    if (page != NULL) {
+        CU_ASSERT_EQUAL(batch_apply(&batch), RESULT_OK);
+    } else {
+        CU_ASSERT_EQUAL(w->chore.run(w->chore.context, &batch, mono_add_ms(mono_now(), 40)),
+                        RESULT_OK);
+    }
+    CU_ASSERT_EQUAL(batch_finish(&batch), RESULT_OK);
+    CommitNotice *notice = batch_notice(&batch);
+    if (really) {
+        store_fixture_commit(&w->fixture, txn);
+        w->totals = batch.totals;
+    } else {
+        page_db_txn_abort(w->fixture.store.db, txn);
+    }
+    batch_destroy(&batch);
+    parsed_page_delete(page);
+    if (page == NULL) {
+        w->chore.ended(w->chore.context, really ? RESULT_OK : RESULT_FULL);
+    }
+    return notice;
+}
+
+static void seed(World *w, const char *url)
+{
+    Batch batch;
+    uint64_t added = 0;
+    char copy[128];
+    (void)snprintf(copy, sizeof copy, "%s", url);
+    LinkInfo link = {.url = copy, .score = 1};
+    MDB_txn *txn = store_fixture_begin(&w->fixture, false);
+    CU_ASSERT_EQUAL_FATAL(
+        batch_init(&batch, &w->options, &w->fixture.store, w->log, &w->totals, txn, NULL, 0),
+        RESULT_OK);
+    CU_ASSERT_EQUAL(batch_seed(&batch, &link, 1, &added), RESULT_OK);
+    CU_ASSERT_EQUAL(batch_finish(&batch), RESULT_OK);
+    store_fixture_commit(&w->fixture, txn);
+    w->totals = batch.totals;
+    batch_destroy(&batch);
+}
+
+/* The answer to a known URL, with links whose scores follow the URLs after a blank. */
+static void fetched(World *w, const char *url, float score, const char *const *links, size_t n)
+{
+    FetchResult *fetch = fetch_result_new(FETCHED_PAGE);
+    PageRef known = page_of(w, url);
+    fetch->url = strdup(url);
+    fetch->status = 200;
+    fetch->wall_start = (WallTime){WALL_US};
+    fetch->has_page = true;
+    fetch->final = true;
+    fetch->index = known.index;
+    fetch->host = known.host;
+    ParsedPage *page = parsed_page_new(fetch);
+    size_t bytes = 0;
+    for (size_t i = 0; i < n; i++) {
+        bytes += strlen(links[i]) + 1;
+    }
+    char *memory = malloc(n * (sizeof(LinkInfo) + 1) + bytes + 1);
+    page->links = (LinkInfo *)(void *)memory;
+    page->link_hops = (uint8_t *)memory + n * sizeof(LinkInfo);
+    page->link_bytes = memory + n * (sizeof(LinkInfo) + 1);
+    char *next = page->link_bytes;
+    for (size_t i = 0; i < n; i++) {
+        size_t length = strlen(links[i]) + 1;
+        memcpy(next, links[i], length);
+        char *blank = strchr(next, ' ');
+        float weight = blank == NULL ? 1.0f : strtof(blank, NULL);
+        if (blank != NULL) {
+            *blank = '\0';
+        }
+        page->links[i] = (LinkInfo){.url = next, .score = weight};
+        page->link_hops[i] = 'L';
+        next += length;
+    }
+    page->n_links = n;
+    page->score = score;
+    page->parsed = true;
+    commit_notice_delete(commit(w, page, true));
+    w->pages++;
+}
+
+#define FETCHED(w, url, ...)                                                                       \
+    do {                                                                                           \
+        const char *const links[] = {__VA_ARGS__};                                                 \
+        fetched(w, url, 0.0f, links, sizeof links / sizeof *links);                                \
+    } while (0)
+
+/* Waits for the next moves; false when none came. */
+static bool wait_for_moves(World *w, int64_t ms)
+{
+    void *item = NULL;
+    size_t n = 0;
+    return queue_pop(&w->woken, &item, 1, &n, mono_add_ms(mono_now(), ms)) == RESULT_OK &&
+           w->chore.due(w->chore.context).ns == 0;
+}
+
+static void apply_moves(World *w)
+{
+    while (w->chore.due(w->chore.context).ns == 0) {
+        commit_notice_delete(commit(w, NULL, true));
+    }
+}
+
+/* Entries of the schedule; each must stand where its page's record says. */
+static size_t count_entries(World *w)
+{
+    static ScheduleEntry entries[MANY + 100];
+    ScheduleScan scan = {.started = false};
+    size_t n = 0;
+    MDB_txn *txn = store_fixture_begin(&w->fixture, true);
+    CU_ASSERT_EQUAL(schedule_scan(w->fixture.store.schedule, txn, &scan, entries,
+                                  sizeof entries / sizeof *entries, &n),
+                    RESULT_OK);
+    Buffer url;
+    buffer_init(&url, BUFFER_NO_LIMIT);
+    for (size_t i = 0; i < n; i++) {
+        PageRef page = {.level = SCHEDULE_NO_LEVEL};
+        if (page_db_get(w->fixture.store.db, txn, entries[i].index, &page, &url) != 0 ||
+            page.level != entries[i].level || page.host != entries[i].host) {
+            CU_FAIL("record and schedule disagree");
+        }
+    }
+    buffer_destroy(&url);
+    page_db_txn_abort(w->fixture.store.db, txn);
+    return n;
+}
+
+/* Twenty pages link to one address, one page to another. */
+static void grow_star(World *w)
+{
+    char url[64];
+    const char *many[20];
+    char names[20][64];
+    for (size_t i = 0; i < 20; i++) {
+        (void)snprintf(names[i], sizeof names[i], "http://a.example/%zu", i);
+        many[i] = names[i];
+    }
+    seed(w, "http://a.example/");
+    fetched(w, "http://a.example/", 0.0f, many, 20);
+    for (size_t i = 0; i < 20; i++) {
+        (void)snprintf(url, sizeof url, "http://c.example/%zu", i);
+        FETCHED(w, names[i], "http://popular.example/", url);
+    }
+}
+
+static void what_many_link_to_goes_up(void)
+{
+    World *w = set_up(SCORING_PAGERANK, false);
+    grow_star(w);
+    uint8_t popular = page_of(w, "http://popular.example/").level;
+    uint8_t other = page_of(w, "http://c.example/7").level;
+    CU_ASSERT_EQUAL(popular, other); /* one link from one page each, as far as was known */
+    CU_ASSERT_EQUAL_FATAL(scoring_start(w->scoring, w->pages), RESULT_OK);
+    CU_ASSERT_TRUE_FATAL(wait_for_moves(w, PATIENCE));
+    CU_ASSERT_EQUAL(count_entries(w), 21);
+    CommitNotice *notice = commit(w, NULL, true);
+    apply_moves(w);
+    CU_ASSERT_TRUE(page_of(w, "http://popular.example/").level + 1 <
+                   page_of(w, "http://c.example/7").level);
+    CU_ASSERT_EQUAL(count_entries(w), 21);
+    bool told = false;
+    for (size_t i = 0; i < notice->n_moved; i++) {
+        told = told || (notice->moved[i].index == page_of(w, "http://popular.example/").index &&
+                        notice->moved[i].from == popular &&
+                        notice->moved[i].to == page_of(w, "http://popular.example/").level);
+    }
+    CU_ASSERT_TRUE(told);
+    commit_notice_delete(notice);
+    /* the same scores again move nothing */
+    scoring_committed(w->scoring, w->pages + 1);
+    CU_ASSERT_FALSE(wait_for_moves(w, 300));
+    tear_down(w);
+}
+
+static void a_new_page_takes_its_share_of_its_parent(void)
+{
+    World *w = set_up(SCORING_PAGERANK, false);
+    grow_star(w);
+    CU_ASSERT_EQUAL_FATAL(scoring_start(w->scoring, w->pages), RESULT_OK);
+    CU_ASSERT_TRUE_FATAL(wait_for_moves(w, PATIENCE));
+    apply_moves(w);
+    FETCHED(w, "http://popular.example/", "http://d.example/rich");
+    FETCHED(w, "http://c.example/3", "http://d.example/poor");
+    uint8_t rich = page_of(w, "http://d.example/rich").level;
+    CU_ASSERT_TRUE(rich < page_of(w, "http://d.example/poor").level);
+    FETCHED(w, "http://c.example/4", "http://d.example/1", "http://d.example/2",
+            "http://d.example/3", "http://d.example/4", "http://d.example/5", "http://d.example/6",
+            "http://d.example/7", "http://d.example/8");
+    CU_ASSERT_TRUE(page_of(w, "http://d.example/poor").level <
+                   page_of(w, "http://d.example/5").level);
+    tear_down(w);
+}
+
+static void what_moved_while_it_was_fetched_is_removed_where_it_stands(void)
+{
+    World *w = set_up(SCORING_PAGERANK, false);
+    grow_star(w);
+    CU_ASSERT_EQUAL_FATAL(scoring_start(w->scoring, w->pages), RESULT_OK);
+    CU_ASSERT_TRUE_FATAL(wait_for_moves(w, PATIENCE));
+    apply_moves(w);
+    size_t before = count_entries(w);
+    fetched(w, "http://popular.example/", 0.0f, NULL, 0);
+    CU_ASSERT_EQUAL(page_of(w, "http://popular.example/").level, SCHEDULE_NO_LEVEL);
+    CU_ASSERT_EQUAL(count_entries(w), before - 1);
+    tear_down(w);
+}
+
+static void what_was_fetched_meanwhile_does_not_come_back(void)
+{
+    World *w = set_up(SCORING_PAGERANK, false);
+    grow_star(w);
+    CU_ASSERT_EQUAL_FATAL(scoring_start(w->scoring, w->pages), RESULT_OK);
+    CU_ASSERT_TRUE_FATAL(wait_for_moves(w, PATIENCE)); /* found, not applied */
+    fetched(w, "http://popular.example/", 0.0f, NULL, 0);
+    uint64_t removed = 0;
+    MDB_txn *txn = store_fixture_begin(&w->fixture, false);
+    CU_ASSERT_EQUAL(schedule_clear_host(w->fixture.store.schedule, txn,
+                                        page_of(w, "http://c.example/3").host, &removed),
+                    RESULT_OK); /* as for a host that was given up: its records do not know */
+    store_fixture_commit(&w->fixture, txn);
+    CU_ASSERT_EQUAL(removed, 20);
+    apply_moves(w);
+    CU_ASSERT_EQUAL(count_entries(w), 0);
+    CU_ASSERT_EQUAL(page_of(w, "http://popular.example/").level, SCHEDULE_NO_LEVEL);
+    tear_down(w);
+}
+
+static void a_piece_that_could_not_be_committed_is_done_again(void)
+{
+    World *w = set_up(SCORING_PAGERANK, false);
+    grow_star(w);
+    uint8_t before = page_of(w, "http://popular.example/").level;
+    CU_ASSERT_EQUAL_FATAL(scoring_start(w->scoring, w->pages), RESULT_OK);
+    CU_ASSERT_TRUE_FATAL(wait_for_moves(w, PATIENCE));
+    commit_notice_delete(commit(w, NULL, false));
+    CU_ASSERT_EQUAL(page_of(w, "http://popular.example/").level, before);
+    CU_ASSERT_EQUAL(w->chore.due(w->chore.context).ns, 0);
+    apply_moves(w);
+    CU_ASSERT_TRUE(page_of(w, "http://popular.example/").level < before);
+    CU_ASSERT_FALSE(w->chore.holds(w->chore.context));
+    tear_down(w);
+}
+
+/* Many entries whose level is wrong. */
+static void add_many(World *w)
+{
+    char url[64];
+    MDB_txn *txn = store_fixture_begin(&w->fixture, false);
+    for (uint32_t i = 0; i < MANY; i++) {
+        (void)snprintf(url, sizeof url, "http://h%u.example/%u", i % 97, i);
+        store_fixture_add(&w->fixture, txn, url, 3);
+    }
+    store_fixture_commit(&w->fixture, txn);
+}
+
+static void many_moves_come_in_pieces(void)
+{
+    World *w = set_up(SCORING_PAGERANK, false);
+    add_many(w);
+    CU_ASSERT_EQUAL_FATAL(scoring_start(w->scoring, 1), RESULT_OK);
+    CU_ASSERT_TRUE_FATAL(wait_for_moves(w, PATIENCE));
+    size_t pieces = 0;
+    size_t largest = 0;
+    size_t moved = 0;
+    int64_t longest_ns = 0;
+    while (moved < MANY) {
+        int64_t start = cpu_thread_ns();
+        CommitNotice *notice = commit(w, NULL, true);
+        int64_t ns = cpu_thread_ns() - start;
+        longest_ns = ns > longest_ns ? ns : longest_ns;
+        largest = notice->n_moved > largest ? notice->n_moved : largest;
+        moved += notice->n_moved;
+        pieces++;
+        commit_notice_delete(notice);
+        if (moved < MANY && w->chore.due(w->chore.context).ns != 0) {
+            CU_ASSERT_TRUE_FATAL(wait_for_moves(w, PATIENCE));
+        }
+    }
+    CU_ASSERT_TRUE(pieces >= 3);
+    CU_ASSERT_TRUE(longest_ns < PIECE_NS); /* of the processor's time */
+    CU_ASSERT_TRUE(largest <= 2048);
+    CU_ASSERT_EQUAL(count_entries(w), MANY);
+    ScoringStats stats;
+    scoring_stats(w->scoring, &stats);
+    CU_ASSERT_EQUAL(stats.moves, MANY);
+    tear_down(w);
+}
+
+static void hits_steers_too(void)
+{
+    World *w = set_up(SCORING_HITS, false);
+    grow_star(w);
+    CU_ASSERT_EQUAL_FATAL(scoring_start(w->scoring, w->pages), RESULT_OK);
+    CU_ASSERT_TRUE_FATAL(wait_for_moves(w, PATIENCE));
+    apply_moves(w);
+    CU_ASSERT_TRUE(page_of(w, "http://popular.example/").level <
+                   page_of(w, "http://c.example/7").level);
+    CU_ASSERT_EQUAL(count_entries(w), 21);
+    tear_down(w);
+}
+
+static void content_scores_are_of_the_link_and_its_page(void)
+{
+    World *w = set_up(SCORING_CONTENT, true);
+    seed(w, "http://a.example/");
+    const char *const links[] = {"http://b.example/good 1", "http://b.example/bad 0.1"};
+    fetched(w, "http://a.example/", 1.0f, links, 2);
+    CU_ASSERT_EQUAL(page_of(w, "http://b.example/good").level, 0); /* 0.7 * 1 + 0.3 * 1 */
+    CU_ASSERT_EQUAL(page_of(w, "http://b.example/bad").level, 2);  /* 0.7 * 0.1 + 0.3 */
+    const char *const others[] = {"http://c.example/good 1", "http://c.example/bad 0.1"};
+    fetched(w, "http://b.example/bad", 0.0f, others, 2);
+    CU_ASSERT_EQUAL(page_of(w, "http://c.example/good").level, 1); /* 0.7 */
+    CU_ASSERT_EQUAL(page_of(w, "http://c.example/bad").level, 4);  /* 0.07 */
+    tear_down(w);
+}
+
+static void a_restart_begins_with_the_last_scores(void)
+{
+    World *w = set_up(SCORING_PAGERANK, false);
+    grow_star(w);
+    CU_ASSERT_EQUAL_FATAL(scoring_start(w->scoring, w->pages), RESULT_OK);
+    CU_ASSERT_TRUE_FATAL(wait_for_moves(w, PATIENCE));
+    apply_moves(w);
+    uint8_t level = page_of(w, "http://popular.example/").level;
+    scoring_stop(w->scoring);
+    scoring_delete(w->scoring);
+    ScoringOptions options = {
+        .kind = SCORING_PAGERANK, .min_pages = 1, .damping = 0.85f, .precision = 1e-4f};
+    CU_ASSERT_EQUAL_FATAL(scoring_new(&w->scoring, &options, w->fixture.store.db,
+                                      w->fixture.store.schedule, on_wake, w),
+                          RESULT_OK);
+    (void)scoring_chore(w->scoring, &w->chore);
+    w->options.scorer = scoring_scorer(w->scoring);
+    CU_ASSERT_EQUAL_FATAL(scoring_start(w->scoring, w->pages), RESULT_OK); /* computes at once */
+    CU_ASSERT_FALSE(wait_for_moves(w, 500)); /* and finds everything in its place */
+    ScoringStats stats;
+    scoring_stats(w->scoring, &stats);
+    CU_ASSERT_EQUAL(stats.computations, 1);
+    CU_ASSERT_EQUAL(page_of(w, "http://popular.example/").level, level);
+    tear_down(w);
+}
+
+static void it_stops_while_moves_wait(void)
+{
+    World *w = set_up(SCORING_PAGERANK, false);
+    grow_star(w);
+    CU_ASSERT_EQUAL_FATAL(scoring_start(w->scoring, w->pages), RESULT_OK);
+    CU_ASSERT_TRUE_FATAL(wait_for_moves(w, PATIENCE));
+    scoring_stop(w->scoring);
+    CU_ASSERT_TRUE(w->chore.due(w->chore.context).ns == MONO_NEVER.ns);
+    CU_ASSERT_EQUAL(count_entries(w), 21);
+    tear_down(w);
+}
+
+UNIT_MAIN("scoring",
+          {"what many link to goes up, and only what changes moves", what_many_link_to_goes_up},
+          {"a new page takes its share of its parent", a_new_page_takes_its_share_of_its_parent},
+          {"what moved while it was fetched is removed where it stands",
+           what_moved_while_it_was_fetched_is_removed_where_it_stands},
+          {"what was fetched meanwhile does not come back",
+           what_was_fetched_meanwhile_does_not_come_back},
+          {"a piece that could not be committed is done again",
+           a_piece_that_could_not_be_committed_is_done_again},
+          {"many moves come in pieces", many_moves_come_in_pieces},
+          {"hits steers too", hits_steers_too},
+          {"content scores are of the link and its page",
+           content_scores_are_of_the_link_and_its_page},
+          {"a restart begins with the last scores", a_restart_begins_with_the_last_scores},
+          {"it stops while moves wait", it_stops_while_moves_wait})
