@@ -411,6 +411,65 @@ static void a_scorer_of_the_users_own_steers(void)
     world_end(&w);
 }
 
+#define MANY_URLS 40000u
+
+/* Number i of many: two in three on some host, the others on one. */
+static void number_url(char url[64], size_t i)
+{
+    unsigned host = i % 3 == 0 ? 0 : (unsigned)(hash_mix(i) % 500);
+    (void)snprintf(url, 64, "http://many%u.example/%zu", host, i);
+}
+
+/* Requests until nothing comes; each URL must come once. What is out of order by more than the
+ * effort of a request allows is not looked at here. */
+static void take_many(World *w, bool *seen, size_t *n)
+{
+    size_t got = 1;
+    for (*n = 0; got > 0; *n += got) {
+        PageRequest *request = NULL;
+        CU_ASSERT_EQUAL_FATAL(bf_scheduler_request(w->sch, 100, &request), bf_scheduler_error_ok);
+        got = request->n_urls;
+        for (size_t i = 0; i < got; i++) {
+            char url[64];
+            size_t number = strtoul(strrchr(request->urls[i], '/') + 1, NULL, 10);
+            CU_ASSERT_FATAL(number < MANY_URLS);
+            number_url(url, number);
+            CU_ASSERT_STRING_EQUAL(request->urls[i], url);
+            CU_ASSERT_FALSE(seen[number]);
+            seen[number] = true;
+        }
+        page_request_delete(request);
+    }
+}
+
+static void tens_of_thousands_are_handed_out_once_each(void)
+{
+    World w;
+    world_start(&w);
+    static bool seen[MANY_URLS];
+    memset(seen, 0, sizeof seen);
+    for (size_t i = 0; i < MANY_URLS;) {
+        char url[64];
+        (void)snprintf(url, sizeof url, "http://start.example/%zu", i);
+        CrawledPage *page = crawled_page_new(url);
+        for (size_t k = 0; k < 4000; k++, i++) {
+            number_url(url, i);
+            (void)crawled_page_add_link(page, url, (float)(hash_mix(i) % 1000) / 1000.0f);
+        }
+        CU_ASSERT_EQUAL(bf_scheduler_add(w.sch, page), bf_scheduler_error_ok);
+        crawled_page_delete(page);
+    }
+    size_t n = 0;
+    take_many(&w, seen, &n);
+    CU_ASSERT_EQUAL(n, MANY_URLS);
+    world_close(&w, 1); /* from the disk, too */
+    world_open(&w);
+    memset(seen, 0, sizeof seen);
+    take_many(&w, seen, &n);
+    CU_ASSERT_EQUAL(n, MANY_URLS);
+    world_end(&w);
+}
+
 /* Waits until the thread has made n updates; false after ten seconds. */
 static bool wait_for_updates(World *w, uint64_t n)
 {
@@ -577,23 +636,23 @@ static void adds_requests_updates_and_stop_go_together(void)
     world_end(&w);
 }
 
-UNIT_MAIN("bf_scheduler",
-          {"the best uncrawled page is next and each once",
-           the_best_uncrawled_page_is_next_and_each_once},
-          {"scores order a hundred links and a restart goes on",
-           scores_order_a_hundred_links_and_a_restart_goes_on},
-          {"what was out is not lost by a crash", what_was_out_is_not_lost_by_a_crash},
-          {"a deleted schedule can be loaded again", a_deleted_schedule_can_be_loaded_again},
-          {"pages beyond the depth are not scheduled", pages_beyond_the_depth_are_not_scheduled},
-          {"hosts at their rate wait", hosts_at_their_rate_wait},
-          {"page rank steers what is requested", page_rank_steers_what_is_requested},
-          {"hits steers what is requested", hits_steers_what_is_requested},
-          {"new pages have estimates from their parents",
-           new_pages_have_estimates_from_their_parents},
-          {"content scores mix link and page", content_scores_mix_link_and_page},
-          {"a scorer of the user's own steers", a_scorer_of_the_users_own_steers},
-          {"updates wait for a hundred pages or their time",
-           updates_wait_for_a_hundred_pages_or_their_time},
-          {"endless computations are stopped", endless_computations_are_stopped},
-          {"adds, requests, updates and stop go together",
-           adds_requests_updates_and_stop_go_together})
+UNIT_MAIN(
+    "bf_scheduler",
+    {"the best uncrawled page is next and each once",
+     the_best_uncrawled_page_is_next_and_each_once},
+    {"scores order a hundred links and a restart goes on",
+     scores_order_a_hundred_links_and_a_restart_goes_on},
+    {"what was out is not lost by a crash", what_was_out_is_not_lost_by_a_crash},
+    {"a deleted schedule can be loaded again", a_deleted_schedule_can_be_loaded_again},
+    {"pages beyond the depth are not scheduled", pages_beyond_the_depth_are_not_scheduled},
+    {"hosts at their rate wait", hosts_at_their_rate_wait},
+    {"page rank steers what is requested", page_rank_steers_what_is_requested},
+    {"hits steers what is requested", hits_steers_what_is_requested},
+    {"new pages have estimates from their parents", new_pages_have_estimates_from_their_parents},
+    {"content scores mix link and page", content_scores_mix_link_and_page},
+    {"a scorer of the user's own steers", a_scorer_of_the_users_own_steers},
+    {"tens of thousands are handed out once each", tens_of_thousands_are_handed_out_once_each},
+    {"updates wait for a hundred pages or their time",
+     updates_wait_for_a_hundred_pages_or_their_time},
+    {"endless computations are stopped", endless_computations_are_stopped},
+    {"adds, requests, updates and stop go together", adds_requests_updates_and_stop_go_together})
