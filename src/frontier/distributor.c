@@ -326,7 +326,8 @@ static Result load_host(Distributor *distributor, MDB_txn *txn, uint32_t host, M
     HostRecord record;
     VisitState *visit_state = NULL;
     Result rc = host_table_get(distributor->host_table, txn, host, &record);
-    bool is_open = record.state == HOST_ACTIVE || record.state == HOST_FULL; /* for revisits */
+    bool is_open = record.state == HOST_ACTIVE ||
+                   (record.state == HOST_FULL && distributor->options.visits_full_hosts);
     if (rc != RESULT_OK || !is_open ||
         record.not_before_ms - distributor->wall.us / 1000 > FAR_MS) {
         return rc;

@@ -43,7 +43,8 @@ typedef struct DistributorOptions {
     /* The delay of one host when it differs (site sections); may be NULL. */
     int64_t (*host_delay)(void *context, const char *hostname, int64_t standard_ms);
     void *context;
-    LevelBias bias; /* between the levels of one host */
+    LevelBias bias;               /* between the levels of one host */
+    bool visits_full_hosts;       /* hosts at their limit of pages have visits that are due */
     const RevisitTable *revisits; /* validators of visited pages are read from it; NULL: none */
     MonoTime floor; /* no host is fetched from before it, plus its delay: a resumed crawl */
 } DistributorOptions;

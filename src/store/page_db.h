@@ -169,6 +169,8 @@ void page_db_txn_abort(PageDB *db, MDB_txn *txn);
  * (store/map_residence.h): asked on the way by look-ups of batches, and by page_db_check_residence,
  * which any thread may call at any time. 0 = no budget. Returns how often it was done so far. */
 void page_db_set_residence(PageDB *db, size_t budget);
+/* For those who read or write much in further tables: after each record, within a transaction. */
+void page_db_looked_up(PageDB *db);
 uint64_t page_db_check_residence(PageDB *db);
 /* After page_db_error_full from a map that was opened small: doubles it. No transaction of this
  * thread may be open. page_db_error_full when there is no larger map. */
@@ -201,6 +203,7 @@ typedef struct PageWrite {
     const uint8_t *link_kinds; /* one byte per link, the caller's own, or NULL = 0 */
     int32_t status;
     uint8_t flags;
+    bool links_later; /* leave its links and its list alone: a merge of the sieve writes them */
 } PageWrite;
 
 /* Told in order of appearance, inside the transaction, before the page's records are written. Other
