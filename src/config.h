@@ -241,8 +241,8 @@
         "a page crawled so often is visited no more; 0 = no limit") \
     ROW(schedule, order, WORD, int, "best-first", 0, 0, "best-first|breadth-first|depth-first", \
         false, false, "what goes first within a host and across hosts") \
-    ROW(schedule, levels, COUNT, int64_t, "16", 1, 64, NULL, false, false, \
-        "priority levels of the schedule (front queues)") \
+    ROW(schedule, levels, COUNT, int64_t, "32", 1, 64, NULL, false, false, \
+        "priority levels (front queues); together they span scores from 1 to 1/65536") \
     ROW(schedule, bias, WORD, int, "strict", 0, 0, "strict|weighted", false, false, \
         "always the best level that can be fetched, or a share for the others: nothing starves") \
     ROW(schedule, lower_share, REAL, double, "0.2", 0, 1, NULL, false, false, \
