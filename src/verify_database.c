@@ -433,42 +433,43 @@ static Result must_be_stored(CaptureIndex *captures, MDB_txn *txn, const PageRef
     return rc == RESULT_NOT_FOUND ? RESULT_OK : rc;
 }
 
+/* Notes of pages first to end - 1 which are in the files. */
+static Result note_stored_in(Verify *verify, MDB_txn *txn, uint64_t first, uint64_t end)
+{
+    CaptureIndex *captures = NULL;
+    Result rc = capture_index_open(&captures, txn, false);
+    rc = rc == RESULT_NOT_FOUND ? RESULT_OK : rc;
+    for (uint64_t i = first; i < end && rc == RESULT_OK; i++) {
+        PageRef page;
+        bool must = false;
+        if (page_db_get(verify->db, txn, i, &page, &verify->url) != page_db_error_ok) {
+            verify_problem(verify, DATABASE, "page %" PRIu64 " cannot be read", i);
+            continue;
+        }
+        verify->counts->pages += page.n_crawls > 0;
+        rc = must_be_stored(captures, txn, &page, &must);
+        if (must) {
+            set_bit(verify->stored, i);
+        }
+    }
+    capture_index_close(captures);
+    return rc;
+}
+
 /* In short transactions, since it may run beside a crawl. */
 static Result note_stored(Verify *verify)
 {
     enum { PAGES_PER_TXN = 4096 };
-    CaptureIndex *captures = NULL;
-    MDB_txn *txn = NULL;
     Result rc = RESULT_OK;
-    for (uint64_t i = 0; i < verify->n_pages && rc == RESULT_OK; i++) {
-        PageRef page;
-        bool must = false;
-        if (txn == NULL && page_db_txn_begin(verify->db, true, &txn) != page_db_error_ok) {
-            rc = RESULT_IO;
-            break;
+    for (uint64_t i = 0; i < verify->n_pages && rc == RESULT_OK; i += PAGES_PER_TXN) {
+        MDB_txn *txn = NULL;
+        uint64_t rest = verify->n_pages - i;
+        if (page_db_txn_begin(verify->db, true, &txn) != page_db_error_ok) {
+            return RESULT_IO;
         }
-        if (i == 0) {
-            rc = capture_index_open(&captures, txn, false);
-            rc = rc == RESULT_NOT_FOUND ? RESULT_OK : rc;
-        }
-        if (page_db_get(verify->db, txn, i, &page, &verify->url) != page_db_error_ok) {
-            verify_problem(verify, DATABASE, "page %" PRIu64 " cannot be read", i);
-        } else if (rc == RESULT_OK) {
-            verify->counts->pages += page.n_crawls > 0;
-            rc = must_be_stored(captures, txn, &page, &must);
-        }
-        if (must) {
-            set_bit(verify->stored, i);
-        }
-        if (i % PAGES_PER_TXN == PAGES_PER_TXN - 1 || i == verify->n_pages - 1) {
-            page_db_txn_abort(verify->db, txn);
-            txn = NULL;
-        }
-    }
-    if (txn != NULL) {
+        rc = note_stored_in(verify, txn, i, i + (rest < PAGES_PER_TXN ? rest : PAGES_PER_TXN));
         page_db_txn_abort(verify->db, txn);
     }
-    capture_index_close(captures);
     return rc;
 }
 
@@ -610,13 +611,13 @@ Result verify_captures(Verify *verify)
     return rc;
 }
 
-Result verify_set_end(Verify *verify, const WarcPosition *end)
+Result verify_set_end(Verify *verify)
 {
     MDB_txn *txn = NULL;
     if (page_db_txn_begin(verify->db, false, &txn) != page_db_error_ok) {
         return RESULT_IO;
     }
-    Result rc = warc_end_put(txn, end);
+    Result rc = warc_end_put(txn, &verify->committed);
     if (rc != RESULT_OK) {
         page_db_txn_abort(verify->db, txn);
         return rc;

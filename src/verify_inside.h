@@ -15,7 +15,7 @@ typedef struct Verify {
     uint8_t *stored;   /* one bit per page: its answer was, before the committed end was read */
     uint8_t *captured; /* one bit per page: it was found in the files */
     uint64_t n_pages;
-    WarcPosition committed; /* {0} when the database knows none */
+    WarcEnd committed; /* empty when the database knows none */
     Map originals;     /* captures of the files that are still open; their index may not be whole */
     bool lost_records; /* were found missing: the index of payloads may name some of them */
     Buffer line;
@@ -43,7 +43,7 @@ Result verify_database(Verify *verify);
 Result verify_revisits(Verify *verify, MDB_txn *txn);
 /* The page's next visit is unconditional. */
 Result verify_forget_validators(MDB_txn *txn, uint64_t index);
-/* Sets the committed end back to what is left of a file that was cut. */
-Result verify_set_end(Verify *verify, const WarcPosition *end);
+/* Puts the committed end back to what is left of a file that was cut. */
+Result verify_set_end(Verify *verify);
 
 #endif

@@ -398,9 +398,7 @@ int page_batch_resolve(PageBatch *batch, PageDBStore *store, MDB_txn *txn)
     }
     EntryRun run = {.domain = 0};
     for (size_t i = 0; rc == 0 && i < batch->n_nodes; i++) {
-        if (i % PAGE_LOOK_UPS == 0) {
-            page_store_check_residence(store);
-        }
+        page_store_looked_up(store);
         rc = look_up(cursor, &batch->nodes[i], &run);
     }
     mdb_cursor_close(cursor);
@@ -465,9 +463,7 @@ int page_batch_store_keys(PageBatch *batch, PageDBStore *store, MDB_txn *txn)
     int rc = mdb_cursor_open(txn, store->tables.hash2idx, &cursor);
     for (size_t i = 0; rc == 0 && i < batch->n_nodes; i++) {
         const PageNode *node = &batch->nodes[i];
-        if (i % PAGE_LOOK_UPS == 0) {
-            page_store_check_residence(store);
-        }
+        page_store_looked_up(store);
         if (!node->known || (node->moved && node->stored_depth != entry_of(node).depth)) {
             rc = store_key(cursor, node);
         }
