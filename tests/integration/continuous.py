@@ -242,6 +242,8 @@ def built_by_command(report, path):
     # One of the first pass, then every two seconds.
     report.check("every page is visited at the frequency of the command",
                  all(4 <= n <= 6 for n in counts), f"{counts}")
+    report.check("what is the same is a WARC revisit record",
+                 warc_profiles(directory)["identical-payload-digest"] > len(urls))
     report.check("unconditionally, when it is said so",
                  not any("C" in r.flags for r in requests), "some are conditional")
 

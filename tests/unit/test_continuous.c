@@ -580,7 +580,7 @@ static void a_page_that_is_gone_is_given_up_and_one_that_fails_is_not(void)
     w->pages[2].status = STATUS_TIMEOUT;
     w->pages[0].rate = w->pages[1].rate = w->pages[2].rate = 1e-12;
     for (int i = 0; i < 3; i++) {
-        w->pages[i].next_change_s = INFINITY;
+        w->pages[i].next_change_s = HUGE_VAL;
         w->pages[i].version++; /* so that it is no 304 */
     }
     pass(w, 90, DAY / 12, 1);
