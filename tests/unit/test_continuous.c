@@ -207,6 +207,12 @@ static void run_chore(World *w)
         unsigned crashes = w->crashes;
         begin(w, &batch, NULL, 0);
         CU_ASSERT_EQUAL(w->chore.run(w->chore.context, &batch, MONO_NEVER), RESULT_OK);
+        if (w->crash_in > 0 && dice_below(&w->dice, 5) == 0) { /* the disk is full, for once */
+            page_db_txn_abort(w->fixture.store.db, batch.txn);
+            batch_destroy(&batch);
+            w->chore.ended(w->chore.context, RESULT_FULL);
+            continue;
+        }
         (void)end(w, &batch);
         if (w->crashes == crashes) {
             w->chore.ended(w->chore.context, RESULT_OK);
