@@ -160,7 +160,7 @@
     ROW(parse, near_duplicates, WORD, int, "off", 0, 0, "off|flag", false, false, \
         "look for pages whose text is nearly that of another; flag = near:URL in crawl.log") \
     ROW(parse, forms, BOOL, bool, "no", 0, 0, NULL, false, false, "take form actions as links") \
-    ROW(store, batch_pages, COUNT, int64_t, "512", 1, 100000, NULL, false, false, \
+    ROW(store, batch_pages, COUNT, int64_t, "2048", 1, 100000, NULL, false, false, \
         "results committed together at most") \
     ROW(store, batch_links, COUNT, int64_t, "32768", 1, 1e9, NULL, false, false, \
         "links of the results committed together at most; a single result may have more") \
