@@ -5,11 +5,12 @@
  * budget less MEMORY_BUDGET_BASE, which the program, its libraries and its threads take whatever
  * they do. In 32 parts:
  *
- *   10  the workbench                       limits.workbench_memory
+ *    9  the workbench                       limits.workbench_memory
  *    6  answers not yet parsed              fetch.memory
  *    4  parsing                             parse.memory, for each of parse.threads
  *    3  parsed pages not yet committed      store.memory
- *    4  a transaction's changed pages       store.batch_links (3), store.batch_pages (1)
+ *    3  a transaction's changed pages       store.batch_links (2), store.batch_pages (1)
+ *    2  links that wait for their look-up   sieve.memory
  *    1  handles of transfers                fetch.connections
  *    1  idle connections                    fetch.idle_connections
  *    1  resolved names                      dns.cache_entries

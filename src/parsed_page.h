@@ -5,6 +5,7 @@
 
 #include "base/hash.h"
 #include "fetch/fetch_result.h"
+#include "frontier/sieve.h"
 #include "store/page_db.h"
 #include "store/warc_record.h"
 
@@ -29,6 +30,8 @@ typedef struct ParsedPage {
     char sha1[40];          /* "sha1:BASE32" of the payload, or "" */
     WarcGroup *group;       /* the archive's records of it, or NULL */
     bool archived;          /* the group was appended */
+    SieveTicket ticket;     /* what of its links the sieve has */
+    bool filtered;          /* the Bloom filter was asked */
 } ParsedPage;
 
 ParsedPage *parsed_page_new(FetchResult *fetch);

@@ -315,7 +315,8 @@ void sieve_close(Sieve *sieve)
 
 bool sieve_is_due_for(const Sieve *sieve, uint64_t known_urls, bool hungry)
 {
-    return !hungry && known_urls >= sieve->options.least_urls;
+    uint64_t least = sieve->options.least_urls;
+    return least == 0 || (!hungry && known_urls >= least);
 }
 
 static uint64_t collected(const Sieve *sieve)
@@ -456,18 +457,19 @@ void sieve_settle(Sieve *sieve, bool committed)
 /* ---- merging
  * ------------------------------------------------------------------------------------------ */
 
-MonoTime sieve_due(const Sieve *sieve, MonoTime now, bool hungry)
+MonoTime sieve_due(const Sieve *sieve, bool hungry)
 {
+    const MonoTime at_once = {0};
     uint64_t elements = collected(sieve);
     if (sieve->merge != NULL || drum_sealed_count(sieve->drum) > 0) {
-        return now;
+        return at_once;
     }
     if (elements == 0) {
         return MONO_NEVER;
     }
     if (hungry || drum_is_full(sieve->drum) || elements >= GENERATION_ELEMENTS ||
         sieve->number >= SIEVE_MAX_NUMBER / 2) {
-        return now;
+        return at_once;
     }
     return mono_add_ms(sieve->oldest, sieve->options.max_age_ms);
 }
