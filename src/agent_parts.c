@@ -401,6 +401,8 @@ static Result build_archive(AgentParts *parts, Buffer *error)
                               .pattern = config->warc_name,
                               .max_bytes = (uint64_t)config->warc_max_size,
                               .max_age_ms = config->warc_max_age,
+                              .files = (unsigned)config->warc_files,
+                              .compression = (WarcCompression)config->warc_compression,
                               .level = (int)config->warc_level,
                               .metadata = config->warc_metadata,
                               .index_memory_bytes = (size_t)config->warc_index_memory,
@@ -431,6 +433,9 @@ static Result build_parsing(AgentParts *parts, Buffer *error)
 {
     const Config *config = parts->config;
     Result rc = parts_share_rules(parts, error);
+    if (rc == RESULT_OK && *config->score_rules != '\0') {
+        rc = score_rules_read(&parts->score_rules, config->score_rules, error);
+    }
     if (rc != RESULT_OK) {
         return rc;
     }
@@ -440,6 +445,7 @@ static Result build_parsing(AgentParts *parts, Buffer *error)
     ParsingOptions options = {.threads = (unsigned)config->parse_threads,
                               .queue = (size_t)config->parse_queue,
                               .max_body_bytes = (size_t)config->fetch_max_body,
+                              .max_sitemap_bytes = (size_t)config->fetch_max_sitemap,
                               .max_ratio = (unsigned)config->fetch_max_ratio,
                               .max_links = (size_t)config->parse_max_links,
                               .max_url_length = (size_t)config->scope_max_url_length,
@@ -458,6 +464,7 @@ static Result build_parsing(AgentParts *parts, Buffer *error)
                               .sitemap_entries = (size_t)config->scope_sitemap_entries,
                               .sitemap_location = (SitemapLocation)config->scope_sitemap_location,
                               .filters = &parts->filters,
+                              .score_rules = parts->score_rules,
                               .scope = &parts->scope,
                               .results = &parts->results};
     return parsing_new(&parts->parsing, &options, parts->archive, &parts->stats, wire_parsed,
@@ -567,6 +574,7 @@ static Result build_fetch(AgentParts *parts, Buffer *error)
                               .slow_bytes_s = config->fetch_slow_rate,
                               .slow_time_ms = config->fetch_slow_time,
                               .max_body_bytes = config->fetch_max_body,
+                              .max_sitemap_bytes = config->fetch_max_sitemap,
                               .max_header_bytes = config->fetch_max_header,
                               .http2 = config->fetch_http2,
                               .tls_verify = config->fetch_tls_verify,
@@ -722,6 +730,7 @@ void parts_delete(AgentParts *parts)
         LOG_ERROR("archive", "the last WARC file stays open", "next=\"resume the crawl\"");
     }
     crawl_log_close(parts->log);
+    score_rules_delete(parts->score_rules);
     shared_destroy(&parts->scope);
     shared_destroy(&parts->filters);
     shared_destroy(&parts->fetch_filter);

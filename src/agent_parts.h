@@ -26,9 +26,10 @@ typedef struct AgentParts {
     PolitenessOptions politeness;
     char *user_agent;
     Stats stats;
-    Shared scope;        /* a Scope, for parsing threads */
-    Shared filters;      /* Filters, for parsing threads */
-    Shared fetch_filter; /* the Filter of filter.fetch, for fetching threads */
+    ScoreRules *score_rules; /* NULL: none */
+    Shared scope;            /* a Scope, for parsing threads */
+    Shared filters;          /* Filters, for parsing threads */
+    Shared fetch_filter;     /* the Filter of filter.fetch, for fetching threads */
     DedupSteps dedup;
     CrawlLog *log;
     Archive *archive;   /* NULL: --no-warc */

@@ -34,6 +34,7 @@ struct Ingest {
     Thread thread;
     ParsedPage **pages; /* the batch being collected */
     size_t n_pages;
+    MonoTime last_batch; /* when the queue was last emptied */
     IngestChore chores[INGEST_MAX_CHORES];
     size_t n_chores;
     bool dead; /* a batch was dropped; so is what follows, since the archive ends before it */
@@ -358,14 +359,30 @@ static Result take(Ingest *ingest, size_t n, MonoTime deadline, size_t *links)
     return rc;
 }
 
-/* Parsing goes on only when something is committed. */
+/* Then nothing more comes before something is committed. */
 static bool parsing_waits(const Ingest *ingest)
 {
     return ingest->options.results != NULL && !byte_gate_is_open(ingest->options.results);
 }
 
-/* Collects one batch: until it is full, its oldest page is old enough, or the queue is closed. */
-static Result collect(Ingest *ingest, MonoTime until)
+/* How long a batch is collected. */
+static int64_t patience_ms(const Ingest *ingest)
+{
+    bool hungry = ingest->sinks.hungry(ingest->sinks.context);
+    int64_t most = ingest->options.batch_time_ms;
+    return hungry && most > HUNGRY_MS ? HUNGRY_MS : most;
+}
+
+/* Whether a chore may go first: no result waits longer for its commit than it would anyway. */
+static bool may_wait(Ingest *ingest)
+{
+    return queue_count(&ingest->queue) < ingest->options.batch_pages && !parsing_waits(ingest) &&
+           mono_before(mono_now(), mono_add_ms(ingest->last_batch, patience_ms(ingest)));
+}
+
+/* Collects one batch: until it is full, its oldest page is old enough, or the queue is closed.
+ * Without patience what is there is the batch. */
+static Result collect(Ingest *ingest, MonoTime until, bool patient)
 {
     size_t links = 0;
     thread_step("waiting");
@@ -373,14 +390,10 @@ static Result collect(Ingest *ingest, MonoTime until)
     if (rc != RESULT_OK) {
         return rc;
     }
-    bool hungry = ingest->sinks.hungry(ingest->sinks.context);
-    int64_t patience = hungry && ingest->options.batch_time_ms > HUNGRY_MS
-                           ? HUNGRY_MS
-                           : ingest->options.batch_time_ms;
-    MonoTime deadline = mono_add_ms(mono_now(), patience);
+    MonoTime deadline = mono_add_ms(mono_now(), patient ? patience_ms(ingest) : 0);
     while (rc == RESULT_OK && ingest->n_pages < ingest->options.batch_pages &&
-           links < ingest->options.batch_links && !parsing_waits(ingest)) {
-        rc = take(ingest, TAKE, deadline, &links);
+           links < ingest->options.batch_links) {
+        rc = take(ingest, TAKE, parsing_waits(ingest) ? (MonoTime){0} : deadline, &links);
     }
     return rc == RESULT_TIMEOUT ? RESULT_OK : rc;
 }
@@ -417,9 +430,12 @@ static void *ingest_main(void *argument)
     while (rc != RESULT_CLOSED) {
         MonoTime until;
         const IngestChore *chore = due_chore(ingest, &until);
-        rc = collect(ingest, until);
-        if (ingest->n_pages > 0) {
-            commit(ingest, NULL);
+        if (chore == NULL || !may_wait(ingest)) {
+            rc = collect(ingest, until, chore == NULL);
+            if (ingest->n_pages > 0) {
+                commit(ingest, NULL);
+            }
+            ingest->last_batch = mono_now();
         }
         if (chore != NULL && rc != RESULT_CLOSED) {
             commit(ingest, chore);

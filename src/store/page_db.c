@@ -598,6 +598,11 @@ void page_store_check_residence(PageDBStore *store)
     }
 }
 
+void page_db_looked_up(PageDB *db)
+{
+    page_store_looked_up(db->store);
+}
+
 uint64_t page_db_check_residence(PageDB *db)
 {
     MDB_txn *txn = NULL; /* while it lives, the map is not moved */

@@ -26,7 +26,6 @@ struct PageMerge {
     PageNode *moved; /* better paths of the bucket, in order of appearance */
     size_t n_moved;
     size_t m_moved;
-    unsigned n_finds;
     uint8_t value[PAGE_MERGE_VALUE_BYTES]; /* what find told last */
     Arena arena;
     Buffer scratch;
@@ -87,9 +86,7 @@ static Result repository_find(DrumRepository *repository, const DrumKey *key, Dr
     PageKey page = page_merge_read_key(key->bytes.bytes);
     PageEntry entry;
     bool found = false;
-    if (merge->n_finds++ % PAGE_LOOK_UPS == 0) {
-        page_store_check_residence(merge->db->store);
-    }
+    page_store_looked_up(merge->db->store);
     int rc = page_sweep_find(&merge->sweep, &page, &entry, &found);
     if (rc != 0 || !found) {
         return rc == 0 ? RESULT_NOT_FOUND : result_of(rc, "read hash2idx");

@@ -122,6 +122,21 @@ Result revisit_table_count(const RevisitTable *table, MDB_txn *txn, uint64_t *n)
     return count_of(txn, table->freqs.schedule, n);
 }
 
+Result revisit_table_page_count(const RevisitTable *table, MDB_txn *txn, uint64_t *n)
+{
+    return count_of(txn, table->freqs.pages, n);
+}
+
+Result revisit_table_clear(const RevisitTable *table, MDB_txn *txn)
+{
+    const MDB_dbi tables[] = {table->freqs.schedule, table->freqs.pages, table->lines};
+    Result rc = revisit_table_settled_put(table, txn, 0);
+    for (size_t i = 0; rc == RESULT_OK && i < sizeof tables / sizeof *tables; i++) {
+        rc = lmdb_result(mdb_drop(txn, tables[i], 0), "clear revisits");
+    }
+    return rc;
+}
+
 /* ---- lines ------------------------------------------------------------------------------------
  */
 

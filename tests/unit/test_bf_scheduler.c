@@ -1,4 +1,5 @@
 #include <math.h>
+#include <poll.h>
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdio.h>
@@ -410,6 +411,93 @@ static void a_scorer_of_the_users_own_steers(void)
     world_end(&w);
 }
 
+/* Waits until the thread has made n updates; false after ten seconds. */
+static bool wait_for_updates(World *w, uint64_t n)
+{
+    MonoTime deadline = mono_add_ms(mono_now(), 10000);
+    BFSchedulerCounts counts = {0};
+    while (counts.updates < n && mono_before(mono_now(), deadline)) {
+        (void)poll(NULL, 0, 1);
+        CU_ASSERT_EQUAL_FATAL(bf_scheduler_counts(w->sch, &counts), bf_scheduler_error_ok);
+    }
+    return counts.updates >= n;
+}
+
+static int counting_update(void *state)
+{
+    atomic_fetch_add((atomic_uint *)state, 1);
+    return 0;
+}
+
+static int counting_get(void *state, size_t idx, float *score_old, float *score_new)
+{
+    (void)state;
+    *score_old = 0.0f;
+    *score_new = idx % 2 == 0 ? 0.9f : 0.1f;
+    return 0;
+}
+
+static void updates_wait_for_a_hundred_pages_or_their_time(void)
+{
+    World w;
+    world_start(&w);
+    atomic_uint n_updates = 0;
+    *w.sch->scorer = (Scorer){.state = &n_updates, .update = counting_update, .get = counting_get};
+    CU_ASSERT_EQUAL(bf_scheduler_update_start(w.sch), bf_scheduler_error_ok);
+    add_web(&w, 0, 60, 400);
+    add_web(&w, 60, 99, 400);
+    add_web(&w, 99, 100, 400);
+    CU_ASSERT(wait_for_updates(&w, 1));
+    add_web(&w, 100, 150, 400);
+    add_web(&w, 150, 199, 400);
+    add_web(&w, 199, 200, 400);
+    CU_ASSERT(wait_for_updates(&w, 2));
+    CU_ASSERT_EQUAL(atomic_load(&n_updates), 2);
+    bf_scheduler_set_update_interval(w.sch, 1);
+    CU_ASSERT(wait_for_updates(&w, 3));
+    CU_ASSERT_EQUAL(bf_scheduler_update_stop(w.sch), bf_scheduler_error_ok);
+    BFSchedulerCounts counts;
+    CU_ASSERT_EQUAL(bf_scheduler_counts(w.sch, &counts), bf_scheduler_error_ok);
+    CU_ASSERT(counts.moves > 100 && counts.longest_update_ms > 0.0);
+    CU_ASSERT(counts.longest_update_cpu_ms < 500.0);
+    world_end(&w);
+}
+
+/* Milliseconds that stop takes while a computation runs that would never end. */
+static int64_t stop_ms(World *w)
+{
+    CU_ASSERT_EQUAL(bf_scheduler_update_start(w->sch), bf_scheduler_error_ok);
+    add_web(w, 0, 300, 2000);
+    (void)poll(NULL, 0, 50); /* it is at work by now, or begins when it is stopped */
+    MonoTime start = mono_now();
+    CU_ASSERT_EQUAL(bf_scheduler_update_stop(w->sch), bf_scheduler_error_ok);
+    return mono_ms_between(start, mono_now());
+}
+
+static void endless_computations_are_stopped(void)
+{
+    World w;
+    world_start(&w);
+    PageRankScorer *prs = NULL;
+    CU_ASSERT_EQUAL_FATAL(page_rank_scorer_new(&prs, w.db), page_rank_scorer_error_ok);
+    prs->page_rank->precision = -1.0f; /* is never reached */
+    prs->page_rank->max_loops = 0;
+    page_rank_scorer_set_use_content_scores(prs, 1);
+    page_rank_scorer_setup(prs, w.sch->scorer);
+    CU_ASSERT(stop_ms(&w) < 1000); /* 100 with a processor of its own */
+    CU_ASSERT_EQUAL(page_rank_scorer_delete(prs), page_rank_scorer_error_ok);
+    HitsScorer *hs = NULL;
+    CU_ASSERT_EQUAL_FATAL(hits_scorer_new(&hs, w.db), hits_scorer_error_ok);
+    hs->hits->precision = -1.0f;
+    hs->hits->max_loops = 0;
+    hits_scorer_setup(hs, w.sch->scorer);
+    CU_ASSERT(stop_ms(&w) < 1000);
+    bf_scheduler_delete(w.sch);
+    w.sch = NULL;
+    CU_ASSERT_EQUAL(hits_scorer_delete(hs), hits_scorer_error_ok);
+    world_end(&w);
+}
+
 typedef struct Crawlers {
     World *w;
     atomic_uint requested;
@@ -504,5 +592,8 @@ UNIT_MAIN("bf_scheduler",
            new_pages_have_estimates_from_their_parents},
           {"content scores mix link and page", content_scores_mix_link_and_page},
           {"a scorer of the user's own steers", a_scorer_of_the_users_own_steers},
+          {"updates wait for a hundred pages or their time",
+           updates_wait_for_a_hundred_pages_or_their_time},
+          {"endless computations are stopped", endless_computations_are_stopped},
           {"adds, requests, updates and stop go together",
            adds_requests_updates_and_stop_go_together})
