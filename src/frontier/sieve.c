@@ -7,6 +7,7 @@
 #include "base/hash.h"
 #include "base/log.h"
 #include "frontier/sieve_edges.h"
+#include "frontier/sieve_link.h"
 #include "frontier/url_cache.h"
 #include "store/lmdb_result.h"
 #include "store/page_merge.h"
@@ -26,21 +27,6 @@
 #define LEAST_ARRAY         ((size_t)1 << 10)
 #define MOST_ARRAY          ((size_t)32 << 10)
 #define GENERATION_ELEMENTS ((uint64_t)8 << 20)
-
-/* The auxiliary of an element, without the URL behind it. */
-typedef struct SieveLink {
-    uint64_t from;
-    uint64_t from_hash;
-    uint64_t depth; /* of what it links to */
-    uint32_t number;
-    uint32_t n_links; /* of the page; 0: none, only that matters */
-    float score;
-    float page_score;
-    uint8_t hop;
-    uint8_t cross;
-    uint8_t is_first; /* of the page */
-    uint8_t kind;
-} SieveLink;
 
 struct Sieve {
     SieveOptions options;
@@ -126,10 +112,9 @@ static Result write_state(const Sieve *sieve, MDB_txn *txn)
 /* The link of an element; false: its auxiliary is not one. */
 static bool read_link(const DrumEvent *event, SieveLink *link, PageMergeLink *out)
 {
-    if (event->auxiliary.bytes == NULL || event->auxiliary.length < sizeof *link) {
+    if (!sieve_link_read(event->auxiliary, link)) {
         return false;
     }
-    memcpy(link, event->auxiliary.bytes, sizeof *link);
     const char *url = event->auxiliary.bytes;
     *out = (PageMergeLink){
         .from = {.index = link->from, .hash = link->from_hash, .depth = link->depth},

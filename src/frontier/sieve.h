@@ -139,4 +139,9 @@ typedef struct SieveStats {
 } SieveStats;
 void sieve_stats(const Sieve *sieve, SieveStats *stats);
 
+/* Sets the bits of the pages whose links wait in the bucket files and are all there (n_pages bits,
+ * zeroed by the caller). Reads only; recovery as drum_walk. */
+Result sieve_walk(const char *directory, const SieveState *state, uint8_t *pages, uint64_t n_pages,
+                  DrumRecovery *recovery);
+
 #endif
