@@ -267,6 +267,20 @@
         "memory for visit states, their URLs and robots rules; further hosts wait on disk") \
     ROW(limits, front, COUNT, int64_t, "100000", 1, 1e8, NULL, false, false, \
         "addresses kept ready for fetching at most; grows to it when fetchers starve") \
+    ROW(sieve, test, WORD, int, "drum", 0, 0, "drum|bloom", false, false, \
+        "what decides that a URL is new: the database; or first a Bloom filter in memory, which loses " \
+        "sieve.bloom_rate of the URLs and the links to what it has seen") \
+    ROW(sieve, memory, SIZE, int64_t, "32Mi", 1048576, 4294967296.0, NULL, false, false, \
+        "memory for links that wait for their look-up, and for the URLs met lately") \
+    ROW(sieve, max_age, TIME, int64_t, "60s", 10, CONFIG_YEAR, NULL, false, false, \
+        "time after which a link is looked up, however few wait with it") \
+    ROW(sieve, least_urls, COUNT, int64_t, "1000000", 0, CONFIG_BIG, NULL, false, false, \
+        "URLs known before links wait for each other; until then, and while fetchers have too little " \
+        "to do, each commit looks its own up; 0 = all links wait, for tests") \
+    ROW(sieve, bloom_urls, COUNT, int64_t, "10000000", 1, CONFIG_BIG, NULL, false, false, \
+        "URLs that the Bloom filter is made for, in sieve.memory") \
+    ROW(sieve, bloom_rate, REAL, double, "0.001", 1e-9, 0.5, NULL, false, false, \
+        "share of new URLs that it takes for seen when it holds so many") \
     ROW(log, level, WORD, int, "info", 0, 0, "error|warn|info|debug", true, false, \
         "what goes into ragno.log") \
     ROW(log, status_interval, TIME, int64_t, "10s", 100, 86400e3, NULL, false, false, \

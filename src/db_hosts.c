@@ -6,7 +6,6 @@
 
 #include "db.h"
 #include "exit_status.h"
-#include "store/revisit_table.h"
 
 bool db_is_host(const char *origin, const char *host)
 {
