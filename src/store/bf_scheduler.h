@@ -62,7 +62,7 @@
 
 /* Time for a write transaction of the update thread, commit included: what it aims at. */
 #define BF_SCHEDULER_UPDATE_TXN_MS 10
-#define BF_SCHEDULER_EFFORT        128u
+#define BF_SCHEDULER_EFFORT        256u
 
 typedef enum BFSchedulerError {
     bf_scheduler_error_ok = 0,       /* no error */

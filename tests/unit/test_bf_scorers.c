@@ -1,5 +1,6 @@
 /* Scorers that steer the best-first scheduler. */
 #include <math.h>
+#include <stdatomic.h>
 
 #include "bf_world.h"
 #include "store/content_scorer.h"
@@ -169,7 +170,24 @@ static void a_scorer_of_the_users_own_steers(void)
     world_end(&w);
 }
 
-UNIT_MAIN("bf_scorers", {"page rank steers what is requested", page_rank_steers_what_is_requested},
+static void reading_scores_can_be_stopped(void)
+{
+    World w;
+    world_start(&w);
+    add_web(&w, 0, 50, 400);
+    atomic_bool stop = true;
+    MMapArray *scores = NULL;
+    CU_ASSERT_NOT_EQUAL(page_db_get_scores_until(w.db, &scores, &stop), page_db_error_ok);
+    CU_ASSERT_PTR_NULL(scores);
+    atomic_store(&stop, false);
+    CU_ASSERT_EQUAL_FATAL(page_db_get_scores_until(w.db, &scores, &stop), page_db_error_ok);
+    CU_ASSERT(scores->n_elements > 50);
+    (void)mmap_array_delete(scores);
+    world_end(&w);
+}
+
+UNIT_MAIN("bf_scorers", {"reading scores can be stopped", reading_scores_can_be_stopped},
+          {"page rank steers what is requested", page_rank_steers_what_is_requested},
           {"hits steers what is requested", hits_steers_what_is_requested},
           {"new pages have estimates from their parents",
            new_pages_have_estimates_from_their_parents},
