@@ -113,6 +113,35 @@ static Result check_revisit(Verify *verify, const char *file, const WarcRecord *
     return rc;
 }
 
+/* A request or metadata record belongs to the capture before it. */
+static void check_companion(Verify *verify, const char *file, const WarcRecord *record,
+                            const WarcId *capture)
+{
+    WarcBytes value;
+    WarcId id;
+    bool companion = record->type == WARC_REQUEST || record->type == WARC_METADATA;
+    if (companion && (!warc_record_field(record, "warc-concurrent-to", &value) ||
+                      !warc_id_parse(value, &id) || memcmp(&id, capture, sizeof id) != 0)) {
+        verify_problem(verify, file,
+                       "offset %" PRIu64 ": %s record is not concurrent to the capture before it",
+                       record->offset, warc_type_name(record->type));
+    }
+}
+
+/* Fetched for the crawler's own sake, whether or not it is a page too. */
+static bool is_robots(WarcBytes uri)
+{
+    static const char path[] = "/robots.txt";
+    size_t n = sizeof path - 1;
+    const char *authority = memmem(uri.bytes, uri.length, "://", 3);
+    const char *slash =
+        authority == NULL
+            ? NULL
+            : memchr(authority + 3, '/', (size_t)(uri.bytes + uri.length - authority - 3));
+    return slash != NULL && (size_t)(uri.bytes + uri.length - slash) == n &&
+           memcmp(slash, path, n) == 0;
+}
+
 /* The page of a capture is known, and known to be tried. */
 static Result check_page(Verify *verify, const char *file, const WarcRecord *record, bool stored,
                          MDB_txn *txn)
@@ -130,7 +159,7 @@ static Result check_page(Verify *verify, const char *file, const WarcRecord *rec
     if (rc != page_db_error_ok) {
         return RESULT_DAMAGED;
     }
-    if (page.n_crawls == 0 && page.status == 0) {
+    if (page.n_crawls == 0 && page.status == 0 && !is_robots(record->uri)) {
         verify_problem(verify, file,
                        "offset %" PRIu64 ": captured, but PageDB never saw it tried: %.*s",
                        record->offset, (int)record->uri.length, record->uri.bytes);
@@ -181,11 +210,13 @@ static Result read_file(Verify *verify, const WarcFile *file, WarcReader *reader
                         Tail *tail)
 {
     WarcRecord record;
+    WarcId capture = {{0}};
     uint64_t end = 0;
     Result rc = warc_reader_next(reader, &record);
     while (rc == RESULT_OK) {
         end = record.offset + record.length;
         verify->counts->records++;
+        check_companion(verify, file->name, &record, &capture);
         if (warc_reader_check(reader, &record) != RESULT_OK) {
             verify_problem(verify, file->name, "%s", warc_reader_problem(reader));
         }
@@ -199,6 +230,7 @@ static Result read_file(Verify *verify, const WarcFile *file, WarcReader *reader
             rc = remember(verify, &record);
         }
         if (rc == RESULT_OK) {
+            capture = record.id;
             rc = is_committed(verify, file, end) ? check_capture(verify, file->name, &record) : rc;
             if (fwrite(verify->line.data, 1, verify->line.length, journal) != verify->line.length) {
                 rc = result_of_errno(errno);
@@ -474,6 +506,9 @@ static Result verify_all(Verify *verify)
     /* A crawl without WARC has no folder, and then nothing to compare pages with. */
     if (rc == RESULT_OK) {
         rc = verify_captures(verify);
+    }
+    if (rc == RESULT_OK || rc == RESULT_NOT_FOUND) {
+        rc = verify_sieve(verify);
     }
     return rc == RESULT_OK || rc == RESULT_NOT_FOUND ? verify_database(verify) : rc;
 }
