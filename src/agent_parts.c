@@ -292,6 +292,7 @@ static Result build_ingest(AgentParts *parts, const char *crawl_log)
                              .queue = INGEST_QUEUE,
                              .results = &parts->results,
                              .batch_time_ms = config->store_batch_time,
+                             .stop_ms = config->crawl_grace,
                              .order = (ScheduleOrder)config->schedule_order,
                              .levels = (unsigned)config->schedule_levels,
                              .scorer = scoring_scorer(parts->scoring),
@@ -318,6 +319,49 @@ static Result build_ingest(AgentParts *parts, const char *crawl_log)
     if (rc == RESULT_OK && scoring_chore(parts->scoring, &chore)) {
         ingest_add_chore(parts->ingest, &chore);
     }
+    return rc;
+}
+
+static Result build_sieve(AgentParts *parts, Buffer *error)
+{
+    const Config *config = parts->config;
+    const IngestStore *tables = &parts->store->tables;
+    Buffer path;
+    MDB_txn *txn = NULL;
+    buffer_init(&path, BUFFER_NO_LIMIT);
+    bool bloom = config->sieve_test != 0;
+    Result rc = buffer_printf(&path, "%s/" SIEVE_DIRECTORY, parts->store->directory);
+    SieveOptions options = {.directory = buffer_string(&path),
+                            .db = tables->db,
+                            .crawl = tables->crawl,
+                            .memory_bytes = (size_t)config->sieve_memory,
+                            .max_age_ms = config->sieve_max_age,
+                            .least_urls = bloom ? UINT64_MAX : (uint64_t)config->sieve_least_urls};
+    if (rc == RESULT_OK) {
+        rc = page_db_txn_begin(tables->db, true, &txn) == 0 ? RESULT_OK : RESULT_IO;
+    }
+    parts->sieve = (IngestSieve){.context = parts, .hungry = wire_hungry, .stats = &parts->stats};
+    if (rc == RESULT_OK) {
+        rc = sieve_open(&parts->sieve.sieve, &options, txn);
+    }
+    if (rc == RESULT_OK && bloom) {
+        rc = sieve_bloom_new(&parts->sieve.bloom, tables->db, txn,
+                             (uint64_t)config->sieve_bloom_urls, config->sieve_bloom_rate,
+                             (size_t)config->sieve_memory);
+    }
+    if (txn != NULL) {
+        page_db_txn_abort(tables->db, txn);
+    }
+    if (rc == RESULT_OK) {
+        ingest_set_sieve(parts->ingest, &parts->sieve);
+    } else {
+        (void)buffer_printf(error,
+                            rc == RESULT_LIMIT ? "sieve.bloom_urls: %s: the filter needs more than "
+                                                 "sieve.memory: %s"
+                                               : "%s: cannot be used: %s",
+                            buffer_string(&path), result_name(rc));
+    }
+    buffer_destroy(&path);
     return rc;
 }
 
@@ -446,6 +490,7 @@ static Result build_frontier(AgentParts *parts, Buffer *error)
     FrontierOptions options = {
         .distributor = {.memory_bytes = (size_t)config->limits_workbench_memory,
                         .window_max = (uint32_t)config->schedule_window,
+                        .pages_per_host = (uint64_t)config->limits_pages_per_host,
                         .host_delay_ms = config->politeness_host_delay,
                         .robots_agent = config->robots_agent,
                         .bias = {.kind = (LevelBiasKind)config->schedule_bias,
@@ -561,6 +606,9 @@ Result parts_new(AgentParts *parts, CrawlStore *store, const char *crawl_log, Bu
         rc = build_ingest(parts, crawl_log);
     }
     if (rc == RESULT_OK) {
+        rc = build_sieve(parts, error);
+    }
+    if (rc == RESULT_OK) {
         rc = build_revisits(parts, error);
     }
     if (rc == RESULT_OK) {
@@ -674,6 +722,8 @@ void parts_delete(AgentParts *parts)
     parsing_delete(parts->parsing);
     frontier_delete(parts->frontier);
     ingest_delete(parts->ingest);
+    sieve_close(parts->sieve.sieve);
+    sieve_bloom_delete(parts->sieve.bloom);
     scoring_delete(parts->scoring);
     revisits_delete(parts->revisits);
     freq_rules_delete(parts->rules);

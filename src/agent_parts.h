@@ -12,6 +12,7 @@
 #include "fetch/resolver.h"
 #include "filters.h"
 #include "frontier/frontier.h"
+#include "ingest_sieve.h"
 #include "parsing.h"
 #include "revisits.h"
 #include "scoring.h"
@@ -36,6 +37,7 @@ typedef struct AgentParts {
     Revisits *revisits; /* NULL: schedule.mode = once */
     Scoring *scoring;
     Ingest *ingest;
+    IngestSieve sieve;
     Parsing *parsing;
     Frontier *frontier;
     Resolver *resolver;

@@ -160,7 +160,7 @@
     ROW(parse, near_duplicates, WORD, int, "off", 0, 0, "off|flag", false, false, \
         "look for pages whose text is nearly that of another; flag = near:URL in crawl.log") \
     ROW(parse, forms, BOOL, bool, "no", 0, 0, NULL, false, false, "take form actions as links") \
-    ROW(store, batch_pages, COUNT, int64_t, "512", 1, 100000, NULL, false, false, \
+    ROW(store, batch_pages, COUNT, int64_t, "2048", 1, 100000, NULL, false, false, \
         "results committed together at most") \
     ROW(store, batch_links, COUNT, int64_t, "32768", 1, 1e9, NULL, false, false, \
         "links of the results committed together at most; a single result may have more") \
@@ -241,8 +241,8 @@
         "a page crawled so often is visited no more; 0 = no limit") \
     ROW(schedule, order, WORD, int, "best-first", 0, 0, "best-first|breadth-first|depth-first", \
         false, false, "what goes first within a host and across hosts") \
-    ROW(schedule, levels, COUNT, int64_t, "16", 1, 64, NULL, false, false, \
-        "priority levels of the schedule (front queues)") \
+    ROW(schedule, levels, COUNT, int64_t, "32", 1, 64, NULL, false, false, \
+        "priority levels (front queues); together they span scores from 1 to 1/65536") \
     ROW(schedule, bias, WORD, int, "strict", 0, 0, "strict|weighted", false, false, \
         "always the best level that can be fetched, or a share for the others: nothing starves") \
     ROW(schedule, lower_share, REAL, double, "0.2", 0, 1, NULL, false, false, \
@@ -267,6 +267,20 @@
         "memory for visit states, their URLs and robots rules; further hosts wait on disk") \
     ROW(limits, front, COUNT, int64_t, "100000", 1, 1e8, NULL, false, false, \
         "addresses kept ready for fetching at most; grows to it when fetchers starve") \
+    ROW(sieve, test, WORD, int, "drum", 0, 0, "drum|bloom", false, false, \
+        "what decides that a URL is new: the database; or first a Bloom filter in memory, which loses " \
+        "sieve.bloom_rate of the URLs and the links to what it has seen") \
+    ROW(sieve, memory, SIZE, int64_t, "32Mi", 1048576, 4294967296.0, NULL, false, false, \
+        "memory for links that wait for their look-up, and for the URLs met lately") \
+    ROW(sieve, max_age, TIME, int64_t, "60s", 10, CONFIG_YEAR, NULL, false, false, \
+        "time after which a link is looked up, however few wait with it") \
+    ROW(sieve, least_urls, COUNT, int64_t, "1000000", 0, CONFIG_BIG, NULL, false, false, \
+        "URLs known before links wait for each other; until then, and while fetchers have too little " \
+        "to do, each commit looks its own up; 0 = all links wait, for tests") \
+    ROW(sieve, bloom_urls, COUNT, int64_t, "10000000", 1, CONFIG_BIG, NULL, false, false, \
+        "URLs that the Bloom filter is made for, in sieve.memory") \
+    ROW(sieve, bloom_rate, REAL, double, "0.001", 1e-9, 0.5, NULL, false, false, \
+        "share of new URLs that it takes for seen when it holds so many") \
     ROW(log, level, WORD, int, "info", 0, 0, "error|warn|info|debug", true, false, \
         "what goes into ragno.log") \
     ROW(log, status_interval, TIME, int64_t, "10s", 100, 86400e3, NULL, false, false, \

@@ -9,6 +9,7 @@
 #include "base/thread.h"
 #include "discovery.h"
 #include "ingest_batch.h"
+#include "ingest_sieve.h"
 #include "revisits.h"
 
 #define QUEUE_CAPACITY 2048u
@@ -28,6 +29,7 @@ struct Ingest {
     RevisitTotals visits;
     Revisits *revisits; /* NULL: schedule.mode = once */
     TrapYield *traps;   /* NULL = off; ingest thread */
+    IngestSieve *sieve; /* NULL = off */
     Queue queue;
     Thread thread;
     ParsedPage **pages; /* the batch being collected */
@@ -113,6 +115,9 @@ static void publish(Ingest *ingest, MDB_txn *txn)
     stats_set(&stats->urls_seen, page_db_n_pages(ingest->store.db, txn));
     stats_set(&stats->hosts, page_db_n_hosts(ingest->store.db, txn));
     stats_set(&stats->urls_queued, queued);
+    if (ingest->sieve != NULL) {
+        ingest_sieve_publish(ingest->sieve);
+    }
     if (ingest->revisits != NULL) {
         revisits_publish(ingest->revisits, txn, &ingest->visits, stats);
     }
@@ -171,6 +176,14 @@ static void tell(Ingest *ingest, const Batch *batch)
     stats_add(&ingest->stats->commits, 1);
 }
 
+/* Whether the links of the collected pages go through the sieve. */
+static bool defers(const Ingest *ingest)
+{
+    return ingest->sieve != NULL &&
+           sieve_is_due_for(ingest->sieve->sieve, stats_get(&ingest->stats->urls_seen),
+                            ingest->sinks.hungry(ingest->sinks.context));
+}
+
 /* Tries to commit the collected pages, or a piece of a chore, once. */
 static Result commit_once(Ingest *ingest, const IngestChore *chore)
 {
@@ -184,6 +197,8 @@ static Result commit_once(Ingest *ingest, const IngestChore *chore)
                            txn, ingest->pages, chore == NULL ? ingest->n_pages : 0);
     batch.traps = ingest->traps;
     batch.revisits = ingest->revisits;
+    batch.sieve = ingest->sieve;
+    batch.defers = chore == NULL && defers(ingest);
     batch.visits = ingest->visits;
     if (rc == RESULT_OK) {
         rc = work(&batch, chore);
@@ -203,6 +218,9 @@ static Result commit_once(Ingest *ingest, const IngestChore *chore)
     } else {
         thread_step("committing");
         rc = page_db_txn_commit(ingest->store.db, txn) == 0 ? RESULT_OK : RESULT_FULL;
+    }
+    if (ingest->sieve != NULL) {
+        sieve_settle(ingest->sieve->sieve, rc == RESULT_OK);
     }
     if (rc == RESULT_OK) {
         tell(ingest, &batch);
@@ -391,6 +409,19 @@ static void check_end(Ingest *ingest)
     }
 }
 
+/* What a stop does not leave to the next start, if there is time. */
+static void finish_chores(Ingest *ingest)
+{
+    MonoTime until = mono_add_ms(mono_now(), ingest->options.stop_ms);
+    for (size_t i = 0; i < ingest->n_chores; i++) {
+        const IngestChore *chore = &ingest->chores[i];
+        while (chore->at_stop && !ingest->dead && chore->holds(chore->context) &&
+               mono_before(mono_now(), until)) {
+            commit(ingest, chore);
+        }
+    }
+}
+
 static void *ingest_main(void *argument)
 {
     Ingest *ingest = argument;
@@ -411,6 +442,7 @@ static void *ingest_main(void *argument)
         }
         check_end(ingest);
     }
+    finish_chores(ingest);
     return NULL;
 }
 
@@ -466,6 +498,14 @@ void ingest_set_revisits(Ingest *ingest, Revisits *revisits)
 {
     IngestChore chore = revisits_chore(revisits);
     ingest->revisits = revisits;
+    ingest_add_chore(ingest, &chore);
+    publish_now(ingest);
+}
+
+void ingest_set_sieve(Ingest *ingest, IngestSieve *sieve)
+{
+    ingest->sieve = sieve;
+    IngestChore chore = ingest_sieve_chore(sieve);
     ingest_add_chore(ingest, &chore);
     publish_now(ingest);
 }

@@ -33,11 +33,12 @@ typedef struct Share {
 
 static const Share shares[] = {
     SHARE(limits, workbench_memory, BYTE, 65536, 8),
-    SHARE(fetch, memory, BYTE, 65536, 6),
+    SHARE(fetch, memory, BYTE, 65536, 5),
     SHARE(parse, memory, BYTE, 65536, 4), /* of all parsing threads together */
     SHARE(store, memory, BYTE, 65536, 3),
     SHARE(store, batch_links, LINK_BYTES, 64, 3),
-    SHARE(store, batch_pages, RESULT_BYTES, 4, 3),
+    SHARE(store, batch_pages, RESULT_BYTES, 4, 2),
+    SHARE(sieve, memory, BYTE, 1048576, 2),
     SHARE(fetch, connections, HANDLE_BYTES, 4, 1),
     SHARE(fetch, idle_connections, IDLE_CONNECTION_BYTES, 0, 1),
     SHARE(dns, cache_entries, DNS_ENTRY_BYTES, 100, 1),

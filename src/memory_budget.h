@@ -6,10 +6,11 @@
  * they do. In 32 parts:
  *
  *    8  the workbench                       limits.workbench_memory
- *    6  answers not yet parsed              fetch.memory
+ *    5  answers not yet parsed              fetch.memory
  *    4  parsing                             parse.memory, for each of parse.threads
  *    3  parsed pages not yet committed      store.memory
- *    6  a transaction's changed pages       store.batch_links (3), store.batch_pages (3)
+ *    5  a transaction's changed pages       store.batch_links (3), store.batch_pages (2)
+ *    2  links that wait for their look-up   sieve.memory
  *    1  handles of transfers                fetch.connections
  *    1  idle connections                    fetch.idle_connections
  *    1  resolved names                      dns.cache_entries

@@ -5,6 +5,7 @@
 
 #include "base/hash.h"
 #include "fetch/fetch_result.h"
+#include "frontier/sieve.h"
 #include "parse/http_header.h"
 #include "store/page_db.h"
 #include "store/warc_record.h"
@@ -28,10 +29,12 @@ typedef struct ParsedPage {
     unsigned refused_hooks; /* 1 << FilterHook: filters that refused the answer */
     char *etag;             /* validators of the answer that may be sent back, or NULL */
     char *last_modified;
-    char mime[64];    /* "text/html" or "" */
-    char sha1[40];    /* "sha1:BASE32" of the payload, or "" */
-    WarcGroup *group; /* the archive's records of it, or NULL */
-    bool archived;    /* the group was appended */
+    char mime[64];      /* "text/html" or "" */
+    char sha1[40];      /* "sha1:BASE32" of the payload, or "" */
+    WarcGroup *group;   /* the archive's records of it, or NULL */
+    bool archived;      /* the group was appended */
+    SieveTicket ticket; /* what of its links the sieve has */
+    bool filtered;      /* the Bloom filter was asked */
 } ParsedPage;
 
 ParsedPage *parsed_page_new(FetchResult *fetch);

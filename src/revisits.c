@@ -21,6 +21,7 @@ struct Revisits {
     double next_s;       /* of the entries behind it none is due before */
     MonoTime pause;      /* the chore rests until then */
     bool settling;       /* there may be crawled pages that were never entered */
+    bool kept_settling;  /* as of the last commit */
     uint64_t n_entered;  /* of those */
 };
 
@@ -63,6 +64,7 @@ Result revisits_new(Revisits **out, const RevisitsOptions *options, const Ingest
     revisits->db = store->db;
     revisits->schedule = store->schedule;
     revisits->settling = true;
+    revisits->kept_settling = true;
     buffer_init(&revisits->url, BUFFER_NO_LIMIT);
     *out = revisits;
     return RESULT_OK;
@@ -314,7 +316,7 @@ static Result chore_run(void *context, struct Batch *batch, MonoTime until)
     Revisits *revisits = context;
     double now = now_s(revisits);
     Result rc = settle(revisits, batch, until);
-    revisits->next_s = INFINITY;
+    revisits->next_s = HUGE_VAL; /* unless one is found */
     bool is_end = false;
     for (unsigned n = 1; rc == RESULT_OK && !is_end; n++) {
         RevisitDue due = revisits->position;
@@ -340,8 +342,10 @@ static void chore_ended(void *context, Result rc)
     Revisits *revisits = context;
     if (rc == RESULT_OK) {
         revisits->kept = revisits->position;
+        revisits->kept_settling = revisits->settling;
     } else {
         revisits->position = revisits->kept;
+        revisits->settling = revisits->kept_settling;
         revisits->next_s = 0;
     }
     revisits->pause = mono_add_ms(now_mono(revisits), revisits->options.pause_ms);
@@ -370,8 +374,7 @@ static void take_validator(const char *validator, char *out, size_t most)
 {
     size_t length = validator == NULL ? 0 : strlen(validator);
     if (length > 0 && length <= most) {
-        memset(out, 0, most + 1);
-        memcpy(out, validator, length);
+        memcpy(out, validator, length + 1);
     }
 }
 
@@ -380,8 +383,8 @@ static void take_validators(const ParsedPage *page, RevisitNote *note)
 {
     const FetchResult *fetch = page->fetch;
     if (fetch->status >= 200 && fetch->status < 400 && fetch->status != 304) {
-        memset(note->etag, 0, sizeof note->etag);
-        memset(note->last_modified, 0, sizeof note->last_modified);
+        note->etag[0] = '\0';
+        note->last_modified[0] = '\0';
     }
     bool is_cut = fetch->truncated == TRUNCATED_TIME || fetch->truncated == TRUNCATED_DISCONNECT;
     if (fetch->status == 304 || (fetch->status == 200 && !is_cut)) {
@@ -410,6 +413,13 @@ static void count_visit(Batch *batch, const FetchResult *fetch, const RevisitDue
     if (late_s > batch->late_s) {
         batch->late_s = late_s;
     }
+}
+
+static bool is_same(const RevisitNote *a, const RevisitNote *b)
+{
+    return a->misses == b->misses && !(a->fixed_freq < b->fixed_freq) &&
+           !(a->fixed_freq > b->fixed_freq) && strcmp(a->etag, b->etag) == 0 &&
+           strcmp(a->last_modified, b->last_modified) == 0;
 }
 
 Result revisits_note(Revisits *revisits, struct Batch *batch, const ParsedPage *page)
@@ -443,7 +453,7 @@ Result revisits_note(Revisits *revisits, struct Batch *batch, const ParsedPage *
         batch->visits.ended++;
         return revisit_table_remove(revisits->table, batch->txn, ref.index);
     }
-    if (memcmp(&note, &before, sizeof note) != 0) {
+    if (!is_same(&note, &before)) {
         rc = revisit_table_note_put(revisits->table, batch->txn, ref.index, &note);
     }
     RevisitDue due = next_visit(revisits, &ref, &note, (double)fetch->wall_start.us / 1e6);

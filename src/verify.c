@@ -363,6 +363,9 @@ static Result verify_all(Verify *verify)
     if (rc == RESULT_OK) {
         rc = verify_captures(verify);
     }
+    if (rc == RESULT_OK || rc == RESULT_NOT_FOUND) {
+        rc = verify_sieve(verify);
+    }
     return rc == RESULT_OK || rc == RESULT_NOT_FOUND ? verify_database(verify) : rc;
 }
 

@@ -111,7 +111,7 @@ Result verify_open_database(Verify *verify)
 
 /* Puts a page back on the schedule. It is asked for without a condition: what it would confirm is
  * lost. */
-static Result schedule_again(Verify *verify, MDB_txn *txn, Schedule *schedule, uint64_t index)
+Result verify_schedule_again(Verify *verify, MDB_txn *txn, Schedule *schedule, uint64_t index)
 {
     PageRef page;
     Result rc = verify_forget_validators(txn, index);
@@ -169,7 +169,7 @@ static Result find_lost(Verify *verify, MDB_txn *txn, Schedule *schedule, uint64
         }
         verify_problem(verify, VERIFY_DATABASE, "crawled, but in no WARC file: %s",
                        buffer_string(&verify->url));
-        rc = schedule == NULL ? RESULT_OK : schedule_again(verify, txn, schedule, i);
+        rc = schedule == NULL ? RESULT_OK : verify_schedule_again(verify, txn, schedule, i);
         rc = rc == RESULT_OK ? forget_capture(verify, txn, captures, i) : rc;
         ++*lost;
     }

@@ -6,6 +6,7 @@
 #include "base/map.h"
 #include "store/page_db.h"
 #include "store/warc_reader.h"
+#include "store/schedule.h"
 #include "verify.h"
 
 typedef struct Verify {
@@ -66,5 +67,11 @@ Result verify_revisits(Verify *verify, MDB_txn *txn);
 Result verify_forget_validators(MDB_txn *txn, uint64_t index);
 /* Puts the committed end back to what is left of a file that was cut. */
 Result verify_set_end(Verify *verify);
+
+/* The sieve's bucket files, and pages whose links were lost with a part of them: repair has those
+ * fetched again. */
+Result verify_sieve(Verify *verify);
+/* Puts a page into the schedule once more; inside a transaction. */
+Result verify_schedule_again(Verify *verify, MDB_txn *txn, Schedule *schedule, uint64_t index);
 
 #endif

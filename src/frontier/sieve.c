@@ -7,6 +7,7 @@
 #include "base/hash.h"
 #include "base/log.h"
 #include "frontier/sieve_edges.h"
+#include "frontier/sieve_link.h"
 #include "frontier/url_cache.h"
 #include "store/lmdb_result.h"
 #include "store/page_merge.h"
@@ -26,21 +27,6 @@
 #define LEAST_ARRAY         ((size_t)1 << 10)
 #define MOST_ARRAY          ((size_t)32 << 10)
 #define GENERATION_ELEMENTS ((uint64_t)8 << 20)
-
-/* The auxiliary of an element, without the URL behind it. */
-typedef struct SieveLink {
-    uint64_t from;
-    uint64_t from_hash;
-    uint64_t depth; /* of what it links to */
-    uint32_t number;
-    uint32_t n_links; /* of the page; 0: none, only that matters */
-    float score;
-    float page_score;
-    uint8_t hop;
-    uint8_t cross;
-    uint8_t is_first; /* of the page */
-    uint8_t kind;
-} SieveLink;
 
 struct Sieve {
     SieveOptions options;
@@ -126,10 +112,9 @@ static Result write_state(const Sieve *sieve, MDB_txn *txn)
 /* The link of an element; false: its auxiliary is not one. */
 static bool read_link(const DrumEvent *event, SieveLink *link, PageMergeLink *out)
 {
-    if (event->auxiliary.bytes == NULL || event->auxiliary.length < sizeof *link) {
+    if (!sieve_link_read(event->auxiliary, link)) {
         return false;
     }
-    memcpy(link, event->auxiliary.bytes, sizeof *link);
     const char *url = event->auxiliary.bytes;
     *out = (PageMergeLink){
         .from = {.index = link->from, .hash = link->from_hash, .depth = link->depth},
@@ -315,7 +300,8 @@ void sieve_close(Sieve *sieve)
 
 bool sieve_is_due_for(const Sieve *sieve, uint64_t known_urls, bool hungry)
 {
-    return !hungry && known_urls >= sieve->options.least_urls;
+    uint64_t least = sieve->options.least_urls;
+    return least == 0 || (!hungry && known_urls >= least);
 }
 
 static uint64_t collected(const Sieve *sieve)
@@ -456,18 +442,19 @@ void sieve_settle(Sieve *sieve, bool committed)
 /* ---- merging
  * ------------------------------------------------------------------------------------------ */
 
-MonoTime sieve_due(const Sieve *sieve, MonoTime now, bool hungry)
+MonoTime sieve_due(const Sieve *sieve, bool hungry)
 {
+    const MonoTime at_once = {0};
     uint64_t elements = collected(sieve);
     if (sieve->merge != NULL || drum_sealed_count(sieve->drum) > 0) {
-        return now;
+        return at_once;
     }
     if (elements == 0) {
         return MONO_NEVER;
     }
     if (hungry || drum_is_full(sieve->drum) || elements >= GENERATION_ELEMENTS ||
         sieve->number >= SIEVE_MAX_NUMBER / 2) {
-        return now;
+        return at_once;
     }
     return mono_add_ms(sieve->oldest, sieve->options.max_age_ms);
 }

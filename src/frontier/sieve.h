@@ -59,8 +59,9 @@ typedef struct SieveOptions {
     MDB_dbi crawl;       /* the table that holds SieveState */
     size_t memory_bytes; /* for all: at least SIEVE_LEAST_MEMORY */
     int64_t max_age_ms;  /* of a link before it is merged */
-    uint64_t least_urls; /* known ones, before links go through the sieve */
-    unsigned buckets;    /* 0: SIEVE_BUCKETS */
+    uint64_t
+        least_urls;   /* known ones, before links go through the sieve; 0: always, hungry or not */
+    unsigned buckets; /* 0: SIEVE_BUCKETS */
 } SieveOptions;
 
 #define SIEVE_LEAST_MEMORY ((size_t)1 << 20)
@@ -114,8 +115,8 @@ Result sieve_save(Sieve *sieve, MDB_txn *txn);
 /* The transaction of sieve_save or sieve_merge was committed, or is undone. */
 void sieve_settle(Sieve *sieve, bool committed);
 
-/* When it should merge: MONO_NEVER: it holds nothing. */
-MonoTime sieve_due(const Sieve *sieve, MonoTime now, bool hungry);
+/* When it should merge; a time that has passed: now; MONO_NEVER: it holds nothing. */
+MonoTime sieve_due(const Sieve *sieve, bool hungry);
 /* It holds links that were not merged. */
 bool sieve_holds(const Sieve *sieve);
 /* One piece, until soon after `until`; sieve_save, the commit and sieve_settle follow. Begins with
@@ -137,5 +138,10 @@ typedef struct SieveStats {
     uint64_t cache_misses;
 } SieveStats;
 void sieve_stats(const Sieve *sieve, SieveStats *stats);
+
+/* Sets the bits of the pages whose links wait in the bucket files and are all there (n_pages bits,
+ * zeroed by the caller). Reads only; recovery as drum_walk. */
+Result sieve_walk(const char *directory, const SieveState *state, uint8_t *pages, uint64_t n_pages,
+                  DrumRecovery *recovery);
 
 #endif

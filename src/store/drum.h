@@ -145,9 +145,9 @@ typedef struct DrumOptions {
                            the other. true: in the original order of all; the repository must then
                            be able to commit a generation in one transaction */
     bool keep_existing; /* check_update leaves the value of a key that is there alone */
-    bool whole_blocks;  /* auxiliaries are checked before a block's keys are used: a block is good or
-                           damaged as a whole, and no key is put whose auxiliary is lost */
-    bool skip_damaged;  /* leave damaged blocks out and count them, instead of RESULT_DAMAGED */
+    bool whole_blocks; /* auxiliaries are checked before a block's keys are used: a block is good or
+                          damaged as a whole, and no key is put whose auxiliary is lost */
+    bool skip_damaged; /* leave damaged blocks out and count them, instead of RESULT_DAMAGED */
     /* When set, a unique key of a check_update gets, instead of the value given, assign_bytes bytes
      * that this writes; called in original order within a bucket, before any callback of it: one
      * bucket, one order. given is the operation's value. A merge that is undone and tried again
@@ -277,5 +277,13 @@ Result drum_dispose(Drum *drum);
  * changes nothing. recovery says what drum_open would find (its dropped_files is 0). RESULT_DAMAGED
  * when anything is torn or damaged. */
 Result drum_verify(const char *directory, DrumRecovery *recovery);
+
+/* Every element that can be read, of the generations from `from` on up to what was committed, in
+ * the order of the files; changes nothing. recovery: what is damaged or missing of that; what lies
+ * behind is not looked at. A visit's result other than RESULT_OK ends the walk and is returned. */
+typedef Result (*DrumVisit)(void *context, uint64_t generation, const DrumKey *key,
+                            DrumBytes auxiliary);
+Result drum_walk(const char *directory, DrumProgress from, DrumPosition committed, DrumVisit visit,
+                 void *context, DrumRecovery *recovery);
 
 #endif

@@ -24,8 +24,10 @@ SPANS_S = (0.06, 0.3, 1.2)
 GONE_SLACK_US = 5000
 # Small files, so that there are kills while one is finished.
 OPTIONS = ["--warc-max-size", "200k"]
-# Each crawl keeps its answers in another way.
-ARCHIVES = ([], ["warc.files=3"],
+# All links wait in the bucket files of the sieve, as in a large crawl.
+SIEVE = ["sieve.least_urls=0", "sieve.max_age=50ms", "sieve.memory=1Mi"]
+# Each crawl keeps its answers, and waits with its links, in another way.
+ARCHIVES = ([], ["warc.files=3", *SIEVE], SIEVE,
             ["warc.files=2", "warc.compression=zstd", "warc.metadata=yes", "warc.dns=yes"])
 
 
