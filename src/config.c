@@ -12,6 +12,7 @@
 #include "scope.h"
 #include "score_rules.h"
 #include "store/schedule.h"
+#include "store/warc_compress.h"
 
 static const OptionSpec table[] = {
 #define CONFIG_ROW(section, key, type, ctype, standard, least, most, words, live, site, help)      \
@@ -112,6 +113,9 @@ Result config_check(const Config *config, Buffer *error)
         complain(config, "dns.ttl_min", "is greater than dns.ttl_max", error);
     }
     check_revisits(config, &what, error);
+    if (config->warc_compression == WARC_GZIP && config->warc_level > WARC_GZIP_LEVELS) {
+        complain(config, "warc.level", "gzip has levels up to 12", error);
+    }
     buffer_destroy(&what);
     return error->length == before ? RESULT_OK : RESULT_INVALID;
 }

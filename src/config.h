@@ -84,6 +84,8 @@
         "see slow_rate") \
     ROW(fetch, max_body, SIZE, int64_t, "2Mi", 1024, 2147483648.0, NULL, false, false, \
         "bytes of a body kept, as received and again after decoding; marked trunc:length") \
+    ROW(fetch, max_sitemap, SIZE, int64_t, "50Mi", 1024, 2147483648.0, NULL, false, false, \
+        "the same for a sitemap that robots.txt or an index names") \
     ROW(fetch, max_header, SIZE, int64_t, "256Ki", 1024, 16777216, NULL, false, false, \
         "bytes of a response header; a longer one is a broken answer") \
     ROW(fetch, max_ratio, COUNT, int64_t, "200", 1, 100000, NULL, false, false, \
@@ -158,7 +160,7 @@
     ROW(parse, near_duplicates, WORD, int, "off", 0, 0, "off|flag", false, false, \
         "look for pages whose text is nearly that of another; flag = near:URL in crawl.log") \
     ROW(parse, forms, BOOL, bool, "no", 0, 0, NULL, false, false, "take form actions as links") \
-    ROW(store, batch_pages, COUNT, int64_t, "512", 1, 100000, NULL, false, false, \
+    ROW(store, batch_pages, COUNT, int64_t, "2048", 1, 100000, NULL, false, false, \
         "results committed together at most") \
     ROW(store, batch_links, COUNT, int64_t, "32768", 1, 1e9, NULL, false, false, \
         "links of the results committed together at most; a single result may have more") \
@@ -176,12 +178,18 @@
         "a file that would grow beyond this is finished and a new one begun") \
     ROW(warc, max_age, TIME, int64_t, "0", 0, CONFIG_YEAR, NULL, false, false, \
         "a file older than this is finished; 0 = no matter") \
-    ROW(warc, name, TEXT, char *, "ragno-{timestamp}-{serial:05}.warc.gz", 0, 0, NULL, false, \
-        false, "names of the files; {serial} is needed, {timestamp} and {host} are known") \
+    ROW(warc, name, TEXT, char *, "ragno-{timestamp}-{serial:05}.warc", 0, 0, NULL, false, \
+        false, \
+        "names of the files, before .gz or .zst; {serial} is needed, {timestamp} and {host} are " \
+        "known") \
+    ROW(warc, files, COUNT, int64_t, "1", 1, 16, NULL, false, false, \
+        "files written at once; one takes tens of thousands of pages a second") \
+    ROW(warc, compression, WORD, int, "gzip", 0, 0, "gzip|zstd", false, false, \
+        "of each record by itself; not all readers know zstd") \
+    ROW(warc, level, COUNT, int64_t, "1", 1, 19, NULL, false, false, \
+        "level of compression; gzip has 12 (libdeflate's)") \
     ROW(warc, index_memory, SIZE, int64_t, "32Mi", 65536, CONFIG_BIG, NULL, false, false, \
         "for sorting the index of a finished file; larger ones are sorted in pieces") \
-    ROW(warc, level, COUNT, int64_t, "1", 1, 12, NULL, false, false, \
-        "gzip level of the records (libdeflate's)") \
     ROW(warc, dns, BOOL, bool, "no", 0, 0, NULL, false, false, \
         "a resource record for each new DNS answer") \
     ROW(warc, metadata, BOOL, bool, "no", 0, 0, NULL, false, false, \

@@ -21,7 +21,9 @@ static const DbCommand commands[] = {
     {"info", "info                             counts, sizes, format version", db_info},
     {"links", "links [--from URL|--to URL] [--ids]", db_links},
     {"path", "path URL                         how the crawl got there, seed first", db_path},
-    {"schedule", "schedule [--top N] [--host HOST] priority, score, url", db_schedule},
+    {"schedule",
+     "schedule [--top N] [--host HOST] priority, score, url; --due: next visit, interval, url",
+     db_schedule},
 };
 
 #define N_COMMANDS (sizeof commands / sizeof *commands)

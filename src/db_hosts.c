@@ -5,6 +5,8 @@
 #include <string.h>
 
 #include "db.h"
+#include "exit_status.h"
+#include "store/revisit_table.h"
 
 bool db_is_host(const char *origin, const char *host)
 {

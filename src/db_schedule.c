@@ -1,4 +1,4 @@
-/* ragno db: schedule.
+/* ragno db: schedule, and with --due the next visits of a continuous crawl.
  *
  * What is printed is what the crawl goes by. The level is that of the entry. The score is that of
  * the last computation, as `ragno rank` prints it, when the crawl has a scorer that computes (it is
@@ -18,6 +18,7 @@
 #include "config.h"
 #include "db.h"
 #include "scoring.h"
+#include "store/revisit_table.h"
 
 #define SCAN_AT_ONCE 4096u
 
@@ -210,15 +211,49 @@ static int print_schedule(DbView *view, const char *host, uint64_t top)
     return db_finish(view, rc);
 }
 
+/* What is to be visited again, in order of due time. */
+static int print_due(DbView *view, const char *host, uint64_t top)
+{
+    bool *wanted = NULL;
+    RevisitTable *table = NULL;
+    RevisitDue due = {.freq = 0};
+    Result found = revisit_table_open(&table, view->txn, false);
+    int rc = wanted_hosts(view, host, &wanted);
+    while (found == RESULT_OK && rc == page_db_error_ok && top > 0) {
+        PageRef page;
+        char time[CLOCK_TEXT_BYTES];
+        found = revisit_table_next(table, view->txn, &due);
+        if (found == RESULT_OK) {
+            rc = page_db_get(view->db, view->txn, due.index, &page, &view->url);
+        }
+        if (found == RESULT_OK && rc == page_db_error_ok && (wanted == NULL || wanted[page.host])) {
+            WallTime wall = {(int64_t)(due.time_s * 1e6)};
+            printf("%s\t%.3f\t%s\n",
+                   due.time_s < REVISIT_VIRTUAL_MAX ? "-" : wall_format_iso(wall, time),
+                   1 / (double)due.freq, buffer_string(&view->url));
+            top--;
+        }
+    }
+    free(wanted);
+    revisit_table_close(table);
+    if (found != RESULT_OK && found != RESULT_NOT_FOUND) {
+        (void)fprintf(stderr, "ragno db: the revisit schedule is damaged\n");
+        return EXIT_DIRECTORY;
+    }
+    return db_finish(view, rc);
+}
+
 int db_schedule(DbView *view, int argc, char **argv)
 {
     static const struct option options[] = {
         {"top", required_argument, NULL, 't'},
         {"host", required_argument, NULL, 'h'},
+        {"due", no_argument, NULL, 'd'},
         {NULL, 0, NULL, 0},
     };
     const char *host = NULL;
     uint64_t top = UINT64_MAX;
+    bool is_due = false;
     optind = 1;
     for (int c = 0; (c = getopt_long(argc, argv, "", options, NULL)) != -1;) {
         char *end = NULL;
@@ -234,13 +269,16 @@ int db_schedule(DbView *view, int argc, char **argv)
         case 'h':
             host = optarg;
             break;
+        case 'd':
+            is_due = true;
+            break;
         default:
             return EXIT_USAGE;
         }
     }
     if (optind != argc) {
-        (void)fprintf(stderr, "usage: ragno db DIR schedule [--top N] [--host HOST]\n");
+        (void)fprintf(stderr, "usage: ragno db DIR schedule [--due] [--top N] [--host HOST]\n");
         return EXIT_USAGE;
     }
-    return print_schedule(view, host, top);
+    return is_due ? print_due(view, host, top) : print_schedule(view, host, top);
 }

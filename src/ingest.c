@@ -341,7 +341,7 @@ static Result take(Ingest *ingest, size_t n, MonoTime deadline, size_t *links)
     return rc;
 }
 
-/* Parsing goes on only when something is committed. */
+/* Then nothing more comes before something is committed. */
 static bool parsing_waits(const Ingest *ingest)
 {
     return ingest->options.results != NULL && !byte_gate_is_open(ingest->options.results);
@@ -374,8 +374,8 @@ static Result collect(Ingest *ingest, MonoTime until, bool patient)
     }
     MonoTime deadline = mono_add_ms(mono_now(), patient ? patience_ms(ingest) : 0);
     while (rc == RESULT_OK && ingest->n_pages < ingest->options.batch_pages &&
-           links < ingest->options.batch_links && !parsing_waits(ingest)) {
-        rc = take(ingest, TAKE, deadline, &links);
+           links < ingest->options.batch_links) {
+        rc = take(ingest, TAKE, parsing_waits(ingest) ? (MonoTime){0} : deadline, &links);
     }
     return rc == RESULT_TIMEOUT ? RESULT_OK : rc;
 }

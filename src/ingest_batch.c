@@ -73,6 +73,9 @@ static void note_fetch(HostRecord *record, CrawlTotals *totals, const FetchResul
     record->first_fetch_ms = record->first_fetch_ms == 0 ? wall_ms : record->first_fetch_ms;
     record->last_fetch_ms = wall_ms;
     record->rests = fetch->status >= 100 ? 0 : record->rests;
+    if (fetch->kind == FETCHED_PAGE && !fetch->again && record->owed > 0) {
+        record->owed--;
+    }
     totals->fetches++;
     totals->bytes += fetch->bytes;
     if (fetch->class == FETCH_BUSY) {
@@ -408,6 +411,7 @@ static Result apply(Batch *batch, size_t place)
     }
     BatchHost *host = batch_host(batch, fetch->host);
     Result rc = host == NULL ? batch->result : RESULT_OK;
+    page_db_looked_up(batch->store->db);
     if (rc == RESULT_OK) {
         rc = archive(batch, batch->pages[place]);
     }
@@ -706,6 +710,7 @@ Result batch_finish(Batch *batch)
     size_t place = 0;
     BatchHost *host = NULL;
     while (rc == RESULT_OK && (host = map_next(&batch->hosts, &place)) != NULL) {
+        page_db_looked_up(batch->store->db);
         rc = host_table_put(batch->store->hosts, batch->txn, host->host, &host->record);
     }
     if (rc == RESULT_OK) {

@@ -12,7 +12,6 @@ typedef struct BatchHost {
     bool got_urls;      /* new ones were scheduled */
     uint8_t best_level; /* of those */
     bool cleared;       /* its schedule was emptied */
-    bool visited; /* one of its pages became due, or had its visit */
 } BatchHost;
 
 typedef struct Batch {

@@ -30,8 +30,9 @@ static DecodeStatus undo_coding(Parser *parser, const FetchResult *fetch, const 
 {
     HttpField field = {.value = NULL, .value_length = 0};
     (void)http_header_find(header, "Content-Encoding", &field);
-    parser->body.limit = parser->parsing->options.max_body_bytes;
-    buffer_trim(&parser->body, parser->parsing->options.max_body_bytes);
+    const ParsingOptions *options = &parser->parsing->options;
+    buffer_trim(&parser->body, options->max_body_bytes);
+    parser->body.limit = fetch->hop == 'S' ? options->max_sitemap_bytes : options->max_body_bytes;
     return decode_content(parser->decoder, field.value, field.value_length, fetch->body.data,
                           fetch->body.length, &parser->body, parser->parsing->options.max_ratio);
 }
@@ -230,6 +231,7 @@ static void take_page(Parser *parser, ParsedPage *page)
     ask_filters(parser, page, content_type);
     store_page(parser, page);
     if (fetch->final) {
+        parsed_page_take_validators(page, &header);
         note_decoding(fetch, decoded);
         parse_answer(parser, page, &header, &type, content_type);
     }

@@ -25,6 +25,7 @@ typedef struct ParsingOptions {
     unsigned threads;
     size_t queue;          /* pages that may wait */
     size_t max_body_bytes; /* after decoding */
+    size_t max_sitemap_bytes;
     unsigned max_ratio;
     size_t max_links;
     size_t max_url_length;

@@ -124,7 +124,8 @@ static void compare(Scoring *scoring, const ScheduleEntry *entries, size_t n)
             continue; /* newer than the computation: its estimate stands */
         }
         unsigned level = schedule_level(scoring->schedule, score * scale);
-        if (level != entries[i].level) {
+        if (level != entries[i].level &&
+            !schedule_is_express(scoring->schedule, entries[i].level)) {
             scoring->moves[scoring->n_moves++] = (ScheduleChange){.index = entries[i].index,
                                                                   .host = entries[i].host,
                                                                   .from = (uint8_t)entries[i].level,

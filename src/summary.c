@@ -17,6 +17,7 @@ typedef struct SlowHost {
 } SlowHost;
 
 typedef struct HostSums {
+    PageDB *db;
     SlowHost slow[SLOW_HOSTS];
     size_t n_slow;
     uint64_t active;
@@ -28,6 +29,7 @@ typedef struct HostSums {
 static Result add_host(void *context, uint32_t host, const HostRecord *record)
 {
     HostSums *sums = context;
+    page_db_looked_up(sums->db);
     sums->active += record->state == HOST_ACTIVE;
     sums->dropped += record->state == HOST_DROPPED;
     if (record->state == HOST_DROPPED && record->drop_class < FETCH_CLASSES) {
@@ -88,7 +90,7 @@ static void print_dropped(const HostSums *sums, FILE *out)
 
 static void print_hosts(const IngestStore *store, MDB_txn *txn, FILE *out)
 {
-    HostSums sums = {.n_slow = 0};
+    HostSums sums = {.db = store->db, .n_slow = 0};
     Buffer origin;
     buffer_init(&origin, BUFFER_NO_LIMIT);
     if (host_table_walk(store->hosts, txn, add_host, &sums) == RESULT_OK) {

@@ -1,4 +1,5 @@
-/* What the parts of `ragno verify` share: verify.c (WARC files and indices), verify_database.c. */
+/* What the parts of `ragno verify` share: verify.c (WARC files and indices), verify_database.c,
+ * verify_revisits.c. */
 #ifndef VERIFY_INSIDE_H
 #define VERIFY_INSIDE_H
 
@@ -14,7 +15,7 @@ typedef struct Verify {
     uint8_t *stored;   /* one bit per page: its answer was, before the committed end was read */
     uint8_t *captured; /* one bit per page: it was found in the files */
     uint64_t n_pages;
-    WarcPosition committed; /* {0} when the database knows none */
+    WarcEnd committed; /* empty when the database knows none */
     Map originals;     /* captures of the files that are still open; their index may not be whole */
     bool lost_records; /* were found missing: the index of payloads may name some of them */
     Buffer line;
@@ -37,7 +38,12 @@ Result verify_open_database(Verify *verify);
 Result verify_captures(Verify *verify);
 /* PageDB inside, the schedule against it, the host records against it; repairs the last two. */
 Result verify_database(Verify *verify);
-/* Sets the committed end back to what is left of a file that was cut. */
-Result verify_set_end(Verify *verify, const WarcPosition *end);
+/* The next visits of schedule.mode = continuous; repairs by emptying them, so that the next crawl
+ * enters all pages. */
+Result verify_revisits(Verify *verify, MDB_txn *txn);
+/* The page's next visit is unconditional. */
+Result verify_forget_validators(MDB_txn *txn, uint64_t index);
+/* Puts the committed end back to what is left of a file that was cut. */
+Result verify_set_end(Verify *verify);
 
 #endif

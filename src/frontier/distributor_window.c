@@ -211,14 +211,40 @@ static Result read_urls(Distributor *distributor, MDB_txn *txn, const ScheduleIt
     return RESULT_OK;
 }
 
+/* How many pages may still be fetched of a host, none of which is in flight yet. */
+static Result pages_left(const Distributor *distributor, MDB_txn *txn,
+                         const VisitState *visit_state, uint64_t *left)
+{
+    HostRecord record = {.state = HOST_ACTIVE};
+    uint64_t most = distributor->options.pages_per_host;
+    *left = UINT64_MAX;
+    if (most == 0) {
+        return RESULT_OK;
+    }
+    Result rc = host_table_get(distributor->host_table, txn, visit_state->host, &record);
+    if (rc == RESULT_OK && record.state == HOST_ACTIVE) { /* a full one has visits only */
+        uint64_t taken = record.pages + visit_state->uncommitted;
+        *left = taken < most ? most - taken : 0;
+    }
+    return rc;
+}
+
 Result distributor_refill(Distributor *distributor, MDB_txn *txn, VisitState *visit_state)
 {
     uint32_t want = window_size(distributor, visit_state);
+    uint64_t left = 0;
+    Result rc = pages_left(distributor, txn, visit_state, &left);
+    visit_state->capped = rc == RESULT_OK && left == 0;
+    if (rc != RESULT_OK || left == 0) {
+        visit_state_set_window(visit_state, NULL, NULL, 0, 0);
+        return rc;
+    }
+    want = want < left ? want : (uint32_t)left;
     ScheduleItem *chosen = calloc(want, sizeof *chosen);
     WindowUrl *urls = calloc(want, sizeof *urls);
     size_t n = 0;
     uint32_t count = 0;
-    Result rc = chosen == NULL || urls == NULL ? RESULT_MEMORY : RESULT_OK;
+    rc = chosen == NULL || urls == NULL ? RESULT_MEMORY : RESULT_OK;
     if (rc == RESULT_OK) {
         Choice choice = {
             .distributor = distributor, .txn = txn, .host = visit_state->host, .items = chosen};

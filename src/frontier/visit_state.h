@@ -151,6 +151,7 @@ struct VisitState {
     bool idle;            /* it is IDLE: place may only be read by the owner */
     VisitState *waiting;  /* askers that go with it when it comes home */
     bool more;            /* new URLs came while it was away */
+    bool capped;          /* no window: what is uncommitted may reach its limit of pages */
     size_t accounted;     /* bytes of it in Distributor.memory */
     bool parked;          /* waits long while memory is short: forgotten as soon as disk knows */
     bool retired;         /* so did the database: nothing of it is scheduled any more */

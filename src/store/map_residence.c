@@ -1,5 +1,6 @@
 #include "store/map_residence.h"
 
+#include <fcntl.h>
 #include <inttypes.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -49,18 +50,18 @@ Result map_residence_give_up(int fd)
 /* Resident and mapped from files, in bytes: the second and third figure of statm. */
 static Result measure(size_t *resident, size_t *mapped)
 {
-    FILE *file = fopen("/proc/self/statm", "re");
     char text[128] = "";
-    bool read = file != NULL && fgets(text, sizeof text, file) != NULL;
-    if (file != NULL) {
-        (void)fclose(file);
+    int file = open("/proc/self/statm", O_RDONLY | O_CLOEXEC);
+    ssize_t n = file < 0 ? -1 : read(file, text, sizeof text - 1);
+    if (file >= 0) {
+        (void)close(file);
     }
     char *rest = text;
     size_t page = (size_t)sysconf(_SC_PAGESIZE);
     (void)strtoull(rest, &rest, 10);
     *resident = (size_t)strtoull(rest, &rest, 10) * page;
     *mapped = (size_t)strtoull(rest, NULL, 10) * page;
-    return read ? RESULT_OK : RESULT_IO;
+    return n > 0 ? RESULT_OK : RESULT_IO;
 }
 
 Result map_residence_check(MapResidence *residence, int fd)

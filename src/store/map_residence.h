@@ -7,7 +7,7 @@
  * with the next use (a minor fault; the kernel maps the sixteen pages around it). Nothing is
  * written or lost, also while other threads read: LMDB's map is read-only, it writes by pwrite.
  *
- * Whoever reads much asks now and then: a look-up may map 64 KiB. Any thread. */
+ * Whoever reads much asks now and then, since a look-up may map 64 KiB. Any thread. */
 #ifndef STORE_MAP_RESIDENCE_H
 #define STORE_MAP_RESIDENCE_H
 

@@ -556,6 +556,7 @@ int page_db_txn_commit(PageDB *db, MDB_txn *txn)
     if (writes) {
         page_readers_rest(db);
         page_file_extend(db);
+        (void)page_db_check_residence(db);
     }
     if (rc != 0 && writes) {
         page_hosts_forget(db->store->hosts);
@@ -596,6 +597,11 @@ void page_store_check_residence(PageDBStore *store)
         (void)map_residence_check(&store->residence,
                                   file); /* a budget that is missed is no error */
     }
+}
+
+void page_db_looked_up(PageDB *db)
+{
+    page_store_looked_up(db->store);
 }
 
 uint64_t page_db_check_residence(PageDB *db)

@@ -33,15 +33,22 @@ struct PageDBStore {
     struct PageReader *readers; /* idle ones: page_reader.h */
     PageLookup lookup;          /* hash -> index, in memory; its own mutex */
     MapResidence residence;     /* how much of the map counts as resident */
+    atomic_uint look_ups;       /* since then */
     /* Belong to the write transaction: */
     PageBatch *batch;
     PageHosts *hosts;
 };
 
-/* Keeps the map within the budget. The caller has a transaction; loops over many look-ups call it
- * after each PAGE_LOOK_UPS. */
+/* Keeps the map within the budget. The caller has a transaction. */
 void page_store_check_residence(PageDBStore *store);
-#define PAGE_LOOK_UPS 128u
+/* The same now and then: for each look-up in a tree, which may map 64 KiB. */
+static inline void page_store_looked_up(PageDBStore *store)
+{
+    if ((atomic_fetch_add_explicit(&store->look_ups, 1, memory_order_relaxed) & 31u) == 0 &&
+        atomic_load_explicit(&store->residence.budget, memory_order_relaxed) > 0) {
+        page_store_check_residence(store);
+    }
+}
 
 /* A URL as hash2idx knows it. */
 typedef struct PageKey {

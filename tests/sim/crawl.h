@@ -26,6 +26,7 @@ typedef struct CrawlOptions {
     const char *directory; /* of the database; borrowed */
     size_t memory_bytes;   /* of the frontier */
     size_t connections;
+    int64_t batch_ms; /* a result waits for its commit at most so long */
     size_t front_max;
     uint32_t window;
     uint32_t seeds; /* roots of this many hosts */
@@ -57,6 +58,7 @@ typedef struct Crawl {
     bool finished;
     bool broken;       /* a part failed: told on standard error */
     int64_t ingest_ns; /* CPU time of commits */
+    uint64_t n_commits;
     int64_t distributor_ns;
     uint64_t starved; /* times a connection was free and nothing due */
 } Crawl;
