@@ -14,7 +14,7 @@
 
 #define SCAN_AT_ONCE 4096u /* entries read in one transaction */
 #define PIECE_FIRST  256u
-#define PIECE_LEAST  16u
+#define PIECE_LEAST  256u /* below it the commit itself is what takes time */
 #define PIECE_MOST   2048u
 #define PIECE_STEP   128u /* moves between two looks at the clock */
 #define MAX_LOOPS    100u

@@ -135,6 +135,7 @@ static void dispatch(Distributor *distributor, MDB_txn *txn, VisitState *visit_s
     visit_state->parked = false;
     if (visit_state->stale) {
         visit_state->stale = false;
+        visit_state->appetite = visit_state->window_count / 2;
         distributor_release_window(distributor, visit_state);
     }
     distributor_take_waiting(visit_state);

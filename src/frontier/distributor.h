@@ -16,7 +16,7 @@
  *  4. One with askers serves them before it goes on an errand itself: nobody waits in a circle. A
  *     host that has a guest gets its own visit state, with the guest's times, once that is home.
  *  5. Windows hold the best URLs of their hosts. When a commit brings a better one, or moves one
- * that is in a window to another level, the visit state is recalled and reads its window anew.
+ *     that is in a window, the visit state is recalled and reads its window anew, a smaller one.
  *  6. Hosts with work that are not in RAM are found again by a walk over the schedule's host table:
  *     memory is bounded by `memory_bytes`, whatever the size of the crawl.
  *  7. Pages of a host that are stored, and its URLs that are in flight, are never more together

@@ -24,13 +24,21 @@ void distributor_release_window(Distributor *distributor, VisitState *visit_stat
     visit_state_set_window(visit_state, NULL, NULL, 0, 0);
 }
 
-static uint32_t window_size(const Distributor *distributor)
+/* A share of the memory that is left, so that more hosts mean shorter windows. One that is often
+ * out of date before it is used up becomes shorter; one that is used up, longer. */
+static uint32_t window_size(const Distributor *distributor, VisitState *visit_state)
 {
-    /* A share of the memory that is left, so that more hosts mean shorter windows. */
     size_t hosts = distributor->visit_states.count + 1;
     size_t share = distributor->options.memory_bytes / 2 / hosts / 128;
     uint32_t most = distributor->options.window_max;
-    return share >= most ? most : share < WINDOW_LEAST ? WINDOW_LEAST : (uint32_t)share;
+    uint32_t size = share >= most ? most : share < WINDOW_LEAST ? WINDOW_LEAST : (uint32_t)share;
+    uint32_t appetite = visit_state->appetite;
+    if (appetite == 0 || appetite >= size) {
+        return size;
+    }
+    appetite = appetite < WINDOW_LEAST ? WINDOW_LEAST : appetite;
+    visit_state->appetite = 2 * appetite;
+    return appetite < size ? appetite : size;
 }
 
 /* Entries of a host that may go into its window. */
@@ -223,7 +231,7 @@ static Result pages_left(const Distributor *distributor, MDB_txn *txn,
 
 Result distributor_refill(Distributor *distributor, MDB_txn *txn, VisitState *visit_state)
 {
-    uint32_t want = window_size(distributor);
+    uint32_t want = window_size(distributor, visit_state);
     uint64_t left = 0;
     Result rc = pages_left(distributor, txn, visit_state, &left);
     visit_state->capped = rc == RESULT_OK && left == 0;
