@@ -292,6 +292,7 @@ static Result build_ingest(AgentParts *parts, const char *crawl_log)
                              .queue = INGEST_QUEUE,
                              .results = &parts->results,
                              .batch_time_ms = config->store_batch_time,
+                             .stop_ms = config->crawl_grace,
                              .order = (ScheduleOrder)config->schedule_order,
                              .levels = (unsigned)config->schedule_levels,
                              .scorer = scoring_scorer(parts->scoring),
@@ -318,6 +319,49 @@ static Result build_ingest(AgentParts *parts, const char *crawl_log)
     if (rc == RESULT_OK && scoring_chore(parts->scoring, &chore)) {
         ingest_add_chore(parts->ingest, &chore);
     }
+    return rc;
+}
+
+static Result build_sieve(AgentParts *parts, Buffer *error)
+{
+    const Config *config = parts->config;
+    const IngestStore *tables = &parts->store->tables;
+    Buffer path;
+    MDB_txn *txn = NULL;
+    buffer_init(&path, BUFFER_NO_LIMIT);
+    bool bloom = config->sieve_test != 0;
+    Result rc = buffer_printf(&path, "%s/" SIEVE_DIRECTORY, parts->store->directory);
+    SieveOptions options = {.directory = buffer_string(&path),
+                            .db = tables->db,
+                            .crawl = tables->crawl,
+                            .memory_bytes = (size_t)config->sieve_memory,
+                            .max_age_ms = config->sieve_max_age,
+                            .least_urls = bloom ? UINT64_MAX : (uint64_t)config->sieve_least_urls};
+    if (rc == RESULT_OK) {
+        rc = page_db_txn_begin(tables->db, true, &txn) == 0 ? RESULT_OK : RESULT_IO;
+    }
+    parts->sieve = (IngestSieve){.context = parts, .hungry = wire_hungry, .stats = &parts->stats};
+    if (rc == RESULT_OK) {
+        rc = sieve_open(&parts->sieve.sieve, &options, txn);
+    }
+    if (rc == RESULT_OK && bloom) {
+        rc = sieve_bloom_new(&parts->sieve.bloom, tables->db, txn,
+                             (uint64_t)config->sieve_bloom_urls, config->sieve_bloom_rate,
+                             (size_t)config->sieve_memory);
+    }
+    if (txn != NULL) {
+        page_db_txn_abort(tables->db, txn);
+    }
+    if (rc == RESULT_OK) {
+        ingest_set_sieve(parts->ingest, &parts->sieve);
+    } else {
+        (void)buffer_printf(error,
+                            rc == RESULT_LIMIT ? "sieve.bloom_urls: %s: the filter needs more than "
+                                                 "sieve.memory: %s"
+                                               : "%s: cannot be used: %s",
+                            buffer_string(&path), result_name(rc));
+    }
+    buffer_destroy(&path);
     return rc;
 }
 
@@ -357,6 +401,8 @@ static Result build_archive(AgentParts *parts, Buffer *error)
                               .pattern = config->warc_name,
                               .max_bytes = (uint64_t)config->warc_max_size,
                               .max_age_ms = config->warc_max_age,
+                              .files = (unsigned)config->warc_files,
+                              .compression = (WarcCompression)config->warc_compression,
                               .level = (int)config->warc_level,
                               .metadata = config->warc_metadata,
                               .index_memory_bytes = (size_t)config->warc_index_memory,
@@ -387,6 +433,9 @@ static Result build_parsing(AgentParts *parts, Buffer *error)
 {
     const Config *config = parts->config;
     Result rc = parts_share_rules(parts, error);
+    if (rc == RESULT_OK && *config->score_rules != '\0') {
+        rc = score_rules_read(&parts->score_rules, config->score_rules, error);
+    }
     if (rc != RESULT_OK) {
         return rc;
     }
@@ -396,6 +445,7 @@ static Result build_parsing(AgentParts *parts, Buffer *error)
     ParsingOptions options = {.threads = (unsigned)config->parse_threads,
                               .queue = (size_t)config->parse_queue,
                               .max_body_bytes = (size_t)config->fetch_max_body,
+                              .max_sitemap_bytes = (size_t)config->fetch_max_sitemap,
                               .max_ratio = (unsigned)config->fetch_max_ratio,
                               .max_links = (size_t)config->parse_max_links,
                               .max_url_length = (size_t)config->scope_max_url_length,
@@ -414,6 +464,7 @@ static Result build_parsing(AgentParts *parts, Buffer *error)
                               .sitemap_entries = (size_t)config->scope_sitemap_entries,
                               .sitemap_location = (SitemapLocation)config->scope_sitemap_location,
                               .filters = &parts->filters,
+                              .score_rules = parts->score_rules,
                               .scope = &parts->scope,
                               .results = &parts->results};
     return parsing_new(&parts->parsing, &options, parts->archive, &parts->stats, wire_parsed,
@@ -524,6 +575,7 @@ static Result build_fetch(AgentParts *parts, Buffer *error)
                               .slow_bytes_s = config->fetch_slow_rate,
                               .slow_time_ms = config->fetch_slow_time,
                               .max_body_bytes = config->fetch_max_body,
+                              .max_sitemap_bytes = config->fetch_max_sitemap,
                               .max_header_bytes = config->fetch_max_header,
                               .http2 = config->fetch_http2,
                               .tls_verify = config->fetch_tls_verify,
@@ -552,6 +604,9 @@ Result parts_new(AgentParts *parts, CrawlStore *store, const char *crawl_log, Bu
     }
     if (rc == RESULT_OK) {
         rc = build_ingest(parts, crawl_log);
+    }
+    if (rc == RESULT_OK) {
+        rc = build_sieve(parts, error);
     }
     if (rc == RESULT_OK) {
         rc = build_revisits(parts, error);
@@ -667,6 +722,8 @@ void parts_delete(AgentParts *parts)
     parsing_delete(parts->parsing);
     frontier_delete(parts->frontier);
     ingest_delete(parts->ingest);
+    sieve_close(parts->sieve.sieve);
+    sieve_bloom_delete(parts->sieve.bloom);
     scoring_delete(parts->scoring);
     revisits_delete(parts->revisits);
     freq_rules_delete(parts->rules);
@@ -674,6 +731,7 @@ void parts_delete(AgentParts *parts)
         LOG_ERROR("archive", "the last WARC file stays open", "next=\"resume the crawl\"");
     }
     crawl_log_close(parts->log);
+    score_rules_delete(parts->score_rules);
     shared_destroy(&parts->scope);
     shared_destroy(&parts->filters);
     shared_destroy(&parts->fetch_filter);

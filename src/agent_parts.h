@@ -12,6 +12,7 @@
 #include "fetch/resolver.h"
 #include "filters.h"
 #include "frontier/frontier.h"
+#include "ingest_sieve.h"
 #include "parsing.h"
 #include "revisits.h"
 #include "scoring.h"
@@ -25,9 +26,10 @@ typedef struct AgentParts {
     PolitenessOptions politeness;
     char *user_agent;
     Stats stats;
-    Shared scope;        /* a Scope, for parsing threads */
-    Shared filters;      /* Filters, for parsing threads */
-    Shared fetch_filter; /* the Filter of filter.fetch, for fetching threads */
+    ScoreRules *score_rules; /* NULL: none */
+    Shared scope;            /* a Scope, for parsing threads */
+    Shared filters;          /* Filters, for parsing threads */
+    Shared fetch_filter;     /* the Filter of filter.fetch, for fetching threads */
     DedupSteps dedup;
     CrawlLog *log;
     Archive *archive;   /* NULL: --no-warc */
@@ -35,6 +37,7 @@ typedef struct AgentParts {
     Revisits *revisits; /* NULL: schedule.mode = once */
     Scoring *scoring;
     Ingest *ingest;
+    IngestSieve sieve;
     Parsing *parsing;
     Frontier *frontier;
     Resolver *resolver;

@@ -23,6 +23,7 @@ struct Archive {
     PayloadIndex *payloads;
     CaptureIndex *captures;
     PageDB *db;
+    WarcCompression compression;
     int level;
     bool metadata;
     bool frozen;
@@ -38,9 +39,9 @@ struct ArchiveRecorder {
     PayloadReader reader;
 };
 
-/* Opens the tables; *end is what the database knows, {0} for a new crawl, which knows that no byte
- * is its own. */
-static Result open_tables(Archive *archive, WarcPosition *end)
+/* Opens the tables; *end is what the database knows: nothing for a new crawl, which knows that no
+ * byte is its own. */
+static Result open_tables(Archive *archive, WarcEnd *end)
 {
     MDB_txn *txn = NULL;
     if (page_db_txn_begin(archive->db, false, &txn) != 0) {
@@ -59,7 +60,7 @@ static Result open_tables(Archive *archive, WarcPosition *end)
     return page_db_txn_commit(archive->db, txn) == 0 ? RESULT_OK : RESULT_FULL;
 }
 
-static Result open_files(Archive *archive, const ArchiveOptions *options, const WarcPosition *end)
+static Result open_files(Archive *archive, const ArchiveOptions *options, const WarcEnd *end)
 {
     Buffer path;
     buffer_init(&path, BUFFER_NO_LIMIT);
@@ -73,6 +74,8 @@ static Result open_files(Archive *archive, const ArchiveOptions *options, const 
                         .pattern = *options->pattern == '\0' ? NULL : options->pattern,
                         .max_bytes = options->max_bytes,
                         .max_age_ms = options->max_age_ms,
+                        .files = options->files,
+                        .compression = options->compression,
                         .level = options->level,
                         .index_memory_bytes = options->index_memory_bytes,
                         .user_agent = options->user_agent,
@@ -88,11 +91,12 @@ static Result open_files(Archive *archive, const ArchiveOptions *options, const 
 Result archive_open(Archive **out, const ArchiveOptions *options, PageDB *db, Buffer *error)
 {
     Archive *archive = calloc(1, sizeof *archive);
-    WarcPosition end = {.file = 0};
+    WarcEnd end = {.n = 0};
     if (archive == NULL) {
         return RESULT_MEMORY;
     }
     archive->db = db;
+    archive->compression = options->compression;
     archive->level = options->level;
     archive->metadata = options->metadata;
     Result rc = open_tables(archive, &end);
@@ -153,7 +157,8 @@ Result archive_recorder_new(ArchiveRecorder **out, Archive *archive)
     buffer_init(&recorder->via, BUFFER_NO_LIMIT);
     recorder->reader = (PayloadReader){
         .index = archive->payloads, .begin = begin_read, .end = end_read, .context = archive->db};
-    WarcRecorderOptions options = {.level = archive->level,
+    WarcRecorderOptions options = {.compression = archive->compression,
+                                   .level = archive->level,
                                    .find = payload_index_find,
                                    .find_context = &recorder->reader,
                                    .revisit_min_bytes = REVISIT_LEAST_BYTES};
@@ -349,7 +354,7 @@ Result archive_remember(Archive *archive, MDB_txn *txn, const WarcGroup *group,
 
 Result archive_prepare(Archive *archive, MDB_txn *txn)
 {
-    WarcPosition end = {.file = 0};
+    WarcEnd end = {.n = 0};
     if (archive->frozen) {
         return RESULT_OK;
     }

@@ -10,7 +10,9 @@
 #include "frontier/politeness.h"
 #include "revisit_policy.h"
 #include "scope.h"
+#include "score_rules.h"
 #include "store/schedule.h"
+#include "store/warc_compress.h"
 
 static const OptionSpec table[] = {
 #define CONFIG_ROW(section, key, type, ctype, standard, least, most, words, live, site, help)      \
@@ -85,6 +87,13 @@ Result config_check(const Config *config, Buffer *error)
         complain(config, "politeness.retry", buffer_string(&what), error);
     }
     buffer_reset(&what);
+    ScoreRules *scores = NULL;
+    if (*config->score_rules != '\0' &&
+        score_rules_read(&scores, config->score_rules, &what) != RESULT_OK) {
+        complain(config, "score.rules", buffer_string(&what), error);
+    }
+    score_rules_delete(scores);
+    buffer_reset(&what);
     DedupSteps steps;
     if (dedup_parse_steps(config->scope_dedup_key, &steps, &what) != RESULT_OK) {
         complain(config, "scope.dedup_key", buffer_string(&what), error);
@@ -104,6 +113,9 @@ Result config_check(const Config *config, Buffer *error)
         complain(config, "dns.ttl_min", "is greater than dns.ttl_max", error);
     }
     check_revisits(config, &what, error);
+    if (config->warc_compression == WARC_GZIP && config->warc_level > WARC_GZIP_LEVELS) {
+        complain(config, "warc.level", "gzip has levels up to 12", error);
+    }
     buffer_destroy(&what);
     return error->length == before ? RESULT_OK : RESULT_INVALID;
 }

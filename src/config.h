@@ -84,6 +84,8 @@
         "see slow_rate") \
     ROW(fetch, max_body, SIZE, int64_t, "2Mi", 1024, 2147483648.0, NULL, false, false, \
         "bytes of a body kept, as received and again after decoding; marked trunc:length") \
+    ROW(fetch, max_sitemap, SIZE, int64_t, "50Mi", 1024, 2147483648.0, NULL, false, false, \
+        "the same for a sitemap that robots.txt or an index names") \
     ROW(fetch, max_header, SIZE, int64_t, "256Ki", 1024, 16777216, NULL, false, false, \
         "bytes of a response header; a longer one is a broken answer") \
     ROW(fetch, max_ratio, COUNT, int64_t, "200", 1, 100000, NULL, false, false, \
@@ -176,12 +178,18 @@
         "a file that would grow beyond this is finished and a new one begun") \
     ROW(warc, max_age, TIME, int64_t, "0", 0, CONFIG_YEAR, NULL, false, false, \
         "a file older than this is finished; 0 = no matter") \
-    ROW(warc, name, TEXT, char *, "ragno-{timestamp}-{serial:05}.warc.gz", 0, 0, NULL, false, \
-        false, "names of the files; {serial} is needed, {timestamp} and {host} are known") \
+    ROW(warc, name, TEXT, char *, "ragno-{timestamp}-{serial:05}.warc", 0, 0, NULL, false, \
+        false, \
+        "names of the files, before .gz or .zst; {serial} is needed, {timestamp} and {host} are " \
+        "known") \
+    ROW(warc, files, COUNT, int64_t, "1", 1, 16, NULL, false, false, \
+        "files written at once; one takes tens of thousands of pages a second") \
+    ROW(warc, compression, WORD, int, "gzip", 0, 0, "gzip|zstd", false, false, \
+        "of each record by itself; not all readers know zstd") \
+    ROW(warc, level, COUNT, int64_t, "1", 1, 19, NULL, false, false, \
+        "level of compression; gzip has 12 (libdeflate's)") \
     ROW(warc, index_memory, SIZE, int64_t, "32Mi", 65536, CONFIG_BIG, NULL, false, false, \
         "for sorting the index of a finished file; larger ones are sorted in pieces") \
-    ROW(warc, level, COUNT, int64_t, "1", 1, 12, NULL, false, false, \
-        "gzip level of the records (libdeflate's)") \
     ROW(warc, dns, BOOL, bool, "no", 0, 0, NULL, false, false, \
         "a resource record for each new DNS answer") \
     ROW(warc, metadata, BOOL, bool, "no", 0, 0, NULL, false, false, \
@@ -233,8 +241,8 @@
         "a page crawled so often is visited no more; 0 = no limit") \
     ROW(schedule, order, WORD, int, "best-first", 0, 0, "best-first|breadth-first|depth-first", \
         false, false, "what goes first within a host and across hosts") \
-    ROW(schedule, levels, COUNT, int64_t, "16", 1, 64, NULL, false, false, \
-        "priority levels of the schedule (front queues)") \
+    ROW(schedule, levels, COUNT, int64_t, "32", 1, 64, NULL, false, false, \
+        "priority levels (front queues); together they span scores from 1 to 1/65536") \
     ROW(schedule, bias, WORD, int, "strict", 0, 0, "strict|weighted", false, false, \
         "always the best level that can be fetched, or a share for the others: nothing starves") \
     ROW(schedule, lower_share, REAL, double, "0.2", 0, 1, NULL, false, false, \
@@ -259,6 +267,20 @@
         "memory for visit states, their URLs and robots rules; further hosts wait on disk") \
     ROW(limits, front, COUNT, int64_t, "100000", 1, 1e8, NULL, false, false, \
         "addresses kept ready for fetching at most; grows to it when fetchers starve") \
+    ROW(sieve, test, WORD, int, "drum", 0, 0, "drum|bloom", false, false, \
+        "what decides that a URL is new: the database; or first a Bloom filter in memory, which loses " \
+        "sieve.bloom_rate of the URLs and the links to what it has seen") \
+    ROW(sieve, memory, SIZE, int64_t, "32Mi", 1048576, 4294967296.0, NULL, false, false, \
+        "memory for links that wait for their look-up, and for the URLs met lately") \
+    ROW(sieve, max_age, TIME, int64_t, "60s", 10, CONFIG_YEAR, NULL, false, false, \
+        "time after which a link is looked up, however few wait with it") \
+    ROW(sieve, least_urls, COUNT, int64_t, "1000000", 0, CONFIG_BIG, NULL, false, false, \
+        "URLs known before links wait for each other; until then, and while fetchers have too little " \
+        "to do, each commit looks its own up; 0 = all links wait, for tests") \
+    ROW(sieve, bloom_urls, COUNT, int64_t, "10000000", 1, CONFIG_BIG, NULL, false, false, \
+        "URLs that the Bloom filter is made for, in sieve.memory") \
+    ROW(sieve, bloom_rate, REAL, double, "0.001", 1e-9, 0.5, NULL, false, false, \
+        "share of new URLs that it takes for seen when it holds so many") \
     ROW(log, level, WORD, int, "info", 0, 0, "error|warn|info|debug", true, false, \
         "what goes into ragno.log") \
     ROW(log, status_interval, TIME, int64_t, "10s", 100, 86400e3, NULL, false, false, \

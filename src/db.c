@@ -21,7 +21,9 @@ static const DbCommand commands[] = {
     {"info", "info                             counts, sizes, format version", db_info},
     {"links", "links [--from URL|--to URL] [--ids]", db_links},
     {"path", "path URL                         how the crawl got there, seed first", db_path},
-    {"schedule", "schedule [--top N] [--host HOST] priority, score, url", db_schedule},
+    {"schedule",
+     "schedule [--top N] [--host HOST] priority, score, url; --due: next visit, interval, url",
+     db_schedule},
 };
 
 #define N_COMMANDS (sizeof commands / sizeof *commands)
@@ -66,6 +68,15 @@ const char *db_url(DbView *view, uint64_t index, int *rc)
 int db_find(DbView *view, const char *url, uint64_t *index)
 {
     return page_db_find(view->db, view->txn, url, strlen(url), index);
+}
+
+Result db_open_schedule(const DbView *view, Schedule **schedule)
+{
+    MDB_dbi dbi = 0;
+    *schedule = NULL;
+    return mdb_dbi_open(view->txn, "schedule", 0, &dbi) == MDB_SUCCESS
+               ? schedule_open(schedule, view->txn, NULL)
+               : RESULT_OK;
 }
 
 static int run(const DbCommand *command, const char *dir, int argc, char **argv)

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "db.h"
+#include "store/revisit_table.h"
 
 static int wrong_usage(const char *what)
 {
@@ -21,6 +22,22 @@ static void print_page(const PageRef *page)
            "\t%.9g\n",
            page->hash, page->index, (int)page->url_length, page->url, page->first_crawl,
            page->last_crawl, page->n_changes, page->n_crawls, page->depth, (double)page->score);
+}
+
+/* When a continuous crawl visits the page again: time and interval. */
+static void print_next_visit(const DbView *view, uint64_t index)
+{
+    RevisitTable *table = NULL;
+    RevisitDue due;
+    char time[CLOCK_TEXT_BYTES];
+    if (revisit_table_open(&table, view->txn, false) == RESULT_OK &&
+        revisit_table_get(table, view->txn, index, &due) == RESULT_OK) {
+        bool is_built = due.time_s < REVISIT_VIRTUAL_MAX; /* the crawl has not met it yet */
+        WallTime wall = {(int64_t)(due.time_s * 1e6)};
+        printf("next visit\t%s\tevery %.3f s\n", is_built ? "-" : wall_format_iso(wall, time),
+               1 / (double)due.freq);
+    }
+    revisit_table_close(table);
 }
 
 static void print_table(DbView *view, const char *name)
@@ -174,6 +191,7 @@ int db_get(DbView *view, int argc, char **argv)
     }
     if (rc == page_db_error_ok) {
         print_page(&page);
+        print_next_visit(view, index);
     }
     return db_finish(view, rc);
 }

@@ -11,7 +11,7 @@
 #define HAS_IN_LINK     (FILTER_HAS_DEPTH | FILTER_HAS_SOURCE)
 #define HAS_IN_RESPONSE (FILTER_HAS_DEPTH | FILTER_HAS_RESPONSE)
 
-static Result read_list(void *context, const char *path, Buffer *out)
+Result filters_read_list(void *context, const char *path, Buffer *out)
 {
     (void)context;
     FILE *file = fopen(path, "rb");
@@ -53,7 +53,7 @@ Result filters_compile(Filters *filters, const Config *config, Buffer *error)
         if (text[strspn(text, " \t\r\n")] == '\0') {
             continue;
         }
-        FilterOptions options = {.available = rows[i].available, .read_file = read_list};
+        FilterOptions options = {.available = rows[i].available, .read_file = filters_read_list};
         FilterError why;
         Result rc = filter_compile(&filters->of[rows[i].hook], text, strlen(text), &options, &why);
         if (rc != RESULT_OK) {

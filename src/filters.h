@@ -35,6 +35,8 @@ typedef struct Filters {
 Result filters_compile(Filters *filters, const Config *config, Buffer *error);
 void filters_destroy(Filters *filters);
 
+/* Reads a file into out: for FilterOptions.read_file; context is not used. */
+Result filters_read_list(void *context, const char *path, Buffer *out);
 /* Compiles what config holds and hands it to the threads: filter.fetch as a Filter to fetch, the
  * others as a Filters to parse. As filters_compile, but nothing is handed over unless all of it is
  * right. RESULT_MEMORY. */

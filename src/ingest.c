@@ -9,6 +9,7 @@
 #include "base/thread.h"
 #include "discovery.h"
 #include "ingest_batch.h"
+#include "ingest_sieve.h"
 #include "revisits.h"
 
 #define QUEUE_CAPACITY 2048u
@@ -28,10 +29,12 @@ struct Ingest {
     RevisitTotals visits;
     Revisits *revisits; /* NULL: schedule.mode = once */
     TrapYield *traps;   /* NULL = off; ingest thread */
+    IngestSieve *sieve; /* NULL = off */
     Queue queue;
     Thread thread;
     ParsedPage **pages; /* the batch being collected */
     size_t n_pages;
+    MonoTime last_batch; /* when the queue was last emptied */
     IngestChore chores[INGEST_MAX_CHORES];
     size_t n_chores;
     bool dead; /* a batch was dropped; so is what follows, since the archive ends before it */
@@ -112,6 +115,9 @@ static void publish(Ingest *ingest, MDB_txn *txn)
     stats_set(&stats->urls_seen, page_db_n_pages(ingest->store.db, txn));
     stats_set(&stats->hosts, page_db_n_hosts(ingest->store.db, txn));
     stats_set(&stats->urls_queued, queued);
+    if (ingest->sieve != NULL) {
+        ingest_sieve_publish(ingest->sieve);
+    }
     if (ingest->revisits != NULL) {
         revisits_publish(ingest->revisits, txn, &ingest->visits, stats);
     }
@@ -170,6 +176,14 @@ static void tell(Ingest *ingest, const Batch *batch)
     stats_add(&ingest->stats->commits, 1);
 }
 
+/* Whether the links of the collected pages go through the sieve. */
+static bool defers(const Ingest *ingest)
+{
+    return ingest->sieve != NULL &&
+           sieve_is_due_for(ingest->sieve->sieve, stats_get(&ingest->stats->urls_seen),
+                            ingest->sinks.hungry(ingest->sinks.context));
+}
+
 /* Tries to commit the collected pages, or a piece of a chore, once. */
 static Result commit_once(Ingest *ingest, const IngestChore *chore)
 {
@@ -183,6 +197,8 @@ static Result commit_once(Ingest *ingest, const IngestChore *chore)
                            txn, ingest->pages, chore == NULL ? ingest->n_pages : 0);
     batch.traps = ingest->traps;
     batch.revisits = ingest->revisits;
+    batch.sieve = ingest->sieve;
+    batch.defers = chore == NULL && defers(ingest);
     batch.visits = ingest->visits;
     if (rc == RESULT_OK) {
         rc = work(&batch, chore);
@@ -202,6 +218,9 @@ static Result commit_once(Ingest *ingest, const IngestChore *chore)
     } else {
         thread_step("committing");
         rc = page_db_txn_commit(ingest->store.db, txn) == 0 ? RESULT_OK : RESULT_FULL;
+    }
+    if (ingest->sieve != NULL) {
+        sieve_settle(ingest->sieve->sieve, rc == RESULT_OK);
     }
     if (rc == RESULT_OK) {
         tell(ingest, &batch);
@@ -346,8 +365,24 @@ static bool parsing_waits(const Ingest *ingest)
     return ingest->options.results != NULL && !byte_gate_is_open(ingest->options.results);
 }
 
-/* Collects one batch: until it is full, its oldest page is old enough, or the queue is closed. */
-static Result collect(Ingest *ingest, MonoTime until)
+/* How long a batch is collected. */
+static int64_t patience_ms(const Ingest *ingest)
+{
+    bool hungry = ingest->sinks.hungry(ingest->sinks.context);
+    int64_t most = ingest->options.batch_time_ms;
+    return hungry && most > HUNGRY_MS ? HUNGRY_MS : most;
+}
+
+/* Whether a chore may go first: no result waits longer for its commit than it would anyway. */
+static bool may_wait(Ingest *ingest)
+{
+    return queue_count(&ingest->queue) < ingest->options.batch_pages && !parsing_waits(ingest) &&
+           mono_before(mono_now(), mono_add_ms(ingest->last_batch, patience_ms(ingest)));
+}
+
+/* Collects one batch: until it is full, its oldest page is old enough, or the queue is closed.
+ * Without patience what is there is the batch. */
+static Result collect(Ingest *ingest, MonoTime until, bool patient)
 {
     size_t links = 0;
     thread_step("waiting");
@@ -355,11 +390,7 @@ static Result collect(Ingest *ingest, MonoTime until)
     if (rc != RESULT_OK) {
         return rc;
     }
-    bool hungry = ingest->sinks.hungry(ingest->sinks.context);
-    int64_t patience = hungry && ingest->options.batch_time_ms > HUNGRY_MS
-                           ? HUNGRY_MS
-                           : ingest->options.batch_time_ms;
-    MonoTime deadline = mono_add_ms(mono_now(), patience);
+    MonoTime deadline = mono_add_ms(mono_now(), patient ? patience_ms(ingest) : 0);
     while (rc == RESULT_OK && ingest->n_pages < ingest->options.batch_pages &&
            links < ingest->options.batch_links) {
         rc = take(ingest, TAKE, parsing_waits(ingest) ? (MonoTime){0} : deadline, &links);
@@ -378,6 +409,19 @@ static void check_end(Ingest *ingest)
     }
 }
 
+/* What a stop does not leave to the next start, if there is time. */
+static void finish_chores(Ingest *ingest)
+{
+    MonoTime until = mono_add_ms(mono_now(), ingest->options.stop_ms);
+    for (size_t i = 0; i < ingest->n_chores; i++) {
+        const IngestChore *chore = &ingest->chores[i];
+        while (chore->at_stop && !ingest->dead && chore->holds(chore->context) &&
+               mono_before(mono_now(), until)) {
+            commit(ingest, chore);
+        }
+    }
+}
+
 static void *ingest_main(void *argument)
 {
     Ingest *ingest = argument;
@@ -386,15 +430,19 @@ static void *ingest_main(void *argument)
     while (rc != RESULT_CLOSED) {
         MonoTime until;
         const IngestChore *chore = due_chore(ingest, &until);
-        rc = collect(ingest, until);
-        if (ingest->n_pages > 0) {
-            commit(ingest, NULL);
+        if (chore == NULL || !may_wait(ingest)) {
+            rc = collect(ingest, until, chore == NULL);
+            if (ingest->n_pages > 0) {
+                commit(ingest, NULL);
+            }
+            ingest->last_batch = mono_now();
         }
         if (chore != NULL && rc != RESULT_CLOSED) {
             commit(ingest, chore);
         }
         check_end(ingest);
     }
+    finish_chores(ingest);
     return NULL;
 }
 
@@ -450,6 +498,14 @@ void ingest_set_revisits(Ingest *ingest, Revisits *revisits)
 {
     IngestChore chore = revisits_chore(revisits);
     ingest->revisits = revisits;
+    ingest_add_chore(ingest, &chore);
+    publish_now(ingest);
+}
+
+void ingest_set_sieve(Ingest *ingest, IngestSieve *sieve)
+{
+    ingest->sieve = sieve;
+    IngestChore chore = ingest_sieve_chore(sieve);
     ingest_add_chore(ingest, &chore);
     publish_now(ingest);
 }

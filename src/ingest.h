@@ -31,6 +31,7 @@
 
 struct Batch;                     /* ingest_batch.h */
 typedef struct Revisits Revisits; /* revisits.h */
+struct IngestSieve;               /* ingest_sieve.h */
 
 typedef enum ScheduleOrder {
     ORDER_BEST_FIRST,
@@ -44,6 +45,7 @@ typedef struct IngestOptions {
     size_t queue;       /* results that may wait; then parsing waits */
     ByteGate *results;  /* where they are counted; a batch ends when it is closed; NULL = nowhere */
     int64_t batch_time_ms;
+    int64_t stop_ms; /* for chores, at a stop */
     ScheduleOrder order;
     unsigned levels;
     const Scorer *scorer; /* estimates new pages, best-first; NULL: their links' scores and depth;
@@ -95,6 +97,7 @@ typedef struct IngestChore {
     void (*ended)(void *context, Result rc);
     /* Has something that may still become a URL to fetch: the crawl is not over. */
     bool (*holds)(void *context);
+    bool at_stop; /* a stop runs it until it holds nothing, IngestOptions.stop_ms at most */
 } IngestChore;
 
 #define INGEST_MAX_CHORES 4u
@@ -108,6 +111,8 @@ Result ingest_new(Ingest **ingest, const IngestOptions *options, const IngestSto
 void ingest_add_chore(Ingest *ingest, const IngestChore *chore);
 /* Every crawled page is visited again; adds the chore. Before ingest_start; borrowed. */
 void ingest_set_revisits(Ingest *ingest, Revisits *revisits);
+/* Links may go through it; adds its chore. Before ingest_start; borrowed. */
+void ingest_set_sieve(Ingest *ingest, struct IngestSieve *sieve);
 Result ingest_start(Ingest *ingest);
 /* A chore may have become due. Any thread. */
 void ingest_wake(Ingest *ingest);

@@ -6,6 +6,7 @@
 
 #include "base/hash.h"
 #include "base/log.h"
+#include "ingest_sieve.h"
 #include "revisits.h"
 #include "store/lmdb_result.h"
 
@@ -16,7 +17,7 @@
 static int on_discovered(void *context, const PageRef *page, uint8_t *level);
 static int on_crawled(void *context, const PageRef *before, const PageRef *after, uint8_t *level);
 
-static PageSink page_sink(Batch *batch)
+PageSink batch_sink(Batch *batch)
 {
     return (PageSink){.context = batch, .discovered = on_discovered, .crawled = on_crawled};
 }
@@ -73,6 +74,9 @@ static void note_fetch(HostRecord *record, CrawlTotals *totals, const FetchResul
     record->first_fetch_ms = record->first_fetch_ms == 0 ? wall_ms : record->first_fetch_ms;
     record->last_fetch_ms = wall_ms;
     record->rests = fetch->status >= 100 ? 0 : record->rests;
+    if (fetch->kind == FETCHED_PAGE && !fetch->again && record->owed > 0) {
+        record->owed--;
+    }
     totals->fetches++;
     totals->bytes += fetch->bytes;
     if (fetch->class == FETCH_BUSY) {
@@ -161,7 +165,7 @@ static Result discover_sitemaps(Batch *batch, const ParsedPage *page)
     if (page->n_links == 0) {
         return RESULT_OK;
     }
-    PageSink sink = page_sink(batch);
+    PageSink sink = batch_sink(batch);
     LinkInfo *links = NULL;
     Result rc = spell_links(batch, page, &links);
     if (rc != RESULT_OK) {
@@ -319,12 +323,20 @@ static Result add_write(Batch *batch, size_t place, BatchHost *host)
         return rc;
     }
     LinkInfo *links = NULL;
+    bool later = false;
+    bool follow = !duplicate || !same_links || batch->options->follow_duplicates;
+    if (follow) {
+        batch_filter_links(batch, page);
+    }
     rc = spell_links(batch, page, &links);
+    if (rc == RESULT_OK) {
+        rc = batch_takes_later(batch, page, follow ? page->n_links : 0, &later);
+    }
     if (rc != RESULT_OK) {
         return rc;
     }
     size_t i = batch->n_writes++;
-    bool follow = !duplicate || !same_links || batch->options->follow_duplicates;
+    batch->written[i] = page;
     batch->links[i] = (PageLinks){.link_info = links, .n_links = follow ? page->n_links : 0};
     batch->crawled[i] = (CrawledPage){.url = fetch->url,
                                       .links = &batch->links[i],
@@ -335,7 +347,8 @@ static Result add_write(Batch *batch, size_t place, BatchHost *host)
     batch->writes[i] = (PageWrite){.page = &batch->crawled[i],
                                    .link_hops = page->link_hops,
                                    .link_kinds = page->link_kinds,
-                                   .status = fetch->status};
+                                   .status = fetch->status,
+                                   .links_later = later};
     batch->totals.pages++;
     bool counts = is_first_good(batch, fetch);
     if (duplicate) {
@@ -449,7 +462,11 @@ static float estimate(Batch *batch, const PageRef *page)
 {
     const Scorer *scorer = batch->options->scorer;
     ScorerLink link = {.parent = page->linked_from, .score = page->score};
-    if (batch->n_begun > 0 && page->linked_from != PAGE_DB_NO_INDEX) {
+    if (batch->merges) {
+        SieveSource source = sieve_source(batch->sieve->sieve);
+        link.n_links = source.n_links;
+        link.page_score = source.score;
+    } else if (batch->n_begun > 0 && page->linked_from != PAGE_DB_NO_INDEX) {
         const CrawledPage *parent = batch->writes[batch->n_begun - 1].page;
         link.n_links = parent->links->n_links;
         link.page_score = parent->score;
@@ -565,6 +582,9 @@ static int on_crawled(void *context, const PageRef *before, const PageRef *after
         batch->result = schedule_remove(batch->store->schedule, batch->txn, before->host,
                                         before->level, before->index);
     }
+    if (batch->result == RESULT_OK && batch->writes[batch->n_begun - 1].links_later) {
+        batch->result = batch_sieve(batch, batch->n_begun - 1, after);
+    }
     return batch->result == RESULT_OK ? 0 : -1;
 }
 
@@ -590,10 +610,11 @@ Result batch_init(Batch *batch, const IngestOptions *options, const IngestStore 
     batch->writes = calloc(n, sizeof *batch->writes);
     batch->crawled = calloc(n, sizeof *batch->crawled);
     batch->links = calloc(n, sizeof *batch->links);
+    batch->written = calloc(n, sizeof *batch->written);
     batch->duplicate_of = calloc(n, sizeof *batch->duplicate_of);
     batch->near_of = calloc(n, sizeof *batch->near_of);
     return batch->writes == NULL || batch->crawled == NULL || batch->links == NULL ||
-                   batch->duplicate_of == NULL || batch->near_of == NULL
+                   batch->written == NULL || batch->duplicate_of == NULL || batch->near_of == NULL
                ? RESULT_MEMORY
                : RESULT_OK;
 }
@@ -611,6 +632,7 @@ void batch_destroy(Batch *batch)
     free(batch->writes);
     free(batch->crawled);
     free(batch->links);
+    free(batch->written);
     free(batch->duplicate_of);
     free(batch->near_of);
 }
@@ -646,7 +668,7 @@ static Result drop_hosts(Batch *batch)
 
 Result batch_apply(Batch *batch)
 {
-    PageSink sink = page_sink(batch);
+    PageSink sink = batch_sink(batch);
     Result rc = RESULT_OK;
     for (size_t i = 0; i < batch->n_pages && rc == RESULT_OK; i++) {
         rc = apply(batch, i);
@@ -669,7 +691,7 @@ Result batch_apply(Batch *batch)
 
 Result batch_seed(Batch *batch, const LinkInfo *seeds, size_t n, uint64_t *added)
 {
-    PageSink sink = page_sink(batch);
+    PageSink sink = batch_sink(batch);
     uint64_t before = page_db_n_pages(batch->store->db, batch->txn);
     LinkInfo *spelled = NULL;
     Result result = RESULT_OK;
@@ -715,6 +737,9 @@ Result batch_finish(Batch *batch)
     }
     if (rc == RESULT_OK && batch->revisits != NULL) {
         rc = put_totals(batch, REVISITS_KEY, &batch->visits, sizeof batch->visits);
+    }
+    if (rc == RESULT_OK && batch->sieve != NULL) {
+        rc = sieve_save(batch->sieve->sieve, batch->txn);
     }
     if (rc == RESULT_OK && batch->store->archive != NULL) {
         rc = archive_prepare(batch->store->archive, batch->txn);

@@ -6,13 +6,14 @@
 #include "base/map.h"
 #include "ingest.h"
 
+typedef struct IngestSieve IngestSieve; /* ingest_sieve.h */
+
 typedef struct BatchHost {
     uint32_t host;
     HostRecord record;
     bool got_urls;      /* new ones were scheduled */
     uint8_t best_level; /* of those */
     bool cleared;       /* its schedule was emptied */
-    bool visited; /* one of its pages became due, or had its visit */
 } BatchHost;
 
 typedef struct Batch {
@@ -20,6 +21,9 @@ typedef struct Batch {
     const IngestStore *store;
     TrapYield *traps;   /* borrowed; NULL = off */
     Revisits *revisits; /* borrowed; NULL = schedule.mode = once */
+    IngestSieve *sieve; /* borrowed; NULL = links are looked up here */
+    bool defers;        /* links go through it */
+    bool merges;        /* its merge is under way: new URLs are its links' */
     CrawlLog *log;
     MDB_txn *txn;
     CrawlTotals totals; /* the saved ones plus this batch */
@@ -32,6 +36,7 @@ typedef struct Batch {
     Arena names;        /* links as dedup_first spells them */
     DedupScratch dedup; /* of seeds, and of pages that are given up */
     size_t n_writes;
+    ParsedPage **written; /* by write */
     size_t n_begun;       /* writes whose page was told of: the last one's links come now */
     ScorerLink estimated; /* the last link that was estimated, and */
     float estimate;       /* its score: links of one page are mostly alike */
@@ -45,6 +50,8 @@ typedef struct Batch {
     Result result;          /* of what went wrong inside a callback */
 } Batch;
 
+/* What PageDB tells of a page goes into schedule, host records and totals. */
+PageSink batch_sink(Batch *batch);
 /* Everything the batch changes, up to but without the commit. */
 Result batch_init(Batch *batch, const IngestOptions *options, const IngestStore *store,
                   CrawlLog *log, const CrawlTotals *totals, MDB_txn *txn, ParsedPage **pages,

@@ -33,11 +33,12 @@ typedef struct Share {
 
 static const Share shares[] = {
     SHARE(limits, workbench_memory, BYTE, 65536, 8),
-    SHARE(fetch, memory, BYTE, 65536, 6),
+    SHARE(fetch, memory, BYTE, 65536, 5),
     SHARE(parse, memory, BYTE, 65536, 4), /* of all parsing threads together */
     SHARE(store, memory, BYTE, 65536, 3),
     SHARE(store, batch_links, LINK_BYTES, 64, 3),
-    SHARE(store, batch_pages, RESULT_BYTES, 4, 3),
+    SHARE(store, batch_pages, RESULT_BYTES, 4, 2),
+    SHARE(sieve, memory, BYTE, 1048576, 2),
     SHARE(fetch, connections, HANDLE_BYTES, 4, 1),
     SHARE(fetch, idle_connections, IDLE_CONNECTION_BYTES, 0, 1),
     SHARE(dns, cache_entries, DNS_ENTRY_BYTES, 100, 1),
@@ -83,6 +84,11 @@ Result memory_budget_apply(Config *config, Buffer *error)
     Result rc = RESULT_OK;
     for (size_t i = 0; i < N_SHARES && rc == RESULT_OK; i++) {
         rc = lower(config, &shares[i], part * shares[i].parts / unit_of(config, &shares[i]), error);
+    }
+    /* One sitemap may be in flight beyond fetch.memory (fetcher.h), so that is bounded by it. */
+    const Share sitemap = SHARE(fetch, max_sitemap, BYTE, 65536, 0);
+    if (rc == RESULT_OK) {
+        rc = lower(config, &sitemap, config->fetch_memory / 2, error);
     }
     return rc;
 }

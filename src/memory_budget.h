@@ -6,16 +6,18 @@
  * they do. In 32 parts:
  *
  *    8  the workbench                       limits.workbench_memory
- *    6  answers not yet parsed              fetch.memory
+ *    5  answers not yet parsed              fetch.memory
  *    4  parsing                             parse.memory, for each of parse.threads
  *    3  parsed pages not yet committed      store.memory
- *    6  a transaction's changed pages       store.batch_links (3), store.batch_pages (3)
+ *    5  a transaction's changed pages       store.batch_links (3), store.batch_pages (2)
+ *    2  links that wait for their look-up   sieve.memory
  *    1  handles of transfers                fetch.connections
  *    1  idle connections                    fetch.idle_connections
  *    1  resolved names                      dns.cache_entries
  *    1  patterns of URLs                    limits.trap_patterns
  *    1  sorting the index of a WARC file    warc.index_memory
  *
+ * fetch.max_sitemap is at most half of fetch.memory: one such body may be in flight beyond that.
  * The database is mapped; what of it is resident beyond the budget is unmapped again
  * (store/map_residence.h), so that it fills what the parts leave and no more. Pure but for malloc's
  * settings; main thread, once, before the start. */

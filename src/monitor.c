@@ -149,6 +149,11 @@ static void sample_disk(Monitor *monitor, StatusSample *sample)
     sample->disk_low = monitor->disk_low || atomic_load(&monitor->parts->stuck);
 }
 
+static double share_of(uint64_t part, uint64_t rest)
+{
+    return part + rest == 0 ? 0 : (double)part / (double)(part + rest);
+}
+
 static void sample(Monitor *monitor, MonoTime now, StatusSample *s)
 {
     AgentParts *parts = monitor->parts;
@@ -172,6 +177,10 @@ static void sample(Monitor *monitor, MonoTime now, StatusSample *s)
         .revisit_due_ms = stats_get(&stats->revisit_due_ms),
         .urls_seen = stats_get(&stats->urls_seen),
         .urls_queued = stats_get(&stats->urls_queued),
+        .sieve_pending = stats_get(&stats->sieve_pending),
+        .sieve_merges = stats_get(&stats->sieve_merges),
+        .cache_share = share_of(stats_get(&stats->cache_hits), stats_get(&stats->cache_misses)),
+        .bloom_fp = (double)stats_get(&stats->bloom_fp_ppb) / 1e9,
         .hosts = stats_get(&stats->hosts),
         .connections = (size_t)monitor->options->config->fetch_connections,
         .results = ingest_waiting(parts->ingest),

@@ -5,6 +5,8 @@
 
 #include "base/hash.h"
 #include "fetch/fetch_result.h"
+#include "frontier/sieve.h"
+#include "parse/http_header.h"
 #include "store/page_db.h"
 #include "store/warc_record.h"
 
@@ -25,13 +27,19 @@ typedef struct ParsedPage {
     uint64_t simhash;
     unsigned robots;        /* PAGE_NOINDEX ... */
     unsigned refused_hooks; /* 1 << FilterHook: filters that refused the answer */
-    char mime[64];          /* "text/html" or "" */
-    char sha1[40];          /* "sha1:BASE32" of the payload, or "" */
-    WarcGroup *group;       /* the archive's records of it, or NULL */
-    bool archived;          /* the group was appended */
+    char *etag;             /* validators of the answer that may be sent back, or NULL */
+    char *last_modified;
+    char mime[64];      /* "text/html" or "" */
+    char sha1[40];      /* "sha1:BASE32" of the payload, or "" */
+    WarcGroup *group;   /* the archive's records of it, or NULL */
+    bool archived;      /* the group was appended */
+    SieveTicket ticket; /* what of its links the sieve has */
+    bool filtered;      /* the Bloom filter was asked */
 } ParsedPage;
 
 ParsedPage *parsed_page_new(FetchResult *fetch);
+/* Takes ETag and Last-Modified out of a header: printable, and not too long (revisit_table.h). */
+void parsed_page_take_validators(ParsedPage *page, const HttpHeader *header);
 void parsed_page_delete(ParsedPage *page);
 /* Parsed: frees what only parsing needed of the answer, and counts what is left at gate (NULL: not)
  * until the page is deleted. */

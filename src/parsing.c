@@ -30,8 +30,9 @@ static DecodeStatus undo_coding(Parser *parser, const FetchResult *fetch, const 
 {
     HttpField field = {.value = NULL, .value_length = 0};
     (void)http_header_find(header, "Content-Encoding", &field);
-    parser->body.limit = parser->parsing->options.max_body_bytes;
-    buffer_trim(&parser->body, parser->parsing->options.max_body_bytes);
+    const ParsingOptions *options = &parser->parsing->options;
+    buffer_trim(&parser->body, options->max_body_bytes);
+    parser->body.limit = fetch->hop == 'S' ? options->max_sitemap_bytes : options->max_body_bytes;
     return decode_content(parser->decoder, field.value, field.value_length, fetch->body.data,
                           fetch->body.length, &parser->body, parser->parsing->options.max_ratio);
 }
@@ -139,7 +140,7 @@ static void describe_page(Parser *parser, ParsedPage *page)
     archive_describe(parser->recorder, page->group, page->fetch, found, more, n_more);
 }
 
-/* Asks the filters about an answer; page->refused_hooks says which said no. */
+/* Asks the filters and the rules about an answer; page->refused_hooks says which said no. */
 static void ask_filters(Parser *parser, ParsedPage *page, const char *content_type)
 {
     static const FilterHook hooks[] = {HOOK_PARSE, HOOK_FOLLOW, HOOK_STORE};
@@ -159,6 +160,10 @@ static void ask_filters(Parser *parser, ParsedPage *page, const char *content_ty
                          .body = buffer_string(&parser->body),
                          .body_length = parser->body.length,
                          .digest = digest};
+    if (parser->parsing->options.score_rules != NULL) {
+        page->score =
+            score_rules_find(parser->parsing->options.score_rules, &input, parser->scratch);
+    }
     for (size_t i = 0; i < sizeof hooks / sizeof *hooks; i++) {
         if (!filters_pass(filters, hooks[i], &input, parser->scratch)) {
             page->refused_hooks |= 1u << hooks[i];
@@ -226,6 +231,7 @@ static void take_page(Parser *parser, ParsedPage *page)
     ask_filters(parser, page, content_type);
     store_page(parser, page);
     if (fetch->final) {
+        parsed_page_take_validators(page, &header);
         note_decoding(fetch, decoded);
         parse_answer(parser, page, &header, &type, content_type);
     }

@@ -18,12 +18,14 @@
 #include "parse/sitemap.h"
 #include "parsed_page.h"
 #include "scope.h"
+#include "score_rules.h"
 #include "stats.h"
 
 typedef struct ParsingOptions {
     unsigned threads;
     size_t queue;          /* pages that may wait */
     size_t max_body_bytes; /* after decoding */
+    size_t max_sitemap_bytes;
     unsigned max_ratio;
     size_t max_links;
     size_t max_url_length;
@@ -41,9 +43,10 @@ typedef struct ParsingOptions {
     unsigned sitemap_depth;
     size_t sitemap_entries;
     SitemapLocation sitemap_location;
-    Shared *filters;   /* of Filters; borrowed */
-    Shared *scope;     /* of a Scope; borrowed */
-    ByteGate *results; /* where parsed pages are counted; NULL = nowhere; borrowed */
+    const ScoreRules *score_rules; /* scores of pages and links; NULL: all links have 1; borrowed */
+    Shared *filters;               /* of Filters; borrowed */
+    Shared *scope;                 /* of a Scope; borrowed */
+    ByteGate *results;             /* where parsed pages are counted; NULL = nowhere; borrowed */
 } ParsingOptions;
 
 typedef struct Parsing Parsing;

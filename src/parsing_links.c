@@ -168,6 +168,20 @@ void parsing_links_refuse(Parser *parser, const ParsedPage *page, const char *ur
     }
 }
 
+/* How much the rules expect of a link. */
+static float promise(Parser *parser, const ParsedPage *page, const PageLink *link)
+{
+    const ScoreRules *rules = parser->parsing->options.score_rules;
+    if (rules == NULL || url_parse(&parser->target, NULL, link->url, link->length) != RESULT_OK) {
+        return 1.0f;
+    }
+    FilterInput input = {.url = &parser->target,
+                         .source = parser->source.href == NULL ? NULL : &parser->source,
+                         .has_depth = true,
+                         .depth = page->fetch->depth + (page->fetch->has_page ? 1u : 0u)};
+    return score_rules_find(rules, &input, parser->scratch);
+}
+
 /* ---- what is kept -------------------------------------------------------------------------- */
 
 static void keep(Parser *parser, const PageLink *link, float score)
@@ -203,7 +217,7 @@ void parsing_links_select(Parser *parser, const ParsedPage *page, const PageLink
 {
     for (size_t i = 0; i < n; i++) {
         if (is_wanted(parser, page, &links[i])) {
-            keep(parser, &links[i], 1.0f);
+            keep(parser, &links[i], promise(parser, page, &links[i]));
         }
     }
 }
@@ -219,7 +233,7 @@ void parsing_links_add(Parser *parser, const ParsedPage *page, const Url *url, L
     PageLink *link = arena_alloc(&parser->arena, sizeof *link);
     if (link != NULL) {
         *link = found;
-        keep(parser, link, score);
+        keep(parser, link, score * promise(parser, page, link));
     }
 }
 

@@ -9,16 +9,15 @@
 
 #define RULES_MAX_BYTES ((size_t)16 << 20)
 #define DOUBLINGS_MAX   30
-#define UNSEEN_CHANGES  0.5 /* of a page that was never found changed */
 
 /* Changes per second; not above 0: unknown. */
-static double change_rate(const PageRef *page)
+static double change_rate(const RevisitPolicy *policy, const PageRef *page)
 {
     double rate =
         freq_change_rate(page->n_crawls, page->n_changes, page->first_crawl, page->last_crawl);
     double span = page->last_crawl - page->first_crawl;
     if (page->n_crawls >= 2 && span > 0 && !(rate > 0)) {
-        rate = UNSEEN_CHANGES / span;
+        rate = freq_expected_rate(0, span, 1 / policy->default_s);
     }
     return rate;
 }
@@ -36,7 +35,7 @@ static double within(const RevisitPolicy *policy, double interval_s)
 double revisit_policy_interval_s(const RevisitPolicy *policy, const PageRef *page,
                                  const RevisitNote *note)
 {
-    double rate = change_rate(page);
+    double rate = change_rate(policy, page);
     double freq = 0;
     double interval_s = policy->default_s;
     if (policy->rules != NULL &&

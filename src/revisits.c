@@ -6,7 +6,6 @@
 
 #include "base/log.h"
 #include "ingest_batch.h"
-#include "parse/http_header.h"
 
 #define LOOKS_PER_CLOCK 16u /* entries between two looks at the clock */
 #define RESTS_MAX       16u
@@ -22,6 +21,8 @@ struct Revisits {
     double next_s;       /* of the entries behind it none is due before */
     MonoTime pause;      /* the chore rests until then */
     bool settling;       /* there may be crawled pages that were never entered */
+    bool kept_settling;  /* as of the last commit */
+    uint64_t n_entered;  /* of those */
 };
 
 static WallTime real_wall(void *context)
@@ -63,6 +64,7 @@ Result revisits_new(Revisits **out, const RevisitsOptions *options, const Ingest
     revisits->db = store->db;
     revisits->schedule = store->schedule;
     revisits->settling = true;
+    revisits->kept_settling = true;
     buffer_init(&revisits->url, BUFFER_NO_LIMIT);
     *out = revisits;
     return RESULT_OK;
@@ -114,6 +116,15 @@ static RevisitDue next_visit(const Revisits *revisits, const PageRef *page, cons
 /* ---- what is due ------------------------------------------------------------------------------
  */
 
+/* The distributor is told that the host has something to do. */
+static void note_url(BatchHost *host, unsigned level)
+{
+    if (!host->got_urls || level < host->best_level) {
+        host->best_level = (uint8_t)level;
+    }
+    host->got_urls = true;
+}
+
 static Result schedule_page(const Revisits *revisits, const Batch *batch, BatchHost *host,
                             const PageRef *page)
 {
@@ -123,7 +134,32 @@ static Result schedule_page(const Revisits *revisits, const Batch *batch, BatchH
                                              REVISIT_LEVEL, 0) != page_db_error_ok) {
         rc = RESULT_FULL;
     }
-    host->got_urls = true;
+    note_url(host, REVISIT_LEVEL);
+    return rc;
+}
+
+static void owe(BatchHost *host, uint64_t n)
+{
+    uint64_t owed = host->record.owed + n;
+    host->record.owed = (uint8_t)(owed < UINT8_MAX ? owed : UINT8_MAX);
+}
+
+/* Whether more than `most` fetches of new URLs come first; not when the host has none. */
+static Result is_owing(const Revisits *revisits, const Batch *batch, BatchHost *host, unsigned most,
+                       bool *owing)
+{
+    uint64_t all = 0;
+    uint64_t due = 0;
+    *owing = false;
+    if (host->record.owed <= most) {
+        return RESULT_OK;
+    }
+    Result rc = schedule_host_count(revisits->schedule, batch->txn, host->host, &all);
+    if (rc == RESULT_OK) {
+        rc = schedule_level_count(revisits->schedule, batch->txn, host->host, REVISIT_LEVEL, &due);
+    }
+    *owing = all > due;
+    host->record.owed = *owing ? host->record.owed : 0;
     return rc;
 }
 
@@ -132,21 +168,27 @@ static Result admit(const Revisits *revisits, const Batch *batch, BatchHost *hos
                     const PageRef *page, const RevisitDue *due)
 {
     if (page->level != SCHEDULE_NO_LEVEL) { /* since before the start, or it was cleared */
-        host->got_urls = true;
+        note_url(host, page->level);
         return schedule_put(revisits->schedule, batch->txn, page->host, page->level, page->index);
     }
     uint64_t n = 0;
     bool is_empty = true;
+    bool owing = false;
     Result rc = schedule_level_count(revisits->schedule, batch->txn, page->host, REVISIT_LEVEL, &n);
+    if (rc == RESULT_OK) {
+        rc = is_owing(revisits, batch, host, revisits->options.host_share / 2, &owing);
+    }
     if (rc == RESULT_OK) {
         rc = revisit_table_line_is_empty(revisits->table, batch->txn, page->host, &is_empty);
     }
     if (rc != RESULT_OK) {
         return rc;
     }
-    return is_empty && n < revisits->options.host_share
-               ? schedule_page(revisits, batch, host, page)
-               : revisit_table_line_put(revisits->table, batch->txn, page->host, due);
+    if (!is_empty || owing || n >= revisits->options.host_share) {
+        return revisit_table_line_put(revisits->table, batch->txn, page->host, due);
+    }
+    owe(host, 1);
+    return schedule_page(revisits, batch, host, page);
 }
 
 /* What `ragno schedule` built counts from 0: its times become wall times. Pages that are not spread
@@ -195,7 +237,6 @@ static Result take_due(Revisits *revisits, Batch *batch, const RevisitDue *due)
     if (due->time_s < REVISIT_VIRTUAL_MAX) {
         return anchor(revisits, batch, &page, due);
     }
-    host->visited = true;
     return admit(revisits, batch, host, &page, due);
 }
 
@@ -220,6 +261,7 @@ static Result settle_page(Revisits *revisits, const Batch *batch, uint64_t index
         return rc;
     }
     due = next_visit(revisits, &page, &note, page.last_crawl);
+    revisits->n_entered++;
     return put(revisits, batch, &due);
 }
 
@@ -237,8 +279,10 @@ static Result settle(Revisits *revisits, const Batch *batch, MonoTime until)
     }
     if (rc == RESULT_OK && revisits->settling && index >= n_pages) {
         revisits->settling = false;
-        LOG_INFO("revisits", "all crawled pages have a next visit", "pages=%llu",
-                 (unsigned long long)n_pages);
+        if (revisits->n_entered > 0) {
+            LOG_INFO("revisits", "pages crawled before are visited again", "pages=%llu",
+                     (unsigned long long)revisits->n_entered);
+        }
     }
     if (rc == RESULT_OK) {
         index = revisits->settling ? index : n_pages;
@@ -272,7 +316,7 @@ static Result chore_run(void *context, struct Batch *batch, MonoTime until)
     Revisits *revisits = context;
     double now = now_s(revisits);
     Result rc = settle(revisits, batch, until);
-    revisits->next_s = INFINITY;
+    revisits->next_s = HUGE_VAL; /* unless one is found */
     bool is_end = false;
     for (unsigned n = 1; rc == RESULT_OK && !is_end; n++) {
         RevisitDue due = revisits->position;
@@ -298,8 +342,10 @@ static void chore_ended(void *context, Result rc)
     Revisits *revisits = context;
     if (rc == RESULT_OK) {
         revisits->kept = revisits->position;
+        revisits->kept_settling = revisits->settling;
     } else {
         revisits->position = revisits->kept;
+        revisits->settling = revisits->kept_settling;
         revisits->next_s = 0;
     }
     revisits->pause = mono_add_ms(now_mono(revisits), revisits->options.pause_ms);
@@ -324,40 +370,27 @@ IngestChore revisits_chore(Revisits *revisits)
 /* ---- results ----------------------------------------------------------------------------------
  */
 
-/* Copies a validator that may be sent back: printable, and not too long. */
-static void take_validator(const HttpHeader *header, const char *name, char *out, size_t room)
+static void take_validator(const char *validator, char *out, size_t most)
 {
-    HttpField field;
-    if (!http_header_find(header, name, &field) || field.value_length == 0 ||
-        field.value_length > room) {
-        return;
+    size_t length = validator == NULL ? 0 : strlen(validator);
+    if (length > 0 && length <= most) {
+        memcpy(out, validator, length + 1);
     }
-    for (size_t i = 0; i < field.value_length; i++) {
-        unsigned char c = (unsigned char)field.value[i];
-        if (c < ' ' || c == 0x7f) {
-            return;
-        }
-    }
-    memcpy(out, field.value, field.value_length);
-    out[field.value_length] = '\0';
 }
 
 /* Validators are those of the content that is stored: an incomplete one has none. */
-static void take_validators(const FetchResult *fetch, RevisitNote *note)
+static void take_validators(const ParsedPage *page, RevisitNote *note)
 {
-    HttpHeader header;
+    const FetchResult *fetch = page->fetch;
     if (fetch->status >= 200 && fetch->status < 400 && fetch->status != 304) {
         note->etag[0] = '\0';
         note->last_modified[0] = '\0';
     }
-    if ((fetch->status != 200 && fetch->status != 304) || fetch->truncated == TRUNCATED_TIME ||
-        fetch->truncated == TRUNCATED_DISCONNECT ||
-        http_header_parse(&header, fetch->header.data == NULL ? "" : fetch->header.data,
-                          fetch->header.length) != RESULT_OK) {
-        return;
+    bool is_cut = fetch->truncated == TRUNCATED_TIME || fetch->truncated == TRUNCATED_DISCONNECT;
+    if (fetch->status == 304 || (fetch->status == 200 && !is_cut)) {
+        take_validator(page->etag, note->etag, REVISIT_ETAG_BYTES);
+        take_validator(page->last_modified, note->last_modified, REVISIT_DATE_BYTES);
     }
-    take_validator(&header, "ETag", note->etag, REVISIT_ETAG_BYTES);
-    take_validator(&header, "Last-Modified", note->last_modified, REVISIT_DATE_BYTES);
 }
 
 /* A page that is gone, or was never there to be fetched, is missed; an answer ends that. */
@@ -382,6 +415,13 @@ static void count_visit(Batch *batch, const FetchResult *fetch, const RevisitDue
     }
 }
 
+static bool is_same(const RevisitNote *a, const RevisitNote *b)
+{
+    return a->misses == b->misses && !(a->fixed_freq < b->fixed_freq) &&
+           !(a->fixed_freq > b->fixed_freq) && strcmp(a->etag, b->etag) == 0 &&
+           strcmp(a->last_modified, b->last_modified) == 0;
+}
+
 Result revisits_note(Revisits *revisits, struct Batch *batch, const ParsedPage *page)
 {
     const FetchResult *fetch = page->fetch;
@@ -400,22 +440,20 @@ Result revisits_note(Revisits *revisits, struct Batch *batch, const ParsedPage *
     if (rc == RESULT_OK || rc == RESULT_NOT_FOUND) {
         rc = revisit_table_note_get(revisits->table, batch->txn, fetch->index, &before);
     }
-    BatchHost *host = rc == RESULT_OK ? batch_host(batch, ref.host) : NULL;
-    if (host == NULL) {
-        return rc == RESULT_OK ? batch->result : rc;
+    if (rc != RESULT_OK) {
+        return rc;
     }
-    host->visited = true;
     if (is_visit && old.time_s >= REVISIT_VIRTUAL_MAX) {
         count_visit(batch, fetch, &old);
     }
     RevisitNote note = before;
-    take_validators(fetch, &note);
+    take_validators(page, &note);
     count_miss(fetch, &ref, &note);
     if (revisit_policy_is_over(&revisits->options.policy, &ref, &note)) {
         batch->visits.ended++;
         return revisit_table_remove(revisits->table, batch->txn, ref.index);
     }
-    if (memcmp(&note, &before, sizeof note) != 0) {
+    if (!is_same(&note, &before)) {
         rc = revisit_table_note_put(revisits->table, batch->txn, ref.index, &note);
     }
     RevisitDue due = next_visit(revisits, &ref, &note, (double)fetch->wall_start.us / 1e6);
@@ -440,7 +478,14 @@ bool revisits_rest(const Revisits *revisits, HostRecord *record)
 static Result move_up(const Revisits *revisits, const Batch *batch, BatchHost *host, Buffer *url)
 {
     uint64_t n = 0;
+    bool owing = false;
     Result rc = schedule_level_count(revisits->schedule, batch->txn, host->host, REVISIT_LEVEL, &n);
+    if (rc == RESULT_OK) {
+        rc = is_owing(revisits, batch, host, 0, &owing);
+    }
+    if (rc != RESULT_OK || n > 0 || owing) {
+        return rc;
+    }
     while (rc == RESULT_OK && n < revisits->options.host_share) {
         RevisitDue due;
         RevisitDue now;
@@ -448,7 +493,7 @@ static Result move_up(const Revisits *revisits, const Batch *batch, BatchHost *h
         rc = revisit_table_line_take(revisits->table, batch->txn, host->host, &due);
         if (rc == RESULT_OK) {
             rc = revisit_table_get(revisits->table, batch->txn, due.index, &now);
-            if (rc == RESULT_NOT_FOUND || (rc == RESULT_OK && now.time_s > due.time_s)) {
+            if (rc == RESULT_NOT_FOUND || (rc == RESULT_OK && now.time_s != due.time_s)) {
                 rc = RESULT_OK; /* it was moved or removed since */
                 continue;
             }
@@ -461,6 +506,7 @@ static Result move_up(const Revisits *revisits, const Batch *batch, BatchHost *h
             n++;
         }
     }
+    owe(host, n);
     return rc == RESULT_NOT_FOUND ? RESULT_OK : rc;
 }
 
@@ -471,21 +517,14 @@ Result revisits_end(Revisits *revisits, struct Batch *batch)
     BatchHost *host = NULL;
     Result rc = revisit_table_line_count(revisits->table, batch->txn, &n_waiting);
     while (rc == RESULT_OK && (host = map_next(&batch->hosts, &place)) != NULL) {
-        uint64_t n = 0;
         if (host->cleared && host->record.state == HOST_FULL) {
             /* Due pages went with the others: they are found again from the start. */
             look_back(revisits, 0);
             revisits->next_s = 0;
         }
-        if (n_waiting == 0 || !(host->visited || host->cleared)) {
-            continue;
-        }
-        if (host->record.state == HOST_DROPPED) {
+        if (n_waiting > 0 && host->record.state == HOST_DROPPED) {
             rc = revisit_table_line_clear(revisits->table, batch->txn, host->host);
-            continue;
-        }
-        rc = schedule_level_count(revisits->schedule, batch->txn, host->host, REVISIT_LEVEL, &n);
-        if (rc == RESULT_OK && n == 0) {
+        } else if (n_waiting > 0) {
             rc = move_up(revisits, batch, host, &revisits->url);
         }
     }

@@ -11,10 +11,13 @@
  *  2. It is in the schedule at most once: entries are keyed by host, level and page, and the chore
  *     uses the level that PageDB has for it.
  *  3. Of a host, no more than host_share due pages are in the schedule; the others wait in its
- * line, in order of due time, and come as a group when those are done. So a host with more pages
- * due than it can be asked for visits all of them, each as often as that allows, in turn. After a
- * start the chore begins with the earliest due time again: what is in the schedule or in a line
- * already stays as it is.
+ *     line, in order of due time, and come as a group when those are done. So a host with more
+ *     pages due than it can be asked for visits all of them, as often as that allows, in turn.
+ *  4. Due pages go before new ones, but not without end: a host that has new URLs gets as many
+ *     fetches of those between two groups (HostRecord.owed), so neither starves the other.
+ *
+ * After a start the chore begins with the earliest due time again: what is in the schedule or in a
+ * line already stays as it is.
  *
  * A host that fails rests for a period instead of being given up, twice as long each time, and is
  * given up for good after policy.tries of them. Pages crawled before this mode was chosen are
@@ -29,7 +32,7 @@
 #include "revisit_policy.h"
 
 #define REVISIT_LEVEL      0u
-#define REVISIT_HOST_SHARE 64u
+#define REVISIT_HOST_SHARE 16u /* at most 255, as HostRecord.owed */
 
 typedef struct RevisitClock {
     void *context;

@@ -13,6 +13,7 @@
 #include "crawl_open.h"
 #include "exit_status.h"
 #include "store/freq_scheduler.h"
+#include "store/revisit_table.h"
 
 typedef struct FreqCommand {
     const char *directory;
@@ -153,6 +154,27 @@ static int read_rules(const char *path, FreqRules **rules)
     return rc == RESULT_OK ? 0 : EXIT_IO;
 }
 
+/* Tells a continuous crawl how far pages were decided about: all (what is left out is not visited
+ * again), or none, while the schedule is being built. */
+static int settle(PageDB *db, bool all)
+{
+    MDB_txn *txn = NULL;
+    RevisitTable *table = NULL;
+    if (page_db_txn_begin(db, false, &txn) != page_db_error_ok) {
+        return EXIT_IO;
+    }
+    Result rc = revisit_table_open(&table, txn, true);
+    if (rc == RESULT_OK) {
+        rc = revisit_table_settled_put(table, txn, all ? page_db_n_pages(db, txn) : 0);
+    }
+    revisit_table_close(table);
+    if (rc != RESULT_OK) {
+        page_db_txn_abort(db, txn);
+        return EXIT_IO;
+    }
+    return page_db_txn_commit(db, txn) == page_db_error_ok ? 0 : EXIT_IO;
+}
+
 static FreqSchedulerError build(const FreqCommand *command, FreqScheduler *sch,
                                 const FreqRules *rules)
 {
@@ -221,7 +243,9 @@ int schedule_main(int argc, char **argv)
         FreqSchedulerError code = freq_scheduler_new(&sch, db, NULL);
         if (code == freq_scheduler_error_ok) {
             sch->persist = 1;
-            status = run(&command, sch, rules);
+            status = command.is_print ? 0 : settle(db, false);
+            status = status == 0 ? run(&command, sch, rules) : status;
+            status = status == 0 && !command.is_print ? settle(db, true) : status;
         } else {
             const char *words = sch == NULL ? NULL : error_message(sch->error);
             (void)fprintf(stderr, "ragno schedule: %s\n", words == NULL ? "out of memory" : words);

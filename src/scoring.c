@@ -15,7 +15,7 @@
 #define SCAN_AT_ONCE 4096u /* entries read in one transaction */
 #define PIECE_FIRST  256u
 #define PIECE_LEAST  16u
-#define PIECE_MOST   8192u
+#define PIECE_MOST   2048u
 #define PIECE_STEP   128u /* moves between two looks at the clock */
 #define MAX_LOOPS    100u
 
@@ -117,11 +117,15 @@ static void compare(Scoring *scoring, const ScheduleEntry *entries, size_t n)
     for (size_t i = 0; i < n; i++) {
         float old = 0.0f;
         float score = 0.0f;
+        if (schedule_is_express(scoring->schedule, entries[i].level)) {
+            continue; /* a visit that is due: not ours */
+        }
         if (scorer->get(scorer->state, entries[i].index, &old, &score) != 0 || !(score > 0.0f)) {
             continue; /* newer than the computation: its estimate stands */
         }
         unsigned level = schedule_level(scoring->schedule, score * scale);
-        if (level != entries[i].level) {
+        if (level != entries[i].level &&
+            !schedule_is_express(scoring->schedule, entries[i].level)) {
             scoring->moves[scoring->n_moves++] = (ScheduleChange){.index = entries[i].index,
                                                                   .host = entries[i].host,
                                                                   .from = (uint8_t)entries[i].level,
@@ -243,15 +247,20 @@ static Result chore_run(void *context, Batch *batch, MonoTime until)
     return rc;
 }
 
-/* The next piece takes about SCORING_PIECE_MS. */
+/* The next piece takes about SCORING_PIECE_MS. A slow one is believed at once, since what makes
+ * it slow (a disk that is busy) is seldom gone with the next. */
 static void adapt(Scoring *scoring)
 {
     int64_t ms = mono_ms_between(scoring->piece_start, mono_now());
-    if (ms < SCORING_PIECE_MS / 2 && scoring->piece_limit < PIECE_MOST) {
-        scoring->piece_limit *= 2;
-    } else if (ms > SCORING_PIECE_MS && scoring->piece_limit > PIECE_LEAST) {
-        scoring->piece_limit /= 2;
+    size_t limit = scoring->piece_limit;
+    if (ms > SCORING_PIECE_MS) {
+        limit = scoring->n_taken * SCORING_PIECE_MS / (size_t)ms;
+    } else if (ms < SCORING_PIECE_MS / 2) {
+        limit += limit / 2;
     }
+    scoring->piece_limit = limit < PIECE_LEAST  ? PIECE_LEAST
+                           : limit > PIECE_MOST ? PIECE_MOST
+                                                : limit;
 }
 
 static void chore_ended(void *context, Result rc)
@@ -260,6 +269,8 @@ static void chore_ended(void *context, Result rc)
     if (rc != RESULT_OK) {
         return; /* the same moves are tried again */
     }
+    LOG_DEBUG("scoring", "moved", "entries=%zu of=%zu us=%lld", scoring->n_held, scoring->n_taken,
+              (long long)(mono_now().ns - scoring->piece_start.ns) / 1000);
     adapt(scoring);
     scoring->n_applied += scoring->n_taken;
     mutex_lock(&scoring->mutex);

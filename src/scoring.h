@@ -31,7 +31,7 @@
 #include "store/scorer.h"
 
 #define SCORING_MOVES    65536u
-#define SCORING_PIECE_MS 20 /* what a piece should take, its commit included */
+#define SCORING_PIECE_MS 15 /* what a piece should take, its commit included */
 
 typedef enum ScoringKind {
     SCORING_NONE,

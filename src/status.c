@@ -89,7 +89,7 @@ const char *status_limit(const StatusSample *before, const StatusSample *now)
     return "none";
 }
 
-typedef enum FieldKind { FIELD_TEXT, FIELD_INTEGER, FIELD_REAL } FieldKind;
+typedef enum FieldKind { FIELD_TEXT, FIELD_INTEGER, FIELD_REAL, FIELD_SHARE } FieldKind;
 
 /* Every field once, for both forms. */
 typedef void (*FieldSink)(Buffer *out, const char *name, FieldKind kind, const char *text,
@@ -128,6 +128,10 @@ static void emit_parts(const StatusSample *now, Buffer *out, FieldSink sink)
     sink(out, "dns_queries", FIELD_INTEGER, NULL, now->resolver.queries, 0);
     sink(out, "dns_failures", FIELD_INTEGER, NULL, now->resolver.failures, 0);
     sink(out, "results", FIELD_INTEGER, NULL, now->results, 0);
+    sink(out, "sieve_pending", FIELD_INTEGER, NULL, now->sieve_pending, 0);
+    sink(out, "sieve_merges", FIELD_INTEGER, NULL, now->sieve_merges, 0);
+    sink(out, "url_cache_share", FIELD_SHARE, NULL, 0, now->cache_share);
+    sink(out, "bloom_fp", FIELD_SHARE, NULL, 0, now->bloom_fp);
     sink(out, "parse_queue", FIELD_INTEGER, NULL, now->parse_queue, 0);
     sink(out, "scorings", FIELD_INTEGER, NULL, now->computations, 0);
     sink(out, "score_ms", FIELD_INTEGER, NULL, now->score_ms, 0);
@@ -178,7 +182,7 @@ static void line_field(Buffer *out, const char *name, FieldKind kind, const char
     } else if (kind == FIELD_INTEGER) {
         (void)buffer_printf(out, "%s%s=%llu", blank, name, (unsigned long long)integer);
     } else {
-        (void)buffer_printf(out, "%s%s=%.1f", blank, name, real);
+        (void)buffer_printf(out, kind == FIELD_REAL ? "%s%s=%.1f" : "%s%s=%.6f", blank, name, real);
     }
 }
 
@@ -190,7 +194,8 @@ static void json_field(Buffer *out, const char *name, FieldKind kind, const char
     } else if (kind == FIELD_INTEGER) {
         (void)buffer_printf(out, ", \"%s\": %llu", name, (unsigned long long)integer);
     } else {
-        (void)buffer_printf(out, ", \"%s\": %.1f", name, real);
+        (void)buffer_printf(out, kind == FIELD_REAL ? ", \"%s\": %.1f" : ", \"%s\": %.6f", name,
+                            real);
     }
 }
 

@@ -41,6 +41,10 @@ typedef struct StatusSample {
     uint64_t revisit_due_ms;
     uint64_t urls_seen;
     uint64_t urls_queued;
+    uint64_t sieve_pending;
+    uint64_t sieve_merges;
+    double cache_share; /* of the links that go through the sieve, met lately */
+    double bloom_fp;    /* 0: no Bloom filter */
     uint64_t hosts;
     FrontierStats frontier;
     ResolverStats resolver;

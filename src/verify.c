@@ -113,6 +113,35 @@ static Result check_revisit(Verify *verify, const char *file, const WarcRecord *
     return rc;
 }
 
+/* A request or metadata record belongs to the capture before it. */
+static void check_companion(Verify *verify, const char *file, const WarcRecord *record,
+                            const WarcId *capture)
+{
+    WarcBytes value;
+    WarcId id;
+    bool companion = record->type == WARC_REQUEST || record->type == WARC_METADATA;
+    if (companion && (!warc_record_field(record, "warc-concurrent-to", &value) ||
+                      !warc_id_parse(value, &id) || memcmp(&id, capture, sizeof id) != 0)) {
+        verify_problem(verify, file,
+                       "offset %" PRIu64 ": %s record is not concurrent to the capture before it",
+                       record->offset, warc_type_name(record->type));
+    }
+}
+
+/* Fetched for the crawler's own sake, whether or not it is a page too. */
+static bool is_robots(WarcBytes uri)
+{
+    static const char path[] = "/robots.txt";
+    size_t n = sizeof path - 1;
+    const char *authority = memmem(uri.bytes, uri.length, "://", 3);
+    const char *slash =
+        authority == NULL
+            ? NULL
+            : memchr(authority + 3, '/', (size_t)(uri.bytes + uri.length - authority - 3));
+    return slash != NULL && (size_t)(uri.bytes + uri.length - slash) == n &&
+           memcmp(slash, path, n) == 0;
+}
+
 /* The page of a capture is known, and known to be tried. */
 static Result check_page(Verify *verify, const char *file, const WarcRecord *record, bool stored,
                          MDB_txn *txn)
@@ -130,7 +159,7 @@ static Result check_page(Verify *verify, const char *file, const WarcRecord *rec
     if (rc != page_db_error_ok) {
         return RESULT_DAMAGED;
     }
-    if (page.n_crawls == 0 && page.status == 0) {
+    if (page.n_crawls == 0 && page.status == 0 && !is_robots(record->uri)) {
         verify_problem(verify, file,
                        "offset %" PRIu64 ": captured, but PageDB never saw it tried: %.*s",
                        record->offset, (int)record->uri.length, record->uri.bytes);
@@ -172,9 +201,8 @@ typedef struct Tail {
  * and after a crash never will be. */
 static bool is_committed(const Verify *verify, const WarcFile *file, uint64_t end)
 {
-    const WarcPosition *committed = &verify->committed;
-    return verify->db == NULL || !file->open || file->serial < committed->file ||
-           (file->serial == committed->file && end <= committed->offset);
+    return verify->db == NULL || !file->open ||
+           end <= warc_end_of(&verify->committed, file->serial);
 }
 
 /* Reads a file to its end, or to its first broken record; writes its index lines to journal. */
@@ -182,11 +210,13 @@ static Result read_file(Verify *verify, const WarcFile *file, WarcReader *reader
                         Tail *tail)
 {
     WarcRecord record;
+    WarcId capture = {{0}};
     uint64_t end = 0;
     Result rc = warc_reader_next(reader, &record);
     while (rc == RESULT_OK) {
         end = record.offset + record.length;
         verify->counts->records++;
+        check_companion(verify, file->name, &record, &capture);
         if (warc_reader_check(reader, &record) != RESULT_OK) {
             verify_problem(verify, file->name, "%s", warc_reader_problem(reader));
         }
@@ -200,6 +230,7 @@ static Result read_file(Verify *verify, const WarcFile *file, WarcReader *reader
             rc = remember(verify, &record);
         }
         if (rc == RESULT_OK) {
+            capture = record.id;
             rc = is_committed(verify, file, end) ? check_capture(verify, file->name, &record) : rc;
             if (fwrite(verify->line.data, 1, verify->line.length, journal) != verify->line.length) {
                 rc = result_of_errno(errno);
@@ -209,9 +240,9 @@ static Result read_file(Verify *verify, const WarcFile *file, WarcReader *reader
             rc = warc_reader_next(reader, &record);
         }
     }
-    const WarcPosition *committed = &verify->committed;
-    bool missing = file->serial == committed->file && end < committed->offset;
-    bool needed = !file->open || missing || file->serial < committed->file;
+    uint64_t committed = warc_end_of(&verify->committed, file->serial);
+    bool missing = committed != UINT64_MAX && end < committed;
+    bool needed = !file->open || end < committed;
     if (rc == RESULT_DAMAGED && needed) {
         verify_problem(verify, file->name, "%s", warc_reader_problem(reader));
     } else if (rc == RESULT_NOT_FOUND && missing) {
@@ -312,10 +343,11 @@ static Result cut_tail(Verify *verify, const WarcFile *file, uint64_t end)
     rc = rc == RESULT_OK
              ? buffer_printf(&aside, "%s/%s.damaged", verify->warc_directory, file->name)
              : rc;
-    if (rc == RESULT_OK && verify->db != NULL && file->serial == verify->committed.file &&
-        end < verify->committed.offset) {
-        verify->committed.offset = end;
-        rc = verify_set_end(verify, &verify->committed);
+    for (unsigned i = 0; i < verify->committed.n && rc == RESULT_OK && verify->db != NULL; i++) {
+        if (verify->committed.at[i].file == file->serial && end < verify->committed.at[i].offset) {
+            verify->committed.at[i].offset = end;
+            rc = verify_set_end(verify);
+        }
     }
     int from = rc == RESULT_OK ? open(path.data, O_RDWR | O_CLOEXEC) : -1;
     int to = from < 0 ? -1 : open(aside.data, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0644);
@@ -390,14 +422,18 @@ static Result verify_file(Verify *verify, const WarcFile *file)
 /* Looked for on the disk, since a running crawl has finished files after they were listed. */
 static bool has_warc(int directory, const char *index)
 {
+    static const WarcCompression kinds[] = {WARC_GZIP, WARC_ZSTD};
+    static const char *const ends[] = {"", WARC_OPEN_SUFFIX};
     char name[WARC_NAME_BYTES + 16];
     int stem = (int)(strlen(index) - strlen(".cdxj"));
-    (void)snprintf(name, sizeof name, "%.*s.warc.gz", stem, index);
-    if (faccessat(directory, name, F_OK, 0) == 0) {
-        return true;
+    for (size_t i = 0; i < 4; i++) {
+        (void)snprintf(name, sizeof name, "%.*s.warc%s%s", stem, index,
+                       warc_compression_suffix(kinds[i / 2]), ends[i % 2]);
+        if (faccessat(directory, name, F_OK, 0) == 0) {
+            return true;
+        }
     }
-    (void)snprintf(name, sizeof name, "%.*s.warc.gz" WARC_OPEN_SUFFIX, stem, index);
-    return faccessat(directory, name, F_OK, 0) == 0;
+    return false;
 }
 
 /* Indices without a WARC file. */
@@ -419,17 +455,19 @@ static Result find_orphans(Verify *verify)
     return RESULT_OK;
 }
 
-/* The file that the database has committed to is there. */
-static void find_end(Verify *verify, const WarcFileList *list)
+/* The files that the database has committed to are there. */
+static void find_ends(Verify *verify, const WarcFileList *list)
 {
-    for (size_t i = 0; i < list->n; i++) {
-        if (list->files[i].serial == verify->committed.file) {
-            return;
+    for (unsigned k = 0; k < verify->committed.n; k++) {
+        uint32_t serial = verify->committed.at[k].file;
+        bool found = false;
+        for (size_t i = 0; i < list->n; i++) {
+            found = found || list->files[i].serial == serial;
         }
-    }
-    if (verify->committed.file > 0) {
-        verify_problem(verify, "crawl.mdb", "file number %u of the last commit is missing",
-                       (unsigned)verify->committed.file);
+        if (!found) {
+            verify_problem(verify, "crawl.mdb", "file number %u of the last commit is missing",
+                           (unsigned)serial);
+        }
     }
 }
 
@@ -448,7 +486,7 @@ static Result verify_files(Verify *verify)
         rc = verify_file(verify, file);
     }
     if (rc == RESULT_OK) {
-        find_end(verify, &list);
+        find_ends(verify, &list);
         rc = find_orphans(verify);
     }
     warc_files_free(&list);
@@ -468,6 +506,9 @@ static Result verify_all(Verify *verify)
     /* A crawl without WARC has no folder, and then nothing to compare pages with. */
     if (rc == RESULT_OK) {
         rc = verify_captures(verify);
+    }
+    if (rc == RESULT_OK || rc == RESULT_NOT_FOUND) {
+        rc = verify_sieve(verify);
     }
     return rc == RESULT_OK || rc == RESULT_NOT_FOUND ? verify_database(verify) : rc;
 }

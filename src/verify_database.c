@@ -162,6 +162,13 @@ static void check_origins(Database *database)
 /* ---- schedule ---------------------------------------------------------------------------------
  */
 
+/* A host at its limit of pages has those it has visited again. */
+static bool may_be_scheduled(const Database *database, const PageRef *page)
+{
+    uint8_t state = database->states[page->host];
+    return state == HOST_ACTIVE || (state == HOST_FULL && page->n_crawls > 0);
+}
+
 static const char *wrong_entry(Database *database, const ScheduleEntry *entry)
 {
     PageRef page;
@@ -176,7 +183,7 @@ static const char *wrong_entry(Database *database, const ScheduleEntry *entry)
     if (page.level != entry->level) {
         return "at another level than its page says";
     }
-    if (page.host < database->n_hosts && database->states[page.host] != HOST_ACTIVE) {
+    if (page.host < database->n_hosts && !may_be_scheduled(database, &page)) {
         return "of a host that is given up";
     }
     return NULL;
@@ -259,7 +266,7 @@ static Result rebuild_schedule(Database *database)
         PageRef page;
         if (page_db_get(verify->db, database->txn, i, &page, &verify->url) == page_db_error_ok &&
             page.host < database->n_hosts && page.level < SCHEDULE_MAX_LEVELS &&
-            database->states[page.host] == HOST_ACTIVE) {
+            may_be_scheduled(database, &page)) {
             rc = schedule_put(database->schedule, database->txn, page.host, page.level, i);
             n++;
         }
@@ -368,6 +375,9 @@ static Result check(Database *database)
     check_pages(database, has_schedule);
     check_origins(database);
     rc = has_schedule ? check_hosts(database, false) : RESULT_OK;
+    if (rc == RESULT_OK) {
+        rc = verify_revisits(verify, database->txn);
+    }
     if (rc == RESULT_OK && verify->options->repair && database->schedule_problems > 0) {
         rc = rebuild_schedule(database);
     }
@@ -423,42 +433,43 @@ static Result must_be_stored(CaptureIndex *captures, MDB_txn *txn, const PageRef
     return rc == RESULT_NOT_FOUND ? RESULT_OK : rc;
 }
 
+/* Notes of pages first to end - 1 which are in the files. */
+static Result note_stored_in(Verify *verify, MDB_txn *txn, uint64_t first, uint64_t end)
+{
+    CaptureIndex *captures = NULL;
+    Result rc = capture_index_open(&captures, txn, false);
+    rc = rc == RESULT_NOT_FOUND ? RESULT_OK : rc;
+    for (uint64_t i = first; i < end && rc == RESULT_OK; i++) {
+        PageRef page;
+        bool must = false;
+        if (page_db_get(verify->db, txn, i, &page, &verify->url) != page_db_error_ok) {
+            verify_problem(verify, DATABASE, "page %" PRIu64 " cannot be read", i);
+            continue;
+        }
+        verify->counts->pages += page.n_crawls > 0;
+        rc = must_be_stored(captures, txn, &page, &must);
+        if (must) {
+            set_bit(verify->stored, i);
+        }
+    }
+    capture_index_close(captures);
+    return rc;
+}
+
 /* In short transactions, since it may run beside a crawl. */
 static Result note_stored(Verify *verify)
 {
     enum { PAGES_PER_TXN = 4096 };
-    CaptureIndex *captures = NULL;
-    MDB_txn *txn = NULL;
     Result rc = RESULT_OK;
-    for (uint64_t i = 0; i < verify->n_pages && rc == RESULT_OK; i++) {
-        PageRef page;
-        bool must = false;
-        if (txn == NULL && page_db_txn_begin(verify->db, true, &txn) != page_db_error_ok) {
-            rc = RESULT_IO;
-            break;
+    for (uint64_t i = 0; i < verify->n_pages && rc == RESULT_OK; i += PAGES_PER_TXN) {
+        MDB_txn *txn = NULL;
+        uint64_t rest = verify->n_pages - i;
+        if (page_db_txn_begin(verify->db, true, &txn) != page_db_error_ok) {
+            return RESULT_IO;
         }
-        if (i == 0) {
-            rc = capture_index_open(&captures, txn, false);
-            rc = rc == RESULT_NOT_FOUND ? RESULT_OK : rc;
-        }
-        if (page_db_get(verify->db, txn, i, &page, &verify->url) != page_db_error_ok) {
-            verify_problem(verify, DATABASE, "page %" PRIu64 " cannot be read", i);
-        } else if (rc == RESULT_OK) {
-            verify->counts->pages += page.n_crawls > 0;
-            rc = must_be_stored(captures, txn, &page, &must);
-        }
-        if (must) {
-            set_bit(verify->stored, i);
-        }
-        if (i % PAGES_PER_TXN == PAGES_PER_TXN - 1 || i == verify->n_pages - 1) {
-            page_db_txn_abort(verify->db, txn);
-            txn = NULL;
-        }
-    }
-    if (txn != NULL) {
+        rc = note_stored_in(verify, txn, i, i + (rest < PAGES_PER_TXN ? rest : PAGES_PER_TXN));
         page_db_txn_abort(verify->db, txn);
     }
-    capture_index_close(captures);
     return rc;
 }
 
@@ -505,10 +516,15 @@ Result verify_open_database(Verify *verify)
     return rc;
 }
 
-/* Puts a page back on the schedule. */
-static Result schedule_again(Verify *verify, MDB_txn *txn, Schedule *schedule, uint64_t index)
+/* Puts a page back on the schedule. It is asked for without a condition: what it would confirm is
+ * lost. */
+Result verify_schedule_again(Verify *verify, MDB_txn *txn, Schedule *schedule, uint64_t index)
 {
     PageRef page;
+    Result rc = verify_forget_validators(txn, index);
+    if (rc != RESULT_OK) {
+        return rc;
+    }
     if (page_db_get(verify->db, txn, index, &page, &verify->url) != page_db_error_ok) {
         return RESULT_DAMAGED;
     }
@@ -559,7 +575,7 @@ static Result find_lost(Verify *verify, MDB_txn *txn, Schedule *schedule, uint64
         }
         verify_problem(verify, DATABASE, "crawled, but in no WARC file: %s",
                        buffer_string(&verify->url));
-        rc = schedule == NULL ? RESULT_OK : schedule_again(verify, txn, schedule, i);
+        rc = schedule == NULL ? RESULT_OK : verify_schedule_again(verify, txn, schedule, i);
         rc = rc == RESULT_OK ? forget_capture(verify, txn, captures, i) : rc;
         ++*lost;
     }
@@ -595,13 +611,13 @@ Result verify_captures(Verify *verify)
     return rc;
 }
 
-Result verify_set_end(Verify *verify, const WarcPosition *end)
+Result verify_set_end(Verify *verify)
 {
     MDB_txn *txn = NULL;
     if (page_db_txn_begin(verify->db, false, &txn) != page_db_error_ok) {
         return RESULT_IO;
     }
-    Result rc = warc_end_put(txn, end);
+    Result rc = warc_end_put(txn, &verify->committed);
     if (rc != RESULT_OK) {
         page_db_txn_abort(verify->db, txn);
         return rc;

@@ -1,9 +1,11 @@
-/* What the parts of `ragno verify` share: verify.c (WARC files and indices), verify_database.c. */
+/* What the parts of `ragno verify` share: verify.c (WARC files and indices), verify_database.c,
+ * verify_revisits.c. */
 #ifndef VERIFY_INSIDE_H
 #define VERIFY_INSIDE_H
 
 #include "base/map.h"
 #include "store/page_db.h"
+#include "store/schedule.h"
 #include "verify.h"
 
 typedef struct Verify {
@@ -14,7 +16,7 @@ typedef struct Verify {
     uint8_t *stored;   /* one bit per page: its answer was, before the committed end was read */
     uint8_t *captured; /* one bit per page: it was found in the files */
     uint64_t n_pages;
-    WarcPosition committed; /* {0} when the database knows none */
+    WarcEnd committed; /* empty when the database knows none */
     Map originals;     /* captures of the files that are still open; their index may not be whole */
     bool lost_records; /* were found missing: the index of payloads may name some of them */
     Buffer line;
@@ -37,7 +39,18 @@ Result verify_open_database(Verify *verify);
 Result verify_captures(Verify *verify);
 /* PageDB inside, the schedule against it, the host records against it; repairs the last two. */
 Result verify_database(Verify *verify);
-/* Sets the committed end back to what is left of a file that was cut. */
-Result verify_set_end(Verify *verify, const WarcPosition *end);
+/* The next visits of schedule.mode = continuous; repairs by emptying them, so that the next crawl
+ * enters all pages. */
+Result verify_revisits(Verify *verify, MDB_txn *txn);
+/* The page's next visit is unconditional. */
+Result verify_forget_validators(MDB_txn *txn, uint64_t index);
+/* Puts the committed end back to what is left of a file that was cut. */
+Result verify_set_end(Verify *verify);
+
+/* The sieve's bucket files, and pages whose links were lost with a part of them: repair has those
+ * fetched again. */
+Result verify_sieve(Verify *verify);
+/* Puts a page into the schedule once more; inside a transaction. */
+Result verify_schedule_again(Verify *verify, MDB_txn *txn, Schedule *schedule, uint64_t index);
 
 #endif

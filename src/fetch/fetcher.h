@@ -44,6 +44,7 @@ typedef struct FetcherOptions {
     int64_t slow_bytes_s; /* slower than this for slow_time_ms is too slow; 0 = off */
     int64_t slow_time_ms;
     int64_t max_body_bytes;
+    int64_t max_sitemap_bytes; /* of a body that was found as a sitemap */
     int64_t max_header_bytes;
     bool http2;
     bool tls_verify;

@@ -361,7 +361,9 @@ Result transfer_prepare(Transfer *transfer, VisitState *visit_state, FetchResult
     transfer->result = result;
     byte_gate_move(&result->share, options->gate, TRANSFER_FIRST_BYTES);
     result->header.limit = (size_t)options->max_header_bytes;
-    result->body.limit = robots ? ROBOTS_MAX_BYTES : (size_t)options->max_body_bytes;
+    result->body.limit = robots               ? ROBOTS_MAX_BYTES
+                         : result->hop == 'S' ? (size_t)options->max_sitemap_bytes
+                                              : (size_t)options->max_body_bytes;
     struct curl_slist *headers = request_headers(transfer, result, robots);
     if (options->keep_requests) {
         result->request = request_text(transfer, url, headers);

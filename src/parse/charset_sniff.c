@@ -8,6 +8,7 @@
 #define MAX_ATTRIBUTES 64 /* of one meta element that is looked at */
 #define NAME_BYTES     16 /* longer attribute names are none of ours */
 #define VALUE_BYTES    128
+#define LABEL_BYTES    64 /* no label is as long */
 
 static bool is_space(char c)
 {
@@ -26,6 +27,19 @@ static char lower(char c)
 
 /* ---- labels in headers and attributes ---- */
 
+/* A quoted string without its backslashes, cut to LABEL_BYTES; returns where it ends. */
+static const char *unquote(const char *p, char out[LABEL_BYTES], size_t *length)
+{
+    *length = 0;
+    for (p++; *p != '\0' && *p != '"'; p++) {
+        p += *p == '\\' && p[1] != '\0' ? 1 : 0;
+        if (*length < LABEL_BYTES) {
+            out[(*length)++] = *p;
+        }
+    }
+    return p;
+}
+
 /* The charset parameter of a Content-Type header. */
 static const char *encoding_of_header(const char *value)
 {
@@ -41,12 +55,12 @@ static const char *encoding_of_header(const char *value)
             continue;
         }
         p++;
+        char quoted[LABEL_BYTES];
         const char *start = p;
         size_t length = 0;
         if (*p == '"') {
-            start = p + 1;
-            length = strcspn(start, "\"");
-            p = start + length;
+            start = quoted;
+            p = unquote(p, quoted, &length);
         } else {
             length = strcspn(start, ";");
         }

@@ -303,6 +303,33 @@ HtmlTextMode html_tree_start_tag(HtmlTree *tree, const HtmlTag *tag)
 
 /* ---- end tags ---- */
 
+/* Foreign elements that the end tag of an element around them does not close. */
+static bool is_foreign_boundary(const HtmlNode *node)
+{
+    switch ((int)node->id) {
+    case HTML_MI:
+    case HTML_MO:
+    case HTML_MN:
+    case HTML_MS:
+    case HTML_MTEXT:
+    case HTML_ANNOTATION_XML:
+        return node->space == HTML_SPACE_MATH;
+    case HTML_FOREIGNOBJECT:
+    case HTML_DESC:
+    case HTML_TITLE:
+        return node->space == HTML_SPACE_SVG;
+    default:
+        return false;
+    }
+}
+
+/* The parts of a table close whatever is in them. */
+static bool is_table_part(HtmlTagId id)
+{
+    return id == HTML_TABLE || id == HTML_TBODY || id == HTML_THEAD || id == HTML_TFOOT ||
+           id == HTML_TR || id == HTML_TD || id == HTML_TH || id == HTML_CAPTION;
+}
+
 /* An end tag while an HTML element within foreign content, or within a template, is the current
  * one. */
 static void html_end_tag(HtmlTree *tree, HtmlTagId id, uint64_t key)
@@ -326,8 +353,13 @@ static void html_end_tag(HtmlTree *tree, HtmlTagId id, uint64_t key)
             return;
         }
         unsigned flags = node->space == HTML_SPACE_HTML ? html_tag_traits[node->id].flags : 0u;
-        if (is_integration_point(node) || (flags & HTML_TAG_SCOPE) != 0 ||
-            (ordinary && (flags & HTML_TAG_SPECIAL) != 0)) {
+        bool is_edge = is_foreign_boundary(node) || (flags & HTML_TAG_SCOPE) != 0 ||
+                       (ordinary && (flags & HTML_TAG_SPECIAL) != 0);
+        if (is_table_part(id)) {
+            is_edge = node->space == HTML_SPACE_HTML &&
+                      (node->id == HTML_TABLE || node->id == HTML_TEMPLATE);
+        }
+        if (is_edge) {
             return;
         }
     }
@@ -347,17 +379,20 @@ static void foreign_end_tag(HtmlTree *tree, HtmlTagId id, uint64_t key)
         return;
     }
     size_t depth = tree->depth;
+    bool is_held = false;
     while (depth > 0 && tree->stack[depth - 1].space != HTML_SPACE_HTML) {
         if (tree->stack[depth - 1].key == key) {
             pop_to(tree, depth - 1);
             return;
         }
+        is_held |= is_foreign_boundary(&tree->stack[depth - 1]);
         depth--;
     }
     if (depth > 0 || id == HTML_TEMPLATE) {
         html_end_tag(tree, id, key);
-    } else if (tree->n_open[id] > 0 && closes_what_is_within(id)) {
-        leave_foreign(tree); /* an element around the outermost foreign one */
+    } else if (tree->n_open[id] > 0 && closes_what_is_within(id) &&
+               (!is_held || is_table_part(id))) {
+        pop_to(tree, 0); /* an element around the outermost foreign one */
     }
 }
 

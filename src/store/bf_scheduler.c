@@ -92,14 +92,63 @@ double bf_now(const BFSchedulerState *state)
 
 /* ---- Transactions and turns ---- */
 
+/* Another writer has waited for the update thread. */
+static void note_wait(BFSchedulerState *state, MonoTime start)
+{
+    int64_t waited_ns = mono_now().ns - start.ns;
+    int_least64_t longest = atomic_load(&state->longest_wait_ns);
+    while (waited_ns > longest &&
+           !atomic_compare_exchange_weak(&state->longest_wait_ns, &longest, waited_ns)) {
+    }
+}
+
+bool bf_is_awaited(BFSchedulerState *state)
+{
+    uint64_t begun = atomic_load(&state->begun);
+    return atomic_load(&state->asked) > begun;
+}
+
+/* The update thread waits until all that have asked by now are served: not longer, so that it gets
+ * on while others write all the time. */
+static void yield_to_writers(BFSchedulerState *state)
+{
+    uint64_t asked = atomic_load(&state->asked);
+    if (atomic_load(&state->begun) >= asked) {
+        return;
+    }
+    atomic_store(&state->yielding, true);
+    mutex_lock(&state->mutex);
+    while (atomic_load(&state->begun) < asked && !atomic_load(&state->stopping)) {
+        condition_wait(&state->served, &state->mutex);
+    }
+    mutex_unlock(&state->mutex);
+    atomic_store(&state->yielding, false);
+}
+
 BFSchedulerError bf_begin(BFScheduler *sch, bool is_foreground, MDB_txn **txn)
 {
+    BFSchedulerState *state = sch->state;
+    MonoTime start = mono_now();
+    bool is_held_up = is_foreground && atomic_load(&state->updating);
     if (is_foreground) {
-        atomic_fetch_add(&sch->state->waiting, 1);
+        atomic_fetch_add(&state->asked, 1);
+    } else {
+        yield_to_writers(state);
+        atomic_store(&state->updating, true);
     }
     int rc = page_db_txn_begin(sch->page_db, false, txn);
-    if (is_foreground) {
-        atomic_fetch_sub(&sch->state->waiting, 1);
+    if (!is_foreground) {
+        atomic_store(&state->updating, rc == page_db_error_ok);
+        return bf_fail_page_db(sch, rc, "bf_scheduler: no transaction can be begun");
+    }
+    atomic_fetch_add(&state->begun, 1);
+    if (atomic_load(&state->yielding)) {
+        mutex_lock(&state->mutex);
+        condition_broadcast(&state->served);
+        mutex_unlock(&state->mutex);
+    }
+    if (is_held_up) {
+        note_wait(state, start);
     }
     return bf_fail_page_db(sch, rc, "bf_scheduler: no transaction can be begun");
 }
@@ -174,6 +223,7 @@ BFSchedulerError bf_scheduler_new(BFScheduler **sch, PageDB *db, const char *pat
     if (s->state != NULL) {
         mutex_init(&s->state->mutex, RANK_SCHEDULER);
         condition_init(&s->state->turn);
+        condition_init(&s->state->served);
         condition_init(&s->state->wake);
     }
     if (s->error == NULL || s->scorer == NULL || s->path == NULL || s->state == NULL) {
@@ -217,6 +267,7 @@ void bf_scheduler_delete(BFScheduler *sch)
         bf_front_delete(sch->state->front);
         schedule_close(sch->state->schedule);
         condition_destroy(&sch->state->wake);
+        condition_destroy(&sch->state->served);
         condition_destroy(&sch->state->turn);
         mutex_destroy(&sch->state->mutex);
         free(sch->state);
@@ -513,6 +564,9 @@ BFSchedulerError bf_scheduler_counts(BFScheduler *sch, BFSchedulerCounts *counts
     counts->requested = bf_front_leases(sch->state->front);
     counts->updates = sch->state->n_updates;
     counts->moves = sch->state->n_moves;
+    counts->longest_update_ms = sch->state->longest_update_ms;
+    counts->longest_update_cpu_ms = sch->state->longest_update_cpu_ms;
+    counts->longest_wait_ms = (double)atomic_load(&sch->state->longest_wait_ns) / 1e6;
     mutex_unlock(&sch->state->mutex);
     MDB_txn *txn = NULL;
     int rc = page_db_txn_begin(sch->page_db, true, &txn);

@@ -29,8 +29,11 @@
  *
  * Threads. add, request, release, reload and the settings: any thread, at once; update_start and
  * update_stop: one thread. Writing transactions take turns; what they changed reaches the front in
- * the order of their commits. The update thread writes in transactions of a few milliseconds and
- * lets others go first; stop ends a running computation.
+ * the order of their commits. The update thread writes in transactions that aim at
+ * BF_SCHEDULER_UPDATE_TXN_MS, commit included, and begins none while another writer waits: that one
+ * waits for the transaction that is running, at most, and for the disk (bf_scheduler_counts says
+ * how long it was). stop ends a running computation.
+ *
  * Errors: the code returned; error has the words of the last failure. What failed changed nothing.
  * Source: seeds 000 and 003, "BFScheduler"; DESIGN section 3. */
 #ifndef STORE_BF_SCHEDULER_H
@@ -50,16 +53,16 @@
 #define BF_SCHEDULER_DEFAULT_SIZE     PAGE_DB_DEFAULT_SIZE /* the environment is the PageDB's */
 #define BF_SCHEDULER_DEFAULT_PERSIST  1
 #define BF_SCHEDULER_CRAWL_RATE_STEPS 5
-/* Pages moved between two looks at the clock and at who is waiting to write. */
+/* Pages moved in the first transaction of an update; later ones take what fits their time. */
 #define BF_SCHEDULER_UPDATE_BATCH_SIZE 100
 /* Scores are updated when so many pages were added since the last update, */
 #define BF_SCHEDULER_UPDATE_NUM_PAGES 100
 /* and that is so large a share of those added before. */
 #define BF_SCHEDULER_UPDATE_PER_PAGES 0.01
 
-/* Longest time that the update thread holds a write transaction open. */
+/* Time for a write transaction of the update thread, commit included: what it aims at. */
 #define BF_SCHEDULER_UPDATE_TXN_MS 10
-#define BF_SCHEDULER_EFFORT        256u
+#define BF_SCHEDULER_EFFORT        128u
 
 typedef enum BFSchedulerError {
     bf_scheduler_error_ok = 0,       /* no error */
@@ -129,11 +132,14 @@ void bf_scheduler_set_update_interval(BFScheduler *sch, time_t value);
 void bf_scheduler_set_clock(BFScheduler *sch, double (*now_s)(void *context), void *context);
 
 typedef struct BFSchedulerCounts {
-    uint64_t scheduled; /* entries of the schedule, those that are out included */
-    uint64_t requested; /* out: neither crawled nor released yet */
-    uint64_t hosts;     /* with entries */
-    uint64_t updates;   /* that the scorer has completed */
-    uint64_t moves;     /* of pages between levels by updates */
+    uint64_t scheduled;           /* entries of the schedule, those that are out included */
+    uint64_t requested;           /* out: neither crawled nor released yet */
+    uint64_t hosts;               /* with entries */
+    uint64_t updates;             /* that the scorer has completed */
+    uint64_t moves;               /* of pages between levels by updates */
+    double longest_update_ms;     /* transaction of an update, with its commit */
+    double longest_update_cpu_ms; /* the same without what the disk and other processes took */
+    double longest_wait_ms;       /* of another writer, from asking for a transaction during one */
 } BFSchedulerCounts;
 BFSchedulerError bf_scheduler_counts(BFScheduler *sch, BFSchedulerCounts *counts);
 

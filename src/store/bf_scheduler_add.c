@@ -9,7 +9,6 @@ typedef struct Change {
     BFOrder order;
     uint64_t index;
     uint32_t host;
-    uint32_t sequence; /* of the change in the batch */
     bool is_put;       /* else removed: it was crawled */
     bool is_scheduled; /* a removal of something that is in the schedule */
 } Change;
@@ -39,7 +38,6 @@ static int push(Batch *batch, const Change *change)
         batch->capacity = capacity;
     }
     batch->changes[batch->n_changes] = *change;
-    batch->changes[batch->n_changes].sequence = (uint32_t)batch->n_changes;
     batch->n_changes++;
     return page_db_error_ok;
 }
@@ -112,23 +110,32 @@ static int on_crawled(void *context, const PageRef *before, const PageRef *after
     return push(batch, &change);
 }
 
+static uint8_t level_of(const ScheduleChange *change)
+{
+    return change->to != SCHEDULE_NO_LEVEL ? change->to : change->from;
+}
+
+/* In the order of the table. A page that is discovered and crawled in one batch enters and leaves.
+ */
 static int by_place(const void *a, const void *b)
 {
-    const Change *x = a;
-    const Change *y = b;
+    const ScheduleChange *x = a;
+    const ScheduleChange *y = b;
     if (x->host != y->host) {
         return x->host < y->host ? -1 : 1;
     }
-    if (x->order != y->order) {
-        return x->order < y->order ? -1 : 1;
+    if (level_of(x) != level_of(y)) {
+        return level_of(x) < level_of(y) ? -1 : 1;
     }
-    return x->sequence < y->sequence ? -1 : 1;
+    if (x->index != y->index) {
+        return x->index < y->index ? -1 : 1;
+    }
+    return (x->to == SCHEDULE_NO_LEVEL) - (y->to == SCHEDULE_NO_LEVEL);
 }
 
 /* Writes the changes in the order of the table: neighbours share pages of the tree. */
 static Result write_changes(const Batch *batch, MDB_txn *txn)
 {
-    qsort(batch->changes, batch->n_changes, sizeof *batch->changes, by_place);
     ScheduleChange *changes = malloc((batch->n_changes + 1) * sizeof *changes);
     if (changes == NULL) {
         return RESULT_MEMORY;
@@ -144,16 +151,10 @@ static Result write_changes(const Batch *batch, MDB_txn *txn)
                                             .to = c->is_put ? level : SCHEDULE_NO_LEVEL};
         }
     }
+    qsort(changes, n, sizeof *changes, by_place);
     Result rc = schedule_change(batch->sch->state->schedule, txn, changes, n);
     free(changes);
     return rc;
-}
-
-static int by_sequence(const void *a, const void *b)
-{
-    const Change *x = a;
-    const Change *y = b;
-    return x->sequence < y->sequence ? -1 : 1;
 }
 
 /* The front learns of the commit. What cannot be told for want of memory is told by the schedule
@@ -161,7 +162,6 @@ static int by_sequence(const void *a, const void *b)
 static void tell_front_locked(Batch *batch)
 {
     BFSchedulerState *state = batch->sch->state;
-    qsort(batch->changes, batch->n_changes, sizeof *batch->changes, by_sequence);
     double now_s = bf_now(state);
     Result rc = RESULT_OK;
     for (size_t i = 0; rc == RESULT_OK && i < batch->n_changes; i++) {

@@ -18,7 +18,11 @@ struct BFSchedulerState {
     Schedule *schedule;
     double (*clock)(void *context);
     void *clock_context;
-    atomic_uint waiting; /* writers that wait for a transaction, the update thread excepted */
+    atomic_uint_least64_t asked; /* for a transaction, by writers other than the update thread, */
+    atomic_uint_least64_t begun; /* and had it, or failed */
+    atomic_bool yielding;        /* the update thread lets those go first that have asked */
+    atomic_bool updating;        /* the update thread has a write transaction, or waits for one */
+    atomic_int_least64_t longest_wait_ns; /* of another writer for it */
     atomic_uint_least64_t turns; /* commits numbered so far; changed inside write transactions */
 
     Mutex mutex;        /* guards the rest */
@@ -26,7 +30,8 @@ struct BFSchedulerState {
     uint64_t turn_done; /* commits that the front knows of */
     BFFront *front;
 
-    Condition wake; /* the thread has a reason to look again */
+    Condition served; /* begun has changed while yielding */
+    Condition wake;   /* the thread has a reason to look again */
     Thread thread;
     bool is_started;
     atomic_bool stopping;
@@ -35,6 +40,8 @@ struct BFSchedulerState {
     uint64_t n_updated_at; /* n_added at the last update */
     uint64_t n_updates;
     uint64_t n_moves;
+    double longest_update_ms; /* of the update thread's transactions */
+    double longest_update_cpu_ms;
     BFSchedulerError thread_error; /* of the last update that failed */
 };
 
@@ -50,9 +57,11 @@ uint8_t bf_scored_level(const BFScheduler *sch, float score);
 
 double bf_now(const BFSchedulerState *state);
 
-/* A write transaction; foreground writers go before the update thread. The code of a PageDB error.
- */
+/* A write transaction; foreground writers go before the update thread. LMDB's lock does not see to
+ * that: who has just released it mostly gets it again. The code of a PageDB error. */
 BFSchedulerError bf_begin(BFScheduler *sch, bool is_foreground, MDB_txn **txn);
+/* Whether a foreground writer waits for a transaction. */
+bool bf_is_awaited(BFSchedulerState *state);
 /* Numbers the commit and commits. *turn must then be ended in any case, also after a failure. */
 BFSchedulerError bf_commit(BFScheduler *sch, MDB_txn *txn, uint64_t *turn);
 /* Waits for the changes of earlier commits; the mutex is held from then until bf_turn_end. */

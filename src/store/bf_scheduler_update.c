@@ -1,8 +1,13 @@
+#include <math.h>
 #include <stdlib.h>
 
 #include "store/bf_scheduler_internal.h"
 
 #define SCAN_AT_ONCE 4096u /* entries read in one transaction */
+#define FEWEST_MOVES                                                                               \
+    256u               /* in one transaction, however long a commit takes: it may be the disk      \
+                        */
+#define LOOK_EVERY 16u /* moves between two looks at who waits */
 
 /* A page whose level changes. */
 typedef struct Move {
@@ -18,6 +23,7 @@ typedef struct Sweep {
     ScheduleEntry entries[SCAN_AT_ONCE];
     Move moves[SCAN_AT_ONCE]; /* wanted; done ones have from == to again */
     size_t n_moves;
+    size_t at_once; /* moves in one transaction */
     Buffer url;
 } Sweep;
 
@@ -109,7 +115,41 @@ static void tell_front_locked(BFScheduler *sch, const Move *moves, size_t first,
     }
 }
 
-/* One short transaction, from move *first on; it ends early when somebody else wants to write. */
+/* The next transaction moves as many pages as would have taken the time that there is, by the last
+ * one, its commit included: what a commit costs is known only afterwards. */
+static void learn_pace(Sweep *sweep, size_t n_moved, double ms, double cpu_ms)
+{
+    BFSchedulerState *state = sweep->sch->state;
+    double fitting = (double)n_moved * BF_SCHEDULER_UPDATE_TXN_MS / (ms > 0.1 ? ms : 0.1);
+    double most = (double)sweep->at_once * 2.0;
+    fitting = fitting < most ? fitting : most;
+    fitting = fitting < SCAN_AT_ONCE ? fitting : SCAN_AT_ONCE;
+    sweep->at_once = fitting > FEWEST_MOVES ? (size_t)fitting : FEWEST_MOVES;
+    mutex_lock(&state->mutex);
+    state->longest_update_ms = fmax(state->longest_update_ms, ms);
+    state->longest_update_cpu_ms = fmax(state->longest_update_cpu_ms, cpu_ms);
+    mutex_unlock(&state->mutex);
+}
+
+/* Moves pages from move *first on; sooner or later somebody else wants to write. */
+static Result move_pages(Sweep *sweep, MDB_txn *txn, size_t *first, MonoTime deadline)
+{
+    BFSchedulerState *state = sweep->sch->state;
+    size_t end =
+        sweep->n_moves - *first > sweep->at_once ? *first + sweep->at_once : sweep->n_moves;
+    Result rc = RESULT_OK;
+    for (size_t n = 1; rc == RESULT_OK && *first < end; n++) {
+        rc = move_page(sweep, txn, &sweep->moves[*first]);
+        *first += rc == RESULT_OK;
+        if (n % LOOK_EVERY == 0 && (bf_is_awaited(state) || is_stopping(sweep->sch) ||
+                                    !mono_before(mono_now(), deadline))) {
+            break;
+        }
+    }
+    return rc;
+}
+
+/* One short transaction, from move *first on. */
 static BFSchedulerError move_some(Sweep *sweep, size_t *first)
 {
     BFScheduler *sch = sweep->sch;
@@ -118,30 +158,27 @@ static BFSchedulerError move_some(Sweep *sweep, size_t *first)
     if (code != bf_scheduler_error_ok) {
         return code;
     }
-    MonoTime deadline = mono_add_ms(mono_now(), BF_SCHEDULER_UPDATE_TXN_MS);
-    Result rc = RESULT_OK;
-    size_t i = *first;
-    while (rc == RESULT_OK && i < sweep->n_moves) {
-        rc = move_page(sweep, txn, &sweep->moves[i]);
-        i++;
-        if ((i - *first) % BF_SCHEDULER_UPDATE_BATCH_SIZE == 0 &&
-            (atomic_load(&sch->state->waiting) > 0 || is_stopping(sch) ||
-             !mono_before(mono_now(), deadline))) {
-            break;
-        }
-    }
+    MonoTime start = mono_now();
+    int64_t cpu_start_ns = cpu_thread_ns();
+    size_t end = *first;
+    Result rc = move_pages(sweep, txn, &end, mono_add_ms(start, BF_SCHEDULER_UPDATE_TXN_MS));
     if (rc != RESULT_OK) {
         page_db_txn_abort(sch->page_db, txn);
+        atomic_store(&sch->state->updating, false);
         return bf_fail_result(sch, rc, "bf_scheduler_update: the schedule cannot be written");
     }
     uint64_t turn = 0;
     code = bf_commit(sch, txn, &turn);
+    atomic_store(&sch->state->updating, false);
+    double ms = (double)(mono_now().ns - start.ns) / 1e6;
+    double cpu_ms = (double)(cpu_thread_ns() - cpu_start_ns) / 1e6;
     bf_turn_begin(sch->state, turn);
     if (code == bf_scheduler_error_ok) {
-        tell_front_locked(sch, sweep->moves, *first, i);
+        tell_front_locked(sch, sweep->moves, *first, end);
     }
     bf_turn_end(sch->state);
-    *first = i;
+    learn_pace(sweep, end - *first, ms, cpu_ms);
+    *first = end;
     return code;
 }
 
@@ -152,6 +189,7 @@ static BFSchedulerError sweep_schedule(BFScheduler *sch)
         return bf_fail(sch, bf_scheduler_error_memory, "bf_scheduler_update: out of memory");
     }
     sweep->sch = sch;
+    sweep->at_once = BF_SCHEDULER_UPDATE_BATCH_SIZE;
     buffer_init(&sweep->url, BUFFER_NO_LIMIT);
     BFSchedulerError code = bf_scheduler_error_ok;
     bool is_end = false;
@@ -263,6 +301,7 @@ BFSchedulerError bf_scheduler_update_stop(BFScheduler *sch)
     mutex_lock(&state->mutex);
     atomic_store(&state->stopping, true);
     condition_broadcast(&state->wake);
+    condition_broadcast(&state->served);
     mutex_unlock(&state->mutex);
     if (sch->scorer->stop != NULL) {
         sch->scorer->stop(sch->scorer->state, true);

@@ -114,6 +114,7 @@ Result drum_open(Drum **result, const DrumOptions *options, DrumRecovery *recove
     }
     if (rc == RESULT_OK) {
         rc = drum_recover(drum, recovery);
+        drum->options.committed = NULL;
     }
     if (rc != RESULT_OK) {
         drum_free(drum);
@@ -249,6 +250,7 @@ static Result accept(Drum *drum, DrumElement *element, const DrumBytes *auxiliar
     drum->sequence++;
     drum->stats.accepted++;
     drum->collecting_bytes += needed;
+    array->bucket_elements++;
     array->bucket_bytes += keys_bytes;
     array->auxiliary_bytes += given.length;
     drum->is_full = drum->is_full || array->bucket_bytes >= drum->options.bucket_bytes ||
@@ -265,6 +267,9 @@ static Result add(Drum *drum, DrumOperation operation, DrumKey key, DrumBytes va
         return rc;
     }
     /* A callback may add to its own Drum: then the merge under way is followed by the next. */
+    if (drum->options.manual_seal) {
+        return RESULT_OK;
+    }
     return drum->options.manual_merge || drum->merging ? drum_seal(drum) : drum_synchronize(drum);
 }
 
@@ -323,6 +328,17 @@ Result drum_persist(Drum *drum)
         rc = drum_file_sync(&drum->sealed[i]->file);
     }
     return rc == RESULT_OK ? drum_file_sync(&drum->collecting->file) : rc;
+}
+
+DrumPosition drum_position(const Drum *drum)
+{
+    const DrumFile *file = &drum->collecting->file;
+    return (DrumPosition){.generation = file->generation, .bytes = file->size};
+}
+
+bool drum_is_full(const Drum *drum)
+{
+    return drum->is_full;
 }
 
 Result drum_seal(Drum *drum)
@@ -412,6 +428,11 @@ void drum_stats(const Drum *drum, DrumStats *stats)
     *stats = drum->stats;
     stats->collecting_bytes = drum->collecting_bytes;
     stats->collecting_elements = drum->sequence;
+    stats->largest_bucket = 0;
+    for (unsigned b = 0; b < drum->options.buckets; b++) {
+        uint64_t elements = drum->arrays[b].bucket_elements;
+        stats->largest_bucket = elements > stats->largest_bucket ? elements : stats->largest_bucket;
+    }
     stats->sealed_generations = drum->n_sealed;
 }
 

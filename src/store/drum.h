@@ -38,6 +38,10 @@
  * time. Callbacks run in the merging thread; they may add to the same Drum (to its next
  * generation).
  *
+ * An owner with transactions of its own (frontier/sieve.h) takes three things into its hands: when
+ * a generation ends (manual_seal), which part of the bucket files counts (drum_position, options
+ * committed), and the transaction in which a bucket is merged (drum_merge_step).
+ *
  * Memory. While collecting: buckets x array_bytes. While merging: about 45 bytes per element of the
  * largest bucket, plus that bucket's keys and values, plus the stored values it looks up.
  *
@@ -115,6 +119,12 @@ typedef struct DrumDispatcher {
     DrumCallback update;
 } DrumDispatcher;
 
+/* How far the bucket files go, behind a drum_persist. */
+typedef struct DrumPosition {
+    uint64_t generation; /* that is collecting */
+    uint64_t bytes;      /* of its file */
+} DrumPosition;
+
 typedef struct DrumOptions {
     const char *directory; /* of the bucket files; created if missing (not its parents); copied */
     DrumRepository *repository; /* borrowed until drum_dispose */
@@ -127,15 +137,22 @@ typedef struct DrumOptions {
     size_t auxiliary_bytes; /* auxiliaries of one bucket that do; default 8 x bucket_bytes */
     bool manual_merge;      /* false: the call that fills a bucket merges, as in the seed. true: it
                                seals the generation; the owner watches drum_sealed_count */
+    bool manual_seal; /* with manual_merge: only drum_seal ends a generation; drum_is_full asks */
+    const DrumPosition *committed; /* what lies behind it in the bucket files belongs to nothing
+                               that was committed, and is removed by drum_open; a file that does
+                               not reach it has lost its end. NULL: all counts */
     bool global_order;  /* false: callbacks in the original order within a bucket, buckets one after
                            the other. true: in the original order of all; the repository must then
                            be able to commit a generation in one transaction */
     bool keep_existing; /* check_update leaves the value of a key that is there alone */
-    bool skip_damaged;  /* leave damaged blocks out and count them, instead of RESULT_DAMAGED */
+    bool whole_blocks; /* auxiliaries are checked before a block's keys are used: a block is good or
+                          damaged as a whole, and no key is put whose auxiliary is lost */
+    bool skip_damaged; /* leave damaged blocks out and count them, instead of RESULT_DAMAGED */
     /* When set, a unique key of a check_update gets, instead of the value given, assign_bytes bytes
      * that this writes; called in original order within a bucket, before any callback of it: one
-     * bucket, one order. A merge that is undone and tried again asks again. */
-    Result (*assign)(void *context, const DrumKey *key, void *value);
+     * bucket, one order. given is the operation's value. A merge that is undone and tried again
+     * asks again. */
+    Result (*assign)(void *context, const DrumKey *key, DrumBytes given, void *value);
     void *assign_context;
     size_t assign_bytes; /* 1..DRUM_MAX_ASSIGNED */
 } DrumOptions;
@@ -159,13 +176,14 @@ typedef struct DrumStats {
     uint64_t damaged_elements; /* left out by merges (skip_damaged) */
     uint64_t collecting_bytes; /* of the generation that is collecting, arrays included */
     uint64_t collecting_elements;
+    uint64_t largest_bucket; /* elements of the fullest bucket of the generation that collects */
     uint64_t sealed_generations;
 } DrumStats;
 
 /* The position up to which a repository contains what was merged. */
 typedef struct DrumProgress {
     uint64_t generation; /* the first that is not merged completely */
-    uint32_t bucket;     /* its first bucket that is not merged */
+    uint32_t bucket;     /* its first bucket that is not merged; all are when it has no such */
 } DrumProgress;
 
 /* Where the keys live. An implementation embeds this as its first member. Within one bucket the
@@ -211,6 +229,11 @@ Result drum_check_update_with(Drum *drum, DrumKey key, DrumBytes value, DrumByte
  * was accepted is still there, try again. */
 Result drum_persist(Drum *drum);
 
+/* Where the collecting generation's file ends; valid behind drum_persist. */
+DrumPosition drum_position(const Drum *drum);
+/* A bucket of the generation that is collecting has reached its size. */
+bool drum_is_full(const Drum *drum);
+
 /* Ends the generation that is collecting, if it has elements. Errors as drum_persist. */
 Result drum_seal(Drum *drum);
 /* Sealed generations that wait, the one being merged included. */
@@ -223,6 +246,22 @@ Result drum_merge_begin(Drum *drum, DrumMerge **merge);
 Result drum_merge_run(DrumMerge *merge);
 /* Gives it back: after success its file is removed. Always frees merge. */
 Result drum_merge_end(Drum *drum, DrumMerge *merge);
+
+/* The same in pieces inside transactions of the caller's: begin, commit and abort of the repository
+ * are not called. A step merges the next bucket; RESULT_NOT_FOUND: there is no further one. The
+ * caller then commits drum_merge_progress with everything else and settles: whether it was
+ * committed, or all steps since the last settling are undone. When everything that the caller makes
+ * of the generation is committed as well (as progress: the next generation, bucket 0),
+ * drum_merge_finish lets drum_merge_end remove the file. */
+Result drum_merge_step(DrumMerge *merge);
+uint64_t drum_merge_elements(const DrumMerge *merge); /* of its generation */
+DrumProgress drum_merge_progress(const DrumMerge *merge);
+void drum_merge_settle(DrumMerge *merge, bool committed);
+void drum_merge_finish(DrumMerge *merge);
+/* Dispatches a bucket that is merged already once more, only looking its keys up: existed says
+ * whether the repository has the key, previous is its value. For owners that lost in a crash what
+ * they had gathered. RESULT_NOT_FOUND: no such bucket. */
+Result drum_merge_replay(DrumMerge *merge, uint32_t bucket);
 
 /* Seals and merges until nothing waits, in the calling thread. Errors as drum_merge_run; the rest
  * waits for the next call. RESULT_LOCKED: a merge is running. */
@@ -238,5 +277,13 @@ Result drum_dispose(Drum *drum);
  * changes nothing. recovery says what drum_open would find (its dropped_files is 0). RESULT_DAMAGED
  * when anything is torn or damaged. */
 Result drum_verify(const char *directory, DrumRecovery *recovery);
+
+/* Every element that can be read, of the generations from `from` on up to what was committed, in
+ * the order of the files; changes nothing. recovery: what is damaged or missing of that; what lies
+ * behind is not looked at. A visit's result other than RESULT_OK ends the walk and is returned. */
+typedef Result (*DrumVisit)(void *context, uint64_t generation, const DrumKey *key,
+                            DrumBytes auxiliary);
+Result drum_walk(const char *directory, DrumProgress from, DrumPosition committed, DrumVisit visit,
+                 void *context, DrumRecovery *recovery);
 
 #endif

@@ -13,6 +13,7 @@ typedef struct DrumArray {
     uint32_t elements;
     uint64_t first_sequence;
     uint64_t last_sequence;
+    uint64_t bucket_elements; /* of the bucket in this generation */
     uint64_t bucket_bytes;    /* of the bucket in this generation, keys and values */
     uint64_t auxiliary_bytes; /* of the bucket in this generation */
 } DrumArray;

@@ -56,6 +56,9 @@ static Result load_block(DrumMerge *merge, const DrumBlock *block)
     const DrumFile *file = &merge->generation->file;
     uint8_t *start = bucket->raw + bucket->raw_bytes;
     Result rc = drum_file_read_keys(file, block, start);
+    if (rc == RESULT_OK && merge->options->whole_blocks) {
+        rc = drum_file_read_auxiliaries(file, block, merge->auxiliaries);
+    }
     if (rc != RESULT_OK) {
         return rc;
     }
@@ -147,7 +150,7 @@ static DrumReference replay(DrumMerge *merge, const DrumPair *pairs, size_t n, D
         DrumReference given = reference(pairs[i].where >> 2, TAG_GIVEN);
         DrumReference *before = &bucket->before[pairs[i].index];
         *before = state;
-        switch ((DrumOperation)(pairs[i].where & 3)) {
+        switch (merge->replaying ? DRUM_CHECK : (DrumOperation)(pairs[i].where & 3)) {
         case DRUM_CHECK:
             break;
         case DRUM_UPDATE:
@@ -230,8 +233,8 @@ static Result assign_values(DrumMerge *merge)
             continue;
         }
         size_t slot = (size_t)(bucket->before[i] >> TAG_BITS);
-        Result rc =
-            options->assign(options->assign_context, &element.key, bucket->assigned + slot * width);
+        Result rc = options->assign(options->assign_context, &element.key, element.value,
+                                    bucket->assigned + slot * width);
         if (rc != RESULT_OK) {
             return rc;
         }
@@ -454,6 +457,78 @@ Result drum_merge_run(DrumMerge *merge)
     }
     return rc;
 }
+
+/* --- in pieces ---------------------------------------------------------------------------------
+ */
+
+Result drum_merge_step(DrumMerge *merge)
+{
+    uint32_t bucket = merge->generation->next_bucket + merge->unsettled;
+    if (bucket >= merge->generation->file.buckets) {
+        return RESULT_NOT_FOUND;
+    }
+    /* A commit must not promise more than the bucket file still holds after a power cut. */
+    Result rc = bucket == 0 ? drum_file_sync(&merge->generation->file) : RESULT_OK;
+    uint64_t new_before = merge->new_keys;
+    if (rc == RESULT_OK) {
+        rc = merge_bucket(merge, bucket);
+    }
+    if (rc == RESULT_OK) {
+        merge->unsettled++;
+        merge->unsettled_elements += merge->bucket.n;
+        merge->unsettled_new += merge->new_keys - new_before;
+    }
+    merge->new_keys = new_before;
+    return rc;
+}
+
+uint64_t drum_merge_elements(const DrumMerge *merge)
+{
+    return merge->generation->file.elements;
+}
+
+DrumProgress drum_merge_progress(const DrumMerge *merge)
+{
+    return (DrumProgress){.generation = merge->generation->file.generation,
+                          .bucket = merge->generation->next_bucket + merge->unsettled};
+}
+
+void drum_merge_settle(DrumMerge *merge, bool committed)
+{
+    if (committed) {
+        merge->generation->next_bucket += merge->unsettled;
+        merge->merged += merge->unsettled_elements;
+        merge->new_keys += merge->unsettled_new;
+    }
+    merge->unsettled = 0;
+    merge->unsettled_elements = 0;
+    merge->unsettled_new = 0;
+}
+
+void drum_merge_finish(DrumMerge *merge)
+{
+    merge->generation->merged = true;
+}
+
+Result drum_merge_replay(DrumMerge *merge, uint32_t bucket)
+{
+    if (bucket >= merge->generation->next_bucket) {
+        return RESULT_NOT_FOUND;
+    }
+    merge->replaying = true;
+    Result rc = load_bucket(merge, bucket);
+    if (rc == RESULT_OK && merge->bucket.n > 0) {
+        rc = classify(merge);
+    }
+    if (rc == RESULT_OK && merge->bucket.n > 0 && merge->wants_events) {
+        rc = dispatch_bucket(merge, bucket);
+    }
+    merge->replaying = false;
+    return rc;
+}
+
+/* --- birth and death ----------------------------------------------------------------------------
+ */
 
 /* Orders the blocks by bucket; stable, so that they stay in file order. */
 static void order_blocks(DrumMerge *merge)

@@ -51,7 +51,11 @@ struct DrumMerge {
     bool wants_events;    /* a callback is set */
     bool in_sweep;        /* the repository's transaction is open */
     bool is_uncertain;    /* the last commit is there but may not be durable */
-    uint64_t merged;      /* elements */
+    bool replaying;       /* drum_merge_replay: every operation is a look-up */
+    uint32_t unsettled;   /* buckets since drum_merge_settle */
+    uint64_t unsettled_elements;
+    uint64_t unsettled_new;
+    uint64_t merged; /* elements */
     uint64_t new_keys;
     uint64_t damaged_elements;
     /* global order only */

@@ -109,11 +109,6 @@ typedef struct Iteration {
     double part_relative[RANK_TEAM_MAX];
 } Iteration;
 
-static bool is_stopped(const Hits *hits)
-{
-    return hits->stop != NULL && atomic_load_explicit(hits->stop, memory_order_relaxed);
-}
-
 static void source_part(const Iteration *it, unsigned part, unsigned parts, size_t *first,
                         size_t *end)
 {
@@ -169,7 +164,7 @@ static void sweep(void *context, unsigned part, unsigned parts)
     size_t slice = 0;
     size_t end = 0;
     link_graph_part(g, part, parts, &slice, &end);
-    for (; slice < end && !is_stopped(it->hits); slice++) {
+    for (; slice < end && !rank_vector_is_stopped(it->hits->stop); slice++) {
         const LinkSlice *c = &g->slices[slice];
         if (c->degree == 0) {
             continue;
@@ -223,15 +218,6 @@ static void replace(void *context, unsigned part, unsigned parts)
     }
 }
 
-static double largest(const double *values, unsigned n)
-{
-    double result = 0.0;
-    for (unsigned i = 0; i < n; i++) {
-        result = values[i] > result ? values[i] : result;
-    }
-    return result;
-}
-
 static HitsError iterate(Hits *hits, Iteration *it)
 {
     unsigned parts = rank_team_size(it->team);
@@ -239,7 +225,7 @@ static HitsError iterate(Hits *hits, Iteration *it)
         rank_team_run(it->team, weigh, it);
         it->authority_scale = (1.0 - it->jump) / sum_of_parts(it);
         rank_team_run(it->team, sweep, it);
-        if (is_stopped(hits)) {
+        if (rank_vector_is_stopped(hits->stop)) {
             return hits_error_stopped;
         }
         rank_team_run(it->team, gather, it);
@@ -255,8 +241,8 @@ static HitsError iterate(Hits *hits, Iteration *it)
         it->hub_scale = (1.0 - it->jump) / sum;
         rank_team_run(it->team, replace, it);
         hits->loops++;
-        hits->delta = largest(it->part_delta, parts);
-        hits->relative_delta = largest(it->part_relative, parts);
+        hits->delta = rank_vector_largest(it->part_delta, parts);
+        hits->relative_delta = rank_vector_largest(it->part_relative, parts);
         if (hits->relative_delta <= (double)hits->precision) {
             return hits_error_ok;
         }
@@ -286,13 +272,15 @@ static void start_vector(const Hits *hits, Iteration *it)
 }
 
 /* value of every page into new, what was there into old; in pieces, so that readers never wait
- * long. by_source: values and pages are those of sources, else of positions. */
+ * long. Stopped now, it leaves some scores of before among the new ones. by_source: values and
+ * pages are those of sources, else of positions. */
 static void publish_one(Hits *hits, const LinkGraph *g, MMapArray *old, MMapArray *new,
                         const double *values, bool is_by_source)
 {
     float *to = rank_vector_floats(new);
     float *was = rank_vector_floats(old);
-    for (size_t first = 0; first < g->n_pages; first += RANK_VECTOR_PIECE) {
+    for (size_t first = 0; first < g->n_pages && !rank_vector_is_stopped(hits->stop);
+         first += RANK_VECTOR_PIECE) {
         size_t end =
             first + RANK_VECTOR_PIECE < g->n_pages ? first + RANK_VECTOR_PIECE : g->n_pages;
         mutex_lock(&hits->mutex);
@@ -304,7 +292,8 @@ static void publish_one(Hits *hits, const LinkGraph *g, MMapArray *old, MMapArra
     }
     size_t n = is_by_source ? g->n_sources : g->n_pages;
     const uint32_t *page_of = is_by_source ? g->source_page : g->page_at;
-    for (size_t first = 0; first < n; first += RANK_VECTOR_PIECE) {
+    for (size_t first = 0; first < n && !rank_vector_is_stopped(hits->stop);
+         first += RANK_VECTOR_PIECE) {
         size_t end = first + RANK_VECTOR_PIECE < n ? first + RANK_VECTOR_PIECE : n;
         mutex_lock(&hits->mutex);
         for (size_t i = first; i < end; i++) {
@@ -349,7 +338,11 @@ static HitsError prepare(Hits *hits, Iteration *it)
     }
     double total = 0.0;
     if (is_ready && hits->scores != NULL) {
-        is_ready = rank_vector_arrange(hits->scores, g, &it->score, &total) == RESULT_OK;
+        Result rc = rank_vector_arrange(hits->scores, g, hits->stop, &it->score, &total);
+        if (rc == RESULT_CLOSED) {
+            return hits_error_stopped;
+        }
+        is_ready = rc == RESULT_OK;
     }
     return is_ready ? hits_error_ok : fail(hits, hits_error_memory, "hits_compute: out of memory");
 }
@@ -376,6 +369,7 @@ HitsError hits_compute_graph(Hits *hits, const LinkGraph *graph)
             publish_one(hits, graph, hits->h1, hits->h2, it.hub, true);
             publish_one(hits, graph, hits->a1, hits->a2, it.authority, false);
             publish_gifts(hits, &it);
+            code = rank_vector_is_stopped(hits->stop) ? hits_error_stopped : code;
         }
     }
     if (code == hits_error_precision) {

@@ -48,7 +48,7 @@ typedef enum HitsError {
     hits_error_memory,
     hits_error_internal,
     hits_error_precision, /* not reached in max_loops; the scores are the best so far */
-    hits_error_stopped    /* *stop became true; the scores are those of before */
+    hits_error_stopped    /* *stop became true; the scores are those of before, in part */
 } HitsError;
 
 /* What a link from a hub gives to the page behind it. */

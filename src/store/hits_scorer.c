@@ -19,7 +19,7 @@ HitsScorerError hits_scorer_new(HitsScorer **hs, PageDB *db)
     if (p == NULL) {
         return hits_scorer_error_memory;
     }
-    mutex_init(&p->mutex, RANK_SCORER);
+    score_parent_init(&p->parent);
     atomic_init(&p->stopping, false);
     p->page_db = db;
     p->persist = HITS_SCORER_PERSIST;
@@ -50,7 +50,7 @@ HitsScorerError hits_scorer_delete(HitsScorer *hs)
         rc = hits_delete(hs->hits);
     }
     error_delete(hs->error);
-    mutex_destroy(&hs->mutex);
+    score_parent_destroy(&hs->parent);
     free(hs);
     return rc == hits_error_ok ? hits_scorer_error_ok : hits_scorer_error_internal;
 }
@@ -58,21 +58,9 @@ HitsScorerError hits_scorer_delete(HitsScorer *hs)
 int hits_scorer_add(void *state, const PageInfo *page_info, float *score)
 {
     HitsScorer *hs = state;
-    ScorerLink link = {.parent = UINT64_MAX, .score = page_info->score};
-    mutex_lock(&hs->mutex);
-    bool is_known = page_info->linked_from != 0 && page_info->linked_from == hs->parent_hash;
-    link.parent = is_known ? hs->parent_index : UINT64_MAX;
-    mutex_unlock(&hs->mutex);
-    if (!is_known && page_info->linked_from != 0) {
-        uint64_t index = 0;
-        if (page_db_get_idx(hs->page_db, page_info->linked_from, &index) == page_db_error_ok) {
-            link.parent = index;
-            mutex_lock(&hs->mutex);
-            hs->parent_hash = page_info->linked_from;
-            hs->parent_index = index;
-            mutex_unlock(&hs->mutex);
-        }
-    }
+    ScorerLink link = {.parent =
+                           score_parent_find(&hs->parent, hs->page_db, page_info->linked_from),
+                       .score = page_info->score};
     return hits_scorer_estimate(state, &link, score);
 }
 

@@ -20,9 +20,9 @@
 #include <stdatomic.h>
 
 #include "base/error.h"
-#include "base/mutex.h"
 #include "store/page_db.h"
 #include "store/hits.h"
+#include "store/score_input.h"
 #include "store/scorer.h"
 
 #define HITS_SCORER_USE_CONTENT_SCORES 0
@@ -44,10 +44,7 @@ typedef struct HitsScorer {
     int use_content_scores; /* authorities give to their hubs by content */
     int only_diff_domain;
     atomic_bool stopping;
-    /* The page that add looked up last: links of one page come together. */
-    Mutex mutex; /* guards the rest */
-    uint64_t parent_hash;
-    uint64_t parent_index;
+    ScoreParent parent; /* of add */
 } HitsScorer;
 
 /* db stays the caller's and outlives the scorer. On failure *hs is NULL or holds the error. */

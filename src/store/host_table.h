@@ -25,7 +25,8 @@ typedef struct HostRecord {
     uint8_t failures;     /* in a row */
     uint8_t last_failure; /* FetchClass */
     uint8_t rests;        /* in a row, after failures: schedule.mode = continuous */
-    uint8_t reserved[2];
+    uint8_t owed;         /* fetches of new URLs before more revisits: revisits.h */
+    uint8_t reserved[1];
     uint32_t robots_version; /* how often robots.txt was fetched */
     int32_t robots_status;   /* HTTP or negative code of the last time */
     uint32_t crawl_delay_ms; /* from robots.txt, 0 = none */

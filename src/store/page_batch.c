@@ -175,6 +175,31 @@ static bool shares_prefix(const PageOrigin *from, const char *url, size_t length
     return c == '/' || c == '?' || c == '#';
 }
 
+void page_key_of_link(const PageDB *db, const char *url, size_t length, const PageOrigin *from,
+                      PageKey *key, bool *cross)
+{
+    uint32_t domain = 0;
+    *cross = true;
+    if (from != NULL && shares_prefix(from, url, length)) {
+        domain = from->domain_hash;
+        *cross = false;
+    } else {
+        UrlParts parts;
+        if (url_parts(url, length, &parts)) {
+            const char *host = url + parts.host_start;
+            size_t host_length = parts.host_end - parts.host_start;
+            domain = hash_32(host, host_length, 0);
+            *cross = from == NULL || from->prefix_length == 0 ||
+                     host_length != from->host_end - from->host_start ||
+                     memcmp(host, from->url + from->host_start, host_length) != 0;
+        } else if (from != NULL && from->prefix_length == 0) {
+            *cross = strlen(from->url) != length || memcmp(from->url, url, length) != 0;
+        }
+    }
+    uint64_t hash = (uint64_t)domain << 32 | hash_32(url, length, 0);
+    *key = (PageKey){.hash = hash & db->store->hash_mask, .print = print_of(db, url, length)};
+}
+
 int page_batch_add(PageBatch *batch, const PageDB *db, const char *url, size_t length,
                    const PageOrigin *from)
 {
@@ -185,28 +210,12 @@ int page_batch_add(PageBatch *batch, const PageDB *db, const char *url, size_t l
     if (length > UINT32_MAX) {
         return E2BIG;
     }
-    uint32_t domain = 0;
+    PageKey key;
     bool cross = true;
-    if (from != NULL && shares_prefix(from, url, length)) {
-        domain = from->domain_hash;
-        cross = false;
-    } else {
-        UrlParts parts;
-        if (url_parts(url, length, &parts)) {
-            const char *host = url + parts.host_start;
-            size_t host_length = parts.host_end - parts.host_start;
-            domain = hash_32(host, host_length, 0);
-            cross = from == NULL || from->prefix_length == 0 ||
-                    host_length != from->host_end - from->host_start ||
-                    memcmp(host, from->url + from->host_start, host_length) != 0;
-        } else if (from != NULL && from->prefix_length == 0) {
-            cross = strlen(from->url) != length || memcmp(from->url, url, length) != 0;
-        }
-    }
+    page_key_of_link(db, url, length, from, &key, &cross);
     size_t ref = batch->n_refs++;
-    uint64_t hash = (uint64_t)domain << 32 | hash_32(url, length, 0);
-    batch->refs[ref].hash = hash & db->store->hash_mask;
-    batch->refs[ref].print_ref = print_of(db, url, length) << REF_BITS | ref;
+    batch->refs[ref].hash = key.hash;
+    batch->refs[ref].print_ref = key.print << REF_BITS | ref;
     batch->urls[ref] = url;
     batch->lengths[ref] = (uint32_t)length;
     batch->cross[ref] = cross;
@@ -274,7 +283,7 @@ static void init_node(PageBatch *batch, PageNode *node, const PageRefKey *key)
                        .key = {.hash = key->hash, .print = key->print_ref >> REF_BITS},
                        .index = PAGE_DB_NO_INDEX,
                        .linked_from = PAGE_DB_NO_INDEX,
-                       .crawl = PAGE_BATCH_NO_CRAWL,
+                       .crawl = PAGE_NODE_NO_CRAWL,
                        .level = PAGE_DB_NO_LEVEL};
 }
 
@@ -309,41 +318,34 @@ static PageEntry entry_of(const PageNode *node)
                        .index = node->index};
 }
 
-/* Entries of one domain as they lie in a database page, ascending. */
-typedef struct EntryRun {
-    uint32_t domain;
-    const uint8_t *entries;
-    size_t n;
-    bool ended; /* the domain has none behind them */
-} EntryRun;
-
-/* Gets the run in which a node's entry is or would be; n 0 and ended when all are before it. */
-static int seek_run(MDB_cursor *cursor, uint32_t domain, const uint8_t *bytes, EntryRun *run)
+/* Goes to the entries among which a key is or would be; n 0 and ended when all are before it. */
+static int seek_run(PageSweep *sweep, uint32_t domain, const uint8_t *bytes)
 {
     MDB_val key = {sizeof domain, &domain};
     MDB_val value = {PAGE_ENTRY_BYTES, (uint8_t *)(uintptr_t)bytes};
-    *run = (EntryRun){.domain = domain};
-    int rc = mdb_cursor_get(cursor, &key, &value, MDB_GET_BOTH_RANGE);
+    page_sweep_restart(sweep);
+    sweep->domain = domain;
+    int rc = mdb_cursor_get(sweep->cursor, &key, &value, MDB_GET_BOTH_RANGE);
     if (rc == 0) {
-        rc = mdb_cursor_get(cursor, &key, &value, MDB_GET_MULTIPLE);
+        rc = mdb_cursor_get(sweep->cursor, &key, &value, MDB_GET_MULTIPLE);
     }
     if (rc == MDB_NOTFOUND) {
-        run->ended = true;
+        sweep->ended = true;
         return 0;
     }
     if (rc == 0 && (value.mv_size == 0 || value.mv_size % PAGE_ENTRY_BYTES != 0)) {
         return MDB_CORRUPTED;
     }
-    run->entries = value.mv_data;
-    run->n = value.mv_size / PAGE_ENTRY_BYTES;
+    sweep->entries = value.mv_data;
+    sweep->n = value.mv_size / PAGE_ENTRY_BYTES;
     return rc;
 }
 
-/* The first entry that is not before the node's; it moves the run's start there. */
-static void advance(EntryRun *run, const uint8_t *bytes)
+/* The first entry that is not before bytes; it moves the run's start there. */
+static void advance(PageSweep *sweep, const uint8_t *bytes)
 {
-    const uint8_t *low = run->entries;
-    size_t n = run->n;
+    const uint8_t *low = sweep->entries;
+    size_t n = sweep->n;
     while (n > 0) {
         size_t half = n / 2;
         const uint8_t *middle = low + half * PAGE_ENTRY_BYTES;
@@ -354,36 +356,31 @@ static void advance(EntryRun *run, const uint8_t *bytes)
             n = half;
         }
     }
-    run->n -= (size_t)(low - run->entries) / PAGE_ENTRY_BYTES;
-    run->entries = low;
+    sweep->n -= (size_t)(low - sweep->entries) / PAGE_ENTRY_BYTES;
+    sweep->entries = low;
 }
 
-/* Looks up one node; nodes come in order. */
-static int look_up(MDB_cursor *cursor, PageNode *node, EntryRun *run)
+int page_sweep_find(PageSweep *sweep, const PageKey *key, PageEntry *entry, bool *found)
 {
-    uint32_t domain = (uint32_t)(node->key.hash >> 32);
+    uint32_t domain = (uint32_t)(key->hash >> 32);
     uint8_t bytes[PAGE_ENTRY_BYTES];
-    PageEntry entry = {.url_hash = (uint32_t)node->key.hash, .print = node->key.print};
-    page_entry_write(&entry, bytes);
-    bool same = run->domain == domain && (run->ended || run->n > 0);
-    if (same && !run->ended) {
-        advance(run, bytes);
+    *entry = (PageEntry){.url_hash = (uint32_t)key->hash, .print = key->print};
+    page_entry_write(entry, bytes);
+    *found = false;
+    bool same = sweep->domain == domain && (sweep->ended || sweep->n > 0);
+    if (same && !sweep->ended) {
+        advance(sweep, bytes);
     }
-    if (!same || (!run->ended && run->n == 0)) {
-        int rc = seek_run(cursor, domain, bytes, run);
+    if (!same || (!sweep->ended && sweep->n == 0)) {
+        int rc = seek_run(sweep, domain, bytes);
         if (rc != 0) {
             return rc;
         }
-        advance(run, bytes);
+        advance(sweep, bytes);
     }
-    if (run->n > 0) {
-        page_entry_read(run->entries, &entry);
-        if (entry.url_hash == (uint32_t)node->key.hash && entry.print == node->key.print) {
-            node->known = true;
-            node->index = entry.index;
-            node->depth = entry.depth;
-            node->stored_depth = entry.depth;
-        }
+    if (sweep->n > 0) {
+        page_entry_read(sweep->entries, entry);
+        *found = entry->url_hash == (uint32_t)key->hash && entry->print == key->print;
     }
     return 0;
 }
@@ -392,16 +389,22 @@ int page_batch_resolve(PageBatch *batch, PageDBStore *store, MDB_txn *txn)
 {
     sort_refs(batch);
     int rc = make_nodes(batch);
-    MDB_cursor *cursor = NULL;
+    PageSweep sweep = {.cursor = NULL};
     if (rc == 0) {
-        rc = mdb_cursor_open(txn, store->tables.hash2idx, &cursor);
+        rc = mdb_cursor_open(txn, store->tables.hash2idx, &sweep.cursor);
     }
-    EntryRun run = {.domain = 0};
     for (size_t i = 0; rc == 0 && i < batch->n_nodes; i++) {
         page_store_looked_up(store);
-        rc = look_up(cursor, &batch->nodes[i], &run);
+        PageNode *node = &batch->nodes[i];
+        PageEntry entry;
+        rc = page_sweep_find(&sweep, &node->key, &entry, &node->known);
+        if (node->known) {
+            node->index = entry.index;
+            node->depth = entry.depth;
+            node->stored_depth = entry.depth;
+        }
     }
-    mdb_cursor_close(cursor);
+    mdb_cursor_close(sweep.cursor);
     return rc;
 }
 
@@ -432,7 +435,7 @@ int page_batch_reserve_targets(PageBatch *batch, size_t n)
     return 0;
 }
 
-static int store_key(MDB_cursor *cursor, const PageNode *node)
+int page_batch_store_key(MDB_cursor *cursor, const PageNode *node)
 {
     uint32_t domain = (uint32_t)(node->key.hash >> 32);
     uint8_t bytes[PAGE_ENTRY_BYTES];
@@ -465,7 +468,7 @@ int page_batch_store_keys(PageBatch *batch, PageDBStore *store, MDB_txn *txn)
         const PageNode *node = &batch->nodes[i];
         page_store_looked_up(store);
         if (!node->known || (node->moved && node->stored_depth != entry_of(node).depth)) {
-            rc = store_key(cursor, node);
+            rc = page_batch_store_key(cursor, node);
         }
     }
     mdb_cursor_close(cursor);

@@ -12,41 +12,15 @@
 #define STORE_PAGE_BATCH_H
 
 #include "base/arena.h"
-#include "store/page_db_internal.h"
-#include "store/page_record.h"
+#include "store/page_node.h"
 
 #define PAGE_BATCH_MAX_REFS ((size_t)1 << 24)
-#define PAGE_BATCH_NO_CRAWL UINT32_MAX
-
-/* What is known of one distinct URL, and what is to be written. */
-typedef struct PageNode {
-    const char *url;
-    size_t length;
-    PageKey key;
-    uint64_t index;       /* PAGE_DB_NO_INDEX until a new URL gets one */
-    uint64_t depth;       /* lower bound PAGE_MAX_DEPTH8 while !loaded */
-    uint64_t linked_from; /* valid when loaded, fresh or moved */
-    uint64_t linked_hash; /* likewise */
-    uint32_t host;        /* valid when loaded or fresh */
-    uint32_t crawl;       /* number of its PageBatchCrawl, or PAGE_BATCH_NO_CRAWL */
-    float score;
-    int32_t status;
-    uint8_t level;
-    uint8_t tries;
-    uint8_t hop;
-    uint8_t flags;
-    uint8_t stored_depth; /* in its entry of hash2idx */
-    bool known;           /* it was in the database before the batch */
-    bool loaded;          /* its record was read */
-    bool moved;           /* linked_from, depth and hop were improved */
-    bool was_crawled;     /* crawled before the batch; valid when loaded */
-} PageNode;
 
 /* A page that is crawled in the batch. */
 typedef struct PageBatchCrawl {
     uint32_t node;
     PageCrawl crawl;      /* its hash is in the arena or borrowed from the caller's page */
-    const uint8_t *links; /* list, in the arena */
+    const uint8_t *links; /* list, in the arena; NULL: stays as it is */
     size_t links_length;
 } PageBatchCrawl;
 
@@ -93,6 +67,11 @@ typedef struct PageOrigin {
 } PageOrigin;
 void page_origin_of(const char *url, size_t length, PageOrigin *origin);
 
+/* The key of a URL that stands on a page (from, or NULL), and whether it leaves that page's domain.
+ */
+void page_key_of_link(const PageDB *db, const char *url, size_t length, const PageOrigin *from,
+                      PageKey *key, bool *cross);
+
 /* Adds a reference. from: the URL of the page it stands on, or NULL. 0 or ENOMEM; E2BIG when there
  * are too many. */
 int page_batch_add(PageBatch *batch, const PageDB *db, const char *url, size_t length,
@@ -111,6 +90,25 @@ PageBatchCrawl *page_batch_add_crawl(PageBatch *batch, uint32_t node);
 /* Room for n links of one page. */
 int page_batch_reserve_targets(PageBatch *batch, size_t n);
 
+/* hash2idx read in order: keys are looked up ascending, and page after page of entries is read only
+ * once. Writing to hash2idx ends a sweep: page_sweep_restart. */
+typedef struct PageSweep {
+    MDB_cursor *cursor; /* of hash2idx; the caller's */
+    uint32_t domain;
+    const uint8_t *entries; /* of that domain, as they lie in the database, ascending */
+    size_t n;
+    bool ended; /* the domain has none behind them */
+} PageSweep;
+
+static inline void page_sweep_restart(PageSweep *sweep)
+{
+    *sweep = (PageSweep){.cursor = sweep->cursor};
+}
+/* An LMDB code; *found tells whether there is an entry. */
+int page_sweep_find(PageSweep *sweep, const PageKey *key, PageEntry *entry, bool *found);
+
+/* Writes the entry of a new node, or of a known one whose depth changed. An LMDB code. */
+int page_batch_store_key(MDB_cursor *cursor, const PageNode *node);
 /* Writes the entries of new and improved nodes. An LMDB code. */
 int page_batch_store_keys(PageBatch *batch, PageDBStore *store, MDB_txn *txn);
 

@@ -39,6 +39,7 @@
 #define STORE_PAGE_DB_H
 
 #include <lmdb.h>
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -125,6 +126,8 @@ PageDBError page_db_get_idx(PageDB *db, uint64_t hash, uint64_t *idx);
 /* The scores of all pages by index, floats, in the file scores.bin of the directory; the caller
  * deletes the array. */
 PageDBError page_db_get_scores(PageDB *db, MMapArray **scores);
+/* The same, which ends with an error soon after *stop (NULL: none) has become true. */
+PageDBError page_db_get_scores_until(PageDB *db, MMapArray **scores, const atomic_bool *stop);
 /* Crawls of the domain within the window of page_db_set_domain_temp (a count: divide it by the
  * window for crawls per second); 0 without a window. */
 float page_db_get_domain_crawl_rate(PageDB *db, uint32_t domain_hash);
@@ -200,6 +203,7 @@ typedef struct PageWrite {
     const uint8_t *link_kinds; /* one byte per link, the caller's own, or NULL = 0 */
     int32_t status;
     uint8_t flags;
+    bool links_later; /* leave its links and its list alone: a merge of the sieve writes them */
 } PageWrite;
 
 /* Told in order of appearance, inside the transaction, before the page's records are written. Other

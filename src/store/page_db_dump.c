@@ -27,7 +27,12 @@ static int copy_pack(const MDB_val *key, const MDB_val *pack, MMapArray *scores)
     return n == 0 ? MDB_CORRUPTED : 0;
 }
 
-static int copy_scores(PageDB *db, MDB_txn *txn, MMapArray *scores)
+static bool is_stopped(const atomic_bool *stop)
+{
+    return stop != NULL && atomic_load_explicit(stop, memory_order_relaxed);
+}
+
+static int copy_scores(PageDB *db, MDB_txn *txn, MMapArray *scores, const atomic_bool *stop)
 {
     MDB_cursor *cursor = NULL;
     int rc = mdb_cursor_open(txn, db->store->tables.idx2info, &cursor);
@@ -35,7 +40,7 @@ static int copy_scores(PageDB *db, MDB_txn *txn, MMapArray *scores)
     for (MDB_cursor_op op = MDB_FIRST; rc == 0; op = MDB_NEXT) {
         rc = mdb_cursor_get(cursor, &key, &value, op);
         if (rc == 0) {
-            rc = copy_pack(&key, &value, scores);
+            rc = is_stopped(stop) ? EINTR : copy_pack(&key, &value, scores);
         }
     }
     mdb_cursor_close(cursor);
@@ -43,6 +48,11 @@ static int copy_scores(PageDB *db, MDB_txn *txn, MMapArray *scores)
 }
 
 PageDBError page_db_get_scores(PageDB *db, MMapArray **scores)
+{
+    return page_db_get_scores_until(db, scores, NULL);
+}
+
+PageDBError page_db_get_scores_until(PageDB *db, MMapArray **scores, const atomic_bool *stop)
 {
     error_clean(db->error);
     *scores = NULL;
@@ -67,7 +77,7 @@ PageDBError page_db_get_scores(PageDB *db, MMapArray **scores)
             if (n_pages == 0) {
                 mmap_array_zero(*scores);
             }
-            rc = page_db_fail_mdb(db, copy_scores(db, txn, *scores), "reading the scores");
+            rc = page_db_fail_mdb(db, copy_scores(db, txn, *scores, stop), "reading the scores");
         }
         page_db_txn_abort(db, txn);
     }

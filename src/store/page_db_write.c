@@ -59,11 +59,6 @@ static int get_by_index(MDB_cursor *cursor, uint64_t index, MDB_val *value)
     return mdb_cursor_get(cursor, &key, value, MDB_SET);
 }
 
-static uint32_t domain_of(const PageNode *node)
-{
-    return (uint32_t)(node->key.hash >> 32);
-}
-
 /* Reads the record of a known node. */
 static int load(Writer *w, PageNode *node)
 {
@@ -76,43 +71,18 @@ static int load(Writer *w, PageNode *node)
     if (rc != 0) {
         return rc == MDB_NOTFOUND ? MDB_CORRUPTED : rc;
     }
-    if (!page_record_read(value.mv_data, value.mv_size, node->index, domain_of(node), &record)) {
+    if (!page_record_read(value.mv_data, value.mv_size, node->index, page_node_domain(node),
+                          &record)) {
         return MDB_CORRUPTED;
     }
-    if (!node->moved) {
-        node->depth = record.depth;
-        node->linked_from = record.linked_from;
-        node->linked_hash = record.linked_hash;
-        node->hop = record.hop;
-    }
-    node->host = record.host;
-    node->score = record.score;
-    node->status = record.status;
-    node->level = record.level;
-    node->tries = record.tries;
-    node->flags = record.flags;
-    node->was_crawled = record.crawled;
-    node->loaded = true;
+    page_node_take(node, &record);
     return 0;
 }
 
 /* Gives a new node its index and host. */
 static int create(Writer *w, PageNode *node)
 {
-    PageUrl parts;
-    page_url_split(node->url, node->length, &parts);
-    const char *origin = parts.scheme;
-    size_t length = parts.scheme_length + parts.authority_length;
-    if (parts.userinfo_length > 0) {
-        char *joined = arena_alloc_bytes(&w->batch->arena, length + 1);
-        if (joined == NULL) {
-            return ENOMEM;
-        }
-        memcpy(joined, parts.scheme, parts.scheme_length);
-        memcpy(joined + parts.scheme_length, parts.authority, parts.authority_length);
-        origin = joined;
-    }
-    int rc = page_hosts_add(w->store, w->txn, origin, length, &node->host);
+    int rc = page_node_find_host(node, w->store, w->txn, &w->batch->arena);
     if (rc != 0) {
         return rc;
     }
@@ -124,41 +94,12 @@ static int create(Writer *w, PageNode *node)
     return 0;
 }
 
-static PageRef ref_of(const PageNode *node, const PageCrawl *crawl)
-{
-    PageRef ref = {.index = node->index,
-                   .hash = node->key.hash,
-                   .host = node->host,
-                   .url = node->url,
-                   .url_length = node->length,
-                   .score = node->score,
-                   .depth = node->depth,
-                   .linked_from = node->linked_from,
-                   .status = node->status,
-                   .level = node->level,
-                   .tries = node->tries,
-                   .hop = node->hop,
-                   .flags = node->flags};
-    if (crawl != NULL) {
-        ref.n_crawls = crawl->n_crawls;
-        ref.first_crawl = crawl->first_crawl;
-        ref.last_crawl = crawl->last_crawl;
-        ref.n_changes = crawl->n_changes;
-        size_t length = crawl->hash_length < sizeof ref.content_hash64 ? crawl->hash_length
-                                                                       : sizeof ref.content_hash64;
-        if (length > 0) {
-            memcpy(&ref.content_hash64, crawl->hash, length);
-        }
-    }
-    return ref;
-}
-
 static int report_discovered(Writer *w, PageNode *node)
 {
     if (w->sink == NULL || w->sink->discovered == NULL) {
         return 0;
     }
-    PageRef ref = ref_of(node, NULL);
+    PageRef ref = page_node_ref(node, NULL);
     uint8_t level = PAGE_DB_NO_LEVEL;
     page_store_looked_up(w->db->store); /* what it stores is elsewhere in the map */
     w->sink_code = w->sink->discovered(w->sink->context, &ref, &level);
@@ -166,26 +107,11 @@ static int report_discovered(Writer *w, PageNode *node)
     return w->sink_code == 0 ? 0 : STOPPED_BY_SINK;
 }
 
-/* Where links are read from. */
-typedef struct LinkSource {
-    uint64_t index; /* PAGE_DB_NO_INDEX = none */
-    uint64_t hash;  /* 0 = none */
-    uint64_t depth; /* of what it links to */
-} LinkSource;
-
-static void set_path(PageNode *node, const LinkSource *from, uint8_t hop)
-{
-    node->linked_from = from->index;
-    node->linked_hash = from->hash;
-    node->depth = from->depth;
-    node->hop = hop;
-}
-
 /* A link to node was seen. */
-static int see_link(Writer *w, PageNode *node, const LinkSource *from, float score, uint8_t hop)
+static int see_link(Writer *w, PageNode *node, const PageSource *from, float score, uint8_t hop)
 {
     if (node->index == PAGE_DB_NO_INDEX) {
-        set_path(node, from, hop);
+        page_node_set_path(node, from, hop);
         node->score = score;
         int rc = create(w, node);
         return rc == 0 ? report_discovered(w, node) : rc;
@@ -197,7 +123,7 @@ static int see_link(Writer *w, PageNode *node, const LinkSource *from, float sco
         }
     }
     if (from->depth < node->depth) {
-        set_path(node, from, hop);
+        page_node_set_path(node, from, hop);
         node->moved = true;
     }
     return 0;
@@ -207,7 +133,7 @@ static int see_link(Writer *w, PageNode *node, const LinkSource *from, float sco
  * crawled. */
 static int crawl_so_far(Writer *w, PageNode *node, PageBatchCrawl **crawl, bool *found)
 {
-    if (node->crawl != PAGE_BATCH_NO_CRAWL) {
+    if (node->crawl != PAGE_NODE_NO_CRAWL) {
         *crawl = &w->batch->crawls[node->crawl];
         *found = true;
         return 0;
@@ -259,7 +185,7 @@ static int see_page(Writer *w, PageNode *node, const PageWrite *write, PageBatch
     if (rc != 0) {
         return rc;
     }
-    PageRef before = ref_of(node, found ? &(*crawl)->crawl : NULL);
+    PageRef before = page_node_ref(node, found ? &(*crawl)->crawl : NULL);
     update_crawl(&(*crawl)->crawl, write->page, found);
     node->score = write->page->score;
     node->status = write->status;
@@ -267,7 +193,7 @@ static int see_page(Writer *w, PageNode *node, const PageWrite *write, PageBatch
     node->tries = 0;
     node->level = PAGE_DB_NO_LEVEL;
     if (w->sink != NULL && w->sink->crawled != NULL) {
-        PageRef after = ref_of(node, &(*crawl)->crawl);
+        PageRef after = page_node_ref(node, &(*crawl)->crawl);
         uint8_t level = PAGE_DB_NO_LEVEL;
         page_store_looked_up(w->db->store);
         w->sink_code = w->sink->crawled(w->sink->context, &before, &after, &level);
@@ -295,7 +221,7 @@ static int see_links(Writer *w, const PageNode *node, const PageWrite *write, si
     PageBatch *batch = w->batch;
     const PageLinks *links = write->page->links;
     size_t n = links->n_links, n_diff = 0, n_same = 0;
-    LinkSource from = {.index = node->index, .hash = node->key.hash, .depth = node->depth + 1};
+    PageSource from = {.index = node->index, .hash = node->key.hash, .depth = node->depth + 1};
     bool kinds = has_kinds(write->link_kinds, n);
     int rc = page_batch_reserve_targets(batch, n);
     for (size_t i = 0; rc == 0 && i < n; i++) {
@@ -323,6 +249,11 @@ static int see_links(Writer *w, const PageNode *node, const PageWrite *write, si
     return crawl->links == NULL ? ENOMEM : 0;
 }
 
+static size_t links_of(const PageWrite *write)
+{
+    return write->links_later ? 0 : write->page->links->n_links;
+}
+
 static int add_references(Writer *w, const PageWrite *pages, size_t n)
 {
     int rc = 0;
@@ -333,7 +264,7 @@ static int add_references(Writer *w, const PageWrite *pages, size_t n)
         page_origin_of(page->url, length, &origin);
         rc = page_batch_add(w->batch, w->db, page->url, length, NULL);
         const LinkInfo *links = page->links->link_info;
-        size_t n_links = page->links->n_links;
+        size_t n_links = links_of(&pages[i]);
         for (size_t k = 0; rc == 0 && k < n_links; k++) {
             const char *url = links[k].url;
             __builtin_prefetch(links[k + PREFETCH < n_links ? k + PREFETCH : k].url);
@@ -351,83 +282,24 @@ static int see_pages(Writer *w, const PageWrite *pages, size_t n)
         PageNode *node = page_batch_node(w->batch, ref);
         PageBatchCrawl *crawl = NULL;
         rc = see_page(w, node, &pages[i], &crawl);
-        if (rc == 0) {
+        if (rc == 0 && !pages[i].links_later) {
             rc = see_links(w, node, &pages[i], ref + 1, crawl);
         }
-        ref += 1 + pages[i].page->links->n_links;
+        ref += 1 + links_of(&pages[i]);
     }
     return rc;
-}
-
-static PageRecord record_of(const PageNode *node)
-{
-    return (PageRecord){.hop = node->hop,
-                        .crawled = node->crawl != PAGE_BATCH_NO_CRAWL || node->was_crawled,
-                        .flags = node->flags,
-                        .level = node->level,
-                        .tries = node->tries,
-                        .status = node->status,
-                        .score = node->score,
-                        .host = node->host,
-                        .depth = node->depth,
-                        .linked_from = node->linked_from,
-                        .linked_hash = node->linked_hash};
 }
 
 /* New pages: appended in order of index. */
 static int store_fresh(Writer *w, PagePackEditor *infos)
 {
     int rc = 0;
-    Buffer *scratch = &w->batch->scratch;
     for (size_t i = 0; rc == 0 && i < w->batch->n_fresh; i++) {
-        const PageNode *node = &w->batch->nodes[w->batch->fresh[i]];
         size_t ahead = i + PREFETCH < w->batch->n_fresh ? i + PREFETCH : i;
         __builtin_prefetch(w->batch->nodes[w->batch->fresh[ahead]].url);
-        PageUrl parts;
-        page_url_split(node->url, node->length, &parts);
-        PageRecord record = record_of(node);
-        record.userinfo = parts.userinfo_length > 0;
-        uint8_t head[PAGE_RECORD_MAX_BYTES];
-        size_t length = page_record_write(&record, node->index, domain_of(node), head);
-        buffer_reset(scratch);
-        if (buffer_append(scratch, head, length) != RESULT_OK ||
-            buffer_append(scratch, parts.userinfo, parts.userinfo_length) != RESULT_OK ||
-            buffer_append(scratch, parts.path, parts.path_length) != RESULT_OK) {
-            return ENOMEM;
-        }
-        MDB_val value = {scratch->length, scratch->data};
-        rc = page_pack_editor_set(infos, node->index, &value);
+        rc = page_node_append(&w->batch->nodes[w->batch->fresh[i]], infos, &w->batch->scratch);
     }
     return rc;
-}
-
-/* Rewrites the record of a known page. */
-static int store_known(Writer *w, PagePackEditor *infos, PageNode *node)
-{
-    int rc = load(w, node);
-    MDB_val value;
-    PageRecord old;
-    if (rc == 0) {
-        rc = page_pack_editor_get(infos, node->index, &value);
-    }
-    if (rc != 0) {
-        return rc == MDB_NOTFOUND ? MDB_CORRUPTED : rc;
-    }
-    if (!page_record_read(value.mv_data, value.mv_size, node->index, domain_of(node), &old)) {
-        return MDB_CORRUPTED;
-    }
-    PageRecord record = record_of(node);
-    record.userinfo = old.userinfo;
-    Buffer *scratch = &w->batch->scratch;
-    buffer_reset(scratch);
-    uint8_t head[PAGE_RECORD_MAX_BYTES];
-    size_t length = page_record_write(&record, node->index, domain_of(node), head);
-    if (buffer_append(scratch, head, length) != RESULT_OK ||
-        buffer_append(scratch, old.path, old.path_length) != RESULT_OK) {
-        return ENOMEM;
-    }
-    value = (MDB_val){scratch->length, scratch->data};
-    return page_pack_editor_set(infos, node->index, &value);
 }
 
 static int compare_by_index(const void *a, const void *b, void *context)
@@ -447,14 +319,16 @@ static int store_changed(Writer *w, PagePackEditor *infos)
     uint32_t *changed = batch->node_of;
     for (size_t i = 0; i < batch->n_nodes; i++) {
         const PageNode *node = &batch->nodes[i];
-        if (node->known && (node->moved || node->crawl != PAGE_BATCH_NO_CRAWL)) {
+        if (node->known && (node->moved || node->crawl != PAGE_NODE_NO_CRAWL)) {
             changed[n++] = (uint32_t)i;
         }
     }
-    qsort_r(changed, n, sizeof *changed, compare_by_index, batch->nodes);
+    if (n > 1) { /* an empty batch has no array */
+        qsort_r(changed, n, sizeof *changed, compare_by_index, batch->nodes);
+    }
     int rc = 0;
     for (size_t i = 0; rc == 0 && i < n; i++) {
-        rc = store_known(w, infos, &batch->nodes[changed[i]]);
+        rc = page_node_rewrite(&batch->nodes[changed[i]], infos, &batch->scratch);
     }
     return rc;
 }
@@ -511,19 +385,11 @@ static int store_crawls(Writer *w)
             any = true;
             last = node->index;
         }
-        if (rc == 0) {
+        if (rc == 0 && crawl->links != NULL) {
             rc = page_links_writer_put(&links, node->index, crawl->links, crawl->links_length);
         }
     }
     return page_links_writer_end(&links, rc);
-}
-
-static int store_n_pages(Writer *w)
-{
-    uint64_t n_pages = htole64(w->n_pages);
-    MDB_val key = {sizeof PAGE_DB_N_PAGES_KEY - 1, (char *)(uintptr_t)PAGE_DB_N_PAGES_KEY};
-    MDB_val value = {sizeof n_pages, &n_pages};
-    return mdb_put(w->txn, w->store->tables.info, &key, &value, 0);
 }
 
 static int store_infos(Writer *w)
@@ -549,7 +415,7 @@ static int store_all(Writer *w)
         rc = store_crawls(w);
     }
     if (rc == 0 && w->batch->n_fresh > 0) {
-        rc = store_n_pages(w);
+        rc = page_store_n_pages(w->store, w->txn, w->n_pages);
     }
     return rc;
 }
@@ -580,7 +446,7 @@ int page_db_discover(PageDB *db, MDB_txn *txn, const LinkInfo *urls, const uint8
     error_clean(db->error);
     Writer w;
     int rc = open_writer(&w, db, txn, sink);
-    LinkSource from = {.index = from_index, .depth = depth};
+    PageSource from = {.index = from_index, .depth = depth};
     if (rc == 0) {
         rc = page_db_hash_of_index(db, txn, from_index, &from.hash);
     }

@@ -98,11 +98,6 @@ typedef struct Iteration {
     double part_relative[RANK_TEAM_MAX]; /* largest relative change */
 } Iteration;
 
-static bool is_stopped(const PageRank *pr)
-{
-    return pr->stop != NULL && atomic_load_explicit(pr->stop, memory_order_relaxed);
-}
-
 /* Team: what flows from each source, and the mass of all sources. */
 static void spread(void *context, unsigned part, unsigned parts)
 {
@@ -131,7 +126,7 @@ static void collect(void *context, unsigned part, unsigned parts)
     link_graph_part(g, part, parts, &slice, &end);
     double delta = 0.0;
     double relative = 0.0;
-    for (; slice < end && !is_stopped(it->pr); slice++) {
+    for (; slice < end && !rank_vector_is_stopped(it->pr->stop); slice++) {
         const LinkSlice *c = &g->slices[slice];
         const uint32_t *in = g->in + c->first_link;
         double *x = it->x + c->first;
@@ -151,15 +146,6 @@ static void collect(void *context, unsigned part, unsigned parts)
     it->part_relative[part] = relative;
 }
 
-static double largest(const double *values, unsigned n)
-{
-    double result = 0.0;
-    for (unsigned i = 0; i < n; i++) {
-        result = values[i] > result ? values[i] : result;
-    }
-    return result;
-}
-
 static PageRankError iterate(PageRank *pr, Iteration *it)
 {
     unsigned parts = rank_team_size(it->team);
@@ -171,12 +157,12 @@ static PageRankError iterate(PageRank *pr, Iteration *it)
         }
         it->jumping = 1.0 - (double)pr->damping * mass;
         rank_team_run(it->team, collect, it);
-        if (is_stopped(pr)) {
+        if (rank_vector_is_stopped(pr->stop)) {
             return page_rank_error_stopped;
         }
         pr->loops++;
-        pr->delta = largest(it->part_delta, parts);
-        pr->relative_delta = largest(it->part_relative, parts);
+        pr->delta = rank_vector_largest(it->part_delta, parts);
+        pr->relative_delta = rank_vector_largest(it->part_relative, parts);
         if (pr->relative_delta <= (double)pr->precision) {
             return page_rank_error_ok;
         }
@@ -191,6 +177,9 @@ static void start_vector(const PageRank *pr, Iteration *it)
     size_t n_last = pr->value2->n_elements;
     double sum = 0.0;
     for (uint32_t p = 0; p < it->graph->n_pages; p++) {
+        if (p % RANK_VECTOR_PIECE == 0 && rank_vector_is_stopped(pr->stop)) {
+            return; /* the first sweep will see it, too */
+        }
         uint32_t page = it->graph->page_at[p];
         double x = page < n_last ? (double)last[page] : 0.0;
         it->x[p] = x > 0.0 && x <= 1.0 ? x : it->mean;
@@ -201,7 +190,8 @@ static void start_vector(const PageRank *pr, Iteration *it)
     }
 }
 
-/* The results go into the documented arrays in pieces, so that readers never wait long. */
+/* The results go into the documented arrays in pieces, so that readers never wait long. Stopped
+ * now, it leaves some scores of before among the new ones. */
 static PageRankError publish(PageRank *pr, const Iteration *it)
 {
     const LinkGraph *g = it->graph;
@@ -214,6 +204,9 @@ static PageRankError publish(PageRank *pr, const Iteration *it)
     for (size_t first = 0; first < g->n_pages; first += RANK_VECTOR_PIECE) {
         size_t end =
             first + RANK_VECTOR_PIECE < g->n_pages ? first + RANK_VECTOR_PIECE : g->n_pages;
+        if (rank_vector_is_stopped(pr->stop)) {
+            return page_rank_error_stopped;
+        }
         mutex_lock(&pr->mutex);
         for (size_t page = first; page < end; page++) {
             value1[page] = value2[page];
@@ -224,6 +217,9 @@ static PageRankError publish(PageRank *pr, const Iteration *it)
     for (size_t first = 0; first < g->n_pages; first += RANK_VECTOR_PIECE) {
         size_t end =
             first + RANK_VECTOR_PIECE < g->n_pages ? first + RANK_VECTOR_PIECE : g->n_pages;
+        if (rank_vector_is_stopped(pr->stop)) {
+            return page_rank_error_stopped;
+        }
         mutex_lock(&pr->mutex);
         for (size_t p = first; p < end; p++) {
             value2[g->page_at[p]] = (float)it->x[p];
@@ -239,6 +235,26 @@ static PageRankError publish(PageRank *pr, const Iteration *it)
     pr->n_ranked = g->n_pages;
     pr->total_score = (float)it->total_score;
     mutex_unlock(&pr->mutex);
+    return page_rank_error_ok;
+}
+
+/* The jump by content scores, if there are any. */
+static PageRankError arrange_scores(PageRank *pr, Iteration *it)
+{
+    double total = 0.0;
+    if (pr->scores == NULL) {
+        return page_rank_error_ok;
+    }
+    Result rc = rank_vector_arrange(pr->scores, it->graph, pr->stop, &it->jump, &total);
+    if (rc != RESULT_OK) {
+        return rc == RESULT_CLOSED
+                   ? page_rank_error_stopped
+                   : fail(pr, page_rank_error_memory, "page_rank_compute: out of memory");
+    }
+    it->total_score = total;
+    for (uint32_t p = 0; it->jump != NULL && p < it->graph->n_pages; p++) {
+        it->jump[p] /= total;
+    }
     return page_rank_error_ok;
 }
 
@@ -259,31 +275,21 @@ PageRankError page_rank_compute_graph(PageRank *pr, const LinkGraph *graph)
     if (it.team == NULL || it.x == NULL || it.flow == NULL) {
         code = fail(pr, page_rank_error_memory, "page_rank_compute: out of memory");
     }
-    if (code == page_rank_error_ok && pr->scores != NULL) {
-        double total = 0.0;
-        if (rank_vector_arrange(pr->scores, graph, &it.jump, &total) != RESULT_OK) {
-            code = fail(pr, page_rank_error_memory, "page_rank_compute: out of memory");
-        } else {
-            it.total_score = total;
-            for (uint32_t p = 0; it.jump != NULL && p < graph->n_pages; p++) {
-                it.jump[p] /= total;
-            }
-        }
+    if (code == page_rank_error_ok) {
+        code = arrange_scores(pr, &it);
     }
     if (code == page_rank_error_ok) {
         start_vector(pr, &it);
         code = iterate(pr, &it);
-        PageRankError published = page_rank_error_ok;
-        if (code != page_rank_error_stopped) {
-            published = publish(pr, &it);
-        }
-        if (published != page_rank_error_ok) {
-            code = published;
-        } else if (code == page_rank_error_precision) {
-            (void)fail(pr, code, "page_rank_compute: precision was not reached in max_loops");
-        } else if (code == page_rank_error_stopped) {
-            (void)fail(pr, code, "page_rank_compute: stopped");
-        }
+    }
+    if (code == page_rank_error_ok || code == page_rank_error_precision) {
+        PageRankError published = publish(pr, &it);
+        code = published == page_rank_error_ok ? code : published;
+    }
+    if (code == page_rank_error_precision) {
+        (void)fail(pr, code, "page_rank_compute: precision was not reached in max_loops");
+    } else if (code == page_rank_error_stopped) {
+        (void)fail(pr, code, "page_rank_compute: stopped");
     }
     rank_team_delete(it.team);
     free(it.x);

@@ -48,7 +48,7 @@ typedef enum PageRankError {
     page_rank_error_memory,
     page_rank_error_internal,
     page_rank_error_precision, /* not reached in max_loops; the scores are the best so far */
-    page_rank_error_stopped    /* *stop became true; the scores are those of before */
+    page_rank_error_stopped    /* *stop became true; the scores are those of before, in part */
 } PageRankError;
 
 typedef struct PageRank {

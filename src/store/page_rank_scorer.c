@@ -19,7 +19,7 @@ PageRankScorerError page_rank_scorer_new(PageRankScorer **prs, PageDB *db)
     if (p == NULL) {
         return page_rank_scorer_error_memory;
     }
-    mutex_init(&p->mutex, RANK_SCORER);
+    score_parent_init(&p->parent);
     atomic_init(&p->stopping, false);
     p->page_db = db;
     p->persist = PAGE_RANK_SCORER_PERSIST;
@@ -49,7 +49,7 @@ PageRankScorerError page_rank_scorer_delete(PageRankScorer *prs)
         rc = page_rank_delete(prs->page_rank);
     }
     error_delete(prs->error);
-    mutex_destroy(&prs->mutex);
+    score_parent_destroy(&prs->parent);
     free(prs);
     return rc == page_rank_error_ok ? page_rank_scorer_error_ok : page_rank_scorer_error_internal;
 }
@@ -57,21 +57,9 @@ PageRankScorerError page_rank_scorer_delete(PageRankScorer *prs)
 int page_rank_scorer_add(void *state, const PageInfo *page_info, float *score)
 {
     PageRankScorer *prs = state;
-    ScorerLink link = {.parent = UINT64_MAX, .score = page_info->score};
-    mutex_lock(&prs->mutex);
-    bool is_known = page_info->linked_from != 0 && page_info->linked_from == prs->parent_hash;
-    link.parent = is_known ? prs->parent_index : UINT64_MAX;
-    mutex_unlock(&prs->mutex);
-    if (!is_known && page_info->linked_from != 0) {
-        uint64_t index = 0;
-        if (page_db_get_idx(prs->page_db, page_info->linked_from, &index) == page_db_error_ok) {
-            link.parent = index;
-            mutex_lock(&prs->mutex);
-            prs->parent_hash = page_info->linked_from;
-            prs->parent_index = index;
-            mutex_unlock(&prs->mutex);
-        }
-    }
+    ScorerLink link = {.parent =
+                           score_parent_find(&prs->parent, prs->page_db, page_info->linked_from),
+                       .score = page_info->score};
     return page_rank_scorer_estimate(state, &link, score);
 }
 

@@ -17,9 +17,9 @@
 #include <stdatomic.h>
 
 #include "base/error.h"
-#include "base/mutex.h"
 #include "store/page_db.h"
 #include "store/page_rank.h"
+#include "store/score_input.h"
 #include "store/scorer.h"
 
 #define PAGE_RANK_SCORER_USE_CONTENT_SCORES 0
@@ -40,10 +40,7 @@ typedef struct PageRankScorer {
     int use_content_scores; /* the jumps of the surfer prefer pages with content */
     int only_diff_domain;
     atomic_bool stopping;
-    /* The page that add looked up last: links of one page come together. */
-    Mutex mutex; /* guards the rest */
-    uint64_t parent_hash;
-    uint64_t parent_index;
+    ScoreParent parent; /* of add */
 } PageRankScorer;
 
 /* db stays the caller's and outlives the scorer. On failure *prs is NULL or holds the error. */

@@ -46,8 +46,8 @@ Result rank_vector_reserve(MMapArray *vector, size_t n)
     return mmap_array_resize(vector, n) == mmap_array_error_ok ? RESULT_OK : RESULT_MEMORY;
 }
 
-Result rank_vector_arrange(const MMapArray *vector, const LinkGraph *graph, double **out,
-                           double *total)
+Result rank_vector_arrange(const MMapArray *vector, const LinkGraph *graph, const atomic_bool *stop,
+                           double **out, double *total)
 {
     *total = 0.0;
     *out = malloc(((size_t)graph->n_pages + 1) * sizeof **out);
@@ -55,17 +55,28 @@ Result rank_vector_arrange(const MMapArray *vector, const LinkGraph *graph, doub
         return RESULT_MEMORY;
     }
     const float *values = rank_vector_floats(vector);
-    for (uint32_t p = 0; p < graph->n_pages; p++) {
+    bool is_stopped = false;
+    for (uint32_t p = 0; p < graph->n_pages && !is_stopped; p++) {
+        is_stopped = p % RANK_VECTOR_PIECE == 0 && rank_vector_is_stopped(stop);
         uint32_t page = graph->page_at[p];
         double value = page < vector->n_elements ? (double)values[page] : 0.0;
         (*out)[p] = isfinite(value) && value > 0.0 ? value : 0.0;
         *total += (*out)[p];
     }
-    if (!(*total > 0.0)) {
+    if (is_stopped || !(*total > 0.0)) {
         free(*out);
         *out = NULL;
     }
-    return RESULT_OK;
+    return is_stopped ? RESULT_CLOSED : RESULT_OK;
+}
+
+double rank_vector_largest(const double *values, unsigned n)
+{
+    double result = 0.0;
+    for (unsigned i = 0; i < n; i++) {
+        result = values[i] > result ? values[i] : result;
+    }
+    return result;
 }
 
 unsigned rank_vector_threads(unsigned asked, uint64_t n_links)

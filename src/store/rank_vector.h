@@ -3,6 +3,7 @@
 #ifndef STORE_RANK_VECTOR_H
 #define STORE_RANK_VECTOR_H
 
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -11,7 +12,7 @@
 #include "store/link_graph.h"
 #include "store/mmap_array.h"
 
-#define RANK_VECTOR_PIECE 32768u /* elements written per holding of a lock */
+#define RANK_VECTOR_PIECE 32768u /* elements between two looks at the lock or the stop flag */
 
 /* "dir/name", malloc'd, or NULL. */
 char *rank_vector_path(const char *dir, const char *name);
@@ -30,9 +31,19 @@ static inline float *rank_vector_floats(const MMapArray *vector)
 }
 
 /* The values by position of graph, malloc'd: negative ones and no numbers become 0, pages behind
- * the end have 0. *total = their sum; when it is 0, *out is NULL. RESULT_MEMORY. */
-Result rank_vector_arrange(const MMapArray *vector, const LinkGraph *graph, double **out,
-                           double *total);
+ * the end have 0. *total = their sum; when it is 0, *out is NULL. RESULT_MEMORY; RESULT_CLOSED:
+ * *stop (NULL: none) became true. */
+Result rank_vector_arrange(const MMapArray *vector, const LinkGraph *graph, const atomic_bool *stop,
+                           double **out, double *total);
+
+/* Looked at in every loop, between pieces, so that a computation ends soon. */
+static inline bool rank_vector_is_stopped(const atomic_bool *stop)
+{
+    return stop != NULL && atomic_load_explicit(stop, memory_order_relaxed);
+}
+
+/* The largest of n numbers, none of which is negative. */
+double rank_vector_largest(const double *values, unsigned n);
 
 /* How many threads sweep a graph of so many links; asked: a number that was set, 0 for none. */
 unsigned rank_vector_threads(unsigned asked, uint64_t n_links);

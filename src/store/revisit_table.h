@@ -61,6 +61,10 @@ Result revisit_table_remove(const RevisitTable *table, MDB_txn *txn, uint64_t in
 /* The first entry behind *due in order of (time, page); {0} begins. RESULT_NOT_FOUND: the end. */
 Result revisit_table_next(const RevisitTable *table, MDB_txn *txn, RevisitDue *due);
 Result revisit_table_count(const RevisitTable *table, MDB_txn *txn, uint64_t *n);
+/* Pages that have one: as many, unless the tables are damaged. */
+Result revisit_table_page_count(const RevisitTable *table, MDB_txn *txn, uint64_t *n);
+/* Forgets all due times and lines; notes stay, nothing is settled. */
+Result revisit_table_clear(const RevisitTable *table, MDB_txn *txn);
 
 /* ---- hosts with more due than they can be asked for ---- */
 

@@ -279,6 +279,11 @@ unsigned schedule_level(const Schedule *schedule, float score)
     return schedule->first + low;
 }
 
+bool schedule_is_express(const Schedule *schedule, unsigned level)
+{
+    return level < schedule->first;
+}
+
 void schedule_level_range(const Schedule *schedule, unsigned level, float *least, float *below)
 {
     if (level < schedule->first) {

@@ -57,6 +57,9 @@ void schedule_close(Schedule *schedule);
 /* The level of a score: logarithmic; not-a-number and negative scores are the last level. */
 unsigned schedule_level(const Schedule *schedule, float score);
 
+/* Whether a level is the one that scores do not lead to (ScheduleOptions.has_express). */
+bool schedule_is_express(const Schedule *schedule, unsigned level);
+
 /* The scores of a level: [*least, *below). Level 0 has no end (*below is infinite), the last level
  * no beginning (*least is 0; it also has what is below 0). */
 void schedule_level_range(const Schedule *schedule, unsigned level, float *least, float *below);

@@ -29,9 +29,9 @@ Result score_input_read(ScoreInput *input, PageDB *db, bool with_scores, bool on
     *input = (ScoreInput){0};
     Result rc = read_graph(input, db, only_diff_domain, stop);
     if (rc == RESULT_OK && with_scores &&
-        page_db_get_scores(db, &input->scores) != page_db_error_ok) {
+        page_db_get_scores_until(db, &input->scores, stop) != page_db_error_ok) {
         input->scores = NULL;
-        rc = RESULT_IO;
+        rc = stop != NULL && atomic_load(stop) ? RESULT_CLOSED : RESULT_IO;
     }
     if (rc != RESULT_OK) {
         score_input_free(input);
@@ -46,4 +46,40 @@ void score_input_free(ScoreInput *input)
         (void)mmap_array_delete(input->scores);
     }
     *input = (ScoreInput){0};
+}
+
+void score_parent_init(ScoreParent *parent)
+{
+    mutex_init(&parent->mutex, RANK_SCORER);
+    parent->hash = 0;
+    parent->index = 0;
+}
+
+void score_parent_destroy(ScoreParent *parent)
+{
+    mutex_destroy(&parent->mutex);
+}
+
+uint64_t score_parent_find(ScoreParent *parent, PageDB *db, uint64_t hash)
+{
+    uint64_t index = UINT64_MAX;
+    if (hash == 0) {
+        return index;
+    }
+    mutex_lock(&parent->mutex);
+    if (parent->hash == hash) {
+        index = parent->index;
+    }
+    mutex_unlock(&parent->mutex);
+    if (index != UINT64_MAX) {
+        return index;
+    }
+    if (page_db_get_idx(db, hash, &index) != page_db_error_ok) {
+        return UINT64_MAX;
+    }
+    mutex_lock(&parent->mutex);
+    parent->hash = hash;
+    parent->index = index;
+    mutex_unlock(&parent->mutex);
+    return index;
 }

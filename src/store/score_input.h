@@ -7,6 +7,7 @@
 #include <stdatomic.h>
 #include <stdbool.h>
 
+#include "base/mutex.h"
 #include "base/result.h"
 #include "store/link_graph.h"
 #include "store/mmap_array.h"
@@ -21,5 +22,18 @@ typedef struct ScoreInput {
 Result score_input_read(ScoreInput *input, PageDB *db, bool with_scores, bool only_diff_domain,
                         const atomic_bool *stop);
 void score_input_free(ScoreInput *input);
+
+/* The page that a scorer looked up last to estimate one that it links to: a page's links come
+ * together. Any thread. */
+typedef struct ScoreParent {
+    Mutex mutex; /* guards the rest */
+    uint64_t hash;
+    uint64_t index;
+} ScoreParent;
+
+void score_parent_init(ScoreParent *parent);
+void score_parent_destroy(ScoreParent *parent);
+/* The index of the page with that hash; UINT64_MAX when there is none, as for hash 0. */
+uint64_t score_parent_find(ScoreParent *parent, PageDB *db, uint64_t hash);
 
 #endif

@@ -12,7 +12,7 @@
 #include "store/warc_files.h"
 
 #define COMPONENT            "warc"
-#define WRITE_BYTES          ((size_t)512 << 10) /* collected before a write */
+#define WRITE_BYTES          ((size_t)128 << 10) /* collected before a write: still in the cache */
 #define DEFAULT_INDEX_MEMORY ((size_t)32 << 20)
 
 /* Bytes on their way to the end of a file. What write() did not take stays. */
@@ -29,6 +29,18 @@ typedef struct EndedFile {
     uint64_t size;
 } EndedFile;
 
+/* One of the files that are written at once. */
+typedef struct Slot {
+    WarcName name;   /* of the file; "" when there is none */
+    uint32_t serial; /* of it or of the last one */
+    WallTime date;   /* of its start */
+    bool has_records;
+    bool new_entry; /* the directory must be synced too */
+    Stream records;
+    Stream index;    /* the journal */
+    uint64_t synced; /* everything before it is durable */
+} Slot;
+
 struct Warc {
     char *directory;
     char *pattern;
@@ -37,22 +49,18 @@ struct Warc {
     uint64_t max_bytes;
     int64_t max_age_ms;
     size_t index_memory_bytes;
+    WarcCompression compression;
     WarcRecorder *recorder;
     Buffer scratch;
 
-    WarcName name;   /* of the current file; "" when there is none */
-    uint32_t serial; /* of the current or the last file */
-    WallTime date;   /* of the current file's start */
-    bool has_records;
-    bool new_entry; /* the directory must be synced too */
-    Stream records;
-    Stream index; /* the journal */
-
-    EndedFile *ended; /* in order */
+    Slot slots[WARC_FILES_MAX];
+    unsigned n_slots;
+    Slot *last;       /* what the last group went to */
+    uint32_t serial;  /* the highest in use */
+    EndedFile *ended; /* in the order of their ends */
     size_t n_ended;
-    WarcPosition synced;    /* everything before it is durable */
-    WarcPosition given;     /* the end that the last warc_sync handed out */
-    WarcPosition committed; /* known to be in the database */
+    WarcEnd given;     /* what the last warc_sync handed out */
+    WarcEnd committed; /* known to be in the database */
 };
 
 static Result failed(const char *what, const char *name)
@@ -133,7 +141,8 @@ static Result copy_options(Warc *warc, const WarcOptions *options)
 {
     WarcName name;
     const char *pattern = options->pattern == NULL ? WARC_DEFAULT_PATTERN : options->pattern;
-    Result rc = warc_name_make(pattern, (WallTime){0}, UINT32_MAX, options->host, &name);
+    Result rc = warc_name_make(pattern, (WallTime){0}, UINT32_MAX, options->host,
+                               options->compression, &name);
     if (rc != RESULT_OK) {
         return rc;
     }
@@ -148,70 +157,99 @@ static Result copy_options(Warc *warc, const WarcOptions *options)
     warc->max_age_ms = options->max_age_ms;
     warc->index_memory_bytes =
         options->index_memory_bytes == 0 ? DEFAULT_INDEX_MEMORY : options->index_memory_bytes;
-    WarcRecorderOptions recorder = {.level = options->level};
+    warc->compression = options->compression;
+    WarcRecorderOptions recorder = {.compression = options->compression, .level = options->level};
     rc = warc_recorder_new(&warc->recorder, &recorder);
     return rc == RESULT_OK ? make_info(warc, options) : rc;
 }
 
 /* Goes on with a file that recovery has cut. */
-static Result reopen(Warc *warc, const WarcFile *file)
+static Result reopen(Warc *warc, Slot *slot, const WarcFile *file)
 {
     off_t journal = 0;
     Result rc = warc_path(&warc->scratch, warc->directory, file->name, true);
     if (rc == RESULT_OK) {
-        warc->records.fd = open(warc->scratch.data, O_RDWR | O_CLOEXEC);
-        rc = warc->records.fd < 0 ? failed("open", file->name) : RESULT_OK;
+        slot->records.fd = open(warc->scratch.data, O_RDWR | O_CLOEXEC);
+        rc = slot->records.fd < 0 ? failed("open", file->name) : RESULT_OK;
     }
     if (rc == RESULT_OK) {
         rc = warc_index_path(&warc->scratch, warc->directory, file->name, true);
     }
     if (rc == RESULT_OK) {
-        warc->index.fd = open(warc->scratch.data, O_RDWR | O_CLOEXEC);
-        journal = warc->index.fd < 0 ? -1 : lseek(warc->index.fd, 0, SEEK_END);
+        slot->index.fd = open(warc->scratch.data, O_RDWR | O_CLOEXEC);
+        journal = slot->index.fd < 0 ? -1 : lseek(slot->index.fd, 0, SEEK_END);
         rc = journal < 0 ? failed("open", warc->scratch.data) : RESULT_OK;
     }
     if (rc == RESULT_OK) {
-        warc->records.written = file->size;
-        warc->index.written = (uint64_t)journal;
-        memcpy(warc->name.text, file->name, strlen(file->name) + 1);
-        warc->serial = file->serial;
-        warc->date = file->date;
-        warc->has_records = journal > 0;
+        slot->records.written = file->size;
+        slot->index.written = (uint64_t)journal;
+        memcpy(slot->name.text, file->name, strlen(file->name) + 1);
+        slot->serial = file->serial;
+        slot->date = file->date;
+        slot->has_records = journal > 0;
+        slot->synced = file->size;
     }
     return rc;
 }
 
-Result warc_open(Warc **warc, const WarcOptions *options, const WarcPosition *committed)
+/* Goes on with the files that fit; the others take no more. */
+static Result reopen_all(Warc *warc, const WarcCurrent *current)
+{
+    Result rc = RESULT_OK;
+    unsigned n = 0;
+    for (unsigned i = 0; i < current->n && rc == RESULT_OK; i++) {
+        const WarcFile *file = &current->files[i];
+        rc = n < warc->n_slots && file->compression == warc->compression
+                 ? reopen(warc, &warc->slots[n++], file)
+                 : warc_files_finish(warc->directory, file->name, warc->index_memory_bytes);
+    }
+    return rc;
+}
+
+static void init_slots(Warc *warc, unsigned n)
+{
+    warc->n_slots = n == 0 ? 1 : n;
+    for (unsigned i = 0; i < warc->n_slots; i++) {
+        Slot *slot = &warc->slots[i];
+        slot->records.fd = -1;
+        slot->index.fd = -1;
+        buffer_init(&slot->records.pending, BUFFER_NO_LIMIT);
+        buffer_init(&slot->index.pending, BUFFER_NO_LIMIT);
+    }
+    warc->last = &warc->slots[warc->n_slots - 1];
+}
+
+Result warc_open(Warc **warc, const WarcOptions *options, const WarcEnd *committed)
 {
     *warc = NULL;
+    if (options->files > WARC_FILES_MAX) {
+        return RESULT_INVALID;
+    }
     Warc *w = calloc(1, sizeof *w);
     if (w == NULL) {
         return RESULT_MEMORY;
     }
-    w->records.fd = -1;
-    w->index.fd = -1;
     buffer_init(&w->info, (size_t)64 << 10);
     buffer_init(&w->scratch, BUFFER_NO_LIMIT);
-    buffer_init(&w->records.pending, BUFFER_NO_LIMIT);
-    buffer_init(&w->index.pending, BUFFER_NO_LIMIT);
-    WarcFile current = {.name = NULL};
+    init_slots(w, options->files);
+    WarcCurrent current = {.n = 0};
     Result rc = copy_options(w, options);
     if (rc == RESULT_OK) {
         if (committed != NULL) {
             w->committed = *committed;
-            w->committed.length = 0;
         }
-        w->synced = w->committed;
         w->given = w->committed;
-        rc = warc_files_recover(w->directory, committed, w->index_memory_bytes, &current,
-                                &w->serial);
+        rc = warc_files_recover(w->directory, committed, w->index_memory_bytes, &current);
     }
-    if (rc == RESULT_OK && current.name != NULL) {
-        rc = reopen(w, &current);
+    if (rc == RESULT_OK) {
+        w->serial = current.last_serial;
+        rc = reopen_all(w, &current);
     }
-    free(current.name);
+    warc_current_free(&current);
     if (rc != RESULT_OK) {
-        w->name.text[0] = '\0'; /* nothing of it is ours to finish */
+        for (unsigned i = 0; i < w->n_slots; i++) {
+            w->slots[i].name.text[0] = '\0'; /* nothing of it is ours to finish */
+        }
         (void)warc_close(w);
         return rc;
     }
@@ -221,24 +259,29 @@ Result warc_open(Warc **warc, const WarcOptions *options, const WarcPosition *co
 
 /* --- writing ---------------------------------------------------------------------------------- */
 
+static bool has_file(const Slot *slot)
+{
+    return slot->name.text[0] != '\0';
+}
+
 /* Puts the warcinfo record of the new file into the pending bytes. */
-static Result write_info(Warc *warc)
+static Result write_info(Warc *warc, Slot *slot)
 {
     size_t before = warc->info.length;
-    Result rc = buffer_printf(&warc->info, "ragno-serial: %u\r\n", (unsigned)warc->serial);
+    Result rc = buffer_printf(&warc->info, "ragno-serial: %u\r\n", (unsigned)slot->serial);
     if (rc == RESULT_OK) {
-        rc = warc_record_info(warc->recorder, warc->date, warc->name.text,
+        rc = warc_record_info(warc->recorder, slot->date, slot->name.text,
                               warc_bytes(warc->info.data, warc->info.length),
-                              &warc->records.pending);
+                              &slot->records.pending);
         warc->info.length = before;
     }
     return rc;
 }
 
-static Result create(Warc *warc, bool index, int *fd)
+static Result create(Warc *warc, const char *name, bool index, int *fd)
 {
-    Result rc = index ? warc_index_path(&warc->scratch, warc->directory, warc->name.text, true)
-                      : warc_path(&warc->scratch, warc->directory, warc->name.text, true);
+    Result rc = index ? warc_index_path(&warc->scratch, warc->directory, name, true)
+                      : warc_path(&warc->scratch, warc->directory, name, true);
     if (rc == RESULT_OK) {
         /* A journal may have been left by a crash; a WARC file of that name is never replaced. */
         *fd = open(warc->scratch.data, O_RDWR | O_CLOEXEC | O_CREAT | (index ? O_TRUNC : O_EXCL),
@@ -249,94 +292,98 @@ static Result create(Warc *warc, bool index, int *fd)
 }
 
 /* Starts a file; on failure there is none, and the number may be used again. */
-static Result start_file(Warc *warc, WallTime date)
+static Result start_file(Warc *warc, Slot *slot, WallTime date)
 {
     if (warc->serial == UINT32_MAX) {
         return RESULT_LIMIT;
     }
-    warc->serial++;
-    warc->date = date;
-    Result rc = warc_name_make(warc->pattern, date, warc->serial, warc->host, &warc->name);
+    uint32_t before = slot->serial;
+    slot->serial = warc->serial + 1;
+    slot->date = date;
+    Result rc = warc_name_make(warc->pattern, date, slot->serial, warc->host, warc->compression,
+                               &slot->name);
     if (rc == RESULT_OK) {
-        rc = create(warc, false, &warc->records.fd);
+        rc = create(warc, slot->name.text, false, &slot->records.fd);
     }
     if (rc == RESULT_OK) {
-        rc = create(warc, true, &warc->index.fd);
+        rc = create(warc, slot->name.text, true, &slot->index.fd);
         if (rc == RESULT_OK) {
-            rc = write_info(warc);
+            rc = write_info(warc, slot);
         }
         if (rc != RESULT_OK) {
-            if (warc->index.fd >= 0) {
+            if (slot->index.fd >= 0) {
                 (void)unlink(warc->scratch.data);
             }
-            if (warc_path(&warc->scratch, warc->directory, warc->name.text, true) == RESULT_OK) {
+            if (warc_path(&warc->scratch, warc->directory, slot->name.text, true) == RESULT_OK) {
                 (void)unlink(warc->scratch.data);
             }
         }
     }
     if (rc != RESULT_OK) {
-        stream_close(&warc->records);
-        stream_close(&warc->index);
-        warc->name.text[0] = '\0';
-        warc->serial--;
+        stream_close(&slot->records);
+        stream_close(&slot->index);
+        slot->name.text[0] = '\0';
+        slot->serial = before;
         return rc;
     }
-    warc->has_records = false;
-    warc->new_entry = true;
+    warc->serial = slot->serial;
+    slot->has_records = false;
+    slot->new_entry = true;
+    slot->synced = 0;
     return RESULT_OK;
 }
 
-/* Writes everything pending and makes the current file durable. */
-static Result sync_current(Warc *warc)
+static Result flush(Slot *slot)
 {
-    Result rc = stream_flush(&warc->records, warc->name.text);
-    if (rc == RESULT_OK) {
-        rc = stream_flush(&warc->index, warc->name.text);
-    }
+    Result rc = stream_flush(&slot->records, slot->name.text);
+    return rc == RESULT_OK ? stream_flush(&slot->index, slot->name.text) : rc;
+}
+
+/* Writes everything pending and makes the file durable. */
+static Result sync_slot(Warc *warc, Slot *slot)
+{
+    Result rc = flush(slot);
     if (rc != RESULT_OK) {
         return rc;
     }
     /* Whatever the reason was: the next sync would succeed without the bytes that this one lost. */
-    if (fdatasync(warc->records.fd) != 0) {
-        (void)failed("sync", warc->name.text);
+    if (fdatasync(slot->records.fd) != 0) {
+        (void)failed("sync", slot->name.text);
         return RESULT_IO;
     }
-    if (warc->new_entry && warc_files_sync_directory(warc->directory) != RESULT_OK) {
+    if (slot->new_entry && warc_files_sync_directory(warc->directory) != RESULT_OK) {
         return RESULT_IO;
     }
-    warc->new_entry = false;
+    slot->new_entry = false;
+    slot->synced = slot->records.written;
     return RESULT_OK;
 }
 
-Result warc_rotate(Warc *warc)
+/* Ends the file of a slot; the next group there starts a new one. */
+static Result rotate(Warc *warc, Slot *slot)
 {
-    if (warc->name.text[0] == '\0' || !warc->has_records) {
-        return RESULT_OK;
-    }
     EndedFile *ended = realloc(warc->ended, (warc->n_ended + 1) * sizeof *ended);
     if (ended == NULL) {
         return RESULT_MEMORY;
     }
     warc->ended = ended;
-    Result rc = sync_current(warc);
+    Result rc = sync_slot(warc, slot);
     if (rc != RESULT_OK) {
         return rc;
     }
     ended[warc->n_ended++] =
-        (EndedFile){.name = warc->name, .serial = warc->serial, .size = warc->records.written};
-    warc->synced =
-        (WarcPosition){.file = warc->serial, .offset = warc->records.written, .length = 0};
-    stream_close(&warc->records);
-    stream_close(&warc->index);
-    warc->name.text[0] = '\0';
+        (EndedFile){.name = slot->name, .serial = slot->serial, .size = slot->records.written};
+    stream_close(&slot->records);
+    stream_close(&slot->index);
+    slot->name.text[0] = '\0';
     return RESULT_OK;
 }
 
-static bool must_rotate(const Warc *warc, const WarcGroup *group)
+static bool must_rotate(const Warc *warc, const Slot *slot, const WarcGroup *group)
 {
-    return warc->name.text[0] != '\0' && warc->has_records &&
-           (stream_size(&warc->records) + group->members.length > warc->max_bytes ||
-            (warc->max_age_ms > 0 && (group->date.us - warc->date.us) / 1000 >= warc->max_age_ms));
+    return has_file(slot) && slot->has_records &&
+           (stream_size(&slot->records) + group->members.length > warc->max_bytes ||
+            (warc->max_age_ms > 0 && (group->date.us - slot->date.us) / 1000 >= warc->max_age_ms));
 }
 
 Result warc_append(Warc *warc, const WarcGroup *group, WarcPosition *position)
@@ -344,47 +391,68 @@ Result warc_append(Warc *warc, const WarcGroup *group, WarcPosition *position)
     if (group->members.length == 0) {
         return RESULT_INVALID;
     }
-    Result rc = must_rotate(warc, group) ? warc_rotate(warc) : RESULT_OK;
-    if (rc == RESULT_OK && warc->name.text[0] == '\0') {
-        rc = start_file(warc, group->date);
+    Slot *slot = &warc->slots[(size_t)(warc->last - warc->slots + 1) % warc->n_slots];
+    Result rc = must_rotate(warc, slot, group) ? rotate(warc, slot) : RESULT_OK;
+    if (rc == RESULT_OK && !has_file(slot)) {
+        rc = start_file(warc, slot, group->date);
     }
-    if (rc == RESULT_OK && warc->records.pending.length > WRITE_BYTES) {
-        rc = stream_flush(&warc->records, warc->name.text);
+    if (rc == RESULT_OK && slot->records.pending.length > WRITE_BYTES) {
+        rc = stream_flush(&slot->records, slot->name.text);
     }
     if (rc != RESULT_OK) {
         return rc;
     }
-    uint64_t offset = stream_size(&warc->records);
-    size_t index_before = warc->index.pending.length;
-    rc = buffer_append(&warc->index.pending, group->index.data, group->index.length);
+    uint64_t offset = stream_size(&slot->records);
+    size_t index_before = slot->index.pending.length;
+    rc = buffer_append(&slot->index.pending, group->index.data, group->index.length);
     if (rc == RESULT_OK) {
-        rc = cdxj_append_place(&warc->index.pending, group->main_length, offset, warc->name.text);
+        rc = cdxj_append_place(&slot->index.pending, group->main_length, offset, slot->name.text);
     }
     if (rc == RESULT_OK) {
-        rc = buffer_append(&warc->records.pending, group->members.data, group->members.length);
+        rc = buffer_append(&slot->records.pending, group->members.data, group->members.length);
     }
     if (rc != RESULT_OK) {
-        warc->index.pending.length = index_before;
+        slot->index.pending.length = index_before;
         return rc;
     }
-    warc->has_records = true;
+    slot->has_records = true;
+    warc->last = slot;
     *position =
-        (WarcPosition){.file = warc->serial, .offset = offset, .length = group->main_length};
+        (WarcPosition){.file = slot->serial, .offset = offset, .length = group->main_length};
     return RESULT_OK;
 }
 
-Result warc_sync(Warc *warc, WarcPosition *end)
+/* Several files: all are on their way to the disk before the first is waited for. */
+static Result flush_all(Warc *warc)
 {
-    if (warc->name.text[0] != '\0') {
-        Result rc = sync_current(warc);
-        if (rc != RESULT_OK) {
-            return rc;
+    Result rc = RESULT_OK;
+    for (unsigned i = 0; i < warc->n_slots && rc == RESULT_OK; i++) {
+        Slot *slot = &warc->slots[i];
+        rc = has_file(slot) ? flush(slot) : RESULT_OK;
+        if (rc == RESULT_OK && has_file(slot) && warc->n_slots > 1) {
+            (void)sync_file_range(slot->records.fd, (off_t)slot->synced, 0, SYNC_FILE_RANGE_WRITE);
         }
-        warc->synced =
-            (WarcPosition){.file = warc->serial, .offset = warc->records.written, .length = 0};
     }
-    warc->given = warc->synced;
-    *end = warc->synced;
+    return rc;
+}
+
+Result warc_sync(Warc *warc, WarcEnd *end)
+{
+    Result rc = flush_all(warc);
+    WarcEnd all = {.n = 0};
+    for (unsigned i = 0; i < warc->n_slots && rc == RESULT_OK; i++) {
+        Slot *slot = &warc->slots[i];
+        rc = has_file(slot) ? sync_slot(warc, slot) : RESULT_OK;
+        if (rc == RESULT_OK && slot->serial > 0 && slot->synced > 0) {
+            all.at[all.n].file = slot->serial;
+            all.at[all.n++].offset = slot->synced;
+        }
+    }
+    if (rc != RESULT_OK) {
+        return rc;
+    }
+    warc->given = all.n == 0 ? warc->committed : all;
+    *end = warc->given;
     return RESULT_OK;
 }
 
@@ -395,10 +463,7 @@ static Result finish_ended(Warc *warc)
     Result rc = RESULT_OK;
     while (n < warc->n_ended && rc == RESULT_OK) {
         const EndedFile *file = &warc->ended[n];
-        bool covered =
-            file->serial < warc->committed.file ||
-            (file->serial == warc->committed.file && file->size <= warc->committed.offset);
-        if (!covered) {
+        if (warc_end_of(&warc->committed, file->serial) < file->size) {
             break;
         }
         rc = warc_files_finish(warc->directory, file->name.text, warc->index_memory_bytes);
@@ -423,18 +488,23 @@ Result warc_close(Warc *warc)
         return RESULT_OK;
     }
     Result rc = RESULT_OK;
-    bool covered = warc->name.text[0] != '\0' && warc->committed.file == warc->serial &&
-                   warc->committed.offset == stream_size(&warc->records);
-    if (covered) {
-        rc = warc_rotate(warc);
+    for (unsigned i = 0; i < warc->n_slots && rc == RESULT_OK; i++) {
+        Slot *slot = &warc->slots[i];
+        if (has_file(slot) && slot->has_records &&
+            warc_end_of(&warc->committed, slot->serial) == stream_size(&slot->records)) {
+            rc = rotate(warc, slot);
+        }
     }
     if (rc == RESULT_OK) {
         rc = finish_ended(warc);
     }
-    stream_close(&warc->records);
-    stream_close(&warc->index);
-    buffer_destroy(&warc->records.pending);
-    buffer_destroy(&warc->index.pending);
+    for (unsigned i = 0; i < warc->n_slots; i++) {
+        Slot *slot = &warc->slots[i];
+        stream_close(&slot->records);
+        stream_close(&slot->index);
+        buffer_destroy(&slot->records.pending);
+        buffer_destroy(&slot->index.pending);
+    }
     buffer_destroy(&warc->info);
     buffer_destroy(&warc->scratch);
     warc_recorder_delete(warc->recorder);
@@ -446,12 +516,7 @@ Result warc_close(Warc *warc)
     return rc;
 }
 
-uint64_t warc_current_bytes(const Warc *warc)
-{
-    return warc->name.text[0] == '\0' ? 0 : stream_size(&warc->records);
-}
-
 const char *warc_current_name(const Warc *warc)
 {
-    return warc->name.text;
+    return warc->last->name.text;
 }

@@ -14,7 +14,7 @@
 #include "store/warc_reader.h"
 
 #define COMPONENT "warc"
-#define SUFFIX    ".warc.gz"
+#define SUFFIX    ".warc"
 
 static Result failed(const char *what, const char *path)
 {
@@ -59,18 +59,28 @@ static Result append_placeholder(const char **at, WallTime date, uint32_t serial
 }
 
 Result warc_name_make(const char *pattern, WallTime date, uint32_t serial, const char *host,
-                      WarcName *name)
+                      WarcCompression compression, WarcName *name)
 {
     Buffer out;
     bool has_serial = false;
+    WarcCompression ignored;
     Result rc = RESULT_OK;
     buffer_init(&out, WARC_NAME_BYTES - 16); /* room for .open and .cdxj.run12 */
     for (const char *at = pattern; *at != '\0' && rc == RESULT_OK;) {
         rc = *at == '{' ? append_placeholder(&at, date, serial, host, &out, &has_serial)
                         : buffer_append_char(&out, *at++);
     }
+    size_t stem = warc_compression_stem(buffer_string(&out), &ignored);
+    if (stem > 0) {
+        out.length = stem + strlen(SUFFIX);
+        out.data[out.length] = '\0';
+    }
+    bool is_warc = ends_with(buffer_string(&out), SUFFIX);
+    if (rc == RESULT_OK) {
+        rc = buffer_append_string(&out, warc_compression_suffix(compression));
+    }
     const char *text = buffer_string(&out);
-    bool clean = has_serial && ends_with(text, SUFFIX) && text[0] != '.';
+    bool clean = has_serial && is_warc && text[0] != '.';
     for (const char *c = text; *c != '\0'; c++) {
         clean = clean && *c > ' ' && *c != '/' && *c != '"' && *c != '\\' && *c != 0x7f;
     }
@@ -92,9 +102,10 @@ Result warc_path(Buffer *path, const char *directory, const char *name, bool ope
 
 Result warc_index_path(Buffer *path, const char *directory, const char *name, bool open)
 {
-    int stem = (int)(strlen(name) - strlen(SUFFIX));
+    WarcCompression ignored;
+    size_t stem = warc_compression_stem(name, &ignored);
     buffer_reset(path);
-    return buffer_printf(path, "%s/%.*s.cdxj%s", directory, stem, name,
+    return buffer_printf(path, "%s/%.*s.cdxj%s", directory, (int)stem, name,
                          open ? WARC_OPEN_SUFFIX : "");
 }
 
@@ -158,22 +169,24 @@ static Result inspect(const char *directory, WarcFile *file)
 
 static Result add_file(WarcFileList *list, const char *directory, const char *entry)
 {
-    bool open = ends_with(entry, SUFFIX WARC_OPEN_SUFFIX);
-    if (!open && !ends_with(entry, SUFFIX)) {
+    bool open = ends_with(entry, WARC_OPEN_SUFFIX);
+    WarcCompression compression = WARC_GZIP;
+    char *name = strndup(entry, strlen(entry) - (open ? strlen(WARC_OPEN_SUFFIX) : 0));
+    if (name == NULL) {
+        return RESULT_MEMORY;
+    }
+    if (warc_compression_stem(name, &compression) == 0) {
+        free(name);
         return RESULT_OK;
     }
     WarcFile *files = realloc(list->files, (list->n + 1) * sizeof *files);
     if (files == NULL) {
+        free(name);
         return RESULT_MEMORY;
     }
     list->files = files;
-    WarcFile *file = &files[list->n];
-    *file = (WarcFile){.open = open};
-    file->name = strndup(entry, strlen(entry) - (open ? strlen(WARC_OPEN_SUFFIX) : 0));
-    if (file->name == NULL) {
-        return RESULT_MEMORY;
-    }
-    list->n++;
+    WarcFile *file = &files[list->n++];
+    *file = (WarcFile){.name = name, .compression = compression, .open = open};
     return inspect(directory, file);
 }
 
@@ -310,7 +323,7 @@ Result warc_files_finish(const char *directory, const char *name, size_t memory_
 typedef struct Recovery {
     const char *directory;
     bool known; /* the database said what is committed, if only that nothing is */
-    WarcPosition committed;
+    WarcEnd committed;
     size_t memory_bytes;
     Buffer path;
     Buffer other;
@@ -328,10 +341,9 @@ static Result rebuild_journal(Recovery *recovery, const WarcFile *file, uint64_t
                : rc;
 }
 
-/* The file that holds the committed end: what is behind it goes. */
-static Result cut(Recovery *recovery, const WarcFile *file)
+/* A file that holds the committed end: what is behind it goes. */
+static Result cut(Recovery *recovery, const WarcFile *file, uint64_t end)
 {
-    uint64_t end = recovery->committed.offset;
     Result rc = rebuild_journal(recovery, file, end);
     if (rc == RESULT_OK && file->size > end) {
         LOG_INFO(COMPONENT, "tail behind the last commit cut off", "file=%s bytes=%llu", file->name,
@@ -379,28 +391,33 @@ static Result discard(Recovery *recovery, const WarcFile *file)
     return rc;
 }
 
-static Result recover_file(Recovery *recovery, const WarcFile *file, WarcFile *current)
+static Result recover_file(Recovery *recovery, const WarcFile *file, WarcCurrent *current)
 {
-    uint32_t committed = recovery->committed.file;
+    uint64_t end = warc_end_of(&recovery->committed, file->serial);
     if (!file->open) {
         remove_journal(recovery, file->name); /* left by a crash at the end of finishing */
         return RESULT_OK;
     }
-    if (!file->readable || file->serial == 0 || file->serial > committed) {
+    if (!file->readable || file->serial == 0 || end == 0) {
         return discard(recovery, file);
     }
-    if (file->serial < committed) {
+    if (end == UINT64_MAX) {
         Result rc = rebuild_journal(recovery, file, file->size);
         return rc == RESULT_OK
                    ? warc_files_finish(recovery->directory, file->name, recovery->memory_bytes)
                    : rc;
     }
-    Result rc = cut(recovery, file);
+    Result rc = cut(recovery, file, end);
+    if (rc == RESULT_OK && current->n == WARC_FILES_MAX) {
+        rc = RESULT_DAMAGED; /* several files with one number */
+    }
     if (rc == RESULT_OK) {
-        *current = *file;
-        current->size = recovery->committed.offset;
-        current->name = strdup(file->name);
-        rc = current->name == NULL ? RESULT_MEMORY : RESULT_OK;
+        WarcFile *copy = &current->files[current->n];
+        *copy = *file;
+        copy->size = end;
+        copy->name = strdup(file->name);
+        rc = copy->name == NULL ? RESULT_MEMORY : RESULT_OK;
+        current->n += copy->name != NULL;
     }
     return rc;
 }
@@ -430,39 +447,45 @@ static Result remove_left_overs(const char *directory)
     return RESULT_OK;
 }
 
-/* Is the file of the committed end long enough? Asked before anything is changed. A file that is
- * not there at all was moved away after it was finished: a crash does not take a name that was
- * synced. */
-static Result find_committed(const Recovery *recovery, const WarcFileList *list)
+/* Is a file of the committed end long enough? Asked before anything is changed. A file that is not
+ * there at all was moved away after it was finished: a crash does not take a name that was synced.
+ */
+static Result find_committed(const Recovery *recovery, const WarcFileList *list, uint32_t serial,
+                             uint64_t offset)
 {
-    const WarcPosition *committed = &recovery->committed;
-    bool found = committed->file == 0;
+    bool found = false;
     for (size_t i = 0; i < list->n; i++) {
         const WarcFile *file = &list->files[i];
-        if (committed->file == 0 || file->serial != committed->file) {
+        if (file->serial != serial) {
             continue;
         }
         found = true;
-        if (file->size < committed->offset) {
+        if (file->size < offset) {
             LOG_ERROR(COMPONENT, "file is too short", "file=%s size=%llu committed=%llu",
-                      file->name, (unsigned long long)file->size,
-                      (unsigned long long)committed->offset);
+                      file->name, (unsigned long long)file->size, (unsigned long long)offset);
             return RESULT_DAMAGED;
         }
     }
     if (!found) {
         LOG_WARN(COMPONENT, "file of the last commit was moved away", "directory=%s number=%u",
-                 recovery->directory, (unsigned)committed->file);
+                 recovery->directory, (unsigned)serial);
     }
     return RESULT_OK;
 }
 
-Result warc_files_recover(const char *directory, const WarcPosition *committed, size_t memory_bytes,
-                          WarcFile *current, uint32_t *last_serial)
+void warc_current_free(WarcCurrent *current)
+{
+    for (unsigned i = 0; i < current->n; i++) {
+        free(current->files[i].name);
+    }
+    current->n = 0;
+}
+
+Result warc_files_recover(const char *directory, const WarcEnd *committed, size_t memory_bytes,
+                          WarcCurrent *current)
 {
     WarcFileList list;
-    *current = (WarcFile){.name = NULL};
-    *last_serial = committed == NULL ? 0 : committed->file;
+    *current = (WarcCurrent){.last_serial = committed == NULL ? 0 : warc_end_last(committed)};
     Result rc = warc_files_list(directory, &list);
     if (rc != RESULT_OK) {
         return rc;
@@ -474,18 +497,21 @@ Result warc_files_recover(const char *directory, const WarcPosition *committed, 
     }
     buffer_init(&recovery.path, BUFFER_NO_LIMIT);
     buffer_init(&recovery.other, BUFFER_NO_LIMIT);
-    rc = find_committed(&recovery, &list);
+    for (unsigned i = 0; i < recovery.committed.n && rc == RESULT_OK; i++) {
+        rc = find_committed(&recovery, &list, recovery.committed.at[i].file,
+                            recovery.committed.at[i].offset);
+    }
     rc = rc == RESULT_OK ? remove_left_overs(directory) : rc;
     for (size_t i = 0; i < list.n && rc == RESULT_OK; i++) {
-        *last_serial = list.files[i].serial > *last_serial ? list.files[i].serial : *last_serial;
+        uint32_t serial = list.files[i].serial;
+        current->last_serial = serial > current->last_serial ? serial : current->last_serial;
         rc = recover_file(&recovery, &list.files[i], current);
     }
     if (rc == RESULT_OK) {
         rc = warc_files_sync_directory(directory);
     }
     if (rc != RESULT_OK) {
-        free(current->name);
-        current->name = NULL;
+        warc_current_free(current);
     }
     buffer_destroy(&recovery.path);
     buffer_destroy(&recovery.other);

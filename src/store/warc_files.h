@@ -14,12 +14,13 @@
 #define WARC_NAME_BYTES  256
 
 typedef struct WarcName {
-    char text[WARC_NAME_BYTES]; /* "x.warc.gz", never with .open */
+    char text[WARC_NAME_BYTES]; /* "x.warc.gz", "x.warc.zst", never with .open */
 } WarcName;
 
-/* RESULT_INVALID: unknown placeholder, no {serial}, a slash, not .warc.gz, too long. */
+/* The name's suffix is that of the compression, whatever the pattern ends in. RESULT_INVALID:
+ * unknown placeholder, no {serial}, a slash, not .warc, .warc.gz or .warc.zst, too long. */
 Result warc_name_make(const char *pattern, WallTime date, uint32_t serial, const char *host,
-                      WarcName *name);
+                      WarcCompression compression, WarcName *name);
 
 /* Appends "DIRECTORY/NAME" (with .open when open), or the path of its index or journal. */
 Result warc_path(Buffer *path, const char *directory, const char *name, bool open);
@@ -27,7 +28,8 @@ Result warc_index_path(Buffer *path, const char *directory, const char *name, bo
 
 /* One file found in a directory. */
 typedef struct WarcFile {
-    char *name;      /* without .open; owned */
+    char *name; /* without .open; owned */
+    WarcCompression compression;
     uint32_t serial; /* from its warcinfo; 0 = not one of ours, or unreadable */
     bool open;
     bool readable; /* its warcinfo record is */
@@ -40,7 +42,7 @@ typedef struct WarcFileList {
     size_t n;
 } WarcFileList;
 
-/* All NAME.warc.gz and NAME.warc.gz.open in directory. */
+/* All NAME.warc.gz and NAME.warc.zst in directory, with and without .open. */
 Result warc_files_list(const char *directory, WarcFileList *list);
 void warc_files_free(WarcFileList *list);
 
@@ -52,10 +54,18 @@ Result warc_files_index(const char *warc_path, const char *filename, uint64_t en
 /* Sorts the journal into the index and takes .open from the name. */
 Result warc_files_finish(const char *directory, const char *name, size_t memory_bytes);
 
-/* Recovery as warc_open describes it. *current = the file to go on with (name NULL: none; its
- * journal was rebuilt and it was cut); *last_serial = the highest number in use. */
-Result warc_files_recover(const char *directory, const WarcPosition *committed, size_t memory_bytes,
-                          WarcFile *current, uint32_t *last_serial);
+/* The files to go on with after a recovery: cut, journals rebuilt. */
+typedef struct WarcCurrent {
+    WarcFile files[WARC_FILES_MAX];
+    unsigned n;
+    uint32_t last_serial; /* the highest number in use */
+} WarcCurrent;
+
+/* Recovery as warc_open describes it. */
+Result warc_files_recover(const char *directory, const WarcEnd *committed, size_t memory_bytes,
+                          WarcCurrent *current);
+/* Frees the names. */
+void warc_current_free(WarcCurrent *current);
 
 /* Makes renames, creations and removals in directory durable. */
 Result warc_files_sync_directory(const char *directory);

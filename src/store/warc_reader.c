@@ -4,7 +4,6 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
-#include <libdeflate.h>
 #include <netinet/in.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -15,15 +14,15 @@
 #include <unistd.h>
 
 #include "store/cdxj.h"
+#include "store/warc_compress.h"
 
 #define RECORD_LIMIT ((size_t)1 << 30)
-#define FIRST_BYTES  ((size_t)128 << 10)
 
 struct WarcReader {
     const char *map; /* NULL when the file is empty */
     uint64_t size;
     uint64_t offset;
-    struct libdeflate_decompressor *decompressor;
+    WarcDecompressor *decompressor;
     WarcHasher *hasher;
     Buffer data; /* the current record, uncompressed */
     char problem[256];
@@ -60,8 +59,10 @@ Result warc_reader_open(WarcReader **reader, const char *path)
     buffer_init(&r->data, RECORD_LIMIT);
     Result rc = map_file(r, path);
     if (rc == RESULT_OK) {
-        r->decompressor = libdeflate_alloc_decompressor();
-        rc = r->decompressor == NULL ? RESULT_MEMORY : warc_hasher_new(&r->hasher);
+        rc = warc_decompressor_new(&r->decompressor);
+    }
+    if (rc == RESULT_OK) {
+        rc = warc_hasher_new(&r->hasher);
     }
     if (rc != RESULT_OK) {
         warc_reader_close(r);
@@ -102,9 +103,7 @@ void warc_reader_close(WarcReader *reader)
         /* munmap wants a pointer to what may change; the bytes were only read. */
         (void)munmap((void *)(uintptr_t)reader->map, (size_t)reader->size);
     }
-    if (reader->decompressor != NULL) {
-        libdeflate_free_decompressor(reader->decompressor);
-    }
+    warc_decompressor_delete(reader->decompressor);
     warc_hasher_delete(reader->hasher);
     buffer_destroy(&reader->data);
     free(reader);
@@ -138,29 +137,14 @@ static Result damaged(WarcReader *reader, uint64_t offset, const char *format, .
     return RESULT_DAMAGED;
 }
 
-/* Decompresses the member at offset into data, which grows until it fits. */
+/* Decompresses the record at offset into data. */
 static Result read_member(WarcReader *reader, uint64_t offset, uint64_t *length)
 {
-    size_t rest = (size_t)(reader->size - offset);
-    Result rc = buffer_reserve(&reader->data, FIRST_BYTES);
-    while (rc == RESULT_OK) {
-        size_t n_in = 0;
-        size_t n_out = 0;
-        enum libdeflate_result result = libdeflate_gzip_decompress_ex(
-            reader->decompressor, reader->map + offset, rest, reader->data.data,
-            reader->data.capacity - 1, &n_in, &n_out);
-        if (result == LIBDEFLATE_SUCCESS) {
-            reader->data.length = n_out;
-            reader->data.data[n_out] = '\0';
-            *length = n_in;
-            return RESULT_OK;
-        }
-        if (result != LIBDEFLATE_INSUFFICIENT_SPACE) {
-            return damaged(reader, offset, "no complete gzip member");
-        }
-        rc = buffer_reserve(&reader->data, reader->data.capacity * 2);
-    }
-    return rc;
+    size_t used = 0;
+    Result rc = warc_decompressor_read(reader->decompressor, reader->map + offset,
+                                       (size_t)(reader->size - offset), &reader->data, &used);
+    *length = used;
+    return rc == RESULT_DAMAGED ? damaged(reader, offset, "no complete compressed record") : rc;
 }
 
 static bool is_token(WarcBytes name)

@@ -1,4 +1,5 @@
-/* A strict reader of WARC 1.1 files with one gzip member per record, as store/warc.h writes them.
+/* A strict reader of WARC 1.1 files with one gzip member or Zstandard frame per record, as
+ * store/warc.h writes them.
  *
  * Used by recovery, by `ragno verify`, by `ragno db get --body` and by tests. It takes nothing for
  * granted and mends nothing: whatever is not as the standard says is RESULT_DAMAGED, and
@@ -25,7 +26,7 @@ typedef struct WarcField {
 
 /* Borrowed from the reader until its next call. */
 typedef struct WarcRecord {
-    uint64_t offset; /* of the member in the file */
+    uint64_t offset; /* in the file */
     uint64_t length; /* compressed */
     WarcType type;
     WallTime date;

@@ -2,7 +2,6 @@
 
 #include <arpa/inet.h>
 #include <assert.h>
-#include <libdeflate.h>
 #include <netinet/in.h>
 #include <stdlib.h>
 #include <string.h>
@@ -10,13 +9,12 @@
 #include "store/cdxj.h"
 #include "store/warc_http.h"
 
-#define DEFAULT_LEVEL        1
 #define DEFAULT_MEMORY_BYTES ((size_t)1 << 30)
 #define KEEP_BYTES           ((size_t)1 << 20) /* of scratch memory between pages */
 
 struct WarcRecorder {
     WarcRecorderOptions options;
-    struct libdeflate_compressor *compressor;
+    WarcCompressor *compressor;
     WarcHasher *hasher;
     WarcIds ids;
     Buffer http;   /* the HTTP header block being stored */
@@ -38,17 +36,11 @@ void warc_original_destroy(WarcOriginal *original)
 Result warc_recorder_new(WarcRecorder **recorder, const WarcRecorderOptions *options)
 {
     *recorder = NULL;
-    if (options->level < 0 || options->level > 12) {
-        return RESULT_INVALID;
-    }
     WarcRecorder *r = calloc(1, sizeof *r);
     if (r == NULL) {
         return RESULT_MEMORY;
     }
     r->options = *options;
-    if (r->options.level == 0) {
-        r->options.level = DEFAULT_LEVEL;
-    }
     if (r->options.memory_bytes == 0) {
         r->options.memory_bytes = DEFAULT_MEMORY_BYTES;
     }
@@ -59,8 +51,8 @@ Result warc_recorder_new(WarcRecorder **recorder, const WarcRecorderOptions *opt
     buffer_init(&r->record, r->options.memory_bytes);
     warc_original_init(&r->original);
     warc_ids_init(&r->ids);
-    r->compressor = libdeflate_alloc_compressor(r->options.level);
-    Result rc = r->compressor == NULL ? RESULT_MEMORY : warc_hasher_new(&r->hasher);
+    Result rc = warc_compressor_new(&r->compressor, r->options.compression, r->options.level);
+    rc = rc == RESULT_OK ? warc_hasher_new(&r->hasher) : rc;
     if (rc != RESULT_OK) {
         warc_recorder_delete(r);
         return rc;
@@ -74,9 +66,7 @@ void warc_recorder_delete(WarcRecorder *recorder)
     if (recorder == NULL) {
         return;
     }
-    if (recorder->compressor != NULL) {
-        libdeflate_free_compressor(recorder->compressor);
-    }
+    warc_compressor_delete(recorder->compressor);
     warc_hasher_delete(recorder->hasher);
     warc_original_destroy(&recorder->original);
     buffer_destroy(&recorder->http);
@@ -267,25 +257,7 @@ static Result append_head(WarcRecorder *recorder, const RecordHead *head)
     return rc;
 }
 
-static Result compress(WarcRecorder *recorder, Buffer *out)
-{
-    const Buffer *record = &recorder->record;
-    size_t bound = libdeflate_gzip_compress_bound(recorder->compressor, record->length);
-    Result rc = buffer_reserve(out, bound);
-    if (rc != RESULT_OK) {
-        return rc;
-    }
-    size_t n = libdeflate_gzip_compress(recorder->compressor, record->data, record->length,
-                                        out->data + out->length, bound);
-    if (n == 0) {
-        return RESULT_INTERNAL;
-    }
-    out->length += n;
-    out->data[out->length] = '\0';
-    return RESULT_OK;
-}
-
-/* Appends one gzip member to out. On failure out is as before. */
+/* Appends one compressed record to out. On failure out is as before. */
 static Result append_record(WarcRecorder *recorder, const RecordHead *head, Buffer *out)
 {
     Buffer *record = &recorder->record;
@@ -300,7 +272,9 @@ static Result append_record(WarcRecorder *recorder, const RecordHead *head, Buff
     if (rc == RESULT_OK) {
         rc = buffer_append(record, "\r\n\r\n", 4);
     }
-    return rc == RESULT_OK ? compress(recorder, out) : rc;
+    return rc == RESULT_OK
+               ? warc_compressor_append(recorder->compressor, record->data, record->length, out)
+               : rc;
 }
 
 /* --- groups ----------------------------------------------------------------------------------- */

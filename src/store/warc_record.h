@@ -1,13 +1,15 @@
-/* Makes WARC records: one fetch becomes a group of gzip members, complete to the last byte, and the
- * facts that the index needs. All CPU work of storing (digests, compression) happens here.
+/* Makes WARC records: one fetch becomes a group of compressed ones, complete to the last byte, and
+ * the facts that the index needs. All CPU work of storing (digests, compression) happens here.
  *
  * Filled by: parsing threads, each with a recorder of its own, outside any lock. A finished
  * WarcGroup goes with the page's result to the ingest thread, which appends it to the current file
  * (store/warc.h) in the batch whose transaction refers to it.
  *
  * A group is, in this order: the main record (response, revisit or resource), the request,
- * metadata. Each record is one gzip member; the later ones name the main one in WARC-Concurrent-To.
- * So the position of the group is the position of the main record.
+ * metadata. Each record is one gzip member or Zstandard frame; the later ones name the main one in
+ * WARC-Concurrent-To. So the position of the group is the position of the main record.
+ * WARC-Warcinfo-ID is left out: a group is made before it is known which file it will be in, and
+ * without the field the warcinfo record at the start of that file holds (ISO 28500, 5.9).
  *
  *   response   the header block, made fit for its body (store/warc_http.h), and the body: after
  *              removal of the transfer coding, before that of the content coding
@@ -33,6 +35,7 @@
 #include "base/buffer.h"
 #include "base/clock.h"
 #include "base/result.h"
+#include "store/warc_compress.h"
 #include "store/warc_format.h"
 
 /* The first record that held a payload. Its URI is in a buffer of its owner. */
@@ -52,7 +55,8 @@ typedef Result (*WarcFindOriginal)(void *context, const WarcDigest *payload,
                                    WarcOriginal *original);
 
 typedef struct WarcRecorderOptions {
-    int level;                /* libdeflate's 0..12; 0 = the default, 1 (see bench_warc) */
+    WarcCompression compression;
+    int level;                /* see warc_compressor_new */
     WarcFindOriginal find;    /* NULL: identical payloads are stored again */
     void *find_context;       /* borrowed */
     size_t revisit_min_bytes; /* smaller payloads are stored again; at least 1 */
@@ -94,7 +98,7 @@ typedef struct WarcResource {
 } WarcResource;
 
 typedef struct WarcGroup {
-    Buffer members;     /* the gzip members, the main record's first */
+    Buffer members;     /* compressed records, the main one first */
     Buffer index;       /* the CDXJ line of the main record up to its place (store/cdxj.h) */
     size_t main_length; /* compressed bytes of the main record */
     uint32_t n_records;
@@ -123,7 +127,7 @@ Result warc_record_resource(WarcRecorder *recorder, const WarcResource *resource
 Result warc_record_metadata(WarcRecorder *recorder, WarcBytes uri, WarcBytes fields,
                             WarcGroup *group);
 
-/* Appends one warcinfo record as a gzip member to out; fields is application/warc-fields. */
+/* Appends one warcinfo record, compressed, to out; fields is application/warc-fields. */
 Result warc_record_info(WarcRecorder *recorder, WallTime date, const char *filename,
                         WarcBytes fields, Buffer *out);
 

@@ -101,10 +101,11 @@ static Result count_duplicate(void *context, const DrumEvent *event)
     return RESULT_OK;
 }
 
-static Result assign_index(void *context, const DrumKey *key, void *value)
+static Result assign_index(void *context, const DrumKey *key, DrumBytes given, void *value)
 {
     Bench *bench = context;
     (void)key;
+    (void)given;
     memcpy(value, &bench->next_index, sizeof bench->next_index);
     bench->next_index++;
     return RESULT_OK;

@@ -106,6 +106,21 @@ static RequestTimes time_requests(World *w, size_t n_urls)
     return times;
 }
 
+/* The same while pages are added: a request after every commit, so that no snapshot serves twice.
+ */
+static RequestTimes time_requests_between_commits(World *w, Workload *workload, size_t n_urls)
+{
+    RequestTimes all = {0};
+    for (size_t n = 1; n > 0 && all.n_urls < n_urls;) {
+        (void)add_workload(w, workload, REQUEST);
+        RequestTimes times = time_requests(w, REQUEST);
+        n = times.n_urls;
+        all.n_urls += n;
+        all.cpu_s += times.cpu_s;
+    }
+    return all;
+}
+
 /* Bytes of the environment's pages that are in use. */
 static double used_bytes(PageDB *db)
 {
@@ -163,6 +178,12 @@ static void bench_workload(size_t n_pages, bool with_page_rank)
     (void)fprintf(stderr, "%llu scheduled on %llu hosts, %llu updates, %llu moves, stop %.1f ms\n",
                   (unsigned long long)counts.scheduled, (unsigned long long)counts.hosts,
                   (unsigned long long)counts.updates, (unsigned long long)counts.moves, stop_ms);
+    if (with_page_rank) {
+        (void)printf("schedule.update.max_txn_ms = %.1f ms\n", counts.longest_update_ms);
+        (void)printf("schedule.update.max_txn_cpu_ms = %.1f ms\n", counts.longest_update_cpu_ms);
+        (void)printf("schedule.update.max_wait_ms = %.1f ms\n", counts.longest_wait_ms);
+        (void)printf("schedule.update.stop_ms = %.1f ms\n", stop_ms);
+    }
     const char *suffix = with_page_rank ? "_with_pagerank" : "";
     (void)printf("schedule.add%s.pages_per_cpu_s = %.0f 1/s\n", suffix, (double)n_pages / cpu_s);
     RequestTimes times = time_requests(&w, n_pages);
@@ -170,6 +191,9 @@ static void bench_workload(size_t n_pages, bool with_page_rank)
                  (double)times.n_urls / times.cpu_s);
     (void)fprintf(stderr, "slowest request %.2f CPU ms, %.2f ms\n", times.max_ms,
                   times.max_wall_ms);
+    times = time_requests_between_commits(&w, workload, n_pages / 20);
+    (void)printf("schedule.request%s_between_commits.urls_per_cpu_s = %.0f 1/s\n", suffix,
+                 (double)times.n_urls / times.cpu_s);
     double bytes = disk_bytes_of_schedule(&w);
     (void)printf("schedule.bytes_per_url%s = %.1f B\n", suffix, bytes / (double)counts.scheduled);
     (void)page_rank_scorer_delete(prs);

@@ -7,6 +7,7 @@ words what differs. Used by the scripts beside it.
 import collections
 import glob
 import os
+import subprocess
 import sys
 import zlib
 
@@ -24,8 +25,26 @@ def _header(text, name):
     return ""
 
 
+def warc_frames(path):
+    """The records of a file of Zstandard frames, unpacked as one by zstd, told apart by their length."""
+    result = subprocess.run(["zstd", "-dcq", path], capture_output=True)
+    if result.returncode != 0:
+        raise ValueError(f"{path}: {result.stderr.decode()}")
+    data = result.stdout
+    while data:
+        head = data.partition(b"\r\n\r\n")[0]
+        end = len(head) + 4 + int(_header(head.decode("utf-8", "replace"), "content-length")) + 4
+        if data[end - 4:end] != b"\r\n\r\n":
+            raise ValueError(f"{path}: a record is cut")
+        yield data[:end]
+        data = data[end:]
+
+
 def warc_members(path):
     """The records of a WARC file, one gzip member each, decoded by zlib alone."""
+    if ".warc.zst" in path:
+        yield from warc_frames(path)
+        return
     with open(path, "rb") as file:
         data = file.read()
     while data:
@@ -40,7 +59,7 @@ def warc_members(path):
 def captures(directory):
     """URL -> how many response and revisit records there are of it."""
     found = collections.Counter()
-    for path in sorted(glob.glob(glob.escape(directory) + "/warc/*.warc.gz*")):
+    for path in sorted(glob.glob(glob.escape(directory) + "/warc/*.warc.*")):
         for record in warc_members(path):
             head = record.partition(b"\r\n\r\n")[0].decode("utf-8", "replace")
             if _header(head, "warc-type") in ("response", "revisit"):

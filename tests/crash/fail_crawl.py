@@ -26,6 +26,8 @@ MODES = ("keep", "drop", "zero", "random", "strict-drop", "strict-random")
 SIZES = dict(hosts=12, addresses=6, pages=150, skew=0, page_bytes=1500, not_found=0.02)
 # Many small commits and files, so that the first calls see every step.
 OPTIONS = ["--warc-max-size", "64Ki", "--set", "store.batch_pages=16"]
+# All links wait in the bucket files of the sieve, as in a large crawl; for every second call or cut.
+SIEVE = ["--set", "sieve.least_urls=0", "--set", "sieve.max_age=50ms", "--set", "sieve.memory=1Mi"]
 # 0: all done; 3: input/output; 16, 17: disk, directory. Anything else is no clear end.
 CLEAR = (0, 3, 16, 17, -signal.SIGKILL)
 SOURCES = os.path.dirname(os.path.abspath(__file__))
@@ -59,9 +61,9 @@ class World:
             raise RuntimeError(f"the undisturbed crawl: {result.returncode}: {result.stderr}")
         self.undisturbed = crawl_state.State(path + "/undisturbed")
 
-    def resumed(self, directory):
+    def resumed(self, directory, *more):
         """Resumes; complaints about what it ends with."""
-        result = harness.run(command(self.web, directory), timeout=60)
+        result = harness.run(command(self.web, directory, *more), timeout=60)
         if result.returncode != 0:
             return [f"resumed: exit {result.returncode}: {result.stderr[-300:]}"]
         return crawl_state.verify(directory) + \
@@ -79,10 +81,11 @@ def calls(report, path):
             complaints, ends = [], {}
             for n in numbers if LONG else sorted(randomness.sample(numbers, CALLS)):
                 shutil.rmtree(directory, ignore_errors=True)
-                result = harness.run(command(web, directory), timeout=20,
+                more = SIEVE if n % 2 == 0 else []
+                result = harness.run(command(web, directory, *more), timeout=20,
                                      env=shimmed(directory, IO_FAIL=n, IO_HOW=way))
                 ends[result.returncode] = ends.get(result.returncode, 0) + 1
-                found = world.resumed(directory)
+                found = world.resumed(directory, *more)
                 if result.returncode not in CLEAR:
                     found.append(f"exit {result.returncode}: {result.stderr[-300:]}")
                 complaints += [f"call {n}: {c}" for c in found]
@@ -95,21 +98,26 @@ def power(report, path):
     randomness = random.Random(SEED)
     with harness.Web(path, **SIZES) as web:
         world = World(path, web)
-        recorded, directory, log = path + "/recorded", path + "/crawl", path + "/log"
-        result = harness.run(command(web, recorded), timeout=60,
-                             env=shimmed(recorded, IO_RECORD=log))
-        report.equal("the recorded crawl ends", result.returncode, 0)
-        events = int(harness.run([f"{TOOLS}/power_cut", log, "count"]).stdout)
-        for mode in MODES:
-            complaints = []
-            for n in sorted(randomness.sample(range(1, events + 1), min(CUTS, events))):
-                shutil.rmtree(directory, ignore_errors=True)
-                os.mkdir(directory)
-                subprocess.run([f"{TOOLS}/power_cut", log, "replay", str(n), mode, str(n),
-                                os.path.realpath(recorded), directory], check=True)
-                complaints += [f"event {n}: {c}" for c in world.resumed(directory)]
-            report.check(f"power cut after one of {events} events, {mode}: as undisturbed",
-                         not complaints, f"{len(complaints)}:\n" + "\n".join(complaints[:6]))
+        for name, more in (("", []), (", all links through the sieve", SIEVE)):
+            cut_power(report, path, world, name, more, randomness)
+
+
+def cut_power(report, path, world, name, more, randomness):
+    recorded, directory, log = path + f"/recorded{len(more)}", path + "/crawl", path + "/log"
+    result = harness.run(command(world.web, recorded, *more), timeout=60,
+                         env=shimmed(recorded, IO_RECORD=log))
+    report.equal(f"the recorded crawl ends{name}", result.returncode, 0)
+    events = int(harness.run([f"{TOOLS}/power_cut", log, "count"]).stdout)
+    for mode in MODES:
+        complaints = []
+        for n in sorted(randomness.sample(range(1, events + 1), min(CUTS, events))):
+            shutil.rmtree(directory, ignore_errors=True)
+            os.mkdir(directory)
+            subprocess.run([f"{TOOLS}/power_cut", log, "replay", str(n), mode, str(n),
+                            os.path.realpath(recorded), directory], check=True)
+            complaints += [f"event {n}: {c}" for c in world.resumed(directory, *more)]
+        report.check(f"power cut after one of {events} events, {mode}{name}: as undisturbed",
+                     not complaints, f"{len(complaints)}:\n" + "\n".join(complaints[:6]))
 
 
 def status_log(directory):

@@ -24,10 +24,16 @@ SPANS_S = (0.06, 0.3, 1.2)
 GONE_SLACK_US = 5000
 # Small files, so that there are kills while one is finished.
 OPTIONS = ["--warc-max-size", "200k"]
+# All links wait in the bucket files of the sieve, as in a large crawl.
+SIEVE = ["sieve.least_urls=0", "sieve.max_age=50ms", "sieve.memory=1Mi"]
+# Each crawl keeps its answers, and waits with its links, in another way.
+ARCHIVES = ([], ["warc.files=3", *SIEVE], SIEVE,
+            ["warc.files=2", "warc.compression=zstd", "warc.metadata=yes", "warc.dns=yes"])
 
 
-def command(web, directory):
-    return harness.crawl_command(web, directory, *OPTIONS, wait=f"{HOST_DELAY_MS}ms",
+def command(web, directory, archive=()):
+    settings = [word for setting in archive for word in ("--set", setting)]
+    return harness.crawl_command(web, directory, *OPTIONS, *settings, wait=f"{HOST_DELAY_MS}ms",
                                  ip_wait=f"{IP_DELAY_MS}ms")
 
 
@@ -57,23 +63,24 @@ def impolite(requests):
     return wrong
 
 
-def one_crawl(report, web, path, name, randomness, undisturbed):
+def one_crawl(report, web, path, name, archive, randomness, undisturbed):
     directory = f"{path}/{name}"
     kills, complaints = 0, []
     for _ in range(KILLS_PER_CRAWL):
         seconds = randomness.choice(SPANS_S) * randomness.random()
-        if not killed_after(command(web, directory), seconds):
+        if not killed_after(command(web, directory, archive), seconds):
             break
         kills += 1
         if os.path.exists(directory + "/crawl.mdb/data.mdb"):
             complaints += [f"after {seconds:.3f} s: {c}" for c in crawl_state.verify(directory)]
-    result = harness.run(command(web, directory), timeout=120)
+    result = harness.run(command(web, directory, archive), timeout=120)
     if result.returncode != 0:
         complaints.append(f"resumed: exit {result.returncode}: {result.stderr[-300:]}")
     else:
         complaints += crawl_state.verify(directory)
         complaints += crawl_state.compare(crawl_state.State(directory), undisturbed)
-    report.check(f"{name}: as undisturbed after {kills} kills", not complaints,
+    words = " ".join(archive)
+    report.check(f"{name}: as undisturbed after {kills} kills {words}".rstrip(), not complaints,
                  "\n".join(complaints[:5]))
     return kills
 
@@ -91,7 +98,8 @@ def kills(report, path):
         done = number = 0
         while done < KILLS and number < KILLS:
             number += 1
-            done += one_crawl(report, web, path, f"crawl {number}", randomness, undisturbed)
+            archive = ARCHIVES[number % len(ARCHIVES)]
+            done += one_crawl(report, web, path, f"crawl {number}", archive, randomness, undisturbed)
     report.check(f"{done} kills, at least {KILLS}", done >= KILLS)
     requests = web.requests()
     wrong = impolite(requests)

@@ -10,6 +10,7 @@ import hashlib
 import json
 import os
 import re
+import shutil
 import subprocess
 import zlib
 
@@ -55,8 +56,26 @@ def read_record(offset, length, data):
     return Record(offset, length, fields, rest[:size])
 
 
+def unpack_frames(path):
+    """What is left of a .warc.zst file without compression, and where each frame begins."""
+    with open(path, "rb") as file:
+        data = file.read()
+    starts = [match.start() for match in re.finditer(re.escape(b"\x28\xb5\x2f\xfd"), data)]
+    frames, at = [], 0
+    for end in starts[1:] + [len(data)]:
+        # The magic number may be anywhere: a frame ends where what lies before unpacks.
+        result = subprocess.run(["zstd", "-dcq"], input=data[at:end], capture_output=True)
+        if result.returncode == 0:
+            frames.append((at, end - at, result.stdout))
+            at = end
+    assert at == len(data), f"{path} ends within the record at {at}"
+    return frames
+
+
 def read_file(path):
-    """The records; each is one member of the gzip file."""
+    """The records; each is one member of the gzip file, or one frame."""
+    if path.endswith(".zst"):
+        return [read_record(*frame) for frame in unpack_frames(path)]
     with open(path, "rb") as file:
         data = memoryview(file.read())
     offset, records = 0, []
@@ -113,7 +132,7 @@ def check_record(record, ids):
 
 
 def check_index(path, records):
-    with open(path[:-len(".warc.gz")] + ".cdxj", encoding="utf-8") as file:
+    with open(re.sub(r"\.warc\.(gz|zst)$", ".cdxj", path), encoding="utf-8") as file:
         lines = file.read().splitlines()
     assert lines == sorted(lines, key=str.encode), "the index is not sorted"
     entries = [json.loads(line[line.index("{"):]) for line in lines]
@@ -142,10 +161,10 @@ def check_archive(report, name, directory):
     """All checks of a finished crawl; returns the records."""
     records, problems = [], []
     paths = sorted(glob.glob(glob.escape(directory) + "/warc/*"))
-    files = [path for path in paths if path.endswith(".warc.gz")]
+    files = [path for path in paths if path.endswith((".warc.gz", ".warc.zst"))]
     report.check(f"{name}: there is nothing but files and their indexes",
                  files and len(paths) == 2 * len(files),
-                 str([path for path in paths if not path.endswith((".cdxj", ".gz"))]))
+                 str([path for path in paths if not path.endswith((".cdxj", ".gz", ".zst"))]))
     for path in files:
         found, ids = read_file(path), set()
         if found[0].fields["warc-type"] != "warcinfo" or \
@@ -294,6 +313,56 @@ def described(report, path):
                  [["outlink", f"{A}/c R redirect"]])
 
 
+def confirmed(report, path):
+    """Pages that are visited again: a 304 is a revisit record that leads to what it confirms."""
+    html, etag = {"Content-Type": "text/html", "ETag": '"1"'}, {"ETag": '"2"'}
+    answers = {A + "/": (200, html, "<a href=/same>a</a><a href=/twin>b</a>"),
+               A + "/same": (200, html, "the same text"), A + "/twin": (200, etag, "the same text")}
+    crawl = path + "/crawl"
+    with Sites(path, answers) as sites:
+        sites.crawl(crawl, "--set", "schedule.mode=continuous", "--max-duration", "4s", "--set",
+                    "schedule.revisit_default=400ms", "--set", "schedule.revisit_min=300ms",
+                    "--set", "warc.files=2", A + "/")
+    records = check_archive(report, "visited again", crawl)
+    again = [r for r in records if b" 304 " in r.block[:13] and r.fields["warc-type"] in CAPTURES]
+    first = {(r.fields["warc-target-uri"], r.fields["warc-date"]): r.fields["warc-record-id"]
+             for r in records if r.fields["warc-type"] == "response"}
+    report.check("every page was confirmed", {r.fields["warc-target-uri"] for r in again} >=
+                 set(answers), f"{len(again)} answers 304")
+    report.check("by revisit records that refer to the response that holds the payload", all(
+        r.fields["warc-type"] == "revisit" and
+        r.fields["warc-profile"].endswith("/server-not-modified") and
+        first[r.fields["warc-refers-to-target-uri"], r.fields["warc-refers-to-date"]] ==
+        r.fields["warc-refers-to"] for r in again))
+    report.equal("db get finds the body", get(crawl, A + "/same", "--body"), (0, b"the same text"))
+    report.check("db get prints the header of the 304",
+                 get(crawl, A + "/same", "--headers")[1].startswith(b"HTTP/1.1 304 "))
+
+
+def several_files(report, path):
+    """warc.files and warc.compression, and a second run that wants it otherwise."""
+    if not shutil.which("zstd"):
+        report.check("skipped: no zstd", True)
+        return
+    crawl = path + "/crawl"
+    answers = {f"{A}/{i}": page(f"/{i * 2}", f"/{i * 2 + 1}", text=f"page {i} " * 50)
+               for i in range(1, 60)}
+    with Sites(path, answers) as sites:
+        for files, kind, pages in ((3, "zstd", 20), (2, "gzip", 0)):
+            sites.crawl(crawl, "--set", f"warc.files={files}", "--set", f"warc.compression={kind}",
+                        "--set", "warc.metadata=yes", "--max-pages", str(pages), A + "/1")
+    records = check_archive(report, "several files", crawl)
+    names = glob.glob(glob.escape(crawl) + "/warc/*.warc.*")
+    report.equal("three of one kind, then two of the other",
+                 [sum(name.endswith(end) for name in names) for end in (".zst", ".gz")], [3, 2])
+    report.equal("every page is there once",
+                 sorted(r.fields["warc-target-uri"] for r in records
+                        if r.fields["warc-type"] in CAPTURES[:2] and b" 200 OK" in r.block[:20]),
+                 sorted(answers))
+    report.equal("db get reads both", [get(crawl, f"{A}/{i}", "--body") for i in (1, 59)],
+                 [(0, answers[f"{A}/{i}"][2].encode()) for i in (1, 59)])
+
+
 def filtered(report, path):
     answers = {A + "/": page("/keep", "/leave"), A + "/keep": page(text="kept"),
                A + "/leave": page(text="left")}
@@ -324,4 +393,4 @@ def documentation(report, path):
 
 
 if __name__ == "__main__":
-    harness.main(misbehaviour, printed, described, filtered, documentation)
+    harness.main(misbehaviour, printed, described, confirmed, several_files, filtered, documentation)

@@ -93,5 +93,19 @@ def hints(report, path):
                      [name for name in asked if name in ("low", "plain", "high")], order)
 
 
+def large(report, path):
+    foreign = "".join(f"<url><loc>http://elsewhere.test/{i:060d}</loc></url>" for i in range(40000))
+    answers = {A + "/robots.txt": (200, {}, f"Sitemap: {A}/s.xml"), A + "/": page(), A + "/end": page(),
+               A + "/s.xml": xml(f"<?xml version='1.0'?><urlset {NS}>{foreign}<url><loc>{A}/end</loc></url>"
+                                 "</urlset>")}
+    for limit, expected in (("50Mi", {A + "/end"}), ("2Mi", set())):
+        with Sites(path, answers) as sites:
+            sites.crawl(path + "/" + limit, "--set", "scope.sitemaps=yes", "--domains", "a.test",
+                        "--set", "fetch.max_sitemap=" + limit, A + "/")
+            report.same_set(f"a sitemap of {len(answers[A + '/s.xml'][2])} bytes is read with "
+                            f"fetch.max_sitemap = {limit}", sites.asked() - {A + "/", A + "/s.xml"},
+                            expected)
+
+
 if __name__ == "__main__":
-    harness.main(read, limits, hints)
+    harness.main(read, limits, hints, large)

@@ -8,6 +8,8 @@ import subprocess
 import harness
 
 SIZES = dict(hosts=20, addresses=10, pages=400, skew=0, page_bytes=3000)
+# All links through the sieve's bucket files, and for as long as may be.
+WAITING = ["--set", "sieve.least_urls=0", "--set", "sieve.max_age=1h"]
 
 
 def verify(directory, *options):
@@ -127,5 +129,55 @@ def beside(report, path):
                      f"{len(wrong)}: {wrong[:2]}")
 
 
+def interrupted_with_links_waiting(web, directory):
+    """Kills a crawl whose links all wait in bucket files; the file that has most of them."""
+    for attempt in range(20):
+        shutil.rmtree(directory, ignore_errors=True)
+        process = subprocess.Popen(
+            harness.crawl_command(web, directory, *WAITING, wait="10ms", ip_wait="1ms"),
+            stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        try:
+            process.wait(timeout=0.4 + 0.05 * attempt)
+        except subprocess.TimeoutExpired:
+            process.kill()
+            process.wait()
+        files = glob.glob(glob.escape(directory) + "/sieve/*.drum")
+        if files and max(os.path.getsize(name) for name in files) > 20000:
+            return max(files, key=os.path.getsize)
+    return None
+
+
+def links_waiting(report, path):
+    with harness.Web(path, **dict(SIZES, pages=2000)) as web:
+        reference, directory = path + "/reference", path + "/waiting"
+        harness.run(harness.crawl_command(web, reference, wait="1ms", ip_wait="1ms"), timeout=60)
+        name = interrupted_with_links_waiting(web, directory)
+        report.check("a killed crawl leaves links in bucket files", name is not None)
+        if name is None:
+            return
+        code, text = verify(directory)
+        report.check("which is no problem", code == 0 and not problems(text), text)
+        with open(name, "r+b") as file:
+            file.seek(os.path.getsize(name) // 3)
+            file.write(bytes(200))
+        code, text = verify(directory)
+        lost = [line for line in problems(text) if "its links are lost" in line]
+        report.check("damaged ones are found, and whose links they were",
+                     code == 1 and any("bucket files" in line for line in problems(text)) and lost,
+                     text)
+        _, text = verify(directory, "--repair")
+        report.check("repair has those pages fetched again",
+                     f"{len(lost)} pages scheduled to be fetched again" in text, text)
+        result = harness.run(harness.crawl_command(web, directory, *WAITING, wait="1ms",
+                                                   ip_wait="1ms"), timeout=60)
+        report.equal("the crawl goes on", result.returncode, 0)
+        code, text = verify(directory)
+        report.check("and has no problem left", code == 0 and not problems(text), text)
+        dumps = [sorted(harness.run([f"{harness.OUT}/ragno", "db", d, "links"]).stdout.splitlines())
+                 for d in (reference, directory)]
+        report.check("and every link of a crawl that was left alone", dumps[0] == dumps[1],
+                     f"{len(dumps[0])} {len(dumps[1])}")
+
+
 if __name__ == "__main__":
-    harness.main(damages, beside)
+    harness.main(damages, beside, links_waiting)

@@ -321,6 +321,9 @@ bool crawl_step(Crawl *crawl)
         crawl->ingest_ns += cpu_thread_ns() - cpu;
         crawl->n_commits++;
     }
+    if (!crawl_merge(crawl)) {
+        broken(crawl, "a merge");
+    }
     return !crawl->broken && !crawl->finished;
 }
 

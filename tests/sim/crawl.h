@@ -8,6 +8,7 @@
  *           fetch ends    --->  fetch_step_end --> workbench_release, batch
  *   clock                 --->  workbench_acquire --> fetch_step_begin --> an event
  *   batch full or old     --->  batch_init/apply/finish, commit, distributor_committed
+ *   sieve due             --->  the same with sieve_merge for batch_apply
  *
  * A crash drops everything but the database, which is closed and opened again. Source of the idea:
  * unbound's replay tests; DESIGN section 11. */
@@ -19,7 +20,7 @@
 #include "fetch/fetch_step.h"
 #include "frontier/distributor.h"
 #include "frontier/workbench.h"
-#include "ingest_batch.h"
+#include "ingest_sieve.h"
 #include "world.h"
 
 typedef struct CrawlOptions {
@@ -29,7 +30,9 @@ typedef struct CrawlOptions {
     int64_t batch_ms; /* a result waits for its commit at most so long */
     size_t front_max;
     uint32_t window;
-    uint32_t seeds; /* roots of this many hosts */
+    uint32_t seeds;       /* roots of this many hosts */
+    size_t sieve_bytes;   /* memory of the sieve; 0 = none: batches look links up themselves */
+    uint64_t sieve_least; /* URLs known before it is used */
 } CrawlOptions;
 
 typedef struct Crawl {
@@ -42,6 +45,8 @@ typedef struct Crawl {
     IngestStore store;
     CrawlLog *log;
     CrawlTotals totals;
+    IngestSieve sieve;
+    Stats stats; /* what the sieve's chore reads */
     Distributor distributor;
     Workbench workbench;
     VisitState **recalled; /* what the distributor wants home, until its commit has been told */
@@ -59,6 +64,8 @@ typedef struct Crawl {
     bool broken;       /* a part failed: told on standard error */
     int64_t ingest_ns; /* CPU time of commits */
     uint64_t n_commits;
+    int64_t merge_ns;  /* of those that merge */
+    int64_t longest_merge_ns;
     int64_t distributor_ns;
     uint64_t starved; /* times a connection was free and nothing due */
 } Crawl;

@@ -4,10 +4,14 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/hash.h"
 
-#define MAP_BYTES ((size_t)1 << 38)
+#define MAP_BYTES    ((size_t)1 << 38)
+#define MAX_AGE_MS   60000
+#define MERGE_MS     40
+#define SIEVE_SUFFIX "/" SIEVE_DIRECTORY
 
 /* ---- the store
  * ---------------------------------------------------------------------------------------- */
@@ -23,6 +27,40 @@ static bool open_tables(IngestStore *store)
            page_db_txn_commit(store->db, txn) == 0;
 }
 
+/* As wire_hungry of the agent. */
+static bool is_hungry(void *context)
+{
+    const Crawl *crawl = context;
+    return workbench_front(&crawl->workbench) + crawl->workbench.n_acquired <
+           crawl->options.connections;
+}
+
+static void publish(Crawl *crawl, MDB_txn *txn)
+{
+    uint64_t entries = 0;
+    uint64_t hosts = 0;
+    (void)schedule_counts(crawl->store.schedule, txn, &entries, &hosts);
+    stats_set(&crawl->stats.urls_queued, entries);
+    stats_set(&crawl->stats.urls_seen, page_db_n_pages(crawl->store.db, txn));
+}
+
+static bool open_sieve(Crawl *crawl, MDB_txn *txn)
+{
+    char path[4096];
+    if (crawl->options.sieve_bytes == 0) {
+        return true;
+    }
+    (void)snprintf(path, sizeof path, "%s" SIEVE_SUFFIX, crawl->options.directory);
+    SieveOptions options = {.directory = path,
+                            .db = crawl->store.db,
+                            .crawl = crawl->store.crawl,
+                            .memory_bytes = crawl->options.sieve_bytes,
+                            .max_age_ms = MAX_AGE_MS,
+                            .least_urls = crawl->options.sieve_least};
+    crawl->sieve = (IngestSieve){.context = crawl, .hungry = is_hungry, .stats = &crawl->stats};
+    return sieve_open(&crawl->sieve.sieve, &options, txn) == RESULT_OK;
+}
+
 bool crawl_store_of(Crawl *crawl)
 {
     PageDBOptions options = {.map_bytes = MAP_BYTES, .no_sync = true};
@@ -31,13 +69,22 @@ bool crawl_store_of(Crawl *crawl)
         !open_tables(&crawl->store) || page_db_txn_begin(crawl->store.db, true, &txn) != 0) {
         return false;
     }
-    bool ok = ingest_read_totals(txn, crawl->store.crawl, &crawl->totals) == RESULT_OK;
+    bool ok = ingest_read_totals(txn, crawl->store.crawl, &crawl->totals) == RESULT_OK &&
+              open_sieve(crawl, txn);
+    publish(crawl, txn);
     page_db_txn_abort(crawl->store.db, txn);
     return ok;
 }
 
 void crawl_store_drop(Crawl *crawl, bool remove)
 {
+    sieve_close(crawl->sieve.sieve);
+    crawl->sieve.sieve = NULL;
+    if (remove && crawl->options.sieve_bytes > 0) {
+        char path[4096];
+        (void)snprintf(path, sizeof path, "%s" SIEVE_SUFFIX, crawl->options.directory);
+        (void)rmdir(path);
+    }
     schedule_close(crawl->store.schedule);
     host_table_close(crawl->store.hosts);
     page_db_set_persist(crawl->store.db, !remove);
@@ -155,23 +202,33 @@ static void check_finished(Crawl *crawl)
     uint64_t hosts = 0;
     if (page_db_txn_begin(crawl->store.db, true, &txn) == 0) {
         (void)schedule_counts(crawl->store.schedule, txn, &entries, &hosts);
+        publish(crawl, txn);
         page_db_txn_abort(crawl->store.db, txn);
     }
-    crawl->finished = entries == 0 && crawl->n_pages == 0;
+    bool holds = crawl->sieve.sieve != NULL && sieve_holds(crawl->sieve.sieve);
+    crawl->finished = entries == 0 && crawl->n_pages == 0 && !holds;
 }
 
-bool crawl_commit(Crawl *crawl)
+/* The batch, or a piece of a merge. */
+static bool commit(Crawl *crawl, bool merge)
 {
     MDB_txn *txn = NULL;
     Batch batch;
-    size_t n = crawl->n_pages;
+    size_t n = merge ? 0 : crawl->n_pages;
     if (page_db_txn_begin(crawl->store.db, false, &txn) != 0) {
         return false;
     }
     Result rc = batch_init(&batch, &crawl->ingest, &crawl->store, crawl->log, &crawl->totals, txn,
                            crawl->pages, n);
+    if (crawl->sieve.sieve != NULL) {
+        batch.sieve = &crawl->sieve;
+        batch.defers = sieve_is_due_for(crawl->sieve.sieve, stats_get(&crawl->stats.urls_seen),
+                                        is_hungry(crawl));
+    }
     if (rc == RESULT_OK) {
-        rc = batch_apply(&batch);
+        rc = merge ? ingest_sieve_chore(&crawl->sieve)
+                         .run(&crawl->sieve, &batch, mono_add_ms(mono_now(), MERGE_MS))
+                   : batch_apply(&batch);
     }
     if (rc == RESULT_OK) {
         rc = batch_finish(&batch);
@@ -181,14 +238,17 @@ bool crawl_commit(Crawl *crawl)
     } else if (page_db_txn_commit(crawl->store.db, txn) != 0) {
         rc = RESULT_FULL;
     }
+    if (crawl->sieve.sieve != NULL) {
+        sieve_settle(crawl->sieve.sieve, rc == RESULT_OK);
+    }
     CommitNotice *notice = rc == RESULT_OK ? batch_notice(&batch) : NULL;
     if (notice != NULL) {
         crawl->totals = batch.totals;
         tell_audit(crawl, &batch);
     }
     /* The distributor's answer may add to the next batch. */
-    crawl->n_pages = 0;
-    ParsedPage **done = malloc(n * sizeof(ParsedPage *));
+    crawl->n_pages -= n;
+    ParsedPage **done = malloc((n + 1) * sizeof(ParsedPage *));
     if (done != NULL) {
         memcpy(done, crawl->pages, n * sizeof(ParsedPage *));
     }
@@ -204,6 +264,28 @@ bool crawl_commit(Crawl *crawl)
     free(done);
     check_finished(crawl);
     return notice != NULL;
+}
+
+bool crawl_commit(Crawl *crawl)
+{
+    return commit(crawl, false);
+}
+
+bool crawl_merge(Crawl *crawl)
+{
+    if (crawl->sieve.sieve == NULL) {
+        return true;
+    }
+    IngestChore chore = ingest_sieve_chore(&crawl->sieve);
+    if (chore.due(&crawl->sieve).ns > crawl->now.ns) {
+        return true;
+    }
+    int64_t cpu = cpu_thread_ns();
+    bool ok = commit(crawl, true);
+    cpu = cpu_thread_ns() - cpu;
+    crawl->merge_ns += cpu;
+    crawl->longest_merge_ns = cpu > crawl->longest_merge_ns ? cpu : crawl->longest_merge_ns;
+    return ok;
 }
 
 bool crawl_seed(Crawl *crawl)

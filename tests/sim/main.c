@@ -2,6 +2,7 @@
  *
  *   sim [--urls N] [--hosts N] [--addresses N] [--seed N] [--crashes N] [--memory BYTES]
  *       [--connections N] [--trouble N] [--days N] [--batch-time MS] [--directory DIR]
+ *       [--sieve BYTES] [--sieve-from URLS]
  *
  * Figures go to standard output, one per line; violations and progress to standard error. Exit
  * status 1 when a promise was broken or the crawl did not end. */
@@ -31,7 +32,9 @@ typedef struct Settings {
     uint32_t connections;
     uint32_t batch_ms;
     uint32_t trouble;
-    uint32_t days; /* longer than this means that it does not end */
+    uint32_t days;       /* longer than this means that it does not end */
+    int64_t sieve;       /* memory of the sieve; 0 = none */
+    uint32_t sieve_from; /* URLs known before it is used */
     const char *directory;
 } Settings;
 
@@ -88,12 +91,13 @@ static void take_mark(Figures *figures, const Crawl *crawl, uint32_t urls)
         (void)fprintf(
             stderr,
             "sim: %3zu%% day %.2f results %" PRIu64 " hosts in memory %zu (%zu MB) "
-            "front %zu of %zu, cpu %.1f s (commits %.1f, distributor %.1f), own %" PRIu64 " MB\n",
+            "front %zu of %zu, cpu %.1f s (commits %.1f, merges %.1f, distributor %.1f), own "
+            "%" PRIu64 " MB\n",
             (figures->n_marks - 1) * 100 / MARKS, (double)crawl->now.ns / 1e6 / (double)DAY_MS,
             results, crawl->distributor.visit_states.count, crawl->distributor.memory >> 20,
             workbench_front(&crawl->workbench), crawl->required_front, (double)mark->cpu_ns / 1e9,
-            (double)crawl->ingest_ns / 1e9, (double)crawl->distributor_ns / 1e9,
-            (mark->rss_kb - figures->base_kb) >> 10);
+            (double)crawl->ingest_ns / 1e9, (double)crawl->merge_ns / 1e9,
+            (double)crawl->distributor_ns / 1e9, (mark->rss_kb - figures->base_kb) >> 10);
     }
 }
 
@@ -134,6 +138,7 @@ static void print_figures(const Figures *figures, const Crawl *crawl, int64_t cp
     (void)printf("sim.urls_per_cpu_s = %.0f 1/s\n",
                  (double)results_of(audit) * 1e9 / (double)cpu_ns);
     (void)printf("sim.days = %.2f days\n", (double)crawl->now.ns / 1e6 / (double)DAY_MS);
+    (void)printf("sim.longest_merge_ms = %.1f ms\n", (double)crawl->longest_merge_ns / 1e6);
     (void)printf("sim.refetched = %" PRIu64 " urls\n", audit->refetched);
 }
 
@@ -180,6 +185,8 @@ static int simulate(const Settings *settings)
                             .batch_ms = settings->batch_ms,
                             .front_max = 100000,
                             .window = 32,
+                            .sieve_bytes = (size_t)settings->sieve,
+                            .sieve_least = settings->sieve_from,
                             .seeds = settings->hosts / 1000 + 1};
     if (path == NULL ||
         !world_init(&world, settings->seed, settings->urls, settings->hosts, settings->addresses)) {
@@ -219,6 +226,7 @@ int main(int argc, char **argv)
         {"crashes", required_argument, NULL, 'c'},     {"memory", required_argument, NULL, 'm'},
         {"connections", required_argument, NULL, 'n'}, {"batch-time", required_argument, NULL, 'b'},
         {"days", required_argument, NULL, 'd'},        {"trouble", required_argument, NULL, 't'},
+        {"sieve", required_argument, NULL, 'S'},       {"sieve-from", required_argument, NULL, 'f'},
         {"directory", required_argument, NULL, 'D'},   {NULL, 0, NULL, 0}};
     Settings settings = {.urls = 100000,
                          .hosts = 5000,
@@ -228,12 +236,14 @@ int main(int argc, char **argv)
                          .connections = 2000,
                          .batch_ms = 200,
                          .trouble = 1,
+                         .sieve = 16 << 20,
+                         .sieve_from = 1000000,
                          .days = 365};
     int option = 0;
     bool ok = true;
     while ((option = getopt_long(argc, argv, "", names, NULL)) != -1 && ok) {
         uint64_t number = 0;
-        bool is_number = option != 'm' && option != 'D' && option != '?';
+        bool is_number = option != 'm' && option != 'S' && option != 'D' && option != '?';
         ok = option != '?' && (!is_number || read_number(optarg, UINT32_MAX / 2, &number));
         settings.urls = option == 'u' ? (uint32_t)number : settings.urls;
         settings.hosts = option == 'h' ? (uint32_t)number : settings.hosts;
@@ -244,14 +254,17 @@ int main(int argc, char **argv)
         settings.batch_ms = option == 'b' ? (uint32_t)number : settings.batch_ms;
         settings.days = option == 'd' ? (uint32_t)number : settings.days;
         settings.trouble = option == 't' ? (uint32_t)number : settings.trouble;
+        settings.sieve_from = option == 'f' ? (uint32_t)number : settings.sieve_from;
         settings.directory = option == 'D' ? optarg : settings.directory;
+        ok = ok && (option != 'S' || option_parse_size(optarg, &settings.sieve) == RESULT_OK);
         ok = ok && (option != 'm' || option_parse_size(optarg, &settings.memory) == RESULT_OK);
     }
     if (!ok || settings.hosts == 0 || settings.addresses == 0 || optind != argc) {
         (void)fprintf(stderr,
                       "usage: sim [--urls N] [--hosts N] [--addresses N] [--seed N]\n"
                       "           [--crashes N] [--memory SIZE] [--connections N]\n"
-                      "           [--trouble N] [--days N] [--batch-time MS] [--directory DIR]\n");
+                      "           [--trouble N] [--days N] [--batch-time MS] [--directory DIR]\n"
+                      "           [--sieve SIZE] [--sieve-from URLS]\n");
         return 2;
     }
     log_set_level(LOG_LEVEL_WARN);

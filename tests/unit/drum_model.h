@@ -94,9 +94,10 @@ static inline bool model_same(const ModelValue *expected, DrumBytes bytes)
 }
 
 /* The value that the tests' assign gives: a function of the key, so that order does not matter. */
-static inline Result model_assign(void *context, const DrumKey *key, void *value)
+static inline Result model_assign(void *context, const DrumKey *key, DrumBytes given, void *value)
 {
     (void)context;
+    (void)given;
     uint64_t number = ~key->number;
     memcpy(value, &number, sizeof number);
     return RESULT_OK;
@@ -115,7 +116,7 @@ static inline void model_apply(Model *model, Expected *expected, const DrumKey *
         break;
     case DRUM_CHECK_UPDATE:
         if (!value->exists && model->assigns) {
-            (void)model_assign(NULL, key, given.bytes);
+            (void)model_assign(NULL, key, (DrumBytes){NULL, 0}, given.bytes);
             given.length = 8;
         } else if (value->exists && model->keep_existing) {
             given = *value;

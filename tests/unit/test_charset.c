@@ -44,6 +44,8 @@ static void a_bom_beats_the_header_and_the_header_beats_the_meta(void)
     SNIFFS("\xFE\xFF\0<", NULL, "UTF-16BE");
     SNIFFS("<meta charset=koi8-r>", "text/html; charset=big5", "Big5");
     SNIFFS("<meta charset=koi8-r>", "text/html; a=\"charset=x\"; Charset=\"gbk\"", "GBK");
+    SNIFFS("<p>", "text/html; charset=\"koi8\\-\\r\"; charset=gbk", "KOI8-R");
+    SNIFFS("<p>", "text/html; x=\"\\\";charset=gbk;\"; charset=koi8-r", "KOI8-R");
     SNIFFS("<meta charset=koi8-r>", "text/html; charset=nonsense", "KOI8-R");
     SNIFFS("<p>", NULL, "windows-1252");
 }

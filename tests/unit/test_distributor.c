@@ -600,6 +600,19 @@ static void dropped_and_full_hosts_are_never_loaded(void)
     tear_down(w);
 }
 
+static void a_full_host_is_loaded_when_its_pages_are_visited_again(void)
+{
+    DistributorOptions options = standard();
+    options.visits_full_hosts = true;
+    World *w = set_up(&options);
+    add_urls(w, 0, 0, 3);
+    HostRecord record = {.state = HOST_FULL};
+    put_record(w, host_id(w, 0), &record);
+    (void)work(w, 10);
+    CU_ASSERT_EQUAL(w->n_resolving, 1);
+    tear_down(w);
+}
+
 static void a_resumed_crawl_waits_out_the_delays_of_its_last_run(void)
 {
     DistributorOptions options = standard();
@@ -1060,6 +1073,8 @@ UNIT_MAIN("distributor",
           {"hosts that wait long make room once the disk knows",
            hosts_that_wait_long_make_room_once_the_disk_knows},
           {"dropped and full hosts are never loaded", dropped_and_full_hosts_are_never_loaded},
+          {"a full host is loaded when its pages are visited again",
+           a_full_host_is_loaded_when_its_pages_are_visited_again},
           {"a resumed crawl waits out the delays of its last run",
            a_resumed_crawl_waits_out_the_delays_of_its_last_run},
           {"robots rules survive on disk until they expire",

@@ -177,6 +177,9 @@ static void foreign_content_has_its_own_rules(void)
         {"<svg><foreignObject><span></foreignObject></svg><title><a href=no></title>", "", true},
         {"<svg><font color=x><title><a href=no></title>", "", true},
         {"<svg><font><title><a href=1></title>", "a 1", false},
+        {"<button><math><annotation-xml></button><a href=no>", "", false},
+        {"<button><math><mrow></button><a href=1>", "a 1", false},
+        {"<table><td><math><annotation-xml></td><td><a href=1></table>", "a 1", false},
     };
     RUN(cases);
 }

@@ -1,5 +1,6 @@
 #include <fcntl.h>
 
+#include "store/capture_index.h"
 #include "store/page_db.h"
 #include "store/warc_end.h"
 #include "store/warc_files.h"
@@ -12,7 +13,7 @@ typedef struct Crawl {
     SampleDirectory root;
     SampleDirectory warc;
     SampleDirectory mdb;
-    WarcPosition end;
+    WarcEnd end;
     VerifyCounts counts;
     Buffer report;
 } Crawl;
@@ -74,14 +75,14 @@ static void write_pages(Crawl *crawl, unsigned n)
         crawled_page_delete(page);
     }
     MDB_txn *txn = NULL;
-    WarcPosition end;
+    WarcEnd end;
     CU_ASSERT_EQUAL_FATAL(page_db_txn_begin(db, false, &txn), page_db_error_ok);
     CU_ASSERT_EQUAL(warc_end_get(txn, &end), RESULT_NOT_FOUND);
-    CU_ASSERT_EQUAL(end.file, 0);
+    CU_ASSERT_EQUAL(end.at[0].file, 0);
     CU_ASSERT_EQUAL(warc_end_put(txn, &crawl->end), RESULT_OK);
     CU_ASSERT_EQUAL(warc_end_get(txn, &end), RESULT_OK);
-    CU_ASSERT_EQUAL(end.file, crawl->end.file);
-    CU_ASSERT_EQUAL(end.offset, crawl->end.offset);
+    CU_ASSERT_EQUAL(end.at[0].file, crawl->end.at[0].file);
+    CU_ASSERT_EQUAL(end.at[0].offset, crawl->end.at[0].offset);
     CU_ASSERT_EQUAL(page_db_txn_commit(db, txn), page_db_error_ok);
     CU_ASSERT_EQUAL(page_db_delete(db), page_db_error_ok);
 }
@@ -158,6 +159,67 @@ static void pages_without_a_capture_are_found(void)
     crawl_delete(&crawl);
 }
 
+/* Enters the first n pages as stored. */
+static void note_captures(const Crawl *crawl, unsigned n, uint64_t more)
+{
+    PageDB *db = NULL;
+    MDB_txn *txn = NULL;
+    CaptureIndex *captures = NULL;
+    WarcGroup group = {.type = WARC_RESPONSE, .date = SAMPLE_DATE, .whole = true};
+    PageDBOptions options = {.no_sync = true, .map_bytes = 64 << 20};
+    CU_ASSERT_EQUAL_FATAL(page_db_open(&db, crawl->mdb.path, &options), page_db_error_ok);
+    CU_ASSERT_EQUAL_FATAL(page_db_txn_begin(db, false, &txn), page_db_error_ok);
+    CU_ASSERT_EQUAL_FATAL(capture_index_open(&captures, txn, true), RESULT_OK);
+    for (unsigned i = 0; i <= n; i++) {
+        uint64_t page = i < n ? i : more;
+        CU_ASSERT_EQUAL(capture_index_put_group(captures, txn, page, 404, &group), RESULT_OK);
+    }
+    capture_index_close(captures);
+    CU_ASSERT_EQUAL(page_db_txn_commit(db, txn), page_db_error_ok);
+    CU_ASSERT_EQUAL(page_db_delete(db), page_db_error_ok);
+}
+
+/* More pages than one read transaction looks at. */
+static void only_what_was_stored_is_missed(void)
+{
+    Crawl crawl = crawl_new(5, 5000);
+    note_captures(&crawl, 5, 4);
+    CU_ASSERT_EQUAL(verify(&crawl, false), 0);
+    note_captures(&crawl, 0, 4900);
+    CU_ASSERT_EQUAL(verify(&crawl, false), 1);
+    CU_ASSERT(reports(&crawl, "in no WARC file: http://example.org/4900\n"));
+    crawl_delete(&crawl);
+}
+
+/* A metadata record of another capture, in a file of its own. */
+static void a_companion_of_nothing_is_found(void)
+{
+    Crawl crawl = crawl_new(3, 3);
+    WarcGroup group;
+    Warc *warc = NULL;
+    WarcPosition position;
+    WarcRecorder *recorder = NULL;
+    WarcRecorderOptions recorder_options = {.find = NULL};
+    WarcOptions options = {.directory = crawl.warc.path, .max_bytes = 4000};
+    warc_group_init(&group);
+    CU_ASSERT_EQUAL_FATAL(warc_recorder_new(&recorder, &recorder_options), RESULT_OK);
+    CU_ASSERT_EQUAL_FATAL(warc_open(&warc, &options, &crawl.end), RESULT_OK);
+    WarcFetch fetch = sample_fetch("http://example.org/robots.txt", "HTTP/1.1 200 OK\r\n\r\n", "x");
+    CU_ASSERT_EQUAL(warc_record_fetch(recorder, &fetch, &group), RESULT_OK);
+    group.id.bytes[0] ^= 1;
+    CU_ASSERT_EQUAL(warc_record_metadata(recorder, fetch.url, sample_text("a: b\r\n"), &group),
+                    RESULT_OK);
+    CU_ASSERT_EQUAL(warc_append(warc, &group, &position), RESULT_OK);
+    CU_ASSERT_EQUAL(warc_sync(warc, &crawl.end), RESULT_OK);
+    CU_ASSERT_EQUAL(warc_committed(warc), RESULT_OK);
+    CU_ASSERT_EQUAL(warc_close(warc), RESULT_OK);
+    warc_recorder_delete(recorder);
+    warc_group_destroy(&group);
+    CU_ASSERT_EQUAL(verify(&crawl, false), 1);
+    CU_ASSERT(reports(&crawl, "metadata record is not concurrent to the capture before it"));
+    crawl_delete(&crawl);
+}
+
 static void a_flipped_bit_is_found(void)
 {
     Crawl crawl = crawl_new(5, 5);
@@ -170,7 +232,7 @@ static void a_flipped_bit_is_found(void)
     CU_ASSERT_EQUAL(pwrite(fd, &byte, 1, 900), 1);
     (void)close(fd);
     CU_ASSERT(verify(&crawl, false) > 0);
-    CU_ASSERT(reports(&crawl, "no complete gzip member"));
+    CU_ASSERT(reports(&crawl, "no complete compressed record"));
     crawl_delete(&crawl);
 }
 
@@ -192,9 +254,9 @@ static void a_file_that_ends_before_the_commit_is_found(void)
     (void)snprintf(journal, sizeof journal, "%s.open", path);
     CU_ASSERT_EQUAL(rename(path, journal), 0);
     CU_ASSERT_EQUAL(verify(&crawl, false), 0);
-    CU_ASSERT_EQUAL(truncate(open_path, (off_t)crawl.end.offset - 1), 0);
+    CU_ASSERT_EQUAL(truncate(open_path, (off_t)crawl.end.at[0].offset - 1), 0);
     CU_ASSERT(verify(&crawl, false) > 0);
-    CU_ASSERT(reports(&crawl, "no complete gzip member"));
+    CU_ASSERT(reports(&crawl, "no complete compressed record"));
     CU_ASSERT_EQUAL(unlink(open_path), 0);
     CU_ASSERT(verify(&crawl, false) > 0);
     CU_ASSERT(reports(&crawl, "of the last commit is missing"));
@@ -245,6 +307,8 @@ static void a_revisit_without_its_original_is_found(void)
 
 UNIT_MAIN("verify", {"a sound crawl has no problems", a_sound_crawl_has_no_problems},
           {"pages without a capture are found", pages_without_a_capture_are_found},
+          {"only what was stored is missed", only_what_was_stored_is_missed},
+          {"a companion of nothing is found", a_companion_of_nothing_is_found},
           {"a flipped bit is found", a_flipped_bit_is_found},
           {"a file that ends before the commit is found",
            a_file_that_ends_before_the_commit_is_found},

@@ -15,14 +15,18 @@ typedef struct Writer {
     WarcRecorder *recorder;
     WarcGroup group;
     Warc *warc;
-    WarcPosition end;
+    WarcEnd end;
+    WarcCompression compression;
+    unsigned files;
 } Writer;
 
-static Result writer_open(Writer *writer, uint64_t max_bytes, const WarcPosition *committed)
+static Result writer_open(Writer *writer, uint64_t max_bytes, const WarcEnd *committed)
 {
     WarcOptions options = {.directory = writer->directory.path,
                            .host = "crawler.example",
                            .max_bytes = max_bytes,
+                           .compression = writer->compression,
+                           .files = writer->files,
                            .user_agent = "ragno/0 (+http://example.org/)",
                            .robots = "obey"};
     return warc_open(&writer->warc, &options, committed);
@@ -142,7 +146,7 @@ static void files_rotate_and_are_finished_by_the_commit(void)
     /* A new run goes on with the next number. */
     CU_ASSERT_EQUAL_FATAL(writer_open(&writer, 8000, &writer.end), RESULT_OK);
     WarcPosition next = append_page(&writer, 50);
-    CU_ASSERT_EQUAL(next.file, writer.end.file + 1);
+    CU_ASSERT_EQUAL(next.file, writer.end.at[0].file + 1);
     commit(&writer);
     CU_ASSERT_EQUAL(count_responses(&writer), 51);
     writer_stop(&writer);
@@ -175,16 +179,18 @@ static void bad_patterns_are_refused(void)
         "{serial.warc.gz", "{serial:5}.warc.gz", ".{serial}.warc.gz"};
     WarcName name;
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
-        CU_ASSERT_EQUAL(warc_name_make(bad[i], SAMPLE_DATE, 7, NULL, &name), RESULT_INVALID);
+        CU_ASSERT_EQUAL(warc_name_make(bad[i], SAMPLE_DATE, 7, NULL, WARC_GZIP, &name),
+                        RESULT_INVALID);
     }
-    CU_ASSERT_EQUAL(warc_name_make(WARC_DEFAULT_PATTERN, SAMPLE_DATE, 7, NULL, &name), RESULT_OK);
+    CU_ASSERT_EQUAL(warc_name_make(WARC_DEFAULT_PATTERN, SAMPLE_DATE, 7, NULL, WARC_GZIP, &name),
+                    RESULT_OK);
     CU_ASSERT_STRING_EQUAL(name.text, "ragno-20260131120000-00007.warc.gz");
 }
 
 /* Abandons a writer as kill -9 would, but for what is not yet written: nothing is finished. */
 static void abandon(Writer *writer)
 {
-    WarcPosition end;
+    WarcEnd end;
     CU_ASSERT_EQUAL(warc_sync(writer->warc, &end), RESULT_OK);
     CU_ASSERT_EQUAL(warc_close(writer->warc), RESULT_OK);
 }
@@ -206,14 +212,14 @@ static void the_tail_behind_the_commit_is_cut_off(void)
     CU_ASSERT_EQUAL_FATAL(sample_count(&writer.directory, ".warc.gz.open", name), 1);
     (void)snprintf(path, sizeof path, "%s/%s", writer.directory.path, name);
     CU_ASSERT_EQUAL(stat(path, &info), 0);
-    CU_ASSERT((uint64_t)info.st_size > writer.end.offset);
+    CU_ASSERT((uint64_t)info.st_size > writer.end.at[0].offset);
     CU_ASSERT_EQUAL_FATAL(writer_open(&writer, 1 << 20, &writer.end), RESULT_OK);
     CU_ASSERT_EQUAL(stat(path, &info), 0);
-    CU_ASSERT_EQUAL((uint64_t)info.st_size, writer.end.offset);
+    CU_ASSERT_EQUAL((uint64_t)info.st_size, writer.end.at[0].offset);
     CU_ASSERT_EQUAL(count_responses(&writer), 10);
     WarcPosition next = append_page(&writer, 10);
     CU_ASSERT_EQUAL(next.file, 1);
-    CU_ASSERT_EQUAL(next.offset, writer.end.offset);
+    CU_ASSERT_EQUAL(next.offset, writer.end.at[0].offset);
     commit(&writer);
     CU_ASSERT_EQUAL(count_responses(&writer), 11);
     /* The journal was rebuilt: the index has every capture once. */
@@ -244,11 +250,11 @@ static void files_behind_the_commit_go_and_files_before_it_are_finished(void)
     abandon(&writer);
     CU_ASSERT_EQUAL(sample_count(&writer.directory, ".warc.gz", NULL), 0);
     CU_ASSERT_EQUAL_FATAL(writer_open(&writer, 8000, &writer.end), RESULT_OK);
-    CU_ASSERT_EQUAL(sample_count(&writer.directory, ".warc.gz", NULL), writer.end.file - 1);
-    CU_ASSERT_EQUAL(sample_count(&writer.directory, ".cdxj", NULL), writer.end.file - 1);
+    CU_ASSERT_EQUAL(sample_count(&writer.directory, ".warc.gz", NULL), writer.end.at[0].file - 1);
+    CU_ASSERT_EQUAL(sample_count(&writer.directory, ".cdxj", NULL), writer.end.at[0].file - 1);
     CU_ASSERT_EQUAL(sample_count(&writer.directory, ".open", NULL), 2);
     CU_ASSERT_EQUAL(count_responses(&writer), 30);
-    CU_ASSERT_EQUAL(append_page(&writer, 30).file >= writer.end.file, true);
+    CU_ASSERT_EQUAL(append_page(&writer, 30).file >= writer.end.at[0].file, true);
     commit(&writer);
     CU_ASSERT_EQUAL(count_responses(&writer), 31);
     writer_stop(&writer);
@@ -311,7 +317,7 @@ static void without_a_commit_files_are_set_aside_not_removed(void)
     /* That nothing is committed is known: what there is can go. */
     (void)append_page(&writer, 0);
     abandon(&writer);
-    WarcPosition nothing = {.file = 0};
+    WarcEnd nothing = {.n = 0};
     CU_ASSERT_EQUAL_FATAL(writer_open(&writer, 1 << 20, &nothing), RESULT_OK);
     CU_ASSERT_EQUAL(sample_count(&writer.directory, ".open", NULL), 0);
     CU_ASSERT_EQUAL(sample_count(&writer.directory, ".uncommitted", NULL), 1);
@@ -329,8 +335,8 @@ static void a_missing_or_broken_end_is_damage_and_nothing_is_cut(void)
     abandon(&writer);
     Warc *none = NULL;
     WarcOptions options = {.directory = writer.directory.path};
-    WarcPosition beyond = {.file = 1, .offset = writer.end.offset + 100000};
-    WarcPosition within = {.file = 1, .offset = writer.end.offset - 1};
+    WarcEnd beyond = {.n = 1, .at = {{1, writer.end.at[0].offset + 100000}}};
+    WarcEnd within = {.n = 1, .at = {{1, writer.end.at[0].offset - 1}}};
     CU_ASSERT_EQUAL(warc_open(&none, &options, &beyond), RESULT_DAMAGED);
     CU_ASSERT_EQUAL(warc_open(&none, &options, &within), RESULT_DAMAGED);
     CU_ASSERT_PTR_NULL(none);
@@ -342,21 +348,32 @@ static void a_missing_or_broken_end_is_damage_and_nothing_is_cut(void)
     (void)snprintf(path, sizeof path, "%s/%s", writer.directory.path, name);
     int fd = open(path, O_RDWR);
     char byte = 0;
-    CU_ASSERT_EQUAL(pread(fd, &byte, 1, (off_t)writer.end.offset / 2), 1);
+    CU_ASSERT_EQUAL(pread(fd, &byte, 1, (off_t)writer.end.at[0].offset / 2), 1);
     byte ^= 4;
-    CU_ASSERT_EQUAL(pwrite(fd, &byte, 1, (off_t)writer.end.offset / 2), 1);
+    CU_ASSERT_EQUAL(pwrite(fd, &byte, 1, (off_t)writer.end.at[0].offset / 2), 1);
     CU_ASSERT_EQUAL(warc_open(&none, &options, &writer.end), RESULT_DAMAGED);
     byte ^= 4;
-    CU_ASSERT_EQUAL(pwrite(fd, &byte, 1, (off_t)writer.end.offset / 2), 1);
+    CU_ASSERT_EQUAL(pwrite(fd, &byte, 1, (off_t)writer.end.at[0].offset / 2), 1);
     (void)close(fd);
     CU_ASSERT_EQUAL_FATAL(writer_open(&writer, 1 << 20, &writer.end), RESULT_OK);
     CU_ASSERT_EQUAL(count_responses(&writer), 5);
     writer_stop(&writer);
 }
 
+static void expect_page_found(const Writer *writer, unsigned i)
+{
+    char url[64];
+    WarcAnswer answer;
+    (void)snprintf(url, sizeof url, "http://example.org/page/%u", i);
+    warc_answer_init(&answer);
+    CU_ASSERT_EQUAL(warc_load(writer->directory.path, url, strlen(url), &answer), RESULT_OK);
+    CU_ASSERT_EQUAL(answer.body.length, 1199);
+    warc_answer_destroy(&answer);
+}
+
 /* What the child says to its parent after each commit: the database of this test. */
 typedef struct Committed {
-    WarcPosition end;
+    WarcEnd end;
     unsigned pages;
 } Committed;
 
@@ -375,14 +392,14 @@ static void write_until_killed(Writer *writer, Committed committed, int out)
     }
 }
 
-static void kills_lose_and_double_nothing(void)
+static void kill_and_recover(WarcCompression compression, unsigned files)
 {
-    Writer writer = {.directory = sample_directory()};
-    WarcRecorderOptions options = {.find = NULL};
+    Writer writer = {.directory = sample_directory(), .compression = compression, .files = files};
+    WarcRecorderOptions options = {.compression = compression};
     Committed committed = {.pages = 0};
     warc_group_init(&writer.group);
     CU_ASSERT_EQUAL_FATAL(warc_recorder_new(&writer.recorder, &options), RESULT_OK);
-    for (unsigned round = 0; round < 12; round++) {
+    for (unsigned round = 0; round < 8; round++) {
         int ends[2];
         CU_ASSERT_EQUAL_FATAL(pipe(ends), 0);
         pid_t child = fork();
@@ -414,9 +431,95 @@ static void kills_lose_and_double_nothing(void)
         CU_ASSERT_EQUAL(warc_close(writer.warc), RESULT_OK);
     }
     CU_ASSERT_EQUAL(sample_count(&writer.directory, ".open", NULL), 0);
-    CU_ASSERT_EQUAL(sample_count(&writer.directory, ".warc.gz", NULL),
-                    sample_count(&writer.directory, ".cdxj", NULL));
+    CU_ASSERT_EQUAL(
+        sample_count(&writer.directory, compression == WARC_GZIP ? ".warc.gz" : ".warc.zst", NULL),
+        sample_count(&writer.directory, ".cdxj", NULL));
     writer.warc = NULL;
+    writer_stop(&writer);
+}
+
+static void kills_lose_and_double_nothing(void)
+{
+    kill_and_recover(WARC_GZIP, 1);
+    kill_and_recover(WARC_ZSTD, 1);
+    kill_and_recover(WARC_GZIP, 3);
+    kill_and_recover(WARC_ZSTD, 5);
+}
+
+static void several_files_are_written_in_turn(void)
+{
+    Writer writer = {.directory = sample_directory(), .files = 3};
+    WarcRecorderOptions options = {.find = NULL};
+    warc_group_init(&writer.group);
+    CU_ASSERT_EQUAL_FATAL(warc_recorder_new(&writer.recorder, &options), RESULT_OK);
+    CU_ASSERT_EQUAL_FATAL(writer_open(&writer, 8000, NULL), RESULT_OK);
+    for (unsigned i = 0; i < 10; i++) {
+        CU_ASSERT_EQUAL(append_page(&writer, i).file, i % 3 + 1);
+    }
+    commit(&writer);
+    CU_ASSERT_EQUAL(writer.end.n, 3);
+    CU_ASSERT_EQUAL(warc_end_last(&writer.end), 3);
+    for (unsigned i = 10; i < 40; i++) {
+        (void)append_page(&writer, i);
+    }
+    CU_ASSERT_EQUAL(warc_sync(writer.warc, &writer.end), RESULT_OK); /* and commits, then dies */
+    uint32_t last = warc_end_last(&writer.end);
+    CU_ASSERT(last > 6);
+    CU_ASSERT_EQUAL(warc_end_of(&writer.end, 1), UINT64_MAX);
+    CU_ASSERT_EQUAL(warc_end_of(&writer.end, last + 1), 0);
+    for (unsigned i = 40; i < 45; i++) {
+        (void)append_page(&writer, i);
+    }
+    abandon(&writer);
+    CU_ASSERT_EQUAL_FATAL(writer_open(&writer, 8000, &writer.end), RESULT_OK);
+    CU_ASSERT_EQUAL(sample_count(&writer.directory, ".warc.gz", NULL), last - 3);
+    CU_ASSERT_EQUAL(sample_count(&writer.directory, ".warc.gz.open", NULL), 3);
+    CU_ASSERT_EQUAL(count_responses(&writer), 40);
+    (void)append_page(&writer, 40);
+    commit(&writer);
+    CU_ASSERT_EQUAL(count_responses(&writer), 41);
+    writer_stop(&writer);
+}
+
+/* Fewer files, another compression: what is there is ended, and nothing of it lost. */
+static void the_next_run_may_write_otherwise(void)
+{
+    Writer writer = {.directory = sample_directory(), .files = 3};
+    WarcRecorderOptions options = {.find = NULL};
+    warc_group_init(&writer.group);
+    CU_ASSERT_EQUAL_FATAL(warc_recorder_new(&writer.recorder, &options), RESULT_OK);
+    CU_ASSERT_EQUAL_FATAL(writer_open(&writer, 1 << 20, NULL), RESULT_OK);
+    for (unsigned i = 0; i < 6; i++) {
+        (void)append_page(&writer, i);
+    }
+    CU_ASSERT_EQUAL(warc_sync(writer.warc, &writer.end), RESULT_OK);
+    (void)append_page(&writer, 6);
+    (void)append_page(&writer, 7);
+    (void)append_page(&writer, 8);
+    abandon(&writer);
+    writer.files = 1;
+    CU_ASSERT_EQUAL_FATAL(writer_open(&writer, 1 << 20, &writer.end), RESULT_OK);
+    CU_ASSERT_EQUAL(sample_count(&writer.directory, ".warc.gz", NULL), 2);
+    CU_ASSERT_EQUAL(count_responses(&writer), 6);
+    (void)append_page(&writer, 6);
+    CU_ASSERT_EQUAL(warc_sync(writer.warc, &writer.end), RESULT_OK);
+    CU_ASSERT_EQUAL(writer.end.n, 1);
+    abandon(&writer);
+    warc_recorder_delete(writer.recorder);
+    options.compression = WARC_ZSTD;
+    writer.compression = WARC_ZSTD;
+    CU_ASSERT_EQUAL_FATAL(warc_recorder_new(&writer.recorder, &options), RESULT_OK);
+    CU_ASSERT_EQUAL_FATAL(writer_open(&writer, 1 << 20, &writer.end), RESULT_OK);
+    CU_ASSERT_EQUAL(sample_count(&writer.directory, ".warc.gz", NULL), 3);
+    CU_ASSERT_EQUAL(append_page(&writer, 7).file, 4);
+    commit(&writer);
+    CU_ASSERT_EQUAL(sample_count(&writer.directory, ".warc.zst.open", NULL), 1);
+    CU_ASSERT_EQUAL(count_responses(&writer), 8);
+    CU_ASSERT_EQUAL(warc_close(writer.warc), RESULT_OK);
+    writer.warc = NULL;
+    for (unsigned i = 0; i < 8; i++) {
+        expect_page_found(&writer, i);
+    }
     writer_stop(&writer);
 }
 
@@ -564,17 +667,6 @@ static void every_kind_is_stored_and_read_strictly(void)
     writer_stop(&writer);
 }
 
-static void expect_page_found(const Writer *writer, unsigned i)
-{
-    char url[64];
-    WarcAnswer answer;
-    (void)snprintf(url, sizeof url, "http://example.org/page/%u", i);
-    warc_answer_init(&answer);
-    CU_ASSERT_EQUAL(warc_load(writer->directory.path, url, strlen(url), &answer), RESULT_OK);
-    CU_ASSERT_EQUAL(answer.body.length, 1199);
-    warc_answer_destroy(&answer);
-}
-
 static void limit_file_size(rlim_t bytes)
 {
     struct rlimit limit;
@@ -592,14 +684,14 @@ static void a_full_disk_loses_nothing(void)
         (void)append_page(&writer, i);
     }
     commit(&writer);
-    WarcPosition before = writer.end;
+    WarcEnd before = writer.end;
     for (unsigned i = 3; i < 8; i++) {
         (void)append_page(&writer, i);
     }
-    limit_file_size(before.offset + 3000);
+    limit_file_size(before.at[0].offset + 3000);
     CU_ASSERT_EQUAL(warc_sync(writer.warc, &writer.end), RESULT_FULL);
     CU_ASSERT_EQUAL(warc_sync(writer.warc, &writer.end), RESULT_FULL);
-    CU_ASSERT_EQUAL(writer.end.offset, before.offset);
+    CU_ASSERT_EQUAL(writer.end.at[0].offset, before.at[0].offset);
     (void)append_page(&writer, 8); /* taken: the write buffer has room */
     limit_file_size(RLIM_INFINITY);
     commit(&writer);
@@ -610,6 +702,51 @@ static void a_full_disk_loses_nothing(void)
     expect_page_found(&writer, 8);
     (void)signal(SIGXFSZ, SIG_DFL);
     writer_stop(&writer);
+}
+
+static void zstandard_frames_are_checked(void)
+{
+    static const char text[] = "text that repeats text that repeats";
+    WarcCompressor *compressor = NULL;
+    WarcDecompressor *decompressor = NULL;
+    Buffer frames;
+    Buffer out;
+    size_t used = 0;
+    buffer_init(&frames, 10000);
+    buffer_init(&out, 1000);
+    CU_ASSERT_EQUAL(warc_compressor_new(&compressor, WARC_ZSTD, 20), RESULT_INVALID);
+    CU_ASSERT_EQUAL(warc_compressor_new(&compressor, WARC_GZIP, 13), RESULT_INVALID);
+    CU_ASSERT_EQUAL_FATAL(warc_compressor_new(&compressor, WARC_ZSTD, 19), RESULT_OK);
+    CU_ASSERT_EQUAL_FATAL(warc_decompressor_new(&decompressor), RESULT_OK);
+    CU_ASSERT_EQUAL(warc_compressor_append(compressor, text, sizeof text, &frames), RESULT_OK);
+    size_t first = frames.length;
+    CU_ASSERT_EQUAL(warc_compressor_append(compressor, "", 0, &frames), RESULT_OK);
+    CU_ASSERT_EQUAL(warc_decompressor_read(decompressor, frames.data, frames.length, &out, &used),
+                    RESULT_OK);
+    CU_ASSERT_EQUAL(used, first);
+    CU_ASSERT_EQUAL(out.length, sizeof text);
+    CU_ASSERT_EQUAL(warc_decompressor_read(decompressor, frames.data + first, frames.length - first,
+                                           &out, &used),
+                    RESULT_OK);
+    CU_ASSERT_EQUAL(out.length, 0);
+    for (size_t i = 0; i < first; i++) {
+        frames.data[i] ^= 1;
+        Result rc = warc_decompressor_read(decompressor, frames.data, first, &out, &used);
+        /* Some bits mean nothing; the text is never another. */
+        CU_ASSERT(rc == RESULT_DAMAGED || rc == RESULT_LIMIT ||
+                  (out.length == sizeof text && memcmp(out.data, text, sizeof text) == 0));
+        frames.data[i] ^= 1;
+        CU_ASSERT_EQUAL(warc_decompressor_read(decompressor, frames.data, i, &out, &used),
+                        RESULT_DAMAGED);
+    }
+    buffer_destroy(&out);
+    buffer_init(&out, 10);
+    CU_ASSERT_EQUAL(warc_decompressor_read(decompressor, frames.data, first, &out, &used),
+                    RESULT_LIMIT);
+    buffer_destroy(&out);
+    buffer_destroy(&frames);
+    warc_compressor_delete(compressor);
+    warc_decompressor_delete(decompressor);
 }
 
 UNIT_MAIN("warc", {"a full disk loses nothing", a_full_disk_loses_nothing},
@@ -627,4 +764,7 @@ UNIT_MAIN("warc", {"a full disk loses nothing", a_full_disk_loses_nothing},
            without_a_commit_files_are_set_aside_not_removed},
           {"a missing or broken end is damage and nothing is cut",
            a_missing_or_broken_end_is_damage_and_nothing_is_cut},
-          {"kills lose and double nothing", kills_lose_and_double_nothing})
+          {"kills lose and double nothing", kills_lose_and_double_nothing},
+          {"several files are written in turn", several_files_are_written_in_turn},
+          {"the next run may write otherwise", the_next_run_may_write_otherwise},
+          {"Zstandard frames are checked", zstandard_frames_are_checked})

@@ -11,7 +11,7 @@
 #include "robots_txt.h"
 
 #define BRANCHING       10
-#define IN_DEGREE       3.0 /* target = N * u^IN_DEGREE: in-degree falls as rank^(1/IN_DEGREE - 1) */
+#define SCATTER         UINT64_C(2654435761) /* a prime above any number of pages */
 #define REDIRECT_SHARE  0.004
 #define FORBIDDEN_SHARE 0.05
 #define MAX_LINKS       400
@@ -94,12 +94,20 @@ static void link_page(const Site *site, PageWriter *page, uint32_t host, const c
     put_link(site, page, host, from, site->host_of_page[target], path);
 }
 
+/* What an ordinary link leads to: the r-th most popular page has an in-degree of about
+ * r^(1/in_degree - 1). */
+static uint32_t draw_target(const WebOptions *o, Random *random)
+{
+    uint32_t rank = (uint32_t)(pow(random_unit(random), o->in_degree) * o->pages);
+    return o->scatter ? (uint32_t)(rank * SCATTER % o->pages) : rank;
+}
+
 /* A link that leads to none of the N pages, or to one of them in the ordinary way. */
 static void link_anything(const Site *site, PageWriter *page, uint32_t host, const char *from)
 {
     const WebOptions *o = site->options;
     double u = random_unit(page->random);
-    uint32_t target = (uint32_t)(pow(random_unit(page->random), IN_DEGREE) * o->pages);
+    uint32_t target = draw_target(o, page->random);
     char path[CLOSED_PATH_BYTES];
     if (u < o->not_found) {
         (void)snprintf(path, sizeof path, "/missing/m%u.html", target);

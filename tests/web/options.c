@@ -34,6 +34,8 @@ static const OptionRow rows[] = {
     {"page-bytes", TYPE_COUNT, FIELD(page_bytes), 200, 1e6},
     {"popularity", TYPE_REAL, FIELD(popularity), 0.1, 10},
     {"skew", TYPE_REAL, FIELD(skew), 0, 10},
+    {"in-degree", TYPE_REAL, FIELD(in_degree), 1, 20},
+    {"scatter", TYPE_FLAG, FIELD(scatter), 0, 0},
     {"not-found", TYPE_REAL, FIELD(not_found), 0, 1},
     {"errors", TYPE_REAL, FIELD(errors), 0, 1},
     {"delayed", TYPE_REAL, FIELD(delayed), 0, 1},
@@ -68,6 +70,8 @@ static const char help[] =
     "  --degree X        mean links per page (17; open 50)      --depth N         open world (3)\n"
     "  --popularity X    external links: 1 Zipf, 3 mostly to host 0 (1)\n"
     "  --skew X          closed world: how unequal the hosts are (0.5)\n"
+    "  --in-degree X     closed world: how unequal the pages are; 1 alike (3)   --scatter   "
+    "popular ones anywhere\n"
     "  --not-found X     share of 404 (0)                       --errors X        500 or close "
     "(0)\n"
     "  --delayed X       share of late answers (0), by --delay-ms N (1000) +- --spread-ms N "
@@ -102,6 +106,7 @@ static void set_defaults(WebOptions *o)
     o->page_bytes = 17000;
     o->popularity = 1;
     o->skew = 0.5;
+    o->in_degree = 3;
     o->delay_ms = 1000;
     o->spread_ms = 1000;
     o->ttl_s = 3600;

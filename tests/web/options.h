@@ -21,6 +21,8 @@ typedef struct WebOptions {
     unsigned page_bytes;  /* mean size of a page */
     double popularity;    /* 1: Zipf-like; 3: two thirds of the external links go to host 0 */
     double skew;          /* closed world: 0 hosts of equal size; larger: more unequal */
+    double in_degree;     /* closed world: in-degrees fall as rank^(1/in_degree - 1) */
+    bool scatter;         /* closed world: popular pages are anywhere, not near the seed */
     double not_found;     /* share of pages (open) or links (closed) that answer 404 */
     double errors;        /* share that answer 500 or close the connection */
     double delayed;       /* share of answers that are late */
