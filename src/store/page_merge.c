@@ -333,6 +333,9 @@ Result page_merge_flush(PageMerge *merge)
 {
     int rc = 0;
     size_t n = 0;
+    if (merge->n_moved == 0) {
+        return RESULT_OK;
+    }
     qsort(merge->moved, merge->n_moved, sizeof *merge->moved, compare_moved);
     for (size_t i = 0; rc == 0 && i < merge->n_moved; i++) {
         PageNode *node = &merge->moved[i];
