@@ -200,6 +200,53 @@ static Result note_robots(Batch *batch, BatchHost *host, const FetchResult *fetc
 /* ---- one result
  * ----------------------------------------------------------------------------------------- */
 
+/* The page of a result as it is stored. */
+static Result read_stored(Batch *batch, const FetchResult *fetch, PageRef *page)
+{
+    Buffer url;
+    buffer_init(&url, BUFFER_NO_LIMIT);
+    int rc = page_db_get(batch->store->db, batch->txn, fetch->index, page, &url);
+    buffer_destroy(&url);
+    return rc == page_db_error_ok ? RESULT_OK : RESULT_DAMAGED;
+}
+
+static MDB_val body_key(const FetchResult *fetch, uint64_t words[2])
+{
+    words[0] ^= hash_mix(fetch->host + UINT64_C(1));
+    return (MDB_val){.mv_size = 2 * sizeof *words, .mv_data = words};
+}
+
+/* A page that has another body than it had stands for the old one no longer. Its record knows only
+ * the first word of that fingerprint; among the entries that share it, its own is looked for. */
+static Result forget_body(Batch *batch, const ParsedPage *page)
+{
+    const FetchResult *fetch = page->fetch;
+    PageRef stored = {.n_crawls = 0};
+    Result rc = fetch->again ? read_stored(batch, fetch, &stored) : RESULT_OK;
+    if (rc != RESULT_OK || stored.n_crawls == 0 || stored.content_hash64 == page->body_hash[0]) {
+        return rc;
+    }
+    uint64_t words[2] = {stored.content_hash64, 0};
+    MDB_val key = body_key(fetch, words);
+    MDB_val value;
+    MDB_cursor *cursor = NULL;
+    uint64_t first = words[0];
+    int code = mdb_cursor_open(batch->txn, batch->store->bodies, &cursor);
+    if (code == MDB_SUCCESS) {
+        code = mdb_cursor_get(cursor, &key, &value, MDB_SET_RANGE);
+    }
+    while (code == MDB_SUCCESS && memcmp(key.mv_data, &first, sizeof first) == 0) {
+        if (value.mv_size >= sizeof fetch->index &&
+            memcmp(value.mv_data, &fetch->index, sizeof fetch->index) == 0) {
+            code = mdb_cursor_del(cursor, 0);
+            break;
+        }
+        code = mdb_cursor_get(cursor, &key, &value, MDB_NEXT);
+    }
+    mdb_cursor_close(cursor);
+    return code == MDB_NOTFOUND ? RESULT_OK : lmdb_result(code, "forget body fingerprint");
+}
+
 /* Finds the page of this host that has the same body, or notes that this one has it. *same_links:
  * they lead to the same places, too. (The same bytes in another folder are another page: their
  * relative links are other links, and dropping them would lose what only they lead to.) */
@@ -207,15 +254,14 @@ static Result find_duplicate(Batch *batch, const ParsedPage *page, uint64_t *ori
                              bool *same_links)
 {
     const FetchResult *fetch = page->fetch;
-    uint64_t words[2] = {page->body_hash[0] ^ hash_mix(fetch->host + UINT64_C(1)),
-                         page->body_hash[1]};
+    uint64_t words[2] = {page->body_hash[0], page->body_hash[1]};
     uint64_t first[2] = {fetch->index, page->links_hash};
     *original = PAGE_DB_NO_INDEX;
     *same_links = false;
     if (fetch->status != 200 || (page->body_hash[0] | page->body_hash[1]) == 0) {
         return RESULT_OK;
     }
-    MDB_val key = {.mv_size = sizeof words, .mv_data = words};
+    MDB_val key = body_key(fetch, words);
     MDB_val value = {.mv_size = sizeof first, .mv_data = first};
     int rc = mdb_put(batch->txn, batch->store->bodies, &key, &value, MDB_NOOVERWRITE);
     if (rc == MDB_KEYEXIST) {
@@ -252,16 +298,6 @@ static Result find_near(Batch *batch, const ParsedPage *page, uint64_t *near)
 static bool is_confirmation(const FetchResult *fetch)
 {
     return fetch->again && (fetch->status == 304 || fetch->status >= 400);
-}
-
-/* The page of a result as it is stored. */
-static Result read_stored(Batch *batch, const FetchResult *fetch, PageRef *page)
-{
-    Buffer url;
-    buffer_init(&url, BUFFER_NO_LIMIT);
-    int rc = page_db_get(batch->store->db, batch->txn, fetch->index, page, &url);
-    buffer_destroy(&url);
-    return rc == page_db_error_ok ? RESULT_OK : RESULT_DAMAGED;
 }
 
 /* Takes a page out of the schedule. */
@@ -313,7 +349,10 @@ static Result add_write(Batch *batch, size_t place, BatchHost *host)
     if (is_confirmation(fetch)) {
         return confirm(batch, fetch);
     }
-    Result rc = find_duplicate(batch, page, &batch->duplicate_of[place], &same_links);
+    Result rc = forget_body(batch, page);
+    if (rc == RESULT_OK) {
+        rc = find_duplicate(batch, page, &batch->duplicate_of[place], &same_links);
+    }
     if (rc != RESULT_OK) {
         return rc;
     }
