@@ -192,9 +192,10 @@ SECONDS ?= 60
 ## make fuzz T=name     clang's libFuzzer on tests/fuzz/fuzz_name.c for SECONDS=60
 fuzz:
 	@$(MAKE) --no-print-directory MODE=fuzz CC=clang build/fuzz/bin/fuzz_$(T)
-	@mkdir -p build/fuzz/corpus/$(T) tests/fuzz/corpus
-	@build/fuzz/bin/fuzz_$(T) -max_total_time=$(SECONDS) -artifact_prefix=build/fuzz/ \
-	    build/fuzz/corpus/$(T) $(wildcard tests/fuzz/corpus/$(T))
+	@tests/run-fuzz --unpack $(T)
+	@mkdir -p build/fuzz/found
+	@build/fuzz/bin/fuzz_$(T) -max_total_time=$(SECONDS) -artifact_prefix=build/fuzz/found/$(T)- \
+	    build/fuzz/corpus/$(T)
 
 .PHONY: fuzz-all fuzz-programs
 fuzz-programs: $(FUZZ_SRC:tests/fuzz/%.c=build/fuzz/bin/%)

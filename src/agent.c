@@ -1,6 +1,7 @@
 #include "agent.h"
 
 #include <errno.h>
+#include <math.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdatomic.h>
@@ -23,6 +24,7 @@
 
 #define DRAIN_TICK_MS  1000
 #define SAME_SIGNAL_MS 100
+#define LEVELS_SPAN    16.0
 
 /* ---- signals and news
  * ------------------------------------------------------------------------------- */
@@ -359,6 +361,12 @@ static void raise_file_limit(void)
     }
 }
 
+/* Between one level and the next: all of them together span LEVELS_SPAN doublings. */
+static float level_ratio(const Config *config)
+{
+    return (float)exp2(LEVELS_SPAN / (double)config->schedule_levels);
+}
+
 int agent_run(const AgentOptions *options)
 {
     Config *config = options->config;
@@ -374,7 +382,7 @@ int agent_run(const AgentOptions *options)
                                        .map_bytes = (size_t)config->store_map_size,
                                        .schedule = {.levels = (unsigned)config->schedule_levels,
                                                     .score_top = 1.0f,
-                                                    .score_ratio = 2.0f,
+                                                    .score_ratio = level_ratio(config),
                                                     .has_express = config_is_continuous(config)},
                                        .continuous = config_is_continuous(config)};
     memory_budget_tune_malloc(config);

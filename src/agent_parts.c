@@ -490,6 +490,7 @@ static Result build_frontier(AgentParts *parts, Buffer *error)
     FrontierOptions options = {
         .distributor = {.memory_bytes = (size_t)config->limits_workbench_memory,
                         .window_max = (uint32_t)config->schedule_window,
+                        .pages_per_host = (uint64_t)config->limits_pages_per_host,
                         .host_delay_ms = config->politeness_host_delay,
                         .robots_agent = config->robots_agent,
                         .bias = {.kind = (LevelBiasKind)config->schedule_bias,

@@ -160,7 +160,7 @@
     ROW(parse, near_duplicates, WORD, int, "off", 0, 0, "off|flag", false, false, \
         "look for pages whose text is nearly that of another; flag = near:URL in crawl.log") \
     ROW(parse, forms, BOOL, bool, "no", 0, 0, NULL, false, false, "take form actions as links") \
-    ROW(store, batch_pages, COUNT, int64_t, "512", 1, 100000, NULL, false, false, \
+    ROW(store, batch_pages, COUNT, int64_t, "2048", 1, 100000, NULL, false, false, \
         "results committed together at most") \
     ROW(store, batch_links, COUNT, int64_t, "32768", 1, 1e9, NULL, false, false, \
         "links of the results committed together at most; a single result may have more") \
@@ -183,7 +183,7 @@
         "names of the files, before .gz or .zst; {serial} is needed, {timestamp} and {host} are " \
         "known") \
     ROW(warc, files, COUNT, int64_t, "1", 1, 16, NULL, false, false, \
-        "files written at once, for disks that one stream does not keep busy") \
+        "files written at once; one takes tens of thousands of pages a second") \
     ROW(warc, compression, WORD, int, "gzip", 0, 0, "gzip|zstd", false, false, \
         "of each record by itself; not all readers know zstd") \
     ROW(warc, level, COUNT, int64_t, "1", 1, 19, NULL, false, false, \
@@ -241,8 +241,8 @@
         "a page crawled so often is visited no more; 0 = no limit") \
     ROW(schedule, order, WORD, int, "best-first", 0, 0, "best-first|breadth-first|depth-first", \
         false, false, "what goes first within a host and across hosts") \
-    ROW(schedule, levels, COUNT, int64_t, "16", 1, 64, NULL, false, false, \
-        "priority levels of the schedule (front queues)") \
+    ROW(schedule, levels, COUNT, int64_t, "32", 1, 64, NULL, false, false, \
+        "priority levels (front queues); together they span scores from 1 to 1/65536") \
     ROW(schedule, bias, WORD, int, "strict", 0, 0, "strict|weighted", false, false, \
         "always the best level that can be fetched, or a share for the others: nothing starves") \
     ROW(schedule, lower_share, REAL, double, "0.2", 0, 1, NULL, false, false, \

@@ -70,6 +70,15 @@ int db_find(DbView *view, const char *url, uint64_t *index)
     return page_db_find(view->db, view->txn, url, strlen(url), index);
 }
 
+Result db_open_schedule(const DbView *view, Schedule **schedule)
+{
+    MDB_dbi dbi = 0;
+    *schedule = NULL;
+    return mdb_dbi_open(view->txn, "schedule", 0, &dbi) == MDB_SUCCESS
+               ? schedule_open(schedule, view->txn, NULL)
+               : RESULT_OK;
+}
+
 static int run(const DbCommand *command, const char *dir, int argc, char **argv)
 {
     DbView view = {.db = NULL};

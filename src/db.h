@@ -4,12 +4,13 @@
  * reading only, so a running crawl is not disturbed; every command sees one snapshot. Data goes to
  * standard output, one record a line, tab separated; everything else to standard error. Exit 0:
  * done; 1: no such page or host; 2: wrong usage; 3: input/output error; 17: wrong format version or
- * damaged. Commands: db_pages.c, db_links.c, db_hosts.c, db_answer.c. */
+ * damaged. Commands: db_pages.c, db_links.c, db_hosts.c, db_schedule.c, db_answer.c. */
 #ifndef DB_H
 #define DB_H
 
 #include "exit_status.h"
 #include "store/page_db.h"
+#include "store/schedule.h"
 
 typedef struct DbView {
     PageDB *db;
@@ -29,6 +30,12 @@ int db_finish(const DbView *view, int rc);
 const char *db_url(DbView *view, uint64_t index, int *rc);
 /* The index of a URL; complains when there is none. A page_db error code. */
 int db_find(DbView *view, const char *url, uint64_t *index);
+
+/* The schedule of the crawl; NULL when there is none: a database that no crawl wrote. */
+Result db_open_schedule(const DbView *view, Schedule **schedule);
+/* Whether an origin is what a HOST argument names: it, or its host ("example.org",
+ * "example.org:81"). */
+bool db_is_host(const char *origin, const char *host);
 
 /* What of a stored answer is to be printed. */
 typedef struct DbParts {

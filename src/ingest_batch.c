@@ -457,22 +457,29 @@ static Result apply(Batch *batch, size_t place)
 /* ---- what PageDB finds new
  * ---------------------------------------------------------------------------------- */
 
+/* What the page with the link was like: it is being written, or its link waited in the sieve. */
+static void describe_parent(const Batch *batch, ScorerLink *link)
+{
+    if (batch->merges) {
+        SieveSource source = sieve_source(batch->sieve->sieve);
+        link->n_links = source.n_links;
+        link->page_score = source.score;
+    } else if (link->parent != PAGE_DB_NO_INDEX && batch->n_begun > 0 &&
+               batch->begun == link->parent) {
+        const CrawledPage *parent = batch->writes[batch->n_begun - 1].page;
+        link->n_links = parent->links->n_links;
+        link->page_score = parent->score;
+    }
+}
+
 /* What the scorer expects of a new page, in units in which levels are measured. */
 static float estimate(Batch *batch, const PageRef *page)
 {
     const Scorer *scorer = batch->options->scorer;
     ScorerLink link = {.parent = page->linked_from, .score = page->score};
-    if (batch->merges) {
-        SieveSource source = sieve_source(batch->sieve->sieve);
-        link.n_links = source.n_links;
-        link.page_score = source.score;
-    } else if (batch->n_begun > 0 && page->linked_from != PAGE_DB_NO_INDEX) {
-        const CrawledPage *parent = batch->writes[batch->n_begun - 1].page;
-        link.n_links = parent->links->n_links;
-        link.page_score = parent->score;
-    }
     const ScorerLink *last = &batch->estimated;
     if (!batch->has_estimate || link.parent != last->parent || link.score != last->score) {
+        describe_parent(batch, &link);
         float score = 0.0f;
         int rc = scorer->estimate(scorer->state, &link, &score);
         float scale = scorer->scale == NULL ? 1.0f : scorer->scale(scorer->state);
@@ -576,6 +583,7 @@ static int on_crawled(void *context, const PageRef *before, const PageRef *after
 {
     Batch *batch = context;
     batch->n_begun++;
+    batch->begun = before->index;
     batch->visits.changed += after->n_changes > before->n_changes;
     *level = SCHEDULE_NO_LEVEL;
     if (before->level != SCHEDULE_NO_LEVEL) {

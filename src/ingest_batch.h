@@ -38,6 +38,7 @@ typedef struct Batch {
     size_t n_writes;
     ParsedPage **written; /* by write */
     size_t n_begun;       /* writes whose page was told of: the last one's links come now */
+    uint64_t begun;       /* its index */
     ScorerLink estimated; /* the last link that was estimated, and */
     float estimate;       /* its score: links of one page are mostly alike */
     bool has_estimate;

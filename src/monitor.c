@@ -203,6 +203,7 @@ static void sample(Monitor *monitor, MonoTime now, StatusSample *s)
     scoring_stats(parts->scoring, &scores);
     s->computations = scores.computations;
     s->score_ms = scores.last_ms;
+    s->score_cpu_us = scores.cpu_us;
     s->moves = scores.moves;
     frontier_stats(parts->frontier, &s->frontier);
     resolver_stats(parts->resolver, &s->resolver);

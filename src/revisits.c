@@ -9,6 +9,10 @@
 
 #define LOOKS_PER_CLOCK 16u /* entries between two looks at the clock */
 #define RESTS_MAX       16u
+#define PIECE_MS        30 /* what a piece of the chore should take, its commit included */
+#define PIECE_FIRST     256u
+#define PIECE_LEAST     16u
+#define PIECE_MOST      16384u
 
 struct Revisits {
     RevisitsOptions options;
@@ -20,7 +24,12 @@ struct Revisits {
     RevisitDue kept;     /* as of the last commit */
     double next_s;       /* of the entries behind it none is due before */
     MonoTime pause;      /* the chore rests until then */
+    MonoTime start;      /* of this piece */
+    unsigned piece;      /* entries that can be committed within PIECE_MS, as it was lately */
+    unsigned n_done;     /* entries of this piece */
+    bool is_cut;         /* it ended before all was done */
     bool settling;       /* there may be crawled pages that were never entered */
+    bool kept_settling;  /* as of the last commit */
     uint64_t n_entered;  /* of those */
 };
 
@@ -63,6 +72,8 @@ Result revisits_new(Revisits **out, const RevisitsOptions *options, const Ingest
     revisits->db = store->db;
     revisits->schedule = store->schedule;
     revisits->settling = true;
+    revisits->kept_settling = true;
+    revisits->piece = PIECE_FIRST;
     buffer_init(&revisits->url, BUFFER_NO_LIMIT);
     *out = revisits;
     return RESULT_OK;
@@ -263,17 +274,25 @@ static Result settle_page(Revisits *revisits, const Batch *batch, uint64_t index
     return put(revisits, batch, &due);
 }
 
+/* Counts an entry of this piece of the chore; true when it was the last for now. */
+static bool is_enough(Revisits *revisits, MonoTime until)
+{
+    revisits->n_done++;
+    revisits->is_cut =
+        revisits->n_done >= revisits->piece ||
+        (revisits->n_done % LOOKS_PER_CLOCK == 0 && !mono_before(now_mono(revisits), until));
+    return revisits->is_cut;
+}
+
 /* Enters crawled pages that nobody entered. Once all are, only the mark moves on. */
 static Result settle(Revisits *revisits, const Batch *batch, MonoTime until)
 {
     uint64_t n_pages = page_db_n_pages(revisits->db, batch->txn);
     uint64_t index = 0;
     Result rc = revisit_table_settled_get(revisits->table, batch->txn, &index);
-    for (uint64_t n = 1; rc == RESULT_OK && revisits->settling && index < n_pages; n++) {
+    while (rc == RESULT_OK && revisits->settling && index < n_pages && !revisits->is_cut) {
         rc = settle_page(revisits, batch, index++);
-        if (n % LOOKS_PER_CLOCK == 0 && !mono_before(now_mono(revisits), until)) {
-            break;
-        }
+        (void)is_enough(revisits, until);
     }
     if (rc == RESULT_OK && revisits->settling && index >= n_pages) {
         revisits->settling = false;
@@ -313,10 +332,12 @@ static Result chore_run(void *context, struct Batch *batch, MonoTime until)
 {
     Revisits *revisits = context;
     double now = now_s(revisits);
+    revisits->start = now_mono(revisits);
+    revisits->n_done = 0;
+    revisits->is_cut = false;
     Result rc = settle(revisits, batch, until);
-    revisits->next_s = INFINITY;
-    bool is_end = false;
-    for (unsigned n = 1; rc == RESULT_OK && !is_end; n++) {
+    revisits->next_s = revisits->is_cut ? now : HUGE_VAL; /* unless one is found */
+    while (rc == RESULT_OK && !revisits->is_cut) {
         RevisitDue due = revisits->position;
         rc = revisit_table_next(revisits->table, batch->txn, &due);
         if (rc != RESULT_OK || due.time_s > now) {
@@ -327,24 +348,40 @@ static Result chore_run(void *context, struct Batch *batch, MonoTime until)
         }
         revisits->position = due; /* first: what is moved may move it back */
         rc = take_due(revisits, batch, &due);
-        is_end = n % LOOKS_PER_CLOCK == 0 && !mono_before(now_mono(revisits), until);
-        if (is_end) {
+        if (is_enough(revisits, until)) {
             revisits->next_s = now; /* there may be more */
         }
     }
     return rc == RESULT_OK ? revisits_end(revisits, batch) : rc;
 }
 
+/* The next piece is as large as this one showed to be right. What is left over goes on soon, but
+ * results have the writer for twice as long as the chore had. */
 static void chore_ended(void *context, Result rc)
 {
     Revisits *revisits = context;
+    MonoTime now = now_mono(revisits);
+    int64_t took_ms = mono_ms_between(revisits->start, now);
+    if (took_ms > PIECE_MS) {
+        revisits->piece = (unsigned)(revisits->piece * (uint64_t)PIECE_MS / (uint64_t)took_ms);
+    } else if (revisits->is_cut) {
+        revisits->piece += revisits->piece / 4;
+    }
+    revisits->piece = revisits->piece < PIECE_LEAST  ? PIECE_LEAST
+                      : revisits->piece > PIECE_MOST ? PIECE_MOST
+                                                     : revisits->piece;
     if (rc == RESULT_OK) {
         revisits->kept = revisits->position;
+        revisits->kept_settling = revisits->settling;
     } else {
         revisits->position = revisits->kept;
+        revisits->settling = revisits->kept_settling;
         revisits->next_s = 0;
     }
-    revisits->pause = mono_add_ms(now_mono(revisits), revisits->options.pause_ms);
+    bool goes_on = rc == RESULT_OK && revisits->is_cut;
+    int64_t pause_ms = goes_on ? 2 * took_ms : revisits->options.pause_ms;
+    revisits->pause = mono_add_ms(
+        now, pause_ms < revisits->options.pause_ms ? pause_ms : revisits->options.pause_ms);
 }
 
 /* The crawl does not end by itself. */
@@ -370,8 +407,7 @@ static void take_validator(const char *validator, char *out, size_t most)
 {
     size_t length = validator == NULL ? 0 : strlen(validator);
     if (length > 0 && length <= most) {
-        memset(out, 0, most + 1);
-        memcpy(out, validator, length);
+        memcpy(out, validator, length + 1);
     }
 }
 
@@ -380,8 +416,8 @@ static void take_validators(const ParsedPage *page, RevisitNote *note)
 {
     const FetchResult *fetch = page->fetch;
     if (fetch->status >= 200 && fetch->status < 400 && fetch->status != 304) {
-        memset(note->etag, 0, sizeof note->etag);
-        memset(note->last_modified, 0, sizeof note->last_modified);
+        note->etag[0] = '\0';
+        note->last_modified[0] = '\0';
     }
     bool is_cut = fetch->truncated == TRUNCATED_TIME || fetch->truncated == TRUNCATED_DISCONNECT;
     if (fetch->status == 304 || (fetch->status == 200 && !is_cut)) {
@@ -410,6 +446,13 @@ static void count_visit(Batch *batch, const FetchResult *fetch, const RevisitDue
     if (late_s > batch->late_s) {
         batch->late_s = late_s;
     }
+}
+
+static bool is_same(const RevisitNote *a, const RevisitNote *b)
+{
+    return a->misses == b->misses && !(a->fixed_freq < b->fixed_freq) &&
+           !(a->fixed_freq > b->fixed_freq) && strcmp(a->etag, b->etag) == 0 &&
+           strcmp(a->last_modified, b->last_modified) == 0;
 }
 
 Result revisits_note(Revisits *revisits, struct Batch *batch, const ParsedPage *page)
@@ -443,7 +486,7 @@ Result revisits_note(Revisits *revisits, struct Batch *batch, const ParsedPage *
         batch->visits.ended++;
         return revisit_table_remove(revisits->table, batch->txn, ref.index);
     }
-    if (memcmp(&note, &before, sizeof note) != 0) {
+    if (!is_same(&note, &before)) {
         rc = revisit_table_note_put(revisits->table, batch->txn, ref.index, &note);
     }
     RevisitDue due = next_visit(revisits, &ref, &note, (double)fetch->wall_start.us / 1e6);

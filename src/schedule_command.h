@@ -9,8 +9,9 @@
  * FREQ is visits per second, or an interval with a unit (1d: once a day). The schedule is kept in
  * the crawl's PageDB, replaces an earlier one, and is what schedule.mode = continuous works
  * through: it keeps these frequencies, within schedule.revisit_min and revisit_max, unless
- * schedule.rules decide otherwise; crawled pages that are left out are not visited again. Exit status: 0; 2 usage or a bad rule (FILE:LINE); 3 cannot be read or written; 17
- * damaged, locked or another format version. */
+ * schedule.rules decide otherwise; crawled pages that are left out are not visited again. Exit
+ * status: 0; 2 usage or a bad rule (FILE:LINE); 3 cannot be read or written; 17 damaged, locked or
+ * another format version. */
 #ifndef SCHEDULE_COMMAND_H
 #define SCHEDULE_COMMAND_H
 

@@ -14,7 +14,7 @@
 
 #define SCAN_AT_ONCE 4096u /* entries read in one transaction */
 #define PIECE_FIRST  256u
-#define PIECE_LEAST  16u
+#define PIECE_LEAST  256u /* below it the commit itself is what takes time */
 #define PIECE_MOST   2048u
 #define PIECE_STEP   128u /* moves between two looks at the clock */
 #define MAX_LOOPS    100u
@@ -117,6 +117,9 @@ static void compare(Scoring *scoring, const ScheduleEntry *entries, size_t n)
     for (size_t i = 0; i < n; i++) {
         float old = 0.0f;
         float score = 0.0f;
+        if (schedule_is_express(scoring->schedule, entries[i].level)) {
+            continue; /* a visit that is due: not ours */
+        }
         if (scorer->get(scorer->state, entries[i].index, &old, &score) != 0 || !(score > 0.0f)) {
             continue; /* newer than the computation: its estimate stands */
         }

@@ -135,6 +135,7 @@ static void emit_parts(const StatusSample *now, Buffer *out, FieldSink sink)
     sink(out, "parse_queue", FIELD_INTEGER, NULL, now->parse_queue, 0);
     sink(out, "scorings", FIELD_INTEGER, NULL, now->computations, 0);
     sink(out, "score_ms", FIELD_INTEGER, NULL, now->score_ms, 0);
+    sink(out, "score_cpu_s", FIELD_REAL, NULL, 0, (double)now->score_cpu_us / 1e6);
     sink(out, "moves", FIELD_INTEGER, NULL, now->moves, 0);
     sink(out, "chore_max_ms", FIELD_REAL, NULL, 0, (double)now->chore_max_us / 1000);
     sink(out, "held_bytes", FIELD_INTEGER, NULL, now->held_bytes, 0);

@@ -62,6 +62,7 @@ typedef struct StatusSample {
     uint64_t chore_max_us; /* the longest that a chore kept results waiting */
     uint64_t computations; /* of scores */
     uint64_t score_ms;     /* the last one took */
+    uint64_t score_cpu_us; /* of the scoring thread, in this run */
     uint64_t moves;        /* entries that changed their level */
     uint64_t rss_bytes;
     uint64_t map_drops; /* times pages of the database were unmapped to stay in the budget */

@@ -9,7 +9,6 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "base/hash.h"
 #include "crawl_store.h"
 #include "store/cdxj.h"
 #include "store/warc_files.h"
@@ -45,121 +44,7 @@ void verify_repaired(Verify *verify, const char *file, const char *format, ...)
     verify->counts->repaired++;
 }
 
-/* --- records ---------------------------------------------------------------------------------- */
-
-typedef struct Original {
-    WarcBytes timestamp;
-    bool found;
-} Original;
-
-static bool is_original(void *context, const CdxjEntry *entry)
-{
-    Original *original = context;
-    original->found = !warc_bytes_are(entry->mime, "warc/revisit") &&
-                      memcmp(entry->timestamp.bytes, original->timestamp.bytes, 14) == 0;
-    return !original->found;
-}
-
-static MapKey capture_key(WarcBytes uri, const char timestamp[14])
-{
-    return map_key(hash_64(uri.bytes, uri.length, 1) ^ hash_64(timestamp, 14, 2));
-}
-
-/* The index of an open file may be a piece, after a crash: what is captured in it is remembered. */
-static Result remember(Verify *verify, const WarcRecord *record)
-{
-    char timestamp[WARC_DATE_BYTES];
-    return map_put(&verify->originals,
-                   capture_key(record->uri, warc_date_timestamp(record->date, timestamp)), verify);
-}
-
-static bool confirms_unknown(const WarcRecord *record)
-{
-    WarcBytes value;
-    return warc_record_field(record, "warc-profile", &value) &&
-           warc_bytes_are(value, WARC_PROFILE_NOT_MODIFIED) &&
-           !warc_record_field(record, "warc-refers-to-target-uri", &value);
-}
-
-/* The record that a revisit refers to is stored too; else *stored is false. A 304 may confirm what
- * was never stored. */
-static Result check_revisit(Verify *verify, const char *file, const WarcRecord *record,
-                            bool *stored)
-{
-    WarcBytes uri;
-    WarcBytes date;
-    WallTime t;
-    char timestamp[WARC_DATE_BYTES];
-    verify->counts->revisits++;
-    if (confirms_unknown(record)) {
-        return RESULT_OK;
-    }
-    if (!warc_record_field(record, "warc-refers-to-target-uri", &uri) ||
-        !warc_record_field(record, "warc-refers-to-date", &date) || !warc_date_parse(date, &t)) {
-        verify_problem(verify, file, "offset %" PRIu64 ": revisit refers to nothing",
-                       record->offset);
-        *stored = false;
-        return RESULT_OK;
-    }
-    Original original = {.timestamp = warc_bytes(warc_date_timestamp(t, timestamp), 14)};
-    Result rc = cdxj_find(verify->warc_directory, uri.bytes, uri.length, is_original, &original);
-    if (rc == RESULT_OK && !original.found &&
-        map_get(&verify->originals, capture_key(uri, timestamp)) == NULL) {
-        *stored = false;
-        verify_problem(verify, file,
-                       "offset %" PRIu64 ": the original of the revisit is not stored: %.*s %s",
-                       record->offset, (int)uri.length, uri.bytes, timestamp);
-    }
-    return rc;
-}
-
-/* The page of a capture is known, and known to be tried. */
-static Result check_page(Verify *verify, const char *file, const WarcRecord *record, bool stored,
-                         MDB_txn *txn)
-{
-    uint64_t index = 0;
-    PageRef page;
-    int rc = page_db_find(verify->db, txn, record->uri.bytes, record->uri.length, &index);
-    if (rc == page_db_error_no_page) {
-        verify->counts->strangers++;
-        return RESULT_OK;
-    }
-    if (rc == page_db_error_ok) {
-        rc = page_db_get(verify->db, txn, index, &page, &verify->url);
-    }
-    if (rc != page_db_error_ok) {
-        return RESULT_DAMAGED;
-    }
-    if (page.n_crawls == 0 && page.status == 0) {
-        verify_problem(verify, file,
-                       "offset %" PRIu64 ": captured, but PageDB never saw it tried: %.*s",
-                       record->offset, (int)record->uri.length, record->uri.bytes);
-    }
-    if (index < verify->n_pages && stored) {
-        verify->captured[index / 8] |= (uint8_t)(1u << index % 8);
-    }
-    return RESULT_OK;
-}
-
-static Result check_capture(Verify *verify, const char *file, const WarcRecord *record)
-{
-    MDB_txn *txn = NULL;
-    verify->counts->captures++;
-    bool stored = true;
-    Result rc =
-        record->type == WARC_REVISIT ? check_revisit(verify, file, record, &stored) : RESULT_OK;
-    verify->lost_records |= !stored;
-    if (rc != RESULT_OK || verify->db == NULL) {
-        return rc;
-    }
-    /* Short transactions: a reader of hours would make a running crawl's database grow. */
-    if (page_db_txn_begin(verify->db, true, &txn) != page_db_error_ok) {
-        return RESULT_IO;
-    }
-    rc = check_page(verify, file, record, stored, txn);
-    page_db_txn_abort(verify->db, txn);
-    return rc;
-}
+/* --- files ------------------------------------------------------------------------------------ */
 
 /* Where the last whole record of a file ends, and whether more should follow, or what does is
  * broken. */
@@ -181,11 +66,13 @@ static Result read_file(Verify *verify, const WarcFile *file, WarcReader *reader
                         Tail *tail)
 {
     WarcRecord record;
+    WarcId capture = {{0}};
     uint64_t end = 0;
     Result rc = warc_reader_next(reader, &record);
     while (rc == RESULT_OK) {
         end = record.offset + record.length;
         verify->counts->records++;
+        verify_companion(verify, file->name, &record, &capture);
         if (warc_reader_check(reader, &record) != RESULT_OK) {
             verify_problem(verify, file->name, "%s", warc_reader_problem(reader));
         }
@@ -196,10 +83,11 @@ static Result read_file(Verify *verify, const WarcFile *file, WarcReader *reader
         buffer_reset(&verify->line);
         rc = warc_record_index(&record, file->name, &verify->line);
         if (rc == RESULT_OK && file->open && record.type == WARC_RESPONSE) {
-            rc = remember(verify, &record);
+            rc = verify_remember(verify, &record);
         }
         if (rc == RESULT_OK) {
-            rc = is_committed(verify, file, end) ? check_capture(verify, file->name, &record) : rc;
+            capture = record.id;
+            rc = is_committed(verify, file, end) ? verify_capture(verify, file->name, &record) : rc;
             if (fwrite(verify->line.data, 1, verify->line.length, journal) != verify->line.length) {
                 rc = result_of_errno(errno);
             }

@@ -5,10 +5,11 @@
  * schedule is a page of that host with that level, every page with a level is scheduled unless its
  * host is given up, and hosts with work are listed at their best level; the counters of every host
  * are those of its pages. The archive: every record of every file in DIR/warc is read strictly
- * (store/warc_reader.h), its digests are recomputed, the index is derived from it and compared line
- * by line with the one beside the file; the original of every revisit is found; the page of every
- * capture is known to PageDB, and every page whose answer was stored (store/capture_index.h) is
- * there. No file ends before the end that the database has committed.
+ * (store/warc_reader.h), its digests are recomputed, requests and metadata belong to the capture
+ * before them, the index is derived from it and compared line by line with the one beside the file;
+ * the original of every revisit is found; the page of every capture is known to PageDB, and every
+ * page whose answer was stored (store/capture_index.h) is there. No file ends before the end that
+ * the database has committed.
  *
  * Nothing is changed but by --repair, which writes anew, and says so: the schedule from the levels
  * in PageDB, host counters from the pages, indices from their WARC files. From a WARC file that was

@@ -3,16 +3,10 @@
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "fetch/fetch_result.h"
-#include "store/capture_index.h"
 #include "store/host_table.h"
-#include "store/payload_index.h"
 #include "store/schedule.h"
-#include "store/warc_end.h"
-
-#define DATABASE "crawl.mdb"
 
 /* Of one host, counted from its pages. */
 typedef struct Tally {
@@ -35,16 +29,6 @@ typedef struct Database {
     uint64_t host_problems;
 } Database;
 
-static bool bit(const uint8_t *bits, uint64_t index)
-{
-    return (bits[index / 8] >> index % 8 & 1) != 0;
-}
-
-static void set_bit(uint8_t *bits, uint64_t index)
-{
-    bits[index / 8] |= (uint8_t)(1u << index % 8);
-}
-
 /* ---- pages ------------------------------------------------------------------------------------
  */
 
@@ -56,12 +40,13 @@ static void check_links(Database *database, const PageRef *page)
     size_t n_diff = 0;
     if (page_db_get_links(verify->db, database->txn, page->index, &to, &n, &n_diff) !=
         page_db_error_ok) {
-        verify_problem(verify, DATABASE, "links of page %" PRIu64 " cannot be read", page->index);
+        verify_problem(verify, VERIFY_DATABASE, "links of page %" PRIu64 " cannot be read",
+                       page->index);
         n = 0;
     }
     for (size_t i = 0; i < n; i++) {
         if (to[i] >= verify->n_pages) {
-            verify_problem(verify, DATABASE,
+            verify_problem(verify, VERIFY_DATABASE,
                            "page %" PRIu64 " links to page %" PRIu64 " of %" PRIu64, page->index,
                            to[i], verify->n_pages);
         }
@@ -70,8 +55,8 @@ static void check_links(Database *database, const PageRef *page)
     uint8_t *kinds = NULL;
     if (n > 0 && page_db_get_link_kinds(verify->db, database->txn, page->index, n, &kinds) !=
                      page_db_error_ok) {
-        verify_problem(verify, DATABASE, "kinds of the links of page %" PRIu64 " cannot be read",
-                       page->index);
+        verify_problem(verify, VERIFY_DATABASE,
+                       "kinds of the links of page %" PRIu64 " cannot be read", page->index);
     }
     free(kinds);
 }
@@ -86,7 +71,7 @@ static void check_page(Database *database, const PageRef *page)
     if (page_db_find(verify->db, database->txn, page->url, page->url_length, &found) !=
             page_db_error_ok ||
         found != page->index) {
-        verify_problem(verify, DATABASE, "page %" PRIu64 " is not found by its URL: %.*s",
+        verify_problem(verify, VERIFY_DATABASE, "page %" PRIu64 " is not found by its URL: %.*s",
                        page->index, (int)page->url_length, page->url);
     }
     if (page->n_crawls > 0) {
@@ -98,8 +83,8 @@ static void check_page(Database *database, const PageRef *page)
         if (page_db_get(verify->db, database->txn, page->linked_from, &from, &verify->line) !=
                 page_db_error_ok ||
             from.depth >= depth) {
-            verify_problem(verify, DATABASE, "page %" PRIu64 " is not deeper than what links to it",
-                           index);
+            verify_problem(verify, VERIFY_DATABASE,
+                           "page %" PRIu64 " is not deeper than what links to it", index);
         }
     }
 }
@@ -116,9 +101,9 @@ static void tally(Database *database, const PageRef *page)
 static void check_scheduled(Database *database, const PageRef *page)
 {
     bool wanted = page->level != PAGE_DB_NO_LEVEL && database->states[page->host] == HOST_ACTIVE;
-    if (wanted && !bit(database->scheduled, page->index)) {
+    if (wanted && !verify_bit(database->scheduled, page->index)) {
         database->schedule_problems++;
-        verify_problem(database->verify, DATABASE, "not scheduled, but has level %u: %.*s",
+        verify_problem(database->verify, VERIFY_DATABASE, "not scheduled, but has level %u: %.*s",
                        page->level, (int)page->url_length, page->url);
     }
 }
@@ -132,8 +117,8 @@ static void check_pages(Database *database, bool has_schedule)
             continue; /* told by the snapshot */
         }
         if (page.host >= database->n_hosts) {
-            verify_problem(verify, DATABASE, "page %" PRIu64 " is of host %u, which is none", i,
-                           page.host);
+            verify_problem(verify, VERIFY_DATABASE, "page %" PRIu64 " is of host %u, which is none",
+                           i, page.host);
             continue;
         }
         if (has_schedule) {
@@ -154,7 +139,7 @@ static void check_origins(Database *database)
             page_db_host_find(verify->db, database->txn, verify->line.data, verify->line.length,
                               &found) != page_db_error_ok ||
             found != host) {
-            verify_problem(verify, DATABASE, "host %u is not found by its name", host);
+            verify_problem(verify, VERIFY_DATABASE, "host %u is not found by its name", host);
         }
     }
 }
@@ -202,10 +187,10 @@ static Result check_entries(Database *database)
         for (size_t i = 0; rc == RESULT_OK && i < n; i++) {
             const char *wrong = wrong_entry(database, &entries[i]);
             if (wrong == NULL) {
-                set_bit(database->scheduled, entries[i].index);
+                verify_set_bit(database->scheduled, entries[i].index);
             } else {
                 database->schedule_problems++;
-                verify_problem(database->verify, DATABASE,
+                verify_problem(database->verify, VERIFY_DATABASE,
                                "scheduled %s: page %" PRIu64 ", host %u, level %u", wrong,
                                entries[i].index, entries[i].host, entries[i].level);
             }
@@ -233,8 +218,8 @@ static Result check_fronts(Database *database)
         }
         if (rc == RESULT_OK && n > 0 && (found == 0 || best.level != cursor.level)) {
             database->schedule_problems++;
-            verify_problem(database->verify, DATABASE, "host %u has its best URL not at level %u",
-                           id, cursor.level);
+            verify_problem(database->verify, VERIFY_DATABASE,
+                           "host %u has its best URL not at level %u", id, cursor.level);
         }
     }
     for (uint32_t host = 0; host < database->n_hosts && rc == RESULT_OK; host++) {
@@ -250,7 +235,7 @@ static Result check_fronts(Database *database)
     }
     if (rc == RESULT_OK && listed != with_entries) {
         database->schedule_problems++;
-        verify_problem(database->verify, DATABASE,
+        verify_problem(database->verify, VERIFY_DATABASE,
                        "%" PRIu64 " hosts have work, %" PRIu64 " are listed", with_entries, listed);
     }
     return rc;
@@ -272,7 +257,8 @@ static Result rebuild_schedule(Database *database)
         }
     }
     if (rc == RESULT_OK) {
-        verify_repaired(verify, DATABASE, "schedule written anew from PageDB: %" PRIu64 " URLs", n);
+        verify_repaired(verify, VERIFY_DATABASE,
+                        "schedule written anew from PageDB: %" PRIu64 " URLs", n);
     }
     return rc;
 }
@@ -286,7 +272,7 @@ static Result note_state(void *context, uint32_t host, const HostRecord *record)
     if (host < database->n_hosts) {
         database->states[host] = record->state;
     } else {
-        verify_problem(database->verify, DATABASE, "record of host %u, which is none", host);
+        verify_problem(database->verify, VERIFY_DATABASE, "record of host %u, which is none", host);
     }
     return RESULT_OK;
 }
@@ -322,7 +308,7 @@ static Result check_hosts(Database *database, bool repair)
             n++;
         } else {
             database->host_problems++;
-            verify_problem(database->verify, DATABASE,
+            verify_problem(database->verify, VERIFY_DATABASE,
                            "host %u counts %u URLs, %u pages, %u duplicates, %u denied; its pages "
                            "say %u, %u, %u, %u",
                            host, was.urls, was.pages, was.duplicates, was.robots_denied,
@@ -330,7 +316,7 @@ static Result check_hosts(Database *database, bool repair)
         }
     }
     if (n > 0 && rc == RESULT_OK) {
-        verify_repaired(database->verify, DATABASE, "counters of %" PRIu64 " hosts", n);
+        verify_repaired(database->verify, VERIFY_DATABASE, "counters of %" PRIu64 " hosts", n);
     }
     return rc;
 }
@@ -414,213 +400,4 @@ Result verify_database(Verify *verify)
     free(database.tallies);
     free(database.states);
     return rc;
-}
-
-/* ---- pages and captures -------------------------------------------------------------------------
- */
-
-/* Whether an answer of this page was stored. Without the index of captures (no archive was kept by
- * this version) it is taken for granted of every page that was crawled. */
-static Result must_be_stored(CaptureIndex *captures, MDB_txn *txn, const PageRef *page, bool *must)
-{
-    Capture capture;
-    *must = page->n_crawls > 0;
-    if (captures == NULL) {
-        return RESULT_OK;
-    }
-    Result rc = capture_index_get(captures, txn, page->index, &capture);
-    *must = rc == RESULT_OK;
-    return rc == RESULT_NOT_FOUND ? RESULT_OK : rc;
-}
-
-/* Notes of pages first to end - 1 which are in the files. */
-static Result note_stored_in(Verify *verify, MDB_txn *txn, uint64_t first, uint64_t end)
-{
-    CaptureIndex *captures = NULL;
-    Result rc = capture_index_open(&captures, txn, false);
-    rc = rc == RESULT_NOT_FOUND ? RESULT_OK : rc;
-    for (uint64_t i = first; i < end && rc == RESULT_OK; i++) {
-        PageRef page;
-        bool must = false;
-        if (page_db_get(verify->db, txn, i, &page, &verify->url) != page_db_error_ok) {
-            verify_problem(verify, DATABASE, "page %" PRIu64 " cannot be read", i);
-            continue;
-        }
-        verify->counts->pages += page.n_crawls > 0;
-        rc = must_be_stored(captures, txn, &page, &must);
-        if (must) {
-            set_bit(verify->stored, i);
-        }
-    }
-    capture_index_close(captures);
-    return rc;
-}
-
-/* In short transactions, since it may run beside a crawl. */
-static Result note_stored(Verify *verify)
-{
-    enum { PAGES_PER_TXN = 4096 };
-    Result rc = RESULT_OK;
-    for (uint64_t i = 0; i < verify->n_pages && rc == RESULT_OK; i += PAGES_PER_TXN) {
-        MDB_txn *txn = NULL;
-        uint64_t rest = verify->n_pages - i;
-        if (page_db_txn_begin(verify->db, true, &txn) != page_db_error_ok) {
-            return RESULT_IO;
-        }
-        rc = note_stored_in(verify, txn, i, i + (rest < PAGES_PER_TXN ? rest : PAGES_PER_TXN));
-        page_db_txn_abort(verify->db, txn);
-    }
-    return rc;
-}
-
-static Result snapshot(Verify *verify)
-{
-    MDB_txn *txn = NULL;
-    if (page_db_txn_begin(verify->db, true, &txn) != page_db_error_ok) {
-        return RESULT_IO;
-    }
-    verify->n_pages = page_db_n_pages(verify->db, txn);
-    page_db_txn_abort(verify->db, txn);
-    verify->captured = calloc(verify->n_pages / 8 + 1, 1);
-    verify->stored = calloc(verify->n_pages / 8 + 1, 1);
-    Result rc =
-        verify->captured == NULL || verify->stored == NULL ? RESULT_MEMORY : note_stored(verify);
-    if (rc == RESULT_OK && page_db_txn_begin(verify->db, true, &txn) != page_db_error_ok) {
-        rc = RESULT_IO;
-    }
-    if (rc == RESULT_OK) {
-        rc = warc_end_get(txn, &verify->committed);
-        page_db_txn_abort(verify->db, txn);
-    }
-    return rc == RESULT_NOT_FOUND ? RESULT_OK : rc;
-}
-
-Result verify_open_database(Verify *verify)
-{
-    Buffer path;
-    buffer_init(&path, BUFFER_NO_LIMIT);
-    Result rc = buffer_printf(&path, "%s/crawl.mdb/data.mdb", verify->options->directory);
-    if (rc == RESULT_OK && access(path.data, F_OK) == 0) {
-        *strrchr(path.data, '/') = '\0';
-        PageDBOptions options = {.read_only = !verify->options->repair, .no_create = true};
-        int code = page_db_open(&verify->db, path.data, &options);
-        if (code != page_db_error_ok) {
-            const char *why = verify->db == NULL ? NULL : error_message(verify->db->error);
-            verify_problem(verify, DATABASE, "cannot be opened: %s", why == NULL ? "?" : why);
-            rc = code == page_db_error_version ? RESULT_VERSION : RESULT_DAMAGED;
-        } else {
-            rc = snapshot(verify);
-        }
-    }
-    buffer_destroy(&path);
-    return rc;
-}
-
-/* Puts a page back on the schedule. It is asked for without a condition: what it would confirm is
- * lost. */
-Result verify_schedule_again(Verify *verify, MDB_txn *txn, Schedule *schedule, uint64_t index)
-{
-    PageRef page;
-    Result rc = verify_forget_validators(txn, index);
-    if (rc != RESULT_OK) {
-        return rc;
-    }
-    if (page_db_get(verify->db, txn, index, &page, &verify->url) != page_db_error_ok) {
-        return RESULT_DAMAGED;
-    }
-    unsigned level = schedule_level(schedule, page.score);
-    if (page_db_set_state(verify->db, txn, index, page.status, (uint8_t)level, 0) !=
-        page_db_error_ok) {
-        return RESULT_FULL;
-    }
-    return schedule_put(schedule, txn, page.host, level, index);
-}
-
-static Result forget_payloads(Verify *verify, MDB_txn *txn)
-{
-    PayloadIndex *payloads = NULL;
-    Result rc = payload_index_open(&payloads, txn, false);
-    if (rc == RESULT_OK) {
-        rc = payload_index_clear(payloads, txn);
-        payload_index_close(payloads);
-    }
-    if (rc == RESULT_OK) {
-        verify_repaired(verify, DATABASE, "index of payloads emptied: no revisits of lost records");
-    }
-    return rc == RESULT_NOT_FOUND ? RESULT_OK : rc;
-}
-
-/* What is lost confirms nothing; what is fetched again is not missed any more. */
-static Result forget_capture(const Verify *verify, MDB_txn *txn, CaptureIndex *captures,
-                             uint64_t page)
-{
-    if (captures == NULL || !verify->options->repair) {
-        return RESULT_OK;
-    }
-    return verify->options->refetch ? capture_index_remove(captures, txn, page)
-                                    : capture_index_lost(captures, txn, page);
-}
-
-/* Lists what is lost; *lost counts. */
-static Result find_lost(Verify *verify, MDB_txn *txn, Schedule *schedule, uint64_t *lost)
-{
-    CaptureIndex *captures = NULL;
-    Result rc = capture_index_open(&captures, txn, false);
-    rc = rc == RESULT_NOT_FOUND ? RESULT_OK : rc;
-    for (uint64_t i = 0; i < verify->n_pages && rc == RESULT_OK; i++) {
-        PageRef page;
-        if (!bit(verify->stored, i) || bit(verify->captured, i) ||
-            page_db_get(verify->db, txn, i, &page, &verify->url) != page_db_error_ok) {
-            continue;
-        }
-        verify_problem(verify, DATABASE, "crawled, but in no WARC file: %s",
-                       buffer_string(&verify->url));
-        rc = schedule == NULL ? RESULT_OK : verify_schedule_again(verify, txn, schedule, i);
-        rc = rc == RESULT_OK ? forget_capture(verify, txn, captures, i) : rc;
-        ++*lost;
-    }
-    capture_index_close(captures);
-    return rc;
-}
-
-Result verify_captures(Verify *verify)
-{
-    MDB_txn *txn = NULL;
-    Schedule *schedule = NULL;
-    uint64_t lost = 0;
-    const VerifyOptions *options = verify->options;
-    if (page_db_txn_begin(verify->db, !options->repair, &txn) != page_db_error_ok) {
-        return RESULT_IO;
-    }
-    Result rc = options->refetch ? schedule_open(&schedule, txn, NULL) : RESULT_OK;
-    if (rc == RESULT_OK) {
-        rc = find_lost(verify, txn, schedule, &lost);
-    }
-    if (rc == RESULT_OK && options->refetch && lost > 0) {
-        verify_repaired(verify, DATABASE, "%" PRIu64 " pages scheduled to be fetched again", lost);
-    }
-    if (rc == RESULT_OK && options->repair && (verify->lost_records || lost > 0)) {
-        rc = forget_payloads(verify, txn);
-    }
-    if (rc == RESULT_OK && options->repair) {
-        rc = page_db_txn_commit(verify->db, txn) == page_db_error_ok ? RESULT_OK : RESULT_FULL;
-    } else {
-        page_db_txn_abort(verify->db, txn);
-    }
-    schedule_close(schedule);
-    return rc;
-}
-
-Result verify_set_end(Verify *verify)
-{
-    MDB_txn *txn = NULL;
-    if (page_db_txn_begin(verify->db, false, &txn) != page_db_error_ok) {
-        return RESULT_IO;
-    }
-    Result rc = warc_end_put(txn, &verify->committed);
-    if (rc != RESULT_OK) {
-        page_db_txn_abort(verify->db, txn);
-        return rc;
-    }
-    return page_db_txn_commit(verify->db, txn) == page_db_error_ok ? RESULT_OK : RESULT_FULL;
 }

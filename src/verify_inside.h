@@ -1,10 +1,11 @@
-/* What the parts of `ragno verify` share: verify.c (WARC files and indices), verify_database.c,
- * verify_revisits.c. */
+/* What the parts of `ragno verify` share: verify.c (WARC files and indices), verify_records.c (what
+ * is in them), verify_captures.c (which pages must be), verify_database.c, verify_revisits.c. */
 #ifndef VERIFY_INSIDE_H
 #define VERIFY_INSIDE_H
 
 #include "base/map.h"
 #include "store/page_db.h"
+#include "store/warc_reader.h"
 #include "store/schedule.h"
 #include "verify.h"
 
@@ -23,12 +24,32 @@ typedef struct Verify {
     Buffer url;
 } Verify;
 
+#define VERIFY_DATABASE "crawl.mdb"
+
+static inline bool verify_bit(const uint8_t *bits, uint64_t index)
+{
+    return (bits[index / 8] >> index % 8 & 1) != 0;
+}
+
+static inline void verify_set_bit(uint8_t *bits, uint64_t index)
+{
+    bits[index / 8] |= (uint8_t)(1u << index % 8);
+}
+
 /* One line, and one problem more. */
 void verify_problem(Verify *verify, const char *file, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 /* One line, and one repair more. */
 void verify_repaired(Verify *verify, const char *file, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
+
+/* The index of an open file may be a piece, after a crash: what is captured in it is remembered. */
+Result verify_remember(Verify *verify, const WarcRecord *record);
+/* A request or metadata record belongs to the capture before it. */
+void verify_companion(Verify *verify, const char *file, const WarcRecord *record,
+                      const WarcId *capture);
+/* A capture: the original of a revisit is stored, its page is known and was tried. */
+Result verify_capture(Verify *verify, const char *file, const WarcRecord *record);
 
 /* Opens DIR/crawl.mdb if there is one, notes whose answers are stored, and then reads the committed
  * end: so whatever a running crawl adds meanwhile is not missed in the files. RESULT_DAMAGED,

@@ -398,20 +398,21 @@ static const OptionSpec *nearest(const Options *options, const char *name)
     size_t best_distance = SIZE_MAX;
     const char *dot = strchr(name, '.');
     const char *key = dot == NULL ? name : dot + 1;
+    size_t length = strlen(name);
+    size_t most = 2 + length / 3;
     for (size_t i = 0; i < options->n_specs; i++) {
         char full[128];
-        (void)snprintf(full, sizeof full, "%s.%s", options->specs[i].section,
-                       options->specs[i].key);
-        size_t d = option_distance(name, full);
-        if (strcmp(options->specs[i].key, key) == 0) {
-            d = 1;
-        }
+        size_t n = (size_t)snprintf(full, sizeof full, "%s.%s", options->specs[i].section,
+                                    options->specs[i].key);
+        bool is_same = strcmp(options->specs[i].key, key) == 0;
+        bool is_far = n > length + most || length > n + most;
+        size_t d = is_same ? 1 : is_far ? SIZE_MAX : option_distance(name, full);
         if (d < best_distance) {
             best_distance = d;
             best = &options->specs[i];
         }
     }
-    return best_distance <= 2 + strlen(name) / 3 ? best : NULL;
+    return best_distance <= most ? best : NULL;
 }
 
 static void complain_unknown(const Options *options, const char *name, Buffer *error)

@@ -9,6 +9,7 @@
 #include <string.h>
 
 #define INI_INCLUDE_DEPTH 8
+#define INI_RUN           64
 #define INI_CHUNK         150 /* inih cuts lines at 199 bytes; longer ones are fed to it in pieces */
 
 typedef struct IniFile {
@@ -21,7 +22,11 @@ typedef struct IniFile {
     char *text;     /* the physical line being fed */
     size_t text_capacity;
     const char *rest; /* what of it is still to be fed */
-    char *section;    /* the assignment being collected */
+    const char *gap;  /* blanks between the last two pieces of it, which inih trims */
+    size_t gap_length;
+    const char *next_gap; /* those before the piece that comes next */
+    size_t next_gap_length;
+    char *section; /* the assignment being collected */
     char *key;
     Buffer value;
     unsigned value_line;
@@ -118,20 +123,44 @@ static int on_assignment(void *context, const char *section, const char *key, co
             return 0;
         }
     }
+    if (file->continues) {
+        (void)buffer_append(&file->value, file->gap, file->gap_length);
+    }
     (void)buffer_append_string(&file->value, value);
     return 1;
 }
 
-/* Where to cut a long line so that its rest does not look like a comment or a section. */
-static size_t cut(const char *text, size_t length)
+/* What a piece may not begin with: it would be trimmed, or make the piece a remark. */
+static bool is_bad_start(char c)
+{
+    return isspace((unsigned char)c) || c == ';' || c == '#';
+}
+
+/* Where to cut a long line: the next piece begins there. */
+static size_t cut(const char *text)
 {
     size_t at = INI_CHUNK;
-    while (at > 1 &&
-           !(((unsigned char)text[at] | 32) >= 'a' && ((unsigned char)text[at] | 32) <= 'z' &&
-             text[at - 1] != ' ' && text[at - 1] != '\t')) {
+    while (at > 1 && is_bad_start(text[at])) {
         at--;
     }
-    return at > 1 ? at : length < INI_CHUNK ? length : INI_CHUNK;
+    return at > 1 ? at : INI_CHUNK; /* options_ini_value lets no value be like that */
+}
+
+/* A remark goes before a line is cut, or its second half would be taken for text. */
+static void strip_remark(char *line, bool is_first)
+{
+    char *start = line + (is_first && strncmp(line, "\xEF\xBB\xBF", 3) == 0 ? 3 : 0);
+    start += strspn(start, " \t");
+    if (*start == ';' || *start == '#') {
+        *start = '\0';
+        return;
+    }
+    for (char *p = start; *p != '\0'; p++) {
+        if (*p == ';' && p > start && isspace((unsigned char)p[-1])) {
+            *p = '\0';
+            return;
+        }
+    }
 }
 
 static bool note_piece(IniFile *file)
@@ -159,6 +188,7 @@ static char *next_piece(char *line, int size, void *context)
             return NULL;
         }
         file->line++;
+        strip_remark(file->text, file->line == 1);
         file->rest = file->text;
         file->continues = false;
         file->indented = *file->text == ' ' || *file->text == '\t';
@@ -166,10 +196,17 @@ static char *next_piece(char *line, int size, void *context)
         file->continues = true;
     }
     size_t length = strlen(file->rest);
-    size_t give = length < (size_t)size - 2 ? length : cut(file->rest, length);
+    size_t give = length < (size_t)size - 2 ? length : cut(file->rest);
     const char *prefix = file->rest == file->text ? "" : " ";
     (void)snprintf(line, (size_t)size, "%s%.*s", prefix, (int)give, file->rest);
+    file->gap = file->next_gap;
+    file->gap_length = file->next_gap_length;
     file->rest += give;
+    file->next_gap = file->rest;
+    while (file->next_gap > file->text && isspace((unsigned char)file->next_gap[-1])) {
+        file->next_gap--;
+    }
+    file->next_gap_length = (size_t)(file->rest - file->next_gap);
     return note_piece(file) ? line : NULL;
 }
 
@@ -216,7 +253,13 @@ Result options_ini_value(const char *text, Buffer *value, Buffer *error)
     while (end > text && isspace((unsigned char)end[-1])) {
         end--;
     }
+    size_t run = 0;
     for (const char *p = text; p < end; p++) {
+        run = is_bad_start(*p) ? run + 1 : 0;
+        if (run > INI_RUN) {
+            (void)buffer_printf(error, "has more than %d blanks, ';' or '#' in a row", INI_RUN);
+            return RESULT_INVALID;
+        }
         if (iscntrl((unsigned char)*p) && *p != '\t') {
             (void)buffer_printf(error, "has a control character, which no file can hold");
             return RESULT_INVALID;

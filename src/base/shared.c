@@ -56,17 +56,26 @@ Result shared_replace(Shared *shared, void *object)
     return RESULT_OK;
 }
 
-void shared_reader_open(SharedReader *reader, Shared *shared)
+/* Gives the reader the object of now for the one it has. */
+static void look_again(SharedReader *reader)
 {
+    Shared *shared = reader->shared;
     mutex_lock(&shared->mutex);
-    *reader =
-        (SharedReader){.shared = shared,
-                       .box = shared->current,
-                       .version = atomic_load_explicit(&shared->version, memory_order_relaxed)};
+    SharedBox *old = reader->box;
+    reader->box = shared->current;
+    reader->version = atomic_load_explicit(&shared->version, memory_order_relaxed);
     if (reader->box != NULL) {
         reader->box->users++;
     }
+    old = let_go(old);
     mutex_unlock(&shared->mutex);
+    free_box(shared, old);
+}
+
+void shared_reader_open(SharedReader *reader, Shared *shared)
+{
+    *reader = (SharedReader){.shared = shared, .box = NULL};
+    look_again(reader);
 }
 
 void shared_reader_close(SharedReader *reader)
@@ -82,10 +91,8 @@ void shared_reader_close(SharedReader *reader)
 
 void *shared_get(SharedReader *reader)
 {
-    Shared *shared = reader->shared;
-    if (atomic_load_explicit(&shared->version, memory_order_acquire) != reader->version) {
-        shared_reader_close(reader);
-        shared_reader_open(reader, shared);
+    if (atomic_load_explicit(&reader->shared->version, memory_order_acquire) != reader->version) {
+        look_again(reader);
     }
     return reader->box == NULL ? NULL : reader->box->object;
 }

@@ -18,6 +18,9 @@
 
 #define EPOLL_EVENTS   256
 #define INBOX_CAPACITY ((size_t)1 << 17)
+/* A slow server must not keep those who wait behind it: its turn is over when so little came. */
+#define TURN_MS    250
+#define TURN_BYTES ((size_t)64 << 10)
 
 struct Fetcher {
     FetcherOptions options;
@@ -32,8 +35,10 @@ struct Fetcher {
     Thread thread;
     MonoTime curl_timer; /* when curl_multi_socket_action wants a time-out; MONO_NEVER */
     Heap first_byte;     /* transfers that have not got one, by deadline */
-    Heap paused;         /* transfers that wait for the gate, oldest fetch first */
+    Heap paused;         /* transfers that wait for the gate, by when they began to */
     Transfer *favoured;  /* the one that need not wait, or NULL */
+    MonoTime turn_end;   /* of the favoured one */
+    size_t turn_length;  /* of its body when its turn began */
     Transfer *free_list;
     Transfer **transfers; /* all, for aborting */
     size_t n_transfers;
@@ -253,10 +258,37 @@ static void read_inbox(Fetcher *fetcher)
     }
 }
 
-/* Lets go on what may: all while the gate is open; else the oldest, if no other one is favoured and
- * nothing else would open the gate. */
-static void continue_paused(Fetcher *fetcher)
+static void begin_turn(Fetcher *fetcher, Transfer *transfer, MonoTime now)
 {
+    fetcher->favoured = transfer;
+    transfer->favoured = true;
+    fetcher->turn_end = mono_add_ms(now, TURN_MS);
+    fetcher->turn_length = transfer->result->body.length;
+}
+
+/* The turn of the favoured transfer ends with it, or when it is slow, unless the gate is so far
+ * beyond its limit that the next one could not be let grow either. */
+static void end_turn(Fetcher *fetcher, MonoTime now)
+{
+    const ByteGate *gate = fetcher->options.gate;
+    Transfer *transfer = fetcher->favoured;
+    if (transfer == NULL || mono_before(now, fetcher->turn_end)) {
+        return;
+    }
+    if (transfer->result->body.length < fetcher->turn_length + TURN_BYTES &&
+        byte_gate_held(gate) < gate->limit + gate->limit / 2) {
+        transfer->favoured = false;
+        fetcher->favoured = NULL;
+    } else {
+        begin_turn(fetcher, transfer, now);
+    }
+}
+
+/* Lets go on what may: all while the gate is open; else the one that has waited longest, if no
+ * other one is favoured and nothing else would open the gate. */
+static void continue_paused(Fetcher *fetcher, MonoTime now)
+{
+    end_turn(fetcher, now);
     size_t left = fetcher->paused.count;
     while (left-- > 0 && fetcher->paused.count > 0) {
         Transfer *transfer = HEAP_ELEMENT(heap_top(&fetcher->paused), Transfer, by_pause);
@@ -264,8 +296,7 @@ static void continue_paused(Fetcher *fetcher)
             if (fetcher->favoured != NULL || !byte_gate_runs_dry(fetcher->options.gate)) {
                 return;
             }
-            fetcher->favoured = transfer;
-            transfer->favoured = true;
+            begin_turn(fetcher, transfer, now);
         }
         CURLcode code = transfer_continue(transfer);
         if (code != CURLE_OK) {
@@ -280,6 +311,10 @@ static int wait_ms(const Fetcher *fetcher, MonoTime now)
     const HeapNode *node = heap_top(&fetcher->first_byte);
     if (node != NULL && node->key < next.ns) {
         next = (MonoTime){node->key};
+    }
+    if (fetcher->favoured != NULL && fetcher->paused.count > 0 &&
+        mono_before(fetcher->turn_end, next)) {
+        next = fetcher->turn_end;
     }
     if (next.ns == MONO_NEVER.ns) {
         return -1;
@@ -313,8 +348,8 @@ static void *fetcher_main(void *argument)
         for (int i = 0; i < n; i++) {
             serve(fetcher, &events[i]);
         }
-        continue_paused(fetcher);
         now = mono_now();
+        continue_paused(fetcher, now);
         if (fetcher->curl_timer.ns <= now.ns) {
             run_curl_timer(fetcher);
         }

@@ -16,9 +16,9 @@
  *
  * The bytes of all answers, from here to the parsing threads, are counted at a gate. While it is
  * closed no transfer is begun (visit states wait in the inbox) and one whose body has to grow is
- * paused: TCP's window fills and the server waits. The oldest paused one of each thread goes on
- * all the same when the gate runs dry: so what holds the gate closed can always leave, and a body
- * larger than the gate passes alone. */
+ * paused: TCP's window fills and the server waits. One paused one of each thread goes on all
+ * the same when the gate runs dry, in turns: so what holds the gate closed can always leave, and a
+ * body larger than the gate passes alone. */
 #ifndef FETCH_FETCHER_H
 #define FETCH_FETCHER_H
 

@@ -124,7 +124,7 @@ static bool has_to_wait(Transfer *transfer, size_t length)
     ByteGate *gate = transfer->shared->options->gate;
     return gate != NULL && !transfer->favoured && body->capacity > 0 &&
            body->length + length >= body->capacity && !byte_gate_is_open(gate) &&
-           heap_push(transfer->shared->paused, &transfer->by_pause, transfer->result->start.ns,
+           heap_push(transfer->shared->paused, &transfer->by_pause, mono_now().ns,
                      transfer->result->index) == RESULT_OK;
 }
 

@@ -16,7 +16,7 @@ typedef struct TransferShared {
     struct curl_slist *page_headers;   /* owned */
     struct curl_slist *robots_headers; /* owned: no content coding */
     uint64_t *connections;             /* counted here; the fetching thread's, as the heap below */
-    Heap *paused;                      /* transfers that wait for the gate, oldest fetch first */
+    Heap *paused;                      /* transfers that wait for the gate, by when they began to */
 } TransferShared;
 
 Result transfer_shared_init(TransferShared *shared, const FetcherOptions *options,

@@ -135,6 +135,7 @@ static void dispatch(Distributor *distributor, MDB_txn *txn, VisitState *visit_s
     visit_state->parked = false;
     if (visit_state->stale) {
         visit_state->stale = false;
+        visit_state->appetite = visit_state->window_count / 2;
         distributor_release_window(distributor, visit_state);
     }
     distributor_take_waiting(visit_state);
@@ -415,6 +416,20 @@ static void take_moves(Distributor *distributor, const CommitNotice *notice)
     }
 }
 
+/* Hosts that waited for the last of their results: what came of them is counted now. */
+static void wake_capped(Distributor *distributor, MDB_txn *txn, const CommitNotice *notice,
+                        MonoTime now)
+{
+    for (size_t i = 0; txn != NULL && i < notice->n_done; i++) {
+        VisitState *visit_state =
+            map_get(&distributor->visit_states, map_key(notice->done[i].host));
+        if (visit_state != NULL && visit_state->capped && visit_state->uncommitted == 0 &&
+            visit_state->idle && !visit_state->dropped && !visit_state->retired) {
+            dispatch(distributor, txn, visit_state, now);
+        }
+    }
+}
+
 void distributor_committed(Distributor *distributor, const CommitNotice *notice, MonoTime now,
                            WallTime wall)
 {
@@ -458,6 +473,7 @@ void distributor_committed(Distributor *distributor, const CommitNotice *notice,
         }
     }
     take_moves(distributor, notice);
+    wake_capped(distributor, txn, notice, now);
     if (txn != NULL) {
         page_db_txn_abort(distributor->db, txn);
     }

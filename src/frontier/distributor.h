@@ -16,9 +16,12 @@
  *  4. One with askers serves them before it goes on an errand itself: nobody waits in a circle. A
  *     host that has a guest gets its own visit state, with the guest's times, once that is home.
  *  5. Windows hold the best URLs of their hosts. When a commit brings a better one, or moves one
- * that is in a window to another level, the visit state is recalled and reads its window anew.
+ *     that is in a window, the visit state is recalled and reads its window anew, a smaller one.
  *  6. Hosts with work that are not in RAM are found again by a walk over the schedule's host table:
  *     memory is bounded by `memory_bytes`, whatever the size of the crawl.
+ *  7. Pages of a host that are stored, and its URLs that are in flight, are never more together
+ *     than pages_per_host. A host that has no room for a URL gets a window when its results are
+ *     committed: each of them may have brought no page.
  *
  * Owned by one thread; time is a parameter; what it cannot do itself goes through sinks. Source:
  * BUbiNG, class Distributor; DESIGN sections 2 and 3. */
@@ -36,8 +39,9 @@
 #include "store/schedule.h"
 
 typedef struct DistributorOptions {
-    size_t memory_bytes; /* for visit states, their windows and robots rules */
-    uint32_t window_max; /* URLs of one host held in RAM */
+    size_t memory_bytes;     /* for visit states, their windows and robots rules */
+    uint32_t window_max;     /* URLs of one host held in RAM */
+    uint64_t pages_per_host; /* windows hold no more than a host has left; 0 = no limit */
     int64_t host_delay_ms;
     const char *robots_agent; /* product token; borrowed */
     /* The delay of one host when it differs (site sections); may be NULL. */

@@ -24,13 +24,21 @@ void distributor_release_window(Distributor *distributor, VisitState *visit_stat
     visit_state_set_window(visit_state, NULL, NULL, 0, 0);
 }
 
-static uint32_t window_size(const Distributor *distributor)
+/* A share of the memory that is left, so that more hosts mean shorter windows. One that is often
+ * out of date before it is used up becomes shorter; one that is used up, longer. */
+static uint32_t window_size(const Distributor *distributor, VisitState *visit_state)
 {
-    /* A share of the memory that is left, so that more hosts mean shorter windows. */
     size_t hosts = distributor->visit_states.count + 1;
     size_t share = distributor->options.memory_bytes / 2 / hosts / 128;
     uint32_t most = distributor->options.window_max;
-    return share >= most ? most : share < WINDOW_LEAST ? WINDOW_LEAST : (uint32_t)share;
+    uint32_t size = share >= most ? most : share < WINDOW_LEAST ? WINDOW_LEAST : (uint32_t)share;
+    uint32_t appetite = visit_state->appetite;
+    if (appetite == 0 || appetite >= size) {
+        return size;
+    }
+    appetite = appetite < WINDOW_LEAST ? WINDOW_LEAST : appetite;
+    visit_state->appetite = 2 * appetite;
+    return appetite < size ? appetite : size;
 }
 
 /* Entries of a host that may go into its window. */
@@ -203,14 +211,40 @@ static Result read_urls(Distributor *distributor, MDB_txn *txn, const ScheduleIt
     return RESULT_OK;
 }
 
+/* How many pages may still be fetched of a host, none of which is in flight yet. */
+static Result pages_left(const Distributor *distributor, MDB_txn *txn,
+                         const VisitState *visit_state, uint64_t *left)
+{
+    HostRecord record = {.state = HOST_ACTIVE};
+    uint64_t most = distributor->options.pages_per_host;
+    *left = UINT64_MAX;
+    if (most == 0) {
+        return RESULT_OK;
+    }
+    Result rc = host_table_get(distributor->host_table, txn, visit_state->host, &record);
+    if (rc == RESULT_OK && record.state == HOST_ACTIVE) { /* a full one has visits only */
+        uint64_t taken = record.pages + visit_state->uncommitted;
+        *left = taken < most ? most - taken : 0;
+    }
+    return rc;
+}
+
 Result distributor_refill(Distributor *distributor, MDB_txn *txn, VisitState *visit_state)
 {
-    uint32_t want = window_size(distributor);
+    uint32_t want = window_size(distributor, visit_state);
+    uint64_t left = 0;
+    Result rc = pages_left(distributor, txn, visit_state, &left);
+    visit_state->capped = rc == RESULT_OK && left == 0;
+    if (rc != RESULT_OK || left == 0) {
+        visit_state_set_window(visit_state, NULL, NULL, 0, 0);
+        return rc;
+    }
+    want = want < left ? want : (uint32_t)left;
     ScheduleItem *chosen = calloc(want, sizeof *chosen);
     WindowUrl *urls = calloc(want, sizeof *urls);
     size_t n = 0;
     uint32_t count = 0;
-    Result rc = chosen == NULL || urls == NULL ? RESULT_MEMORY : RESULT_OK;
+    rc = chosen == NULL || urls == NULL ? RESULT_MEMORY : RESULT_OK;
     if (rc == RESULT_OK) {
         Choice choice = {
             .distributor = distributor, .txn = txn, .host = visit_state->host, .items = chosen};

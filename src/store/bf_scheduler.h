@@ -29,8 +29,11 @@
  *
  * Threads. add, request, release, reload and the settings: any thread, at once; update_start and
  * update_stop: one thread. Writing transactions take turns; what they changed reaches the front in
- * the order of their commits. The update thread writes in transactions of a few milliseconds and
- * lets others go first; stop ends a running computation.
+ * the order of their commits. The update thread writes in transactions that aim at
+ * BF_SCHEDULER_UPDATE_TXN_MS, commit included, and begins none while another writer waits: that one
+ * waits for the transaction that is running, at most, and for the disk (bf_scheduler_counts says
+ * how long it was). stop ends a running computation.
+ *
  * Errors: the code returned; error has the words of the last failure. What failed changed nothing.
  * Source: seeds 000 and 003, "BFScheduler"; DESIGN section 3. */
 #ifndef STORE_BF_SCHEDULER_H

@@ -104,7 +104,7 @@ Result capture_index_put_group(CaptureIndex *index, MDB_txn *txn, uint64_t page,
 Result capture_index_lost(CaptureIndex *index, MDB_txn *txn, uint64_t page)
 {
     uint8_t bytes[VALUE_BYTES];
-    Capture capture;
+    Capture capture = {.has_payload = false};
     Result rc = capture_index_get(index, txn, page, &capture);
     if (rc != RESULT_OK || !capture.has_payload) {
         return rc == RESULT_NOT_FOUND ? RESULT_OK : rc;

@@ -292,14 +292,17 @@ static int take_first(const FreqScheduler *sch, MDB_txn *txn, MDB_cursor *cursor
             return page_db_error_ok;
         }
     }
-    rc = freq_entry_delete(sch, txn, &entry);
     bool is_wanted = is_known && (sch->max_n_crawls == 0 || page.n_crawls < sch->max_n_crawls);
-    if (rc == MDB_SUCCESS && is_wanted) {
-        if (page_request_add_url(request, buffer_string(url)) != 0) {
-            return page_db_error_memory;
-        }
+    if (!is_wanted) {
+        return freq_page_db_code(freq_entry_delete(sch, txn, &entry));
+    }
+    if (page_request_add_url(request, buffer_string(url)) != 0) {
+        return page_db_error_memory;
+    }
+    rc = mdb_cursor_del(cursor, 0);
+    if (rc == MDB_SUCCESS) {
         entry.time += 1.0 / (double)entry.freq;
-        rc = freq_entry_put(sch, txn, &entry);
+        rc = freq_entry_put(sch, txn, &entry); /* what freq_pages says is overwritten */
     }
     return freq_page_db_code(rc);
 }

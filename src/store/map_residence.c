@@ -1,8 +1,8 @@
 #include "store/map_residence.h"
 
 #include <fcntl.h>
-#include <inttypes.h>
 #include <stdbool.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -18,11 +18,22 @@
 static bool is_shared_map_of(const char *line, const struct stat *file, uintptr_t *from,
                              uintptr_t *to)
 {
-    char permissions[5] = "";
-    uint64_t inode = 0;
-    return sscanf(line, "%" SCNxPTR "-%" SCNxPTR " %4s %*s %*s %" SCNu64, from, to, permissions,
-                  &inode) == 4 &&
-           strcmp(permissions, "r--s") == 0 && inode == (uint64_t)file->st_ino;
+    static const char permissions[] = " r--s ";
+    char *rest = NULL;
+    *from = (uintptr_t)strtoull(line, &rest, 16);
+    if (*rest != '-') {
+        return false;
+    }
+    *to = (uintptr_t)strtoull(rest + 1, &rest, 16);
+    if (strncmp(rest, permissions, sizeof permissions - 1) != 0) {
+        return false;
+    }
+    const char *field = rest + sizeof permissions - 1;
+    for (size_t i = 0; i < 2; i++) { /* offset and device */
+        field += strcspn(field, " ");
+        field += strspn(field, " ");
+    }
+    return strtoull(field, NULL, 10) == (unsigned long long)file->st_ino;
 }
 
 Result map_residence_give_up(int fd)

@@ -556,6 +556,7 @@ int page_db_txn_commit(PageDB *db, MDB_txn *txn)
     if (writes) {
         page_readers_rest(db);
         page_file_extend(db);
+        (void)page_db_check_residence(db);
     }
     if (rc != 0 && writes) {
         page_hosts_forget(db->store->hosts);

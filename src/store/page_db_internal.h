@@ -44,7 +44,7 @@ void page_store_check_residence(PageDBStore *store);
 /* The same now and then: for each look-up in a tree, which may map 64 KiB. */
 static inline void page_store_looked_up(PageDBStore *store)
 {
-    if ((atomic_fetch_add_explicit(&store->look_ups, 1, memory_order_relaxed) & 63u) == 0 &&
+    if ((atomic_fetch_add_explicit(&store->look_ups, 1, memory_order_relaxed) & 7u) == 0 &&
         atomic_load_explicit(&store->residence.budget, memory_order_relaxed) > 0) {
         page_store_check_residence(store);
     }

@@ -323,7 +323,9 @@ static int store_changed(Writer *w, PagePackEditor *infos)
             changed[n++] = (uint32_t)i;
         }
     }
-    qsort_r(changed, n, sizeof *changed, compare_by_index, batch->nodes);
+    if (n > 1) { /* an empty batch has no array */
+        qsort_r(changed, n, sizeof *changed, compare_by_index, batch->nodes);
+    }
     int rc = 0;
     for (size_t i = 0; rc == 0 && i < n; i++) {
         rc = page_node_rewrite(&batch->nodes[changed[i]], infos, &batch->scratch);

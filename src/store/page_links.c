@@ -61,7 +61,7 @@ static uint8_t kind_of(uint64_t element)
 /* Writes the runs, or nothing when out is NULL; returns how many bytes they take. */
 static size_t encode_runs(const uint64_t *to, size_t n, uint8_t *out)
 {
-    uint8_t unwanted[MAX_VARINT_SIZE];
+    uint8_t unwanted[MAX_VARINT_SIZE] = {0};
     size_t bytes = 0;
     while (n > 0 && kind_of(to[n - 1]) == 0) {
         n--;

@@ -1,9 +1,12 @@
 #include "store/revisit_table.h"
 
 #include <assert.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
+#include "parse/http_header.h"
 #include "store/freq_internal.h"
 #include "store/lmdb_result.h"
 
@@ -13,6 +16,7 @@
 
 #define LINE_KEY_BYTES   4u
 #define LINE_VALUE_BYTES 16u /* due time, page: big-endian, so that their order is bytewise */
+#define SECONDS_BYTES    5u
 #define NOTE_BYTES       (3 + sizeof(float) + REVISIT_ETAG_BYTES + REVISIT_DATE_BYTES)
 
 struct RevisitTable {
@@ -236,7 +240,68 @@ Result revisit_table_line_count(const RevisitTable *table, MDB_txn *txn, uint64_
 /* ---- notes ------------------------------------------------------------------------------------
  */
 
-/* Bytes: misses, length of the ETag (0..256 in two bytes), fixed frequency, ETag, Last-Modified. */
+/* Bytes: which parts there are; misses (1); fixed frequency (4); a date in the one form that
+ * servers should send, as seconds since 1970 (5), or else its length (1) and text; the ETag to the
+ * end. */
+enum { NOTE_MISSES = 1, NOTE_FREQ = 2, NOTE_SECONDS = 4, NOTE_DATE = 8, NOTE_PARTS = 15 };
+
+/* "Sun, 06 Nov 1994 08:49:37 GMT" */
+static void format_date(int64_t seconds, char text[REVISIT_DATE_BYTES + 1])
+{
+    static const char days[] = "SunMonTueWedThuFriSat";
+    static const char months[] = "JanFebMarAprMayJunJulAugSepOctNovDec";
+    time_t t = (time_t)seconds;
+    struct tm tm;
+    memset(text, 0, REVISIT_DATE_BYTES + 1);
+    if (gmtime_r(&t, &tm) != NULL) {
+        (void)snprintf(text, REVISIT_DATE_BYTES + 1, "%.3s, %02d %.3s %04d %02d:%02d:%02d GMT",
+                       days + 3 * tm.tm_wday, tm.tm_mday, months + 3 * tm.tm_mon, tm.tm_year + 1900,
+                       tm.tm_hour, tm.tm_min, tm.tm_sec);
+    }
+}
+
+/* Whether a date can be kept as seconds: format_date gives the same text. */
+static bool date_seconds(const char *date, int64_t *seconds)
+{
+    char text[REVISIT_DATE_BYTES + 1];
+    if (!http_header_date(date, strlen(date), seconds) || *seconds < 0 ||
+        *seconds >= (INT64_C(1) << (8 * SECONDS_BYTES))) {
+        return false;
+    }
+    format_date(*seconds, text);
+    return strcmp(text, date) == 0;
+}
+
+/* The parts in front of the ETag; the byte behind them, or NULL: damaged. */
+static const uint8_t *read_parts(const uint8_t *at, const uint8_t *end, RevisitNote *note)
+{
+    unsigned parts = at < end ? *at++ : ~0u;
+    size_t need = ((parts & NOTE_MISSES) != 0) + ((parts & NOTE_FREQ) != 0 ? sizeof(float) : 0) +
+                  ((parts & NOTE_SECONDS) != 0 ? SECONDS_BYTES : 0) + ((parts & NOTE_DATE) != 0);
+    if (parts > NOTE_PARTS || (size_t)(end - at) < need) {
+        return NULL;
+    }
+    if ((parts & NOTE_MISSES) != 0) {
+        note->misses = *at++;
+    }
+    if ((parts & NOTE_FREQ) != 0) {
+        memcpy(&note->fixed_freq, at, sizeof note->fixed_freq);
+        at += sizeof note->fixed_freq;
+    }
+    if ((parts & NOTE_SECONDS) != 0) {
+        format_date((int64_t)get_big(at, SECONDS_BYTES), note->last_modified);
+        at += SECONDS_BYTES;
+    }
+    if ((parts & NOTE_DATE) != 0) {
+        size_t length = *at++;
+        if (length > REVISIT_DATE_BYTES || (size_t)(end - at) < length) {
+            return NULL;
+        }
+        memcpy(note->last_modified, at, length);
+        at += length;
+    }
+    return at;
+}
 
 Result revisit_table_note_get(const RevisitTable *table, MDB_txn *txn, uint64_t index,
                               RevisitNote *note)
@@ -248,41 +313,53 @@ Result revisit_table_note_get(const RevisitTable *table, MDB_txn *txn, uint64_t 
     if (rc != MDB_SUCCESS) {
         return rc == MDB_NOTFOUND ? RESULT_OK : lmdb_result(rc, "get note");
     }
-    const uint8_t *bytes = value.mv_data;
-    size_t head = 3 + sizeof note->fixed_freq;
-    size_t etag = value.mv_size < head ? 0 : (size_t)get_big(bytes + 1, 2);
-    if (value.mv_size < head || etag > REVISIT_ETAG_BYTES || value.mv_size - head < etag ||
-        value.mv_size - head - etag > REVISIT_DATE_BYTES) {
+    const uint8_t *end = (const uint8_t *)value.mv_data + value.mv_size;
+    const uint8_t *etag = read_parts(value.mv_data, end, note);
+    if (etag == NULL || (size_t)(end - etag) > REVISIT_ETAG_BYTES) {
         return RESULT_DAMAGED;
     }
-    note->misses = bytes[0];
-    memcpy(&note->fixed_freq, bytes + 3, sizeof note->fixed_freq);
-    memcpy(note->etag, bytes + head, etag);
-    memcpy(note->last_modified, bytes + head + etag, value.mv_size - head - etag);
+    memcpy(note->etag, etag, (size_t)(end - etag));
     return RESULT_OK;
+}
+
+/* Writes a note; the byte behind it. */
+static uint8_t *write_note(const RevisitNote *note, uint8_t *out)
+{
+    uint8_t *to = out + 1;
+    size_t date = strlen(note->last_modified);
+    int64_t seconds = 0;
+    *out = 0;
+    if (note->misses > 0) {
+        *out |= NOTE_MISSES;
+        *to++ = note->misses;
+    }
+    if (note->fixed_freq > 0) {
+        *out |= NOTE_FREQ;
+        to = mempcpy(to, &note->fixed_freq, sizeof note->fixed_freq);
+    }
+    if (date > 0 && date_seconds(note->last_modified, &seconds)) {
+        *out |= NOTE_SECONDS;
+        put_big(to, (uint64_t)seconds, SECONDS_BYTES);
+        to += SECONDS_BYTES;
+    } else if (date > 0) {
+        *out |= NOTE_DATE;
+        *to++ = (uint8_t)date;
+        to = mempcpy(to, note->last_modified, date);
+    }
+    return mempcpy(to, note->etag, strlen(note->etag));
 }
 
 Result revisit_table_note_put(const RevisitTable *table, MDB_txn *txn, uint64_t index,
                               const RevisitNote *note)
 {
     uint8_t bytes[NOTE_BYTES];
-    size_t etag = strlen(note->etag);
-    size_t date = strlen(note->last_modified);
     MDB_val key = {sizeof index, &index};
-    if (note->misses == 0 && !(note->fixed_freq > 0) && etag + date == 0) {
-        int rc = mdb_del(txn, table->notes, &key, NULL);
-        return rc == MDB_NOTFOUND ? RESULT_OK : lmdb_result(rc, "remove note");
-    }
-    assert(etag <= REVISIT_ETAG_BYTES && date <= REVISIT_DATE_BYTES);
-    uint8_t *to = bytes;
-    *to++ = note->misses;
-    put_big(to, etag, 2);
-    to += 2;
-    to = mempcpy(to, &note->fixed_freq, sizeof note->fixed_freq);
-    to = mempcpy(to, note->etag, etag);
-    to = mempcpy(to, note->last_modified, date);
-    MDB_val value = {(size_t)(to - bytes), bytes};
-    return lmdb_result(mdb_put(txn, table->notes, &key, &value, 0), "put note");
+    assert(strlen(note->etag) <= REVISIT_ETAG_BYTES &&
+           strlen(note->last_modified) <= REVISIT_DATE_BYTES);
+    MDB_val value = {(size_t)(write_note(note, bytes) - bytes), bytes};
+    int rc = value.mv_size > 1 ? mdb_put(txn, table->notes, &key, &value, 0)
+                               : mdb_del(txn, table->notes, &key, NULL);
+    return rc == MDB_NOTFOUND ? RESULT_OK : lmdb_result(rc, "put note");
 }
 
 Result revisit_table_settled_get(const RevisitTable *table, MDB_txn *txn, uint64_t *index)

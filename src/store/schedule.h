@@ -57,7 +57,7 @@ void schedule_close(Schedule *schedule);
 /* The level of a score: logarithmic; not-a-number and negative scores are the last level. */
 unsigned schedule_level(const Schedule *schedule, float score);
 
-/* Whether a level is the one above all scores (ScheduleOptions.has_express). */
+/* Whether a level is the one that scores do not lead to (ScheduleOptions.has_express). */
 bool schedule_is_express(const Schedule *schedule, unsigned level);
 
 /* The scores of a level: [*least, *below). Level 0 has no end (*below is infinite), the last level

@@ -12,7 +12,7 @@
 #include "store/warc_files.h"
 
 #define COMPONENT            "warc"
-#define WRITE_BYTES          ((size_t)512 << 10) /* collected before a write */
+#define WRITE_BYTES          ((size_t)128 << 10) /* collected before a write: still in the cache */
 #define DEFAULT_INDEX_MEMORY ((size_t)32 << 20)
 
 /* Bytes on their way to the end of a file. What write() did not take stays. */

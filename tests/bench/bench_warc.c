@@ -8,7 +8,10 @@
  *
  * Why level 1 of libdeflate, with nothing else changed: 0.085 ms and ratio 0.378; level 2 0.150 and
  * 0.368, level 4 0.160 and 0.363, level 6 0.215 and 0.354. zlib's level 1 takes twice as long as
- * libdeflate's for a worse ratio. */
+ * libdeflate's for a worse ratio. Zstandard takes less: level 1 0.070 ms and 0.385, level 3 0.079
+ * and 0.371; but few readers know it. One file at a time is enough: its writer takes 0.003 ms a
+ * page, all the rest happens in the parsing threads; two files take turns at one disk and are no
+ * faster. */
 #include <dirent.h>
 #include <math.h>
 #include <stdbool.h>

@@ -39,7 +39,7 @@ static void check_value(const char *value, size_t length)
     while (http_header_next_link(value, length, &position, &link)) {
         inside(link.uri, link.uri_length, value, length);
         inside(link.rel, link.rel_length, value, length);
-        assert(link.rel == NULL || memchr(link.rel, '\n', link.rel_length) == NULL);
+        inside(link.type, link.type_length, value, length);
         assert(position > before);
         before = position;
     }

@@ -313,6 +313,32 @@ def described(report, path):
                  [["outlink", f"{A}/c R redirect"]])
 
 
+def confirmed(report, path):
+    """Pages that are visited again: a 304 is a revisit record that leads to what it confirms."""
+    html, etag = {"Content-Type": "text/html", "ETag": '"1"'}, {"ETag": '"2"'}
+    answers = {A + "/": (200, html, "<a href=/same>a</a><a href=/twin>b</a>"),
+               A + "/same": (200, html, "the same text"), A + "/twin": (200, etag, "the same text")}
+    crawl = path + "/crawl"
+    with Sites(path, answers) as sites:
+        sites.crawl(crawl, "--set", "schedule.mode=continuous", "--max-duration", "4s", "--set",
+                    "schedule.revisit_default=400ms", "--set", "schedule.revisit_min=300ms",
+                    "--set", "warc.files=2", A + "/")
+    records = check_archive(report, "visited again", crawl)
+    again = [r for r in records if b" 304 " in r.block[:13] and r.fields["warc-type"] in CAPTURES]
+    first = {(r.fields["warc-target-uri"], r.fields["warc-date"]): r.fields["warc-record-id"]
+             for r in records if r.fields["warc-type"] == "response"}
+    report.check("every page was confirmed", {r.fields["warc-target-uri"] for r in again} >=
+                 set(answers), f"{len(again)} answers 304")
+    report.check("by revisit records that refer to the response that holds the payload", all(
+        r.fields["warc-type"] == "revisit" and
+        r.fields["warc-profile"].endswith("/server-not-modified") and
+        first[r.fields["warc-refers-to-target-uri"], r.fields["warc-refers-to-date"]] ==
+        r.fields["warc-refers-to"] for r in again))
+    report.equal("db get finds the body", get(crawl, A + "/same", "--body"), (0, b"the same text"))
+    report.check("db get prints the header of the 304",
+                 get(crawl, A + "/same", "--headers")[1].startswith(b"HTTP/1.1 304 "))
+
+
 def several_files(report, path):
     """warc.files and warc.compression, and a second run that wants it otherwise."""
     if not shutil.which("zstd"):
@@ -367,4 +393,4 @@ def documentation(report, path):
 
 
 if __name__ == "__main__":
-    harness.main(misbehaviour, printed, described, several_files, filtered, documentation)
+    harness.main(misbehaviour, printed, described, confirmed, several_files, filtered, documentation)

@@ -1,5 +1,6 @@
 """A few hand-written hosts for tests that need to know every byte: a table of answers, served on all
-of 127.0.0.0/8, with names from the synthetic web's DNS responder.
+of 127.0.0.0/8, with names from the synthetic web's DNS responder. What has an ETag is answered with
+304 when the request names it.
 
     with Sites(path, {"http://a.test/": page("/x"), "http://a.test/x": (200, {}, "text")}) as sites:
         result = sites.crawl(path + "/crawl", "http://a.test/")
@@ -45,6 +46,9 @@ class Sites:
                 status, headers, body = outer.answers.get(f"http://{host}{self.path}",
                                                           (404, {}, "not found"))
                 body = body if isinstance(body, bytes) else body.encode()
+                length = len(body)
+                if headers.get("ETag") and self.headers.get("If-None-Match") == headers["ETag"]:
+                    status, body = 304, b""
                 end = time.monotonic()
                 with lock:
                     outer.requests.append(Seen(host, self.connection.getsockname()[0], self.path,
@@ -52,7 +56,7 @@ class Sites:
                 self.send_response(status)
                 for name, value in headers.items():
                     self.send_header(name, value)
-                self.send_header("Content-Length", str(len(body)))
+                self.send_header("Content-Length", str(length))
                 self.end_headers()
                 self.wfile.write(body)
 
@@ -61,6 +65,7 @@ class Sites:
 
         self.server = http.server.ThreadingHTTPServer(("0.0.0.0", 0), Handler)
         self.server.daemon_threads = True
+        self.server.handle_error = lambda *_: None  # the crawler may have had enough
         self.port = self.server.server_address[1]
         self.thread = threading.Thread(target=self.server.serve_forever, args=(0.05,))
         hosts = sorted({url.split("/")[2] for url in answers})

@@ -13,7 +13,6 @@
 #define FRONT_FIRST   1000u
 #define FRONT_STEP    1000u
 #define BATCH_PAGES   512u
-#define BATCH_MS      200
 #define ROBOTS_AGENT  "ragno"
 #define ROBOTS_MS     INT64_C(86400000)
 #define ADDRESS_BASE  0x0b000000u /* 11.0.0.0: public, unlike 10 */
@@ -300,7 +299,7 @@ static MonoTime next_time(Crawl *crawl)
         next = mono_before(due, next) ? due : next;
     }
     if (crawl->n_pages > 0) {
-        MonoTime old = mono_add_ms(crawl->batch_since, BATCH_MS);
+        MonoTime old = mono_add_ms(crawl->batch_since, crawl->options.batch_ms);
         next = mono_before(old, next) ? old : next;
     }
     return next;
@@ -316,12 +315,13 @@ bool crawl_step(Crawl *crawl)
     }
     if (crawl->n_pages >= BATCH_PAGES ||
         (crawl->n_pages > 0 &&
-         !mono_before(crawl->now, mono_add_ms(crawl->batch_since, BATCH_MS)))) {
+         !mono_before(crawl->now, mono_add_ms(crawl->batch_since, crawl->options.batch_ms)))) {
         int64_t cpu = cpu_thread_ns();
         if (!crawl_commit(crawl)) {
             broken(crawl, "a commit");
         }
         crawl->ingest_ns += cpu_thread_ns() - cpu;
+        crawl->n_commits++;
     }
     if (!crawl_merge(crawl)) {
         broken(crawl, "a merge");
@@ -389,7 +389,7 @@ bool crawl_open(Crawl *crawl, const CrawlOptions *options, const World *world, A
                                 .robots_agent = ROBOTS_AGENT,
                                 .robots_expiry_ms = ROBOTS_MS};
     crawl->ingest = (IngestOptions){.batch_pages = BATCH_PAGES,
-                                    .batch_time_ms = BATCH_MS,
+                                    .batch_time_ms = options->batch_ms,
                                     .levels = SCHEDULE_DEFAULT_LEVELS,
                                     .depth_factor = 0.5,
                                     .redirect_weight = 1,

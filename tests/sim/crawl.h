@@ -27,6 +27,7 @@ typedef struct CrawlOptions {
     const char *directory; /* of the database; borrowed */
     size_t memory_bytes;   /* of the frontier */
     size_t connections;
+    int64_t batch_ms; /* a result waits for its commit at most so long */
     size_t front_max;
     uint32_t window;
     uint32_t seeds;       /* roots of this many hosts */
@@ -62,6 +63,7 @@ typedef struct Crawl {
     bool finished;
     bool broken;       /* a part failed: told on standard error */
     int64_t ingest_ns; /* CPU time of commits */
+    uint64_t n_commits;
     int64_t merge_ns;  /* of those that merge */
     int64_t longest_merge_ns;
     int64_t distributor_ns;

@@ -1,7 +1,7 @@
 /* sim: crawls a simulated web in virtual time and checks the promises of the crawler on the way.
  *
  *   sim [--urls N] [--hosts N] [--addresses N] [--seed N] [--crashes N] [--memory BYTES]
- *       [--connections N] [--trouble N] [--days N] [--directory DIR]
+ *       [--connections N] [--trouble N] [--days N] [--batch-time MS] [--directory DIR]
  *       [--sieve BYTES] [--sieve-from URLS]
  *
  * Figures go to standard output, one per line; violations and progress to standard error. Exit
@@ -30,6 +30,7 @@ typedef struct Settings {
     uint32_t crashes;
     int64_t memory;
     uint32_t connections;
+    uint32_t batch_ms;
     uint32_t trouble;
     uint32_t days;       /* longer than this means that it does not end */
     int64_t sieve;       /* memory of the sieve; 0 = none */
@@ -48,6 +49,8 @@ typedef struct Figures {
     size_t n_marks;
     uint64_t base_kb; /* resident before the crawl begins */
     uint64_t peak_kb;
+    size_t
+        frontier_bytes; /* what the frontier counted at most; the rest are batches, LMDB, world */
 } Figures;
 
 /* Memory of this process's own: what is mapped of the database does not count. */
@@ -81,6 +84,9 @@ static void take_mark(Figures *figures, const Crawl *crawl, uint32_t urls)
     Mark *mark = &figures->marks[figures->n_marks++];
     *mark = (Mark){.results = results, .cpu_ns = cpu_process_ns(), .rss_kb = anonymous_kb()};
     figures->peak_kb = mark->rss_kb > figures->peak_kb ? mark->rss_kb : figures->peak_kb;
+    if (crawl->distributor.memory > figures->frontier_bytes) {
+        figures->frontier_bytes = crawl->distributor.memory;
+    }
     if ((figures->n_marks - 1) % (MARKS / 10) == 0) {
         (void)fprintf(
             stderr,
@@ -126,6 +132,9 @@ static void print_figures(const Figures *figures, const Crawl *crawl, int64_t cp
     (void)printf("sim.violations = %" PRIu64 " count\n", audit->violations);
     (void)printf("sim.late_over_early_cost = %.3f ratio\n", early > 0 ? late / early : 0);
     (void)printf("sim.rss_mb = %.1f MB\n", (double)(figures->peak_kb - figures->base_kb) / 1024);
+    (void)printf("sim.frontier_mb = %.1f MB\n", (double)figures->frontier_bytes / (1 << 20));
+    (void)printf("sim.results_per_commit = %.1f results\n",
+                 (double)results_of(audit) / (double)(crawl->n_commits + 1));
     (void)printf("sim.urls_per_cpu_s = %.0f 1/s\n",
                  (double)results_of(audit) * 1e9 / (double)cpu_ns);
     (void)printf("sim.days = %.2f days\n", (double)crawl->now.ns / 1e6 / (double)DAY_MS);
@@ -173,6 +182,7 @@ static int simulate(const Settings *settings)
     CrawlOptions options = {.directory = path,
                             .memory_bytes = (size_t)settings->memory,
                             .connections = settings->connections,
+                            .batch_ms = settings->batch_ms,
                             .front_max = 100000,
                             .window = 32,
                             .sieve_bytes = (size_t)settings->sieve,
@@ -210,25 +220,21 @@ static bool read_number(const char *text, uint64_t most, uint64_t *number)
 
 int main(int argc, char **argv)
 {
-    static const struct option names[] = {{"urls", required_argument, NULL, 'u'},
-                                          {"hosts", required_argument, NULL, 'h'},
-                                          {"addresses", required_argument, NULL, 'a'},
-                                          {"seed", required_argument, NULL, 's'},
-                                          {"crashes", required_argument, NULL, 'c'},
-                                          {"memory", required_argument, NULL, 'm'},
-                                          {"connections", required_argument, NULL, 'n'},
-                                          {"days", required_argument, NULL, 'd'},
-                                          {"trouble", required_argument, NULL, 't'},
-                                          {"sieve", required_argument, NULL, 'S'},
-                                          {"sieve-from", required_argument, NULL, 'f'},
-                                          {"directory", required_argument, NULL, 'D'},
-                                          {NULL, 0, NULL, 0}};
+    static const struct option names[] = {
+        {"urls", required_argument, NULL, 'u'},        {"hosts", required_argument, NULL, 'h'},
+        {"addresses", required_argument, NULL, 'a'},   {"seed", required_argument, NULL, 's'},
+        {"crashes", required_argument, NULL, 'c'},     {"memory", required_argument, NULL, 'm'},
+        {"connections", required_argument, NULL, 'n'}, {"batch-time", required_argument, NULL, 'b'},
+        {"days", required_argument, NULL, 'd'},        {"trouble", required_argument, NULL, 't'},
+        {"sieve", required_argument, NULL, 'S'},       {"sieve-from", required_argument, NULL, 'f'},
+        {"directory", required_argument, NULL, 'D'},   {NULL, 0, NULL, 0}};
     Settings settings = {.urls = 100000,
                          .hosts = 5000,
                          .addresses = 1500,
                          .seed = 1,
                          .memory = 256 << 20,
                          .connections = 2000,
+                         .batch_ms = 200,
                          .trouble = 1,
                          .sieve = 16 << 20,
                          .sieve_from = 1000000,
@@ -245,6 +251,7 @@ int main(int argc, char **argv)
         settings.seed = option == 's' ? number : settings.seed;
         settings.crashes = option == 'c' ? (uint32_t)number : settings.crashes;
         settings.connections = option == 'n' ? (uint32_t)number : settings.connections;
+        settings.batch_ms = option == 'b' ? (uint32_t)number : settings.batch_ms;
         settings.days = option == 'd' ? (uint32_t)number : settings.days;
         settings.trouble = option == 't' ? (uint32_t)number : settings.trouble;
         settings.sieve_from = option == 'f' ? (uint32_t)number : settings.sieve_from;
@@ -253,10 +260,11 @@ int main(int argc, char **argv)
         ok = ok && (option != 'm' || option_parse_size(optarg, &settings.memory) == RESULT_OK);
     }
     if (!ok || settings.hosts == 0 || settings.addresses == 0 || optind != argc) {
-        (void)fprintf(stderr, "usage: sim [--urls N] [--hosts N] [--addresses N] [--seed N]\n"
-                              "           [--crashes N] [--memory SIZE] [--connections N]\n"
-                              "           [--trouble N] [--days N] [--directory DIR]\n"
-                              "           [--sieve SIZE] [--sieve-from URLS]\n");
+        (void)fprintf(stderr,
+                      "usage: sim [--urls N] [--hosts N] [--addresses N] [--seed N]\n"
+                      "           [--crashes N] [--memory SIZE] [--connections N]\n"
+                      "           [--trouble N] [--days N] [--batch-time MS] [--directory DIR]\n"
+                      "           [--sieve SIZE] [--sieve-from URLS]\n");
         return 2;
     }
     log_set_level(LOG_LEVEL_WARN);

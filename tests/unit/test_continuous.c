@@ -207,6 +207,12 @@ static void run_chore(World *w)
         unsigned crashes = w->crashes;
         begin(w, &batch, NULL, 0);
         CU_ASSERT_EQUAL(w->chore.run(w->chore.context, &batch, MONO_NEVER), RESULT_OK);
+        if (w->crash_in > 0 && dice_below(&w->dice, 5) == 0) { /* the disk is full, for once */
+            page_db_txn_abort(w->fixture.store.db, batch.txn);
+            batch_destroy(&batch);
+            w->chore.ended(w->chore.context, RESULT_FULL);
+            continue;
+        }
         (void)end(w, &batch);
         if (w->crashes == crashes) {
             w->chore.ended(w->chore.context, RESULT_OK);
@@ -246,6 +252,7 @@ static ParsedPage *fetch(World *w, uint32_t i, const PageRef *page)
     fetch->again = page->n_crawls > 0;
     fetch->status = i % 2 == 0 && strcmp(etag, note.etag) == 0 ? 304 : p->status;
     fetch->class = p->status < 100 ? FETCH_TIMEOUT : FETCH_OK;
+    fetch->drop_host = p->status == STATUS_CONNECT; /* the retry table is at its end */
     fetch->wall_start = wall_of(w);
     fetch->start = mono_of(w);
     fetch->end = fetch->start;
@@ -263,9 +270,10 @@ static ParsedPage *fetch(World *w, uint32_t i, const PageRef *page)
 }
 
 /* Visits what is scheduled, at most `most` pages of each host and MOST_TAKE in a batch. */
-static void visit(World *w, size_t most)
+static void visit(World *w, size_t at_most)
 {
     for (uint32_t host = 0; host < w->n_hosts; host++) {
+        size_t most = at_most;
         ScheduleItem items[MOST_TAKE];
         ParsedPage *pages[MOST_TAKE];
         uint32_t which[MOST_TAKE];
@@ -273,6 +281,11 @@ static void visit(World *w, size_t most)
         Buffer url;
         buffer_init(&url, BUFFER_NO_LIMIT);
         MDB_txn *txn = store_fixture_begin(&w->fixture, true);
+        HostRecord record;
+        CU_ASSERT_EQUAL(host_table_get(w->fixture.store.hosts, txn, host, &record), RESULT_OK);
+        if ((double)record.not_before_ms > w->now_s * 1e3) {
+            most = 0; /* it rests */
+        }
         CU_ASSERT_EQUAL(schedule_head(w->fixture.store.schedule, txn, host, NULL, items, most, &n),
                         RESULT_OK);
         PageRef refs[MOST_TAKE];
@@ -573,7 +586,7 @@ static void a_page_that_is_gone_is_given_up_and_one_that_fails_is_not(void)
     w->pages[2].status = STATUS_TIMEOUT;
     w->pages[0].rate = w->pages[1].rate = w->pages[2].rate = 1e-12;
     for (int i = 0; i < 3; i++) {
-        w->pages[i].next_change_s = INFINITY;
+        w->pages[i].next_change_s = HUGE_VAL;
         w->pages[i].version++; /* so that it is no 304 */
     }
     pass(w, 90, DAY / 12, 1);
@@ -620,6 +633,39 @@ static void a_host_that_fails_rests_and_is_given_up_at_last(void)
     tear_down(w);
 }
 
+/* Nothing that waits at a host is lost while it rests; once it is given up, nothing is left. */
+static void pages_of_a_host_that_rests_come_back(void)
+{
+    World *w = set_up(6, 2);
+    RevisitDue due;
+    seed_all(w);
+    run_chore(w);
+    visit(w, 3);
+    for (uint32_t i = 0; i < w->n_pages; i++) {
+        w->pages[i].status = STATUS_CONNECT;
+    }
+    pass(w, 2.5, DAY / 24, 1); /* the first failure, and a rest of two days begins */
+    CU_ASSERT_EQUAL(w->visits.rests, 2);
+    check_promises(w);
+    for (uint32_t i = 0; i < w->n_pages; i += 2) {
+        w->pages[i].status = 200; /* the first host is well again */
+    }
+    restart(w);
+    pass(w, 20, DAY / 24, 3);
+    for (uint32_t i = 0; i < w->n_pages; i++) {
+        CU_ASSERT_EQUAL(due_of(w, i, &due), i % 2 == 0 ? RESULT_OK : RESULT_NOT_FOUND);
+        CU_ASSERT_EQUAL(ref_of(w, i).n_crawls > 3, i % 2 == 0);
+    }
+    HostRecord record;
+    MDB_txn *txn = store_fixture_begin(&w->fixture, true);
+    CU_ASSERT_EQUAL(host_table_get(w->fixture.store.hosts, txn, 0, &record), RESULT_OK);
+    CU_ASSERT_EQUAL(record.rests, 0);
+    CU_ASSERT_EQUAL(host_table_get(w->fixture.store.hosts, txn, 1, &record), RESULT_OK);
+    CU_ASSERT_EQUAL(record.state, HOST_DROPPED);
+    page_db_txn_abort(w->fixture.store.db, txn);
+    tear_down(w);
+}
+
 /* A host at its limit of pages takes no new ones, and has the old ones visited. */
 static void a_full_host_is_visited_again(void)
 {
@@ -652,4 +698,5 @@ UNIT_MAIN("continuous",
           {"a page crawled often enough is left alone", a_page_crawled_often_enough_is_left_alone},
           {"a host that fails rests, and is given up at last",
            a_host_that_fails_rests_and_is_given_up_at_last},
+          {"pages of a host that rests come back", pages_of_a_host_that_rests_come_back},
           {"a full host is visited again", a_full_host_is_visited_again})

@@ -38,15 +38,41 @@ static void make_crawl(void)
     }
     MDB_txn *txn = NULL;
     CU_ASSERT_EQUAL(page_db_txn_begin(db, false, &txn), page_db_error_ok);
+    Schedule *schedule = NULL;
+    CU_ASSERT_EQUAL_FATAL(schedule_open(&schedule, txn, NULL), RESULT_OK);
+    CU_ASSERT_EQUAL(page_db_set_state(db, txn, 1, 0, 5, 0), page_db_error_ok); /* no entry */
     CU_ASSERT_EQUAL(page_db_set_state(db, txn, 2, 0, 4, 0), page_db_error_ok);
     CU_ASSERT_EQUAL(page_db_set_state(db, txn, 3, 0, 2, 0), page_db_error_ok);
+    CU_ASSERT_EQUAL(schedule_put(schedule, txn, 1, 4, 2), RESULT_OK);
+    CU_ASSERT_EQUAL(schedule_put(schedule, txn, 1, 2, 3), RESULT_OK);
+    schedule_close(schedule);
     CU_ASSERT_EQUAL(page_db_txn_commit(db, txn), page_db_error_ok);
     CU_ASSERT_EQUAL(page_db_delete(db), page_db_error_ok);
+}
+
+/* The crawl has a scorer, and this is what it computed: nothing for the last page. */
+static void give_scores(const float *scores, size_t n)
+{
+    char path[300];
+    (void)snprintf(path, sizeof path, "%s/config.ini", dir);
+    FILE *file = fopen(path, "w");
+    CU_ASSERT_PTR_NOT_NULL_FATAL(file);
+    (void)fprintf(file, "[score]\nscorer = pagerank\n");
+    (void)fclose(file);
+    (void)snprintf(path, sizeof path, "%s/crawl.mdb/pr.bin", dir);
+    file = fopen(path, "w");
+    CU_ASSERT_PTR_NOT_NULL_FATAL(file);
+    CU_ASSERT_EQUAL(fwrite(scores, sizeof *scores, n, file), n);
+    (void)fclose(file);
 }
 
 static void remove_crawl(void)
 {
     char path[300];
+    (void)snprintf(path, sizeof path, "%s/config.ini", dir);
+    (void)unlink(path);
+    (void)snprintf(path, sizeof path, "%s/crawl.mdb/pr.bin", dir);
+    (void)unlink(path);
     (void)snprintf(path, sizeof path, "%s/crawl.mdb", dir);
     PageDB *db = NULL;
     CU_ASSERT_EQUAL(page_db_open(&db, path, NULL), page_db_error_ok);
@@ -155,6 +181,10 @@ static void hosts_and_schedule_are_printed(void)
     CU_ASSERT_EQUAL(run_db("schedule", "--top", "x", NULL), 2);
     CU_ASSERT_EQUAL(run_db("schedule", "--due", NULL), 0);
     CU_ASSERT_STRING_EQUAL(output, "");
+    const float scores[] = {0.5f, 0.25f, 0.125f};
+    give_scores(scores, 3);
+    CU_ASSERT_EQUAL(run_db("schedule", NULL), 0);
+    CU_ASSERT_STRING_EQUAL(output, "2\t-\thttp://b.com:81/x\n4\t0.125\thttp://b.com:81/\n");
     remove_crawl();
 }
 

@@ -305,6 +305,45 @@ static void an_expired_address_is_asked_for_again_before_anything_else(void)
     tear_down(w);
 }
 
+/* Stores that so many pages of the host have come. */
+static void store_pages(World *w, uint32_t host, uint32_t pages)
+{
+    HostRecord record = {.state = HOST_ACTIVE, .pages = pages};
+    put_record(w, host, &record);
+}
+
+static void a_host_never_has_more_in_flight_than_it_may_still_store(void)
+{
+    DistributorOptions options = standard();
+    options.pages_per_host = 10;
+    World *w = set_up(&options);
+    add_urls(w, 1, 0, 40);
+    (void)work(w, 10);
+    answer_all(w, FETCH_OK);
+    CU_ASSERT_EQUAL_FATAL(w->n_ready, 1);
+    uint32_t host = w->ready[0]->host;
+    CU_ASSERT_EQUAL(visit_state_count(w->ready[0]), 8);
+    store_pages(w, host, 4); /* of eight, four are duplicates */
+    CU_ASSERT_EQUAL(fetch_window(w, 0, 0), 8);
+    CU_ASSERT_EQUAL_FATAL(w->n_ready, 1); /* it waited for the commit, not for a second */
+    CU_ASSERT_EQUAL(visit_state_count(w->ready[0]), 6);
+    store_pages(w, host, 9);
+    CU_ASSERT_EQUAL(fetch_window(w, 0, 0), 6);
+    CU_ASSERT_EQUAL_FATAL(w->n_ready, 1);
+    CU_ASSERT_EQUAL(visit_state_count(w->ready[0]), 1);
+    CU_ASSERT_EQUAL(fetch_window(w, 0, 0), 1); /* none of which is stored */
+    CU_ASSERT_EQUAL_FATAL(w->n_ready, 1);
+    CU_ASSERT_EQUAL(visit_state_count(w->ready[0]), 1);
+    store_pages(w, host, 10);
+    CU_ASSERT_EQUAL(fetch_window(w, 0, 0), 1);
+    CU_ASSERT_EQUAL(w->n_ready, 0);
+    notice_hosts(w, NULL, 0, &host, 1);
+    pass(w, 60000);
+    (void)work(w, 10);
+    CU_ASSERT_EQUAL(w->n_ready + w->n_resolving, 0);
+    tear_down(w);
+}
+
 static void an_idle_host_is_forgotten_after_its_politeness_time_only(void)
 {
     DistributorOptions options = standard();
@@ -911,8 +950,11 @@ static void a_better_url_replaces_the_window(void)
     VisitState *visit_state = w->ready[0];
     CU_ASSERT_STRING_EQUAL(visit_state_url(visit_state, visit_state_peek(visit_state)),
                            "http://h1.example/better");
-    CU_ASSERT_EQUAL(visit_state_count(visit_state), 8);
-    CU_ASSERT_EQUAL(w->distributor.in_flight.count, 8); /* what was given back is free */
+    CU_ASSERT_EQUAL(visit_state_count(visit_state), 4); /* half: the last one was out of date */
+    CU_ASSERT_EQUAL(w->distributor.in_flight.count, 4); /* what was given back is free */
+    (void)fetch_window(w, 0, 0);
+    CU_ASSERT_EQUAL_FATAL(w->n_ready, 1);
+    CU_ASSERT_EQUAL(visit_state_count(w->ready[0]), 8); /* this one was not */
     tear_down(w);
 }
 
@@ -1015,6 +1057,8 @@ UNIT_MAIN("distributor",
           {"windows are refilled until all is done", windows_are_refilled_until_all_is_done},
           {"an expired address is asked for again before anything else",
            an_expired_address_is_asked_for_again_before_anything_else},
+          {"a host never has more in flight than it may still store",
+           a_host_never_has_more_in_flight_than_it_may_still_store},
           {"an idle host is forgotten after its politeness time only",
            an_idle_host_is_forgotten_after_its_politeness_time_only},
           {"a host with uncommitted results is not forgotten",

@@ -255,6 +255,70 @@ static void a_url_given_up_leaves_with_its_reason(void)
     tear_down(w);
 }
 
+/* Puts a crawled page back on the schedule, as a revisit would. */
+static void schedule_again(World *w, const char *url)
+{
+    PageRef page = page_of(w, url);
+    MDB_txn *txn = store_fixture_begin(&w->fixture, false);
+    CU_ASSERT_EQUAL(schedule_put(w->fixture.store.schedule, txn, page.host, 0, page.index),
+                    RESULT_OK);
+    CU_ASSERT_EQUAL(page_db_set_state(w->fixture.store.db, txn, page.index, page.status, 0, 0), 0);
+    store_fixture_commit(&w->fixture, txn);
+}
+
+static void what_is_confirmed_or_fails_keeps_content_links_and_status(void)
+{
+    static const int answers[] = {304, 404, 500, STATUS_TIMEOUT};
+    World *w = set_up();
+    seed(w, "http://a.example/");
+    (void)result(w, FETCHED_PAGE, "http://a.example/", 200);
+    link_to(w, "http://a.example/1", 'L');
+    w->pages[w->n_pages - 1]->body_hash[0] = 7;
+    commit_notice_delete(commit(w, true));
+    PageRef before = page_of(w, "http://a.example/");
+    for (uint64_t i = 0; i < 4; i++) {
+        schedule_again(w, "http://a.example/");
+        FetchResult *fetch = result(w, FETCHED_PAGE, "http://a.example/", answers[i]);
+        fetch->again = true;
+        fetch->class = answers[i] < 100 ? FETCH_TIMEOUT : FETCH_OK;
+        commit_notice_delete(commit(w, true));
+        PageRef after = page_of(w, "http://a.example/");
+        uint64_t *links = NULL;
+        size_t n = 0;
+        size_t n_diff = 0;
+        MDB_txn *txn = store_fixture_begin(&w->fixture, true);
+        CU_ASSERT_EQUAL(
+            page_db_get_links(w->fixture.store.db, txn, after.index, &links, &n, &n_diff), 0);
+        page_db_txn_abort(w->fixture.store.db, txn);
+        free(links);
+        CU_ASSERT_EQUAL(n, 1);
+        CU_ASSERT_EQUAL(after.n_crawls, i < 3 ? i + 2 : 4); /* no answer is no crawl */
+        CU_ASSERT_EQUAL(after.n_changes, 0);
+        CU_ASSERT_EQUAL(after.content_hash64, before.content_hash64);
+        CU_ASSERT_EQUAL(after.status, 200);
+        CU_ASSERT_EQUAL(after.level, SCHEDULE_NO_LEVEL);
+        CU_ASSERT_EQUAL(scheduled(w), 1); /* the link */
+        CU_ASSERT_EQUAL(record_of(w, 0).pages, 1);
+    }
+    tear_down(w);
+}
+
+static void a_page_that_changed_counts_once_among_the_pages_of_its_host(void)
+{
+    World *w = set_up();
+    seed(w, "http://a.example/");
+    for (uint64_t i = 0; i < 3; i++) {
+        FetchResult *fetch = result(w, FETCHED_PAGE, "http://a.example/", i == 0 ? 404 : 200);
+        fetch->again = i > 0;
+        w->pages[w->n_pages - 1]->body_hash[0] = 7 + i;
+        commit_notice_delete(commit(w, true));
+        CU_ASSERT_EQUAL(page_of(w, "http://a.example/").n_changes, i);
+        CU_ASSERT_EQUAL(record_of(w, 0).pages, i > 0);
+        schedule_again(w, "http://a.example/");
+    }
+    tear_down(w);
+}
+
 static void a_dropped_host_loses_its_schedule_and_gets_no_more(void)
 {
     World *w = set_up();
@@ -436,6 +500,10 @@ UNIT_MAIN("ingest_batch",
            a_retry_stays_scheduled_and_keeps_its_back_off},
           {"a Retry-After outlives the URL it ended", a_retry_after_outlives_the_url_it_ended},
           {"a URL given up leaves with its reason", a_url_given_up_leaves_with_its_reason},
+          {"what is confirmed, or fails, keeps content, links and status",
+           what_is_confirmed_or_fails_keeps_content_links_and_status},
+          {"a page that changed counts once among the pages of its host",
+           a_page_that_changed_counts_once_among_the_pages_of_its_host},
           {"a dropped host loses its schedule and gets no more",
            a_dropped_host_loses_its_schedule_and_gets_no_more},
           {"a full host gets no more", a_full_host_gets_no_more},

@@ -339,6 +339,32 @@ static void a_value_is_as_a_file_can_hold_it(void)
     tear_down(&f);
 }
 
+static void a_line_is_cut_where_nothing_is_lost(void)
+{
+    /* No two letters side by side, every kind of character at the cuts, remarks on long lines. */
+    static const char *const fillers[] = {"a ", "1 # ", "\xD0\xB6\t", "x;#", "[ ", "= : ", "ab  c"};
+    for (size_t i = 0; i < sizeof fillers / sizeof *fillers; i++) {
+        Fixture f;
+        Buffer value;
+        Buffer file;
+        set_up(&f);
+        buffer_init(&value, BUFFER_NO_LIMIT);
+        buffer_init(&file, BUFFER_NO_LIMIT);
+        for (int n = 0; n < 300; n++) {
+            (void)buffer_append_string(&value, fillers[i]);
+        }
+        (void)buffer_append_string(&value, ".");
+        (void)buffer_printf(&file, "[crawl]\npages = 9\n; %s\ncontact = %s ; %s\n# %s\n",
+                            value.data, value.data, value.data, value.data);
+        CU_ASSERT_EQUAL(load(&f, file.data), RESULT_OK);
+        CU_ASSERT_STRING_EQUAL(f.values.crawl_contact, value.data);
+        CU_ASSERT_EQUAL(f.values.crawl_pages, 9);
+        buffer_destroy(&value);
+        buffer_destroy(&file);
+        tear_down(&f);
+    }
+}
+
 static void an_included_file_comes_first(void)
 {
     Fixture f;
@@ -454,6 +480,7 @@ UNIT_MAIN("options", {"defaults come from the table", defaults_come_from_the_tab
            indented_lines_continue_a_value_and_nothing_else},
           {"long lines are whole", long_lines_are_whole},
           {"a value is as a file can hold it", a_value_is_as_a_file_can_hold_it},
+          {"a line is cut where nothing is lost", a_line_is_cut_where_nothing_is_lost},
           {"an included file comes first", an_included_file_comes_first},
           {"sites override what may differ", sites_override_what_may_differ},
           {"the environment is read", the_environment_is_read},

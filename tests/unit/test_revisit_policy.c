@@ -56,7 +56,7 @@ static void pages_that_change_more_come_sooner(void)
 {
     RevisitPolicy policy = policy_of_days(8, 0.1, 100);
     RevisitNote note = {0};
-    double before = INFINITY;
+    double before = HUGE_VAL;
     for (uint64_t changes = 0; changes <= 10; changes++) {
         PageRef page = page_of(11, changes);
         double days = days_of(&policy, &page, &note);

@@ -109,22 +109,52 @@ static void lines_are_first_come_first_served_by_host(void)
     tear_down(&w);
 }
 
+static size_t note_bytes(const World *w, uint64_t index)
+{
+    MDB_dbi dbi = 0;
+    MDB_val key = {sizeof index, &index};
+    MDB_val value = {0};
+    CU_ASSERT_EQUAL(mdb_dbi_open(w->txn, "revisit_notes", 0, &dbi), 0);
+    CU_ASSERT_EQUAL(mdb_get(w->txn, dbi, &key, &value), 0);
+    return value.mv_size;
+}
+
 static void notes_come_back_and_empty_ones_are_none(void)
 {
+    static const char longest[] =
+        "0123456789012345678901234567890123456789012345678901234567890123";
+    static const struct {
+        uint8_t misses;
+        float freq;
+        const char *date;
+        const char *etag;
+        size_t bytes;
+    } notes[] = {
+        {0, 0, "", "\"e\"", 4},
+        {0, 0, "Sun, 06 Nov 1994 08:49:37 GMT", "", 6},
+        {0, 0, "Fri, 20 Nov 2026 16:59:00 GMT", "W/\"x\"", 11},
+        {0, 0, "Mon, 06 Nov 1994 08:49:37 GMT", "", 31}, /* it was a Sunday: kept as it is */
+        {0, 0, "1794-11-20", "", 12},
+        {3, 0, "", "", 2},
+        {255, 0.25f, "Sunday, 06-Nov-94 08:49:37 GMT", "\"e\"", 40},
+        {0, 1, longest, "\"e\"", 73},
+    };
     World w;
     set_up(&w);
     RevisitNote note;
     RevisitNote found;
-    memset(&note, 0, sizeof note);
+    for (size_t i = 0; i < sizeof notes / sizeof *notes; i++) {
+        memset(&note, 0, sizeof note);
+        note.misses = notes[i].misses;
+        note.fixed_freq = notes[i].freq;
+        memcpy(note.last_modified, notes[i].date, strlen(notes[i].date));
+        memcpy(note.etag, notes[i].etag, strlen(notes[i].etag));
+        CU_ASSERT_EQUAL(revisit_table_note_put(w.table, w.txn, 7, &note), RESULT_OK);
+        CU_ASSERT_EQUAL(revisit_table_note_get(w.table, w.txn, 7, &found), RESULT_OK);
+        CU_ASSERT_EQUAL(memcmp(&note, &found, sizeof note), 0);
+        CU_ASSERT_EQUAL(note_bytes(&w, 7), notes[i].bytes);
+    }
     memset(note.etag, 'e', REVISIT_ETAG_BYTES);
-    memset(note.last_modified, 'd', REVISIT_DATE_BYTES);
-    note.misses = 2;
-    note.fixed_freq = 0.25f;
-    CU_ASSERT_EQUAL(revisit_table_note_put(w.table, w.txn, 7, &note), RESULT_OK);
-    CU_ASSERT_EQUAL(revisit_table_note_get(w.table, w.txn, 7, &found), RESULT_OK);
-    CU_ASSERT_EQUAL(memcmp(&note, &found, sizeof note), 0);
-    memset(&note, 0, sizeof note);
-    memcpy(note.last_modified, "Mon", 3);
     CU_ASSERT_EQUAL(revisit_table_note_put(w.table, w.txn, 7, &note), RESULT_OK);
     CU_ASSERT_EQUAL(revisit_table_note_get(w.table, w.txn, 7, &found), RESULT_OK);
     CU_ASSERT_EQUAL(memcmp(&note, &found, sizeof note), 0);
@@ -151,14 +181,25 @@ static void damaged_notes_are_told(void)
     RevisitNote note;
     MDB_dbi dbi = 0;
     uint64_t index = 3;
-    uint8_t bytes[8] = {0, 255, 255};
+    static const struct {
+        uint8_t bytes[3];
+        size_t length;
+    } damaged[] = {{{0}, 0}, {{1}, 1},         {{2, 1, 1}, 3}, {{4, 1, 1}, 3},
+                   {{8}, 1}, {{8, 200, 1}, 3}, {{16, 1}, 2}};
+    uint8_t bytes[300];
     CU_ASSERT_EQUAL(mdb_dbi_open(w.txn, "revisit_notes", 0, &dbi), 0);
-    for (size_t length = 0; length <= sizeof bytes; length++) {
+    for (size_t i = 0; i < sizeof damaged / sizeof *damaged; i++) {
         MDB_val key = {sizeof index, &index};
-        MDB_val value = {length, bytes};
+        memcpy(bytes, damaged[i].bytes, sizeof damaged[i].bytes);
+        MDB_val value = {damaged[i].length, bytes};
         CU_ASSERT_EQUAL(mdb_put(w.txn, dbi, &key, &value, 0), 0);
         CU_ASSERT_EQUAL(revisit_table_note_get(w.table, w.txn, index, &note), RESULT_DAMAGED);
     }
+    memset(bytes, 0, sizeof bytes); /* a longer ETag than any that was written */
+    MDB_val key = {sizeof index, &index};
+    MDB_val value = {sizeof bytes, bytes};
+    CU_ASSERT_EQUAL(mdb_put(w.txn, dbi, &key, &value, 0), 0);
+    CU_ASSERT_EQUAL(revisit_table_note_get(w.table, w.txn, index, &note), RESULT_DAMAGED);
     tear_down(&w);
 }
 

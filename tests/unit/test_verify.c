@@ -191,6 +191,35 @@ static void only_what_was_stored_is_missed(void)
     crawl_delete(&crawl);
 }
 
+/* A metadata record of another capture, in a file of its own. */
+static void a_companion_of_nothing_is_found(void)
+{
+    Crawl crawl = crawl_new(3, 3);
+    WarcGroup group;
+    Warc *warc = NULL;
+    WarcPosition position;
+    WarcRecorder *recorder = NULL;
+    WarcRecorderOptions recorder_options = {.find = NULL};
+    WarcOptions options = {.directory = crawl.warc.path, .max_bytes = 4000};
+    warc_group_init(&group);
+    CU_ASSERT_EQUAL_FATAL(warc_recorder_new(&recorder, &recorder_options), RESULT_OK);
+    CU_ASSERT_EQUAL_FATAL(warc_open(&warc, &options, &crawl.end), RESULT_OK);
+    WarcFetch fetch = sample_fetch("http://example.org/robots.txt", "HTTP/1.1 200 OK\r\n\r\n", "x");
+    CU_ASSERT_EQUAL(warc_record_fetch(recorder, &fetch, &group), RESULT_OK);
+    group.id.bytes[0] ^= 1;
+    CU_ASSERT_EQUAL(warc_record_metadata(recorder, fetch.url, sample_text("a: b\r\n"), &group),
+                    RESULT_OK);
+    CU_ASSERT_EQUAL(warc_append(warc, &group, &position), RESULT_OK);
+    CU_ASSERT_EQUAL(warc_sync(warc, &crawl.end), RESULT_OK);
+    CU_ASSERT_EQUAL(warc_committed(warc), RESULT_OK);
+    CU_ASSERT_EQUAL(warc_close(warc), RESULT_OK);
+    warc_recorder_delete(recorder);
+    warc_group_destroy(&group);
+    CU_ASSERT_EQUAL(verify(&crawl, false), 1);
+    CU_ASSERT(reports(&crawl, "metadata record is not concurrent to the capture before it"));
+    crawl_delete(&crawl);
+}
+
 static void a_flipped_bit_is_found(void)
 {
     Crawl crawl = crawl_new(5, 5);
@@ -279,6 +308,7 @@ static void a_revisit_without_its_original_is_found(void)
 UNIT_MAIN("verify", {"a sound crawl has no problems", a_sound_crawl_has_no_problems},
           {"pages without a capture are found", pages_without_a_capture_are_found},
           {"only what was stored is missed", only_what_was_stored_is_missed},
+          {"a companion of nothing is found", a_companion_of_nothing_is_found},
           {"a flipped bit is found", a_flipped_bit_is_found},
           {"a file that ends before the commit is found",
            a_file_that_ends_before_the_commit_is_found},

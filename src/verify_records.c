@@ -1,0 +1,149 @@
+/* What the records of WARC files say, against each other and against PageDB. */
+#include "verify_inside.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+#include "base/hash.h"
+#include "store/cdxj.h"
+
+typedef struct Original {
+    WarcBytes timestamp;
+    bool found;
+} Original;
+
+static bool is_original(void *context, const CdxjEntry *entry)
+{
+    Original *original = context;
+    original->found = !warc_bytes_are(entry->mime, "warc/revisit") &&
+                      memcmp(entry->timestamp.bytes, original->timestamp.bytes, 14) == 0;
+    return !original->found;
+}
+
+static MapKey capture_key(WarcBytes uri, const char timestamp[14])
+{
+    return map_key(hash_64(uri.bytes, uri.length, 1) ^ hash_64(timestamp, 14, 2));
+}
+
+Result verify_remember(Verify *verify, const WarcRecord *record)
+{
+    char timestamp[WARC_DATE_BYTES];
+    return map_put(&verify->originals,
+                   capture_key(record->uri, warc_date_timestamp(record->date, timestamp)), verify);
+}
+
+static bool confirms_unknown(const WarcRecord *record)
+{
+    WarcBytes value;
+    return warc_record_field(record, "warc-profile", &value) &&
+           warc_bytes_are(value, WARC_PROFILE_NOT_MODIFIED) &&
+           !warc_record_field(record, "warc-refers-to-target-uri", &value);
+}
+
+/* The record that a revisit refers to is stored too; else *stored is false. A 304 may confirm what
+ * was never stored. */
+static Result check_revisit(Verify *verify, const char *file, const WarcRecord *record,
+                            bool *stored)
+{
+    WarcBytes uri;
+    WarcBytes date;
+    WallTime t;
+    char timestamp[WARC_DATE_BYTES];
+    verify->counts->revisits++;
+    if (confirms_unknown(record)) {
+        return RESULT_OK;
+    }
+    if (!warc_record_field(record, "warc-refers-to-target-uri", &uri) ||
+        !warc_record_field(record, "warc-refers-to-date", &date) || !warc_date_parse(date, &t)) {
+        verify_problem(verify, file, "offset %" PRIu64 ": revisit refers to nothing",
+                       record->offset);
+        *stored = false;
+        return RESULT_OK;
+    }
+    Original original = {.timestamp = warc_bytes(warc_date_timestamp(t, timestamp), 14)};
+    Result rc = cdxj_find(verify->warc_directory, uri.bytes, uri.length, is_original, &original);
+    if (rc == RESULT_OK && !original.found &&
+        map_get(&verify->originals, capture_key(uri, timestamp)) == NULL) {
+        *stored = false;
+        verify_problem(verify, file,
+                       "offset %" PRIu64 ": the original of the revisit is not stored: %.*s %s",
+                       record->offset, (int)uri.length, uri.bytes, timestamp);
+    }
+    return rc;
+}
+
+void verify_companion(Verify *verify, const char *file, const WarcRecord *record,
+                      const WarcId *capture)
+{
+    WarcBytes value;
+    WarcId id;
+    bool companion = record->type == WARC_REQUEST || record->type == WARC_METADATA;
+    if (companion && (!warc_record_field(record, "warc-concurrent-to", &value) ||
+                      !warc_id_parse(value, &id) || memcmp(&id, capture, sizeof id) != 0)) {
+        verify_problem(verify, file,
+                       "offset %" PRIu64 ": %s record is not concurrent to the capture before it",
+                       record->offset, warc_type_name(record->type));
+    }
+}
+
+/* Fetched for the crawler's own sake, whether or not it is a page too. */
+static bool is_robots(WarcBytes uri)
+{
+    static const char path[] = "/robots.txt";
+    size_t n = sizeof path - 1;
+    const char *authority = memmem(uri.bytes, uri.length, "://", 3);
+    const char *slash =
+        authority == NULL
+            ? NULL
+            : memchr(authority + 3, '/', (size_t)(uri.bytes + uri.length - authority - 3));
+    return slash != NULL && (size_t)(uri.bytes + uri.length - slash) == n &&
+           memcmp(slash, path, n) == 0;
+}
+
+/* The page of a capture is known, and known to be tried. */
+static Result check_page(Verify *verify, const char *file, const WarcRecord *record, bool stored,
+                         MDB_txn *txn)
+{
+    uint64_t index = 0;
+    PageRef page;
+    int rc = page_db_find(verify->db, txn, record->uri.bytes, record->uri.length, &index);
+    if (rc == page_db_error_no_page) {
+        verify->counts->strangers++;
+        return RESULT_OK;
+    }
+    if (rc == page_db_error_ok) {
+        rc = page_db_get(verify->db, txn, index, &page, &verify->url);
+    }
+    if (rc != page_db_error_ok) {
+        return RESULT_DAMAGED;
+    }
+    if (page.n_crawls == 0 && page.status == 0 && !is_robots(record->uri)) {
+        verify_problem(verify, file,
+                       "offset %" PRIu64 ": captured, but PageDB never saw it tried: %.*s",
+                       record->offset, (int)record->uri.length, record->uri.bytes);
+    }
+    if (index < verify->n_pages && stored) {
+        verify->captured[index / 8] |= (uint8_t)(1u << index % 8);
+    }
+    return RESULT_OK;
+}
+
+Result verify_capture(Verify *verify, const char *file, const WarcRecord *record)
+{
+    MDB_txn *txn = NULL;
+    verify->counts->captures++;
+    bool stored = true;
+    Result rc =
+        record->type == WARC_REVISIT ? check_revisit(verify, file, record, &stored) : RESULT_OK;
+    verify->lost_records |= !stored;
+    if (rc != RESULT_OK || verify->db == NULL) {
+        return rc;
+    }
+    /* Short transactions: a reader of hours would make a running crawl's database grow. */
+    if (page_db_txn_begin(verify->db, true, &txn) != page_db_error_ok) {
+        return RESULT_IO;
+    }
+    rc = check_page(verify, file, record, stored, txn);
+    page_db_txn_abort(verify->db, txn);
+    return rc;
+}
