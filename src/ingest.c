@@ -37,6 +37,7 @@ struct Ingest {
     MonoTime last_batch; /* when the queue was last emptied */
     IngestChore chores[INGEST_MAX_CHORES];
     size_t n_chores;
+    size_t next_chore; /* has its turn */
     bool dead; /* a batch was dropped; so is what follows, since the archive ends before it */
     Mutex stop_mutex; /* guards abandon */
     Condition stop_changed;
@@ -331,16 +332,19 @@ static void commit(Ingest *ingest, const IngestChore *chore)
  * ------------------------------------------------------------------------------------------------
  */
 
-/* A chore whose time has come, or NULL; *until = when the first one's comes or came. */
-static const IngestChore *due_chore(const Ingest *ingest, MonoTime *until)
+/* A chore whose time has come, or NULL; *until = when the first one's comes or came. Those that are
+ * due take turns. */
+static const IngestChore *due_chore(Ingest *ingest, MonoTime *until)
 {
     MonoTime now = mono_now();
     *until = MONO_NEVER;
     for (size_t i = 0; i < ingest->n_chores && !ingest->dead; i++) {
-        MonoTime due = ingest->chores[i].due(ingest->chores[i].context);
+        size_t place = (ingest->next_chore + i) % ingest->n_chores;
+        MonoTime due = ingest->chores[place].due(ingest->chores[place].context);
         until->ns = due.ns < until->ns ? due.ns : until->ns;
         if (due.ns <= now.ns) {
-            return &ingest->chores[i];
+            ingest->next_chore = place + 1;
+            return &ingest->chores[place];
         }
     }
     return NULL;
