@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "base/hash.h"
+#include "ingest_totals.h"
 
 #define MAP_BYTES    ((size_t)1 << 38)
 #define MAX_AGE_MS   60000
