@@ -274,7 +274,7 @@
         "memory for links that wait for their look-up, and for the URLs met lately") \
     ROW(sieve, max_age, TIME, int64_t, "60s", 10, CONFIG_YEAR, NULL, false, false, \
         "time after which a link is looked up, however few wait with it") \
-    ROW(sieve, least_urls, COUNT, int64_t, "1000000", 0, CONFIG_BIG, NULL, false, false, \
+    ROW(sieve, least_urls, COUNT, int64_t, "2000000", 0, CONFIG_BIG, NULL, false, false, \
         "URLs known before links wait for each other; until then, and while fetchers have too little " \
         "to do, each commit looks its own up; 0 = all links wait, for tests") \
     ROW(sieve, bloom_urls, COUNT, int64_t, "10000000", 1, CONFIG_BIG, NULL, false, false, \

@@ -10,6 +10,7 @@
 #include "discovery.h"
 #include "ingest_batch.h"
 #include "ingest_sieve.h"
+#include "ingest_totals.h"
 #include "revisits.h"
 
 #define QUEUE_CAPACITY 2048u

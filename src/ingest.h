@@ -140,8 +140,4 @@ const CrawlTotals *ingest_totals(const Ingest *ingest);
 /* Adds this run's time and CPU to the saved totals; after ingest_stop. */
 Result ingest_save_times(Ingest *ingest, uint64_t elapsed_ms, uint64_t cpu_ms);
 
-/* Reads the saved totals; zeroes when there are none. */
-Result ingest_read_totals(MDB_txn *txn, MDB_dbi crawl, CrawlTotals *totals);
-Result ingest_read_revisit_totals(MDB_txn *txn, MDB_dbi crawl, RevisitTotals *totals);
-
 #endif

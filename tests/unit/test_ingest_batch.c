@@ -2,6 +2,7 @@
 #include <string.h>
 
 #include "ingest_batch.h"
+#include "ingest_totals.h"
 #include "store_fixture.h"
 #include "unit.h"
 
