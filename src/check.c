@@ -72,7 +72,7 @@ int check_read_file(const char *path, Buffer *out)
 {
     FILE *file = strcmp(path, "-") == 0 ? stdin : fopen(path, "rb");
     if (file == NULL) {
-        (void)fprintf(stderr, "ragno check: %s: %s\n", path, strerror(errno));
+        (void)fprintf(stderr, "ragno: %s: %s\n", path, strerror(errno));
         return 3;
     }
     buffer_init(out, CHECK_FILE_LIMIT);
@@ -83,7 +83,7 @@ int check_read_file(const char *path, Buffer *out)
         rc = buffer_append(out, chunk, n);
     }
     if (rc != RESULT_OK || ferror(file)) {
-        (void)fprintf(stderr, "ragno check: %s: %s\n", path,
+        (void)fprintf(stderr, "ragno: %s: %s\n", path,
                       rc != RESULT_OK ? result_name(rc) : "cannot be read");
         rc = rc == RESULT_OK ? RESULT_IO : rc;
     }

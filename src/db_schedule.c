@@ -106,10 +106,11 @@ static int compare_scheduled(const void *a, const void *b)
     return (x->index > y->index) - (x->index < y->index);
 }
 
-/* The hosts that are wanted, by id; NULL = all. */
-static int wanted_hosts(DbView *view, const char *host, bool **wanted)
+/* The hosts that are wanted, by id; NULL = all. *found: there are any. */
+static int wanted_hosts(DbView *view, const char *host, bool **wanted, bool *found)
 {
     *wanted = NULL;
+    *found = host == NULL;
     if (host == NULL) {
         return page_db_error_ok;
     }
@@ -119,6 +120,7 @@ static int wanted_hosts(DbView *view, const char *host, bool **wanted)
     for (uint32_t i = 0; i < n_hosts && rc == page_db_error_ok; i++) {
         rc = page_db_host_origin(view->db, view->txn, i, &view->url);
         (*wanted)[i] = rc == page_db_error_ok && db_is_host(buffer_string(&view->url), host);
+        *found = *found || (*wanted)[i];
     }
     return rc;
 }
@@ -183,16 +185,12 @@ static int collect(DbView *view, const bool *wanted, const ScoreFile *scores, Co
     return rc;
 }
 
-static int print_schedule(DbView *view, const char *host, uint64_t top)
+static int print_schedule(DbView *view, const bool *wanted, uint64_t top)
 {
-    bool *wanted = NULL;
     Collection all = {.items = NULL};
     ScoreFile scores;
     open_scores(view, &scores);
-    int rc = wanted_hosts(view, host, &wanted);
-    if (rc == page_db_error_ok) {
-        rc = collect(view, wanted, &scores, &all);
-    }
+    int rc = collect(view, wanted, &scores, &all);
     if (rc == page_db_error_ok && all.n > 0) {
         qsort(all.items, all.n, sizeof *all.items, compare_scheduled);
     }
@@ -207,18 +205,16 @@ static int print_schedule(DbView *view, const char *host, uint64_t top)
     }
     close_scores(&scores);
     free(all.items);
-    free(wanted);
     return db_finish(view, rc);
 }
 
 /* What is to be visited again, in order of due time. */
-static int print_due(DbView *view, const char *host, uint64_t top)
+static int print_due(DbView *view, const bool *wanted, uint64_t top)
 {
-    bool *wanted = NULL;
     RevisitTable *table = NULL;
     RevisitDue due = {.freq = 0};
     Result found = revisit_table_open(&table, view->txn, false);
-    int rc = wanted_hosts(view, host, &wanted);
+    int rc = page_db_error_ok;
     while (found == RESULT_OK && rc == page_db_error_ok && top > 0) {
         PageRef page;
         char time[CLOCK_TEXT_BYTES];
@@ -234,13 +230,29 @@ static int print_due(DbView *view, const char *host, uint64_t top)
             top--;
         }
     }
-    free(wanted);
     revisit_table_close(table);
     if (found != RESULT_OK && found != RESULT_NOT_FOUND) {
         (void)fprintf(stderr, "ragno db: the revisit schedule is damaged\n");
         return EXIT_DIRECTORY;
     }
     return db_finish(view, rc);
+}
+
+static int print_hosts(DbView *view, const char *host, bool is_due, uint64_t top)
+{
+    bool *wanted = NULL;
+    bool found = false;
+    int rc = wanted_hosts(view, host, &wanted, &found);
+    int status = EXIT_NEGATIVE;
+    if (rc != page_db_error_ok) {
+        status = db_finish(view, rc);
+    } else if (!found) {
+        (void)fprintf(stderr, "ragno db: there is no host '%s'\n", host);
+    } else {
+        status = is_due ? print_due(view, wanted, top) : print_schedule(view, wanted, top);
+    }
+    free(wanted);
+    return status;
 }
 
 int db_schedule(DbView *view, int argc, char **argv)
@@ -280,5 +292,5 @@ int db_schedule(DbView *view, int argc, char **argv)
         (void)fprintf(stderr, "usage: ragno db DIR schedule [--due] [--top N] [--host HOST]\n");
         return EXIT_USAGE;
     }
-    return is_due ? print_due(view, host, top) : print_schedule(view, host, top);
+    return print_hosts(view, host, is_due, top);
 }

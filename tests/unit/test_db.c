@@ -179,6 +179,8 @@ static void hosts_and_schedule_are_printed(void)
     CU_ASSERT_EQUAL(run_db("schedule", "--host", "a.com", NULL), 0);
     CU_ASSERT_STRING_EQUAL(output, "");
     CU_ASSERT_EQUAL(run_db("schedule", "--top", "x", NULL), 2);
+    CU_ASSERT_EQUAL(run_db("schedule", "--host", "nowhere.com", NULL), 1);
+    CU_ASSERT_EQUAL(run_db("schedule", "--due", "--host", "nowhere.com", NULL), 1);
     CU_ASSERT_EQUAL(run_db("schedule", "--due", NULL), 0);
     CU_ASSERT_STRING_EQUAL(output, "");
     const float scores[] = {0.5f, 0.25f, 0.125f};

@@ -166,6 +166,7 @@ static void schedules_are_built_and_printed(void)
     CU_ASSERT_PTR_NOT_NULL(strstr(output, "rules:2: "));
     (void)unlink(path);
     CU_ASSERT_EQUAL(run(schedule_main, ruled, output), 3);
+    CU_ASSERT_PTR_NULL(strstr(output, "check"));
     destroy(dir);
 }
 
