@@ -274,7 +274,7 @@
         "memory for links that wait for their look-up, and for the URLs met lately") \
     ROW(sieve, max_age, TIME, int64_t, "60s", 10, CONFIG_YEAR, NULL, false, false, \
         "time after which a link is looked up, however few wait with it") \
-    ROW(sieve, least_urls, COUNT, int64_t, "1000000", 0, CONFIG_BIG, NULL, false, false, \
+    ROW(sieve, least_urls, COUNT, int64_t, "2000000", 0, CONFIG_BIG, NULL, false, false, \
         "URLs known before links wait for each other; until then, and while fetchers have too little " \
         "to do, each commit looks its own up; 0 = all links wait, for tests") \
     ROW(sieve, bloom_urls, COUNT, int64_t, "10000000", 1, CONFIG_BIG, NULL, false, false, \
@@ -304,6 +304,11 @@ void config_destroy(Config *config);
 
 /* schedule.mode = continuous. */
 bool config_is_continuous(const Config *config);
+
+/* Files that options name by a path relative to the working directory get their absolute one, so
+ * that a crawl can be resumed from anywhere. One that is not there is left for config_check.
+ * RESULT_MEMORY. */
+Result config_resolve_paths(Config *config, Buffer *error);
 
 /* What can only be checked when everything is set: lists, expressions, what contradicts. error gets
  * one line per mistake. RESULT_INVALID. */

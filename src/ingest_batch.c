@@ -1,25 +1,23 @@
 #include "ingest_batch.h"
 
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/hash.h"
 #include "base/log.h"
+#include "ingest_duplicates.h"
+#include "ingest_new_url.h"
 #include "ingest_sieve.h"
+#include "ingest_spelling.h"
+#include "ingest_totals.h"
 #include "revisits.h"
-#include "store/lmdb_result.h"
 
-#define TOTALS_KEY        "totals"
 #define NAMES_BLOCK_BYTES ((size_t)64 * 1024)
-#define REVISITS_KEY      "revisits"
 
-static int on_discovered(void *context, const PageRef *page, uint8_t *level);
 static int on_crawled(void *context, const PageRef *before, const PageRef *after, uint8_t *level);
 
 PageSink batch_sink(Batch *batch)
 {
-    return (PageSink){.context = batch, .discovered = on_discovered, .crawled = on_crawled};
+    return (PageSink){.context = batch, .discovered = ingest_new_url, .crawled = on_crawled};
 }
 
 static Result from_page_db(const Batch *batch, int rc)
@@ -100,62 +98,6 @@ static void note_health(HostRecord *record, const FetchResult *fetch)
     }
 }
 
-/* ---- spellings of one page
- * ----------------------------------------------------------------------------------------- */
-
-/* The links of a page as PageDB shall see them; the page itself is left as it is, since a batch may
- * be tried again. */
-static Result spell_links(Batch *batch, const ParsedPage *page, LinkInfo **links)
-{
-    const char *from = page->fetch->has_page ? page->fetch->url : NULL;
-    *links = page->links;
-    if (!batch->options->dedup.on || page->n_links == 0 || page->link_keys == NULL) {
-        return RESULT_OK;
-    }
-    LinkInfo *copy = arena_alloc(&batch->names, page->n_links * sizeof *copy);
-    Result rc = copy == NULL ? RESULT_MEMORY : RESULT_OK;
-    for (size_t i = 0; i < page->n_links && rc == RESULT_OK; i++) {
-        const char *first = NULL;
-        rc = dedup_first(batch->txn, batch->store->keys, &page->link_keys[i], page->links[i].url,
-                         page->link_hops[i] == 'R' ? from : NULL, &batch->names, &first);
-        copy[i] = (LinkInfo){.url = (char *)(uintptr_t)first, .score = page->links[i].score};
-    }
-    *links = copy;
-    return rc;
-}
-
-static Result spell_seeds(Batch *batch, const LinkInfo *seeds, size_t n, LinkInfo **links)
-{
-    const DedupSteps *steps = &batch->options->dedup;
-    LinkInfo *copy = arena_alloc(&batch->names, n * sizeof *copy);
-    Result rc = copy == NULL ? RESULT_MEMORY : RESULT_OK;
-    for (size_t i = 0; i < n && rc == RESULT_OK; i++) {
-        Hash128 key;
-        const char *first = seeds[i].url;
-        rc = dedup_key(steps, &batch->dedup, first, strlen(first), &key);
-        if (rc == RESULT_OK) {
-            rc = dedup_first(batch->txn, batch->store->keys, &key, seeds[i].url, NULL,
-                             &batch->names, &first);
-        }
-        copy[i] = (LinkInfo){.url = (char *)(uintptr_t)first, .score = seeds[i].score};
-    }
-    *links = copy;
-    return rc;
-}
-
-/* A URL that may not be fetched stands for no others. */
-static Result release_key(Batch *batch, const FetchResult *fetch)
-{
-    bool forbidden = fetch->status == STATUS_ROBOTS || fetch->status == STATUS_BLOCKED;
-    if (!batch->options->dedup.on || !forbidden) {
-        return RESULT_OK;
-    }
-    Hash128 key;
-    Result rc =
-        dedup_key(&batch->options->dedup, &batch->dedup, fetch->url, strlen(fetch->url), &key);
-    return rc == RESULT_OK ? dedup_release(batch->txn, batch->store->keys, &key, fetch->url) : rc;
-}
-
 /* ---- what comes with a robots.txt
  * ----------------------------------------------------------------------------------------- */
 
@@ -167,7 +109,7 @@ static Result discover_sitemaps(Batch *batch, const ParsedPage *page)
     }
     PageSink sink = batch_sink(batch);
     LinkInfo *links = NULL;
-    Result rc = spell_links(batch, page, &links);
+    Result rc = ingest_spell_links(batch, page, &links);
     if (rc != RESULT_OK) {
         return rc;
     }
@@ -200,68 +142,19 @@ static Result note_robots(Batch *batch, BatchHost *host, const FetchResult *fetc
 /* ---- one result
  * ----------------------------------------------------------------------------------------- */
 
-/* Finds the page of this host that has the same body, or notes that this one has it. *same_links:
- * they lead to the same places, too. (The same bytes in another folder are another page: their
- * relative links are other links, and dropping them would lose what only they lead to.) */
-static Result find_duplicate(Batch *batch, const ParsedPage *page, uint64_t *original,
-                             bool *same_links)
-{
-    const FetchResult *fetch = page->fetch;
-    uint64_t words[2] = {page->body_hash[0] ^ hash_mix(fetch->host + UINT64_C(1)),
-                         page->body_hash[1]};
-    uint64_t first[2] = {fetch->index, page->links_hash};
-    *original = PAGE_DB_NO_INDEX;
-    *same_links = false;
-    if (fetch->status != 200 || (page->body_hash[0] | page->body_hash[1]) == 0) {
-        return RESULT_OK;
-    }
-    MDB_val key = {.mv_size = sizeof words, .mv_data = words};
-    MDB_val value = {.mv_size = sizeof first, .mv_data = first};
-    int rc = mdb_put(batch->txn, batch->store->bodies, &key, &value, MDB_NOOVERWRITE);
-    if (rc == MDB_KEYEXIST) {
-        if (value.mv_size != sizeof first) {
-            return RESULT_DAMAGED;
-        }
-        memcpy(first, value.mv_data, sizeof first);
-        *original = first[0] == fetch->index ? PAGE_DB_NO_INDEX : first[0];
-        *same_links = first[1] == page->links_hash;
-        return RESULT_OK;
-    }
-    return lmdb_result(rc, "put body fingerprint");
-}
-
-/* Finds the page, of any host, whose text is nearly that of this one, and enters this one. */
-static Result find_near(Batch *batch, const ParsedPage *page, uint64_t *near)
-{
-    if (!batch->options->near_duplicates || page->fetch->status != 200 || page->simhash == 0) {
-        return RESULT_OK;
-    }
-    NearTable table = {.txn = batch->txn, .dbi = batch->store->near};
-    SimhashTables tables = near_table_interface(&table);
-    SimhashMatch match = {.page = 0};
-    Result rc = simhash_find(&tables, page->simhash, &match);
-    if (rc == RESULT_OK && match.page != page->fetch->index) {
-        *near = match.page;
-    }
-    return rc == RESULT_OK || rc == RESULT_NOT_FOUND
-               ? simhash_insert(&tables, page->simhash, page->fetch->index)
-               : rc;
-}
-
-/* A visit that brings nothing to replace what is stored: not modified, or an error. */
-static bool is_confirmation(const FetchResult *fetch)
-{
-    return fetch->again && (fetch->status == 304 || fetch->status >= 400);
-}
-
-/* The page of a result as it is stored. */
-static Result read_stored(Batch *batch, const FetchResult *fetch, PageRef *page)
+Result batch_stored(Batch *batch, const FetchResult *fetch, PageRef *page)
 {
     Buffer url;
     buffer_init(&url, BUFFER_NO_LIMIT);
     int rc = page_db_get(batch->store->db, batch->txn, fetch->index, page, &url);
     buffer_destroy(&url);
     return rc == page_db_error_ok ? RESULT_OK : RESULT_DAMAGED;
+}
+
+/* A visit that brings nothing to replace what is stored: not modified, or an error. */
+static bool is_confirmation(const FetchResult *fetch)
+{
+    return fetch->again && (fetch->status == 304 || fetch->status >= 400);
 }
 
 /* Takes a page out of the schedule. */
@@ -283,7 +176,7 @@ static Result confirm(Batch *batch, const FetchResult *fetch)
     PageRef page;
     double time = (double)fetch->wall_start.us / 1e6;
     batch->totals.pages++;
-    Result rc = read_stored(batch, fetch, &page);
+    Result rc = batch_stored(batch, fetch, &page);
     if (rc == RESULT_OK) {
         rc = unschedule(batch, &page, page.status, 0);
     }
@@ -299,7 +192,7 @@ static bool is_first_good(Batch *batch, const FetchResult *fetch)
     if (fetch->status < 200 || fetch->status >= 300) {
         return false;
     }
-    if (fetch->again && read_stored(batch, fetch, &stored) != RESULT_OK) {
+    if (fetch->again && batch_stored(batch, fetch, &stored) != RESULT_OK) {
         return false;
     }
     return stored.status < 200 || stored.status >= 300;
@@ -313,12 +206,15 @@ static Result add_write(Batch *batch, size_t place, BatchHost *host)
     if (is_confirmation(fetch)) {
         return confirm(batch, fetch);
     }
-    Result rc = find_duplicate(batch, page, &batch->duplicate_of[place], &same_links);
+    Result rc = ingest_forget_body(batch, page);
+    if (rc == RESULT_OK) {
+        rc = ingest_find_duplicate(batch, page, &batch->duplicate_of[place], &same_links);
+    }
     if (rc != RESULT_OK) {
         return rc;
     }
     bool duplicate = batch->duplicate_of[place] != PAGE_DB_NO_INDEX;
-    rc = duplicate ? RESULT_OK : find_near(batch, page, &batch->near_of[place]);
+    rc = duplicate ? RESULT_OK : ingest_find_near(batch, page, &batch->near_of[place]);
     if (rc != RESULT_OK) {
         return rc;
     }
@@ -328,7 +224,7 @@ static Result add_write(Batch *batch, size_t place, BatchHost *host)
     if (follow) {
         batch_filter_links(batch, page);
     }
-    rc = spell_links(batch, page, &links);
+    rc = ingest_spell_links(batch, page, &links);
     if (rc == RESULT_OK) {
         rc = batch_takes_later(batch, page, follow ? page->n_links : 0, &later);
     }
@@ -364,7 +260,7 @@ static Result add_write(Batch *batch, size_t place, BatchHost *host)
 static Result give_up(Batch *batch, BatchHost *host, const FetchResult *fetch)
 {
     PageRef page;
-    Result rc = read_stored(batch, fetch, &page);
+    Result rc = batch_stored(batch, fetch, &page);
     if (rc == RESULT_OK) {
         rc = unschedule(batch, &page, page.n_crawls > 0 ? page.status : fetch->status,
                         (uint8_t)fetch->health.failures);
@@ -375,7 +271,7 @@ static Result give_up(Batch *batch, BatchHost *host, const FetchResult *fetch)
     } else if (fetch->status == STATUS_BLOCKED) {
         batch->totals.refused[REFUSED_FILTER]++;
     }
-    return rc == RESULT_OK ? release_key(batch, fetch) : rc;
+    return rc == RESULT_OK ? ingest_release_key(batch, fetch) : rc;
 }
 
 static Result clear_host(Batch *batch, BatchHost *host, HostState state, FetchClass why)
@@ -454,130 +350,8 @@ static Result apply(Batch *batch, size_t place)
     return rc;
 }
 
-/* ---- what PageDB finds new
+/* ---- what PageDB tells
  * ---------------------------------------------------------------------------------- */
-
-/* What the page with the link was like: it is being written, or its link waited in the sieve. */
-static void describe_parent(const Batch *batch, ScorerLink *link)
-{
-    if (batch->merges) {
-        SieveSource source = sieve_source(batch->sieve->sieve);
-        link->n_links = source.n_links;
-        link->page_score = source.score;
-    } else if (link->parent != PAGE_DB_NO_INDEX && batch->n_begun > 0 &&
-               batch->begun == link->parent) {
-        const CrawledPage *parent = batch->writes[batch->n_begun - 1].page;
-        link->n_links = parent->links->n_links;
-        link->page_score = parent->score;
-    }
-}
-
-/* What the scorer expects of a new page, in units in which levels are measured. */
-static float estimate(Batch *batch, const PageRef *page)
-{
-    const Scorer *scorer = batch->options->scorer;
-    ScorerLink link = {.parent = page->linked_from, .score = page->score};
-    const ScorerLink *last = &batch->estimated;
-    if (!batch->has_estimate || link.parent != last->parent || link.score != last->score) {
-        describe_parent(batch, &link);
-        float score = 0.0f;
-        int rc = scorer->estimate(scorer->state, &link, &score);
-        float scale = scorer->scale == NULL ? 1.0f : scorer->scale(scorer->state);
-        batch->estimate = rc == 0 ? score * scale : 0.0f;
-        batch->estimated = link;
-        batch->has_estimate = true;
-    }
-    return batch->estimate;
-}
-
-static unsigned level_of(Batch *batch, const PageRef *page)
-{
-    unsigned last = batch->options->levels - 1;
-    unsigned depth = page->depth > last ? last : (unsigned)page->depth;
-    switch (batch->options->order) {
-    case ORDER_BREADTH_FIRST:
-        return depth;
-    case ORDER_DEPTH_FIRST:
-        return last - depth;
-    case ORDER_BEST_FIRST:
-        break;
-    }
-    double score =
-        batch->options->scorer != NULL
-            ? (double)estimate(batch, page)
-            : (double)page->score * pow(batch->options->depth_factor, (double)page->depth);
-    if (page->hop == 'R') {
-        score *= batch->options->redirect_weight;
-    }
-    return schedule_level(batch->store->schedule, (float)score);
-}
-
-/* How many redirects lead to this page, this one included. */
-static unsigned redirect_chain(Batch *batch, const PageRef *page)
-{
-    unsigned chain = 1;
-    uint64_t from = page->linked_from;
-    Buffer url;
-    buffer_init(&url, BUFFER_NO_LIMIT);
-    PageRef ref;
-    while (from != PAGE_DB_NO_INDEX && chain <= batch->options->max_redirects) {
-        buffer_reset(&url);
-        if (page_db_get(batch->store->db, batch->txn, from, &ref, &url) != 0 || ref.hop != 'R') {
-            break;
-        }
-        chain++;
-        from = ref.linked_from;
-    }
-    buffer_destroy(&url);
-    return chain;
-}
-
-static Refusal refuse(Batch *batch, const BatchHost *host, const PageRef *page)
-{
-    if (host->record.state == HOST_FULL) {
-        return REFUSED_QUOTA;
-    }
-    if (host->record.state != HOST_ACTIVE) {
-        return REFUSED_HOST;
-    }
-    if (page->depth > batch->options->max_depth) {
-        return REFUSED_DEPTH;
-    }
-    if (page->hop == 'R' && redirect_chain(batch, page) > batch->options->max_redirects) {
-        return REFUSED_REDIRECTS;
-    }
-    if (batch->traps != NULL && page->hop != 'M' &&
-        trap_yield_is_parked(batch->traps, page->url, page->url_length)) {
-        return REFUSED_TRAP;
-    }
-    return REFUSALS;
-}
-
-static int on_discovered(void *context, const PageRef *page, uint8_t *level)
-{
-    Batch *batch = context;
-    BatchHost *host = batch_host(batch, page->host);
-    if (host == NULL) {
-        return -1;
-    }
-    Refusal refusal = refuse(batch, host, page);
-    if (refusal != REFUSALS) {
-        batch->totals.refused[refusal]++;
-        *level = SCHEDULE_NO_LEVEL;
-        crawl_log_skipped(batch->log, page->url, page->url_length, refusal_status(refusal),
-                          refusal_name(refusal), (long)page->depth, NULL);
-        return 0;
-    }
-    *level = (uint8_t)level_of(batch, page);
-    batch->result =
-        schedule_put(batch->store->schedule, batch->txn, page->host, *level, page->index);
-    host->record.urls++;
-    if (!host->got_urls || *level < host->best_level) {
-        host->best_level = *level;
-    }
-    host->got_urls = true;
-    return batch->result == RESULT_OK ? 0 : -1;
-}
 
 static int on_crawled(void *context, const PageRef *before, const PageRef *after, uint8_t *level)
 {
@@ -704,7 +478,7 @@ Result batch_seed(Batch *batch, const LinkInfo *seeds, size_t n, uint64_t *added
     LinkInfo *spelled = NULL;
     Result result = RESULT_OK;
     if (batch->options->dedup.on && n > 0) {
-        result = spell_seeds(batch, seeds, n, &spelled);
+        result = ingest_spell_seeds(batch, seeds, n, &spelled);
         seeds = spelled;
     }
     uint8_t *hops = result == RESULT_OK ? malloc(n == 0 ? 1 : n) : NULL;
@@ -719,18 +493,6 @@ Result batch_seed(Batch *batch, const LinkInfo *seeds, size_t n, uint64_t *added
     return from_page_db(batch, rc);
 }
 
-/* Keeps a struct of counters under a name. */
-static Result put_totals(const Batch *batch, const char *name, const void *totals, size_t size)
-{
-    union {
-        const void *from;
-        void *to;
-    } unconst_name = {.from = name}, unconst = {.from = totals}; /* LMDB only reads */
-    MDB_val key = {.mv_size = strlen(name), .mv_data = unconst_name.to};
-    MDB_val value = {.mv_size = size, .mv_data = unconst.to};
-    return lmdb_result(mdb_put(batch->txn, batch->store->crawl, &key, &value, 0), "put totals");
-}
-
 Result batch_finish(Batch *batch)
 {
     Result rc = RESULT_OK;
@@ -741,10 +503,8 @@ Result batch_finish(Batch *batch)
         rc = host_table_put(batch->store->hosts, batch->txn, host->host, &host->record);
     }
     if (rc == RESULT_OK) {
-        rc = put_totals(batch, TOTALS_KEY, &batch->totals, sizeof batch->totals);
-    }
-    if (rc == RESULT_OK && batch->revisits != NULL) {
-        rc = put_totals(batch, REVISITS_KEY, &batch->visits, sizeof batch->visits);
+        rc = ingest_write_totals(batch->txn, batch->store->crawl, &batch->totals,
+                                 batch->revisits == NULL ? NULL : &batch->visits);
     }
     if (rc == RESULT_OK && batch->sieve != NULL) {
         rc = sieve_save(batch->sieve->sieve, batch->txn);
@@ -753,33 +513,6 @@ Result batch_finish(Batch *batch)
         rc = archive_prepare(batch->store->archive, batch->txn);
     }
     return rc;
-}
-
-/* An older, shorter record leaves the newer counters at zero. */
-static Result get_totals(MDB_txn *txn, MDB_dbi crawl, const char *name, void *totals, size_t size)
-{
-    union {
-        const char *from;
-        void *to;
-    } unconst = {.from = name};
-    MDB_val key = {.mv_size = strlen(name), .mv_data = unconst.to};
-    MDB_val value = {.mv_size = 0, .mv_data = NULL};
-    memset(totals, 0, size);
-    int rc = mdb_get(txn, crawl, &key, &value);
-    if (rc == MDB_SUCCESS) {
-        memcpy(totals, value.mv_data, value.mv_size < size ? value.mv_size : size);
-    }
-    return rc == MDB_NOTFOUND ? RESULT_OK : lmdb_result(rc, "get totals");
-}
-
-Result ingest_read_totals(MDB_txn *txn, MDB_dbi crawl, CrawlTotals *totals)
-{
-    return get_totals(txn, crawl, TOTALS_KEY, totals, sizeof *totals);
-}
-
-Result ingest_read_revisit_totals(MDB_txn *txn, MDB_dbi crawl, RevisitTotals *totals)
-{
-    return get_totals(txn, crawl, REVISITS_KEY, totals, sizeof *totals);
 }
 
 CommitNotice *batch_notice(const Batch *batch)

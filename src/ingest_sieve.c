@@ -38,7 +38,9 @@ Result batch_sieve(Batch *batch, size_t write, const PageRef *page)
                        .kinds = written->link_kinds,
                        .n_links = written->page->links->n_links,
                        .score = written->page->score};
-    return sieve_add(batch->sieve->sieve, &given, &parsed->ticket, mono_now());
+    const IngestSieve *sieve = batch->sieve;
+    MonoTime now = sieve->now == NULL ? mono_now() : sieve->now(sieve->context);
+    return sieve_add(sieve->sieve, &given, &parsed->ticket, now);
 }
 
 void batch_filter_links(Batch *batch, ParsedPage *page)

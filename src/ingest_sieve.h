@@ -18,8 +18,9 @@ struct IngestSieve {
     Sieve *sieve;
     SieveBloom *bloom; /* sieve.test = bloom; then the sieve only merges what an earlier run left */
     void *context;
-    bool (*hungry)(void *context); /* fetchers could do more than is ready */
-    Stats *stats;                  /* of the last commit */
+    bool (*hungry)(void *context);  /* fetchers could do more than is ready */
+    MonoTime (*now)(void *context); /* NULL: mono_now */
+    Stats *stats;                   /* of the last commit */
 };
 
 /* Whether the links of a page are left to a merge. */

@@ -69,7 +69,7 @@ typedef struct Stats {
     _Atomic uint64_t throttled;
     _Atomic uint64_t robots_denied;
     _Atomic uint64_t refused[REFUSALS]; /* since this start, by parsing threads */
-    _Atomic uint64_t sieve_pending; /* links that were not looked up yet */
+    _Atomic uint64_t sieve_pending;     /* links that were not looked up yet */
     _Atomic uint64_t sieve_merges;
     _Atomic uint64_t cache_hits; /* links met lately */
     _Atomic uint64_t cache_misses;
@@ -84,7 +84,9 @@ typedef struct Stats {
     _Atomic uint64_t commits;
     _Atomic uint64_t commit_us;
     _Atomic uint64_t writer_busy_us;
-    _Atomic uint64_t chore_max_us; /* the longest that results waited for a chore */
+    _Atomic uint64_t chore_max_us;      /* longest transaction of a chore's own */
+    _Atomic uint64_t chore_wait_max_us; /* the longest that a chore kept results from a commit */
+    _Atomic uint64_t chore_cpu_max_us;  /* CPU time of the longest piece */
     _Atomic uint64_t parser_busy_us;
     _Atomic uint64_t fetch_wait_full; /* times a fetcher waited for the parsers */
 } Stats;

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/log.h"
+#include "ingest_totals.h"
 #include "status.h"
 
 #define SLOW_HOSTS         5u

@@ -8,12 +8,12 @@
  * options.commit_bytes is set: LMDB holds the pages that a transaction changes in memory, so that
  * is how a large merge stays small. drum.h's global_order wants one transaction.
  *
- * The bulk look-ups of seed 001 are a table each. robots.txt: key = scheme and authority, value = its
- * text. Hosts that were fetched are entered with drum_update; a URL that needs the rules of its host
- * is given to drum_check_with as auxiliary, and comes back by duplicate_key_check with the text, or
- * by unique_key_check: fetch it first. DNS: key = host name, value = address and time to live;
- * drum_update replaces an address that was resolved again (tests/unit/test_drum_lookup.c). The
- * crawler itself asks for one host at a time, when it is loaded, in the table beside its record
+ * The bulk look-ups of seed 001 are a table each. robots.txt: key = scheme and authority, value =
+ * its text. Hosts that were fetched are entered with drum_update; a URL that needs the rules of its
+ * host is given to drum_check_with as auxiliary, and comes back by duplicate_key_check with the
+ * text, or by unique_key_check: fetch it first. DNS: key = host name, value = address and time to
+ * live; drum_update replaces an address that was resolved again (tests/unit/test_drum_lookup.c).
+ * The crawler itself asks for one host at a time, when it is loaded, in the table beside its record
  * (host_table.h).
  *
  * Threads: one write transaction at a time in the environment. begin waits for others' to end.

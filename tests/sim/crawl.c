@@ -285,9 +285,11 @@ static void distribute(Crawl *crawl)
 }
 
 /* When something happens next; MONO_NEVER: nothing ever will. */
-static MonoTime next_time(const Crawl *crawl)
+static MonoTime next_time(Crawl *crawl)
 {
     MonoTime next = crawl->wake;
+    MonoTime merge = crawl_merge_due(crawl);
+    next = mono_before(merge, next) ? merge : next;
     const HeapNode *node = heap_top(&crawl->events);
     if (node != NULL && node->key < next.ns) {
         next = (MonoTime){node->key};

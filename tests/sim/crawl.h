@@ -64,7 +64,7 @@ typedef struct Crawl {
     bool broken;       /* a part failed: told on standard error */
     int64_t ingest_ns; /* CPU time of commits */
     uint64_t n_commits;
-    int64_t merge_ns;  /* of those that merge */
+    int64_t merge_ns; /* of those that merge */
     int64_t longest_merge_ns;
     int64_t distributor_ns;
     uint64_t starved; /* times a connection was free and nothing due */

@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "base/hash.h"
+#include "ingest_totals.h"
 
 #define MAP_BYTES    ((size_t)1 << 38)
 #define MAX_AGE_MS   60000
@@ -35,6 +36,12 @@ static bool is_hungry(void *context)
            crawl->options.connections;
 }
 
+static MonoTime virtual_now(void *context)
+{
+    const Crawl *crawl = context;
+    return crawl->now;
+}
+
 static void publish(Crawl *crawl, MDB_txn *txn)
 {
     uint64_t entries = 0;
@@ -57,7 +64,8 @@ static bool open_sieve(Crawl *crawl, MDB_txn *txn)
                             .memory_bytes = crawl->options.sieve_bytes,
                             .max_age_ms = MAX_AGE_MS,
                             .least_urls = crawl->options.sieve_least};
-    crawl->sieve = (IngestSieve){.context = crawl, .hungry = is_hungry, .stats = &crawl->stats};
+    crawl->sieve = (IngestSieve){
+        .context = crawl, .hungry = is_hungry, .now = virtual_now, .stats = &crawl->stats};
     return sieve_open(&crawl->sieve.sieve, &options, txn) == RESULT_OK;
 }
 
@@ -271,13 +279,15 @@ bool crawl_commit(Crawl *crawl)
     return commit(crawl, false);
 }
 
+MonoTime crawl_merge_due(Crawl *crawl)
+{
+    return crawl->sieve.sieve == NULL ? MONO_NEVER
+                                      : ingest_sieve_chore(&crawl->sieve).due(&crawl->sieve);
+}
+
 bool crawl_merge(Crawl *crawl)
 {
-    if (crawl->sieve.sieve == NULL) {
-        return true;
-    }
-    IngestChore chore = ingest_sieve_chore(&crawl->sieve);
-    if (chore.due(&crawl->sieve).ns > crawl->now.ns) {
+    if (mono_before(crawl->now, crawl_merge_due(crawl))) {
         return true;
     }
     int64_t cpu = cpu_thread_ns();

@@ -15,6 +15,8 @@ void crawl_host_news(Crawl *crawl, const VisitState *visit_state, FetchClass why
                      bool drop);
 /* Commits the batch and tells the distributor; false when it cannot. */
 bool crawl_commit(Crawl *crawl);
+/* When the next one is due. */
+MonoTime crawl_merge_due(Crawl *crawl);
 /* Commits a piece of a merge, if one is due; false when it cannot. */
 bool crawl_merge(Crawl *crawl);
 /* Closes the database. */

@@ -237,7 +237,7 @@ int main(int argc, char **argv)
                          .batch_ms = 200,
                          .trouble = 1,
                          .sieve = 16 << 20,
-                         .sieve_from = 1000000,
+                         .sieve_from = 2000000,
                          .days = 365};
     int option = 0;
     bool ok = true;
