@@ -69,7 +69,7 @@ typedef struct Stats {
     _Atomic uint64_t throttled;
     _Atomic uint64_t robots_denied;
     _Atomic uint64_t refused[REFUSALS]; /* since this start, by parsing threads */
-    _Atomic uint64_t sieve_pending; /* links that were not looked up yet */
+    _Atomic uint64_t sieve_pending;     /* links that were not looked up yet */
     _Atomic uint64_t sieve_merges;
     _Atomic uint64_t cache_hits; /* links met lately */
     _Atomic uint64_t cache_misses;
