@@ -1,6 +1,7 @@
 #include "config.h"
 
 #include <stddef.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/ip_address.h"
@@ -62,6 +63,28 @@ static void check_revisits(const Config *config, Buffer *what, Buffer *error)
 bool config_is_continuous(const Config *config)
 {
     return config->schedule_mode == 1; /* once|continuous */
+}
+
+Result config_resolve_paths(Config *config, Buffer *error)
+{
+    static const char *const names[] = {"score.rules", "schedule.rules"};
+    const char *paths[] = {config->score_rules, config->schedule_rules};
+    Result rc = RESULT_OK;
+    for (size_t i = 0; i < sizeof names / sizeof *names && rc == RESULT_OK; i++) {
+        if (*paths[i] == '\0' || *paths[i] == '/') {
+            continue;
+        }
+        const OptionSpec *spec = options_find(&config->options, names[i]);
+        char *origin = strdup(config->options.origins[spec - config->options.specs]);
+        char *path = realpath(paths[i], NULL);
+        if (path != NULL && origin != NULL) {
+            rc = options_set(&config->options, names[i], path, origin, error);
+        }
+        rc = origin == NULL ? RESULT_MEMORY : rc;
+        free(path);
+        free(origin);
+    }
+    return rc;
 }
 
 Result config_check(const Config *config, Buffer *error)

@@ -305,6 +305,11 @@ void config_destroy(Config *config);
 /* schedule.mode = continuous. */
 bool config_is_continuous(const Config *config);
 
+/* Files that options name by a path relative to the working directory get their absolute one, so
+ * that a crawl can be resumed from anywhere. One that is not there is left for config_check.
+ * RESULT_MEMORY. */
+Result config_resolve_paths(Config *config, Buffer *error);
+
 /* What can only be checked when everything is set: lists, expressions, what contradicts. error gets
  * one line per mistake. RESULT_INVALID. */
 Result config_check(const Config *config, Buffer *error);

@@ -367,6 +367,9 @@ static Result load_config(Line *line, Config *config, Buffer *error)
         rc = memory_budget_apply(config, error);
     }
     if (rc == RESULT_OK) {
+        rc = config_resolve_paths(config, error);
+    }
+    if (rc == RESULT_OK) {
         rc = config_check(config, error);
     }
     return rc;

@@ -18,7 +18,6 @@
 #define STUCK_RETRY_MS 1000
 #define MAP_ROOM_BYTES ((size_t)1 << 30)
 #define HUNGRY_MS      20 /* how long a batch is collected while fetchers have nothing to do */
-#define CHORE_MS       40 /* one piece of a chore; a result waits no longer than 50 */
 
 struct Ingest {
     IngestOptions options;
@@ -148,11 +147,36 @@ static void note_yield(Ingest *ingest, const Batch *batch)
     }
 }
 
-/* What a transaction is opened for: the collected pages, or a piece of a chore. */
-static Result work(Batch *batch, const IngestChore *chore)
+static void raise_to(_Atomic uint64_t *most, uint64_t value)
 {
-    return chore == NULL ? batch_apply(batch)
-                         : chore->run(chore->context, batch, mono_add_ms(mono_now(), CHORE_MS));
+    if (value > stats_get(most)) {
+        stats_set(most, value);
+    }
+}
+
+static uint64_t us_since(MonoTime start)
+{
+    return (uint64_t)(mono_now().ns - start.ns) / 1000;
+}
+
+static Result run_chore(Ingest *ingest, Batch *batch, const IngestChore *chore)
+{
+    MonoTime start = mono_now();
+    int64_t cpu_ns = cpu_thread_ns();
+    int64_t most_ms = batch->n_pages > 0 ? INGEST_RIDE_MS : INGEST_CHORE_MS;
+    Result rc = chore->run(chore->context, batch, mono_add_ms(start, most_ms));
+    raise_to(&ingest->stats->chore_cpu_max_us, (uint64_t)(cpu_thread_ns() - cpu_ns) / 1000);
+    if (batch->n_pages > 0) {
+        raise_to(&ingest->stats->chore_wait_max_us, us_since(start));
+    }
+    return rc;
+}
+
+/* What a transaction is opened for: the collected pages, a piece of a chore, or both. */
+static Result work(Ingest *ingest, Batch *batch, const IngestChore *chore)
+{
+    Result rc = batch->n_pages > 0 ? batch_apply(batch) : RESULT_OK;
+    return rc == RESULT_OK && chore != NULL ? run_chore(ingest, batch, chore) : rc;
 }
 
 /* After a commit: everybody who waits for it. */
@@ -186,7 +210,7 @@ static bool defers(const Ingest *ingest)
                             ingest->sinks.hungry(ingest->sinks.context));
 }
 
-/* Tries to commit the collected pages, or a piece of a chore, once. */
+/* Tries to commit the collected pages and a piece of a chore (NULL: none) once. */
 static Result commit_once(Ingest *ingest, const IngestChore *chore)
 {
     MDB_txn *txn = NULL;
@@ -196,14 +220,14 @@ static Result commit_once(Ingest *ingest, const IngestChore *chore)
         return RESULT_IO;
     }
     Result rc = batch_init(&batch, &ingest->options, &ingest->store, ingest->log, &ingest->totals,
-                           txn, ingest->pages, chore == NULL ? ingest->n_pages : 0);
+                           txn, ingest->pages, ingest->n_pages);
     batch.traps = ingest->traps;
     batch.revisits = ingest->revisits;
     batch.sieve = ingest->sieve;
-    batch.defers = chore == NULL && defers(ingest);
+    batch.defers = ingest->n_pages > 0 && defers(ingest);
     batch.visits = ingest->visits;
     if (rc == RESULT_OK) {
-        rc = work(&batch, chore);
+        rc = work(ingest, &batch, chore);
     }
     uint64_t refused[REFUSALS] = {0};
     if (rc == RESULT_OK) {
@@ -235,10 +259,13 @@ static Result commit_once(Ingest *ingest, const IngestChore *chore)
     if (chore != NULL) {
         chore->ended(chore->context, rc);
     }
-    uint64_t us = (uint64_t)(mono_now().ns - start.ns) / 1000;
+    uint64_t us = us_since(start);
     stats_add(&ingest->stats->writer_busy_us, us);
-    if (chore != NULL && us > stats_get(&ingest->stats->chore_max_us)) {
-        stats_set(&ingest->stats->chore_max_us, us);
+    if (ingest->n_pages == 0) {
+        raise_to(&ingest->stats->chore_max_us, us);
+        if (queue_count(&ingest->queue) > 0) { /* came meanwhile: waits for all of it at most */
+            raise_to(&ingest->stats->chore_wait_max_us, us);
+        }
     }
     return rc;
 }
@@ -278,7 +305,7 @@ static void drop_batch(Ingest *ingest)
              ingest->n_pages);
 }
 
-/* Until the pages (or the piece of a chore) are committed or given up. */
+/* Until the pages (and the piece of a chore) are committed or given up. */
 static Result commit_patiently(Ingest *ingest, const IngestChore *chore)
 {
     Result rc = commit_once(ingest, chore);
@@ -309,7 +336,7 @@ static Result commit_patiently(Ingest *ingest, const IngestChore *chore)
     return rc;
 }
 
-/* The pages that were collected, or a piece of a chore. */
+/* The pages that were collected, and a piece of a chore (NULL: none). */
 static void commit(Ingest *ingest, const IngestChore *chore)
 {
     thread_step("writing");
@@ -427,24 +454,37 @@ static void finish_chores(Ingest *ingest)
     }
 }
 
+/* A batch, a piece of a chore, or both. RESULT_CLOSED: there will be no more. */
+static Result turn(Ingest *ingest)
+{
+    MonoTime until;
+    Result rc = RESULT_OK;
+    const IngestChore *chore = due_chore(ingest, &until);
+    bool rides = chore != NULL && chore->rides;
+    if (rides) {
+        until = mono_add_ms(mono_now(), patience_ms(ingest));
+    }
+    if (chore == NULL || rides || !may_wait(ingest)) {
+        rc = collect(ingest, until, chore == NULL || rides);
+        if (ingest->n_pages > 0) {
+            commit(ingest, rides ? chore : NULL);
+            chore = rides ? NULL : chore;
+        }
+        ingest->last_batch = mono_now();
+    }
+    if (chore != NULL && rc != RESULT_CLOSED) {
+        commit(ingest, chore);
+    }
+    return rc;
+}
+
 static void *ingest_main(void *argument)
 {
     Ingest *ingest = argument;
     check_end(ingest);
     Result rc = RESULT_OK;
     while (rc != RESULT_CLOSED) {
-        MonoTime until;
-        const IngestChore *chore = due_chore(ingest, &until);
-        if (chore == NULL || !may_wait(ingest)) {
-            rc = collect(ingest, until, chore == NULL);
-            if (ingest->n_pages > 0) {
-                commit(ingest, NULL);
-            }
-            ingest->last_batch = mono_now();
-        }
-        if (chore != NULL && rc != RESULT_CLOSED) {
-            commit(ingest, chore);
-        }
+        rc = turn(ingest);
         check_end(ingest);
     }
     finish_chores(ingest);

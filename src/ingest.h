@@ -84,23 +84,29 @@ typedef struct IngestStore {
 } IngestStore;
 
 /* Work that must write but waits for no result: levels that moved, visits that are due, a merge.
- * The ingest thread calls it between batches, each piece in a transaction of its own. All three
- * are called in the ingest thread. */
+ * The ingest thread does it in pieces. One that rides goes into the next batch's transaction,
+ * behind its results: it costs no sync of its own, so they wait for its run alone, INGEST_RIDE_MS
+ * or little more. Only when no result comes for as long as a batch is collected, it gets a
+ * transaction of its own, as do all pieces of others. All functions are called in the ingest
+ * thread. */
 typedef struct IngestChore {
     void *context;
     /* When it wants to run; a time that has passed: now; MONO_NEVER: nothing to do. */
     MonoTime (*due)(void *context);
     /* One piece: what it changes through the batch is committed whole. Ends by `until`, or soon
-     * after: results wait meanwhile. An error takes the piece back. */
+     * after: results wait meanwhile. An error takes the transaction back, results and all. */
     Result (*run)(void *context, struct Batch *batch, MonoTime until);
     /* The piece was committed (RESULT_OK), or all is as it was before. */
     void (*ended)(void *context, Result rc);
     /* Has something that may still become a URL to fetch: the crawl is not over. */
     bool (*holds)(void *context);
+    bool rides;
     bool at_stop; /* a stop runs it until it holds nothing, IngestOptions.stop_ms at most */
 } IngestChore;
 
 #define INGEST_MAX_CHORES 4u
+#define INGEST_RIDE_MS    20 /* a piece that goes with results */
+#define INGEST_CHORE_MS   40 /* one in a transaction of its own */
 
 typedef struct Ingest Ingest;
 

@@ -142,20 +142,19 @@ static Result note_robots(Batch *batch, BatchHost *host, const FetchResult *fetc
 /* ---- one result
  * ----------------------------------------------------------------------------------------- */
 
-/* A visit that brings nothing to replace what is stored: not modified, or an error. */
-static bool is_confirmation(const FetchResult *fetch)
-{
-    return fetch->again && (fetch->status == 304 || fetch->status >= 400);
-}
-
-/* The page of a result as it is stored. */
-static Result read_stored(Batch *batch, const FetchResult *fetch, PageRef *page)
+Result batch_stored(Batch *batch, const FetchResult *fetch, PageRef *page)
 {
     Buffer url;
     buffer_init(&url, BUFFER_NO_LIMIT);
     int rc = page_db_get(batch->store->db, batch->txn, fetch->index, page, &url);
     buffer_destroy(&url);
     return rc == page_db_error_ok ? RESULT_OK : RESULT_DAMAGED;
+}
+
+/* A visit that brings nothing to replace what is stored: not modified, or an error. */
+static bool is_confirmation(const FetchResult *fetch)
+{
+    return fetch->again && (fetch->status == 304 || fetch->status >= 400);
 }
 
 /* Takes a page out of the schedule. */
@@ -177,7 +176,7 @@ static Result confirm(Batch *batch, const FetchResult *fetch)
     PageRef page;
     double time = (double)fetch->wall_start.us / 1e6;
     batch->totals.pages++;
-    Result rc = read_stored(batch, fetch, &page);
+    Result rc = batch_stored(batch, fetch, &page);
     if (rc == RESULT_OK) {
         rc = unschedule(batch, &page, page.status, 0);
     }
@@ -193,7 +192,7 @@ static bool is_first_good(Batch *batch, const FetchResult *fetch)
     if (fetch->status < 200 || fetch->status >= 300) {
         return false;
     }
-    if (fetch->again && read_stored(batch, fetch, &stored) != RESULT_OK) {
+    if (fetch->again && batch_stored(batch, fetch, &stored) != RESULT_OK) {
         return false;
     }
     return stored.status < 200 || stored.status >= 300;
@@ -207,7 +206,10 @@ static Result add_write(Batch *batch, size_t place, BatchHost *host)
     if (is_confirmation(fetch)) {
         return confirm(batch, fetch);
     }
-    Result rc = ingest_find_duplicate(batch, page, &batch->duplicate_of[place], &same_links);
+    Result rc = ingest_forget_body(batch, page);
+    if (rc == RESULT_OK) {
+        rc = ingest_find_duplicate(batch, page, &batch->duplicate_of[place], &same_links);
+    }
     if (rc != RESULT_OK) {
         return rc;
     }
@@ -258,7 +260,7 @@ static Result add_write(Batch *batch, size_t place, BatchHost *host)
 static Result give_up(Batch *batch, BatchHost *host, const FetchResult *fetch)
 {
     PageRef page;
-    Result rc = read_stored(batch, fetch, &page);
+    Result rc = batch_stored(batch, fetch, &page);
     if (rc == RESULT_OK) {
         rc = unschedule(batch, &page, page.n_crawls > 0 ? page.status : fetch->status,
                         (uint8_t)fetch->health.failures);

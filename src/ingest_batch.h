@@ -64,6 +64,8 @@ Result batch_seed(Batch *batch, const LinkInfo *seeds, size_t n, uint64_t *added
 Result batch_finish(Batch *batch);
 /* The host's record as of this batch, to be changed; NULL: batch->result says why. */
 BatchHost *batch_host(Batch *batch, uint32_t id);
+/* The page of a result as it is stored. */
+Result batch_stored(Batch *batch, const FetchResult *fetch, PageRef *page);
 /* What the distributor must hear; NULL when memory is short (it finds out by its walk). */
 CommitNotice *batch_notice(const Batch *batch);
 void batch_destroy(Batch *batch);

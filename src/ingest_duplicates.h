@@ -5,6 +5,8 @@
 
 #include "ingest_batch.h"
 
+/* A page that has another body than it had stands for the old one no longer. */
+Result ingest_forget_body(Batch *batch, const ParsedPage *page);
 /* Finds the page of this host that has the same body, or notes that this one has it. *same_links:
  * they lead to the same places, too. (The same bytes in another folder are another page: their
  * relative links are other links, and dropping them would lose what only they lead to.) */

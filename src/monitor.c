@@ -193,6 +193,8 @@ static void sample(Monitor *monitor, MonoTime now, StatusSample *s)
         .parsers = (unsigned)monitor->options->config->parse_threads,
         .writer_busy_us = stats_get(&stats->writer_busy_us),
         .chore_max_us = stats_get(&stats->chore_max_us),
+        .chore_wait_max_us = stats_get(&stats->chore_wait_max_us),
+        .chore_cpu_max_us = stats_get(&stats->chore_cpu_max_us),
         .rss_bytes = status_rss_bytes(),
         .map_drops = page_db_check_residence(monitor->store->tables.db),
         .db_bytes = database_bytes(monitor)};

@@ -9,10 +9,7 @@
 
 #define LOOKS_PER_CLOCK 16u /* entries between two looks at the clock */
 #define RESTS_MAX       16u
-#define PIECE_MS        30 /* what a piece of the chore should take, its commit included */
-#define PIECE_FIRST     256u
-#define PIECE_LEAST     16u
-#define PIECE_MOST      16384u
+#define PIECE           1024u /* entries in one transaction: so much at most has to be synced */
 
 struct Revisits {
     RevisitsOptions options;
@@ -24,8 +21,6 @@ struct Revisits {
     RevisitDue kept;     /* as of the last commit */
     double next_s;       /* of the entries behind it none is due before */
     MonoTime pause;      /* the chore rests until then */
-    MonoTime start;      /* of this piece */
-    unsigned piece;      /* entries that can be committed within PIECE_MS, as it was lately */
     unsigned n_done;     /* entries of this piece */
     bool is_cut;         /* it ended before all was done */
     bool settling;       /* there may be crawled pages that were never entered */
@@ -73,7 +68,6 @@ Result revisits_new(Revisits **out, const RevisitsOptions *options, const Ingest
     revisits->schedule = store->schedule;
     revisits->settling = true;
     revisits->kept_settling = true;
-    revisits->piece = PIECE_FIRST;
     buffer_init(&revisits->url, BUFFER_NO_LIMIT);
     *out = revisits;
     return RESULT_OK;
@@ -278,9 +272,8 @@ static Result settle_page(Revisits *revisits, const Batch *batch, uint64_t index
 static bool is_enough(Revisits *revisits, MonoTime until)
 {
     revisits->n_done++;
-    revisits->is_cut =
-        revisits->n_done >= revisits->piece ||
-        (revisits->n_done % LOOKS_PER_CLOCK == 0 && !mono_before(now_mono(revisits), until));
+    revisits->is_cut = revisits->n_done >= PIECE || (revisits->n_done % LOOKS_PER_CLOCK == 0 &&
+                                                     !mono_before(now_mono(revisits), until));
     return revisits->is_cut;
 }
 
@@ -332,7 +325,6 @@ static Result chore_run(void *context, struct Batch *batch, MonoTime until)
 {
     Revisits *revisits = context;
     double now = now_s(revisits);
-    revisits->start = now_mono(revisits);
     revisits->n_done = 0;
     revisits->is_cut = false;
     Result rc = settle(revisits, batch, until);
@@ -355,21 +347,10 @@ static Result chore_run(void *context, struct Batch *batch, MonoTime until)
     return rc == RESULT_OK ? revisits_end(revisits, batch) : rc;
 }
 
-/* The next piece is as large as this one showed to be right. What is left over goes on soon, but
- * results have the writer for twice as long as the chore had. */
+/* What is left over goes on with the next batch. */
 static void chore_ended(void *context, Result rc)
 {
     Revisits *revisits = context;
-    MonoTime now = now_mono(revisits);
-    int64_t took_ms = mono_ms_between(revisits->start, now);
-    if (took_ms > PIECE_MS) {
-        revisits->piece = (unsigned)(revisits->piece * (uint64_t)PIECE_MS / (uint64_t)took_ms);
-    } else if (revisits->is_cut) {
-        revisits->piece += revisits->piece / 4;
-    }
-    revisits->piece = revisits->piece < PIECE_LEAST  ? PIECE_LEAST
-                      : revisits->piece > PIECE_MOST ? PIECE_MOST
-                                                     : revisits->piece;
     if (rc == RESULT_OK) {
         revisits->kept = revisits->position;
         revisits->kept_settling = revisits->settling;
@@ -378,10 +359,8 @@ static void chore_ended(void *context, Result rc)
         revisits->settling = revisits->kept_settling;
         revisits->next_s = 0;
     }
-    bool goes_on = rc == RESULT_OK && revisits->is_cut;
-    int64_t pause_ms = goes_on ? 2 * took_ms : revisits->options.pause_ms;
-    revisits->pause = mono_add_ms(
-        now, pause_ms < revisits->options.pause_ms ? pause_ms : revisits->options.pause_ms);
+    int64_t pause_ms = rc == RESULT_OK && revisits->is_cut ? 0 : revisits->options.pause_ms;
+    revisits->pause = mono_add_ms(now_mono(revisits), pause_ms);
 }
 
 /* The crawl does not end by itself. */
@@ -397,7 +376,8 @@ IngestChore revisits_chore(Revisits *revisits)
                          .due = chore_due,
                          .run = chore_run,
                          .ended = chore_ended,
-                         .holds = chore_holds};
+                         .holds = chore_holds,
+                         .rides = true};
 }
 
 /* ---- results ----------------------------------------------------------------------------------

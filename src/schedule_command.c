@@ -27,16 +27,19 @@ typedef struct FreqCommand {
 
 static int usage(FILE *out)
 {
-    (void)fprintf(out, "usage: ragno schedule DIR freq --default FREQ [--scale S]\n"
-                       "       ragno schedule DIR freq --rules FILE [--default FREQ]\n"
-                       "       ragno schedule DIR freq --visits N\n"
-                       "       ragno schedule DIR freq --print [--top N]\n"
-                       "Builds the revisit schedule of a crawl from its crawled pages.\n"
-                       "  --default FREQ  visits per second, or an interval: 90s 15m 6h 2d\n"
-                       "  --scale S       visit S times as often as a page was seen to change\n"
-                       "  --rules FILE    lines of: REGEX, blanks, and an interval or xN\n"
-                       "  --visits N      share N visits per second by estimated change rates\n"
-                       "  --print         virtual time, frequency and URL, in order of turn\n");
+    (void)fprintf(
+        out,
+        "usage: ragno schedule DIR freq --default FREQ [--scale S]\n"
+        "       ragno schedule DIR freq --rules FILE [--default FREQ]\n"
+        "       ragno schedule DIR freq --visits N\n"
+        "       ragno schedule DIR freq --print [--top N]\n"
+        "Builds the revisit schedule of a crawl from its crawled pages.\n"
+        "  --default FREQ  visits per second, or an interval: 90s 15m 6h 2d\n"
+        "  --scale S       visit S times as often as a page was seen to change\n"
+        "  --rules FILE    lines of: REGEX, blanks, and an interval or xN\n"
+        "  --visits N      share N visits per second by estimated change rates\n"
+        "  --print         due time, visits per second and URL, in order of turn; the time is\n"
+        "                  seconds since 1970, or from now on when just built\n");
     return out == stdout ? 0 : EXIT_USAGE;
 }
 
@@ -194,7 +197,7 @@ static FreqSchedulerError build(const FreqCommand *command, FreqScheduler *sch,
 static int print_line(void *context, double time, double freq, const char *url)
 {
     size_t *left = context;
-    (void)printf("%.6e\t%.6e\t%s\n", time, freq, url);
+    (void)printf("%.3f\t%.6e\t%s\n", time, freq, url); /* wall times have ten digits */
     *left -= 1;
     return *left == 0;
 }

@@ -13,10 +13,7 @@
 #include "store/page_rank_scorer.h"
 
 #define SCAN_AT_ONCE 4096u /* entries read in one transaction */
-#define PIECE_FIRST  256u
-#define PIECE_LEAST  256u /* below it the commit itself is what takes time */
-#define PIECE_MOST   2048u
-#define PIECE_STEP   128u /* moves between two looks at the clock */
+#define PIECE_STEP   128u  /* moves between two looks at the clock */
 #define MAX_LOOPS    100u
 
 struct Scoring {
@@ -37,9 +34,8 @@ struct Scoring {
     size_t n_moves;
     size_t n_applied; /* the first ones are committed */
     /* The ingest thread's: */
-    ScheduleChange *piece; /* [PIECE_MOST] what is being committed: those that held */
-    size_t piece_limit;
-    size_t n_taken; /* moves that the piece is made of */
+    ScheduleChange *piece; /* [SCORING_PIECE] what is being committed: those that held */
+    size_t n_taken;        /* moves that the piece is made of */
     size_t n_held;
     MonoTime piece_start;
     Mutex mutex; /* guards the rest */
@@ -232,7 +228,7 @@ static Result chore_run(void *context, Batch *batch, MonoTime until)
     scoring->n_taken = 0;
     scoring->n_held = 0;
     size_t left = scoring->n_moves - scoring->n_applied;
-    size_t most = left < scoring->piece_limit ? left : scoring->piece_limit;
+    size_t most = left < SCORING_PIECE ? left : SCORING_PIECE;
     do { /* at least a step, or there would be no end */
         size_t n = most - scoring->n_taken < PIECE_STEP ? most - scoring->n_taken : PIECE_STEP;
         ScheduleChange *to = scoring->piece + scoring->n_held;
@@ -247,22 +243,6 @@ static Result chore_run(void *context, Batch *batch, MonoTime until)
     return rc;
 }
 
-/* The next piece takes about SCORING_PIECE_MS. A slow one is believed at once, since what makes
- * it slow (a disk that is busy) is seldom gone with the next. */
-static void adapt(Scoring *scoring)
-{
-    int64_t ms = mono_ms_between(scoring->piece_start, mono_now());
-    size_t limit = scoring->piece_limit;
-    if (ms > SCORING_PIECE_MS) {
-        limit = scoring->n_taken * SCORING_PIECE_MS / (size_t)ms;
-    } else if (ms < SCORING_PIECE_MS / 2) {
-        limit += limit / 2;
-    }
-    scoring->piece_limit = limit < PIECE_LEAST  ? PIECE_LEAST
-                           : limit > PIECE_MOST ? PIECE_MOST
-                                                : limit;
-}
-
 static void chore_ended(void *context, Result rc)
 {
     Scoring *scoring = context;
@@ -271,7 +251,6 @@ static void chore_ended(void *context, Result rc)
     }
     LOG_DEBUG("scoring", "moved", "entries=%zu of=%zu us=%lld", scoring->n_held, scoring->n_taken,
               (long long)(mono_now().ns - scoring->piece_start.ns) / 1000);
-    adapt(scoring);
     scoring->n_applied += scoring->n_taken;
     mutex_lock(&scoring->mutex);
     scoring->stats.moves += scoring->n_held;
@@ -295,7 +274,8 @@ bool scoring_chore(Scoring *scoring, IngestChore *chore)
                            .due = chore_due,
                            .run = chore_run,
                            .ended = chore_ended,
-                           .holds = chore_holds};
+                           .holds = chore_holds,
+                           .rides = true};
     return scoring->page_rank != NULL || scoring->hits != NULL;
 }
 
@@ -346,7 +326,6 @@ Result scoring_new(Scoring **out, const ScoringOptions *options, PageDB *db, Sch
     scoring->schedule = schedule;
     scoring->wake = wake;
     scoring->context = context;
-    scoring->piece_limit = PIECE_FIRST;
     mutex_init(&scoring->mutex, RANK_SCHEDULER);
     condition_init(&scoring->changed);
     Result rc = RESULT_OK;
@@ -355,7 +334,7 @@ Result scoring_new(Scoring **out, const ScoringOptions *options, PageDB *db, Sch
         content_scorer_setup(&scoring->content, &scoring->scorer);
     } else if (options->kind != SCORING_NONE) {
         scoring->moves = malloc(SCORING_MOVES * sizeof *scoring->moves);
-        scoring->piece = malloc(PIECE_MOST * sizeof *scoring->piece);
+        scoring->piece = malloc(SCORING_PIECE * sizeof *scoring->piece);
         rc = scoring->moves == NULL || scoring->piece == NULL ? RESULT_MEMORY
              : options->kind == SCORING_PAGERANK              ? open_page_rank(scoring)
                                                               : open_hits(scoring);

@@ -15,9 +15,9 @@
  * Then the schedule is compared with the new scores, piece after piece in short read transactions;
  * where the level of an entry changed a move is noted, and after SCORING_MOVES of them the ingest
  * thread applies them: whatever the size of the crawl, moves take bounded memory, and only what
- * changed is written. A piece is as large as could be committed within SCORING_PIECE_MS lately, so
- * that results never wait long for it. A page that was fetched meanwhile is left alone
- * (store/page_levels.h).
+ * changed is written. A piece rides with a batch (ingest.h) and is of SCORING_PIECE moves at most,
+ * so that results wait for neither its work nor its share of the sync. A page that was fetched
+ * meanwhile is left alone (store/page_levels.h).
  *
  * Scores mean little by themselves; what counts is the level: a page of mean importance has
  * SCORER_MEAN (store/scorer.h), and each level is a factor of two. A page younger than the last
@@ -30,8 +30,9 @@
 #include "ingest.h"
 #include "store/scorer.h"
 
-#define SCORING_MOVES    65536u
-#define SCORING_PIECE_MS 15 /* what a piece should take, its commit included */
+#define SCORING_MOVES 65536u
+#define SCORING_PIECE 2048u /* in one transaction: so many pages of the database at most are new   \
+                             */
 
 typedef enum ScoringKind {
     SCORING_NONE,

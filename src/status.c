@@ -138,6 +138,8 @@ static void emit_parts(const StatusSample *now, Buffer *out, FieldSink sink)
     sink(out, "score_cpu_s", FIELD_REAL, NULL, 0, (double)now->score_cpu_us / 1e6);
     sink(out, "moves", FIELD_INTEGER, NULL, now->moves, 0);
     sink(out, "chore_max_ms", FIELD_REAL, NULL, 0, (double)now->chore_max_us / 1000);
+    sink(out, "chore_wait_max_ms", FIELD_REAL, NULL, 0, (double)now->chore_wait_max_us / 1000);
+    sink(out, "chore_cpu_max_ms", FIELD_REAL, NULL, 0, (double)now->chore_cpu_max_us / 1000);
     sink(out, "held_bytes", FIELD_INTEGER, NULL, now->held_bytes, 0);
     sink(out, "held_waits", FIELD_INTEGER, NULL, now->held_waits, 0);
 }

@@ -59,11 +59,13 @@ typedef struct StatusSample {
     uint64_t parser_busy_us;
     unsigned parsers;
     uint64_t writer_busy_us;
-    uint64_t chore_max_us; /* the longest that a chore kept results waiting */
-    uint64_t computations; /* of scores */
-    uint64_t score_ms;     /* the last one took */
-    uint64_t score_cpu_us; /* of the scoring thread, in this run */
-    uint64_t moves;        /* entries that changed their level */
+    uint64_t chore_max_us;      /* longest transaction of a chore's own */
+    uint64_t chore_wait_max_us; /* the longest that a chore kept results from a commit */
+    uint64_t chore_cpu_max_us;  /* CPU time of the longest piece */
+    uint64_t computations;      /* of scores */
+    uint64_t score_ms;          /* the last one took */
+    uint64_t score_cpu_us;      /* of the scoring thread, in this run */
+    uint64_t moves;             /* entries that changed their level */
     uint64_t rss_bytes;
     uint64_t map_drops; /* times pages of the database were unmapped to stay in the budget */
     uint64_t db_bytes;

@@ -23,13 +23,24 @@ static int64_t lifetime(const HttpHeader *header, int64_t expiry_ms)
     return expiry_ms < ROBOTS_LEAST_EXPIRY_MS ? ROBOTS_LEAST_EXPIRY_MS : expiry_ms;
 }
 
+/* A new content is a new version; the same again is not. No file is the same as an empty one. */
+static void note_version(VisitState *visit_state, const FetchResult *result)
+{
+    bool has_body = result->status < 300;
+    uint64_t hash = robots_content_hash(result->body.data, has_body ? result->body.length : 0);
+    if (visit_state->robots_version == 0 || visit_state->robots_hash != hash) {
+        visit_state->robots_version++;
+        visit_state->robots_hash = hash;
+    }
+}
+
 static void install(VisitState *visit_state, FetchResult *result, Robots *robots,
                     const HttpHeader *header, int64_t expiry_ms)
 {
     robots_delete(visit_state->robots);
     visit_state->robots = robots;
     visit_state->robots_state = ROBOTS_KNOWN;
-    visit_state->robots_version++;
+    note_version(visit_state, result);
     visit_state->robots_redirects = 0;
     visit_state->robots_expiry = mono_add_ms(result->end, lifetime(header, expiry_ms));
 }

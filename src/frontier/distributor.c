@@ -228,14 +228,18 @@ static void restore_robots(Distributor *distributor, MDB_txn *txn, VisitState *v
                            const HostRecord *record, MonoTime now, WallTime wall)
 {
     visit_state->robots_version = record->robots_version;
-    int64_t left = record->robots_expiry_ms - wall.us / 1000;
-    if (record->robots_state != ROBOTS_KNOWN || left <= 0) {
+    if (record->robots_version == 0) {
         return;
     }
     const char *body = NULL;
     size_t length = 0;
     Result rc =
         host_table_get_robots(distributor->host_table, txn, visit_state->host, &body, &length);
+    visit_state->robots_hash = robots_content_hash(body, length);
+    int64_t left = record->robots_expiry_ms - wall.us / 1000;
+    if (record->robots_state != ROBOTS_KNOWN || left <= 0) {
+        return;
+    }
     if (rc == RESULT_OK) {
         rc = robots_parse(body, length, distributor->options.robots_agent, &visit_state->robots);
     } else if (rc == RESULT_NOT_FOUND) {

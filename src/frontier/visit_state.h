@@ -110,7 +110,8 @@ struct VisitState {
     /* robots.txt */
     Robots *robots; /* owned; NULL unless ROBOTS_KNOWN */
     RobotsState robots_state;
-    uint32_t robots_version; /* counts the fetches of it, for the log */
+    uint32_t robots_version; /* counts its contents, for the log: 1 = the first, 0 = none yet */
+    uint64_t robots_hash;    /* of that content */
     MonoTime robots_expiry;
     unsigned robots_redirects; /* followed so far in this attempt */
     char *robots_target;       /* owned; where the last one pointed, or NULL */

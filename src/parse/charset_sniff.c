@@ -9,6 +9,7 @@
 #define NAME_BYTES     16 /* longer attribute names are none of ours */
 #define VALUE_BYTES    128
 #define LABEL_BYTES    64 /* no label is as long */
+#define BLANKS         " \t\r\n"
 
 static bool is_space(char c)
 {
@@ -40,18 +41,31 @@ static const char *unquote(const char *p, char out[LABEL_BYTES], size_t *length)
     return p;
 }
 
-/* The charset parameter of a Content-Type header. */
-static const char *encoding_of_header(const char *value)
+/* One of the types of a Content-Type header: bytes of its essence, and what its charset names. */
+typedef struct TypeOfHeader {
+    const char *essence;
+    size_t length;
+    bool has_charset;
+    const char *encoding; /* NULL: the label is none */
+} TypeOfHeader;
+
+/* Reads one type up to the comma behind it, or the end. */
+static const char *read_type(const char *p, TypeOfHeader *type)
 {
-    const char *p = strchr(value, ';');
-    while (p != NULL) {
+    p += strspn(p, BLANKS);
+    *type = (TypeOfHeader){.essence = p};
+    p += strcspn(p, ";,");
+    type->length = (size_t)(p - type->essence);
+    while (type->length > 0 && is_space(type->essence[type->length - 1])) {
+        type->length--;
+    }
+    while (*p == ';') {
         p++;
-        p += strspn(p, " \t\r\n");
+        p += strspn(p, BLANKS);
         const char *name = p;
-        p += strcspn(p, ";=");
+        p += strcspn(p, ";,=");
         bool is_charset = p - name == 7 && strncasecmp(name, "charset", 7) == 0;
         if (*p != '=') {
-            p = *p == ';' ? p : NULL;
             continue;
         }
         p++;
@@ -62,14 +76,43 @@ static const char *encoding_of_header(const char *value)
             start = quoted;
             p = unquote(p, quoted, &length);
         } else {
-            length = strcspn(start, ";");
+            length = strcspn(start, ";,");
         }
-        if (is_charset) {
-            return charset_of_label(start, length);
+        if (is_charset && !type->has_charset && length > 0) {
+            type->has_charset = true;
+            type->encoding = charset_of_label(start, length);
         }
-        p = strchr(p, ';');
+        p += strcspn(p, ";,");
     }
-    return NULL;
+    return p;
+}
+
+/* The charset of a Content-Type header. Of several types, as proxies join them with commas, the
+ * last one counts; it inherits the charset from one before it that is the same but for that. What
+ * is behind a comma and no type is nothing. */
+static const char *encoding_of_header(const char *value)
+{
+    TypeOfHeader last = {.essence = NULL};
+    TypeOfHeader type;
+    const char *p = value;
+    bool more = true;
+    while (more) {
+        p = read_type(p, &type);
+        more = *p == ',';
+        p += more ? 1 : 0;
+        bool is_type = memchr(type.essence, '/', type.length) != NULL;
+        if (last.essence != NULL && !is_type) {
+            continue;
+        }
+        bool is_same = last.essence != NULL && last.length == type.length &&
+                       strncasecmp(last.essence, type.essence, type.length) == 0;
+        if (is_same && !type.has_charset) {
+            type.has_charset = last.has_charset;
+            type.encoding = last.encoding;
+        }
+        last = type;
+    }
+    return last.encoding;
 }
 
 const char *charset_label_in_content(const char *content, size_t length, size_t *label_length)

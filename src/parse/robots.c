@@ -5,6 +5,7 @@
 #include <string.h>
 #include <strings.h>
 
+#include "base/hash.h"
 #include "parse/robots_line.h"
 #include "parse/robots_pattern.h"
 #include "parse/robots_rules.h"
@@ -169,6 +170,12 @@ void robots_delete(Robots *robots)
     free(robots->wilds);
     free(robots->sitemaps);
     free(robots);
+}
+
+uint64_t robots_content_hash(const char *body, size_t length)
+{
+    length = length > ROBOTS_MAX_BYTES ? ROBOTS_MAX_BYTES : length;
+    return hash_64(length == 0 ? "" : body, length, 0);
 }
 
 /* The best rule among the plain prefixes of path, or NULL. */

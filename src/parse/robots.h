@@ -46,6 +46,10 @@ Result robots_allow_all(Robots **robots);
 Result robots_deny_all(Robots **robots);
 void robots_delete(Robots *robots);
 
+/* What tells one content of the file from another: of no file as of an empty one, and of what is
+ * read of a long one. */
+uint64_t robots_content_hash(const char *body, size_t length);
+
 /* Decides about a path with its query ("/x?y"), escaped or not; empty means "/". verdict may be
  * NULL. Allocates only for unusually long paths that need escaping; without memory the answer is
  * no. */

@@ -27,7 +27,7 @@ typedef struct HostRecord {
     uint8_t rests;        /* in a row, after failures: schedule.mode = continuous */
     uint8_t owed;         /* fetches of new URLs before more revisits: revisits.h */
     uint8_t reserved[1];
-    uint32_t robots_version; /* how often robots.txt was fetched */
+    uint32_t robots_version; /* how many contents of robots.txt there were */
     int32_t robots_status;   /* HTTP or negative code of the last time */
     uint32_t crawl_delay_ms; /* from robots.txt, 0 = none */
     uint32_t fetches;        /* all, robots.txt included */

@@ -141,16 +141,21 @@ static size_t strip_path_session(char *path, size_t length)
     return length;
 }
 
-/* The end of an argument's value of exactly count letters or digits that ends the query or is
+static bool is_letter(char c)
+{
+    return lower(c) >= 'a' && lower(c) <= 'z';
+}
+
+/* The end of an argument's value of exactly count bytes of the kind that ends the query or is
  * followed by '&'; 0 when it is not so. */
-static size_t exact_value(const char *s, size_t length, size_t at, size_t count)
+static size_t exact_value(const char *s, size_t length, size_t at, size_t count, bool (*kind)(char))
 {
     size_t end = at + count;
     if (end > length) {
         return 0;
     }
     for (size_t i = at; i < end; i++) {
-        if (!is_alnum(s[i])) {
+        if (!kind(s[i])) {
             return 0;
         }
     }
@@ -192,15 +197,23 @@ static size_t session_end(const char *s, size_t length, size_t at, size_t amp,
     }
     at += session->length;
     return session->value == 0 ? cfid_end(s, length, at, amp)
-                               : exact_value(s, length, at, session->value);
+                               : exact_value(s, length, at, session->value, is_alnum);
 }
 
+/* "aspsessionid", eight letters, "=" and 24 more. */
 static size_t asp_session_end(const char *s, size_t length, size_t at)
 {
-    if (length - at < 45 || memcmp(s + at, "aspsessionid", 12) != 0 || s[at + 20] != '=') {
+    static const char name[] = "aspsessionid";
+    size_t n = sizeof name - 1;
+    if (length - at < n + 8 + 1 + 24 || memcmp(s + at, name, n) != 0 || s[at + n + 8] != '=') {
         return 0;
     }
-    return exact_value(s, length, at + 21, 24);
+    for (size_t i = at + n; i < at + n + 8; i++) {
+        if (!is_letter(s[i])) {
+            return 0;
+        }
+    }
+    return exact_value(s, length, at + n + 9, 24, is_letter);
 }
 
 /* Removes the last session argument of each kind with the '&' behind it; query is in lower case. */
@@ -332,6 +345,9 @@ static size_t www_length(const char *host, size_t length)
 
 static Result append_host(Buffer *out, const char *host, size_t length)
 {
+    if (length > 2 && host[0] == '[' && host[length - 1] == ']') {
+        return escape(out, host + 1, length - 2); /* as pywb writes IPv6 addresses */
+    }
     while (length > 0 && host[length - 1] == '.') {
         length--;
     }
@@ -340,7 +356,7 @@ static Result append_host(Buffer *out, const char *host, size_t length)
     length -= www;
     Result rc = RESULT_OK;
     for (size_t end = length; rc == RESULT_OK;) {
-        const char *dot = end == 0 || host[0] == '[' ? NULL : memrchr(host, '.', end);
+        const char *dot = end == 0 ? NULL : memrchr(host, '.', end);
         size_t start = dot == NULL ? 0 : (size_t)(dot - host) + 1;
         rc = escape(out, host + start, end - start);
         if (rc != RESULT_OK || start == 0) {

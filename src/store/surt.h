@@ -4,8 +4,9 @@
  * find our keys: scheme, userinfo, default port, fragment, leading www<digits>. and session ids are
  * dropped; percent-escapes are undone until none is left and put back only for bytes that need
  * them; path and query are lower case, "//" in a path is "/", a trailing "/" goes, arguments are
- * sorted. So several URLs share a key: a look-up compares the URL too. Pure and thread-safe.
- * Source: the behaviour of the surt package for Python (wayback's IAURLCanonicalizer). */
+ * sorted; addresses are reversed like names, IPv6 ones lose their brackets. So several URLs share a
+ * key: a look-up compares the URL too. Pure and thread-safe. Source: the behaviour of the surt
+ * package for Python (wayback's IAURLCanonicalizer). */
 #ifndef STORE_SURT_H
 #define STORE_SURT_H
 

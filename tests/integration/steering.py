@@ -81,8 +81,9 @@ def popular_pages_come_first(report, path):
             status = last_status(directory)
             print(f"# {name}: " + "  ".join(f"{p} %: {s:.3f}" for p, s in
                                             zip(PARTS, shares[name])) +
-                  f"  (computations {status['scorings']}, moves {status['moves']}, longest chore "
-                  f"{status['chore_max_ms']} ms, cpu {status['cpu_s']} s)", flush=True)
+                  f"  (computations {status['scorings']}, moves {status['moves']}, results waited for "
+                  f"chores {status['chore_wait_max_ms']} ms at most, a piece took "
+                  f"{status['chore_cpu_max_ms']} ms of CPU time, cpu {status['cpu_s']} s)", flush=True)
         print("# omniscient: " + "  ".join(
             f"{p} %: {sum(best[:SIZES['pages'] * p // 100]):.3f}" for p in PARTS), flush=True)
     breadth, rank = shares["breadth-first"], shares["pagerank"]
@@ -95,6 +96,8 @@ def popular_pages_come_first(report, path):
     weighted = shares["pagerank weighted"][1]
     report.check("the weighted bias costs a part of it", breadth[1] < weighted <= rank[1] * 1.02,
                  f"{weighted:.3f}, strict {rank[1]:.3f}, breadth-first {breadth[1]:.3f}")
+    cpu = float(last_status(path + "/pagerank")["chore_cpu_max_ms"])
+    report.check(f"moving them kept no commit waiting: pieces of {cpu} ms", 0 < cpu <= 40)
     report.check("entries were moved while it ran",
                  int(last_status(path + "/pagerank")["moves"]) > 0)
     agrees(report, path + "/pagerank")

@@ -47,6 +47,16 @@ static void a_bom_beats_the_header_and_the_header_beats_the_meta(void)
     SNIFFS("<p>", "text/html; charset=\"koi8\\-\\r\"; charset=gbk", "KOI8-R");
     SNIFFS("<p>", "text/html; x=\"\\\";charset=gbk;\"; charset=koi8-r", "KOI8-R");
     SNIFFS("<meta charset=koi8-r>", "text/html; charset=nonsense", "KOI8-R");
+    /* Several types in one header, as proxies join them: Fetch's "extract a MIME type". */
+    SNIFFS("<p>", "text/html; charset=koi8-r,x", "KOI8-R");
+    SNIFFS("<p>", "text/html; charset=koi8-r, text/html", "KOI8-R");
+    SNIFFS("<p>", "text/html, text/html; charset=koi8-r", "KOI8-R");
+    SNIFFS("<p>", "text/html; charset=koi8-r, TEXT/html; charset=gbk", "GBK");
+    SNIFFS("<p>", "text/html; charset=koi8-r, text/plain", "windows-1252");
+    SNIFFS("<p>", "text/html; x=\"a,b/c\"; charset=koi8-r", "KOI8-R");
+    SNIFFS("<p>", "x; charset=koi8-r", "KOI8-R");
+    SNIFFS("<p>", ",,text/html;;charset=koi8-r;,", "KOI8-R");
+    SNIFFS("<p>", "text/html; charset=\"koi8-r", "KOI8-R");
     SNIFFS("<p>", NULL, "windows-1252");
 }
 

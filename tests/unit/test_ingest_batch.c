@@ -396,6 +396,37 @@ static void equal_bodies_of_a_host_are_duplicates(void)
     }
 }
 
+static void a_page_that_changed_stands_for_its_old_body_no_longer(void)
+{
+    static const struct {
+        const char *url;
+        uint64_t body;
+        int status;
+        uint64_t duplicates; /* afterwards */
+    } steps[] = {{"http://a.example/", 7, 200, 0},  {"http://a.example/", 8, 200, 0},
+                 {"http://a.example/1", 7, 200, 0}, {"http://a.example/2", 8, 200, 1},
+                 {"http://a.example/3", 7, 200, 2}, {"http://a.example/", 9, 302, 2},
+                 {"http://a.example/4", 8, 200, 2}, {"http://a.example/1", 7, 200, 2},
+                 {"http://a.example/5", 7, 200, 3}};
+    World *w = set_up();
+    seed(w, "http://a.example/");
+    for (size_t i = 1; i <= 5; i++) {
+        char url[64];
+        (void)snprintf(url, sizeof url, "http://a.example/%zu", i);
+        seed(w, url);
+    }
+    for (size_t i = 0; i < sizeof steps / sizeof *steps; i++) {
+        FetchResult *fetch = result(w, FETCHED_PAGE, steps[i].url, steps[i].status);
+        fetch->again = page_of(w, steps[i].url).n_crawls > 0;
+        w->pages[w->n_pages - 1]->body_hash[0] = steps[i].body;
+        w->pages[w->n_pages - 1]->body_hash[1] = UINT64_C(0xffffffff00000000) + steps[i].body;
+        commit_notice_delete(commit(w, true));
+        CU_ASSERT_EQUAL(w->totals.duplicates, steps[i].duplicates);
+        schedule_again(w, steps[i].url);
+    }
+    tear_down(w);
+}
+
 static void depth_and_redirects_have_limits(void)
 {
     World *w = set_up();
@@ -509,6 +540,8 @@ UNIT_MAIN("ingest_batch",
            a_dropped_host_loses_its_schedule_and_gets_no_more},
           {"a full host gets no more", a_full_host_gets_no_more},
           {"equal bodies of a host are duplicates", equal_bodies_of_a_host_are_duplicates},
+          {"a page that changed stands for its old body no longer",
+           a_page_that_changed_stands_for_its_old_body_no_longer},
           {"depth and redirects have limits", depth_and_redirects_have_limits},
           {"the order decides the level", the_order_decides_the_level},
           {"robots rules are kept with their host", robots_rules_are_kept_with_their_host},

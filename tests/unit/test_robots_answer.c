@@ -229,7 +229,7 @@ static void rules_in_force_outlive_a_failed_refresh(void)
     tear_down(&w);
 }
 
-static void each_answer_is_a_version_and_the_log_names_the_one_in_force(void)
+static void each_content_is_a_version_and_the_log_names_the_one_in_force(void)
 {
     static const char *const paths[] = {"/a", "/b", "/c"};
     World w;
@@ -256,6 +256,34 @@ static void each_answer_is_a_version_and_the_log_names_the_one_in_force(void)
     CU_ASSERT_EQUAL(w.n_refused, 1);
     CU_ASSERT_STRING_EQUAL(w.refused[0]->refusal, "Disallow: /c");
     CU_ASSERT_EQUAL(w.refused[0]->robots_version, 2);
+    tear_down(&w);
+}
+
+static void the_same_rules_again_are_the_same_version(void)
+{
+    static const char *const paths[] = {"/a"};
+    static const struct {
+        int status;
+        const char *body;
+        unsigned version;
+    } answers[] = {
+        {404, "<p>not here", 1},
+        {404, "<p>nor now", 1},
+        {200, "", 1},
+        {200, "User-agent: *\nDisallow: /b\n", 2},
+        {200, "User-agent: *\nDisallow: /b\n", 2},
+        {503, "User-agent: *\nDisallow: /c\n", 2},
+        {200, "User-agent: *\nDisallow: /b\n", 2},
+        {410, "", 3},
+        {200, "User-agent: *\nDisallow: /b\n", 4},
+    };
+    World w;
+    set_up(&w, paths, 1);
+    for (size_t i = 0; i < sizeof answers / sizeof *answers; i++) {
+        fetch_robots(&w, FETCH_OK, answers[i].status, "", answers[i].body);
+        CU_ASSERT_EQUAL(w.vs->robots_version, answers[i].version);
+        w.now.mono = mono_later(w.now.mono, w.vs->robots_expiry);
+    }
     tear_down(&w);
 }
 
@@ -332,8 +360,9 @@ UNIT_MAIN("robots_answer",
           {"redirects of robots.txt are followed five times",
            redirects_of_robots_txt_are_followed_five_times},
           {"rules in force outlive a failed refresh", rules_in_force_outlive_a_failed_refresh},
-          {"each answer is a version, and the log names the one in force",
-           each_answer_is_a_version_and_the_log_names_the_one_in_force},
+          {"each content is a version, and the log names the one in force",
+           each_content_is_a_version_and_the_log_names_the_one_in_force},
+          {"the same rules again are the same version", the_same_rules_again_are_the_same_version},
           {"a cache lifetime has bounds", a_cache_lifetime_has_bounds},
           {"a page that fails stays at the head", a_page_that_fails_stays_at_the_head},
           {"the last try keeps what came", the_last_try_keeps_what_came})

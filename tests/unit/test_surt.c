@@ -24,8 +24,8 @@ static void hosts_are_turned_round(void)
     expect("http://localhost/", "localhost)/");
     expect("http://user:pw@example.org/", "org,example)/");
     expect("http://192.0.2.1/", "1,2,0,192)/");
-    expect("http://[2001:db8::1]/", "[2001:db8::1])/");
-    expect("http://[2001:db8::1]:81/", "[2001:db8::1]:81)/");
+    expect("http://[2001:db8::1]/", "2001:db8::1)/");
+    expect("http://[2001:db8::1]:81/", "2001:db8::1:81)/");
 }
 
 static void default_ports_go_others_stay(void)
@@ -75,6 +75,10 @@ static void session_ids_are_dropped(void)
     expect("http://example.org/x?CFID=11&CFTOKEN=22&z=3", "org,example)/x?z=3");
     expect("http://example.org/x?ASPSESSIONIDabcdefgh=abcdefghijklmnopqrstuvwx&z=3",
            "org,example)/x?z=3");
+    expect("http://example.org/x?ASPSESSIONIDabcdefg1=abcdefghijklmnopqrstuvwx",
+           "org,example)/x?aspsessionidabcdefg1=abcdefghijklmnopqrstuvwx");
+    expect("http://example.org/x?ASPSESSIONIDabcdefgh=abcdefghijklmnopqrstuvw1",
+           "org,example)/x?aspsessionidabcdefgh=abcdefghijklmnopqrstuvw1");
     expect("http://example.org/(S(0123456789abcdefghijklmn))/p.aspx", "org,example)/p.aspx");
     expect("http://example.org/(0123456789abcdefghijklmn)/p.aspx", "org,example)/p.aspx");
     expect("http://example.org/(0123456789abcdefghijklmn)/p.html",
