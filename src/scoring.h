@@ -31,8 +31,9 @@
 #include "store/scorer.h"
 
 #define SCORING_MOVES 65536u
-#define SCORING_PIECE 2048u /* in one transaction: so many pages of the database at most are new   \
-                             */
+#define SCORING_PIECE                                                                              \
+    2048u /* in one transaction: so many pages of the database at most are new                     \
+           */
 
 typedef enum ScoringKind {
     SCORING_NONE,
