@@ -1,0 +1,181 @@
+"""Crawls whose disk fails: each of the first calls that write, sync, rename or remove fails or is the
+last before a kill; the power goes after any of the recorded events; the disk is full for a while. The
+crawl goes on or ends with a clear exit status, never hangs, and what it and its resumption end with is
+what a crawl ends with that was left alone.
+
+    tests/crash/fail_crawl.py         a sample; RAGNO_LONG=1: the first 200 calls in every way, and
+                                      200 power cuts in every mode; SEED=n for another sample
+"""
+import os
+import random
+import shutil
+import signal
+import subprocess
+import time
+
+import crawl_state
+from crawl_state import harness
+
+LONG = os.environ.get("RAGNO_LONG", "") not in ("", "0")
+SEED = int(os.environ.get("SEED", "1"))
+FIRST_CALLS = 200
+CALLS = FIRST_CALLS if LONG else 6
+CUTS = 200 if LONG else 5
+WAYS = ("EIO", "ENOSPC", "kill", "killed-after", "half")
+MODES = ("keep", "drop", "zero", "random", "strict-drop", "strict-random")
+SIZES = dict(hosts=12, addresses=6, pages=150, skew=0, page_bytes=1500, not_found=0.02)
+# Many small commits and files, so that the first calls see every step.
+OPTIONS = ["--warc-max-size", "64Ki", "--set", "store.batch_pages=16", "--set", "warc.files=3", "--set", "warc.compression=zstd"]
+# All links wait in the bucket files of the sieve, as in a large crawl; for every second call or cut.
+SIEVE = ["--set", "sieve.least_urls=0", "--set", "sieve.max_age=50ms", "--set", "sieve.memory=1Mi"]
+# 0: all done; 3: input/output; 16, 17: disk, directory. Anything else is no clear end.
+CLEAR = (0, 3, 16, 17, -signal.SIGKILL)
+SOURCES = os.path.dirname(os.path.abspath(__file__))
+TOOLS = os.path.abspath(f"{harness.OUT}/crash")
+
+
+def build():
+    os.makedirs(TOOLS, exist_ok=True)
+    gcc = [os.environ.get("CC", "gcc"), "-std=gnu11", "-O2", "-D_GNU_SOURCE"]
+    subprocess.run(gcc + ["-shared", "-fPIC", "-o", f"{TOOLS}/io_shim.so",
+                          f"{SOURCES}/io_shim.c", "-pthread"], check=True)
+    subprocess.run(gcc + ["-o", f"{TOOLS}/power_cut", f"{SOURCES}/power_cut.c"], check=True)
+
+
+def command(web, directory, *more):
+    return harness.crawl_command(web, directory, *OPTIONS, *more, wait="2ms", ip_wait="1ms")
+
+
+def shimmed(directory, **variables):
+    return dict(os.environ, LD_PRELOAD=f"{TOOLS}/io_shim.so", IO_DIR=os.path.realpath(directory),
+                **{key: str(value) for key, value in variables.items()})
+
+
+class World:
+    """A web and what an undisturbed crawl of it ends with."""
+
+    def __init__(self, path, web):
+        self.path, self.web = path, web
+        result = harness.run(command(web, path + "/undisturbed"), timeout=60)
+        if result.returncode != 0:
+            raise RuntimeError(f"the undisturbed crawl: {result.returncode}: {result.stderr}")
+        self.undisturbed = crawl_state.State(path + "/undisturbed")
+
+    def resumed(self, directory, *more):
+        """Resumes; complaints about what it ends with."""
+        result = harness.run(command(self.web, directory, *more), timeout=60)
+        if result.returncode != 0:
+            return [f"resumed: exit {result.returncode}: {result.stderr[-300:]}"]
+        return crawl_state.verify(directory) + \
+            crawl_state.compare(crawl_state.State(directory), self.undisturbed)
+
+
+def calls(report, path):
+    build()
+    randomness = random.Random(SEED)
+    with harness.Web(path, **SIZES) as web:
+        world = World(path, web)
+        directory = path + "/crawl"
+        numbers = range(1, FIRST_CALLS + 1)
+        for way in WAYS:
+            complaints, ends = [], {}
+            for n in numbers if LONG else sorted(randomness.sample(numbers, CALLS)):
+                shutil.rmtree(directory, ignore_errors=True)
+                more = SIEVE if n % 2 == 0 else []
+                result = harness.run(command(web, directory, *more), timeout=20,
+                                     env=shimmed(directory, IO_FAIL=n, IO_HOW=way))
+                ends[result.returncode] = ends.get(result.returncode, 0) + 1
+                found = world.resumed(directory, *more)
+                if result.returncode not in CLEAR:
+                    found.append(f"exit {result.returncode}: {result.stderr[-300:]}")
+                complaints += [f"call {n}: {c}" for c in found]
+            report.check(f"{way} at one call: as undisturbed (exit statuses {ends})",
+                         not complaints, f"{len(complaints)}:\n" + "\n".join(complaints[:6]))
+
+
+def power(report, path):
+    build()
+    randomness = random.Random(SEED)
+    with harness.Web(path, **SIZES) as web:
+        world = World(path, web)
+        for name, more in (("", []), (", all links through the sieve", SIEVE)):
+            cut_power(report, path, world, name, more, randomness)
+
+
+def cut_power(report, path, world, name, more, randomness):
+    recorded, directory, log = path + f"/recorded{len(more)}", path + "/crawl", path + "/log"
+    result = harness.run(command(world.web, recorded, *more), timeout=60,
+                         env=shimmed(recorded, IO_RECORD=log))
+    report.equal(f"the recorded crawl ends{name}", result.returncode, 0)
+    events = int(harness.run([f"{TOOLS}/power_cut", log, "count"]).stdout)
+    for mode in MODES:
+        complaints = []
+        for n in sorted(randomness.sample(range(1, events + 1), min(CUTS, events))):
+            shutil.rmtree(directory, ignore_errors=True)
+            os.mkdir(directory)
+            subprocess.run([f"{TOOLS}/power_cut", log, "replay", str(n), mode, str(n),
+                            os.path.realpath(recorded), directory], check=True)
+            complaints += [f"event {n}: {c}" for c in world.resumed(directory, *more)]
+        report.check(f"power cut after one of {events} events, {mode}{name}: as undisturbed",
+                     not complaints, f"{len(complaints)}:\n" + "\n".join(complaints[:6]))
+
+
+def status_log(directory):
+    with open(directory + "/ragno.log", encoding="utf-8") as file:
+        return file.read()
+
+
+def begin_full(world, directory, full, grace):
+    """A crawl that has run into a full disk."""
+    process = subprocess.Popen(command(world.web, directory, "--set", f"crawl.grace={grace}"),
+                               stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
+                               stderr=subprocess.PIPE, text=True,
+                               env=shimmed(directory, IO_FULL=full))
+    time.sleep(0.15)
+    open(full, "w", encoding="utf-8").close()
+    time.sleep(2.5)
+    return process
+
+
+def full_disk(report, path):
+    build()
+    # More pages and time than the disk has room for.
+    sizes = dict(SIZES, pages=3000, hosts=30)
+    full = path + "/full"
+    with harness.Web(path, **sizes) as web:
+        world = World(path, web)
+        directory = path + "/crawl"
+        process = begin_full(world, directory, full, "10s")
+        report.equal("a full disk does not end the crawl", process.poll(), None)
+        os.unlink(full)
+        try:
+            _, errors = process.communicate(timeout=60)
+        except subprocess.TimeoutExpired:
+            process.kill()
+            _, errors = process.communicate()
+        report.equal("with room again it goes on to its end", process.returncode, 0)
+        report.check("and said what it waited for", "cannot commit, the crawl waits" in errors and
+                     "commits work again" in errors, errors[-500:])
+        complaints = crawl_state.verify(directory) + \
+            crawl_state.compare(crawl_state.State(directory), world.undisturbed)
+        report.check("nothing is lost", not complaints, "\n".join(complaints))
+
+        shutil.rmtree(directory)
+        process = begin_full(world, directory, full, "1s")
+        process.send_signal(signal.SIGINT)
+        try:
+            _, errors = process.communicate(timeout=20)
+        except subprocess.TimeoutExpired:
+            process.kill()
+            _, errors = process.communicate()
+        report.check("SIGINT while the disk is full: exit 11", process.returncode == 11,
+                     f"{process.returncode}: {errors[-500:]}")
+        complaints = crawl_state.verify(directory)
+        report.check("what it left is consistent", not complaints, "\n".join(complaints))
+        os.unlink(full)
+        complaints = world.resumed(directory)
+        report.check("and resumed it loses nothing", not complaints, "\n".join(complaints))
+
+
+if __name__ == "__main__":
+    harness.main(calls, power, full_disk)
