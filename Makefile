@@ -162,10 +162,12 @@ bench:
 	@$(MAKE) --no-print-directory all $(OUT)/web $(OUT)/sim $(BENCH_BIN) >&2
 	@OUT=$(OUT) tests/run-bench "$(BENCH)" $(BENCH_BIN)
 
-# libragno: the store without the crawler (src/ragno.h). WARC and the option table are the crawler's.
+# libragno: the store without the crawler (src/ragno.h). WARC, the tables of revisits and of near
+# duplicates, and the option table are the crawler's.
 LIBRAGNO_SRC := $(filter-out src/base/options% src/base/ip_address% src/store/warc% src/store/cdxj% \
         src/store/surt% src/store/sha1% src/store/payload_index% src/store/capture_index% src/store/page_export% \
-        src/store/export%,$(filter src/base/% src/store/%,$(LIB_SRC)))
+        src/store/export% src/store/near_table% src/store/revisit_table%,\
+        $(filter src/base/% src/store/%,$(LIB_SRC)))
 LIBRAGNO_PKGS := lmdb libxxhash libpcre2-8
 LIBRAGNO_HEADERS = $(sort $(filter %.h,$(shell $(CC) $(CPPFLAGS) -MM src/ragno.h)))
 SO := libragno.so.0

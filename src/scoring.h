@@ -4,7 +4,7 @@
  *
  *   scoring thread: links --compute--> scores --compare with the schedule--> moves
  *                                                                              |
- *   ingest thread, between batches: schedule and PageDB <--apply, in pieces-- chore
+ *   ingest thread, with its batches: schedule and PageDB <--apply, in pieces-- chore
  *                                                                              |
  *   distributor: hosts whose URLs in memory stand elsewhere now are read anew <-'
  *
@@ -31,8 +31,9 @@
 #include "store/scorer.h"
 
 #define SCORING_MOVES 65536u
-#define SCORING_PIECE 2048u /* in one transaction: so many pages of the database at most are new   \
-                             */
+#define SCORING_PIECE                                                                              \
+    2048u /* in one transaction: so many pages of the database at most are new                     \
+           */
 
 typedef enum ScoringKind {
     SCORING_NONE,

@@ -116,11 +116,6 @@ void log_set_thread_name(const char *name)
     (void)snprintf(thread_name, sizeof thread_name, "%s", name);
 }
 
-const char *log_thread_name(void)
-{
-    return thread_name;
-}
-
 static void write_all(int fd, const char *bytes, size_t length)
 {
     while (length > 0) {

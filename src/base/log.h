@@ -36,6 +36,5 @@ void log_event(LogLevel level, const char *component, const char *phrase, const 
 
 /* The name of the calling thread in log lines; set by thread_start. */
 void log_set_thread_name(const char *name);
-const char *log_thread_name(void);
 
 #endif

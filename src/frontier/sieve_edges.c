@@ -7,6 +7,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "base/temporary_file.h"
 #include "store/page_links.h"
 
 #define FIRST        ((size_t)1 << 10) /* edges */
@@ -46,12 +47,6 @@ static Result map_file(int fd, SieveEdge *old, size_t old_bytes, size_t bytes, S
     return RESULT_OK;
 }
 
-static Result open_file(const char *directory, int *fd)
-{
-    *fd = open(directory, O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
-    return *fd >= 0 ? RESULT_OK : result_of_errno(errno);
-}
-
 static void release(SieveEdges *edges)
 {
     if (edges->fd < 0) {
@@ -64,40 +59,56 @@ static void release(SieveEdges *edges)
     }
 }
 
+static Result reserve_memory(SieveEdges *edges, size_t capacity)
+{
+    SieveEdge *more = realloc(edges->edges, capacity * sizeof(SieveEdge));
+    if (more == NULL) {
+        return RESULT_MEMORY;
+    }
+    edges->edges = more;
+    edges->capacity = capacity;
+    return RESULT_OK;
+}
+
+/* From memory to a file. */
+static Result move_to_file(SieveEdges *edges, size_t capacity)
+{
+    int fd = -1;
+    Result rc = temporary_file_open(AT_FDCWD, edges->directory, &fd);
+    if (rc != RESULT_OK) {
+        return rc;
+    }
+    SieveEdge *mapped = NULL;
+    rc = map_file(fd, NULL, 0, capacity * sizeof(SieveEdge), &mapped);
+    if (mapped == NULL) {
+        (void)close(fd);
+        return rc;
+    }
+    if (edges->n > 0) {
+        memcpy(mapped, edges->edges, edges->n * sizeof(SieveEdge));
+    }
+    free(edges->edges);
+    edges->edges = mapped;
+    edges->capacity = capacity;
+    edges->fd = fd;
+    return RESULT_OK;
+}
+
 /* Room for capacity edges: in memory, or in a file. */
 static Result reserve(SieveEdges *edges, size_t capacity)
 {
-    size_t bytes = capacity * sizeof(SieveEdge);
     if (capacity <= IN_MEMORY) {
-        SieveEdge *more = realloc(edges->edges, bytes);
-        if (more == NULL) {
-            return RESULT_MEMORY;
-        }
-        edges->edges = more;
-        edges->capacity = capacity;
-        return RESULT_OK;
-    }
-    SieveEdges mapped = *edges;
-    Result rc = edges->fd >= 0 ? RESULT_OK : open_file(edges->directory, &mapped.fd);
-    if (rc == RESULT_OK) {
-        rc = map_file(mapped.fd, edges->fd >= 0 ? edges->edges : NULL,
-                      edges->capacity * sizeof(SieveEdge), bytes, &mapped.edges);
-    }
-    if (rc == RESULT_OK && edges->fd < 0 && edges->n > 0) {
-        memcpy(mapped.edges, edges->edges, edges->n * sizeof(SieveEdge));
-    }
-    if (rc != RESULT_OK) {
-        if (edges->fd < 0 && mapped.fd >= 0) {
-            (void)close(mapped.fd);
-        }
-        return rc;
+        return reserve_memory(edges, capacity);
     }
     if (edges->fd < 0) {
-        free(edges->edges);
+        return move_to_file(edges, capacity);
     }
-    mapped.capacity = capacity;
-    *edges = mapped;
-    return RESULT_OK;
+    Result rc = map_file(edges->fd, edges->edges, edges->capacity * sizeof(SieveEdge),
+                         capacity * sizeof(SieveEdge), &edges->edges);
+    if (rc == RESULT_OK) {
+        edges->capacity = capacity;
+    }
+    return rc;
 }
 
 void sieve_edges_init(SieveEdges *edges, const char *directory)

@@ -254,7 +254,6 @@ Result drum_merge_end(Drum *drum, DrumMerge *merge);
  * of the generation is committed as well (as progress: the next generation, bucket 0),
  * drum_merge_finish lets drum_merge_end remove the file. */
 Result drum_merge_step(DrumMerge *merge);
-uint64_t drum_merge_elements(const DrumMerge *merge); /* of its generation */
 DrumProgress drum_merge_progress(const DrumMerge *merge);
 void drum_merge_settle(DrumMerge *merge, bool committed);
 void drum_merge_finish(DrumMerge *merge);

@@ -482,11 +482,6 @@ Result drum_merge_step(DrumMerge *merge)
     return rc;
 }
 
-uint64_t drum_merge_elements(const DrumMerge *merge)
-{
-    return merge->generation->file.elements;
-}
-
 DrumProgress drum_merge_progress(const DrumMerge *merge)
 {
     return (DrumProgress){.generation = merge->generation->file.generation,

@@ -6,10 +6,11 @@
 #include "store/drum_merge.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
+
+#include "base/temporary_file.h"
 
 /* An outcome in the file: flags, u32 length and bytes of the previous value, the assigned value. */
 enum { FLAG_EXISTED = 1, FLAG_ASSIGNED = 2 };
@@ -68,10 +69,12 @@ static Result append_outcome(Buffer *buffer, const DrumOutcome *outcome)
 Result drum_order_save(DrumMerge *merge, uint32_t bucket)
 {
     if (merge->outcomes_fd < 0) {
-        merge->outcomes_fd = openat(merge->directory, ".", O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
-        if (merge->outcomes_fd < 0) {
-            return result_of_errno(errno);
+        int fd = -1;
+        Result opened = temporary_file_open(merge->directory, ".", &fd);
+        if (opened != RESULT_OK) {
+            return opened;
         }
+        merge->outcomes_fd = fd;
     }
     Buffer buffer;
     buffer_init(&buffer, BUFFER_NO_LIMIT);

@@ -369,7 +369,9 @@ static int store_crawls(Writer *w)
     for (size_t i = 0; i < batch->n_crawls; i++) {
         order[i] = batch->crawls[i].node;
     }
-    qsort_r(order, batch->n_crawls, sizeof *order, compare_by_index, batch->nodes);
+    if (batch->n_crawls > 0) { /* else there may be no arrays */
+        qsort_r(order, batch->n_crawls, sizeof *order, compare_by_index, batch->nodes);
+    }
     PageLinksWriter links;
     bool any = false;
     uint64_t last = 0;

@@ -15,6 +15,8 @@ import traceback
 
 OUT = os.environ.get("OUT", "build/release")
 FULL = os.environ.get("FULL", "") not in ("", "0")
+# What a sanitizer does to memory and time is not the crawler's.
+SANITIZED = os.path.basename(OUT) in ("asan", "tsan")
 
 Request = collections.namedtuple("Request", "start end address host status bytes flags path")
 

@@ -3,7 +3,8 @@ both ways; what was installed is what the program says today."""
 import os
 import subprocess
 
-from harness import OUT, main
+import harness
+from harness import OUT
 
 PROGRAM = "tests/integration/library_user.c"
 EXPECTED = ("next http://b.example/high\nrank found\nlinks 4\nlinked from 1, crawls 0\n")
@@ -81,4 +82,4 @@ def test_generated(report, _path):
 
 
 if __name__ == "__main__":
-    main(test_install, test_generated)
+    harness.main(test_install, test_generated)

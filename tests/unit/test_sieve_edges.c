@@ -1,0 +1,97 @@
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "base/hash.h"
+#include "frontier/sieve_edges.h"
+#include "unit.h"
+
+/* As many edges as need memory, then a file, then a longer one. */
+#define PAGES 6200u
+#define LINKS 200u
+
+static uint64_t target_of(uint64_t page, unsigned link, unsigned number)
+{
+    return hash_mix(page << 20 | link << 4 | number) >> 20;
+}
+
+static int compare(const void *a, const void *b)
+{
+    const uint64_t *x = a;
+    const uint64_t *y = b;
+    return (*x > *y) - (*x < *y);
+}
+
+/* Every page is there once, in order, with the links of its last crawl. */
+static void check_lists(const SieveEdges *edges, size_t lost_page)
+{
+    size_t position = 0, wrong = 0, pages = 0;
+    SieveList list = {.targets = calloc(sieve_edges_longest(edges), sizeof(uint64_t))};
+    CU_ASSERT_PTR_NOT_NULL_FATAL(list.targets);
+    for (; sieve_edges_next(edges, &position, &list); pages++) {
+        unsigned number = pages % 3 == 0 ? 2 : 1;
+        uint64_t expected[LINKS];
+        for (unsigned i = 0; i < LINKS; i++) {
+            expected[i] = target_of(pages, i, number);
+        }
+        qsort(expected, LINKS, sizeof *expected, compare);
+        bool lost = pages == lost_page;
+        wrong += list.page != pages || list.n != LINKS - lost || list.n_diff != list.n ||
+                 list.kinds || list.whole == lost;
+        for (size_t i = 0; !lost && i < list.n && i < LINKS; i++) {
+            wrong += list.targets[i] != expected[i];
+        }
+    }
+    CU_ASSERT_EQUAL(pages, PAGES);
+    CU_ASSERT_EQUAL(wrong, 0);
+    free(list.targets);
+}
+
+static void more_than_memory_may_hold_goes_to_a_file(void)
+{
+    char path[] = "/tmp/ragno-unit-XXXXXX";
+    CU_ASSERT_PTR_NOT_NULL_FATAL(mkdtemp(path));
+    SieveEdges edges;
+    sieve_edges_init(&edges, path);
+    size_t failed = 0, lost_page = PAGES / 2;
+    /* Link by link, so that no page's edges are together. */
+    for (unsigned i = 0; i < LINKS; i++) {
+        for (uint64_t page = 0; page < PAGES; page++) {
+            unsigned crawls = page % 3 == 0 && i % 50 == 0 ? 2 : 1;
+            for (unsigned k = 0; k < crawls; k++) {
+                unsigned number = page % 3 == 0 ? 2 - k : 1;
+                failed += (page != lost_page || i > 0) &&
+                          sieve_edges_add(&edges, page, number, true, target_of(page, i, number),
+                                          0) != RESULT_OK;
+            }
+        }
+        CU_ASSERT_EQUAL(edges.fd >= 0, edges.n > 1 << 17);
+    }
+    for (uint64_t page = 0; page < PAGES; page++) {
+        failed += sieve_edges_add_count(&edges, page, page % 3 == 0 ? 2 : 1, LINKS) != RESULT_OK;
+    }
+    CU_ASSERT_EQUAL(failed, 0);
+    CU_ASSERT_TRUE(edges.n > (1 << 17) + (1 << 20)); /* the file had to grow */
+    CU_ASSERT_EQUAL_FATAL(sieve_edges_sort(&edges), RESULT_OK);
+    check_lists(&edges, lost_page);
+    sieve_edges_destroy(&edges);
+    CU_ASSERT_EQUAL(rmdir(path), 0); /* nothing was left in it */
+}
+
+static void without_a_directory_what_was_there_stays(void)
+{
+    SieveEdges edges;
+    sieve_edges_init(&edges, "/nonexistent/folder");
+    Result rc = RESULT_OK;
+    while (rc == RESULT_OK && edges.n < 1 << 18) {
+        rc = sieve_edges_add(&edges, 1, 1, false, edges.n, 0);
+    }
+    CU_ASSERT_NOT_EQUAL(rc, RESULT_OK);
+    CU_ASSERT_EQUAL(edges.n, 1 << 17);
+    CU_ASSERT_EQUAL(edges.edges[0].from, edges.edges[edges.n - 1].from);
+    CU_ASSERT_EQUAL(sieve_edges_longest(&edges), edges.n);
+    sieve_edges_destroy(&edges);
+}
+
+UNIT_MAIN("sieve_edges",
+          {"more than memory may hold goes to a file", more_than_memory_may_hold_goes_to_a_file},
+          {"without a directory what was there stays", without_a_directory_what_was_there_stays})

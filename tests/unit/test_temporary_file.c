@@ -1,0 +1,86 @@
+#include <dirent.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/temporary_file.h"
+#include "unit.h"
+
+typedef Result OpenFunction(int directory, const char *path, int *fd);
+
+static unsigned names_in(const char *path)
+{
+    unsigned n = 0;
+    DIR *folder = opendir(path);
+    CU_ASSERT_PTR_NOT_NULL_FATAL(folder);
+    for (const struct dirent *entry = readdir(folder); entry != NULL; entry = readdir(folder)) {
+        n += entry->d_name[0] != '.';
+    }
+    (void)closedir(folder);
+    return n;
+}
+
+/* Two at a time, each with bytes of its own, and no name to be seen. */
+static void expect_nameless(OpenFunction *open_function, const char *path)
+{
+    int fds[2];
+    char bytes[2];
+    for (int i = 0; i < 2; i++) {
+        CU_ASSERT_EQUAL_FATAL(open_function(AT_FDCWD, path, &fds[i]), RESULT_OK);
+        CU_ASSERT_EQUAL(pread(fds[i], bytes, 1, 0), 0);
+        CU_ASSERT_EQUAL(write(fds[i], i == 0 ? "a" : "b", 1), 1);
+        CU_ASSERT_EQUAL(fcntl(fds[i], F_GETFD), FD_CLOEXEC);
+    }
+    for (int i = 0; i < 2; i++) {
+        CU_ASSERT_EQUAL(pread(fds[i], bytes, 2, 0), 1);
+        CU_ASSERT_EQUAL(bytes[0], i == 0 ? 'a' : 'b');
+        CU_ASSERT_EQUAL(close(fds[i]), 0);
+    }
+    CU_ASSERT_EQUAL(names_in(path), 0);
+}
+
+static void in_a_directory(OpenFunction *open_function)
+{
+    char path[] = "/tmp/ragno-unit-XXXXXX";
+    CU_ASSERT_PTR_NOT_NULL_FATAL(mkdtemp(path));
+    expect_nameless(open_function, path);
+    int directory = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    CU_ASSERT_FATAL(directory >= 0);
+    int fd = -1;
+    CU_ASSERT_EQUAL_FATAL(open_function(directory, ".", &fd), RESULT_OK);
+    CU_ASSERT_EQUAL(close(fd), 0);
+    CU_ASSERT_EQUAL(names_in(path), 0);
+    CU_ASSERT_EQUAL(close(directory), 0);
+    CU_ASSERT_EQUAL(rmdir(path), 0);
+    CU_ASSERT_NOT_EQUAL(open_function(AT_FDCWD, path, &fd), RESULT_OK);
+}
+
+static void files_have_no_name(void)
+{
+    in_a_directory(temporary_file_open);
+}
+
+static void nor_where_the_file_system_wants_one(void)
+{
+    in_a_directory(temporary_file_open_named);
+}
+
+static void what_a_crash_left_is_taken(void)
+{
+    char path[] = "/tmp/ragno-unit-XXXXXX";
+    char name[64];
+    CU_ASSERT_PTR_NOT_NULL_FATAL(mkdtemp(path));
+    (void)snprintf(name, sizeof name, "%s/unnamed.tmp", path);
+    int left = open(name, O_CREAT | O_WRONLY | O_CLOEXEC, 0600);
+    CU_ASSERT_FATAL(left >= 0);
+    CU_ASSERT_EQUAL(write(left, "left", 4), 4);
+    CU_ASSERT_EQUAL(close(left), 0);
+    CU_ASSERT_EQUAL(names_in(path), 1);
+    expect_nameless(temporary_file_open_named, path);
+    CU_ASSERT_EQUAL(rmdir(path), 0);
+}
+
+UNIT_MAIN("temporary_file", {"files have no name", files_have_no_name},
+          {"nor where the file system wants one", nor_where_the_file_system_wants_one},
+          {"what a crash left is taken", what_a_crash_left_is_taken})
