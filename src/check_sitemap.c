@@ -1,5 +1,6 @@
 #include <stdio.h>
 #include <string.h>
+#include <strings.h>
 
 #include "base/buffer.h"
 #include "check.h"
@@ -21,7 +22,8 @@ static bool print_entry(void *context, const SitemapEntry *entry)
     (void)context;
     bool has_hints = entry->lastmod[0] != '\0' || entry->changefreq != SITEMAP_FREQUENCY_NONE ||
                      entry->priority >= 0.0;
-    bool is_clean = strcspn(entry->loc, "\t\r\n") == entry->loc_length;
+    bool is_clean = strncasecmp(entry->loc, "http", 4) == 0 &&
+                    strcspn(entry->loc, "\t\r\n") == entry->loc_length;
     print_field(is_clean ? entry->loc : entry->url->href);
     if (has_hints) {
         (void)putchar('\t');

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "crawl_open.h"
+#include "dedup.h"
 typedef struct DbCommand {
     const char *name;
     const char *usage;
@@ -67,7 +68,21 @@ const char *db_url(DbView *view, uint64_t index, int *rc)
 
 int db_find(DbView *view, const char *url, uint64_t *index)
 {
-    return page_db_find(view->db, view->txn, url, strlen(url), index);
+    int rc = page_db_find(view->db, view->txn, url, strlen(url), index);
+    if (rc == page_db_error_no_page && db_stands_for(view, url)) {
+        rc = page_db_find(view->db, view->txn, view->url.data, view->url.length, index);
+    }
+    return rc;
+}
+
+bool db_stands_for(DbView *view, const char *url)
+{
+    if (dedup_stands_for(view->txn, url, &view->url) != RESULT_OK ||
+        strcmp(view->url.data, url) == 0) {
+        return false;
+    }
+    (void)fprintf(stderr, "ragno db: %s stands for it (scope.dedup_key)\n", view->url.data);
+    return true;
 }
 
 Result db_open_schedule(const DbView *view, Schedule **schedule)

@@ -8,6 +8,8 @@
 #ifndef DB_H
 #define DB_H
 
+#include <stdbool.h>
+
 #include "exit_status.h"
 #include "store/page_db.h"
 #include "store/schedule.h"
@@ -30,6 +32,9 @@ int db_finish(const DbView *view, int rc);
 const char *db_url(DbView *view, uint64_t index, int *rc);
 /* The index of a URL; complains when there is none. A page_db error code. */
 int db_find(DbView *view, const char *url, uint64_t *index);
+/* With scope.dedup_key: another spelling stands for the URL. Says so on standard error and leaves
+ * it in view->url. */
+bool db_stands_for(DbView *view, const char *url);
 
 /* The schedule of the crawl; NULL when there is none: a database that no crawl wrote. */
 Result db_open_schedule(const DbView *view, Schedule **schedule);
@@ -47,7 +52,7 @@ typedef struct DbParts {
 /* Prints the newest stored answer of a URL, which may be one that the database does not list
  * (robots.txt). A body that is cut or that cannot be decoded to its end is printed as far as it
  * goes, with a word on standard error. Returns the exit status. */
-int db_answer(const DbView *view, const char *url, const DbParts *parts);
+int db_answer(DbView *view, const char *url, const DbParts *parts);
 
 /* The commands; argv[0] is the command's name. */
 int db_info(DbView *view, int argc, char **argv);

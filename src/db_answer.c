@@ -80,11 +80,14 @@ static int print_answer(const DbView *view, const WarcAnswer *answer, const DbPa
     return db_finish(view, page_db_error_ok);
 }
 
-int db_answer(const DbView *view, const char *url, const DbParts *parts)
+int db_answer(DbView *view, const char *url, const DbParts *parts)
 {
     WarcAnswer answer;
     warc_answer_init(&answer);
     Result rc = warc_load(view->warc, url, strlen(url), &answer);
+    if (rc == RESULT_NOT_FOUND && db_stands_for(view, url)) {
+        rc = warc_load(view->warc, view->url.data, view->url.length, &answer);
+    }
     int status = rc == RESULT_OK ? print_answer(view, &answer, parts) : complain(rc, url);
     warc_answer_destroy(&answer);
     return status;

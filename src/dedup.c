@@ -169,6 +169,57 @@ Result dedup_first(MDB_txn *txn, MDB_dbi keys, const Hash128 *hash, const char *
     return copy == NULL ? RESULT_MEMORY : RESULT_OK;
 }
 
+/* The recorded steps; RESULT_NOT_FOUND without a record. */
+static Result recorded_steps(MDB_txn *txn, DedupSteps *steps)
+{
+    char name[] = RECORD_NAME;
+    MDB_dbi crawl = 0;
+    MDB_val key = {.mv_size = sizeof name - 1, .mv_data = name};
+    MDB_val value;
+    int code = mdb_dbi_open(txn, "crawl", 0, &crawl);
+    code = code == MDB_SUCCESS ? mdb_get(txn, crawl, &key, &value) : code;
+    if (code == MDB_NOTFOUND) {
+        return RESULT_NOT_FOUND;
+    }
+    if (code != MDB_SUCCESS) {
+        return lmdb_result(code, "get dedup key");
+    }
+    Buffer text;
+    Buffer error;
+    buffer_init(&text, BUFFER_NO_LIMIT);
+    buffer_init(&error, BUFFER_NO_LIMIT);
+    Result rc = buffer_append(&text, value.mv_data, value.mv_size);
+    rc = rc == RESULT_OK ? dedup_parse_steps(buffer_string(&text), steps, &error) : rc;
+    buffer_destroy(&text);
+    buffer_destroy(&error);
+    return rc;
+}
+
+Result dedup_stands_for(MDB_txn *txn, const char *url, Buffer *first)
+{
+    DedupSteps steps = {.on = false};
+    DedupScratch scratch;
+    Hash128 hash = {0};
+    MDB_dbi keys = 0;
+    Result rc = recorded_steps(txn, &steps);
+    if (rc != RESULT_OK || !steps.on) {
+        return rc == RESULT_OK ? RESULT_NOT_FOUND : rc;
+    }
+    dedup_scratch_init(&scratch);
+    rc = dedup_key(&steps, &scratch, url, strlen(url), &hash);
+    dedup_scratch_destroy(&scratch);
+    int code = rc == RESULT_OK ? mdb_dbi_open(txn, "keys", 0, &keys) : MDB_NOTFOUND;
+    uint64_t words[2] = {hash.low, hash.high};
+    MDB_val key = {.mv_size = sizeof words, .mv_data = words};
+    MDB_val value;
+    code = code == MDB_SUCCESS ? mdb_get(txn, keys, &key, &value) : code;
+    if (code != MDB_SUCCESS) {
+        return code == MDB_NOTFOUND ? RESULT_NOT_FOUND : lmdb_result(code, "get spelling");
+    }
+    buffer_reset(first);
+    return buffer_append(first, value.mv_data, value.mv_size);
+}
+
 Result dedup_release(MDB_txn *txn, MDB_dbi keys, const Hash128 *hash, const char *url)
 {
     uint64_t words[2] = {hash->low, hash->high};

@@ -55,6 +55,10 @@ Result dedup_check(const DedupSteps *steps, MDB_txn *txn, MDB_dbi crawl, bool ha
  * the page that redirects to it, or NULL. An error of LMDB as Result, RESULT_MEMORY. */
 Result dedup_first(MDB_txn *txn, MDB_dbi keys, const Hash128 *key, const char *url,
                    const char *from, Arena *arena, const char **first);
+/* For commands that look into a crawl: replaces the content of first by the spelling that stands
+ * for a URL, by the steps that are recorded. RESULT_NOT_FOUND: none does, or the crawl has no
+ * steps. */
+Result dedup_stands_for(MDB_txn *txn, const char *url, Buffer *first);
 /* Exception 2. */
 Result dedup_release(MDB_txn *txn, MDB_dbi keys, const Hash128 *key, const char *url);
 

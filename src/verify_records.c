@@ -102,6 +102,16 @@ static bool is_robots(WarcBytes uri)
            memcmp(slash, path, n) == 0;
 }
 
+/* A failure that is to be tried again: until then the page is scheduled as if nothing had been. */
+static bool is_in_vain(const WarcRecord *record, const PageRef *page)
+{
+    WarcBytes value;
+    unsigned status = record->is_http ? record->http.status : 0;
+    bool failed = status == 408 || status == 429 || status >= 500 ||
+                  warc_record_field(record, "warc-truncated", &value);
+    return failed && page->level != PAGE_DB_NO_LEVEL;
+}
+
 typedef struct UntriedCapture {
     uint64_t offset; /* of the record */
     MapKey url;
@@ -191,7 +201,7 @@ static Result check_page(Verify *verify, const char *file, const WarcRecord *rec
     Result noted = RESULT_OK;
     if (is_robots(record->uri)) {
         noted = note_errand(verify, record);
-    } else if (page.n_crawls == 0 && page.status == 0) {
+    } else if (page.n_crawls == 0 && page.status == 0 && !is_in_vain(record, &page)) {
         noted = note_errand(verify, record);
         noted = noted == RESULT_OK ? note_untried(verify, file, record) : noted;
     }

@@ -291,15 +291,38 @@ static bool is_doctype(const char *p, const char *end)
     return end - p >= 9 && memcmp(p, "<!", 2) == 0 && strncasecmp(p + 2, "doctype", 7) == 0;
 }
 
+/* XML's own entities become numbers, since libxml2 drops them behind the first error of a file
+ * ("&nbsp;" in a title): half an address is another address. What starts no reference is an
+ * ampersand; other references are passed on. */
+static Result mend_ampersand(SitemapCleaner *cleaner, const char **p, const char *end)
+{
+    static const struct {
+        const char *name;
+        const char *number;
+    } entities[] = {{"&amp;", "&#38;"},
+                    {"&lt;", "&#60;"},
+                    {"&gt;", "&#62;"},
+                    {"&quot;", "&#34;"},
+                    {"&apos;", "&#39;"}};
+    for (size_t i = 0; i < sizeof entities / sizeof *entities; i++) {
+        if (starts_with(*p, end, entities[i].name)) {
+            *p += strlen(entities[i].name);
+            return pass_on(cleaner, entities[i].number, 5);
+        }
+    }
+    bool is_other = is_reference(*p, end);
+    *p += 1;
+    return is_other ? pass_on(cleaner, "&", 1) : pass_on(cleaner, "&#38;", 5);
+}
+
 /* One byte, or what belongs to it; steps *p forward. */
 static Result mend_one(SitemapCleaner *cleaner, const char **p, const char *end)
 {
     uint8_t c = (uint8_t) * *p;
     const char *at = *p;
     size_t n = 1;
-    if (c == '&' && cleaner->mode == CLEAN_TEXT && !is_reference(at, end)) {
-        *p += 1;
-        return pass_on(cleaner, "&amp;", 5);
+    if (c == '&' && cleaner->mode == CLEAN_TEXT) {
+        return mend_ampersand(cleaner, p, end);
     }
     if (cleaner->mode == CLEAN_DOCTYPE) {
         skip_doctype(cleaner, p, end);

@@ -339,6 +339,16 @@ def confirmed(report, path):
                  get(crawl, A + "/same", "--headers")[1].startswith(b"HTTP/1.1 304 "))
 
 
+def tried(report, path):
+    """A crawl that ends while an answer is to be asked for again."""
+    answers = {A + "/": page("/busy", "/cut"), A + "/busy": (503, {"Retry-After": "60"}, "later")}
+    with Sites(path, answers) as sites:
+        result = sites.crawl(path + "/crawl", "--max-duration", "2s", A + "/")
+    report.equal("the crawl waits for the second try", result.returncode, 15)
+    result = harness.run([f"{harness.OUT}/ragno", "verify", path + "/crawl"])
+    report.check("ragno verify takes the first for what it is", result.returncode == 0, result.stdout)
+
+
 def several_files(report, path):
     """warc.files and warc.compression, and a second run that wants it otherwise."""
     if not shutil.which("zstd"):
@@ -393,4 +403,4 @@ def documentation(report, path):
 
 
 if __name__ == "__main__":
-    harness.main(misbehaviour, printed, described, confirmed, several_files, filtered, documentation)
+    harness.main(misbehaviour, printed, described, confirmed, tried, several_files, filtered, documentation)

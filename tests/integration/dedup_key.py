@@ -48,6 +48,15 @@ def merged(report, path):
         report.equal("other steps are refused", other.returncode, 2)
         report.check("with the reason", "begun with" in other.stderr, other.stderr[-300:])
         verified = harness.run([f"{harness.OUT}/ragno", "verify", path + "/crawl"])
+        get = harness.run([f"{harness.OUT}/ragno", "db", path + "/crawl", "get", A + "/q?a=2&b=1"])
+        report.check("ragno db knows the other spellings, and says which one stands for it",
+                     get.returncode == 0 and A + "/q?b=1&a=2\t" in get.stdout and
+                     A + "/q?b=1&a=2 stands for it" in get.stderr, get.stdout + get.stderr)
+        body = harness.run([f"{harness.OUT}/ragno", "db", path + "/crawl", "get", A + "/x?utm_id=7",
+                            "--body"])
+        report.check("and its answer", body.returncode == 0 and "/behind" in body.stdout, body.stderr)
+        none = harness.run([f"{harness.OUT}/ragno", "db", path + "/crawl", "get", A + "/none?a=1"])
+        report.equal("what is not there is not there", none.returncode, 1)
         report.check("the directory is whole", verified.returncode == 0, verified.stdout[-500:])
 
 

@@ -225,6 +225,15 @@ static void broken_files_keep_what_came_before(void)
                 "http://h.test/1");
 }
 
+static void an_error_does_not_change_the_addresses_behind_it(void)
+{
+    expect_text(OPEN "<url><title>a&nbsp;b</title><loc>http://h.test/?a&amp;b&lt;&#38;c</loc></url>"
+                     "<url><loc>http://h.test/&e;</loc></url>"
+                     "<url><loc>http://h.test/?&quot;&apos;&gt;&AMP;</loc></url>"
+                     "<url><loc>http://h.test/?d&amp;amp;e</loc></url></urlset>",
+                "http://h.test/?a&b%3C&c http://h.test/?d&amp;e");
+}
+
 static void careless_bytes_are_mended(void)
 {
     expect_text(OPEN "<url><loc>http://h.test/?a=1&b=2&amp;c=3&</loc></url></urlset>",
@@ -515,6 +524,8 @@ UNIT_MAIN("sitemap", {"urlsets give addresses and hints", urlsets_give_addresses
           {"feeds give their items", feeds_give_their_items},
           {"plain lists are read line by line", plain_lists_are_read_line_by_line},
           {"broken files keep what came before", broken_files_keep_what_came_before},
+          {"an error does not change the addresses behind it",
+           an_error_does_not_change_the_addresses_behind_it},
           {"careless bytes are mended", careless_bytes_are_mended},
           {"the declared encoding is decoded as a browser would",
            the_declared_encoding_is_decoded_as_a_browser_would},
