@@ -129,7 +129,7 @@ void crawl_usage(FILE *out)
         "  ragno status DIR [--json]\n"
         "  ragno db DIR info|dump|find|get|links|path|hosts|schedule\n"
         "  ragno export DIR links|hosts|pages     ragno verify DIR\n"
-        "  ragno rank DIR pagerank|hits           ragno schedule DIR freq\n"
+        "  ragno rank DIR pagerank|hits           ragno schedule DIR freq|refused\n"
         "  ragno check charset|config|digest|dns|filter|links|robots|sitemap|url\n\n"
         "Exit: 0 finished, 1 internal error, 2 usage or configuration, 3 input or output,\n"
         "11 signal, 13 second signal, 14 page or byte limit, 15 time limit, 16 disk nearly full,\n"

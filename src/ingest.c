@@ -135,14 +135,20 @@ static void publish_now(Ingest *ingest)
 
 static void note_yield(Ingest *ingest, const Batch *batch)
 {
+    static const char *const told[] = {
+        [TRAP_FREE] = "pattern is free again: its pages bring new content",
+        [TRAP_THROTTLED] = "pattern throttled: its pages bring nothing new",
+        [TRAP_PARKED] = "pattern parked: its pages bring nothing new",
+    };
     char pattern[512];
+    TrapState state = TRAP_FREE;
     for (size_t i = 0; ingest->traps != NULL && i < batch->n_pages; i++) {
         const ParsedPage *page = batch->pages[i];
         if (page->parsed && page->fetch->status == 200 && !page->fetch->again &&
             trap_yield_note(ingest->traps, page->fetch->url, strlen(page->fetch->url),
-                            batch->duplicate_of[i] == PAGE_DB_NO_INDEX, pattern, sizeof pattern)) {
-            LOG_INFO("ingest", "pattern parked: its pages bring nothing new", "pattern=%s",
-                     pattern);
+                            batch->duplicate_of[i] == PAGE_DB_NO_INDEX, &state, pattern,
+                            sizeof pattern)) {
+            LOG_INFO("ingest", told[state], "pattern=%s", pattern);
         }
     }
 }

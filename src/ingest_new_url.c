@@ -80,7 +80,15 @@ static unsigned redirect_chain(Batch *batch, const PageRef *page)
     return chain;
 }
 
-static Refusal refuse(Batch *batch, const BatchHost *host, const PageRef *page)
+/* Seeds are what the operator wants, trap or not. */
+static TrapState trap_state(Batch *batch, const PageRef *page)
+{
+    return batch->traps == NULL || page->hop == 'M'
+               ? TRAP_FREE
+               : trap_yield_state(batch->traps, page->url, page->url_length);
+}
+
+static Refusal refuse(Batch *batch, const BatchHost *host, const PageRef *page, TrapState trap)
 {
     if (host->record.state == HOST_FULL) {
         return REFUSED_QUOTA;
@@ -94,11 +102,7 @@ static Refusal refuse(Batch *batch, const BatchHost *host, const PageRef *page)
     if (page->hop == 'R' && redirect_chain(batch, page) > batch->options->max_redirects) {
         return REFUSED_REDIRECTS;
     }
-    if (batch->traps != NULL && page->hop != 'M' &&
-        trap_yield_is_parked(batch->traps, page->url, page->url_length)) {
-        return REFUSED_TRAP;
-    }
-    return REFUSALS;
+    return trap == TRAP_PARKED ? REFUSED_TRAP : REFUSALS;
 }
 
 int ingest_new_url(void *context, const PageRef *page, uint8_t *level)
@@ -108,7 +112,8 @@ int ingest_new_url(void *context, const PageRef *page, uint8_t *level)
     if (host == NULL) {
         return -1;
     }
-    Refusal refusal = refuse(batch, host, page);
+    TrapState trap = trap_state(batch, page);
+    Refusal refusal = refuse(batch, host, page, trap);
     if (refusal != REFUSALS) {
         batch->totals.refused[refusal]++;
         *level = SCHEDULE_NO_LEVEL;
@@ -116,7 +121,7 @@ int ingest_new_url(void *context, const PageRef *page, uint8_t *level)
                           refusal_name(refusal), (long)page->depth, NULL);
         return 0;
     }
-    *level = (uint8_t)level_of(batch, page);
+    *level = (uint8_t)(trap == TRAP_THROTTLED ? batch->options->levels - 1 : level_of(batch, page));
     batch->result =
         schedule_put(batch->store->schedule, batch->txn, page->host, *level, page->index);
     host->record.urls++;

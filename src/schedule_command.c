@@ -12,6 +12,7 @@
 #include "check.h"
 #include "crawl_open.h"
 #include "exit_status.h"
+#include "schedule_refused.h"
 #include "store/freq_scheduler.h"
 #include "store/revisit_table.h"
 
@@ -33,7 +34,9 @@ static int usage(FILE *out)
         "       ragno schedule DIR freq --rules FILE [--default FREQ]\n"
         "       ragno schedule DIR freq --visits N\n"
         "       ragno schedule DIR freq --print [--top N]\n"
-        "Builds the revisit schedule of a crawl from its crawled pages.\n"
+        "       ragno schedule DIR refused [--only FILTER]\n"
+        "Builds the revisit schedule of a crawl from its crawled pages; or schedules what was\n"
+        "refused when it was found (see refused --help).\n"
         "  --default FREQ  visits per second, or an interval: 90s 15m 6h 2d\n"
         "  --scale S       visit S times as often as a page was seen to change\n"
         "  --rules FILE    lines of: REGEX, blanks, and an interval or xN\n"
@@ -228,6 +231,9 @@ static int run(const FreqCommand *command, FreqScheduler *sch, const FreqRules *
 
 int schedule_main(int argc, char **argv)
 {
+    if (argc > 2 && strcmp(argv[2], "refused") == 0) {
+        return schedule_refused(argc, argv);
+    }
     FreqCommand command = {.freq_default = -1.0, .scale = -1.0};
     int status = parse(&command, argc, argv);
     if (status != 0) {

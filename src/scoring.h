@@ -4,7 +4,7 @@
  *
  *   scoring thread: links --compute--> scores --compare with the schedule--> moves
  *                                                                              |
- *   ingest thread, between batches: schedule and PageDB <--apply, in pieces-- chore
+ *   ingest thread, with its batches: schedule and PageDB <--apply, in pieces-- chore
  *                                                                              |
  *   distributor: hosts whose URLs in memory stand elsewhere now are read anew <-'
  *

@@ -14,14 +14,14 @@ typedef struct Pattern {
     uint64_t key[2]; /* of the pattern's text; 0,0 is a free place */
     uint32_t fetched;
     uint32_t fresh;
-    bool parked;
+    TrapState state;
 } Pattern;
 
 struct TrapYield {
     TrapYieldOptions options;
     Pattern *patterns;
     size_t n_sets; /* a power of two */
-    size_t n_parked;
+    size_t n_held; /* throttled and parked ones */
     Url url;
     Buffer text;
 };
@@ -82,7 +82,7 @@ static Pattern *find(Pattern *set, const Hash128 *key)
 
 static uint32_t worth(const Pattern *pattern)
 {
-    return pattern->parked ? UINT32_MAX : pattern->fetched;
+    return pattern->state == TRAP_PARKED ? UINT32_MAX : pattern->fetched;
 }
 
 /* A place for a new pattern: a free one has fetched nothing. */
@@ -94,12 +94,25 @@ static Pattern *make_room(TrapYield *table, Pattern *set)
             least = &set[i];
         }
     }
-    table->n_parked -= least->parked;
+    table->n_held -= least->state != TRAP_FREE;
     return least;
 }
 
-bool trap_yield_note(TrapYield *table, const char *url, size_t length, bool is_new, char *pattern,
-                     size_t size)
+static TrapState judge(const TrapYieldOptions *options, const Pattern *pattern)
+{
+    if (pattern->state == TRAP_PARKED) {
+        return TRAP_PARKED;
+    }
+    if ((double)pattern->fresh >= options->yield * (double)pattern->fetched) {
+        return TRAP_FREE;
+    }
+    return pattern->fetched >= options->fetches         ? TRAP_PARKED
+           : pattern->fetched >= options->fetches / 2.0 ? TRAP_THROTTLED
+                                                        : TRAP_FREE;
+}
+
+bool trap_yield_note(TrapYield *table, const char *url, size_t length, bool is_new,
+                     TrapState *state, char *pattern, size_t size)
 {
     Hash128 key;
     Pattern *set = set_of(table, url, length, &key);
@@ -113,22 +126,23 @@ bool trap_yield_note(TrapYield *table, const char *url, size_t length, bool is_n
     }
     found->fetched += found->fetched < UINT32_MAX;
     found->fresh += is_new && found->fresh < UINT32_MAX;
-    if (found->parked || found->fetched < table->options.fetches ||
-        (double)found->fresh >= table->options.yield * (double)found->fetched) {
+    *state = judge(&table->options, found);
+    if (*state == found->state) {
         return false;
     }
-    found->parked = true;
-    table->n_parked++;
+    table->n_held += found->state == TRAP_FREE;
+    table->n_held -= *state == TRAP_FREE;
+    found->state = *state;
     (void)snprintf(pattern, size, "%s", buffer_string(&table->text));
     return true;
 }
 
-bool trap_yield_is_parked(TrapYield *table, const char *url, size_t length)
+TrapState trap_yield_state(TrapYield *table, const char *url, size_t length)
 {
     Hash128 key;
-    if (table->n_parked == 0) {
-        return false;
+    if (table->n_held == 0) {
+        return TRAP_FREE;
     }
     const Pattern *found = find(set_of(table, url, length, &key), &key);
-    return found != NULL && found->parked;
+    return found == NULL ? TRAP_FREE : found->state;
 }

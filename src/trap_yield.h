@@ -1,6 +1,9 @@
 /* Which kinds of URLs bring nothing new: per host and pattern (parse/trap.h) how many pages were
- * fetched and how many of them had content that was not there before. A pattern with enough fetches
- * and too little that is new is parked: ingest refuses further links of it (-10006).
+ * fetched and how many of them had content that was not there before. A pattern with half of enough
+ * fetches and too little that is new is throttled: ingest schedules further links of it at the last
+ * level, behind all else of the host. With enough of them it is parked: they are refused (-10006),
+ * until the next start, and `ragno schedule DIR refused` takes them back. Throttled patterns are
+ * judged by each further fetch: one that brings new content again is free again.
  *
  * The table is bounded: sets of few places, and in a full set the pattern with the fewest fetches
  * makes room, parked ones last. It lives in memory only: a restart gives every pattern a new
@@ -26,11 +29,13 @@ typedef struct TrapYieldOptions {
 /* RESULT_MEMORY. */
 Result trap_yield_new(TrapYield **table, const TrapYieldOptions *options);
 void trap_yield_delete(TrapYield *table);
-/* A page was fetched. True when its pattern has just been parked; then pattern (size bytes) holds
- * it, cut if need be. */
-bool trap_yield_note(TrapYield *table, const char *url, size_t length, bool is_new, char *pattern,
-                     size_t size);
-/* Whether the URL's pattern is parked. */
-bool trap_yield_is_parked(TrapYield *table, const char *url, size_t length);
+typedef enum TrapState { TRAP_FREE, TRAP_THROTTLED, TRAP_PARKED } TrapState;
+
+/* A page was fetched. True when its pattern has just changed to *state; then pattern (size bytes)
+ * holds it, cut if need be. */
+bool trap_yield_note(TrapYield *table, const char *url, size_t length, bool is_new,
+                     TrapState *state, char *pattern, size_t size);
+/* How the URL's pattern stands. */
+TrapState trap_yield_state(TrapYield *table, const char *url, size_t length);
 
 #endif

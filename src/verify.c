@@ -350,7 +350,8 @@ static Result verify_files(Verify *verify)
     }
     if (rc == RESULT_OK) {
         find_ends(verify, &list);
-        rc = find_orphans(verify);
+        rc = verify_untried(verify);
+        rc = rc == RESULT_OK ? find_orphans(verify) : rc;
     }
     warc_files_free(&list);
     return rc;
@@ -405,6 +406,8 @@ Result verify_directory(const VerifyOptions *given, VerifyCounts *counts)
     buffer_init(&verify.line, BUFFER_NO_LIMIT);
     buffer_init(&verify.url, BUFFER_NO_LIMIT);
     map_init(&verify.originals);
+    map_init(&verify.errands);
+    buffer_init(&verify.untried, BUFFER_NO_LIMIT);
     Result rc = buffer_printf(&directory, "%s/warc", options.directory);
     verify.warc_directory = directory.data;
     Result locked = lock(&options, &store);
@@ -423,6 +426,8 @@ Result verify_directory(const VerifyOptions *given, VerifyCounts *counts)
     free(verify.captured);
     free(verify.stored);
     map_destroy(&verify.originals);
+    map_destroy(&verify.errands);
+    buffer_destroy(&verify.untried);
     buffer_destroy(&directory);
     buffer_destroy(&verify.line);
     buffer_destroy(&verify.url);

@@ -19,6 +19,8 @@ typedef struct Verify {
     uint64_t n_pages;
     WarcEnd committed; /* empty when the database knows none */
     Map originals;     /* captures of the files that are still open; their index may not be whole */
+    Map errands;       /* where robots.txt redirects, by URL: fetched for its sake, page or not */
+    Buffer untried;    /* UntriedCapture with its text, one behind the other: judged at the end */
     bool lost_records; /* were found missing: the index of payloads may name some of them */
     Buffer line;
     Buffer url;
@@ -50,6 +52,9 @@ void verify_companion(Verify *verify, const char *file, const WarcRecord *record
                       const WarcId *capture);
 /* A capture: the original of a revisit is stored, its page is known and was tried. */
 Result verify_capture(Verify *verify, const char *file, const WarcRecord *record);
+/* After the last file: captures of known pages that were never tried, but for what robots.txt
+ * redirects to. */
+Result verify_untried(Verify *verify);
 
 /* Opens DIR/crawl.mdb if there is one, notes whose answers are stored, and then reads the committed
  * end: so whatever a running crawl adds meanwhile is not missed in the files. RESULT_DAMAGED,

@@ -5,6 +5,8 @@
 #include <string.h>
 
 #include "base/hash.h"
+#include "parse/http_header.h"
+#include "parse/url.h"
 #include "store/cdxj.h"
 
 typedef struct Original {
@@ -100,6 +102,75 @@ static bool is_robots(WarcBytes uri)
            memcmp(slash, path, n) == 0;
 }
 
+typedef struct UntriedCapture {
+    uint64_t offset; /* of the record */
+    MapKey url;
+    size_t file_bytes; /* the file's name follows, with its NUL; then the URL, with its NUL */
+    size_t url_bytes;
+} UntriedCapture;
+
+static MapKey url_key(const char *url, size_t length)
+{
+    return map_key(hash_64(url, length, 3));
+}
+
+/* Remembers the target of a redirect from robots.txt, or from where one led to. The files may be
+ * read in another order than they were written, so every redirect of no page counts. */
+static Result note_errand(Verify *verify, const WarcRecord *record)
+{
+    HttpHeader header;
+    HttpField field;
+    if (!record->is_http || record->http.status < 300 || record->http.status > 399 ||
+        http_header_parse(&header, record->block.bytes, record->http.header_length) != RESULT_OK ||
+        !http_header_find(&header, "Location", &field)) {
+        return RESULT_OK;
+    }
+    Url base;
+    Url target;
+    url_init(&base);
+    url_init(&target);
+    Result rc = url_parse(&base, NULL, record->uri.bytes, record->uri.length);
+    rc = rc == RESULT_OK ? url_parse(&target, &base, field.value, field.value_length) : rc;
+    if (rc == RESULT_OK) {
+        rc = map_put(&verify->errands, url_key(target.href, target.length), verify);
+    }
+    url_destroy(&base);
+    url_destroy(&target);
+    return rc == RESULT_MEMORY ? rc : RESULT_OK;
+}
+
+static Result note_untried(Verify *verify, const char *file, const WarcRecord *record)
+{
+    UntriedCapture capture = {.offset = record->offset,
+                              .url = url_key(record->uri.bytes, record->uri.length),
+                              .file_bytes = strlen(file) + 1,
+                              .url_bytes = record->uri.length + 1};
+    Result rc = buffer_append(&verify->untried, &capture, sizeof capture);
+    rc = rc == RESULT_OK ? buffer_append(&verify->untried, file, capture.file_bytes) : rc;
+    rc = rc == RESULT_OK ? buffer_append(&verify->untried, record->uri.bytes, record->uri.length)
+                         : rc;
+    return rc == RESULT_OK ? buffer_append(&verify->untried, "", 1) : rc;
+}
+
+Result verify_untried(Verify *verify)
+{
+    const char *at = verify->untried.data;
+    const char *end = at == NULL ? NULL : at + verify->untried.length;
+    while (at < end) {
+        UntriedCapture capture;
+        memcpy(&capture, at, sizeof capture);
+        const char *file = at + sizeof capture;
+        const char *url = file + capture.file_bytes;
+        if (map_get(&verify->errands, capture.url) == NULL) {
+            verify_problem(verify, file,
+                           "offset %" PRIu64 ": captured, but PageDB never saw it tried: %s",
+                           capture.offset, url);
+        }
+        at = url + capture.url_bytes;
+    }
+    return RESULT_OK;
+}
+
 /* The page of a capture is known, and known to be tried. */
 static Result check_page(Verify *verify, const char *file, const WarcRecord *record, bool stored,
                          MDB_txn *txn)
@@ -109,7 +180,7 @@ static Result check_page(Verify *verify, const char *file, const WarcRecord *rec
     int rc = page_db_find(verify->db, txn, record->uri.bytes, record->uri.length, &index);
     if (rc == page_db_error_no_page) {
         verify->counts->strangers++;
-        return RESULT_OK;
+        return note_errand(verify, record);
     }
     if (rc == page_db_error_ok) {
         rc = page_db_get(verify->db, txn, index, &page, &verify->url);
@@ -117,15 +188,17 @@ static Result check_page(Verify *verify, const char *file, const WarcRecord *rec
     if (rc != page_db_error_ok) {
         return RESULT_DAMAGED;
     }
-    if (page.n_crawls == 0 && page.status == 0 && !is_robots(record->uri)) {
-        verify_problem(verify, file,
-                       "offset %" PRIu64 ": captured, but PageDB never saw it tried: %.*s",
-                       record->offset, (int)record->uri.length, record->uri.bytes);
+    Result noted = RESULT_OK;
+    if (is_robots(record->uri)) {
+        noted = note_errand(verify, record);
+    } else if (page.n_crawls == 0 && page.status == 0) {
+        noted = note_errand(verify, record);
+        noted = noted == RESULT_OK ? note_untried(verify, file, record) : noted;
     }
     if (index < verify->n_pages && stored) {
         verify->captured[index / 8] |= (uint8_t)(1u << index % 8);
     }
-    return RESULT_OK;
+    return noted;
 }
 
 Result verify_capture(Verify *verify, const char *file, const WarcRecord *record)

@@ -98,5 +98,21 @@ def crawl(report, path):
                  len(rows) == 2 and all("ip:127.77.9.2," in w[-1] for w in rows), f"{rows}")
 
 
+def verified(report, path):
+    """What a robots.txt redirects to is a page that was found, too, but never crawled."""
+    answers = {robots("a"): moved(url("guest", "/1")), url("guest", "/1"): moved("/shared.txt"),
+               url("guest", "/shared.txt"): rules("Disallow: /no"),
+               url("a", "/"): page(url("guest", "/1"), url("guest", "/shared.txt"))}
+    with Sites(path, answers) as sites:
+        result = sites.crawl(path + "/crawl", "--max-pages", "1", url("a", "/"))
+    report.equal("a crawl of one page", result.returncode, 14)
+    rows = [w[3] for w in log_lines(path + "/crawl")]
+    report.equal("fetches", rows, [robots("a"), url("guest", "/1"), url("guest", "/shared.txt"),
+                                   url("a", "/")])
+    result = harness.run([f"{harness.OUT}/ragno", "verify", path + "/crawl"])
+    report.check("ragno verify knows why pages were captured that were not tried",
+                 result.returncode == 0, result.stdout)
+
+
 if __name__ == "__main__":
-    harness.main(crawl)
+    harness.main(crawl, verified)

@@ -34,15 +34,45 @@ def patterns(report, path):
     report.same_set("what is refused is in skipped.log", skipped,
                     {u for u in answers if "/item" in u} - items)
     with open(path + "/same/ragno.log") as log:
-        rows = [line for line in log if "parked" in line]
+        lines = log.readlines()
+    rows = [line for line in lines if "parked" in line]
     report.check("the pattern is in ragno.log, once", len(rows) == 1 and
                  f"pattern={A}/item?id=" in rows[0], f"{rows}")
+    report.check("and before that it was throttled", any("throttled" in line for line in lines),
+                 "".join(lines)[-500:])
+    result = harness.run([f"{harness.OUT}/ragno", "schedule", path + "/same", "refused", "--only",
+                          "URLContainsOneOf(/item) and DepthAtMost(50)"])
+    report.check("what was refused can be scheduled", result.returncode == 0 and
+                 f"{len(skipped)} pages are scheduled" in result.stderr, result.stderr)
+    verify = harness.run([f"{harness.OUT}/ragno", "verify", path + "/same"])
+    report.check("ragno verify agrees", verify.returncode == 0, verify.stdout[-500:])
+    with Sites(path, answers) as sites:
+        sites.crawl(path + "/same", A + "/")
+        report.same_set("and the next run fetches it, and nothing else", sites.asked(), skipped)
     with Sites(path, shop(same=False)) as sites:
         sites.crawl(path + "/other", A + "/")
         report.same_set("a pattern that brings new content is not", sites.asked(), set(shop(False)))
     with Sites(path, answers) as sites:
         sites.crawl(path + "/off", "--set", "limits.trap_fetches=0", A + "/")
         report.same_set("limits.trap_fetches = 0 turns it off", sites.asked(), set(answers))
+
+
+def throttled(report, path):
+    """What a throttled pattern leads to is fetched behind the rest of the host."""
+    answers = {A + "/": page(*(f"/lot?id={i}" for i in range(30)), "/more")}
+    for i in range(30):
+        answers[f"{A}/lot?id={i}"] = page(text="sold out")
+    answers[A + "/more"] = page(*(f"/lot?id={i}" for i in range(100, 110)),
+                                *(f"/news-{chr(ord('a') + i)}" for i in range(10)), text="more")
+    for i in range(10):
+        answers[f"{A}/lot?id={100 + i}"] = page(text="sold out")
+        answers[f"{A}/news-{chr(ord('a') + i)}"] = page(text=f"news {i}")
+    with Sites(path, answers) as sites:
+        sites.crawl(path + "/crawl", "-j", "1", A + "/")
+        late = [r.path for r in sites.requests if r.path.startswith(("/lot?id=10", "/news")) and
+                len(r.path) != len("/lot?id=10")]
+    report.equal("all are fetched, the throttled ones last",
+                 [p.startswith("/news") for p in late], [True] * 10 + [False] * 10)
 
 
 def paths(report, path):
@@ -60,4 +90,4 @@ def paths(report, path):
 
 
 if __name__ == "__main__":
-    harness.main(patterns, paths)
+    harness.main(patterns, throttled, paths)

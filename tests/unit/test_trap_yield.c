@@ -20,14 +20,17 @@ static bool note(TrapYield *table, const char *stem, unsigned first, unsigned n,
     bool parked = false;
     for (unsigned i = first; i < first + n; i++) {
         (void)snprintf(url, sizeof url, "%s%u", stem, i);
-        parked |= trap_yield_note(table, url, strlen(url), is_new, pattern, sizeof pattern);
+        TrapState state = TRAP_FREE;
+        parked |=
+            trap_yield_note(table, url, strlen(url), is_new, &state, pattern, sizeof pattern) &&
+            state == TRAP_PARKED;
     }
     return parked;
 }
 
 static bool is_parked(TrapYield *table, const char *url)
 {
-    return trap_yield_is_parked(table, url, strlen(url));
+    return trap_yield_state(table, url, strlen(url)) == TRAP_PARKED;
 }
 
 static void a_pattern_without_new_content_is_parked_once(void)
@@ -36,12 +39,39 @@ static void a_pattern_without_new_content_is_parked_once(void)
     char pattern[64] = "";
     CU_ASSERT_FALSE(note(table, "http://h/c?day=", 0, 49, false));
     CU_ASSERT_FALSE(is_parked(table, "http://h/c?day=77"));
-    CU_ASSERT_TRUE(trap_yield_note(table, "http://h/c?day=49", 17, false, pattern, sizeof pattern));
+    TrapState state = TRAP_FREE;
+    CU_ASSERT_TRUE(
+        trap_yield_note(table, "http://h/c?day=49", 17, false, &state, pattern, sizeof pattern));
+    CU_ASSERT_EQUAL(state, TRAP_PARKED);
     CU_ASSERT_STRING_EQUAL(pattern, "http://h/c?day=");
     CU_ASSERT_TRUE(is_parked(table, "http://h/c?day=77"));
     CU_ASSERT_FALSE(is_parked(table, "http://h/d?day=77"));
     CU_ASSERT_FALSE(is_parked(table, "http://g/c?day=77"));
     CU_ASSERT_FALSE(note(table, "http://h/c?day=", 50, 10, false));
+    trap_yield_delete(table);
+}
+
+static TrapState state_of(TrapYield *table, const char *url)
+{
+    return trap_yield_state(table, url, strlen(url));
+}
+
+static void a_pattern_is_throttled_before_and_freed_by_new_content(void)
+{
+    TrapYield *table = table_of(50, 0.1, 1000);
+    (void)note(table, "http://h/c?day=", 0, 24, false);
+    CU_ASSERT_EQUAL(state_of(table, "http://h/c?day=77"), TRAP_FREE);
+    (void)note(table, "http://h/c?day=", 24, 1, false);
+    CU_ASSERT_EQUAL(state_of(table, "http://h/c?day=77"), TRAP_THROTTLED);
+    CU_ASSERT_EQUAL(state_of(table, "http://h/d?day=77"), TRAP_FREE);
+    (void)note(table, "http://h/c?day=", 25, 5, true);
+    CU_ASSERT_EQUAL(state_of(table, "http://h/c?day=77"), TRAP_FREE);
+    (void)note(table, "http://h/c?day=", 30, 19, false);
+    CU_ASSERT_EQUAL(state_of(table, "http://h/c?day=77"), TRAP_FREE);
+    (void)note(table, "http://h/c?day=", 49, 2, false); /* 5 of 51 are less than a tenth */
+    CU_ASSERT_EQUAL(state_of(table, "http://h/c?day=77"), TRAP_PARKED);
+    (void)note(table, "http://h/c?day=", 51, 100, true);
+    CU_ASSERT_EQUAL(state_of(table, "http://h/c?day=77"), TRAP_PARKED);
     trap_yield_delete(table);
 }
 
@@ -67,7 +97,9 @@ static void a_full_table_forgets_rare_patterns_first(void)
         char pattern[64];
         (void)snprintf(url, sizeof url, "http://h/%c%c%c", (int)('g' + i % 10),
                        (int)('g' + i / 10 % 10), (int)('g' + i / 100));
-        CU_ASSERT_FALSE(trap_yield_note(table, url, strlen(url), true, pattern, sizeof pattern));
+        TrapState state = TRAP_FREE;
+        CU_ASSERT_FALSE(
+            trap_yield_note(table, url, strlen(url), true, &state, pattern, sizeof pattern));
     }
     CU_ASSERT_TRUE(is_parked(table, "http://h/trap/99"));
     CU_ASSERT_TRUE(note(table, "http://h/busy/", 49, 1, false));
@@ -77,5 +109,7 @@ static void a_full_table_forgets_rare_patterns_first(void)
 UNIT_MAIN("trap_yield",
           {"a pattern without new content is parked, once",
            a_pattern_without_new_content_is_parked_once},
+          {"a pattern is throttled before, and freed by new content",
+           a_pattern_is_throttled_before_and_freed_by_new_content},
           {"enough new content keeps a pattern", enough_new_content_keeps_a_pattern},
           {"a full table forgets rare patterns first", a_full_table_forgets_rare_patterns_first})
