@@ -431,7 +431,7 @@ static Result collect(Ingest *ingest, MonoTime until, bool patient)
     MonoTime deadline = mono_add_ms(mono_now(), patient ? patience_ms(ingest) : 0);
     while (rc == RESULT_OK && ingest->n_pages < ingest->options.batch_pages &&
            links < ingest->options.batch_links) {
-        rc = take(ingest, TAKE, parsing_waits(ingest) ? (MonoTime){0} : deadline, &links);
+        rc = take(ingest, TAKE, parsing_waits(ingest) ? ((MonoTime){0}) : deadline, &links);
     }
     return rc == RESULT_TIMEOUT ? RESULT_OK : rc;
 }

@@ -217,7 +217,7 @@ static MonoTime chore_due(void *context)
 {
     Scoring *scoring = context;
     bool due = atomic_load(&scoring->pending) && !is_stopping(scoring);
-    return due ? (MonoTime){0} : MONO_NEVER;
+    return due ? ((MonoTime){0}) : MONO_NEVER;
 }
 
 static Result chore_run(void *context, Batch *batch, MonoTime until)

@@ -53,12 +53,18 @@ typedef struct Tail {
     bool broken;
 } Tail;
 
+/* A file that a running crawl has just begun has no number to be read, and nothing was committed to
+ * it. (If something was, find_ends misses the number.) */
+static uint64_t committed_end(const Verify *verify, const WarcFile *file)
+{
+    return file->open && !file->readable ? 0 : warc_end_of(&verify->committed, file->serial);
+}
+
 /* What lies behind the committed end of a file that is being written is no part of the crawl yet,
  * and after a crash never will be. */
 static bool is_committed(const Verify *verify, const WarcFile *file, uint64_t end)
 {
-    return verify->db == NULL || !file->open ||
-           end <= warc_end_of(&verify->committed, file->serial);
+    return verify->db == NULL || !file->open || end <= committed_end(verify, file);
 }
 
 /* Reads a file to its end, or to its first broken record; writes its index lines to journal. */
@@ -96,7 +102,7 @@ static Result read_file(Verify *verify, const WarcFile *file, WarcReader *reader
             rc = warc_reader_next(reader, &record);
         }
     }
-    uint64_t committed = warc_end_of(&verify->committed, file->serial);
+    uint64_t committed = committed_end(verify, file);
     bool missing = committed != UINT64_MAX && end < committed;
     bool needed = !file->open || end < committed;
     if (rc == RESULT_DAMAGED && needed) {
@@ -275,11 +281,12 @@ static Result verify_file(Verify *verify, const WarcFile *file)
     return rc;
 }
 
-/* Looked for on the disk, since a running crawl has finished files after they were listed. */
+/* Looked for on the disk, since a running crawl has finished files after they were listed; first as
+ * open, since it may finish one between two looks. */
 static bool has_warc(int directory, const char *index)
 {
     static const WarcCompression kinds[] = {WARC_GZIP, WARC_ZSTD};
-    static const char *const ends[] = {"", WARC_OPEN_SUFFIX};
+    static const char *const ends[] = {WARC_OPEN_SUFFIX, ""};
     char name[WARC_NAME_BYTES + 16];
     int stem = (int)(strlen(index) - strlen(".cdxj"));
     for (size_t i = 0; i < 4; i++) {

@@ -131,7 +131,7 @@ static Result cut_uncommitted(const Drum *drum, uint64_t number, DrumRecovery *r
     uint64_t bytes = drum->options.committed->bytes;
     drum_file_name(number, name);
     int fd = openat(drum->directory, name, O_RDWR | O_CLOEXEC);
-    struct stat status;
+    struct stat status = {.st_size = 0};
     Result rc = fd >= 0 && fstat(fd, &status) == 0 ? RESULT_OK : result_of_errno(errno);
     if (rc == RESULT_OK && (uint64_t)status.st_size > bytes) {
         recovery->torn_bytes += (uint64_t)status.st_size - bytes;

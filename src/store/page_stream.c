@@ -398,10 +398,15 @@ static int seek_entries(HashIdxStream *st, MDB_val *key, MDB_val *value)
         return rc;
     }
     uint32_t next = st->domain + 1;
-    key->mv_size = sizeof next;
-    /* cppcheck-suppress autoVariables */
-    key->mv_data = &next; /* LMDB replaces it */
-    return next == 0 ? MDB_NOTFOUND : mdb_cursor_get(st->cur, key, value, MDB_SET_RANGE);
+    if (next == 0) {
+        return MDB_NOTFOUND;
+    }
+    MDB_val from = {sizeof next, &next};
+    rc = mdb_cursor_get(st->cur, &from, value, MDB_SET_RANGE);
+    if (rc == 0) {
+        *key = from; /* LMDB has put its own there */
+    }
+    return rc;
 }
 
 /* Moves to the next entries: a whole page of the domain's, or the first of another domain. */
@@ -491,7 +496,7 @@ PageDBError hashinfo_stream_new(HashInfoStream **st, PageDB *db)
     *st = NULL;
     HashIdxStream *indices = NULL;
     PageDBError rc = hashidx_stream_new(&indices, db);
-    if (rc != page_db_error_ok) {
+    if (indices == NULL) {
         return rc;
     }
     HashInfoStream *stream = calloc(1, sizeof *stream);

@@ -144,14 +144,10 @@ static uint32_t serial_of(WarcBytes fields)
 
 static Result inspect(const char *directory, WarcFile *file)
 {
-    Buffer path;
     WarcReader *reader = NULL;
     WarcRecord record;
-    buffer_init(&path, BUFFER_NO_LIMIT);
-    Result rc = warc_path(&path, directory, file->name, file->open);
-    if (rc == RESULT_OK) {
-        rc = warc_reader_open(&reader, path.data);
-    }
+    /* Under either name: a running crawl may have finished it since it was listed. */
+    Result rc = warc_reader_open_in(&reader, directory, file->name);
     if (rc == RESULT_OK) {
         file->size = warc_reader_size(reader);
         Result first = warc_reader_next(reader, &record);
@@ -163,7 +159,6 @@ static Result inspect(const char *directory, WarcFile *file)
         rc = first == RESULT_MEMORY ? first : RESULT_OK;
     }
     warc_reader_close(reader);
-    buffer_destroy(&path);
     return rc;
 }
 

@@ -47,7 +47,9 @@ def command(web, directory, *more):
 
 
 def shimmed(directory, **variables):
+    # AddressSanitizer may well come second: the shim asks for the next of each name.
     return dict(os.environ, LD_PRELOAD=f"{TOOLS}/io_shim.so", IO_DIR=os.path.realpath(directory),
+                ASAN_OPTIONS=os.environ.get("ASAN_OPTIONS", "") + ":verify_asan_link_order=0",
                 **{key: str(value) for key, value in variables.items()})
 
 

@@ -96,6 +96,16 @@ def check_damage(report, web, original, copy, expected, row):
     report.same_set(f"{name}: all pages are there", stored & expected, expected)
 
 
+def check_begun(report, original, copy):
+    """A file of which a running crawl, or one that was killed, has written the first bytes."""
+    shutil.copytree(original, copy)
+    with open(finished(copy), "rb") as file, open(copy + "/warc/begun.warc.gz.open", "wb") as begun:
+        begun.write(file.read(100))
+    code, text = verify(copy)
+    report.check("a file that was just begun is no problem", code == 0 and "begun" in text,
+                 f"exit {code}: {problems(text)}")
+
+
 def damages(report, path):
     with harness.Web(path, **SIZES) as web:
         original, copy = path + "/crawl", path + "/copy"
@@ -109,6 +119,7 @@ def damages(report, path):
             lines = [line for line in file if not line.startswith("max_pages")]
         with open(config, "w", encoding="utf-8") as file:
             file.writelines(lines)
+        check_begun(report, original, copy)
         for row in DAMAGES:
             check_damage(report, web, original, copy, expected, row)
 
@@ -121,10 +132,11 @@ def beside(report, path):
                                    stderr=subprocess.DEVNULL)
         wrong, n = [], 0
         while process.poll() is None:
+            begun = os.path.exists(directory + "/warc")
             code, text = verify(directory)
-            if os.path.exists(directory + "/warc"):
+            if begun:
                 n += 1
-                wrong += [] if code == 0 else [text[-300:]]
+                wrong += [] if code == 0 else [problems(text) or text[-300:]]
         report.equal("the crawl ends", process.returncode, 0)
         report.check(f"{n} times beside it, no problem was seen", n > 0 and not wrong,
                      f"{len(wrong)}: {wrong[:2]}")
