@@ -12,6 +12,7 @@
 #include "revisits.h"
 
 #define NAMES_BLOCK_BYTES ((size_t)64 * 1024)
+#define RESULT_LOOK_UPS   6u /* host, schedule, bodies, near, payloads, captures */
 
 static int on_crawled(void *context, const PageRef *before, const PageRef *after, uint8_t *level);
 
@@ -317,7 +318,7 @@ static Result apply(Batch *batch, size_t place)
     }
     BatchHost *host = batch_host(batch, fetch->host);
     Result rc = host == NULL ? batch->result : RESULT_OK;
-    page_db_looked_up(batch->store->db);
+    page_db_looked_up(batch->store->db, RESULT_LOOK_UPS);
     if (rc == RESULT_OK) {
         rc = archive(batch, batch->pages[place]);
     }
@@ -499,7 +500,7 @@ Result batch_finish(Batch *batch)
     size_t place = 0;
     BatchHost *host = NULL;
     while (rc == RESULT_OK && (host = map_next(&batch->hosts, &place)) != NULL) {
-        page_db_looked_up(batch->store->db);
+        page_db_looked_up(batch->store->db, 1);
         rc = host_table_put(batch->store->hosts, batch->txn, host->host, &host->record);
     }
     if (rc == RESULT_OK) {

@@ -122,6 +122,7 @@ int ingest_new_url(void *context, const PageRef *page, uint8_t *level)
         return 0;
     }
     *level = (uint8_t)(trap == TRAP_THROTTLED ? batch->options->levels - 1 : level_of(batch, page));
+    page_db_looked_up(batch->store->db, 2); /* the host, and its schedule */
     batch->result =
         schedule_put(batch->store->schedule, batch->txn, page->host, *level, page->index);
     host->record.urls++;

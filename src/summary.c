@@ -30,7 +30,7 @@ typedef struct HostSums {
 static Result add_host(void *context, uint32_t host, const HostRecord *record)
 {
     HostSums *sums = context;
-    page_db_looked_up(sums->db);
+    page_db_looked_up(sums->db, 1);
     sums->active += record->state == HOST_ACTIVE;
     sums->dropped += record->state == HOST_DROPPED;
     if (record->state == HOST_DROPPED && record->drop_class < FETCH_CLASSES) {

@@ -331,6 +331,7 @@ static Result load_host(Distributor *distributor, MDB_txn *txn, uint32_t host, M
     HostRecord record;
     VisitState *visit_state = NULL;
     Result rc = host_table_get(distributor->host_table, txn, host, &record);
+    page_db_looked_up(distributor->db, 3); /* the host, its robots.txt, its schedule */
     bool is_open = record.state == HOST_ACTIVE ||
                    (record.state == HOST_FULL && distributor->options.visits_full_hosts);
     if (rc != RESULT_OK || !is_open ||

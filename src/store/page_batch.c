@@ -394,7 +394,7 @@ int page_batch_resolve(PageBatch *batch, PageDBStore *store, MDB_txn *txn)
         rc = mdb_cursor_open(txn, store->tables.hash2idx, &sweep.cursor);
     }
     for (size_t i = 0; rc == 0 && i < batch->n_nodes; i++) {
-        page_store_looked_up(store);
+        page_store_looked_up(store, 1);
         PageNode *node = &batch->nodes[i];
         PageEntry entry;
         rc = page_sweep_find(&sweep, &node->key, &entry, &node->known);
@@ -466,7 +466,7 @@ int page_batch_store_keys(PageBatch *batch, PageDBStore *store, MDB_txn *txn)
     int rc = mdb_cursor_open(txn, store->tables.hash2idx, &cursor);
     for (size_t i = 0; rc == 0 && i < batch->n_nodes; i++) {
         const PageNode *node = &batch->nodes[i];
-        page_store_looked_up(store);
+        page_store_looked_up(store, 1);
         if (!node->known || (node->moved && node->stored_depth != entry_of(node).depth)) {
             rc = page_batch_store_key(cursor, node);
         }

@@ -599,9 +599,9 @@ void page_store_check_residence(PageDBStore *store)
     }
 }
 
-void page_db_looked_up(PageDB *db)
+void page_db_looked_up(PageDB *db, unsigned n)
 {
-    page_store_looked_up(db->store);
+    page_store_looked_up(db->store, n);
 }
 
 uint64_t page_db_check_residence(PageDB *db)

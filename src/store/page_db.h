@@ -166,11 +166,12 @@ int page_db_txn_begin(PageDB *db, bool read_only, MDB_txn **txn);
 int page_db_txn_commit(PageDB *db, MDB_txn *txn);
 void page_db_txn_abort(PageDB *db, MDB_txn *txn);
 /* From now on pages of the map are given up when more than budget bytes of the process are resident
- * (store/map_residence.h): asked on the way by look-ups of batches, and by page_db_check_residence,
- * which any thread may call at any time. 0 = no budget. Returns how often it was done so far. */
+ * (store/map_residence.h): asked on the way by look-ups, and by page_db_check_residence. 0 = no
+ * budget. */
 void page_db_set_residence(PageDB *db, size_t budget);
-/* For those who read or write much in further tables: after each record, within a transaction. */
-void page_db_looked_up(PageDB *db);
+/* For those who look into other tables of the environment: after n look-ups, in the transaction. */
+void page_db_looked_up(PageDB *db, unsigned n);
+/* Any thread, any time. Returns how often pages were given up so far. */
 uint64_t page_db_check_residence(PageDB *db);
 /* After page_db_error_full from a map that was opened small: doubles it. No transaction of this
  * thread may be open. page_db_error_full when there is no larger map. */

@@ -41,10 +41,11 @@ struct PageDBStore {
 
 /* Keeps the map within the budget. The caller has a transaction. */
 void page_store_check_residence(PageDBStore *store);
-/* The same now and then: for each look-up in a tree, which may map 64 KiB. */
-static inline void page_store_looked_up(PageDBStore *store)
+/* The same after every eighth look-up in a tree, each of which may map 64 KiB. */
+static inline void page_store_looked_up(PageDBStore *store, unsigned n)
 {
-    if ((atomic_fetch_add_explicit(&store->look_ups, 1, memory_order_relaxed) & 7u) == 0 &&
+    unsigned before = atomic_fetch_add_explicit(&store->look_ups, n, memory_order_relaxed);
+    if (before / 8 != (before + n) / 8 &&
         atomic_load_explicit(&store->residence.budget, memory_order_relaxed) > 0) {
         page_store_check_residence(store);
     }

@@ -101,7 +101,7 @@ static int report_discovered(Writer *w, PageNode *node)
     }
     PageRef ref = page_node_ref(node, NULL);
     uint8_t level = PAGE_DB_NO_LEVEL;
-    page_store_looked_up(w->db->store); /* what it stores is elsewhere in the map */
+    page_store_looked_up(w->db->store, 1); /* what it stores is elsewhere in the map */
     w->sink_code = w->sink->discovered(w->sink->context, &ref, &level);
     node->level = level;
     return w->sink_code == 0 ? 0 : STOPPED_BY_SINK;
@@ -195,7 +195,7 @@ static int see_page(Writer *w, PageNode *node, const PageWrite *write, PageBatch
     if (w->sink != NULL && w->sink->crawled != NULL) {
         PageRef after = page_node_ref(node, &(*crawl)->crawl);
         uint8_t level = PAGE_DB_NO_LEVEL;
-        page_store_looked_up(w->db->store);
+        page_store_looked_up(w->db->store, 1);
         w->sink_code = w->sink->crawled(w->sink->context, &before, &after, &level);
         node->level = level;
         rc = w->sink_code == 0 ? 0 : STOPPED_BY_SINK;

@@ -86,7 +86,7 @@ static Result repository_find(DrumRepository *repository, const DrumKey *key, Dr
     PageKey page = page_merge_read_key(key->bytes.bytes);
     PageEntry entry;
     bool found = false;
-    page_store_looked_up(merge->db->store);
+    page_store_looked_up(merge->db->store, 1);
     int rc = page_sweep_find(&merge->sweep, &page, &entry, &found);
     if (rc != 0 || !found) {
         return rc == 0 ? RESULT_NOT_FOUND : result_of(rc, "read hash2idx");
