@@ -263,7 +263,7 @@
         "least share of them with new content; with less the pattern is throttled at half of " \
         "trap_fetches, and its further links are refused from there on") \
     ROW(limits, trap_patterns, COUNT, int64_t, "65536", 64, 1e8, NULL, false, false, \
-        "patterns remembered at most, 32 bytes each") \
+        "patterns remembered at most, 96 bytes each") \
     ROW(limits, workbench_memory, SIZE, int64_t, "256Mi", 65536, CONFIG_BIG, NULL, false, false, \
         "memory for visit states, their URLs and robots rules; further hosts wait on disk") \
     ROW(limits, front, COUNT, int64_t, "100000", 1, 1e8, NULL, false, false, \

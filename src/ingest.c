@@ -146,8 +146,8 @@ static void note_yield(Ingest *ingest, const Batch *batch)
         const ParsedPage *page = batch->pages[i];
         if (page->parsed && page->fetch->status == 200 && !page->fetch->again &&
             trap_yield_note(ingest->traps, page->fetch->url, strlen(page->fetch->url),
-                            batch->duplicate_of[i] == PAGE_DB_NO_INDEX, &state, pattern,
-                            sizeof pattern)) {
+                            batch->duplicate_of[i] == PAGE_DB_NO_INDEX, page->trap_hash, &state,
+                            pattern, sizeof pattern)) {
             LOG_INFO("ingest", told[state], "pattern=%s", pattern);
         }
     }

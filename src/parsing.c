@@ -6,6 +6,7 @@
 
 #include "base/hash.h"
 #include "base/log.h"
+#include "parse/trap.h"
 #include "parse/robots_meta.h"
 
 #define BATCH             16u
@@ -226,6 +227,9 @@ static void take_page(Parser *parser, ParsedPage *page)
         Hash128 h = hash_128(parser->body.data, parser->body.length);
         page->body_hash[0] = h.high;
         page->body_hash[1] = h.low;
+        if (strchr(fetch->url, '?') != NULL) {
+            page->trap_hash = trap_content_hash(parser->body.data, parser->body.length);
+        }
     }
     (void)url_parse(&parser->source, NULL, fetch->url, strlen(fetch->url));
     ask_filters(parser, page, content_type);

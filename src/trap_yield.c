@@ -2,19 +2,22 @@
 
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/buffer.h"
 #include "base/hash.h"
 #include "parse/trap.h"
 #include "parse/url.h"
 
-#define WAYS 8u /* places of a set */
+#define WAYS     8u /* places of a set */
+#define CONTENTS 8u /* remembered of a pattern */
 
 typedef struct Pattern {
     uint64_t key[2]; /* of the pattern's text; 0,0 is a free place */
     uint32_t fetched;
     uint32_t fresh;
     TrapState state;
+    uint64_t contents[CONTENTS]; /* of the last pages with new ones; 0 = none */
 } Pattern;
 
 struct TrapYield {
@@ -98,6 +101,20 @@ static Pattern *make_room(TrapYield *table, Pattern *set)
     return least;
 }
 
+/* Whether the content is new to the pattern, as far as it remembers; then it is remembered. */
+static bool take_content(Pattern *pattern, uint64_t content)
+{
+    for (size_t i = 0; i < CONTENTS; i++) {
+        if (pattern->contents[i] == content) {
+            return false;
+        }
+    }
+    memmove(pattern->contents + 1, pattern->contents,
+            sizeof pattern->contents - sizeof *pattern->contents);
+    pattern->contents[0] = content;
+    return true;
+}
+
 static TrapState judge(const TrapYieldOptions *options, const Pattern *pattern)
 {
     if (pattern->state == TRAP_PARKED) {
@@ -112,7 +129,7 @@ static TrapState judge(const TrapYieldOptions *options, const Pattern *pattern)
 }
 
 bool trap_yield_note(TrapYield *table, const char *url, size_t length, bool is_new,
-                     TrapState *state, char *pattern, size_t size)
+                     uint64_t content, TrapState *state, char *pattern, size_t size)
 {
     Hash128 key;
     Pattern *set = set_of(table, url, length, &key);
@@ -123,6 +140,9 @@ bool trap_yield_note(TrapYield *table, const char *url, size_t length, bool is_n
     if (found == NULL) {
         found = make_room(table, set);
         *found = (Pattern){.key = {key.high, key.low}};
+    }
+    if (content != 0) {
+        is_new &= take_content(found, content);
     }
     found->fetched += found->fetched < UINT32_MAX;
     found->fresh += is_new && found->fresh < UINT32_MAX;

@@ -234,3 +234,47 @@ Result trap_pattern(const Url *url, Buffer *out)
     }
     return rc;
 }
+
+static bool is_decimal(char c)
+{
+    return c >= '0' && c <= '9';
+}
+
+static bool is_hexadecimal(char c)
+{
+    return is_decimal(c) || ((c | 0x20) >= 'a' && (c | 0x20) <= 'f');
+}
+
+static bool is_word(char c)
+{
+    return is_decimal(c) || ((c | 0x20) >= 'a' && (c | 0x20) <= 'z');
+}
+
+uint64_t trap_content_hash(const char *body, size_t length)
+{
+    const uint64_t prime = UINT64_C(0x100000001B3); /* FNV-1a */
+    uint64_t hash = UINT64_C(0xCBF29CE484222325);
+    size_t i = 0;
+    while (i < length) {
+        size_t end = i;
+        bool has_decimal = false;
+        bool has_letter = false; /* plain numbers count as they are */
+        while (end < length && is_hexadecimal(body[end])) {
+            has_decimal |= is_decimal(body[end]);
+            has_letter |= !is_decimal(body[end]);
+            end++;
+        }
+        bool is_whole = end == length || !is_word(body[end]);
+        if (is_whole && has_decimal && has_letter && end - i >= 8) {
+            hash = (hash ^ 0xFF) * prime;
+            i = end;
+            continue;
+        }
+        /* The rest of this word, and one byte behind it. */
+        do {
+            hash = (hash ^ (uint8_t)body[i]) * prime;
+            i++;
+        } while (i < length && is_word(body[i - 1]));
+    }
+    return hash | 1;
+}

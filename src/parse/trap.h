@@ -7,6 +7,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 #include "base/buffer.h"
 #include "base/result.h"
@@ -36,5 +37,9 @@ unsigned trap_parameters(const char *query, size_t length);
  * "http://h/shop/item-0/a.html?page=&sid=". The authority stays. Errors as buffer_append; out is as
  * before then. */
 Result trap_pattern(const Url *url, Buffer *out);
+
+/* A hash of a page that is the same in every session: words of eight or more hexadecimal digits,
+ * both kinds among them, count as one and the same. Never 0. */
+uint64_t trap_content_hash(const char *body, size_t length);
 
 #endif

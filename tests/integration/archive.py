@@ -188,7 +188,7 @@ def check_archive(report, name, directory):
     except AssertionError as error:
         report.check(f"{name}: revisits have their originals", False, str(error))
     logged = collections.Counter((f[3], f[9]) for f in log_lines(directory, "crawl.log")
-                                 if int(f[1]) >= 100)
+                                 if f[9] != "-")
     stored = collections.Counter((r.fields["warc-target-uri"], r.fields["warc-payload-digest"])
                                  for r in records if r.fields["warc-type"] in CAPTURES[:2])
     report.check(f"{name}: crawl.log tells of the same {sum(stored.values())} answers",

@@ -120,7 +120,27 @@ static void patterns_generalise_what_generators_vary(void)
     url_destroy(&url);
 }
 
-UNIT_MAIN("trap", {"tandem repeats are found", tandem_repeats_are_found},
+static uint64_t hash(const char *body)
+{
+    return trap_content_hash(body, strlen(body));
+}
+
+static void sessions_do_not_change_the_content_hash(void)
+{
+    CU_ASSERT_EQUAL(hash("<a href='?sid=0123abcd'>1"), hash("<a href='?sid=ffffffffffff9'>1"));
+    CU_ASSERT_NOT_EQUAL(hash("<a href='?sid=0123abcd'>1"), hash("<a href='?sid=0123abcd'>2"));
+    CU_ASSERT_NOT_EQUAL(hash("1234567"), hash("1234568"));
+    CU_ASSERT_NOT_EQUAL(hash("deadbeef"), hash("feedbeef"));
+    CU_ASSERT_NOT_EQUAL(hash("x12345678"), hash("x12345679"));
+    CU_ASSERT_NOT_EQUAL(hash("12345678x"), hash("12345679x"));
+    CU_ASSERT_NOT_EQUAL(hash(""), 0);
+    CU_ASSERT_NOT_EQUAL(hash("12345678"), hash("12345679"));
+    CU_ASSERT_EQUAL(hash("1234567a"), hash("1234567b"));
+}
+
+UNIT_MAIN("trap",
+          {"sessions do not change the content hash", sessions_do_not_change_the_content_hash},
+          {"tandem repeats are found", tandem_repeats_are_found},
           {"the search equals the definition", the_search_equals_the_definition},
           {"endless paths take little time", endless_paths_take_little_time},
           {"depth and parameters are counted", depth_and_parameters_are_counted},

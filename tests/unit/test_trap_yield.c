@@ -22,7 +22,7 @@ static bool note(TrapYield *table, const char *stem, unsigned first, unsigned n,
         (void)snprintf(url, sizeof url, "%s%u", stem, i);
         TrapState state = TRAP_FREE;
         parked |=
-            trap_yield_note(table, url, strlen(url), is_new, &state, pattern, sizeof pattern) &&
+            trap_yield_note(table, url, strlen(url), is_new, 0, &state, pattern, sizeof pattern) &&
             state == TRAP_PARKED;
     }
     return parked;
@@ -41,7 +41,7 @@ static void a_pattern_without_new_content_is_parked_once(void)
     CU_ASSERT_FALSE(is_parked(table, "http://h/c?day=77"));
     TrapState state = TRAP_FREE;
     CU_ASSERT_TRUE(
-        trap_yield_note(table, "http://h/c?day=49", 17, false, &state, pattern, sizeof pattern));
+        trap_yield_note(table, "http://h/c?day=49", 17, false, 0, &state, pattern, sizeof pattern));
     CU_ASSERT_EQUAL(state, TRAP_PARKED);
     CU_ASSERT_STRING_EQUAL(pattern, "http://h/c?day=");
     CU_ASSERT_TRUE(is_parked(table, "http://h/c?day=77"));
@@ -75,6 +75,27 @@ static void a_pattern_is_throttled_before_and_freed_by_new_content(void)
     trap_yield_delete(table);
 }
 
+static void the_same_contents_again_are_nothing_new(void)
+{
+    TrapYield *table = table_of(50, 0.1, 1000);
+    TrapState state = TRAP_FREE;
+    char pattern[128];
+    char url[64];
+    for (unsigned i = 0; i < 60; i++) { /* four pages, another session each time */
+        int n = snprintf(url, sizeof url, "http://h/p?%u", i);
+        (void)trap_yield_note(table, url, (size_t)n, true, 1 + i % 4, &state, pattern,
+                              sizeof pattern);
+    }
+    CU_ASSERT_EQUAL(state, TRAP_PARKED);
+    for (unsigned i = 0; i < 60; i++) {
+        int n = snprintf(url, sizeof url, "http://h/q?%u", i);
+        (void)trap_yield_note(table, url, (size_t)n, true, i % 2 == 0 ? 0 : 1 + i, &state, pattern,
+                              sizeof pattern);
+    }
+    CU_ASSERT_EQUAL(state, TRAP_FREE);
+    trap_yield_delete(table);
+}
+
 static void enough_new_content_keeps_a_pattern(void)
 {
     TrapYield *table = table_of(50, 0.1, 1000);
@@ -99,7 +120,7 @@ static void a_full_table_forgets_rare_patterns_first(void)
                        (int)('g' + i / 10 % 10), (int)('g' + i / 100));
         TrapState state = TRAP_FREE;
         CU_ASSERT_FALSE(
-            trap_yield_note(table, url, strlen(url), true, &state, pattern, sizeof pattern));
+            trap_yield_note(table, url, strlen(url), true, 0, &state, pattern, sizeof pattern));
     }
     CU_ASSERT_TRUE(is_parked(table, "http://h/trap/99"));
     CU_ASSERT_TRUE(note(table, "http://h/busy/", 49, 1, false));
@@ -111,5 +132,6 @@ UNIT_MAIN("trap_yield",
            a_pattern_without_new_content_is_parked_once},
           {"a pattern is throttled before, and freed by new content",
            a_pattern_is_throttled_before_and_freed_by_new_content},
+          {"the same contents again are nothing new", the_same_contents_again_are_nothing_new},
           {"enough new content keeps a pattern", enough_new_content_keeps_a_pattern},
           {"a full table forgets rare patterns first", a_full_table_forgets_rare_patterns_first})
