@@ -85,7 +85,7 @@ Result map_residence_check(MapResidence *residence, int fd)
         return RESULT_OK;
     }
     Result rc = measure(&resident, &mapped);
-    if (rc != RESULT_OK || resident + slack <= budget ||
+    if (rc != RESULT_OK || resident + 2 * slack <= budget ||
         mapped <= atomic_load(&residence->left) + slack) {
         return rc;
     }
