@@ -57,9 +57,12 @@ def warc_members(path):
 
 
 def captures(directory):
-    """URL -> how many response and revisit records there are of it."""
+    """URL -> how many response and revisit records there are of it. A file that was begun and never
+    committed is set aside under a name of its own; after a power cut it may be all zeroes."""
     found = collections.Counter()
     for path in sorted(glob.glob(glob.escape(directory) + "/warc/*.warc.*")):
+        if path.endswith(".uncommitted"):
+            continue
         for record in warc_members(path):
             head = record.partition(b"\r\n\r\n")[0].decode("utf-8", "replace")
             if _header(head, "warc-type") in ("response", "revisit"):

@@ -133,7 +133,10 @@ def begin_full(world, directory, full, grace):
                                stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
                                stderr=subprocess.PIPE, text=True,
                                env=shimmed(directory, IO_FULL=full))
-    time.sleep(0.15)
+    deadline = time.monotonic() + 20
+    log = directory + "/crawl.log"  # a disk that is full before the seeds are stored ends a crawl
+    while not (os.path.exists(log) and os.path.getsize(log)) and time.monotonic() < deadline:
+        time.sleep(0.01)
     open(full, "w", encoding="utf-8").close()
     time.sleep(2.5)
     return process
