@@ -46,9 +46,8 @@ Result map_residence_give_up(int fd)
     while (rc == RESULT_OK && fgets(line, sizeof line, maps) != NULL) {
         uintptr_t from = 0;
         uintptr_t to = 0;
-        if (at_start && is_shared_map_of(line, &file, &from, &to) &&
-            madvise((void *)from, to - from, MADV_DONTNEED) != 0) {
-            rc = RESULT_IO;
+        if (at_start && is_shared_map_of(line, &file, &from, &to)) {
+            rc = madvise((void *)from, to - from, MADV_DONTNEED) == 0 ? RESULT_OK : RESULT_IO;
         }
         at_start = strchr(line, '\n') != NULL;
     }
@@ -58,15 +57,28 @@ Result map_residence_give_up(int fd)
     return rc;
 }
 
-/* Resident and mapped from files, in bytes: the second and third figure of statm. */
-static Result measure(size_t *resident, size_t *mapped)
+void map_residence_set(MapResidence *residence, size_t budget)
 {
-    char text[128] = "";
-    int file = open("/proc/self/statm", O_RDONLY | O_CLOEXEC);
-    ssize_t n = file < 0 ? -1 : read(file, text, sizeof text - 1);
+    if (budget > 0 && atomic_load(&residence->statm) == 0) {
+        atomic_store(&residence->statm, open("/proc/self/statm", O_RDONLY | O_CLOEXEC) + 1);
+    }
+    atomic_store(&residence->budget, budget);
+}
+
+void map_residence_close(MapResidence *residence)
+{
+    int file = atomic_exchange(&residence->statm, 0) - 1;
     if (file >= 0) {
         (void)close(file);
     }
+}
+
+/* Resident and mapped from files, in bytes: the second and third figure of statm. */
+static Result measure(const MapResidence *residence, size_t *resident, size_t *mapped)
+{
+    char text[128] = "";
+    int file = atomic_load_explicit(&residence->statm, memory_order_relaxed) - 1;
+    ssize_t n = file < 0 ? -1 : pread(file, text, sizeof text - 1, 0);
     char *rest = text;
     size_t page = (size_t)sysconf(_SC_PAGESIZE);
     (void)strtoull(rest, &rest, 10);
@@ -78,20 +90,20 @@ static Result measure(size_t *resident, size_t *mapped)
 Result map_residence_check(MapResidence *residence, int fd)
 {
     size_t budget = atomic_load_explicit(&residence->budget, memory_order_relaxed);
-    size_t slack = budget / 16;
+    size_t slack = budget / 32;
     size_t resident = 0;
     size_t mapped = 0;
     if (budget == 0) {
         return RESULT_OK;
     }
-    Result rc = measure(&resident, &mapped);
-    if (rc != RESULT_OK || resident + 2 * slack <= budget ||
+    Result rc = measure(residence, &resident, &mapped);
+    if (rc != RESULT_OK || resident + 4 * slack <= budget ||
         mapped <= atomic_load(&residence->left) + slack) {
         return rc;
     }
     rc = map_residence_give_up(fd);
     if (rc == RESULT_OK) {
-        rc = measure(&resident, &mapped);
+        rc = measure(residence, &resident, &mapped);
         atomic_store(&residence->left, mapped);
         (void)atomic_fetch_add(&residence->n, 1);
     }

@@ -518,6 +518,7 @@ PageDBError page_db_delete(PageDB *db)
     domain_temp_delete(db->domain_temp);
     page_batch_delete(store->batch);
     page_hosts_delete(store->hosts);
+    map_residence_close(&store->residence);
     mutex_destroy(&store->mutex);
     mutex_destroy(&store->streams_mutex);
     mutex_destroy(&store->readers_mutex);
@@ -587,7 +588,7 @@ int page_db_grow(PageDB *db)
 
 void page_db_set_residence(PageDB *db, size_t budget)
 {
-    atomic_store(&db->store->residence.budget, budget);
+    map_residence_set(&db->store->residence, budget);
 }
 
 void page_store_check_residence(PageDBStore *store)

@@ -41,11 +41,11 @@ struct PageDBStore {
 
 /* Keeps the map within the budget. The caller has a transaction. */
 void page_store_check_residence(PageDBStore *store);
-/* The same after every eighth look-up in a tree, each of which may map 64 KiB. */
+/* The same after every other look-up in a tree (store/map_residence.h says why). */
 static inline void page_store_looked_up(PageDBStore *store, unsigned n)
 {
     unsigned before = atomic_fetch_add_explicit(&store->look_ups, n, memory_order_relaxed);
-    if (before / 8 != (before + n) / 8 &&
+    if (before / 2 != (before + n) / 2 &&
         atomic_load_explicit(&store->residence.budget, memory_order_relaxed) > 0) {
         page_store_check_residence(store);
     }

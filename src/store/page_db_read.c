@@ -114,7 +114,7 @@ int page_db_get(PageDB *db, MDB_txn *txn, uint64_t index, PageRef *page, Buffer 
 {
     error_clean(db->error);
     PageParts parts;
-    page_store_looked_up(db->store, 1);
+    page_store_looked_up(db->store, 3); /* the page, its crawls, its host */
     int rc = read_parts(db, txn, NULL, 0, index, &parts);
     if (rc != 0) {
         return fail_read(db, rc, "page_db_get");

@@ -87,16 +87,16 @@ static void nothing_is_given_up_within_the_budget(void)
     CU_ASSERT_TRUE(read_all(&m));
     size_t full = resident();
     CU_ASSERT_EQUAL(map_residence_check(&residence, m.fd), RESULT_OK); /* there is none */
-    atomic_store(&residence.budget, full * 2);
+    map_residence_set(&residence, full * 2);
     CU_ASSERT_EQUAL(map_residence_check(&residence, m.fd), RESULT_OK);
     CU_ASSERT_EQUAL(residence.n, 0);
     CU_ASSERT_TRUE(resident() + MOST_BYTES >= full);
-    atomic_store(&residence.budget, full - full / 8);
+    map_residence_set(&residence, full - full / 8);
     CU_ASSERT_EQUAL(map_residence_check(&residence, m.fd), RESULT_OK);
     CU_ASSERT_EQUAL(residence.n, 1);
     CU_ASSERT_TRUE(resident() + FILE_BYTES - MOST_BYTES <= full);
     /* Over the budget still, but not for the file's sake: it is not tried in vain. */
-    atomic_store(&residence.budget, resident() - 4096);
+    map_residence_set(&residence, resident() - 4096);
     CU_ASSERT_EQUAL(map_residence_check(&residence, m.fd), RESULT_OK);
     CU_ASSERT_EQUAL(residence.n, 1);
     close_mapped(&m);
