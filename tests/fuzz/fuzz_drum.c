@@ -79,9 +79,9 @@ static Result fuzz_called(void *context, const DrumEvent *event)
     return RESULT_OK;
 }
 
-static Result fuzz_assign(void *context, const DrumKey *key, void *value)
+static Result fuzz_assign(void *context, const DrumKey *key, DrumBytes given, void *value)
 {
-    (void)context;
+    touch(context, given);
     memcpy(value, &key->number, sizeof key->number);
     return RESULT_OK;
 }
@@ -137,6 +137,7 @@ static void run_drum(const char *place, uint8_t flags, Repository *repository)
                            .global_order = (flags & 4) != 0,
                            .skip_damaged = (flags & 8) == 0,
                            .assign = (flags & 16) != 0 ? fuzz_assign : NULL,
+                           .assign_context = repository,
                            .assign_bytes = 8};
     (void)drum_verify(place, &recovery);
     Drum *drum = NULL;
