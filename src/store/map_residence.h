@@ -4,9 +4,9 @@
  * though it is the system's page cache and would be there without us. When the process has more
  * resident than its budget these pages are given up: the mapping stays, its pages stay in the page
  * cache, only this process's entries for them go (madvise, MADV_DONTNEED), and come back one by one
- * with the next use (a minor fault; the kernel maps the sixteen pages around it, and since Linux 6.18
- * the whole piece of the cache they are in, up to two MiB). Nothing is written or lost, also while
- * other threads read: LMDB's map is read-only, it writes by pwrite.
+ * with the next use (a minor fault; the kernel maps the sixteen pages around it, and since
+ * Linux 6.18 the whole piece of the cache they are in, up to two MiB). Nothing is written or lost,
+ * also while other threads read: LMDB's map is read-only, it writes by pwrite.
  *
  * Whoever reads much asks after every other look-up. Any thread. */
 #ifndef STORE_MAP_RESIDENCE_H
@@ -20,7 +20,7 @@
 
 typedef struct MapResidence {
     atomic_size_t budget; /* of everything that is resident; 0 = none */
-    atomic_int statm; /* /proc/self/statm, plus one; 0 = not open yet */
+    atomic_int statm;     /* /proc/self/statm, plus one; 0 = not open yet */
     atomic_size_t left;   /* mapped bytes that could not be given up last time: code, libraries */
     _Atomic uint64_t n;   /* times pages were given up */
 } MapResidence;
