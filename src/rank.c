@@ -5,7 +5,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "base/buffer.h"
 #include "crawl_open.h"
@@ -169,12 +168,10 @@ static void report(const LinkGraph *graph, size_t loops, double delta, double re
                   is_reached ? "" : ": the precision was not reached");
 }
 
-/* Computes PageRank in files under work_dir. */
-static int rank_pages(const RankCommand *command, const char *work_dir, const ScoreInput *input,
-                      RankedPage *pages)
+static int rank_pages(const RankCommand *command, const ScoreInput *input, RankedPage *pages)
 {
     PageRank *pr = NULL;
-    PageRankError code = page_rank_new(&pr, work_dir, input->graph->n_pages);
+    PageRankError code = page_rank_new(&pr, NULL, input->graph->n_pages);
     if (code == page_rank_error_ok) {
         pr->damping = command->damping;
         pr->precision = command->precision;
@@ -199,11 +196,10 @@ static int rank_pages(const RankCommand *command, const char *work_dir, const Sc
                                                : EXIT_IO;
 }
 
-static int rank_hubs(const RankCommand *command, const char *work_dir, const ScoreInput *input,
-                     RankedPage *pages)
+static int rank_hubs(const RankCommand *command, const ScoreInput *input, RankedPage *pages)
 {
     Hits *hits = NULL;
-    HitsError code = hits_new(&hits, work_dir, input->graph->n_pages);
+    HitsError code = hits_new(&hits, NULL, input->graph->n_pages);
     if (code == hits_error_ok) {
         hits->precision = command->precision;
         hits->max_loops = 1000;
@@ -226,7 +222,7 @@ static int rank_hubs(const RankCommand *command, const char *work_dir, const Sco
     return code == hits_error_ok ? 0 : code == hits_error_precision ? EXIT_NEGATIVE : EXIT_IO;
 }
 
-static int run(const RankCommand *command, PageDB *db, const char *work_dir)
+static int run(const RankCommand *command, PageDB *db)
 {
     ScoreInput input;
     Result rc =
@@ -243,8 +239,8 @@ static int run(const RankCommand *command, PageDB *db, const char *work_dir)
     if (pages == NULL) {
         (void)fprintf(stderr, "ragno rank: out of memory\n");
     } else {
-        status = command->is_hits ? rank_hubs(command, work_dir, &input, pages)
-                                  : rank_pages(command, work_dir, &input, pages);
+        status = command->is_hits ? rank_hubs(command, &input, pages)
+                                  : rank_pages(command, &input, pages);
     }
     score_input_free(&input);
     if (status == 0 || status == EXIT_NEGATIVE) {
@@ -269,20 +265,7 @@ int rank_main(int argc, char **argv)
     if (status != 0) {
         return status;
     }
-    const char *temporary = getenv("TMPDIR");
-    Buffer work_dir;
-    buffer_init(&work_dir, BUFFER_NO_LIMIT);
-    status = EXIT_IO;
-    if (buffer_printf(&work_dir, "%s/ragno-rank-XXXXXX", temporary == NULL ? "/tmp" : temporary) ==
-            RESULT_OK &&
-        mkdtemp(work_dir.data) != NULL) {
-        status = run(&command, db, buffer_string(&work_dir));
-        (void)rmdir(buffer_string(&work_dir));
-    } else {
-        (void)fprintf(stderr, "ragno rank: no room for the scores in %s: %s\n",
-                      buffer_string(&work_dir), strerror(errno));
-    }
-    buffer_destroy(&work_dir);
+    status = run(&command, db);
     (void)page_db_delete(db);
     return status;
 }

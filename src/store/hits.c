@@ -31,8 +31,8 @@ HitsError hits_new(Hits **hits, const char *path, size_t max_vertices)
     h->path_h2 = rank_vector_path(path, "hits_h2.bin");
     h->path_a1 = rank_vector_path(path, "hits_a1.bin");
     h->path_a2 = rank_vector_path(path, "hits_a2.bin");
-    if (h->error == NULL || h->path_h1 == NULL || h->path_h2 == NULL || h->path_a1 == NULL ||
-        h->path_a2 == NULL) {
+    if (h->error == NULL || (path != NULL && (h->path_h1 == NULL || h->path_h2 == NULL ||
+                                              h->path_a1 == NULL || h->path_a2 == NULL))) {
         (void)hits_delete(h);
         *hits = NULL;
         return hits_error_memory;

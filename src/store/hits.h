@@ -85,7 +85,8 @@ typedef struct Hits {
     Mutex mutex;             /* guards the arrays while results come in */
 } Hits;
 
-/* path: an existing directory for the files hits_h1.bin, hits_h2.bin, hits_a1.bin, hits_a2.bin.
+/* path: an existing directory for the files hits_h1.bin, hits_h2.bin, hits_a1.bin, hits_a2.bin;
+ * NULL: anonymous memory.
  * On failure *hits is NULL if memory is short, else an object to read error from and to delete. */
 HitsError hits_new(Hits **hits, const char *path, size_t max_vertices);
 /* NULL is allowed. */

@@ -28,7 +28,7 @@ PageRankError page_rank_new(PageRank **pr, const char *path, size_t max_vertices
     p->error = error_new();
     p->path_out_degree = rank_vector_path(path, "pr_out_degree.bin");
     p->path_pr = rank_vector_path(path, "pr.bin");
-    if (p->error == NULL || p->path_out_degree == NULL || p->path_pr == NULL) {
+    if (p->error == NULL || (path != NULL && (p->path_out_degree == NULL || p->path_pr == NULL))) {
         (void)page_rank_delete(p);
         *pr = NULL;
         return page_rank_error_memory;

@@ -76,7 +76,8 @@ typedef struct PageRank {
     Mutex mutex;             /* guards the arrays against page_rank_get while results come in */
 } PageRank;
 
-/* path: an existing directory for the files pr.bin and pr_out_degree.bin. max_vertices: a hint.
+/* path: an existing directory for the files pr.bin and pr_out_degree.bin; NULL: all of it in
+ * anonymous memory. max_vertices: a hint.
  * On failure *pr is NULL if memory is short, else an object to read error from and to delete. */
 PageRankError page_rank_new(PageRank **pr, const char *path, size_t max_vertices);
 /* NULL is allowed. */

@@ -11,6 +11,9 @@
 
 char *rank_vector_path(const char *dir, const char *name)
 {
+    if (dir == NULL) {
+        return NULL;
+    }
     size_t bytes = strlen(dir) + strlen(name) + 2;
     char *path = malloc(bytes);
     if (path != NULL) {

@@ -14,7 +14,7 @@
 
 #define RANK_VECTOR_PIECE 32768u /* elements between two looks at the lock or the stop flag */
 
-/* "dir/name", malloc'd, or NULL. */
+/* "dir/name", malloc'd, or NULL when memory is short; NULL also for a dir that is NULL. */
 char *rank_vector_path(const char *dir, const char *name);
 
 /* Opens a float array of at least n elements; an existing file gives its content, a longer one all
