@@ -27,7 +27,7 @@ OPT_release := -O2 -g -D_FORTIFY_SOURCE=2 -fstack-protector-strong
 OPT_asan := -O1 -g -fsanitize=address,undefined -fno-sanitize-recover=undefined -fno-omit-frame-pointer -DRAGNO_CHECK_LOCKS
 OPT_tsan := -O1 -g -fsanitize=thread -fno-omit-frame-pointer -DRAGNO_CHECK_LOCKS
 OPT_lint := $(OPT_release) -Werror
-OPT_fuzz := -O1 -g -fsanitize=fuzzer-no-link,address,undefined -fno-sanitize-recover=undefined -DRAGNO_CHECK_LOCKS
+OPT_fuzz := -O1 -g -fsanitize=fuzzer-no-link,address,undefined -fno-sanitize-recover=undefined -DRAGNO_CHECK_LOCKS -Werror
 OPT_cov := -O0 -g --coverage -DRAGNO_CHECK_LOCKS
 OPT := $(OPT_$(MODE))
 ifeq ($(OPT),)

@@ -352,7 +352,7 @@ def tried(report, path):
 def several_files(report, path):
     """warc.files and warc.compression, and a second run that wants it otherwise."""
     if not shutil.which("zstd"):
-        report.check("skipped: no zstd", True)
+        report.skip("several files", "no zstd")
         return
     crawl = path + "/crawl"
     answers = {f"{A}/{i}": page(f"/{i * 2}", f"/{i * 2 + 1}", text=f"page {i} " * 50)
@@ -396,7 +396,7 @@ def filtered(report, path):
 def documentation(report, path):
     sites = [site for site in real_pages.SITES if glob.glob(site[2] + site[3])]
     if not harness.FULL or not sites:
-        report.check("skipped: long (FULL=1)", True)
+        report.skip("documentation", "long (FULL=1)")
         return
     real_pages.serve_and_crawl(report, path, sites)
     check_archive(report, "documentation", path + "/crawl")

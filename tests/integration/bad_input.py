@@ -107,7 +107,7 @@ def newer_format(report, web, directory):
                  "version" in result.stderr, f"exit {result.returncode}: {result.stderr[-400:]}")
 
 
-def on_small_disk(path, size, web, script, *options):
+def on_small_disk(report, path, size, web, script, *options):
     """Runs a shell script on a file system of that size ($d), with the crawl's command as "$@"; None
     when it cannot be mounted. A user namespace of its own makes that possible without root."""
     small = path + "/small"
@@ -117,7 +117,7 @@ def on_small_disk(path, size, web, script, *options):
     isolate = [] if os.geteuid() == 0 else ["-r"]
     result = harness.run(["unshare", *isolate, "-m", "sh", "-c", whole, "sh", small] + command, 90)
     if result.returncode == 99 or "unshare: " in result.stderr:
-        print("skip disk full: no mount here", flush=True)
+        report.skip("a small disk", "no mount here")
         return None
     return result
 
@@ -125,7 +125,7 @@ def on_small_disk(path, size, web, script, *options):
 def disk_nearly_full(report, path):
     with harness.Web(path, hosts=50, addresses=50, pages=20000, skew=0) as web:
         script = '"$@"; code=$?; "$ragno" db "$d/crawl" info >&2 || code=98; exit $code'
-        result = on_small_disk(path, "8m", web, script, "--set", "crawl.min_free_disk=2Mi",
+        result = on_small_disk(report, path, "8m", web, script, "--set", "crawl.min_free_disk=2Mi",
                                "--set", "crawl.disk_full_exit=yes")
     if result is not None:
         report.check("disk nearly full: exit 16", result.returncode == 16,
@@ -142,7 +142,7 @@ def disk_full(report, path):
                   'done; '
                   'sleep 1; kill -0 $crawl || { wait $crawl; echo "ended: $?" >&2; exit 96; }; '
                   'mount -o remount,size=200m "$d"; wait $crawl')
-        result = on_small_disk(path, "3m", web, script, "--set", "crawl.min_free_disk=0")
+        result = on_small_disk(report, path, "3m", web, script, "--set", "crawl.min_free_disk=0")
         expected = web.graph_urls()
     if result is not None:
         report.check("disk full: the crawl waits, and goes on when there is room",

@@ -2,7 +2,8 @@
 
 A test starts a Web (tests/web: HTTP and DNS on free loopback ports), runs the crawler against it,
 and judges by the server's request log and by what `ragno db` prints. Every check is one line on
-standard output, `ok NAME` or `FAIL NAME: why`; finish() ends the script with the exit status.
+standard output, `ok NAME`, `FAIL NAME: why` or `skip NAME: why`; finish() ends the script with the
+exit status.
 """
 import collections
 import os
@@ -43,6 +44,10 @@ class Report:
         missing, surplus = sorted(expected - found), sorted(found - expected)
         why = f"{len(missing)} missing {missing[:5]}, {len(surplus)} too many {surplus[:5]}"
         return self.check(name, not missing and not surplus, why)
+
+    def skip(self, name, why):
+        """One line for what is not checked here; it counts neither way."""
+        print(f"skip {name}: {why}", flush=True)
 
     def finish(self):
         sys.exit(1 if self.failed else 0)

@@ -151,7 +151,7 @@ def serve_and_crawl(report, path, sites):
 def real_pages(report, path):
     sites = [site for site in SITES if glob.glob(site[2] + site[3])]
     if not harness.FULL:
-        report.check("skipped: long (FULL=1)", True)
+        report.skip("real pages", "long (FULL=1)")
         return
     report.check("three documentation packages are installed (make deps-dev)", len(sites) >= 3,
                  f"only {[s[0] for s in sites]}")
