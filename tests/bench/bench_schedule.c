@@ -1,5 +1,6 @@
-/* The schedulers: adding with PageRank running, requests, a hot host, disk, steering, revisits.
- * Arguments name parts: pagerank request hot steering revisits; all when there are none. */
+/* The schedulers: adding with PageRank running, requests, a hot host, disk, stops, steering,
+ * revisits.
+ * Arguments name parts: pagerank request hot stop steering revisits; all when there are none. */
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -8,6 +9,7 @@
 
 #include "base/clock.h"
 #include "steering.h"
+#include "stops.h"
 #include "store/bf_scheduler.h"
 #include "store/page_rank_scorer.h"
 #include "workload.h"
@@ -16,6 +18,7 @@
 #define REQUEST  100u
 #define HOT_URLS 2000000u
 #define OTHERS   10000u
+#define STOPS    60u
 
 typedef struct World {
     char dir[64];
@@ -264,6 +267,9 @@ int main(int argc, char **argv)
     }
     if (is_wanted(argc, argv, "hot")) {
         bench_hot_host(scale);
+    }
+    if (is_wanted(argc, argv, "stop")) {
+        stops_run(n_pages / 2, STOPS);
     }
     if (is_wanted(argc, argv, "steering")) {
         steering_run((size_t)(200000 * scale), (size_t)(2000 * scale) + 1);
