@@ -446,14 +446,9 @@ static void order_follows_levels_in_a_hundredth_of_the_memory(void)
  * long after the next fetch would be allowed. */
 static void every_url_is_fetched_once_whoever_is_evicted(void)
 {
-    Plan plan = {.hosts = 600,
-                 .urls = 10,
-                 .connections = 40,
-                 .per_step = 60,
-                 .commit_ms = 7000,
-                 .room = 60,
-                 .scattered = true};
-    for (plan.commit_ms = 700; plan.commit_ms <= 7000; plan.commit_ms *= 10) {
+    Plan plan = {
+        .hosts = 600, .urls = 10, .connections = 40, .per_step = 60, .room = 60, .scattered = true};
+    for (plan.commit_ms = 700; plan.commit_ms <= 7000; plan.commit_ms *= 10, plan.per_step *= 10) {
         World *w = crawl(&plan);
         CU_ASSERT_TRUE(w->distributor.evictions > 100);
         for (int i = 0; i < 600; i++) {
