@@ -13,17 +13,6 @@
 #define FAR_MS           60000 /* a host that must wait longer stays on disk */
 #define TEXT_LIMIT       ((size_t)2 << 20)
 
-void commit_notice_delete(CommitNotice *notice)
-{
-    if (notice != NULL) {
-        free(notice->done);
-        free(notice->hosts);
-        free(notice->dropped);
-        free(notice->moved);
-        free(notice);
-    }
-}
-
 Result distributor_init(Distributor *distributor, const DistributorOptions *options,
                         const PolitenessOptions *politeness, const DistributorSinks *sinks,
                         PageDB *db, Schedule *schedule, HostTable *host_table)
@@ -107,10 +96,7 @@ static bool is_scarce(const Distributor *distributor)
     return distributor->memory > distributor->options.memory_bytes / 2;
 }
 
-/* Keeps an empty visit state until it may be forgotten. One that was given up stays until the
- * database knows it, or the next walk would bring it back; one that wants more does not ask at
- * once. */
-static void rest(Distributor *distributor, VisitState *visit_state, MonoTime now)
+void distributor_rest(Distributor *distributor, VisitState *visit_state, MonoTime now)
 {
     visit_state->place = VISIT_STATE_IDLE;
     visit_state->idle = true;
@@ -146,7 +132,7 @@ static bool leave(Distributor *distributor, VisitState *visit_state, MonoTime no
         stay(distributor, visit_state); /* its room cannot be waited for */
         visit_state->parked = true;
     }
-    rest(distributor, visit_state, now);
+    distributor_rest(distributor, visit_state, now);
     return true;
 }
 
@@ -188,14 +174,14 @@ static void dispatch(Distributor *distributor, MDB_txn *txn, VisitState *visit_s
         distributor_release_window(distributor, visit_state);
     }
     if (!serves && visit_state_count(visit_state) == 0) {
-        rest(distributor, visit_state, now);
+        distributor_rest(distributor, visit_state, now);
     } else if (!serves && is_scarce(distributor) &&
                mono_ms_between(now, visit_state->next_fetch) > FAR_MS) {
         distributor_release_window(distributor, visit_state);
         account(distributor, visit_state);
         visit_state->more = true;
         visit_state->parked = true;
-        rest(distributor, visit_state, now);
+        distributor_rest(distributor, visit_state, now);
     } else if (!mono_before(now, visit_state->address_expiry)) {
         resolve(distributor, visit_state);
     } else {
@@ -223,7 +209,7 @@ static void resolved(Distributor *distributor, MDB_txn *txn, VisitState *visit_s
     if (visit_state->retired || visit_state->dropped) { /* it went for its askers only */
         visit_state->next_fetch = mono_later(visit_state->next_fetch, now);
         distributor_release_window(distributor, visit_state);
-        rest(distributor, visit_state, now);
+        distributor_rest(distributor, visit_state, now);
         return;
     }
     FetchEnd end = {.class = visit_state->resolve_class,
@@ -238,7 +224,7 @@ static void resolved(Distributor *distributor, MDB_txn *txn, VisitState *visit_s
         distributor->sinks.drop(distributor->sinks.context, visit_state,
                                 visit_state->resolve_class);
         distributor_release_window(distributor, visit_state);
-        rest(distributor, visit_state, now);
+        distributor_rest(distributor, visit_state, now);
         return;
     }
     distributor->sinks.unresolved(distributor->sinks.context, visit_state, verdict.host_wait_ms);
@@ -247,7 +233,7 @@ static void resolved(Distributor *distributor, MDB_txn *txn, VisitState *visit_s
     distributor_release_window(distributor, visit_state);
     account(distributor, visit_state);
     visit_state->more = true;
-    rest(distributor, visit_state, now);
+    distributor_rest(distributor, visit_state, now);
 }
 
 /* ---- birth ----------------------------------------------------------------------------------- */
@@ -342,6 +328,7 @@ Result distributor_bear(Distributor *distributor, MDB_txn *txn, uint32_t host,
         return rc;
     }
     visit_state->bias = distributor->options.bias;
+    visit_state->ticket = distributor->births++; /* or each would begin with a lower level's turn */
     visit_state->health =
         (HostHealth){.failures = record->failures, .last = (FetchClass)record->last_failure};
     restore_robots(distributor, txn, visit_state, record, now, distributor->wall);
@@ -385,7 +372,7 @@ Result distributor_load(Distributor *distributor, MDB_txn *txn, uint32_t host, u
     rc = distributor_refill(distributor, txn, visit_state);
     account(distributor, visit_state);
     if (rc != RESULT_OK || visit_state_count(visit_state) == 0) {
-        rest(distributor, visit_state, now);
+        distributor_rest(distributor, visit_state, now);
         return rc;
     }
     distributor->loaded_at[level < SCHEDULE_MAX_LEVELS ? level : SCHEDULE_MAX_LEVELS - 1]++;
@@ -396,7 +383,7 @@ Result distributor_load(Distributor *distributor, MDB_txn *txn, uint32_t host, u
 /* ---- entry points ------------------------------------------------------------------------------
  */
 
-static MDB_txn *begin_read(Distributor *distributor)
+MDB_txn *distributor_begin_read(Distributor *distributor)
 {
     MDB_txn *txn = NULL;
     int rc = page_db_txn_begin(distributor->db, true, &txn);
@@ -411,7 +398,7 @@ void distributor_receive(Distributor *distributor, VisitState *visit_state, Mono
                          WallTime wall)
 {
     distributor->wall = wall;
-    MDB_txn *txn = begin_read(distributor);
+    MDB_txn *txn = distributor_begin_read(distributor);
     if (txn == NULL) {
         visit_state->retired = true; /* its URLs stay scheduled: found again by the next walk */
     }
@@ -447,103 +434,6 @@ void distributor_recalled(Distributor *distributor, VisitState *visit_state)
     visit_state->recalled = false;
 }
 
-/* It came too late for an evicted host, but not for its next turn. */
-static void note_leaving(VisitState *visit_state, unsigned level)
-{
-    if (level < visit_state->leaving_level) {
-        visit_state->leaving_level = (uint8_t)level;
-    }
-}
-
-/* URLs that stand elsewhere now: they are in a window, or should be. */
-static void take_moves(Distributor *distributor, const CommitNotice *notice, MonoTime now)
-{
-    for (size_t i = 0; i < notice->n_moved; i++) {
-        const ScheduleChange *move = &notice->moved[i];
-        VisitState *visit_state = map_get(&distributor->visit_states, map_key(move->host));
-        if (visit_state == NULL) {
-            distributor_left_out(distributor, move->host, move->to, now);
-        } else if (visit_state->leaving) {
-            note_leaving(visit_state, move->to);
-        } else if (move->to < visit_state_level(visit_state) ||
-                   map_get(&distributor->in_flight, map_key(move->index)) != NULL) {
-            distributor_recall(distributor, visit_state);
-        }
-    }
-}
-
-/* Hosts that waited for the last of their results: what came of them is counted now. */
-static void wake_capped(Distributor *distributor, MDB_txn *txn, const CommitNotice *notice,
-                        MonoTime now)
-{
-    for (size_t i = 0; txn != NULL && i < notice->n_done; i++) {
-        VisitState *visit_state =
-            map_get(&distributor->visit_states, map_key(notice->done[i].host));
-        if (visit_state != NULL && visit_state->capped && visit_state->uncommitted == 0 &&
-            visit_state->idle && !visit_state->dropped && !visit_state->retired &&
-            !visit_state->leaving) {
-            dispatch(distributor, txn, visit_state, now);
-        }
-    }
-}
-
-/* A host that got new URLs. */
-static void take_host(Distributor *distributor, MDB_txn *txn, const CommitHost *host, MonoTime now)
-{
-    VisitState *visit_state = map_get(&distributor->visit_states, map_key(host->host));
-    if (visit_state == NULL) {
-        if (txn != NULL && distributor_has_room(distributor) &&
-            host->level <= distributor->waiting_level) {
-            (void)distributor_load(distributor, txn, host->host, host->level, now);
-        } else {
-            distributor_left_out(distributor, host->host, host->level, now);
-        }
-    } else if (visit_state->leaving) {
-        note_leaving(visit_state, host->level);
-    } else if (txn != NULL && visit_state->idle && !mono_before(visit_state->address_expiry, now) &&
-               !visit_state->dropped && !visit_state->retired) {
-        dispatch(distributor, txn, visit_state, now);
-    } else {
-        visit_state->more = true;
-        if (host->level < visit_state_level(visit_state)) {
-            distributor_recall(distributor, visit_state);
-        }
-    }
-}
-
-void distributor_committed(Distributor *distributor, const CommitNotice *notice, MonoTime now,
-                           WallTime wall)
-{
-    distributor->wall = wall;
-    for (size_t i = 0; i < notice->n_done; i++) {
-        VisitState *visit_state =
-            map_get(&distributor->visit_states, map_key(notice->done[i].host));
-        if (map_remove(&distributor->in_flight, map_key(notice->done[i].index)) != NULL &&
-            visit_state != NULL && visit_state->uncommitted > 0) {
-            visit_state->uncommitted--;
-        }
-    }
-    for (size_t i = 0; i < notice->n_dropped; i++) {
-        VisitState *visit_state = map_get(&distributor->visit_states, map_key(notice->dropped[i]));
-        if (visit_state != NULL) {
-            visit_state->retired = true;
-            if (heap_holds(&visit_state->by_purge)) {
-                heap_remove(&distributor->purge, &visit_state->by_purge);
-                rest(distributor, visit_state, now);
-            }
-        }
-    }
-    MDB_txn *txn = begin_read(distributor);
-    for (size_t i = 0; i < notice->n_hosts; i++) {
-        take_host(distributor, txn, &notice->hosts[i], now);
-    }
-    take_moves(distributor, notice, now);
-    wake_capped(distributor, txn, notice, now);
-    if (txn != NULL) {
-        page_db_txn_abort(distributor->db, txn);
-    }
-}
-
 /* Whether the host's committed record makes it wait as long as its visit state does. */
 static bool is_on_disk(Distributor *distributor, MDB_txn *txn, const VisitState *visit_state,
                        MonoTime now, WallTime wall)
@@ -568,7 +458,7 @@ static void purge(Distributor *distributor, MDB_txn *txn, MonoTime now, WallTime
                 is_on_disk(distributor, txn, visit_state, now, wall)) {
                 distributor_forget(distributor, visit_state);
             } else {
-                rest(distributor, visit_state, now);
+                distributor_rest(distributor, visit_state, now);
             }
         } else if (visit_state->retired || visit_state->dropped || visit_state->leaving ||
                    !visit_state->more) {
@@ -594,7 +484,7 @@ MonoTime distributor_work(Distributor *distributor, size_t front, size_t require
                           WallTime wall)
 {
     distributor->wall = wall;
-    MDB_txn *txn = begin_read(distributor);
+    MDB_txn *txn = distributor_begin_read(distributor);
     if (txn == NULL) {
         return mono_add_ms(now, PAUSE_MS);
     }

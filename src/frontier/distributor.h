@@ -34,7 +34,8 @@
  * the best of them already make up the required front. So scores that are all the same evict
  * nobody, and with scores what is fetched next is nearly the best of all hosts, not of those that
  * happened to come first. When there is room, better hosts are loaded in the same way although the
- * front is large enough.
+ * front is large enough. A weighted bias keeps its share of the hosts in RAM for levels that are
+ * not the best: so many of these are not evicted, and loaded by turns.
  *
  * Owned by one thread; time is a parameter; what it cannot do itself goes through sinks. Source:
  * BUbiNG, class Distributor; DESIGN sections 2 and 3. */
@@ -135,11 +136,14 @@ typedef struct Distributor {
     MonoTime evicted_until; /* never before a second ago: each eviction moves it on */
     size_t n_leaving;       /* evicted, and not forgotten yet */
     uint64_t evictions;     /* since the start */
+    bool wants_lower;       /* with a weighted bias: hosts of lower levels wait for their turns */
+    uint32_t lower_places[SCHEDULE_MAX_LEVELS]; /* the last of them that was loaded, by level */
 
     size_t memory; /* bytes of all visit states, as of when they were last here */
     size_t n_resolving;
     size_t n_away;    /* queued or acquired */
     size_t n_asking;  /* on an errand */
+    uint64_t births;  /* of visit states */
     uint64_t tickets; /* turns of lower levels in windows, for the bias */
     WallTime wall;    /* as of this call */
     Buffer text;      /* scratch */

@@ -22,6 +22,12 @@ void distributor_recall(Distributor *distributor, VisitState *visit_state);
 /* Decides where a visit state that is at home goes next. */
 void distributor_dispatch(Distributor *distributor, MDB_txn *txn, VisitState *visit_state,
                           MonoTime now);
+/* Keeps an empty visit state until it may be forgotten. One that was given up stays until the
+ * database knows it, or the next walk would bring it back; one that wants more does not ask at
+ * once. */
+void distributor_rest(Distributor *distributor, VisitState *visit_state, MonoTime now);
+/* NULL, and told in the log, when that fails. */
+MDB_txn *distributor_begin_read(Distributor *distributor);
 /* Makes the visit state of a host that has none, without URLs. RESULT_EXISTS: its guest is away. */
 Result distributor_bear(Distributor *distributor, MDB_txn *txn, uint32_t host,
                         const HostRecord *record, MonoTime now, VisitState **visit_state);

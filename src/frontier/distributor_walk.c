@@ -14,6 +14,12 @@
 #define EVICTIONS_LEAST    32u
 #define EVICTIONS_MOST     1024u
 
+static double lower_share(const Distributor *distributor)
+{
+    const LevelBias *bias = &distributor->options.bias;
+    return bias->kind == LEVEL_BIAS_WEIGHTED ? bias->lower_share : 0;
+}
+
 /* ---- where hosts wait ------------------------------------------------------------------------ */
 
 void distributor_left_out(Distributor *distributor, uint32_t host, unsigned level, MonoTime now)
@@ -52,6 +58,14 @@ static WalkStop end_walk(Distributor *distributor, MonoTime now)
     return WALK_END;
 }
 
+/* Room for the walk: some is kept for hosts of lower levels that are to have their turns. */
+static bool has_room_for_best(const Distributor *distributor)
+{
+    size_t bytes = distributor->options.memory_bytes;
+    size_t kept = distributor->wants_lower ? (size_t)(lower_share(distributor) * (double)bytes) : 0;
+    return distributor->memory < bytes - kept;
+}
+
 /* Loads the next hosts of the walk as long as they are better than limit and there is room. It
  * stands before the first that is not loaded for one of these reasons. */
 static WalkStop walk(Distributor *distributor, MDB_txn *txn, unsigned limit, MonoTime now)
@@ -67,7 +81,7 @@ static WalkStop walk(Distributor *distributor, MDB_txn *txn, unsigned limit, Mon
                                WALK_BATCH, &n);
     for (size_t i = 0; rc == RESULT_OK && i < n; i++) {
         if (map_get(&distributor->visit_states, map_key(hosts[i])) == NULL) {
-            bool is_full = !distributor_has_room(distributor);
+            bool is_full = !has_room_for_best(distributor);
             if (levels[i] >= limit ||
                 (is_full && distributor_may_load(distributor, txn, hosts[i]))) {
                 distributor->cursor = place;
@@ -207,11 +221,80 @@ static size_t evictions_left(Distributor *distributor, MonoTime now)
     return (size_t)((now.ns - distributor->evicted_until.ns) / eviction_ns(distributor));
 }
 
+/* ---- a weighted bias: lower levels need hosts in memory to have their turns -------------------
+ */
+
+/* How many more hosts of lower levels than the best there should be in memory; negative: fewer. */
+static int64_t lower_missing(const Distributor *distributor)
+{
+    uint64_t loaded = 0;
+    uint64_t best = 0;
+    for (size_t level = 0; level < SCHEDULE_MAX_LEVELS; level++) {
+        best = best == 0 ? distributor->loaded_at[level] : best;
+        loaded += distributor->loaded_at[level];
+    }
+    return (int64_t)(lower_share(distributor) * (double)loaded) - (int64_t)(loaded - best);
+}
+
+/* The levels of hosts on disk. O(levels). */
+static uint64_t levels_on_disk(Distributor *distributor, MDB_txn *txn)
+{
+    ScheduleHostCursor cursor = {.started = false};
+    uint64_t levels = 0;
+    uint32_t host = 0;
+    size_t n = 1;
+    while (schedule_hosts(distributor->schedule, txn, &cursor, &host, NULL, 1, &n) == RESULT_OK &&
+           n == 1) {
+        levels |= UINT64_C(1) << cursor.level % SCHEDULE_MAX_LEVELS;
+        cursor.host = UINT32_MAX;
+    }
+    return levels;
+}
+
+/* Loads some hosts of a lower level, the better levels more often. */
+static void load_lower(Distributor *distributor, MDB_txn *txn, MonoTime now)
+{
+    const LevelBias others = {.kind = LEVEL_BIAS_WEIGHTED, .lower_share = 1.0};
+    int64_t missing = lower_missing(distributor);
+    uint64_t levels = missing > 0 ? levels_on_disk(distributor, txn) : 0;
+    distributor->wants_lower = false;
+    if ((levels & (levels - 1)) == 0) {
+        return; /* there is no lower level than the best */
+    }
+    unsigned level = level_bias_choose(&others, levels, distributor->tickets++);
+    uint32_t *place = &distributor->lower_places[level];
+    ScheduleHostCursor cursor = {true, level, *place};
+    uint32_t hosts[WALK_BATCH];
+    uint8_t of[WALK_BATCH];
+    size_t n = 0;
+    Result rc = schedule_hosts(distributor->schedule, txn, &cursor, hosts, of, WALK_BATCH, &n);
+    *place = rc == RESULT_OK && n == WALK_BATCH && cursor.level == level ? *place : 0;
+    for (size_t i = 0; rc == RESULT_OK && i < n && of[i] == level && missing > 0; i++) {
+        if (map_get(&distributor->visit_states, map_key(hosts[i])) == NULL &&
+            distributor_may_load(distributor, txn, hosts[i])) {
+            distributor->wants_lower = true;
+            if (!distributor_has_room(distributor)) {
+                return;
+            }
+            (void)distributor_load(distributor, txn, hosts[i], level, now);
+            missing--;
+        }
+        *place = hosts[i];
+    }
+}
+
+/* ---- who makes room -------------------------------------------------------------------------- */
+
 /* Decides how many of the hosts in memory must make room for better ones, and which. */
 static void plan_evictions(Distributor *distributor, MDB_txn *txn, unsigned limit, MonoTime now)
 {
     unsigned from = SCHEDULE_NO_LEVEL;
     size_t most = evictions_left(distributor, now) + distributor->n_leaving;
+    if (lower_share(distributor) > 0) {
+        int64_t missing = lower_missing(distributor);
+        size_t surplus = missing < 0 ? (size_t)-missing : 0;
+        most = most < surplus ? most : surplus;
+    }
     size_t matched = match(distributor, txn, limit, most, &from);
     distributor->evict_from = from;
     distributor->n_to_evict =
@@ -269,6 +352,9 @@ void distributor_load_hosts(Distributor *distributor, MDB_txn *txn, size_t front
     }
     if (!is_time) {
         return;
+    }
+    if (lower_share(distributor) > 0) {
+        load_lower(distributor, txn, now);
     }
     distributor->n_to_evict = 0;
     if (stop == WALK_FULL) {

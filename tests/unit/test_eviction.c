@@ -461,6 +461,36 @@ static void every_url_is_fetched_once_whoever_is_evicted(void)
     }
 }
 
+static size_t of_lower_levels(unsigned room, double lower_share)
+{
+    Plan plan = {.hosts = 8000,
+                 .urls = 2,
+                 .connections = 5,
+                 .per_step = 400,
+                 .commit_ms = 100,
+                 .room = room,
+                 .lower_share = lower_share,
+                 .until = 3000};
+    World *w = crawl(&plan);
+    size_t lower = 0;
+    for (size_t level = 6; level < SCHEDULE_MAX_LEVELS; level++) {
+        lower += w->n_of_level[level];
+    }
+    tear_down(w);
+    return lower;
+}
+
+static void a_weighted_bias_lets_lower_levels_through_whatever_the_memory(void)
+{
+    size_t unbounded = of_lower_levels(0, 0.2);
+    size_t bounded = of_lower_levels(200, 0.2);
+    size_t strict = of_lower_levels(200, 0);
+    (void)printf("of lower levels: %zu, %zu, strict %zu\n", unbounded, bounded, strict);
+    CU_ASSERT_TRUE(unbounded > 100 && unbounded < 1200); /* two fifths: of hosts, and of URLs */
+    CU_ASSERT_TRUE(bounded > unbounded / 2 && bounded < 2 * unbounded);
+    CU_ASSERT_TRUE(strict < bounded / 3);
+}
+
 static void equals_never_change_places(void)
 {
     Plan plan = {.hosts = 2000,
@@ -480,4 +510,6 @@ UNIT_MAIN("eviction",
            order_follows_levels_in_a_hundredth_of_the_memory},
           {"every URL is fetched once, whoever is evicted",
            every_url_is_fetched_once_whoever_is_evicted},
+          {"a weighted bias lets lower levels through, whatever the memory",
+           a_weighted_bias_lets_lower_levels_through_whatever_the_memory},
           {"equals never change places", equals_never_change_places})
