@@ -215,7 +215,7 @@ static Result add_write(Batch *batch, size_t place, BatchHost *host)
         return rc;
     }
     bool duplicate = batch->duplicate_of[place] != PAGE_DB_NO_INDEX;
-    rc = duplicate ? RESULT_OK : ingest_find_near(batch, page, &batch->near_of[place]);
+    rc = ingest_find_near(batch, page, duplicate, &batch->near_of[place]);
     if (rc != RESULT_OK) {
         return rc;
     }
