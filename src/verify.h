@@ -12,14 +12,16 @@
  * the database has committed.
  *
  * Nothing is changed but by --repair, which writes anew, and says so: the schedule from the levels
- * in PageDB, host counters from the pages, indices from their WARC files. From a WARC file that was
- * cut or is broken it moves what follows the last whole record to NAME.damaged, so that the crawl
- * can go on behind it; the captures that are lost are listed, and --refetch has their pages crawled
- * again (files that were moved away look the same: then do not).
+ * in PageDB, host counters from the pages, indices from their WARC files, and lists of links from
+ * the stored answers (verify_relink.h); a page whose links are lost and whose answer is not stored,
+ * or is damaged, is fetched again, and each of them is told. From a WARC file that was cut or is
+ * broken it moves what follows the last whole record to NAME.damaged, so that the crawl can go on
+ * behind it; the captures that are lost are listed, and --refetch has their pages crawled again
+ * (files that were moved away look the same: then do not).
  *
  * Without --repair it may run beside a crawl: what is behind the committed end of a file that is
  * still being written is no problem. The database is checked in one read transaction, for the
- * length of which a running crawl's file grows. Memory: three bits per page, 17 bytes per host, and
+ * length of which a running crawl's file grows. Memory: seven bits per page, 17 bytes per host, and
  * the sorter's. */
 #ifndef VERIFY_H
 #define VERIFY_H

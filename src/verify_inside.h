@@ -1,5 +1,6 @@
 /* What the parts of `ragno verify` share: verify.c (WARC files and indices), verify_records.c (what
- * is in them), verify_captures.c (which pages must be), verify_database.c, verify_revisits.c. */
+ * is in them), verify_captures.c (which pages must be), verify_links.c, verify_sieve.c,
+ * verify_database.c, verify_revisits.c. */
 #ifndef VERIFY_INSIDE_H
 #define VERIFY_INSIDE_H
 
@@ -73,9 +74,12 @@ Result verify_forget_validators(MDB_txn *txn, uint64_t index);
 /* Puts the committed end back to what is left of a file that was cut. */
 Result verify_set_end(Verify *verify);
 
-/* The sieve's bucket files, and pages whose links were lost with a part of them: repair has those
- * fetched again. */
-Result verify_sieve(Verify *verify);
+/* Every page that was crawled has a list of links that can be read, or its links wait in the sieve,
+ * or it is fetched again. Repair takes out what cannot be read, and makes what is lost from the
+ * stored answers; where there is none the page is fetched again. */
+Result verify_links(Verify *verify);
+/* The sieve's bucket files can be read; sets the bits of the pages whose links are all in them. */
+Result verify_sieve(Verify *verify, MDB_txn *txn, uint8_t *waiting, uint64_t n_pages);
 /* Puts a page into the schedule once more; inside a transaction. */
 Result verify_schedule_again(Verify *verify, MDB_txn *txn, Schedule *schedule, uint64_t index);
 
