@@ -11,8 +11,9 @@
  * page whose answer was stored (store/capture_index.h) is there. No file ends before the end that
  * the database has committed.
  *
- * Nothing is changed but by --repair, which writes anew, and says so: the schedule from the levels
- * in PageDB, host counters from the pages, indices from their WARC files, and lists of links from
+ * Nothing is changed but by --repair, which writes anew, and says so: the tables by which
+ * pages are found by URL and hosts by name, the schedule from the levels in PageDB, host counters
+ * from the pages, indices from their WARC files, and lists of links from
  * the stored answers (verify_relink.h); a page whose links are lost and whose answer is not stored,
  * or is damaged, is fetched again, and each of them is told. From a WARC file that was cut or is
  * broken it moves what follows the last whole record to NAME.damaged, so that the crawl can go on

@@ -94,7 +94,8 @@ Result verify_open_database(Verify *verify)
     Result rc = buffer_printf(&path, "%s/crawl.mdb/data.mdb", verify->options->directory);
     if (rc == RESULT_OK && access(path.data, F_OK) == 0) {
         *strrchr(path.data, '/') = '\0';
-        PageDBOptions options = {.read_only = !verify->options->repair, .no_create = true};
+        PageDBOptions options = {
+            .read_only = !verify->options->repair, .no_create = true, .damaged_keys = true};
         int code = page_db_open(&verify->db, path.data, &options);
         if (code != page_db_error_ok) {
             const char *why = verify->db == NULL ? NULL : error_message(verify->db->error);
@@ -102,7 +103,8 @@ Result verify_open_database(Verify *verify)
                            why == NULL ? "?" : why);
             rc = code == page_db_error_version ? RESULT_VERSION : RESULT_DAMAGED;
         } else {
-            rc = snapshot(verify);
+            rc = verify_keys(verify);
+            rc = rc == RESULT_OK ? snapshot(verify) : rc;
         }
     }
     buffer_destroy(&path);

@@ -1,6 +1,6 @@
 /* What the parts of `ragno verify` share: verify.c (WARC files and indices), verify_records.c (what
- * is in them), verify_captures.c (which pages must be), verify_links.c, verify_sieve.c,
- * verify_database.c, verify_revisits.c. */
+ * is in them), verify_captures.c (which pages must be), verify_keys.c, verify_links.c,
+ * verify_sieve.c, verify_database.c, verify_revisits.c. */
 #ifndef VERIFY_INSIDE_H
 #define VERIFY_INSIDE_H
 
@@ -57,10 +57,13 @@ Result verify_capture(Verify *verify, const char *file, const WarcRecord *record
  * redirects to. */
 Result verify_untried(Verify *verify);
 
-/* Opens DIR/crawl.mdb if there is one, notes whose answers are stored, and then reads the committed
- * end: so whatever a running crawl adds meanwhile is not missed in the files. RESULT_DAMAGED,
- * RESULT_VERSION: told. */
+/* Opens DIR/crawl.mdb if there is one, has its keys checked (verify_keys), notes whose answers are
+ * stored, and then reads the committed end: so whatever a running crawl adds meanwhile is not
+ * missed in the files. RESULT_DAMAGED, RESULT_VERSION: told. */
 Result verify_open_database(Verify *verify);
+/* Every page is found by its URL and every host by its name, and nothing else is; repair completes
+ * both tables (store/page_keys_check.h). */
+Result verify_keys(Verify *verify);
 /* Pages whose answers were stored and are in no WARC file; with options->refetch they are
  * scheduled again. */
 Result verify_captures(Verify *verify);

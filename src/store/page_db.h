@@ -152,6 +152,8 @@ typedef struct PageDBOptions {
     bool no_sync;         /* commits are not durable: for tests and throw-away databases */
     unsigned max_readers; /* concurrent read transactions of all processes; 0 = 510 */
     bool no_create;       /* page_db_error_invalid_path when there is no database */
+    bool damaged_keys; /* open it although hash2idx has too few entries, or too many: to be looked
+                          at, or for page_keys_mend */
 } PageDBOptions;
 
 /* page_db_new with options (NULL = defaults). On failure *db is NULL or holds the error. */
