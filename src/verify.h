@@ -1,10 +1,11 @@
 /* `ragno verify DIR`: does everything that a crawl keeps agree?
  *
- * The database: every page is found by its URL and has its own index, its links are pages, and it
- * is deeper than the page it was found on; every host is found by its name; every entry of the
- * schedule is a page of that host with that level, every page with a level is scheduled unless its
- * host is given up, and hosts with work are listed at their best level; the counters of every host
- * are those of its pages. The archive: every record of every file in DIR/warc is read strictly
+ * The database: its file is whole (store/lmdb_check.h; if not, nothing else is looked at, since
+ * LMDB would stumble); every page is found by its URL and has its own index, its links are pages,
+ * and it is deeper than the page it was found on; every host is found by its name; every entry of
+ * the schedule is a page of that host with that level, every page with a level is scheduled unless
+ * its host is given up, and hosts with work are listed at their best level; the counters of every
+ * host are those of its pages. The archive: every record of every file in DIR/warc is read strictly
  * (store/warc_reader.h), its digests are recomputed, requests and metadata belong to the capture
  * before them, the index is derived from it and compared line by line with the one beside the file;
  * the original of every revisit is found; the page of every capture is known to PageDB, and every

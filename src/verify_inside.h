@@ -57,9 +57,9 @@ Result verify_capture(Verify *verify, const char *file, const WarcRecord *record
  * redirects to. */
 Result verify_untried(Verify *verify);
 
-/* Opens DIR/crawl.mdb if there is one, has its keys checked (verify_keys), notes whose answers are
- * stored, and then reads the committed end: so whatever a running crawl adds meanwhile is not
- * missed in the files. RESULT_DAMAGED, RESULT_VERSION: told. */
+/* Looks whether the file of DIR/crawl.mdb is whole, if there is one, opens it, has its keys checked
+ * (verify_keys), notes whose answers are stored, and then reads the committed end: so whatever a
+ * running crawl adds meanwhile is not missed in the files. RESULT_DAMAGED, RESULT_VERSION: told. */
 Result verify_open_database(Verify *verify);
 /* Every page is found by its URL and every host by its name, and nothing else is; repair completes
  * both tables (store/page_keys_check.h). */
