@@ -9,17 +9,17 @@
  * (store/warc_reader.h), its digests are recomputed, requests and metadata belong to the capture
  * before them, the index is derived from it and compared line by line with the one beside the file;
  * the original of every revisit is found; the page of every capture is known to PageDB, and every
- * page whose answer was stored (store/capture_index.h) is there. No file ends before the end that
- * the database has committed.
+ * page whose answer was stored (store/capture_index.h) is there, and nothing else is. No file ends
+ * before the end that the database has committed.
  *
  * Nothing is changed but by --repair, which writes anew, and says so: the tables by which
  * pages are found by URL and hosts by name, the schedule from the levels in PageDB, host counters
- * from the pages, indices from their WARC files, and lists of links from
- * the stored answers (verify_relink.h); a page whose links are lost and whose answer is not stored,
- * or is damaged, is fetched again, and each of them is told. From a WARC file that was cut or is
- * broken it moves what follows the last whole record to NAME.damaged, so that the crawl can go on
- * behind it; the captures that are lost are listed, and --refetch has their pages crawled again
- * (files that were moved away look the same: then do not).
+ * from the pages, indices and what is stored of each page from the WARC
+ * files, and lists of links from the stored answers (verify_relink.h); a page whose links are lost
+ * and whose answer is not stored, or is damaged, is fetched again, and each of them is told. From a
+ * WARC file that was cut or is broken it moves what follows the last whole record to NAME.damaged,
+ * so that the crawl can go on behind it; the captures that are lost are listed, and --refetch has
+ * their pages crawled again (files that were moved away look the same: then do not).
  *
  * Without --repair it may run beside a crawl: what is behind the committed end of a file that is
  * still being written is no problem. The database is checked in one read transaction, for the

@@ -219,6 +219,7 @@ Result verify_captures(Verify *verify)
     if (rc == RESULT_OK) {
         rc = find_lost(verify, txn, schedule, &lost);
     }
+    rc = rc == RESULT_OK ? verify_unlisted(verify, txn) : rc;
     if (rc == RESULT_OK && options->refetch && lost > 0) {
         verify_repaired(verify, VERIFY_DATABASE, "%" PRIu64 " pages scheduled to be fetched again",
                         lost);

@@ -1,6 +1,6 @@
 /* What the parts of `ragno verify` share: verify.c (WARC files and indices), verify_records.c (what
- * is in them), verify_captures.c (which pages must be), verify_keys.c, verify_links.c,
- * verify_sieve.c, verify_database.c, verify_revisits.c. */
+ * is in them), verify_captures.c (which pages must be), verify_unlisted.c, verify_keys.c,
+ * verify_links.c, verify_sieve.c, verify_database.c, verify_revisits.c. */
 #ifndef VERIFY_INSIDE_H
 #define VERIFY_INSIDE_H
 
@@ -53,6 +53,8 @@ void verify_companion(Verify *verify, const char *file, const WarcRecord *record
                       const WarcId *capture);
 /* A capture: the original of a revisit is stored, its page is known and was tried. */
 Result verify_capture(Verify *verify, const char *file, const WarcRecord *record);
+/* A robots.txt, or what one redirects to: fetched for its own sake, whether or not it is a page. */
+bool verify_is_errand(const Verify *verify, WarcBytes uri);
 /* After the last file: captures of known pages that were never tried, but for what robots.txt
  * redirects to. */
 Result verify_untried(Verify *verify);
@@ -67,6 +69,9 @@ Result verify_keys(Verify *verify);
 /* Pages whose answers were stored and are in no WARC file; with options->refetch they are
  * scheduled again. */
 Result verify_captures(Verify *verify);
+/* The other way round: pages whose answers are in the files, and not in the index of captures;
+ * repair enters them. */
+Result verify_unlisted(Verify *verify, MDB_txn *txn);
 /* PageDB inside, the schedule against it, the host records against it; repairs the last two. */
 Result verify_database(Verify *verify);
 /* The next visits of schedule.mode = continuous; repairs by emptying them, so that the next crawl

@@ -125,8 +125,24 @@ def damages(report, path):
         with open(config, "w", encoding="utf-8") as file:
             file.writelines(lines)
         check_begun(report, original, copy)
+        broken_pages(report, original, copy)
         for row in DAMAGES:
             check_damage(report, web, original, copy, expected, row)
+
+
+def broken_pages(report, original, copy):
+    """A disk that gives back zeroes: LMDB would end the program with an assertion."""
+    shutil.rmtree(copy, ignore_errors=True)
+    shutil.copytree(original, copy)
+    name = copy + "/crawl.mdb/data.mdb"
+    with open(name, "r+b") as file:
+        file.seek(os.path.getsize(name) // 8192 * 4096)
+        file.write(bytes(os.path.getsize(name) - file.tell()))
+    for options in ((), ("--repair",)):
+        code, text = verify(copy, *options)
+        report.check(f"broken pages of the database are told, and in which table {options}",
+                     code == 3 and "of data.mdb is broken" in text and
+                     "problem\tcrawl.mdb\ttable " in text, f"exit {code}: {text[-500:]}")
 
 
 def beside(report, path):
@@ -352,6 +368,31 @@ def rebuilt_after_revisits(report, web, path):
             lambda d: lose_lists(d, lambda n: True), lists_of(directory))
 
 
+def captures_entered(report, path):
+    """After rebuilt_after_revisits: its crawl again, but what is lost is the index of captures."""
+    directory, copy = path + "/visited", path + "/visited-copy"
+
+    def table(name):
+        with lmdb_table.table(name + "/crawl.mdb", "captures") as captures:
+            return dict(captures.items())
+    shutil.rmtree(copy)
+    shutil.copytree(directory, copy)
+    expected = table(copy)
+    with lmdb_table.table(copy + "/crawl.mdb", "captures") as captures:
+        for key in list(expected)[::2]:
+            captures.delete(key)
+    code, text = verify(copy)
+    report.check("captures that the database does not know are found", code == 1 and
+                 text.count("the index of captures does not know") == (len(expected) + 1) // 2,
+                 text[-800:])
+    verify(copy, "--repair")
+    found = table(copy)
+    # Dates in WARC files have microseconds, as the table has.
+    wrong = {k: (found.get(k), v) for k, v in expected.items() if found.get(k) != v}
+    report.check(f"repair enters them as they were ({len(expected)})", not wrong and
+                 verify(copy)[0] == 0, f"{len(wrong)}: {list(wrong.items())[:3]}")
+
+
 def lists_without_answers(report, web, path):
     """Where there is no answer, or a damaged one, the page is fetched again, and verify says so."""
     command = harness.crawl_command(web, path + "/bare", "--no-warc", wait="1ms", ip_wait="1ms")
@@ -391,6 +432,7 @@ def lists_of_damaged_answers(report, web, path):
 def link_lists(report, path):
     with harness.Web(path, change_ms=600000, **SIZES) as web:
         rebuilt_after_revisits(report, web, path)
+        captures_entered(report, path)
         lists_without_answers(report, web, path)
         lists_of_damaged_answers(report, web, path)
 
