@@ -1,5 +1,6 @@
 #include "store/page_links_check.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -35,12 +36,15 @@ static Result reserve(Sweep *sweep, size_t n)
     }
     size_t capacity = 2 * n;
     uint64_t *to = reallocarray(sweep->to, capacity, sizeof *to);
-    sweep->to = to == NULL ? sweep->to : to;
-    uint8_t *kinds = realloc(sweep->kinds, capacity);
-    sweep->kinds = kinds == NULL ? sweep->kinds : kinds;
-    if (to == NULL || kinds == NULL) {
+    if (to == NULL) {
         return RESULT_MEMORY;
     }
+    sweep->to = to;
+    uint8_t *kinds = realloc(sweep->kinds, capacity);
+    if (kinds == NULL) {
+        return RESULT_MEMORY;
+    }
+    sweep->kinds = kinds;
     sweep->capacity = capacity;
     return RESULT_OK;
 }
@@ -51,13 +55,17 @@ static Result is_sound(Sweep *sweep, uint64_t index, const uint8_t *list, size_t
     size_t n_diff = 0;
     size_t n = 0;
     Result rc = reserve(sweep, page_links_bound(length));
-    *sound = rc == RESULT_OK &&
-             page_links_decode(index, list, length, false, sweep->to, &n_diff, &n) &&
+    if (rc != RESULT_OK) {
+        return rc;
+    }
+    const uint64_t *to = sweep->to;
+    assert(to != NULL); /* a list takes room, be it empty */
+    *sound = page_links_decode(index, list, length, false, sweep->to, &n_diff, &n) &&
              page_links_decode_kinds(list, length, sweep->kinds, n);
     for (size_t i = 0; *sound && i < n; i++) {
-        *sound = sweep->to[i] < sweep->check->n_pages;
+        *sound = to[i] < sweep->check->n_pages;
     }
-    return rc;
+    return RESULT_OK;
 }
 
 static Result rescue(Buffer *out, uint64_t index, const uint8_t *list, size_t length)
@@ -76,9 +84,8 @@ static bool has_right_pages(const Sweep *sweep, uint64_t key, const MDB_val *rec
     uint64_t next = sweep->next;
     const uint8_t *list = NULL;
     size_t length = 0;
-    int more = 0;
     page_links_reader_init(&reader, key, record);
-    while ((more = page_links_reader_next(&reader, &index, &list, &length)) == 1) {
+    while (page_links_reader_next(&reader, &index, &list, &length) == 1) {
         if (index < next || index >= sweep->check->n_pages ||
             !has_bit(sweep->check->crawled, index)) {
             return false;
@@ -96,15 +103,15 @@ static Result read_record(Sweep *sweep, uint64_t key, const MDB_val *record, boo
     uint64_t index = 0;
     const uint8_t *list = NULL;
     size_t length = 0;
-    int more = 0;
     Result rc = RESULT_OK;
     *broken = !has_right_pages(sweep, key, record);
     if (*broken) {
         return RESULT_OK;
     }
     page_links_reader_init(&reader, key, record);
-    while (rc == RESULT_OK &&
-           (more = page_links_reader_next(&reader, &index, &list, &length)) == 1) {
+    int more = page_links_reader_next(&reader, &index, &list, &length);
+    for (; rc == RESULT_OK && more == 1;
+         more = page_links_reader_next(&reader, &index, &list, &length)) {
         bool sound = false;
         rc = is_sound(sweep, index, list, length, &sound);
         if (sound) {
