@@ -221,6 +221,7 @@ Result parts_identify(AgentParts *parts, const Config *config, Buffer *error)
     shared_init(&parts->scope, scope_delete);
     shared_init(&parts->filters, filters_delete);
     shared_init(&parts->fetch_filter, filters_delete_one);
+    shared_init(&parts->parked_traps, trap_set_delete);
     Result rc = ip_ranges_parse(&parts->policy.allowed, config->fetch_allow_addresses, error);
     if (rc == RESULT_OK) {
         rc = dedup_parse_steps(config->scope_dedup_key, &parts->dedup, error);
@@ -306,7 +307,8 @@ static Result build_ingest(AgentParts *parts, const char *crawl_log)
                              .dedup = parts->dedup,
                              .traps = {.fetches = (uint32_t)config->limits_trap_fetches,
                                        .yield = config->limits_trap_yield,
-                                       .patterns = (size_t)config->limits_trap_patterns}};
+                                       .patterns = (size_t)config->limits_trap_patterns,
+                                       .parked = &parts->parked_traps}};
     IngestSinks sinks = {.context = parts,
                          .committed = wire_committed,
                          .finished = wire_finished,
@@ -581,7 +583,8 @@ static Result build_fetch(AgentParts *parts, Buffer *error)
                               .tls_verify = config->fetch_tls_verify,
                               .robots_expiry_ms = config->robots_expiry,
                               .keep_requests = config->warc_enabled,
-                              .filter = &parts->fetch_filter};
+                              .filter = &parts->fetch_filter,
+                              .traps = &parts->parked_traps};
     FetcherSinks sinks = {
         .context = parts, .result = wire_result, .done = wire_done, .answered = wire_answered};
     while (rc == RESULT_OK && parts->n_fetchers < (unsigned)config->fetch_threads) {
@@ -735,6 +738,7 @@ void parts_delete(AgentParts *parts)
     shared_destroy(&parts->scope);
     shared_destroy(&parts->filters);
     shared_destroy(&parts->fetch_filter);
+    shared_destroy(&parts->parked_traps);
     ip_ranges_destroy(&parts->policy.allowed);
     free(parts->user_agent);
     if (parts->gates) {

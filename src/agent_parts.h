@@ -13,6 +13,7 @@
 #include "filters.h"
 #include "frontier/frontier.h"
 #include "ingest_sieve.h"
+#include "parse/trap_set.h"
 #include "parsing.h"
 #include "revisits.h"
 #include "scoring.h"
@@ -30,6 +31,7 @@ typedef struct AgentParts {
     Shared scope;            /* a Scope, for parsing threads */
     Shared filters;          /* Filters, for parsing threads */
     Shared fetch_filter;     /* the Filter of filter.fetch, for fetching threads */
+    Shared parked_traps;     /* the TrapSet of patterns that bring nothing new, for them, too */
     DedupSteps dedup;
     CrawlLog *log;
     Archive *archive;   /* NULL: --no-warc */
