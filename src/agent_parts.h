@@ -1,4 +1,5 @@
-/* The parts of a running crawl and the wires between them: who hands what to whom. */
+/* The parts of a running crawl: how they are built, started, paused and ended. What they hand to
+ * each other: wires.h. */
 #ifndef AGENT_PARTS_H
 #define AGENT_PARTS_H
 
