@@ -280,6 +280,8 @@ static Result give_up(Batch *batch, BatchHost *host, const FetchResult *fetch)
         host->record.robots_denied++;
     } else if (fetch->status == STATUS_BLOCKED) {
         batch->totals.refused[REFUSED_FILTER]++;
+    } else if (fetch->status == STATUS_TRAP) {
+        batch->totals.refused[REFUSED_TRAP]++;
     }
     return rc == RESULT_OK ? ingest_release_key(batch, fetch) : rc;
 }

@@ -45,7 +45,9 @@ struct Fetcher {
     size_t n_active;
     SharedReader filter;
     FilterScratch *filter_scratch; /* NULL without a filter */
-    Url url;                       /* of the filter's question */
+    SharedReader traps;
+    Url url; /* of the question to both */
+    Buffer text;
     uint64_t n_connections;
     atomic_bool draining;
     atomic_bool aborting;
@@ -407,13 +409,16 @@ Result fetcher_new(Fetcher **out, unsigned number, const FetcherOptions *options
     fetcher->rules = (FetchRules){.politeness = options->politeness,
                                   .robots_agent = options->robots_agent,
                                   .robots_expiry_ms = options->robots_expiry_ms,
-                                  .worker = number};
+                                  .worker = number,
+                                  .url = &fetcher->url,
+                                  .text = &fetcher->text};
     fetcher->epoll = -1;
     fetcher->wake = -1;
     fetcher->curl_timer = MONO_NEVER;
     heap_init(&fetcher->first_byte);
     heap_init(&fetcher->paused);
     url_init(&fetcher->url);
+    buffer_init(&fetcher->text, 2 * URL_MAX_BYTES);
     Result rc = transfer_shared_init(&fetcher->shared, &fetcher->options, &fetcher->n_connections,
                                      &fetcher->paused);
     if (rc == RESULT_OK) {
@@ -424,7 +429,10 @@ Result fetcher_new(Fetcher **out, unsigned number, const FetcherOptions *options
         shared_reader_open(&fetcher->filter, options->filter);
         fetcher->rules.filter = &fetcher->filter;
         fetcher->rules.filter_scratch = fetcher->filter_scratch;
-        fetcher->rules.url = &fetcher->url;
+    }
+    if (rc == RESULT_OK && options->traps != NULL) {
+        shared_reader_open(&fetcher->traps, options->traps);
+        fetcher->rules.traps = &fetcher->traps;
     }
     if (rc != RESULT_OK) {
         fetcher_delete(fetcher);
@@ -499,8 +507,10 @@ void fetcher_delete(Fetcher *fetcher)
     }
     transfer_shared_destroy(&fetcher->shared);
     shared_reader_close(&fetcher->filter);
+    shared_reader_close(&fetcher->traps);
     filter_scratch_delete(fetcher->filter_scratch);
     url_destroy(&fetcher->url);
+    buffer_destroy(&fetcher->text);
     heap_destroy(&fetcher->first_byte);
     heap_destroy(&fetcher->paused);
     if (fetcher->epoll >= 0) {
