@@ -309,13 +309,6 @@ bool sieve_is_due_for(const Sieve *sieve, uint64_t known_urls, bool hungry)
     return least == 0 || (!hungry && known_urls >= least);
 }
 
-static uint64_t collected(const Sieve *sieve)
-{
-    DrumStats stats;
-    drum_stats(sieve->drum, &stats);
-    return stats.collecting_elements;
-}
-
 static Result add_link(Sieve *sieve, const SievePage *page, const PageOrigin *origin,
                        const SieveTicket *ticket)
 {
@@ -385,7 +378,7 @@ Result sieve_add(Sieve *sieve, const SievePage *page, SieveTicket *ticket, MonoT
     if (ticket->number == 0) {
         ticket->number = ++sieve->number;
     }
-    if (collected(sieve) == 0) {
+    if (drum_collected(sieve->drum) == 0) {
         sieve->oldest = now;
     }
     sieve->dirty = true;
@@ -450,7 +443,7 @@ void sieve_settle(Sieve *sieve, bool committed)
 MonoTime sieve_due(const Sieve *sieve, bool hungry)
 {
     const MonoTime at_once = {0};
-    uint64_t elements = collected(sieve);
+    uint64_t elements = drum_collected(sieve->drum);
     if (sieve->merge != NULL || drum_sealed_count(sieve->drum) > 0) {
         return at_once;
     }
@@ -466,7 +459,8 @@ MonoTime sieve_due(const Sieve *sieve, bool hungry)
 
 bool sieve_holds(const Sieve *sieve)
 {
-    return sieve->merge != NULL || drum_sealed_count(sieve->drum) > 0 || collected(sieve) > 0;
+    return sieve->merge != NULL || drum_sealed_count(sieve->drum) > 0 ||
+           drum_collected(sieve->drum) > 0;
 }
 
 static Result begin_merge(Sieve *sieve)

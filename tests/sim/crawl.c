@@ -276,10 +276,8 @@ static void hand_out(Crawl *crawl)
 static void distribute(Crawl *crawl)
 {
     size_t front = workbench_front(&crawl->workbench) + crawl->workbench.n_acquired;
-    int64_t cpu = cpu_thread_ns();
     crawl->wake = distributor_work(&crawl->distributor, front, crawl->required_front, crawl->now,
                                    crawl_wall(crawl));
-    crawl->cost.refill_ns += cpu_thread_ns() - cpu;
     crawl->hungry = false;
 }
 

@@ -39,13 +39,12 @@ typedef struct CrawlOptions {
 
 /* CPU time by part, from the beginning. */
 typedef struct CrawlCost {
-    int64_t apply_ns;  /* batches: what is looked up and changed */
-    int64_t write_ns;  /* LMDB's commits */
-    int64_t tell_ns;   /* commit notices to the distributor; what they make it do */
-    int64_t merge_ns;  /* pieces of merges, with their commits */
-    int64_t refill_ns; /* the distributor's own work */
-    uint64_t commits;  /* of batches */
-    uint64_t pieces;   /* of merges */
+    int64_t apply_ns; /* batches: what is looked up and changed */
+    int64_t write_ns; /* LMDB's commits */
+    int64_t tell_ns;  /* commit notices to the distributor; what they make it do */
+    int64_t merge_ns; /* pieces of merges, with their commits */
+    uint64_t commits; /* of batches */
+    uint64_t pieces;  /* of merges */
 } CrawlCost;
 
 typedef struct Crawl {

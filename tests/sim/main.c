@@ -96,13 +96,12 @@ static void print_tenth(const Mark *from, const Mark *to)
     double write = (double)(b->write_ns - a->write_ns) / n;
     double tell = (double)(b->tell_ns - a->tell_ns) / n;
     double merge = (double)(b->merge_ns - a->merge_ns) / n;
-    double refill = (double)(b->refill_ns - a->refill_ns) / n;
-    (void)fprintf(
-        stderr,
-        "sim:      a result: %.1f us (apply %.1f, write %.1f, tell %.1f, merge %.1f, "
-        "refill %.1f, else %.1f), %.2f kB written; %.1f results in a commit\n",
-        cpu, apply, write, tell, merge, refill, cpu - apply - write - tell - merge - refill,
-        (double)(to->written - from->written) / n, n / 1e3 / (double)(b->commits - a->commits + 1));
+    (void)fprintf(stderr,
+                  "sim:      a result: %.1f us (apply %.1f, write %.1f, tell %.1f, merge %.1f, "
+                  "else %.1f), %.2f kB written; %.1f results in a commit\n",
+                  cpu, apply, write, tell, merge, cpu - apply - write - tell - merge,
+                  (double)(to->written - from->written) / n,
+                  n / 1e3 / (double)(b->commits - a->commits + 1));
 }
 
 static void take_mark(Figures *figures, const Crawl *crawl, uint32_t urls)
