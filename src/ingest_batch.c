@@ -199,42 +199,51 @@ static bool is_first_good(Batch *batch, const FetchResult *fetch)
     return stored.status < 200 || stored.status >= 300;
 }
 
+/* The links of a page as they are stored: none of one whose body is that of another page,
+ * *original, unless that is wanted or they differ; spelled as the pages they lead to. */
+static Result find_links(Batch *batch, ParsedPage *page, uint64_t *original, PageLinks *links)
+{
+    bool same_links = false;
+    LinkInfo *spelled = NULL;
+    Result rc = ingest_find_duplicate(batch, page, original, &same_links);
+    bool duplicate = *original != PAGE_DB_NO_INDEX;
+    bool follow = !duplicate || !same_links || batch->options->follow_duplicates;
+    if (rc == RESULT_OK && follow) {
+        batch_filter_links(batch, page);
+    }
+    if (rc == RESULT_OK) {
+        rc = ingest_spell_links(batch, page, &spelled);
+    }
+    *links = (PageLinks){.link_info = spelled, .n_links = follow ? page->n_links : 0};
+    return rc;
+}
+
 static Result add_write(Batch *batch, size_t place, BatchHost *host)
 {
     ParsedPage *page = batch->pages[place];
     FetchResult *fetch = page->fetch;
-    bool same_links = false;
     if (is_confirmation(fetch)) {
         return confirm(batch, fetch);
     }
+    PageLinks links = {.n_links = 0};
+    bool later = false;
     Result rc = ingest_forget_body(batch, page);
     if (rc == RESULT_OK) {
-        rc = ingest_find_duplicate(batch, page, &batch->duplicate_of[place], &same_links);
-    }
-    if (rc != RESULT_OK) {
-        return rc;
+        rc = find_links(batch, page, &batch->duplicate_of[place], &links);
     }
     bool duplicate = batch->duplicate_of[place] != PAGE_DB_NO_INDEX;
-    rc = duplicate ? RESULT_OK : ingest_find_near(batch, page, &batch->near_of[place]);
-    if (rc != RESULT_OK) {
-        return rc;
-    }
-    LinkInfo *links = NULL;
-    bool later = false;
-    bool follow = !duplicate || !same_links || batch->options->follow_duplicates;
-    if (follow) {
-        batch_filter_links(batch, page);
-    }
-    rc = ingest_spell_links(batch, page, &links);
     if (rc == RESULT_OK) {
-        rc = batch_takes_later(batch, page, follow ? page->n_links : 0, &later);
+        rc = ingest_find_near(batch, page, duplicate, &batch->near_of[place]);
+    }
+    if (rc == RESULT_OK) {
+        rc = batch_takes_later(batch, page, links.n_links, &later);
     }
     if (rc != RESULT_OK) {
         return rc;
     }
     size_t i = batch->n_writes++;
     batch->written[i] = page;
-    batch->links[i] = (PageLinks){.link_info = links, .n_links = follow ? page->n_links : 0};
+    batch->links[i] = links;
     batch->crawled[i] = (CrawledPage){.url = fetch->url,
                                       .links = &batch->links[i],
                                       .time = (double)fetch->wall_start.us / 1e6,
@@ -271,6 +280,8 @@ static Result give_up(Batch *batch, BatchHost *host, const FetchResult *fetch)
         host->record.robots_denied++;
     } else if (fetch->status == STATUS_BLOCKED) {
         batch->totals.refused[REFUSED_FILTER]++;
+    } else if (fetch->status == STATUS_TRAP) {
+        batch->totals.refused[REFUSED_TRAP]++;
     }
     return rc == RESULT_OK ? ingest_release_key(batch, fetch) : rc;
 }
@@ -494,6 +505,39 @@ Result batch_seed(Batch *batch, const LinkInfo *seeds, size_t n, uint64_t *added
     return from_page_db(batch, rc);
 }
 
+Result batch_relink(Batch *batch, ParsedPage *page)
+{
+    PageSink sink = batch_sink(batch);
+    PageLinks links = {.n_links = 0};
+    uint64_t original = PAGE_DB_NO_INDEX;
+    Result rc = find_links(batch, page, &original, &links);
+    if (rc != RESULT_OK) {
+        return rc;
+    }
+    CrawledPage crawled = {.url = page->fetch->url, .links = &links};
+    PageWrite write = {
+        .page = &crawled, .link_hops = page->link_hops, .link_kinds = page->link_kinds};
+    int code = page_db_relink(batch->store->db, batch->txn, &write, &sink);
+    return code == page_db_error_no_page ? RESULT_NOT_FOUND : from_page_db(batch, code);
+}
+
+/* Whether a host has nothing scheduled but what it got now. */
+static Result look_for_woken(Batch *batch)
+{
+    Result rc = RESULT_OK;
+    size_t place = 0;
+    const BatchHost *host = NULL;
+    while (rc == RESULT_OK && !batch->woke && (host = map_next(&batch->hosts, &place)) != NULL) {
+        uint64_t entries = 0;
+        if (host->got_urls > 0 && !host->cleared) {
+            page_db_looked_up(batch->store->db, 1);
+            rc = schedule_host_count(batch->store->schedule, batch->txn, host->host, &entries);
+            batch->woke = entries <= host->got_urls;
+        }
+    }
+    return rc;
+}
+
 Result batch_finish(Batch *batch)
 {
     Result rc = RESULT_OK;
@@ -506,6 +550,9 @@ Result batch_finish(Batch *batch)
     if (rc == RESULT_OK) {
         rc = ingest_write_totals(batch->txn, batch->store->crawl, &batch->totals,
                                  batch->revisits == NULL ? NULL : &batch->visits);
+    }
+    if (rc == RESULT_OK && batch->hungry) {
+        rc = look_for_woken(batch);
     }
     if (rc == RESULT_OK && batch->sieve != NULL) {
         rc = sieve_save(batch->sieve->sieve, batch->txn);
@@ -546,7 +593,7 @@ CommitNotice *batch_notice(const Batch *batch)
     while ((host = map_next(&batch->hosts, &place)) != NULL) {
         if (host->cleared) {
             notice->dropped[notice->n_dropped++] = host->host;
-        } else if (host->got_urls) {
+        } else if (host->got_urls > 0) {
             notice->hosts[notice->n_hosts++] =
                 (CommitHost){.host = host->host, .level = host->best_level};
         }

@@ -11,7 +11,7 @@ typedef struct IngestSieve IngestSieve; /* ingest_sieve.h */
 typedef struct BatchHost {
     uint32_t host;
     HostRecord record;
-    bool got_urls;      /* new ones were scheduled */
+    uint32_t got_urls;  /* new ones that were scheduled */
     uint8_t best_level; /* of those */
     bool cleared;       /* its schedule was emptied */
 } BatchHost;
@@ -23,6 +23,8 @@ typedef struct Batch {
     Revisits *revisits; /* borrowed; NULL = schedule.mode = once */
     IngestSieve *sieve; /* borrowed; NULL = links are looked up here */
     bool defers;        /* links go through it */
+    bool hungry;        /* fetchers have nothing to do */
+    bool woke;          /* a host that has nothing to fetch but what this brought; when hungry */
     bool merges;        /* its merge is under way: new URLs are its links' */
     CrawlLog *log;
     MDB_txn *txn;
@@ -60,6 +62,9 @@ Result batch_init(Batch *batch, const IngestOptions *options, const IngestStore 
 Result batch_apply(Batch *batch);
 /* Adds seeds; *added counts the new ones. */
 Result batch_seed(Batch *batch, const LinkInfo *seeds, size_t n, uint64_t *added);
+/* A page that was crawled before and parsed again, for its list of links alone: it is written as by
+ * its crawl, and new URLs are scheduled. RESULT_NOT_FOUND: it was never crawled. */
+Result batch_relink(Batch *batch, ParsedPage *page);
 /* Writes host records and totals. */
 Result batch_finish(Batch *batch);
 /* The host's record as of this batch, to be changed; NULL: batch->result says why. */

@@ -6,7 +6,7 @@
 
 #include "base/hash.h"
 #include "base/log.h"
-#include "parse/trap.h"
+#include "parse/trap_content.h"
 #include "parse/robots_meta.h"
 
 #define BATCH             16u
@@ -227,11 +227,12 @@ static void take_page(Parser *parser, ParsedPage *page)
         Hash128 h = hash_128(parser->body.data, parser->body.length);
         page->body_hash[0] = h.high;
         page->body_hash[1] = h.low;
-        if (strchr(fetch->url, '?') != NULL) {
-            page->trap_hash = trap_content_hash(parser->body.data, parser->body.length);
-        }
     }
-    (void)url_parse(&parser->source, NULL, fetch->url, strlen(fetch->url));
+    if (url_parse(&parser->source, NULL, fetch->url, strlen(fetch->url)) == RESULT_OK &&
+        parser->body.length > 0 && trap_content_is_due(&parser->source)) {
+        page->trap_hash =
+            trap_content_hash(&parser->source, parser->body.data, parser->body.length);
+    }
     ask_filters(parser, page, content_type);
     store_page(parser, page);
     if (fetch->final) {
@@ -288,6 +289,11 @@ static void take_result(Parser *parser, FetchResult *result)
     parsed_page_settle(page, parsing->options.results);
     parsing->sink(parsing->context, page);
     stats_add(&parsing->stats->parser_busy_us, (uint64_t)(mono_now().ns - start.ns) / 1000);
+}
+
+void parsing_parse(Parsing *parsing, FetchResult *result)
+{
+    take_result(&parsing->parsers[0], result);
 }
 
 /* ---- threads
@@ -364,6 +370,33 @@ static void parser_destroy(Parser *parser)
     filter_scratch_delete(parser->scratch);
     sitemap_parser_delete(parser->sitemap);
     arena_destroy(&parser->arena);
+}
+
+ParsingOptions parsing_options(const Config *config)
+{
+    unsigned refused_flags = (config->scope_follow_nofollow ? 0u : LINK_NOFOLLOW) |
+                             (config->scope_follow_ugc ? 0u : LINK_UGC) |
+                             (config->scope_follow_sponsored ? 0u : LINK_SPONSORED);
+    return (ParsingOptions){.threads = (unsigned)config->parse_threads,
+                            .queue = (size_t)config->parse_queue,
+                            .max_body_bytes = (size_t)config->fetch_max_body,
+                            .max_sitemap_bytes = (size_t)config->fetch_max_sitemap,
+                            .max_ratio = (unsigned)config->fetch_max_ratio,
+                            .max_links = (size_t)config->parse_max_links,
+                            .max_url_length = (size_t)config->scope_max_url_length,
+                            .memory_bytes = (size_t)config->parse_memory,
+                            .robots_agent = config->robots_agent,
+                            .forms = config->parse_forms,
+                            .embeds = config->scope_embeds,
+                            .refused_flags = refused_flags,
+                            .path_segments = (unsigned)config->limits_path_segments,
+                            .repeated_segments = (unsigned)config->limits_repeated_segments,
+                            .query_parameters = (unsigned)config->limits_query_parameters,
+                            .sitemaps = config->scope_sitemaps,
+                            .sitemap_hints = config->score_sitemap_hints,
+                            .sitemap_depth = (unsigned)config->scope_sitemap_depth,
+                            .sitemap_entries = (size_t)config->scope_sitemap_entries,
+                            .sitemap_location = (SitemapLocation)config->scope_sitemap_location};
 }
 
 Result parsing_new(Parsing **out, const ParsingOptions *options, Archive *archive, Stats *stats,
