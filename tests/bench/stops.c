@@ -20,7 +20,7 @@
 #define BATCH       512u
 #define BUSY        8u
 #define CONTROL_MS  2000
-#define BUSY_STOPS  4u /* of n_stops one in so many */
+#define BUSY_STOPS  8u /* of n_stops one in so many */
 #define NS_PER_MS   1e6
 #define RANDOM_SEED UINT64_C(0x2545F4914F6CDD1D)
 
