@@ -327,7 +327,7 @@ void distributor_load_hosts(Distributor *distributor, MDB_txn *txn, size_t front
 {
     bool is_hungry = front + distributor->n_resolving < required;
     bool is_time = !mono_before(now, distributor->next_steer);
-    if ((!is_time && !(is_hungry && distributor_has_room(distributor))) ||
+    if ((!is_time && !(is_hungry && has_room_for_best(distributor))) ||
         !somebody_waits(distributor, txn, is_hungry, now)) {
         return;
     }
@@ -342,7 +342,7 @@ void distributor_load_hosts(Distributor *distributor, MDB_txn *txn, size_t front
     for (size_t batch = 0; stop == WALK_ON; batch++) {
         is_hungry = front + distributor->n_resolving < required;
         limit = is_hungry ? SCHEDULE_MAX_LEVELS : wanted_level(distributor, front, required);
-        if (batch >= WALK_BATCHES && !(is_hungry && distributor_has_room(distributor))) {
+        if (batch >= WALK_BATCHES && !(is_hungry && has_room_for_best(distributor))) {
             break;
         }
         stop = walk(distributor, txn, limit, now);
