@@ -36,7 +36,6 @@ typedef struct AgentParts {
     DedupSteps dedup;
     CrawlLog *log;
     Archive *archive;   /* NULL: --no-warc */
-    FreqRules *rules;   /* NULL: none */
     Revisits *revisits; /* NULL: schedule.mode = once */
     Scoring *scoring;
     Ingest *ingest;
@@ -71,6 +70,8 @@ void parts_configure(AgentParts *parts);
 /* Makes scope and filters anew, lists of hosts included. Unless all of it is right nothing changes,
  * and error says what is wrong; main thread. */
 Result parts_share_rules(AgentParts *parts, Buffer *error);
+/* The same with schedule.rules and the options of revisits, for a continuous crawl. */
+Result parts_change_revisits(AgentParts *parts, Buffer *error);
 Result parts_start(AgentParts *parts);
 void parts_pause(AgentParts *parts, bool paused);
 /* No new fetches. */
