@@ -1,11 +1,12 @@
 """Crawls whose disk fails: each of the first calls that write, sync, rename or remove fails or is the
 last before a kill; the power goes after any of the recorded events; the disk is full for a while. The
 crawl goes on or ends with a clear exit status, never hangs, and what it and its resumption end with is
-what a crawl ends with that was left alone.
+what a crawl ends with that was left alone. So does `ragno verify --repair` of a damaged crawl.
 
     tests/crash/fail_crawl.py         a sample; RAGNO_LONG=1: the first 200 calls in every way, and
                                       200 power cuts in every mode; SEED=n for another sample
 """
+import glob
 import os
 import random
 import shutil
@@ -14,6 +15,7 @@ import subprocess
 import time
 
 import crawl_state
+import lmdb_table  # of the integration tests, whose folder crawl_state has put into the path
 from crawl_state import harness
 
 LONG = os.environ.get("RAGNO_LONG", "") not in ("", "0")
@@ -93,6 +95,47 @@ def calls(report, path):
                 complaints += [f"call {n}: {c}" for c in found]
             report.check(f"{way} at one call: as undisturbed (exit statuses {ends})",
                          not complaints, f"{len(complaints)}:\n" + "\n".join(complaints[:6]))
+
+
+def damaged(world, directory):
+    """A copy of the undisturbed crawl that has lost lists of links, keys and an index."""
+    shutil.rmtree(directory, ignore_errors=True)
+    shutil.copytree(world.path + "/undisturbed", directory)
+    with lmdb_table.table(directory + "/crawl.mdb", "links") as links:
+        for key, _ in links.items():
+            links.delete(key)
+    with lmdb_table.table(directory + "/crawl.mdb", "hash2idx") as keys:
+        for key, value in keys.items()[::3]:
+            keys.delete(key, value)
+    os.unlink(sorted(glob.glob(glob.escape(directory) + "/warc/*.cdxj"))[0])
+
+
+def repairs(report, path):
+    """A repair that fails or is killed anywhere, and is done again, mends what it would have mended."""
+    build()
+    randomness = random.Random(SEED)
+    with harness.Web(path, **SIZES) as web:
+        world = World(path, web)
+    directory, count = path + "/crawl", path + "/count"
+    repair = [f"{harness.OUT}/ragno", "verify", directory, "--repair"]
+    damaged(world, directory)
+    harness.run(repair, env=shimmed(directory, IO_COUNT=count))
+    with open(count, encoding="ascii") as file:
+        total = int(file.read())
+    numbers = range(1, total + 1)
+    for way in WAYS:
+        complaints, ends = [], {}
+        for n in numbers if LONG else sorted(randomness.sample(numbers, min(CALLS, total))):
+            damaged(world, directory)
+            result = harness.run(repair, env=shimmed(directory, IO_FAIL=n, IO_HOW=way))
+            ends[result.returncode] = ends.get(result.returncode, 0) + 1
+            harness.run(repair)
+            found = crawl_state.verify(directory) + \
+                crawl_state.compare(crawl_state.State(directory), world.undisturbed)
+            complaints += [f"call {n}: {c}" for c in found]
+        report.check(f"a repair, {way} at one of {total} calls, and again: as undisturbed (exit "
+                     f"statuses {ends})", not complaints and set(ends) <= {1, 3, -signal.SIGKILL},
+                     f"{len(complaints)}:\n" + "\n".join(complaints[:6]))
 
 
 def power(report, path):
@@ -183,4 +226,4 @@ def full_disk(report, path):
 
 
 if __name__ == "__main__":
-    harness.main(calls, power, full_disk)
+    harness.main(calls, repairs, power, full_disk)
