@@ -6,6 +6,7 @@ what a crawl ends with that was left alone. So does `ragno verify --repair` of a
     tests/crash/fail_crawl.py         a sample; RAGNO_LONG=1: the first 200 calls in every way, and
                                       200 power cuts in every mode; SEED=n for another sample
 """
+import concurrent.futures
 import glob
 import os
 import random
@@ -55,6 +56,21 @@ def shimmed(directory, **variables):
                 **{key: str(value) for key, value in variables.items()})
 
 
+def each(numbers, case):
+    """The complaints of case(number, directory) for all numbers, "call N" before each; and how often
+    each exit status came. Cases wait for disks and clocks more than they compute: several at once."""
+    complaints, ends = [], {}
+    with harness.Scratch() as path, \
+            concurrent.futures.ThreadPoolExecutor(2 * (os.cpu_count() or 1)) as pool:
+        def one(n):
+            return n, case(n, f"{path}/{n}")
+        for n, (status, found) in pool.map(one, numbers):
+            shutil.rmtree(f"{path}/{n}", ignore_errors=True)
+            ends[status] = ends.get(status, 0) + 1
+            complaints += [f"call {n}: {c}" for c in found]
+    return complaints, ends
+
+
 class World:
     """A web and what an undisturbed crawl of it ends with."""
 
@@ -79,20 +95,18 @@ def calls(report, path):
     randomness = random.Random(SEED)
     with harness.Web(path, **SIZES) as web:
         world = World(path, web)
-        directory = path + "/crawl"
         numbers = range(1, FIRST_CALLS + 1)
         for way in WAYS:
-            complaints, ends = [], {}
-            for n in numbers if LONG else sorted(randomness.sample(numbers, CALLS)):
-                shutil.rmtree(directory, ignore_errors=True)
+            def case(n, directory, way=way):
                 more = SIEVE if n % 2 == 0 else []
                 result = harness.run(command(web, directory, *more), timeout=20,
                                      env=shimmed(directory, IO_FAIL=n, IO_HOW=way))
-                ends[result.returncode] = ends.get(result.returncode, 0) + 1
                 found = world.resumed(directory, *more)
                 if result.returncode not in CLEAR:
                     found.append(f"exit {result.returncode}: {result.stderr[-300:]}")
-                complaints += [f"call {n}: {c}" for c in found]
+                return result.returncode, found
+            complaints, ends = each(numbers if LONG else sorted(randomness.sample(numbers, CALLS)),
+                                    case)
             report.check(f"{way} at one call: as undisturbed (exit statuses {ends})",
                          not complaints, f"{len(complaints)}:\n" + "\n".join(complaints[:6]))
 
@@ -110,6 +124,10 @@ def damaged(world, directory):
     os.unlink(sorted(glob.glob(glob.escape(directory) + "/warc/*.cdxj"))[0])
 
 
+def repair(directory):
+    return [f"{harness.OUT}/ragno", "verify", directory, "--repair"]
+
+
 def repairs(report, path):
     """A repair that fails or is killed anywhere, and is done again, mends what it would have mended."""
     build()
@@ -117,22 +135,21 @@ def repairs(report, path):
     with harness.Web(path, **SIZES) as web:
         world = World(path, web)
     directory, count = path + "/crawl", path + "/count"
-    repair = [f"{harness.OUT}/ragno", "verify", directory, "--repair"]
     damaged(world, directory)
-    harness.run(repair, env=shimmed(directory, IO_COUNT=count))
+    harness.run(repair(directory), env=shimmed(directory, IO_COUNT=count))
     with open(count, encoding="ascii") as file:
         total = int(file.read())
     numbers = range(1, total + 1)
     for way in WAYS:
-        complaints, ends = [], {}
-        for n in numbers if LONG else sorted(randomness.sample(numbers, min(CALLS, total))):
+        def case(n, directory, way=way):
             damaged(world, directory)
-            result = harness.run(repair, env=shimmed(directory, IO_FAIL=n, IO_HOW=way))
-            ends[result.returncode] = ends.get(result.returncode, 0) + 1
-            harness.run(repair)
-            found = crawl_state.verify(directory) + \
+            result = harness.run(repair(directory),
+                                 env=shimmed(directory, IO_FAIL=n, IO_HOW=way))
+            harness.run(repair(directory))
+            return result.returncode, crawl_state.verify(directory) + \
                 crawl_state.compare(crawl_state.State(directory), world.undisturbed)
-            complaints += [f"call {n}: {c}" for c in found]
+        complaints, ends = each(
+            numbers if LONG else sorted(randomness.sample(numbers, min(CALLS, total))), case)
         report.check(f"a repair, {way} at one of {total} calls, and again: as undisturbed (exit "
                      f"statuses {ends})", not complaints and set(ends) <= {1, 3, -signal.SIGKILL},
                      f"{len(complaints)}:\n" + "\n".join(complaints[:6]))
@@ -148,19 +165,19 @@ def power(report, path):
 
 
 def cut_power(report, path, world, name, more, randomness):
-    recorded, directory, log = path + f"/recorded{len(more)}", path + "/crawl", path + "/log"
+    recorded, log = path + f"/recorded{len(more)}", path + "/log"
     result = harness.run(command(world.web, recorded, *more), timeout=60,
                          env=shimmed(recorded, IO_RECORD=log))
     report.equal(f"the recorded crawl ends{name}", result.returncode, 0)
     events = int(harness.run([f"{TOOLS}/power_cut", log, "count"]).stdout)
     for mode in MODES:
-        complaints = []
-        for n in sorted(randomness.sample(range(1, events + 1), min(CUTS, events))):
-            shutil.rmtree(directory, ignore_errors=True)
+        def case(n, directory, mode=mode):
             os.mkdir(directory)
             subprocess.run([f"{TOOLS}/power_cut", log, "replay", str(n), mode, str(n),
                             os.path.realpath(recorded), directory], check=True)
-            complaints += [f"event {n}: {c}" for c in world.resumed(directory, *more)]
+            return 0, world.resumed(directory, *more)
+        complaints, _ = each(sorted(randomness.sample(range(1, events + 1), min(CUTS, events))),
+                             case)
         report.check(f"power cut after one of {events} events, {mode}{name}: as undisturbed",
                      not complaints, f"{len(complaints)}:\n" + "\n".join(complaints[:6]))
 
