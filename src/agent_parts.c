@@ -8,198 +8,10 @@
 #include <unistd.h>
 
 #include "base/log.h"
+#include "parse/html.h"
+#include "wires.h"
 
 #define FILES_ELSEWHERE 256u /* descriptors for logs, database, WARC, DNS */
-#include "parse/html.h"
-
-static void ring(AgentParts *parts)
-{
-    uint64_t one = 1;
-    (void)!write(parts->news, &one, sizeof one);
-}
-
-/* ---- wires
- * ---------------------------------------------------------------------------------------- */
-
-static void wire_resolve(void *context, VisitState *visit_state)
-{
-    AgentParts *parts = context;
-    resolver_resolve(parts->resolver, visit_state);
-}
-
-/* A DNS answer goes the way of an answer of HTTP, to the archive. */
-static void wire_heard(void *context, const char *hostname, WallTime asked, const Buffer *records)
-{
-    AgentParts *parts = context;
-    FetchResult *result = fetch_result_new(FETCHED_DNS);
-    Buffer url;
-    buffer_init(&url, BUFFER_NO_LIMIT);
-    if (result == NULL || buffer_printf(&url, "dns:%s", hostname) != RESULT_OK ||
-        buffer_append(&result->body, records->data, records->length) != RESULT_OK) {
-        LOG_WARN("dns", "no memory to archive an answer", "host=%s", hostname);
-        buffer_destroy(&url);
-        fetch_result_delete(result);
-        return;
-    }
-    result->url = buffer_detach(&url);
-    result->wall_start = asked;
-    parsing_push(parts->parsing, result);
-}
-
-static void wire_resolved(void *context, VisitState *visit_state)
-{
-    AgentParts *parts = context;
-    frontier_resolved(parts->frontier, visit_state);
-}
-
-/* An address always goes to the same fetcher, so that connections to it are found again. */
-static void wire_fetch(void *context, VisitState *visit_state)
-{
-    AgentParts *parts = context;
-    MapKey key = ip_address_key(&visit_state->address);
-    uint64_t mixed = (key.low ^ (key.low >> 32)) * UINT64_C(0x9E3779B97F4A7C15);
-    atomic_fetch_add(&parts->outstanding, 1);
-    fetcher_fetch(parts->fetchers[(mixed >> 32) % parts->n_fetchers], visit_state);
-}
-
-static void wire_done(void *context, VisitState *visit_state)
-{
-    AgentParts *parts = context;
-    frontier_fetched(parts->frontier, visit_state);
-    if (atomic_fetch_sub(&parts->outstanding, 1) == 1 && atomic_load(&parts->draining)) {
-        ring(parts);
-    }
-}
-
-static void wire_answered(void *context, VisitState *asker)
-{
-    AgentParts *parts = context;
-    frontier_answered(parts->frontier, asker);
-}
-
-/* Keeps crawl.max_pages exact: never more in flight than may still be fetched. */
-static void count_page(AgentParts *parts, const FetchResult *result)
-{
-    uint64_t most = atomic_load(&parts->max_pages);
-    if (most == 0 || !result->has_page || !result->final || result->status < 100) {
-        return;
-    }
-    uint64_t pages = atomic_fetch_add(&parts->pages_final, 1) + 1;
-    uint64_t left = pages < most ? most - pages : 0;
-    if (left < atomic_load(&parts->connections)) {
-        frontier_set_connections(parts->frontier, left);
-    }
-}
-
-static void wire_result(void *context, FetchResult *result)
-{
-    AgentParts *parts = context;
-    count_page(parts, result);
-    parsing_push(parts->parsing, result);
-}
-
-static void wire_parsed(void *context, ParsedPage *page)
-{
-    AgentParts *parts = context;
-    ingest_push(parts->ingest, page);
-}
-
-/* The answers' gate is open again: whichever fetchers wait for it go on. */
-static void wire_room(void *context)
-{
-    AgentParts *parts = context;
-    for (unsigned i = 0; i < parts->n_fetchers; i++) {
-        fetcher_wake(parts->fetchers[i]);
-    }
-}
-
-static void wire_skipped(void *context, const char *url, size_t length, Refusal why,
-                         const char *referrer)
-{
-    AgentParts *parts = context;
-    crawl_log_skipped(parts->log, url, length, refusal_status(why), refusal_name(why), -1,
-                      referrer);
-}
-
-static void wire_committed(void *context, CommitNotice *notice)
-{
-    AgentParts *parts = context;
-    frontier_committed(parts->frontier, notice);
-    scoring_committed(parts->scoring, stats_get(&parts->stats.pages));
-    ring(parts);
-}
-
-static void wire_finished(void *context)
-{
-    AgentParts *parts = context;
-    atomic_store(&parts->finished, true);
-    ring(parts);
-}
-
-static bool wire_hungry(void *context)
-{
-    AgentParts *parts = context;
-    FrontierStats stats;
-    frontier_stats(parts->frontier, &stats);
-    return stats.front + stats.acquired < atomic_load(&parts->connections);
-}
-
-static void wire_stuck(void *context, bool stuck)
-{
-    AgentParts *parts = context;
-    atomic_store(&parts->stuck, stuck);
-    ring(parts);
-}
-
-static void wire_failed(void *context)
-{
-    AgentParts *parts = context;
-    atomic_store(&parts->failed, true);
-    ring(parts);
-}
-
-/* News of a host from the distributor, as a result without a page. */
-static void push_host_news(AgentParts *parts, uint32_t host, const char *hostname, FetchClass why,
-                           int64_t wait_ms, const HostHealth *health, bool drop)
-{
-    FetchResult *result = fetch_result_new(FETCHED_NOTHING);
-    ParsedPage *page = result == NULL ? NULL : parsed_page_new(result);
-    if (page == NULL) {
-        fetch_result_delete(result);
-        return; /* the host stays as it is and is resolved again later */
-    }
-    Buffer url;
-    buffer_init(&url, BUFFER_NO_LIMIT);
-    (void)buffer_printf(&url, "dns:%s", hostname == NULL ? "" : hostname);
-    result->host = host;
-    result->url = buffer_detach(&url);
-    result->class = why;
-    result->status = fetch_status_of_class(why);
-    result->wall_start = wall_now();
-    result->start = mono_now();
-    result->end = result->start;
-    result->drop_host = drop;
-    result->host_wait_ms = wait_ms;
-    if (health != NULL) {
-        result->health = *health;
-    }
-    ingest_push(parts->ingest, page);
-    ring(parts);
-}
-
-static void wire_drop(void *context, const VisitState *visit_state, FetchClass why)
-{
-    AgentParts *parts = context;
-    push_host_news(parts, visit_state->host, visit_state->hostname, why, 0, &visit_state->health,
-                   true);
-}
-
-static void wire_unresolved(void *context, const VisitState *visit_state, int64_t wait_ms)
-{
-    AgentParts *parts = context;
-    push_host_news(parts, visit_state->host, visit_state->hostname, visit_state->resolve_class,
-                   wait_ms, &visit_state->health, false);
-}
 
 static int64_t site_delay(void *context, const char *hostname, int64_t standard_ms)
 {
@@ -219,6 +31,7 @@ Result parts_identify(AgentParts *parts, const Config *config, Buffer *error)
     shared_init(&parts->scope, scope_delete);
     shared_init(&parts->filters, filters_delete);
     shared_init(&parts->fetch_filter, filters_delete_one);
+    shared_init(&parts->parked_traps, trap_set_delete);
     Result rc = ip_ranges_parse(&parts->policy.allowed, config->fetch_allow_addresses, error);
     if (rc == RESULT_OK) {
         rc = dedup_parse_steps(config->scope_dedup_key, &parts->dedup, error);
@@ -248,12 +61,6 @@ Result parts_identify(AgentParts *parts, const Config *config, Buffer *error)
     return rc;
 }
 
-static void wire_moves(void *context)
-{
-    AgentParts *parts = context;
-    ingest_wake(parts->ingest);
-}
-
 /* Scores matter to the best-first order alone. */
 static Result build_scoring(AgentParts *parts, Buffer *error)
 {
@@ -270,7 +77,7 @@ static Result build_scoring(AgentParts *parts, Buffer *error)
                               .page_share = (float)config->score_page_share};
     const IngestStore *tables = &parts->store->tables;
     Result rc =
-        scoring_new(&parts->scoring, &options, tables->db, tables->schedule, wire_moves, parts);
+        scoring_new(&parts->scoring, &options, tables->db, tables->schedule, wires_moves, parts);
     if (rc != RESULT_OK) {
         (void)buffer_printf(error, "score.scorer: no room for the scores: %s", result_name(rc));
     }
@@ -289,12 +96,8 @@ static Result build_ingest(AgentParts *parts, const char *crawl_log)
     options.results = &parts->results;
     options.scorer = scoring_scorer(parts->scoring);
     options.dedup = parts->dedup;
-    IngestSinks sinks = {.context = parts,
-                         .committed = wire_committed,
-                         .finished = wire_finished,
-                         .hungry = wire_hungry,
-                         .stuck = wire_stuck,
-                         .failed = wire_failed};
+    options.traps.parked = &parts->parked_traps;
+    IngestSinks sinks = wires_of_ingest(parts);
     rc = ingest_new(&parts->ingest, &options, &parts->store->tables, &sinks, parts->log,
                     &parts->stats);
     IngestChore chore;
@@ -322,7 +125,7 @@ static Result build_sieve(AgentParts *parts, Buffer *error)
     if (rc == RESULT_OK) {
         rc = page_db_txn_begin(tables->db, true, &txn) == 0 ? RESULT_OK : RESULT_IO;
     }
-    parts->sieve = (IngestSieve){.context = parts, .hungry = wire_hungry, .stats = &parts->stats};
+    parts->sieve = (IngestSieve){.context = parts, .hungry = wires_hungry, .stats = &parts->stats};
     if (rc == RESULT_OK) {
         rc = sieve_open(&parts->sieve.sieve, &options, txn);
     }
@@ -427,8 +230,8 @@ static Result build_parsing(AgentParts *parts, Buffer *error)
     options.score_rules = parts->score_rules;
     options.scope = &parts->scope;
     options.results = &parts->results;
-    return parsing_new(&parts->parsing, &options, parts->archive, &parts->stats, wire_parsed,
-                       wire_skipped, parts);
+    return parsing_new(&parts->parsing, &options, parts->archive, &parts->stats, wires_parsed,
+                       wires_skipped, parts);
 }
 
 static Result build_frontier(AgentParts *parts, Buffer *error)
@@ -467,11 +270,7 @@ static Result build_frontier(AgentParts *parts, Buffer *error)
         .front_first = 1000,
         .front_step = 1000,
         .front_max = (size_t)config->limits_front};
-    FrontierSinks sinks = {.context = parts,
-                           .resolve = wire_resolve,
-                           .fetch = wire_fetch,
-                           .drop = wire_drop,
-                           .unresolved = wire_unresolved};
+    FrontierSinks sinks = wires_of_frontier(parts);
     const IngestStore *tables = &parts->store->tables;
     return frontier_new(&parts->frontier, &options, &sinks, tables->db, tables->schedule,
                         tables->hosts);
@@ -511,10 +310,10 @@ static Result build_fetch(AgentParts *parts, Buffer *error)
                                 .family = (ResolverFamily)config->dns_family,
                                 .policy = &parts->policy};
     if (config->warc_enabled && config->warc_dns) {
-        resolver.heard = wire_heard;
+        resolver.heard = wires_heard;
         resolver.heard_context = parts;
     }
-    Result rc = resolver_new(&parts->resolver, &resolver, wire_resolved, parts);
+    Result rc = resolver_new(&parts->resolver, &resolver, wires_resolved, parts);
     if (rc != RESULT_OK) {
         (void)buffer_printf(error, "dns.servers = %s: cannot be used: %s", config->dns_servers,
                             result_name(rc));
@@ -541,9 +340,9 @@ static Result build_fetch(AgentParts *parts, Buffer *error)
                               .tls_verify = config->fetch_tls_verify,
                               .robots_expiry_ms = config->robots_expiry,
                               .keep_requests = config->warc_enabled,
-                              .filter = &parts->fetch_filter};
-    FetcherSinks sinks = {
-        .context = parts, .result = wire_result, .done = wire_done, .answered = wire_answered};
+                              .filter = &parts->fetch_filter,
+                              .traps = &parts->parked_traps};
+    FetcherSinks sinks = wires_of_fetcher(parts);
     while (rc == RESULT_OK && parts->n_fetchers < (unsigned)config->fetch_threads) {
         rc = fetcher_new(&parts->fetchers[parts->n_fetchers], parts->n_fetchers, &options, &sinks);
         parts->n_fetchers += rc == RESULT_OK;
@@ -555,7 +354,7 @@ Result parts_new(AgentParts *parts, CrawlStore *store, const char *crawl_log, Bu
 {
     parts->store = store;
     parts->news = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
-    byte_gate_init(&parts->answers, (size_t)parts->config->fetch_memory, wire_room, parts);
+    byte_gate_init(&parts->answers, (size_t)parts->config->fetch_memory, wires_room, parts);
     byte_gate_init(&parts->results, (size_t)parts->config->store_memory, NULL, NULL);
     parts->gates = true;
     Result rc = parts->news < 0 ? result_of_errno(errno) : build_archive(parts, error);
@@ -637,7 +436,7 @@ void parts_drain(AgentParts *parts)
     for (unsigned i = 0; i < parts->n_fetchers; i++) {
         fetcher_drain(parts->fetchers[i]);
     }
-    ring(parts);
+    wires_ring(parts);
 }
 
 void parts_abort(AgentParts *parts)
@@ -695,6 +494,7 @@ void parts_delete(AgentParts *parts)
     shared_destroy(&parts->scope);
     shared_destroy(&parts->filters);
     shared_destroy(&parts->fetch_filter);
+    shared_destroy(&parts->parked_traps);
     ip_ranges_destroy(&parts->policy.allowed);
     free(parts->user_agent);
     if (parts->gates) {

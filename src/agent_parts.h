@@ -1,4 +1,5 @@
-/* The parts of a running crawl and the wires between them: who hands what to whom. */
+/* The parts of a running crawl: how they are built, started, paused and ended. What they hand to
+ * each other: wires.h. */
 #ifndef AGENT_PARTS_H
 #define AGENT_PARTS_H
 
@@ -13,6 +14,7 @@
 #include "filters.h"
 #include "frontier/frontier.h"
 #include "ingest_sieve.h"
+#include "parse/trap_set.h"
 #include "parsing.h"
 #include "revisits.h"
 #include "scoring.h"
@@ -30,6 +32,7 @@ typedef struct AgentParts {
     Shared scope;            /* a Scope, for parsing threads */
     Shared filters;          /* Filters, for parsing threads */
     Shared fetch_filter;     /* the Filter of filter.fetch, for fetching threads */
+    Shared parked_traps;     /* the TrapSet of patterns that bring nothing new, for them, too */
     DedupSteps dedup;
     CrawlLog *log;
     Archive *archive;   /* NULL: --no-warc */

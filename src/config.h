@@ -261,7 +261,7 @@
         "pages fetched of a URL pattern before it is judged by trap_yield; 0 = never") \
     ROW(limits, trap_yield, REAL, double, "0.1", 0, 1, NULL, false, false, \
         "least share of them with new content; with less the pattern is throttled at half of " \
-        "trap_fetches, and its further links are refused from there on") \
+        "trap_fetches, and its URLs are refused from there on") \
     ROW(limits, trap_patterns, COUNT, int64_t, "65536", 64, 1e8, NULL, false, false, \
         "patterns remembered at most, 96 bytes each") \
     ROW(limits, workbench_memory, SIZE, int64_t, "256Mi", 65536, CONFIG_BIG, NULL, false, false, \

@@ -232,8 +232,8 @@ static Result add_write(Batch *batch, size_t place, BatchHost *host)
         rc = find_links(batch, page, &batch->duplicate_of[place], &links);
     }
     bool duplicate = batch->duplicate_of[place] != PAGE_DB_NO_INDEX;
-    if (rc == RESULT_OK && !duplicate) {
-        rc = ingest_find_near(batch, page, &batch->near_of[place]);
+    if (rc == RESULT_OK) {
+        rc = ingest_find_near(batch, page, duplicate, &batch->near_of[place]);
     }
     if (rc == RESULT_OK) {
         rc = batch_takes_later(batch, page, links.n_links, &later);
@@ -280,6 +280,8 @@ static Result give_up(Batch *batch, BatchHost *host, const FetchResult *fetch)
         host->record.robots_denied++;
     } else if (fetch->status == STATUS_BLOCKED) {
         batch->totals.refused[REFUSED_FILTER]++;
+    } else if (fetch->status == STATUS_TRAP) {
+        batch->totals.refused[REFUSED_TRAP]++;
     }
     return rc == RESULT_OK ? ingest_release_key(batch, fetch) : rc;
 }
@@ -519,6 +521,23 @@ Result batch_relink(Batch *batch, ParsedPage *page)
     return code == page_db_error_no_page ? RESULT_NOT_FOUND : from_page_db(batch, code);
 }
 
+/* Whether a host has nothing scheduled but what it got now. */
+static Result look_for_woken(Batch *batch)
+{
+    Result rc = RESULT_OK;
+    size_t place = 0;
+    const BatchHost *host = NULL;
+    while (rc == RESULT_OK && !batch->woke && (host = map_next(&batch->hosts, &place)) != NULL) {
+        uint64_t entries = 0;
+        if (host->got_urls > 0 && !host->cleared) {
+            page_db_looked_up(batch->store->db, 1);
+            rc = schedule_host_count(batch->store->schedule, batch->txn, host->host, &entries);
+            batch->woke = entries <= host->got_urls;
+        }
+    }
+    return rc;
+}
+
 Result batch_finish(Batch *batch)
 {
     Result rc = RESULT_OK;
@@ -531,6 +550,9 @@ Result batch_finish(Batch *batch)
     if (rc == RESULT_OK) {
         rc = ingest_write_totals(batch->txn, batch->store->crawl, &batch->totals,
                                  batch->revisits == NULL ? NULL : &batch->visits);
+    }
+    if (rc == RESULT_OK && batch->hungry) {
+        rc = look_for_woken(batch);
     }
     if (rc == RESULT_OK && batch->sieve != NULL) {
         rc = sieve_save(batch->sieve->sieve, batch->txn);
@@ -571,7 +593,7 @@ CommitNotice *batch_notice(const Batch *batch)
     while ((host = map_next(&batch->hosts, &place)) != NULL) {
         if (host->cleared) {
             notice->dropped[notice->n_dropped++] = host->host;
-        } else if (host->got_urls) {
+        } else if (host->got_urls > 0) {
             notice->hosts[notice->n_hosts++] =
                 (CommitHost){.host = host->host, .level = host->best_level};
         }

@@ -42,7 +42,8 @@ Result ingest_spell_seeds(Batch *batch, const LinkInfo *seeds, size_t n, LinkInf
 
 Result ingest_release_key(Batch *batch, const FetchResult *fetch)
 {
-    bool forbidden = fetch->status == STATUS_ROBOTS || fetch->status == STATUS_BLOCKED;
+    bool forbidden = fetch->status == STATUS_ROBOTS || fetch->status == STATUS_BLOCKED ||
+                     fetch->status == STATUS_TRAP;
     if (!batch->options->dedup.on || !forbidden) {
         return RESULT_OK;
     }

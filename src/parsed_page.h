@@ -25,7 +25,7 @@ typedef struct ParsedPage {
     uint64_t links_hash;   /* of the links that are to be followed, in order */
     uint64_t text_digest[2];
     uint64_t simhash;
-    uint64_t trap_hash;     /* trap_content_hash, when the URL has a query; else 0 */
+    uint64_t trap_hash;     /* trap_content_hash, when trap_content_is_due; else 0 */
     unsigned robots;        /* PAGE_NOINDEX ... */
     unsigned refused_hooks; /* 1 << FilterHook: filters that refused the answer */
     char *etag;             /* validators of the answer that may be sent back, or NULL */

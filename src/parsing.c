@@ -6,7 +6,7 @@
 
 #include "base/hash.h"
 #include "base/log.h"
-#include "parse/trap.h"
+#include "parse/trap_content.h"
 #include "parse/robots_meta.h"
 
 #define BATCH             16u
@@ -227,11 +227,12 @@ static void take_page(Parser *parser, ParsedPage *page)
         Hash128 h = hash_128(parser->body.data, parser->body.length);
         page->body_hash[0] = h.high;
         page->body_hash[1] = h.low;
-        if (strchr(fetch->url, '?') != NULL) {
-            page->trap_hash = trap_content_hash(parser->body.data, parser->body.length);
-        }
     }
-    (void)url_parse(&parser->source, NULL, fetch->url, strlen(fetch->url));
+    if (url_parse(&parser->source, NULL, fetch->url, strlen(fetch->url)) == RESULT_OK &&
+        parser->body.length > 0 && trap_content_is_due(&parser->source)) {
+        page->trap_hash =
+            trap_content_hash(&parser->source, parser->body.data, parser->body.length);
+    }
     ask_filters(parser, page, content_type);
     store_page(parser, page);
     if (fetch->final) {

@@ -10,6 +10,7 @@
 #include "crawl_open.h"
 #include "crawl_store.h"
 #include "exit_status.h"
+#include "fetch/fetch_result.h"
 #include "parse/filter.h"
 #include "parse/url.h"
 #include "store/host_table.h"
@@ -29,11 +30,12 @@ typedef struct Refused {
 
 static int usage(FILE *out)
 {
-    (void)fprintf(out, "usage: ragno schedule DIR refused [--only FILTER]\n"
-                       "Schedules what was refused when it was found: too deep, a parked pattern,\n"
-                       "too many redirects, a host that was full or given up.\n"
-                       "  --only FILTER   of these only what it lets through; it knows URL and "
-                       "depth\n");
+    (void)fprintf(out,
+                  "usage: ragno schedule DIR refused [--only FILTER]\n"
+                  "Schedules what was refused: too deep, of a parked pattern, behind too many\n"
+                  "redirects, of a host that was full or given up.\n"
+                  "  --only FILTER   of these only what it lets through; it knows URL and "
+                  "depth\n");
     return out == stdout ? 0 : EXIT_USAGE;
 }
 
@@ -58,7 +60,10 @@ static int compile(Refused *refused, const char *expression)
 
 static bool is_wanted(Refused *refused, const PageRef *page)
 {
-    if (page->level != PAGE_DB_NO_LEVEL || page->status != 0 || page->n_crawls > 0) {
+    bool refused_when_found = page->status == 0;
+    bool refused_in_its_turn = page->status == STATUS_TRAP;
+    if (page->level != PAGE_DB_NO_LEVEL || page->n_crawls > 0 ||
+        (!refused_when_found && !refused_in_its_turn)) {
         return false;
     }
     if (refused->filter == NULL) {
@@ -84,7 +89,7 @@ static Result put_back(Refused *refused, MDB_txn *txn, Schedule *schedule, HostT
     Result rc = schedule_put(schedule, txn, page->host, level, page->index);
     rc = rc == RESULT_OK ? host_table_get(hosts, txn, page->host, &record) : rc;
     if (rc == RESULT_OK) {
-        record.urls++;
+        record.urls += page->status == 0; /* what was refused in its turn is counted already */
         rc = host_table_put(hosts, txn, page->host, &record);
     }
     refused->n_scheduled += rc == RESULT_OK;

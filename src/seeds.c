@@ -8,8 +8,9 @@
 
 #include "parse/url.h"
 
-#define BATCH          10000u
-#define COMPLAINTS_MAX 20u /* printed; the rest is counted */
+#define BATCH           10000u
+#define COMPLAINTS_MAX  20u  /* printed; the rest is counted */
+#define COMPLAINT_BYTES 100u /* of the line */
 
 typedef struct SeedBatch {
     SeedReader *reader;
@@ -68,6 +69,19 @@ static Result parse_seed(Url *url, const char *text, size_t length)
     return rc;
 }
 
+/* Not as it is: a terminal obeys some of what a file that is no seed file may hold. */
+static void complain(const char *where, unsigned long line, const char *text, size_t length)
+{
+    char shown[COMPLAINT_BYTES + 1];
+    size_t n = length < COMPLAINT_BYTES ? length : COMPLAINT_BYTES;
+    for (size_t i = 0; i < n; i++) {
+        shown[i] = text[i] >= ' ' && text[i] <= '~' ? text[i] : '?';
+    }
+    shown[n] = '\0';
+    (void)fprintf(stderr, "ragno: %s:%lu: not an http or https URL, left out: %s%s\n", where, line,
+                  shown, n < length ? "..." : "");
+}
+
 static Result add_seed(SeedBatch *batch, const char *text, size_t length, const char *where,
                        unsigned long line)
 {
@@ -75,8 +89,7 @@ static Result add_seed(SeedBatch *batch, const char *text, size_t length, const 
     if (rc == RESULT_INVALID || rc == RESULT_LIMIT) {
         batch->reader->bad++;
         if (batch->reader->bad <= COMPLAINTS_MAX) {
-            (void)fprintf(stderr, "ragno: %s:%lu: not an http or https URL, left out: %.*s\n",
-                          where, line, (int)(length > 200 ? 200 : length), text);
+            complain(where, line, text, length);
         }
         return RESULT_OK;
     }

@@ -7,17 +7,19 @@
 #include "base/buffer.h"
 #include "base/hash.h"
 #include "parse/trap.h"
+#include "parse/trap_set.h"
 #include "parse/url.h"
 
-#define WAYS     8u /* places of a set */
-#define CONTENTS 8u /* remembered of a pattern */
+#define WAYS         8u   /* places of a set */
+#define CONTENT_BITS 512u /* for the contents of a pattern */
 
 typedef struct Pattern {
     uint64_t key[2]; /* of the pattern's text; 0,0 is a free place */
     uint32_t fetched;
     uint32_t fresh;
     TrapState state;
-    uint64_t contents[CONTENTS]; /* of the last pages with new ones; 0 = none */
+    uint32_t n_bits;                      /* set of */
+    uint64_t contents[CONTENT_BITS / 64]; /* a Bloom filter of the last contents */
 } Pattern;
 
 struct TrapYield {
@@ -25,6 +27,7 @@ struct TrapYield {
     Pattern *patterns;
     size_t n_sets; /* a power of two */
     size_t n_held; /* throttled and parked ones */
+    SharedReader parked;
     Url url;
     Buffer text;
 };
@@ -47,6 +50,9 @@ Result trap_yield_new(TrapYield **out, const TrapYieldOptions *options)
         trap_yield_delete(table);
         return RESULT_MEMORY;
     }
+    if (options->parked != NULL) {
+        shared_reader_open(&table->parked, options->parked);
+    }
     *out = table;
     return RESULT_OK;
 }
@@ -54,6 +60,7 @@ Result trap_yield_new(TrapYield **out, const TrapYieldOptions *options)
 void trap_yield_delete(TrapYield *table)
 {
     if (table != NULL) {
+        shared_reader_close(&table->parked);
         url_destroy(&table->url);
         buffer_destroy(&table->text);
         free(table->patterns);
@@ -101,18 +108,27 @@ static Pattern *make_room(TrapYield *table, Pattern *set)
     return least;
 }
 
-/* Whether the content is new to the pattern, as far as it remembers; then it is remembered. */
+/* Whether the content is new to the pattern, as far as it remembers; then it is remembered. Two
+ * bits each, and all are forgotten when a quarter is set: some sixty contents, of which one in
+ * sixteen may be taken for another. */
 static bool take_content(Pattern *pattern, uint64_t content)
 {
-    for (size_t i = 0; i < CONTENTS; i++) {
-        if (pattern->contents[i] == content) {
-            return false;
-        }
+    uint64_t mixed = content * UINT64_C(0x9E3779B97F4A7C15);
+    unsigned places[] = {(unsigned)(mixed >> 32) % CONTENT_BITS,
+                         (unsigned)(mixed >> 48) % CONTENT_BITS};
+    bool is_new = false;
+    if (pattern->n_bits >= CONTENT_BITS / 4) {
+        memset(pattern->contents, 0, sizeof pattern->contents);
+        pattern->n_bits = 0;
     }
-    memmove(pattern->contents + 1, pattern->contents,
-            sizeof pattern->contents - sizeof *pattern->contents);
-    pattern->contents[0] = content;
-    return true;
+    for (size_t i = 0; i < 2; i++) {
+        uint64_t *word = &pattern->contents[places[i] / 64];
+        uint64_t bit = UINT64_C(1) << places[i] % 64;
+        pattern->n_bits += (*word & bit) == 0;
+        is_new = is_new || (*word & bit) == 0;
+        *word |= bit;
+    }
+    return is_new;
 }
 
 static TrapState judge(const TrapYieldOptions *options, const Pattern *pattern)
@@ -126,6 +142,21 @@ static TrapState judge(const TrapYieldOptions *options, const Pattern *pattern)
     return pattern->fetched >= options->fetches         ? TRAP_PARKED
            : pattern->fetched >= options->fetches / 2.0 ? TRAP_THROTTLED
                                                         : TRAP_FREE;
+}
+
+/* Tells the fetching threads. Without memory they go on fetching what is scheduled. */
+static void publish(TrapYield *table, Hash128 key)
+{
+    if (table->options.parked == NULL) {
+        return;
+    }
+    const TrapSet *set = shared_get(&table->parked);
+    if (trap_set_count(set) < table->options.patterns) {
+        TrapSet *more = trap_set_with(set, key);
+        if (more != NULL) {
+            (void)shared_replace(table->options.parked, more);
+        }
+    }
 }
 
 bool trap_yield_note(TrapYield *table, const char *url, size_t length, bool is_new,
@@ -153,6 +184,9 @@ bool trap_yield_note(TrapYield *table, const char *url, size_t length, bool is_n
     table->n_held += found->state == TRAP_FREE;
     table->n_held -= *state == TRAP_FREE;
     found->state = *state;
+    if (*state == TRAP_PARKED) {
+        publish(table, key);
+    }
     (void)snprintf(pattern, size, "%s", buffer_string(&table->text));
     return true;
 }

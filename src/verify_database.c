@@ -154,7 +154,7 @@ static Result check_fronts(Database *database)
     Result rc = RESULT_OK;
     while (rc == RESULT_OK && n > 0) {
         /* One by one, since the level that a host stands under is the cursor's. */
-        rc = schedule_hosts(database->schedule, database->txn, &cursor, &id, 1, &n);
+        rc = schedule_hosts(database->schedule, database->txn, &cursor, &id, NULL, 1, &n);
         ScheduleItem best = {.index = 0};
         size_t found = 0;
         if (rc == RESULT_OK && n > 0) {

@@ -399,7 +399,7 @@ static const OptionSpec *nearest(const Options *options, const char *name)
     const char *dot = strchr(name, '.');
     const char *key = dot == NULL ? name : dot + 1;
     size_t length = strlen(name);
-    size_t most = 2 + length / 3;
+    size_t most = 1 + strlen(key) / 3; /* the section is as a rule right */
     for (size_t i = 0; i < options->n_specs; i++) {
         char full[128];
         size_t n = (size_t)snprintf(full, sizeof full, "%s.%s", options->specs[i].section,

@@ -234,12 +234,20 @@ static int refuse_url(const FetchRules *rules, const VisitState *visit_state, co
         return STATUS_ROBOTS;
     }
     const Filter *filter = rules->filter == NULL ? NULL : shared_get(rules->filter);
-    if (filter != NULL && url_parse(rules->url, NULL, text, url->length) == RESULT_OK) {
-        FilterInput input = {.url = rules->url, .has_depth = true, .depth = url->depth};
-        if (!filter_matches(filter, &input, rules->filter_scratch)) {
-            *rule = "filter.fetch";
-            return STATUS_BLOCKED;
-        }
+    const TrapSet *traps = rules->traps == NULL ? NULL : shared_get(rules->traps);
+    if ((filter == NULL && traps == NULL) ||
+        url_parse(rules->url, NULL, text, url->length) != RESULT_OK) {
+        return 0;
+    }
+    FilterInput input = {.url = rules->url, .has_depth = true, .depth = url->depth};
+    if (filter != NULL && !filter_matches(filter, &input, rules->filter_scratch)) {
+        *rule = "filter.fetch";
+        return STATUS_BLOCKED;
+    }
+    bool wanted = url->hop == 'M' || url->again; /* seeds, and what is known to bring something */
+    if (!wanted && trap_set_has(traps, rules->url, rules->text)) {
+        *rule = "limits.trap_yield";
+        return STATUS_TRAP;
     }
     return 0;
 }

@@ -6,8 +6,8 @@
  *
  * One step is one request: an errand when the visit state has askers (fetch/robots_answer.h),
  * robots.txt when it is missing or expired, otherwise the first URL that robots.txt and the fetch
- * filter allow. Time is a parameter; no I/O, no locks: the whole of it runs in virtual time. Called
- * by the thread that holds the visit state. */
+ * filter allow and that is of no parked pattern (src/trap_yield.h). Time is a parameter; no I/O, no
+ * locks: the whole of it runs in virtual time. Called by the thread that holds the visit state. */
 #ifndef FETCH_FETCH_STEP_H
 #define FETCH_FETCH_STEP_H
 
@@ -15,6 +15,7 @@
 #include "frontier/visit_state.h"
 #include "base/shared.h"
 #include "parse/filter.h"
+#include "parse/trap_set.h"
 
 #define FETCH_STEP_PAUSE_MS 1000 /* until the next try when there is no memory */
 
@@ -24,8 +25,10 @@ typedef struct FetchRules {
     int64_t robots_expiry_ms;
     unsigned worker;               /* number of the fetching thread */
     SharedReader *filter;          /* the thread's view of filter.fetch (a Filter); NULL = none */
-    FilterScratch *filter_scratch; /* the thread's, as url; may be NULL without a filter */
-    Url *url;
+    FilterScratch *filter_scratch; /* may be NULL without a filter */
+    SharedReader *traps;           /* its view of the parked patterns (a TrapSet); NULL = none */
+    Url *url;                      /* scratch for both, as text; NULL without either */
+    Buffer *text;
 } FetchRules;
 
 typedef struct FetchNow {

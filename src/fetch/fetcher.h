@@ -51,6 +51,7 @@ typedef struct FetcherOptions {
     int64_t robots_expiry_ms;
     bool keep_requests; /* fill in FetchResult.request */
     Shared *filter;     /* of a Filter that is asked before each fetch; NULL = none; borrowed */
+    Shared *traps;      /* of a TrapSet, the parked patterns; as filter */
 } FetcherOptions;
 
 typedef struct FetcherSinks {

@@ -499,6 +499,18 @@ static void blame_http2(Transfer *transfer)
     }
 }
 
+/* What went wrong, in words of the configuration where curl's mislead. */
+static const char *error_text(const Transfer *transfer, CURLcode code)
+{
+    if (transfer->header_overflow) {
+        return "the header is longer than fetch.max_header";
+    }
+    if (code == CURLE_OUT_OF_MEMORY) { /* so it calls a line of more than 100 kB, too */
+        return "a line of the header is too long for curl, or memory is short";
+    }
+    return transfer->error[0] != '\0' ? transfer->error : curl_easy_strerror(code);
+}
+
 void transfer_conclude(Transfer *transfer, CURLcode code)
 {
     FetchResult *result = transfer->result;
@@ -532,7 +544,6 @@ void transfer_conclude(Transfer *transfer, CURLcode code)
     }
     if (result->class != FETCH_OK && result->class != FETCH_BUSY) {
         LOG_INFO("fetch", "fetch failed", "url=%s reason=%s error=\"%s\"", result->url,
-                 fetch_class_name(result->class),
-                 transfer->error[0] != '\0' ? transfer->error : curl_easy_strerror(code));
+                 fetch_class_name(result->class), error_text(transfer, code));
     }
 }

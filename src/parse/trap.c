@@ -5,6 +5,8 @@
 
 #include "base/hash.h"
 
+#define UUID_LENGTH 36
+
 /* Hashes of the segments of a path; returns how many. */
 static size_t hash_segments(const char *path, size_t length, uint64_t hashes[TRAP_MAX_SEGMENTS])
 {
@@ -96,29 +98,44 @@ static bool is_hex(char c)
     return is_digit(c) || (lower >= 'a' && lower <= 'f');
 }
 
-/* The length of an identifier at p: hexadecimal digits, with the dashes of a UUID, or 0. A word
- * must not go on before or behind it. */
-static size_t scan_identifier(const char *start, const char *p, const char *end)
+static bool is_word(char c)
 {
-    const size_t least = 8;
-    if (p > start && (is_letter(p[-1]) || is_digit(p[-1]))) {
+    return is_letter(c) || is_digit(c);
+}
+
+/* Hexadecimal digits in groups of 8, 4, 4, 4 and 12, with dashes between them. */
+static bool is_uuid(const char *p, const char *end)
+{
+    if (end - p < UUID_LENGTH) {
+        return false;
+    }
+    for (size_t i = 0; i < UUID_LENGTH; i++) {
+        bool dash = i == 8 || i == 13 || i == 18 || i == 23;
+        if (dash ? p[i] != '-' : !is_hex(p[i])) {
+            return false;
+        }
+    }
+    return true;
+}
+
+size_t trap_identifier(const char *start, const char *p, const char *end)
+{
+    if (p == end || !is_word(*p) || (p > start && is_word(p[-1]))) {
         return 0;
+    }
+    if (is_uuid(p, end) && (end - p == UUID_LENGTH || !is_word(p[UUID_LENGTH]))) {
+        return UUID_LENGTH;
     }
     const char *q = p;
-    size_t n_hex = 0;
-    bool has_digit = false;
-    bool has_letter = false;
-    while (q < end &&
-           (is_hex(*q) || (*q == '-' && n_hex >= least && q + 1 < end && is_hex(q[1])))) {
-        n_hex += *q != '-';
-        has_digit = has_digit || is_digit(*q);
-        has_letter = has_letter || is_letter(*q);
+    bool hex = true;
+    unsigned changes = 0; /* between digits and letters */
+    while (q < end && is_word(*q)) {
+        hex = hex && is_hex(*q);
+        changes += q > p && is_digit(*q) != is_digit(q[-1]);
         q++;
     }
-    if (n_hex < least || !has_digit || !has_letter || (q < end && is_letter(*q))) {
-        return 0;
-    }
-    return (size_t)(q - p);
+    size_t n = (size_t)(q - p);
+    return (hex && n >= TRAP_LEAST_IDENTIFIER && changes > 0) || (n >= 16 && changes >= 4) ? n : 0;
 }
 
 /* Appends text with digits and identifiers generalised; escapes stay as they are. */
@@ -128,7 +145,7 @@ static Result append_general(Buffer *out, const char *text, size_t length)
     const char *end = text + length;
     Result rc = RESULT_OK;
     while (p < end && rc == RESULT_OK) {
-        size_t n = scan_identifier(text, p, end);
+        size_t n = trap_identifier(text, p, end);
         if (n > 0) {
             p += n;
             rc = buffer_append_char(out, 'x');
@@ -233,48 +250,4 @@ Result trap_pattern(const Url *url, Buffer *out)
         out->data[before] = '\0';
     }
     return rc;
-}
-
-static bool is_decimal(char c)
-{
-    return c >= '0' && c <= '9';
-}
-
-static bool is_hexadecimal(char c)
-{
-    return is_decimal(c) || ((c | 0x20) >= 'a' && (c | 0x20) <= 'f');
-}
-
-static bool is_word(char c)
-{
-    return is_decimal(c) || ((c | 0x20) >= 'a' && (c | 0x20) <= 'z');
-}
-
-uint64_t trap_content_hash(const char *body, size_t length)
-{
-    const uint64_t prime = UINT64_C(0x100000001B3); /* FNV-1a */
-    uint64_t hash = UINT64_C(0xCBF29CE484222325);
-    size_t i = 0;
-    while (i < length) {
-        size_t end = i;
-        bool has_decimal = false;
-        bool has_letter = false; /* plain numbers count as they are */
-        while (end < length && is_hexadecimal(body[end])) {
-            has_decimal |= is_decimal(body[end]);
-            has_letter |= !is_decimal(body[end]);
-            end++;
-        }
-        bool is_whole = end == length || !is_word(body[end]);
-        if (is_whole && has_decimal && has_letter && end - i >= 8) {
-            hash = (hash ^ 0xFF) * prime;
-            i = end;
-            continue;
-        }
-        /* The rest of this word, and one byte behind it. */
-        do {
-            hash = (hash ^ (uint8_t)body[i]) * prime;
-            i++;
-        } while (i < length && is_word(body[i - 1]));
-    }
-    return hash | 1;
 }

@@ -13,7 +13,8 @@
 #include "base/result.h"
 #include "parse/url.h"
 
-#define TRAP_MAX_SEGMENTS 1024u /* what lies deeper is not looked at */
+#define TRAP_MAX_SEGMENTS     1024u /* what lies deeper is not looked at */
+#define TRAP_LEAST_IDENTIFIER 8     /* bytes */
 
 /* Whether some sequence of path segments is there times times in a row ("/a/b/a/b/a/b": three times
  * "a/b"), the mark of a relative link that should have been absolute. times is at least 2. The
@@ -29,8 +30,7 @@ unsigned trap_parameters(const char *query, size_t length);
 
 /* Appends the pattern a URL belongs to: everything that a generator of endless URLs would vary is
  * generalised, so that all its URLs share one key.
- *   - a run of digits becomes "0"; a run of eight or more hexadecimal digits with a decimal one
- *     among them, or a UUID, becomes "x";
+ *   - a run of digits becomes "0", an identifier (trap_identifier) "x";
  *   - every parameter of the query is its name, so generalised, followed by "="; names are sorted
  *     and each is named once.
  * "http://h/shop/item-47/a.html?sid=9f86&page=3&page=4" ->
@@ -38,8 +38,10 @@ unsigned trap_parameters(const char *query, size_t length);
  * before then. */
 Result trap_pattern(const Url *url, Buffer *out);
 
-/* A hash of a page that is the same in every session: words of eight or more hexadecimal digits,
- * both kinds among them, count as one and the same. Never 0. */
-uint64_t trap_content_hash(const char *body, size_t length);
+/* The length of the identifier at p, or 0: a UUID, or a whole word (letters and digits) of eight or
+ * more hexadecimal digits, both kinds among them, or of sixteen or more letters and digits that
+ * take turns, as those of a session do. The text is start..end; p may be at any place of it. Linear
+ * in the length of the word. */
+size_t trap_identifier(const char *start, const char *p, const char *end);
 
 #endif

@@ -328,6 +328,7 @@ static int store_changed(Writer *w, PagePackEditor *infos)
     }
     int rc = 0;
     for (size_t i = 0; rc == 0 && i < n; i++) {
+        page_store_looked_up(w->store, 1);
         rc = page_node_rewrite(&batch->nodes[changed[i]], infos, &batch->scratch);
     }
     return rc;
@@ -382,6 +383,7 @@ static int store_crawls(Writer *w)
     for (size_t i = 0; rc == 0 && i < batch->n_crawls; i++) {
         const PageNode *node = &batch->nodes[order[i]];
         const PageBatchCrawl *crawl = &batch->crawls[node->crawl];
+        page_store_looked_up(w->store, 2); /* the crawl, its links */
         rc = store_crawl(w, node->index, &crawl->crawl, !any || node->index > last);
         if (!any || node->index > last) {
             any = true;

@@ -39,6 +39,7 @@ class Sites:
 
         class Handler(http.server.BaseHTTPRequestHandler):
             protocol_version = "HTTP/1.1"
+            wbufsize = -1  # header and body in one segment: no wait for a delayed ACK
 
             def do_GET(self):
                 start = time.monotonic()

@@ -229,6 +229,8 @@ static void an_unknown_name_gets_the_nearest_one(void)
     CU_ASSERT_TRUE(complained(&f, "did you mean 'crawl.pages'?"));
     CU_ASSERT_EQUAL(set(&f, "pages", "1"), RESULT_INVALID);
     CU_ASSERT_TRUE(complained(&f, "did you mean 'crawl.pages'?"));
+    CU_ASSERT_EQUAL(set(&f, "fetch.nonsense", "1"), RESULT_INVALID); /* the section alone is none */
+    CU_ASSERT_TRUE(complained(&f, "--help-config"));
     CU_ASSERT_EQUAL(set(&f, "zzzzzz.qqqqqqqqq", "1"), RESULT_INVALID);
     CU_ASSERT_TRUE(complained(&f, "--help-config"));
     CU_ASSERT_EQUAL(set(&f, "", "1"), RESULT_INVALID);

@@ -3,6 +3,7 @@
 
 #include "base/clock.h"
 #include "parse/trap.h"
+#include "parse/trap_set.h"
 #include "unit.h"
 
 static bool repeats(const char *path, unsigned times)
@@ -120,26 +121,61 @@ static void patterns_generalise_what_generators_vary(void)
     url_destroy(&url);
 }
 
-static uint64_t hash(const char *body)
+static size_t identifier(const char *text)
 {
-    return trap_content_hash(body, strlen(body));
+    return trap_identifier(text, text, text + strlen(text));
 }
 
-static void sessions_do_not_change_the_content_hash(void)
+static void identifiers_are_told_from_words_and_numbers(void)
 {
-    CU_ASSERT_EQUAL(hash("<a href='?sid=0123abcd'>1"), hash("<a href='?sid=ffffffffffff9'>1"));
-    CU_ASSERT_NOT_EQUAL(hash("<a href='?sid=0123abcd'>1"), hash("<a href='?sid=0123abcd'>2"));
-    CU_ASSERT_NOT_EQUAL(hash("1234567"), hash("1234568"));
-    CU_ASSERT_NOT_EQUAL(hash("deadbeef"), hash("feedbeef"));
-    CU_ASSERT_NOT_EQUAL(hash("x12345678"), hash("x12345679"));
-    CU_ASSERT_NOT_EQUAL(hash("12345678x"), hash("12345679x"));
-    CU_ASSERT_NOT_EQUAL(hash(""), 0);
-    CU_ASSERT_NOT_EQUAL(hash("12345678"), hash("12345679"));
-    CU_ASSERT_EQUAL(hash("1234567a"), hash("1234567b"));
+    CU_ASSERT_EQUAL(identifier("0123abcd/"), 8);
+    CU_ASSERT_EQUAL(identifier("550e8400-e29b-41d4-a716-446655440000/v"), 36);
+    CU_ASSERT_EQUAL(identifier("550e8400-e29b-41d4-a716-4466554400001"), 8);
+    CU_ASSERT_EQUAL(identifier("rqcv9vk1o4h8mt2m0v2t8jj5k6"), 26);
+    static const char *const words[] = {"deadbeef",  "12345678",          "0123abc",
+                                        "0123abcdz", "2024march17monday", "photo20240317000001",
+                                        "",          "/0123abcd"};
+    for (size_t i = 0; i < sizeof words / sizeof *words; i++) {
+        CU_ASSERT_EQUAL(identifier(words[i]), 0);
+    }
+    const char *text = "x0123abcd";
+    CU_ASSERT_EQUAL(trap_identifier(text, text + 1, text + 9), 0); /* inside a word */
+}
+
+static void a_set_of_patterns_is_asked_with_urls(void)
+{
+    static const char *const urls[] = {"http://h/a?x=1", "http://h/b/7", "http://g/a?x=1",
+                                       "http://h/c"};
+    Url url;
+    Buffer text;
+    TrapSet *set = NULL;
+    url_init(&url);
+    buffer_init(&text, 1000);
+    for (size_t i = 0; i < 4; i++) {
+        CU_ASSERT_EQUAL(url_parse(&url, NULL, urls[i], strlen(urls[i])), RESULT_OK);
+        CU_ASSERT_FALSE(trap_set_has(set, &url, &text));
+        buffer_reset(&text);
+        CU_ASSERT_EQUAL(trap_pattern(&url, &text), RESULT_OK);
+        TrapSet *more = trap_set_with(set, hash_128(text.data, text.length));
+        trap_set_delete(set);
+        set = more;
+        CU_ASSERT_EQUAL(trap_set_count(set), i + 1);
+        for (size_t k = 0; k <= i; k++) {
+            CU_ASSERT_EQUAL(url_parse(&url, NULL, urls[k], strlen(urls[k])), RESULT_OK);
+            CU_ASSERT_TRUE(trap_set_has(set, &url, &text));
+        }
+    }
+    CU_ASSERT_EQUAL(url_parse(&url, NULL, "http://h/b/8", 12), RESULT_OK);
+    CU_ASSERT_TRUE(trap_set_has(set, &url, &text));
+    trap_set_delete(set);
+    buffer_destroy(&text);
+    url_destroy(&url);
 }
 
 UNIT_MAIN("trap",
-          {"sessions do not change the content hash", sessions_do_not_change_the_content_hash},
+          {"identifiers are told from words and numbers",
+           identifiers_are_told_from_words_and_numbers},
+          {"a set of patterns is asked with URLs", a_set_of_patterns_is_asked_with_urls},
           {"tandem repeats are found", tandem_repeats_are_found},
           {"the search equals the definition", the_search_equals_the_definition},
           {"endless paths take little time", endless_paths_take_little_time},

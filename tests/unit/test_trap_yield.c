@@ -1,6 +1,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "parse/trap_set.h"
+#include "parse/url.h"
 #include "trap_yield.h"
 #include "unit.h"
 
@@ -96,6 +98,71 @@ static void the_same_contents_again_are_nothing_new(void)
     trap_yield_delete(table);
 }
 
+static bool is_shared(SharedReader *reader, const char *address)
+{
+    Url url;
+    Buffer text;
+    url_init(&url);
+    buffer_init(&text, 1000);
+    CU_ASSERT_EQUAL(url_parse(&url, NULL, address, strlen(address)), RESULT_OK);
+    bool has = trap_set_has(shared_get(reader), &url, &text);
+    buffer_destroy(&text);
+    url_destroy(&url);
+    return has;
+}
+
+static void parked_patterns_are_shared(void)
+{
+    Shared parked;
+    SharedReader reader;
+    TrapYield *table = NULL;
+    shared_init(&parked, trap_set_delete);
+    shared_reader_open(&reader, &parked);
+    TrapYieldOptions options = {.fetches = 10, .yield = 0.1, .patterns = 8, .parked = &parked};
+    CU_ASSERT_EQUAL_FATAL(trap_yield_new(&table, &options), RESULT_OK);
+    CU_ASSERT_FALSE(note(table, "http://h/c?day=", 0, 9, false));
+    CU_ASSERT_PTR_NULL(shared_get(&reader));
+    CU_ASSERT_TRUE(note(table, "http://h/c?day=", 9, 1, false));
+    CU_ASSERT_TRUE(is_shared(&reader, "http://h/c?day=77"));
+    CU_ASSERT_FALSE(is_shared(&reader, "http://h/d?day=77"));
+    for (unsigned i = 0; i < 20; i++) {
+        char stem[32];
+        (void)snprintf(stem, sizeof stem, "http://h/%c?day=", (int)('e' + i));
+        CU_ASSERT_TRUE(note(table, stem, 0, 10, false));
+    }
+    CU_ASSERT_EQUAL(trap_set_count(shared_get(&reader)), 8); /* no more than may be remembered */
+    trap_yield_delete(table);
+    shared_reader_close(&reader);
+    shared_destroy(&parked);
+}
+
+/* The layouts of a calendar come in an order of their own: all of them are known after a while. */
+static void a_few_dozen_contents_in_any_order_are_nothing_new(void)
+{
+    TrapYield *table = table_of(50, 0.1, 1000);
+    TrapState state = TRAP_FREE;
+    char pattern[128];
+    char url[64];
+    unsigned parked_at = 0;
+    for (unsigned i = 0; i < 1000 && parked_at == 0; i++) {
+        int n = snprintf(url, sizeof url, "http://h/%u/%u", 2000 + i / 12, i % 12);
+        if (trap_yield_note(table, url, (size_t)n, true, 1 + 2 * (i * i % 1009 % 40), &state,
+                            pattern, sizeof pattern) &&
+            state == TRAP_PARKED) {
+            parked_at = i;
+        }
+    }
+    CU_ASSERT(parked_at >= 50 && parked_at < 500);
+    state = TRAP_FREE;
+    for (unsigned i = 0; i < 10000; i++) {
+        int n = snprintf(url, sizeof url, "http://h/x/%u", i);
+        (void)trap_yield_note(table, url, (size_t)n, true, (i + 1) * UINT64_C(0x100000001B3),
+                              &state, pattern, sizeof pattern);
+    }
+    CU_ASSERT_EQUAL(state, TRAP_FREE);
+    trap_yield_delete(table);
+}
+
 static void enough_new_content_keeps_a_pattern(void)
 {
     TrapYield *table = table_of(50, 0.1, 1000);
@@ -133,5 +200,8 @@ UNIT_MAIN("trap_yield",
           {"a pattern is throttled before, and freed by new content",
            a_pattern_is_throttled_before_and_freed_by_new_content},
           {"the same contents again are nothing new", the_same_contents_again_are_nothing_new},
+          {"parked patterns are shared", parked_patterns_are_shared},
+          {"a few dozen contents in any order are nothing new",
+           a_few_dozen_contents_in_any_order_are_nothing_new},
           {"enough new content keeps a pattern", enough_new_content_keeps_a_pattern},
           {"a full table forgets rare patterns first", a_full_table_forgets_rare_patterns_first})
