@@ -1,11 +1,13 @@
 """Crawls whose disk fails: each of the first calls that write, sync, rename or remove fails or is the
 last before a kill; the power goes after any of the recorded events; the disk is full for a while. The
 crawl goes on or ends with a clear exit status, never hangs, and what it and its resumption end with is
-what a crawl ends with that was left alone.
+what a crawl ends with that was left alone. So does `ragno verify --repair` of a damaged crawl.
 
     tests/crash/fail_crawl.py         a sample; RAGNO_LONG=1: the first 200 calls in every way, and
                                       200 power cuts in every mode; SEED=n for another sample
 """
+import concurrent.futures
+import glob
 import os
 import random
 import shutil
@@ -14,6 +16,7 @@ import subprocess
 import time
 
 import crawl_state
+import lmdb_table  # of the integration tests, whose folder crawl_state has put into the path
 from crawl_state import harness
 
 LONG = os.environ.get("RAGNO_LONG", "") not in ("", "0")
@@ -53,6 +56,21 @@ def shimmed(directory, **variables):
                 **{key: str(value) for key, value in variables.items()})
 
 
+def each(numbers, case):
+    """The complaints of case(number, directory) for all numbers, "call N" before each; and how often
+    each exit status came. Cases wait for disks and clocks more than they compute: several at once."""
+    complaints, ends = [], {}
+    with harness.Scratch() as path, \
+            concurrent.futures.ThreadPoolExecutor(2 * (os.cpu_count() or 1)) as pool:
+        def one(n):
+            return n, case(n, f"{path}/{n}")
+        for n, (status, found) in pool.map(one, numbers):
+            shutil.rmtree(f"{path}/{n}", ignore_errors=True)
+            ends[status] = ends.get(status, 0) + 1
+            complaints += [f"call {n}: {c}" for c in found]
+    return complaints, ends
+
+
 class World:
     """A web and what an undisturbed crawl of it ends with."""
 
@@ -77,22 +95,64 @@ def calls(report, path):
     randomness = random.Random(SEED)
     with harness.Web(path, **SIZES) as web:
         world = World(path, web)
-        directory = path + "/crawl"
         numbers = range(1, FIRST_CALLS + 1)
         for way in WAYS:
-            complaints, ends = [], {}
-            for n in numbers if LONG else sorted(randomness.sample(numbers, CALLS)):
-                shutil.rmtree(directory, ignore_errors=True)
+            def case(n, directory, way=way):
                 more = SIEVE if n % 2 == 0 else []
                 result = harness.run(command(web, directory, *more), timeout=20,
                                      env=shimmed(directory, IO_FAIL=n, IO_HOW=way))
-                ends[result.returncode] = ends.get(result.returncode, 0) + 1
                 found = world.resumed(directory, *more)
                 if result.returncode not in CLEAR:
                     found.append(f"exit {result.returncode}: {result.stderr[-300:]}")
-                complaints += [f"call {n}: {c}" for c in found]
+                return result.returncode, found
+            complaints, ends = each(numbers if LONG else sorted(randomness.sample(numbers, CALLS)),
+                                    case)
             report.check(f"{way} at one call: as undisturbed (exit statuses {ends})",
                          not complaints, f"{len(complaints)}:\n" + "\n".join(complaints[:6]))
+
+
+def damaged(world, directory):
+    """A copy of the undisturbed crawl that has lost lists of links, keys and an index."""
+    shutil.rmtree(directory, ignore_errors=True)
+    shutil.copytree(world.path + "/undisturbed", directory)
+    with lmdb_table.table(directory + "/crawl.mdb", "links") as links:
+        for key, _ in links.items():
+            links.delete(key)
+    with lmdb_table.table(directory + "/crawl.mdb", "hash2idx") as keys:
+        for key, value in keys.items()[::3]:
+            keys.delete(key, value)
+    os.unlink(sorted(glob.glob(glob.escape(directory) + "/warc/*.cdxj"))[0])
+
+
+def repair(directory):
+    return [f"{harness.OUT}/ragno", "verify", directory, "--repair"]
+
+
+def repairs(report, path):
+    """A repair that fails or is killed anywhere, and is done again, mends what it would have mended."""
+    build()
+    randomness = random.Random(SEED)
+    with harness.Web(path, **SIZES) as web:
+        world = World(path, web)
+    directory, count = path + "/crawl", path + "/count"
+    damaged(world, directory)
+    harness.run(repair(directory), env=shimmed(directory, IO_COUNT=count))
+    with open(count, encoding="ascii") as file:
+        total = int(file.read())
+    numbers = range(1, total + 1)
+    for way in WAYS:
+        def case(n, directory, way=way):
+            damaged(world, directory)
+            result = harness.run(repair(directory),
+                                 env=shimmed(directory, IO_FAIL=n, IO_HOW=way))
+            harness.run(repair(directory))
+            return result.returncode, crawl_state.verify(directory) + \
+                crawl_state.compare(crawl_state.State(directory), world.undisturbed)
+        complaints, ends = each(
+            numbers if LONG else sorted(randomness.sample(numbers, min(CALLS, total))), case)
+        report.check(f"a repair, {way} at one of {total} calls, and again: as undisturbed (exit "
+                     f"statuses {ends})", not complaints and set(ends) <= {1, 3, -signal.SIGKILL},
+                     f"{len(complaints)}:\n" + "\n".join(complaints[:6]))
 
 
 def power(report, path):
@@ -105,19 +165,19 @@ def power(report, path):
 
 
 def cut_power(report, path, world, name, more, randomness):
-    recorded, directory, log = path + f"/recorded{len(more)}", path + "/crawl", path + "/log"
+    recorded, log = path + f"/recorded{len(more)}", path + "/log"
     result = harness.run(command(world.web, recorded, *more), timeout=60,
                          env=shimmed(recorded, IO_RECORD=log))
     report.equal(f"the recorded crawl ends{name}", result.returncode, 0)
     events = int(harness.run([f"{TOOLS}/power_cut", log, "count"]).stdout)
     for mode in MODES:
-        complaints = []
-        for n in sorted(randomness.sample(range(1, events + 1), min(CUTS, events))):
-            shutil.rmtree(directory, ignore_errors=True)
+        def case(n, directory, mode=mode):
             os.mkdir(directory)
             subprocess.run([f"{TOOLS}/power_cut", log, "replay", str(n), mode, str(n),
                             os.path.realpath(recorded), directory], check=True)
-            complaints += [f"event {n}: {c}" for c in world.resumed(directory, *more)]
+            return 0, world.resumed(directory, *more)
+        complaints, _ = each(sorted(randomness.sample(range(1, events + 1), min(CUTS, events))),
+                             case)
         report.check(f"power cut after one of {events} events, {mode}{name}: as undisturbed",
                      not complaints, f"{len(complaints)}:\n" + "\n".join(complaints[:6]))
 
@@ -183,4 +243,4 @@ def full_disk(report, path):
 
 
 if __name__ == "__main__":
-    harness.main(calls, power, full_disk)
+    harness.main(calls, repairs, power, full_disk)
