@@ -325,6 +325,13 @@ Result options_init(Options *options, const OptionSpec *specs, size_t n_specs, v
     return rc;
 }
 
+static void site_destroy(OptionSite *site)
+{
+    free(site->pattern);
+    free(site->text);
+    free(site->origin);
+}
+
 void options_destroy(Options *options)
 {
     for (size_t i = 0; i < options->n_specs; i++) {
@@ -341,9 +348,7 @@ void options_destroy(Options *options)
         }
     }
     for (size_t i = 0; i < options->n_sites; i++) {
-        free(options->sites[i].pattern);
-        free(options->sites[i].text);
-        free(options->sites[i].origin);
+        site_destroy(&options->sites[i]);
     }
     free(options->sites);
     free(options->texts);
@@ -537,19 +542,21 @@ Result options_add_site(Options *options, const char *pattern, const char *key, 
         return RESULT_MEMORY;
     }
     options->sites = sites;
-    OptionSite *site = &sites[options->n_sites];
-    *site = (OptionSite){.pattern = strdup(pattern),
-                         .spec = (size_t)(spec - options->specs),
-                         .text = strdup(text),
-                         .origin = strdup(origin)};
-    options->n_sites++;
-    if (spec->type == OPTION_REAL) {
-        site->value.real = parsed.real;
-    } else {
-        site->value.number = spec->type == OPTION_BOOL ? parsed.flag : parsed.number;
+    OptionSite site = {.pattern = strdup(pattern),
+                       .spec = (size_t)(spec - options->specs),
+                       .text = strdup(text),
+                       .origin = strdup(origin)};
+    if (site.pattern == NULL || site.text == NULL || site.origin == NULL) {
+        site_destroy(&site);
+        return RESULT_MEMORY;
     }
-    return site->pattern == NULL || site->text == NULL || site->origin == NULL ? RESULT_MEMORY
-                                                                               : RESULT_OK;
+    if (spec->type == OPTION_REAL) {
+        site.value.real = parsed.real;
+    } else {
+        site.value.number = spec->type == OPTION_BOOL ? parsed.flag : parsed.number;
+    }
+    sites[options->n_sites++] = site;
+    return RESULT_OK;
 }
 
 bool options_site_number(const Options *options, size_t offset, const char *host, int64_t *number)
