@@ -110,17 +110,6 @@ static void make_youngest(Set *set, unsigned way)
     set->order = older | younger << 4 | way;
 }
 
-static void make_oldest(Set *set, unsigned way)
-{
-    unsigned shift = 0;
-    while ((set->order >> shift & 0xF) != way) {
-        shift += 4;
-    }
-    uint32_t younger = set->order & ((UINT32_C(1) << shift) - 1);
-    uint32_t older = shift == 28 ? 0 : set->order >> (shift + 4) << shift;
-    set->order = (uint32_t)way << 28 | older | younger;
-}
-
 bool url_cache_get(UrlCache *cache, uint64_t fingerprint, uint64_t *index)
 {
     uint64_t tag = fingerprint != 0 ? fingerprint : 1;
@@ -148,29 +137,6 @@ void url_cache_put(UrlCache *cache, uint64_t fingerprint, uint64_t index)
     }
     store_index(set, way, index);
     make_youngest(set, way);
-}
-
-bool url_cache_resolve(UrlCache *cache, uint64_t fingerprint, uint64_t index)
-{
-    uint64_t tag = fingerprint != 0 ? fingerprint : 1;
-    Set *set = set_of(cache, tag);
-    unsigned way = way_of(set, tag);
-    if (way == URL_CACHE_WAYS) {
-        return false;
-    }
-    store_index(set, way, index);
-    return true;
-}
-
-void url_cache_forget(UrlCache *cache, uint64_t fingerprint)
-{
-    uint64_t tag = fingerprint != 0 ? fingerprint : 1;
-    Set *set = set_of(cache, tag);
-    unsigned way = way_of(set, tag);
-    if (way != URL_CACHE_WAYS) {
-        set->tags[way] = 0;
-        make_oldest(set, way);
-    }
 }
 
 void url_cache_stats(const UrlCache *cache, UrlCacheStats *stats)

@@ -36,11 +36,6 @@ void url_cache_delete(UrlCache *cache);
 bool url_cache_get(UrlCache *cache, uint64_t fingerprint, uint64_t *index);
 /* Enters fingerprint or changes its index (at most URL_CACHE_MAX_INDEX, or URL_CACHE_PENDING). */
 void url_cache_put(UrlCache *cache, uint64_t fingerprint, uint64_t index);
-/* The same only if it is there: the answer of the sieve arrives late and must not displace others.
- * Does not make it younger. True when it was. */
-bool url_cache_resolve(UrlCache *cache, uint64_t fingerprint, uint64_t index);
-/* Takes it out, if it is there. */
-void url_cache_forget(UrlCache *cache, uint64_t fingerprint);
 void url_cache_clear(UrlCache *cache);
 
 typedef struct UrlCacheStats {
