@@ -24,7 +24,6 @@
 
 #define DRAIN_TICK_MS  1000
 #define SAME_SIGNAL_MS 100
-#define LEVELS_SPAN    16.0
 
 /* ---- signals and news
  * ------------------------------------------------------------------------------- */
@@ -361,12 +360,6 @@ static void raise_file_limit(void)
     }
 }
 
-/* Between one level and the next: all of them together span LEVELS_SPAN doublings. */
-static float level_ratio(const Config *config)
-{
-    return (float)exp2(LEVELS_SPAN / (double)config->schedule_levels);
-}
-
 int agent_run(const AgentOptions *options)
 {
     Config *config = options->config;
@@ -378,20 +371,14 @@ int agent_run(const AgentOptions *options)
     buffer_init(&error, BUFFER_NO_LIMIT);
     memset(&parts, 0, sizeof parts);
     parts.news = -1;
-    CrawlStoreOptions store_options = {.must_be_new = options->must_be_new,
-                                       .map_bytes = (size_t)config->store_map_size,
-                                       .schedule = {.levels = (unsigned)config->schedule_levels,
-                                                    .score_top = 1.0f,
-                                                    .score_ratio = level_ratio(config),
-                                                    .has_express = config_is_continuous(config)},
-                                       .continuous = config_is_continuous(config)};
     memory_budget_tune_malloc(config);
     raise_file_limit();
     (void)curl_global_init(CURL_GLOBAL_DEFAULT);
     xmlInitParser();
     /* What can be refused is refused before anything is created. */
     Result rc = parts_identify(&parts, config, &error);
-    store_options.dedup = parts.dedup;
+    CrawlStoreOptions store_options = crawl_store_options(config, &parts.dedup);
+    store_options.must_be_new = options->must_be_new;
     if (rc == RESULT_OK) {
         rc = check_seeds(options, &error);
     }

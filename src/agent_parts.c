@@ -12,7 +12,6 @@
 #include "wires.h"
 
 #define FILES_ELSEWHERE 256u /* descriptors for logs, database, WARC, DNS */
-#define INGEST_QUEUE    2048u
 
 static int64_t site_delay(void *context, const char *hostname, int64_t standard_ms)
 {
@@ -93,27 +92,11 @@ static Result build_ingest(AgentParts *parts, const char *crawl_log)
     if (rc != RESULT_OK) {
         return rc;
     }
-    IngestOptions options = {.batch_pages = (size_t)config->store_batch_pages,
-                             .batch_links = (size_t)config->store_batch_links,
-                             .queue = INGEST_QUEUE,
-                             .results = &parts->results,
-                             .batch_time_ms = config->store_batch_time,
-                             .stop_ms = config->crawl_grace,
-                             .order = (ScheduleOrder)config->schedule_order,
-                             .levels = (unsigned)config->schedule_levels,
-                             .scorer = scoring_scorer(parts->scoring),
-                             .depth_factor = config->score_depth_factor,
-                             .redirect_weight = config->score_redirect,
-                             .max_depth = (uint64_t)config->scope_depth,
-                             .max_redirects = (unsigned)config->fetch_max_redirects,
-                             .pages_per_host = (uint64_t)config->limits_pages_per_host,
-                             .follow_duplicates = config->parse_follow_duplicates,
-                             .near_duplicates = config->parse_near_duplicates != 0,
-                             .dedup = parts->dedup,
-                             .traps = {.fetches = (uint32_t)config->limits_trap_fetches,
-                                       .yield = config->limits_trap_yield,
-                                       .patterns = (size_t)config->limits_trap_patterns,
-                                       .parked = &parts->parked_traps}};
+    IngestOptions options = ingest_options(config);
+    options.results = &parts->results;
+    options.scorer = scoring_scorer(parts->scoring);
+    options.dedup = parts->dedup;
+    options.traps.parked = &parts->parked_traps;
     IngestSinks sinks = wires_of_ingest(parts);
     rc = ingest_new(&parts->ingest, &options, &parts->store->tables, &sinks, parts->log,
                     &parts->stats);
@@ -241,34 +224,12 @@ static Result build_parsing(AgentParts *parts, Buffer *error)
     if (rc != RESULT_OK) {
         return rc;
     }
-    unsigned refused_flags = (config->scope_follow_nofollow ? 0u : LINK_NOFOLLOW) |
-                             (config->scope_follow_ugc ? 0u : LINK_UGC) |
-                             (config->scope_follow_sponsored ? 0u : LINK_SPONSORED);
-    ParsingOptions options = {.threads = (unsigned)config->parse_threads,
-                              .queue = (size_t)config->parse_queue,
-                              .max_body_bytes = (size_t)config->fetch_max_body,
-                              .max_sitemap_bytes = (size_t)config->fetch_max_sitemap,
-                              .max_ratio = (unsigned)config->fetch_max_ratio,
-                              .max_links = (size_t)config->parse_max_links,
-                              .max_url_length = (size_t)config->scope_max_url_length,
-                              .memory_bytes = (size_t)config->parse_memory,
-                              .robots_agent = config->robots_agent,
-                              .forms = config->parse_forms,
-                              .embeds = config->scope_embeds,
-                              .refused_flags = refused_flags,
-                              .path_segments = (unsigned)config->limits_path_segments,
-                              .repeated_segments = (unsigned)config->limits_repeated_segments,
-                              .query_parameters = (unsigned)config->limits_query_parameters,
-                              .dedup = parts->dedup,
-                              .sitemaps = config->scope_sitemaps,
-                              .sitemap_hints = config->score_sitemap_hints,
-                              .sitemap_depth = (unsigned)config->scope_sitemap_depth,
-                              .sitemap_entries = (size_t)config->scope_sitemap_entries,
-                              .sitemap_location = (SitemapLocation)config->scope_sitemap_location,
-                              .filters = &parts->filters,
-                              .score_rules = parts->score_rules,
-                              .scope = &parts->scope,
-                              .results = &parts->results};
+    ParsingOptions options = parsing_options(config);
+    options.dedup = parts->dedup;
+    options.filters = &parts->filters;
+    options.score_rules = parts->score_rules;
+    options.scope = &parts->scope;
+    options.results = &parts->results;
     return parsing_new(&parts->parsing, &options, parts->archive, &parts->stats, wires_parsed,
                        wires_skipped, parts);
 }

@@ -2,6 +2,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -13,6 +14,8 @@
 #include "base/log.h"
 #include "store/lmdb_result.h"
 #include "store/warc_files.h"
+
+#define LEVELS_SPAN 16.0 /* doublings of the score, all levels together */
 
 static char *join(const char *directory, const char *name)
 {
@@ -113,6 +116,18 @@ Result crawl_store_lock(CrawlStore *store, const char *directory, bool must_be_n
     return take_lock(store, error);
 }
 
+CrawlStoreOptions crawl_store_options(const Config *config, const DedupSteps *dedup)
+{
+    float ratio = (float)exp2(LEVELS_SPAN / (double)config->schedule_levels);
+    return (CrawlStoreOptions){.map_bytes = (size_t)config->store_map_size,
+                               .schedule = {.levels = (unsigned)config->schedule_levels,
+                                            .score_top = 1.0f,
+                                            .score_ratio = ratio,
+                                            .has_express = config_is_continuous(config)},
+                               .dedup = *dedup,
+                               .continuous = config_is_continuous(config)};
+}
+
 /* A crawl of one pass leaves the due times of an earlier continuous one alone, but crawls pages
  * that nobody enters there. */
 static Result open_revisits(IngestStore *tables, MDB_txn *txn, bool continuous)
@@ -126,7 +141,7 @@ static Result open_revisits(IngestStore *tables, MDB_txn *txn, bool continuous)
     return rc == RESULT_NOT_FOUND ? RESULT_OK : rc;
 }
 
-static Result open_tables(CrawlStore *store, const CrawlStoreOptions *options, Buffer *error)
+Result crawl_store_open_tables(CrawlStore *store, const CrawlStoreOptions *options, Buffer *error)
 {
     IngestStore *tables = &store->tables;
     MDB_txn *txn = NULL;
@@ -186,7 +201,7 @@ Result crawl_store_open(CrawlStore *store, const char *directory, const CrawlSto
                : db_rc == page_db_error_damaged ? RESULT_DAMAGED
                                                 : RESULT_IO;
     }
-    rc = open_tables(store, options, error);
+    rc = crawl_store_open_tables(store, options, error);
     if (rc != RESULT_OK && error->length == 0) {
         (void)buffer_printf(error, "%s: its tables cannot be opened: %s", directory,
                             result_name(rc));
@@ -194,11 +209,17 @@ Result crawl_store_open(CrawlStore *store, const char *directory, const CrawlSto
     return rc;
 }
 
-void crawl_store_close(CrawlStore *store)
+void crawl_store_close_tables(CrawlStore *store)
 {
     schedule_close(store->tables.schedule);
     host_table_close(store->tables.hosts);
     revisit_table_close(store->tables.revisits);
+    store->tables = (IngestStore){.db = store->tables.db};
+}
+
+void crawl_store_close(CrawlStore *store)
+{
+    crawl_store_close_tables(store);
     (void)page_db_delete(store->tables.db);
     if (store->lock >= 0) {
         (void)close(store->lock);

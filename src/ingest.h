@@ -16,6 +16,7 @@
 #define INGEST_H
 
 #include "archive.h"
+#include "config.h"
 #include "crawl_log.h"
 #include "dedup.h"
 #include "frontier/distributor.h"
@@ -60,6 +61,9 @@ typedef struct IngestOptions {
     DedupSteps dedup;
     TrapYieldOptions traps; /* fetches 0 = off */
 } IngestOptions;
+
+/* What the configuration says; gate, scorer and dedup steps are the caller's to set. */
+IngestOptions ingest_options(const Config *config);
 
 typedef struct IngestSinks {
     void *context;

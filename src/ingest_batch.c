@@ -199,42 +199,51 @@ static bool is_first_good(Batch *batch, const FetchResult *fetch)
     return stored.status < 200 || stored.status >= 300;
 }
 
+/* The links of a page as they are stored: none of one whose body is that of another page,
+ * *original, unless that is wanted or they differ; spelled as the pages they lead to. */
+static Result find_links(Batch *batch, ParsedPage *page, uint64_t *original, PageLinks *links)
+{
+    bool same_links = false;
+    LinkInfo *spelled = NULL;
+    Result rc = ingest_find_duplicate(batch, page, original, &same_links);
+    bool duplicate = *original != PAGE_DB_NO_INDEX;
+    bool follow = !duplicate || !same_links || batch->options->follow_duplicates;
+    if (rc == RESULT_OK && follow) {
+        batch_filter_links(batch, page);
+    }
+    if (rc == RESULT_OK) {
+        rc = ingest_spell_links(batch, page, &spelled);
+    }
+    *links = (PageLinks){.link_info = spelled, .n_links = follow ? page->n_links : 0};
+    return rc;
+}
+
 static Result add_write(Batch *batch, size_t place, BatchHost *host)
 {
     ParsedPage *page = batch->pages[place];
     FetchResult *fetch = page->fetch;
-    bool same_links = false;
     if (is_confirmation(fetch)) {
         return confirm(batch, fetch);
     }
+    PageLinks links = {.n_links = 0};
+    bool later = false;
     Result rc = ingest_forget_body(batch, page);
     if (rc == RESULT_OK) {
-        rc = ingest_find_duplicate(batch, page, &batch->duplicate_of[place], &same_links);
-    }
-    if (rc != RESULT_OK) {
-        return rc;
+        rc = find_links(batch, page, &batch->duplicate_of[place], &links);
     }
     bool duplicate = batch->duplicate_of[place] != PAGE_DB_NO_INDEX;
-    rc = duplicate ? RESULT_OK : ingest_find_near(batch, page, &batch->near_of[place]);
-    if (rc != RESULT_OK) {
-        return rc;
-    }
-    LinkInfo *links = NULL;
-    bool later = false;
-    bool follow = !duplicate || !same_links || batch->options->follow_duplicates;
-    if (follow) {
-        batch_filter_links(batch, page);
-    }
-    rc = ingest_spell_links(batch, page, &links);
     if (rc == RESULT_OK) {
-        rc = batch_takes_later(batch, page, follow ? page->n_links : 0, &later);
+        rc = ingest_find_near(batch, page, duplicate, &batch->near_of[place]);
+    }
+    if (rc == RESULT_OK) {
+        rc = batch_takes_later(batch, page, links.n_links, &later);
     }
     if (rc != RESULT_OK) {
         return rc;
     }
     size_t i = batch->n_writes++;
     batch->written[i] = page;
-    batch->links[i] = (PageLinks){.link_info = links, .n_links = follow ? page->n_links : 0};
+    batch->links[i] = links;
     batch->crawled[i] = (CrawledPage){.url = fetch->url,
                                       .links = &batch->links[i],
                                       .time = (double)fetch->wall_start.us / 1e6,
@@ -494,6 +503,22 @@ Result batch_seed(Batch *batch, const LinkInfo *seeds, size_t n, uint64_t *added
     free(hops);
     *added = page_db_n_pages(batch->store->db, batch->txn) - before;
     return from_page_db(batch, rc);
+}
+
+Result batch_relink(Batch *batch, ParsedPage *page)
+{
+    PageSink sink = batch_sink(batch);
+    PageLinks links = {.n_links = 0};
+    uint64_t original = PAGE_DB_NO_INDEX;
+    Result rc = find_links(batch, page, &original, &links);
+    if (rc != RESULT_OK) {
+        return rc;
+    }
+    CrawledPage crawled = {.url = page->fetch->url, .links = &links};
+    PageWrite write = {
+        .page = &crawled, .link_hops = page->link_hops, .link_kinds = page->link_kinds};
+    int code = page_db_relink(batch->store->db, batch->txn, &write, &sink);
+    return code == page_db_error_no_page ? RESULT_NOT_FOUND : from_page_db(batch, code);
 }
 
 Result batch_finish(Batch *batch)

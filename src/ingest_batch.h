@@ -60,6 +60,9 @@ Result batch_init(Batch *batch, const IngestOptions *options, const IngestStore 
 Result batch_apply(Batch *batch);
 /* Adds seeds; *added counts the new ones. */
 Result batch_seed(Batch *batch, const LinkInfo *seeds, size_t n, uint64_t *added);
+/* A page that was crawled before and parsed again, for its list of links alone: it is written as by
+ * its crawl, and new URLs are scheduled. RESULT_NOT_FOUND: it was never crawled. */
+Result batch_relink(Batch *batch, ParsedPage *page);
 /* Writes host records and totals. */
 Result batch_finish(Batch *batch);
 /* The host's record as of this batch, to be changed; NULL: batch->result says why. */

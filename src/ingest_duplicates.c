@@ -70,19 +70,27 @@ Result ingest_find_duplicate(Batch *batch, const ParsedPage *page, uint64_t *ori
     return lmdb_result(rc, "put body fingerprint");
 }
 
-Result ingest_find_near(Batch *batch, const ParsedPage *page, uint64_t *near)
+Result ingest_find_near(Batch *batch, const ParsedPage *page, bool duplicate, uint64_t *near)
 {
-    if (!batch->options->near_duplicates || page->fetch->status != 200 || page->simhash == 0) {
+    const FetchResult *fetch = page->fetch;
+    uint64_t hash = fetch->status == 200 && !duplicate ? page->simhash : 0;
+    if (!batch->options->near_duplicates || (hash == 0 && !fetch->again)) {
         return RESULT_OK;
     }
     NearTable table = {.txn = batch->txn, .dbi = batch->store->near};
     SimhashTables tables = near_table_interface(&table);
-    SimhashMatch match = {.page = 0};
-    Result rc = simhash_find(&tables, page->simhash, &match);
-    if (rc == RESULT_OK && match.page != page->fetch->index) {
+    SimhashMatch match = {.page = fetch->index};
+    uint64_t old = 0;
+    Result rc = fetch->again ? near_table_get(&table, fetch->index, &old) : RESULT_OK;
+    if (rc == RESULT_OK && old != hash) { /* what it was must not be found */
+        rc = near_table_change(&table, fetch->index, old, 0);
+    }
+    if (rc == RESULT_OK) {
+        rc = simhash_find(&tables, hash, &match);
+        rc = rc == RESULT_NOT_FOUND ? RESULT_OK : rc;
+    }
+    if (rc == RESULT_OK && match.page != fetch->index) {
         *near = match.page;
     }
-    return rc == RESULT_OK || rc == RESULT_NOT_FOUND
-               ? simhash_insert(&tables, page->simhash, page->fetch->index)
-               : rc;
+    return rc == RESULT_OK && old != hash ? near_table_change(&table, fetch->index, 0, hash) : rc;
 }

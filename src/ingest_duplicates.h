@@ -12,7 +12,8 @@ Result ingest_forget_body(Batch *batch, const ParsedPage *page);
  * relative links are other links, and dropping them would lose what only they lead to.) */
 Result ingest_find_duplicate(Batch *batch, const ParsedPage *page, uint64_t *original,
                              bool *same_links);
-/* Finds the page, of any host, whose text is nearly that of this one, and enters this one. */
-Result ingest_find_near(Batch *batch, const ParsedPage *page, uint64_t *near);
+/* Finds the page, of any host, whose text is nearly that of this one, and enters this one instead
+ * of what it was before. A duplicate is not entered. */
+Result ingest_find_near(Batch *batch, const ParsedPage *page, bool duplicate, uint64_t *near);
 
 #endif

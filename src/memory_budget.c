@@ -80,7 +80,7 @@ Result memory_budget_apply(Config *config, Buffer *error)
         (void)buffer_append_string(error, "crawl.memory: less than 64Mi is too little\n");
         return RESULT_INVALID;
     }
-    int64_t part = (budget - MEMORY_BUDGET_BASE) / PARTS;
+    int64_t part = (budget - MEMORY_BUDGET_BASE - MEMORY_BUDGET_MAP) / PARTS;
     Result rc = RESULT_OK;
     for (size_t i = 0; i < N_SHARES && rc == RESULT_OK; i++) {
         rc = lower(config, &shares[i], part * shares[i].parts / unit_of(config, &shares[i]), error);
@@ -95,7 +95,7 @@ Result memory_budget_apply(Config *config, Buffer *error)
 
 int64_t memory_budget_sum(const Config *config)
 {
-    int64_t sum = MEMORY_BUDGET_BASE;
+    int64_t sum = MEMORY_BUDGET_BASE + MEMORY_BUDGET_MAP;
     for (size_t i = 0; i < N_SHARES; i++) {
         sum += value_of(config, &shares[i]) * unit_of(config, &shares[i]);
     }
@@ -112,6 +112,8 @@ void memory_budget_print(const Config *config, FILE *out)
     (void)fprintf(out, "; memory, as the limits above divide it, in Mi\n");
     (void)fprintf(out, ";%9.1f  the program, its libraries and threads\n",
                   mebibytes(MEMORY_BUDGET_BASE));
+    (void)fprintf(out, ";%9.1f  pages of the database, and what the others leave\n",
+                  mebibytes(MEMORY_BUDGET_MAP));
     for (size_t i = 0; i < N_SHARES; i++) {
         (void)fprintf(out, ";%9.1f  %s\n",
                       mebibytes(value_of(config, &shares[i]) * unit_of(config, &shares[i])),

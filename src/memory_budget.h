@@ -3,7 +3,7 @@
  * Between the configuration's sources and its check: a row that is above its share is lowered to
  * it, and shows "crawl.memory" as where it came from; a lower one stays. What is divided is the
  * budget less MEMORY_BUDGET_BASE, which the program, its libraries and its threads take whatever
- * they do. In 32 parts:
+ * they do, and less MEMORY_BUDGET_MAP for the database. In 32 parts:
  *
  *    8  the workbench                       limits.workbench_memory
  *    5  answers not yet parsed              fetch.memory
@@ -19,8 +19,9 @@
  *
  * fetch.max_sitemap is at most half of fetch.memory: one such body may be in flight beyond that.
  * The database is mapped; what of it is resident beyond the budget is unmapped again
- * (store/map_residence.h), so that it fills what the parts leave and no more. Pure but for malloc's
- * settings; main thread, once, before the start. */
+ * (store/map_residence.h), so that it fills what the parts leave and no more. MEMORY_BUDGET_MAP is
+ * what it has when they leave nothing. Pure but for malloc's settings; main thread, once, before
+ * the start. */
 #ifndef MEMORY_BUDGET_H
 #define MEMORY_BUDGET_H
 
@@ -29,7 +30,8 @@
 #include "config.h"
 
 #define MEMORY_BUDGET_LEAST ((int64_t)64 << 20)
-#define MEMORY_BUDGET_BASE  ((int64_t)16 << 20)
+#define MEMORY_BUDGET_BASE  ((int64_t)20 << 20)
+#define MEMORY_BUDGET_MAP   ((int64_t)4 << 20)
 /* From here on there is room for a second arena of malloc. */
 #define MEMORY_BUDGET_MANY_ARENAS ((int64_t)128 << 20)
 

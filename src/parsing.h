@@ -49,6 +49,10 @@ typedef struct ParsingOptions {
     ByteGate *results;             /* where parsed pages are counted; NULL = nowhere; borrowed */
 } ParsingOptions;
 
+/* What the configuration says; borrowed from it. Threads: config's; filters, rules, scope and gate
+ * are the caller's to set. */
+ParsingOptions parsing_options(const Config *config);
+
 typedef struct Parsing Parsing;
 
 /* What was refused, for skipped.log; may be called by several threads at once. */
@@ -60,6 +64,9 @@ Result parsing_new(Parsing **parsing, const ParsingOptions *options, Archive *ar
                    void (*sink)(void *context, ParsedPage *page), ParsingSkipped skipped,
                    void *context);
 Result parsing_start(Parsing *parsing);
+/* Parses a result in the calling thread, sink included: for one that has no threads of ours, with a
+ * Parsing that is never started. Takes the result. */
+void parsing_parse(Parsing *parsing, FetchResult *result);
 /* Takes a result; waits while the queue is full. After parsing_stop it is dropped: its URL is still
  * scheduled. */
 void parsing_push(Parsing *parsing, FetchResult *result);

@@ -10,11 +10,34 @@
  * (page_db_add). DRUM answers "seen before?" for more keys than memory holds.
  *
  * Each header says what its calls do, who owns what, which errors there are and which threads may
- * call. Build with `pkg-config --cflags --libs ragno`, and `#include <ragno/ragno.h>`, or the
- * single headers by their names ("page_db.h"). The crawler's own headers are not installed: only
- * what is included below, and what that needs. Source of the interface: seeds 000, 001 and 003. */
+ * call. Build with `pkg-config --cflags --libs ragno`, and `#include <ragno/ragno.h>`, or, in C,
+ * the single headers by their names ("page_db.h"). The crawler's own headers are not installed:
+ * only what is included below, and what that needs. Source of the interface: seeds 000, 001 and
+ * 003. */
 #ifndef RAGNO_H
 #define RAGNO_H
+
+/* C++ (11 and later) includes this header, not the single ones. Before C++23 it has C's atomic
+ * types under other names, with the same layout. The system's headers come first: they say
+ * themselves what of them is C. */
+#ifdef __cplusplus
+#include <atomic>
+#include <lmdb.h>
+#include <pthread.h>
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <time.h>
+#if __cplusplus > 202002L
+#include <stdatomic.h>
+#else
+#define _Atomic(type) std::atomic<type>
+using std::atomic_bool;
+#endif
+extern "C" {
+#endif
 
 /* Pages that go in, what is known of them, and their links. */
 #include "store/crawled_page.h"
@@ -41,11 +64,19 @@
 /* Disk repository with update management. */
 #include "store/drum.h"
 #include "store/drum_lmdb.h"
+#include "store/drum_runs.h"
 
 /* Parts of the above that are useful alone. */
 #include "base/error.h"
 #include "store/domain_temp.h"
 #include "store/mmap_array.h"
 #include "store/txn_manager.h"
+
+#ifdef __cplusplus
+}
+#if __cplusplus <= 202002L
+#undef _Atomic
+#endif
+#endif
 
 #endif

@@ -224,13 +224,14 @@ static int rank_hubs(const RankCommand *command, const ScoreInput *input, Ranked
 
 static int run(const RankCommand *command, PageDB *db)
 {
-    ScoreInput input;
+    ScoreInput input = {0};
     Result rc =
         score_input_read(&input, db, command->has_content_scores, command->is_cross_host, NULL);
     if (rc != RESULT_OK) {
         const char *words = error_message(db->error);
         (void)fprintf(stderr, "ragno rank: the links cannot be read: %s\n",
                       words == NULL ? result_name(rc) : words);
+        score_input_free(&input, NULL);
         return EXIT_IO;
     }
     size_t n = input.graph->n_pages;
@@ -242,7 +243,7 @@ static int run(const RankCommand *command, PageDB *db)
         status = command->is_hits ? rank_hubs(command, &input, pages)
                                   : rank_pages(command, &input, pages);
     }
-    score_input_free(&input);
+    score_input_free(&input, NULL);
     if (status == 0 || status == EXIT_NEGATIVE) {
         int printed = print_pages(command, db, pages, n);
         status = printed != 0 ? printed : status;

@@ -12,7 +12,7 @@
 #include "store/page_levels.h"
 #include "store/page_rank_scorer.h"
 
-#define SCAN_AT_ONCE 4096u /* entries read in one transaction */
+#define SCAN_AT_ONCE 1024u /* entries read in one transaction */
 #define PIECE_STEP   128u  /* moves between two looks at the clock */
 #define MAX_LOOPS    100u
 
@@ -382,13 +382,13 @@ void scoring_stats(Scoring *scoring, ScoringStats *stats)
 
 void scoring_stop(Scoring *scoring)
 {
-    if (scoring->scorer.stop != NULL) {
-        scoring->scorer.stop(scoring->scorer.state, true);
-    }
     mutex_lock(&scoring->mutex);
     atomic_store(&scoring->stopping, true);
     condition_broadcast(&scoring->changed);
     mutex_unlock(&scoring->mutex);
+    if (scoring->scorer.stop != NULL) {
+        scoring->scorer.stop(scoring->scorer.state, true);
+    }
     thread_join(&scoring->thread);
 }
 

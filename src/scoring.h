@@ -30,7 +30,8 @@
 #include "ingest.h"
 #include "store/scorer.h"
 
-#define SCORING_MOVES 65536u
+/* As many as are sorted in a millisecond or two: a stop waits for it. */
+#define SCORING_MOVES 16384u
 #define SCORING_PIECE                                                                              \
     2048u /* in one transaction: so many pages of the database at most are new                     \
            */
@@ -76,7 +77,8 @@ Result scoring_start(Scoring *scoring, uint64_t pages);
 /* A commit: so many pages are fetched now. */
 void scoring_committed(Scoring *scoring, uint64_t pages);
 void scoring_stats(Scoring *scoring, ScoringStats *stats);
-/* Ends a computation at once, drops moves that were not applied, and ends the thread. */
+/* Ends a computation at once (store/rank_memory.h), drops moves that were not applied, and ends the
+ * thread. */
 void scoring_stop(Scoring *scoring);
 /* NULL is allowed. After scoring_stop, and after ingest has ended. */
 void scoring_delete(Scoring *scoring);

@@ -122,6 +122,7 @@ static void emit_parts(const StatusSample *now, Buffer *out, FieldSink sink)
     sink(out, "wb_entries", FIELD_INTEGER, NULL, now->frontier.entries, 0);
     sink(out, "front", FIELD_INTEGER, NULL, now->frontier.front, 0);
     sink(out, "required_front", FIELD_INTEGER, NULL, now->frontier.required_front, 0);
+    sink(out, "evictions", FIELD_INTEGER, NULL, now->frontier.evictions, 0);
     sink(out, "todo", FIELD_INTEGER, NULL, todo, 0);
     sink(out, "active", FIELD_INTEGER, NULL, now->active, 0);
     sink(out, "dns_waiting", FIELD_INTEGER, NULL, now->frontier.resolving, 0);

@@ -372,7 +372,7 @@ static Result verify_all(Verify *verify)
         rc = verify_captures(verify);
     }
     if (rc == RESULT_OK || rc == RESULT_NOT_FOUND) {
-        rc = verify_sieve(verify);
+        rc = verify_links(verify);
     }
     return rc == RESULT_OK || rc == RESULT_NOT_FOUND ? verify_database(verify) : rc;
 }
@@ -440,8 +440,8 @@ static int usage(FILE *out)
         out,
         "usage: ragno verify DIR [--repair] [--refetch]\n"
         "Checks that WARC files, their indices, PageDB, the schedule and the host records agree.\n"
-        "  --repair   writes schedule, host counters and indices anew, moves broken ends of WARC\n"
-        "             files aside\n"
+        "  --repair   writes schedule, host counters and indices anew, makes lost lists of links\n"
+        "             from stored answers, moves broken ends of WARC files aside\n"
         "  --refetch  and has pages crawled again that are in no WARC file\n"
         "Exit status: 0 no problem, 1 problems (repaired or not), 3 cannot be read.\n");
     return out == stdout ? 0 : 2;

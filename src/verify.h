@@ -1,25 +1,29 @@
 /* `ragno verify DIR`: does everything that a crawl keeps agree?
  *
- * The database: every page is found by its URL and has its own index, its links are pages, and it
- * is deeper than the page it was found on; every host is found by its name; every entry of the
- * schedule is a page of that host with that level, every page with a level is scheduled unless its
- * host is given up, and hosts with work are listed at their best level; the counters of every host
- * are those of its pages. The archive: every record of every file in DIR/warc is read strictly
+ * The database: its file is whole (store/lmdb_check.h; if not, nothing else is looked at, since
+ * LMDB would stumble); every page is found by its URL and has its own index, its links are pages,
+ * and it is deeper than the page it was found on; every host is found by its name; every entry of
+ * the schedule is a page of that host with that level, every page with a level is scheduled unless
+ * its host is given up, and hosts with work are listed at their best level; the counters of every
+ * host are those of its pages. The archive: every record of every file in DIR/warc is read strictly
  * (store/warc_reader.h), its digests are recomputed, requests and metadata belong to the capture
  * before them, the index is derived from it and compared line by line with the one beside the file;
  * the original of every revisit is found; the page of every capture is known to PageDB, and every
- * page whose answer was stored (store/capture_index.h) is there. No file ends before the end that
- * the database has committed.
+ * page whose answer was stored (store/capture_index.h) is there, and nothing else is. No file ends
+ * before the end that the database has committed.
  *
- * Nothing is changed but by --repair, which writes anew, and says so: the schedule from the levels
- * in PageDB, host counters from the pages, indices from their WARC files. From a WARC file that was
- * cut or is broken it moves what follows the last whole record to NAME.damaged, so that the crawl
- * can go on behind it; the captures that are lost are listed, and --refetch has their pages crawled
- * again (files that were moved away look the same: then do not).
+ * Nothing is changed but by --repair, which writes anew, and says so: the tables by which
+ * pages are found by URL and hosts by name, the schedule from the levels in PageDB, host counters
+ * from the pages, indices and what is stored of each page from the WARC
+ * files, and lists of links from the stored answers (verify_relink.h); a page whose links are lost
+ * and whose answer is not stored, or is damaged, is fetched again, and each of them is told. From a
+ * WARC file that was cut or is broken it moves what follows the last whole record to NAME.damaged,
+ * so that the crawl can go on behind it; the captures that are lost are listed, and --refetch has
+ * their pages crawled again (files that were moved away look the same: then do not).
  *
  * Without --repair it may run beside a crawl: what is behind the committed end of a file that is
  * still being written is no problem. The database is checked in one read transaction, for the
- * length of which a running crawl's file grows. Memory: three bits per page, 17 bytes per host, and
+ * length of which a running crawl's file grows. Memory: seven bits per page, 17 bytes per host, and
  * the sorter's. */
 #ifndef VERIFY_H
 #define VERIFY_H

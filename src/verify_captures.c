@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "store/capture_index.h"
+#include "store/lmdb_check.h"
 #include "store/payload_index.h"
 #include "store/schedule.h"
 #include "store/warc_end.h"
@@ -87,6 +88,42 @@ static Result snapshot(Verify *verify)
     return rc == RESULT_NOT_FOUND ? RESULT_OK : rc;
 }
 
+static void tell_broken(void *context, const char *table, uint64_t page, const char *what)
+{
+    verify_problem(context, VERIFY_DATABASE, "%s%s: page %" PRIu64 " of data.mdb %s",
+                   *table == '\0' ? "" : "table ", *table == '\0' ? "table of tables" : table, page,
+                   what);
+}
+
+/* LMDB is not let near a file that it would stumble over. */
+static Result check_file(Verify *verify, const char *path)
+{
+    uint64_t n_broken = 0;
+    Result rc = lmdb_check(path, tell_broken, verify, &n_broken);
+    if (rc == RESULT_OK && n_broken > 0) {
+        verify_problem(verify, VERIFY_DATABASE,
+                       "%" PRIu64 " pages of data.mdb are broken: it can be copied back from a "
+                       "backup, not mended; the WARC files are not concerned",
+                       n_broken);
+        rc = RESULT_DAMAGED;
+    }
+    return rc;
+}
+
+static Result open_database(Verify *verify, const char *path)
+{
+    PageDBOptions options = {
+        .read_only = !verify->options->repair, .no_create = true, .damaged_keys = true};
+    int code = page_db_open(&verify->db, path, &options);
+    if (code != page_db_error_ok) {
+        const char *why = verify->db == NULL ? NULL : error_message(verify->db->error);
+        verify_problem(verify, VERIFY_DATABASE, "cannot be opened: %s", why == NULL ? "?" : why);
+        return code == page_db_error_version ? RESULT_VERSION : RESULT_DAMAGED;
+    }
+    Result rc = verify_keys(verify);
+    return rc == RESULT_OK ? snapshot(verify) : rc;
+}
+
 Result verify_open_database(Verify *verify)
 {
     Buffer path;
@@ -94,16 +131,8 @@ Result verify_open_database(Verify *verify)
     Result rc = buffer_printf(&path, "%s/crawl.mdb/data.mdb", verify->options->directory);
     if (rc == RESULT_OK && access(path.data, F_OK) == 0) {
         *strrchr(path.data, '/') = '\0';
-        PageDBOptions options = {.read_only = !verify->options->repair, .no_create = true};
-        int code = page_db_open(&verify->db, path.data, &options);
-        if (code != page_db_error_ok) {
-            const char *why = verify->db == NULL ? NULL : error_message(verify->db->error);
-            verify_problem(verify, VERIFY_DATABASE, "cannot be opened: %s",
-                           why == NULL ? "?" : why);
-            rc = code == page_db_error_version ? RESULT_VERSION : RESULT_DAMAGED;
-        } else {
-            rc = snapshot(verify);
-        }
+        rc = check_file(verify, path.data);
+        rc = rc == RESULT_OK ? open_database(verify, path.data) : rc;
     }
     buffer_destroy(&path);
     return rc;
@@ -190,6 +219,7 @@ Result verify_captures(Verify *verify)
     if (rc == RESULT_OK) {
         rc = find_lost(verify, txn, schedule, &lost);
     }
+    rc = rc == RESULT_OK ? verify_unlisted(verify, txn) : rc;
     if (rc == RESULT_OK && options->refetch && lost > 0) {
         verify_repaired(verify, VERIFY_DATABASE, "%" PRIu64 " pages scheduled to be fetched again",
                         lost);

@@ -32,51 +32,10 @@ typedef struct Database {
 /* ---- pages ------------------------------------------------------------------------------------
  */
 
-static void check_links(Database *database, const PageRef *page)
-{
-    Verify *verify = database->verify;
-    uint64_t *to = NULL;
-    size_t n = 0;
-    size_t n_diff = 0;
-    if (page_db_get_links(verify->db, database->txn, page->index, &to, &n, &n_diff) !=
-        page_db_error_ok) {
-        verify_problem(verify, VERIFY_DATABASE, "links of page %" PRIu64 " cannot be read",
-                       page->index);
-        n = 0;
-    }
-    for (size_t i = 0; i < n; i++) {
-        if (to[i] >= verify->n_pages) {
-            verify_problem(verify, VERIFY_DATABASE,
-                           "page %" PRIu64 " links to page %" PRIu64 " of %" PRIu64, page->index,
-                           to[i], verify->n_pages);
-        }
-    }
-    free(to);
-    uint8_t *kinds = NULL;
-    if (n > 0 && page_db_get_link_kinds(verify->db, database->txn, page->index, n, &kinds) !=
-                     page_db_error_ok) {
-        verify_problem(verify, VERIFY_DATABASE,
-                       "kinds of the links of page %" PRIu64 " cannot be read", page->index);
-    }
-    free(kinds);
-}
-
-/* idx2info to hash2idx; the other direction follows, since page_db_open has found that both have as
- * many pages. */
 static void check_page(Database *database, const PageRef *page)
 {
     Verify *verify = database->verify;
-    uint64_t found = PAGE_DB_NO_INDEX;
     PageRef from;
-    if (page_db_find(verify->db, database->txn, page->url, page->url_length, &found) !=
-            page_db_error_ok ||
-        found != page->index) {
-        verify_problem(verify, VERIFY_DATABASE, "page %" PRIu64 " is not found by its URL: %.*s",
-                       page->index, (int)page->url_length, page->url);
-    }
-    if (page->n_crawls > 0) {
-        check_links(database, page);
-    }
     if (page->linked_from != PAGE_DB_NO_INDEX) {
         uint64_t depth = page->depth;
         uint64_t index = page->index;
@@ -126,21 +85,6 @@ static void check_pages(Database *database, bool has_schedule)
             check_scheduled(database, &page);
         }
         check_page(database, &page);
-    }
-}
-
-static void check_origins(Database *database)
-{
-    Verify *verify = database->verify;
-    for (uint32_t host = 0; host < database->n_hosts; host++) {
-        uint32_t found = 0;
-        if (page_db_host_origin(verify->db, database->txn, host, &verify->line) !=
-                page_db_error_ok ||
-            page_db_host_find(verify->db, database->txn, verify->line.data, verify->line.length,
-                              &found) != page_db_error_ok ||
-            found != host) {
-            verify_problem(verify, VERIFY_DATABASE, "host %u is not found by its name", host);
-        }
     }
 }
 
@@ -210,7 +154,7 @@ static Result check_fronts(Database *database)
     Result rc = RESULT_OK;
     while (rc == RESULT_OK && n > 0) {
         /* One by one, since the level that a host stands under is the cursor's. */
-        rc = schedule_hosts(database->schedule, database->txn, &cursor, &id, 1, &n);
+        rc = schedule_hosts(database->schedule, database->txn, &cursor, &id, NULL, 1, &n);
         ScheduleItem best = {.index = 0};
         size_t found = 0;
         if (rc == RESULT_OK && n > 0) {
@@ -359,7 +303,6 @@ static Result check(Database *database)
         return rc;
     }
     check_pages(database, has_schedule);
-    check_origins(database);
     rc = has_schedule ? check_hosts(database, false) : RESULT_OK;
     if (rc == RESULT_OK) {
         rc = verify_revisits(verify, database->txn);

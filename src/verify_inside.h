@@ -1,5 +1,6 @@
 /* What the parts of `ragno verify` share: verify.c (WARC files and indices), verify_records.c (what
- * is in them), verify_captures.c (which pages must be), verify_database.c, verify_revisits.c. */
+ * is in them), verify_captures.c (which pages must be), verify_unlisted.c, verify_keys.c,
+ * verify_links.c, verify_sieve.c, verify_database.c, verify_revisits.c. */
 #ifndef VERIFY_INSIDE_H
 #define VERIFY_INSIDE_H
 
@@ -52,17 +53,25 @@ void verify_companion(Verify *verify, const char *file, const WarcRecord *record
                       const WarcId *capture);
 /* A capture: the original of a revisit is stored, its page is known and was tried. */
 Result verify_capture(Verify *verify, const char *file, const WarcRecord *record);
+/* A robots.txt, or what one redirects to: fetched for its own sake, whether or not it is a page. */
+bool verify_is_errand(const Verify *verify, WarcBytes uri);
 /* After the last file: captures of known pages that were never tried, but for what robots.txt
  * redirects to. */
 Result verify_untried(Verify *verify);
 
-/* Opens DIR/crawl.mdb if there is one, notes whose answers are stored, and then reads the committed
- * end: so whatever a running crawl adds meanwhile is not missed in the files. RESULT_DAMAGED,
- * RESULT_VERSION: told. */
+/* Looks whether the file of DIR/crawl.mdb is whole, if there is one, opens it, has its keys checked
+ * (verify_keys), notes whose answers are stored, and then reads the committed end: so whatever a
+ * running crawl adds meanwhile is not missed in the files. RESULT_DAMAGED, RESULT_VERSION: told. */
 Result verify_open_database(Verify *verify);
+/* Every page is found by its URL and every host by its name, and nothing else is; repair completes
+ * both tables (store/page_keys_check.h). */
+Result verify_keys(Verify *verify);
 /* Pages whose answers were stored and are in no WARC file; with options->refetch they are
  * scheduled again. */
 Result verify_captures(Verify *verify);
+/* The other way round: pages whose answers are in the files, and not in the index of captures;
+ * repair enters them. */
+Result verify_unlisted(Verify *verify, MDB_txn *txn);
 /* PageDB inside, the schedule against it, the host records against it; repairs the last two. */
 Result verify_database(Verify *verify);
 /* The next visits of schedule.mode = continuous; repairs by emptying them, so that the next crawl
@@ -73,9 +82,12 @@ Result verify_forget_validators(MDB_txn *txn, uint64_t index);
 /* Puts the committed end back to what is left of a file that was cut. */
 Result verify_set_end(Verify *verify);
 
-/* The sieve's bucket files, and pages whose links were lost with a part of them: repair has those
- * fetched again. */
-Result verify_sieve(Verify *verify);
+/* Every page that was crawled has a list of links that can be read, or its links wait in the sieve,
+ * or it is fetched again. Repair takes out what cannot be read, and makes what is lost from the
+ * stored answers; where there is none the page is fetched again. */
+Result verify_links(Verify *verify);
+/* The sieve's bucket files can be read; sets the bits of the pages whose links are all in them. */
+Result verify_sieve(Verify *verify, MDB_txn *txn, uint8_t *waiting, uint64_t n_pages);
 /* Puts a page into the schedule once more; inside a transaction. */
 Result verify_schedule_again(Verify *verify, MDB_txn *txn, Schedule *schedule, uint64_t index);
 

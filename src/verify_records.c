@@ -162,6 +162,11 @@ static Result note_untried(Verify *verify, const char *file, const WarcRecord *r
     return rc == RESULT_OK ? buffer_append(&verify->untried, "", 1) : rc;
 }
 
+bool verify_is_errand(const Verify *verify, WarcBytes uri)
+{
+    return is_robots(uri) || map_get(&verify->errands, url_key(uri.bytes, uri.length)) != NULL;
+}
+
 Result verify_untried(Verify *verify)
 {
     const char *at = verify->untried.data;

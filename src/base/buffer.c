@@ -89,13 +89,19 @@ Result buffer_vprintf(Buffer *buffer, const char *format, va_list arguments)
 {
     va_list again;
     va_copy(again, arguments);
-    int n = vsnprintf(NULL, 0, format, arguments);
+    size_t room = buffer->capacity - buffer->length; /* 0 before the first byte */
+    char *end = room == 0 ? NULL : buffer->data + buffer->length;
+    int n = vsnprintf(end, room, format, arguments);
     Result rc = n < 0 ? RESULT_INVALID : buffer_reserve(buffer, (size_t)n);
-    if (rc == RESULT_OK) {
+    if (rc == RESULT_OK && (size_t)n >= room) {
         (void)vsnprintf(buffer->data + buffer->length, (size_t)n + 1, format, again);
-        buffer->length += (size_t)n;
     }
     va_end(again);
+    if (rc == RESULT_OK) {
+        buffer->length += (size_t)n;
+    } else if (end != NULL) {
+        *end = '\0'; /* the half that did fit */
+    }
     return rc;
 }
 

@@ -15,6 +15,7 @@ Result queue_init(Queue *queue, size_t capacity)
     queue->head = 0;
     queue->count = 0;
     queue->waiting = 0;
+    queue->called = 0;
     queue->closed = false;
     queue->woken = false;
     return RESULT_OK;
@@ -29,11 +30,38 @@ void queue_destroy(Queue *queue)
     mutex_destroy(&queue->mutex);
 }
 
-static void put_locked(Queue *queue, void *item)
+/* Whether the caller is to signal not_empty once it has unlocked the mutex: a popper that were
+ * called while it is held would wake only to wait for it. Who is called already is not called
+ * again. */
+static bool call_locked(Queue *queue)
+{
+    bool one_sleeps = queue->waiting > queue->called;
+    queue->called += one_sleeps;
+    return one_sleeps;
+}
+
+static bool put_locked(Queue *queue, void *item)
 {
     queue->items[(queue->head + queue->count) % queue->capacity] = item;
     queue->count++;
-    if (queue->waiting > 0) {
+    return call_locked(queue);
+}
+
+/* A popper waits, once. False: its deadline has passed, or it is not to wait (queue_wake). */
+static bool wait_locked(Queue *queue, MonoTime deadline)
+{
+    queue->waiting++;
+    bool waits = !queue->woken && condition_wait_until(&queue->not_empty, &queue->mutex, deadline);
+    queue->waiting--;
+    queue->called -=
+        queue->called > 0; /* perhaps another one's call: he is called once more then */
+    return waits;
+}
+
+static void unlock_and_call(Queue *queue, bool call)
+{
+    mutex_unlock(&queue->mutex);
+    if (call) {
         condition_signal(&queue->not_empty);
     }
 }
@@ -41,6 +69,7 @@ static void put_locked(Queue *queue, void *item)
 Result queue_push(Queue *queue, void *item)
 {
     Result rc = RESULT_OK;
+    bool call = false;
     mutex_lock(&queue->mutex);
     while (!queue->closed && queue->count == queue->capacity) {
         condition_wait(&queue->not_full, &queue->mutex);
@@ -48,24 +77,25 @@ Result queue_push(Queue *queue, void *item)
     if (queue->closed) {
         rc = RESULT_CLOSED;
     } else {
-        put_locked(queue, item);
+        call = put_locked(queue, item);
     }
-    mutex_unlock(&queue->mutex);
+    unlock_and_call(queue, call);
     return rc;
 }
 
 Result queue_try_push(Queue *queue, void *item)
 {
     Result rc = RESULT_OK;
+    bool call = false;
     mutex_lock(&queue->mutex);
     if (queue->closed) {
         rc = RESULT_CLOSED;
     } else if (queue->count == queue->capacity) {
         rc = RESULT_LIMIT;
     } else {
-        put_locked(queue, item);
+        call = put_locked(queue, item);
     }
-    mutex_unlock(&queue->mutex);
+    unlock_and_call(queue, call);
     return rc;
 }
 
@@ -73,14 +103,13 @@ Result queue_pop(Queue *queue, void **items, size_t max, size_t *n, MonoTime dea
 {
     Result rc = RESULT_OK;
     size_t taken = 0;
+    bool call = false;
     mutex_lock(&queue->mutex);
     while (queue->count == 0 && !queue->closed && rc == RESULT_OK) {
-        queue->waiting++;
-        if (queue->woken || !condition_wait_until(&queue->not_empty, &queue->mutex, deadline)) {
+        if (!wait_locked(queue, deadline)) {
             rc = RESULT_TIMEOUT;
             queue->woken = false;
         }
-        queue->waiting--;
     }
     if (queue->count > 0) {
         rc = RESULT_OK;
@@ -93,13 +122,11 @@ Result queue_pop(Queue *queue, void **items, size_t max, size_t *n, MonoTime dea
             queue->head = 0; /* a large ring that is mostly empty touches little memory */
         }
         condition_broadcast(&queue->not_full);
-        if (queue->count > 0 && queue->waiting > 0) {
-            condition_signal(&queue->not_empty);
-        }
+        call = queue->count > 0 && call_locked(queue);
     } else if (queue->closed) {
         rc = RESULT_CLOSED;
     }
-    mutex_unlock(&queue->mutex);
+    unlock_and_call(queue, call);
     *n = taken;
     return rc;
 }

@@ -21,7 +21,8 @@ typedef struct Queue {
     size_t capacity;
     size_t head; /* of the oldest item */
     size_t count;
-    size_t waiting; /* threads in queue_pop */
+    size_t waiting; /* threads in queue_pop that wait */
+    size_t called;  /* those of them that have been signalled since */
     bool closed;
     bool woken; /* the next queue_pop that would wait does not */
 } Queue;

@@ -7,12 +7,12 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
-#include <sys/eventfd.h>
 #include <unistd.h>
 
 #include "base/log.h"
 #include "base/queue.h"
 #include "base/thread.h"
+#include "base/wake.h"
 #include "fetch/fetch_step.h"
 #include "fetch/transfer.h"
 
@@ -30,7 +30,7 @@ struct Fetcher {
     TransferShared shared;
     CURLM *multi;
     int epoll;
-    int wake;
+    Wake wake;
     Queue inbox;
     Thread thread;
     MonoTime curl_timer; /* when curl_multi_socket_action wants a time-out; MONO_NEVER */
@@ -248,8 +248,7 @@ static void read_inbox(Fetcher *fetcher)
 {
     void *item = NULL;
     size_t n = 0;
-    uint64_t count = 0;
-    (void)!read(fetcher->wake, &count, sizeof count);
+    wake_clear(&fetcher->wake);
     while ((atomic_load(&fetcher->draining) || gate_is_open(fetcher)) &&
            queue_pop(&fetcher->inbox, &item, 1, &n, (MonoTime){0}) == RESULT_OK) {
         if (atomic_load(&fetcher->draining)) {
@@ -328,7 +327,7 @@ static int wait_ms(const Fetcher *fetcher, MonoTime now)
 static void serve(Fetcher *fetcher, const struct epoll_event *event)
 {
     int running = 0;
-    if (event->data.fd == fetcher->wake) {
+    if (event->data.fd == fetcher->wake.fd) {
         read_inbox(fetcher);
         return;
     }
@@ -374,13 +373,10 @@ static void *fetcher_main(void *argument)
 static Result open_loop(Fetcher *fetcher)
 {
     fetcher->epoll = epoll_create1(EPOLL_CLOEXEC);
-    fetcher->wake = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
-    if (fetcher->epoll < 0 || fetcher->wake < 0) {
-        return result_of_errno(errno);
-    }
-    struct epoll_event event = {.events = EPOLLIN, .data = {.fd = fetcher->wake}};
-    if (epoll_ctl(fetcher->epoll, EPOLL_CTL_ADD, fetcher->wake, &event) != 0) {
-        return result_of_errno(errno);
+    Result rc =
+        fetcher->epoll < 0 ? result_of_errno(errno) : wake_init(&fetcher->wake, fetcher->epoll);
+    if (rc != RESULT_OK) {
+        return rc;
     }
     fetcher->multi = curl_multi_init();
     if (fetcher->multi == NULL) {
@@ -413,7 +409,7 @@ Result fetcher_new(Fetcher **out, unsigned number, const FetcherOptions *options
                                   .url = &fetcher->url,
                                   .text = &fetcher->text};
     fetcher->epoll = -1;
-    fetcher->wake = -1;
+    fetcher->wake.fd = -1;
     fetcher->curl_timer = MONO_NEVER;
     heap_init(&fetcher->first_byte);
     heap_init(&fetcher->paused);
@@ -451,8 +447,7 @@ Result fetcher_start(Fetcher *fetcher)
 
 void fetcher_wake(Fetcher *fetcher)
 {
-    uint64_t one = 1;
-    (void)!write(fetcher->wake, &one, sizeof one);
+    wake_ring(&fetcher->wake);
 }
 
 void fetcher_fetch(Fetcher *fetcher, VisitState *visit_state)
@@ -516,9 +511,7 @@ void fetcher_delete(Fetcher *fetcher)
     if (fetcher->epoll >= 0) {
         (void)close(fetcher->epoll);
     }
-    if (fetcher->wake >= 0) {
-        (void)close(fetcher->wake);
-    }
+    wake_destroy(&fetcher->wake);
     free(fetcher);
 }
 

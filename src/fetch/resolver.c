@@ -6,13 +6,13 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
-#include <sys/eventfd.h>
 #include <unistd.h>
 
 #include "base/hash.h"
 #include "base/log.h"
 #include "base/queue.h"
 #include "base/thread.h"
+#include "base/wake.h"
 #include "fetch/dns_record.h"
 
 #define ADDRESSES_MAX        8u /* kept of one answer */
@@ -52,7 +52,7 @@ struct Resolver {
     void *context;
     ares_channel channel;
     int epoll;
-    int wake; /* eventfd: the inbox has something */
+    Wake wake; /* the inbox has something */
     Queue inbox;
     Thread thread;
     Map names;      /* by 128-bit fingerprint of the host name; the name is compared too */
@@ -421,10 +421,9 @@ static void on_socket(void *context, ares_socket_t fd, int readable, int writabl
 
 static void read_inbox(Resolver *resolver)
 {
-    uint64_t count = 0;
     void *items[INBOX_BATCH];
     size_t n = 0;
-    (void)!read(resolver->wake, &count, sizeof count);
+    wake_clear(&resolver->wake);
     MonoTime now = mono_now();
     while (queue_pop(&resolver->inbox, items, INBOX_BATCH, &n, (MonoTime){0}) == RESULT_OK) {
         for (size_t i = 0; i < n; i++) {
@@ -450,8 +449,9 @@ static void *resolver_main(void *argument)
         thread_step("waiting");
         int n = epoll_wait(resolver->epoll, events, EPOLL_EVENTS, wait_ms(resolver));
         thread_step("resolving");
+        bool processed = false;
         for (int i = 0; i < n; i++) {
-            if (events[i].data.fd == resolver->wake) {
+            if (events[i].data.fd == resolver->wake.fd) {
                 read_inbox(resolver);
                 continue;
             }
@@ -460,8 +460,9 @@ static void *resolver_main(void *argument)
             bool in = (what & (EPOLLIN | EPOLLERR | EPOLLHUP)) != 0;
             ares_process_fd(resolver->channel, in ? fd : ARES_SOCKET_BAD,
                             (what & EPOLLOUT) != 0 ? fd : ARES_SOCKET_BAD);
+            processed = true;
         }
-        if (n == 0) {
+        if (!processed) { /* nobody has looked at the time-outs */
             ares_process_fd(resolver->channel, ARES_SOCKET_BAD, ARES_SOCKET_BAD);
         }
         atomic_store_explicit(&resolver->published_in_flight, resolver->n_in_flight,
@@ -519,6 +520,7 @@ Result resolver_new(Resolver **out, const ResolverOptions *options,
     }
     Resolver *resolver = calloc(1, sizeof *resolver);
     if (resolver == NULL) {
+        ares_library_cleanup();
         return RESULT_MEMORY;
     }
     resolver->options = *options;
@@ -528,22 +530,25 @@ Result resolver_new(Resolver **out, const ResolverOptions *options,
     map_init(&resolver->names);
     heap_init(&resolver->by_expiry);
     resolver->epoll = epoll_create1(EPOLL_CLOEXEC);
-    resolver->wake = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
-    Result rc = resolver->epoll < 0 || resolver->wake < 0
-                    ? result_of_errno(errno)
-                    : queue_init(&resolver->inbox, INBOX_CAPACITY);
+    resolver->wake.fd = -1;
+    Result rc =
+        resolver->epoll < 0 ? result_of_errno(errno) : wake_init(&resolver->wake, resolver->epoll);
     if (rc == RESULT_OK) {
-        struct epoll_event event = {.events = EPOLLIN, .data = {.fd = resolver->wake}};
-        (void)epoll_ctl(resolver->epoll, EPOLL_CTL_ADD, resolver->wake, &event);
+        rc = queue_init(&resolver->inbox, INBOX_CAPACITY);
+    }
+    if (rc == RESULT_OK) {
         rc = open_channel(resolver);
         if (rc != RESULT_OK) {
             queue_destroy(&resolver->inbox);
         }
     }
     if (rc != RESULT_OK) {
-        (void)close(resolver->epoll);
-        (void)close(resolver->wake);
+        if (resolver->epoll >= 0) {
+            (void)close(resolver->epoll);
+        }
+        wake_destroy(&resolver->wake);
         free(resolver);
+        ares_library_cleanup();
         return rc;
     }
     *out = resolver;
@@ -555,26 +560,20 @@ Result resolver_start(Resolver *resolver)
     return thread_start(&resolver->thread, "dns", resolver_main, resolver);
 }
 
-static void wake(Resolver *resolver)
-{
-    uint64_t one = 1;
-    (void)!write(resolver->wake, &one, sizeof one);
-}
-
 void resolver_resolve(Resolver *resolver, VisitState *visit_state)
 {
     if (queue_push(&resolver->inbox, visit_state) != RESULT_OK) {
         refuse(resolver, visit_state);
         return;
     }
-    wake(resolver);
+    wake_ring(&resolver->wake);
 }
 
 void resolver_stop(Resolver *resolver)
 {
     atomic_store(&resolver->stopping, true);
     queue_close(&resolver->inbox);
-    wake(resolver);
+    wake_ring(&resolver->wake);
     thread_join(&resolver->thread);
     void *item = NULL;
     size_t n = 0;
@@ -599,7 +598,7 @@ void resolver_delete(Resolver *resolver)
     heap_destroy(&resolver->by_expiry);
     queue_destroy(&resolver->inbox);
     (void)close(resolver->epoll);
-    (void)close(resolver->wake);
+    wake_destroy(&resolver->wake);
     free(resolver);
     ares_library_cleanup();
 }

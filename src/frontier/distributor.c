@@ -7,24 +7,11 @@
 #include "base/log.h"
 #include "frontier/distributor_inside.h"
 
-#define WALK_BATCH         64u   /* hosts read from the schedule at a time */
-#define WALK_PAUSE_MS      1000  /* between two walks */
-#define WALK_IDLE_PAUSE_MS 15000 /* after one that found nothing to load */
-#define DROP_PATIENCE_MS   60000 /* a host given up is kept so long for its commit */
-#define CLOCKS_DIFFER_MS   100   /* what rounding may make between the two clocks */
-#define FAR_MS             60000 /* a host that must wait longer stays on disk */
-#define TEXT_LIMIT         ((size_t)2 << 20)
-
-void commit_notice_delete(CommitNotice *notice)
-{
-    if (notice != NULL) {
-        free(notice->done);
-        free(notice->hosts);
-        free(notice->dropped);
-        free(notice->moved);
-        free(notice);
-    }
-}
+#define PAUSE_MS         1000  /* until it is looked again at what could not be done */
+#define DROP_PATIENCE_MS 60000 /* a host given up is kept so long for its commit */
+#define CLOCKS_DIFFER_MS 100   /* what rounding may make between the two clocks */
+#define FAR_MS           60000 /* a host that must wait longer stays on disk */
+#define TEXT_LIMIT       ((size_t)2 << 20)
 
 Result distributor_init(Distributor *distributor, const DistributorOptions *options,
                         const PolitenessOptions *politeness, const DistributorSinks *sinks,
@@ -35,7 +22,8 @@ Result distributor_init(Distributor *distributor, const DistributorOptions *opti
                                  .sinks = *sinks,
                                  .db = db,
                                  .schedule = schedule,
-                                 .host_table = host_table};
+                                 .host_table = host_table,
+                                 .waiting_level = SCHEDULE_NO_LEVEL};
     map_init(&distributor->visit_states);
     map_init(&distributor->guests);
     map_init(&distributor->in_flight);
@@ -52,11 +40,19 @@ static void account(Distributor *distributor, VisitState *visit_state)
     visit_state->accounted = memory;
 }
 
+/* It is not evicted any more: it has left, or is wanted after all. */
+static void stay(Distributor *distributor, VisitState *visit_state)
+{
+    distributor->n_leaving -= visit_state->leaving;
+    visit_state->leaving = false;
+}
+
 void distributor_forget(Distributor *distributor, VisitState *visit_state)
 {
     if (heap_holds(&visit_state->by_purge)) {
         heap_remove(&distributor->purge, &visit_state->by_purge);
     }
+    stay(distributor, visit_state);
     distributor_release_window(distributor, visit_state);
     if (visit_state->guest) {
         distributor_remove_guest(distributor, visit_state);
@@ -94,35 +90,50 @@ static void resolve(Distributor *distributor, VisitState *visit_state)
     distributor->sinks.resolve(distributor->sinks.context, visit_state);
 }
 
-static bool has_room(const Distributor *distributor)
-{
-    return distributor->memory < distributor->options.memory_bytes;
-}
-
 /* Half of the memory is for hosts that can be fetched from soon. */
 static bool is_scarce(const Distributor *distributor)
 {
     return distributor->memory > distributor->options.memory_bytes / 2;
 }
 
-/* Keeps an empty visit state until it may be forgotten. One that was given up stays until the
- * database knows it, or the next walk would bring it back; one that wants more does not ask at
- * once. */
-static void rest(Distributor *distributor, VisitState *visit_state, MonoTime now)
+void distributor_rest(Distributor *distributor, VisitState *visit_state, MonoTime now)
 {
     visit_state->place = VISIT_STATE_IDLE;
     visit_state->idle = true;
-    int64_t least_ms = visit_state->retired   ? 0
-                       : visit_state->dropped ? DROP_PATIENCE_MS
-                       : visit_state->more    ? WALK_PAUSE_MS
-                                              : 0;
+    int64_t least_ms = visit_state->retired || visit_state->leaving ? 0
+                       : visit_state->dropped                       ? DROP_PATIENCE_MS
+                       : visit_state->more                          ? PAUSE_MS
+                                                                    : 0;
     MonoTime until = mono_later(visit_state->next_fetch, mono_add_ms(now, least_ms));
     if (visit_state->parked) {
-        until = mono_add_ms(now, WALK_PAUSE_MS);
+        until = mono_add_ms(now, PAUSE_MS);
     }
     if (!heap_holds(&visit_state->by_purge)) {
         (void)heap_push(&distributor->purge, &visit_state->by_purge, until.ns, 0);
     }
+}
+
+/* True: an evicted visit state that came home rests until it may be forgotten. One that serves
+ * others stays. */
+static bool leave(Distributor *distributor, VisitState *visit_state, MonoTime now)
+{
+    if (visit_state->askers != NULL || visit_state->robots_elsewhere || visit_state->retired ||
+        visit_state->dropped) {
+        stay(distributor, visit_state);
+    }
+    if (!visit_state->leaving) {
+        return false;
+    }
+    distributor_release_window(distributor, visit_state);
+    account(distributor, visit_state);
+    visit_state->more = true;
+    visit_state->capped = false;
+    if (mono_ms_between(now, visit_state->next_fetch) > FAR_MS) {
+        stay(distributor, visit_state); /* its room cannot be waited for */
+        visit_state->parked = true;
+    }
+    distributor_rest(distributor, visit_state, now);
+    return true;
 }
 
 /* A visit state that is at home: on an errand, to the workbench, to sleep, or out. */
@@ -139,6 +150,9 @@ static void dispatch(Distributor *distributor, MDB_txn *txn, VisitState *visit_s
         distributor_release_window(distributor, visit_state);
     }
     distributor_take_waiting(visit_state);
+    if (leave(distributor, visit_state, now)) {
+        return;
+    }
     bool serves = visit_state->askers != NULL; /* before it asks itself: invariant 4 */
     bool gone = visit_state->retired || visit_state->dropped;
     if (!serves && !gone && visit_state->robots_elsewhere &&
@@ -160,14 +174,14 @@ static void dispatch(Distributor *distributor, MDB_txn *txn, VisitState *visit_s
         distributor_release_window(distributor, visit_state);
     }
     if (!serves && visit_state_count(visit_state) == 0) {
-        rest(distributor, visit_state, now);
+        distributor_rest(distributor, visit_state, now);
     } else if (!serves && is_scarce(distributor) &&
                mono_ms_between(now, visit_state->next_fetch) > FAR_MS) {
         distributor_release_window(distributor, visit_state);
         account(distributor, visit_state);
         visit_state->more = true;
         visit_state->parked = true;
-        rest(distributor, visit_state, now);
+        distributor_rest(distributor, visit_state, now);
     } else if (!mono_before(now, visit_state->address_expiry)) {
         resolve(distributor, visit_state);
     } else {
@@ -195,7 +209,7 @@ static void resolved(Distributor *distributor, MDB_txn *txn, VisitState *visit_s
     if (visit_state->retired || visit_state->dropped) { /* it went for its askers only */
         visit_state->next_fetch = mono_later(visit_state->next_fetch, now);
         distributor_release_window(distributor, visit_state);
-        rest(distributor, visit_state, now);
+        distributor_rest(distributor, visit_state, now);
         return;
     }
     FetchEnd end = {.class = visit_state->resolve_class,
@@ -210,7 +224,7 @@ static void resolved(Distributor *distributor, MDB_txn *txn, VisitState *visit_s
         distributor->sinks.drop(distributor->sinks.context, visit_state,
                                 visit_state->resolve_class);
         distributor_release_window(distributor, visit_state);
-        rest(distributor, visit_state, now);
+        distributor_rest(distributor, visit_state, now);
         return;
     }
     distributor->sinks.unresolved(distributor->sinks.context, visit_state, verdict.host_wait_ms);
@@ -219,7 +233,7 @@ static void resolved(Distributor *distributor, MDB_txn *txn, VisitState *visit_s
     distributor_release_window(distributor, visit_state);
     account(distributor, visit_state);
     visit_state->more = true;
-    rest(distributor, visit_state, now);
+    distributor_rest(distributor, visit_state, now);
 }
 
 /* ---- birth ----------------------------------------------------------------------------------- */
@@ -314,6 +328,7 @@ Result distributor_bear(Distributor *distributor, MDB_txn *txn, uint32_t host,
         return rc;
     }
     visit_state->bias = distributor->options.bias;
+    visit_state->ticket = distributor->births++; /* or each would begin with a lower level's turn */
     visit_state->health =
         (HostHealth){.failures = record->failures, .last = (FetchClass)record->last_failure};
     restore_robots(distributor, txn, visit_state, record, now, distributor->wall);
@@ -325,17 +340,29 @@ Result distributor_bear(Distributor *distributor, MDB_txn *txn, uint32_t host,
     return RESULT_OK;
 }
 
-/* Brings one host into RAM if that makes sense now. */
-static Result load_host(Distributor *distributor, MDB_txn *txn, uint32_t host, MonoTime now)
+static bool is_open(const Distributor *distributor, const HostRecord *record)
+{
+    return (record->state == HOST_ACTIVE ||
+            (record->state == HOST_FULL && distributor->options.visits_full_hosts)) &&
+           record->not_before_ms - distributor->wall.us / 1000 <= FAR_MS;
+}
+
+bool distributor_may_load(Distributor *distributor, MDB_txn *txn, uint32_t host)
+{
+    HostRecord record;
+    page_db_looked_up(distributor->db, 1);
+    return host_table_get(distributor->host_table, txn, host, &record) == RESULT_OK &&
+           is_open(distributor, &record);
+}
+
+Result distributor_load(Distributor *distributor, MDB_txn *txn, uint32_t host, unsigned level,
+                        MonoTime now)
 {
     HostRecord record;
     VisitState *visit_state = NULL;
     Result rc = host_table_get(distributor->host_table, txn, host, &record);
     page_db_looked_up(distributor->db, 3); /* the host, its robots.txt, its schedule */
-    bool is_open = record.state == HOST_ACTIVE ||
-                   (record.state == HOST_FULL && distributor->options.visits_full_hosts);
-    if (rc != RESULT_OK || !is_open ||
-        record.not_before_ms - distributor->wall.us / 1000 > FAR_MS) {
+    if (rc != RESULT_OK || !is_open(distributor, &record)) {
         return rc;
     }
     rc = distributor_bear(distributor, txn, host, &record, now, &visit_state);
@@ -345,9 +372,10 @@ static Result load_host(Distributor *distributor, MDB_txn *txn, uint32_t host, M
     rc = distributor_refill(distributor, txn, visit_state);
     account(distributor, visit_state);
     if (rc != RESULT_OK || visit_state_count(visit_state) == 0) {
-        rest(distributor, visit_state, now);
+        distributor_rest(distributor, visit_state, now);
         return rc;
     }
+    distributor->loaded_at[level < SCHEDULE_MAX_LEVELS ? level : SCHEDULE_MAX_LEVELS - 1]++;
     resolve(distributor, visit_state);
     return RESULT_OK;
 }
@@ -355,7 +383,7 @@ static Result load_host(Distributor *distributor, MDB_txn *txn, uint32_t host, M
 /* ---- entry points ------------------------------------------------------------------------------
  */
 
-static MDB_txn *begin_read(Distributor *distributor)
+MDB_txn *distributor_begin_read(Distributor *distributor)
 {
     MDB_txn *txn = NULL;
     int rc = page_db_txn_begin(distributor->db, true, &txn);
@@ -370,7 +398,7 @@ void distributor_receive(Distributor *distributor, VisitState *visit_state, Mono
                          WallTime wall)
 {
     distributor->wall = wall;
-    MDB_txn *txn = begin_read(distributor);
+    MDB_txn *txn = distributor_begin_read(distributor);
     if (txn == NULL) {
         visit_state->retired = true; /* its URLs stay scheduled: found again by the next walk */
     }
@@ -390,8 +418,7 @@ void distributor_receive(Distributor *distributor, VisitState *visit_state, Mono
     }
 }
 
-/* What a visit state holds is not the best any more: it is to come home, from wherever it is. */
-static void recall(Distributor *distributor, VisitState *visit_state)
+void distributor_recall(Distributor *distributor, VisitState *visit_state)
 {
     if (!visit_state->idle && !visit_state->stale && !visit_state->recalled) {
         visit_state->stale = true;
@@ -405,86 +432,6 @@ void distributor_recalled(Distributor *distributor, VisitState *visit_state)
 {
     (void)distributor;
     visit_state->recalled = false;
-}
-
-/* URLs that stand elsewhere now: they are in a window, or should be. */
-static void take_moves(Distributor *distributor, const CommitNotice *notice)
-{
-    for (size_t i = 0; i < notice->n_moved; i++) {
-        const ScheduleChange *move = &notice->moved[i];
-        VisitState *visit_state = map_get(&distributor->visit_states, map_key(move->host));
-        if (visit_state != NULL &&
-            (move->to < visit_state_level(visit_state) ||
-             map_get(&distributor->in_flight, map_key(move->index)) != NULL)) {
-            recall(distributor, visit_state);
-        }
-    }
-}
-
-/* Hosts that waited for the last of their results: what came of them is counted now. */
-static void wake_capped(Distributor *distributor, MDB_txn *txn, const CommitNotice *notice,
-                        MonoTime now)
-{
-    for (size_t i = 0; txn != NULL && i < notice->n_done; i++) {
-        VisitState *visit_state =
-            map_get(&distributor->visit_states, map_key(notice->done[i].host));
-        if (visit_state != NULL && visit_state->capped && visit_state->uncommitted == 0 &&
-            visit_state->idle && !visit_state->dropped && !visit_state->retired) {
-            dispatch(distributor, txn, visit_state, now);
-        }
-    }
-}
-
-void distributor_committed(Distributor *distributor, const CommitNotice *notice, MonoTime now,
-                           WallTime wall)
-{
-    distributor->wall = wall;
-    for (size_t i = 0; i < notice->n_done; i++) {
-        VisitState *visit_state =
-            map_get(&distributor->visit_states, map_key(notice->done[i].host));
-        if (map_remove(&distributor->in_flight, map_key(notice->done[i].index)) != NULL &&
-            visit_state != NULL && visit_state->uncommitted > 0) {
-            visit_state->uncommitted--;
-        }
-    }
-    for (size_t i = 0; i < notice->n_dropped; i++) {
-        VisitState *visit_state = map_get(&distributor->visit_states, map_key(notice->dropped[i]));
-        if (visit_state != NULL) {
-            visit_state->retired = true;
-            if (heap_holds(&visit_state->by_purge)) {
-                heap_remove(&distributor->purge, &visit_state->by_purge);
-                rest(distributor, visit_state, now);
-            }
-        }
-    }
-    MDB_txn *txn = begin_read(distributor);
-    bool left_out = txn == NULL; /* hosts that only a walk can find */
-    for (size_t i = 0; txn != NULL && i < notice->n_hosts; i++) {
-        VisitState *visit_state =
-            map_get(&distributor->visit_states, map_key(notice->hosts[i].host));
-        if (visit_state == NULL) {
-            left_out |= !has_room(distributor);
-            if (has_room(distributor)) {
-                (void)load_host(distributor, txn, notice->hosts[i].host, now);
-            }
-        } else if (visit_state->idle && !mono_before(visit_state->address_expiry, now) &&
-                   !visit_state->dropped && !visit_state->retired) {
-            dispatch(distributor, txn, visit_state, now);
-        } else {
-            visit_state->more = true;
-            if (notice->hosts[i].level < visit_state_level(visit_state)) {
-                recall(distributor, visit_state);
-            }
-        }
-    }
-    take_moves(distributor, notice);
-    wake_capped(distributor, txn, notice, now);
-    if (txn != NULL) {
-        page_db_txn_abort(distributor->db, txn);
-    }
-    if (left_out && mono_before(mono_add_ms(now, WALK_PAUSE_MS), distributor->next_walk)) {
-        distributor->next_walk = mono_add_ms(now, WALK_PAUSE_MS);
-    }
 }
 
 /* Whether the host's committed record makes it wait as long as its visit state does. */
@@ -511,13 +458,19 @@ static void purge(Distributor *distributor, MDB_txn *txn, MonoTime now, WallTime
                 is_on_disk(distributor, txn, visit_state, now, wall)) {
                 distributor_forget(distributor, visit_state);
             } else {
-                rest(distributor, visit_state, now);
+                distributor_rest(distributor, visit_state, now);
             }
-        } else if (visit_state->retired || visit_state->dropped || !visit_state->more) {
+        } else if (visit_state->retired || visit_state->dropped || visit_state->leaving ||
+                   !visit_state->more) {
             if (visit_state->recalled || (visit_state->uncommitted > 0 && !visit_state->retired)) {
                 /* Looked at again soon: its last results are about to be committed. */
-                (void)heap_push(&distributor->purge, node, mono_add_ms(now, WALK_PAUSE_MS).ns, 0);
+                (void)heap_push(&distributor->purge, node, mono_add_ms(now, PAUSE_MS).ns, 0);
             } else {
+                if (visit_state->leaving) {
+                    distributor_left_out(distributor, visit_state->host, visit_state->leaving_level,
+                                         now);
+                    distributor->next_steer = now; /* its room has been waited for */
+                }
                 distributor_forget(distributor, visit_state);
             }
         } else if (txn != NULL) {
@@ -527,57 +480,23 @@ static void purge(Distributor *distributor, MDB_txn *txn, MonoTime now, WallTime
     }
 }
 
-/* Reads the next hosts of the walk; false when it came to its end. */
-static bool walk(Distributor *distributor, MDB_txn *txn, MonoTime now)
-{
-    uint32_t hosts[WALK_BATCH];
-    size_t n = 0;
-    Result rc =
-        schedule_hosts(distributor->schedule, txn, &distributor->cursor, hosts, WALK_BATCH, &n);
-    for (size_t i = 0; rc == RESULT_OK && i < n; i++) {
-        if (map_get(&distributor->visit_states, map_key(hosts[i])) == NULL &&
-            has_room(distributor)) {
-            size_t before = distributor->n_resolving;
-            (void)load_host(distributor, txn, hosts[i], now);
-            distributor->loaded_in_walk |= distributor->n_resolving > before;
-        }
-    }
-    if (rc == RESULT_OK && n == WALK_BATCH) {
-        return true;
-    }
-    int64_t pause_ms = WALK_PAUSE_MS;
-    distributor->cursor = (ScheduleHostCursor){.started = false};
-    /* After a fruitless walk only hosts whose back-off ends can be found: that is not urgent. */
-    if (!distributor->loaded_in_walk) {
-        pause_ms = WALK_IDLE_PAUSE_MS;
-    }
-    distributor->loaded_in_walk = false;
-    distributor->next_walk = mono_add_ms(now, pause_ms);
-    return false;
-}
-
 MonoTime distributor_work(Distributor *distributor, size_t front, size_t required, MonoTime now,
                           WallTime wall)
 {
     distributor->wall = wall;
-    MDB_txn *txn = begin_read(distributor);
+    MDB_txn *txn = distributor_begin_read(distributor);
     if (txn == NULL) {
-        return mono_add_ms(now, WALK_PAUSE_MS);
+        return mono_add_ms(now, PAUSE_MS);
     }
     purge(distributor, txn, now, wall);
-    uint64_t entries = 0;
-    uint64_t hosts = 0;
-    bool more = !mono_before(now, distributor->next_walk) &&
-                schedule_counts(distributor->schedule, txn, &entries, &hosts) == RESULT_OK &&
-                hosts > distributor->n_away + distributor->n_resolving + distributor->n_asking;
-    while (more && front + distributor->n_resolving < required && has_room(distributor)) {
-        more = walk(distributor, txn, now);
-    }
+    distributor_load_hosts(distributor, txn, front, required, now);
     page_db_txn_abort(distributor->db, txn);
     const HeapNode *node = heap_top(&distributor->purge);
     MonoTime next = node == NULL ? MONO_NEVER : (MonoTime){node->key};
     /* A walk that stopped half-way, or was not needed, goes on when somebody is hungry. */
-    MonoTime walk_time = mono_before(now, distributor->next_walk) ? distributor->next_walk
-                                                                  : mono_add_ms(now, WALK_PAUSE_MS);
+    MonoTime walk_time = mono_later(distributor->next_walk, distributor->next_steer);
+    if (!mono_before(now, walk_time)) {
+        walk_time = mono_add_ms(now, PAUSE_MS);
+    }
     return mono_before(walk_time, next) ? walk_time : next;
 }

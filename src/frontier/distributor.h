@@ -17,11 +17,25 @@
  *     host that has a guest gets its own visit state, with the guest's times, once that is home.
  *  5. Windows hold the best URLs of their hosts. When a commit brings a better one, or moves one
  *     that is in a window, the visit state is recalled and reads its window anew, a smaller one.
- *  6. Hosts with work that are not in RAM are found again by a walk over the schedule's host table:
- *     memory is bounded by `memory_bytes`, whatever the size of the crawl.
+ *  6. Hosts with work that are not in RAM are found again by a walk over the schedule's host table,
+ *     best level first: memory is bounded by `memory_bytes`, whatever the size of the crawl. The
+ *     hosts before the walk's place are in RAM, or could not be loaded when it passed: whoever is
+ *     left on disk before it sets it back. No host is loaded while a better one is known to wait.
  *  7. Pages of a host that are stored, and its URLs that are in flight, are never more together
  *     than pages_per_host. A host that has no room for a URL gets a window when its results are
  *     committed: each of them may have brought no page.
+ *
+ * Steering. While somebody waits on disk the visit states in RAM are counted by the level of their
+ * best URL, round and round (the hand of a clock, a few of them at each call). When memory is full,
+ * the best who wait are set against the worst in RAM, and for each that is strictly better one of
+ * the worst is evicted: recalled, and forgotten as any other (3), so that its times, rules and
+ * failures survive; what is on disk is the truth, nothing has to be written back. Equals never
+ * change places, a second sees no more evictions than a share of the hosts in RAM, and none when
+ * the best of them already make up the required front. So scores that are all the same evict
+ * nobody, and with scores what is fetched next is nearly the best of all hosts, not of those that
+ * happened to come first. When there is room, better hosts are loaded in the same way although the
+ * front is large enough. A weighted bias keeps its share of the hosts in RAM for levels that are
+ * not the best: so many of these are not evicted, and loaded by turns.
  *
  * Owned by one thread; time is a parameter; what it cannot do itself goes through sinks. Source:
  * BUbiNG, class Distributor; DESIGN sections 2 and 3. */
@@ -105,13 +119,31 @@ typedef struct Distributor {
     Map guests;       /* by hash of the origin: visit states of hosts that PageDB does not know */
     Map in_flight;    /* by page index */
     Heap purge;       /* idle visit states by when they may be forgotten */
-    ScheduleHostCursor cursor;
-    MonoTime next_walk; /* the walk over hosts starts again not before */
+
+    ScheduleHostCursor cursor; /* the walk's place */
+    MonoTime next_walk;        /* the walk over hosts starts again not before */
+    MonoTime walk_again;       /* it starts again wherever it is */
     bool loaded_in_walk;
+    unsigned waiting_level; /* of the best host known to wait; SCHEDULE_NO_LEVEL: none does */
+
+    MonoTime next_steer; /* a look at memory, and the walk when the front is large enough */
+    MonoTime last_steer;
+    size_t hand;                            /* its place in visit_states */
+    size_t loaded_at[SCHEDULE_MAX_LEVELS];  /* visit states with URLs, by level: the last round */
+    size_t counted_at[SCHEDULE_MAX_LEVELS]; /* this round so far */
+    size_t n_to_evict;
+    unsigned evict_from;    /* their level, or worse */
+    MonoTime evicted_until; /* never before a second ago: each eviction moves it on */
+    size_t n_leaving;       /* evicted, and not forgotten yet */
+    uint64_t evictions;     /* since the start */
+    bool wants_lower;       /* with a weighted bias: hosts of lower levels wait for their turns */
+    uint32_t lower_places[SCHEDULE_MAX_LEVELS]; /* the last of them that was loaded, by level */
+
     size_t memory; /* bytes of all visit states, as of when they were last here */
     size_t n_resolving;
     size_t n_away;    /* queued or acquired */
     size_t n_asking;  /* on an errand */
+    uint64_t births;  /* of visit states */
     uint64_t tickets; /* turns of lower levels in windows, for the bias */
     WallTime wall;    /* as of this call */
     Buffer text;      /* scratch */

@@ -33,6 +33,7 @@ struct Frontier {
     atomic_size_t visit_states;
     atomic_size_t resolving;
     atomic_size_t memory;
+    _Atomic uint64_t evictions;
     _Atomic uint64_t starved;
 };
 
@@ -109,6 +110,7 @@ static void publish_distributor(Frontier *frontier)
     atomic_store_explicit(&frontier->visit_states, d->visit_states.count, memory_order_relaxed);
     atomic_store_explicit(&frontier->resolving, d->n_resolving, memory_order_relaxed);
     atomic_store_explicit(&frontier->memory, d->memory, memory_order_relaxed);
+    atomic_store_explicit(&frontier->evictions, d->evictions, memory_order_relaxed);
 }
 
 /* Entries with work, plus visit states that are still on their way to one: otherwise the front
@@ -371,6 +373,7 @@ void frontier_stats(Frontier *frontier, FrontierStats *stats)
         .acquired = atomic_load_explicit(&frontier->acquired, memory_order_relaxed),
         .resolving = atomic_load_explicit(&frontier->resolving, memory_order_relaxed),
         .memory_bytes = atomic_load_explicit(&frontier->memory, memory_order_relaxed),
+        .evictions = atomic_load_explicit(&frontier->evictions, memory_order_relaxed),
         .starved = atomic_load_explicit(&frontier->starved, memory_order_relaxed),
     };
 }

@@ -44,7 +44,8 @@ typedef struct FrontierStats {
     size_t acquired; /* visit states at the fetchers */
     size_t resolving;
     size_t memory_bytes;
-    uint64_t starved; /* times a fetcher could have worked and none was due */
+    uint64_t evictions; /* hosts that made room in memory for better ones */
+    uint64_t starved;   /* times a fetcher could have worked and none was due */
 } FrontierStats;
 
 typedef struct Frontier Frontier;

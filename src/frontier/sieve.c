@@ -332,11 +332,10 @@ static Result add_link(Sieve *sieve, const SievePage *page, const PageOrigin *or
                       .hop = page->hops == NULL ? (uint8_t)'L' : page->hops[i],
                       .cross = cross};
     uint64_t fingerprint = hash_mix(key.hash) ^ hash_mix(~key.print);
-    uint64_t index = 0;
     uint8_t bytes[PAGE_MERGE_KEY_BYTES];
     page_merge_key(&key, bytes);
     DrumKey drum_key = drum_key_bytes(bytes, sizeof bytes);
-    if (url_cache_get(sieve->cache, fingerprint, &index)) {
+    if (url_cache_holds(sieve->cache, fingerprint)) {
         /* It is in the sieve, or came through it: it will be known when this one is merged. */
         return drum_check_with(sieve->drum, drum_key, (DrumBytes){&link, sizeof link});
     }
@@ -351,7 +350,7 @@ static Result add_link(Sieve *sieve, const SievePage *page, const PageOrigin *or
     Result rc = drum_check_update_with(sieve->drum, drum_key, (DrumBytes){&depth, 1},
                                        (DrumBytes){auxiliary, sizeof link + length});
     if (rc == RESULT_OK) {
-        url_cache_put(sieve->cache, fingerprint, URL_CACHE_PENDING);
+        url_cache_put(sieve->cache, fingerprint);
     }
     if (auxiliary != small) {
         free(auxiliary);

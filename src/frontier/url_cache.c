@@ -1,23 +1,22 @@
 #include "frontier/url_cache.h"
 
-#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/hash.h"
 
-/* 64 bytes of tags, 48 of indices, 4 of order: two cache lines. order lists the ways, youngest in
- * the lowest 4 bits; it is always a permutation of 0..7. */
+/* A cache line. order lists the ways, youngest in the lowest 4 bits; it is always a permutation of
+ * 0..6. */
 typedef struct Set {
     uint64_t tags[URL_CACHE_WAYS]; /* 0: empty */
-    uint8_t indices[URL_CACHE_WAYS][6];
     uint32_t order;
-    uint8_t unused[12];
+    uint32_t unused;
 } __attribute__((aligned(64))) Set;
 
-_Static_assert(sizeof(Set) == 128, "two cache lines");
+_Static_assert(sizeof(Set) == 64, "a cache line");
 
-#define FIRST_ORDER UINT32_C(0x76543210)
+#define FIRST_ORDER  UINT32_C(0x6543210)
+#define OLDEST_SHIFT (4 * (URL_CACHE_WAYS - 1))
 
 struct UrlCache {
     Set *sets;
@@ -85,19 +84,6 @@ static unsigned way_of(const Set *set, uint64_t tag)
     return found;
 }
 
-static uint64_t load_index(const Set *set, unsigned way)
-{
-    uint64_t index = 0;
-    memcpy(&index, set->indices[way], sizeof set->indices[way]);
-    return index;
-}
-
-static void store_index(Set *set, unsigned way, uint64_t index)
-{
-    assert(index <= URL_CACHE_PENDING);
-    memcpy(set->indices[way], &index, sizeof set->indices[way]);
-}
-
 /* Moves way to the front of the order; those that were younger than it age by one place. */
 static void make_youngest(Set *set, unsigned way)
 {
@@ -106,11 +92,11 @@ static void make_youngest(Set *set, unsigned way)
         shift += 4;
     }
     uint32_t younger = set->order & ((UINT32_C(1) << shift) - 1);
-    uint32_t older = shift == 28 ? 0 : set->order >> (shift + 4) << (shift + 4);
+    uint32_t older = set->order >> (shift + 4) << (shift + 4);
     set->order = older | younger << 4 | way;
 }
 
-bool url_cache_get(UrlCache *cache, uint64_t fingerprint, uint64_t *index)
+bool url_cache_holds(UrlCache *cache, uint64_t fingerprint)
 {
     uint64_t tag = fingerprint != 0 ? fingerprint : 1;
     Set *set = set_of(cache, tag);
@@ -121,21 +107,19 @@ bool url_cache_get(UrlCache *cache, uint64_t fingerprint, uint64_t *index)
     }
     cache->hits++;
     make_youngest(set, way);
-    *index = load_index(set, way);
     return true;
 }
 
-void url_cache_put(UrlCache *cache, uint64_t fingerprint, uint64_t index)
+void url_cache_put(UrlCache *cache, uint64_t fingerprint)
 {
     uint64_t tag = fingerprint != 0 ? fingerprint : 1;
     Set *set = set_of(cache, tag);
     unsigned way = way_of(set, tag);
     if (way == URL_CACHE_WAYS) {
-        way = set->order >> 28;
+        way = set->order >> OLDEST_SHIFT;
         cache->replaced += set->tags[way] != 0;
         set->tags[way] = tag;
     }
-    store_index(set, way, index);
     make_youngest(set, way);
 }
 

@@ -1,11 +1,10 @@
 /* The URLs met lately, in a fixed number of bytes: stops repeated navigation links before the
  * sieve.
  *
- * Maps a 64-bit fingerprint to a 48-bit page index, or to "pending" while the sieve has not told
- * the index yet. Sets of URL_CACHE_WAYS entries, one cache line for the tags; inside a set the
- * entry used longest ago is replaced: every hit makes its entry the youngest (4-bit ages, a true
- * LRU order). Pending entries are replaced like the others, which costs a repeated question to the
- * sieve, no more.
+ * A set of 64-bit fingerprints: whoever is in it is in the sieve, or came through it. Sets of
+ * URL_CACHE_WAYS entries, one cache line each; inside a set the entry used longest ago is replaced:
+ * every hit makes its entry the youngest (4-bit ages, a true LRU order). A URL that was replaced
+ * costs a repeated question to the sieve, no more.
  *
  * An answer is right but for equal fingerprints of different URLs: with a full 64-bit comparison
  * about entries / 2^64 per question. A fingerprint of 0 is treated as 1.
@@ -21,9 +20,7 @@
 
 #include "base/result.h"
 
-#define URL_CACHE_WAYS      8u
-#define URL_CACHE_MAX_INDEX ((UINT64_C(1) << 48) - 2)
-#define URL_CACHE_PENDING   ((UINT64_C(1) << 48) - 1) /* seen, index not known yet */
+#define URL_CACHE_WAYS 7u
 
 typedef struct UrlCache UrlCache;
 
@@ -31,11 +28,11 @@ typedef struct UrlCache UrlCache;
 Result url_cache_new(UrlCache **cache, size_t bytes);
 void url_cache_delete(UrlCache *cache);
 
-/* True when fingerprint is there; *index is its page index or URL_CACHE_PENDING. Counts a hit or a
- * miss, and makes the entry the youngest of its set. */
-bool url_cache_get(UrlCache *cache, uint64_t fingerprint, uint64_t *index);
-/* Enters fingerprint or changes its index (at most URL_CACHE_MAX_INDEX, or URL_CACHE_PENDING). */
-void url_cache_put(UrlCache *cache, uint64_t fingerprint, uint64_t index);
+/* Whether fingerprint is there. Counts a hit or a miss, and makes the entry the youngest of its
+ * set. */
+bool url_cache_holds(UrlCache *cache, uint64_t fingerprint);
+/* Enters fingerprint, as the youngest. */
+void url_cache_put(UrlCache *cache, uint64_t fingerprint);
 void url_cache_clear(UrlCache *cache);
 
 typedef struct UrlCacheStats {

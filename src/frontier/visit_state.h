@@ -144,19 +144,21 @@ struct VisitState {
     bool ready;            /* [todo thread] in which of its two heaps */
 
     /* [distributor] */
-    News recall;          /* a message of its own: it goes to the todo thread and comes back */
-    bool recalled;        /* that message is away: it may not be forgotten */
-    bool stale;           /* its window is to be read anew when it is home */
-    uint32_t appetite;    /* URLs its next window should have; 0: as many as may be */
-    uint64_t uncommitted; /* URLs taken from the schedule whose results are not committed */
-    bool idle;            /* it is IDLE: place may only be read by the owner */
-    VisitState *waiting;  /* askers that go with it when it comes home */
-    bool more;            /* new URLs came while it was away */
-    bool capped;          /* no window: what is uncommitted may reach its limit of pages */
-    size_t accounted;     /* bytes of it in Distributor.memory */
-    bool parked;          /* waits long while memory is short: forgotten as soon as disk knows */
-    bool retired;         /* so did the database: nothing of it is scheduled any more */
-    HeapNode by_purge;    /* when it may be forgotten */
+    News recall;           /* a message of its own: it goes to the todo thread and comes back */
+    bool recalled;         /* that message is away: it may not be forgotten */
+    bool stale;            /* its window is to be read anew when it is home */
+    uint32_t appetite;     /* URLs its next window should have; 0: as many as may be */
+    uint64_t uncommitted;  /* URLs taken from the schedule whose results are not committed */
+    bool idle;             /* it is IDLE: place may only be read by the owner */
+    VisitState *waiting;   /* askers that go with it when it comes home */
+    bool more;             /* new URLs came while it was away */
+    bool capped;           /* no window: what is uncommitted may reach its limit of pages */
+    size_t accounted;      /* bytes of it in Distributor.memory */
+    bool parked;           /* waits long while memory is short: forgotten as soon as disk knows */
+    bool leaving;          /* evicted: forgotten as soon as that is allowed */
+    uint8_t leaving_level; /* of what it then leaves on disk */
+    bool retired;          /* so did the database: nothing of it is scheduled any more */
+    HeapNode by_purge;     /* when it may be forgotten */
 };
 
 /* origin is "scheme://authority". RESULT_INVALID: it is none. The new object is RESOLVING. */

@@ -416,7 +416,7 @@ static Result load_more_hosts(BFFront *front, MDB_txn *txn)
     size_t n = 0;
     Result rc = RESULT_OK;
     ScheduleHostCursor cursor = front->cursor;
-    rc = schedule_hosts(front->schedule, txn, &cursor, ids, HOSTS_AT_ONCE, &n);
+    rc = schedule_hosts(front->schedule, txn, &cursor, ids, NULL, HOSTS_AT_ONCE, &n);
     for (size_t i = 0; rc == RESULT_OK && i < n; i++) {
         if (map_get(&front->hosts, map_key(ids[i])) == NULL) {
             /* its best level is that of the old cursor or a later one: nothing lies before it */

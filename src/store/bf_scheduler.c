@@ -102,50 +102,52 @@ static void note_wait(BFSchedulerState *state, MonoTime start)
     }
 }
 
-bool bf_is_awaited(BFSchedulerState *state)
-{
-    uint64_t begun = atomic_load(&state->begun);
-    return atomic_load(&state->asked) > begun;
-}
-
-/* The update thread waits until all that have asked by now are served: not longer, so that it gets
- * on while others write all the time. */
+/* An update waits until all that have asked by now are served: not longer, so that it gets on while
+ * others write all the time. */
 static void yield_to_writers(BFSchedulerState *state)
 {
     uint64_t asked = atomic_load(&state->asked);
-    if (atomic_load(&state->begun) >= asked) {
+    if (atomic_load(&state->served) >= asked) {
         return;
     }
     atomic_store(&state->yielding, true);
     mutex_lock(&state->mutex);
-    while (atomic_load(&state->begun) < asked && !atomic_load(&state->stopping)) {
-        condition_wait(&state->served, &state->mutex);
+    while (atomic_load(&state->served) < asked && !atomic_load(&state->stopping)) {
+        condition_wait(&state->was_served, &state->mutex);
     }
     mutex_unlock(&state->mutex);
     atomic_store(&state->yielding, false);
 }
 
-BFSchedulerError bf_begin(BFScheduler *sch, bool is_foreground, MDB_txn **txn)
+/* The writer has its transaction no more, or got none. */
+static void end_writer(BFSchedulerState *state, BFWriter writer)
+{
+    if (writer == BF_UPDATE) {
+        atomic_store(&state->updating, false);
+        return;
+    }
+    atomic_fetch_add(&state->served, 1);
+    if (atomic_load(&state->yielding)) {
+        mutex_lock(&state->mutex);
+        condition_broadcast(&state->was_served);
+        mutex_unlock(&state->mutex);
+    }
+}
+
+BFSchedulerError bf_begin(BFScheduler *sch, BFWriter writer, MDB_txn **txn)
 {
     BFSchedulerState *state = sch->state;
     MonoTime start = mono_now();
-    bool is_held_up = is_foreground && atomic_load(&state->updating);
-    if (is_foreground) {
-        atomic_fetch_add(&state->asked, 1);
-    } else {
+    bool is_held_up = writer == BF_WRITER && atomic_load(&state->updating);
+    if (writer == BF_UPDATE) {
         yield_to_writers(state);
         atomic_store(&state->updating, true);
+    } else {
+        atomic_fetch_add(&state->asked, 1);
     }
     int rc = page_db_txn_begin(sch->page_db, false, txn);
-    if (!is_foreground) {
-        atomic_store(&state->updating, rc == page_db_error_ok);
-        return bf_fail_page_db(sch, rc, "bf_scheduler: no transaction can be begun");
-    }
-    atomic_fetch_add(&state->begun, 1);
-    if (atomic_load(&state->yielding)) {
-        mutex_lock(&state->mutex);
-        condition_broadcast(&state->served);
-        mutex_unlock(&state->mutex);
+    if (rc != page_db_error_ok) {
+        end_writer(state, writer);
     }
     if (is_held_up) {
         note_wait(state, start);
@@ -153,11 +155,24 @@ BFSchedulerError bf_begin(BFScheduler *sch, bool is_foreground, MDB_txn **txn)
     return bf_fail_page_db(sch, rc, "bf_scheduler: no transaction can be begun");
 }
 
-BFSchedulerError bf_commit(BFScheduler *sch, MDB_txn *txn, uint64_t *turn)
+BFSchedulerError bf_commit(BFScheduler *sch, BFWriter writer, MDB_txn *txn, uint64_t *turn)
 {
     *turn = atomic_fetch_add(&sch->state->turns, 1) + 1;
     int rc = page_db_txn_commit(sch->page_db, txn);
+    end_writer(sch->state, writer);
     return bf_fail_page_db(sch, rc, "bf_scheduler: the transaction cannot be committed");
+}
+
+void bf_abort(BFScheduler *sch, BFWriter writer, MDB_txn *txn)
+{
+    page_db_txn_abort(sch->page_db, txn);
+    end_writer(sch->state, writer);
+}
+
+bool bf_is_awaited(const BFSchedulerState *state)
+{
+    uint64_t served = atomic_load(&state->served);
+    return atomic_load(&state->asked) > served;
 }
 
 void bf_turn_begin(BFSchedulerState *state, uint64_t turn)
@@ -182,17 +197,20 @@ static BFSchedulerError open_schedule(BFScheduler *sch)
     const ScheduleOptions options = {
         .levels = SCHEDULE_MAX_LEVELS, .score_top = 1.0f, .score_ratio = LEVEL_RATIO};
     MDB_txn *txn = NULL;
-    BFSchedulerError code = bf_begin(sch, true, &txn);
+    BFSchedulerError code = bf_begin(sch, BF_WRITER, &txn);
     if (code != bf_scheduler_error_ok) {
         return code;
     }
     Result rc = schedule_open_named(&sch->state->schedule, txn, SCHEDULE_NAME, &options);
     if (rc != RESULT_OK) {
-        page_db_txn_abort(sch->page_db, txn);
+        bf_abort(sch, BF_WRITER, txn);
         return bf_fail_result(sch, rc, "bf_scheduler_new: the schedule cannot be opened");
     }
-    int committed = page_db_txn_commit(sch->page_db, txn);
-    return bf_fail_page_db(sch, committed, "bf_scheduler_new: the schedule cannot be made");
+    uint64_t turn = 0;
+    code = bf_commit(sch, BF_WRITER, txn, &turn);
+    bf_turn_begin(sch->state, turn);
+    bf_turn_end(sch->state);
+    return code;
 }
 
 static char *default_path(const PageDB *db)
@@ -223,7 +241,8 @@ BFSchedulerError bf_scheduler_new(BFScheduler **sch, PageDB *db, const char *pat
     if (s->state != NULL) {
         mutex_init(&s->state->mutex, RANK_SCHEDULER);
         condition_init(&s->state->turn);
-        condition_init(&s->state->served);
+        condition_init(&s->state->moved);
+        condition_init(&s->state->was_served);
         condition_init(&s->state->wake);
     }
     if (s->error == NULL || s->scorer == NULL || s->path == NULL || s->state == NULL) {
@@ -244,13 +263,14 @@ BFSchedulerError bf_scheduler_new(BFScheduler **sch, PageDB *db, const char *pat
 static void empty_schedule(BFScheduler *sch)
 {
     MDB_txn *txn = NULL;
-    if (bf_begin(sch, true, &txn) != bf_scheduler_error_ok) {
+    if (bf_begin(sch, BF_WRITER, &txn) != bf_scheduler_error_ok) {
         return;
     }
     if (schedule_clear(sch->state->schedule, txn) == RESULT_OK) {
-        (void)page_db_txn_commit(sch->page_db, txn);
+        uint64_t turn = 0; /* the last one: nobody waits for it */
+        (void)bf_commit(sch, BF_WRITER, txn, &turn);
     } else {
-        page_db_txn_abort(sch->page_db, txn);
+        bf_abort(sch, BF_WRITER, txn);
     }
 }
 
@@ -267,9 +287,11 @@ void bf_scheduler_delete(BFScheduler *sch)
         bf_front_delete(sch->state->front);
         schedule_close(sch->state->schedule);
         condition_destroy(&sch->state->wake);
-        condition_destroy(&sch->state->served);
+        condition_destroy(&sch->state->was_served);
+        condition_destroy(&sch->state->moved);
         condition_destroy(&sch->state->turn);
         mutex_destroy(&sch->state->mutex);
+        free(sch->state->moves);
         free(sch->state);
     }
     error_delete(sch->error);
@@ -477,7 +499,7 @@ BFSchedulerError bf_scheduler_reload(BFScheduler *sch)
     bool is_done = false;
     for (uint64_t first = 0; code == bf_scheduler_error_ok && !is_done;) {
         MDB_txn *txn = NULL;
-        code = bf_begin(sch, true, &txn);
+        code = bf_begin(sch, BF_WRITER, &txn);
         if (code != bf_scheduler_error_ok) {
             break;
         }
@@ -485,7 +507,7 @@ BFSchedulerError bf_scheduler_reload(BFScheduler *sch)
         uint64_t end = n_pages - first < RELOAD_AT_ONCE ? n_pages : first + RELOAD_AT_ONCE;
         Result rc = reload_pages(sch, txn, first, end, &url);
         if (rc != RESULT_OK) {
-            page_db_txn_abort(sch->page_db, txn);
+            bf_abort(sch, BF_WRITER, txn);
             if (rc == RESULT_FULL && page_db_grow(sch->page_db) == page_db_error_ok) {
                 continue;
             }
@@ -493,7 +515,7 @@ BFSchedulerError bf_scheduler_reload(BFScheduler *sch)
             break;
         }
         uint64_t turn = 0;
-        code = bf_commit(sch, txn, &turn);
+        code = bf_commit(sch, BF_WRITER, txn, &turn);
         bf_turn_begin(sch->state, turn);
         is_done = end == n_pages;
         if (is_done) {
@@ -559,13 +581,9 @@ void bf_scheduler_set_clock(BFScheduler *sch, double (*now_s)(void *context), vo
 
 BFSchedulerError bf_scheduler_counts(BFScheduler *sch, BFSchedulerCounts *counts)
 {
-    *counts = (BFSchedulerCounts){0};
     mutex_lock(&sch->state->mutex);
+    *counts = sch->state->counts;
     counts->requested = bf_front_leases(sch->state->front);
-    counts->updates = sch->state->n_updates;
-    counts->moves = sch->state->n_moves;
-    counts->longest_update_ms = sch->state->longest_update_ms;
-    counts->longest_update_cpu_ms = sch->state->longest_update_cpu_ms;
     counts->longest_wait_ms = (double)atomic_load(&sch->state->longest_wait_ns) / 1e6;
     mutex_unlock(&sch->state->mutex);
     MDB_txn *txn = NULL;

@@ -27,12 +27,22 @@
  * BF_SCHEDULER_CRAWL_RATE_STEPS steps those of hosts up to the hard rate; bf_front.h says exactly.
  * "Domain" is a page's origin: scheme, host and port.
  *
- * Threads. add, request, release, reload and the settings: any thread, at once; update_start and
- * update_stop: one thread. Writing transactions take turns; what they changed reaches the front in
- * the order of their commits. The update thread writes in transactions that aim at
- * BF_SCHEDULER_UPDATE_TXN_MS, commit included, and begins none while another writer waits: that one
- * waits for the transaction that is running, at most, and for the disk (bf_scheduler_counts says
- * how long it was). stop ends a running computation.
+ * Updates. The thread computes scores and compares them with the schedule in memory and in short
+ * read transactions. The moves it finds (BF_MOVES at most; bf_scheduler_internal.h) are made by
+ * whoever writes next: bf_scheduler_add makes some of them in its own transaction, about as many as
+ * it schedules pages, for BF_SCHEDULER_RIDE_CPU_MS at most. So they cost no transaction and no sync
+ * of their own, and while pages are added the update thread never writes. Only when nobody has
+ * asked for a transaction for BF_SCHEDULER_SILENCE_MS it makes a piece in one of its own, of
+ * BF_SCHEDULER_UPDATE_TXN_MS. When somebody asks meanwhile it aborts and leaves the moves to him;
+ * what he may have to wait for is a commit that has begun already, so it is no more often in one
+ * than a tenth of the time. That commit syncs: without, a power cut could leave LMDB a root whose
+ * pages were not written. A move may be lost, as at a crash or a stop: the next update finds it
+ * again, since what is moved is only where scores and schedule differ; the page itself stays.
+ *
+ * Threads. add, request, release, reload and the settings: any thread, at once; update_start,
+ * update_stop and update: one thread, and update while the thread does not run. Writing
+ * transactions take turns; what they changed reaches the front in the order of their commits. stop
+ * ends a running computation; moves that wait then go with later adds, or are forgotten.
  *
  * Errors: the code returned; error has the words of the last failure. What failed changed nothing.
  * Source: seeds 000 and 003, "BFScheduler"; DESIGN section 3. */
@@ -53,16 +63,24 @@
 #define BF_SCHEDULER_DEFAULT_SIZE     PAGE_DB_DEFAULT_SIZE /* the environment is the PageDB's */
 #define BF_SCHEDULER_DEFAULT_PERSIST  1
 #define BF_SCHEDULER_CRAWL_RATE_STEPS 5
-/* Pages moved in the first transaction of an update; later ones take what fits their time. */
-#define BF_SCHEDULER_UPDATE_BATCH_SIZE 100
 /* Scores are updated when so many pages were added since the last update, */
 #define BF_SCHEDULER_UPDATE_NUM_PAGES 100
 /* and that is so large a share of those added before. */
 #define BF_SCHEDULER_UPDATE_PER_PAGES 0.01
 
-/* Time for a write transaction of the update thread, commit included: what it aims at. */
+/* Moves that ride in a transaction of add: so many, and one for each page that it schedules or
+ * removes, */
+#define BF_SCHEDULER_UPDATE_BATCH_SIZE 100
+/* but no more than this, */
+#define BF_SCHEDULER_RIDE_MOST 2048u
+/* and for so much of the thread's CPU time. */
+#define BF_SCHEDULER_RIDE_CPU_MS 3
+/* When no writer came for so long, the update thread writes itself: */
+#define BF_SCHEDULER_SILENCE_MS 100
+/* CPU time for moves in one transaction. */
 #define BF_SCHEDULER_UPDATE_TXN_MS 10
-#define BF_SCHEDULER_EFFORT        256u
+
+#define BF_SCHEDULER_EFFORT 256u
 
 typedef enum BFSchedulerError {
     bf_scheduler_error_ok = 0,       /* no error */
@@ -112,10 +130,10 @@ BFSchedulerError bf_scheduler_reload(BFScheduler *sch);
 /* Starts the thread that runs the scorer when enough pages are new, and re-orders the schedule.
  * Without a scorer it only waits. Starting twice is harmless. */
 BFSchedulerError bf_scheduler_update_start(BFScheduler *sch);
-/* Returns within a tenth of a second, or as soon as the disk allows. The error of the last update
+/* Returns within a tenth of a second, however long a computation runs. The error of the last update
  * that failed is returned here (the thread carries on after one). */
 BFSchedulerError bf_scheduler_update_stop(BFScheduler *sch);
-/* What the thread does, once, now, in the calling thread. */
+/* What the thread does, once, now, in the calling thread, which makes the moves itself. */
 BFSchedulerError bf_scheduler_update(BFScheduler *sch);
 
 void bf_scheduler_set_persist(BFScheduler *sch, int value);
@@ -137,6 +155,9 @@ typedef struct BFSchedulerCounts {
     uint64_t hosts;               /* with entries */
     uint64_t updates;             /* that the scorer has completed */
     uint64_t moves;               /* of pages between levels by updates */
+    uint64_t rides;               /* transactions of add that made some of them */
+    uint64_t update_txns;         /* of updates, that were committed */
+    double longest_ride_cpu_ms;   /* what moves took of a transaction of add */
     double longest_update_ms;     /* transaction of an update, with its commit */
     double longest_update_cpu_ms; /* the same without what the disk and other processes took */
     double longest_wait_ms;       /* of another writer, from asking for a transaction during one */

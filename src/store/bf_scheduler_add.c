@@ -1,3 +1,4 @@
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -24,6 +25,7 @@ typedef struct Batch {
     Change *changes;
     size_t n_changes;
     size_t capacity;
+    BFPiece piece; /* of the moves that wait, made in the same transaction */
 } Batch;
 
 static int push(Batch *batch, const Change *change)
@@ -110,30 +112,6 @@ static int on_crawled(void *context, const PageRef *before, const PageRef *after
     return push(batch, &change);
 }
 
-static uint8_t level_of(const ScheduleChange *change)
-{
-    return change->to != SCHEDULE_NO_LEVEL ? change->to : change->from;
-}
-
-/* In the order of the table. A page that is discovered and crawled in one batch enters and leaves.
- */
-static int by_place(const void *a, const void *b)
-{
-    const ScheduleChange *x = a;
-    const ScheduleChange *y = b;
-    if (x->host != y->host) {
-        return x->host < y->host ? -1 : 1;
-    }
-    if (level_of(x) != level_of(y)) {
-        return level_of(x) < level_of(y) ? -1 : 1;
-    }
-    if (x->index != y->index) {
-        return x->index < y->index ? -1 : 1;
-    }
-    return (x->to == SCHEDULE_NO_LEVEL) - (y->to == SCHEDULE_NO_LEVEL);
-}
-
-/* Writes the changes in the order of the table: neighbours share pages of the tree. */
 static Result write_changes(const Batch *batch, MDB_txn *txn)
 {
     ScheduleChange *changes = malloc((batch->n_changes + 1) * sizeof *changes);
@@ -151,8 +129,7 @@ static Result write_changes(const Batch *batch, MDB_txn *txn)
                                             .to = c->is_put ? level : SCHEDULE_NO_LEVEL};
         }
     }
-    qsort(changes, n, sizeof *changes, by_place);
-    Result rc = schedule_change(batch->sch->state->schedule, txn, changes, n);
+    Result rc = bf_write_changes(batch->sch, txn, changes, n);
     free(changes);
     return rc;
 }
@@ -183,6 +160,18 @@ static void tell_front_locked(Batch *batch)
     }
 }
 
+/* What the batch changes, then a piece of the moves that wait: in proportion, so that the commit of
+ * a page is not that of thousands. */
+static Result write_batch(Batch *batch, MDB_txn *txn)
+{
+    Result rc = write_changes(batch, txn);
+    size_t most = BF_SCHEDULER_UPDATE_BATCH_SIZE + batch->n_changes;
+    most = most < BF_SCHEDULER_RIDE_MOST ? most : BF_SCHEDULER_RIDE_MOST;
+    return rc == RESULT_OK ? bf_piece_make(batch->sch, BF_WRITER, txn, most,
+                                           BF_SCHEDULER_RIDE_CPU_MS, &batch->piece)
+                           : rc;
+}
+
 /* One attempt. page_db_error_full: nothing was written. */
 static BFSchedulerError try_add(Batch *batch, const PageWrite *writes)
 {
@@ -190,22 +179,28 @@ static BFSchedulerError try_add(Batch *batch, const PageWrite *writes)
     batch->n_changes = 0;
     batch->n_crawled = 0;
     MDB_txn *txn = NULL;
-    BFSchedulerError code = bf_begin(sch, true, &txn);
+    BFSchedulerError code = bf_begin(sch, BF_WRITER, &txn);
     if (code != bf_scheduler_error_ok) {
         return code;
     }
     const PageSink sink = {batch, on_discovered, on_crawled};
     int rc = page_db_write(sch->page_db, txn, writes, batch->n_pages, &sink);
-    Result result = rc == page_db_error_ok ? write_changes(batch, txn) : RESULT_OK;
+    Result result = rc == page_db_error_ok ? write_batch(batch, txn) : RESULT_OK;
     if (rc != page_db_error_ok || result != RESULT_OK) {
-        page_db_txn_abort(sch->page_db, txn);
+        bf_piece_give_back(sch->state, &batch->piece);
+        bf_abort(sch, BF_WRITER, txn);
         return rc != page_db_error_ok
                    ? bf_fail_page_db(sch, rc, "bf_scheduler_add: the pages cannot be written")
                    : bf_fail_result(sch, result, "bf_scheduler_add: the schedule is not written");
     }
     uint64_t turn = 0;
-    code = bf_commit(sch, txn, &turn);
+    code = bf_commit(sch, BF_WRITER, txn, &turn);
     bf_turn_begin(sch->state, turn);
+    double ride_ms = (double)batch->piece.cpu_ns / 1e6;
+    BFSchedulerCounts *counts = &sch->state->counts;
+    counts->rides += batch->piece.n_taken > 0;
+    counts->longest_ride_cpu_ms = fmax(counts->longest_ride_cpu_ms, ride_ms);
+    bf_piece_end_locked(sch->state, &batch->piece, code == bf_scheduler_error_ok);
     if (code == bf_scheduler_error_ok) {
         tell_front_locked(batch);
         sch->state->n_added += batch->n_pages;

@@ -1,8 +1,20 @@
-/* What the files of BFScheduler share: its locks and how a page's entry is written.
+/* What the files of BFScheduler share: its locks, how a page's entry is written, and the moves that
+ * wait for a writer.
  *
  * Lock order: transaction of the environment (LMDB lets one writer in) -- state->mutex. The mutex
  * is never held across a commit. Writers number their commits inside the transaction and bring
- * their changes to the front in that order (bf_turn_begin, bf_turn_end). */
+ * their changes to the front in that order (bf_turn_begin, bf_turn_end).
+ *
+ * Moves are found by an update and made by whoever has the write transaction next:
+ *
+ *   update --bf_moves_offer--> moves that wait --bf_piece_make--> piece of a transaction
+ *                                    ^                                |          |
+ *                                    '------ bf_piece_give_back ------'          |
+ *   front <------------------------- bf_piece_end_locked, in the turn of its commit
+ *
+ * The pieces of an aborted transaction wait again. Those of one whose commit failed are forgotten:
+ * a move is the difference between scores and schedule, so the next update finds it again. For the
+ * same reason each is checked when it is made: one that waited too long does nothing. */
 #ifndef STORE_BF_SCHEDULER_INTERNAL_H
 #define STORE_BF_SCHEDULER_INTERNAL_H
 
@@ -14,34 +26,47 @@
 #include "store/bf_scheduler.h"
 #include "store/schedule.h"
 
+/* A page whose level changes. */
+typedef struct BFMove {
+    uint64_t index;
+    BFOrder from;
+    BFOrder to;
+    uint32_t host;
+} BFMove;
+
+#define BF_MOVES 32768u /* that are found before they are made */
+
 struct BFSchedulerState {
     Schedule *schedule;
     double (*clock)(void *context);
     void *clock_context;
-    atomic_uint_least64_t asked; /* for a transaction, by writers other than the update thread, */
-    atomic_uint_least64_t begun; /* and had it, or failed */
-    atomic_bool yielding;        /* the update thread lets those go first that have asked */
-    atomic_bool updating;        /* the update thread has a write transaction, or waits for one */
+    atomic_uint_least64_t asked;          /* for a transaction, by writers that are no update, */
+    atomic_uint_least64_t served;         /* and have ended it, or had none */
+    atomic_bool yielding;                 /* an update lets those go first that have asked */
+    atomic_bool updating;                 /* it has a write transaction, or waits for one */
     atomic_int_least64_t longest_wait_ns; /* of another writer for it */
     atomic_uint_least64_t turns; /* commits numbered so far; changed inside write transactions */
+    atomic_bool has_moves;       /* some wait; a look without the mutex */
 
     Mutex mutex;        /* guards the rest */
     Condition turn;     /* turn_done has changed */
     uint64_t turn_done; /* commits that the front knows of */
     BFFront *front;
 
-    Condition served; /* begun has changed while yielding */
-    Condition wake;   /* the thread has a reason to look again */
+    BFMove *moves;        /* [n_moves]; replaced when all have ended */
+    size_t n_moves;       /* found */
+    size_t n_taken;       /* of them in pieces, the first ones; changed inside transactions */
+    size_t n_ended;       /* of those made, or forgotten */
+    Condition moved;      /* all have ended */
+    Condition was_served; /* served has changed while yielding */
+    Condition wake;       /* the thread has a reason to look again */
     Thread thread;
     bool is_started;
     atomic_bool stopping;
-    time_t interval_s;     /* 0: none */
-    uint64_t n_added;      /* pages since the object was made */
-    uint64_t n_updated_at; /* n_added at the last update */
-    uint64_t n_updates;
-    uint64_t n_moves;
-    double longest_update_ms; /* of the update thread's transactions */
-    double longest_update_cpu_ms;
+    time_t interval_s;             /* 0: none */
+    uint64_t n_added;              /* pages since the object was made */
+    uint64_t n_updated_at;         /* n_added at the last update */
+    BFSchedulerCounts counts;      /* those that are counted on the way */
     BFSchedulerError thread_error; /* of the last update that failed */
 };
 
@@ -57,16 +82,53 @@ uint8_t bf_scored_level(const BFScheduler *sch, float score);
 
 double bf_now(const BFSchedulerState *state);
 
-/* A write transaction; foreground writers go before the update thread. LMDB's lock does not see to
- * that: who has just released it mostly gets it again. The code of a PageDB error. */
-BFSchedulerError bf_begin(BFScheduler *sch, bool is_foreground, MDB_txn **txn);
-/* Whether a foreground writer waits for a transaction. */
-bool bf_is_awaited(BFSchedulerState *state);
+/* ---- Transactions ---- */
+
+typedef enum BFWriter {
+    BF_WRITER, /* somebody's call */
+    BF_UPDATE  /* lets the others go first */
+} BFWriter;
+
+/* A write transaction. LMDB's lock does not see to who goes first: who has just released it mostly
+ * gets it again. The code of a PageDB error. */
+BFSchedulerError bf_begin(BFScheduler *sch, BFWriter writer, MDB_txn **txn);
 /* Numbers the commit and commits. *turn must then be ended in any case, also after a failure. */
-BFSchedulerError bf_commit(BFScheduler *sch, MDB_txn *txn, uint64_t *turn);
+BFSchedulerError bf_commit(BFScheduler *sch, BFWriter writer, MDB_txn *txn, uint64_t *turn);
+void bf_abort(BFScheduler *sch, BFWriter writer, MDB_txn *txn);
+/* In an update's transaction: whether somebody waits for it. */
+bool bf_is_awaited(const BFSchedulerState *state);
 /* Waits for the changes of earlier commits; the mutex is held from then until bf_turn_end. */
 void bf_turn_begin(BFSchedulerState *state, uint64_t turn);
 void bf_turn_end(BFSchedulerState *state);
+
+/* Sorts changes as the table is and writes them: neighbours share pages of the tree. */
+Result bf_write_changes(BFScheduler *sch, MDB_txn *txn, ScheduleChange *changes, size_t n);
+
+/* ---- Moves ---- */
+
+/* Some of the moves that wait, on their way through a transaction. */
+typedef struct BFPiece {
+    BFMove *moves; /* [n_held], those that held when they were made */
+    size_t n_held;
+    size_t n_taken;
+    int64_t cpu_ns; /* of the thread, for making them */
+} BFPiece;
+
+/* Offers n moves (taken: the caller's array is freed here) in place of those before, of which none
+ * waits any more. */
+void bf_moves_offer(BFSchedulerState *state, BFMove *moves, size_t n);
+/* Makes up to most moves that wait, as many as fit into about cpu_ms of the thread's time; an
+ * update also ends when it is awaited or stopped. The piece is zero before. After an error the
+ * transaction must be aborted. */
+Result bf_piece_make(BFScheduler *sch, BFWriter writer, MDB_txn *txn, size_t most, int64_t cpu_ms,
+                     BFPiece *piece);
+/* In a transaction that is about to be aborted. Frees the piece, as does the next. */
+void bf_piece_give_back(BFSchedulerState *state, BFPiece *piece);
+/* In the turn of the commit: the front learns of the moves, or, when it failed, they are forgotten.
+ */
+void bf_piece_end_locked(BFSchedulerState *state, BFPiece *piece, bool is_committed);
+
+/* ---- Errors ---- */
 
 BFSchedulerError bf_fail(BFScheduler *sch, BFSchedulerError code, const char *what);
 /* code: of page_db.h. */

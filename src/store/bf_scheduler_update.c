@@ -3,28 +3,20 @@
 
 #include "store/bf_scheduler_internal.h"
 
-#define SCAN_AT_ONCE 4096u /* entries read in one transaction */
-#define FEWEST_MOVES                                                                               \
-    256u               /* in one transaction, however long a commit takes: it may be the disk      \
-                        */
-#define LOOK_EVERY 16u /* moves between two looks at who waits */
-
-/* A page whose level changes. */
-typedef struct Move {
-    uint64_t index;
-    uint32_t host;
-    BFOrder from;
-    BFOrder to;
-} Move;
+#define SCAN_AT_ONCE   1024u /* entries read in one transaction */
+#define UPDATE_MOST    4096u /* moves in a transaction of its own */
+#define SHORTEST_PAUSE 10    /* ms between two of them */
+#define LONGEST_PAUSE  10000 /* when the disk is slow */
+#define PAUSE_PER_TXN  10.0  /* times as long as the last one took */
 
 typedef struct Sweep {
     BFScheduler *sch;
+    bool is_urgent; /* somebody waits for its end: writers are not waited for */
     ScheduleScan scan;
     ScheduleEntry entries[SCAN_AT_ONCE];
-    Move moves[SCAN_AT_ONCE]; /* wanted; done ones have from == to again */
+    BFMove *moves; /* [BF_MOVES] found and not offered yet */
     size_t n_moves;
-    size_t at_once; /* moves in one transaction */
-    Buffer url;
+    int64_t pause_ms; /* before the next transaction of its own */
 } Sweep;
 
 static bool is_stopping(const BFScheduler *sch)
@@ -32,24 +24,14 @@ static bool is_stopping(const BFScheduler *sch)
     return atomic_load(&sch->state->stopping);
 }
 
-/* Reads the next piece of the schedule and finds what is to be moved. *is_end: it was the last. */
-static BFSchedulerError scan_piece(Sweep *sweep, bool *is_end)
+/* ---- Finding moves ---- */
+
+static void compare(Sweep *sweep, size_t n)
 {
     BFScheduler *sch = sweep->sch;
     const Scorer *scorer = sch->scorer;
-    MDB_txn *txn = NULL;
-    size_t n = 0;
-    int rc = page_db_txn_begin(sch->page_db, true, &txn);
-    if (rc != page_db_error_ok) {
-        return bf_fail_page_db(sch, rc, "bf_scheduler_update: the schedule cannot be read");
-    }
-    Result result =
-        schedule_scan(sch->state->schedule, txn, &sweep->scan, sweep->entries, SCAN_AT_ONCE, &n);
-    page_db_txn_abort(sch->page_db, txn);
-    *is_end = n < SCAN_AT_ONCE;
-    sweep->n_moves = 0;
     float scale = scorer->scale == NULL ? 1.0f : scorer->scale(scorer->state);
-    for (size_t i = 0; result == RESULT_OK && i < n; i++) {
+    for (size_t i = 0; i < n; i++) {
         const ScheduleEntry *entry = &sweep->entries[i];
         BFOrder from = bf_order(entry->level, entry->index);
         uint64_t index = bf_order_index(from);
@@ -61,154 +43,162 @@ static BFSchedulerError scan_piece(Sweep *sweep, bool *is_end)
         unsigned level = schedule_level(sch->state->schedule, score * scale);
         if (level != entry->level) {
             sweep->moves[sweep->n_moves++] =
-                (Move){index, entry->host, from, bf_order(level, index)};
+                (BFMove){index, from, bf_order(level, index), entry->host};
         }
+    }
+}
+
+/* Reads the next piece of the schedule and finds what is to be moved. *is_end: it was the last. */
+static BFSchedulerError scan_piece(Sweep *sweep, bool *is_end)
+{
+    BFScheduler *sch = sweep->sch;
+    MDB_txn *txn = NULL;
+    size_t n = 0;
+    int rc = page_db_txn_begin(sch->page_db, true, &txn);
+    if (rc != page_db_error_ok) {
+        return bf_fail_page_db(sch, rc, "bf_scheduler_update: the schedule cannot be read");
+    }
+    Result result =
+        schedule_scan(sch->state->schedule, txn, &sweep->scan, sweep->entries, SCAN_AT_ONCE, &n);
+    page_db_txn_abort(sch->page_db, txn);
+    *is_end = n < SCAN_AT_ONCE;
+    if (result == RESULT_OK) {
+        compare(sweep, n);
     }
     return bf_fail_result(sch, result, "bf_scheduler_update: the schedule cannot be read");
 }
 
-/* Moves one page, unless it was crawled or moved since it was read. */
-static Result move_page(Sweep *sweep, MDB_txn *txn, Move *move)
-{
-    BFScheduler *sch = sweep->sch;
-    PageRef page;
-    int rc = page_db_get(sch->page_db, txn, move->index, &page, &sweep->url);
-    bool is_there = rc == page_db_error_ok && page.level != PAGE_DB_NO_LEVEL &&
-                    bf_entry(sch->state, page.level, page.score, move->index) == move->from;
-    if (!is_there) {
-        move->to = move->from;
-        return rc == page_db_error_ok || rc == page_db_error_no_page ? RESULT_OK : RESULT_INTERNAL;
-    }
-    ScheduleChange changes[] = {{.index = bf_order_value(move->from),
-                                 .host = move->host,
-                                 .from = (uint8_t)bf_order_level(move->from),
-                                 .to = SCHEDULE_NO_LEVEL},
-                                {.index = bf_order_value(move->to),
-                                 .host = move->host,
-                                 .from = SCHEDULE_NO_LEVEL,
-                                 .to = (uint8_t)bf_order_level(move->to)}};
-    Result result = schedule_change(sch->state->schedule, txn, changes, 2);
-    if (result == RESULT_OK) {
-        rc = page_db_set_state(sch->page_db, txn, move->index, page.status,
-                               (uint8_t)bf_order_level(move->to), page.tries);
-        result = rc == page_db_error_ok     ? RESULT_OK
-                 : rc == page_db_error_full ? RESULT_FULL
-                                            : RESULT_INTERNAL;
-    }
-    return result;
-}
+/* ---- Making them, when nobody else does ---- */
 
-/* The front learns of moves [first, end). */
-static void tell_front_locked(BFScheduler *sch, const Move *moves, size_t first, size_t end)
-{
-    BFFront *front = sch->state->front;
-    Result rc = RESULT_OK;
-    for (size_t i = first; rc == RESULT_OK && i < end; i++) {
-        if (moves[i].from != moves[i].to) {
-            bf_front_withdraw(front, moves[i].host, moves[i].from);
-            rc = bf_front_offer(front, moves[i].host, moves[i].to);
-            sch->state->n_moves++;
-        }
-    }
-    if (rc != RESULT_OK) {
-        bf_front_clear(front);
-    }
-}
-
-/* The next transaction moves as many pages as would have taken the time that there is, by the last
- * one, its commit included: what a commit costs is known only afterwards. */
-static void learn_pace(Sweep *sweep, size_t n_moved, double ms, double cpu_ms)
+/* Waits until all moves have ended, made by others. True: for so long nobody came, or it is urgent;
+ * false: none wait, or stop. */
+static bool wait_for_writers(Sweep *sweep)
 {
     BFSchedulerState *state = sweep->sch->state;
-    double fitting = (double)n_moved * BF_SCHEDULER_UPDATE_TXN_MS / (ms > 0.1 ? ms : 0.1);
-    double most = (double)sweep->at_once * 2.0;
-    fitting = fitting < most ? fitting : most;
-    fitting = fitting < SCAN_AT_ONCE ? fitting : SCAN_AT_ONCE;
-    sweep->at_once = fitting > FEWEST_MOVES ? (size_t)fitting : FEWEST_MOVES;
+    bool is_silent = sweep->is_urgent;
     mutex_lock(&state->mutex);
-    state->longest_update_ms = fmax(state->longest_update_ms, ms);
-    state->longest_update_cpu_ms = fmax(state->longest_update_cpu_ms, cpu_ms);
-    mutex_unlock(&state->mutex);
-}
-
-/* Moves pages from move *first on; sooner or later somebody else wants to write. */
-static Result move_pages(Sweep *sweep, MDB_txn *txn, size_t *first, MonoTime deadline)
-{
-    BFSchedulerState *state = sweep->sch->state;
-    size_t end =
-        sweep->n_moves - *first > sweep->at_once ? *first + sweep->at_once : sweep->n_moves;
-    Result rc = RESULT_OK;
-    for (size_t n = 1; rc == RESULT_OK && *first < end; n++) {
-        rc = move_page(sweep, txn, &sweep->moves[*first]);
-        *first += rc == RESULT_OK;
-        if (n % LOOK_EVERY == 0 && (bf_is_awaited(state) || is_stopping(sweep->sch) ||
-                                    !mono_before(mono_now(), deadline))) {
-            break;
+    while (state->n_ended < state->n_moves && !is_stopping(sweep->sch) &&
+           !(is_silent && state->n_taken < state->n_moves)) {
+        uint64_t asked = atomic_load(&state->asked);
+        MonoTime until = mono_add_ms(mono_now(), sweep->pause_ms);
+        bool in_time = condition_wait_until(&state->moved, &state->mutex, until);
+        bool came = atomic_load(&state->asked) != asked || atomic_load(&state->served) != asked;
+        is_silent = sweep->is_urgent || (!in_time && !came);
+        if (came && sweep->pause_ms < BF_SCHEDULER_SILENCE_MS) {
+            sweep->pause_ms = BF_SCHEDULER_SILENCE_MS;
         }
     }
-    return rc;
+    bool is_up_to_us = state->n_taken < state->n_moves && !is_stopping(sweep->sch);
+    mutex_unlock(&state->mutex);
+    return is_up_to_us;
 }
 
-/* One short transaction, from move *first on. */
-static BFSchedulerError move_some(Sweep *sweep, size_t *first)
+/* Commits a piece and tells the front. */
+static BFSchedulerError commit_piece(Sweep *sweep, MDB_txn *txn, BFPiece *piece, MonoTime start)
+{
+    BFSchedulerState *state = sweep->sch->state;
+    uint64_t turn = 0;
+    int64_t cpu_ns = cpu_thread_ns() - piece->cpu_ns;
+    BFSchedulerError code = bf_commit(sweep->sch, BF_UPDATE, txn, &turn);
+    double ms = (double)(mono_now().ns - start.ns) / 1e6;
+    double cpu_ms = (double)(cpu_thread_ns() - cpu_ns) / 1e6;
+    bf_turn_begin(state, turn);
+    bf_piece_end_locked(state, piece, code == bf_scheduler_error_ok);
+    state->counts.update_txns++;
+    state->counts.longest_update_ms = fmax(state->counts.longest_update_ms, ms);
+    state->counts.longest_update_cpu_ms = fmax(state->counts.longest_update_cpu_ms, cpu_ms);
+    bf_turn_end(state);
+    double pause_ms = fmin(ms * PAUSE_PER_TXN, LONGEST_PAUSE);
+    sweep->pause_ms = pause_ms > SHORTEST_PAUSE ? (int64_t)pause_ms : SHORTEST_PAUSE;
+    return code;
+}
+
+/* One short transaction. Given up when somebody waits for it: he makes these moves as well. */
+static BFSchedulerError move_some(Sweep *sweep)
 {
     BFScheduler *sch = sweep->sch;
     MDB_txn *txn = NULL;
-    BFSchedulerError code = bf_begin(sch, false, &txn);
+    BFPiece piece = {0};
+    if (!sweep->is_urgent && bf_is_awaited(sch->state)) {
+        return bf_scheduler_error_ok;
+    }
+    BFSchedulerError code = bf_begin(sch, BF_UPDATE, &txn);
     if (code != bf_scheduler_error_ok) {
         return code;
     }
     MonoTime start = mono_now();
-    int64_t cpu_start_ns = cpu_thread_ns();
-    size_t end = *first;
-    Result rc = move_pages(sweep, txn, &end, mono_add_ms(start, BF_SCHEDULER_UPDATE_TXN_MS));
-    if (rc != RESULT_OK) {
-        page_db_txn_abort(sch->page_db, txn);
-        atomic_store(&sch->state->updating, false);
-        return bf_fail_result(sch, rc, "bf_scheduler_update: the schedule cannot be written");
+    Result rc = bf_piece_make(sch, BF_UPDATE, txn, UPDATE_MOST, BF_SCHEDULER_UPDATE_TXN_MS, &piece);
+    bool gives_way = !sweep->is_urgent && bf_is_awaited(sch->state);
+    if (rc == RESULT_OK && !gives_way) {
+        return commit_piece(sweep, txn, &piece, start);
     }
-    uint64_t turn = 0;
-    code = bf_commit(sch, txn, &turn);
-    atomic_store(&sch->state->updating, false);
-    double ms = (double)(mono_now().ns - start.ns) / 1e6;
-    double cpu_ms = (double)(cpu_thread_ns() - cpu_start_ns) / 1e6;
-    bf_turn_begin(sch->state, turn);
-    if (code == bf_scheduler_error_ok) {
-        tell_front_locked(sch, sweep->moves, *first, end);
+    bf_piece_give_back(sch->state, &piece);
+    bf_abort(sch, BF_UPDATE, txn);
+    return bf_fail_result(sch, rc, "bf_scheduler_update: the schedule cannot be written");
+}
+
+/* Sees to it that the moves that were offered are made. */
+static BFSchedulerError see_through(Sweep *sweep)
+{
+    BFSchedulerError code = bf_scheduler_error_ok;
+    thread_step("moving pages");
+    while (code == bf_scheduler_error_ok && wait_for_writers(sweep)) {
+        code = move_some(sweep);
+        if (code == bf_scheduler_error_full &&
+            page_db_grow(sweep->sch->page_db) == page_db_error_ok) {
+            code = bf_scheduler_error_ok;
+        }
     }
-    bf_turn_end(sch->state);
-    learn_pace(sweep, end - *first, ms, cpu_ms);
-    *first = end;
     return code;
 }
 
-static BFSchedulerError sweep_schedule(BFScheduler *sch)
+/* Offers what was found, after what was offered before. */
+static BFSchedulerError offer(Sweep *sweep)
+{
+    BFSchedulerError code = see_through(sweep);
+    if (code == bf_scheduler_error_ok && !is_stopping(sweep->sch) && sweep->n_moves > 0) {
+        bf_moves_offer(sweep->sch->state, sweep->moves, sweep->n_moves);
+        sweep->moves = malloc(BF_MOVES * sizeof *sweep->moves);
+        sweep->n_moves = 0;
+        if (sweep->moves == NULL) {
+            code = bf_fail(sweep->sch, bf_scheduler_error_memory,
+                           "bf_scheduler_update: out of memory");
+        }
+    }
+    return code;
+}
+
+static BFSchedulerError sweep_schedule(BFScheduler *sch, bool is_urgent)
 {
     Sweep *sweep = calloc(1, sizeof *sweep);
-    if (sweep == NULL) {
+    BFMove *moves = malloc(BF_MOVES * sizeof *moves);
+    if (sweep == NULL || moves == NULL) {
+        free(sweep);
+        free(moves);
         return bf_fail(sch, bf_scheduler_error_memory, "bf_scheduler_update: out of memory");
     }
     sweep->sch = sch;
-    sweep->at_once = BF_SCHEDULER_UPDATE_BATCH_SIZE;
-    buffer_init(&sweep->url, BUFFER_NO_LIMIT);
+    sweep->is_urgent = is_urgent;
+    sweep->moves = moves;
+    sweep->pause_ms = BF_SCHEDULER_SILENCE_MS;
     BFSchedulerError code = bf_scheduler_error_ok;
     bool is_end = false;
     while (code == bf_scheduler_error_ok && !is_end && !is_stopping(sch)) {
         code = scan_piece(sweep, &is_end);
-        size_t first = 0;
-        while (code == bf_scheduler_error_ok && first < sweep->n_moves && !is_stopping(sch)) {
-            code = move_some(sweep, &first);
-            if (code == bf_scheduler_error_full && page_db_grow(sch->page_db) == page_db_error_ok) {
-                code = bf_scheduler_error_ok;
-            }
+        if (code == bf_scheduler_error_ok && (is_end || sweep->n_moves > BF_MOVES - SCAN_AT_ONCE)) {
+            code = offer(sweep);
         }
     }
-    buffer_destroy(&sweep->url);
+    if (code == bf_scheduler_error_ok) {
+        code = see_through(sweep);
+    }
+    free(sweep->moves);
     free(sweep);
     return code;
 }
 
-BFSchedulerError bf_scheduler_update(BFScheduler *sch)
+/* What the thread does, and what a caller does without it. */
+static BFSchedulerError update(BFScheduler *sch, bool is_urgent)
 {
     const Scorer *scorer = sch->scorer;
     if (scorer->update == NULL || scorer->get == NULL) {
@@ -220,16 +210,21 @@ BFSchedulerError bf_scheduler_update(BFScheduler *sch)
     if (is_stopping(sch)) {
         return bf_scheduler_error_ok;
     }
-    BFSchedulerError code = sweep_schedule(sch);
+    BFSchedulerError code = sweep_schedule(sch, is_urgent);
     if (code == bf_scheduler_error_ok && rc == 0) {
         mutex_lock(&sch->state->mutex);
-        sch->state->n_updates++;
+        sch->state->counts.updates++;
         mutex_unlock(&sch->state->mutex);
     }
     return code != bf_scheduler_error_ok || rc == 0
                ? code
                : bf_fail(sch, bf_scheduler_error_internal,
                          "bf_scheduler_update: the scorer failed; its error says why");
+}
+
+BFSchedulerError bf_scheduler_update(BFScheduler *sch)
+{
+    return update(sch, true);
 }
 
 /* ---- The thread ---- */
@@ -267,7 +262,7 @@ static void *update_main(void *argument)
     thread_step("waiting for pages");
     while (wait_for_pages(state, last)) {
         thread_step("updating scores");
-        BFSchedulerError code = bf_scheduler_update(sch);
+        BFSchedulerError code = update(sch, false);
         mutex_lock(&state->mutex);
         state->thread_error = code != bf_scheduler_error_ok ? code : state->thread_error;
         mutex_unlock(&state->mutex);
@@ -301,7 +296,8 @@ BFSchedulerError bf_scheduler_update_stop(BFScheduler *sch)
     mutex_lock(&state->mutex);
     atomic_store(&state->stopping, true);
     condition_broadcast(&state->wake);
-    condition_broadcast(&state->served);
+    condition_broadcast(&state->was_served);
+    condition_broadcast(&state->moved);
     mutex_unlock(&state->mutex);
     if (sch->scorer->stop != NULL) {
         sch->scorer->stop(sch->scorer->state, true);

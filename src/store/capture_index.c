@@ -71,6 +71,14 @@ Result capture_index_get(CaptureIndex *index, MDB_txn *txn, uint64_t page, Captu
     return rc == MDB_SUCCESS ? decode(&value, capture) : lmdb_result(rc, "captures: mdb_get");
 }
 
+Result capture_index_put(CaptureIndex *index, MDB_txn *txn, uint64_t page, const Capture *capture)
+{
+    uint8_t bytes[VALUE_BYTES];
+    MDB_val key = key_of(&page);
+    MDB_val value = encode(capture, bytes);
+    return lmdb_result(mdb_put(txn, index->dbi, &key, &value, 0), "captures: mdb_put");
+}
+
 /* Whether a 304 may confirm it: the whole of what the server has, here or in an earlier record. */
 static bool has_representation(int status, const WarcGroup *group)
 {
@@ -95,24 +103,20 @@ Result capture_index_put_group(CaptureIndex *index, MDB_txn *txn, uint64_t page,
             return decoded;
         }
         capture.newest = group->date;
-        value = encode(&capture, bytes);
-        rc = mdb_put(txn, index->dbi, &key, &value, 0);
+        return capture_index_put(index, txn, page, &capture);
     }
     return lmdb_result(rc, "captures: mdb_put");
 }
 
 Result capture_index_lost(CaptureIndex *index, MDB_txn *txn, uint64_t page)
 {
-    uint8_t bytes[VALUE_BYTES];
     Capture capture = {.has_payload = false};
     Result rc = capture_index_get(index, txn, page, &capture);
     if (rc != RESULT_OK || !capture.has_payload) {
         return rc == RESULT_NOT_FOUND ? RESULT_OK : rc;
     }
     capture.has_payload = false;
-    MDB_val key = key_of(&page);
-    MDB_val value = encode(&capture, bytes);
-    return lmdb_result(mdb_put(txn, index->dbi, &key, &value, 0), "captures: mdb_put");
+    return capture_index_put(index, txn, page, &capture);
 }
 
 Result capture_index_remove(CaptureIndex *index, MDB_txn *txn, uint64_t page)

@@ -35,6 +35,8 @@ Result capture_index_get(CaptureIndex *index, MDB_txn *txn, uint64_t page, Captu
 /* A group of this page was appended; status is that of HTTP. RESULT_FULL: the map must grow. */
 Result capture_index_put_group(CaptureIndex *index, MDB_txn *txn, uint64_t page, int status,
                                const WarcGroup *group);
+/* What is stored of a page, whatever was known of it. RESULT_FULL. */
+Result capture_index_put(CaptureIndex *index, MDB_txn *txn, uint64_t page, const Capture *capture);
 /* The records of a page are lost: its payload is forgotten, its date stays, so that it goes on
  * being missed. RESULT_OK also when it was not known. */
 Result capture_index_lost(CaptureIndex *index, MDB_txn *txn, uint64_t page);

@@ -67,7 +67,8 @@ Result cdxj_find(const char *directory, const char *url, size_t length, CdxjFoun
                  void *context);
 
 /* The newest capture of url in directory: file name, offset and length. A revisit counts only when
- * revisits is true. RESULT_NOT_FOUND: there is none. */
+ * revisits is true; cdxj_newest_status takes those of one HTTP status, revisits too.
+ * RESULT_NOT_FOUND: there is none. */
 typedef struct CdxjCapture {
     char filename[256];
     char timestamp[16];
@@ -77,5 +78,7 @@ typedef struct CdxjCapture {
 } CdxjCapture;
 Result cdxj_newest(const char *directory, const char *url, size_t length, bool revisits,
                    CdxjCapture *capture);
+Result cdxj_newest_status(const char *directory, const char *url, size_t length, unsigned status,
+                          CdxjCapture *capture);
 
 #endif

@@ -90,7 +90,7 @@ typedef struct DrumKey {
 
 static inline DrumKey drum_key_number(uint64_t number)
 {
-    return (DrumKey){.number = number};
+    return (DrumKey){.number = number, .bytes = {NULL, 0}};
 }
 
 DrumKey drum_key_bytes(const void *bytes, size_t length);

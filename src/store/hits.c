@@ -16,6 +16,14 @@ static HitsError fail(Hits *hits, HitsError code, const char *what)
     return code;
 }
 
+/* What a computation that was stopped has left. */
+static void forget_computation(Hits *hits)
+{
+    rank_team_delete(hits->team);
+    hits->team = NULL;
+    (void)rank_memory_free(&hits->memory, NULL);
+}
+
 HitsError hits_new(Hits **hits, const char *path, size_t max_vertices)
 {
     Hits *h = *hits = calloc(1, sizeof *h);
@@ -55,6 +63,7 @@ HitsError hits_delete(Hits *hits)
     is_done = rank_vector_close(hits->h2, hits->persist) && is_done;
     is_done = rank_vector_close(hits->a1, hits->persist) && is_done;
     is_done = rank_vector_close(hits->a2, hits->persist) && is_done;
+    forget_computation(hits);
     free(hits->path_h1);
     free(hits->path_h2);
     free(hits->path_a1);
@@ -116,6 +125,12 @@ static void source_part(const Iteration *it, unsigned part, unsigned parts, size
     *end = (size_t)it->graph->n_sources * (part + 1) / parts;
 }
 
+/* Looked at between pieces of a loop. What was computed by then is not used. */
+static bool is_stopped(const Iteration *it, size_t i)
+{
+    return i % RANK_PIECE == 0 && rank_is_stopped(it->hits->stop);
+}
+
 static double sum_of_parts(const Iteration *it)
 {
     double sum = 0.0;
@@ -143,7 +158,7 @@ static void weigh(void *context, unsigned part, unsigned parts)
     size_t end = 0;
     source_part(it, part, parts, &first, &end);
     double sum = 0.0;
-    for (size_t s = first; s < end; s++) {
+    for (size_t s = first; s < end && !is_stopped(it, s); s++) {
         double degree = it->graph->source_degree[s];
         it->flow[s] = it->is_walk ? it->hub[s] / degree : it->hub[s];
         sum += it->flow[s] * degree;
@@ -153,6 +168,18 @@ static void weigh(void *context, unsigned part, unsigned parts)
     it->part_relative[part] = 0.0;
 }
 
+/* Each source of a page with more links than a slice has gains as much. */
+static void give_back(const Iteration *it, double *gained, const uint32_t *in, uint32_t degree,
+                      double back)
+{
+    for (uint32_t k = 0; k < degree; k++) {
+        if (k % LINK_GRAPH_SLICE == 0 && rank_is_stopped(it->hits->stop)) {
+            break;
+        }
+        gained[in[k]] += back;
+    }
+}
+
 /* Team: one sweep over the links does both: a page's authority is complete when its links have been
  * read, and goes back to the same sources while they are at hand. */
 static void sweep(void *context, unsigned part, unsigned parts)
@@ -160,11 +187,14 @@ static void sweep(void *context, unsigned part, unsigned parts)
     Iteration *it = context;
     const LinkGraph *g = it->graph;
     double *gained = it->gained[part];
-    memset(gained, 0, g->n_sources * sizeof *gained);
+    for (size_t s = 0; s < g->n_sources && !is_stopped(it, s); s += RANK_PIECE) {
+        size_t n = g->n_sources - s < RANK_PIECE ? g->n_sources - s : RANK_PIECE;
+        memset(gained + s, 0, n * sizeof *gained);
+    }
     size_t slice = 0;
     size_t end = 0;
     link_graph_part(g, part, parts, &slice, &end);
-    for (; slice < end && !rank_vector_is_stopped(it->hits->stop); slice++) {
+    for (; slice < end && !rank_is_stopped(it->hits->stop); slice++) {
         const LinkSlice *c = &g->slices[slice];
         if (c->degree == 0) {
             continue;
@@ -174,10 +204,17 @@ static void sweep(void *context, unsigned part, unsigned parts)
         double anybody = it->jump * it->mean_authority;
         for (uint32_t i = 0; i < c->n; i++, in += c->degree) {
             size_t p = c->first + i;
-            double now = it->authority_scale * link_graph_gather(it->flow, in, c->degree) + anybody;
+            double sum = c->degree <= LINK_GRAPH_SLICE
+                             ? link_graph_gather(it->flow, in, c->degree)
+                             : rank_vector_gather(it->flow, in, c->degree, it->hits->stop);
+            double now = it->authority_scale * sum + anybody;
             note_change(it, part, it->authority[p], now, it->mean_authority);
             it->authority[p] = now;
             double back = share * (it->score == NULL ? now : now * it->score[p]);
+            if (c->degree > LINK_GRAPH_SLICE) {
+                give_back(it, gained, in, c->degree, back);
+                continue;
+            }
             for (uint32_t k = 0; k < c->degree; k++) {
                 gained[in[k]] += back;
             }
@@ -193,7 +230,7 @@ static void gather(void *context, unsigned part, unsigned parts)
     size_t end = 0;
     source_part(it, part, parts, &first, &end);
     double sum = 0.0;
-    for (size_t s = first; s < end; s++) {
+    for (size_t s = first; s < end && !is_stopped(it, s); s++) {
         double hub = it->gained[0][s];
         for (unsigned i = 1; i < parts; i++) {
             hub += it->gained[i][s];
@@ -211,7 +248,7 @@ static void replace(void *context, unsigned part, unsigned parts)
     size_t first = 0;
     size_t end = 0;
     source_part(it, part, parts, &first, &end);
-    for (size_t s = first; s < end; s++) {
+    for (size_t s = first; s < end && !is_stopped(it, s); s++) {
         double now = it->gained[0][s] * it->hub_scale + it->jump * it->mean_hub;
         note_change(it, part, it->hub[s], now, it->mean_hub);
         it->hub[s] = now;
@@ -225,21 +262,23 @@ static HitsError iterate(Hits *hits, Iteration *it)
         rank_team_run(it->team, weigh, it);
         it->authority_scale = (1.0 - it->jump) / sum_of_parts(it);
         rank_team_run(it->team, sweep, it);
-        if (rank_vector_is_stopped(hits->stop)) {
+        rank_team_run(it->team, gather, it);
+        if (rank_is_stopped(hits->stop)) {
             return hits_error_stopped;
         }
-        rank_team_run(it->team, gather, it);
         double sum = sum_of_parts(it);
         if (!(sum > 0.0)) { /* no page that is linked to has a content score */
             if (it->score == NULL) {
                 return hits_error_internal;
             }
-            free(it->score);
             it->score = NULL;
             continue;
         }
         it->hub_scale = (1.0 - it->jump) / sum;
         rank_team_run(it->team, replace, it);
+        if (rank_is_stopped(hits->stop)) {
+            return hits_error_stopped;
+        }
         hits->loops++;
         hits->delta = rank_vector_largest(it->part_delta, parts);
         hits->relative_delta = rank_vector_largest(it->part_relative, parts);
@@ -256,7 +295,7 @@ static void start_vector(const Hits *hits, Iteration *it)
     const float *last = rank_vector_floats(hits->h2);
     double sum = 0.0;
     size_t n_known = 0;
-    for (uint32_t s = 0; s < g->n_sources; s++) {
+    for (uint32_t s = 0; s < g->n_sources && !is_stopped(it, s); s++) {
         uint32_t page = g->source_page[s];
         double hub = page < hits->h2->n_elements ? (double)last[page] : 0.0;
         it->hub[s] = hub > 0.0 && hub <= 1.0 ? hub : 0.0;
@@ -264,7 +303,7 @@ static void start_vector(const Hits *hits, Iteration *it)
         n_known += it->hub[s] > 0.0;
     }
     bool is_first = n_known == 0;
-    for (uint32_t s = 0; s < g->n_sources; s++) {
+    for (uint32_t s = 0; s < g->n_sources && !is_stopped(it, s); s++) {
         it->hub[s] = is_first
                          ? it->mean_hub
                          : it->hub[s] / sum * (1.0 - RESTART_SHARE) + RESTART_SHARE * it->mean_hub;
@@ -279,10 +318,9 @@ static void publish_one(Hits *hits, const LinkGraph *g, MMapArray *old, MMapArra
 {
     float *to = rank_vector_floats(new);
     float *was = rank_vector_floats(old);
-    for (size_t first = 0; first < g->n_pages && !rank_vector_is_stopped(hits->stop);
-         first += RANK_VECTOR_PIECE) {
-        size_t end =
-            first + RANK_VECTOR_PIECE < g->n_pages ? first + RANK_VECTOR_PIECE : g->n_pages;
+    for (size_t first = 0; first < g->n_pages && !rank_is_stopped(hits->stop);
+         first += RANK_PIECE) {
+        size_t end = first + RANK_PIECE < g->n_pages ? first + RANK_PIECE : g->n_pages;
         mutex_lock(&hits->mutex);
         for (size_t page = first; page < end; page++) {
             was[page] = to[page];
@@ -292,9 +330,8 @@ static void publish_one(Hits *hits, const LinkGraph *g, MMapArray *old, MMapArra
     }
     size_t n = is_by_source ? g->n_sources : g->n_pages;
     const uint32_t *page_of = is_by_source ? g->source_page : g->page_at;
-    for (size_t first = 0; first < n && !rank_vector_is_stopped(hits->stop);
-         first += RANK_VECTOR_PIECE) {
-        size_t end = first + RANK_VECTOR_PIECE < n ? first + RANK_VECTOR_PIECE : n;
+    for (size_t first = 0; first < n && !rank_is_stopped(hits->stop); first += RANK_PIECE) {
+        size_t end = first + RANK_PIECE < n ? first + RANK_PIECE : n;
         mutex_lock(&hits->mutex);
         for (size_t i = first; i < end; i++) {
             to[page_of[i]] = (float)values[i];
@@ -324,21 +361,22 @@ static HitsError prepare(Hits *hits, Iteration *it)
     const LinkGraph *g = it->graph;
     it->mean_hub = g->n_sources == 0 ? 0.0 : 1.0 / g->n_sources;
     it->mean_authority = g->n_targets == 0 ? 0.0 : 1.0 / g->n_targets;
-    it->team = rank_team_new(rank_vector_threads(hits->threads, g->n_links));
+    it->team = hits->team = rank_team_new(rank_vector_threads(hits->threads, g->n_links));
     it->is_walk = hits->jump > 0.0f;
     it->jump = it->is_walk ? (double)hits->jump : 0.0;
-    it->hub = calloc((size_t)g->n_sources + 1, sizeof *it->hub);
-    it->flow = calloc((size_t)g->n_sources + 1, sizeof *it->flow);
-    it->authority = calloc((size_t)g->n_pages + 1, sizeof *it->authority);
+    it->hub = rank_vector_doubles(&hits->memory, g->n_sources);
+    it->flow = rank_vector_doubles(&hits->memory, g->n_sources);
+    it->authority = rank_vector_doubles(&hits->memory, g->n_pages);
     bool is_ready =
         it->team != NULL && it->hub != NULL && it->flow != NULL && it->authority != NULL;
     for (unsigned i = 0; is_ready && i < rank_team_size(it->team); i++) {
-        it->gained[i] = malloc(((size_t)g->n_sources + 1) * sizeof **it->gained);
+        it->gained[i] = rank_vector_doubles(&hits->memory, g->n_sources);
         is_ready = it->gained[i] != NULL;
     }
     double total = 0.0;
     if (is_ready && hits->scores != NULL) {
-        Result rc = rank_vector_arrange(hits->scores, g, hits->stop, &it->score, &total);
+        Result rc =
+            rank_vector_arrange(&hits->memory, hits->scores, g, hits->stop, &it->score, &total);
         if (rc == RESULT_CLOSED) {
             return hits_error_stopped;
         }
@@ -350,6 +388,7 @@ static HitsError prepare(Hits *hits, Iteration *it)
 HitsError hits_compute_graph(Hits *hits, const LinkGraph *graph)
 {
     error_clean(hits->error);
+    forget_computation(hits);
     hits->loops = 0;
     hits->delta = 0.0;
     hits->relative_delta = 0.0;
@@ -369,7 +408,7 @@ HitsError hits_compute_graph(Hits *hits, const LinkGraph *graph)
             publish_one(hits, graph, hits->h1, hits->h2, it.hub, true);
             publish_one(hits, graph, hits->a1, hits->a2, it.authority, false);
             publish_gifts(hits, &it);
-            code = rank_vector_is_stopped(hits->stop) ? hits_error_stopped : code;
+            code = rank_is_stopped(hits->stop) ? hits_error_stopped : code;
         }
     }
     if (code == hits_error_precision) {
@@ -377,14 +416,11 @@ HitsError hits_compute_graph(Hits *hits, const LinkGraph *graph)
     } else if (code == hits_error_stopped) {
         (void)fail(hits, code, "hits_compute: stopped");
     }
-    rank_team_delete(it.team);
-    free(it.hub);
-    free(it.flow);
-    free(it.authority);
-    free(it.score);
-    for (size_t i = 0; i < RANK_TEAM_MAX; i++) {
-        free(it.gained[i]);
+    if (!rank_is_stopped(hits->stop)) {
+        rank_team_delete(hits->team);
+        hits->team = NULL;
     }
+    (void)rank_memory_free(&hits->memory, hits->stop);
     return code;
 }
 
@@ -410,6 +446,7 @@ HitsError hits_compute(Hits *hits, void *link_stream_state, LinkStreamNextFunc *
     Result rc = link_graph_build(&graph, hits->n_pages, link_stream_state, link_stream_next,
                                  link_stream_reset, hits->stop);
     if (rc != RESULT_OK) {
+        link_graph_delete(graph);
         return fail_to_build(hits, rc);
     }
     HitsError code = hits_compute_graph(hits, graph);

@@ -38,6 +38,7 @@
 #include "store/link_graph.h"
 #include "store/link_stream.h"
 #include "store/mmap_array.h"
+#include "store/rank_memory.h"
 
 #define HITS_DEFAULT_MAX_LOOPS 100
 #define HITS_DEFAULT_PRECISION 1e-4f
@@ -82,6 +83,8 @@ typedef struct Hits {
     const atomic_bool *stop; /* looked at all the while, NULL: none; borrowed */
     float jump;              /* 0: HITS; below 1: the walk's */
     HitsGifts gifts;         /* of the last computation; guarded by mutex */
+    RankMemory memory;       /* of a computation; after a stop until the next, as its threads: */
+    struct RankTeam *team;   /* rank_team.h */
     Mutex mutex;             /* guards the arrays while results come in */
 } Hits;
 

@@ -5,11 +5,11 @@
 #include <string.h>
 
 #define FIRST_LINKS  65536u
-#define STOP_MASK    0xffffu /* links between two looks at the stop flag while reading */
+#define STOP_MASK    0x7fu /* links between two looks at the stop flag: each may touch new pages */
 #define MAX_INDEX    ((int64_t)UINT32_MAX - 2)
 #define GROWTH_LIMIT ((size_t)1 << 40)
 
-/* A growing array in anonymous memory: growing moves page tables, not bytes. */
+/* A growing array, the graph's for now: growing moves page tables, not bytes. */
 typedef struct Column {
     MMapArray *array;
     size_t n;
@@ -29,23 +29,14 @@ typedef struct Reading {
 /* Whether to give up; looked at once in a while. */
 static bool is_stopped(const atomic_bool *stop, uint64_t i)
 {
-    return (i & STOP_MASK) == 0 && stop != NULL && atomic_load_explicit(stop, memory_order_relaxed);
+    return (i & STOP_MASK) == 0 && rank_is_stopped(stop);
 }
 
-static Result column_make(Column *column, size_t n, size_t element_size)
+static Result column_make(LinkGraph *g, Column *column, size_t n, size_t element_size)
 {
     column->n = 0;
-    return mmap_array_new(&column->array, NULL, n, element_size) == mmap_array_error_ok
-               ? RESULT_OK
-               : RESULT_MEMORY;
-}
-
-static void column_free(Column *column)
-{
-    if (column->array != NULL) {
-        (void)mmap_array_delete(column->array);
-        column->array = NULL;
-    }
+    column->array = rank_memory_new(&g->memory, n, element_size);
+    return column->array != NULL ? RESULT_OK : RESULT_MEMORY;
 }
 
 static Result column_grow(Column *column, size_t n)
@@ -84,29 +75,19 @@ static Result push_u32(Column *column, uint32_t value)
     return RESULT_OK;
 }
 
-static void reading_free(Reading *r)
-{
-    column_free(&r->to);
-    column_free(&r->run_source);
-    column_free(&r->run_end);
-    column_free(&r->source_of);
-    column_free(&r->source_page);
-    column_free(&r->degree);
-}
-
-static Result reading_make(Reading *r, size_t n_pages)
+static Result reading_make(LinkGraph *g, Reading *r, size_t n_pages)
 {
     *r = (Reading){.max_index = (int64_t)n_pages - 1};
     Column *columns[] = {&r->to, &r->run_source, &r->source_page, &r->degree};
     Result rc = RESULT_OK;
     for (size_t i = 0; rc == RESULT_OK && i < sizeof columns / sizeof *columns; i++) {
-        rc = column_make(columns[i], FIRST_LINKS, sizeof(uint32_t));
+        rc = column_make(g, columns[i], FIRST_LINKS, sizeof(uint32_t));
     }
     if (rc == RESULT_OK) {
-        rc = column_make(&r->run_end, FIRST_LINKS, sizeof(uint64_t));
+        rc = column_make(g, &r->run_end, FIRST_LINKS, sizeof(uint64_t));
     }
     if (rc == RESULT_OK) {
-        rc = column_make(&r->source_of, n_pages > FIRST_LINKS ? n_pages : FIRST_LINKS,
+        rc = column_make(g, &r->source_of, n_pages > FIRST_LINKS ? n_pages : FIRST_LINKS,
                          sizeof(uint32_t));
     }
     return rc;
@@ -173,29 +154,10 @@ static Result read_links(Reading *r, void *stream, LinkStreamNextFunc *next,
     return state == stream_state_error ? RESULT_IO : RESULT_OK;
 }
 
-typedef enum Memory {
-    MEMORY_IN,
-    MEMORY_PAGE_AT,
-    MEMORY_SOURCE_PAGE,
-    MEMORY_SOURCE_POSITION,
-    MEMORY_SOURCE_DEGREE,
-    MEMORY_SLICES
-} Memory;
-
-static void *graph_memory(LinkGraph *g, Memory which, size_t n, size_t element_size)
+static uint32_t *graph_u32(LinkGraph *g, size_t n)
 {
-    if (mmap_array_new(&g->memory[which], NULL, n, element_size) != mmap_array_error_ok) {
-        g->memory[which] = NULL;
-        return NULL;
-    }
-    return g->memory[which]->mem;
-}
-
-static void *adopt(LinkGraph *g, Memory which, Column *column)
-{
-    g->memory[which] = column->array;
-    column->array = NULL;
-    return g->memory[which]->mem;
+    MMapArray *array = rank_memory_new(&g->memory, n, sizeof(uint32_t));
+    return array == NULL ? NULL : (uint32_t *)(void *)array->mem;
 }
 
 /* Cuts the class of pages [first, end) with degree links each into slices. */
@@ -219,46 +181,42 @@ static Result add_slices(Column *slices, uint32_t first, uint32_t end, uint32_t 
 }
 
 #define SMALL_DEGREES 1024u
+#define DIGIT_BITS    8u /* an even number of digits: the result is where it began */
+#define DIGIT_MASK    ((1u << DIGIT_BITS) - 1)
 
-typedef struct LargePage {
-    uint32_t degree;
-    uint32_t page;
-} LargePage;
-
-static int compare_large(const void *a, const void *b)
-{
-    const LargePage *x = a;
-    const LargePage *y = b;
-    if (x->degree != y->degree) {
-        return x->degree < y->degree ? -1 : 1;
-    }
-    return (x->page > y->page) - (x->page < y->page);
-}
-
-/* The pages from position first on have SMALL_DEGREES links or more: few enough to be sorted. */
+/* The pages from position first on have SMALL_DEGREES links or more. They stand in order of index,
+ * and are sorted by degree, digit by digit. */
 static Result order_large(LinkGraph *g, const uint32_t *in_degree, uint32_t *page_at,
-                          uint32_t first, uint64_t link, Column *slices)
+                          uint32_t first, uint64_t link, Column *slices, const atomic_bool *stop)
 {
     size_t n = g->n_pages - first;
-    if (n == 0) {
-        return RESULT_OK;
+    uint32_t *from = page_at + first;
+    Column other;
+    Result rc = column_make(g, &other, n, sizeof(uint32_t));
+    uint32_t *to = rc == RESULT_OK ? column_u32(&other) : NULL;
+    for (unsigned shift = 0; rc == RESULT_OK && shift < 32; shift += DIGIT_BITS) {
+        size_t begin[(1u << DIGIT_BITS) + 1] = {0};
+        for (size_t i = 0; i < n && !is_stopped(stop, i); i++) {
+            begin[(in_degree[from[i]] >> shift & DIGIT_MASK) + 1]++;
+        }
+        for (size_t d = 0; d < DIGIT_MASK; d++) {
+            begin[d + 1] += begin[d];
+        }
+        for (size_t i = 0; i < n && !is_stopped(stop, i); i++) {
+            to[begin[in_degree[from[i]] >> shift & DIGIT_MASK]++] = from[i];
+        }
+        rc = rank_is_stopped(stop) ? RESULT_CLOSED : RESULT_OK;
+        uint32_t *sorted = to;
+        to = from;
+        from = sorted;
     }
-    LargePage *large = malloc(n * sizeof *large);
-    if (large == NULL) {
-        return RESULT_MEMORY;
-    }
-    for (size_t i = 0; i < n; i++) {
-        large[i] = (LargePage){in_degree[page_at[first + i]], page_at[first + i]};
-    }
-    qsort(large, n, sizeof *large, compare_large);
-    Result rc = RESULT_OK;
     for (size_t i = 0; rc == RESULT_OK && i < n; i++) {
         uint32_t position = first + (uint32_t)i;
-        page_at[position] = large[i].page;
-        rc = add_slices(slices, position, position + 1, large[i].degree, &link);
+        rc = is_stopped(stop, i)
+                 ? RESULT_CLOSED
+                 : add_slices(slices, position, position + 1, in_degree[page_at[position]], &link);
     }
-    free(large);
-    return rc;
+    return rc == RESULT_OK && !rank_memory_drop(&g->memory, other.array, stop) ? RESULT_CLOSED : rc;
 }
 
 static uint32_t class_of(uint32_t degree)
@@ -274,6 +232,9 @@ static Result order_pages(LinkGraph *g, const uint32_t *in_degree, uint32_t *pag
     uint32_t begin[SMALL_DEGREES + 1];
     for (uint32_t page = 0; page < g->n_pages; page++) {
         count[class_of(in_degree[page])]++;
+        if (is_stopped(stop, page)) {
+            return RESULT_CLOSED;
+        }
     }
     uint32_t position = 0;
     for (uint32_t d = 0; d <= SMALL_DEGREES; d++) {
@@ -288,23 +249,21 @@ static Result order_pages(LinkGraph *g, const uint32_t *in_degree, uint32_t *pag
     }
     g->n_targets = g->n_pages - count[0];
     Column slices = {0};
-    Result rc = column_make(&slices, 1024, sizeof(LinkSlice));
+    Result rc = column_make(g, &slices, 1024, sizeof(LinkSlice));
     uint64_t link = 0;
     uint32_t first = 0;
     for (uint32_t d = 0; rc == RESULT_OK && d < SMALL_DEGREES; d++) {
         rc = add_slices(&slices, first, first + count[d], d, &link);
         first += count[d];
     }
+    if (rc == RESULT_OK && first < g->n_pages) {
+        rc = order_large(g, in_degree, page_at, first, link, &slices, stop);
+    }
     if (rc == RESULT_OK) {
-        rc = order_large(g, in_degree, page_at, first, link, &slices);
+        g->n_slices = slices.n;
+        g->slices = (const LinkSlice *)(void *)slices.array->mem;
     }
-    if (rc != RESULT_OK) {
-        column_free(&slices);
-        return rc;
-    }
-    g->n_slices = slices.n;
-    g->slices = adopt(g, MEMORY_SLICES, &slices);
-    return RESULT_OK;
+    return rc;
 }
 
 /* Writes every link's source to its target's place. cursor[page]: the next place of the page. */
@@ -334,14 +293,13 @@ typedef struct Scratch {
 static Result arrange(LinkGraph *g, Reading *r, Scratch *scratch, const atomic_bool *stop)
 {
     size_t n = g->n_pages == 0 ? 1 : g->n_pages;
-    Result rc = column_make(&scratch->in_degree, n, sizeof(uint32_t));
+    Result rc = column_make(g, &scratch->in_degree, n, sizeof(uint32_t));
     if (rc == RESULT_OK) {
-        rc = column_make(&scratch->cursor, n, sizeof(uint64_t));
+        rc = column_make(g, &scratch->cursor, n, sizeof(uint64_t));
     }
-    uint32_t *page_at = graph_memory(g, MEMORY_PAGE_AT, n, sizeof(uint32_t));
-    uint32_t *in = graph_memory(g, MEMORY_IN, g->n_links, sizeof(uint32_t));
-    uint32_t *position_of_source =
-        graph_memory(g, MEMORY_SOURCE_POSITION, g->n_sources, sizeof(uint32_t));
+    uint32_t *page_at = graph_u32(g, n);
+    uint32_t *in = graph_u32(g, g->n_links);
+    uint32_t *position_of_source = graph_u32(g, g->n_sources);
     if (rc != RESULT_OK || page_at == NULL || in == NULL || position_of_source == NULL) {
         return RESULT_MEMORY;
     }
@@ -377,6 +335,19 @@ static Result arrange(LinkGraph *g, Reading *r, Scratch *scratch, const atomic_b
     return rc;
 }
 
+/* Frees what only the build needed. */
+static Result drop_scratch(LinkGraph *g, const Reading *r, const Scratch *scratch,
+                           const atomic_bool *stop)
+{
+    MMapArray *arrays[] = {r->to.array,        r->run_source.array,      r->run_end.array,
+                           r->source_of.array, scratch->in_degree.array, scratch->cursor.array};
+    bool is_done = true;
+    for (size_t i = 0; is_done && i < sizeof arrays / sizeof *arrays; i++) {
+        is_done = rank_memory_drop(&g->memory, arrays[i], stop);
+    }
+    return is_done ? RESULT_OK : RESULT_CLOSED;
+}
+
 Result link_graph_build(LinkGraph **graph, size_t n_pages, void *stream, LinkStreamNextFunc *next,
                         LinkStreamResetFunc *reset, const atomic_bool *stop)
 {
@@ -387,7 +358,7 @@ Result link_graph_build(LinkGraph **graph, size_t n_pages, void *stream, LinkStr
     LinkGraph *g = calloc(1, sizeof *g);
     Reading r = {0};
     Scratch scratch = {0};
-    Result rc = g == NULL ? RESULT_MEMORY : reading_make(&r, n_pages);
+    Result rc = g == NULL ? RESULT_MEMORY : reading_make(g, &r, n_pages);
     if (rc == RESULT_OK && reset(stream) == stream_state_error) {
         rc = RESULT_IO;
     }
@@ -401,29 +372,30 @@ Result link_graph_build(LinkGraph **graph, size_t n_pages, void *stream, LinkStr
         rc = arrange(g, &r, &scratch, stop);
     }
     if (rc == RESULT_OK) {
-        g->source_page = adopt(g, MEMORY_SOURCE_PAGE, &r.source_page);
-        g->source_degree = adopt(g, MEMORY_SOURCE_DEGREE, &r.degree);
+        g->source_page = column_u32(&r.source_page);
+        g->source_degree = column_u32(&r.degree);
+        rc = drop_scratch(g, &r, &scratch, stop);
+    }
+    if (rc == RESULT_OK || rc == RESULT_CLOSED) {
         *graph = g;
     } else {
         link_graph_delete(g);
     }
-    reading_free(&r);
-    column_free(&scratch.in_degree);
-    column_free(&scratch.cursor);
     return rc;
+}
+
+bool link_graph_delete_until(LinkGraph *graph, const atomic_bool *stop)
+{
+    bool is_done = graph == NULL || rank_memory_free(&graph->memory, stop);
+    if (is_done) {
+        free(graph);
+    }
+    return is_done;
 }
 
 void link_graph_delete(LinkGraph *graph)
 {
-    if (graph == NULL) {
-        return;
-    }
-    for (size_t i = 0; i < sizeof graph->memory / sizeof *graph->memory; i++) {
-        if (graph->memory[i] != NULL) {
-            (void)mmap_array_delete(graph->memory[i]);
-        }
-    }
-    free(graph);
+    (void)link_graph_delete_until(graph, NULL);
 }
 
 /* What a sweep up to the beginning of a slice costs: a link and a page are about equal. */

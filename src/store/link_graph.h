@@ -19,14 +19,16 @@
 #define STORE_LINK_GRAPH_H
 
 #include <stdatomic.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
 #include "base/result.h"
 #include "store/link_stream.h"
-#include "store/mmap_array.h"
+#include "store/rank_memory.h"
 
-#define LINK_GRAPH_SLICE 65536u /* links and pages between two looks at the stop flag */
+/* Links and pages between two looks at the stop flag: a millisecond when each misses the caches. */
+#define LINK_GRAPH_SLICE 16384u
 
 /* n pages at successive positions with degree incoming links each. */
 typedef struct LinkSlice {
@@ -48,16 +50,20 @@ typedef struct LinkGraph {
     const uint32_t *source_degree;   /* [n_sources] outgoing links, at least 1 */
     size_t n_slices;
     const LinkSlice *slices;
-    MMapArray *memory[6]; /* owns the above */
+    RankMemory memory; /* owns the above; after a stop also what they were being made from */
 } LinkGraph;
 
 /* Reads the stream to its end (it is reset first). The graph has at least n_pages pages, more when
  * a link names a higher index. stop (NULL is allowed) is looked at all the while. RESULT_MEMORY;
  * RESULT_LIMIT: an index that is negative or too high; RESULT_IO: the stream ended with an error;
- * RESULT_CLOSED: stopped. *graph is NULL then. */
+ * *graph is NULL then. RESULT_CLOSED: stopped; *graph is unfinished and only fit for
+ * link_graph_delete, which may be put off (rank_memory.h). */
 Result link_graph_build(LinkGraph **graph, size_t n_pages, void *stream, LinkStreamNextFunc *next,
                         LinkStreamResetFunc *reset, const atomic_bool *stop);
+/* NULL is allowed. */
 void link_graph_delete(LinkGraph *graph);
+/* The same until *stop becomes true; false: that happened, and the graph is now unfinished. */
+bool link_graph_delete_until(LinkGraph *graph, const atomic_bool *stop);
 
 /* The slices of one of several parts of about equal cost: [*first, *end). */
 void link_graph_part(const LinkGraph *graph, unsigned part, unsigned parts, size_t *first,

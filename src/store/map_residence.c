@@ -104,7 +104,9 @@ Result map_residence_check(MapResidence *residence, int fd)
     rc = map_residence_give_up(fd);
     if (rc == RESULT_OK) {
         rc = measure(residence, &resident, &mapped);
-        atomic_store(&residence->left, mapped);
+        size_t left = atomic_load(&residence->left);
+        /* Other threads may have brought back much meanwhile: upwards it goes by small steps. */
+        atomic_store(&residence->left, mapped < left ? mapped : left + (mapped - left) / 8);
         (void)atomic_fetch_add(&residence->n, 1);
     }
     return rc;

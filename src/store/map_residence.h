@@ -4,8 +4,8 @@
  * though it is the system's page cache and would be there without us. When the process has more
  * resident than its budget these pages are given up: the mapping stays, its pages stay in the page
  * cache, only this process's entries for them go (madvise, MADV_DONTNEED), and come back one by one
- * with the next use (a minor fault; the kernel maps the sixteen pages around it, and since
- * Linux 6.18 the whole piece of the cache they are in, up to two MiB). Nothing is written or lost,
+ * with the next use (a minor fault; the kernel maps the sixteen pages around it, and newer ones the
+ * whole piece of the cache that was written at once, up to 2 MiB). Nothing is written or lost,
  * also while other threads read: LMDB's map is read-only, it writes by pwrite.
  *
  * Whoever reads much asks after every other look-up. Any thread. */

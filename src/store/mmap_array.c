@@ -208,6 +208,19 @@ void mmap_array_zero(MMapArray *marr)
     memset(marr->mem, 0, marr->n_elements * marr->element_size);
 }
 
+/* What lies behind the array's end will be read as zeros when it grows, and without a touch of each
+ * page: a file may be longer than its array was; anonymous memory keeps the rest of its last page
+ * when it shrinks. */
+static int clear_behind(MMapArray *marr, size_t bytes)
+{
+    if (marr->fd >= 0) {
+        return ftruncate(marr->fd, (off_t)bytes) == 0 ? 0 : errno;
+    }
+    size_t page_bytes = (size_t)sysconf(_SC_PAGESIZE);
+    memset(marr->mem + bytes, 0, (page_bytes - bytes % page_bytes) % page_bytes);
+    return 0;
+}
+
 MMapArrayError mmap_array_resize(MMapArray *marr, size_t n_elements)
 {
     start_clean(marr);
@@ -217,8 +230,11 @@ MMapArrayError mmap_array_resize(MMapArray *marr, size_t n_elements)
     if (!size_of(n_elements, marr->element_size, &bytes)) {
         return fail(marr, mmap_array_error_internal, "the size overflows", 0);
     }
-    if (marr->fd >= 0 && bytes > old_bytes) {
-        int error = reserve(marr->fd, bytes);
+    if (bytes > old_bytes) {
+        int error = clear_behind(marr, old_bytes);
+        if (error == 0 && marr->fd >= 0) {
+            error = reserve(marr->fd, bytes);
+        }
         if (error != 0) {
             return fail(marr, mmap_array_error_file, marr->path, error);
         }
@@ -230,12 +246,7 @@ MMapArrayError mmap_array_resize(MMapArray *marr, size_t n_elements)
     }
     marr->mem = mem;
     marr->n_elements = n_elements;
-    if (bytes > old_bytes) {
-        /* A file may be longer than its array was; anonymous memory keeps the rest of its last
-         * page when it shrinks. */
-        memset(marr->mem + old_bytes, 0, bytes - old_bytes);
-    }
-    if (marr->fd >= 0 && ftruncate(marr->fd, (off_t)bytes) != 0) {
+    if (bytes < old_bytes && marr->fd >= 0 && ftruncate(marr->fd, (off_t)bytes) != 0) {
         return fail(marr, mmap_array_error_file, marr->path, errno);
     }
     return mmap_array_error_ok;

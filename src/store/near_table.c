@@ -11,6 +11,8 @@ typedef struct NearEntry {
     uint64_t page;
 } NearEntry;
 
+#define BY_PAGE SIMHASH_TABLES /* the fifth table: (page, hash) under one name */
+
 typedef struct NearKey {
     uint8_t bytes[3]; /* table, then the top 16 bits */
 } NearKey;
@@ -26,15 +28,27 @@ static NearKey key_of(unsigned table, uint64_t key)
     return (NearKey){{(uint8_t)table, (uint8_t)(key >> 56), (uint8_t)(key >> 48)}};
 }
 
-static Result put(void *state, unsigned table, uint64_t key, uint64_t page)
+static Result put_entry(NearTable *near, NearKey name, uint64_t first, uint64_t second)
 {
-    NearTable *near = state;
-    NearKey name = key_of(table, key);
-    NearEntry entry = {.key = htobe64(key), .page = htobe64(page)};
+    NearEntry entry = {.key = htobe64(first), .page = htobe64(second)};
     MDB_val k = {.mv_size = sizeof name, .mv_data = &name};
     MDB_val v = {.mv_size = sizeof entry, .mv_data = &entry};
     int rc = mdb_put(near->txn, near->dbi, &k, &v, MDB_NODUPDATA);
     return rc == MDB_KEYEXIST ? RESULT_OK : lmdb_result(rc, "put simhash");
+}
+
+static Result remove_entry(NearTable *near, NearKey name, uint64_t first, uint64_t second)
+{
+    NearEntry entry = {.key = htobe64(first), .page = htobe64(second)};
+    MDB_val k = {.mv_size = sizeof name, .mv_data = &name};
+    MDB_val v = {.mv_size = sizeof entry, .mv_data = &entry};
+    int rc = mdb_del(near->txn, near->dbi, &k, &v);
+    return rc == MDB_NOTFOUND ? RESULT_OK : lmdb_result(rc, "remove simhash");
+}
+
+static Result put(void *state, unsigned table, uint64_t key, uint64_t page)
+{
+    return put_entry(state, key_of(table, key), key, page);
 }
 
 /* Shows the entries of one block of values; false when the scan is over. */
@@ -88,4 +102,43 @@ static Result scan(void *state, unsigned table, uint64_t first, uint64_t last, S
 SimhashTables near_table_interface(NearTable *table)
 {
     return (SimhashTables){.state = table, .put = put, .scan = scan};
+}
+
+Result near_table_get(NearTable *table, uint64_t page, uint64_t *hash)
+{
+    NearKey name = key_of(BY_PAGE, 0);
+    NearEntry entry = {.key = htobe64(page), .page = 0};
+    MDB_val k = {.mv_size = sizeof name, .mv_data = &name};
+    MDB_val v = {.mv_size = sizeof entry, .mv_data = &entry};
+    MDB_cursor *cursor = NULL;
+    *hash = 0;
+    int rc = mdb_cursor_open(table->txn, table->dbi, &cursor);
+    if (rc == 0) {
+        rc = mdb_cursor_get(cursor, &k, &v, MDB_GET_BOTH_RANGE);
+    }
+    if (rc == 0 && v.mv_size == sizeof entry) {
+        memcpy(&entry, v.mv_data, sizeof entry);
+        *hash = be64toh(entry.key) == page ? be64toh(entry.page) : 0;
+    }
+    if (cursor != NULL) {
+        mdb_cursor_close(cursor);
+    }
+    return rc == MDB_NOTFOUND ? RESULT_OK : lmdb_result(rc, "get simhash of page");
+}
+
+Result near_table_change(NearTable *table, uint64_t page, uint64_t old, uint64_t hash)
+{
+    SimhashTables tables = near_table_interface(table);
+    Result rc = RESULT_OK;
+    for (unsigned t = 0; t < SIMHASH_TABLES && old != 0 && rc == RESULT_OK; t++) {
+        uint64_t key = simhash_table_key(old, t);
+        rc = remove_entry(table, key_of(t, key), key, page);
+    }
+    if (rc == RESULT_OK && old != 0) {
+        rc = remove_entry(table, key_of(BY_PAGE, 0), page, old);
+    }
+    if (rc == RESULT_OK && hash != 0) {
+        rc = put_entry(table, key_of(BY_PAGE, 0), page, hash);
+    }
+    return rc == RESULT_OK ? simhash_insert(&tables, hash, page) : rc;
 }

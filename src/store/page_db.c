@@ -197,7 +197,7 @@ static int look_at_content(PageDB *db, MDB_txn *txn, Content *content)
     return page_db_error_ok;
 }
 
-static int check_counts(PageDB *db, MDB_txn *txn)
+static int check_counts(PageDB *db, MDB_txn *txn, bool damaged_keys)
 {
     PageDBStore *store = db->store;
     uint64_t n_pages = 0;
@@ -216,7 +216,7 @@ static int check_counts(PageDB *db, MDB_txn *txn)
         return page_db_fail_mdb(db, rc == MDB_NOTFOUND ? MDB_CORRUPTED : rc, "reading the counts");
     }
     if (packs.ms_entries != (n_pages + PAGE_PACK_RECORDS - 1) / PAGE_PACK_RECORDS ||
-        hashes.ms_entries != n_pages) {
+        (hashes.ms_entries != n_pages && !damaged_keys)) {
         return page_db_fail(db, page_db_error_damaged,
                             "the tables do not have as many pages as the database counts");
     }
@@ -243,7 +243,7 @@ static int create_content(PageDBStore *store, MDB_txn *txn)
 }
 
 /* Opens or creates the tables in one transaction. */
-static int open_content(PageDB *db)
+static int open_content(PageDB *db, bool damaged_keys)
 {
     MDB_txn *txn = NULL;
     Content content = CONTENT_EMPTY;
@@ -255,7 +255,7 @@ static int open_content(PageDB *db)
     if (rc == page_db_error_ok && content == CONTENT_OURS) {
         rc = page_db_fail_mdb(db, open_tables(txn, &db->store->tables, 0), "opening the tables");
         if (rc == page_db_error_ok) {
-            rc = check_counts(db, txn);
+            rc = check_counts(db, txn, damaged_keys);
         }
     }
     /* Handles that were opened stay open only if their transaction is committed. */
@@ -475,7 +475,7 @@ int page_db_open(PageDB **db, const char *path, const PageDBOptions *options)
         (*db)->txn_manager->park = page_stream_park_all;
         (*db)->txn_manager->drop_idle = rest_readers;
         (*db)->txn_manager->hook_context = *db;
-        rc = open_content(*db);
+        rc = open_content(*db, options->damaged_keys);
     }
     if (rc != page_db_error_ok) {
         error_add((*db)->error, path);

@@ -152,6 +152,8 @@ typedef struct PageDBOptions {
     bool no_sync;         /* commits are not durable: for tests and throw-away databases */
     unsigned max_readers; /* concurrent read transactions of all processes; 0 = 510 */
     bool no_create;       /* page_db_error_invalid_path when there is no database */
+    bool damaged_keys; /* open it although hash2idx has too few entries, or too many: to be looked
+                          at, or for page_keys_mend */
 } PageDBOptions;
 
 /* page_db_new with options (NULL = defaults). On failure *db is NULL or holds the error. */
@@ -225,6 +227,10 @@ typedef struct PageSink {
  * page. sink may be NULL. After any error the transaction must be aborted (page_db_error_full:
  * page_db_grow, then again). At most 2^24 pages and links in all. Sets tries to 0. */
 int page_db_write(PageDB *db, MDB_txn *txn, const PageWrite *pages, size_t n, const PageSink *sink);
+/* Writes the list of links of a page anew that was crawled before: of page->page only url and links
+ * count; what is known of its crawls stays. URLs that are new are told to the sink. After any error
+ * the transaction must be aborted, but for page_db_error_no_page: it was never crawled. */
+int page_db_relink(PageDB *db, MDB_txn *txn, const PageWrite *page, const PageSink *sink);
 /* Makes URLs known without a crawl: seeds (from_index PAGE_DB_NO_INDEX), sitemaps, redirects. depth
  * is their own; known URLs keep or improve their path as with links. hops may be NULL = 'L'. */
 int page_db_discover(PageDB *db, MDB_txn *txn, const LinkInfo *urls, const uint8_t *hops, size_t n,

@@ -328,6 +328,7 @@ static int store_changed(Writer *w, PagePackEditor *infos)
     }
     int rc = 0;
     for (size_t i = 0; rc == 0 && i < n; i++) {
+        page_store_looked_up(w->store, 1);
         rc = page_node_rewrite(&batch->nodes[changed[i]], infos, &batch->scratch);
     }
     return rc;
@@ -382,6 +383,7 @@ static int store_crawls(Writer *w)
     for (size_t i = 0; rc == 0 && i < batch->n_crawls; i++) {
         const PageNode *node = &batch->nodes[order[i]];
         const PageBatchCrawl *crawl = &batch->crawls[node->crawl];
+        page_store_looked_up(w->store, 2); /* the crawl, its links */
         rc = store_crawl(w, node->index, &crawl->crawl, !any || node->index > last);
         if (!any || node->index > last) {
             any = true;
@@ -440,6 +442,50 @@ int page_db_write(PageDB *db, MDB_txn *txn, const PageWrite *pages, size_t n, co
         rc = store_all(&w);
     }
     return close_writer(&w, rc, "page_db_write");
+}
+
+/* The page, as it is stored, and its links. */
+static int see_again(Writer *w, const PageWrite *page)
+{
+    PageNode *node = page_batch_node(w->batch, 0);
+    PageBatchCrawl *crawl = NULL;
+    bool found = false;
+    if (node->index == PAGE_DB_NO_INDEX) {
+        return MDB_NOTFOUND;
+    }
+    int rc = load(w, node);
+    if (rc == 0) {
+        rc = crawl_so_far(w, node, &crawl, &found);
+    }
+    if (rc == 0 && !found) {
+        return MDB_NOTFOUND;
+    }
+    return rc == 0 ? see_links(w, node, page, 1, crawl) : rc;
+}
+
+int page_db_relink(PageDB *db, MDB_txn *txn, const PageWrite *page, const PageSink *sink)
+{
+    error_clean(db->error);
+    Writer w;
+    int rc = open_writer(&w, db, txn, sink);
+    if (rc == 0) {
+        rc = add_references(&w, page, 1);
+    }
+    if (rc == 0) {
+        rc = page_batch_resolve(w.batch, w.store, txn);
+    }
+    if (rc == 0) {
+        rc = see_again(&w, page);
+    }
+    if (rc == 0) {
+        rc = store_all(&w);
+    }
+    if (rc == MDB_NOTFOUND) {
+        page_db_fail(db, page_db_error_no_page, "page_db_relink");
+        (void)close_writer(&w, 0, "page_db_relink");
+        return page_db_error_no_page;
+    }
+    return close_writer(&w, rc, "page_db_relink");
 }
 
 int page_db_discover(PageDB *db, MDB_txn *txn, const LinkInfo *urls, const uint8_t *hops, size_t n,

@@ -95,6 +95,26 @@ int page_hosts_find(PageDBStore *store, MDB_txn *txn, const char *origin, size_t
     return look_up(store, txn, origin_hash(store, origin, length), &wanted, host, &ids);
 }
 
+/* One id more for a hash that has ids, or none. */
+static int add_id(PageDBStore *store, MDB_txn *txn, uint64_t hash, const MDB_val *ids,
+                  uint32_t host)
+{
+    size_t length = ids->mv_size + sizeof host;
+    char *list = malloc(length);
+    if (list == NULL) {
+        return ENOMEM;
+    }
+    if (ids->mv_size > 0) {
+        memcpy(list, ids->mv_data, ids->mv_size);
+    }
+    memcpy(list + ids->mv_size, &host, sizeof host);
+    MDB_val key = {sizeof hash, &hash};
+    MDB_val value = {length, list};
+    int rc = mdb_put(txn, store->tables.origin2host, &key, &value, 0);
+    free(list);
+    return rc;
+}
+
 static int create(PageDBStore *store, MDB_txn *txn, uint64_t hash, const MDB_val *wanted,
                   const MDB_val *ids, uint32_t *host)
 {
@@ -105,15 +125,11 @@ static int create(PageDBStore *store, MDB_txn *txn, uint64_t hash, const MDB_val
     if (*host == UINT32_MAX) {
         return MDB_MAP_FULL;
     }
-    size_t length = ids->mv_size + sizeof *host;
-    char *list = malloc(length);
-    if (list == NULL) {
-        return ENOMEM;
+    /* First: ids lie in the map, which a write may change. */
+    rc = add_id(store, txn, hash, ids, *host);
+    if (rc != 0) {
+        return rc;
     }
-    if (ids->mv_size > 0) {
-        memcpy(list, ids->mv_data, ids->mv_size);
-    }
-    memcpy(list + ids->mv_size, host, sizeof *host);
     MDB_val key = {sizeof *host, host};
     MDB_val value = {wanted->mv_size + 1, NULL};
     rc = mdb_put(txn, store->tables.origins, &key, &value, MDB_APPEND | MDB_RESERVE);
@@ -121,12 +137,23 @@ static int create(PageDBStore *store, MDB_txn *txn, uint64_t hash, const MDB_val
         char *out = value.mv_data;
         out[0] = 0;
         memcpy(out + 1, wanted->mv_data, wanted->mv_size);
-        key = (MDB_val){sizeof hash, &hash};
-        value = (MDB_val){length, list};
-        rc = mdb_put(txn, store->tables.origin2host, &key, &value, 0);
     }
-    free(list);
     return rc;
+}
+
+int page_hosts_restore(PageDBStore *store, MDB_txn *txn, uint32_t host)
+{
+    MDB_val origin;
+    MDB_val ids = {0, NULL};
+    page_hosts_forget(store->hosts);
+    int rc = page_hosts_origin(store, txn, host, &origin);
+    if (rc != 0) {
+        return rc;
+    }
+    uint64_t hash = origin_hash(store, origin.mv_data, origin.mv_size);
+    MDB_val key = {sizeof hash, &hash};
+    rc = mdb_get(txn, store->tables.origin2host, &key, &ids);
+    return rc == 0 || rc == MDB_NOTFOUND ? add_id(store, txn, hash, &ids, host) : rc;
 }
 
 int page_hosts_add(PageDBStore *store, MDB_txn *txn, const char *origin, size_t length,

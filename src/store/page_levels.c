@@ -5,8 +5,6 @@
 
 #include "store/lmdb_result.h"
 #include "store/page_db_internal.h"
-#include "store/page_packs.h"
-#include "store/page_record.h"
 
 #define PAGE_LEVELS_LAST ((UINT64_C(1) << PAGE_INDEX_BITS) - 1)
 
@@ -26,30 +24,42 @@ static Result is_scheduled(Schedule *schedule, MDB_txn *txn, const ScheduleChang
     return rc;
 }
 
+int page_level_read(PagePackEditor *infos, uint64_t index, MDB_val *value, PageRecord *record)
+{
+    int rc = page_pack_editor_get(infos, index, value);
+    if (rc == 0 && !page_record_read(value->mv_data, value->mv_size, index, 0, record)) {
+        rc = MDB_CORRUPTED;
+    }
+    return rc;
+}
+
+int page_level_write(PagePackEditor *infos, uint64_t index, const MDB_val *value,
+                     PageRecord *record, uint8_t level, Buffer *copy)
+{
+    buffer_reset(copy);
+    if (buffer_append(copy, value->mv_data, value->mv_size) != RESULT_OK) {
+        return ENOMEM;
+    }
+    record->level = level;
+    page_record_write_head(record, (uint8_t *)copy->data);
+    MDB_val changed = {copy->length, copy->data};
+    return page_pack_editor_set(infos, index, &changed);
+}
+
 /* Rewrites one record if the page is where the move says. */
 static int move_record(PagePackEditor *infos, Buffer *copy, const ScheduleChange *move, bool *holds)
 {
     MDB_val value;
     PageRecord record;
     *holds = false;
-    int rc = page_pack_editor_get(infos, move->index, &value);
+    int rc = page_level_read(infos, move->index, &value, &record);
     if (rc != 0) {
         return rc == MDB_NOTFOUND ? 0 : rc;
-    }
-    if (!page_record_read(value.mv_data, value.mv_size, move->index, 0, &record)) {
-        return MDB_CORRUPTED;
     }
     if (record.level != move->from || record.host != move->host) {
         return 0;
     }
-    buffer_reset(copy);
-    if (buffer_append(copy, value.mv_data, value.mv_size) != RESULT_OK) {
-        return ENOMEM;
-    }
-    record.level = move->to;
-    page_record_write_head(&record, (uint8_t *)copy->data);
-    value.mv_data = copy->data;
-    rc = page_pack_editor_set(infos, move->index, &value);
+    rc = page_level_write(infos, move->index, &value, &record, move->to, copy);
     *holds = rc == 0;
     return rc;
 }

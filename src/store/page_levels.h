@@ -11,6 +11,8 @@
 #define STORE_PAGE_LEVELS_H
 
 #include "store/page_db.h"
+#include "store/page_packs.h"
+#include "store/page_record.h"
 #include "store/schedule.h"
 
 /* Applies n moves, which are in ascending order of index and lead from level to level. Those that
@@ -18,5 +20,12 @@
  * order. RESULT_FULL, RESULT_MEMORY, RESULT_DAMAGED, RESULT_IO: the transaction must be aborted. */
 Result page_levels_move(PageDB *db, Schedule *schedule, MDB_txn *txn, ScheduleChange *moves,
                         size_t n, size_t *n_moved);
+
+/* The two halves of moving one record, for schedules whose entries are more than a level and an
+ * index. LMDB codes or ENOMEM; MDB_NOTFOUND: there is no such page. What read gave is valid until
+ * the editor's next call; copy is scratch. */
+int page_level_read(PagePackEditor *infos, uint64_t index, MDB_val *value, PageRecord *record);
+int page_level_write(PagePackEditor *infos, uint64_t index, const MDB_val *value,
+                     PageRecord *record, uint8_t level, Buffer *copy);
 
 #endif

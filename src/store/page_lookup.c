@@ -28,7 +28,9 @@ struct PageLookupTable {
     Bucket *buckets;
 };
 
-void *page_lookup_memory(size_t bytes)
+/* Zeroed memory in large pages, which random access to a large table wants: such a page may cost
+ * milliseconds when the system has none at hand. */
+static void *large_memory(size_t bytes)
 {
     size_t page = bytes >= LARGE_PAGE ? LARGE_PAGE : CACHE_LINE;
     size_t whole = (bytes + page - 1) / page * page;
@@ -50,7 +52,7 @@ static Bucket *bucket_of(const PageLookupTable *table, uint64_t hash)
 static PageLookupTable *table_new(size_t n_buckets)
 {
     PageLookupTable *table = malloc(sizeof *table);
-    Bucket *buckets = page_lookup_memory(n_buckets * sizeof *buckets);
+    Bucket *buckets = large_memory(n_buckets * sizeof *buckets);
     if (table == NULL || buckets == NULL) {
         free(table);
         free(buckets);

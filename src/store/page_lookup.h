@@ -53,8 +53,4 @@ bool page_lookup_get(PageLookup *lookup, uint64_t hash, uint64_t *index);
 void page_lookup_missed(struct PageDB *db, struct PageReader *reader, uint64_t hash,
                         uint64_t index);
 
-/* Zeroed memory in large pages, which random access to large tables wants; NULL without memory.
- * Freed with free. */
-void *page_lookup_memory(size_t bytes);
-
 #endif

@@ -14,6 +14,14 @@ static PageRankError fail(PageRank *pr, PageRankError code, const char *what)
     return code;
 }
 
+/* What a computation that was stopped has left. */
+static void forget_computation(PageRank *pr)
+{
+    rank_team_delete(pr->team);
+    pr->team = NULL;
+    (void)rank_memory_free(&pr->memory, NULL);
+}
+
 PageRankError page_rank_new(PageRank **pr, const char *path, size_t max_vertices)
 {
     PageRank *p = *pr = calloc(1, sizeof *p);
@@ -49,6 +57,7 @@ PageRankError page_rank_delete(PageRank *pr)
     bool is_done = rank_vector_close(pr->out_degree, pr->persist);
     is_done = rank_vector_close(pr->value2, pr->persist) && is_done;
     is_done = rank_vector_close(pr->value1, 0) && is_done;
+    forget_computation(pr);
     free(pr->path_out_degree);
     free(pr->path_pr);
     error_delete(pr->error);
@@ -108,6 +117,9 @@ static void spread(void *context, unsigned part, unsigned parts)
     double damping = (double)it->pr->damping;
     double mass = 0.0;
     for (size_t s = first; s < end; s++) {
+        if (s % RANK_PIECE == 0 && rank_is_stopped(it->pr->stop)) {
+            break;
+        }
         double x = it->x[g->source_position[s]];
         mass += x;
         it->flow[s] = damping * x / g->source_degree[s];
@@ -126,7 +138,7 @@ static void collect(void *context, unsigned part, unsigned parts)
     link_graph_part(g, part, parts, &slice, &end);
     double delta = 0.0;
     double relative = 0.0;
-    for (; slice < end && !rank_vector_is_stopped(it->pr->stop); slice++) {
+    for (; slice < end && !rank_is_stopped(it->pr->stop); slice++) {
         const LinkSlice *c = &g->slices[slice];
         const uint32_t *in = g->in + c->first_link;
         double *x = it->x + c->first;
@@ -134,7 +146,10 @@ static void collect(void *context, unsigned part, unsigned parts)
         double base = it->jumping * it->mean;
         for (uint32_t i = 0; i < c->n; i++, in += c->degree) {
             base = jump == NULL ? base : it->jumping * jump[i];
-            double score = base + link_graph_gather(it->flow, in, c->degree);
+            double sum = c->degree <= LINK_GRAPH_SLICE
+                             ? link_graph_gather(it->flow, in, c->degree)
+                             : rank_vector_gather(it->flow, in, c->degree, it->pr->stop);
+            double score = base + sum;
             double change = fabs(score - x[i]);
             double unit = score > it->mean ? score : it->mean;
             delta = change > delta ? change : delta;
@@ -157,7 +172,7 @@ static PageRankError iterate(PageRank *pr, Iteration *it)
         }
         it->jumping = 1.0 - (double)pr->damping * mass;
         rank_team_run(it->team, collect, it);
-        if (rank_vector_is_stopped(pr->stop)) {
+        if (rank_is_stopped(pr->stop)) {
             return page_rank_error_stopped;
         }
         pr->loops++;
@@ -170,24 +185,23 @@ static PageRankError iterate(PageRank *pr, Iteration *it)
     return page_rank_error_precision;
 }
 
-/* The starting vector: the last scores, the mean for pages that had none, scaled to sum 1. */
+/* The starting vector: the last scores, the mean for pages that had none, scaled to sum 1. Stopped,
+ * it is not complete, which the first sweep will see, too. */
 static void start_vector(const PageRank *pr, Iteration *it)
 {
     const float *last = rank_vector_floats(pr->value2);
     size_t n_last = pr->value2->n_elements;
     double sum = 0.0;
     for (uint32_t p = 0; p < it->graph->n_pages; p++) {
-        if (p % RANK_VECTOR_PIECE == 0 && rank_vector_is_stopped(pr->stop)) {
-            return; /* the first sweep will see it, too */
+        if (p % RANK_PIECE == 0 && rank_is_stopped(pr->stop)) {
+            return;
         }
         uint32_t page = it->graph->page_at[p];
         double x = page < n_last ? (double)last[page] : 0.0;
         it->x[p] = x > 0.0 && x <= 1.0 ? x : it->mean;
         sum += it->x[p];
     }
-    for (uint32_t p = 0; p < it->graph->n_pages; p++) {
-        it->x[p] /= sum;
-    }
+    rank_vector_scale(it->x, it->graph->n_pages, 1.0 / sum, pr->stop);
 }
 
 /* The results go into the documented arrays in pieces, so that readers never wait long. Stopped
@@ -201,10 +215,9 @@ static PageRankError publish(PageRank *pr, const Iteration *it)
     float *value1 = rank_vector_floats(pr->value1);
     float *value2 = rank_vector_floats(pr->value2);
     float *degree = rank_vector_floats(pr->out_degree);
-    for (size_t first = 0; first < g->n_pages; first += RANK_VECTOR_PIECE) {
-        size_t end =
-            first + RANK_VECTOR_PIECE < g->n_pages ? first + RANK_VECTOR_PIECE : g->n_pages;
-        if (rank_vector_is_stopped(pr->stop)) {
+    for (size_t first = 0; first < g->n_pages; first += RANK_PIECE) {
+        size_t end = first + RANK_PIECE < g->n_pages ? first + RANK_PIECE : g->n_pages;
+        if (rank_is_stopped(pr->stop)) {
             return page_rank_error_stopped;
         }
         mutex_lock(&pr->mutex);
@@ -214,10 +227,9 @@ static PageRankError publish(PageRank *pr, const Iteration *it)
         }
         mutex_unlock(&pr->mutex);
     }
-    for (size_t first = 0; first < g->n_pages; first += RANK_VECTOR_PIECE) {
-        size_t end =
-            first + RANK_VECTOR_PIECE < g->n_pages ? first + RANK_VECTOR_PIECE : g->n_pages;
-        if (rank_vector_is_stopped(pr->stop)) {
+    for (size_t first = 0; first < g->n_pages; first += RANK_PIECE) {
+        size_t end = first + RANK_PIECE < g->n_pages ? first + RANK_PIECE : g->n_pages;
+        if (rank_is_stopped(pr->stop)) {
             return page_rank_error_stopped;
         }
         mutex_lock(&pr->mutex);
@@ -245,15 +257,16 @@ static PageRankError arrange_scores(PageRank *pr, Iteration *it)
     if (pr->scores == NULL) {
         return page_rank_error_ok;
     }
-    Result rc = rank_vector_arrange(pr->scores, it->graph, pr->stop, &it->jump, &total);
+    Result rc =
+        rank_vector_arrange(&pr->memory, pr->scores, it->graph, pr->stop, &it->jump, &total);
     if (rc != RESULT_OK) {
         return rc == RESULT_CLOSED
                    ? page_rank_error_stopped
                    : fail(pr, page_rank_error_memory, "page_rank_compute: out of memory");
     }
     it->total_score = total;
-    for (uint32_t p = 0; it->jump != NULL && p < it->graph->n_pages; p++) {
-        it->jump[p] /= total;
+    if (it->jump != NULL) {
+        rank_vector_scale(it->jump, it->graph->n_pages, 1.0 / total, pr->stop);
     }
     return page_rank_error_ok;
 }
@@ -261,6 +274,7 @@ static PageRankError arrange_scores(PageRank *pr, Iteration *it)
 PageRankError page_rank_compute_graph(PageRank *pr, const LinkGraph *graph)
 {
     error_clean(pr->error);
+    forget_computation(pr);
     pr->loops = 0;
     pr->delta = 0.0;
     pr->relative_delta = 0.0;
@@ -268,9 +282,9 @@ PageRankError page_rank_compute_graph(PageRank *pr, const LinkGraph *graph)
         return page_rank_error_ok;
     }
     Iteration it = {.pr = pr, .graph = graph, .mean = 1.0 / graph->n_pages};
-    it.team = rank_team_new(rank_vector_threads(pr->threads, graph->n_links));
-    it.x = malloc(graph->n_pages * sizeof *it.x);
-    it.flow = malloc(((size_t)graph->n_sources + 1) * sizeof *it.flow);
+    it.team = pr->team = rank_team_new(rank_vector_threads(pr->threads, graph->n_links));
+    it.x = rank_vector_doubles(&pr->memory, graph->n_pages);
+    it.flow = rank_vector_doubles(&pr->memory, graph->n_sources);
     PageRankError code = page_rank_error_ok;
     if (it.team == NULL || it.x == NULL || it.flow == NULL) {
         code = fail(pr, page_rank_error_memory, "page_rank_compute: out of memory");
@@ -291,10 +305,11 @@ PageRankError page_rank_compute_graph(PageRank *pr, const LinkGraph *graph)
     } else if (code == page_rank_error_stopped) {
         (void)fail(pr, code, "page_rank_compute: stopped");
     }
-    rank_team_delete(it.team);
-    free(it.x);
-    free(it.flow);
-    free(it.jump);
+    if (!rank_is_stopped(pr->stop)) {
+        rank_team_delete(pr->team);
+        pr->team = NULL;
+    }
+    (void)rank_memory_free(&pr->memory, pr->stop);
     return code;
 }
 
@@ -321,6 +336,7 @@ PageRankError page_rank_compute(PageRank *pr, void *link_stream_state,
     Result rc = link_graph_build(&graph, pr->n_pages, link_stream_state, link_stream_next,
                                  link_stream_reset, pr->stop);
     if (rc != RESULT_OK) {
+        link_graph_delete(graph);
         return fail_to_build(pr, rc);
     }
     PageRankError code = page_rank_compute_graph(pr, graph);

@@ -37,6 +37,7 @@
 #include "store/link_graph.h"
 #include "store/link_stream.h"
 #include "store/mmap_array.h"
+#include "store/rank_memory.h"
 
 #define PAGE_RANK_DEFAULT_DAMPING   0.85f
 #define PAGE_RANK_DEFAULT_MAX_LOOPS 100
@@ -73,6 +74,8 @@ typedef struct PageRank {
     size_t n_links;          /* of the last computation; guarded by mutex, as the next two */
     size_t n_sources;        /* pages with links */
     size_t n_ranked;         /* pages that took part */
+    RankMemory memory;       /* of a computation; after a stop until the next, as its threads: */
+    struct RankTeam *team;   /* rank_team.h */
     Mutex mutex;             /* guards the arrays against page_rank_get while results come in */
 } PageRank;
 

@@ -49,6 +49,7 @@ PageRankScorerError page_rank_scorer_delete(PageRankScorer *prs)
         rc = page_rank_delete(prs->page_rank);
     }
     error_delete(prs->error);
+    score_input_free(&prs->input, NULL);
     score_parent_destroy(&prs->parent);
     free(prs);
     return rc == page_rank_error_ok ? page_rank_scorer_error_ok : page_rank_scorer_error_internal;
@@ -123,20 +124,21 @@ int page_rank_scorer_update(void *state)
 {
     PageRankScorer *prs = state;
     error_clean(prs->error);
-    ScoreInput input;
-    Result rc = score_input_read(&input, prs->page_db, prs->use_content_scores != 0,
+    score_input_free(&prs->input, NULL);
+    Result rc = score_input_read(&prs->input, prs->page_db, prs->use_content_scores != 0,
                                  prs->only_diff_domain != 0, &prs->stopping);
     if (rc != RESULT_OK) {
+        score_input_free(&prs->input, &prs->stopping);
         return fail(prs,
                     rc == RESULT_MEMORY ? page_rank_scorer_error_memory
                                         : page_rank_scorer_error_internal,
                     rc == RESULT_CLOSED ? "page_rank_scorer_update: stopped"
                                         : "page_rank_scorer_update: the links cannot be read");
     }
-    prs->page_rank->scores = input.scores;
-    PageRankError code = page_rank_compute_graph(prs->page_rank, input.graph);
+    prs->page_rank->scores = prs->input.scores;
+    PageRankError code = page_rank_compute_graph(prs->page_rank, prs->input.graph);
     prs->page_rank->scores = NULL;
-    score_input_free(&input);
+    score_input_free(&prs->input, &prs->stopping);
     switch (code) {
     case page_rank_error_ok:
         return page_rank_scorer_error_ok;

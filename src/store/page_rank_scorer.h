@@ -41,6 +41,7 @@ typedef struct PageRankScorer {
     int only_diff_domain;
     atomic_bool stopping;
     ScoreParent parent; /* of add */
+    ScoreInput input;   /* of an update; after a stop until the next */
 } PageRankScorer;
 
 /* db stays the caller's and outlives the scorer. On failure *prs is NULL or holds the error. */

@@ -11,6 +11,8 @@
 #define PREFETCHED_LINES 3u
 #define SWEEP_THOUGHT    1024u /* misses between two thoughts about a sweep */
 #define SWEEP_PIECE      64u   /* places kept with one miss */
+#define FIRST_SLOTS      512u  /* of a cache */
+#define GROWTH           8u    /* times as many when it was missed once per slot */
 
 static PageReader *pop(PageDBStore *store)
 {
@@ -45,28 +47,21 @@ static int create(PageDB *db, PageReader **reader)
     if (fresh == NULL) {
         return ENOMEM;
     }
-    fresh->origins = page_lookup_memory(PAGE_READER_ORIGINS * sizeof *fresh->origins);
-    if (fresh->origins == NULL) {
-        free(fresh);
-        return ENOMEM;
-    }
     int rc = txn_manager_begin_mdb(db->txn_manager, MDB_RDONLY, &fresh->txn);
     if (rc != 0) {
-        free(fresh->origins);
         free(fresh);
         return rc;
     }
     rc = mdb_cursor_open(fresh->txn, db->store->tables.hash2idx, &fresh->hashes);
     if (rc != 0) {
         txn_manager_abort_mdb(db->txn_manager, fresh->txn);
-        free(fresh->origins);
         free(fresh);
         return rc;
     }
     fresh->active = true;
     fresh->snapshot = 1;
-    fresh->packs.n = PAGE_READER_PACKS;
-    fresh->crawls.n = PAGE_READER_CRAWLS;
+    fresh->packs.most = PAGE_READER_PACKS;
+    fresh->crawls.most = PAGE_READER_CRAWLS;
     fresh->txn_id = mdb_txn_id(fresh->txn);
     *reader = fresh;
     return 0;
@@ -162,6 +157,47 @@ void page_readers_delete(PageDB *db)
     }
 }
 
+/* Zeroed memory that begins with a cache line; NULL without memory. bytes: whole lines. */
+static void *lines(size_t bytes)
+{
+    void *memory = aligned_alloc(CACHE_LINE, bytes);
+    if (memory != NULL) {
+        memset(memory, 0, bytes);
+    }
+    return memory;
+}
+
+/* How many slots a cache of n has next; n itself when it was not missed enough, or is at most. */
+static size_t next_size(size_t n, size_t most, size_t missed)
+{
+    if (n == 0) {
+        return FIRST_SLOTS;
+    }
+    if (missed < n || n == most) {
+        return n;
+    }
+    return n * GROWTH < most ? n * GROWTH : most;
+}
+
+/* Without memory the places stay as they are. */
+static void resize_places(PageReaderPlaces *places, size_t n)
+{
+    PageReaderPlace *slots = lines(n * sizeof *slots);
+    places->missed_at_size = 0;
+    if (slots == NULL) {
+        return;
+    }
+    for (size_t i = 0; i < places->n; i++) {
+        const PageReaderPlace *slot = &places->slots[i];
+        if (slot->snapshot != 0) {
+            slots[slot->key & (n - 1)] = *slot;
+        }
+    }
+    free(places->slots);
+    places->slots = slots;
+    places->n = n;
+}
+
 static void keep(PageReader *reader, PageReaderPlaces *places, uint64_t key, const MDB_val *value)
 {
     if (key <= UINT32_MAX && value->mv_size <= UINT16_MAX) {
@@ -202,20 +238,25 @@ static int find_in_tree(PageReader *reader, PageReaderPlaces *places, MDB_dbi db
     if (rc != 0) {
         return rc;
     }
-    if (places->slots == NULL) {
-        places->slots = page_lookup_memory(places->n * sizeof *places->slots);
+    places->missed++;
+    places->missed_at_size++;
+    size_t n = next_size(places->n, places->most, places->missed_at_size);
+    MDB_stat stat;
+    if (places->swept_to == 0 && places->missed % SWEEP_THOUGHT == 0 &&
+        mdb_stat(reader->txn, dbi, &stat) == 0 && stat.ms_entries <= places->most &&
+        places->missed >= stat.ms_entries / PAGE_READER_PATIENCE) {
+        places->sweeping = true;
+        while (n < stat.ms_entries) {
+            n *= 2;
+        }
+    }
+    if (n != places->n) {
+        resize_places(places, n);
     }
     if (places->slots == NULL) {
         return 0;
     }
     keep(reader, places, number, value);
-    places->missed++;
-    MDB_stat stat;
-    if (places->swept_to == 0 && places->missed % SWEEP_THOUGHT == 0 &&
-        mdb_stat(reader->txn, dbi, &stat) == 0 && stat.ms_entries <= places->n &&
-        places->missed >= stat.ms_entries / PAGE_READER_PATIENCE) {
-        places->sweeping = true;
-    }
     if (places->sweeping) {
         sweep_piece(reader, places, dbi);
     }
@@ -288,19 +329,45 @@ int page_reader_crawl(PageDB *db, PageReader *reader, uint64_t index, MDB_val *r
     return find(reader, &reader->crawls, db->store->tables.idx2crawl, index, record);
 }
 
-int page_reader_origin(PageDB *db, PageReader *reader, uint32_t host, MDB_val *origin)
+/* Strings are fetched again: there is nothing to carry over that a miss does not bring. */
+static void resize_origins(PageReader *reader, size_t n)
 {
-    PageReaderOrigin *slot = &reader->origins[host % PAGE_READER_ORIGINS];
-    if (slot->used && slot->host == host) {
-        *origin = (MDB_val){slot->length, slot->origin};
-        return 0;
+    PageReaderOrigin *origins = lines(n * sizeof *origins);
+    reader->missed_origins = 0;
+    if (origins != NULL) {
+        free(reader->origins);
+        reader->origins = origins;
+        reader->n_origins = n;
     }
-    int rc = page_hosts_origin(db->store, reader->txn, host, origin);
-    if (rc == 0 && origin->mv_size <= PAGE_READER_ORIGIN_BYTES) {
+}
+
+static void keep_origin(PageReader *reader, uint32_t host, const MDB_val *origin)
+{
+    size_t n = next_size(reader->n_origins, PAGE_READER_ORIGINS, ++reader->missed_origins);
+    if (n != reader->n_origins) {
+        resize_origins(reader, n);
+    }
+    if (reader->origins != NULL && origin->mv_size <= PAGE_READER_ORIGIN_BYTES) {
+        PageReaderOrigin *slot = &reader->origins[host & (reader->n_origins - 1)];
         slot->used = 1;
         slot->host = host;
         slot->length = (uint8_t)origin->mv_size;
         memcpy(slot->origin, origin->mv_data, origin->mv_size);
+    }
+}
+
+int page_reader_origin(PageDB *db, PageReader *reader, uint32_t host, MDB_val *origin)
+{
+    if (reader->origins != NULL) {
+        const PageReaderOrigin *slot = &reader->origins[host & (reader->n_origins - 1)];
+        if (slot->used && slot->host == host) {
+            *origin = (MDB_val){slot->length, (char *)(uintptr_t)slot->origin};
+            return 0;
+        }
+    }
+    int rc = page_hosts_origin(db->store, reader->txn, host, origin);
+    if (rc == 0) {
+        keep_origin(reader, host, origin);
     }
     return rc;
 }

@@ -1,9 +1,11 @@
 /* Read transactions that are kept between calls, so that a single look-up costs little more than
  * the memory it reads.
  *
- * A reader is a read transaction with a cursor, a cache of host strings (2 MB; the string of an id
- * never changes) and, once single pages are read, of where the records of idx2info and idx2crawl
- * lie in its snapshot (6 MB): then most look-ups read the record itself and no tree.
+ * A reader is a read transaction with a cursor, a cache of host strings (the string of an id never
+ * changes) and, once single pages are read, of where the records of idx2info and idx2crawl lie in
+ * its snapshot: then most look-ups read the record itself and no tree. The caches begin with a few
+ * kilobytes and grow with what misses them, to 2 MB for the strings and 6 MB for the places: who
+ * asks little pays little.
  * page_reader_acquire hands one out and counts it as a read transaction, page_reader_release takes
  * it back into the database's pool. There it stays open on its snapshot, uncounted, and is used as
  * it is while nothing was committed meanwhile; otherwise it is renewed. So that idle snapshots keep
@@ -16,8 +18,8 @@
 
 #include "store/page_db_internal.h"
 
-#define PAGE_READER_ORIGINS      32768u
-#define PAGE_READER_ORIGIN_BYTES 58u /* longer ones are not cached */
+#define PAGE_READER_ORIGINS      ((size_t)1 << 15) /* at most */
+#define PAGE_READER_ORIGIN_BYTES 58u               /* longer ones are not cached */
 
 typedef struct PageReaderOrigin {
     uint32_t host;
@@ -39,9 +41,11 @@ typedef struct PageReaderPlace {
  * to be found there that a sweep through the table costs no more, a sweep keeps all: a piece of it
  * with every further one, so that no single look-up pays for the whole. */
 typedef struct PageReaderPlaces {
-    PageReaderPlace *slots; /* n of them; NULL until used, or without memory */
-    size_t n;               /* a power of two */
+    PageReaderPlace *slots; /* n of them, by key; NULL until used, or without memory */
+    size_t n;               /* a power of two; 0 = none yet */
+    size_t most;            /* of n */
     size_t missed;          /* found in the tree, in this snapshot */
+    size_t missed_at_size;  /* the same since there are n slots */
     bool sweeping;          /* in this snapshot, from key swept_to on */
     uint64_t swept_to;
 } PageReaderPlaces;
@@ -59,7 +63,9 @@ typedef struct PageReader {
     uint16_t snapshot;         /* counts renewals, from 1; places are of one of them */
     PageReaderPlaces packs;    /* of idx2info */
     PageReaderPlaces crawls;   /* of idx2crawl */
-    PageReaderOrigin *origins; /* PAGE_READER_ORIGINS, by host id */
+    PageReaderOrigin *origins; /* n_origins of them, by host id; NULL until used */
+    size_t n_origins;          /* a power of two; 0 = none yet */
+    size_t missed_origins;     /* since there are so many */
 } PageReader;
 
 /* An LMDB code or ENOMEM. */
@@ -78,7 +84,7 @@ int page_reader_crawl(PageDB *db, PageReader *reader, uint64_t index, MDB_val *r
 void page_reader_begin(const PageReader *reader, uint64_t index);
 int page_reader_pack(PageDB *db, PageReader *reader, uint64_t index, MDB_val *pack);
 int page_reader_unpack(const MDB_val *pack, uint64_t index, MDB_val *record);
-/* The string of a host id, from the cache if it is there. Valid until the reader is released. */
+/* The string of a host id, from the cache if it is there. Valid until the next call. */
 int page_reader_origin(PageDB *db, PageReader *reader, uint32_t host, MDB_val *origin);
 
 #endif

@@ -49,28 +49,54 @@ Result rank_vector_reserve(MMapArray *vector, size_t n)
     return mmap_array_resize(vector, n) == mmap_array_error_ok ? RESULT_OK : RESULT_MEMORY;
 }
 
-Result rank_vector_arrange(const MMapArray *vector, const LinkGraph *graph, const atomic_bool *stop,
-                           double **out, double *total)
+double *rank_vector_doubles(RankMemory *memory, size_t n)
+{
+    MMapArray *array = rank_memory_new(memory, n, sizeof(double));
+    return array == NULL ? NULL : (double *)(void *)array->mem;
+}
+
+Result rank_vector_arrange(RankMemory *memory, const MMapArray *vector, const LinkGraph *graph,
+                           const atomic_bool *stop, double **out, double *total)
 {
     *total = 0.0;
-    *out = malloc(((size_t)graph->n_pages + 1) * sizeof **out);
+    *out = rank_vector_doubles(memory, graph->n_pages);
     if (*out == NULL) {
         return RESULT_MEMORY;
     }
     const float *values = rank_vector_floats(vector);
-    bool is_stopped = false;
-    for (uint32_t p = 0; p < graph->n_pages && !is_stopped; p++) {
-        is_stopped = p % RANK_VECTOR_PIECE == 0 && rank_vector_is_stopped(stop);
+    for (uint32_t p = 0; p < graph->n_pages; p++) {
+        if (p % RANK_PIECE == 0 && rank_is_stopped(stop)) {
+            *out = NULL;
+            return RESULT_CLOSED;
+        }
         uint32_t page = graph->page_at[p];
         double value = page < vector->n_elements ? (double)values[page] : 0.0;
         (*out)[p] = isfinite(value) && value > 0.0 ? value : 0.0;
         *total += (*out)[p];
     }
-    if (is_stopped || !(*total > 0.0)) {
-        free(*out);
-        *out = NULL;
+    *out = *total > 0.0 ? *out : NULL;
+    return RESULT_OK;
+}
+
+void rank_vector_scale(double *values, size_t n, double factor, const atomic_bool *stop)
+{
+    for (size_t i = 0; i < n; i++) {
+        if (i % RANK_PIECE == 0 && rank_is_stopped(stop)) {
+            break;
+        }
+        values[i] *= factor;
     }
-    return is_stopped ? RESULT_CLOSED : RESULT_OK;
+}
+
+double rank_vector_gather(const double *value, const uint32_t *in, uint32_t degree,
+                          const atomic_bool *stop)
+{
+    double sum = 0.0;
+    for (uint32_t k = 0; k < degree && !rank_is_stopped(stop); k += LINK_GRAPH_SLICE) {
+        uint32_t n = degree - k < LINK_GRAPH_SLICE ? degree - k : LINK_GRAPH_SLICE;
+        sum += link_graph_gather(value, in + k, n);
+    }
+    return sum;
 }
 
 double rank_vector_largest(const double *values, unsigned n)

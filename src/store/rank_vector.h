@@ -11,8 +11,7 @@
 #include "base/result.h"
 #include "store/link_graph.h"
 #include "store/mmap_array.h"
-
-#define RANK_VECTOR_PIECE 32768u /* elements between two looks at the lock or the stop flag */
+#include "store/rank_memory.h"
 
 /* "dir/name", malloc'd, or NULL when memory is short; NULL also for a dir that is NULL. */
 char *rank_vector_path(const char *dir, const char *name);
@@ -30,17 +29,21 @@ static inline float *rank_vector_floats(const MMapArray *vector)
     return (float *)(void *)vector->mem;
 }
 
-/* The values by position of graph, malloc'd: negative ones and no numbers become 0, pages behind
+/* The values by position of graph, in memory: negative ones and no numbers become 0, pages behind
  * the end have 0. *total = their sum; when it is 0, *out is NULL. RESULT_MEMORY; RESULT_CLOSED:
  * *stop (NULL: none) became true. */
-Result rank_vector_arrange(const MMapArray *vector, const LinkGraph *graph, const atomic_bool *stop,
-                           double **out, double *total);
+Result rank_vector_arrange(RankMemory *memory, const MMapArray *vector, const LinkGraph *graph,
+                           const atomic_bool *stop, double **out, double *total);
 
-/* Looked at in every loop, between pieces, so that a computation ends soon. */
-static inline bool rank_vector_is_stopped(const atomic_bool *stop)
-{
-    return stop != NULL && atomic_load_explicit(stop, memory_order_relaxed);
-}
+/* n numbers in memory, 0; NULL without memory. */
+double *rank_vector_doubles(RankMemory *memory, size_t n);
+
+/* Multiplies n numbers by factor; not all of them when *stop becomes true. */
+void rank_vector_scale(double *values, size_t n, double factor, const atomic_bool *stop);
+
+/* link_graph_gather for a page with more links than a slice has: looks at the flag on the way. */
+double rank_vector_gather(const double *value, const uint32_t *in, uint32_t degree,
+                          const atomic_bool *stop);
 
 /* The largest of n numbers, none of which is negative. */
 double rank_vector_largest(const double *values, unsigned n);

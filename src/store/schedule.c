@@ -508,7 +508,7 @@ static int seek_host(MDB_cursor *cursor, const ScheduleHostCursor *position, MDB
 }
 
 Result schedule_hosts(Schedule *schedule, MDB_txn *txn, ScheduleHostCursor *position,
-                      uint32_t *hosts, size_t max, size_t *n)
+                      uint32_t *hosts, uint8_t *levels, size_t max, size_t *n)
 {
     *n = 0;
     if (position->level >= VERSION_LEVEL) {
@@ -528,6 +528,9 @@ Result schedule_hosts(Schedule *schedule, MDB_txn *txn, ScheduleHostCursor *posi
             break;
         }
         hosts[*n] = (uint32_t)load_bytes(data.mv_data, HOST_BYTES);
+        if (levels != NULL) {
+            levels[*n] = (uint8_t)level;
+        }
         *position = (ScheduleHostCursor){true, level, hosts[*n]};
         *n += 1;
         if (*n < max) {

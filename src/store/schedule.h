@@ -92,15 +92,15 @@ Result schedule_head(Schedule *schedule, MDB_txn *txn, uint32_t host, const Sche
                      ScheduleItem *items, size_t max, size_t *n);
 
 /* Reads up to max hosts that have entries, best level first, host id ascending inside a level,
- * behind
- * (*level, *host); start with level 0 and *started = false. *n = how many. */
+ * behind *position, which moves on; start with *started = false. *n = how many; levels (NULL: not
+ * wanted) gets the best level of each. */
 typedef struct ScheduleHostCursor {
     bool started;
     unsigned level;
     uint32_t host;
 } ScheduleHostCursor;
-Result schedule_hosts(Schedule *schedule, MDB_txn *txn, ScheduleHostCursor *cursor, uint32_t *hosts,
-                      size_t max, size_t *n);
+Result schedule_hosts(Schedule *schedule, MDB_txn *txn, ScheduleHostCursor *position,
+                      uint32_t *hosts, uint8_t *levels, size_t max, size_t *n);
 
 /* Reads up to max entries of all hosts, in order of (host, level, index), behind *position, which
  * moves on; start with *started = false. For sweeps in short transactions: what is added or removed

@@ -1,5 +1,7 @@
 #include "store/score_input.h"
 
+#include <unistd.h>
+
 #include "store/page_stream.h"
 
 static Result read_graph(ScoreInput *input, PageDB *db, bool only_diff_domain,
@@ -23,29 +25,33 @@ static Result read_graph(ScoreInput *input, PageDB *db, bool only_diff_domain,
     return rc;
 }
 
+static Result read_scores(ScoreInput *input, PageDB *db, const atomic_bool *stop)
+{
+    if (page_db_get_scores_until(db, &input->scores, stop) != page_db_error_ok) {
+        input->scores = NULL;
+        return rank_is_stopped(stop) ? RESULT_CLOSED : RESULT_IO;
+    }
+    (void)unlink(input->scores->path);
+    mmap_array_set_persist(input->scores, 1);
+    return RESULT_OK;
+}
+
 Result score_input_read(ScoreInput *input, PageDB *db, bool with_scores, bool only_diff_domain,
                         const atomic_bool *stop)
 {
-    *input = (ScoreInput){0};
     Result rc = read_graph(input, db, only_diff_domain, stop);
-    if (rc == RESULT_OK && with_scores &&
-        page_db_get_scores_until(db, &input->scores, stop) != page_db_error_ok) {
-        input->scores = NULL;
-        rc = stop != NULL && atomic_load(stop) ? RESULT_CLOSED : RESULT_IO;
-    }
-    if (rc != RESULT_OK) {
-        score_input_free(input);
-    }
-    return rc;
+    return rc == RESULT_OK && with_scores ? read_scores(input, db, stop) : rc;
 }
 
-void score_input_free(ScoreInput *input)
+void score_input_free(ScoreInput *input, const atomic_bool *stop)
 {
-    link_graph_delete(input->graph);
-    if (input->scores != NULL) {
-        (void)mmap_array_delete(input->scores);
+    if (link_graph_delete_until(input->graph, stop)) {
+        input->graph = NULL;
     }
-    *input = (ScoreInput){0};
+    if (input->scores != NULL && !rank_is_stopped(stop)) {
+        (void)mmap_array_delete(input->scores);
+        input->scores = NULL;
+    }
 }
 
 void score_parent_init(ScoreParent *parent)

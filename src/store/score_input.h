@@ -15,13 +15,16 @@
 
 typedef struct ScoreInput {
     LinkGraph *graph;
-    MMapArray *scores; /* NULL: not asked for */
+    MMapArray *scores; /* in a file that has no name any more; NULL: not asked for */
 } ScoreInput;
 
-/* RESULT_CLOSED: *stop became true; RESULT_MEMORY, RESULT_IO: nothing was made. */
+/* input is empty. RESULT_CLOSED: *stop became true; RESULT_MEMORY, RESULT_IO. Whatever the result,
+ * input is then freed. */
 Result score_input_read(ScoreInput *input, PageDB *db, bool with_scores, bool only_diff_domain,
                         const atomic_bool *stop);
-void score_input_free(ScoreInput *input);
+/* Makes it empty; when *stop becomes true not all of it, the rest at the next call. stop may be
+ * NULL. */
+void score_input_free(ScoreInput *input, const atomic_bool *stop);
 
 /* The page that a scorer looked up last to estimate one that it links to: a page's links come
  * together. Any thread. */

@@ -100,20 +100,18 @@ static Result load_original(const char *directory, const WarcRecord *revisit, Wa
     return rc;
 }
 
-Result warc_load(const char *directory, const char *url, size_t length, WarcAnswer *answer)
+/* What the index found. */
+static Result load(const char *directory, const CdxjCapture *capture, WarcBytes url,
+                   WarcAnswer *answer)
 {
-    CdxjCapture capture;
     WarcReader *reader = NULL;
     WarcRecord record;
     WarcBytes truncated;
     buffer_reset(&answer->header);
     buffer_reset(&answer->body);
-    Result rc = cdxj_newest(directory, url, length, true, &capture);
+    Result rc = warc_reader_open_in(&reader, directory, capture->filename);
     if (rc == RESULT_OK) {
-        rc = warc_reader_open_in(&reader, directory, capture.filename);
-    }
-    if (rc == RESULT_OK) {
-        rc = read_capture(reader, &capture, warc_bytes(url, length), &record);
+        rc = read_capture(reader, capture, url, &record);
     }
     if (rc == RESULT_OK && record.is_http) {
         rc = buffer_append(&answer->header, record.block.bytes, record.http.header_length);
@@ -129,4 +127,19 @@ Result warc_load(const char *directory, const char *url, size_t length, WarcAnsw
     }
     warc_reader_close(reader);
     return rc;
+}
+
+Result warc_load(const char *directory, const char *url, size_t length, WarcAnswer *answer)
+{
+    CdxjCapture capture;
+    Result rc = cdxj_newest(directory, url, length, true, &capture);
+    return rc == RESULT_OK ? load(directory, &capture, warc_bytes(url, length), answer) : rc;
+}
+
+Result warc_load_status(const char *directory, const char *url, size_t length, unsigned status,
+                        WarcAnswer *answer)
+{
+    CdxjCapture capture;
+    Result rc = cdxj_newest_status(directory, url, length, status, &capture);
+    return rc == RESULT_OK ? load(directory, &capture, warc_bytes(url, length), answer) : rc;
 }

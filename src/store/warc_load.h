@@ -26,5 +26,9 @@ void warc_answer_destroy(WarcAnswer *answer);
  * a running crawl. RESULT_NOT_FOUND: never captured, or a revisit whose original is not here;
  * RESULT_DAMAGED: a record is broken or is not what the index says (logged); RESULT_MEMORY. */
 Result warc_load(const char *directory, const char *url, size_t length, WarcAnswer *answer);
+/* The same with the newest capture of this HTTP status: what confirmed it (304) or failed later is
+ * passed over. */
+Result warc_load_status(const char *directory, const char *url, size_t length, unsigned status,
+                        WarcAnswer *answer);
 
 #endif

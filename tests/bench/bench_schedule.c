@@ -1,5 +1,6 @@
-/* The schedulers: adding with PageRank running, requests, a hot host, disk, steering, revisits.
- * Arguments name parts: pagerank request hot steering revisits; all when there are none. */
+/* The schedulers: adding with PageRank running, requests, a hot host, disk, stops, steering,
+ * revisits.
+ * Arguments name parts: pagerank request hot stop steering revisits; all when there are none. */
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -8,6 +9,7 @@
 
 #include "base/clock.h"
 #include "steering.h"
+#include "stops.h"
 #include "store/bf_scheduler.h"
 #include "store/page_rank_scorer.h"
 #include "workload.h"
@@ -16,6 +18,7 @@
 #define REQUEST  100u
 #define HOT_URLS 2000000u
 #define OTHERS   10000u
+#define STOPS    60u
 
 typedef struct World {
     char dir[64];
@@ -175,12 +178,17 @@ static void bench_workload(size_t n_pages, bool with_page_rank)
     double stop_ms = (double)(mono_now().ns - start.ns) / 1e6;
     BFSchedulerCounts counts;
     (void)bf_scheduler_counts(w.sch, &counts);
-    (void)fprintf(stderr, "%llu scheduled on %llu hosts, %llu updates, %llu moves, stop %.1f ms\n",
+    (void)fprintf(stderr,
+                  "%llu scheduled on %llu hosts, %llu updates, %llu moves in %llu rides, stop %.1f "
+                  "ms\n",
                   (unsigned long long)counts.scheduled, (unsigned long long)counts.hosts,
-                  (unsigned long long)counts.updates, (unsigned long long)counts.moves, stop_ms);
+                  (unsigned long long)counts.updates, (unsigned long long)counts.moves,
+                  (unsigned long long)counts.rides, stop_ms);
     if (with_page_rank) {
         (void)printf("schedule.update.max_txn_ms = %.1f ms\n", counts.longest_update_ms);
         (void)printf("schedule.update.max_txn_cpu_ms = %.1f ms\n", counts.longest_update_cpu_ms);
+        (void)printf("schedule.update.txns = %llu 1\n", (unsigned long long)counts.update_txns);
+        (void)printf("schedule.update.max_ride_cpu_ms = %.1f ms\n", counts.longest_ride_cpu_ms);
         (void)printf("schedule.update.max_wait_ms = %.1f ms\n", counts.longest_wait_ms);
         (void)printf("schedule.update.stop_ms = %.1f ms\n", stop_ms);
     }
@@ -259,6 +267,9 @@ int main(int argc, char **argv)
     }
     if (is_wanted(argc, argv, "hot")) {
         bench_hot_host(scale);
+    }
+    if (is_wanted(argc, argv, "stop")) {
+        stops_run(n_pages / 2, STOPS);
     }
     if (is_wanted(argc, argv, "steering")) {
         steering_run((size_t)(200000 * scale), (size_t)(2000 * scale) + 1);

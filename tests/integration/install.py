@@ -1,6 +1,9 @@
 """`make install` into a scratch root: a stranger's program finds the library by pkg-config, linked
 both ways; what was installed is what the program says today."""
+import glob
 import os
+import re
+import shutil
 import subprocess
 
 import harness
@@ -48,6 +51,40 @@ def compile_names(report, environment):
     report.check("headers are found by their other names", built.returncode == 0, built.stdout)
 
 
+# Declared, since structures of the documented headers need their types, but for the library alone.
+INNER = re.compile(r"mutex_|condition_|cpu_|score_(input|parent)_|page_stream_park_all$")
+
+
+def declared_functions(root):
+    """The functions that the installed headers declare."""
+    names = set()
+    for header in glob.glob(f"{root}/usr/include/ragno/**/*.h", recursive=True):
+        with open(header) as file:
+            text = re.sub(r"/\*.*?\*/", " ", file.read(), flags=re.S)
+        # At the start of a line and not inline: a type, a name, parameters, a semicolon.
+        names |= set(re.findall(r"^(?!static|typedef)\w[\w *]*?(\w+)\([^;{]*\)[^;{()]*;", text, re.M))
+    return names
+
+
+def compare_names(report, path):
+    """The shared library shows what its headers declare for users, no more and no less."""
+    shown = run(["nm", "-D", "--defined-only", "--format=posix",
+                 f"{path}/root/usr/lib/libragno.so"]).stdout
+    shown = {line.split()[0].split("@")[0] for line in shown.splitlines()}
+    declared = {f for f in declared_functions(f"{path}/root") if not INNER.match(f)}
+    report.check("functions are declared", len(declared) > 200, str(len(declared)))
+    report.equal("the library shows what its headers declare",
+                 (sorted(shown - declared), sorted(declared - shown)), ([], []))
+
+
+def compile_in_cpp(report, environment):
+    flags = run(["pkg-config", "--cflags", "ragno"], env=environment).stdout.split()
+    built = run(["c++", "-std=c++17", "-Wall", "-Wextra", "-Werror", "-fsyntax-only", "-x", "c++",
+                 "-"] + flags, input="#include <ragno/ragno.h>\n"
+                "int main() { PageDB *db; return page_db_new(&db, \"x\"); }\n")
+    report.check("a C++ program may include it", built.returncode == 0, built.stdout[-2000:])
+
+
 def test_install(report, path):
     if not install(report, path):
         return
@@ -57,6 +94,11 @@ def test_install(report, path):
     static = {"-lragno": ["-Wl,-Bstatic", "-lragno", "-Wl,-Bdynamic"]}
     compile_and_run(report, path, "static", ["--static"], static, environment)
     compile_names(report, environment)
+    compare_names(report, path)
+    if shutil.which("c++"):
+        compile_in_cpp(report, environment)
+    else:
+        report.skip("C++", "there is no c++")
     version = run([f"{path}/root/usr/bin/ragno", "--version"]).stdout
     report.check("the installed program says its version", version.startswith("ragno 0."), version)
     kept = f"{path}/root/etc/ragno/ragno.ini"

@@ -1,19 +1,22 @@
 """crawl.memory: a crawl stays within its budget and a fifth.
 
 What counts is what an operator sees: everything that is resident, mapped pages of the database
-included. Ordinary pages, thousands of hosts, bodies as large as they may be, decompression bombs, and a
-limit of what may be allocated at all (RLIMIT_DATA). With FULL=1 the crawls are large enough that the database
-outgrows the budget several times. Under a sanitizer nothing is measured, only run."""
+included. Ordinary pages, thousands of hosts, bodies as large as they may be, decompression bombs; a
+limit of what may be allocated at all (RLIMIT_DATA), and one of all that the system charges (a cgroup).
+With FULL=1 the crawls are large enough that the database outgrows the budget several times. Under a
+sanitizer nothing is measured, only run."""
 import gzip
 import http.server
 import os
 import re
 import resource
+import shutil
 import socketserver
 import subprocess
 import threading
 import time
 
+import cgroup
 import harness
 
 SLACK = 1.2
@@ -31,9 +34,9 @@ def resident_kb(process):
     return tuple(int(f.group(1)) if f else 0 for f in found)
 
 
-def watched(command, limit=None, timeout=90):
-    """Exit status, samples of residence as (seconds, all, anonymous) in KiB, standard error."""
-    before = (lambda: resource.setrlimit(resource.RLIMIT_DATA, (limit, limit))) if limit else None
+def watched(command, before=None, timeout=90):
+    """Exit status, samples of residence as (seconds, all, anonymous) in KiB, standard error.
+    before: called in the process before the command."""
     process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
                                stderr=subprocess.PIPE, text=True, preexec_fn=before)
     samples, start = [], time.monotonic()
@@ -175,9 +178,48 @@ def a_limit_of_the_system(report, path):
     if harness.SANITIZED:
         report.skip("a limit of what may be allocated", SHADOW)
         return
+    def limit():
+        resource.setrlimit(resource.RLIMIT_DATA, (320 << 20, 320 << 20))
     with harness.Web(path, hosts=400, addresses=200, pages=4000) as web:
-        result = watched(crawl_of(web, path + "/crawl", 64), limit=320 << 20)
+        result = watched(crawl_of(web, path + "/crawl", 64), before=limit)
         judge(report, "a crawl that may allocate 320 Mi", 64, result)
+
+
+def in_a_cgroup(report, path, name, sizes):
+    """One crawl with a limit of the budget and a fifth on all that the system charges."""
+    try:
+        group = cgroup.Cgroup(int(64 * SLACK * (1 << 20)))
+    except cgroup.Unavailable as why:
+        report.skip(name, f"{why}")
+        return
+    try:
+        with harness.Web(path, **sizes) as web:
+            result = watched(crawl_of(web, path + "/crawl", 64), before=group.enter, timeout=600)
+            judge(report, name, 64, result)
+            found = {url for url, _, n in harness.db_rows(path + "/crawl") if n > 0}
+            report.check("all pages are there", web.graph_urls() <= found)
+        peak = group.peak()
+        report.check(f"{name}: version {group.version}, "
+                     f"{0 if peak is None else peak / (1 << 20):.1f} Mi charged at most, the system "
+                     "never lacked memory for it", group.ooms() == 0, f"{group.ooms()} times")
+        shutil.rmtree(path + "/crawl")
+    finally:
+        group.remove()
+
+
+def a_limit_of_a_cgroup(report, path):
+    """It counts what the process has, mapped pages, page cache, buffers of sockets, the kernel's own
+    objects. The cache gives way, so nothing more than the budget and a fifth is needed; at the limit
+    the crawl is slower, and ends."""
+    name = "in a cgroup of the budget and a fifth"
+    if harness.SANITIZED:
+        report.skip(name, SHADOW)
+        return
+    pages = 100000 if harness.FULL else 8000
+    in_a_cgroup(report, path, f"{pages} pages {name}",
+                dict(hosts=400, addresses=200, pages=pages, skew=0.5))
+    in_a_cgroup(report, path, f"400 pages of 1 MB {name}",
+                dict(hosts=200, addresses=200, pages=400, page_bytes=1000000))
 
 
 def shown(report, path):
@@ -200,4 +242,4 @@ def shown(report, path):
 
 if __name__ == "__main__":
     harness.main(shown, ordinary_pages, many_hosts, large_bodies, hostile_pages,
-                 a_limit_of_the_system)
+                 a_limit_of_the_system, a_limit_of_a_cgroup)

@@ -1,12 +1,17 @@
 """`ragno verify` on damaged copies of a crawl that was interrupted: it finds what is wrong, --repair
 mends it, --refetch has lost pages fetched again, and the crawl goes on to the end it would have had."""
 import glob
+import gzip
+import http.server
 import os
 import shutil
 import signal
+import socketserver
 import subprocess
+import threading
 
 import harness
+import lmdb_table
 
 SIZES = dict(hosts=20, addresses=10, pages=400, skew=0, page_bytes=3000)
 # All links through the sieve's bucket files, and for as long as may be.
@@ -120,8 +125,24 @@ def damages(report, path):
         with open(config, "w", encoding="utf-8") as file:
             file.writelines(lines)
         check_begun(report, original, copy)
+        broken_pages(report, original, copy)
         for row in DAMAGES:
             check_damage(report, web, original, copy, expected, row)
+
+
+def broken_pages(report, original, copy):
+    """A disk that gives back zeroes: LMDB would end the program with an assertion."""
+    shutil.rmtree(copy, ignore_errors=True)
+    shutil.copytree(original, copy)
+    name = copy + "/crawl.mdb/data.mdb"
+    with open(name, "r+b") as file:
+        file.seek(os.path.getsize(name) // 8192 * 4096)
+        file.write(bytes(os.path.getsize(name) - file.tell()))
+    for options in ((), ("--repair",)):
+        code, text = verify(copy, *options)
+        report.check(f"broken pages of the database are told, and in which table {options}",
+                     code == 3 and "of data.mdb is broken" in text and
+                     "problem\tcrawl.mdb\ttable " in text, f"exit {code}: {text[-500:]}")
 
 
 def beside(report, path):
@@ -199,8 +220,8 @@ def links_waiting(report, path):
                      code == 1 and any("bucket files" in line for line in problems(text)) and lost,
                      text)
         _, text = verify(directory, "--repair")
-        report.check("repair has those pages fetched again",
-                     f"{len(lost)} pages scheduled to be fetched again" in text, text)
+        report.check("repair makes them from the stored answers",
+                     f"links of {len(lost)} pages rebuilt" in text, text)
         result = harness.run(harness.crawl_command(web, directory, *WAITING, wait="1ms",
                                                    ip_wait="1ms"), timeout=60)
         report.equal("the crawl goes on", result.returncode, 0)
@@ -212,5 +233,209 @@ def links_waiting(report, path):
                      f"{len(dumps[0])} {len(dumps[1])}")
 
 
+# ---- lists of links -----------------------------------------------------------------------------
+
+def html(body, charset="utf-8"):
+    return f"<!DOCTYPE html><title>t</title>{body}".encode(charset)
+
+
+# path -> status, further header fields, body: each has its links in another way.
+PAGES = {
+    "/": (200, {}, html("".join(f"<a href={p}>x</a>" for p in (
+        "latin2", "base/", "packed", "header", "old", "same1", "same2", "refresh", "xhtml",
+        "closed", "none", "sub/a?x=1&amp;y=2#f", "kinds")))),
+    "/latin2": (200, {"Content-Type": "text/html; charset=iso-8859-2"},
+                html("<a href='/?q=\u017elu\u0165'>x</a>", "iso-8859-2")),
+    "/base/": (200, {}, html("<base href='http://127.0.0.2/other/'><a href=x>x</a>")),
+    "/packed": (200, {"Content-Encoding": "gzip"},
+                gzip.compress(html("".join(f"<a href=/packed/{i}>x</a>" for i in range(700))))),
+    "/header": (200, {"Link": "</by-header>; rel=next"}, html("nothing here")),
+    "/old": (301, {"Location": "/new"}, b""),
+    "/new": (200, {}, html("<a href=/>home</a><a href=/late>x</a>")),
+    "/same1": (200, {}, html("<a href=/copy-of>twice</a>")),
+    "/same2": (200, {}, html("<a href=/copy-of>twice</a>")),
+    "/refresh": (200, {"Refresh": "5; url=/refreshed"}, html("x")),
+    "/xhtml": (200, {"Content-Type": "application/xhtml+xml"},
+               b"<html xmlns='http://www.w3.org/1999/xhtml'><body><a href='/xh'>x</a></body></html>"),
+    "/closed": (200, {}, html("<meta name=robots content=nofollow><a href=/hidden>x</a>")),
+    "/none": (200, {}, html("no links at all")),
+    "/kinds": (200, {}, html("<iframe src=/frame></iframe><area href=/area><a rel=nofollow href=/no>"
+                             "x</a><img src=/i.png><a href=/frame>x</a>")),
+}
+
+
+class Site(http.server.BaseHTTPRequestHandler):
+    def log_message(self, *_):
+        pass
+
+    def do_GET(self):
+        status, fields, body = PAGES.get(self.path, (404, {}, html("<a href=/>none</a>")))
+        if self.path == "/robots.txt":
+            status, fields, body = 404, {}, b""
+        self.send_response(status)
+        for name, value in {"Content-Type": "text/html", "Content-Length": str(len(body)),
+                            **fields}.items():
+            self.send_header(name, value)
+        self.end_headers()
+        self.wfile.write(body)
+
+
+class SiteServer(socketserver.ThreadingMixIn, http.server.HTTPServer):
+    daemon_threads = True
+
+
+def site_command(port, directory, *arguments):
+    return [f"{harness.OUT}/ragno", "-d", directory, "-w", "0ms", "--ip-wait", "0ms",
+            "--progress=never", "-q", "--set", f"fetch.port_map=80:{port}", "--set",
+            "fetch.allow_addresses=127.0.0.0/8", *arguments]
+
+
+def lists_of(directory):
+    """Every link with its kind, as the lists say."""
+    result = harness.run([f"{harness.OUT}/ragno", "export", directory, "links", "--format", "jsonl"])
+    return sorted(result.stdout.splitlines())
+
+
+def lose_lists(directory, which):
+    """Deletes the records of lists for which which(number) is true."""
+    with lmdb_table.table(directory + "/crawl.mdb", "links") as links:
+        for number, (key, _) in enumerate(links.items()):
+            if which(number):
+                links.delete(key)
+
+
+def change_lists(directory, change):
+    with lmdb_table.table(directory + "/crawl.mdb", "links") as links:
+        for key, value in links.items():
+            links.put(key, change(value))
+
+
+def nonsense(value):
+    return bytes(byte ^ 0xff for byte in value)
+
+
+def far_links(value):
+    """Every list is as long as before, and links to pages that there are not."""
+    return value[:2] + bytes([0xff, 0xff, 0x7f] * len(value))[:len(value) - 2]
+
+
+LOSSES = (("all lists lost", lambda d: lose_lists(d, lambda n: True)),
+          ("every second record lost", lambda d: lose_lists(d, lambda n: n % 2 == 1)),
+          ("records cut", lambda d: change_lists(d, lambda v: v[:len(v) * 2 // 3])),
+          ("records of nonsense", lambda d: change_lists(d, nonsense)),
+          ("links to nowhere", lambda d: change_lists(d, far_links)))
+
+
+def rebuilt(report, original, copy, name, lose, expected):
+    """Damage, repair, and every list is what it was, without a fetch."""
+    shutil.rmtree(copy, ignore_errors=True)
+    shutil.copytree(original, copy)
+    lose(copy)
+    code, text = verify(copy)
+    report.check(f"{name}: found", code == 1 and "its links are lost" in text and
+                 "repaired\t" not in text, f"exit {code}: {text[-800:]}")
+    code, text = verify(copy, "--repair")
+    report.check(f"{name}: rebuilt from the archive",
+                 code == 1 and "rebuilt from their stored answers" in text and
+                 "fetched again" not in text and "cannot be rebuilt" not in text,
+                 f"exit {code}: {text[-800:]}")
+    found = lists_of(copy)
+    report.check(f"{name}: as before, {len(expected)} links", found == expected,
+                 f"{len(found)}: {sorted(set(found) ^ set(expected))[:4]}")
+    code, text = verify(copy)
+    report.check(f"{name}: no problem is left", code == 0, f"exit {code}: {problems(text)[:5]}")
+
+
+def lists_of_a_site(report, path):
+    with SiteServer(("0.0.0.0", 0), Site) as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        original, copy = path + "/crawl", path + "/copy"
+        result = harness.run(site_command(server.server_address[1], original, "http://127.0.0.1/"))
+        report.equal("the crawl of a small site ends", result.returncode, 0)
+        expected = lists_of(original)
+        for row in LOSSES:
+            rebuilt(report, original, copy, *row, expected)
+        server.shutdown()
+
+
+def rebuilt_after_revisits(report, web, path):
+    """The newest capture of most pages is a 304, which says nothing of links."""
+    directory, copy = path + "/visited", path + "/visited-copy"
+    harness.crawl(web, directory, "--set", "schedule.mode=continuous", "--set",
+                  "schedule.revisit_default=1s", "--set", "schedule.revisit_min=300ms",
+                  "--max-duration", "4s", wait="1ms", ip_wait="1ms")
+    rebuilt(report, directory, copy, "lists of pages that were visited again",
+            lambda d: lose_lists(d, lambda n: True), lists_of(directory))
+
+
+def captures_entered(report, path):
+    """After rebuilt_after_revisits: its crawl again, but what is lost is the index of captures."""
+    directory, copy = path + "/visited", path + "/visited-copy"
+
+    def table(name):
+        with lmdb_table.table(name + "/crawl.mdb", "captures") as captures:
+            return dict(captures.items())
+    shutil.rmtree(copy)
+    shutil.copytree(directory, copy)
+    expected = table(copy)
+    with lmdb_table.table(copy + "/crawl.mdb", "captures") as captures:
+        for key in list(expected)[::2]:
+            captures.delete(key)
+    code, text = verify(copy)
+    report.check("captures that the database does not know are found", code == 1 and
+                 text.count("the index of captures does not know") == (len(expected) + 1) // 2,
+                 text[-800:])
+    verify(copy, "--repair")
+    found = table(copy)
+    # Dates in WARC files have microseconds, as the table has.
+    wrong = {k: (found.get(k), v) for k, v in expected.items() if found.get(k) != v}
+    report.check(f"repair enters them as they were ({len(expected)})", not wrong and
+                 verify(copy)[0] == 0, f"{len(wrong)}: {list(wrong.items())[:3]}")
+
+
+def lists_without_answers(report, web, path):
+    """Where there is no answer, or a damaged one, the page is fetched again, and verify says so."""
+    command = harness.crawl_command(web, path + "/bare", "--no-warc", wait="1ms", ip_wait="1ms")
+    harness.run(command, timeout=60)
+    expected = lists_of(path + "/bare")
+    lose_lists(path + "/bare", lambda n: n % 2 == 0)
+    _, text = verify(path + "/bare")
+    n = sum("its links are lost" in line for line in problems(text))
+    _, text = verify(path + "/bare", "--repair")
+    report.check(f"without an archive all {n} are fetched again, and why is said",
+                 n > 10 and text.count("cannot be rebuilt, no answer of it is stored") == n and
+                 f"{n} pages scheduled to be fetched again" in text and "rebuilt from" not in text,
+                 text[-800:])
+    harness.run(command, timeout=60)
+    code, text = verify(path + "/bare")
+    report.check("the next crawl has them", code == 0 and lists_of(path + "/bare") == expected,
+                 f"exit {code}: {problems(text)[:3]}")
+
+
+def lists_of_damaged_answers(report, web, path):
+    directory = path + "/partly"
+    command = harness.crawl_command(web, directory, "--warc-max-size", "100k", wait="1ms",
+                                    ip_wait="1ms")
+    harness.run(command, timeout=60)
+    expected = lists_of(directory)
+    lose_lists(directory, lambda n: True)
+    flip_byte(directory)
+    _, text = verify(directory, "--repair")
+    report.check("of damaged answers no list is made, of the others it is",
+                 "rebuilt from their stored answers" in text and "cannot be rebuilt" in text and
+                 "scheduled to be fetched again for their links" in text, text[-800:])
+    result = harness.run(command, timeout=60)
+    report.equal("the crawl goes on", result.returncode, 0)
+    report.check("and has every link", lists_of(directory) == expected)
+
+
+def link_lists(report, path):
+    with harness.Web(path, change_ms=600000, **SIZES) as web:
+        rebuilt_after_revisits(report, web, path)
+        captures_entered(report, path)
+        lists_without_answers(report, web, path)
+        lists_of_damaged_answers(report, web, path)
+
+
 if __name__ == "__main__":
-    harness.main(damages, beside, links_waiting)
+    harness.main(damages, beside, links_waiting, lists_of_a_site, link_lists)

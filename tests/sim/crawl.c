@@ -374,6 +374,7 @@ static void stop_parts(Crawl *crawl)
     }
     crawl->n_pages = 0;
     workbench_destroy(&crawl->workbench);
+    crawl->evictions += crawl->distributor.evictions;
     distributor_destroy(&crawl->distributor); /* with every visit state, wherever it is */
 }
 

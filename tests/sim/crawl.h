@@ -67,6 +67,7 @@ typedef struct Crawl {
     int64_t merge_ns; /* of those that merge */
     int64_t longest_merge_ns;
     int64_t distributor_ns;
+    uint64_t evictions;
     uint64_t starved; /* times a connection was free and nothing due */
 } Crawl;
 

@@ -139,6 +139,8 @@ static void print_figures(const Figures *figures, const Crawl *crawl, int64_t cp
                  (double)results_of(audit) * 1e9 / (double)cpu_ns);
     (void)printf("sim.days = %.2f days\n", (double)crawl->now.ns / 1e6 / (double)DAY_MS);
     (void)printf("sim.longest_merge_ms = %.1f ms\n", (double)crawl->longest_merge_ns / 1e6);
+    (void)printf("sim.evictions = %" PRIu64 " hosts\n",
+                 crawl->evictions + crawl->distributor.evictions);
     (void)printf("sim.refetched = %" PRIu64 " urls\n", audit->refetched);
 }
 

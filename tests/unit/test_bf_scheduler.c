@@ -249,8 +249,120 @@ static void updates_wait_for_a_hundred_pages_or_their_time(void)
     CU_ASSERT_EQUAL(bf_scheduler_update_stop(w.sch), bf_scheduler_error_ok);
     BFSchedulerCounts counts;
     CU_ASSERT_EQUAL(bf_scheduler_counts(w.sch, &counts), bf_scheduler_error_ok);
-    CU_ASSERT(counts.moves > 100 && counts.longest_update_ms > 0.0);
-    CU_ASSERT(counts.longest_update_cpu_ms < 500.0);
+    CU_ASSERT(counts.moves > 100);
+    world_end(&w);
+}
+
+/* Likes other pages at each update. */
+static int turning_get(void *state, size_t idx, float *score_old, float *score_new)
+{
+    unsigned turn = atomic_load((atomic_uint *)state);
+    *score_old = 0.0f;
+    *score_new = (idx + turn) % 2 == 0 ? 0.9f : 0.1f;
+    return 0;
+}
+
+/* Whether schedule and records tell the same: a reload would add what is missing. */
+static void expect_consistent(World *w)
+{
+    BFSchedulerCounts before;
+    BFSchedulerCounts after;
+    CU_ASSERT_EQUAL(bf_scheduler_counts(w->sch, &before), bf_scheduler_error_ok);
+    CU_ASSERT_EQUAL(bf_scheduler_reload(w->sch), bf_scheduler_error_ok);
+    CU_ASSERT_EQUAL(bf_scheduler_counts(w->sch, &after), bf_scheduler_error_ok);
+    CU_ASSERT_EQUAL(before.scheduled, after.scheduled);
+    PageRequest *request = NULL;
+    CU_ASSERT_EQUAL_FATAL(bf_scheduler_request(w->sch, 1000000, &request), bf_scheduler_error_ok);
+    CU_ASSERT_EQUAL(request->n_urls, after.scheduled);
+    page_request_delete(request);
+}
+
+/* Adds pages one by one until moves were made in as many of these transactions; *gap_ms: the
+ * longest time between two of them. */
+static void add_until_moved(World *w, uint64_t rides, int64_t *gap_ms)
+{
+    BFSchedulerCounts counts = {0};
+    MonoTime deadline = mono_add_ms(mono_now(), 20000);
+    MonoTime last = mono_now();
+    *gap_ms = 0;
+    for (uint64_t i = 0; counts.rides < rides && mono_before(last, deadline); i++) {
+        CrawledPage *page = web_page(i, 4000);
+        int64_t ms = mono_ms_between(last, mono_now());
+        *gap_ms = ms > *gap_ms ? ms : *gap_ms;
+        CU_ASSERT_EQUAL_FATAL(bf_scheduler_add(w->sch, page), bf_scheduler_error_ok);
+        last = mono_now();
+        crawled_page_delete(page);
+        CU_ASSERT_EQUAL_FATAL(bf_scheduler_counts(w->sch, &counts), bf_scheduler_error_ok);
+    }
+    CU_ASSERT(counts.rides >= rides);
+}
+
+static void updates_write_nothing_while_pages_are_added(void)
+{
+    World w;
+    world_start(&w);
+    atomic_uint n_updates = 0;
+    *w.sch->scorer = (Scorer){.state = &n_updates, .update = counting_update, .get = turning_get};
+    CU_ASSERT_EQUAL(bf_scheduler_update_start(w.sch), bf_scheduler_error_ok);
+    int64_t gap_ms = 0;
+    BFSchedulerCounts counts;
+    for (int tries = 0; tries < 5; tries++) { /* the machine may be busy elsewhere */
+        CU_ASSERT_EQUAL(bf_scheduler_counts(w.sch, &counts), bf_scheduler_error_ok);
+        uint64_t txns = counts.update_txns;
+        uint64_t moves = counts.moves;
+        add_until_moved(&w, counts.rides + 40, &gap_ms);
+        CU_ASSERT_EQUAL(bf_scheduler_counts(w.sch, &counts), bf_scheduler_error_ok);
+        CU_ASSERT(counts.moves - moves > 1000);
+        if (gap_ms < BF_SCHEDULER_SILENCE_MS / 2) {
+            CU_ASSERT_EQUAL(counts.update_txns, txns);
+            break;
+        }
+    }
+    CU_ASSERT(gap_ms < BF_SCHEDULER_SILENCE_MS / 2);
+    /* in silence it does the rest itself, and goes on with the next */
+    CU_ASSERT(wait_for_updates(&w, counts.updates + 1));
+    CU_ASSERT_EQUAL(bf_scheduler_update_stop(w.sch), bf_scheduler_error_ok);
+    expect_consistent(&w);
+    world_end(&w);
+}
+
+static void moves_wait_no_longer_than_writers_stay_away(void)
+{
+    World w;
+    world_start(&w);
+    atomic_uint n_updates = 0;
+    *w.sch->scorer = (Scorer){.state = &n_updates, .update = counting_update, .get = turning_get};
+    add_web(&w, 0, 200, 4000);
+    CU_ASSERT_EQUAL(bf_scheduler_update_start(w.sch), bf_scheduler_error_ok);
+    CU_ASSERT(wait_for_updates(&w, 1));
+    CU_ASSERT_EQUAL(bf_scheduler_update_stop(w.sch), bf_scheduler_error_ok);
+    BFSchedulerCounts counts;
+    CU_ASSERT_EQUAL(bf_scheduler_counts(w.sch, &counts), bf_scheduler_error_ok);
+    CU_ASSERT(counts.moves > 100 && counts.update_txns > 0 && counts.longest_update_ms > 0.0);
+    CU_ASSERT_EQUAL(counts.rides, 0);
+    expect_consistent(&w);
+    world_end(&w);
+}
+
+/* A transaction that is aborted, because the map must grow, gives its moves back. */
+static void moves_of_an_aborted_add_are_made_later(void)
+{
+    World w;
+    world_start(&w);
+    world_close(&w, 0);
+    const PageDBOptions options = {.no_sync = true, .map_bytes = (size_t)256 << 10};
+    CU_ASSERT_EQUAL_FATAL(page_db_open(&w.db, w.dir, &options), page_db_error_ok);
+    CU_ASSERT_EQUAL_FATAL(bf_scheduler_new(&w.sch, w.db, NULL), bf_scheduler_error_ok);
+    atomic_uint n_updates = 0;
+    *w.sch->scorer = (Scorer){.state = &n_updates, .update = counting_update, .get = turning_get};
+    CU_ASSERT_EQUAL(bf_scheduler_update_start(w.sch), bf_scheduler_error_ok);
+    int64_t gap_ms = 0;
+    add_until_moved(&w, 150, &gap_ms);
+    CU_ASSERT_EQUAL(bf_scheduler_update_stop(w.sch), bf_scheduler_error_ok);
+    MDB_envinfo info;
+    CU_ASSERT_EQUAL(mdb_env_info(page_db_env(w.db), &info), 0);
+    CU_ASSERT(info.me_mapsize > options.map_bytes);
+    expect_consistent(&w);
     world_end(&w);
 }
 
@@ -368,19 +480,21 @@ static void adds_requests_updates_and_stop_go_together(void)
     world_end(&w);
 }
 
-UNIT_MAIN("bf_scheduler",
-          {"the best uncrawled page is next and each once",
-           the_best_uncrawled_page_is_next_and_each_once},
-          {"scores order a hundred links and a restart goes on",
-           scores_order_a_hundred_links_and_a_restart_goes_on},
-          {"what was out is not lost by a crash", what_was_out_is_not_lost_by_a_crash},
-          {"a deleted schedule can be loaded again", a_deleted_schedule_can_be_loaded_again},
-          {"pages beyond the depth are not scheduled", pages_beyond_the_depth_are_not_scheduled},
-          {"hosts at their rate wait", hosts_at_their_rate_wait},
-          {"tens of thousands are handed out once each",
-           tens_of_thousands_are_handed_out_once_each},
-          {"updates wait for a hundred pages or their time",
-           updates_wait_for_a_hundred_pages_or_their_time},
-          {"endless computations are stopped", endless_computations_are_stopped},
-          {"adds, requests, updates and stop go together",
-           adds_requests_updates_and_stop_go_together})
+UNIT_MAIN(
+    "bf_scheduler",
+    {"the best uncrawled page is next and each once",
+     the_best_uncrawled_page_is_next_and_each_once},
+    {"scores order a hundred links and a restart goes on",
+     scores_order_a_hundred_links_and_a_restart_goes_on},
+    {"what was out is not lost by a crash", what_was_out_is_not_lost_by_a_crash},
+    {"a deleted schedule can be loaded again", a_deleted_schedule_can_be_loaded_again},
+    {"pages beyond the depth are not scheduled", pages_beyond_the_depth_are_not_scheduled},
+    {"hosts at their rate wait", hosts_at_their_rate_wait},
+    {"tens of thousands are handed out once each", tens_of_thousands_are_handed_out_once_each},
+    {"updates wait for a hundred pages or their time",
+     updates_wait_for_a_hundred_pages_or_their_time},
+    {"updates write nothing while pages are added", updates_write_nothing_while_pages_are_added},
+    {"moves wait no longer than writers stay away", moves_wait_no_longer_than_writers_stay_away},
+    {"moves of an aborted add are made later", moves_of_an_aborted_add_are_made_later},
+    {"endless computations are stopped", endless_computations_are_stopped},
+    {"adds, requests, updates and stop go together", adds_requests_updates_and_stop_go_together})

@@ -31,6 +31,29 @@ static void the_limit_holds_and_nothing_is_half_written(void)
     buffer_destroy(&b);
 }
 
+static void formatting_grows_the_buffer_or_leaves_it_alone(void)
+{
+    char text[200];
+    Buffer b;
+    memset(text, 'z', sizeof text);
+    text[sizeof text - 1] = '\0';
+    buffer_init(&b, 300);
+    for (int i = 0; i < 10; i++) { /* fits what is allocated, or just does not */
+        CU_ASSERT_EQUAL(buffer_printf(&b, "%d,%.*s;", i, i * 3, text), RESULT_OK);
+    }
+    CU_ASSERT_EQUAL(b.length, 30 + 45 * 3);
+    CU_ASSERT_STRING_EQUAL(buffer_string(&b) + b.length - 30, "9,zzzzzzzzzzzzzzzzzzzzzzzzzzz;");
+    size_t before = b.length;
+    CU_ASSERT_EQUAL(buffer_printf(&b, "%s", text), RESULT_LIMIT);
+    CU_ASSERT_EQUAL(b.length, before);
+    CU_ASSERT_EQUAL(strlen(buffer_string(&b)), before);
+    b.limit = before + 2; /* there is more room than may be used */
+    CU_ASSERT_EQUAL(buffer_printf(&b, "%s", "abc"), RESULT_LIMIT);
+    CU_ASSERT_EQUAL(strlen(buffer_string(&b)), before);
+    CU_ASSERT_EQUAL(buffer_printf(&b, "%s", "ab"), RESULT_OK);
+    buffer_destroy(&b);
+}
+
 static void detached_bytes_belong_to_the_caller(void)
 {
     Buffer b;
@@ -46,4 +69,6 @@ static void detached_bytes_belong_to_the_caller(void)
 UNIT_MAIN("buffer", {"bytes come back", bytes_come_back},
           {"the limit holds and nothing is half written",
            the_limit_holds_and_nothing_is_half_written},
+          {"formatting grows the buffer or leaves it alone",
+           formatting_grows_the_buffer_or_leaves_it_alone},
           {"detached bytes belong to the caller", detached_bytes_belong_to_the_caller})

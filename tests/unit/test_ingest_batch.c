@@ -396,6 +396,59 @@ static void equal_bodies_of_a_host_are_duplicates(void)
     }
 }
 
+/* Which page has about this text; PAGE_DB_NO_INDEX: none. */
+static uint64_t near_to(World *w, uint64_t simhash)
+{
+    SimhashMatch match = {.page = PAGE_DB_NO_INDEX};
+    NearTable table = {.txn = store_fixture_begin(&w->fixture, true), .dbi = w->fixture.store.near};
+    SimhashTables tables = near_table_interface(&table);
+    Result rc = simhash_find(&tables, simhash, &match);
+    CU_ASSERT_TRUE(rc == RESULT_OK || rc == RESULT_NOT_FOUND);
+    page_db_txn_abort(w->fixture.store.db, table.txn);
+    return rc == RESULT_OK ? match.page : PAGE_DB_NO_INDEX;
+}
+
+static void a_page_that_changed_is_near_to_what_it_is_only(void)
+{
+    static const uint64_t text_a = UINT64_C(0x123456789ABCDEF0);
+    static const uint64_t text_b = UINT64_C(0x0FEDCBA987654321);
+    static const struct {
+        uint64_t simhash;
+        uint64_t body;
+        int status;
+        bool entered;
+    } steps[] = {{text_a, 7, 200, true},
+                 {text_b, 8, 200, true},
+                 {text_b + 1, 9, 200, true},
+                 {text_a, 10, 302, false},
+                 {text_a, 11, 200, true},
+                 {text_a, 11, 200, true},
+                 {text_b, 99, 200, false} /* the same as another page */,
+                 {0, 12, 200, false}};
+    World *w = set_up();
+    w->options.near_duplicates = true;
+    MDB_txn *txn = store_fixture_begin(&w->fixture, false);
+    CU_ASSERT_EQUAL_FATAL(near_table_open(txn, &w->fixture.store.near), RESULT_OK);
+    store_fixture_commit(&w->fixture, txn);
+    seed(w, "http://a.example/other");
+    seed(w, "http://a.example/");
+    (void)result(w, FETCHED_PAGE, "http://a.example/other", 200);
+    w->pages[0]->body_hash[0] = 99;
+    commit_notice_delete(commit(w, true));
+    for (size_t i = 0; i < sizeof steps / sizeof *steps; i++) {
+        FetchResult *fetch = result(w, FETCHED_PAGE, "http://a.example/", steps[i].status);
+        fetch->again = i > 0;
+        w->pages[0]->body_hash[0] = steps[i].body;
+        w->pages[0]->simhash = steps[i].simhash;
+        commit_notice_delete(commit(w, true));
+        uint64_t page = index_of(w, "http://a.example/");
+        bool is_a = steps[i].simhash == text_a;
+        CU_ASSERT_EQUAL(near_to(w, text_a), steps[i].entered && is_a ? page : PAGE_DB_NO_INDEX);
+        CU_ASSERT_EQUAL(near_to(w, text_b), steps[i].entered && !is_a ? page : PAGE_DB_NO_INDEX);
+    }
+    tear_down(w);
+}
+
 static void a_page_that_changed_stands_for_its_old_body_no_longer(void)
 {
     static const struct {
@@ -539,6 +592,8 @@ UNIT_MAIN("ingest_batch",
           {"a dropped host loses its schedule and gets no more",
            a_dropped_host_loses_its_schedule_and_gets_no_more},
           {"a full host gets no more", a_full_host_gets_no_more},
+          {"a page that changed is near to what it is only",
+           a_page_that_changed_is_near_to_what_it_is_only},
           {"equal bodies of a host are duplicates", equal_bodies_of_a_host_are_duplicates},
           {"a page that changed stands for its old body no longer",
            a_page_that_changed_stands_for_its_old_body_no_longer},

@@ -57,10 +57,10 @@ static void a_limit_is_lowered_but_never_raised(void)
                     RESULT_OK);
     apply(&config, "64Mi", RESULT_OK);
     CU_ASSERT_EQUAL(config.fetch_memory, 100 << 10);
-    CU_ASSERT_EQUAL(config.limits_workbench_memory, INT64_C(12) << 20);
-    CU_ASSERT_EQUAL(config.store_memory, INT64_C(9) << 19);
+    CU_ASSERT_EQUAL(config.limits_workbench_memory, INT64_C(10) << 20);
+    CU_ASSERT_EQUAL(config.store_memory, INT64_C(15) << 18);
     apply(&config, "64Gi", RESULT_OK);
-    CU_ASSERT_EQUAL(config.limits_workbench_memory, INT64_C(12) << 20);
+    CU_ASSERT_EQUAL(config.limits_workbench_memory, INT64_C(10) << 20);
     apply(&before, "64Gi", RESULT_OK);
     CU_ASSERT_EQUAL(before.limits_workbench_memory, INT64_C(256) << 20);
     config_destroy(&config);

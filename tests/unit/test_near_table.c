@@ -101,6 +101,48 @@ static void a_page_entered_twice_is_there_once(void)
     close_store(&store);
 }
 
+/* Pages change their text over and over: only what they are now is found, and nothing is left. */
+static void a_page_that_changed_is_found_as_it_is_now_only(void)
+{
+    Store store;
+    uint64_t hashes[300] = {0};
+    uint64_t random = 11;
+    open_store(&store);
+    SimhashTables tables = near_table_interface(&store.table);
+    for (size_t step = 0; step < 6000; step++) {
+        size_t page = (size_t)(next_random(&random) % 300);
+        uint64_t old = 1;
+        uint64_t hash =
+            next_random(&random) % 5 == 0 ? 0 : next_random(&random) & UINT64_C(0x0003000F0003000F);
+        CU_ASSERT_EQUAL(near_table_get(&store.table, page, &old), RESULT_OK);
+        CU_ASSERT_EQUAL(old, hashes[page]);
+        CU_ASSERT_EQUAL(near_table_change(&store.table, page, old, hash), RESULT_OK);
+        hashes[page] = hash;
+        if (hash != 0) {
+            uint64_t wanted = hash ^ UINT64_C(1) << next_random(&random) % 64;
+            SimhashMatch found = {.page = 0};
+            SimhashMatch expected = {.page = 0, .distance = UINT32_MAX};
+            for (size_t i = 0; i < 300; i++) {
+                unsigned d = simhash_distance(hashes[i], wanted);
+                if (hashes[i] != 0 && d < expected.distance) {
+                    expected = (SimhashMatch){.page = i, .hash = hashes[i], .distance = d};
+                }
+            }
+            CU_ASSERT_EQUAL(simhash_find(&tables, wanted, &found), RESULT_OK);
+            CU_ASSERT_EQUAL(found.page, expected.page);
+        }
+    }
+    for (size_t page = 0; page < 300; page++) {
+        CU_ASSERT_EQUAL(near_table_change(&store.table, page, hashes[page], 0), RESULT_OK);
+    }
+    MDB_stat stat;
+    CU_ASSERT_EQUAL(mdb_stat(store.table.txn, store.table.dbi, &stat), 0);
+    CU_ASSERT_EQUAL(stat.ms_entries, 0);
+    close_store(&store);
+}
+
 UNIT_MAIN("near_table",
           {"finds what a look at all pages finds", finds_what_a_look_at_all_pages_finds},
+          {"a page that changed is found as it is now only",
+           a_page_that_changed_is_found_as_it_is_now_only},
           {"a page entered twice is there once", a_page_entered_twice_is_there_once})

@@ -119,13 +119,15 @@ static unsigned model_best(const Model *m, unsigned h)
 static void compare_hosts(World *w, MDB_txn *txn, const Model *m)
 {
     uint32_t found[HOSTS + 1];
+    uint8_t levels[HOSTS + 1];
     size_t total = 0;
     size_t n = 0;
     ScheduleHostCursor cursor = {0};
     do {
         size_t room = HOSTS + 1 - total;
         CU_ASSERT_EQUAL(
-            schedule_hosts(w->schedule, txn, &cursor, found + total, room < 5 ? room : 5, &n),
+            schedule_hosts(w->schedule, txn, &cursor, found + total, levels + total,
+                           room < 5 ? room : 5, &n),
             RESULT_OK);
         total += n;
     } while (n > 0 && total < HOSTS + 1);
@@ -137,6 +139,7 @@ static void compare_hosts(World *w, MDB_txn *txn, const Model *m)
             if (host_id(h) == found[i]) {
                 unsigned best = model_best(m, h);
                 CU_ASSERT_NOT_EQUAL(best, SCHEDULE_NO_LEVEL);
+                CU_ASSERT_EQUAL(levels[i], best);
                 CU_ASSERT(i == 0 || best > last_level ||
                           (best == last_level && found[i] > last_host));
                 last_level = best;
@@ -320,7 +323,7 @@ static void thousands_of_hosts_take_few_bytes_and_come_back(void)
     uint64_t seen_hosts = 0;
     uint64_t seen_entries = 0;
     do {
-        CU_ASSERT_EQUAL(schedule_hosts(w.schedule, txn, &cursor, some, 64, &n), RESULT_OK);
+        CU_ASSERT_EQUAL(schedule_hosts(w.schedule, txn, &cursor, some, NULL, 64, &n), RESULT_OK);
         for (size_t i = 0; i < n; i++) {
             uint64_t count = 0;
             (void)schedule_host_count(w.schedule, txn, some[i], &count);

@@ -2,6 +2,7 @@
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "base/temporary_file.h"
@@ -66,21 +67,41 @@ static void nor_where_the_file_system_wants_one(void)
     in_a_directory(temporary_file_open_named);
 }
 
-static void what_a_crash_left_is_taken(void)
+/* How many of many files were not this caller's alone. */
+static int count_shared(const char *path, char mark)
+{
+    enum { FILES = 3000 };
+    int wrong = 0;
+    for (int i = 0; i < FILES; i++) {
+        int fd = -1;
+        char bytes[2] = "";
+        if (temporary_file_open_named(AT_FDCWD, path, &fd) != RESULT_OK) {
+            wrong++;
+            continue;
+        }
+        wrong += write(fd, &mark, 1) != 1 || pread(fd, bytes, 2, 0) != 1 || bytes[0] != mark;
+        wrong += close(fd) != 0;
+    }
+    return wrong;
+}
+
+static void two_processes_never_share_one(void)
 {
     char path[] = "/tmp/ragno-unit-XXXXXX";
-    char name[64];
+    int status = 0;
     CU_ASSERT_PTR_NOT_NULL_FATAL(mkdtemp(path));
-    (void)snprintf(name, sizeof name, "%s/unnamed.tmp", path);
-    int left = open(name, O_CREAT | O_WRONLY | O_CLOEXEC, 0600);
-    CU_ASSERT_FATAL(left >= 0);
-    CU_ASSERT_EQUAL(write(left, "left", 4), 4);
-    CU_ASSERT_EQUAL(close(left), 0);
-    CU_ASSERT_EQUAL(names_in(path), 1);
-    expect_nameless(temporary_file_open_named, path);
+    pid_t child = fork();
+    CU_ASSERT_FATAL(child >= 0);
+    if (child == 0) {
+        _exit(count_shared(path, 'c') == 0 ? 0 : 1);
+    }
+    CU_ASSERT_EQUAL(count_shared(path, 'p'), 0);
+    CU_ASSERT_EQUAL(waitpid(child, &status, 0), child);
+    CU_ASSERT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 0);
+    CU_ASSERT_EQUAL(names_in(path), 0);
     CU_ASSERT_EQUAL(rmdir(path), 0);
 }
 
 UNIT_MAIN("temporary_file", {"files have no name", files_have_no_name},
           {"nor where the file system wants one", nor_where_the_file_system_wants_one},
-          {"what a crash left is taken", what_a_crash_left_is_taken})
+          {"two processes never share one", two_processes_never_share_one})

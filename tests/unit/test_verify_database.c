@@ -232,9 +232,81 @@ static void what_page_db_lost_is_found(void)
     crawl_delete(crawl);
 }
 
+/* Two pages lose their entries; the database counts fewer then, and a crawl does not open it. */
+static void pages_are_found_by_their_urls_again(void)
+{
+    Crawl *crawl = crawl_new();
+    MDB_dbi hash2idx = 0;
+    begin(crawl);
+    CU_ASSERT_EQUAL_FATAL(mdb_dbi_open(crawl->txn, "hash2idx", 0, &hash2idx), 0);
+    MDB_cursor *cursor = NULL;
+    MDB_val key, value;
+    CU_ASSERT_EQUAL_FATAL(mdb_cursor_open(crawl->txn, hash2idx, &cursor), 0);
+    for (int i = 0; i < 2; i++) {
+        CU_ASSERT_EQUAL(mdb_cursor_get(cursor, &key, &value, MDB_LAST), 0);
+        CU_ASSERT_EQUAL(mdb_cursor_del(cursor, 0), 0);
+    }
+    mdb_cursor_close(cursor);
+    end(crawl);
+    PageDBOptions options = {.map_bytes = (size_t)64 << 20};
+    CU_ASSERT_EQUAL(page_db_open(&crawl->db, crawl->database, &options), page_db_error_damaged);
+    CU_ASSERT_EQUAL(page_db_delete(crawl->db), 0);
+    check_repair(crawl, 3, "48 URLs lead to 50 pages", "2 pages are found by their URLs again");
+    begin(crawl);
+    end(crawl);
+    crawl_delete(crawl);
+}
+
+static void keys_of_no_page_go(void)
+{
+    Crawl *crawl = crawl_new();
+    uint32_t domain = 17;
+    begin(crawl);
+    drop_from(crawl, "hash2idx", &domain, sizeof domain, "sixteen bytes...", 16);
+    end(crawl);
+    check_repair(crawl, 1, "51 URLs lead to 50 pages", "1 keys of no page taken out");
+    crawl_delete(crawl);
+}
+
+static void a_host_is_found_by_its_name_again(void)
+{
+    Crawl *crawl = crawl_new();
+    MDB_dbi names = 0;
+    begin(crawl);
+    CU_ASSERT_EQUAL_FATAL(mdb_dbi_open(crawl->txn, "origin2host", 0, &names), 0);
+    CU_ASSERT_EQUAL(mdb_drop(crawl->txn, names, 0), 0);
+    end(crawl);
+    check_repair(crawl, 1, "host 0 is not found by its name", "1 hosts are found by their names");
+    crawl_delete(crawl);
+}
+
+/* Another name for the host: its pages have other URLs now, and their keys do not agree. */
+static void a_name_that_nothing_vouches_for_changes_nothing(void)
+{
+    Crawl *crawl = crawl_new();
+    uint32_t host = HOST;
+    begin(crawl);
+    drop_from(crawl, "origins", &host, sizeof host, "\0http://example.com", 19);
+    end(crawl);
+    CU_ASSERT(verify(crawl, true) >= PAGES);
+    CU_ASSERT(says(crawl, "50 pages are found by other URLs than their own"));
+    CU_ASSERT(says(crawl, "1 hosts have a name that none of their pages vouches for"));
+    CU_ASSERT(!says(crawl, "found by their"));
+    begin(crawl);
+    drop_from(crawl, "origins", &host, sizeof host, "\0http://example.org", 19);
+    end(crawl);
+    CU_ASSERT_EQUAL(verify(crawl, false), 0);
+    crawl_delete(crawl);
+}
+
 UNIT_MAIN("verify_database", {"a sound database has no problems", a_sound_database_has_no_problems},
           {"a lost entry is scheduled again", a_lost_entry_is_scheduled_again},
           {"entries of no page go", entries_of_no_page_go},
           {"a host that is given up has no entries", a_host_that_is_given_up_has_no_entries},
           {"host counters are counted anew", host_counters_are_counted_anew},
-          {"what PageDB lost is found", what_page_db_lost_is_found})
+          {"what PageDB lost is found", what_page_db_lost_is_found},
+          {"pages are found by their URLs again", pages_are_found_by_their_urls_again},
+          {"keys of no page go", keys_of_no_page_go},
+          {"a host is found by its name again", a_host_is_found_by_its_name_again},
+          {"a name that nothing vouches for changes nothing",
+           a_name_that_nothing_vouches_for_changes_nothing})

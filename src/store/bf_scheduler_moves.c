@@ -1,0 +1,193 @@
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "store/bf_scheduler_internal.h"
+#include "store/lmdb_result.h"
+#include "store/page_db_internal.h"
+#include "store/page_levels.h"
+
+#define STEP 128u /* moves between two looks at the clock and at who waits */
+
+void bf_moves_offer(BFSchedulerState *state, BFMove *moves, size_t n)
+{
+    mutex_lock(&state->mutex);
+    free(state->moves);
+    state->moves = moves;
+    state->n_moves = n;
+    state->n_taken = 0;
+    state->n_ended = 0;
+    atomic_store(&state->has_moves, n > 0);
+    mutex_unlock(&state->mutex);
+}
+
+static uint8_t level_of(const ScheduleChange *change)
+{
+    return change->to != SCHEDULE_NO_LEVEL ? change->to : change->from;
+}
+
+/* In the order of the table. A page that is discovered and crawled in one batch enters and leaves.
+ */
+static int by_place(const void *a, const void *b)
+{
+    const ScheduleChange *x = a;
+    const ScheduleChange *y = b;
+    if (x->host != y->host) {
+        return x->host < y->host ? -1 : 1;
+    }
+    if (level_of(x) != level_of(y)) {
+        return level_of(x) < level_of(y) ? -1 : 1;
+    }
+    if (x->index != y->index) {
+        return x->index < y->index ? -1 : 1;
+    }
+    return (x->to == SCHEDULE_NO_LEVEL) - (y->to == SCHEDULE_NO_LEVEL);
+}
+
+Result bf_write_changes(BFScheduler *sch, MDB_txn *txn, ScheduleChange *changes, size_t n)
+{
+    qsort(changes, n, sizeof *changes, by_place);
+    return schedule_change(sch->state->schedule, txn, changes, n);
+}
+
+/* Writes the level into the record, unless the page was crawled or moved since it was looked at. */
+static int move_record(const BFSchedulerState *state, PagePackEditor *infos, Buffer *copy,
+                       const BFMove *move, bool *holds)
+{
+    MDB_val value;
+    PageRecord record;
+    *holds = false;
+    int rc = page_level_read(infos, move->index, &value, &record);
+    if (rc != 0) {
+        return rc == MDB_NOTFOUND ? 0 : rc;
+    }
+    if (record.level == PAGE_DB_NO_LEVEL ||
+        bf_entry(state, record.level, record.score, move->index) != move->from) {
+        return 0;
+    }
+    rc = page_level_write(infos, move->index, &value, &record, (uint8_t)bf_order_level(move->to),
+                          copy);
+    *holds = rc == 0;
+    return rc;
+}
+
+/* Moves n <= STEP pages; those that held are the first *n_held afterwards. */
+static Result move_pages(BFScheduler *sch, MDB_txn *txn, BFMove *moves, size_t n, size_t *n_held)
+{
+    PagePackEditor infos;
+    Buffer copy;
+    ScheduleChange changes[2 * STEP];
+    size_t held = 0;
+    buffer_init(&copy, BUFFER_NO_LIMIT);
+    int rc = page_pack_editor_begin(&infos, txn, sch->page_db->store->tables.idx2info);
+    for (size_t i = 0; rc == 0 && i < n; i++) {
+        bool holds = false;
+        rc = move_record(sch->state, &infos, &copy, &moves[i], &holds);
+        if (holds) {
+            BFMove move = moves[held] = moves[i];
+            changes[2 * held] = (ScheduleChange){.index = bf_order_value(move.from),
+                                                 .host = move.host,
+                                                 .from = (uint8_t)bf_order_level(move.from),
+                                                 .to = SCHEDULE_NO_LEVEL};
+            changes[2 * held + 1] = (ScheduleChange){.index = bf_order_value(move.to),
+                                                     .host = move.host,
+                                                     .from = SCHEDULE_NO_LEVEL,
+                                                     .to = (uint8_t)bf_order_level(move.to)};
+            held++;
+        }
+    }
+    rc = page_pack_editor_end(&infos, rc);
+    buffer_destroy(&copy);
+    *n_held = held;
+    if (rc != 0) {
+        return rc == ENOMEM ? RESULT_MEMORY : lmdb_result(rc, "move pages between levels");
+    }
+    return bf_write_changes(sch, txn, changes, 2 * held);
+}
+
+/* Takes up to most of the moves that wait, to behind those that held. */
+static size_t take(BFSchedulerState *state, BFPiece *piece, size_t most)
+{
+    mutex_lock(&state->mutex);
+    size_t n = state->n_moves - state->n_taken;
+    n = n < most ? n : most;
+    n = n < STEP ? n : STEP;
+    if (n > 0) {
+        memcpy(piece->moves + piece->n_held, state->moves + state->n_taken,
+               n * sizeof *piece->moves);
+    }
+    state->n_taken += n;
+    atomic_store(&state->has_moves, state->n_taken < state->n_moves);
+    mutex_unlock(&state->mutex);
+    piece->n_taken += n;
+    return n;
+}
+
+static bool is_long_enough(const BFScheduler *sch, BFWriter writer, const BFPiece *piece,
+                           int64_t cpu_ms)
+{
+    return piece->cpu_ns >= cpu_ms * 1000000 ||
+           (writer == BF_UPDATE &&
+            (bf_is_awaited(sch->state) || atomic_load(&sch->state->stopping)));
+}
+
+Result bf_piece_make(BFScheduler *sch, BFWriter writer, MDB_txn *txn, size_t most, int64_t cpu_ms,
+                     BFPiece *piece)
+{
+    if (!atomic_load(&sch->state->has_moves)) {
+        return RESULT_OK;
+    }
+    piece->moves = malloc(most * sizeof *piece->moves);
+    if (piece->moves == NULL) {
+        return writer == BF_UPDATE ? RESULT_MEMORY : RESULT_OK; /* another writer has some */
+    }
+    int64_t start_ns = cpu_thread_ns();
+    Result rc = RESULT_OK;
+    while (rc == RESULT_OK && !is_long_enough(sch, writer, piece, cpu_ms)) {
+        size_t n = take(sch->state, piece, most - piece->n_taken);
+        if (n == 0) {
+            break;
+        }
+        size_t n_held = 0;
+        rc = move_pages(sch, txn, piece->moves + piece->n_held, n, &n_held);
+        piece->n_held += n_held;
+        piece->cpu_ns = cpu_thread_ns() - start_ns;
+    }
+    return rc;
+}
+
+static void destroy(BFPiece *piece)
+{
+    free(piece->moves);
+    *piece = (BFPiece){0};
+}
+
+void bf_piece_give_back(BFSchedulerState *state, BFPiece *piece)
+{
+    if (piece->n_taken > 0) {
+        mutex_lock(&state->mutex);
+        state->n_taken -= piece->n_taken; /* the last ones that were: nobody else may take any */
+        atomic_store(&state->has_moves, true);
+        mutex_unlock(&state->mutex);
+    }
+    destroy(piece);
+}
+
+void bf_piece_end_locked(BFSchedulerState *state, BFPiece *piece, bool is_committed)
+{
+    Result rc = RESULT_OK;
+    for (size_t i = 0; is_committed && rc == RESULT_OK && i < piece->n_held; i++) {
+        const BFMove *move = &piece->moves[i];
+        bf_front_withdraw(state->front, move->host, move->from);
+        rc = bf_front_offer(state->front, move->host, move->to);
+    }
+    if (rc != RESULT_OK) {
+        bf_front_clear(state->front); /* the schedule tells it */
+    }
+    state->counts.moves += is_committed ? piece->n_held : 0;
+    state->n_ended += piece->n_taken;
+    if (piece->n_taken > 0 && state->n_ended == state->n_moves) {
+        condition_broadcast(&state->moved);
+    }
+    destroy(piece);
+}
