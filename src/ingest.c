@@ -9,6 +9,7 @@
 #include "base/thread.h"
 #include "discovery.h"
 #include "ingest_batch.h"
+#include "ingest_patience.h"
 #include "ingest_sieve.h"
 #include "ingest_totals.h"
 #include "revisits.h"
@@ -17,7 +18,6 @@
 #define TAKE           8u /* pages from the queue at a time: a batch passes its links by so many */
 #define STUCK_RETRY_MS 1000
 #define MAP_ROOM_BYTES ((size_t)1 << 30)
-#define HUNGRY_MS      20 /* how long a batch is collected while fetchers have nothing to do */
 
 struct Ingest {
     IngestOptions options;
@@ -35,6 +35,7 @@ struct Ingest {
     ParsedPage **pages; /* the batch being collected */
     size_t n_pages;
     MonoTime last_batch; /* when the queue was last emptied */
+    IngestPatience patience;
     IngestChore chores[INGEST_MAX_CHORES];
     size_t n_chores;
     size_t next_chore; /* has its turn */
@@ -205,15 +206,17 @@ static void tell(Ingest *ingest, const Batch *batch)
     if (notice != NULL) {
         ingest->sinks.committed(ingest->sinks.context, notice);
     }
+    if (batch->hungry) {
+        ingest_patience_note(&ingest->patience, ingest->options.batch_time_ms, batch->woke);
+    }
     stats_add(&ingest->stats->commits, 1);
 }
 
 /* Whether the links of the collected pages go through the sieve. */
-static bool defers(const Ingest *ingest)
+static bool defers(const Ingest *ingest, bool hungry)
 {
     return ingest->sieve != NULL &&
-           sieve_is_due_for(ingest->sieve->sieve, stats_get(&ingest->stats->urls_seen),
-                            ingest->sinks.hungry(ingest->sinks.context));
+           sieve_is_due_for(ingest->sieve->sieve, stats_get(&ingest->stats->urls_seen), hungry);
 }
 
 /* Tries to commit the collected pages and a piece of a chore (NULL: none) once. */
@@ -230,7 +233,8 @@ static Result commit_once(Ingest *ingest, const IngestChore *chore)
     batch.traps = ingest->traps;
     batch.revisits = ingest->revisits;
     batch.sieve = ingest->sieve;
-    batch.defers = ingest->n_pages > 0 && defers(ingest);
+    batch.hungry = ingest->sinks.hungry(ingest->sinks.context);
+    batch.defers = ingest->n_pages > 0 && defers(ingest, batch.hungry);
     batch.visits = ingest->visits;
     if (rc == RESULT_OK) {
         rc = work(ingest, &batch, chore);
@@ -406,9 +410,8 @@ static bool parsing_waits(const Ingest *ingest)
 /* How long a batch is collected. */
 static int64_t patience_ms(const Ingest *ingest)
 {
-    bool hungry = ingest->sinks.hungry(ingest->sinks.context);
-    int64_t most = ingest->options.batch_time_ms;
-    return hungry && most > HUNGRY_MS ? HUNGRY_MS : most;
+    return ingest_patience_ms(&ingest->patience, ingest->options.batch_time_ms,
+                              ingest->sinks.hungry(ingest->sinks.context));
 }
 
 /* Whether a chore may go first: no result waits longer for its commit than it would anyway. */

@@ -521,6 +521,23 @@ Result batch_relink(Batch *batch, ParsedPage *page)
     return code == page_db_error_no_page ? RESULT_NOT_FOUND : from_page_db(batch, code);
 }
 
+/* Whether a host has nothing scheduled but what it got now. */
+static Result look_for_woken(Batch *batch)
+{
+    Result rc = RESULT_OK;
+    size_t place = 0;
+    const BatchHost *host = NULL;
+    while (rc == RESULT_OK && !batch->woke && (host = map_next(&batch->hosts, &place)) != NULL) {
+        uint64_t entries = 0;
+        if (host->got_urls > 0 && !host->cleared) {
+            page_db_looked_up(batch->store->db, 1);
+            rc = schedule_host_count(batch->store->schedule, batch->txn, host->host, &entries);
+            batch->woke = entries <= host->got_urls;
+        }
+    }
+    return rc;
+}
+
 Result batch_finish(Batch *batch)
 {
     Result rc = RESULT_OK;
@@ -533,6 +550,9 @@ Result batch_finish(Batch *batch)
     if (rc == RESULT_OK) {
         rc = ingest_write_totals(batch->txn, batch->store->crawl, &batch->totals,
                                  batch->revisits == NULL ? NULL : &batch->visits);
+    }
+    if (rc == RESULT_OK && batch->hungry) {
+        rc = look_for_woken(batch);
     }
     if (rc == RESULT_OK && batch->sieve != NULL) {
         rc = sieve_save(batch->sieve->sieve, batch->txn);
@@ -573,7 +593,7 @@ CommitNotice *batch_notice(const Batch *batch)
     while ((host = map_next(&batch->hosts, &place)) != NULL) {
         if (host->cleared) {
             notice->dropped[notice->n_dropped++] = host->host;
-        } else if (host->got_urls) {
+        } else if (host->got_urls > 0) {
             notice->hosts[notice->n_hosts++] =
                 (CommitHost){.host = host->host, .level = host->best_level};
         }

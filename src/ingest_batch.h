@@ -11,7 +11,7 @@ typedef struct IngestSieve IngestSieve; /* ingest_sieve.h */
 typedef struct BatchHost {
     uint32_t host;
     HostRecord record;
-    bool got_urls;      /* new ones were scheduled */
+    uint32_t got_urls;  /* new ones that were scheduled */
     uint8_t best_level; /* of those */
     bool cleared;       /* its schedule was emptied */
 } BatchHost;
@@ -23,6 +23,8 @@ typedef struct Batch {
     Revisits *revisits; /* borrowed; NULL = schedule.mode = once */
     IngestSieve *sieve; /* borrowed; NULL = links are looked up here */
     bool defers;        /* links go through it */
+    bool hungry;        /* fetchers have nothing to do */
+    bool woke;          /* a host that has nothing to fetch but what this brought; when hungry */
     bool merges;        /* its merge is under way: new URLs are its links' */
     CrawlLog *log;
     MDB_txn *txn;

@@ -126,9 +126,9 @@ int ingest_new_url(void *context, const PageRef *page, uint8_t *level)
     batch->result =
         schedule_put(batch->store->schedule, batch->txn, page->host, *level, page->index);
     host->record.urls++;
-    if (!host->got_urls || *level < host->best_level) {
+    if (host->got_urls == 0 || *level < host->best_level) {
         host->best_level = *level;
     }
-    host->got_urls = true;
+    host->got_urls++;
     return batch->result == RESULT_OK ? 0 : -1;
 }

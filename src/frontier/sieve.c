@@ -27,6 +27,7 @@
 #define LEAST_ARRAY         ((size_t)1 << 10)
 #define MOST_ARRAY          ((size_t)32 << 10)
 #define GENERATION_ELEMENTS ((uint64_t)8 << 20)
+#define BUCKET_ELEMENTS     ((size_t)16 << 10) /* merged in one piece, whatever the clock says */
 
 struct Sieve {
     SieveOptions options;
@@ -46,7 +47,9 @@ struct Sieve {
     size_t n_edges;        /* committed */
     uint32_t edge_buckets; /* whose edges are there */
     uint32_t edge_buckets_committed;
+    bool sorting;
     bool sorted;
+    SieveSort sort;
     uint64_t *targets;
     size_t position; /* of the next list */
     size_t position_committed;
@@ -190,7 +193,8 @@ static DrumOptions drum_options(Sieve *sieve)
 {
     const SieveOptions *options = &sieve->options;
     size_t array = options->memory_bytes / ARRAYS_SHARE / options->buckets;
-    size_t bucket = options->memory_bytes / MERGE_SHARE / MERGE_ELEMENT_BYTES * ELEMENT_BYTES;
+    size_t room = options->memory_bytes / MERGE_SHARE / MERGE_ELEMENT_BYTES;
+    size_t bucket = (room < BUCKET_ELEMENTS ? room : BUCKET_ELEMENTS) * ELEMENT_BYTES;
     return (DrumOptions){.directory = sieve->directory,
                          .repository = page_merge_repository(sieve->pages, sieve->state.progress),
                          .dispatcher = {.context = sieve,
@@ -203,7 +207,7 @@ static DrumOptions drum_options(Sieve *sieve)
                          .array_bytes = array < LEAST_ARRAY  ? LEAST_ARRAY
                                         : array > MOST_ARRAY ? MOST_ARRAY
                                                              : array,
-                         .bucket_bytes = bucket > (size_t)256 << 20 ? (size_t)256 << 20 : bucket,
+                         .bucket_bytes = bucket,
                          .auxiliary_bytes = SIZE_MAX,
                          .manual_merge = true,
                          .manual_seal = true,
@@ -277,6 +281,7 @@ static void end_merge(Sieve *sieve)
         (void)drum_merge_end(sieve->drum, sieve->merge); /* a file that stays is dropped later */
         sieve->merge = NULL;
     }
+    sieve_sort_end(&sieve->sort);
     sieve_edges_destroy(&sieve->edges);
     free(sieve->targets);
     sieve->targets = NULL;
@@ -302,13 +307,6 @@ bool sieve_is_due_for(const Sieve *sieve, uint64_t known_urls, bool hungry)
 {
     uint64_t least = sieve->options.least_urls;
     return least == 0 || (!hungry && known_urls >= least);
-}
-
-static uint64_t collected(const Sieve *sieve)
-{
-    DrumStats stats;
-    drum_stats(sieve->drum, &stats);
-    return stats.collecting_elements;
 }
 
 static Result add_link(Sieve *sieve, const SievePage *page, const PageOrigin *origin,
@@ -379,7 +377,7 @@ Result sieve_add(Sieve *sieve, const SievePage *page, SieveTicket *ticket, MonoT
     if (ticket->number == 0) {
         ticket->number = ++sieve->number;
     }
-    if (collected(sieve) == 0) {
+    if (drum_collected(sieve->drum) == 0) {
         sieve->oldest = now;
     }
     sieve->dirty = true;
@@ -444,7 +442,7 @@ void sieve_settle(Sieve *sieve, bool committed)
 MonoTime sieve_due(const Sieve *sieve, bool hungry)
 {
     const MonoTime at_once = {0};
-    uint64_t elements = collected(sieve);
+    uint64_t elements = drum_collected(sieve->drum);
     if (sieve->merge != NULL || drum_sealed_count(sieve->drum) > 0) {
         return at_once;
     }
@@ -460,7 +458,8 @@ MonoTime sieve_due(const Sieve *sieve, bool hungry)
 
 bool sieve_holds(const Sieve *sieve)
 {
-    return sieve->merge != NULL || drum_sealed_count(sieve->drum) > 0 || collected(sieve) > 0;
+    return sieve->merge != NULL || drum_sealed_count(sieve->drum) > 0 ||
+           drum_collected(sieve->drum) > 0;
 }
 
 static Result begin_merge(Sieve *sieve)
@@ -486,6 +485,7 @@ static Result begin_merge(Sieve *sieve)
     sieve->edge_buckets_committed = 0;
     sieve->position = 0;
     sieve->position_committed = 0;
+    sieve->sorting = false;
     sieve->sorted = false;
     sieve->finished = false;
     sieve_edges_init(&sieve->edges, sieve->directory);
@@ -519,13 +519,20 @@ static Result merge_buckets(Sieve *sieve, MonoTime until)
     return rc;
 }
 
-static Result sort_edges(Sieve *sieve)
+static Result sort_edges(Sieve *sieve, MonoTime until)
 {
-    Result rc = sieve_edges_sort(&sieve->edges);
-    if (rc != RESULT_OK) {
-        return rc;
+    if (!sieve->sorting) {
+        Result rc = sieve_sort_begin(&sieve->sort, &sieve->edges);
+        if (rc != RESULT_OK) {
+            return rc;
+        }
+        sieve->sorting = true;
     }
-    sieve->targets = malloc((sieve_edges_longest(&sieve->edges) + 1) * sizeof *sieve->targets);
+    if (!sieve_sort_step(&sieve->sort, &sieve->edges, until)) {
+        return RESULT_OK;
+    }
+    sieve->targets = malloc((sieve->sort.longest + 1) * sizeof *sieve->targets);
+    sieve->sorting = false; /* sorting what is sorted is cheap */
     sieve->sorted = sieve->targets != NULL;
     return sieve->sorted ? RESULT_OK : RESULT_MEMORY;
 }
@@ -569,7 +576,7 @@ static Result work(Sieve *sieve, MonoTime until)
     if (!sieve->sorted) {
         rc = merge_buckets(sieve, until);
         if (rc == RESULT_NOT_FOUND && sieve->edges.n == sieve->n_edges) {
-            rc = sort_edges(sieve); /* all are committed */
+            rc = sort_edges(sieve, until); /* all are committed */
         }
         rc = rc == RESULT_NOT_FOUND ? RESULT_OK : rc;
         sieve->state.progress = drum_merge_progress(sieve->merge);

@@ -24,8 +24,8 @@
 #define NUMBER_SHIFT (TARGET_BITS + KIND_BITS + 1)
 #define COUNT_LEAST  (TARGET_MASK - SIEVE_MAX_LINKS) /* targets from here on are counts */
 #define DIGIT_BITS   8
-#define DIGITS       (1u << DIGIT_BITS)
-#define DIGIT_NUMBER (64 / DIGIT_BITS)
+#define DIGIT_MASK   (SIEVE_SORT_VALUES - 1)
+#define SORT_STEP    ((size_t)1 << 14) /* edges between two looks at the clock */
 
 /* ---- memory
  * ------------------------------------------------------------------------------------------- */
@@ -162,73 +162,123 @@ static int compare_targets(const void *a, const void *b)
     return (x->target > y->target) - (x->target < y->target);
 }
 
-/* By page, and number as far as it is beside it: least digit first, without digits that all share.
- */
-static void sort_by_page(SieveEdges *edges, SieveEdges *scratch)
+Result sieve_sort_begin(SieveSort *sort, const SieveEdges *edges)
 {
-    size_t counts[DIGIT_NUMBER][DIGITS];
-    memset(counts, 0, sizeof counts);
-    for (size_t i = 0; i < edges->n; i++) {
-        for (unsigned d = 0; d < DIGIT_NUMBER; d++) {
-            counts[d][edges->edges[i].from >> (d * DIGIT_BITS) & (DIGITS - 1)]++;
-        }
-    }
-    for (unsigned d = 0; d < DIGIT_NUMBER && edges->n > 0; d++) {
-        unsigned shift = d * DIGIT_BITS;
-        if (counts[d][edges->edges[0].from >> shift & (DIGITS - 1)] == edges->n) {
-            continue;
-        }
-        size_t sum = 0;
-        for (unsigned v = 0; v < DIGITS; v++) {
-            size_t count = counts[d][v];
-            counts[d][v] = sum;
-            sum += count;
-        }
-        for (size_t i = 0; i < edges->n; i++) {
-            unsigned digit = (unsigned)(edges->edges[i].from >> shift) & (DIGITS - 1);
-            scratch->edges[counts[d][digit]++] = edges->edges[i];
-        }
-        scratch->n = edges->n;
-        SieveEdges swap = *edges;
-        *edges = *scratch;
-        *scratch = swap;
+    memset(sort, 0, sizeof *sort);
+    sieve_edges_init(&sort->scratch, edges->directory);
+    return reserve(&sort->scratch, edges->n == 0 ? FIRST : edges->n);
+}
+
+void sieve_sort_end(SieveSort *sort)
+{
+    if (sort->scratch.edges != NULL) {
+        sieve_edges_destroy(&sort->scratch);
     }
 }
 
-Result sieve_edges_sort(SieveEdges *edges)
+/* Edges of the pass that are done before the next look at the clock: [position, the result). */
+static size_t step_end(const SieveSort *sort, const SieveEdges *edges)
 {
-    SieveEdges scratch;
-    sieve_edges_init(&scratch, edges->directory);
-    Result rc = reserve(&scratch, edges->n == 0 ? FIRST : edges->n);
-    if (rc != RESULT_OK) {
-        return rc;
+    size_t rest = edges->n - sort->position;
+    return sort->position + (rest < SORT_STEP ? rest : SORT_STEP);
+}
+
+static void count_digits(SieveSort *sort, const SieveEdges *edges, size_t end)
+{
+    for (size_t i = sort->position; i < end; i++) {
+        for (unsigned d = 0; d < SIEVE_SORT_DIGITS; d++) {
+            sort->counts[d][edges->edges[i].from >> (d * DIGIT_BITS) & DIGIT_MASK]++;
+        }
     }
-    sort_by_page(edges, &scratch);
-    sieve_edges_destroy(&scratch);
-    for (size_t i = 0, end; i < edges->n; i = end) {
-        for (end = i + 1; end < edges->n && edges->edges[end].from == edges->edges[i].from; end++) {
+    sort->position = end;
+}
+
+/* From counts to places. */
+static void sum_counts(size_t counts[SIEVE_SORT_VALUES])
+{
+    size_t sum = 0;
+    for (unsigned v = 0; v < SIEVE_SORT_VALUES; v++) {
+        size_t count = counts[v];
+        counts[v] = sum;
+        sum += count;
+    }
+}
+
+static void move_by_digit(SieveSort *sort, const SieveEdges *edges, size_t end)
+{
+    unsigned shift = (sort->digit - 1) * DIGIT_BITS;
+    size_t *places = sort->counts[sort->digit - 1];
+    for (size_t i = sort->position; i < end; i++) {
+        unsigned digit = (unsigned)(edges->edges[i].from >> shift) & DIGIT_MASK;
+        sort->scratch.edges[places[digit]++] = edges->edges[i];
+    }
+    sort->position = end;
+}
+
+/* By page, and number as far as it is beside it: least digit first, without digits that all share.
+ * At the end of a pass: which is the next. */
+static void next_digit(SieveSort *sort, SieveEdges *edges)
+{
+    if (sort->digit > 0) {
+        sort->scratch.n = edges->n;
+        SieveEdges swap = *edges;
+        *edges = sort->scratch;
+        sort->scratch = swap;
+    }
+    sort->position = 0;
+    sort->digit++;
+    while (sort->digit <= SIEVE_SORT_DIGITS && edges->n > 0) {
+        unsigned d = sort->digit - 1;
+        unsigned first = (unsigned)(edges->edges[0].from >> (d * DIGIT_BITS)) & DIGIT_MASK;
+        if (sort->counts[d][first] != edges->n) {
+            sum_counts(sort->counts[d]);
+            break;
+        }
+        sort->digit++;
+    }
+}
+
+/* Each crawl's edges by target, until at least end. */
+static void sort_targets(SieveSort *sort, SieveEdges *edges, size_t least)
+{
+    const SieveEdge *all = edges->edges;
+    size_t end = 0;
+    for (size_t i = sort->position; i < least; i = end) {
+        for (end = i + 1; end < edges->n && all[end].from == all[i].from; end++) {
         }
         qsort(edges->edges + i, end - i, sizeof *edges->edges, compare_targets);
+        bool same = i > 0 && all[i].from >> HIGH_BITS == all[i - 1].from >> HIGH_BITS;
+        sort->of_page = (same ? sort->of_page : 0) + end - i;
+        sort->longest = sort->of_page > sort->longest ? sort->of_page : sort->longest;
+        sort->position = end;
     }
-    return RESULT_OK;
+}
+
+bool sieve_sort_step(SieveSort *sort, SieveEdges *edges, MonoTime until)
+{
+    do {
+        size_t end = step_end(sort, edges);
+        if (sort->digit == 0) {
+            count_digits(sort, edges, end);
+        } else if (sort->digit <= SIEVE_SORT_DIGITS) {
+            move_by_digit(sort, edges, end);
+        } else {
+            sort_targets(sort, edges, end);
+        }
+        if (sort->position == edges->n && sort->digit <= SIEVE_SORT_DIGITS) {
+            next_digit(sort, edges);
+        } else if (sort->position == edges->n) {
+            sieve_sort_end(sort);
+            return true;
+        }
+    } while (mono_before(mono_now(), until));
+    return false;
 }
 
 static uint32_t number_of(const SieveEdge *edge)
 {
     return (uint32_t)(edge->from & ((UINT64_C(1) << HIGH_BITS) - 1)) << LOW_BITS |
            (uint32_t)(edge->target >> NUMBER_SHIFT);
-}
-
-size_t sieve_edges_longest(const SieveEdges *edges)
-{
-    size_t longest = 0;
-    for (size_t i = 0, end; i < edges->n; i = end) {
-        uint64_t page = edges->edges[i].from >> HIGH_BITS;
-        for (end = i + 1; end < edges->n && edges->edges[end].from >> HIGH_BITS == page; end++) {
-        }
-        longest = end - i > longest ? end - i : longest;
-    }
-    return longest;
 }
 
 bool sieve_edges_next(const SieveEdges *edges, size_t *position, SieveList *list)

@@ -5,7 +5,8 @@
  * one edge more says how many links there are, so that a crawl of which some were lost is
  * recognised. Many edges lie in files without name, in the bucket files' directory; few in memory.
  *
- * States: collecting -- sieve_edges_sort --> sorted. Threads: one. */
+ * States: collecting -- sieve_sort_begin, sieve_sort_step until it is done --> sorted. Eight
+ * million edges are sorted in half a second, so a step ends when its time is over. Threads: one. */
 #ifndef FRONTIER_SIEVE_EDGES_H
 #define FRONTIER_SIEVE_EDGES_H
 
@@ -13,6 +14,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/clock.h"
 #include "base/result.h"
 
 #define SIEVE_MAX_NUMBER ((UINT32_C(1) << 23) - 1) /* of a crawl */
@@ -39,12 +41,30 @@ Result sieve_edges_add(SieveEdges *edges, uint64_t page, uint32_t number, bool c
                        uint64_t target, uint8_t kind);
 Result sieve_edges_add_count(SieveEdges *edges, uint64_t page, uint32_t number, size_t n_links);
 
-/* The same errors; nothing is lost, try again. */
-Result sieve_edges_sort(SieveEdges *edges);
+#define SIEVE_SORT_DIGITS 8u
+#define SIEVE_SORT_VALUES 256u
+
+/* A sort under way. */
+typedef struct SieveSort {
+    SieveEdges scratch;
+    unsigned digit;  /* 0: they are counted; d + 1: moved by digit d; the last: lists are sorted */
+    size_t position; /* of the pass */
+    size_t longest;  /* list, in edges: known when all is done */
+    size_t of_page;  /* edges of the page before position */
+    size_t counts[SIEVE_SORT_DIGITS][SIEVE_SORT_VALUES];
+} SieveSort;
+
+/* Takes room for the edges once more. The same errors as above; nothing is lost, try again. */
+Result sieve_sort_begin(SieveSort *sort, const SieveEdges *edges);
+/* Goes on until soon after `until`; true: done, the room is given back. Nothing may be added
+ * meanwhile. */
+bool sieve_sort_step(SieveSort *sort, SieveEdges *edges, MonoTime until);
+/* Gives up, whatever it has reached; also of one that never began (zeroes) or is done. */
+void sieve_sort_end(SieveSort *sort);
 
 typedef struct SieveList {
     uint64_t page;
-    uint64_t *targets; /* the caller's room for sieve_edges_longest; cross-domain ones come first;
+    uint64_t *targets; /* the caller's room for SieveSort.longest; cross-domain ones come first;
                           with kinds as page_links_encode_kinds wants them */
     size_t n;
     size_t n_diff;
@@ -55,7 +75,5 @@ typedef struct SieveList {
 /* The list of the page whose edges begin at position: of its last crawl. Moves position behind
  * them; false at the end. */
 bool sieve_edges_next(const SieveEdges *edges, size_t *position, SieveList *list);
-/* The longest list, in edges. */
-size_t sieve_edges_longest(const SieveEdges *edges);
 
 #endif

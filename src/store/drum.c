@@ -341,6 +341,11 @@ bool drum_is_full(const Drum *drum)
     return drum->is_full;
 }
 
+uint64_t drum_collected(const Drum *drum)
+{
+    return drum->sequence;
+}
+
 Result drum_seal(Drum *drum)
 {
     if (drum->sequence == 0) {

@@ -233,6 +233,8 @@ Result drum_persist(Drum *drum);
 DrumPosition drum_position(const Drum *drum);
 /* A bucket of the generation that is collecting has reached its size. */
 bool drum_is_full(const Drum *drum);
+/* Elements of the generation that is being collected. */
+uint64_t drum_collected(const Drum *drum);
 
 /* Ends the generation that is collecting, if it has elements. Errors as drum_persist. */
 Result drum_seal(Drum *drum);

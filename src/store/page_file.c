@@ -2,12 +2,19 @@
 
 #include <errno.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 /* A database that is opened for reading only cannot be lengthened to be looked at. Its writer, if
  * it lives, will do so; this many missing pages are taken for such a moment. */
 #define MISSING_PAGES_WHILE_READING 16
+
+#define AHEAD_SHARE 8u   /* the file is longer than it must be by this part of it at most */
+#define LEAST_AHEAD 128u /* pages: smaller files are left alone */
+#ifndef MADV_POPULATE_READ
+#define MADV_POPULATE_READ 22
+#endif
 
 typedef struct FileLength {
     int fd;
@@ -107,6 +114,21 @@ int page_file_check(PageDB *db)
     return damaged(db);
 }
 
+/* Brings the pages from the old end of the file on into the page cache, each for itself, since a
+ * map that is read at random asks for no more. What fails is only slower later. */
+static void fetch_pages(const FileLength *f, uint64_t end)
+{
+    off_t from = (off_t)(f->pages * f->page_bytes);
+    size_t bytes = (size_t)(end - f->pages) * f->page_bytes;
+    void *map = mmap(NULL, bytes, PROT_READ, MAP_SHARED, f->fd, from);
+    if (map != MAP_FAILED) {
+        if (madvise(map, bytes, MADV_RANDOM) == 0) {
+            (void)madvise(map, bytes, MADV_POPULATE_READ);
+        }
+        (void)munmap(map, bytes);
+    }
+}
+
 void page_file_extend(PageDB *db)
 {
     FileLength f;
@@ -114,7 +136,14 @@ void page_file_extend(PageDB *db)
     inv_semaphore_inc(&db->txn_manager->txn_counter_read);
     int rc = measure(db, &f);
     inv_semaphore_dec(&db->txn_manager->txn_counter_read);
-    if (rc == 0 && f.pages < f.wanted) {
-        (void)!ftruncate(f.fd, (off_t)(f.wanted * f.page_bytes));
+    if (rc != 0) {
+        return;
+    }
+    uint64_t ahead = f.wanted / AHEAD_SHARE;
+    ahead = ahead > PAGE_FILE_AHEAD ? PAGE_FILE_AHEAD : ahead;
+    bool runs_short = ahead >= LEAST_AHEAD && f.pages < f.wanted + ahead / 2;
+    uint64_t pages = runs_short ? f.wanted + ahead : f.wanted;
+    if (f.pages < pages && ftruncate(f.fd, (off_t)(pages * f.page_bytes)) == 0 && runs_short) {
+        fetch_pages(&f, pages);
     }
 }

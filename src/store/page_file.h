@@ -12,7 +12,13 @@
 
 /* page_db_error_damaged when pages that are in use are missing. May lengthen a sound file. */
 int page_file_check(PageDB *db);
-/* Makes the file as long as its highest page number says; failing to is not an error here. */
+/* Makes the file as long as its highest page number says; failing to is not an error here. A large
+ * one becomes a little longer (PAGE_FILE_AHEAD pages at most), and what it grows by is brought into
+ * the page cache page by page. Linux since 6.16 else keeps what LMDB appends at once, up to 256
+ * KiB, as one folio, and ext4 walks through all of a folio's blocks for each single page that is
+ * written into it later: a third of the CPU time of a large crawl whose commits change pages here
+ * and there (perf: ext4_block_write_begin; build/release/sim). */
 void page_file_extend(PageDB *db);
+#define PAGE_FILE_AHEAD 4096u
 
 #endif

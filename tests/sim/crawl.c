@@ -12,7 +12,6 @@
 #define WALL_START_US INT64_C(1800000000000000)
 #define FRONT_FIRST   1000u
 #define FRONT_STEP    1000u
-#define BATCH_PAGES   512u
 #define ROBOTS_AGENT  "ragno"
 #define ROBOTS_MS     INT64_C(86400000)
 #define ADDRESS_BASE  0x0b000000u /* 11.0.0.0: public, unlike 10 */
@@ -277,11 +276,17 @@ static void hand_out(Crawl *crawl)
 static void distribute(Crawl *crawl)
 {
     size_t front = workbench_front(&crawl->workbench) + crawl->workbench.n_acquired;
-    int64_t cpu = cpu_thread_ns();
     crawl->wake = distributor_work(&crawl->distributor, front, crawl->required_front, crawl->now,
                                    crawl_wall(crawl));
-    crawl->distributor_ns += cpu_thread_ns() - cpu;
     crawl->hungry = false;
+}
+
+/* When what is collected is to be committed, as in ingest.c. */
+static MonoTime batch_due(const Crawl *crawl)
+{
+    return mono_add_ms(
+        crawl->batch_since,
+        ingest_patience_ms(&crawl->patience, crawl->options.batch_ms, crawl_is_hungry(crawl)));
 }
 
 /* When something happens next; MONO_NEVER: nothing ever will. */
@@ -299,7 +304,7 @@ static MonoTime next_time(Crawl *crawl)
         next = mono_before(due, next) ? due : next;
     }
     if (crawl->n_pages > 0) {
-        MonoTime old = mono_add_ms(crawl->batch_since, crawl->options.batch_ms);
+        MonoTime old = batch_due(crawl);
         next = mono_before(old, next) ? old : next;
     }
     return next;
@@ -313,15 +318,11 @@ bool crawl_step(Crawl *crawl)
     if (crawl->hungry || !mono_before(crawl->now, crawl->wake)) {
         distribute(crawl);
     }
-    if (crawl->n_pages >= BATCH_PAGES ||
-        (crawl->n_pages > 0 &&
-         !mono_before(crawl->now, mono_add_ms(crawl->batch_since, crawl->options.batch_ms)))) {
-        int64_t cpu = cpu_thread_ns();
+    if (crawl->n_pages >= crawl->options.batch_pages ||
+        (crawl->n_pages > 0 && !mono_before(crawl->now, batch_due(crawl)))) {
         if (!crawl_commit(crawl)) {
             broken(crawl, "a commit");
         }
-        crawl->ingest_ns += cpu_thread_ns() - cpu;
-        crawl->n_commits++;
     }
     if (!crawl_merge(crawl)) {
         broken(crawl, "a merge");
@@ -389,7 +390,7 @@ bool crawl_open(Crawl *crawl, const CrawlOptions *options, const World *world, A
     crawl->rules = (FetchRules){.politeness = &crawl->politeness,
                                 .robots_agent = ROBOTS_AGENT,
                                 .robots_expiry_ms = ROBOTS_MS};
-    crawl->ingest = (IngestOptions){.batch_pages = BATCH_PAGES,
+    crawl->ingest = (IngestOptions){.batch_pages = options->batch_pages,
                                     .batch_time_ms = options->batch_ms,
                                     .levels = SCHEDULE_DEFAULT_LEVELS,
                                     .depth_factor = 0.5,

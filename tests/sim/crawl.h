@@ -20,6 +20,7 @@
 #include "fetch/fetch_step.h"
 #include "frontier/distributor.h"
 #include "frontier/workbench.h"
+#include "ingest_patience.h"
 #include "ingest_sieve.h"
 #include "world.h"
 
@@ -28,12 +29,23 @@ typedef struct CrawlOptions {
     size_t memory_bytes;   /* of the frontier */
     size_t connections;
     int64_t batch_ms; /* a result waits for its commit at most so long */
+    size_t batch_pages;
     size_t front_max;
     uint32_t window;
     uint32_t seeds;       /* roots of this many hosts */
     size_t sieve_bytes;   /* memory of the sieve; 0 = none: batches look links up themselves */
     uint64_t sieve_least; /* URLs known before it is used */
 } CrawlOptions;
+
+/* CPU time by part, from the beginning. */
+typedef struct CrawlCost {
+    int64_t apply_ns; /* batches: what is looked up and changed */
+    int64_t write_ns; /* LMDB's commits */
+    int64_t tell_ns;  /* commit notices to the distributor; what they make it do */
+    int64_t merge_ns; /* pieces of merges, with their commits */
+    uint64_t commits; /* of batches */
+    uint64_t pieces;  /* of merges */
+} CrawlCost;
 
 typedef struct Crawl {
     CrawlOptions options;
@@ -56,19 +68,18 @@ typedef struct Crawl {
     ParsedPage **pages; /* the batch */
     size_t n_pages;
     MonoTime batch_since;
+    IngestPatience patience;
     MonoTime now;
     MonoTime wake; /* when the distributor wants to work */
     size_t required_front;
     bool hungry;
     bool finished;
-    bool broken;       /* a part failed: told on standard error */
-    int64_t ingest_ns; /* CPU time of commits */
-    uint64_t n_commits;
-    int64_t merge_ns; /* of those that merge */
-    int64_t longest_merge_ns;
-    int64_t distributor_ns;
+    bool broken; /* a part failed: told on standard error */
+    CrawlCost cost;
+    int64_t longest_merge_ns;      /* CPU time of a piece */
+    int64_t longest_merge_wall_ns; /* the same by the clock */
     uint64_t evictions;
-    uint64_t starved; /* times a connection was free and nothing due */
+    uint64_t starved;              /* times a connection was free and nothing due */
 } Crawl;
 
 /* False: cannot be opened, told on standard error. */

@@ -28,12 +28,15 @@ static bool open_tables(IngestStore *store)
            page_db_txn_commit(store->db, txn) == 0;
 }
 
-/* As wire_hungry of the agent. */
-static bool is_hungry(void *context)
+bool crawl_is_hungry(const Crawl *crawl)
 {
-    const Crawl *crawl = context;
     return workbench_front(&crawl->workbench) + crawl->workbench.n_acquired <
            crawl->options.connections;
+}
+
+static bool is_hungry(void *context)
+{
+    return crawl_is_hungry(context);
 }
 
 static MonoTime virtual_now(void *context)
@@ -217,21 +220,32 @@ static void check_finished(Crawl *crawl)
     crawl->finished = entries == 0 && crawl->n_pages == 0 && !holds;
 }
 
+/* Lets a part have paid for the CPU time since *since. */
+static void charge(int64_t *part, int64_t *since)
+{
+    int64_t now = cpu_thread_ns();
+    *part += now - *since;
+    *since = now;
+}
+
 /* The batch, or a piece of a merge. */
 static bool commit(Crawl *crawl, bool merge)
 {
     MDB_txn *txn = NULL;
     Batch batch;
+    CrawlCost *cost = &crawl->cost;
+    int64_t since = cpu_thread_ns();
     size_t n = merge ? 0 : crawl->n_pages;
     if (page_db_txn_begin(crawl->store.db, false, &txn) != 0) {
         return false;
     }
     Result rc = batch_init(&batch, &crawl->ingest, &crawl->store, crawl->log, &crawl->totals, txn,
                            crawl->pages, n);
+    batch.hungry = crawl_is_hungry(crawl);
     if (crawl->sieve.sieve != NULL) {
         batch.sieve = &crawl->sieve;
-        batch.defers = sieve_is_due_for(crawl->sieve.sieve, stats_get(&crawl->stats.urls_seen),
-                                        is_hungry(crawl));
+        batch.defers =
+            sieve_is_due_for(crawl->sieve.sieve, stats_get(&crawl->stats.urls_seen), batch.hungry);
     }
     if (rc == RESULT_OK) {
         rc = merge ? ingest_sieve_chore(&crawl->sieve)
@@ -241,18 +255,24 @@ static bool commit(Crawl *crawl, bool merge)
     if (rc == RESULT_OK) {
         rc = batch_finish(&batch);
     }
+    charge(merge ? &cost->merge_ns : &cost->apply_ns, &since);
     if (rc != RESULT_OK) {
         page_db_txn_abort(crawl->store.db, txn);
     } else if (page_db_txn_commit(crawl->store.db, txn) != 0) {
         rc = RESULT_FULL;
     }
+    charge(merge ? &cost->merge_ns : &cost->write_ns, &since);
     if (crawl->sieve.sieve != NULL) {
         sieve_settle(crawl->sieve.sieve, rc == RESULT_OK);
     }
     CommitNotice *notice = rc == RESULT_OK ? batch_notice(&batch) : NULL;
     if (notice != NULL) {
         crawl->totals = batch.totals;
+        if (batch.hungry) {
+            ingest_patience_note(&crawl->patience, crawl->options.batch_ms, batch.woke);
+        }
         tell_audit(crawl, &batch);
+        since = cpu_thread_ns(); /* the books are not the crawler's */
     }
     /* The distributor's answer may add to the next batch. */
     crawl->n_pages -= n;
@@ -271,6 +291,9 @@ static bool commit(Crawl *crawl, bool merge)
     }
     free(done);
     check_finished(crawl);
+    charge(&cost->tell_ns, &since);
+    cost->commits += !merge;
+    cost->pieces += merge;
     return notice != NULL;
 }
 
@@ -291,10 +314,16 @@ bool crawl_merge(Crawl *crawl)
         return true;
     }
     int64_t cpu = cpu_thread_ns();
+    MonoTime start = mono_now();
     bool ok = commit(crawl, true);
     cpu = cpu_thread_ns() - cpu;
-    crawl->merge_ns += cpu;
-    crawl->longest_merge_ns = cpu > crawl->longest_merge_ns ? cpu : crawl->longest_merge_ns;
+    int64_t wall = mono_now().ns - start.ns;
+    if (cpu > crawl->longest_merge_ns) {
+        crawl->longest_merge_ns = cpu;
+    }
+    if (wall > crawl->longest_merge_wall_ns) {
+        crawl->longest_merge_wall_ns = wall;
+    }
     return ok;
 }
 

@@ -8,6 +8,8 @@
 #define CRAWL_PAGES_MAX 200000u
 
 WallTime crawl_wall(const Crawl *crawl);
+/* As wire_hungry of the agent. */
+bool crawl_is_hungry(const Crawl *crawl);
 /* Takes a result into the batch. */
 void crawl_add_result(Crawl *crawl, FetchResult *result);
 /* News of a host from the distributor, as a result without a page. */

@@ -1,8 +1,8 @@
 /* sim: crawls a simulated web in virtual time and checks the promises of the crawler on the way.
  *
  *   sim [--urls N] [--hosts N] [--addresses N] [--seed N] [--crashes N] [--memory BYTES]
- *       [--connections N] [--trouble N] [--days N] [--batch-time MS] [--directory DIR]
- *       [--sieve BYTES] [--sieve-from URLS]
+ *       [--connections N] [--trouble N] [--days N] [--batch-time MS] [--batch-pages N]
+ *       [--sieve BYTES] [--sieve-from URLS] [--directory DIR]
  *
  * Figures go to standard output, one per line; violations and progress to standard error. Exit
  * status 1 when a promise was broken or the crawl did not end. */
@@ -19,6 +19,7 @@
 #include "crawl.h"
 
 #define MARKS      100u
+#define TENTH      (MARKS / 10)
 #define DAY_MS     INT64_C(86400000)
 #define CRASH_SALT 99u
 
@@ -31,6 +32,7 @@ typedef struct Settings {
     int64_t memory;
     uint32_t connections;
     uint32_t batch_ms;
+    uint32_t batch_pages;
     uint32_t trouble;
     uint32_t days;       /* longer than this means that it does not end */
     int64_t sieve;       /* memory of the sieve; 0 = none */
@@ -42,6 +44,8 @@ typedef struct Mark {
     uint64_t results; /* pages and refusals so far */
     int64_t cpu_ns;
     uint64_t rss_kb;
+    uint64_t written; /* bytes */
+    CrawlCost cost;
 } Mark;
 
 typedef struct Figures {
@@ -53,21 +57,27 @@ typedef struct Figures {
         frontier_bytes; /* what the frontier counted at most; the rest are batches, LMDB, world */
 } Figures;
 
-/* Memory of this process's own: what is mapped of the database does not count. */
-static uint64_t anonymous_kb(void)
+/* A number of a file of /proc; 0: it is not there. */
+static uint64_t number_of(const char *path, const char *name)
 {
-    FILE *file = fopen("/proc/self/status", "re");
+    FILE *file = fopen(path, "re");
     char line[256];
-    uint64_t kb = 0;
+    uint64_t number = 0;
     while (file != NULL && fgets(line, sizeof line, file) != NULL) {
-        if (strncmp(line, "RssAnon:", 8) == 0) {
-            kb = strtoull(line + 8, NULL, 10);
+        if (strncmp(line, name, strlen(name)) == 0) {
+            number = strtoull(line + strlen(name), NULL, 10);
         }
     }
     if (file != NULL) {
         (void)fclose(file);
     }
-    return kb;
+    return number;
+}
+
+/* Memory of this process's own: what is mapped of the database does not count. */
+static uint64_t anonymous_kb(void)
+{
+    return number_of("/proc/self/status", "RssAnon:");
 }
 
 static uint64_t results_of(const Audit *audit)
@@ -75,29 +85,53 @@ static uint64_t results_of(const Audit *audit)
     return audit->pages + audit->refused;
 }
 
+/* What a tenth of the results cost, part by part. */
+static void print_tenth(const Mark *from, const Mark *to)
+{
+    double n = (double)(to->results - from->results) * 1e3;
+    const CrawlCost *a = &from->cost;
+    const CrawlCost *b = &to->cost;
+    double cpu = (double)(to->cpu_ns - from->cpu_ns) / n;
+    double apply = (double)(b->apply_ns - a->apply_ns) / n;
+    double write = (double)(b->write_ns - a->write_ns) / n;
+    double tell = (double)(b->tell_ns - a->tell_ns) / n;
+    double merge = (double)(b->merge_ns - a->merge_ns) / n;
+    (void)fprintf(stderr,
+                  "sim:      a result: %.1f us (apply %.1f, write %.1f, tell %.1f, merge %.1f, "
+                  "else %.1f), %.2f kB written; %.1f results in a commit\n",
+                  cpu, apply, write, tell, merge, cpu - apply - write - tell - merge,
+                  (double)(to->written - from->written) / n,
+                  n / 1e3 / (double)(b->commits - a->commits + 1));
+}
+
 static void take_mark(Figures *figures, const Crawl *crawl, uint32_t urls)
 {
     uint64_t results = results_of(crawl->audit);
-    if (figures->n_marks >= MARKS + 2 || results < (uint64_t)urls * figures->n_marks / MARKS) {
+    size_t n = figures->n_marks;
+    if (n >= MARKS + 2 || results < (uint64_t)urls * n / MARKS) {
         return;
     }
     Mark *mark = &figures->marks[figures->n_marks++];
-    *mark = (Mark){.results = results, .cpu_ns = cpu_process_ns(), .rss_kb = anonymous_kb()};
+    *mark = (Mark){.results = results,
+                   .cpu_ns = cpu_process_ns(),
+                   .rss_kb = anonymous_kb(),
+                   .written = number_of("/proc/self/io", "wchar:"),
+                   .cost = crawl->cost};
     figures->peak_kb = mark->rss_kb > figures->peak_kb ? mark->rss_kb : figures->peak_kb;
     if (crawl->distributor.memory > figures->frontier_bytes) {
         figures->frontier_bytes = crawl->distributor.memory;
     }
-    if ((figures->n_marks - 1) % (MARKS / 10) == 0) {
-        (void)fprintf(
-            stderr,
-            "sim: %3zu%% day %.2f results %" PRIu64 " hosts in memory %zu (%zu MB) "
-            "front %zu of %zu, cpu %.1f s (commits %.1f, merges %.1f, distributor %.1f), own "
-            "%" PRIu64 " MB\n",
-            (figures->n_marks - 1) * 100 / MARKS, (double)crawl->now.ns / 1e6 / (double)DAY_MS,
-            results, crawl->distributor.visit_states.count, crawl->distributor.memory >> 20,
-            workbench_front(&crawl->workbench), crawl->required_front, (double)mark->cpu_ns / 1e9,
-            (double)crawl->ingest_ns / 1e9, (double)crawl->merge_ns / 1e9,
-            (double)crawl->distributor_ns / 1e9, (mark->rss_kb - figures->base_kb) >> 10);
+    if (n % TENTH == 0) {
+        (void)fprintf(stderr,
+                      "sim: %3zu%% day %.2f results %" PRIu64 " hosts in memory %zu (%zu MB) "
+                      "front %zu of %zu, cpu %.1f s, own %" PRIu64 " MB\n",
+                      n * 100 / MARKS, (double)crawl->now.ns / 1e6 / (double)DAY_MS, results,
+                      crawl->distributor.visit_states.count, crawl->distributor.memory >> 20,
+                      workbench_front(&crawl->workbench), crawl->required_front,
+                      (double)mark->cpu_ns / 1e9, (mark->rss_kb - figures->base_kb) >> 10);
+        if (n >= TENTH) {
+            print_tenth(mark - TENTH, mark);
+        }
     }
 }
 
@@ -134,13 +168,15 @@ static void print_figures(const Figures *figures, const Crawl *crawl, int64_t cp
     (void)printf("sim.rss_mb = %.1f MB\n", (double)(figures->peak_kb - figures->base_kb) / 1024);
     (void)printf("sim.frontier_mb = %.1f MB\n", (double)figures->frontier_bytes / (1 << 20));
     (void)printf("sim.results_per_commit = %.1f results\n",
-                 (double)results_of(audit) / (double)(crawl->n_commits + 1));
+                 (double)results_of(audit) / (double)(crawl->cost.commits + 1));
     (void)printf("sim.urls_per_cpu_s = %.0f 1/s\n",
                  (double)results_of(audit) * 1e9 / (double)cpu_ns);
     (void)printf("sim.days = %.2f days\n", (double)crawl->now.ns / 1e6 / (double)DAY_MS);
     (void)printf("sim.longest_merge_ms = %.1f ms\n", (double)crawl->longest_merge_ns / 1e6);
     (void)printf("sim.evictions = %" PRIu64 " hosts\n",
                  crawl->evictions + crawl->distributor.evictions);
+    (void)printf("sim.longest_merge_wall_ms = %.1f ms\n",
+                 (double)crawl->longest_merge_wall_ns / 1e6);
     (void)printf("sim.refetched = %" PRIu64 " urls\n", audit->refetched);
 }
 
@@ -169,7 +205,12 @@ static bool run(const Settings *settings, Crawl *crawl, Figures *figures)
         }
     }
     figures->marks[figures->n_marks < MARKS + 2 ? figures->n_marks++ : MARKS + 1] =
-        (Mark){.results = results_of(crawl->audit), .cpu_ns = cpu_process_ns()};
+        (Mark){.results = results_of(crawl->audit),
+               .cpu_ns = cpu_process_ns(),
+               .written = number_of("/proc/self/io", "wchar:"),
+               .cost = crawl->cost};
+    print_tenth(&figures->marks[figures->n_marks > TENTH ? figures->n_marks - TENTH : 0],
+                &figures->marks[figures->n_marks - 1]);
     return !crawl->broken;
 }
 
@@ -185,6 +226,7 @@ static int simulate(const Settings *settings)
                             .memory_bytes = (size_t)settings->memory,
                             .connections = settings->connections,
                             .batch_ms = settings->batch_ms,
+                            .batch_pages = settings->batch_pages,
                             .front_max = 100000,
                             .window = 32,
                             .sieve_bytes = (size_t)settings->sieve,
@@ -222,14 +264,21 @@ static bool read_number(const char *text, uint64_t most, uint64_t *number)
 
 int main(int argc, char **argv)
 {
-    static const struct option names[] = {
-        {"urls", required_argument, NULL, 'u'},        {"hosts", required_argument, NULL, 'h'},
-        {"addresses", required_argument, NULL, 'a'},   {"seed", required_argument, NULL, 's'},
-        {"crashes", required_argument, NULL, 'c'},     {"memory", required_argument, NULL, 'm'},
-        {"connections", required_argument, NULL, 'n'}, {"batch-time", required_argument, NULL, 'b'},
-        {"days", required_argument, NULL, 'd'},        {"trouble", required_argument, NULL, 't'},
-        {"sieve", required_argument, NULL, 'S'},       {"sieve-from", required_argument, NULL, 'f'},
-        {"directory", required_argument, NULL, 'D'},   {NULL, 0, NULL, 0}};
+    static const struct option names[] = {{"urls", required_argument, NULL, 'u'},
+                                          {"hosts", required_argument, NULL, 'h'},
+                                          {"addresses", required_argument, NULL, 'a'},
+                                          {"seed", required_argument, NULL, 's'},
+                                          {"crashes", required_argument, NULL, 'c'},
+                                          {"memory", required_argument, NULL, 'm'},
+                                          {"connections", required_argument, NULL, 'n'},
+                                          {"batch-time", required_argument, NULL, 'b'},
+                                          {"days", required_argument, NULL, 'd'},
+                                          {"trouble", required_argument, NULL, 't'},
+                                          {"batch-pages", required_argument, NULL, 'B'},
+                                          {"sieve", required_argument, NULL, 'S'},
+                                          {"sieve-from", required_argument, NULL, 'f'},
+                                          {"directory", required_argument, NULL, 'D'},
+                                          {NULL, 0, NULL, 0}};
     Settings settings = {.urls = 100000,
                          .hosts = 5000,
                          .addresses = 1500,
@@ -237,6 +286,7 @@ int main(int argc, char **argv)
                          .memory = 256 << 20,
                          .connections = 2000,
                          .batch_ms = 200,
+                         .batch_pages = 2048,
                          .trouble = 1,
                          .sieve = 16 << 20,
                          .sieve_from = 2000000,
@@ -254,6 +304,7 @@ int main(int argc, char **argv)
         settings.crashes = option == 'c' ? (uint32_t)number : settings.crashes;
         settings.connections = option == 'n' ? (uint32_t)number : settings.connections;
         settings.batch_ms = option == 'b' ? (uint32_t)number : settings.batch_ms;
+        settings.batch_pages = option == 'B' ? (uint32_t)number : settings.batch_pages;
         settings.days = option == 'd' ? (uint32_t)number : settings.days;
         settings.trouble = option == 't' ? (uint32_t)number : settings.trouble;
         settings.sieve_from = option == 'f' ? (uint32_t)number : settings.sieve_from;
@@ -265,8 +316,8 @@ int main(int argc, char **argv)
         (void)fprintf(stderr,
                       "usage: sim [--urls N] [--hosts N] [--addresses N] [--seed N]\n"
                       "           [--crashes N] [--memory SIZE] [--connections N]\n"
-                      "           [--trouble N] [--days N] [--batch-time MS] [--directory DIR]\n"
-                      "           [--sieve SIZE] [--sieve-from URLS]\n");
+                      "           [--trouble N] [--days N] [--batch-time MS] [--batch-pages N]\n"
+                      "           [--sieve SIZE] [--sieve-from URLS] [--directory DIR]\n");
         return 2;
     }
     log_set_level(LOG_LEVEL_WARN);

@@ -229,6 +229,23 @@ static void crawl_naively(Model *m, const Crawled *crawled)
 
 /* ---- one batch ------------------------------------------------------------------------------ */
 
+/* The depths of the pages of a batch as their own links were judged by: a page later in the batch
+ * may move an earlier one up. */
+typedef struct Depths {
+    StoreFixtureLevel level; /* first: what on_discovered is told */
+    uint64_t of[8];
+    size_t n;
+} Depths;
+
+static int on_crawled(void *context, const PageRef *before, const PageRef *after, uint8_t *level)
+{
+    Depths *depths = context;
+    (void)before;
+    *level = PAGE_DB_NO_LEVEL;
+    depths->of[depths->n++] = after->depth;
+    return 0;
+}
+
 static void crash(Model *m)
 {
     sieve_close(m->sieve);
@@ -249,19 +266,20 @@ static void apply(Model *m, Crawled *pages, size_t n, bool later)
         writes[i].links_later = later;
     }
     while (!done) {
-        StoreFixtureLevel level = {.fixture = &m->real};
-        PageSink sink = sink_of(&level);
-        level.txn = store_fixture_begin(&m->real, false);
-        CU_ASSERT_EQUAL(page_db_write(m->real.store.db, level.txn, writes, n, &sink), 0);
+        Depths depths = {.level = {.fixture = &m->real}};
+        PageSink sink = sink_of(&depths.level);
+        sink.crawled = on_crawled;
+        MDB_txn *txn = depths.level.txn = store_fixture_begin(&m->real, false);
+        CU_ASSERT_EQUAL(page_db_write(m->real.store.db, txn, writes, n, &sink), 0);
         Buffer url;
         buffer_init(&url, BUFFER_NO_LIMIT);
         for (size_t i = 0; i < n; i++) {
             uint64_t index = 0;
-            CU_ASSERT_EQUAL(page_db_find(m->real.store.db, level.txn, parcels[i].page.url,
+            CU_ASSERT_EQUAL(page_db_find(m->real.store.db, txn, parcels[i].page.url,
                                          strlen(parcels[i].page.url), &index),
                             0);
-            PageRef ref = get(&m->real, level.txn, index, &url);
-            pages[i].depth = ref.depth;
+            PageRef ref = get(&m->real, txn, index, &url);
+            pages[i].depth = depths.of[i];
             SievePage page = {.index = index,
                               .hash = ref.hash,
                               .depth = ref.depth,
@@ -274,24 +292,24 @@ static void apply(Model *m, Crawled *pages, size_t n, bool later)
             }
         }
         buffer_destroy(&url);
-        CU_ASSERT_EQUAL(sieve_save(m->sieve, level.txn), RESULT_OK);
+        CU_ASSERT_EQUAL(sieve_save(m->sieve, txn), RESULT_OK);
         switch (draw(m, 12)) {
         case 0: /* a crash before the commit */
-            page_db_txn_abort(m->real.store.db, level.txn);
+            page_db_txn_abort(m->real.store.db, txn);
             crash(m);
             memset(tickets, 0, sizeof tickets);
             break;
         case 1: /* a full disk */
-            page_db_txn_abort(m->real.store.db, level.txn);
+            page_db_txn_abort(m->real.store.db, txn);
             sieve_settle(m->sieve, false);
             break;
         case 2: /* a crash behind the commit */
-            store_fixture_commit(&m->real, level.txn);
+            store_fixture_commit(&m->real, txn);
             crash(m);
             done = true;
             break;
         default:
-            store_fixture_commit(&m->real, level.txn);
+            store_fixture_commit(&m->real, txn);
             sieve_settle(m->sieve, true);
             done = true;
         }
