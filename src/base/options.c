@@ -1,7 +1,6 @@
 #include "base/options.h"
 #include "base/options_ini.h"
 
-#include <errno.h>
 #include <fnmatch.h>
 #include <stdlib.h>
 #include <string.h>
