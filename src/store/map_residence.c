@@ -106,7 +106,8 @@ Result map_residence_check(MapResidence *residence, int fd)
         rc = measure(residence, &resident, &mapped);
         size_t left = atomic_load(&residence->left);
         /* Other threads may have brought back much meanwhile: upwards it goes by small steps. */
-        atomic_store(&residence->left, mapped < left ? mapped : left + (mapped - left) / 8);
+        bool larger = left > 0 && mapped > left;
+        atomic_store(&residence->left, larger ? left + (mapped - left) / 8 : mapped);
         (void)atomic_fetch_add(&residence->n, 1);
     }
     return rc;
