@@ -310,19 +310,24 @@ static size_t kept_connections(const Config *config)
     return (size_t)(busy + idle / (uint64_t)config->fetch_threads);
 }
 
+ResolverOptions parts_resolver_options(const Config *config, const IpPolicy *policy)
+{
+    return (ResolverOptions){.servers = config->dns_servers,
+                             .timeout_ms = config->dns_timeout,
+                             .tries = (unsigned)config->dns_tries,
+                             .queries = (size_t)config->dns_queries,
+                             .cache_entries = (size_t)config->dns_cache_entries,
+                             .ttl_min_ms = config->dns_ttl_min,
+                             .ttl_max_ms = config->dns_ttl_max,
+                             .negative_ttl_ms = config->dns_negative_ttl,
+                             .family = (ResolverFamily)config->dns_family,
+                             .policy = policy};
+}
+
 static Result build_fetch(AgentParts *parts, Buffer *error)
 {
     const Config *config = parts->config;
-    ResolverOptions resolver = {.servers = config->dns_servers,
-                                .timeout_ms = config->dns_timeout,
-                                .tries = (unsigned)config->dns_tries,
-                                .queries = (size_t)config->dns_queries,
-                                .cache_entries = (size_t)config->dns_cache_entries,
-                                .ttl_min_ms = config->dns_ttl_min,
-                                .ttl_max_ms = config->dns_ttl_max,
-                                .negative_ttl_ms = config->dns_negative_ttl,
-                                .family = (ResolverFamily)config->dns_family,
-                                .policy = &parts->policy};
+    ResolverOptions resolver = parts_resolver_options(config, &parts->policy);
     if (config->warc_enabled && config->warc_dns) {
         resolver.heard = wires_heard;
         resolver.heard_context = parts;

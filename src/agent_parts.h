@@ -63,6 +63,8 @@ typedef struct AgentParts {
 /* Settles who crawls and what may be connected to; nothing is created yet. RESULT_INVALID: error
  * says what is missing. */
 Result parts_identify(AgentParts *parts, const Config *config, Buffer *error);
+/* How names are resolved; also for those who only ask (`ragno check dns`). */
+ResolverOptions parts_resolver_options(const Config *config, const IpPolicy *policy);
 /* Builds everything else; on failure parts_delete takes what there is. error holds one sentence. */
 Result parts_new(AgentParts *parts, CrawlStore *store, const char *crawl_log, Buffer *error);
 /* Takes over the live values of the configuration; main thread. */

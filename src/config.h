@@ -33,7 +33,7 @@
         "how long fetches in flight may go on after SIGINT or SIGTERM") \
     ROW(crawl, memory, SIZE, int64_t, "0", 0, CONFIG_BIG, NULL, false, false, \
         "one budget of memory, at least 64Mi: lowers the limits of all parts to their shares, and " \
-        "unmaps database pages while more is resident; 0 = off") \
+        "unmaps database pages when nearly as much is resident; 0 = off") \
     ROW(politeness, host_delay, TIME, int64_t, "5s", 0, CONFIG_YEAR, NULL, false, true, \
         "least time between the end of a fetch and the next one from the same scheme+authority") \
     ROW(politeness, ip_delay, TIME, int64_t, "1s", 0, CONFIG_YEAR, NULL, false, false, \
