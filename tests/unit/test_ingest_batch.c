@@ -12,6 +12,8 @@ typedef struct World {
     IngestFixture ingest;
     ParsedPage *pages[MAX_PAGES];
     size_t n_pages;
+    bool hungry; /* batches are told so */
+    bool woke;   /* the last batch told so */
 } World;
 
 static World *set_up(void)
@@ -110,8 +112,10 @@ static CommitNotice *commit(World *w, bool really)
     CU_ASSERT_EQUAL_FATAL(batch_init(&batch, &w->ingest.options, &w->ingest.tables.store,
                                      w->ingest.log, &w->ingest.totals, txn, w->pages, w->n_pages),
                           RESULT_OK);
+    batch.hungry = w->hungry;
     CU_ASSERT_EQUAL(batch_apply(&batch), RESULT_OK);
     CU_ASSERT_EQUAL(batch_finish(&batch), RESULT_OK);
+    w->woke = batch.woke;
     CommitNotice *notice = batch_notice(&batch);
     if (really) {
         store_fixture_commit(&w->ingest.tables, txn);
@@ -550,6 +554,33 @@ static void totals_are_read_again(void)
     tear_down(w);
 }
 
+/* Fetches one page that links to another; whether that woke a host. */
+static bool wakes(World *w, const char *from, const char *to)
+{
+    (void)result(w, FETCHED_PAGE, from, 200);
+    link_to(w, to, 'L');
+    commit_notice_delete(commit(w, true));
+    return w->woke;
+}
+
+static void a_host_with_nothing_else_to_fetch_is_woken(void)
+{
+    World *w = set_up();
+    w->hungry = true;
+    seed(w, "http://a.example/");
+    seed(w, "http://a.example/2");
+    seed(w, "http://a.example/3");
+    seed(w, "http://a.example/4");
+    CU_ASSERT_FALSE(wakes(w, "http://a.example/", "http://a.example/5")); /* has three more */
+    CU_ASSERT_TRUE(wakes(w, "http://a.example/2", "http://b.example/"));  /* a new host */
+    CU_ASSERT_FALSE(wakes(w, "http://a.example/3", "http://b.example/")); /* known */
+    CU_ASSERT_FALSE(wakes(w, "http://a.example/4", "http://b.example/2"));
+    CU_ASSERT_TRUE(wakes(w, "http://a.example/5", "http://a.example/6")); /* was its last */
+    w->hungry = false;                                                    /* then nobody asks */
+    CU_ASSERT_FALSE(wakes(w, "http://a.example/6", "http://c.example/"));
+    tear_down(w);
+}
+
 UNIT_MAIN("ingest_batch",
           {"a result and its links are one commit", a_result_and_its_links_are_one_commit},
           {"a retry stays scheduled and keeps its back-off",
@@ -571,4 +602,6 @@ UNIT_MAIN("ingest_batch",
           {"depth and redirects have limits", depth_and_redirects_have_limits},
           {"the order decides the level", the_order_decides_the_level},
           {"robots rules are kept with their host", robots_rules_are_kept_with_their_host},
-          {"totals are read again", totals_are_read_again})
+          {"totals are read again", totals_are_read_again},
+          {"a host with nothing else to fetch is woken",
+           a_host_with_nothing_else_to_fetch_is_woken})
