@@ -567,10 +567,10 @@ static void a_host_with_nothing_else_to_fetch_is_woken(void)
 {
     World *w = set_up();
     w->hungry = true;
-    seed(w, "http://a.example/");
-    seed(w, "http://a.example/2");
-    seed(w, "http://a.example/3");
-    seed(w, "http://a.example/4");
+    ingest_fixture_seed(&w->ingest, "http://a.example/");
+    ingest_fixture_seed(&w->ingest, "http://a.example/2");
+    ingest_fixture_seed(&w->ingest, "http://a.example/3");
+    ingest_fixture_seed(&w->ingest, "http://a.example/4");
     CU_ASSERT_FALSE(wakes(w, "http://a.example/", "http://a.example/5")); /* has three more */
     CU_ASSERT_TRUE(wakes(w, "http://a.example/2", "http://b.example/"));  /* a new host */
     CU_ASSERT_FALSE(wakes(w, "http://a.example/3", "http://b.example/")); /* known */
