@@ -79,7 +79,7 @@ typedef struct Crawl {
     int64_t longest_merge_ns;      /* CPU time of a piece */
     int64_t longest_merge_wall_ns; /* the same by the clock */
     uint64_t evictions;
-    uint64_t starved;              /* times a connection was free and nothing due */
+    uint64_t starved; /* times a connection was free and nothing due */
 } Crawl;
 
 /* False: cannot be opened, told on standard error. */
