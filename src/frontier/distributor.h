@@ -19,8 +19,10 @@
  *     that is in a window, the visit state is recalled and reads its window anew, a smaller one.
  *  6. Hosts with work that are not in RAM are found again by a walk over the schedule's host table,
  *     best level first: memory is bounded by `memory_bytes`, whatever the size of the crawl. The
- *     hosts before the walk's place are in RAM, or could not be loaded when it passed: whoever is
- *     left on disk before it sets it back. No host is loaded while a better one is known to wait.
+ *     hosts before the walk's place are in RAM, could not be loaded when it passed, or had their
+ *     turn: whoever is better than those at its place and left on disk before it sets it back, and
+ *     it begins anew now and then. No host is loaded while a better one is known to wait; equals
+ *     take turns.
  *  7. Pages of a host that are stored, and its URLs that are in flight, are never more together
  *     than pages_per_host. A host that has no room for a URL gets a window when its results are
  *     committed: each of them may have brought no page.
@@ -120,9 +122,10 @@ typedef struct Distributor {
     Map in_flight;    /* by page index */
     Heap purge;       /* idle visit states by when they may be forgotten */
 
-    ScheduleHostCursor cursor; /* the walk's place */
-    MonoTime next_walk;        /* the walk over hosts starts again not before */
-    MonoTime walk_again;       /* it starts again wherever it is */
+    ScheduleHostCursor cursor;    /* the walk's place */
+    MonoTime next_walk;           /* the walk over hosts starts again not before */
+    MonoTime walk_again;          /* it looks at the better levels again, then */
+    ScheduleHostCursor walk_back; /* goes on here; not started: nowhere */
     bool loaded_in_walk;
     unsigned waiting_level; /* of the best host known to wait; SCHEDULE_NO_LEVEL: none does */
 

@@ -26,13 +26,17 @@ static double lower_share(const Distributor *distributor)
 void distributor_left_out(Distributor *distributor, uint32_t host, unsigned level, MonoTime now)
 {
     ScheduleHostCursor *cursor = &distributor->cursor;
-    distributor->waiting_level =
-        level < distributor->waiting_level ? level : distributor->waiting_level;
+    bool is_better = level < distributor->waiting_level; /* equals wait for their turn */
+    distributor->waiting_level = is_better ? level : distributor->waiting_level;
     if (!cursor->started) {
         MonoTime soon = mono_add_ms(now, WALK_PAUSE_MS);
         distributor->next_walk =
             mono_before(soon, distributor->next_walk) ? soon : distributor->next_walk;
-    } else if (level < cursor->level || (level == cursor->level && host <= cursor->host)) {
+    } else if (is_better &&
+               (level < cursor->level || (level == cursor->level && host <= cursor->host))) {
+        if (level < cursor->level && !distributor->walk_back.started) {
+            distributor->walk_back = *cursor;
+        }
         *cursor = (ScheduleHostCursor){.started = level > 0 || host > 0,
                                        .level = host > 0 || level == 0 ? level : level - 1,
                                        .host = host > 0 ? host - 1 : UINT32_MAX};
@@ -54,6 +58,7 @@ static WalkStop end_walk(Distributor *distributor, MonoTime now)
     int64_t pause_ms = distributor->loaded_in_walk ? WALK_PAUSE_MS : WALK_IDLE_PAUSE_MS;
     distributor->loaded_in_walk = false;
     distributor->cursor = (ScheduleHostCursor){.started = false};
+    distributor->walk_back.started = false;
     distributor->next_walk = mono_add_ms(now, pause_ms);
     distributor->waiting_level = SCHEDULE_NO_LEVEL;
     return WALK_END;
@@ -67,6 +72,34 @@ static bool has_room_for_best(const Distributor *distributor)
     return distributor->memory < bytes - kept;
 }
 
+/* Looks for better hosts than those at its place. */
+static void restart_walk(Distributor *distributor, MonoTime now)
+{
+    ScheduleHostCursor *back = &distributor->walk_back;
+    if (distributor->cursor.started &&
+        (!back->started || distributor->cursor.level < back->level)) {
+        *back = distributor->cursor;
+    }
+    distributor->cursor = (ScheduleHostCursor){.started = false};
+    distributor->walk_again = mono_add_ms(now, WALK_AGAIN_MS);
+}
+
+/* True when a walk that was restarted has come to the level it was at: it goes on from its place
+ * there, or the first hosts of a level would be loaded again and again before the others. */
+static bool goes_back(Distributor *distributor, unsigned level, uint32_t host)
+{
+    ScheduleHostCursor back = distributor->walk_back;
+    if (!back.started || level < back.level) {
+        return false;
+    }
+    distributor->walk_back.started = false;
+    if (level > back.level || host > back.host) {
+        return false;
+    }
+    distributor->cursor = back;
+    return true;
+}
+
 /* Loads the next hosts of the walk as long as they are better than limit and there is room. It
  * stands before the first that is not loaded for one of these reasons. */
 static WalkStop walk(Distributor *distributor, MDB_txn *txn, unsigned limit, MonoTime now)
@@ -74,13 +107,13 @@ static WalkStop walk(Distributor *distributor, MDB_txn *txn, unsigned limit, Mon
     uint32_t hosts[WALK_BATCH];
     uint8_t levels[WALK_BATCH];
     size_t n = 0;
-    if (!distributor->cursor.started) {
-        distributor->walk_again = mono_add_ms(now, WALK_AGAIN_MS);
-    }
     ScheduleHostCursor place = distributor->cursor;
     Result rc = schedule_hosts(distributor->schedule, txn, &distributor->cursor, hosts, levels,
                                WALK_BATCH, &n);
     for (size_t i = 0; rc == RESULT_OK && i < n; i++) {
+        if (goes_back(distributor, levels[i], hosts[i])) {
+            return WALK_ON;
+        }
         if (map_get(&distributor->visit_states, map_key(hosts[i])) == NULL) {
             bool is_full = !has_room_for_best(distributor);
             if (levels[i] >= limit ||
@@ -334,7 +367,7 @@ void distributor_load_hosts(Distributor *distributor, MDB_txn *txn, size_t front
     if (is_time) {
         look_around(distributor, wake_steering(distributor, now));
         if (!mono_before(now, distributor->walk_again)) {
-            distributor->cursor = (ScheduleHostCursor){.started = false};
+            restart_walk(distributor, now);
         }
     }
     unsigned limit = SCHEDULE_MAX_LEVELS;

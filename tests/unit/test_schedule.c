@@ -125,10 +125,9 @@ static void compare_hosts(World *w, MDB_txn *txn, const Model *m)
     ScheduleHostCursor cursor = {0};
     do {
         size_t room = HOSTS + 1 - total;
-        CU_ASSERT_EQUAL(
-            schedule_hosts(w->schedule, txn, &cursor, found + total, levels + total,
-                           room < 5 ? room : 5, &n),
-            RESULT_OK);
+        CU_ASSERT_EQUAL(schedule_hosts(w->schedule, txn, &cursor, found + total, levels + total,
+                                       room < 5 ? room : 5, &n),
+                        RESULT_OK);
         total += n;
     } while (n > 0 && total < HOSTS + 1);
     size_t expected = 0;
