@@ -77,8 +77,9 @@ static WalkStop walk(Distributor *distributor, MDB_txn *txn, unsigned limit, Mon
         distributor->walk_again = mono_add_ms(now, WALK_AGAIN_MS);
     }
     ScheduleHostCursor place = distributor->cursor;
-    Result rc = schedule_hosts(distributor->schedule, txn, &distributor->cursor, hosts, levels,
-                               WALK_BATCH, &n);
+    Result rc = distributor_note(distributor,
+                                 schedule_hosts(distributor->schedule, txn, &distributor->cursor,
+                                                hosts, levels, WALK_BATCH, &n));
     for (size_t i = 0; rc == RESULT_OK && i < n; i++) {
         if (map_get(&distributor->visit_states, map_key(hosts[i])) == NULL) {
             bool is_full = !has_room_for_best(distributor);
@@ -96,7 +97,8 @@ static WalkStop walk(Distributor *distributor, MDB_txn *txn, unsigned limit, Mon
         }
         place = (ScheduleHostCursor){true, levels[i], hosts[i]};
     }
-    return rc == RESULT_OK && n == WALK_BATCH ? WALK_ON : end_walk(distributor, now);
+    bool goes_on = rc == RESULT_OK && n == WALK_BATCH && !distributor->failed;
+    return goes_on ? WALK_ON : end_walk(distributor, now);
 }
 
 /* ---- steering: which hosts are worth their memory -------------------------------------------- */
