@@ -164,7 +164,7 @@ bench:
 
 # libragno: the store without the crawler (src/ragno.h). WARC, the tables of revisits and of near
 # duplicates, and the option table are the crawler's.
-LIBRAGNO_SRC := $(filter-out src/base/options% src/base/ip_address% src/store/warc% src/store/cdxj% \
+LIBRAGNO_SRC := $(filter-out src/base/option% src/base/ip_address% src/store/warc% src/store/cdxj% \
         src/store/surt% src/store/sha1% src/store/payload_index% src/store/capture_index% src/store/page_export% \
         src/store/export% src/store/near_table% src/store/revisit_table%,\
         $(filter src/base/% src/store/%,$(LIB_SRC)))

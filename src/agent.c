@@ -115,6 +115,10 @@ static void reload(Watch *watch)
         if (parts_share_rules(watch->parts, &error) != RESULT_OK) {
             complain(&error, "scope and filters stay as they were");
         }
+        buffer_reset(&error);
+        if (parts_change_revisits(watch->parts, &error) != RESULT_OK) {
+            complain(&error, "revisits stay as they were");
+        }
         LOG_INFO("agent", "configuration read anew", "changed=%zu", changed);
     }
     buffer_destroy(&error);

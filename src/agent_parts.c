@@ -150,23 +150,27 @@ static Result build_sieve(AgentParts *parts, Buffer *error)
     return rc;
 }
 
+/* With the rules, as they are in their file now. */
+static Result read_revisit_policy(const Config *config, RevisitPolicy *policy, Buffer *error)
+{
+    *policy = (RevisitPolicy){.default_s = (double)config->schedule_revisit_default / 1e3,
+                              .min_s = (double)config->schedule_revisit_min / 1e3,
+                              .max_s = (double)config->schedule_revisit_max / 1e3,
+                              .power = config->schedule_revisit_power,
+                              .margin = config->schedule_margin,
+                              .max_n_crawls = (uint64_t)config->schedule_max_n_crawls,
+                              .tries = (unsigned)config->schedule_revisit_tries};
+    return revisit_policy_load_rules(config->schedule_rules, &policy->rules, error);
+}
+
 static Result build_revisits(AgentParts *parts, Buffer *error)
 {
     const Config *config = parts->config;
     if (!config_is_continuous(config)) {
         return RESULT_OK;
     }
-    Result rc = revisit_policy_load_rules(config->schedule_rules, &parts->rules, error);
-    RevisitsOptions options = {
-        .policy = {.rules = parts->rules,
-                   .default_s = (double)config->schedule_revisit_default / 1e3,
-                   .min_s = (double)config->schedule_revisit_min / 1e3,
-                   .max_s = (double)config->schedule_revisit_max / 1e3,
-                   .power = config->schedule_revisit_power,
-                   .margin = config->schedule_margin,
-                   .max_n_crawls = (uint64_t)config->schedule_max_n_crawls,
-                   .tries = (unsigned)config->schedule_revisit_tries},
-        .pause_ms = config->store_batch_time};
+    RevisitsOptions options = {.pause_ms = config->store_batch_time};
+    Result rc = read_revisit_policy(config, &options.policy, error);
     if (rc == RESULT_OK) {
         rc = revisits_new(&parts->revisits, &options, &parts->store->tables);
     }
@@ -174,6 +178,16 @@ static Result build_revisits(AgentParts *parts, Buffer *error)
         ingest_set_revisits(parts->ingest, parts->revisits);
     }
     return rc;
+}
+
+Result parts_change_revisits(AgentParts *parts, Buffer *error)
+{
+    RevisitPolicy policy;
+    if (parts->revisits == NULL) {
+        return RESULT_OK;
+    }
+    Result rc = read_revisit_policy(parts->config, &policy, error);
+    return rc == RESULT_OK ? revisits_set_policy(parts->revisits, &policy) : rc;
 }
 
 static Result build_archive(AgentParts *parts, Buffer *error)
@@ -296,19 +310,24 @@ static size_t kept_connections(const Config *config)
     return (size_t)(busy + idle / (uint64_t)config->fetch_threads);
 }
 
+ResolverOptions parts_resolver_options(const Config *config, const IpPolicy *policy)
+{
+    return (ResolverOptions){.servers = config->dns_servers,
+                             .timeout_ms = config->dns_timeout,
+                             .tries = (unsigned)config->dns_tries,
+                             .queries = (size_t)config->dns_queries,
+                             .cache_entries = (size_t)config->dns_cache_entries,
+                             .ttl_min_ms = config->dns_ttl_min,
+                             .ttl_max_ms = config->dns_ttl_max,
+                             .negative_ttl_ms = config->dns_negative_ttl,
+                             .family = (ResolverFamily)config->dns_family,
+                             .policy = policy};
+}
+
 static Result build_fetch(AgentParts *parts, Buffer *error)
 {
     const Config *config = parts->config;
-    ResolverOptions resolver = {.servers = config->dns_servers,
-                                .timeout_ms = config->dns_timeout,
-                                .tries = (unsigned)config->dns_tries,
-                                .queries = (size_t)config->dns_queries,
-                                .cache_entries = (size_t)config->dns_cache_entries,
-                                .ttl_min_ms = config->dns_ttl_min,
-                                .ttl_max_ms = config->dns_ttl_max,
-                                .negative_ttl_ms = config->dns_negative_ttl,
-                                .family = (ResolverFamily)config->dns_family,
-                                .policy = &parts->policy};
+    ResolverOptions resolver = parts_resolver_options(config, &parts->policy);
     if (config->warc_enabled && config->warc_dns) {
         resolver.heard = wires_heard;
         resolver.heard_context = parts;
@@ -485,7 +504,6 @@ void parts_delete(AgentParts *parts)
     sieve_bloom_delete(parts->sieve.bloom);
     scoring_delete(parts->scoring);
     revisits_delete(parts->revisits);
-    freq_rules_delete(parts->rules);
     if (archive_close(parts->archive) != RESULT_OK) {
         LOG_ERROR("archive", "the last WARC file stays open", "next=\"resume the crawl\"");
     }

@@ -36,7 +36,6 @@ typedef struct AgentParts {
     DedupSteps dedup;
     CrawlLog *log;
     Archive *archive;   /* NULL: --no-warc */
-    FreqRules *rules;   /* NULL: none */
     Revisits *revisits; /* NULL: schedule.mode = once */
     Scoring *scoring;
     Ingest *ingest;
@@ -64,6 +63,8 @@ typedef struct AgentParts {
 /* Settles who crawls and what may be connected to; nothing is created yet. RESULT_INVALID: error
  * says what is missing. */
 Result parts_identify(AgentParts *parts, const Config *config, Buffer *error);
+/* How names are resolved; also for those who only ask (`ragno check dns`). */
+ResolverOptions parts_resolver_options(const Config *config, const IpPolicy *policy);
 /* Builds everything else; on failure parts_delete takes what there is. error holds one sentence. */
 Result parts_new(AgentParts *parts, CrawlStore *store, const char *crawl_log, Buffer *error);
 /* Takes over the live values of the configuration; main thread. */
@@ -71,6 +72,8 @@ void parts_configure(AgentParts *parts);
 /* Makes scope and filters anew, lists of hosts included. Unless all of it is right nothing changes,
  * and error says what is wrong; main thread. */
 Result parts_share_rules(AgentParts *parts, Buffer *error);
+/* The same with schedule.rules and the options of revisits, for a continuous crawl. */
+Result parts_change_revisits(AgentParts *parts, Buffer *error);
 Result parts_start(AgentParts *parts);
 void parts_pause(AgentParts *parts, bool paused);
 /* No new fetches. */

@@ -7,7 +7,7 @@
 
 #include "base/ip_address.h"
 #include "base/mutex.h"
-#include "fetch/resolver.h"
+#include "agent_parts.h"
 
 /* What the resolver's thread hands to the command's. */
 typedef struct Answers {
@@ -95,16 +95,7 @@ static int resolve(const Config *config, int n, char **hosts)
     buffer_destroy(&error);
     mutex_init(&answers.mutex, RANK_TABLE);
     condition_init(&answers.changed);
-    ResolverOptions options = {.servers = config->dns_servers,
-                               .timeout_ms = config->dns_timeout,
-                               .tries = (unsigned)config->dns_tries,
-                               .queries = (size_t)config->dns_queries,
-                               .cache_entries = (size_t)config->dns_cache_entries,
-                               .ttl_min_ms = config->dns_ttl_min,
-                               .ttl_max_ms = config->dns_ttl_max,
-                               .negative_ttl_ms = config->dns_negative_ttl,
-                               .family = (ResolverFamily)config->dns_family,
-                               .policy = &policy};
+    ResolverOptions options = parts_resolver_options(config, &policy);
     Resolver *resolver = NULL;
     int status = 1;
     if (rc == RESULT_OK) {

@@ -33,7 +33,7 @@
         "how long fetches in flight may go on after SIGINT or SIGTERM") \
     ROW(crawl, memory, SIZE, int64_t, "0", 0, CONFIG_BIG, NULL, false, false, \
         "one budget of memory, at least 64Mi: lowers the limits of all parts to their shares, and " \
-        "unmaps database pages while more is resident; 0 = off") \
+        "unmaps database pages when nearly as much is resident; 0 = off") \
     ROW(politeness, host_delay, TIME, int64_t, "5s", 0, CONFIG_YEAR, NULL, false, true, \
         "least time between the end of a fetch and the next one from the same scheme+authority") \
     ROW(politeness, ip_delay, TIME, int64_t, "1s", 0, CONFIG_YEAR, NULL, false, false, \
@@ -220,24 +220,24 @@
         "a sitemap's priority, lastmod and changefreq shift its entries by up to one level") \
     ROW(schedule, mode, WORD, int, "once", 0, 0, "once|continuous", false, false, \
         "continuous: crawled pages are visited again when they are due; the crawl does not end") \
-    ROW(schedule, rules, TEXT, char *, "", 0, 0, NULL, false, false, \
+    ROW(schedule, rules, TEXT, char *, "", 0, 0, NULL, true, false, \
         "file of rules: a regular expression, blanks, and an interval (6h) or xN, N times as often " \
         "as the page changes; the first that matches decides") \
-    ROW(schedule, revisit_default, TIME, int64_t, "7d", 1, CONFIG_YEAR, NULL, false, false, \
+    ROW(schedule, revisit_default, TIME, int64_t, "7d", 1, CONFIG_YEAR, NULL, true, false, \
         "a page is visited again after this, or half of it, while nothing is known of it") \
-    ROW(schedule, revisit_min, TIME, int64_t, "1h", 1, CONFIG_YEAR, NULL, false, false, \
+    ROW(schedule, revisit_min, TIME, int64_t, "1h", 1, CONFIG_YEAR, NULL, true, false, \
         "not sooner, whatever rules and changes say") \
-    ROW(schedule, revisit_max, TIME, int64_t, "90d", 1, CONFIG_YEAR, NULL, false, false, \
+    ROW(schedule, revisit_max, TIME, int64_t, "90d", 1, CONFIG_YEAR, NULL, true, false, \
         "and not later") \
-    ROW(schedule, revisit_power, REAL, double, "0.5", 0, 1, NULL, false, false, \
+    ROW(schedule, revisit_power, REAL, double, "0.5", 0, 1, NULL, true, false, \
         "how much change counts: 0 = all pages alike, 1 = as often as they change") \
-    ROW(schedule, revisit_tries, COUNT, int64_t, "3", 1, 16, NULL, false, false, \
+    ROW(schedule, revisit_tries, COUNT, int64_t, "3", 1, 16, NULL, true, false, \
         "visits in a row that find a page gone (404, 410), or failures of its host, until it is " \
         "given up; the interval doubles with each") \
     ROW(schedule, margin, REAL, double, "-1", -1, 1000, NULL, false, false, \
         "what ragno schedule spread over time is visited 1/(frequency*(1+margin)) after its last " \
         "crawl at the earliest; negative = off") \
-    ROW(schedule, max_n_crawls, COUNT, int64_t, "0", 0, CONFIG_BIG, NULL, false, false, \
+    ROW(schedule, max_n_crawls, COUNT, int64_t, "0", 0, CONFIG_BIG, NULL, true, false, \
         "a page crawled so often is visited no more; 0 = no limit") \
     ROW(schedule, order, WORD, int, "best-first", 0, 0, "best-first|breadth-first|depth-first", \
         false, false, "what goes first within a host and across hosts") \

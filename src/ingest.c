@@ -206,7 +206,7 @@ static void tell(Ingest *ingest, const Batch *batch)
     if (notice != NULL) {
         ingest->sinks.committed(ingest->sinks.context, notice);
     }
-    if (batch->hungry) {
+    if (batch->hungry && (batch->n_pages > 0 || batch->woke)) {
         ingest_patience_note(&ingest->patience, ingest->options.batch_time_ms, batch->woke);
     }
     stats_add(&ingest->stats->commits, 1);

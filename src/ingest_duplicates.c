@@ -79,18 +79,16 @@ Result ingest_find_near(Batch *batch, const ParsedPage *page, bool duplicate, ui
     }
     NearTable table = {.txn = batch->txn, .dbi = batch->store->near};
     SimhashTables tables = near_table_interface(&table);
-    SimhashMatch match = {.page = fetch->index};
+    SimhashMatch match = {.page = 0};
     uint64_t old = 0;
     Result rc = fetch->again ? near_table_get(&table, fetch->index, &old) : RESULT_OK;
     if (rc == RESULT_OK && old != hash) { /* what it was must not be found */
         rc = near_table_change(&table, fetch->index, old, 0);
     }
-    if (rc == RESULT_OK) {
-        rc = simhash_find(&tables, hash, &match);
-        rc = rc == RESULT_NOT_FOUND ? RESULT_OK : rc;
-    }
+    rc = rc == RESULT_OK ? simhash_find(&tables, hash, &match) : rc;
     if (rc == RESULT_OK && match.page != fetch->index) {
         *near = match.page;
     }
+    rc = rc == RESULT_NOT_FOUND ? RESULT_OK : rc;
     return rc == RESULT_OK && old != hash ? near_table_change(&table, fetch->index, 0, hash) : rc;
 }

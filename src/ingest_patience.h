@@ -20,7 +20,8 @@ typedef struct IngestPatience {
 
 /* How long from now on, at most batch_time_ms. */
 int64_t ingest_patience_ms(const IngestPatience *patience, int64_t batch_time_ms, bool hungry);
-/* A batch was committed: it woke a host that had nothing to fetch, or none. */
+/* Results were committed: they woke a host that had nothing to fetch, or none. So may a piece of a
+ * merge; one that does not says nothing about results. */
 void ingest_patience_note(IngestPatience *patience, int64_t batch_time_ms, bool woke);
 
 #endif

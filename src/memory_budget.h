@@ -18,7 +18,7 @@
  *    1  sorting the index of a WARC file    warc.index_memory
  *
  * fetch.max_sitemap is at most half of fetch.memory: one such body may be in flight beyond that.
- * The database is mapped; what of it is resident beyond the budget is unmapped again
+ * The database is mapped; what of it makes residence come near the budget is unmapped again
  * (store/map_residence.h), so that it fills what the parts leave and no more. MEMORY_BUDGET_MAP is
  * what it has when they leave nothing. Pure but for malloc's settings; main thread, once, before
  * the start. */

@@ -27,7 +27,7 @@
 #include "store/revisit_table.h"
 
 typedef struct RevisitPolicy {
-    const FreqRules *rules; /* NULL: none; borrowed */
+    FreqRules *rules; /* NULL: none */
     double default_s;
     double min_s;
     double max_s;

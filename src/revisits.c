@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/log.h"
+#include "base/shared.h"
 #include "ingest_batch.h"
 
 #define LOOKS_PER_CLOCK 16u /* entries between two looks at the clock */
@@ -12,7 +13,9 @@
 #define PIECE           1024u /* entries in one transaction: so much at most has to be synced */
 
 struct Revisits {
-    RevisitsOptions options;
+    RevisitsOptions options; /* without the policy */
+    Shared policies;         /* RevisitPolicy, with its rules */
+    SharedReader policy;     /* the ingest thread's */
     const RevisitTable *table;
     PageDB *db;
     Schedule *schedule;
@@ -50,13 +53,49 @@ static double now_s(const Revisits *revisits)
     return (double)revisits->options.clock.wall(revisits->options.clock.context).us / 1e6;
 }
 
+static void policy_delete(void *object)
+{
+    RevisitPolicy *policy = object;
+    if (policy != NULL) {
+        freq_rules_delete(policy->rules);
+        free(policy);
+    }
+}
+
+/* As of now; valid until the next call. */
+static const RevisitPolicy *policy_of(Revisits *revisits)
+{
+    return shared_get(&revisits->policy);
+}
+
+Result revisits_set_policy(Revisits *revisits, const RevisitPolicy *policy)
+{
+    RevisitPolicy *copy = malloc(sizeof *copy);
+    if (copy == NULL) {
+        freq_rules_delete(policy->rules);
+        return RESULT_MEMORY;
+    }
+    *copy = *policy;
+    return shared_replace(&revisits->policies, copy);
+}
+
 Result revisits_new(Revisits **out, const RevisitsOptions *options, const IngestStore *store)
 {
     Revisits *revisits = calloc(1, sizeof *revisits);
     if (revisits == NULL) {
+        freq_rules_delete(options->policy.rules);
         return RESULT_MEMORY;
     }
+    shared_init(&revisits->policies, policy_delete);
+    shared_reader_open(&revisits->policy, &revisits->policies);
+    buffer_init(&revisits->url, BUFFER_NO_LIMIT);
+    Result rc = revisits_set_policy(revisits, &options->policy);
+    if (rc != RESULT_OK) {
+        revisits_delete(revisits);
+        return rc;
+    }
     revisits->options = *options;
+    revisits->options.policy.rules = NULL;
     if (options->clock.wall == NULL) {
         revisits->options.clock = (RevisitClock){.wall = real_wall, .mono = real_mono};
     }
@@ -68,7 +107,6 @@ Result revisits_new(Revisits **out, const RevisitsOptions *options, const Ingest
     revisits->schedule = store->schedule;
     revisits->settling = true;
     revisits->kept_settling = true;
-    buffer_init(&revisits->url, BUFFER_NO_LIMIT);
     *out = revisits;
     return RESULT_OK;
 }
@@ -76,6 +114,8 @@ Result revisits_new(Revisits **out, const RevisitsOptions *options, const Ingest
 void revisits_delete(Revisits *revisits)
 {
     if (revisits != NULL) {
+        shared_reader_close(&revisits->policy);
+        shared_destroy(&revisits->policies);
         buffer_destroy(&revisits->url);
         free(revisits);
     }
@@ -108,10 +148,10 @@ static Result put(Revisits *revisits, const Batch *batch, const RevisitDue *due)
     return revisit_table_put(revisits->table, batch->txn, due);
 }
 
-static RevisitDue next_visit(const Revisits *revisits, const PageRef *page, const RevisitNote *note,
+static RevisitDue next_visit(Revisits *revisits, const PageRef *page, const RevisitNote *note,
                              double from_s)
 {
-    double interval_s = revisit_policy_interval_s(&revisits->options.policy, page, note);
+    double interval_s = revisit_policy_interval_s(policy_of(revisits), page, note);
     return (RevisitDue){
         .time_s = from_s + interval_s, .index = page->index, .freq = (float)(1 / interval_s)};
 }
@@ -206,7 +246,7 @@ static Result anchor(Revisits *revisits, const Batch *batch, const PageRef *page
     }
     note.fixed_freq = built->freq;
     RevisitDue due = next_visit(revisits, page, &note, page->last_crawl);
-    double margin = revisits->options.policy.margin;
+    double margin = policy_of(revisits)->margin;
     if (built->time_s > 0) {
         double least_s = margin < 0 ? 0 : page->last_crawl + 1 / ((double)due.freq * (1 + margin));
         due.time_s = fmax(now_s(revisits) + built->time_s, least_s);
@@ -234,7 +274,7 @@ static Result take_due(Revisits *revisits, Batch *batch, const RevisitDue *due)
         return batch->result;
     }
     bool is_lost = host->record.state == HOST_DROPPED || host->record.state == HOST_DENIED;
-    if (is_lost || revisit_policy_is_over(&revisits->options.policy, &page, &note)) {
+    if (is_lost || revisit_policy_is_over(policy_of(revisits), &page, &note)) {
         return revisit_table_remove(revisits->table, batch->txn, due->index);
     }
     if (due->time_s < REVISIT_VIRTUAL_MAX) {
@@ -260,7 +300,7 @@ static Result settle_page(Revisits *revisits, const Batch *batch, uint64_t index
         return rc;
     }
     rc = revisit_table_note_get(revisits->table, batch->txn, index, &note);
-    if (rc != RESULT_OK || revisit_policy_is_over(&revisits->options.policy, &page, &note)) {
+    if (rc != RESULT_OK || revisit_policy_is_over(policy_of(revisits), &page, &note)) {
         return rc;
     }
     due = next_visit(revisits, &page, &note, page.last_crawl);
@@ -462,7 +502,7 @@ Result revisits_note(Revisits *revisits, struct Batch *batch, const ParsedPage *
     RevisitNote note = before;
     take_validators(page, &note);
     count_miss(fetch, &ref, &note);
-    if (revisit_policy_is_over(&revisits->options.policy, &ref, &note)) {
+    if (revisit_policy_is_over(policy_of(revisits), &ref, &note)) {
         batch->visits.ended++;
         return revisit_table_remove(revisits->table, batch->txn, ref.index);
     }
@@ -473,9 +513,9 @@ Result revisits_note(Revisits *revisits, struct Batch *batch, const ParsedPage *
     return rc == RESULT_OK ? put(revisits, batch, &due) : rc;
 }
 
-bool revisits_rest(const Revisits *revisits, HostRecord *record)
+bool revisits_rest(Revisits *revisits, HostRecord *record)
 {
-    const RevisitPolicy *policy = &revisits->options.policy;
+    const RevisitPolicy *policy = policy_of(revisits);
     if (record->rests + 1u >= policy->tries || record->rests >= RESTS_MAX) {
         return false;
     }

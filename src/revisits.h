@@ -23,8 +23,9 @@
  * given up for good after policy.tries of them. Pages crawled before this mode was chosen are
  * entered by the chore, a piece at a time.
  *
- * All calls in the ingest thread, inside the batch's transaction. Time is the clock's of the
- * options, so that a test can let days pass. */
+ * The policy may be replaced at any time: it decides at the next visit of each page, what is due
+ * stays due. All other calls in the ingest thread, inside the batch's transaction. Time is the
+ * clock's of the options, so that a test can let days pass. */
 #ifndef REVISITS_H
 #define REVISITS_H
 
@@ -41,22 +42,24 @@ typedef struct RevisitClock {
 } RevisitClock;
 
 typedef struct RevisitsOptions {
-    RevisitPolicy policy;
-    int64_t pause_ms;    /* least time between two transactions of the chore */
-    unsigned host_share; /* 0: REVISIT_HOST_SHARE */
-    RevisitClock clock;  /* functions NULL: the real ones */
+    RevisitPolicy policy; /* the first; its rules are taken, also by a revisits_new that fails */
+    int64_t pause_ms;     /* least time between two transactions of the chore */
+    unsigned host_share;  /* 0: REVISIT_HOST_SHARE */
+    RevisitClock clock;   /* functions NULL: the real ones */
 } RevisitsOptions;
 
 /* store->revisits must be open. The store outlives it. RESULT_MEMORY. */
 Result revisits_new(Revisits **revisits, const RevisitsOptions *options, const IngestStore *store);
 /* NULL is allowed. */
 void revisits_delete(Revisits *revisits);
+/* Takes the rules of the policy. Any thread. RESULT_MEMORY: nothing has changed. */
+Result revisits_set_policy(Revisits *revisits, const RevisitPolicy *policy);
 IngestChore revisits_chore(Revisits *revisits);
 
 /* The result of a page was written: computes and enters its next visit. */
 Result revisits_note(Revisits *revisits, struct Batch *batch, const ParsedPage *page);
 /* A host failed for good: true when it rests instead; its record is changed. */
-bool revisits_rest(const Revisits *revisits, HostRecord *record);
+bool revisits_rest(Revisits *revisits, HostRecord *record);
 /* The last of a batch, chores' included: lets the lines of its hosts move up. */
 Result revisits_end(Revisits *revisits, struct Batch *batch);
 /* After a commit, and once at the start: the figures for the status log. */

@@ -81,11 +81,6 @@ MapKey ip_address_key(const IpAddress *address)
     return key;
 }
 
-bool ip_address_equal(const IpAddress *a, const IpAddress *b)
-{
-    return memcmp(a->bytes, b->bytes, 16) == 0;
-}
-
 static bool within(const IpAddress *address, const uint8_t *prefix, unsigned bits)
 {
     unsigned whole = bits / 8;

@@ -42,7 +42,6 @@ Result ip_address_of_socket(const struct sockaddr *address, IpAddress *out);
 Result ip_address_parse(const char *text, size_t length, IpAddress *out);
 char *ip_address_format(const IpAddress *address, char text[IP_ADDRESS_TEXT_BYTES]);
 MapKey ip_address_key(const IpAddress *address);
-bool ip_address_equal(const IpAddress *a, const IpAddress *b);
 
 /* True for every address that is not plain public unicast. */
 bool ip_address_is_special(const IpAddress *address);

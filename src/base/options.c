@@ -1,257 +1,14 @@
 #include "base/options.h"
 #include "base/options_ini.h"
 
-#include <ctype.h>
-#include <errno.h>
 #include <fnmatch.h>
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
 
-#define NO_BOUND 9e15
+/* ---- one row -------------------------------------------------------------------------------- */
 
-/* ---- single values ------------------------------------------------------------------------- */
-
-static Result parse_number(const char *text, double *number, const char **rest)
-{
-    char *end = NULL;
-    while (isspace((unsigned char)*text)) {
-        text++;
-    }
-    if (!isdigit((unsigned char)*text) && *text != '-' && *text != '.') {
-        return RESULT_INVALID; /* no "inf", "nan" games */
-    }
-    const char *digits = text + (*text == '-');
-    if (digits[0] == '0' && (digits[1] | 32) == 'x') {
-        return RESULT_INVALID; /* nor hexadecimal ones */
-    }
-    errno = 0;
-    *number = strtod(text, &end);
-    if (end == text || errno != 0 || !isfinite(*number)) {
-        return RESULT_INVALID;
-    }
-    while (isspace((unsigned char)*end)) {
-        end++;
-    }
-    *rest = end;
-    return RESULT_OK;
-}
-
-typedef struct Unit {
-    const char *name;
-    double factor;
-} Unit;
-
-static const Unit time_units[] = {{"ms", 1},     {"s", 1000},    {"m", 60e3}, {"min", 60e3},
-                                  {"h", 3600e3}, {"d", 86400e3}, {"", 1000},  {NULL, 0}};
-static const Unit size_units[] = {{"", 1},
-                                  {"B", 1},
-                                  {"K", 1e3},
-                                  {"kB", 1e3},
-                                  {"Ki", 1024.0},
-                                  {"M", 1e6},
-                                  {"MB", 1e6},
-                                  {"Mi", 1048576.0},
-                                  {"G", 1e9},
-                                  {"GB", 1e9},
-                                  {"Gi", 1073741824.0},
-                                  {"T", 1e12},
-                                  {"TB", 1e12},
-                                  {"Ti", 1099511627776.0},
-                                  {"k", 1e3},
-                                  {"KiB", 1024.0},
-                                  {"MiB", 1048576.0},
-                                  {"GiB", 1073741824.0},
-                                  {NULL, 0}};
-
-static Result parse_with_units(const char *text, const Unit *units, int64_t *value)
-{
-    double number = 0;
-    const char *rest = NULL;
-    Result rc = parse_number(text, &number, &rest);
-    if (rc != RESULT_OK) {
-        return rc;
-    }
-    size_t length = strlen(rest);
-    while (length > 0 && isspace((unsigned char)rest[length - 1])) {
-        length--;
-    }
-    for (const Unit *u = units; u->name != NULL; u++) {
-        if (strlen(u->name) == length && strncmp(u->name, rest, length) == 0) {
-            number *= u->factor;
-            if (fabs(number) > 9e18) {
-                return RESULT_INVALID;
-            }
-            *value = llround(number);
-            return RESULT_OK;
-        }
-    }
-    return RESULT_INVALID;
-}
-
-Result option_parse_time(const char *text, int64_t *ms)
-{
-    return parse_with_units(text, time_units, ms);
-}
-
-Result option_parse_size(const char *text, int64_t *bytes)
-{
-    return parse_with_units(text, size_units, bytes);
-}
-
-static Result parse_bool(const char *text, bool *value)
-{
-    static const char *const yes[] = {"yes", "true", "on", "1"};
-    static const char *const no[] = {"no", "false", "off", "0"};
-    for (size_t i = 0; i < 4; i++) {
-        if (strcasecmp(text, yes[i]) == 0) {
-            *value = true;
-            return RESULT_OK;
-        }
-        if (strcasecmp(text, no[i]) == 0) {
-            *value = false;
-            return RESULT_OK;
-        }
-    }
-    return RESULT_INVALID;
-}
-
-static Result parse_word(const char *words, const char *text, int *place)
-{
-    size_t length = strlen(text);
-    int i = 0;
-    for (const char *word = words; word != NULL; i++) {
-        const char *bar = strchr(word, '|');
-        size_t n = bar == NULL ? strlen(word) : (size_t)(bar - word);
-        if (n == length && strncasecmp(word, text, n) == 0) {
-            *place = i;
-            return RESULT_OK;
-        }
-        word = bar == NULL ? NULL : bar + 1;
-    }
-    return RESULT_INVALID;
-}
-
-static const char *type_name(OptionType type)
-{
-    switch (type) {
-    case OPTION_BOOL:
-        return "yes or no";
-    case OPTION_COUNT:
-        return "a whole number";
-    case OPTION_TIME:
-        return "a time such as 500ms, 5s, 2m, 1h or 1d";
-    case OPTION_SIZE:
-        return "a size such as 512Ki, 2Mi or 1G";
-    case OPTION_REAL:
-        return "a number";
-    case OPTION_TEXT:
-        return "text";
-    case OPTION_WORD:
-        return "one of";
-    }
-    return "?";
-}
-
-typedef struct Parsed {
-    int64_t number;
-    double real;
-    bool flag;
-    int word;
-} Parsed;
-
-/* Base units as a person writes them, for messages about ranges. */
-static void print_quantity(Buffer *out, OptionType type, double value)
-{
-    if (type == OPTION_TIME) {
-        static const char *const names[] = {"d", "h", "m", "s", "ms"};
-        static const double factors[] = {86400e3, 3600e3, 60e3, 1000, 1};
-        size_t i = 0;
-        while (i < 4 && (value == 0 || fmod(value, factors[i]) != 0)) {
-            i++;
-        }
-        (void)buffer_printf(out, "%.0f%s", value / factors[i], value == 0 ? "" : names[i]);
-    } else if (type == OPTION_SIZE) {
-        static const char *const names[] = {"Ti", "Gi", "Mi", "Ki", ""};
-        static const double factors[] = {1099511627776.0, 1073741824.0, 1048576.0, 1024.0, 1};
-        size_t i = 0;
-        while (i < 4 && (value == 0 || fmod(value, factors[i]) != 0)) {
-            i++;
-        }
-        (void)buffer_printf(out, "%.0f%s", value / factors[i], names[i]);
-    } else {
-        (void)buffer_printf(out, "%.15g", value);
-    }
-}
-
-/* "1 to 64"; a bound that only keeps sums from overflowing is not shown. */
-static void print_bounds(Buffer *out, const OptionSpec *spec)
-{
-    print_quantity(out, spec->type, spec->least);
-    if (spec->greatest >= NO_BOUND) {
-        (void)buffer_append_string(out, " or more");
-    } else {
-        (void)buffer_append_string(out, " to ");
-        print_quantity(out, spec->type, spec->greatest);
-    }
-}
-
-static Result parse_value(const OptionSpec *spec, const char *text, Parsed *parsed, Buffer *error)
-{
-    Result rc = RESULT_OK;
-    double number = 0;
-    const char *rest = "";
-    switch (spec->type) {
-    case OPTION_BOOL:
-        rc = parse_bool(text, &parsed->flag);
-        break;
-    case OPTION_COUNT:
-        rc = parse_number(text, &number, &rest);
-        if (rc == RESULT_OK && (*rest != '\0' || floor(number) != number)) {
-            rc = RESULT_INVALID;
-        }
-        parsed->number = rc == RESULT_OK ? llround(number) : 0;
-        break;
-    case OPTION_TIME:
-        rc = option_parse_time(text, &parsed->number);
-        number = (double)parsed->number;
-        break;
-    case OPTION_SIZE:
-        rc = option_parse_size(text, &parsed->number);
-        number = (double)parsed->number;
-        break;
-    case OPTION_REAL:
-        rc = parse_number(text, &number, &rest);
-        if (rc == RESULT_OK && *rest != '\0') {
-            rc = RESULT_INVALID;
-        }
-        parsed->real = number;
-        break;
-    case OPTION_WORD:
-        rc = parse_word(spec->words, text, &parsed->word);
-        break;
-    case OPTION_TEXT:
-        break;
-    }
-    if (rc != RESULT_OK) {
-        (void)buffer_printf(error, "%s.%s: '%s' is not %s%s%s", spec->section, spec->key, text,
-                            type_name(spec->type), spec->words == NULL ? "" : " ",
-                            spec->words == NULL ? "" : spec->words);
-        return RESULT_INVALID;
-    }
-    bool ranged = spec->type == OPTION_COUNT || spec->type == OPTION_TIME ||
-                  spec->type == OPTION_SIZE || spec->type == OPTION_REAL;
-    if (ranged && (number < spec->least || number > spec->greatest)) {
-        (void)buffer_printf(error, "%s.%s: '%s' is out of range, expected ", spec->section,
-                            spec->key, text);
-        print_bounds(error, spec);
-        return RESULT_INVALID;
-    }
-    return RESULT_OK;
-}
-
-static Result store(Options *options, size_t row, const char *text, const Parsed *parsed)
+static Result store(Options *options, size_t row, const char *text, const OptionValue *parsed)
 {
     const OptionSpec *spec = &options->specs[row];
     void *place = (char *)options->values + spec->offset;
@@ -305,8 +62,8 @@ Result options_init(Options *options, const OptionSpec *specs, size_t n_specs, v
     buffer_init(&error, BUFFER_NO_LIMIT);
     Result rc = options->texts == NULL || options->origins == NULL ? RESULT_MEMORY : RESULT_OK;
     for (size_t i = 0; i < n_specs && rc == RESULT_OK; i++) {
-        Parsed parsed = {0};
-        rc = parse_value(&specs[i], specs[i].standard, &parsed, &error);
+        OptionValue parsed = {0};
+        rc = option_parse(&specs[i], specs[i].standard, &parsed, &error);
         if (rc == RESULT_OK) {
             rc = store(options, i, specs[i].standard, &parsed);
         }
@@ -325,6 +82,13 @@ Result options_init(Options *options, const OptionSpec *specs, size_t n_specs, v
     return rc;
 }
 
+static void site_destroy(OptionSite *site)
+{
+    free(site->pattern);
+    free(site->text);
+    free(site->origin);
+}
+
 void options_destroy(Options *options)
 {
     for (size_t i = 0; i < options->n_specs; i++) {
@@ -341,9 +105,7 @@ void options_destroy(Options *options)
         }
     }
     for (size_t i = 0; i < options->n_sites; i++) {
-        free(options->sites[i].pattern);
-        free(options->sites[i].text);
-        free(options->sites[i].origin);
+        site_destroy(&options->sites[i]);
     }
     free(options->sites);
     free(options->texts);
@@ -366,29 +128,6 @@ const OptionSpec *options_find(const Options *options, const char *name)
         }
     }
     return NULL;
-}
-
-size_t option_distance(const char *a, const char *b)
-{
-    size_t row[64];
-    size_t n = strlen(b);
-    if (n > 62) {
-        return n;
-    }
-    for (size_t j = 0; j <= n; j++) {
-        row[j] = j;
-    }
-    for (size_t i = 1; a[i - 1] != '\0'; i++) {
-        size_t diagonal = row[0];
-        row[0] = i;
-        for (size_t j = 1; j <= n; j++) {
-            size_t cost = diagonal + (a[i - 1] != b[j - 1]);
-            diagonal = row[j];
-            size_t other = (row[j] < row[j - 1] ? row[j] : row[j - 1]) + 1;
-            row[j] = cost < other ? cost : other;
-        }
-    }
-    return row[n];
 }
 
 /* The row nearest to a name that does not exist: same key elsewhere, or the fewest edits. */
@@ -435,7 +174,7 @@ Result options_set(Options *options, const char *name, const char *text, const c
         return RESULT_INVALID;
     }
     size_t row = (size_t)(spec - options->specs);
-    Parsed parsed = {0};
+    OptionValue parsed = {0};
     Buffer value, why;
     buffer_init(&value, BUFFER_NO_LIMIT);
     buffer_init(&why, BUFFER_NO_LIMIT);
@@ -444,7 +183,7 @@ Result options_set(Options *options, const char *name, const char *text, const c
         (void)buffer_printf(error, "%s: '%s' %s", name, text, buffer_string(&why));
     }
     if (rc == RESULT_OK) {
-        rc = parse_value(spec, buffer_string(&value), &parsed, error);
+        rc = option_parse(spec, buffer_string(&value), &parsed, error);
     }
     if (rc == RESULT_OK) {
         rc = store(options, row, buffer_string(&value), &parsed);
@@ -527,8 +266,8 @@ Result options_add_site(Options *options, const char *pattern, const char *key, 
         }
         return RESULT_INVALID;
     }
-    Parsed parsed = {0};
-    Result rc = parse_value(spec, text, &parsed, error);
+    OptionValue parsed = {0};
+    Result rc = option_parse(spec, text, &parsed, error);
     if (rc != RESULT_OK) {
         return rc;
     }
@@ -537,19 +276,21 @@ Result options_add_site(Options *options, const char *pattern, const char *key, 
         return RESULT_MEMORY;
     }
     options->sites = sites;
-    OptionSite *site = &sites[options->n_sites];
-    *site = (OptionSite){.pattern = strdup(pattern),
-                         .spec = (size_t)(spec - options->specs),
-                         .text = strdup(text),
-                         .origin = strdup(origin)};
-    options->n_sites++;
-    if (spec->type == OPTION_REAL) {
-        site->value.real = parsed.real;
-    } else {
-        site->value.number = spec->type == OPTION_BOOL ? parsed.flag : parsed.number;
+    OptionSite site = {.pattern = strdup(pattern),
+                       .spec = (size_t)(spec - options->specs),
+                       .text = strdup(text),
+                       .origin = strdup(origin)};
+    if (site.pattern == NULL || site.text == NULL || site.origin == NULL) {
+        site_destroy(&site);
+        return RESULT_MEMORY;
     }
-    return site->pattern == NULL || site->text == NULL || site->origin == NULL ? RESULT_MEMORY
-                                                                               : RESULT_OK;
+    if (spec->type == OPTION_REAL) {
+        site.value.real = parsed.real;
+    } else {
+        site.value.number = spec->type == OPTION_BOOL ? parsed.flag : parsed.number;
+    }
+    sites[options->n_sites++] = site;
+    return RESULT_OK;
 }
 
 bool options_site_number(const Options *options, size_t offset, const char *host, int64_t *number)
@@ -604,7 +345,7 @@ static void print_range(const OptionSpec *spec, FILE *out)
     } else if (spec->type == OPTION_TEXT) {
         (void)buffer_append_string(&text, "text");
     } else {
-        print_bounds(&text, spec);
+        option_print_bounds(spec, &text);
     }
     (void)fprintf(out, "%s", buffer_string(&text));
     buffer_destroy(&text);

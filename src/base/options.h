@@ -18,31 +18,8 @@
 #include <stdio.h>
 
 #include "base/buffer.h"
+#include "base/option.h"
 #include "base/result.h"
-
-typedef enum OptionType {
-    OPTION_BOOL,  /* bool: yes no true false on off 1 0 */
-    OPTION_COUNT, /* int64_t */
-    OPTION_TIME,  /* int64_t milliseconds: ms s m h d; a bare number is seconds */
-    OPTION_SIZE,  /* int64_t bytes: K Ki M Mi G Gi T Ti */
-    OPTION_REAL,  /* double */
-    OPTION_TEXT,  /* char *, owned; "" when empty */
-    OPTION_WORD   /* int: place of the word in the row's words */
-} OptionType;
-
-typedef struct OptionSpec {
-    const char *section;
-    const char *key;
-    OptionType type;
-    size_t offset;        /* of the value in the struct of values */
-    const char *standard; /* the default, as text */
-    double least;         /* in base units; numbers only */
-    double greatest;
-    const char *words; /* "a|b|c" for OPTION_WORD */
-    bool live;         /* may change while the crawl runs */
-    bool per_site;     /* may stand in [site "pattern"] */
-    const char *help;  /* one line */
-} OptionSpec;
 
 typedef struct OptionSite {
     char *pattern; /* of host names, with * and ? */
@@ -91,11 +68,5 @@ void options_print(const Options *options, FILE *out);
 void options_help(const Options *options, const char *word, FILE *out);
 /* A commented INI file with every default: config/ragno.ini. */
 void options_print_sample(const Options *options, FILE *out);
-
-/* Parsers of single values, also used by the command line. RESULT_INVALID. */
-Result option_parse_time(const char *text, int64_t *ms);
-Result option_parse_size(const char *text, int64_t *bytes);
-/* Number of single-letter edits between two words, for "did you mean". */
-size_t option_distance(const char *a, const char *b);
 
 #endif

@@ -14,6 +14,7 @@
 #include "base/thread.h"
 #include "base/wake.h"
 #include "fetch/fetch_step.h"
+#include "fetch/socket_watch.h"
 #include "fetch/transfer.h"
 
 #define EPOLL_EVENTS   256
@@ -30,6 +31,7 @@ struct Fetcher {
     TransferShared shared;
     CURLM *multi;
     int epoll;
+    SocketWatch sockets;
     Wake wake;
     Queue inbox;
     Thread thread;
@@ -157,20 +159,14 @@ static void begin(Fetcher *fetcher, VisitState *visit_state)
 static int on_curl_socket(CURL *easy, curl_socket_t fd, int what, void *context, void *known)
 {
     (void)easy;
+    (void)known;
     Fetcher *fetcher = context;
-    struct epoll_event event = {.events = 0, .data = {.fd = fd}};
-    if (what == CURL_POLL_REMOVE) {
-        (void)epoll_ctl(fetcher->epoll, EPOLL_CTL_DEL, fd, NULL);
-        return 0;
+    uint32_t events = 0;
+    if (what != CURL_POLL_REMOVE) {
+        events = ((what & CURL_POLL_IN) != 0 ? (uint32_t)EPOLLIN : 0u) |
+                 ((what & CURL_POLL_OUT) != 0 ? (uint32_t)EPOLLOUT : 0u);
     }
-    event.events = ((what & CURL_POLL_IN) != 0 ? (uint32_t)EPOLLIN : 0u) |
-                   ((what & CURL_POLL_OUT) != 0 ? (uint32_t)EPOLLOUT : 0u);
-    if (known == NULL) {
-        (void)epoll_ctl(fetcher->epoll, EPOLL_CTL_ADD, fd, &event);
-        (void)curl_multi_assign(fetcher->multi, fd, fetcher);
-    } else {
-        (void)epoll_ctl(fetcher->epoll, EPOLL_CTL_MOD, fd, &event);
-    }
+    socket_watch_want(&fetcher->sockets, fd, events);
     return 0;
 }
 
@@ -331,6 +327,9 @@ static void serve(Fetcher *fetcher, const struct epoll_event *event)
         read_inbox(fetcher);
         return;
     }
+    if (!socket_watch_wants(&fetcher->sockets, event->data.fd)) {
+        return;
+    }
     int mask = ((event->events & EPOLLIN) != 0 ? CURL_CSELECT_IN : 0) |
                ((event->events & EPOLLOUT) != 0 ? CURL_CSELECT_OUT : 0) |
                ((event->events & (EPOLLERR | EPOLLHUP)) != 0 ? CURL_CSELECT_ERR : 0);
@@ -378,6 +377,7 @@ static Result open_loop(Fetcher *fetcher)
     if (rc != RESULT_OK) {
         return rc;
     }
+    socket_watch_init(&fetcher->sockets, fetcher->epoll);
     fetcher->multi = curl_multi_init();
     if (fetcher->multi == NULL) {
         return RESULT_MEMORY;
@@ -416,7 +416,7 @@ Result fetcher_new(Fetcher **out, unsigned number, const FetcherOptions *options
     url_init(&fetcher->url);
     buffer_init(&fetcher->text, 2 * URL_MAX_BYTES);
     Result rc = transfer_shared_init(&fetcher->shared, &fetcher->options, &fetcher->n_connections,
-                                     &fetcher->paused);
+                                     &fetcher->paused, &fetcher->sockets);
     if (rc == RESULT_OK) {
         rc = open_loop(fetcher);
     }
@@ -500,6 +500,7 @@ void fetcher_delete(Fetcher *fetcher)
     if (fetcher->inbox.items != NULL) {
         queue_destroy(&fetcher->inbox);
     }
+    socket_watch_destroy(&fetcher->sockets);
     transfer_shared_destroy(&fetcher->shared);
     shared_reader_close(&fetcher->filter);
     shared_reader_close(&fetcher->traps);

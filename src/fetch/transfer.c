@@ -62,9 +62,10 @@ static Result build_headers(struct curl_slist **list, const FetcherOptions *opti
 }
 
 Result transfer_shared_init(TransferShared *shared, const FetcherOptions *options,
-                            uint64_t *connections, Heap *paused)
+                            uint64_t *connections, Heap *paused, SocketWatch *sockets)
 {
-    *shared = (TransferShared){.options = options, .connections = connections, .paused = paused};
+    *shared = (TransferShared){
+        .options = options, .connections = connections, .paused = paused, .sockets = sockets};
     Buffer error;
     buffer_init(&error, 1024);
     Result rc = port_map_parse(&shared->ports, options->port_map, &error);
@@ -179,7 +180,11 @@ static curl_socket_t on_open_socket(void *context, curlsocktype purpose,
         return CURL_SOCKET_BAD;
     }
     (*transfer->shared->connections)++;
-    return socket(address->family, address->socktype | SOCK_CLOEXEC, address->protocol);
+    int fd = socket(address->family, address->socktype | SOCK_CLOEXEC, address->protocol);
+    if (fd >= 0) {
+        socket_watch_opened(transfer->shared->sockets, fd);
+    }
+    return fd < 0 ? CURL_SOCKET_BAD : fd;
 }
 
 /* ---- one transfer

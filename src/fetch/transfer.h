@@ -9,18 +9,20 @@
 #include "fetch/fetch_result.h"
 #include "fetch/fetcher.h"
 #include "fetch/port_map.h"
+#include "fetch/socket_watch.h"
 
 typedef struct TransferShared {
     const FetcherOptions *options;
     PortMap ports;
     struct curl_slist *page_headers;   /* owned */
     struct curl_slist *robots_headers; /* owned: no content coding */
-    uint64_t *connections;             /* counted here; the fetching thread's, as the heap below */
+    uint64_t *connections;             /* counted here; the fetching thread's, as what is below */
     Heap *paused;                      /* transfers that wait for the gate, by when they began to */
+    SocketWatch *sockets;
 } TransferShared;
 
 Result transfer_shared_init(TransferShared *shared, const FetcherOptions *options,
-                            uint64_t *connections, Heap *paused);
+                            uint64_t *connections, Heap *paused, SocketWatch *sockets);
 void transfer_shared_destroy(TransferShared *shared);
 
 typedef struct Transfer {

@@ -10,6 +10,7 @@
 #define STEER_PAUSE_MS     100   /* between two exchanges */
 #define HAND_ROUND_MS      4000  /* in which every visit state is looked at once */
 #define HAND_LEAST         64u
+#define HAND_SHARE         4u /* of the visit states, at once, while some are to be evicted */
 #define EVICTIONS_SHARE    8u /* a second: of the hosts in memory */
 #define EVICTIONS_LEAST    32u
 #define EVICTIONS_MOST     1024u
@@ -204,15 +205,12 @@ static void turn_hand(Distributor *distributor, size_t steps)
     }
 }
 
-/* Goes on with the round as far as time has; further while somebody is to be evicted. */
+/* Goes on with the round as far as time has. */
 static void look_around(Distributor *distributor, int64_t elapsed_ms)
 {
     size_t count = distributor->visit_states.count;
     size_t steps = count * (size_t)elapsed_ms / HAND_ROUND_MS + HAND_LEAST;
     turn_hand(distributor, steps < count ? steps : count + 1);
-    if (distributor->n_to_evict > 0) {
-        turn_hand(distributor, count / 4 + HAND_LEAST);
-    }
 }
 
 /* How many may be evicted now: those that the last second had room for. */
@@ -331,13 +329,12 @@ void distributor_load_hosts(Distributor *distributor, MDB_txn *txn, size_t front
 {
     bool is_hungry = front + distributor->n_resolving < required;
     bool is_time = !mono_before(now, distributor->next_steer);
-    int64_t elapsed_ms = 0;
-    if ((!is_time && !(is_hungry && distributor_has_room(distributor))) ||
+    if ((!is_time && !(is_hungry && has_room_for_best(distributor))) ||
         !somebody_waits(distributor, txn, is_hungry, now)) {
         return;
     }
     if (is_time) {
-        elapsed_ms = wake_steering(distributor, now);
+        look_around(distributor, wake_steering(distributor, now));
         if (!mono_before(now, distributor->walk_again)) {
             distributor->cursor = (ScheduleHostCursor){.started = false};
         }
@@ -347,7 +344,7 @@ void distributor_load_hosts(Distributor *distributor, MDB_txn *txn, size_t front
     for (size_t batch = 0; stop == WALK_ON; batch++) {
         is_hungry = front + distributor->n_resolving < required;
         limit = is_hungry ? SCHEDULE_MAX_LEVELS : wanted_level(distributor, front, required);
-        if (batch >= WALK_BATCHES && !(is_hungry && distributor_has_room(distributor))) {
+        if (batch >= WALK_BATCHES && !(is_hungry && has_room_for_best(distributor))) {
             break;
         }
         stop = walk(distributor, txn, limit, now);
@@ -358,11 +355,13 @@ void distributor_load_hosts(Distributor *distributor, MDB_txn *txn, size_t front
     if (lower_share(distributor) > 0) {
         load_lower(distributor, txn, now);
     }
-    distributor->n_to_evict = 0;
     if (stop == WALK_FULL) {
         plan_evictions(distributor, txn, limit, now);
     }
-    look_around(distributor, elapsed_ms);
     bool goes_on = distributor->n_to_evict > 0 || stop == WALK_ON;
+    if (distributor->n_to_evict > 0) {
+        turn_hand(distributor, distributor->visit_states.count / HAND_SHARE + HAND_LEAST);
+        distributor->n_to_evict = 0; /* who was not met is planned for anew */
+    }
     distributor->next_steer = mono_add_ms(now, goes_on ? STEER_PAUSE_MS : WALK_PAUSE_MS);
 }

@@ -19,14 +19,15 @@
  *
  * When. The owner gives links to the sieve when the frontier is not hungry, so that nobody misses
  * the new URLs until the merge, and the database is so large that it pays (least_urls). A link
- * costs about a microsecond more through the sieve; what it saves grows with the trees. In
- * simulated crawls (build/release/sim --urls 2000000, 11 links a page of which one is new) both
- * ways cost the same between the 800 000th and the millionth page: 9.5 s for 200 000 pages by
- * batches alone, 7.8 s and 2.1 s of merges with the sieve. Over that whole crawl the
- * sieve, used from 500 000 URLs on, cost 9 % more CPU, and late pages were 1.57 times as dear as
- * early ones instead of 1.74: the default is extrapolated, beyond what was measured to be a loss.
- * Otherwise the batch does it as ever; both may alternate, since what decides whether a URL is new
- * is hash2idx alone.
+ * costs about a microsecond more through the sieve; what it saves grows with the trees, and is the
+ * less the larger a batch is. In simulated crawls (build/release/sim --urls 2000000 --hosts 100001
+ * --addresses 30001 --batch-time 30000 --batch-pages 2048, 11 links a page of which one is new) the
+ * sieve, used from 200 000 URLs on, wrote a sixth less (14.8 kB a page for 17.8) and cost 3 % more
+ * CPU over all: 37.6 us for each of the pages from 600 000 to 800 000 instead of 37.1, and 42.7
+ * instead of 39.4 for those from a million on. In a crawl of 5 000 000 URLs it cost a tenth more
+ * where it had just begun, at a million. So it is not seen to pay before the default; what it is
+ * worth beyond was not measured, with all of the database in the page cache. Otherwise the batch
+ * does it as ever; both may alternate, since what decides whether a URL is new is hash2idx alone.
  *
  * Exactly once. Links are durable (bucket file, checksums) before the transaction commits that
  * takes their page out of the schedule; that transaction says up to where the bucket files count
@@ -42,6 +43,9 @@
  * Damage. Blocks of a bucket file that cannot be read are left out, counted and logged. A page of
  * which a link is lost gets no list: a page that was crawled and has no list is one whose links are
  * lost or still in the sieve, and `ragno verify` tells them apart (sieve_walk).
+ *
+ * Pieces. The clock is looked at between two buckets, so a bucket is full at sixteen thousand
+ * elements whatever the memory, between some lists, and between some edges of the sort.
  *
  * Memory. Url cache, arrays (buckets x array_bytes), a merge: the fullest bucket, and sixteen bytes
  * for each link of the generation, twice, in files without name when they are many (the system's

@@ -24,11 +24,6 @@ void filter_delete(Filter *filter)
     free(filter);
 }
 
-const char *filter_text(const Filter *filter)
-{
-    return filter->text;
-}
-
 Result filter_scratch_new(FilterScratch **scratch)
 {
     *scratch = NULL;

@@ -82,12 +82,6 @@ typedef struct FilterError {
 Result filter_compile(Filter **filter, const char *text, size_t length,
                       const FilterOptions *options, FilterError *error);
 void filter_delete(Filter *filter);
-/* The expression as it was given; borrowed. */
-const char *filter_text(const Filter *filter);
-
-/* Appends text as a quoted argument, for options that are sugar for an expression ("--accept-regex
- * RE" is URLContainsRegex("RE")). Errors as buffer_append. */
-Result filter_quote(const char *text, size_t length, Buffer *out);
 
 /* RESULT_MEMORY. A scratch works with every filter. */
 Result filter_scratch_new(FilterScratch **scratch);

@@ -411,17 +411,3 @@ Result filter_read_arguments(FilterCompiler *compiler, FilterAtom *atom)
     compiler->at++;
     return RESULT_OK;
 }
-
-Result filter_quote(const char *text, size_t length, Buffer *out)
-{
-    Result rc = buffer_append_char(out, '"');
-    for (size_t i = 0; i < length && rc == RESULT_OK; i++) {
-        if (text[i] == '"' || text[i] == '\\') {
-            rc = buffer_append_char(out, '\\');
-        }
-        if (rc == RESULT_OK) {
-            rc = buffer_append_char(out, text[i]);
-        }
-    }
-    return rc == RESULT_OK ? buffer_append_char(out, '"') : rc;
-}

@@ -174,11 +174,6 @@ void filter_set_delete(FilterSet *set)
     free(set);
 }
 
-size_t filter_set_count(const FilterSet *set)
-{
-    return set->n;
-}
-
 bool filter_set_contains(const FilterSet *set, const char *host, size_t length)
 {
     length = without_dot(host, length);

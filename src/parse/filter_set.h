@@ -16,7 +16,6 @@ typedef struct FilterSet FilterSet;
  * RESULT_MEMORY. */
 Result filter_set_new(FilterSet **set, const char *text, size_t length, size_t *line);
 void filter_set_delete(FilterSet *set);
-size_t filter_set_count(const FilterSet *set);
 
 /* Whether a host is there; a trailing dot does not count. */
 bool filter_set_contains(const FilterSet *set, const char *host, size_t length);

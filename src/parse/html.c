@@ -290,15 +290,6 @@ static Result resolve_all(HtmlParser *p, Page *page)
     return rc;
 }
 
-Result html_resolve(HtmlParser *parser, const char *reference, size_t length, PageLink *link)
-{
-    if (parser->document.length == 0) {
-        return RESULT_INVALID;
-    }
-    *link = (PageLink){.url = NULL, .length = 0, .kind = LINK_HEADER, .flags = 0};
-    return resolve(parser, reference, length, link);
-}
-
 /* ---- one page ---- */
 
 static void trim_scratch(HtmlParser *p)

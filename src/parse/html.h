@@ -133,9 +133,4 @@ Result html_parse(HtmlParser *parser, const HtmlInput *input, Page *page);
  * for header links. */
 bool html_leads_to_page(const char *rel, size_t rel_length, const char *type, size_t type_length);
 
-/* Resolves one more reference against the document's base (after html_parse), for header links;
- * kind and flags are the caller's to set. RESULT_INVALID: no http URL; RESULT_LIMIT: too long;
- * RESULT_MEMORY. */
-Result html_resolve(HtmlParser *parser, const char *reference, size_t length, PageLink *link);
-
 #endif

@@ -152,26 +152,3 @@ bool http_header_find(const HttpHeader *header, const char *name, HttpField *fie
     size_t position = 0;
     return http_header_next_named(header, name, &position, field);
 }
-
-Result http_header_unfold(const HttpField *field, Buffer *out)
-{
-    const char *p = field->value;
-    const char *end = p + field->value_length;
-    Result rc = buffer_reserve(out, field->value_length);
-    while (rc == RESULT_OK && p < end) {
-        const char *stop = p;
-        while (stop < end && *stop != '\r' && *stop != '\n') {
-            stop++;
-        }
-        rc = buffer_append(out, p, (size_t)(stop - p));
-        bool is_fold = stop < end;
-        while (stop < end && is_blank(*stop)) {
-            stop++;
-        }
-        if (rc == RESULT_OK && is_fold) {
-            rc = buffer_append_char(out, ' ');
-        }
-        p = stop;
-    }
-    return rc;
-}

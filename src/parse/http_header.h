@@ -44,8 +44,6 @@ bool http_header_next_named(const HttpHeader *header, const char *name, size_t *
                             HttpField *field);
 /* The first field of that name; false when there is none. */
 bool http_header_find(const HttpHeader *header, const char *name, HttpField *field);
-/* Appends a value with its folds as single blanks. Errors as buffer_append. */
-Result http_header_unfold(const HttpField *field, Buffer *out);
 
 typedef struct HttpContentType {
     const char *type; /* "text/html", not lower-cased; NULL when there is none */

@@ -153,12 +153,6 @@ Result robots_parse(const char *body, size_t length, const char *agent, Robots *
     return RESULT_OK;
 }
 
-Result robots_deny_all(Robots **robots)
-{
-    static const char everything[] = "User-agent: *\nDisallow: /\n";
-    return robots_parse(everything, sizeof everything - 1, "", robots);
-}
-
 void robots_delete(Robots *robots)
 {
     if (robots == NULL) {

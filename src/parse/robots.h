@@ -41,9 +41,8 @@ typedef struct RobotsVerdict {
 /* Compiles the rules that apply to agent (a product token, compared without case). RESULT_MEMORY.
  */
 Result robots_parse(const char *body, size_t length, const char *agent, Robots **robots);
-/* Rules that allow everything, or nothing (unreachable host). RESULT_MEMORY. */
+/* Rules that allow everything. RESULT_MEMORY. */
 Result robots_allow_all(Robots **robots);
-Result robots_deny_all(Robots **robots);
 void robots_delete(Robots *robots);
 
 /* What tells one content of the file from another: of no file as of an empty one, and of what is

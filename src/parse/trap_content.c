@@ -18,7 +18,8 @@ typedef struct Reader {
     bool in_tag;
     const char *name; /* the last word in this tag: of an attribute, when "=" follows */
     size_t name_length;
-    uint32_t last;                 /* number in the text; NO_NUMBER = none */
+    const char *value_end; /* no attribute begins before it: each byte is in one value at most */
+    uint32_t last;         /* number in the text; NO_NUMBER = none */
     uint32_t numbers[URL_NUMBERS]; /* of the page's URL */
     size_t n_numbers;
 } Reader;
@@ -220,7 +221,11 @@ static const char *read_value(Reader *reader, const char *equals)
             stop++;
         }
     }
-    return stop != NULL && is_own(reader, p, stop) ? stop : equals + 1;
+    if (stop == NULL) {
+        return equals + 1;
+    }
+    reader->value_end = stop;
+    return is_own(reader, p, stop) ? stop : equals + 1;
 }
 
 /* A word of the text. */
@@ -287,6 +292,7 @@ uint64_t trap_content_hash(const Url *url, const char *body, size_t length)
                      .end = body + length,
                      .path = url->href + url->path_start,
                      .path_end = url->href + url->query_start,
+                     .value_end = body,
                      .last = NO_NUMBER};
     read_url_numbers(&reader, url);
     for (const char *p = reader.path; p < reader.path_end; p++) {
@@ -299,7 +305,7 @@ uint64_t trap_content_hash(const Url *url, const char *body, size_t length)
             continue;
         }
         add_byte(&reader, (uint8_t)*p);
-        if (reader.in_tag && *p == '=') {
+        if (reader.in_tag && *p == '=' && p >= reader.value_end) {
             p = read_value(&reader, p);
             continue;
         }

@@ -546,11 +546,6 @@ void bf_front_visit(BFFront *front, uint32_t id, double now_s)
     (void)place_host(front, host, now_s);
 }
 
-bool bf_front_is_leased(const BFFront *front, uint64_t index)
-{
-    return bf_set_has(&front->leases, index);
-}
-
 bool bf_front_end_lease(BFFront *front, uint64_t index)
 {
     return bf_set_remove(&front->leases, index);

@@ -96,7 +96,6 @@ Result bf_front_take(BFFront *front, MDB_txn *txn, double now_s, uint32_t *host,
 /* A crawl of the host that was not taken from here: counts for its rates. */
 void bf_front_visit(BFFront *front, uint32_t host, double now_s);
 
-bool bf_front_is_leased(const BFFront *front, uint64_t index);
 /* The page was crawled or given up, or is to be given out again (offer it then). False: no lease.
  */
 bool bf_front_end_lease(BFFront *front, uint64_t index);

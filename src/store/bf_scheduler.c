@@ -584,6 +584,7 @@ BFSchedulerError bf_scheduler_counts(BFScheduler *sch, BFSchedulerCounts *counts
     mutex_lock(&sch->state->mutex);
     *counts = sch->state->counts;
     counts->requested = bf_front_leases(sch->state->front);
+    counts->loaded_hosts = bf_front_hosts(sch->state->front);
     counts->longest_wait_ms = (double)atomic_load(&sch->state->longest_wait_ns) / 1e6;
     mutex_unlock(&sch->state->mutex);
     MDB_txn *txn = NULL;

@@ -153,6 +153,7 @@ typedef struct BFSchedulerCounts {
     uint64_t scheduled;           /* entries of the schedule, those that are out included */
     uint64_t requested;           /* out: neither crawled nor released yet */
     uint64_t hosts;               /* with entries */
+    uint64_t loaded_hosts;        /* that requests have in memory */
     uint64_t updates;             /* that the scorer has completed */
     uint64_t moves;               /* of pages between levels by updates */
     uint64_t rides;               /* transactions of add that made some of them */

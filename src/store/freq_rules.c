@@ -164,11 +164,6 @@ void freq_rules_delete(FreqRules *rules)
     free(rules);
 }
 
-size_t freq_rules_count(const FreqRules *rules)
-{
-    return rules->n;
-}
-
 Result freq_rules_find(const FreqRules *rules, const char *url, size_t length, double rate,
                        double *freq)
 {

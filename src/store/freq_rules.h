@@ -28,7 +28,6 @@ typedef struct FreqRules FreqRules;
 Result freq_rules_new(FreqRules **rules, const char *text, size_t length, size_t *line, char *why);
 /* NULL is allowed. */
 void freq_rules_delete(FreqRules *rules);
-size_t freq_rules_count(const FreqRules *rules);
 
 /* Visits per second of a URL whose change rate is rate (not above 0: unknown). RESULT_NOT_FOUND: no
  * rule matches, or the one that does needs a rate that is unknown. A match that exceeds its limits

@@ -167,8 +167,8 @@ MDB_env *page_db_env(PageDB *db);
 int page_db_txn_begin(PageDB *db, bool read_only, MDB_txn **txn);
 int page_db_txn_commit(PageDB *db, MDB_txn *txn);
 void page_db_txn_abort(PageDB *db, MDB_txn *txn);
-/* From now on pages of the map are given up when more than budget bytes of the process are resident
- * (store/map_residence.h): asked on the way by look-ups, and by page_db_check_residence. 0 = no
+/* From now on pages of the map are given up when the process comes near budget resident bytes
+ * (store/map_residence.h): asked by every other look-up, and by page_db_check_residence. 0 = no
  * budget. */
 void page_db_set_residence(PageDB *db, size_t budget);
 /* For those who look into other tables of the environment: after n look-ups, in the transaction. */

@@ -10,8 +10,9 @@
  * it lives, will do so; this many missing pages are taken for such a moment. */
 #define MISSING_PAGES_WHILE_READING 16
 
-#define AHEAD_SHARE 8u   /* the file is longer than it must be by this part of it at most */
-#define LEAST_AHEAD 128u /* pages: smaller files are left alone */
+#define AHEAD_SHARE     8u   /* the file is longer than it must be by this part of it at most */
+#define LEAST_AHEAD     128u /* pages: smaller files are left alone */
+#define FETCHED_AT_ONCE 256u
 #ifndef MADV_POPULATE_READ
 #define MADV_POPULATE_READ 22
 #endif
@@ -115,13 +116,17 @@ int page_file_check(PageDB *db)
 }
 
 /* Brings the pages from the old end of the file on into the page cache, each for itself, since a
- * map that is read at random asks for no more. What fails is only slower later. */
+ * map that is read at random asks for no more; few at a time, since they count as resident while
+ * they are mapped. What fails is only slower later. */
 static void fetch_pages(const FileLength *f, uint64_t end)
 {
-    off_t from = (off_t)(f->pages * f->page_bytes);
-    size_t bytes = (size_t)(end - f->pages) * f->page_bytes;
-    void *map = mmap(NULL, bytes, PROT_READ, MAP_SHARED, f->fd, from);
-    if (map != MAP_FAILED) {
+    for (uint64_t at = f->pages; at < end; at += FETCHED_AT_ONCE) {
+        uint64_t n = end - at < FETCHED_AT_ONCE ? end - at : FETCHED_AT_ONCE;
+        size_t bytes = (size_t)n * f->page_bytes;
+        void *map = mmap(NULL, bytes, PROT_READ, MAP_SHARED, f->fd, (off_t)(at * f->page_bytes));
+        if (map == MAP_FAILED) {
+            return;
+        }
         if (madvise(map, bytes, MADV_RANDOM) == 0) {
             (void)madvise(map, bytes, MADV_POPULATE_READ);
         }

@@ -98,14 +98,6 @@ Result payload_index_clear(PayloadIndex *index, MDB_txn *txn)
     return lmdb_result(mdb_drop(txn, index->dbi, 0), "payloads: mdb_drop");
 }
 
-Result payload_index_count(PayloadIndex *index, MDB_txn *txn, uint64_t *count)
-{
-    MDB_stat stat;
-    int rc = mdb_stat(txn, index->dbi, &stat);
-    *count = rc == MDB_SUCCESS ? stat.ms_entries : 0;
-    return lmdb_result(rc, "payloads: mdb_stat");
-}
-
 Result payload_index_find(void *context, const WarcDigest *payload, WarcOriginal *original)
 {
     PayloadReader *reader = context;

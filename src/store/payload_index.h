@@ -40,8 +40,6 @@ Result payload_index_put_group(PayloadIndex *index, MDB_txn *txn, const WarcGrou
  * lost. */
 Result payload_index_clear(PayloadIndex *index, MDB_txn *txn);
 
-Result payload_index_count(PayloadIndex *index, MDB_txn *txn, uint64_t *count);
-
 /* The look-up of a recorder (WarcFindOriginal): context is a PayloadReader of the recorder's
  * thread. begin and end are called to have a read transaction for one look-up; the caller knows how
  * (the database's transaction manager). begin may answer NULL: the payload counts as new. */

@@ -31,9 +31,11 @@ MMapArray *rank_memory_new(RankMemory *memory, size_t n_elements, size_t element
 bool rank_memory_drop(RankMemory *memory, MMapArray *array, const atomic_bool *stop);
 bool rank_memory_free(RankMemory *memory, const atomic_bool *stop);
 
+#ifndef __cplusplus /* the library's own; C++ has other atomic calls */
 static inline bool rank_is_stopped(const atomic_bool *stop)
 {
     return stop != NULL && atomic_load_explicit(stop, memory_order_relaxed);
 }
+#endif
 
 #endif

@@ -317,17 +317,6 @@ Result schedule_remove(Schedule *schedule, MDB_txn *txn, uint32_t host, unsigned
                                        : RESULT_INVALID;
 }
 
-Result schedule_move(Schedule *schedule, MDB_txn *txn, uint32_t host, unsigned from, unsigned to,
-                     uint64_t index)
-{
-    if (from >= SCHEDULE_MAX_LEVELS || to >= SCHEDULE_MAX_LEVELS) {
-        return RESULT_INVALID;
-    }
-    ScheduleChange change = {
-        .host = host, .from = (uint8_t)from, .to = (uint8_t)to, .index = index};
-    return schedule_change(schedule, txn, &change, 1);
-}
-
 Result schedule_change(Schedule *schedule, MDB_txn *txn, const ScheduleChange *changes, size_t n)
 {
     for (size_t i = 0; i < n; i++) {

@@ -64,17 +64,16 @@ bool schedule_is_express(const Schedule *schedule, unsigned level);
  * no beginning (*least is 0; it also has what is below 0). */
 void schedule_level_range(const Schedule *schedule, unsigned level, float *least, float *below);
 
-/* Adds, removes or moves one entry. Adding what is there and removing what is not changes nothing
- * and is RESULT_OK; moving what is not there adds it. RESULT_FULL: the map must grow and the
+/* Adds or removes one entry. Adding what is there and removing what is not changes nothing and is
+ * RESULT_OK. RESULT_FULL: the map must grow and the
  * transaction be aborted and done again. RESULT_INVALID: level >= SCHEDULE_MAX_LEVELS, or an index
  * of 2^48 or more; nothing was changed. */
 Result schedule_put(Schedule *schedule, MDB_txn *txn, uint32_t host, unsigned level,
                     uint64_t index);
 Result schedule_remove(Schedule *schedule, MDB_txn *txn, uint32_t host, unsigned level,
                        uint64_t index);
-Result schedule_move(Schedule *schedule, MDB_txn *txn, uint32_t host, unsigned from, unsigned to,
-                     uint64_t index);
-/* Many of them at once, in the given order: cheaper by far when they are sorted by host. */
+/* Many of them at once, or moves, in the given order: cheaper by far when they are sorted by host.
+ */
 typedef struct ScheduleChange {
     uint64_t index;
     uint32_t host;

@@ -2,7 +2,7 @@
  *
  * A response record needs the digest of its block (header and body) and of its payload (the body):
  * the same bytes twice. One SHA-1 is bound by the latency of its rounds, so two interleaved cost
- * little more than one (measured on 17 kB: 16.5 us apart, 9 us together). Only for x86-64 with
+ * little more than one. Only for x86-64 with
  * SHA-NI; elsewhere sha1_is_fast says no and the caller uses libcrypto. A Sha1 belongs to one
  * thread. SHA-1 is an identity here, not a protection. Source: FIPS 180-4. */
 #ifndef STORE_SHA1_H

@@ -46,11 +46,6 @@ int64_t varint_decode_int64(const uint8_t *in, uint8_t *read)
     return varint_sign_unfold(varint_decode_uint64(in, read));
 }
 
-size_t varint_size(uint64_t n)
-{
-    return n == 0 ? 1 : (size_t)(70 - __builtin_clzll(n)) / 7;
-}
-
 bool url_parts(const char *url, size_t length, UrlParts *parts)
 {
     size_t start = 0;

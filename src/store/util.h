@@ -27,8 +27,6 @@ int64_t varint_decode_int64(const uint8_t *in, uint8_t *read);
 /* The mapping of signed to unsigned behind varint_encode_int64, and back. */
 uint64_t varint_sign_fold(int64_t n);
 int64_t varint_sign_unfold(uint64_t u);
-/* Bytes that varint_encode_uint64 takes. */
-size_t varint_size(uint64_t n);
 
 /* Reads one varint of the bytes [p, end); returns the byte behind it, or NULL when it does not end
  * there or does not fit 64 bits. For bytes from disk. */

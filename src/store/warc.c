@@ -515,8 +515,3 @@ Result warc_close(Warc *warc)
     free(warc);
     return rc;
 }
-
-const char *warc_current_name(const Warc *warc)
-{
-    return warc->last->name.text;
-}

@@ -111,7 +111,4 @@ Result warc_sync(Warc *warc, WarcEnd *end);
  * Failures (a full disk) are logged and tried again by the next call. */
 Result warc_committed(Warc *warc);
 
-/* The name that the file of the last group will have ("" when there is none). */
-const char *warc_current_name(const Warc *warc);
-
 #endif

@@ -18,7 +18,7 @@
 #define REQUEST  100u
 #define HOT_URLS 2000000u
 #define OTHERS   10000u
-#define STOPS    60u
+#define STOPS    100u
 
 typedef struct World {
     char dir[64];

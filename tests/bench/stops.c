@@ -19,7 +19,8 @@
 #define LOOPS       20u
 #define BATCH       512u
 #define BUSY        8u
-#define BUSY_STOPS  4u /* of n_stops one in so many */
+#define CONTROL_MS  2000
+#define BUSY_STOPS  8u /* of n_stops one in so many */
 #define NS_PER_MS   1e6
 #define RANDOM_SEED UINT64_C(0x2545F4914F6CDD1D)
 
@@ -135,6 +136,20 @@ static void end_load(const pid_t pids[BUSY])
     }
 }
 
+/* The longest time that a thread which does nothing but compute was not let run. */
+static double longest_absence_ms(void)
+{
+    MonoTime start = mono_now();
+    MonoTime last = start;
+    int64_t longest_ns = 0;
+    while (mono_ms_between(start, last) < CONTROL_MS) {
+        MonoTime now = mono_now();
+        longest_ns = now.ns - last.ns > longest_ns ? now.ns - last.ns : longest_ns;
+        last = now;
+    }
+    return (double)longest_ns / NS_PER_MS;
+}
+
 static void stop_scorer(Scorer *scorer, const char *name, unsigned n_stops)
 {
     StopTimes times = stop_often(scorer, n_stops);
@@ -145,9 +160,12 @@ static void stop_scorer(Scorer *scorer, const char *name, unsigned n_stops)
     pid_t pids[BUSY];
     (void)fflush(NULL);
     begin_load(pids);
+    double absence_ms = longest_absence_ms();
     times = stop_often(scorer, n_stops / BUSY_STOPS);
     end_load(pids);
     (void)printf("schedule.stop.%s.max_ms_loaded = %.1f ms\n", name, times.ms);
+    (void)fprintf(stderr, "under that load a thread waits up to %.1f ms for a processor\n",
+                  absence_ms);
 }
 
 void stops_run(size_t n_pages, unsigned n_stops)

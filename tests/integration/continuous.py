@@ -254,5 +254,46 @@ def built_by_command(report, path):
                  not any("C" in r.flags for r in requests), "some are conditional")
 
 
+def policy_is_live(report, path):
+    """SIGHUP takes over how often pages are visited, and the rules, from the next visits on."""
+    rules, config = path + "/rules.txt", path + "/live.ini"
+
+    def write(seconds, rule):
+        with open(rules, "w") as file:
+            file.write(rule)
+        with open(config, "w") as file:
+            file.write(f"[schedule]\nrules = {rules}\nrevisit_min = 300ms\n"
+                       f"revisit_max = {seconds}s\n")
+
+    write(3, "")
+    with harness.Web(path, hosts=5, addresses=5, pages=50, skew=0, page_bytes=2000) as web:
+        command = harness.crawl_command(web, path + "/crawl", "-c", config, "--set",
+                                        "schedule.mode=continuous", wait="5ms", ip_wait="1ms")
+        crawl = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
+                                 stderr=subprocess.DEVNULL)
+        time.sleep(4)
+        slow = len(web.requests())
+        write(1, "0 soon\n")  # not a rule: all is refused
+        crawl.send_signal(signal.SIGHUP)
+        time.sleep(0.5)
+        write(2, "[02468]([.]html)?$ 1s\n")
+        crawl.send_signal(signal.SIGHUP)
+        time.sleep(9)
+        harness.end_process(crawl)
+        by_url = visits(web.requests(), web.graph_urls())
+    often = [len(v) for url, v in by_url.items() if re.search("[02468]([.]html)?$", url)]
+    others = [len(v) for url, v in by_url.items() if not re.search("[02468]([.]html)?$", url)]
+    with open(path + "/crawl/ragno.log") as log:
+        text = log.read()
+    report.check("a wrong file of rules changes nothing", "nothing was changed" in text, text[-800:])
+    report.check("few visits before", slow < 250, f"{slow}")
+    # With an interval of three there would be five or six.
+    report.check("the rule's pages are visited each second", bool(often) and min(often) >= 7,
+                 f"{collections.Counter(often)}")
+    report.check("the others each two", bool(others) and min(others) >= 4 and max(others) <= 8,
+                 f"{collections.Counter(others)}")
+    report.equal("it ends well", crawl.returncode, 11)
+
+
 if __name__ == "__main__":
-    harness.main(changing, killed, gone_and_moved, built_by_command)
+    harness.main(changing, killed, gone_and_moved, built_by_command, policy_is_live)

@@ -52,7 +52,8 @@ def compile_names(report, environment):
 
 
 # Declared, since structures of the documented headers need their types, but for the library alone.
-INNER = re.compile(r"mutex_|condition_|cpu_|score_(input|parent)_|page_stream_park_all$")
+INNER = re.compile(r"mutex_|condition_|cpu_|score_(input|parent)_|page_stream_park_all$|"
+                   r"rank_memory_")
 
 
 def declared_functions(root):

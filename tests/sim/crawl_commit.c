@@ -268,7 +268,7 @@ static bool commit(Crawl *crawl, bool merge)
     CommitNotice *notice = rc == RESULT_OK ? batch_notice(&batch) : NULL;
     if (notice != NULL) {
         crawl->totals = batch.totals;
-        if (batch.hungry) {
+        if (batch.hungry && (n > 0 || batch.woke)) {
             ingest_patience_note(&crawl->patience, crawl->options.batch_ms, batch.woke);
         }
         tell_audit(crawl, &batch);

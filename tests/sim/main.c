@@ -286,7 +286,7 @@ int main(int argc, char **argv)
                          .memory = 256 << 20,
                          .connections = 2000,
                          .batch_ms = 200,
-                         .batch_pages = 2048,
+                         .batch_pages = 928, /* what crawl.memory = 256Mi leaves of them */
                          .trouble = 1,
                          .sieve = 16 << 20,
                          .sieve_from = 2000000,

@@ -2,6 +2,8 @@
 #ifndef TESTS_UNIT_LINK_LIST_H
 #define TESTS_UNIT_LINK_LIST_H
 
+#include <stdatomic.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdlib.h>
@@ -15,6 +17,8 @@ typedef struct LinkList {
     size_t capacity;
     size_t at;
     size_t fails_at; /* next answers with an error there; 0: never */
+    size_t stops_at; /* next sets *stop there; 0: never */
+    atomic_bool *stop;
 } LinkList;
 
 static inline void link_list_add(LinkList *list, int64_t from, int64_t to)
@@ -39,6 +43,9 @@ static inline StreamState link_list_next(void *state, Link *link)
         return stream_state_end;
     }
     *link = list->links[list->at++];
+    if (list->stops_at != 0 && list->at == list->stops_at) {
+        atomic_store(list->stop, true);
+    }
     return stream_state_next;
 }
 

@@ -620,6 +620,41 @@ static void a_page_crawled_often_enough_is_left_alone(void)
     tear_down(w);
 }
 
+/* With rules of its own, which are freed with it. */
+static void a_new_policy_decides_from_the_next_visit_on(void)
+{
+    static const char text[] = "/1$ 6h\n";
+    World *w = set_up(10, 2);
+    RevisitPolicy policy = w->revisit_options.policy;
+    size_t line = 0;
+    char why[FREQ_RULES_WHY_BYTES] = "";
+    uint32_t before[10];
+    policy.min_s = policy.max_s = 4 * DAY;
+    CU_ASSERT_EQUAL(revisits_set_policy(w->revisits, &policy), RESULT_OK);
+    seed_all(w);
+    pass(w, 40, DAY / 16, 10);
+    policy.min_s = DAY / 10;
+    policy.max_s = DAY / 2;
+    CU_ASSERT_EQUAL_FATAL(freq_rules_new(&policy.rules, text, sizeof text - 1, &line, why),
+                          RESULT_OK);
+    CU_ASSERT_EQUAL(revisits_set_policy(w->revisits, &policy), RESULT_OK);
+    for (uint32_t i = 0; i < 10; i++) {
+        before[i] = w->pages[i].visits;
+        CU_ASSERT_TRUE(before[i] >= 9 && before[i] <= 11);
+    }
+    pass(w, 4, DAY / 16, 10); /* what was due within four days has been visited then */
+    for (uint32_t i = 0; i < 10; i++) {
+        CU_ASSERT_TRUE(w->pages[i].visits > before[i]);
+        before[i] = w->pages[i].visits;
+    }
+    pass(w, 10, DAY / 16, 10);
+    for (uint32_t i = 0; i < 10; i++) {
+        uint32_t visits = w->pages[i].visits - before[i];
+        CU_ASSERT_TRUE(i == 1 ? visits > 30 : visits >= 17 && visits < 30);
+    }
+    tear_down(w);
+}
+
 static void a_host_that_fails_rests_and_is_given_up_at_last(void)
 {
     World *w = set_up(1, 1);
@@ -696,6 +731,8 @@ UNIT_MAIN("continuous",
           {"a page that is gone is given up, and one that fails is not",
            a_page_that_is_gone_is_given_up_and_one_that_fails_is_not},
           {"a page crawled often enough is left alone", a_page_crawled_often_enough_is_left_alone},
+          {"a new policy decides from the next visit on",
+           a_new_policy_decides_from_the_next_visit_on},
           {"a host that fails rests, and is given up at last",
            a_host_that_fails_rests_and_is_given_up_at_last},
           {"pages of a host that rests come back", pages_of_a_host_that_rests_come_back},

@@ -1072,6 +1072,123 @@ static void a_weighted_window_has_a_share_of_lower_levels(void)
     tear_down(w);
 }
 
+/* ---- who makes room ---------------------------------------------------------------------------
+ */
+
+static void add_url_of(World *w, unsigned host, unsigned page, uint8_t level)
+{
+    char url[64];
+    (void)snprintf(url, sizeof url, "http://h%u.example/%u", host, page);
+    MDB_txn *txn = store_fixture_begin(&w->fixture, false);
+    store_fixture_add(&w->fixture, txn, url, level);
+    store_fixture_commit(&w->fixture, txn);
+}
+
+static void tell_of(World *w, unsigned host, uint8_t level)
+{
+    CommitHost news = {.host = host_id(w, host), .level = level};
+    CommitNotice notice = {.news = NEWS_COMMITTED, .hosts = &news, .n_hosts = 1};
+    distributor_committed(&w->distributor, &notice, w->now, w->wall);
+}
+
+/* Host 1, at level 9, fills the memory; host 2 is better, and host 1 has been recalled for it. */
+static World *set_up_eviction(bool with_host_3)
+{
+    DistributorOptions options = standard();
+    World *w = set_up(&options);
+    add_url_of(w, 1, 0, 9);
+    add_url_of(w, 1, 1, 9);
+    if (with_host_3) {
+        add_url_of(w, 3, 0, 0);
+    }
+    (void)work(w, 10);
+    answer_all(w, FETCH_OK);
+    CU_ASSERT_EQUAL_FATAL(w->n_ready, with_host_3 ? 2 : 1);
+    w->distributor.options.memory_bytes = w->distributor.memory;
+    add_url_of(w, 2, 0, 2);
+    tell_of(w, 2, 2);
+    CU_ASSERT_EQUAL(w->n_resolving, 0);
+    pass(w, 2000);
+    (void)work(w, 10);
+    CU_ASSERT_EQUAL_FATAL(w->n_recalled, 1);
+    CU_ASSERT_EQUAL(w->recalled[0]->host, host_id(w, 1));
+    CU_ASSERT_EQUAL(w->distributor.evictions, 1);
+    return w;
+}
+
+static void an_evicted_host_is_forgotten_when_its_time_and_its_results_allow(void)
+{
+    World *w = set_up_eviction(false);
+    const WindowUrl *url = visit_state_peek(w->ready[0]);
+    CommitDone done = {.index = url->index, .host = w->ready[0]->host};
+    uint32_t level = url->level;
+    visit_state_take(w->ready[0]); /* it was at a fetcher */
+    w->ready[0]->next_fetch = mono_add_ms(w->now, 40000);
+    read_recall(w, true);
+    CU_ASSERT_EQUAL(w->n_ready, 0);
+    CU_ASSERT_EQUAL(w->distributor.in_flight.count, 1); /* what was not taken is free */
+    w->distributor.options.memory_bytes = 1;            /* or its window's room would do */
+    for (int i = 0; i < 39; i++) {
+        pass(w, 1000);
+        (void)work(w, 10);
+        CU_ASSERT_PTR_NOT_NULL(map_get(&w->distributor.visit_states, map_key(host_id(w, 1))));
+    }
+    add_url_of(w, 1, 2, 1); /* better than the one that it made room for */
+    tell_of(w, 1, 1);
+    for (int i = 0; i < 5; i++) { /* its result is not committed */
+        pass(w, 1000);
+        (void)work(w, 10);
+        CU_ASSERT_EQUAL(w->n_resolving, 0);
+    }
+    commit(w, &done, 1, &level);
+    pass(w, 1000);
+    (void)work(w, 10);
+    CU_ASSERT_EQUAL(w->distributor.n_leaving, 0);
+    CU_ASSERT_EQUAL_FATAL(w->n_resolving, 1);
+    CU_ASSERT_EQUAL(w->resolving[0]->host, host_id(w, 1)); /* it comes back first */
+    CU_ASSERT_EQUAL(visit_state_level(w->resolving[0]), 1);
+    tear_down(w);
+}
+
+static void an_evicted_host_that_others_ask_stays(void)
+{
+    World *w = set_up_eviction(true);
+    size_t place = w->ready[0]->host == host_id(w, 3) ? 0 : 1;
+    VisitState *asker = w->ready[place];
+    VisitState *server = w->ready[1 - place];
+    asker->robots_elsewhere = true;
+    asker->robots_target = strdup("http://h1.example/robots.txt");
+    come_home(w, place);
+    CU_ASSERT_EQUAL(asker->place, VISIT_STATE_ASKING);
+    read_recall(w, true);
+    CU_ASSERT_EQUAL(w->distributor.n_leaving, 0);
+    CU_ASSERT_EQUAL_FATAL(w->n_ready, 1);
+    CU_ASSERT_PTR_EQUAL(w->ready[0], server);
+    CU_ASSERT_PTR_EQUAL(server->askers, asker);
+    CU_ASSERT_EQUAL(visit_state_count(server), 2);
+    tear_down(w);
+}
+
+static void an_evicted_host_that_must_wait_long_is_forgotten_once_the_disk_knows(void)
+{
+    World *w = set_up_eviction(false);
+    MonoTime until = mono_add_ms(w->now, 3600000);
+    w->ready[0]->next_fetch = until;
+    read_recall(w, true);
+    CU_ASSERT_EQUAL(w->distributor.n_leaving, 0); /* its room cannot be counted on */
+    for (int i = 0; i < 10; i++) {
+        pass(w, 5000);
+        (void)work(w, 10);
+        CU_ASSERT_PTR_NOT_NULL(map_get(&w->distributor.visit_states, map_key(host_id(w, 1))));
+    }
+    HostRecord record = {.not_before_ms = w->wall.us / 1000 + mono_ms_between(w->now, until)};
+    put_record(w, host_id(w, 1), &record);
+    pass(w, 5000);
+    (void)work(w, 10);
+    CU_ASSERT_PTR_NULL(map_get(&w->distributor.visit_states, map_key(host_id(w, 1))));
+    tear_down(w);
+}
+
 UNIT_MAIN("distributor",
           {"a host is found, resolved and sent on, best URL first",
            a_host_is_found_resolved_and_sent_on_best_first},
@@ -1111,5 +1228,10 @@ UNIT_MAIN("distributor",
           {"a better URL replaces the window", a_better_url_replaces_the_window},
           {"a window whose URLs moved is read anew", a_window_whose_urls_moved_is_read_anew},
           {"a recalled visit state is not forgotten", a_recalled_visit_state_is_not_forgotten},
+          {"an evicted host is forgotten when its time and its results allow",
+           an_evicted_host_is_forgotten_when_its_time_and_its_results_allow},
+          {"an evicted host that others ask stays", an_evicted_host_that_others_ask_stays},
+          {"an evicted host that must wait long is forgotten once the disk knows",
+           an_evicted_host_that_must_wait_long_is_forgotten_once_the_disk_knows},
           {"a weighted window has a share of lower levels",
            a_weighted_window_has_a_share_of_lower_levels})

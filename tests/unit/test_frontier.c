@@ -11,6 +11,9 @@
 #define ADDRESSES 10u
 #define URLS      12u /* per host */
 #define DELAY_MS  2
+#define LONG_MS   30
+#define AMPLE     ((size_t)1 << 20) /* for all hosts */
+#define SCARCE    ((size_t)12 << 10)
 
 /* The world around a frontier, one thread: names are resolved and URLs fetched at once, results are
  * committed one by one. */
@@ -27,6 +30,7 @@ typedef struct World {
     MonoTime address_end[ADDRESSES];
     atomic_uint n_fetching;
     size_t connections;
+    int64_t delay_ms; /* of a host; of an address half of it */
 } World;
 
 static void on_resolve(void *context, VisitState *visit_state)
@@ -90,17 +94,17 @@ static void fetch(World *w, VisitState *visit_state)
     uint64_t index = url->index;
     unsigned level = url->level;
     if (w->seen[index]++ > 0 ||
-        (w->host_end[host].ns > 0 && mono_ms_between(w->host_end[host], now) < DELAY_MS) ||
+        (w->host_end[host].ns > 0 && mono_ms_between(w->host_end[host], now) < w->delay_ms) ||
         (w->address_end[address].ns > 0 &&
-         mono_ms_between(w->address_end[address], now) < DELAY_MS / 2)) {
+         mono_ms_between(w->address_end[address], now) < w->delay_ms / 2)) {
         atomic_fetch_add(&w->wrong, 1);
     }
     visit_state_take(visit_state);
     MonoTime end = mono_now();
     w->host_end[host] = end;
     w->address_end[address] = end;
-    visit_state->next_fetch = mono_add_ms(end, DELAY_MS);
-    visit_state->ip_next_fetch = mono_add_ms(end, DELAY_MS / 2);
+    visit_state->next_fetch = mono_add_ms(end, w->delay_ms);
+    visit_state->ip_next_fetch = mono_add_ms(end, w->delay_ms / 2);
     atomic_fetch_sub(&w->n_fetching, 1);
     frontier_fetched(w->frontier, visit_state);
     commit(w, index, host, level);
@@ -123,9 +127,10 @@ static void *world_main(void *context)
     return NULL;
 }
 
-static World *set_up(size_t connections)
+static World *set_up(size_t connections, size_t memory_bytes, int64_t delay_ms)
 {
     World *w = calloc(1, sizeof *w);
+    w->delay_ms = delay_ms;
     w->connections = connections;
     store_fixture_open(&w->fixture);
     MDB_txn *txn = store_fixture_begin(&w->fixture, false);
@@ -139,11 +144,11 @@ static World *set_up(size_t connections)
     store_fixture_commit(&w->fixture, txn);
     CU_ASSERT_EQUAL_FATAL(queue_init(&w->work, 1000), RESULT_OK);
     FrontierOptions options = {
-        .distributor = {.memory_bytes = 1 << 20,
+        .distributor = {.memory_bytes = memory_bytes,
                         .window_max = 5,
-                        .host_delay_ms = DELAY_MS,
+                        .host_delay_ms = delay_ms,
                         .robots_agent = "ragno"},
-        .politeness = {.host_delay_ms = DELAY_MS, .ip_delay_ms = DELAY_MS / 2},
+        .politeness = {.host_delay_ms = delay_ms, .ip_delay_ms = delay_ms / 2},
         .connections = connections,
         .front_first = 4,
         .front_step = 4,
@@ -192,7 +197,7 @@ static bool wait_for(World *w, unsigned fetched)
 
 static void everything_is_fetched_once_and_politely(void)
 {
-    World *w = set_up(6);
+    World *w = set_up(6, AMPLE, DELAY_MS);
     FrontierStats stats;
     CU_ASSERT_EQUAL(frontier_start(w->frontier), RESULT_OK);
     CU_ASSERT_TRUE(wait_for(w, HOSTS * URLS));
@@ -205,7 +210,7 @@ static void everything_is_fetched_once_and_politely(void)
 
 static void a_paused_frontier_hands_out_nothing(void)
 {
-    World *w = set_up(6);
+    World *w = set_up(6, AMPLE, DELAY_MS);
     frontier_pause(w->frontier, true);
     CU_ASSERT_EQUAL(frontier_start(w->frontier), RESULT_OK);
     FrontierStats stats = {.front = 0};
@@ -223,7 +228,7 @@ static void a_paused_frontier_hands_out_nothing(void)
 
 static void connections_may_change_while_it_runs(void)
 {
-    World *w = set_up(50);
+    World *w = set_up(50, AMPLE, DELAY_MS);
     frontier_set_connections(w->frontier, 0);
     CU_ASSERT_EQUAL(frontier_start(w->frontier), RESULT_OK);
     CU_ASSERT_EQUAL(atomic_load(&w->fetched), 0);
@@ -235,7 +240,21 @@ static void connections_may_change_while_it_runs(void)
     tear_down(w);
 }
 
+static void hosts_make_room_for_better_ones_between_the_threads(void)
+{
+    World *w = set_up(6, SCARCE, LONG_MS);
+    FrontierStats stats;
+    CU_ASSERT_EQUAL(frontier_start(w->frontier), RESULT_OK);
+    CU_ASSERT_TRUE(wait_for(w, HOSTS * URLS));
+    CU_ASSERT_EQUAL(atomic_load(&w->wrong), 0);
+    frontier_stats(w->frontier, &stats);
+    CU_ASSERT_TRUE(stats.evictions > 0);
+    tear_down(w);
+}
+
 UNIT_MAIN("frontier",
           {"everything is fetched once, and politely", everything_is_fetched_once_and_politely},
           {"a paused frontier hands out nothing", a_paused_frontier_hands_out_nothing},
+          {"hosts make room for better ones between the threads",
+           hosts_make_room_for_better_ones_between_the_threads},
           {"connections may change while it runs", connections_may_change_while_it_runs})

@@ -176,6 +176,39 @@ static void random_graphs_agree_with_plain_doubles(void)
     }
 }
 
+static void pages_with_thousands_of_links_are_right(void)
+{
+    char dir[32];
+    LinkList list = {0};
+    const size_t n = LINK_GRAPH_SLICE + 1000;
+    atomic_bool stop = false;
+    for (int64_t i = 1; i < (int64_t)n; i++) {
+        link_list_add(&list, i, 0); /* more than a slice */
+        link_list_add(&list, i, 1 + i % 7);
+    }
+    Hits *hits = make(dir, n);
+    hits->precision = 1e-8f;
+    hits->max_loops = 0;
+    hits->threads = 2;
+    hits->stop = &stop;
+    list.stop = &stop;
+    list.stops_at = list.n; /* once in vain, to begin with what that leaves */
+    CU_ASSERT_EQUAL(compute(hits, &list), hits_error_stopped);
+    CU_ASSERT_EQUAL(hits->loops, 0);
+    list.stops_at = 0;
+    atomic_store(&stop, false);
+    CU_ASSERT_EQUAL(compute(hits, &list), hits_error_ok);
+    double *h = malloc(n * sizeof *h);
+    double *a = malloc(n * sizeof *a);
+    reference(&list, n, NULL, 0.0, h, a);
+    CU_ASSERT(worst(hits, h, a, n) < 1e-6);
+    free(h);
+    free(a);
+    (void)hits_delete(hits);
+    free(list.links);
+    (void)rmdir(dir);
+}
+
 static void a_faded_community_can_come_back(void)
 {
     char dir[32];
@@ -290,6 +323,7 @@ static void errors_are_told_and_results_outlive_the_object(void)
 UNIT_MAIN("hits",
           {"a ring with a sink has its known scores", a_ring_with_a_sink_has_its_known_scores},
           {"random graphs agree with plain doubles", random_graphs_agree_with_plain_doubles},
+          {"pages with thousands of links are right", pages_with_thousands_of_links_are_right},
           {"a faded community can come back", a_faded_community_can_come_back},
           {"a walk is not caught by a community", a_walk_is_not_caught_by_a_community},
           {"errors are told and results outlive the object",

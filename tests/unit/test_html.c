@@ -256,20 +256,6 @@ static void rel_title_and_robots_are_reported(void)
     }
 }
 
-static void header_links_resolve_against_the_document(void)
-{
-    HtmlParser *parser = parser_of(false);
-    PageLink link;
-    CU_ASSERT_EQUAL(html_resolve(parser, "x", 1, &link), RESULT_INVALID);
-    Page page;
-    static const char html[] = "<base href=/b/>";
-    CU_ASSERT_EQUAL(parse(parser, html, sizeof html - 1, NULL, &page), RESULT_OK);
-    CU_ASSERT_EQUAL(html_resolve(parser, "x", 1, &link), RESULT_OK);
-    CU_ASSERT_STRING_EQUAL(link.url, "http://h.test/b/x");
-    CU_ASSERT_EQUAL(html_resolve(parser, "mailto:x", 8, &link), RESULT_INVALID);
-    html_parser_delete(parser);
-}
-
 /* Served as XML, a page is XML; when it is not well-formed, it is HTML after all. */
 static void xhtml_served_as_xml_is_read_as_xml(void)
 {
@@ -411,7 +397,6 @@ UNIT_MAIN("html", {"every kind of link is found", every_kind_of_link_is_found},
           {"framesets and bodies exclude each other", framesets_and_bodies_exclude_each_other},
           {"encodings never lose the links", encodings_never_lose_the_links},
           {"rel, title and robots are reported", rel_title_and_robots_are_reported},
-          {"header links resolve against the document", header_links_resolve_against_the_document},
           {"XHTML served as XML is read as XML", xhtml_served_as_xml_is_read_as_xml},
           {"limits hold", limits_hold},
           {"huge things are read in linear time", huge_things_are_read_in_linear_time},

@@ -75,11 +75,6 @@ static void fields_are_found_among_junk(void)
     CU_ASSERT_TRUE(is(f.value, f.value_length, "text/html"));
     CU_ASSERT_FALSE(http_header_find(&h, "content", &f));
     CU_ASSERT_TRUE(http_header_find(&h, "folded", &f));
-    Buffer b;
-    buffer_init(&b, 100);
-    CU_ASSERT_EQUAL(http_header_unfold(&f, &b), RESULT_OK);
-    CU_ASSERT_STRING_EQUAL(buffer_string(&b), "one two three");
-    buffer_destroy(&b);
 }
 
 static void content_types_are_split(void)

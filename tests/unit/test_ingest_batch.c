@@ -1,71 +1,54 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "ingest_batch.h"
 #include "ingest_totals.h"
-#include "store_fixture.h"
+#include "ingest_fixture.h"
 #include "unit.h"
 
 #define WALL_US   INT64_C(1700000000000000)
 #define MAX_PAGES 8u
 
 typedef struct World {
-    StoreFixture fixture;
-    IngestOptions options;
-    CrawlLog *log;
-    CrawlTotals totals;
+    IngestFixture ingest;
     ParsedPage *pages[MAX_PAGES];
     size_t n_pages;
+    bool hungry; /* batches are told so */
+    bool woke;   /* the last batch told so */
 } World;
 
 static World *set_up(void)
 {
     World *w = calloc(1, sizeof *w);
-    w->options = (IngestOptions){.levels = SCHEDULE_DEFAULT_LEVELS,
-                                 .depth_factor = 0.5,
-                                 .redirect_weight = 1,
-                                 .max_depth = 3,
-                                 .max_redirects = 2};
-    store_fixture_open(&w->fixture);
-    CU_ASSERT_EQUAL_FATAL(crawl_log_open(&w->log, w->fixture.path, NULL, false, SKIPPED_OFF),
-                          RESULT_OK);
+    w->ingest.options = (IngestOptions){.levels = SCHEDULE_DEFAULT_LEVELS,
+                                        .depth_factor = 0.5,
+                                        .redirect_weight = 1,
+                                        .max_depth = 3,
+                                        .max_redirects = 2};
+    ingest_fixture_open(&w->ingest);
     return w;
 }
 
 static void tear_down(World *w)
 {
-    crawl_log_close(w->log);
-    store_fixture_close(&w->fixture, true);
+    ingest_fixture_close(&w->ingest);
     free(w);
 }
 
 static uint64_t index_of(World *w, const char *url)
 {
     uint64_t index = PAGE_DB_NO_INDEX;
-    MDB_txn *txn = store_fixture_begin(&w->fixture, true);
-    (void)page_db_find(w->fixture.store.db, txn, url, strlen(url), &index);
-    page_db_txn_abort(w->fixture.store.db, txn);
+    MDB_txn *txn = store_fixture_begin(&w->ingest.tables, true);
+    (void)page_db_find(w->ingest.tables.store.db, txn, url, strlen(url), &index);
+    page_db_txn_abort(w->ingest.tables.store.db, txn);
     return index;
-}
-
-static PageRef page_of(World *w, const char *url)
-{
-    PageRef page = {.index = PAGE_DB_NO_INDEX};
-    Buffer text;
-    buffer_init(&text, BUFFER_NO_LIMIT);
-    MDB_txn *txn = store_fixture_begin(&w->fixture, true);
-    CU_ASSERT_EQUAL(page_db_get(w->fixture.store.db, txn, index_of(w, url), &page, &text), 0);
-    page_db_txn_abort(w->fixture.store.db, txn);
-    buffer_destroy(&text);
-    return page;
 }
 
 static HostRecord record_of(World *w, uint32_t host)
 {
     HostRecord record;
-    MDB_txn *txn = store_fixture_begin(&w->fixture, true);
-    CU_ASSERT_EQUAL(host_table_get(w->fixture.store.hosts, txn, host, &record), RESULT_OK);
-    page_db_txn_abort(w->fixture.store.db, txn);
+    MDB_txn *txn = store_fixture_begin(&w->ingest.tables, true);
+    CU_ASSERT_EQUAL(host_table_get(w->ingest.tables.store.hosts, txn, host, &record), RESULT_OK);
+    page_db_txn_abort(w->ingest.tables.store.db, txn);
     return record;
 }
 
@@ -73,28 +56,11 @@ static uint64_t scheduled(World *w)
 {
     uint64_t entries = 0;
     uint64_t hosts = 0;
-    MDB_txn *txn = store_fixture_begin(&w->fixture, true);
-    CU_ASSERT_EQUAL(schedule_counts(w->fixture.store.schedule, txn, &entries, &hosts), RESULT_OK);
-    page_db_txn_abort(w->fixture.store.db, txn);
+    MDB_txn *txn = store_fixture_begin(&w->ingest.tables, true);
+    CU_ASSERT_EQUAL(schedule_counts(w->ingest.tables.store.schedule, txn, &entries, &hosts),
+                    RESULT_OK);
+    page_db_txn_abort(w->ingest.tables.store.db, txn);
     return entries;
-}
-
-static void seed(World *w, const char *url)
-{
-    Batch batch;
-    uint64_t added = 0;
-    char copy[128];
-    (void)snprintf(copy, sizeof copy, "%s", url);
-    LinkInfo link = {.url = copy, .score = 1};
-    MDB_txn *txn = store_fixture_begin(&w->fixture, false);
-    CU_ASSERT_EQUAL_FATAL(
-        batch_init(&batch, &w->options, &w->fixture.store, w->log, &w->totals, txn, NULL, 0),
-        RESULT_OK);
-    CU_ASSERT_EQUAL(batch_seed(&batch, &link, 1, &added), RESULT_OK);
-    CU_ASSERT_EQUAL(batch_finish(&batch), RESULT_OK);
-    store_fixture_commit(&w->fixture, txn);
-    w->totals = batch.totals;
-    batch_destroy(&batch);
 }
 
 /* A result for a URL that is known, put into the next batch. */
@@ -109,7 +75,7 @@ static FetchResult *result(World *w, FetchKind kind, const char *url, int status
     fetch->end = (MonoTime){1200000000};
     fetch->bytes = 1000;
     if (kind != FETCHED_ROBOTS) {
-        PageRef page = page_of(w, url);
+        PageRef page = ingest_fixture_page(&w->ingest, url);
         fetch->has_page = true;
         fetch->final = true;
         fetch->index = page.index;
@@ -142,18 +108,20 @@ static void link_to(World *w, const char *url, char hop)
 static CommitNotice *commit(World *w, bool really)
 {
     Batch batch;
-    MDB_txn *txn = store_fixture_begin(&w->fixture, false);
-    CU_ASSERT_EQUAL_FATAL(batch_init(&batch, &w->options, &w->fixture.store, w->log, &w->totals,
-                                     txn, w->pages, w->n_pages),
+    MDB_txn *txn = store_fixture_begin(&w->ingest.tables, false);
+    CU_ASSERT_EQUAL_FATAL(batch_init(&batch, &w->ingest.options, &w->ingest.tables.store,
+                                     w->ingest.log, &w->ingest.totals, txn, w->pages, w->n_pages),
                           RESULT_OK);
+    batch.hungry = w->hungry;
     CU_ASSERT_EQUAL(batch_apply(&batch), RESULT_OK);
     CU_ASSERT_EQUAL(batch_finish(&batch), RESULT_OK);
+    w->woke = batch.woke;
     CommitNotice *notice = batch_notice(&batch);
     if (really) {
-        store_fixture_commit(&w->fixture, txn);
-        w->totals = batch.totals;
+        store_fixture_commit(&w->ingest.tables, txn);
+        w->ingest.totals = batch.totals;
     } else {
-        page_db_txn_abort(w->fixture.store.db, txn);
+        page_db_txn_abort(w->ingest.tables.store.db, txn);
     }
     batch_destroy(&batch);
     for (size_t i = 0; i < w->n_pages; i++) {
@@ -166,27 +134,30 @@ static CommitNotice *commit(World *w, bool really)
 static void a_result_and_its_links_are_one_commit(void)
 {
     World *w = set_up();
-    seed(w, "http://a.example/");
+    ingest_fixture_seed(&w->ingest, "http://a.example/");
     CU_ASSERT_EQUAL(scheduled(w), 1);
     (void)result(w, FETCHED_PAGE, "http://a.example/", 200);
     link_to(w, "http://b.example/x", 'L');
     commit_notice_delete(commit(w, false)); /* a crash before the commit: nothing happened */
     CU_ASSERT_EQUAL(scheduled(w), 1);
     CU_ASSERT_EQUAL(index_of(w, "http://b.example/x"), PAGE_DB_NO_INDEX);
-    CU_ASSERT_EQUAL(w->totals.pages, 0);
+    CU_ASSERT_EQUAL(w->ingest.totals.pages, 0);
     (void)result(w, FETCHED_PAGE, "http://a.example/", 200);
     link_to(w, "http://b.example/x", 'L');
     CommitNotice *notice = commit(w, true);
     CU_ASSERT_EQUAL(scheduled(w), 1);
-    CU_ASSERT_EQUAL(page_of(w, "http://a.example/").status, 200);
-    CU_ASSERT_EQUAL(page_of(w, "http://a.example/").level, SCHEDULE_NO_LEVEL);
-    CU_ASSERT_EQUAL(page_of(w, "http://b.example/x").depth, 1);
-    CU_ASSERT_EQUAL(page_of(w, "http://b.example/x").level, 1); /* score 1 * 0.5^1 */
-    CU_ASSERT_EQUAL(w->totals.pages, 1);
-    CU_ASSERT_EQUAL(record_of(w, page_of(w, "http://a.example/").host).pages, 1);
+    CU_ASSERT_EQUAL(ingest_fixture_page(&w->ingest, "http://a.example/").status, 200);
+    CU_ASSERT_EQUAL(ingest_fixture_page(&w->ingest, "http://a.example/").level, SCHEDULE_NO_LEVEL);
+    CU_ASSERT_EQUAL(ingest_fixture_page(&w->ingest, "http://b.example/x").depth, 1);
+    CU_ASSERT_EQUAL(ingest_fixture_page(&w->ingest, "http://b.example/x").level,
+                    1); /* score 1 * 0.5^1 */
+    CU_ASSERT_EQUAL(w->ingest.totals.pages, 1);
+    CU_ASSERT_EQUAL(record_of(w, ingest_fixture_page(&w->ingest, "http://a.example/").host).pages,
+                    1);
     CU_ASSERT_TRUE(notice->n_done == 1 && notice->done[0].index == 0);
     CU_ASSERT_TRUE(notice->n_hosts == 1 &&
-                   notice->hosts[0].host == page_of(w, "http://b.example/x").host);
+                   notice->hosts[0].host ==
+                       ingest_fixture_page(&w->ingest, "http://b.example/x").host);
     CU_ASSERT_EQUAL(notice->n_dropped, 0);
     commit_notice_delete(notice);
     tear_down(w);
@@ -195,7 +166,7 @@ static void a_result_and_its_links_are_one_commit(void)
 static void a_retry_stays_scheduled_and_keeps_its_back_off(void)
 {
     World *w = set_up();
-    seed(w, "http://a.example/");
+    ingest_fixture_seed(&w->ingest, "http://a.example/");
     FetchResult *fetch = result(w, FETCHED_PAGE, "http://a.example/", STATUS_TIMEOUT);
     fetch->class = FETCH_TIMEOUT;
     fetch->final = false;
@@ -209,15 +180,15 @@ static void a_retry_stays_scheduled_and_keeps_its_back_off(void)
     CU_ASSERT_EQUAL(record.failures, 2);
     CU_ASSERT_EQUAL(record.last_failure, FETCH_TIMEOUT);
     CU_ASSERT_EQUAL(record.not_before_ms, WALL_US / 1000 + 200 + 120000);
-    CU_ASSERT_EQUAL(w->totals.retries, 1);
+    CU_ASSERT_EQUAL(w->ingest.totals.retries, 1);
     tear_down(w);
 }
 
 static void a_retry_after_outlives_the_url_it_ended(void)
 {
     World *w = set_up();
-    seed(w, "http://a.example/");
-    seed(w, "http://a.example/no");
+    ingest_fixture_seed(&w->ingest, "http://a.example/");
+    ingest_fixture_seed(&w->ingest, "http://a.example/no");
     FetchResult *fetch = result(w, FETCHED_PAGE, "http://a.example/", 503);
     fetch->class = FETCH_BUSY;
     fetch->host_wait_ms = 3600000; /* its tries are used up: failures are 0 again */
@@ -234,8 +205,8 @@ static void a_retry_after_outlives_the_url_it_ended(void)
     fetch->host_wait_ms = 300000;
     commit_notice_delete(commit(w, true));
     CU_ASSERT_EQUAL(record_of(w, 0).not_before_ms, WALL_US / 1000 + 200 + 3600000);
-    CU_ASSERT_EQUAL(page_of(w, "http://a.example/no").status, STATUS_ROBOTS);
-    CU_ASSERT_EQUAL(w->totals.refused[REFUSED_ROBOTS], 1);
+    CU_ASSERT_EQUAL(ingest_fixture_page(&w->ingest, "http://a.example/no").status, STATUS_ROBOTS);
+    CU_ASSERT_EQUAL(w->ingest.totals.refused[REFUSED_ROBOTS], 1);
     CU_ASSERT_EQUAL(scheduled(w), 0);
     tear_down(w);
 }
@@ -243,54 +214,55 @@ static void a_retry_after_outlives_the_url_it_ended(void)
 static void a_url_given_up_leaves_with_its_reason(void)
 {
     World *w = set_up();
-    seed(w, "http://a.example/");
+    ingest_fixture_seed(&w->ingest, "http://a.example/");
     FetchResult *fetch = result(w, FETCHED_PAGE, "http://a.example/", STATUS_TIMEOUT);
     fetch->class = FETCH_TIMEOUT;
     CommitNotice *notice = commit(w, true);
     CU_ASSERT_EQUAL(notice->n_done, 1);
     commit_notice_delete(notice);
     CU_ASSERT_EQUAL(scheduled(w), 0);
-    CU_ASSERT_EQUAL(page_of(w, "http://a.example/").status, STATUS_TIMEOUT);
-    CU_ASSERT_EQUAL(w->totals.by_status[0], 1);
-    CU_ASSERT_EQUAL(w->totals.pages, 0);
+    CU_ASSERT_EQUAL(ingest_fixture_page(&w->ingest, "http://a.example/").status, STATUS_TIMEOUT);
+    CU_ASSERT_EQUAL(w->ingest.totals.by_status[0], 1);
+    CU_ASSERT_EQUAL(w->ingest.totals.pages, 0);
     tear_down(w);
 }
 
 /* Puts a crawled page back on the schedule, as a revisit would. */
 static void schedule_again(World *w, const char *url)
 {
-    PageRef page = page_of(w, url);
-    MDB_txn *txn = store_fixture_begin(&w->fixture, false);
-    CU_ASSERT_EQUAL(schedule_put(w->fixture.store.schedule, txn, page.host, 0, page.index),
+    PageRef page = ingest_fixture_page(&w->ingest, url);
+    MDB_txn *txn = store_fixture_begin(&w->ingest.tables, false);
+    CU_ASSERT_EQUAL(schedule_put(w->ingest.tables.store.schedule, txn, page.host, 0, page.index),
                     RESULT_OK);
-    CU_ASSERT_EQUAL(page_db_set_state(w->fixture.store.db, txn, page.index, page.status, 0, 0), 0);
-    store_fixture_commit(&w->fixture, txn);
+    CU_ASSERT_EQUAL(
+        page_db_set_state(w->ingest.tables.store.db, txn, page.index, page.status, 0, 0), 0);
+    store_fixture_commit(&w->ingest.tables, txn);
 }
 
 static void what_is_confirmed_or_fails_keeps_content_links_and_status(void)
 {
     static const int answers[] = {304, 404, 500, STATUS_TIMEOUT};
     World *w = set_up();
-    seed(w, "http://a.example/");
+    ingest_fixture_seed(&w->ingest, "http://a.example/");
     (void)result(w, FETCHED_PAGE, "http://a.example/", 200);
     link_to(w, "http://a.example/1", 'L');
     w->pages[w->n_pages - 1]->body_hash[0] = 7;
     commit_notice_delete(commit(w, true));
-    PageRef before = page_of(w, "http://a.example/");
+    PageRef before = ingest_fixture_page(&w->ingest, "http://a.example/");
     for (uint64_t i = 0; i < 4; i++) {
         schedule_again(w, "http://a.example/");
         FetchResult *fetch = result(w, FETCHED_PAGE, "http://a.example/", answers[i]);
         fetch->again = true;
         fetch->class = answers[i] < 100 ? FETCH_TIMEOUT : FETCH_OK;
         commit_notice_delete(commit(w, true));
-        PageRef after = page_of(w, "http://a.example/");
+        PageRef after = ingest_fixture_page(&w->ingest, "http://a.example/");
         uint64_t *links = NULL;
         size_t n = 0;
         size_t n_diff = 0;
-        MDB_txn *txn = store_fixture_begin(&w->fixture, true);
+        MDB_txn *txn = store_fixture_begin(&w->ingest.tables, true);
         CU_ASSERT_EQUAL(
-            page_db_get_links(w->fixture.store.db, txn, after.index, &links, &n, &n_diff), 0);
-        page_db_txn_abort(w->fixture.store.db, txn);
+            page_db_get_links(w->ingest.tables.store.db, txn, after.index, &links, &n, &n_diff), 0);
+        page_db_txn_abort(w->ingest.tables.store.db, txn);
         free(links);
         CU_ASSERT_EQUAL(n, 1);
         CU_ASSERT_EQUAL(after.n_crawls, i < 3 ? i + 2 : 4); /* no answer is no crawl */
@@ -307,13 +279,13 @@ static void what_is_confirmed_or_fails_keeps_content_links_and_status(void)
 static void a_page_that_changed_counts_once_among_the_pages_of_its_host(void)
 {
     World *w = set_up();
-    seed(w, "http://a.example/");
+    ingest_fixture_seed(&w->ingest, "http://a.example/");
     for (uint64_t i = 0; i < 3; i++) {
         FetchResult *fetch = result(w, FETCHED_PAGE, "http://a.example/", i == 0 ? 404 : 200);
         fetch->again = i > 0;
         w->pages[w->n_pages - 1]->body_hash[0] = 7 + i;
         commit_notice_delete(commit(w, true));
-        CU_ASSERT_EQUAL(page_of(w, "http://a.example/").n_changes, i);
+        CU_ASSERT_EQUAL(ingest_fixture_page(&w->ingest, "http://a.example/").n_changes, i);
         CU_ASSERT_EQUAL(record_of(w, 0).pages, i > 0);
         schedule_again(w, "http://a.example/");
     }
@@ -323,10 +295,10 @@ static void a_page_that_changed_counts_once_among_the_pages_of_its_host(void)
 static void a_dropped_host_loses_its_schedule_and_gets_no_more(void)
 {
     World *w = set_up();
-    seed(w, "http://a.example/");
-    seed(w, "http://a.example/1");
-    seed(w, "http://a.example/2");
-    seed(w, "http://b.example/");
+    ingest_fixture_seed(&w->ingest, "http://a.example/");
+    ingest_fixture_seed(&w->ingest, "http://a.example/1");
+    ingest_fixture_seed(&w->ingest, "http://a.example/2");
+    ingest_fixture_seed(&w->ingest, "http://b.example/");
     FetchResult *fetch = result(w, FETCHED_PAGE, "http://a.example/", STATUS_CONNECT);
     fetch->class = FETCH_REFUSED;
     fetch->drop_host = true;
@@ -336,28 +308,28 @@ static void a_dropped_host_loses_its_schedule_and_gets_no_more(void)
     CU_ASSERT_EQUAL(scheduled(w), 1);
     CU_ASSERT_EQUAL(record_of(w, 0).state, HOST_DROPPED);
     CU_ASSERT_EQUAL(record_of(w, 0).drop_class, FETCH_REFUSED);
-    CU_ASSERT_EQUAL(w->totals.hosts_dropped, 1);
-    CU_ASSERT_EQUAL(w->totals.refused[REFUSED_HOST], 2);
+    CU_ASSERT_EQUAL(w->ingest.totals.hosts_dropped, 1);
+    CU_ASSERT_EQUAL(w->ingest.totals.refused[REFUSED_HOST], 2);
     (void)result(w, FETCHED_PAGE, "http://b.example/", 200);
     link_to(w, "http://a.example/3", 'L');
     notice = commit(w, true);
     CU_ASSERT_EQUAL(notice->n_hosts, 0);
     commit_notice_delete(notice);
     CU_ASSERT_EQUAL(scheduled(w), 0);
-    CU_ASSERT_EQUAL(w->totals.refused[REFUSED_HOST], 3);
+    CU_ASSERT_EQUAL(w->ingest.totals.refused[REFUSED_HOST], 3);
     tear_down(w);
 }
 
 static void a_full_host_gets_no_more(void)
 {
     World *w = set_up();
-    w->options.pages_per_host = 1;
-    seed(w, "http://a.example/");
-    seed(w, "http://a.example/1");
+    w->ingest.options.pages_per_host = 1;
+    ingest_fixture_seed(&w->ingest, "http://a.example/");
+    ingest_fixture_seed(&w->ingest, "http://a.example/1");
     (void)result(w, FETCHED_PAGE, "http://a.example/", 404); /* does not count */
     commit_notice_delete(commit(w, true));
     CU_ASSERT_EQUAL(record_of(w, 0).state, HOST_ACTIVE);
-    seed(w, "http://a.example/2");
+    ingest_fixture_seed(&w->ingest, "http://a.example/2");
     (void)result(w, FETCHED_PAGE, "http://a.example/1", 200);
     link_to(w, "http://a.example/3", 'L');
     CommitNotice *notice = commit(w, true);
@@ -365,7 +337,7 @@ static void a_full_host_gets_no_more(void)
     commit_notice_delete(notice);
     CU_ASSERT_EQUAL(record_of(w, 0).state, HOST_FULL);
     CU_ASSERT_EQUAL(scheduled(w), 0);
-    CU_ASSERT_EQUAL(w->totals.refused[REFUSED_QUOTA], 2);
+    CU_ASSERT_EQUAL(w->ingest.totals.refused[REFUSED_QUOTA], 2);
     tear_down(w);
 }
 
@@ -374,10 +346,10 @@ static void equal_bodies_of_a_host_are_duplicates(void)
     static const bool follow[] = {false, true};
     for (size_t i = 0; i < 2; i++) {
         World *w = set_up();
-        w->options.follow_duplicates = follow[i];
-        seed(w, "http://a.example/");
-        seed(w, "http://a.example/copy");
-        seed(w, "http://b.example/copy");
+        w->ingest.options.follow_duplicates = follow[i];
+        ingest_fixture_seed(&w->ingest, "http://a.example/");
+        ingest_fixture_seed(&w->ingest, "http://a.example/copy");
+        ingest_fixture_seed(&w->ingest, "http://b.example/copy");
         static const char *const urls[] = {"http://a.example/", "http://a.example/copy",
                                            "http://b.example/copy"};
         for (size_t j = 0; j < 3; j++) {
@@ -388,8 +360,8 @@ static void equal_bodies_of_a_host_are_duplicates(void)
             w->pages[w->n_pages - 1]->body_hash[0] = 7;
         }
         commit_notice_delete(commit(w, true));
-        CU_ASSERT_EQUAL(w->totals.duplicates, 1); /* another host's copy is none */
-        CU_ASSERT_EQUAL(record_of(w, page_of(w, urls[0]).host).duplicates, 1);
+        CU_ASSERT_EQUAL(w->ingest.totals.duplicates, 1); /* another host's copy is none */
+        CU_ASSERT_EQUAL(record_of(w, ingest_fixture_page(&w->ingest, urls[0]).host).duplicates, 1);
         CU_ASSERT_EQUAL(scheduled(w), follow[i] ? 3 : 2);
         CU_ASSERT_EQUAL(index_of(w, "http://c.example/1") != PAGE_DB_NO_INDEX, follow[i]);
         tear_down(w);
@@ -400,11 +372,12 @@ static void equal_bodies_of_a_host_are_duplicates(void)
 static uint64_t near_to(World *w, uint64_t simhash)
 {
     SimhashMatch match = {.page = PAGE_DB_NO_INDEX};
-    NearTable table = {.txn = store_fixture_begin(&w->fixture, true), .dbi = w->fixture.store.near};
+    NearTable table = {.txn = store_fixture_begin(&w->ingest.tables, true),
+                       .dbi = w->ingest.tables.store.near};
     SimhashTables tables = near_table_interface(&table);
     Result rc = simhash_find(&tables, simhash, &match);
     CU_ASSERT_TRUE(rc == RESULT_OK || rc == RESULT_NOT_FOUND);
-    page_db_txn_abort(w->fixture.store.db, table.txn);
+    page_db_txn_abort(w->ingest.tables.store.db, table.txn);
     return rc == RESULT_OK ? match.page : PAGE_DB_NO_INDEX;
 }
 
@@ -426,12 +399,12 @@ static void a_page_that_changed_is_near_to_what_it_is_only(void)
                  {text_b, 99, 200, false} /* the same as another page */,
                  {0, 12, 200, false}};
     World *w = set_up();
-    w->options.near_duplicates = true;
-    MDB_txn *txn = store_fixture_begin(&w->fixture, false);
-    CU_ASSERT_EQUAL_FATAL(near_table_open(txn, &w->fixture.store.near), RESULT_OK);
-    store_fixture_commit(&w->fixture, txn);
-    seed(w, "http://a.example/other");
-    seed(w, "http://a.example/");
+    w->ingest.options.near_duplicates = true;
+    MDB_txn *txn = store_fixture_begin(&w->ingest.tables, false);
+    CU_ASSERT_EQUAL_FATAL(near_table_open(txn, &w->ingest.tables.store.near), RESULT_OK);
+    store_fixture_commit(&w->ingest.tables, txn);
+    ingest_fixture_seed(&w->ingest, "http://a.example/other");
+    ingest_fixture_seed(&w->ingest, "http://a.example/");
     (void)result(w, FETCHED_PAGE, "http://a.example/other", 200);
     w->pages[0]->body_hash[0] = 99;
     commit_notice_delete(commit(w, true));
@@ -462,19 +435,19 @@ static void a_page_that_changed_stands_for_its_old_body_no_longer(void)
                  {"http://a.example/4", 8, 200, 2}, {"http://a.example/1", 7, 200, 2},
                  {"http://a.example/5", 7, 200, 3}};
     World *w = set_up();
-    seed(w, "http://a.example/");
+    ingest_fixture_seed(&w->ingest, "http://a.example/");
     for (size_t i = 1; i <= 5; i++) {
         char url[64];
         (void)snprintf(url, sizeof url, "http://a.example/%zu", i);
-        seed(w, url);
+        ingest_fixture_seed(&w->ingest, url);
     }
     for (size_t i = 0; i < sizeof steps / sizeof *steps; i++) {
         FetchResult *fetch = result(w, FETCHED_PAGE, steps[i].url, steps[i].status);
-        fetch->again = page_of(w, steps[i].url).n_crawls > 0;
+        fetch->again = ingest_fixture_page(&w->ingest, steps[i].url).n_crawls > 0;
         w->pages[w->n_pages - 1]->body_hash[0] = steps[i].body;
         w->pages[w->n_pages - 1]->body_hash[1] = UINT64_C(0xffffffff00000000) + steps[i].body;
         commit_notice_delete(commit(w, true));
-        CU_ASSERT_EQUAL(w->totals.duplicates, steps[i].duplicates);
+        CU_ASSERT_EQUAL(w->ingest.totals.duplicates, steps[i].duplicates);
         schedule_again(w, steps[i].url);
     }
     tear_down(w);
@@ -486,7 +459,7 @@ static void depth_and_redirects_have_limits(void)
     static const char *const chain[] = {"http://a.example/0", "http://a.example/1",
                                         "http://a.example/2", "http://a.example/3",
                                         "http://a.example/4"};
-    seed(w, chain[0]);
+    ingest_fixture_seed(&w->ingest, chain[0]);
     for (size_t i = 0; i + 1 < 3; i++) {
         (void)result(w, FETCHED_PAGE, chain[i], 301);
         link_to(w, chain[i + 1], 'R');
@@ -497,11 +470,11 @@ static void depth_and_redirects_have_limits(void)
     link_to(w, chain[3], 'R'); /* the third in a row */
     commit_notice_delete(commit(w, true));
     CU_ASSERT_EQUAL(scheduled(w), 0);
-    CU_ASSERT_EQUAL(w->totals.refused[REFUSED_REDIRECTS], 1);
+    CU_ASSERT_EQUAL(w->ingest.totals.refused[REFUSED_REDIRECTS], 1);
     (void)result(w, FETCHED_PAGE, chain[3], 200);
     link_to(w, chain[4], 'L'); /* four links from the seed */
     commit_notice_delete(commit(w, true));
-    CU_ASSERT_EQUAL(w->totals.refused[REFUSED_DEPTH], 1);
+    CU_ASSERT_EQUAL(w->ingest.totals.refused[REFUSED_DEPTH], 1);
     tear_down(w);
 }
 
@@ -510,14 +483,16 @@ static void the_order_decides_the_level(void)
     static const ScheduleOrder orders[] = {ORDER_BREADTH_FIRST, ORDER_DEPTH_FIRST};
     for (size_t i = 0; i < 2; i++) {
         World *w = set_up();
-        w->options.order = orders[i];
-        seed(w, "http://a.example/");
+        w->ingest.options.order = orders[i];
+        ingest_fixture_seed(&w->ingest, "http://a.example/");
         unsigned last = SCHEDULE_DEFAULT_LEVELS - 1;
-        CU_ASSERT_EQUAL(page_of(w, "http://a.example/").level, i == 0 ? 0 : last);
+        CU_ASSERT_EQUAL(ingest_fixture_page(&w->ingest, "http://a.example/").level,
+                        i == 0 ? 0 : last);
         (void)result(w, FETCHED_PAGE, "http://a.example/", 200);
         link_to(w, "http://a.example/1", 'L');
         commit_notice_delete(commit(w, true));
-        CU_ASSERT_EQUAL(page_of(w, "http://a.example/1").level, i == 0 ? 1 : last - 1);
+        CU_ASSERT_EQUAL(ingest_fixture_page(&w->ingest, "http://a.example/1").level,
+                        i == 0 ? 1 : last - 1);
         tear_down(w);
     }
 }
@@ -525,7 +500,7 @@ static void the_order_decides_the_level(void)
 static void robots_rules_are_kept_with_their_host(void)
 {
     World *w = set_up();
-    seed(w, "http://a.example/");
+    ingest_fixture_seed(&w->ingest, "http://a.example/");
     FetchResult *fetch = result(w, FETCHED_ROBOTS, "http://a.example/robots.txt", 200);
     static const char body[] = "User-agent: *\nDisallow: /\n";
     (void)buffer_append(&fetch->body, body, sizeof body - 1);
@@ -540,26 +515,26 @@ static void robots_rules_are_kept_with_their_host(void)
     CU_ASSERT_EQUAL(record.robots_expiry_ms, WALL_US / 1000 + 200 + 50000);
     CU_ASSERT_EQUAL(record.crawl_delay_ms, 7000);
     CU_ASSERT_EQUAL(record.robots_status, 200);
-    MDB_txn *txn = store_fixture_begin(&w->fixture, true);
+    MDB_txn *txn = store_fixture_begin(&w->ingest.tables, true);
     const char *kept = NULL;
     size_t length = 0;
-    CU_ASSERT_EQUAL(host_table_get_robots(w->fixture.store.hosts, txn, 0, &kept, &length),
+    CU_ASSERT_EQUAL(host_table_get_robots(w->ingest.tables.store.hosts, txn, 0, &kept, &length),
                     RESULT_OK);
     CU_ASSERT_TRUE(length == sizeof body - 1 && memcmp(kept, body, length) == 0);
-    page_db_txn_abort(w->fixture.store.db, txn);
+    page_db_txn_abort(w->ingest.tables.store.db, txn);
     /* A refresh that fails leaves the old rules where they are. */
     fetch = result(w, FETCHED_ROBOTS, "http://a.example/robots.txt", 503);
     fetch->robots_state = ROBOTS_KNOWN;
     fetch->robots_expiry_ms = 9000;
     commit_notice_delete(commit(w, true));
-    txn = store_fixture_begin(&w->fixture, true);
-    CU_ASSERT_EQUAL(host_table_get_robots(w->fixture.store.hosts, txn, 0, &kept, &length),
+    txn = store_fixture_begin(&w->ingest.tables, true);
+    CU_ASSERT_EQUAL(host_table_get_robots(w->ingest.tables.store.hosts, txn, 0, &kept, &length),
                     RESULT_OK);
     CU_ASSERT_EQUAL(length, sizeof body - 1);
-    page_db_txn_abort(w->fixture.store.db, txn);
-    CU_ASSERT_EQUAL(w->totals.robots_files, 2);
-    CU_ASSERT_EQUAL(w->totals.fetches, 2);
-    CU_ASSERT_EQUAL(w->totals.pages, 0);
+    page_db_txn_abort(w->ingest.tables.store.db, txn);
+    CU_ASSERT_EQUAL(w->ingest.totals.robots_files, 2);
+    CU_ASSERT_EQUAL(w->ingest.totals.fetches, 2);
+    CU_ASSERT_EQUAL(w->ingest.totals.pages, 0);
     tear_down(w);
 }
 
@@ -567,15 +542,42 @@ static void totals_are_read_again(void)
 {
     World *w = set_up();
     CrawlTotals totals;
-    seed(w, "http://a.example/");
+    ingest_fixture_seed(&w->ingest, "http://a.example/");
     (void)result(w, FETCHED_PAGE, "http://a.example/", 200);
     commit_notice_delete(commit(w, true));
-    MDB_txn *txn = store_fixture_begin(&w->fixture, true);
-    CU_ASSERT_EQUAL(ingest_read_totals(txn, w->fixture.store.crawl, &totals), RESULT_OK);
-    page_db_txn_abort(w->fixture.store.db, txn);
-    CU_ASSERT_EQUAL(memcmp(&totals, &w->totals, sizeof totals), 0);
+    MDB_txn *txn = store_fixture_begin(&w->ingest.tables, true);
+    CU_ASSERT_EQUAL(ingest_read_totals(txn, w->ingest.tables.store.crawl, &totals), RESULT_OK);
+    page_db_txn_abort(w->ingest.tables.store.db, txn);
+    CU_ASSERT_EQUAL(memcmp(&totals, &w->ingest.totals, sizeof totals), 0);
     CU_ASSERT_EQUAL(totals.bytes, 1000);
     CU_ASSERT_EQUAL(totals.by_status[2], 1);
+    tear_down(w);
+}
+
+/* Fetches one page that links to another; whether that woke a host. */
+static bool wakes(World *w, const char *from, const char *to)
+{
+    (void)result(w, FETCHED_PAGE, from, 200);
+    link_to(w, to, 'L');
+    commit_notice_delete(commit(w, true));
+    return w->woke;
+}
+
+static void a_host_with_nothing_else_to_fetch_is_woken(void)
+{
+    World *w = set_up();
+    w->hungry = true;
+    ingest_fixture_seed(&w->ingest, "http://a.example/");
+    ingest_fixture_seed(&w->ingest, "http://a.example/2");
+    ingest_fixture_seed(&w->ingest, "http://a.example/3");
+    ingest_fixture_seed(&w->ingest, "http://a.example/4");
+    CU_ASSERT_FALSE(wakes(w, "http://a.example/", "http://a.example/5")); /* has three more */
+    CU_ASSERT_TRUE(wakes(w, "http://a.example/2", "http://b.example/"));  /* a new host */
+    CU_ASSERT_FALSE(wakes(w, "http://a.example/3", "http://b.example/")); /* known */
+    CU_ASSERT_FALSE(wakes(w, "http://a.example/4", "http://b.example/2"));
+    CU_ASSERT_TRUE(wakes(w, "http://a.example/5", "http://a.example/6")); /* was its last */
+    w->hungry = false;                                                    /* then nobody asks */
+    CU_ASSERT_FALSE(wakes(w, "http://a.example/6", "http://c.example/"));
     tear_down(w);
 }
 
@@ -600,4 +602,6 @@ UNIT_MAIN("ingest_batch",
           {"depth and redirects have limits", depth_and_redirects_have_limits},
           {"the order decides the level", the_order_decides_the_level},
           {"robots rules are kept with their host", robots_rules_are_kept_with_their_host},
-          {"totals are read again", totals_are_read_again})
+          {"totals are read again", totals_are_read_again},
+          {"a host with nothing else to fetch is woken",
+           a_host_with_nothing_else_to_fetch_is_woken})

@@ -35,7 +35,6 @@ static void a_mapped_address_is_the_ipv4_address(void)
     IpAddress v4 = parsed("10.1.2.3");
     IpAddress mapped = parsed("::ffff:10.1.2.3");
     CU_ASSERT_FALSE(mapped.v6);
-    CU_ASSERT_TRUE(ip_address_equal(&v4, &mapped));
     CU_ASSERT_EQUAL(ip_address_key(&v4).low, ip_address_key(&mapped).low);
     CU_ASSERT_EQUAL(ip_address_key(&v4).high, ip_address_key(&mapped).high);
     CU_ASSERT_TRUE(ip_address_is_special(&mapped));

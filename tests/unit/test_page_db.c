@@ -7,35 +7,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "store/page_db.h"
+#include "page_db_fixture.h"
 #include "store/page_db_internal.h"
-
-static const char *fresh_path(const char *name)
-{
-    static char path[300];
-    const char *dir = getenv("TMPDIR");
-    (void)snprintf(path, sizeof path, "%s/ragno-%s-%ld", dir == NULL ? "/tmp" : dir, name,
-                   (long)getpid());
-    return path;
-}
-
-static PageDB *open_fresh(const char *name)
-{
-    PageDB *db = NULL;
-    CU_ASSERT_EQUAL_FATAL(page_db_open(&db, fresh_path(name), &(PageDBOptions){.no_sync = true}),
-                          page_db_error_ok);
-    page_db_set_persist(db, 0);
-    return db;
-}
-
-static CrawledPage *page_of(const char *url, double time, float score, uint64_t hash)
-{
-    CrawledPage *cp = crawled_page_new(url);
-    cp->time = time;
-    cp->score = score;
-    CU_ASSERT_EQUAL(crawled_page_set_hash64(cp, hash), 0);
-    return cp;
-}
 
 static void add(PageDB *db, CrawledPage *cp)
 {
@@ -52,8 +25,8 @@ static PageInfo *info_of(PageDB *db, const char *url)
 
 static void a_crawled_page_and_its_links_are_known(void)
 {
-    PageDB *db = open_fresh("pagedb1");
-    CrawledPage *cp = page_of("http://a.com/", 100, 0.5F, 1);
+    PageDB *db = page_db_fixture_open("pagedb1");
+    CrawledPage *cp = page_db_fixture_page("http://a.com/", 100, 0.5F, 1);
     CU_ASSERT_EQUAL(crawled_page_add_link(cp, "http://a.com/1", 0.1F), 0);
     CU_ASSERT_EQUAL(crawled_page_add_link(cp, "http://b.com/?q", 0.2F), 0);
     CU_ASSERT_EQUAL(crawled_page_add_link(cp, "www.scheme-less.com", 0.3F), 0);
@@ -92,15 +65,15 @@ static void a_crawled_page_and_its_links_are_known(void)
     CU_ASSERT_EQUAL(error_code(db->error), page_db_error_no_page);
     CU_ASSERT_EQUAL(page_db_delete(db), page_db_error_ok);
     struct stat st;
-    CU_ASSERT_NOT_EQUAL(stat(fresh_path("pagedb1"), &st), 0);
+    CU_ASSERT_NOT_EQUAL(stat(page_db_fixture_path("pagedb1"), &st), 0);
 }
 
 static void recrawls_count_changes(void)
 {
-    PageDB *db = open_fresh("pagedb2");
-    add(db, page_of("http://a.com/", 100, 0.5F, 1));
-    add(db, page_of("http://a.com/", 200, 0.6F, 1));
-    add(db, page_of("http://a.com/", 300, 0.7F, 2));
+    PageDB *db = page_db_fixture_open("pagedb2");
+    add(db, page_db_fixture_page("http://a.com/", 100, 0.5F, 1));
+    add(db, page_db_fixture_page("http://a.com/", 200, 0.6F, 1));
+    add(db, page_db_fixture_page("http://a.com/", 300, 0.7F, 2));
     PageInfo *pi = info_of(db, "http://a.com/");
     CU_ASSERT_EQUAL(pi->n_crawls, 3);
     CU_ASSERT_EQUAL(pi->n_changes, 1);
@@ -110,10 +83,10 @@ static void recrawls_count_changes(void)
     CU_ASSERT_DOUBLE_EQUAL(page_info_rate(pi), 0.01, 1e-6);
     page_info_delete(pi);
     /* Without a hash, and with one of another length: changes; and nothing crashes. */
-    CrawledPage *cp = page_of("http://a.com/", 400, 0, 2);
+    CrawledPage *cp = page_db_fixture_page("http://a.com/", 400, 0, 2);
     CU_ASSERT_EQUAL(crawled_page_set_hash(cp, NULL, 0), 0);
     add(db, cp);
-    cp = page_of("http://a.com/", 500, 0, 2);
+    cp = page_db_fixture_page("http://a.com/", 500, 0, 2);
     CU_ASSERT_EQUAL(crawled_page_set_hash32(cp, 9), 0);
     add(db, cp);
     pi = info_of(db, "http://a.com/");
@@ -122,10 +95,10 @@ static void recrawls_count_changes(void)
     CU_ASSERT_EQUAL(pi->content_hash_length, 4);
     page_info_delete(pi);
     /* A page known as a link: its first crawl is no change. */
-    cp = page_of("http://b.com/", 100, 0, 1);
+    cp = page_db_fixture_page("http://b.com/", 100, 0, 1);
     CU_ASSERT_EQUAL(crawled_page_add_link(cp, "http://b.com/1", 0.25F), 0);
     add(db, cp);
-    add(db, page_of("http://b.com/1", 200, 0.75F, 1));
+    add(db, page_db_fixture_page("http://b.com/1", 200, 0.75F, 1));
     pi = info_of(db, "http://b.com/1");
     CU_ASSERT_EQUAL(pi->n_crawls, 1);
     CU_ASSERT_EQUAL(pi->n_changes, 0);
@@ -138,12 +111,13 @@ static void recrawls_count_changes(void)
 
 static void a_database_comes_back(void)
 {
-    PageDB *db = open_fresh("pagedb3");
+    PageDB *db = page_db_fixture_open("pagedb3");
     page_db_set_persist(db, 1);
-    add(db, page_of("http://a.com/", 100, 0.5F, 1));
+    add(db, page_db_fixture_page("http://a.com/", 100, 0.5F, 1));
     CU_ASSERT_EQUAL(page_db_delete(db), page_db_error_ok);
-    CU_ASSERT_EQUAL(page_db_open(&db, fresh_path("pagedb3"), &(PageDBOptions){.read_only = true}),
-                    page_db_error_ok);
+    CU_ASSERT_EQUAL(
+        page_db_open(&db, page_db_fixture_path("pagedb3"), &(PageDBOptions){.read_only = true}),
+        page_db_error_ok);
     PageInfo *pi = info_of(db, "http://a.com/");
     CU_ASSERT_PTR_NOT_NULL(pi);
     page_info_delete(pi);
@@ -151,7 +125,7 @@ static void a_database_comes_back(void)
     CU_ASSERT_EQUAL(page_db_add(db, cp, NULL), page_db_error_read_only);
     crawled_page_delete(cp);
     CU_ASSERT_EQUAL(page_db_delete(db), page_db_error_ok);
-    CU_ASSERT_EQUAL(page_db_new(&db, fresh_path("pagedb3")), page_db_error_ok);
+    CU_ASSERT_EQUAL(page_db_new(&db, page_db_fixture_path("pagedb3")), page_db_error_ok);
     page_db_set_persist(db, 0);
     CU_ASSERT_EQUAL(page_db_delete(db), page_db_error_ok);
     CU_ASSERT_EQUAL(page_db_delete(NULL), page_db_error_ok);
@@ -160,7 +134,7 @@ static void a_database_comes_back(void)
 static void write_file(const char *name, const char *bytes, size_t length)
 {
     char path[400];
-    (void)snprintf(path, sizeof path, "%s/%s", fresh_path("pagedb4"), name);
+    (void)snprintf(path, sizeof path, "%s/%s", page_db_fixture_path("pagedb4"), name);
     FILE *file = fopen(path, "we");
     CU_ASSERT_PTR_NOT_NULL_FATAL(file);
     CU_ASSERT_EQUAL(fwrite(bytes, 1, length, file), length);
@@ -172,28 +146,28 @@ static void a_creation_that_was_cut_short_is_done_again(void)
 {
     PageDB *db = NULL;
     static const char half[3000] = {1, 2, 3};
-    CU_ASSERT_EQUAL_FATAL(mkdir(fresh_path("pagedb4"), 0755), 0);
+    CU_ASSERT_EQUAL_FATAL(mkdir(page_db_fixture_path("pagedb4"), 0755), 0);
     write_file("data.mdb", half, 0);
     write_file("data.mdb.new", half, sizeof half);
-    CU_ASSERT_EQUAL_FATAL(page_db_new(&db, fresh_path("pagedb4")), page_db_error_ok);
+    CU_ASSERT_EQUAL_FATAL(page_db_new(&db, page_db_fixture_path("pagedb4")), page_db_error_ok);
     page_db_set_persist(db, 0);
-    add(db, page_of("http://a.com/", 100, 0.5F, 1));
+    add(db, page_db_fixture_page("http://a.com/", 100, 0.5F, 1));
     CU_ASSERT_EQUAL(page_db_delete(db), page_db_error_ok);
-    CU_ASSERT_NOT_EQUAL(access(fresh_path("pagedb4"), F_OK), 0);
+    CU_ASSERT_NOT_EQUAL(access(page_db_fixture_path("pagedb4"), F_OK), 0);
     /* What is no beginning is never replaced. */
-    CU_ASSERT_EQUAL_FATAL(mkdir(fresh_path("pagedb4"), 0755), 0);
+    CU_ASSERT_EQUAL_FATAL(mkdir(page_db_fixture_path("pagedb4"), 0755), 0);
     write_file("data.mdb", half, sizeof half);
-    CU_ASSERT_EQUAL(page_db_new(&db, fresh_path("pagedb4")), page_db_error_damaged);
+    CU_ASSERT_EQUAL(page_db_new(&db, page_db_fixture_path("pagedb4")), page_db_error_damaged);
     CU_ASSERT_EQUAL(page_db_delete(db), page_db_error_ok);
     char path[400];
-    (void)snprintf(path, sizeof path, "%s/data.mdb", fresh_path("pagedb4"));
+    (void)snprintf(path, sizeof path, "%s/data.mdb", page_db_fixture_path("pagedb4"));
     struct stat st;
     CU_ASSERT_EQUAL(stat(path, &st), 0);
     CU_ASSERT_EQUAL(st.st_size, (off_t)sizeof half);
     (void)unlink(path);
-    (void)snprintf(path, sizeof path, "%s/lock.mdb", fresh_path("pagedb4"));
+    (void)snprintf(path, sizeof path, "%s/lock.mdb", page_db_fixture_path("pagedb4"));
     (void)unlink(path);
-    (void)rmdir(fresh_path("pagedb4"));
+    (void)rmdir(page_db_fixture_path("pagedb4"));
 }
 
 UNIT_MAIN("page_db",

@@ -186,6 +186,58 @@ static void a_damaged_file_is_an_error(void)
     remove_database();
 }
 
+/* Pages of the file, and how many it must have. */
+static void measure(PageDB *db, uint64_t *pages, uint64_t *wanted)
+{
+    MDB_envinfo info;
+    MDB_stat stat_;
+    struct stat st;
+    CU_ASSERT_EQUAL_FATAL(mdb_env_info(page_db_env(db), &info), 0);
+    CU_ASSERT_EQUAL_FATAL(mdb_env_stat(page_db_env(db), &stat_), 0);
+    CU_ASSERT_EQUAL_FATAL(stat(data_file, &st), 0);
+    *pages = (uint64_t)st.st_size / stat_.ms_psize;
+    *wanted = info.me_last_pgno + 1;
+}
+
+/* page_file.h says why. What is behind its contents may be missing, nothing else. */
+static void a_large_file_grows_ahead(void)
+{
+    enum { COMMITS = 60, RECORDS = 100 };
+    static const char record[4000];
+    PageDB *db = NULL;
+    PageDBOptions options = {.no_sync = true};
+    uint64_t pages = 0, wanted = 0;
+    unsigned longer = 0;
+    choose_path("ahead");
+    CU_ASSERT_EQUAL_FATAL(page_db_open(&db, path, &options), page_db_error_ok);
+    for (unsigned i = 0; i < COMMITS; i++) {
+        MDB_txn *txn = NULL;
+        MDB_dbi dbi = 0;
+        CU_ASSERT_EQUAL_FATAL(page_db_txn_begin(db, false, &txn), 0);
+        CU_ASSERT_EQUAL_FATAL(mdb_dbi_open(txn, "records", MDB_CREATE | MDB_INTEGERKEY, &dbi), 0);
+        for (unsigned k = i * RECORDS; k < (i + 1) * RECORDS; k++) {
+            MDB_val key = {sizeof k, &k};
+            MDB_val value = {sizeof record, (char *)(uintptr_t)record};
+            CU_ASSERT_EQUAL(mdb_put(txn, dbi, &key, &value, 0), 0);
+        }
+        CU_ASSERT_EQUAL_FATAL(page_db_txn_commit(db, txn), 0);
+        measure(db, &pages, &wanted);
+        CU_ASSERT(pages >= wanted && pages <= wanted + wanted / 8);
+        longer += pages > wanted;
+    }
+    CU_ASSERT(longer > COMMITS / 2);
+    CU_ASSERT_EQUAL(page_db_delete(db), page_db_error_ok);
+    struct stat st;
+    CU_ASSERT_EQUAL(stat(data_file, &st), 0);
+    off_t page_bytes = st.st_size / (off_t)pages;
+    CU_ASSERT_EQUAL(truncate(data_file, (off_t)wanted * page_bytes), 0);
+    opening_gives(page_db_error_ok);
+    CU_ASSERT_EQUAL(truncate(data_file, (off_t)(wanted - RECORDS) * page_bytes), 0);
+    opening_gives(page_db_error_damaged);
+    CU_ASSERT_EQUAL(truncate(data_file, st.st_size), 0); /* holes read as zeros */
+    remove_database();
+}
+
 static void a_directory_that_cannot_be_used_is_an_error(void)
 {
     choose_path("nowhere/at/all");
@@ -345,6 +397,7 @@ static void an_allocation_that_fails_changes_nothing(void)
 UNIT_MAIN("page_db_failures",
           {"another format is refused and left alone", another_format_is_refused_and_left_alone},
           {"a damaged file is an error", a_damaged_file_is_an_error},
+          {"a large file grows ahead", a_large_file_grows_ahead},
           {"a directory that cannot be used is an error",
            a_directory_that_cannot_be_used_is_an_error},
           {"a full disk loses nothing", a_full_disk_loses_nothing},

@@ -6,34 +6,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "store/page_db.h"
-
-static const char *fresh_path(const char *name)
-{
-    static char path[300];
-    const char *dir = getenv("TMPDIR");
-    (void)snprintf(path, sizeof path, "%s/ragno-%s-%ld", dir == NULL ? "/tmp" : dir, name,
-                   (long)getpid());
-    return path;
-}
-
-static PageDB *open_fresh(const char *name)
-{
-    PageDB *db = NULL;
-    CU_ASSERT_EQUAL_FATAL(page_db_open(&db, fresh_path(name), &(PageDBOptions){.no_sync = true}),
-                          page_db_error_ok);
-    page_db_set_persist(db, 0);
-    return db;
-}
-
-static CrawledPage *page_of(const char *url, double time, float score, uint64_t hash)
-{
-    CrawledPage *cp = crawled_page_new(url);
-    cp->time = time;
-    cp->score = score;
-    CU_ASSERT_EQUAL(crawled_page_set_hash64(cp, hash), 0);
-    return cp;
-}
+#include "page_db_fixture.h"
 
 typedef struct Seen {
     char text[2000]; /* what the sink was told, in order */
@@ -76,7 +49,7 @@ static int note_crawled(void *context, const PageRef *before, const PageRef *aft
 
 static void the_sink_is_told_in_order(void)
 {
-    PageDB *db = open_fresh("pagedb4");
+    PageDB *db = page_db_fixture_open("pagedb4");
     Seen seen = {.db = db};
     PageSink sink = {.context = &seen, .discovered = note_discovered, .crawled = note_crawled};
     CU_ASSERT_EQUAL_FATAL(page_db_txn_begin(db, false, &seen.txn), page_db_error_ok);
@@ -84,9 +57,9 @@ static void the_sink_is_told_in_order(void)
     CU_ASSERT_EQUAL(
         page_db_discover(db, seen.txn, &seed, (const uint8_t *)"M", 1, PAGE_DB_NO_INDEX, 0, &sink),
         page_db_error_ok);
-    CrawledPage *first = page_of("http://a.com/", 100, 0.5F, 1);
-    CrawledPage *second = page_of("https://b.com/x", 200, 0.5F, 1);
-    CrawledPage *third = page_of("http://new.com/", 200, 0.5F, 1);
+    CrawledPage *first = page_db_fixture_page("http://a.com/", 100, 0.5F, 1);
+    CrawledPage *second = page_db_fixture_page("https://b.com/x", 200, 0.5F, 1);
+    CrawledPage *third = page_db_fixture_page("http://new.com/", 200, 0.5F, 1);
     CU_ASSERT_EQUAL(crawled_page_add_link(first, "https://b.com/x", 0), 0);
     CU_ASSERT_EQUAL(crawled_page_add_link(first, "http://a.com/", 0), 0);
     CU_ASSERT_EQUAL(crawled_page_add_link(second, "http://a.com/1", 0), 0);

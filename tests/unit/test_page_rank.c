@@ -162,7 +162,7 @@ static void pages_with_thousands_of_links_are_right(void)
 {
     char dir[32];
     LinkList list = {0};
-    const size_t n = 6000;
+    const size_t n = LINK_GRAPH_SLICE + 5000;
     for (int64_t i = 1; i < (int64_t)n; i++) {
         link_list_add(&list, i, 0);         /* in-degree above every counted class */
         link_list_add(&list, i, 1 + i % 3); /* three large ones of one degree */
@@ -172,6 +172,38 @@ static void pages_with_thousands_of_links_are_right(void)
     pr->precision = 1e-8f;
     pr->max_loops = 0;
     pr->threads = 2;
+    CU_ASSERT_EQUAL(compute(pr, &list), page_rank_error_ok);
+    double *expected = reference(&list, n, (double)pr->damping, NULL);
+    CU_ASSERT(worst(pr, expected, n) < 1e-6);
+    free(expected);
+    (void)page_rank_delete(pr);
+    free(list.links);
+    (void)rmdir(dir);
+}
+
+static void what_was_stopped_can_be_computed_after_all(void)
+{
+    char dir[32];
+    const size_t n = 3000;
+    LinkList list = {0};
+    atomic_bool stop = false;
+    link_list_random(&list, n, 7, 1);
+    list.stop = &stop;
+    PageRank *pr = make(make_dir(dir), n);
+    pr->precision = 1e-8f;
+    pr->max_loops = 0;
+    pr->stop = &stop;
+    CU_ASSERT_EQUAL(page_rank_set_n_pages(pr, n), page_rank_error_ok);
+    for (list.stops_at = 1; list.stops_at < list.n; list.stops_at = list.stops_at * 3 + 1) {
+        CU_ASSERT_EQUAL(compute(pr, &list), page_rank_error_stopped);
+        CU_ASSERT(list.at - list.stops_at <= RANK_PIECE);
+        atomic_store(&stop, false);
+    }
+    list.stops_at = list.n; /* when all is read: what follows is not begun */
+    CU_ASSERT_EQUAL(compute(pr, &list), page_rank_error_stopped);
+    CU_ASSERT_EQUAL(pr->loops, 0);
+    atomic_store(&stop, false);
+    list.stops_at = 0;
     CU_ASSERT_EQUAL(compute(pr, &list), page_rank_error_ok);
     double *expected = reference(&list, n, (double)pr->damping, NULL);
     CU_ASSERT(worst(pr, expected, n) < 1e-6);
@@ -334,6 +366,8 @@ UNIT_MAIN("page_rank",
           {"a ring with a sink has its known scores", a_ring_with_a_sink_has_its_known_scores},
           {"random graphs agree with plain doubles", random_graphs_agree_with_plain_doubles},
           {"pages with thousands of links are right", pages_with_thousands_of_links_are_right},
+          {"what was stopped can be computed after all",
+           what_was_stopped_can_be_computed_after_all},
           {"links of a page need not come together", links_of_a_page_need_not_come_together},
           {"a restart is short and old is the last result",
            a_restart_is_short_and_old_is_the_last_result},

@@ -39,6 +39,15 @@ static void table_close(Table *table)
     sample_remove(&table->directory);
 }
 
+static size_t count_entries(MDB_txn *txn)
+{
+    MDB_dbi table = 0;
+    MDB_stat stat = {.ms_entries = SIZE_MAX};
+    CU_ASSERT_EQUAL(mdb_dbi_open(txn, "payloads", 0, &table), 0);
+    CU_ASSERT_EQUAL(mdb_stat(txn, table, &stat), 0);
+    return stat.ms_entries;
+}
+
 static WarcDigest digest_of(unsigned i)
 {
     WarcDigest digest = {{0}};
@@ -53,7 +62,6 @@ static void the_first_record_of_a_payload_stays(void)
     WarcId id = {{9, 8, 7}};
     WarcId other = {{1}};
     WarcOriginal original;
-    uint64_t count = 0;
     warc_original_init(&original);
     MDB_txn *txn = begin(&table, 0);
     CU_ASSERT_EQUAL(payload_index_get(table.index, txn, &digest, &original), RESULT_NOT_FOUND);
@@ -67,8 +75,7 @@ static void the_first_record_of_a_payload_stays(void)
     CU_ASSERT_EQUAL(original.date.us, SAMPLE_DATE.us);
     CU_ASSERT_EQUAL(memcmp(&original.id, &id, sizeof id), 0);
     CU_ASSERT_STRING_EQUAL(original.uri.data, "http://example.org/1");
-    CU_ASSERT_EQUAL(payload_index_count(table.index, txn, &count), RESULT_OK);
-    CU_ASSERT_EQUAL(count, 1);
+    CU_ASSERT_EQUAL(count_entries(txn), 1);
     mdb_txn_abort(txn);
     txn = begin(&table, MDB_RDONLY);
     CU_ASSERT_EQUAL(payload_index_get(table.index, txn, &digest, &original), RESULT_NOT_FOUND);
@@ -81,7 +88,6 @@ static void only_whole_responses_are_remembered(void)
 {
     Table table = table_open();
     WarcGroup group;
-    uint64_t count = 0;
     warc_group_init(&group);
     group.payload = digest_of(2);
     group.has_payload = true;
@@ -94,15 +100,13 @@ static void only_whole_responses_are_remembered(void)
     group.whole = false;
     CU_ASSERT_EQUAL(payload_index_put_group(table.index, txn, &group, sample_text("u:")),
                     RESULT_OK);
-    CU_ASSERT_EQUAL(payload_index_count(table.index, txn, &count), RESULT_OK);
-    CU_ASSERT_EQUAL(count, 0);
+    CU_ASSERT_EQUAL(count_entries(txn), 0);
     group.whole = true;
     CU_ASSERT_EQUAL(payload_index_put_group(table.index, txn, &group, sample_text("u:")),
                     RESULT_OK);
     CU_ASSERT_EQUAL(payload_index_put_group(table.index, txn, &group, sample_text("u:")),
                     RESULT_OK);
-    CU_ASSERT_EQUAL(payload_index_count(table.index, txn, &count), RESULT_OK);
-    CU_ASSERT_EQUAL(count, 1);
+    CU_ASSERT_EQUAL(count_entries(txn), 1);
     mdb_txn_abort(txn);
     warc_group_destroy(&group);
     table_close(&table);

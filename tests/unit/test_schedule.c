@@ -196,7 +196,9 @@ static void one_change(World *w, MDB_txn *txn, Model *m)
         rc = schedule_remove(w->schedule, txn, host_id(h), from, i);
         m->has[h][from][i] = false;
     } else if (kind < 998) {
-        rc = schedule_move(w->schedule, txn, host_id(h), from, to, i);
+        const ScheduleChange move = {
+            .index = i, .host = host_id(h), .from = (uint8_t)from, .to = (uint8_t)to};
+        rc = schedule_change(w->schedule, txn, &move, 1);
         m->has[h][from][i] = from == to && m->has[h][from][i];
         m->has[h][to][i] = m->has[h][to][i] || from != to;
     } else {

@@ -2,9 +2,8 @@
 #include <string.h>
 
 #include "base/queue.h"
-#include "ingest_batch.h"
 #include "scoring.h"
-#include "store_fixture.h"
+#include "ingest_fixture.h"
 #include "unit.h"
 
 #define WALL_US  INT64_C(1700000000000000)
@@ -18,10 +17,7 @@
 
 /* A crawl's tables and a Scoring; the test is the ingest thread. */
 typedef struct World {
-    StoreFixture fixture;
-    IngestOptions options;
-    CrawlLog *log;
-    CrawlTotals totals;
+    IngestFixture ingest;
     Scoring *scoring;
     IngestChore chore;
     Queue woken;
@@ -37,7 +33,7 @@ static void on_wake(void *context)
 static World *set_up(ScoringKind kind, bool content_scores)
 {
     World *w = calloc(1, sizeof *w);
-    store_fixture_open(&w->fixture);
+    ingest_fixture_open(&w->ingest);
     ScoringOptions options = {.kind = kind,
                               .min_pages = 1,
                               .damping = 0.85f,
@@ -46,19 +42,17 @@ static World *set_up(ScoringKind kind, bool content_scores)
                               .content_scores = content_scores,
                               .page_share = 0.3f};
     CU_ASSERT_EQUAL_FATAL(queue_init(&w->woken, 64), RESULT_OK);
-    CU_ASSERT_EQUAL_FATAL(scoring_new(&w->scoring, &options, w->fixture.store.db,
-                                      w->fixture.store.schedule, on_wake, w),
+    CU_ASSERT_EQUAL_FATAL(scoring_new(&w->scoring, &options, w->ingest.tables.store.db,
+                                      w->ingest.tables.store.schedule, on_wake, w),
                           RESULT_OK);
     CU_ASSERT_EQUAL(scoring_chore(w->scoring, &w->chore),
                     kind == SCORING_PAGERANK || kind == SCORING_HITS);
-    w->options = (IngestOptions){.levels = SCHEDULE_DEFAULT_LEVELS,
-                                 .scorer = scoring_scorer(w->scoring),
-                                 .depth_factor = 0.5,
-                                 .redirect_weight = 1,
-                                 .max_depth = 30,
-                                 .max_redirects = 2};
-    CU_ASSERT_EQUAL_FATAL(crawl_log_open(&w->log, w->fixture.path, NULL, false, SKIPPED_OFF),
-                          RESULT_OK);
+    w->ingest.options = (IngestOptions){.levels = SCHEDULE_DEFAULT_LEVELS,
+                                        .scorer = scoring_scorer(w->scoring),
+                                        .depth_factor = 0.5,
+                                        .redirect_weight = 1,
+                                        .max_depth = 30,
+                                        .max_redirects = 2};
     return w;
 }
 
@@ -70,27 +64,12 @@ static void tear_down(World *w)
     static const char *const files[] = {"pr.bin",      "pr_out_degree.bin", "hits_h1.bin",
                                         "hits_h2.bin", "hits_a1.bin",       "hits_a2.bin"};
     for (size_t i = 0; i < sizeof files / sizeof *files; i++) {
-        (void)snprintf(path, sizeof path, "%s/%s", w->fixture.path, files[i]);
+        (void)snprintf(path, sizeof path, "%s/%s", w->ingest.tables.path, files[i]);
         (void)unlink(path);
     }
-    crawl_log_close(w->log);
-    store_fixture_close(&w->fixture, true);
+    ingest_fixture_close(&w->ingest);
     queue_destroy(&w->woken);
     free(w);
-}
-
-static PageRef page_of(World *w, const char *url)
-{
-    PageRef page = {.index = PAGE_DB_NO_INDEX};
-    Buffer text;
-    buffer_init(&text, BUFFER_NO_LIMIT);
-    MDB_txn *txn = store_fixture_begin(&w->fixture, true);
-    uint64_t index = 0;
-    CU_ASSERT_EQUAL_FATAL(page_db_find(w->fixture.store.db, txn, url, strlen(url), &index), 0);
-    CU_ASSERT_EQUAL(page_db_get(w->fixture.store.db, txn, index, &page, &text), 0);
-    page_db_txn_abort(w->fixture.store.db, txn);
-    buffer_destroy(&text);
-    return page;
 }
 
 /* What a batch with one page, or a piece of the chore, changes is committed; the notice is the
@@ -99,9 +78,10 @@ static CommitNotice *commit(World *w, ParsedPage *page, bool really)
 {
     Batch batch;
     ParsedPage *pages[] = {page};
-    MDB_txn *txn = store_fixture_begin(&w->fixture, false);
-    CU_ASSERT_EQUAL_FATAL(batch_init(&batch, &w->options, &w->fixture.store, w->log, &w->totals,
-                                     txn, pages, page == NULL ? 0 : 1),
+    MDB_txn *txn = store_fixture_begin(&w->ingest.tables, false);
+    CU_ASSERT_EQUAL_FATAL(batch_init(&batch, &w->ingest.options, &w->ingest.tables.store,
+                                     w->ingest.log, &w->ingest.totals, txn, pages,
+                                     page == NULL ? 0 : 1),
                           RESULT_OK);
     if (page != NULL) {
         CU_ASSERT_EQUAL(batch_apply(&batch), RESULT_OK);
@@ -112,10 +92,10 @@ static CommitNotice *commit(World *w, ParsedPage *page, bool really)
     CU_ASSERT_EQUAL(batch_finish(&batch), RESULT_OK);
     CommitNotice *notice = batch_notice(&batch);
     if (really) {
-        store_fixture_commit(&w->fixture, txn);
-        w->totals = batch.totals;
+        store_fixture_commit(&w->ingest.tables, txn);
+        w->ingest.totals = batch.totals;
     } else {
-        page_db_txn_abort(w->fixture.store.db, txn);
+        page_db_txn_abort(w->ingest.tables.store.db, txn);
     }
     batch_destroy(&batch);
     parsed_page_delete(page);
@@ -125,29 +105,11 @@ static CommitNotice *commit(World *w, ParsedPage *page, bool really)
     return notice;
 }
 
-static void seed(World *w, const char *url)
-{
-    Batch batch;
-    uint64_t added = 0;
-    char copy[128];
-    (void)snprintf(copy, sizeof copy, "%s", url);
-    LinkInfo link = {.url = copy, .score = 1};
-    MDB_txn *txn = store_fixture_begin(&w->fixture, false);
-    CU_ASSERT_EQUAL_FATAL(
-        batch_init(&batch, &w->options, &w->fixture.store, w->log, &w->totals, txn, NULL, 0),
-        RESULT_OK);
-    CU_ASSERT_EQUAL(batch_seed(&batch, &link, 1, &added), RESULT_OK);
-    CU_ASSERT_EQUAL(batch_finish(&batch), RESULT_OK);
-    store_fixture_commit(&w->fixture, txn);
-    w->totals = batch.totals;
-    batch_destroy(&batch);
-}
-
 /* The answer to a known URL, with links whose scores follow the URLs after a blank. */
 static void fetched(World *w, const char *url, float score, const char *const *links, size_t n)
 {
     FetchResult *fetch = fetch_result_new(FETCHED_PAGE);
-    PageRef known = page_of(w, url);
+    PageRef known = ingest_fixture_page(&w->ingest, url);
     fetch->url = strdup(url);
     fetch->status = 200;
     fetch->wall_start = (WallTime){WALL_US};
@@ -212,21 +174,21 @@ static size_t count_entries(World *w)
     static ScheduleEntry entries[MANY + 100];
     ScheduleScan scan = {.started = false};
     size_t n = 0;
-    MDB_txn *txn = store_fixture_begin(&w->fixture, true);
-    CU_ASSERT_EQUAL(schedule_scan(w->fixture.store.schedule, txn, &scan, entries,
+    MDB_txn *txn = store_fixture_begin(&w->ingest.tables, true);
+    CU_ASSERT_EQUAL(schedule_scan(w->ingest.tables.store.schedule, txn, &scan, entries,
                                   sizeof entries / sizeof *entries, &n),
                     RESULT_OK);
     Buffer url;
     buffer_init(&url, BUFFER_NO_LIMIT);
     for (size_t i = 0; i < n; i++) {
         PageRef page = {.level = SCHEDULE_NO_LEVEL};
-        if (page_db_get(w->fixture.store.db, txn, entries[i].index, &page, &url) != 0 ||
+        if (page_db_get(w->ingest.tables.store.db, txn, entries[i].index, &page, &url) != 0 ||
             page.level != entries[i].level || page.host != entries[i].host) {
             CU_FAIL("record and schedule disagree");
         }
     }
     buffer_destroy(&url);
-    page_db_txn_abort(w->fixture.store.db, txn);
+    page_db_txn_abort(w->ingest.tables.store.db, txn);
     return n;
 }
 
@@ -240,7 +202,7 @@ static void grow_star(World *w)
         (void)snprintf(names[i], sizeof names[i], "http://a.example/%zu", i);
         many[i] = names[i];
     }
-    seed(w, "http://a.example/");
+    ingest_fixture_seed(&w->ingest, "http://a.example/");
     fetched(w, "http://a.example/", 0.0f, many, 20);
     for (size_t i = 0; i < 20; i++) {
         (void)snprintf(url, sizeof url, "http://c.example/%zu", i);
@@ -252,22 +214,24 @@ static void what_many_link_to_goes_up(void)
 {
     World *w = set_up(SCORING_PAGERANK, false);
     grow_star(w);
-    uint8_t popular = page_of(w, "http://popular.example/").level;
-    uint8_t other = page_of(w, "http://c.example/7").level;
+    uint8_t popular = ingest_fixture_page(&w->ingest, "http://popular.example/").level;
+    uint8_t other = ingest_fixture_page(&w->ingest, "http://c.example/7").level;
     CU_ASSERT_EQUAL(popular, other); /* one link from one page each, as far as was known */
     CU_ASSERT_EQUAL_FATAL(scoring_start(w->scoring, w->pages), RESULT_OK);
     CU_ASSERT_TRUE_FATAL(wait_for_moves(w, PATIENCE));
     CU_ASSERT_EQUAL(count_entries(w), 21);
     CommitNotice *notice = commit(w, NULL, true);
     apply_moves(w);
-    CU_ASSERT_TRUE(page_of(w, "http://popular.example/").level + 1 <
-                   page_of(w, "http://c.example/7").level);
+    CU_ASSERT_TRUE(ingest_fixture_page(&w->ingest, "http://popular.example/").level + 1 <
+                   ingest_fixture_page(&w->ingest, "http://c.example/7").level);
     CU_ASSERT_EQUAL(count_entries(w), 21);
     bool told = false;
     for (size_t i = 0; i < notice->n_moved; i++) {
-        told = told || (notice->moved[i].index == page_of(w, "http://popular.example/").index &&
+        told = told || (notice->moved[i].index ==
+                            ingest_fixture_page(&w->ingest, "http://popular.example/").index &&
                         notice->moved[i].from == popular &&
-                        notice->moved[i].to == page_of(w, "http://popular.example/").level);
+                        notice->moved[i].to ==
+                            ingest_fixture_page(&w->ingest, "http://popular.example/").level);
     }
     CU_ASSERT_TRUE(told);
     commit_notice_delete(notice);
@@ -286,13 +250,13 @@ static void a_new_page_takes_its_share_of_its_parent(void)
     apply_moves(w);
     FETCHED(w, "http://popular.example/", "http://d.example/rich");
     FETCHED(w, "http://c.example/3", "http://d.example/poor");
-    uint8_t rich = page_of(w, "http://d.example/rich").level;
-    CU_ASSERT_TRUE(rich < page_of(w, "http://d.example/poor").level);
+    uint8_t rich = ingest_fixture_page(&w->ingest, "http://d.example/rich").level;
+    CU_ASSERT_TRUE(rich < ingest_fixture_page(&w->ingest, "http://d.example/poor").level);
     FETCHED(w, "http://c.example/4", "http://d.example/1", "http://d.example/2",
             "http://d.example/3", "http://d.example/4", "http://d.example/5", "http://d.example/6",
             "http://d.example/7", "http://d.example/8");
-    CU_ASSERT_TRUE(page_of(w, "http://d.example/poor").level <
-                   page_of(w, "http://d.example/5").level);
+    CU_ASSERT_TRUE(ingest_fixture_page(&w->ingest, "http://d.example/poor").level <
+                   ingest_fixture_page(&w->ingest, "http://d.example/5").level);
     tear_down(w);
 }
 
@@ -305,7 +269,8 @@ static void what_moved_while_it_was_fetched_is_removed_where_it_stands(void)
     apply_moves(w);
     size_t before = count_entries(w);
     fetched(w, "http://popular.example/", 0.0f, NULL, 0);
-    CU_ASSERT_EQUAL(page_of(w, "http://popular.example/").level, SCHEDULE_NO_LEVEL);
+    CU_ASSERT_EQUAL(ingest_fixture_page(&w->ingest, "http://popular.example/").level,
+                    SCHEDULE_NO_LEVEL);
     CU_ASSERT_EQUAL(count_entries(w), before - 1);
     tear_down(w);
 }
@@ -318,15 +283,17 @@ static void what_was_fetched_meanwhile_does_not_come_back(void)
     CU_ASSERT_TRUE_FATAL(wait_for_moves(w, PATIENCE)); /* found, not applied */
     fetched(w, "http://popular.example/", 0.0f, NULL, 0);
     uint64_t removed = 0;
-    MDB_txn *txn = store_fixture_begin(&w->fixture, false);
-    CU_ASSERT_EQUAL(schedule_clear_host(w->fixture.store.schedule, txn,
-                                        page_of(w, "http://c.example/3").host, &removed),
+    MDB_txn *txn = store_fixture_begin(&w->ingest.tables, false);
+    CU_ASSERT_EQUAL(schedule_clear_host(w->ingest.tables.store.schedule, txn,
+                                        ingest_fixture_page(&w->ingest, "http://c.example/3").host,
+                                        &removed),
                     RESULT_OK); /* as for a host that was given up: its records do not know */
-    store_fixture_commit(&w->fixture, txn);
+    store_fixture_commit(&w->ingest.tables, txn);
     CU_ASSERT_EQUAL(removed, 20);
     apply_moves(w);
     CU_ASSERT_EQUAL(count_entries(w), 0);
-    CU_ASSERT_EQUAL(page_of(w, "http://popular.example/").level, SCHEDULE_NO_LEVEL);
+    CU_ASSERT_EQUAL(ingest_fixture_page(&w->ingest, "http://popular.example/").level,
+                    SCHEDULE_NO_LEVEL);
     tear_down(w);
 }
 
@@ -334,14 +301,14 @@ static void a_piece_that_could_not_be_committed_is_done_again(void)
 {
     World *w = set_up(SCORING_PAGERANK, false);
     grow_star(w);
-    uint8_t before = page_of(w, "http://popular.example/").level;
+    uint8_t before = ingest_fixture_page(&w->ingest, "http://popular.example/").level;
     CU_ASSERT_EQUAL_FATAL(scoring_start(w->scoring, w->pages), RESULT_OK);
     CU_ASSERT_TRUE_FATAL(wait_for_moves(w, PATIENCE));
     commit_notice_delete(commit(w, NULL, false));
-    CU_ASSERT_EQUAL(page_of(w, "http://popular.example/").level, before);
+    CU_ASSERT_EQUAL(ingest_fixture_page(&w->ingest, "http://popular.example/").level, before);
     CU_ASSERT_EQUAL(w->chore.due(w->chore.context).ns, 0);
     apply_moves(w);
-    CU_ASSERT_TRUE(page_of(w, "http://popular.example/").level < before);
+    CU_ASSERT_TRUE(ingest_fixture_page(&w->ingest, "http://popular.example/").level < before);
     CU_ASSERT_FALSE(w->chore.holds(w->chore.context));
     tear_down(w);
 }
@@ -350,12 +317,12 @@ static void a_piece_that_could_not_be_committed_is_done_again(void)
 static void add_many(World *w)
 {
     char url[64];
-    MDB_txn *txn = store_fixture_begin(&w->fixture, false);
+    MDB_txn *txn = store_fixture_begin(&w->ingest.tables, false);
     for (uint32_t i = 0; i < MANY; i++) {
         (void)snprintf(url, sizeof url, "http://h%u.example/%u", i % 97, i);
-        store_fixture_add(&w->fixture, txn, url, 3);
+        store_fixture_add(&w->ingest.tables, txn, url, 3);
     }
-    store_fixture_commit(&w->fixture, txn);
+    store_fixture_commit(&w->ingest.tables, txn);
 }
 
 static void many_moves_come_in_pieces(void)
@@ -398,8 +365,8 @@ static void hits_steers_too(void)
     CU_ASSERT_EQUAL_FATAL(scoring_start(w->scoring, w->pages), RESULT_OK);
     CU_ASSERT_TRUE_FATAL(wait_for_moves(w, PATIENCE));
     apply_moves(w);
-    CU_ASSERT_TRUE(page_of(w, "http://popular.example/").level <
-                   page_of(w, "http://c.example/7").level);
+    CU_ASSERT_TRUE(ingest_fixture_page(&w->ingest, "http://popular.example/").level <
+                   ingest_fixture_page(&w->ingest, "http://c.example/7").level);
     CU_ASSERT_EQUAL(count_entries(w), 21);
     tear_down(w);
 }
@@ -407,15 +374,17 @@ static void hits_steers_too(void)
 static void content_scores_are_of_the_link_and_its_page(void)
 {
     World *w = set_up(SCORING_CONTENT, true);
-    seed(w, "http://a.example/");
+    ingest_fixture_seed(&w->ingest, "http://a.example/");
     const char *const links[] = {"http://b.example/good 1", "http://b.example/bad 0.1"};
     fetched(w, "http://a.example/", 1.0f, links, 2);
-    CU_ASSERT_EQUAL(page_of(w, "http://b.example/good").level, 0); /* 0.7 * 1 + 0.3 * 1 */
-    CU_ASSERT_EQUAL(page_of(w, "http://b.example/bad").level, 2);  /* 0.7 * 0.1 + 0.3 */
+    CU_ASSERT_EQUAL(ingest_fixture_page(&w->ingest, "http://b.example/good").level,
+                    0); /* 0.7 * 1 + 0.3 * 1 */
+    CU_ASSERT_EQUAL(ingest_fixture_page(&w->ingest, "http://b.example/bad").level,
+                    2); /* 0.7 * 0.1 + 0.3 */
     const char *const others[] = {"http://c.example/good 1", "http://c.example/bad 0.1"};
     fetched(w, "http://b.example/bad", 0.0f, others, 2);
-    CU_ASSERT_EQUAL(page_of(w, "http://c.example/good").level, 1); /* 0.7 */
-    CU_ASSERT_EQUAL(page_of(w, "http://c.example/bad").level, 4);  /* 0.07 */
+    CU_ASSERT_EQUAL(ingest_fixture_page(&w->ingest, "http://c.example/good").level, 1); /* 0.7 */
+    CU_ASSERT_EQUAL(ingest_fixture_page(&w->ingest, "http://c.example/bad").level, 4);  /* 0.07 */
     tear_down(w);
 }
 
@@ -426,22 +395,22 @@ static void a_restart_begins_with_the_last_scores(void)
     CU_ASSERT_EQUAL_FATAL(scoring_start(w->scoring, w->pages), RESULT_OK);
     CU_ASSERT_TRUE_FATAL(wait_for_moves(w, PATIENCE));
     apply_moves(w);
-    uint8_t level = page_of(w, "http://popular.example/").level;
+    uint8_t level = ingest_fixture_page(&w->ingest, "http://popular.example/").level;
     scoring_stop(w->scoring);
     scoring_delete(w->scoring);
     ScoringOptions options = {
         .kind = SCORING_PAGERANK, .min_pages = 1, .damping = 0.85f, .precision = 1e-4f};
-    CU_ASSERT_EQUAL_FATAL(scoring_new(&w->scoring, &options, w->fixture.store.db,
-                                      w->fixture.store.schedule, on_wake, w),
+    CU_ASSERT_EQUAL_FATAL(scoring_new(&w->scoring, &options, w->ingest.tables.store.db,
+                                      w->ingest.tables.store.schedule, on_wake, w),
                           RESULT_OK);
     (void)scoring_chore(w->scoring, &w->chore);
-    w->options.scorer = scoring_scorer(w->scoring);
+    w->ingest.options.scorer = scoring_scorer(w->scoring);
     CU_ASSERT_EQUAL_FATAL(scoring_start(w->scoring, w->pages), RESULT_OK); /* computes at once */
     CU_ASSERT_FALSE(wait_for_moves(w, 500)); /* and finds everything in its place */
     ScoringStats stats;
     scoring_stats(w->scoring, &stats);
     CU_ASSERT_EQUAL(stats.computations, 1);
-    CU_ASSERT_EQUAL(page_of(w, "http://popular.example/").level, level);
+    CU_ASSERT_EQUAL(ingest_fixture_page(&w->ingest, "http://popular.example/").level, level);
     tear_down(w);
 }
 

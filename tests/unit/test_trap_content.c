@@ -1,6 +1,9 @@
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
+#include "base/clock.h"
+#include "dice.h"
 #include "parse/trap_content.h"
 #include "unit.h"
 
@@ -107,9 +110,62 @@ static void plain_urls_need_no_hash(void)
     CU_ASSERT_TRUE(is_due("http://h/s/0123abcd/item"));
 }
 
+/* Each body ends where its memory does. */
+static void any_bytes_have_a_hash(void)
+{
+    static const char *const pieces[] = {
+        "<a ", "href", "=",   "'",    "\"", ">",  "/cal/2031/05", "?", "May", "12", "12abcdef",
+        " ",   "<",    "://", "\xff", "-",  "//", "action",       "1", "cal", "a.b"};
+    Dice dice = {.state = 7};
+    for (int round = 0; round < 20000; round++) {
+        char text[256];
+        size_t n = 0;
+        for (uint64_t i = dice_below(&dice, 16); i > 0; i--) {
+            const char *piece = pieces[dice_below(&dice, sizeof pieces / sizeof *pieces)];
+            memcpy(text + n, piece, strlen(piece));
+            n += strlen(piece);
+        }
+        char *body = malloc(n == 0 ? 1 : n);
+        memcpy(body, text, n);
+        Url url;
+        url_init(&url);
+        CU_ASSERT_EQUAL(url_parse(&url, NULL, "http://h/cal/2031/05?x=1", 24), RESULT_OK);
+        CU_ASSERT_NOT_EQUAL(trap_content_hash(&url, body, n), 0);
+        url_destroy(&url);
+        free(body);
+    }
+}
+
+static void no_body_takes_long(void)
+{
+    static const char *const pieces[] = {"<a href=",  "href=",     "href='", "<a href=\"/cal/",
+                                         "12abcdef-", "aaaaaaaa-", "<a =",   "1 ",
+                                         "href=\""};
+    const size_t size = (size_t)2 << 20;
+    char *body = malloc(size);
+    CU_ASSERT_PTR_NOT_NULL_FATAL(body);
+    Url url;
+    url_init(&url);
+    CU_ASSERT_EQUAL(url_parse(&url, NULL, "http://h/cal/2031/05?x=1", 24), RESULT_OK);
+    for (size_t k = 0; k < sizeof pieces / sizeof *pieces; k++) {
+        size_t length = strlen(pieces[k]);
+        for (size_t i = 0; i < size; i++) {
+            body[i] = pieces[k][i % length];
+        }
+        memcpy(body, "<a ", 3);
+        int64_t start = cpu_thread_ns();
+        (void)trap_content_hash(&url, body, size);
+        CU_ASSERT(cpu_thread_ns() - start < INT64_C(1000000000));
+    }
+    url_destroy(&url);
+    free(body);
+}
+
 UNIT_MAIN("trap_content", {"sessions are left out", sessions_are_left_out},
           {"links to the page itself are left out", links_to_the_page_itself_are_left_out},
           {"a path with numbers has neighbours", a_path_with_numbers_has_neighbours},
           {"months and numbers of the URL are left out of the text",
            months_and_numbers_of_the_url_are_left_out_of_the_text},
+          {"any bytes have a hash", any_bytes_have_a_hash},
+          {"no body takes long", no_body_takes_long},
           {"plain URLs need no hash", plain_urls_need_no_hash})
