@@ -165,8 +165,8 @@ static void check_limits(Watch *watch, MonoTime now)
     int64_t run_ms = mono_ms_between(watch->start, now);
     int64_t total_ms = run_ms + (int64_t)watch->elapsed_before_ms;
     if (atomic_load(&watch->parts->failed)) {
-        begin_stop(watch, EXIT_IO, "stopped: the directory cannot be written; the log says why",
-                   now);
+        begin_stop(watch, EXIT_IO,
+                   "stopped: the directory cannot be read or written; the log says why", now);
     } else if (is_without_names(watch)) {
         begin_stop(watch, EXIT_NETWORK,
                    "stopped: no name server answers (dns.servers, or /etc/resolv.conf)", now);

@@ -201,7 +201,8 @@ FrontierSinks wires_of_frontier(AgentParts *parts)
                            .resolve = wire_resolve,
                            .fetch = wire_fetch,
                            .drop = wire_drop,
-                           .unresolved = wire_unresolved};
+                           .unresolved = wire_unresolved,
+                           .failed = wire_failed};
 }
 
 FetcherSinks wires_of_fetcher(AgentParts *parts)

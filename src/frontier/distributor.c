@@ -162,7 +162,8 @@ static void dispatch(Distributor *distributor, MDB_txn *txn, VisitState *visit_s
     gone |= visit_state->dropped;
     if (!gone && visit_state_count(visit_state) == 0) {
         visit_state->more = false;
-        Result rc = distributor_refill(distributor, txn, visit_state);
+        Result rc =
+            distributor_note(distributor, distributor_refill(distributor, txn, visit_state));
         if (rc != RESULT_OK) {
             LOG_WARN("distributor", "refill failed", "host=%s error=\"%s\"", visit_state->origin,
                      result_name(rc));
@@ -307,7 +308,7 @@ Result distributor_bear(Distributor *distributor, MDB_txn *txn, uint32_t host,
     VisitState *visit_state = NULL;
     Result rc = RESULT_OK;
     if (page_db_host_origin(distributor->db, txn, host, &origin) != 0) {
-        rc = RESULT_NOT_FOUND;
+        rc = distributor_note(distributor, RESULT_DAMAGED); /* a host with work has a name */
     }
     if (rc == RESULT_OK) {
         rc = visit_state_new(&visit_state, host, origin.data, origin.length);
@@ -360,7 +361,8 @@ Result distributor_load(Distributor *distributor, MDB_txn *txn, uint32_t host, u
 {
     HostRecord record;
     VisitState *visit_state = NULL;
-    Result rc = host_table_get(distributor->host_table, txn, host, &record);
+    Result rc =
+        distributor_note(distributor, host_table_get(distributor->host_table, txn, host, &record));
     page_db_looked_up(distributor->db, 3); /* the host, its robots.txt, its schedule */
     if (rc != RESULT_OK || !is_open(distributor, &record)) {
         return rc;
@@ -369,7 +371,7 @@ Result distributor_load(Distributor *distributor, MDB_txn *txn, uint32_t host, u
     if (rc != RESULT_OK) {
         return rc; /* the walk comes by again */
     }
-    rc = distributor_refill(distributor, txn, visit_state);
+    rc = distributor_note(distributor, distributor_refill(distributor, txn, visit_state));
     account(distributor, visit_state);
     if (rc != RESULT_OK || visit_state_count(visit_state) == 0) {
         distributor_rest(distributor, visit_state, now);
@@ -382,6 +384,20 @@ Result distributor_load(Distributor *distributor, MDB_txn *txn, uint32_t host, u
 
 /* ---- entry points ------------------------------------------------------------------------------
  */
+
+Result distributor_note(Distributor *distributor, Result rc)
+{
+    bool stays = rc == RESULT_DAMAGED || rc == RESULT_IO || rc == RESULT_INTERNAL;
+    if (stays && !distributor->failed) {
+        distributor->failed = true;
+        LOG_ERROR("distributor", "the database cannot be read",
+                  "error=\"%s\" next=\"ragno verify\"", result_name(rc));
+        if (distributor->sinks.failed != NULL) {
+            distributor->sinks.failed(distributor->sinks.context);
+        }
+    }
+    return rc;
+}
 
 MDB_txn *distributor_begin_read(Distributor *distributor)
 {
@@ -484,6 +500,9 @@ MonoTime distributor_work(Distributor *distributor, size_t front, size_t require
                           WallTime wall)
 {
     distributor->wall = wall;
+    if (distributor->failed) {
+        return MONO_NEVER;
+    }
     MDB_txn *txn = distributor_begin_read(distributor);
     if (txn == NULL) {
         return mono_add_ms(now, PAUSE_MS);

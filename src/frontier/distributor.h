@@ -82,6 +82,9 @@ typedef struct DistributorSinks {
     void (*drop)(void *context, const VisitState *visit_state, FetchClass why);
     /* The host could not be resolved and is tried again after wait_ms. */
     void (*unresolved)(void *context, const VisitState *visit_state, int64_t wait_ms);
+    /* The database cannot be read, which no waiting mends: nothing is read from now on. Once; may
+     * be NULL. */
+    void (*failed)(void *context);
 } DistributorSinks;
 
 typedef struct CommitDone {
@@ -149,6 +152,7 @@ typedef struct Distributor {
     uint64_t births;  /* of visit states */
     uint64_t tickets; /* turns of lower levels in windows, for the bias */
     WallTime wall;    /* as of this call */
+    bool failed;      /* the database could not be read */
     Buffer text;      /* scratch */
 } Distributor;
 

@@ -26,6 +26,8 @@ void distributor_dispatch(Distributor *distributor, MDB_txn *txn, VisitState *vi
  * database knows it, or the next walk would bring it back; one that wants more does not ask at
  * once. */
 void distributor_rest(Distributor *distributor, VisitState *visit_state, MonoTime now);
+/* What came of reading the database; an error that will stay ends it all. Returns it. */
+Result distributor_note(Distributor *distributor, Result rc);
 /* NULL, and told in the log, when that fails. */
 MDB_txn *distributor_begin_read(Distributor *distributor);
 /* Makes the visit state of a host that has none, without URLs. RESULT_EXISTS: its guest is away. */

@@ -108,8 +108,9 @@ static WalkStop walk(Distributor *distributor, MDB_txn *txn, unsigned limit, Mon
     uint8_t levels[WALK_BATCH];
     size_t n = 0;
     ScheduleHostCursor place = distributor->cursor;
-    Result rc = schedule_hosts(distributor->schedule, txn, &distributor->cursor, hosts, levels,
-                               WALK_BATCH, &n);
+    Result rc = distributor_note(distributor,
+                                 schedule_hosts(distributor->schedule, txn, &distributor->cursor,
+                                                hosts, levels, WALK_BATCH, &n));
     for (size_t i = 0; rc == RESULT_OK && i < n; i++) {
         if (goes_back(distributor, levels[i], hosts[i])) {
             return WALK_ON;
@@ -130,7 +131,8 @@ static WalkStop walk(Distributor *distributor, MDB_txn *txn, unsigned limit, Mon
         }
         place = (ScheduleHostCursor){true, levels[i], hosts[i]};
     }
-    return rc == RESULT_OK && n == WALK_BATCH ? WALK_ON : end_walk(distributor, now);
+    bool goes_on = rc == RESULT_OK && n == WALK_BATCH && !distributor->failed;
+    return goes_on ? WALK_ON : end_walk(distributor, now);
 }
 
 /* ---- steering: which hosts are worth their memory -------------------------------------------- */

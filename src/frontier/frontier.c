@@ -78,6 +78,14 @@ static void sink_unresolved(void *context, const VisitState *visit_state, int64_
     frontier->sinks.unresolved(frontier->sinks.context, visit_state, wait_ms);
 }
 
+static void sink_failed(void *context)
+{
+    Frontier *frontier = context;
+    if (frontier->sinks.failed != NULL) {
+        frontier->sinks.failed(frontier->sinks.context);
+    }
+}
+
 static void distribute(Frontier *frontier, void *message, MonoTime now, WallTime wall)
 {
     switch (*(News *)message) {
@@ -286,7 +294,8 @@ Result frontier_new(Frontier **out, const FrontierOptions *options, const Fronti
                               .ready = sink_ready,
                               .recall = sink_recall,
                               .drop = sink_drop,
-                              .unresolved = sink_unresolved};
+                              .unresolved = sink_unresolved,
+                              .failed = sink_failed};
     (void)distributor_init(&frontier->distributor, &frontier->options.distributor,
                            &frontier->options.politeness, &inner, db, schedule, host_table);
     MonoTime floor = options->distributor.floor;

@@ -33,6 +33,7 @@ typedef struct FrontierSinks {
     void (*fetch)(void *context, VisitState *visit_state);   /* answered by frontier_fetched */
     void (*drop)(void *context, const VisitState *visit_state, FetchClass why);
     void (*unresolved)(void *context, const VisitState *visit_state, int64_t wait_ms);
+    void (*failed)(void *context); /* the database cannot be read; once; may be NULL */
 } FrontierSinks;
 
 /* A picture of it, for the status log; figures may be of slightly different instants. */

@@ -11,6 +11,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/log.h"
 #include "store/page_batch.h"
 #include "store/page_file.h"
 #include "store/page_hosts.h"
@@ -387,6 +388,15 @@ static bool address_space_has(size_t bytes)
     return probe != MAP_FAILED && munmap(probe, bytes) == 0;
 }
 
+/* LMDB ends the program behind this: it has met a page that is none. */
+static void tell_broken(MDB_env *env, const char *assertion)
+{
+    const char *path = NULL;
+    (void)mdb_env_get_path(env, &path);
+    LOG_ERROR("db", "the database file is broken", "path=%s problem=\"%s\" next=\"ragno verify\"",
+              path == NULL ? "-" : path, assertion);
+}
+
 static int open_environment(PageDB *db, const PageDBOptions *options)
 {
     PageDBStore *store = db->store;
@@ -402,6 +412,9 @@ static int open_environment(PageDB *db, const PageDBOptions *options)
     int rc = mdb_env_create(&store->env);
     if (rc == 0) {
         rc = mdb_env_set_mapsize(store->env, map_bytes);
+    }
+    if (rc == 0) {
+        rc = mdb_env_set_assert(store->env, tell_broken);
     }
     if (rc == 0) {
         rc = mdb_env_set_maxreaders(store->env, readers);

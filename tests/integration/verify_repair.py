@@ -126,6 +126,7 @@ def damages(report, path):
             file.writelines(lines)
         check_begun(report, original, copy)
         broken_pages(report, original, copy)
+        unreadable(report, web, original, copy)
         for row in DAMAGES:
             check_damage(report, web, original, copy, expected, row)
 
@@ -143,6 +144,19 @@ def broken_pages(report, original, copy):
         report.check(f"broken pages of the database are told, and in which table {options}",
                      code == 3 and "of data.mdb is broken" in text and
                      "problem\tcrawl.mdb\ttable " in text, f"exit {code}: {text[-500:]}")
+
+
+def unreadable(report, web, original, copy):
+    """Hosts with work whose names are gone: the crawl must end, and say why."""
+    shutil.rmtree(copy, ignore_errors=True)
+    shutil.copytree(original, copy)
+    with lmdb_table.table(copy + "/crawl.mdb", "origins") as origins:
+        for key, _ in origins.items():
+            origins.delete(key)
+    result = harness.crawl(web, copy, timeout=30)
+    report.check("a crawl that cannot read its database ends", result.returncode == 3 and
+                 "the database cannot be read" in result.stderr,
+                 f"exit {result.returncode}: {result.stderr[-500:]}")
 
 
 def beside(report, path):
