@@ -58,10 +58,11 @@ static void take_host(Distributor *distributor, MDB_txn *txn, const CommitHost *
 {
     VisitState *visit_state = map_get(&distributor->visit_states, map_key(host->host));
     if (visit_state == NULL) {
-        if (txn != NULL && distributor_has_room(distributor) &&
-            host->level <= distributor->waiting_level) {
-            (void)distributor_load(distributor, txn, host->host, host->level, now);
-        } else {
+        bool welcome = txn != NULL && distributor_has_room(distributor) &&
+                       host->level <= distributor->waiting_level;
+        /* Also when it cannot be loaded now: as a guest it may be out on an errand. */
+        if (!welcome ||
+            distributor_load(distributor, txn, host->host, host->level, now) != RESULT_OK) {
             distributor_left_out(distributor, host->host, host->level, now);
         }
     } else if (visit_state->leaving) {

@@ -1169,6 +1169,35 @@ static void an_evicted_host_that_others_ask_stays(void)
     tear_down(w);
 }
 
+/* Its first URL is committed while it is asked for a robots.txt of another host. */
+static void a_guest_that_becomes_a_host_while_it_is_out_is_looked_for_soon(void)
+{
+    DistributorOptions options = standard();
+    World *w = set_up(&options);
+    HostRecord record = {.not_before_ms = w->wall.us / 1000 + 3600000};
+    for (unsigned host = 4; host < 8; host++) { /* what walks come by for nothing */
+        add_url_of(w, host, 0, 0);
+        put_record(w, host_id(w, host), &record);
+    }
+    add_url_of(w, 3, 0, 0);
+    (void)work(w, 10);
+    answer_all(w, FETCH_OK);
+    CU_ASSERT_EQUAL_FATAL(w->n_ready, 1);
+    w->ready[0]->robots_elsewhere = true;
+    w->ready[0]->robots_target = strdup("http://h1.example/robots.txt");
+    come_home(w, 0);
+    CU_ASSERT_EQUAL_FATAL(w->distributor.guests.count, 1);
+    pass(w, 2000);
+    (void)work(w, 10);
+    pass(w, 2000);
+    (void)work(w, 10); /* walks find nothing: the next one is far */
+    add_url_of(w, 1, 0, 0);
+    tell_of(w, 1, 0);
+    CU_ASSERT_PTR_NULL(map_get(&w->distributor.visit_states, map_key(host_id(w, 1))));
+    CU_ASSERT_FALSE(mono_before(mono_add_ms(w->now, 1000), w->distributor.next_walk));
+    tear_down(w);
+}
+
 static void an_evicted_host_that_must_wait_long_is_forgotten_once_the_disk_knows(void)
 {
     World *w = set_up_eviction(false);
@@ -1231,6 +1260,8 @@ UNIT_MAIN("distributor",
           {"an evicted host is forgotten when its time and its results allow",
            an_evicted_host_is_forgotten_when_its_time_and_its_results_allow},
           {"an evicted host that others ask stays", an_evicted_host_that_others_ask_stays},
+          {"a guest that becomes a host while it is out is looked for soon",
+           a_guest_that_becomes_a_host_while_it_is_out_is_looked_for_soon},
           {"an evicted host that must wait long is forgotten once the disk knows",
            an_evicted_host_that_must_wait_long_is_forgotten_once_the_disk_knows},
           {"a weighted window has a share of lower levels",
