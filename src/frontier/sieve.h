@@ -20,15 +20,14 @@
  * When. The owner gives links to the sieve when the frontier is not hungry, so that nobody misses
  * the new URLs until the merge, and the database is so large that it pays (least_urls). A link
  * costs about a microsecond more through the sieve; what it saves grows with the trees, and is the
- * less the larger a batch is. Measured in simulated crawls (build/release/sim --batch-time 30000;
- * 11 links a page of which one is new; the database in the page cache): --urls 1000000 --hosts
- * 50001
- * --addresses 15001, used from 50 000 URLs on, 33 900 pages per CPU-second, without it 33 500;
- * --urls 2000000 --hosts 100001 --addresses 30001 --batch-pages 2048, used from 200 000 on, 24 200
- * and 25 000, and a sixth less written (14.8 kB a page, 17.8). So it comes out even up to the
- * default, which says from where on it is worth being later; the disk writes less. Otherwise the
- * batch does it as ever; both may alternate, since what decides whether a URL is new is hash2idx
- * alone.
+ * less the larger a batch is. Measured in simulated crawls (11 links a page of which one is new;
+ * the database in the page cache):
+ *   sim --urls 1000000 --hosts 50001 --addresses 15001 --batch-time 30000
+ *       --sieve-from 50000     33 900 pages per CPU-second; --sieve 0: 33 500
+ *   sim --urls 2000000 --hosts 100001 --addresses 30001 --batch-time 30000 --batch-pages 2048
+ *       --sieve-from 200000    24 200; --sieve 0: 25 000, and a sixth more written
+ * So both ways come out even there, and the default begins where these end. Before it the batch
+ * does it as ever; both may alternate, since what decides whether a URL is new is hash2idx alone.
  *
  * Exactly once. Links are durable (bucket file, checksums) before the transaction commits that
  * takes their page out of the schedule; that transaction says up to where the bucket files count
