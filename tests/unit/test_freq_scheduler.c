@@ -252,9 +252,9 @@ static void bad_rules_are_refused_with_their_line(void)
     const struct {
         const char *text;
         size_t line;
-    } bad[] = {{"a 1\n(b 2\n", 2},  {"a\n", 1},  {"a 1\n\nb zero", 3}, {"a -5", 1},
-               {"a 5w", 1},         {"a x0", 1}, {"a x2s", 1},         {"a 1 x\n", 1},
-               {"a 1\nb inf\n", 2}, {"a 5ss", 1}};
+    } bad[] = {{"a 1\n(b 2\n", 2},  {"a\n", 1},   {"a 1\n\nb zero", 3}, {"a -5", 1},
+               {"a 5w", 1},         {"a x0", 1},  {"a x2s", 1},         {"a 1 x\n", 1},
+               {"a 1\nb inf\n", 2}, {"a 5ss", 1}, {"a 1e-300", 1},      {"a 1e300d", 1}};
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
         FreqRules *rules = NULL;
         size_t line = 0;
