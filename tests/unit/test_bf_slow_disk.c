@@ -1,7 +1,7 @@
 /* Updates of the best-first scheduler on disks that are slow: the calls by which LMDB writes are
  * this program's own, and take as long as such a disk would. */
-#include <stdatomic.h>
 #include <poll.h>
+#include <stdatomic.h>
 #include <sys/syscall.h>
 #include <sys/uio.h>
 #include <time.h>
