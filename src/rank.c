@@ -143,6 +143,7 @@ static int print_pages(const RankCommand *command, PageDB *db, RankedPage *pages
     for (size_t i = 0; status == 0 && i < n; i++) {
         PageRef page;
         if (page_db_get(db, txn, pages[i].index, &page, &url) != page_db_error_ok) {
+            (void)fprintf(stderr, "ragno rank: the pages cannot be read\n");
             status = EXIT_DIRECTORY;
         } else if (command->is_hits) {
             (void)printf("%.6e\t%.6e\t%s\n", (double)pages[i].score, (double)pages[i].hub,
@@ -154,6 +155,7 @@ static int print_pages(const RankCommand *command, PageDB *db, RankedPage *pages
     buffer_destroy(&url);
     page_db_txn_abort(db, txn);
     if (fflush(stdout) != 0 || ferror(stdout)) {
+        (void)fprintf(stderr, "ragno rank: standard output cannot be written\n");
         status = EXIT_IO;
     }
     return status;

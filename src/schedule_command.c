@@ -23,8 +23,11 @@ typedef struct FreqCommand {
     double scale;
     double visits;
     bool is_print;
+    bool has_top;
     size_t top; /* 0: all */
 } FreqCommand;
+
+#define SCALE_NONE (-1.0)
 
 static int usage(FILE *out)
 {
@@ -52,7 +55,8 @@ static int complain(const char *what, const char *value)
     return usage(stderr);
 }
 
-/* A number above 0, or an interval with a unit, of which it is the inverse. */
+/* A number above 0, or an interval with a unit, of which it is the inverse; one that a float holds,
+ * as the schedule does. */
 static bool parse_freq(const char *text, double *freq)
 {
     char *end = NULL;
@@ -64,7 +68,8 @@ static bool parse_freq(const char *text, double *freq)
     const double seconds[] = {1.0, 60.0, 3600.0, 86400.0};
     const char *unit = *end == '\0' ? NULL : strchr(units, *end);
     *freq = unit == NULL ? value : 1.0 / (value * seconds[unit - units]);
-    return *end == '\0' || (unit != NULL && end[1] == '\0');
+    bool is_whole = *end == '\0' || (unit != NULL && end[1] == '\0');
+    return is_whole && isfinite((float)*freq) && (float)*freq > 0.0f;
 }
 
 static bool parse_count(const char *text, size_t *out)
@@ -102,6 +107,7 @@ static int take_option(FreqCommand *command, int option)
         command->is_print = true;
         return 0;
     case 't':
+        command->has_top = true;
         return parse_count(optarg, &command->top) ? 0 : complain("--top: not a number:", optarg);
     case 'h':
         (void)usage(stdout);
@@ -130,12 +136,19 @@ static int parse(FreqCommand *command, int argc, char **argv)
         return usage(stderr);
     }
     if (strcmp(argv[optind + 1], "freq") != 0) {
-        return complain("expected freq, not", argv[optind + 1]);
+        return complain("expected freq or refused, not", argv[optind + 1]);
     }
     command->directory = argv[optind];
     int ways = (command->rules_file != NULL) + (command->visits > 0.0) + command->is_print;
     if (ways > 1 || (ways == 0 && command->freq_default < 0.0 && !(command->scale > 0.0))) {
         (void)fprintf(stderr, "ragno schedule: say one of --default, --rules, --visits, --print\n");
+        return usage(stderr);
+    }
+    bool has_default = command->freq_default >= 0.0;
+    bool has_scale = command->scale != SCALE_NONE;
+    if ((ways > 0 && has_scale) || ((command->visits > 0.0 || command->is_print) && has_default) ||
+        (command->has_top && !command->is_print)) {
+        (void)fprintf(stderr, "ragno schedule: these options do not go together\n");
         return usage(stderr);
     }
     return 0;
@@ -234,7 +247,7 @@ int schedule_main(int argc, char **argv)
     if (argc > 2 && strcmp(argv[2], "refused") == 0) {
         return schedule_refused(argc, argv);
     }
-    FreqCommand command = {.freq_default = -1.0, .scale = -1.0};
+    FreqCommand command = {.freq_default = -1.0, .scale = SCALE_NONE};
     int status = parse(&command, argc, argv);
     if (status != 0) {
         return status < 0 ? 0 : status;

@@ -32,9 +32,8 @@
 
 /* As many as are sorted in a millisecond or two: a stop waits for it. */
 #define SCORING_MOVES 16384u
-#define SCORING_PIECE                                                                              \
-    2048u /* in one transaction: so many pages of the database at most are new                     \
-           */
+/* In one transaction: so many pages of the database at most are new. */
+#define SCORING_PIECE 2048u
 
 typedef enum ScoringKind {
     SCORING_NONE,

@@ -46,7 +46,8 @@ static bool parse_how_often(const char *text, FreqRule *rule)
         return false;
     }
     rule->interval_s = value * seconds[unit - units];
-    return true;
+    float freq = (float)(1.0 / rule->interval_s); /* as the schedule keeps it */
+    return isfinite(freq) && freq > 0.0f;
 }
 
 static Result complain(char *why, const char *what)

@@ -34,7 +34,7 @@ static int load_page(const FreqScheduler *sch, MDB_txn *txn, double clock, bool 
 
 static bool is_frequency(double freq)
 {
-    return isfinite(freq) && (float)freq > 0.0f && isfinite(1.0 / (double)(float)freq);
+    return isfinite((float)freq) && (float)freq > 0.0f;
 }
 
 /* One load: which frequency a crawled page gets; not above 0: none. */

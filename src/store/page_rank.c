@@ -278,6 +278,9 @@ PageRankError page_rank_compute_graph(PageRank *pr, const LinkGraph *graph)
     pr->loops = 0;
     pr->delta = 0.0;
     pr->relative_delta = 0.0;
+    if (!(pr->damping >= 0.0f && pr->damping <= 1.0f)) {
+        return fail(pr, page_rank_error_internal, "page_rank_compute: damping is not in 0..1");
+    }
     if (graph->n_pages == 0) {
         return page_rank_error_ok;
     }

@@ -60,7 +60,7 @@ typedef struct PageRank {
     char *path_out_degree; /* file of out_degree */
     char *path_pr;         /* file of value2 */
     Error *error;
-    float damping;
+    float damping;     /* 0..1 */
     MMapArray *scores; /* float by page: content scores, borrowed; NULL: none */
     float total_score; /* their sum at the last computation */
     size_t max_loops;  /* 0: no bound */

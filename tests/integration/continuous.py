@@ -237,7 +237,7 @@ def built_by_command(report, path):
         command = harness.run([f"{harness.OUT}/ragno", "schedule", directory, "freq",
                                "--default", "2s"])
         time.sleep(0.1)
-        again = run(web, directory, 8, "--set", "fetch.conditional=no")
+        again = run(web, directory, 9, "--set", "fetch.conditional=no")
         urls = web.graph_urls()
     report.check("a crawl of one pass ends", first.returncode == 0, first.stderr[-500:])
     report.check("ragno schedule builds", command.returncode == 0, command.stderr)

@@ -1,5 +1,6 @@
 /* Updates of the best-first scheduler on disks that are slow: the calls by which LMDB writes are
  * this program's own, and take as long as such a disk would. */
+#include <poll.h>
 #include <stdatomic.h>
 #include <sys/syscall.h>
 #include <sys/uio.h>
@@ -35,7 +36,7 @@ static void pass_ms(double ms)
 {
     long ns = (long)(ms * 1e6);
     const struct timespec time = {.tv_sec = ns / 1000000000, .tv_nsec = ns % 1000000000};
-    (void)nanosleep(&time, NULL);
+    (void)ppoll(NULL, 0, &time, NULL);
 }
 
 int fdatasync(int fd)

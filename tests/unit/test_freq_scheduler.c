@@ -198,6 +198,30 @@ static void the_virtual_clock_stays_exact(void)
     world_end(&w);
 }
 
+static void no_page_is_too_frequent_for_the_clock(void)
+{
+    World w;
+    world_start(&w);
+    crawl(&w, "http://x/a", 1.0, 1);
+    crawl(&w, "http://x/b", 1.0, 1);
+    crawl(&w, "http://x/c", 1.0, 1);
+    uint64_t n_loaded = 0;
+    uint64_t n_pages = 0; /* a float does not hold it */
+    CU_ASSERT_EQUAL(freq_scheduler_load_estimated(w.sch, 1e300, &n_loaded),
+                    freq_scheduler_error_internal);
+    CU_ASSERT_EQUAL(freq_scheduler_count(w.sch, &n_pages), freq_scheduler_error_ok);
+    CU_ASSERT(n_loaded == 0 && n_pages == 0);
+    CU_ASSERT_EQUAL(freq_scheduler_load_simple(w.sch, 1e-10f, -1.0f), freq_scheduler_error_ok);
+    size_t counts[3];
+    count(&w, 300, counts); /* the clock stands at 10^12 s */
+    CU_ASSERT_EQUAL(freq_scheduler_load_simple(w.sch, 1e30f, -1.0f), freq_scheduler_error_ok);
+    count(&w, 300, counts);
+    for (size_t i = 0; i < 3; i++) {
+        CU_ASSERT_DOUBLE_EQUAL((double)counts[i], 100.0, 2.0);
+    }
+    world_end(&w);
+}
+
 static void rules_decide_by_expression(void)
 {
     World w;
@@ -228,9 +252,9 @@ static void bad_rules_are_refused_with_their_line(void)
     const struct {
         const char *text;
         size_t line;
-    } bad[] = {{"a 1\n(b 2\n", 2},  {"a\n", 1},  {"a 1\n\nb zero", 3}, {"a -5", 1},
-               {"a 5w", 1},         {"a x0", 1}, {"a x2s", 1},         {"a 1 x\n", 1},
-               {"a 1\nb inf\n", 2}, {"a 5ss", 1}};
+    } bad[] = {{"a 1\n(b 2\n", 2},  {"a\n", 1},   {"a 1\n\nb zero", 3}, {"a -5", 1},
+               {"a 5w", 1},         {"a x0", 1},  {"a x2s", 1},         {"a 1 x\n", 1},
+               {"a 1\nb inf\n", 2}, {"a 5ss", 1}, {"a 1e-300", 1},      {"a 1e300d", 1}};
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
         FreqRules *rules = NULL;
         size_t line = 0;
@@ -361,6 +385,7 @@ UNIT_MAIN("freq_scheduler",
           {"simple loads take crawled pages", simple_loads_take_crawled_pages},
           {"a margin holds requests back", a_margin_holds_requests_back},
           {"the virtual clock stays exact", the_virtual_clock_stays_exact},
+          {"no page is too frequent for the clock", no_page_is_too_frequent_for_the_clock},
           {"rules decide by expression", rules_decide_by_expression},
           {"bad rules are refused with their line", bad_rules_are_refused_with_their_line},
           {"change rates are estimated without bias", change_rates_are_estimated_without_bias},

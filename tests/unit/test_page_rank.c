@@ -300,6 +300,12 @@ static void errors_leave_the_scores_and_are_forgotten_by_the_next_call(void)
     ring.links[ring.n - 1] = (Link){2, (int64_t)1 << 40};
     CU_ASSERT_EQUAL(compute(pr, &ring), page_rank_error_internal);
     ring.n--;
+    const float no_damping[] = {NAN, -0.1f, 1.1f, INFINITY};
+    for (size_t i = 0; i < 4; i++) {
+        pr->damping = no_damping[i];
+        CU_ASSERT_EQUAL(compute(pr, &ring), page_rank_error_internal);
+    }
+    pr->damping = PAGE_RANK_DEFAULT_DAMPING;
     CU_ASSERT_EQUAL(score(pr, 4), before);
 
     float old = 0;

@@ -120,12 +120,20 @@ static void wrong_words_are_told(void)
     const char *const help[] = {"rank", "--help", NULL};
     CU_ASSERT_EQUAL(run(rank_main, help, output), 0);
     CU_ASSERT_EQUAL(strncmp(output, "usage: ragno rank", 17), 0);
-    const char *const schedule[][6] = {{"schedule", "d", NULL},
-                                       {"schedule", "d", "freq", NULL},
-                                       {"schedule", "d", "bf", "--default", "1", NULL},
-                                       {"schedule", "d", "freq", "--default", "1y", NULL},
-                                       {"schedule", "d", "freq", "--visits", "-3", NULL},
-                                       {"schedule", "d", "freq", "--scale", "x", NULL}};
+    const char *const schedule[][8] = {
+        {"schedule", "d", NULL},
+        {"schedule", "d", "freq", "--default", "1e300", NULL},
+        {"schedule", "d", "freq", "--default", "1e-320d", NULL},
+        {"schedule", "d", "freq", "--visits", "1e-50", NULL},
+        {"schedule", "d", "freq", "--visits", "1", "--scale", "2", NULL},
+        {"schedule", "d", "freq", "--print", "--default", "1d", NULL},
+        {"schedule", "d", "freq", "--print", "--scale", "3", NULL},
+        {"schedule", "d", "freq", "--top", "3", "--scale=2", NULL},
+        {"schedule", "d", "freq", NULL},
+        {"schedule", "d", "bf", "--default", "1", NULL},
+        {"schedule", "d", "freq", "--default", "1y", NULL},
+        {"schedule", "d", "freq", "--visits", "-3", NULL},
+        {"schedule", "d", "freq", "--scale", "x", NULL}};
     for (size_t i = 0; i < sizeof schedule / sizeof *schedule; i++) {
         CU_ASSERT_EQUAL(run(schedule_main, schedule[i], output), 2);
     }
