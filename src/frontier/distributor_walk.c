@@ -7,9 +7,10 @@
 #define WALK_PAUSE_MS      1000  /* between two walks */
 #define WALK_IDLE_PAUSE_MS 15000 /* after one that found nothing to load */
 #define WALK_AGAIN_MS      60000 /* it begins anew: hosts that were passed by may be loaded now */
-#define STEER_PAUSE_MS     100   /* between two exchanges */
-#define HAND_ROUND_MS      4000  /* in which every visit state is looked at once */
+#define STEER_PAUSE_MS     250   /* between two exchanges */
+#define HAND_ROUND_MS      10000 /* in which every visit state is looked at once */
 #define HAND_LEAST         64u
+#define HAND_AHEAD         32u
 #define HAND_SHARE         4u /* of the visit states, at once, while some are to be evicted */
 #define EVICTIONS_SHARE    8u /* a second: of the hosts in memory */
 #define EVICTIONS_LEAST    32u
@@ -213,28 +214,51 @@ static void evict(Distributor *distributor, VisitState *visit_state, unsigned le
     distributor_recall(distributor, visit_state);
 }
 
+/* Counts a visit state, or calls it home if it is to make room. */
+static void look_at(Distributor *distributor, VisitState *visit_state)
+{
+    unsigned level = visit_state_level(visit_state);
+    if (visit_state->idle || visit_state->leaving || level >= SCHEDULE_MAX_LEVELS) {
+        return;
+    }
+    if (level >= distributor->evict_from && distributor->n_to_evict > 0 && !visit_state->recalled &&
+        !visit_state->retired && visit_state->waiting == NULL) {
+        evict(distributor, visit_state, level);
+    } else {
+        distributor->counted_at[level]++;
+    }
+}
+
+/* The next visit states of the round, at most `most`; what is looked at is on its way from memory.
+ */
+static size_t look_ahead(Distributor *distributor, VisitState *next[HAND_AHEAD], size_t most)
+{
+    size_t n = 0;
+    while (n < most && n < HAND_AHEAD &&
+           (next[n] = map_next(&distributor->visit_states, &distributor->hand)) != NULL) {
+        __builtin_prefetch(&next[n]->best);
+        n++;
+    }
+    return n;
+}
+
 /* Looks at the next visit states, round and round: counts them by level, and calls home those that
  * are to make room. It may read nothing of them that belongs to another thread. */
 static void turn_hand(Distributor *distributor, size_t steps)
 {
-    while (steps-- > 0) {
-        VisitState *visit_state = map_next(&distributor->visit_states, &distributor->hand);
-        if (visit_state == NULL) { /* a round is complete */
+    VisitState *next[HAND_AHEAD];
+    while (steps > 0) {
+        size_t n = look_ahead(distributor, next, steps);
+        if (n == 0) { /* a round is complete */
             memcpy(distributor->loaded_at, distributor->counted_at, sizeof distributor->loaded_at);
             memset(distributor->counted_at, 0, sizeof distributor->counted_at);
             distributor->hand = 0;
             return;
         }
-        unsigned level = visit_state_level(visit_state);
-        if (visit_state->idle || visit_state->leaving || level >= SCHEDULE_MAX_LEVELS) {
-            continue;
+        for (size_t i = 0; i < n; i++) {
+            look_at(distributor, next[i]);
         }
-        if (level >= distributor->evict_from && distributor->n_to_evict > 0 &&
-            !visit_state->recalled && !visit_state->retired && visit_state->waiting == NULL) {
-            evict(distributor, visit_state, level);
-        } else {
-            distributor->counted_at[level]++;
-        }
+        steps -= n;
     }
 }
 

@@ -20,13 +20,13 @@
  * When. The owner gives links to the sieve when the frontier is not hungry, so that nobody misses
  * the new URLs until the merge, and the database is so large that it pays (least_urls). A link
  * costs about a microsecond more through the sieve; what it saves grows with the trees, and is the
- * less the larger a batch is. In simulated crawls (build/release/sim --urls 2000000 --hosts 100001
- * --addresses 30001 --batch-time 30000 --batch-pages 2048, 11 links a page of which one is new) the
- * sieve, used from 200 000 URLs on, wrote a sixth less (14.8 kB a page for 17.8) and cost 3 % more
- * CPU over all: 37.6 us for each of the pages from 600 000 to 800 000 instead of 37.1, and 42.7
- * instead of 39.4 for those from a million on. In a crawl of 5 000 000 URLs it cost a tenth more
- * where it had just begun, at a million. So it is not seen to pay before the default; what it is
- * worth beyond was not measured, with all of the database in the page cache. Otherwise the batch
+ * less the larger a batch is. Measured in simulated crawls (11 links a page of which one is new;
+ * the database in the page cache):
+ *   sim --urls 1000000 --hosts 50001 --addresses 15001 --batch-time 30000
+ *       --sieve-from 50000     33 900 pages per CPU-second; --sieve 0: 33 500
+ *   sim --urls 2000000 --hosts 100001 --addresses 30001 --batch-time 30000 --batch-pages 2048
+ *       --sieve-from 200000    24 200; --sieve 0: 25 000, and a sixth more written
+ * So both ways come out even there, and the default begins where these end. Before it the batch
  * does it as ever; both may alternate, since what decides whether a URL is new is hash2idx alone.
  *
  * Exactly once. Links are durable (bucket file, checksums) before the transaction commits that

@@ -131,7 +131,6 @@ struct VisitState {
     size_t window_memory; /* bytes of the allocation */
     LevelBias bias;       /* among the levels of its URLs; set at birth */
     uint64_t ticket;      /* turns so far, for the bias */
-    atomic_uint best;     /* level of the best URL of the window, for the distributor */
 
     /* the address */
     IpAddress address; /* valid from RESOLVING's end on */
@@ -143,21 +142,22 @@ struct VisitState {
     HeapNode by_time;      /* [todo thread] in the entry's queue, while it is queued */
     bool ready;            /* [todo thread] in which of its two heaps */
 
-    /* [distributor] */
+    /* [distributor]; what it reads of all of them, round and round, is together */
+    atomic_uint best;      /* level of the best URL of the window; written by the owner */
+    bool leaving;          /* evicted: forgotten as soon as that is allowed */
+    uint8_t leaving_level; /* of what it then leaves on disk */
+    bool idle;             /* it is IDLE: place may only be read by the owner */
+    bool recalled;         /* the message of recall is away: it may not be forgotten */
+    bool retired;          /* the database has dropped it: nothing of it is scheduled any more */
+    VisitState *waiting;   /* askers that go with it when it comes home */
     News recall;           /* a message of its own: it goes to the todo thread and comes back */
-    bool recalled;         /* that message is away: it may not be forgotten */
     bool stale;            /* its window is to be read anew when it is home */
     uint32_t appetite;     /* URLs its next window should have; 0: as many as may be */
     uint64_t uncommitted;  /* URLs taken from the schedule whose results are not committed */
-    bool idle;             /* it is IDLE: place may only be read by the owner */
-    VisitState *waiting;   /* askers that go with it when it comes home */
     bool more;             /* new URLs came while it was away */
     bool capped;           /* no window: what is uncommitted may reach its limit of pages */
     size_t accounted;      /* bytes of it in Distributor.memory */
     bool parked;           /* waits long while memory is short: forgotten as soon as disk knows */
-    bool leaving;          /* evicted: forgotten as soon as that is allowed */
-    uint8_t leaving_level; /* of what it then leaves on disk */
-    bool retired;          /* so did the database: nothing of it is scheduled any more */
     HeapNode by_purge;     /* when it may be forgotten */
 };
 

@@ -241,7 +241,7 @@ BFSchedulerError bf_scheduler_new(BFScheduler **sch, PageDB *db, const char *pat
     if (s->state != NULL) {
         mutex_init(&s->state->mutex, RANK_SCHEDULER);
         condition_init(&s->state->turn);
-        condition_init(&s->state->moved);
+        bf_moves_init(s->state);
         condition_init(&s->state->was_served);
         condition_init(&s->state->wake);
     }

@@ -36,8 +36,14 @@
  * BF_SCHEDULER_UPDATE_TXN_MS. When somebody asks meanwhile it aborts and leaves the moves to him;
  * what he may have to wait for is a commit that has begun already, so it is no more often in one
  * than a tenth of the time. That commit syncs: without, a power cut could leave LMDB a root whose
- * pages were not written. A move may be lost, as at a crash or a stop: the next update finds it
- * again, since what is moved is only where scores and schedule differ; the page itself stays.
+ * pages were not written.
+ *
+ * No commit is delayed by more than 50 ms. What commits take is measured, and so many moves go into
+ * one, of either kind, as are found to take 20 ms of it. Where even the shortest of the last few
+ * took more than 25 ms, the disk is too slow for anybody to wait for another's commit: then the
+ * thread writes only after ten seconds in which nobody wrote. A move may be lost, as at a crash or
+ * a stop: the next update finds it again, since what is moved is only where scores and schedule
+ * differ; the page itself stays.
  *
  * Threads. add, request, release, reload and the settings: any thread, at once; update_start,
  * update_stop and update: one thread, and update while the thread does not run. Writing
@@ -79,6 +85,8 @@
 #define BF_SCHEDULER_SILENCE_MS 100
 /* CPU time for moves in one transaction. */
 #define BF_SCHEDULER_UPDATE_TXN_MS 10
+/* The same by the clock, in both kinds. */
+#define BF_SCHEDULER_PIECE_MS 20
 
 #define BF_SCHEDULER_EFFORT 256u
 

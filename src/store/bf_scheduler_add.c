@@ -194,7 +194,10 @@ static BFSchedulerError try_add(Batch *batch, const PageWrite *writes)
                    : bf_fail_result(sch, result, "bf_scheduler_add: the schedule is not written");
     }
     uint64_t turn = 0;
+    MonoTime start = mono_now();
     code = bf_commit(sch, BF_WRITER, txn, &turn);
+    batch->piece.commit_ns = mono_now().ns - start.ns;
+    batch->piece.n_others = batch->n_changes;
     bf_turn_begin(sch->state, turn);
     double ride_ms = (double)batch->piece.cpu_ns / 1e6;
     BFSchedulerCounts *counts = &sch->state->counts;

@@ -53,13 +53,15 @@ struct BFSchedulerState {
     uint64_t turn_done; /* commits that the front knows of */
     BFFront *front;
 
-    BFMove *moves;        /* [n_moves]; replaced when all have ended */
-    size_t n_moves;       /* found */
-    size_t n_taken;       /* of them in pieces, the first ones; changed inside transactions */
-    size_t n_ended;       /* of those made, or forgotten */
-    Condition moved;      /* all have ended */
-    Condition was_served; /* served has changed while yielding */
-    Condition wake;       /* the thread has a reason to look again */
+    BFMove *moves;              /* [n_moves]; replaced when all have ended */
+    size_t n_moves;             /* found */
+    size_t n_taken;             /* of them in pieces, the first ones; changed inside transactions */
+    size_t n_ended;             /* of those made, or forgotten */
+    size_t most_moves;          /* in one transaction: what the disk writes in time */
+    int64_t shortest_commit_ns; /* of the last few */
+    Condition moved;            /* all have ended */
+    Condition was_served;       /* served has changed while yielding */
+    Condition wake;             /* the thread has a reason to look again */
     Thread thread;
     bool is_started;
     atomic_bool stopping;
@@ -111,22 +113,29 @@ typedef struct BFPiece {
     BFMove *moves; /* [n_held], those that held when they were made */
     size_t n_held;
     size_t n_taken;
-    int64_t cpu_ns; /* of the thread, for making them */
+    int64_t cpu_ns;    /* of the thread, for making them */
+    size_t n_others;   /* entries that its transaction changes besides */
+    int64_t commit_ns; /* what its commit took by the clock */
 } BFPiece;
+
+void bf_moves_init(BFSchedulerState *state);
 
 /* Offers n moves (taken: the caller's array is freed here) in place of those before, of which none
  * waits any more. */
 void bf_moves_offer(BFSchedulerState *state, BFMove *moves, size_t n);
-/* Makes up to most moves that wait, as many as fit into about cpu_ms of the thread's time; an
- * update also ends when it is awaited or stopped. The piece is zero before. After an error the
- * transaction must be aborted. */
+/* Makes up to most moves that wait: no more than the disk was found to write in time, and than fit
+ * into about cpu_ms of the thread's time and BF_SCHEDULER_PIECE_MS by the clock; an update also
+ * ends when it is awaited or stopped. The piece is zero before. After an error the transaction must
+ * be aborted. */
 Result bf_piece_make(BFScheduler *sch, BFWriter writer, MDB_txn *txn, size_t most, int64_t cpu_ms,
                      BFPiece *piece);
 /* In a transaction that is about to be aborted. Frees the piece, as does the next. */
 void bf_piece_give_back(BFSchedulerState *state, BFPiece *piece);
-/* In the turn of the commit: the front learns of the moves, or, when it failed, they are forgotten.
- */
+/* In the turn of the commit, which the piece was told of: the front learns of the moves, or, when
+ * it failed, they are forgotten. */
 void bf_piece_end_locked(BFSchedulerState *state, BFPiece *piece, bool is_committed);
+/* Even the shortest of the last commits took so long that nobody should have to wait for one. */
+bool bf_disk_is_slow_locked(const BFSchedulerState *state);
 
 /* ---- Errors ---- */
 

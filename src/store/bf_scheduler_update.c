@@ -80,7 +80,8 @@ static bool wait_for_writers(Sweep *sweep)
     while (state->n_ended < state->n_moves && !is_stopping(sweep->sch) &&
            !(is_silent && state->n_taken < state->n_moves)) {
         uint64_t asked = atomic_load(&state->asked);
-        MonoTime until = mono_add_ms(mono_now(), sweep->pause_ms);
+        int64_t pause_ms = bf_disk_is_slow_locked(state) ? LONGEST_PAUSE : sweep->pause_ms;
+        MonoTime until = mono_add_ms(mono_now(), pause_ms);
         bool in_time = condition_wait_until(&state->moved, &state->mutex, until);
         bool came = atomic_load(&state->asked) != asked || atomic_load(&state->served) != asked;
         is_silent = sweep->is_urgent || (!in_time && !came);
@@ -99,7 +100,9 @@ static BFSchedulerError commit_piece(Sweep *sweep, MDB_txn *txn, BFPiece *piece,
     BFSchedulerState *state = sweep->sch->state;
     uint64_t turn = 0;
     int64_t cpu_ns = cpu_thread_ns() - piece->cpu_ns;
+    MonoTime commit_start = mono_now();
     BFSchedulerError code = bf_commit(sweep->sch, BF_UPDATE, txn, &turn);
+    piece->commit_ns = mono_now().ns - commit_start.ns;
     double ms = (double)(mono_now().ns - start.ns) / 1e6;
     double cpu_ms = (double)(cpu_thread_ns() - cpu_ns) / 1e6;
     bf_turn_begin(state, turn);

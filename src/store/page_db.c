@@ -559,6 +559,9 @@ int page_db_txn_begin(PageDB *db, bool read_only, MDB_txn **txn)
         return page_db_fail(db, page_db_error_read_only, "the database was opened for reading");
     }
     int rc = txn_manager_begin_mdb(db->txn_manager, read_only ? MDB_RDONLY : 0, txn);
+    if (rc == 0 && !read_only) {
+        page_hosts_begin(db->store->hosts, mdb_txn_id(*txn));
+    }
     return page_db_fail_mdb(db, rc, "beginning a transaction");
 }
 
@@ -566,23 +569,21 @@ int page_db_txn_commit(PageDB *db, MDB_txn *txn)
 {
     error_clean(db->error);
     bool writes = atomic_load(&db->txn_manager->writer) == txn;
+    size_t id = mdb_txn_id(txn);
     int rc = txn_manager_commit_mdb(db->txn_manager, txn);
+    if (rc == 0 && writes) {
+        page_hosts_committed(db->store->hosts, id);
+    }
     if (writes) {
         page_readers_rest(db);
         page_file_extend(db);
         (void)page_db_check_residence(db);
-    }
-    if (rc != 0 && writes) {
-        page_hosts_forget(db->store->hosts);
     }
     return page_db_fail_mdb(db, rc, "committing");
 }
 
 void page_db_txn_abort(PageDB *db, MDB_txn *txn)
 {
-    if (atomic_load(&db->txn_manager->writer) == txn) {
-        page_hosts_forget(db->store->hosts);
-    }
     txn_manager_abort_mdb(db->txn_manager, txn);
 }
 

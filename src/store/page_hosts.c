@@ -1,6 +1,7 @@
 #include "store/page_hosts.h"
 
 #include <errno.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -17,6 +18,8 @@ typedef struct CachedHost {
 } CachedHost;
 
 struct PageHosts {
+    size_t id;               /* of the write transaction, or of the last one */
+    atomic_size_t committed; /* of one that was committed, mostly the last */
     CachedHost slots[CACHE_SLOTS];
 };
 
@@ -30,11 +33,22 @@ void page_hosts_delete(PageHosts *hosts)
     free(hosts);
 }
 
-void page_hosts_forget(PageHosts *hosts)
+static void forget(PageHosts *hosts)
 {
-    if (hosts != NULL) {
-        memset(hosts, 0, sizeof *hosts);
+    memset(hosts->slots, 0, sizeof hosts->slots);
+}
+
+void page_hosts_begin(PageHosts *hosts, size_t id)
+{
+    if (atomic_load(&hosts->committed) != hosts->id) {
+        forget(hosts);
     }
+    hosts->id = id;
+}
+
+void page_hosts_committed(PageHosts *hosts, size_t id)
+{
+    atomic_store(&hosts->committed, id);
 }
 
 int page_hosts_count(PageDBStore *store, MDB_txn *txn, uint32_t *count)
@@ -145,7 +159,7 @@ int page_hosts_restore(PageDBStore *store, MDB_txn *txn, uint32_t host)
 {
     MDB_val origin;
     MDB_val ids = {0, NULL};
-    page_hosts_forget(store->hosts);
+    forget(store->hosts);
     int rc = page_hosts_origin(store, txn, host, &origin);
     if (rc != 0) {
         return rc;

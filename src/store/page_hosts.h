@@ -2,8 +2,9 @@
  *
  * Table origins: id -> string. Table origin2host: 64-bit hash of the string -> the ids of the
  * strings with that hash (LMDB keys are too short for every string that a library user may call a
- * host). Origins are never removed. The cache belongs to the write transaction: it is emptied when
- * one is aborted, since ids are given again then. */
+ * host). Origins are never removed. The cache belongs to the write transaction, and one that was
+ * not committed gives its ids again. Whether it was is known only when the next one may have begun:
+ * so each begins with an empty cache unless the one before has said that it is committed. */
 #ifndef STORE_PAGE_HOSTS_H
 #define STORE_PAGE_HOSTS_H
 
@@ -16,8 +17,10 @@
 /* NULL without memory. */
 PageHosts *page_hosts_new(void);
 void page_hosts_delete(PageHosts *hosts);
-/* A write transaction was aborted: forget what it may have added. */
-void page_hosts_forget(PageHosts *hosts);
+/* A write transaction begins, or has ended well: id is mdb_txn_id's. The first belongs to the
+ * transaction, the second may be late. */
+void page_hosts_begin(PageHosts *hosts, size_t id);
+void page_hosts_committed(PageHosts *hosts, size_t id);
 
 /* Finds an origin. An LMDB code; MDB_NOTFOUND. */
 int page_hosts_find(PageDBStore *store, MDB_txn *txn, const char *origin, size_t length,

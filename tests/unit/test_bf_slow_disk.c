@@ -1,0 +1,131 @@
+/* Updates of the best-first scheduler on disks that are slow: the calls by which LMDB writes are
+ * this program's own, and take as long as such a disk would. */
+#include <stdatomic.h>
+#include <sys/syscall.h>
+#include <sys/uio.h>
+#include <time.h>
+
+#include "base/clock.h"
+#include "bf_world.h"
+
+static atomic_uint sync_ms;  /* that each sync takes, */
+static atomic_uint write_us; /* and each page that was written before */
+static atomic_uint bytes_to_sync;
+
+/* The C library's names; nothing declares them here with these attributes. */
+ssize_t pwrite(int fd, const void *bytes, size_t n, off_t offset);
+ssize_t writev(int fd, const struct iovec *pieces, int n);
+int fdatasync(int fd);
+
+ssize_t pwrite(int fd, const void *bytes, size_t n, off_t offset)
+{
+    atomic_fetch_add(&bytes_to_sync, (unsigned)n);
+    return syscall(SYS_pwrite64, fd, bytes, n, offset);
+}
+
+ssize_t writev(int fd, const struct iovec *pieces, int n)
+{
+    for (int i = 0; i < n; i++) {
+        atomic_fetch_add(&bytes_to_sync, (unsigned)pieces[i].iov_len);
+    }
+    return syscall(SYS_writev, fd, pieces, n);
+}
+
+static void pass_ms(double ms)
+{
+    long ns = (long)(ms * 1e6);
+    const struct timespec time = {.tv_sec = ns / 1000000000, .tv_nsec = ns % 1000000000};
+    (void)nanosleep(&time, NULL);
+}
+
+int fdatasync(int fd)
+{
+    unsigned n = atomic_exchange(&bytes_to_sync, 0) / 4096;
+    (void)fd;
+    pass_ms((double)atomic_load(&sync_ms) + n * (double)atomic_load(&write_us) / 1e3);
+    return 0;
+}
+
+/* Each update moves every page. */
+static int update_all(void *state)
+{
+    atomic_fetch_add((atomic_uint *)state, 1);
+    return 0;
+}
+
+static int get_other(void *state, uint64_t index, float *old, float *score)
+{
+    *old = 0.0f;
+    *score = 1.0f / (float)(2 + (index + atomic_load((atomic_uint *)state)) % 16 * 4);
+    return 0;
+}
+
+static void start(World *w, atomic_uint *n_updates)
+{
+    const PageDBOptions options = {.map_bytes = (size_t)1 << 32};
+    (void)snprintf(w->dir, sizeof w->dir, "/tmp/ragno-bf-XXXXXX");
+    CU_ASSERT_PTR_NOT_NULL_FATAL(mkdtemp(w->dir));
+    CU_ASSERT_EQUAL_FATAL(page_db_open(&w->db, w->dir, &options), page_db_error_ok);
+    CU_ASSERT_EQUAL_FATAL(bf_scheduler_new(&w->sch, w->db, NULL), bf_scheduler_error_ok);
+    *w->sch->scorer = (Scorer){.state = n_updates, .update = update_all, .get = get_other};
+}
+
+static BFSchedulerCounts counts_of(World *w)
+{
+    BFSchedulerCounts counts = {0};
+    CU_ASSERT_EQUAL(bf_scheduler_counts(w->sch, &counts), bf_scheduler_error_ok);
+    return counts;
+}
+
+static void end(World *w)
+{
+    CU_ASSERT_EQUAL(bf_scheduler_update_stop(w->sch), bf_scheduler_error_ok);
+    atomic_store(&sync_ms, 0);
+    atomic_store(&write_us, 0);
+    world_end(w);
+}
+
+static void where_a_sync_takes_too_long_only_adders_write(void)
+{
+    World w;
+    atomic_uint n_updates = 0;
+    start(&w, &n_updates);
+    atomic_store(&sync_ms, 60);
+    add_web(&w, 0, 128, 4000);
+    CU_ASSERT_EQUAL(bf_scheduler_update_start(w.sch), bf_scheduler_error_ok);
+    for (uint64_t i = 128; i < 134; i++) {
+        pass_ms(1.3 * BF_SCHEDULER_SILENCE_MS);
+        add_web(&w, i, i + 1, 4000);
+    }
+    BFSchedulerCounts counts = counts_of(&w);
+    CU_ASSERT(atomic_load(&n_updates) > 0 && counts.rides > 2 && counts.moves > 30);
+    CU_ASSERT_EQUAL(counts.update_txns, 0);
+    end(&w);
+}
+
+static void transactions_are_as_small_as_the_disk_is_slow(void)
+{
+    World w;
+    atomic_uint n_updates = 0;
+    start(&w, &n_updates);
+    add_web(&w, 0, 1000, 100000);
+    atomic_store(&sync_ms, 2);
+    atomic_store(&write_us, 1000);
+    add_web(&w, 1000, 1010, 100000);
+    CU_ASSERT_EQUAL(bf_scheduler_update_start(w.sch), bf_scheduler_error_ok);
+    BFSchedulerCounts counts = counts_of(&w);
+    MonoTime deadline = mono_add_ms(mono_now(), 20000);
+    while (counts.update_txns < 3 && mono_before(mono_now(), deadline)) {
+        pass_ms(20.0);
+        counts = counts_of(&w);
+    }
+    CU_ASSERT(counts.update_txns >= 3 && counts.moves > 0);
+    CU_ASSERT(counts.longest_update_ms < 50.0);
+    end(&w);
+}
+
+UNIT_MAIN("bf_slow_disk",
+          {"where a sync takes too long only adders write",
+           where_a_sync_takes_too_long_only_adders_write},
+          {"transactions are as small as the disk is slow",
+           transactions_are_as_small_as_the_disk_is_slow})
