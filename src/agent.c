@@ -338,6 +338,37 @@ static int crawl(const AgentOptions *options, CrawlStore *store, AgentParts *par
     return status;
 }
 
+/* What a crawl left must not be taken for a new one: its pages would be crawled again, and
+ * anywhere, when the settings are gone that kept it to its hosts. */
+static Result check_directory(const AgentOptions *options, Buffer *error)
+{
+    const char *directory = options->directory;
+    if (!crawl_store_has_run(directory)) {
+        return RESULT_OK;
+    }
+    if (!crawl_store_exists(directory)) {
+        (void)buffer_printf(error,
+                            "%s held a crawl, but its database (crawl.mdb/data.mdb) is missing or "
+                            "empty; copy it back from a backup, or choose another directory",
+                            directory);
+        return RESULT_DAMAGED;
+    }
+    if (options->settings == CONFIG_FILE_NONE) {
+        (void)buffer_printf(error,
+                            "%s holds a crawl, but its config.ini is missing or empty; give its "
+                            "settings with -c FILE (-c /dev/null: the standard ones)",
+                            directory);
+        return RESULT_DAMAGED;
+    }
+    if (options->settings == CONFIG_FILE_CUT) {
+        (void)fprintf(stderr,
+                      "ragno: warning: %s/config.ini does not end as ragno wrote it; if it was not "
+                      "edited, its end is lost, and what stood there is at its standard now\n",
+                      directory);
+    }
+    return RESULT_OK;
+}
+
 /* A crawl that does not exist yet needs a seed. */
 static Result check_seeds(const AgentOptions *options, Buffer *error)
 {
@@ -383,6 +414,9 @@ int agent_run(const AgentOptions *options)
     Result rc = parts_identify(&parts, config, &error);
     CrawlStoreOptions store_options = crawl_store_options(config, &parts.dedup);
     store_options.must_be_new = options->must_be_new;
+    if (rc == RESULT_OK) {
+        rc = check_directory(options, &error);
+    }
     if (rc == RESULT_OK) {
         rc = check_seeds(options, &error);
     }

@@ -17,7 +17,8 @@
 typedef enum ProgressMode { PROGRESS_AUTO, PROGRESS_ALWAYS, PROGRESS_NEVER } ProgressMode;
 
 typedef struct AgentOptions {
-    Config *config; /* live keys change in it */
+    Config *config;      /* live keys change in it */
+    ConfigFile settings; /* the crawl's own config.ini, when no other file was named */
     const char *directory;
     bool must_be_new;
     const char *crawl_log; /* NULL = DIR/crawl.log */

@@ -1,6 +1,8 @@
 #include "config.h"
 
+#include <errno.h>
 #include <stddef.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -24,6 +26,24 @@ static const OptionSpec table[] = {
     CONFIG_TABLE(CONFIG_ROW)
 #undef CONFIG_ROW
 };
+
+ConfigFile config_file_look(const char *path)
+{
+    char *line = NULL;
+    size_t capacity = 0;
+    ConfigFile found = CONFIG_FILE_NONE;
+    FILE *file = fopen(path, "re");
+    if (file == NULL) {
+        return errno == ENOENT ? CONFIG_FILE_NONE : CONFIG_FILE_WHOLE;
+    }
+    while (found != CONFIG_FILE_WHOLE && getline(&line, &capacity, file) > 0) {
+        found = strcmp(line, CONFIG_END) == 0 ? CONFIG_FILE_WHOLE : CONFIG_FILE_CUT;
+    }
+    bool failed = ferror(file) != 0;
+    free(line);
+    (void)fclose(file);
+    return failed ? CONFIG_FILE_WHOLE : found;
+}
 
 Result config_init(Config *config)
 {

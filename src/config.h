@@ -299,6 +299,18 @@ typedef struct Config {
     Options options; /* behind the values: where each came from */
 } Config;
 
+/* The last line of a config.ini that a crawl has written; what was added behind it does not count.
+ */
+#define CONFIG_END "; end of the settings\n"
+
+typedef enum ConfigFile {
+    CONFIG_FILE_WHOLE, /* or there but unreadable, which reading it will say */
+    CONFIG_FILE_CUT,   /* CONFIG_END is not in it: cut, or written by somebody else */
+    CONFIG_FILE_NONE   /* missing or empty */
+} ConfigFile;
+
+ConfigFile config_file_look(const char *path);
+
 /* Fills in the defaults. RESULT_MEMORY. */
 Result config_init(Config *config);
 void config_destroy(Config *config);

@@ -327,13 +327,14 @@ static void forget_limits(Config *config, Buffer *error)
 
 /* A crawl that is resumed without -c goes on with the configuration it was started with, but for
  * the limits of the whole crawl. */
-static const char *config_file_of(const Line *line, char *path, size_t size)
+static const char *config_file_of(Line *line, char *path, size_t size)
 {
     if (line->config_file != NULL) {
         return line->config_file;
     }
     (void)snprintf(path, size, "%s/config.ini", line->agent.directory);
-    return access(path, R_OK) == 0 ? path : NULL;
+    line->agent.settings = config_file_look(path);
+    return line->agent.settings != CONFIG_FILE_NONE ? path : NULL;
 }
 
 /* error gets a line for each mistake. */

@@ -88,7 +88,18 @@ static void sync_parent(const char *directory)
 
 bool crawl_store_exists(const char *directory)
 {
-    return exists(directory, "crawl.mdb/data.mdb");
+    char *path = join(directory, "crawl.mdb/data.mdb");
+    struct stat status;
+    /* An empty one is a crawl that was killed before its first commit, or a damaged file. */
+    bool there = path != NULL && stat(path, &status) == 0 &&
+                 (!S_ISREG(status.st_mode) || status.st_size > 0);
+    free(path);
+    return there;
+}
+
+bool crawl_store_has_run(const char *directory)
+{
+    return exists(directory, "status.json") || exists(directory, "status.log");
 }
 
 Result crawl_store_lock(CrawlStore *store, const char *directory, bool must_be_new, Buffer *error)

@@ -40,6 +40,9 @@ void crawl_store_close(CrawlStore *store);
 Result crawl_store_lock(CrawlStore *store, const char *directory, bool must_be_new, Buffer *error);
 /* Whether the directory holds a crawl. */
 bool crawl_store_exists(const char *directory);
+/* Whether a crawl has told its status there; it does so after its first commit, and after its
+ * config.ini is on the disk: without either, something was lost. */
+bool crawl_store_has_run(const char *directory);
 /* Process id of who holds the lock, or 0. */
 long crawl_store_owner(const char *directory);
 

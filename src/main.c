@@ -7,6 +7,7 @@
 #include "crawl.h"
 #include "db.h"
 #include "export.h"
+#include "fault.h"
 #include "rank.h"
 #include "schedule_command.h"
 #include "status_command.h"
@@ -39,6 +40,7 @@ static const char *nearly_a_command(const char *word)
 
 int main(int argc, char **argv)
 {
+    fault_install();
     if (argc < 2) {
         crawl_usage(stderr);
         return 2;

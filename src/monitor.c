@@ -11,6 +11,7 @@
 
 #include "base/log.h"
 #include "base/thread.h"
+#include "store/warc_files.h"
 
 #define PROGRESS_MS     250
 #define PROGRESS_LOG_MS 2000 /* when it is forced onto something that is no terminal */
@@ -55,6 +56,7 @@ static Result write_config(const AgentOptions *options, const char *directory)
     Result rc = path == NULL || file == NULL ? result_of_errno(errno) : RESULT_OK;
     if (rc == RESULT_OK) {
         options_print(&options->config->options, file);
+        (void)fputs("\n" CONFIG_END, file);
         /* Synced, since a resumed crawl reads it: half a file must not get the name. */
         rc =
             ferror(file) || fflush(file) != 0 || fsync(fileno(file)) != 0 ? RESULT_FULL : RESULT_OK;
@@ -64,6 +66,9 @@ static Result write_config(const AgentOptions *options, const char *directory)
     }
     if (rc == RESULT_OK && rename(draft, path) != 0) {
         rc = result_of_errno(errno);
+    }
+    if (rc == RESULT_OK) {
+        rc = warc_files_sync_directory(directory);
     }
     free(path);
     free(draft);

@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "crawl_store.h"
+#include "exit_status.h"
 #include "store/cdxj.h"
 #include "store/warc_files.h"
 #include "store/warc_reader.h"
@@ -347,6 +348,10 @@ static Result verify_files(Verify *verify)
             verify_problem(verify, file->name, "has the number of %s", list.files[i - 1].name);
         }
         rc = verify_file(verify, file);
+        if (rc != RESULT_OK) {
+            verify_problem(verify, file->name, "could not be read to its end, or its index: %s",
+                           result_name(rc));
+        }
     }
     if (rc == RESULT_OK) {
         find_ends(verify, &list);
@@ -359,7 +364,8 @@ static Result verify_files(Verify *verify)
 
 static Result verify_all(Verify *verify)
 {
-    Result rc = verify_open_database(verify);
+    Result rc = verify_config(verify);
+    rc = rc == RESULT_OK ? verify_open_database(verify) : rc;
     if (rc != RESULT_OK) {
         return rc;
     }
@@ -388,7 +394,7 @@ static Result lock(const VerifyOptions *options, CrawlStore *store)
     buffer_init(&error, BUFFER_NO_LIMIT);
     Result rc = crawl_store_lock(store, options->directory, false, &error);
     if (rc != RESULT_OK) {
-        (void)fprintf(options->out, "problem\tlock\t%s\n", buffer_string(&error));
+        (void)fprintf(stderr, "ragno verify: %s\n", buffer_string(&error));
     }
     buffer_destroy(&error);
     return rc;
@@ -408,10 +414,11 @@ Result verify_directory(const VerifyOptions *given, VerifyCounts *counts)
     map_init(&verify.originals);
     map_init(&verify.errands);
     buffer_init(&verify.untried, BUFFER_NO_LIMIT);
-    Result rc = buffer_printf(&directory, "%s/warc", options.directory);
-    verify.warc_directory = directory.data;
-    Result locked = lock(&options, &store);
-    rc = rc == RESULT_OK ? locked : rc;
+    Result rc = lock(&options, &store);
+    if (rc == RESULT_OK) {
+        rc = buffer_printf(&directory, "%s/warc", options.directory);
+        verify.warc_directory = directory.data;
+    }
     if (rc == RESULT_OK) {
         rc = verify_all(&verify);
     }
@@ -443,7 +450,8 @@ static int usage(FILE *out)
         "  --repair   writes schedule, host counters and indices anew, makes lost lists of links\n"
         "             from stored answers, moves broken ends of WARC files aside\n"
         "  --refetch  and has pages crawled again that are in no WARC file\n"
-        "Exit status: 0 no problem, 1 problems (repaired or not), 3 cannot be read.\n");
+        "Exit status: 0 no problem, 1 problems (repaired or not), 3 cannot be read,\n"
+        "17 in use (--repair).\n");
     return out == stdout ? 0 : 2;
 }
 
@@ -474,9 +482,12 @@ int verify_main(int argc, char **argv)
         return 3;
     }
     Result rc = verify_directory(&options, &counts);
+    if (rc == RESULT_LOCKED) {
+        return EXIT_DIRECTORY; /* who has it was told */
+    }
     if (rc != RESULT_OK) {
         (void)fprintf(stderr, "ragno verify: %s: %s\n", options.directory, result_name(rc));
-        return 3;
+        return EXIT_IO;
     }
     return counts.problems == 0 ? 0 : 1;
 }

@@ -1,6 +1,7 @@
 /* `ragno verify DIR`: does everything that a crawl keeps agree?
  *
- * The database: its file is whole (store/lmdb_check.h; if not, nothing else is looked at, since
+ * The settings: config.ini is there, ends as it was written, and can be read. The database: its
+ * file is there and whole (store/lmdb_check.h; if not, nothing else is looked at, since
  * LMDB would stumble); every page is found by its URL and has its own index, its links are pages,
  * and it is deeper than the page it was found on; every host is found by its name; every entry of
  * the schedule is a page of that host with that level, every page with a level is scheduled unless
@@ -53,12 +54,12 @@ typedef struct VerifyCounts {
     uint64_t repaired; /* what was written anew; problems it mended are counted as such */
 } VerifyCounts;
 
-/* RESULT_OK when everything could be looked at, whatever was found. */
+/* RESULT_OK when everything could be looked at, whatever was found. RESULT_LOCKED: a repair of what
+ * is in use; standard error says by whom. */
 Result verify_directory(const VerifyOptions *options, VerifyCounts *counts);
 
 /* `ragno verify DIR [--repair|--refetch]`: exit status 0 no problem, 1 problems, 2 usage, 3 cannot
- * be read.
- */
+ * be read, 17 in use by a crawl (--repair). */
 int verify_main(int argc, char **argv);
 
 #endif

@@ -6,6 +6,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "crawl_store.h"
 #include "store/capture_index.h"
 #include "store/lmdb_check.h"
 #include "store/payload_index.h"
@@ -126,11 +127,16 @@ static Result open_database(Verify *verify, const char *path)
 
 Result verify_open_database(Verify *verify)
 {
+    const char *directory = verify->options->directory;
     Buffer path;
     buffer_init(&path, BUFFER_NO_LIMIT);
-    Result rc = buffer_printf(&path, "%s/crawl.mdb/data.mdb", verify->options->directory);
-    if (rc == RESULT_OK && access(path.data, F_OK) == 0) {
-        *strrchr(path.data, '/') = '\0';
+    Result rc = buffer_printf(&path, "%s/crawl.mdb", directory);
+    bool exists = crawl_store_exists(directory);
+    if (!exists && crawl_store_has_run(directory)) {
+        verify_problem(verify, VERIFY_DATABASE,
+                       "data.mdb is missing or empty: it can be copied back from a backup, not "
+                       "made anew; the WARC files are not concerned");
+    } else if (rc == RESULT_OK && exists) {
         rc = check_file(verify, path.data);
         rc = rc == RESULT_OK ? open_database(verify, path.data) : rc;
     }

@@ -1,6 +1,6 @@
 /* What the parts of `ragno verify` share: verify.c (WARC files and indices), verify_records.c (what
  * is in them), verify_captures.c (which pages must be), verify_unlisted.c, verify_keys.c,
- * verify_links.c, verify_sieve.c, verify_database.c, verify_revisits.c. */
+ * verify_links.c, verify_sieve.c, verify_database.c, verify_revisits.c, verify_config.c. */
 #ifndef VERIFY_INSIDE_H
 #define VERIFY_INSIDE_H
 
@@ -45,6 +45,9 @@ void verify_problem(Verify *verify, const char *file, const char *format, ...)
 /* One line, and one repair more. */
 void verify_repaired(Verify *verify, const char *file, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
+
+/* config.ini is there, whole, and can be read. */
+Result verify_config(Verify *verify);
 
 /* The index of an open file may be a piece, after a crash: what is captured in it is remembered. */
 Result verify_remember(Verify *verify, const WarcRecord *record);

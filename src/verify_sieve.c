@@ -21,6 +21,10 @@ Result verify_sieve(Verify *verify, MDB_txn *txn, uint8_t *waiting, uint64_t n_p
     if (rc == RESULT_OK) {
         rc = sieve_walk(buffer_string(&path), &state, waiting, n_pages, &found);
         rc = rc == RESULT_NOT_FOUND ? RESULT_OK : rc;
+        if (rc != RESULT_OK) {
+            verify_problem(verify, SIEVE_DIRECTORY, "bucket files could not be read: %s",
+                           result_name(rc));
+        }
     }
     if (found.damaged_bytes > 0) {
         verify_problem(verify, SIEVE_DIRECTORY,

@@ -188,6 +188,11 @@ static char *next_piece(char *line, int size, void *context)
             return NULL;
         }
         file->line++;
+        if (strlen(file->text) != (size_t)n) {
+            (void)buffer_printf(file->error, "%s:%u: a zero byte: the file is damaged\n",
+                                file->path, file->line);
+            file->result = RESULT_INVALID;
+        }
         strip_remark(file->text, file->line == 1);
         file->rest = file->text;
         file->continues = false;

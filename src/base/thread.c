@@ -28,6 +28,9 @@ Result thread_start(Thread *thread, const char *name, void *(*run)(void *), void
     sigset_t all;
     sigset_t before;
     (void)sigfillset(&all);
+    /* What the thread itself brings about: blocked, no handler would be asked. */
+    (void)sigdelset(&all, SIGBUS);
+    (void)sigdelset(&all, SIGSEGV);
     (void)pthread_sigmask(SIG_BLOCK, &all, &before);
     int rc = pthread_create(&thread->handle, NULL, enter, thread);
     (void)pthread_sigmask(SIG_SETMASK, &before, NULL);

@@ -18,8 +18,9 @@ typedef struct Thread {
     struct Thread *next; /* in the list of all, while it runs */
 } Thread;
 
-/* Starts run(argument) in a thread of that name (at most 15 bytes). All signals are blocked in it:
- * they are taken by one thread of the program. RESULT_MEMORY, RESULT_LIMIT: none was started. */
+/* Starts run(argument) in a thread of that name (at most 15 bytes). All signals are blocked in it,
+ * but for faults (SIGBUS, SIGSEGV): they are taken by one thread of the program. RESULT_MEMORY,
+ * RESULT_LIMIT: none was started. */
 Result thread_start(Thread *thread, const char *name, void *(*run)(void *), void *argument);
 /* Waits for its end; does nothing when it was never started. */
 void thread_join(Thread *thread);

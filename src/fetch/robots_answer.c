@@ -40,6 +40,9 @@ static void install(VisitState *visit_state, FetchResult *result, Robots *robots
     robots_delete(visit_state->robots);
     visit_state->robots = robots;
     visit_state->robots_state = ROBOTS_KNOWN;
+    if (robots_bytes(robots) > VISIT_STATE_LARGE) {
+        atomic_store(&visit_state->wanted, true); /* the distributor must know of its memory */
+    }
     note_version(visit_state, result);
     visit_state->robots_redirects = 0;
     visit_state->robots_expiry = mono_add_ms(result->end, lifetime(header, expiry_ms));

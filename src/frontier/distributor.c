@@ -7,11 +7,12 @@
 #include "base/log.h"
 #include "frontier/distributor_inside.h"
 
-#define PAUSE_MS         1000  /* until it is looked again at what could not be done */
-#define DROP_PATIENCE_MS 60000 /* a host given up is kept so long for its commit */
-#define CLOCKS_DIFFER_MS 100   /* what rounding may make between the two clocks */
-#define FAR_MS           60000 /* a host that must wait longer stays on disk */
-#define TEXT_LIMIT       ((size_t)2 << 20)
+#define PAUSE_MS          1000  /* until it is looked again at what could not be done */
+#define DROP_PATIENCE_MS  60000 /* a host given up is kept so long for its commit */
+#define RULES_PATIENCE_MS 10000
+#define CLOCKS_DIFFER_MS  100   /* what rounding may make between the two clocks */
+#define FAR_MS            60000 /* a host that must wait longer stays on disk */
+#define TEXT_LIMIT        ((size_t)2 << 20)
 
 Result distributor_init(Distributor *distributor, const DistributorOptions *options,
                         const PolitenessOptions *politeness, const DistributorSinks *sinks,
@@ -125,6 +126,11 @@ static bool leave(Distributor *distributor, VisitState *visit_state, MonoTime no
         return false;
     }
     distributor_release_window(distributor, visit_state);
+    if (visit_state->robots != NULL && robots_bytes(visit_state->robots) > VISIT_STATE_LARGE) {
+        robots_delete(visit_state->robots); /* not kept until it may be forgotten */
+        visit_state->robots = NULL;
+        visit_state->robots_state = ROBOTS_UNKNOWN;
+    }
     account(distributor, visit_state);
     visit_state->more = true;
     visit_state->capped = false;
@@ -134,6 +140,22 @@ static bool leave(Distributor *distributor, VisitState *visit_state, MonoTime no
     }
     distributor_rest(distributor, visit_state, now);
     return true;
+}
+
+/* Rules are as large as the host wants: when there is no memory for all, those who have many make
+ * room behind a visit, and are read again with the next window. One that was just loaded may fetch
+ * first. */
+static void shed(Distributor *distributor, VisitState *visit_state)
+{
+    account(distributor, visit_state);
+    if (visit_state->news == NEWS_EMPTY && !visit_state->leaving && !visit_state->guest &&
+        visit_state->accounted > VISIT_STATE_LARGE &&
+        distributor->memory > distributor->options.memory_bytes) {
+        visit_state->leaving = true;
+        visit_state->leaving_level = (uint8_t)visit_state_level(visit_state);
+        distributor->n_leaving++;
+        distributor->evictions++;
+    }
 }
 
 /* A visit state that is at home: on an errand, to the workbench, to sleep, or out. */
@@ -150,6 +172,7 @@ static void dispatch(Distributor *distributor, MDB_txn *txn, VisitState *visit_s
         distributor_release_window(distributor, visit_state);
     }
     distributor_take_waiting(visit_state);
+    shed(distributor, visit_state);
     if (leave(distributor, visit_state, now)) {
         return;
     }
@@ -461,6 +484,18 @@ static bool is_on_disk(Distributor *distributor, MDB_txn *txn, const VisitState 
                mono_ms_between(now, visit_state->next_fetch);
 }
 
+/* Rules that were just fetched are read again from the disk: not before they are there. What
+ * a commit has not brought in this time it will not bring. */
+static bool awaits_rules(Distributor *distributor, MDB_txn *txn, const VisitState *visit_state,
+                         MonoTime now)
+{
+    HostRecord record;
+    return visit_state->leaving && txn != NULL &&
+           mono_ms_between(visit_state->last_end, now) < RULES_PATIENCE_MS &&
+           host_table_get(distributor->host_table, txn, visit_state->host, &record) == RESULT_OK &&
+           record.robots_version != visit_state->robots_version;
+}
+
 /* Forgets what may be forgotten; wakes what has waited (a failed resolution, URLs that came). */
 static void purge(Distributor *distributor, MDB_txn *txn, MonoTime now, WallTime wall)
 {
@@ -478,7 +513,8 @@ static void purge(Distributor *distributor, MDB_txn *txn, MonoTime now, WallTime
             }
         } else if (visit_state->retired || visit_state->dropped || visit_state->leaving ||
                    !visit_state->more) {
-            if (visit_state->recalled || (visit_state->uncommitted > 0 && !visit_state->retired)) {
+            if (visit_state->recalled || (visit_state->uncommitted > 0 && !visit_state->retired) ||
+                awaits_rules(distributor, txn, visit_state, now)) {
                 /* Looked at again soon: its last results are about to be committed. */
                 (void)heap_push(&distributor->purge, node, mono_add_ms(now, PAUSE_MS).ns, 0);
             } else {

@@ -121,7 +121,7 @@ struct VisitState {
     VisitState *askers;     /* handed over with this one; the first is served */
     VisitState *next_asker; /* in the list it is in */
     bool guest;             /* unknown to PageDB: only askers bring it work; set at birth */
-    atomic_bool wanted;     /* set by the distributor: come home after this fetch, askers wait */
+    atomic_bool wanted;     /* come home after this fetch: askers wait, or its rules are large */
 
     /* the window */
     WindowUrl *window; /* owned, with window_bytes in one allocation */
@@ -180,6 +180,7 @@ void visit_state_set_window(VisitState *visit_state, WindowUrl *window, char *by
  * and heaps, allocation headers, and for each URL a place among those in flight (measured by
  * tests/sim). */
 #define VISIT_STATE_OVERHEAD     400u
+#define VISIT_STATE_LARGE        65536u /* bytes of one: worth a look when memory is short */
 #define VISIT_STATE_URL_OVERHEAD 48u
 size_t visit_state_memory(const VisitState *visit_state);
 

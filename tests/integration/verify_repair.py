@@ -9,6 +9,7 @@ import signal
 import socketserver
 import subprocess
 import threading
+import time
 
 import harness
 import lmdb_table
@@ -127,6 +128,10 @@ def damages(report, path):
         check_begun(report, original, copy)
         broken_pages(report, original, copy)
         unreadable(report, web, original, copy)
+        no_database(report, web, original, copy)
+        settings(report, web, original, copy)
+        in_use(report, web, path + "/used")
+        threads_take_faults(report, web, path + "/threads")
         for row in DAMAGES:
             check_damage(report, web, original, copy, expected, row)
 
@@ -144,6 +149,96 @@ def broken_pages(report, original, copy):
         report.check(f"broken pages of the database are told, and in which table {options}",
                      code == 3 and "of data.mdb is broken" in text and
                      "problem\tcrawl.mdb\ttable " in text, f"exit {code}: {text[-500:]}")
+
+
+def no_database(report, web, original, copy):
+    """What is left of a crawl is not taken for a new one."""
+    for name, lose in (("gone", os.unlink), ("empty", lambda file: os.truncate(file, 0))):
+        shutil.rmtree(copy, ignore_errors=True)
+        shutil.copytree(original, copy)
+        lose(copy + "/crawl.mdb/data.mdb")
+        code, text = verify(copy)
+        report.check(f"a database that is {name} is found", code == 1 and
+                     "data.mdb is missing or empty" in text, f"exit {code}: {text[-500:]}")
+        result = harness.crawl(web, copy, timeout=30)
+        report.check(f"and no crawl begins over one that is {name}", result.returncode == 17 and
+                     "is missing or empty" in result.stderr and
+                     not glob.glob(glob.escape(copy) + "/warc/*.uncommitted"),
+                     f"exit {result.returncode}: {result.stderr[-500:]}")
+
+
+def cut_settings(name):
+    with open(name, "r+b") as file:
+        file.truncate(file.read().index(b"[scope]"))
+
+
+def zero_settings(name):
+    with open(name, "r+b") as file:
+        file.write(bytes(os.path.getsize(name)))
+
+
+# What is done to config.ini, what verify says, the exit status of a start, what it says.
+SETTINGS = ((os.unlink, "is missing or empty", 17, "config.ini is missing or empty"),
+            (lambda file: os.truncate(file, 0), "is missing or empty", 17, "missing or empty"),
+            (zero_settings, "a zero byte", 2, "a zero byte"),
+            (cut_settings, "does not end as ragno wrote it", 14, "its end is lost"))
+
+
+def settings(report, web, original, copy):
+    """Without its settings a crawl that was kept to its hosts would go anywhere."""
+    for damage, words, status, said in SETTINGS:
+        shutil.rmtree(copy, ignore_errors=True)
+        shutil.copytree(original, copy)
+        damage(copy + "/config.ini")
+        code, text = verify(copy)
+        report.check(f"config.ini: verify says '{words}'", code == 1 and words in text,
+                     f"exit {code}: {text[-500:]}")
+        result = harness.crawl(web, copy, "--max-pages", "201", timeout=30)
+        report.check(f"config.ini: the start says '{said}'", result.returncode == status and
+                     said in result.stderr, f"exit {result.returncode}: {result.stderr[-500:]}")
+    os.unlink(copy + "/config.ini")
+    result = harness.crawl(web, copy, "-c", "/dev/null", "--max-pages", "202", timeout=30)
+    report.equal("and goes on with settings that are given", result.returncode, 14)
+
+
+def in_use(report, web, directory):
+    """A repair beside a crawl is refused; a fault of the processor in one of its threads is told."""
+    process = subprocess.Popen(harness.crawl_command(web, directory, wait="100ms"),
+                               stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
+                               stderr=subprocess.PIPE, text=True)
+    while process.poll() is None and not os.path.exists(directory + "/status.json"):
+        time.sleep(0.02)
+    result = harness.run([f"{harness.OUT}/ragno", "verify", directory, "--repair"])
+    report.check("a repair of a crawl in use is refused, once", result.returncode == 17 and
+                 (result.stdout + result.stderr).count("in use") == 1,
+                 f"exit {result.returncode}: {result.stdout} {result.stderr}")
+    if harness.SANITIZED:
+        process.kill()
+    else:
+        process.send_signal(signal.SIGBUS)
+    _, errors = process.communicate(timeout=30)
+    report.check("a fault of the mapped file is told", harness.SANITIZED or
+                 (process.returncode == 17 and "ragno verify DIR" in errors),
+                 f"exit {process.returncode}: {errors}")
+
+
+def threads_take_faults(report, web, directory):
+    """No thread of a crawl blocks what the processor sends to it."""
+    process = subprocess.Popen(harness.crawl_command(web, directory, wait="100ms"),
+                               stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
+                               stderr=subprocess.DEVNULL)
+    while process.poll() is None and not os.path.exists(directory + "/status.json"):
+        time.sleep(0.02)
+    blocking = []
+    for name in glob.glob(f"/proc/{process.pid}/task/*/status"):
+        with open(name, encoding="utf-8") as file:
+            fields = dict(line.split(":", 1) for line in file if ":" in line)
+        mask = int(fields["SigBlk"], 16)
+        if mask >> (signal.SIGBUS - 1) & 1 or mask >> (signal.SIGSEGV - 1) & 1:
+            blocking.append(fields["Name"].strip())
+    process.kill()
+    process.wait()
+    report.check("faults are blocked by no thread", not blocking, f"{blocking}")
 
 
 def unreadable(report, web, original, copy):
