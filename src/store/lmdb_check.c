@@ -439,6 +439,7 @@ Result lmdb_check(const char *path, LmdbBroken told, void *context, uint64_t *n_
     if (mdb_env_create(&env) != 0) {
         return RESULT_MEMORY;
     }
+    (void)mdb_env_set_mapsize(env, 1); /* LMDB maps as much as there is, instead of a terabyte */
     if (mdb_env_open(env, path, MDB_RDONLY | MDB_NOTLS, 0) == 0 && mdb_env_stat(env, &stat) == 0 &&
         mdb_env_get_fd(env, &fd) == 0) {
         MDB_txn *txn = NULL;

@@ -272,21 +272,31 @@ def beside(report, path):
                      f"{len(wrong)}: {wrong[:2]}")
 
 
+def largest_bucket(directory):
+    """The file that has most of the links that wait, and its size."""
+    sizes = {}
+    for name in glob.glob(glob.escape(directory) + "/sieve/*.drum"):
+        try:
+            sizes[name] = os.path.getsize(name)
+        except FileNotFoundError: # merged meanwhile
+            pass
+    return max(sizes.items(), key=lambda pair: pair[1], default=(None, 0))
+
+
 def interrupted_with_links_waiting(web, directory):
     """Kills a crawl whose links all wait in bucket files; the file that has most of them."""
-    for attempt in range(20):
+    for _ in range(10):
         shutil.rmtree(directory, ignore_errors=True)
         process = subprocess.Popen(
             harness.crawl_command(web, directory, *WAITING, wait="10ms", ip_wait="1ms"),
             stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-        try:
-            process.wait(timeout=0.4 + 0.05 * attempt)
-        except subprocess.TimeoutExpired:
-            process.kill()
-            process.wait()
-        files = glob.glob(glob.escape(directory) + "/sieve/*.drum")
-        if files and max(os.path.getsize(name) for name in files) > 20000:
-            return max(files, key=os.path.getsize)
+        while process.poll() is None and largest_bucket(directory)[1] <= 20000:
+            time.sleep(0.005)
+        process.kill()
+        process.wait()
+        name, size = largest_bucket(directory)
+        if size > 20000:
+            return name
     return None
 
 
