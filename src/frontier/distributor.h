@@ -32,12 +32,13 @@
  * the best who wait are set against the worst in RAM, and for each that is strictly better one of
  * the worst is evicted: recalled, and forgotten as any other (3), so that its times, rules and
  * failures survive; what is on disk is the truth, nothing has to be written back. Equals never
- * change places, a second sees no more evictions than a share of the hosts in RAM, and none when
- * the best of them already make up the required front. So scores that are all the same evict
- * nobody, and with scores what is fetched next is nearly the best of all hosts, not of those that
- * happened to come first. When there is room, better hosts are loaded in the same way although the
- * front is large enough. A weighted bias keeps its share of the hosts in RAM for levels that are
- * not the best: so many of these are not evicted, and loaded by turns.
+ * change places, a second sees no more evictions than a share of the hosts in RAM and, but for a
+ * few, than a share of the results (a crawl gains nothing by better hosts that it cannot visit),
+ * and none when the best of them already make up the required front. So scores that are all the
+ * same evict nobody, and with scores what is fetched next is nearly the best of all hosts, not of
+ * those that happened to come first. When there is room, better hosts are loaded in the same way
+ * although the front is large enough. A weighted bias keeps its share of the hosts in RAM for
+ * levels that are not the best: so many of these are not evicted, and loaded by turns.
  *
  * Owned by one thread; time is a parameter; what it cannot do itself goes through sinks. Source:
  * BUbiNG, class Distributor; DESIGN sections 2 and 3. */
@@ -138,11 +139,14 @@ typedef struct Distributor {
     size_t loaded_at[SCHEDULE_MAX_LEVELS];  /* visit states with URLs, by level: the last round */
     size_t counted_at[SCHEDULE_MAX_LEVELS]; /* this round so far */
     size_t n_to_evict;
-    unsigned evict_from;    /* their level, or worse */
-    MonoTime evicted_until; /* never before a second ago: each eviction moves it on */
-    size_t n_leaving;       /* evicted, and not forgotten yet */
-    uint64_t evictions;     /* since the start */
-    bool wants_lower;       /* with a weighted bias: hosts of lower levels wait for their turns */
+    unsigned evict_from;     /* their level, or worse */
+    MonoTime evicted_until;  /* never before a second ago: each eviction moves it on */
+    int64_t exchange_credit; /* thousandths of evictions that are earned */
+    uint64_t results;        /* committed since the last look */
+    size_t looks;            /* of the hand, that results have earned */
+    size_t n_leaving;        /* evicted, and not forgotten yet */
+    uint64_t evictions;      /* since the start */
+    bool wants_lower;        /* with a weighted bias: hosts of lower levels wait for their turns */
     uint32_t lower_places[SCHEDULE_MAX_LEVELS]; /* the last of them that was loaded, by level */
 
     size_t memory; /* bytes of all visit states, as of when they were last here */

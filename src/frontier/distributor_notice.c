@@ -82,6 +82,7 @@ void distributor_committed(Distributor *distributor, const CommitNotice *notice,
                            WallTime wall)
 {
     distributor->wall = wall;
+    distributor->results += notice->n_done;
     for (size_t i = 0; i < notice->n_done; i++) {
         VisitState *visit_state =
             map_get(&distributor->visit_states, map_key(notice->done[i].host));

@@ -11,10 +11,13 @@
 #define HAND_ROUND_MS      10000 /* in which every visit state is looked at once */
 #define HAND_LEAST         64u
 #define HAND_AHEAD         32u
-#define HAND_SHARE         4u /* of the visit states, at once, while some are to be evicted */
-#define EVICTIONS_SHARE    8u /* a second: of the hosts in memory */
+#define HAND_SHARE         4u  /* of the visit states at once, while some are to be evicted */
+#define HAND_RESULT        64u /* and no more than so many for a result */
+#define EVICTIONS_SHARE    8u  /* a second: of the hosts in memory */
 #define EVICTIONS_LEAST    32u
 #define EVICTIONS_MOST     1024u
+#define EXCHANGE           INT64_C(1000) /* what one costs, in exchange_credit */
+#define EVICTION_RESULTS   1u            /* for one beyond EVICTIONS_LEAST, that many results */
 
 static double lower_share(const Distributor *distributor)
 {
@@ -207,6 +210,7 @@ static void evict(Distributor *distributor, VisitState *visit_state, unsigned le
     distributor->n_leaving++;
     distributor->evictions++;
     distributor->evicted_until.ns += eviction_ns(distributor);
+    distributor->exchange_credit -= EXCHANGE;
     distributor->n_to_evict--;
     if (distributor->loaded_at[level] > 0) {
         distributor->loaded_at[level]--;
@@ -270,12 +274,38 @@ static void look_around(Distributor *distributor, int64_t elapsed_ms)
     turn_hand(distributor, steps < count ? steps : count + 1);
 }
 
-/* How many may be evicted now: those that the last second had room for. */
+/* What time and results since the last look allow. */
+static void earn(Distributor *distributor, int64_t elapsed_ms)
+{
+    int64_t most = EXCHANGE * INT64_C(1000000000) / eviction_ns(distributor);
+    int64_t credit = distributor->exchange_credit;
+    credit += elapsed_ms * EVICTIONS_LEAST * EXCHANGE / 1000;
+    credit += (int64_t)distributor->results * EXCHANGE / EVICTION_RESULTS;
+    distributor->exchange_credit = credit < most ? credit : most;
+    size_t looks = distributor->looks + distributor->results * HAND_RESULT;
+    size_t count = distributor->visit_states.count;
+    distributor->looks = looks < count ? looks : count;
+    distributor->results = 0;
+}
+
+/* How many may be evicted now: those that the last second had room for, and that are earned. */
 static size_t evictions_left(Distributor *distributor, MonoTime now)
 {
     MonoTime second_ago = mono_add_ms(now, -1000);
     distributor->evicted_until = mono_later(distributor->evicted_until, second_ago);
-    return (size_t)((now.ns - distributor->evicted_until.ns) / eviction_ns(distributor));
+    int64_t left = (now.ns - distributor->evicted_until.ns) / eviction_ns(distributor);
+    int64_t earned = distributor->exchange_credit / EXCHANGE;
+    left = left < earned ? left : earned;
+    return left > 0 ? (size_t)left : 0;
+}
+
+/* Looks for those who are to make room. */
+static void look_for_room(Distributor *distributor)
+{
+    size_t steps = distributor->visit_states.count / HAND_SHARE;
+    steps = steps < distributor->looks ? steps : distributor->looks;
+    distributor->looks -= steps;
+    turn_hand(distributor, steps + HAND_LEAST);
 }
 
 /* ---- a weighted bias: lower levels need hosts in memory to have their turns -------------------
@@ -391,7 +421,10 @@ void distributor_load_hosts(Distributor *distributor, MDB_txn *txn, size_t front
         return;
     }
     if (is_time) {
-        look_around(distributor, wake_steering(distributor, now));
+        int64_t elapsed_ms = wake_steering(distributor, now);
+        earn(distributor, elapsed_ms);
+        look_around(distributor, elapsed_ms);
+        distributor->n_to_evict = 0; /* who was not met is planned for anew */
         if (!mono_before(now, distributor->walk_again)) {
             restart_walk(distributor, now);
         }
@@ -417,8 +450,7 @@ void distributor_load_hosts(Distributor *distributor, MDB_txn *txn, size_t front
     }
     bool goes_on = distributor->n_to_evict > 0 || stop == WALK_ON;
     if (distributor->n_to_evict > 0) {
-        turn_hand(distributor, distributor->visit_states.count / HAND_SHARE + HAND_LEAST);
-        distributor->n_to_evict = 0; /* who was not met is planned for anew */
+        look_for_room(distributor);
     }
     distributor->next_steer = mono_add_ms(now, goes_on ? STEER_PAUSE_MS : WALK_PAUSE_MS);
 }
