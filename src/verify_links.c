@@ -4,6 +4,7 @@
 
 #include "crawl_store.h"
 #include "store/page_links_check.h"
+#include "store/revisit_table.h"
 #include "verify_inside.h"
 #include "verify_relink.h"
 
@@ -21,25 +22,47 @@ typedef struct Lists {
 } Lists;
 
 /* Crawled, with nothing to show for it. */
-static bool is_lost(const Lists *lists, uint64_t index)
+static bool is_without(const Lists *lists, uint64_t index)
 {
-    return verify_bit(lists->needed, index) && !verify_bit(lists->waiting, index) &&
+    return verify_bit(lists->crawled, index) && !verify_bit(lists->waiting, index) &&
            !verify_bit(lists->listed, index);
 }
 
-static void note_crawled(Lists *lists, MDB_txn *txn)
+/* And no fetch is to come that brings a new one. */
+static bool is_lost(const Lists *lists, uint64_t index)
+{
+    return is_without(lists, index) && verify_bit(lists->needed, index);
+}
+
+/* Whether a page that is scheduled is asked for on the condition that it has changed: an answer
+ * that it has not brings no links. revisits: NULL when there is no such table. */
+static bool may_stay_as_it_is(const RevisitTable *revisits, MDB_txn *txn, uint64_t index)
+{
+    RevisitNote note;
+    return revisits != NULL && revisit_table_note_get(revisits, txn, index, &note) == RESULT_OK &&
+           (note.etag[0] != '\0' || note.last_modified[0] != '\0');
+}
+
+static Result note_crawled(Lists *lists, MDB_txn *txn)
 {
     Verify *verify = lists->verify;
+    RevisitTable *revisits = NULL;
+    Result rc = revisit_table_open(&revisits, txn, false);
+    if (rc != RESULT_OK && rc != RESULT_NOT_FOUND) {
+        return rc;
+    }
     for (uint64_t i = 0; i < lists->n_pages; i++) {
         PageRef page;
         if (page_db_get(verify->db, txn, i, &page, &verify->url) == page_db_error_ok &&
             page.n_crawls > 0) {
             verify_set_bit(lists->crawled, i);
-            if (page.level == PAGE_DB_NO_LEVEL) {
+            if (page.level == PAGE_DB_NO_LEVEL || may_stay_as_it_is(revisits, txn, i)) {
                 verify_set_bit(lists->needed, i);
             }
         }
     }
+    revisit_table_close(revisits);
+    return RESULT_OK;
 }
 
 static void tell_lost(Lists *lists, MDB_txn *txn)
@@ -64,9 +87,12 @@ static Result look(Lists *lists, MDB_txn *txn)
     bool repair = verify->options->repair;
     PageLinksCheck check = {
         .crawled = lists->crawled, .n_pages = lists->n_pages, .listed = lists->listed};
-    note_crawled(lists, txn);
-    Result rc = repair ? page_links_mend(verify->db, txn, &check)
-                       : page_links_check(verify->db, txn, &check);
+    Result rc = note_crawled(lists, txn);
+    if (rc != RESULT_OK) {
+        return rc;
+    }
+    rc = repair ? page_links_mend(verify->db, txn, &check)
+                : page_links_check(verify->db, txn, &check);
     if (rc == RESULT_OK && check.n_broken > 0) {
         verify_problem(verify, VERIFY_DATABASE,
                        "%" PRIu64 " records of lists of links cannot be read", check.n_broken);
@@ -103,6 +129,9 @@ static Result repair_page(Lists *lists, VerifyRelink *relink, uint64_t index, Re
         repairs->rebuilt += rc == RESULT_OK;
         return rc;
     }
+    if (!is_lost(lists, index)) {
+        return RESULT_OK;
+    }
     rc = verify_relink_schedule(relink, index, &stuck);
     if (rc == RESULT_OK) {
         verify_problem(verify, VERIFY_DATABASE, "its links cannot be rebuilt, %s%s%s: %s", why,
@@ -120,7 +149,7 @@ static Result repair_some(Lists *lists, VerifyRelink *relink, uint64_t *next, Re
         return rc;
     }
     for (unsigned n = 0; rc == RESULT_OK && n < PAGES_PER_TXN && *next < lists->n_pages; ++*next) {
-        if (is_lost(lists, *next)) {
+        if (is_without(lists, *next)) {
             rc = repair_page(lists, relink, *next, repairs);
             n++;
         }
