@@ -84,7 +84,8 @@ static void lines_are_urls_comments_or_mistakes(void)
                            "http://e.example/%7Ea\n");
     CU_ASSERT_EQUAL(reader.good, 4);
     CU_ASSERT_EQUAL(reader.bad, 3);
-    CU_ASSERT_PTR_NOT_NULL(strstr(complaints, ":6: not an http or https URL, left out: not a ? url"));
+    CU_ASSERT_PTR_NOT_NULL(
+        strstr(complaints, ":6: not an http or https URL, left out: not a ? url"));
     CU_ASSERT_PTR_NOT_NULL(strstr(complaints, ":7: "));
     CU_ASSERT_PTR_NOT_NULL(strstr(complaints, ":8: "));
     buffer_destroy(&c.urls);
