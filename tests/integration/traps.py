@@ -202,7 +202,7 @@ def held_back(report, path, directory, asked):
     report.check("ragno verify agrees again", verify.returncode == 0, verify.stdout[-500:])
     with Sites(path, Endless(facets)) as sites:
         sites.crawl(directory, "-j", "1", "--set", "limits.trap_fetches=0", "--set",
-                    "crawl.max_pages=900", A + "/")
+                    "crawl.max_pages=2500", A + "/")
         report.check("and are fetched", not rows - sites.asked(),
                      f"{len(rows - sites.asked())} of {len(rows)} are not")
 
