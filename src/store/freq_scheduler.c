@@ -303,7 +303,7 @@ static int take_first(const FreqScheduler *sch, MDB_txn *txn, MDB_cursor *cursor
     if (rc == MDB_SUCCESS) {
         double next = entry.time + 1.0 / (double)entry.freq;
         /* also where the step is too small for the clock: nobody keeps the first place */
-        entry.time = next > entry.time ? next : nextafter(entry.time, INFINITY);
+        entry.time = next > entry.time ? next : nextafter(entry.time, HUGE_VAL);
         rc = freq_entry_put(sch, txn, &entry); /* what freq_pages says is overwritten */
     }
     return freq_page_db_code(rc);
