@@ -187,7 +187,7 @@ static void resize_places(PageReaderPlaces *places, size_t n)
     if (slots == NULL) {
         return;
     }
-    for (size_t i = 0; i < places->n; i++) {
+    for (size_t i = 0; places->slots != NULL && i < places->n; i++) {
         const PageReaderPlace *slot = &places->slots[i];
         if (slot->snapshot != 0) {
             slots[slot->key & (n - 1)] = *slot;
