@@ -106,7 +106,8 @@ def verified(report, path):
     with Sites(path, answers) as sites:
         result = sites.crawl(path + "/crawl", "--max-pages", "1", url("a", "/"))
     report.equal("a crawl of one page", result.returncode, 14)
-    rows = [w[3] for w in log_lines(path + "/crawl")]
+    # A query for guest's address that the stop cuts off has a row, too.
+    rows = [w[3] for w in log_lines(path + "/crawl") if not w[3].startswith("dns:")]
     report.equal("fetches", rows, [robots("a"), url("guest", "/1"), url("guest", "/shared.txt"),
                                    url("a", "/")])
     result = harness.run([f"{harness.OUT}/ragno", "verify", path + "/crawl"])
