@@ -279,7 +279,7 @@ bool trap_content_is_due(const Url *url)
     unsigned n_numbers = 0;
     bool identifier = false;
     for (const char *p = start; p < end; p++) {
-        n_numbers += is_digit(*p) && !is_digit(p[-1]);
+        n_numbers += is_digit(*p) && !is_word(p[-1]);
         identifier = identifier || trap_identifier(start, p, end) > 0;
     }
     return url->query_start < url->length || n_numbers >= 2 || identifier;

@@ -21,7 +21,8 @@
 #include "parse/url.h"
 
 /* Whether a generator of endless pages may be at work: the URL has a query, an identifier, or two
- * numbers in its path. Others need no hash: to be looked at they must repeat byte for byte. */
+ * numbers in its path that are words of their own (2031/05, not d3/p248). Others need no hash: to
+ * be looked at they must repeat byte for byte. */
 bool trap_content_is_due(const Url *url);
 /* The hash of a page with this URL. Never 0. */
 uint64_t trap_content_hash(const Url *url, const char *body, size_t length);

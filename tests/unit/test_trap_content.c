@@ -105,6 +105,7 @@ static void plain_urls_need_no_hash(void)
 {
     CU_ASSERT_FALSE(is_due("http://h/"));
     CU_ASSERT_FALSE(is_due("http://h/item/12345.html"));
+    CU_ASSERT_FALSE(is_due("http://h/d3/p248.html"));
     CU_ASSERT_TRUE(is_due("http://h/item?id"));
     CU_ASSERT_TRUE(is_due("http://h/2031/05"));
     CU_ASSERT_TRUE(is_due("http://h/s/0123abcd/item"));
