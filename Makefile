@@ -42,8 +42,8 @@ CFLAGS = -std=gnu11 $(OPT) $(WARN) -fPIC -pthread $(PKG_CFLAGS)
 LDFLAGS := $(OPT) -pthread
 LDLIBS = $(PKG_LIBS) -lm
 
-LAYERS := base parse store frontier fetch
-LIB_SRC := $(foreach l,$(LAYERS),$(sort $(wildcard src/$(l)/*.c))) $(sort $(filter-out src/main.c,$(wildcard src/*.c)))
+# The rooms: every folder below src. src/ROOMS gives their order (tests/lint/rooms holds it).
+LIB_SRC := $(sort $(wildcard src/*/*.c src/*/*/*.c))
 LIB_OBJ := $(LIB_SRC:%.c=$(OUT)/%.o)
 UNIT_SRC := $(sort $(wildcard tests/unit/test_*.c))
 UNIT_BIN := $(UNIT_SRC:tests/unit/%.c=$(OUT)/tests/%)
@@ -144,7 +144,7 @@ sim: $(OUT)/sim
 test: all $(OUT)/web $(OUT)/sim $(UNIT_BIN)
 	@OUT=$(OUT) tests/run-all $(UNIT_BIN)
 
-## make lint            compilers' warnings, layers, words, clang-format, cppcheck, clang-tidy
+## make lint            compilers' warnings, rooms, words, clang-format, cppcheck, clang-tidy
 lint:
 	@tests/lint/run
 
@@ -162,12 +162,10 @@ bench:
 	@$(MAKE) --no-print-directory all $(OUT)/web $(OUT)/sim $(BENCH_BIN) >&2
 	@OUT=$(OUT) tests/run-bench "$(BENCH)" $(BENCH_BIN)
 
-# libragno: the store without the crawler (src/ragno.h). WARC, the tables of revisits and of near
-# duplicates, and the option table are the crawler's.
-LIBRAGNO_SRC := $(filter-out src/base/option% src/base/ip_address% src/store/warc% src/store/cdxj% \
-        src/store/surt% src/store/sha1% src/store/payload_index% src/store/capture_index% src/store/page_export% \
-        src/store/export% src/store/near_table% src/store/revisit_table%,\
-        $(filter src/base/% src/store/%,$(LIB_SRC)))
+# libragno: the store without the crawler (src/ragno.h), as a list of rooms.
+LIBRAGNO_ROOMS := base/core base/memory base/thread store/lmdb store/records store/pages store/drum \
+        store/schedule store/check store/rank store/scorers store/best_first store/frequency
+LIBRAGNO_SRC := $(foreach room,$(LIBRAGNO_ROOMS),$(filter src/$(room)/%,$(LIB_SRC)))
 LIBRAGNO_PKGS := lmdb libxxhash libpcre2-8
 LIBRAGNO_HEADERS = $(sort $(filter %.h,$(shell $(CC) $(CPPFLAGS) -MM src/ragno.h)))
 SO := libragno.so.0

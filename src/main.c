@@ -2,16 +2,16 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "base/options.h"
-#include "check.h"
-#include "crawl.h"
-#include "db.h"
-#include "export.h"
-#include "fault.h"
-#include "rank.h"
-#include "schedule_command.h"
-#include "status_command.h"
-#include "verify.h"
+#include "base/option/options.h"
+#include "command/check/check.h"
+#include "command/crawl.h"
+#include "command/db/db.h"
+#include "command/export/export.h"
+#include "crawl/fault.h"
+#include "command/rank.h"
+#include "command/schedule_command.h"
+#include "command/status_command.h"
+#include "command/verify/verify.h"
 
 typedef struct Command {
     const char *name;

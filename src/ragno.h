@@ -40,37 +40,37 @@ extern "C" {
 #endif
 
 /* Pages that go in, what is known of them, and their links. */
-#include "store/crawled_page.h"
-#include "store/link_stream.h"
-#include "store/page_db.h"
-#include "store/page_info.h"
-#include "store/page_info_list.h"
-#include "store/page_stream.h"
+#include "store/records/crawled_page.h"
+#include "store/records/link_stream.h"
+#include "store/pages/page_db.h"
+#include "store/records/page_info.h"
+#include "store/records/page_info_list.h"
+#include "store/pages/page_stream.h"
 
 /* What is to be crawled next: best-first, and again and again by frequency. */
-#include "store/bf_scheduler.h"
-#include "store/freq_rules.h"
-#include "store/freq_scheduler.h"
-#include "store/page_request.h"
+#include "store/best_first/bf_scheduler.h"
+#include "store/frequency/freq_rules.h"
+#include "store/frequency/freq_scheduler.h"
+#include "store/records/page_request.h"
 
 /* How good a page is. */
-#include "store/content_scorer.h"
-#include "store/hits.h"
-#include "store/hits_scorer.h"
-#include "store/page_rank.h"
-#include "store/page_rank_scorer.h"
-#include "store/scorer.h"
+#include "store/scorers/content_scorer.h"
+#include "store/rank/hits.h"
+#include "store/scorers/hits_scorer.h"
+#include "store/rank/page_rank.h"
+#include "store/scorers/page_rank_scorer.h"
+#include "store/scorers/scorer.h"
 
 /* Disk repository with update management. */
-#include "store/drum.h"
-#include "store/drum_lmdb.h"
-#include "store/drum_runs.h"
+#include "store/drum/drum.h"
+#include "store/drum/drum_lmdb.h"
+#include "store/drum/drum_runs.h"
 
 /* Parts of the above that are useful alone. */
-#include "base/error.h"
-#include "store/domain_temp.h"
-#include "store/mmap_array.h"
-#include "store/txn_manager.h"
+#include "base/core/error.h"
+#include "store/records/domain_temp.h"
+#include "store/lmdb/mmap_array.h"
+#include "store/lmdb/txn_manager.h"
 
 #ifdef __cplusplus
 }

@@ -9,7 +9,7 @@
  * Each run is a new process and a new directory. */
 #include <sched.h>
 
-#include "base/clock.h"
+#include "base/core/clock.h"
 #include "web_process.h"
 
 #define N_PAGES 100000

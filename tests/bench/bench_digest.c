@@ -6,8 +6,8 @@
 #include <string.h>
 #include <sys/resource.h>
 
-#include "base/hash.h"
-#include "parse/digest.h"
+#include "base/core/hash.h"
+#include "parse/text/digest.h"
 
 #define PAGE_BYTES 26000
 #define RUN_BYTES  600e6

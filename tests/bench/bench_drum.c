@@ -21,11 +21,11 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "base/clock.h"
-#include "base/hash.h"
-#include "store/drum.h"
-#include "store/drum_lmdb.h"
-#include "store/drum_runs.h"
+#include "base/core/clock.h"
+#include "base/core/hash.h"
+#include "store/drum/drum.h"
+#include "store/drum/drum_lmdb.h"
+#include "store/drum/drum_runs.h"
 
 #define OPERATIONS  200e6
 #define LIMIT_BYTES ((size_t)256 << 20)

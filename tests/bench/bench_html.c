@@ -9,9 +9,9 @@
 #include <string.h>
 #include <sys/resource.h>
 
-#include "base/buffer.h"
-#include "check.h"
-#include "parse/html.h"
+#include "base/memory/buffer.h"
+#include "crawl/input_file.h"
+#include "parse/html/html.h"
 
 #define PAGE_ANCHORS 107
 #define PAGE_BYTES   26000
@@ -108,7 +108,7 @@ int main(int argc, char **argv)
     size_t total = 0;
     if (argc > 1) {
         for (size_t i = 0; i < n; i++) {
-            if (check_read_file(argv[i + 1], &pages[i]) != 0) {
+            if (input_file_read(argv[i + 1], &pages[i]) != 0) {
                 return 2;
             }
             total += pages[i].length;

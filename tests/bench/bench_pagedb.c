@@ -11,10 +11,10 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "base/clock.h"
-#include "store/page_db.h"
-#include "store/page_db_internal.h"
-#include "store/page_packs.h"
+#include "base/core/clock.h"
+#include "store/pages/page_db.h"
+#include "store/pages/page_db_internal.h"
+#include "store/records/page_packs.h"
 #include "workload.h"
 
 #define DEFAULT_BATCH 2048u

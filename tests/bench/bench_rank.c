@@ -6,9 +6,9 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "base/clock.h"
-#include "store/hits.h"
-#include "store/page_rank.h"
+#include "base/core/clock.h"
+#include "store/rank/hits.h"
+#include "store/rank/page_rank.h"
 #include "workload.h"
 
 typedef struct Links {

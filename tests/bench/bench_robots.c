@@ -6,10 +6,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/buffer.h"
-#include "base/clock.h"
-#include "base/hash.h"
-#include "parse/robots.h"
+#include "base/memory/buffer.h"
+#include "base/core/clock.h"
+#include "base/core/hash.h"
+#include "parse/robots/robots.h"
 
 #define N_FILES 64
 #define N_PATHS 4096

@@ -7,11 +7,11 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "base/clock.h"
+#include "base/core/clock.h"
 #include "steering.h"
 #include "stops.h"
-#include "store/bf_scheduler.h"
-#include "store/page_rank_scorer.h"
+#include "store/best_first/bf_scheduler.h"
+#include "store/scorers/page_rank_scorer.h"
 #include "workload.h"
 
 #define BATCH    2048u

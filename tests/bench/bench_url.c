@@ -8,12 +8,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/clock.h"
-#include "parse/domain.h"
-#include "parse/filter.h"
-#include "parse/trap.h"
-#include "parse/url_internal.h"
-#include "parse/url_key.h"
+#include "base/core/clock.h"
+#include "parse/url/domain.h"
+#include "parse/filter/filter.h"
+#include "parse/trap/trap.h"
+#include "parse/url/url_internal.h"
+#include "parse/url/url_key.h"
 
 static const char *const links[] = {
     "/",

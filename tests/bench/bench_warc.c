@@ -20,8 +20,8 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "base/clock.h"
-#include "store/warc.h"
+#include "base/core/clock.h"
+#include "store/archive/warc.h"
 
 #define PAGES      20000u
 #define SAMPLES    200u

@@ -6,7 +6,7 @@
 #include <sys/epoll.h>
 #include <sys/socket.h>
 
-#include "base/clock.h"
+#include "base/core/clock.h"
 #include "web_process.h"
 
 #define N_CONNECTIONS 64

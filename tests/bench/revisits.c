@@ -6,7 +6,7 @@
 #include <unistd.h>
 
 #include "steering.h"
-#include "store/freq_scheduler.h"
+#include "store/frequency/freq_scheduler.h"
 #include "synthetic_web.h"
 
 #define DAYS             100.0

@@ -7,10 +7,10 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "store/bf_scheduler.h"
-#include "store/content_scorer.h"
-#include "store/hits_scorer.h"
-#include "store/page_rank_scorer.h"
+#include "store/best_first/bf_scheduler.h"
+#include "store/scorers/content_scorer.h"
+#include "store/scorers/hits_scorer.h"
+#include "store/scorers/page_rank_scorer.h"
 #include "synthetic_web.h"
 
 #define REQUEST      100u

@@ -7,13 +7,13 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "base/clock.h"
-#include "base/hash.h"
-#include "base/thread.h"
-#include "store/hits_scorer.h"
-#include "store/page_db.h"
-#include "store/page_rank_scorer.h"
-#include "store/scorer.h"
+#include "base/core/clock.h"
+#include "base/core/hash.h"
+#include "base/thread/thread.h"
+#include "store/scorers/hits_scorer.h"
+#include "store/pages/page_db.h"
+#include "store/scorers/page_rank_scorer.h"
+#include "store/scorers/scorer.h"
 #include "workload.h"
 
 #define LOOPS       20u

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/hash.h"
+#include "base/core/hash.h"
 
 #define PARETO          1.3 /* exponent of attractiveness: in-degrees have 1 + that */
 #define INSIDE          0.7 /* links to the own host */

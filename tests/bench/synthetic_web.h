@@ -6,8 +6,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "store/crawled_page.h"
-#include "store/link_stream.h"
+#include "store/records/crawled_page.h"
+#include "store/records/link_stream.h"
 
 #define SYNTHETIC_WEB_URL_BYTES 64
 

@@ -10,7 +10,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "store/crawled_page.h"
+#include "store/records/crawled_page.h"
 
 #define WORKLOAD_PAGES     200000u
 #define WORKLOAD_HOSTS     20000u

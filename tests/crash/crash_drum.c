@@ -16,10 +16,10 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "base/hash.h"
-#include "store/drum.h"
-#include "store/drum_lmdb.h"
-#include "store/drum_runs.h"
+#include "base/core/hash.h"
+#include "store/drum/drum.h"
+#include "store/drum/drum_lmdb.h"
+#include "store/drum/drum_runs.h"
 
 #define KEYS 61u
 

@@ -5,8 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/buffer.h"
-#include "parse/decode.h"
+#include "base/memory/buffer.h"
+#include "parse/http/decode.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

@@ -11,9 +11,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "base/hash.h"
-#include "store/drum.h"
-#include "store/drum_file.h"
+#include "base/core/hash.h"
+#include "store/drum/drum.h"
+#include "store/drum/drum_file.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

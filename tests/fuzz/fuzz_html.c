@@ -4,8 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "parse/html.h"
-#include "parse/url.h"
+#include "parse/html/html.h"
+#include "parse/url/url.h"
 
 #define PAGE_URL "http://h.test/d/p.html"
 

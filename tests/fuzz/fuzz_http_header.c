@@ -5,8 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/buffer.h"
-#include "parse/http_header.h"
+#include "base/memory/buffer.h"
+#include "parse/http/http_header.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

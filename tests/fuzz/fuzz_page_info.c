@@ -6,10 +6,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "store/page_info.h"
-#include "store/page_links.h"
-#include "store/page_packs.h"
-#include "store/page_record.h"
+#include "store/records/page_info.h"
+#include "store/records/page_links.h"
+#include "store/records/page_packs.h"
+#include "store/pages/page_record.h"
 
 #define DOMAIN 0x12345678u
 

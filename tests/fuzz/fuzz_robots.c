@@ -6,8 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "parse/robots.h"
-#include "parse/robots_meta.h"
+#include "parse/robots/robots.h"
+#include "parse/html/robots_meta.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

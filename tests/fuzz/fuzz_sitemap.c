@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "parse/sitemap.h"
+#include "parse/sitemap/sitemap.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

@@ -1,5 +1,5 @@
-/* Any bytes as base, link and document encoding: the invariants of parse/url.h hold, parsing again
- * changes nothing, and both ways through the parser agree.
+/* Any bytes as base, link and document encoding: the invariants of parse/url/url.h hold, parsing
+ * again changes nothing, and both ways through the parser agree.
  *
  * Input: one byte that picks an encoding, the base up to the first newline, the link. */
 #include <assert.h>
@@ -7,10 +7,10 @@
 #include <stdint.h>
 #include <string.h>
 
-#include "parse/domain.h"
-#include "parse/trap.h"
-#include "parse/url_internal.h"
-#include "parse/url_key.h"
+#include "parse/url/domain.h"
+#include "parse/trap/trap.h"
+#include "parse/url/url_internal.h"
+#include "parse/url/url_key.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

@@ -7,11 +7,11 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "store/cdxj.h"
-#include "store/surt.h"
-#include "store/warc_compress.h"
-#include "store/warc_reader.h"
-#include "store/warc_record.h"
+#include "store/cdxj/cdxj.h"
+#include "store/cdxj/surt.h"
+#include "store/warc/warc_compress.h"
+#include "store/archive/warc_reader.h"
+#include "store/archive/warc_record.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

@@ -13,8 +13,8 @@
 #ifndef TESTS_SIM_AUDIT_H
 #define TESTS_SIM_AUDIT_H
 
-#include "base/clock.h"
-#include "fetch/fetch_result.h"
+#include "base/core/clock.h"
+#include "fetch/transfer/fetch_result.h"
 #include "world.h"
 
 typedef struct AuditHost {

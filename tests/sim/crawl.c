@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/hash.h"
+#include "base/core/hash.h"
 #include "crawl_commit.h"
 
 #define START_NS      INT64_C(3600000000000) /* a clock never starts at 0 */

@@ -16,12 +16,12 @@
 #define TESTS_SIM_CRAWL_H
 
 #include "audit.h"
-#include "crawl_log.h"
-#include "fetch/fetch_step.h"
-#include "frontier/distributor.h"
-#include "frontier/workbench.h"
-#include "ingest_patience.h"
-#include "ingest_sieve.h"
+#include "page/crawl_log.h"
+#include "fetch/transfer/fetch_step.h"
+#include "frontier/distributor/distributor.h"
+#include "frontier/visit/workbench.h"
+#include "ingest/ingest_patience.h"
+#include "ingest/ingest_sieve.h"
 #include "world.h"
 
 typedef struct CrawlOptions {

@@ -6,8 +6,8 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "base/hash.h"
-#include "ingest_totals.h"
+#include "base/core/hash.h"
+#include "ingest/ingest_totals.h"
 
 #define MAP_BYTES    ((size_t)1 << 38)
 #define MAX_AGE_MS   60000

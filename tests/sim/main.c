@@ -13,9 +13,9 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "base/hash.h"
-#include "base/log.h"
-#include "base/options.h"
+#include "base/core/hash.h"
+#include "base/thread/log.h"
+#include "base/option/options.h"
 #include "crawl.h"
 
 #define MARKS      100u

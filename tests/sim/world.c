@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/hash.h"
+#include "base/core/hash.h"
 
 #define FANOUT         8u
 #define PAGES_EXPONENT 0.8

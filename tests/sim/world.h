@@ -17,7 +17,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "frontier/politeness.h"
+#include "frontier/visit/politeness.h"
 
 #define WORLD_ROBOTS    UINT32_MAX       /* robots.txt instead of a page number */
 #define WORLD_ROBOTS_2  (UINT32_MAX - 1) /* where some of them redirect to */

@@ -8,8 +8,8 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "base/hash.h"
-#include "store/bf_scheduler.h"
+#include "base/core/hash.h"
+#include "store/best_first/bf_scheduler.h"
 #include "unit.h"
 
 typedef struct World {

@@ -4,7 +4,7 @@
 
 #include <stdint.h>
 
-#include "base/hash.h"
+#include "base/core/hash.h"
 
 typedef struct Dice {
     uint64_t state;

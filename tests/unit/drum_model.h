@@ -7,9 +7,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/hash.h"
-#include "store/drum.h"
-#include "store/drum_file.h"
+#include "base/core/hash.h"
+#include "store/drum/drum.h"
+#include "store/drum/drum_file.h"
 
 #define MODEL_KEYS      400u
 #define MODEL_MAX_BYTES 96u

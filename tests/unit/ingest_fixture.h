@@ -3,7 +3,7 @@
 #ifndef TESTS_UNIT_INGEST_FIXTURE_H
 #define TESTS_UNIT_INGEST_FIXTURE_H
 
-#include "ingest_batch.h"
+#include "ingest/ingest_batch.h"
 #include "store_fixture.h"
 
 typedef struct IngestFixture {

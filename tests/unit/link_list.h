@@ -8,8 +8,8 @@
 #include <stdint.h>
 #include <stdlib.h>
 
-#include "base/hash.h"
-#include "store/link_stream.h"
+#include "base/core/hash.h"
+#include "store/records/link_stream.h"
 
 typedef struct LinkList {
     Link *links;

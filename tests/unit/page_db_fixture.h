@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-#include "store/page_db.h"
+#include "store/pages/page_db.h"
 #include "unit.h"
 
 static inline const char *page_db_fixture_path(const char *name)

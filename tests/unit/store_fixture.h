@@ -8,7 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "ingest.h"
+#include "ingest/ingest.h"
 #include "unit.h"
 
 typedef struct StoreFixture {

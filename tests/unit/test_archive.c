@@ -1,6 +1,6 @@
-#include "archive.h"
-#include "store/warc_load.h"
-#include "store/warc_reader.h"
+#include "page/archive.h"
+#include "store/archive/warc_load.h"
+#include "store/archive/warc_reader.h"
 #include "store_fixture.h"
 #include "warc_samples.h"
 

@@ -4,9 +4,9 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "base/hash.h"
-#include "store/bf_front.h"
-#include "store/bf_heap.h"
+#include "base/core/hash.h"
+#include "store/best_first/bf_front.h"
+#include "store/best_first/bf_heap.h"
 #include "unit.h"
 
 typedef struct World {

@@ -6,8 +6,8 @@
 #include <string.h>
 
 #include "bf_world.h"
-#include "store/hits_scorer.h"
-#include "store/page_rank_scorer.h"
+#include "store/scorers/hits_scorer.h"
+#include "store/scorers/page_rank_scorer.h"
 
 static void the_best_uncrawled_page_is_next_and_each_once(void)
 {

@@ -3,9 +3,9 @@
 #include <stdatomic.h>
 
 #include "bf_world.h"
-#include "store/content_scorer.h"
-#include "store/hits_scorer.h"
-#include "store/page_rank_scorer.h"
+#include "store/scorers/content_scorer.h"
+#include "store/scorers/hits_scorer.h"
+#include "store/scorers/page_rank_scorer.h"
 
 /* Requests everything; whether the scorer's scores fall, level by level. */
 static void expect_falling_scores(World *w, const Scorer *scorer)

@@ -6,7 +6,7 @@
 #include <sys/uio.h>
 #include <time.h>
 
-#include "base/clock.h"
+#include "base/core/clock.h"
 #include "bf_world.h"
 
 static atomic_uint sync_ms;  /* that each sync takes, */

@@ -2,7 +2,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/buffer.h"
+#include "base/memory/buffer.h"
 #include "unit.h"
 
 static void bytes_come_back(void)

@@ -1,7 +1,7 @@
 #include <stdatomic.h>
 
-#include "base/byte_gate.h"
-#include "base/thread.h"
+#include "base/thread/byte_gate.h"
+#include "base/thread/thread.h"
 #include "unit.h"
 
 #define LIMIT 1000u

@@ -1,4 +1,4 @@
-#include "store/cdxj.h"
+#include "store/cdxj/cdxj.h"
 #include "unit.h"
 #include "warc_samples.h"
 

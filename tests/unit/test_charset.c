@@ -1,7 +1,7 @@
 #include <stdint.h>
 #include <string.h>
 
-#include "parse/charset.h"
+#include "parse/charset/charset.h"
 #include "unit.h"
 
 static void decodes_to(const char *encoding, const char *bytes, size_t length, const char *want)

@@ -3,8 +3,8 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "base/buffer.h"
-#include "config.h"
+#include "base/memory/buffer.h"
+#include "rules/config.h"
 #include "unit.h"
 
 static void set(Config *config, const char *name, const char *value, Buffer *error)

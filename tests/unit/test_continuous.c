@@ -4,11 +4,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/hash.h"
+#include "base/core/hash.h"
 #include "dice.h"
-#include "ingest_batch.h"
-#include "revisits.h"
-#include "store/freq_scheduler.h"
+#include "ingest/ingest_batch.h"
+#include "ingest/revisits.h"
+#include "store/frequency/freq_scheduler.h"
 #include "store_fixture.h"
 #include "unit.h"
 

@@ -9,7 +9,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "db.h"
+#include "command/db/db.h"
 
 static char dir[200];
 static char output[8192];

@@ -6,9 +6,9 @@
 #include <zlib.h>
 #include <zstd.h>
 
-#include "base/buffer.h"
-#include "base/hash.h"
-#include "parse/decode.h"
+#include "base/memory/buffer.h"
+#include "base/core/hash.h"
+#include "parse/http/decode.h"
 #include "unit.h"
 
 #define NO_RATIO 0u

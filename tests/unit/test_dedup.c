@@ -1,6 +1,6 @@
 #include <string.h>
 
-#include "dedup.h"
+#include "rules/dedup.h"
 #include "store_fixture.h"
 #include "unit.h"
 

@@ -1,9 +1,9 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "base/buffer.h"
-#include "parse/html.h"
-#include "parse/simhash.h"
+#include "base/memory/buffer.h"
+#include "parse/html/html.h"
+#include "parse/text/simhash.h"
 #include "unit.h"
 
 static Page digest_of(HtmlParser *parser, const char *html, const char *url)

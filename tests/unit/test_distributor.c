@@ -3,7 +3,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#include "base/log.h"
+#include "base/thread/log.h"
 #include "dice.h"
 #include "store_fixture.h"
 #include "unit.h"

@@ -9,11 +9,11 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "base/mutex.h"
+#include "base/thread/mutex.h"
 #include "drum_model.h"
-#include "store/drum_lmdb.h"
-#include "store/drum_runs.h"
-#include "store/drum_sort.h"
+#include "store/drum/drum_lmdb.h"
+#include "store/drum/drum_runs.h"
+#include "store/drum/drum_sort.h"
 #include "unit.h"
 
 /* --- places ---------------------------------------------------------------------------------- */

@@ -7,9 +7,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "base/hash.h"
-#include "store/drum_run.h"
-#include "store/drum_runs.h"
+#include "base/core/hash.h"
+#include "store/drum/drum_run.h"
+#include "store/drum/drum_runs.h"
 #include "unit.h"
 
 static int remove_one(const char *path, const struct stat *status, int type, struct FTW *ftw)

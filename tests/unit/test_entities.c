@@ -1,6 +1,6 @@
 #include <string.h>
 
-#include "parse/entities.h"
+#include "parse/text/entities.h"
 #include "unit.h"
 
 static void decodes(const char *text, bool attribute, const char *want)

@@ -9,7 +9,7 @@
 #include <string.h>
 
 #include "dice.h"
-#include "frontier/workbench.h"
+#include "frontier/visit/workbench.h"
 #include "store_fixture.h"
 #include "unit.h"
 

@@ -1,6 +1,6 @@
-#include "parse/html.h"
-#include "store/export_pairs.h"
-#include "store/page_export.h"
+#include "parse/html/html.h"
+#include "command/export/export_pairs.h"
+#include "command/export/page_export.h"
 #include "unit.h"
 #include "warc_samples.h"
 

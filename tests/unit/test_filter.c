@@ -3,9 +3,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/clock.h"
-#include "parse/filter.h"
-#include "parse/filter_set.h"
+#include "base/core/clock.h"
+#include "parse/filter/filter.h"
+#include "parse/filter/filter_set.h"
 #include "unit.h"
 
 static Result read_hosts(void *context, const char *path, Buffer *out)

@@ -4,8 +4,8 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "base/hash.h"
-#include "store/freq_scheduler.h"
+#include "base/core/hash.h"
+#include "store/frequency/freq_scheduler.h"
 #include "unit.h"
 
 typedef struct World {

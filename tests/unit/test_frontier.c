@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "frontier/frontier.h"
+#include "frontier/distributor/frontier.h"
 #include "store_fixture.h"
 #include "unit.h"
 

@@ -1,6 +1,6 @@
 #include <stdlib.h>
 
-#include "base/heap.h"
+#include "base/memory/heap.h"
 #include "dice.h"
 #include "unit.h"
 

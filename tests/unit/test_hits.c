@@ -6,7 +6,7 @@
 #include <unistd.h>
 
 #include "link_list.h"
-#include "store/hits.h"
+#include "store/rank/hits.h"
 #include "unit.h"
 
 static Hits *make(char *dir, size_t n)

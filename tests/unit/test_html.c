@@ -1,7 +1,7 @@
 #include <string.h>
 
-#include "base/buffer.h"
-#include "parse/html.h"
+#include "base/memory/buffer.h"
+#include "parse/html/html.h"
 #include "unit.h"
 
 /* Each case is parsed by the skimmer; where `libxml2` is true the reference front end must agree.

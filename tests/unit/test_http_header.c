@@ -1,8 +1,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/buffer.h"
-#include "parse/http_header.h"
+#include "base/memory/buffer.h"
+#include "parse/http/http_header.h"
 #include "unit.h"
 
 static bool is(const char *bytes, size_t length, const char *expected)

@@ -1,7 +1,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "ingest_totals.h"
+#include "ingest/ingest_totals.h"
 #include "ingest_fixture.h"
 #include "unit.h"
 

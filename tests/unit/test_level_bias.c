@@ -1,7 +1,7 @@
 #include <string.h>
 
-#include "store/level_bias.h"
-#include "store/schedule.h"
+#include "store/schedule/level_bias.h"
+#include "store/schedule/schedule.h"
 #include "unit.h"
 
 static void strict_serves_the_best_level(void)

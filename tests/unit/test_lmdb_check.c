@@ -7,7 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "store/lmdb_check.h"
+#include "store/check/lmdb_check.h"
 
 #define PAGE 4096
 

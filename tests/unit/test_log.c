@@ -3,8 +3,8 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "base/log.h"
-#include "base/thread.h"
+#include "base/thread/log.h"
+#include "base/thread/thread.h"
 #include "unit.h"
 
 static char path[64];

@@ -1,7 +1,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/map.h"
+#include "base/memory/map.h"
 #include "dice.h"
 #include "unit.h"
 

@@ -6,7 +6,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "store/map_residence.h"
+#include "store/lmdb/map_residence.h"
 #include "unit.h"
 
 #define FILE_BYTES ((size_t)32 << 20)

@@ -2,7 +2,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "memory_budget.h"
+#include "rules/memory_budget.h"
 #include "unit.h"
 
 static void apply(Config *config, const char *memory, Result expected)

@@ -2,7 +2,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-#include "store/near_table.h"
+#include "store/tables/near_table.h"
 #include "unit.h"
 
 #define PAGES 4000u

@@ -3,7 +3,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "base/options.h"
+#include "base/option/options.h"
 #include "unit.h"
 
 typedef struct Values {

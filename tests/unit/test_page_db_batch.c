@@ -6,9 +6,9 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "base/hash.h"
-#include "store/page_db.h"
-#include "store/page_db_internal.h"
+#include "base/core/hash.h"
+#include "store/pages/page_db.h"
+#include "store/pages/page_db_internal.h"
 
 enum { MANY_LINKS = 100000, LONG_URL = 65536, N_PAGES = 60 };
 

@@ -10,9 +10,9 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "base/clock.h"
-#include "base/hash.h"
-#include "store/page_db.h"
+#include "base/core/clock.h"
+#include "base/core/hash.h"
+#include "store/pages/page_db.h"
 
 #define SMALL_MAP ((size_t)1 << 20)
 

@@ -8,9 +8,9 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "base/hash.h"
-#include "store/page_db.h"
-#include "store/page_db_internal.h"
+#include "base/core/hash.h"
+#include "store/pages/page_db.h"
+#include "store/pages/page_db_internal.h"
 
 enum { N_URLS = 3000, MAX_LINKS = 40, MAX_BATCH = 30, HOSTS = 40 };
 

@@ -6,10 +6,10 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "base/hash.h"
-#include "store/page_db.h"
-#include "store/page_db_internal.h"
-#include "store/page_links.h"
+#include "base/core/hash.h"
+#include "store/pages/page_db.h"
+#include "store/pages/page_db_internal.h"
+#include "store/records/page_links.h"
 
 enum { MOST = 300, PAGES = 2000 };
 

@@ -7,8 +7,8 @@
 #include <unistd.h>
 
 #include "dice.h"
-#include "store/page_db.h"
-#include "store/page_links_check.h"
+#include "store/pages/page_db.h"
+#include "store/check/page_links_check.h"
 
 #define PAGES     200u
 #define MAX_LINKS 40u

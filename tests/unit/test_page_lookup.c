@@ -9,8 +9,8 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "store/page_db.h"
-#include "store/page_db_internal.h"
+#include "store/pages/page_db.h"
+#include "store/pages/page_db_internal.h"
 
 #define LINKS 100u
 

@@ -6,7 +6,7 @@
 #include <unistd.h>
 
 #include "link_list.h"
-#include "store/page_rank.h"
+#include "store/rank/page_rank.h"
 #include "unit.h"
 
 static char *make_dir(char *dir)

@@ -1,6 +1,6 @@
 #include <string.h>
 
-#include "frontier/politeness.h"
+#include "frontier/visit/politeness.h"
 #include "dice.h"
 #include "unit.h"
 

@@ -2,8 +2,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/queue.h"
-#include "base/thread.h"
+#include "base/thread/queue.h"
+#include "base/thread/thread.h"
 #include "unit.h"
 
 #define PUSHERS 3u

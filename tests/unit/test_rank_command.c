@@ -4,9 +4,9 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "rank.h"
-#include "store/page_db.h"
-#include "schedule_command.h"
+#include "command/rank.h"
+#include "store/pages/page_db.h"
+#include "command/schedule_command.h"
 #include "unit.h"
 
 #define OUTPUT_BYTES 4096

@@ -5,11 +5,11 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include "base/log.h"
-#include "base/queue.h"
-#include "base/thread.h"
-#include "fetch/dns_record.h"
-#include "fetch/resolver.h"
+#include "base/thread/log.h"
+#include "base/thread/queue.h"
+#include "base/thread/thread.h"
+#include "fetch/dns/dns_record.h"
+#include "fetch/dns/resolver.h"
 #include "unit.h"
 
 #define PACKET_BYTES 512u

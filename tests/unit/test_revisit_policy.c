@@ -3,7 +3,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "revisit_policy.h"
+#include "rules/revisit_policy.h"
 #include "unit.h"
 
 #define DAY 86400.0

@@ -1,7 +1,7 @@
 #include <string.h>
 
 #include "dice.h"
-#include "store/revisit_table.h"
+#include "store/tables/revisit_table.h"
 #include "store_fixture.h"
 #include "unit.h"
 

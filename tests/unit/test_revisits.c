@@ -7,7 +7,7 @@
 #include <unistd.h>
 
 #include "dice.h"
-#include "store/freq_scheduler.h"
+#include "store/frequency/freq_scheduler.h"
 #include "unit.h"
 
 #define PAGES          300u

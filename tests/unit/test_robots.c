@@ -3,10 +3,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/buffer.h"
-#include "base/clock.h"
-#include "base/hash.h"
-#include "parse/robots.h"
+#include "base/memory/buffer.h"
+#include "base/core/clock.h"
+#include "base/core/hash.h"
+#include "parse/robots/robots.h"
 #include "unit.h"
 
 static Robots *parse(const char *body, const char *agent)

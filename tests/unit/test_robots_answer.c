@@ -1,8 +1,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "fetch/fetch_step.h"
-#include "fetch/robots_answer.h"
+#include "fetch/transfer/fetch_step.h"
+#include "fetch/transfer/robots_answer.h"
 #include "unit.h"
 
 #define SECOND INT64_C(1000000000)

@@ -5,8 +5,8 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "base/hash.h"
-#include "store/schedule.h"
+#include "base/core/hash.h"
+#include "store/schedule/schedule.h"
 #include "unit.h"
 
 /* An environment in a directory of its own, and the schedule inside it. */

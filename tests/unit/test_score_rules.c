@@ -3,7 +3,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "score_rules.h"
+#include "rules/score_rules.h"
 #include "unit.h"
 
 static Result read_text(const char *text, ScoreRules **rules, Buffer *error)

@@ -1,8 +1,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/queue.h"
-#include "scoring.h"
+#include "base/thread/queue.h"
+#include "ingest/scoring.h"
 #include "ingest_fixture.h"
 #include "unit.h"
 

@@ -2,9 +2,9 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "base/buffer.h"
-#include "store/sha1.h"
-#include "store/warc_format.h"
+#include "base/memory/buffer.h"
+#include "store/warc/sha1.h"
+#include "store/warc/warc_format.h"
 #include "unit.h"
 
 #define BYTES 1000

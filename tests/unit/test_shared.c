@@ -2,7 +2,7 @@
 #include <stdint.h>
 #include <stdlib.h>
 
-#include "base/shared.h"
+#include "base/thread/shared.h"
 #include "unit.h"
 
 #define READERS 4

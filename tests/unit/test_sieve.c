@@ -3,9 +3,9 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#include "base/hash.h"
-#include "base/log.h"
-#include "frontier/sieve.h"
+#include "base/core/hash.h"
+#include "base/thread/log.h"
+#include "frontier/sieve/sieve.h"
 #include "store_fixture.h"
 #include "unit.h"
 

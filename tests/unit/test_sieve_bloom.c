@@ -1,6 +1,6 @@
 #include <string.h>
 
-#include "frontier/sieve_bloom.h"
+#include "frontier/sieve/sieve_bloom.h"
 #include "store_fixture.h"
 #include "unit.h"
 

@@ -1,8 +1,8 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-#include "base/hash.h"
-#include "frontier/sieve_edges.h"
+#include "base/core/hash.h"
+#include "frontier/sieve/sieve_edges.h"
 #include "unit.h"
 
 /* As many edges as need memory, then a file, then a longer one. */

@@ -1,8 +1,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/hash.h"
-#include "parse/simhash.h"
+#include "base/core/hash.h"
+#include "parse/text/simhash.h"
 #include "unit.h"
 
 /* Tables that are arrays, scanned whole: the naive model of a store. */

@@ -6,9 +6,9 @@
 #include <string.h>
 #include <zlib.h>
 
-#include "base/buffer.h"
-#include "base/clock.h"
-#include "parse/sitemap.h"
+#include "base/memory/buffer.h"
+#include "base/core/clock.h"
+#include "parse/sitemap/sitemap.h"
 #include "unit.h"
 
 #define HEAD "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n"

@@ -8,11 +8,11 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "base/error.h"
-#include "base/hash.h"
-#include "store/domain_temp.h"
-#include "store/mmap_array.h"
-#include "store/util.h"
+#include "base/core/error.h"
+#include "base/core/hash.h"
+#include "store/records/domain_temp.h"
+#include "store/lmdb/mmap_array.h"
+#include "store/lmdb/util.h"
 
 static void the_first_error_stays_until_it_is_cleaned(void)
 {

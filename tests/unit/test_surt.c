@@ -1,6 +1,6 @@
 #include <string.h>
 
-#include "store/surt.h"
+#include "store/cdxj/surt.h"
 #include "unit.h"
 
 static void expect(const char *url, const char *key)

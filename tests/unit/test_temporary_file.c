@@ -5,7 +5,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "base/temporary_file.h"
+#include "base/core/temporary_file.h"
 #include "unit.h"
 
 typedef Result OpenFunction(int directory, const char *path, int *fd);

@@ -1,9 +1,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/clock.h"
-#include "parse/trap.h"
-#include "parse/trap_set.h"
+#include "base/core/clock.h"
+#include "parse/trap/trap.h"
+#include "parse/trap/trap_set.h"
 #include "unit.h"
 
 static bool repeats(const char *path, unsigned times)

@@ -2,9 +2,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/clock.h"
+#include "base/core/clock.h"
 #include "dice.h"
-#include "parse/trap_content.h"
+#include "parse/trap/trap_content.h"
 #include "unit.h"
 
 static uint64_t hash_at(const char *address, const char *body)

@@ -1,9 +1,9 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "parse/trap_set.h"
-#include "parse/url.h"
-#include "trap_yield.h"
+#include "parse/trap/trap_set.h"
+#include "parse/url/url.h"
+#include "ingest/trap_yield.h"
 #include "unit.h"
 
 static TrapYield *table_of(uint32_t fetches, double yield, size_t patterns)

@@ -10,8 +10,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "base/clock.h"
-#include "store/txn_manager.h"
+#include "base/core/clock.h"
+#include "store/lmdb/txn_manager.h"
 
 #define SMALL_MAP ((size_t)1 << 20)
 

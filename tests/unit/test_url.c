@@ -1,9 +1,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/clock.h"
-#include "parse/url.h"
-#include "parse/url_internal.h"
+#include "base/core/clock.h"
+#include "parse/url/url.h"
+#include "parse/url/url_internal.h"
 #include "unit.h"
 
 /* Resolves and compares; expect NULL: must be refused. */

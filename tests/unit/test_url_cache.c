@@ -1,8 +1,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/hash.h"
-#include "frontier/url_cache.h"
+#include "base/core/hash.h"
+#include "frontier/sieve/url_cache.h"
 #include "unit.h"
 
 #define ONE_SET (64u + 64u + 64u) /* enough for one set, not for two */

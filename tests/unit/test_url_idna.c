@@ -1,8 +1,8 @@
 #include <idn2.h>
 #include <string.h>
 
-#include "parse/url_internal.h"
-#include "parse/url_nfc.h"
+#include "parse/url/url_internal.h"
+#include "parse/url/url_nfc.h"
 #include "unit.h"
 
 typedef struct Name {

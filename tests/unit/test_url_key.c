@@ -1,6 +1,6 @@
 #include <string.h>
 
-#include "parse/url_key.h"
+#include "parse/url/url_key.h"
 #include "unit.h"
 
 static void check(const UrlKeyOptions *options, const char *text, const char *expect)

@@ -1,11 +1,11 @@
 #include <fcntl.h>
 
-#include "store/capture_index.h"
-#include "store/page_db.h"
-#include "store/warc_end.h"
-#include "store/warc_files.h"
+#include "store/archive/capture_index.h"
+#include "store/pages/page_db.h"
+#include "store/archive/warc_end.h"
+#include "store/archive/warc_files.h"
 #include "unit.h"
-#include "verify.h"
+#include "command/verify/verify.h"
 #include "warc_samples.h"
 
 /* A crawl: DIR/warc with n pages, and DIR/crawl.mdb that knows them. */

@@ -7,10 +7,10 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "store/host_table.h"
-#include "store/page_db.h"
-#include "store/schedule.h"
-#include "verify.h"
+#include "store/tables/host_table.h"
+#include "store/pages/page_db.h"
+#include "store/schedule/schedule.h"
+#include "command/verify/verify.h"
 
 #define HOST     0u
 #define LEVEL    3u

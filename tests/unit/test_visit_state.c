@@ -1,8 +1,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "frontier/visit_state.h"
-#include "store/schedule.h"
+#include "frontier/visit/visit_state.h"
+#include "store/schedule/schedule.h"
 #include "unit.h"
 
 static Result born(const char *origin, VisitState **visit_state)

@@ -2,8 +2,8 @@
 #include <sys/epoll.h>
 #include <unistd.h>
 
-#include "base/thread.h"
-#include "base/wake.h"
+#include "base/thread/thread.h"
+#include "base/thread/wake.h"
 #include "unit.h"
 
 #define RINGERS 2u

@@ -4,10 +4,10 @@
 #include <sys/stat.h>
 #include <sys/wait.h>
 
-#include "store/cdxj.h"
-#include "store/warc_files.h"
-#include "store/warc_load.h"
-#include "store/warc_reader.h"
+#include "store/cdxj/cdxj.h"
+#include "store/archive/warc_files.h"
+#include "store/archive/warc_load.h"
+#include "store/archive/warc_reader.h"
 #include "unit.h"
 #include "warc_samples.h"
 

@@ -1,5 +1,5 @@
-#include "store/warc_reader.h"
-#include "store/warc_record.h"
+#include "store/archive/warc_reader.h"
+#include "store/archive/warc_record.h"
 #include "unit.h"
 #include "warc_samples.h"
 

@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "frontier/workbench.h"
+#include "frontier/visit/workbench.h"
 #include "dice.h"
 #include "unit.h"
 

@@ -9,7 +9,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "store/warc.h"
+#include "store/archive/warc.h"
 
 #define SAMPLE_DATE ((WallTime){INT64_C(1769860800123456)}) /* 2026-01-31T12:00:00.123456Z */
 

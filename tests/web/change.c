@@ -4,8 +4,8 @@
 #include <string.h>
 #include <time.h>
 
-#include "base/clock.h"
-#include "base/hash.h"
+#include "base/core/clock.h"
+#include "base/core/hash.h"
 #include "request_log.h"
 
 #define PERIODS    6u

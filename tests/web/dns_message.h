@@ -6,7 +6,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "base/clock.h"
+#include "base/core/clock.h"
 #include "names.h"
 
 #define DNS_MESSAGE_BYTES 4096

@@ -11,7 +11,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "base/result.h"
+#include "base/core/result.h"
 #include "misbehaviour.h"
 #include "options.h"
 

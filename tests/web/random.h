@@ -8,7 +8,7 @@
 #include <math.h>
 #include <stdint.h>
 
-#include "base/hash.h"
+#include "base/core/hash.h"
 
 typedef struct Random {
     uint64_t state;

@@ -13,7 +13,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "base/clock.h"
+#include "base/core/clock.h"
 
 #define REQUEST_LOG_BYTES ((size_t)256 * 1024)
 

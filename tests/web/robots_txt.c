@@ -3,7 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "base/hash.h"
+#include "base/core/hash.h"
 
 typedef enum RobotsStyle {
     STYLE_ALLOW,    /* an empty Disallow */

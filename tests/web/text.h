@@ -8,7 +8,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "base/result.h"
+#include "base/core/result.h"
 
 typedef struct Text {
     char *block;   /* owned: sentences, each ending in ".\n" */

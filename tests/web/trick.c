@@ -5,7 +5,7 @@
 #include <string.h>
 #include <zlib.h>
 
-#include "base/hash.h"
+#include "base/core/hash.h"
 #include "text.h"
 
 /* A gzip header and a full-flushed stretch of zeros: repeated, it is a longer such stream. */

@@ -3,7 +3,7 @@
 #ifndef TESTS_WEB_TRICK_H
 #define TESTS_WEB_TRICK_H
 
-#include "base/result.h"
+#include "base/core/result.h"
 #include "options.h"
 #include "reply.h"
 

@@ -1,0 +1,64 @@
+/* Two clocks that cannot be mixed up: monotonic time orders and delays, wall time is for people.
+ *
+ * Modules that wait or measure take the time as a parameter; only thread mains and tests read the
+ * clocks. This is the only file that calls clock_gettime. */
+#ifndef BASE_CORE_CLOCK_H
+#define BASE_CORE_CLOCK_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+typedef struct MonoTime {
+    int64_t ns; /* nanoseconds since an arbitrary start; never goes back */
+} MonoTime;
+
+typedef struct WallTime {
+    int64_t us; /* microseconds since 1970-01-01 UTC; may jump */
+} WallTime;
+
+#define MONO_NEVER ((MonoTime){INT64_MAX})
+
+MonoTime mono_now(void);
+WallTime wall_now(void);
+
+/* CPU time of this process (user+system) and of this thread, in nanoseconds. */
+int64_t cpu_process_ns(void);
+int64_t cpu_thread_ns(void);
+
+static inline MonoTime mono_add_ms(MonoTime t, int64_t ms)
+{
+    int64_t ns = ms > INT64_MAX / 1000000 ? INT64_MAX : ms * 1000000;
+    return (MonoTime){t.ns > 0 && ns > INT64_MAX - t.ns ? INT64_MAX : t.ns + ns};
+}
+
+/* Milliseconds from earlier to later, rounded down; negative when later is before earlier. */
+static inline int64_t mono_ms_between(MonoTime earlier, MonoTime later)
+{
+    int64_t ns = later.ns - earlier.ns;
+    return ns >= 0 ? ns / 1000000 : -((-ns + 999999) / 1000000);
+}
+
+static inline bool mono_before(MonoTime a, MonoTime b)
+{
+    return a.ns < b.ns;
+}
+
+static inline MonoTime mono_later(MonoTime a, MonoTime b)
+{
+    return a.ns < b.ns ? b : a;
+}
+
+static inline int64_t wall_seconds(WallTime t)
+{
+    return t.us / 1000000;
+}
+
+#define CLOCK_TEXT_BYTES 32
+
+/* "2026-01-31T12:00:00.123Z"; text holds CLOCK_TEXT_BYTES. Returns text. */
+char *wall_format_iso(WallTime t, char text[CLOCK_TEXT_BYTES]);
+/* "20260131120000123", the form of Heritrix's logs. */
+char *wall_format_compact(WallTime t, char text[CLOCK_TEXT_BYTES]);
+
+#endif

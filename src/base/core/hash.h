@@ -1,0 +1,31 @@
+/* Fingerprints of byte strings, by xxHash.
+ *
+ * hash_32 is XXH32, the function of the documented page hash; hash_64 and hash_128 are XXH3, for
+ * everything else. None of them is secret: tables whose keys a stranger chooses take a random seed.
+ */
+#ifndef BASE_CORE_HASH_H
+#define BASE_CORE_HASH_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+typedef struct Hash128 {
+    uint64_t high;
+    uint64_t low;
+} Hash128;
+
+uint32_t hash_32(const void *bytes, size_t length, uint32_t seed);
+uint64_t hash_64(const void *bytes, size_t length, uint64_t seed);
+Hash128 hash_128(const void *bytes, size_t length);
+
+/* A bijective mixer of 64 bits (splitmix64's finaliser): spreads integers that are used as keys. */
+static inline uint64_t hash_mix(uint64_t x)
+{
+    x ^= x >> 30;
+    x *= UINT64_C(0xBF58476D1CE4E5B9);
+    x ^= x >> 27;
+    x *= UINT64_C(0x94D049BB133111EB);
+    return x ^ (x >> 31);
+}
+
+#endif

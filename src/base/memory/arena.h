@@ -1,0 +1,34 @@
+/* Memory for one piece of work: many small allocations, one reset.
+ *
+ * An arena belongs to one thread; its memory never leaves it. arena_reset keeps the first block, so
+ * that a steady flow of pages allocates nothing. Source of the idea: h2o's memory pools. */
+#ifndef BASE_MEMORY_ARENA_H
+#define BASE_MEMORY_ARENA_H
+
+#include <stddef.h>
+
+typedef struct ArenaBlock ArenaBlock;
+
+typedef struct Arena {
+    ArenaBlock *blocks; /* newest first */
+    char *next;         /* first free byte of the newest block */
+    char *end;          /* its end */
+    size_t block_bytes; /* size of an ordinary block */
+    size_t used_bytes;  /* handed out since the last reset */
+    size_t limit_bytes; /* used_bytes never exceeds it */
+} Arena;
+
+/* Allocates nothing yet. block_bytes at least 256. */
+void arena_init(Arena *arena, size_t block_bytes, size_t limit_bytes);
+void arena_destroy(Arena *arena);
+/* Forgets everything handed out; keeps one block. */
+void arena_reset(Arena *arena);
+
+/* size bytes aligned for any type, not cleared. NULL when memory or the limit is exhausted. */
+void *arena_alloc(Arena *arena, size_t size);
+/* The same, unaligned: for bytes. */
+char *arena_alloc_bytes(Arena *arena, size_t size);
+/* A NUL-terminated copy, or NULL. */
+char *arena_copy(Arena *arena, const char *bytes, size_t length);
+
+#endif

@@ -1,0 +1,129 @@
+#include "base/memory/buffer.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define BUFFER_FIRST_BYTES 64
+
+void buffer_init(Buffer *buffer, size_t limit)
+{
+    *buffer = (Buffer){.data = NULL, .length = 0, .capacity = 0, .limit = limit};
+}
+
+void buffer_destroy(Buffer *buffer)
+{
+    free(buffer->data);
+    buffer->data = NULL;
+    buffer->length = 0;
+    buffer->capacity = 0;
+}
+
+void buffer_reset(Buffer *buffer)
+{
+    buffer->length = 0;
+    if (buffer->data != NULL) {
+        buffer->data[0] = '\0';
+    }
+}
+
+void buffer_trim(Buffer *buffer, size_t keep_bytes)
+{
+    buffer_reset(buffer);
+    if (buffer->capacity > keep_bytes) {
+        buffer_destroy(buffer);
+    }
+}
+
+Result buffer_reserve(Buffer *buffer, size_t extra)
+{
+    if (extra > buffer->limit || buffer->length > buffer->limit - extra) {
+        return RESULT_LIMIT;
+    }
+    size_t need = buffer->length + extra + 1;
+    if (need <= buffer->capacity) {
+        return RESULT_OK;
+    }
+    size_t capacity = buffer->capacity < BUFFER_FIRST_BYTES ? BUFFER_FIRST_BYTES : buffer->capacity;
+    while (capacity < need) {
+        capacity += capacity / 2 + 1;
+    }
+    if (capacity - 1 > buffer->limit) {
+        capacity = buffer->limit + 1;
+    }
+    char *data = realloc(buffer->data, capacity);
+    if (data == NULL) {
+        return RESULT_MEMORY;
+    }
+    data[buffer->length] = '\0';
+    buffer->data = data;
+    buffer->capacity = capacity;
+    return RESULT_OK;
+}
+
+Result buffer_append(Buffer *buffer, const void *bytes, size_t length)
+{
+    Result rc = buffer_reserve(buffer, length);
+    if (rc != RESULT_OK) {
+        return rc;
+    }
+    if (length > 0) {
+        memcpy(buffer->data + buffer->length, bytes, length);
+        buffer->length += length;
+    }
+    buffer->data[buffer->length] = '\0';
+    return RESULT_OK;
+}
+
+Result buffer_append_string(Buffer *buffer, const char *string)
+{
+    return buffer_append(buffer, string, strlen(string));
+}
+
+Result buffer_append_char(Buffer *buffer, char c)
+{
+    return buffer_append(buffer, &c, 1);
+}
+
+Result buffer_vprintf(Buffer *buffer, const char *format, va_list arguments)
+{
+    va_list again;
+    va_copy(again, arguments);
+    size_t room = buffer->capacity - buffer->length; /* 0 before the first byte */
+    char *end = room == 0 ? NULL : buffer->data + buffer->length;
+    int n = vsnprintf(end, room, format, arguments);
+    Result rc = n < 0 ? RESULT_INVALID : buffer_reserve(buffer, (size_t)n);
+    if (rc == RESULT_OK && (size_t)n >= room) {
+        (void)vsnprintf(buffer->data + buffer->length, (size_t)n + 1, format, again);
+    }
+    va_end(again);
+    if (rc == RESULT_OK) {
+        buffer->length += (size_t)n;
+    } else if (end != NULL) {
+        *end = '\0'; /* the half that did fit */
+    }
+    return rc;
+}
+
+Result buffer_printf(Buffer *buffer, const char *format, ...)
+{
+    va_list arguments;
+    va_start(arguments, format);
+    Result rc = buffer_vprintf(buffer, format, arguments);
+    va_end(arguments);
+    return rc;
+}
+
+const char *buffer_string(const Buffer *buffer)
+{
+    return buffer->data == NULL ? "" : buffer->data;
+}
+
+char *buffer_detach(Buffer *buffer)
+{
+    char *data = buffer->data;
+    buffer->data = NULL;
+    buffer->length = 0;
+    buffer->capacity = 0;
+    return data;
+}

@@ -1,0 +1,47 @@
+/* A growing byte buffer with a stated limit: nothing that the network sizes may grow without one.
+ *
+ * Bytes are data[0..length); when a buffer has ever held anything, data[length] is NUL, so that it
+ * can be handed to functions that want a C string. Not thread-safe: a buffer belongs to one thread.
+ * Source of the idea: curl's dynbuf. */
+#ifndef BASE_MEMORY_BUFFER_H
+#define BASE_MEMORY_BUFFER_H
+
+#include <stdarg.h>
+#include <stddef.h>
+
+#include "base/core/result.h"
+
+typedef struct Buffer {
+    char *data;      /* owned; NULL until the first byte */
+    size_t length;   /* bytes in use */
+    size_t capacity; /* bytes allocated, including the NUL */
+    size_t limit;    /* length never exceeds it */
+} Buffer;
+
+#define BUFFER_NO_LIMIT ((size_t)1 << 62)
+
+/* Makes an empty buffer; allocates nothing. */
+void buffer_init(Buffer *buffer, size_t limit);
+/* Frees the bytes; the buffer is empty afterwards and may be used again. */
+void buffer_destroy(Buffer *buffer);
+/* Forgets the bytes, keeps the memory. */
+void buffer_reset(Buffer *buffer);
+/* Frees the memory if more than keep_bytes are held: for buffers that are reused for years. */
+void buffer_trim(Buffer *buffer, size_t keep_bytes);
+
+/* Makes room for extra more bytes. RESULT_LIMIT, RESULT_MEMORY: the buffer is as before. */
+Result buffer_reserve(Buffer *buffer, size_t extra);
+/* Appends; all or nothing, errors as buffer_reserve. bytes may be NULL when length is 0. */
+Result buffer_append(Buffer *buffer, const void *bytes, size_t length);
+Result buffer_append_string(Buffer *buffer, const char *string);
+Result buffer_append_char(Buffer *buffer, char c);
+Result buffer_printf(Buffer *buffer, const char *format, ...) __attribute__((format(printf, 2, 3)));
+Result buffer_vprintf(Buffer *buffer, const char *format, va_list arguments)
+    __attribute__((format(printf, 2, 0)));
+
+/* The contents as a C string; "" when nothing was ever written. Borrowed until the next append. */
+const char *buffer_string(const Buffer *buffer);
+/* Hands the bytes (malloc'd, NUL-terminated) to the caller and empties the buffer; NULL if none. */
+char *buffer_detach(Buffer *buffer);
+
+#endif

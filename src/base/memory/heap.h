@@ -1,0 +1,48 @@
+/* A binary min-heap of embedded nodes: push, pop, and removal or re-keying from the middle.
+ *
+ * The element holds a HeapNode; the heap holds pointers to nodes and each node knows its place, so
+ * that an element may leave in O(log n) wherever it is. Ordered by (key, tie). Not thread-safe. */
+#ifndef BASE_MEMORY_HEAP_H
+#define BASE_MEMORY_HEAP_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/core/result.h"
+
+#define HEAP_NOWHERE SIZE_MAX
+
+typedef struct HeapNode {
+    int64_t key;
+    uint64_t tie;
+    size_t place; /* in the heap, or HEAP_NOWHERE */
+} HeapNode;
+
+typedef struct Heap {
+    HeapNode **nodes;
+    size_t count;
+    size_t capacity;
+} Heap;
+
+/* The element that a node is embedded in. */
+#define HEAP_ELEMENT(node, Type, member) ((Type *)(void *)((char *)(node)-offsetof(Type, member)))
+
+void heap_init(Heap *heap);
+void heap_destroy(Heap *heap);
+/* A node must be initialised once before its first use. */
+void heap_node_init(HeapNode *node);
+static inline bool heap_holds(const HeapNode *node)
+{
+    return node->place != HEAP_NOWHERE;
+}
+
+/* RESULT_MEMORY: the node is not in the heap. */
+Result heap_push(Heap *heap, HeapNode *node, int64_t key, uint64_t tie);
+/* The least node, left in place; NULL when empty. */
+HeapNode *heap_top(const Heap *heap);
+HeapNode *heap_pop(Heap *heap);
+/* The node must be in the heap. */
+void heap_remove(Heap *heap, HeapNode *node);
+
+#endif

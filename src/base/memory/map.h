@@ -1,0 +1,48 @@
+/* A hash map from 128-bit integers to pointers: host ids, page indices, IP addresses.
+ *
+ * Keys are compared whole, so a hash never stands for what it hashed. Open addressing with linear
+ * probing and backward-shift deletion; grows at 3/4, shrinks at 1/8, so that memory follows what it
+ * holds. Not thread-safe. */
+#ifndef BASE_MEMORY_MAP_H
+#define BASE_MEMORY_MAP_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/core/result.h"
+
+typedef struct MapKey {
+    uint64_t high;
+    uint64_t low;
+} MapKey;
+
+typedef struct MapSlot {
+    MapKey key;
+    void *value; /* NULL = free */
+} MapSlot;
+
+typedef struct Map {
+    MapSlot *slots;
+    size_t capacity; /* 0 or a power of two */
+    size_t count;
+} Map;
+
+static inline MapKey map_key(uint64_t low)
+{
+    return (MapKey){.high = 0, .low = low};
+}
+
+void map_init(Map *map);
+void map_destroy(Map *map);
+/* NULL when the key is not there. */
+void *map_get(const Map *map, MapKey key);
+/* Adds or replaces; value is not NULL. RESULT_MEMORY: nothing changed. */
+Result map_put(Map *map, MapKey key, void *value);
+/* What was there, or NULL. */
+void *map_remove(Map *map, MapKey key);
+/* Walks all values in no order: start with *place = 0; NULL at the end. The map may not change
+ * meanwhile. */
+void *map_next(const Map *map, size_t *place);
+
+#endif

@@ -1,0 +1,55 @@
+/* One option: the row that describes it, and the texts that are values of it. The table of rows and
+ * what is done with it: base/option/options.h. Pure; thread-safe. */
+#ifndef BASE_OPTION_OPTION_H
+#define BASE_OPTION_OPTION_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/memory/buffer.h"
+#include "base/core/result.h"
+
+typedef enum OptionType {
+    OPTION_BOOL,  /* bool: yes no true false on off 1 0 */
+    OPTION_COUNT, /* int64_t */
+    OPTION_TIME,  /* int64_t milliseconds: ms s m h d; a bare number is seconds */
+    OPTION_SIZE,  /* int64_t bytes: K Ki M Mi G Gi T Ti */
+    OPTION_REAL,  /* double */
+    OPTION_TEXT,  /* char *, owned; "" when empty */
+    OPTION_WORD   /* int: place of the word in the row's words */
+} OptionType;
+
+typedef struct OptionSpec {
+    const char *section;
+    const char *key;
+    OptionType type;
+    size_t offset;        /* of the value in the struct of values */
+    const char *standard; /* the default, as text */
+    double least;         /* in base units; numbers only */
+    double greatest;
+    const char *words; /* "a|b|c" for OPTION_WORD */
+    bool live;         /* may change while the crawl runs */
+    bool per_site;     /* may stand in [site "pattern"] */
+    const char *help;  /* one line */
+} OptionSpec;
+
+/* A parsed value; which field counts is the type's. */
+typedef struct OptionValue {
+    int64_t number; /* OPTION_COUNT, OPTION_TIME, OPTION_SIZE */
+    double real;
+    bool flag;
+    int word;
+} OptionValue;
+
+/* RESULT_INVALID: error says what was expected; OPTION_TEXT takes any. */
+Result option_parse(const OptionSpec *spec, const char *text, OptionValue *value, Buffer *error);
+/* Without a row: milliseconds, bytes. RESULT_INVALID. */
+Result option_parse_time(const char *text, int64_t *ms);
+Result option_parse_size(const char *text, int64_t *bytes);
+/* "1 to 64"; a bound that only keeps sums from overflowing is not shown. */
+void option_print_bounds(const OptionSpec *spec, Buffer *out);
+/* Number of single-letter edits between two words, for "did you mean". */
+size_t option_distance(const char *a, const char *b);
+
+#endif

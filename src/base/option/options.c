@@ -1,0 +1,387 @@
+#include "base/option/options.h"
+#include "base/option/options_ini.h"
+
+#include <fnmatch.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+/* ---- one row -------------------------------------------------------------------------------- */
+
+static Result store(Options *options, size_t row, const char *text, const OptionValue *parsed)
+{
+    const OptionSpec *spec = &options->specs[row];
+    void *place = (char *)options->values + spec->offset;
+    switch (spec->type) {
+    case OPTION_BOOL:
+        *(bool *)place = parsed->flag;
+        break;
+    case OPTION_COUNT:
+    case OPTION_TIME:
+    case OPTION_SIZE:
+        *(int64_t *)place = parsed->number;
+        break;
+    case OPTION_REAL:
+        *(double *)place = parsed->real;
+        break;
+    case OPTION_WORD:
+        *(int *)place = parsed->word;
+        break;
+    case OPTION_TEXT: {
+        char *copy = strdup(text);
+        if (copy == NULL) {
+            return RESULT_MEMORY;
+        }
+        free(*(char **)place);
+        *(char **)place = copy;
+        break;
+    }
+    }
+    return RESULT_OK;
+}
+
+static Result replace(char **string, const char *with)
+{
+    char *copy = strdup(with);
+    if (copy == NULL) {
+        return RESULT_MEMORY;
+    }
+    free(*string);
+    *string = copy;
+    return RESULT_OK;
+}
+
+/* ---- the table ----------------------------------------------------------------------------- */
+
+Result options_init(Options *options, const OptionSpec *specs, size_t n_specs, void *values)
+{
+    *options = (Options){.specs = specs, .n_specs = n_specs, .values = values};
+    options->texts = calloc(n_specs, sizeof *options->texts);
+    options->origins = calloc(n_specs, sizeof *options->origins);
+    Buffer error;
+    buffer_init(&error, BUFFER_NO_LIMIT);
+    Result rc = options->texts == NULL || options->origins == NULL ? RESULT_MEMORY : RESULT_OK;
+    for (size_t i = 0; i < n_specs && rc == RESULT_OK; i++) {
+        OptionValue parsed = {0};
+        rc = option_parse(&specs[i], specs[i].standard, &parsed, &error);
+        if (rc == RESULT_OK) {
+            rc = store(options, i, specs[i].standard, &parsed);
+        }
+        if (rc == RESULT_OK) {
+            rc = replace(&options->texts[i], specs[i].standard);
+        }
+        if (rc == RESULT_OK) {
+            rc = replace(&options->origins[i], "default");
+        }
+    }
+    if (rc == RESULT_INVALID) {
+        (void)fprintf(stderr, "ragno: option table: %s\n", buffer_string(&error));
+        rc = RESULT_INTERNAL;
+    }
+    buffer_destroy(&error);
+    return rc;
+}
+
+static void site_destroy(OptionSite *site)
+{
+    free(site->pattern);
+    free(site->text);
+    free(site->origin);
+}
+
+void options_destroy(Options *options)
+{
+    for (size_t i = 0; i < options->n_specs; i++) {
+        if (options->texts != NULL) {
+            free(options->texts[i]);
+        }
+        if (options->origins != NULL) {
+            free(options->origins[i]);
+        }
+        if (options->specs[i].type == OPTION_TEXT) {
+            char **text = (char **)(void *)((char *)options->values + options->specs[i].offset);
+            free(*text);
+            *text = NULL;
+        }
+    }
+    for (size_t i = 0; i < options->n_sites; i++) {
+        site_destroy(&options->sites[i]);
+    }
+    free(options->sites);
+    free(options->texts);
+    free(options->origins);
+    *options = (Options){.specs = NULL};
+}
+
+static bool names(const OptionSpec *spec, const char *name)
+{
+    size_t n = strlen(spec->section);
+    return strncmp(spec->section, name, n) == 0 && name[n] == '.' &&
+           strcmp(spec->key, name + n + 1) == 0;
+}
+
+const OptionSpec *options_find(const Options *options, const char *name)
+{
+    for (size_t i = 0; i < options->n_specs; i++) {
+        if (names(&options->specs[i], name)) {
+            return &options->specs[i];
+        }
+    }
+    return NULL;
+}
+
+/* The row nearest to a name that does not exist: same key elsewhere, or the fewest edits. */
+static const OptionSpec *nearest(const Options *options, const char *name)
+{
+    const OptionSpec *best = NULL;
+    size_t best_distance = SIZE_MAX;
+    const char *dot = strchr(name, '.');
+    const char *key = dot == NULL ? name : dot + 1;
+    size_t length = strlen(name);
+    size_t most = 1 + strlen(key) / 3; /* the section is as a rule right */
+    for (size_t i = 0; i < options->n_specs; i++) {
+        char full[128];
+        size_t n = (size_t)snprintf(full, sizeof full, "%s.%s", options->specs[i].section,
+                                    options->specs[i].key);
+        bool is_same = strcmp(options->specs[i].key, key) == 0;
+        bool is_far = n > length + most || length > n + most;
+        size_t d = is_same ? 1 : is_far ? SIZE_MAX : option_distance(name, full);
+        if (d < best_distance) {
+            best_distance = d;
+            best = &options->specs[i];
+        }
+    }
+    return best_distance <= most ? best : NULL;
+}
+
+static void complain_unknown(const Options *options, const char *name, Buffer *error)
+{
+    const OptionSpec *near = nearest(options, name);
+    (void)buffer_printf(error, "unknown option '%s'", name);
+    if (near != NULL) {
+        (void)buffer_printf(error, ", did you mean '%s.%s'?", near->section, near->key);
+    } else {
+        (void)buffer_append_string(error, " (ragno --help-config lists them all)");
+    }
+}
+
+Result options_set(Options *options, const char *name, const char *text, const char *origin,
+                   Buffer *error)
+{
+    const OptionSpec *spec = options_find(options, name);
+    if (spec == NULL) {
+        complain_unknown(options, name, error);
+        return RESULT_INVALID;
+    }
+    size_t row = (size_t)(spec - options->specs);
+    OptionValue parsed = {0};
+    Buffer value, why;
+    buffer_init(&value, BUFFER_NO_LIMIT);
+    buffer_init(&why, BUFFER_NO_LIMIT);
+    Result rc = options_ini_value(text, &value, &why);
+    if (rc == RESULT_INVALID) {
+        (void)buffer_printf(error, "%s: '%s' %s", name, text, buffer_string(&why));
+    }
+    if (rc == RESULT_OK) {
+        rc = option_parse(spec, buffer_string(&value), &parsed, error);
+    }
+    if (rc == RESULT_OK) {
+        rc = store(options, row, buffer_string(&value), &parsed);
+    }
+    if (rc == RESULT_OK) {
+        rc = replace(&options->texts[row], buffer_string(&value));
+    }
+    if (rc == RESULT_OK) {
+        rc = replace(&options->origins[row], origin);
+    }
+    buffer_destroy(&value);
+    buffer_destroy(&why);
+    return rc;
+}
+
+extern char **environ;
+
+Result options_load_environment(Options *options, const char *prefix, Buffer *error)
+{
+    Result rc = RESULT_OK;
+    size_t n = strlen(prefix);
+    for (char **entry = environ; *entry != NULL; entry++) {
+        const char *equals = strchr(*entry, '=');
+        if (equals == NULL || strncmp(*entry, prefix, n) != 0) {
+            continue;
+        }
+        size_t length = (size_t)(equals - *entry) - n;
+        for (size_t i = 0; i < options->n_specs; i++) {
+            char variable[128];
+            (void)snprintf(variable, sizeof variable, "%s_%s", options->specs[i].section,
+                           options->specs[i].key);
+            char name[128];
+            (void)snprintf(name, sizeof name, "%s.%s", options->specs[i].section,
+                           options->specs[i].key);
+            if (strlen(variable) == length && strncasecmp(variable, *entry + n, length) == 0 &&
+                options_set(options, name, equals + 1, "environment", error) != RESULT_OK) {
+                (void)buffer_append_string(error, " (from the environment)\n");
+                rc = RESULT_INVALID;
+            }
+        }
+    }
+    return rc;
+}
+
+size_t options_take_live(Options *options, const Options *fresh)
+{
+    size_t taken = 0;
+    Buffer error;
+    buffer_init(&error, BUFFER_NO_LIMIT);
+    for (size_t i = 0; i < options->n_specs; i++) {
+        const OptionSpec *spec = &options->specs[i];
+        char name[128];
+        (void)snprintf(name, sizeof name, "%s.%s", spec->section, spec->key);
+        if (spec->live && strcmp(options->texts[i], fresh->texts[i]) != 0 &&
+            options_set(options, name, fresh->texts[i], fresh->origins[i], &error) == RESULT_OK) {
+            taken++;
+        }
+    }
+    buffer_destroy(&error);
+    return taken;
+}
+
+/* ---- sites --------------------------------------------------------------------------------- */
+
+Result options_add_site(Options *options, const char *pattern, const char *key, const char *text,
+                        const char *origin, Buffer *error)
+{
+    const OptionSpec *spec = NULL;
+    for (size_t i = 0; i < options->n_specs && spec == NULL; i++) {
+        if (options->specs[i].per_site && strcmp(options->specs[i].key, key) == 0) {
+            spec = &options->specs[i];
+        }
+    }
+    if (spec == NULL) {
+        (void)buffer_printf(error, "'%s' cannot be set for a site; these can:", key);
+        for (size_t i = 0; i < options->n_specs; i++) {
+            if (options->specs[i].per_site) {
+                (void)buffer_printf(error, " %s", options->specs[i].key);
+            }
+        }
+        return RESULT_INVALID;
+    }
+    OptionValue parsed = {0};
+    Result rc = option_parse(spec, text, &parsed, error);
+    if (rc != RESULT_OK) {
+        return rc;
+    }
+    OptionSite *sites = realloc(options->sites, (options->n_sites + 1) * sizeof *sites);
+    if (sites == NULL) {
+        return RESULT_MEMORY;
+    }
+    options->sites = sites;
+    OptionSite site = {.pattern = strdup(pattern),
+                       .spec = (size_t)(spec - options->specs),
+                       .text = strdup(text),
+                       .origin = strdup(origin)};
+    if (site.pattern == NULL || site.text == NULL || site.origin == NULL) {
+        site_destroy(&site);
+        return RESULT_MEMORY;
+    }
+    if (spec->type == OPTION_REAL) {
+        site.value.real = parsed.real;
+    } else {
+        site.value.number = spec->type == OPTION_BOOL ? parsed.flag : parsed.number;
+    }
+    sites[options->n_sites++] = site;
+    return RESULT_OK;
+}
+
+bool options_site_number(const Options *options, size_t offset, const char *host, int64_t *number)
+{
+    bool found = false;
+    for (size_t i = 0; i < options->n_sites; i++) {
+        const OptionSite *site = &options->sites[i];
+        if (options->specs[site->spec].offset == offset &&
+            fnmatch(site->pattern, host, FNM_CASEFOLD) == 0) {
+            *number = site->value.number; /* the last match wins */
+            found = true;
+        }
+    }
+    return found;
+}
+
+/* ---- printing ------------------------------------------------------------------------------ */
+
+void options_print(const Options *options, FILE *out)
+{
+    const char *section = "";
+    for (size_t i = 0; i < options->n_specs; i++) {
+        if (strcmp(section, options->specs[i].section) != 0) {
+            section = options->specs[i].section;
+            (void)fprintf(out, "%s[%s]\n", i == 0 ? "" : "\n", section);
+        }
+        /* What follows from another row is not a choice: it is found anew when this is loaded. */
+        bool follows = options_find(options, options->origins[i]) != NULL;
+        (void)fprintf(out, "; %s\n%s%s = %s\n", options->origins[i], follows ? "; " : "",
+                      options->specs[i].key, options->texts[i]);
+    }
+    const char *pattern = "";
+    for (size_t i = 0; i < options->n_sites; i++) {
+        const OptionSite *site = &options->sites[i];
+        if (strcmp(pattern, site->pattern) != 0) {
+            pattern = site->pattern;
+            (void)fprintf(out, "\n[site \"%s\"]\n", pattern);
+        }
+        (void)fprintf(out, "; %s\n%s = %s\n", site->origin, options->specs[site->spec].key,
+                      site->text);
+    }
+}
+
+static void print_range(const OptionSpec *spec, FILE *out)
+{
+    Buffer text;
+    buffer_init(&text, 256);
+    if (spec->type == OPTION_WORD) {
+        (void)buffer_append_string(&text, spec->words);
+    } else if (spec->type == OPTION_BOOL) {
+        (void)buffer_append_string(&text, "yes|no");
+    } else if (spec->type == OPTION_TEXT) {
+        (void)buffer_append_string(&text, "text");
+    } else {
+        option_print_bounds(spec, &text);
+    }
+    (void)fprintf(out, "%s", buffer_string(&text));
+    buffer_destroy(&text);
+}
+
+void options_help(const Options *options, const char *word, FILE *out)
+{
+    for (size_t i = 0; i < options->n_specs; i++) {
+        const OptionSpec *spec = &options->specs[i];
+        char name[128];
+        (void)snprintf(name, sizeof name, "%s.%s", spec->section, spec->key);
+        if (word != NULL && strstr(name, word) == NULL && strstr(spec->help, word) == NULL) {
+            continue;
+        }
+        (void)fprintf(out, "%s = %s\n    %s (", name, spec->standard, spec->help);
+        print_range(spec, out);
+        (void)fprintf(out, "%s%s)\n", spec->live ? "; live" : "",
+                      spec->per_site ? "; per site" : "");
+    }
+}
+
+void options_print_sample(const Options *options, FILE *out)
+{
+    (void)fprintf(out, "; ragno.ini: every option with its default. Uncomment what you change.\n"
+                       "; Times: ms s m h d (a bare number is seconds). Sizes: K Ki M Mi G Gi.\n"
+                       "; This file is made by `ragno --print-config=sample`.\n");
+    const char *section = "";
+    for (size_t i = 0; i < options->n_specs; i++) {
+        const OptionSpec *spec = &options->specs[i];
+        if (strcmp(section, spec->section) != 0) {
+            section = spec->section;
+            (void)fprintf(out, "\n[%s]\n", section);
+        }
+        (void)fprintf(out, "\n; %s\n; (", spec->help);
+        print_range(spec, out);
+        (void)fprintf(out, "%s%s)\n;%s = %s\n", spec->live ? "; live" : "",
+                      spec->per_site ? "; per site" : "", spec->key, spec->standard);
+    }
+}

@@ -1,0 +1,284 @@
+/* The INI side of base/option/options.h: inih reads, this file names file and line of every
+ * mistake. */
+#include "base/option/options.h"
+#include "base/option/options_ini.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <ini.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define INI_INCLUDE_DEPTH 8
+#define INI_RUN           64
+#define INI_CHUNK         150 /* inih cuts lines at 199 bytes; longer ones are fed to it in pieces */
+
+typedef struct IniFile {
+    Options *options;
+    const char *path;
+    FILE *stream;
+    unsigned line;  /* of the physical line last given to inih */
+    bool continues; /* the next piece belongs to the same physical line */
+    bool indented;  /* or it begins with white space: then inih decides */
+    char *text;     /* the physical line being fed */
+    size_t text_capacity;
+    const char *rest; /* what of it is still to be fed */
+    const char *gap;  /* blanks between the last two pieces of it, which inih trims */
+    size_t gap_length;
+    const char *next_gap; /* those before the piece that comes next */
+    size_t next_gap_length;
+    char *section; /* the assignment being collected */
+    char *key;
+    Buffer value;
+    unsigned value_line;
+    unsigned *piece_lines; /* physical line of the i-th piece: inih counts pieces */
+    size_t n_pieces;
+    size_t pieces_capacity;
+    unsigned depth;
+    Buffer *error;
+    Result result;
+} IniFile;
+
+static Result load(Options *options, const char *path, unsigned depth, Buffer *error);
+
+static Result include(IniFile *file, const char *name)
+{
+    Buffer path;
+    buffer_init(&path, 4096);
+    const char *slash = strrchr(file->path, '/');
+    Result rc = RESULT_OK;
+    if (name[0] != '/' && slash != NULL) {
+        rc = buffer_append(&path, file->path, (size_t)(slash - file->path) + 1);
+    }
+    if (rc == RESULT_OK) {
+        rc = buffer_append_string(&path, name);
+    }
+    if (rc == RESULT_OK) {
+        rc = load(file->options, buffer_string(&path), file->depth + 1, file->error);
+    }
+    buffer_destroy(&path);
+    return rc;
+}
+
+/* Applies the assignment collected so far. */
+static void flush(IniFile *file)
+{
+    if (file->key == NULL) {
+        return;
+    }
+    char origin[512];
+    (void)snprintf(origin, sizeof origin, "%s:%u", file->path, file->value_line);
+    Buffer message;
+    buffer_init(&message, BUFFER_NO_LIMIT);
+    Result rc = RESULT_OK;
+    const char *value = buffer_string(&file->value);
+    size_t section_length = strlen(file->section);
+    if (strcmp(file->key, "include") == 0 && section_length == 0) {
+        rc = include(file, value);
+        if (rc == RESULT_INVALID) {
+            file->result = rc; /* its own lines are in error already */
+            rc = RESULT_OK;
+        } else if (rc != RESULT_OK) {
+            (void)buffer_printf(&message, "include = %s: %s", value, result_name(rc));
+        }
+    } else if (strncmp(file->section, "site \"", 6) == 0 && section_length > 7 &&
+               file->section[section_length - 1] == '"') {
+        file->section[section_length - 1] = '\0';
+        rc = options_add_site(file->options, file->section + 6, file->key, value, origin, &message);
+        file->section[section_length - 1] = '"';
+    } else {
+        char name[256];
+        (void)snprintf(name, sizeof name, "%s.%s", file->section, file->key);
+        rc = options_set(file->options, name, value, origin, &message);
+    }
+    if (rc != RESULT_OK) {
+        (void)buffer_printf(file->error, "%s: %s\n", origin, buffer_string(&message));
+        file->result = RESULT_INVALID;
+    }
+    buffer_destroy(&message);
+    free(file->section);
+    free(file->key);
+    file->section = NULL;
+    file->key = NULL;
+    buffer_reset(&file->value);
+}
+
+static int on_assignment(void *context, const char *section, const char *key, const char *value)
+{
+    IniFile *file = context;
+    /* A line that begins with white space continues the value before it (joined by a blank), unless
+     * a section was opened in between: then inih calls it a key of that section. */
+    bool joined = file->indented && file->key != NULL && strcmp(file->key, key) == 0 &&
+                  strcmp(file->section, section) == 0;
+    if (joined) {
+        (void)buffer_append_char(&file->value, ' ');
+    }
+    file->indented = false;
+    if (!joined && !(file->continues && file->key != NULL)) {
+        flush(file);
+        file->section = strdup(section);
+        file->key = strdup(key);
+        file->value_line = file->line;
+        if (file->section == NULL || file->key == NULL) {
+            file->result = RESULT_MEMORY;
+            return 0;
+        }
+    }
+    if (file->continues) {
+        (void)buffer_append(&file->value, file->gap, file->gap_length);
+    }
+    (void)buffer_append_string(&file->value, value);
+    return 1;
+}
+
+/* What a piece may not begin with: it would be trimmed, or make the piece a remark. */
+static bool is_bad_start(char c)
+{
+    return isspace((unsigned char)c) || c == ';' || c == '#';
+}
+
+/* Where to cut a long line: the next piece begins there. */
+static size_t cut(const char *text)
+{
+    size_t at = INI_CHUNK;
+    while (at > 1 && is_bad_start(text[at])) {
+        at--;
+    }
+    return at > 1 ? at : INI_CHUNK; /* options_ini_value lets no value be like that */
+}
+
+/* A remark goes before a line is cut, or its second half would be taken for text. */
+static void strip_remark(char *line, bool is_first)
+{
+    char *start = line + (is_first && strncmp(line, "\xEF\xBB\xBF", 3) == 0 ? 3 : 0);
+    start += strspn(start, " \t");
+    if (*start == ';' || *start == '#') {
+        *start = '\0';
+        return;
+    }
+    for (char *p = start; *p != '\0'; p++) {
+        if (*p == ';' && p > start && isspace((unsigned char)p[-1])) {
+            *p = '\0';
+            return;
+        }
+    }
+}
+
+static bool note_piece(IniFile *file)
+{
+    if (file->n_pieces == file->pieces_capacity) {
+        size_t capacity = file->pieces_capacity == 0 ? 256 : file->pieces_capacity * 2;
+        unsigned *lines = realloc(file->piece_lines, capacity * sizeof *lines);
+        if (lines == NULL) {
+            file->result = RESULT_MEMORY;
+            return false;
+        }
+        file->piece_lines = lines;
+        file->pieces_capacity = capacity;
+    }
+    file->piece_lines[file->n_pieces++] = file->line;
+    return true;
+}
+
+static char *next_piece(char *line, int size, void *context)
+{
+    IniFile *file = context;
+    if (file->rest == NULL || *file->rest == '\0') {
+        ssize_t n = getline(&file->text, &file->text_capacity, file->stream);
+        if (n < 0) {
+            return NULL;
+        }
+        file->line++;
+        if (strlen(file->text) != (size_t)n) {
+            (void)buffer_printf(file->error, "%s:%u: a zero byte: the file is damaged\n",
+                                file->path, file->line);
+            file->result = RESULT_INVALID;
+        }
+        strip_remark(file->text, file->line == 1);
+        file->rest = file->text;
+        file->continues = false;
+        file->indented = *file->text == ' ' || *file->text == '\t';
+    } else {
+        file->continues = true;
+    }
+    size_t length = strlen(file->rest);
+    size_t give = length < (size_t)size - 2 ? length : cut(file->rest);
+    const char *prefix = file->rest == file->text ? "" : " ";
+    (void)snprintf(line, (size_t)size, "%s%.*s", prefix, (int)give, file->rest);
+    file->gap = file->next_gap;
+    file->gap_length = file->next_gap_length;
+    file->rest += give;
+    file->next_gap = file->rest;
+    while (file->next_gap > file->text && isspace((unsigned char)file->next_gap[-1])) {
+        file->next_gap--;
+    }
+    file->next_gap_length = (size_t)(file->rest - file->next_gap);
+    return note_piece(file) ? line : NULL;
+}
+
+static Result load(Options *options, const char *path, unsigned depth, Buffer *error)
+{
+    if (depth > INI_INCLUDE_DEPTH) {
+        (void)buffer_printf(error, "%s: included more than %d levels deep\n", path,
+                            INI_INCLUDE_DEPTH);
+        return RESULT_INVALID;
+    }
+    IniFile file = {.options = options, .path = path, .depth = depth, .error = error};
+    buffer_init(&file.value, BUFFER_NO_LIMIT);
+    file.stream = fopen(path, "re");
+    if (file.stream == NULL) {
+        return result_of_errno(errno);
+    }
+    /* inih goes on after a line it does not understand and returns the first such line. */
+    int bad = ini_parse_stream(next_piece, &file, on_assignment, &file);
+    flush(&file);
+    if (bad != 0 && (file.result == RESULT_OK || file.result == RESULT_INVALID)) {
+        unsigned at = bad > 0 && (size_t)bad <= file.n_pieces ? file.piece_lines[bad - 1] : 0;
+        (void)buffer_printf(error, "%s:%u: expected 'key = value', '[section]' or a comment\n",
+                            path, at);
+        file.result = RESULT_INVALID;
+    }
+    if (ferror(file.stream) && file.result == RESULT_OK) {
+        file.result = RESULT_IO;
+    }
+    (void)fclose(file.stream);
+    free(file.text);
+    free(file.piece_lines);
+    free(file.section);
+    free(file.key);
+    buffer_destroy(&file.value);
+    return file.result;
+}
+
+Result options_ini_value(const char *text, Buffer *value, Buffer *error)
+{
+    const char *end = text + strlen(text);
+    while (isspace((unsigned char)*text)) {
+        text++;
+    }
+    while (end > text && isspace((unsigned char)end[-1])) {
+        end--;
+    }
+    size_t run = 0;
+    for (const char *p = text; p < end; p++) {
+        run = is_bad_start(*p) ? run + 1 : 0;
+        if (run > INI_RUN) {
+            (void)buffer_printf(error, "has more than %d blanks, ';' or '#' in a row", INI_RUN);
+            return RESULT_INVALID;
+        }
+        if (iscntrl((unsigned char)*p) && *p != '\t') {
+            (void)buffer_printf(error, "has a control character, which no file can hold");
+            return RESULT_INVALID;
+        }
+        if (*p == ';' && (p == text || isspace((unsigned char)p[-1]))) {
+            (void)buffer_printf(error, "has a ';' behind a blank, which begins a remark in a file");
+            return RESULT_INVALID;
+        }
+    }
+    return buffer_append(value, text, (size_t)(end - text));
+}
+
+Result options_load(Options *options, const char *path, Buffer *error)
+{
+    return load(options, path, 0, error);
+}

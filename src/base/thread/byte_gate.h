@@ -1,0 +1,64 @@
+/* A gate that counts the bytes between two stages and closes when there are too many.
+ *
+ *   stage that makes bytes --byte_gate_move--> [gate] --byte_gate_move--> stage that uses them up
+ *
+ * What exists is always counted, so the count may pass the limit by what one maker had begun when
+ * the gate closed; makers ask before they begin something new. Once closed it opens when three
+ * quarters of the limit are reached from above, so that makers are not woken for every byte.
+ *
+ * Any thread may call anything. Who may not block asks byte_gate_is_open and is told by a callback
+ * when to ask again; who may, waits. A maker whose things leave only when they are complete must
+ * let one of them grow while the gate is closed, or nothing would ever leave: whenever little of
+ * what is counted has been handed on (byte_gate_runs_dry). So a thing larger than the limit passes
+ * alone, and the count stays below five quarters of the limit and what such makers have in hand.
+ * Counting is lock-free; the mutex is for those who wait. */
+#ifndef BASE_THREAD_BYTE_GATE_H
+#define BASE_THREAD_BYTE_GATE_H
+
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/thread/mutex.h"
+
+typedef struct ByteGate {
+    size_t limit;              /* constant */
+    atomic_size_t held;        /* bytes counted now */
+    atomic_size_t handed_on;   /* those of them that leave by themselves */
+    atomic_bool closed;        /* until held falls to three quarters of limit */
+    _Atomic uint64_t n_closed; /* times it closed */
+    Mutex mutex;               /* RANK_QUEUE; guards the wait for closed */
+    Condition opened;
+    void (*on_room)(void *context); /* it opened or runs dry; NULL = none; must not block */
+    void *context;
+} ByteGate;
+
+/* Which gate something is counted at, and with how many bytes: a member of what is counted. All
+ * zeroes: not counted. */
+typedef struct ByteShare {
+    ByteGate *gate;
+    size_t bytes;
+    bool handed_on;
+} ByteShare;
+
+/* on_room may be NULL. */
+void byte_gate_init(ByteGate *gate, size_t limit, void (*on_room)(void *context), void *context);
+void byte_gate_destroy(ByteGate *gate);
+
+/* Counts the share with bytes at gate from now on, and nowhere else; gate NULL: not at all. */
+void byte_gate_move(ByteShare *share, ByteGate *gate, size_t bytes);
+
+/* What is counted with the share is complete, and leaves whatever its maker does. */
+void byte_gate_hand_on(ByteShare *share);
+
+bool byte_gate_is_open(ByteGate *gate);
+/* Less than a quarter of the limit has been handed on. */
+bool byte_gate_runs_dry(const ByteGate *gate);
+/* Waits until it is open. */
+void byte_gate_wait(ByteGate *gate);
+size_t byte_gate_held(const ByteGate *gate);
+/* Times it closed. */
+uint64_t byte_gate_closings(const ByteGate *gate);
+
+#endif

@@ -1,0 +1,40 @@
+/* The event log: one line an event, `TIME LEVEL THREAD COMPONENT: PHRASE key=value ...`.
+ *
+ * The sink is the one piece of global state. Phrases are fixed strings so that they can be counted;
+ * what varies goes into key=value. ERROR: the operator must act. WARN: the program coped. INFO:
+ * what happened; a remote host's misbehaviour is INFO. Thread-safe; nothing is taken while it is
+ * held. */
+#ifndef BASE_THREAD_LOG_H
+#define BASE_THREAD_LOG_H
+
+#include <stdbool.h>
+
+#include "base/core/result.h"
+
+typedef enum LogLevel { LOG_LEVEL_ERROR, LOG_LEVEL_WARN, LOG_LEVEL_INFO, LOG_LEVEL_DEBUG } LogLevel;
+
+/* Events go to path (appended) from now on; NULL = standard error only. Events of level echo or
+ * more urgent are repeated on standard error. RESULT_IO and the like: the sink is as before. */
+Result log_open(const char *path, LogLevel level, LogLevel echo);
+/* Opens the same path anew, for log rotation. */
+Result log_reopen(void);
+void log_close(void);
+void log_set_level(LogLevel level);
+
+/* A line that the terminal shows at the bottom (progress) is wiped before an echo and drawn again
+ * by its owner; set once, NULL to end. */
+void log_set_echo_hook(void (*before_echo)(void));
+
+bool log_enabled(LogLevel level);
+void log_event(LogLevel level, const char *component, const char *phrase, const char *format, ...)
+    __attribute__((format(printf, 4, 5)));
+
+#define LOG_ERROR(component, phrase, ...) log_event(LOG_LEVEL_ERROR, component, phrase, __VA_ARGS__)
+#define LOG_WARN(component, phrase, ...)  log_event(LOG_LEVEL_WARN, component, phrase, __VA_ARGS__)
+#define LOG_INFO(component, phrase, ...)  log_event(LOG_LEVEL_INFO, component, phrase, __VA_ARGS__)
+#define LOG_DEBUG(component, phrase, ...) log_event(LOG_LEVEL_DEBUG, component, phrase, __VA_ARGS__)
+
+/* The name of the calling thread in log lines; set by thread_start. */
+void log_set_thread_name(const char *name);
+
+#endif

@@ -1,0 +1,48 @@
+/* A bounded queue of pointers between threads: closable, with batches.
+ *
+ * What goes in is handed over: the pusher does not touch it again. Any number of threads on both
+ * sides. A full queue makes queue_push wait; queue_close wakes everybody, refuses further pushes
+ * and lets the poppers take what is left. That is how threads are stopped. */
+#ifndef BASE_THREAD_QUEUE_H
+#define BASE_THREAD_QUEUE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "base/core/clock.h"
+#include "base/thread/mutex.h"
+#include "base/core/result.h"
+
+typedef struct Queue {
+    Mutex mutex;
+    Condition not_empty;
+    Condition not_full;
+    void **items; /* ring of capacity; guarded by mutex, as all below */
+    size_t capacity;
+    size_t head; /* of the oldest item */
+    size_t count;
+    size_t waiting; /* threads in queue_pop that wait */
+    size_t called;  /* those of them that have been signalled since */
+    bool closed;
+    bool woken; /* the next queue_pop that would wait does not */
+} Queue;
+
+/* RESULT_MEMORY: nothing is left to destroy. */
+Result queue_init(Queue *queue, size_t capacity);
+/* The queue must be empty or its items of no value, and no thread may be in it. */
+void queue_destroy(Queue *queue);
+
+/* Waits for room. RESULT_CLOSED: the item is still the caller's. */
+Result queue_push(Queue *queue, void *item);
+/* RESULT_LIMIT when full. */
+Result queue_try_push(Queue *queue, void *item);
+/* Takes up to max items, waiting for the first until deadline (MONO_NEVER: for ever; a time that
+ * has passed: not at all). *n = how many. RESULT_TIMEOUT: none came. RESULT_CLOSED: closed and
+ * empty. */
+Result queue_pop(Queue *queue, void **items, size_t max, size_t *n, MonoTime deadline);
+/* Ends one wait in queue_pop with RESULT_TIMEOUT, the running one or the next. */
+void queue_wake(Queue *queue);
+void queue_close(Queue *queue);
+size_t queue_count(Queue *queue);
+
+#endif

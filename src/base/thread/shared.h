@@ -1,0 +1,45 @@
+/* An immutable object that may be replaced while threads use it: a filter, a table of rules.
+ *
+ * One thread replaces it (shared_replace); each thread that uses it has a SharedReader and asks for
+ * the object at the start of each piece of work (shared_get), which costs one atomic load while
+ * nothing has changed. An object lives until it is replaced and no reader holds it: a thread that
+ * sleeps keeps the old one alive and is never waited for.
+ *
+ * Threads: a reader belongs to one thread. All readers are closed before the Shared is destroyed.
+ * Locks: one of RANK_TABLE, held for a few instructions. Source of the idea: read-copy-update, with
+ * counts. */
+#ifndef BASE_THREAD_SHARED_H
+#define BASE_THREAD_SHARED_H
+
+#include <stdatomic.h>
+
+#include "base/thread/mutex.h"
+#include "base/core/result.h"
+
+typedef struct SharedBox SharedBox;
+
+typedef struct Shared {
+    Mutex mutex;
+    SharedBox *current; /* under mutex; NULL: no object */
+    atomic_uint version;
+    void (*destroy)(void *object);
+} Shared;
+
+typedef struct SharedReader {
+    Shared *shared;
+    SharedBox *box; /* counted */
+    unsigned version;
+} SharedReader;
+
+/* Holds nothing: shared_get answers NULL. */
+void shared_init(Shared *shared, void (*destroy)(void *object));
+void shared_destroy(Shared *shared);
+/* Takes the object (NULL: none). RESULT_MEMORY: it was destroyed, and nothing has changed. */
+Result shared_replace(Shared *shared, void *object);
+
+void shared_reader_open(SharedReader *reader, Shared *shared);
+void shared_reader_close(SharedReader *reader);
+/* The object of now, or NULL; valid until the next call with this reader. */
+void *shared_get(SharedReader *reader);
+
+#endif

@@ -1,0 +1,78 @@
+#include "base/thread/thread.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <stdio.h>
+
+#include "base/thread/log.h"
+#include "base/thread/mutex.h"
+
+static _Thread_local Thread *self;
+static Mutex list_mutex = {.handle = PTHREAD_MUTEX_INITIALIZER, .rank = RANK_TABLE};
+static Thread *list; /* of all threads that run; guarded by list_mutex */
+
+static void *enter(void *argument)
+{
+    self = argument;
+    log_set_thread_name(self->name);
+    (void)pthread_setname_np(pthread_self(), self->name);
+    return self->run(self->argument);
+}
+
+Result thread_start(Thread *thread, const char *name, void *(*run)(void *), void *argument)
+{
+    (void)snprintf(thread->name, sizeof thread->name, "%s", name);
+    thread->run = run;
+    thread->argument = argument;
+    atomic_store(&thread->step, "starting");
+    sigset_t all;
+    sigset_t before;
+    (void)sigfillset(&all);
+    /* What the thread itself brings about: blocked, no handler would be asked. */
+    (void)sigdelset(&all, SIGBUS);
+    (void)sigdelset(&all, SIGSEGV);
+    (void)pthread_sigmask(SIG_BLOCK, &all, &before);
+    int rc = pthread_create(&thread->handle, NULL, enter, thread);
+    (void)pthread_sigmask(SIG_SETMASK, &before, NULL);
+    thread->started = rc == 0;
+    if (thread->started) {
+        mutex_lock(&list_mutex);
+        thread->next = list;
+        list = thread;
+        mutex_unlock(&list_mutex);
+    }
+    return rc == 0 ? RESULT_OK : rc == EAGAIN ? RESULT_LIMIT : RESULT_MEMORY;
+}
+
+void thread_join(Thread *thread)
+{
+    if (thread->started) {
+        (void)pthread_join(thread->handle, NULL);
+        thread->started = false;
+        mutex_lock(&list_mutex);
+        Thread **link = &list;
+        while (*link != NULL && *link != thread) {
+            link = &(*link)->next;
+        }
+        if (*link != NULL) {
+            *link = thread->next;
+        }
+        mutex_unlock(&list_mutex);
+    }
+}
+
+void thread_step(const char *step)
+{
+    if (self != NULL) {
+        atomic_store_explicit(&self->step, step, memory_order_relaxed);
+    }
+}
+
+void thread_walk(void (*visit)(void *context, const char *name, const char *step), void *context)
+{
+    mutex_lock(&list_mutex);
+    for (const Thread *thread = list; thread != NULL; thread = thread->next) {
+        visit(context, thread->name, atomic_load_explicit(&thread->step, memory_order_relaxed));
+    }
+    mutex_unlock(&list_mutex);
+}

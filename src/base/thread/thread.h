@@ -1,0 +1,32 @@
+/* Threads with names, that publish the step they are at. */
+#ifndef BASE_THREAD_THREAD_H
+#define BASE_THREAD_THREAD_H
+
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+
+#include "base/core/result.h"
+
+typedef struct Thread {
+    pthread_t handle;
+    char name[16];
+    void *(*run)(void *argument);
+    void *argument;
+    _Atomic(const char *) step; /* what it is doing now: a string literal */
+    bool started;
+    struct Thread *next; /* in the list of all, while it runs */
+} Thread;
+
+/* Starts run(argument) in a thread of that name (at most 15 bytes). All signals are blocked in it,
+ * but for faults (SIGBUS, SIGSEGV): they are taken by one thread of the program. RESULT_MEMORY,
+ * RESULT_LIMIT: none was started. */
+Result thread_start(Thread *thread, const char *name, void *(*run)(void *), void *argument);
+/* Waits for its end; does nothing when it was never started. */
+void thread_join(Thread *thread);
+/* Calls visit for every running thread with its name and step, in no order; any thread. */
+void thread_walk(void (*visit)(void *context, const char *name, const char *step), void *context);
+/* Called by the thread itself. */
+void thread_step(const char *step);
+
+#endif

@@ -1,0 +1,31 @@
+/* Wakes a thread that waits in epoll, because something is in its queue or a flag has changed.
+ *
+ *   any thread: queue_push, then wake_ring   -->   the thread: epoll_wait, wake_clear, queue_pop
+ * ...
+ *
+ * Rung again before it was cleared it costs no system call. Invariant: what was done before
+ * wake_ring is seen after wake_clear, or epoll_wait returns once more. Source: eventfd(2). */
+#ifndef BASE_THREAD_WAKE_H
+#define BASE_THREAD_WAKE_H
+
+#include <stdatomic.h>
+#include <stdbool.h>
+
+#include "base/core/result.h"
+
+typedef struct Wake {
+    int fd; /* an eventfd, data.fd of its epoll_event; -1: none */
+    atomic_bool rung;
+} Wake;
+
+/* Is waited for by epoll from now on. On failure (RESULT_IO, RESULT_LIMIT, RESULT_MEMORY) nothing
+ * is left to destroy. */
+Result wake_init(Wake *wake, int epoll);
+/* Nobody may ring it any more. */
+void wake_destroy(Wake *wake);
+/* Any thread. */
+void wake_ring(Wake *wake);
+/* The thread that waits, before it looks at what it was woken for. */
+void wake_clear(Wake *wake);
+
+#endif

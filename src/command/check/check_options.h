@@ -1,0 +1,25 @@
+/* The crawl's options for those commands of `ragno check` that need them: from an INI file, the
+ * environment and -s SECTION.KEY=VALUE, checked as a crawl checks them at its start. */
+#ifndef COMMAND_CHECK_CHECK_OPTIONS_H
+#define COMMAND_CHECK_CHECK_OPTIONS_H
+
+#include <stddef.h>
+
+#include "rules/config.h"
+
+#define CHECK_OPTIONS_MAX 64u
+
+typedef struct CheckOptions {
+    const char *file;                           /* -c FILE, or NULL */
+    const char *assignments[CHECK_OPTIONS_MAX]; /* "section.key=value" */
+    size_t n_assignments;
+} CheckOptions;
+
+/* Takes -c FILE, -s SECTION.KEY=VALUE and their long forms out of argv[1] ...; what is left stays
+ * in argv behind argv[0], its number is returned, or -1 after a complaint. */
+int check_options_take(CheckOptions *options, int argc, char **argv);
+/* Fills in an initialised config. Exit status: 0, 2 after one complaint per mistake ("FILE:LINE:
+ * what"), 3 when the file cannot be read. */
+int check_options_load(const CheckOptions *options, Config *config);
+
+#endif

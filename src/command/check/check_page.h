@@ -1,0 +1,23 @@
+/* What `ragno check links`, `charset` and `digest` have in common: a file, read as a page. */
+#ifndef COMMAND_CHECK_CHECK_PAGE_H
+#define COMMAND_CHECK_CHECK_PAGE_H
+
+#include "base/memory/buffer.h"
+#include "parse/html/html.h"
+
+typedef struct CheckPage {
+    const char *file;
+    const char *base;         /* the document's URL */
+    const char *content_type; /* or NULL */
+    bool use_libxml2;
+    Buffer body;
+    HtmlParser *parser;
+    Page page;
+} CheckPage;
+
+/* Reads the arguments and the file, and parses it; complains itself. Returns 0 or the exit status;
+ * check_page_close in either case. */
+int check_page_open(CheckPage *check, int argc, char **argv, const char *usage);
+void check_page_close(CheckPage *check);
+
+#endif

@@ -1,0 +1,456 @@
+#include "command/crawl.h"
+
+#include <getopt.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "crawl/agent.h"
+#include "rules/memory_budget.h"
+
+#define LIST_MAX 1000u
+
+enum {
+    OPT_CONTACT = 256,
+    OPT_IP_WAIT,
+    OPT_EXCLUDE,
+    OPT_ACCEPT,
+    OPT_REJECT,
+    OPT_MAX_PAGES,
+    OPT_MAX_DURATION,
+    OPT_WARC_MAX_SIZE,
+    OPT_NO_WARC,
+    OPT_PROGRESS,
+    OPT_PRINT_CONFIG,
+    OPT_HELP_CONFIG,
+    OPT_TEST_CONFIG
+};
+
+static const struct option long_options[] = {
+    {"input-file", required_argument, NULL, 'i'},
+    {"config", required_argument, NULL, 'c'},
+    {"set", required_argument, NULL, 's'},
+    {"dir", required_argument, NULL, 'd'},
+    {"new", no_argument, NULL, 'n'},
+    {"user-agent", required_argument, NULL, 'U'},
+    {"contact", required_argument, NULL, OPT_CONTACT},
+    {"wait", required_argument, NULL, 'w'},
+    {"ip-wait", required_argument, NULL, OPT_IP_WAIT},
+    {"connections", required_argument, NULL, 'j'},
+    {"depth", required_argument, NULL, 'l'},
+    {"tries", required_argument, NULL, 't'},
+    {"domains", required_argument, NULL, 'D'},
+    {"exclude-domains", required_argument, NULL, OPT_EXCLUDE},
+    {"accept-regex", required_argument, NULL, OPT_ACCEPT},
+    {"reject-regex", required_argument, NULL, OPT_REJECT},
+    {"max-pages", required_argument, NULL, OPT_MAX_PAGES},
+    {"quota", required_argument, NULL, 'Q'},
+    {"max-duration", required_argument, NULL, OPT_MAX_DURATION},
+    {"warc-max-size", required_argument, NULL, OPT_WARC_MAX_SIZE},
+    {"no-warc", no_argument, NULL, OPT_NO_WARC},
+    {"header", required_argument, NULL, 'H'},
+    {"log", required_argument, NULL, 'o'},
+    {"quiet", no_argument, NULL, 'q'},
+    {"verbose", no_argument, NULL, 'v'},
+    {"progress", optional_argument, NULL, OPT_PROGRESS},
+    {"print-config", optional_argument, NULL, OPT_PRINT_CONFIG},
+    {"help-config", optional_argument, NULL, OPT_HELP_CONFIG},
+    {"test-config", no_argument, NULL, OPT_TEST_CONFIG},
+    {"help", no_argument, NULL, 'h'},
+    {"version", no_argument, NULL, 'V'},
+    {NULL, 0, NULL, 0}};
+
+/* Options that are another spelling of --set. */
+static const struct {
+    int option;
+    const char *name;
+} spellings[] = {{'U', "crawl.user_agent"},
+                 {OPT_CONTACT, "crawl.contact"},
+                 {'w', "politeness.host_delay"},
+                 {OPT_IP_WAIT, "politeness.ip_delay"},
+                 {'j', "fetch.connections"},
+                 {'l', "scope.depth"},
+                 {'t', "politeness.tries"},
+                 {'D', "scope.domains"},
+                 {OPT_EXCLUDE, "scope.exclude_domains"},
+                 {OPT_ACCEPT, "scope.accept_regex"},
+                 {OPT_REJECT, "scope.reject_regex"},
+                 {OPT_MAX_PAGES, "crawl.max_pages"},
+                 {'Q', "crawl.max_bytes"},
+                 {OPT_MAX_DURATION, "crawl.max_duration"},
+                 {OPT_WARC_MAX_SIZE, "warc.max_size"}};
+
+typedef struct Assignment {
+    const char *name; /* "section.key" */
+    const char *value;
+    char *owned; /* NULL, or what name points into */
+} Assignment;
+
+typedef struct Line {
+    AgentOptions agent;
+    const char *config_file;
+    Assignment *assignments;
+    size_t n_assignments;
+    Buffer headers;
+    const char *print; /* --print-config's argument, "" when none, NULL when not asked */
+    bool help_config;
+    const char *help_word;
+    bool test_config;
+} Line;
+
+void crawl_usage(FILE *out)
+{
+    (void)fprintf(
+        out,
+        "usage: ragno [crawl] [OPTION]... [URL]...\n"
+        "Crawls from the URLs; resumes when DIR holds a crawl.\n"
+        "ragno --contact https://example.org/bot -D example.org https://www.example.org/\n\n"
+        "  -i, --input-file FILE     seeds, one URL per line, '#' comments, '-' = stdin\n"
+        "  -d, --dir DIR             everything the crawl keeps (default ./crawl)\n"
+        "  -n, --new                 start anew: refuse a DIR that holds a crawl\n"
+        "  -c, --config FILE         INI file          -s, --set SECTION.KEY=VALUE\n"
+        "      --contact URL         who crawls; needed outside loopback\n"
+        "  -U, --user-agent STRING   -H, --header 'NAME: VALUE'\n"
+        "  -w, --wait TIME           between two fetches from a host (default 5s)\n"
+        "      --ip-wait TIME        between two fetches from an address (1s)\n"
+        "  -j, --connections N       transfers at once (256)\n"
+        "  -l, --depth N             links from a seed at most (20)\n"
+        "  -t, --tries N             attempts at a URL at most\n"
+        "  -D, --domains LIST        only these hosts and below; --exclude-domains LIST\n"
+        "      --accept-regex RE     only URLs in which RE is found; --reject-regex RE\n"
+        "      --max-pages N  -Q, --quota BYTES  --max-duration TIME\n"
+        "      --no-warc             keep no WARC files;  --warc-max-size BYTES\n"
+        "  -o, --log FILE            crawl log (default DIR/crawl.log)\n"
+        "  -q, --quiet  -v, --verbose  --progress[=auto|always|never]\n"
+        "      --print-config[=sample]  --help-config[=WORD]  --test-config\n"
+        "  -h, --help  -V, --version\n\n"
+        "Other commands (ragno COMMAND --help):\n"
+        "  ragno status DIR [--json]\n"
+        "  ragno db DIR info|dump|find|get|links|path|hosts|schedule\n"
+        "  ragno export DIR links|hosts|pages     ragno verify DIR\n"
+        "  ragno rank DIR pagerank|hits           ragno schedule DIR freq|refused\n"
+        "  ragno check charset|config|digest|dns|filter|links|robots|sitemap|url\n\n"
+        "Exit: 0 finished, 1 internal error, 2 usage or configuration, 3 input or output,\n"
+        "11 signal, 13 second signal, 14 page or byte limit, 15 time limit, 16 disk nearly full,\n"
+        "17 DIR is in use, damaged or of another version. manual: ragno(1)\n");
+}
+
+/* ---- parsing
+ * ---------------------------------------------------------------------------------------- */
+
+static int complain(const char *word, const char *what)
+{
+    (void)fprintf(stderr, "ragno: %s: %s\n", word, what);
+    return EXIT_USAGE;
+}
+
+static void nearest_option(const char *word)
+{
+    const char *best = NULL;
+    size_t best_distance = SIZE_MAX;
+    char name[64];
+    (void)snprintf(name, sizeof name, "%.*s", (int)strcspn(word, "="), word);
+    for (const struct option *o = long_options; o->name != NULL; o++) {
+        size_t d = option_distance(name, o->name);
+        if (d < best_distance) {
+            best_distance = d;
+            best = o->name;
+        }
+    }
+    (void)fprintf(stderr, "ragno: unknown option '--%s'", name);
+    if (best != NULL && best_distance <= 3) {
+        (void)fprintf(stderr, ", did you mean '--%s'?\n", best);
+    } else {
+        (void)fprintf(stderr, " (ragno --help)\n");
+    }
+}
+
+static int assign(Line *line, const char *name, const char *value, char *owned)
+{
+    Assignment *more =
+        realloc(line->assignments, (line->n_assignments + 1) * sizeof *line->assignments);
+    if (more == NULL) {
+        free(owned);
+        return EXIT_INTERNAL;
+    }
+    line->assignments = more;
+    more[line->n_assignments++] = (Assignment){.name = name, .value = value, .owned = owned};
+    return 0;
+}
+
+static int assign_set(Line *line, const char *text)
+{
+    char *copy = strdup(text);
+    char *equals = copy == NULL ? NULL : strchr(copy, '=');
+    if (equals == NULL) {
+        free(copy);
+        return complain(text, "--set expects SECTION.KEY=VALUE");
+    }
+    *equals = '\0';
+    return assign(line, copy, equals + 1, copy);
+}
+
+static int set_progress(Line *line, const char *word)
+{
+    static const char *const words[] = {"auto", "always", "never"};
+    if (word == NULL) {
+        line->agent.progress = PROGRESS_ALWAYS;
+        return 0;
+    }
+    for (int i = 0; i < 3; i++) {
+        if (strcmp(word, words[i]) == 0) {
+            line->agent.progress = (ProgressMode)i;
+            return 0;
+        }
+    }
+    return complain(word, "--progress expects auto, always or never");
+}
+
+static int add_header(Line *line, const char *header)
+{
+    if (strchr(header, ':') == NULL || strchr(header, '|') != NULL) {
+        return complain(header, "--header expects 'Name: value'");
+    }
+    if (line->headers.length > 0) {
+        (void)buffer_append_char(&line->headers, '|');
+    }
+    return buffer_append_string(&line->headers, header) == RESULT_OK ? 0 : EXIT_INTERNAL;
+}
+
+static int take_option(Line *line, int option)
+{
+    for (size_t i = 0; i < sizeof spellings / sizeof *spellings; i++) {
+        if (spellings[i].option == option) {
+            return assign(line, spellings[i].name, optarg, NULL);
+        }
+    }
+    switch (option) {
+    case 'i':
+        if (line->agent.n_seed_files == LIST_MAX) {
+            return complain(optarg, "too many seed files");
+        }
+        line->agent.seed_files[line->agent.n_seed_files++] = optarg;
+        return 0;
+    case 'c':
+        line->config_file = optarg;
+        return 0;
+    case 's':
+        return assign_set(line, optarg);
+    case 'd':
+        line->agent.directory = optarg;
+        return 0;
+    case 'n':
+        line->agent.must_be_new = true;
+        return 0;
+    case 'H':
+        return add_header(line, optarg);
+    case 'o':
+        line->agent.crawl_log = optarg;
+        return 0;
+    case 'q':
+        line->agent.quiet = true;
+        return 0;
+    case 'v':
+        line->agent.verbose = true;
+        return 0;
+    case OPT_NO_WARC:
+        return assign(line, "warc.enabled", "no", NULL);
+    case OPT_PROGRESS:
+        return set_progress(line, optarg);
+    case OPT_PRINT_CONFIG:
+        line->print = optarg == NULL ? "" : optarg;
+        return 0;
+    case OPT_HELP_CONFIG:
+        line->help_config = true;
+        line->help_word = optarg;
+        return 0;
+    case OPT_TEST_CONFIG:
+        line->test_config = true;
+        return 0;
+    default:
+        return EXIT_USAGE;
+    }
+}
+
+static int parse_line(Line *line, int argc, char **argv)
+{
+    int option = 0;
+    opterr = 0;
+    optind = 1;
+    while ((option = getopt_long(argc, argv, ":i:c:s:d:nU:w:j:l:t:D:Q:H:o:qvhV", long_options,
+                                 NULL)) != -1) {
+        int rc = 0;
+        if (option == 'h') {
+            crawl_usage(stdout);
+            return -1;
+        }
+        if (option == 'V') {
+            (void)printf("ragno %s\n", RAGNO_VERSION);
+            return -1;
+        }
+        if (option == ':') {
+            return complain(argv[optind - 1], "this option needs a value");
+        }
+        if (option == '?') {
+            const char *word = argv[optind - 1];
+            if (strncmp(word, "--", 2) == 0) {
+                nearest_option(word + 2);
+                return EXIT_USAGE;
+            }
+            char letter[3] = {'-', (char)optopt, '\0'};
+            return complain(letter, "unknown option (ragno --help lists them)");
+        }
+        rc = take_option(line, option);
+        if (rc != 0) {
+            return rc;
+        }
+    }
+    line->agent.seed_words = argv + optind;
+    line->agent.n_seed_words = (size_t)(argc - optind);
+    return 0;
+}
+
+/* ---- configuration
+ * ---------------------------------------------------------------------------------------- */
+
+/* The limits of the whole crawl belong to a run: what ended the last one does not end the next. */
+static void forget_limits(Config *config, Buffer *error)
+{
+    static const char *const limits[] = {"crawl.max_pages", "crawl.max_bytes",
+                                         "crawl.max_duration"};
+    for (size_t i = 0; i < sizeof limits / sizeof *limits; i++) {
+        const OptionSpec *spec = options_find(&config->options, limits[i]);
+        (void)options_set(&config->options, limits[i], spec->standard, "default", error);
+    }
+}
+
+/* A crawl that is resumed without -c goes on with the configuration it was started with, but for
+ * the limits of the whole crawl. */
+static const char *config_file_of(Line *line, char *path, size_t size)
+{
+    if (line->config_file != NULL) {
+        return line->config_file;
+    }
+    (void)snprintf(path, size, "%s/config.ini", line->agent.directory);
+    line->agent.settings = config_file_look(path);
+    return line->agent.settings != CONFIG_FILE_NONE ? path : NULL;
+}
+
+/* error gets a line for each mistake. */
+static Result load_config(Line *line, Config *config, Buffer *error)
+{
+    char path[4096];
+    const char *file = config_file_of(line, path, sizeof path);
+    Result rc = file == NULL ? RESULT_OK : options_load(&config->options, file, error);
+    if (rc != RESULT_OK && rc != RESULT_INVALID) {
+        (void)buffer_printf(error, "cannot read %s: %s\n", file, result_name(rc));
+        rc = RESULT_INVALID;
+    }
+    if (line->config_file == NULL && file != NULL) {
+        forget_limits(config, error);
+    }
+    if (options_load_environment(&config->options, "RAGNO_", error) != RESULT_OK) {
+        rc = RESULT_INVALID;
+    }
+    if (line->headers.length > 0) {
+        (void)options_set(&config->options, "fetch.headers", line->headers.data, "command line",
+                          error);
+    }
+    for (size_t i = 0; i < line->n_assignments; i++) {
+        const Assignment *a = &line->assignments[i];
+        if (options_set(&config->options, a->name, a->value, "command line", error) != RESULT_OK) {
+            (void)buffer_append_string(error, " (command line)\n");
+            rc = RESULT_INVALID;
+        }
+    }
+    if (rc == RESULT_OK) {
+        rc = memory_budget_apply(config, error);
+    }
+    if (rc == RESULT_OK) {
+        rc = config_resolve_paths(config, error);
+    }
+    if (rc == RESULT_OK) {
+        rc = config_check(config, error);
+    }
+    return rc;
+}
+
+static int load_first_config(Line *line, Config *config)
+{
+    Buffer errors;
+    buffer_init(&errors, BUFFER_NO_LIMIT);
+    Result rc = load_config(line, config, &errors);
+    char *save = NULL;
+    for (char *sentence = errors.length == 0 ? NULL : strtok_r(errors.data, "\n", &save);
+         sentence != NULL; sentence = strtok_r(NULL, "\n", &save)) {
+        (void)fprintf(stderr, "ragno: %s\n", sentence);
+    }
+    buffer_destroy(&errors);
+    return rc == RESULT_OK ? 0 : EXIT_USAGE;
+}
+
+static bool reload(void *context, Config *fresh, Buffer *error)
+{
+    if (config_init(fresh) != RESULT_OK) {
+        return false;
+    }
+    if (load_config(context, fresh, error) != RESULT_OK) {
+        config_destroy(fresh);
+        return false;
+    }
+    return true;
+}
+
+static int run(Line *line, Config *config)
+{
+    int status = load_first_config(line, config);
+    if (line->help_config) {
+        options_help(&config->options, line->help_word, stdout);
+        return EXIT_FINISHED;
+    }
+    if (status != 0) {
+        return status;
+    }
+    if (line->print != NULL) {
+        if (strcmp(line->print, "sample") == 0) {
+            options_print_sample(&config->options, stdout);
+        } else {
+            options_print(&config->options, stdout);
+            memory_budget_print(config, stdout);
+        }
+        return EXIT_FINISHED;
+    }
+    if (line->test_config) {
+        (void)printf("the configuration is valid\n");
+        return EXIT_FINISHED;
+    }
+    line->agent.config = config;
+    line->agent.reload = reload;
+    line->agent.reload_context = line;
+    return agent_run(&line->agent);
+}
+
+int crawl_main(int argc, char **argv)
+{
+    Config config;
+    Line line = {.agent = {.directory = "crawl"}};
+    line.agent.seed_files = calloc(LIST_MAX, sizeof *line.agent.seed_files);
+    buffer_init(&line.headers, 65536);
+    int status = line.agent.seed_files == NULL || config_init(&config) != RESULT_OK
+                     ? EXIT_INTERNAL
+                     : parse_line(&line, argc, argv);
+    if (status == 0) {
+        status = run(&line, &config);
+    } else if (status == -1) {
+        status = EXIT_FINISHED;
+    }
+    config_destroy(&config);
+    for (size_t i = 0; i < line.n_assignments; i++) {
+        free(line.assignments[i].owned);
+    }
+    free(line.assignments);
+    free(line.agent.seed_files);
+    buffer_destroy(&line.headers);
+    return status;
+}

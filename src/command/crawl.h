@@ -1,0 +1,11 @@
+/* `ragno [crawl]`: the command line of a crawl. */
+#ifndef COMMAND_CRAWL_H
+#define COMMAND_CRAWL_H
+
+#include <stdio.h>
+
+int crawl_main(int argc, char **argv);
+/* `ragno --help`: fits a screen. */
+void crawl_usage(FILE *out);
+
+#endif

@@ -1,0 +1,163 @@
+#include "command/db/db.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "crawl/crawl_open.h"
+#include "rules/dedup.h"
+typedef struct DbCommand {
+    const char *name;
+    const char *usage;
+    int (*run)(DbView *view, int argc, char **argv);
+} DbCommand;
+
+static const DbCommand commands[] = {
+    {"dump", "dump                             all pages by hash", db_dump},
+    {"find", "find REGEX                       pages whose URL matches", db_find_regex},
+    {"get",
+     "get URL [--headers] [--body|--raw] one page; or its stored answer, decoded or as stored",
+     db_get},
+    {"hosts", "hosts [HOST]                     id, origin, known, crawled, scheduled pages",
+     db_hosts},
+    {"info", "info                             counts, sizes, format version", db_info},
+    {"links", "links [--from URL|--to URL] [--ids]", db_links},
+    {"path", "path URL                         how the crawl got there, seed first", db_path},
+    {"schedule",
+     "schedule [--top N] [--host HOST] priority, score, url; --due: next visit, interval, url",
+     db_schedule},
+};
+
+#define N_COMMANDS (sizeof commands / sizeof *commands)
+
+static int usage(FILE *out)
+{
+    (void)fprintf(out, "usage: ragno db DIR COMMAND\n");
+    for (size_t i = 0; i < N_COMMANDS; i++) {
+        (void)fprintf(out, "  %s\n", commands[i].usage);
+    }
+    (void)fprintf(out, "Pages are printed as: hash index url first_crawl last_crawl n_changes "
+                       "n_crawls depth score, tab separated.\n");
+    return out == stdout ? 0 : EXIT_USAGE;
+}
+
+int db_failed(const DbView *view, int rc)
+{
+    const char *message = error_message(view->db->error);
+    (void)fprintf(stderr, "ragno db: %s\n", message == NULL ? "failed" : message);
+    return crawl_exit_status(rc);
+}
+
+int db_finish(const DbView *view, int rc)
+{
+    if (rc != page_db_error_ok) {
+        return db_failed(view, rc);
+    }
+    if (fflush(stdout) != 0 || ferror(stdout)) {
+        (void)fprintf(stderr, "ragno db: standard output cannot be written\n");
+        return EXIT_IO;
+    }
+    return 0;
+}
+
+const char *db_url(DbView *view, uint64_t index, int *rc)
+{
+    PageRef page;
+    *rc = page_db_get(view->db, view->txn, index, &page, &view->url);
+    return *rc == page_db_error_ok ? page.url : NULL;
+}
+
+int db_find(DbView *view, const char *url, uint64_t *index)
+{
+    int rc = page_db_find(view->db, view->txn, url, strlen(url), index);
+    if (rc == page_db_error_no_page && db_stands_for(view, url)) {
+        rc = page_db_find(view->db, view->txn, view->url.data, view->url.length, index);
+    }
+    return rc;
+}
+
+bool db_stands_for(DbView *view, const char *url)
+{
+    if (dedup_stands_for(view->txn, url, &view->url) != RESULT_OK ||
+        strcmp(view->url.data, url) == 0) {
+        return false;
+    }
+    (void)fprintf(stderr, "ragno db: %s stands for it (scope.dedup_key)\n", view->url.data);
+    return true;
+}
+
+Result db_open_schedule(const DbView *view, Schedule **schedule)
+{
+    MDB_dbi dbi = 0;
+    *schedule = NULL;
+    return mdb_dbi_open(view->txn, "schedule", 0, &dbi) == MDB_SUCCESS
+               ? schedule_open(schedule, view->txn, NULL)
+               : RESULT_OK;
+}
+
+static int run(const DbCommand *command, const char *dir, int argc, char **argv)
+{
+    DbView view = {.db = NULL};
+    Buffer warc; /* the folder beside the database */
+    buffer_init(&warc, BUFFER_NO_LIMIT);
+    if (buffer_printf(&warc, crawl_open_is_crawl(dir) ? "%s/warc" : "%s/../warc", dir) !=
+        RESULT_OK) {
+        return EXIT_INTERNAL;
+    }
+    view.warc = buffer_string(&warc);
+    buffer_init(&view.url, BUFFER_NO_LIMIT);
+    int status = crawl_open("db", dir, true, &view.db);
+    if (status == 0) {
+        int rc = page_db_txn_begin(view.db, true, &view.txn);
+        if (rc == page_db_error_ok) {
+            status = command->run(&view, argc, argv);
+            page_db_txn_abort(view.db, view.txn);
+        } else {
+            status = db_failed(&view, rc);
+        }
+    }
+    buffer_destroy(&view.url);
+    buffer_destroy(&warc);
+    (void)page_db_delete(view.db);
+    return status;
+}
+
+/* How many letters two words have in common at the start. */
+static size_t likeness(const char *a, const char *b)
+{
+    size_t n = 0;
+    while (a[n] != '\0' && a[n] == b[n]) {
+        n++;
+    }
+    return n;
+}
+
+int db_main(int argc, char **argv)
+{
+    if (argc >= 2 && (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0)) {
+        return usage(stdout);
+    }
+    if (argc < 3) {
+        return usage(stderr);
+    }
+    if (strcmp(argv[2], "--help") == 0 || strcmp(argv[2], "-h") == 0) {
+        return usage(stdout);
+    }
+    const DbCommand *nearest = NULL;
+    size_t most = 0;
+    for (size_t i = 0; i < N_COMMANDS; i++) {
+        if (strcmp(argv[2], commands[i].name) == 0) {
+            return run(&commands[i], argv[1], argc - 2, argv + 2);
+        }
+        size_t alike = likeness(argv[2], commands[i].name);
+        if (alike > most) {
+            most = alike;
+            nearest = &commands[i];
+        }
+    }
+    (void)fprintf(stderr, "ragno db: unknown command '%s'", argv[2]);
+    if (nearest != NULL) {
+        (void)fprintf(stderr, "; did you mean '%s'?", nearest->name);
+    }
+    (void)fprintf(stderr, "\n");
+    return usage(stderr);
+}

@@ -1,0 +1,230 @@
+/* ragno db: info, dump, find, get, path. */
+#define PCRE2_CODE_UNIT_WIDTH 8
+#include <pcre2.h>
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "command/db/db.h"
+#include "store/tables/revisit_table.h"
+
+static int wrong_usage(const char *what)
+{
+    (void)fprintf(stderr, "usage: ragno db DIR %s\n", what);
+    return EXIT_USAGE;
+}
+
+static void print_page(const PageRef *page)
+{
+    printf("%016" PRIx64 "\t%" PRIu64 "\t%.*s\t%.3f\t%.3f\t%" PRIu64 "\t%" PRIu64 "\t%" PRIu64
+           "\t%.9g\n",
+           page->hash, page->index, (int)page->url_length, page->url, page->first_crawl,
+           page->last_crawl, page->n_changes, page->n_crawls, page->depth, (double)page->score);
+}
+
+/* When a continuous crawl visits the page again: time and interval. */
+static void print_next_visit(const DbView *view, uint64_t index)
+{
+    RevisitTable *table = NULL;
+    RevisitDue due;
+    char time[CLOCK_TEXT_BYTES];
+    if (revisit_table_open(&table, view->txn, false) == RESULT_OK &&
+        revisit_table_get(table, view->txn, index, &due) == RESULT_OK) {
+        bool is_built = due.time_s < REVISIT_VIRTUAL_MAX; /* the crawl has not met it yet */
+        WallTime wall = {(int64_t)(due.time_s * 1e6)};
+        printf("next visit\t%s\tevery %.3f s\n", is_built ? "-" : wall_format_iso(wall, time),
+               1 / (double)due.freq);
+    }
+    revisit_table_close(table);
+}
+
+static void print_table(DbView *view, const char *name)
+{
+    MDB_dbi dbi = 0;
+    MDB_stat stat;
+    if (mdb_dbi_open(view->txn, name, 0, &dbi) == 0 && mdb_stat(view->txn, dbi, &stat) == 0) {
+        size_t pages = stat.ms_branch_pages + stat.ms_leaf_pages + stat.ms_overflow_pages;
+        printf("table.%s\t%zu entries\t%zu bytes\n", name, stat.ms_entries, pages * stat.ms_psize);
+    }
+}
+
+int db_info(DbView *view, int argc, char **argv)
+{
+    (void)argv;
+    if (argc != 1) {
+        return wrong_usage("info");
+    }
+    uint64_t n_pages = page_db_n_pages(view->db, view->txn), n_links = 0, n_crawled = 0;
+    PageRef page;
+    int rc = page_db_error_ok;
+    for (uint64_t i = 0; i < n_pages && rc == page_db_error_ok; i++) {
+        rc = page_db_get(view->db, view->txn, i, &page, &view->url);
+        n_crawled += rc == page_db_error_ok && page.n_crawls > 0;
+    }
+    PageDBLinkStream *stream = NULL;
+    if (rc == page_db_error_ok) {
+        rc = (int)page_db_link_stream_new(&stream, view->db);
+    }
+    if (rc != page_db_error_ok) {
+        return db_failed(view, rc);
+    }
+    stream->only_diff_domain = 0;
+    uint64_t from = 0;
+    const uint64_t *to = NULL;
+    size_t n = 0;
+    while (page_db_link_stream_next_page(stream, &from, &to, &n) == stream_state_next) {
+        n_links += n;
+    }
+    rc = stream->state == stream_state_error ? error_code(view->db->error) : page_db_error_ok;
+    page_db_link_stream_delete(stream);
+    MDB_envinfo info;
+    MDB_stat stat;
+    if (mdb_env_info(page_db_env(view->db), &info) == 0 &&
+        mdb_env_stat(page_db_env(view->db), &stat) == 0) {
+        printf("format_version\t%u\npages\t%" PRIu64 "\ncrawled\t%" PRIu64 "\nlinks\t%" PRIu64
+               "\nhosts\t%" PRIu32 "\nbytes\t%zu\nmap_bytes\t%zu\n",
+               PAGE_DB_FORMAT_VERSION, n_pages, n_crawled, n_links,
+               page_db_n_hosts(view->db, view->txn), (info.me_last_pgno + 1) * stat.ms_psize,
+               info.me_mapsize);
+    }
+    static const char *const tables[] = {"hash2idx", "idx2info", "idx2crawl",
+                                         "links",    "origins",  "origin2host"};
+    for (size_t i = 0; i < sizeof tables / sizeof *tables; i++) {
+        print_table(view, tables[i]);
+    }
+    return db_finish(view, rc);
+}
+
+/* Prints the pages whose URL matches, or all, by hash. */
+static int print_pages(DbView *view, pcre2_code *code, pcre2_match_data *match)
+{
+    HashIdxStream *stream = NULL;
+    int rc = (int)hashidx_stream_new(&stream, view->db);
+    if (rc != page_db_error_ok) {
+        return rc;
+    }
+    uint64_t hash = 0;
+    size_t index = 0;
+    PageRef page;
+    StreamState state = stream_state_init;
+    while (rc == page_db_error_ok &&
+           (state = hashidx_stream_next(stream, &hash, &index)) == stream_state_next) {
+        rc = page_db_get(view->db, view->txn, index, &page, &view->url);
+        if (rc == page_db_error_no_page) {
+            rc = page_db_error_ok; /* added after this command's snapshot */
+            continue;
+        }
+        if (rc == page_db_error_ok &&
+            (code == NULL ||
+             pcre2_match(code, (PCRE2_SPTR)page.url, page.url_length, 0, 0, match, NULL) >= 0)) {
+            print_page(&page);
+        }
+    }
+    rc = state == stream_state_error ? error_code(view->db->error) : rc;
+    hashidx_stream_delete(stream);
+    return rc;
+}
+
+int db_dump(DbView *view, int argc, char **argv)
+{
+    (void)argv;
+    return argc == 1 ? db_finish(view, print_pages(view, NULL, NULL)) : wrong_usage("dump");
+}
+
+int db_find_regex(DbView *view, int argc, char **argv)
+{
+    if (argc != 2) {
+        return wrong_usage("find REGEX");
+    }
+    int error = 0;
+    PCRE2_SIZE at = 0;
+    pcre2_code *code =
+        pcre2_compile((PCRE2_SPTR)argv[1], PCRE2_ZERO_TERMINATED, 0, &error, &at, NULL);
+    if (code == NULL) {
+        PCRE2_UCHAR text[128];
+        (void)pcre2_get_error_message(error, text, sizeof text);
+        (void)fprintf(stderr, "ragno db: the expression is wrong at character %zu: %s\n", at,
+                      (const char *)text);
+        return EXIT_USAGE;
+    }
+    (void)pcre2_jit_compile(code, PCRE2_JIT_COMPLETE);
+    pcre2_match_data *match = pcre2_match_data_create_from_pattern(code, NULL);
+    int status = 1;
+    if (match != NULL) {
+        status = db_finish(view, print_pages(view, code, match));
+    }
+    pcre2_match_data_free(match);
+    pcre2_code_free(code);
+    return status;
+}
+
+int db_get(DbView *view, int argc, char **argv)
+{
+    const char *url = NULL;
+    DbParts parts = {.headers = false};
+    bool wrong = false;
+    for (int i = 1; i < argc; i++) {
+        if (strcmp(argv[i], "--headers") == 0) {
+            parts.headers = true;
+        } else if (strcmp(argv[i], "--body") == 0) {
+            parts.body = true;
+        } else if (strcmp(argv[i], "--raw") == 0) {
+            parts.raw = true;
+        } else {
+            wrong = wrong || url != NULL || argv[i][0] == '-';
+            url = argv[i];
+        }
+    }
+    if (wrong || url == NULL || (parts.body && parts.raw)) {
+        return wrong_usage("get URL [--headers] [--body|--raw]");
+    }
+    if (parts.headers || parts.body || parts.raw) {
+        return db_answer(view, url, &parts);
+    }
+    uint64_t index = 0;
+    PageRef page;
+    int rc = db_find(view, url, &index);
+    if (rc == page_db_error_ok) {
+        rc = page_db_get(view->db, view->txn, index, &page, &view->url);
+    }
+    if (rc == page_db_error_ok) {
+        print_page(&page);
+        print_next_visit(view, index);
+    }
+    return db_finish(view, rc);
+}
+
+int db_path(DbView *view, int argc, char **argv)
+{
+    if (argc != 2) {
+        return wrong_usage("path URL");
+    }
+    uint64_t index = 0, *path = NULL;
+    PageRef page;
+    size_t n = 0;
+    int rc = db_find(view, argv[1], &index);
+    if (rc == page_db_error_ok) {
+        rc = page_db_get(view->db, view->txn, index, &page, &view->url);
+    }
+    /* Depth falls on the way, so it bounds the length. */
+    uint64_t longest = rc == page_db_error_ok ? page.depth + 1 : 0;
+    if (rc == page_db_error_ok) {
+        path = calloc(longest, sizeof *path);
+        rc = path == NULL ? page_db_error_memory : rc;
+    }
+    while (rc == page_db_error_ok && index != PAGE_DB_NO_INDEX && n < longest) {
+        path[n++] = index;
+        rc = page_db_get(view->db, view->txn, index, &page, &view->url);
+        index = page.linked_from;
+    }
+    while (rc == page_db_error_ok && n > 0) {
+        const char *url = db_url(view, path[--n], &rc);
+        if (url != NULL) {
+            puts(url);
+        }
+    }
+    free(path);
+    return db_finish(view, rc);
+}

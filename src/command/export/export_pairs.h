@@ -1,0 +1,31 @@
+/* Counts pairs of numbers, more of them than fit into memory: the arcs of the host graph.
+ *
+ * Pairs are collected in an array of fixed size; when it is full it is sorted, equal pairs are
+ * added up, and it goes to an unnamed temporary file as a sorted run; the end merges the runs.
+ * Belongs to one thread. */
+#ifndef COMMAND_EXPORT_EXPORT_PAIRS_H
+#define COMMAND_EXPORT_EXPORT_PAIRS_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/core/result.h"
+
+typedef struct ExportPairs ExportPairs;
+
+typedef struct PairCount {
+    uint32_t from;
+    uint32_t to;
+    uint64_t count;
+} PairCount;
+
+/* memory_bytes: of the array. RESULT_MEMORY. */
+Result export_pairs_new(ExportPairs **pairs, size_t memory_bytes);
+void export_pairs_delete(ExportPairs *pairs);
+/* RESULT_IO, RESULT_FULL: no run could be written; nothing more is to be expected. */
+Result export_pairs_add(ExportPairs *pairs, uint32_t from, uint32_t to, uint64_t count);
+/* Calls each for every pair, ascending; a result other than RESULT_OK stops and is returned. */
+Result export_pairs_each(ExportPairs *pairs, Result (*each)(void *context, const PairCount *pair),
+                         void *context);
+
+#endif

@@ -1,0 +1,43 @@
+/* What PageDB knows, as rows: pages, links, the graph of hosts. Streaming: memory does not grow
+ * with the number of links, and by 4 bytes of a temporary file per page for the host graph.
+ *
+ * Read transactions are short, so a running crawl may be exported: the rows are then those of the
+ * pages that were known at the start, as they are when their turn comes.
+ *
+ * Fields of pages: url index hash host status depth found score level n_crawls n_changes
+ * first_crawl last_crawl linked_from content_hash. found is the letter of the discovery path (L
+ * link, R redirect, E embed, S sitemap, P robots, M manual), times are ISO 8601; what is not known
+ * is empty. Fields of links: from to weight cross score kind rel: weight counts how often the link
+ * stands on the page, cross is 1 when it leaves the domain, score is that of its target, kind is
+ * the word of `ragno check links` for what it is ("a", "img", ...), rel its nofollow, ugc and
+ * sponsored. A link of several kinds has a row for each. Ascending by (from, to). Fields of hosts:
+ * from to weight: origins, and how many links of the one's pages go to the other's. Integer arcs
+ * (ids or arcs): pages are their indices 0..n-1, hosts their ids 0..n-1. */
+#ifndef COMMAND_EXPORT_PAGE_EXPORT_H
+#define COMMAND_EXPORT_PAGE_EXPORT_H
+
+#include <stdbool.h>
+#include <stdio.h>
+
+#include "base/core/result.h"
+#include "command/export/export_row.h"
+#include "store/pages/page_db.h"
+
+typedef struct PageExportOptions {
+    ExportFormat format;
+    bool header;     /* a line of names first (TSV, CSV) */
+    bool ids;        /* numbers for pages and hosts, not URLs */
+    bool arcs;       /* nothing but "from TAB to", ascending, no arc twice: WebGraph's arc list */
+    bool no_self;    /* leave out arcs from a page or host to itself */
+    bool only_cross; /* links: only those that leave the domain */
+    size_t memory_bytes; /* of the host graph's sorter; 0 = 64 Mi */
+    FILE *file;          /* borrowed */
+} PageExportOptions;
+
+/* RESULT_IO, RESULT_FULL: of the file or a temporary one; RESULT_DAMAGED: of the database;
+ * RESULT_MEMORY. */
+Result page_export_pages(PageDB *db, const PageExportOptions *options);
+Result page_export_links(PageDB *db, const PageExportOptions *options);
+Result page_export_hosts(PageDB *db, const PageExportOptions *options);
+
+#endif

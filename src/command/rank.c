@@ -1,0 +1,274 @@
+#include "command/rank.h"
+
+#include <errno.h>
+#include <getopt.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/memory/buffer.h"
+#include "crawl/crawl_open.h"
+#include "crawl/exit_status.h"
+#include "store/rank/hits.h"
+#include "store/rank/page_rank.h"
+#include "store/scorers/score_input.h"
+
+#define DEFAULT_TOP 20u
+
+typedef struct RankCommand {
+    const char *directory;
+    bool is_hits;
+    size_t top; /* 0: all */
+    float damping;
+    float precision;
+    bool is_cross_host;
+    bool has_content_scores;
+} RankCommand;
+
+/* What is printed of a page. */
+typedef struct RankedPage {
+    float score;
+    float hub;
+    uint64_t index;
+} RankedPage;
+
+static int usage(FILE *out)
+{
+    (void)fprintf(out,
+                  "usage: ragno rank DIR pagerank|hits [OPTION]...\n"
+                  "  --top N            pages to print, best first (default %u; 0 = all)\n"
+                  "  --damping D        PageRank: share of the surfer's steps that follow links "
+                  "(default 0.85)\n"
+                  "  --precision P      largest change of a score, relative to it, at the end "
+                  "(default 1e-4)\n"
+                  "  --cross-host       only links from one host to another count\n"
+                  "  --content-scores   weigh pages with the content scores of the crawl\n",
+                  DEFAULT_TOP);
+    return out == stdout ? 0 : EXIT_USAGE;
+}
+
+static bool parse_number(const char *text, double least, double greatest, double *out)
+{
+    char *end = NULL;
+    errno = 0;
+    *out = strtod(text, &end);
+    return end != text && *end == '\0' && errno == 0 && *out >= least && *out <= greatest;
+}
+
+static int complain(const char *what, const char *value)
+{
+    (void)fprintf(stderr, "ragno rank: %s '%s'\n", what, value);
+    return usage(stderr);
+}
+
+/* 0, or an exit status; -1: help was printed. */
+static int parse(RankCommand *command, int argc, char **argv)
+{
+    static const struct option options[] = {{"top", required_argument, NULL, 't'},
+                                            {"damping", required_argument, NULL, 'd'},
+                                            {"precision", required_argument, NULL, 'p'},
+                                            {"cross-host", no_argument, NULL, 'x'},
+                                            {"content-scores", no_argument, NULL, 'c'},
+                                            {"help", no_argument, NULL, 'h'},
+                                            {NULL, 0, NULL, 0}};
+    double number = 0.0;
+    optind = 0;
+    for (int o = getopt_long(argc, argv, "h", options, NULL); o != -1;
+         o = getopt_long(argc, argv, "h", options, NULL)) {
+        switch (o) {
+        case 't':
+            if (!parse_number(optarg, 0.0, 1e15, &number) || number != (double)(size_t)number) {
+                return complain("--top: not a number of pages:", optarg);
+            }
+            command->top = (size_t)number;
+            break;
+        case 'd':
+            if (!parse_number(optarg, 0.0, 1.0, &number)) {
+                return complain("--damping: expected 0..1, not", optarg);
+            }
+            command->damping = (float)number;
+            break;
+        case 'p':
+            if (!parse_number(optarg, 0.0, 1.0, &number)) {
+                return complain("--precision: expected 0..1, not", optarg);
+            }
+            command->precision = (float)number;
+            break;
+        case 'x':
+            command->is_cross_host = true;
+            break;
+        case 'c':
+            command->has_content_scores = true;
+            break;
+        case 'h':
+            (void)usage(stdout);
+            return -1;
+        default:
+            return usage(stderr);
+        }
+    }
+    if (argc - optind != 2) {
+        return usage(stderr);
+    }
+    command->directory = argv[optind];
+    command->is_hits = strcmp(argv[optind + 1], "hits") == 0;
+    if (!command->is_hits && strcmp(argv[optind + 1], "pagerank") != 0) {
+        return complain("expected pagerank or hits, not", argv[optind + 1]);
+    }
+    return 0;
+}
+
+static int by_score(const void *a, const void *b)
+{
+    const RankedPage *x = a;
+    const RankedPage *y = b;
+    if (x->score != y->score) {
+        return x->score > y->score ? -1 : 1;
+    }
+    return (x->index > y->index) - (x->index < y->index);
+}
+
+/* Sorts the pages and prints the first ones. */
+static int print_pages(const RankCommand *command, PageDB *db, RankedPage *pages, size_t n)
+{
+    qsort(pages, n, sizeof *pages, by_score);
+    n = command->top != 0 && command->top < n ? command->top : n;
+    MDB_txn *txn = NULL;
+    if (page_db_txn_begin(db, true, &txn) != page_db_error_ok) {
+        return EXIT_IO;
+    }
+    Buffer url;
+    buffer_init(&url, BUFFER_NO_LIMIT);
+    int status = 0;
+    for (size_t i = 0; status == 0 && i < n; i++) {
+        PageRef page;
+        if (page_db_get(db, txn, pages[i].index, &page, &url) != page_db_error_ok) {
+            (void)fprintf(stderr, "ragno rank: the pages cannot be read\n");
+            status = EXIT_DIRECTORY;
+        } else if (command->is_hits) {
+            (void)printf("%.6e\t%.6e\t%s\n", (double)pages[i].score, (double)pages[i].hub,
+                         buffer_string(&url));
+        } else {
+            (void)printf("%.6e\t%s\n", (double)pages[i].score, buffer_string(&url));
+        }
+    }
+    buffer_destroy(&url);
+    page_db_txn_abort(db, txn);
+    if (fflush(stdout) != 0 || ferror(stdout)) {
+        (void)fprintf(stderr, "ragno rank: standard output cannot be written\n");
+        status = EXIT_IO;
+    }
+    return status;
+}
+
+static void report(const LinkGraph *graph, size_t loops, double delta, double relative,
+                   bool is_reached)
+{
+    (void)fprintf(stderr,
+                  "%u pages, %llu links, %zu loops, largest change %.2e (relative %.2e)%s\n",
+                  graph->n_pages, (unsigned long long)graph->n_links, loops, delta, relative,
+                  is_reached ? "" : ": the precision was not reached");
+}
+
+static int rank_pages(const RankCommand *command, const ScoreInput *input, RankedPage *pages)
+{
+    PageRank *pr = NULL;
+    PageRankError code = page_rank_new(&pr, NULL, input->graph->n_pages);
+    if (code == page_rank_error_ok) {
+        pr->damping = command->damping;
+        pr->precision = command->precision;
+        pr->max_loops = 1000;
+        pr->scores = input->scores;
+        code = page_rank_compute_graph(pr, input->graph);
+    }
+    if (code == page_rank_error_ok || code == page_rank_error_precision) {
+        for (size_t i = 0; i < input->graph->n_pages; i++) {
+            float old = 0.0f;
+            pages[i].index = i;
+            (void)page_rank_get(pr, i, &old, &pages[i].score);
+        }
+        report(input->graph, pr->loops, pr->delta, pr->relative_delta, code == page_rank_error_ok);
+    } else {
+        const char *words = pr == NULL ? NULL : error_message(pr->error);
+        (void)fprintf(stderr, "ragno rank: %s\n", words == NULL ? "out of memory" : words);
+    }
+    (void)page_rank_delete(pr);
+    return code == page_rank_error_ok          ? 0
+           : code == page_rank_error_precision ? EXIT_NEGATIVE
+                                               : EXIT_IO;
+}
+
+static int rank_hubs(const RankCommand *command, const ScoreInput *input, RankedPage *pages)
+{
+    Hits *hits = NULL;
+    HitsError code = hits_new(&hits, NULL, input->graph->n_pages);
+    if (code == hits_error_ok) {
+        hits->precision = command->precision;
+        hits->max_loops = 1000;
+        hits->scores = input->scores;
+        code = hits_compute_graph(hits, input->graph);
+    }
+    if (code == hits_error_ok || code == hits_error_precision) {
+        for (size_t i = 0; i < input->graph->n_pages; i++) {
+            float old = 0.0f;
+            pages[i].index = i;
+            (void)hits_get_authority(hits, i, &old, &pages[i].score);
+            (void)hits_get_hub(hits, i, &old, &pages[i].hub);
+        }
+        report(input->graph, hits->loops, hits->delta, hits->relative_delta, code == hits_error_ok);
+    } else {
+        const char *words = hits == NULL ? NULL : error_message(hits->error);
+        (void)fprintf(stderr, "ragno rank: %s\n", words == NULL ? "out of memory" : words);
+    }
+    (void)hits_delete(hits);
+    return code == hits_error_ok ? 0 : code == hits_error_precision ? EXIT_NEGATIVE : EXIT_IO;
+}
+
+static int run(const RankCommand *command, PageDB *db)
+{
+    ScoreInput input = {0};
+    Result rc =
+        score_input_read(&input, db, command->has_content_scores, command->is_cross_host, NULL);
+    if (rc != RESULT_OK) {
+        const char *words = error_message(db->error);
+        (void)fprintf(stderr, "ragno rank: the links cannot be read: %s\n",
+                      words == NULL ? result_name(rc) : words);
+        score_input_free(&input, NULL);
+        return EXIT_IO;
+    }
+    size_t n = input.graph->n_pages;
+    RankedPage *pages = calloc(n + 1, sizeof *pages);
+    int status = EXIT_IO;
+    if (pages == NULL) {
+        (void)fprintf(stderr, "ragno rank: out of memory\n");
+    } else {
+        status = command->is_hits ? rank_hubs(command, &input, pages)
+                                  : rank_pages(command, &input, pages);
+    }
+    score_input_free(&input, NULL);
+    if (status == 0 || status == EXIT_NEGATIVE) {
+        int printed = print_pages(command, db, pages, n);
+        status = printed != 0 ? printed : status;
+    }
+    free(pages);
+    return status;
+}
+
+int rank_main(int argc, char **argv)
+{
+    RankCommand command = {.top = DEFAULT_TOP,
+                           .damping = PAGE_RANK_DEFAULT_DAMPING,
+                           .precision = PAGE_RANK_DEFAULT_PRECISION};
+    int status = parse(&command, argc, argv);
+    if (status != 0) {
+        return status < 0 ? 0 : status;
+    }
+    PageDB *db = NULL;
+    status = crawl_open("rank", command.directory, true, &db);
+    if (status != 0) {
+        return status;
+    }
+    status = run(&command, db);
+    (void)page_db_delete(db);
+    return status;
+}

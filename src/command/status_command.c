@@ -1,0 +1,95 @@
+#include "command/status_command.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "crawl/agent.h"
+#include "base/memory/buffer.h"
+
+#define STATUS_LIMIT 65536u
+
+static int read_status(const char *directory, Buffer *out)
+{
+    Buffer path;
+    buffer_init(&path, BUFFER_NO_LIMIT);
+    (void)buffer_printf(&path, "%s/status.json", directory);
+    FILE *file = fopen(buffer_string(&path), "re");
+    char chunk[4096];
+    size_t n = 0;
+    if (file == NULL) {
+        (void)fprintf(stderr, "ragno status: %s holds no crawl that ran: %s: %s\n", directory,
+                      buffer_string(&path), strerror(errno));
+        buffer_destroy(&path);
+        return EXIT_IO;
+    }
+    while ((n = fread(chunk, 1, sizeof chunk, file)) > 0) {
+        (void)buffer_append(out, chunk, n);
+    }
+    (void)fclose(file);
+    buffer_destroy(&path);
+    return out->length > 0 && out->data[0] == '{' ? 0 : EXIT_DIRECTORY;
+}
+
+/* Our own JSON is flat: `"name": value` separated by ", ". */
+static void print_fields(char *text, long owner)
+{
+    char *save = NULL;
+    for (char *field = strtok_r(text, "{},\n", &save); field != NULL;
+         field = strtok_r(NULL, "{},\n", &save)) {
+        char *name = strchr(field, '"');
+        char *end = name == NULL ? NULL : strchr(name + 1, '"');
+        if (end == NULL || end[1] != ':') {
+            continue;
+        }
+        *end = '\0';
+        char *value = end + 2 + strspn(end + 2, " \"");
+        value[strcspn(value, "\"")] = '\0';
+        if (strcmp(name + 1, "state") == 0 && owner == 0 &&
+            (strcmp(value, "running") == 0 || strcmp(value, "paused") == 0)) {
+            (void)printf("%-16s not running (it ended without saying so; start it to resume)\n",
+                         "state");
+        } else {
+            (void)printf("%-16s %s\n", name + 1, value);
+        }
+    }
+}
+
+int status_main(int argc, char **argv)
+{
+    const char *directory = NULL;
+    bool json = false;
+    for (int i = 1; i < argc; i++) {
+        if (strcmp(argv[i], "--json") == 0) {
+            json = true;
+        } else if (strcmp(argv[i], "--help") == 0 || strcmp(argv[i], "-h") == 0) {
+            (void)printf("usage: ragno status DIR [--json]\n"
+                         "The last status of a running or stopped crawl.\n");
+            return EXIT_FINISHED;
+        } else if (argv[i][0] == '-' || directory != NULL) {
+            (void)fprintf(stderr,
+                          "ragno status: unexpected '%s'\n"
+                          "usage: ragno status DIR [--json]\n",
+                          argv[i]);
+            return EXIT_USAGE;
+        } else {
+            directory = argv[i];
+        }
+    }
+    if (directory == NULL) {
+        directory = "crawl";
+    }
+    Buffer text;
+    buffer_init(&text, STATUS_LIMIT);
+    int status = read_status(directory, &text);
+    if (status == EXIT_DIRECTORY) {
+        (void)fprintf(stderr, "ragno status: %s/status.json is damaged\n", directory);
+    } else if (status == 0 && json) {
+        (void)fputs(buffer_string(&text), stdout);
+    } else if (status == 0) {
+        print_fields(text.data, crawl_store_owner(directory));
+    }
+    buffer_destroy(&text);
+    return status;
+}

@@ -1,0 +1,7 @@
+/* `ragno status DIR [--json]`: the last status of a running or stopped crawl. */
+#ifndef COMMAND_STATUS_COMMAND_H
+#define COMMAND_STATUS_COMMAND_H
+
+int status_main(int argc, char **argv);
+
+#endif

@@ -1,0 +1,89 @@
+/* The parts of a running crawl: how they are built, started, paused and ended. What they hand to
+ * each other: wires.h. */
+#ifndef CRAWL_AGENT_PARTS_H
+#define CRAWL_AGENT_PARTS_H
+
+#include <stdatomic.h>
+
+#include "parse/url/ip_address.h"
+#include "page/archive.h"
+#include "rules/config.h"
+#include "crawl/crawl_store.h"
+#include "fetch/transfer/fetcher.h"
+#include "fetch/dns/resolver.h"
+#include "rules/filters.h"
+#include "frontier/distributor/frontier.h"
+#include "ingest/ingest_sieve.h"
+#include "parse/trap/trap_set.h"
+#include "page/parsing.h"
+#include "ingest/revisits.h"
+#include "ingest/scoring.h"
+
+#define FETCHERS_MAX 64u
+
+typedef struct AgentParts {
+    const Config *config;
+    CrawlStore *store;
+    IpPolicy policy;
+    PolitenessOptions politeness;
+    char *user_agent;
+    Stats stats;
+    ScoreRules *score_rules; /* NULL: none */
+    Shared scope;            /* a Scope, for parsing threads */
+    Shared filters;          /* Filters, for parsing threads */
+    Shared fetch_filter;     /* the Filter of filter.fetch, for fetching threads */
+    Shared parked_traps;     /* the TrapSet of patterns that bring nothing new, for them, too */
+    DedupSteps dedup;
+    CrawlLog *log;
+    Archive *archive;   /* NULL: --no-warc */
+    Revisits *revisits; /* NULL: schedule.mode = once */
+    Scoring *scoring;
+    Ingest *ingest;
+    IngestSieve sieve;
+    Parsing *parsing;
+    Frontier *frontier;
+    Resolver *resolver;
+    Fetcher *fetchers[FETCHERS_MAX];
+    unsigned n_fetchers;
+    ByteGate answers;     /* bytes received and not yet parsed: fetchers wait */
+    ByteGate results;     /* bytes parsed and not yet committed: parsers wait */
+    bool gates;           /* both are initialised */
+    int news;             /* eventfd: something below changed */
+    atomic_bool finished; /* nothing is scheduled */
+    atomic_bool draining;
+    atomic_bool stuck;          /* ingest waits for room on the disk */
+    atomic_bool failed;         /* nothing can be committed any more: to be stopped */
+    atomic_size_t outstanding;  /* visit states at the fetchers */
+    _Atomic uint64_t max_pages; /* crawl.max_pages and fetch.connections as they are now */
+    atomic_size_t connections;
+    _Atomic uint64_t pages_final; /* answers to scheduled URLs: for max_pages */
+    bool paused;
+} AgentParts;
+
+/* Settles who crawls and what may be connected to; nothing is created yet. RESULT_INVALID: error
+ * says what is missing. */
+Result parts_identify(AgentParts *parts, const Config *config, Buffer *error);
+/* How names are resolved; also for those who only ask (`ragno check dns`). */
+ResolverOptions parts_resolver_options(const Config *config, const IpPolicy *policy);
+/* Builds everything else; on failure parts_delete takes what there is. error holds one sentence. */
+Result parts_new(AgentParts *parts, CrawlStore *store, const char *crawl_log, Buffer *error);
+/* Takes over the live values of the configuration; main thread. */
+void parts_configure(AgentParts *parts);
+/* Makes scope and filters anew, lists of hosts included. Unless all of it is right nothing changes,
+ * and error says what is wrong; main thread. */
+Result parts_share_rules(AgentParts *parts, Buffer *error);
+/* The same with schedule.rules and the options of revisits, for a continuous crawl. */
+Result parts_change_revisits(AgentParts *parts, Buffer *error);
+Result parts_start(AgentParts *parts);
+void parts_pause(AgentParts *parts, bool paused);
+/* No new fetches. */
+void parts_drain(AgentParts *parts);
+/* Aborts what is in flight. */
+void parts_abort(AgentParts *parts);
+size_t parts_outstanding(AgentParts *parts);
+void parts_reopen_logs(AgentParts *parts);
+/* Ends all threads; what was fetched is committed. */
+void parts_stop(AgentParts *parts);
+void parts_delete(AgentParts *parts);
+
+#endif

@@ -1,0 +1,15 @@
+/* Opens the database of a crawl for a command that looks at it. DIR is a crawl's directory, or that
+ * of a database of the library (it holds data.mdb itself). Never creates one. */
+#ifndef CRAWL_CRAWL_OPEN_H
+#define CRAWL_CRAWL_OPEN_H
+
+#include "store/pages/page_db.h"
+
+/* The exit code: 0, or *db is NULL and standard error has a line that begins "ragno COMMAND:". */
+int crawl_open(const char *command, const char *directory, bool read_only, PageDB **db);
+/* Does the directory hold crawl.mdb, as a crawl's does? */
+bool crawl_open_is_crawl(const char *directory);
+/* The exit status for an error code of PageDB. */
+int crawl_exit_status(int code);
+
+#endif

@@ -1,0 +1,240 @@
+#include "crawl/crawl_store.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/core/error.h"
+#include "base/thread/log.h"
+#include "store/lmdb/lmdb_result.h"
+#include "store/archive/warc_files.h"
+
+#define LEVELS_SPAN 16.0 /* doublings of the score, all levels together */
+
+static char *join(const char *directory, const char *name)
+{
+    Buffer path;
+    buffer_init(&path, BUFFER_NO_LIMIT);
+    (void)buffer_printf(&path, "%s/%s", directory, name);
+    return buffer_detach(&path);
+}
+
+static bool exists(const char *directory, const char *name)
+{
+    char *path = join(directory, name);
+    bool there = path != NULL && access(path, F_OK) == 0;
+    free(path);
+    return there;
+}
+
+static Result take_lock(CrawlStore *store, Buffer *error)
+{
+    char *path = join(store->directory, "lock");
+    if (path == NULL) {
+        return RESULT_MEMORY;
+    }
+    store->lock = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0644);
+    if (store->lock < 0) {
+        Result rc = result_of_errno(errno);
+        (void)buffer_printf(error, "%s: %s", path, strerror(errno));
+        free(path);
+        return rc;
+    }
+    free(path);
+    if (flock(store->lock, LOCK_EX | LOCK_NB) != 0) {
+        (void)buffer_printf(error, "%s is in use by another ragno (process %ld)", store->directory,
+                            crawl_store_owner(store->directory));
+        (void)close(store->lock);
+        store->lock = -1;
+        return RESULT_LOCKED;
+    }
+    char text[32];
+    int n = snprintf(text, sizeof text, "%ld\n", (long)getpid());
+    (void)!ftruncate(store->lock, 0);
+    (void)!pwrite(store->lock, text, (size_t)n, 0);
+    return RESULT_OK;
+}
+
+long crawl_store_owner(const char *directory)
+{
+    char *path = join(directory, "lock");
+    char text[32] = "";
+    int fd = path == NULL ? -1 : open(path, O_RDONLY | O_CLOEXEC);
+    free(path);
+    if (fd < 0) {
+        return 0;
+    }
+    bool held = flock(fd, LOCK_SH | LOCK_NB) != 0;
+    (void)!read(fd, text, sizeof text - 1);
+    (void)close(fd);
+    return held ? strtol(text, NULL, 10) : 0;
+}
+
+/* A crawl whose directory is gone after a power cut would be a crawl lost. */
+static void sync_parent(const char *directory)
+{
+    char *parent = join(directory, "..");
+    if (parent != NULL) {
+        (void)warc_files_sync_directory(parent); /* says why when it cannot */
+    }
+    free(parent);
+}
+
+bool crawl_store_exists(const char *directory)
+{
+    char *path = join(directory, "crawl.mdb/data.mdb");
+    struct stat status;
+    /* An empty one is a crawl that was killed before its first commit, or a damaged file. */
+    bool there = path != NULL && stat(path, &status) == 0 &&
+                 (!S_ISREG(status.st_mode) || status.st_size > 0);
+    free(path);
+    return there;
+}
+
+bool crawl_store_has_run(const char *directory)
+{
+    return exists(directory, "status.json") || exists(directory, "status.log");
+}
+
+Result crawl_store_lock(CrawlStore *store, const char *directory, bool must_be_new, Buffer *error)
+{
+    *store = (CrawlStore){.lock = -1};
+    store->directory = strdup(directory);
+    if (store->directory == NULL) {
+        return RESULT_MEMORY;
+    }
+    if (mkdir(directory, 0755) == 0) {
+        sync_parent(directory);
+    } else if (errno != EEXIST) {
+        Result rc = result_of_errno(errno);
+        (void)buffer_printf(error, "cannot create %s: %s", directory, strerror(errno));
+        return rc;
+    }
+    store->existed = crawl_store_exists(directory);
+    if (must_be_new && store->existed) {
+        (void)buffer_printf(error,
+                            "%s holds a crawl already; leave out --new to resume it, or choose "
+                            "another directory",
+                            directory);
+        return RESULT_EXISTS;
+    }
+    return take_lock(store, error);
+}
+
+CrawlStoreOptions crawl_store_options(const Config *config, const DedupSteps *dedup)
+{
+    float ratio = (float)exp2(LEVELS_SPAN / (double)config->schedule_levels);
+    return (CrawlStoreOptions){.map_bytes = (size_t)config->store_map_size,
+                               .schedule = {.levels = (unsigned)config->schedule_levels,
+                                            .score_top = 1.0f,
+                                            .score_ratio = ratio,
+                                            .has_express = config_is_continuous(config)},
+                               .dedup = *dedup,
+                               .continuous = config_is_continuous(config)};
+}
+
+/* A crawl of one pass leaves the due times of an earlier continuous one alone, but crawls pages
+ * that nobody enters there. */
+static Result open_revisits(IngestStore *tables, MDB_txn *txn, bool continuous)
+{
+    Result rc = revisit_table_open(&tables->revisits, txn, continuous);
+    if (rc == RESULT_OK && !continuous) {
+        rc = revisit_table_settled_put(tables->revisits, txn, 0);
+        revisit_table_close(tables->revisits);
+        tables->revisits = NULL;
+    }
+    return rc == RESULT_NOT_FOUND ? RESULT_OK : rc;
+}
+
+Result crawl_store_open_tables(CrawlStore *store, const CrawlStoreOptions *options, Buffer *error)
+{
+    IngestStore *tables = &store->tables;
+    MDB_txn *txn = NULL;
+    if (page_db_txn_begin(tables->db, false, &txn) != 0) {
+        return RESULT_IO;
+    }
+    Result rc = schedule_open(&tables->schedule, txn, &options->schedule);
+    if (rc == RESULT_OK) {
+        rc = host_table_open(&tables->hosts, txn);
+    }
+    if (rc == RESULT_OK) {
+        rc = lmdb_result(mdb_dbi_open(txn, "bodies", MDB_CREATE, &tables->bodies), "open bodies");
+    }
+    if (rc == RESULT_OK) {
+        rc = near_table_open(txn, &tables->near);
+    }
+    if (rc == RESULT_OK) {
+        rc = lmdb_result(mdb_dbi_open(txn, "crawl", MDB_CREATE, &tables->crawl), "open crawl");
+    }
+    if (rc == RESULT_OK && options->dedup.on) {
+        rc = lmdb_result(mdb_dbi_open(txn, "keys", MDB_CREATE, &tables->keys), "open keys");
+    }
+    if (rc == RESULT_OK) {
+        rc = dedup_check(&options->dedup, txn, tables->crawl, page_db_n_pages(tables->db, txn) > 0,
+                         error);
+    }
+    if (rc == RESULT_OK) {
+        rc = open_revisits(tables, txn, options->continuous);
+    }
+    if (rc != RESULT_OK) {
+        page_db_txn_abort(tables->db, txn);
+        return rc;
+    }
+    return page_db_txn_commit(tables->db, txn) == 0 ? RESULT_OK : RESULT_FULL;
+}
+
+Result crawl_store_open(CrawlStore *store, const char *directory, const CrawlStoreOptions *options,
+                        Buffer *error)
+{
+    Result rc = crawl_store_lock(store, directory, options->must_be_new, error);
+    if (rc != RESULT_OK) {
+        return rc;
+    }
+    char *path = join(directory, "crawl.mdb");
+    PageDBOptions db_options = {.map_bytes = options->map_bytes};
+    int db_rc = path == NULL ? (int)page_db_error_memory
+                             : page_db_open(&store->tables.db, path, &db_options);
+    free(path);
+    if (db_rc != 0) {
+        const char *why = store->tables.db == NULL ? NULL : error_message(store->tables.db->error);
+        (void)buffer_printf(error, "%s: %s", directory,
+                            why == NULL ? "the database cannot be opened" : why);
+        return db_rc == page_db_error_version   ? RESULT_VERSION
+               : db_rc == page_db_error_locked  ? RESULT_LOCKED
+               : db_rc == page_db_error_full    ? RESULT_FULL
+               : db_rc == page_db_error_memory  ? RESULT_MEMORY
+               : db_rc == page_db_error_damaged ? RESULT_DAMAGED
+                                                : RESULT_IO;
+    }
+    rc = crawl_store_open_tables(store, options, error);
+    if (rc != RESULT_OK && error->length == 0) {
+        (void)buffer_printf(error, "%s: its tables cannot be opened: %s", directory,
+                            result_name(rc));
+    }
+    return rc;
+}
+
+void crawl_store_close_tables(CrawlStore *store)
+{
+    schedule_close(store->tables.schedule);
+    host_table_close(store->tables.hosts);
+    revisit_table_close(store->tables.revisits);
+    store->tables = (IngestStore){.db = store->tables.db};
+}
+
+void crawl_store_close(CrawlStore *store)
+{
+    crawl_store_close_tables(store);
+    (void)page_db_delete(store->tables.db);
+    if (store->lock >= 0) {
+        (void)close(store->lock);
+    }
+    free(store->directory);
+    *store = (CrawlStore){.lock = -1};
+}

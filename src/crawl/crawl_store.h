@@ -1,0 +1,49 @@
+/* Everything a crawl keeps, opened: the directory, its lock, the LMDB environment and its tables.
+ *
+ *   DIR/lock       held by the one process that crawls     DIR/crawl.mdb  the environment */
+#ifndef CRAWL_CRAWL_STORE_H
+#define CRAWL_CRAWL_STORE_H
+
+#include "base/memory/buffer.h"
+#include "ingest/ingest.h"
+
+typedef struct CrawlStore {
+    IngestStore tables;
+    char *directory; /* owned */
+    int lock;        /* descriptor, or -1 */
+    bool existed;    /* it held a crawl before */
+} CrawlStore;
+
+typedef struct CrawlStoreOptions {
+    bool must_be_new;
+    size_t map_bytes; /* 0 = PageDB's default */
+    ScheduleOptions schedule;
+    DedupSteps dedup;
+    bool continuous; /* open the revisit tables */
+} CrawlStoreOptions;
+
+/* What the configuration says. */
+CrawlStoreOptions crawl_store_options(const Config *config, const DedupSteps *dedup);
+/* Opens the tables of store->tables.db, as crawl_store_open does with those of its own; the handles
+ * are closed by crawl_store_close_tables. RESULT_INVALID: another dedup key; error says so. */
+Result crawl_store_open_tables(CrawlStore *store, const CrawlStoreOptions *options, Buffer *error);
+void crawl_store_close_tables(CrawlStore *store);
+
+/* Creates or opens a crawl for writing. RESULT_EXISTS: must_be_new and it holds a crawl;
+ * RESULT_LOCKED: another process has it; RESULT_INVALID: it was begun with another dedup key;
+ * RESULT_VERSION, RESULT_DAMAGED, RESULT_FULL, RESULT_IO. error holds one sentence. */
+Result crawl_store_open(CrawlStore *store, const char *directory, const CrawlStoreOptions *options,
+                        Buffer *error);
+void crawl_store_close(CrawlStore *store);
+
+/* Opens the directory and takes its lock, nothing else; crawl_store_open goes on from there. */
+Result crawl_store_lock(CrawlStore *store, const char *directory, bool must_be_new, Buffer *error);
+/* Whether the directory holds a crawl. */
+bool crawl_store_exists(const char *directory);
+/* Whether a crawl has told its status there; it does so after its first commit, and after its
+ * config.ini is on the disk: without either, something was lost. */
+bool crawl_store_has_run(const char *directory);
+/* Process id of who holds the lock, or 0. */
+long crawl_store_owner(const char *directory);
+
+#endif

@@ -1,0 +1,21 @@
+/* What the program answers its caller: CONVENTIONS of the command line, in the manual under EXIT
+ * STATUS. */
+#ifndef CRAWL_EXIT_STATUS_H
+#define CRAWL_EXIT_STATUS_H
+
+typedef enum ExitStatus {
+    EXIT_FINISHED = 0,    /* nothing is left; the answer is yes */
+    EXIT_INTERNAL = 1,    /* crawl: a bug, or no memory */
+    EXIT_NEGATIVE = 1,    /* other commands: the answer is no */
+    EXIT_USAGE = 2,       /* usage or configuration */
+    EXIT_IO = 3,          /* cannot be read or written; disk full at the start */
+    EXIT_NETWORK = 4,     /* no network or name server at the start */
+    EXIT_SIGNAL = 11,     /* stopped by a signal, state saved */
+    EXIT_FORCED = 13,     /* by a second one, state consistent */
+    EXIT_PAGE_LIMIT = 14, /* pages or bytes */
+    EXIT_TIME_LIMIT = 15,
+    EXIT_DISK_LIMIT = 16,
+    EXIT_DIRECTORY = 17 /* locked, damaged, or of another format version */
+} ExitStatus;
+
+#endif

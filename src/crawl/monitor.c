@@ -1,0 +1,404 @@
+#include "crawl/monitor.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/stat.h>
+#include <sys/statvfs.h>
+#include <unistd.h>
+
+#include "base/thread/log.h"
+#include "base/thread/thread.h"
+#include "store/archive/warc_files.h"
+
+#define PROGRESS_MS     250
+#define PROGRESS_LOG_MS 2000 /* when it is forced onto something that is no terminal */
+#define COLUMNS         120u
+#define MEMORY_MS       20 /* how often residence is compared with crawl.memory */
+
+struct Monitor {
+    const AgentOptions *options;
+    const CrawlStore *store;
+    AgentParts *parts;
+    uint64_t elapsed_before_ms;
+    MonoTime start;
+    CrawlState state;
+    bool disk_low;
+    int log; /* status.log */
+    bool progress;
+    bool terminal;
+    StatusSample last_line;
+    StatusSample last_progress;
+    MonoTime next_line;
+    MonoTime next_progress;
+    MonoTime next_memory; /* MONO_NEVER without a budget */
+    Buffer text;
+};
+
+static char *join(const char *directory, const char *name)
+{
+    Buffer path;
+    buffer_init(&path, BUFFER_NO_LIMIT);
+    (void)buffer_printf(&path, "%s/%s", directory, name);
+    return buffer_detach(&path);
+}
+
+/* ---- files
+ * -------------------------------------------------------------------------------------------- */
+
+static Result write_config(const AgentOptions *options, const char *directory)
+{
+    char *path = join(directory, "config.ini");
+    char *draft = join(directory, "config.ini.new");
+    FILE *file = draft == NULL ? NULL : fopen(draft, "we");
+    Result rc = path == NULL || file == NULL ? result_of_errno(errno) : RESULT_OK;
+    if (rc == RESULT_OK) {
+        options_print(&options->config->options, file);
+        (void)fputs("\n" CONFIG_END, file);
+        /* Synced, since a resumed crawl reads it: half a file must not get the name. */
+        rc =
+            ferror(file) || fflush(file) != 0 || fsync(fileno(file)) != 0 ? RESULT_FULL : RESULT_OK;
+    }
+    if (file != NULL && fclose(file) != 0 && rc == RESULT_OK) {
+        rc = RESULT_FULL;
+    }
+    if (rc == RESULT_OK && rename(draft, path) != 0) {
+        rc = result_of_errno(errno);
+    }
+    if (rc == RESULT_OK) {
+        rc = warc_files_sync_directory(directory);
+    }
+    free(path);
+    free(draft);
+    return rc;
+}
+
+Result monitor_open_log(const AgentOptions *options, const char *directory, Buffer *error)
+{
+    char *path = join(directory, "ragno.log");
+    LogLevel echo = options->verbose ? LOG_LEVEL_INFO
+                    : options->quiet ? LOG_LEVEL_ERROR
+                                     : LOG_LEVEL_WARN;
+    Result rc =
+        path == NULL ? RESULT_MEMORY : log_open(path, (LogLevel)options->config->log_level, echo);
+    free(path);
+    if (rc == RESULT_OK) {
+        rc = write_config(options, directory);
+    }
+    if (rc != RESULT_OK) {
+        (void)buffer_printf(error, "%s: ragno.log or config.ini cannot be written: %s", directory,
+                            result_name(rc));
+    }
+    return rc;
+}
+
+static int open_status_log(const Monitor *monitor)
+{
+    char *path = join(monitor->store->directory, "status.log");
+    int fd = path == NULL ? -1 : open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0644);
+    free(path);
+    return fd;
+}
+
+/* Replaces DIR/status.json in one step. */
+static void write_json(Monitor *monitor, const StatusSample *now)
+{
+    char *path = join(monitor->store->directory, "status.json");
+    char *draft = join(monitor->store->directory, "status.json.new");
+    int fd = path == NULL || draft == NULL
+                 ? -1
+                 : open(draft, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
+    if (fd >= 0 &&
+        status_json(&monitor->last_line, now, (long)getpid(), &monitor->text) == RESULT_OK) {
+        ssize_t n = write(fd, monitor->text.data, monitor->text.length);
+        (void)close(fd);
+        if (n == (ssize_t)monitor->text.length) {
+            (void)rename(draft, path);
+        }
+    } else if (fd >= 0) {
+        (void)close(fd);
+    }
+    free(path);
+    free(draft);
+}
+
+/* ---- samples
+ * ------------------------------------------------------------------------------------------- */
+
+static uint64_t database_bytes(const Monitor *monitor)
+{
+    char *path = join(monitor->store->directory, "crawl.mdb/data.mdb");
+    struct stat st = {.st_size = 0};
+    if (path != NULL) {
+        (void)stat(path, &st);
+    }
+    free(path);
+    return (uint64_t)st.st_size;
+}
+
+static void sample_disk(Monitor *monitor, StatusSample *sample)
+{
+    struct statvfs fs;
+    uint64_t least = (uint64_t)monitor->options->config->crawl_min_free_disk;
+    if (statvfs(monitor->store->directory, &fs) != 0) {
+        return;
+    }
+    sample->disk_free_bytes = (uint64_t)fs.f_bavail * fs.f_frsize;
+    if (sample->disk_free_bytes < least) {
+        monitor->disk_low = true;
+    } else if (sample->disk_free_bytes >= 2 * least) {
+        monitor->disk_low = false;
+    }
+    sample->disk_low = monitor->disk_low || atomic_load(&monitor->parts->stuck);
+}
+
+static double share_of(uint64_t part, uint64_t rest)
+{
+    return part + rest == 0 ? 0 : (double)part / (double)(part + rest);
+}
+
+static void sample(Monitor *monitor, MonoTime now, StatusSample *s)
+{
+    AgentParts *parts = monitor->parts;
+    const Stats *stats = &parts->stats;
+    *s = (StatusSample){
+        .mono = now,
+        .wall = wall_now(),
+        .state = monitor->state,
+        .elapsed_ms = mono_ms_between(monitor->start, now) + (int64_t)monitor->elapsed_before_ms,
+        .cpu_ms = cpu_process_ns() / 1000000,
+        .pages = stats_get(&stats->pages),
+        .fetches = stats_get(&stats->fetches),
+        .bytes = stats_get(&stats->bytes),
+        .duplicates = stats_get(&stats->duplicates),
+        .throttled = stats_get(&stats->throttled),
+        .robots_denied = stats_get(&stats->robots_denied),
+        .continuous = parts->revisits != NULL,
+        .revisits = stats_get(&stats->revisits),
+        .not_modified = stats_get(&stats->not_modified),
+        .revisit_pages = stats_get(&stats->revisit_pages),
+        .revisit_due_ms = stats_get(&stats->revisit_due_ms),
+        .urls_seen = stats_get(&stats->urls_seen),
+        .urls_queued = stats_get(&stats->urls_queued),
+        .sieve_pending = stats_get(&stats->sieve_pending),
+        .sieve_merges = stats_get(&stats->sieve_merges),
+        .cache_share = share_of(stats_get(&stats->cache_hits), stats_get(&stats->cache_misses)),
+        .bloom_fp = (double)stats_get(&stats->bloom_fp_ppb) / 1e9,
+        .hosts = stats_get(&stats->hosts),
+        .connections = (size_t)monitor->options->config->fetch_connections,
+        .results = ingest_waiting(parts->ingest),
+        .parse_queue = parsing_waiting(parts->parsing),
+        .parse_queue_limit = (size_t)monitor->options->config->parse_queue,
+        .held_bytes = byte_gate_held(&parts->answers) + byte_gate_held(&parts->results),
+        .held_waits = byte_gate_closings(&parts->answers) + byte_gate_closings(&parts->results),
+        .gate_closed = !byte_gate_is_open(&parts->answers),
+        .parser_busy_us = stats_get(&stats->parser_busy_us),
+        .parsers = (unsigned)monitor->options->config->parse_threads,
+        .writer_busy_us = stats_get(&stats->writer_busy_us),
+        .chore_max_us = stats_get(&stats->chore_max_us),
+        .chore_wait_max_us = stats_get(&stats->chore_wait_max_us),
+        .chore_cpu_max_us = stats_get(&stats->chore_cpu_max_us),
+        .rss_bytes = status_rss_bytes(),
+        .map_drops = page_db_check_residence(monitor->store->tables.db),
+        .db_bytes = database_bytes(monitor)};
+    for (size_t i = 0; i < 6; i++) {
+        s->by_status[i] = stats_get(&stats->by_status[i]);
+    }
+    ScoringStats scores;
+    scoring_stats(parts->scoring, &scores);
+    s->computations = scores.computations;
+    s->score_ms = scores.last_ms;
+    s->score_cpu_us = scores.cpu_us;
+    s->moves = scores.moves;
+    frontier_stats(parts->frontier, &s->frontier);
+    resolver_stats(parts->resolver, &s->resolver);
+    for (unsigned i = 0; i < parts->n_fetchers; i++) {
+        FetcherStats f;
+        fetcher_stats(parts->fetchers[i], &f);
+        s->active += f.active;
+    }
+    if (s->state == STATE_RUNNING && parts->paused) {
+        s->state = STATE_PAUSED;
+    }
+    sample_disk(monitor, s);
+}
+
+/* ---- output
+ * ---------------------------------------------------------------------------------------------- */
+
+/* The log wipes the progress line before it writes to the terminal; the next tick draws it again.
+ */
+static void wipe_progress(void)
+{
+    static const char wipe[] = "\r\033[K";
+    (void)!write(STDERR_FILENO, wipe, sizeof wipe - 1);
+}
+
+static unsigned columns(void)
+{
+    struct winsize size = {.ws_col = 0};
+    if (ioctl(STDERR_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 0) {
+        return size.ws_col;
+    }
+    return COLUMNS;
+}
+
+static void draw_progress(Monitor *monitor, const StatusSample *now)
+{
+    if (status_progress(&monitor->last_progress, now, monitor->terminal ? columns() : 1000,
+                        &monitor->text) != RESULT_OK) {
+        return;
+    }
+    if (monitor->terminal) {
+        wipe_progress();
+    } else {
+        (void)buffer_append_char(&monitor->text, '\n');
+    }
+    (void)!write(STDERR_FILENO, monitor->text.data, monitor->text.length);
+}
+
+static void write_line(Monitor *monitor, const StatusSample *now)
+{
+    if (status_line(&monitor->last_line, now, &monitor->text) == RESULT_OK &&
+        buffer_append_char(&monitor->text, '\n') == RESULT_OK && monitor->log >= 0) {
+        (void)!write(monitor->log, monitor->text.data, monitor->text.length);
+    }
+    write_json(monitor, now);
+    monitor->last_line = *now;
+}
+
+static int64_t progress_interval(const Monitor *monitor)
+{
+    return monitor->terminal ? PROGRESS_MS : PROGRESS_LOG_MS;
+}
+
+void monitor_tick(Monitor *monitor, MonoTime now)
+{
+    if (!mono_before(now, monitor->next_memory)) {
+        (void)page_db_check_residence(monitor->store->tables.db);
+        monitor->next_memory = mono_add_ms(now, MEMORY_MS);
+    }
+    bool line = !mono_before(now, monitor->next_line);
+    bool progress = monitor->progress && !mono_before(now, monitor->next_progress);
+    StatusSample s;
+    if (!line && !progress) {
+        return;
+    }
+    sample(monitor, now, &s);
+    if (line) {
+        write_line(monitor, &s);
+        monitor->next_line = mono_add_ms(now, monitor->options->config->log_status_interval);
+    }
+    if (progress) {
+        draw_progress(monitor, &s);
+        monitor->last_progress = s;
+        monitor->next_progress = mono_add_ms(now, progress_interval(monitor));
+    }
+}
+
+MonoTime monitor_next(const Monitor *monitor)
+{
+    MonoTime next = monitor->next_line;
+    if (monitor->progress && mono_before(monitor->next_progress, next)) {
+        next = monitor->next_progress;
+    }
+    return mono_before(monitor->next_memory, next) ? monitor->next_memory : next;
+}
+
+void monitor_finish(Monitor *monitor)
+{
+    StatusSample s;
+    sample(monitor, mono_now(), &s);
+    write_line(monitor, &s);
+    if (monitor->progress) {
+        log_set_echo_hook(NULL);
+        if (monitor->terminal) {
+            wipe_progress();
+        }
+        monitor->progress = false;
+    }
+}
+
+static void dump_thread(void *context, const char *name, const char *step)
+{
+    (void)context;
+    LOG_INFO("monitor", "thread", "name=%s step=\"%s\"", name, step);
+}
+
+void monitor_dump(Monitor *monitor)
+{
+    StatusSample s;
+    sample(monitor, mono_now(), &s);
+    if (status_line(&monitor->last_line, &s, &monitor->text) == RESULT_OK) {
+        LOG_INFO("monitor", "state", "%s", buffer_string(&monitor->text));
+    }
+    thread_walk(dump_thread, NULL);
+}
+
+void monitor_reopen(Monitor *monitor)
+{
+    int fd = open_status_log(monitor);
+    if (fd >= 0) {
+        (void)close(monitor->log);
+        monitor->log = fd;
+    }
+}
+
+bool monitor_disk_low(const Monitor *monitor)
+{
+    return monitor->disk_low;
+}
+
+void monitor_set_state(Monitor *monitor, CrawlState state)
+{
+    monitor->state = state;
+}
+
+Result monitor_new(Monitor **out, const AgentOptions *options, const CrawlStore *store,
+                   AgentParts *parts, uint64_t elapsed_before_ms)
+{
+    Monitor *monitor = calloc(1, sizeof *monitor);
+    if (monitor == NULL) {
+        return RESULT_MEMORY;
+    }
+    monitor->options = options;
+    monitor->store = store;
+    monitor->parts = parts;
+    monitor->elapsed_before_ms = elapsed_before_ms;
+    monitor->start = mono_now();
+    monitor->state = STATE_RUNNING;
+    monitor->next_line = monitor->start;
+    monitor->next_progress = monitor->start;
+    monitor->next_memory = options->config->crawl_memory > 0 ? monitor->start : MONO_NEVER;
+    page_db_set_residence(store->tables.db, (size_t)options->config->crawl_memory);
+    monitor->terminal = isatty(STDERR_FILENO) != 0;
+    monitor->progress =
+        options->progress == PROGRESS_ALWAYS ||
+        (options->progress == PROGRESS_AUTO && monitor->terminal && !options->quiet);
+    buffer_init(&monitor->text, 65536);
+    monitor->log = open_status_log(monitor);
+    if (monitor->log < 0) {
+        Result rc = result_of_errno(errno);
+        free(monitor);
+        return rc;
+    }
+    sample(monitor, monitor->start, &monitor->last_line);
+    monitor->last_progress = monitor->last_line;
+    if (monitor->progress && monitor->terminal) {
+        log_set_echo_hook(wipe_progress);
+    }
+    *out = monitor;
+    return RESULT_OK;
+}
+
+void monitor_delete(Monitor *monitor)
+{
+    if (monitor != NULL) {
+        log_set_echo_hook(NULL);
+        (void)close(monitor->log);
+        buffer_destroy(&monitor->text);
+        free(monitor);
+    }
+}

@@ -1,0 +1,31 @@
+/* The monitor: samples the parts, and writes status.log, DIR/status.json and the progress line.
+ *
+ * Main thread only. Time is a parameter; it says when it wants to be called next. */
+#ifndef CRAWL_MONITOR_H
+#define CRAWL_MONITOR_H
+
+#include "crawl/agent.h"
+#include "crawl/agent_parts.h"
+#include "crawl/status.h"
+
+typedef struct Monitor Monitor;
+
+/* Opens DIR/ragno.log and writes DIR/config.ini. error holds one sentence. */
+Result monitor_open_log(const AgentOptions *options, const char *directory, Buffer *error);
+
+Result monitor_new(Monitor **monitor, const AgentOptions *options, const CrawlStore *store,
+                   AgentParts *parts, uint64_t elapsed_before_ms);
+void monitor_delete(Monitor *monitor);
+void monitor_set_state(Monitor *monitor, CrawlState state);
+/* Does what is due. */
+void monitor_tick(Monitor *monitor, MonoTime now);
+MonoTime monitor_next(const Monitor *monitor);
+/* The last line, and the end of the progress line. */
+void monitor_finish(Monitor *monitor);
+/* Everything it knows, into ragno.log. */
+void monitor_dump(Monitor *monitor);
+void monitor_reopen(Monitor *monitor);
+/* Whether less than crawl.min_free_disk is free (with hysteresis). */
+bool monitor_disk_low(const Monitor *monitor);
+
+#endif

@@ -1,0 +1,239 @@
+#include "crawl/seeds.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "parse/url/url.h"
+
+#define BATCH           10000u
+#define COMPLAINTS_MAX  20u  /* printed; the rest is counted */
+#define COMPLAINT_BYTES 100u /* of the line */
+
+typedef struct SeedBatch {
+    SeedReader *reader;
+    LinkInfo *seeds;
+    size_t n;
+    Url url;
+} SeedBatch;
+
+static Result batch_open(SeedBatch *batch, SeedReader *reader)
+{
+    *batch = (SeedBatch){.reader = reader, .seeds = calloc(BATCH, sizeof(LinkInfo))};
+    url_init(&batch->url);
+    return batch->seeds == NULL ? RESULT_MEMORY : RESULT_OK;
+}
+
+static Result batch_flush(SeedBatch *batch)
+{
+    Result rc = RESULT_OK;
+    if (batch->n > 0) {
+        rc = batch->reader->batch(batch->reader->context, batch->seeds, batch->n);
+    }
+    for (size_t i = 0; i < batch->n; i++) {
+        free(batch->seeds[i].url);
+    }
+    batch->n = 0;
+    return rc;
+}
+
+static void batch_close(SeedBatch *batch)
+{
+    for (size_t i = 0; i < batch->n; i++) {
+        free(batch->seeds[i].url);
+    }
+    free(batch->seeds);
+    url_destroy(&batch->url);
+}
+
+/* Parses one seed; adds http:// when there is no scheme at all. */
+static Result parse_seed(Url *url, const char *text, size_t length)
+{
+    Result rc = url_parse(url, NULL, text, length);
+    if (rc != RESULT_INVALID || memmem(text, length, "://", 3) != NULL ||
+        memchr(text, '.', length) == NULL) {
+        return rc;
+    }
+    Buffer longer;
+    buffer_init(&longer, BUFFER_NO_LIMIT);
+    rc = buffer_append_string(&longer, "http://");
+    if (rc == RESULT_OK) {
+        rc = buffer_append(&longer, text, length);
+    }
+    if (rc == RESULT_OK) {
+        rc = url_parse(url, NULL, longer.data, longer.length);
+    }
+    buffer_destroy(&longer);
+    return rc;
+}
+
+/* Not as it is: a terminal obeys some of what a file that is no seed file may hold. */
+static void complain(const char *where, unsigned long line, const char *text, size_t length)
+{
+    char shown[COMPLAINT_BYTES + 1];
+    size_t n = length < COMPLAINT_BYTES ? length : COMPLAINT_BYTES;
+    for (size_t i = 0; i < n; i++) {
+        shown[i] = text[i] >= ' ' && text[i] <= '~' ? text[i] : '?';
+    }
+    shown[n] = '\0';
+    (void)fprintf(stderr, "ragno: %s:%lu: not an http or https URL, left out: %s%s\n", where, line,
+                  shown, n < length ? "..." : "");
+}
+
+static Result add_seed(SeedBatch *batch, const char *text, size_t length, const char *where,
+                       unsigned long line)
+{
+    Result rc = parse_seed(&batch->url, text, length);
+    if (rc == RESULT_INVALID || rc == RESULT_LIMIT) {
+        batch->reader->bad++;
+        if (batch->reader->bad <= COMPLAINTS_MAX) {
+            complain(where, line, text, length);
+        }
+        return RESULT_OK;
+    }
+    if (rc != RESULT_OK) {
+        return rc;
+    }
+    char *copy = strndup(batch->url.href, batch->url.length);
+    if (copy == NULL) {
+        return RESULT_MEMORY;
+    }
+    batch->seeds[batch->n++] = (LinkInfo){.url = copy, .score = 1.0f};
+    batch->reader->good++;
+    return batch->n == BATCH ? batch_flush(batch) : RESULT_OK;
+}
+
+static Result read_lines(SeedBatch *batch, FILE *file, const char *where)
+{
+    char *line = NULL;
+    size_t capacity = 0;
+    ssize_t n = 0;
+    unsigned long number = 0;
+    Result rc = RESULT_OK;
+    while (rc == RESULT_OK && (n = getline(&line, &capacity, file)) >= 0) {
+        number++;
+        const char *start = line;
+        size_t length = (size_t)n;
+        if (number == 1 && length >= 3 && memcmp(start, "\xef\xbb\xbf", 3) == 0) {
+            start += 3;
+            length -= 3;
+        }
+        while (length > 0 && (unsigned char)start[length - 1] <= ' ') {
+            length--;
+        }
+        while (length > 0 && (unsigned char)*start <= ' ') {
+            start++;
+            length--;
+        }
+        if (length > 0 && *start != '#') {
+            rc = add_seed(batch, start, length, where, number);
+        }
+    }
+    if (rc == RESULT_OK && ferror(file)) {
+        (void)fprintf(stderr, "ragno: %s: cannot be read: %s\n", where, strerror(errno));
+        rc = RESULT_IO;
+    }
+    free(line);
+    return rc;
+}
+
+static void report_bad(const SeedReader *reader, uint64_t before, const char *where)
+{
+    if (reader->bad > COMPLAINTS_MAX && reader->bad > before) {
+        (void)fprintf(stderr, "ragno: %s: %llu lines that are no URL were left out in all\n", where,
+                      (unsigned long long)(reader->bad - before));
+    }
+}
+
+/* Reads a file until its first good seed; *found when there is one. */
+static Result probe(const char *path, bool *found, Buffer *error)
+{
+    errno = 0;
+    FILE *file = fopen(path, "re");
+    char *line = NULL;
+    size_t capacity = 0;
+    Url url;
+    url_init(&url);
+    while (file != NULL && !*found) {
+        ssize_t n = getline(&line, &capacity, file);
+        if (n < 0) {
+            break;
+        }
+        size_t length = strcspn(line, "\r\n");
+        *found = parse_seed(&url, line, length) == RESULT_OK && line[strspn(line, " \t")] != '#';
+    }
+    int code = file == NULL || ferror(file) ? errno : 0;
+    if (code != 0) {
+        (void)buffer_printf(error, "cannot read the seed file %s: %s", path, strerror(code));
+    }
+    if (file != NULL) {
+        (void)fclose(file);
+    }
+    free(line);
+    url_destroy(&url);
+    return code == 0 ? RESULT_OK : code == ENOENT ? RESULT_NOT_FOUND : RESULT_IO;
+}
+
+Result seeds_probe(const char *const *paths, size_t n_paths, char *const *words, size_t n_words,
+                   bool *found, Buffer *error)
+{
+    Url url;
+    Result rc = RESULT_OK;
+    *found = false;
+    url_init(&url);
+    for (size_t i = 0; i < n_words && !*found; i++) {
+        *found = parse_seed(&url, words[i], strlen(words[i])) == RESULT_OK;
+    }
+    for (size_t i = 0; i < n_paths && rc == RESULT_OK; i++) {
+        if (strcmp(paths[i], "-") == 0) {
+            *found = true; /* it can be read only once */
+        } else {
+            bool here = false;
+            rc = probe(paths[i], &here, error);
+            *found |= here;
+        }
+    }
+    url_destroy(&url);
+    return rc == RESULT_OK || rc == RESULT_NOT_FOUND ? rc : RESULT_IO;
+}
+
+Result seeds_read_file(SeedReader *reader, const char *path)
+{
+    bool is_stdin = strcmp(path, "-") == 0;
+    FILE *file = is_stdin ? stdin : fopen(path, "re");
+    uint64_t bad_before = reader->bad;
+    if (file == NULL) {
+        (void)fprintf(stderr, "ragno: cannot read the seed file %s: %s\n", path, strerror(errno));
+        return result_of_errno(errno);
+    }
+    SeedBatch batch;
+    Result rc = batch_open(&batch, reader);
+    if (rc == RESULT_OK) {
+        rc = read_lines(&batch, file, is_stdin ? "standard input" : path);
+    }
+    if (rc == RESULT_OK) {
+        rc = batch_flush(&batch);
+    }
+    batch_close(&batch);
+    if (!is_stdin) {
+        (void)fclose(file);
+    }
+    report_bad(reader, bad_before, path);
+    return rc;
+}
+
+Result seeds_read_words(SeedReader *reader, char *const *words, size_t n)
+{
+    SeedBatch batch;
+    Result rc = batch_open(&batch, reader);
+    for (size_t i = 0; i < n && rc == RESULT_OK; i++) {
+        rc = add_seed(&batch, words[i], strlen(words[i]), "command line", i + 1);
+    }
+    if (rc == RESULT_OK) {
+        rc = batch_flush(&batch);
+    }
+    batch_close(&batch);
+    return rc;
+}

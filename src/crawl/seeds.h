@@ -1,0 +1,33 @@
+/* Seed files: one URL per line, '#' comments, "-" is standard input.
+ *
+ * A line that is no URL is reported with file and line, and the rest goes on. A line without a
+ * scheme
+ * ("example.org/x") gets http://. */
+#ifndef CRAWL_SEEDS_H
+#define CRAWL_SEEDS_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/memory/buffer.h"
+#include "base/core/result.h"
+#include "store/pages/page_db.h"
+
+typedef struct SeedReader {
+    void *context;
+    /* Takes a batch; the strings are the reader's. */
+    Result (*batch)(void *context, const LinkInfo *seeds, size_t n);
+    uint64_t good;
+    uint64_t bad;
+} SeedReader;
+
+/* Looks at files and words before anything is created: *found when there is a seed in them at all.
+ * RESULT_NOT_FOUND, RESULT_IO: error names a file that cannot be read. */
+Result seeds_probe(const char *const *paths, size_t n_paths, char *const *words, size_t n_words,
+                   bool *found, Buffer *error);
+/* RESULT_NOT_FOUND, RESULT_IO (a message was printed), or what batch returned. */
+Result seeds_read_file(SeedReader *reader, const char *path);
+/* URLs from the command line. */
+Result seeds_read_words(SeedReader *reader, char *const *words, size_t n);
+
+#endif

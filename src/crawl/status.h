@@ -1,0 +1,94 @@
+/* What an operator sees while it runs: status.log, status.json, the progress line, and at the end
+ * the summary.
+ *
+ * Pure formatting over a StatusSample; the agent samples, decides when, and writes. */
+#ifndef CRAWL_STATUS_H
+#define CRAWL_STATUS_H
+
+#include <stdio.h>
+
+#include "base/memory/buffer.h"
+#include "base/core/clock.h"
+#include "frontier/distributor/frontier.h"
+#include "fetch/dns/resolver.h"
+#include "page/stats.h"
+
+typedef enum CrawlState {
+    STATE_RUNNING,
+    STATE_PAUSED,
+    STATE_STOPPING,
+    STATE_STOPPED,
+    STATE_FINISHED
+} CrawlState;
+
+typedef struct StatusSample {
+    MonoTime mono;
+    WallTime wall;
+    CrawlState state;
+    int64_t elapsed_ms; /* of all runs */
+    int64_t cpu_ms;     /* of this run */
+    uint64_t pages;
+    uint64_t fetches;
+    uint64_t bytes;
+    uint64_t by_status[6];
+    uint64_t duplicates;
+    uint64_t throttled;
+    uint64_t robots_denied;
+    bool continuous; /* the next four count */
+    uint64_t revisits;
+    uint64_t not_modified;
+    uint64_t revisit_pages;
+    uint64_t revisit_due_ms;
+    uint64_t urls_seen;
+    uint64_t urls_queued;
+    uint64_t sieve_pending;
+    uint64_t sieve_merges;
+    double cache_share; /* of the links that go through the sieve, met lately */
+    double bloom_fp;    /* 0: no Bloom filter */
+    uint64_t hosts;
+    FrontierStats frontier;
+    ResolverStats resolver;
+    size_t active;      /* transfers */
+    size_t connections; /* the limit of active */
+    size_t results;     /* parsed pages waiting for ingest */
+    size_t parse_queue;
+    uint64_t held_bytes; /* answers and parsed pages between network and disk */
+    uint64_t held_waits; /* times there were too many: fetching or parsing waited */
+    bool gate_closed;    /* fetching waits for that now */
+    size_t parse_queue_limit;
+    uint64_t parser_busy_us;
+    unsigned parsers;
+    uint64_t writer_busy_us;
+    uint64_t chore_max_us;      /* longest transaction of a chore's own */
+    uint64_t chore_wait_max_us; /* the longest that a chore kept results from a commit */
+    uint64_t chore_cpu_max_us;  /* CPU time of the longest piece */
+    uint64_t computations;      /* of scores */
+    uint64_t score_ms;          /* the last one took */
+    uint64_t score_cpu_us;      /* of the scoring thread, in this run */
+    uint64_t moves;             /* entries that changed their level */
+    uint64_t rss_bytes;
+    uint64_t map_drops; /* times pages of the database were unmapped to stay in the budget */
+    uint64_t db_bytes;
+    uint64_t disk_free_bytes;
+    bool disk_low;
+} StatusSample;
+
+const char *crawl_state_name(CrawlState state);
+/* Which part binds, from what was measured between two samples: politeness dns connections parser
+ * writer disk memory seeds schedule (nothing is due) none. */
+const char *status_limit(const StatusSample *before, const StatusSample *now);
+/* "time=... state=... ..." without line end. */
+Result status_line(const StatusSample *before, const StatusSample *now, Buffer *out);
+/* The same as one JSON object, with pid. */
+Result status_json(const StatusSample *before, const StatusSample *now, long pid, Buffer *out);
+/* One line for a terminal of so many columns. */
+Result status_progress(const StatusSample *before, const StatusSample *now, unsigned columns,
+                       Buffer *out);
+/* Resident memory of this process. */
+uint64_t status_rss_bytes(void);
+/* "12.3 MB", "1.2 GB". */
+char *status_format_bytes(uint64_t bytes, char text[24]);
+/* "1h 02m 03s" */
+char *status_format_time(int64_t ms, char text[24]);
+
+#endif

@@ -1,0 +1,179 @@
+#include "crawl/summary.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/thread/log.h"
+#include "ingest/ingest_totals.h"
+#include "crawl/status.h"
+
+#define SLOW_HOSTS         5u
+#define SLOW_LEAST_FETCHES 2u
+
+typedef struct SlowHost {
+    uint32_t host;
+    double ms; /* per fetch */
+    uint32_t fetches;
+} SlowHost;
+
+typedef struct HostSums {
+    PageDB *db;
+    SlowHost slow[SLOW_HOSTS];
+    size_t n_slow;
+    uint64_t active;
+    uint64_t dropped;
+    uint64_t dropped_by[FETCH_CLASSES];
+    uint64_t full;
+} HostSums;
+
+static Result add_host(void *context, uint32_t host, const HostRecord *record)
+{
+    HostSums *sums = context;
+    page_db_looked_up(sums->db, 1);
+    sums->active += record->state == HOST_ACTIVE;
+    sums->dropped += record->state == HOST_DROPPED;
+    if (record->state == HOST_DROPPED && record->drop_class < FETCH_CLASSES) {
+        sums->dropped_by[record->drop_class]++;
+    }
+    sums->full += record->state == HOST_FULL;
+    if (record->fetches < SLOW_LEAST_FETCHES) {
+        return RESULT_OK;
+    }
+    SlowHost slow = {
+        .host = host, .ms = (double)record->fetch_ms / record->fetches, .fetches = record->fetches};
+    size_t i = sums->n_slow;
+    if (i == SLOW_HOSTS) {
+        if (slow.ms <= sums->slow[--i].ms) {
+            return RESULT_OK;
+        }
+    } else {
+        sums->n_slow++;
+    }
+    while (i > 0 && sums->slow[i - 1].ms < slow.ms) {
+        sums->slow[i] = sums->slow[i - 1];
+        i--;
+    }
+    sums->slow[i] = slow;
+    return RESULT_OK;
+}
+
+static void print_refusals(const CrawlTotals *totals, FILE *out)
+{
+    bool any = false;
+    for (size_t i = 0; i < REFUSALS; i++) {
+        if (totals->refused[i] > 0) {
+            (void)fprintf(out, "%s %s %llu", any ? "," : "  refused    ", refusal_name((Refusal)i),
+                          (unsigned long long)totals->refused[i]);
+            any = true;
+        }
+    }
+    if (any) {
+        (void)fputc('\n', out);
+    }
+}
+
+/* Why hosts were given up, by the words of politeness.retry. */
+static void print_dropped(const HostSums *sums, FILE *out)
+{
+    bool any = false;
+    for (size_t i = 0; i < FETCH_CLASSES; i++) {
+        if (sums->dropped_by[i] > 0) {
+            (void)fprintf(out, "%s %s %llu", any ? "," : "  dropped    ",
+                          fetch_class_name((FetchClass)i), (unsigned long long)sums->dropped_by[i]);
+            any = true;
+        }
+    }
+    if (any) {
+        (void)fputc('\n', out);
+    }
+}
+
+static void print_hosts(const IngestStore *store, MDB_txn *txn, FILE *out)
+{
+    HostSums sums = {.db = store->db, .n_slow = 0};
+    Buffer origin;
+    buffer_init(&origin, BUFFER_NO_LIMIT);
+    if (host_table_walk(store->hosts, txn, add_host, &sums) == RESULT_OK) {
+        (void)fprintf(out,
+                      "  hosts       %llu active, %llu dropped after errors, %llu at their "
+                      "limit\n",
+                      (unsigned long long)sums.active, (unsigned long long)sums.dropped,
+                      (unsigned long long)sums.full);
+        print_dropped(&sums, out);
+        for (size_t i = 0; i < sums.n_slow; i++) {
+            buffer_reset(&origin);
+            if (page_db_host_origin(store->db, txn, sums.slow[i].host, &origin) == 0) {
+                (void)fprintf(out, "  %s %.0f ms a fetch  %s (%u fetches)\n",
+                              i == 0 ? "slowest    " : "           ", sums.slow[i].ms,
+                              buffer_string(&origin), sums.slow[i].fetches);
+            }
+        }
+    }
+    buffer_destroy(&origin);
+}
+
+/* What schedule.mode = continuous did, and what comes. */
+static void print_revisits(const IngestStore *store, MDB_txn *txn, FILE *out)
+{
+    RevisitTotals totals;
+    RevisitDue next = {.freq = 0};
+    uint64_t n = 0;
+    char time[24];
+    if (store->revisits == NULL ||
+        ingest_read_revisit_totals(txn, store->crawl, &totals) != RESULT_OK ||
+        revisit_table_count(store->revisits, txn, &n) != RESULT_OK) {
+        return;
+    }
+    (void)fprintf(out,
+                  "  revisits    %llu, %llu not modified, %llu changed, %llu gone; %llu pages will "
+                  "be visited again, %llu no more\n",
+                  (unsigned long long)totals.visits, (unsigned long long)totals.not_modified,
+                  (unsigned long long)totals.changed, (unsigned long long)totals.gone,
+                  (unsigned long long)n, (unsigned long long)totals.ended);
+    if (revisit_table_next(store->revisits, txn, &next) == RESULT_OK &&
+        next.time_s >= REVISIT_VIRTUAL_MAX) {
+        double left_s = next.time_s - (double)wall_now().us / 1e6;
+        (void)fprintf(out, left_s > 0 ? "  next visit  in %s\n" : "  next visit  due since %s\n",
+                      status_format_time((int64_t)(fabs(left_s) * 1e3), time));
+    }
+}
+
+void summary_print(const IngestStore *store, const char *directory, const CrawlTotals *totals,
+                   const char *how_it_ended, FILE *out)
+{
+    char bytes[24];
+    char time[24];
+    MDB_txn *txn = NULL;
+    if (page_db_txn_begin(store->db, true, &txn) != 0) {
+        return;
+    }
+    uint64_t queued = 0;
+    uint64_t hosts = 0;
+    (void)schedule_counts(store->schedule, txn, &queued, &hosts);
+    double cpu_s = (double)totals->cpu_ms / 1000;
+    (void)fprintf(out, "%s: %s\n", directory, how_it_ended);
+    (void)fprintf(
+        out,
+        "  pages       %llu fetched (2xx %llu, 3xx %llu, 4xx %llu, 5xx %llu), %llu "
+        "failed attempts\n",
+        (unsigned long long)totals->pages, (unsigned long long)totals->by_status[2],
+        (unsigned long long)totals->by_status[3], (unsigned long long)totals->by_status[4],
+        (unsigned long long)totals->by_status[5], (unsigned long long)totals->by_status[0]);
+    (void)fprintf(out, "  requests    %llu, robots.txt %llu, retries %llu, throttled %llu\n",
+                  (unsigned long long)totals->fetches, (unsigned long long)totals->robots_files,
+                  (unsigned long long)totals->retries, (unsigned long long)totals->throttled);
+    (void)fprintf(out, "  received    %s, %llu truncated, %llu duplicates\n",
+                  status_format_bytes(totals->bytes, bytes), (unsigned long long)totals->truncated,
+                  (unsigned long long)totals->duplicates);
+    (void)fprintf(out, "  known       %llu URLs, %llu still queued on %llu hosts\n",
+                  (unsigned long long)page_db_n_pages(store->db, txn), (unsigned long long)queued,
+                  (unsigned long long)hosts);
+    print_revisits(store, txn, out);
+    print_refusals(totals, out);
+    print_hosts(store, txn, out);
+    (void)fprintf(out, "  time        %s, CPU %.1f s, %.0f pages per CPU-second\n",
+                  status_format_time((int64_t)totals->elapsed_ms, time), cpu_s,
+                  cpu_s > 0 ? (double)totals->pages / cpu_s : 0);
+    page_db_txn_abort(store->db, txn);
+}

@@ -1,0 +1,13 @@
+/* What a crawl came to, printed at its end: pages by status, hosts, bytes, duplicates, refusals by
+ * reason, the slowest hosts, time, pages per CPU-second. */
+#ifndef CRAWL_SUMMARY_H
+#define CRAWL_SUMMARY_H
+
+#include <stdio.h>
+
+#include "crawl/crawl_store.h"
+
+void summary_print(const IngestStore *store, const char *directory, const CrawlTotals *totals,
+                   const char *how_it_ended, FILE *out);
+
+#endif

@@ -1,0 +1,222 @@
+#include "crawl/wires.h"
+
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "base/thread/log.h"
+
+void wires_ring(AgentParts *parts)
+{
+    uint64_t one = 1;
+    (void)!write(parts->news, &one, sizeof one);
+}
+
+static void wire_resolve(void *context, VisitState *visit_state)
+{
+    AgentParts *parts = context;
+    resolver_resolve(parts->resolver, visit_state);
+}
+
+/* A DNS answer goes the way of an answer of HTTP, to the archive. */
+void wires_heard(void *context, const char *hostname, WallTime asked, const Buffer *records)
+{
+    AgentParts *parts = context;
+    FetchResult *result = fetch_result_new(FETCHED_DNS);
+    Buffer url;
+    buffer_init(&url, BUFFER_NO_LIMIT);
+    if (result == NULL || buffer_printf(&url, "dns:%s", hostname) != RESULT_OK ||
+        buffer_append(&result->body, records->data, records->length) != RESULT_OK) {
+        LOG_WARN("dns", "no memory to archive an answer", "host=%s", hostname);
+        buffer_destroy(&url);
+        fetch_result_delete(result);
+        return;
+    }
+    result->url = buffer_detach(&url);
+    result->wall_start = asked;
+    parsing_push(parts->parsing, result);
+}
+
+void wires_resolved(void *context, VisitState *visit_state)
+{
+    AgentParts *parts = context;
+    frontier_resolved(parts->frontier, visit_state);
+}
+
+/* An address always goes to the same fetcher, so that connections to it are found again. */
+static void wire_fetch(void *context, VisitState *visit_state)
+{
+    AgentParts *parts = context;
+    MapKey key = ip_address_key(&visit_state->address);
+    uint64_t mixed = (key.low ^ (key.low >> 32)) * UINT64_C(0x9E3779B97F4A7C15);
+    atomic_fetch_add(&parts->outstanding, 1);
+    fetcher_fetch(parts->fetchers[(mixed >> 32) % parts->n_fetchers], visit_state);
+}
+
+static void wire_done(void *context, VisitState *visit_state)
+{
+    AgentParts *parts = context;
+    frontier_fetched(parts->frontier, visit_state);
+    if (atomic_fetch_sub(&parts->outstanding, 1) == 1 && atomic_load(&parts->draining)) {
+        wires_ring(parts);
+    }
+}
+
+static void wire_answered(void *context, VisitState *asker)
+{
+    AgentParts *parts = context;
+    frontier_answered(parts->frontier, asker);
+}
+
+/* Keeps crawl.max_pages exact: never more in flight than may still be fetched. */
+static void count_page(AgentParts *parts, const FetchResult *result)
+{
+    uint64_t most = atomic_load(&parts->max_pages);
+    if (most == 0 || !result->has_page || !result->final || result->status < 100) {
+        return;
+    }
+    uint64_t pages = atomic_fetch_add(&parts->pages_final, 1) + 1;
+    uint64_t left = pages < most ? most - pages : 0;
+    if (left < atomic_load(&parts->connections)) {
+        frontier_set_connections(parts->frontier, left);
+    }
+}
+
+static void wire_result(void *context, FetchResult *result)
+{
+    AgentParts *parts = context;
+    count_page(parts, result);
+    parsing_push(parts->parsing, result);
+}
+
+void wires_parsed(void *context, ParsedPage *page)
+{
+    AgentParts *parts = context;
+    ingest_push(parts->ingest, page);
+}
+
+void wires_room(void *context)
+{
+    AgentParts *parts = context;
+    for (unsigned i = 0; i < parts->n_fetchers; i++) {
+        fetcher_wake(parts->fetchers[i]);
+    }
+}
+
+void wires_skipped(void *context, const char *url, size_t length, Refusal why, const char *referrer)
+{
+    AgentParts *parts = context;
+    crawl_log_skipped(parts->log, url, length, refusal_status(why), refusal_name(why), -1,
+                      referrer);
+}
+
+static void wire_committed(void *context, CommitNotice *notice)
+{
+    AgentParts *parts = context;
+    frontier_committed(parts->frontier, notice);
+    scoring_committed(parts->scoring, stats_get(&parts->stats.pages));
+    wires_ring(parts);
+}
+
+static void wire_finished(void *context)
+{
+    AgentParts *parts = context;
+    atomic_store(&parts->finished, true);
+    wires_ring(parts);
+}
+
+bool wires_hungry(void *context)
+{
+    AgentParts *parts = context;
+    FrontierStats stats;
+    frontier_stats(parts->frontier, &stats);
+    return stats.front + stats.acquired < atomic_load(&parts->connections);
+}
+
+static void wire_stuck(void *context, bool stuck)
+{
+    AgentParts *parts = context;
+    atomic_store(&parts->stuck, stuck);
+    wires_ring(parts);
+}
+
+static void wire_failed(void *context)
+{
+    AgentParts *parts = context;
+    atomic_store(&parts->failed, true);
+    wires_ring(parts);
+}
+
+/* News of a host from the distributor, as a result without a page. */
+static void push_host_news(AgentParts *parts, uint32_t host, const char *hostname, FetchClass why,
+                           int64_t wait_ms, const HostHealth *health, bool drop)
+{
+    FetchResult *result = fetch_result_new(FETCHED_NOTHING);
+    ParsedPage *page = result == NULL ? NULL : parsed_page_new(result);
+    if (page == NULL) {
+        fetch_result_delete(result);
+        return; /* the host stays as it is and is resolved again later */
+    }
+    Buffer url;
+    buffer_init(&url, BUFFER_NO_LIMIT);
+    (void)buffer_printf(&url, "dns:%s", hostname == NULL ? "" : hostname);
+    result->host = host;
+    result->url = buffer_detach(&url);
+    result->class = why;
+    result->status = fetch_status_of_class(why);
+    result->wall_start = wall_now();
+    result->start = mono_now();
+    result->end = result->start;
+    result->drop_host = drop;
+    result->host_wait_ms = wait_ms;
+    if (health != NULL) {
+        result->health = *health;
+    }
+    ingest_push(parts->ingest, page);
+    wires_ring(parts);
+}
+
+static void wire_drop(void *context, const VisitState *visit_state, FetchClass why)
+{
+    AgentParts *parts = context;
+    push_host_news(parts, visit_state->host, visit_state->hostname, why, 0, &visit_state->health,
+                   true);
+}
+
+static void wire_unresolved(void *context, const VisitState *visit_state, int64_t wait_ms)
+{
+    AgentParts *parts = context;
+    push_host_news(parts, visit_state->host, visit_state->hostname, visit_state->resolve_class,
+                   wait_ms, &visit_state->health, false);
+}
+
+void wires_moves(void *context)
+{
+    AgentParts *parts = context;
+    ingest_wake(parts->ingest);
+}
+
+FrontierSinks wires_of_frontier(AgentParts *parts)
+{
+    return (FrontierSinks){.context = parts,
+                           .resolve = wire_resolve,
+                           .fetch = wire_fetch,
+                           .drop = wire_drop,
+                           .unresolved = wire_unresolved,
+                           .failed = wire_failed};
+}
+
+FetcherSinks wires_of_fetcher(AgentParts *parts)
+{
+    return (FetcherSinks){
+        .context = parts, .result = wire_result, .done = wire_done, .answered = wire_answered};
+}
+
+IngestSinks wires_of_ingest(AgentParts *parts)
+{
+    return (IngestSinks){.context = parts,
+                         .committed = wire_committed,
+                         .finished = wire_finished,
+                         .hungry = wires_hungry,
+                         .stuck = wire_stuck,
+                         .failed = wire_failed};
+}

@@ -1,0 +1,617 @@
+#include "fetch/dns/resolver.h"
+
+#include <ares.h>
+#include <errno.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <unistd.h>
+
+#include "base/core/hash.h"
+#include "base/thread/log.h"
+#include "base/thread/queue.h"
+#include "base/thread/thread.h"
+#include "base/thread/wake.h"
+#include "fetch/dns/dns_record.h"
+
+#define ADDRESSES_MAX        8u /* kept of one answer */
+#define INBOX_CAPACITY       ((size_t)1 << 21)
+#define INBOX_BATCH          256u
+#define EPOLL_EVENTS         64
+#define RECEIVE_BUFFER_BYTES (4 << 20)
+#define WINDOW_FIRST         64u
+#define WINDOW_LEAST         10u
+#define LITERAL_TTL_MS       (INT64_C(365) * 86400000)
+
+typedef struct Waiter {
+    VisitState *visit_state;
+    struct Waiter *next;
+} Waiter;
+
+/* A name that is known or asked for. */
+typedef struct Name {
+    Resolver *resolver;
+    char *hostname;                     /* owned; IPv6 literals in brackets */
+    IpAddress addresses[ADDRESSES_MAX]; /* the allowed ones, preferred family first */
+    bool alone;                         /* the preferred family is being asked for alone */
+    uint32_t n_addresses;
+    FetchClass class; /* FETCH_OK, or why there is none */
+    MonoTime expiry;  /* of the answer */
+    MonoTime asked;
+    uint64_t heard; /* fingerprint of the last answer that was told of; 0 = none */
+    int64_t duration_ms;
+    Waiter *waiters;          /* while it is asked for */
+    struct Name *next_queued; /* waits for a place among the queries */
+    HeapNode by_expiry;       /* while it is answered */
+} Name;
+
+struct Resolver {
+    ResolverOptions options;
+    void (*answered)(void *context, VisitState *visit_state);
+    void *context;
+    ares_channel channel;
+    int epoll;
+    Wake wake; /* the inbox has something */
+    Queue inbox;
+    Thread thread;
+    Map names;      /* by 128-bit fingerprint of the host name; the name is compared too */
+    Heap by_expiry; /* answered names: the first to go */
+    Name *queue_head;
+    Name *queue_tail;
+    size_t n_in_flight;
+    bool asking;   /* in ask_queued: a name that is answered at once must not begin the next */
+    size_t window; /* how many may be: one more per window of answers, half after a loss */
+    size_t n_since_growth;
+    MonoTime shrunk; /* when it last did */
+    atomic_bool stopping;
+    _Atomic uint64_t n_queries;
+    _Atomic uint64_t n_hits;
+    _Atomic uint64_t n_failures;
+    _Atomic uint64_t n_answered;
+    _Atomic uint64_t n_unanswered;
+    atomic_size_t published_in_flight;
+    atomic_size_t published_cached;
+};
+
+/* ---- names ----------------------------------------------------------------------------------- */
+
+static MapKey name_key(const char *hostname)
+{
+    Hash128 h = hash_128(hostname, strlen(hostname));
+    return (MapKey){.high = h.high, .low = h.low};
+}
+
+static void name_delete(Resolver *resolver, Name *name)
+{
+    if (heap_holds(&name->by_expiry)) {
+        heap_remove(&resolver->by_expiry, &name->by_expiry);
+    }
+    (void)map_remove(&resolver->names, name_key(name->hostname));
+    free(name->hostname);
+    free(name);
+}
+
+static Name *name_new(Resolver *resolver, const char *hostname)
+{
+    Name *name = calloc(1, sizeof *name);
+    if (name == NULL) {
+        return NULL;
+    }
+    name->resolver = resolver;
+    name->hostname = strdup(hostname);
+    heap_node_init(&name->by_expiry);
+    if (name->hostname == NULL ||
+        map_put(&resolver->names, name_key(hostname), name) != RESULT_OK) {
+        free(name->hostname);
+        free(name);
+        return NULL;
+    }
+    return name;
+}
+
+/* Hands one visit state back with what the name knows. */
+static void give(Resolver *resolver, const Name *name, VisitState *visit_state)
+{
+    visit_state->resolve_class = name->class;
+    visit_state->resolve_ms = name->duration_ms;
+    if (name->class == FETCH_OK) {
+        visit_state->address = name->addresses[visit_state->health.failures % name->n_addresses];
+        visit_state->address_expiry = name->expiry;
+    }
+    resolver->answered(resolver->context, visit_state);
+}
+
+static int64_t clamp(int64_t value, int64_t least, int64_t most)
+{
+    return value < least ? least : value > most ? most : value;
+}
+
+/* The name has its answer: everybody gets it, and it is cached. */
+static void conclude(Resolver *resolver, Name *name, int64_t ttl_ms)
+{
+    MonoTime now = mono_now();
+    name->duration_ms = mono_ms_between(name->asked, now);
+    name->expiry = mono_add_ms(now, ttl_ms);
+    if (name->class != FETCH_OK) {
+        atomic_fetch_add_explicit(&resolver->n_failures, 1, memory_order_relaxed);
+    }
+    Waiter *waiter = name->waiters;
+    name->waiters = NULL;
+    while (waiter != NULL) {
+        Waiter *next = waiter->next;
+        give(resolver, name, waiter->visit_state);
+        free(waiter);
+        waiter = next;
+    }
+    if (heap_push(&resolver->by_expiry, &name->by_expiry, name->expiry.ns, 0) != RESULT_OK) {
+        name_delete(resolver, name);
+        return;
+    }
+    while (resolver->by_expiry.count > resolver->options.cache_entries) {
+        name_delete(resolver, HEAP_ELEMENT(heap_top(&resolver->by_expiry), Name, by_expiry));
+    }
+}
+
+/* ---- queries --------------------------------------------------------------------------------- */
+
+static bool preferred(const Resolver *resolver, const IpAddress *address)
+{
+    bool want_v6 = resolver->options.family == RESOLVER_IPV6_FIRST ||
+                   resolver->options.family == RESOLVER_IPV6_ONLY;
+    return address->v6 == want_v6;
+}
+
+/* Collects the allowed addresses of an answer; *special = how many were not. */
+static int64_t collect(const Resolver *resolver, Name *name, const struct ares_addrinfo *answer,
+                       size_t *special)
+{
+    int64_t ttl_ms = INT64_MAX;
+    for (int pass = 0; pass < 2; pass++) {
+        for (const struct ares_addrinfo_node *node = answer->nodes; node != NULL;
+             node = node->ai_next) {
+            IpAddress address;
+            if (name->n_addresses == ADDRESSES_MAX ||
+                ip_address_of_socket(node->ai_addr, &address) != RESULT_OK ||
+                preferred(resolver, &address) != (pass == 0)) {
+                continue;
+            }
+            if (!ip_policy_allows(resolver->options.policy, &address)) {
+                (*special)++;
+                continue;
+            }
+            name->addresses[name->n_addresses++] = address;
+            int64_t ms = (int64_t)node->ai_ttl * 1000;
+            ttl_ms = ms < ttl_ms ? ms : ttl_ms;
+        }
+    }
+    return clamp(ttl_ms, resolver->options.ttl_min_ms, resolver->options.ttl_max_ms);
+}
+
+static void ask_queued(Resolver *resolver);
+static void ask(Resolver *resolver, Name *name);
+
+/* Of two answers, c-ares reports "no data" of one family and hides that the other could not be had.
+ * A host must not be given up for that: the preferred family is asked for once more, alone. */
+static bool ask_alone(Resolver *resolver, Name *name, int status)
+{
+    bool both = resolver->options.family == RESOLVER_IPV4_FIRST ||
+                resolver->options.family == RESOLVER_IPV6_FIRST;
+    if (status != ARES_ENODATA || !both || name->alone || atomic_load(&resolver->stopping)) {
+        name->alone = false;
+        return false;
+    }
+    name->alone = true;
+    ask(resolver, name);
+    return true;
+}
+
+/* Additive increase, multiplicative decrease: UDP has no flow control, and a burst of questions
+ * that overflows somebody's socket buffer costs seconds. */
+static void adjust_window(Resolver *resolver, int timeouts, MonoTime asked)
+{
+    if (timeouts == 0) {
+        if (++resolver->n_since_growth >= resolver->window) {
+            resolver->n_since_growth = 0;
+            resolver->window += resolver->window < resolver->options.queries;
+        }
+        return;
+    }
+    if (mono_before(resolver->shrunk, asked)) { /* once per round of losses */
+        resolver->window =
+            resolver->window / 2 > WINDOW_LEAST ? resolver->window / 2 : WINDOW_LEAST;
+        resolver->shrunk = mono_now();
+    }
+}
+
+/* Tells of an answer that is new. */
+static void tell(const Resolver *resolver, Name *name, const struct ares_addrinfo *answer)
+{
+    uint64_t fingerprint = dns_record_fingerprint(answer);
+    if (resolver->options.heard == NULL || answer->nodes == NULL || fingerprint == name->heard) {
+        return;
+    }
+    Buffer records;
+    buffer_init(&records, BUFFER_NO_LIMIT);
+    WallTime asked = {wall_now().us - mono_ms_between(name->asked, mono_now()) * 1000};
+    if (dns_record_format(&records, name->hostname, answer, asked) == RESULT_OK) {
+        resolver->options.heard(resolver->options.heard_context, name->hostname, asked, &records);
+        name->heard = fingerprint;
+    }
+    buffer_destroy(&records);
+}
+
+static void on_answer(void *context, int status, int timeouts, struct ares_addrinfo *answer)
+{
+    Name *name = context;
+    Resolver *resolver = name->resolver;
+    resolver->n_in_flight--;
+    adjust_window(resolver, timeouts, name->asked);
+    bool silence = status == ARES_ETIMEOUT || status == ARES_ECONNREFUSED;
+    atomic_fetch_add_explicit(silence ? &resolver->n_unanswered : &resolver->n_answered, 1,
+                              memory_order_relaxed);
+    if (ask_alone(resolver, name, status)) {
+        return;
+    }
+    int64_t ttl_ms = resolver->options.negative_ttl_ms;
+    size_t special = 0;
+    name->n_addresses = 0;
+    if (status == ARES_SUCCESS) {
+        int64_t positive_ms = collect(resolver, name, answer, &special);
+        tell(resolver, name, answer);
+        if (name->n_addresses > 0) {
+            name->class = FETCH_OK;
+            ttl_ms = positive_ms;
+        } else {
+            name->class = special > 0 ? FETCH_PRIVATE : FETCH_NO_NAME;
+        }
+        ares_freeaddrinfo(answer);
+    } else if (status == ARES_ENOTFOUND || status == ARES_ENODATA || status == ARES_EBADNAME ||
+               status == ARES_ENONAME) {
+        name->class = FETCH_NO_NAME;
+    } else {
+        name->class = FETCH_DNS;
+    }
+    if (name->class != FETCH_OK) {
+        LOG_INFO("dns", "no address", "host=%s reason=%s answer=\"%s\"", name->hostname,
+                 fetch_class_name(name->class), ares_strerror(status));
+    }
+    conclude(resolver, name, ttl_ms);
+    if (!atomic_load(&resolver->stopping)) {
+        ask_queued(resolver);
+    }
+}
+
+static void ask(Resolver *resolver, Name *name)
+{
+    struct ares_addrinfo_hints hints = {.ai_flags = ARES_AI_NOSORT};
+    switch (resolver->options.family) {
+    case RESOLVER_IPV4_FIRST:
+    case RESOLVER_IPV6_FIRST:
+        hints.ai_family = AF_UNSPEC;
+        break;
+    case RESOLVER_IPV4_ONLY:
+        hints.ai_family = AF_INET;
+        break;
+    case RESOLVER_IPV6_ONLY:
+        hints.ai_family = AF_INET6;
+        break;
+    }
+    if (name->alone) {
+        hints.ai_family = resolver->options.family == RESOLVER_IPV6_FIRST ? AF_INET6 : AF_INET;
+    }
+    resolver->n_in_flight++;
+    atomic_fetch_add_explicit(&resolver->n_queries, 1, memory_order_relaxed);
+    name->asked = mono_now();
+    ares_getaddrinfo(resolver->channel, name->hostname, NULL, &hints, on_answer, name);
+}
+
+static void ask_queued(Resolver *resolver)
+{
+    if (resolver->asking) {
+        return;
+    }
+    resolver->asking = true;
+    while (resolver->queue_head != NULL && resolver->n_in_flight < resolver->window) {
+        Name *name = resolver->queue_head;
+        resolver->queue_head = name->next_queued;
+        name->next_queued = NULL;
+        if (resolver->queue_head == NULL) {
+            resolver->queue_tail = NULL;
+        }
+        ask(resolver, name);
+    }
+    resolver->asking = false;
+}
+
+static void enqueue(Resolver *resolver, Name *name)
+{
+    if (resolver->queue_tail == NULL) {
+        resolver->queue_head = name;
+    } else {
+        resolver->queue_tail->next_queued = name;
+    }
+    resolver->queue_tail = name;
+}
+
+/* "localhost" and what is below it are this machine, whatever name servers say (RFC 6761 6.3). */
+static bool is_localhost(const char *hostname)
+{
+    static const char name[] = "localhost";
+    size_t length = strlen(hostname);
+    size_t n = sizeof name - 1;
+    return length >= n && strcmp(hostname + length - n, name) == 0 &&
+           (length == n || hostname[length - n - 1] == '.');
+}
+
+/* An address instead of a name needs no query. */
+static bool answer_literal(Resolver *resolver, VisitState *visit_state)
+{
+    IpAddress address;
+    const char *hostname =
+        is_localhost(visit_state->hostname) ? "127.0.0.1" : visit_state->hostname;
+    if (ip_address_parse(hostname, strlen(hostname), &address) != RESULT_OK) {
+        return false;
+    }
+    Name name = {.addresses = {address}, .n_addresses = 1, .class = FETCH_OK};
+    name.expiry = mono_add_ms(mono_now(), LITERAL_TTL_MS);
+    if (!ip_policy_allows(resolver->options.policy, &address)) {
+        name.class = FETCH_PRIVATE;
+    }
+    give(resolver, &name, visit_state);
+    return true;
+}
+
+static void refuse(Resolver *resolver, VisitState *visit_state)
+{
+    Name name = {.class = FETCH_DNS};
+    give(resolver, &name, visit_state);
+}
+
+static void take(Resolver *resolver, VisitState *visit_state, MonoTime now)
+{
+    if (answer_literal(resolver, visit_state)) {
+        return;
+    }
+    Name *name = map_get(&resolver->names, name_key(visit_state->hostname));
+    if (name != NULL && strcmp(name->hostname, visit_state->hostname) != 0) {
+        refuse(resolver, visit_state); /* two names with one 128-bit fingerprint */
+        return;
+    }
+    if (name != NULL && name->waiters == NULL && mono_before(now, name->expiry)) {
+        atomic_fetch_add_explicit(&resolver->n_hits, 1, memory_order_relaxed);
+        give(resolver, name, visit_state);
+        return;
+    }
+    Waiter *waiter = malloc(sizeof *waiter);
+    if (waiter != NULL && name == NULL) {
+        name = name_new(resolver, visit_state->hostname);
+    }
+    if (waiter == NULL || name == NULL) {
+        free(waiter);
+        refuse(resolver, visit_state);
+        return;
+    }
+    bool asked = name->waiters != NULL;
+    *waiter = (Waiter){.visit_state = visit_state, .next = name->waiters};
+    name->waiters = waiter;
+    if (!asked) {
+        if (heap_holds(&name->by_expiry)) {
+            heap_remove(&resolver->by_expiry, &name->by_expiry);
+        }
+        enqueue(resolver, name);
+    }
+}
+
+/* ---- thread ------------------------------------------------------------------------------------
+ */
+
+static void on_socket(void *context, ares_socket_t fd, int readable, int writable)
+{
+    Resolver *resolver = context;
+    struct epoll_event event = {.events = (readable ? (uint32_t)EPOLLIN : 0u) |
+                                          (writable ? (uint32_t)EPOLLOUT : 0u),
+                                .data = {.fd = fd}};
+    if (!readable && !writable) {
+        (void)epoll_ctl(resolver->epoll, EPOLL_CTL_DEL, fd, NULL);
+    } else if (epoll_ctl(resolver->epoll, EPOLL_CTL_MOD, fd, &event) != 0) {
+        (void)epoll_ctl(resolver->epoll, EPOLL_CTL_ADD, fd, &event);
+    }
+}
+
+static void read_inbox(Resolver *resolver)
+{
+    void *items[INBOX_BATCH];
+    size_t n = 0;
+    wake_clear(&resolver->wake);
+    MonoTime now = mono_now();
+    while (queue_pop(&resolver->inbox, items, INBOX_BATCH, &n, (MonoTime){0}) == RESULT_OK) {
+        for (size_t i = 0; i < n; i++) {
+            take(resolver, items[i], now);
+        }
+    }
+    ask_queued(resolver);
+}
+
+static int wait_ms(const Resolver *resolver)
+{
+    struct timeval most = {.tv_sec = 3600, .tv_usec = 0};
+    struct timeval left = {0};
+    const struct timeval *wait = ares_timeout(resolver->channel, &most, &left);
+    return wait == NULL ? -1 : (int)(wait->tv_sec * 1000 + wait->tv_usec / 1000 + 1);
+}
+
+static void *resolver_main(void *argument)
+{
+    Resolver *resolver = argument;
+    struct epoll_event events[EPOLL_EVENTS];
+    while (!atomic_load(&resolver->stopping)) {
+        thread_step("waiting");
+        int n = epoll_wait(resolver->epoll, events, EPOLL_EVENTS, wait_ms(resolver));
+        thread_step("resolving");
+        bool processed = false;
+        for (int i = 0; i < n; i++) {
+            if (events[i].data.fd == resolver->wake.fd) {
+                read_inbox(resolver);
+                continue;
+            }
+            uint32_t what = events[i].events;
+            ares_socket_t fd = events[i].data.fd;
+            bool in = (what & (EPOLLIN | EPOLLERR | EPOLLHUP)) != 0;
+            ares_process_fd(resolver->channel, in ? fd : ARES_SOCKET_BAD,
+                            (what & EPOLLOUT) != 0 ? fd : ARES_SOCKET_BAD);
+            processed = true;
+        }
+        if (!processed) { /* nobody has looked at the time-outs */
+            ares_process_fd(resolver->channel, ARES_SOCKET_BAD, ARES_SOCKET_BAD);
+        }
+        atomic_store_explicit(&resolver->published_in_flight, resolver->n_in_flight,
+                              memory_order_relaxed);
+        atomic_store_explicit(&resolver->published_cached, resolver->by_expiry.count,
+                              memory_order_relaxed);
+    }
+    ares_cancel(resolver->channel);
+    while (resolver->queue_head != NULL) {
+        Name *name = resolver->queue_head;
+        resolver->queue_head = name->next_queued;
+        name->class = FETCH_DNS;
+        conclude(resolver, name, 0);
+    }
+    return NULL;
+}
+
+/* ---- the outside -------------------------------------------------------------------------------
+ */
+
+static Result open_channel(Resolver *resolver)
+{
+    char lookups[] = "b"; /* DNS only: /etc/hosts is not the web's */
+    struct ares_options options = {
+        .flags = ARES_FLAG_NOSEARCH | ARES_FLAG_STAYOPEN,
+        .timeout = (int)resolver->options.timeout_ms,
+        .tries = (int)resolver->options.tries,
+        .lookups = lookups,
+        .sock_state_cb = on_socket,
+        .sock_state_cb_data = resolver,
+    };
+    int mask = ARES_OPT_FLAGS | ARES_OPT_TIMEOUTMS | ARES_OPT_TRIES | ARES_OPT_LOOKUPS |
+               ARES_OPT_SOCK_STATE_CB;
+    /* A burst of answers must fit: what is dropped costs a whole time-out. The kernel may give
+     * less. */
+    options.socket_receive_buffer_size = RECEIVE_BUFFER_BYTES;
+    int rc = ares_init_options(&resolver->channel, &options, mask | ARES_OPT_SOCK_RCVBUF);
+    if (rc != ARES_SUCCESS) {
+        LOG_ERROR("dns", "c-ares cannot start", "error=\"%s\"", ares_strerror(rc));
+        return rc == ARES_ENOMEM ? RESULT_MEMORY : RESULT_IO;
+    }
+    if (*resolver->options.servers != '\0' &&
+        ares_set_servers_ports_csv(resolver->channel, resolver->options.servers) != ARES_SUCCESS) {
+        ares_destroy(resolver->channel);
+        return RESULT_INVALID;
+    }
+    return RESULT_OK;
+}
+
+Result resolver_new(Resolver **out, const ResolverOptions *options,
+                    void (*answered)(void *context, VisitState *visit_state), void *context)
+{
+    if (ares_library_init(ARES_LIB_INIT_ALL) != ARES_SUCCESS) {
+        return RESULT_MEMORY;
+    }
+    Resolver *resolver = calloc(1, sizeof *resolver);
+    if (resolver == NULL) {
+        ares_library_cleanup();
+        return RESULT_MEMORY;
+    }
+    resolver->options = *options;
+    resolver->answered = answered;
+    resolver->context = context;
+    resolver->window = options->queries < WINDOW_FIRST ? options->queries : WINDOW_FIRST;
+    map_init(&resolver->names);
+    heap_init(&resolver->by_expiry);
+    resolver->epoll = epoll_create1(EPOLL_CLOEXEC);
+    resolver->wake.fd = -1;
+    Result rc =
+        resolver->epoll < 0 ? result_of_errno(errno) : wake_init(&resolver->wake, resolver->epoll);
+    if (rc == RESULT_OK) {
+        rc = queue_init(&resolver->inbox, INBOX_CAPACITY);
+    }
+    if (rc == RESULT_OK) {
+        rc = open_channel(resolver);
+        if (rc != RESULT_OK) {
+            queue_destroy(&resolver->inbox);
+        }
+    }
+    if (rc != RESULT_OK) {
+        if (resolver->epoll >= 0) {
+            (void)close(resolver->epoll);
+        }
+        wake_destroy(&resolver->wake);
+        free(resolver);
+        ares_library_cleanup();
+        return rc;
+    }
+    *out = resolver;
+    return RESULT_OK;
+}
+
+Result resolver_start(Resolver *resolver)
+{
+    return thread_start(&resolver->thread, "dns", resolver_main, resolver);
+}
+
+void resolver_resolve(Resolver *resolver, VisitState *visit_state)
+{
+    if (queue_push(&resolver->inbox, visit_state) != RESULT_OK) {
+        refuse(resolver, visit_state);
+        return;
+    }
+    wake_ring(&resolver->wake);
+}
+
+void resolver_stop(Resolver *resolver)
+{
+    atomic_store(&resolver->stopping, true);
+    queue_close(&resolver->inbox);
+    wake_ring(&resolver->wake);
+    thread_join(&resolver->thread);
+    void *item = NULL;
+    size_t n = 0;
+    while (queue_pop(&resolver->inbox, &item, 1, &n, (MonoTime){0}) == RESULT_OK) {
+        refuse(resolver, item);
+    }
+}
+
+void resolver_delete(Resolver *resolver)
+{
+    if (resolver == NULL) {
+        return;
+    }
+    ares_destroy(resolver->channel);
+    size_t place = 0;
+    Name *name = NULL;
+    while ((name = map_next(&resolver->names, &place)) != NULL) {
+        free(name->hostname);
+        free(name);
+    }
+    map_destroy(&resolver->names);
+    heap_destroy(&resolver->by_expiry);
+    queue_destroy(&resolver->inbox);
+    (void)close(resolver->epoll);
+    wake_destroy(&resolver->wake);
+    free(resolver);
+    ares_library_cleanup();
+}
+
+void resolver_stats(Resolver *resolver, ResolverStats *stats)
+{
+    *stats = (ResolverStats){
+        .queries = atomic_load_explicit(&resolver->n_queries, memory_order_relaxed),
+        .hits = atomic_load_explicit(&resolver->n_hits, memory_order_relaxed),
+        .answered = atomic_load_explicit(&resolver->n_answered, memory_order_relaxed),
+        .unanswered = atomic_load_explicit(&resolver->n_unanswered, memory_order_relaxed),
+        .failures = atomic_load_explicit(&resolver->n_failures, memory_order_relaxed),
+        .in_flight = atomic_load_explicit(&resolver->published_in_flight, memory_order_relaxed),
+        .cached = atomic_load_explicit(&resolver->published_cached, memory_order_relaxed),
+    };
+}

@@ -1,0 +1,70 @@
+/* Host names to addresses: c-ares, asynchronous, thousands of queries in flight, one thread.
+ *
+ * The resolver keeps the only DNS cache: positive answers for their TTL (within bounds), negative
+ * ones for a fixed time; its size is bounded, the oldest answers go first. A name that is being
+ * asked for is asked once. Special addresses (parse/url/ip_address.h) are dropped from answers
+ * unless allowed; a name with no other address is FETCH_PRIVATE.
+ *
+ *   distributor --resolver_resolve--> [inbox, eventfd] --> resolver thread --> answered sink
+ *
+ * Which of several addresses: the preferred family's first; after failures the next one in turn. */
+#ifndef FETCH_DNS_RESOLVER_H
+#define FETCH_DNS_RESOLVER_H
+
+#include <stdint.h>
+
+#include "base/memory/buffer.h"
+#include "base/core/clock.h"
+#include "parse/url/ip_address.h"
+#include "base/core/result.h"
+#include "frontier/visit/visit_state.h"
+
+typedef enum ResolverFamily {
+    RESOLVER_IPV4_FIRST,
+    RESOLVER_IPV6_FIRST,
+    RESOLVER_IPV4_ONLY,
+    RESOLVER_IPV6_ONLY
+} ResolverFamily;
+
+typedef struct ResolverOptions {
+    const char *servers; /* "127.0.0.1:5353, [::1]"; "" = the system's */
+    int64_t timeout_ms;  /* of one try */
+    unsigned tries;
+    size_t queries; /* in flight at most; fewer while answers get lost; the rest waits */
+    size_t cache_entries;
+    int64_t ttl_min_ms;
+    int64_t ttl_max_ms;
+    int64_t negative_ttl_ms;
+    ResolverFamily family;
+    const IpPolicy *policy; /* which addresses are used; borrowed */
+    /* Told of every answer that has addresses and is not the one before: its text
+     * (fetch/dns/dns_record.h), in the resolver's thread. NULL: nobody wants it. */
+    void (*heard)(void *context, const char *hostname, WallTime asked, const Buffer *records);
+    void *heard_context;
+} ResolverOptions;
+
+typedef struct ResolverStats {
+    uint64_t queries;    /* sent */
+    uint64_t hits;       /* answered from the cache */
+    uint64_t failures;   /* no answer or a negative one */
+    uint64_t answered;   /* questions to which a server said something, whatever it was */
+    uint64_t unanswered; /* and those to which none did */
+    size_t in_flight;
+    size_t cached;
+} ResolverStats;
+
+typedef struct Resolver Resolver;
+
+/* answered gets every visit state back, with address, address_expiry, resolve_class, resolve_ms.
+ * RESULT_INVALID: the servers cannot be parsed. */
+Result resolver_new(Resolver **resolver, const ResolverOptions *options,
+                    void (*answered)(void *context, VisitState *visit_state), void *context);
+Result resolver_start(Resolver *resolver);
+/* Takes a visit state; any thread. */
+void resolver_resolve(Resolver *resolver, VisitState *visit_state);
+/* Ends the thread; what is in flight is answered as FETCH_DNS. */
+void resolver_stop(Resolver *resolver);
+void resolver_delete(Resolver *resolver);
+void resolver_stats(Resolver *resolver, ResolverStats *stats);
+
+#endif

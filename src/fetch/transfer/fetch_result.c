@@ -1,0 +1,77 @@
+#include "fetch/transfer/fetch_result.h"
+
+#include <stdlib.h>
+
+FetchResult *fetch_result_new(FetchKind kind)
+{
+    FetchResult *result = calloc(1, sizeof *result);
+    if (result != NULL) {
+        result->kind = kind;
+        result->owed_ms = -1;
+        result->given_ms = -1;
+        result->crawl_delay_ms = -1;
+        buffer_init(&result->header, BUFFER_NO_LIMIT);
+        buffer_init(&result->body, BUFFER_NO_LIMIT);
+    }
+    return result;
+}
+
+void fetch_result_delete(FetchResult *result)
+{
+    if (result == NULL) {
+        return;
+    }
+    fetch_result_strip(result, false);
+    byte_gate_move(&result->share, NULL, 0);
+    free(result->url);
+    free(result->etag);
+    free(result->last_modified);
+    free(result->request);
+    free(result->refusal);
+    free(result);
+}
+
+void fetch_result_strip(FetchResult *result, bool keep_body)
+{
+    free(result->request);
+    result->request = NULL;
+    buffer_destroy(&result->header);
+    if (!keep_body) {
+        buffer_destroy(&result->body);
+    }
+}
+
+int fetch_status_of_class(FetchClass class)
+{
+    switch (class) {
+    case FETCH_NO_NAME:
+    case FETCH_DNS:
+        return STATUS_DNS;
+    case FETCH_REFUSED:
+    case FETCH_NO_ROUTE:
+    case FETCH_TLS:
+        return STATUS_CONNECT;
+    case FETCH_CONNECT_TIME:
+    case FETCH_TIMEOUT:
+        return STATUS_TIMEOUT;
+    case FETCH_SLOW:
+        return STATUS_SLOW;
+    case FETCH_PRIVATE:
+        return STATUS_PRIVATE;
+    case FETCH_ROBOTS_ERROR:
+        return STATUS_PREREQUISITE;
+    case FETCH_OK:
+    case FETCH_BUSY:
+    case FETCH_BROKEN:
+    case FETCH_HTTP2:
+    case FETCH_CLASSES:
+        break;
+    }
+    return STATUS_BROKEN;
+}
+
+const char *fetch_truncation_name(FetchTruncation truncation)
+{
+    static const char *const names[] = {"", "length", "time", "disconnect"};
+    return names[truncation];
+}

@@ -1,0 +1,108 @@
+/* What came of one fetch: the record that travels from a fetching thread through a parsing thread
+ * to ingest, handed over at each step.
+ *
+ * A fetch that failed is data, not an error. Negative status codes are Heritrix's, ours lie below
+ * -10000. Everything a FetchResult points to is its own. */
+#ifndef FETCH_TRANSFER_FETCH_RESULT_H
+#define FETCH_TRANSFER_FETCH_RESULT_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/memory/buffer.h"
+#include "base/thread/byte_gate.h"
+#include "base/core/clock.h"
+#include "parse/url/ip_address.h"
+#include "frontier/visit/politeness.h"
+#include "frontier/visit/visit_state.h"
+
+typedef enum FetchStatus {
+    STATUS_DNS = -1,
+    STATUS_CONNECT = -2,
+    STATUS_BROKEN = -3,
+    STATUS_TIMEOUT = -4,
+    STATUS_PREREQUISITE = -6, /* robots.txt could not be had */
+    STATUS_RETRIES = -8,      /* used up */
+    STATUS_PENDING = -50,
+    STATUS_TOO_DEEP = -4000,
+    STATUS_SCOPE = -5000,
+    STATUS_BLOCKED = -5001, /* by a filter */
+    STATUS_DENIED = -5002,  /* by the operator */
+    STATUS_QUOTA = -5003,
+    STATUS_ROBOTS = -9998,
+    STATUS_PRIVATE = -10001,
+    STATUS_SLOW = -10002,
+    STATUS_TOO_LARGE = -10003,
+    STATUS_DECODING = -10004, /* decompression limit */
+    STATUS_BAD_URL = -10005,
+    STATUS_TRAP = -10006,
+    STATUS_REDIRECTS = -10007, /* chain too long */
+    STATUS_DROPPED = -10008    /* its host was given up */
+} FetchStatus;
+
+typedef enum FetchKind {
+    FETCHED_PAGE,   /* a scheduled URL was asked for */
+    FETCHED_ROBOTS, /* robots.txt of the host */
+    FETCHED_DNS, /* a DNS answer, in body, for the archive: url is "dns:HOST"; no host, no page */
+    FETCHED_NOTHING /* a scheduled URL was refused without a request, or news about a host */
+} FetchKind;
+
+typedef enum FetchTruncation {
+    TRUNCATED_NOT,
+    TRUNCATED_LENGTH,
+    TRUNCATED_TIME,
+    TRUNCATED_DISCONNECT
+} FetchTruncation;
+
+typedef struct FetchResult {
+    FetchKind kind;
+    uint32_t host;
+    uint64_t index; /* of the page; meaningless for robots.txt and host news */
+    uint8_t level;  /* where it was scheduled */
+    uint8_t hop;    /* how it was found: L R E S M P */
+    uint8_t depth;  /* links from a seed, capped at 255 */
+    uint8_t tries;  /* failed attempts, this one included if it failed */
+    bool has_page;  /* index is one */
+    bool again;     /* it was crawled before */
+    bool final;     /* the URL leaves the schedule with this result */
+    bool drop_host; /* and the host is given up */
+    char *url;      /* owned; NULL for host news */
+    char *etag;     /* owned; validators of what is stored, or NULL: sent as conditions */
+    char *last_modified;
+    int status;         /* HTTP status or a FetchStatus */
+    int partial_status; /* of a broken transfer whose header came whole, else 0 */
+    FetchClass class;
+    FetchTruncation truncated;
+    Buffer header;         /* raw response header block */
+    Buffer body;           /* as received, transfer coding removed, content coding kept */
+    char *request;         /* the request's header block, or NULL; owned */
+    unsigned http_version; /* 10, 11, 20 */
+    IpAddress address;
+    WallTime wall_start;
+    MonoTime start;
+    MonoTime end;
+    uint64_t bytes;   /* header and body received */
+    unsigned worker;  /* number of the fetching thread */
+    int64_t owed_ms;  /* the delay the host was owed before this fetch, -1 = none */
+    int64_t given_ms; /* the pause it got, -1 = first fetch */
+    uint32_t robots_version;
+    /* the host afterwards */
+    HostHealth health;
+    int64_t host_wait_ms; /* from the end of this fetch */
+    RobotsState robots_state;
+    int64_t robots_expiry_ms; /* left at the end of this fetch */
+    int64_t crawl_delay_ms;   /* -1 = none */
+    char *refusal;            /* the deciding robots rule or filter, for the log; owned */
+    ByteShare share;          /* where its bytes are counted; ends with it */
+} FetchResult;
+
+/* NULL when memory is exhausted. */
+FetchResult *fetch_result_new(FetchKind kind);
+void fetch_result_delete(FetchResult *result);
+/* Frees request and header, and the body too unless it is to be kept. */
+void fetch_result_strip(FetchResult *result, bool keep_body);
+/* The status code that stands for a class of failure. */
+int fetch_status_of_class(FetchClass class);
+const char *fetch_truncation_name(FetchTruncation truncation);
+
+#endif

@@ -1,0 +1,57 @@
+/* What a fetching thread does with a visit state, without the network: which request comes next,
+ * and what its end means for the URL, the host and the address.
+ *
+ *   acquired --fetch_step_begin--> a request --(fetched)--> fetch_step_end --> released
+ *                   '--> refused URLs, each a result of its own
+ *
+ * One step is one request: an errand when the visit state has askers
+ * (fetch/transfer/robots_answer.h), robots.txt when it is missing or expired, otherwise the first
+ * URL that robots.txt and the fetch filter allow and that is of no parked pattern
+ * (src/ingest/trap_yield.h). Time is a parameter; no I/O, no locks: the whole of it runs in virtual
+ * time. Called by the thread that holds the visit state. */
+#ifndef FETCH_TRANSFER_FETCH_STEP_H
+#define FETCH_TRANSFER_FETCH_STEP_H
+
+#include "fetch/transfer/fetch_result.h"
+#include "frontier/visit/visit_state.h"
+#include "base/thread/shared.h"
+#include "parse/filter/filter.h"
+#include "parse/trap/trap_set.h"
+
+#define FETCH_STEP_PAUSE_MS 1000 /* until the next try when there is no memory */
+
+typedef struct FetchRules {
+    const PolitenessOptions *politeness; /* borrowed, as robots_agent */
+    const char *robots_agent;            /* product token */
+    int64_t robots_expiry_ms;
+    unsigned worker;               /* number of the fetching thread */
+    SharedReader *filter;          /* the thread's view of filter.fetch (a Filter); NULL = none */
+    FilterScratch *filter_scratch; /* may be NULL without a filter */
+    SharedReader *traps;           /* its view of the parked patterns (a TrapSet); NULL = none */
+    Url *url;                      /* scratch for both, as text; NULL without either */
+    Buffer *text;
+} FetchRules;
+
+typedef struct FetchNow {
+    MonoTime mono;
+    WallTime wall;
+} FetchNow;
+
+/* Takes the result of a URL that robots.txt or the filter refuses. */
+typedef struct FetchRefused {
+    void *context;
+    void (*take)(void *context, FetchResult *result);
+} FetchRefused;
+
+/* The request that comes next: kind and url are set, the caller owns it. NULL: there is none,
+ * because robots.txt refuses all that was left, or because memory is short (next_fetch is later
+ * then); the visit state is to be given back. */
+FetchResult *fetch_step_begin(const FetchRules *rules, VisitState *visit_state, const FetchNow *now,
+                              const FetchRefused *refused);
+/* The request has ended: class, status, header, body and end are filled in. Judges it, sets the
+ * visit state's times from its end, and completes the result. Returns the asker whose errand this
+ * was, or NULL: it goes back to the distributor by itself (NEWS_ANSWERED), before the visit state
+ * does. */
+VisitState *fetch_step_end(const FetchRules *rules, VisitState *visit_state, FetchResult *result);
+
+#endif

@@ -1,0 +1,527 @@
+#include "fetch/transfer/fetcher.h"
+
+#include <curl/curl.h>
+#include <errno.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <unistd.h>
+
+#include "base/thread/log.h"
+#include "base/thread/queue.h"
+#include "base/thread/thread.h"
+#include "base/thread/wake.h"
+#include "fetch/transfer/fetch_step.h"
+#include "fetch/transfer/socket_watch.h"
+#include "fetch/transfer/transfer.h"
+
+#define EPOLL_EVENTS   256
+#define INBOX_CAPACITY ((size_t)1 << 17)
+/* A slow server must not keep those who wait behind it: its turn is over when so little came. */
+#define TURN_MS    250
+#define TURN_BYTES ((size_t)64 << 10)
+
+struct Fetcher {
+    FetcherOptions options;
+    FetcherSinks sinks;
+    FetchRules rules;
+    unsigned number;
+    TransferShared shared;
+    CURLM *multi;
+    int epoll;
+    SocketWatch sockets;
+    Wake wake;
+    Queue inbox;
+    Thread thread;
+    MonoTime curl_timer; /* when curl_multi_socket_action wants a time-out; MONO_NEVER */
+    Heap first_byte;     /* transfers that have not got one, by deadline */
+    Heap paused;         /* transfers that wait for the gate, by when they began to */
+    Transfer *favoured;  /* the one that need not wait, or NULL */
+    MonoTime turn_end;   /* of the favoured one */
+    size_t turn_length;  /* of its body when its turn began */
+    Transfer *free_list;
+    Transfer **transfers; /* all, for aborting */
+    size_t n_transfers;
+    size_t n_active;
+    SharedReader filter;
+    FilterScratch *filter_scratch; /* NULL without a filter */
+    SharedReader traps;
+    Url url; /* of the question to both */
+    Buffer text;
+    uint64_t n_connections;
+    atomic_bool draining;
+    atomic_bool aborting;
+    atomic_bool stopping;
+    atomic_size_t active;
+    atomic_size_t n_paused;
+    _Atomic uint64_t requests;
+    _Atomic uint64_t connections;
+};
+
+/* ---- the end of a fetch
+ * ---------------------------------------------------------------------------- */
+
+static void release(Fetcher *fetcher, Transfer *transfer)
+{
+    if (transfer == fetcher->favoured) {
+        fetcher->favoured = NULL;
+    }
+    transfer_reset(transfer);
+    transfer->next_free = fetcher->free_list;
+    fetcher->free_list = transfer;
+    fetcher->n_active--;
+}
+
+static void finish(Fetcher *fetcher, Transfer *transfer, CURLcode code)
+{
+    VisitState *visit_state = transfer->visit_state;
+    FetchResult *result = transfer->result;
+    (void)curl_multi_remove_handle(fetcher->multi, transfer->easy);
+    result->end = mono_now();
+    transfer_conclude(transfer, code);
+    VisitState *asker = fetch_step_end(&fetcher->rules, visit_state, result);
+    transfer->result = NULL;
+    byte_gate_hand_on(&result->share);
+    release(fetcher, transfer);
+    fetcher->sinks.result(fetcher->sinks.context, result);
+    if (asker != NULL) {
+        fetcher->sinks.answered(fetcher->sinks.context, asker);
+    }
+    fetcher->sinks.done(fetcher->sinks.context, visit_state);
+}
+
+/* ---- the start of a fetch
+ * ---------------------------------------------------------------------------- */
+
+static Transfer *free_transfer(Fetcher *fetcher)
+{
+    Transfer *transfer = fetcher->free_list;
+    if (transfer != NULL) {
+        fetcher->free_list = transfer->next_free;
+        return transfer;
+    }
+    Transfer **all =
+        realloc(fetcher->transfers, (fetcher->n_transfers + 1) * sizeof *fetcher->transfers);
+    if (all == NULL) {
+        return NULL;
+    }
+    fetcher->transfers = all;
+    if (transfer_new(&transfer, &fetcher->shared, &fetcher->first_byte) != RESULT_OK) {
+        return NULL;
+    }
+    all[fetcher->n_transfers++] = transfer;
+    return transfer;
+}
+
+static void give_back(Fetcher *fetcher, VisitState *visit_state)
+{
+    visit_state->ip_next_fetch = (MonoTime){0};
+    fetcher->sinks.done(fetcher->sinks.context, visit_state);
+}
+
+static void begin(Fetcher *fetcher, VisitState *visit_state)
+{
+    FetchNow now = {.mono = mono_now(), .wall = wall_now()};
+    FetchRefused refused = {.context = fetcher->sinks.context, .take = fetcher->sinks.result};
+    FetchResult *result = fetch_step_begin(&fetcher->rules, visit_state, &now, &refused);
+    if (result == NULL) {
+        give_back(fetcher, visit_state);
+        return;
+    }
+    bool robots = result->kind == FETCHED_ROBOTS;
+    Transfer *transfer = free_transfer(fetcher);
+    if (transfer == NULL) {
+        fetch_result_delete(result);
+        visit_state->next_fetch = mono_add_ms(now.mono, FETCH_STEP_PAUSE_MS);
+        give_back(fetcher, visit_state);
+        return;
+    }
+    fetcher->n_active++;
+    Result rc = transfer_prepare(transfer, visit_state, result, result->url, robots);
+    if (rc == RESULT_OK &&
+        heap_push(&fetcher->first_byte, &transfer->by_first_byte,
+                  mono_add_ms(now.mono, fetcher->options.first_byte_timeout_ms).ns,
+                  0) == RESULT_OK &&
+        curl_multi_add_handle(fetcher->multi, transfer->easy) == CURLM_OK) {
+        atomic_fetch_add_explicit(&fetcher->requests, 1, memory_order_relaxed);
+        return;
+    }
+    release(fetcher, transfer);
+    visit_state->next_fetch = mono_add_ms(now.mono, FETCH_STEP_PAUSE_MS);
+    give_back(fetcher, visit_state);
+}
+
+/* ---- event loop
+ * ---------------------------------------------------------------------------------------- */
+
+static int on_curl_socket(CURL *easy, curl_socket_t fd, int what, void *context, void *known)
+{
+    (void)easy;
+    (void)known;
+    Fetcher *fetcher = context;
+    uint32_t events = 0;
+    if (what != CURL_POLL_REMOVE) {
+        events = ((what & CURL_POLL_IN) != 0 ? (uint32_t)EPOLLIN : 0u) |
+                 ((what & CURL_POLL_OUT) != 0 ? (uint32_t)EPOLLOUT : 0u);
+    }
+    socket_watch_want(&fetcher->sockets, fd, events);
+    return 0;
+}
+
+static int on_curl_timer(CURLM *multi, long timeout_ms, void *context)
+{
+    (void)multi;
+    Fetcher *fetcher = context;
+    fetcher->curl_timer = timeout_ms < 0 ? MONO_NEVER : mono_add_ms(mono_now(), timeout_ms);
+    return 0;
+}
+
+/* libcurl tells of a timer only when it changes: one that was not due yet after all is asked for.
+ */
+static void run_curl_timer(Fetcher *fetcher)
+{
+    int running = 0;
+    long left_ms = -1;
+    fetcher->curl_timer = MONO_NEVER;
+    (void)curl_multi_socket_action(fetcher->multi, CURL_SOCKET_TIMEOUT, 0, &running);
+    if (fetcher->curl_timer.ns == MONO_NEVER.ns &&
+        curl_multi_timeout(fetcher->multi, &left_ms) == CURLM_OK) {
+        (void)on_curl_timer(fetcher->multi, left_ms, fetcher);
+    }
+}
+
+static void collect_finished(Fetcher *fetcher)
+{
+    CURLMsg *message = NULL;
+    int left = 0;
+    while ((message = curl_multi_info_read(fetcher->multi, &left)) != NULL) {
+        if (message->msg == CURLMSG_DONE) {
+            Transfer *transfer = NULL;
+            CURLcode code = message->data.result;
+            (void)curl_easy_getinfo(message->easy_handle, CURLINFO_PRIVATE, (char **)&transfer);
+            finish(fetcher, transfer, code);
+        }
+    }
+}
+
+static void expire_first_bytes(Fetcher *fetcher, MonoTime now)
+{
+    HeapNode *node = heap_top(&fetcher->first_byte);
+    while (node != NULL && node->key <= now.ns) {
+        Transfer *transfer = HEAP_ELEMENT(node, Transfer, by_first_byte);
+        heap_remove(&fetcher->first_byte, node);
+        transfer->first_byte_late = true;
+        transfer_break_off(transfer);
+        finish(fetcher, transfer, CURLE_OPERATION_TIMEDOUT);
+        node = heap_top(&fetcher->first_byte);
+    }
+}
+
+static void abort_all(Fetcher *fetcher)
+{
+    for (size_t i = 0; i < fetcher->n_transfers; i++) {
+        Transfer *transfer = fetcher->transfers[i];
+        VisitState *visit_state = transfer->visit_state;
+        if (visit_state != NULL) {
+            transfer_break_off(transfer);
+            (void)curl_multi_remove_handle(fetcher->multi, transfer->easy);
+            release(fetcher, transfer);
+            give_back(fetcher, visit_state);
+        }
+    }
+}
+
+static bool gate_is_open(const Fetcher *fetcher)
+{
+    return fetcher->options.gate == NULL || byte_gate_is_open(fetcher->options.gate);
+}
+
+/* One by one, since each that is begun may be the one that closes the gate; what is left is read
+ * when it opens, which wakes this thread. */
+static void read_inbox(Fetcher *fetcher)
+{
+    void *item = NULL;
+    size_t n = 0;
+    wake_clear(&fetcher->wake);
+    while ((atomic_load(&fetcher->draining) || gate_is_open(fetcher)) &&
+           queue_pop(&fetcher->inbox, &item, 1, &n, (MonoTime){0}) == RESULT_OK) {
+        if (atomic_load(&fetcher->draining)) {
+            give_back(fetcher, item);
+        } else {
+            begin(fetcher, item);
+        }
+    }
+}
+
+static void begin_turn(Fetcher *fetcher, Transfer *transfer, MonoTime now)
+{
+    fetcher->favoured = transfer;
+    transfer->favoured = true;
+    fetcher->turn_end = mono_add_ms(now, TURN_MS);
+    fetcher->turn_length = transfer->result->body.length;
+}
+
+/* The turn of the favoured transfer ends with it, or when it is slow, unless the gate is so far
+ * beyond its limit that the next one could not be let grow either. */
+static void end_turn(Fetcher *fetcher, MonoTime now)
+{
+    const ByteGate *gate = fetcher->options.gate;
+    Transfer *transfer = fetcher->favoured;
+    if (transfer == NULL || mono_before(now, fetcher->turn_end)) {
+        return;
+    }
+    if (transfer->result->body.length < fetcher->turn_length + TURN_BYTES &&
+        byte_gate_held(gate) < gate->limit + gate->limit / 2) {
+        transfer->favoured = false;
+        fetcher->favoured = NULL;
+    } else {
+        begin_turn(fetcher, transfer, now);
+    }
+}
+
+/* Lets go on what may: all while the gate is open; else the one that has waited longest, if no
+ * other one is favoured and nothing else would open the gate. */
+static void continue_paused(Fetcher *fetcher, MonoTime now)
+{
+    end_turn(fetcher, now);
+    size_t left = fetcher->paused.count;
+    while (left-- > 0 && fetcher->paused.count > 0) {
+        Transfer *transfer = HEAP_ELEMENT(heap_top(&fetcher->paused), Transfer, by_pause);
+        if (!gate_is_open(fetcher)) {
+            if (fetcher->favoured != NULL || !byte_gate_runs_dry(fetcher->options.gate)) {
+                return;
+            }
+            begin_turn(fetcher, transfer, now);
+        }
+        CURLcode code = transfer_continue(transfer);
+        if (code != CURLE_OK) {
+            finish(fetcher, transfer, code);
+        }
+    }
+}
+
+static int wait_ms(const Fetcher *fetcher, MonoTime now)
+{
+    MonoTime next = fetcher->curl_timer;
+    const HeapNode *node = heap_top(&fetcher->first_byte);
+    if (node != NULL && node->key < next.ns) {
+        next = (MonoTime){node->key};
+    }
+    if (fetcher->favoured != NULL && fetcher->paused.count > 0 &&
+        mono_before(fetcher->turn_end, next)) {
+        next = fetcher->turn_end;
+    }
+    if (next.ns == MONO_NEVER.ns) {
+        return -1;
+    }
+    int64_t ms = (next.ns - now.ns + 999999) / 1000000;
+    return ms < 0 ? 0 : ms > 60000 ? 60000 : (int)ms;
+}
+
+static void serve(Fetcher *fetcher, const struct epoll_event *event)
+{
+    int running = 0;
+    if (event->data.fd == fetcher->wake.fd) {
+        read_inbox(fetcher);
+        return;
+    }
+    if (!socket_watch_wants(&fetcher->sockets, event->data.fd)) {
+        return;
+    }
+    int mask = ((event->events & EPOLLIN) != 0 ? CURL_CSELECT_IN : 0) |
+               ((event->events & EPOLLOUT) != 0 ? CURL_CSELECT_OUT : 0) |
+               ((event->events & (EPOLLERR | EPOLLHUP)) != 0 ? CURL_CSELECT_ERR : 0);
+    (void)curl_multi_socket_action(fetcher->multi, event->data.fd, mask, &running);
+}
+
+static void *fetcher_main(void *argument)
+{
+    Fetcher *fetcher = argument;
+    struct epoll_event events[EPOLL_EVENTS];
+    while (!atomic_load(&fetcher->stopping)) {
+        MonoTime now = mono_now();
+        thread_step("waiting");
+        int n = epoll_wait(fetcher->epoll, events, EPOLL_EVENTS, wait_ms(fetcher, now));
+        thread_step("fetching");
+        for (int i = 0; i < n; i++) {
+            serve(fetcher, &events[i]);
+        }
+        now = mono_now();
+        continue_paused(fetcher, now);
+        if (fetcher->curl_timer.ns <= now.ns) {
+            run_curl_timer(fetcher);
+        }
+        collect_finished(fetcher);
+        expire_first_bytes(fetcher, now);
+        if (atomic_exchange(&fetcher->aborting, false)) {
+            abort_all(fetcher);
+        }
+        atomic_store_explicit(&fetcher->active, fetcher->n_active, memory_order_relaxed);
+        atomic_store_explicit(&fetcher->n_paused, fetcher->paused.count, memory_order_relaxed);
+        atomic_store_explicit(&fetcher->connections, fetcher->n_connections, memory_order_relaxed);
+    }
+    abort_all(fetcher);
+    return NULL;
+}
+
+/* ---- the outside
+ * ------------------------------------------------------------------------------------------ */
+
+static Result open_loop(Fetcher *fetcher)
+{
+    fetcher->epoll = epoll_create1(EPOLL_CLOEXEC);
+    Result rc =
+        fetcher->epoll < 0 ? result_of_errno(errno) : wake_init(&fetcher->wake, fetcher->epoll);
+    if (rc != RESULT_OK) {
+        return rc;
+    }
+    socket_watch_init(&fetcher->sockets, fetcher->epoll);
+    fetcher->multi = curl_multi_init();
+    if (fetcher->multi == NULL) {
+        return RESULT_MEMORY;
+    }
+    (void)curl_multi_setopt(fetcher->multi, CURLMOPT_SOCKETFUNCTION, on_curl_socket);
+    (void)curl_multi_setopt(fetcher->multi, CURLMOPT_SOCKETDATA, fetcher);
+    (void)curl_multi_setopt(fetcher->multi, CURLMOPT_TIMERFUNCTION, on_curl_timer);
+    (void)curl_multi_setopt(fetcher->multi, CURLMOPT_TIMERDATA, fetcher);
+    (void)curl_multi_setopt(fetcher->multi, CURLMOPT_MAXCONNECTS,
+                            (long)fetcher->options.kept_connections);
+    (void)curl_multi_setopt(fetcher->multi, CURLMOPT_PIPELINING, (long)CURLPIPE_NOTHING);
+    return queue_init(&fetcher->inbox, INBOX_CAPACITY);
+}
+
+Result fetcher_new(Fetcher **out, unsigned number, const FetcherOptions *options,
+                   const FetcherSinks *sinks)
+{
+    Fetcher *fetcher = calloc(1, sizeof *fetcher);
+    if (fetcher == NULL) {
+        return RESULT_MEMORY;
+    }
+    fetcher->options = *options;
+    fetcher->sinks = *sinks;
+    fetcher->number = number;
+    fetcher->rules = (FetchRules){.politeness = options->politeness,
+                                  .robots_agent = options->robots_agent,
+                                  .robots_expiry_ms = options->robots_expiry_ms,
+                                  .worker = number,
+                                  .url = &fetcher->url,
+                                  .text = &fetcher->text};
+    fetcher->epoll = -1;
+    fetcher->wake.fd = -1;
+    fetcher->curl_timer = MONO_NEVER;
+    heap_init(&fetcher->first_byte);
+    heap_init(&fetcher->paused);
+    url_init(&fetcher->url);
+    buffer_init(&fetcher->text, 2 * URL_MAX_BYTES);
+    Result rc = transfer_shared_init(&fetcher->shared, &fetcher->options, &fetcher->n_connections,
+                                     &fetcher->paused, &fetcher->sockets);
+    if (rc == RESULT_OK) {
+        rc = open_loop(fetcher);
+    }
+    if (rc == RESULT_OK && options->filter != NULL) {
+        rc = filter_scratch_new(&fetcher->filter_scratch);
+        shared_reader_open(&fetcher->filter, options->filter);
+        fetcher->rules.filter = &fetcher->filter;
+        fetcher->rules.filter_scratch = fetcher->filter_scratch;
+    }
+    if (rc == RESULT_OK && options->traps != NULL) {
+        shared_reader_open(&fetcher->traps, options->traps);
+        fetcher->rules.traps = &fetcher->traps;
+    }
+    if (rc != RESULT_OK) {
+        fetcher_delete(fetcher);
+        return rc;
+    }
+    *out = fetcher;
+    return RESULT_OK;
+}
+
+Result fetcher_start(Fetcher *fetcher)
+{
+    char name[16];
+    (void)snprintf(name, sizeof name, "fetch-%u", fetcher->number);
+    return thread_start(&fetcher->thread, name, fetcher_main, fetcher);
+}
+
+void fetcher_wake(Fetcher *fetcher)
+{
+    wake_ring(&fetcher->wake);
+}
+
+void fetcher_fetch(Fetcher *fetcher, VisitState *visit_state)
+{
+    if (queue_push(&fetcher->inbox, visit_state) == RESULT_OK) {
+        fetcher_wake(fetcher);
+    } else {
+        give_back(fetcher, visit_state);
+    }
+}
+
+void fetcher_drain(Fetcher *fetcher)
+{
+    atomic_store(&fetcher->draining, true);
+    fetcher_wake(fetcher);
+}
+
+void fetcher_abort(Fetcher *fetcher)
+{
+    atomic_store(&fetcher->aborting, true);
+    fetcher_wake(fetcher);
+}
+
+void fetcher_stop(Fetcher *fetcher)
+{
+    atomic_store(&fetcher->draining, true);
+    atomic_store(&fetcher->stopping, true);
+    queue_close(&fetcher->inbox);
+    fetcher_wake(fetcher);
+    thread_join(&fetcher->thread);
+    void *item = NULL;
+    size_t n = 0;
+    while (queue_pop(&fetcher->inbox, &item, 1, &n, (MonoTime){0}) == RESULT_OK) {
+        give_back(fetcher, item);
+    }
+}
+
+void fetcher_delete(Fetcher *fetcher)
+{
+    if (fetcher == NULL) {
+        return;
+    }
+    for (size_t i = 0; i < fetcher->n_transfers; i++) {
+        transfer_delete(fetcher->transfers[i]);
+    }
+    free(fetcher->transfers);
+    if (fetcher->multi != NULL) {
+        (void)curl_multi_cleanup(fetcher->multi);
+    }
+    if (fetcher->inbox.items != NULL) {
+        queue_destroy(&fetcher->inbox);
+    }
+    socket_watch_destroy(&fetcher->sockets);
+    transfer_shared_destroy(&fetcher->shared);
+    shared_reader_close(&fetcher->filter);
+    shared_reader_close(&fetcher->traps);
+    filter_scratch_delete(fetcher->filter_scratch);
+    url_destroy(&fetcher->url);
+    buffer_destroy(&fetcher->text);
+    heap_destroy(&fetcher->first_byte);
+    heap_destroy(&fetcher->paused);
+    if (fetcher->epoll >= 0) {
+        (void)close(fetcher->epoll);
+    }
+    wake_destroy(&fetcher->wake);
+    free(fetcher);
+}
+
+void fetcher_stats(Fetcher *fetcher, FetcherStats *stats)
+{
+    *stats = (FetcherStats){
+        .active = atomic_load_explicit(&fetcher->active, memory_order_relaxed),
+        .paused = atomic_load_explicit(&fetcher->n_paused, memory_order_relaxed),
+        .requests = atomic_load_explicit(&fetcher->requests, memory_order_relaxed),
+        .connections = atomic_load_explicit(&fetcher->connections, memory_order_relaxed),
+    };
+}

@@ -1,0 +1,23 @@
+/* Which port is connected to instead of the URL's: "80:8080,443:8443", for tests without root. */
+#ifndef FETCH_TRANSFER_PORT_MAP_H
+#define FETCH_TRANSFER_PORT_MAP_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/memory/buffer.h"
+#include "base/core/result.h"
+
+#define PORT_MAP_MAX 16u
+
+typedef struct PortMap {
+    size_t n;
+    uint16_t from[PORT_MAP_MAX];
+    uint16_t to[PORT_MAP_MAX];
+} PortMap;
+
+/* RESULT_INVALID: error says why. */
+Result port_map_parse(PortMap *map, const char *text, Buffer *error);
+uint16_t port_map_port(const PortMap *map, uint16_t port);
+
+#endif

@@ -1,0 +1,120 @@
+#include "fetch/transfer/robots_answer.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/thread/log.h"
+#include "parse/http/http_header.h"
+#include "parse/url/url.h"
+
+#define ROBOTS_LEAST_EXPIRY_MS INT64_C(60000)
+
+static int64_t lifetime(const HttpHeader *header, int64_t expiry_ms)
+{
+    HttpCacheControl control = HTTP_CACHE_CONTROL_NONE;
+    HttpField field;
+    size_t position = 0;
+    while (http_header_next_named(header, "Cache-Control", &position, &field)) {
+        http_header_cache_control(field.value, field.value_length, &control);
+    }
+    if (control.max_age_s >= 0 && control.max_age_s * 1000 < expiry_ms) {
+        expiry_ms = control.max_age_s * 1000;
+    }
+    return expiry_ms < ROBOTS_LEAST_EXPIRY_MS ? ROBOTS_LEAST_EXPIRY_MS : expiry_ms;
+}
+
+/* A new content is a new version; the same again is not. No file is the same as an empty one. */
+static void note_version(VisitState *visit_state, const FetchResult *result)
+{
+    bool has_body = result->status < 300;
+    uint64_t hash = robots_content_hash(result->body.data, has_body ? result->body.length : 0);
+    if (visit_state->robots_version == 0 || visit_state->robots_hash != hash) {
+        visit_state->robots_version++;
+        visit_state->robots_hash = hash;
+    }
+}
+
+static void install(VisitState *visit_state, FetchResult *result, Robots *robots,
+                    const HttpHeader *header, int64_t expiry_ms)
+{
+    robots_delete(visit_state->robots);
+    visit_state->robots = robots;
+    visit_state->robots_state = ROBOTS_KNOWN;
+    if (robots_bytes(robots) > VISIT_STATE_LARGE) {
+        atomic_store(&visit_state->wanted, true); /* the distributor must know of its memory */
+    }
+    note_version(visit_state, result);
+    visit_state->robots_redirects = 0;
+    visit_state->robots_expiry = mono_add_ms(result->end, lifetime(header, expiry_ms));
+}
+
+static bool is_elsewhere(const VisitState *visit_state, const Url *target)
+{
+    size_t length = target->host_end - target->host_start;
+    return strlen(visit_state->hostname) != length ||
+           memcmp(visit_state->hostname, target->href + target->host_start, length) != 0;
+}
+
+/* The target of a redirect, or NULL when there is none that can be followed. */
+static char *redirect_target(const VisitState *visit_state, const FetchResult *result,
+                             const HttpHeader *header, bool *elsewhere)
+{
+    HttpField field;
+    Url base;
+    Url target;
+    char *out = NULL;
+    url_init(&base);
+    url_init(&target);
+    if (http_header_find(header, "Location", &field) &&
+        url_parse(&base, NULL, result->url, strlen(result->url)) == RESULT_OK &&
+        url_parse(&target, &base, field.value, field.value_length) == RESULT_OK) {
+        out = strndup(target.href, target.length);
+        *elsewhere = is_elsewhere(visit_state, &target);
+    }
+    url_destroy(&base);
+    url_destroy(&target);
+    return out;
+}
+
+RobotsNext robots_answer(VisitState *visit_state, FetchResult *result, const char *agent,
+                         int64_t expiry_ms)
+{
+    HttpHeader header;
+    Robots *robots = NULL;
+    Result rc = RESULT_OK;
+    free(visit_state->robots_target);
+    visit_state->robots_target = NULL;
+    visit_state->robots_elsewhere = false;
+    if (result->status < 200 ||
+        http_header_parse(&header, result->header.data, result->header.length) != RESULT_OK) {
+        return ROBOTS_TRY_AGAIN;
+    }
+    if (result->status < 300) {
+        const char *body = result->body.data == NULL ? "" : result->body.data;
+        rc = robots_parse(body, result->body.length, agent, &robots);
+    } else if (result->status < 400) {
+        bool elsewhere = false;
+        char *target = redirect_target(visit_state, result, &header, &elsewhere);
+        if (target != NULL && visit_state->robots_redirects < ROBOTS_REDIRECTS_MAX) {
+            visit_state->robots_redirects++;
+            visit_state->robots_target = target;
+            visit_state->robots_elsewhere = elsewhere;
+            return ROBOTS_FOLLOW;
+        }
+        free(target); /* too many, or to nowhere: as if there were none */
+        rc = robots_allow_all(&robots);
+    } else if (result->status < 500 && result->status != 429) {
+        rc = robots_allow_all(&robots);
+    } else {
+        result->class = result->class == FETCH_BUSY ? FETCH_BUSY : FETCH_ROBOTS_ERROR;
+        return ROBOTS_TRY_AGAIN;
+    }
+    if (rc != RESULT_OK) {
+        LOG_WARN("robots", "rules cannot be kept", "url=%s error=\"%s\"", result->url,
+                 result_name(rc));
+        result->class = FETCH_ROBOTS_ERROR;
+        return ROBOTS_TRY_AGAIN;
+    }
+    install(visit_state, result, robots, &header, expiry_ms);
+    return ROBOTS_DONE;
+}

@@ -1,0 +1,96 @@
+#include "fetch/transfer/socket_watch.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/epoll.h>
+
+#define FIRST_STATES 1024u
+
+void socket_watch_init(SocketWatch *watch, int epoll)
+{
+    *watch = (SocketWatch){.epoll = epoll, .states = NULL};
+}
+
+void socket_watch_destroy(SocketWatch *watch)
+{
+    free(watch->states);
+    socket_watch_init(watch, -1);
+}
+
+/* NULL: there is no memory to know it. */
+static SocketState *state_of(SocketWatch *watch, int fd)
+{
+    size_t place = (size_t)fd;
+    if (place >= watch->n) {
+        size_t n = watch->n == 0 ? FIRST_STATES : watch->n;
+        while (n <= place) {
+            n *= 2;
+        }
+        SocketState *states = realloc(watch->states, n * sizeof *states);
+        if (states == NULL) {
+            return NULL;
+        }
+        memset(states + watch->n, 0, (n - watch->n) * sizeof *states);
+        watch->states = states;
+        watch->n = n;
+    }
+    return &watch->states[place];
+}
+
+static bool put_in(const SocketWatch *watch, int fd, uint32_t events, bool known)
+{
+    struct epoll_event event = {.events = events, .data = {.fd = fd}};
+    return epoll_ctl(watch->epoll, known ? EPOLL_CTL_MOD : EPOLL_CTL_ADD, fd, &event) == 0 ||
+           (!known && errno == EEXIST && epoll_ctl(watch->epoll, EPOLL_CTL_MOD, fd, &event) == 0);
+}
+
+static void take_out(const SocketWatch *watch, int fd)
+{
+    (void)epoll_ctl(watch->epoll, EPOLL_CTL_DEL, fd, NULL);
+}
+
+void socket_watch_opened(SocketWatch *watch, int fd)
+{
+    if ((size_t)fd < watch->n) {
+        watch->states[fd] = (SocketState){.wanted = 0, .registered = 0};
+    }
+}
+
+static void want(const SocketWatch *watch, int fd, SocketState *state, uint32_t events)
+{
+    state->wanted = (uint8_t)events;
+    if (events == 0 && (state->registered & EPOLLOUT) == 0) {
+        return; /* it may be read from again */
+    }
+    if (events == 0) { /* could always be written to: epoll would tell at once */
+        take_out(watch, fd);
+        state->registered = 0;
+    } else if (events != state->registered) {
+        bool known = state->registered != 0;
+        state->registered = put_in(watch, fd, events, known) ? (uint8_t)events : 0;
+    }
+}
+
+void socket_watch_want(SocketWatch *watch, int fd, uint32_t events)
+{
+    SocketState *state = state_of(watch, fd);
+    if (state != NULL) {
+        want(watch, fd, state, events);
+    } else if (events == 0) {
+        take_out(watch, fd);
+    } else {
+        (void)put_in(watch, fd, events, false);
+    }
+}
+
+bool socket_watch_wants(SocketWatch *watch, int fd)
+{
+    SocketState *state = (size_t)fd < watch->n ? &watch->states[fd] : NULL;
+    if (state == NULL || state->wanted != 0) {
+        return true;
+    }
+    take_out(watch, fd);
+    state->registered = 0;
+    return false;
+}

@@ -1,0 +1,554 @@
+#include "fetch/transfer/transfer.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/thread/log.h"
+#include "parse/http/http_header.h"
+
+#define ACCEPT                                                                                     \
+    "Accept: text/html,application/xhtml+xml,application/xml;q=0.9,text/*;q=0.8,*/*;q=0.5"
+#define BODY_FIRST_BYTES 32768u
+/* What a transfer is counted with from its start: the first piece of its body, and what libcurl
+ * and the system hold for it. */
+#define TRANSFER_FIRST_BYTES (BODY_FIRST_BYTES + 16384u)
+
+/* ---- headers shared by all transfers of a thread ------------------------------------------------
+ */
+
+static Result add_header(struct curl_slist **list, const char *line)
+{
+    struct curl_slist *longer = curl_slist_append(*list, line);
+    if (longer == NULL) {
+        return RESULT_MEMORY;
+    }
+    *list = longer;
+    return RESULT_OK;
+}
+
+static Result add_user_headers(struct curl_slist **list, const char *headers)
+{
+    Result rc = RESULT_OK;
+    while (rc == RESULT_OK && *headers != '\0') {
+        headers += strspn(headers, " ");
+        size_t length = strcspn(headers, "|");
+        char *line = strndup(headers, length);
+        rc = line == NULL ? RESULT_MEMORY : length == 0 ? RESULT_OK : add_header(list, line);
+        free(line);
+        headers += length + (headers[length] == '|');
+    }
+    return rc;
+}
+
+static Result build_headers(struct curl_slist **list, const FetcherOptions *options, bool robots)
+{
+    Result rc = add_header(list, robots ? "Accept: text/plain,*/*;q=0.8" : ACCEPT);
+    if (rc == RESULT_OK) {
+        rc = add_header(list, robots ? "Accept-Encoding: identity"
+                                     : "Accept-Encoding: gzip, deflate, br, zstd");
+    }
+    if (rc == RESULT_OK && *options->accept_language != '\0') {
+        Buffer line;
+        buffer_init(&line, 4096);
+        rc = buffer_printf(&line, "Accept-Language: %s", options->accept_language);
+        if (rc == RESULT_OK) {
+            rc = add_header(list, buffer_string(&line));
+        }
+        buffer_destroy(&line);
+    }
+    return rc == RESULT_OK ? add_user_headers(list, options->headers) : rc;
+}
+
+Result transfer_shared_init(TransferShared *shared, const FetcherOptions *options,
+                            uint64_t *connections, Heap *paused, SocketWatch *sockets)
+{
+    *shared = (TransferShared){
+        .options = options, .connections = connections, .paused = paused, .sockets = sockets};
+    Buffer error;
+    buffer_init(&error, 1024);
+    Result rc = port_map_parse(&shared->ports, options->port_map, &error);
+    if (rc != RESULT_OK) {
+        LOG_ERROR("fetch", "port map is wrong", "%s", buffer_string(&error));
+    }
+    buffer_destroy(&error);
+    if (rc == RESULT_OK) {
+        rc = build_headers(&shared->page_headers, options, false);
+    }
+    if (rc == RESULT_OK) {
+        rc = build_headers(&shared->robots_headers, options, true);
+    }
+    if (rc != RESULT_OK) {
+        transfer_shared_destroy(shared);
+    }
+    return rc;
+}
+
+void transfer_shared_destroy(TransferShared *shared)
+{
+    curl_slist_free_all(shared->page_headers);
+    curl_slist_free_all(shared->robots_headers);
+    shared->page_headers = NULL;
+    shared->robots_headers = NULL;
+}
+
+/* ---- callbacks
+ * ------------------------------------------------------------------------------------ */
+
+static void note_first_byte(Transfer *transfer)
+{
+    if (heap_holds(&transfer->by_first_byte)) {
+        heap_remove(transfer->first_byte_heap, &transfer->by_first_byte);
+    }
+}
+
+void transfer_break_off(Transfer *transfer)
+{
+    (void)curl_easy_setopt(transfer->easy, CURLOPT_FORBID_REUSE, 1L);
+}
+
+/* Counts what the result has become. */
+static void count_bytes(const Transfer *transfer)
+{
+    FetchResult *result = transfer->result;
+    size_t bytes = result->header.capacity + result->body.capacity;
+    if (bytes > result->share.bytes && result->share.gate != NULL) {
+        byte_gate_move(&result->share, result->share.gate, bytes);
+    }
+}
+
+/* Has the body to grow, and may it not now? Then the transfer is in the heap of those that wait. */
+static bool has_to_wait(Transfer *transfer, size_t length)
+{
+    const Buffer *body = &transfer->result->body;
+    ByteGate *gate = transfer->shared->options->gate;
+    return gate != NULL && !transfer->favoured && body->capacity > 0 &&
+           body->length + length >= body->capacity && !byte_gate_is_open(gate) &&
+           heap_push(transfer->shared->paused, &transfer->by_pause, mono_now().ns,
+                     transfer->result->index) == RESULT_OK;
+}
+
+static size_t on_header(char *bytes, size_t size, size_t n, void *context)
+{
+    Transfer *transfer = context;
+    size_t length = size * n;
+    note_first_byte(transfer);
+    if (buffer_append(&transfer->result->header, bytes, length) != RESULT_OK) {
+        transfer->header_overflow = true;
+        transfer_break_off(transfer);
+        return 0;
+    }
+    count_bytes(transfer);
+    return length;
+}
+
+static size_t on_body(char *bytes, size_t size, size_t n, void *context)
+{
+    Transfer *transfer = context;
+    Buffer *body = &transfer->result->body;
+    size_t length = size * n;
+    note_first_byte(transfer);
+    if (has_to_wait(transfer, length)) {
+        return CURL_WRITEFUNC_PAUSE;
+    }
+    if (body->capacity == 0 && body->limit >= BODY_FIRST_BYTES) {
+        (void)buffer_reserve(body, length > BODY_FIRST_BYTES ? length : BODY_FIRST_BYTES);
+    }
+    size_t room = body->limit - body->length;
+    if (length > room) {
+        transfer->body_overflow = true;
+        transfer_break_off(transfer);
+        (void)buffer_append(body, bytes, room);
+        return 0;
+    }
+    if (buffer_append(body, bytes, length) != RESULT_OK) {
+        return 0;
+    }
+    count_bytes(transfer);
+    return length;
+}
+
+static curl_socket_t on_open_socket(void *context, curlsocktype purpose,
+                                    struct curl_sockaddr *address)
+{
+    Transfer *transfer = context;
+    IpAddress ip;
+    if (purpose != CURLSOCKTYPE_IPCXN || ip_address_of_socket(&address->addr, &ip) != RESULT_OK ||
+        !ip_policy_allows(transfer->shared->options->policy, &ip)) {
+        transfer->refused_address = true;
+        return CURL_SOCKET_BAD;
+    }
+    (*transfer->shared->connections)++;
+    int fd = socket(address->family, address->socktype | SOCK_CLOEXEC, address->protocol);
+    if (fd >= 0) {
+        socket_watch_opened(transfer->shared->sockets, fd);
+    }
+    return fd < 0 ? CURL_SOCKET_BAD : fd;
+}
+
+/* ---- one transfer
+ * ----------------------------------------------------------------------------------- */
+
+static void set_up_once(Transfer *transfer)
+{
+    const FetcherOptions *options = transfer->shared->options;
+    CURL *easy = transfer->easy;
+    (void)curl_easy_setopt(easy, CURLOPT_PRIVATE, transfer);
+    (void)curl_easy_setopt(easy, CURLOPT_NOSIGNAL, 1L);
+    (void)curl_easy_setopt(easy, CURLOPT_PROTOCOLS_STR, "http,https");
+    (void)curl_easy_setopt(easy, CURLOPT_PROXY, ""); /* not from the environment */
+    (void)curl_easy_setopt(easy, CURLOPT_FOLLOWLOCATION, 0L);
+    (void)curl_easy_setopt(easy, CURLOPT_PATH_AS_IS, 1L);
+    (void)curl_easy_setopt(easy, CURLOPT_HTTP_CONTENT_DECODING, 0L);
+    (void)curl_easy_setopt(easy, CURLOPT_USERAGENT, options->user_agent);
+    (void)curl_easy_setopt(easy, CURLOPT_ERRORBUFFER, transfer->error);
+    (void)curl_easy_setopt(easy, CURLOPT_HEADERFUNCTION, on_header);
+    (void)curl_easy_setopt(easy, CURLOPT_HEADERDATA, transfer);
+    (void)curl_easy_setopt(easy, CURLOPT_WRITEFUNCTION, on_body);
+    (void)curl_easy_setopt(easy, CURLOPT_WRITEDATA, transfer);
+    (void)curl_easy_setopt(easy, CURLOPT_OPENSOCKETFUNCTION, on_open_socket);
+    (void)curl_easy_setopt(easy, CURLOPT_OPENSOCKETDATA, transfer);
+    (void)curl_easy_setopt(easy, CURLOPT_CONNECTTIMEOUT_MS, (long)options->connect_timeout_ms);
+    (void)curl_easy_setopt(easy, CURLOPT_TIMEOUT_MS, (long)options->total_timeout_ms);
+    (void)curl_easy_setopt(easy, CURLOPT_LOW_SPEED_LIMIT, (long)options->slow_bytes_s);
+    (void)curl_easy_setopt(easy, CURLOPT_LOW_SPEED_TIME, (long)(options->slow_time_ms / 1000));
+    (void)curl_easy_setopt(easy, CURLOPT_SSL_VERIFYPEER, options->tls_verify ? 1L : 0L);
+    (void)curl_easy_setopt(easy, CURLOPT_SSL_VERIFYHOST, options->tls_verify ? 2L : 0L);
+}
+
+Result transfer_new(Transfer **out, const TransferShared *shared, Heap *first_byte_heap)
+{
+    Transfer *transfer = calloc(1, sizeof *transfer);
+    if (transfer == NULL) {
+        return RESULT_MEMORY;
+    }
+    transfer->shared = shared;
+    transfer->first_byte_heap = first_byte_heap;
+    heap_node_init(&transfer->by_first_byte);
+    heap_node_init(&transfer->by_pause);
+    buffer_init(&transfer->connect_text, 1024);
+    transfer->easy = curl_easy_init();
+    if (transfer->easy == NULL) {
+        free(transfer);
+        return RESULT_MEMORY;
+    }
+    set_up_once(transfer);
+    *out = transfer;
+    return RESULT_OK;
+}
+
+void transfer_delete(Transfer *transfer)
+{
+    if (transfer != NULL) {
+        transfer_reset(transfer);
+        curl_easy_cleanup(transfer->easy);
+        curl_slist_free_all(transfer->connect_to);
+        buffer_destroy(&transfer->connect_text);
+        free(transfer);
+    }
+}
+
+/* The port in a URL of ours ("https://host:81/"), after its scheme and host. */
+static uint16_t port_of(const char *url)
+{
+    bool https = strncmp(url, "https:", 6) == 0;
+    const char *host = strstr(url, "//");
+    host = host == NULL ? url : host + 2;
+    size_t length = strcspn(host, "/?#");
+    const char *colon = NULL;
+    for (size_t i = 0; i < length; i++) {
+        if (host[i] == ':') {
+            colon = host + i;
+        } else if (host[i] == ']' || host[i] == '@') {
+            colon = NULL;
+        }
+    }
+    unsigned long port = colon == NULL ? 0 : strtoul(colon + 1, NULL, 10);
+    return port > 0 && port < 65536 ? (uint16_t)port : https ? 443 : 80;
+}
+
+/* "::ADDRESS:PORT": whatever host and port the URL names, connect there. */
+static Result pin_address(Transfer *transfer, uint16_t url_port)
+{
+    const IpAddress *address = &transfer->visit_state->address;
+    char text[IP_ADDRESS_TEXT_BYTES];
+    buffer_reset(&transfer->connect_text);
+    Result rc = buffer_printf(&transfer->connect_text, address->v6 ? "::[%s]:%u" : "::%s:%u",
+                              ip_address_format(address, text),
+                              port_map_port(&transfer->shared->ports, url_port));
+    curl_slist_free_all(transfer->connect_to);
+    transfer->connect_to = NULL;
+    if (rc == RESULT_OK) {
+        rc = add_header(&transfer->connect_to, buffer_string(&transfer->connect_text));
+    }
+    return rc;
+}
+
+/* The request's header block as libcurl writes it for HTTP/1.1: request line, Host, User-Agent,
+ * then our list in order. (HTTP/2 sends the same fields in binary form.) */
+static char *request_text(const Transfer *transfer, const char *url, const struct curl_slist *line)
+{
+    const char *host = strstr(url, "//");
+    host = host == NULL ? url : host + 2;
+    size_t authority = strcspn(host, "/?");
+    const char *path = host + authority;
+    for (size_t i = 0; i < authority; i++) {
+        if (host[i] == '@') { /* user information is not part of Host */
+            host += i + 1;
+            authority -= i + 1;
+            i = 0;
+        }
+    }
+    Buffer text;
+    buffer_init(&text, BUFFER_NO_LIMIT);
+    Result rc = buffer_printf(&text, "GET %s%s HTTP/1.1\r\nHost: %.*s\r\nUser-Agent: %s\r\n",
+                              *path == '/' ? "" : "/", path, (int)authority, host,
+                              transfer->shared->options->user_agent);
+    for (; rc == RESULT_OK && line != NULL; line = line->next) {
+        rc = buffer_printf(&text, "%s\r\n", line->data);
+    }
+    if (rc == RESULT_OK) {
+        rc = buffer_append_string(&text, "\r\n");
+    }
+    if (rc != RESULT_OK) {
+        buffer_destroy(&text);
+    }
+    return buffer_detach(&text);
+}
+
+/* Frees the conditions of the last use; the shared headers behind them are not theirs. */
+static void forget_conditions(Transfer *transfer)
+{
+    if (transfer->last_condition != NULL) {
+        transfer->last_condition->next = NULL;
+    }
+    curl_slist_free_all(transfer->conditions);
+    transfer->conditions = NULL;
+    transfer->last_condition = NULL;
+}
+
+static void add_condition(Transfer *transfer, const char *name, const char *validator)
+{
+    Buffer line;
+    buffer_init(&line, 1024);
+    if (validator != NULL && buffer_printf(&line, "%s: %s", name, validator) == RESULT_OK) {
+        (void)add_header(&transfer->conditions, buffer_string(&line)); /* else: unconditional */
+    }
+    buffer_destroy(&line);
+}
+
+/* The header lines of this request: the shared ones, behind its conditions. */
+static struct curl_slist *request_headers(Transfer *transfer, const FetchResult *result,
+                                          bool robots)
+{
+    if (robots) {
+        return transfer->shared->robots_headers;
+    }
+    add_condition(transfer, "If-None-Match", result->etag);
+    add_condition(transfer, "If-Modified-Since", result->last_modified);
+    if (transfer->conditions == NULL) {
+        return transfer->shared->page_headers;
+    }
+    transfer->last_condition = transfer->conditions;
+    while (transfer->last_condition->next != NULL) {
+        transfer->last_condition = transfer->last_condition->next;
+    }
+    transfer->last_condition->next = transfer->shared->page_headers;
+    return transfer->conditions;
+}
+
+Result transfer_prepare(Transfer *transfer, VisitState *visit_state, FetchResult *result,
+                        const char *url, bool robots)
+{
+    const FetcherOptions *options = transfer->shared->options;
+    transfer->visit_state = visit_state;
+    transfer->result = result;
+    byte_gate_move(&result->share, options->gate, TRANSFER_FIRST_BYTES);
+    result->header.limit = (size_t)options->max_header_bytes;
+    result->body.limit = robots               ? ROBOTS_MAX_BYTES
+                         : result->hop == 'S' ? (size_t)options->max_sitemap_bytes
+                                              : (size_t)options->max_body_bytes;
+    struct curl_slist *headers = request_headers(transfer, result, robots);
+    if (options->keep_requests) {
+        result->request = request_text(transfer, url, headers);
+    }
+    Result rc = pin_address(transfer, port_of(url));
+    long version = options->http2 && !visit_state->no_http2 ? (long)CURL_HTTP_VERSION_2TLS
+                                                            : (long)CURL_HTTP_VERSION_1_1;
+    if (rc == RESULT_OK &&
+        (curl_easy_setopt(transfer->easy, CURLOPT_URL, url) != CURLE_OK ||
+         curl_easy_setopt(transfer->easy, CURLOPT_HTTP_VERSION, version) != CURLE_OK ||
+         curl_easy_setopt(transfer->easy, CURLOPT_FORBID_REUSE, 0L) != CURLE_OK ||
+         curl_easy_setopt(transfer->easy, CURLOPT_CONNECT_TO, transfer->connect_to) != CURLE_OK ||
+         curl_easy_setopt(transfer->easy, CURLOPT_HTTPHEADER, headers) != CURLE_OK)) {
+        rc = RESULT_MEMORY;
+    }
+    return rc;
+}
+
+static void leave_the_paused(Transfer *transfer)
+{
+    if (heap_holds(&transfer->by_pause)) {
+        heap_remove(transfer->shared->paused, &transfer->by_pause);
+    }
+}
+
+CURLcode transfer_continue(Transfer *transfer)
+{
+    leave_the_paused(transfer);
+    return curl_easy_pause(transfer->easy, CURLPAUSE_CONT);
+}
+
+void transfer_reset(Transfer *transfer)
+{
+    note_first_byte(transfer);
+    leave_the_paused(transfer);
+    transfer->favoured = false;
+    forget_conditions(transfer);
+    fetch_result_delete(transfer->result);
+    transfer->result = NULL;
+    transfer->visit_state = NULL;
+    transfer->refused_address = false;
+    transfer->header_overflow = false;
+    transfer->body_overflow = false;
+    transfer->first_byte_late = false;
+    transfer->error[0] = '\0';
+}
+
+/* ---- what its end means
+ * ------------------------------------------------------------------------------ */
+
+static FetchClass class_of_connect(const Transfer *transfer)
+{
+    long os_error = 0;
+    (void)curl_easy_getinfo(transfer->easy, CURLINFO_OS_ERRNO, &os_error);
+    if (transfer->refused_address) {
+        return FETCH_PRIVATE;
+    }
+    switch ((int)os_error) {
+    case ENETUNREACH:
+    case EHOSTUNREACH:
+    case ENETDOWN:
+    case EADDRNOTAVAIL:
+        return FETCH_NO_ROUTE;
+    case ETIMEDOUT:
+        return FETCH_CONNECT_TIME;
+    default:
+        return FETCH_REFUSED;
+    }
+}
+
+static FetchClass class_of_timeout(const Transfer *transfer)
+{
+    curl_off_t connected_us = 0;
+    (void)curl_easy_getinfo(transfer->easy, CURLINFO_PRETRANSFER_TIME_T, &connected_us);
+    if (connected_us == 0) {
+        return FETCH_CONNECT_TIME;
+    }
+    return strstr(transfer->error, "too slow") != NULL ? FETCH_SLOW : FETCH_TIMEOUT;
+}
+
+static FetchClass class_of_code(const Transfer *transfer, CURLcode code)
+{
+    if (transfer->refused_address) {
+        return FETCH_PRIVATE;
+    }
+    if (transfer->first_byte_late) {
+        return FETCH_TIMEOUT;
+    }
+    if (code == CURLE_OK) {
+        return FETCH_OK;
+    }
+    if (code == CURLE_COULDNT_CONNECT) {
+        return class_of_connect(transfer);
+    }
+    if (code == CURLE_OPERATION_TIMEDOUT) {
+        return class_of_timeout(transfer);
+    }
+    if (code == CURLE_SSL_CONNECT_ERROR || code == CURLE_PEER_FAILED_VERIFICATION ||
+        code == CURLE_SSL_CIPHER || code == CURLE_SSL_CERTPROBLEM ||
+        code == CURLE_SSL_INVALIDCERTSTATUS || code == CURLE_SSL_ISSUER_ERROR) {
+        return FETCH_TLS;
+    }
+    if (code == CURLE_WRITE_ERROR && transfer->body_overflow) {
+        return FETCH_OK; /* we cut it */
+    }
+    return FETCH_BROKEN;
+}
+
+/* A body of which only a part came is still worth something when its header is complete. */
+static void note_truncation(Transfer *transfer, CURLcode code, bool answered)
+{
+    FetchResult *result = transfer->result;
+    if (transfer->body_overflow) {
+        result->truncated = TRUNCATED_LENGTH;
+    } else if (answered && code == CURLE_OPERATION_TIMEDOUT) {
+        result->truncated = TRUNCATED_TIME;
+    } else if (answered && result->class == FETCH_BROKEN) {
+        result->truncated = TRUNCATED_DISCONNECT;
+    }
+}
+
+/* libcurl 7.88 can miss the end of an HTTP/2 answer that came in one piece with its header, and
+ * waits for more until it is too slow. The same request over HTTP/1.1 is not affected, so that is
+ * what the host is asked with from now on. */
+static void blame_http2(Transfer *transfer)
+{
+    FetchResult *result = transfer->result;
+    if (result->http_version == 20 &&
+        (result->class == FETCH_SLOW || result->class == FETCH_TIMEOUT ||
+         result->class == FETCH_BROKEN)) {
+        result->class = FETCH_HTTP2;
+        transfer->visit_state->no_http2 = true;
+    }
+}
+
+/* What went wrong, in words of the configuration where curl's mislead. */
+static const char *error_text(const Transfer *transfer, CURLcode code)
+{
+    if (transfer->header_overflow) {
+        return "the header is longer than fetch.max_header";
+    }
+    if (code == CURLE_OUT_OF_MEMORY) { /* so it calls a line of more than 100 kB, too */
+        return "a line of the header is too long for curl, or memory is short";
+    }
+    return transfer->error[0] != '\0' ? transfer->error : curl_easy_strerror(code);
+}
+
+void transfer_conclude(Transfer *transfer, CURLcode code)
+{
+    FetchResult *result = transfer->result;
+    long status = 0;
+    long version = 0;
+    (void)curl_easy_getinfo(transfer->easy, CURLINFO_RESPONSE_CODE, &status);
+    (void)curl_easy_getinfo(transfer->easy, CURLINFO_HTTP_VERSION, &version);
+    result->class = class_of_code(transfer, code);
+    result->http_version = version == CURL_HTTP_VERSION_2_0   ? 20
+                           : version == CURL_HTTP_VERSION_1_0 ? 10
+                                                              : 11;
+    result->bytes = result->header.length + result->body.length;
+    HttpHeader header;
+    bool answered =
+        http_header_parse(&header, result->header.data == NULL ? "" : result->header.data,
+                          result->header.length) == RESULT_OK &&
+        header.is_complete && !transfer->header_overflow;
+    note_truncation(transfer, code, answered && status >= 200);
+    if (result->class == FETCH_OK && answered && status >= 200) {
+        result->status = (int)status;
+        if (status == 429 || status == 503) {
+            result->class = FETCH_BUSY;
+        }
+    } else {
+        if (result->class == FETCH_OK) {
+            result->class = FETCH_BROKEN;
+        }
+        blame_http2(transfer);
+        result->status = fetch_status_of_class(result->class);
+        result->partial_status = answered && status >= 200 ? (int)status : 0;
+    }
+    if (result->class != FETCH_OK && result->class != FETCH_BUSY) {
+        LOG_INFO("fetch", "fetch failed", "url=%s reason=%s error=\"%s\"", result->url,
+                 fetch_class_name(result->class), error_text(transfer, code));
+    }
+}

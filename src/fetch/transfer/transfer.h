@@ -1,0 +1,67 @@
+/* One request and its response: a curl easy handle that is used again and again by one fetching
+ * thread, and how its end is to be understood. */
+#ifndef FETCH_TRANSFER_TRANSFER_H
+#define FETCH_TRANSFER_TRANSFER_H
+
+#include <curl/curl.h>
+
+#include "base/memory/heap.h"
+#include "fetch/transfer/fetch_result.h"
+#include "fetch/transfer/fetcher.h"
+#include "fetch/transfer/port_map.h"
+#include "fetch/transfer/socket_watch.h"
+
+typedef struct TransferShared {
+    const FetcherOptions *options;
+    PortMap ports;
+    struct curl_slist *page_headers;   /* owned */
+    struct curl_slist *robots_headers; /* owned: no content coding */
+    uint64_t *connections;             /* counted here; the fetching thread's, as what is below */
+    Heap *paused;                      /* transfers that wait for the gate, by when they began to */
+    SocketWatch *sockets;
+} TransferShared;
+
+Result transfer_shared_init(TransferShared *shared, const FetcherOptions *options,
+                            uint64_t *connections, Heap *paused, SocketWatch *sockets);
+void transfer_shared_destroy(TransferShared *shared);
+
+typedef struct Transfer {
+    const TransferShared *shared;
+    CURL *easy;
+    VisitState *visit_state; /* whose it is; NULL when free */
+    FetchResult *result;     /* being filled */
+    struct curl_slist *connect_to;
+    struct curl_slist *conditions; /* owned, but for the shared headers behind its last; or NULL */
+    struct curl_slist *last_condition;
+    Buffer connect_text;
+    HeapNode by_first_byte; /* in the fetching thread's heap until the first header byte */
+    Heap *first_byte_heap;
+    HeapNode by_pause;    /* in TransferShared.paused while it waits for the gate */
+    bool favoured;        /* it need not wait: what it holds must be able to leave */
+    bool refused_address; /* the socket was not opened: special address */
+    bool header_overflow;
+    bool body_overflow;
+    bool first_byte_late; /* aborted by the fetching thread */
+    char error[CURL_ERROR_SIZE];
+    struct Transfer *next_free;
+} Transfer;
+
+Result transfer_new(Transfer **transfer, const TransferShared *shared, Heap *first_byte_heap);
+void transfer_delete(Transfer *transfer);
+
+/* Sets the handle up for one URL of the visit state, connecting to its address. url_port is the
+ * port in the URL. RESULT_MEMORY. */
+Result transfer_prepare(Transfer *transfer, VisitState *visit_state, FetchResult *result,
+                        const char *url, bool robots);
+/* A transfer that waits for the gate goes on; it may be waiting again when this returns. Not from
+ * one of libcurl's callbacks. Anything but CURLE_OK ends it. */
+CURLcode transfer_continue(Transfer *transfer);
+/* Fills in the result's class, status, sizes and truncation after libcurl is done with it. */
+void transfer_conclude(Transfer *transfer, CURLcode code);
+/* The transfer is about to be broken off: its connection is closed with it. An HTTP/2 connection
+ * would be kept otherwise, with the unread part of this answer filling its window for ever. */
+void transfer_break_off(Transfer *transfer);
+/* Makes it free for the next use. */
+void transfer_reset(Transfer *transfer);
+
+#endif

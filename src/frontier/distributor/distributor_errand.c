@@ -1,0 +1,186 @@
+#include <assert.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/core/hash.h"
+#include "base/thread/log.h"
+#include "frontier/distributor/distributor_inside.h"
+#include "parse/url/url.h"
+
+#define ORIGIN_LIMIT ((size_t)1 << 20)
+#define FAR_MS       60000  /* a host that must be left alone for longer is not waited for */
+#define RULES_MS     600000 /* old rules that could not be refreshed stay in force so long */
+
+/* ---- guests -------------------------------------------------------------------------------- */
+
+static MapKey origin_key(const char *origin, size_t length)
+{
+    Hash128 h = hash_128(origin, length);
+    return (MapKey){.high = h.high, .low = h.low};
+}
+
+VisitState *distributor_find_guest(Distributor *distributor, const char *origin, size_t length)
+{
+    VisitState *guest = map_get(&distributor->guests, origin_key(origin, length));
+    return guest != NULL && guest->origin_length == length &&
+                   memcmp(guest->origin, origin, length) == 0
+               ? guest
+               : NULL;
+}
+
+void distributor_remove_guest(Distributor *distributor, const VisitState *guest)
+{
+    (void)map_remove(&distributor->guests, origin_key(guest->origin, guest->origin_length));
+}
+
+/* Retired from birth: the database has nothing for it. */
+static Result new_guest(Distributor *distributor, const char *origin, size_t length,
+                        VisitState **out)
+{
+    VisitState *guest = NULL;
+    Result rc = visit_state_new(&guest, UINT32_MAX, origin, length);
+    if (rc == RESULT_OK) {
+        guest->guest = true;
+        guest->retired = true;
+        distributor_set_delays(distributor, guest, -1);
+        rc = map_put(&distributor->guests, origin_key(origin, length), guest);
+    }
+    if (rc != RESULT_OK) {
+        visit_state_delete(guest);
+        return rc;
+    }
+    *out = guest;
+    return RESULT_OK;
+}
+
+/* ---- who is to be asked -------------------------------------------------------------------- */
+
+/* The visit state of a host, made if need be; *made says so. */
+static Result server_of(Distributor *distributor, MDB_txn *txn, const Buffer *origin, MonoTime now,
+                        VisitState **server, bool *made)
+{
+    uint32_t host = 0;
+    *made = false;
+    *server = distributor_find_guest(distributor, origin->data, origin->length);
+    if (*server != NULL) {
+        return RESULT_OK;
+    }
+    *made = true;
+    int found = page_db_host_find(distributor->db, txn, origin->data, origin->length, &host);
+    if (found == page_db_error_no_page) {
+        return new_guest(distributor, origin->data, origin->length, server);
+    }
+    if (found != 0) {
+        return RESULT_IO;
+    }
+    *server = map_get(&distributor->visit_states, map_key(host));
+    if (*server != NULL) {
+        *made = false;
+        return RESULT_OK;
+    }
+    HostRecord record;
+    Result rc = host_table_get(distributor->host_table, txn, host, &record);
+    if (rc == RESULT_OK && record.not_before_ms - distributor->wall.us / 1000 > FAR_MS) {
+        rc = RESULT_LIMIT;
+    }
+    return rc == RESULT_OK ? distributor_bear(distributor, txn, host, &record, now, server) : rc;
+}
+
+static Result find_server(Distributor *distributor, MDB_txn *txn, const char *target, MonoTime now,
+                          VisitState **server, bool *made)
+{
+    Url url;
+    Buffer origin;
+    url_init(&url);
+    buffer_init(&origin, ORIGIN_LIMIT);
+    Result rc = txn == NULL ? RESULT_IO : url_parse(&url, NULL, target, strlen(target));
+    if (rc == RESULT_OK) {
+        rc = url_origin(&url, &origin);
+    }
+    if (rc == RESULT_OK) {
+        rc = server_of(distributor, txn, &origin, now, server, made);
+    }
+    buffer_destroy(&origin);
+    url_destroy(&url);
+    return rc;
+}
+
+/* ---- errands ------------------------------------------------------------------------------- */
+
+/* No answer: as if robots.txt could not be reached. The asker is at home. */
+static void fail(Distributor *distributor, VisitState *asker, MonoTime now)
+{
+    bool had_rules = asker->robots_state == ROBOTS_KNOWN;
+    free(asker->robots_target);
+    asker->robots_target = NULL;
+    asker->robots_elsewhere = false;
+    asker->robots_redirects = 0;
+    if (had_rules) {
+        asker->robots_expiry = mono_add_ms(now, RULES_MS);
+    } else {
+        asker->robots_state = ROBOTS_REFUSING;
+    }
+    FetchEnd end = {.class = FETCH_ROBOTS_ERROR,
+                    .retry_after_ms = -1,
+                    .crawl_delay_ms = -1,
+                    .host_delay_ms = asker->host_delay_ms,
+                    .robots = !had_rules};
+    PolitenessVerdict verdict = politeness_judge(distributor->politeness, &end, &asker->health);
+    asker->next_fetch = mono_later(asker->next_fetch, mono_add_ms(now, verdict.host_wait_ms));
+    if (verdict.drop_host) {
+        asker->dropped = true;
+        distributor->sinks.drop(distributor->sinks.context, asker, FETCH_ROBOTS_ERROR);
+    }
+}
+
+bool distributor_send(Distributor *distributor, MDB_txn *txn, VisitState *asker, MonoTime now)
+{
+    VisitState *server = NULL;
+    bool made = false;
+    Result rc = find_server(distributor, txn, asker->robots_target, now, &server, &made);
+    if (rc != RESULT_OK || server == asker) {
+        LOG_INFO("robots", "redirect to another host cannot be followed",
+                 "host=%s to=%s reason=\"%s\"", asker->origin, asker->robots_target,
+                 result_name(rc));
+        fail(distributor, asker, now);
+        return false;
+    }
+    asker->place = VISIT_STATE_ASKING;
+    asker->next_asker = server->waiting;
+    server->waiting = asker;
+    distributor->n_asking++;
+    if (made || server->idle) {
+        distributor_dispatch(distributor, txn, server, now);
+    } else {
+        atomic_store(&server->wanted, true);
+    }
+    return true;
+}
+
+void distributor_take_waiting(VisitState *visit_state)
+{
+    while (visit_state->waiting != NULL) {
+        VisitState *asker = visit_state->waiting;
+        visit_state->waiting = asker->next_asker;
+        asker->next_asker = visit_state->askers;
+        visit_state->askers = asker;
+    }
+    atomic_store(&visit_state->wanted, false);
+}
+
+void distributor_fail_askers(Distributor *distributor, MDB_txn *txn, VisitState *visit_state,
+                             MonoTime now)
+{
+    distributor_take_waiting(visit_state);
+    VisitState *asker = visit_state->askers;
+    visit_state->askers = NULL;
+    while (asker != NULL) {
+        VisitState *next = asker->next_asker;
+        asker->next_asker = NULL;
+        assert(distributor->n_asking > 0);
+        distributor->n_asking--;
+        fail(distributor, asker, now);
+        distributor_dispatch(distributor, txn, asker, now);
+        asker = next;
+    }
+}

@@ -1,0 +1,113 @@
+#include <stdlib.h>
+
+#include "frontier/distributor/distributor_inside.h"
+
+void commit_notice_delete(CommitNotice *notice)
+{
+    if (notice != NULL) {
+        free(notice->done);
+        free(notice->hosts);
+        free(notice->dropped);
+        free(notice->moved);
+        free(notice);
+    }
+}
+
+/* It came too late for an evicted host, but not for its next turn. */
+static void note_leaving(VisitState *visit_state, unsigned level)
+{
+    if (level < visit_state->leaving_level) {
+        visit_state->leaving_level = (uint8_t)level;
+    }
+}
+
+/* URLs that stand elsewhere now: they are in a window, or should be. */
+static void take_moves(Distributor *distributor, const CommitNotice *notice, MonoTime now)
+{
+    for (size_t i = 0; i < notice->n_moved; i++) {
+        const ScheduleChange *move = &notice->moved[i];
+        VisitState *visit_state = map_get(&distributor->visit_states, map_key(move->host));
+        if (visit_state == NULL) {
+            distributor_left_out(distributor, move->host, move->to, now);
+        } else if (visit_state->leaving) {
+            note_leaving(visit_state, move->to);
+        } else if (move->to < visit_state_level(visit_state) ||
+                   map_get(&distributor->in_flight, map_key(move->index)) != NULL) {
+            distributor_recall(distributor, visit_state);
+        }
+    }
+}
+
+/* Hosts that waited for the last of their results: what came of them is counted now. */
+static void wake_capped(Distributor *distributor, MDB_txn *txn, const CommitNotice *notice,
+                        MonoTime now)
+{
+    for (size_t i = 0; txn != NULL && i < notice->n_done; i++) {
+        VisitState *visit_state =
+            map_get(&distributor->visit_states, map_key(notice->done[i].host));
+        if (visit_state != NULL && visit_state->capped && visit_state->uncommitted == 0 &&
+            visit_state->idle && !visit_state->dropped && !visit_state->retired &&
+            !visit_state->leaving) {
+            distributor_dispatch(distributor, txn, visit_state, now);
+        }
+    }
+}
+
+/* A host that got new URLs. */
+static void take_host(Distributor *distributor, MDB_txn *txn, const CommitHost *host, MonoTime now)
+{
+    VisitState *visit_state = map_get(&distributor->visit_states, map_key(host->host));
+    if (visit_state == NULL) {
+        bool welcome = txn != NULL && distributor_has_room(distributor) &&
+                       host->level <= distributor->waiting_level;
+        /* Also when it cannot be loaded now: as a guest it may be out on an errand. */
+        if (!welcome ||
+            distributor_load(distributor, txn, host->host, host->level, now) != RESULT_OK) {
+            distributor_left_out(distributor, host->host, host->level, now);
+        }
+    } else if (visit_state->leaving) {
+        note_leaving(visit_state, host->level);
+    } else if (txn != NULL && visit_state->idle && !mono_before(visit_state->address_expiry, now) &&
+               !visit_state->dropped && !visit_state->retired) {
+        distributor_dispatch(distributor, txn, visit_state, now);
+    } else {
+        visit_state->more = true;
+        if (host->level < visit_state_level(visit_state)) {
+            distributor_recall(distributor, visit_state);
+        }
+    }
+}
+
+void distributor_committed(Distributor *distributor, const CommitNotice *notice, MonoTime now,
+                           WallTime wall)
+{
+    distributor->wall = wall;
+    distributor->results += notice->n_done;
+    for (size_t i = 0; i < notice->n_done; i++) {
+        VisitState *visit_state =
+            map_get(&distributor->visit_states, map_key(notice->done[i].host));
+        if (map_remove(&distributor->in_flight, map_key(notice->done[i].index)) != NULL &&
+            visit_state != NULL && visit_state->uncommitted > 0) {
+            visit_state->uncommitted--;
+        }
+    }
+    for (size_t i = 0; i < notice->n_dropped; i++) {
+        VisitState *visit_state = map_get(&distributor->visit_states, map_key(notice->dropped[i]));
+        if (visit_state != NULL) {
+            visit_state->retired = true;
+            if (heap_holds(&visit_state->by_purge)) {
+                heap_remove(&distributor->purge, &visit_state->by_purge);
+                distributor_rest(distributor, visit_state, now);
+            }
+        }
+    }
+    MDB_txn *txn = distributor_begin_read(distributor);
+    for (size_t i = 0; i < notice->n_hosts; i++) {
+        take_host(distributor, txn, &notice->hosts[i], now);
+    }
+    take_moves(distributor, notice, now);
+    wake_capped(distributor, txn, notice, now);
+    if (txn != NULL) {
+        page_db_txn_abort(distributor->db, txn);
+    }
+}

@@ -1,0 +1,278 @@
+#include <assert.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/thread/log.h"
+#include "frontier/distributor/distributor_inside.h"
+
+#define REFILL_BATCH 64u
+#define WINDOW_LEAST 4u
+#define TEXT_LIMIT   ((size_t)2 << 20)
+#define LAST_INDEX   ((UINT64_C(1) << 48) - 1)
+
+static char present; /* what in_flight maps to */
+
+void distributor_release_window(Distributor *distributor, VisitState *visit_state)
+{
+    const WindowUrl *url = NULL;
+    while ((url = visit_state_peek(visit_state)) != NULL) {
+        (void)map_remove(&distributor->in_flight, map_key(url->index));
+        assert(visit_state->uncommitted > 0);
+        visit_state->uncommitted--;
+        visit_state_take(visit_state);
+    }
+    visit_state_set_window(visit_state, NULL, NULL, 0, 0);
+}
+
+/* A share of the memory that is left, so that more hosts mean shorter windows. One that is often
+ * out of date before it is used up becomes shorter; one that is used up, longer. */
+static uint32_t window_size(const Distributor *distributor, VisitState *visit_state)
+{
+    size_t hosts = distributor->visit_states.count + 1;
+    size_t share = distributor->options.memory_bytes / 2 / hosts / 128;
+    uint32_t most = distributor->options.window_max;
+    uint32_t size = share >= most ? most : share < WINDOW_LEAST ? WINDOW_LEAST : (uint32_t)share;
+    uint32_t appetite = visit_state->appetite;
+    if (appetite == 0 || appetite >= size) {
+        return size;
+    }
+    appetite = appetite < WINDOW_LEAST ? WINDOW_LEAST : appetite;
+    visit_state->appetite = 2 * appetite;
+    return appetite < size ? appetite : size;
+}
+
+/* Entries of a host that may go into its window. */
+typedef struct Choice {
+    Distributor *distributor;
+    MDB_txn *txn;
+    uint32_t host;
+    ScheduleItem *items; /* chosen so far */
+    size_t n;
+} Choice;
+
+/* Chooses up to `max` entries that are not in flight, in order, behind *after (NULL: the head);
+ * *after moves on. *is_end: there are no more. */
+static Result choose(Choice *choice, ScheduleItem *after, bool started, size_t max, bool *is_end)
+{
+    Distributor *distributor = choice->distributor;
+    ScheduleItem items[REFILL_BATCH];
+    size_t most = choice->n + max;
+    *is_end = false;
+    while (!*is_end && choice->n < most) {
+        size_t n = 0;
+        size_t i = 0;
+        Result rc = schedule_head(distributor->schedule, choice->txn, choice->host,
+                                  started ? after : NULL, items, REFILL_BATCH, &n);
+        if (rc != RESULT_OK) {
+            return rc;
+        }
+        while (i < n && choice->n < most) {
+            *after = items[i++];
+            if (map_get(&distributor->in_flight, map_key(after->index)) == NULL) {
+                choice->items[choice->n++] = *after;
+            }
+        }
+        *is_end = n < REFILL_BATCH && i == n;
+        started = true;
+    }
+    return RESULT_OK;
+}
+
+/* The levels at which the host has entries behind *after; places[l] is where those of level l
+ * begin. */
+static Result find_levels(const Choice *choice, ScheduleItem after, uint64_t *levels,
+                          ScheduleItem places[SCHEDULE_MAX_LEVELS])
+{
+    size_t n = 1;
+    *levels = 0;
+    Result rc = RESULT_OK;
+    while (rc == RESULT_OK && n == 1) {
+        ScheduleItem item = {.level = SCHEDULE_NO_LEVEL};
+        rc = schedule_head(choice->distributor->schedule, choice->txn, choice->host, &after, &item,
+                           1, &n);
+        if (rc == RESULT_OK && n == 1) {
+            *levels |= UINT64_C(1) << item.level;
+            places[item.level] = after;
+            after = (ScheduleItem){.level = item.level, .index = LAST_INDEX};
+        }
+    }
+    return rc;
+}
+
+/* Chooses up to max entries behind `after`, of all levels there, the better ones more often. */
+static Result choose_lower(Choice *choice, ScheduleItem after, size_t max)
+{
+    const LevelBias others = {.kind = LEVEL_BIAS_WEIGHTED, .lower_share = 1.0};
+    ScheduleItem places[SCHEDULE_MAX_LEVELS];
+    uint64_t levels = 0;
+    Result rc = find_levels(choice, after, &levels, places);
+    uint64_t best = UINT64_C(1) << choice->items[0].level; /* has had its share */
+    while (rc == RESULT_OK && max > 0 && levels != 0) {
+        unsigned level = level_bias_choose(&others, (levels & ~best) == 0 ? levels : levels | best,
+                                           choice->distributor->tickets++);
+        size_t before = choice->n;
+        bool is_end = false;
+        rc = choose(choice, &places[level], true, 1, &is_end);
+        /* It reads on into the next level, where others have been chosen from, or will be. */
+        if (choice->n > before && choice->items[before].level != level) {
+            choice->n = before;
+        }
+        if (choice->n == before) {
+            levels &= ~(UINT64_C(1) << level);
+        }
+        max -= choice->n - before;
+    }
+    return rc;
+}
+
+static int by_level(const void *a, const void *b)
+{
+    const ScheduleItem *x = a;
+    const ScheduleItem *y = b;
+    if (x->level != y->level) {
+        return x->level < y->level ? -1 : 1;
+    }
+    return (x->index > y->index) - (x->index < y->index);
+}
+
+/* The window of a host, best level first: the head of its schedule, and with a weighted bias a
+ * share of what comes later, so that its lower levels get their turns (visit_state.c). */
+static Result choose_window(Choice *choice, size_t max)
+{
+    const LevelBias *bias = &choice->distributor->options.bias;
+    size_t lower = bias->kind == LEVEL_BIAS_WEIGHTED && max > 1
+                       ? (size_t)(bias->lower_share * (double)max + 0.5)
+                       : 0;
+    lower = lower < max ? lower : max - 1;
+    ScheduleItem after = {.index = 0};
+    bool is_end = false;
+    Result rc = choose(choice, &after, false, max - lower, &is_end);
+    if (rc == RESULT_OK && lower > 0 && !is_end) {
+        rc = choose_lower(choice, after, lower);
+        qsort(choice->items, choice->n, sizeof *choice->items, by_level);
+    }
+    return rc;
+}
+
+/* The validators of a page that was crawled before, behind the URLs; 0 when there are none. */
+static uint32_t read_validators(Distributor *distributor, MDB_txn *txn, uint64_t index)
+{
+    RevisitNote note;
+    Buffer *text = &distributor->text;
+    size_t offset = text->length;
+    if (distributor->options.revisits == NULL ||
+        revisit_table_note_get(distributor->options.revisits, txn, index, &note) != RESULT_OK ||
+        (note.etag[0] == '\0' && note.last_modified[0] == '\0')) {
+        return 0;
+    }
+    if (buffer_append(text, note.etag, strlen(note.etag) + 1) != RESULT_OK ||
+        buffer_append(text, note.last_modified, strlen(note.last_modified) + 1) != RESULT_OK) {
+        text->length = offset; /* it is fetched without a condition */
+        return 0;
+    }
+    return (uint32_t)offset;
+}
+
+static Result read_urls(Distributor *distributor, MDB_txn *txn, const ScheduleItem *chosen,
+                        size_t n, WindowUrl *urls, uint32_t *count)
+{
+    Buffer url;
+    buffer_init(&url, TEXT_LIMIT);
+    buffer_reset(&distributor->text);
+    *count = 0;
+    for (size_t i = 0; i < n; i++) {
+        PageRef page;
+        buffer_reset(&url);
+        int rc = page_db_get(distributor->db, txn, chosen[i].index, &page, &url);
+        size_t offset = distributor->text.length;
+        if (rc == 0 && *count > 0 && offset + url.length + 1 > TEXT_LIMIT) {
+            break; /* the rest comes with the next window */
+        }
+        if (rc != 0 || buffer_append(&distributor->text, url.data, url.length) != RESULT_OK ||
+            buffer_append_char(&distributor->text, '\0') != RESULT_OK) {
+            LOG_ERROR("distributor", "scheduled page cannot be read", "index=%llu rc=%d",
+                      (unsigned long long)chosen[i].index, rc);
+            distributor->text.length = offset;
+            continue;
+        }
+        bool again = page.n_crawls > 0;
+        urls[(*count)++] = (WindowUrl){
+            .index = chosen[i].index,
+            .again = again,
+            .validators = again ? read_validators(distributor, txn, chosen[i].index) : 0,
+            .offset = (uint32_t)offset,
+            .length = (uint32_t)url.length,
+            .level = (uint8_t)chosen[i].level,
+            .hop = page.hop,
+            .depth = (uint8_t)(page.depth > 255 ? 255 : page.depth),
+            .tries = page.tries};
+    }
+    buffer_destroy(&url);
+    return RESULT_OK;
+}
+
+/* How many pages may still be fetched of a host, none of which is in flight yet. */
+static Result pages_left(const Distributor *distributor, MDB_txn *txn,
+                         const VisitState *visit_state, uint64_t *left)
+{
+    HostRecord record = {.state = HOST_ACTIVE};
+    uint64_t most = distributor->options.pages_per_host;
+    *left = UINT64_MAX;
+    if (most == 0) {
+        return RESULT_OK;
+    }
+    Result rc = host_table_get(distributor->host_table, txn, visit_state->host, &record);
+    if (rc == RESULT_OK && record.state == HOST_ACTIVE) { /* a full one has visits only */
+        uint64_t taken = record.pages + visit_state->uncommitted;
+        *left = taken < most ? most - taken : 0;
+    }
+    return rc;
+}
+
+Result distributor_refill(Distributor *distributor, MDB_txn *txn, VisitState *visit_state)
+{
+    uint32_t want = window_size(distributor, visit_state);
+    uint64_t left = 0;
+    Result rc = pages_left(distributor, txn, visit_state, &left);
+    visit_state->capped = rc == RESULT_OK && left == 0;
+    if (rc != RESULT_OK || left == 0) {
+        visit_state_set_window(visit_state, NULL, NULL, 0, 0);
+        return rc;
+    }
+    want = want < left ? want : (uint32_t)left;
+    ScheduleItem *chosen = calloc(want, sizeof *chosen);
+    WindowUrl *urls = calloc(want, sizeof *urls);
+    size_t n = 0;
+    uint32_t count = 0;
+    rc = chosen == NULL || urls == NULL ? RESULT_MEMORY : RESULT_OK;
+    if (rc == RESULT_OK) {
+        Choice choice = {
+            .distributor = distributor, .txn = txn, .host = visit_state->host, .items = chosen};
+        rc = choose_window(&choice, want);
+        n = choice.n;
+    }
+    if (rc == RESULT_OK) {
+        rc = read_urls(distributor, txn, chosen, n, urls, &count);
+    }
+    size_t bytes = (count == 0 ? 0 : count * sizeof *urls) + distributor->text.length;
+    char *memory = rc == RESULT_OK && count > 0 ? malloc(bytes) : NULL;
+    if (memory != NULL) {
+        memcpy(memory, urls, count * sizeof *urls);
+        memcpy(memory + count * sizeof *urls, distributor->text.data, distributor->text.length);
+        for (uint32_t i = 0; i < count; i++) {
+            rc = map_put(&distributor->in_flight, map_key(urls[i].index), &present);
+            if (rc != RESULT_OK) {
+                count = i;
+                break;
+            }
+        }
+        visit_state_set_window(visit_state, (WindowUrl *)(void *)memory,
+                               memory + (bytes - distributor->text.length), count, bytes);
+        visit_state->uncommitted += count;
+    } else {
+        visit_state_set_window(visit_state, NULL, NULL, 0, 0);
+    }
+    free(chosen);
+    free(urls);
+    return rc;
+}

@@ -1,0 +1,394 @@
+#include "frontier/distributor/frontier.h"
+
+#include <assert.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+
+#include "base/thread/log.h"
+
+/* More than visit states can exist, so that the two threads never wait for each other. */
+#define INBOX_CAPACITY ((size_t)1 << 21)
+#define INBOX_BATCH    256u
+
+struct Frontier {
+    FrontierOptions options;
+    FrontierSinks sinks;
+    Distributor distributor; /* the distributor thread's */
+    Workbench workbench;     /* the todo thread's */
+    Queue distributor_inbox;
+    Queue todo_inbox;
+    Thread distributor_thread;
+    Thread todo_thread;
+    News hungry; /* the message NEWS_HUNGRY; in the inbox while hungry_sent */
+    atomic_bool hungry_sent;
+    atomic_bool paused;
+    atomic_bool stopping;
+    atomic_size_t connections;
+    /* published for the other thread and the status log */
+    atomic_size_t front;
+    atomic_size_t required_front;
+    atomic_size_t queued;
+    atomic_size_t entries;
+    atomic_size_t acquired;
+    atomic_size_t visit_states;
+    atomic_size_t resolving;
+    atomic_size_t memory;
+    _Atomic uint64_t evictions;
+    _Atomic uint64_t starved;
+};
+
+static void post(Queue *inbox, void *message)
+{
+    if (queue_push(inbox, message) != RESULT_OK) {
+        LOG_DEBUG("frontier", "message after the end", "news=%d", (int)*(News *)message);
+    }
+}
+
+/* ---- distributor thread ------------------------------------------------------------------------
+ */
+
+static void sink_ready(void *context, VisitState *visit_state)
+{
+    Frontier *frontier = context;
+    visit_state->news = NEWS_READY;
+    post(&frontier->todo_inbox, visit_state);
+}
+
+static void sink_resolve(void *context, VisitState *visit_state)
+{
+    Frontier *frontier = context;
+    frontier->sinks.resolve(frontier->sinks.context, visit_state);
+}
+
+static void sink_recall(void *context, VisitState *visit_state)
+{
+    Frontier *frontier = context;
+    post(&frontier->todo_inbox, &visit_state->recall);
+}
+
+static void sink_drop(void *context, const VisitState *visit_state, FetchClass why)
+{
+    Frontier *frontier = context;
+    frontier->sinks.drop(frontier->sinks.context, visit_state, why);
+}
+
+static void sink_unresolved(void *context, const VisitState *visit_state, int64_t wait_ms)
+{
+    Frontier *frontier = context;
+    frontier->sinks.unresolved(frontier->sinks.context, visit_state, wait_ms);
+}
+
+static void sink_failed(void *context)
+{
+    Frontier *frontier = context;
+    if (frontier->sinks.failed != NULL) {
+        frontier->sinks.failed(frontier->sinks.context);
+    }
+}
+
+static void distribute(Frontier *frontier, void *message, MonoTime now, WallTime wall)
+{
+    switch (*(News *)message) {
+    case NEWS_RESOLVED:
+    case NEWS_EMPTY:
+    case NEWS_ANSWERED:
+        distributor_receive(&frontier->distributor, message, now, wall);
+        break;
+    case NEWS_COMMITTED:
+        distributor_committed(&frontier->distributor, message, now, wall);
+        commit_notice_delete(message);
+        break;
+    case NEWS_RECALL:
+        distributor_recalled(&frontier->distributor, HEAP_ELEMENT(message, VisitState, recall));
+        break;
+    case NEWS_HUNGRY:
+        atomic_store(&frontier->hungry_sent, false);
+        break;
+    case NEWS_NONE:
+    case NEWS_READY:
+    case NEWS_FETCHED:
+        assert(false); /* those are messages of the todo thread */
+        break;
+    }
+}
+
+static void publish_distributor(Frontier *frontier)
+{
+    const Distributor *d = &frontier->distributor;
+    atomic_store_explicit(&frontier->visit_states, d->visit_states.count, memory_order_relaxed);
+    atomic_store_explicit(&frontier->resolving, d->n_resolving, memory_order_relaxed);
+    atomic_store_explicit(&frontier->memory, d->memory, memory_order_relaxed);
+    atomic_store_explicit(&frontier->evictions, d->evictions, memory_order_relaxed);
+}
+
+/* Entries with work, plus visit states that are still on their way to one: otherwise the front
+ * would be filled twice over. */
+static size_t front_seen_by_distributor(Frontier *frontier)
+{
+    size_t acquired = atomic_load_explicit(&frontier->acquired, memory_order_relaxed);
+    size_t arrived = atomic_load_explicit(&frontier->queued, memory_order_relaxed) + acquired;
+    size_t away = frontier->distributor.n_away;
+    size_t front = atomic_load_explicit(&frontier->front, memory_order_relaxed) + acquired;
+    return front + (away > arrived ? away - arrived : 0);
+}
+
+static void *distributor_main(void *argument)
+{
+    Frontier *frontier = argument;
+    void *messages[INBOX_BATCH];
+    size_t n = 0;
+    MonoTime deadline = mono_now();
+    Result rc = RESULT_OK;
+    while (rc != RESULT_CLOSED) {
+        thread_step("waiting");
+        rc = queue_pop(&frontier->distributor_inbox, messages, INBOX_BATCH, &n, deadline);
+        thread_step("distributing");
+        MonoTime now = mono_now();
+        WallTime wall = wall_now();
+        for (size_t i = 0; i < n; i++) {
+            distribute(frontier, messages[i], now, wall);
+        }
+        size_t front = front_seen_by_distributor(frontier);
+        size_t required = atomic_load_explicit(&frontier->required_front, memory_order_relaxed);
+        if (atomic_load(&frontier->stopping)) {
+            deadline = MONO_NEVER;
+        } else {
+            deadline = distributor_work(&frontier->distributor, front, required, now, wall);
+        }
+        publish_distributor(frontier);
+    }
+    return NULL;
+}
+
+/* ---- todo thread
+ * --------------------------------------------------------------------------------- */
+
+static void receive(Frontier *frontier, VisitState *visit_state, MonoTime now)
+{
+    bool keep = true;
+    if (visit_state->news == NEWS_READY) {
+        keep = workbench_add(&frontier->workbench, visit_state, now) == RESULT_OK;
+    } else {
+        assert(visit_state->news == NEWS_FETCHED);
+        keep = workbench_release(&frontier->workbench, visit_state, now);
+    }
+    if (!keep) {
+        visit_state->place = VISIT_STATE_REFILLING;
+        visit_state->news = NEWS_EMPTY;
+        post(&frontier->distributor_inbox, visit_state);
+    }
+}
+
+/* It goes home if it is here. The message goes back behind it. */
+static void recall(Frontier *frontier, VisitState *visit_state, MonoTime now)
+{
+    if (workbench_recall(&frontier->workbench, visit_state, now)) {
+        visit_state->news = NEWS_EMPTY;
+        post(&frontier->distributor_inbox, visit_state);
+    }
+    post(&frontier->distributor_inbox, &visit_state->recall);
+}
+
+/* BUbiNG's rule: when fetchers could work and nothing is due although the front is as large as
+ * required, it must be larger. */
+static void starve(Frontier *frontier, size_t front)
+{
+    size_t required = atomic_load_explicit(&frontier->required_front, memory_order_relaxed);
+    atomic_fetch_add_explicit(&frontier->starved, 1, memory_order_relaxed);
+    if (front >= required && required < frontier->options.front_max) {
+        size_t more = required + frontier->options.front_step;
+        more = more < frontier->options.front_max ? more : frontier->options.front_max;
+        atomic_store_explicit(&frontier->required_front, more, memory_order_relaxed);
+        required = more;
+    }
+    if (front < required && !atomic_exchange(&frontier->hungry_sent, true)) {
+        (void)queue_try_push(&frontier->distributor_inbox, &frontier->hungry);
+    }
+}
+
+static void hand_out(Frontier *frontier, MonoTime now)
+{
+    size_t limit = atomic_load_explicit(&frontier->connections, memory_order_relaxed);
+    if (atomic_load(&frontier->paused)) {
+        return;
+    }
+    while (frontier->workbench.n_acquired < limit) {
+        VisitState *visit_state = workbench_acquire(&frontier->workbench, now);
+        if (visit_state == NULL) {
+            starve(frontier,
+                   workbench_front(&frontier->workbench) + frontier->workbench.n_acquired);
+            return;
+        }
+        frontier->sinks.fetch(frontier->sinks.context, visit_state);
+    }
+}
+
+static void publish_todo(Frontier *frontier)
+{
+    const Workbench *w = &frontier->workbench;
+    atomic_store_explicit(&frontier->front, workbench_front(w), memory_order_relaxed);
+    atomic_store_explicit(&frontier->entries, workbench_n_entries(w), memory_order_relaxed);
+    atomic_store_explicit(&frontier->acquired, w->n_acquired, memory_order_relaxed);
+    atomic_store_explicit(&frontier->queued, w->n_queued, memory_order_relaxed);
+}
+
+static void *todo_main(void *argument)
+{
+    Frontier *frontier = argument;
+    void *messages[INBOX_BATCH];
+    size_t n = 0;
+    Result rc = RESULT_OK;
+    while (rc != RESULT_CLOSED) {
+        thread_step("waiting");
+        bool idle = atomic_load(&frontier->paused) ||
+                    frontier->workbench.n_acquired >=
+                        atomic_load_explicit(&frontier->connections, memory_order_relaxed);
+        MonoTime deadline = idle ? MONO_NEVER : workbench_next_time(&frontier->workbench);
+        rc = queue_pop(&frontier->todo_inbox, messages, INBOX_BATCH, &n, deadline);
+        thread_step("handing out");
+        MonoTime now = mono_now();
+        for (size_t i = 0; i < n; i++) {
+            News news = *(News *)messages[i];
+            if (news == NEWS_RECALL) {
+                recall(frontier, HEAP_ELEMENT(messages[i], VisitState, recall), now);
+            } else if (news != NEWS_NONE) {
+                receive(frontier, messages[i], now);
+            }
+        }
+        hand_out(frontier, now);
+        publish_todo(frontier);
+    }
+    return NULL;
+}
+
+/* ---- the outside
+ * ----------------------------------------------------------------------------------- */
+
+static News nudge = NEWS_NONE; /* makes the todo thread look at its flags */
+
+Result frontier_new(Frontier **out, const FrontierOptions *options, const FrontierSinks *sinks,
+                    PageDB *db, Schedule *schedule, HostTable *host_table)
+{
+    Frontier *frontier = calloc(1, sizeof *frontier);
+    if (frontier == NULL) {
+        return RESULT_MEMORY;
+    }
+    frontier->options = *options;
+    frontier->sinks = *sinks;
+    frontier->hungry = NEWS_HUNGRY;
+    atomic_init(&frontier->connections, options->connections);
+    atomic_init(&frontier->required_front, options->front_first);
+    Result rc = queue_init(&frontier->distributor_inbox, INBOX_CAPACITY);
+    if (rc != RESULT_OK) {
+        free(frontier);
+        return rc;
+    }
+    rc = queue_init(&frontier->todo_inbox, INBOX_CAPACITY);
+    if (rc != RESULT_OK) {
+        queue_destroy(&frontier->distributor_inbox);
+        free(frontier);
+        return rc;
+    }
+    DistributorSinks inner = {.context = frontier,
+                              .resolve = sink_resolve,
+                              .ready = sink_ready,
+                              .recall = sink_recall,
+                              .drop = sink_drop,
+                              .unresolved = sink_unresolved,
+                              .failed = sink_failed};
+    (void)distributor_init(&frontier->distributor, &frontier->options.distributor,
+                           &frontier->options.politeness, &inner, db, schedule, host_table);
+    MonoTime floor = options->distributor.floor;
+    if (floor.ns > 0) {
+        floor = mono_add_ms(floor, options->politeness.ip_delay_ms);
+    }
+    workbench_init(&frontier->workbench, floor);
+    workbench_set_bias(&frontier->workbench, &options->distributor.bias);
+    *out = frontier;
+    return RESULT_OK;
+}
+
+Result frontier_start(Frontier *frontier)
+{
+    Result rc =
+        thread_start(&frontier->distributor_thread, "distributor", distributor_main, frontier);
+    if (rc == RESULT_OK) {
+        rc = thread_start(&frontier->todo_thread, "todo", todo_main, frontier);
+    }
+    return rc;
+}
+
+void frontier_pause(Frontier *frontier, bool paused)
+{
+    atomic_store(&frontier->paused, paused);
+    (void)queue_try_push(&frontier->todo_inbox, &nudge);
+}
+
+void frontier_stop(Frontier *frontier)
+{
+    atomic_store(&frontier->stopping, true);
+    atomic_store(&frontier->paused, true);
+    queue_close(&frontier->todo_inbox);
+    thread_join(&frontier->todo_thread);
+    queue_close(&frontier->distributor_inbox);
+    thread_join(&frontier->distributor_thread);
+}
+
+void frontier_delete(Frontier *frontier)
+{
+    if (frontier == NULL) {
+        return;
+    }
+    workbench_destroy(&frontier->workbench);
+    distributor_destroy(&frontier->distributor);
+    queue_destroy(&frontier->todo_inbox);
+    queue_destroy(&frontier->distributor_inbox);
+    free(frontier);
+}
+
+void frontier_resolved(Frontier *frontier, VisitState *visit_state)
+{
+    visit_state->news = NEWS_RESOLVED;
+    post(&frontier->distributor_inbox, visit_state);
+}
+
+void frontier_answered(Frontier *frontier, VisitState *asker)
+{
+    asker->news = NEWS_ANSWERED;
+    post(&frontier->distributor_inbox, asker);
+}
+
+void frontier_fetched(Frontier *frontier, VisitState *visit_state)
+{
+    visit_state->news = NEWS_FETCHED;
+    post(&frontier->todo_inbox, visit_state);
+}
+
+void frontier_committed(Frontier *frontier, CommitNotice *notice)
+{
+    notice->news = NEWS_COMMITTED;
+    if (queue_push(&frontier->distributor_inbox, notice) != RESULT_OK) {
+        commit_notice_delete(notice);
+    }
+}
+
+void frontier_stats(Frontier *frontier, FrontierStats *stats)
+{
+    *stats = (FrontierStats){
+        .visit_states = atomic_load_explicit(&frontier->visit_states, memory_order_relaxed),
+        .entries = atomic_load_explicit(&frontier->entries, memory_order_relaxed),
+        .front = atomic_load_explicit(&frontier->front, memory_order_relaxed),
+        .required_front = atomic_load_explicit(&frontier->required_front, memory_order_relaxed),
+        .acquired = atomic_load_explicit(&frontier->acquired, memory_order_relaxed),
+        .resolving = atomic_load_explicit(&frontier->resolving, memory_order_relaxed),
+        .memory_bytes = atomic_load_explicit(&frontier->memory, memory_order_relaxed),
+        .evictions = atomic_load_explicit(&frontier->evictions, memory_order_relaxed),
+        .starved = atomic_load_explicit(&frontier->starved, memory_order_relaxed),
+    };
+}
+
+void frontier_set_connections(Frontier *frontier, size_t connections)
+{
+    atomic_store_explicit(&frontier->connections, connections, memory_order_relaxed);
+    (void)queue_try_push(&frontier->todo_inbox, &nudge);
+}

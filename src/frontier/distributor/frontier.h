@@ -1,0 +1,77 @@
+/* The frontier at work: the distributor thread and the todo thread, and the queues around them.
+ *
+ *   ingest, resolver --> [distributor inbox] --> distributor thread --> [todo inbox] --> todo
+ * thread fetching threads -----------------------------------------------------^       |       |
+ *                                       distributor inbox <-- no URLs left -------'       '--> sink
+ *
+ * Both inboxes hold messages that begin with a News; they are bounded by what exists: a visit state
+ * is in one of them at most once, and notices are few. Data is handed over: no lock is held while
+ * either thread works. Source: BUbiNG, package frontier (TodoThread, DoneThread, Distributor). */
+#ifndef FRONTIER_DISTRIBUTOR_FRONTIER_H
+#define FRONTIER_DISTRIBUTOR_FRONTIER_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/thread/queue.h"
+#include "base/thread/thread.h"
+#include "frontier/distributor/distributor.h"
+#include "frontier/visit/workbench.h"
+
+typedef struct FrontierOptions {
+    DistributorOptions distributor;
+    PolitenessOptions politeness;
+    size_t connections; /* visit states at the fetchers at most */
+    size_t front_first; /* the required front at the start */
+    size_t front_step;  /* how much it grows when fetchers starve */
+    size_t front_max;
+} FrontierOptions;
+
+typedef struct FrontierSinks {
+    void *context;
+    void (*resolve)(void *context, VisitState *visit_state); /* answered by frontier_resolved */
+    void (*fetch)(void *context, VisitState *visit_state);   /* answered by frontier_fetched */
+    void (*drop)(void *context, const VisitState *visit_state, FetchClass why);
+    void (*unresolved)(void *context, const VisitState *visit_state, int64_t wait_ms);
+    void (*failed)(void *context); /* the database cannot be read; once; may be NULL */
+} FrontierSinks;
+
+/* A picture of it, for the status log; figures may be of slightly different instants. */
+typedef struct FrontierStats {
+    size_t visit_states;
+    size_t entries; /* workbench entries */
+    size_t front;   /* entries with work that are not acquired */
+    size_t required_front;
+    size_t acquired; /* visit states at the fetchers */
+    size_t resolving;
+    size_t memory_bytes;
+    uint64_t evictions; /* hosts that made room in memory for better ones */
+    uint64_t starved;   /* times a fetcher could have worked and none was due */
+} FrontierStats;
+
+typedef struct Frontier Frontier;
+
+Result frontier_new(Frontier **frontier, const FrontierOptions *options, const FrontierSinks *sinks,
+                    PageDB *db, Schedule *schedule, HostTable *host_table);
+/* After frontier_stop. */
+void frontier_delete(Frontier *frontier);
+Result frontier_start(Frontier *frontier);
+/* Hands out nothing more: visit states come home and stay there. */
+void frontier_pause(Frontier *frontier, bool paused);
+/* Ends both threads. Resolver and fetchers must have given everything back before. */
+void frontier_stop(Frontier *frontier);
+
+/* From the resolver: address, address_expiry, resolve_class and resolve_ms are filled in. */
+void frontier_resolved(Frontier *frontier, VisitState *visit_state);
+/* From a fetching thread: next_fetch and ip_next_fetch are set, taken URLs are taken. */
+void frontier_fetched(Frontier *frontier, VisitState *visit_state);
+/* From a fetching thread: a visit state whose robots.txt was asked for on another host. */
+void frontier_answered(Frontier *frontier, VisitState *asker);
+/* From ingest, after a commit. Takes the notice. */
+void frontier_committed(Frontier *frontier, CommitNotice *notice);
+
+void frontier_stats(Frontier *frontier, FrontierStats *stats);
+/* Live changes of politeness: take effect with the next fetch of each host. */
+void frontier_set_connections(Frontier *frontier, size_t connections);
+
+#endif

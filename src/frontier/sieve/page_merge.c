@@ -1,0 +1,425 @@
+#include "frontier/sieve/page_merge.h"
+
+#include <endian.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "store/lmdb/lmdb_result.h"
+#include "store/records/page_links.h"
+
+#define ARENA_BLOCK_BYTES ((size_t)64 << 10)
+
+struct PageMerge {
+    DrumRepository repository; /* first member */
+    PageDB *db;
+    DrumProgress progress;
+    MDB_txn *txn; /* NULL: closed */
+    bool read_only;
+    const PageSink *sink;
+    PageSweep sweep;
+    PagePackEditor infos;
+    PageLinksWriter links;
+    bool links_open;
+    uint64_t n_pages;
+    uint64_t n_before;
+    PageNode *moved; /* better paths of the bucket, in order of appearance */
+    size_t n_moved;
+    size_t m_moved;
+    uint8_t value[PAGE_MERGE_VALUE_BYTES]; /* what find told last */
+    Arena arena;
+    Buffer scratch;
+};
+
+static Result result_of(int rc, const char *what)
+{
+    return rc == ENOMEM ? RESULT_MEMORY : lmdb_result(rc, what);
+}
+
+/* ---- keys and values --------------------------------------------------------------------------
+ */
+
+void page_merge_key(const PageKey *key, uint8_t bytes[PAGE_MERGE_KEY_BYTES])
+{
+    uint64_t hash = htobe64(key->hash);
+    uint64_t print = htobe64(key->print << (64 - PAGE_PRINT_BITS));
+    memcpy(bytes, &hash, sizeof hash);
+    memcpy(bytes + sizeof hash, &print, PAGE_MERGE_KEY_BYTES - sizeof hash);
+}
+
+PageKey page_merge_read_key(const uint8_t bytes[PAGE_MERGE_KEY_BYTES])
+{
+    uint64_t hash = 0, print = 0;
+    memcpy(&hash, bytes, sizeof hash);
+    memcpy(&print, bytes + sizeof hash, PAGE_MERGE_KEY_BYTES - sizeof hash);
+    return (PageKey){.hash = be64toh(hash), .print = be64toh(print) >> (64 - PAGE_PRINT_BITS)};
+}
+
+static void write_value(uint64_t index, uint8_t depth, uint8_t *bytes)
+{
+    uint64_t number = htole64(index);
+    memcpy(bytes, &number, sizeof number);
+    bytes[sizeof number] = depth;
+}
+
+PageMergeValue page_merge_read_value(DrumBytes value)
+{
+    const uint8_t *bytes = value.bytes;
+    uint64_t number = 0;
+    memcpy(&number, bytes, sizeof number);
+    return (PageMergeValue){.index = le64toh(number), .depth = bytes[sizeof number]};
+}
+
+/* ---- the repository ---------------------------------------------------------------------------
+ */
+
+static Result repository_progress(DrumRepository *repository, DrumProgress *progress)
+{
+    const PageMerge *merge = (PageMerge *)(void *)repository;
+    *progress = merge->progress;
+    return RESULT_OK;
+}
+
+static Result repository_find(DrumRepository *repository, const DrumKey *key, DrumBytes *value)
+{
+    PageMerge *merge = (PageMerge *)(void *)repository;
+    PageKey page = page_merge_read_key(key->bytes.bytes);
+    PageEntry entry;
+    bool found = false;
+    page_store_looked_up(merge->db->store, 1);
+    int rc = page_sweep_find(&merge->sweep, &page, &entry, &found);
+    if (rc != 0 || !found) {
+        return rc == 0 ? RESULT_NOT_FOUND : result_of(rc, "read hash2idx");
+    }
+    write_value(entry.index, entry.depth, merge->value);
+    *value = (DrumBytes){merge->value, sizeof merge->value};
+    return RESULT_OK;
+}
+
+static Result repository_put(DrumRepository *repository, const DrumKey *key, DrumBytes value,
+                             bool is_new)
+{
+    PageMerge *merge = (PageMerge *)(void *)repository;
+    if (!is_new || merge->read_only) {
+        return RESULT_INTERNAL; /* entries that exist are changed by page_merge_flush */
+    }
+    PageMergeValue given = page_merge_read_value(value);
+    PageNode node = {
+        .key = page_merge_read_key(key->bytes.bytes), .index = given.index, .depth = given.depth};
+    page_sweep_restart(&merge->sweep);
+    return result_of(page_batch_store_key(merge->sweep.cursor, &node), "write hash2idx");
+}
+
+/* Transactions are the owner's. */
+static Result repository_begin(DrumRepository *repository)
+{
+    (void)repository;
+    return RESULT_INVALID;
+}
+
+static Result repository_commit(DrumRepository *repository, DrumProgress progress, bool last,
+                                bool *ended)
+{
+    (void)repository;
+    (void)progress;
+    (void)last;
+    *ended = false;
+    return RESULT_INVALID;
+}
+
+static void repository_abort(DrumRepository *repository)
+{
+    (void)repository;
+}
+
+Result page_merge_assign(void *context, const DrumKey *key, DrumBytes given, void *value)
+{
+    PageMerge *merge = context;
+    (void)key;
+    if (given.length != 1) {
+        return RESULT_DAMAGED;
+    }
+    if (merge->n_pages >> PAGE_INDEX_BITS != 0) {
+        return RESULT_FULL;
+    }
+    write_value(merge->n_pages++, *(const uint8_t *)given.bytes, value);
+    return RESULT_OK;
+}
+
+/* ---- birth, transactions ----------------------------------------------------------------------
+ */
+
+PageMerge *page_merge_new(PageDB *db)
+{
+    PageMerge *merge = calloc(1, sizeof *merge);
+    if (merge != NULL) {
+        merge->repository = (DrumRepository){.keys = DRUM_KEYS_BYTES,
+                                             .key_limit = PAGE_MERGE_KEY_BYTES,
+                                             .progress = repository_progress,
+                                             .begin = repository_begin,
+                                             .find = repository_find,
+                                             .put = repository_put,
+                                             .commit = repository_commit,
+                                             .abort = repository_abort};
+        merge->db = db;
+        arena_init(&merge->arena, ARENA_BLOCK_BYTES, SIZE_MAX / 2);
+        buffer_init(&merge->scratch, BUFFER_NO_LIMIT);
+    }
+    return merge;
+}
+
+void page_merge_delete(PageMerge *merge)
+{
+    if (merge != NULL) {
+        arena_destroy(&merge->arena);
+        buffer_destroy(&merge->scratch);
+        free(merge->moved);
+        free(merge);
+    }
+}
+
+DrumRepository *page_merge_repository(PageMerge *merge, DrumProgress progress)
+{
+    merge->progress = progress;
+    return &merge->repository;
+}
+
+Result page_merge_begin(PageMerge *merge, MDB_txn *txn, bool read_only, const PageSink *sink)
+{
+    PageDBStore *store = merge->db->store;
+    merge->txn = txn;
+    merge->read_only = read_only;
+    merge->sink = sink;
+    merge->n_moved = 0;
+    merge->links_open = false;
+    merge->sweep = (PageSweep){.cursor = NULL};
+    int rc = page_db_count_pages(store, txn, &merge->n_pages);
+    merge->n_before = merge->n_pages;
+    if (rc == 0) {
+        rc = mdb_cursor_open(txn, store->tables.hash2idx, &merge->sweep.cursor);
+    }
+    if (!read_only) {
+        int opened = page_pack_editor_begin(&merge->infos, txn, store->tables.idx2info);
+        rc = rc == 0 ? opened : rc;
+    }
+    return result_of(rc, "open tables for a merge");
+}
+
+Result page_merge_end(PageMerge *merge, Result result)
+{
+    PageDBStore *store = merge->db->store;
+    int before = result == RESULT_OK ? 0 : MDB_BAD_TXN;
+    int rc = before;
+    if (!merge->read_only) {
+        rc = page_pack_editor_end(&merge->infos, rc);
+    }
+    if (merge->links_open) {
+        rc = page_links_writer_end(&merge->links, rc);
+    }
+    if (rc == 0 && merge->n_pages != merge->n_before) {
+        rc = page_store_n_pages(store, merge->txn, merge->n_pages);
+    }
+    mdb_cursor_close(merge->sweep.cursor);
+    merge->sweep.cursor = NULL;
+    merge->txn = NULL;
+    arena_reset(&merge->arena);
+    return result != RESULT_OK ? result : result_of(rc, "write a merge");
+}
+
+/* ---- pages ------------------------------------------------------------------------------------
+ */
+
+Result page_merge_new_page(PageMerge *merge, const PageKey *key, PageMergeValue value,
+                           const PageMergeLink *link)
+{
+    PageNode node = {.url = link->url,
+                     .length = link->length,
+                     .key = *key,
+                     .index = value.index,
+                     .score = link->score,
+                     .crawl = PAGE_NODE_NO_CRAWL,
+                     .level = PAGE_DB_NO_LEVEL};
+    page_node_set_path(&node, &link->from, link->hop);
+    int rc = page_node_find_host(&node, merge->db->store, merge->txn, &merge->arena);
+    if (rc != 0) {
+        return result_of(rc, "add an origin");
+    }
+    if (merge->sink != NULL && merge->sink->discovered != NULL) {
+        PageRef ref = page_node_ref(&node, NULL);
+        uint8_t level = PAGE_DB_NO_LEVEL;
+        if (merge->sink->discovered(merge->sink->context, &ref, &level) != 0) {
+            return RESULT_CLOSED;
+        }
+        node.level = level;
+    }
+    return result_of(page_node_append(&node, &merge->infos, &merge->scratch), "append a page");
+}
+
+Result page_merge_seen(PageMerge *merge, const PageKey *key, PageMergeValue value,
+                       const PageMergeLink *link)
+{
+    /* Deep ones are judged by their records: the entry says only that it is deep. */
+    if (link->from.depth >= value.depth &&
+        (value.depth < PAGE_MAX_DEPTH8 || link->from.depth < PAGE_MAX_DEPTH8)) {
+        return RESULT_OK;
+    }
+    if (merge->n_moved == merge->m_moved) {
+        size_t capacity = merge->m_moved == 0 ? 64 : 2 * merge->m_moved;
+        PageNode *more = reallocarray(merge->moved, capacity, sizeof *more);
+        if (more == NULL) {
+            return RESULT_MEMORY;
+        }
+        merge->moved = more;
+        merge->m_moved = capacity;
+    }
+    PageNode *node = &merge->moved[merge->n_moved];
+    *node = (PageNode){.key = *key,
+                       .index = value.index,
+                       .crawl = (uint32_t)merge->n_moved, /* order of appearance */
+                       .stored_depth = value.depth,
+                       .known = true,
+                       .moved = true};
+    page_node_set_path(node, &link->from, link->hop);
+    merge->n_moved++;
+    return RESULT_OK;
+}
+
+/* By page, the best path first; of equal ones the first that was seen. */
+static int compare_moved(const void *a, const void *b)
+{
+    const PageNode *x = a;
+    const PageNode *y = b;
+    if (x->index != y->index) {
+        return (x->index > y->index) - (x->index < y->index);
+    }
+    if (x->depth != y->depth) {
+        return (x->depth > y->depth) - (x->depth < y->depth);
+    }
+    return (x->crawl > y->crawl) - (x->crawl < y->crawl);
+}
+
+static int compare_keys(const void *a, const void *b)
+{
+    const PageNode *x = a;
+    const PageNode *y = b;
+    if (x->key.hash != y->key.hash) {
+        return (x->key.hash > y->key.hash) - (x->key.hash < y->key.hash);
+    }
+    return (x->key.print > y->key.print) - (x->key.print < y->key.print);
+}
+
+/* Whether a path to a deep page is better than the stored one. */
+static int is_better(PageMerge *merge, const PageNode *node, bool *better)
+{
+    MDB_val value;
+    PageRecord record;
+    *better = true;
+    if (node->stored_depth < PAGE_MAX_DEPTH8) {
+        return 0;
+    }
+    int rc = page_pack_editor_get(&merge->infos, node->index, &value);
+    if (rc != 0) {
+        return rc == MDB_NOTFOUND ? MDB_CORRUPTED : rc;
+    }
+    if (!page_record_read(value.mv_data, value.mv_size, node->index, page_node_domain(node),
+                          &record)) {
+        return MDB_CORRUPTED;
+    }
+    *better = node->depth < record.depth;
+    return 0;
+}
+
+Result page_merge_flush(PageMerge *merge)
+{
+    int rc = 0;
+    size_t n = 0;
+    if (merge->n_moved == 0) {
+        return RESULT_OK;
+    }
+    qsort(merge->moved, merge->n_moved, sizeof *merge->moved, compare_moved);
+    for (size_t i = 0; rc == 0 && i < merge->n_moved; i++) {
+        PageNode *node = &merge->moved[i];
+        bool better = false;
+        if (n > 0 && merge->moved[n - 1].index == node->index) {
+            continue;
+        }
+        rc = is_better(merge, node, &better);
+        if (rc == 0 && better) {
+            node->crawl = PAGE_NODE_NO_CRAWL;
+            rc = page_node_rewrite(node, &merge->infos, &merge->scratch);
+            merge->moved[n++] = *node;
+        }
+    }
+    qsort(merge->moved, n, sizeof *merge->moved, compare_keys);
+    page_sweep_restart(&merge->sweep);
+    for (size_t i = 0; rc == 0 && i < n; i++) {
+        const PageNode *node = &merge->moved[i];
+        if (node->depth < node->stored_depth) {
+            rc = page_batch_store_key(merge->sweep.cursor, node);
+        }
+    }
+    merge->n_moved = 0;
+    return result_of(rc, "write better paths");
+}
+
+/* ---- links ------------------------------------------------------------------------------------
+ */
+
+Result page_merge_put_links(PageMerge *merge, uint64_t index, uint64_t *to, size_t n_diff, size_t n,
+                            bool kinds)
+{
+    Buffer *scratch = &merge->scratch;
+    buffer_reset(scratch);
+    if (buffer_reserve(scratch, (n + 3) * MAX_VARINT_SIZE) != RESULT_OK) {
+        return RESULT_MEMORY;
+    }
+    int rc = 0;
+    if (!merge->links_open) {
+        merge->links_open = true;
+        rc = page_links_writer_begin(&merge->links, merge->txn, merge->db->store->tables.links);
+    }
+    uint8_t *list = (uint8_t *)scratch->data;
+    size_t length = kinds ? page_links_encode_kinds(index, to, n_diff, n, list)
+                          : page_links_encode(index, to, n_diff, n, list);
+    if (rc == 0) {
+        rc = page_links_writer_put(&merge->links, index, list, length);
+    }
+    return result_of(rc, "write links");
+}
+
+/* ---- keys
+ * ------------------------------------------------------------------------------------------------
+ */
+
+Result page_keys_walk(PageDB *db, MDB_txn *txn, void (*visit)(void *context, const PageKey *key),
+                      void *context)
+{
+    MDB_cursor *cursor = NULL;
+    int rc = mdb_cursor_open(txn, db->store->tables.hash2idx, &cursor);
+    MDB_val key, value;
+    for (MDB_cursor_op op = MDB_FIRST; rc == 0; op = MDB_NEXT) {
+        rc = mdb_cursor_get(cursor, &key, &value, op);
+        if (rc == 0 && (key.mv_size != sizeof(uint32_t) || value.mv_size != PAGE_ENTRY_BYTES)) {
+            rc = MDB_CORRUPTED;
+        }
+        if (rc == 0) {
+            uint32_t domain = 0;
+            PageEntry entry;
+            memcpy(&domain, key.mv_data, sizeof domain);
+            page_entry_read(value.mv_data, &entry);
+            PageKey page = {.hash = (uint64_t)domain << 32 | entry.url_hash, .print = entry.print};
+            visit(context, &page);
+        }
+    }
+    mdb_cursor_close(cursor);
+    return rc == MDB_NOTFOUND ? RESULT_OK : result_of(rc, "walk hash2idx");
+}
+
+Result page_has_links(PageDB *db, MDB_txn *txn, uint64_t index, bool *has)
+{
+    const uint8_t *list = NULL;
+    size_t length = 0;
+    int rc = page_links_find(txn, db->store->tables.links, index, &list, &length);
+    *has = rc == 0;
+    return rc == MDB_NOTFOUND ? RESULT_OK : result_of(rc, "find links");
+}

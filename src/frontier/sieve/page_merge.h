@@ -1,0 +1,90 @@
+/* PageDB's side of a merge of the sieve: links that were collected long enough to be looked up in
+ * one sweep become pages, better paths and edges.
+ *
+ *   frontier/sieve/sieve.c --elements--> Drum --find, put--> page_merge_repository: hash2idx
+ *        ^                          |
+ *        |                          '--unique, duplicate--> sieve --page_merge_new_page--> idx2info
+ *        '-- the edges of a page --page_merge_put_links--> links    page_merge_seen --> idx2info
+ *
+ * The repository of the Drum is hash2idx itself, so that the keys exist once. A key is domain hash,
+ * URL hash and fingerprint, thirteen bytes that sort as hash2idx does; its value is the page's
+ * index and its depth as the entry has it. Keys are looked up ascending within a bucket, so that
+ * the leaves of the tree are read one after the other, and put the same way, so that each is
+ * changed once.
+ *
+ * What a merge writes is what page_db_write would have written for the same links in the same
+ * order, with one difference: new pages get their indices in order of appearance within a bucket of
+ * the Drum, not over all. The buckets are ranges of the domain hash: within a domain, which is what
+ * a host's schedule is about, the order is kept.
+ *
+ * Invariants. 1. Between page_merge_begin and page_merge_end nobody else writes PageDB's tables in
+ * the transaction; the sink may write others. 2. Within a bucket all finds come before all puts
+ * before all events (drum.h), and page_merge_flush behind them. 3. After an error the transaction
+ * must be aborted. Threads: the one that has the write transaction. */
+#ifndef FRONTIER_SIEVE_PAGE_MERGE_H
+#define FRONTIER_SIEVE_PAGE_MERGE_H
+
+#include "store/drum/drum.h"
+#include "store/pages/page_batch.h"
+
+#define PAGE_MERGE_KEY_BYTES   13u
+#define PAGE_MERGE_VALUE_BYTES 9u
+
+typedef struct PageMerge PageMerge;
+
+void page_merge_key(const PageKey *key, uint8_t bytes[PAGE_MERGE_KEY_BYTES]);
+PageKey page_merge_read_key(const uint8_t bytes[PAGE_MERGE_KEY_BYTES]);
+
+/* What the value of a key says. */
+typedef struct PageMergeValue {
+    uint64_t index;
+    uint8_t depth; /* PAGE_MAX_DEPTH8: that or more */
+} PageMergeValue;
+PageMergeValue page_merge_read_value(DrumBytes value);
+
+/* NULL without memory. */
+PageMerge *page_merge_new(PageDB *db);
+void page_merge_delete(PageMerge *merge); /* NULL is allowed */
+/* For drum_open; progress is what the owner's last commit says. For merging in steps. */
+DrumRepository *page_merge_repository(PageMerge *merge, DrumProgress progress);
+/* DrumOptions.assign, its context is the PageMerge: the next index. given: one byte, the depth that
+ * the entry gets. */
+Result page_merge_assign(void *context, const DrumKey *key, DrumBytes given, void *value);
+
+/* Opens the tables in a transaction, read-only ones for page_merge_repository's find only. sink may
+ * be NULL. RESULT_FULL, RESULT_IO, RESULT_DAMAGED, RESULT_MEMORY, as all of these. */
+Result page_merge_begin(PageMerge *merge, MDB_txn *txn, bool read_only, const PageSink *sink);
+/* Writes what is left and closes, in any case; returns rc, what went before, or its own error. */
+Result page_merge_end(PageMerge *merge, Result rc);
+
+typedef struct PageMergeLink {
+    PageSource from; /* from.depth: of what it links to */
+    float score;
+    uint8_t hop;
+    const char *url;
+    size_t length;
+} PageMergeLink;
+
+/* A key that was new: its page, told to the sink. In order of index. RESULT_CLOSED: the sink
+ * stopped it. */
+Result page_merge_new_page(PageMerge *merge, const PageKey *key, PageMergeValue value,
+                           const PageMergeLink *link);
+/* A key that was known (or new in this bucket): its path, if this one is better. */
+Result page_merge_seen(PageMerge *merge, const PageKey *key, PageMergeValue value,
+                       const PageMergeLink *link);
+/* Behind each bucket: writes the better paths. */
+Result page_merge_flush(PageMerge *merge);
+
+/* The list of a page, cross-host links first: the first n_diff. Sorts both parts. Pages ascending.
+ * kinds: to is as page_links_encode_kinds wants it. */
+Result page_merge_put_links(PageMerge *merge, uint64_t index, uint64_t *to, size_t n_diff, size_t n,
+                            bool kinds);
+
+/* Every key of hash2idx, in order. RESULT_DAMAGED, RESULT_IO. */
+Result page_keys_walk(PageDB *db, MDB_txn *txn, void (*visit)(void *context, const PageKey *key),
+                      void *context);
+
+/* Whether a page has a list, be it empty. */
+Result page_has_links(PageDB *db, MDB_txn *txn, uint64_t index, bool *has);
+
+#endif

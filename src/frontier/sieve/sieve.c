@@ -1,0 +1,623 @@
+#include "frontier/sieve/sieve.h"
+
+#include <endian.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/core/hash.h"
+#include "base/thread/log.h"
+#include "frontier/sieve/sieve_edges.h"
+#include "frontier/sieve/sieve_link.h"
+#include "frontier/sieve/url_cache.h"
+#include "store/lmdb/lmdb_result.h"
+#include "frontier/sieve/page_merge.h"
+
+#define STATE_VERSION UINT64_C(1)
+#define STATE_WORDS   6
+#define TIME_STEP     64u /* lists between two looks at the clock */
+
+/* Shares of memory_bytes. */
+#define CACHE_SHARE  4u
+#define ARRAYS_SHARE 4u
+#define MERGE_SHARE  2u
+/* What a merge holds of one element of the bucket it has in memory: drum.h says 45, the element
+ * itself, and what is looked up. */
+#define MERGE_ELEMENT_BYTES 90u
+#define ELEMENT_BYTES       24u /* key, given value, and what tells them apart */
+#define LEAST_ARRAY         ((size_t)1 << 10)
+#define MOST_ARRAY          ((size_t)32 << 10)
+#define GENERATION_ELEMENTS ((uint64_t)8 << 20)
+#define BUCKET_ELEMENTS     ((size_t)16 << 10) /* merged in one piece, whatever the clock says */
+
+struct Sieve {
+    SieveOptions options;
+    char *directory;
+    Drum *drum;
+    PageMerge *pages;
+    UrlCache *cache;
+    uint32_t number; /* of the last page in the generation */
+    MonoTime oldest; /* first element of the generation */
+    SieveState state;
+    SieveState committed;
+    bool dirty;  /* something was added since sieve_save */
+    bool merged; /* the state changed by a merge since the last commit */
+    /* The merge under way. */
+    DrumMerge *merge; /* NULL: none */
+    SieveEdges edges;
+    size_t n_edges;        /* committed */
+    uint32_t edge_buckets; /* whose edges are there */
+    uint32_t edge_buckets_committed;
+    bool sorting;
+    bool sorted;
+    SieveSort sort;
+    uint64_t *targets;
+    size_t position; /* of the next list */
+    size_t position_committed;
+    bool finished; /* everything is written: waits for its commit */
+    bool replaying;
+    SieveSource source;
+    uint64_t lost; /* links */
+    uint64_t recovered_lost;
+    uint64_t recovered; /* links of an earlier run */
+};
+
+/* ---- state
+ * -------------------------------------------------------------------------------------------- */
+
+Result sieve_read_state(MDB_txn *txn, MDB_dbi crawl, SieveState *state)
+{
+    char name[] = SIEVE_STATE_KEY;
+    uint64_t words[STATE_WORDS];
+    MDB_val key = {sizeof name - 1, name};
+    MDB_val value = {0, NULL};
+    *state = (SieveState){.lists = 0};
+    int rc = mdb_get(txn, crawl, &key, &value);
+    if (rc == MDB_NOTFOUND) {
+        return RESULT_OK;
+    }
+    if (rc != 0) {
+        return lmdb_result(rc, "get the sieve's state");
+    }
+    if (value.mv_size != sizeof words) {
+        return RESULT_DAMAGED;
+    }
+    memcpy(words, value.mv_data, sizeof words);
+    if (le64toh(words[0]) != STATE_VERSION) {
+        return RESULT_VERSION;
+    }
+    state->position.generation = le64toh(words[1]);
+    state->position.bytes = le64toh(words[2]);
+    state->progress.generation = le64toh(words[3]);
+    state->progress.bucket = (uint32_t)le64toh(words[4]);
+    state->lists = le64toh(words[5]);
+    return RESULT_OK;
+}
+
+static Result write_state(const Sieve *sieve, MDB_txn *txn)
+{
+    char name[] = SIEVE_STATE_KEY;
+    const SieveState *state = &sieve->state;
+    uint64_t words[STATE_WORDS] = {htole64(STATE_VERSION),
+                                   htole64(state->position.generation),
+                                   htole64(state->position.bytes),
+                                   htole64(state->progress.generation),
+                                   htole64((uint64_t)state->progress.bucket),
+                                   htole64(state->lists)};
+    MDB_val key = {sizeof name - 1, name};
+    MDB_val value = {sizeof words, words};
+    return lmdb_result(mdb_put(txn, sieve->options.crawl, &key, &value, 0),
+                       "put the sieve's state");
+}
+
+/* ---- events
+ * ------------------------------------------------------------------------------------------- */
+
+/* The link of an element; false: its auxiliary is not one. */
+static bool read_link(const DrumEvent *event, SieveLink *link, PageMergeLink *out)
+{
+    if (!sieve_link_read(event->auxiliary, link)) {
+        return false;
+    }
+    const char *url = event->auxiliary.bytes;
+    *out = (PageMergeLink){
+        .from = {.index = link->from, .hash = link->from_hash, .depth = link->depth},
+        .score = link->score,
+        .hop = link->hop,
+        .url = url + sizeof *link,
+        .length = event->auxiliary.length - sizeof *link};
+    return true;
+}
+
+static Result gather(Sieve *sieve, const SieveLink *link, uint64_t target)
+{
+    Result rc = RESULT_OK;
+    if (link->is_first != 0) {
+        rc = sieve_edges_add_count(&sieve->edges, link->from, link->number, link->n_links);
+    }
+    if (rc == RESULT_OK && link->n_links > 0) {
+        rc = sieve_edges_add(&sieve->edges, link->from, link->number, link->cross != 0, target,
+                             link->kind);
+    }
+    return rc;
+}
+
+static Result on_new(void *context, const DrumEvent *event)
+{
+    Sieve *sieve = context;
+    SieveLink link;
+    PageMergeLink given;
+    if (sieve->replaying) {
+        sieve->lost++;
+        return RESULT_OK;
+    }
+    if (!read_link(event, &link, &given) || given.length == 0) {
+        return RESULT_DAMAGED;
+    }
+    PageKey key = page_merge_read_key(event->key.bytes.bytes);
+    PageMergeValue value = page_merge_read_value(event->value);
+    sieve->source = (SieveSource){.n_links = link.n_links, .score = link.page_score};
+    Result rc = page_merge_new_page(sieve->pages, &key, value, &given);
+    return rc == RESULT_OK ? gather(sieve, &link, value.index) : rc;
+}
+
+static Result on_known(void *context, const DrumEvent *event)
+{
+    Sieve *sieve = context;
+    SieveLink link;
+    PageMergeLink given;
+    if (!read_link(event, &link, &given)) {
+        return RESULT_DAMAGED;
+    }
+    PageMergeValue value = page_merge_read_value(event->previous);
+    Result rc = RESULT_OK;
+    if (!sieve->replaying && link.n_links > 0) {
+        PageKey key = page_merge_read_key(event->key.bytes.bytes);
+        rc = page_merge_seen(sieve->pages, &key, value, &given);
+    }
+    return rc == RESULT_OK ? gather(sieve, &link, value.index) : rc;
+}
+
+/* A link that the cache knew, to a page whose own element was in a damaged block. */
+static Result on_lost(void *context, const DrumEvent *event)
+{
+    Sieve *sieve = context;
+    (void)event;
+    sieve->lost++;
+    return RESULT_OK;
+}
+
+/* ---- birth and death
+ * ---------------------------------------------------------------------------------- */
+
+static DrumOptions drum_options(Sieve *sieve)
+{
+    const SieveOptions *options = &sieve->options;
+    size_t array = options->memory_bytes / ARRAYS_SHARE / options->buckets;
+    size_t room = options->memory_bytes / MERGE_SHARE / MERGE_ELEMENT_BYTES;
+    size_t bucket = (room < BUCKET_ELEMENTS ? room : BUCKET_ELEMENTS) * ELEMENT_BYTES;
+    return (DrumOptions){.directory = sieve->directory,
+                         .repository = page_merge_repository(sieve->pages, sieve->state.progress),
+                         .dispatcher = {.context = sieve,
+                                        .unique_key_update = on_new,
+                                        .duplicate_key_update = on_known,
+                                        .duplicate_key_check = on_known,
+                                        .unique_key_check = on_lost},
+                         .keys = DRUM_KEYS_BYTES,
+                         .buckets = options->buckets,
+                         .array_bytes = array < LEAST_ARRAY  ? LEAST_ARRAY
+                                        : array > MOST_ARRAY ? MOST_ARRAY
+                                                             : array,
+                         .bucket_bytes = bucket,
+                         .auxiliary_bytes = SIZE_MAX,
+                         .manual_merge = true,
+                         .manual_seal = true,
+                         .committed = &sieve->state.position,
+                         .keep_existing = true,
+                         .skip_damaged = true,
+                         .whole_blocks = true,
+                         .assign = page_merge_assign,
+                         .assign_context = sieve->pages,
+                         .assign_bytes = PAGE_MERGE_VALUE_BYTES};
+}
+
+static void report(Sieve *sieve, const DrumRecovery *recovery)
+{
+    if (recovery->generations > 0 || recovery->torn_bytes > 0) {
+        LOG_INFO("sieve", "links of an earlier run wait",
+                 "generations=%llu links=%llu uncommitted_bytes=%llu",
+                 (unsigned long long)recovery->generations, (unsigned long long)recovery->elements,
+                 (unsigned long long)recovery->torn_bytes);
+    }
+    sieve->recovered = recovery->elements;
+    if (recovery->damaged_bytes > 0) {
+        LOG_ERROR("sieve", "links of an earlier run are lost: ragno verify --repair",
+                  "bytes=%llu links_at_least=%llu", (unsigned long long)recovery->damaged_bytes,
+                  (unsigned long long)recovery->damaged_elements);
+        sieve->recovered_lost = recovery->damaged_elements;
+    }
+}
+
+Result sieve_open(Sieve **out, const SieveOptions *options, MDB_txn *txn)
+{
+    *out = NULL;
+    Sieve *sieve = calloc(1, sizeof *sieve);
+    if (sieve == NULL) {
+        return RESULT_MEMORY;
+    }
+    sieve_edges_init(&sieve->edges, NULL);
+    sieve->options = *options;
+    sieve->options.buckets = options->buckets == 0 ? SIEVE_BUCKETS : options->buckets;
+    sieve->directory = strdup(options->directory);
+    sieve->pages = page_merge_new(options->db);
+    Result rc = sieve->directory == NULL || sieve->pages == NULL ? RESULT_MEMORY : RESULT_OK;
+    if (rc == RESULT_OK) {
+        rc = options->memory_bytes < SIEVE_LEAST_MEMORY
+                 ? RESULT_INVALID
+                 : sieve_read_state(txn, options->crawl, &sieve->state);
+    }
+    if (rc == RESULT_OK) {
+        rc = url_cache_new(&sieve->cache, options->memory_bytes / CACHE_SHARE);
+    }
+    if (rc == RESULT_OK) {
+        DrumOptions drum = drum_options(sieve);
+        DrumRecovery recovery;
+        rc = drum_open(&sieve->drum, &drum, &recovery);
+        if (rc == RESULT_OK) {
+            report(sieve, &recovery);
+        }
+    }
+    if (rc != RESULT_OK) {
+        sieve_close(sieve);
+        return rc;
+    }
+    sieve->committed = sieve->state;
+    *out = sieve;
+    return RESULT_OK;
+}
+
+static void end_merge(Sieve *sieve)
+{
+    if (sieve->merge != NULL) {
+        (void)drum_merge_end(sieve->drum, sieve->merge); /* a file that stays is dropped later */
+        sieve->merge = NULL;
+    }
+    sieve_sort_end(&sieve->sort);
+    sieve_edges_destroy(&sieve->edges);
+    free(sieve->targets);
+    sieve->targets = NULL;
+}
+
+void sieve_close(Sieve *sieve)
+{
+    if (sieve == NULL) {
+        return;
+    }
+    end_merge(sieve);
+    (void)drum_dispose(sieve->drum);
+    url_cache_delete(sieve->cache);
+    page_merge_delete(sieve->pages);
+    free(sieve->directory);
+    free(sieve);
+}
+
+/* ---- adding
+ * ------------------------------------------------------------------------------------------- */
+
+bool sieve_is_due_for(const Sieve *sieve, uint64_t known_urls, bool hungry)
+{
+    uint64_t least = sieve->options.least_urls;
+    return least == 0 || (!hungry && known_urls >= least);
+}
+
+static Result add_link(Sieve *sieve, const SievePage *page, const PageOrigin *origin,
+                       const SieveTicket *ticket)
+{
+    size_t i = ticket->n_links;
+    const char *url = page->links[i].url;
+    size_t length = strlen(url);
+    PageKey key;
+    bool cross = true;
+    page_key_of_link(sieve->options.db, url, length, origin, &key, &cross);
+    SieveLink link = {.from = page->index,
+                      .from_hash = page->hash,
+                      .depth = page->depth + 1,
+                      .number = ticket->number,
+                      .n_links = (uint32_t)page->n_links,
+                      .is_first = i == 0,
+                      .page_score = page->score,
+                      .kind = page->kinds == NULL ? (uint8_t)0 : page->kinds[i],
+                      .score = page->links[i].score,
+                      .hop = page->hops == NULL ? (uint8_t)'L' : page->hops[i],
+                      .cross = cross};
+    uint64_t fingerprint = hash_mix(key.hash) ^ hash_mix(~key.print);
+    uint8_t bytes[PAGE_MERGE_KEY_BYTES];
+    page_merge_key(&key, bytes);
+    DrumKey drum_key = drum_key_bytes(bytes, sizeof bytes);
+    if (url_cache_holds(sieve->cache, fingerprint)) {
+        /* It is in the sieve, or came through it: it will be known when this one is merged. */
+        return drum_check_with(sieve->drum, drum_key, (DrumBytes){&link, sizeof link});
+    }
+    uint8_t depth = link.depth < PAGE_MAX_DEPTH8 ? (uint8_t)link.depth : (uint8_t)PAGE_MAX_DEPTH8;
+    char small[512];
+    char *auxiliary = sizeof link + length <= sizeof small ? small : malloc(sizeof link + length);
+    if (auxiliary == NULL) {
+        return RESULT_MEMORY;
+    }
+    memcpy(auxiliary, &link, sizeof link);
+    memcpy(auxiliary + sizeof link, url, length);
+    Result rc = drum_check_update_with(sieve->drum, drum_key, (DrumBytes){&depth, 1},
+                                       (DrumBytes){auxiliary, sizeof link + length});
+    if (rc == RESULT_OK) {
+        url_cache_put(sieve->cache, fingerprint);
+    }
+    if (auxiliary != small) {
+        free(auxiliary);
+    }
+    return rc;
+}
+
+/* A page without links: an element under its own key that says so. */
+static Result add_none(Sieve *sieve, const SievePage *page, SieveTicket *ticket)
+{
+    SieveLink link = {.from = page->index, .number = ticket->number, .is_first = 1};
+    uint8_t bytes[PAGE_MERGE_KEY_BYTES];
+    PageKey key = page_db_key(sieve->options.db, page->url, strlen(page->url));
+    page_merge_key(&key, bytes);
+    Result rc = drum_check_with(sieve->drum, drum_key_bytes(bytes, sizeof bytes),
+                                (DrumBytes){&link, sizeof link});
+    ticket->n_links = rc == RESULT_OK ? 1 : 0;
+    return rc;
+}
+
+Result sieve_add(Sieve *sieve, const SievePage *page, SieveTicket *ticket, MonoTime now)
+{
+    if (page->n_links > SIEVE_MAX_LINKS) {
+        return RESULT_LIMIT;
+    }
+    if (ticket->number == 0) {
+        ticket->number = ++sieve->number;
+    }
+    if (drum_collected(sieve->drum) == 0) {
+        sieve->oldest = now;
+    }
+    sieve->dirty = true;
+    if (page->n_links == 0) {
+        return ticket->n_links == 0 ? add_none(sieve, page, ticket) : RESULT_OK;
+    }
+    PageOrigin origin;
+    page_origin_of(page->url, strlen(page->url), &origin);
+    Result rc = RESULT_OK;
+    while (rc == RESULT_OK && ticket->n_links < page->n_links) {
+        rc = add_link(sieve, page, &origin, ticket);
+        ticket->n_links += rc == RESULT_OK;
+    }
+    return rc;
+}
+
+Result sieve_save(Sieve *sieve, MDB_txn *txn)
+{
+    Result rc = RESULT_OK;
+    if (sieve->dirty) {
+        rc = drum_persist(sieve->drum);
+        if (rc == RESULT_OK) {
+            sieve->state.position = drum_position(sieve->drum);
+        }
+    }
+    return rc == RESULT_OK && (sieve->dirty || sieve->merged) ? write_state(sieve, txn) : rc;
+}
+
+void sieve_settle(Sieve *sieve, bool committed)
+{
+    if (committed) {
+        sieve->committed = sieve->state;
+        sieve->dirty = false;
+    } else {
+        sieve->state = sieve->committed;
+    }
+    if (!sieve->merged || sieve->merge == NULL) {
+        sieve->merged = false;
+        return;
+    }
+    sieve->merged = false;
+    drum_merge_settle(sieve->merge, committed);
+    if (committed) {
+        sieve->n_edges = sieve->edges.n;
+        sieve->edge_buckets_committed = sieve->edge_buckets;
+        sieve->position_committed = sieve->position;
+    } else {
+        sieve->edges.n = sieve->n_edges;
+        sieve->edge_buckets = sieve->edge_buckets_committed;
+        sieve->position = sieve->position_committed;
+    }
+    if (committed && sieve->finished) {
+        drum_merge_finish(sieve->merge);
+        end_merge(sieve);
+    }
+    sieve->finished = false;
+}
+
+/* ---- merging
+ * ------------------------------------------------------------------------------------------ */
+
+MonoTime sieve_due(const Sieve *sieve, bool hungry)
+{
+    const MonoTime at_once = {0};
+    uint64_t elements = drum_collected(sieve->drum);
+    if (sieve->merge != NULL || drum_sealed_count(sieve->drum) > 0) {
+        return at_once;
+    }
+    if (elements == 0) {
+        return MONO_NEVER;
+    }
+    if (hungry || drum_is_full(sieve->drum) || elements >= GENERATION_ELEMENTS ||
+        sieve->number >= SIEVE_MAX_NUMBER / 2) {
+        return at_once;
+    }
+    return mono_add_ms(sieve->oldest, sieve->options.max_age_ms);
+}
+
+bool sieve_holds(const Sieve *sieve)
+{
+    return sieve->merge != NULL || drum_sealed_count(sieve->drum) > 0 ||
+           drum_collected(sieve->drum) > 0;
+}
+
+static Result begin_merge(Sieve *sieve)
+{
+    Result rc = RESULT_OK;
+    if (drum_sealed_count(sieve->drum) == 0) {
+        rc = drum_seal(sieve->drum);
+        sieve->number = 0;
+    }
+    if (rc == RESULT_OK) {
+        rc = drum_merge_begin(sieve->drum, &sieve->merge);
+    }
+    if (rc != RESULT_OK) {
+        return rc;
+    }
+    uint64_t generation = drum_merge_progress(sieve->merge).generation;
+    if (sieve->state.progress.generation != generation) {
+        sieve->state.progress = (DrumProgress){.generation = generation};
+        sieve->state.lists = 0;
+    }
+    sieve->n_edges = 0;
+    sieve->edge_buckets = 0;
+    sieve->edge_buckets_committed = 0;
+    sieve->position = 0;
+    sieve->position_committed = 0;
+    sieve->sorting = false;
+    sieve->sorted = false;
+    sieve->finished = false;
+    sieve_edges_init(&sieve->edges, sieve->directory);
+    return RESULT_OK;
+}
+
+/* Buckets that are merged and whose edges were lost with the process. */
+static Result replay_buckets(Sieve *sieve, MonoTime until)
+{
+    Result rc = RESULT_OK;
+    sieve->replaying = true;
+    do {
+        rc = drum_merge_replay(sieve->merge, sieve->edge_buckets);
+        sieve->edge_buckets += rc == RESULT_OK;
+    } while (rc == RESULT_OK && mono_before(mono_now(), until));
+    sieve->replaying = false;
+    return rc;
+}
+
+/* RESULT_NOT_FOUND: all are done. */
+static Result merge_buckets(Sieve *sieve, MonoTime until)
+{
+    Result rc = RESULT_OK;
+    do {
+        rc = drum_merge_step(sieve->merge);
+        if (rc == RESULT_OK) {
+            rc = page_merge_flush(sieve->pages);
+            sieve->edge_buckets++;
+        }
+    } while (rc == RESULT_OK && mono_before(mono_now(), until));
+    return rc;
+}
+
+static Result sort_edges(Sieve *sieve, MonoTime until)
+{
+    if (!sieve->sorting) {
+        Result rc = sieve_sort_begin(&sieve->sort, &sieve->edges);
+        if (rc != RESULT_OK) {
+            return rc;
+        }
+        sieve->sorting = true;
+    }
+    if (!sieve_sort_step(&sieve->sort, &sieve->edges, until)) {
+        return RESULT_OK;
+    }
+    sieve->targets = malloc((sieve->sort.longest + 1) * sizeof *sieve->targets);
+    sieve->sorting = false; /* sorting what is sorted is cheap */
+    sieve->sorted = sieve->targets != NULL;
+    return sieve->sorted ? RESULT_OK : RESULT_MEMORY;
+}
+
+static Result write_lists(Sieve *sieve, MonoTime until)
+{
+    SieveList list = {.targets = sieve->targets};
+    unsigned n = 0;
+    while (sieve_edges_next(&sieve->edges, &sieve->position, &list)) {
+        if (list.page < sieve->state.lists) {
+            continue;
+        }
+        if (!list.whole) {
+            LOG_ERROR("sieve", "links of a page are lost: ragno verify --repair", "index=%llu",
+                      (unsigned long long)list.page);
+        } else {
+            Result rc = page_merge_put_links(sieve->pages, list.page, list.targets, list.n_diff,
+                                             list.n, list.kinds);
+            if (rc != RESULT_OK) {
+                return rc;
+            }
+        }
+        sieve->state.lists = list.page + 1;
+        if (++n % TIME_STEP == 0 && !mono_before(mono_now(), until)) {
+            return RESULT_OK;
+        }
+    }
+    sieve->finished = true;
+    return RESULT_OK;
+}
+
+/* A piece of what is to be done next. */
+static Result work(Sieve *sieve, MonoTime until)
+{
+    DrumProgress progress = drum_merge_progress(sieve->merge);
+    Result rc = RESULT_OK;
+    if (sieve->edge_buckets < progress.bucket) {
+        rc = replay_buckets(sieve, until);
+        return rc == RESULT_NOT_FOUND ? RESULT_OK : rc;
+    }
+    if (!sieve->sorted) {
+        rc = merge_buckets(sieve, until);
+        if (rc == RESULT_NOT_FOUND && sieve->edges.n == sieve->n_edges) {
+            rc = sort_edges(sieve, until); /* all are committed */
+        }
+        rc = rc == RESULT_NOT_FOUND ? RESULT_OK : rc;
+        sieve->state.progress = drum_merge_progress(sieve->merge);
+        return rc;
+    }
+    rc = write_lists(sieve, until);
+    if (sieve->finished) {
+        sieve->state.progress = (DrumProgress){.generation = progress.generation + 1};
+        sieve->state.lists = 0;
+    }
+    return rc;
+}
+
+Result sieve_merge(Sieve *sieve, MDB_txn *txn, const PageSink *sink, MonoTime until)
+{
+    Result rc = sieve->merge == NULL ? begin_merge(sieve) : RESULT_OK;
+    if (rc != RESULT_OK) {
+        return rc == RESULT_NOT_FOUND ? RESULT_OK : rc;
+    }
+    sieve->merged = true;
+    rc = page_merge_begin(sieve->pages, txn, false, sink);
+    if (rc == RESULT_OK) {
+        rc = work(sieve, until);
+    }
+    return page_merge_end(sieve->pages, rc);
+}
+
+SieveSource sieve_source(const Sieve *sieve)
+{
+    return sieve->source;
+}
+
+void sieve_stats(const Sieve *sieve, SieveStats *stats)
+{
+    DrumStats drum;
+    UrlCacheStats cache;
+    drum_stats(sieve->drum, &drum);
+    url_cache_stats(sieve->cache, &cache);
+    *stats = (SieveStats){.pending = drum.accepted + sieve->recovered - drum.merged,
+                          .merges = drum.merges,
+                          .lost = sieve->lost + sieve->recovered_lost + drum.damaged_elements,
+                          .cache_hits = cache.hits,
+                          .cache_misses = cache.misses};
+}

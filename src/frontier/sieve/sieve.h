@@ -1,0 +1,157 @@
+/* The sieve: which of the links found were never seen before. Collects links until there are so
+ * many that looking them all up in one sweep is cheap, on a DRUM whose repository is PageDB's
+ * hash2idx.
+ *
+ *   results --sieve_add--> url cache, bucket files --sieve_save--> durable, and part of the commit
+ *                                   |                              that holds the results
+ *        a bucket is full, the frontier is hungry, or the oldest link is max_age old
+ *                                   v
+ *   sieve_merge, in pieces   1. bucket after bucket: look-up; new URLs: index, PageInfo, the sink
+ *                               (host, level, schedule); known ones: a better path
+ *                            2. page after page: its links, new or not, become its list
+ *
+ * Why. A batch of results (ingest_batch.h) looks its links up itself and commits pages and links
+ * together: nothing can be simpler, and a small crawl never waits. But every new URL changes a leaf
+ * of hash2idx, its host's record and its host's schedule; once these trees have many more leaves
+ * than a batch has links, each of them is copied and written for one URL. A generation of the sieve
+ * has millions of links. The buckets are ranges of the domain hash, so that all a merge has to say
+ * to one host and to one leaf it says at once.
+ *
+ * When. The owner gives links to the sieve when the frontier is not hungry, so that nobody misses
+ * the new URLs until the merge, and the database is so large that it pays (least_urls). A link
+ * costs about a microsecond more through the sieve; what it saves grows with the trees, and is the
+ * less the larger a batch is. Measured in simulated crawls (11 links a page of which one is new;
+ * the database in the page cache):
+ *   sim --urls 1000000 --hosts 50001 --addresses 15001 --batch-time 30000
+ *       --sieve-from 50000     33 900 pages per CPU-second; --sieve 0: 33 500
+ *   sim --urls 2000000 --hosts 100001 --addresses 30001 --batch-time 30000 --batch-pages 2048
+ *       --sieve-from 200000    24 200; --sieve 0: 25 000, and a sixth more written
+ * So both ways come out even there, and the default begins where these end. Before it the batch
+ * does it as ever; both may alternate, since what decides whether a URL is new is hash2idx alone.
+ *
+ * Exactly once. Links are durable (bucket file, checksums) before the transaction commits that
+ * takes their page out of the schedule; that transaction says up to where the bucket files count
+ * (SieveState in the crawl's table), so a crash between the two leaves a tail that the next start
+ * cuts off. A merge commits its progress with what it writes; the next start goes on behind it.
+ * What it had gathered for part 2 of its buckets it gathers again, by look-ups.
+ *
+ * Order. Indices follow the order of first appearance within a bucket, that is within a domain; so
+ * does the schedule of a host. A page has the links and the path that page_db_write gives it.
+ * Of a page that is crawled twice before its first links are merged the later crawl's list stays:
+ * while the sieve holds anything, a page that was crawled before must not be written past it.
+ *
+ * Damage. Blocks of a bucket file that cannot be read are left out, counted and logged. A page of
+ * which a link is lost gets no list: a page that was crawled and has no list is one whose links are
+ * lost or still in the sieve, and `ragno verify` tells them apart (sieve_walk).
+ *
+ * Pieces. The clock is looked at between two buckets, so a bucket is full at sixteen thousand
+ * elements whatever the memory, between some lists, and between some edges of the sort.
+ *
+ * Memory. Url cache, arrays (buckets x array_bytes), a merge: the fullest bucket, and sixteen bytes
+ * for each link of the generation, twice, in files without name when they are many (the system's
+ * page cache).
+ *
+ * Threads: the ingest thread. Errors: those of drum.h and page_merge.h; after one the transaction
+ * must be aborted, and sieve_settle called. Source: DESIGN section 5; seed 001; IRLbot, WWW 2008;
+ * BUbiNG's sieve. */
+#ifndef FRONTIER_SIEVE_SIEVE_H
+#define FRONTIER_SIEVE_SIEVE_H
+
+#include "base/core/clock.h"
+#include "store/drum/drum.h"
+#include "store/pages/page_db.h"
+
+typedef struct Sieve Sieve;
+
+typedef struct SieveOptions {
+    const char *directory; /* of the bucket files; created if missing; copied */
+    PageDB *db;
+    MDB_dbi crawl;       /* the table that holds SieveState */
+    size_t memory_bytes; /* for all: at least SIEVE_LEAST_MEMORY */
+    int64_t max_age_ms;  /* of a link before it is merged */
+    uint64_t
+        least_urls;   /* known ones, before links go through the sieve; 0: always, hungry or not */
+    unsigned buckets; /* 0: SIEVE_BUCKETS */
+} SieveOptions;
+
+#define SIEVE_LEAST_MEMORY ((size_t)1 << 20)
+#define SIEVE_BUCKETS      256u
+#define SIEVE_STATE_KEY    "sieve"
+#define SIEVE_DIRECTORY    "sieve"
+
+/* What the last commit knows of the sieve; in the table `crawl` under SIEVE_STATE_KEY. */
+typedef struct SieveState {
+    DrumPosition position; /* bucket files count up to here */
+    DrumProgress progress;
+    uint64_t lists; /* of the generation that is merged: lists of pages below are written */
+} SieveState;
+
+/* The state; zeroes when there is none. RESULT_DAMAGED. */
+Result sieve_read_state(MDB_txn *txn, MDB_dbi crawl, SieveState *state);
+
+/* Opens what an earlier run left and cuts off what was not committed. txn: any. RESULT_LOCKED,
+ * RESULT_INVALID: an option. */
+Result sieve_open(Sieve **sieve, const SieveOptions *options, MDB_txn *txn);
+/* What was committed stays for the next start. NULL is allowed. */
+void sieve_close(Sieve *sieve);
+
+/* Whether links should go through the sieve now. */
+bool sieve_is_due_for(const Sieve *sieve, uint64_t known_urls, bool hungry);
+
+typedef struct SievePage {
+    uint64_t index;
+    uint64_t hash;
+    uint64_t depth;
+    const char *url;
+    const LinkInfo *links;
+    const uint8_t *hops;  /* NULL = 'L' */
+    const uint8_t *kinds; /* as PageWrite.link_kinds */
+    size_t n_links;
+    float score; /* of the page itself, for who estimates what it links to */
+} SievePage;
+
+/* How much of a page the sieve has: a page whose transaction failed comes again, and goes on here.
+ */
+typedef struct SieveTicket {
+    uint32_t number; /* 0: nothing yet */
+    size_t n_links;
+} SieveTicket;
+
+/* Takes the links of a page (none is an empty list). now: for max_age. */
+Result sieve_add(Sieve *sieve, const SievePage *page, SieveTicket *ticket, MonoTime now);
+/* Before a commit behind sieve_add or sieve_merge: makes durable what was added, and writes the
+ * state. Does nothing when nothing changed. */
+Result sieve_save(Sieve *sieve, MDB_txn *txn);
+/* The transaction of sieve_save or sieve_merge was committed, or is undone. */
+void sieve_settle(Sieve *sieve, bool committed);
+
+/* When it should merge; a time that has passed: now; MONO_NEVER: it holds nothing. */
+MonoTime sieve_due(const Sieve *sieve, bool hungry);
+/* It holds links that were not merged. */
+bool sieve_holds(const Sieve *sieve);
+/* One piece, until soon after `until`; sieve_save, the commit and sieve_settle follow. Begins with
+ * what is collected when nothing is being merged. */
+Result sieve_merge(Sieve *sieve, MDB_txn *txn, const PageSink *sink, MonoTime until);
+
+/* The page whose link led to the URL that the sink is being told of. */
+typedef struct SieveSource {
+    size_t n_links;
+    float score;
+} SieveSource;
+SieveSource sieve_source(const Sieve *sieve);
+
+typedef struct SieveStats {
+    uint64_t pending; /* links not looked up yet */
+    uint64_t merges;  /* generations */
+    uint64_t lost;    /* links that could not be read */
+    uint64_t cache_hits;
+    uint64_t cache_misses;
+} SieveStats;
+void sieve_stats(const Sieve *sieve, SieveStats *stats);
+
+/* Sets the bits of the pages whose links wait in the bucket files and are all there (n_pages bits,
+ * zeroed by the caller). Reads only; recovery as drum_walk. */
+Result sieve_walk(const char *directory, const SieveState *state, uint8_t *pages, uint64_t n_pages,
+                  DrumRecovery *recovery);
+
+#endif

@@ -1,0 +1,79 @@
+/* The links that a merge of the sieve has looked up, gathered bucket by bucket, given back page by
+ * page: a list of sixteen-byte edges, sorted once.
+ *
+ * An edge is (page, number of its crawl, leaves the domain or not, target, kind). For each crawl
+ * one edge more says how many links there are, so that a crawl of which some were lost is
+ * recognised. Many edges lie in files without name, in the bucket files' directory; few in memory.
+ *
+ * States: collecting -- sieve_sort_begin, sieve_sort_step until it is done --> sorted. Eight
+ * million edges are sorted in half a second, so a step ends when its time is over. Threads: one. */
+#ifndef FRONTIER_SIEVE_SIEVE_EDGES_H
+#define FRONTIER_SIEVE_SIEVE_EDGES_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/core/clock.h"
+#include "base/core/result.h"
+
+#define SIEVE_MAX_NUMBER ((UINT32_C(1) << 23) - 1) /* of a crawl */
+#define SIEVE_MAX_LINKS  ((size_t)1 << 24)         /* of a page */
+
+typedef struct SieveEdge {
+    uint64_t from;   /* page 48, number 16 (upper) */
+    uint64_t target; /* number 7 (lower), same domain 1, target 48, kind 8 */
+} SieveEdge;
+
+typedef struct SieveEdges {
+    const char *directory; /* of the files; borrowed */
+    SieveEdge *edges;
+    size_t n;
+    size_t capacity;
+    int fd; /* of the file that edges is mapped from, or -1: from malloc */
+} SieveEdges;
+
+void sieve_edges_init(SieveEdges *edges, const char *directory);
+void sieve_edges_destroy(SieveEdges *edges);
+
+/* RESULT_MEMORY, RESULT_FULL, RESULT_IO. */
+Result sieve_edges_add(SieveEdges *edges, uint64_t page, uint32_t number, bool cross,
+                       uint64_t target, uint8_t kind);
+Result sieve_edges_add_count(SieveEdges *edges, uint64_t page, uint32_t number, size_t n_links);
+
+#define SIEVE_SORT_DIGITS 8u
+#define SIEVE_SORT_VALUES 256u
+
+/* A sort under way. */
+typedef struct SieveSort {
+    SieveEdges scratch;
+    unsigned digit;  /* 0: they are counted; d + 1: moved by digit d; the last: lists are sorted */
+    size_t position; /* of the pass */
+    size_t longest;  /* list, in edges: known when all is done */
+    size_t of_page;  /* edges of the page before position */
+    size_t counts[SIEVE_SORT_DIGITS][SIEVE_SORT_VALUES];
+} SieveSort;
+
+/* Takes room for the edges once more. The same errors as above; nothing is lost, try again. */
+Result sieve_sort_begin(SieveSort *sort, const SieveEdges *edges);
+/* Goes on until soon after `until`; true: done, the room is given back. Nothing may be added
+ * meanwhile. */
+bool sieve_sort_step(SieveSort *sort, SieveEdges *edges, MonoTime until);
+/* Gives up, whatever it has reached; also of one that never began (zeroes) or is done. */
+void sieve_sort_end(SieveSort *sort);
+
+typedef struct SieveList {
+    uint64_t page;
+    uint64_t *targets; /* the caller's room for SieveSort.longest; cross-domain ones come first;
+                          with kinds as page_links_encode_kinds wants them */
+    size_t n;
+    size_t n_diff;
+    bool kinds; /* some are not 0 */
+    bool whole; /* none of its links was lost */
+} SieveList;
+
+/* The list of the page whose edges begin at position: of its last crawl. Moves position behind
+ * them; false at the end. */
+bool sieve_edges_next(const SieveEdges *edges, size_t *position, SieveList *list);
+
+#endif

@@ -1,0 +1,167 @@
+#include "frontier/visit/politeness.h"
+
+#include <ctype.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/option/options.h"
+
+#define MINUTE        INT64_C(60000)
+#define HOUR          (60 * MINUTE)
+#define WAIT_MAX      (INT64_C(100) * 365 * 24 * HOUR)
+#define DOUBLINGS_MAX 20u
+
+static const struct {
+    const char *name;
+    RetryRule rule;
+} classes[FETCH_CLASSES] = {
+    [FETCH_OK] = {"ok", {0, 0, false}},
+    [FETCH_BUSY] = {"busy", {30000, 5, false}},
+    [FETCH_NO_NAME] = {"no-name", {0, 0, true}},
+    [FETCH_DNS] = {"dns", {5 * MINUTE, 3, true}},
+    [FETCH_REFUSED] = {"refused", {10 * MINUTE, 4, true}},
+    [FETCH_NO_ROUTE] = {"no-route", {HOUR, 4, true}},
+    [FETCH_CONNECT_TIME] = {"connect-time", {10 * MINUTE, 3, true}},
+    [FETCH_TLS] = {"tls", {HOUR, 1, true}},
+    [FETCH_TIMEOUT] = {"timeout", {MINUTE, 3, false}},
+    [FETCH_SLOW] = {"slow", {10 * MINUTE, 1, false}},
+    [FETCH_BROKEN] = {"broken", {MINUTE, 2, false}},
+    [FETCH_PRIVATE] = {"private", {0, 0, true}},
+    [FETCH_HTTP2] = {"http2", {0, 2, false}},
+    [FETCH_ROBOTS_ERROR] = {"robots-error", {5 * MINUTE, 5, true}},
+};
+
+const char *fetch_class_name(FetchClass class)
+{
+    return class < FETCH_CLASSES ? classes[class].name : "?";
+}
+
+void politeness_default_rules(RetryRule rules[FETCH_CLASSES])
+{
+    for (size_t i = 0; i < FETCH_CLASSES; i++) {
+        rules[i] = classes[i].rule;
+    }
+}
+
+/* One item: "CLASS WAIT RETRIES [drop]". */
+static Result parse_rule(RetryRule rules[FETCH_CLASSES], char *item, Buffer *error)
+{
+    char *save = NULL;
+    const char *name = strtok_r(item, " \t", &save);
+    const char *wait = strtok_r(NULL, " \t", &save);
+    const char *retries = strtok_r(NULL, " \t", &save);
+    const char *drop = strtok_r(NULL, " \t", &save);
+    const char *more = strtok_r(NULL, " \t", &save);
+    if (name == NULL) {
+        return RESULT_OK;
+    }
+    size_t class = 1;
+    while (class < FETCH_CLASSES && strcmp(classes[class].name, name) != 0) {
+        class ++;
+    }
+    char *end = NULL;
+    unsigned long n = retries == NULL ? 0 : strtoul(retries, &end, 10);
+    RetryRule rule = {.retries = (unsigned)n, .drops_host = drop != NULL};
+    if (class == FETCH_CLASSES) {
+        (void)buffer_printf(error, "'%s' is no class of error; there are:", name);
+        for (class = 1; class < FETCH_CLASSES; class ++) {
+            (void)buffer_printf(error, " %s", classes[class].name);
+        }
+        return RESULT_INVALID;
+    }
+    if (wait == NULL || option_parse_time(wait, &rule.wait_ms) != RESULT_OK || rule.wait_ms < 0 ||
+        retries == NULL || *end != '\0' || n > DOUBLINGS_MAX ||
+        (drop != NULL && strcmp(drop, "drop") != 0) || more != NULL) {
+        (void)buffer_printf(error, "expected '%s WAIT RETRIES [drop]', such as '%s 5m 3 drop'",
+                            name, name);
+        return RESULT_INVALID;
+    }
+    rules[class] = rule;
+    return RESULT_OK;
+}
+
+Result politeness_parse_rules(RetryRule rules[FETCH_CLASSES], const char *text, Buffer *error)
+{
+    char *copy = strdup(text);
+    if (copy == NULL) {
+        return RESULT_MEMORY;
+    }
+    Result rc = RESULT_OK;
+    char *next = copy;
+    while (next != NULL && rc == RESULT_OK) {
+        char *item = next;
+        next = strchr(next, ',');
+        if (next != NULL) {
+            *next++ = '\0';
+        }
+        rc = parse_rule(rules, item, error);
+    }
+    free(copy);
+    return rc;
+}
+
+static int64_t greater(int64_t a, int64_t b)
+{
+    return a > b ? a : b;
+}
+
+static int64_t lesser(int64_t a, int64_t b)
+{
+    return a < b ? a : b;
+}
+
+int64_t politeness_host_delay(const PolitenessOptions *options, int64_t host_delay_ms,
+                              int64_t crawl_delay_ms, int64_t duration_ms)
+{
+    int64_t delay = host_delay_ms;
+    if (crawl_delay_ms > 0) {
+        delay = greater(delay, lesser(crawl_delay_ms, options->crawl_delay_max_ms));
+    }
+    if (options->adaptive_factor > 0) {
+        double adaptive = options->adaptive_factor * (double)duration_ms;
+        delay = greater(delay, adaptive > 1e15 ? INT64_C(1000000000000000) : (int64_t)adaptive);
+    }
+    return delay;
+}
+
+/* The wait of a rule after so many failures; bounded, so that no sum with it overflows. */
+static int64_t doubled(int64_t wait_ms, unsigned failures)
+{
+    unsigned doublings = failures < DOUBLINGS_MAX ? failures : DOUBLINGS_MAX;
+    return wait_ms > WAIT_MAX >> doublings ? WAIT_MAX : wait_ms << doublings;
+}
+
+PolitenessVerdict politeness_judge(const PolitenessOptions *options, const FetchEnd *end,
+                                   HostHealth *health)
+{
+    PolitenessVerdict verdict = {.ip_wait_ms = options->ip_delay_ms};
+    verdict.host_wait_ms =
+        politeness_host_delay(options, end->host_delay_ms, end->crawl_delay_ms, end->duration_ms);
+    if (end->class == FETCH_OK) {
+        health->failures = 0;
+        return verdict;
+    }
+    const RetryRule *rule = &options->rules[end->class];
+    int64_t wait = doubled(rule->wait_ms, health->failures);
+    unsigned failures = ++health->failures;
+    health->last = end->class;
+    if (end->class == FETCH_BUSY && end->retry_after_ms >= 0) {
+        wait = lesser(end->retry_after_ms, options->retry_after_max_ms);
+    }
+    verdict.host_wait_ms = greater(verdict.host_wait_ms, wait);
+    bool may_retry =
+        failures <= rule->retries && (options->tries_max == 0 || failures < options->tries_max);
+    if (may_retry) {
+        verdict.retry = true;
+    } else if (rule->drops_host || end->robots) {
+        verdict.drop_host = true;
+    } else {
+        verdict.drop_url = true;
+        health->failures = 0; /* the next URL of the host starts afresh */
+        if (end->class != FETCH_BUSY) {
+            verdict.host_wait_ms = politeness_host_delay(options, end->host_delay_ms,
+                                                         end->crawl_delay_ms, end->duration_ms);
+        }
+    }
+    return verdict;
+}

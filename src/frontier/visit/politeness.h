@@ -1,0 +1,89 @@
+/* How long a host and an address are left alone, and what a failed fetch costs: pure decisions.
+ *
+ * Times are counted from the END of a fetch. The retry table follows BUbiNG's exception table with
+ * its defects mended: every failure counts, whatever its class, so alternating errors end too;
+ * waits double per failure; a success forgets them. 429 and 503 slow the host, not the URL
+ * (RFC 9110 10.2.3 Retry-After). No I/O, no locks, no clock. */
+#ifndef FRONTIER_VISIT_POLITENESS_H
+#define FRONTIER_VISIT_POLITENESS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/memory/buffer.h"
+#include "base/core/result.h"
+
+/* How a fetch ended, as far as politeness is concerned. */
+typedef enum FetchClass {
+    FETCH_OK,           /* an answer, whatever its status, but for FETCH_BUSY */
+    FETCH_BUSY,         /* 429 or 503 */
+    FETCH_NO_NAME,      /* DNS: the name does not exist */
+    FETCH_DNS,          /* DNS: no answer, server failure */
+    FETCH_REFUSED,      /* connection refused */
+    FETCH_NO_ROUTE,     /* network or host unreachable */
+    FETCH_CONNECT_TIME, /* connecting took too long */
+    FETCH_TLS,          /* handshake or certificate */
+    FETCH_TIMEOUT,      /* no first byte, or the whole took too long */
+    FETCH_SLOW,         /* slower than the least rate */
+    FETCH_BROKEN,       /* reset, truncated, not HTTP */
+    FETCH_PRIVATE,      /* the address is not allowed */
+    FETCH_ROBOTS_ERROR, /* robots.txt answered 5xx */
+    FETCH_HTTP2,        /* an HTTP/2 answer stalled or broke: tried again with HTTP/1.1 */
+    FETCH_CLASSES
+} FetchClass;
+
+const char *fetch_class_name(FetchClass class);
+
+typedef struct RetryRule {
+    int64_t wait_ms;  /* before the first retry; doubles with each further one */
+    unsigned retries; /* how often */
+    bool drops_host;  /* after them: the host is given up, otherwise the URL */
+} RetryRule;
+
+typedef struct PolitenessOptions {
+    int64_t host_delay_ms;      /* between two fetches from one scheme+authority */
+    int64_t ip_delay_ms;        /* between two fetches from one address */
+    int64_t crawl_delay_max_ms; /* a longer Crawl-delay is cut to it */
+    double adaptive_factor;     /* times the last fetch's duration, when that is longer; 0 = off */
+    int64_t retry_after_max_ms; /* a longer Retry-After is cut to it */
+    unsigned tries_max;         /* of one URL, whatever its class of error; 0 = the table alone */
+    RetryRule rules[FETCH_CLASSES];
+} PolitenessOptions;
+
+/* The standard retry table. */
+void politeness_default_rules(RetryRule rules[FETCH_CLASSES]);
+/* Changes rules by a text such as "dns 5m 3 drop, timeout 1m 2": class, wait, retries, and `drop`
+ * when the host goes after the last. RESULT_INVALID: error says what is wrong. */
+Result politeness_parse_rules(RetryRule rules[FETCH_CLASSES], const char *text, Buffer *error);
+
+/* What a visit state remembers of its failures. */
+typedef struct HostHealth {
+    unsigned failures; /* in a row, of any class */
+    FetchClass last;   /* of the last failure */
+} HostHealth;
+
+typedef struct FetchEnd {
+    FetchClass class;
+    int64_t duration_ms;
+    int64_t retry_after_ms; /* -1 = none given */
+    int64_t crawl_delay_ms; /* of the host's robots.txt, -1 = none */
+    int64_t host_delay_ms;  /* this host's configured delay */
+    bool robots;            /* it was robots.txt that was fetched */
+} FetchEnd;
+
+typedef struct PolitenessVerdict {
+    int64_t host_wait_ms; /* from the end of the fetch */
+    int64_t ip_wait_ms;
+    bool retry;     /* the same URL again after host_wait_ms */
+    bool drop_url;  /* its tries are used up */
+    bool drop_host; /* so are the host's */
+} PolitenessVerdict;
+
+/* The delay a host is owed after a healthy fetch. */
+int64_t politeness_host_delay(const PolitenessOptions *options, int64_t host_delay_ms,
+                              int64_t crawl_delay_ms, int64_t duration_ms);
+/* Judges one fetch and updates health. */
+PolitenessVerdict politeness_judge(const PolitenessOptions *options, const FetchEnd *end,
+                                   HostHealth *health);
+
+#endif

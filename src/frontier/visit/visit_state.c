@@ -1,0 +1,181 @@
+#include "frontier/visit/visit_state.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "store/schedule/schedule.h"
+
+/* Splits "http://host:81" into its parts; hostname keeps the brackets of an IPv6 literal. */
+static Result split_origin(const char *origin, size_t length, bool *https, size_t *host_start,
+                           size_t *host_end, uint16_t *port)
+{
+    size_t scheme = 0;
+    if (length > 7 && memcmp(origin, "http://", 7) == 0) {
+        scheme = 7;
+        *https = false;
+    } else if (length > 8 && memcmp(origin, "https://", 8) == 0) {
+        scheme = 8;
+        *https = true;
+    } else {
+        return RESULT_INVALID;
+    }
+    size_t end = length;
+    *port = *https ? 443 : 80;
+    for (size_t i = length; i > scheme && origin[i - 1] != ']'; i--) {
+        if (origin[i - 1] == ':') {
+            unsigned long value = strtoul(origin + i, NULL, 10);
+            if (value == 0 || value > 65535) {
+                return RESULT_INVALID;
+            }
+            *port = (uint16_t)value;
+            end = i - 1;
+            break;
+        }
+    }
+    *host_start = scheme;
+    *host_end = end;
+    return end > scheme ? RESULT_OK : RESULT_INVALID;
+}
+
+Result visit_state_new(VisitState **visit_state, uint32_t host, const char *origin, size_t length)
+{
+    bool https = false;
+    size_t start = 0;
+    size_t end = 0;
+    uint16_t port = 0;
+    Result rc = split_origin(origin, length, &https, &start, &end, &port);
+    if (rc != RESULT_OK) {
+        return rc;
+    }
+    VisitState *vs = calloc(1, sizeof *vs);
+    char *strings = malloc(length + 1 + (end - start) + 1);
+    if (vs == NULL || strings == NULL) {
+        free(vs);
+        free(strings);
+        return RESULT_MEMORY;
+    }
+    memcpy(strings, origin, length);
+    strings[length] = '\0';
+    char *hostname = strings + length + 1;
+    memcpy(hostname, origin + start, end - start);
+    hostname[end - start] = '\0';
+    vs->host = host;
+    vs->place = VISIT_STATE_RESOLVING;
+    vs->origin = strings;
+    vs->origin_length = (uint32_t)length;
+    vs->hostname = hostname;
+    vs->port = port;
+    vs->https = https;
+    vs->recall = NEWS_RECALL;
+    atomic_init(&vs->best, SCHEDULE_NO_LEVEL);
+    heap_node_init(&vs->by_time);
+    heap_node_init(&vs->by_purge);
+    *visit_state = vs;
+    return RESULT_OK;
+}
+
+void visit_state_delete(VisitState *visit_state)
+{
+    if (visit_state == NULL) {
+        return;
+    }
+    robots_delete(visit_state->robots);
+    free(visit_state->robots_target);
+    free(visit_state->window);
+    free(visit_state->origin);
+    free(visit_state);
+}
+
+const WindowUrl *visit_state_peek(const VisitState *visit_state)
+{
+    return visit_state->window_next < visit_state->window_count
+               ? &visit_state->window[visit_state->window_next]
+               : NULL;
+}
+
+const char *visit_state_url(const VisitState *visit_state, const WindowUrl *url)
+{
+    return visit_state->window_bytes + url->offset;
+}
+
+unsigned visit_state_level(const VisitState *visit_state)
+{
+    return atomic_load_explicit(&visit_state->best, memory_order_relaxed);
+}
+
+/* The first URL behind `place` of another level than the one there: levels ascend. */
+static uint32_t level_end(const VisitState *visit_state, uint32_t place)
+{
+    uint32_t least = place + 1;
+    uint32_t most = visit_state->window_count;
+    while (least < most) {
+        uint32_t middle = least + (most - least) / 2;
+        if (visit_state->window[middle].level == visit_state->window[place].level) {
+            least = middle + 1;
+        } else {
+            most = middle;
+        }
+    }
+    return least;
+}
+
+/* The window stands in order of level. When it is the turn of another level than the best one its
+ * first URL is brought to the front; the rest keeps its order. */
+static void choose(VisitState *visit_state)
+{
+    uint32_t next = visit_state->window_next;
+    uint32_t count = visit_state->window_count;
+    unsigned best = next < count ? visit_state->window[next].level : SCHEDULE_NO_LEVEL;
+    atomic_store_explicit(&visit_state->best, best, memory_order_relaxed);
+    if (visit_state->bias.kind == LEVEL_BIAS_STRICT || next >= count) {
+        return;
+    }
+    uint64_t levels = 0;
+    for (uint32_t i = next; i < count; i = level_end(visit_state, i)) {
+        levels |= UINT64_C(1) << visit_state->window[i].level % SCHEDULE_MAX_LEVELS;
+    }
+    unsigned level = level_bias_choose(&visit_state->bias, levels, visit_state->ticket++);
+    uint32_t chosen = next;
+    while (chosen < count && visit_state->window[chosen].level != level) {
+        chosen = level_end(visit_state, chosen);
+    }
+    if (chosen > next && chosen < count) {
+        WindowUrl url = visit_state->window[chosen];
+        memmove(visit_state->window + next + 1, visit_state->window + next,
+                (chosen - next) * sizeof url);
+        visit_state->window[next] = url;
+    }
+}
+
+void visit_state_take(VisitState *visit_state)
+{
+    if (visit_state->window_next < visit_state->window_count) {
+        visit_state->window_next++;
+        choose(visit_state);
+    }
+}
+
+uint32_t visit_state_count(const VisitState *visit_state)
+{
+    return visit_state->window_count - visit_state->window_next;
+}
+
+void visit_state_set_window(VisitState *visit_state, WindowUrl *window, char *bytes, uint32_t count,
+                            size_t memory)
+{
+    free(visit_state->window);
+    visit_state->window = window;
+    visit_state->window_bytes = bytes;
+    visit_state->window_count = count;
+    visit_state->window_next = 0;
+    visit_state->window_memory = memory;
+    choose(visit_state);
+}
+
+size_t visit_state_memory(const VisitState *visit_state)
+{
+    return sizeof *visit_state + VISIT_STATE_OVERHEAD + visit_state->origin_length +
+           strlen(visit_state->hostname) + 2 + visit_state->window_memory +
+           visit_state->window_count * VISIT_STATE_URL_OVERHEAD +
+           (visit_state->robots == NULL ? 0 : robots_bytes(visit_state->robots));
+}

@@ -1,0 +1,187 @@
+/* A visit state: one scheme+authority that has URLs to fetch, and all that fetching them needs.
+ *
+ * It is an object that is handed over: exactly one thread owns it at any time, and its state says
+ * which. Only the fields marked [distributor] may be touched by the distributor while another
+ * thread owns it; no other thread reads those.
+ *
+ *            distributor                       todo thread              fetching thread
+ *   born --> RESOLVING --(resolved)--> QUEUED --(workbench_acquire)--> ACQUIRED
+ *              ^   |                     ^                                 |
+ *              |   '--> IDLE <---.       '----(workbench_release)----------+ has URLs left
+ *              |      |          |                                         |
+ *    (address expired)'--(refill)+-- REFILLING <---------------------------' has none
+ *                                |       |
+ *                              purged    '--(filled)--> QUEUED
+ *
+ * A robots.txt that redirects to another host is an errand: the visit state that wants it (the
+ * asker) becomes ASKING and is handed over together with the visit state of the other host, from
+ * whose address and with whose delays the file is fetched as the first thing when that one is
+ * acquired; the asker then goes back to the distributor by itself (fetch/transfer/robots_answer.h).
+ * A host that is known for nothing but its robots.txt gets a visit state too, a guest.
+ *
+ * A window of URLs, read from the schedule's head for this host, is what it holds in RAM; the rest
+ * stays on disk. Taking a URL out of the window changes nothing on disk. When better URLs come, or
+ * some of the window change their level, the distributor recalls it: it comes home from where it
+ * waits, or after its next fetch, and gets another window.
+ * Source: BUbiNG, class VisitState; DESIGN section 3. */
+#ifndef FRONTIER_VISIT_VISIT_STATE_H
+#define FRONTIER_VISIT_VISIT_STATE_H
+
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/core/clock.h"
+#include "base/memory/heap.h"
+#include "parse/url/ip_address.h"
+#include "frontier/visit/politeness.h"
+#include "parse/robots/robots.h"
+#include "store/schedule/level_bias.h"
+
+typedef struct VisitState VisitState;
+typedef struct WorkbenchEntry WorkbenchEntry;
+
+typedef enum VisitStatePlace {
+    VISIT_STATE_RESOLVING, /* distributor: waits for an address */
+    VISIT_STATE_IDLE,      /* distributor: nothing to fetch now; kept while politeness needs it */
+    VISIT_STATE_REFILLING, /* on its way to, or at, the distributor: wants URLs */
+    VISIT_STATE_QUEUED,    /* todo thread: in its workbench entry */
+    VISIT_STATE_ACQUIRED,  /* a fetching thread */
+    VISIT_STATE_ASKING, /* its robots.txt is on another host: it goes with that host's visit state
+                         */
+    VISIT_STATE_PLACES
+} VisitStatePlace;
+
+/* What a message to the distributor or the todo thread says. Every message begins with it; most are
+ * a visit state, so that handing it over allocates nothing. */
+typedef enum News {
+    NEWS_NONE,
+    NEWS_RESOLVED,  /* resolver -> distributor: the address or the failure is filled in */
+    NEWS_EMPTY,     /* todo thread -> distributor: no URL left, dropped, or the address expired */
+    NEWS_READY,     /* distributor -> todo thread: queue it */
+    NEWS_FETCHED,   /* fetching thread -> todo thread: released */
+    NEWS_ANSWERED,  /* fetching thread -> distributor: it is back from an errand */
+    NEWS_COMMITTED, /* ingest -> distributor: a CommitNotice */
+    NEWS_RECALL, /* distributor -> todo thread, and back when it has been read: VisitState.recall */
+    NEWS_HUNGRY  /* todo thread -> distributor: the front is too small */
+} News;
+
+typedef struct WindowUrl {
+    uint64_t index;  /* of the page */
+    uint32_t offset; /* of its URL in VisitState.window_bytes */
+    uint32_t length;
+    uint8_t level; /* where it is scheduled */
+    uint8_t hop;   /* how it was found */
+    uint8_t depth; /* capped at 255 */
+    uint8_t tries; /* failed attempts so far */
+    bool again;    /* it was crawled before */
+    /* Validators of what is stored, "ETAG NUL DATE NUL" in VisitState.window_bytes, each may be "";
+     * 0 = none. (The first URL is at 0.) */
+    uint32_t validators;
+} WindowUrl;
+
+typedef enum RobotsState {
+    ROBOTS_UNKNOWN, /* must be fetched before anything else */
+    ROBOTS_KNOWN,
+    ROBOTS_REFUSING /* unreachable or 5xx: nothing may be fetched until it answers */
+} RobotsState;
+
+struct VisitState {
+    News news; /* first: see above */
+    VisitStatePlace place;
+    uint32_t host;        /* id in PageDB */
+    char *origin;         /* "http://www.example.org:81", owned with the object */
+    const char *hostname; /* inside its own copy: "www.example.org" or "[::1]" */
+    uint32_t origin_length;
+    uint16_t port;
+    bool https;
+
+    /* politeness */
+    MonoTime next_fetch;    /* not before */
+    int64_t host_delay_ms;  /* configured for this host */
+    int64_t owed_ms;        /* the delay behind next_fetch, for the log */
+    MonoTime last_end;      /* of its last fetch; 0 = never */
+    MonoTime ip_next_fetch; /* set with the end of a fetch: when its address may be used again */
+    HostHealth health;
+    bool no_http2; /* it failed with HTTP/2: HTTP/1.1 from now on */
+    bool dropped;  /* the host was given up: forget it when it comes home */
+
+    /* robots.txt */
+    Robots *robots; /* owned; NULL unless ROBOTS_KNOWN */
+    RobotsState robots_state;
+    uint32_t robots_version; /* counts its contents, for the log: 1 = the first, 0 = none yet */
+    uint64_t robots_hash;    /* of that content */
+    MonoTime robots_expiry;
+    unsigned robots_redirects; /* followed so far in this attempt */
+    char *robots_target;       /* owned; where the last one pointed, or NULL */
+    bool robots_elsewhere;     /* and that is another host: wants an errand */
+
+    /* errands for others, done before anything else */
+    VisitState *askers;     /* handed over with this one; the first is served */
+    VisitState *next_asker; /* in the list it is in */
+    bool guest;             /* unknown to PageDB: only askers bring it work; set at birth */
+    atomic_bool wanted;     /* come home after this fetch: askers wait, or its rules are large */
+
+    /* the window */
+    WindowUrl *window; /* owned, with window_bytes in one allocation */
+    char *window_bytes;
+    uint32_t window_count;
+    uint32_t window_next; /* first URL not yet taken */
+    size_t window_memory; /* bytes of the allocation */
+    LevelBias bias;       /* among the levels of its URLs; set at birth */
+    uint64_t ticket;      /* turns so far, for the bias */
+
+    /* the address */
+    IpAddress address; /* valid from RESOLVING's end on */
+    MonoTime address_expiry;
+    FetchClass resolve_class; /* FETCH_OK, FETCH_NO_NAME, FETCH_DNS, FETCH_PRIVATE */
+    int64_t resolve_ms;
+
+    WorkbenchEntry *entry; /* [todo thread] */
+    HeapNode by_time;      /* [todo thread] in the entry's queue, while it is queued */
+    bool ready;            /* [todo thread] in which of its two heaps */
+
+    /* [distributor]; what it reads of all of them, round and round, is together */
+    atomic_uint best;      /* level of the best URL of the window; written by the owner */
+    bool leaving;          /* evicted: forgotten as soon as that is allowed */
+    uint8_t leaving_level; /* of what it then leaves on disk */
+    bool idle;             /* it is IDLE: place may only be read by the owner */
+    bool recalled;         /* the message of recall is away: it may not be forgotten */
+    bool retired;          /* the database has dropped it: nothing of it is scheduled any more */
+    VisitState *waiting;   /* askers that go with it when it comes home */
+    News recall;           /* a message of its own: it goes to the todo thread and comes back */
+    bool stale;            /* its window is to be read anew when it is home */
+    uint32_t appetite;     /* URLs its next window should have; 0: as many as may be */
+    uint64_t uncommitted;  /* URLs taken from the schedule whose results are not committed */
+    bool more;             /* new URLs came while it was away */
+    bool capped;           /* no window: what is uncommitted may reach its limit of pages */
+    size_t accounted;      /* bytes of it in Distributor.memory */
+    bool parked;           /* waits long while memory is short: forgotten as soon as disk knows */
+    HeapNode by_purge;     /* when it may be forgotten */
+};
+
+/* origin is "scheme://authority". RESULT_INVALID: it is none. The new object is RESOLVING. */
+Result visit_state_new(VisitState **visit_state, uint32_t host, const char *origin, size_t length);
+void visit_state_delete(VisitState *visit_state);
+
+/* The level of the best URL of the window; SCHEDULE_NO_LEVEL when it is empty. */
+unsigned visit_state_level(const VisitState *visit_state);
+/* The URL to fetch next, or NULL: the best, but for the turns that the bias gives to others. */
+const WindowUrl *visit_state_peek(const VisitState *visit_state);
+const char *visit_state_url(const VisitState *visit_state, const WindowUrl *url);
+void visit_state_take(VisitState *visit_state);
+/* How many are left in the window. */
+uint32_t visit_state_count(const VisitState *visit_state);
+/* Installs a new window, best level first; takes window (malloc'd, bytes behind the array). */
+void visit_state_set_window(VisitState *visit_state, WindowUrl *window, char *bytes, uint32_t count,
+                            size_t memory);
+/* Bytes it occupies, with its share of what others keep for it: a workbench entry, places in maps
+ * and heaps, allocation headers, and for each URL a place among those in flight (measured by
+ * tests/sim). */
+#define VISIT_STATE_OVERHEAD     400u
+#define VISIT_STATE_LARGE        65536u /* bytes of one: worth a look when memory is short */
+#define VISIT_STATE_URL_OVERHEAD 48u
+size_t visit_state_memory(const VisitState *visit_state);
+
+#endif

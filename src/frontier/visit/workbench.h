@@ -1,0 +1,86 @@
+/* The workbench: visit states grouped by IP address, in the order in which they may be fetched.
+ *
+ * Invariants:
+ *  1. A visit state is in its entry's queue iff it is not acquired and has something to fetch.
+ *  2. An entry is on the workbench iff it is not acquired and its queue is not empty.
+ *  3. An entry's time is max(its own next fetch, the first of its visit states' next fetches); it
+ * is waiting while that is in the future, due after it. A due entry stands at the best level of its
+ *     visit states whose time has come, and offers that one.
+ *  4. While an entry is acquired none of its visit states is acquired again: never two fetches in
+ *     flight to one address.
+ *  5. An entry without visit states is forgotten only after its next fetch time has passed.
+ *
+ * Among due entries those of the best level go first, then the one due longest: with a fetch always
+ * wanting, what is fetched next is the best URL in memory that may be fetched now. A bias can give
+ * other levels a share of the turns (store/schedule/level_bias.h).
+ * Owned by the todo thread; not thread-safe; every time is a parameter. Source: BUbiNG, classes
+ * Workbench and WorkbenchEntry; Mercator's back queues. */
+#ifndef FRONTIER_VISIT_WORKBENCH_H
+#define FRONTIER_VISIT_WORKBENCH_H
+
+#include "base/core/clock.h"
+#include "base/memory/heap.h"
+#include "base/memory/map.h"
+#include "base/core/result.h"
+#include "frontier/visit/visit_state.h"
+#include "store/schedule/level_bias.h"
+#include "store/schedule/schedule.h"
+
+struct WorkbenchEntry {
+    IpAddress address;
+    MonoTime next_fetch;   /* not before, for the address */
+    Heap waiting;          /* its visit states by next fetch, until their time comes */
+    Heap ready;            /* the others by level, then time */
+    HeapNode place;        /* in Workbench.waiting, .due or .resting */
+    HeapNode news;         /* of a due entry, in Workbench.news: when one more gets ready */
+    uint8_t level;         /* of a due entry: in which heap */
+    bool acquired;         /* a fetch to the address is in flight */
+    size_t n_visit_states; /* that name this entry, queued or acquired */
+    enum { ENTRY_NOWHERE, ENTRY_WAITING, ENTRY_DUE, ENTRY_RESTING } queue;
+};
+
+typedef struct Workbench {
+    Map entries;                   /* by address */
+    Heap waiting;                  /* entries by time */
+    Heap due[SCHEDULE_MAX_LEVELS]; /* entries by time, for each level of their best URL */
+    uint64_t due_levels;           /* bit l: due[l] is not empty */
+    size_t n_due;
+    Heap news;    /* due entries by when another of their visit states gets ready */
+    Heap resting; /* empty entries, by next fetch: forgotten then */
+    LevelBias bias;
+    uint64_t ticket;   /* turns so far, for the bias */
+    size_t n_queued;   /* visit states in entries */
+    size_t n_acquired; /* visit states at the fetchers */
+    MonoTime floor; /* no address is fetched from before it: the end of a resumed crawl's grace */
+} Workbench;
+
+/* The bias is strict. */
+void workbench_init(Workbench *workbench, MonoTime floor);
+void workbench_set_bias(Workbench *workbench, const LevelBias *bias);
+/* Forgets entries; visit states are not freed. */
+void workbench_destroy(Workbench *workbench);
+
+/* Queues a visit state (resolved, with URLs) at the entry of its address. RESULT_MEMORY: the visit
+ * state is still the caller's. */
+Result workbench_add(Workbench *workbench, VisitState *visit_state, MonoTime now);
+/* Takes the visit state to fetch from now, or NULL when none is due. It is ACQUIRED then, and so is
+ * its entry. */
+VisitState *workbench_acquire(Workbench *workbench, MonoTime now);
+/* Ends a lease: the entry rests until the visit state's ip_next_fetch. The visit state is queued
+ * again if it has URLs left, its address has not expired and its time comes within WORKBENCH_FAR_MS
+ * (true); otherwise it leaves the workbench (false) and is the caller's: the distributor decides
+ * whether one that must wait long keeps its place in memory. */
+#define WORKBENCH_FAR_MS 120000
+bool workbench_release(Workbench *workbench, VisitState *visit_state, MonoTime now);
+/* Takes out a visit state that is queued, for its owner to read it anew; false: it is not here. */
+bool workbench_recall(Workbench *workbench, VisitState *visit_state, MonoTime now);
+/* When workbench_acquire may succeed next: a time in the past means now, MONO_NEVER means not
+ * before something is added or released. */
+MonoTime workbench_next_time(const Workbench *workbench);
+/* Entries that have work and are not acquired: the front, but for what is at the fetchers. */
+size_t workbench_front(const Workbench *workbench);
+size_t workbench_n_entries(const Workbench *workbench);
+/* Takes out any queued visit state, for shutting down; NULL when none is left. */
+VisitState *workbench_drain(Workbench *workbench);
+
+#endif

@@ -1,0 +1,19 @@
+/* Pages that have been had before: of the same bytes, or of nearly the same text. In the batch's
+ * transaction, in the ingest thread. */
+#ifndef INGEST_INGEST_DUPLICATES_H
+#define INGEST_INGEST_DUPLICATES_H
+
+#include "ingest/ingest_batch.h"
+
+/* A page that has another body than it had stands for the old one no longer. */
+Result ingest_forget_body(Batch *batch, const ParsedPage *page);
+/* Finds the page of this host that has the same body, or notes that this one has it. *same_links:
+ * they lead to the same places, too. (The same bytes in another folder are another page: their
+ * relative links are other links, and dropping them would lose what only they lead to.) */
+Result ingest_find_duplicate(Batch *batch, const ParsedPage *page, uint64_t *original,
+                             bool *same_links);
+/* Finds the page, of any host, whose text is nearly that of this one, and enters this one instead
+ * of what it was before. A duplicate is not entered. */
+Result ingest_find_near(Batch *batch, const ParsedPage *page, bool duplicate, uint64_t *near);
+
+#endif

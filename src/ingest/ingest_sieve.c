@@ -1,0 +1,111 @@
+#include "ingest/ingest_sieve.h"
+
+/* Whether a page has a list of links already, or had a crawl whose list is in the sieve. */
+static Result was_crawled(Batch *batch, uint64_t index, bool *crawled)
+{
+    PageRef ref;
+    Buffer url;
+    buffer_init(&url, BUFFER_NO_LIMIT);
+    int rc = page_db_get(batch->store->db, batch->txn, index, &ref, &url);
+    buffer_destroy(&url);
+    *crawled = rc == 0 && ref.n_crawls > 0;
+    return rc == 0 ? RESULT_OK : RESULT_DAMAGED;
+}
+
+Result batch_takes_later(Batch *batch, const ParsedPage *page, size_t n_links, bool *later)
+{
+    *later = false;
+    if (batch->sieve == NULL) {
+        return RESULT_OK;
+    }
+    /* What was begun in a transaction that failed is gone on with. */
+    *later = page->ticket.number != 0 || (batch->defers && n_links > 0);
+    return *later || !sieve_holds(batch->sieve->sieve)
+               ? RESULT_OK
+               : was_crawled(batch, page->fetch->index, later);
+}
+
+Result batch_sieve(Batch *batch, size_t write, const PageRef *page)
+{
+    const PageWrite *written = &batch->writes[write];
+    ParsedPage *parsed = batch->written[write];
+    SievePage given = {.index = page->index,
+                       .hash = page->hash,
+                       .depth = page->depth,
+                       .url = written->page->url,
+                       .links = written->page->links->link_info,
+                       .hops = written->link_hops,
+                       .kinds = written->link_kinds,
+                       .n_links = written->page->links->n_links,
+                       .score = written->page->score};
+    const IngestSieve *sieve = batch->sieve;
+    MonoTime now = sieve->now == NULL ? mono_now() : sieve->now(sieve->context);
+    return sieve_add(sieve->sieve, &given, &parsed->ticket, now);
+}
+
+void batch_filter_links(Batch *batch, ParsedPage *page)
+{
+    if (batch->sieve != NULL && batch->sieve->bloom != NULL && !page->filtered) {
+        page->filtered = true;
+        page->n_links = sieve_bloom_filter(batch->sieve->bloom, page->fetch->url, page->links,
+                                           page->link_hops, page->link_kinds, page->n_links);
+    }
+}
+
+/* ---- the chore
+ * ---------------------------------------------------------------------------------------- */
+
+static MonoTime chore_due(void *context)
+{
+    const IngestSieve *sieve = context;
+    /* With nothing scheduled nobody else would wake the thread. */
+    bool hungry = stats_get(&sieve->stats->urls_queued) == 0 || sieve->hungry(sieve->context);
+    return sieve_due(sieve->sieve, hungry);
+}
+
+static Result chore_run(void *context, Batch *batch, MonoTime until)
+{
+    const IngestSieve *sieve = context;
+    PageSink sink = batch_sink(batch);
+    batch->merges = true;
+    /* The commit takes as long again for the pages that were changed. */
+    MonoTime now = mono_now();
+    MonoTime half = {now.ns + (until.ns - now.ns) / 2};
+    Result rc = sieve_merge(sieve->sieve, batch->txn, &sink, half);
+    return batch->result != RESULT_OK ? batch->result : rc;
+}
+
+static void chore_ended(void *context, Result rc)
+{
+    (void)context; /* ingest settles the sieve behind every transaction */
+    (void)rc;
+}
+
+static bool chore_holds(void *context)
+{
+    const IngestSieve *sieve = context;
+    return sieve_holds(sieve->sieve);
+}
+
+IngestChore ingest_sieve_chore(IngestSieve *sieve)
+{
+    return (IngestChore){.context = sieve,
+                         .due = chore_due,
+                         .run = chore_run,
+                         .ended = chore_ended,
+                         .holds = chore_holds,
+                         .at_stop = true};
+}
+
+void ingest_sieve_publish(const IngestSieve *sieve)
+{
+    if (sieve->bloom != NULL) {
+        stats_set(&sieve->stats->bloom_fp_ppb, (uint64_t)(sieve_bloom_rate(sieve->bloom) * 1e9));
+    }
+    SieveStats now;
+    sieve_stats(sieve->sieve, &now);
+    stats_set(&sieve->stats->sieve_pending, now.pending);
+    stats_set(&sieve->stats->sieve_merges, now.merges);
+    stats_set(&sieve->stats->cache_hits, now.cache_hits);
+    stats_set(&sieve->stats->cache_misses, now.cache_misses);
+}

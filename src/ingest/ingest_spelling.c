@@ -1,0 +1,54 @@
+#include "ingest/ingest_spelling.h"
+
+#include <string.h>
+
+Result ingest_spell_links(Batch *batch, const ParsedPage *page, LinkInfo **links)
+{
+    const char *from = page->fetch->has_page ? page->fetch->url : NULL;
+    *links = page->links;
+    if (!batch->options->dedup.on || page->n_links == 0 || page->link_keys == NULL) {
+        return RESULT_OK;
+    }
+    LinkInfo *copy = arena_alloc(&batch->names, page->n_links * sizeof *copy);
+    Result rc = copy == NULL ? RESULT_MEMORY : RESULT_OK;
+    for (size_t i = 0; i < page->n_links && rc == RESULT_OK; i++) {
+        const char *first = NULL;
+        rc = dedup_first(batch->txn, batch->store->keys, &page->link_keys[i], page->links[i].url,
+                         page->link_hops[i] == 'R' ? from : NULL, &batch->names, &first);
+        copy[i] = (LinkInfo){.url = (char *)(uintptr_t)first, .score = page->links[i].score};
+    }
+    *links = copy;
+    return rc;
+}
+
+Result ingest_spell_seeds(Batch *batch, const LinkInfo *seeds, size_t n, LinkInfo **links)
+{
+    const DedupSteps *steps = &batch->options->dedup;
+    LinkInfo *copy = arena_alloc(&batch->names, n * sizeof *copy);
+    Result rc = copy == NULL ? RESULT_MEMORY : RESULT_OK;
+    for (size_t i = 0; i < n && rc == RESULT_OK; i++) {
+        Hash128 key;
+        const char *first = seeds[i].url;
+        rc = dedup_key(steps, &batch->dedup, first, strlen(first), &key);
+        if (rc == RESULT_OK) {
+            rc = dedup_first(batch->txn, batch->store->keys, &key, seeds[i].url, NULL,
+                             &batch->names, &first);
+        }
+        copy[i] = (LinkInfo){.url = (char *)(uintptr_t)first, .score = seeds[i].score};
+    }
+    *links = copy;
+    return rc;
+}
+
+Result ingest_release_key(Batch *batch, const FetchResult *fetch)
+{
+    bool forbidden = fetch->status == STATUS_ROBOTS || fetch->status == STATUS_BLOCKED ||
+                     fetch->status == STATUS_TRAP;
+    if (!batch->options->dedup.on || !forbidden) {
+        return RESULT_OK;
+    }
+    Hash128 key;
+    Result rc =
+        dedup_key(&batch->options->dedup, &batch->dedup, fetch->url, strlen(fetch->url), &key);
+    return rc == RESULT_OK ? dedup_release(batch->txn, batch->store->keys, &key, fetch->url) : rc;
+}

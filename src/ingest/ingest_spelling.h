@@ -1,0 +1,16 @@
+/* Spellings of one page (dedup.h): of URLs with the same dedup key PageDB knows the first only. In
+ * the batch's transaction; what is returned lives as long as the batch. */
+#ifndef INGEST_INGEST_SPELLING_H
+#define INGEST_INGEST_SPELLING_H
+
+#include "ingest/ingest_batch.h"
+
+/* The links of a page as PageDB shall see them; the page itself is left as it is, since a batch may
+ * be tried again. */
+Result ingest_spell_links(Batch *batch, const ParsedPage *page, LinkInfo **links);
+/* The same of seeds. */
+Result ingest_spell_seeds(Batch *batch, const LinkInfo *seeds, size_t n, LinkInfo **links);
+/* A URL that may not be fetched stands for no others. */
+Result ingest_release_key(Batch *batch, const FetchResult *fetch);
+
+#endif

@@ -1,0 +1,595 @@
+#include "ingest/revisits.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/thread/log.h"
+#include "base/thread/shared.h"
+#include "ingest/ingest_batch.h"
+
+#define LOOKS_PER_CLOCK 16u /* entries between two looks at the clock */
+#define RESTS_MAX       16u
+#define PIECE           1024u /* entries in one transaction: so much at most has to be synced */
+
+struct Revisits {
+    RevisitsOptions options; /* without the policy */
+    Shared policies;         /* RevisitPolicy, with its rules */
+    SharedReader policy;     /* the ingest thread's */
+    const RevisitTable *table;
+    PageDB *db;
+    Schedule *schedule;
+    Buffer url;
+    RevisitDue position; /* the chore has seen all up to here */
+    RevisitDue kept;     /* as of the last commit */
+    double next_s;       /* of the entries behind it none is due before */
+    MonoTime pause;      /* the chore rests until then */
+    unsigned n_done;     /* entries of this piece */
+    bool is_cut;         /* it ended before all was done */
+    bool settling;       /* there may be crawled pages that were never entered */
+    bool kept_settling;  /* as of the last commit */
+    uint64_t n_entered;  /* of those */
+};
+
+static WallTime real_wall(void *context)
+{
+    (void)context;
+    return wall_now();
+}
+
+static MonoTime real_mono(void *context)
+{
+    (void)context;
+    return mono_now();
+}
+
+static MonoTime now_mono(const Revisits *revisits)
+{
+    return revisits->options.clock.mono(revisits->options.clock.context);
+}
+
+static double now_s(const Revisits *revisits)
+{
+    return (double)revisits->options.clock.wall(revisits->options.clock.context).us / 1e6;
+}
+
+static void policy_delete(void *object)
+{
+    RevisitPolicy *policy = object;
+    if (policy != NULL) {
+        freq_rules_delete(policy->rules);
+        free(policy);
+    }
+}
+
+/* As of now; valid until the next call. */
+static const RevisitPolicy *policy_of(Revisits *revisits)
+{
+    return shared_get(&revisits->policy);
+}
+
+Result revisits_set_policy(Revisits *revisits, const RevisitPolicy *policy)
+{
+    RevisitPolicy *copy = malloc(sizeof *copy);
+    if (copy == NULL) {
+        freq_rules_delete(policy->rules);
+        return RESULT_MEMORY;
+    }
+    *copy = *policy;
+    return shared_replace(&revisits->policies, copy);
+}
+
+Result revisits_new(Revisits **out, const RevisitsOptions *options, const IngestStore *store)
+{
+    Revisits *revisits = calloc(1, sizeof *revisits);
+    if (revisits == NULL) {
+        freq_rules_delete(options->policy.rules);
+        return RESULT_MEMORY;
+    }
+    shared_init(&revisits->policies, policy_delete);
+    shared_reader_open(&revisits->policy, &revisits->policies);
+    buffer_init(&revisits->url, BUFFER_NO_LIMIT);
+    Result rc = revisits_set_policy(revisits, &options->policy);
+    if (rc != RESULT_OK) {
+        revisits_delete(revisits);
+        return rc;
+    }
+    revisits->options = *options;
+    revisits->options.policy.rules = NULL;
+    if (options->clock.wall == NULL) {
+        revisits->options.clock = (RevisitClock){.wall = real_wall, .mono = real_mono};
+    }
+    if (options->host_share == 0) {
+        revisits->options.host_share = REVISIT_HOST_SHARE;
+    }
+    revisits->table = store->revisits;
+    revisits->db = store->db;
+    revisits->schedule = store->schedule;
+    revisits->settling = true;
+    revisits->kept_settling = true;
+    *out = revisits;
+    return RESULT_OK;
+}
+
+void revisits_delete(Revisits *revisits)
+{
+    if (revisits != NULL) {
+        shared_reader_close(&revisits->policy);
+        shared_destroy(&revisits->policies);
+        buffer_destroy(&revisits->url);
+        free(revisits);
+    }
+}
+
+static Result read_page(Revisits *revisits, const Batch *batch, uint64_t index, PageRef *page)
+{
+    int rc = page_db_get(revisits->db, batch->txn, index, page, &revisits->url);
+    page->url = buffer_string(&revisits->url);
+    return rc == page_db_error_ok        ? RESULT_OK
+           : rc == page_db_error_no_page ? RESULT_NOT_FOUND
+                                         : RESULT_DAMAGED;
+}
+
+/* The chore has to look again at what is due from time_s on. */
+static void look_back(Revisits *revisits, double time_s)
+{
+    revisits->position =
+        (RevisitDue){.time_s = nextafter(time_s, 0), .index = UINT64_MAX - 1, .freq = 1};
+    revisits->kept = revisits->position;
+}
+
+/* Enters a page, or moves it, and lets the chore see it. */
+static Result put(Revisits *revisits, const Batch *batch, const RevisitDue *due)
+{
+    if (due->time_s <= revisits->position.time_s) { /* the wall clock went back */
+        look_back(revisits, due->time_s);
+    }
+    revisits->next_s = fmin(revisits->next_s, due->time_s);
+    return revisit_table_put(revisits->table, batch->txn, due);
+}
+
+static RevisitDue next_visit(Revisits *revisits, const PageRef *page, const RevisitNote *note,
+                             double from_s)
+{
+    double interval_s = revisit_policy_interval_s(policy_of(revisits), page, note);
+    return (RevisitDue){
+        .time_s = from_s + interval_s, .index = page->index, .freq = (float)(1 / interval_s)};
+}
+
+/* ---- what is due ------------------------------------------------------------------------------
+ */
+
+/* The distributor is told that the host has something to do. */
+static void note_url(BatchHost *host, unsigned level)
+{
+    if (!host->got_urls || level < host->best_level) {
+        host->best_level = (uint8_t)level;
+    }
+    host->got_urls = true;
+}
+
+static Result schedule_page(const Revisits *revisits, const Batch *batch, BatchHost *host,
+                            const PageRef *page)
+{
+    Result rc =
+        schedule_put(revisits->schedule, batch->txn, page->host, REVISIT_LEVEL, page->index);
+    if (rc == RESULT_OK && page_db_set_state(revisits->db, batch->txn, page->index, page->status,
+                                             REVISIT_LEVEL, 0) != page_db_error_ok) {
+        rc = RESULT_FULL;
+    }
+    note_url(host, REVISIT_LEVEL);
+    return rc;
+}
+
+static void owe(BatchHost *host, uint64_t n)
+{
+    uint64_t owed = host->record.owed + n;
+    host->record.owed = (uint8_t)(owed < UINT8_MAX ? owed : UINT8_MAX);
+}
+
+/* Whether more than `most` fetches of new URLs come first; not when the host has none. */
+static Result is_owing(const Revisits *revisits, const Batch *batch, BatchHost *host, unsigned most,
+                       bool *owing)
+{
+    uint64_t all = 0;
+    uint64_t due = 0;
+    *owing = false;
+    if (host->record.owed <= most) {
+        return RESULT_OK;
+    }
+    Result rc = schedule_host_count(revisits->schedule, batch->txn, host->host, &all);
+    if (rc == RESULT_OK) {
+        rc = schedule_level_count(revisits->schedule, batch->txn, host->host, REVISIT_LEVEL, &due);
+    }
+    *owing = all > due;
+    host->record.owed = *owing ? host->record.owed : 0;
+    return rc;
+}
+
+/* A page that is due goes into the schedule, or into the line of its host. */
+static Result admit(const Revisits *revisits, const Batch *batch, BatchHost *host,
+                    const PageRef *page, const RevisitDue *due)
+{
+    if (page->level != SCHEDULE_NO_LEVEL) { /* since before the start, or it was cleared */
+        note_url(host, page->level);
+        return schedule_put(revisits->schedule, batch->txn, page->host, page->level, page->index);
+    }
+    uint64_t n = 0;
+    bool is_empty = true;
+    bool owing = false;
+    Result rc = schedule_level_count(revisits->schedule, batch->txn, page->host, REVISIT_LEVEL, &n);
+    if (rc == RESULT_OK) {
+        rc = is_owing(revisits, batch, host, revisits->options.host_share / 2, &owing);
+    }
+    if (rc == RESULT_OK) {
+        rc = revisit_table_line_is_empty(revisits->table, batch->txn, page->host, &is_empty);
+    }
+    if (rc != RESULT_OK) {
+        return rc;
+    }
+    if (!is_empty || owing || n >= revisits->options.host_share) {
+        return revisit_table_line_put(revisits->table, batch->txn, page->host, due);
+    }
+    owe(host, 1);
+    return schedule_page(revisits, batch, host, page);
+}
+
+/* What `ragno schedule` built counts from 0: its times become wall times. Pages that are not spread
+ * stand at 0 and are due a period after their last crawl. */
+static Result anchor(Revisits *revisits, const Batch *batch, const PageRef *page,
+                     const RevisitDue *built)
+{
+    RevisitNote note;
+    Result rc = revisit_table_note_get(revisits->table, batch->txn, page->index, &note);
+    if (rc != RESULT_OK) {
+        return rc;
+    }
+    note.fixed_freq = built->freq;
+    RevisitDue due = next_visit(revisits, page, &note, page->last_crawl);
+    double margin = policy_of(revisits)->margin;
+    if (built->time_s > 0) {
+        double least_s = margin < 0 ? 0 : page->last_crawl + 1 / ((double)due.freq * (1 + margin));
+        due.time_s = fmax(now_s(revisits) + built->time_s, least_s);
+    }
+    rc = revisit_table_note_put(revisits->table, batch->txn, page->index, &note);
+    return rc == RESULT_OK ? put(revisits, batch, &due) : rc;
+}
+
+static Result take_due(Revisits *revisits, Batch *batch, const RevisitDue *due)
+{
+    PageRef page;
+    RevisitNote note;
+    Result rc = read_page(revisits, batch, due->index, &page);
+    if (rc == RESULT_NOT_FOUND) {
+        return revisit_table_remove(revisits->table, batch->txn, due->index);
+    }
+    if (rc == RESULT_OK) {
+        rc = revisit_table_note_get(revisits->table, batch->txn, due->index, &note);
+    }
+    if (rc != RESULT_OK) {
+        return rc;
+    }
+    BatchHost *host = batch_host(batch, page.host);
+    if (host == NULL) {
+        return batch->result;
+    }
+    bool is_lost = host->record.state == HOST_DROPPED || host->record.state == HOST_DENIED;
+    if (is_lost || revisit_policy_is_over(policy_of(revisits), &page, &note)) {
+        return revisit_table_remove(revisits->table, batch->txn, due->index);
+    }
+    if (due->time_s < REVISIT_VIRTUAL_MAX) {
+        return anchor(revisits, batch, &page, due);
+    }
+    return admit(revisits, batch, host, &page, due);
+}
+
+/* ---- crawls that were begun otherwise ---------------------------------------------------------
+ */
+
+static Result settle_page(Revisits *revisits, const Batch *batch, uint64_t index)
+{
+    PageRef page;
+    RevisitDue due;
+    RevisitNote note;
+    Result rc = read_page(revisits, batch, index, &page);
+    if (rc != RESULT_OK || page.n_crawls == 0) {
+        return rc;
+    }
+    rc = revisit_table_get(revisits->table, batch->txn, index, &due);
+    if (rc != RESULT_NOT_FOUND) {
+        return rc;
+    }
+    rc = revisit_table_note_get(revisits->table, batch->txn, index, &note);
+    if (rc != RESULT_OK || revisit_policy_is_over(policy_of(revisits), &page, &note)) {
+        return rc;
+    }
+    due = next_visit(revisits, &page, &note, page.last_crawl);
+    revisits->n_entered++;
+    return put(revisits, batch, &due);
+}
+
+/* Counts an entry of this piece of the chore; true when it was the last for now. */
+static bool is_enough(Revisits *revisits, MonoTime until)
+{
+    revisits->n_done++;
+    revisits->is_cut = revisits->n_done >= PIECE || (revisits->n_done % LOOKS_PER_CLOCK == 0 &&
+                                                     !mono_before(now_mono(revisits), until));
+    return revisits->is_cut;
+}
+
+/* Enters crawled pages that nobody entered. Once all are, only the mark moves on. */
+static Result settle(Revisits *revisits, const Batch *batch, MonoTime until)
+{
+    uint64_t n_pages = page_db_n_pages(revisits->db, batch->txn);
+    uint64_t index = 0;
+    Result rc = revisit_table_settled_get(revisits->table, batch->txn, &index);
+    while (rc == RESULT_OK && revisits->settling && index < n_pages && !revisits->is_cut) {
+        rc = settle_page(revisits, batch, index++);
+        (void)is_enough(revisits, until);
+    }
+    if (rc == RESULT_OK && revisits->settling && index >= n_pages) {
+        revisits->settling = false;
+        if (revisits->n_entered > 0) {
+            LOG_INFO("revisits", "pages crawled before are visited again", "pages=%llu",
+                     (unsigned long long)revisits->n_entered);
+        }
+    }
+    if (rc == RESULT_OK) {
+        index = revisits->settling ? index : n_pages;
+        rc = revisit_table_settled_put(revisits->table, batch->txn, index);
+    }
+    return rc;
+}
+
+/* ---- the chore --------------------------------------------------------------------------------
+ */
+
+static MonoTime chore_due(void *context)
+{
+    const Revisits *revisits = context;
+    if (revisits->settling) {
+        return revisits->pause;
+    }
+    if (isinf(revisits->next_s)) {
+        return MONO_NEVER;
+    }
+    MonoTime due = {0};
+    double wait_ms = ceil((revisits->next_s - now_s(revisits)) * 1e3);
+    if (wait_ms > 0) {
+        due = wait_ms < 1e15 ? mono_add_ms(now_mono(revisits), (int64_t)wait_ms) : MONO_NEVER;
+    }
+    return mono_later(due, revisits->pause);
+}
+
+static Result chore_run(void *context, struct Batch *batch, MonoTime until)
+{
+    Revisits *revisits = context;
+    double now = now_s(revisits);
+    revisits->n_done = 0;
+    revisits->is_cut = false;
+    Result rc = settle(revisits, batch, until);
+    revisits->next_s = revisits->is_cut ? now : HUGE_VAL; /* unless one is found */
+    while (rc == RESULT_OK && !revisits->is_cut) {
+        RevisitDue due = revisits->position;
+        rc = revisit_table_next(revisits->table, batch->txn, &due);
+        if (rc != RESULT_OK || due.time_s > now) {
+            revisits->next_s =
+                rc == RESULT_OK ? fmin(revisits->next_s, due.time_s) : revisits->next_s;
+            rc = rc == RESULT_NOT_FOUND ? RESULT_OK : rc;
+            break;
+        }
+        revisits->position = due; /* first: what is moved may move it back */
+        rc = take_due(revisits, batch, &due);
+        if (is_enough(revisits, until)) {
+            revisits->next_s = now; /* there may be more */
+        }
+    }
+    return rc == RESULT_OK ? revisits_end(revisits, batch) : rc;
+}
+
+/* What is left over goes on with the next batch. */
+static void chore_ended(void *context, Result rc)
+{
+    Revisits *revisits = context;
+    if (rc == RESULT_OK) {
+        revisits->kept = revisits->position;
+        revisits->kept_settling = revisits->settling;
+    } else {
+        revisits->position = revisits->kept;
+        revisits->settling = revisits->kept_settling;
+        revisits->next_s = 0;
+    }
+    int64_t pause_ms = rc == RESULT_OK && revisits->is_cut ? 0 : revisits->options.pause_ms;
+    revisits->pause = mono_add_ms(now_mono(revisits), pause_ms);
+}
+
+/* The crawl does not end by itself. */
+static bool chore_holds(void *context)
+{
+    (void)context;
+    return true;
+}
+
+IngestChore revisits_chore(Revisits *revisits)
+{
+    return (IngestChore){.context = revisits,
+                         .due = chore_due,
+                         .run = chore_run,
+                         .ended = chore_ended,
+                         .holds = chore_holds,
+                         .rides = true};
+}
+
+/* ---- results ----------------------------------------------------------------------------------
+ */
+
+static void take_validator(const char *validator, char *out, size_t most)
+{
+    size_t length = validator == NULL ? 0 : strlen(validator);
+    if (length > 0 && length <= most) {
+        memcpy(out, validator, length + 1);
+    }
+}
+
+/* Validators are those of the content that is stored: an incomplete one has none. */
+static void take_validators(const ParsedPage *page, RevisitNote *note)
+{
+    const FetchResult *fetch = page->fetch;
+    if (fetch->status >= 200 && fetch->status < 400 && fetch->status != 304) {
+        note->etag[0] = '\0';
+        note->last_modified[0] = '\0';
+    }
+    bool is_cut = fetch->truncated == TRUNCATED_TIME || fetch->truncated == TRUNCATED_DISCONNECT;
+    if (fetch->status == 304 || (fetch->status == 200 && !is_cut)) {
+        take_validator(page->etag, note->etag, REVISIT_ETAG_BYTES);
+        take_validator(page->last_modified, note->last_modified, REVISIT_DATE_BYTES);
+    }
+}
+
+/* A page that is gone, or was never there to be fetched, is missed; an answer ends that. */
+static void count_miss(const FetchResult *fetch, const PageRef *page, RevisitNote *note)
+{
+    bool is_gone = fetch->status == 404 || fetch->status == 410;
+    if (is_gone || page->n_crawls == 0) {
+        note->misses = note->misses < UINT8_MAX ? (uint8_t)(note->misses + 1) : UINT8_MAX;
+    } else if (fetch->status >= 100) {
+        note->misses = 0;
+    }
+}
+
+static void count_visit(Batch *batch, const FetchResult *fetch, const RevisitDue *old)
+{
+    double late_s = (double)fetch->wall_start.us / 1e6 - old->time_s;
+    batch->visits.visits++;
+    batch->visits.not_modified += fetch->status == 304;
+    batch->visits.gone += fetch->status == 404 || fetch->status == 410;
+    if (late_s > batch->late_s) {
+        batch->late_s = late_s;
+    }
+}
+
+static bool is_same(const RevisitNote *a, const RevisitNote *b)
+{
+    return a->misses == b->misses && !(a->fixed_freq < b->fixed_freq) &&
+           !(a->fixed_freq > b->fixed_freq) && strcmp(a->etag, b->etag) == 0 &&
+           strcmp(a->last_modified, b->last_modified) == 0;
+}
+
+Result revisits_note(Revisits *revisits, struct Batch *batch, const ParsedPage *page)
+{
+    const FetchResult *fetch = page->fetch;
+    PageRef ref;
+    RevisitDue old = {.freq = 0};
+    RevisitNote before;
+    Result rc = read_page(revisits, batch, fetch->index, &ref);
+    if (rc == RESULT_OK) {
+        rc = revisit_table_get(revisits->table, batch->txn, fetch->index, &old);
+    }
+    bool is_visit = rc == RESULT_OK;
+    bool was_asked = fetch->kind == FETCHED_PAGE;
+    if (rc == RESULT_NOT_FOUND && ref.n_crawls == 0 && !was_asked) {
+        return RESULT_OK; /* refused, and never crawled */
+    }
+    if (rc == RESULT_OK || rc == RESULT_NOT_FOUND) {
+        rc = revisit_table_note_get(revisits->table, batch->txn, fetch->index, &before);
+    }
+    if (rc != RESULT_OK) {
+        return rc;
+    }
+    if (is_visit && old.time_s >= REVISIT_VIRTUAL_MAX) {
+        count_visit(batch, fetch, &old);
+    }
+    RevisitNote note = before;
+    take_validators(page, &note);
+    count_miss(fetch, &ref, &note);
+    if (revisit_policy_is_over(policy_of(revisits), &ref, &note)) {
+        batch->visits.ended++;
+        return revisit_table_remove(revisits->table, batch->txn, ref.index);
+    }
+    if (!is_same(&note, &before)) {
+        rc = revisit_table_note_put(revisits->table, batch->txn, ref.index, &note);
+    }
+    RevisitDue due = next_visit(revisits, &ref, &note, (double)fetch->wall_start.us / 1e6);
+    return rc == RESULT_OK ? put(revisits, batch, &due) : rc;
+}
+
+bool revisits_rest(Revisits *revisits, HostRecord *record)
+{
+    const RevisitPolicy *policy = policy_of(revisits);
+    if (record->rests + 1u >= policy->tries || record->rests >= RESTS_MAX) {
+        return false;
+    }
+    double rest_s = fmin(ldexp(policy->default_s, record->rests), policy->max_s);
+    int64_t until_ms = (int64_t)((now_s(revisits) + rest_s) * 1e3);
+    record->rests++;
+    record->failures = 0;
+    record->not_before_ms = record->not_before_ms < until_ms ? until_ms : record->not_before_ms;
+    return true;
+}
+
+/* The next group of a line, when the host has nothing due left in the schedule. */
+static Result move_up(const Revisits *revisits, const Batch *batch, BatchHost *host, Buffer *url)
+{
+    uint64_t n = 0;
+    bool owing = false;
+    Result rc = schedule_level_count(revisits->schedule, batch->txn, host->host, REVISIT_LEVEL, &n);
+    if (rc == RESULT_OK) {
+        rc = is_owing(revisits, batch, host, 0, &owing);
+    }
+    if (rc != RESULT_OK || n > 0 || owing) {
+        return rc;
+    }
+    while (rc == RESULT_OK && n < revisits->options.host_share) {
+        RevisitDue due;
+        RevisitDue now;
+        PageRef page;
+        rc = revisit_table_line_take(revisits->table, batch->txn, host->host, &due);
+        if (rc == RESULT_OK) {
+            rc = revisit_table_get(revisits->table, batch->txn, due.index, &now);
+            if (rc == RESULT_NOT_FOUND || (rc == RESULT_OK && now.time_s != due.time_s)) {
+                rc = RESULT_OK; /* it was moved or removed since */
+                continue;
+            }
+        }
+        if (rc == RESULT_OK && page_db_get(revisits->db, batch->txn, due.index, &page, url) != 0) {
+            rc = RESULT_DAMAGED;
+        }
+        if (rc == RESULT_OK && page.level == SCHEDULE_NO_LEVEL) {
+            rc = schedule_page(revisits, batch, host, &page);
+            n++;
+        }
+    }
+    owe(host, n);
+    return rc == RESULT_NOT_FOUND ? RESULT_OK : rc;
+}
+
+Result revisits_end(Revisits *revisits, struct Batch *batch)
+{
+    uint64_t n_waiting = 0;
+    size_t place = 0;
+    BatchHost *host = NULL;
+    Result rc = revisit_table_line_count(revisits->table, batch->txn, &n_waiting);
+    while (rc == RESULT_OK && (host = map_next(&batch->hosts, &place)) != NULL) {
+        if (host->cleared && host->record.state == HOST_FULL) {
+            /* Due pages went with the others: they are found again from the start. */
+            look_back(revisits, 0);
+            revisits->next_s = 0;
+        }
+        if (n_waiting > 0 && host->record.state == HOST_DROPPED) {
+            rc = revisit_table_line_clear(revisits->table, batch->txn, host->host);
+        } else if (n_waiting > 0) {
+            rc = move_up(revisits, batch, host, &revisits->url);
+        }
+    }
+    return rc;
+}
+
+void revisits_publish(const Revisits *revisits, MDB_txn *txn, const RevisitTotals *totals,
+                      Stats *stats)
+{
+    uint64_t n = 0;
+    (void)revisit_table_count(revisits->table, txn, &n);
+    stats_set(&stats->revisit_pages, n);
+    stats_set(&stats->revisits, totals->visits);
+    stats_set(&stats->not_modified, totals->not_modified);
+}

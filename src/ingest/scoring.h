@@ -1,0 +1,85 @@
+/* Scoring: scores of pages that were not fetched yet, and how they steer the crawl.
+ *
+ *   ingest --estimate--> level of a new page           (scoring_scorer, in the ingest thread)
+ *
+ *   scoring thread: links --compute--> scores --compare with the schedule--> moves
+ *                                                                              |
+ *   ingest thread, with its batches: schedule and PageDB <--apply, in pieces-- chore
+ *                                                                              |
+ *   distributor: hosts whose URLs in memory stand elsewhere now are read anew <-'
+ *
+ * A computation reads the links in a read transaction that ends before it begins to compute, so
+ * that a long one never keeps the database from reusing its pages; it starts from the last result,
+ * which is kept in files of DIR/crawl.mdb also from run to run. It begins when enough pages came
+ * since the last one (min_pages, and the share growth of all before it), or some, after interval.
+ * Then the schedule is compared with the new scores, piece after piece in short read transactions;
+ * where the level of an entry changed a move is noted, and after SCORING_MOVES of them the ingest
+ * thread applies them: whatever the size of the crawl, moves take bounded memory, and only what
+ * changed is written. A piece rides with a batch (ingest.h) and is of SCORING_PIECE moves at most,
+ * so that results wait for neither its work nor its share of the sync. A page that was fetched
+ * meanwhile is left alone (store/schedule/page_levels.h).
+ *
+ * Scores mean little by themselves; what counts is the level: a page of mean importance has
+ * SCORER_MEAN (store/scorers/scorer.h), and each level is a factor of two. A page younger than the
+ * last computation stands where its estimate put it.
+ *
+ * Threads: scoring_committed, scoring_stats: any. The Scorer and the chore: the ingest thread. */
+#ifndef INGEST_SCORING_H
+#define INGEST_SCORING_H
+
+#include "ingest/ingest.h"
+#include "store/scorers/scorer.h"
+
+/* As many as are sorted in a millisecond or two: a stop waits for it. */
+#define SCORING_MOVES 16384u
+/* In one transaction: so many pages of the database at most are new. */
+#define SCORING_PIECE 2048u
+
+typedef enum ScoringKind {
+    SCORING_NONE,
+    SCORING_CONTENT,
+    SCORING_PAGERANK,
+    SCORING_HITS
+} ScoringKind;
+
+typedef struct ScoringOptions {
+    ScoringKind kind;
+    uint64_t min_pages;
+    double growth;
+    int64_t interval_ms; /* 0: not by time */
+    float damping;       /* PageRank */
+    float precision;     /* PageRank, HITS: largest relative change at the end */
+    unsigned threads;    /* of a computation */
+    bool content_scores; /* weigh with the scores of pages and links (score.rules) */
+    float page_share;    /* content: of the score of the page with the link */
+} ScoringOptions;
+
+typedef struct ScoringStats {
+    uint64_t computations;
+    uint64_t moves;   /* entries that changed their level */
+    uint64_t cpu_us;  /* of the scoring thread */
+    uint64_t last_ms; /* how long the last computation took */
+} ScoringStats;
+
+typedef struct Scoring Scoring;
+
+/* db and schedule are borrowed. wake: called when the chore has become due, any thread.
+ * RESULT_MEMORY, RESULT_IO (the files of the scores). *scoring is NULL then. */
+Result scoring_new(Scoring **scoring, const ScoringOptions *options, PageDB *db, Schedule *schedule,
+                   void (*wake)(void *context), void *context);
+/* What new pages are estimated with; NULL when kind is SCORING_NONE. Lives as long as scoring. */
+const Scorer *scoring_scorer(const Scoring *scoring);
+/* Fills in the chore that applies moves; false when there will never be any. */
+bool scoring_chore(Scoring *scoring, IngestChore *chore);
+/* Nothing is started when there is nothing to compute. pages: fetched so far, by earlier runs. */
+Result scoring_start(Scoring *scoring, uint64_t pages);
+/* A commit: so many pages are fetched now. */
+void scoring_committed(Scoring *scoring, uint64_t pages);
+void scoring_stats(Scoring *scoring, ScoringStats *stats);
+/* Ends a computation at once (store/rank/rank_memory.h), drops moves that were not applied, and
+ * ends the thread. */
+void scoring_stop(Scoring *scoring);
+/* NULL is allowed. After scoring_stop, and after ingest has ended. */
+void scoring_delete(Scoring *scoring);
+
+#endif

@@ -1,0 +1,202 @@
+#include "ingest/trap_yield.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/memory/buffer.h"
+#include "base/core/hash.h"
+#include "parse/trap/trap.h"
+#include "parse/trap/trap_set.h"
+#include "parse/url/url.h"
+
+#define WAYS         8u   /* places of a set */
+#define CONTENT_BITS 512u /* for the contents of a pattern */
+
+typedef struct Pattern {
+    uint64_t key[2]; /* of the pattern's text; 0,0 is a free place */
+    uint32_t fetched;
+    uint32_t fresh;
+    TrapState state;
+    uint32_t n_bits;                      /* set of */
+    uint64_t contents[CONTENT_BITS / 64]; /* a Bloom filter of the last contents */
+} Pattern;
+
+struct TrapYield {
+    TrapYieldOptions options;
+    Pattern *patterns;
+    size_t n_sets; /* a power of two */
+    size_t n_held; /* throttled and parked ones */
+    SharedReader parked;
+    Url url;
+    Buffer text;
+};
+
+Result trap_yield_new(TrapYield **out, const TrapYieldOptions *options)
+{
+    TrapYield *table = calloc(1, sizeof *table);
+    if (table == NULL) {
+        return RESULT_MEMORY;
+    }
+    table->options = *options;
+    table->n_sets = 1;
+    while (table->n_sets * WAYS < options->patterns) {
+        table->n_sets *= 2;
+    }
+    table->patterns = calloc(table->n_sets * WAYS, sizeof *table->patterns);
+    url_init(&table->url);
+    buffer_init(&table->text, 2 * URL_MAX_BYTES);
+    if (table->patterns == NULL) {
+        trap_yield_delete(table);
+        return RESULT_MEMORY;
+    }
+    if (options->parked != NULL) {
+        shared_reader_open(&table->parked, options->parked);
+    }
+    *out = table;
+    return RESULT_OK;
+}
+
+void trap_yield_delete(TrapYield *table)
+{
+    if (table != NULL) {
+        shared_reader_close(&table->parked);
+        url_destroy(&table->url);
+        buffer_destroy(&table->text);
+        free(table->patterns);
+        free(table);
+    }
+}
+
+/* The set a URL's pattern belongs to; NULL when it has none. */
+static Pattern *set_of(TrapYield *table, const char *url, size_t length, Hash128 *key)
+{
+    buffer_reset(&table->text);
+    if (url_parse(&table->url, NULL, url, length) != RESULT_OK ||
+        trap_pattern(&table->url, &table->text) != RESULT_OK) {
+        return NULL;
+    }
+    *key = hash_128(table->text.data, table->text.length);
+    return table->patterns + (key->low & (table->n_sets - 1)) * WAYS;
+}
+
+static Pattern *find(Pattern *set, const Hash128 *key)
+{
+    for (size_t i = 0; set != NULL && i < WAYS; i++) {
+        if (set[i].key[0] == key->high && set[i].key[1] == key->low && set[i].fetched > 0) {
+            return &set[i];
+        }
+    }
+    return NULL;
+}
+
+static uint32_t worth(const Pattern *pattern)
+{
+    return pattern->state == TRAP_PARKED ? UINT32_MAX : pattern->fetched;
+}
+
+/* A place for a new pattern: a free one has fetched nothing. */
+static Pattern *make_room(TrapYield *table, Pattern *set)
+{
+    Pattern *least = &set[0];
+    for (size_t i = 1; i < WAYS; i++) {
+        if (worth(&set[i]) < worth(least)) {
+            least = &set[i];
+        }
+    }
+    table->n_held -= least->state != TRAP_FREE;
+    return least;
+}
+
+/* Whether the content is new to the pattern, as far as it remembers; then it is remembered. Two
+ * bits each, and all are forgotten when a quarter is set: some sixty contents, of which one in
+ * sixteen may be taken for another. */
+static bool take_content(Pattern *pattern, uint64_t content)
+{
+    uint64_t mixed = content * UINT64_C(0x9E3779B97F4A7C15);
+    unsigned places[] = {(unsigned)(mixed >> 32) % CONTENT_BITS,
+                         (unsigned)(mixed >> 48) % CONTENT_BITS};
+    bool is_new = false;
+    if (pattern->n_bits >= CONTENT_BITS / 4) {
+        memset(pattern->contents, 0, sizeof pattern->contents);
+        pattern->n_bits = 0;
+    }
+    for (size_t i = 0; i < 2; i++) {
+        uint64_t *word = &pattern->contents[places[i] / 64];
+        uint64_t bit = UINT64_C(1) << places[i] % 64;
+        pattern->n_bits += (*word & bit) == 0;
+        is_new = is_new || (*word & bit) == 0;
+        *word |= bit;
+    }
+    return is_new;
+}
+
+static TrapState judge(const TrapYieldOptions *options, const Pattern *pattern)
+{
+    if (pattern->state == TRAP_PARKED) {
+        return TRAP_PARKED;
+    }
+    if ((double)pattern->fresh >= options->yield * (double)pattern->fetched) {
+        return TRAP_FREE;
+    }
+    return pattern->fetched >= options->fetches         ? TRAP_PARKED
+           : pattern->fetched >= options->fetches / 2.0 ? TRAP_THROTTLED
+                                                        : TRAP_FREE;
+}
+
+/* Tells the fetching threads. Without memory they go on fetching what is scheduled. */
+static void publish(TrapYield *table, Hash128 key)
+{
+    if (table->options.parked == NULL) {
+        return;
+    }
+    const TrapSet *set = shared_get(&table->parked);
+    if (trap_set_count(set) < table->options.patterns) {
+        TrapSet *more = trap_set_with(set, key);
+        if (more != NULL) {
+            (void)shared_replace(table->options.parked, more);
+        }
+    }
+}
+
+bool trap_yield_note(TrapYield *table, const char *url, size_t length, bool is_new,
+                     uint64_t content, TrapState *state, char *pattern, size_t size)
+{
+    Hash128 key;
+    Pattern *set = set_of(table, url, length, &key);
+    if (set == NULL) {
+        return false;
+    }
+    Pattern *found = find(set, &key);
+    if (found == NULL) {
+        found = make_room(table, set);
+        *found = (Pattern){.key = {key.high, key.low}};
+    }
+    if (content != 0) {
+        is_new &= take_content(found, content);
+    }
+    found->fetched += found->fetched < UINT32_MAX;
+    found->fresh += is_new && found->fresh < UINT32_MAX;
+    *state = judge(&table->options, found);
+    if (*state == found->state) {
+        return false;
+    }
+    table->n_held += found->state == TRAP_FREE;
+    table->n_held -= *state == TRAP_FREE;
+    found->state = *state;
+    if (*state == TRAP_PARKED) {
+        publish(table, key);
+    }
+    (void)snprintf(pattern, size, "%s", buffer_string(&table->text));
+    return true;
+}
+
+TrapState trap_yield_state(TrapYield *table, const char *url, size_t length)
+{
+    Hash128 key;
+    if (table->n_held == 0) {
+        return TRAP_FREE;
+    }
+    const Pattern *found = find(set_of(table, url, length, &key), &key);
+    return found == NULL ? TRAP_FREE : found->state;
+}

@@ -1,0 +1,376 @@
+#include "page/archive.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "base/thread/log.h"
+#include "page/discovery.h"
+#include "store/archive/capture_index.h"
+#include "store/archive/payload_index.h"
+#include "store/archive/warc_end.h"
+#include "store/archive/warc_files.h"
+#include "store/archive/warc_metadata.h"
+
+#define REVISIT_LEAST_BYTES 1u
+#define METADATA_BYTES      ((size_t)64 << 20) /* of one record, uncompressed */
+#define KEEP_BYTES          ((size_t)1 << 20)  /* of its buffer between pages */
+
+struct Archive {
+    Warc *warc;
+    PayloadIndex *payloads;
+    CaptureIndex *captures;
+    PageDB *db;
+    WarcCompression compression;
+    int level;
+    bool metadata;
+    bool frozen;
+};
+
+struct ArchiveRecorder {
+    Archive *archive;
+    WarcRecorder *recorder;
+    WarcOriginal confirmed; /* what a 304 refers to */
+    Buffer fields;          /* of a metadata record */
+    Buffer hops;
+    Buffer via;
+    PayloadReader reader;
+};
+
+/* Opens the tables; *end is what the database knows: nothing for a new crawl, which knows that no
+ * byte is its own. */
+static Result open_tables(Archive *archive, WarcEnd *end)
+{
+    MDB_txn *txn = NULL;
+    if (page_db_txn_begin(archive->db, false, &txn) != 0) {
+        return RESULT_IO;
+    }
+    Result rc = payload_index_open(&archive->payloads, txn, true);
+    rc = rc == RESULT_OK ? capture_index_open(&archive->captures, txn, true) : rc;
+    if (rc == RESULT_OK) {
+        rc = warc_end_get(txn, end);
+        rc = rc == RESULT_NOT_FOUND ? warc_end_put(txn, end) : rc;
+    }
+    if (rc != RESULT_OK) {
+        page_db_txn_abort(archive->db, txn);
+        return rc;
+    }
+    return page_db_txn_commit(archive->db, txn) == 0 ? RESULT_OK : RESULT_FULL;
+}
+
+static Result open_files(Archive *archive, const ArchiveOptions *options, const WarcEnd *end)
+{
+    Buffer path;
+    buffer_init(&path, BUFFER_NO_LIMIT);
+    Result rc = buffer_printf(&path, "%s/warc", options->directory);
+    if (rc == RESULT_OK) {
+        rc = mkdir(path.data, 0755) == 0 ? warc_files_sync_directory(options->directory)
+             : errno == EEXIST           ? RESULT_OK
+                                         : result_of_errno(errno);
+    }
+    WarcOptions warc = {.directory = buffer_string(&path),
+                        .pattern = *options->pattern == '\0' ? NULL : options->pattern,
+                        .max_bytes = options->max_bytes,
+                        .max_age_ms = options->max_age_ms,
+                        .files = options->files,
+                        .compression = options->compression,
+                        .level = options->level,
+                        .index_memory_bytes = options->index_memory_bytes,
+                        .user_agent = options->user_agent,
+                        .from = *options->contact == '\0' ? NULL : options->contact,
+                        .robots = "obey"};
+    if (rc == RESULT_OK) {
+        rc = warc_open(&archive->warc, &warc, end);
+    }
+    buffer_destroy(&path);
+    return rc;
+}
+
+Result archive_open(Archive **out, const ArchiveOptions *options, PageDB *db, Buffer *error)
+{
+    Archive *archive = calloc(1, sizeof *archive);
+    WarcEnd end = {.n = 0};
+    if (archive == NULL) {
+        return RESULT_MEMORY;
+    }
+    archive->db = db;
+    archive->compression = options->compression;
+    archive->level = options->level;
+    archive->metadata = options->metadata;
+    Result rc = open_tables(archive, &end);
+    if (rc == RESULT_OK) {
+        rc = open_files(archive, options, &end);
+    }
+    if (rc != RESULT_OK) {
+        (void)buffer_printf(error, "%s/warc cannot be written: %s", options->directory,
+                            result_name(rc));
+        if (rc == RESULT_DAMAGED) {
+            (void)buffer_append_string(error, "; ragno verify says what is missing");
+        }
+        (void)archive_close(archive);
+        return rc;
+    }
+    *out = archive;
+    return RESULT_OK;
+}
+
+Result archive_close(Archive *archive)
+{
+    Result rc = RESULT_OK;
+    if (archive != NULL) {
+        if (archive->warc != NULL) {
+            rc = warc_close(archive->warc);
+        }
+        payload_index_close(archive->payloads);
+        capture_index_close(archive->captures);
+        free(archive);
+    }
+    return rc;
+}
+
+/* ---- recorders ----------------------------------------------------------------------------------
+ */
+
+static MDB_txn *begin_read(void *context)
+{
+    MDB_txn *txn = NULL;
+    return page_db_txn_begin(context, true, &txn) == 0 ? txn : NULL;
+}
+
+static void end_read(void *context, MDB_txn *txn)
+{
+    page_db_txn_abort(context, txn);
+}
+
+Result archive_recorder_new(ArchiveRecorder **out, Archive *archive)
+{
+    ArchiveRecorder *recorder = calloc(1, sizeof *recorder);
+    if (recorder == NULL) {
+        return RESULT_MEMORY;
+    }
+    recorder->archive = archive;
+    warc_original_init(&recorder->confirmed);
+    buffer_init(&recorder->fields, METADATA_BYTES);
+    buffer_init(&recorder->hops, BUFFER_NO_LIMIT);
+    buffer_init(&recorder->via, BUFFER_NO_LIMIT);
+    recorder->reader = (PayloadReader){
+        .index = archive->payloads, .begin = begin_read, .end = end_read, .context = archive->db};
+    WarcRecorderOptions options = {.compression = archive->compression,
+                                   .level = archive->level,
+                                   .find = payload_index_find,
+                                   .find_context = &recorder->reader,
+                                   .revisit_min_bytes = REVISIT_LEAST_BYTES};
+    Result rc = warc_recorder_new(&recorder->recorder, &options);
+    if (rc != RESULT_OK) {
+        free(recorder);
+        return rc;
+    }
+    *out = recorder;
+    return RESULT_OK;
+}
+
+void archive_recorder_delete(ArchiveRecorder *recorder)
+{
+    if (recorder != NULL) {
+        warc_recorder_delete(recorder->recorder);
+        warc_original_destroy(&recorder->confirmed);
+        buffer_destroy(&recorder->fields);
+        buffer_destroy(&recorder->hops);
+        buffer_destroy(&recorder->via);
+        free(recorder);
+    }
+}
+
+static WarcTruncation truncation_of(const FetchResult *fetch)
+{
+    switch (fetch->truncated) {
+    case TRUNCATED_LENGTH:
+        return WARC_TRUNCATED_LENGTH;
+    case TRUNCATED_TIME:
+        return WARC_TRUNCATED_TIME;
+    case TRUNCATED_DISCONNECT:
+        return WARC_TRUNCATED_DISCONNECT;
+    case TRUNCATED_NOT:
+        break;
+    }
+    return WARC_WHOLE;
+}
+
+/* What a 304 to this page confirms: the record that holds its payload. False: it is not known. */
+static bool find_confirmed(ArchiveRecorder *recorder, uint64_t page, WarcDigest *payload)
+{
+    Archive *archive = recorder->archive;
+    MDB_txn *txn = begin_read(archive->db);
+    Capture capture;
+    if (txn == NULL) {
+        return false;
+    }
+    Result rc = capture_index_get(archive->captures, txn, page, &capture);
+    if (rc == RESULT_OK) {
+        *payload = capture.payload;
+        rc = capture.has_payload
+                 ? payload_index_get(archive->payloads, txn, &capture.payload, &recorder->confirmed)
+                 : RESULT_NOT_FOUND;
+    }
+    end_read(archive->db, txn);
+    return rc == RESULT_OK;
+}
+
+static WarcGroup *new_group(void)
+{
+    WarcGroup *group = malloc(sizeof *group);
+    if (group != NULL) {
+        warc_group_init(group);
+    }
+    return group;
+}
+
+/* The group, or NULL when it could not be made. */
+static WarcGroup *made(WarcGroup *group, Result rc, const char *url)
+{
+    if (rc == RESULT_OK) {
+        return group;
+    }
+    LOG_WARN("archive", "answer cannot be stored", "url=%s error=\"%s\"", url, result_name(rc));
+    archive_group_delete(group);
+    return NULL;
+}
+
+WarcGroup *archive_record(ArchiveRecorder *recorder, const FetchResult *fetch)
+{
+    WarcDigest confirmed;
+    char ip[IP_ADDRESS_TEXT_BYTES];
+    WarcGroup *group = new_group();
+    if (group == NULL) {
+        return NULL;
+    }
+    const char *request = fetch->request == NULL ? "" : fetch->request;
+    WarcFetch record = {.url = warc_bytes(fetch->url, strlen(fetch->url)),
+                        .started = fetch->wall_start,
+                        .ip = ip_address_format(&fetch->address, ip),
+                        .request = warc_bytes(request, strlen(request)),
+                        .header = warc_bytes(buffer_string(&fetch->header), fetch->header.length),
+                        .body = warc_bytes(buffer_string(&fetch->body), fetch->body.length),
+                        .truncated = truncation_of(fetch),
+                        .protocol = fetch->http_version == 20   ? "h2"
+                                    : fetch->http_version == 10 ? "http/1.0"
+                                                                : "http/1.1"};
+    if (fetch->status == 304 && fetch->has_page &&
+        find_confirmed(recorder, fetch->index, &confirmed)) {
+        record.not_modified = &recorder->confirmed;
+        record.not_modified_payload = &confirmed;
+    }
+    Result rc = warc_record_fetch(recorder->recorder, &record, group);
+    return made(group, rc, fetch->url);
+}
+
+WarcGroup *archive_record_dns(ArchiveRecorder *recorder, const FetchResult *fetch)
+{
+    WarcGroup *group = new_group();
+    WarcResource record = {.uri = warc_bytes(fetch->url, strlen(fetch->url)),
+                           .started = fetch->wall_start,
+                           .content_type = "text/dns",
+                           .block = warc_bytes(buffer_string(&fetch->body), fetch->body.length)};
+    Result rc =
+        group == NULL ? RESULT_MEMORY : warc_record_resource(recorder->recorder, &record, group);
+    return made(group, rc, fetch->url);
+}
+
+bool archive_wants_metadata(const Archive *archive)
+{
+    return archive != NULL && archive->metadata;
+}
+
+static Result describe_discovery(ArchiveRecorder *recorder, const FetchResult *fetch)
+{
+    PageDB *db = recorder->archive->db;
+    MDB_txn *txn = begin_read(db);
+    buffer_reset(&recorder->hops);
+    buffer_reset(&recorder->via);
+    if (txn != NULL) {
+        discovery_find(db, txn, fetch->index, &recorder->hops, &recorder->via);
+        end_read(db, txn);
+    }
+    WarcDiscovery discovery = {.via = warc_bytes(recorder->via.data, recorder->via.length),
+                               .hops = buffer_string(&recorder->hops),
+                               .duration_ms = mono_ms_between(fetch->start, fetch->end)};
+    return warc_metadata_discovery(&recorder->fields, &discovery);
+}
+
+void archive_describe(ArchiveRecorder *recorder, WarcGroup *group, const FetchResult *fetch,
+                      const Page *found, const PageLink *const *more, size_t n_more)
+{
+    Buffer *fields = &recorder->fields;
+    buffer_trim(fields, KEEP_BYTES);
+    Result rc = describe_discovery(recorder, fetch);
+    if (rc == RESULT_OK && found != NULL) {
+        rc = warc_metadata_page(fields, found);
+    }
+    for (size_t i = 0; i < n_more && rc == RESULT_OK; i++) {
+        rc = warc_metadata_outlink(fields, more[i]);
+    }
+    if (rc == RESULT_OK && found != NULL) {
+        rc = warc_metadata_outlinks(fields, found);
+    }
+    if (rc == RESULT_OK) {
+        rc = warc_record_metadata(recorder->recorder, warc_bytes(fetch->url, strlen(fetch->url)),
+                                  warc_bytes(fields->data, fields->length), group);
+    }
+    if (rc != RESULT_OK) {
+        LOG_WARN("archive", "metadata cannot be stored", "url=%s error=\"%s\"", fetch->url,
+                 result_name(rc));
+    }
+}
+
+void archive_group_delete(WarcGroup *group)
+{
+    if (group != NULL) {
+        warc_group_destroy(group);
+        free(group);
+    }
+}
+
+/* ---- the ingest thread
+ * ------------------------------------------------------------------------------ */
+
+Result archive_append(Archive *archive, const WarcGroup *group)
+{
+    WarcPosition position;
+    return warc_append(archive->warc, group, &position);
+}
+
+Result archive_remember(Archive *archive, MDB_txn *txn, const WarcGroup *group,
+                        const FetchResult *fetch)
+{
+    WarcBytes url = warc_bytes(fetch->url, strlen(fetch->url));
+    Result rc = payload_index_put_group(archive->payloads, txn, group, url);
+    if (rc == RESULT_OK && fetch->has_page && fetch->kind == FETCHED_PAGE) {
+        rc = capture_index_put_group(archive->captures, txn, fetch->index, fetch->status, group);
+    }
+    return rc;
+}
+
+Result archive_prepare(Archive *archive, MDB_txn *txn)
+{
+    WarcEnd end = {.n = 0};
+    if (archive->frozen) {
+        return RESULT_OK;
+    }
+    Result rc = warc_sync(archive->warc, &end);
+    return rc == RESULT_OK ? warc_end_put(txn, &end) : rc;
+}
+
+void archive_committed(Archive *archive)
+{
+    Result rc = warc_committed(archive->warc);
+    if (rc != RESULT_OK) {
+        LOG_WARN("archive", "a file cannot be finished yet", "error=\"%s\"", result_name(rc));
+    }
+}
+
+void archive_freeze(Archive *archive)
+{
+    archive->frozen = true;
+}

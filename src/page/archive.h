@@ -1,0 +1,71 @@
+/* The archive of a crawl: every answer that a fetch got, in WARC files under DIR/warc.
+ *
+ *   parsing thread: archive_record (digests, compression)  -->  ParsedPage.group
+ *   ingest thread:  archive_append ... archive_prepare(txn) --> commit --> archive_committed
+ *
+ * The end of what is committed travels in the transaction that refers to it, so WARC files and
+ * database never disagree: at the start the tail behind that end is cut off. One Archive, used by
+ * the ingest thread; one ArchiveRecorder per parsing thread. */
+#ifndef PAGE_ARCHIVE_H
+#define PAGE_ARCHIVE_H
+
+#include "fetch/transfer/fetch_result.h"
+#include "parse/html/html.h"
+#include "store/pages/page_db.h"
+#include "store/archive/warc.h"
+
+typedef struct Archive Archive;
+typedef struct ArchiveRecorder ArchiveRecorder;
+
+typedef struct ArchiveOptions {
+    const char *directory; /* of the crawl; files go into its warc/ */
+    const char *pattern;   /* "" = the default */
+    uint64_t max_bytes;
+    int64_t max_age_ms;
+    unsigned files; /* written at once; 0 = 1 */
+    WarcCompression compression;
+    int level;                 /* of it, 0 = default */
+    bool metadata;             /* a metadata record for each page */
+    size_t index_memory_bytes; /* for sorting an index; 0 = the default */
+    const char *user_agent;
+    const char *contact;
+} ArchiveOptions;
+
+/* Opens the files and the tables; recovers from a crash. RESULT_DAMAGED: error says what is
+ * missing. */
+Result archive_open(Archive **archive, const ArchiveOptions *options, PageDB *db, Buffer *error);
+/* Finishes the current file. No recorder may be left. */
+Result archive_close(Archive *archive);
+
+Result archive_recorder_new(ArchiveRecorder **recorder, Archive *archive);
+void archive_recorder_delete(ArchiveRecorder *recorder);
+/* The records of a fetch with an answer, as a new group; NULL when it cannot be stored (logged). A
+ * 304 that answers a condition becomes a revisit record that refers to the payload it confirms. */
+WarcGroup *archive_record(ArchiveRecorder *recorder, const FetchResult *fetch);
+/* The record of a DNS answer (FETCHED_DNS), as a new group; NULL when it cannot be stored (logged).
+ */
+WarcGroup *archive_record_dns(ArchiveRecorder *recorder, const FetchResult *fetch);
+/* Whether pages are to be described. */
+bool archive_wants_metadata(const Archive *archive);
+/* Adds a metadata record to the group of a page: how it was found, and of an HTML page its
+ * encoding, digests and links. found may be NULL; more are links that are in no document, of
+ * headers and sitemaps. Without memory for it the group stays as it is (logged). */
+void archive_describe(ArchiveRecorder *recorder, WarcGroup *group, const FetchResult *fetch,
+                      const Page *found, const PageLink *const *more, size_t n_more);
+void archive_group_delete(WarcGroup *group);
+
+/* Appends a group to the files. RESULT_FULL, RESULT_IO: it was not taken. */
+Result archive_append(Archive *archive, const WarcGroup *group);
+/* Remembers in the transaction of its batch what an appended group holds: its payload, and that the
+ * page of this fetch has a capture. */
+Result archive_remember(Archive *archive, MDB_txn *txn, const WarcGroup *group,
+                        const FetchResult *fetch);
+/* Makes what was appended durable and puts its end into the transaction. */
+Result archive_prepare(Archive *archive, MDB_txn *txn);
+/* That transaction is committed. */
+void archive_committed(Archive *archive);
+/* What was appended since the last commit is no part of the crawl: archive_prepare leaves the end
+ * where it was, and the next archive_open cuts the rest off. Nothing may be appended any more. */
+void archive_freeze(Archive *archive);
+
+#endif

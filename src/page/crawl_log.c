@@ -1,0 +1,280 @@
+#include "page/crawl_log.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/thread/log.h"
+#include "base/thread/mutex.h"
+#include "rules/filters.h"
+
+#define BUFFER_LIMIT    ((size_t)16 << 20)
+#define SAMPLE_PER_CODE 1000u
+#define CODES           32u
+
+typedef struct LogFile {
+    char *path; /* NULL = not written */
+    int fd;
+    Buffer text;
+} LogFile;
+
+struct CrawlLog {
+    LogFile fetches; /* ingest thread */
+    Mutex mutex;     /* guards what follows */
+    LogFile skips;
+    SkippedMode skipped;
+    int codes[CODES];
+    unsigned counts[CODES];
+    atomic_bool reopen;
+};
+
+static Result open_file(LogFile *file)
+{
+    if (file->path == NULL) {
+        return RESULT_OK;
+    }
+    int fd = open(file->path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0644);
+    if (fd < 0) {
+        int error = errno;
+        LOG_ERROR("log", "cannot open", "file=%s error=\"%s\"", file->path, strerror(error));
+        return result_of_errno(error);
+    }
+    if (file->fd >= 0) {
+        (void)close(file->fd);
+    }
+    file->fd = fd;
+    return RESULT_OK;
+}
+
+static Result flush_file(LogFile *file)
+{
+    size_t done = 0;
+    Result rc = RESULT_OK;
+    while (file->fd >= 0 && done < file->text.length) {
+        ssize_t n = write(file->fd, file->text.data + done, file->text.length - done);
+        if (n < 0 && errno == EINTR) {
+            continue;
+        }
+        if (n <= 0) {
+            rc = result_of_errno(n < 0 ? errno : ENOSPC);
+            break;
+        }
+        done += (size_t)n;
+    }
+    if (done > 0 && done < file->text.length) {
+        memmove(file->text.data, file->text.data + done, file->text.length - done);
+    }
+    file->text.length -= file->fd >= 0 ? done : file->text.length;
+    return rc;
+}
+
+static char *join(const char *directory, const char *name)
+{
+    Buffer path;
+    buffer_init(&path, BUFFER_NO_LIMIT);
+    (void)buffer_printf(&path, "%s/%s", directory, name);
+    return buffer_detach(&path);
+}
+
+Result crawl_log_open(CrawlLog **out, const char *directory, const char *crawl_path, bool crawl,
+                      SkippedMode skipped)
+{
+    CrawlLog *log = calloc(1, sizeof *log);
+    if (log == NULL) {
+        return RESULT_MEMORY;
+    }
+    mutex_init(&log->mutex, RANK_TABLE);
+    log->fetches.fd = -1;
+    log->skips.fd = -1;
+    log->skipped = skipped;
+    buffer_init(&log->fetches.text, BUFFER_LIMIT);
+    buffer_init(&log->skips.text, BUFFER_LIMIT);
+    if (crawl) {
+        log->fetches.path = crawl_path != NULL ? strdup(crawl_path) : join(directory, "crawl.log");
+    }
+    if (skipped != SKIPPED_OFF) {
+        log->skips.path = join(directory, "skipped.log");
+    }
+    Result rc = open_file(&log->fetches);
+    if (rc == RESULT_OK) {
+        rc = open_file(&log->skips);
+    }
+    if (rc != RESULT_OK) {
+        crawl_log_close(log);
+        return rc;
+    }
+    *out = log;
+    return RESULT_OK;
+}
+
+static void close_file(LogFile *file)
+{
+    if (file->fd >= 0) {
+        (void)close(file->fd);
+    }
+    free(file->path);
+    buffer_destroy(&file->text);
+}
+
+void crawl_log_close(CrawlLog *log)
+{
+    if (log == NULL) {
+        return;
+    }
+    (void)crawl_log_flush(log);
+    close_file(&log->fetches);
+    close_file(&log->skips);
+    mutex_destroy(&log->mutex);
+    free(log);
+}
+
+void crawl_log_reopen(CrawlLog *log)
+{
+    atomic_store(&log->reopen, true);
+}
+
+Result crawl_log_flush(CrawlLog *log)
+{
+    if (atomic_exchange(&log->reopen, false)) {
+        (void)open_file(&log->fetches);
+        mutex_lock(&log->mutex);
+        (void)open_file(&log->skips);
+        mutex_unlock(&log->mutex);
+    }
+    Result rc = flush_file(&log->fetches);
+    mutex_lock(&log->mutex);
+    Result skip_rc = flush_file(&log->skips);
+    mutex_unlock(&log->mutex);
+    return rc != RESULT_OK ? rc : skip_rc;
+}
+
+static const char *or_dash(const char *text)
+{
+    return text == NULL || *text == '\0' ? "-" : text;
+}
+
+/* Annotations may not contain blanks or commas of their own. */
+static void append_rule(Buffer *text, const char *rule)
+{
+    for (; *rule != '\0'; rule++) {
+        unsigned char c = (unsigned char)*rule;
+        (void)buffer_append_char(text, c <= ' ' || c >= 0x7f || c == ',' ? '_' : (char)c);
+    }
+}
+
+/* Which filters said no to the answer. */
+static void append_hooks(Buffer *text, unsigned hooks)
+{
+    static const struct {
+        FilterHook hook;
+        const char *name;
+    } names[] = {{HOOK_PARSE, "parse"}, {HOOK_FOLLOW, "follow"}, {HOOK_STORE, "store"}};
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        if ((hooks & 1u << names[i].hook) != 0) {
+            (void)buffer_printf(text, ",no-%s", names[i].name);
+        }
+    }
+}
+
+static void append_annotations(Buffer *text, const ParsedPage *page, const char *duplicate_of,
+                               const char *near_of)
+{
+    const FetchResult *fetch = page->fetch;
+    char ip[IP_ADDRESS_TEXT_BYTES];
+    const char *comma = "";
+    if (fetch->kind != FETCHED_NOTHING) {
+        (void)buffer_printf(text, "ip:%s,mono:%lld-%lld", ip_address_format(&fetch->address, ip),
+                            (long long)(fetch->start.ns / 1000000),
+                            (long long)(fetch->end.ns / 1000000));
+        comma = ",";
+    }
+    if (fetch->owed_ms >= 0 && fetch->kind != FETCHED_NOTHING) {
+        (void)buffer_printf(text, "%swait:%lld/%lld", comma, (long long)fetch->owed_ms,
+                            (long long)fetch->given_ms);
+    }
+    (void)buffer_printf(text, "%srobots:%u", comma, fetch->robots_version);
+    if (duplicate_of != NULL) {
+        (void)buffer_printf(text, ",dup:%s", duplicate_of);
+    }
+    if (near_of != NULL) {
+        (void)buffer_printf(text, ",near:%s", near_of);
+    }
+    if (fetch->class != FETCH_OK && fetch->kind != FETCHED_NOTHING) {
+        (void)buffer_printf(text, ",error:%s", fetch_class_name(fetch->class));
+        if (!fetch->final || fetch->kind == FETCHED_ROBOTS) {
+            (void)buffer_printf(text, ",retry:%u", fetch->health.failures);
+        }
+    }
+    if (fetch->truncated != TRUNCATED_NOT) {
+        (void)buffer_printf(text, ",trunc:%s", fetch_truncation_name(fetch->truncated));
+    }
+    if (fetch->refusal != NULL) {
+        (void)buffer_append_string(text, ",rule:");
+        append_rule(text, fetch->refusal);
+    }
+    append_hooks(text, page->refused_hooks);
+    if (fetch->drop_host) {
+        (void)buffer_append_string(text, ",host-dropped");
+    }
+}
+
+void crawl_log_fetch(CrawlLog *log, const ParsedPage *page, const char *path, const char *referrer,
+                     const char *duplicate_of, const char *near_of)
+{
+    if (log->fetches.path == NULL) {
+        return;
+    }
+    const FetchResult *fetch = page->fetch;
+    Buffer *text = &log->fetches.text;
+    char time[CLOCK_TEXT_BYTES];
+    char start[CLOCK_TEXT_BYTES];
+    int64_t ms = mono_ms_between(fetch->start, fetch->end);
+    WallTime end = {fetch->wall_start.us + ms * 1000};
+    (void)buffer_printf(text, "%s %5d ", wall_format_iso(end, time), fetch->status);
+    if (fetch->kind == FETCHED_NOTHING) {
+        (void)buffer_append_string(text, "- ");
+    } else {
+        (void)buffer_printf(text, "%llu ", (unsigned long long)fetch->bytes);
+    }
+    (void)buffer_printf(text, "%s %s %s %s fetch-%u %s+%lld %s - ", or_dash(fetch->url),
+                        or_dash(path), or_dash(referrer), or_dash(page->mime), fetch->worker,
+                        wall_format_compact(fetch->wall_start, start), (long long)ms,
+                        or_dash(page->sha1));
+    append_annotations(text, page, duplicate_of, near_of);
+    (void)buffer_append_char(text, '\n');
+}
+
+/* Whether one more of this code is written: the first SAMPLE_PER_CODE of each. */
+static bool sample_locked(CrawlLog *log, int status)
+{
+    unsigned i = 0;
+    while (i < CODES - 1 && log->counts[i] > 0 && log->codes[i] != status) {
+        i++;
+    }
+    log->codes[i] = status;
+    return log->counts[i]++ < SAMPLE_PER_CODE;
+}
+
+void crawl_log_skipped(CrawlLog *log, const char *url, size_t length, int status, const char *rule,
+                       long depth, const char *referrer)
+{
+    if (log->skips.path == NULL) {
+        return;
+    }
+    mutex_lock(&log->mutex);
+    if (log->skipped == SKIPPED_ALL || sample_locked(log, status)) {
+        (void)buffer_append(&log->skips.text, url, length);
+        (void)buffer_printf(&log->skips.text, " %d %s ", status, or_dash(rule));
+        if (depth < 0) {
+            (void)buffer_append_char(&log->skips.text, '-');
+        } else {
+            (void)buffer_printf(&log->skips.text, "%ld", depth);
+        }
+        (void)buffer_printf(&log->skips.text, " %s\n", or_dash(referrer));
+    }
+    mutex_unlock(&log->mutex);
+}

@@ -1,0 +1,33 @@
+/* crawl.log: one line per fetch in Heritrix's twelve columns, and skipped.log: refused URLs.
+ *
+ * Written by the ingest thread after the commit that holds the result, so that every line stands
+ * for something that is kept; buffered, flushed with each batch. Thread-safe where said. */
+#ifndef PAGE_CRAWL_LOG_H
+#define PAGE_CRAWL_LOG_H
+
+#include "page/parsed_page.h"
+#include "page/stats.h"
+
+typedef struct CrawlLog CrawlLog;
+
+typedef enum SkippedMode { SKIPPED_OFF, SKIPPED_SAMPLE, SKIPPED_ALL } SkippedMode;
+
+/* Opens DIR/crawl.log and DIR/skipped.log for appending; crawl_path replaces the former when it is
+ * not NULL. RESULT_IO and the like. */
+Result crawl_log_open(CrawlLog **log, const char *directory, const char *crawl_path, bool crawl,
+                      SkippedMode skipped);
+void crawl_log_close(CrawlLog *log);
+/* Any thread: the next write opens the files anew. */
+void crawl_log_reopen(CrawlLog *log);
+
+/* One fetch. path is its discovery path ("LLE"); referrer, duplicate_of (the page with the same
+ * body) and near_of (the one with nearly the same text) may be NULL. */
+void crawl_log_fetch(CrawlLog *log, const ParsedPage *page, const char *path, const char *referrer,
+                     const char *duplicate_of, const char *near_of);
+/* One refused URL; any thread. */
+void crawl_log_skipped(CrawlLog *log, const char *url, size_t length, int status, const char *rule,
+                       long depth, const char *referrer);
+/* Writes what is buffered. RESULT_FULL: the disk is full; it is tried again with the next flush. */
+Result crawl_log_flush(CrawlLog *log);
+
+#endif

@@ -1,0 +1,30 @@
+#include "page/discovery.h"
+
+#define STEPS 64u /* longer paths are cut at the front */
+
+void discovery_find(PageDB *db, MDB_txn *txn, uint64_t index, Buffer *path, Buffer *referrer)
+{
+    char letters[STEPS];
+    size_t n = 0;
+    PageRef page;
+    Buffer url;
+    buffer_init(&url, BUFFER_NO_LIMIT);
+    while (index != PAGE_DB_NO_INDEX && n < STEPS) {
+        buffer_reset(&url);
+        if (page_db_get(db, txn, index, &page, &url) != 0) {
+            break;
+        }
+        if (n == 1) {
+            (void)buffer_append(referrer, url.data, url.length);
+        }
+        letters[n++] = (char)page.hop;
+        index = page.linked_from;
+    }
+    buffer_destroy(&url);
+    /* A seed is M by itself; as the start of a path it has no letter. */
+    bool from_seed = n > 1 && index == PAGE_DB_NO_INDEX && letters[n - 1] == 'M';
+    size_t first = from_seed ? n - 1 : n;
+    for (size_t i = first; i > 0; i--) {
+        (void)buffer_append_char(path, letters[i - 1]);
+    }
+}

@@ -1,0 +1,62 @@
+#include "page/parsed_page.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "page/archive.h"
+#include "store/tables/revisit_table.h"
+
+ParsedPage *parsed_page_new(FetchResult *fetch)
+{
+    ParsedPage *page = calloc(1, sizeof *page);
+    if (page != NULL) {
+        page->fetch = fetch;
+    }
+    return page;
+}
+
+static char *validator_of(const HttpHeader *header, const char *name, size_t most)
+{
+    HttpField field;
+    if (!http_header_find(header, name, &field) || field.value_length == 0 ||
+        field.value_length > most) {
+        return NULL;
+    }
+    for (size_t i = 0; i < field.value_length; i++) {
+        unsigned char c = (unsigned char)field.value[i];
+        if (c < ' ' || c == 0x7f) {
+            return NULL;
+        }
+    }
+    return strndup(field.value, field.value_length); /* without memory: none, that is all */
+}
+
+void parsed_page_take_validators(ParsedPage *page, const HttpHeader *header)
+{
+    page->etag = validator_of(header, "ETag", REVISIT_ETAG_BYTES);
+    page->last_modified = validator_of(header, "Last-Modified", REVISIT_DATE_BYTES);
+}
+
+void parsed_page_settle(ParsedPage *page, ByteGate *gate)
+{
+    FetchResult *fetch = page->fetch;
+    fetch_result_strip(fetch, fetch->kind == FETCHED_ROBOTS);
+    size_t bytes = sizeof *page + sizeof *fetch + fetch->body.capacity + page->links_size;
+    if (page->group != NULL) {
+        bytes += sizeof *page->group + page->group->members.capacity + page->group->index.capacity;
+    }
+    byte_gate_move(&fetch->share, gate, bytes);
+}
+
+void parsed_page_delete(ParsedPage *page)
+{
+    if (page != NULL) {
+        fetch_result_delete(page->fetch);
+        archive_group_delete(page->group);
+        free(page->etag);
+        free(page->last_modified);
+        free(page->link_keys);
+        free(page->links); /* the other arrays are in the same allocation */
+        free(page);
+    }
+}

@@ -1,0 +1,49 @@
+/* A fetched page on its way from a parsing thread to ingest: what was fetched, and what was found
+ * in it. Handed over; everything it points to is its own. */
+#ifndef PAGE_PARSED_PAGE_H
+#define PAGE_PARSED_PAGE_H
+
+#include "base/core/hash.h"
+#include "fetch/transfer/fetch_result.h"
+#include "frontier/sieve/sieve.h"
+#include "parse/http/http_header.h"
+#include "store/pages/page_db.h"
+#include "store/archive/warc_record.h"
+
+typedef struct ParsedPage {
+    FetchResult *fetch;
+    bool parsed;         /* the fields below are filled in */
+    LinkInfo *links;     /* what is to be followed; one allocation with link_bytes */
+    uint8_t *link_hops;  /* one letter per link */
+    uint8_t *link_kinds; /* link_kind_byte (parse/html/html.h) of each */
+    Hash128 *link_keys;  /* what scope.dedup_key makes of the links, or NULL */
+    size_t n_links;
+    float score; /* of its content: score.rules */
+    char *link_bytes;
+    size_t links_size;     /* of that allocation */
+    uint64_t body_hash[2]; /* of the decoded body; 0,0 when empty */
+    uint64_t links_hash;   /* of the links that are to be followed, in order */
+    uint64_t text_digest[2];
+    uint64_t simhash;
+    uint64_t trap_hash;     /* trap_content_hash, when trap_content_is_due; else 0 */
+    unsigned robots;        /* PAGE_NOINDEX ... */
+    unsigned refused_hooks; /* 1 << FilterHook: filters that refused the answer */
+    char *etag;             /* validators of the answer that may be sent back, or NULL */
+    char *last_modified;
+    char mime[64];      /* "text/html" or "" */
+    char sha1[40];      /* "sha1:BASE32" of the payload, or "" */
+    WarcGroup *group;   /* the archive's records of it, or NULL */
+    bool archived;      /* the group was appended */
+    SieveTicket ticket; /* what of its links the sieve has */
+    bool filtered;      /* the Bloom filter was asked */
+} ParsedPage;
+
+ParsedPage *parsed_page_new(FetchResult *fetch);
+/* Takes ETag and Last-Modified out of a header: printable, and not too long (revisit_table.h). */
+void parsed_page_take_validators(ParsedPage *page, const HttpHeader *header);
+void parsed_page_delete(ParsedPage *page);
+/* Parsed: frees what only parsing needed of the answer, and counts what is left at gate (NULL: not)
+ * until the page is deleted. */
+void parsed_page_settle(ParsedPage *page, ByteGate *gate);
+
+#endif

@@ -1,0 +1,330 @@
+#include "page/parsing_internal.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/core/hash.h"
+#include "parse/trap/trap.h"
+
+#define SEEN_SLOTS 4096u /* of the table that finds a page's repeated links, at first */
+
+/* ---- kinds --------------------------------------------------------------------------------- */
+
+static bool is_embed(const PageLink *link)
+{
+    switch ((LinkKind)link->kind) {
+    case LINK_A:
+    case LINK_AREA:
+    case LINK_FRAME:
+    case LINK_IFRAME:
+    case LINK_META:
+    case LINK_FORM:
+    case LINK_HEADER:
+    case LINK_REDIRECT:
+    case LINK_SITEMAP:
+        return false;
+    case LINK_LINK:
+        return (link->flags & LINK_PAGE) == 0;
+    case LINK_IMG:
+    case LINK_SCRIPT:
+    case LINK_MEDIA:
+    case LINK_EMBED:
+    case LINK_OBJECT:
+    case LINK_INPUT:
+    case LINK_BODY:
+    case LINK_KINDS:
+        break;
+    }
+    return true;
+}
+
+static uint8_t hop_of(const PageLink *link)
+{
+    if (link->kind == LINK_REDIRECT) {
+        return 'R';
+    }
+    return link->kind == LINK_SITEMAP ? 'S' : is_embed(link) ? 'E' : 'L';
+}
+
+/* ---- each link once ------------------------------------------------------------------------ */
+
+/* True when the hash was not in the table of this page's links. */
+static bool note_seen(Parser *parser, uint64_t hash)
+{
+    if ((parser->seen_count + 1) * 2 > parser->seen_slots) {
+        size_t slots = parser->seen_slots == 0 ? SEEN_SLOTS : parser->seen_slots * 2;
+        uint64_t *table = calloc(slots, sizeof *table);
+        if (table == NULL) {
+            return true;
+        }
+        for (size_t i = 0; i < parser->seen_slots; i++) {
+            uint64_t h = parser->seen[i];
+            size_t k = (size_t)h & (slots - 1);
+            while (h != 0 && table[k] != 0) {
+                k = (k + 1) & (slots - 1);
+            }
+            if (h != 0) {
+                table[k] = h;
+            }
+        }
+        free(parser->seen);
+        parser->seen = table;
+        parser->seen_slots = slots;
+    }
+    hash |= hash == 0;
+    size_t i = (size_t)hash & (parser->seen_slots - 1);
+    while (parser->seen[i] != 0) {
+        if (parser->seen[i] == hash) {
+            return false;
+        }
+        i = (i + 1) & (parser->seen_slots - 1);
+    }
+    parser->seen[i] = hash;
+    parser->seen_count++;
+    return true;
+}
+
+void parsing_links_forget(Parser *parser)
+{
+    if (parser->seen_slots > SEEN_SLOTS) {
+        free(parser->seen);
+        parser->seen = NULL;
+        parser->seen_slots = 0;
+    } else if (parser->seen_count > 0) {
+        memset(parser->seen, 0, parser->seen_slots * sizeof *parser->seen);
+    }
+    parser->seen_count = 0;
+    parser->n_kept = 0;
+    arena_reset(&parser->arena);
+}
+
+/* ---- refusals ------------------------------------------------------------------------------ */
+
+/* What the URL alone shows of a crawler trap. */
+static bool is_trap(const ParsingOptions *options, const PageLink *link)
+{
+    const char *end = link->url + link->length;
+    const char *path = strstr(link->url, "//");
+    path = path == NULL ? NULL : strchr(path + 2, '/');
+    if (path == NULL) {
+        return false;
+    }
+    const char *query = memchr(path, '?', (size_t)(end - path));
+    size_t length = (size_t)((query == NULL ? end : query) - path);
+    return (options->path_segments > 0 && trap_path_depth(path, length) > options->path_segments) ||
+           (options->repeated_segments > 1 &&
+            trap_repeats(path, length, options->repeated_segments)) ||
+           (options->query_parameters > 0 && query != NULL &&
+            trap_parameters(query + 1, (size_t)(end - query - 1)) > options->query_parameters);
+}
+
+static bool is_filtered(Parser *parser, const ParsedPage *page, const PageLink *link)
+{
+    const Filters *filters = parser->filters;
+    if (filters->of[HOOK_SCHEDULE] == NULL ||
+        url_parse(&parser->target, NULL, link->url, link->length) != RESULT_OK) {
+        return false;
+    }
+    FilterInput input = {.url = &parser->target,
+                         .source = parser->source.href == NULL ? NULL : &parser->source,
+                         .has_depth = true,
+                         .depth = page->fetch->depth + (page->fetch->has_page ? 1u : 0u)};
+    return !filters_pass(filters, HOOK_SCHEDULE, &input, parser->scratch);
+}
+
+/* REFUSALS when this occurrence of a link may be followed; another one of the same URL may be. */
+static Refusal refuse_occurrence(const Parser *parser, const PageLink *link)
+{
+    const ParsingOptions *options = &parser->parsing->options;
+    if (!options->embeds && is_embed(link)) {
+        return REFUSED_KIND;
+    }
+    if ((link->flags & options->refused_flags) != 0) {
+        return REFUSED_NOFOLLOW;
+    }
+    return REFUSALS;
+}
+
+/* REFUSALS when the URL may be followed from this page. */
+static Refusal refuse_url(Parser *parser, const ParsedPage *page, const PageLink *link)
+{
+    const ParsingOptions *options = &parser->parsing->options;
+    Refusal refusal = scope_refuses(parser->scope, link->url, link->length);
+    if (refusal != REFUSALS) {
+        return refusal;
+    }
+    return is_trap(options, link)            ? REFUSED_TRAP
+           : is_filtered(parser, page, link) ? REFUSED_FILTER
+                                             : REFUSALS;
+}
+
+void parsing_links_refuse(Parser *parser, const ParsedPage *page, const char *url, size_t length,
+                          Refusal why)
+{
+    Parsing *parsing = parser->parsing;
+    stats_add(&parsing->stats->refused[why], 1);
+    if (why != REFUSED_KIND) {
+        parsing->skipped(parsing->context, url, length, why, page->fetch->url);
+    }
+}
+
+/* How much the rules expect of a link. */
+static float promise(Parser *parser, const ParsedPage *page, const PageLink *link)
+{
+    const ScoreRules *rules = parser->parsing->options.score_rules;
+    if (rules == NULL || url_parse(&parser->target, NULL, link->url, link->length) != RESULT_OK) {
+        return 1.0f;
+    }
+    FilterInput input = {.url = &parser->target,
+                         .source = parser->source.href == NULL ? NULL : &parser->source,
+                         .has_depth = true,
+                         .depth = page->fetch->depth + (page->fetch->has_page ? 1u : 0u)};
+    return score_rules_find(rules, &input, parser->scratch);
+}
+
+/* ---- what is kept -------------------------------------------------------------------------- */
+
+static void keep(Parser *parser, const PageLink *link, float score)
+{
+    if (parser->n_kept == parser->kept_capacity) {
+        size_t capacity = parser->kept_capacity == 0 ? 256 : parser->kept_capacity * 2;
+        KeptLink *kept = realloc(parser->kept, capacity * sizeof *kept);
+        if (kept == NULL) {
+            return;
+        }
+        parser->kept = kept;
+        parser->kept_capacity = capacity;
+    }
+    parser->kept[parser->n_kept++] = (KeptLink){.link = link, .score = score, .hop = hop_of(link)};
+}
+
+static bool is_wanted(Parser *parser, const ParsedPage *page, const PageLink *link)
+{
+    Refusal refusal = refuse_occurrence(parser, link);
+    if (refusal == REFUSALS) {
+        if (!note_seen(parser, hash_64(link->url, link->length, 0))) {
+            return false;
+        }
+        refusal = refuse_url(parser, page, link);
+    }
+    if (refusal != REFUSALS) {
+        parsing_links_refuse(parser, page, link->url, link->length, refusal);
+    }
+    return refusal == REFUSALS;
+}
+
+void parsing_links_select(Parser *parser, const ParsedPage *page, const PageLink *links, size_t n)
+{
+    for (size_t i = 0; i < n; i++) {
+        if (is_wanted(parser, page, &links[i])) {
+            keep(parser, &links[i], promise(parser, page, &links[i]));
+        }
+    }
+}
+
+void parsing_links_add(Parser *parser, const ParsedPage *page, const Url *url, LinkKind kind,
+                       float score)
+{
+    PageLink found = {.length = url->length, .kind = (uint8_t)kind};
+    found.url = arena_copy(&parser->arena, url->href, url->length);
+    if (found.url == NULL || !is_wanted(parser, page, &found)) {
+        return;
+    }
+    PageLink *link = arena_alloc(&parser->arena, sizeof *link);
+    if (link != NULL) {
+        *link = found;
+        keep(parser, link, score * promise(parser, page, link));
+    }
+}
+
+static Result find_keys(Parser *parser, ParsedPage *page)
+{
+    const DedupSteps *steps = &parser->parsing->options.dedup;
+    if (!steps->on || page->n_links == 0) {
+        return RESULT_OK;
+    }
+    page->link_keys = calloc(page->n_links, sizeof *page->link_keys);
+    Result rc = page->link_keys == NULL ? RESULT_MEMORY : RESULT_OK;
+    for (size_t i = 0; i < page->n_links && rc == RESULT_OK; i++) {
+        const char *url = page->links[i].url;
+        rc = dedup_key(steps, &parser->dedup, url, strlen(url), &page->link_keys[i]);
+    }
+    return rc;
+}
+
+/* One allocation that travels with the page. */
+Result parsing_links_copy(Parser *parser, ParsedPage *page)
+{
+    size_t n = parser->n_kept;
+    size_t bytes = 0;
+    for (size_t i = 0; i < n; i++) {
+        bytes += parser->kept[i].link->length + 1u;
+    }
+    size_t size = n * (sizeof(LinkInfo) + 2) + bytes;
+    char *memory = n == 0 ? NULL : malloc(size);
+    if (memory == NULL) {
+        return n == 0 ? RESULT_OK : RESULT_MEMORY;
+    }
+    page->links_size = size;
+    page->links = (LinkInfo *)(void *)memory;
+    page->link_hops = (uint8_t *)memory + n * sizeof(LinkInfo);
+    page->link_kinds = page->link_hops + n;
+    page->link_bytes = memory + n * (sizeof(LinkInfo) + 2);
+    char *next = page->link_bytes;
+    for (size_t i = 0; i < n; i++) {
+        const KeptLink *kept = &parser->kept[i];
+        memcpy(next, kept->link->url, kept->link->length + 1u);
+        page->links[i] = (LinkInfo){.url = next, .score = kept->score};
+        page->link_hops[i] = kept->hop;
+        page->link_kinds[i] = link_kind_byte(kept->link);
+        next += kept->link->length + 1u;
+    }
+    page->n_links = n;
+    page->links_hash = hash_64(page->link_bytes, bytes, 0);
+    return find_keys(parser, page);
+}
+
+/* ---- links that are in the header ---------------------------------------------------------- */
+
+static void add_reference(Parser *parser, const ParsedPage *page, const char *reference,
+                          size_t length, LinkKind kind)
+{
+    if (length > 0 && parser->source.href != NULL &&
+        url_parse(&parser->target, &parser->source, reference, length) == RESULT_OK) {
+        parsing_links_add(parser, page, &parser->target, kind, 1.0f);
+    }
+}
+
+/* Those items of Link that are pages: styles, feeds and hints for loading are not. */
+static void add_link_field(Parser *parser, const ParsedPage *page, const HttpField *field)
+{
+    size_t position = 0;
+    HttpLink link;
+    while (http_header_next_link(field->value, field->value_length, &position, &link)) {
+        if (!link.has_anchor && link.rel != NULL &&
+            html_leads_to_page(link.rel, link.rel_length, link.type == NULL ? "" : link.type,
+                               link.type_length)) {
+            add_reference(parser, page, link.uri, link.uri_length, LINK_HEADER);
+        }
+    }
+}
+
+void parsing_links_of_header(Parser *parser, const ParsedPage *page, const HttpHeader *header)
+{
+    HttpField field;
+    const char *reference = NULL;
+    size_t length = 0;
+    int64_t seconds = 0;
+    size_t position = 0;
+    if (page->fetch->status >= 300 && page->fetch->status < 400 &&
+        http_header_find(header, "Location", &field)) {
+        add_reference(parser, page, field.value, field.value_length, LINK_REDIRECT);
+    }
+    if (http_header_find(header, "Refresh", &field) &&
+        http_header_refresh(field.value, field.value_length, &seconds, &reference, &length)) {
+        add_reference(parser, page, reference, length, LINK_HEADER);
+    }
+    while (http_header_next_named(header, "Link", &position, &field)) {
+        add_link_field(parser, page, &field);
+    }
+}

@@ -1,0 +1,83 @@
+#include "page/parsing_internal.h"
+
+#include <string.h>
+
+#include "base/thread/log.h"
+#include "parse/robots/robots.h"
+
+typedef struct Reading {
+    Parser *parser;
+    const ParsedPage *page;
+    bool may_nest; /* sitemaps below this one are wanted */
+} Reading;
+
+void parsing_sitemap_robots(Parser *parser, ParsedPage *page)
+{
+    const FetchResult *fetch = page->fetch;
+    Robots *robots = NULL;
+    if (parser->sitemap == NULL || fetch->status < 200 || fetch->status >= 300 ||
+        url_parse(&parser->source, NULL, fetch->url, strlen(fetch->url)) != RESULT_OK ||
+        robots_parse(buffer_string(&fetch->body), fetch->body.length,
+                     parser->parsing->options.robots_agent, &robots) != RESULT_OK) {
+        return;
+    }
+    for (size_t i = 0; i < robots_n_sitemaps(robots); i++) {
+        const char *text = robots_sitemap(robots, i);
+        if (url_parse(&parser->target, &parser->source, text, strlen(text)) == RESULT_OK) {
+            parsing_links_add(parser, page, &parser->target, LINK_SITEMAP, 1.0f);
+        }
+    }
+    robots_delete(robots);
+}
+
+bool parsing_sitemap_expected(const Parser *parser, const ParsedPage *page)
+{
+    return parser->sitemap != NULL && page->fetch->status >= 200 && page->fetch->status < 300 &&
+           (page->fetch->hop == 'S' || page->fetch->hop == 'R');
+}
+
+/* An entry without hints is worth as much as a link. */
+static float score_of(const Reading *reading, const SitemapEntry *entry)
+{
+    int64_t now_s = reading->page->fetch->wall_start.us / 1000000;
+    return reading->parser->parsing->options.sitemap_hints
+               ? (float)sitemap_hint_factor(entry, now_s)
+               : 1.0f;
+}
+
+static bool on_entry(void *context, const SitemapEntry *entry)
+{
+    const Reading *reading = context;
+    if (entry->is_sitemap && !reading->may_nest) {
+        parsing_links_refuse(reading->parser, reading->page, entry->url->href, entry->url->length,
+                             REFUSED_DEPTH);
+    } else {
+        parsing_links_add(reading->parser, reading->page, entry->url, LINK_SITEMAP,
+                          score_of(reading, entry));
+    }
+    return true;
+}
+
+bool parsing_sitemap_read(Parser *parser, const ParsedPage *page)
+{
+    const FetchResult *fetch = page->fetch;
+    Reading reading = {.parser = parser,
+                       .page = page,
+                       .may_nest = fetch->depth + 1u < parser->parsing->options.sitemap_depth};
+    SitemapInput input = {.body = buffer_string(&parser->body),
+                          .length = parser->body.length,
+                          .is_truncated = fetch->truncated != TRUNCATED_NOT,
+                          .url = fetch->url,
+                          .url_length = strlen(fetch->url)};
+    SitemapReport report = {.kind = SITEMAP_UNKNOWN};
+    Result rc = sitemap_parse(parser->sitemap, &input, on_entry, &reading, &report);
+    if (report.kind == SITEMAP_UNKNOWN) {
+        return false;
+    }
+    if (rc != RESULT_OK || report.is_broken) {
+        LOG_INFO("parse", "sitemap read in part", "url=%s entries=%llu reason=\"%s\"", fetch->url,
+                 (unsigned long long)report.n_entries,
+                 rc != RESULT_OK ? result_name(rc) : "broken");
+    }
+    return true;
+}

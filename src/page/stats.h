@@ -1,0 +1,90 @@
+/* The crawl's counters: written by the threads that know, read by the status log.
+ *
+ * Counters that belong to the crawl as a whole (not to this run) are saved with each commit and
+ * restored at the start. All are atomics with relaxed order: figures, never decisions. */
+#ifndef PAGE_STATS_H
+#define PAGE_STATS_H
+
+#include <stdatomic.h>
+#include <stdint.h>
+
+#include "rules/refusal.h"
+
+/* Saved with each commit: fixed layout, only appended to. */
+typedef struct CrawlTotals {
+    uint64_t pages;        /* answers with an HTTP status to scheduled URLs */
+    uint64_t fetches;      /* all requests, robots.txt included */
+    uint64_t bytes;        /* received */
+    uint64_t by_status[6]; /* errors, 1xx ... 5xx */
+    uint64_t duplicates;
+    uint64_t robots_files;
+    uint64_t retries;   /* fetches that will be repeated */
+    uint64_t throttled; /* 429 and 503 */
+    uint64_t truncated;
+    uint64_t hosts_dropped;
+    uint64_t elapsed_ms;        /* of all runs */
+    uint64_t cpu_ms;            /* of all runs */
+    uint64_t refused[REFUSALS]; /* last: the enum grows at its end */
+} CrawlTotals;
+
+/* Visits of pages that were due (schedule.mode = continuous). Saved like the totals. */
+typedef struct RevisitTotals {
+    uint64_t visits;
+    uint64_t not_modified; /* answered 304 */
+    uint64_t changed;      /* with other content than before */
+    uint64_t gone;         /* answered 404 or 410 */
+    uint64_t ended;        /* pages that are visited no more: gone, or crawled often enough */
+    uint64_t rests;        /* of hosts that failed */
+} RevisitTotals;
+
+/* The index of a status in by_status. */
+unsigned stats_status_class(int status);
+
+typedef struct Stats {
+    /* ingest publishes the totals after each commit; parsers add refusals at once */
+    _Atomic uint64_t pages;
+    _Atomic uint64_t fetches;
+    _Atomic uint64_t bytes;
+    _Atomic uint64_t by_status[6];
+    _Atomic uint64_t duplicates;
+    _Atomic uint64_t throttled;
+    _Atomic uint64_t robots_denied;
+    _Atomic uint64_t refused[REFUSALS]; /* since this start, by parsing threads */
+    _Atomic uint64_t sieve_pending;     /* links that were not looked up yet */
+    _Atomic uint64_t sieve_merges;
+    _Atomic uint64_t cache_hits; /* links met lately */
+    _Atomic uint64_t cache_misses;
+    _Atomic uint64_t bloom_fp_ppb; /* rate of wrong answers, in 10^-9 */
+    _Atomic uint64_t urls_seen;
+    _Atomic uint64_t urls_queued;
+    _Atomic uint64_t hosts;
+    _Atomic uint64_t revisits; /* as in RevisitTotals */
+    _Atomic uint64_t not_modified;
+    _Atomic uint64_t revisit_pages;  /* that have a next visit */
+    _Atomic uint64_t revisit_due_ms; /* how late the latest visit of the last commit was */
+    _Atomic uint64_t commits;
+    _Atomic uint64_t commit_us;
+    _Atomic uint64_t writer_busy_us;
+    _Atomic uint64_t chore_max_us;      /* longest transaction of a chore's own */
+    _Atomic uint64_t chore_wait_max_us; /* the longest that a chore kept results from a commit */
+    _Atomic uint64_t chore_cpu_max_us;  /* CPU time of the longest piece */
+    _Atomic uint64_t parser_busy_us;
+    _Atomic uint64_t fetch_wait_full; /* times a fetcher waited for the parsers */
+} Stats;
+
+static inline void stats_add(_Atomic uint64_t *counter, uint64_t n)
+{
+    atomic_fetch_add_explicit(counter, n, memory_order_relaxed);
+}
+
+static inline void stats_set(_Atomic uint64_t *counter, uint64_t value)
+{
+    atomic_store_explicit(counter, value, memory_order_relaxed);
+}
+
+static inline uint64_t stats_get(const _Atomic uint64_t *counter)
+{
+    return atomic_load_explicit(counter, memory_order_relaxed);
+}
+
+#endif

@@ -1,0 +1,63 @@
+/* Which encoding a document is in, and its text as UTF-8: the WHATWG Encoding standard's labels,
+ * the HTML standard's sniffing (BOM, Content-Type, meta prescan of the first 1 024 bytes, XML
+ * declaration, fallback), and decoders that never fail: what is malformed becomes U+FFFD and the
+ * byte after it is looked at afresh, so that a wrong or half-broken encoding costs a character and
+ * never a link.
+ *
+ * Where it stands: parse/html/html.c sniffs and decodes each page once; bodies that are clean ASCII
+ * or UTF-8 (charset_utf8_span) are parsed in place, without a copy. Encoding names are the
+ * standard's
+ * ("windows-1252"), static strings that may be compared by strcmp. Everything here is pure and
+ * thread-safe. Sources: encoding.spec.whatwg.org; html.spec.whatwg.org 13.2.3. Multi-byte encodings
+ * are decoded by iconv, corrected where glibc's tables differ from the standard's. */
+#ifndef PARSE_CHARSET_CHARSET_H
+#define PARSE_CHARSET_CHARSET_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/memory/buffer.h"
+#include "base/core/result.h"
+
+/* What an encoding was decided by; only after CHARSET_FROM_FALLBACK may a late <meta> change it. */
+typedef enum CharsetSource {
+    CHARSET_FROM_BOM,
+    CHARSET_FROM_HEADER,
+    CHARSET_FROM_PRESCAN,
+    CHARSET_FROM_FALLBACK
+} CharsetSource;
+
+/* The WHATWG name ("windows-1252") for a label (" Latin1 "), or NULL. Static. */
+const char *charset_of_label(const char *label, size_t length);
+
+/* The encoding a browser would pick; never NULL. content_type is a header value or NULL. */
+const char *charset_sniff(const char *body, size_t length, const char *content_type);
+/* The same, and by what it was decided. */
+const char *charset_sniff_source(const char *body, size_t length, const char *content_type,
+                                 CharsetSource *source);
+
+/* The encoding that a <meta> in a document names: UTF-16 means UTF-8 there, x-user-defined means
+ * windows-1252. NULL when the label is unknown. */
+const char *charset_of_meta_label(const char *label, size_t length);
+/* The label in a meta element's content attribute ("text/html; charset=x") or NULL; borrowed. */
+const char *charset_label_in_content(const char *content, size_t length, size_t *label_length);
+
+/* Appends body, decoded from encoding (a WHATWG name) to UTF-8: BOM dropped, malformed sequences
+ * become U+FFFD, NUL becomes U+FFFD. RESULT_LIMIT: out's limit was reached, what fits is there.
+ * RESULT_INVALID: encoding is no name of the standard, or iconv lacks it. */
+Result charset_decode(const char *encoding, const char *body, size_t length, Buffer *out);
+
+/* The length of the longest prefix that is well-formed UTF-8 and holds no NUL. */
+size_t charset_utf8_span(const char *bytes, size_t length);
+/* The same for bytes 0x01-0x7F. */
+size_t charset_ascii_span(const char *bytes, size_t length);
+/* Whether a text of ASCII bytes only is the same in this encoding. */
+bool charset_is_ascii_superset(const char *encoding);
+
+/* Where the standard's Big5 differs from glibc's, for encoders: the code of a point that iconv
+ * lacks, and what a code that iconv has otherwise stands for. 0: no difference is known. */
+unsigned charset_big5_code(uint32_t point);
+uint32_t charset_big5_point(unsigned code);
+
+#endif

@@ -1,0 +1,63 @@
+/* Where the decoders of parse/charset* put code points: UTF-8 in a block on the stack, handed to
+ * the caller's Buffer when full. Internal to parse/charset*; one thread.
+ *
+ * Invariant: a block never ends within a character, so that a Buffer whose limit is reached is cut
+ * between characters. */
+#ifndef PARSE_CHARSET_CHARSET_SINK_H
+#define PARSE_CHARSET_CHARSET_SINK_H
+
+#include <stdint.h>
+#include <string.h>
+
+#include "base/memory/buffer.h"
+
+#define CHARSET_BLOCK_BYTES 4096
+#define CHARSET_REPLACEMENT 0xFFFDu
+
+typedef struct CharsetSink {
+    Buffer *out;
+    size_t used; /* of block */
+    Result rc;   /* the first failure; nothing is written after it */
+    char block[CHARSET_BLOCK_BYTES];
+} CharsetSink;
+
+/* Hands the block on; bytes that do not fit are lost and rc says so. */
+void charset_sink_flush(CharsetSink *sink);
+/* Any number of bytes of UTF-8, NUL excluded. */
+void charset_sink_bytes(CharsetSink *sink, const char *bytes, size_t length);
+
+static inline void charset_sink_put(CharsetSink *sink, uint32_t c)
+{
+    if (sink->used > CHARSET_BLOCK_BYTES - 4) {
+        charset_sink_flush(sink);
+    }
+    char *p = sink->block + sink->used;
+    if (c == 0) {
+        c = CHARSET_REPLACEMENT;
+    }
+    if (c < 0x80) {
+        p[0] = (char)c;
+        sink->used += 1;
+    } else if (c < 0x800) {
+        p[0] = (char)(0xC0 | c >> 6);
+        p[1] = (char)(0x80 | (c & 0x3F));
+        sink->used += 2;
+    } else if (c < 0x10000) {
+        p[0] = (char)(0xE0 | c >> 12);
+        p[1] = (char)(0x80 | (c >> 6 & 0x3F));
+        p[2] = (char)(0x80 | (c & 0x3F));
+        sink->used += 3;
+    } else {
+        p[0] = (char)(0xF0 | c >> 18);
+        p[1] = (char)(0x80 | (c >> 12 & 0x3F));
+        p[2] = (char)(0x80 | (c >> 6 & 0x3F));
+        p[3] = (char)(0x80 | (c & 0x3F));
+        sink->used += 4;
+    }
+}
+
+/* The decoders of the multi-byte encodings (charset_cjk.c). RESULT_NOT_FOUND: not one of them. */
+Result charset_decode_cjk(const char *encoding, const unsigned char *body, size_t length,
+                          CharsetSink *sink);
+
+#endif

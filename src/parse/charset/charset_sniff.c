@@ -1,0 +1,450 @@
+#include "parse/charset/charset.h"
+
+#include <string.h>
+#include <strings.h>
+
+#define PRESCAN_BYTES  1024
+#define FALLBACK       "windows-1252"
+#define MAX_ATTRIBUTES 64 /* of one meta element that is looked at */
+#define NAME_BYTES     16 /* longer attribute names are none of ours */
+#define VALUE_BYTES    128
+#define LABEL_BYTES    64 /* no label is as long */
+#define BLANKS         " \t\r\n"
+
+static bool is_space(char c)
+{
+    return c == ' ' || c == '\t' || c == '\n' || c == '\f' || c == '\r';
+}
+
+static bool is_alpha(char c)
+{
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
+}
+
+static char lower(char c)
+{
+    return (char)(c >= 'A' && c <= 'Z' ? c + ('a' - 'A') : c);
+}
+
+/* ---- labels in headers and attributes ---- */
+
+/* A quoted string without its backslashes, cut to LABEL_BYTES; returns where it ends. */
+static const char *unquote(const char *p, char out[LABEL_BYTES], size_t *length)
+{
+    *length = 0;
+    for (p++; *p != '\0' && *p != '"'; p++) {
+        p += *p == '\\' && p[1] != '\0' ? 1 : 0;
+        if (*length < LABEL_BYTES) {
+            out[(*length)++] = *p;
+        }
+    }
+    return p;
+}
+
+/* One of the types of a Content-Type header: bytes of its essence, and what its charset names. */
+typedef struct TypeOfHeader {
+    const char *essence;
+    size_t length;
+    bool has_charset;
+    const char *encoding; /* NULL: the label is none */
+} TypeOfHeader;
+
+/* Reads one type up to the comma behind it, or the end. */
+static const char *read_type(const char *p, TypeOfHeader *type)
+{
+    p += strspn(p, BLANKS);
+    *type = (TypeOfHeader){.essence = p};
+    p += strcspn(p, ";,");
+    type->length = (size_t)(p - type->essence);
+    while (type->length > 0 && is_space(type->essence[type->length - 1])) {
+        type->length--;
+    }
+    while (*p == ';') {
+        p++;
+        p += strspn(p, BLANKS);
+        const char *name = p;
+        p += strcspn(p, ";,=");
+        bool is_charset = p - name == 7 && strncasecmp(name, "charset", 7) == 0;
+        if (*p != '=') {
+            continue;
+        }
+        p++;
+        char quoted[LABEL_BYTES];
+        const char *start = p;
+        size_t length = 0;
+        if (*p == '"') {
+            start = quoted;
+            p = unquote(p, quoted, &length);
+        } else {
+            length = strcspn(start, ";,");
+        }
+        if (is_charset && !type->has_charset && length > 0) {
+            type->has_charset = true;
+            type->encoding = charset_of_label(start, length);
+        }
+        p += strcspn(p, ";,");
+    }
+    return p;
+}
+
+/* The charset of a Content-Type header. Of several types, as proxies join them with commas, the
+ * last one counts; it inherits the charset from one before it that is the same but for that. What
+ * is behind a comma and no type is nothing. */
+static const char *encoding_of_header(const char *value)
+{
+    TypeOfHeader last = {.essence = NULL};
+    TypeOfHeader type;
+    const char *p = value;
+    bool more = true;
+    while (more) {
+        p = read_type(p, &type);
+        more = *p == ',';
+        p += more ? 1 : 0;
+        bool is_type = memchr(type.essence, '/', type.length) != NULL;
+        if (last.essence != NULL && !is_type) {
+            continue;
+        }
+        bool is_same = last.essence != NULL && last.length == type.length &&
+                       strncasecmp(last.essence, type.essence, type.length) == 0;
+        if (is_same && !type.has_charset) {
+            type.has_charset = last.has_charset;
+            type.encoding = last.encoding;
+        }
+        last = type;
+    }
+    return last.encoding;
+}
+
+const char *charset_label_in_content(const char *content, size_t length, size_t *label_length)
+{
+    const char *end = content + length;
+    const char *p = content;
+    for (;;) {
+        while (end - p >= 7 && strncasecmp(p, "charset", 7) != 0) {
+            p++;
+        }
+        if (end - p < 7) {
+            return NULL;
+        }
+        p += 7;
+        while (p < end && is_space(*p)) {
+            p++;
+        }
+        if (p < end && *p == '=') {
+            break;
+        }
+    }
+    p++;
+    while (p < end && is_space(*p)) {
+        p++;
+    }
+    if (p == end) {
+        return NULL;
+    }
+    if (*p == '"' || *p == '\'') {
+        const char *close = memchr(p + 1, *p, (size_t)(end - p - 1));
+        if (close == NULL) {
+            return NULL;
+        }
+        *label_length = (size_t)(close - p - 1);
+        return p + 1;
+    }
+    const char *start = p;
+    while (p < end && !is_space(*p) && *p != ';') {
+        p++;
+    }
+    *label_length = (size_t)(p - start);
+    return start;
+}
+
+const char *charset_of_meta_label(const char *label, size_t length)
+{
+    const char *name = charset_of_label(label, length);
+    if (name == NULL) {
+        return NULL;
+    }
+    if (strncmp(name, "UTF-16", 6) == 0) {
+        return "UTF-8";
+    }
+    return strcmp(name, "x-user-defined") == 0 ? "windows-1252" : name;
+}
+
+/* ---- the prescan ---- */
+
+typedef struct Scan {
+    const char *p;
+    const char *end;
+} Scan;
+
+typedef struct Attribute {
+    char name[NAME_BYTES]; /* lower case; cut when longer */
+    char value[VALUE_BYTES];
+    size_t name_length;  /* uncut */
+    size_t value_length; /* cut */
+} Attribute;
+
+static void add_to_name(Attribute *a, char c)
+{
+    if (a->name_length < NAME_BYTES) {
+        a->name[a->name_length] = lower(c);
+    }
+    a->name_length++;
+}
+
+static void add_to_value(Attribute *a, char c)
+{
+    if (a->value_length < VALUE_BYTES) {
+        a->value[a->value_length++] = lower(c);
+    }
+}
+
+/* The value, after "=" and the white space behind it. False: the bytes ran out. */
+static bool get_value(Scan *s, Attribute *a)
+{
+    if (*s->p == '"' || *s->p == '\'') {
+        char quote = *s->p++;
+        for (; s->p < s->end; s->p++) {
+            if (*s->p == quote) {
+                s->p++;
+                return true;
+            }
+            add_to_value(a, *s->p);
+        }
+        return false;
+    }
+    for (; s->p < s->end; s->p++) {
+        if (is_space(*s->p) || *s->p == '>') {
+            return true;
+        }
+        add_to_value(a, *s->p);
+    }
+    return false;
+}
+
+typedef enum Got { GOT_ATTRIBUTE, GOT_END_OF_TAG, GOT_END_OF_BYTES } Got;
+
+/* The standard's "get an attribute". */
+static Got get_attribute(Scan *s, Attribute *a)
+{
+    a->name_length = 0;
+    a->value_length = 0;
+    while (s->p < s->end && (is_space(*s->p) || *s->p == '/')) {
+        s->p++;
+    }
+    if (s->p < s->end && *s->p == '>') {
+        return GOT_END_OF_TAG;
+    }
+    for (; s->p < s->end; s->p++) {
+        char c = *s->p;
+        if (c == '=' && a->name_length > 0) {
+            break;
+        }
+        if (is_space(c)) {
+            break;
+        }
+        if (c == '/' || c == '>') {
+            return GOT_ATTRIBUTE;
+        }
+        add_to_name(a, c);
+    }
+    while (s->p < s->end && is_space(*s->p)) {
+        s->p++;
+    }
+    if (s->p == s->end) {
+        return GOT_END_OF_BYTES;
+    }
+    if (*s->p != '=') {
+        return GOT_ATTRIBUTE;
+    }
+    s->p++;
+    while (s->p < s->end && is_space(*s->p)) {
+        s->p++;
+    }
+    if (s->p == s->end) {
+        return GOT_END_OF_BYTES;
+    }
+    if (*s->p == '>') {
+        return GOT_ATTRIBUTE;
+    }
+    return get_value(s, a) ? GOT_ATTRIBUTE : GOT_END_OF_BYTES;
+}
+
+static bool named(const Attribute *a, const char *name)
+{
+    size_t n = strlen(name);
+    return a->name_length == n && memcmp(a->name, name, n) == 0;
+}
+
+/* After "<meta": the encoding it names or NULL; *more is false when the bytes ran out. */
+static const char *read_meta(Scan *s, bool *more)
+{
+    Attribute a;
+    bool seen_equiv = false;
+    bool seen_content = false;
+    bool seen_charset = false;
+    bool pragma = false;
+    bool is_charset = false; /* encoding comes from charset=, which needs no pragma */
+    const char *encoding = NULL;
+    for (int i = 0; i < MAX_ATTRIBUTES; i++) {
+        Got got = get_attribute(s, &a);
+        if (got == GOT_END_OF_BYTES) {
+            *more = false;
+            return NULL;
+        }
+        if (got == GOT_END_OF_TAG) {
+            break;
+        }
+        if (named(&a, "http-equiv") && !seen_equiv) {
+            seen_equiv = true;
+            pragma = a.value_length == 12 && memcmp(a.value, "content-type", 12) == 0;
+        } else if (named(&a, "content") && !seen_content) {
+            seen_content = true;
+            size_t n = 0;
+            const char *label = charset_label_in_content(a.value, a.value_length, &n);
+            if (label != NULL && encoding == NULL && !is_charset) {
+                encoding = charset_of_meta_label(label, n);
+            }
+        } else if (named(&a, "charset") && !seen_charset) {
+            seen_charset = true;
+            is_charset = true;
+            encoding = charset_of_meta_label(a.value, a.value_length);
+        }
+    }
+    return is_charset || pragma ? encoding : NULL;
+}
+
+static bool starts(const Scan *s, const char *word)
+{
+    size_t n = strlen(word);
+    return (size_t)(s->end - s->p) >= n && strncasecmp(s->p, word, n) == 0;
+}
+
+/* Moves behind a tag that is no meta. False: the bytes ran out. */
+static bool skip_tag(Scan *s)
+{
+    while (s->p < s->end && !is_space(*s->p) && *s->p != '>') {
+        s->p++;
+    }
+    Attribute a;
+    Got got = GOT_ATTRIBUTE;
+    while (got == GOT_ATTRIBUTE) {
+        got = get_attribute(s, &a);
+    }
+    return got == GOT_END_OF_TAG;
+}
+
+static const char *prescan(const char *bytes, size_t length)
+{
+    Scan s = {.p = bytes, .end = bytes + length};
+    while (s.p < s.end) {
+        if (*s.p != '<') {
+            s.p++;
+        } else if (starts(&s, "<!--")) {
+            /* The two hyphens may be the same: "<!-->" is a whole comment. */
+            const char *close = memmem(s.p + 2, (size_t)(s.end - s.p - 2), "-->", 3);
+            if (close == NULL) {
+                return NULL;
+            }
+            s.p = close + 3;
+        } else if (starts(&s, "<meta") && s.end - s.p > 5 && (is_space(s.p[5]) || s.p[5] == '/')) {
+            s.p += 5;
+            bool more = true;
+            const char *encoding = read_meta(&s, &more);
+            if (encoding != NULL || !more) {
+                return encoding;
+            }
+        } else if (s.end - s.p > 2 && (is_alpha(s.p[1]) || (s.p[1] == '/' && is_alpha(s.p[2])))) {
+            s.p++;
+            if (!skip_tag(&s)) {
+                return NULL;
+            }
+        } else if (starts(&s, "<!") || starts(&s, "</") || starts(&s, "<?")) {
+            const char *close = memchr(s.p, '>', (size_t)(s.end - s.p));
+            if (close == NULL) {
+                return NULL;
+            }
+            s.p = close + 1;
+        } else {
+            s.p++;
+        }
+    }
+    return NULL;
+}
+
+/* The encoding that an XML declaration at the very start names, or NULL. */
+static const char *xml_encoding(const char *bytes, size_t length)
+{
+    if (length < 5 || memcmp(bytes, "<?xml", 5) != 0) {
+        return NULL;
+    }
+    const char *end = memchr(bytes, '>', length);
+    const char *p = end == NULL ? NULL : memmem(bytes, (size_t)(end - bytes), "encoding", 8);
+    if (p == NULL) {
+        return NULL;
+    }
+    p += 8;
+    while (p < end && (unsigned char)*p <= ' ') {
+        p++;
+    }
+    if (p == end || *p != '=') {
+        return NULL;
+    }
+    p++;
+    while (p < end && (unsigned char)*p <= ' ') {
+        p++;
+    }
+    if (p == end || (*p != '"' && *p != '\'')) {
+        return NULL;
+    }
+    const char *close = memchr(p + 1, *p, (size_t)(end - p - 1));
+    if (close == NULL) {
+        return NULL;
+    }
+    const char *name = charset_of_label(p + 1, (size_t)(close - p - 1));
+    return name != NULL && strncmp(name, "UTF-16", 6) == 0 ? "UTF-8" : name;
+}
+
+static const char *encoding_of_bom(const char *body, size_t length)
+{
+    if (length >= 3 && memcmp(body, "\xEF\xBB\xBF", 3) == 0) {
+        return "UTF-8";
+    }
+    if (length >= 2 && memcmp(body, "\xFE\xFF", 2) == 0) {
+        return "UTF-16BE";
+    }
+    return length >= 2 && memcmp(body, "\xFF\xFE", 2) == 0 ? "UTF-16LE" : NULL;
+}
+
+const char *charset_sniff_source(const char *body, size_t length, const char *content_type,
+                                 CharsetSource *source)
+{
+    *source = CHARSET_FROM_BOM;
+    const char *name = encoding_of_bom(body, length);
+    if (name == NULL && content_type != NULL) {
+        *source = CHARSET_FROM_HEADER;
+        name = encoding_of_header(content_type);
+    }
+    if (name == NULL) {
+        *source = CHARSET_FROM_PRESCAN;
+        size_t n = length < PRESCAN_BYTES ? length : PRESCAN_BYTES;
+        if (n >= 6 && memcmp(body, "<\0?\0x\0", 6) == 0) {
+            name = "UTF-16LE";
+        } else if (n >= 6 && memcmp(body, "\0<\0?\0x", 6) == 0) {
+            name = "UTF-16BE";
+        } else {
+            name = prescan(body, n);
+            name = name == NULL ? xml_encoding(body, n) : name;
+        }
+    }
+    if (name == NULL) {
+        *source = CHARSET_FROM_FALLBACK;
+        name = FALLBACK;
+    }
+    return name;
+}
+
+const char *charset_sniff(const char *body, size_t length, const char *content_type)
+{
+    CharsetSource source = CHARSET_FROM_FALLBACK;
+    return charset_sniff_source(body, length, content_type, &source);
+}

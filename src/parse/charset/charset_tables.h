@@ -1,0 +1,11 @@
+/* The tables of the encodings with one byte a character. Internal to parse/charset*. */
+#ifndef PARSE_CHARSET_CHARSET_TABLES_H
+#define PARSE_CHARSET_CHARSET_TABLES_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+/* The 128 code points of the bytes 0x80-0xFF (0 = unassigned), or NULL: not such an encoding. */
+const uint16_t *charset_single_byte_table(const char *name);
+
+#endif

@@ -1,0 +1,413 @@
+#include "parse/filter/filter_internal.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* An argument as written, and where. */
+typedef struct Raw {
+    const char *text;
+    size_t length;
+    size_t at;
+    char quote; /* '"', '\'' or 0 */
+} Raw;
+
+static bool is_space(char c)
+{
+    return c == ' ' || c == '\t' || c == '\r' || c == '\n';
+}
+
+static void skip_space(FilterCompiler *compiler)
+{
+    while (compiler->at < compiler->length && is_space(compiler->text[compiler->at])) {
+        compiler->at++;
+    }
+}
+
+static Result read_quoted(FilterCompiler *compiler, Raw *raw)
+{
+    size_t start = compiler->at;
+    char quote = compiler->text[start];
+    size_t end = start + 1;
+    while (end < compiler->length && compiler->text[end] != quote) {
+        end += quote == '"' && compiler->text[end] == '\\' ? 2 : 1;
+    }
+    if (end >= compiler->length) {
+        return filter_fail(compiler, start, "this quote is never closed");
+    }
+    *raw = (Raw){compiler->text + start + 1, end - start - 1, start, quote};
+    compiler->at = end + 1;
+    return RESULT_OK;
+}
+
+/* The end of a bracket expression that begins at start, or start + 1 when it is none. */
+static size_t skip_brackets(const FilterCompiler *compiler, size_t start)
+{
+    const char *text = compiler->text;
+    size_t end = start + 1;
+    end += end < compiler->length && text[end] == '^';
+    end += end < compiler->length && text[end] == ']';
+    while (end < compiler->length && text[end] != ']') {
+        end += text[end] == '\\' ? 2 : 1;
+    }
+    return end < compiler->length ? end + 1 : start + 1;
+}
+
+/* A bare argument ends before the ")" that matches or, in a list, before a comma. */
+static Result read_bare(FilterCompiler *compiler, const FilterAtomType *type, size_t open, Raw *raw)
+{
+    const char *text = compiler->text;
+    bool is_regex = type->arguments == FILTER_REGEX || type->arguments == FILTER_REGEX_SEARCH;
+    size_t start = compiler->at;
+    size_t end = start;
+    size_t depth = 0;
+    while (end < compiler->length) {
+        char c = text[end];
+        bool separator =
+            type->is_list && depth == 0 &&
+            (c == ',' || (c == '\\' && end + 1 < compiler->length && text[end + 1] == ','));
+        if (separator || (c == ')' && depth == 0)) {
+            break;
+        }
+        depth += c == '(';
+        depth -= c == ')';
+        if (c == '[' && is_regex) {
+            end = skip_brackets(compiler, end);
+        } else {
+            end += c == '\\' ? 2 : 1;
+        }
+    }
+    if (end >= compiler->length) {
+        return filter_fail(compiler, open, "this '(' is never closed");
+    }
+    compiler->at = end;
+    while (end > start && is_space(text[end - 1])) {
+        end--;
+    }
+    *raw = (Raw){text + start, end - start, start, 0};
+    return RESULT_OK;
+}
+
+/* Copies an argument into the arena, without the escapes of its quotes. */
+static Result copy_item(FilterCompiler *compiler, const Raw *raw, FilterItem *item)
+{
+    char *copy = arena_copy(&compiler->filter->arena, raw->text, raw->length);
+    if (copy == NULL) {
+        return RESULT_MEMORY;
+    }
+    size_t n = 0;
+    for (size_t i = 0; i < raw->length; i++) {
+        bool escape = raw->quote == '"' && copy[i] == '\\' && i + 1 < raw->length;
+        i += escape && (copy[i + 1] == '"' || copy[i + 1] == '\\');
+        copy[n++] = copy[i];
+    }
+    copy[n] = '\0';
+    *item = (FilterItem){.text = copy, .length = n};
+    return RESULT_OK;
+}
+
+static Result replace_text(FilterCompiler *compiler, FilterItem *item, const char *text,
+                           size_t length)
+{
+    item->text = arena_copy(&compiler->filter->arena, text, length);
+    item->length = length;
+    return item->text == NULL ? RESULT_MEMORY : RESULT_OK;
+}
+
+static Result lower_item(FilterCompiler *compiler, FilterItem *item)
+{
+    char *copy = arena_copy(&compiler->filter->arena, item->text, item->length);
+    if (copy == NULL) {
+        return RESULT_MEMORY;
+    }
+    for (size_t i = 0; i < item->length; i++) {
+        copy[i] = (char)(copy[i] >= 'A' && copy[i] <= 'Z' ? copy[i] | 0x20 : copy[i]);
+    }
+    item->text = copy;
+    return RESULT_OK;
+}
+
+/* Parses prefix + item as a URL; what may stand in it is for the caller to check. */
+static Result parse_url(const char *prefix, const FilterItem *item, Url *url)
+{
+    Buffer text;
+    buffer_init(&text, URL_MAX_BYTES);
+    Result rc = buffer_append_string(&text, prefix);
+    if (rc == RESULT_OK) {
+        rc = buffer_append(&text, item->text, item->length);
+    }
+    if (rc == RESULT_OK) {
+        rc = url_parse(url, NULL, text.data, text.length);
+    }
+    buffer_destroy(&text);
+    return rc;
+}
+
+static Result normalize_url(FilterCompiler *compiler, FilterItem *item, size_t at)
+{
+    Url url;
+    url_init(&url);
+    Result rc = parse_url("", item, &url);
+    if (rc == RESULT_OK) {
+        rc = replace_text(compiler, item, url.href, url.length);
+    } else if (rc != RESULT_MEMORY) {
+        rc = filter_fail(compiler, at, "expected an http or https URL");
+    }
+    url_destroy(&url);
+    return rc;
+}
+
+/* A host by the URL parser. The end of a host is parsed behind a letter when it begins with a dot.
+ */
+static Result normalize_host(FilterCompiler *compiler, FilterItem *item, size_t at, bool is_end)
+{
+    bool behind_letter = is_end && item->length > 0 && item->text[0] == '.';
+    bool ascii = true;
+    for (size_t i = 0; i < item->length; i++) {
+        ascii = ascii && (unsigned char)item->text[i] < 0x80;
+    }
+    if (is_end && ascii) {
+        return lower_item(compiler, item);
+    }
+    Url url;
+    url_init(&url);
+    Result rc = parse_url(behind_letter ? "http://x" : "http://", item, &url);
+    if (rc == RESULT_OK && url.host_start == 7 && url.host_end + 1 == url.length &&
+        strpbrk(item->text, "/\\?#") == NULL) {
+        rc = replace_text(compiler, item, url.href + url.host_start + behind_letter,
+                          url.host_end - url.host_start - behind_letter);
+    } else if (rc != RESULT_MEMORY) {
+        rc = filter_fail(compiler, at, "expected a host name");
+    }
+    url_destroy(&url);
+    return rc;
+}
+
+/* Reads digits; returns how many characters, 0 when there are none or too many. */
+static size_t scan_number(const char *text, uint64_t *value)
+{
+    size_t n = 0;
+    *value = 0;
+    while (text[n] >= '0' && text[n] <= '9') {
+        if (n == 18) {
+            return 0;
+        }
+        *value = *value * 10 + (uint64_t)(text[n++] - '0');
+    }
+    return n;
+}
+
+static Result read_number(FilterCompiler *compiler, FilterItem *item, size_t at)
+{
+    size_t n = scan_number(item->text, &item->low);
+    item->high = item->low;
+    return n > 0 && n == item->length ? RESULT_OK : filter_fail(compiler, at, "expected a number");
+}
+
+static Result read_size(FilterCompiler *compiler, FilterItem *item, size_t at)
+{
+    static const struct {
+        const char *suffix;
+        uint64_t factor;
+    } units[] = {{"", 1},
+                 {"K", 1000},
+                 {"Ki", UINT64_C(1) << 10},
+                 {"M", 1000000},
+                 {"Mi", UINT64_C(1) << 20},
+                 {"G", 1000000000},
+                 {"Gi", UINT64_C(1) << 30}};
+    uint64_t value = 0;
+    size_t n = scan_number(item->text, &value);
+    for (size_t i = 0; n > 0 && i < sizeof units / sizeof *units; i++) {
+        if (strcmp(item->text + n, units[i].suffix) == 0 && value <= UINT64_MAX / units[i].factor) {
+            item->low = value * units[i].factor;
+            return RESULT_OK;
+        }
+    }
+    return filter_fail(compiler, at,
+                       "expected a size: a number, then K, Ki, M, Mi, G, Gi or nothing");
+}
+
+static Result read_range(FilterCompiler *compiler, FilterItem *item, size_t at)
+{
+    size_t n = scan_number(item->text, &item->low);
+    size_t more = 0;
+    item->high = item->low;
+    if (n > 0 && item->text[n] == '-') {
+        more = scan_number(item->text + n + 1, &item->high);
+        n += more + 1;
+        n = more == 0 ? 0 : n;
+    }
+    return n > 0 && n == item->length && item->low <= item->high
+               ? RESULT_OK
+               : filter_fail(compiler, at, "expected a number or a range such as 300-399");
+}
+
+static Result compile_regex(FilterCompiler *compiler, FilterAtom *atom, const Raw *raw)
+{
+    const FilterItem *item = &atom->items[0];
+    uint32_t options = PCRE2_NEVER_UTF | PCRE2_NEVER_BACKSLASH_C;
+    if (atom->type->arguments == FILTER_REGEX) {
+        options |= PCRE2_ANCHORED | PCRE2_ENDANCHORED;
+    }
+    int code = 0;
+    PCRE2_SIZE offset = 0;
+    atom->regex =
+        pcre2_compile((PCRE2_SPTR)item->text, item->length, options, &code, &offset, NULL);
+    if (atom->regex == NULL) {
+        unsigned char message[128];
+        if (code == PCRE2_ERROR_NOMEMORY || code == PCRE2_ERROR_HEAP_FAILED) {
+            return RESULT_MEMORY;
+        }
+        (void)pcre2_get_error_message(code, message, sizeof message);
+        return filter_fail(compiler, raw->at + (raw->quote != 0) + offset, "regular expression: %s",
+                           (const char *)message);
+    }
+    /* Without JIT (not built in, or memory may not be executable) the interpreter matches. */
+    (void)pcre2_jit_compile(atom->regex, PCRE2_JIT_COMPLETE);
+    return RESULT_OK;
+}
+
+static Result load_set(FilterCompiler *compiler, FilterAtom *atom, size_t at)
+{
+    const FilterOptions *options = compiler->options;
+    const char *path = atom->items[0].text;
+    if (options == NULL || options->read_file == NULL) {
+        return filter_fail(compiler, at, "files cannot be read here");
+    }
+    Buffer text;
+    buffer_init(&text, BUFFER_NO_LIMIT);
+    Result rc = options->read_file(options->context, path, &text);
+    if (rc != RESULT_OK) {
+        (void)filter_fail(compiler, at, "%.100s: %s", path, result_name(rc));
+    } else {
+        size_t line = 0;
+        rc = filter_set_new(&atom->set, buffer_string(&text), text.length, &line);
+        if (rc == RESULT_INVALID) {
+            (void)filter_fail(compiler, at, "%.100s:%zu: expected a host name", path, line);
+        } else if (rc != RESULT_OK) {
+            (void)filter_fail(compiler, at, "%.100s: %s", path, result_name(rc));
+        }
+    }
+    buffer_destroy(&text);
+    return rc;
+}
+
+/* Brings one argument into the form it is compared in. */
+static Result prepare(FilterCompiler *compiler, FilterAtom *atom, FilterItem *item, const Raw *raw)
+{
+    Result rc = RESULT_OK;
+    const char *colon = NULL;
+    switch (atom->type->arguments) {
+    case FILTER_NO_ARGUMENTS:
+    case FILTER_TEXT:
+    case FILTER_NAME_VALUES:
+        return RESULT_OK;
+    case FILTER_LOWER:
+        return lower_item(compiler, item);
+    case FILTER_HOST:
+        return normalize_host(compiler, item, raw->at, false);
+    case FILTER_HOST_END:
+        return normalize_host(compiler, item, raw->at, true);
+    case FILTER_URL:
+        return normalize_url(compiler, item, raw->at);
+    case FILTER_EXTENSION:
+        rc = lower_item(compiler, item);
+        item->text += item->text[0] == '.';
+        item->length = strlen(item->text);
+        return rc;
+    case FILTER_HEX:
+        rc = lower_item(compiler, item);
+        colon = strrchr(item->text, ':');
+        item->text = colon == NULL ? item->text : colon + 1;
+        item->length = strlen(item->text);
+        return rc;
+    case FILTER_NUMBER:
+        return read_number(compiler, item, raw->at);
+    case FILTER_TIMES:
+        rc = read_number(compiler, item, raw->at);
+        return rc == RESULT_OK && item->low < 2
+                   ? filter_fail(compiler, raw->at, "expected a number of at least 2")
+                   : rc;
+    case FILTER_SIZE:
+        return read_size(compiler, item, raw->at);
+    case FILTER_NUMBER_RANGE:
+        return read_range(compiler, item, raw->at);
+    case FILTER_REGEX:
+    case FILTER_REGEX_SEARCH:
+        return compile_regex(compiler, atom, raw);
+    case FILTER_FILE:
+        return load_set(compiler, atom, raw->at);
+    }
+    return RESULT_INTERNAL;
+}
+
+static Result read_argument(FilterCompiler *compiler, FilterAtom *atom, size_t open, Raw *raw)
+{
+    skip_space(compiler);
+    char c = compiler->at < compiler->length ? compiler->text[compiler->at] : '\0';
+    Result rc = c == '"' || c == '\'' ? read_quoted(compiler, raw)
+                                      : read_bare(compiler, atom->type, open, raw);
+    if (rc == RESULT_OK && raw->length == 0 && raw->quote == 0) {
+        rc = filter_fail(compiler, raw->at, "expected %s", atom->type->help.arguments);
+    }
+    return rc;
+}
+
+/* Adds one item to the atom; lists grow by doubling inside the arena. */
+static Result add_item(FilterCompiler *compiler, FilterAtom *atom, const Raw *raw)
+{
+    if ((atom->n_items & (atom->n_items - 1)) == 0) {
+        size_t capacity = atom->n_items == 0 ? 1 : atom->n_items * 2;
+        FilterItem *items = arena_alloc(&compiler->filter->arena, capacity * sizeof *items);
+        if (items == NULL) {
+            return RESULT_MEMORY;
+        }
+        if (atom->n_items > 0) {
+            memcpy(items, atom->items, atom->n_items * sizeof *items);
+        }
+        atom->items = items;
+    }
+    FilterItem *item = &atom->items[atom->n_items];
+    Result rc = copy_item(compiler, raw, item);
+    return rc == RESULT_OK ? prepare(compiler, atom, item, raw) : rc;
+}
+
+Result filter_read_arguments(FilterCompiler *compiler, FilterAtom *atom)
+{
+    size_t open = compiler->at++;
+    bool more = atom->type->arguments != FILTER_NO_ARGUMENTS;
+    skip_space(compiler);
+    while (more) {
+        Raw raw = {.text = NULL};
+        Result rc = read_argument(compiler, atom, open, &raw);
+        if (rc == RESULT_OK) {
+            rc = add_item(compiler, atom, &raw);
+        }
+        if (rc != RESULT_OK) {
+            return rc;
+        }
+        atom->n_items++;
+        skip_space(compiler);
+        const char *next = compiler->text + compiler->at;
+        size_t left = compiler->length - compiler->at;
+        size_t n_comma = left > 0 && next[0] == ',' ? 1 : 0;
+        n_comma = left > 1 && next[0] == '\\' && next[1] == ',' ? 2 : n_comma;
+        more = atom->type->is_list && n_comma > 0;
+        compiler->at += more ? n_comma : 0;
+    }
+    if (compiler->at >= compiler->length) {
+        return filter_fail(compiler, open, "this '(' is never closed");
+    }
+    if (compiler->text[compiler->at] != ')') {
+        return filter_fail(compiler, compiler->at,
+                           atom->type->arguments == FILTER_NO_ARGUMENTS
+                               ? "%s takes no arguments: expected ')'"
+                               : "expected ')' behind the argument of %s",
+                           atom->type->help.name);
+    }
+    if (atom->type->arguments == FILTER_NAME_VALUES && atom->n_items < 2) {
+        return filter_fail(compiler, compiler->at, "expected ',' and a value");
+    }
+    compiler->at++;
+    return RESULT_OK;
+}

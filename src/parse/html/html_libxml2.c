@@ -1,0 +1,158 @@
+#include "parse/html/html_libxml2.h"
+
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <libxml/HTMLparser.h>
+#include <libxml/SAX2.h>
+
+#define TEXT_LIMIT ((size_t)INT_MAX - 1)
+
+struct HtmlLibxml2 {
+    htmlParserCtxtPtr parser;
+    HtmlTree *tree;
+    Buffer text;  /* the page with its "&" escaped */
+    Buffer title; /* of the title that is open */
+    uint64_t raw; /* key of the raw text element that is open, or 0 */
+    bool is_title;
+    HtmlTag tag;
+};
+
+static HtmlTextMode start(HtmlLibxml2 *front, const char *name, const xmlChar **attributes)
+{
+    HtmlTag *tag = &front->tag;
+    size_t length = strlen(name);
+    tag->key = html_name_key(name, length, length);
+    tag->id = html_tag_of_key(tag->key);
+    tag->present = 0;
+    tag->self_closing = false; /* libxml2 reports the end of such an element at once */
+    tag->transient = true;
+    for (size_t i = 0; attributes != NULL && attributes[i] != NULL; i += 2) {
+        const char *key = (const char *)attributes[i];
+        const char *value = (const char *)attributes[i + 1];
+        size_t n = strlen(key);
+        HtmlAttributeId id = html_attribute_of_key(html_name_key(key, n, n));
+        if (id != HTML_ATTRS && !html_tag_has(tag, id)) {
+            tag->present |= UINT32_C(1) << id;
+            tag->values[id].bytes = value == NULL ? "" : value;
+            tag->values[id].length = value == NULL ? 0 : strlen(value);
+        }
+    }
+    return html_tree_start_tag(front->tree, tag);
+}
+
+static void start_element(void *context, const xmlChar *name, const xmlChar **attributes)
+{
+    HtmlLibxml2 *front = context;
+    if (front->raw != 0) {
+        return;
+    }
+    HtmlTextMode mode = start(front, (const char *)name, attributes);
+    if (mode != HTML_TEXT_DATA) {
+        front->raw = front->tag.key;
+        front->is_title = front->tag.id == HTML_TITLE && front->tree->title == NULL &&
+                          front->tree->n_templates == 0;
+        buffer_reset(&front->title);
+    }
+}
+
+static void end_element(void *context, const xmlChar *name)
+{
+    HtmlLibxml2 *front = context;
+    size_t length = strlen((const char *)name);
+    uint64_t key = html_name_key((const char *)name, length, length);
+    if (front->raw != 0) {
+        if (key != front->raw) {
+            return;
+        }
+        front->raw = 0;
+        if (front->is_title) {
+            html_links_set_title(front->tree, buffer_string(&front->title), front->title.length);
+        }
+    }
+    html_tree_end_tag(front->tree, html_tag_of_key(key), key);
+}
+
+static void characters(void *context, const xmlChar *text, int length)
+{
+    HtmlLibxml2 *front = context;
+    if (front->raw != 0) {
+        if (front->is_title && front->title.length < 4 * HTML_TITLE_BYTES) {
+            (void)buffer_append(&front->title, text, (size_t)length);
+        }
+    } else if (front->tree->wants_text) {
+        html_tree_text(front->tree, (const char *)text, (size_t)length);
+    }
+}
+
+Result html_libxml2_new(HtmlLibxml2 **front)
+{
+    HtmlLibxml2 *f = calloc(1, sizeof *f);
+    htmlParserCtxtPtr parser = htmlNewParserCtxt();
+    if (f == NULL || parser == NULL) {
+        free(f);
+        htmlFreeParserCtxt(parser);
+        return RESULT_MEMORY;
+    }
+    buffer_init(&f->text, TEXT_LIMIT);
+    buffer_init(&f->title, TEXT_LIMIT);
+    memset(parser->sax, 0, sizeof *parser->sax);
+    parser->sax->startElement = start_element;
+    parser->sax->endElement = end_element;
+    parser->sax->characters = characters;
+    parser->sax->cdataBlock = characters;
+    parser->sax->ignorableWhitespace = characters;
+    parser->userData = f;
+    f->parser = parser;
+    *front = f;
+    return RESULT_OK;
+}
+
+void html_libxml2_delete(HtmlLibxml2 *front)
+{
+    if (front == NULL) {
+        return;
+    }
+    htmlFreeParserCtxt(front->parser);
+    buffer_destroy(&front->text);
+    buffer_destroy(&front->title);
+    free(front);
+}
+
+static Result escape(const char *text, size_t length, Buffer *out)
+{
+    const char *p = text;
+    const char *end = text + length;
+    Result rc = RESULT_OK;
+    while (rc == RESULT_OK && p < end) {
+        const char *amp = memchr(p, '&', (size_t)(end - p));
+        rc = buffer_append(out, p, (size_t)((amp == NULL ? end : amp) - p));
+        if (rc == RESULT_OK && amp != NULL) {
+            rc = buffer_append(out, "&amp;", 5);
+        }
+        p = amp == NULL ? end : amp + 1;
+    }
+    return rc;
+}
+
+Result html_libxml2_read(HtmlLibxml2 *front, const char *text, size_t length, HtmlTree *tree)
+{
+    front->tree = tree;
+    front->raw = 0;
+    front->is_title = false;
+    buffer_reset(&front->text);
+    Result rc = escape(text, length, &front->text);
+    if (rc != RESULT_OK || front->text.length == 0) {
+        return rc;
+    }
+    htmlDocPtr none =
+        htmlCtxtReadMemory(front->parser, front->text.data, (int)front->text.length, NULL, "UTF-8",
+                           HTML_PARSE_RECOVER | HTML_PARSE_NOERROR | HTML_PARSE_NOWARNING |
+                               HTML_PARSE_NONET | HTML_PARSE_IGNORE_ENC | (int)XML_PARSE_HUGE);
+    if (none != NULL) {
+        xmlFreeDoc(none);
+    }
+    buffer_trim(&front->text, 1u << 20);
+    return front->parser->errNo == XML_ERR_NO_MEMORY ? RESULT_MEMORY : RESULT_OK;
+}

@@ -1,0 +1,131 @@
+/* What a browser's tree builder would keep of a page: which tags are elements of the document,
+ * which of them link, what the base is, the title and the robots instructions. There is no tree;
+ * there is the little that decides whether a tag is dropped or means something else: framesets,
+ * templates, forms within forms, and a stack of open elements while SVG or MathML is open.
+ *
+ * Flow: a front end (parse/html/skim.h, parse/html/html_libxml2.c) calls html_tree_start_tag,
+ * _end_tag and, while wants_text, _text in document order; parse/html/html.c resolves refs[]
+ * afterwards against the base, because a <base> counts for the links before it as well. Internal to
+ * parse/html*; one thread.
+ *
+ * Invariants:
+ *  1. refs[] is in document order; their bytes live in the page's text or in the arena.
+ *  2. depth > 0 if and only if a template or foreign content is open; the stack then begins with a
+ *     template or a foreign element.
+ * Source: html.spec.whatwg.org 13.2.6; nothing here runs scripts: noscript is markup. */
+#ifndef PARSE_HTML_HTML_TREE_H
+#define PARSE_HTML_HTML_TREE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/memory/arena.h"
+#include "base/core/result.h"
+#include "parse/html/html.h"
+#include "parse/html/html_tags.h"
+
+#define HTML_TREE_DEPTH  512 /* deeper foreign content is counted, not remembered */
+#define HTML_TITLE_BYTES ((size_t)512)
+
+typedef struct HtmlSlice {
+    const char *bytes;
+    size_t length;
+} HtmlSlice;
+
+typedef struct HtmlTag {
+    uint64_t key; /* html_name_key */
+    HtmlTagId id;
+    uint32_t present; /* bit set of HtmlAttributeId: which values hold something */
+    bool self_closing;
+    bool transient; /* the values die with the call: what is kept must be copied */
+    HtmlSlice values[HTML_ATTRS];
+} HtmlTag;
+
+/* How a tokenizer reads on after a start tag. */
+typedef enum HtmlTextMode {
+    HTML_TEXT_DATA,
+    HTML_TEXT_RCDATA,
+    HTML_TEXT_RAWTEXT,
+    HTML_TEXT_SCRIPT,
+    HTML_TEXT_PLAINTEXT
+} HtmlTextMode;
+
+typedef struct HtmlRef {
+    const char *bytes;
+    uint32_t length;
+    uint8_t kind;  /* LinkKind */
+    uint8_t flags; /* LINK_NOFOLLOW ... */
+} HtmlRef;
+
+typedef enum HtmlSpace { HTML_SPACE_HTML, HTML_SPACE_SVG, HTML_SPACE_MATH } HtmlSpace;
+
+typedef struct HtmlNode {
+    uint64_t key;
+    HtmlTagId id;
+    uint8_t space;    /* HtmlSpace */
+    bool html_within; /* an HTML integration point */
+    bool text_within; /* a MathML text integration point */
+} HtmlNode;
+
+typedef enum HtmlMode {
+    HTML_MODE_HEAD, /* no body yet */
+    HTML_MODE_BODY,
+    HTML_MODE_FRAMESET,
+    HTML_MODE_AFTER_FRAMESET
+} HtmlMode;
+
+typedef struct HtmlTree {
+    const HtmlOptions *options;
+    Arena *arena;
+    HtmlRef *refs; /* owned, kept from page to page */
+    size_t n_refs;
+    size_t refs_capacity;
+    size_t refs_limit;
+    uint64_t n_dropped; /* references beyond refs_limit */
+    HtmlSlice base;     /* href of the first base element */
+    bool has_base;
+    bool base_in_body; /* it goes with the body when a frameset takes its place */
+    const char *title;
+    unsigned robots;
+    const char *meta_encoding; /* what the first meta that names a known encoding says, or NULL */
+    HtmlMode mode;
+    bool wants_text; /* whether a frameset may still come: tell about text */
+    bool form_open;
+    bool failed; /* memory ran out: something is missing */
+    unsigned framesets;
+    size_t body_first_ref;
+    size_t depth; /* of stack; see invariant 2 */
+    size_t n_templates;
+    size_t n_too_deep;          /* elements above HTML_TREE_DEPTH */
+    uint32_t n_open[HTML_TAGS]; /* HTML elements that were begun and not ended, about */
+    HtmlNode stack[HTML_TREE_DEPTH];
+} HtmlTree;
+
+void html_tree_init(HtmlTree *tree, const HtmlOptions *options, Arena *arena);
+void html_tree_destroy(HtmlTree *tree);
+/* Forgets the page before. */
+void html_tree_begin(HtmlTree *tree);
+
+/* tag is the caller's; its slices must live as long as the page unless tag->transient. */
+HtmlTextMode html_tree_start_tag(HtmlTree *tree, const HtmlTag *tag);
+void html_tree_end_tag(HtmlTree *tree, HtmlTagId id, uint64_t key);
+/* Text outside of elements that hold raw text; only while wants_text. */
+void html_tree_text(HtmlTree *tree, const char *text, size_t length);
+/* Whether <![CDATA[ begins a CDATA section here. */
+bool html_tree_is_foreign(const HtmlTree *tree);
+
+/* ---- what an element says (html_links.c) ---- */
+
+/* Links, base and robots of an HTML element that is in the document. */
+void html_links_of_element(HtmlTree *tree, const HtmlTag *tag);
+void html_links_of_svg(HtmlTree *tree, const HtmlTag *tag);
+/* The title's text, raw; the first one counts. */
+void html_links_set_title(HtmlTree *tree, const char *text, size_t length);
+
+static inline bool html_tag_has(const HtmlTag *tag, HtmlAttributeId id)
+{
+    return (tag->present >> id & 1) != 0;
+}
+
+#endif

@@ -1,0 +1,107 @@
+#include "parse/html/html_words.h"
+
+#include "parse/text/skim_scan.h"
+
+/* What a rel says the other document is: a page. Those of HTML 4 are still found in manuals. */
+static const char *const page_rels[] = {
+    "canonical", "next",    "prev",    "previous",  "alternate",  "first",
+    "last",      "start",   "up",      "top",       "contents",   "toc",
+    "index",     "chapter", "section", "appendix",  "subsection", "glossary",
+    "help",      "author",  "license", "copyright", "bookmark",
+};
+
+static bool is_page_rel(const HtmlSlice *word)
+{
+    for (size_t i = 0; i < sizeof page_rels / sizeof *page_rels; i++) {
+        if (html_is_word(word, page_rels[i])) {
+            return true;
+        }
+    }
+    return false;
+}
+
+unsigned html_rel_flags(const HtmlSlice *rel)
+{
+    unsigned flags = 0;
+    bool is_style = false;
+    const char *p = rel->bytes;
+    const char *end = p + rel->length;
+    while (p < end) {
+        HtmlSlice word = {.bytes = p, .length = 0};
+        while (p < end && !html_is_space(*p)) {
+            p++;
+        }
+        word.length = (size_t)(p - word.bytes);
+        p += p < end ? 1 : 0;
+        is_style = is_style || html_is_word(&word, "stylesheet");
+        flags |= is_page_rel(&word) ? LINK_PAGE : 0u;
+        flags |= html_is_word(&word, "nofollow")    ? LINK_NOFOLLOW
+                 : html_is_word(&word, "ugc")       ? LINK_UGC
+                 : html_is_word(&word, "sponsored") ? LINK_SPONSORED
+                 : html_is_word(&word, "canonical") ? LINK_CANONICAL
+                                                    : 0u;
+    }
+    return is_style ? flags & ~(unsigned)LINK_PAGE : flags;
+}
+
+bool html_is_page_type(const HtmlSlice *type)
+{
+    HtmlSlice essence = {.bytes = type->bytes, .length = 0};
+    while (essence.length < type->length && essence.bytes[essence.length] != ';') {
+        essence.length++;
+    }
+    html_trim(&essence);
+    return essence.length == 0 || html_is_word(&essence, "text/html") ||
+           html_is_word(&essence, "application/xhtml+xml");
+}
+
+bool html_leads_to_page(const char *rel, size_t rel_length, const char *type, size_t type_length)
+{
+    HtmlSlice rels = {.bytes = rel, .length = rel_length};
+    HtmlSlice types = {.bytes = type, .length = type_length};
+    return (html_rel_flags(&rels) & LINK_PAGE) != 0 && html_is_page_type(&types);
+}
+
+bool html_refresh_url(const HtmlSlice *content, HtmlSlice *url)
+{
+    const char *p = content->bytes;
+    const char *end = p + content->length;
+    while (p < end && html_is_space(*p)) {
+        p++;
+    }
+    const char *digits = p;
+    while (p < end && ((*p >= '0' && *p <= '9') || *p == '.')) {
+        p++;
+    }
+    if (p == digits || p == end || (*p != ';' && *p != ',' && !html_is_space(*p))) {
+        return false;
+    }
+    while (p < end && html_is_space(*p)) {
+        p++;
+    }
+    if (p < end && (*p == ';' || *p == ',')) {
+        p++;
+    }
+    while (p < end && html_is_space(*p)) {
+        p++;
+    }
+    if (end - p >= 3 && strncasecmp(p, "url", 3) == 0) {
+        const char *q = p + 3;
+        while (q < end && html_is_space(*q)) {
+            q++;
+        }
+        if (q < end && *q == '=') {
+            p = q + 1;
+            while (p < end && html_is_space(*p)) {
+                p++;
+            }
+        }
+    }
+    if (p < end && (*p == '"' || *p == '\'')) {
+        const char *close = memchr(p + 1, *p, (size_t)(end - p - 1));
+        end = close == NULL ? end : close;
+        p++;
+    }
+    *url = (HtmlSlice){.bytes = p, .length = (size_t)(end - p)};
+    return p < end;
+}

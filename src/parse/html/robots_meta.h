@@ -1,0 +1,26 @@
+/* Robots instructions that come with a page: <meta name="robots" content="..."> and X-Robots-Tag.
+ *
+ * The HTML front end asks robots_meta_names and robots_meta_content for each meta element, the
+ * parsing thread robots_meta_header for each X-Robots-Tag field; the answers are PAGE_* flags of
+ * parse/html/html.h, to be or-ed: instructions only ever add up, and the strictest holds. Pure.
+ *
+ * Directives: noindex, nofollow, none (both), noarchive, nocache (the same); separated by commas,
+ * blanks or semicolons, compared without case; everything else ("all", "max-snippet: 5",
+ * "unavailable_after: ...") changes nothing. */
+#ifndef PARSE_HTML_ROBOTS_META_H
+#define PARSE_HTML_ROBOTS_META_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+/* Whether a meta element of this name speaks to agent (a product token or NULL): "robots" does. */
+bool robots_meta_names(const char *name, size_t length, const char *agent);
+
+/* The flags in a meta element's content. */
+unsigned robots_meta_content(const char *content, size_t length);
+
+/* The flags in one X-Robots-Tag value. "somebot: nofollow, noindex" is for somebot only, up to the
+ * next such name; what stands before any name is for all. */
+unsigned robots_meta_header(const char *value, size_t length, const char *agent);
+
+#endif

@@ -1,0 +1,95 @@
+/* HTTP response headers as they came over the wire: the block, its fields, and the values that a
+ * crawler acts upon.
+ *
+ * Nothing is copied and nothing allocated: fields point into the caller's bytes. Names are compared
+ * without case, LF alone ends a line, folded lines belong to the field above, and lines that are no
+ * fields are skipped. Values are (pointer, length), not NUL-terminated, and may hold any byte.
+ * Every function is linear in its input. Pure, thread-safe. Sources: RFC 9110, 9111, 9112, 8288;
+ * the HTML standard for Refresh. */
+#ifndef PARSE_HTTP_HTTP_HEADER_H
+#define PARSE_HTTP_HTTP_HEADER_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/memory/buffer.h"
+#include "base/core/result.h"
+
+typedef struct HttpHeader {
+    unsigned status;    /* 100-999 of the final response */
+    unsigned version;   /* 10 for HTTP/1.0, 11, 20 */
+    const char *reason; /* may be empty */
+    size_t reason_length;
+    const char *fields;   /* first byte behind the status line */
+    size_t fields_length; /* up to the empty line, which is not included */
+    size_t bytes;         /* of everything up to the body, interim responses included */
+    bool is_complete;     /* the empty line was there */
+} HttpHeader;
+
+typedef struct HttpField {
+    const char *name;
+    size_t name_length;
+    const char *value; /* trimmed; line breaks of folded lines are still in it */
+    size_t value_length;
+} HttpField;
+
+/* Reads a header block, behind any interim (1xx) ones. RESULT_INVALID: no status line. */
+Result http_header_parse(HttpHeader *header, const char *bytes, size_t length);
+
+/* Steps through the fields; *position starts at 0. False at the end. */
+bool http_header_next(const HttpHeader *header, size_t *position, HttpField *field);
+/* The same for the fields of one name ("Link", "X-Robots-Tag"). */
+bool http_header_next_named(const HttpHeader *header, const char *name, size_t *position,
+                            HttpField *field);
+/* The first field of that name; false when there is none. */
+bool http_header_find(const HttpHeader *header, const char *name, HttpField *field);
+
+typedef struct HttpContentType {
+    const char *type; /* "text/html", not lower-cased; NULL when there is none */
+    size_t type_length;
+    const char *charset; /* parameter, without quotes; NULL when there is none */
+    size_t charset_length;
+} HttpContentType;
+
+/* Splits a Content-Type value. */
+HttpContentType http_header_content_type(const char *value, size_t length);
+/* Whether the type is this one ("application/xhtml+xml"), without case. */
+bool http_header_is_type(const HttpContentType *content_type, const char *type);
+
+/* A date in any of HTTP's three forms, and loosely: seconds since 1970 UTC. False when it is none.
+ */
+bool http_header_date(const char *value, size_t length, int64_t *unix_s);
+/* Retry-After: seconds from now (unix_now_s) on, never negative; -1 when the value is neither a
+ * number nor a date. Capped at HTTP_MAX_SECONDS. */
+#define HTTP_MAX_SECONDS INT64_C(1000000000)
+int64_t http_header_retry_after(const char *value, size_t length, int64_t unix_now_s);
+
+typedef struct HttpCacheControl {
+    int64_t max_age_s; /* -1: not given */
+    bool no_cache;
+    bool no_store;
+} HttpCacheControl;
+
+/* Adds what one Cache-Control value says to *control, which starts as HTTP_CACHE_CONTROL_NONE. */
+#define HTTP_CACHE_CONTROL_NONE ((HttpCacheControl){.max_age_s = -1})
+void http_header_cache_control(const char *value, size_t length, HttpCacheControl *control);
+
+typedef struct HttpLink {
+    const char *uri; /* between "<" and ">", trimmed */
+    size_t uri_length;
+    const char *rel; /* without quotes, several words possible; NULL when there is none */
+    size_t rel_length;
+    const char *type; /* likewise */
+    size_t type_length;
+    bool has_anchor; /* the link is about another document */
+} HttpLink;
+
+/* Steps through the items of a Link value; *position starts at 0. Junk between items is skipped. */
+bool http_header_next_link(const char *value, size_t length, size_t *position, HttpLink *link);
+/* Refresh ("5; url=/x"): the time and the reference; *uri_length is 0 for the page itself. False
+ * when a browser would ignore the value. */
+bool http_header_refresh(const char *value, size_t length, int64_t *seconds, const char **uri,
+                         size_t *uri_length);
+
+#endif

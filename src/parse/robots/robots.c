@@ -1,0 +1,292 @@
+#include "parse/robots/robots.h"
+
+#include <assert.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+#include "base/core/hash.h"
+#include "parse/robots/robots_line.h"
+#include "parse/robots/robots_pattern.h"
+#include "parse/robots/robots_rules.h"
+
+/* ---- reading ---- */
+
+/* "5", "0.5", "10<BR>": what follows the number is ignored. -1 when it is none. */
+static int64_t delay_of(const char *p, size_t length)
+{
+    const char *end = p + length;
+    int64_t ms = 0;
+    bool any = false;
+    for (; p < end && *p >= '0' && *p <= '9'; p++) {
+        any = true;
+        ms = ms * 10 + (*p - '0') * INT64_C(1000);
+        ms = ms > ROBOTS_DELAY_MAX_MS ? ROBOTS_DELAY_MAX_MS : ms;
+    }
+    if (p < end && *p == '.') {
+        int64_t unit = 100;
+        for (p++; p < end && *p >= '0' && *p <= '9'; p++) {
+            any = true;
+            ms += (*p - '0') * unit;
+            unit /= 10;
+        }
+    }
+    return !any ? -1 : ms > ROBOTS_DELAY_MAX_MS ? ROBOTS_DELAY_MAX_MS : ms;
+}
+
+typedef struct Agent {
+    const char *token; /* NULL: the "*" groups */
+    size_t length;
+} Agent;
+
+static bool names_agent(const RobotsLine *line, Agent agent)
+{
+    if (agent.token == NULL) {
+        return robots_is_any_agent(line->value, line->value_length);
+    }
+    return robots_token_length(line->value, line->value_length) == agent.length &&
+           strncasecmp(line->value, agent.token, agent.length) == 0;
+}
+
+static bool has_group(const char *body, size_t length, Agent agent)
+{
+    RobotsReader reader;
+    RobotsLine line;
+    robots_reader_init(&reader, body, length);
+    while (robots_reader_next(&reader, &line)) {
+        if (line.kind == ROBOTS_LINE_AGENT && names_agent(&line, agent)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* Where the reader stands: a User-agent line after a rule starts a new group. A Crawl-delay line
+ * ends the list of agents for delays only, so that the rules below it still belong to all. */
+typedef struct Group {
+    bool is_ours;
+    bool had_rule;
+    bool delay_is_ours;
+    bool had_delay;
+} Group;
+
+static void group_take_agent(Group *group, bool is_ours)
+{
+    if (group->had_rule) {
+        *group = (Group){0};
+    }
+    if (group->had_delay) {
+        group->delay_is_ours = false;
+        group->had_delay = false;
+    }
+    group->is_ours |= is_ours;
+    group->delay_is_ours |= is_ours;
+}
+
+static Result read_lines(Robots *robots, const char *body, size_t length, Agent agent)
+{
+    RobotsReader reader;
+    RobotsLine line;
+    Group group = {0};
+    Result rc = RESULT_OK;
+    robots_reader_init(&reader, body, length);
+    while (rc == RESULT_OK && robots_reader_next(&reader, &line)) {
+        switch (line.kind) {
+        case ROBOTS_LINE_AGENT:
+            group_take_agent(&group, names_agent(&line, agent));
+            break;
+        case ROBOTS_LINE_ALLOW:
+        case ROBOTS_LINE_DISALLOW:
+            group.had_rule = true;
+            rc = group.is_ours ? robots_rules_add(robots, &line) : RESULT_OK;
+            break;
+        case ROBOTS_LINE_DELAY:
+            group.had_delay = true;
+            if (group.delay_is_ours) {
+                int64_t ms = delay_of(line.value, line.value_length);
+                robots->crawl_delay_ms = ms > robots->crawl_delay_ms ? ms : robots->crawl_delay_ms;
+            }
+            break;
+        case ROBOTS_LINE_SITEMAP:
+            rc = robots_rules_add_sitemap(robots, &line);
+            break;
+        case ROBOTS_LINE_OTHER:
+            break;
+        }
+    }
+    return rc;
+}
+
+/* ---- the public part ---- */
+
+Result robots_allow_all(Robots **robots)
+{
+    *robots = calloc(1, sizeof **robots);
+    if (*robots == NULL) {
+        return RESULT_MEMORY;
+    }
+    /* Patterns grow to at most three times the file, rule texts and sitemaps are in it once more.
+     */
+    buffer_init(&(*robots)->pool, (size_t)8 * ROBOTS_MAX_BYTES);
+    (*robots)->crawl_delay_ms = -1;
+    return RESULT_OK;
+}
+
+Result robots_parse(const char *body, size_t length, const char *agent, Robots **robots)
+{
+    Result rc = robots_allow_all(robots);
+    if (rc != RESULT_OK) {
+        return rc;
+    }
+    Agent wanted = {.token = agent, .length = robots_token_length(agent, strlen(agent))};
+    if (wanted.length == 0 || !has_group(body, length, wanted)) {
+        wanted = (Agent){.token = NULL};
+    }
+    Robots *r = *robots;
+    rc = read_lines(r, body, length, wanted);
+    if (rc != RESULT_OK) {
+        robots_delete(r);
+        *robots = NULL;
+        return rc;
+    }
+    robots_rules_sort(r);
+    return RESULT_OK;
+}
+
+void robots_delete(Robots *robots)
+{
+    if (robots == NULL) {
+        return;
+    }
+    buffer_destroy(&robots->pool);
+    free(robots->rules);
+    free(robots->prefixes);
+    free(robots->wilds);
+    free(robots->sitemaps);
+    free(robots);
+}
+
+uint64_t robots_content_hash(const char *body, size_t length)
+{
+    length = length > ROBOTS_MAX_BYTES ? ROBOTS_MAX_BYTES : length;
+    return hash_64(length == 0 ? "" : body, length, 0);
+}
+
+/* The best rule among the plain prefixes of path, or NULL. */
+static const RobotsRule *find_prefix(const Robots *robots, const char *path, size_t length,
+                                     uint64_t key)
+{
+    const char *pool = robots->pool.data;
+    const RobotsPrefix *prefixes = robots->prefixes;
+    size_t low = 0; /* all below are not behind path */
+    size_t high = robots->n_prefixes;
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        const RobotsPrefix *p = &prefixes[middle];
+        bool is_behind = p->key > key;
+        if (p->key == key) {
+            is_behind = robots_compare_bytes(pool + p->text, p->length, path, length) > 0;
+        }
+        if (is_behind) {
+            high = middle;
+        } else {
+            low = middle + 1;
+        }
+    }
+    if (low == 0) {
+        return NULL;
+    }
+    const RobotsPrefix *before = &prefixes[low - 1];
+    size_t common = robots_common_length(pool + before->text, before->length, path, length);
+    uint32_t index = robots_climb(prefixes, (uint32_t)(low - 1), common);
+    return index == ROBOTS_NONE ? NULL : &robots->rules[prefixes[index].rule];
+}
+
+static const RobotsRule *find_rule(const Robots *robots, const char *path, size_t length)
+{
+    uint64_t key = robots_key_of(path, length);
+    const RobotsRule *best = find_prefix(robots, path, length, key);
+    RobotsPairs pairs = {{0}};
+    bool has_pairs = false;
+    for (size_t i = 0; i < robots->n_wilds; i++) {
+        const RobotsWild *wild = &robots->wilds[i];
+        const RobotsRule *rule = &robots->rules[wild->rule];
+        if (best != NULL && !robots_rule_beats(rule, best)) {
+            break;
+        }
+        if ((key & wild->first_mask) != wild->first_key) {
+            continue;
+        }
+        if (!has_pairs) {
+            robots_pairs_of(path, length, &pairs);
+            has_pairs = true;
+        }
+        if (robots_pairs_within(&wild->pattern.pairs, &pairs) &&
+            robots_pattern_matches(&wild->pattern, robots->pool.data + wild->text, path, length)) {
+            return rule;
+        }
+    }
+    return best;
+}
+
+#define STACK_PATH_BYTES 1024
+
+bool robots_allows(const Robots *robots, const char *path, size_t length, RobotsVerdict *verdict)
+{
+    static const char self[] = "/robots.txt";
+    char stack[3 * STACK_PATH_BYTES];
+    char *heap = NULL;
+    const RobotsRule *rule = NULL;
+    bool allowed = true;
+    if (length == 0) {
+        path = "/";
+        length = 1;
+    }
+    bool is_self = length == sizeof self - 1 && memcmp(path, self, length) == 0;
+    if (!is_self && robots->n_rules > 0) {
+        if (!robots_path_is_normal(path, length)) {
+            heap = length <= STACK_PATH_BYTES ? NULL : malloc(3 * length);
+            char *normal = length <= STACK_PATH_BYTES ? stack : heap;
+            allowed = normal != NULL;
+            length = normal == NULL ? 0 : robots_path_normalize(path, length, normal);
+            path = normal;
+        }
+        if (allowed) {
+            rule = find_rule(robots, path, length);
+            allowed = rule == NULL || rule->allow;
+        }
+        free(heap);
+    }
+    if (verdict != NULL) {
+        *verdict = (RobotsVerdict){.allowed = allowed};
+        if (rule != NULL) {
+            verdict->line = rule->line;
+            verdict->rule = robots->pool.data + rule->text;
+        }
+    }
+    return allowed;
+}
+
+int64_t robots_crawl_delay_ms(const Robots *robots)
+{
+    return robots->crawl_delay_ms;
+}
+
+size_t robots_n_sitemaps(const Robots *robots)
+{
+    return robots->n_sitemaps;
+}
+
+const char *robots_sitemap(const Robots *robots, size_t i)
+{
+    assert(i < robots->n_sitemaps);
+    return robots->pool.data + robots->sitemaps[i].text;
+}
+
+size_t robots_bytes(const Robots *robots)
+{
+    return sizeof *robots + robots->pool.capacity + robots->rules_capacity * sizeof(RobotsRule) +
+           robots->prefixes_capacity * sizeof(RobotsPrefix) +
+           robots->wilds_capacity * sizeof(RobotsWild) +
+           robots->sitemaps_capacity * sizeof(RobotsSitemap);
+}

@@ -1,0 +1,69 @@
+/* robots.txt by RFC 9309: groups, longest match, "*" and "$", percent-encoding; Crawl-delay and
+ * Sitemap lines beside it.
+ *
+ * The fetching thread that got the file compiles it for one product token; from then on it decides
+ * about every URL of its visit state. What counts:
+ *  1. The groups that name the token are merged; the "*" groups count only if there are none.
+ * Tokens are compared whole, without case; "ragno/1.0 (x)" names "ragno".
+ *  2. The rule with the most octets that matches wins, Allow wins a tie, no rule means allowed;
+ *     /robots.txt itself is always allowed. "Allow: /d/index.html" allows "/d/" as well.
+ *  3. Crawl-delay belongs to the agents listed right above it (the largest counts), Sitemap to the
+ *     file. Neither ends a group.
+ *  4. Nobody can make a verdict expensive: plain prefixes are found by one binary search, wildcard
+ *     rules are tried best first, most of them refuted by one word, none of them by backtracking.
+ *
+ * A Robots object is immutable after robots_parse: any thread may read it. Pure: no I/O, no time.
+ * Source: RFC 9309; Google's parser where the RFC is silent. */
+#ifndef PARSE_ROBOTS_ROBOTS_H
+#define PARSE_ROBOTS_ROBOTS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/core/result.h"
+
+#define ROBOTS_MAX_BYTES (500u * 1024u) /* RFC 9309 2.5: the rest of the file is ignored */
+
+#define ROBOTS_RULE_TEXT_BYTES 512u
+#define ROBOTS_MAX_SITEMAPS    2000u /* more are left out */
+
+typedef struct Robots Robots;
+
+typedef struct RobotsVerdict {
+    bool allowed;
+    unsigned line;    /* of the deciding rule in the file, 1-based; 0 = no rule */
+    const char *rule; /* that line as written ("Disallow: /x"), trimmed, without its comment, cut at
+                       * ROBOTS_RULE_TEXT_BYTES, control characters as '?'; borrowed from Robots;
+                       * NULL when line is 0 */
+} RobotsVerdict;
+
+/* Compiles the rules that apply to agent (a product token, compared without case). RESULT_MEMORY.
+ */
+Result robots_parse(const char *body, size_t length, const char *agent, Robots **robots);
+/* Rules that allow everything. RESULT_MEMORY. */
+Result robots_allow_all(Robots **robots);
+void robots_delete(Robots *robots);
+
+/* What tells one content of the file from another: of no file as of an empty one, and of what is
+ * read of a long one. */
+uint64_t robots_content_hash(const char *body, size_t length);
+
+/* Decides about a path with its query ("/x?y"), escaped or not; empty means "/". verdict may be
+ * NULL. Allocates only for unusually long paths that need escaping; without memory the answer is
+ * no. */
+bool robots_allows(const Robots *robots, const char *path, size_t length, RobotsVerdict *verdict);
+
+/* Milliseconds, or -1 when the group has no (valid) Crawl-delay. Decimals count; no upper bound but
+ * ROBOTS_DELAY_MAX_MS: the cap is the caller's. */
+#define ROBOTS_DELAY_MAX_MS INT64_C(1000000000000)
+int64_t robots_crawl_delay_ms(const Robots *robots);
+
+/* The Sitemap lines in file order without repetitions, as written: relative ones are resolved by
+ * the caller against the address of robots.txt. Borrowed, NUL-terminated. */
+size_t robots_n_sitemaps(const Robots *robots);
+const char *robots_sitemap(const Robots *robots, size_t i);
+/* Bytes of memory it occupies, for the frontier's budget. */
+size_t robots_bytes(const Robots *robots);
+
+#endif

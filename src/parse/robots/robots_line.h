@@ -1,0 +1,51 @@
+/* The lines of a robots.txt file, one after the other: what each says and where it stands.
+ *
+ * Lenient where the parsers in use agree: LF, CR and CR LF end a line, a byte order mark is
+ * skipped,
+ * '#' starts a comment anywhere, names are compared without case, blanks around the colon do not
+ * matter, the colon may be missing when exactly two words stand there, and a handful of
+ * misspellings count. Pure. Used by parse/robots only. Source: RFC 9309 section 2.2; Google's
+ * parser. */
+#ifndef PARSE_ROBOTS_ROBOTS_LINE_H
+#define PARSE_ROBOTS_ROBOTS_LINE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+typedef enum RobotsLineKind {
+    ROBOTS_LINE_AGENT,
+    ROBOTS_LINE_ALLOW,
+    ROBOTS_LINE_DISALLOW,
+    ROBOTS_LINE_DELAY,
+    ROBOTS_LINE_SITEMAP,
+    ROBOTS_LINE_OTHER /* blank, comment, unknown: never ends a group */
+} RobotsLineKind;
+
+typedef struct RobotsLine {
+    RobotsLineKind kind;
+    unsigned number;  /* 1-based */
+    const char *text; /* the line, trimmed, without its comment; borrowed from the file */
+    size_t text_length;
+    const char *value; /* behind the colon, trimmed; borrowed */
+    size_t value_length;
+} RobotsLine;
+
+typedef struct RobotsReader {
+    const char *next;
+    const char *end;
+    unsigned number; /* of the line read last */
+} RobotsReader;
+
+/* Starts at the first line of body, behind a byte order mark. Beyond ROBOTS_MAX_BYTES nothing is
+ * read, and a line that crosses the bound is dropped, because half a path is another path. */
+void robots_reader_init(RobotsReader *reader, const char *body, size_t length);
+/* The next line; false at the end. */
+bool robots_reader_next(RobotsReader *reader, RobotsLine *line);
+
+/* The product token at the start of a User-agent value: letters, digits, '-' and '_'. Its length.
+ */
+size_t robots_token_length(const char *value, size_t length);
+/* Whether a User-agent value means everybody: "*", alone or followed by junk that is no name. */
+bool robots_is_any_agent(const char *value, size_t length);
+
+#endif

@@ -1,0 +1,217 @@
+#include "parse/robots/robots_rules.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/core/hash.h"
+
+/* Room for one more item; NULL when there is no memory (the old array stays). */
+static void *with_room(void *array, size_t n, size_t *capacity, size_t item_bytes)
+{
+    if (n < *capacity) {
+        return array;
+    }
+    size_t wanted = *capacity == 0 ? 8 : 2 * *capacity;
+    void *grown = realloc(array, wanted * item_bytes);
+    if (grown != NULL) {
+        *capacity = wanted;
+    }
+    return grown;
+}
+
+/* Appends bytes and a NUL, control characters as '?'. */
+static Result keep_text(Robots *robots, const char *bytes, size_t length, uint32_t *offset)
+{
+    *offset = (uint32_t)robots->pool.length;
+    Result rc = buffer_reserve(&robots->pool, length + 1);
+    if (rc != RESULT_OK) {
+        return rc;
+    }
+    char *to = robots->pool.data + robots->pool.length;
+    for (size_t i = 0; i < length; i++) {
+        uint8_t c = (uint8_t)bytes[i];
+        to[i] = c < 0x20 || c == 0x7F ? '?' : bytes[i];
+    }
+    to[length] = '\0';
+    robots->pool.length += length + 1;
+    return RESULT_OK;
+}
+
+static Result add_prefix(Robots *robots, const RobotsPattern *pattern, uint32_t text, uint32_t rule)
+{
+    RobotsPrefix *grown = with_room(robots->prefixes, robots->n_prefixes,
+                                    &robots->prefixes_capacity, sizeof *robots->prefixes);
+    if (grown == NULL) {
+        return RESULT_MEMORY;
+    }
+    robots->prefixes = grown;
+    robots->prefixes[robots->n_prefixes++] = (RobotsPrefix){
+        .key = robots_key_of(robots->pool.data + text, pattern->length),
+        .text = text,
+        .length = pattern->length,
+        .parent = ROBOTS_NONE,
+        .rule = rule,
+    };
+    return RESULT_OK;
+}
+
+static Result add_wild(Robots *robots, const RobotsPattern *pattern, uint32_t text, uint32_t rule)
+{
+    RobotsWild *grown =
+        with_room(robots->wilds, robots->n_wilds, &robots->wilds_capacity, sizeof *robots->wilds);
+    if (grown == NULL) {
+        return RESULT_MEMORY;
+    }
+    robots->wilds = grown;
+    size_t n = pattern->first_length < 8 ? pattern->first_length : 8;
+    robots->wilds[robots->n_wilds++] = (RobotsWild){
+        .pattern = *pattern,
+        .first_key = robots_key_of(robots->pool.data + text, n),
+        .first_mask = n == 0 ? 0 : UINT64_MAX << (64 - 8 * n),
+        .text = text,
+        .rule = rule,
+    };
+    return RESULT_OK;
+}
+
+static Result add_pattern(Robots *robots, const char *path, size_t length, RobotsRule rule)
+{
+    RobotsPattern pattern;
+    uint32_t text = (uint32_t)robots->pool.length;
+    Result rc = robots_pattern_compile(path, length, &robots->pool, &pattern, &rule.octets);
+    if (rc != RESULT_OK) {
+        return rc;
+    }
+    RobotsRule *grown =
+        with_room(robots->rules, robots->n_rules, &robots->rules_capacity, sizeof *robots->rules);
+    if (grown == NULL) {
+        return RESULT_MEMORY;
+    }
+    robots->rules = grown;
+    uint32_t index = (uint32_t)robots->n_rules;
+    robots->rules[robots->n_rules++] = rule;
+    return pattern.has_wildcard || pattern.is_anchored ? add_wild(robots, &pattern, text, index)
+                                                       : add_prefix(robots, &pattern, text, index);
+}
+
+Result robots_rules_add(Robots *robots, const RobotsLine *line)
+{
+    if (line->value_length == 0) {
+        return RESULT_OK; /* matches with no octets: decides nothing */
+    }
+    RobotsRule rule = {.line = line->number, .allow = line->kind == ROBOTS_LINE_ALLOW};
+    size_t text_length =
+        line->text_length < ROBOTS_RULE_TEXT_BYTES ? line->text_length : ROBOTS_RULE_TEXT_BYTES;
+    Result rc = keep_text(robots, line->text, text_length, &rule.text);
+    if (rc != RESULT_OK) {
+        return rc;
+    }
+    rc = add_pattern(robots, line->value, line->value_length, rule);
+    if (rc != RESULT_OK || !rule.allow) {
+        return rc;
+    }
+    /* "Allow: /d/index.html" means the folder's page, whose usual address is "/d/". */
+    const char *slash = memrchr(line->value, '/', line->value_length);
+    static const char index_name[] = "/index.htm";
+    size_t n = sizeof index_name - 1;
+    if (slash == NULL || (size_t)(line->value + line->value_length - slash) < n ||
+        memcmp(slash, index_name, n) != 0) {
+        return RESULT_OK;
+    }
+    size_t folder_length = (size_t)(slash - line->value) + 1;
+    char *folder = malloc(folder_length + 1);
+    if (folder == NULL) {
+        return RESULT_MEMORY;
+    }
+    memcpy(folder, line->value, folder_length);
+    folder[folder_length] = '$';
+    rc = add_pattern(robots, folder, folder_length + 1, rule);
+    free(folder);
+    return rc;
+}
+
+Result robots_rules_add_sitemap(Robots *robots, const RobotsLine *line)
+{
+    uint64_t hash = hash_64(line->value, line->value_length, 0);
+    bool is_known = false;
+    for (size_t i = 0; i < robots->n_sitemaps && !is_known; i++) {
+        is_known = robots->sitemaps[i].hash == hash;
+    }
+    if (is_known || line->value_length == 0 || robots->n_sitemaps >= ROBOTS_MAX_SITEMAPS) {
+        return RESULT_OK;
+    }
+    RobotsSitemap *grown = with_room(robots->sitemaps, robots->n_sitemaps,
+                                     &robots->sitemaps_capacity, sizeof *robots->sitemaps);
+    if (grown == NULL) {
+        return RESULT_MEMORY;
+    }
+    robots->sitemaps = grown;
+    RobotsSitemap *sitemap = &robots->sitemaps[robots->n_sitemaps];
+    sitemap->hash = hash;
+    Result rc = keep_text(robots, line->value, line->value_length, &sitemap->text);
+    robots->n_sitemaps += rc == RESULT_OK ? 1 : 0;
+    return rc;
+}
+
+/* ---- sorting ---- */
+
+static int compare_prefixes(const void *a, const void *b, void *context)
+{
+    const RobotsPrefix *x = a;
+    const RobotsPrefix *y = b;
+    const Robots *robots = context;
+    const char *pool = robots->pool.data;
+    int order = robots_compare_bytes(pool + x->text, x->length, pool + y->text, y->length);
+    if (order != 0) {
+        return order;
+    }
+    return robots_rule_beats(&robots->rules[x->rule], &robots->rules[y->rule]) ? -1
+                                                                               : x->rule != y->rule;
+}
+
+static int compare_wilds(const void *a, const void *b, void *context)
+{
+    const RobotsWild *x = a;
+    const RobotsWild *y = b;
+    const Robots *robots = context;
+    return robots_rule_beats(&robots->rules[x->rule], &robots->rules[y->rule]) ? -1
+                                                                               : x->rule != y->rule;
+}
+
+static void link_prefixes(Robots *robots)
+{
+    const char *pool = robots->pool.data;
+    size_t kept = 0;
+    for (size_t i = 0; i < robots->n_prefixes; i++) {
+        RobotsPrefix p = robots->prefixes[i];
+        if (kept > 0) {
+            const RobotsPrefix *before = &robots->prefixes[kept - 1];
+            size_t common =
+                robots_common_length(pool + before->text, before->length, pool + p.text, p.length);
+            if (common == p.length && common == before->length) {
+                continue; /* the same path: the better rule came first */
+            }
+            p.parent = robots_climb(robots->prefixes, (uint32_t)(kept - 1), common);
+        }
+        if (p.parent != ROBOTS_NONE) {
+            uint32_t inherited = robots->prefixes[p.parent].rule;
+            if (robots_rule_beats(&robots->rules[inherited], &robots->rules[p.rule])) {
+                p.rule = inherited;
+            }
+        }
+        robots->prefixes[kept++] = p;
+    }
+    robots->n_prefixes = kept;
+}
+
+void robots_rules_sort(Robots *robots)
+{
+    if (robots->n_prefixes > 0) {
+        qsort_r(robots->prefixes, robots->n_prefixes, sizeof *robots->prefixes, compare_prefixes,
+                robots);
+        link_prefixes(robots);
+    }
+    if (robots->n_wilds > 0) {
+        qsort_r(robots->wilds, robots->n_wilds, sizeof *robots->wilds, compare_wilds, robots);
+    }
+}

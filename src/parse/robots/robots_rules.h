@@ -1,0 +1,118 @@
+/* The compiled rules of parse/robots: what robots_rules.c builds and robots.c asks. Not for other
+ * modules. */
+#ifndef PARSE_ROBOTS_ROBOTS_RULES_H
+#define PARSE_ROBOTS_ROBOTS_RULES_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include "base/memory/buffer.h"
+#include "parse/robots/robots.h"
+#include "parse/robots/robots_line.h"
+#include "parse/robots/robots_pattern.h"
+
+#define ROBOTS_NONE UINT32_MAX
+
+typedef struct RobotsRule {
+    uint32_t line;
+    uint32_t octets; /* the longest match wins */
+    uint32_t text;   /* offset in the pool */
+    bool allow;
+} RobotsRule;
+
+/* A rule without wildcards: sorted by its bytes, so that the longest prefix of a path is the path's
+ * predecessor or one of that one's parents. */
+typedef struct RobotsPrefix {
+    uint64_t key; /* its first eight bytes, big-endian: order without touching the pool */
+    uint32_t text;
+    uint32_t length;
+    uint32_t parent; /* the longest other prefix that is a prefix of this one, or ROBOTS_NONE */
+    uint32_t rule;   /* the best rule of this one and its parents */
+} RobotsPrefix;
+
+/* A rule with '*' or '$', sorted best first. */
+typedef struct RobotsWild {
+    RobotsPattern pattern;
+    uint64_t first_key; /* first eight bytes of what stands before the first wildcard */
+    uint64_t first_mask;
+    uint32_t text;
+    uint32_t rule;
+} RobotsWild;
+
+typedef struct RobotsSitemap {
+    uint64_t hash;
+    uint32_t text;
+} RobotsSitemap;
+
+struct Robots {
+    Buffer pool; /* patterns, rule texts, sitemaps */
+    RobotsRule *rules;
+    size_t n_rules, rules_capacity;
+    RobotsPrefix *prefixes;
+    size_t n_prefixes, prefixes_capacity;
+    RobotsWild *wilds;
+    size_t n_wilds, wilds_capacity;
+    RobotsSitemap *sitemaps;
+    size_t n_sitemaps, sitemaps_capacity;
+    int64_t crawl_delay_ms;
+};
+
+/* The order in which rules decide: most octets, then Allow, then the earlier line. */
+static inline bool robots_rule_beats(const RobotsRule *a, const RobotsRule *b)
+{
+    if (a->octets != b->octets) {
+        return a->octets > b->octets;
+    }
+    if (a->allow != b->allow) {
+        return a->allow;
+    }
+    return a->line < b->line;
+}
+
+static inline uint64_t robots_key_of(const char *bytes, size_t length)
+{
+    uint8_t first[8] = {0};
+    memcpy(first, bytes, length < 8 ? length : 8);
+    uint64_t key;
+    memcpy(&key, first, 8);
+    return __builtin_bswap64(key);
+}
+
+static inline int robots_compare_bytes(const char *a, size_t a_length, const char *b,
+                                       size_t b_length)
+{
+    int order = memcmp(a, b, a_length < b_length ? a_length : b_length);
+    return order != 0 ? order : (a_length > b_length) - (a_length < b_length);
+}
+
+static inline size_t robots_common_length(const char *a, size_t a_length, const char *b,
+                                          size_t b_length)
+{
+    size_t n = a_length < b_length ? a_length : b_length;
+    size_t i = 0;
+    while (i < n && a[i] == b[i]) {
+        i++;
+    }
+    return i;
+}
+
+/* The first of index and its parents that is no longer than length; ROBOTS_NONE if there is none.
+ */
+static inline uint32_t robots_climb(const RobotsPrefix *prefixes, uint32_t index, size_t length)
+{
+    while (index != ROBOTS_NONE && prefixes[index].length > length) {
+        index = prefixes[index].parent;
+    }
+    return index;
+}
+
+/* Adds an Allow or Disallow line of our group. RESULT_MEMORY. */
+Result robots_rules_add(Robots *robots, const RobotsLine *line);
+/* Adds a Sitemap line unless it is known. RESULT_MEMORY. */
+Result robots_rules_add_sitemap(Robots *robots, const RobotsLine *line);
+/* Puts all rules in the order in which they are asked; once, after the last was added. */
+void robots_rules_sort(Robots *robots);
+
+#endif

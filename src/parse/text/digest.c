@@ -1,0 +1,277 @@
+#include "parse/text/digest.h"
+
+#include <stdlib.h>
+#include <string.h>
+#ifdef __SSE2__
+#include <emmintrin.h>
+#endif
+
+#include "parse/text/entities.h"
+#include "parse/text/simhash.h"
+#include "parse/text/skim_scan.h"
+
+#define STREAM_SPARE 1024 /* blocks of 16 are written past the end */
+#define MARK_START   0x01 /* tags in the stream: three bytes below ' ', so that words end there */
+#define MARK_END     0x02
+#define HOST_MAX     256
+
+void digest_init(Digest *digest)
+{
+    memset(digest, 0, sizeof *digest);
+}
+
+void digest_destroy(Digest *digest)
+{
+    free(digest->stream);
+    digest_init(digest);
+}
+
+void digest_trim(Digest *digest, size_t keep_bytes)
+{
+    if (digest->capacity > keep_bytes) {
+        digest_destroy(digest);
+    }
+}
+
+Result digest_begin(Digest *digest, size_t text_bytes, const char *host, size_t host_length)
+{
+    size_t need = text_bytes + text_bytes / 4 + STREAM_SPARE;
+    digest->length = 0;
+    digest->in_space = false;
+    if (need > digest->capacity) {
+        char *stream = realloc(digest->stream, need);
+        if (stream == NULL) {
+            return RESULT_MEMORY;
+        }
+        digest->stream = stream;
+        digest->capacity = need;
+    }
+    if (host_length > 0) {
+        /* The host alone is no stream: see digest_finish. */
+        size_t n = host_length < HOST_MAX ? host_length : HOST_MAX;
+        memcpy(digest->stream, host, n);
+        digest->length = n;
+    }
+    digest->stream[digest->length++] = '\0';
+    return RESULT_OK;
+}
+
+/* ---- normalising ---- */
+
+static bool is_blank(unsigned char c)
+{
+    return c == ' ' || (c >= '0' && c <= '9') || (c >= '\t' && c <= '\r');
+}
+
+static void normalise_bytes(Digest *digest, const char *text, size_t length)
+{
+    char *out = digest->stream + digest->length;
+    unsigned before = digest->in_space ? 1 : 0;
+    for (size_t i = 0; i < length; i++) {
+        unsigned blank = is_blank((unsigned char)text[i]) ? 1 : 0;
+        *out = (char)(blank != 0 ? ' ' : text[i]);
+        out += 1 - (blank & before);
+        before = blank;
+    }
+    digest->length = (size_t)(out - digest->stream);
+    digest->in_space = before != 0;
+}
+
+#ifdef __SSE2__
+static __m128i in_range(__m128i bytes, char first, char span)
+{
+    __m128i x = _mm_sub_epi8(bytes, _mm_set1_epi8(first));
+    return _mm_cmpeq_epi8(_mm_min_epu8(x, _mm_set1_epi8(span)), x);
+}
+
+/* Sixteen bytes at a time while no two blanks are neighbours, which in prose they seldom are. */
+static size_t normalise_blocks(Digest *digest, const char *text, size_t length)
+{
+    size_t i = 0;
+    const __m128i space = _mm_set1_epi8(' ');
+    for (; i + 16 <= length; i += 16) {
+        __m128i x = _mm_loadu_si128((const __m128i *)(const void *)(text + i));
+        __m128i blank = _mm_or_si128(_mm_or_si128(in_range(x, '\t', 4), in_range(x, '0', 9)),
+                                     _mm_cmpeq_epi8(x, space));
+        unsigned mask = (unsigned)_mm_movemask_epi8(blank);
+        if ((mask & (mask << 1 | (digest->in_space ? 1u : 0u))) != 0) {
+            normalise_bytes(digest, text + i, 16);
+            continue;
+        }
+        x = _mm_or_si128(_mm_andnot_si128(blank, x), _mm_and_si128(blank, space));
+        _mm_storeu_si128((__m128i *)(void *)(digest->stream + digest->length), x);
+        digest->length += 16;
+        digest->in_space = (mask & 0x8000u) != 0;
+    }
+    return i;
+}
+#else
+static size_t normalise_blocks(Digest *digest, const char *text, size_t length)
+{
+    (void)digest;
+    (void)text;
+    (void)length;
+    return 0;
+}
+#endif
+
+static void normalise(Digest *digest, const char *text, size_t length)
+{
+    size_t done = normalise_blocks(digest, text, length);
+    normalise_bytes(digest, text + done, length - done);
+}
+
+void digest_text(Digest *digest, const char *text, size_t length, bool decode)
+{
+    const char *p = text;
+    const char *end = text + length;
+    while (decode && p < end) {
+        const char *amp = find_byte(p, end, '&');
+        if (amp == end) {
+            break;
+        }
+        char value[ENTITY_MAX_BYTES];
+        size_t n = 0;
+        size_t used = entity_read(amp, (size_t)(end - amp), false, value, &n);
+        normalise(digest, p, (size_t)(amp - p) + (used == 0 ? 1 : 0));
+        normalise_bytes(digest, value, n);
+        p = amp + (used == 0 ? 1 : used);
+    }
+    normalise(digest, p, (size_t)(end - p));
+}
+
+void digest_tag(Digest *digest, unsigned id, bool is_end)
+{
+    char *out = digest->stream + digest->length;
+    out[0] = is_end ? MARK_END : MARK_START;
+    out[1] = (char)(1 + (id >> 4));
+    out[2] = (char)(1 + (id & 15));
+    digest->length += 3;
+    digest->in_space = false;
+}
+
+void digest_frame(Digest *digest, const char *src, size_t length)
+{
+    digest->stream[digest->length++] = '"';
+    memcpy(digest->stream + digest->length, src, length);
+    digest->length += length;
+    digest->stream[digest->length++] = '"';
+    digest->in_space = false;
+}
+
+/* ---- words ---- */
+
+__extension__ typedef unsigned __int128 Product;
+
+#define KEEP_1(n) ((n) >= 8 ? ~UINT64_C(0) : (UINT64_C(1) << (8 * ((n)&7))) - 1)
+#define KEEP_2(n) ((n) <= 8 ? UINT64_C(0) : KEEP_1((n)-8))
+#define KEEP(n)                                                                                    \
+    {                                                                                              \
+        KEEP_1(n), KEEP_2(n)                                                                       \
+    }
+
+/* A word's hash. Sixteen bytes can be read at p, whatever its length: the stream has room behind.
+ * One multiplication, no branch for the usual lengths: this is done for every word of every page.
+ */
+static uint64_t word_hash(const char *p, size_t length)
+{
+    static const uint64_t keep[17][2] = {KEEP(0),  KEEP(1),  KEEP(2),  KEEP(3),  KEEP(4),  KEEP(5),
+                                         KEEP(6),  KEEP(7),  KEEP(8),  KEEP(9),  KEEP(10), KEEP(11),
+                                         KEEP(12), KEEP(13), KEEP(14), KEEP(15), KEEP(16)};
+    if (length > 16) {
+        return hash_64(p, length, 0);
+    }
+    uint64_t words[2];
+    memcpy(words, p, sizeof words);
+    words[0] = (words[0] & keep[length][0]) ^ UINT64_C(0x9E3779B97F4A7C15);
+    words[1] = (words[1] & keep[length][1]) ^ UINT64_C(0xC2B2AE3D27D4EB4F);
+    Product product = (Product)words[0] * words[1];
+    return (uint64_t)product ^ (uint64_t)(product >> 64);
+}
+
+typedef struct Words {
+    SimhashCounter counter;
+    uint64_t hashes[2]; /* of the two words before */
+    uint64_t n;
+    uint64_t bytes;
+} Words;
+
+static void add_word(Words *words, const char *p, size_t length)
+{
+    uint64_t h = word_hash(p, length);
+    if (words->n >= 2) {
+        uint64_t shingle = (words->hashes[0] << 21 | words->hashes[0] >> 43) +
+                           (words->hashes[1] << 42 | words->hashes[1] >> 22) + h;
+        simhash_add(&words->counter, shingle);
+    }
+    words->hashes[0] = words->hashes[1];
+    words->hashes[1] = h;
+    words->n++;
+    words->bytes += length;
+}
+
+/* A bit for each of the 64 bytes at p that ends a word: white space and marks of tags. */
+static uint64_t separators_64(const char *p)
+{
+    uint64_t mask = 0;
+#ifdef __SSE2__
+    for (unsigned k = 0; k < 4; k++) {
+        __m128i x = _mm_loadu_si128((const __m128i *)(const void *)(p + (size_t)k * 16));
+        unsigned bits =
+            (unsigned)_mm_movemask_epi8(_mm_cmpeq_epi8(_mm_min_epu8(x, _mm_set1_epi8(' ')), x));
+        mask |= (uint64_t)bits << (16 * k);
+    }
+#else
+    for (unsigned k = 0; k < 64; k++) {
+        mask |= (uint64_t)((unsigned char)p[k] <= ' ' ? 1 : 0) << k;
+    }
+#endif
+    return mask;
+}
+
+/* stream[length..length + 64) are separators: every word ends, and no block shows more. */
+static void add_words(Words *words, const char *stream, size_t length)
+{
+    uint64_t carry = 1; /* whether the byte before the block is a separator */
+    size_t start = 0;
+    bool open = false; /* a word began in a block before */
+    for (size_t block = 0; block <= length; block += 64) {
+        uint64_t mask = separators_64(stream + block);
+        uint64_t before = mask << 1 | carry;
+        uint64_t starts = ~mask & before;
+        uint64_t ends = mask & ~before;
+        carry = mask >> 63;
+        if (open && ends != 0) {
+            add_word(words, stream + start, block + (size_t)__builtin_ctzll(ends) - start);
+            ends &= ends - 1;
+            open = false;
+        }
+        for (; ends != 0; ends &= ends - 1, starts &= starts - 1) {
+            unsigned at = (unsigned)__builtin_ctzll(starts);
+            add_word(words, stream + block + at, (unsigned)__builtin_ctzll(ends) - at);
+        }
+        if (starts != 0) {
+            start = block + (size_t)__builtin_ctzll(starts);
+            open = true;
+        }
+    }
+}
+
+DigestResult digest_finish(Digest *digest)
+{
+    DigestResult result = {.text = {0, 0}, .simhash = 0, .text_bytes = 0};
+    size_t host = digest->length == 0 ? 0 : strlen(digest->stream) + 1;
+    if (digest->length <= host) {
+        return result;
+    }
+    result.text = hash_128(digest->stream, digest->length);
+    memset(digest->stream + digest->length, 0, 2 * 64);
+    Words words;
+    memset(&words, 0, sizeof words);
+    add_words(&words, digest->stream + host, digest->length - host);
+    result.text_bytes = words.bytes;
+    if (words.n >= DIGEST_MIN_WORDS) {
+        result.simhash = simhash_of_counter(&words.counter);
+    }
+    return result;
+}

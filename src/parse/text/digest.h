@@ -1,0 +1,58 @@
+/* What a page says, as fingerprints: a 128-bit digest of its text and tags, for exact duplicates,
+ * and a 64-bit simhash of its words, for near ones.
+ *
+ * The recipe follows BUbiNG: text with its references decoded, in which every run of white space
+ * and ASCII digits is one space (counters, dates and layout do not make a page new); tags by name,
+ * without attributes, all unknown elements alike; of frame and iframe the src as written; the host
+ * in front, unless mirrors are to be duplicates. The text of script and style is skipped, of
+ * comments too. Text is case-sensitive, and white space after a tag counts.
+ *
+ * The front end writes this normalised stream while it skims (digest_text, digest_tag);
+ * digest_finish hashes it in two fast passes. The simhash takes shingles of SHINGLE_WORDS
+ * consecutive words, tags being white space; two texts are near when their simhashes differ in at
+ * most 3 bits.
+ *
+ * A Digest belongs to one thread and is reused. Its stream is sized for the page beforehand, and
+ * the recipe never writes more than that (1.25 bytes for each byte read). */
+#ifndef PARSE_TEXT_DIGEST_H
+#define PARSE_TEXT_DIGEST_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/core/hash.h"
+#include "base/core/result.h"
+
+typedef struct Digest {
+    char *stream; /* owned */
+    size_t length;
+    size_t capacity;
+    bool in_space; /* the stream ends with a space that more white space belongs to */
+} Digest;
+
+typedef struct DigestResult {
+    Hash128 text;        /* 0,0: the stream is empty */
+    uint64_t simhash;    /* 0: fewer words than DIGEST_MIN_WORDS */
+    uint64_t text_bytes; /* of the words, white space not counted */
+} DigestResult;
+
+#define DIGEST_MIN_WORDS 16
+
+void digest_init(Digest *digest);
+void digest_destroy(Digest *digest);
+
+/* Begins a page of text_bytes bytes; host may be empty. RESULT_MEMORY. */
+Result digest_begin(Digest *digest, size_t text_bytes, const char *host, size_t host_length);
+/* Text as it is in the document. decode: with its character references (not in raw text). */
+void digest_text(Digest *digest, const char *text, size_t length, bool decode);
+/* A tag; id is an HtmlTagId. */
+void digest_tag(Digest *digest, unsigned id, bool is_end);
+/* The src of a frame, after its tag. */
+void digest_frame(Digest *digest, const char *src, size_t length);
+/* The fingerprints of what was written since digest_begin. */
+DigestResult digest_finish(Digest *digest);
+/* Gives memory back beyond keep_bytes. */
+void digest_trim(Digest *digest, size_t keep_bytes);
+
+#endif

@@ -1,0 +1,128 @@
+/* The inner loops of the skimmer: classes of bytes, and searches that stop at the end of the text.
+ * Internal to parse/. SSE2 where there is SSE2, plain loops elsewhere. */
+#ifndef PARSE_TEXT_SKIM_SCAN_H
+#define PARSE_TEXT_SKIM_SCAN_H
+
+#include <stdint.h>
+#include <string.h>
+#ifdef __SSE2__
+#include <emmintrin.h>
+#endif
+
+enum {                        /* classes of bytes */
+       SCAN_SPACE = 1,        /* tab, LF, FF, CR, space */
+       SCAN_TAG_NAME_END = 2, /* "/" and ">" */
+       SCAN_NAME_END = 4,     /* ends an attribute's name: white space, "/", ">", "=" */
+       SCAN_VALUE_END = 8,    /* ends an unquoted value: white space, ">" */
+       SCAN_LETTER = 16
+};
+
+#define SCAN_WHITE (SCAN_SPACE | SCAN_NAME_END | SCAN_VALUE_END)
+
+static inline unsigned scan_class(char c)
+{
+    static const uint8_t classes[256] = {
+        ['\t'] = SCAN_WHITE,
+        ['\n'] = SCAN_WHITE,
+        ['\f'] = SCAN_WHITE,
+        ['\r'] = SCAN_WHITE,
+        [' '] = SCAN_WHITE,
+        ['/'] = SCAN_TAG_NAME_END | SCAN_NAME_END,
+        ['>'] = SCAN_TAG_NAME_END | SCAN_NAME_END | SCAN_VALUE_END,
+        ['='] = SCAN_NAME_END,
+        ['A'] = SCAN_LETTER,
+        ['B'] = SCAN_LETTER,
+        ['C'] = SCAN_LETTER,
+        ['D'] = SCAN_LETTER,
+        ['E'] = SCAN_LETTER,
+        ['F'] = SCAN_LETTER,
+        ['G'] = SCAN_LETTER,
+        ['H'] = SCAN_LETTER,
+        ['I'] = SCAN_LETTER,
+        ['J'] = SCAN_LETTER,
+        ['K'] = SCAN_LETTER,
+        ['L'] = SCAN_LETTER,
+        ['M'] = SCAN_LETTER,
+        ['N'] = SCAN_LETTER,
+        ['O'] = SCAN_LETTER,
+        ['P'] = SCAN_LETTER,
+        ['Q'] = SCAN_LETTER,
+        ['R'] = SCAN_LETTER,
+        ['S'] = SCAN_LETTER,
+        ['T'] = SCAN_LETTER,
+        ['U'] = SCAN_LETTER,
+        ['V'] = SCAN_LETTER,
+        ['W'] = SCAN_LETTER,
+        ['X'] = SCAN_LETTER,
+        ['Y'] = SCAN_LETTER,
+        ['Z'] = SCAN_LETTER,
+        ['a'] = SCAN_LETTER,
+        ['b'] = SCAN_LETTER,
+        ['c'] = SCAN_LETTER,
+        ['d'] = SCAN_LETTER,
+        ['e'] = SCAN_LETTER,
+        ['f'] = SCAN_LETTER,
+        ['g'] = SCAN_LETTER,
+        ['h'] = SCAN_LETTER,
+        ['i'] = SCAN_LETTER,
+        ['j'] = SCAN_LETTER,
+        ['k'] = SCAN_LETTER,
+        ['l'] = SCAN_LETTER,
+        ['m'] = SCAN_LETTER,
+        ['n'] = SCAN_LETTER,
+        ['o'] = SCAN_LETTER,
+        ['p'] = SCAN_LETTER,
+        ['q'] = SCAN_LETTER,
+        ['r'] = SCAN_LETTER,
+        ['s'] = SCAN_LETTER,
+        ['t'] = SCAN_LETTER,
+        ['u'] = SCAN_LETTER,
+        ['v'] = SCAN_LETTER,
+        ['w'] = SCAN_LETTER,
+        ['x'] = SCAN_LETTER,
+        ['y'] = SCAN_LETTER,
+        ['z'] = SCAN_LETTER,
+    };
+    return classes[(unsigned char)c];
+}
+
+/* The first byte of one of the classes, or end. */
+static inline const char *find_class(const char *p, const char *end, unsigned classes)
+{
+    while (p < end && (scan_class(*p) & classes) == 0) {
+        p++;
+    }
+    return p;
+}
+
+/* The first byte that is of none of the classes, or end. */
+static inline const char *skip_class(const char *p, const char *end, unsigned classes)
+{
+    while (p < end && (scan_class(*p) & classes) != 0) {
+        p++;
+    }
+    return p;
+}
+
+/* The first c, or end. Inline because most distances are short. */
+static inline const char *find_byte(const char *p, const char *end, char c)
+{
+#ifdef __SSE2__
+    const __m128i wanted = _mm_set1_epi8(c);
+    for (int i = 0; i < 4; i++) {
+        if (end - p < 16) {
+            break;
+        }
+        __m128i x = _mm_loadu_si128((const __m128i *)(const void *)p);
+        unsigned mask = (unsigned)_mm_movemask_epi8(_mm_cmpeq_epi8(x, wanted));
+        if (mask != 0) {
+            return p + __builtin_ctz(mask);
+        }
+        p += 16;
+    }
+#endif
+    const char *found = memchr(p, c, (size_t)(end - p));
+    return found == NULL ? end : found;
+}
+
+#endif

@@ -1,0 +1,253 @@
+#include "parse/trap/trap.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/core/hash.h"
+
+#define UUID_LENGTH 36
+
+/* Hashes of the segments of a path; returns how many. */
+static size_t hash_segments(const char *path, size_t length, uint64_t hashes[TRAP_MAX_SEGMENTS])
+{
+    const char *p = path;
+    const char *end = path + length;
+    size_t n = 0;
+    if (p < end && *p == '/') {
+        p++;
+    }
+    while (p < end && n < TRAP_MAX_SEGMENTS) {
+        const char *slash = memchr(p, '/', (size_t)(end - p));
+        const char *segment_end = slash != NULL ? slash : end;
+        hashes[n++] = hash_64(p, (size_t)(segment_end - p), 0);
+        p = segment_end < end ? segment_end + 1 : end;
+    }
+    return n;
+}
+
+/* Whether hashes[j] == hashes[j + period] holds for need consecutive j. Such a run is at least one
+ * period long, so looking at every period-th j finds it. */
+static bool has_run(const uint64_t *hashes, size_t n, size_t period, size_t need)
+{
+    for (size_t j = period - 1; j + period < n; j += period) {
+        if (hashes[j] != hashes[j + period]) {
+            continue;
+        }
+        size_t first = j;
+        while (first > 0 && hashes[first - 1] == hashes[first - 1 + period]) {
+            first--;
+        }
+        size_t last = j;
+        while (last + 1 + period < n && hashes[last + 1] == hashes[last + 1 + period]) {
+            last++;
+        }
+        if (last - first + 1 >= need) {
+            return true;
+        }
+        while (j + period <= last) {
+            j += period;
+        }
+    }
+    return false;
+}
+
+bool trap_repeats(const char *path, size_t length, unsigned times)
+{
+    uint64_t hashes[TRAP_MAX_SEGMENTS];
+    size_t n = hash_segments(path, length, hashes);
+    for (size_t period = 1; times >= 2 && period * times <= n; period++) {
+        if (has_run(hashes, n, period, period * (times - 1))) {
+            return true;
+        }
+    }
+    return false;
+}
+
+unsigned trap_path_depth(const char *path, size_t length)
+{
+    unsigned depth = 0;
+    for (size_t i = 0; i < length; i++) {
+        depth += path[i] != '/' && (i == 0 || path[i - 1] == '/');
+    }
+    return depth;
+}
+
+unsigned trap_parameters(const char *query, size_t length)
+{
+    unsigned n = 0;
+    for (size_t i = 0; i < length; i++) {
+        n += query[i] != '&' && (i == 0 || query[i - 1] == '&');
+    }
+    return n;
+}
+
+static bool is_digit(char c)
+{
+    return c >= '0' && c <= '9';
+}
+
+static bool is_letter(char c)
+{
+    char lower = (char)(c | 0x20);
+    return lower >= 'a' && lower <= 'z';
+}
+
+static bool is_hex(char c)
+{
+    char lower = (char)(c | 0x20);
+    return is_digit(c) || (lower >= 'a' && lower <= 'f');
+}
+
+static bool is_word(char c)
+{
+    return is_letter(c) || is_digit(c);
+}
+
+/* Hexadecimal digits in groups of 8, 4, 4, 4 and 12, with dashes between them. */
+static bool is_uuid(const char *p, const char *end)
+{
+    if (end - p < UUID_LENGTH) {
+        return false;
+    }
+    for (size_t i = 0; i < UUID_LENGTH; i++) {
+        bool dash = i == 8 || i == 13 || i == 18 || i == 23;
+        if (dash ? p[i] != '-' : !is_hex(p[i])) {
+            return false;
+        }
+    }
+    return true;
+}
+
+size_t trap_identifier(const char *start, const char *p, const char *end)
+{
+    if (p == end || !is_word(*p) || (p > start && is_word(p[-1]))) {
+        return 0;
+    }
+    if (is_uuid(p, end) && (end - p == UUID_LENGTH || !is_word(p[UUID_LENGTH]))) {
+        return UUID_LENGTH;
+    }
+    const char *q = p;
+    bool hex = true;
+    unsigned changes = 0; /* between digits and letters */
+    while (q < end && is_word(*q)) {
+        hex = hex && is_hex(*q);
+        changes += q > p && is_digit(*q) != is_digit(q[-1]);
+        q++;
+    }
+    size_t n = (size_t)(q - p);
+    return (hex && n >= TRAP_LEAST_IDENTIFIER && changes > 0) || (n >= 16 && changes >= 4) ? n : 0;
+}
+
+/* Appends text with digits and identifiers generalised; escapes stay as they are. */
+static Result append_general(Buffer *out, const char *text, size_t length)
+{
+    const char *p = text;
+    const char *end = text + length;
+    Result rc = RESULT_OK;
+    while (p < end && rc == RESULT_OK) {
+        size_t n = trap_identifier(text, p, end);
+        if (n > 0) {
+            p += n;
+            rc = buffer_append_char(out, 'x');
+        } else if (is_digit(*p)) {
+            while (p < end && is_digit(*p)) {
+                p++;
+            }
+            rc = buffer_append_char(out, '0');
+        } else {
+            n = *p == '%' && end - p >= 3 ? 3 : 1;
+            rc = buffer_append(out, p, n);
+            p += n;
+        }
+    }
+    return rc;
+}
+
+typedef struct Name {
+    const char *at;
+    size_t length;
+} Name;
+
+static int compare_names(const void *a, const void *b)
+{
+    const Name *x = a;
+    const Name *y = b;
+    size_t n = x->length < y->length ? x->length : y->length;
+    int order = memcmp(x->at, y->at, n);
+    return order != 0 ? order : (x->length > y->length) - (x->length < y->length);
+}
+
+/* Appends "?a=&b=": sorted names, each once. */
+static Result append_sorted(Buffer *out, const Name *names, size_t n)
+{
+    Result rc = RESULT_OK;
+    for (size_t i = 0; i < n && rc == RESULT_OK; i++) {
+        if (i > 0 && compare_names(&names[i - 1], &names[i]) == 0) {
+            continue;
+        }
+        rc = buffer_append_char(out, i == 0 ? '?' : '&');
+        if (rc == RESULT_OK) {
+            rc = buffer_append(out, names[i].at, names[i].length);
+        }
+        if (rc == RESULT_OK) {
+            rc = buffer_append_char(out, '=');
+        }
+    }
+    return rc;
+}
+
+static Result append_parameters(Buffer *out, const char *query, size_t length)
+{
+    unsigned n = trap_parameters(query, length);
+    if (n == 0) {
+        return RESULT_OK;
+    }
+    Name *names = calloc(n, sizeof *names);
+    size_t *ends = calloc(n, sizeof *ends);
+    Buffer text;
+    buffer_init(&text, BUFFER_NO_LIMIT);
+    Result rc = names == NULL || ends == NULL ? RESULT_MEMORY : RESULT_OK;
+    const char *p = query;
+    const char *end = query + length;
+    size_t i = 0;
+    while (rc == RESULT_OK && ends != NULL && p < end) {
+        const char *amp = memchr(p, '&', (size_t)(end - p));
+        const char *stop = amp != NULL ? amp : end;
+        if (stop > p) {
+            const char *equals = memchr(p, '=', (size_t)(stop - p));
+            rc = append_general(&text, p, (size_t)((equals != NULL ? equals : stop) - p));
+            ends[i++] = text.length;
+        }
+        p = stop < end ? stop + 1 : end;
+    }
+    for (size_t k = 0; k < i && rc == RESULT_OK; k++) {
+        size_t start = k == 0 ? 0 : ends[k - 1];
+        names[k] = (Name){.at = buffer_string(&text) + start, .length = ends[k] - start};
+    }
+    if (rc == RESULT_OK) {
+        qsort(names, i, sizeof *names, compare_names);
+        rc = append_sorted(out, names, i);
+    }
+    buffer_destroy(&text);
+    free(ends);
+    free(names);
+    return rc;
+}
+
+Result trap_pattern(const Url *url, Buffer *out)
+{
+    size_t before = out->length;
+    Result rc = buffer_append(out, url->href, url->path_start);
+    if (rc == RESULT_OK) {
+        rc = append_general(out, url->href + url->path_start, url->query_start - url->path_start);
+    }
+    if (rc == RESULT_OK && url->query_start < url->length) {
+        rc = append_parameters(out, url->href + url->query_start + 1,
+                               url->length - url->query_start - 1);
+    }
+    if (rc != RESULT_OK && out->data != NULL) {
+        out->length = before;
+        out->data[before] = '\0';
+    }
+    return rc;
+}

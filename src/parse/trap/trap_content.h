@@ -1,0 +1,30 @@
+/* A hash of a page that is the same for all pages of a crawler trap, so that a list under another
+ * combination of filters, the next month of an empty calendar and the same page in another session
+ * count as nothing new (src/ingest/trap_yield.h). What a generator of endless URLs varies is left
+ * out, and no more: a page that shows anything else than the last one has another hash.
+ *
+ *   everywhere   identifiers (trap_identifier) are one and the same
+ *   in tags      href and action that lead to the page itself: the same path but for its numbers,
+ * or (a path with numbers) that and further numbers, with any query. What src and other links name
+ * counts: a page may be nothing but its picture in text      names of months in English are one and
+ * the same; so are numbers of the page's URL and their neighbours, and a number that follows the
+ * one before it in the text (the days of a month)
+ *
+ * Pure; thread-safe. */
+#ifndef PARSE_TRAP_TRAP_CONTENT_H
+#define PARSE_TRAP_TRAP_CONTENT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "parse/url/url.h"
+
+/* Whether a generator of endless pages may be at work: the URL has a query, an identifier, or two
+ * numbers in its path that are words of their own (2031/05, not d3/p248). Others need no hash: to
+ * be looked at they must repeat byte for byte. */
+bool trap_content_is_due(const Url *url);
+/* The hash of a page with this URL. Never 0. */
+uint64_t trap_content_hash(const Url *url, const char *body, size_t length);
+
+#endif

@@ -1,0 +1,25 @@
+/* The patterns of URLs (trap_pattern) that are parked, as fetching threads see them. An immutable
+ * set: one more pattern is a new set, which replaces the old one (base/thread/shared.h).
+ *
+ *   ingest (src/ingest/trap_yield.h) --trap_set_with, shared_replace--> fetching threads:
+ * trap_set_has */
+#ifndef PARSE_TRAP_TRAP_SET_H
+#define PARSE_TRAP_TRAP_SET_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "base/memory/buffer.h"
+#include "base/core/hash.h"
+#include "parse/url/url.h"
+
+typedef struct TrapSet TrapSet;
+
+/* The patterns of set (NULL: none) and one more, as hash_128 of its text. NULL: no memory. */
+TrapSet *trap_set_with(const TrapSet *set, Hash128 pattern);
+size_t trap_set_count(const TrapSet *set);
+/* Whether the URL's pattern is among them; set may be NULL. text is scratch. */
+bool trap_set_has(const TrapSet *set, const Url *url, Buffer *text);
+void trap_set_delete(void *set);
+
+#endif

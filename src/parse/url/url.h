@@ -1,0 +1,65 @@
+/* URLs as browsers understand them: parsing and resolution by the WHATWG URL standard, for http and
+ * https. Everything else is rejected (RESULT_INVALID).
+ *
+ * Every link, redirect, sitemap entry and seed goes through url_parse before anything else looks at
+ * it; what comes out is what is fetched, stored and compared. The standard's serialisation is never
+ * rewritten further (a dedup key is another thing: parse/url/url_key.h).
+ *
+ * A Url owns one string, the serialised absolute URL without fragment, and offsets into it. A Url
+ * is reused for one parse after another, so that resolving a link allocates nothing.
+ *
+ * Invariants of a Url that holds something (length > 0):
+ *  1. href[0..length) is printable ASCII without fragment, NUL-terminated, at most URL_MAX_BYTES;
+ *  2. "http" or "https" ":" "//" <= host_start < host_end <= path_start < query_start <= length;
+ *  3. href[path_start] is '/'; href[query_start] is '?' or query_start is length;
+ *  4. parsing href again gives the same Url.
+ *
+ * Two ways lead to the same result: url_fast.c resolves what is already in normal form by one table
+ * scan; everything else goes through the states of the standard in url.c. Pure: no I/O, no locks;
+ * one Url belongs to one thread. Source: url.spec.whatwg.org; UTS 46 for host names. */
+#ifndef PARSE_URL_URL_H
+#define PARSE_URL_URL_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/memory/buffer.h"
+#include "base/core/result.h"
+
+/* Longer input, and input whose result would be longer, is refused outright (RESULT_LIMIT). */
+#define URL_MAX_BYTES ((size_t)1024 * 1024)
+
+typedef struct Url {
+    char *href;           /* "http://user@host:81/path?query", NUL-terminated; owned */
+    uint32_t length;      /* of href */
+    uint32_t capacity;    /* allocated */
+    uint32_t host_start;  /* after "//" and userinfo */
+    uint32_t host_end;    /* before ":port" */
+    uint32_t path_start;  /* the first "/" of the path; authority ends here */
+    uint32_t query_start; /* the "?" or length when there is no query */
+    uint16_t port;        /* effective port: 80, 443 or the one given */
+    bool https;
+} Url;
+
+/* Makes an empty Url; allocates nothing. */
+void url_init(Url *url);
+/* Frees the string; the Url is empty afterwards and may be used again. */
+void url_destroy(Url *url);
+
+/* Parses input (any bytes; invalid UTF-8 is replaced as a browser would) against base, which may be
+ * NULL when input must be absolute. out may not be base. RESULT_INVALID: not an http(s) URL;
+ * RESULT_LIMIT: longer than URL_MAX_BYTES; RESULT_MEMORY. On failure out is empty. Linear time. */
+Result url_parse(Url *out, const Url *base, const char *input, size_t length);
+
+/* The same for a link found in a document in a legacy encoding: its query is encoded in that
+ * encoding (the path is always UTF-8). encoding is a WHATWG name ("windows-1251"), in any case, or
+ * NULL for UTF-8; an unknown name is UTF-8. */
+Result url_parse_in_document(Url *out, const Url *base, const char *input, size_t length,
+                             const char *encoding);
+
+/* "http://host:81": scheme and authority without userinfo, what a visit state is named by.
+ * Appends to out; errors as buffer_append. */
+Result url_origin(const Url *url, Buffer *out);
+
+#endif

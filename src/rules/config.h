@@ -1,0 +1,330 @@
+/* The option table of the crawler and the struct of values it yields.
+ *
+ * A row of CONFIG_TABLE is the only place where an option exists: section, key, type, field type,
+ * default, least, greatest, words, live, per site, help. Fields are named section_key. */
+#ifndef RULES_CONFIG_H
+#define RULES_CONFIG_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/option/options.h"
+
+#define CONFIG_BIG  9e15
+#define CONFIG_YEAR 31536000000.0
+
+/* clang-format off */
+#define CONFIG_TABLE(ROW) \
+    ROW(crawl, contact, TEXT, char *, "", 0, 0, NULL, false, false, \
+        "URL or e-mail address where webmasters learn about this crawl; needed outside loopback") \
+    ROW(crawl, user_agent, TEXT, char *, "", 0, 0, NULL, false, false, \
+        "User-Agent header; empty = ragno/VERSION (+CONTACT)") \
+    ROW(crawl, max_pages, COUNT, int64_t, "0", 0, CONFIG_BIG, NULL, true, false, \
+        "stop after so many fetched pages, exit 14; 0 = no limit") \
+    ROW(crawl, max_bytes, SIZE, int64_t, "0", 0, CONFIG_BIG, NULL, true, false, \
+        "stop after so many received bytes, exit 14; 0 = no limit") \
+    ROW(crawl, max_duration, TIME, int64_t, "0", 0, CONFIG_YEAR, NULL, true, false, \
+        "stop after this time, exit 15; 0 = no limit") \
+    ROW(crawl, min_free_disk, SIZE, int64_t, "256Mi", 0, CONFIG_BIG, NULL, true, false, \
+        "pause while less is free in DIR, go on when twice as much is") \
+    ROW(crawl, disk_full_exit, BOOL, bool, "no", 0, 0, NULL, true, false, \
+        "stop with exit 16 instead of pausing when the disk is nearly full") \
+    ROW(crawl, grace, TIME, int64_t, "10s", 0, 3600e3, NULL, true, false, \
+        "how long fetches in flight may go on after SIGINT or SIGTERM") \
+    ROW(crawl, memory, SIZE, int64_t, "0", 0, CONFIG_BIG, NULL, false, false, \
+        "one budget of memory, at least 64Mi: lowers the limits of all parts to their shares, and " \
+        "unmaps database pages when nearly as much is resident; 0 = off") \
+    ROW(politeness, host_delay, TIME, int64_t, "5s", 0, CONFIG_YEAR, NULL, false, true, \
+        "least time between the end of a fetch and the next one from the same scheme+authority") \
+    ROW(politeness, ip_delay, TIME, int64_t, "1s", 0, CONFIG_YEAR, NULL, false, false, \
+        "the same for one IP address") \
+    ROW(politeness, crawl_delay_max, TIME, int64_t, "300s", 0, CONFIG_YEAR, NULL, false, false, \
+        "a longer Crawl-delay in robots.txt is cut to this") \
+    ROW(politeness, adaptive_factor, REAL, double, "0", 0, 1000, NULL, false, false, \
+        "wait at least so many times the duration of the last fetch; 0 = off") \
+    ROW(politeness, retry_after_max, TIME, int64_t, "1h", 0, CONFIG_YEAR, NULL, false, false, \
+        "a longer Retry-After is cut to this") \
+    ROW(politeness, retry, TEXT, char *, "", 0, 0, NULL, false, false, \
+        "changes to the retry table: CLASS WAIT RETRIES [drop], comma separated; waits double") \
+    ROW(politeness, tries, COUNT, int64_t, "0", 0, 100, NULL, false, false, \
+        "attempts at one URL at most, whatever the table says; 0 = the table alone") \
+    ROW(dns, servers, TEXT, char *, "", 0, 0, NULL, false, false, \
+        "name servers, such as 127.0.0.1:5353, [::1]; empty = the system's") \
+    ROW(dns, timeout, TIME, int64_t, "5s", 50, 120e3, NULL, false, false, \
+        "how long one try waits for an answer") \
+    ROW(dns, tries, COUNT, int64_t, "3", 1, 10, NULL, false, false, "tries per name server") \
+    ROW(dns, queries, COUNT, int64_t, "1000", 1, 30000, NULL, false, false, \
+        "queries in flight at most; further names wait") \
+    ROW(dns, cache_entries, COUNT, int64_t, "100000", 0, 1e8, NULL, false, false, \
+        "answers kept at most; the first to expire go") \
+    ROW(dns, ttl_min, TIME, int64_t, "1m", 0, CONFIG_YEAR, NULL, false, false, \
+        "answers are kept at least so long") \
+    ROW(dns, ttl_max, TIME, int64_t, "1d", 1000, CONFIG_YEAR, NULL, false, false, \
+        "and at most so long") \
+    ROW(dns, negative_ttl, TIME, int64_t, "5m", 0, CONFIG_YEAR, NULL, false, false, \
+        "how long a missing answer is remembered") \
+    ROW(dns, family, WORD, int, "ipv4-first", 0, 0, "ipv4-first|ipv6-first|ipv4|ipv6", false, \
+        false, "which addresses are used, and which first") \
+    ROW(fetch, threads, COUNT, int64_t, "2", 1, 64, NULL, false, false, "fetching threads") \
+    ROW(fetch, connections, COUNT, int64_t, "256", 1, 100000, NULL, true, false, \
+        "transfers in flight at most, over all threads") \
+    ROW(fetch, memory, SIZE, int64_t, "128Mi", 65536, CONFIG_BIG, NULL, false, false, \
+        "answers received and not yet parsed, in bytes; beyond, transfers are paused and none begun") \
+    ROW(fetch, idle_connections, COUNT, int64_t, "5000", 0, 1000000, NULL, false, false, \
+        "connections kept open for the next fetch, over all threads; 5 kB each, 40 kB with TLS") \
+    ROW(fetch, connect_timeout, TIME, int64_t, "20s", 10, 3600e3, NULL, false, false, \
+        "for connecting, TLS included") \
+    ROW(fetch, first_byte_timeout, TIME, int64_t, "30s", 10, 3600e3, NULL, false, false, \
+        "from the start of a fetch to the first byte of the answer") \
+    ROW(fetch, total_timeout, TIME, int64_t, "120s", 10, 86400e3, NULL, false, false, \
+        "for a whole fetch; what came until then is kept, marked trunc:time") \
+    ROW(fetch, slow_rate, SIZE, int64_t, "1K", 0, 1e9, NULL, false, false, \
+        "bytes per second; slower than this for slow_time is too slow; 0 = off") \
+    ROW(fetch, slow_time, TIME, int64_t, "30s", 1000, 3600e3, NULL, false, false, \
+        "see slow_rate") \
+    ROW(fetch, max_body, SIZE, int64_t, "2Mi", 1024, 2147483648.0, NULL, false, false, \
+        "bytes of a body kept, as received and again after decoding; marked trunc:length") \
+    ROW(fetch, max_sitemap, SIZE, int64_t, "50Mi", 1024, 2147483648.0, NULL, false, false, \
+        "the same for a sitemap that robots.txt or an index names") \
+    ROW(fetch, max_header, SIZE, int64_t, "256Ki", 1024, 16777216, NULL, false, false, \
+        "bytes of a response header; a longer one is a broken answer") \
+    ROW(fetch, max_ratio, COUNT, int64_t, "200", 1, 100000, NULL, false, false, \
+        "decoded over received bytes at most; beyond is status -10004") \
+    ROW(fetch, max_redirects, COUNT, int64_t, "5", 0, 50, NULL, false, false, \
+        "redirects followed in a chain; a redirect is a link of its own") \
+    ROW(fetch, conditional, BOOL, bool, "yes", 0, 0, NULL, false, false, \
+        "revisits ask whether the page changed (If-None-Match, If-Modified-Since)") \
+    ROW(fetch, allow_addresses, TEXT, char *, "", 0, 0, NULL, false, false, \
+        "special addresses that may be fetched from, such as 127.0.0.0/8, ::1") \
+    ROW(fetch, port_map, TEXT, char *, "", 0, 0, NULL, false, false, \
+        "connect to other ports than the URL's, such as 80:8080 (tests)") \
+    ROW(fetch, headers, TEXT, char *, "", 0, 0, NULL, false, false, \
+        "further request headers, 'Name: value', separated by |") \
+    ROW(fetch, accept_language, TEXT, char *, "", 0, 0, NULL, false, false, \
+        "Accept-Language header; empty = none") \
+    ROW(fetch, http2, BOOL, bool, "yes", 0, 0, NULL, false, false, "HTTP/2 where TLS offers it") \
+    ROW(fetch, tls_verify, BOOL, bool, "no", 0, 0, NULL, false, false, \
+        "refuse servers whose certificate cannot be verified") \
+    ROW(robots, agent, TEXT, char *, "ragno", 0, 0, NULL, false, false, \
+        "product token that is looked for in robots.txt and meta robots") \
+    ROW(robots, expiry, TIME, int64_t, "24h", 60e3, 604800e3, NULL, false, false, \
+        "robots.txt is asked for again after this, or after its Cache-Control max-age") \
+    ROW(scope, domains, TEXT, char *, "", 0, 0, NULL, true, false, \
+        "only these hosts and what is below them, comma separated; empty = everything") \
+    ROW(scope, exclude_domains, TEXT, char *, "", 0, 0, NULL, true, false, \
+        "not these hosts nor what is below them, comma separated") \
+    ROW(scope, accept_regex, TEXT, char *, "", 0, 0, NULL, true, false, \
+        "only URLs in which this regular expression (PCRE) is found") \
+    ROW(scope, reject_regex, TEXT, char *, "", 0, 0, NULL, true, false, \
+        "not URLs in which this regular expression (PCRE) is found") \
+    ROW(scope, depth, COUNT, int64_t, "20", 0, 1000000, NULL, false, false, \
+        "links from a seed at most") \
+    ROW(scope, max_url_length, COUNT, int64_t, "2048", 16, 65536, NULL, false, false, \
+        "longer URLs are refused") \
+    ROW(scope, dedup_key, TEXT, char *, "", 0, 0, NULL, false, false, \
+        "URLs that differ only in this are one page, fetched as first seen: escapes, session_ids, " \
+        "tracking, index_pages, sorted_query; empty = only equal URLs; fixed for a crawl") \
+    ROW(scope, embeds, BOOL, bool, "no", 0, 0, NULL, false, false, \
+        "follow images, scripts, styles and media too, not only pages and frames") \
+    ROW(scope, follow_nofollow, BOOL, bool, "yes", 0, 0, NULL, false, false, \
+        "follow links marked rel=nofollow") \
+    ROW(scope, sitemaps, BOOL, bool, "no", 0, 0, NULL, false, false, \
+        "read the sitemaps that robots.txt names") \
+    ROW(scope, sitemap_depth, COUNT, int64_t, "3", 0, 100, NULL, false, false, \
+        "sitemap indexes below each other at most, the one of robots.txt included") \
+    ROW(scope, sitemap_entries, COUNT, int64_t, "50000", 1, 10000000, NULL, false, false, \
+        "entries taken from one sitemap or feed") \
+    ROW(scope, sitemap_location, WORD, int, "anywhere", 0, 0, "anywhere|host|folder", false, \
+        false, "which entries of a sitemap count: all, those of its host, or below its folder") \
+    ROW(scope, follow_ugc, BOOL, bool, "yes", 0, 0, NULL, false, false, \
+        "follow links marked rel=ugc") \
+    ROW(scope, follow_sponsored, BOOL, bool, "yes", 0, 0, NULL, false, false, \
+        "follow links marked rel=sponsored") \
+    ROW(filter, schedule, TEXT, char *, "", 0, 0, NULL, true, false, \
+        "which links are scheduled (ragno check filter --atoms); seeds always are") \
+    ROW(filter, fetch, TEXT, char *, "", 0, 0, NULL, true, false, \
+        "which scheduled URLs are fetched") \
+    ROW(filter, parse, TEXT, char *, "", 0, 0, NULL, true, false, \
+        "which answers are looked into for links and text") \
+    ROW(filter, follow, TEXT, char *, "", 0, 0, NULL, true, false, \
+        "of which answers the links are followed") \
+    ROW(parse, threads, COUNT, int64_t, "1", 1, 64, NULL, false, false, "parsing threads") \
+    ROW(parse, queue, COUNT, int64_t, "256", 1, 100000, NULL, false, false, \
+        "fetched pages that may wait for a parsing thread; then fetching waits") \
+    ROW(parse, max_links, COUNT, int64_t, "10000", 0, 10000000, NULL, false, false, \
+        "links taken from one page; the rest is counted and dropped") \
+    ROW(parse, memory, SIZE, int64_t, "64Mi", 65536, 4294967296.0, NULL, false, false, \
+        "memory for one page in one parsing thread") \
+    ROW(parse, follow_duplicates, BOOL, bool, "no", 0, 0, NULL, false, false, \
+        "keep the links of pages that have body and links of another page of their host") \
+    ROW(parse, near_duplicates, WORD, int, "off", 0, 0, "off|flag", false, false, \
+        "look for pages whose text is nearly that of another; flag = near:URL in crawl.log") \
+    ROW(parse, forms, BOOL, bool, "no", 0, 0, NULL, false, false, "take form actions as links") \
+    ROW(store, batch_pages, COUNT, int64_t, "2048", 1, 100000, NULL, false, false, \
+        "results committed together at most") \
+    ROW(store, batch_links, COUNT, int64_t, "32768", 1, 1e9, NULL, false, false, \
+        "links of the results committed together at most; a single result may have more") \
+    ROW(store, memory, SIZE, int64_t, "64Mi", 65536, CONFIG_BIG, NULL, false, false, \
+        "parsed pages waiting for their commit, in bytes; beyond, parsing waits") \
+    ROW(store, batch_time, TIME, int64_t, "200ms", 1, 60e3, NULL, false, false, \
+        "a result waits for its commit at most so long") \
+    ROW(store, filter, TEXT, char *, "", 0, 0, NULL, true, false, \
+        "which answers are kept in WARC files") \
+    ROW(store, map_size, SIZE, int64_t, "0", 0, CONFIG_BIG, NULL, false, false, \
+        "address space for the database; 0 = 1 Ti, or what there is") \
+    ROW(warc, enabled, BOOL, bool, "yes", 0, 0, NULL, false, false, \
+        "keep every answer in WARC files under DIR/warc") \
+    ROW(warc, max_size, SIZE, int64_t, "1Gi", 65536, CONFIG_BIG, NULL, false, false, \
+        "a file that would grow beyond this is finished and a new one begun") \
+    ROW(warc, max_age, TIME, int64_t, "0", 0, CONFIG_YEAR, NULL, false, false, \
+        "a file older than this is finished; 0 = no matter") \
+    ROW(warc, name, TEXT, char *, "ragno-{timestamp}-{serial:05}.warc", 0, 0, NULL, false, \
+        false, \
+        "names of the files, before .gz or .zst; {serial} is needed, {timestamp} and {host} are " \
+        "known") \
+    ROW(warc, files, COUNT, int64_t, "1", 1, 16, NULL, false, false, \
+        "files written at once; one takes tens of thousands of pages a second") \
+    ROW(warc, compression, WORD, int, "gzip", 0, 0, "gzip|zstd", false, false, \
+        "of each record by itself; not all readers know zstd") \
+    ROW(warc, level, COUNT, int64_t, "1", 1, 19, NULL, false, false, \
+        "level of compression; gzip has 12 (libdeflate's)") \
+    ROW(warc, index_memory, SIZE, int64_t, "32Mi", 65536, CONFIG_BIG, NULL, false, false, \
+        "for sorting the index of a finished file; larger ones are sorted in pieces") \
+    ROW(warc, dns, BOOL, bool, "no", 0, 0, NULL, false, false, \
+        "a resource record for each new DNS answer") \
+    ROW(warc, metadata, BOOL, bool, "no", 0, 0, NULL, false, false, \
+        "a metadata record for each page: how it was found, its digests and its links") \
+    ROW(score, scorer, WORD, int, "none", 0, 0, "none|content|pagerank|hits", false, false, \
+        "what best-first goes by: links and their depth, score.rules, or the links between pages") \
+    ROW(score, rules, TEXT, char *, "", 0, 0, NULL, false, false, \
+        "file of lines WEIGHT FILTER: the first that matches is the score of a link or page") \
+    ROW(score, page_share, REAL, double, "0.3", 0, 1, NULL, false, false, \
+        "content: share of the score of the page with the link; the rest is the link's") \
+    ROW(score, min_pages, COUNT, int64_t, "1000", 1, CONFIG_BIG, NULL, false, false, \
+        "pagerank, hits: computed anew when so many pages were fetched since the last time,") \
+    ROW(score, growth, REAL, double, "0.2", 0, 100, NULL, false, false, \
+        "and they are this share of those fetched before") \
+    ROW(score, interval, TIME, int64_t, "0", 0, CONFIG_YEAR, NULL, false, false, \
+        "or after this time, when any page was fetched; 0 = no matter") \
+    ROW(score, damping, REAL, double, "0.85", 0, 1, NULL, false, false, \
+        "pagerank: share of the surfer's steps that follow links") \
+    ROW(score, precision, REAL, double, "1e-2", 1e-9, 1, NULL, false, false, \
+        "pagerank, hits: largest relative change of a score at the end; a level is a factor of 2") \
+    ROW(score, threads, COUNT, int64_t, "1", 1, 16, NULL, false, false, \
+        "threads of a computation") \
+    ROW(score, depth_factor, REAL, double, "0.5", 0, 1, NULL, false, false, \
+        "none: a link's score falls by this factor with each further link from the seed") \
+    ROW(score, redirect, REAL, double, "1", 0, 1000, NULL, false, false, \
+        "weight of a redirect's target, relative to a link") \
+    ROW(score, sitemap_hints, BOOL, bool, "yes", 0, 0, NULL, false, false, \
+        "a sitemap's priority, lastmod and changefreq shift its entries by up to one level") \
+    ROW(schedule, mode, WORD, int, "once", 0, 0, "once|continuous", false, false, \
+        "continuous: crawled pages are visited again when they are due; the crawl does not end") \
+    ROW(schedule, rules, TEXT, char *, "", 0, 0, NULL, true, false, \
+        "file of rules: a regular expression, blanks, and an interval (6h) or xN, N times as often " \
+        "as the page changes; the first that matches decides") \
+    ROW(schedule, revisit_default, TIME, int64_t, "7d", 1, CONFIG_YEAR, NULL, true, false, \
+        "a page is visited again after this, or half of it, while nothing is known of it") \
+    ROW(schedule, revisit_min, TIME, int64_t, "1h", 1, CONFIG_YEAR, NULL, true, false, \
+        "not sooner, whatever rules and changes say") \
+    ROW(schedule, revisit_max, TIME, int64_t, "90d", 1, CONFIG_YEAR, NULL, true, false, \
+        "and not later") \
+    ROW(schedule, revisit_power, REAL, double, "0.5", 0, 1, NULL, true, false, \
+        "how much change counts: 0 = all pages alike, 1 = as often as they change") \
+    ROW(schedule, revisit_tries, COUNT, int64_t, "3", 1, 16, NULL, true, false, \
+        "visits in a row that find a page gone (404, 410), or failures of its host, until it is " \
+        "given up; the interval doubles with each") \
+    ROW(schedule, margin, REAL, double, "-1", -1, 1000, NULL, false, false, \
+        "what ragno schedule spread over time is visited 1/(frequency*(1+margin)) after its last " \
+        "crawl at the earliest; negative = off") \
+    ROW(schedule, max_n_crawls, COUNT, int64_t, "0", 0, CONFIG_BIG, NULL, true, false, \
+        "a page crawled so often is visited no more; 0 = no limit") \
+    ROW(schedule, order, WORD, int, "best-first", 0, 0, "best-first|breadth-first|depth-first", \
+        false, false, "what goes first within a host and across hosts") \
+    ROW(schedule, levels, COUNT, int64_t, "32", 1, 64, NULL, false, false, \
+        "priority levels (front queues); together they span scores from 1 to 1/65536") \
+    ROW(schedule, bias, WORD, int, "strict", 0, 0, "strict|weighted", false, false, \
+        "always the best level that can be fetched, or a share for the others: nothing starves") \
+    ROW(schedule, lower_share, REAL, double, "0.2", 0, 1, NULL, false, false, \
+        "weighted: that share") \
+    ROW(schedule, window, COUNT, int64_t, "32", 4, 100000, NULL, false, false, \
+        "URLs of one host held in memory at most") \
+    ROW(limits, pages_per_host, COUNT, int64_t, "0", 0, CONFIG_BIG, NULL, false, false, \
+        "pages stored per host, duplicates not counted; 0 = no limit") \
+    ROW(limits, path_segments, COUNT, int64_t, "0", 0, 1000, NULL, false, false, \
+        "links with more segments in their path are refused as traps; 0 = no limit") \
+    ROW(limits, repeated_segments, COUNT, int64_t, "3", 0, 100, NULL, false, false, \
+        "so are links that repeat a run of segments so often (/a/b/a/b/a/b: 3); 0 or 1 = off") \
+    ROW(limits, query_parameters, COUNT, int64_t, "0", 0, 10000, NULL, false, false, \
+        "so are links with more parameters in their query; 0 = no limit") \
+    ROW(limits, trap_fetches, COUNT, int64_t, "50", 0, 1e9, NULL, false, false, \
+        "pages fetched of a URL pattern before it is judged by trap_yield; 0 = never") \
+    ROW(limits, trap_yield, REAL, double, "0.1", 0, 1, NULL, false, false, \
+        "least share of them with new content; with less the pattern is throttled at half of " \
+        "trap_fetches, and its URLs are refused from there on") \
+    ROW(limits, trap_patterns, COUNT, int64_t, "65536", 64, 1e8, NULL, false, false, \
+        "patterns remembered at most, 96 bytes each") \
+    ROW(limits, workbench_memory, SIZE, int64_t, "256Mi", 65536, CONFIG_BIG, NULL, false, false, \
+        "memory for visit states, their URLs and robots rules; further hosts wait on disk") \
+    ROW(limits, front, COUNT, int64_t, "100000", 1, 1e8, NULL, false, false, \
+        "addresses kept ready for fetching at most; grows to it when fetchers starve") \
+    ROW(sieve, test, WORD, int, "drum", 0, 0, "drum|bloom", false, false, \
+        "what decides that a URL is new: the database; or first a Bloom filter in memory, which loses " \
+        "sieve.bloom_rate of the URLs and the links to what it has seen") \
+    ROW(sieve, memory, SIZE, int64_t, "32Mi", 1048576, 4294967296.0, NULL, false, false, \
+        "memory for links that wait for their look-up, and for the URLs met lately") \
+    ROW(sieve, max_age, TIME, int64_t, "60s", 10, CONFIG_YEAR, NULL, false, false, \
+        "time after which a link is looked up, however few wait with it") \
+    ROW(sieve, least_urls, COUNT, int64_t, "2000000", 0, CONFIG_BIG, NULL, false, false, \
+        "URLs known before links wait for each other; until then, and while fetchers have too little " \
+        "to do, each commit looks its own up; 0 = all links wait, for tests") \
+    ROW(sieve, bloom_urls, COUNT, int64_t, "10000000", 1, CONFIG_BIG, NULL, false, false, \
+        "URLs that the Bloom filter is made for, in sieve.memory") \
+    ROW(sieve, bloom_rate, REAL, double, "0.001", 1e-9, 0.5, NULL, false, false, \
+        "share of new URLs that it takes for seen when it holds so many") \
+    ROW(log, level, WORD, int, "info", 0, 0, "error|warn|info|debug", true, false, \
+        "what goes into ragno.log") \
+    ROW(log, status_interval, TIME, int64_t, "10s", 100, 86400e3, NULL, false, false, \
+        "time between two lines of status.log") \
+    ROW(log, crawl, BOOL, bool, "yes", 0, 0, NULL, false, false, "write crawl.log") \
+    ROW(log, skipped, WORD, int, "sample", 0, 0, "off|sample|all", false, false, \
+        "which refused URLs go into skipped.log; sample = the first 1000 per reason")
+/* clang-format on */
+
+typedef struct Config {
+#define CONFIG_FIELD(section, key, type, ctype, standard, least, most, words, live, site, help)    \
+    ctype section##_##key;
+    CONFIG_TABLE(CONFIG_FIELD)
+#undef CONFIG_FIELD
+    Options options; /* behind the values: where each came from */
+} Config;
+
+/* The last line of a config.ini that a crawl has written; what was added behind it does not count.
+ */
+#define CONFIG_END "; end of the settings\n"
+
+typedef enum ConfigFile {
+    CONFIG_FILE_WHOLE, /* or there but unreadable, which reading it will say */
+    CONFIG_FILE_CUT,   /* CONFIG_END is not in it: cut, or written by somebody else */
+    CONFIG_FILE_NONE   /* missing or empty */
+} ConfigFile;
+
+ConfigFile config_file_look(const char *path);
+
+/* Fills in the defaults. RESULT_MEMORY. */
+Result config_init(Config *config);
+void config_destroy(Config *config);
+
+/* schedule.mode = continuous. */
+bool config_is_continuous(const Config *config);
+
+/* Files that options name by a path relative to the working directory get their absolute one, so
+ * that a crawl can be resumed from anywhere. One that is not there is left for config_check.
+ * RESULT_MEMORY. */
+Result config_resolve_paths(Config *config, Buffer *error);
+
+/* What can only be checked when everything is set: lists, expressions, what contradicts. error gets
+ * one line per mistake. RESULT_INVALID. */
+Result config_check(const Config *config, Buffer *error);
+
+#endif

@@ -1,0 +1,106 @@
+#include "rules/filters.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define FILE_LIMIT      ((size_t)1 << 30) /* of a list of hosts */
+#define READ_BYTES      65536u
+#define HAS_EVERYWHERE  FILTER_HAS_DEPTH
+#define HAS_IN_LINK     (FILTER_HAS_DEPTH | FILTER_HAS_SOURCE)
+#define HAS_IN_RESPONSE (FILTER_HAS_DEPTH | FILTER_HAS_RESPONSE)
+
+Result filters_read_list(void *context, const char *path, Buffer *out)
+{
+    (void)context;
+    FILE *file = fopen(path, "rb");
+    if (file == NULL) {
+        return result_of_errno(errno);
+    }
+    char chunk[READ_BYTES];
+    size_t n = 0;
+    Result rc = RESULT_OK;
+    out->limit = FILE_LIMIT;
+    while (rc == RESULT_OK && (n = fread(chunk, 1, sizeof chunk, file)) > 0) {
+        rc = buffer_append(out, chunk, n);
+    }
+    if (rc == RESULT_OK && ferror(file)) {
+        rc = RESULT_IO;
+    }
+    (void)fclose(file);
+    return rc;
+}
+
+Result filters_compile(Filters *filters, const Config *config, Buffer *error)
+{
+    const struct {
+        FilterHook hook;
+        const char *name;
+        const char *text;
+        unsigned available;
+    } rows[] = {
+        {HOOK_SCHEDULE, "filter.schedule", config->filter_schedule, HAS_IN_LINK},
+        {HOOK_FETCH, "filter.fetch", config->filter_fetch, HAS_EVERYWHERE},
+        {HOOK_PARSE, "filter.parse", config->filter_parse, HAS_IN_RESPONSE},
+        {HOOK_FOLLOW, "filter.follow", config->filter_follow, HAS_IN_RESPONSE},
+        {HOOK_STORE, "store.filter", config->store_filter, HAS_IN_RESPONSE},
+    };
+    Result result = RESULT_OK;
+    *filters = (Filters){.of = {NULL}};
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        const char *text = rows[i].text;
+        if (text[strspn(text, " \t\r\n")] == '\0') {
+            continue;
+        }
+        FilterOptions options = {.available = rows[i].available, .read_file = filters_read_list};
+        FilterError why;
+        Result rc = filter_compile(&filters->of[rows[i].hook], text, strlen(text), &options, &why);
+        if (rc != RESULT_OK) {
+            size_t row =
+                (size_t)(options_find(&config->options, rows[i].name) - config->options.specs);
+            (void)buffer_printf(error, "%s: %s: column %zu: %s%s%s\n", config->options.origins[row],
+                                rows[i].name, why.column, why.message,
+                                why.hint[0] == '\0' ? "" : "; ", why.hint);
+            result = rc == RESULT_MEMORY ? rc : RESULT_INVALID;
+        }
+    }
+    return result;
+}
+
+void filters_destroy(Filters *filters)
+{
+    for (size_t i = 0; i < FILTER_HOOKS; i++) {
+        filter_delete(filters->of[i]);
+        filters->of[i] = NULL;
+    }
+}
+
+void filters_delete(void *filters)
+{
+    filters_destroy(filters);
+    free(filters);
+}
+
+void filters_delete_one(void *filter)
+{
+    filter_delete(filter);
+}
+
+Result filters_share(Shared *parse, Shared *fetch, const Config *config, Buffer *error)
+{
+    Filters *filters = malloc(sizeof *filters);
+    if (filters == NULL) {
+        return RESULT_MEMORY;
+    }
+    Result rc = filters_compile(filters, config, error);
+    if (rc != RESULT_OK) {
+        filters_delete(filters);
+        return rc;
+    }
+    Filter *before_fetch = filters->of[HOOK_FETCH];
+    filters->of[HOOK_FETCH] = NULL;
+    rc = shared_replace(fetch, before_fetch);
+    Result rest = shared_replace(parse, filters);
+    return rc != RESULT_OK ? rc : rest;
+}

@@ -1,0 +1,50 @@
+/* crawl.memory: one budget, divided among the parts that grow with what they are allowed.
+ *
+ * Between the configuration's sources and its check: a row that is above its share is lowered to
+ * it, and shows "crawl.memory" as where it came from; a lower one stays. What is divided is the
+ * budget less MEMORY_BUDGET_BASE, which the program, its libraries and its threads take whatever
+ * they do, and less MEMORY_BUDGET_MAP for the database. In 32 parts:
+ *
+ *    8  the workbench                       limits.workbench_memory
+ *    5  answers not yet parsed              fetch.memory
+ *    4  parsing                             parse.memory, for each of parse.threads
+ *    3  parsed pages not yet committed      store.memory
+ *    5  a transaction's changed pages       store.batch_links (3), store.batch_pages (2)
+ *    2  links that wait for their look-up   sieve.memory
+ *    1  handles of transfers                fetch.connections
+ *    1  idle connections                    fetch.idle_connections
+ *    1  resolved names                      dns.cache_entries
+ *    1  patterns of URLs                    limits.trap_patterns
+ *    1  sorting the index of a WARC file    warc.index_memory
+ *
+ * fetch.max_sitemap is at most half of fetch.memory: one such body may be in flight beyond that.
+ * The database is mapped; what of it makes residence come near the budget is unmapped again
+ * (store/lmdb/map_residence.h), so that it fills what the parts leave and no more.
+ * MEMORY_BUDGET_MAP is what it has when they leave nothing. Pure but for malloc's settings; main
+ * thread, once, before the start. */
+#ifndef RULES_MEMORY_BUDGET_H
+#define RULES_MEMORY_BUDGET_H
+
+#include <stdio.h>
+
+#include "rules/config.h"
+
+#define MEMORY_BUDGET_LEAST ((int64_t)64 << 20)
+#define MEMORY_BUDGET_BASE  ((int64_t)20 << 20)
+#define MEMORY_BUDGET_MAP   ((int64_t)4 << 20)
+/* From here on there is room for a second arena of malloc. */
+#define MEMORY_BUDGET_MANY_ARENAS ((int64_t)128 << 20)
+
+/* Does nothing when crawl.memory is 0. RESULT_INVALID: it is less than MEMORY_BUDGET_LEAST; error
+ * has a sentence. RESULT_MEMORY. */
+Result memory_budget_apply(Config *config, Buffer *error);
+/* What the limits allow together, in bytes, the base included: at most crawl.memory after
+ * memory_budget_apply. */
+int64_t memory_budget_sum(const Config *config);
+/* The division, as comments of an INI file. */
+void memory_budget_print(const Config *config, FILE *out);
+/* With a budget: few arenas, since what is freed in one helps no other, and fixed thresholds, so
+ * that large blocks go back to the system. */
+void memory_budget_tune_malloc(const Config *config);
+
+#endif

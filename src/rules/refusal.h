@@ -1,0 +1,30 @@
+/* Why a URL was not scheduled, or was scheduled and not fetched.
+ *
+ * A refusal has a name (status.log, skipped.log, the summary) and a status (crawl.log). The number
+ * of refusals by reason is saved with each commit (page/stats.h), so the enum only grows at its
+ * end. Pure; any thread may ask. */
+#ifndef RULES_REFUSAL_H
+#define RULES_REFUSAL_H
+
+/* Why a URL was not scheduled or not fetched. */
+typedef enum Refusal {
+    REFUSED_ROBOTS,
+    REFUSED_SCOPE,
+    REFUSED_DEPTH,
+    REFUSED_LENGTH,
+    REFUSED_NOFOLLOW,
+    REFUSED_KIND,  /* embeds, when they are not followed */
+    REFUSED_HOST,  /* its host was dropped */
+    REFUSED_QUOTA, /* its host's budget is used up */
+    REFUSED_REDIRECTS,
+    REFUSED_BAD_URL,
+    REFUSED_MANY,   /* more links on a page than parse.max_links */
+    REFUSED_FILTER, /* filter.schedule or filter.fetch */
+    REFUSED_TRAP,   /* limits.path_segments and the like, or a pattern that yields nothing new */
+    REFUSALS
+} Refusal;
+
+const char *refusal_name(Refusal refusal);
+int refusal_status(Refusal refusal);
+
+#endif

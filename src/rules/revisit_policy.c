@@ -1,0 +1,102 @@
+#include "rules/revisit_policy.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/core/hash.h"
+
+#define RULES_MAX_BYTES ((size_t)16 << 20)
+#define DOUBLINGS_MAX   30
+
+/* Changes per second; not above 0: unknown. */
+static double change_rate(const RevisitPolicy *policy, const PageRef *page)
+{
+    double rate =
+        freq_change_rate(page->n_crawls, page->n_changes, page->first_crawl, page->last_crawl);
+    double span = page->last_crawl - page->first_crawl;
+    if (page->n_crawls >= 2 && span > 0 && !(rate > 0)) {
+        rate = freq_expected_rate(0, span, 1 / policy->default_s);
+    }
+    return rate;
+}
+
+double revisit_policy_spread(uint64_t index)
+{
+    return 0.5 + 0.5 * (double)(hash_mix(index + 1) >> 11) * 0x1p-53;
+}
+
+static double within(const RevisitPolicy *policy, double interval_s)
+{
+    return fmin(fmax(interval_s, policy->min_s), policy->max_s);
+}
+
+double revisit_policy_interval_s(const RevisitPolicy *policy, const PageRef *page,
+                                 const RevisitNote *note)
+{
+    double rate = change_rate(policy, page);
+    double freq = 0;
+    double interval_s = policy->default_s;
+    if (policy->rules != NULL &&
+        freq_rules_find(policy->rules, page->url, page->url_length, rate, &freq) == RESULT_OK) {
+        interval_s = 1 / freq;
+    } else if (note->fixed_freq > 0) {
+        interval_s = 1 / (double)note->fixed_freq;
+    } else if (rate > 0) {
+        interval_s = pow(policy->default_s, 1 - policy->power) * pow(1 / rate, policy->power);
+    } else {
+        interval_s *= revisit_policy_spread(page->index);
+    }
+    int doublings = note->misses < DOUBLINGS_MAX ? note->misses : DOUBLINGS_MAX;
+    return within(policy, ldexp(within(policy, interval_s), doublings));
+}
+
+bool revisit_policy_is_over(const RevisitPolicy *policy, const PageRef *page,
+                            const RevisitNote *note)
+{
+    return (policy->max_n_crawls > 0 && page->n_crawls >= policy->max_n_crawls) ||
+           note->misses >= policy->tries;
+}
+
+static Result read_file(const char *path, Buffer *text)
+{
+    FILE *file = fopen(path, "re");
+    if (file == NULL) {
+        return result_of_errno(errno);
+    }
+    char bytes[16384];
+    size_t n = 0;
+    Result rc = RESULT_OK;
+    while (rc == RESULT_OK && (n = fread(bytes, 1, sizeof bytes, file)) > 0) {
+        rc = buffer_append(text, bytes, n);
+    }
+    if (rc == RESULT_OK && ferror(file)) {
+        rc = RESULT_IO;
+    }
+    (void)fclose(file);
+    return rc;
+}
+
+Result revisit_policy_load_rules(const char *path, FreqRules **rules, Buffer *error)
+{
+    *rules = NULL;
+    if (*path == '\0') {
+        return RESULT_OK;
+    }
+    Buffer text;
+    buffer_init(&text, RULES_MAX_BYTES);
+    Result rc = read_file(path, &text);
+    if (rc != RESULT_OK) {
+        (void)buffer_printf(error, "%s: cannot be read: %s", path, result_name(rc));
+    } else {
+        size_t line = 0;
+        char why[FREQ_RULES_WHY_BYTES] = "";
+        rc = freq_rules_new(rules, buffer_string(&text), text.length, &line, why);
+        if (rc == RESULT_INVALID) {
+            (void)buffer_printf(error, "%s:%zu: %s", path, line, why);
+        }
+    }
+    buffer_destroy(&text);
+    return rc;
+}

@@ -1,0 +1,54 @@
+/* When a page is visited again: a pure decision from what its visits found.
+ *
+ *   1. a rule of schedule.rules matches its URL (store/frequency/freq_rules.h): that interval, or N
+ * times as often as it changes;
+ *   2. `ragno schedule DIR freq` gave it a frequency: that one;
+ *   3. its change rate is known, since it was crawled twice: default^(1 - power) * (1 /
+ * rate)^power;
+ *   4. else the default.
+ *
+ * Power 0 visits all alike, 1 as often as they change. Neither is good for freshness: the first
+ * neglects pages that change often, the second spends its visits on pages that change faster than
+ * one can look. 0.5, the geometric mean, is near the best for most mixtures (Cho and Garcia-Molina,
+ * Effective page refresh policies), and keeps itself in bounds: a page that changes at every visit
+ * is not visited ever faster.
+ *
+ * A page that never changed in n visits counts as if half a change had been seen, so its interval
+ * grows with each of them. The interval is doubled for each visit in a row that did not find the
+ * page, and kept between min and max. No I/O, no clock. */
+#ifndef RULES_REVISIT_POLICY_H
+#define RULES_REVISIT_POLICY_H
+
+#include <stdbool.h>
+
+#include "base/memory/buffer.h"
+#include "store/frequency/freq_rules.h"
+#include "store/pages/page_db.h"
+#include "store/tables/revisit_table.h"
+
+typedef struct RevisitPolicy {
+    FreqRules *rules; /* NULL: none */
+    double default_s;
+    double min_s;
+    double max_s;
+    double power;          /* 0..1 */
+    double margin;         /* see schedule.margin; negative: off */
+    uint64_t max_n_crawls; /* 0: no bound */
+    unsigned tries;        /* visits in a row that miss a page, until it is given up */
+} RevisitPolicy;
+
+/* Seconds from the visit that page tells of to the next; page->url is needed for rules. */
+double revisit_policy_interval_s(const RevisitPolicy *policy, const PageRef *page,
+                                 const RevisitNote *note);
+/* Whether there is no next visit: it was crawled or missed too often. */
+bool revisit_policy_is_over(const RevisitPolicy *policy, const PageRef *page,
+                            const RevisitNote *note);
+/* The share of the first interval after which a page is visited for the second time, [0.5, 1):
+ * pages that were crawled together do not come due together. */
+double revisit_policy_spread(uint64_t index);
+
+/* Reads schedule.rules. *rules is NULL when path is "". RESULT_INVALID, RESULT_NOT_FOUND,
+ * RESULT_IO: error gets "FILE:LINE: why" or why it cannot be read. */
+Result revisit_policy_load_rules(const char *path, FreqRules **rules, Buffer *error);
+
+#endif

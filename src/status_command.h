@@ -1,7 +1,0 @@
-/* `ragno status DIR [--json]`: the last status of a running or stopped crawl. */
-#ifndef STATUS_COMMAND_H
-#define STATUS_COMMAND_H
-
-int status_main(int argc, char **argv);
-
-#endif

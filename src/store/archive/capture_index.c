@@ -1,0 +1,127 @@
+#include "store/archive/capture_index.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/thread/log.h"
+#include "store/lmdb/lmdb_result.h"
+
+#define COMPONENT   "captures"
+#define TABLE       "captures"
+#define DATE_BYTES  sizeof(int64_t)
+#define VALUE_BYTES (DATE_BYTES + WARC_DIGEST_BYTES)
+
+struct CaptureIndex {
+    MDB_dbi dbi;
+};
+
+Result capture_index_open(CaptureIndex **index, MDB_txn *txn, bool create)
+{
+    *index = NULL;
+    CaptureIndex *opened = calloc(1, sizeof *opened);
+    if (opened == NULL) {
+        return RESULT_MEMORY;
+    }
+    int rc = mdb_dbi_open(txn, TABLE, MDB_INTEGERKEY | (create ? MDB_CREATE : 0u), &opened->dbi);
+    if (rc != MDB_SUCCESS) {
+        free(opened);
+        return lmdb_result(rc, "captures: mdb_dbi_open");
+    }
+    *index = opened;
+    return RESULT_OK;
+}
+
+void capture_index_close(CaptureIndex *index)
+{
+    free(index); /* the handle lives as long as the environment */
+}
+
+static MDB_val key_of(uint64_t *page)
+{
+    return (MDB_val){.mv_size = sizeof *page, .mv_data = page};
+}
+
+static MDB_val encode(const Capture *capture, uint8_t bytes[VALUE_BYTES])
+{
+    memcpy(bytes, &capture->newest.us, DATE_BYTES);
+    memcpy(bytes + DATE_BYTES, capture->payload.bytes, WARC_DIGEST_BYTES);
+    return (MDB_val){.mv_size = capture->has_payload ? VALUE_BYTES : DATE_BYTES, .mv_data = bytes};
+}
+
+static Result decode(const MDB_val *value, Capture *capture)
+{
+    const uint8_t *bytes = value->mv_data;
+    if (value->mv_size != DATE_BYTES && value->mv_size != VALUE_BYTES) {
+        LOG_ERROR(COMPONENT, "table is damaged", "bytes=%zu", value->mv_size);
+        return RESULT_DAMAGED;
+    }
+    *capture = (Capture){.has_payload = value->mv_size == VALUE_BYTES};
+    memcpy(&capture->newest.us, bytes, DATE_BYTES);
+    if (capture->has_payload) {
+        memcpy(capture->payload.bytes, bytes + DATE_BYTES, WARC_DIGEST_BYTES);
+    }
+    return RESULT_OK;
+}
+
+Result capture_index_get(CaptureIndex *index, MDB_txn *txn, uint64_t page, Capture *capture)
+{
+    MDB_val key = key_of(&page);
+    MDB_val value;
+    int rc = mdb_get(txn, index->dbi, &key, &value);
+    return rc == MDB_SUCCESS ? decode(&value, capture) : lmdb_result(rc, "captures: mdb_get");
+}
+
+Result capture_index_put(CaptureIndex *index, MDB_txn *txn, uint64_t page, const Capture *capture)
+{
+    uint8_t bytes[VALUE_BYTES];
+    MDB_val key = key_of(&page);
+    MDB_val value = encode(capture, bytes);
+    return lmdb_result(mdb_put(txn, index->dbi, &key, &value, 0), "captures: mdb_put");
+}
+
+/* Whether a 304 may confirm it: the whole of what the server has, here or in an earlier record. */
+static bool has_representation(int status, const WarcGroup *group)
+{
+    return status == 200 && group->has_payload && group->whole &&
+           (group->type == WARC_RESPONSE || group->type == WARC_REVISIT);
+}
+
+Result capture_index_put_group(CaptureIndex *index, MDB_txn *txn, uint64_t page, int status,
+                               const WarcGroup *group)
+{
+    uint8_t bytes[VALUE_BYTES];
+    Capture capture = {.newest = group->date,
+                       .has_payload = has_representation(status, group),
+                       .payload = group->payload};
+    MDB_val key = key_of(&page);
+    MDB_val value = encode(&capture, bytes);
+    /* Most pages are stored for the first time, or anew. */
+    int rc = mdb_put(txn, index->dbi, &key, &value, capture.has_payload ? 0 : MDB_NOOVERWRITE);
+    if (rc == MDB_KEYEXIST) {
+        Result decoded = decode(&value, &capture);
+        if (decoded != RESULT_OK) {
+            return decoded;
+        }
+        capture.newest = group->date;
+        return capture_index_put(index, txn, page, &capture);
+    }
+    return lmdb_result(rc, "captures: mdb_put");
+}
+
+Result capture_index_lost(CaptureIndex *index, MDB_txn *txn, uint64_t page)
+{
+    Capture capture = {.has_payload = false};
+    Result rc = capture_index_get(index, txn, page, &capture);
+    if (rc != RESULT_OK || !capture.has_payload) {
+        return rc == RESULT_NOT_FOUND ? RESULT_OK : rc;
+    }
+    capture.has_payload = false;
+    return capture_index_put(index, txn, page, &capture);
+}
+
+Result capture_index_remove(CaptureIndex *index, MDB_txn *txn, uint64_t page)
+{
+    MDB_val key = key_of(&page);
+    int rc = mdb_del(txn, index->dbi, &key, NULL);
+    return rc == MDB_NOTFOUND ? RESULT_OK : lmdb_result(rc, "captures: mdb_del");
+}

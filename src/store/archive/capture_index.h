@@ -1,0 +1,46 @@
+/* What is stored of each page: LMDB table `captures`, page index -> when it was captured last, and
+ * the newest whole payload of a 200 answer.
+ *
+ * A 304 confirms that payload (WARC's revisit record "server not modified"). And `ragno verify`
+ * knows which pages must be in the files: those with an entry, whatever store.filter said about
+ * others. Value: the date (microseconds, 8 bytes), and the payload's digest (20 bytes) if there is
+ * one. Written by the transaction that commits the records.
+ * Writer: the thread that owns the write transaction. Readers: any thread with a read transaction
+ * of its own. */
+#ifndef STORE_ARCHIVE_CAPTURE_INDEX_H
+#define STORE_ARCHIVE_CAPTURE_INDEX_H
+
+#include <lmdb.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/core/result.h"
+#include "store/archive/warc_record.h"
+
+typedef struct CaptureIndex CaptureIndex;
+
+typedef struct Capture {
+    WallTime newest; /* WARC-Date of the newest capture, whatever its status */
+    bool has_payload;
+    WarcDigest payload; /* of the newest whole 200 answer */
+} Capture;
+
+/* Opens the table; creates it when create is set, which takes a write transaction.
+ * RESULT_NOT_FOUND: there is none. RESULT_MEMORY, RESULT_IO. */
+Result capture_index_open(CaptureIndex **index, MDB_txn *txn, bool create);
+void capture_index_close(CaptureIndex *index);
+
+/* RESULT_NOT_FOUND: nothing is stored of the page; RESULT_DAMAGED. */
+Result capture_index_get(CaptureIndex *index, MDB_txn *txn, uint64_t page, Capture *capture);
+/* A group of this page was appended; status is that of HTTP. RESULT_FULL: the map must grow. */
+Result capture_index_put_group(CaptureIndex *index, MDB_txn *txn, uint64_t page, int status,
+                               const WarcGroup *group);
+/* What is stored of a page, whatever was known of it. RESULT_FULL. */
+Result capture_index_put(CaptureIndex *index, MDB_txn *txn, uint64_t page, const Capture *capture);
+/* The records of a page are lost: its payload is forgotten, its date stays, so that it goes on
+ * being missed. RESULT_OK also when it was not known. */
+Result capture_index_lost(CaptureIndex *index, MDB_txn *txn, uint64_t page);
+/* Forgets a page altogether. RESULT_OK also when it was not known. */
+Result capture_index_remove(CaptureIndex *index, MDB_txn *txn, uint64_t page);
+
+#endif

@@ -1,0 +1,54 @@
+/* Which payloads are stored already: LMDB table `payloads`, payload digest -> the first record that
+ * holds it. What makes the second fetch of the same bytes a WARC revisit record.
+ *
+ * Value: date of that record (8 bytes, microseconds), its record id (16 bytes), its URI. An entry
+ * is written by the transaction that commits the record it names, so it never names one that is not
+ * stored; two fetches of one new payload in the same batch are both stored, the first is kept here.
+ * Writer: the thread that owns the write transaction. Readers: any thread with a read transaction
+ * of its own. */
+#ifndef STORE_ARCHIVE_PAYLOAD_INDEX_H
+#define STORE_ARCHIVE_PAYLOAD_INDEX_H
+
+#include <lmdb.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/core/result.h"
+#include "store/archive/warc_record.h"
+
+typedef struct PayloadIndex PayloadIndex;
+
+/* Opens the table; creates it when create is set, which takes a write transaction.
+ * RESULT_NOT_FOUND: there is none. RESULT_MEMORY, RESULT_IO. */
+Result payload_index_open(PayloadIndex **index, MDB_txn *txn, bool create);
+void payload_index_close(PayloadIndex *index);
+
+/* Fills original (its buffer is overwritten). RESULT_NOT_FOUND: the payload is new; RESULT_DAMAGED.
+ */
+Result payload_index_get(PayloadIndex *index, MDB_txn *txn, const WarcDigest *payload,
+                         WarcOriginal *original);
+/* Remembers the first record of a payload. RESULT_EXISTS: there is one, it stays. RESULT_FULL: the
+ * map must grow. RESULT_LIMIT: the URI is longer than 64 Ki (nothing is remembered). */
+Result payload_index_put(PayloadIndex *index, MDB_txn *txn, const WarcDigest *payload,
+                         WallTime date, const WarcId *id, WarcBytes uri);
+/* What a group that was appended means for the index: puts its payload when its main record is a
+ * whole response. RESULT_OK also when it is known already, or is none. */
+Result payload_index_put_group(PayloadIndex *index, MDB_txn *txn, const WarcGroup *group,
+                               WarcBytes uri);
+
+/* Forgets all: what is stored from now on is stored whole. For when records that it names were
+ * lost. */
+Result payload_index_clear(PayloadIndex *index, MDB_txn *txn);
+
+/* The look-up of a recorder (WarcFindOriginal): context is a PayloadReader of the recorder's
+ * thread. begin and end are called to have a read transaction for one look-up; the caller knows how
+ * (the database's transaction manager). begin may answer NULL: the payload counts as new. */
+typedef struct PayloadReader {
+    PayloadIndex *index;
+    MDB_txn *(*begin)(void *context);
+    void (*end)(void *context, MDB_txn *txn);
+    void *context;
+} PayloadReader;
+Result payload_index_find(void *reader, const WarcDigest *payload, WarcOriginal *original);
+
+#endif

@@ -1,0 +1,114 @@
+/* The WARC writer: one directory of WARC 1.1 files, compressed record by record, CDXJ beside each.
+ *
+ * It only appends bytes that store/archive/warc_record.h has made. One thread owns a Warc: the
+ * ingest thread. Each batch goes
+ *
+ *   warc_append ... -> warc_sync(&end) -> the transaction stores end and commits -> warc_committed
+ *
+ * so that whatever the database refers to is on the disk, and whatever is behind the end that the
+ * database knows is no part of the crawl. Invariants:
+ *
+ *   1. A file being written, and every file that holds a byte not yet committed, is named
+ * NAME.open; a file without .open is complete, has its index beside it and is never touched again.
+ *   2. Every file starts with a warcinfo record that holds its number (ragno-serial); numbers grow.
+ *   3. At the start, warc_open cuts off what is behind the committed end, in files named .open
+ * only.
+ *
+ * Several files may be written at once (WarcOptions.files), one group to each in turn: their bytes
+ * go to the disk together. The end is then a position for each. Compression is not what it is for:
+ * the parsing threads do that.
+ *
+ * States of a file: written (warc_append) -> ended (warc_append by size or age, warc_close) ->
+ * finished (warc_committed: index sorted, .open taken from the name). After RESULT_FULL nothing is
+ * lost: what could not be written is kept (bounded: the write buffer and one group), nothing more
+ * is taken; make room and call again. Source: ISO 28500:2017, annexes.
+ */
+#ifndef STORE_ARCHIVE_WARC_H
+#define STORE_ARCHIVE_WARC_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/core/clock.h"
+#include "base/core/result.h"
+#include "store/archive/warc_record.h"
+
+#define WARC_DEFAULT_PATTERN   "ragno-{timestamp}-{serial:05}.warc"
+#define WARC_DEFAULT_MAX_BYTES ((uint64_t)1 << 30)
+#define WARC_FILES_MAX         16
+
+typedef struct Warc Warc;
+
+/* All strings are copied. */
+typedef struct WarcOptions {
+    const char *directory; /* is there */
+    const char *pattern;   /* of names; NULL = WARC_DEFAULT_PATTERN. {timestamp}, {serial} (needed),
+                              {serial:0N}, {host}; ends in .warc, to which the
+                              compression adds .gz or .zst */
+    const char *host;      /* name of this machine, or NULL */
+    uint64_t max_bytes;    /* a file does not get larger unless one group is; 0 = default */
+    int64_t max_age_ms;    /* nor older, by the dates of its records; 0 = no matter */
+    unsigned files;        /* written at once, up to WARC_FILES_MAX; 0 = 1 */
+    size_t index_memory_bytes;   /* for sorting an index; 0 = 32 Mi */
+    WarcCompression compression; /* of the groups, and of warcinfo */
+    int level;                   /* of compressing warcinfo; 0 = default */
+    /* For warcinfo; NULL leaves a field out. */
+    const char *user_agent; /* http-header-user-agent */
+    const char *from;       /* http-header-from */
+    const char *robots;     /* "obey", "ignore" */
+    const char *operator_name;
+    const char *description;
+    const char *is_part_of;
+} WarcOptions;
+
+/* A record in the files of a directory. */
+typedef struct WarcPosition {
+    uint32_t file; /* number of the file, from 1 */
+    uint64_t offset;
+    uint64_t length;
+} WarcPosition;
+
+/* Where the files end: the newest of each that are written at once. What is in files with lower
+ * numbers than the highest of these, and is none of them, is whole. n 0: there is nothing. */
+typedef struct WarcEnd {
+    unsigned n;
+    struct {
+        uint32_t file;
+        uint64_t offset;
+    } at[WARC_FILES_MAX];
+} WarcEnd;
+
+/* The highest number; 0 when there is nothing. */
+uint32_t warc_end_last(const WarcEnd *end);
+/* Where this file ends: its offset if it is one of those, UINT64_MAX if all of it lies before the
+ * end, 0 if nothing does. */
+uint64_t warc_end_of(const WarcEnd *end, uint32_t file);
+
+/* Recovers the directory to the committed end (store/archive/warc_end.h) and makes ready to append
+ * there. committed NULL: the database knows none; then files named .open are set aside as
+ * NAME.uncommitted, because only the database could say that they are worthless. Nothing: it knows
+ * that nothing is committed; files named .open go. (So a new crawl stores that with its first
+ * commit.) More files than wanted, or of another compression, are finished. A finished file may
+ * have been moved away. RESULT_INVALID: pattern; RESULT_DAMAGED: a file ends before the committed
+ * end, or is broken before it (it was not cut: `ragno verify`); RESULT_IO, RESULT_FULL,
+ * RESULT_NOT_FOUND (no directory). */
+Result warc_open(Warc **warc, const WarcOptions *options, const WarcEnd *committed);
+
+/* Ends and finishes everything that is committed; what is not stays .open for the next warc_open.
+ */
+Result warc_close(Warc *warc);
+
+/* Appends a group; *position = where its main record is. RESULT_FULL, RESULT_IO: the group was not
+ * taken and may be appended again. */
+Result warc_append(Warc *warc, const WarcGroup *group, WarcPosition *position);
+
+/* Makes everything appended durable; *end is to be stored by the transaction that refers to it.
+ * RESULT_FULL: call again when there is room. RESULT_IO after a failed sync is final: stop, the
+ * next warc_open recovers. */
+Result warc_sync(Warc *warc, WarcEnd *end);
+
+/* The transaction with the last warc_sync's end is committed: finishes the files that are ended.
+ * Failures (a full disk) are logged and tried again by the next call. */
+Result warc_committed(Warc *warc);
+
+#endif

@@ -1,0 +1,21 @@
+/* The committed end of the WARC files, in the database: LMDB table `warc`, key "end".
+ *
+ * Written by the transaction that commits the batch whose records lie before it; read at the start,
+ * for warc_open, and by `ragno verify`. The first call in a process opens the table's handle: make
+ * it before other threads have transactions (LMDB's rule). Twelve bytes for each file
+ * that is written: its number and offset, big-endian; zeroes when there is none. */
+#ifndef STORE_ARCHIVE_WARC_END_H
+#define STORE_ARCHIVE_WARC_END_H
+
+#include <lmdb.h>
+
+#include "base/core/result.h"
+#include "store/archive/warc.h"
+
+/* Stores it; txn is a write transaction. RESULT_FULL: the map must grow. RESULT_IO, RESULT_DAMAGED.
+ */
+Result warc_end_put(MDB_txn *txn, const WarcEnd *end);
+/* RESULT_NOT_FOUND: nothing was ever committed, *end is empty. RESULT_DAMAGED. */
+Result warc_end_get(MDB_txn *txn, WarcEnd *end);
+
+#endif

@@ -1,0 +1,34 @@
+/* The stored answer of a URL: found by CDXJ, read from WARC; a revisit's body from its original. */
+#ifndef STORE_ARCHIVE_WARC_LOAD_H
+#define STORE_ARCHIVE_WARC_LOAD_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "base/memory/buffer.h"
+#include "base/core/clock.h"
+#include "base/core/result.h"
+#include "store/warc/warc_format.h"
+
+typedef struct WarcAnswer {
+    Buffer header;   /* HTTP header block with its empty line; empty for a resource */
+    Buffer body;     /* as stored: Content-Encoding is still on it */
+    WallTime date;   /* of the capture */
+    unsigned status; /* of HTTP; 0 = none */
+    bool revisit;    /* the body comes from an earlier record */
+    bool truncated;  /* by us or by the server: the body is not all of it */
+} WarcAnswer;
+
+void warc_answer_init(WarcAnswer *answer);
+void warc_answer_destroy(WarcAnswer *answer);
+
+/* Loads the newest capture of url from the files in directory (a crawl's warc folder); works beside
+ * a running crawl. RESULT_NOT_FOUND: never captured, or a revisit whose original is not here;
+ * RESULT_DAMAGED: a record is broken or is not what the index says (logged); RESULT_MEMORY. */
+Result warc_load(const char *directory, const char *url, size_t length, WarcAnswer *answer);
+/* The same with the newest capture of this HTTP status: what confirmed it (304) or failed later is
+ * passed over. */
+Result warc_load_status(const char *directory, const char *url, size_t length, unsigned status,
+                        WarcAnswer *answer);
+
+#endif

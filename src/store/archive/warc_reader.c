@@ -1,0 +1,421 @@
+#include "store/archive/warc_reader.h"
+
+#include <arpa/inet.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <netinet/in.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "store/cdxj/cdxj.h"
+#include "store/warc/warc_compress.h"
+
+#define RECORD_LIMIT ((size_t)1 << 30)
+
+struct WarcReader {
+    const char *map; /* NULL when the file is empty */
+    uint64_t size;
+    uint64_t offset;
+    WarcDecompressor *decompressor;
+    WarcHasher *hasher;
+    Buffer data; /* the current record, uncompressed */
+    char problem[256];
+};
+
+static Result map_file(WarcReader *reader, const char *path)
+{
+    struct stat info = {0};
+    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    if (fd < 0) {
+        return result_of_errno(errno);
+    }
+    Result rc = fstat(fd, &info) == 0 ? RESULT_OK : result_of_errno(errno);
+    if (rc == RESULT_OK && info.st_size > 0) {
+        void *map = mmap(NULL, (size_t)info.st_size, PROT_READ, MAP_PRIVATE, fd, 0);
+        if (map == MAP_FAILED) {
+            rc = result_of_errno(errno);
+        } else {
+            reader->map = map;
+            reader->size = (uint64_t)info.st_size;
+        }
+    }
+    (void)close(fd);
+    return rc;
+}
+
+Result warc_reader_open(WarcReader **reader, const char *path)
+{
+    *reader = NULL;
+    WarcReader *r = calloc(1, sizeof *r);
+    if (r == NULL) {
+        return RESULT_MEMORY;
+    }
+    buffer_init(&r->data, RECORD_LIMIT);
+    Result rc = map_file(r, path);
+    if (rc == RESULT_OK) {
+        rc = warc_decompressor_new(&r->decompressor);
+    }
+    if (rc == RESULT_OK) {
+        rc = warc_hasher_new(&r->hasher);
+    }
+    if (rc != RESULT_OK) {
+        warc_reader_close(r);
+        return rc;
+    }
+    *reader = r;
+    return RESULT_OK;
+}
+
+Result warc_reader_open_in(WarcReader **reader, const char *directory, const char *name)
+{
+    Buffer path;
+    *reader = NULL;
+    buffer_init(&path, BUFFER_NO_LIMIT);
+    Result rc = buffer_printf(&path, "%s/%s", directory, name);
+    if (rc == RESULT_OK) {
+        rc = warc_reader_open(reader, path.data);
+    }
+    if (rc == RESULT_NOT_FOUND) {
+        rc = buffer_append_string(&path, ".open");
+        rc = rc == RESULT_OK ? warc_reader_open(reader, path.data) : rc;
+    }
+    if (rc == RESULT_NOT_FOUND) {
+        /* It may have been finished between the two looks. */
+        path.data[path.length - 5] = '\0';
+        rc = warc_reader_open(reader, path.data);
+    }
+    buffer_destroy(&path);
+    return rc;
+}
+
+void warc_reader_close(WarcReader *reader)
+{
+    if (reader == NULL) {
+        return;
+    }
+    if (reader->map != NULL) {
+        /* munmap wants a pointer to what may change; the bytes were only read. */
+        (void)munmap((void *)(uintptr_t)reader->map, (size_t)reader->size);
+    }
+    warc_decompressor_delete(reader->decompressor);
+    warc_hasher_delete(reader->hasher);
+    buffer_destroy(&reader->data);
+    free(reader);
+}
+
+uint64_t warc_reader_size(const WarcReader *reader)
+{
+    return reader->size;
+}
+
+void warc_reader_seek(WarcReader *reader, uint64_t offset)
+{
+    reader->offset = offset;
+}
+
+const char *warc_reader_problem(const WarcReader *reader)
+{
+    return reader->problem;
+}
+
+static Result damaged(WarcReader *reader, uint64_t offset, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
+
+static Result damaged(WarcReader *reader, uint64_t offset, const char *format, ...)
+{
+    va_list arguments;
+    va_start(arguments, format);
+    int n = snprintf(reader->problem, sizeof reader->problem, "offset %" PRIu64 ": ", offset);
+    (void)vsnprintf(reader->problem + n, sizeof reader->problem - (size_t)n, format, arguments);
+    va_end(arguments);
+    return RESULT_DAMAGED;
+}
+
+/* Decompresses the record at offset into data. */
+static Result read_member(WarcReader *reader, uint64_t offset, uint64_t *length)
+{
+    size_t used = 0;
+    Result rc = warc_decompressor_read(reader->decompressor, reader->map + offset,
+                                       (size_t)(reader->size - offset), &reader->data, &used);
+    *length = used;
+    return rc == RESULT_DAMAGED ? damaged(reader, offset, "no complete compressed record") : rc;
+}
+
+static bool is_token(WarcBytes name)
+{
+    static const char others[] = "!#$%&'*+-.^_`|~";
+    for (size_t i = 0; i < name.length; i++) {
+        char c = name.bytes[i];
+        bool alnum = (c >= '0' && c <= '9') || ((c | 0x20) >= 'a' && (c | 0x20) <= 'z');
+        if (!alnum && (c == '\0' || strchr(others, c) == NULL)) {
+            return false;
+        }
+    }
+    return name.length > 0;
+}
+
+static bool may_repeat(WarcBytes name)
+{
+    return warc_bytes_are(name, "warc-concurrent-to") || warc_bytes_are(name, "warc-protocol");
+}
+
+static bool has_controls(WarcBytes text)
+{
+    for (size_t i = 0; i < text.length; i++) {
+        unsigned char c = (unsigned char)text.bytes[i];
+        if ((c < 0x20 && c != '\t') || c == 0x7f) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* Adds one "name: value" line to the record. */
+static Result add_field(WarcReader *reader, WarcRecord *record, WarcBytes line)
+{
+    uint64_t at = record->offset;
+    const char *colon = memchr(line.bytes, ':', line.length);
+    WarcBytes name = warc_bytes(line.bytes, colon == NULL ? 0 : (size_t)(colon - line.bytes));
+    if (!is_token(name)) {
+        return damaged(reader, at, "bad named field");
+    }
+    WarcBytes value = warc_bytes_trim(warc_bytes(colon + 1, line.length - name.length - 1));
+    if (has_controls(value)) {
+        return damaged(reader, at, "control character in %.*s", (int)name.length, name.bytes);
+    }
+    for (size_t i = 0; i < record->n_fields && !may_repeat(name); i++) {
+        WarcBytes other = record->fields[i].name;
+        if (other.length == name.length && strncasecmp(other.bytes, name.bytes, name.length) == 0) {
+            return damaged(reader, at, "%.*s repeated", (int)name.length, name.bytes);
+        }
+    }
+    if (record->n_fields == WARC_MAX_FIELDS) {
+        return damaged(reader, at, "too many named fields");
+    }
+    record->fields[record->n_fields++] = (WarcField){.name = name, .value = value};
+    return RESULT_OK;
+}
+
+/* Reads the record header; *block = where the block starts. */
+static Result read_header(WarcReader *reader, WarcRecord *record, size_t *block)
+{
+    static const char version[] = "WARC/1.1\r\n";
+    const char *text = reader->data.data;
+    const char *end = text + reader->data.length;
+    size_t n_version = sizeof version - 1;
+    if (reader->data.length < n_version || memcmp(text, version, n_version) != 0) {
+        return damaged(reader, record->offset, "does not start with WARC/1.1");
+    }
+    const char *at = text + n_version;
+    for (;;) {
+        const char *lf = at < end ? memchr(at, '\n', (size_t)(end - at)) : NULL;
+        if (lf == NULL || lf == at || lf[-1] != '\r') {
+            return damaged(reader, record->offset, "record header without CRLF");
+        }
+        WarcBytes line = warc_bytes(at, (size_t)(lf - 1 - at));
+        at = lf + 1;
+        if (line.length == 0) {
+            *block = (size_t)(at - text);
+            return RESULT_OK;
+        }
+        Result rc = add_field(reader, record, line);
+        if (rc != RESULT_OK) {
+            return rc;
+        }
+    }
+}
+
+bool warc_record_field(const WarcRecord *record, const char *name, WarcBytes *value)
+{
+    for (size_t i = 0; i < record->n_fields; i++) {
+        if (warc_bytes_are(record->fields[i].name, name)) {
+            *value = record->fields[i].value;
+            return true;
+        }
+    }
+    return false;
+}
+
+/* The fields every record must have, and the URI that some must and some must not. */
+static Result read_mandatory(WarcReader *reader, WarcRecord *record, uint64_t *length)
+{
+    uint64_t at = record->offset;
+    WarcBytes value;
+    if (!warc_record_field(record, "warc-type", &value)) {
+        return damaged(reader, at, "no WARC-Type");
+    }
+    record->type = warc_type_of(value);
+    if (record->type == WARC_TYPES) {
+        return damaged(reader, at, "unknown WARC-Type");
+    }
+    if (!warc_record_field(record, "warc-record-id", &value) ||
+        !warc_id_parse(value, &record->id)) {
+        return damaged(reader, at, "no or bad WARC-Record-ID");
+    }
+    if (!warc_record_field(record, "warc-date", &value) || !warc_date_parse(value, &record->date)) {
+        return damaged(reader, at, "no or bad WARC-Date");
+    }
+    if (!warc_record_field(record, "content-length", &value) ||
+        !warc_bytes_number(value, RECORD_LIMIT, length)) {
+        return damaged(reader, at, "no or bad Content-Length");
+    }
+    record->uri = warc_bytes("", 0);
+    bool has_uri = warc_record_field(record, "warc-target-uri", &record->uri);
+    bool wants_uri = record->type != WARC_WARCINFO && record->type != WARC_METADATA;
+    if ((has_uri && record->type == WARC_WARCINFO) || (!has_uri && wants_uri)) {
+        return damaged(reader, at, "WARC-Target-URI missing or out of place");
+    }
+    if (has_uri &&
+        (record->uri.length == 0 || memchr(record->uri.bytes, ' ', record->uri.length))) {
+        return damaged(reader, at, "bad WARC-Target-URI");
+    }
+    if (record->type == WARC_REVISIT && !warc_record_field(record, "warc-profile", &value)) {
+        return damaged(reader, at, "revisit without WARC-Profile");
+    }
+    if (warc_record_field(record, "warc-ip-address", &value)) {
+        char text[64] = {0};
+        unsigned char address[sizeof(struct in6_addr)];
+        memcpy(text, value.bytes, value.length < sizeof text ? value.length : 0);
+        if (inet_pton(AF_INET, text, address) != 1 && inet_pton(AF_INET6, text, address) != 1) {
+            return damaged(reader, at, "bad WARC-IP-Address");
+        }
+    }
+    return RESULT_OK;
+}
+
+/* Takes an HTTP block apart. */
+static Result read_http(WarcReader *reader, WarcRecord *record)
+{
+    WarcBytes type = {.bytes = NULL};
+    record->is_http = false;
+    record->payload = record->block;
+    bool message = record->type == WARC_RESPONSE || record->type == WARC_REQUEST ||
+                   record->type == WARC_REVISIT;
+    if (!message || !warc_record_field(record, "content-type", &type) || type.length < 16 ||
+        strncasecmp(type.bytes, "application/http", 16) != 0) {
+        return RESULT_OK;
+    }
+    Result rc = record->type == WARC_REQUEST
+                    ? warc_http_parse_request(record->block, &record->http)
+                    : warc_http_parse_response(record->block, &record->http);
+    if (rc != RESULT_OK) {
+        return damaged(reader, record->offset, "the block is no HTTP message");
+    }
+    record->is_http = true;
+    record->payload = warc_bytes(record->block.bytes + record->http.header_length,
+                                 record->block.length - record->http.header_length);
+    return RESULT_OK;
+}
+
+Result warc_reader_next(WarcReader *reader, WarcRecord *record)
+{
+    uint64_t length = 0;
+    size_t block = 0;
+    record->offset = reader->offset;
+    record->n_fields = 0;
+    if (reader->offset >= reader->size) {
+        return reader->offset == reader->size
+                   ? RESULT_NOT_FOUND
+                   : damaged(reader, reader->offset, "beyond the end of the file");
+    }
+    Result rc = read_member(reader, reader->offset, &record->length);
+    if (rc == RESULT_OK) {
+        rc = read_header(reader, record, &block);
+    }
+    if (rc == RESULT_OK) {
+        rc = read_mandatory(reader, record, &length);
+    }
+    if (rc != RESULT_OK) {
+        return rc;
+    }
+    const Buffer *data = &reader->data;
+    if (data->length - block != length + 4 ||
+        memcmp(data->data + data->length - 4, "\r\n\r\n", 4) != 0) {
+        return damaged(reader, record->offset, "Content-Length does not fit the record");
+    }
+    record->block = warc_bytes(data->data + block, (size_t)length);
+    rc = read_http(reader, record);
+    if (rc == RESULT_OK) {
+        reader->offset += record->length;
+    }
+    return rc;
+}
+
+static Result check_digest(WarcReader *reader, const WarcRecord *record, const char *field,
+                           WarcBytes bytes)
+{
+    WarcBytes value;
+    WarcDigest said;
+    WarcDigest is;
+    if (!warc_record_field(record, field, &value)) {
+        return RESULT_OK;
+    }
+    if (!warc_digest_parse(value, &said)) {
+        return damaged(reader, record->offset, "bad %s", field);
+    }
+    Result rc = warc_hasher_digest(reader->hasher, bytes, warc_bytes("", 0), &is);
+    if (rc == RESULT_OK && memcmp(&said, &is, sizeof is) != 0) {
+        return damaged(reader, record->offset, "%s does not match", field);
+    }
+    return rc;
+}
+
+Result warc_reader_check(WarcReader *reader, const WarcRecord *record)
+{
+    WarcBytes value;
+    bool truncated = warc_record_field(record, "warc-truncated", &value);
+    Result rc = check_digest(reader, record, "warc-block-digest", record->block);
+    if (rc == RESULT_OK && record->type != WARC_REVISIT) {
+        rc = check_digest(reader, record, "warc-payload-digest", record->payload);
+    }
+    if (rc == RESULT_OK && record->type == WARC_RESPONSE && record->is_http) {
+        /* A header that agrees with its body comes out of the writer's own repair unchanged. */
+        Buffer mended;
+        buffer_init(&mended, RECORD_LIMIT);
+        WarcBytes header = warc_bytes(record->block.bytes, record->http.header_length);
+        rc = warc_http_response(header, record->payload,
+                                truncated ? WARC_TRUNCATED_UNSPECIFIED : WARC_WHOLE, &mended);
+        if (rc == RESULT_OK && (mended.length != header.length ||
+                                memcmp(mended.data, header.bytes, header.length) != 0)) {
+            rc = damaged(reader, record->offset, "HTTP header and body disagree");
+        }
+        buffer_destroy(&mended);
+    }
+    return rc;
+}
+
+Result warc_record_index(const WarcRecord *record, const char *filename, Buffer *out)
+{
+    WarcDigest digest;
+    WarcBytes value;
+    bool capture = record->type == WARC_RESPONSE || record->type == WARC_REVISIT ||
+                   record->type == WARC_RESOURCE;
+    if (!capture) {
+        return RESULT_NOT_FOUND;
+    }
+    CdxjFacts facts = {.url = record->uri,
+                       .date = record->date,
+                       .type = record->type,
+                       .status = record->is_http ? record->http.status : 0,
+                       .mime = record->is_http ? record->http.content_type : warc_bytes("", 0),
+                       .digest = NULL};
+    if (!record->is_http && warc_record_field(record, "content-type", &value)) {
+        size_t n = 0;
+        while (n < value.length && value.bytes[n] != ';' && value.bytes[n] != ' ') {
+            n++;
+        }
+        facts.mime = warc_bytes(value.bytes, n);
+    }
+    if (warc_record_field(record, "warc-payload-digest", &value) &&
+        warc_digest_parse(value, &digest)) {
+        facts.digest = &digest;
+    }
+    Result rc = cdxj_append_facts(out, &facts);
+    return rc == RESULT_OK ? cdxj_append_place(out, record->length, record->offset, filename) : rc;
+}

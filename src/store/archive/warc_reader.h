@@ -1,0 +1,73 @@
+/* A strict reader of WARC 1.1 files with one gzip member or Zstandard frame per record, as
+ * store/archive/warc.h writes them.
+ *
+ * Used by recovery, by `ragno verify`, by `ragno db get --body` and by tests. It takes nothing for
+ * granted and mends nothing: whatever is not as the standard says is RESULT_DAMAGED, and
+ * warc_reader_problem says what and where. The file is mapped; it must not shrink meanwhile. A
+ * WarcReader belongs to one thread. */
+#ifndef STORE_ARCHIVE_WARC_READER_H
+#define STORE_ARCHIVE_WARC_READER_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/memory/buffer.h"
+#include "base/core/result.h"
+#include "store/warc/warc_format.h"
+#include "store/warc/warc_http.h"
+
+#define WARC_MAX_FIELDS 48u
+
+typedef struct WarcField {
+    WarcBytes name;
+    WarcBytes value;
+} WarcField;
+
+/* Borrowed from the reader until its next call. */
+typedef struct WarcRecord {
+    uint64_t offset; /* in the file */
+    uint64_t length; /* compressed */
+    WarcType type;
+    WallTime date;
+    WarcId id;
+    WarcBytes uri;   /* length 0: none */
+    WarcBytes block; /* everything behind the record header */
+    bool is_http;    /* the block is an HTTP message: http and payload are set */
+    WarcHttp http;
+    WarcBytes payload; /* the body of the HTTP message, else the block */
+    size_t n_fields;
+    WarcField fields[WARC_MAX_FIELDS];
+} WarcRecord;
+
+typedef struct WarcReader WarcReader;
+
+/* Opens a file; RESULT_NOT_FOUND, RESULT_IO, RESULT_MEMORY. */
+Result warc_reader_open(WarcReader **reader, const char *path);
+/* Opens the file of that name in directory; when it is still being written, NAME.open. */
+Result warc_reader_open_in(WarcReader **reader, const char *directory, const char *name);
+void warc_reader_close(WarcReader *reader);
+
+/* Bytes of the file when it was opened. */
+uint64_t warc_reader_size(const WarcReader *reader);
+/* Reads the record at offset next. */
+void warc_reader_seek(WarcReader *reader, uint64_t offset);
+/* Reads the next record: its member, its header, its HTTP header if it has one. RESULT_NOT_FOUND:
+ * the end of the file; RESULT_DAMAGED: see warc_reader_problem, and there is no going on;
+ * RESULT_LIMIT: larger than 1 Gi; RESULT_MEMORY. */
+Result warc_reader_next(WarcReader *reader, WarcRecord *record);
+/* Checks what warc_reader_next does not: digests, and that HTTP header and body agree.
+ * RESULT_DAMAGED: see warc_reader_problem; reading may go on. */
+Result warc_reader_check(WarcReader *reader, const WarcRecord *record);
+/* Says in one line what was wrong. */
+const char *warc_reader_problem(const WarcReader *reader);
+
+/* The value of a field, name in lower case; false when the record has none. */
+bool warc_record_field(const WarcRecord *record, const char *name, WarcBytes *value);
+
+/* Appends the CDXJ line of a capture (store/cdxj/cdxj.h) to out. RESULT_NOT_FOUND: the record is
+ * none.
+ */
+Result warc_record_index(const WarcRecord *record, const char *filename, Buffer *out);
+
+#endif

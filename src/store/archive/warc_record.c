@@ -1,0 +1,550 @@
+#include "store/archive/warc_record.h"
+
+#include <arpa/inet.h>
+#include <assert.h>
+#include <netinet/in.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "store/cdxj/cdxj.h"
+#include "store/warc/warc_http.h"
+
+#define DEFAULT_MEMORY_BYTES ((size_t)1 << 30)
+#define KEEP_BYTES           ((size_t)1 << 20) /* of scratch memory between pages */
+
+struct WarcRecorder {
+    WarcRecorderOptions options;
+    WarcCompressor *compressor;
+    WarcHasher *hasher;
+    WarcIds ids;
+    Buffer http;   /* the HTTP header block being stored */
+    Buffer record; /* the record being made, uncompressed */
+    WarcOriginal original;
+};
+
+void warc_original_init(WarcOriginal *original)
+{
+    *original = (WarcOriginal){.date = {0}};
+    buffer_init(&original->uri, (size_t)1 << 20);
+}
+
+void warc_original_destroy(WarcOriginal *original)
+{
+    buffer_destroy(&original->uri);
+}
+
+Result warc_recorder_new(WarcRecorder **recorder, const WarcRecorderOptions *options)
+{
+    *recorder = NULL;
+    WarcRecorder *r = calloc(1, sizeof *r);
+    if (r == NULL) {
+        return RESULT_MEMORY;
+    }
+    r->options = *options;
+    if (r->options.memory_bytes == 0) {
+        r->options.memory_bytes = DEFAULT_MEMORY_BYTES;
+    }
+    if (r->options.revisit_min_bytes == 0) {
+        r->options.revisit_min_bytes = 1;
+    }
+    buffer_init(&r->http, r->options.memory_bytes);
+    buffer_init(&r->record, r->options.memory_bytes);
+    warc_original_init(&r->original);
+    warc_ids_init(&r->ids);
+    Result rc = warc_compressor_new(&r->compressor, r->options.compression, r->options.level);
+    rc = rc == RESULT_OK ? warc_hasher_new(&r->hasher) : rc;
+    if (rc != RESULT_OK) {
+        warc_recorder_delete(r);
+        return rc;
+    }
+    *recorder = r;
+    return RESULT_OK;
+}
+
+void warc_recorder_delete(WarcRecorder *recorder)
+{
+    if (recorder == NULL) {
+        return;
+    }
+    warc_compressor_delete(recorder->compressor);
+    warc_hasher_delete(recorder->hasher);
+    warc_original_destroy(&recorder->original);
+    buffer_destroy(&recorder->http);
+    buffer_destroy(&recorder->record);
+    free(recorder);
+}
+
+void warc_group_init(WarcGroup *group)
+{
+    *group = (WarcGroup){.type = WARC_RESPONSE};
+    buffer_init(&group->members, BUFFER_NO_LIMIT);
+    buffer_init(&group->index, BUFFER_NO_LIMIT);
+}
+
+void warc_group_destroy(WarcGroup *group)
+{
+    buffer_destroy(&group->members);
+    buffer_destroy(&group->index);
+}
+
+void warc_group_reset(WarcGroup *group)
+{
+    buffer_reset(&group->members);
+    buffer_reset(&group->index);
+    group->main_length = 0;
+    group->n_records = 0;
+    group->has_payload = false;
+}
+
+/* --- one record ------------------------------------------------------------------------------- */
+
+/* What a record says about itself; NULL and length 0 leave a field out. */
+typedef struct RecordHead {
+    WarcType type;
+    WallTime date;
+    WarcBytes uri;
+    const char *ip;
+    const char *content_type;
+    const char *protocol;
+    const char *tls;
+    const char *filename;
+    const char *profile;
+    const char *truncated;
+    const WarcId *id;
+    const WarcId *concurrent_to;
+    const WarcOriginal *refers_to;
+    const WarcDigest *payload;
+    const WarcDigest *block; /* NULL: computed */
+    WarcBytes block_head;    /* the block is these two, one after the other */
+    WarcBytes block_tail;
+} RecordHead;
+
+/* Of a record header, without the values that head_bound counts. */
+#define HEAD_BYTES ((size_t)1536)
+
+static size_t length_of(const char *string)
+{
+    return string == NULL ? 0 : strlen(string);
+}
+
+/* At least as many bytes as the record header will have. */
+static size_t head_bound(const RecordHead *head)
+{
+    return HEAD_BYTES + head->uri.length + length_of(head->ip) + length_of(head->content_type) +
+           length_of(head->protocol) + length_of(head->tls) + length_of(head->filename) +
+           length_of(head->profile) + length_of(head->truncated) +
+           (head->refers_to == NULL ? 0 : head->refers_to->uri.length);
+}
+
+/* These append within the room that head_bound has reserved. */
+static void put(Buffer *out, const char *bytes, size_t length)
+{
+    assert(length < out->capacity - out->length);
+    memcpy(out->data + out->length, bytes, length);
+    out->length += length;
+}
+
+#define PUT_NAME(out, name) put((out), name ": ", sizeof(name ": ") - 1)
+
+static void put_value(Buffer *out, const char *bytes, size_t length)
+{
+    put(out, bytes, length);
+    put(out, "\r\n", 2);
+}
+
+/* A field whose NULL value leaves it out. */
+#define PUT_STRING(out, name, value)                                                               \
+    do {                                                                                           \
+        if ((value) != NULL) {                                                                     \
+            PUT_NAME(out, name);                                                                   \
+            put_value((out), (value), strlen(value));                                              \
+        }                                                                                          \
+    } while (0)
+
+static void put_id(Buffer *out, const WarcId *id)
+{
+    char text[WARC_ID_TEXT];
+    put_value(out, warc_id_format(id, text), WARC_ID_TEXT - 1);
+}
+
+static void put_digest(Buffer *out, const WarcDigest *digest)
+{
+    char text[WARC_DIGEST_TEXT];
+    (void)warc_digest_format(digest, text);
+    put_value(out, text, strlen(text));
+}
+
+static void put_refers_to(Buffer *out, const WarcOriginal *original)
+{
+    static const WarcId none;
+    char date[WARC_DATE_BYTES];
+    if (memcmp(&original->id, &none, sizeof none) != 0) {
+        PUT_NAME(out, "WARC-Refers-To");
+        put_id(out, &original->id);
+    }
+    if (original->uri.length > 0) {
+        PUT_NAME(out, "WARC-Refers-To-Target-URI");
+        put_value(out, original->uri.data, original->uri.length);
+    }
+    PUT_STRING(out, "WARC-Refers-To-Date", warc_date_format(original->date, date));
+}
+
+static void put_number(Buffer *out, size_t number)
+{
+    char text[24];
+    size_t at = sizeof text;
+    do {
+        text[--at] = (char)('0' + number % 10);
+        number /= 10;
+    } while (number > 0);
+    put_value(out, text + at, sizeof text - at);
+}
+
+static void put_head(Buffer *out, const RecordHead *head, const WarcDigest *block)
+{
+    char date[WARC_DATE_BYTES];
+    put(out, "WARC/1.1\r\n", 10);
+    PUT_STRING(out, "WARC-Type", warc_type_name(head->type));
+    PUT_NAME(out, "WARC-Record-ID");
+    put_id(out, head->id);
+    PUT_STRING(out, "WARC-Date", warc_date_format(head->date, date));
+    if (head->uri.bytes != NULL) {
+        PUT_NAME(out, "WARC-Target-URI");
+        put_value(out, head->uri.bytes, head->uri.length);
+    }
+    PUT_STRING(out, "WARC-Filename", head->filename);
+    PUT_STRING(out, "WARC-IP-Address", head->ip);
+    PUT_STRING(out, "WARC-Protocol", head->protocol);
+    PUT_STRING(out, "WARC-Protocol", head->tls);
+    if (head->concurrent_to != NULL) {
+        PUT_NAME(out, "WARC-Concurrent-To");
+        put_id(out, head->concurrent_to);
+    }
+    PUT_STRING(out, "WARC-Profile", head->profile);
+    if (head->refers_to != NULL) {
+        put_refers_to(out, head->refers_to);
+    }
+    PUT_STRING(out, "WARC-Truncated", head->truncated);
+    if (head->payload != NULL) {
+        PUT_NAME(out, "WARC-Payload-Digest");
+        put_digest(out, head->payload);
+    }
+    PUT_NAME(out, "WARC-Block-Digest");
+    put_digest(out, block);
+    PUT_STRING(out, "Content-Type", head->content_type);
+    PUT_NAME(out, "Content-Length");
+    put_number(out, head->block_head.length + head->block_tail.length);
+    put(out, "\r\n", 2);
+}
+
+/* The header goes into the record buffer, with room for the block behind it. */
+static Result append_head(WarcRecorder *recorder, const RecordHead *head)
+{
+    WarcDigest block = {{0}};
+    size_t block_bytes = head->block_head.length + head->block_tail.length + 4;
+    Result rc = RESULT_OK;
+    if (head->block != NULL) {
+        block = *head->block;
+    } else {
+        rc = warc_hasher_digest(recorder->hasher, head->block_head, head->block_tail, &block);
+    }
+    if (rc == RESULT_OK) {
+        rc = buffer_reserve(&recorder->record, head_bound(head) + block_bytes);
+    }
+    if (rc == RESULT_OK) {
+        put_head(&recorder->record, head, &block);
+    }
+    return rc;
+}
+
+/* Appends one compressed record to out. On failure out is as before. */
+static Result append_record(WarcRecorder *recorder, const RecordHead *head, Buffer *out)
+{
+    Buffer *record = &recorder->record;
+    buffer_trim(record, KEEP_BYTES);
+    Result rc = append_head(recorder, head);
+    if (rc == RESULT_OK) {
+        rc = buffer_append(record, head->block_head.bytes, head->block_head.length);
+    }
+    if (rc == RESULT_OK) {
+        rc = buffer_append(record, head->block_tail.bytes, head->block_tail.length);
+    }
+    if (rc == RESULT_OK) {
+        rc = buffer_append(record, "\r\n\r\n", 4);
+    }
+    return rc == RESULT_OK
+               ? warc_compressor_append(recorder->compressor, record->data, record->length, out)
+               : rc;
+}
+
+/* --- groups ----------------------------------------------------------------------------------- */
+
+static bool is_target(WarcBytes uri)
+{
+    for (size_t i = 0; i < uri.length; i++) {
+        unsigned char c = (unsigned char)uri.bytes[i];
+        if (c <= 0x20 || c >= 0x7f) {
+            return false;
+        }
+    }
+    return uri.length > 0 && memchr(uri.bytes, ':', uri.length) != NULL;
+}
+
+/* The address when readers will take it, else NULL. */
+static const char *valid_ip(const char *ip)
+{
+    unsigned char address[sizeof(struct in6_addr)];
+    bool valid = ip != NULL &&
+                 (inet_pton(AF_INET, ip, address) == 1 || inet_pton(AF_INET6, ip, address) == 1);
+    return valid ? ip : NULL;
+}
+
+/* Makes the main record a revisit when the payload is known. */
+static void look_up(WarcRecorder *recorder, const WarcFetch *fetch, const WarcGroup *group,
+                    RecordHead *head)
+{
+    const WarcRecorderOptions *options = &recorder->options;
+    /* A truncated payload's digest names bytes that the server never meant to be a whole. */
+    if (options->find == NULL || fetch->body.length < options->revisit_min_bytes ||
+        fetch->truncated != WARC_WHOLE) {
+        return;
+    }
+    buffer_reset(&recorder->original.uri);
+    if (options->find(options->find_context, &group->payload, &recorder->original) == RESULT_OK) {
+        head->type = WARC_REVISIT;
+        head->profile = WARC_PROFILE_IDENTICAL;
+        head->refers_to = &recorder->original;
+        head->block = NULL;
+        head->block_tail = warc_bytes("", 0);
+    }
+}
+
+static Result index_main(const RecordHead *head, unsigned status, WarcBytes mime, WarcGroup *group)
+{
+    CdxjFacts facts = {.url = head->uri,
+                       .date = head->date,
+                       .type = head->type,
+                       .status = status,
+                       .mime = mime,
+                       .digest = group->has_payload ? &group->payload : NULL};
+    return cdxj_append_facts(&group->index, &facts);
+}
+
+/* The header block as it is stored, in recorder->http. */
+static Result make_header(WarcRecorder *recorder, const WarcFetch *fetch, WarcTruncation truncated,
+                          WarcHttp *http)
+{
+    buffer_trim(&recorder->http, KEEP_BYTES);
+    Result rc = warc_http_response(fetch->header, fetch->body, truncated, &recorder->http);
+    return rc == RESULT_OK ? warc_http_parse_response(
+                                 warc_bytes(recorder->http.data, recorder->http.length), http)
+                           : rc;
+}
+
+/* A 304 that answers a condition: it stands for a capture that may be known. */
+static bool is_confirmation(const WarcFetch *fetch, const WarcHttp *http)
+{
+    return http->status == 304 &&
+           (fetch->not_modified != NULL || warc_http_is_conditional(fetch->request));
+}
+
+static void make_confirmation(const WarcFetch *fetch, WarcGroup *group, RecordHead *head)
+{
+    head->type = WARC_REVISIT;
+    head->profile = WARC_PROFILE_NOT_MODIFIED;
+    head->refers_to = fetch->not_modified;
+    head->block_tail = warc_bytes("", 0);
+    if (fetch->not_modified_payload != NULL) {
+        group->payload = *fetch->not_modified_payload;
+        group->has_payload = true;
+        head->payload = &group->payload;
+    }
+}
+
+static Result add_main(WarcRecorder *recorder, const WarcFetch *fetch, WarcGroup *group)
+{
+    WarcHttp http;
+    WarcDigest block;
+    Result rc = make_header(recorder, fetch, fetch->truncated, &http);
+    bool confirms = rc == RESULT_OK && is_confirmation(fetch, &http);
+    if (confirms) {
+        /* No body, nothing to contradict: the length it names is that of the earlier capture. */
+        rc = make_header(recorder, fetch, WARC_TRUNCATED_UNSPECIFIED, &http);
+    }
+    if (rc != RESULT_OK) {
+        return rc;
+    }
+    WarcBytes header = warc_bytes(recorder->http.data, recorder->http.length);
+    RecordHead head = {.type = WARC_RESPONSE,
+                       .date = fetch->started,
+                       .uri = fetch->url,
+                       .ip = valid_ip(fetch->ip),
+                       .content_type = "application/http; msgtype=response",
+                       .protocol = fetch->protocol,
+                       .tls = fetch->tls,
+                       .truncated = warc_truncation_name(fetch->truncated),
+                       .id = &group->id,
+                       .block_head = header,
+                       .block_tail = fetch->body};
+    if (confirms) {
+        make_confirmation(fetch, group, &head);
+    } else {
+        rc = warc_hasher_pair(recorder->hasher, header, fetch->body, &block, &group->payload);
+        group->has_payload = true;
+        head.block = &block;
+        head.payload = &group->payload;
+        look_up(recorder, fetch, group, &head);
+    }
+    group->type = head.type;
+    group->whole = fetch->truncated == WARC_WHOLE;
+    if (rc == RESULT_OK) {
+        rc = append_record(recorder, &head, &group->members);
+    }
+    return rc == RESULT_OK ? index_main(&head, http.status, http.content_type, group) : rc;
+}
+
+static Result add_request(WarcRecorder *recorder, const WarcFetch *fetch, WarcGroup *group)
+{
+    WarcId id;
+    buffer_trim(&recorder->http, KEEP_BYTES);
+    Result rc = warc_http_request(fetch->request, &recorder->http);
+    if (rc == RESULT_OK) {
+        rc = warc_ids_next(&recorder->ids, &id);
+    }
+    if (rc != RESULT_OK) {
+        return rc;
+    }
+    RecordHead head = {.type = WARC_REQUEST,
+                       .date = fetch->started,
+                       .uri = fetch->url,
+                       .ip = valid_ip(fetch->ip),
+                       .content_type = "application/http; msgtype=request",
+                       .protocol = fetch->protocol,
+                       .tls = fetch->tls,
+                       .id = &id,
+                       .concurrent_to = &group->id,
+                       .block_head = warc_bytes(recorder->http.data, recorder->http.length),
+                       .block_tail = warc_bytes("", 0)};
+    group->n_records++;
+    return append_record(recorder, &head, &group->members);
+}
+
+Result warc_record_fetch(WarcRecorder *recorder, const WarcFetch *fetch, WarcGroup *group)
+{
+    warc_group_reset(group);
+    group->date = fetch->started;
+    Result rc = is_target(fetch->url) ? warc_ids_next(&recorder->ids, &group->id) : RESULT_INVALID;
+    if (rc == RESULT_OK) {
+        rc = add_main(recorder, fetch, group);
+    }
+    group->main_length = group->members.length;
+    group->n_records = 1;
+    if (rc == RESULT_OK && fetch->request.length > 0 && !recorder->options.no_requests) {
+        rc = add_request(recorder, fetch, group);
+    }
+    if (rc != RESULT_OK) {
+        warc_group_reset(group);
+    }
+    return rc;
+}
+
+Result warc_record_resource(WarcRecorder *recorder, const WarcResource *resource, WarcGroup *group)
+{
+    warc_group_reset(group);
+    group->date = resource->started;
+    group->type = WARC_RESOURCE;
+    group->whole = true;
+    Result rc =
+        is_target(resource->uri) ? warc_ids_next(&recorder->ids, &group->id) : RESULT_INVALID;
+    if (rc == RESULT_OK) {
+        rc = warc_hasher_digest(recorder->hasher, resource->block, warc_bytes("", 0),
+                                &group->payload);
+    }
+    if (rc == RESULT_OK) {
+        RecordHead head = {.type = WARC_RESOURCE,
+                           .date = resource->started,
+                           .uri = resource->uri,
+                           .ip = valid_ip(resource->ip),
+                           .content_type = resource->content_type,
+                           .id = &group->id,
+                           .payload = &group->payload,
+                           .block_head = resource->block,
+                           .block_tail = warc_bytes("", 0)};
+        group->has_payload = true;
+        group->n_records = 1;
+        rc = append_record(recorder, &head, &group->members);
+        group->main_length = group->members.length;
+        if (rc == RESULT_OK) {
+            const char *type = resource->content_type;
+            rc = index_main(&head, 0, warc_bytes(type, strcspn(type, "; \t")), group);
+        }
+    }
+    if (rc != RESULT_OK) {
+        warc_group_reset(group);
+    }
+    return rc;
+}
+
+Result warc_record_metadata(WarcRecorder *recorder, WarcBytes uri, WarcBytes fields,
+                            WarcGroup *group)
+{
+    WarcId id;
+    if (fields.length == 0) {
+        return RESULT_OK;
+    }
+    Result rc = warc_ids_next(&recorder->ids, &id);
+    if (rc != RESULT_OK) {
+        return rc;
+    }
+    RecordHead head = {.type = WARC_METADATA,
+                       .date = group->date,
+                       .uri = uri,
+                       .content_type = "application/warc-fields",
+                       .id = &id,
+                       .concurrent_to = &group->id,
+                       .block_head = fields,
+                       .block_tail = warc_bytes("", 0)};
+    rc = append_record(recorder, &head, &group->members);
+    group->n_records += rc == RESULT_OK ? 1 : 0;
+    return rc;
+}
+
+Result warc_record_info(WarcRecorder *recorder, WallTime date, const char *filename,
+                        WarcBytes fields, Buffer *out)
+{
+    WarcId id;
+    Result rc = warc_ids_next(&recorder->ids, &id);
+    if (rc != RESULT_OK) {
+        return rc;
+    }
+    RecordHead head = {.type = WARC_WARCINFO,
+                       .date = date,
+                       .uri = {.bytes = NULL},
+                       .filename = filename,
+                       .content_type = "application/warc-fields",
+                       .id = &id,
+                       .block_head = fields,
+                       .block_tail = warc_bytes("", 0)};
+    return append_record(recorder, &head, out);
+}
+
+Result warc_fields_add(Buffer *fields, const char *name, const char *value, size_t length)
+{
+    size_t before = fields->length;
+    Result rc = buffer_printf(fields, "%s: ", name);
+    if (rc == RESULT_OK) {
+        rc = buffer_append(fields, value, length);
+    }
+    if (rc == RESULT_OK) {
+        for (size_t i = fields->length - length; i < fields->length; i++) {
+            unsigned char c = (unsigned char)fields->data[i];
+            fields->data[i] = c < 0x20 || c == 0x7f ? ' ' : (char)c;
+        }
+        rc = buffer_append(fields, "\r\n", 2);
+    }
+    if (rc != RESULT_OK && fields->data != NULL) {
+        fields->length = before;
+        fields->data[before] = '\0';
+    }
+    return rc;
+}

@@ -1,0 +1,136 @@
+/* Makes WARC records: one fetch becomes a group of compressed ones, complete to the last byte, and
+ * the facts that the index needs. All CPU work of storing (digests, compression) happens here.
+ *
+ * Filled by: parsing threads, each with a recorder of its own, outside any lock. A finished
+ * WarcGroup goes with the page's result to the ingest thread, which appends it to the current file
+ * (store/archive/warc.h) in the batch whose transaction refers to it.
+ *
+ * A group is, in this order: the main record (response, revisit or resource), the request,
+ * metadata. Each record is one gzip member or Zstandard frame; the later ones name the main one in
+ * WARC-Concurrent-To. So the position of the group is the position of the main record.
+ * WARC-Warcinfo-ID is left out: a group is made before it is known which file it will be in, and
+ * without the field the warcinfo record at the start of that file holds (ISO 28500, 5.9).
+ *
+ *   response   the header block, made fit for its body (store/warc/warc_http.h), and the body:
+ * after removal of the transfer coding, before that of the content coding revisit    identical
+ * payload: the look-up knew the payload's digest; the header block only. server not modified: the
+ * answer to a conditional request was 304; the 304's header, exactly. It names the capture that it
+ * confirms and the digest of that one's payload, when the caller knows them request    the header
+ * as sent metadata   application/warc-fields of the caller's making (store/archive/warc_record.h,
+ * warc_fields_add) resource   anything else that was fetched: a DNS answer
+ *
+ * Digests are SHA-1 in base32 of the block, and of the payload: the entity after removal of the
+ * transfer coding and before that of the content coding, as warcio and wget compute them. An
+ * identical payload's digest is that of the body that was received. WARC-Date is the start of the
+ * fetch. Source: ISO 28500:2017; WARC-Protocol of the IIPC's extensions. */
+#ifndef STORE_ARCHIVE_WARC_RECORD_H
+#define STORE_ARCHIVE_WARC_RECORD_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/memory/buffer.h"
+#include "base/core/clock.h"
+#include "base/core/result.h"
+#include "store/warc/warc_compress.h"
+#include "store/warc/warc_format.h"
+
+/* The first record that held a payload. Its URI is in a buffer of its owner. */
+typedef struct WarcOriginal {
+    Buffer uri;
+    WallTime date; /* of that record, exactly: it is written as WARC-Refers-To-Date */
+    WarcId id;
+} WarcOriginal;
+
+void warc_original_init(WarcOriginal *original);
+void warc_original_destroy(WarcOriginal *original);
+
+/* The look-up of duplicates: fills original when the payload is known (RESULT_OK); RESULT_NOT_FOUND
+ * when it is new; anything else is logged by it and counts as new. Called in the recorder's thread;
+ * store/archive/payload_index.h has one. */
+typedef Result (*WarcFindOriginal)(void *context, const WarcDigest *payload,
+                                   WarcOriginal *original);
+
+typedef struct WarcRecorderOptions {
+    WarcCompression compression;
+    int level;                /* see warc_compressor_new */
+    WarcFindOriginal find;    /* NULL: identical payloads are stored again */
+    void *find_context;       /* borrowed */
+    size_t revisit_min_bytes; /* smaller payloads are stored again; at least 1 */
+    size_t memory_bytes;      /* a group never gets larger; 0 = 1 Gi */
+    bool no_requests;         /* leave request records out */
+} WarcRecorderOptions;
+
+typedef struct WarcRecorder WarcRecorder;
+
+/* RESULT_MEMORY, RESULT_INVALID (level). */
+Result warc_recorder_new(WarcRecorder **recorder, const WarcRecorderOptions *options);
+void warc_recorder_delete(WarcRecorder *recorder);
+
+/* One fetch that got an answer. Everything is borrowed for the call; lengths may be 0 where it says
+ * so. */
+typedef struct WarcFetch {
+    WarcBytes url;     /* as requested, absolute, without fragment: no blanks, ASCII */
+    WallTime started;  /* wall time of the start of the fetch */
+    const char *ip;    /* textual address of the peer, or NULL; an invalid one is left out */
+    WarcBytes request; /* header block as sent (length 0: no request record) */
+    WarcBytes header;  /* header block as received */
+    WarcBytes body;    /* see above */
+    WarcTruncation truncated;
+    const char *protocol; /* WARC-Protocol: "http/1.1", "h2", ...; NULL = as the URL says */
+    const char *tls;      /* the second WARC-Protocol: "tls/1.3"; NULL = none */
+    /* Of a 304, when they are known: the capture that it confirms, and the digest of its payload.
+     */
+    const WarcOriginal *not_modified;
+    const WarcDigest *not_modified_payload;
+} WarcFetch;
+
+/* Anything fetched otherwise than by HTTP, in one record. */
+typedef struct WarcResource {
+    WarcBytes uri; /* "dns:example.org" */
+    WallTime started;
+    const char *ip;           /* of the server that answered, or NULL */
+    const char *content_type; /* "text/dns" */
+    WarcBytes block;
+} WarcResource;
+
+typedef struct WarcGroup {
+    Buffer members;     /* compressed records, the main one first */
+    Buffer index;       /* the CDXJ line of the main record up to its place (store/cdxj/cdxj.h) */
+    size_t main_length; /* compressed bytes of the main record */
+    uint32_t n_records;
+    WarcType type; /* of the main record */
+    WallTime date;
+    WarcId id;        /* of the main record: what a later revisit refers to */
+    bool whole;       /* the main block is not truncated */
+    bool has_payload; /* payload is valid: always but for a 304 that confirms an unknown one */
+    WarcDigest payload;
+} WarcGroup;
+
+void warc_group_init(WarcGroup *group);
+void warc_group_destroy(WarcGroup *group);
+/* Forgets the records, keeps the memory. */
+void warc_group_reset(WarcGroup *group);
+
+/* Makes the records of a fetch; what group held before is forgotten. RESULT_INVALID: not an HTTP
+ * answer or not a URL (nothing is stored); RESULT_LIMIT: larger than memory_bytes; RESULT_MEMORY;
+ * RESULT_IO: no random bytes. On failure the group is empty. */
+Result warc_record_fetch(WarcRecorder *recorder, const WarcFetch *fetch, WarcGroup *group);
+Result warc_record_resource(WarcRecorder *recorder, const WarcResource *resource, WarcGroup *group);
+
+/* Adds a metadata record to a group that has been made: what became known of its main record since.
+ * fields is application/warc-fields (store/archive/warc_metadata.h); nothing is added when it is
+ * empty. On failure the group is as before. */
+Result warc_record_metadata(WarcRecorder *recorder, WarcBytes uri, WarcBytes fields,
+                            WarcGroup *group);
+
+/* Appends one warcinfo record, compressed, to out; fields is application/warc-fields. */
+Result warc_record_info(WarcRecorder *recorder, WallTime date, const char *filename,
+                        WarcBytes fields, Buffer *out);
+
+/* Appends "name: value" CRLF to an application/warc-fields block; line ends and other controls in
+ * value become blanks. */
+Result warc_fields_add(Buffer *fields, const char *name, const char *value, size_t length);
+
+#endif

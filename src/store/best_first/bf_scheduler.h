@@ -1,0 +1,176 @@
+/* Best-first: the uncrawled page with the highest score is crawled next.
+ *
+ *   bf_scheduler_add ----> PageDB + schedule (one transaction) ----> front (RAM) ----> _request
+ *                                     ^                                 ^
+ *                update thread: scorer, then moves between levels ------+
+ *
+ * The score of a page is that of the link by which it was found, or the scorer's, once one has been
+ * set up in sch->scorer (page_rank_scorer_setup, hits_scorer_setup, ...; before the first add).
+ *
+ * Where it is kept. The schedule is two tables ("bf_schedule", "bf_schedule_hosts") in the PageDB's
+ * own environment, so that a page and its schedule entries are committed together; PageInfo is as
+ * documented, and each page's record knows the level it is scheduled at. `path` of bf_scheduler_new
+ * is where the documented library kept an environment of its own; here it is only remembered.
+ *
+ * Order. Scores are mapped to 64 levels, each worth the factor 1.41 (schedule.h). Scores of links
+ * do not change, and are kept exactly enough (1/4096 of a level) to order the pages of a level,
+ * too. Scores of a scorer do change: pages of one level go in order of discovery, and an update
+ * moves a page only when its level changes. Between hosts the order is the same, but a request
+ * spends no more than BF_SCHEDULER_EFFORT reads of the schedule on perfecting it (bf_front.h).
+ *
+ * Leases. A page that was requested is not handed out again by this object, and leaves the schedule
+ * when it is added as crawled: a crash loses nothing. bf_scheduler_release gives it back (a failed
+ * fetch), bf_scheduler_reload gives all back.
+ *
+ * Rates. max_soft_domain_crawl_rate and max_hard_domain_crawl_rate are URLs per second and host,
+ * counted when they are handed out: pages of hosts below the soft rate go first, then in
+ * BF_SCHEDULER_CRAWL_RATE_STEPS steps those of hosts up to the hard rate; bf_front.h says exactly.
+ * "Domain" is a page's origin: scheme, host and port.
+ *
+ * Updates. The thread computes scores and compares them with the schedule in memory and in short
+ * read transactions. The moves it finds (BF_MOVES at most; bf_scheduler_internal.h) are made by
+ * whoever writes next: bf_scheduler_add makes some of them in its own transaction, about as many as
+ * it schedules pages, for BF_SCHEDULER_RIDE_CPU_MS at most. So they cost no transaction and no sync
+ * of their own, and while pages are added the update thread never writes. Only when nobody has
+ * asked for a transaction for BF_SCHEDULER_SILENCE_MS it makes a piece in one of its own, of
+ * BF_SCHEDULER_UPDATE_TXN_MS. When somebody asks meanwhile it aborts and leaves the moves to him;
+ * what he may have to wait for is a commit that has begun already, so it is no more often in one
+ * than a tenth of the time. That commit syncs: without, a power cut could leave LMDB a root whose
+ * pages were not written.
+ *
+ * No commit is delayed by more than 50 ms. What commits take is measured, and so many moves go into
+ * one, of either kind, as are found to take 20 ms of it. Where even the shortest of the last few
+ * took more than 25 ms, the disk is too slow for anybody to wait for another's commit: then the
+ * thread writes only after ten seconds in which nobody wrote. A move may be lost, as at a crash or
+ * a stop: the next update finds it again, since what is moved is only where scores and schedule
+ * differ; the page itself stays.
+ *
+ * Threads. add, request, release, reload and the settings: any thread, at once; update_start,
+ * update_stop and update: one thread, and update while the thread does not run. Writing
+ * transactions take turns; what they changed reaches the front in the order of their commits. stop
+ * ends a running computation; moves that wait then go with later adds, or are forgotten.
+ *
+ * Errors: the code returned; error has the words of the last failure. What failed changed nothing.
+ * Source: seeds 000 and 003, "BFScheduler"; DESIGN section 3. */
+#ifndef STORE_BEST_FIRST_BF_SCHEDULER_H
+#define STORE_BEST_FIRST_BF_SCHEDULER_H
+
+#include <stddef.h>
+#include <stdint.h>
+#include <time.h>
+
+#include "base/core/error.h"
+#include "store/records/crawled_page.h"
+#include "store/pages/page_db.h"
+#include "store/records/page_request.h"
+#include "store/scorers/scorer.h"
+#include "store/lmdb/txn_manager.h"
+
+#define BF_SCHEDULER_DEFAULT_SIZE     PAGE_DB_DEFAULT_SIZE /* the environment is the PageDB's */
+#define BF_SCHEDULER_DEFAULT_PERSIST  1
+#define BF_SCHEDULER_CRAWL_RATE_STEPS 5
+/* Scores are updated when so many pages were added since the last update, */
+#define BF_SCHEDULER_UPDATE_NUM_PAGES 100
+/* and that is so large a share of those added before. */
+#define BF_SCHEDULER_UPDATE_PER_PAGES 0.01
+
+/* Moves that ride in a transaction of add: so many, and one for each page that it schedules or
+ * removes, */
+#define BF_SCHEDULER_UPDATE_BATCH_SIZE 100
+/* but no more than this, */
+#define BF_SCHEDULER_RIDE_MOST 2048u
+/* and for so much of the thread's CPU time. */
+#define BF_SCHEDULER_RIDE_CPU_MS 3
+/* When no writer came for so long, the update thread writes itself: */
+#define BF_SCHEDULER_SILENCE_MS 100
+/* CPU time for moves in one transaction. */
+#define BF_SCHEDULER_UPDATE_TXN_MS 10
+/* The same by the clock, in both kinds. */
+#define BF_SCHEDULER_PIECE_MS 20
+
+#define BF_SCHEDULER_EFFORT 256u
+
+typedef enum BFSchedulerError {
+    bf_scheduler_error_ok = 0,       /* no error */
+    bf_scheduler_error_memory,       /* error allocating memory */
+    bf_scheduler_error_invalid_path, /* file system error */
+    bf_scheduler_error_internal,     /* unexpected error */
+    bf_scheduler_error_thread,       /* error inside the threading library */
+    /* Beyond the documented ones: */
+    bf_scheduler_error_full,   /* disk full: make room and try again */
+    bf_scheduler_error_no_page /* no such page */
+} BFSchedulerError;
+
+typedef struct BFSchedulerState BFSchedulerState;
+
+typedef struct BFScheduler {
+    PageDB *page_db;         /* borrowed; outlives the scheduler */
+    Scorer *scorer;          /* owned; without functions until one is set up */
+    TxnManager *txn_manager; /* the PageDB's */
+    char *path;              /* as given, or "PATH_OF_PAGE_DB_bfs" */
+    Error *error;
+    int persist;                      /* if not, delete empties the schedule */
+    float max_soft_domain_crawl_rate; /* per second; negative: none (default) */
+    float max_hard_domain_crawl_rate;
+    uint64_t max_crawl_depth; /* 0: none */
+    BFSchedulerState *state;  /* bf_scheduler_internal.h */
+} BFScheduler;
+
+/* path may be NULL. On failure *sch is NULL or holds the error. */
+BFSchedulerError bf_scheduler_new(BFScheduler **sch, PageDB *db, const char *path);
+/* Stops the update thread if it runs. NULL is allowed. */
+void bf_scheduler_delete(BFScheduler *sch);
+
+/* Adds a crawled page to PageDB, removes it from the schedule, schedules what it discovered. */
+BFSchedulerError bf_scheduler_add(BFScheduler *sch, const CrawledPage *page);
+/* The same for many pages in one transaction. */
+BFSchedulerError bf_scheduler_add_batch(BFScheduler *sch, const CrawledPage *const *pages,
+                                        size_t n_pages);
+/* Up to n_pages URLs, best first; fewer (or none) when there are no more, or hosts are at their
+ * hard rate. The caller deletes *request. */
+BFSchedulerError bf_scheduler_request(BFScheduler *sch, size_t n_pages, PageRequest **request);
+/* A requested page was not crawled: it may be requested again.
+ * bf_scheduler_error_no_page: it is not out. */
+BFSchedulerError bf_scheduler_release(BFScheduler *sch, const char *url);
+/* Schedules every page anew that was never crawled, also what was requested. */
+BFSchedulerError bf_scheduler_reload(BFScheduler *sch);
+
+/* Starts the thread that runs the scorer when enough pages are new, and re-orders the schedule.
+ * Without a scorer it only waits. Starting twice is harmless. */
+BFSchedulerError bf_scheduler_update_start(BFScheduler *sch);
+/* Returns within a tenth of a second, however long a computation runs. The error of the last update
+ * that failed is returned here (the thread carries on after one). */
+BFSchedulerError bf_scheduler_update_stop(BFScheduler *sch);
+/* What the thread does, once, now, in the calling thread, which makes the moves itself. */
+BFSchedulerError bf_scheduler_update(BFScheduler *sch);
+
+void bf_scheduler_set_persist(BFScheduler *sch, int value);
+BFSchedulerError bf_scheduler_set_max_domain_crawl_rate(BFScheduler *sch, float max_soft_crawl_rate,
+                                                        float max_hard_crawl_rate);
+/* Pages further than so many links from a start page are not scheduled; 0: all are. For pages that
+ * are discovered from now on. */
+void bf_scheduler_set_max_crawl_depth(BFScheduler *sch, uint64_t value);
+/* Updates also when value seconds have passed since the last one; 0: only by the number of pages.
+ */
+void bf_scheduler_set_update_interval(BFScheduler *sch, time_t value);
+/* Where rates read the time in seconds (not going back); NULL: the monotonic clock. For
+ * simulations; before the first request. */
+void bf_scheduler_set_clock(BFScheduler *sch, double (*now_s)(void *context), void *context);
+
+typedef struct BFSchedulerCounts {
+    uint64_t scheduled;           /* entries of the schedule, those that are out included */
+    uint64_t requested;           /* out: neither crawled nor released yet */
+    uint64_t hosts;               /* with entries */
+    uint64_t loaded_hosts;        /* that requests have in memory */
+    uint64_t updates;             /* that the scorer has completed */
+    uint64_t moves;               /* of pages between levels by updates */
+    uint64_t rides;               /* transactions of add that made some of them */
+    uint64_t update_txns;         /* of updates, that were committed */
+    double longest_ride_cpu_ms;   /* what moves took of a transaction of add */
+    double longest_update_ms;     /* transaction of an update, with its commit */
+    double longest_update_cpu_ms; /* the same without what the disk and other processes took */
+    double longest_wait_ms;       /* of another writer, from asking for a transaction during one */
+} BFSchedulerCounts;
+BFSchedulerError bf_scheduler_counts(BFScheduler *sch, BFSchedulerCounts *counts);
+
+#endif

@@ -1,0 +1,407 @@
+#include "store/cdxj/cdxj.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/thread/log.h"
+#include "store/cdxj/surt.h"
+
+/* --- writing ---------------------------------------------------------------------------------- */
+
+static Result append_json(Buffer *out, WarcBytes text)
+{
+    Result rc = RESULT_OK;
+    for (size_t i = 0; i < text.length && rc == RESULT_OK; i++) {
+        unsigned char c = (unsigned char)text.bytes[i];
+        if (c == '"' || c == '\\') {
+            rc = buffer_append_char(out, '\\');
+        }
+        if (rc != RESULT_OK) {
+            break;
+        }
+        rc = c < 0x20 || c >= 0x7f ? buffer_printf(out, "\\u%04x", (unsigned)c)
+                                   : buffer_append_char(out, (char)c);
+    }
+    return rc;
+}
+
+/* A media type in lower case, or "unk": servers send anything. */
+static Result append_mime(Buffer *out, WarcBytes mime)
+{
+    static const char others[] = "!#$&-^_.+/";
+    Result rc = RESULT_OK;
+    bool valid = mime.length > 0 && mime.length <= 128;
+    for (size_t i = 0; i < mime.length && valid; i++) {
+        char c = mime.bytes[i];
+        valid = (c >= '0' && c <= '9') || ((c | 0x20) >= 'a' && (c | 0x20) <= 'z') ||
+                (c != '\0' && strchr(others, c) != NULL);
+    }
+    if (!valid) {
+        return buffer_append_string(out, "unk");
+    }
+    for (size_t i = 0; i < mime.length && rc == RESULT_OK; i++) {
+        char c = mime.bytes[i];
+        rc = buffer_append_char(out, c >= 'A' && c <= 'Z' ? (char)(c | 0x20) : c);
+    }
+    return rc;
+}
+
+Result cdxj_append_facts(Buffer *out, const CdxjFacts *facts)
+{
+    char timestamp[WARC_DATE_BYTES];
+    char digest[WARC_DIGEST_TEXT];
+    Result rc = surt_append(out, facts->url.bytes, facts->url.length);
+    if (rc == RESULT_OK) {
+        rc = buffer_printf(out, " %s {\"url\": \"", warc_date_timestamp(facts->date, timestamp));
+    }
+    if (rc == RESULT_OK) {
+        rc = append_json(out, facts->url);
+    }
+    if (rc == RESULT_OK) {
+        rc = buffer_append_string(out, "\", \"mime\": \"");
+    }
+    if (rc == RESULT_OK) {
+        rc = facts->type == WARC_REVISIT ? buffer_append_string(out, "warc/revisit")
+                                         : append_mime(out, facts->mime);
+    }
+    if (rc == RESULT_OK && facts->status != 0) {
+        rc = buffer_printf(out, "\", \"status\": \"%u", facts->status);
+    }
+    if (rc == RESULT_OK && facts->digest != NULL) {
+        rc = buffer_printf(out, "\", \"digest\": \"%s", warc_digest_format(facts->digest, digest));
+    }
+    return rc == RESULT_OK ? buffer_append_string(out, "\", \"length\": \"") : rc;
+}
+
+Result cdxj_append_place(Buffer *out, uint64_t length, uint64_t offset, const char *filename)
+{
+    Result rc = buffer_printf(out, "%" PRIu64 "\", \"offset\": \"%" PRIu64 "\", \"filename\": \"",
+                              length, offset);
+    if (rc == RESULT_OK) {
+        rc = append_json(out, warc_bytes(filename, strlen(filename)));
+    }
+    return rc == RESULT_OK ? buffer_append_string(out, "\"}\n") : rc;
+}
+
+/* --- reading ---------------------------------------------------------------------------------- */
+
+/* Skips blanks and then the character c; NULL when it is not there. */
+static const char *skip(const char *at, const char *end, char c)
+{
+    while (at < end && *at == ' ') {
+        at++;
+    }
+    return at < end && *at == c ? at + 1 : NULL;
+}
+
+/* Reads a JSON string behind its opening quote; escapes make it go through scratch. Only the
+ * escapes that append_json writes, and their shorter relatives, are understood. */
+static const char *read_string(const char *at, const char *end, Buffer *scratch, WarcBytes *value)
+{
+    const char *start = at;
+    while (at < end && *at != '"' && *at != '\\') {
+        at++;
+    }
+    if (at < end && *at == '"') {
+        *value = warc_bytes(start, (size_t)(at - start));
+        return at + 1;
+    }
+    buffer_reset(scratch);
+    if (buffer_append(scratch, start, (size_t)(at - start)) != RESULT_OK) {
+        return NULL;
+    }
+    while (at < end && *at != '"') {
+        char c = *at++;
+        if (c == '\\' && at < end) {
+            unsigned code = 0;
+            c = *at++;
+            if (c == 'u') {
+                char digits[5] = {0};
+                if (end - at < 4) {
+                    return NULL;
+                }
+                memcpy(digits, at, 4);
+                char *stop = NULL;
+                code = (unsigned)strtoul(digits, &stop, 16);
+                if (stop != digits + 4 || code > 0xff) {
+                    return NULL;
+                }
+                c = (char)code;
+                at += 4;
+            } else if (c != '"' && c != '\\' && c != '/') {
+                return NULL;
+            }
+        }
+        if (buffer_append_char(scratch, c) != RESULT_OK) {
+            return NULL;
+        }
+    }
+    if (at >= end) {
+        return NULL;
+    }
+    *value = warc_bytes(scratch->data, scratch->length);
+    return at + 1;
+}
+
+static bool keep_field(CdxjEntry *entry, WarcBytes name, WarcBytes value)
+{
+    uint64_t n = 0;
+    WarcBytes *text = warc_bytes_are(name, "url")        ? &entry->url
+                      : warc_bytes_are(name, "mime")     ? &entry->mime
+                      : warc_bytes_are(name, "digest")   ? &entry->digest
+                      : warc_bytes_are(name, "filename") ? &entry->filename
+                                                         : NULL;
+    if (text != NULL) {
+        *text = value;
+        return true;
+    }
+    if (warc_bytes_are(name, "status")) {
+        if (!warc_bytes_number(value, 999, &n)) {
+            return false;
+        }
+        entry->status = (unsigned)n;
+    } else if (warc_bytes_are(name, "length")) {
+        return warc_bytes_number(value, UINT64_MAX, &entry->length);
+    } else if (warc_bytes_are(name, "offset")) {
+        return warc_bytes_number(value, UINT64_MAX, &entry->offset);
+    }
+    return true;
+}
+
+Result cdxj_parse(WarcBytes line, Buffer *scratch, CdxjEntry *entry)
+{
+    const char *end = line.bytes + line.length;
+    const char *blank = line.length == 0 ? NULL : memchr(line.bytes, ' ', line.length);
+    const char *stamp = blank == NULL ? NULL : blank + 1;
+    const char *json = stamp == NULL ? NULL : memchr(stamp, ' ', (size_t)(end - stamp));
+    uint64_t digits = 0;
+    *entry = (CdxjEntry){.offset = UINT64_MAX};
+    if (json == NULL || json - stamp != 14 ||
+        !warc_bytes_number(warc_bytes(stamp, 14), UINT64_MAX, &digits)) {
+        return RESULT_INVALID;
+    }
+    entry->key = warc_bytes(line.bytes, (size_t)(blank - line.bytes));
+    entry->timestamp = warc_bytes(stamp, 14);
+    const char *at = skip(json, end, '{');
+    Buffer other; /* for fields other than the URL; escapes in those are refused, it is reused */
+    buffer_init(&other, 4096);
+    bool more = at != NULL;
+    while (more) {
+        WarcBytes name = {.bytes = NULL};
+        WarcBytes value = {.bytes = NULL};
+        at = skip(at, end, '"');
+        at = at == NULL ? NULL : read_string(at, end, &other, &name);
+        at = at == NULL ? NULL : skip(at, end, ':');
+        at = at == NULL ? NULL : skip(at, end, '"');
+        bool is_url = at != NULL && warc_bytes_are(name, "url");
+        at = at == NULL ? NULL : read_string(at, end, is_url ? scratch : &other, &value);
+        bool unescaped = at != NULL && other.data != NULL && value.bytes == other.data;
+        if (at == NULL || unescaped || !keep_field(entry, name, value)) {
+            at = NULL;
+            break;
+        }
+        const char *comma = skip(at, end, ',');
+        more = comma != NULL;
+        at = more ? comma : skip(at, end, '}');
+    }
+    buffer_destroy(&other);
+    bool complete = at == end && entry->url.length > 0 && entry->filename.length > 0 &&
+                    entry->offset != UINT64_MAX && entry->length > 0;
+    return complete ? RESULT_OK : RESULT_INVALID;
+}
+
+/* --- looking up ------------------------------------------------------------------------------- */
+
+typedef struct Search {
+    WarcBytes url;
+    Buffer prefix; /* key and a blank */
+    Buffer scratch;
+    CdxjFound found;
+    void *context;
+    bool stop;
+} Search;
+
+static const char *line_end(const char *at, const char *end)
+{
+    const char *lf = memchr(at, '\n', (size_t)(end - at));
+    return lf == NULL ? end : lf;
+}
+
+/* Negative when the line at sorts before all lines with the prefix, 0 when it has it. */
+static int compare_prefix(const char *line, const char *end, const Buffer *prefix)
+{
+    size_t n = (size_t)(line_end(line, end) - line);
+    int order = memcmp(line, prefix->data, n < prefix->length ? n : prefix->length);
+    return order != 0 || n >= prefix->length ? order : -1;
+}
+
+static void report(Search *search, const char *line, const char *end)
+{
+    CdxjEntry entry;
+    Result rc = cdxj_parse(warc_bytes(line, (size_t)(end - line)), &search->scratch, &entry);
+    if (rc == RESULT_OK && entry.url.length == search->url.length &&
+        memcmp(entry.url.bytes, search->url.bytes, entry.url.length) == 0) {
+        search->stop = !search->found(search->context, &entry);
+    }
+}
+
+/* The first line that does not sort before the prefix, by bisection over bytes. */
+static const char *lower_bound(const char *text, const char *end, const Buffer *prefix)
+{
+    const char *low = text;
+    const char *high = end;
+    while (low < high) {
+        const char *middle = low + (high - low) / 2;
+        const char *lf = middle == low ? NULL : memrchr(low, '\n', (size_t)(middle - low));
+        const char *line = lf == NULL ? low : lf + 1;
+        if (compare_prefix(line, end, prefix) < 0) {
+            const char *stop = line_end(line, end);
+            low = stop < end ? stop + 1 : end;
+        } else {
+            high = line;
+        }
+    }
+    return low;
+}
+
+static void search_text(Search *search, const char *text, size_t length, bool sorted)
+{
+    const char *end = text + length;
+    const char *at = sorted ? lower_bound(text, end, &search->prefix) : text;
+    while (at < end && !search->stop) {
+        const char *stop = line_end(at, end);
+        int order = compare_prefix(at, end, &search->prefix);
+        if (order == 0) {
+            report(search, at, stop);
+        } else if (sorted) {
+            break;
+        }
+        at = stop < end ? stop + 1 : end;
+    }
+}
+
+static Result search_file(Search *search, int directory, const char *name, bool sorted)
+{
+    int fd = openat(directory, name, O_RDONLY | O_CLOEXEC);
+    struct stat info = {0};
+    if (fd < 0 || fstat(fd, &info) != 0) {
+        Result rc = result_of_errno(errno);
+        if (fd >= 0) {
+            (void)close(fd);
+        }
+        /* A journal may become an index between readdir and here: the next look sees it. */
+        return rc == RESULT_NOT_FOUND ? RESULT_OK : rc;
+    }
+    Result rc = RESULT_OK;
+    if (info.st_size > 0) {
+        size_t length = (size_t)info.st_size;
+        char *text = mmap(NULL, length, PROT_READ, MAP_PRIVATE, fd, 0);
+        if (text == MAP_FAILED) {
+            rc = result_of_errno(errno);
+        } else {
+            search_text(search, text, length, sorted);
+            (void)munmap(text, length);
+        }
+    }
+    (void)close(fd);
+    return rc;
+}
+
+static bool ends_with(const char *name, const char *suffix)
+{
+    size_t n = strlen(name);
+    size_t m = strlen(suffix);
+    return n > m && strcmp(name + n - m, suffix) == 0;
+}
+
+Result cdxj_find(const char *directory, const char *url, size_t length, CdxjFound found,
+                 void *context)
+{
+    DIR *dir = opendir(directory);
+    if (dir == NULL) {
+        return result_of_errno(errno);
+    }
+    Search search = {.url = warc_bytes(url, length), .found = found, .context = context};
+    buffer_init(&search.prefix, BUFFER_NO_LIMIT);
+    buffer_init(&search.scratch, BUFFER_NO_LIMIT);
+    Result rc = surt_append(&search.prefix, url, length);
+    if (rc == RESULT_OK) {
+        rc = buffer_append_char(&search.prefix, ' ');
+    }
+    const struct dirent *item = NULL;
+    while (rc == RESULT_OK && !search.stop && (item = readdir(dir)) != NULL) {
+        bool sorted = ends_with(item->d_name, ".cdxj");
+        if (sorted || ends_with(item->d_name, ".cdxj.open")) {
+            rc = search_file(&search, dirfd(dir), item->d_name, sorted);
+        }
+    }
+    buffer_destroy(&search.prefix);
+    buffer_destroy(&search.scratch);
+    (void)closedir(dir);
+    return rc;
+}
+
+typedef struct Newest {
+    CdxjCapture *capture;
+    bool revisits;
+    unsigned status; /* 0: any */
+    bool any;
+} Newest;
+
+static void copy_text(char *out, size_t size, WarcBytes text)
+{
+    size_t n = text.length < size ? text.length : size - 1;
+    memcpy(out, text.bytes, n);
+    out[n] = '\0';
+}
+
+static bool keep_newest(void *context, const CdxjEntry *entry)
+{
+    Newest *newest = context;
+    CdxjCapture *capture = newest->capture;
+    bool revisit = warc_bytes_are(entry->mime, "warc/revisit");
+    bool wanted = newest->status == 0 || entry->status == newest->status;
+    if (!wanted || (revisit && !newest->revisits) ||
+        entry->filename.length >= sizeof capture->filename) {
+        return true;
+    }
+    int order = newest->any ? memcmp(entry->timestamp.bytes, capture->timestamp, 14) : 1;
+    if (order > 0 || (order == 0 && entry->offset > capture->offset)) {
+        copy_text(capture->filename, sizeof capture->filename, entry->filename);
+        copy_text(capture->timestamp, sizeof capture->timestamp, entry->timestamp);
+        capture->offset = entry->offset;
+        capture->length = entry->length;
+        capture->revisit = revisit;
+        newest->any = true;
+    }
+    return true;
+}
+
+static Result find_newest(const char *directory, const char *url, size_t length, Newest *newest)
+{
+    *newest->capture = (CdxjCapture){.offset = 0};
+    Result rc = cdxj_find(directory, url, length, keep_newest, newest);
+    return rc == RESULT_OK && !newest->any ? RESULT_NOT_FOUND : rc;
+}
+
+Result cdxj_newest(const char *directory, const char *url, size_t length, bool revisits,
+                   CdxjCapture *capture)
+{
+    Newest newest = {.capture = capture, .revisits = revisits};
+    return find_newest(directory, url, length, &newest);
+}
+
+Result cdxj_newest_status(const char *directory, const char *url, size_t length, unsigned status,
+                          CdxjCapture *capture)
+{
+    Newest newest = {.capture = capture, .revisits = true, .status = status};
+    return find_newest(directory, url, length, &newest);
+}

@@ -1,0 +1,85 @@
+/* CDXJ: the index beside each WARC file, one line a capture, sorted by bytes.
+ *
+ *   org,example)/a 20260131120000 {"url": "http://example.org/a", "mime": "text/html", "status":
+ * "200", "digest": "sha1:...", "length": "512", "offset": "1024", "filename": "x.warc.gz"}     (one
+ * line)
+ *
+ * Captures are response, revisit and resource records. Keys are SURTs (store/cdxj/surt.h), the
+ * timestamp is WARC-Date cut to seconds, mime is "warc/revisit" for revisits and "unk" when the
+ * server sent none, status is absent for resources. The line of a record is a function of the
+ * record, its place and its file's name, so an index can always be rebuilt from its WARC and
+ * compared with it.
+ *
+ * While X.warc.gz.open is written, its lines go unsorted to the journal X.cdxj.open, which is
+ * sorted into X.cdxj when the file is finished. The journal is never trusted after a crash: it is
+ * rebuilt. Pure functions but for those that name files. Source: the CDXJ of pywb and its index
+ * tools. */
+#ifndef STORE_CDXJ_CDXJ_H
+#define STORE_CDXJ_CDXJ_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/memory/buffer.h"
+#include "base/core/result.h"
+#include "store/warc/warc_format.h"
+
+/* What a line says about a record, but its place. Borrowed. */
+typedef struct CdxjFacts {
+    WarcBytes url;
+    WallTime date;
+    WarcType type;            /* WARC_RESPONSE, WARC_REVISIT or WARC_RESOURCE */
+    unsigned status;          /* of HTTP; 0 = none */
+    WarcBytes mime;           /* content type without parameters; empty = unknown */
+    const WarcDigest *digest; /* of the payload; NULL = none */
+} CdxjFacts;
+
+/* Appends the line up to, not including, its place. */
+Result cdxj_append_facts(Buffer *out, const CdxjFacts *facts);
+/* Appends the place and the line end: compressed bytes, offset in the file, the file's name. */
+Result cdxj_append_place(Buffer *out, uint64_t length, uint64_t offset, const char *filename);
+
+/* A line taken apart; borrowed from the line but for url, which may be unescaped into scratch. */
+typedef struct CdxjEntry {
+    WarcBytes key;
+    WarcBytes timestamp;
+    WarcBytes url; /* as in JSON, escapes undone */
+    WarcBytes mime;
+    WarcBytes digest;
+    WarcBytes filename;
+    unsigned status; /* 0 = none */
+    uint64_t length;
+    uint64_t offset;
+} CdxjEntry;
+
+/* Reads one line without its line end. RESULT_INVALID: no CDXJ, or a field is missing. */
+Result cdxj_parse(WarcBytes line, Buffer *scratch, CdxjEntry *entry);
+
+/* Sorts the lines of the file journal into the file index (replaced atomically, durable), holding
+ * at most about memory_bytes of them at a time; what does not fit goes through temporary files
+ * beside index. RESULT_IO, RESULT_FULL: index is as before. */
+Result cdxj_sort(const char *journal, const char *index, size_t memory_bytes);
+
+/* Calls found for every line in the index files (and journals) of directory whose URL is url, in no
+ * order, until it answers false. Lines that cannot be read are skipped. */
+typedef bool (*CdxjFound)(void *context, const CdxjEntry *entry);
+Result cdxj_find(const char *directory, const char *url, size_t length, CdxjFound found,
+                 void *context);
+
+/* The newest capture of url in directory: file name, offset and length. A revisit counts only when
+ * revisits is true; cdxj_newest_status takes those of one HTTP status, revisits too.
+ * RESULT_NOT_FOUND: there is none. */
+typedef struct CdxjCapture {
+    char filename[256];
+    char timestamp[16];
+    uint64_t offset;
+    uint64_t length;
+    bool revisit;
+} CdxjCapture;
+Result cdxj_newest(const char *directory, const char *url, size_t length, bool revisits,
+                   CdxjCapture *capture);
+Result cdxj_newest_status(const char *directory, const char *url, size_t length, unsigned status,
+                          CdxjCapture *capture);
+
+#endif

@@ -1,0 +1,456 @@
+#include "store/check/lmdb_check.h"
+
+#include <lmdb.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define HEADER_BYTES 16u
+#define NODE_BYTES   8u
+#define NO_PAGE      UINT64_MAX
+#define MAX_DEPTH    32u
+#define MAX_TABLES   64u
+#define NAME_BYTES   64u
+#define META_TRIES   8 /* a writer may be faster than we for so long */
+
+/* Flags of pages, of nodes and of tables. */
+enum { PAGE_BRANCH = 1, PAGE_LEAF = 2, PAGE_OVERFLOW = 4, PAGE_FIXED = 32, PAGE_INNER = 64 };
+enum { NODE_ELSEWHERE = 1, NODE_TREE = 2, NODE_MANY = 4 };
+enum {
+    TABLE_INTEGERS = 8,
+    TABLE_INTEGER_VALUES = 32,
+    TABLE_REVERSED = 2,
+    TABLE_VALUES_REVERSED = 64
+};
+
+typedef struct Header {
+    uint64_t number;
+    uint16_t key_bytes; /* of PAGE_FIXED */
+    uint16_t flags;
+    uint16_t lower; /* offsets end */
+    uint16_t upper; /* nodes begin */
+} Header;
+
+typedef struct Tree {
+    uint32_t pad;
+    uint16_t flags;
+    uint16_t depth;
+    uint64_t branch_pages;
+    uint64_t leaf_pages;
+    uint64_t overflow_pages;
+    uint64_t entries;
+    uint64_t root;
+} Tree;
+
+typedef struct Meta {
+    uint32_t magic;
+    uint32_t version;
+    uint64_t address;
+    uint64_t map_bytes;
+    Tree trees[2]; /* free list, table of tables */
+    uint64_t last_page;
+    uint64_t transaction;
+} Meta;
+
+typedef struct Node {
+    uint16_t flags;
+    uint16_t key_bytes;
+    uint64_t child; /* of a branch */
+    size_t bytes;   /* of a leaf's value */
+    const uint8_t *key;
+    const uint8_t *value;
+} Node;
+
+typedef struct Table {
+    char name[NAME_BYTES];
+    Tree tree;
+} Table;
+
+typedef struct Walk {
+    const uint8_t *map;
+    uint64_t n_pages; /* whole ones in the file */
+    size_t page_bytes;
+    uint8_t *seen; /* one bit per page */
+    const char *table;
+    Table *tables; /* found in the table of tables; NULL while others are read */
+    size_t n_tables;
+    LmdbBroken told;
+    void *context;
+    uint64_t n_broken;
+} Walk;
+
+static void complain(Walk *walk, uint64_t page, const char *what)
+{
+    walk->told(walk->context, walk->table, page, what);
+    walk->n_broken++;
+}
+
+/* ---- pages ------------------------------------------------------------------------------------
+ */
+
+static Header read_header(const uint8_t *bytes)
+{
+    Header header;
+    memcpy(&header, bytes, sizeof header);
+    return header;
+}
+
+/* Pages first to first + n - 1 are in the file and were in no tree before. */
+static bool take(Walk *walk, uint64_t first, uint64_t n)
+{
+    if (first < 2 || first >= walk->n_pages || n > walk->n_pages - first) {
+        complain(walk, first, "is not in the file");
+        return false;
+    }
+    for (uint64_t page = first; page < first + n; page++) {
+        if ((walk->seen[page / 8] >> page % 8 & 1) != 0) {
+            complain(walk, page, "is used twice");
+            return false;
+        }
+        walk->seen[page / 8] |= (uint8_t)(1u << page % 8);
+    }
+    return true;
+}
+
+/* The node at an offset of a page, or of a page inside a value, of size bytes. */
+static bool read_node(const uint8_t *page, size_t size, const Header *header, size_t number,
+                      bool branch, Node *node)
+{
+    uint16_t offset = 0;
+    uint16_t words[4];
+    memcpy(&offset, page + HEADER_BYTES + number * sizeof offset, sizeof offset);
+    if (offset < header->upper || offset + NODE_BYTES > size) {
+        return false;
+    }
+    memcpy(words, page + offset, sizeof words);
+#if __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__
+    uint32_t low = (uint32_t)words[0] << 16 | words[1];
+#else
+    uint32_t low = (uint32_t)words[1] << 16 | words[0];
+#endif
+    node->flags = branch ? 0 : words[2];
+    node->child = low | (uint64_t)words[2] << 32;
+    node->key_bytes = words[3];
+    node->key = page + offset + NODE_BYTES;
+    node->bytes = low;
+    node->value = node->key + node->key_bytes;
+    size_t room = size - offset - NODE_BYTES;
+    size_t inside = branch ? 0 : (node->flags & NODE_ELSEWHERE) != 0 ? sizeof(uint64_t) : low;
+    return node->key_bytes <= room && inside <= room - node->key_bytes;
+}
+
+static int compare_numbers(const uint8_t *a, const uint8_t *b, size_t length)
+{
+    uint64_t x = 0;
+    uint64_t y = 0;
+    if (length == sizeof(uint32_t)) {
+        uint32_t narrow[2];
+        memcpy(&narrow[0], a, length);
+        memcpy(&narrow[1], b, length);
+        x = narrow[0];
+        y = narrow[1];
+    } else {
+        memcpy(&x, a, length < sizeof x ? length : sizeof x);
+        memcpy(&y, b, length < sizeof y ? length : sizeof y);
+    }
+    return (x > y) - (x < y);
+}
+
+/* Keys that stand in the wrong order are not found. */
+static bool ascend(const uint8_t *a, size_t a_bytes, const uint8_t *b, size_t b_bytes,
+                   unsigned table_flags)
+{
+    if ((table_flags & TABLE_REVERSED) != 0) {
+        return true; /* no table of ours */
+    }
+    if ((table_flags & TABLE_INTEGERS) != 0) {
+        return a_bytes == b_bytes && compare_numbers(a, b, a_bytes) < 0;
+    }
+    int order = memcmp(a, b, a_bytes < b_bytes ? a_bytes : b_bytes);
+    return order != 0 ? order < 0 : a_bytes < b_bytes;
+}
+
+static bool has_sound_header(const Header *header, size_t size, size_t *n)
+{
+    *n = header->lower < HEADER_BYTES ? 0 : (header->lower - HEADER_BYTES) / sizeof(uint16_t);
+    return *n > 0 && header->lower <= header->upper && header->upper <= size;
+}
+
+/* ---- values -----------------------------------------------------------------------------------
+ */
+
+static void walk_tree(Walk *walk, const Tree *tree);
+
+/* Keys of one length, one behind the other. */
+static bool check_fixed(const uint8_t *page, size_t size, const Header *header, size_t n,
+                        unsigned table_flags)
+{
+    size_t bytes = header->key_bytes;
+    if (bytes == 0 || n * bytes > size - HEADER_BYTES) {
+        return false;
+    }
+    const uint8_t *keys = page + HEADER_BYTES;
+    for (size_t i = 1; i < n; i++) {
+        if (!ascend(keys + (i - 1) * bytes, bytes, keys + i * bytes, bytes, table_flags)) {
+            return false;
+        }
+    }
+    return true;
+}
+
+/* The values of one key are a table of their own, sorted as the flags of theirs say. */
+static unsigned flags_of_values(unsigned table_flags)
+{
+    return ((table_flags & TABLE_INTEGER_VALUES) != 0 ? (unsigned)TABLE_INTEGERS : 0u) |
+           ((table_flags & TABLE_VALUES_REVERSED) != 0 ? (unsigned)TABLE_REVERSED : 0u);
+}
+
+/* Values of one key as a small page inside the node. */
+static bool check_inner(const Node *node, unsigned table_flags, uint64_t *entries)
+{
+    size_t n = 0;
+    size_t size = node->bytes;
+    if (size < HEADER_BYTES) {
+        return false;
+    }
+    Header header = read_header(node->value);
+    if ((header.flags & PAGE_INNER) == 0 || !has_sound_header(&header, size, &n)) {
+        return false;
+    }
+    *entries += n;
+    if ((header.flags & PAGE_FIXED) != 0) {
+        return check_fixed(node->value, size, &header, n, flags_of_values(table_flags));
+    }
+    Node before = {.flags = 0};
+    for (size_t i = 0; i < n; i++) {
+        Node value;
+        if (!read_node(node->value, size, &header, i, false, &value) ||
+            (i > 0 && !ascend(before.key, before.key_bytes, value.key, value.key_bytes,
+                              flags_of_values(table_flags)))) {
+            return false;
+        }
+        before = value;
+    }
+    return true;
+}
+
+/* A value that is too large for its page has pages of its own. */
+static bool check_elsewhere(Walk *walk, const Node *node)
+{
+    uint64_t number = 0;
+    uint32_t n = 0;
+    memcpy(&number, node->value, sizeof number);
+    if (number < 2 || number >= walk->n_pages) {
+        complain(walk, number, "is not in the file");
+        return true; /* told */
+    }
+    const uint8_t *page = walk->map + number * walk->page_bytes;
+    Header header = read_header(page);
+    memcpy(&n, page + offsetof(Header, lower), sizeof n);
+    if (header.number != number || (header.flags & PAGE_OVERFLOW) == 0 ||
+        HEADER_BYTES + node->bytes > (uint64_t)n * walk->page_bytes) {
+        return false;
+    }
+    (void)take(walk, number, n);
+    return true;
+}
+
+static bool check_subtree(Walk *walk, const Node *node, uint64_t *entries)
+{
+    Tree tree;
+    if (node->bytes != sizeof tree) {
+        return false;
+    }
+    memcpy(&tree, node->value, sizeof tree);
+    if ((node->flags & NODE_MANY) != 0) {
+        *entries += tree.entries;
+        walk_tree(walk, &tree);
+        return true;
+    }
+    *entries += 1;
+    if (walk->tables == NULL || walk->n_tables == MAX_TABLES || node->key_bytes >= NAME_BYTES) {
+        return walk->tables != NULL;
+    }
+    Table *table = &walk->tables[walk->n_tables++];
+    *table = (Table){.tree = tree};
+    memcpy(table->name, node->key, node->key_bytes);
+    return true;
+}
+
+static bool check_value(Walk *walk, const Node *node, unsigned table_flags, uint64_t *entries)
+{
+    if ((node->flags & NODE_TREE) != 0) {
+        return check_subtree(walk, node, entries);
+    }
+    if ((node->flags & NODE_MANY) != 0) {
+        return check_inner(node, table_flags, entries);
+    }
+    *entries += 1;
+    return (node->flags & NODE_ELSEWHERE) == 0 || check_elsewhere(walk, node);
+}
+
+/* ---- trees ------------------------------------------------------------------------------------
+ */
+
+static void walk_page(Walk *walk, const Tree *tree, uint64_t number, unsigned level,
+                      uint64_t *entries);
+
+/* The nodes of a page, and what hangs from them. */
+static bool walk_nodes(Walk *walk, const Tree *tree, const uint8_t *page, const Header *header,
+                       size_t n, unsigned level, uint64_t *entries)
+{
+    bool branch = level < tree->depth;
+    Node before = {.flags = 0};
+    for (size_t i = 0; i < n; i++) {
+        Node node;
+        /* The first key of a branch stands for everything that is smaller. */
+        size_t first = branch ? 1 : 0;
+        if (!read_node(page, walk->page_bytes, header, i, branch, &node) ||
+            (i > first &&
+             !ascend(before.key, before.key_bytes, node.key, node.key_bytes, tree->flags))) {
+            return false;
+        }
+        before = node;
+        if (branch) {
+            walk_page(walk, tree, node.child, level + 1, entries);
+        } else if (!check_value(walk, &node, tree->flags, entries)) {
+            return false;
+        }
+    }
+    return true;
+}
+
+static void walk_page(Walk *walk, const Tree *tree, uint64_t number, unsigned level,
+                      uint64_t *entries)
+{
+    size_t n = 0;
+    if (!take(walk, number, 1)) {
+        return;
+    }
+    const uint8_t *page = walk->map + number * walk->page_bytes;
+    Header header = read_header(page);
+    unsigned kind = level < tree->depth ? PAGE_BRANCH : PAGE_LEAF;
+    unsigned kinds = PAGE_BRANCH | PAGE_LEAF | PAGE_OVERFLOW | PAGE_INNER;
+    bool sound = header.number == number && (header.flags & kinds) == kind &&
+                 has_sound_header(&header, walk->page_bytes, &n);
+    if (sound && (header.flags & PAGE_FIXED) != 0) {
+        sound = kind == PAGE_LEAF && check_fixed(page, walk->page_bytes, &header, n, tree->flags);
+        *entries += n;
+    } else if (sound) {
+        sound = walk_nodes(walk, tree, page, &header, n, level, entries);
+    }
+    if (!sound) {
+        complain(walk, number, "is broken");
+    }
+}
+
+static void walk_tree(Walk *walk, const Tree *tree)
+{
+    uint64_t entries = 0;
+    uint64_t before = walk->n_broken;
+    if (tree->root == NO_PAGE ? tree->entries != 0 : tree->depth == 0 || tree->depth > MAX_DEPTH) {
+        complain(walk, tree->root, "is no root");
+        return;
+    }
+    if (tree->root != NO_PAGE) {
+        walk_page(walk, tree, tree->root, 1, &entries);
+    }
+    if (walk->n_broken == before && entries != tree->entries) {
+        complain(walk, tree->root, "is the root of a tree that lacks entries");
+    }
+}
+
+static void walk_all(Walk *walk, const Meta *meta, Table *tables)
+{
+    walk->table = "free list";
+    walk_tree(walk, &meta->trees[0]);
+    walk->table = "";
+    walk->tables = tables;
+    walk_tree(walk, &meta->trees[1]);
+    walk->tables = NULL;
+    for (size_t i = 0; i < walk->n_tables; i++) {
+        walk->table = tables[i].name;
+        walk_tree(walk, &tables[i].tree);
+    }
+}
+
+/* ---- the file ---------------------------------------------------------------------------------
+ */
+
+/* Both meta pages are read before the transaction begins: one of them is its own, or a writer was
+ * in between. The transaction keeps all pages of its moment. */
+static bool begin(MDB_env *env, int fd, size_t page_bytes, MDB_txn **txn, Meta *meta)
+{
+    for (int i = 0; i < META_TRIES; i++) {
+        Meta metas[2];
+        if (pread(fd, &metas[0], sizeof *metas, HEADER_BYTES) != sizeof *metas ||
+            pread(fd, &metas[1], sizeof *metas, (off_t)(page_bytes + HEADER_BYTES)) !=
+                sizeof *metas ||
+            mdb_txn_begin(env, NULL, MDB_RDONLY, txn) != 0) {
+            return false;
+        }
+        size_t id = mdb_txn_id(*txn);
+        if (metas[0].transaction == id || metas[1].transaction == id) {
+            *meta = metas[metas[0].transaction == id ? 0 : 1];
+            return true;
+        }
+        mdb_txn_abort(*txn);
+    }
+    return false;
+}
+
+/* In the transaction: everything that it sees is in the file by now. */
+static Result walk_file(Walk *walk, int fd, const Meta *meta)
+{
+    struct stat st;
+    if (fstat(fd, &st) != 0 || st.st_size == 0) {
+        return RESULT_IO;
+    }
+    size_t size = (size_t)st.st_size;
+    void *map = mmap(NULL, size, PROT_READ, MAP_SHARED, fd, 0);
+    Table *tables = calloc(MAX_TABLES, sizeof *tables);
+    walk->n_pages = size / walk->page_bytes;
+    walk->seen = calloc(walk->n_pages / 8 + 1, 1);
+    Result rc =
+        map == MAP_FAILED || tables == NULL || walk->seen == NULL ? RESULT_MEMORY : RESULT_OK;
+    if (rc == RESULT_OK) {
+        walk->map = map;
+        walk_all(walk, meta, tables);
+    }
+    if (map != MAP_FAILED) {
+        (void)munmap(map, size);
+    }
+    free(walk->seen);
+    free(tables);
+    return rc;
+}
+
+Result lmdb_check(const char *path, LmdbBroken told, void *context, uint64_t *n_broken)
+{
+    Walk walk = {.told = told, .context = context};
+    MDB_env *env = NULL;
+    MDB_stat stat;
+    int fd = -1;
+    Result rc = RESULT_OK;
+    if (mdb_env_create(&env) != 0) {
+        return RESULT_MEMORY;
+    }
+    (void)mdb_env_set_mapsize(env, 1); /* LMDB maps as much as there is, instead of a terabyte */
+    if (mdb_env_open(env, path, MDB_RDONLY | MDB_NOTLS, 0) == 0 && mdb_env_stat(env, &stat) == 0 &&
+        mdb_env_get_fd(env, &fd) == 0) {
+        MDB_txn *txn = NULL;
+        Meta meta;
+        walk.page_bytes = stat.ms_psize;
+        if (begin(env, fd, walk.page_bytes, &txn, &meta)) {
+            rc = walk_file(&walk, fd, &meta);
+            mdb_txn_abort(txn);
+        }
+    }
+    mdb_env_close(env);
+    *n_broken = walk.n_broken;
+    return rc;
+}

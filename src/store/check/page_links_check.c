@@ -1,0 +1,199 @@
+#include "store/check/page_links_check.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "store/lmdb/lmdb_result.h"
+#include "store/pages/page_db_internal.h"
+#include "store/records/page_links.h"
+
+/* What one sweep needs. */
+typedef struct Sweep {
+    PageLinksCheck *check;
+    uint64_t *to; /* scratch */
+    uint8_t *kinds;
+    size_t capacity;
+    uint64_t next;  /* no list may be of an earlier page */
+    Buffer *rescue; /* sound lists of broken records: Rescued and its bytes; NULL: not wanted */
+} Sweep;
+
+typedef struct Rescued {
+    uint64_t index;
+    size_t length;
+} Rescued;
+
+static bool has_bit(const uint8_t *bits, uint64_t index)
+{
+    return (bits[index / 8] >> index % 8 & 1) != 0;
+}
+
+static Result reserve(Sweep *sweep, size_t n)
+{
+    if (n <= sweep->capacity) {
+        return RESULT_OK;
+    }
+    size_t capacity = 2 * n;
+    uint64_t *to = reallocarray(sweep->to, capacity, sizeof *to);
+    if (to == NULL) {
+        return RESULT_MEMORY;
+    }
+    sweep->to = to;
+    uint8_t *kinds = realloc(sweep->kinds, capacity);
+    if (kinds == NULL) {
+        return RESULT_MEMORY;
+    }
+    sweep->kinds = kinds;
+    sweep->capacity = capacity;
+    return RESULT_OK;
+}
+
+static Result is_sound(Sweep *sweep, uint64_t index, const uint8_t *list, size_t length,
+                       bool *sound)
+{
+    size_t n_diff = 0;
+    size_t n = 0;
+    Result rc = reserve(sweep, page_links_bound(length));
+    if (rc != RESULT_OK) {
+        return rc;
+    }
+    const uint64_t *to = sweep->to;
+    assert(to != NULL); /* a list takes room, be it empty */
+    *sound = page_links_decode(index, list, length, false, sweep->to, &n_diff, &n) &&
+             page_links_decode_kinds(list, length, sweep->kinds, n);
+    for (size_t i = 0; *sound && i < n; i++) {
+        *sound = to[i] < sweep->check->n_pages;
+    }
+    return RESULT_OK;
+}
+
+static Result rescue(Buffer *out, uint64_t index, const uint8_t *list, size_t length)
+{
+    Rescued head = {.index = index, .length = length};
+    Result rc = buffer_append(out, &head, sizeof head);
+    return rc == RESULT_OK ? buffer_append(out, list, length) : rc;
+}
+
+/* A record whose pages are not those that can have lists was shifted: none of its lists can be
+ * trusted to be its page's. */
+static bool has_right_pages(const Sweep *sweep, uint64_t key, const MDB_val *record)
+{
+    PageLinksReader reader;
+    uint64_t index = 0;
+    uint64_t next = sweep->next;
+    const uint8_t *list = NULL;
+    size_t length = 0;
+    page_links_reader_init(&reader, key, record);
+    while (page_links_reader_next(&reader, &index, &list, &length) == 1) {
+        if (index < next || index >= sweep->check->n_pages ||
+            !has_bit(sweep->check->crawled, index)) {
+            return false;
+        }
+        next = index + 1;
+    }
+    return true; /* one that ends early may have sound lists before its end */
+}
+
+/* Marks the sound lists of a record; *broken when there is anything else in it. */
+static Result read_record(Sweep *sweep, uint64_t key, const MDB_val *record, bool *broken)
+{
+    PageLinksCheck *check = sweep->check;
+    PageLinksReader reader;
+    uint64_t index = 0;
+    const uint8_t *list = NULL;
+    size_t length = 0;
+    Result rc = RESULT_OK;
+    *broken = !has_right_pages(sweep, key, record);
+    if (*broken) {
+        return RESULT_OK;
+    }
+    page_links_reader_init(&reader, key, record);
+    int more = page_links_reader_next(&reader, &index, &list, &length);
+    for (; rc == RESULT_OK && more == 1;
+         more = page_links_reader_next(&reader, &index, &list, &length)) {
+        bool sound = false;
+        rc = is_sound(sweep, index, list, length, &sound);
+        if (sound) {
+            check->listed[index / 8] |= (uint8_t)(1u << index % 8);
+            sweep->next = index + 1;
+            rc = sweep->rescue == NULL ? rc : rescue(sweep->rescue, index, list, length);
+        }
+        *broken |= !sound;
+    }
+    *broken |= more < 0 || record->mv_size == 0;
+    return rc;
+}
+
+static Result put_back(MDB_txn *txn, MDB_dbi links, const Buffer *rescued)
+{
+    PageLinksWriter writer;
+    int code = page_links_writer_begin(&writer, txn, links);
+    for (size_t at = 0; code == 0 && at < rescued->length;) {
+        Rescued head;
+        memcpy(&head, rescued->data + at, sizeof head);
+        at += sizeof head;
+        code = page_links_writer_put(&writer, head.index, (const uint8_t *)rescued->data + at,
+                                     head.length);
+        at += head.length;
+    }
+    code = page_links_writer_end(&writer, code);
+    return code == ENOMEM ? RESULT_MEMORY : lmdb_result(code, "put back lists of links");
+}
+
+/* Broken records are deleted; what was rescued of them is put back behind the sweep. */
+static Result sweep_table(Sweep *sweep, MDB_cursor *cursor, bool mend)
+{
+    MDB_val key;
+    MDB_val record;
+    Buffer *rescued = sweep->rescue;
+    Result rc = RESULT_OK;
+    int code = mdb_cursor_get(cursor, &key, &record, MDB_FIRST);
+    while (code == 0 && rc == RESULT_OK) {
+        uint64_t first = 0;
+        bool broken = false;
+        size_t before = rescued == NULL ? 0 : rescued->length;
+        memcpy(&first, key.mv_data, sizeof first);
+        rc = read_record(sweep, first, &record, &broken);
+        sweep->check->n_broken += broken;
+        if (broken && mend) {
+            code = mdb_cursor_del(cursor, 0);
+        } else if (rescued != NULL) {
+            rescued->length = before; /* it stays where it is */
+        }
+        code = code == 0 ? mdb_cursor_get(cursor, &key, &record, MDB_NEXT) : code;
+    }
+    return rc != RESULT_OK || code == MDB_NOTFOUND ? rc : lmdb_result(code, "read lists of links");
+}
+
+static Result look(PageDB *db, MDB_txn *txn, PageLinksCheck *check, bool mend)
+{
+    MDB_dbi links = db->store->tables.links;
+    MDB_cursor *cursor = NULL;
+    Buffer rescued;
+    buffer_init(&rescued, BUFFER_NO_LIMIT);
+    Sweep sweep = {.check = check, .rescue = mend ? &rescued : NULL};
+    check->n_broken = 0;
+    Result rc = lmdb_result(mdb_cursor_open(txn, links, &cursor), "open lists of links");
+    if (rc == RESULT_OK) {
+        rc = sweep_table(&sweep, cursor, mend);
+        mdb_cursor_close(cursor);
+    }
+    if (rc == RESULT_OK && rescued.length > 0) {
+        rc = put_back(txn, links, &rescued);
+    }
+    free(sweep.to);
+    free(sweep.kinds);
+    buffer_destroy(&rescued);
+    return rc;
+}
+
+Result page_links_check(PageDB *db, MDB_txn *txn, PageLinksCheck *check)
+{
+    return look(db, txn, check, false);
+}
+
+Result page_links_mend(PageDB *db, MDB_txn *txn, PageLinksCheck *check)
+{
+    return look(db, txn, check, true);
+}

@@ -1,0 +1,27 @@
+/* Whether the link lists of a database can be read, and taking out those that cannot.
+ *
+ * For `ragno verify` and its repair. LMDB keeps no checksums, so what is looked for is what the
+ * format does not allow (page_links.h): records that end early, pages out of order, that are none
+ * or were never crawled, lists that cannot be decoded, links to pages that there are not, kinds
+ * that do not fit. One sweep over the table.
+ *
+ * Threads: the one that has the transaction. Errors: RESULT_MEMORY, RESULT_DAMAGED when the table
+ * itself cannot be walked, RESULT_FULL. */
+#ifndef STORE_CHECK_PAGE_LINKS_CHECK_H
+#define STORE_CHECK_PAGE_LINKS_CHECK_H
+
+#include "store/pages/page_db.h"
+
+typedef struct PageLinksCheck {
+    const uint8_t *crawled; /* one bit per page: it may have a list */
+    uint64_t n_pages;
+    uint8_t *listed;   /* one bit per page, zeroed by the caller: set for those with a sound list */
+    uint64_t n_broken; /* records with something that cannot be read */
+} PageLinksCheck;
+
+/* Reads all lists. */
+Result page_links_check(PageDB *db, MDB_txn *txn, PageLinksCheck *check);
+/* The same in a write transaction; of broken records only the sound lists stay. */
+Result page_links_mend(PageDB *db, MDB_txn *txn, PageLinksCheck *check);
+
+#endif

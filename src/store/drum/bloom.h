@@ -1,0 +1,43 @@
+/* A Bloom filter: a set that answers "never seen" surely and "seen" nearly surely, in memory only.
+ *
+ * The URL-seen test for crawls that accept to lose a stated share of their URLs (sieve.test =
+ * bloom). Sized from the number of elements expected and the rate of false positives wanted at that
+ * number: bits = -n ln(p) / ln(2)^2, probes = bits / n ln(2). Probes are g_i = h1 + i h2 (double
+ * hashing) over all the bits, from one 128-bit fingerprint. bloom_rate says what the filter would
+ * answer wrongly now, from the share of bits that are set, so that a crawl that outgrew its filter
+ * shows.
+ *
+ * Threads: none of its own; one thread, or the lock of whoever owns it. Source: seed 002;
+ * A. Kirsch, M. Mitzenmacher, Less Hashing, Same Performance, ESA 2006. */
+#ifndef STORE_DRUM_BLOOM_H
+#define STORE_DRUM_BLOOM_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/core/hash.h"
+#include "base/core/result.h"
+
+typedef struct Bloom Bloom;
+
+/* expected >= 1 elements; 0 < rate < 1. RESULT_INVALID; RESULT_LIMIT: it would need more than
+ * limit_bytes; RESULT_MEMORY. */
+Result bloom_new(Bloom **bloom, uint64_t expected, double rate, size_t limit_bytes);
+void bloom_delete(Bloom *bloom);
+/* The memory that bloom_new would take; SIZE_MAX when the parameters are out of range. */
+size_t bloom_bytes_for(uint64_t expected, double rate);
+
+/* Adds an element; true when it was there already, or, with probability bloom_rate, wrongly. */
+bool bloom_add(Bloom *bloom, Hash128 fingerprint);
+/* The same question without adding. */
+bool bloom_contains(const Bloom *bloom, Hash128 fingerprint);
+
+/* Elements added that were not there already (as far as the filter could tell). */
+uint64_t bloom_count(const Bloom *bloom);
+/* The probability that an element never added is taken for seen, now. */
+double bloom_rate(const Bloom *bloom);
+size_t bloom_bytes(const Bloom *bloom);
+unsigned bloom_probes(const Bloom *bloom);
+
+#endif

@@ -1,0 +1,452 @@
+#include "store/drum/drum.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "store/drum/drum_inside.h"
+
+DrumKey drum_key_bytes(const void *bytes, size_t length)
+{
+    uint64_t number = 0;
+    if (length > 0) {
+        memcpy(&number, bytes, length < 8 ? length : 8);
+    }
+    return (DrumKey){.number = __builtin_bswap64(number), .bytes = {bytes, length}};
+}
+
+/* --- options --------------------------------------------------------------------------------- */
+
+static bool complete_options(DrumOptions *options)
+{
+    if (options->buckets == 0) {
+        options->buckets = 16;
+    }
+    if (options->array_bytes == 0) {
+        options->array_bytes = (size_t)128 << 10;
+    }
+    if (options->bucket_bytes == 0) {
+        options->bucket_bytes = (size_t)8 << 20;
+    }
+    if (options->auxiliary_bytes == 0) {
+        options->auxiliary_bytes = 8 * options->bucket_bytes;
+    }
+    return options->directory != NULL && options->repository != NULL &&
+           options->keys <= DRUM_KEYS_BYTES && options->keys == options->repository->keys &&
+           options->buckets <= DRUM_MAX_BUCKETS &&
+           (options->buckets & (options->buckets - 1)) == 0 && options->array_bytes >= 64 &&
+           options->array_bytes <= (size_t)64 << 20 && options->bucket_bytes <= (size_t)256 << 20 &&
+           (options->assign == NULL ||
+            (options->assign_bytes > 0 && options->assign_bytes <= DRUM_MAX_ASSIGNED));
+}
+
+static void empty_arrays(Drum *drum)
+{
+    for (unsigned b = 0; b < drum->options.buckets; b++) {
+        drum->arrays[b] =
+            (DrumArray){.bytes = drum->arrays_room + (size_t)b * drum->options.array_bytes};
+    }
+    drum->sequence = 0;
+    drum->collecting_bytes = 0;
+    drum->is_full = false;
+}
+
+/* --- opening ---------------------------------------------------------------------------------- */
+
+static Result open_directory(const char *path, int *directory)
+{
+    if (mkdir(path, 0755) != 0 && errno != EEXIST) {
+        return result_of_errno(errno);
+    }
+    *directory = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (*directory < 0) {
+        return result_of_errno(errno);
+    }
+    if (flock(*directory, LOCK_EX | LOCK_NB) != 0) {
+        return errno == EWOULDBLOCK ? RESULT_LOCKED : result_of_errno(errno);
+    }
+    return RESULT_OK;
+}
+
+static void drum_free(Drum *drum)
+{
+    for (size_t i = 0; i < drum->n_sealed; i++) {
+        drum_generation_delete(drum->sealed[i]);
+    }
+    drum_generation_delete(drum->collecting);
+    if (drum->directory >= 0) {
+        (void)close(drum->directory);
+    }
+    free(drum->sealed);
+    free(drum->arrays);
+    free(drum->arrays_room);
+    free(drum);
+}
+
+Result drum_open(Drum **result, const DrumOptions *options, DrumRecovery *recovery)
+{
+    DrumRecovery unwanted = {.generations = 0};
+    recovery = recovery != NULL ? recovery : &unwanted;
+    *recovery = (DrumRecovery){.generations = 0};
+    *result = NULL;
+    Drum *drum = calloc(1, sizeof *drum);
+    if (drum == NULL) {
+        return RESULT_MEMORY;
+    }
+    drum->directory = -1;
+    drum->options = *options;
+    if (!complete_options(&drum->options)) {
+        free(drum);
+        return RESULT_INVALID;
+    }
+    drum->bucket_shift = 64 - (unsigned)__builtin_ctz(drum->options.buckets);
+    drum->arrays = calloc(drum->options.buckets, sizeof *drum->arrays);
+    drum->arrays_room = malloc(drum->options.buckets * drum->options.array_bytes);
+    Result rc = drum->arrays != NULL && drum->arrays_room != NULL ? RESULT_OK : RESULT_MEMORY;
+    if (rc == RESULT_OK) {
+        empty_arrays(drum);
+        rc = open_directory(options->directory, &drum->directory);
+        drum->options.directory = NULL;
+    }
+    if (rc == RESULT_OK) {
+        rc = drum_recover(drum, recovery);
+        drum->options.committed = NULL;
+    }
+    if (rc != RESULT_OK) {
+        drum_free(drum);
+        return rc;
+    }
+    *result = drum;
+    return RESULT_OK;
+}
+
+/* --- collecting ------------------------------------------------------------------------------ */
+
+static Result flush_array(Drum *drum, unsigned bucket)
+{
+    DrumArray *array = &drum->arrays[bucket];
+    if (array->elements == 0) {
+        return RESULT_OK;
+    }
+    DrumBlock block = {
+        .bucket = bucket, .elements = array->elements, .first_sequence = array->first_sequence};
+    uint8_t *back = array->bytes + drum->options.array_bytes - array->back;
+    Result rc =
+        drum_file_append(&drum->collecting->file, &block, (DrumBytes){array->bytes, array->front},
+                         (DrumBytes){back, array->back});
+    if (rc == RESULT_OK) {
+        array->front = 0;
+        array->back = 0;
+        array->elements = 0;
+    }
+    return rc;
+}
+
+/* An element larger than an array is a block of its own. */
+static Result append_large(Drum *drum, unsigned bucket, const uint8_t *head, size_t head_bytes,
+                           const DrumElement *element, DrumBytes auxiliary)
+{
+    size_t length = head_bytes + element->key.bytes.length + element->value.length;
+    uint8_t *keys = malloc(length);
+    if (keys == NULL) {
+        return RESULT_MEMORY;
+    }
+    memcpy(keys, head, head_bytes);
+    if (element->key.bytes.length > 0) {
+        memcpy(keys + head_bytes, element->key.bytes.bytes, element->key.bytes.length);
+    }
+    if (element->value.length > 0) {
+        memcpy(keys + length - element->value.length, element->value.bytes, element->value.length);
+    }
+    DrumBlock block = {.bucket = bucket, .elements = 1, .first_sequence = drum->sequence};
+    Result rc =
+        drum_file_append(&drum->collecting->file, &block, (DrumBytes){keys, length}, auxiliary);
+    free(keys);
+    return rc;
+}
+
+static void append_small(Drum *drum, DrumArray *array, const uint8_t *head, size_t head_bytes,
+                         const DrumElement *element, DrumBytes auxiliary)
+{
+    uint8_t *at = array->bytes + array->front;
+    memcpy(at, head, head_bytes);
+    at += head_bytes;
+    if (element->key.bytes.length > 0) {
+        memcpy(at, element->key.bytes.bytes, element->key.bytes.length);
+        at += element->key.bytes.length;
+    }
+    if (element->value.length > 0) {
+        memcpy(at, element->value.bytes, element->value.length);
+        at += element->value.length;
+    }
+    array->front = (uint32_t)(at - array->bytes);
+    if (auxiliary.length > 0) {
+        array->back += (uint32_t)auxiliary.length;
+        memcpy(array->bytes + drum->options.array_bytes - array->back, auxiliary.bytes,
+               auxiliary.length);
+    }
+    if (array->elements++ == 0) {
+        array->first_sequence = drum->sequence;
+    }
+    array->last_sequence = drum->sequence;
+}
+
+static Result check_lengths(const Drum *drum, const DrumKey *key, DrumBytes value,
+                            DrumBytes auxiliary)
+{
+    if (drum->options.keys == DRUM_KEYS_BYTES) {
+        if (key->bytes.length == 0) {
+            return RESULT_INVALID;
+        }
+        if (key->bytes.length > drum->options.repository->key_limit ||
+            key->bytes.length > DRUM_MAX_KEY) {
+            return RESULT_LIMIT;
+        }
+    } else if (key->bytes.length != 0) {
+        return RESULT_INVALID;
+    }
+    return value.length > DRUM_MAX_VALUE || auxiliary.length > DRUM_MAX_VALUE ? RESULT_LIMIT
+                                                                              : RESULT_OK;
+}
+
+/* Puts an element into its array or file; auxiliary is NULL when it comes without. */
+static Result accept(Drum *drum, DrumElement *element, const DrumBytes *auxiliary)
+{
+    DrumBytes given = auxiliary != NULL ? *auxiliary : (DrumBytes){NULL, 0};
+    Result rc = check_lengths(drum, &element->key, element->value, given);
+    if (rc != RESULT_OK) {
+        return rc;
+    }
+    unsigned bucket =
+        drum->bucket_shift < 64 ? (unsigned)(element->key.number >> drum->bucket_shift) : 0;
+    DrumArray *array = &drum->arrays[bucket];
+    element->has_auxiliary = auxiliary != NULL;
+    element->auxiliary_length = (uint32_t)given.length;
+    element->distance = array->elements > 0 ? drum->sequence - array->last_sequence : 0;
+    uint8_t head[DRUM_ELEMENT_HEAD];
+    size_t head_bytes = drum_element_encode(head, drum->options.keys, element);
+    size_t keys_bytes = head_bytes + element->key.bytes.length + element->value.length;
+    size_t needed = keys_bytes + given.length;
+    if (needed > drum->options.array_bytes - array->front - array->back) {
+        rc = flush_array(drum, bucket);
+        if (rc != RESULT_OK) {
+            return rc;
+        }
+        element->distance = 0;
+        head_bytes = drum_element_encode(head, drum->options.keys, element);
+    }
+    if (needed > drum->options.array_bytes) {
+        rc = append_large(drum, bucket, head, head_bytes, element, given);
+        if (rc != RESULT_OK) {
+            return rc;
+        }
+    } else {
+        append_small(drum, array, head, head_bytes, element, given);
+    }
+    drum->sequence++;
+    drum->stats.accepted++;
+    drum->collecting_bytes += needed;
+    array->bucket_elements++;
+    array->bucket_bytes += keys_bytes;
+    array->auxiliary_bytes += given.length;
+    drum->is_full = drum->is_full || array->bucket_bytes >= drum->options.bucket_bytes ||
+                    array->auxiliary_bytes >= drum->options.auxiliary_bytes;
+    return RESULT_OK;
+}
+
+static Result add(Drum *drum, DrumOperation operation, DrumKey key, DrumBytes value,
+                  const DrumBytes *auxiliary)
+{
+    DrumElement element = {.key = key, .operation = operation, .value = value};
+    Result rc = accept(drum, &element, auxiliary);
+    if (rc != RESULT_OK || !drum->is_full) {
+        return rc;
+    }
+    /* A callback may add to its own Drum: then the merge under way is followed by the next. */
+    if (drum->options.manual_seal) {
+        return RESULT_OK;
+    }
+    return drum->options.manual_merge || drum->merging ? drum_seal(drum) : drum_synchronize(drum);
+}
+
+Result drum_check(Drum *drum, DrumKey key)
+{
+    return add(drum, DRUM_CHECK, key, (DrumBytes){NULL, 0}, NULL);
+}
+
+Result drum_check_with(Drum *drum, DrumKey key, DrumBytes auxiliary)
+{
+    return add(drum, DRUM_CHECK, key, (DrumBytes){NULL, 0}, &auxiliary);
+}
+
+Result drum_update(Drum *drum, DrumKey key, DrumBytes value)
+{
+    return add(drum, DRUM_UPDATE, key, value, NULL);
+}
+
+Result drum_update_with(Drum *drum, DrumKey key, DrumBytes value, DrumBytes auxiliary)
+{
+    return add(drum, DRUM_UPDATE, key, value, &auxiliary);
+}
+
+Result drum_check_update(Drum *drum, DrumKey key, DrumBytes value)
+{
+    return add(drum, DRUM_CHECK_UPDATE, key, value, NULL);
+}
+
+Result drum_check_update_with(Drum *drum, DrumKey key, DrumBytes value, DrumBytes auxiliary)
+{
+    return add(drum, DRUM_CHECK_UPDATE, key, value, &auxiliary);
+}
+
+static Result flush_arrays(Drum *drum)
+{
+    Result rc = RESULT_OK;
+    for (unsigned b = 0; rc == RESULT_OK && b < drum->options.buckets; b++) {
+        rc = flush_array(drum, b);
+    }
+    return rc;
+}
+
+Result drum_persist(Drum *drum)
+{
+    Result rc = flush_arrays(drum);
+    size_t first = 0;
+    if (rc == RESULT_OK && drum->merging) {
+        /* Its file belongs to the merging thread, which may be about to sync it, or not yet. */
+        if (!drum->merging_is_durable) {
+            rc = drum_file_sync_shared(&drum->sealed[0]->file);
+            drum->merging_is_durable = rc == RESULT_OK;
+        }
+        first = 1;
+    }
+    for (size_t i = first; rc == RESULT_OK && i < drum->n_sealed; i++) {
+        rc = drum_file_sync(&drum->sealed[i]->file);
+    }
+    return rc == RESULT_OK ? drum_file_sync(&drum->collecting->file) : rc;
+}
+
+DrumPosition drum_position(const Drum *drum)
+{
+    const DrumFile *file = &drum->collecting->file;
+    return (DrumPosition){.generation = file->generation, .bytes = file->size};
+}
+
+bool drum_is_full(const Drum *drum)
+{
+    return drum->is_full;
+}
+
+uint64_t drum_collected(const Drum *drum)
+{
+    return drum->sequence;
+}
+
+Result drum_seal(Drum *drum)
+{
+    if (drum->sequence == 0) {
+        return RESULT_OK;
+    }
+    Result rc = flush_arrays(drum);
+    if (rc == RESULT_OK) {
+        rc = drum_reserve_sealed(drum);
+    }
+    if (rc != RESULT_OK) {
+        return rc;
+    }
+    DrumGeneration *fresh = drum_generation_new(drum, drum->collecting->file.generation + 1);
+    if (fresh == NULL) {
+        return RESULT_MEMORY;
+    }
+    drum->sealed[drum->n_sealed++] = drum->collecting;
+    drum->collecting = fresh;
+    empty_arrays(drum);
+    return RESULT_OK;
+}
+
+size_t drum_sealed_count(const Drum *drum)
+{
+    return drum->n_sealed;
+}
+
+/* --- merging --------------------------------------------------------------------------------- */
+
+Result drum_merge_begin(Drum *drum, DrumMerge **merge)
+{
+    *merge = NULL;
+    if (drum->merging || drum->n_sealed == 0) {
+        return RESULT_NOT_FOUND;
+    }
+    Result rc = drum_merge_new(merge, &drum->options, drum->directory, drum->sealed[0]);
+    drum->merging = rc == RESULT_OK;
+    drum->merging_is_durable = false;
+    return rc;
+}
+
+Result drum_merge_end(Drum *drum, DrumMerge *merge)
+{
+    Result rc = RESULT_OK;
+    drum->merging = false;
+    drum->stats.merged += merge->merged;
+    drum->stats.new_keys += merge->new_keys;
+    drum->stats.damaged_elements += merge->damaged_elements;
+    if (merge->generation->merged) {
+        drum->stats.merges++;
+        drum->n_sealed--;
+        memmove(drum->sealed, drum->sealed + 1, drum->n_sealed * sizeof(DrumGeneration *));
+        /* If it stays, the next drum_open removes it: the repository knows that it is merged. */
+        rc = merge->is_uncertain ? RESULT_OK : drum_file_remove(&merge->generation->file);
+        drum_generation_delete(merge->generation);
+    }
+    drum_merge_delete(merge);
+    return rc;
+}
+
+Result drum_synchronize(Drum *drum)
+{
+    if (drum->merging) {
+        return RESULT_LOCKED;
+    }
+    Result rc = drum_seal(drum);
+    while (rc == RESULT_OK && drum->n_sealed > 0) {
+        DrumMerge *merge;
+        rc = drum_merge_begin(drum, &merge);
+        if (rc != RESULT_OK) {
+            return rc;
+        }
+        rc = drum_merge_run(merge);
+        Result ended = drum_merge_end(drum, merge);
+        rc = rc != RESULT_OK ? rc : ended;
+        if (rc == RESULT_OK) {
+            rc = drum_seal(drum);
+        }
+    }
+    return rc;
+}
+
+void drum_stats(const Drum *drum, DrumStats *stats)
+{
+    *stats = drum->stats;
+    stats->collecting_bytes = drum->collecting_bytes;
+    stats->collecting_elements = drum->sequence;
+    stats->largest_bucket = 0;
+    for (unsigned b = 0; b < drum->options.buckets; b++) {
+        uint64_t elements = drum->arrays[b].bucket_elements;
+        stats->largest_bucket = elements > stats->largest_bucket ? elements : stats->largest_bucket;
+    }
+    stats->sealed_generations = drum->n_sealed;
+}
+
+Result drum_dispose(Drum *drum)
+{
+    if (drum == NULL) {
+        return RESULT_OK;
+    }
+    Result rc = drum_persist(drum);
+    drum_free(drum);
+    return rc;
+}

@@ -1,0 +1,117 @@
+/* The bucket file of one DRUM generation: an append-only sequence of blocks.
+ *
+ *   file    := header block*           named by 16 hexadecimal digits of the generation and ".drum"
+ *   block   := header keys auxiliaries padding     blocks start at multiples of 8
+ *   keys    := element*                in order of arrival
+ *   element := key                     when it is a number: 8 bytes
+ *              varint                  value length * 4 + operation
+ *              varint                  0 without auxiliary, else its length + 1
+ *              varint                  distance of its sequence number from the element before it
+ *              varint key              when it is a byte string: its length, itself
+ *              value
+ *   auxiliaries                        in order of arrival, from the section's end to its start
+ *
+ * All numbers are little-endian.
+ * Every block holds elements of one bucket. File and block headers and both sections carry a 64-bit
+ * XXH3 checksum seeded with the generation, so that remains of an older file are never taken for
+ * blocks. A block header also says how much of the file was durable when it was written: blocks
+ * below that are promised, so that their loss is damage; behind it an unreadable block is a torn
+ * tail.
+ *
+ * Sections may be checked late: drum_file_recover checks all headers but only the sections behind
+ * the durable part, so that it takes time by the block, not by the byte. drum_file_read_* check the
+ * rest.
+ *
+ * Threads: writing and reading are not concurrent: a file is written while collecting, then sealed,
+ * then read by one merge. */
+#ifndef STORE_DRUM_DRUM_FILE_H
+#define STORE_DRUM_DRUM_FILE_H
+
+#include "store/drum/drum.h"
+
+#define DRUM_FILE_VERSION     1u
+#define DRUM_FILE_HEADER      64u
+#define DRUM_BLOCK_HEADER     64u
+#define DRUM_FILE_SUFFIX      ".drum"
+#define DRUM_FILE_NAME_BYTES  32u
+#define DRUM_MAX_KEYS_SECTION ((uint32_t)128 << 20) /* of one block */
+
+typedef enum DrumOperation { DRUM_CHECK = 0, DRUM_UPDATE = 1, DRUM_CHECK_UPDATE = 2 } DrumOperation;
+
+typedef struct DrumBlock {
+    uint64_t offset;         /* of the block header in the file */
+    uint64_t first_sequence; /* of its first element */
+    uint32_t elements;
+    uint32_t keys_bytes;
+    uint32_t auxiliary_bytes;
+    uint32_t bucket;
+} DrumBlock;
+
+typedef struct DrumFile {
+    int directory; /* borrowed file descriptor */
+    int fd;        /* -1 until the first block */
+    uint64_t generation;
+    DrumKeys keys;
+    uint32_t buckets;
+    uint64_t size;     /* whole blocks end here */
+    uint64_t durable;  /* synced up to here */
+    DrumBlock *blocks; /* in file order */
+    size_t n_blocks;
+    size_t capacity;
+    uint64_t elements;
+} DrumFile;
+
+/* One element, decoded. */
+typedef struct DrumElement {
+    DrumKey key;
+    DrumOperation operation;
+    DrumBytes value;
+    bool has_auxiliary;
+    uint32_t auxiliary_length;
+    uint64_t distance; /* of its sequence number from the one before */
+} DrumElement;
+
+/* A file that does not exist yet; it appears with the first block. */
+void drum_file_init(DrumFile *file, int directory, uint64_t generation, DrumKeys keys,
+                    uint32_t buckets);
+/* Closes and frees; the file stays on disk. */
+void drum_file_destroy(DrumFile *file);
+/* Removes it from the directory and destroys. */
+Result drum_file_remove(DrumFile *file);
+
+/* Appends a block; its bucket, elements and first_sequence are set by the caller. All or nothing:
+ * after RESULT_FULL, RESULT_IO, RESULT_MEMORY the file is as before. */
+Result drum_file_append(DrumFile *file, DrumBlock *block, DrumBytes keys, DrumBytes auxiliary);
+/* fdatasync, and of the directory when the file is new. */
+Result drum_file_sync(DrumFile *file);
+/* The same for a sealed file that another thread reads or syncs: changes nothing in it. */
+Result drum_file_sync_shared(const DrumFile *file);
+
+/* Opens an existing file and finds its blocks; tears are cut off the file when repair is true, and
+ * added to recovery. everything: check all sections. RESULT_VERSION; RESULT_NOT_FOUND: nothing
+ * durable is in it (a torn header); RESULT_IO, RESULT_MEMORY. Damage inside the durable part is
+ * added to recovery and skipped. */
+Result drum_file_recover(DrumFile *file, int directory, uint64_t generation, bool repair,
+                         bool everything, DrumRecovery *recovery);
+
+/* Reads a section of a block and checks it; bytes has room for it. RESULT_DAMAGED, RESULT_IO. */
+Result drum_file_read_keys(const DrumFile *file, const DrumBlock *block, uint8_t *bytes);
+Result drum_file_read_auxiliaries(const DrumFile *file, const DrumBlock *block, uint8_t *bytes);
+
+/* Decodes the element at bytes; NULL when it does not lie whole before end. Otherwise what follows.
+ */
+const uint8_t *drum_element_decode(const uint8_t *bytes, const uint8_t *end, DrumKeys keys,
+                                   DrumElement *element);
+#define DRUM_ELEMENT_HEAD                                                                          \
+    40u /* room that an element takes besides a byte-string key and its value */
+#define DRUM_ELEMENT_LEAST 4u /* the shortest element */
+/* Encodes what stands before a byte-string key and the value, which follow; returns the length, at
+ * most DRUM_ELEMENT_HEAD. */
+size_t drum_element_encode(uint8_t *bytes, DrumKeys keys, const DrumElement *element);
+
+/* "00000000000000ff.drum"; name holds DRUM_FILE_NAME_BYTES. */
+void drum_file_name(uint64_t generation, char *name);
+/* False when name is not one of a bucket file. */
+bool drum_file_parse_name(const char *name, uint64_t *generation);
+
+#endif

@@ -1,0 +1,88 @@
+/* One sorted run: an immutable file of ascending 64-bit keys with values, delta-compressed.
+ *
+ *   file  := block* index trailer                all numbers little-endian
+ *   block := header deltas values                up to DRUM_RUN_ENTRIES entries
+ *   index := (first key, offset)*                one per block: the fences, kept in memory
+ *
+ * Deltas between neighbours are packed with as many bits as the largest of the block needs (about
+ * 42 for 60 million random keys). Values of one length are packed; others have an array of ends
+ * before them. Blocks, index and trailer carry 64-bit XXH3 checksums; a block is checked whenever
+ * it is read.
+ *
+ * A writer is filled in ascending order and finished; a reader sweeps forward, skipping by the
+ * fences the blocks that cannot hold what is looked for. One thread each. */
+#ifndef STORE_DRUM_DRUM_RUN_H
+#define STORE_DRUM_DRUM_RUN_H
+
+#include "base/memory/buffer.h"
+#include "store/drum/drum.h"
+
+#define DRUM_RUN_VERSION 1u
+#define DRUM_RUN_ENTRIES 4096u
+
+typedef struct DrumFence {
+    uint64_t first_key;
+    uint64_t offset; /* of the block */
+} DrumFence;
+
+typedef struct DrumRunWriter {
+    int fd;        /* owned; -1 when there is none */
+    uint64_t size; /* written so far */
+    uint64_t entries;
+    DrumFence *fences; /* owned */
+    size_t n_fences;
+    size_t capacity;
+    Result failed; /* the first error: nothing is written after it */
+    /* the block being filled */
+    size_t n;
+    uint64_t *keys; /* owned, DRUM_RUN_ENTRIES */
+    uint32_t *ends; /* owned, DRUM_RUN_ENTRIES: of the values */
+    Buffer values;
+    Buffer output;
+} DrumRunWriter;
+
+typedef struct DrumRunReader {
+    int fd; /* owned; -1 when there is none */
+    uint64_t size;
+    uint64_t entries;
+    DrumFence *fences; /* owned; one more stands for the end of the last block */
+    size_t n_fences;
+    /* the block at hand */
+    size_t block; /* n_fences behind the last; SIZE_MAX before the first */
+    size_t n;
+    size_t at;
+    uint64_t *keys; /* owned, DRUM_RUN_ENTRIES */
+    uint32_t width; /* of each value, if they are of one length, else UINT32_MAX */
+    const uint8_t *ends;
+    const uint8_t *values;
+    size_t values_bytes;
+    Buffer input;
+} DrumRunReader;
+
+/* Creates the file name in directory. RESULT_IO, RESULT_FULL, RESULT_MEMORY. */
+Result drum_run_writer_open(DrumRunWriter *writer, int directory, const char *name);
+/* Keys must ascend strictly. Errors stay until finish. */
+Result drum_run_writer_put(DrumRunWriter *writer, uint64_t key, DrumBytes value);
+/* Writes the rest and syncs. Destroy it afterwards in any case. */
+Result drum_run_writer_finish(DrumRunWriter *writer);
+void drum_run_writer_destroy(DrumRunWriter *writer);
+
+/* RESULT_DAMAGED, RESULT_VERSION, RESULT_NOT_FOUND, RESULT_IO, RESULT_MEMORY. */
+Result drum_run_reader_open(DrumRunReader *reader, int directory, const char *name);
+void drum_run_reader_destroy(DrumRunReader *reader);
+/* Back to before the first entry. */
+void drum_run_reader_rewind(DrumRunReader *reader);
+/* Moves to the first entry at or behind key, never backwards. RESULT_NOT_FOUND behind the last;
+ * RESULT_DAMAGED, RESULT_IO. Then drum_run_reader_key and _value are of that entry. */
+Result drum_run_reader_seek(DrumRunReader *reader, uint64_t key);
+/* Moves to the next entry; before the first, to that. */
+Result drum_run_reader_next(DrumRunReader *reader);
+/* Borrowed until the next move. */
+DrumBytes drum_run_reader_value(const DrumRunReader *reader);
+
+static inline uint64_t drum_run_reader_key(const DrumRunReader *reader)
+{
+    return reader->keys[reader->at];
+}
+
+#endif

@@ -1,0 +1,123 @@
+/* Revisits: every page again and again, each as often as its frequency says.
+ *
+ * Stride scheduling on a virtual clock: a page stands at a virtual time; a request hands out the
+ * page with the least time and moves it on by 1 / frequency. So visits are in the ratio of
+ * frequencies exactly, whatever rate requests come at; with frequencies that sum to the rate of
+ * requests, virtual seconds are seconds. Only pages that were loaded take part; those that were
+ * crawled already are loaded, see the load functions.
+ *
+ * margin: when it is not negative, a page is not handed out before 1 / (frequency * (1 + margin))
+ * seconds have passed since its last crawl; the request ends there. max_n_crawls: pages crawled so
+ * often leave the schedule; 0: never.
+ *
+ * On disk: tables "freq_schedule" (virtual time, page index -> frequency) and "freq_pages" (page
+ * index
+ * -> virtual time) in the PageDB's environment, so that a page is scheduled once however often it
+ * is loaded. New pages enter at the virtual time of now, so that they do not have to catch up.
+ * `path` of freq_scheduler_new is remembered and not used.
+ *
+ * A page that was handed out is already in its next place: a crash loses nothing.
+ * Threads: any; writing calls take turns. Between cursor_open and cursor_commit or cursor_abort the
+ * calling thread holds the write transaction. Errors: the code; error has the words of the last
+ * failure; what failed changed nothing. Source: seed 003, "FreqScheduler". */
+#ifndef STORE_FREQUENCY_FREQ_SCHEDULER_H
+#define STORE_FREQUENCY_FREQ_SCHEDULER_H
+
+#include <lmdb.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+
+#include "base/core/error.h"
+#include "store/records/crawled_page.h"
+#include "store/frequency/freq_rules.h"
+#include "store/lmdb/mmap_array.h"
+#include "store/pages/page_db.h"
+#include "store/records/page_request.h"
+#include "store/lmdb/txn_manager.h"
+
+#define FREQ_SCHEDULER_DEFAULT_SIZE    PAGE_DB_DEFAULT_SIZE /* the environment is the PageDB's */
+#define FREQ_SCHEDULER_DEFAULT_PERSIST 0
+
+typedef struct PageFreq {
+    uint64_t hash; /* page_db_hash */
+    float freq;    /* visits per second */
+} PageFreq;
+
+typedef enum FreqSchedulerError {
+    freq_scheduler_error_ok = 0,       /* no error */
+    freq_scheduler_error_memory,       /* error allocating memory */
+    freq_scheduler_error_invalid_path, /* file system error */
+    freq_scheduler_error_internal,     /* unexpected error */
+    freq_scheduler_error_full          /* disk or map full */
+} FreqSchedulerError;
+
+typedef struct FreqScheduler {
+    char *path;              /* as given, or "PATH_OF_PAGE_DB_freqs" */
+    PageDB *page_db;         /* borrowed; outlives the scheduler */
+    TxnManager *txn_manager; /* the PageDB's */
+    Error *error;
+    int persist;         /* if not, delete empties the schedule; default 0 */
+    float margin;        /* default -1: none */
+    size_t max_n_crawls; /* default 0: no bound */
+    MDB_dbi schedule;
+    MDB_dbi pages;
+    double (*now_s)(void *context); /* seconds since 1970, for margin; NULL: the wall clock */
+    void *now_context;
+} FreqScheduler;
+
+/* path may be NULL. On failure *sch is NULL or holds the error. */
+FreqSchedulerError freq_scheduler_new(FreqScheduler **sch, PageDB *db, const char *path);
+/* NULL is allowed. */
+void freq_scheduler_delete(FreqScheduler *sch);
+
+/* Adds a crawled page to the PageDB. */
+FreqSchedulerError freq_scheduler_add(FreqScheduler *sch, const CrawledPage *page);
+/* Up to max_requests URLs. The caller deletes *request. */
+FreqSchedulerError freq_scheduler_request(FreqScheduler *sch, size_t max_requests,
+                                          PageRequest **request);
+
+/* Loads every page that was crawled (but start pages named "_seed_..."): with frequency
+ * freq_default, or, if freq_scale is above 0 and the page's change rate (page_info_rate) is known,
+ * freq_scale times that. */
+FreqSchedulerError freq_scheduler_load_simple(FreqScheduler *sch, float freq_default,
+                                              float freq_scale);
+/* Loads an array of PageFreq. Frequencies not above 0 and unknown pages are skipped. */
+FreqSchedulerError freq_scheduler_load_mmap(FreqScheduler *sch, MMapArray *freqs);
+/* Loads every page that was crawled, by rules, with the change rate of freq_change_rate; pages that
+ * no rule decides have freq_default (not above 0: they are not loaded). *n_loaded may be NULL. */
+FreqSchedulerError freq_scheduler_load_rules(FreqScheduler *sch, const FreqRules *rules,
+                                             float freq_default, uint64_t *n_loaded);
+/* Loads every page that was crawled, sharing visits_per_s by estimated change rates (freq_share);
+ * freq_expected_rate says how pages that were crawled once, or never changed, count. Pages keep
+ * their turn. */
+FreqSchedulerError freq_scheduler_load_estimated(FreqScheduler *sch, double visits_per_s,
+                                                 uint64_t *n_loaded);
+
+/* Loading one by one, all or nothing. A frequency not above 0 and an unknown page are skipped.
+ * After an error abort. */
+FreqSchedulerError freq_scheduler_cursor_open(FreqScheduler *sch, MDB_cursor **cursor);
+FreqSchedulerError freq_scheduler_cursor_write(FreqScheduler *sch, MDB_cursor *cursor,
+                                               uint64_t hash, float freq);
+FreqSchedulerError freq_scheduler_cursor_commit(FreqScheduler *sch, MDB_cursor *cursor);
+void freq_scheduler_cursor_abort(FreqScheduler *sch, MDB_cursor *cursor);
+
+/* Pages in the schedule. */
+FreqSchedulerError freq_scheduler_count(FreqScheduler *sch, uint64_t *n_pages);
+/* Removes all pages. */
+FreqSchedulerError freq_scheduler_clear(FreqScheduler *sch);
+/* Calls visit for every page in order of turn until it returns other than 0. */
+FreqSchedulerError freq_scheduler_walk(FreqScheduler *sch,
+                                       int (*visit)(void *context, double time, double freq,
+                                                    const char *url),
+                                       void *context);
+/* One line a page in order of turn: "%.2e %016x %.2e": virtual time, hash, frequency. */
+FreqSchedulerError freq_scheduler_dump(FreqScheduler *sch, FILE *output);
+
+/* The PageFreq of every page crawled at least twice at different times: page_info_rate. path: of
+ * the array's file, NULL for memory. On failure *freqs is NULL, and *error_message, if given, is a
+ * malloc'd string or NULL. */
+FreqSchedulerError freq_algo_simple(PageDB *db, MMapArray **freqs, const char *path,
+                                    char **error_message);
+
+#endif

@@ -1,0 +1,37 @@
+#include "store/lmdb/lmdb_result.h"
+
+#include <lmdb.h>
+
+#include "base/thread/log.h"
+
+Result lmdb_result(int rc, const char *what)
+{
+    Result result = RESULT_OK;
+    switch (rc) {
+    case MDB_SUCCESS:
+        return RESULT_OK;
+    case MDB_NOTFOUND:
+        return RESULT_NOT_FOUND;
+    case MDB_KEYEXIST:
+        return RESULT_EXISTS;
+    case MDB_MAP_FULL:
+        result = RESULT_FULL;
+        break;
+    case MDB_VERSION_MISMATCH:
+        result = RESULT_VERSION;
+        break;
+    case MDB_CORRUPTED:
+    case MDB_PAGE_NOTFOUND:
+    case MDB_INVALID:
+        result = RESULT_DAMAGED;
+        break;
+    case MDB_PANIC:
+        result = RESULT_IO;
+        break;
+    default:
+        result = rc > 0 ? result_of_errno(rc) : RESULT_INTERNAL;
+        break;
+    }
+    LOG_ERROR("store", "database call failed", "call=%s error=\"%s\"", what, mdb_strerror(rc));
+    return result;
+}

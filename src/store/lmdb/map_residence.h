@@ -1,0 +1,40 @@
+/* Keeps the mapped pages of a file from counting as this process's memory beyond a budget.
+ *
+ * A page of a shared file mapping counts as resident from its first use until it is unmapped,
+ * though it is the system's page cache and would be there without us. When the process has more
+ * resident than seven eighths of its budget (a look-up may map two MiB at once, and other threads
+ * allocate meanwhile), and a 32nd of the budget or more can be won, these pages are given up: the
+ * mapping stays, its pages stay in the page cache, only this process's entries for them go
+ * (madvise, MADV_DONTNEED), and come back one by one with the next use (a minor fault; the kernel
+ * maps the sixteen pages around it, and newer ones the whole piece of the cache that was written at
+ * once, up to 2 MiB). Nothing is written or lost, also while other threads read: LMDB's map is
+ * read-only, it writes by pwrite.
+ *
+ * Whoever reads much asks after every other look-up. Any thread. */
+#ifndef STORE_LMDB_MAP_RESIDENCE_H
+#define STORE_LMDB_MAP_RESIDENCE_H
+
+#include <stdatomic.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/core/result.h"
+
+typedef struct MapResidence {
+    atomic_size_t budget; /* of everything that is resident; 0 = none */
+    atomic_int statm;     /* /proc/self/statm, plus one; 0 = not open yet */
+    atomic_size_t left;   /* mapped bytes that could not be given up last time: code, libraries */
+    _Atomic uint64_t n;   /* times pages were given up */
+} MapResidence;
+
+/* Begins, or changes the budget. */
+void map_residence_set(MapResidence *residence, size_t budget);
+void map_residence_close(MapResidence *residence);
+/* Gives up the pages of all shared, read-only mappings of the open file fd when more than 7/8 of
+ * the budget is resident and there is something to win. They must not be unmapped meanwhile.
+ * RESULT_IO: /proc cannot be read, or the kernel refuses. */
+Result map_residence_check(MapResidence *residence, int fd);
+/* The pages of the file, whatever the budget. */
+Result map_residence_give_up(int fd);
+
+#endif

@@ -1,0 +1,269 @@
+/* PageDB: everything that is known about pages, and how they link to each other.
+ *
+ * A page has three names: its URL; its hash (page_db_hash: 32 bits of the domain, 32 of the URL),
+ * by which the documented library refers to it; and its index, dense from 0 in order of discovery,
+ * by which links, scores and schedules refer to it. Crawled pages and batches of them go in; infos,
+ * links and streams (page_stream.h) come out.
+ *
+ * On disk it is one LMDB environment, in a directory of its own or shared with other tables that
+ * are to commit together (schedule.h). Its tables:
+ *
+ * - info: "version", "n_pages", "seed";
+ * - hash2idx: domain hash -> sorted entries {URL hash 32, fingerprint 40, depth 8, index 48 bits};
+ * - idx2info: index / 16 -> what is known of sixteen pages (page_packs.h, page_record.h): the
+ *   documented hash2info, but by index, so that new pages are appended and not scattered;
+ * - idx2crawl: index -> times, counts and content hash, once a page is crawled;
+ * - links: first index -> lists of links of some pages: sorted, delta-encoded varints
+ * (page_links.h);
+ * - origins: host id -> "scheme://host:port", and origin2host back.
+ *
+ * Invariants. 1. idx2info has exactly the pages 0..n_pages-1, each with one entry of hash2idx.
+ * 2. Two URLs are one page if and only if URL hash, domain hash and fingerprint agree: 104 bits, 40
+ * of them under a random seed of the database; of n URLs on one host the expected number of wrong
+ * merges is n^2 / 2^73, that is 10^-8 for ten million. 3. A page that is linked from another has a
+ * greater depth than it, so paths by linked_from end. 4. Every commit is durable unless the
+ * database was opened with no_sync.
+ *
+ * linked_from, depth and score of a page: a page enters with the first link that shows it: the
+ * score of that link, the linking page's depth plus one. Later links to it from a page of lesser
+ * depth move linked_from and depth to the better path; equal depth and the score of a link change
+ * nothing. Its own crawls set the score. Pages never seen as a link have depth 0. Improvements are
+ * not passed on to pages further down until a page on the way is crawled again.
+ *
+ * Threads: any thread may call anything but page_db_delete; writers take turns. A transaction
+ * belongs to one thread at a time. One process opens a database once (LMDB's rule); several
+ * processes may share it. Errors: the returned code; db->error has the words of the last call that
+ * failed. An error never outlives its call: after any failure the database is as before the call.
+ * Source: seeds 000 and 003; DESIGN section 4. */
+#ifndef STORE_PAGES_PAGE_DB_H
+#define STORE_PAGES_PAGE_DB_H
+
+#include <lmdb.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+
+#include "base/memory/buffer.h"
+#include "base/core/error.h"
+#include "store/records/crawled_page.h"
+#include "store/records/domain_temp.h"
+#include "store/records/link_stream.h"
+#include "store/lmdb/mmap_array.h"
+#include "store/records/page_info.h"
+#include "store/records/page_info_list.h"
+#include "store/lmdb/txn_manager.h"
+
+typedef enum PageDBError {
+    page_db_error_ok = 0,       /* no error */
+    page_db_error_memory,       /* error allocating memory */
+    page_db_error_invalid_path, /* file system error: no such directory, no permission */
+    page_db_error_internal,     /* unexpected error */
+    page_db_error_no_page,      /* a page was requested but could not be found */
+    /* Beyond the documented ones: */
+    page_db_error_full,     /* disk or map full: nothing was written; make room and try again */
+    page_db_error_version,  /* written in another format; left alone */
+    page_db_error_damaged,  /* not a database, or its structure is broken */
+    page_db_error_locked,   /* too many readers, or locked by another process */
+    page_db_error_read_only /* a write to a database opened read_only */
+} PageDBError;
+
+#define PAGE_DB_DEFAULT_PERSIST 1
+/* Size of the map, reserved and not used: no growth on 64-bit machines. Halved until it fits. */
+#define PAGE_DB_DEFAULT_SIZE   ((size_t)1 << 40)
+#define PAGE_DB_FORMAT_VERSION 2u
+#define PAGE_DB_NO_INDEX       UINT64_MAX
+#define PAGE_DB_NO_LEVEL       255u
+
+typedef struct PageDBStore PageDBStore;
+
+typedef struct PageDB {
+    char *path;              /* of the directory */
+    TxnManager *txn_manager; /* all transactions go through it */
+    DomainTemp *domain_temp; /* NULL until page_db_set_domain_temp */
+    Error *error;            /* words for the last call that failed */
+    int persist;             /* if not, page_db_delete removes the files; default 1 */
+    PageDBStore *store;      /* tables, caches; page_db_internal.h */
+} PageDB;
+
+/* ---- The documented library -------------------------------------------------------------------
+ */
+
+/* XXH32 of the host in the upper half, XXH32 of the whole URL in the lower; seed 0. The host is
+ * what stands between "//" or "@" and ":", "/", "?", "#" or the end; it is 0 for URLs that do not
+ * begin with http:// or https://. So the pages of a domain are neighbours. */
+uint64_t page_db_hash(const char *url);
+uint32_t page_db_hash_get_domain(uint64_t hash);
+uint32_t page_db_hash_get_url(uint64_t hash);
+
+/* Opens the database in the directory path, which is created if it is missing (its parent is not).
+ * On page_db_error_memory *db may be NULL; on other failures it is an object that holds the error
+ * and must be given to page_db_delete. */
+PageDBError page_db_new(PageDB **db, const char *path);
+/* Closes; removes the files when persist is 0. NULL is accepted. No transaction may be open. */
+PageDBError page_db_delete(PageDB *db);
+
+/* Adds one crawled page: creates or updates the page, creates the pages behind its links that are
+ * not known, replaces its list of links; one durable transaction. page_info_list may be NULL;
+ * otherwise it receives the page and the newly discovered pages, newest first, the page last; the
+ * caller deletes it. A page has changed when its content hash differs in length or bytes from the
+ * previous crawl's; the first crawl is no change. */
+PageDBError page_db_add(PageDB *db, const CrawledPage *page, PageInfoList **page_info_list);
+/* The same for many pages in one transaction, with the same result as adding them one by one. The
+ * list has the last page's infos first. */
+PageDBError page_db_add_batch(PageDB *db, const CrawledPage *const *pages, size_t n_pages,
+                              PageInfoList **page_info_list);
+
+/* The page with that hash (of several, the one known first); *pi is NULL when there is none, which
+ * is success. The caller deletes it. Who asks often is answered from memory (page_lookup.h,
+ * page_reader.h). On the workload of bench_pagedb a million random look-ups, the filling of that
+ * memory included, go at 1.1 to 1.6 million per CPU second, later ones at 1.4 to 2.0; the bare
+ * look-ups in LMDB's trees at 0.55 to 0.8, one read of random memory at 5.5 to 6.3. */
+PageDBError page_db_get_info(PageDB *db, uint64_t hash, PageInfo **pi);
+/* Its index; page_db_error_no_page, and *idx = 0, when there is none. */
+PageDBError page_db_get_idx(PageDB *db, uint64_t hash, uint64_t *idx);
+/* The scores of all pages by index, floats, in the file scores.bin of the directory; the caller
+ * deletes the array. */
+PageDBError page_db_get_scores(PageDB *db, MMapArray **scores);
+/* The same, which ends with an error soon after *stop (NULL: none) has become true. */
+PageDBError page_db_get_scores_until(PageDB *db, MMapArray **scores, const atomic_bool *stop);
+/* Crawls of the domain within the window of page_db_set_domain_temp (a count: divide it by the
+ * window for crawls per second); 0 without a window. */
+float page_db_get_domain_crawl_rate(PageDB *db, uint32_t domain_hash);
+
+void page_db_set_persist(PageDB *db, int value);
+/* Starts to track how often the n_domains hottest domains are crawled within window seconds, by the
+ * time of the pages that are added. Replaces what was tracked before. */
+PageDBError page_db_set_domain_temp(PageDB *db, size_t n_domains, float window);
+
+/* One line per page in order of hash: "%016x hash, index, url, first_crawl, last_crawl, n_changes,
+ * n_crawls, depth, score", separated by blanks. */
+PageDBError page_db_info_dump(PageDB *db, FILE *output);
+/* One line "from to" (indices) per link. */
+PageDBError page_db_links_dump(PageDB *db, FILE *output);
+
+/* ---- For the crawler ---------------------------------------------------------------------------
+ */
+
+typedef struct PageDBOptions {
+    size_t map_bytes;     /* 0 = PAGE_DB_DEFAULT_SIZE */
+    bool read_only;       /* no writes; the directory must hold a database */
+    bool no_sync;         /* commits are not durable: for tests and throw-away databases */
+    unsigned max_readers; /* concurrent read transactions of all processes; 0 = 510 */
+    bool no_create;       /* page_db_error_invalid_path when there is no database */
+    bool damaged_keys; /* open it although hash2idx has too few entries, or too many: to be looked
+                          at, or for page_keys_mend */
+} PageDBOptions;
+
+/* page_db_new with options (NULL = defaults). On failure *db is NULL or holds the error. */
+int page_db_open(PageDB **db, const char *path, const PageDBOptions *options);
+/* The environment, for further tables in the same transactions. There is room for 32 in all. */
+MDB_env *page_db_env(PageDB *db);
+
+/* Transactions of the environment, counted by the TxnManager. begin: page_db_error_read_only,
+ * _locked, _memory. commit: page_db_error_full and everything is as before; the transaction is gone
+ * in any case. Use these and not mdb_txn_* for transactions that are given to page_db_*. */
+int page_db_txn_begin(PageDB *db, bool read_only, MDB_txn **txn);
+int page_db_txn_commit(PageDB *db, MDB_txn *txn);
+void page_db_txn_abort(PageDB *db, MDB_txn *txn);
+/* From now on pages of the map are given up when the process comes near budget resident bytes
+ * (store/lmdb/map_residence.h): asked by every other look-up, and by page_db_check_residence. 0 =
+ * no budget. */
+void page_db_set_residence(PageDB *db, size_t budget);
+/* For those who look into other tables of the environment: after n look-ups, in the transaction. */
+void page_db_looked_up(PageDB *db, unsigned n);
+/* Any thread, any time. Returns how often pages were given up so far. */
+uint64_t page_db_check_residence(PageDB *db);
+/* After page_db_error_full from a map that was opened small: doubles it. No transaction of this
+ * thread may be open. page_db_error_full when there is no larger map. */
+int page_db_grow(PageDB *db);
+
+typedef struct PageRef {
+    uint64_t index;
+    uint64_t hash;
+    uint32_t host;   /* id of the origin */
+    const char *url; /* url_length bytes; valid during the call */
+    size_t url_length;
+    float score;
+    uint64_t depth;
+    uint64_t linked_from; /* index or PAGE_DB_NO_INDEX */
+    uint64_t n_crawls;
+    int32_t status;     /* last HTTP status or negative code (16 bits are kept), 0 = never tried */
+    uint8_t level;      /* schedule level, PAGE_DB_NO_LEVEL = not scheduled */
+    uint8_t tries;      /* failures since the last success */
+    uint8_t hop;        /* how it was found: a capital letter (L R E S M P), 0 = never as a link */
+    uint8_t flags;      /* the caller's own, as last written */
+    double first_crawl; /* 0 when never crawled, as the rest */
+    double last_crawl;
+    uint64_t n_changes;
+    uint64_t content_hash64; /* first 8 bytes of the content hash, in the machine's order */
+} PageRef;
+
+typedef struct PageWrite {
+    const CrawledPage *page;
+    const uint8_t *link_hops;  /* one letter per link, or NULL = 'L' */
+    const uint8_t *link_kinds; /* one byte per link, the caller's own, or NULL = 0 */
+    int32_t status;
+    uint8_t flags;
+    bool links_later; /* leave its links and its list alone: a merge of the sieve writes them */
+} PageWrite;
+
+/* Told in order of appearance, inside the transaction, before the page's records are written. Other
+ * tables may be written meanwhile, PageDB's own may not. A result other than 0 stops the batch and
+ * is returned; the transaction must then be aborted. Either function may be NULL. */
+typedef struct PageSink {
+    void *context;
+    /* A URL that was seen for the first time, as a link or by page_db_discover. *level (preset to
+     * PAGE_DB_NO_LEVEL) is stored with it. */
+    int (*discovered)(void *context, const PageRef *page, uint8_t *level);
+    /* A page that was crawled; called before its links are. before->level is where it was
+     * scheduled; *level (preset to PAGE_DB_NO_LEVEL) is stored. A page that was not known at all is
+     * not reported as discovered: before then has hop 0, n_crawls 0 and no level. */
+    int (*crawled)(void *context, const PageRef *before, const PageRef *after, uint8_t *level);
+} PageSink;
+
+/* Writes a batch: one sweep over all its hashes in order. The result is that of writing page after
+ * page. sink may be NULL. After any error the transaction must be aborted (page_db_error_full:
+ * page_db_grow, then again). At most 2^24 pages and links in all. Sets tries to 0. */
+int page_db_write(PageDB *db, MDB_txn *txn, const PageWrite *pages, size_t n, const PageSink *sink);
+/* Writes the list of links of a page anew that was crawled before: of page->page only url and links
+ * count; what is known of its crawls stays. URLs that are new are told to the sink. After any error
+ * the transaction must be aborted, but for page_db_error_no_page: it was never crawled. */
+int page_db_relink(PageDB *db, MDB_txn *txn, const PageWrite *page, const PageSink *sink);
+/* Makes URLs known without a crawl: seeds (from_index PAGE_DB_NO_INDEX), sitemaps, redirects. depth
+ * is their own; known URLs keep or improve their path as with links. hops may be NULL = 'L'. */
+int page_db_discover(PageDB *db, MDB_txn *txn, const LinkInfo *urls, const uint8_t *hops, size_t n,
+                     uint64_t from_index, uint64_t depth, const PageSink *sink);
+/* The index of a URL; page_db_error_no_page. */
+int page_db_find(PageDB *db, MDB_txn *txn, const char *url, size_t length, uint64_t *index);
+/* Everything of a page; its URL replaces what is in the buffer. page_db_error_no_page. */
+int page_db_get(PageDB *db, MDB_txn *txn, uint64_t index, PageRef *page, Buffer *url);
+/* A crawl that found the page as it was (304), or nothing that could replace it: counted, and its
+ * time noted; content hash, changes and links stay. page_db_error_no_page: it was never crawled. */
+int page_db_confirm(PageDB *db, MDB_txn *txn, uint64_t index, double time);
+/* A failure, or a move between levels. page_db_error_no_page. */
+int page_db_set_state(PageDB *db, MDB_txn *txn, uint64_t index, int32_t status, uint8_t level,
+                      uint8_t tries);
+/* The links of a page, sorted; *to is the caller's array (free it), cross-host links first: the
+ * first *n_diff. No links is not an error. */
+int page_db_get_links(PageDB *db, MDB_txn *txn, uint64_t index, uint64_t **to, size_t *n,
+                      size_t *n_diff);
+
+/* What was given as link_kinds, in the order of page_db_get_links, whose n this is; *kinds is the
+ * caller's array. NULL: all are 0. */
+int page_db_get_link_kinds(PageDB *db, MDB_txn *txn, uint64_t index, size_t n, uint8_t **kinds);
+
+/* Host ids: dense from 0 in order of discovery, one per origin ("http://example.org:81", as it
+ * stands in the URL without userinfo); URLs that are not http(s) share the origin "". find:
+ * page_db_error_no_page. add creates it. origin replaces what is in the buffer. */
+int page_db_host_find(PageDB *db, MDB_txn *txn, const char *origin, size_t length, uint32_t *host);
+int page_db_host_add(PageDB *db, MDB_txn *txn, const char *origin, size_t length, uint32_t *host);
+int page_db_host_origin(PageDB *db, MDB_txn *txn, uint32_t host, Buffer *out);
+uint32_t page_db_n_hosts(PageDB *db, MDB_txn *txn);
+uint64_t page_db_n_pages(PageDB *db, MDB_txn *txn);
+
+/* One header for the documented library: the streams are part of it. */
+#include "store/pages/page_stream.h"
+
+#endif

@@ -1,0 +1,108 @@
+/* Streams over a PageDB: all links, all pages by hash with their infos, or with their indices.
+ *
+ * A stream sees the database as it was when it was made (or reset), whatever is added meanwhile,
+ * and no writer waits for it. The one exception is a database that was opened with a small map:
+ * when that must grow, open streams let go of their snapshot and go on behind their last element in
+ * the database as it is then; so growth never waits for a stream either, not even for one of the
+ * same thread. A stream that is kept for long keeps the disk space of its snapshot from being used
+ * again.
+ *
+ * A stream belongs to one thread. next fills its arguments only when it returns stream_state_next;
+ * after stream_state_error the database's Error has the words.
+ * Source: seeds 000 and 003, "LinkStream", "HashInfoStream", "HashIdxStream". */
+#ifndef STORE_PAGES_PAGE_STREAM_H
+#define STORE_PAGES_PAGE_STREAM_H
+
+#include <lmdb.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "store/records/link_stream.h"
+#include "store/pages/page_db.h"
+
+/* The snapshot of a stream; part of each of them. */
+typedef struct PageSnapshot {
+    PageDB *db;
+    MDB_txn *txn;     /* NULL after it was lost to a growing map */
+    MDB_dbi dbi;      /* of the cursor */
+    MDB_cursor **cur; /* the stream's cursor */
+    struct PageSnapshot
+        *next; /* all open ones of the database; guarded by PageDBStore.streams_mutex */
+    struct PageSnapshot *previous;
+} PageSnapshot;
+
+#define PAGE_DB_LINK_STREAM_DEFAULT_ONLY_DIFF_DOMAIN 1
+
+typedef struct LinkStreamPage LinkStreamPage; /* one page of the block that was read */
+
+typedef struct PageDBLinkStream {
+    PageDB *db;
+    MDB_cursor *cur; /* of the links table */
+    uint64_t from;   /* current page */
+    uint64_t *to;    /* its links, inside block: first those that leave its domain */
+    size_t n_to;     /* number of links in to */
+    size_t i_to;     /* the next of them to deliver */
+    size_t m_to;     /* allocated for block */
+    size_t n_diff;   /* of them leave the domain */
+    StreamState state;
+    int only_diff_domain; /* only links that leave the domain; may be set before the first next, or
+                             before a reset; default 1 */
+    PageSnapshot snapshot;
+    uint64_t *block; /* decoded links of several pages */
+    LinkStreamPage *pages;
+    size_t n_pages;
+    size_t i_page;
+    size_t m_pages;
+    uint64_t last; /* page of the last list that was read, once started */
+    bool started;
+} PageDBLinkStream;
+
+/* *es is NULL on failure. */
+PageDBError page_db_link_stream_new(PageDBLinkStream **es, PageDB *db);
+/* Ends the snapshot and frees the stream. NULL is accepted. */
+void page_db_link_stream_delete(PageDBLinkStream *es);
+/* LinkStreamNextFunc: links grouped by from, ascending; each group as PageDB keeps it. */
+StreamState page_db_link_stream_next(void *st, Link *link);
+/* LinkStreamResetFunc: back to the beginning, with a new snapshot. */
+StreamState page_db_link_stream_reset(void *st);
+/* The fast way: all (remaining) links of the next page that has any. *to is valid until the next
+ * call. May be mixed with page_db_link_stream_next. */
+StreamState page_db_link_stream_next_page(PageDBLinkStream *es, uint64_t *from, const uint64_t **to,
+                                          size_t *n);
+
+typedef struct HashIdxStream {
+    PageDB *db;
+    MDB_cursor *cur; /* of the hash2idx table */
+    StreamState state;
+    PageSnapshot snapshot;
+    uint8_t *entries; /* of one domain, copied */
+    size_t n_entries;
+    size_t i_entry;
+    uint32_t domain;  /* of entries */
+    uint8_t last[16]; /* the last entry that was copied, once started */
+    bool started;
+} HashIdxStream;
+
+/* Ascending by hash. */
+PageDBError hashidx_stream_new(HashIdxStream **st, PageDB *db);
+void hashidx_stream_delete(HashIdxStream *st);
+StreamState hashidx_stream_next(HashIdxStream *st, uint64_t *hash, size_t *idx);
+
+typedef struct HashInfoStream {
+    PageDB *db;
+    MDB_cursor *cur; /* as the HashIdxStream's */
+    StreamState state;
+    uint64_t index; /* of the page delivered last */
+    HashIdxStream *indices;
+} HashInfoStream;
+
+/* Ascending by hash; the caller deletes each PageInfo. */
+PageDBError hashinfo_stream_new(HashInfoStream **st, PageDB *db);
+void hashinfo_stream_delete(HashInfoStream *st);
+StreamState hashinfo_stream_next(HashInfoStream *st, uint64_t *hash, PageInfo **pi);
+
+/* The TxnManager's hook: parks every stream of the PageDB. */
+void page_stream_park_all(void *db);
+
+#endif

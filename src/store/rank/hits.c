@@ -1,0 +1,511 @@
+#include "store/rank/hits.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "store/rank/rank_team.h"
+#include "store/rank/rank_vector.h"
+
+#define RESTART_SHARE 0.1 /* of the starting vector that is everybody's alike */
+
+static HitsError fail(Hits *hits, HitsError code, const char *what)
+{
+    error_set(hits->error, (int)code, what);
+    return code;
+}
+
+/* What a computation that was stopped has left. */
+static void forget_computation(Hits *hits)
+{
+    rank_team_delete(hits->team);
+    hits->team = NULL;
+    (void)rank_memory_free(&hits->memory, NULL);
+}
+
+HitsError hits_new(Hits **hits, const char *path, size_t max_vertices)
+{
+    Hits *h = *hits = calloc(1, sizeof *h);
+    if (h == NULL) {
+        return hits_error_memory;
+    }
+    mutex_init(&h->mutex, RANK_TABLE);
+    h->max_loops = HITS_DEFAULT_MAX_LOOPS;
+    h->precision = HITS_DEFAULT_PRECISION;
+    h->persist = HITS_DEFAULT_PERSIST;
+    h->error = error_new();
+    h->path_h1 = rank_vector_path(path, "hits_h1.bin");
+    h->path_h2 = rank_vector_path(path, "hits_h2.bin");
+    h->path_a1 = rank_vector_path(path, "hits_a1.bin");
+    h->path_a2 = rank_vector_path(path, "hits_a2.bin");
+    if (h->error == NULL || (path != NULL && (h->path_h1 == NULL || h->path_h2 == NULL ||
+                                              h->path_a1 == NULL || h->path_a2 == NULL))) {
+        (void)hits_delete(h);
+        *hits = NULL;
+        return hits_error_memory;
+    }
+    if (rank_vector_open(&h->h1, h->path_h1, max_vertices) != RESULT_OK ||
+        rank_vector_open(&h->h2, h->path_h2, max_vertices) != RESULT_OK ||
+        rank_vector_open(&h->a1, h->path_a1, max_vertices) != RESULT_OK ||
+        rank_vector_open(&h->a2, h->path_a2, max_vertices) != RESULT_OK) {
+        return fail(h, hits_error_internal, "hits_new: the files cannot be opened");
+    }
+    return hits_error_ok;
+}
+
+HitsError hits_delete(Hits *hits)
+{
+    if (hits == NULL) {
+        return hits_error_ok;
+    }
+    bool is_done = rank_vector_close(hits->h1, hits->persist);
+    is_done = rank_vector_close(hits->h2, hits->persist) && is_done;
+    is_done = rank_vector_close(hits->a1, hits->persist) && is_done;
+    is_done = rank_vector_close(hits->a2, hits->persist) && is_done;
+    forget_computation(hits);
+    free(hits->path_h1);
+    free(hits->path_h2);
+    free(hits->path_a1);
+    free(hits->path_a2);
+    error_delete(hits->error);
+    mutex_destroy(&hits->mutex);
+    free(hits);
+    return is_done ? hits_error_ok : hits_error_internal;
+}
+
+static Result reserve(Hits *hits, size_t n_pages)
+{
+    MMapArray *vectors[] = {hits->h1, hits->h2, hits->a1, hits->a2};
+    mutex_lock(&hits->mutex);
+    Result rc = RESULT_OK;
+    for (size_t i = 0; rc == RESULT_OK && i < sizeof vectors / sizeof *vectors; i++) {
+        rc = rank_vector_reserve(vectors[i], n_pages);
+    }
+    if (rc == RESULT_OK) {
+        hits->n_pages = n_pages;
+    }
+    mutex_unlock(&hits->mutex);
+    return rc;
+}
+
+HitsError hits_set_n_pages(Hits *hits, size_t n_pages)
+{
+    error_clean(hits->error);
+    return reserve(hits, n_pages) == RESULT_OK
+               ? hits_error_ok
+               : fail(hits, hits_error_memory, "hits_set_n_pages: no room for the arrays");
+}
+
+/* One computation. */
+typedef struct Iteration {
+    const Hits *hits;
+    const LinkGraph *graph;
+    RankTeam *team;
+    double *hub;                      /* by source, sum 1 */
+    double *flow;                     /* by source: what it gives along each of its links */
+    double *gained[RANK_TEAM_MAX];    /* by source: the next hubs, as far as a part has got */
+    double *authority;                /* by position, sum 1 */
+    double *score;                    /* by position: content; NULL: 1 each */
+    double mean_hub;                  /* 1 / sources */
+    double mean_authority;            /* 1 / targets */
+    bool is_walk;                     /* links share what a page gives */
+    double jump;                      /* share of both that everybody gets */
+    double authority_scale;           /* (1 - jump) / what this round's hubs give */
+    double hub_scale;                 /* (1 - jump) / what this round's authorities give back */
+    double part_sum[RANK_TEAM_MAX];   /* of a part's sources: hub * out-degree, or gained */
+    double part_delta[RANK_TEAM_MAX]; /* largest change of a part */
+    double part_relative[RANK_TEAM_MAX];
+} Iteration;
+
+static void source_part(const Iteration *it, unsigned part, unsigned parts, size_t *first,
+                        size_t *end)
+{
+    *first = (size_t)it->graph->n_sources * part / parts;
+    *end = (size_t)it->graph->n_sources * (part + 1) / parts;
+}
+
+/* Looked at between pieces of a loop. What was computed by then is not used. */
+static bool is_stopped(const Iteration *it, size_t i)
+{
+    return i % RANK_PIECE == 0 && rank_is_stopped(it->hits->stop);
+}
+
+static double sum_of_parts(const Iteration *it)
+{
+    double sum = 0.0;
+    for (unsigned i = 0; i < rank_team_size(it->team); i++) {
+        sum += it->part_sum[i];
+    }
+    return sum;
+}
+
+static void note_change(Iteration *it, unsigned part, double before, double now, double mean)
+{
+    double change = fabs(now - before);
+    double unit = now > mean ? now : mean;
+    it->part_delta[part] = change > it->part_delta[part] ? change : it->part_delta[part];
+    if (change > it->part_relative[part] * unit) {
+        it->part_relative[part] = change / unit;
+    }
+}
+
+/* Team: what each hub gives along a link, and the sum that is given. */
+static void weigh(void *context, unsigned part, unsigned parts)
+{
+    Iteration *it = context;
+    size_t first = 0;
+    size_t end = 0;
+    source_part(it, part, parts, &first, &end);
+    double sum = 0.0;
+    for (size_t s = first; s < end && !is_stopped(it, s); s++) {
+        double degree = it->graph->source_degree[s];
+        it->flow[s] = it->is_walk ? it->hub[s] / degree : it->hub[s];
+        sum += it->flow[s] * degree;
+    }
+    it->part_sum[part] = sum;
+    it->part_delta[part] = 0.0;
+    it->part_relative[part] = 0.0;
+}
+
+/* Each source of a page with more links than a slice has gains as much. */
+static void give_back(const Iteration *it, double *gained, const uint32_t *in, uint32_t degree,
+                      double back)
+{
+    for (uint32_t k = 0; k < degree; k++) {
+        if (k % LINK_GRAPH_SLICE == 0 && rank_is_stopped(it->hits->stop)) {
+            break;
+        }
+        gained[in[k]] += back;
+    }
+}
+
+/* Team: one sweep over the links does both: a page's authority is complete when its links have been
+ * read, and goes back to the same sources while they are at hand. */
+static void sweep(void *context, unsigned part, unsigned parts)
+{
+    Iteration *it = context;
+    const LinkGraph *g = it->graph;
+    double *gained = it->gained[part];
+    for (size_t s = 0; s < g->n_sources && !is_stopped(it, s); s += RANK_PIECE) {
+        size_t n = g->n_sources - s < RANK_PIECE ? g->n_sources - s : RANK_PIECE;
+        memset(gained + s, 0, n * sizeof *gained);
+    }
+    size_t slice = 0;
+    size_t end = 0;
+    link_graph_part(g, part, parts, &slice, &end);
+    for (; slice < end && !rank_is_stopped(it->hits->stop); slice++) {
+        const LinkSlice *c = &g->slices[slice];
+        if (c->degree == 0) {
+            continue;
+        }
+        const uint32_t *in = g->in + c->first_link;
+        double share = it->is_walk ? 1.0 / c->degree : 1.0;
+        double anybody = it->jump * it->mean_authority;
+        for (uint32_t i = 0; i < c->n; i++, in += c->degree) {
+            size_t p = c->first + i;
+            double sum = c->degree <= LINK_GRAPH_SLICE
+                             ? link_graph_gather(it->flow, in, c->degree)
+                             : rank_vector_gather(it->flow, in, c->degree, it->hits->stop);
+            double now = it->authority_scale * sum + anybody;
+            note_change(it, part, it->authority[p], now, it->mean_authority);
+            it->authority[p] = now;
+            double back = share * (it->score == NULL ? now : now * it->score[p]);
+            if (c->degree > LINK_GRAPH_SLICE) {
+                give_back(it, gained, in, c->degree, back);
+                continue;
+            }
+            for (uint32_t k = 0; k < c->degree; k++) {
+                gained[in[k]] += back;
+            }
+        }
+    }
+}
+
+/* Team: adds up what the parts have gained, into the first one's vector. */
+static void gather(void *context, unsigned part, unsigned parts)
+{
+    Iteration *it = context;
+    size_t first = 0;
+    size_t end = 0;
+    source_part(it, part, parts, &first, &end);
+    double sum = 0.0;
+    for (size_t s = first; s < end && !is_stopped(it, s); s++) {
+        double hub = it->gained[0][s];
+        for (unsigned i = 1; i < parts; i++) {
+            hub += it->gained[i][s];
+        }
+        it->gained[0][s] = hub;
+        sum += hub;
+    }
+    it->part_sum[part] = sum;
+}
+
+/* Team: the new hubs, scaled. */
+static void replace(void *context, unsigned part, unsigned parts)
+{
+    Iteration *it = context;
+    size_t first = 0;
+    size_t end = 0;
+    source_part(it, part, parts, &first, &end);
+    for (size_t s = first; s < end && !is_stopped(it, s); s++) {
+        double now = it->gained[0][s] * it->hub_scale + it->jump * it->mean_hub;
+        note_change(it, part, it->hub[s], now, it->mean_hub);
+        it->hub[s] = now;
+    }
+}
+
+static HitsError iterate(Hits *hits, Iteration *it)
+{
+    unsigned parts = rank_team_size(it->team);
+    for (hits->loops = 0; hits->max_loops == 0 || hits->loops < hits->max_loops;) {
+        rank_team_run(it->team, weigh, it);
+        it->authority_scale = (1.0 - it->jump) / sum_of_parts(it);
+        rank_team_run(it->team, sweep, it);
+        rank_team_run(it->team, gather, it);
+        if (rank_is_stopped(hits->stop)) {
+            return hits_error_stopped;
+        }
+        double sum = sum_of_parts(it);
+        if (!(sum > 0.0)) { /* no page that is linked to has a content score */
+            if (it->score == NULL) {
+                return hits_error_internal;
+            }
+            it->score = NULL;
+            continue;
+        }
+        it->hub_scale = (1.0 - it->jump) / sum;
+        rank_team_run(it->team, replace, it);
+        if (rank_is_stopped(hits->stop)) {
+            return hits_error_stopped;
+        }
+        hits->loops++;
+        hits->delta = rank_vector_largest(it->part_delta, parts);
+        hits->relative_delta = rank_vector_largest(it->part_relative, parts);
+        if (hits->relative_delta <= (double)hits->precision) {
+            return hits_error_ok;
+        }
+    }
+    return hits_error_precision;
+}
+
+static void start_vector(const Hits *hits, Iteration *it)
+{
+    const LinkGraph *g = it->graph;
+    const float *last = rank_vector_floats(hits->h2);
+    double sum = 0.0;
+    size_t n_known = 0;
+    for (uint32_t s = 0; s < g->n_sources && !is_stopped(it, s); s++) {
+        uint32_t page = g->source_page[s];
+        double hub = page < hits->h2->n_elements ? (double)last[page] : 0.0;
+        it->hub[s] = hub > 0.0 && hub <= 1.0 ? hub : 0.0;
+        sum += it->hub[s];
+        n_known += it->hub[s] > 0.0;
+    }
+    bool is_first = n_known == 0;
+    for (uint32_t s = 0; s < g->n_sources && !is_stopped(it, s); s++) {
+        it->hub[s] = is_first
+                         ? it->mean_hub
+                         : it->hub[s] / sum * (1.0 - RESTART_SHARE) + RESTART_SHARE * it->mean_hub;
+    }
+}
+
+/* value of every page into new, what was there into old; in pieces, so that readers never wait
+ * long. Stopped now, it leaves some scores of before among the new ones. by_source: values and
+ * pages are those of sources, else of positions. */
+static void publish_one(Hits *hits, const LinkGraph *g, MMapArray *old, MMapArray *new,
+                        const double *values, bool is_by_source)
+{
+    float *to = rank_vector_floats(new);
+    float *was = rank_vector_floats(old);
+    for (size_t first = 0; first < g->n_pages && !rank_is_stopped(hits->stop);
+         first += RANK_PIECE) {
+        size_t end = first + RANK_PIECE < g->n_pages ? first + RANK_PIECE : g->n_pages;
+        mutex_lock(&hits->mutex);
+        for (size_t page = first; page < end; page++) {
+            was[page] = to[page];
+            to[page] = is_by_source ? 0.0f : to[page];
+        }
+        mutex_unlock(&hits->mutex);
+    }
+    size_t n = is_by_source ? g->n_sources : g->n_pages;
+    const uint32_t *page_of = is_by_source ? g->source_page : g->page_at;
+    for (size_t first = 0; first < n && !rank_is_stopped(hits->stop); first += RANK_PIECE) {
+        size_t end = first + RANK_PIECE < n ? first + RANK_PIECE : n;
+        mutex_lock(&hits->mutex);
+        for (size_t i = first; i < end; i++) {
+            to[page_of[i]] = (float)values[i];
+        }
+        mutex_unlock(&hits->mutex);
+    }
+}
+
+static void publish_gifts(Hits *hits, const Iteration *it)
+{
+    const LinkGraph *g = it->graph;
+    double of_nobody = it->jump * it->mean_authority;
+    HitsGifts gifts = {.n_pages = g->n_pages,
+                       .is_shared = it->is_walk,
+                       .scale = (float)it->authority_scale,
+                       .of_nobody = (float)of_nobody};
+    if (g->n_links > 0) {
+        gifts.of_newcomer = (float)((1.0 - it->jump) / (double)g->n_links + of_nobody);
+    }
+    mutex_lock(&hits->mutex);
+    hits->gifts = gifts;
+    mutex_unlock(&hits->mutex);
+}
+
+static HitsError prepare(Hits *hits, Iteration *it)
+{
+    const LinkGraph *g = it->graph;
+    it->mean_hub = g->n_sources == 0 ? 0.0 : 1.0 / g->n_sources;
+    it->mean_authority = g->n_targets == 0 ? 0.0 : 1.0 / g->n_targets;
+    it->team = hits->team = rank_team_new(rank_vector_threads(hits->threads, g->n_links));
+    it->is_walk = hits->jump > 0.0f;
+    it->jump = it->is_walk ? (double)hits->jump : 0.0;
+    it->hub = rank_vector_doubles(&hits->memory, g->n_sources);
+    it->flow = rank_vector_doubles(&hits->memory, g->n_sources);
+    it->authority = rank_vector_doubles(&hits->memory, g->n_pages);
+    bool is_ready =
+        it->team != NULL && it->hub != NULL && it->flow != NULL && it->authority != NULL;
+    for (unsigned i = 0; is_ready && i < rank_team_size(it->team); i++) {
+        it->gained[i] = rank_vector_doubles(&hits->memory, g->n_sources);
+        is_ready = it->gained[i] != NULL;
+    }
+    double total = 0.0;
+    if (is_ready && hits->scores != NULL) {
+        Result rc =
+            rank_vector_arrange(&hits->memory, hits->scores, g, hits->stop, &it->score, &total);
+        if (rc == RESULT_CLOSED) {
+            return hits_error_stopped;
+        }
+        is_ready = rc == RESULT_OK;
+    }
+    return is_ready ? hits_error_ok : fail(hits, hits_error_memory, "hits_compute: out of memory");
+}
+
+HitsError hits_compute_graph(Hits *hits, const LinkGraph *graph)
+{
+    error_clean(hits->error);
+    forget_computation(hits);
+    hits->loops = 0;
+    hits->delta = 0.0;
+    hits->relative_delta = 0.0;
+    if (!(hits->jump >= 0.0f && hits->jump < 1.0f)) {
+        return fail(hits, hits_error_internal, "hits_compute: jump is not in 0..1");
+    }
+    Iteration it = {.hits = hits, .graph = graph};
+    HitsError code = prepare(hits, &it);
+    if (code == hits_error_ok && graph->n_links > 0) {
+        start_vector(hits, &it);
+        code = iterate(hits, &it);
+    }
+    if (code == hits_error_ok || code == hits_error_precision) {
+        if (reserve(hits, graph->n_pages) != RESULT_OK) {
+            code = fail(hits, hits_error_memory, "hits_compute: no room for the results");
+        } else {
+            publish_one(hits, graph, hits->h1, hits->h2, it.hub, true);
+            publish_one(hits, graph, hits->a1, hits->a2, it.authority, false);
+            publish_gifts(hits, &it);
+            code = rank_is_stopped(hits->stop) ? hits_error_stopped : code;
+        }
+    }
+    if (code == hits_error_precision) {
+        (void)fail(hits, code, "hits_compute: precision was not reached in max_loops");
+    } else if (code == hits_error_stopped) {
+        (void)fail(hits, code, "hits_compute: stopped");
+    }
+    if (!rank_is_stopped(hits->stop)) {
+        rank_team_delete(hits->team);
+        hits->team = NULL;
+    }
+    (void)rank_memory_free(&hits->memory, hits->stop);
+    return code;
+}
+
+/* What went wrong while the graph was read. */
+static HitsError fail_to_build(Hits *hits, Result rc)
+{
+    if (rc == RESULT_MEMORY) {
+        return fail(hits, hits_error_memory, "hits_compute: no memory for the links");
+    }
+    if (rc == RESULT_CLOSED) {
+        return fail(hits, hits_error_stopped, "hits_compute: stopped");
+    }
+    return fail(hits, hits_error_internal,
+                rc == RESULT_LIMIT ? "hits_compute: a page index is out of range"
+                                   : "hits_compute: the link stream failed");
+}
+
+HitsError hits_compute(Hits *hits, void *link_stream_state, LinkStreamNextFunc *link_stream_next,
+                       LinkStreamResetFunc *link_stream_reset)
+{
+    error_clean(hits->error);
+    LinkGraph *graph = NULL;
+    Result rc = link_graph_build(&graph, hits->n_pages, link_stream_state, link_stream_next,
+                                 link_stream_reset, hits->stop);
+    if (rc != RESULT_OK) {
+        link_graph_delete(graph);
+        return fail_to_build(hits, rc);
+    }
+    HitsError code = hits_compute_graph(hits, graph);
+    link_graph_delete(graph);
+    return code;
+}
+
+static HitsError get(const Hits *hits, const MMapArray *old, const MMapArray *new, size_t idx,
+                     float *score_old, float *score_new)
+{
+    /* the object is const for its caller; only the lock inside changes */
+    Mutex *mutex = (Mutex *)(uintptr_t)&hits->mutex;
+    HitsError code = hits_error_internal;
+    *score_old = 0.0f;
+    *score_new = 0.0f;
+    mutex_lock(mutex);
+    if (idx < hits->n_pages) {
+        *score_old = rank_vector_floats(old)[idx];
+        *score_new = rank_vector_floats(new)[idx];
+        code = hits_error_ok;
+    }
+    mutex_unlock(mutex);
+    return code;
+}
+
+HitsError hits_get_hub(const Hits *hits, size_t idx, float *score_old, float *score_new)
+{
+    return get(hits, hits->h1, hits->h2, idx, score_old, score_new);
+}
+
+HitsError hits_get_authority(const Hits *hits, size_t idx, float *score_old, float *score_new)
+{
+    return get(hits, hits->a1, hits->a2, idx, score_old, score_new);
+}
+
+HitsError hits_get_gift(const Hits *hits, size_t idx, size_t n_links, float *gift)
+{
+    Mutex *mutex = (Mutex *)(uintptr_t)&hits->mutex;
+    mutex_lock(mutex);
+    const HitsGifts *gifts = &hits->gifts;
+    HitsError code = gifts->n_pages == 0 ? hits_error_internal : hits_error_ok;
+    float hub = idx < hits->n_pages ? rank_vector_floats(hits->h2)[idx] : 0.0f;
+    bool is_hub = hub > 0.0f && !(gifts->is_shared && n_links == 0);
+    float links = gifts->is_shared ? (float)n_links : 1.0f;
+    *gift = is_hub ? hub * gifts->scale / links + gifts->of_nobody : gifts->of_newcomer;
+    mutex_unlock(mutex);
+    return code;
+}
+
+size_t hits_get_n_ranked(const Hits *hits)
+{
+    Mutex *mutex = (Mutex *)(uintptr_t)&hits->mutex;
+    mutex_lock(mutex);
+    size_t n_pages = hits->gifts.n_pages;
+    mutex_unlock(mutex);
+    return n_pages;
+}
+
+void hits_set_persist(Hits *hits, int value)
+{
+    hits->persist = value;
+}

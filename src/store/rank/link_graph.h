@@ -1,0 +1,90 @@
+/* The link graph as PageRank and HITS want it: read once from a link stream, then swept many times.
+ *
+ *   link stream --build--> LinkGraph --sweeps of page_rank, hits--> scores
+ *
+ * Only pages that link (crawled ones) are *sources*, numbered densely in the order of their first
+ * link, so that the values gathered along links fit a processor's cache even when most pages are
+ * uncrawled. Every page has a *position*: pages are ordered by number of incoming links, so that a
+ * sweep runs through whole *classes* of pages with the same number, its inner loop has a constant
+ * length, and everything but the gathered value is read in sequence.
+ *
+ * Invariants: 1. in[] holds the sources of the links to the page at position 0, then 1, ...; 2. the
+ * classes partition the positions in ascending order of degree; 3. slices partition the classes and
+ * none costs much more than LINK_GRAPH_SLICE; 4. a link that appears twice in the stream counts
+ * twice, also here; so do links from a page to itself.
+ *
+ * Memory: 4 bytes per link (8 while building), 4 per page, 12 per source. Page indices and sources
+ * are below 2^32 - 1, links are not limited. Immutable after build: any number of threads reads. */
+#ifndef STORE_RANK_LINK_GRAPH_H
+#define STORE_RANK_LINK_GRAPH_H
+
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/core/result.h"
+#include "store/records/link_stream.h"
+#include "store/rank/rank_memory.h"
+
+/* Links and pages between two looks at the stop flag: a millisecond when each misses the caches. */
+#define LINK_GRAPH_SLICE 16384u
+
+/* n pages at successive positions with degree incoming links each. */
+typedef struct LinkSlice {
+    uint64_t first_link; /* of the first page, in in[] */
+    uint32_t first;      /* position */
+    uint32_t n;
+    uint32_t degree;
+} LinkSlice;
+
+typedef struct LinkGraph {
+    uint64_t n_links;
+    uint32_t n_pages;
+    uint32_t n_sources;
+    uint32_t n_targets;              /* pages with an incoming link: the last positions */
+    const uint32_t *in;              /* [n_links] sources */
+    const uint32_t *page_at;         /* [n_pages] the page at a position */
+    const uint32_t *source_page;     /* [n_sources] */
+    const uint32_t *source_position; /* [n_sources] */
+    const uint32_t *source_degree;   /* [n_sources] outgoing links, at least 1 */
+    size_t n_slices;
+    const LinkSlice *slices;
+    RankMemory memory; /* owns the above; after a stop also what they were being made from */
+} LinkGraph;
+
+/* Reads the stream to its end (it is reset first). The graph has at least n_pages pages, more when
+ * a link names a higher index. stop (NULL is allowed) is looked at all the while. RESULT_MEMORY;
+ * RESULT_LIMIT: an index that is negative or too high; RESULT_IO: the stream ended with an error;
+ * *graph is NULL then. RESULT_CLOSED: stopped; *graph is unfinished and only fit for
+ * link_graph_delete, which may be put off (rank_memory.h). */
+Result link_graph_build(LinkGraph **graph, size_t n_pages, void *stream, LinkStreamNextFunc *next,
+                        LinkStreamResetFunc *reset, const atomic_bool *stop);
+/* NULL is allowed. */
+void link_graph_delete(LinkGraph *graph);
+/* The same until *stop becomes true; false: that happened, and the graph is now unfinished. */
+bool link_graph_delete_until(LinkGraph *graph, const atomic_bool *stop);
+
+/* The slices of one of several parts of about equal cost: [*first, *end). */
+void link_graph_part(const LinkGraph *graph, unsigned part, unsigned parts, size_t *first,
+                     size_t *end);
+
+/* The sum of value[] over the sources of one page. Four sums, so that a page with many links is not
+ * bound by the latency of additions. */
+static inline double link_graph_gather(const double *value, const uint32_t *in, uint32_t degree)
+{
+    double sum[4] = {0.0, 0.0, 0.0, 0.0};
+    uint32_t k = 0;
+    for (; k + 4 <= degree; k += 4) {
+        sum[0] += value[in[k]];
+        sum[1] += value[in[k + 1]];
+        sum[2] += value[in[k + 2]];
+        sum[3] += value[in[k + 3]];
+    }
+    for (; k < degree; k++) {
+        sum[0] += value[in[k]];
+    }
+    return (sum[0] + sum[1]) + (sum[2] + sum[3]);
+}
+
+#endif

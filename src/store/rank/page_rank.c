@@ -1,0 +1,392 @@
+#include "store/rank/page_rank.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "store/rank/rank_team.h"
+#include "store/rank/rank_vector.h"
+
+static PageRankError fail(PageRank *pr, PageRankError code, const char *what)
+{
+    error_set(pr->error, (int)code, what);
+    return code;
+}
+
+/* What a computation that was stopped has left. */
+static void forget_computation(PageRank *pr)
+{
+    rank_team_delete(pr->team);
+    pr->team = NULL;
+    (void)rank_memory_free(&pr->memory, NULL);
+}
+
+PageRankError page_rank_new(PageRank **pr, const char *path, size_t max_vertices)
+{
+    PageRank *p = *pr = calloc(1, sizeof *p);
+    if (p == NULL) {
+        return page_rank_error_memory;
+    }
+    mutex_init(&p->mutex, RANK_TABLE);
+    p->damping = PAGE_RANK_DEFAULT_DAMPING;
+    p->max_loops = PAGE_RANK_DEFAULT_MAX_LOOPS;
+    p->precision = PAGE_RANK_DEFAULT_PRECISION;
+    p->persist = PAGE_RANK_DEFAULT_PERSIST;
+    p->error = error_new();
+    p->path_out_degree = rank_vector_path(path, "pr_out_degree.bin");
+    p->path_pr = rank_vector_path(path, "pr.bin");
+    if (p->error == NULL || (path != NULL && (p->path_out_degree == NULL || p->path_pr == NULL))) {
+        (void)page_rank_delete(p);
+        *pr = NULL;
+        return page_rank_error_memory;
+    }
+    if (rank_vector_open(&p->out_degree, p->path_out_degree, max_vertices) != RESULT_OK ||
+        rank_vector_open(&p->value2, p->path_pr, max_vertices) != RESULT_OK ||
+        rank_vector_open(&p->value1, NULL, p->value2->n_elements) != RESULT_OK) {
+        return fail(p, page_rank_error_internal, "page_rank_new: the files cannot be opened");
+    }
+    return page_rank_error_ok;
+}
+
+PageRankError page_rank_delete(PageRank *pr)
+{
+    if (pr == NULL) {
+        return page_rank_error_ok;
+    }
+    bool is_done = rank_vector_close(pr->out_degree, pr->persist);
+    is_done = rank_vector_close(pr->value2, pr->persist) && is_done;
+    is_done = rank_vector_close(pr->value1, 0) && is_done;
+    forget_computation(pr);
+    free(pr->path_out_degree);
+    free(pr->path_pr);
+    error_delete(pr->error);
+    mutex_destroy(&pr->mutex);
+    free(pr);
+    return is_done ? page_rank_error_ok : page_rank_error_internal;
+}
+
+static Result reserve(PageRank *pr, size_t n_pages)
+{
+    mutex_lock(&pr->mutex);
+    Result rc = rank_vector_reserve(pr->out_degree, n_pages);
+    if (rc == RESULT_OK) {
+        rc = rank_vector_reserve(pr->value1, n_pages);
+    }
+    if (rc == RESULT_OK) {
+        rc = rank_vector_reserve(pr->value2, n_pages);
+    }
+    if (rc == RESULT_OK) {
+        pr->n_pages = n_pages;
+    }
+    mutex_unlock(&pr->mutex);
+    return rc;
+}
+
+PageRankError page_rank_set_n_pages(PageRank *pr, size_t n_pages)
+{
+    error_clean(pr->error);
+    return reserve(pr, n_pages) == RESULT_OK
+               ? page_rank_error_ok
+               : fail(pr, page_rank_error_memory, "page_rank_set_n_pages: no room for the arrays");
+}
+
+/* One computation. Vectors "by position" are in the order of the graph. */
+typedef struct Iteration {
+    const PageRank *pr;
+    const LinkGraph *graph;
+    RankTeam *team;
+    double *x;                           /* by position: the score */
+    double *jump;                        /* by position: share of the jump; NULL: 1/n each */
+    double *flow;                        /* by source: what goes along each of its links */
+    double mean;                         /* 1/n */
+    double total_score;                  /* sum of the content scores */
+    double jumping;                      /* mass of this round's jumps */
+    double part_mass[RANK_TEAM_MAX];     /* of the sources of a part */
+    double part_delta[RANK_TEAM_MAX];    /* largest change */
+    double part_relative[RANK_TEAM_MAX]; /* largest relative change */
+} Iteration;
+
+/* Team: what flows from each source, and the mass of all sources. */
+static void spread(void *context, unsigned part, unsigned parts)
+{
+    Iteration *it = context;
+    const LinkGraph *g = it->graph;
+    size_t first = (size_t)g->n_sources * part / parts;
+    size_t end = (size_t)g->n_sources * (part + 1) / parts;
+    double damping = (double)it->pr->damping;
+    double mass = 0.0;
+    for (size_t s = first; s < end; s++) {
+        if (s % RANK_PIECE == 0 && rank_is_stopped(it->pr->stop)) {
+            break;
+        }
+        double x = it->x[g->source_position[s]];
+        mass += x;
+        it->flow[s] = damping * x / g->source_degree[s];
+    }
+    it->part_mass[part] = mass;
+}
+
+/* Team: the new score of every page of a part. Each page is computed from flow alone, so the old
+ * score can be overwritten. */
+static void collect(void *context, unsigned part, unsigned parts)
+{
+    Iteration *it = context;
+    const LinkGraph *g = it->graph;
+    size_t slice = 0;
+    size_t end = 0;
+    link_graph_part(g, part, parts, &slice, &end);
+    double delta = 0.0;
+    double relative = 0.0;
+    for (; slice < end && !rank_is_stopped(it->pr->stop); slice++) {
+        const LinkSlice *c = &g->slices[slice];
+        const uint32_t *in = g->in + c->first_link;
+        double *x = it->x + c->first;
+        const double *jump = it->jump == NULL ? NULL : it->jump + c->first;
+        double base = it->jumping * it->mean;
+        for (uint32_t i = 0; i < c->n; i++, in += c->degree) {
+            base = jump == NULL ? base : it->jumping * jump[i];
+            double sum = c->degree <= LINK_GRAPH_SLICE
+                             ? link_graph_gather(it->flow, in, c->degree)
+                             : rank_vector_gather(it->flow, in, c->degree, it->pr->stop);
+            double score = base + sum;
+            double change = fabs(score - x[i]);
+            double unit = score > it->mean ? score : it->mean;
+            delta = change > delta ? change : delta;
+            relative = change > relative * unit ? change / unit : relative;
+            x[i] = score;
+        }
+    }
+    it->part_delta[part] = delta;
+    it->part_relative[part] = relative;
+}
+
+static PageRankError iterate(PageRank *pr, Iteration *it)
+{
+    unsigned parts = rank_team_size(it->team);
+    for (pr->loops = 0; pr->max_loops == 0 || pr->loops < pr->max_loops;) {
+        rank_team_run(it->team, spread, it);
+        double mass = 0.0;
+        for (unsigned i = 0; i < parts; i++) {
+            mass += it->part_mass[i];
+        }
+        it->jumping = 1.0 - (double)pr->damping * mass;
+        rank_team_run(it->team, collect, it);
+        if (rank_is_stopped(pr->stop)) {
+            return page_rank_error_stopped;
+        }
+        pr->loops++;
+        pr->delta = rank_vector_largest(it->part_delta, parts);
+        pr->relative_delta = rank_vector_largest(it->part_relative, parts);
+        if (pr->relative_delta <= (double)pr->precision) {
+            return page_rank_error_ok;
+        }
+    }
+    return page_rank_error_precision;
+}
+
+/* The starting vector: the last scores, the mean for pages that had none, scaled to sum 1. Stopped,
+ * it is not complete, which the first sweep will see, too. */
+static void start_vector(const PageRank *pr, Iteration *it)
+{
+    const float *last = rank_vector_floats(pr->value2);
+    size_t n_last = pr->value2->n_elements;
+    double sum = 0.0;
+    for (uint32_t p = 0; p < it->graph->n_pages; p++) {
+        if (p % RANK_PIECE == 0 && rank_is_stopped(pr->stop)) {
+            return;
+        }
+        uint32_t page = it->graph->page_at[p];
+        double x = page < n_last ? (double)last[page] : 0.0;
+        it->x[p] = x > 0.0 && x <= 1.0 ? x : it->mean;
+        sum += it->x[p];
+    }
+    rank_vector_scale(it->x, it->graph->n_pages, 1.0 / sum, pr->stop);
+}
+
+/* The results go into the documented arrays in pieces, so that readers never wait long. Stopped
+ * now, it leaves some scores of before among the new ones. */
+static PageRankError publish(PageRank *pr, const Iteration *it)
+{
+    const LinkGraph *g = it->graph;
+    if (reserve(pr, g->n_pages) != RESULT_OK) {
+        return fail(pr, page_rank_error_memory, "page_rank_compute: no room for the results");
+    }
+    float *value1 = rank_vector_floats(pr->value1);
+    float *value2 = rank_vector_floats(pr->value2);
+    float *degree = rank_vector_floats(pr->out_degree);
+    for (size_t first = 0; first < g->n_pages; first += RANK_PIECE) {
+        size_t end = first + RANK_PIECE < g->n_pages ? first + RANK_PIECE : g->n_pages;
+        if (rank_is_stopped(pr->stop)) {
+            return page_rank_error_stopped;
+        }
+        mutex_lock(&pr->mutex);
+        for (size_t page = first; page < end; page++) {
+            value1[page] = value2[page];
+            degree[page] = 0.0f;
+        }
+        mutex_unlock(&pr->mutex);
+    }
+    for (size_t first = 0; first < g->n_pages; first += RANK_PIECE) {
+        size_t end = first + RANK_PIECE < g->n_pages ? first + RANK_PIECE : g->n_pages;
+        if (rank_is_stopped(pr->stop)) {
+            return page_rank_error_stopped;
+        }
+        mutex_lock(&pr->mutex);
+        for (size_t p = first; p < end; p++) {
+            value2[g->page_at[p]] = (float)it->x[p];
+        }
+        for (size_t s = first; s < end && s < g->n_sources; s++) {
+            degree[g->source_page[s]] = (float)g->source_degree[s];
+        }
+        mutex_unlock(&pr->mutex);
+    }
+    mutex_lock(&pr->mutex);
+    pr->n_links = g->n_links;
+    pr->n_sources = g->n_sources;
+    pr->n_ranked = g->n_pages;
+    pr->total_score = (float)it->total_score;
+    mutex_unlock(&pr->mutex);
+    return page_rank_error_ok;
+}
+
+/* The jump by content scores, if there are any. */
+static PageRankError arrange_scores(PageRank *pr, Iteration *it)
+{
+    double total = 0.0;
+    if (pr->scores == NULL) {
+        return page_rank_error_ok;
+    }
+    Result rc =
+        rank_vector_arrange(&pr->memory, pr->scores, it->graph, pr->stop, &it->jump, &total);
+    if (rc != RESULT_OK) {
+        return rc == RESULT_CLOSED
+                   ? page_rank_error_stopped
+                   : fail(pr, page_rank_error_memory, "page_rank_compute: out of memory");
+    }
+    it->total_score = total;
+    if (it->jump != NULL) {
+        rank_vector_scale(it->jump, it->graph->n_pages, 1.0 / total, pr->stop);
+    }
+    return page_rank_error_ok;
+}
+
+PageRankError page_rank_compute_graph(PageRank *pr, const LinkGraph *graph)
+{
+    error_clean(pr->error);
+    forget_computation(pr);
+    pr->loops = 0;
+    pr->delta = 0.0;
+    pr->relative_delta = 0.0;
+    if (!(pr->damping >= 0.0f && pr->damping <= 1.0f)) {
+        return fail(pr, page_rank_error_internal, "page_rank_compute: damping is not in 0..1");
+    }
+    if (graph->n_pages == 0) {
+        return page_rank_error_ok;
+    }
+    Iteration it = {.pr = pr, .graph = graph, .mean = 1.0 / graph->n_pages};
+    it.team = pr->team = rank_team_new(rank_vector_threads(pr->threads, graph->n_links));
+    it.x = rank_vector_doubles(&pr->memory, graph->n_pages);
+    it.flow = rank_vector_doubles(&pr->memory, graph->n_sources);
+    PageRankError code = page_rank_error_ok;
+    if (it.team == NULL || it.x == NULL || it.flow == NULL) {
+        code = fail(pr, page_rank_error_memory, "page_rank_compute: out of memory");
+    }
+    if (code == page_rank_error_ok) {
+        code = arrange_scores(pr, &it);
+    }
+    if (code == page_rank_error_ok) {
+        start_vector(pr, &it);
+        code = iterate(pr, &it);
+    }
+    if (code == page_rank_error_ok || code == page_rank_error_precision) {
+        PageRankError published = publish(pr, &it);
+        code = published == page_rank_error_ok ? code : published;
+    }
+    if (code == page_rank_error_precision) {
+        (void)fail(pr, code, "page_rank_compute: precision was not reached in max_loops");
+    } else if (code == page_rank_error_stopped) {
+        (void)fail(pr, code, "page_rank_compute: stopped");
+    }
+    if (!rank_is_stopped(pr->stop)) {
+        rank_team_delete(pr->team);
+        pr->team = NULL;
+    }
+    (void)rank_memory_free(&pr->memory, pr->stop);
+    return code;
+}
+
+/* What went wrong while the graph was read. */
+static PageRankError fail_to_build(PageRank *pr, Result rc)
+{
+    if (rc == RESULT_MEMORY) {
+        return fail(pr, page_rank_error_memory, "page_rank_compute: no memory for the links");
+    }
+    if (rc == RESULT_CLOSED) {
+        return fail(pr, page_rank_error_stopped, "page_rank_compute: stopped");
+    }
+    return fail(pr, page_rank_error_internal,
+                rc == RESULT_LIMIT ? "page_rank_compute: a page index is out of range"
+                                   : "page_rank_compute: the link stream failed");
+}
+
+PageRankError page_rank_compute(PageRank *pr, void *link_stream_state,
+                                LinkStreamNextFunc *link_stream_next,
+                                LinkStreamResetFunc *link_stream_reset)
+{
+    error_clean(pr->error);
+    LinkGraph *graph = NULL;
+    Result rc = link_graph_build(&graph, pr->n_pages, link_stream_state, link_stream_next,
+                                 link_stream_reset, pr->stop);
+    if (rc != RESULT_OK) {
+        link_graph_delete(graph);
+        return fail_to_build(pr, rc);
+    }
+    PageRankError code = page_rank_compute_graph(pr, graph);
+    link_graph_delete(graph);
+    return code;
+}
+
+/* The object is const for the callers of get; only the lock inside changes. */
+static Mutex *lock_of(const PageRank *pr)
+{
+    return (Mutex *)(uintptr_t)&pr->mutex;
+}
+
+PageRankError page_rank_get(const PageRank *pr, size_t idx, float *score_old, float *score_new)
+{
+    PageRankError code = page_rank_error_internal;
+    *score_old = 0.0f;
+    *score_new = 0.0f;
+    mutex_lock(lock_of(pr));
+    if (idx < pr->n_pages) {
+        *score_old = rank_vector_floats(pr->value1)[idx];
+        *score_new = rank_vector_floats(pr->value2)[idx];
+        code = page_rank_error_ok;
+    }
+    mutex_unlock(lock_of(pr));
+    return code;
+}
+
+float page_rank_get_out_degree(const PageRank *pr, size_t idx)
+{
+    mutex_lock(lock_of(pr));
+    float degree = idx < pr->n_pages ? rank_vector_floats(pr->out_degree)[idx] : 0.0f;
+    mutex_unlock(lock_of(pr));
+    return degree;
+}
+
+void page_rank_get_totals(const PageRank *pr, PageRankTotals *totals)
+{
+    mutex_lock(lock_of(pr));
+    totals->n_pages = pr->n_ranked;
+    totals->mean_out_degree =
+        pr->n_sources == 0 ? 1.0f : (float)((double)pr->n_links / (double)pr->n_sources);
+    totals->total_score = pr->total_score;
+    mutex_unlock(lock_of(pr));
+}
+
+void page_rank_set_persist(PageRank *pr, int value)
+{
+    pr->persist = value;
+}

@@ -1,0 +1,119 @@
+#include "store/rank/rank_vector.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#define LINKS_WORTH_A_THREAD 200000u
+#define AUTOMATIC_THREADS    2
+
+char *rank_vector_path(const char *dir, const char *name)
+{
+    if (dir == NULL) {
+        return NULL;
+    }
+    size_t bytes = strlen(dir) + strlen(name) + 2;
+    char *path = malloc(bytes);
+    if (path != NULL) {
+        (void)snprintf(path, bytes, "%s/%s", dir, name);
+    }
+    return path;
+}
+
+Result rank_vector_open(MMapArray **vector, const char *path, size_t n)
+{
+    size_t held = path == NULL ? n : 0; /* 0: as many as the file has */
+    if (mmap_array_new(vector, path, held, sizeof(float)) != mmap_array_error_ok) {
+        *vector = NULL;
+        return RESULT_IO;
+    }
+    return rank_vector_reserve(*vector, n);
+}
+
+bool rank_vector_close(MMapArray *vector, int persist)
+{
+    if (vector == NULL) {
+        return true;
+    }
+    vector->persist = persist;
+    return mmap_array_delete(vector) == mmap_array_error_ok;
+}
+
+Result rank_vector_reserve(MMapArray *vector, size_t n)
+{
+    if (n <= vector->n_elements) {
+        return RESULT_OK;
+    }
+    return mmap_array_resize(vector, n) == mmap_array_error_ok ? RESULT_OK : RESULT_MEMORY;
+}
+
+double *rank_vector_doubles(RankMemory *memory, size_t n)
+{
+    MMapArray *array = rank_memory_new(memory, n, sizeof(double));
+    return array == NULL ? NULL : (double *)(void *)array->mem;
+}
+
+Result rank_vector_arrange(RankMemory *memory, const MMapArray *vector, const LinkGraph *graph,
+                           const atomic_bool *stop, double **out, double *total)
+{
+    *total = 0.0;
+    *out = rank_vector_doubles(memory, graph->n_pages);
+    if (*out == NULL) {
+        return RESULT_MEMORY;
+    }
+    const float *values = rank_vector_floats(vector);
+    for (uint32_t p = 0; p < graph->n_pages; p++) {
+        if (p % RANK_PIECE == 0 && rank_is_stopped(stop)) {
+            *out = NULL;
+            return RESULT_CLOSED;
+        }
+        uint32_t page = graph->page_at[p];
+        double value = page < vector->n_elements ? (double)values[page] : 0.0;
+        (*out)[p] = isfinite(value) && value > 0.0 ? value : 0.0;
+        *total += (*out)[p];
+    }
+    *out = *total > 0.0 ? *out : NULL;
+    return RESULT_OK;
+}
+
+void rank_vector_scale(double *values, size_t n, double factor, const atomic_bool *stop)
+{
+    for (size_t i = 0; i < n; i++) {
+        if (i % RANK_PIECE == 0 && rank_is_stopped(stop)) {
+            break;
+        }
+        values[i] *= factor;
+    }
+}
+
+double rank_vector_gather(const double *value, const uint32_t *in, uint32_t degree,
+                          const atomic_bool *stop)
+{
+    double sum = 0.0;
+    for (uint32_t k = 0; k < degree && !rank_is_stopped(stop); k += LINK_GRAPH_SLICE) {
+        uint32_t n = degree - k < LINK_GRAPH_SLICE ? degree - k : LINK_GRAPH_SLICE;
+        sum += link_graph_gather(value, in + k, n);
+    }
+    return sum;
+}
+
+double rank_vector_largest(const double *values, unsigned n)
+{
+    double result = 0.0;
+    for (unsigned i = 0; i < n; i++) {
+        result = values[i] > result ? values[i] : result;
+    }
+    return result;
+}
+
+unsigned rank_vector_threads(unsigned asked, uint64_t n_links)
+{
+    if (asked > 0) {
+        return asked;
+    }
+    return n_links >= LINKS_WORTH_A_THREAD && sysconf(_SC_NPROCESSORS_ONLN) >= AUTOMATIC_THREADS
+               ? AUTOMATIC_THREADS
+               : 1;
+}

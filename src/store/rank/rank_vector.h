@@ -1,0 +1,54 @@
+/* What PageRank and HITS share: float arrays by page index in memory-mapped files, and their way
+ * into the order of a link graph. */
+#ifndef STORE_RANK_RANK_VECTOR_H
+#define STORE_RANK_RANK_VECTOR_H
+
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/core/result.h"
+#include "store/rank/link_graph.h"
+#include "store/lmdb/mmap_array.h"
+#include "store/rank/rank_memory.h"
+
+/* "dir/name", malloc'd, or NULL when memory is short; NULL also for a dir that is NULL. */
+char *rank_vector_path(const char *dir, const char *name);
+
+/* Opens a float array of at least n elements; an existing file gives its content, a longer one all
+ * of it. path NULL: anonymous. RESULT_IO. */
+Result rank_vector_open(MMapArray **vector, const char *path, size_t n);
+/* NULL is allowed. False when the file could not be closed or removed. */
+bool rank_vector_close(MMapArray *vector, int persist);
+/* Makes room for n elements; never shrinks. RESULT_MEMORY. */
+Result rank_vector_reserve(MMapArray *vector, size_t n);
+
+static inline float *rank_vector_floats(const MMapArray *vector)
+{
+    return (float *)(void *)vector->mem;
+}
+
+/* The values by position of graph, in memory: negative ones and no numbers become 0, pages behind
+ * the end have 0. *total = their sum; when it is 0, *out is NULL. RESULT_MEMORY; RESULT_CLOSED:
+ * *stop (NULL: none) became true. */
+Result rank_vector_arrange(RankMemory *memory, const MMapArray *vector, const LinkGraph *graph,
+                           const atomic_bool *stop, double **out, double *total);
+
+/* n numbers in memory, 0; NULL without memory. */
+double *rank_vector_doubles(RankMemory *memory, size_t n);
+
+/* Multiplies n numbers by factor; not all of them when *stop becomes true. */
+void rank_vector_scale(double *values, size_t n, double factor, const atomic_bool *stop);
+
+/* link_graph_gather for a page with more links than a slice has: looks at the flag on the way. */
+double rank_vector_gather(const double *value, const uint32_t *in, uint32_t degree,
+                          const atomic_bool *stop);
+
+/* The largest of n numbers, none of which is negative. */
+double rank_vector_largest(const double *values, unsigned n);
+
+/* How many threads sweep a graph of so many links; asked: a number that was set, 0 for none. */
+unsigned rank_vector_threads(unsigned asked, uint64_t n_links);
+
+#endif

@@ -1,0 +1,100 @@
+/* The link lists of pages on disk.
+ *
+ * A list is the indices of a page's links: first those that leave its domain, then the others, both
+ * ascending, repetitions kept. Its bytes: varint 2 * n_diff + 1 if kinds follow; then the kinds, if
+ * there are any; then per group a signed varint, the distance of the first index from the page's
+ * own, and unsigned varints, the distances between neighbours. All arithmetic is modulo 2^64, so
+ * every index is possible.
+ *
+ * A kind is a byte of the caller's for each link, kept with it; equal links are in order of kind.
+ * Most pages have one kind of link, 0, and then nothing is stored; else a varint, how many bytes,
+ * and runs in the order of the list: a kind and a varint, how often in a row. Zeroes at the end are
+ * left out.
+ *
+ * Lists of neighbouring pages share a record of the table (a record per page costs more than most
+ * lists): key = index of the first, value = for each page [but the first: varint index distance],
+ * varint length, list. A record is filled up to PAGE_LINKS_RECORD_BYTES, two to a database page;
+ * longer lists have a record of their own. Pages that come in order of index are appended and fill
+ * records completely; others are inserted, and full records are split.
+ *
+ * Threads: writers hold the write transaction. Source: seed 003, "Index"; the records are ours. */
+#ifndef STORE_RECORDS_PAGE_LINKS_H
+#define STORE_RECORDS_PAGE_LINKS_H
+
+#include <lmdb.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/memory/buffer.h"
+#include "store/lmdb/util.h"
+
+#define PAGE_LINKS_RECORD_BYTES 2022 /* two nodes of that size fill a 4 KiB page of LMDB */
+
+/* Writes the list of page `index` to out (room for (n + 3) * MAX_VARINT_SIZE bytes); sorts both
+ * groups of to[0..n) in place. Returns how many bytes. */
+size_t page_links_encode(uint64_t index, uint64_t *to, size_t n_diff, size_t n, uint8_t *out);
+
+#define PAGE_LINKS_KIND_BITS 8
+/* The same with kinds: elements of to are index << PAGE_LINKS_KIND_BITS | kind, so indices are
+ * below 2^56. What is left in to is without kinds. */
+size_t page_links_encode_kinds(uint64_t index, uint64_t *to, size_t n_diff, size_t n, uint8_t *out);
+/* Whether a list has kinds other than 0. */
+static inline bool page_links_has_kinds(const uint8_t *list, size_t length)
+{
+    return length > 0 && (list[0] & 1) != 0;
+}
+/* The kinds of the n links of a list, as page_links_decode orders them. false: not a list. */
+bool page_links_decode_kinds(const uint8_t *list, size_t length, uint8_t *kinds, size_t n);
+
+/* Room, in elements, that decoding a list of length bytes needs: one for each byte, and some. */
+#define PAGE_LINKS_SLACK 8
+static inline size_t page_links_bound(size_t length)
+{
+    return length + PAGE_LINKS_SLACK;
+}
+
+/* Decodes a list into to (room for page_links_bound(length)). only_diff stops behind the first
+ * group. false: the bytes are not a list. */
+bool page_links_decode(uint64_t index, const uint8_t *list, size_t length, bool only_diff,
+                       uint64_t *to, size_t *n_diff, size_t *n);
+
+/* The lists of one record, one after the other. */
+typedef struct PageLinksReader {
+    const uint8_t *p;
+    const uint8_t *end;
+    uint64_t index; /* of the next list, once started */
+    bool started;
+} PageLinksReader;
+
+void page_links_reader_init(PageLinksReader *reader, uint64_t key, const MDB_val *record);
+/* 1: *index, *list and *length are the next list; 0: no more; -1: not a record. */
+int page_links_reader_next(PageLinksReader *reader, uint64_t *index, const uint8_t **list,
+                           size_t *length);
+
+/* Finds the list of a page. An LMDB code; MDB_NOTFOUND when it was never crawled, MDB_CORRUPTED. */
+int page_links_find(MDB_txn *txn, MDB_dbi dbi, uint64_t index, const uint8_t **list,
+                    size_t *length);
+/* Writes lists, best in ascending order of index: the last record of the table is kept in memory
+ * and written when it is full, or when the writer ends. The table's other users must keep away
+ * meanwhile. */
+typedef struct PageLinksWriter {
+    MDB_cursor *cursor;
+    Buffer tail;    /* the last record, while open */
+    uint64_t first; /* its key */
+    uint64_t last;  /* the last page in it */
+    bool open;
+    bool stored;  /* a previous state of it is in the table */
+    bool changed; /* since it was opened */
+    Buffer scratch;
+} PageLinksWriter;
+
+/* An LMDB code, ENOMEM. end must be called in any case; it writes what is left unless rc, what went
+ * before, is an error, and returns the first error. */
+int page_links_writer_begin(PageLinksWriter *writer, MDB_txn *txn, MDB_dbi dbi);
+/* Creates or replaces the list of a page. */
+int page_links_writer_put(PageLinksWriter *writer, uint64_t index, const uint8_t *list,
+                          size_t length);
+int page_links_writer_end(PageLinksWriter *writer, int rc);
+
+#endif

@@ -1,0 +1,29 @@
+/* Which priority level is served next: the bias between front queues.
+ *
+ * strict: always the best level that has anything. weighted: so most of the time, but every few
+ * turns (lower_share of them) one of the other levels is served, the k-th best of them with a
+ * weight of 1 / k; so every level that has anything is served at least once in about levels *
+ * log(levels) / lower_share turns, and nothing starves.
+ *
+ * Pure: the same ticket gives the same choice. Tickets count turns; their shares are met closely
+ * also over short runs (a golden-ratio sequence, no random numbers). Source: seed 002, front
+ * queues. */
+#ifndef STORE_SCHEDULE_LEVEL_BIAS_H
+#define STORE_SCHEDULE_LEVEL_BIAS_H
+
+#include <stdint.h>
+
+typedef enum LevelBiasKind { LEVEL_BIAS_STRICT, LEVEL_BIAS_WEIGHTED } LevelBiasKind;
+
+typedef struct LevelBias {
+    LevelBiasKind kind;
+    double lower_share; /* of the turns for all but the best level; 0..1, default 0.2 */
+} LevelBias;
+
+#define LEVEL_BIAS_DEFAULT_LOWER_SHARE 0.2
+
+/* levels: bit l is set when level l (0..63, 0 is best) has anything. Returns a level whose bit is
+ * set, or SCHEDULE_NO_LEVEL (255) when none is. */
+unsigned level_bias_choose(const LevelBias *bias, uint64_t levels, uint64_t ticket);
+
+#endif

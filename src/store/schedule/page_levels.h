@@ -1,0 +1,31 @@
+/* Moving scheduled pages between priority levels, many at a time.
+ *
+ * A page's level stands in two places that must agree: its entry in the schedule, which orders the
+ * crawl, and its record in PageDB, which tells whoever removes the entry where it is. Both change
+ * here, in one transaction. Records are rewritten in order of index, sixteen neighbours at once;
+ * schedule entries in order of host.
+ *
+ * Moves are found by looking at a snapshot and applied later, so each is checked: a page that has
+ * left the schedule or changed its level since then is left alone. Threads: the writer. */
+#ifndef STORE_SCHEDULE_PAGE_LEVELS_H
+#define STORE_SCHEDULE_PAGE_LEVELS_H
+
+#include "store/pages/page_db.h"
+#include "store/records/page_packs.h"
+#include "store/pages/page_record.h"
+#include "store/schedule/schedule.h"
+
+/* Applies n moves, which are in ascending order of index and lead from level to level. Those that
+ * held (the page is scheduled at `from`) are the first *n_moved of the array afterwards, in another
+ * order. RESULT_FULL, RESULT_MEMORY, RESULT_DAMAGED, RESULT_IO: the transaction must be aborted. */
+Result page_levels_move(PageDB *db, Schedule *schedule, MDB_txn *txn, ScheduleChange *moves,
+                        size_t n, size_t *n_moved);
+
+/* The two halves of moving one record, for schedules whose entries are more than a level and an
+ * index. LMDB codes or ENOMEM; MDB_NOTFOUND: there is no such page. What read gave is valid until
+ * the editor's next call; copy is scratch. */
+int page_level_read(PagePackEditor *infos, uint64_t index, MDB_val *value, PageRecord *record);
+int page_level_write(PagePackEditor *infos, uint64_t index, const MDB_val *value,
+                     PageRecord *record, uint8_t level, Buffer *copy);
+
+#endif

@@ -1,0 +1,130 @@
+/* What is to be fetched: the on-disk half of every visit state's queue.
+ *
+ * One LMDB table of duplicates: key = host id (32 bits, big-endian) and priority level (8 bits, 0
+ * is best), values = page indices in order (48 bits, big-endian). So a host's best URLs are one
+ * range read, whatever else is queued; taking a URL writes nothing; an entry leaves with the
+ * transaction that commits the page's result. A second table names, per level, the hosts whose best
+ * URL has that level, so that hosts with work are found without looking at URLs.
+ *
+ * Writers: the one thread that owns the write transaction. Readers: any thread with a read
+ * transaction of its own. Source: seed 002 (front queues), DESIGN section 3. */
+#ifndef STORE_SCHEDULE_SCHEDULE_H
+#define STORE_SCHEDULE_SCHEDULE_H
+
+#include <lmdb.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/core/result.h"
+
+#define SCHEDULE_MAX_LEVELS 64u
+#define SCHEDULE_NO_LEVEL   255u /* "not scheduled" in PageInfo.level */
+
+#define SCHEDULE_DEFAULT_LEVELS      16u
+#define SCHEDULE_DEFAULT_SCORE_TOP   1.0f
+#define SCHEDULE_DEFAULT_SCORE_RATIO 2.0f
+
+typedef struct Schedule Schedule;
+
+typedef struct ScheduleOptions {
+    unsigned levels;   /* 1..SCHEDULE_MAX_LEVELS, default 16 */
+    float score_top;   /* scores at or above it are level 0; default 1 */
+    float score_ratio; /* factor between one level and the next; default 2 */
+    bool has_express; /* scores begin at level 1: level 0 is for what goes first whatever its score.
+                         levels are then SCHEDULE_MAX_LEVELS - 1 at most; default no */
+} ScheduleOptions;
+
+typedef struct ScheduleItem {
+    uint64_t index; /* of the page in PageDB */
+    unsigned level;
+} ScheduleItem;
+
+/* Opens (creates) the tables "schedule" and "schedule_hosts" inside a write transaction of env; the
+ * handles are usable by other transactions once it has been committed, and void if it is aborted.
+ * options NULL: the defaults. The environment needs room for two named tables more. Options may
+ * differ from those of an earlier run: entries keep the level they were given.
+ * RESULT_INVALID: an option is out of range. RESULT_VERSION: written by another format. */
+Result schedule_open(Schedule **schedule, MDB_txn *txn, const ScheduleOptions *options);
+/* The same with tables "NAME" and "NAME_hosts" (name at most SCHEDULE_NAME_BYTES): several
+ * schedules may live in one environment. */
+#define SCHEDULE_NAME_BYTES 32
+Result schedule_open_named(Schedule **schedule, MDB_txn *txn, const char *name,
+                           const ScheduleOptions *options);
+/* Frees the object; the tables stay open as long as their environment. NULL is allowed. */
+void schedule_close(Schedule *schedule);
+
+/* The level of a score: logarithmic; not-a-number and negative scores are the last level. */
+unsigned schedule_level(const Schedule *schedule, float score);
+
+/* Whether a level is the one that scores do not lead to (ScheduleOptions.has_express). */
+bool schedule_is_express(const Schedule *schedule, unsigned level);
+
+/* The scores of a level: [*least, *below). Level 0 has no end (*below is infinite), the last level
+ * no beginning (*least is 0; it also has what is below 0). */
+void schedule_level_range(const Schedule *schedule, unsigned level, float *least, float *below);
+
+/* Adds or removes one entry. Adding what is there and removing what is not changes nothing and is
+ * RESULT_OK. RESULT_FULL: the map must grow and the
+ * transaction be aborted and done again. RESULT_INVALID: level >= SCHEDULE_MAX_LEVELS, or an index
+ * of 2^48 or more; nothing was changed. */
+Result schedule_put(Schedule *schedule, MDB_txn *txn, uint32_t host, unsigned level,
+                    uint64_t index);
+Result schedule_remove(Schedule *schedule, MDB_txn *txn, uint32_t host, unsigned level,
+                       uint64_t index);
+/* Many of them at once, or moves, in the given order: cheaper by far when they are sorted by host.
+ */
+typedef struct ScheduleChange {
+    uint64_t index;
+    uint32_t host;
+    uint8_t from; /* its level now, SCHEDULE_NO_LEVEL: it is not scheduled */
+    uint8_t to;   /* its level then, SCHEDULE_NO_LEVEL: to be removed */
+} ScheduleChange;
+Result schedule_change(Schedule *schedule, MDB_txn *txn, const ScheduleChange *changes, size_t n);
+
+/* Removes everything of a host; *removed = how many. */
+Result schedule_clear_host(Schedule *schedule, MDB_txn *txn, uint32_t host, uint64_t *removed);
+
+/* Reads up to max entries of a host in order of fetching, starting behind *after (NULL = the head).
+ * *n = how many; fewer than max means the end. O(log N + n). */
+Result schedule_head(Schedule *schedule, MDB_txn *txn, uint32_t host, const ScheduleItem *after,
+                     ScheduleItem *items, size_t max, size_t *n);
+
+/* Reads up to max hosts that have entries, best level first, host id ascending inside a level,
+ * behind *position, which moves on; start with *started = false. *n = how many; levels (NULL: not
+ * wanted) gets the best level of each. */
+typedef struct ScheduleHostCursor {
+    bool started;
+    unsigned level;
+    uint32_t host;
+} ScheduleHostCursor;
+Result schedule_hosts(Schedule *schedule, MDB_txn *txn, ScheduleHostCursor *position,
+                      uint32_t *hosts, uint8_t *levels, size_t max, size_t *n);
+
+/* Reads up to max entries of all hosts, in order of (host, level, index), behind *position, which
+ * moves on; start with *started = false. For sweeps in short transactions: what is added or removed
+ * meanwhile may be seen or not. */
+typedef struct ScheduleEntry {
+    uint64_t index;
+    uint32_t host;
+    uint32_t level;
+} ScheduleEntry;
+typedef struct ScheduleScan {
+    bool started;
+    ScheduleEntry last;
+} ScheduleScan;
+Result schedule_scan(Schedule *schedule, MDB_txn *txn, ScheduleScan *position,
+                     ScheduleEntry *entries, size_t max, size_t *n);
+
+/* Removes everything. */
+Result schedule_clear(Schedule *schedule, MDB_txn *txn);
+
+/* Entries in all, and hosts that have any. O(1). */
+Result schedule_counts(Schedule *schedule, MDB_txn *txn, uint64_t *entries, uint64_t *hosts);
+/* Entries of one host at one level. O(log N). */
+Result schedule_level_count(Schedule *schedule, MDB_txn *txn, uint32_t host, unsigned level,
+                            uint64_t *entries);
+/* Entries of one host. O(levels). */
+Result schedule_host_count(Schedule *schedule, MDB_txn *txn, uint32_t host, uint64_t *entries);
+
+#endif

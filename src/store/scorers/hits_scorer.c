@@ -1,0 +1,163 @@
+#include "store/scorers/hits_scorer.h"
+
+#include <stdlib.h>
+
+#include "store/rank/link_graph.h"
+#include "store/scorers/score_input.h"
+
+#define FIRST_PAGES 1000u
+
+static int fail(HitsScorer *hs, HitsScorerError code, const char *what)
+{
+    error_set(hs->error, (int)code, what);
+    return (int)code;
+}
+
+HitsScorerError hits_scorer_new(HitsScorer **hs, PageDB *db)
+{
+    HitsScorer *p = *hs = calloc(1, sizeof *p);
+    if (p == NULL) {
+        return hits_scorer_error_memory;
+    }
+    score_parent_init(&p->parent);
+    atomic_init(&p->stopping, false);
+    p->page_db = db;
+    p->persist = HITS_SCORER_PERSIST;
+    p->use_content_scores = HITS_SCORER_USE_CONTENT_SCORES;
+    p->error = error_new();
+    if (p->error == NULL) {
+        (void)hits_scorer_delete(p);
+        *hs = NULL;
+        return hits_scorer_error_memory;
+    }
+    if (hits_new(&p->hits, db->path, FIRST_PAGES) != hits_error_ok) {
+        return (HitsScorerError)fail(p, hits_scorer_error_internal,
+                                     "hits_scorer_new: the files cannot be opened");
+    }
+    p->hits->stop = &p->stopping;
+    p->hits->jump = HITS_SCORER_JUMP;
+    return hits_scorer_error_ok;
+}
+
+HitsScorerError hits_scorer_delete(HitsScorer *hs)
+{
+    if (hs == NULL) {
+        return hits_scorer_error_ok;
+    }
+    HitsError rc = hits_error_ok;
+    if (hs->hits != NULL) {
+        hits_set_persist(hs->hits, hs->persist);
+        rc = hits_delete(hs->hits);
+    }
+    error_delete(hs->error);
+    score_input_free(&hs->input, NULL);
+    score_parent_destroy(&hs->parent);
+    free(hs);
+    return rc == hits_error_ok ? hits_scorer_error_ok : hits_scorer_error_internal;
+}
+
+int hits_scorer_add(void *state, const PageInfo *page_info, float *score)
+{
+    HitsScorer *hs = state;
+    ScorerLink link = {.parent =
+                           score_parent_find(&hs->parent, hs->page_db, page_info->linked_from),
+                       .score = page_info->score};
+    return hits_scorer_estimate(state, &link, score);
+}
+
+int hits_scorer_estimate(void *state, const ScorerLink *link, float *score)
+{
+    const HitsScorer *hs = state;
+    float gift = 0.0f;
+    bool has_parent = link->parent != UINT64_MAX;
+    if (has_parent &&
+        hits_get_gift(hs->hits, link->parent, link->n_links, &gift) == hits_error_ok &&
+        gift > 0.0f) {
+        *score = gift;
+        return 0;
+    }
+    size_t n_pages = hits_get_n_ranked(hs->hits);
+    float mean = n_pages == 0 ? 1.0f : 1.0f / (float)n_pages;
+    *score = hs->use_content_scores && link->score >= 0.0f ? mean * (0.5f + link->score) : mean;
+    return 0;
+}
+
+int hits_scorer_get(void *state, size_t idx, float *score_old, float *score_new)
+{
+    const HitsScorer *hs = state;
+    return (int)hits_get_authority(hs->hits, idx, score_old, score_new);
+}
+
+float hits_scorer_scale(void *state)
+{
+    const HitsScorer *hs = state;
+    size_t n_pages = hits_get_n_ranked(hs->hits);
+    return SCORER_MEAN * (n_pages == 0 ? 1.0f : (float)n_pages);
+}
+
+void hits_scorer_stop(void *state, bool stop)
+{
+    HitsScorer *hs = state;
+    atomic_store(&hs->stopping, stop);
+}
+
+int hits_scorer_update(void *state)
+{
+    HitsScorer *hs = state;
+    error_clean(hs->error);
+    score_input_free(&hs->input, NULL);
+    Result rc = score_input_read(&hs->input, hs->page_db, hs->use_content_scores != 0,
+                                 hs->only_diff_domain != 0, &hs->stopping);
+    if (rc != RESULT_OK) {
+        score_input_free(&hs->input, &hs->stopping);
+        return fail(hs, rc == RESULT_MEMORY ? hits_scorer_error_memory : hits_scorer_error_internal,
+                    rc == RESULT_CLOSED ? "hits_scorer_update: stopped"
+                                        : "hits_scorer_update: the links cannot be read");
+    }
+    hs->hits->scores = hs->input.scores;
+    HitsError code = hits_compute_graph(hs->hits, hs->input.graph);
+    hs->hits->scores = NULL;
+    score_input_free(&hs->input, &hs->stopping);
+    switch (code) {
+    case hits_error_ok:
+        return hits_scorer_error_ok;
+    case hits_error_precision: /* told, and harmless: the scores are the best there are */
+        (void)fail(hs, hits_scorer_error_precision,
+                   "hits_scorer_update: precision was not reached");
+        return hits_scorer_error_ok;
+    case hits_error_memory:
+        return fail(hs, hits_scorer_error_memory, "hits_scorer_update: out of memory");
+    case hits_error_stopped:
+    case hits_error_internal:
+    default:
+        return fail(hs, hits_scorer_error_internal,
+                    code == hits_error_stopped ? "hits_scorer_update: stopped"
+                                               : "hits_scorer_update: no result");
+    }
+}
+
+void hits_scorer_setup(HitsScorer *hs, Scorer *scorer)
+{
+    *scorer = (Scorer){.state = hs,
+                       .update = hits_scorer_update,
+                       .add = hits_scorer_add,
+                       .get = hits_scorer_get,
+                       .estimate = hits_scorer_estimate,
+                       .scale = hits_scorer_scale,
+                       .stop = hits_scorer_stop};
+}
+
+void hits_scorer_set_persist(HitsScorer *hs, int value)
+{
+    hs->persist = value;
+}
+
+void hits_scorer_set_use_content_scores(HitsScorer *hs, int value)
+{
+    hs->use_content_scores = value;
+}
+
+void hits_scorer_set_jump(HitsScorer *hs, float value)
+{
+    hs->hits->jump = value;
+}

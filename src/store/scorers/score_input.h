@@ -1,0 +1,42 @@
+/* What the PageRank and HITS scorers read from PageDB for one update: the link graph and, if asked
+ * for, the content scores. The read transaction ends before the computation begins, so that a long
+ * computation never keeps the database from reusing its pages. */
+#ifndef STORE_SCORERS_SCORE_INPUT_H
+#define STORE_SCORERS_SCORE_INPUT_H
+
+#include <stdatomic.h>
+#include <stdbool.h>
+
+#include "base/thread/mutex.h"
+#include "base/core/result.h"
+#include "store/rank/link_graph.h"
+#include "store/lmdb/mmap_array.h"
+#include "store/pages/page_db.h"
+
+typedef struct ScoreInput {
+    LinkGraph *graph;
+    MMapArray *scores; /* in a file that has no name any more; NULL: not asked for */
+} ScoreInput;
+
+/* input is empty. RESULT_CLOSED: *stop became true; RESULT_MEMORY, RESULT_IO. Whatever the result,
+ * input is then freed. */
+Result score_input_read(ScoreInput *input, PageDB *db, bool with_scores, bool only_diff_domain,
+                        const atomic_bool *stop);
+/* Makes it empty; when *stop becomes true not all of it, the rest at the next call. stop may be
+ * NULL. */
+void score_input_free(ScoreInput *input, const atomic_bool *stop);
+
+/* The page that a scorer looked up last to estimate one that it links to: a page's links come
+ * together. Any thread. */
+typedef struct ScoreParent {
+    Mutex mutex; /* guards the rest */
+    uint64_t hash;
+    uint64_t index;
+} ScoreParent;
+
+void score_parent_init(ScoreParent *parent);
+void score_parent_destroy(ScoreParent *parent);
+/* The index of the page with that hash; UINT64_MAX when there is none, as for hash 0. */
+uint64_t score_parent_find(ScoreParent *parent, PageDB *db, uint64_t hash);
+
+#endif

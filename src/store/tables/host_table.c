@@ -1,0 +1,130 @@
+#include "store/tables/host_table.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "store/lmdb/lmdb_result.h"
+
+#define HOST_FORMAT 1u
+
+struct HostTable {
+    MDB_dbi records;
+    MDB_dbi robots;
+};
+
+typedef struct StoredRecord {
+    uint64_t format;
+    HostRecord record;
+} StoredRecord;
+
+Result host_table_open(HostTable **out, MDB_txn *txn)
+{
+    HostTable *table = calloc(1, sizeof *table);
+    if (table == NULL) {
+        return RESULT_MEMORY;
+    }
+    int rc = mdb_dbi_open(txn, "hosts", MDB_CREATE | MDB_INTEGERKEY, &table->records);
+    if (rc == MDB_SUCCESS) {
+        rc = mdb_dbi_open(txn, "robots", MDB_CREATE | MDB_INTEGERKEY, &table->robots);
+    }
+    if (rc != MDB_SUCCESS) {
+        free(table);
+        return lmdb_result(rc, "open hosts");
+    }
+    *out = table;
+    return RESULT_OK;
+}
+
+void host_table_close(HostTable *table)
+{
+    free(table);
+}
+
+static Result decode(const MDB_val *value, HostRecord *record)
+{
+    StoredRecord stored;
+    if (value->mv_size != sizeof stored) {
+        return RESULT_VERSION;
+    }
+    memcpy(&stored, value->mv_data, sizeof stored);
+    *record = stored.record;
+    return stored.format == HOST_FORMAT ? RESULT_OK : RESULT_VERSION;
+}
+
+Result host_table_get(HostTable *table, MDB_txn *txn, uint32_t host, HostRecord *record)
+{
+    MDB_val key = {.mv_size = sizeof host, .mv_data = &host};
+    MDB_val value = {.mv_size = 0, .mv_data = NULL};
+    int rc = mdb_get(txn, table->records, &key, &value);
+    *record = (HostRecord){.state = HOST_ACTIVE};
+    if (rc == MDB_NOTFOUND) {
+        return RESULT_OK;
+    }
+    return rc == MDB_SUCCESS ? decode(&value, record) : lmdb_result(rc, "get host");
+}
+
+Result host_table_put(HostTable *table, MDB_txn *txn, uint32_t host, const HostRecord *record)
+{
+    StoredRecord stored = {.format = HOST_FORMAT, .record = *record};
+    MDB_val key = {.mv_size = sizeof host, .mv_data = &host};
+    MDB_val value = {.mv_size = sizeof stored, .mv_data = &stored};
+    return lmdb_result(mdb_put(txn, table->records, &key, &value, 0), "put host");
+}
+
+Result host_table_get_robots(HostTable *table, MDB_txn *txn, uint32_t host, const char **body,
+                             size_t *length)
+{
+    MDB_val key = {.mv_size = sizeof host, .mv_data = &host};
+    MDB_val value = {.mv_size = 0, .mv_data = NULL};
+    int rc = mdb_get(txn, table->robots, &key, &value);
+    if (rc != MDB_SUCCESS) {
+        return lmdb_result(rc, "get robots");
+    }
+    *body = value.mv_data;
+    *length = value.mv_size;
+    return RESULT_OK;
+}
+
+Result host_table_put_robots(HostTable *table, MDB_txn *txn, uint32_t host, const char *body,
+                             size_t length)
+{
+    static char nothing[1];
+    MDB_val key = {.mv_size = sizeof host, .mv_data = &host};
+    MDB_val value = {.mv_size = length, .mv_data = nothing};
+    if (length > 0) {
+        /* LMDB takes a pointer to non-const but only reads it. */
+        memcpy(&value.mv_data, &body, sizeof body);
+    }
+    return lmdb_result(mdb_put(txn, table->robots, &key, &value, 0), "put robots");
+}
+
+Result host_table_walk(HostTable *table, MDB_txn *txn,
+                       Result (*visit)(void *context, uint32_t host, const HostRecord *record),
+                       void *context)
+{
+    MDB_cursor *cursor = NULL;
+    int rc = mdb_cursor_open(txn, table->records, &cursor);
+    Result result = lmdb_result(rc, "walk hosts");
+    MDB_val key = {.mv_size = 0, .mv_data = NULL};
+    MDB_val value = {.mv_size = 0, .mv_data = NULL};
+    while (result == RESULT_OK) {
+        rc = mdb_cursor_get(cursor, &key, &value, MDB_NEXT);
+        if (rc == MDB_NOTFOUND) {
+            break;
+        }
+        result = lmdb_result(rc, "walk hosts");
+        HostRecord record;
+        uint32_t host = 0;
+        if (result == RESULT_OK) {
+            memcpy(&host, key.mv_data, sizeof host);
+            result = decode(&value, &record);
+        }
+        if (result == RESULT_OK) {
+            result = visit(context, host, &record);
+        }
+    }
+    if (cursor != NULL) {
+        mdb_cursor_close(cursor);
+    }
+    return result;
+}

@@ -1,0 +1,68 @@
+/* What must outlive a visit state: one record per host (scheme+authority) in LMDB, and its
+ * robots.txt.
+ *
+ * Written by the ingest thread inside the transaction that commits a batch; read by anyone in a
+ * read transaction. Keys are PageDB's host ids. Records are fixed structs behind a format byte. */
+#ifndef STORE_TABLES_HOST_TABLE_H
+#define STORE_TABLES_HOST_TABLE_H
+
+#include <lmdb.h>
+#include <stdint.h>
+
+#include "base/core/result.h"
+
+typedef enum HostState {
+    HOST_ACTIVE,
+    HOST_DROPPED, /* given up after errors: drop_class says which */
+    HOST_FULL,    /* its budget of pages or bytes is used up */
+    HOST_DENIED   /* by the operator */
+} HostState;
+
+typedef struct HostRecord {
+    uint8_t state;        /* HostState */
+    uint8_t drop_class;   /* FetchClass of the frontier, when dropped */
+    uint8_t robots_state; /* RobotsState of the frontier */
+    uint8_t failures;     /* in a row */
+    uint8_t last_failure; /* FetchClass */
+    uint8_t rests;        /* in a row, after failures: schedule.mode = continuous */
+    uint8_t owed;         /* fetches of new URLs before more revisits: revisits.h */
+    uint8_t reserved[1];
+    uint32_t robots_version; /* how many contents of robots.txt there were */
+    int32_t robots_status;   /* HTTP or negative code of the last time */
+    uint32_t crawl_delay_ms; /* from robots.txt, 0 = none */
+    uint32_t fetches;        /* all, robots.txt included */
+    uint32_t pages;          /* pages stored, duplicates not counted */
+    uint32_t duplicates;
+    uint32_t by_status[6];    /* errors, 1xx ... 5xx */
+    uint32_t robots_denied;   /* URLs refused by robots.txt */
+    uint32_t urls;            /* known URLs of the host that were ever scheduled */
+    uint64_t bytes;           /* received */
+    uint64_t fetch_ms;        /* sum of the durations */
+    int64_t robots_expiry_ms; /* wall time, ms since 1970 */
+    int64_t not_before_ms;    /* wall time: back-off that must survive a restart */
+    int64_t first_fetch_ms;
+    int64_t last_fetch_ms;
+} HostRecord;
+
+typedef struct HostTable HostTable;
+
+/* Opens (creates) the tables inside a write transaction. */
+Result host_table_open(HostTable **table, MDB_txn *txn);
+void host_table_close(HostTable *table);
+
+/* An unknown host gives a zeroed record and RESULT_OK. RESULT_VERSION, RESULT_IO. */
+Result host_table_get(HostTable *table, MDB_txn *txn, uint32_t host, HostRecord *record);
+Result host_table_put(HostTable *table, MDB_txn *txn, uint32_t host, const HostRecord *record);
+
+/* The bytes of robots.txt, borrowed until the transaction ends; RESULT_NOT_FOUND. */
+Result host_table_get_robots(HostTable *table, MDB_txn *txn, uint32_t host, const char **body,
+                             size_t *length);
+Result host_table_put_robots(HostTable *table, MDB_txn *txn, uint32_t host, const char *body,
+                             size_t length);
+
+/* Calls visit for every record, host ids ascending; a result other than RESULT_OK ends the walk. */
+Result host_table_walk(HostTable *table, MDB_txn *txn,
+                       Result (*visit)(void *context, uint32_t host, const HostRecord *record),
+                       void *context);
+
+#endif

@@ -1,0 +1,97 @@
+/* What of a crawl is to be visited again, and when: the tables behind schedule.mode = continuous.
+ *
+ * Due times are in the tables of FreqScheduler, so that what `ragno schedule DIR freq` built is
+ * what the crawl works through: virtual time is wall time, seconds since 1970. Times below
+ * REVISIT_VIRTUAL_MAX are not: the command counts from 0, the crawl has not met that entry yet.
+ *
+ * - freq_schedule, freq_pages (freq_internal.h): due time and frequency of every page that is to be
+ *   visited again. A page that is due stays there, with its time, until the transaction of its
+ *   visit's result moves it: so no crash, no host that is cleared, nothing loses a next visit, and
+ *   the first entry says how far behind the crawl is;
+ * - revisit_lines: host -> (due time, page): due, but its host has enough to do; in order of due
+ *   time, so that a host with more pages due than it can be asked for visits them in turn;
+ * - revisit_notes: page -> validators of the last 200 answer, how often it was missed since, the
+ *   frequency that the operator gave it.
+ *
+ * Threads and transactions are the caller's: one writer, any readers. Errors: RESULT_FULL, the map
+ * must grow; RESULT_DAMAGED; RESULT_IO. Pages are indices of PageDB. */
+#ifndef STORE_TABLES_REVISIT_TABLE_H
+#define STORE_TABLES_REVISIT_TABLE_H
+
+#include <lmdb.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/core/result.h"
+
+#define REVISIT_VIRTUAL_MAX 1e9 /* 2001 */
+
+#define REVISIT_ETAG_BYTES 256u /* longer validators are not kept */
+#define REVISIT_DATE_BYTES 64u
+
+typedef struct RevisitTable RevisitTable;
+
+typedef struct RevisitDue {
+    double time_s; /* when */
+    uint64_t index;
+    float freq; /* visits per second: above 0 */
+} RevisitDue;
+
+typedef struct RevisitNote {
+    uint8_t misses;   /* visits in a row that did not find the page */
+    float fixed_freq; /* given by the operator; 0 = none */
+    char etag[REVISIT_ETAG_BYTES + 1];
+    char last_modified[REVISIT_DATE_BYTES + 1];
+} RevisitNote;
+
+/* Opens the tables; the handles are usable by other transactions once txn is committed. Without
+ * create: RESULT_NOT_FOUND when there are none. */
+Result revisit_table_open(RevisitTable **table, MDB_txn *txn, bool create);
+/* Frees the object. NULL is allowed. */
+void revisit_table_close(RevisitTable *table);
+
+/* ---- due times ---- */
+
+/* RESULT_NOT_FOUND: it is not to be visited again. */
+Result revisit_table_get(const RevisitTable *table, MDB_txn *txn, uint64_t index, RevisitDue *due);
+/* Enters a page, or moves it. */
+Result revisit_table_put(const RevisitTable *table, MDB_txn *txn, const RevisitDue *due);
+/* Forgets a page, its note too; one that is not there is no error. */
+Result revisit_table_remove(const RevisitTable *table, MDB_txn *txn, uint64_t index);
+/* The first entry behind *due in order of (time, page); {0} begins. RESULT_NOT_FOUND: the end. */
+Result revisit_table_next(const RevisitTable *table, MDB_txn *txn, RevisitDue *due);
+Result revisit_table_count(const RevisitTable *table, MDB_txn *txn, uint64_t *n);
+/* Pages that have one: as many, unless the tables are damaged. */
+Result revisit_table_page_count(const RevisitTable *table, MDB_txn *txn, uint64_t *n);
+/* Forgets all due times and lines; notes stay, nothing is settled. */
+Result revisit_table_clear(const RevisitTable *table, MDB_txn *txn);
+
+/* ---- hosts with more due than they can be asked for ---- */
+
+/* Puts a page into the line of its host; one that is there stays. */
+Result revisit_table_line_put(const RevisitTable *table, MDB_txn *txn, uint32_t host,
+                              const RevisitDue *due);
+/* Takes the first out (freq is not filled in). RESULT_NOT_FOUND: nobody waits. */
+Result revisit_table_line_take(const RevisitTable *table, MDB_txn *txn, uint32_t host,
+                               RevisitDue *due);
+Result revisit_table_line_is_empty(const RevisitTable *table, MDB_txn *txn, uint32_t host,
+                                   bool *is_empty);
+Result revisit_table_line_clear(const RevisitTable *table, MDB_txn *txn, uint32_t host);
+/* Pages in all lines. */
+Result revisit_table_line_count(const RevisitTable *table, MDB_txn *txn, uint64_t *n);
+
+/* ---- notes ---- */
+
+/* An empty one when there is none. */
+Result revisit_table_note_get(const RevisitTable *table, MDB_txn *txn, uint64_t index,
+                              RevisitNote *note);
+/* An empty one is removed. */
+Result revisit_table_note_put(const RevisitTable *table, MDB_txn *txn, uint64_t index,
+                              const RevisitNote *note);
+
+/* All crawled pages below it were entered, or left out on purpose; 0 when nothing is known. */
+Result revisit_table_settled_get(const RevisitTable *table, MDB_txn *txn, uint64_t *index);
+/* 0: pages will be crawled that nobody enters. */
+Result revisit_table_settled_put(const RevisitTable *table, MDB_txn *txn, uint64_t index);
+
+#endif

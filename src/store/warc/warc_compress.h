@@ -1,0 +1,42 @@
+/* How a record is compressed: one gzip member (ISO 28500, annex D), or one Zstandard frame with a
+ * checksum and without a dictionary (the IIPC's "Zstandard compression for WARC files").
+ *
+ * A WarcCompressor and a WarcDecompressor belong to one thread. */
+#ifndef STORE_WARC_WARC_COMPRESS_H
+#define STORE_WARC_WARC_COMPRESS_H
+
+#include <stddef.h>
+
+#include "base/memory/buffer.h"
+#include "base/core/result.h"
+
+typedef enum WarcCompression { WARC_GZIP, WARC_ZSTD } WarcCompression;
+
+/* ".gz", ".zst". */
+const char *warc_compression_suffix(WarcCompression compression);
+/* The length of name without ".warc.gz" or ".warc.zst"; 0 when it ends in neither. */
+size_t warc_compression_stem(const char *name, WarcCompression *compression);
+
+typedef struct WarcCompressor WarcCompressor;
+
+#define WARC_GZIP_LEVELS 12
+#define WARC_ZSTD_LEVELS 19
+
+/* level 0 = the default, 1 (see bench_warc). RESULT_INVALID: no such level; RESULT_MEMORY. */
+Result warc_compressor_new(WarcCompressor **compressor, WarcCompression compression, int level);
+void warc_compressor_delete(WarcCompressor *compressor);
+/* Appends the member or frame of these bytes; on failure out is as before. */
+Result warc_compressor_append(WarcCompressor *compressor, const char *bytes, size_t length,
+                              Buffer *out);
+
+typedef struct WarcDecompressor WarcDecompressor;
+
+Result warc_decompressor_new(WarcDecompressor **decompressor);
+void warc_decompressor_delete(WarcDecompressor *decompressor);
+/* Reads the member or frame at bytes into out, which is overwritten and grows up to its limit;
+ * *used is how long it is. RESULT_DAMAGED: none, not all of it, or a wrong checksum; RESULT_LIMIT,
+ * RESULT_MEMORY: of out. */
+Result warc_decompressor_read(WarcDecompressor *decompressor, const char *bytes, size_t length,
+                              Buffer *out, size_t *used);
+
+#endif

@@ -1,0 +1,117 @@
+/* The vocabulary of WARC 1.1 (ISO 28500:2017) that writer, reader and index share: record types,
+ * reasons of truncation, dates, digests, record ids.
+ *
+ * Pure but for the random source. Everything here is thread-safe except WarcHasher and WarcIds,
+ * which belong to one thread. */
+#ifndef STORE_WARC_WARC_FORMAT_H
+#define STORE_WARC_WARC_FORMAT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/core/clock.h"
+#include "base/core/result.h"
+
+/* Borrowed bytes; not NUL-terminated. */
+typedef struct WarcBytes {
+    const char *bytes;
+    size_t length;
+} WarcBytes;
+
+static inline WarcBytes warc_bytes(const char *bytes, size_t length)
+{
+    return (WarcBytes){.bytes = bytes, .length = length};
+}
+
+/* Equal without regard to the case of ASCII letters; word is a C string in lower case. */
+bool warc_bytes_are(WarcBytes bytes, const char *word);
+/* Without blanks and tabs at either end. */
+WarcBytes warc_bytes_trim(WarcBytes bytes);
+/* A decimal number without sign, at most max; false for anything else. */
+bool warc_bytes_number(WarcBytes bytes, uint64_t max, uint64_t *number);
+
+typedef enum WarcType {
+    WARC_WARCINFO,
+    WARC_RESPONSE,
+    WARC_RESOURCE,
+    WARC_REQUEST,
+    WARC_METADATA,
+    WARC_REVISIT,
+    WARC_CONVERSION,
+    WARC_CONTINUATION,
+    WARC_TYPES /* how many */
+} WarcType;
+
+const char *warc_type_name(WarcType type);
+/* WARC_TYPES when the word is none. */
+WarcType warc_type_of(WarcBytes name);
+
+/* Why a block ends before the message did; the words of WARC-Truncated. */
+typedef enum WarcTruncation {
+    WARC_WHOLE,
+    WARC_TRUNCATED_LENGTH,
+    WARC_TRUNCATED_TIME,
+    WARC_TRUNCATED_DISCONNECT,
+    WARC_TRUNCATED_UNSPECIFIED
+} WarcTruncation;
+
+/* NULL for WARC_WHOLE. */
+const char *warc_truncation_name(WarcTruncation truncation);
+
+#define WARC_PROFILE_IDENTICAL    "http://netpreserve.org/warc/1.1/revisit/identical-payload-digest"
+#define WARC_PROFILE_NOT_MODIFIED "http://netpreserve.org/warc/1.1/revisit/server-not-modified"
+
+#define WARC_DATE_BYTES 32
+/* "2026-01-31T12:00:00.123456Z": microseconds, so that a date read back is the same WallTime. */
+char *warc_date_format(WallTime t, char text[WARC_DATE_BYTES]);
+/* "20260131120000", the timestamp of CDXJ and of file names. */
+char *warc_date_timestamp(WallTime t, char text[WARC_DATE_BYTES]);
+/* Reads a WARC-Date with seconds and up to nine decimals (those beyond microseconds are dropped).
+ */
+bool warc_date_parse(WarcBytes text, WallTime *t);
+
+#define WARC_DIGEST_BYTES 20
+#define WARC_DIGEST_TEXT  40 /* "sha1:" and 32 characters and NUL */
+
+/* SHA-1: what the field compares payloads with. It is an identity here, not a protection. */
+typedef struct WarcDigest {
+    uint8_t bytes[WARC_DIGEST_BYTES];
+} WarcDigest;
+
+/* "sha1:" and base32 (RFC 4648, upper case; 20 bytes need no padding). */
+char *warc_digest_format(const WarcDigest *digest, char text[WARC_DIGEST_TEXT]);
+bool warc_digest_parse(WarcBytes text, WarcDigest *digest);
+
+/* Computes digests with one context again and again. */
+typedef struct WarcHasher WarcHasher;
+Result warc_hasher_new(WarcHasher **hasher);
+void warc_hasher_delete(WarcHasher *hasher);
+/* The digest of head followed by tail. RESULT_INTERNAL: the library refused. */
+Result warc_hasher_digest(WarcHasher *hasher, WarcBytes head, WarcBytes tail, WarcDigest *digest);
+/* The same, and the digest of tail alone: block and payload for little more than the price of one.
+ */
+Result warc_hasher_pair(WarcHasher *hasher, WarcBytes head, WarcBytes tail, WarcDigest *both,
+                        WarcDigest *tail_only);
+
+typedef struct WarcId {
+    uint8_t bytes[16]; /* a version 4 UUID */
+} WarcId;
+
+#define WARC_ID_TEXT 48 /* "<urn:uuid:" and 36 characters and ">" and NUL */
+
+/* "<urn:uuid:...>". */
+char *warc_id_format(const WarcId *id, char text[WARC_ID_TEXT]);
+bool warc_id_parse(WarcBytes text, WarcId *id);
+
+/* Record ids from the kernel's random source, many with one call. */
+typedef struct WarcIds {
+    uint8_t random[4096];
+    size_t used; /* bytes of random that are gone; starts at its size */
+} WarcIds;
+
+void warc_ids_init(WarcIds *ids);
+/* RESULT_IO: the kernel gave no random bytes. */
+Result warc_ids_next(WarcIds *ids, WarcId *id);
+
+#endif
