@@ -25,14 +25,14 @@ void wires_heard(void *context, const char *hostname, WallTime asked, const Buff
     Buffer url;
     buffer_init(&url, BUFFER_NO_LIMIT);
     if (result == NULL || buffer_printf(&url, "dns:%s", hostname) != RESULT_OK ||
-        buffer_append(&result->body, records->data, records->length) != RESULT_OK) {
+        buffer_append(&result->answer.body, records->data, records->length) != RESULT_OK) {
         LOG_WARN("dns", "no memory to archive an answer", "host=%s", hostname);
         buffer_destroy(&url);
         fetch_result_delete(result);
         return;
     }
-    result->url = buffer_detach(&url);
-    result->wall_start = asked;
+    result->request.url = buffer_detach(&url);
+    result->cost.wall_start = asked;
     parsing_push(parts->parsing, result);
 }
 
@@ -46,7 +46,7 @@ void wires_resolved(void *context, VisitState *visit_state)
 static void wire_fetch(void *context, VisitState *visit_state)
 {
     AgentParts *parts = context;
-    MapKey key = ip_address_key(&visit_state->address);
+    MapKey key = ip_address_key(&visit_state->address.ip);
     uint64_t mixed = (key.low ^ (key.low >> 32)) * UINT64_C(0x9E3779B97F4A7C15);
     atomic_fetch_add(&parts->outstanding, 1);
     fetcher_fetch(parts->fetchers[(mixed >> 32) % parts->n_fetchers], visit_state);
@@ -71,7 +71,7 @@ static void wire_answered(void *context, VisitState *asker)
 static void count_page(AgentParts *parts, const FetchResult *result)
 {
     uint64_t most = atomic_load(&parts->max_pages);
-    if (most == 0 || !result->has_page || !result->final || result->status < 100) {
+    if (most == 0 || !result->request.has_page || !result->final || result->answer.status < 100) {
         return;
     }
     uint64_t pages = atomic_fetch_add(&parts->pages_final, 1) + 1;
@@ -159,17 +159,17 @@ static void push_host_news(AgentParts *parts, uint32_t host, const char *hostnam
     Buffer url;
     buffer_init(&url, BUFFER_NO_LIMIT);
     (void)buffer_printf(&url, "dns:%s", hostname == NULL ? "" : hostname);
-    result->host = host;
-    result->url = buffer_detach(&url);
-    result->class = why;
-    result->status = fetch_status_of_class(why);
-    result->wall_start = wall_now();
-    result->start = mono_now();
-    result->end = result->start;
-    result->drop_host = drop;
-    result->host_wait_ms = wait_ms;
+    result->host.id = host;
+    result->request.url = buffer_detach(&url);
+    result->answer.class = why;
+    result->answer.status = fetch_status_of_class(why);
+    result->cost.wall_start = wall_now();
+    result->cost.start = mono_now();
+    result->cost.end = result->cost.start;
+    result->host.drop = drop;
+    result->host.wait_ms = wait_ms;
     if (health != NULL) {
-        result->health = *health;
+        result->host.health = *health;
     }
     ingest_push(parts->ingest, page);
     wires_ring(parts);
@@ -178,15 +178,15 @@ static void push_host_news(AgentParts *parts, uint32_t host, const char *hostnam
 static void wire_drop(void *context, const VisitState *visit_state, FetchClass why)
 {
     AgentParts *parts = context;
-    push_host_news(parts, visit_state->host, visit_state->hostname, why, 0, &visit_state->health,
-                   true);
+    push_host_news(parts, visit_state->identity.host, visit_state->identity.hostname, why, 0,
+                   &visit_state->politeness.health, true);
 }
 
 static void wire_unresolved(void *context, const VisitState *visit_state, int64_t wait_ms)
 {
     AgentParts *parts = context;
-    push_host_news(parts, visit_state->host, visit_state->hostname, visit_state->resolve_class,
-                   wait_ms, &visit_state->health, false);
+    push_host_news(parts, visit_state->identity.host, visit_state->identity.hostname,
+                   visit_state->address.class, wait_ms, &visit_state->politeness.health, false);
 }
 
 void wires_moves(void *context)

@@ -79,8 +79,8 @@ static void write_log(Ingest *ingest, const Batch *batch)
         }
         buffer_reset(&path);
         buffer_reset(&referrer);
-        if (page->fetch->has_page) {
-            discovery_find(ingest->store.db, txn, page->fetch->index, &path, &referrer);
+        if (page->fetch->request.has_page) {
+            discovery_find(ingest->store.db, txn, page->fetch->request.index, &path, &referrer);
         } else {
             (void)buffer_append_char(&path, 'P');
         }
@@ -145,8 +145,9 @@ static void note_yield(Ingest *ingest, const Batch *batch)
     TrapState state = TRAP_FREE;
     for (size_t i = 0; ingest->traps != NULL && i < batch->n_pages; i++) {
         const ParsedPage *page = batch->pages[i];
-        if (page->parsed && page->fetch->status == 200 && !page->fetch->again &&
-            trap_yield_note(ingest->traps, page->fetch->url, strlen(page->fetch->url),
+        if (page->parsed && page->fetch->answer.status == 200 && !page->fetch->request.again &&
+            trap_yield_note(ingest->traps, page->fetch->request.url,
+                            strlen(page->fetch->request.url),
                             batch->duplicate_of[i] == PAGE_DB_NO_INDEX, page->trap_hash, &state,
                             pattern, sizeof pattern)) {
             LOG_INFO("ingest", told[state], "pattern=%s", pattern);

@@ -64,36 +64,38 @@ BatchHost *batch_host(Batch *batch, uint32_t id)
 
 static void note_fetch(HostRecord *record, CrawlTotals *totals, const FetchResult *fetch)
 {
-    int64_t wall_ms = fetch->wall_start.us / 1000;
-    unsigned class = stats_status_class(fetch->status);
+    int64_t wall_ms = fetch->cost.wall_start.us / 1000;
+    unsigned class = stats_status_class(fetch->answer.status);
     record->fetches++;
     record->by_status[class]++;
-    record->bytes += fetch->bytes;
-    record->fetch_ms += (uint64_t)mono_ms_between(fetch->start, fetch->end);
+    record->bytes += fetch->cost.bytes;
+    record->fetch_ms += (uint64_t)mono_ms_between(fetch->cost.start, fetch->cost.end);
     record->first_fetch_ms = record->first_fetch_ms == 0 ? wall_ms : record->first_fetch_ms;
     record->last_fetch_ms = wall_ms;
-    record->rests = fetch->status >= 100 ? 0 : record->rests;
-    if (fetch->kind == FETCHED_PAGE && !fetch->again && record->owed > 0) {
+    record->rests = fetch->answer.status >= 100 ? 0 : record->rests;
+    if (fetch->kind == FETCHED_PAGE && !fetch->request.again && record->owed > 0) {
         record->owed--;
     }
     totals->fetches++;
-    totals->bytes += fetch->bytes;
-    if (fetch->class == FETCH_BUSY) {
+    totals->bytes += fetch->cost.bytes;
+    if (fetch->answer.class == FETCH_BUSY) {
         totals->throttled++;
     }
-    if (fetch->truncated != TRUNCATED_NOT) {
+    if (fetch->answer.truncated != TRUNCATED_NOT) {
         totals->truncated++;
     }
 }
 
 static void note_health(HostRecord *record, const FetchResult *fetch)
 {
-    int64_t end_ms = fetch->wall_start.us / 1000 + mono_ms_between(fetch->start, fetch->end);
-    record->failures = (uint8_t)(fetch->health.failures > 255 ? 255 : fetch->health.failures);
-    record->last_failure = (uint8_t)fetch->health.last;
+    int64_t end_ms =
+        fetch->cost.wall_start.us / 1000 + mono_ms_between(fetch->cost.start, fetch->cost.end);
+    record->failures =
+        (uint8_t)(fetch->host.health.failures > 255 ? 255 : fetch->host.health.failures);
+    record->last_failure = (uint8_t)fetch->host.health.last;
     /* Whatever it waits for: a Retry-After counts, too, when it ends the tries of a URL, and a name
      * that fails meanwhile does not shorten it. */
-    int64_t not_before_ms = end_ms + fetch->host_wait_ms;
+    int64_t not_before_ms = end_ms + fetch->host.wait_ms;
     if (record->not_before_ms < not_before_ms) {
         record->not_before_ms = not_before_ms;
     }
@@ -122,22 +124,25 @@ static Result discover_sitemaps(Batch *batch, const ParsedPage *page)
 static Result note_robots(Batch *batch, BatchHost *host, const FetchResult *fetch)
 {
     HostRecord *record = &host->record;
-    int64_t end_ms = fetch->wall_start.us / 1000 + mono_ms_between(fetch->start, fetch->end);
+    int64_t end_ms =
+        fetch->cost.wall_start.us / 1000 + mono_ms_between(fetch->cost.start, fetch->cost.end);
     batch->totals.robots_files++;
-    record->robots_status = fetch->status;
-    record->robots_version = fetch->robots_version;
-    record->robots_state = (uint8_t)fetch->robots_state;
-    record->robots_expiry_ms = end_ms + fetch->robots_expiry_ms;
-    record->crawl_delay_ms = fetch->crawl_delay_ms > 0 && fetch->crawl_delay_ms < UINT32_MAX
-                                 ? (uint32_t)fetch->crawl_delay_ms
-                                 : 0;
-    if (fetch->robots_state != ROBOTS_KNOWN || fetch->status >= 500 || fetch->status < 200) {
+    record->robots_status = fetch->answer.status;
+    record->robots_version = fetch->host.robots_version;
+    record->robots_state = (uint8_t)fetch->host.robots_state;
+    record->robots_expiry_ms = end_ms + fetch->host.robots_expiry_ms;
+    record->crawl_delay_ms =
+        fetch->host.crawl_delay_ms > 0 && fetch->host.crawl_delay_ms < UINT32_MAX
+            ? (uint32_t)fetch->host.crawl_delay_ms
+            : 0;
+    if (fetch->host.robots_state != ROBOTS_KNOWN || fetch->answer.status >= 500 ||
+        fetch->answer.status < 200) {
         return RESULT_OK;
     }
-    bool has_body = fetch->status < 300;
+    bool has_body = fetch->answer.status < 300;
     return host_table_put_robots(batch->store->hosts, batch->txn, host->host,
-                                 has_body ? buffer_string(&fetch->body) : "",
-                                 has_body ? fetch->body.length : 0);
+                                 has_body ? buffer_string(&fetch->answer.body) : "",
+                                 has_body ? fetch->answer.body.length : 0);
 }
 
 /* ---- one result
@@ -147,7 +152,7 @@ Result batch_stored(Batch *batch, const FetchResult *fetch, PageRef *page)
 {
     Buffer url;
     buffer_init(&url, BUFFER_NO_LIMIT);
-    int rc = page_db_get(batch->store->db, batch->txn, fetch->index, page, &url);
+    int rc = page_db_get(batch->store->db, batch->txn, fetch->request.index, page, &url);
     buffer_destroy(&url);
     return rc == page_db_error_ok ? RESULT_OK : RESULT_DAMAGED;
 }
@@ -155,7 +160,7 @@ Result batch_stored(Batch *batch, const FetchResult *fetch, PageRef *page)
 /* A visit that brings nothing to replace what is stored: not modified, or an error. */
 static bool is_confirmation(const FetchResult *fetch)
 {
-    return fetch->again && (fetch->status == 304 || fetch->status >= 400);
+    return fetch->request.again && (fetch->answer.status == 304 || fetch->answer.status >= 400);
 }
 
 /* Takes a page out of the schedule. */
@@ -175,14 +180,14 @@ static Result unschedule(Batch *batch, const PageRef *page, int32_t status, uint
 static Result confirm(Batch *batch, const FetchResult *fetch)
 {
     PageRef page;
-    double time = (double)fetch->wall_start.us / 1e6;
+    double time = (double)fetch->cost.wall_start.us / 1e6;
     batch->totals.pages++;
     Result rc = batch_stored(batch, fetch, &page);
     if (rc == RESULT_OK) {
         rc = unschedule(batch, &page, page.status, 0);
     }
     return rc == RESULT_OK ? from_page_db(batch, page_db_confirm(batch->store->db, batch->txn,
-                                                                 fetch->index, time))
+                                                                 fetch->request.index, time))
                            : rc;
 }
 
@@ -190,10 +195,10 @@ static Result confirm(Batch *batch, const FetchResult *fetch)
 static bool is_first_good(Batch *batch, const FetchResult *fetch)
 {
     PageRef stored = {.status = 0};
-    if (fetch->status < 200 || fetch->status >= 300) {
+    if (fetch->answer.status < 200 || fetch->answer.status >= 300) {
         return false;
     }
-    if (fetch->again && batch_stored(batch, fetch, &stored) != RESULT_OK) {
+    if (fetch->request.again && batch_stored(batch, fetch, &stored) != RESULT_OK) {
         return false;
     }
     return stored.status < 200 || stored.status >= 300;
@@ -244,16 +249,16 @@ static Result add_write(Batch *batch, size_t place, BatchHost *host)
     size_t i = batch->n_writes++;
     batch->written[i] = page;
     batch->links[i] = links;
-    batch->crawled[i] = (CrawledPage){.url = fetch->url,
+    batch->crawled[i] = (CrawledPage){.url = fetch->request.url,
                                       .links = &batch->links[i],
-                                      .time = (double)fetch->wall_start.us / 1e6,
+                                      .time = (double)fetch->cost.wall_start.us / 1e6,
                                       .score = page->score,
                                       .content_hash = (char *)&page->body_hash[0],
                                       .content_hash_length = sizeof page->body_hash[0]};
     batch->writes[i] = (PageWrite){.page = &batch->crawled[i],
                                    .link_hops = page->link_hops,
                                    .link_kinds = page->link_kinds,
-                                   .status = fetch->status,
+                                   .status = fetch->answer.status,
                                    .links_later = later};
     batch->totals.pages++;
     bool counts = is_first_good(batch, fetch);
@@ -272,15 +277,15 @@ static Result give_up(Batch *batch, BatchHost *host, const FetchResult *fetch)
     PageRef page;
     Result rc = batch_stored(batch, fetch, &page);
     if (rc == RESULT_OK) {
-        rc = unschedule(batch, &page, page.n_crawls > 0 ? page.status : fetch->status,
-                        (uint8_t)fetch->health.failures);
+        rc = unschedule(batch, &page, page.n_crawls > 0 ? page.status : fetch->answer.status,
+                        (uint8_t)fetch->host.health.failures);
     }
-    if (fetch->status == STATUS_ROBOTS) {
+    if (fetch->answer.status == STATUS_ROBOTS) {
         batch->totals.refused[REFUSED_ROBOTS]++;
         host->record.robots_denied++;
-    } else if (fetch->status == STATUS_BLOCKED) {
+    } else if (fetch->answer.status == STATUS_BLOCKED) {
         batch->totals.refused[REFUSED_FILTER]++;
-    } else if (fetch->status == STATUS_TRAP) {
+    } else if (fetch->answer.status == STATUS_TRAP) {
         batch->totals.refused[REFUSED_TRAP]++;
     }
     return rc == RESULT_OK ? ingest_release_key(batch, fetch) : rc;
@@ -327,7 +332,7 @@ static Result apply(Batch *batch, size_t place)
     if (fetch->kind == FETCHED_DNS) {
         return archive(batch, batch->pages[place]);
     }
-    BatchHost *host = batch_host(batch, fetch->host);
+    BatchHost *host = batch_host(batch, fetch->host.id);
     Result rc = host == NULL ? batch->result : RESULT_OK;
     page_db_looked_up(batch->store->db, RESULT_LOOK_UPS);
     if (rc == RESULT_OK) {
@@ -339,7 +344,7 @@ static Result apply(Batch *batch, size_t place)
     if (fetch->kind != FETCHED_NOTHING) {
         note_fetch(&host->record, &batch->totals, fetch);
     }
-    if (fetch->kind != FETCHED_NOTHING || !fetch->has_page) {
+    if (fetch->kind != FETCHED_NOTHING || !fetch->request.has_page) {
         note_health(&host->record, fetch); /* a refusal by robots.txt is no fetch */
     }
     if (fetch->kind == FETCHED_ROBOTS) {
@@ -347,13 +352,14 @@ static Result apply(Batch *batch, size_t place)
         if (rc == RESULT_OK) {
             rc = discover_sitemaps(batch, batch->pages[place]);
         }
-    } else if (!fetch->has_page) {
+    } else if (!fetch->request.has_page) {
         batch->totals.by_status[0]++; /* a name that could not be resolved */
     } else {
-        batch->totals.by_status[stats_status_class(fetch->status)] += fetch->kind == FETCHED_PAGE;
+        batch->totals.by_status[stats_status_class(fetch->answer.status)] +=
+            fetch->kind == FETCHED_PAGE;
         if (!fetch->final) {
             batch->totals.retries++;
-        } else if (fetch->status >= 100) {
+        } else if (fetch->answer.status >= 100) {
             rc = add_write(batch, place, host);
         } else {
             rc = give_up(batch, host, fetch);
@@ -436,16 +442,18 @@ static Result drop_hosts(Batch *batch)
     Result rc = RESULT_OK;
     for (size_t i = 0; i < batch->n_pages && rc == RESULT_OK; i++) {
         const FetchResult *fetch = batch->pages[i]->fetch;
-        BatchHost *host = fetch->drop_host ? batch_host(batch, fetch->host) : NULL;
+        BatchHost *host = fetch->host.drop ? batch_host(batch, fetch->host.id) : NULL;
         if (host != NULL && host->record.state == HOST_ACTIVE && batch->revisits != NULL &&
             revisits_rest(batch->revisits, &host->record)) {
             batch->visits.rests++;
-            LOG_INFO("ingest", "host rests", "id=%u reason=%s url=%s", fetch->host,
-                     fetch_class_name(fetch->class), fetch->url == NULL ? "-" : fetch->url);
+            LOG_INFO("ingest", "host rests", "id=%u reason=%s url=%s", fetch->host.id,
+                     fetch_class_name(fetch->answer.class),
+                     fetch->request.url == NULL ? "-" : fetch->request.url);
         } else if (host != NULL && host->record.state == HOST_ACTIVE) {
-            LOG_INFO("ingest", "host dropped", "id=%u reason=%s url=%s", fetch->host,
-                     fetch_class_name(fetch->class), fetch->url == NULL ? "-" : fetch->url);
-            rc = clear_host(batch, host, HOST_DROPPED, fetch->class);
+            LOG_INFO("ingest", "host dropped", "id=%u reason=%s url=%s", fetch->host.id,
+                     fetch_class_name(fetch->answer.class),
+                     fetch->request.url == NULL ? "-" : fetch->request.url);
+            rc = clear_host(batch, host, HOST_DROPPED, fetch->answer.class);
         }
     }
     size_t place = 0;
@@ -473,7 +481,7 @@ Result batch_apply(Batch *batch)
     }
     for (size_t i = 0; i < batch->n_pages && rc == RESULT_OK && batch->revisits != NULL; i++) {
         const FetchResult *fetch = batch->pages[i]->fetch;
-        if (fetch->has_page && fetch->final) {
+        if (fetch->request.has_page && fetch->final) {
             rc = revisits_note(batch->revisits, batch, batch->pages[i]);
         }
     }
@@ -514,7 +522,7 @@ Result batch_relink(Batch *batch, ParsedPage *page)
     if (rc != RESULT_OK) {
         return rc;
     }
-    CrawledPage crawled = {.url = page->fetch->url, .links = &links};
+    CrawledPage crawled = {.url = page->fetch->request.url, .links = &links};
     PageWrite write = {
         .page = &crawled, .link_hops = page->link_hops, .link_kinds = page->link_kinds};
     int code = page_db_relink(batch->store->db, batch->txn, &write, &sink);
@@ -580,9 +588,9 @@ CommitNotice *batch_notice(const Batch *batch)
     }
     for (size_t i = 0; i < batch->n_pages; i++) {
         const FetchResult *fetch = batch->pages[i]->fetch;
-        if (fetch->has_page && fetch->final) {
+        if (fetch->request.has_page && fetch->final) {
             notice->done[notice->n_done++] =
-                (CommitDone){.index = fetch->index, .host = fetch->host};
+                (CommitDone){.index = fetch->request.index, .host = fetch->host.id};
         }
     }
     for (size_t i = 0; i < batch->n_moved; i++) {

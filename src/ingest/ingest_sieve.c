@@ -22,7 +22,7 @@ Result batch_takes_later(Batch *batch, const ParsedPage *page, size_t n_links, b
     *later = page->ticket.number != 0 || (batch->defers && n_links > 0);
     return *later || !sieve_holds(batch->sieve->sieve)
                ? RESULT_OK
-               : was_crawled(batch, page->fetch->index, later);
+               : was_crawled(batch, page->fetch->request.index, later);
 }
 
 Result batch_sieve(Batch *batch, size_t write, const PageRef *page)
@@ -47,8 +47,9 @@ void batch_filter_links(Batch *batch, ParsedPage *page)
 {
     if (batch->sieve != NULL && batch->sieve->bloom != NULL && !page->filtered) {
         page->filtered = true;
-        page->n_links = sieve_bloom_filter(batch->sieve->bloom, page->fetch->url, page->links,
-                                           page->link_hops, page->link_kinds, page->n_links);
+        page->n_links =
+            sieve_bloom_filter(batch->sieve->bloom, page->fetch->request.url, page->links,
+                               page->link_hops, page->link_kinds, page->n_links);
     }
 }
 

@@ -4,7 +4,7 @@
 
 Result ingest_spell_links(Batch *batch, const ParsedPage *page, LinkInfo **links)
 {
-    const char *from = page->fetch->has_page ? page->fetch->url : NULL;
+    const char *from = page->fetch->request.has_page ? page->fetch->request.url : NULL;
     *links = page->links;
     if (!batch->options->dedup.on || page->n_links == 0 || page->link_keys == NULL) {
         return RESULT_OK;
@@ -42,13 +42,14 @@ Result ingest_spell_seeds(Batch *batch, const LinkInfo *seeds, size_t n, LinkInf
 
 Result ingest_release_key(Batch *batch, const FetchResult *fetch)
 {
-    bool forbidden = fetch->status == STATUS_ROBOTS || fetch->status == STATUS_BLOCKED ||
-                     fetch->status == STATUS_TRAP;
+    bool forbidden = fetch->answer.status == STATUS_ROBOTS ||
+                     fetch->answer.status == STATUS_BLOCKED || fetch->answer.status == STATUS_TRAP;
     if (!batch->options->dedup.on || !forbidden) {
         return RESULT_OK;
     }
     Hash128 key;
-    Result rc =
-        dedup_key(&batch->options->dedup, &batch->dedup, fetch->url, strlen(fetch->url), &key);
-    return rc == RESULT_OK ? dedup_release(batch->txn, batch->store->keys, &key, fetch->url) : rc;
+    Result rc = dedup_key(&batch->options->dedup, &batch->dedup, fetch->request.url,
+                          strlen(fetch->request.url), &key);
+    return rc == RESULT_OK ? dedup_release(batch->txn, batch->store->keys, &key, fetch->request.url)
+                           : rc;
 }

@@ -435,12 +435,13 @@ static void take_validator(const char *validator, char *out, size_t most)
 static void take_validators(const ParsedPage *page, RevisitNote *note)
 {
     const FetchResult *fetch = page->fetch;
-    if (fetch->status >= 200 && fetch->status < 400 && fetch->status != 304) {
+    if (fetch->answer.status >= 200 && fetch->answer.status < 400 && fetch->answer.status != 304) {
         note->etag[0] = '\0';
         note->last_modified[0] = '\0';
     }
-    bool is_cut = fetch->truncated == TRUNCATED_TIME || fetch->truncated == TRUNCATED_DISCONNECT;
-    if (fetch->status == 304 || (fetch->status == 200 && !is_cut)) {
+    bool is_cut = fetch->answer.truncated == TRUNCATED_TIME ||
+                  fetch->answer.truncated == TRUNCATED_DISCONNECT;
+    if (fetch->answer.status == 304 || (fetch->answer.status == 200 && !is_cut)) {
         take_validator(page->etag, note->etag, REVISIT_ETAG_BYTES);
         take_validator(page->last_modified, note->last_modified, REVISIT_DATE_BYTES);
     }
@@ -449,20 +450,20 @@ static void take_validators(const ParsedPage *page, RevisitNote *note)
 /* A page that is gone, or was never there to be fetched, is missed; an answer ends that. */
 static void count_miss(const FetchResult *fetch, const PageRef *page, RevisitNote *note)
 {
-    bool is_gone = fetch->status == 404 || fetch->status == 410;
+    bool is_gone = fetch->answer.status == 404 || fetch->answer.status == 410;
     if (is_gone || page->n_crawls == 0) {
         note->misses = note->misses < UINT8_MAX ? (uint8_t)(note->misses + 1) : UINT8_MAX;
-    } else if (fetch->status >= 100) {
+    } else if (fetch->answer.status >= 100) {
         note->misses = 0;
     }
 }
 
 static void count_visit(Batch *batch, const FetchResult *fetch, const RevisitDue *old)
 {
-    double late_s = (double)fetch->wall_start.us / 1e6 - old->time_s;
+    double late_s = (double)fetch->cost.wall_start.us / 1e6 - old->time_s;
     batch->visits.visits++;
-    batch->visits.not_modified += fetch->status == 304;
-    batch->visits.gone += fetch->status == 404 || fetch->status == 410;
+    batch->visits.not_modified += fetch->answer.status == 304;
+    batch->visits.gone += fetch->answer.status == 404 || fetch->answer.status == 410;
     if (late_s > batch->late_s) {
         batch->late_s = late_s;
     }
@@ -481,9 +482,9 @@ Result revisits_note(Revisits *revisits, struct Batch *batch, const ParsedPage *
     PageRef ref;
     RevisitDue old = {.freq = 0};
     RevisitNote before;
-    Result rc = read_page(revisits, batch, fetch->index, &ref);
+    Result rc = read_page(revisits, batch, fetch->request.index, &ref);
     if (rc == RESULT_OK) {
-        rc = revisit_table_get(revisits->table, batch->txn, fetch->index, &old);
+        rc = revisit_table_get(revisits->table, batch->txn, fetch->request.index, &old);
     }
     bool is_visit = rc == RESULT_OK;
     bool was_asked = fetch->kind == FETCHED_PAGE;
@@ -491,7 +492,7 @@ Result revisits_note(Revisits *revisits, struct Batch *batch, const ParsedPage *
         return RESULT_OK; /* refused, and never crawled */
     }
     if (rc == RESULT_OK || rc == RESULT_NOT_FOUND) {
-        rc = revisit_table_note_get(revisits->table, batch->txn, fetch->index, &before);
+        rc = revisit_table_note_get(revisits->table, batch->txn, fetch->request.index, &before);
     }
     if (rc != RESULT_OK) {
         return rc;
@@ -509,7 +510,7 @@ Result revisits_note(Revisits *revisits, struct Batch *batch, const ParsedPage *
     if (!is_same(&note, &before)) {
         rc = revisit_table_note_put(revisits->table, batch->txn, ref.index, &note);
     }
-    RevisitDue due = next_visit(revisits, &ref, &note, (double)fetch->wall_start.us / 1e6);
+    RevisitDue due = next_visit(revisits, &ref, &note, (double)fetch->cost.wall_start.us / 1e6);
     return rc == RESULT_OK ? put(revisits, batch, &due) : rc;
 }
 

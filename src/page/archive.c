@@ -185,7 +185,7 @@ void archive_recorder_delete(ArchiveRecorder *recorder)
 
 static WarcTruncation truncation_of(const FetchResult *fetch)
 {
-    switch (fetch->truncated) {
+    switch (fetch->answer.truncated) {
     case TRUNCATED_LENGTH:
         return WARC_TRUNCATED_LENGTH;
     case TRUNCATED_TIME:
@@ -246,36 +246,38 @@ WarcGroup *archive_record(ArchiveRecorder *recorder, const FetchResult *fetch)
     if (group == NULL) {
         return NULL;
     }
-    const char *request = fetch->request == NULL ? "" : fetch->request;
-    WarcFetch record = {.url = warc_bytes(fetch->url, strlen(fetch->url)),
-                        .started = fetch->wall_start,
-                        .ip = ip_address_format(&fetch->address, ip),
-                        .request = warc_bytes(request, strlen(request)),
-                        .header = warc_bytes(buffer_string(&fetch->header), fetch->header.length),
-                        .body = warc_bytes(buffer_string(&fetch->body), fetch->body.length),
-                        .truncated = truncation_of(fetch),
-                        .protocol = fetch->http_version == 20   ? "h2"
-                                    : fetch->http_version == 10 ? "http/1.0"
-                                                                : "http/1.1"};
-    if (fetch->status == 304 && fetch->has_page &&
-        find_confirmed(recorder, fetch->index, &confirmed)) {
+    const char *request = fetch->request.header == NULL ? "" : fetch->request.header;
+    WarcFetch record = {
+        .url = warc_bytes(fetch->request.url, strlen(fetch->request.url)),
+        .started = fetch->cost.wall_start,
+        .ip = ip_address_format(&fetch->request.address, ip),
+        .request = warc_bytes(request, strlen(request)),
+        .header = warc_bytes(buffer_string(&fetch->answer.header), fetch->answer.header.length),
+        .body = warc_bytes(buffer_string(&fetch->answer.body), fetch->answer.body.length),
+        .truncated = truncation_of(fetch),
+        .protocol = fetch->answer.http_version == 20   ? "h2"
+                    : fetch->answer.http_version == 10 ? "http/1.0"
+                                                       : "http/1.1"};
+    if (fetch->answer.status == 304 && fetch->request.has_page &&
+        find_confirmed(recorder, fetch->request.index, &confirmed)) {
         record.not_modified = &recorder->confirmed;
         record.not_modified_payload = &confirmed;
     }
     Result rc = warc_record_fetch(recorder->recorder, &record, group);
-    return made(group, rc, fetch->url);
+    return made(group, rc, fetch->request.url);
 }
 
 WarcGroup *archive_record_dns(ArchiveRecorder *recorder, const FetchResult *fetch)
 {
     WarcGroup *group = new_group();
-    WarcResource record = {.uri = warc_bytes(fetch->url, strlen(fetch->url)),
-                           .started = fetch->wall_start,
-                           .content_type = "text/dns",
-                           .block = warc_bytes(buffer_string(&fetch->body), fetch->body.length)};
+    WarcResource record = {
+        .uri = warc_bytes(fetch->request.url, strlen(fetch->request.url)),
+        .started = fetch->cost.wall_start,
+        .content_type = "text/dns",
+        .block = warc_bytes(buffer_string(&fetch->answer.body), fetch->answer.body.length)};
     Result rc =
         group == NULL ? RESULT_MEMORY : warc_record_resource(recorder->recorder, &record, group);
-    return made(group, rc, fetch->url);
+    return made(group, rc, fetch->request.url);
 }
 
 bool archive_wants_metadata(const Archive *archive)
@@ -290,12 +292,12 @@ static Result describe_discovery(ArchiveRecorder *recorder, const FetchResult *f
     buffer_reset(&recorder->hops);
     buffer_reset(&recorder->via);
     if (txn != NULL) {
-        discovery_find(db, txn, fetch->index, &recorder->hops, &recorder->via);
+        discovery_find(db, txn, fetch->request.index, &recorder->hops, &recorder->via);
         end_read(db, txn);
     }
     WarcDiscovery discovery = {.via = warc_bytes(recorder->via.data, recorder->via.length),
                                .hops = buffer_string(&recorder->hops),
-                               .duration_ms = mono_ms_between(fetch->start, fetch->end)};
+                               .duration_ms = mono_ms_between(fetch->cost.start, fetch->cost.end)};
     return warc_metadata_discovery(&recorder->fields, &discovery);
 }
 
@@ -315,11 +317,12 @@ void archive_describe(ArchiveRecorder *recorder, WarcGroup *group, const FetchRe
         rc = warc_metadata_outlinks(fields, found);
     }
     if (rc == RESULT_OK) {
-        rc = warc_record_metadata(recorder->recorder, warc_bytes(fetch->url, strlen(fetch->url)),
+        rc = warc_record_metadata(recorder->recorder,
+                                  warc_bytes(fetch->request.url, strlen(fetch->request.url)),
                                   warc_bytes(fields->data, fields->length), group);
     }
     if (rc != RESULT_OK) {
-        LOG_WARN("archive", "metadata cannot be stored", "url=%s error=\"%s\"", fetch->url,
+        LOG_WARN("archive", "metadata cannot be stored", "url=%s error=\"%s\"", fetch->request.url,
                  result_name(rc));
     }
 }
@@ -344,10 +347,11 @@ Result archive_append(Archive *archive, const WarcGroup *group)
 Result archive_remember(Archive *archive, MDB_txn *txn, const WarcGroup *group,
                         const FetchResult *fetch)
 {
-    WarcBytes url = warc_bytes(fetch->url, strlen(fetch->url));
+    WarcBytes url = warc_bytes(fetch->request.url, strlen(fetch->request.url));
     Result rc = payload_index_put_group(archive->payloads, txn, group, url);
-    if (rc == RESULT_OK && fetch->has_page && fetch->kind == FETCHED_PAGE) {
-        rc = capture_index_put_group(archive->captures, txn, fetch->index, fetch->status, group);
+    if (rc == RESULT_OK && fetch->request.has_page && fetch->kind == FETCHED_PAGE) {
+        rc = capture_index_put_group(archive->captures, txn, fetch->request.index,
+                                     fetch->answer.status, group);
     }
     return rc;
 }

@@ -187,37 +187,37 @@ static void append_annotations(Buffer *text, const ParsedPage *page, const char 
     char ip[IP_ADDRESS_TEXT_BYTES];
     const char *comma = "";
     if (fetch->kind != FETCHED_NOTHING) {
-        (void)buffer_printf(text, "ip:%s,mono:%lld-%lld", ip_address_format(&fetch->address, ip),
-                            (long long)(fetch->start.ns / 1000000),
-                            (long long)(fetch->end.ns / 1000000));
+        (void)buffer_printf(
+            text, "ip:%s,mono:%lld-%lld", ip_address_format(&fetch->request.address, ip),
+            (long long)(fetch->cost.start.ns / 1000000), (long long)(fetch->cost.end.ns / 1000000));
         comma = ",";
     }
-    if (fetch->owed_ms >= 0 && fetch->kind != FETCHED_NOTHING) {
-        (void)buffer_printf(text, "%swait:%lld/%lld", comma, (long long)fetch->owed_ms,
-                            (long long)fetch->given_ms);
+    if (fetch->cost.owed_ms >= 0 && fetch->kind != FETCHED_NOTHING) {
+        (void)buffer_printf(text, "%swait:%lld/%lld", comma, (long long)fetch->cost.owed_ms,
+                            (long long)fetch->cost.given_ms);
     }
-    (void)buffer_printf(text, "%srobots:%u", comma, fetch->robots_version);
+    (void)buffer_printf(text, "%srobots:%u", comma, fetch->host.robots_version);
     if (duplicate_of != NULL) {
         (void)buffer_printf(text, ",dup:%s", duplicate_of);
     }
     if (near_of != NULL) {
         (void)buffer_printf(text, ",near:%s", near_of);
     }
-    if (fetch->class != FETCH_OK && fetch->kind != FETCHED_NOTHING) {
-        (void)buffer_printf(text, ",error:%s", fetch_class_name(fetch->class));
+    if (fetch->answer.class != FETCH_OK && fetch->kind != FETCHED_NOTHING) {
+        (void)buffer_printf(text, ",error:%s", fetch_class_name(fetch->answer.class));
         if (!fetch->final || fetch->kind == FETCHED_ROBOTS) {
-            (void)buffer_printf(text, ",retry:%u", fetch->health.failures);
+            (void)buffer_printf(text, ",retry:%u", fetch->host.health.failures);
         }
     }
-    if (fetch->truncated != TRUNCATED_NOT) {
-        (void)buffer_printf(text, ",trunc:%s", fetch_truncation_name(fetch->truncated));
+    if (fetch->answer.truncated != TRUNCATED_NOT) {
+        (void)buffer_printf(text, ",trunc:%s", fetch_truncation_name(fetch->answer.truncated));
     }
-    if (fetch->refusal != NULL) {
+    if (fetch->answer.refusal != NULL) {
         (void)buffer_append_string(text, ",rule:");
-        append_rule(text, fetch->refusal);
+        append_rule(text, fetch->answer.refusal);
     }
     append_hooks(text, page->refused_hooks);
-    if (fetch->drop_host) {
+    if (fetch->host.drop) {
         (void)buffer_append_string(text, ",host-dropped");
     }
 }
@@ -232,17 +232,17 @@ void crawl_log_fetch(CrawlLog *log, const ParsedPage *page, const char *path, co
     Buffer *text = &log->fetches.text;
     char time[CLOCK_TEXT_BYTES];
     char start[CLOCK_TEXT_BYTES];
-    int64_t ms = mono_ms_between(fetch->start, fetch->end);
-    WallTime end = {fetch->wall_start.us + ms * 1000};
-    (void)buffer_printf(text, "%s %5d ", wall_format_iso(end, time), fetch->status);
+    int64_t ms = mono_ms_between(fetch->cost.start, fetch->cost.end);
+    WallTime end = {fetch->cost.wall_start.us + ms * 1000};
+    (void)buffer_printf(text, "%s %5d ", wall_format_iso(end, time), fetch->answer.status);
     if (fetch->kind == FETCHED_NOTHING) {
         (void)buffer_append_string(text, "- ");
     } else {
-        (void)buffer_printf(text, "%llu ", (unsigned long long)fetch->bytes);
+        (void)buffer_printf(text, "%llu ", (unsigned long long)fetch->cost.bytes);
     }
-    (void)buffer_printf(text, "%s %s %s %s fetch-%u %s+%lld %s - ", or_dash(fetch->url),
-                        or_dash(path), or_dash(referrer), or_dash(page->mime), fetch->worker,
-                        wall_format_compact(fetch->wall_start, start), (long long)ms,
+    (void)buffer_printf(text, "%s %s %s %s fetch-%u %s+%lld %s - ", or_dash(fetch->request.url),
+                        or_dash(path), or_dash(referrer), or_dash(page->mime), fetch->cost.worker,
+                        wall_format_compact(fetch->cost.wall_start, start), (long long)ms,
                         or_dash(page->sha1));
     append_annotations(text, page, duplicate_of, near_of);
     (void)buffer_append_char(text, '\n');

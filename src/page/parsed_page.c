@@ -41,11 +41,11 @@ void parsed_page_settle(ParsedPage *page, ByteGate *gate)
 {
     FetchResult *fetch = page->fetch;
     fetch_result_strip(fetch, fetch->kind == FETCHED_ROBOTS);
-    size_t bytes = sizeof *page + sizeof *fetch + fetch->body.capacity + page->links_size;
+    size_t bytes = sizeof *page + sizeof *fetch + fetch->answer.body.capacity + page->links_size;
     if (page->group != NULL) {
         bytes += sizeof *page->group + page->group->members.capacity + page->group->index.capacity;
     }
-    byte_gate_move(&fetch->share, gate, bytes);
+    byte_gate_move(&fetch->cost.share, gate, bytes);
 }
 
 void parsed_page_delete(ParsedPage *page)

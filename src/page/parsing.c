@@ -33,9 +33,11 @@ static DecodeStatus undo_coding(Parser *parser, const FetchResult *fetch, const 
     (void)http_header_find(header, "Content-Encoding", &field);
     const ParsingOptions *options = &parser->parsing->options;
     buffer_trim(&parser->body, options->max_body_bytes);
-    parser->body.limit = fetch->hop == 'S' ? options->max_sitemap_bytes : options->max_body_bytes;
-    return decode_content(parser->decoder, field.value, field.value_length, fetch->body.data,
-                          fetch->body.length, &parser->body, parser->parsing->options.max_ratio);
+    parser->body.limit =
+        fetch->request.hop == 'S' ? options->max_sitemap_bytes : options->max_body_bytes;
+    return decode_content(parser->decoder, field.value, field.value_length, fetch->answer.body.data,
+                          fetch->answer.body.length, &parser->body,
+                          parser->parsing->options.max_ratio);
 }
 
 /* What became of the coding is part of how the fetch ended. */
@@ -45,19 +47,19 @@ static void note_decoding(FetchResult *fetch, DecodeStatus status)
     case DECODE_OK:
         break;
     case DECODE_LIMIT:
-        fetch->truncated = TRUNCATED_LENGTH;
+        fetch->answer.truncated = TRUNCATED_LENGTH;
         break;
     case DECODE_RATIO:
-        fetch->status = STATUS_DECODING;
+        fetch->answer.status = STATUS_DECODING;
         break;
     case DECODE_TRUNCATED:
     case DECODE_BROKEN:
-        if (fetch->truncated == TRUNCATED_NOT) {
-            fetch->truncated = TRUNCATED_DISCONNECT;
+        if (fetch->answer.truncated == TRUNCATED_NOT) {
+            fetch->answer.truncated = TRUNCATED_DISCONNECT;
         }
         break;
     case DECODE_MEMORY:
-        LOG_WARN("parse", "no memory to decode", "url=%s", fetch->url);
+        LOG_WARN("parse", "no memory to decode", "url=%s", fetch->request.url);
         break;
     }
 }
@@ -80,14 +82,14 @@ static void parse_html(Parser *parser, ParsedPage *page, const char *content_typ
     HtmlInput input = {.body = buffer_string(&parser->body),
                        .length = parser->body.length,
                        .content_type = content_type,
-                       .url = page->fetch->url,
-                       .url_length = strlen(page->fetch->url)};
+                       .url = page->fetch->request.url,
+                       .url_length = strlen(page->fetch->request.url)};
     Page *found = &parser->found;
     *found = (Page){.n_links = 0};
     parser->has_found = true;
     Result rc = html_parse(parser->html, &input, found);
     if (rc == RESULT_MEMORY) {
-        LOG_INFO("parse", "page larger than parse.memory", "url=%s", page->fetch->url);
+        LOG_INFO("parse", "page larger than parse.memory", "url=%s", page->fetch->request.url);
     }
     page->robots |= found->robots;
     page->simhash = found->simhash;
@@ -110,7 +112,7 @@ static void parse_html(Parser *parser, ParsedPage *page, const char *content_typ
 static void store_page(Parser *parser, ParsedPage *page)
 {
     const FetchResult *fetch = page->fetch;
-    if (parser->recorder == NULL || fetch->kind == FETCHED_NOTHING || fetch->status < 100 ||
+    if (parser->recorder == NULL || fetch->kind == FETCHED_NOTHING || fetch->answer.status < 100 ||
         (page->refused_hooks & 1u << HOOK_STORE) != 0) {
         return;
     }
@@ -154,8 +156,8 @@ static void ask_filters(Parser *parser, ParsedPage *page, const char *content_ty
                    (unsigned long long)page->body_hash[1]);
     FilterInput input = {.url = &parser->source,
                          .has_depth = true,
-                         .depth = page->fetch->depth,
-                         .status = page->fetch->status,
+                         .depth = page->fetch->request.depth,
+                         .status = page->fetch->answer.status,
                          .content_type = content_type,
                          .has_body = true,
                          .body = buffer_string(&parser->body),
@@ -175,7 +177,7 @@ static void ask_filters(Parser *parser, ParsedPage *page, const char *content_ty
 static void read_content(Parser *parser, ParsedPage *page, const HttpContentType *type,
                          const char *content_type)
 {
-    int status = page->fetch->status;
+    int status = page->fetch->answer.status;
     bool is_sitemap = parsing_sitemap_expected(parser, page) &&
                       (page->refused_hooks & 1u << HOOK_FOLLOW) == 0 &&
                       parsing_sitemap_read(parser, page);
@@ -210,8 +212,9 @@ static void take_page(Parser *parser, ParsedPage *page)
 {
     FetchResult *fetch = page->fetch;
     HttpHeader header;
-    if (fetch->status < 100 || http_header_parse(&header, buffer_string(&fetch->header),
-                                                 fetch->header.length) != RESULT_OK) {
+    if (fetch->answer.status < 100 ||
+        http_header_parse(&header, buffer_string(&fetch->answer.header),
+                          fetch->answer.header.length) != RESULT_OK) {
         store_page(parser, page);
         return;
     }
@@ -228,7 +231,8 @@ static void take_page(Parser *parser, ParsedPage *page)
         page->body_hash[0] = h.high;
         page->body_hash[1] = h.low;
     }
-    if (url_parse(&parser->source, NULL, fetch->url, strlen(fetch->url)) == RESULT_OK &&
+    if (url_parse(&parser->source, NULL, fetch->request.url, strlen(fetch->request.url)) ==
+            RESULT_OK &&
         parser->body.length > 0 && trap_content_is_due(&parser->source)) {
         page->trap_hash =
             trap_content_hash(&parser->source, parser->body.data, parser->body.length);
@@ -262,8 +266,8 @@ static void parse_page(Parser *parser, ParsedPage *page)
         return;
     }
     if (parsing_links_copy(parser, page) != RESULT_OK) {
-        LOG_ERROR("parse", "links lost for lack of memory", "url=%s n=%zu", page->fetch->url,
-                  parser->n_kept);
+        LOG_ERROR("parse", "links lost for lack of memory", "url=%s n=%zu",
+                  page->fetch->request.url, parser->n_kept);
     }
     parsing_links_forget(parser);
 }
@@ -279,7 +283,7 @@ static void take_result(Parser *parser, FetchResult *result)
     MonoTime start = mono_now();
     ParsedPage *page = parsed_page_new(result);
     if (page == NULL) {
-        LOG_ERROR("parse", "page lost for lack of memory", "url=%s", result->url);
+        LOG_ERROR("parse", "page lost for lack of memory", "url=%s", result->request.url);
         fetch_result_delete(result); /* it stays scheduled: fetched again after a restart */
         return;
     }

@@ -128,7 +128,8 @@ static bool is_filtered(Parser *parser, const ParsedPage *page, const PageLink *
     FilterInput input = {.url = &parser->target,
                          .source = parser->source.href == NULL ? NULL : &parser->source,
                          .has_depth = true,
-                         .depth = page->fetch->depth + (page->fetch->has_page ? 1u : 0u)};
+                         .depth = page->fetch->request.depth +
+                                  (page->fetch->request.has_page ? 1u : 0u)};
     return !filters_pass(filters, HOOK_SCHEDULE, &input, parser->scratch);
 }
 
@@ -164,7 +165,7 @@ void parsing_links_refuse(Parser *parser, const ParsedPage *page, const char *ur
     Parsing *parsing = parser->parsing;
     stats_add(&parsing->stats->refused[why], 1);
     if (why != REFUSED_KIND) {
-        parsing->skipped(parsing->context, url, length, why, page->fetch->url);
+        parsing->skipped(parsing->context, url, length, why, page->fetch->request.url);
     }
 }
 
@@ -178,7 +179,8 @@ static float promise(Parser *parser, const ParsedPage *page, const PageLink *lin
     FilterInput input = {.url = &parser->target,
                          .source = parser->source.href == NULL ? NULL : &parser->source,
                          .has_depth = true,
-                         .depth = page->fetch->depth + (page->fetch->has_page ? 1u : 0u)};
+                         .depth = page->fetch->request.depth +
+                                  (page->fetch->request.has_page ? 1u : 0u)};
     return score_rules_find(rules, &input, parser->scratch);
 }
 
@@ -316,7 +318,7 @@ void parsing_links_of_header(Parser *parser, const ParsedPage *page, const HttpH
     size_t length = 0;
     int64_t seconds = 0;
     size_t position = 0;
-    if (page->fetch->status >= 300 && page->fetch->status < 400 &&
+    if (page->fetch->answer.status >= 300 && page->fetch->answer.status < 400 &&
         http_header_find(header, "Location", &field)) {
         add_reference(parser, page, field.value, field.value_length, LINK_REDIRECT);
     }

@@ -15,9 +15,10 @@ void parsing_sitemap_robots(Parser *parser, ParsedPage *page)
 {
     const FetchResult *fetch = page->fetch;
     Robots *robots = NULL;
-    if (parser->sitemap == NULL || fetch->status < 200 || fetch->status >= 300 ||
-        url_parse(&parser->source, NULL, fetch->url, strlen(fetch->url)) != RESULT_OK ||
-        robots_parse(buffer_string(&fetch->body), fetch->body.length,
+    if (parser->sitemap == NULL || fetch->answer.status < 200 || fetch->answer.status >= 300 ||
+        url_parse(&parser->source, NULL, fetch->request.url, strlen(fetch->request.url)) !=
+            RESULT_OK ||
+        robots_parse(buffer_string(&fetch->answer.body), fetch->answer.body.length,
                      parser->parsing->options.robots_agent, &robots) != RESULT_OK) {
         return;
     }
@@ -32,14 +33,15 @@ void parsing_sitemap_robots(Parser *parser, ParsedPage *page)
 
 bool parsing_sitemap_expected(const Parser *parser, const ParsedPage *page)
 {
-    return parser->sitemap != NULL && page->fetch->status >= 200 && page->fetch->status < 300 &&
-           (page->fetch->hop == 'S' || page->fetch->hop == 'R');
+    return parser->sitemap != NULL && page->fetch->answer.status >= 200 &&
+           page->fetch->answer.status < 300 &&
+           (page->fetch->request.hop == 'S' || page->fetch->request.hop == 'R');
 }
 
 /* An entry without hints is worth as much as a link. */
 static float score_of(const Reading *reading, const SitemapEntry *entry)
 {
-    int64_t now_s = reading->page->fetch->wall_start.us / 1000000;
+    int64_t now_s = reading->page->fetch->cost.wall_start.us / 1000000;
     return reading->parser->parsing->options.sitemap_hints
                ? (float)sitemap_hint_factor(entry, now_s)
                : 1.0f;
@@ -63,20 +65,21 @@ bool parsing_sitemap_read(Parser *parser, const ParsedPage *page)
     const FetchResult *fetch = page->fetch;
     Reading reading = {.parser = parser,
                        .page = page,
-                       .may_nest = fetch->depth + 1u < parser->parsing->options.sitemap_depth};
+                       .may_nest =
+                           fetch->request.depth + 1u < parser->parsing->options.sitemap_depth};
     SitemapInput input = {.body = buffer_string(&parser->body),
                           .length = parser->body.length,
-                          .is_truncated = fetch->truncated != TRUNCATED_NOT,
-                          .url = fetch->url,
-                          .url_length = strlen(fetch->url)};
+                          .is_truncated = fetch->answer.truncated != TRUNCATED_NOT,
+                          .url = fetch->request.url,
+                          .url_length = strlen(fetch->request.url)};
     SitemapReport report = {.kind = SITEMAP_UNKNOWN};
     Result rc = sitemap_parse(parser->sitemap, &input, on_entry, &reading, &report);
     if (report.kind == SITEMAP_UNKNOWN) {
         return false;
     }
     if (rc != RESULT_OK || report.is_broken) {
-        LOG_INFO("parse", "sitemap read in part", "url=%s entries=%llu reason=\"%s\"", fetch->url,
-                 (unsigned long long)report.n_entries,
+        LOG_INFO("parse", "sitemap read in part", "url=%s entries=%llu reason=\"%s\"",
+                 fetch->request.url, (unsigned long long)report.n_entries,
                  rc != RESULT_OK ? result_name(rc) : "broken");
     }
     return true;

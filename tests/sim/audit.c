@@ -75,8 +75,8 @@ static bool is_robots(WorldPage page)
 /* A robots.txt that settles what may be fetched. */
 static bool is_answer(const FetchResult *result)
 {
-    return result->class == FETCH_OK && result->status < 500 &&
-           (result->status < 300 || result->status >= 400);
+    return result->answer.class == FETCH_OK && result->answer.status < 500 &&
+           (result->answer.status < 300 || result->answer.status >= 400);
 }
 
 static uint8_t *url_of(const Audit *audit, WorldPage page)
@@ -142,9 +142,10 @@ static uint32_t need_of(const Audit *audit, WorldPage page, const FetchResult *r
     if (audit->hosts[page.host].robots_ms != 0 && crawl_delay > need) {
         need = crawl_delay < audit->crawl_delay_max_ms ? crawl_delay : audit->crawl_delay_max_ms;
     }
-    const char *field =
-        result->header.data == NULL ? NULL : strstr(result->header.data, "Retry-After: ");
-    if (field != NULL && (result->status == 429 || result->status == 503)) {
+    const char *field = result->answer.header.data == NULL
+                            ? NULL
+                            : strstr(result->answer.header.data, "Retry-After: ");
+    if (field != NULL && (result->answer.status == 429 || result->answer.status == 503)) {
         int64_t ms = strtoll(field + strlen("Retry-After: "), NULL, 10) * 1000;
         ms = ms < audit->retry_after_max_ms ? ms : audit->retry_after_max_ms;
         need = ms > need ? ms : need;
@@ -161,7 +162,7 @@ void audit_end(Audit *audit, WorldPage page, uint32_t address, const FetchResult
     audit->addresses[address].last_end_ms = end_ms;
     if (is_robots(page)) {
         bool answered = is_answer(result);
-        bool pending = result->class == FETCH_OK && result->status / 100 == 3;
+        bool pending = result->answer.class == FETCH_OK && result->answer.status / 100 == 3;
         if (answered) {
             host->robots_ms = end_ms;
         }
@@ -195,11 +196,12 @@ void audit_committed(Audit *audit, WorldPage page, const FetchResult *result, bo
 {
     AuditHost *host = &audit->hosts[page.host];
     if (result->kind != FETCHED_NOTHING) {
-        host->kept_end_ms = result->end.ns / 1000000;
+        host->kept_end_ms = result->cost.end.ns / 1000000;
         host->kept_need_ms = need_of(audit, page, result);
     }
     if (is_robots(page)) {
-        host->kept_robots_ms = is_answer(result) ? result->end.ns / 1000000 : host->kept_robots_ms;
+        host->kept_robots_ms =
+            is_answer(result) ? result->cost.end.ns / 1000000 : host->kept_robots_ms;
     } else if (done) {
         uint8_t *url = url_of(audit, page);
         *url = (uint8_t)((*url & ~URL_ENDED) | URL_DONE);

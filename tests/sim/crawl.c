@@ -63,7 +63,7 @@ static void on_resolve(void *context, VisitState *visit_state)
 {
     Crawl *crawl = context;
     uint32_t host = 0;
-    if (!world_host(crawl->world, visit_state->hostname, &host)) {
+    if (!world_host(crawl->world, visit_state->identity.hostname, &host)) {
         broken(crawl, "a host name");
         return;
     }
@@ -74,14 +74,14 @@ static void on_resolve(void *context, VisitState *visit_state)
 static void answer_name(Crawl *crawl, VisitState *visit_state)
 {
     uint32_t host = 0;
-    (void)world_host(crawl->world, visit_state->hostname, &host);
+    (void)world_host(crawl->world, visit_state->identity.hostname, &host);
     WorldName name = world_resolve(crawl->world, host, now_ms(crawl));
-    visit_state->resolve_class = name.class;
-    visit_state->resolve_ms = name.delay_ms;
+    visit_state->address.class = name.class;
+    visit_state->address.resolve_ms = name.delay_ms;
     if (name.class == FETCH_OK) {
         struct in_addr in = {htonl(ADDRESS_BASE + name.address)};
-        visit_state->address = ip_address_v4(&in);
-        visit_state->address_expiry = mono_add_ms(crawl->now, name.ttl_ms);
+        visit_state->address.ip = ip_address_v4(&in);
+        visit_state->address.expiry = mono_add_ms(crawl->now, name.ttl_ms);
     }
     visit_state->news = NEWS_RESOLVED;
     distributor_receive(&crawl->distributor, visit_state, crawl->now, crawl_wall(crawl));
@@ -90,7 +90,7 @@ static void answer_name(Crawl *crawl, VisitState *visit_state)
 static uint32_t address_of(const VisitState *visit_state)
 {
     uint32_t bits = 0;
-    memcpy(&bits, visit_state->address.bytes + 12, sizeof bits);
+    memcpy(&bits, visit_state->address.ip.bytes + 12, sizeof bits);
     return ntohl(bits) - ADDRESS_BASE;
 }
 
@@ -143,7 +143,7 @@ static void on_drop(void *context, const VisitState *visit_state, FetchClass why
 
 static void on_unresolved(void *context, const VisitState *visit_state, int64_t wait_ms)
 {
-    crawl_host_news(context, visit_state, visit_state->resolve_class, wait_ms, false);
+    crawl_host_news(context, visit_state, visit_state->address.class, wait_ms, false);
 }
 
 /* ---- fetching
@@ -153,7 +153,7 @@ static void on_refused(void *context, FetchResult *result)
 {
     Crawl *crawl = context;
     WorldPage page;
-    if (!world_locate(crawl->world, result->url, strlen(result->url), &page)) {
+    if (!world_locate(crawl->world, result->request.url, strlen(result->request.url), &page)) {
         broken(crawl, "a refused URL");
     } else {
         audit_refused(crawl->audit, page, now_ms(crawl));
@@ -167,15 +167,15 @@ static void begin_fetch(Crawl *crawl, VisitState *visit_state)
     FetchRefused refused = {.context = crawl, .take = on_refused};
     FetchResult *result = fetch_step_begin(&crawl->rules, visit_state, &now, &refused);
     if (result == NULL) {
-        visit_state->ip_next_fetch = (MonoTime){0};
+        visit_state->politeness.ip_next_fetch = (MonoTime){0};
         if (!workbench_release(&crawl->workbench, visit_state, crawl->now)) {
             go_home(crawl, visit_state);
         }
         return;
     }
     WorldPage page;
-    if (!world_locate(crawl->world, result->url, strlen(result->url), &page)) {
-        broken(crawl, result->url);
+    if (!world_locate(crawl->world, result->request.url, strlen(result->request.url), &page)) {
+        broken(crawl, result->request.url);
         fetch_result_delete(result);
         return;
     }
@@ -195,36 +195,38 @@ static void fill_result(Crawl *crawl, const Event *event, const WorldReply *repl
 {
     FetchResult *result = event->result;
     char text[WORLD_URL_BYTES];
-    result->end = crawl->now;
-    result->class = reply->class;
+    result->cost.end = crawl->now;
+    result->answer.class = reply->class;
     if (reply->status == 0) {
-        result->status = fetch_status_of_class(reply->class);
+        result->answer.status = fetch_status_of_class(reply->class);
         return;
     }
-    result->status = reply->status;
-    (void)buffer_printf(&result->header, "HTTP/1.1 %d x\r\n", reply->status);
+    result->answer.status = reply->status;
+    (void)buffer_printf(&result->answer.header, "HTTP/1.1 %d x\r\n", reply->status);
     if (reply->retry_after_s >= 0) {
-        (void)buffer_printf(&result->header, "Retry-After: %d\r\n", (int)reply->retry_after_s);
+        (void)buffer_printf(&result->answer.header, "Retry-After: %d\r\n",
+                            (int)reply->retry_after_s);
     }
     if (reply->status == 301) {
         bool robots = event->page.page == WORLD_ROBOTS;
         WorldPage to = {event->page.host, reply->location};
         (void)world_url(crawl->world, to, text);
-        (void)buffer_printf(&result->header, "Location: %s\r\n", robots ? "/robots-2.txt" : text);
+        (void)buffer_printf(&result->answer.header, "Location: %s\r\n",
+                            robots ? "/robots-2.txt" : text);
     }
-    (void)buffer_append_string(&result->header, "\r\n");
+    (void)buffer_append_string(&result->answer.header, "\r\n");
     if (result->kind == FETCHED_ROBOTS && reply->status == 200) {
         size_t n = world_robots_text(crawl->world, event->page.host, text, sizeof text);
-        (void)buffer_append(&result->body, text, n);
+        (void)buffer_append(&result->answer.body, text, n);
     }
-    result->bytes = 500 + result->body.length;
+    result->cost.bytes = 500 + result->answer.body.length;
 }
 
 static void end_fetch(Crawl *crawl, Event *event)
 {
     VisitState *visit_state = event->visit_state;
     FetchResult *result = event->result;
-    int64_t started = result->start.ns / 1000000;
+    int64_t started = result->cost.start.ns / 1000000;
     WorldReply reply = world_fetch(crawl->world, event->page, started);
     fill_result(crawl, event, &reply);
     VisitState *asker = fetch_step_end(&crawl->rules, visit_state, result);

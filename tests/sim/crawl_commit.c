@@ -111,13 +111,13 @@ static bool parse(const Crawl *crawl, ParsedPage *parsed, WorldPage page)
 {
     WorldLink links[WORLD_LINKS_MAX];
     const FetchResult *fetch = parsed->fetch;
-    WorldReply reply = world_fetch(crawl->world, page, fetch->start.ns / 1000000);
+    WorldReply reply = world_fetch(crawl->world, page, fetch->cost.start.ns / 1000000);
     size_t n = 0;
-    if (fetch->status == 200) {
+    if (fetch->answer.status == 200) {
         n = world_links(crawl->world, page, links);
         parsed->body_hash[0] = hash_mix(reply.content);
         parsed->body_hash[1] = hash_mix(reply.content + 1);
-    } else if (fetch->status == 301) {
+    } else if (fetch->answer.status == 301) {
         links[n++] = (WorldLink){.to = {page.host, reply.location}, .score = 1.0f};
     }
     char *memory = malloc(n * (sizeof *parsed->links + 1 + WORLD_URL_BYTES) + 1);
@@ -133,7 +133,7 @@ static bool parse(const Crawl *crawl, ParsedPage *parsed, WorldPage page)
         char *url = parsed->link_bytes + i * WORLD_URL_BYTES;
         (void)world_url(crawl->world, links[i].to, url);
         parsed->links[i] = (LinkInfo){.url = url, .score = links[i].score};
-        parsed->link_hops[i] = fetch->status == 301 ? 'R' : 'L';
+        parsed->link_hops[i] = fetch->answer.status == 301 ? 'R' : 'L';
     }
     return true;
 }
@@ -143,9 +143,9 @@ void crawl_add_result(Crawl *crawl, FetchResult *result)
     ParsedPage *parsed = parsed_page_new(result);
     WorldPage page;
     bool ok = parsed != NULL && crawl->n_pages < CRAWL_PAGES_MAX;
-    if (ok && result->has_page && result->kind == FETCHED_PAGE && result->final &&
-        result->status >= 200) {
-        ok = world_locate(crawl->world, result->url, strlen(result->url), &page) &&
+    if (ok && result->request.has_page && result->kind == FETCHED_PAGE && result->final &&
+        result->answer.status >= 200) {
+        ok = world_locate(crawl->world, result->request.url, strlen(result->request.url), &page) &&
              parse(crawl, parsed, page);
     }
     if (!ok) {
@@ -167,15 +167,15 @@ void crawl_host_news(Crawl *crawl, const VisitState *visit_state, FetchClass why
         crawl->broken = true;
         return;
     }
-    result->host = visit_state->host;
-    result->class = why;
-    result->status = fetch_status_of_class(why);
-    result->wall_start = crawl_wall(crawl);
-    result->start = crawl->now;
-    result->end = crawl->now;
-    result->drop_host = drop;
-    result->host_wait_ms = wait_ms;
-    result->health = visit_state->health;
+    result->host.id = visit_state->identity.host;
+    result->answer.class = why;
+    result->answer.status = fetch_status_of_class(why);
+    result->cost.wall_start = crawl_wall(crawl);
+    result->cost.start = crawl->now;
+    result->cost.end = crawl->now;
+    result->host.drop = drop;
+    result->host.wait_ms = wait_ms;
+    result->host.health = visit_state->politeness.health;
     crawl_add_result(crawl, result);
 }
 
@@ -189,12 +189,12 @@ static void tell_audit(Crawl *crawl, const Batch *batch)
         const ParsedPage *parsed = batch->pages[i];
         const FetchResult *fetch = parsed->fetch;
         WorldPage page;
-        if (fetch->url == NULL ||
-            !world_locate(crawl->world, fetch->url, strlen(fetch->url), &page)) {
+        if (fetch->request.url == NULL ||
+            !world_locate(crawl->world, fetch->request.url, strlen(fetch->request.url), &page)) {
             continue; /* host news */
         }
-        audit_committed(crawl->audit, page, fetch, fetch->has_page && fetch->final);
-        bool followed = fetch->has_page && fetch->final && fetch->status >= 100 &&
+        audit_committed(crawl->audit, page, fetch, fetch->request.has_page && fetch->final);
+        bool followed = fetch->request.has_page && fetch->final && fetch->answer.status >= 100 &&
                         batch->duplicate_of[i] == PAGE_DB_NO_INDEX;
         for (size_t j = 0; followed && j < parsed->n_links; j++) {
             WorldPage to;

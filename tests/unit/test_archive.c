@@ -58,17 +58,17 @@ static FetchResult *fetch_of(uint64_t index, int status, const char *header, con
 {
     FetchResult *fetch = fetch_result_new(FETCHED_PAGE);
     CU_ASSERT_PTR_NOT_NULL_FATAL(fetch);
-    fetch->has_page = true;
-    fetch->index = index;
-    fetch->url = strdup(URL);
-    fetch->request =
+    fetch->request.has_page = true;
+    fetch->request.index = index;
+    fetch->request.url = strdup(URL);
+    fetch->request.header =
         strdup("GET /page HTTP/1.1\r\nHost: example.org\r\nIf-None-Match: \"1\"\r\n\r\n");
-    fetch->status = status;
-    fetch->http_version = 11;
-    fetch->wall_start = (WallTime){SAMPLE_DATE.us + (int64_t)index * 1000000 + status * 1000};
-    CU_ASSERT_EQUAL(ip_address_parse("192.0.2.1", 9, &fetch->address), RESULT_OK);
-    CU_ASSERT_EQUAL(buffer_append_string(&fetch->header, header), RESULT_OK);
-    CU_ASSERT_EQUAL(buffer_append_string(&fetch->body, body), RESULT_OK);
+    fetch->answer.status = status;
+    fetch->answer.http_version = 11;
+    fetch->cost.wall_start = (WallTime){SAMPLE_DATE.us + (int64_t)index * 1000000 + status * 1000};
+    CU_ASSERT_EQUAL(ip_address_parse("192.0.2.1", 9, &fetch->request.address), RESULT_OK);
+    CU_ASSERT_EQUAL(buffer_append_string(&fetch->answer.header, header), RESULT_OK);
+    CU_ASSERT_EQUAL(buffer_append_string(&fetch->answer.body, body), RESULT_OK);
     return fetch;
 }
 

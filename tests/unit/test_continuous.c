@@ -248,22 +248,22 @@ static ParsedPage *fetch(World *w, uint32_t i, const PageRef *page)
     url_of(w, i, url);
     char etag[32];
     (void)snprintf(etag, sizeof etag, "\"v%u\"", p->version);
-    fetch->url = strdup(url);
-    fetch->again = page->n_crawls > 0;
-    fetch->status = i % 2 == 0 && strcmp(etag, note.etag) == 0 ? 304 : p->status;
-    fetch->class = p->status < 100 ? FETCH_TIMEOUT : FETCH_OK;
-    fetch->drop_host = p->status == STATUS_CONNECT; /* the retry table is at its end */
-    fetch->wall_start = wall_of(w);
-    fetch->start = mono_of(w);
-    fetch->end = fetch->start;
-    fetch->has_page = true;
+    fetch->request.url = strdup(url);
+    fetch->request.again = page->n_crawls > 0;
+    fetch->answer.status = i % 2 == 0 && strcmp(etag, note.etag) == 0 ? 304 : p->status;
+    fetch->answer.class = p->status < 100 ? FETCH_TIMEOUT : FETCH_OK;
+    fetch->host.drop = p->status == STATUS_CONNECT; /* the retry table is at its end */
+    fetch->cost.wall_start = wall_of(w);
+    fetch->cost.start = mono_of(w);
+    fetch->cost.end = fetch->cost.start;
+    fetch->request.has_page = true;
     fetch->final = true;
-    fetch->index = page->index;
-    fetch->host = page->host;
-    fetch->level = page->level;
+    fetch->request.index = page->index;
+    fetch->host.id = page->host;
+    fetch->request.level = page->level;
     ParsedPage *parsed = parsed_page_new(fetch);
-    parsed->etag = i % 2 == 0 && fetch->status == 200 ? strdup(etag) : NULL;
-    parsed->body_hash[0] = fetch->status == 304 ? 0 : hash_mix(i + GOOD_HASH) + p->version;
+    parsed->etag = i % 2 == 0 && fetch->answer.status == 200 ? strdup(etag) : NULL;
+    parsed->body_hash[0] = fetch->answer.status == 304 ? 0 : hash_mix(i + GOOD_HASH) + p->version;
     parsed->body_hash[1] = 1;
     parsed->parsed = true;
     return parsed;

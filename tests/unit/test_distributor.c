@@ -42,7 +42,7 @@ static void on_ready(void *context, VisitState *visit_state)
     World *w = context;
     CU_ASSERT_EQUAL(visit_state->place, VISIT_STATE_QUEUED);
     CU_ASSERT_TRUE(visit_state_count(visit_state) > 0);
-    CU_ASSERT_TRUE(mono_before(w->now, visit_state->address_expiry));
+    CU_ASSERT_TRUE(mono_before(w->now, visit_state->address.expiry));
     CU_ASSERT_TRUE_FATAL(w->n_ready < MAX_AWAY);
     w->ready[w->n_ready++] = visit_state;
 }
@@ -50,7 +50,7 @@ static void on_ready(void *context, VisitState *visit_state)
 static void on_recall(void *context, VisitState *visit_state)
 {
     World *w = context;
-    CU_ASSERT_TRUE(visit_state->recalled);
+    CU_ASSERT_TRUE(visit_state->distributor.recalled);
     CU_ASSERT_TRUE_FATAL(w->n_recalled < MAX_AWAY);
     w->recalled[w->n_recalled++] = visit_state;
 }
@@ -58,7 +58,7 @@ static void on_recall(void *context, VisitState *visit_state)
 static void on_drop(void *context, const VisitState *visit_state, FetchClass why)
 {
     World *w = context;
-    CU_ASSERT_EQUAL(why, visit_state->resolve_class);
+    CU_ASSERT_EQUAL(why, visit_state->address.class);
     w->n_drops++;
 }
 
@@ -154,11 +154,11 @@ static void put_record(World *w, uint32_t host, const HostRecord *record)
 
 static void answer(World *w, VisitState *visit_state, FetchClass class, int64_t ttl_ms)
 {
-    struct in_addr in = {htonl(0x0a000000u + visit_state->host)};
-    visit_state->resolve_class = class;
+    struct in_addr in = {htonl(0x0a000000u + visit_state->identity.host)};
+    visit_state->address.class = class;
     if (class == FETCH_OK) {
-        visit_state->address = ip_address_v4(&in);
-        visit_state->address_expiry = mono_add_ms(w->now, ttl_ms);
+        visit_state->address.ip = ip_address_v4(&in);
+        visit_state->address.expiry = mono_add_ms(w->now, ttl_ms);
     }
     visit_state->news = NEWS_RESOLVED;
     distributor_receive(&w->distributor, visit_state, w->now, w->wall);
@@ -207,11 +207,11 @@ static size_t fetch_window(World *w, size_t place, int64_t next_fetch_ms)
     VisitState *visit_state = w->ready[place];
     const WindowUrl *url = NULL;
     while ((url = visit_state_peek(visit_state)) != NULL && n < 64) {
-        done[n] = (CommitDone){.index = url->index, .host = visit_state->host};
+        done[n] = (CommitDone){.index = url->index, .host = visit_state->identity.host};
         levels[n++] = url->level;
         visit_state_take(visit_state);
     }
-    visit_state->next_fetch = mono_add_ms(w->now, next_fetch_ms);
+    visit_state->politeness.next_fetch = mono_add_ms(w->now, next_fetch_ms);
     come_home(w, place);
     commit(w, done, n, levels);
     return n;
@@ -243,7 +243,7 @@ static void a_host_is_found_resolved_and_sent_on_best_first(void)
     add_urls(w, 1, 0, 6);
     (void)work(w, 10);
     CU_ASSERT_EQUAL_FATAL(w->n_resolving, 1);
-    CU_ASSERT_STRING_EQUAL(w->resolving[0]->hostname, "h1.example");
+    CU_ASSERT_STRING_EQUAL(w->resolving[0]->identity.hostname, "h1.example");
     CU_ASSERT_EQUAL(w->distributor.n_resolving, 1);
     answer_all(w, FETCH_OK);
     CU_ASSERT_EQUAL_FATAL(w->n_ready, 1);
@@ -321,7 +321,7 @@ static void a_host_never_has_more_in_flight_than_it_may_still_store(void)
     (void)work(w, 10);
     answer_all(w, FETCH_OK);
     CU_ASSERT_EQUAL_FATAL(w->n_ready, 1);
-    uint32_t host = w->ready[0]->host;
+    uint32_t host = w->ready[0]->identity.host;
     CU_ASSERT_EQUAL(visit_state_count(w->ready[0]), 8);
     store_pages(w, host, 4); /* of eight, four are duplicates */
     CU_ASSERT_EQUAL(fetch_window(w, 0, 0), 8);
@@ -370,7 +370,8 @@ static void a_host_with_uncommitted_results_is_not_forgotten(void)
     add_urls(w, 1, 0, 1);
     (void)work(w, 10);
     answer_all(w, FETCH_OK);
-    CommitDone done = {.index = visit_state_peek(w->ready[0])->index, .host = w->ready[0]->host};
+    CommitDone done = {.index = visit_state_peek(w->ready[0])->index,
+                       .host = w->ready[0]->identity.host};
     uint32_t level = visit_state_peek(w->ready[0])->level;
     visit_state_take(w->ready[0]);
     come_home(w, 0);
@@ -398,14 +399,15 @@ static void new_urls_wake_an_idle_host(void)
     MonoTime next =
         w->distributor.visit_states.count == 1
             ? ((VisitState *)map_get(&w->distributor.visit_states, map_key(host_id(w, 1))))
-                  ->next_fetch
+                  ->politeness.next_fetch
             : (MonoTime){0};
     add_urls(w, 1, 3, 2);
     uint32_t host = host_id(w, 1);
     notice_hosts(w, &host, 1, NULL, 0);
     CU_ASSERT_EQUAL_FATAL(w->n_ready, 1);
     CU_ASSERT_EQUAL(visit_state_count(w->ready[0]), 2);
-    CU_ASSERT_EQUAL(w->ready[0]->next_fetch.ns, next.ns); /* and its politeness is kept */
+    CU_ASSERT_EQUAL(w->ready[0]->politeness.next_fetch.ns,
+                    next.ns); /* and its politeness is kept */
     tear_down(w);
 }
 
@@ -443,7 +445,7 @@ static void a_name_that_fails_does_not_shorten_the_hosts_wait(void)
     (void)work(w, 10);
     answer(w, w->resolving[--w->n_resolving], FETCH_OK, 2000);
     MonoTime until = mono_add_ms(w->now, 3600000); /* a Retry-After of an hour */
-    w->ready[0]->next_fetch = until;
+    w->ready[0]->politeness.next_fetch = until;
     pass(w, 2000);
     come_home(w, 0);
     answer_all(w, FETCH_DNS); /* five minutes */
@@ -452,7 +454,7 @@ static void a_name_that_fails_does_not_shorten_the_hosts_wait(void)
     (void)work(w, 10);
     CU_ASSERT_EQUAL(w->n_resolving, 0);
     const VisitState *visit_state = map_get(&w->distributor.visit_states, map_key(host_id(w, 1)));
-    CU_ASSERT_TRUE(visit_state != NULL && visit_state->next_fetch.ns == until.ns);
+    CU_ASSERT_TRUE(visit_state != NULL && visit_state->politeness.next_fetch.ns == until.ns);
     tear_down(w);
 }
 
@@ -531,9 +533,9 @@ static void a_host_that_must_wait_long_stays_on_disk(void)
     }
     CU_ASSERT_EQUAL_FATAL(w->n_resolving, 1);
     CU_ASSERT_TRUE(born >= start + 530 * SECOND);
-    CU_ASSERT_EQUAL(w->resolving[0]->health.failures, 2);
-    CU_ASSERT_EQUAL(w->resolving[0]->health.last, FETCH_TIMEOUT);
-    CU_ASSERT_TRUE(w->resolving[0]->next_fetch.ns >= not_before.ns);
+    CU_ASSERT_EQUAL(w->resolving[0]->politeness.health.failures, 2);
+    CU_ASSERT_EQUAL(w->resolving[0]->politeness.health.last, FETCH_TIMEOUT);
+    CU_ASSERT_TRUE(w->resolving[0]->politeness.next_fetch.ns >= not_before.ns);
     tear_down(w);
 }
 
@@ -552,9 +554,9 @@ static void hosts_that_wait_long_make_room_once_the_disk_knows(void)
     uint32_t waiting[50];
     MonoTime until = mono_add_ms(w->now, 3600000);
     for (size_t i = 0; i < first; i++) { /* all refuse: nothing was taken, an hour to wait */
-        waiting[i] = w->ready[0]->host;
-        w->ready[0]->next_fetch = until;
-        w->ready[0]->health = (HostHealth){.failures = 1, .last = FETCH_REFUSED};
+        waiting[i] = w->ready[0]->identity.host;
+        w->ready[0]->politeness.next_fetch = until;
+        w->ready[0]->politeness.health = (HostHealth){.failures = 1, .last = FETCH_REFUSED};
         come_home(w, 0);
     }
     for (int i = 0; i < 10; i++) { /* not committed yet: they stay */
@@ -626,8 +628,8 @@ static void a_resumed_crawl_waits_out_the_delays_of_its_last_run(void)
     (void)work(w, 10);
     CU_ASSERT_EQUAL_FATAL(w->n_resolving, 2);
     for (size_t i = 0; i < 2; i++) {
-        int64_t delay = strcmp(w->resolving[i]->hostname, "h1.example") == 0 ? 5 : 60;
-        CU_ASSERT_EQUAL(w->resolving[i]->next_fetch.ns, (1000 + delay) * SECOND);
+        int64_t delay = strcmp(w->resolving[i]->identity.hostname, "h1.example") == 0 ? 5 : 60;
+        CU_ASSERT_EQUAL(w->resolving[i]->politeness.next_fetch.ns, (1000 + delay) * SECOND);
     }
     tear_down(w);
 }
@@ -655,14 +657,14 @@ static void robots_rules_survive_on_disk_until_they_expire(void)
     CU_ASSERT_EQUAL_FATAL(w->n_resolving, 4);
     for (size_t i = 0; i < 4; i++) {
         const VisitState *visit_state = w->resolving[i];
-        bool known = visit_state->host == 0 || visit_state->host == 3;
-        CU_ASSERT_EQUAL(visit_state->robots_version, 4);
-        CU_ASSERT_EQUAL(visit_state->robots_state == ROBOTS_KNOWN, known);
-        CU_ASSERT_EQUAL(visit_state->robots != NULL, known);
+        bool known = visit_state->identity.host == 0 || visit_state->identity.host == 3;
+        CU_ASSERT_EQUAL(visit_state->robots.version, 4);
+        CU_ASSERT_EQUAL(visit_state->robots.state == ROBOTS_KNOWN, known);
+        CU_ASSERT_EQUAL(visit_state->robots.rules != NULL, known);
         if (known) {
-            CU_ASSERT_EQUAL(visit_state->robots_expiry.ns, w->now.ns + 5 * SECOND);
-            CU_ASSERT_EQUAL(robots_allows(visit_state->robots, "/no", 3, NULL),
-                            visit_state->host == 3);
+            CU_ASSERT_EQUAL(visit_state->robots.expiry.ns, w->now.ns + 5 * SECOND);
+            CU_ASSERT_EQUAL(robots_allows(visit_state->robots.rules, "/no", 3, NULL),
+                            visit_state->identity.host == 3);
         }
     }
     tear_down(w);
@@ -684,8 +686,8 @@ static void a_site_may_have_its_own_delay(void)
     (void)work(w, 10);
     CU_ASSERT_EQUAL_FATAL(w->n_resolving, 2);
     for (size_t i = 0; i < 2; i++) {
-        bool own = strcmp(w->resolving[i]->hostname, "h2.example") == 0;
-        CU_ASSERT_EQUAL(w->resolving[i]->host_delay_ms, own ? 60000 : 5000);
+        bool own = strcmp(w->resolving[i]->identity.hostname, "h2.example") == 0;
+        CU_ASSERT_EQUAL(w->resolving[i]->politeness.delay_ms, own ? 60000 : 5000);
     }
     tear_down(w);
 }
@@ -766,7 +768,7 @@ static void long_urls_fill_more_than_one_window(void)
         const WindowUrl *head = NULL;
         while ((head = visit_state_peek(visit_state)) != NULL && n < 12000) {
             CU_ASSERT_EQUAL(head->length, 239);
-            done[n++] = (CommitDone){.index = head->index, .host = visit_state->host};
+            done[n++] = (CommitDone){.index = head->index, .host = visit_state->identity.host};
             visit_state_take(visit_state);
         }
         come_home(w, 0);
@@ -810,11 +812,12 @@ static void take_some(World *w, HandedOut *h, Dice *dice)
         CU_ASSERT_FALSE(h->taken[url->index] || h->finished[url->index]); /* invariant 1 */
         h->taken[url->index] = 1;
         h->levels[h->n_waiting] = url->level;
-        h->waiting[h->n_waiting++] = (CommitDone){.index = url->index, .host = visit_state->host};
+        h->waiting[h->n_waiting++] =
+            (CommitDone){.index = url->index, .host = visit_state->identity.host};
         visit_state_take(visit_state);
     }
-    visit_state->next_fetch = mono_add_ms(w->now, (int64_t)dice_below(dice, 20000));
-    if (visit_state_count(visit_state) == 0 || !mono_before(w->now, visit_state->address_expiry)) {
+    visit_state->politeness.next_fetch = mono_add_ms(w->now, (int64_t)dice_below(dice, 20000));
+    if (visit_state_count(visit_state) == 0 || !mono_before(w->now, visit_state->address.expiry)) {
         come_home(w, place);
     }
 }
@@ -839,10 +842,10 @@ static void resolve_one(World *w, Dice *dice)
         size_t place = dice_below(dice, w->n_resolving);
         VisitState *visit_state = w->resolving[place];
         w->resolving[place] = w->resolving[--w->n_resolving];
-        bool fails = dice_below(dice, 12) == 0 && visit_state->health.failures < 2;
+        bool fails = dice_below(dice, 12) == 0 && visit_state->politeness.health.failures < 2;
         answer(w, visit_state, fails ? FETCH_DNS : FETCH_OK, (int64_t)dice_below(dice, 90000) + 1);
         if (!fails) {
-            visit_state->health.failures = 0;
+            visit_state->politeness.health.failures = 0;
         }
     }
 }
@@ -996,21 +999,22 @@ static void a_window_whose_urls_moved_is_read_anew(void)
     VisitState *visit_state = w->ready[0];
     uint64_t a = visit_state_peek(visit_state)->index;
     /* one that is not in the window moves, and not to its front */
-    ScheduleChange behind = {.index = a + 20, .host = visit_state->host, .from = 9, .to = 8};
+    ScheduleChange behind = {
+        .index = a + 20, .host = visit_state->identity.host, .from = 9, .to = 8};
     tell(w, 0, &behind, 1);
     CU_ASSERT_EQUAL(w->n_recalled, 0);
     /* the first one moves down while the visit state is at a fetcher */
-    ScheduleChange down = {.index = a, .host = visit_state->host, .from = 2, .to = 12};
+    ScheduleChange down = {.index = a, .host = visit_state->identity.host, .from = 2, .to = 12};
     MDB_txn *txn = store_fixture_begin(&w->fixture, false);
     CU_ASSERT_EQUAL(schedule_change(w->fixture.store.schedule, txn, &down, 1), RESULT_OK);
     store_fixture_commit(&w->fixture, txn);
     tell(w, 0, &down, 1);
     CU_ASSERT_EQUAL_FATAL(w->n_recalled, 1);
-    CU_ASSERT_TRUE(atomic_load(&visit_state->wanted)); /* it comes home after this fetch */
+    CU_ASSERT_TRUE(atomic_load(&visit_state->signals.wanted)); /* it comes home after this fetch */
     read_recall(w, false);
     come_home(w, 0);
     CU_ASSERT_EQUAL_FATAL(w->n_ready, 1);
-    CU_ASSERT_FALSE(atomic_load(&visit_state->wanted));
+    CU_ASSERT_FALSE(atomic_load(&visit_state->signals.wanted));
     CU_ASSERT_EQUAL(visit_state_peek(visit_state)->index, a + 1);
     CU_ASSERT_EQUAL(visit_state_level(visit_state), 3);
     tear_down(w);
@@ -1111,7 +1115,7 @@ static World *set_up_eviction(bool with_host_3)
     pass(w, 2000);
     (void)work(w, 10);
     CU_ASSERT_EQUAL_FATAL(w->n_recalled, 1);
-    CU_ASSERT_EQUAL(w->recalled[0]->host, host_id(w, 1));
+    CU_ASSERT_EQUAL(w->recalled[0]->identity.host, host_id(w, 1));
     CU_ASSERT_EQUAL(w->distributor.evictions, 1);
     return w;
 }
@@ -1120,10 +1124,10 @@ static void an_evicted_host_is_forgotten_when_its_time_and_its_results_allow(voi
 {
     World *w = set_up_eviction(false);
     const WindowUrl *url = visit_state_peek(w->ready[0]);
-    CommitDone done = {.index = url->index, .host = w->ready[0]->host};
+    CommitDone done = {.index = url->index, .host = w->ready[0]->identity.host};
     uint32_t level = url->level;
     visit_state_take(w->ready[0]); /* it was at a fetcher */
-    w->ready[0]->next_fetch = mono_add_ms(w->now, 40000);
+    w->ready[0]->politeness.next_fetch = mono_add_ms(w->now, 40000);
     read_recall(w, true);
     CU_ASSERT_EQUAL(w->n_ready, 0);
     CU_ASSERT_EQUAL(w->distributor.in_flight.count, 1); /* what was not taken is free */
@@ -1145,7 +1149,7 @@ static void an_evicted_host_is_forgotten_when_its_time_and_its_results_allow(voi
     (void)work(w, 10);
     CU_ASSERT_EQUAL(w->distributor.n_leaving, 0);
     CU_ASSERT_EQUAL_FATAL(w->n_resolving, 1);
-    CU_ASSERT_EQUAL(w->resolving[0]->host, host_id(w, 1)); /* it comes back first */
+    CU_ASSERT_EQUAL(w->resolving[0]->identity.host, host_id(w, 1)); /* it comes back first */
     CU_ASSERT_EQUAL(visit_state_level(w->resolving[0]), 1);
     tear_down(w);
 }
@@ -1153,18 +1157,18 @@ static void an_evicted_host_is_forgotten_when_its_time_and_its_results_allow(voi
 static void an_evicted_host_that_others_ask_stays(void)
 {
     World *w = set_up_eviction(true);
-    size_t place = w->ready[0]->host == host_id(w, 3) ? 0 : 1;
+    size_t place = w->ready[0]->identity.host == host_id(w, 3) ? 0 : 1;
     VisitState *asker = w->ready[place];
     VisitState *server = w->ready[1 - place];
-    asker->robots_elsewhere = true;
-    asker->robots_target = strdup("http://h1.example/robots.txt");
+    asker->robots.elsewhere = true;
+    asker->robots.target = strdup("http://h1.example/robots.txt");
     come_home(w, place);
     CU_ASSERT_EQUAL(asker->place, VISIT_STATE_ASKING);
     read_recall(w, true);
     CU_ASSERT_EQUAL(w->distributor.n_leaving, 0);
     CU_ASSERT_EQUAL_FATAL(w->n_ready, 1);
     CU_ASSERT_PTR_EQUAL(w->ready[0], server);
-    CU_ASSERT_PTR_EQUAL(server->askers, asker);
+    CU_ASSERT_PTR_EQUAL(server->errands.askers, asker);
     CU_ASSERT_EQUAL(visit_state_count(server), 2);
     tear_down(w);
 }
@@ -1183,8 +1187,8 @@ static void a_guest_that_becomes_a_host_while_it_is_out_is_looked_for_soon(void)
     (void)work(w, 10);
     answer_all(w, FETCH_OK);
     CU_ASSERT_EQUAL_FATAL(w->n_ready, 1);
-    w->ready[0]->robots_elsewhere = true;
-    w->ready[0]->robots_target = strdup("http://h1.example/robots.txt");
+    w->ready[0]->robots.elsewhere = true;
+    w->ready[0]->robots.target = strdup("http://h1.example/robots.txt");
     come_home(w, 0);
     CU_ASSERT_EQUAL_FATAL(w->distributor.guests.count, 1);
     pass(w, 2000);
@@ -1202,7 +1206,7 @@ static void an_evicted_host_that_must_wait_long_is_forgotten_once_the_disk_knows
 {
     World *w = set_up_eviction(false);
     MonoTime until = mono_add_ms(w->now, 3600000);
-    w->ready[0]->next_fetch = until;
+    w->ready[0]->politeness.next_fetch = until;
     read_recall(w, true);
     CU_ASSERT_EQUAL(w->distributor.n_leaving, 0); /* its room cannot be counted on */
     for (int i = 0; i < 10; i++) {

@@ -295,15 +295,15 @@ static void begin_fetches(World *w)
             return;
         }
         const WindowUrl *url = visit_state_peek(visit_state);
-        uint32_t ip = address_of(visit_state->host);
-        w->violations += mono_before(w->now, w->host_free[visit_state->host]) ||
+        uint32_t ip = address_of(visit_state->identity.host);
+        w->violations += mono_before(w->now, w->host_free[visit_state->identity.host]) ||
                          mono_before(w->now, w->ip_free[ip]) || w->ip_busy[ip];
         w->violations += w->fetched[url->index] > 0;
         w->fetched[url->index]++;
         w->ip_busy[ip] = true;
         w->n_fetched++;
         w->n_of_level[url->level]++;
-        w->done[w->n_done] = (CommitDone){.index = url->index, .host = visit_state->host};
+        w->done[w->n_done] = (CommitDone){.index = url->index, .host = visit_state->identity.host};
         w->levels[w->n_done++] = url->level;
         ring_push(&w->fetches, visit_state, mono_add_ms(w->now, FETCH_MS));
     }
@@ -311,12 +311,12 @@ static void begin_fetches(World *w)
 
 static void end_fetch(World *w, VisitState *visit_state)
 {
-    uint32_t ip = address_of(visit_state->host);
+    uint32_t ip = address_of(visit_state->identity.host);
     visit_state_take(visit_state);
-    visit_state->next_fetch = mono_add_ms(w->now, HOST_DELAY_MS);
-    visit_state->ip_next_fetch = mono_add_ms(w->now, IP_DELAY_MS);
-    w->host_free[visit_state->host] = visit_state->next_fetch;
-    w->ip_free[ip] = visit_state->ip_next_fetch;
+    visit_state->politeness.next_fetch = mono_add_ms(w->now, HOST_DELAY_MS);
+    visit_state->politeness.ip_next_fetch = mono_add_ms(w->now, IP_DELAY_MS);
+    w->host_free[visit_state->identity.host] = visit_state->politeness.next_fetch;
+    w->ip_free[ip] = visit_state->politeness.ip_next_fetch;
     w->ip_busy[ip] = false;
     if (!workbench_release(&w->workbench, visit_state, w->now)) {
         go_home(w, visit_state);
@@ -325,10 +325,10 @@ static void end_fetch(World *w, VisitState *visit_state)
 
 static void answer_name(World *w, VisitState *visit_state)
 {
-    struct in_addr in = {htonl(0x0b000000u + address_of(visit_state->host))};
-    visit_state->resolve_class = FETCH_OK;
-    visit_state->address = ip_address_v4(&in);
-    visit_state->address_expiry = mono_add_ms(w->now, 600000);
+    struct in_addr in = {htonl(0x0b000000u + address_of(visit_state->identity.host))};
+    visit_state->address.class = FETCH_OK;
+    visit_state->address.ip = ip_address_v4(&in);
+    visit_state->address.expiry = mono_add_ms(w->now, 600000);
     visit_state->news = NEWS_RESOLVED;
     distributor_receive(&w->distributor, visit_state, w->now, wall(w));
 }

@@ -66,10 +66,10 @@ static void on_unresolved(void *context, const VisitState *visit_state, int64_t 
 
 static void resolve(World *w, VisitState *visit_state)
 {
-    struct in_addr in = {htonl(0x0b000000u + visit_state->host % ADDRESSES)};
-    visit_state->address = ip_address_v4(&in);
-    visit_state->address_expiry = MONO_NEVER;
-    visit_state->resolve_class = FETCH_OK;
+    struct in_addr in = {htonl(0x0b000000u + visit_state->identity.host % ADDRESSES)};
+    visit_state->address.ip = ip_address_v4(&in);
+    visit_state->address.expiry = MONO_NEVER;
+    visit_state->address.class = FETCH_OK;
     frontier_resolved(w->frontier, visit_state);
 }
 
@@ -89,7 +89,7 @@ static void fetch(World *w, VisitState *visit_state)
 {
     const WindowUrl *url = visit_state_peek(visit_state);
     MonoTime now = mono_now();
-    uint32_t host = visit_state->host;
+    uint32_t host = visit_state->identity.host;
     uint32_t address = host % ADDRESSES;
     uint64_t index = url->index;
     unsigned level = url->level;
@@ -103,8 +103,8 @@ static void fetch(World *w, VisitState *visit_state)
     MonoTime end = mono_now();
     w->host_end[host] = end;
     w->address_end[address] = end;
-    visit_state->next_fetch = mono_add_ms(end, w->delay_ms);
-    visit_state->ip_next_fetch = mono_add_ms(end, w->delay_ms / 2);
+    visit_state->politeness.next_fetch = mono_add_ms(end, w->delay_ms);
+    visit_state->politeness.ip_next_fetch = mono_add_ms(end, w->delay_ms / 2);
     atomic_fetch_sub(&w->n_fetching, 1);
     frontier_fetched(w->frontier, visit_state);
     commit(w, index, host, level);

@@ -67,20 +67,20 @@ static uint64_t scheduled(World *w)
 static FetchResult *result(World *w, FetchKind kind, const char *url, int status)
 {
     FetchResult *fetch = fetch_result_new(kind);
-    fetch->url = strdup(url);
-    fetch->status = status;
-    fetch->class = status < 100 ? FETCH_BROKEN : FETCH_OK;
-    fetch->wall_start = (WallTime){WALL_US};
-    fetch->start = (MonoTime){1000000000};
-    fetch->end = (MonoTime){1200000000};
-    fetch->bytes = 1000;
+    fetch->request.url = strdup(url);
+    fetch->answer.status = status;
+    fetch->answer.class = status < 100 ? FETCH_BROKEN : FETCH_OK;
+    fetch->cost.wall_start = (WallTime){WALL_US};
+    fetch->cost.start = (MonoTime){1000000000};
+    fetch->cost.end = (MonoTime){1200000000};
+    fetch->cost.bytes = 1000;
     if (kind != FETCHED_ROBOTS) {
         PageRef page = ingest_fixture_page(&w->ingest, url);
-        fetch->has_page = true;
+        fetch->request.has_page = true;
         fetch->final = true;
-        fetch->index = page.index;
-        fetch->host = page.host;
-        fetch->level = page.level;
+        fetch->request.index = page.index;
+        fetch->host.id = page.host;
+        fetch->request.level = page.level;
     }
     w->pages[w->n_pages] = parsed_page_new(fetch);
     CU_ASSERT_PTR_NOT_NULL_FATAL(w->pages[w->n_pages]);
@@ -168,10 +168,10 @@ static void a_retry_stays_scheduled_and_keeps_its_back_off(void)
     World *w = set_up();
     ingest_fixture_seed(&w->ingest, "http://a.example/");
     FetchResult *fetch = result(w, FETCHED_PAGE, "http://a.example/", STATUS_TIMEOUT);
-    fetch->class = FETCH_TIMEOUT;
+    fetch->answer.class = FETCH_TIMEOUT;
     fetch->final = false;
-    fetch->health = (HostHealth){.failures = 2, .last = FETCH_TIMEOUT};
-    fetch->host_wait_ms = 120000;
+    fetch->host.health = (HostHealth){.failures = 2, .last = FETCH_TIMEOUT};
+    fetch->host.wait_ms = 120000;
     CommitNotice *notice = commit(w, true);
     CU_ASSERT_EQUAL(notice->n_done, 0);
     commit_notice_delete(notice);
@@ -190,19 +190,19 @@ static void a_retry_after_outlives_the_url_it_ended(void)
     ingest_fixture_seed(&w->ingest, "http://a.example/");
     ingest_fixture_seed(&w->ingest, "http://a.example/no");
     FetchResult *fetch = result(w, FETCHED_PAGE, "http://a.example/", 503);
-    fetch->class = FETCH_BUSY;
-    fetch->host_wait_ms = 3600000; /* its tries are used up: failures are 0 again */
+    fetch->answer.class = FETCH_BUSY;
+    fetch->host.wait_ms = 3600000; /* its tries are used up: failures are 0 again */
     commit_notice_delete(commit(w, true));
     CU_ASSERT_EQUAL(record_of(w, 0).not_before_ms, WALL_US / 1000 + 200 + 3600000);
     /* A URL that robots.txt refuses is no fetch: it changes nothing of that. */
     fetch = result(w, FETCHED_NOTHING, "http://a.example/no", STATUS_ROBOTS);
-    fetch->class = FETCH_OK;
+    fetch->answer.class = FETCH_OK;
     commit_notice_delete(commit(w, true));
     CU_ASSERT_EQUAL(record_of(w, 0).not_before_ms, WALL_US / 1000 + 200 + 3600000);
     CU_ASSERT_EQUAL(record_of(w, 0).robots_denied, 1);
     fetch = result(w, FETCHED_NOTHING, "http://a.example/no", STATUS_DNS);
-    fetch->has_page = false; /* nor does a name that fails meanwhile */
-    fetch->host_wait_ms = 300000;
+    fetch->request.has_page = false; /* nor does a name that fails meanwhile */
+    fetch->host.wait_ms = 300000;
     commit_notice_delete(commit(w, true));
     CU_ASSERT_EQUAL(record_of(w, 0).not_before_ms, WALL_US / 1000 + 200 + 3600000);
     CU_ASSERT_EQUAL(ingest_fixture_page(&w->ingest, "http://a.example/no").status, STATUS_ROBOTS);
@@ -216,7 +216,7 @@ static void a_url_given_up_leaves_with_its_reason(void)
     World *w = set_up();
     ingest_fixture_seed(&w->ingest, "http://a.example/");
     FetchResult *fetch = result(w, FETCHED_PAGE, "http://a.example/", STATUS_TIMEOUT);
-    fetch->class = FETCH_TIMEOUT;
+    fetch->answer.class = FETCH_TIMEOUT;
     CommitNotice *notice = commit(w, true);
     CU_ASSERT_EQUAL(notice->n_done, 1);
     commit_notice_delete(notice);
@@ -252,8 +252,8 @@ static void what_is_confirmed_or_fails_keeps_content_links_and_status(void)
     for (uint64_t i = 0; i < 4; i++) {
         schedule_again(w, "http://a.example/");
         FetchResult *fetch = result(w, FETCHED_PAGE, "http://a.example/", answers[i]);
-        fetch->again = true;
-        fetch->class = answers[i] < 100 ? FETCH_TIMEOUT : FETCH_OK;
+        fetch->request.again = true;
+        fetch->answer.class = answers[i] < 100 ? FETCH_TIMEOUT : FETCH_OK;
         commit_notice_delete(commit(w, true));
         PageRef after = ingest_fixture_page(&w->ingest, "http://a.example/");
         uint64_t *links = NULL;
@@ -282,7 +282,7 @@ static void a_page_that_changed_counts_once_among_the_pages_of_its_host(void)
     ingest_fixture_seed(&w->ingest, "http://a.example/");
     for (uint64_t i = 0; i < 3; i++) {
         FetchResult *fetch = result(w, FETCHED_PAGE, "http://a.example/", i == 0 ? 404 : 200);
-        fetch->again = i > 0;
+        fetch->request.again = i > 0;
         w->pages[w->n_pages - 1]->body_hash[0] = 7 + i;
         commit_notice_delete(commit(w, true));
         CU_ASSERT_EQUAL(ingest_fixture_page(&w->ingest, "http://a.example/").n_changes, i);
@@ -300,8 +300,8 @@ static void a_dropped_host_loses_its_schedule_and_gets_no_more(void)
     ingest_fixture_seed(&w->ingest, "http://a.example/2");
     ingest_fixture_seed(&w->ingest, "http://b.example/");
     FetchResult *fetch = result(w, FETCHED_PAGE, "http://a.example/", STATUS_CONNECT);
-    fetch->class = FETCH_REFUSED;
-    fetch->drop_host = true;
+    fetch->answer.class = FETCH_REFUSED;
+    fetch->host.drop = true;
     CommitNotice *notice = commit(w, true);
     CU_ASSERT_TRUE(notice->n_dropped == 1 && notice->dropped[0] == 0);
     commit_notice_delete(notice);
@@ -410,7 +410,7 @@ static void a_page_that_changed_is_near_to_what_it_is_only(void)
     commit_notice_delete(commit(w, true));
     for (size_t i = 0; i < sizeof steps / sizeof *steps; i++) {
         FetchResult *fetch = result(w, FETCHED_PAGE, "http://a.example/", steps[i].status);
-        fetch->again = i > 0;
+        fetch->request.again = i > 0;
         w->pages[0]->body_hash[0] = steps[i].body;
         w->pages[0]->simhash = steps[i].simhash;
         commit_notice_delete(commit(w, true));
@@ -443,7 +443,7 @@ static void a_page_that_changed_stands_for_its_old_body_no_longer(void)
     }
     for (size_t i = 0; i < sizeof steps / sizeof *steps; i++) {
         FetchResult *fetch = result(w, FETCHED_PAGE, steps[i].url, steps[i].status);
-        fetch->again = ingest_fixture_page(&w->ingest, steps[i].url).n_crawls > 0;
+        fetch->request.again = ingest_fixture_page(&w->ingest, steps[i].url).n_crawls > 0;
         w->pages[w->n_pages - 1]->body_hash[0] = steps[i].body;
         w->pages[w->n_pages - 1]->body_hash[1] = UINT64_C(0xffffffff00000000) + steps[i].body;
         commit_notice_delete(commit(w, true));
@@ -503,11 +503,11 @@ static void robots_rules_are_kept_with_their_host(void)
     ingest_fixture_seed(&w->ingest, "http://a.example/");
     FetchResult *fetch = result(w, FETCHED_ROBOTS, "http://a.example/robots.txt", 200);
     static const char body[] = "User-agent: *\nDisallow: /\n";
-    (void)buffer_append(&fetch->body, body, sizeof body - 1);
-    fetch->robots_state = ROBOTS_KNOWN;
-    fetch->robots_version = 3;
-    fetch->robots_expiry_ms = 50000;
-    fetch->crawl_delay_ms = 7000;
+    (void)buffer_append(&fetch->answer.body, body, sizeof body - 1);
+    fetch->host.robots_state = ROBOTS_KNOWN;
+    fetch->host.robots_version = 3;
+    fetch->host.robots_expiry_ms = 50000;
+    fetch->host.crawl_delay_ms = 7000;
     commit_notice_delete(commit(w, true));
     HostRecord record = record_of(w, 0);
     CU_ASSERT_EQUAL(record.robots_state, ROBOTS_KNOWN);
@@ -524,8 +524,8 @@ static void robots_rules_are_kept_with_their_host(void)
     page_db_txn_abort(w->ingest.tables.store.db, txn);
     /* A refresh that fails leaves the old rules where they are. */
     fetch = result(w, FETCHED_ROBOTS, "http://a.example/robots.txt", 503);
-    fetch->robots_state = ROBOTS_KNOWN;
-    fetch->robots_expiry_ms = 9000;
+    fetch->host.robots_state = ROBOTS_KNOWN;
+    fetch->host.robots_expiry_ms = 9000;
     commit_notice_delete(commit(w, true));
     txn = store_fixture_begin(&w->ingest.tables, true);
     CU_ASSERT_EQUAL(host_table_get_robots(w->ingest.tables.store.hosts, txn, 0, &kept, &length),

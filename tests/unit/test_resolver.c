@@ -197,7 +197,7 @@ static void ask(World *w, const char *hostname, unsigned failures)
     VisitState *visit_state = NULL;
     int n = snprintf(origin, sizeof origin, "http://%s", hostname);
     CU_ASSERT_EQUAL_FATAL(visit_state_new(&visit_state, 1, origin, (size_t)n), RESULT_OK);
-    visit_state->health.failures = failures;
+    visit_state->politeness.health.failures = failures;
     resolver_resolve(w->resolver, visit_state);
 }
 
@@ -216,12 +216,12 @@ static void expect(World *w, const char *hostname, unsigned failures, const char
     char text[IP_ADDRESS_TEXT_BYTES];
     ask(w, hostname, failures);
     VisitState *visit_state = answer(w);
-    const char *got = visit_state->resolve_class == FETCH_OK
-                          ? ip_address_format(&visit_state->address, text)
-                          : fetch_class_name(visit_state->resolve_class);
+    const char *got = visit_state->address.class == FETCH_OK
+                          ? ip_address_format(&visit_state->address.ip, text)
+                          : fetch_class_name(visit_state->address.class);
     CU_ASSERT_STRING_EQUAL(got, what);
-    if (visit_state->resolve_class == FETCH_OK) {
-        CU_ASSERT_TRUE(visit_state->address_expiry.ns > 0);
+    if (visit_state->address.class == FETCH_OK) {
+        CU_ASSERT_TRUE(visit_state->address.expiry.ns > 0);
     }
     visit_state_delete(visit_state);
 }
@@ -346,10 +346,10 @@ static void many_names_at_once_are_all_answered_and_the_cache_is_bounded(void)
         unsigned d = 0;
         char expected[32];
         char text[IP_ADDRESS_TEXT_BYTES];
-        CU_ASSERT_EQUAL(sscanf(visit_state->hostname, "a-9-8-%u-%u.", &c, &d), 2);
+        CU_ASSERT_EQUAL(sscanf(visit_state->identity.hostname, "a-9-8-%u-%u.", &c, &d), 2);
         (void)snprintf(expected, sizeof expected, "9.8.%u.%u", c, d);
-        CU_ASSERT_EQUAL(visit_state->resolve_class, FETCH_OK);
-        CU_ASSERT_STRING_EQUAL(ip_address_format(&visit_state->address, text), expected);
+        CU_ASSERT_EQUAL(visit_state->address.class, FETCH_OK);
+        CU_ASSERT_STRING_EQUAL(ip_address_format(&visit_state->address.ip, text), expected);
         visit_state_delete(visit_state);
     }
     expect(w, "none.example", 0, "no-name"); /* the figures are published between events */
@@ -371,7 +371,7 @@ static void names_that_need_no_query_do_not_pile_up_on_the_stack(void)
     }
     for (unsigned i = 0; i < n + 1; i++) {
         VisitState *visit_state = answer(w);
-        CU_ASSERT_NOT_EQUAL(visit_state->resolve_class, FETCH_OK);
+        CU_ASSERT_NOT_EQUAL(visit_state->address.class, FETCH_OK);
         visit_state_delete(visit_state);
     }
     tear_down(w);
@@ -389,7 +389,7 @@ static void stopping_answers_everybody(void)
     ask(w, "a-9-8-7-6.example", 0); /* too late */
     for (unsigned i = 0; i < 501; i++) {
         VisitState *visit_state = answer(w);
-        CU_ASSERT_EQUAL(visit_state->resolve_class, FETCH_DNS);
+        CU_ASSERT_EQUAL(visit_state->address.class, FETCH_DNS);
         visit_state_delete(visit_state);
     }
     tear_down(w);

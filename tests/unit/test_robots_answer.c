@@ -28,7 +28,7 @@ static void set_up(World *w, const char *const *paths, uint32_t n)
     w->rules = (FetchRules){
         .politeness = &w->politeness, .robots_agent = "ragno", .robots_expiry_ms = DAY_MS};
     CU_ASSERT_EQUAL_FATAL(visit_state_new(&w->vs, 1, "http://h.example", 16), RESULT_OK);
-    w->vs->host_delay_ms = 5000;
+    w->vs->politeness.delay_ms = 5000;
     if (n > 0) {
         size_t bytes = n * (sizeof(WindowUrl) + 64);
         WindowUrl *window = calloc(1, bytes);
@@ -67,12 +67,12 @@ static void end(World *w, FetchResult *result, FetchClass class, int status, con
                 const char *body)
 {
     w->now.mono = mono_add_ms(w->now.mono, 200);
-    result->end = w->now.mono;
-    result->class = class;
-    result->status = status != 0 ? status : fetch_status_of_class(class);
+    result->cost.end = w->now.mono;
+    result->answer.class = class;
+    result->answer.status = status != 0 ? status : fetch_status_of_class(class);
     if (status != 0) {
-        (void)buffer_printf(&result->header, "HTTP/1.1 %d x\r\n%s\r\n", status, fields);
-        (void)buffer_append_string(&result->body, body);
+        (void)buffer_printf(&result->answer.header, "HTTP/1.1 %d x\r\n%s\r\n", status, fields);
+        (void)buffer_append_string(&result->answer.body, body);
     }
     fetch_step_end(&w->rules, w->vs, result);
 }
@@ -85,7 +85,7 @@ static void fetch_robots(World *w, FetchClass class, int status, const char *fie
     CU_ASSERT_EQUAL(result->kind, FETCHED_ROBOTS);
     end(w, result, class, status, fields, body);
     fetch_result_delete(result);
-    w->now.mono = mono_later(w->now.mono, w->vs->next_fetch);
+    w->now.mono = mono_later(w->now.mono, w->vs->politeness.next_fetch);
 }
 
 static void robots_txt_comes_first_and_decides(void)
@@ -94,31 +94,31 @@ static void robots_txt_comes_first_and_decides(void)
     World w;
     set_up(&w, paths, 4);
     FetchResult *result = begin(&w);
-    CU_ASSERT_STRING_EQUAL(result->url, "http://h.example/robots.txt");
-    CU_ASSERT_EQUAL(result->hop, 'P');
-    CU_ASSERT_FALSE(result->has_page);
-    CU_ASSERT_EQUAL(result->given_ms, -1);
+    CU_ASSERT_STRING_EQUAL(result->request.url, "http://h.example/robots.txt");
+    CU_ASSERT_EQUAL(result->request.hop, 'P');
+    CU_ASSERT_FALSE(result->request.has_page);
+    CU_ASSERT_EQUAL(result->cost.given_ms, -1);
     end(&w, result, FETCH_OK, 200, "", "User-agent: ragno\nDisallow: /no\nCrawl-delay: 7\n");
-    CU_ASSERT_EQUAL(result->robots_state, ROBOTS_KNOWN);
-    CU_ASSERT_EQUAL(result->crawl_delay_ms, 7000);
-    CU_ASSERT_EQUAL(result->robots_expiry_ms, DAY_MS);
-    CU_ASSERT_EQUAL(result->robots_version, 1);
-    CU_ASSERT_EQUAL(w.vs->next_fetch.ns, result->end.ns + 7001 * SECOND / 1000);
-    CU_ASSERT_EQUAL(w.vs->ip_next_fetch.ns, result->end.ns + 1001 * SECOND / 1000);
+    CU_ASSERT_EQUAL(result->host.robots_state, ROBOTS_KNOWN);
+    CU_ASSERT_EQUAL(result->host.crawl_delay_ms, 7000);
+    CU_ASSERT_EQUAL(result->host.robots_expiry_ms, DAY_MS);
+    CU_ASSERT_EQUAL(result->host.robots_version, 1);
+    CU_ASSERT_EQUAL(w.vs->politeness.next_fetch.ns, result->cost.end.ns + 7001 * SECOND / 1000);
+    CU_ASSERT_EQUAL(w.vs->politeness.ip_next_fetch.ns, result->cost.end.ns + 1001 * SECOND / 1000);
     fetch_result_delete(result);
-    w.now.mono = w.vs->next_fetch;
+    w.now.mono = w.vs->politeness.next_fetch;
     result = begin(&w);
-    CU_ASSERT_STRING_EQUAL(result->url, "http://h.example/yes");
-    CU_ASSERT_TRUE(result->has_page && result->index == 12);
-    CU_ASSERT_EQUAL(result->owed_ms, 7000);
-    CU_ASSERT_EQUAL(result->given_ms, 7001);
+    CU_ASSERT_STRING_EQUAL(result->request.url, "http://h.example/yes");
+    CU_ASSERT_TRUE(result->request.has_page && result->request.index == 12);
+    CU_ASSERT_EQUAL(result->cost.owed_ms, 7000);
+    CU_ASSERT_EQUAL(result->cost.given_ms, 7001);
     CU_ASSERT_EQUAL_FATAL(w.n_refused, 2);
     for (size_t i = 0; i < 2; i++) {
         CU_ASSERT_EQUAL(w.refused[i]->kind, FETCHED_NOTHING);
-        CU_ASSERT_EQUAL(w.refused[i]->status, STATUS_ROBOTS);
-        CU_ASSERT_EQUAL(w.refused[i]->index, 10 + i);
+        CU_ASSERT_EQUAL(w.refused[i]->answer.status, STATUS_ROBOTS);
+        CU_ASSERT_EQUAL(w.refused[i]->request.index, 10 + i);
         CU_ASSERT_TRUE(w.refused[i]->final);
-        CU_ASSERT_STRING_EQUAL(w.refused[i]->refusal, "Disallow: /no");
+        CU_ASSERT_STRING_EQUAL(w.refused[i]->answer.refusal, "Disallow: /no");
     }
     end(&w, result, FETCH_OK, 200, "", "");
     CU_ASSERT_TRUE(result->final);
@@ -136,8 +136,8 @@ static void a_missing_robots_txt_allows_everything(void)
         World w;
         set_up(&w, paths, 1);
         fetch_robots(&w, FETCH_OK, statuses[i], "", "User-agent: *\nDisallow: /\n");
-        CU_ASSERT_EQUAL(w.vs->robots_state, ROBOTS_KNOWN);
-        CU_ASSERT_TRUE(robots_allows(w.vs->robots, "/x", 2, NULL));
+        CU_ASSERT_EQUAL(w.vs->robots.state, ROBOTS_KNOWN);
+        CU_ASSERT_TRUE(robots_allows(w.vs->robots.rules, "/x", 2, NULL));
         tear_down(&w);
     }
 }
@@ -157,19 +157,19 @@ static void an_unreachable_robots_txt_forbids_and_costs_the_host_in_the_end(void
         World w;
         set_up(&w, paths, 1);
         unsigned tries = 0;
-        while (!w.vs->dropped && tries < 20) {
+        while (!w.vs->politeness.dropped && tries < 20) {
             FetchResult *result = begin(&w);
             CU_ASSERT_PTR_NOT_NULL_FATAL(result);
             CU_ASSERT_EQUAL(result->kind, FETCHED_ROBOTS); /* never a page */
             end(&w, result, cases[i].class, cases[i].status, "", "");
-            CU_ASSERT_EQUAL(result->class, cases[i].becomes);
-            CU_ASSERT_EQUAL(result->drop_host, w.vs->dropped);
+            CU_ASSERT_EQUAL(result->answer.class, cases[i].becomes);
+            CU_ASSERT_EQUAL(result->host.drop, w.vs->politeness.dropped);
             fetch_result_delete(result);
-            w.now.mono = mono_later(w.now.mono, w.vs->next_fetch);
+            w.now.mono = mono_later(w.now.mono, w.vs->politeness.next_fetch);
             tries++;
         }
         CU_ASSERT_EQUAL(tries, cases[i].tries);
-        CU_ASSERT_EQUAL(w.vs->robots_state, ROBOTS_REFUSING);
+        CU_ASSERT_EQUAL(w.vs->robots.state, ROBOTS_REFUSING);
         tear_down(&w);
     }
 }
@@ -188,25 +188,25 @@ static void redirects_of_robots_txt_are_followed_five_times(void)
                        : i == 2 ? "r1"
                        : i == 3 ? "r2"
                                 : "r3");
-        CU_ASSERT_STRING_EQUAL(result->url, expected);
+        CU_ASSERT_STRING_EQUAL(result->request.url, expected);
         (void)snprintf(field, sizeof field, "Location: /r%u\r\n", i);
         end(&w, result, FETCH_OK, 301, field, "");
-        CU_ASSERT_EQUAL(w.vs->robots_state, ROBOTS_UNKNOWN);
+        CU_ASSERT_EQUAL(w.vs->robots.state, ROBOTS_UNKNOWN);
         fetch_result_delete(result);
     }
     fetch_robots(&w, FETCH_OK, 302, "Location: /again\r\n", ""); /* as if there were none */
-    CU_ASSERT_EQUAL(w.vs->robots_state, ROBOTS_KNOWN);
-    CU_ASSERT_TRUE(robots_allows(w.vs->robots, "/x", 2, NULL));
+    CU_ASSERT_EQUAL(w.vs->robots.state, ROBOTS_KNOWN);
+    CU_ASSERT_TRUE(robots_allows(w.vs->robots.rules, "/x", 2, NULL));
     tear_down(&w);
     set_up(&w, NULL, 0);
     fetch_robots(&w, FETCH_OK, 301, "Location: ftp://x/\r\n", "");
-    CU_ASSERT_EQUAL(w.vs->robots_state, ROBOTS_KNOWN);
+    CU_ASSERT_EQUAL(w.vs->robots.state, ROBOTS_KNOWN);
     tear_down(&w);
     set_up(&w, NULL, 0);
     fetch_robots(&w, FETCH_OK, 307, "Location: /real\r\n", "");
     fetch_robots(&w, FETCH_OK, 200, "", "User-agent: *\nDisallow: /x\n");
-    CU_ASSERT_FALSE(robots_allows(w.vs->robots, "/x", 2, NULL));
-    CU_ASSERT_PTR_NULL(w.vs->robots_target);
+    CU_ASSERT_FALSE(robots_allows(w.vs->robots.rules, "/x", 2, NULL));
+    CU_ASSERT_PTR_NULL(w.vs->robots.target);
     tear_down(&w);
 }
 
@@ -217,13 +217,13 @@ static void rules_in_force_outlive_a_failed_refresh(void)
     set_up(&w, paths, 2);
     fetch_robots(&w, FETCH_OK, 200, "Cache-Control: max-age=600\r\n",
                  "User-agent: *\nDisallow: /no\n");
-    CU_ASSERT_TRUE(w.vs->robots_expiry.ns <= w.now.mono.ns + 600 * SECOND);
+    CU_ASSERT_TRUE(w.vs->robots.expiry.ns <= w.now.mono.ns + 600 * SECOND);
     w.now.mono = mono_add_ms(w.now.mono, 600000);
     fetch_robots(&w, FETCH_TIMEOUT, 0, "", "");
-    CU_ASSERT_EQUAL(w.vs->robots_state, ROBOTS_KNOWN);
-    CU_ASSERT_FALSE(w.vs->dropped);
+    CU_ASSERT_EQUAL(w.vs->robots.state, ROBOTS_KNOWN);
+    CU_ASSERT_FALSE(w.vs->politeness.dropped);
     FetchResult *result = begin(&w);
-    CU_ASSERT_STRING_EQUAL(result->url, "http://h.example/yes");
+    CU_ASSERT_STRING_EQUAL(result->request.url, "http://h.example/yes");
     CU_ASSERT_EQUAL(w.n_refused, 1);
     fetch_result_delete(result);
     tear_down(&w);
@@ -237,25 +237,25 @@ static void each_content_is_a_version_and_the_log_names_the_one_in_force(void)
     fetch_robots(&w, FETCH_OK, 200, "Cache-Control: max-age=600\r\n",
                  "User-agent: *\nDisallow: /b\n");
     FetchResult *result = begin(&w);
-    CU_ASSERT_STRING_EQUAL(result->url, "http://h.example/a");
-    CU_ASSERT_EQUAL(result->robots_version, 1);
+    CU_ASSERT_STRING_EQUAL(result->request.url, "http://h.example/a");
+    CU_ASSERT_EQUAL(result->host.robots_version, 1);
     end(&w, result, FETCH_OK, 200, "", "");
     fetch_result_delete(result);
     w.now.mono = mono_add_ms(w.now.mono, 600000);
     fetch_robots(&w, FETCH_OK, 503, "", ""); /* no answer: no version, and the old rules hold */
-    CU_ASSERT_EQUAL(w.vs->robots_version, 1);
-    CU_ASSERT_FALSE(robots_allows(w.vs->robots, "/b", 2, NULL));
-    w.now.mono = mono_later(w.now.mono, w.vs->robots_expiry);
+    CU_ASSERT_EQUAL(w.vs->robots.version, 1);
+    CU_ASSERT_FALSE(robots_allows(w.vs->robots.rules, "/b", 2, NULL));
+    w.now.mono = mono_later(w.now.mono, w.vs->robots.expiry);
     fetch_robots(&w, FETCH_OK, 200, "", "User-agent: *\nDisallow: /c\n");
     result = begin(&w);
-    CU_ASSERT_STRING_EQUAL(result->url, "http://h.example/b");
-    CU_ASSERT_EQUAL(result->robots_version, 2);
+    CU_ASSERT_STRING_EQUAL(result->request.url, "http://h.example/b");
+    CU_ASSERT_EQUAL(result->host.robots_version, 2);
     end(&w, result, FETCH_OK, 200, "", "");
     fetch_result_delete(result);
     CU_ASSERT_PTR_NULL(begin(&w));
     CU_ASSERT_EQUAL(w.n_refused, 1);
-    CU_ASSERT_STRING_EQUAL(w.refused[0]->refusal, "Disallow: /c");
-    CU_ASSERT_EQUAL(w.refused[0]->robots_version, 2);
+    CU_ASSERT_STRING_EQUAL(w.refused[0]->answer.refusal, "Disallow: /c");
+    CU_ASSERT_EQUAL(w.refused[0]->host.robots_version, 2);
     tear_down(&w);
 }
 
@@ -281,8 +281,8 @@ static void the_same_rules_again_are_the_same_version(void)
     set_up(&w, paths, 1);
     for (size_t i = 0; i < sizeof answers / sizeof *answers; i++) {
         fetch_robots(&w, FETCH_OK, answers[i].status, "", answers[i].body);
-        CU_ASSERT_EQUAL(w.vs->robots_version, answers[i].version);
-        w.now.mono = mono_later(w.now.mono, w.vs->robots_expiry);
+        CU_ASSERT_EQUAL(w.vs->robots.version, answers[i].version);
+        w.now.mono = mono_later(w.now.mono, w.vs->robots.expiry);
     }
     tear_down(&w);
 }
@@ -302,7 +302,7 @@ static void a_cache_lifetime_has_bounds(void)
         set_up(&w, NULL, 0);
         FetchResult *result = begin(&w);
         end(&w, result, FETCH_OK, 200, cases[i].fields, "");
-        CU_ASSERT_EQUAL(result->robots_expiry_ms, cases[i].ms);
+        CU_ASSERT_EQUAL(result->host.robots_expiry_ms, cases[i].ms);
         fetch_result_delete(result);
         tear_down(&w);
     }
@@ -316,17 +316,17 @@ static void a_page_that_fails_stays_at_the_head(void)
     fetch_robots(&w, FETCH_OK, 404, "", "");
     for (int i = 0; i < 3; i++) {
         FetchResult *result = begin(&w);
-        CU_ASSERT_STRING_EQUAL(result->url, "http://h.example/x");
+        CU_ASSERT_STRING_EQUAL(result->request.url, "http://h.example/x");
         end(&w, result, FETCH_BROKEN, 0, "", "");
         CU_ASSERT_EQUAL(result->final, i == 2);
-        CU_ASSERT_EQUAL(result->health.failures, i == 2 ? 0 : (unsigned)i + 1);
+        CU_ASSERT_EQUAL(result->host.health.failures, i == 2 ? 0 : (unsigned)i + 1);
         fetch_result_delete(result);
     }
     FetchResult *result = begin(&w);
-    CU_ASSERT_STRING_EQUAL(result->url, "http://h.example/y");
+    CU_ASSERT_STRING_EQUAL(result->request.url, "http://h.example/y");
     end(&w, result, FETCH_BUSY, 429, "Retry-After: 100\r\n", "");
     CU_ASSERT_FALSE(result->final);
-    CU_ASSERT_EQUAL(result->host_wait_ms, 100000);
+    CU_ASSERT_EQUAL(result->host.wait_ms, 100000);
     fetch_result_delete(result);
     tear_down(&w);
 }
@@ -341,13 +341,13 @@ static void the_last_try_keeps_what_came(void)
     for (int i = 0; i < 3; i++) {
         fetch_result_delete(result);
         result = begin(&w);
-        result->partial_status = 200;
-        (void)buffer_append_string(&result->body, "half a pa");
+        result->answer.partial_status = 200;
+        (void)buffer_append_string(&result->answer.body, "half a pa");
         end(&w, result, FETCH_BROKEN, 0, "", "");
     }
     CU_ASSERT_TRUE(result->final);
-    CU_ASSERT_EQUAL(result->status, 200);
-    CU_ASSERT_EQUAL(result->class, FETCH_OK);
+    CU_ASSERT_EQUAL(result->answer.status, 200);
+    CU_ASSERT_EQUAL(result->answer.class, FETCH_OK);
     fetch_result_delete(result);
     tear_down(&w);
 }

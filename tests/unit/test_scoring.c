@@ -110,13 +110,13 @@ static void fetched(World *w, const char *url, float score, const char *const *l
 {
     FetchResult *fetch = fetch_result_new(FETCHED_PAGE);
     PageRef known = ingest_fixture_page(&w->ingest, url);
-    fetch->url = strdup(url);
-    fetch->status = 200;
-    fetch->wall_start = (WallTime){WALL_US};
-    fetch->has_page = true;
+    fetch->request.url = strdup(url);
+    fetch->answer.status = 200;
+    fetch->cost.wall_start = (WallTime){WALL_US};
+    fetch->request.has_page = true;
     fetch->final = true;
-    fetch->index = known.index;
-    fetch->host = known.host;
+    fetch->request.index = known.index;
+    fetch->host.id = known.host;
     ParsedPage *page = parsed_page_new(fetch);
     size_t bytes = 0;
     for (size_t i = 0; i < n; i++) {

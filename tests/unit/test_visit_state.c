@@ -28,14 +28,14 @@ static void an_origin_is_taken_apart(void)
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         VisitState *vs = NULL;
         CU_ASSERT_EQUAL_FATAL(born(cases[i].origin, &vs), RESULT_OK);
-        CU_ASSERT_STRING_EQUAL(vs->origin, cases[i].origin);
-        CU_ASSERT_STRING_EQUAL(vs->hostname, cases[i].hostname);
-        CU_ASSERT_EQUAL(vs->port, cases[i].port);
-        CU_ASSERT_EQUAL(vs->https, cases[i].https);
-        CU_ASSERT_EQUAL(vs->host, 3);
+        CU_ASSERT_STRING_EQUAL(vs->identity.origin, cases[i].origin);
+        CU_ASSERT_STRING_EQUAL(vs->identity.hostname, cases[i].hostname);
+        CU_ASSERT_EQUAL(vs->identity.port, cases[i].port);
+        CU_ASSERT_EQUAL(vs->identity.https, cases[i].https);
+        CU_ASSERT_EQUAL(vs->identity.host, 3);
         CU_ASSERT_EQUAL(vs->place, VISIT_STATE_RESOLVING);
-        CU_ASSERT_EQUAL(vs->robots_state, ROBOTS_UNKNOWN);
-        CU_ASSERT_FALSE(heap_holds(&vs->by_time) || heap_holds(&vs->by_purge));
+        CU_ASSERT_EQUAL(vs->robots.state, ROBOTS_UNKNOWN);
+        CU_ASSERT_FALSE(heap_holds(&vs->todo.by_time) || heap_holds(&vs->distributor.by_purge));
         visit_state_delete(vs);
     }
     visit_state_delete(NULL);
@@ -96,7 +96,7 @@ static void lower_levels_get_their_turns(void)
     enum { N = 100 };
     VisitState *vs = NULL;
     CU_ASSERT_EQUAL_FATAL(born("http://h", &vs), RESULT_OK);
-    vs->bias = (LevelBias){.kind = LEVEL_BIAS_WEIGHTED, .lower_share = 0.2};
+    vs->window.bias = (LevelBias){.kind = LEVEL_BIAS_WEIGHTED, .lower_share = 0.2};
     WindowUrl *window = calloc(N + 1, sizeof *window);
     for (uint32_t i = 0; i < N; i++) {
         window[i] = (WindowUrl){.index = i, .level = i < 80 ? 2 : i < 90 ? 4 : 5};
@@ -133,7 +133,7 @@ static void robots_rules_count_as_memory(void)
     CU_ASSERT_EQUAL_FATAL(born("http://h", &vs), RESULT_OK);
     size_t before = visit_state_memory(vs);
     static const char text[] = "User-agent: *\nDisallow: /a\nDisallow: /b*c$\n";
-    CU_ASSERT_EQUAL(robots_parse(text, sizeof text - 1, "ragno", &vs->robots), RESULT_OK);
+    CU_ASSERT_EQUAL(robots_parse(text, sizeof text - 1, "ragno", &vs->robots.rules), RESULT_OK);
     CU_ASSERT_TRUE(visit_state_memory(vs) > before);
     visit_state_delete(vs);
 }

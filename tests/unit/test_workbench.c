@@ -24,8 +24,8 @@ static VisitState *visit_state_of(uint32_t host, size_t address)
     int n = snprintf(origin, sizeof origin, "http://h%u.example", host);
     VisitState *visit_state = NULL;
     CU_ASSERT_EQUAL_FATAL(visit_state_new(&visit_state, host, origin, (size_t)n), RESULT_OK);
-    visit_state->address = address_of(address);
-    visit_state->address_expiry = MONO_NEVER;
+    visit_state->address.ip = address_of(address);
+    visit_state->address.expiry = MONO_NEVER;
     return visit_state;
 }
 
@@ -50,7 +50,7 @@ static void nothing_is_acquired_before_either_time(void)
     workbench_init(&workbench, at(0));
     VisitState *a = visit_state_of(1, 1);
     fill(a, 3, 0);
-    a->next_fetch = at(5 * SECOND);
+    a->politeness.next_fetch = at(5 * SECOND);
     CU_ASSERT_EQUAL(workbench_next_time(&workbench).ns, MONO_NEVER.ns);
     CU_ASSERT_EQUAL(workbench_add(&workbench, a, at(SECOND)), RESULT_OK);
     CU_ASSERT_EQUAL(a->place, VISIT_STATE_QUEUED);
@@ -60,13 +60,13 @@ static void nothing_is_acquired_before_either_time(void)
     CU_ASSERT_EQUAL(a->place, VISIT_STATE_ACQUIRED);
     CU_ASSERT_PTR_NULL(workbench_acquire(&workbench, at(100 * SECOND)));
     visit_state_take(a);
-    a->next_fetch = at(7 * SECOND);
-    a->ip_next_fetch = at(9 * SECOND); /* the address rests longer than the host */
+    a->politeness.next_fetch = at(7 * SECOND);
+    a->politeness.ip_next_fetch = at(9 * SECOND); /* the address rests longer than the host */
     CU_ASSERT_TRUE(workbench_release(&workbench, a, at(6 * SECOND)));
     CU_ASSERT_PTR_NULL(workbench_acquire(&workbench, at(9 * SECOND - 1)));
     CU_ASSERT_PTR_EQUAL(workbench_acquire(&workbench, at(9 * SECOND)), a);
-    a->next_fetch = at(0);
-    a->ip_next_fetch = at(0); /* given back untouched: its rest is not forgotten */
+    a->politeness.next_fetch = at(0);
+    a->politeness.ip_next_fetch = at(0); /* given back untouched: its rest is not forgotten */
     CU_ASSERT_TRUE(workbench_release(&workbench, a, at(9 * SECOND)));
     CU_ASSERT_PTR_EQUAL(workbench_acquire(&workbench, at(9 * SECOND)), a);
     (void)workbench_release(&workbench, a, at(9 * SECOND));
@@ -84,25 +84,25 @@ static void an_empty_or_expired_visit_state_leaves(void)
     static const int reasons[] = {0, 1, 2, 3};
     for (size_t i = 0; i < 4; i++) {
         fill(a, 2, 0);
-        a->next_fetch = at(0);
-        a->dropped = false;
-        a->address_expiry = MONO_NEVER;
+        a->politeness.next_fetch = at(0);
+        a->politeness.dropped = false;
+        a->address.expiry = MONO_NEVER;
         int64_t now = (int64_t)(i + 1) * 100 * SECOND;
         CU_ASSERT_EQUAL(workbench_add(&workbench, a, at(now)), RESULT_OK);
         CU_ASSERT_PTR_EQUAL(workbench_acquire(&workbench, at(now)), a);
         visit_state_take(a);
-        a->ip_next_fetch = at(now + 50 * SECOND);
+        a->politeness.ip_next_fetch = at(now + 50 * SECOND);
         if (reasons[i] == 0) {
             visit_state_take(a);
         } else if (reasons[i] == 1) {
-            a->dropped = true;
+            a->politeness.dropped = true;
         } else if (reasons[i] == 2) {
-            a->address_expiry = at(now);
+            a->address.expiry = at(now);
         } else {
-            a->next_fetch = at(now + WORKBENCH_FAR_MS * (SECOND / 1000) + SECOND);
+            a->politeness.next_fetch = at(now + WORKBENCH_FAR_MS * (SECOND / 1000) + SECOND);
         }
         CU_ASSERT_FALSE(workbench_release(&workbench, a, at(now)));
-        CU_ASSERT_PTR_NULL(a->entry);
+        CU_ASSERT_PTR_NULL(a->todo.entry);
         CU_ASSERT_EQUAL(a->place, VISIT_STATE_REFILLING);
         CU_ASSERT_EQUAL(workbench_n_entries(&workbench), 1); /* the entry rests */
         CU_ASSERT_EQUAL(workbench_front(&workbench), 0);
@@ -126,7 +126,7 @@ static void a_resting_address_is_remembered_for_the_next_host(void)
     CU_ASSERT_EQUAL(workbench_add(&workbench, a, at(SECOND)), RESULT_OK);
     CU_ASSERT_PTR_EQUAL(workbench_acquire(&workbench, at(SECOND)), a);
     visit_state_take(a);
-    a->ip_next_fetch = at(10 * SECOND);
+    a->politeness.ip_next_fetch = at(10 * SECOND);
     CU_ASSERT_FALSE(workbench_release(&workbench, a, at(SECOND)));
     CU_ASSERT_EQUAL(workbench_add(&workbench, b, at(2 * SECOND)), RESULT_OK);
     CU_ASSERT_PTR_NULL(workbench_acquire(&workbench, at(10 * SECOND - 1)));
@@ -136,7 +136,7 @@ static void a_resting_address_is_remembered_for_the_next_host(void)
     CU_ASSERT_EQUAL(workbench_add(&workbench, a, at(10 * SECOND)), RESULT_OK);
     CU_ASSERT_PTR_NULL(workbench_acquire(&workbench, at(99 * SECOND)));
     visit_state_take(b);
-    b->ip_next_fetch = at(100 * SECOND);
+    b->politeness.ip_next_fetch = at(100 * SECOND);
     CU_ASSERT_FALSE(workbench_release(&workbench, b, at(99 * SECOND)));
     CU_ASSERT_PTR_EQUAL(workbench_acquire(&workbench, at(100 * SECOND)), a);
     visit_state_delete(a);
@@ -157,13 +157,13 @@ static void the_best_level_goes_first_then_who_waits_longest(void)
     for (uint32_t i = 0; i < 6; i++) {
         all[i] = visit_state_of(i, i);
         fill(all[i], 1, cases[i].level);
-        all[i]->next_fetch = at(cases[i].time * SECOND);
+        all[i]->politeness.next_fetch = at(cases[i].time * SECOND);
         CU_ASSERT_EQUAL(workbench_add(&workbench, all[i], at(0)), RESULT_OK);
     }
     for (uint32_t order = 0; order < 6; order++) {
         VisitState *got = workbench_acquire(&workbench, at(order < 5 ? 10 * SECOND : 99 * SECOND));
         CU_ASSERT_PTR_NOT_NULL_FATAL(got);
-        CU_ASSERT_EQUAL(cases[got->host].order, order);
+        CU_ASSERT_EQUAL(cases[got->identity.host].order, order);
     }
     for (uint32_t i = 0; i < 6; i++) {
         visit_state_delete(all[i]);
@@ -182,7 +182,7 @@ static void the_best_host_of_an_address_goes_first(void)
     for (uint32_t i = 0; i < 4; i++) {
         all[i] = visit_state_of(i, 1);
         fill(all[i], 1, levels[i]);
-        all[i]->next_fetch = at(i * SECOND);
+        all[i]->politeness.next_fetch = at(i * SECOND);
         CU_ASSERT_EQUAL(workbench_add(&workbench, all[i], at(0)), RESULT_OK);
     }
     /* Host 0 alone is due at first; a better one that gets ready later is not overlooked. */
@@ -190,7 +190,7 @@ static void the_best_host_of_an_address_goes_first(void)
     for (uint32_t i = 0; i < 4; i++) {
         VisitState *got = workbench_acquire(&workbench, at(9 * SECOND));
         CU_ASSERT_PTR_NOT_NULL_FATAL(got);
-        CU_ASSERT_EQUAL(got->host, order[i]);
+        CU_ASSERT_EQUAL(got->identity.host, order[i]);
         CU_ASSERT_PTR_NULL(workbench_acquire(&workbench, at(9 * SECOND)));
         visit_state_take(got);
         CU_ASSERT_FALSE(workbench_release(&workbench, got, at(9 * SECOND)));
@@ -217,7 +217,7 @@ static size_t turns_of_the_worse(const LevelBias *bias)
     for (size_t i = 0; i < TURNS; i++) {
         VisitState *got = workbench_acquire(&workbench, at(SECOND));
         CU_ASSERT_PTR_NOT_NULL_FATAL(got);
-        turns += got->host == 1;
+        turns += got->identity.host == 1;
         visit_state_take(got);
         CU_ASSERT_TRUE(workbench_release(&workbench, got, at(SECOND)));
     }
@@ -270,18 +270,20 @@ static bool head_of(const Model *m, size_t address, int64_t *time, uint8_t *leve
     *level = UINT8_MAX;
     for (uint32_t i = 0; i < HOSTS; i++) {
         if (m->place[i] == QUEUED && m->address[i] == address &&
-            (first == HOSTS || m->hosts[i]->next_fetch.ns < m->hosts[first]->next_fetch.ns)) {
+            (first == HOSTS ||
+             m->hosts[i]->politeness.next_fetch.ns < m->hosts[first]->politeness.next_fetch.ns)) {
             first = i;
         }
         if (m->place[i] == QUEUED && m->address[i] == address &&
-            m->hosts[i]->next_fetch.ns <= m->now && visit_state_peek(m->hosts[i])->level < *level) {
+            m->hosts[i]->politeness.next_fetch.ns <= m->now &&
+            visit_state_peek(m->hosts[i])->level < *level) {
             *level = visit_state_peek(m->hosts[i])->level;
         }
     }
     if (first == HOSTS || m->busy[address]) {
         return false;
     }
-    int64_t host_time = m->hosts[first]->next_fetch.ns;
+    int64_t host_time = m->hosts[first]->politeness.next_fetch.ns;
     *time = host_time > m->rest[address] ? host_time : m->rest[address];
     return true;
 }
@@ -294,11 +296,11 @@ static void model_add(Model *m)
     }
     if (dice_below(&m->dice, 5) == 0) { /* its address changed */
         m->address[i] = dice_below(&m->dice, ADDRESSES);
-        m->hosts[i]->address = address_of(m->address[i]);
+        m->hosts[i]->address.ip = address_of(m->address[i]);
     }
     fill(m->hosts[i], (uint32_t)dice_below(&m->dice, 4) + 1, (uint8_t)dice_below(&m->dice, 16));
-    m->hosts[i]->dropped = false;
-    m->hosts[i]->address_expiry =
+    m->hosts[i]->politeness.dropped = false;
+    m->hosts[i]->address.expiry =
         dice_below(&m->dice, 8) == 0 ? at(m->now + 3 * SECOND) : MONO_NEVER;
     CU_ASSERT_EQUAL(workbench_add(&m->workbench, m->hosts[i], at(m->now)), RESULT_OK);
     m->place[i] = QUEUED;
@@ -330,13 +332,13 @@ static void model_acquire(Model *m)
     if (got == NULL) {
         return;
     }
-    size_t address = m->address[got->host];
-    CU_ASSERT_FALSE(m->busy[address]);            /* invariant 4 */
-    CU_ASSERT_TRUE(got->next_fetch.ns <= m->now); /* invariant 3 */
+    size_t address = m->address[got->identity.host];
+    CU_ASSERT_FALSE(m->busy[address]);                       /* invariant 4 */
+    CU_ASSERT_TRUE(got->politeness.next_fetch.ns <= m->now); /* invariant 3 */
     CU_ASSERT_TRUE(m->rest[address] <= m->now);
-    CU_ASSERT_EQUAL(m->place[got->host], QUEUED); /* invariant 1 */
+    CU_ASSERT_EQUAL(m->place[got->identity.host], QUEUED); /* invariant 1 */
     CU_ASSERT_EQUAL(visit_state_peek(got)->level, best);
-    m->place[got->host] = ACQUIRED;
+    m->place[got->identity.host] = ACQUIRED;
     m->busy[address] = true;
     m->n_acquired++;
 }
@@ -365,19 +367,21 @@ static void model_release(Model *m)
     size_t address = m->address[i];
     if (dice_below(&m->dice, 5) > 0) {
         visit_state_take(visit_state);
-        visit_state->next_fetch = at(m->now + (int64_t)dice_below(&m->dice, 10) * SECOND);
-        visit_state->ip_next_fetch = at(m->now + (int64_t)dice_below(&m->dice, 4) * SECOND);
-        if (visit_state->ip_next_fetch.ns > m->rest[address]) {
-            m->rest[address] = visit_state->ip_next_fetch.ns;
+        visit_state->politeness.next_fetch =
+            at(m->now + (int64_t)dice_below(&m->dice, 10) * SECOND);
+        visit_state->politeness.ip_next_fetch =
+            at(m->now + (int64_t)dice_below(&m->dice, 4) * SECOND);
+        if (visit_state->politeness.ip_next_fetch.ns > m->rest[address]) {
+            m->rest[address] = visit_state->politeness.ip_next_fetch.ns;
         }
     } else {
-        visit_state->ip_next_fetch = at(0); /* given back untouched */
+        visit_state->politeness.ip_next_fetch = at(0); /* given back untouched */
     }
-    visit_state->dropped = dice_below(&m->dice, 20) == 0;
-    bool keep = visit_state_count(visit_state) > 0 && !visit_state->dropped &&
-                m->now < visit_state->address_expiry.ns;
+    visit_state->politeness.dropped = dice_below(&m->dice, 20) == 0;
+    bool keep = visit_state_count(visit_state) > 0 && !visit_state->politeness.dropped &&
+                m->now < visit_state->address.expiry.ns;
     CU_ASSERT_EQUAL(workbench_release(&m->workbench, visit_state, at(m->now)), keep);
-    CU_ASSERT_EQUAL(visit_state->entry != NULL, keep);
+    CU_ASSERT_EQUAL(visit_state->todo.entry != NULL, keep);
     m->place[i] = keep ? QUEUED : HOME;
     m->busy[address] = false;
     m->n_acquired--;
@@ -388,7 +392,7 @@ static void check_counts(const Model *m)
     size_t queued = 0;
     for (size_t i = 0; i < HOSTS; i++) {
         queued += m->place[i] == QUEUED;
-        CU_ASSERT_EQUAL(heap_holds(&m->hosts[i]->by_time), m->place[i] == QUEUED);
+        CU_ASSERT_EQUAL(heap_holds(&m->hosts[i]->todo.by_time), m->place[i] == QUEUED);
     }
     CU_ASSERT_EQUAL(m->workbench.n_queued, queued);
     CU_ASSERT_EQUAL(m->workbench.n_acquired, m->n_acquired);

@@ -43,15 +43,16 @@ static Result new_question(VisitState **question, const char *host)
 static bool print_answer(const VisitState *answer)
 {
     char address[IP_ADDRESS_TEXT_BYTES];
-    if (answer->resolve_class != FETCH_OK) {
-        (void)printf("%s\t-\t%s\t%lld ms\n", answer->hostname,
-                     fetch_class_name(answer->resolve_class), (long long)answer->resolve_ms);
+    if (answer->address.class != FETCH_OK) {
+        (void)printf("%s\t-\t%s\t%lld ms\n", answer->identity.hostname,
+                     fetch_class_name(answer->address.class),
+                     (long long)answer->address.resolve_ms);
         return false;
     }
-    (void)printf("%s\t%s\t%lld s\t%lld ms\n", answer->hostname,
-                 ip_address_format(&answer->address, address),
-                 (long long)mono_ms_between(mono_now(), answer->address_expiry) / 1000,
-                 (long long)answer->resolve_ms);
+    (void)printf("%s\t%s\t%lld s\t%lld ms\n", answer->identity.hostname,
+                 ip_address_format(&answer->address.ip, address),
+                 (long long)mono_ms_between(mono_now(), answer->address.expiry) / 1000,
+                 (long long)answer->address.resolve_ms);
     return true;
 }
 

@@ -236,22 +236,22 @@ static FetchResult *fetch_of(WarcAnswer *answer, const PageRef *page)
     if (fetch == NULL) {
         return NULL;
     }
-    fetch->url = strndup(page->url, page->url_length);
-    if (fetch->url == NULL) {
+    fetch->request.url = strndup(page->url, page->url_length);
+    if (fetch->request.url == NULL) {
         fetch_result_delete(fetch);
         return NULL;
     }
-    fetch->host = page->host;
-    fetch->index = page->index;
-    fetch->hop = page->hop;
-    fetch->depth = (uint8_t)(page->depth > UINT8_MAX ? UINT8_MAX : page->depth);
-    fetch->has_page = true;
+    fetch->host.id = page->host;
+    fetch->request.index = page->index;
+    fetch->request.hop = page->hop;
+    fetch->request.depth = (uint8_t)(page->depth > UINT8_MAX ? UINT8_MAX : page->depth);
+    fetch->request.has_page = true;
     fetch->final = true;
-    fetch->status = (int)answer->status;
-    fetch->truncated = answer->truncated ? TRUNCATED_LENGTH : TRUNCATED_NOT;
-    fetch->wall_start = answer->date;
-    fetch->header = answer->header;
-    fetch->body = answer->body;
+    fetch->answer.status = (int)answer->status;
+    fetch->answer.truncated = answer->truncated ? TRUNCATED_LENGTH : TRUNCATED_NOT;
+    fetch->cost.wall_start = answer->date;
+    fetch->answer.header = answer->header;
+    fetch->answer.body = answer->body;
     warc_answer_init(answer);
     return fetch;
 }

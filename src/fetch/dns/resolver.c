@@ -113,11 +113,12 @@ static Name *name_new(Resolver *resolver, const char *hostname)
 /* Hands one visit state back with what the name knows. */
 static void give(Resolver *resolver, const Name *name, VisitState *visit_state)
 {
-    visit_state->resolve_class = name->class;
-    visit_state->resolve_ms = name->duration_ms;
+    visit_state->address.class = name->class;
+    visit_state->address.resolve_ms = name->duration_ms;
     if (name->class == FETCH_OK) {
-        visit_state->address = name->addresses[visit_state->health.failures % name->n_addresses];
-        visit_state->address_expiry = name->expiry;
+        visit_state->address.ip =
+            name->addresses[visit_state->politeness.health.failures % name->n_addresses];
+        visit_state->address.expiry = name->expiry;
     }
     resolver->answered(resolver->context, visit_state);
 }
@@ -349,7 +350,7 @@ static bool answer_literal(Resolver *resolver, VisitState *visit_state)
 {
     IpAddress address;
     const char *hostname =
-        is_localhost(visit_state->hostname) ? "127.0.0.1" : visit_state->hostname;
+        is_localhost(visit_state->identity.hostname) ? "127.0.0.1" : visit_state->identity.hostname;
     if (ip_address_parse(hostname, strlen(hostname), &address) != RESULT_OK) {
         return false;
     }
@@ -373,8 +374,8 @@ static void take(Resolver *resolver, VisitState *visit_state, MonoTime now)
     if (answer_literal(resolver, visit_state)) {
         return;
     }
-    Name *name = map_get(&resolver->names, name_key(visit_state->hostname));
-    if (name != NULL && strcmp(name->hostname, visit_state->hostname) != 0) {
+    Name *name = map_get(&resolver->names, name_key(visit_state->identity.hostname));
+    if (name != NULL && strcmp(name->hostname, visit_state->identity.hostname) != 0) {
         refuse(resolver, visit_state); /* two names with one 128-bit fingerprint */
         return;
     }
@@ -385,7 +386,7 @@ static void take(Resolver *resolver, VisitState *visit_state, MonoTime now)
     }
     Waiter *waiter = malloc(sizeof *waiter);
     if (waiter != NULL && name == NULL) {
-        name = name_new(resolver, visit_state->hostname);
+        name = name_new(resolver, visit_state->identity.hostname);
     }
     if (waiter == NULL || name == NULL) {
         free(waiter);

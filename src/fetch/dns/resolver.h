@@ -55,7 +55,7 @@ typedef struct ResolverStats {
 
 typedef struct Resolver Resolver;
 
-/* answered gets every visit state back, with address, address_expiry, resolve_class, resolve_ms.
+/* answered gets every visit state back, with VisitState.address filled in.
  * RESULT_INVALID: the servers cannot be parsed. */
 Result resolver_new(Resolver **resolver, const ResolverOptions *options,
                     void (*answered)(void *context, VisitState *visit_state), void *context);

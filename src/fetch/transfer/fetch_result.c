@@ -7,11 +7,11 @@ FetchResult *fetch_result_new(FetchKind kind)
     FetchResult *result = calloc(1, sizeof *result);
     if (result != NULL) {
         result->kind = kind;
-        result->owed_ms = -1;
-        result->given_ms = -1;
-        result->crawl_delay_ms = -1;
-        buffer_init(&result->header, BUFFER_NO_LIMIT);
-        buffer_init(&result->body, BUFFER_NO_LIMIT);
+        result->cost.owed_ms = -1;
+        result->cost.given_ms = -1;
+        result->host.crawl_delay_ms = -1;
+        buffer_init(&result->answer.header, BUFFER_NO_LIMIT);
+        buffer_init(&result->answer.body, BUFFER_NO_LIMIT);
     }
     return result;
 }
@@ -22,22 +22,22 @@ void fetch_result_delete(FetchResult *result)
         return;
     }
     fetch_result_strip(result, false);
-    byte_gate_move(&result->share, NULL, 0);
-    free(result->url);
-    free(result->etag);
-    free(result->last_modified);
-    free(result->request);
-    free(result->refusal);
+    byte_gate_move(&result->cost.share, NULL, 0);
+    free(result->request.url);
+    free(result->request.etag);
+    free(result->request.last_modified);
+    free(result->request.header);
+    free(result->answer.refusal);
     free(result);
 }
 
 void fetch_result_strip(FetchResult *result, bool keep_body)
 {
-    free(result->request);
-    result->request = NULL;
-    buffer_destroy(&result->header);
+    free(result->request.header);
+    result->request.header = NULL;
+    buffer_destroy(&result->answer.header);
     if (!keep_body) {
-        buffer_destroy(&result->body);
+        buffer_destroy(&result->answer.body);
     }
 }
 

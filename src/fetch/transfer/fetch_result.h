@@ -1,8 +1,16 @@
-/* What came of one fetch: the record that travels from a fetching thread through a parsing thread
- * to ingest, handed over at each step.
+/* Fetch result: what came of one fetch.
  *
- * A fetch that failed is data, not an error. Negative status codes are Heritrix's, ours lie below
- * -10000. Everything a FetchResult points to is its own. */
+ * What: the record that travels from a fetching thread through a parsing thread to the ingest
+ * thread. A fetch that failed is data, not an error. Its four groups are filled in on the way:
+ *   request   what was asked for; complete when the request is sent
+ *   answer    what came back, or why nothing did; complete when the transfer ends. Header and body
+ *             are freed once the page is parsed (fetch_result_strip)
+ *   cost      time, bytes and delays; complete when the transfer ends
+ *   host      how the host stands after the fetch; filled in by fetch_step_end
+ * Negative status codes are those of Heritrix; codes below -10000 are ragno's.
+ *
+ * Owns: everything that a FetchResult points to.
+ * Threads: the thread that holds it. It is handed over, never shared. */
 #ifndef FETCH_TRANSFER_FETCH_RESULT_H
 #define FETCH_TRANSFER_FETCH_RESULT_H
 
@@ -54,46 +62,65 @@ typedef enum FetchTruncation {
     TRUNCATED_DISCONNECT
 } FetchTruncation;
 
-typedef struct FetchResult {
-    FetchKind kind;
-    uint32_t host;
-    uint64_t index; /* of the page; meaningless for robots.txt and host news */
+/* What was asked for, from the window of the host that was asked. */
+typedef struct FetchRequest {
+    uint64_t index; /* of the page, when has_page */
+    bool has_page;  /* index is one: no robots.txt, no DNS answer, no news about a host */
+    bool again;     /* it was crawled before */
     uint8_t level;  /* where it was scheduled */
     uint8_t hop;    /* how it was found: L R E S M P */
     uint8_t depth;  /* links from a seed, capped at 255 */
     uint8_t tries;  /* failed attempts, this one included if it failed */
-    bool has_page;  /* index is one */
-    bool again;     /* it was crawled before */
-    bool final;     /* the URL leaves the schedule with this result */
-    bool drop_host; /* and the host is given up */
     char *url;      /* owned; NULL for host news */
     char *etag;     /* owned; validators of what is stored, or NULL: sent as conditions */
     char *last_modified;
+    char *header;      /* the request's header block, or NULL; owned */
+    IpAddress address; /* that was asked */
+} FetchRequest;
+
+/* What came back, or why nothing did. */
+typedef struct FetchAnswer {
     int status;         /* HTTP status or a FetchStatus */
     int partial_status; /* of a broken transfer whose header came whole, else 0 */
     FetchClass class;
     FetchTruncation truncated;
+    unsigned http_version; /* 10, 11, 20 */
     Buffer header;         /* raw response header block */
     Buffer body;           /* as received, transfer coding removed, content coding kept */
-    char *request;         /* the request's header block, or NULL; owned */
-    unsigned http_version; /* 10, 11, 20 */
-    IpAddress address;
+    char *refusal;         /* the deciding robots rule or filter, for the log; owned */
+} FetchAnswer;
+
+/* What it took. */
+typedef struct FetchCost {
     WallTime wall_start;
     MonoTime start;
     MonoTime end;
     uint64_t bytes;   /* header and body received */
-    unsigned worker;  /* number of the fetching thread */
     int64_t owed_ms;  /* the delay the host was owed before this fetch, -1 = none */
     int64_t given_ms; /* the pause it got, -1 = first fetch */
-    uint32_t robots_version;
-    /* the host afterwards */
+    unsigned worker;  /* number of the fetching thread */
+    ByteShare share;  /* where its bytes are counted; ends with it */
+} FetchCost;
+
+/* The host that the result belongs to, as it is after the fetch: what ingest keeps of it. */
+typedef struct FetchHost {
+    uint32_t id; /* in PageDB; of an errand: of the host that wanted it */
+    bool drop;   /* it is given up */
     HostHealth health;
-    int64_t host_wait_ms; /* from the end of this fetch */
+    int64_t wait_ms; /* from the end of this fetch */
     RobotsState robots_state;
+    uint32_t robots_version;
     int64_t robots_expiry_ms; /* left at the end of this fetch */
     int64_t crawl_delay_ms;   /* -1 = none */
-    char *refusal;            /* the deciding robots rule or filter, for the log; owned */
-    ByteShare share;          /* where its bytes are counted; ends with it */
+} FetchHost;
+
+typedef struct FetchResult {
+    FetchKind kind;
+    bool final; /* the URL leaves the schedule with this result */
+    FetchRequest request;
+    FetchAnswer answer;
+    FetchCost cost;
+    FetchHost host;
 } FetchResult;
 
 /* NULL when memory is exhausted. */

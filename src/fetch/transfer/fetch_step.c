@@ -12,25 +12,27 @@ static int64_t retry_after_ms(const FetchResult *result)
 {
     HttpHeader header;
     HttpField field;
-    if (http_header_parse(&header, result->header.data == NULL ? "" : result->header.data,
-                          result->header.length) != RESULT_OK ||
+    if (http_header_parse(&header,
+                          result->answer.header.data == NULL ? "" : result->answer.header.data,
+                          result->answer.header.length) != RESULT_OK ||
         !http_header_find(&header, "Retry-After", &field)) {
         return -1;
     }
-    int64_t seconds =
-        http_header_retry_after(field.value, field.value_length, wall_seconds(result->wall_start));
+    int64_t seconds = http_header_retry_after(field.value, field.value_length,
+                                              wall_seconds(result->cost.wall_start));
     return seconds < 0 ? -1 : seconds * 1000;
 }
 
 static FetchEnd end_of(const VisitState *visit_state, const FetchResult *result, bool robots_needed)
 {
     return (FetchEnd){
-        .class = result->class,
-        .duration_ms = mono_ms_between(result->start, result->end),
-        .retry_after_ms = result->class == FETCH_BUSY ? retry_after_ms(result) : -1,
-        .crawl_delay_ms =
-            visit_state->robots == NULL ? -1 : robots_crawl_delay_ms(visit_state->robots),
-        .host_delay_ms = visit_state->host_delay_ms,
+        .class = result->answer.class,
+        .duration_ms = mono_ms_between(result->cost.start, result->cost.end),
+        .retry_after_ms = result->answer.class == FETCH_BUSY ? retry_after_ms(result) : -1,
+        .crawl_delay_ms = visit_state->robots.rules == NULL
+                              ? -1
+                              : robots_crawl_delay_ms(visit_state->robots.rules),
+        .host_delay_ms = visit_state->politeness.delay_ms,
         .robots = robots_needed,
     };
 }
@@ -40,24 +42,25 @@ static void set_times(VisitState *visit_state, const FetchResult *result,
                       const PolitenessVerdict *verdict)
 {
     /* One millisecond more than owed, since clocks of milliseconds are rounded. */
-    visit_state->next_fetch = mono_add_ms(result->end, verdict->host_wait_ms + 1);
-    visit_state->ip_next_fetch = mono_add_ms(result->end, verdict->ip_wait_ms + 1);
-    visit_state->owed_ms = verdict->host_wait_ms;
-    visit_state->last_end = result->end;
+    visit_state->politeness.next_fetch = mono_add_ms(result->cost.end, verdict->host_wait_ms + 1);
+    visit_state->politeness.ip_next_fetch = mono_add_ms(result->cost.end, verdict->ip_wait_ms + 1);
+    visit_state->politeness.owed_ms = verdict->host_wait_ms;
+    visit_state->politeness.last_end = result->cost.end;
 }
 
 /* What ingest keeps of the host. */
 static void note_host(const VisitState *visit_state, FetchResult *result, int64_t host_wait_ms)
 {
-    result->health = visit_state->health;
-    result->host_wait_ms = host_wait_ms;
-    result->robots_state = visit_state->robots_state;
-    result->robots_version = visit_state->robots_version;
-    result->robots_expiry_ms = visit_state->robots_state == ROBOTS_KNOWN
-                                   ? mono_ms_between(result->end, visit_state->robots_expiry)
-                                   : 0;
-    result->crawl_delay_ms =
-        visit_state->robots == NULL ? -1 : robots_crawl_delay_ms(visit_state->robots);
+    result->host.health = visit_state->politeness.health;
+    result->host.wait_ms = host_wait_ms;
+    result->host.robots_state = visit_state->robots.state;
+    result->host.robots_version = visit_state->robots.version;
+    result->host.robots_expiry_ms =
+        visit_state->robots.state == ROBOTS_KNOWN
+            ? mono_ms_between(result->cost.end, visit_state->robots.expiry)
+            : 0;
+    result->host.crawl_delay_ms =
+        visit_state->robots.rules == NULL ? -1 : robots_crawl_delay_ms(visit_state->robots.rules);
 }
 
 /* Judges the fetch, sets the visit state's times from its end, and writes both into the result. */
@@ -65,7 +68,8 @@ static PolitenessVerdict judge(const FetchRules *rules, VisitState *visit_state,
                                FetchResult *result, bool robots_needed)
 {
     FetchEnd end = end_of(visit_state, result, robots_needed);
-    PolitenessVerdict verdict = politeness_judge(rules->politeness, &end, &visit_state->health);
+    PolitenessVerdict verdict =
+        politeness_judge(rules->politeness, &end, &visit_state->politeness.health);
     set_times(visit_state, result, &verdict);
     note_host(visit_state, result, verdict.host_wait_ms);
     return verdict;
@@ -75,34 +79,34 @@ static PolitenessVerdict judge(const FetchRules *rules, VisitState *visit_state,
 static RobotsNext settle_robots(const FetchRules *rules, VisitState *visit_state,
                                 FetchResult *result)
 {
-    bool had_rules = visit_state->robots_state == ROBOTS_KNOWN;
+    bool had_rules = visit_state->robots.state == ROBOTS_KNOWN;
     RobotsNext next =
         robots_answer(visit_state, result, rules->robots_agent, rules->robots_expiry_ms);
     if (next == ROBOTS_TRY_AGAIN && had_rules) {
         /* Old rules stay in force; asked again when they would have expired anew. */
-        visit_state->robots_expiry = mono_add_ms(result->end, rules->robots_expiry_ms / 8);
+        visit_state->robots.expiry = mono_add_ms(result->cost.end, rules->robots_expiry_ms / 8);
     } else if (next == ROBOTS_TRY_AGAIN) {
-        visit_state->robots_state = ROBOTS_REFUSING;
-        visit_state->robots_redirects = 0;
+        visit_state->robots.state = ROBOTS_REFUSING;
+        visit_state->robots.redirects = 0;
     }
     return next;
 }
 
 static void conclude_robots(const FetchRules *rules, VisitState *visit_state, FetchResult *result)
 {
-    bool had_rules = visit_state->robots_state == ROBOTS_KNOWN;
-    HostHealth before = visit_state->health;
+    bool had_rules = visit_state->robots.state == ROBOTS_KNOWN;
+    HostHealth before = visit_state->politeness.health;
     RobotsNext next = settle_robots(rules, visit_state, result);
     PolitenessVerdict verdict = judge(rules, visit_state, result, !had_rules);
     if (next == ROBOTS_FOLLOW) {
         /* A redirect is no success yet: where it leads may be out of reach again and again, and
          * those failures must add up. */
-        visit_state->health = before;
-        result->health = before;
+        visit_state->politeness.health = before;
+        result->host.health = before;
     }
     if (verdict.drop_host) {
-        visit_state->dropped = true;
-        result->drop_host = true;
+        visit_state->politeness.dropped = true;
+        result->host.drop = true;
     }
 }
 
@@ -111,23 +115,23 @@ static void conclude_robots(const FetchRules *rules, VisitState *visit_state, Fe
 static void conclude_errand(const FetchRules *rules, VisitState *asked, VisitState *asker,
                             FetchResult *result)
 {
-    bool had_rules = asker->robots_state == ROBOTS_KNOWN;
-    HostHealth health = asked->health;
+    bool had_rules = asker->robots.state == ROBOTS_KNOWN;
+    HostHealth health = asked->politeness.health;
     FetchEnd end = end_of(asked, result, false);
     PolitenessVerdict verdict = politeness_judge(rules->politeness, &end, &health);
     set_times(asked, result, &verdict);
     if (settle_robots(rules, asker, result) == ROBOTS_TRY_AGAIN) {
         end = end_of(asker, result, !had_rules);
-        verdict = politeness_judge(rules->politeness, &end, &asker->health);
-        asker->next_fetch =
-            mono_later(asker->next_fetch, mono_add_ms(result->end, verdict.host_wait_ms + 1));
-        asker->dropped |= verdict.drop_host;
-        result->drop_host = verdict.drop_host;
+        verdict = politeness_judge(rules->politeness, &end, &asker->politeness.health);
+        asker->politeness.next_fetch = mono_later(
+            asker->politeness.next_fetch, mono_add_ms(result->cost.end, verdict.host_wait_ms + 1));
+        asker->politeness.dropped |= verdict.drop_host;
+        result->host.drop = verdict.drop_host;
     }
-    int64_t left_ms = mono_ms_between(result->end, asker->next_fetch);
+    int64_t left_ms = mono_ms_between(result->cost.end, asker->politeness.next_fetch);
     note_host(asker, result, left_ms > 0 ? left_ms : 0);
-    asked->askers = asker->next_asker;
-    asker->next_asker = NULL;
+    asked->errands.askers = asker->errands.next;
+    asker->errands.next = NULL;
 }
 
 static void conclude_page(const FetchRules *rules, VisitState *visit_state, FetchResult *result)
@@ -138,21 +142,21 @@ static void conclude_page(const FetchRules *rules, VisitState *visit_state, Fetc
         return; /* it stays at the head of the window */
     }
     visit_state_take(visit_state);
-    if (result->class == FETCH_BROKEN && result->partial_status != 0 && result->body.length > 0 &&
-        !verdict.drop_host) {
+    if (result->answer.class == FETCH_BROKEN && result->answer.partial_status != 0 &&
+        result->answer.body.length > 0 && !verdict.drop_host) {
         /* The last try brought a part of it: that is what there is. */
-        result->class = FETCH_OK;
-        result->status = result->partial_status;
+        result->answer.class = FETCH_OK;
+        result->answer.status = result->answer.partial_status;
     }
     if (verdict.drop_host) {
-        visit_state->dropped = true;
-        result->drop_host = true;
+        visit_state->politeness.dropped = true;
+        result->host.drop = true;
     }
 }
 
 VisitState *fetch_step_end(const FetchRules *rules, VisitState *visit_state, FetchResult *result)
 {
-    VisitState *asker = result->kind == FETCHED_ROBOTS ? visit_state->askers : NULL;
+    VisitState *asker = result->kind == FETCHED_ROBOTS ? visit_state->errands.askers : NULL;
     if (asker != NULL) {
         conclude_errand(rules, visit_state, asker, result);
     } else if (result->kind == FETCHED_ROBOTS) {
@@ -171,10 +175,10 @@ static void set_conditions(const VisitState *visit_state, const WindowUrl *url, 
     if (url->validators == 0) {
         return;
     }
-    const char *etag = visit_state->window_bytes + url->validators;
+    const char *etag = visit_state->window.bytes + url->validators;
     const char *date = etag + strlen(etag) + 1;
-    result->etag = *etag == '\0' ? NULL : strdup(etag);
-    result->last_modified = *date == '\0' ? NULL : strdup(date);
+    result->request.etag = *etag == '\0' ? NULL : strdup(etag);
+    result->request.last_modified = *date == '\0' ? NULL : strdup(date);
 }
 
 static FetchResult *new_result(const FetchRules *rules, const VisitState *visit_state,
@@ -184,27 +188,28 @@ static FetchResult *new_result(const FetchRules *rules, const VisitState *visit_
     if (result == NULL) {
         return NULL;
     }
-    result->host = visit_state->host;
-    result->address = visit_state->address;
-    result->worker = rules->worker;
-    result->robots_version = visit_state->robots_version;
-    result->wall_start = now->wall;
-    result->start = now->mono;
-    result->end = result->start;
-    if (visit_state->last_end.ns != 0) {
-        result->owed_ms = visit_state->owed_ms;
-        result->given_ms = mono_ms_between(visit_state->last_end, result->start);
+    result->host.id = visit_state->identity.host;
+    result->request.address = visit_state->address.ip;
+    result->cost.worker = rules->worker;
+    result->host.robots_version = visit_state->robots.version;
+    result->cost.wall_start = now->wall;
+    result->cost.start = now->mono;
+    result->cost.end = result->cost.start;
+    if (visit_state->politeness.last_end.ns != 0) {
+        result->cost.owed_ms = visit_state->politeness.owed_ms;
+        result->cost.given_ms =
+            mono_ms_between(visit_state->politeness.last_end, result->cost.start);
     }
     if (url != NULL) {
-        result->has_page = true;
-        result->index = url->index;
-        result->level = url->level;
-        result->hop = url->hop;
-        result->depth = url->depth;
-        result->tries = url->tries;
-        result->again = url->again;
-        result->url = strndup(visit_state_url(visit_state, url), url->length);
-        if (result->url == NULL) {
+        result->request.has_page = true;
+        result->request.index = url->index;
+        result->request.level = url->level;
+        result->request.hop = url->hop;
+        result->request.depth = url->depth;
+        result->request.tries = url->tries;
+        result->request.again = url->again;
+        result->request.url = strndup(visit_state_url(visit_state, url), url->length);
+        if (result->request.url == NULL) {
             fetch_result_delete(result);
             return NULL;
         }
@@ -218,7 +223,7 @@ static const char *path_of(const VisitState *visit_state, const char *url)
 {
     const char *slash = strstr(url, "//");
     slash = slash == NULL ? NULL : strchr(slash + 2, '/');
-    return slash == NULL ? url + visit_state->origin_length : slash;
+    return slash == NULL ? url + visit_state->identity.origin_length : slash;
 }
 
 /* 0 when the URL may be fetched, otherwise the status it gets; *rule is what decided. */
@@ -229,7 +234,7 @@ static int refuse_url(const FetchRules *rules, const VisitState *visit_state, co
     const char *text = visit_state_url(visit_state, url);
     const char *path = path_of(visit_state, text);
     size_t length = url->length - (size_t)(path - text);
-    if (!robots_allows(visit_state->robots, path, length, &verdict)) {
+    if (!robots_allows(visit_state->robots.rules, path, length, &verdict)) {
         *rule = verdict.rule;
         return STATUS_ROBOTS;
     }
@@ -267,10 +272,10 @@ static Result skip_refused(const FetchRules *rules, VisitState *visit_state, con
         if (result == NULL) {
             return RESULT_MEMORY; /* it stays in the window: tried again later */
         }
-        result->status = status;
+        result->answer.status = status;
         result->final = true;
-        result->health = visit_state->health;
-        result->refusal = rule == NULL ? NULL : strdup(rule);
+        result->host.health = visit_state->politeness.health;
+        result->answer.refusal = rule == NULL ? NULL : strdup(rule);
         visit_state_take(visit_state);
         refused->take(refused->context, result);
     }
@@ -279,18 +284,18 @@ static Result skip_refused(const FetchRules *rules, VisitState *visit_state, con
 
 static bool needs_robots(const VisitState *visit_state, MonoTime now)
 {
-    return visit_state->robots_state != ROBOTS_KNOWN || visit_state->robots_target != NULL ||
-           !mono_before(now, visit_state->robots_expiry);
+    return visit_state->robots.state != ROBOTS_KNOWN || visit_state->robots.target != NULL ||
+           !mono_before(now, visit_state->robots.expiry);
 }
 
 static char *robots_url(const VisitState *visit_state)
 {
-    if (visit_state->robots_target != NULL) {
-        return strdup(visit_state->robots_target);
+    if (visit_state->robots.target != NULL) {
+        return strdup(visit_state->robots.target);
     }
     Buffer url;
     buffer_init(&url, BUFFER_NO_LIMIT);
-    if (buffer_printf(&url, "%s/robots.txt", visit_state->origin) != RESULT_OK) {
+    if (buffer_printf(&url, "%s/robots.txt", visit_state->identity.origin) != RESULT_OK) {
         buffer_destroy(&url);
     }
     return buffer_detach(&url);
@@ -299,7 +304,7 @@ static char *robots_url(const VisitState *visit_state)
 FetchResult *fetch_step_begin(const FetchRules *rules, VisitState *visit_state, const FetchNow *now,
                               const FetchRefused *refused)
 {
-    const VisitState *asker = visit_state->askers;
+    const VisitState *asker = visit_state->errands.askers;
     bool robots = asker != NULL || needs_robots(visit_state, now->mono);
     Result rc = robots ? RESULT_OK : skip_refused(rules, visit_state, now, refused);
     if (rc == RESULT_NOT_FOUND) {
@@ -311,13 +316,13 @@ FetchResult *fetch_step_begin(const FetchRules *rules, VisitState *visit_state, 
             ? NULL
             : new_result(rules, visit_state, robots ? FETCHED_ROBOTS : FETCHED_PAGE, url, now);
     if (result != NULL && robots) {
-        result->url = robots_url(asker == NULL ? visit_state : asker);
-        result->host = asker == NULL ? visit_state->host : asker->host;
-        result->hop = 'P';
+        result->request.url = robots_url(asker == NULL ? visit_state : asker);
+        result->host.id = asker == NULL ? visit_state->identity.host : asker->identity.host;
+        result->request.hop = 'P';
     }
-    if (result == NULL || result->url == NULL) {
+    if (result == NULL || result->request.url == NULL) {
         fetch_result_delete(result);
-        visit_state->next_fetch = mono_add_ms(now->mono, FETCH_STEP_PAUSE_MS);
+        visit_state->politeness.next_fetch = mono_add_ms(now->mono, FETCH_STEP_PAUSE_MS);
         return NULL;
     }
     return result;

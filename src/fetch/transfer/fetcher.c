@@ -79,11 +79,11 @@ static void finish(Fetcher *fetcher, Transfer *transfer, CURLcode code)
     VisitState *visit_state = transfer->visit_state;
     FetchResult *result = transfer->result;
     (void)curl_multi_remove_handle(fetcher->multi, transfer->easy);
-    result->end = mono_now();
+    result->cost.end = mono_now();
     transfer_conclude(transfer, code);
     VisitState *asker = fetch_step_end(&fetcher->rules, visit_state, result);
     transfer->result = NULL;
-    byte_gate_hand_on(&result->share);
+    byte_gate_hand_on(&result->cost.share);
     release(fetcher, transfer);
     fetcher->sinks.result(fetcher->sinks.context, result);
     if (asker != NULL) {
@@ -117,7 +117,7 @@ static Transfer *free_transfer(Fetcher *fetcher)
 
 static void give_back(Fetcher *fetcher, VisitState *visit_state)
 {
-    visit_state->ip_next_fetch = (MonoTime){0};
+    visit_state->politeness.ip_next_fetch = (MonoTime){0};
     fetcher->sinks.done(fetcher->sinks.context, visit_state);
 }
 
@@ -134,12 +134,12 @@ static void begin(Fetcher *fetcher, VisitState *visit_state)
     Transfer *transfer = free_transfer(fetcher);
     if (transfer == NULL) {
         fetch_result_delete(result);
-        visit_state->next_fetch = mono_add_ms(now.mono, FETCH_STEP_PAUSE_MS);
+        visit_state->politeness.next_fetch = mono_add_ms(now.mono, FETCH_STEP_PAUSE_MS);
         give_back(fetcher, visit_state);
         return;
     }
     fetcher->n_active++;
-    Result rc = transfer_prepare(transfer, visit_state, result, result->url, robots);
+    Result rc = transfer_prepare(transfer, visit_state, result, result->request.url, robots);
     if (rc == RESULT_OK &&
         heap_push(&fetcher->first_byte, &transfer->by_first_byte,
                   mono_add_ms(now.mono, fetcher->options.first_byte_timeout_ms).ns,
@@ -149,7 +149,7 @@ static void begin(Fetcher *fetcher, VisitState *visit_state)
         return;
     }
     release(fetcher, transfer);
-    visit_state->next_fetch = mono_add_ms(now.mono, FETCH_STEP_PAUSE_MS);
+    visit_state->politeness.next_fetch = mono_add_ms(now.mono, FETCH_STEP_PAUSE_MS);
     give_back(fetcher, visit_state);
 }
 
@@ -260,7 +260,7 @@ static void begin_turn(Fetcher *fetcher, Transfer *transfer, MonoTime now)
     fetcher->favoured = transfer;
     transfer->favoured = true;
     fetcher->turn_end = mono_add_ms(now, TURN_MS);
-    fetcher->turn_length = transfer->result->body.length;
+    fetcher->turn_length = transfer->result->answer.body.length;
 }
 
 /* The turn of the favoured transfer ends with it, or when it is slow, unless the gate is so far
@@ -272,7 +272,7 @@ static void end_turn(Fetcher *fetcher, MonoTime now)
     if (transfer == NULL || mono_before(now, fetcher->turn_end)) {
         return;
     }
-    if (transfer->result->body.length < fetcher->turn_length + TURN_BYTES &&
+    if (transfer->result->answer.body.length < fetcher->turn_length + TURN_BYTES &&
         byte_gate_held(gate) < gate->limit + gate->limit / 2) {
         transfer->favoured = false;
         fetcher->favoured = NULL;

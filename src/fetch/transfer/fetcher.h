@@ -49,7 +49,7 @@ typedef struct FetcherOptions {
     bool http2;
     bool tls_verify;
     int64_t robots_expiry_ms;
-    bool keep_requests; /* fill in FetchResult.request */
+    bool keep_requests; /* fill in FetchRequest.header */
     Shared *filter;     /* of a Filter that is asked before each fetch; NULL = none; borrowed */
     Shared *traps;      /* of a TrapSet, the parked patterns; as filter */
 } FetcherOptions;

@@ -26,33 +26,35 @@ static int64_t lifetime(const HttpHeader *header, int64_t expiry_ms)
 /* A new content is a new version; the same again is not. No file is the same as an empty one. */
 static void note_version(VisitState *visit_state, const FetchResult *result)
 {
-    bool has_body = result->status < 300;
-    uint64_t hash = robots_content_hash(result->body.data, has_body ? result->body.length : 0);
-    if (visit_state->robots_version == 0 || visit_state->robots_hash != hash) {
-        visit_state->robots_version++;
-        visit_state->robots_hash = hash;
+    bool has_body = result->answer.status < 300;
+    uint64_t hash =
+        robots_content_hash(result->answer.body.data, has_body ? result->answer.body.length : 0);
+    if (visit_state->robots.version == 0 || visit_state->robots.hash != hash) {
+        visit_state->robots.version++;
+        visit_state->robots.hash = hash;
     }
 }
 
 static void install(VisitState *visit_state, FetchResult *result, Robots *robots,
                     const HttpHeader *header, int64_t expiry_ms)
 {
-    robots_delete(visit_state->robots);
-    visit_state->robots = robots;
-    visit_state->robots_state = ROBOTS_KNOWN;
+    robots_delete(visit_state->robots.rules);
+    visit_state->robots.rules = robots;
+    visit_state->robots.state = ROBOTS_KNOWN;
     if (robots_bytes(robots) > VISIT_STATE_LARGE) {
-        atomic_store(&visit_state->wanted, true); /* the distributor must know of its memory */
+        atomic_store(&visit_state->signals.wanted,
+                     true); /* the distributor must know of its memory */
     }
     note_version(visit_state, result);
-    visit_state->robots_redirects = 0;
-    visit_state->robots_expiry = mono_add_ms(result->end, lifetime(header, expiry_ms));
+    visit_state->robots.redirects = 0;
+    visit_state->robots.expiry = mono_add_ms(result->cost.end, lifetime(header, expiry_ms));
 }
 
 static bool is_elsewhere(const VisitState *visit_state, const Url *target)
 {
     size_t length = target->host_end - target->host_start;
-    return strlen(visit_state->hostname) != length ||
-           memcmp(visit_state->hostname, target->href + target->host_start, length) != 0;
+    return strlen(visit_state->identity.hostname) != length ||
+           memcmp(visit_state->identity.hostname, target->href + target->host_start, length) != 0;
 }
 
 /* The target of a redirect, or NULL when there is none that can be followed. */
@@ -66,7 +68,7 @@ static char *redirect_target(const VisitState *visit_state, const FetchResult *r
     url_init(&base);
     url_init(&target);
     if (http_header_find(header, "Location", &field) &&
-        url_parse(&base, NULL, result->url, strlen(result->url)) == RESULT_OK &&
+        url_parse(&base, NULL, result->request.url, strlen(result->request.url)) == RESULT_OK &&
         url_parse(&target, &base, field.value, field.value_length) == RESULT_OK) {
         out = strndup(target.href, target.length);
         *elsewhere = is_elsewhere(visit_state, &target);
@@ -82,37 +84,38 @@ RobotsNext robots_answer(VisitState *visit_state, FetchResult *result, const cha
     HttpHeader header;
     Robots *robots = NULL;
     Result rc = RESULT_OK;
-    free(visit_state->robots_target);
-    visit_state->robots_target = NULL;
-    visit_state->robots_elsewhere = false;
-    if (result->status < 200 ||
-        http_header_parse(&header, result->header.data, result->header.length) != RESULT_OK) {
+    free(visit_state->robots.target);
+    visit_state->robots.target = NULL;
+    visit_state->robots.elsewhere = false;
+    if (result->answer.status < 200 ||
+        http_header_parse(&header, result->answer.header.data, result->answer.header.length) !=
+            RESULT_OK) {
         return ROBOTS_TRY_AGAIN;
     }
-    if (result->status < 300) {
-        const char *body = result->body.data == NULL ? "" : result->body.data;
-        rc = robots_parse(body, result->body.length, agent, &robots);
-    } else if (result->status < 400) {
+    if (result->answer.status < 300) {
+        const char *body = result->answer.body.data == NULL ? "" : result->answer.body.data;
+        rc = robots_parse(body, result->answer.body.length, agent, &robots);
+    } else if (result->answer.status < 400) {
         bool elsewhere = false;
         char *target = redirect_target(visit_state, result, &header, &elsewhere);
-        if (target != NULL && visit_state->robots_redirects < ROBOTS_REDIRECTS_MAX) {
-            visit_state->robots_redirects++;
-            visit_state->robots_target = target;
-            visit_state->robots_elsewhere = elsewhere;
+        if (target != NULL && visit_state->robots.redirects < ROBOTS_REDIRECTS_MAX) {
+            visit_state->robots.redirects++;
+            visit_state->robots.target = target;
+            visit_state->robots.elsewhere = elsewhere;
             return ROBOTS_FOLLOW;
         }
         free(target); /* too many, or to nowhere: as if there were none */
         rc = robots_allow_all(&robots);
-    } else if (result->status < 500 && result->status != 429) {
+    } else if (result->answer.status < 500 && result->answer.status != 429) {
         rc = robots_allow_all(&robots);
     } else {
-        result->class = result->class == FETCH_BUSY ? FETCH_BUSY : FETCH_ROBOTS_ERROR;
+        result->answer.class = result->answer.class == FETCH_BUSY ? FETCH_BUSY : FETCH_ROBOTS_ERROR;
         return ROBOTS_TRY_AGAIN;
     }
     if (rc != RESULT_OK) {
-        LOG_WARN("robots", "rules cannot be kept", "url=%s error=\"%s\"", result->url,
+        LOG_WARN("robots", "rules cannot be kept", "url=%s error=\"%s\"", result->request.url,
                  result_name(rc));
-        result->class = FETCH_ROBOTS_ERROR;
+        result->answer.class = FETCH_ROBOTS_ERROR;
         return ROBOTS_TRY_AGAIN;
     }
     install(visit_state, result, robots, &header, expiry_ms);

@@ -25,8 +25,8 @@
 
 typedef enum RobotsNext {
     ROBOTS_DONE,     /* rules are installed */
-    ROBOTS_FOLLOW,   /* visit_state->robots_target is next; robots_elsewhere says by whom */
-    ROBOTS_TRY_AGAIN /* judge the failure: result->class was set accordingly */
+    ROBOTS_FOLLOW,   /* VisitRobots.target is next; VisitRobots.elsewhere: by an errand */
+    ROBOTS_TRY_AGAIN /* judge the failure: answer.class was set accordingly */
 } RobotsNext;
 
 RobotsNext robots_answer(VisitState *visit_state, FetchResult *result, const char *agent,

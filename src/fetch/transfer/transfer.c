@@ -112,21 +112,21 @@ void transfer_break_off(Transfer *transfer)
 static void count_bytes(const Transfer *transfer)
 {
     FetchResult *result = transfer->result;
-    size_t bytes = result->header.capacity + result->body.capacity;
-    if (bytes > result->share.bytes && result->share.gate != NULL) {
-        byte_gate_move(&result->share, result->share.gate, bytes);
+    size_t bytes = result->answer.header.capacity + result->answer.body.capacity;
+    if (bytes > result->cost.share.bytes && result->cost.share.gate != NULL) {
+        byte_gate_move(&result->cost.share, result->cost.share.gate, bytes);
     }
 }
 
 /* Has the body to grow, and may it not now? Then the transfer is in the heap of those that wait. */
 static bool has_to_wait(Transfer *transfer, size_t length)
 {
-    const Buffer *body = &transfer->result->body;
+    const Buffer *body = &transfer->result->answer.body;
     ByteGate *gate = transfer->shared->options->gate;
     return gate != NULL && !transfer->favoured && body->capacity > 0 &&
            body->length + length >= body->capacity && !byte_gate_is_open(gate) &&
            heap_push(transfer->shared->paused, &transfer->by_pause, mono_now().ns,
-                     transfer->result->index) == RESULT_OK;
+                     transfer->result->request.index) == RESULT_OK;
 }
 
 static size_t on_header(char *bytes, size_t size, size_t n, void *context)
@@ -134,7 +134,7 @@ static size_t on_header(char *bytes, size_t size, size_t n, void *context)
     Transfer *transfer = context;
     size_t length = size * n;
     note_first_byte(transfer);
-    if (buffer_append(&transfer->result->header, bytes, length) != RESULT_OK) {
+    if (buffer_append(&transfer->result->answer.header, bytes, length) != RESULT_OK) {
         transfer->header_overflow = true;
         transfer_break_off(transfer);
         return 0;
@@ -146,7 +146,7 @@ static size_t on_header(char *bytes, size_t size, size_t n, void *context)
 static size_t on_body(char *bytes, size_t size, size_t n, void *context)
 {
     Transfer *transfer = context;
-    Buffer *body = &transfer->result->body;
+    Buffer *body = &transfer->result->answer.body;
     size_t length = size * n;
     note_first_byte(transfer);
     if (has_to_wait(transfer, length)) {
@@ -271,7 +271,7 @@ static uint16_t port_of(const char *url)
 /* "::ADDRESS:PORT": whatever host and port the URL names, connect there. */
 static Result pin_address(Transfer *transfer, uint16_t url_port)
 {
-    const IpAddress *address = &transfer->visit_state->address;
+    const IpAddress *address = &transfer->visit_state->address.ip;
     char text[IP_ADDRESS_TEXT_BYTES];
     buffer_reset(&transfer->connect_text);
     Result rc = buffer_printf(&transfer->connect_text, address->v6 ? "::[%s]:%u" : "::%s:%u",
@@ -345,8 +345,8 @@ static struct curl_slist *request_headers(Transfer *transfer, const FetchResult 
     if (robots) {
         return transfer->shared->robots_headers;
     }
-    add_condition(transfer, "If-None-Match", result->etag);
-    add_condition(transfer, "If-Modified-Since", result->last_modified);
+    add_condition(transfer, "If-None-Match", result->request.etag);
+    add_condition(transfer, "If-Modified-Since", result->request.last_modified);
     if (transfer->conditions == NULL) {
         return transfer->shared->page_headers;
     }
@@ -364,18 +364,19 @@ Result transfer_prepare(Transfer *transfer, VisitState *visit_state, FetchResult
     const FetcherOptions *options = transfer->shared->options;
     transfer->visit_state = visit_state;
     transfer->result = result;
-    byte_gate_move(&result->share, options->gate, TRANSFER_FIRST_BYTES);
-    result->header.limit = (size_t)options->max_header_bytes;
-    result->body.limit = robots               ? ROBOTS_MAX_BYTES
-                         : result->hop == 'S' ? (size_t)options->max_sitemap_bytes
-                                              : (size_t)options->max_body_bytes;
+    byte_gate_move(&result->cost.share, options->gate, TRANSFER_FIRST_BYTES);
+    result->answer.header.limit = (size_t)options->max_header_bytes;
+    result->answer.body.limit = robots                       ? ROBOTS_MAX_BYTES
+                                : result->request.hop == 'S' ? (size_t)options->max_sitemap_bytes
+                                                             : (size_t)options->max_body_bytes;
     struct curl_slist *headers = request_headers(transfer, result, robots);
     if (options->keep_requests) {
-        result->request = request_text(transfer, url, headers);
+        result->request.header = request_text(transfer, url, headers);
     }
     Result rc = pin_address(transfer, port_of(url));
-    long version = options->http2 && !visit_state->no_http2 ? (long)CURL_HTTP_VERSION_2TLS
-                                                            : (long)CURL_HTTP_VERSION_1_1;
+    long version = options->http2 && !visit_state->politeness.no_http2
+                       ? (long)CURL_HTTP_VERSION_2TLS
+                       : (long)CURL_HTTP_VERSION_1_1;
     if (rc == RESULT_OK &&
         (curl_easy_setopt(transfer->easy, CURLOPT_URL, url) != CURLE_OK ||
          curl_easy_setopt(transfer->easy, CURLOPT_HTTP_VERSION, version) != CURLE_OK ||
@@ -482,11 +483,11 @@ static void note_truncation(Transfer *transfer, CURLcode code, bool answered)
 {
     FetchResult *result = transfer->result;
     if (transfer->body_overflow) {
-        result->truncated = TRUNCATED_LENGTH;
+        result->answer.truncated = TRUNCATED_LENGTH;
     } else if (answered && code == CURLE_OPERATION_TIMEDOUT) {
-        result->truncated = TRUNCATED_TIME;
-    } else if (answered && result->class == FETCH_BROKEN) {
-        result->truncated = TRUNCATED_DISCONNECT;
+        result->answer.truncated = TRUNCATED_TIME;
+    } else if (answered && result->answer.class == FETCH_BROKEN) {
+        result->answer.truncated = TRUNCATED_DISCONNECT;
     }
 }
 
@@ -496,11 +497,11 @@ static void note_truncation(Transfer *transfer, CURLcode code, bool answered)
 static void blame_http2(Transfer *transfer)
 {
     FetchResult *result = transfer->result;
-    if (result->http_version == 20 &&
-        (result->class == FETCH_SLOW || result->class == FETCH_TIMEOUT ||
-         result->class == FETCH_BROKEN)) {
-        result->class = FETCH_HTTP2;
-        transfer->visit_state->no_http2 = true;
+    if (result->answer.http_version == 20 &&
+        (result->answer.class == FETCH_SLOW || result->answer.class == FETCH_TIMEOUT ||
+         result->answer.class == FETCH_BROKEN)) {
+        result->answer.class = FETCH_HTTP2;
+        transfer->visit_state->politeness.no_http2 = true;
     }
 }
 
@@ -523,32 +524,33 @@ void transfer_conclude(Transfer *transfer, CURLcode code)
     long version = 0;
     (void)curl_easy_getinfo(transfer->easy, CURLINFO_RESPONSE_CODE, &status);
     (void)curl_easy_getinfo(transfer->easy, CURLINFO_HTTP_VERSION, &version);
-    result->class = class_of_code(transfer, code);
-    result->http_version = version == CURL_HTTP_VERSION_2_0   ? 20
-                           : version == CURL_HTTP_VERSION_1_0 ? 10
-                                                              : 11;
-    result->bytes = result->header.length + result->body.length;
+    result->answer.class = class_of_code(transfer, code);
+    result->answer.http_version = version == CURL_HTTP_VERSION_2_0   ? 20
+                                  : version == CURL_HTTP_VERSION_1_0 ? 10
+                                                                     : 11;
+    result->cost.bytes = result->answer.header.length + result->answer.body.length;
     HttpHeader header;
     bool answered =
-        http_header_parse(&header, result->header.data == NULL ? "" : result->header.data,
-                          result->header.length) == RESULT_OK &&
+        http_header_parse(&header,
+                          result->answer.header.data == NULL ? "" : result->answer.header.data,
+                          result->answer.header.length) == RESULT_OK &&
         header.is_complete && !transfer->header_overflow;
     note_truncation(transfer, code, answered && status >= 200);
-    if (result->class == FETCH_OK && answered && status >= 200) {
-        result->status = (int)status;
+    if (result->answer.class == FETCH_OK && answered && status >= 200) {
+        result->answer.status = (int)status;
         if (status == 429 || status == 503) {
-            result->class = FETCH_BUSY;
+            result->answer.class = FETCH_BUSY;
         }
     } else {
-        if (result->class == FETCH_OK) {
-            result->class = FETCH_BROKEN;
+        if (result->answer.class == FETCH_OK) {
+            result->answer.class = FETCH_BROKEN;
         }
         blame_http2(transfer);
-        result->status = fetch_status_of_class(result->class);
-        result->partial_status = answered && status >= 200 ? (int)status : 0;
+        result->answer.status = fetch_status_of_class(result->answer.class);
+        result->answer.partial_status = answered && status >= 200 ? (int)status : 0;
     }
-    if (result->class != FETCH_OK && result->class != FETCH_BUSY) {
-        LOG_INFO("fetch", "fetch failed", "url=%s reason=%s error=\"%s\"", result->url,
-                 fetch_class_name(result->class), error_text(transfer, code));
+    if (result->answer.class != FETCH_OK && result->answer.class != FETCH_BUSY) {
+        LOG_INFO("fetch", "fetch failed", "url=%s reason=%s error=\"%s\"", result->request.url,
+                 fetch_class_name(result->answer.class), error_text(transfer, code));
     }
 }

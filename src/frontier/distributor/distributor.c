@@ -37,30 +37,30 @@ Result distributor_init(Distributor *distributor, const DistributorOptions *opti
 static void account(Distributor *distributor, VisitState *visit_state)
 {
     size_t memory = visit_state_memory(visit_state);
-    distributor->memory += memory - visit_state->accounted; /* modular: may shrink */
-    visit_state->accounted = memory;
+    distributor->memory += memory - visit_state->distributor.accounted; /* modular: may shrink */
+    visit_state->distributor.accounted = memory;
 }
 
 /* It is not evicted any more: it has left, or is wanted after all. */
 static void stay(Distributor *distributor, VisitState *visit_state)
 {
-    distributor->n_leaving -= visit_state->leaving;
-    visit_state->leaving = false;
+    distributor->n_leaving -= visit_state->distributor.leaving;
+    visit_state->distributor.leaving = false;
 }
 
 void distributor_forget(Distributor *distributor, VisitState *visit_state)
 {
-    if (heap_holds(&visit_state->by_purge)) {
-        heap_remove(&distributor->purge, &visit_state->by_purge);
+    if (heap_holds(&visit_state->distributor.by_purge)) {
+        heap_remove(&distributor->purge, &visit_state->distributor.by_purge);
     }
     stay(distributor, visit_state);
     distributor_release_window(distributor, visit_state);
-    if (visit_state->guest) {
+    if (visit_state->identity.guest) {
         distributor_remove_guest(distributor, visit_state);
     } else {
-        (void)map_remove(&distributor->visit_states, map_key(visit_state->host));
+        (void)map_remove(&distributor->visit_states, map_key(visit_state->identity.host));
     }
-    distributor->memory -= visit_state->accounted;
+    distributor->memory -= visit_state->distributor.accounted;
     visit_state_delete(visit_state);
 }
 
@@ -100,17 +100,17 @@ static bool is_scarce(const Distributor *distributor)
 void distributor_rest(Distributor *distributor, VisitState *visit_state, MonoTime now)
 {
     visit_state->place = VISIT_STATE_IDLE;
-    visit_state->idle = true;
-    int64_t least_ms = visit_state->retired || visit_state->leaving ? 0
-                       : visit_state->dropped                       ? DROP_PATIENCE_MS
-                       : visit_state->more                          ? PAUSE_MS
-                                                                    : 0;
-    MonoTime until = mono_later(visit_state->next_fetch, mono_add_ms(now, least_ms));
-    if (visit_state->parked) {
+    visit_state->distributor.idle = true;
+    int64_t least_ms = visit_state->distributor.retired || visit_state->distributor.leaving ? 0
+                       : visit_state->politeness.dropped ? DROP_PATIENCE_MS
+                       : visit_state->distributor.more   ? PAUSE_MS
+                                                         : 0;
+    MonoTime until = mono_later(visit_state->politeness.next_fetch, mono_add_ms(now, least_ms));
+    if (visit_state->distributor.parked) {
         until = mono_add_ms(now, PAUSE_MS);
     }
-    if (!heap_holds(&visit_state->by_purge)) {
-        (void)heap_push(&distributor->purge, &visit_state->by_purge, until.ns, 0);
+    if (!heap_holds(&visit_state->distributor.by_purge)) {
+        (void)heap_push(&distributor->purge, &visit_state->distributor.by_purge, until.ns, 0);
     }
 }
 
@@ -118,25 +118,26 @@ void distributor_rest(Distributor *distributor, VisitState *visit_state, MonoTim
  * others stays. */
 static bool leave(Distributor *distributor, VisitState *visit_state, MonoTime now)
 {
-    if (visit_state->askers != NULL || visit_state->robots_elsewhere || visit_state->retired ||
-        visit_state->dropped) {
+    if (visit_state->errands.askers != NULL || visit_state->robots.elsewhere ||
+        visit_state->distributor.retired || visit_state->politeness.dropped) {
         stay(distributor, visit_state);
     }
-    if (!visit_state->leaving) {
+    if (!visit_state->distributor.leaving) {
         return false;
     }
     distributor_release_window(distributor, visit_state);
-    if (visit_state->robots != NULL && robots_bytes(visit_state->robots) > VISIT_STATE_LARGE) {
-        robots_delete(visit_state->robots); /* not kept until it may be forgotten */
-        visit_state->robots = NULL;
-        visit_state->robots_state = ROBOTS_UNKNOWN;
+    if (visit_state->robots.rules != NULL &&
+        robots_bytes(visit_state->robots.rules) > VISIT_STATE_LARGE) {
+        robots_delete(visit_state->robots.rules); /* not kept until it may be forgotten */
+        visit_state->robots.rules = NULL;
+        visit_state->robots.state = ROBOTS_UNKNOWN;
     }
     account(distributor, visit_state);
-    visit_state->more = true;
-    visit_state->capped = false;
-    if (mono_ms_between(now, visit_state->next_fetch) > FAR_MS) {
+    visit_state->distributor.more = true;
+    visit_state->distributor.capped = false;
+    if (mono_ms_between(now, visit_state->politeness.next_fetch) > FAR_MS) {
         stay(distributor, visit_state); /* its room cannot be waited for */
-        visit_state->parked = true;
+        visit_state->distributor.parked = true;
     }
     distributor_rest(distributor, visit_state, now);
     return true;
@@ -148,11 +149,11 @@ static bool leave(Distributor *distributor, VisitState *visit_state, MonoTime no
 static void shed(Distributor *distributor, VisitState *visit_state)
 {
     account(distributor, visit_state);
-    if (visit_state->news == NEWS_EMPTY && !visit_state->leaving && !visit_state->guest &&
-        visit_state->accounted > VISIT_STATE_LARGE &&
+    if (visit_state->news == NEWS_EMPTY && !visit_state->distributor.leaving &&
+        !visit_state->identity.guest && visit_state->distributor.accounted > VISIT_STATE_LARGE &&
         distributor->memory > distributor->options.memory_bytes) {
-        visit_state->leaving = true;
-        visit_state->leaving_level = (uint8_t)visit_state_level(visit_state);
+        visit_state->distributor.leaving = true;
+        visit_state->distributor.leaving_level = (uint8_t)visit_state_level(visit_state);
         distributor->n_leaving++;
         distributor->evictions++;
     }
@@ -161,14 +162,14 @@ static void shed(Distributor *distributor, VisitState *visit_state)
 /* A visit state that is at home: on an errand, to the workbench, to sleep, or out. */
 static void dispatch(Distributor *distributor, MDB_txn *txn, VisitState *visit_state, MonoTime now)
 {
-    if (heap_holds(&visit_state->by_purge)) {
-        heap_remove(&distributor->purge, &visit_state->by_purge);
+    if (heap_holds(&visit_state->distributor.by_purge)) {
+        heap_remove(&distributor->purge, &visit_state->distributor.by_purge);
     }
-    visit_state->idle = false;
-    visit_state->parked = false;
-    if (visit_state->stale) {
-        visit_state->stale = false;
-        visit_state->appetite = visit_state->window_count / 2;
+    visit_state->distributor.idle = false;
+    visit_state->distributor.parked = false;
+    if (visit_state->distributor.stale) {
+        visit_state->distributor.stale = false;
+        visit_state->distributor.appetite = visit_state->window.count / 2;
         distributor_release_window(distributor, visit_state);
     }
     distributor_take_waiting(visit_state);
@@ -176,21 +177,21 @@ static void dispatch(Distributor *distributor, MDB_txn *txn, VisitState *visit_s
     if (leave(distributor, visit_state, now)) {
         return;
     }
-    bool serves = visit_state->askers != NULL; /* before it asks itself: invariant 4 */
-    bool gone = visit_state->retired || visit_state->dropped;
-    if (!serves && !gone && visit_state->robots_elsewhere &&
+    bool serves = visit_state->errands.askers != NULL; /* before it asks itself: invariant 4 */
+    bool gone = visit_state->distributor.retired || visit_state->politeness.dropped;
+    if (!serves && !gone && visit_state->robots.elsewhere &&
         distributor_send(distributor, txn, visit_state, now)) {
         return;
     }
-    gone |= visit_state->dropped;
+    gone |= visit_state->politeness.dropped;
     if (!gone && visit_state_count(visit_state) == 0) {
-        visit_state->more = false;
+        visit_state->distributor.more = false;
         Result rc =
             distributor_note(distributor, distributor_refill(distributor, txn, visit_state));
         if (rc != RESULT_OK) {
-            LOG_WARN("distributor", "refill failed", "host=%s error=\"%s\"", visit_state->origin,
-                     result_name(rc));
-            visit_state->more = true; /* tried again when it is next looked at */
+            LOG_WARN("distributor", "refill failed", "host=%s error=\"%s\"",
+                     visit_state->identity.origin, result_name(rc));
+            visit_state->distributor.more = true; /* tried again when it is next looked at */
         }
     }
     account(distributor, visit_state);
@@ -200,13 +201,13 @@ static void dispatch(Distributor *distributor, MDB_txn *txn, VisitState *visit_s
     if (!serves && visit_state_count(visit_state) == 0) {
         distributor_rest(distributor, visit_state, now);
     } else if (!serves && is_scarce(distributor) &&
-               mono_ms_between(now, visit_state->next_fetch) > FAR_MS) {
+               mono_ms_between(now, visit_state->politeness.next_fetch) > FAR_MS) {
         distributor_release_window(distributor, visit_state);
         account(distributor, visit_state);
-        visit_state->more = true;
-        visit_state->parked = true;
+        visit_state->distributor.more = true;
+        visit_state->distributor.parked = true;
         distributor_rest(distributor, visit_state, now);
-    } else if (!mono_before(now, visit_state->address_expiry)) {
+    } else if (!mono_before(now, visit_state->address.expiry)) {
         resolve(distributor, visit_state);
     } else {
         distributor->n_away++;
@@ -225,38 +226,39 @@ static void resolved(Distributor *distributor, MDB_txn *txn, VisitState *visit_s
 {
     assert(distributor->n_resolving > 0);
     distributor->n_resolving--;
-    if (visit_state->resolve_class == FETCH_OK) {
+    if (visit_state->address.class == FETCH_OK) {
         dispatch(distributor, txn, visit_state, now);
         return;
     }
     distributor_fail_askers(distributor, txn, visit_state, now);
-    if (visit_state->retired || visit_state->dropped) { /* it went for its askers only */
-        visit_state->next_fetch = mono_later(visit_state->next_fetch, now);
+    if (visit_state->distributor.retired ||
+        visit_state->politeness.dropped) { /* it went for its askers only */
+        visit_state->politeness.next_fetch = mono_later(visit_state->politeness.next_fetch, now);
         distributor_release_window(distributor, visit_state);
         distributor_rest(distributor, visit_state, now);
         return;
     }
-    FetchEnd end = {.class = visit_state->resolve_class,
-                    .duration_ms = visit_state->resolve_ms,
+    FetchEnd end = {.class = visit_state->address.class,
+                    .duration_ms = visit_state->address.resolve_ms,
                     .retry_after_ms = -1,
                     .crawl_delay_ms = -1,
-                    .host_delay_ms = visit_state->host_delay_ms};
+                    .host_delay_ms = visit_state->politeness.delay_ms};
     PolitenessVerdict verdict =
-        politeness_judge(distributor->politeness, &end, &visit_state->health);
+        politeness_judge(distributor->politeness, &end, &visit_state->politeness.health);
     if (verdict.drop_host || verdict.drop_url) {
-        visit_state->dropped = true;
+        visit_state->politeness.dropped = true;
         distributor->sinks.drop(distributor->sinks.context, visit_state,
-                                visit_state->resolve_class);
+                                visit_state->address.class);
         distributor_release_window(distributor, visit_state);
         distributor_rest(distributor, visit_state, now);
         return;
     }
     distributor->sinks.unresolved(distributor->sinks.context, visit_state, verdict.host_wait_ms);
-    visit_state->next_fetch =
-        mono_later(visit_state->next_fetch, mono_add_ms(now, verdict.host_wait_ms));
+    visit_state->politeness.next_fetch =
+        mono_later(visit_state->politeness.next_fetch, mono_add_ms(now, verdict.host_wait_ms));
     distributor_release_window(distributor, visit_state);
     account(distributor, visit_state);
-    visit_state->more = true;
+    visit_state->distributor.more = true;
     distributor_rest(distributor, visit_state, now);
 }
 
@@ -265,27 +267,28 @@ static void resolved(Distributor *distributor, MDB_txn *txn, VisitState *visit_s
 static void restore_robots(Distributor *distributor, MDB_txn *txn, VisitState *visit_state,
                            const HostRecord *record, MonoTime now, WallTime wall)
 {
-    visit_state->robots_version = record->robots_version;
+    visit_state->robots.version = record->robots_version;
     if (record->robots_version == 0) {
         return;
     }
     const char *body = NULL;
     size_t length = 0;
-    Result rc =
-        host_table_get_robots(distributor->host_table, txn, visit_state->host, &body, &length);
-    visit_state->robots_hash = robots_content_hash(body, length);
+    Result rc = host_table_get_robots(distributor->host_table, txn, visit_state->identity.host,
+                                      &body, &length);
+    visit_state->robots.hash = robots_content_hash(body, length);
     int64_t left = record->robots_expiry_ms - wall.us / 1000;
     if (record->robots_state != ROBOTS_KNOWN || left <= 0) {
         return;
     }
     if (rc == RESULT_OK) {
-        rc = robots_parse(body, length, distributor->options.robots_agent, &visit_state->robots);
+        rc = robots_parse(body, length, distributor->options.robots_agent,
+                          &visit_state->robots.rules);
     } else if (rc == RESULT_NOT_FOUND) {
-        rc = robots_allow_all(&visit_state->robots);
+        rc = robots_allow_all(&visit_state->robots.rules);
     }
     if (rc == RESULT_OK) {
-        visit_state->robots_state = ROBOTS_KNOWN;
-        visit_state->robots_expiry = mono_add_ms(now, left);
+        visit_state->robots.state = ROBOTS_KNOWN;
+        visit_state->robots.expiry = mono_add_ms(now, left);
     }
 }
 
@@ -293,32 +296,33 @@ void distributor_set_delays(const Distributor *distributor, VisitState *visit_st
                             int64_t crawl_delay_ms)
 {
     const DistributorOptions *options = &distributor->options;
-    visit_state->host_delay_ms = options->host_delay_ms;
+    visit_state->politeness.delay_ms = options->host_delay_ms;
     if (options->host_delay != NULL) {
-        visit_state->host_delay_ms =
-            options->host_delay(options->context, visit_state->hostname, options->host_delay_ms);
+        visit_state->politeness.delay_ms = options->host_delay(
+            options->context, visit_state->identity.hostname, options->host_delay_ms);
     }
     if (options->floor.ns > 0) {
-        int64_t owed = politeness_host_delay(distributor->politeness, visit_state->host_delay_ms,
-                                             crawl_delay_ms, 0);
-        visit_state->next_fetch = mono_add_ms(options->floor, owed);
+        int64_t owed = politeness_host_delay(distributor->politeness,
+                                             visit_state->politeness.delay_ms, crawl_delay_ms, 0);
+        visit_state->politeness.next_fetch = mono_add_ms(options->floor, owed);
     }
 }
 
 /* The times of a guest are those of the host. False: the guest is away, and the host must wait. */
 static bool take_over_guest(Distributor *distributor, VisitState *visit_state)
 {
-    VisitState *guest =
-        distributor_find_guest(distributor, visit_state->origin, visit_state->origin_length);
+    VisitState *guest = distributor_find_guest(distributor, visit_state->identity.origin,
+                                               visit_state->identity.origin_length);
     if (guest == NULL) {
         return true;
     }
-    if (!guest->idle) {
+    if (!guest->distributor.idle) {
         return false;
     }
-    visit_state->next_fetch = mono_later(visit_state->next_fetch, guest->next_fetch);
-    visit_state->last_end = guest->last_end;
-    visit_state->owed_ms = guest->owed_ms;
+    visit_state->politeness.next_fetch =
+        mono_later(visit_state->politeness.next_fetch, guest->politeness.next_fetch);
+    visit_state->politeness.last_end = guest->politeness.last_end;
+    visit_state->politeness.owed_ms = guest->politeness.owed_ms;
     distributor_forget(distributor, guest);
     return true;
 }
@@ -351,14 +355,16 @@ Result distributor_bear(Distributor *distributor, MDB_txn *txn, uint32_t host,
         visit_state_delete(visit_state);
         return rc;
     }
-    visit_state->bias = distributor->options.bias;
-    visit_state->ticket = distributor->births++; /* or each would begin with a lower level's turn */
-    visit_state->health =
+    visit_state->window.bias = distributor->options.bias;
+    visit_state->window.ticket =
+        distributor->births++; /* or each would begin with a lower level's turn */
+    visit_state->politeness.health =
         (HostHealth){.failures = record->failures, .last = (FetchClass)record->last_failure};
     restore_robots(distributor, txn, visit_state, record, now, distributor->wall);
     int64_t wait = record->not_before_ms - distributor->wall.us / 1000;
     if (wait > 0) {
-        visit_state->next_fetch = mono_later(visit_state->next_fetch, mono_add_ms(now, wait));
+        visit_state->politeness.next_fetch =
+            mono_later(visit_state->politeness.next_fetch, mono_add_ms(now, wait));
     }
     *out = visit_state;
     return RESULT_OK;
@@ -439,7 +445,8 @@ void distributor_receive(Distributor *distributor, VisitState *visit_state, Mono
     distributor->wall = wall;
     MDB_txn *txn = distributor_begin_read(distributor);
     if (txn == NULL) {
-        visit_state->retired = true; /* its URLs stay scheduled: found again by the next walk */
+        visit_state->distributor.retired =
+            true; /* its URLs stay scheduled: found again by the next walk */
     }
     if (visit_state->news == NEWS_RESOLVED) {
         resolved(distributor, txn, visit_state, now);
@@ -459,10 +466,11 @@ void distributor_receive(Distributor *distributor, VisitState *visit_state, Mono
 
 void distributor_recall(Distributor *distributor, VisitState *visit_state)
 {
-    if (!visit_state->idle && !visit_state->stale && !visit_state->recalled) {
-        visit_state->stale = true;
-        visit_state->recalled = true;
-        atomic_store(&visit_state->wanted, true);
+    if (!visit_state->distributor.idle && !visit_state->distributor.stale &&
+        !visit_state->distributor.recalled) {
+        visit_state->distributor.stale = true;
+        visit_state->distributor.recalled = true;
+        atomic_store(&visit_state->signals.wanted, true);
         distributor->sinks.recall(distributor->sinks.context, visit_state);
     }
 }
@@ -470,7 +478,7 @@ void distributor_recall(Distributor *distributor, VisitState *visit_state)
 void distributor_recalled(Distributor *distributor, VisitState *visit_state)
 {
     (void)distributor;
-    visit_state->recalled = false;
+    visit_state->distributor.recalled = false;
 }
 
 /* Whether the host's committed record makes it wait as long as its visit state does. */
@@ -479,9 +487,10 @@ static bool is_on_disk(Distributor *distributor, MDB_txn *txn, const VisitState 
 {
     HostRecord record;
     return txn != NULL &&
-           host_table_get(distributor->host_table, txn, visit_state->host, &record) == RESULT_OK &&
+           host_table_get(distributor->host_table, txn, visit_state->identity.host, &record) ==
+               RESULT_OK &&
            record.not_before_ms - wall.us / 1000 + CLOCKS_DIFFER_MS >=
-               mono_ms_between(now, visit_state->next_fetch);
+               mono_ms_between(now, visit_state->politeness.next_fetch);
 }
 
 /* Rules that were just fetched are read again from the disk: not before they are there. What
@@ -490,10 +499,11 @@ static bool awaits_rules(Distributor *distributor, MDB_txn *txn, const VisitStat
                          MonoTime now)
 {
     HostRecord record;
-    return visit_state->leaving && txn != NULL &&
-           mono_ms_between(visit_state->last_end, now) < RULES_PATIENCE_MS &&
-           host_table_get(distributor->host_table, txn, visit_state->host, &record) == RESULT_OK &&
-           record.robots_version != visit_state->robots_version;
+    return visit_state->distributor.leaving && txn != NULL &&
+           mono_ms_between(visit_state->politeness.last_end, now) < RULES_PATIENCE_MS &&
+           host_table_get(distributor->host_table, txn, visit_state->identity.host, &record) ==
+               RESULT_OK &&
+           record.robots_version != visit_state->robots.version;
 }
 
 /* Forgets what may be forgotten; wakes what has waited (a failed resolution, URLs that came). */
@@ -501,26 +511,27 @@ static void purge(Distributor *distributor, MDB_txn *txn, MonoTime now, WallTime
 {
     HeapNode *node = heap_top(&distributor->purge);
     while (node != NULL && node->key <= now.ns) {
-        VisitState *visit_state = HEAP_ELEMENT(node, VisitState, by_purge);
+        VisitState *visit_state = HEAP_ELEMENT(node, VisitState, distributor.by_purge);
         heap_remove(&distributor->purge, node);
-        if (visit_state->parked && !visit_state->retired &&
-            mono_before(now, visit_state->next_fetch)) {
-            if (visit_state->uncommitted == 0 && !visit_state->recalled &&
+        if (visit_state->distributor.parked && !visit_state->distributor.retired &&
+            mono_before(now, visit_state->politeness.next_fetch)) {
+            if (visit_state->distributor.uncommitted == 0 && !visit_state->distributor.recalled &&
                 is_on_disk(distributor, txn, visit_state, now, wall)) {
                 distributor_forget(distributor, visit_state);
             } else {
                 distributor_rest(distributor, visit_state, now);
             }
-        } else if (visit_state->retired || visit_state->dropped || visit_state->leaving ||
-                   !visit_state->more) {
-            if (visit_state->recalled || (visit_state->uncommitted > 0 && !visit_state->retired) ||
+        } else if (visit_state->distributor.retired || visit_state->politeness.dropped ||
+                   visit_state->distributor.leaving || !visit_state->distributor.more) {
+            if (visit_state->distributor.recalled ||
+                (visit_state->distributor.uncommitted > 0 && !visit_state->distributor.retired) ||
                 awaits_rules(distributor, txn, visit_state, now)) {
                 /* Looked at again soon: its last results are about to be committed. */
                 (void)heap_push(&distributor->purge, node, mono_add_ms(now, PAUSE_MS).ns, 0);
             } else {
-                if (visit_state->leaving) {
-                    distributor_left_out(distributor, visit_state->host, visit_state->leaving_level,
-                                         now);
+                if (visit_state->distributor.leaving) {
+                    distributor_left_out(distributor, visit_state->identity.host,
+                                         visit_state->distributor.leaving_level, now);
                     distributor->next_steer = now; /* its room has been waited for */
                 }
                 distributor_forget(distributor, visit_state);

@@ -76,7 +76,7 @@ typedef struct DistributorSinks {
     void (*resolve)(void *context, VisitState *visit_state);
     /* Takes a visit state that has an address and URLs. */
     void (*ready)(void *context, VisitState *visit_state);
-    /* Takes the message VisitState.recall: a visit state that waits for its turn is to come home.
+    /* Takes the message VisitDistribution.recall: a visit state that waits for its turn is to come home.
      * Answered by distributor_recalled, in any case and after that. */
     void (*recall)(void *context, VisitState *visit_state);
     /* The host cannot be resolved and is given up: its schedule must be cleared. */

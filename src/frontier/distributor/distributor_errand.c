@@ -22,15 +22,16 @@ static MapKey origin_key(const char *origin, size_t length)
 VisitState *distributor_find_guest(Distributor *distributor, const char *origin, size_t length)
 {
     VisitState *guest = map_get(&distributor->guests, origin_key(origin, length));
-    return guest != NULL && guest->origin_length == length &&
-                   memcmp(guest->origin, origin, length) == 0
+    return guest != NULL && guest->identity.origin_length == length &&
+                   memcmp(guest->identity.origin, origin, length) == 0
                ? guest
                : NULL;
 }
 
 void distributor_remove_guest(Distributor *distributor, const VisitState *guest)
 {
-    (void)map_remove(&distributor->guests, origin_key(guest->origin, guest->origin_length));
+    (void)map_remove(&distributor->guests,
+                     origin_key(guest->identity.origin, guest->identity.origin_length));
 }
 
 /* Retired from birth: the database has nothing for it. */
@@ -40,8 +41,8 @@ static Result new_guest(Distributor *distributor, const char *origin, size_t len
     VisitState *guest = NULL;
     Result rc = visit_state_new(&guest, UINT32_MAX, origin, length);
     if (rc == RESULT_OK) {
-        guest->guest = true;
-        guest->retired = true;
+        guest->identity.guest = true;
+        guest->distributor.retired = true;
         distributor_set_delays(distributor, guest, -1);
         rc = map_put(&distributor->guests, origin_key(origin, length), guest);
     }
@@ -110,25 +111,27 @@ static Result find_server(Distributor *distributor, MDB_txn *txn, const char *ta
 /* No answer: as if robots.txt could not be reached. The asker is at home. */
 static void fail(Distributor *distributor, VisitState *asker, MonoTime now)
 {
-    bool had_rules = asker->robots_state == ROBOTS_KNOWN;
-    free(asker->robots_target);
-    asker->robots_target = NULL;
-    asker->robots_elsewhere = false;
-    asker->robots_redirects = 0;
+    bool had_rules = asker->robots.state == ROBOTS_KNOWN;
+    free(asker->robots.target);
+    asker->robots.target = NULL;
+    asker->robots.elsewhere = false;
+    asker->robots.redirects = 0;
     if (had_rules) {
-        asker->robots_expiry = mono_add_ms(now, RULES_MS);
+        asker->robots.expiry = mono_add_ms(now, RULES_MS);
     } else {
-        asker->robots_state = ROBOTS_REFUSING;
+        asker->robots.state = ROBOTS_REFUSING;
     }
     FetchEnd end = {.class = FETCH_ROBOTS_ERROR,
                     .retry_after_ms = -1,
                     .crawl_delay_ms = -1,
-                    .host_delay_ms = asker->host_delay_ms,
+                    .host_delay_ms = asker->politeness.delay_ms,
                     .robots = !had_rules};
-    PolitenessVerdict verdict = politeness_judge(distributor->politeness, &end, &asker->health);
-    asker->next_fetch = mono_later(asker->next_fetch, mono_add_ms(now, verdict.host_wait_ms));
+    PolitenessVerdict verdict =
+        politeness_judge(distributor->politeness, &end, &asker->politeness.health);
+    asker->politeness.next_fetch =
+        mono_later(asker->politeness.next_fetch, mono_add_ms(now, verdict.host_wait_ms));
     if (verdict.drop_host) {
-        asker->dropped = true;
+        asker->politeness.dropped = true;
         distributor->sinks.drop(distributor->sinks.context, asker, FETCH_ROBOTS_ERROR);
     }
 }
@@ -137,46 +140,46 @@ bool distributor_send(Distributor *distributor, MDB_txn *txn, VisitState *asker,
 {
     VisitState *server = NULL;
     bool made = false;
-    Result rc = find_server(distributor, txn, asker->robots_target, now, &server, &made);
+    Result rc = find_server(distributor, txn, asker->robots.target, now, &server, &made);
     if (rc != RESULT_OK || server == asker) {
         LOG_INFO("robots", "redirect to another host cannot be followed",
-                 "host=%s to=%s reason=\"%s\"", asker->origin, asker->robots_target,
+                 "host=%s to=%s reason=\"%s\"", asker->identity.origin, asker->robots.target,
                  result_name(rc));
         fail(distributor, asker, now);
         return false;
     }
     asker->place = VISIT_STATE_ASKING;
-    asker->next_asker = server->waiting;
-    server->waiting = asker;
+    asker->errands.next = server->distributor.waiting;
+    server->distributor.waiting = asker;
     distributor->n_asking++;
-    if (made || server->idle) {
+    if (made || server->distributor.idle) {
         distributor_dispatch(distributor, txn, server, now);
     } else {
-        atomic_store(&server->wanted, true);
+        atomic_store(&server->signals.wanted, true);
     }
     return true;
 }
 
 void distributor_take_waiting(VisitState *visit_state)
 {
-    while (visit_state->waiting != NULL) {
-        VisitState *asker = visit_state->waiting;
-        visit_state->waiting = asker->next_asker;
-        asker->next_asker = visit_state->askers;
-        visit_state->askers = asker;
+    while (visit_state->distributor.waiting != NULL) {
+        VisitState *asker = visit_state->distributor.waiting;
+        visit_state->distributor.waiting = asker->errands.next;
+        asker->errands.next = visit_state->errands.askers;
+        visit_state->errands.askers = asker;
     }
-    atomic_store(&visit_state->wanted, false);
+    atomic_store(&visit_state->signals.wanted, false);
 }
 
 void distributor_fail_askers(Distributor *distributor, MDB_txn *txn, VisitState *visit_state,
                              MonoTime now)
 {
     distributor_take_waiting(visit_state);
-    VisitState *asker = visit_state->askers;
-    visit_state->askers = NULL;
+    VisitState *asker = visit_state->errands.askers;
+    visit_state->errands.askers = NULL;
     while (asker != NULL) {
-        VisitState *next = asker->next_asker;
-        asker->next_asker = NULL;
+        VisitState *next = asker->errands.next;
+        asker->errands.next = NULL;
         assert(distributor->n_asking > 0);
         distributor->n_asking--;
         fail(distributor, asker, now);

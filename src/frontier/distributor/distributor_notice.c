@@ -16,8 +16,8 @@ void commit_notice_delete(CommitNotice *notice)
 /* It came too late for an evicted host, but not for its next turn. */
 static void note_leaving(VisitState *visit_state, unsigned level)
 {
-    if (level < visit_state->leaving_level) {
-        visit_state->leaving_level = (uint8_t)level;
+    if (level < visit_state->distributor.leaving_level) {
+        visit_state->distributor.leaving_level = (uint8_t)level;
     }
 }
 
@@ -29,7 +29,7 @@ static void take_moves(Distributor *distributor, const CommitNotice *notice, Mon
         VisitState *visit_state = map_get(&distributor->visit_states, map_key(move->host));
         if (visit_state == NULL) {
             distributor_left_out(distributor, move->host, move->to, now);
-        } else if (visit_state->leaving) {
+        } else if (visit_state->distributor.leaving) {
             note_leaving(visit_state, move->to);
         } else if (move->to < visit_state_level(visit_state) ||
                    map_get(&distributor->in_flight, map_key(move->index)) != NULL) {
@@ -45,9 +45,10 @@ static void wake_capped(Distributor *distributor, MDB_txn *txn, const CommitNoti
     for (size_t i = 0; txn != NULL && i < notice->n_done; i++) {
         VisitState *visit_state =
             map_get(&distributor->visit_states, map_key(notice->done[i].host));
-        if (visit_state != NULL && visit_state->capped && visit_state->uncommitted == 0 &&
-            visit_state->idle && !visit_state->dropped && !visit_state->retired &&
-            !visit_state->leaving) {
+        if (visit_state != NULL && visit_state->distributor.capped &&
+            visit_state->distributor.uncommitted == 0 && visit_state->distributor.idle &&
+            !visit_state->politeness.dropped && !visit_state->distributor.retired &&
+            !visit_state->distributor.leaving) {
             distributor_dispatch(distributor, txn, visit_state, now);
         }
     }
@@ -65,13 +66,14 @@ static void take_host(Distributor *distributor, MDB_txn *txn, const CommitHost *
             distributor_load(distributor, txn, host->host, host->level, now) != RESULT_OK) {
             distributor_left_out(distributor, host->host, host->level, now);
         }
-    } else if (visit_state->leaving) {
+    } else if (visit_state->distributor.leaving) {
         note_leaving(visit_state, host->level);
-    } else if (txn != NULL && visit_state->idle && !mono_before(visit_state->address_expiry, now) &&
-               !visit_state->dropped && !visit_state->retired) {
+    } else if (txn != NULL && visit_state->distributor.idle &&
+               !mono_before(visit_state->address.expiry, now) && !visit_state->politeness.dropped &&
+               !visit_state->distributor.retired) {
         distributor_dispatch(distributor, txn, visit_state, now);
     } else {
-        visit_state->more = true;
+        visit_state->distributor.more = true;
         if (host->level < visit_state_level(visit_state)) {
             distributor_recall(distributor, visit_state);
         }
@@ -87,16 +89,16 @@ void distributor_committed(Distributor *distributor, const CommitNotice *notice,
         VisitState *visit_state =
             map_get(&distributor->visit_states, map_key(notice->done[i].host));
         if (map_remove(&distributor->in_flight, map_key(notice->done[i].index)) != NULL &&
-            visit_state != NULL && visit_state->uncommitted > 0) {
-            visit_state->uncommitted--;
+            visit_state != NULL && visit_state->distributor.uncommitted > 0) {
+            visit_state->distributor.uncommitted--;
         }
     }
     for (size_t i = 0; i < notice->n_dropped; i++) {
         VisitState *visit_state = map_get(&distributor->visit_states, map_key(notice->dropped[i]));
         if (visit_state != NULL) {
-            visit_state->retired = true;
-            if (heap_holds(&visit_state->by_purge)) {
-                heap_remove(&distributor->purge, &visit_state->by_purge);
+            visit_state->distributor.retired = true;
+            if (heap_holds(&visit_state->distributor.by_purge)) {
+                heap_remove(&distributor->purge, &visit_state->distributor.by_purge);
                 distributor_rest(distributor, visit_state, now);
             }
         }

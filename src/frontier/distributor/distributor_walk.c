@@ -205,8 +205,8 @@ static int64_t eviction_ns(const Distributor *distributor)
 
 static void evict(Distributor *distributor, VisitState *visit_state, unsigned level)
 {
-    visit_state->leaving = true;
-    visit_state->leaving_level = (uint8_t)level;
+    visit_state->distributor.leaving = true;
+    visit_state->distributor.leaving_level = (uint8_t)level;
     distributor->n_leaving++;
     distributor->evictions++;
     distributor->evicted_until.ns += eviction_ns(distributor);
@@ -222,11 +222,13 @@ static void evict(Distributor *distributor, VisitState *visit_state, unsigned le
 static void look_at(Distributor *distributor, VisitState *visit_state)
 {
     unsigned level = visit_state_level(visit_state);
-    if (visit_state->idle || visit_state->leaving || level >= SCHEDULE_MAX_LEVELS) {
+    if (visit_state->distributor.idle || visit_state->distributor.leaving ||
+        level >= SCHEDULE_MAX_LEVELS) {
         return;
     }
-    if (level >= distributor->evict_from && distributor->n_to_evict > 0 && !visit_state->recalled &&
-        !visit_state->retired && visit_state->waiting == NULL) {
+    if (level >= distributor->evict_from && distributor->n_to_evict > 0 &&
+        !visit_state->distributor.recalled && !visit_state->distributor.retired &&
+        visit_state->distributor.waiting == NULL) {
         evict(distributor, visit_state, level);
     } else {
         distributor->counted_at[level]++;
@@ -240,7 +242,7 @@ static size_t look_ahead(Distributor *distributor, VisitState *next[HAND_AHEAD],
     size_t n = 0;
     while (n < most && n < HAND_AHEAD &&
            (next[n] = map_next(&distributor->visit_states, &distributor->hand)) != NULL) {
-        __builtin_prefetch(&next[n]->best);
+        __builtin_prefetch(&next[n]->signals.best);
         n++;
     }
     return n;

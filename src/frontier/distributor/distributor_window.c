@@ -17,8 +17,8 @@ void distributor_release_window(Distributor *distributor, VisitState *visit_stat
     const WindowUrl *url = NULL;
     while ((url = visit_state_peek(visit_state)) != NULL) {
         (void)map_remove(&distributor->in_flight, map_key(url->index));
-        assert(visit_state->uncommitted > 0);
-        visit_state->uncommitted--;
+        assert(visit_state->distributor.uncommitted > 0);
+        visit_state->distributor.uncommitted--;
         visit_state_take(visit_state);
     }
     visit_state_set_window(visit_state, NULL, NULL, 0, 0);
@@ -32,12 +32,12 @@ static uint32_t window_size(const Distributor *distributor, VisitState *visit_st
     size_t share = distributor->options.memory_bytes / 2 / hosts / 128;
     uint32_t most = distributor->options.window_max;
     uint32_t size = share >= most ? most : share < WINDOW_LEAST ? WINDOW_LEAST : (uint32_t)share;
-    uint32_t appetite = visit_state->appetite;
+    uint32_t appetite = visit_state->distributor.appetite;
     if (appetite == 0 || appetite >= size) {
         return size;
     }
     appetite = appetite < WINDOW_LEAST ? WINDOW_LEAST : appetite;
-    visit_state->appetite = 2 * appetite;
+    visit_state->distributor.appetite = 2 * appetite;
     return appetite < size ? appetite : size;
 }
 
@@ -221,9 +221,9 @@ static Result pages_left(const Distributor *distributor, MDB_txn *txn,
     if (most == 0) {
         return RESULT_OK;
     }
-    Result rc = host_table_get(distributor->host_table, txn, visit_state->host, &record);
+    Result rc = host_table_get(distributor->host_table, txn, visit_state->identity.host, &record);
     if (rc == RESULT_OK && record.state == HOST_ACTIVE) { /* a full one has visits only */
-        uint64_t taken = record.pages + visit_state->uncommitted;
+        uint64_t taken = record.pages + visit_state->distributor.uncommitted;
         *left = taken < most ? most - taken : 0;
     }
     return rc;
@@ -234,7 +234,7 @@ Result distributor_refill(Distributor *distributor, MDB_txn *txn, VisitState *vi
     uint32_t want = window_size(distributor, visit_state);
     uint64_t left = 0;
     Result rc = pages_left(distributor, txn, visit_state, &left);
-    visit_state->capped = rc == RESULT_OK && left == 0;
+    visit_state->distributor.capped = rc == RESULT_OK && left == 0;
     if (rc != RESULT_OK || left == 0) {
         visit_state_set_window(visit_state, NULL, NULL, 0, 0);
         return rc;
@@ -246,8 +246,10 @@ Result distributor_refill(Distributor *distributor, MDB_txn *txn, VisitState *vi
     uint32_t count = 0;
     rc = chosen == NULL || urls == NULL ? RESULT_MEMORY : RESULT_OK;
     if (rc == RESULT_OK) {
-        Choice choice = {
-            .distributor = distributor, .txn = txn, .host = visit_state->host, .items = chosen};
+        Choice choice = {.distributor = distributor,
+                         .txn = txn,
+                         .host = visit_state->identity.host,
+                         .items = chosen};
         rc = choose_window(&choice, want);
         n = choice.n;
     }
@@ -268,7 +270,7 @@ Result distributor_refill(Distributor *distributor, MDB_txn *txn, VisitState *vi
         }
         visit_state_set_window(visit_state, (WindowUrl *)(void *)memory,
                                memory + (bytes - distributor->text.length), count, bytes);
-        visit_state->uncommitted += count;
+        visit_state->distributor.uncommitted += count;
     } else {
         visit_state_set_window(visit_state, NULL, NULL, 0, 0);
     }

@@ -63,7 +63,7 @@ static void sink_resolve(void *context, VisitState *visit_state)
 static void sink_recall(void *context, VisitState *visit_state)
 {
     Frontier *frontier = context;
-    post(&frontier->todo_inbox, &visit_state->recall);
+    post(&frontier->todo_inbox, &visit_state->distributor.recall);
 }
 
 static void sink_drop(void *context, const VisitState *visit_state, FetchClass why)
@@ -99,7 +99,8 @@ static void distribute(Frontier *frontier, void *message, MonoTime now, WallTime
         commit_notice_delete(message);
         break;
     case NEWS_RECALL:
-        distributor_recalled(&frontier->distributor, HEAP_ELEMENT(message, VisitState, recall));
+        distributor_recalled(&frontier->distributor,
+                             HEAP_ELEMENT(message, VisitState, distributor.recall));
         break;
     case NEWS_HUNGRY:
         atomic_store(&frontier->hungry_sent, false);
@@ -186,7 +187,7 @@ static void recall(Frontier *frontier, VisitState *visit_state, MonoTime now)
         visit_state->news = NEWS_EMPTY;
         post(&frontier->distributor_inbox, visit_state);
     }
-    post(&frontier->distributor_inbox, &visit_state->recall);
+    post(&frontier->distributor_inbox, &visit_state->distributor.recall);
 }
 
 /* BUbiNG's rule: when fetchers could work and nothing is due although the front is as large as
@@ -250,7 +251,7 @@ static void *todo_main(void *argument)
         for (size_t i = 0; i < n; i++) {
             News news = *(News *)messages[i];
             if (news == NEWS_RECALL) {
-                recall(frontier, HEAP_ELEMENT(messages[i], VisitState, recall), now);
+                recall(frontier, HEAP_ELEMENT(messages[i], VisitState, distributor.recall), now);
             } else if (news != NEWS_NONE) {
                 receive(frontier, messages[i], now);
             }

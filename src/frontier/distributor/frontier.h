@@ -61,9 +61,9 @@ void frontier_pause(Frontier *frontier, bool paused);
 /* Ends both threads. Resolver and fetchers must have given everything back before. */
 void frontier_stop(Frontier *frontier);
 
-/* From the resolver: address, address_expiry, resolve_class and resolve_ms are filled in. */
+/* From the resolver: VisitState.address is filled in. */
 void frontier_resolved(Frontier *frontier, VisitState *visit_state);
-/* From a fetching thread: next_fetch and ip_next_fetch are set, taken URLs are taken. */
+/* From a fetching thread: VisitState.politeness is set, the URLs that were fetched are taken. */
 void frontier_fetched(Frontier *frontier, VisitState *visit_state);
 /* From a fetching thread: a visit state whose robots.txt was asked for on another host. */
 void frontier_answered(Frontier *frontier, VisitState *asker);

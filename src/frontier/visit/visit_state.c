@@ -59,17 +59,17 @@ Result visit_state_new(VisitState **visit_state, uint32_t host, const char *orig
     char *hostname = strings + length + 1;
     memcpy(hostname, origin + start, end - start);
     hostname[end - start] = '\0';
-    vs->host = host;
+    vs->identity.host = host;
     vs->place = VISIT_STATE_RESOLVING;
-    vs->origin = strings;
-    vs->origin_length = (uint32_t)length;
-    vs->hostname = hostname;
-    vs->port = port;
-    vs->https = https;
-    vs->recall = NEWS_RECALL;
-    atomic_init(&vs->best, SCHEDULE_NO_LEVEL);
-    heap_node_init(&vs->by_time);
-    heap_node_init(&vs->by_purge);
+    vs->identity.origin = strings;
+    vs->identity.origin_length = (uint32_t)length;
+    vs->identity.hostname = hostname;
+    vs->identity.port = port;
+    vs->identity.https = https;
+    vs->distributor.recall = NEWS_RECALL;
+    atomic_init(&vs->signals.best, SCHEDULE_NO_LEVEL);
+    heap_node_init(&vs->todo.by_time);
+    heap_node_init(&vs->distributor.by_purge);
     *visit_state = vs;
     return RESULT_OK;
 }
@@ -79,38 +79,38 @@ void visit_state_delete(VisitState *visit_state)
     if (visit_state == NULL) {
         return;
     }
-    robots_delete(visit_state->robots);
-    free(visit_state->robots_target);
-    free(visit_state->window);
-    free(visit_state->origin);
+    robots_delete(visit_state->robots.rules);
+    free(visit_state->robots.target);
+    free(visit_state->window.urls);
+    free(visit_state->identity.origin);
     free(visit_state);
 }
 
 const WindowUrl *visit_state_peek(const VisitState *visit_state)
 {
-    return visit_state->window_next < visit_state->window_count
-               ? &visit_state->window[visit_state->window_next]
+    return visit_state->window.next < visit_state->window.count
+               ? &visit_state->window.urls[visit_state->window.next]
                : NULL;
 }
 
 const char *visit_state_url(const VisitState *visit_state, const WindowUrl *url)
 {
-    return visit_state->window_bytes + url->offset;
+    return visit_state->window.bytes + url->offset;
 }
 
 unsigned visit_state_level(const VisitState *visit_state)
 {
-    return atomic_load_explicit(&visit_state->best, memory_order_relaxed);
+    return atomic_load_explicit(&visit_state->signals.best, memory_order_relaxed);
 }
 
 /* The first URL behind `place` of another level than the one there: levels ascend. */
 static uint32_t level_end(const VisitState *visit_state, uint32_t place)
 {
     uint32_t least = place + 1;
-    uint32_t most = visit_state->window_count;
+    uint32_t most = visit_state->window.count;
     while (least < most) {
         uint32_t middle = least + (most - least) / 2;
-        if (visit_state->window[middle].level == visit_state->window[place].level) {
+        if (visit_state->window.urls[middle].level == visit_state->window.urls[place].level) {
             least = middle + 1;
         } else {
             most = middle;
@@ -123,59 +123,60 @@ static uint32_t level_end(const VisitState *visit_state, uint32_t place)
  * first URL is brought to the front; the rest keeps its order. */
 static void choose(VisitState *visit_state)
 {
-    uint32_t next = visit_state->window_next;
-    uint32_t count = visit_state->window_count;
-    unsigned best = next < count ? visit_state->window[next].level : SCHEDULE_NO_LEVEL;
-    atomic_store_explicit(&visit_state->best, best, memory_order_relaxed);
-    if (visit_state->bias.kind == LEVEL_BIAS_STRICT || next >= count) {
+    uint32_t next = visit_state->window.next;
+    uint32_t count = visit_state->window.count;
+    unsigned best = next < count ? visit_state->window.urls[next].level : SCHEDULE_NO_LEVEL;
+    atomic_store_explicit(&visit_state->signals.best, best, memory_order_relaxed);
+    if (visit_state->window.bias.kind == LEVEL_BIAS_STRICT || next >= count) {
         return;
     }
     uint64_t levels = 0;
     for (uint32_t i = next; i < count; i = level_end(visit_state, i)) {
-        levels |= UINT64_C(1) << visit_state->window[i].level % SCHEDULE_MAX_LEVELS;
+        levels |= UINT64_C(1) << visit_state->window.urls[i].level % SCHEDULE_MAX_LEVELS;
     }
-    unsigned level = level_bias_choose(&visit_state->bias, levels, visit_state->ticket++);
+    unsigned level =
+        level_bias_choose(&visit_state->window.bias, levels, visit_state->window.ticket++);
     uint32_t chosen = next;
-    while (chosen < count && visit_state->window[chosen].level != level) {
+    while (chosen < count && visit_state->window.urls[chosen].level != level) {
         chosen = level_end(visit_state, chosen);
     }
     if (chosen > next && chosen < count) {
-        WindowUrl url = visit_state->window[chosen];
-        memmove(visit_state->window + next + 1, visit_state->window + next,
+        WindowUrl url = visit_state->window.urls[chosen];
+        memmove(visit_state->window.urls + next + 1, visit_state->window.urls + next,
                 (chosen - next) * sizeof url);
-        visit_state->window[next] = url;
+        visit_state->window.urls[next] = url;
     }
 }
 
 void visit_state_take(VisitState *visit_state)
 {
-    if (visit_state->window_next < visit_state->window_count) {
-        visit_state->window_next++;
+    if (visit_state->window.next < visit_state->window.count) {
+        visit_state->window.next++;
         choose(visit_state);
     }
 }
 
 uint32_t visit_state_count(const VisitState *visit_state)
 {
-    return visit_state->window_count - visit_state->window_next;
+    return visit_state->window.count - visit_state->window.next;
 }
 
 void visit_state_set_window(VisitState *visit_state, WindowUrl *window, char *bytes, uint32_t count,
                             size_t memory)
 {
-    free(visit_state->window);
-    visit_state->window = window;
-    visit_state->window_bytes = bytes;
-    visit_state->window_count = count;
-    visit_state->window_next = 0;
-    visit_state->window_memory = memory;
+    free(visit_state->window.urls);
+    visit_state->window.urls = window;
+    visit_state->window.bytes = bytes;
+    visit_state->window.count = count;
+    visit_state->window.next = 0;
+    visit_state->window.memory = memory;
     choose(visit_state);
 }
 
 size_t visit_state_memory(const VisitState *visit_state)
 {
-    return sizeof *visit_state + VISIT_STATE_OVERHEAD + visit_state->origin_length +
-           strlen(visit_state->hostname) + 2 + visit_state->window_memory +
-           visit_state->window_count * VISIT_STATE_URL_OVERHEAD +
-           (visit_state->robots == NULL ? 0 : robots_bytes(visit_state->robots));
+    return sizeof *visit_state + VISIT_STATE_OVERHEAD + visit_state->identity.origin_length +
+           strlen(visit_state->identity.hostname) + 2 + visit_state->window.memory +
+           visit_state->window.count * VISIT_STATE_URL_OVERHEAD +
+           (visit_state->robots.rules == NULL ? 0 : robots_bytes(visit_state->robots.rules));
 }

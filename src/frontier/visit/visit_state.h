@@ -1,8 +1,11 @@
-/* A visit state: one scheme+authority that has URLs to fetch, and all that fetching them needs.
+/* Visit state: one host (scheme and authority) that has URLs to fetch, with all that fetching them
+ * needs.
  *
- * It is an object that is handed over: exactly one thread owns it at any time, and its state says
- * which. Only the fields marked [distributor] may be touched by the distributor while another
- * thread owns it; no other thread reads those.
+ * What: a visit state is one object that is handed from thread to thread. Its window holds the best
+ * URLs of the host's schedule in memory; the others stay on disk. Taking a URL out of the window
+ * changes nothing on disk. When better URLs are found, or URLs of the window change their level,
+ * the distributor recalls the visit state: it comes home from the workbench at once, or from a
+ * fetching thread after its next fetch, and gets a new window.
  *
  *            distributor                       todo thread              fetching thread
  *   born --> RESOLVING --(resolved)--> QUEUED --(workbench_acquire)--> ACQUIRED
@@ -13,17 +16,22 @@
  *                                |       |
  *                              purged    '--(filled)--> QUEUED
  *
- * A robots.txt that redirects to another host is an errand: the visit state that wants it (the
- * asker) becomes ASKING and is handed over together with the visit state of the other host, from
- * whose address and with whose delays the file is fetched as the first thing when that one is
- * acquired; the asker then goes back to the distributor by itself (fetch/transfer/robots_answer.h).
- * A host that is known for nothing but its robots.txt gets a visit state too, a guest.
+ * A robots.txt that redirects to another host is an errand. The visit state that wants the file
+ * (the asker) becomes ASKING and travels with the visit state of the other host. When that one is
+ * acquired, the file is fetched first, from its address and with its delays; then the asker goes
+ * back to the distributor by itself (fetch/transfer/robots_answer.h). A host that is known only for
+ * somebody's robots.txt gets a visit state, too: a guest.
  *
- * A window of URLs, read from the schedule's head for this host, is what it holds in RAM; the rest
- * stays on disk. Taking a URL out of the window changes nothing on disk. When better URLs come, or
- * some of the window change their level, the distributor recalls it: it comes home from where it
- * waits, or after its next fetch, and gets another window.
- * Source: BUbiNG, class VisitState; DESIGN section 3. */
+ * Owns: its strings, its robots rules and its window.
+ *
+ * Threads: exactly one thread owns a visit state at any time; `place` says which. The owner may use
+ * every group of fields but the last three:
+ *   identity      written at birth; any thread may read it
+ *   todo          the todo thread alone
+ *   signals       atomics: owner and distributor
+ *   distributor   the distributor alone, whoever owns the visit state
+ *
+ * Source: BUbiNG, class VisitState. */
 #ifndef FRONTIER_VISIT_VISIT_STATE_H
 #define FRONTIER_VISIT_VISIT_STATE_H
 
@@ -63,20 +71,22 @@ typedef enum News {
     NEWS_FETCHED,   /* fetching thread -> todo thread: released */
     NEWS_ANSWERED,  /* fetching thread -> distributor: it is back from an errand */
     NEWS_COMMITTED, /* ingest -> distributor: a CommitNotice */
-    NEWS_RECALL, /* distributor -> todo thread, and back when it has been read: VisitState.recall */
-    NEWS_HUNGRY  /* todo thread -> distributor: the front is too small */
+    /* distributor -> todo thread, and back once the todo thread has read it: a message of its own,
+     * VisitDistribution.recall */
+    NEWS_RECALL,
+    NEWS_HUNGRY /* todo thread -> distributor: the front is too small */
 } News;
 
 typedef struct WindowUrl {
     uint64_t index;  /* of the page */
-    uint32_t offset; /* of its URL in VisitState.window_bytes */
+    uint32_t offset; /* of its URL in VisitWindow.bytes */
     uint32_t length;
     uint8_t level; /* where it is scheduled */
     uint8_t hop;   /* how it was found */
     uint8_t depth; /* capped at 255 */
     uint8_t tries; /* failed attempts so far */
     bool again;    /* it was crawled before */
-    /* Validators of what is stored, "ETAG NUL DATE NUL" in VisitState.window_bytes, each may be "";
+    /* Validators of what is stored, "ETAG NUL DATE NUL" in VisitWindow.bytes, each may be "";
      * 0 = none. (The first URL is at 0.) */
     uint32_t validators;
 } WindowUrl;
@@ -87,63 +97,81 @@ typedef enum RobotsState {
     ROBOTS_REFUSING /* unreachable or 5xx: nothing may be fetched until it answers */
 } RobotsState;
 
-struct VisitState {
-    News news; /* first: see above */
-    VisitStatePlace place;
-    uint32_t host;        /* id in PageDB */
+/* Who it is. Set at birth, never changed: every thread may read it at any time. */
+typedef struct VisitIdentity {
+    uint32_t host;        /* id in PageDB; UINT32_MAX of a guest */
     char *origin;         /* "http://www.example.org:81", owned with the object */
     const char *hostname; /* inside its own copy: "www.example.org" or "[::1]" */
     uint32_t origin_length;
     uint16_t port;
     bool https;
+    bool guest; /* unknown to PageDB: only askers bring it work */
+} VisitIdentity;
 
-    /* politeness */
+/* When it may be asked again, and how it has answered so far. */
+typedef struct VisitPoliteness {
     MonoTime next_fetch;    /* not before */
-    int64_t host_delay_ms;  /* configured for this host */
+    int64_t delay_ms;       /* configured for this host */
     int64_t owed_ms;        /* the delay behind next_fetch, for the log */
     MonoTime last_end;      /* of its last fetch; 0 = never */
     MonoTime ip_next_fetch; /* set with the end of a fetch: when its address may be used again */
     HostHealth health;
     bool no_http2; /* it failed with HTTP/2: HTTP/1.1 from now on */
     bool dropped;  /* the host was given up: forget it when it comes home */
+} VisitPoliteness;
 
-    /* robots.txt */
-    Robots *robots; /* owned; NULL unless ROBOTS_KNOWN */
-    RobotsState robots_state;
-    uint32_t robots_version; /* counts its contents, for the log: 1 = the first, 0 = none yet */
-    uint64_t robots_hash;    /* of that content */
-    MonoTime robots_expiry;
-    unsigned robots_redirects; /* followed so far in this attempt */
-    char *robots_target;       /* owned; where the last one pointed, or NULL */
-    bool robots_elsewhere;     /* and that is another host: wants an errand */
+/* Its robots.txt. */
+typedef struct VisitRobots {
+    Robots *rules; /* owned; NULL unless ROBOTS_KNOWN */
+    RobotsState state;
+    uint32_t version; /* counts its contents, for the log: 1 = the first, 0 = none yet */
+    uint64_t hash;    /* of that content */
+    MonoTime expiry;
+    unsigned redirects; /* followed so far in this attempt */
+    char *target;       /* owned; where the last one pointed, or NULL */
+    bool elsewhere;     /* and that is another host: wants an errand */
+} VisitRobots;
 
-    /* errands for others, done before anything else */
-    VisitState *askers;     /* handed over with this one; the first is served */
-    VisitState *next_asker; /* in the list it is in */
-    bool guest;             /* unknown to PageDB: only askers bring it work; set at birth */
-    atomic_bool wanted;     /* come home after this fetch: askers wait, or its rules are large */
+/* Errands for others, done before anything else. */
+typedef struct VisitErrands {
+    VisitState *askers; /* handed over with this one; the first is served */
+    VisitState *next;   /* of an asker: the next one in the list it is in */
+} VisitErrands;
 
-    /* the window */
-    WindowUrl *window; /* owned, with window_bytes in one allocation */
-    char *window_bytes;
-    uint32_t window_count;
-    uint32_t window_next; /* first URL not yet taken */
-    size_t window_memory; /* bytes of the allocation */
-    LevelBias bias;       /* among the levels of its URLs; set at birth */
-    uint64_t ticket;      /* turns so far, for the bias */
+/* The best URLs of its schedule, in memory. */
+typedef struct VisitWindow {
+    WindowUrl *urls; /* owned, with bytes in one allocation */
+    char *bytes;
+    uint32_t count;
+    uint32_t next;   /* first URL not yet taken */
+    size_t memory;   /* bytes of the allocation */
+    LevelBias bias;  /* among the levels of its URLs; set at birth */
+    uint64_t ticket; /* turns so far, for the bias */
+} VisitWindow;
 
-    /* the address */
-    IpAddress address; /* valid from RESOLVING's end on */
-    MonoTime address_expiry;
-    FetchClass resolve_class; /* FETCH_OK, FETCH_NO_NAME, FETCH_DNS, FETCH_PRIVATE */
+/* Where it is reached. Filled in by the resolver. */
+typedef struct VisitAddress {
+    IpAddress ip; /* valid from RESOLVING's end on */
+    MonoTime expiry;
+    FetchClass class; /* FETCH_OK, FETCH_NO_NAME, FETCH_DNS, FETCH_PRIVATE */
     int64_t resolve_ms;
+} VisitAddress;
 
-    WorkbenchEntry *entry; /* [todo thread] */
-    HeapNode by_time;      /* [todo thread] in the entry's queue, while it is queued */
-    bool ready;            /* [todo thread] in which of its two heaps */
+/* Its place on the workbench: the todo thread's alone. */
+typedef struct VisitTodo {
+    WorkbenchEntry *entry;
+    HeapNode by_time; /* in the entry's queue, while it is queued */
+    bool ready;       /* in which of its two heaps */
+} VisitTodo;
 
-    /* [distributor]; what it reads of all of them, round and round, is together */
-    atomic_uint best;      /* level of the best URL of the window; written by the owner */
+/* What one thread tells another while the visit state is away from home. */
+typedef struct VisitSignals {
+    atomic_uint best;   /* level of the window's best URL; the owner writes it */
+    atomic_bool wanted; /* come home after this fetch: askers wait, or its rules are large */
+} VisitSignals;
+
+/* What the distributor knows of it, wherever it is: the distributor's alone. */
+typedef struct VisitDistribution {
     bool leaving;          /* evicted: forgotten as soon as that is allowed */
     uint8_t leaving_level; /* of what it then leaves on disk */
     bool idle;             /* it is IDLE: place may only be read by the owner */
@@ -159,6 +187,21 @@ struct VisitState {
     size_t accounted;      /* bytes of it in Distributor.memory */
     bool parked;           /* waits long while memory is short: forgotten as soon as disk knows */
     HeapNode by_purge;     /* when it may be forgotten */
+} VisitDistribution;
+
+struct VisitState {
+    News news; /* first: a visit state is its own message */
+    VisitStatePlace place;
+    VisitIdentity identity; /* anybody reads it */
+    VisitPoliteness politeness;
+    VisitRobots robots;
+    VisitErrands errands;
+    VisitWindow window;
+    VisitAddress address;
+    VisitTodo todo; /* of the todo thread alone */
+    /* The distributor reads these of all visit states, round and round: they are together. */
+    VisitSignals signals;          /* atomic: of both the owner and the distributor */
+    VisitDistribution distributor; /* of the distributor alone */
 };
 
 /* origin is "scheme://authority". RESULT_INVALID: it is none. The new object is RESOLVING. */

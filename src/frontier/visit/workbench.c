@@ -50,7 +50,7 @@ static WorkbenchEntry *entry_of(HeapNode *node)
 
 static VisitState *visit_state_of(HeapNode *node)
 {
-    return HEAP_ELEMENT(node, VisitState, by_time);
+    return HEAP_ELEMENT(node, VisitState, todo.by_time);
 }
 
 static void note_due(Workbench *workbench, unsigned level)
@@ -92,10 +92,11 @@ static Result ripen(WorkbenchEntry *entry, MonoTime now)
     while (rc == RESULT_OK && node != NULL && node->key <= now.ns) {
         VisitState *visit_state = visit_state_of(heap_pop(&entry->waiting));
         rc = heap_push(&entry->ready, node, visit_state_level(visit_state),
-                       (uint64_t)visit_state->next_fetch.ns);
-        visit_state->ready = rc == RESULT_OK;
+                       (uint64_t)visit_state->politeness.next_fetch.ns);
+        visit_state->todo.ready = rc == RESULT_OK;
         if (rc != RESULT_OK) { /* there is room where it came from */
-            (void)heap_push(&entry->waiting, node, visit_state->next_fetch.ns, visit_state->host);
+            (void)heap_push(&entry->waiting, node, visit_state->politeness.next_fetch.ns,
+                            visit_state->identity.host);
         }
         node = heap_top(&entry->waiting);
     }
@@ -176,27 +177,28 @@ static Result find_entry(Workbench *workbench, const IpAddress *address, Workben
 
 static void leave_entry(VisitState *visit_state)
 {
-    visit_state->entry->n_visit_states--;
-    visit_state->entry = NULL;
+    visit_state->todo.entry->n_visit_states--;
+    visit_state->todo.entry = NULL;
 }
 
 static Result enqueue(WorkbenchEntry *entry, VisitState *visit_state)
 {
-    visit_state->ready = false;
-    return heap_push(&entry->waiting, &visit_state->by_time, visit_state->next_fetch.ns,
-                     visit_state->host);
+    visit_state->todo.ready = false;
+    return heap_push(&entry->waiting, &visit_state->todo.by_time,
+                     visit_state->politeness.next_fetch.ns, visit_state->identity.host);
 }
 
 static void dequeue(WorkbenchEntry *entry, VisitState *visit_state)
 {
-    heap_remove(visit_state->ready ? &entry->ready : &entry->waiting, &visit_state->by_time);
+    heap_remove(visit_state->todo.ready ? &entry->ready : &entry->waiting,
+                &visit_state->todo.by_time);
 }
 
 Result workbench_add(Workbench *workbench, VisitState *visit_state, MonoTime now)
 {
-    assert(visit_state->entry == NULL);
+    assert(visit_state->todo.entry == NULL);
     WorkbenchEntry *entry = NULL;
-    Result rc = find_entry(workbench, &visit_state->address, &entry);
+    Result rc = find_entry(workbench, &visit_state->address.ip, &entry);
     if (rc != RESULT_OK) {
         return rc;
     }
@@ -208,7 +210,7 @@ Result workbench_add(Workbench *workbench, VisitState *visit_state, MonoTime now
         }
     }
     if (rc == RESULT_OK) {
-        visit_state->entry = entry;
+        visit_state->todo.entry = entry;
         entry->n_visit_states++;
         visit_state->place = VISIT_STATE_QUEUED;
         workbench->n_queued++;
@@ -254,7 +256,7 @@ VisitState *workbench_acquire(Workbench *workbench, MonoTime now)
     displace(workbench, entry);
     VisitState *visit_state = visit_state_of(heap_pop(&entry->ready));
     assert(!entry->acquired && !mono_before(now, entry->next_fetch) &&
-           !mono_before(now, visit_state->next_fetch));
+           !mono_before(now, visit_state->politeness.next_fetch));
     entry->acquired = true;
     visit_state->place = VISIT_STATE_ACQUIRED;
     workbench->n_queued--;
@@ -264,15 +266,15 @@ VisitState *workbench_acquire(Workbench *workbench, MonoTime now)
 
 bool workbench_release(Workbench *workbench, VisitState *visit_state, MonoTime now)
 {
-    WorkbenchEntry *entry = visit_state->entry;
+    WorkbenchEntry *entry = visit_state->todo.entry;
     assert(entry != NULL && entry->acquired);
     entry->acquired = false;
-    entry->next_fetch = mono_later(entry->next_fetch, visit_state->ip_next_fetch);
+    entry->next_fetch = mono_later(entry->next_fetch, visit_state->politeness.ip_next_fetch);
     workbench->n_acquired--;
-    bool far = mono_ms_between(now, visit_state->next_fetch) > WORKBENCH_FAR_MS;
-    bool keep = visit_state_count(visit_state) > 0 && !visit_state->dropped && !far &&
-                !visit_state->robots_elsewhere && !atomic_load(&visit_state->wanted) &&
-                mono_before(now, visit_state->address_expiry);
+    bool far = mono_ms_between(now, visit_state->politeness.next_fetch) > WORKBENCH_FAR_MS;
+    bool keep = visit_state_count(visit_state) > 0 && !visit_state->politeness.dropped && !far &&
+                !visit_state->robots.elsewhere && !atomic_load(&visit_state->signals.wanted) &&
+                mono_before(now, visit_state->address.expiry);
     if (keep && enqueue(entry, visit_state) == RESULT_OK) {
         visit_state->place = VISIT_STATE_QUEUED;
         workbench->n_queued++;
@@ -288,10 +290,10 @@ bool workbench_release(Workbench *workbench, VisitState *visit_state, MonoTime n
 
 bool workbench_recall(Workbench *workbench, VisitState *visit_state, MonoTime now)
 {
-    if (!heap_holds(&visit_state->by_time)) {
+    if (!heap_holds(&visit_state->todo.by_time)) {
         return false;
     }
-    WorkbenchEntry *entry = visit_state->entry;
+    WorkbenchEntry *entry = visit_state->todo.entry;
     dequeue(entry, visit_state);
     leave_entry(visit_state);
     visit_state->place = VISIT_STATE_REFILLING;
