@@ -76,8 +76,8 @@ typedef struct DistributorSinks {
     void (*resolve)(void *context, VisitState *visit_state);
     /* Takes a visit state that has an address and URLs. */
     void (*ready)(void *context, VisitState *visit_state);
-    /* Takes the message VisitDistribution.recall: a visit state that waits for its turn is to come home.
-     * Answered by distributor_recalled, in any case and after that. */
+    /* Takes the message VisitDistribution.recall: a visit state that waits for its turn is to come
+     * home. Answered by distributor_recalled, in any case and after that. */
     void (*recall)(void *context, VisitState *visit_state);
     /* The host cannot be resolved and is given up: its schedule must be cleared. */
     void (*drop)(void *context, const VisitState *visit_state, FetchClass why);
