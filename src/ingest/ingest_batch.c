@@ -126,6 +126,7 @@ static Result note_robots(Batch *batch, BatchHost *host, const FetchResult *fetc
     HostRecord *record = &host->record;
     int64_t end_ms =
         fetch->cost.wall_start.us / 1000 + mono_ms_between(fetch->cost.start, fetch->cost.end);
+    uint32_t before = record->robots_version;
     batch->totals.robots_files++;
     record->robots_status = fetch->answer.status;
     record->robots_version = fetch->host.robots_version;
@@ -140,6 +141,12 @@ static Result note_robots(Batch *batch, BatchHost *host, const FetchResult *fetc
         return RESULT_OK;
     }
     bool has_body = fetch->answer.status < 300;
+    if (before != 0 && before != fetch->host.robots_version) {
+        Result rc = host_table_keep_robots(batch->store->hosts, batch->txn, host->host, before);
+        if (rc != RESULT_OK) {
+            return rc;
+        }
+    }
     return host_table_put_robots(batch->store->hosts, batch->txn, host->host,
                                  has_body ? buffer_string(&fetch->answer.body) : "",
                                  has_body ? fetch->answer.body.length : 0);

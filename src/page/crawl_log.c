@@ -22,15 +22,34 @@ typedef struct LogFile {
     Buffer text;
 } LogFile;
 
+#define BOOT_ID_FILE  "/proc/sys/kernel/random/boot_id"
+#define BOOT_ID_CHARS 8
+
 struct CrawlLog {
-    LogFile fetches; /* ingest thread */
-    Mutex mutex;     /* guards what follows */
+    LogFile fetches;              /* ingest thread */
+    char boot[BOOT_ID_CHARS + 1]; /* start of the kernel's boot id, "" when it has none */
+    bool boot_told;               /* it is in the file that is open; ingest thread */
+    Mutex mutex;                  /* guards what follows */
     LogFile skips;
     SkippedMode skipped;
     int codes[CODES];
     unsigned counts[CODES];
     atomic_bool reopen;
 };
+
+/* A crash or a full disk may have cut the last line; what follows must not become part of it. */
+static void end_cut_line(const char *path, int fd)
+{
+    char last = '\n';
+    off_t size = lseek(fd, 0, SEEK_END); /* negative: a pipe or a terminal */
+    int in = size > 0 ? open(path, O_RDONLY | O_CLOEXEC) : -1;
+    if (in >= 0 && pread(in, &last, 1, size - 1) == 1 && last != '\n') {
+        (void)!write(fd, "\n", 1);
+    }
+    if (in >= 0) {
+        (void)close(in);
+    }
+}
 
 static Result open_file(LogFile *file)
 {
@@ -47,6 +66,7 @@ static Result open_file(LogFile *file)
         (void)close(file->fd);
     }
     file->fd = fd;
+    end_cut_line(file->path, fd);
     return RESULT_OK;
 }
 
@@ -80,6 +100,18 @@ static char *join(const char *directory, const char *name)
     return buffer_detach(&path);
 }
 
+/* Monotonic times of two boots cannot be compared, so the log says which boot they are of. */
+static void read_boot_id(char boot[BOOT_ID_CHARS + 1])
+{
+    FILE *file = fopen(BOOT_ID_FILE, "re");
+    if (file == NULL) {
+        return;
+    }
+    size_t n = fread(boot, 1, BOOT_ID_CHARS, file);
+    boot[n] = '\0';
+    (void)fclose(file);
+}
+
 Result crawl_log_open(CrawlLog **out, const char *directory, const char *crawl_path, bool crawl,
                       SkippedMode skipped)
 {
@@ -91,6 +123,7 @@ Result crawl_log_open(CrawlLog **out, const char *directory, const char *crawl_p
     log->fetches.fd = -1;
     log->skips.fd = -1;
     log->skipped = skipped;
+    read_boot_id(log->boot);
     buffer_init(&log->fetches.text, BUFFER_LIMIT);
     buffer_init(&log->skips.text, BUFFER_LIMIT);
     if (crawl) {
@@ -141,6 +174,7 @@ Result crawl_log_flush(CrawlLog *log)
 {
     if (atomic_exchange(&log->reopen, false)) {
         (void)open_file(&log->fetches);
+        log->boot_told = false;
         mutex_lock(&log->mutex);
         (void)open_file(&log->skips);
         mutex_unlock(&log->mutex);
@@ -166,6 +200,43 @@ static void append_rule(Buffer *text, const char *rule)
     }
 }
 
+/* A URL as an annotation: its commas are escaped, so that no URL can pose as other annotations. */
+static void append_url(Buffer *text, const char *name, const char *url)
+{
+    (void)buffer_append_string(text, name);
+    for (; *url != '\0'; url++) {
+        if (*url == ',') {
+            (void)buffer_append_string(text, "%2C");
+        } else {
+            (void)buffer_append_char(text, *url);
+        }
+    }
+}
+
+/* What the audit goes by. The start is rounded down and the end up, to milliseconds: the pause
+ * between two lines is never longer than the pause that was made. */
+static void append_times(CrawlLog *log, const FetchResult *fetch)
+{
+    char ip[IP_ADDRESS_TEXT_BYTES];
+    Buffer *text = &log->fetches.text;
+    (void)buffer_printf(text, "ip:%s,mono:%lld-%lld,",
+                        ip_address_format(&fetch->request.address, ip),
+                        (long long)(fetch->cost.start.ns / 1000000),
+                        (long long)((fetch->cost.end.ns + 999999) / 1000000));
+    if (fetch->cost.owed_ms >= 0) {
+        (void)buffer_printf(text, "wait:%lld/%lld,", (long long)fetch->cost.owed_ms,
+                            (long long)fetch->cost.given_ms);
+    }
+    if (fetch->cost.owes_host_ms >= 0) {
+        (void)buffer_printf(text, "owes:%lld/%lld,", (long long)fetch->cost.owes_host_ms,
+                            (long long)fetch->cost.owes_ip_ms);
+    }
+    if (!log->boot_told && log->boot[0] != '\0') {
+        (void)buffer_printf(text, "boot:%s,", log->boot);
+        log->boot_told = true;
+    }
+}
+
 /* Which filters said no to the answer. */
 static void append_hooks(Buffer *text, unsigned hooks)
 {
@@ -180,28 +251,20 @@ static void append_hooks(Buffer *text, unsigned hooks)
     }
 }
 
-static void append_annotations(Buffer *text, const ParsedPage *page, const char *duplicate_of,
+static void append_annotations(CrawlLog *log, const ParsedPage *page, const char *duplicate_of,
                                const char *near_of)
 {
     const FetchResult *fetch = page->fetch;
-    char ip[IP_ADDRESS_TEXT_BYTES];
-    const char *comma = "";
+    Buffer *text = &log->fetches.text;
     if (fetch->kind != FETCHED_NOTHING) {
-        (void)buffer_printf(
-            text, "ip:%s,mono:%lld-%lld", ip_address_format(&fetch->request.address, ip),
-            (long long)(fetch->cost.start.ns / 1000000), (long long)(fetch->cost.end.ns / 1000000));
-        comma = ",";
+        append_times(log, fetch);
     }
-    if (fetch->cost.owed_ms >= 0 && fetch->kind != FETCHED_NOTHING) {
-        (void)buffer_printf(text, "%swait:%lld/%lld", comma, (long long)fetch->cost.owed_ms,
-                            (long long)fetch->cost.given_ms);
-    }
-    (void)buffer_printf(text, "%srobots:%u", comma, fetch->host.robots_version);
+    (void)buffer_printf(text, "robots:%u", fetch->host.robots_version);
     if (duplicate_of != NULL) {
-        (void)buffer_printf(text, ",dup:%s", duplicate_of);
+        append_url(text, ",dup:", duplicate_of);
     }
     if (near_of != NULL) {
-        (void)buffer_printf(text, ",near:%s", near_of);
+        append_url(text, ",near:", near_of);
     }
     if (fetch->answer.class != FETCH_OK && fetch->kind != FETCHED_NOTHING) {
         (void)buffer_printf(text, ",error:%s", fetch_class_name(fetch->answer.class));
@@ -244,7 +307,7 @@ void crawl_log_fetch(CrawlLog *log, const ParsedPage *page, const char *path, co
                         or_dash(path), or_dash(referrer), or_dash(page->mime), fetch->cost.worker,
                         wall_format_compact(fetch->cost.wall_start, start), (long long)ms,
                         or_dash(page->sha1));
-    append_annotations(text, page, duplicate_of, near_of);
+    append_annotations(log, page, duplicate_of, near_of);
     (void)buffer_append_char(text, '\n');
 }
 

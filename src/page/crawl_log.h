@@ -1,7 +1,22 @@
-/* crawl.log: one line per fetch in Heritrix's twelve columns, and skipped.log: refused URLs.
+/* crawl.log, one line per fetch in Heritrix's twelve columns, and skipped.log, one per refused URL.
  *
- * Written by the ingest thread after the commit that holds the result, so that every line stands
- * for something that is kept; buffered, flushed with each batch. Thread-safe where said. */
+ * The last column of crawl.log holds annotations, separated by commas:
+ *
+ *   ip:ADDRESS            that was asked
+ *   mono:START-END        monotonic clock in ms; START is rounded down, END up
+ *   wait:OWED/GIVEN       ms that the host was owed before this fetch, and what it got
+ *   owes:HOST/IP          ms that host and address are left alone from END on
+ *   boot:ID               of the machine: on the first line after the file was opened
+ *   robots:VERSION        of the host's robots.txt that allowed the fetch; on a line of robots.txt
+ *                         itself, the version from then on
+ *   dup:URL, near:URL     a page with the same body, with nearly the same text; "," is "%2C"
+ *   error:CLASS, retry:N  what failed, and the how manieth failure it was
+ *   trunc:WHY, rule:RULE, no-HOOK, host-dropped
+ *
+ * `ragno audit` reads them (logs/crawl_log_line.h).
+ * Threads: the ingest thread writes a line after the commit that holds the result, so that every
+ * line stands for something that is kept. Lines are buffered and flushed with each batch.
+ * crawl_log_skipped and crawl_log_reopen may be called by any thread. */
 #ifndef PAGE_CRAWL_LOG_H
 #define PAGE_CRAWL_LOG_H
 

@@ -1,3 +1,4 @@
+#include <stdio.h>
 #include <string.h>
 
 #include "store_fixture.h"
@@ -45,6 +46,44 @@ static void robots_txt_may_be_empty_or_missing(void)
     CU_ASSERT_EQUAL(host_table_get_robots(f.store.hosts, txn, 1, &body, &length), RESULT_OK);
     CU_ASSERT_TRUE(length == 3 && memcmp(body, "a\0b", 3) == 0);
     page_db_txn_abort(f.store.db, txn);
+    store_fixture_close(&f, true);
+}
+
+static bool version_is(const StoreFixture *f, MDB_txn *txn, uint32_t version, const char *text)
+{
+    const char *body = NULL;
+    size_t length = 0;
+    Result rc = host_table_get_robots_version(f->store.hosts, txn, 1, version, &body, &length);
+    return text == NULL
+               ? rc == RESULT_NOT_FOUND
+               : rc == RESULT_OK && length == strlen(text) && memcmp(body, text, length) == 0;
+}
+
+static void earlier_contents_of_robots_txt_are_kept_by_version(void)
+{
+    StoreFixture f;
+    store_fixture_open(&f);
+    char text[32];
+    MDB_txn *txn = store_fixture_begin(&f, false);
+    CU_ASSERT_EQUAL(host_table_keep_robots(f.store.hosts, txn, 1, 1), RESULT_OK); /* nothing yet */
+    CU_ASSERT_TRUE(version_is(&f, txn, 1, NULL));
+    for (uint32_t v = 1; v <= HOST_TABLE_ROBOTS_KEPT + 10; v++) {
+        HostRecord record = {.robots_version = v};
+        int n = snprintf(text, sizeof text, "Disallow: /%u", v);
+        if (v > 1) {
+            CU_ASSERT_EQUAL(host_table_keep_robots(f.store.hosts, txn, 1, v - 1), RESULT_OK);
+        }
+        CU_ASSERT_EQUAL(host_table_put_robots(f.store.hosts, txn, 1, text, (size_t)n), RESULT_OK);
+        CU_ASSERT_EQUAL(host_table_put(f.store.hosts, txn, 1, &record), RESULT_OK);
+        CU_ASSERT_TRUE(version_is(&f, txn, v, text));
+        CU_ASSERT_TRUE(v == 1 || v == 9 || !version_is(&f, txn, v - 1, NULL));
+    }
+    CU_ASSERT_TRUE(version_is(&f, txn, 42, "Disallow: /42"));
+    CU_ASSERT_TRUE(version_is(&f, txn, 41, "Disallow: /41"));
+    CU_ASSERT_TRUE(version_is(&f, txn, 10, "Disallow: /10"));
+    CU_ASSERT_TRUE(version_is(&f, txn, 9, NULL)); /* one more than are kept */
+    CU_ASSERT_TRUE(version_is(&f, txn, 43, NULL));
+    store_fixture_commit(&f, txn);
     store_fixture_close(&f, true);
 }
 
@@ -106,6 +145,8 @@ static void a_record_of_another_format_is_refused(void)
 
 UNIT_MAIN("host_table", {"records come back after reopening", records_come_back_after_reopening},
           {"robots.txt may be empty or missing", robots_txt_may_be_empty_or_missing},
+          {"earlier contents of robots.txt are kept by version",
+           earlier_contents_of_robots_txt_are_kept_by_version},
           {"a walk sees all hosts in order and can be stopped",
            a_walk_sees_all_hosts_in_order_and_can_be_stopped},
           {"a record of another format is refused", a_record_of_another_format_is_refused})

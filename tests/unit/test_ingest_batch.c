@@ -525,6 +525,7 @@ static void robots_rules_are_kept_with_their_host(void)
     /* A refresh that fails leaves the old rules where they are. */
     fetch = result(w, FETCHED_ROBOTS, "http://a.example/robots.txt", 503);
     fetch->host.robots_state = ROBOTS_KNOWN;
+    fetch->host.robots_version = 3;
     fetch->host.robots_expiry_ms = 9000;
     commit_notice_delete(commit(w, true));
     txn = store_fixture_begin(&w->ingest.tables, true);
@@ -532,8 +533,20 @@ static void robots_rules_are_kept_with_their_host(void)
                     RESULT_OK);
     CU_ASSERT_EQUAL(length, sizeof body - 1);
     page_db_txn_abort(w->ingest.tables.store.db, txn);
-    CU_ASSERT_EQUAL(w->ingest.totals.robots_files, 2);
-    CU_ASSERT_EQUAL(w->ingest.totals.fetches, 2);
+    /* Another content replaces them; the audit can still ask for the old one. */
+    fetch = result(w, FETCHED_ROBOTS, "http://a.example/robots.txt", 404);
+    fetch->host.robots_state = ROBOTS_KNOWN;
+    fetch->host.robots_version = 4;
+    commit_notice_delete(commit(w, true));
+    txn = store_fixture_begin(&w->ingest.tables, true);
+    HostTable *hosts = w->ingest.tables.store.hosts;
+    CU_ASSERT_EQUAL(host_table_get_robots(hosts, txn, 0, &kept, &length), RESULT_OK);
+    CU_ASSERT_EQUAL(length, 0);
+    CU_ASSERT_EQUAL(host_table_get_robots_version(hosts, txn, 0, 3, &kept, &length), RESULT_OK);
+    CU_ASSERT_TRUE(length == sizeof body - 1 && memcmp(kept, body, length) == 0);
+    page_db_txn_abort(w->ingest.tables.store.db, txn);
+    CU_ASSERT_EQUAL(w->ingest.totals.robots_files, 3);
+    CU_ASSERT_EQUAL(w->ingest.totals.fetches, 3);
     CU_ASSERT_EQUAL(w->ingest.totals.pages, 0);
     tear_down(w);
 }

@@ -9,6 +9,8 @@ FetchResult *fetch_result_new(FetchKind kind)
         result->kind = kind;
         result->cost.owed_ms = -1;
         result->cost.given_ms = -1;
+        result->cost.owes_host_ms = -1;
+        result->cost.owes_ip_ms = -1;
         result->host.crawl_delay_ms = -1;
         buffer_init(&result->answer.header, BUFFER_NO_LIMIT);
         buffer_init(&result->answer.body, BUFFER_NO_LIMIT);

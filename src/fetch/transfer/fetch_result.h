@@ -95,11 +95,13 @@ typedef struct FetchCost {
     WallTime wall_start;
     MonoTime start;
     MonoTime end;
-    uint64_t bytes;   /* header and body received */
-    int64_t owed_ms;  /* the delay the host was owed before this fetch, -1 = none */
-    int64_t given_ms; /* the pause it got, -1 = first fetch */
-    unsigned worker;  /* number of the fetching thread */
-    ByteShare share;  /* where its bytes are counted; ends with it */
+    uint64_t bytes;       /* header and body received */
+    int64_t owed_ms;      /* the delay the host was owed before this fetch, -1 = none */
+    int64_t given_ms;     /* the pause it got, -1 = first fetch */
+    int64_t owes_host_ms; /* from the end of this fetch: how long the host that was asked is left */
+    int64_t owes_ip_ms;   /* alone, and its address; -1 = nothing was asked */
+    unsigned worker;      /* number of the fetching thread */
+    ByteShare share;      /* where its bytes are counted; ends with it */
 } FetchCost;
 
 /* The host that the result belongs to, as it is after the fetch: what ingest keeps of it. */

@@ -38,7 +38,7 @@ static FetchEnd end_of(const VisitState *visit_state, const FetchResult *result,
 }
 
 /* The host and the address that were asked are left alone from the end of the fetch on. */
-static void set_times(VisitState *visit_state, const FetchResult *result,
+static void set_times(VisitState *visit_state, FetchResult *result,
                       const PolitenessVerdict *verdict)
 {
     /* One millisecond more than owed, since clocks of milliseconds are rounded. */
@@ -46,6 +46,8 @@ static void set_times(VisitState *visit_state, const FetchResult *result,
     visit_state->politeness.ip_next_fetch = mono_add_ms(result->cost.end, verdict->ip_wait_ms + 1);
     visit_state->politeness.owed_ms = verdict->host_wait_ms;
     visit_state->politeness.last_end = result->cost.end;
+    result->cost.owes_host_ms = verdict->host_wait_ms;
+    result->cost.owes_ip_ms = verdict->ip_wait_ms;
 }
 
 /* What ingest keeps of the host. */

@@ -1,5 +1,7 @@
 #include "store/tables/host_table.h"
 
+#include <errno.h>
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -10,6 +12,8 @@
 struct HostTable {
     MDB_dbi records;
     MDB_dbi robots;
+    MDB_dbi history; /* host * 2^32 + version -> an earlier content */
+    bool has_history;
 };
 
 typedef struct StoredRecord {
@@ -17,15 +21,27 @@ typedef struct StoredRecord {
     HostRecord record;
 } StoredRecord;
 
+/* What a read transaction cannot create is not there. */
+static int open_table(MDB_txn *txn, const char *name, MDB_dbi *dbi)
+{
+    int rc = mdb_dbi_open(txn, name, MDB_CREATE | MDB_INTEGERKEY, dbi);
+    return rc == EACCES ? MDB_NOTFOUND : rc;
+}
+
 Result host_table_open(HostTable **out, MDB_txn *txn)
 {
     HostTable *table = calloc(1, sizeof *table);
     if (table == NULL) {
         return RESULT_MEMORY;
     }
-    int rc = mdb_dbi_open(txn, "hosts", MDB_CREATE | MDB_INTEGERKEY, &table->records);
+    int rc = open_table(txn, "hosts", &table->records);
     if (rc == MDB_SUCCESS) {
-        rc = mdb_dbi_open(txn, "robots", MDB_CREATE | MDB_INTEGERKEY, &table->robots);
+        rc = open_table(txn, "robots", &table->robots);
+    }
+    if (rc == MDB_SUCCESS) {
+        rc = open_table(txn, "robots_history", &table->history);
+        table->has_history = rc == MDB_SUCCESS;
+        rc = rc == MDB_NOTFOUND ? MDB_SUCCESS : rc;
     }
     if (rc != MDB_SUCCESS) {
         free(table);
@@ -96,6 +112,58 @@ Result host_table_put_robots(HostTable *table, MDB_txn *txn, uint32_t host, cons
         memcpy(&value.mv_data, &body, sizeof body);
     }
     return lmdb_result(mdb_put(txn, table->robots, &key, &value, 0), "put robots");
+}
+
+static uint64_t history_key(uint32_t host, uint32_t version)
+{
+    return (uint64_t)host << 32 | version;
+}
+
+Result host_table_keep_robots(HostTable *table, MDB_txn *txn, uint32_t host, uint32_t version)
+{
+    uint64_t id = history_key(host, version);
+    MDB_val key = {.mv_size = sizeof host, .mv_data = &host};
+    MDB_val value = {.mv_size = 0, .mv_data = NULL};
+    int rc = table->has_history ? mdb_get(txn, table->robots, &key, &value) : MDB_NOTFOUND;
+    if (rc == MDB_NOTFOUND) {
+        return RESULT_OK;
+    }
+    char *copy = rc == MDB_SUCCESS ? malloc(value.mv_size + 1) : NULL;
+    if (rc != MDB_SUCCESS || copy == NULL) {
+        return rc == MDB_SUCCESS ? RESULT_MEMORY : lmdb_result(rc, "get robots");
+    }
+    /* LMDB may move what it has just handed out while it writes. */
+    memcpy(copy, value.mv_data, value.mv_size);
+    value.mv_data = copy;
+    key = (MDB_val){.mv_size = sizeof id, .mv_data = &id};
+    rc = mdb_put(txn, table->history, &key, &value, 0);
+    free(copy);
+    if (rc == MDB_SUCCESS && version > HOST_TABLE_ROBOTS_KEPT) {
+        id = history_key(host, version - HOST_TABLE_ROBOTS_KEPT);
+        rc = mdb_del(txn, table->history, &key, NULL);
+        rc = rc == MDB_NOTFOUND ? MDB_SUCCESS : rc;
+    }
+    return lmdb_result(rc, "keep robots");
+}
+
+Result host_table_get_robots_version(HostTable *table, MDB_txn *txn, uint32_t host,
+                                     uint32_t version, const char **body, size_t *length)
+{
+    HostRecord record;
+    Result result = host_table_get(table, txn, host, &record);
+    if (result == RESULT_OK && record.robots_version == version) {
+        return host_table_get_robots(table, txn, host, body, length);
+    }
+    uint64_t id = history_key(host, version);
+    MDB_val key = {.mv_size = sizeof id, .mv_data = &id};
+    MDB_val value = {.mv_size = 0, .mv_data = NULL};
+    if (result == RESULT_OK) {
+        int rc = table->has_history ? mdb_get(txn, table->history, &key, &value) : MDB_NOTFOUND;
+        result = lmdb_result(rc, "get robots");
+        *body = value.mv_data;
+        *length = value.mv_size;
+    }
+    return result;
 }
 
 Result host_table_walk(HostTable *table, MDB_txn *txn,

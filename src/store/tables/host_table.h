@@ -46,7 +46,8 @@ typedef struct HostRecord {
 
 typedef struct HostTable HostTable;
 
-/* Opens (creates) the tables inside a write transaction. */
+/* Opens the tables; in a write transaction those that are missing are created. RESULT_NOT_FOUND: a
+ * read transaction, and there are none. */
 Result host_table_open(HostTable **table, MDB_txn *txn);
 void host_table_close(HostTable *table);
 
@@ -59,6 +60,16 @@ Result host_table_get_robots(HostTable *table, MDB_txn *txn, uint32_t host, cons
                              size_t *length);
 Result host_table_put_robots(HostTable *table, MDB_txn *txn, uint32_t host, const char *body,
                              size_t length);
+
+/* Earlier contents of robots.txt, so that the audit can judge a fetch by the version of its time.
+ * keep_robots sets the present content aside as that version, before put_robots replaces it; of
+ * each host the last HOST_TABLE_ROBOTS_KEPT are kept. RESULT_OK when there is nothing to set aside.
+ * get_robots_version: RESULT_NOT_FOUND:
+ * not kept, or the crawl was written before this table existed. */
+#define HOST_TABLE_ROBOTS_KEPT 32u
+Result host_table_keep_robots(HostTable *table, MDB_txn *txn, uint32_t host, uint32_t version);
+Result host_table_get_robots_version(HostTable *table, MDB_txn *txn, uint32_t host,
+                                     uint32_t version, const char **body, size_t *length);
 
 /* Calls visit for every record, host ids ascending; a result other than RESULT_OK ends the walk. */
 Result host_table_walk(HostTable *table, MDB_txn *txn,
