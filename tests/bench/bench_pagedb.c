@@ -13,8 +13,8 @@
 
 #include "base/core/clock.h"
 #include "store/pages/page_db.h"
-#include "store/pages/page_db_internal.h"
-#include "store/records/page_packs.h"
+#include "store/page_tables/page_key.h"
+#include "store/format/page_packs.h"
 #include "workload.h"
 
 #define DEFAULT_BATCH 2048u

@@ -7,9 +7,10 @@
 #include <string.h>
 
 #include "store/records/page_info.h"
-#include "store/records/page_links.h"
-#include "store/records/page_packs.h"
-#include "store/pages/page_record.h"
+#include "store/format/page_links.h"
+#include "store/format/page_links_table.h"
+#include "store/format/page_packs.h"
+#include "store/format/page_record.h"
 
 #define DOMAIN 0x12345678u
 

@@ -8,7 +8,7 @@
 #include <unistd.h>
 
 #include "page_db_fixture.h"
-#include "store/pages/page_db_internal.h"
+#include "store/page_tables/page_store.h"
 
 static void add(PageDB *db, CrawledPage *cp)
 {

@@ -8,7 +8,7 @@
 
 #include "base/core/hash.h"
 #include "store/pages/page_db.h"
-#include "store/pages/page_db_internal.h"
+#include "store/page_tables/page_store.h"
 
 enum { MANY_LINKS = 100000, LONG_URL = 65536, N_PAGES = 60 };
 

@@ -10,7 +10,7 @@
 
 #include "base/core/hash.h"
 #include "store/pages/page_db.h"
-#include "store/pages/page_db_internal.h"
+#include "store/page_tables/page_store.h"
 
 enum { N_URLS = 3000, MAX_LINKS = 40, MAX_BATCH = 30, HOSTS = 40 };
 

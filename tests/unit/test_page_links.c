@@ -8,8 +8,9 @@
 
 #include "base/core/hash.h"
 #include "store/pages/page_db.h"
-#include "store/pages/page_db_internal.h"
-#include "store/records/page_links.h"
+#include "store/page_tables/page_store.h"
+#include "store/format/page_links.h"
+#include "store/format/page_links_table.h"
 
 enum { MOST = 300, PAGES = 2000 };
 

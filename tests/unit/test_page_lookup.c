@@ -10,7 +10,7 @@
 #include <unistd.h>
 
 #include "store/pages/page_db.h"
-#include "store/pages/page_db_internal.h"
+#include "store/page_tables/page_store.h"
 
 #define LINKS 100u
 

@@ -6,7 +6,8 @@
 #include <string.h>
 
 #include "store/lmdb/lmdb_result.h"
-#include "store/records/page_links.h"
+#include "store/format/page_links.h"
+#include "store/format/page_links_table.h"
 
 #define ARENA_BLOCK_BYTES ((size_t)64 << 10)
 
@@ -107,7 +108,7 @@ static Result repository_put(DrumRepository *repository, const DrumKey *key, Dru
     PageNode node = {
         .key = page_merge_read_key(key->bytes.bytes), .index = given.index, .depth = given.depth};
     page_sweep_restart(&merge->sweep);
-    return result_of(page_batch_store_key(merge->sweep.cursor, &node), "write hash2idx");
+    return result_of(page_node_store_entry(merge->sweep.cursor, &node), "write hash2idx");
 }
 
 /* Transactions are the owner's. */
@@ -193,7 +194,7 @@ Result page_merge_begin(PageMerge *merge, MDB_txn *txn, bool read_only, const Pa
     merge->n_moved = 0;
     merge->links_open = false;
     merge->sweep = (PageSweep){.cursor = NULL};
-    int rc = page_db_count_pages(store, txn, &merge->n_pages);
+    int rc = page_store_count_pages(store, txn, &merge->n_pages);
     merge->n_before = merge->n_pages;
     if (rc == 0) {
         rc = mdb_cursor_open(txn, store->tables.hash2idx, &merge->sweep.cursor);
@@ -217,7 +218,7 @@ Result page_merge_end(PageMerge *merge, Result result)
         rc = page_links_writer_end(&merge->links, rc);
     }
     if (rc == 0 && merge->n_pages != merge->n_before) {
-        rc = page_store_n_pages(store, merge->txn, merge->n_pages);
+        rc = page_store_set_n_pages(store, merge->txn, merge->n_pages);
     }
     mdb_cursor_close(merge->sweep.cursor);
     merge->sweep.cursor = NULL;
@@ -355,7 +356,7 @@ Result page_merge_flush(PageMerge *merge)
     for (size_t i = 0; rc == 0 && i < n; i++) {
         const PageNode *node = &merge->moved[i];
         if (node->depth < node->stored_depth) {
-            rc = page_batch_store_key(merge->sweep.cursor, node);
+            rc = page_node_store_entry(merge->sweep.cursor, node);
         }
     }
     merge->n_moved = 0;

@@ -317,7 +317,7 @@ static Result add_link(Sieve *sieve, const SievePage *page, const PageOrigin *or
     size_t length = strlen(url);
     PageKey key;
     bool cross = true;
-    page_key_of_link(sieve->options.db, url, length, origin, &key, &cross);
+    page_key_of_link(sieve->options.db->store, url, length, origin, &key, &cross);
     SieveLink link = {.from = page->index,
                       .from_hash = page->hash,
                       .depth = page->depth + 1,
@@ -361,7 +361,7 @@ static Result add_none(Sieve *sieve, const SievePage *page, SieveTicket *ticket)
 {
     SieveLink link = {.from = page->index, .number = ticket->number, .is_first = 1};
     uint8_t bytes[PAGE_MERGE_KEY_BYTES];
-    PageKey key = page_db_key(sieve->options.db, page->url, strlen(page->url));
+    PageKey key = page_key_of(sieve->options.db->store, page->url, strlen(page->url));
     page_merge_key(&key, bytes);
     Result rc = drum_check_with(sieve->drum, drum_key_bytes(bytes, sizeof bytes),
                                 (DrumBytes){&link, sizeof link});

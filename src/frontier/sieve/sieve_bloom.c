@@ -60,7 +60,8 @@ size_t sieve_bloom_filter(SieveBloom *bloom, const char *page_url, LinkInfo *lin
     for (size_t i = 0; i < n; i++) {
         PageKey key;
         bool cross = false;
-        page_key_of_link(bloom->db, links[i].url, strlen(links[i].url), &origin, &key, &cross);
+        page_key_of_link(bloom->db->store, links[i].url, strlen(links[i].url), &origin, &key,
+                         &cross);
         if (seen(bloom, &key)) {
             continue;
         }

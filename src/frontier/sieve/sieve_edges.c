@@ -8,7 +8,7 @@
 #include <unistd.h>
 
 #include "base/core/temporary_file.h"
-#include "store/records/page_links.h"
+#include "store/format/page_links.h"
 
 #define FIRST        ((size_t)1 << 10) /* edges */
 #define IN_MEMORY    ((size_t)1 << 17)

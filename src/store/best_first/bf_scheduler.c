@@ -6,8 +6,8 @@
 #include <string.h>
 
 #include "store/best_first/bf_scheduler_internal.h"
-#include "store/pages/page_reader.h"
-#include "store/pages/page_record.h"
+#include "store/page_tables/page_reader.h"
+#include "store/format/page_record.h"
 
 #define SCHEDULE_NAME   "bf_schedule"
 #define LEVEL_RATIO     1.41421356f
@@ -325,7 +325,7 @@ static Result add_url(BFScheduler *sch, PageReader *reader, const Taken *taken,
         return RESULT_OK;
     }
     if (rc != MDB_SUCCESS || !page_record_read(value.mv_data, value.mv_size, index, 0, &record) ||
-        page_reader_origin(sch->page_db, reader, record.host, &origin) != MDB_SUCCESS) {
+        page_reader_origin(sch->page_db->store, reader, record.host, &origin) != MDB_SUCCESS) {
         return RESULT_DAMAGED;
     }
     char *url = malloc(page_url_length(origin.mv_size, &record) + 1);
@@ -359,8 +359,8 @@ static Result take_some_locked(BFScheduler *sch, PageReader *reader, double now_
     }
     rc = rc == RESULT_NOT_FOUND ? RESULT_OK : rc;
     for (size_t i = 0; i < n_taken; i++) {
-        taken[i].found =
-            page_reader_pack(sch->page_db, reader, bf_order_index(taken[i].order), &taken[i].pack);
+        taken[i].found = page_reader_pack(sch->page_db->store, reader,
+                                          bf_order_index(taken[i].order), &taken[i].pack);
     }
     size_t i = 0;
     while (rc == RESULT_OK && i < n_taken) {
@@ -399,9 +399,9 @@ BFSchedulerError bf_scheduler_request(BFScheduler *sch, size_t n_pages, PageRequ
     mutex_lock(&sch->state->mutex);
     /* The snapshot is made with the mutex held: it has every commit that the front knows of. */
     PageReader *reader = NULL;
-    if (page_reader_acquire(sch->page_db, &reader) == MDB_SUCCESS) {
+    if (page_reader_acquire(sch->page_db->store, &reader) == MDB_SUCCESS) {
         rc = take_urls_locked(sch, reader, n_pages, r);
-        page_reader_release(sch->page_db, reader);
+        page_reader_release(sch->page_db->store, reader);
     }
     mutex_unlock(&sch->state->mutex);
     if (rc != RESULT_OK && r->n_urls == 0) {

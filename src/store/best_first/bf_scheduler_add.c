@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "store/best_first/bf_scheduler_internal.h"
-#include "store/pages/page_db_internal.h"
+#include "store/pages/page_heat.h"
 
 /* What one page of a batch does to the schedule, and later to the front. */
 typedef struct Change {

@@ -4,7 +4,7 @@
 
 #include "store/best_first/bf_scheduler_internal.h"
 #include "store/lmdb/lmdb_result.h"
-#include "store/pages/page_db_internal.h"
+#include "store/page_tables/page_store.h"
 #include "store/schedule/page_levels.h"
 
 #define STEP      128u /* moves that are written to the schedule together */

@@ -4,8 +4,8 @@
 #include <string.h>
 
 #include "store/lmdb/lmdb_result.h"
-#include "store/pages/page_db_internal.h"
-#include "store/pages/page_hosts.h"
+#include "store/page_tables/page_key.h"
+#include "store/page_tables/page_hosts.h"
 
 static bool has_bit(const uint8_t *bits, uint64_t index)
 {
@@ -42,7 +42,7 @@ static bool is_own(PageDB *db, MDB_txn *txn, uint32_t domain, const PageEntry *e
     if (page_db_get(db, txn, entry->index, &page, url) != page_db_error_ok) {
         return true; /* cannot be told */
     }
-    PageKey key = page_db_key(db, page.url, page.url_length);
+    PageKey key = page_key_of(db->store, page.url, page.url_length);
     return key.hash == ((uint64_t)domain << 32 | entry->url_hash) && key.print == entry->print;
 }
 
@@ -77,7 +77,7 @@ static int sweep(PageDB *db, MDB_txn *txn, MDB_cursor *cursor, PageKeysCheck *ch
 
 static int add(PageDB *db, MDB_cursor *cursor, const PageRef *page)
 {
-    PageKey key = page_db_key(db, page->url, page->url_length);
+    PageKey key = page_key_of(db->store, page->url, page->url_length);
     uint32_t domain = (uint32_t)(key.hash >> 32);
     uint8_t bytes[PAGE_ENTRY_BYTES];
     uint64_t depth = page->depth < PAGE_MAX_DEPTH8 ? page->depth : PAGE_MAX_DEPTH8;

@@ -6,8 +6,9 @@
 #include <string.h>
 
 #include "store/lmdb/lmdb_result.h"
-#include "store/pages/page_db_internal.h"
-#include "store/records/page_links.h"
+#include "store/page_tables/page_store.h"
+#include "store/format/page_links.h"
+#include "store/format/page_links_table.h"
 
 /* What one sweep needs. */
 typedef struct Sweep {

@@ -45,47 +45,33 @@
 #include <stdint.h>
 #include <stdio.h>
 
-#include "base/memory/buffer.h"
 #include "base/core/error.h"
+#include "base/memory/buffer.h"
+#include "store/lmdb/mmap_array.h"
+#include "store/lmdb/txn_manager.h"
+#include "store/pages/page_db_error.h"
 #include "store/records/crawled_page.h"
 #include "store/records/domain_temp.h"
 #include "store/records/link_stream.h"
-#include "store/lmdb/mmap_array.h"
 #include "store/records/page_info.h"
 #include "store/records/page_info_list.h"
-#include "store/lmdb/txn_manager.h"
-
-typedef enum PageDBError {
-    page_db_error_ok = 0,       /* no error */
-    page_db_error_memory,       /* error allocating memory */
-    page_db_error_invalid_path, /* file system error: no such directory, no permission */
-    page_db_error_internal,     /* unexpected error */
-    page_db_error_no_page,      /* a page was requested but could not be found */
-    /* Beyond the documented ones: */
-    page_db_error_full,     /* disk or map full: nothing was written; make room and try again */
-    page_db_error_version,  /* written in another format; left alone */
-    page_db_error_damaged,  /* not a database, or its structure is broken */
-    page_db_error_locked,   /* too many readers, or locked by another process */
-    page_db_error_read_only /* a write to a database opened read_only */
-} PageDBError;
+#include "store/records/page_ref.h"
 
 #define PAGE_DB_DEFAULT_PERSIST 1
 /* Size of the map, reserved and not used: no growth on 64-bit machines. Halved until it fits. */
 #define PAGE_DB_DEFAULT_SIZE   ((size_t)1 << 40)
 #define PAGE_DB_FORMAT_VERSION 2u
-#define PAGE_DB_NO_INDEX       UINT64_MAX
-#define PAGE_DB_NO_LEVEL       255u
 
 typedef struct PageDBStore PageDBStore;
 
-typedef struct PageDB {
+struct PageDB {
     char *path;              /* of the directory */
     TxnManager *txn_manager; /* all transactions go through it */
     DomainTemp *domain_temp; /* NULL until page_db_set_domain_temp */
     Error *error;            /* words for the last call that failed */
     int persist;             /* if not, page_db_delete removes the files; default 1 */
-    PageDBStore *store;      /* tables, caches; page_db_internal.h */
-} PageDB;
+    PageDBStore *store;      /* tables, caches: page_store.h */
+};
 
 /* ---- The documented library -------------------------------------------------------------------
  */
@@ -178,50 +164,6 @@ uint64_t page_db_check_residence(PageDB *db);
 /* After page_db_error_full from a map that was opened small: doubles it. No transaction of this
  * thread may be open. page_db_error_full when there is no larger map. */
 int page_db_grow(PageDB *db);
-
-typedef struct PageRef {
-    uint64_t index;
-    uint64_t hash;
-    uint32_t host;   /* id of the origin */
-    const char *url; /* url_length bytes; valid during the call */
-    size_t url_length;
-    float score;
-    uint64_t depth;
-    uint64_t linked_from; /* index or PAGE_DB_NO_INDEX */
-    uint64_t n_crawls;
-    int32_t status;     /* last HTTP status or negative code (16 bits are kept), 0 = never tried */
-    uint8_t level;      /* schedule level, PAGE_DB_NO_LEVEL = not scheduled */
-    uint8_t tries;      /* failures since the last success */
-    uint8_t hop;        /* how it was found: a capital letter (L R E S M P), 0 = never as a link */
-    uint8_t flags;      /* the caller's own, as last written */
-    double first_crawl; /* 0 when never crawled, as the rest */
-    double last_crawl;
-    uint64_t n_changes;
-    uint64_t content_hash64; /* first 8 bytes of the content hash, in the machine's order */
-} PageRef;
-
-typedef struct PageWrite {
-    const CrawledPage *page;
-    const uint8_t *link_hops;  /* one letter per link, or NULL = 'L' */
-    const uint8_t *link_kinds; /* one byte per link, the caller's own, or NULL = 0 */
-    int32_t status;
-    uint8_t flags;
-    bool links_later; /* leave its links and its list alone: a merge of the sieve writes them */
-} PageWrite;
-
-/* Told in order of appearance, inside the transaction, before the page's records are written. Other
- * tables may be written meanwhile, PageDB's own may not. A result other than 0 stops the batch and
- * is returned; the transaction must then be aborted. Either function may be NULL. */
-typedef struct PageSink {
-    void *context;
-    /* A URL that was seen for the first time, as a link or by page_db_discover. *level (preset to
-     * PAGE_DB_NO_LEVEL) is stored with it. */
-    int (*discovered)(void *context, const PageRef *page, uint8_t *level);
-    /* A page that was crawled; called before its links are. before->level is where it was
-     * scheduled; *level (preset to PAGE_DB_NO_LEVEL) is stored. A page that was not known at all is
-     * not reported as discovered: before then has hop 0, n_crawls 0 and no level. */
-    int (*crawled)(void *context, const PageRef *before, const PageRef *after, uint8_t *level);
-} PageSink;
 
 /* Writes a batch: one sweep over all its hashes in order. The result is that of writing page after
  * page. sink may be NULL. After any error the transaction must be aborted (page_db_error_full:

@@ -4,7 +4,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "store/pages/page_db_internal.h"
+#include "store/page_tables/page_parts.h"
+#include "store/pages/page_error.h"
+#include "store/pages/page_heat.h"
 
 /* Collects the PageInfoList. linked_from wants hashes where PageRef has indices; a page that is
  * discovered is always linked from the page that was crawled last. */
@@ -74,7 +76,10 @@ static int complete(Collector *c)
     int rc = page_db_error_ok;
     for (PageInfoList *l = c->list; l != NULL && rc == page_db_error_ok; l = l->next) {
         if (l->page_info->n_crawls > 0) {
-            rc = page_db_linked_from(c->db, c->txn, l->page_info->url, &l->page_info->linked_from);
+            rc = page_db_fail_find(c->db,
+                                   page_parts_linked_from(c->db->store, c->txn, l->page_info->url,
+                                                          &l->page_info->linked_from),
+                                   "reading where a page was linked from");
         }
     }
     return rc;
@@ -98,16 +103,6 @@ static int try_batch(Collector *c, const CrawledPage *const *pages, const PageWr
     }
     page_db_txn_abort(c->db, c->txn);
     return rc;
-}
-
-void page_db_heat(PageDB *db, const CrawledPage *const *pages, size_t n)
-{
-    mutex_lock(&db->store->mutex);
-    for (size_t i = 0; db->domain_temp != NULL && i < n; i++) {
-        domain_temp_update(db->domain_temp, pages[i]->time);
-        domain_temp_heat(db->domain_temp, page_db_hash_get_domain(page_db_hash(pages[i]->url)));
-    }
-    mutex_unlock(&db->store->mutex);
 }
 
 static bool map_is_small(PageDB *db)

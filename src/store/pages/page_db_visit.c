@@ -1,8 +1,9 @@
 /* page_db_confirm: a visit that found nothing new. */
 #include <errno.h>
 
-#include "store/pages/page_db_internal.h"
-#include "store/pages/page_record.h"
+#include "store/format/page_record.h"
+#include "store/page_tables/page_store.h"
+#include "store/pages/page_error.h"
 
 int page_db_confirm(PageDB *db, MDB_txn *txn, uint64_t index, double time)
 {

@@ -18,19 +18,11 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "store/pages/page_db_error.h"
 #include "store/records/link_stream.h"
-#include "store/pages/page_db.h"
+#include "store/records/page_info.h"
 
-/* The snapshot of a stream; part of each of them. */
-typedef struct PageSnapshot {
-    PageDB *db;
-    MDB_txn *txn;     /* NULL after it was lost to a growing map */
-    MDB_dbi dbi;      /* of the cursor */
-    MDB_cursor **cur; /* the stream's cursor */
-    struct PageSnapshot
-        *next; /* all open ones of the database; guarded by PageDBStore.streams_mutex */
-    struct PageSnapshot *previous;
-} PageSnapshot;
+struct PageSnapshot; /* page_snapshot.h: what a stream sees of the database */
 
 #define PAGE_DB_LINK_STREAM_DEFAULT_ONLY_DIFF_DOMAIN 1
 
@@ -48,7 +40,7 @@ typedef struct PageDBLinkStream {
     StreamState state;
     int only_diff_domain; /* only links that leave the domain; may be set before the first next, or
                              before a reset; default 1 */
-    PageSnapshot snapshot;
+    struct PageSnapshot *snapshot;
     uint64_t *block; /* decoded links of several pages */
     LinkStreamPage *pages;
     size_t n_pages;
@@ -75,7 +67,7 @@ typedef struct HashIdxStream {
     PageDB *db;
     MDB_cursor *cur; /* of the hash2idx table */
     StreamState state;
-    PageSnapshot snapshot;
+    struct PageSnapshot *snapshot;
     uint8_t *entries; /* of one domain, copied */
     size_t n_entries;
     size_t i_entry;
@@ -101,8 +93,5 @@ typedef struct HashInfoStream {
 PageDBError hashinfo_stream_new(HashInfoStream **st, PageDB *db);
 void hashinfo_stream_delete(HashInfoStream *st);
 StreamState hashinfo_stream_next(HashInfoStream *st, uint64_t *hash, PageInfo **pi);
-
-/* The TxnManager's hook: parks every stream of the PageDB. */
-void page_stream_park_all(void *db);
 
 #endif

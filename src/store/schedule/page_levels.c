@@ -4,7 +4,7 @@
 #include <stdlib.h>
 
 #include "store/lmdb/lmdb_result.h"
-#include "store/pages/page_db_internal.h"
+#include "store/page_tables/page_key.h"
 
 #define PAGE_LEVELS_LAST ((UINT64_C(1) << PAGE_INDEX_BITS) - 1)
 

@@ -11,8 +11,8 @@
 #define STORE_SCHEDULE_PAGE_LEVELS_H
 
 #include "store/pages/page_db.h"
-#include "store/records/page_packs.h"
-#include "store/pages/page_record.h"
+#include "store/format/page_packs.h"
+#include "store/format/page_record.h"
 #include "store/schedule/schedule.h"
 
 /* Applies n moves, which are in ascending order of index and lead from level to level. Those that

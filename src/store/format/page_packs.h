@@ -1,0 +1,53 @@
+/* Records by dense index, sixteen to an LMDB record.
+ *
+ * idx2info has a record for every page ever seen. Alone each would cost eighteen bytes more and
+ * half a dozen cache misses to find among its neighbours; in packs of PAGE_PACK_RECORDS the tree is
+ * small and a record is found by an offset. Key: index / PAGE_PACK_RECORDS. Value: count, width of
+ * the offsets (2, or 4 when 64 KiB are not enough), the end of each record, the records.
+ *
+ * Records are appended in order of index (no gaps) or replaced. Threads: an editor belongs to the
+ * write transaction. */
+#ifndef STORE_FORMAT_PAGE_PACKS_H
+#define STORE_FORMAT_PAGE_PACKS_H
+
+#include <lmdb.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/memory/buffer.h"
+
+#define PAGE_PACK_RECORDS 16u
+
+/* How many records a pack has; 0 when it is damaged. */
+size_t page_pack_count(const MDB_val *pack);
+/* The slot-th record of a pack. false: there is none, or the pack is damaged. */
+bool page_pack_record(const MDB_val *pack, size_t slot, MDB_val *record);
+/* Finds a record. An LMDB code; MDB_NOTFOUND, MDB_CORRUPTED. */
+int page_pack_find(MDB_txn *txn, MDB_dbi dbi, uint64_t index, MDB_val *record);
+
+/* The pack that is being changed; written when another one is needed, and at the end. */
+typedef struct PagePackEditor {
+    MDB_cursor *cursor;
+    Buffer bytes; /* records of the pack, one after the other */
+    Buffer scratch;
+    uint32_t ends[PAGE_PACK_RECORDS];
+    uint64_t key;
+    size_t n;
+    bool open;
+    bool changed;
+    bool stored;  /* a previous state is in the table */
+    bool resized; /* and has another size */
+} PagePackEditor;
+
+/* An LMDB code or ENOMEM, as all of these. end must be called in any case; it writes what is left
+ * unless rc, what went before, is an error, and returns the first error. */
+int page_pack_editor_begin(PagePackEditor *editor, MDB_txn *txn, MDB_dbi dbi);
+int page_pack_editor_end(PagePackEditor *editor, int rc);
+/* The record of index, valid until the next call. MDB_NOTFOUND. */
+int page_pack_editor_get(PagePackEditor *editor, uint64_t index, MDB_val *record);
+/* Replaces the record of index, or appends it if it is the next one (MDB_CORRUPTED otherwise). The
+ * record may not point into the editor. */
+int page_pack_editor_set(PagePackEditor *editor, uint64_t index, const MDB_val *record);
+
+#endif

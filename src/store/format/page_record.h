@@ -1,0 +1,87 @@
+/* The bytes of a page in idx2info and idx2crawl.
+ *
+ * idx2info: ten bytes of state that change in place -- hop and marks, flags, level, tries, status
+ * (16 bits), score (32 bits) -- then varints: host id, depth, and where it was linked from relative
+ * to the own index; then the hash of the page there, 32 bits when it is of the same domain, else
+ * 64; then the URL without its origin to the end of the record. Userinfo, which is not part of an
+ * origin, stands in front of the path and is marked.
+ *
+ * idx2crawl: n_crawls, first_crawl; from the second crawl on also last_crawl and n_changes; then
+ * the content hash to the end of the record. Numbers are little-endian. Pure functions. */
+#ifndef STORE_FORMAT_PAGE_RECORD_H
+#define STORE_FORMAT_PAGE_RECORD_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/memory/buffer.h"
+#include "store/lmdb/util.h"
+
+#define PAGE_RECORD_HEAD_BYTES 10
+#define PAGE_RECORD_MAX_BYTES                                                                      \
+    (PAGE_RECORD_HEAD_BYTES + 3 * MAX_VARINT_SIZE + 8)  /* plus the path                           \
+                                                         */
+#define PAGE_CRAWL_MAX_BYTES (2 * MAX_VARINT_SIZE + 16) /* plus the hash */
+
+typedef struct PageRecord {
+    uint8_t hop; /* capital letter or 0 */
+    bool crawled;
+    bool userinfo; /* path begins with "user@" */
+    uint8_t flags;
+    uint8_t level;
+    uint8_t tries;
+    int32_t status;
+    float score;
+    uint32_t host;
+    uint64_t depth;
+    uint64_t linked_from; /* PAGE_DB_NO_INDEX = none */
+    uint64_t linked_hash; /* page hash of it; 0 = none */
+    const char *path;
+    size_t path_length;
+} PageRecord;
+
+/* false: the bytes are not a record. path points into bytes. domain: of the page itself, the upper
+ * half of its hash; without it (0) linked_hash is not to be trusted. */
+bool page_record_read(const void *bytes, size_t length, uint64_t index, uint32_t domain,
+                      PageRecord *record);
+/* Writes everything but the path to out (PAGE_RECORD_MAX_BYTES); returns how many bytes. */
+size_t page_record_write(const PageRecord *record, uint64_t index, uint32_t domain, uint8_t *out);
+/* Overwrites the state of a record, in a copy of it. */
+void page_record_write_head(const PageRecord *record, uint8_t *out);
+/* The score alone. */
+float page_record_score(const void *bytes);
+
+/* A URL as origin and path. The origin is "http://" and authority without userinfo; it is split in
+ * two pieces when there is userinfo in between. */
+typedef struct PageUrl {
+    const char *scheme; /* "http://" or "https://", or anything of length 0 */
+    size_t scheme_length;
+    const char *authority; /* host and port */
+    size_t authority_length;
+    const char *userinfo; /* with "@" */
+    size_t userinfo_length;
+    const char *path;
+    size_t path_length;
+} PageUrl;
+
+void page_url_split(const char *url, size_t length, PageUrl *parts);
+/* Bytes of the URL of a record; and the URL itself, NUL-terminated, to out. */
+size_t page_url_length(size_t origin_length, const PageRecord *record);
+void page_url_join(const char *origin, size_t origin_length, const PageRecord *record, char *out);
+
+typedef struct PageCrawl {
+    uint64_t n_crawls; /* at least 1 in a record */
+    double first_crawl;
+    double last_crawl;
+    uint64_t n_changes;
+    const char *hash;
+    size_t hash_length;
+} PageCrawl;
+
+/* false: the bytes are not a record. hash points into bytes. */
+bool page_crawl_read(const void *bytes, size_t length, PageCrawl *crawl);
+/* Writes everything but the hash to out (PAGE_CRAWL_MAX_BYTES); returns how many bytes. */
+size_t page_crawl_write(const PageCrawl *crawl, uint8_t *out);
+
+#endif

@@ -1,0 +1,272 @@
+#include "store/page_batch/page_batch.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "store/page_tables/page_sweep.h"
+
+#define ARENA_BLOCK_BYTES ((size_t)64 << 10)
+#define REF_BITS          24
+#define REF_MASK          ((UINT64_C(1) << REF_BITS) - 1)
+#define PRINT_MASK        ((UINT64_C(1) << PAGE_PRINT_BITS) - 1)
+#define INDEX_MASK        ((UINT64_C(1) << PAGE_INDEX_BITS) - 1)
+#define KEEP_REFS         ((size_t)1 << 18)
+#define SMALL_SORT        48
+#define DIGIT_BITS        8
+#define DIGITS            (1u << DIGIT_BITS)
+#define SORTED_DIGITS     6
+#define UNSORTED_BITS     (64 - SORTED_DIGITS * DIGIT_BITS)
+
+PageBatch *page_batch_new(void)
+{
+    PageBatch *batch = calloc(1, sizeof *batch);
+    if (batch != NULL) {
+        arena_init(&batch->arena, ARENA_BLOCK_BYTES, SIZE_MAX / 2);
+        buffer_init(&batch->scratch, BUFFER_NO_LIMIT);
+    }
+    return batch;
+}
+
+static void free_arrays(PageBatch *batch)
+{
+    free(batch->refs);
+    free(batch->sorted);
+    free(batch->urls);
+    free(batch->lengths);
+    free(batch->cross);
+    free(batch->node_of);
+    free(batch->nodes);
+    free(batch->fresh);
+    free(batch->crawls);
+    free(batch->targets);
+    batch->refs = NULL;
+    batch->sorted = NULL;
+    batch->urls = NULL;
+    batch->lengths = NULL;
+    batch->cross = NULL;
+    batch->node_of = NULL;
+    batch->nodes = NULL;
+    batch->fresh = NULL;
+    batch->crawls = NULL;
+    batch->targets = NULL;
+    batch->m_refs = 0;
+    batch->m_nodes = 0;
+    batch->m_crawls = 0;
+    batch->m_targets = 0;
+}
+
+void page_batch_delete(PageBatch *batch)
+{
+    if (batch != NULL) {
+        free_arrays(batch);
+        arena_destroy(&batch->arena);
+        buffer_destroy(&batch->scratch);
+        free(batch);
+    }
+}
+
+void page_batch_reset(PageBatch *batch)
+{
+    if (batch->m_refs > KEEP_REFS || batch->m_targets > KEEP_REFS) {
+        free_arrays(batch);
+    }
+    arena_reset(&batch->arena);
+    buffer_trim(&batch->scratch, ARENA_BLOCK_BYTES);
+    batch->n_refs = 0;
+    batch->n_nodes = 0;
+    batch->n_fresh = 0;
+    batch->n_crawls = 0;
+}
+
+/* Grows *array to capacity elements of size bytes. */
+static bool grow(void *array, size_t capacity, size_t size)
+{
+    void **slot = array;
+    void *more = reallocarray(*slot, capacity, size);
+    if (more == NULL) {
+        return false;
+    }
+    *slot = more;
+    return true;
+}
+
+static int reserve_refs(PageBatch *batch)
+{
+    if (batch->n_refs < batch->m_refs) {
+        return 0;
+    }
+    if (batch->n_refs == PAGE_BATCH_MAX_REFS) {
+        return E2BIG;
+    }
+    size_t capacity = batch->m_refs == 0 ? 256 : 2 * batch->m_refs;
+    if (!grow(&batch->refs, capacity, sizeof *batch->refs) ||
+        !grow(&batch->sorted, capacity, sizeof *batch->sorted) ||
+        !grow(&batch->urls, capacity, sizeof *batch->urls) ||
+        !grow(&batch->lengths, capacity, sizeof *batch->lengths) ||
+        !grow(&batch->cross, capacity, sizeof *batch->cross) ||
+        !grow(&batch->node_of, capacity, sizeof *batch->node_of)) {
+        return ENOMEM;
+    }
+    batch->m_refs = capacity;
+    return 0;
+}
+
+int page_batch_add(PageBatch *batch, const PageDBStore *store, const char *url, size_t length,
+                   const PageOrigin *from)
+{
+    int rc = reserve_refs(batch);
+    if (rc != 0) {
+        return rc;
+    }
+    if (length > UINT32_MAX) {
+        return E2BIG;
+    }
+    PageKey key;
+    bool cross = true;
+    page_key_of_link(store, url, length, from, &key, &cross);
+    size_t ref = batch->n_refs++;
+    batch->refs[ref].hash = key.hash;
+    batch->refs[ref].print_ref = key.print << REF_BITS | ref;
+    batch->urls[ref] = url;
+    batch->lengths[ref] = (uint32_t)length;
+    batch->cross[ref] = cross;
+    return 0;
+}
+
+static bool before(const PageRefKey *a, const PageRefKey *b)
+{
+    return a->hash < b->hash || (a->hash == b->hash && a->print_ref < b->print_ref);
+}
+
+static void insertion_sort(PageRefKey *refs, size_t n)
+{
+    for (size_t i = 1; i < n; i++) {
+        PageRefKey x = refs[i];
+        size_t k = i;
+        for (; k > 0 && before(&x, &refs[k - 1]); k--) {
+            refs[k] = refs[k - 1];
+        }
+        refs[k] = x;
+    }
+}
+
+/* Radix sort by the upper bits of the hash, lowest digit first; the few references that share them
+ * are mentions of one URL, mostly, and in order already. */
+static void sort_refs(PageBatch *batch)
+{
+    size_t n = batch->n_refs;
+    if (n <= SMALL_SORT) {
+        insertion_sort(batch->refs, n);
+        return;
+    }
+    size_t counts[SORTED_DIGITS][DIGITS];
+    memset(counts, 0, sizeof counts);
+    for (size_t i = 0; i < n; i++) {
+        uint64_t hash = batch->refs[i].hash >> UNSORTED_BITS;
+        for (unsigned d = 0; d < SORTED_DIGITS; d++) {
+            counts[d][hash >> (d * DIGIT_BITS) & (DIGITS - 1)]++;
+        }
+    }
+    for (unsigned d = 0; d < SORTED_DIGITS; d++) {
+        size_t sum = 0;
+        for (unsigned v = 0; v < DIGITS; v++) {
+            size_t count = counts[d][v];
+            counts[d][v] = sum;
+            sum += count;
+        }
+        unsigned shift = UNSORTED_BITS + d * DIGIT_BITS;
+        for (size_t i = 0; i < n; i++) {
+            unsigned digit = (unsigned)(batch->refs[i].hash >> shift) & (DIGITS - 1);
+            batch->sorted[counts[d][digit]++] = batch->refs[i];
+        }
+        PageRefKey *swap = batch->refs;
+        batch->refs = batch->sorted;
+        batch->sorted = swap;
+    }
+    insertion_sort(batch->refs, n);
+}
+
+static void init_node(PageBatch *batch, PageNode *node, const PageRefKey *key)
+{
+    size_t ref = key->print_ref & REF_MASK;
+    *node = (PageNode){.url = batch->urls[ref],
+                       .length = batch->lengths[ref],
+                       .key = {.hash = key->hash, .print = key->print_ref >> REF_BITS},
+                       .index = PAGE_DB_NO_INDEX,
+                       .linked_from = PAGE_DB_NO_INDEX,
+                       .crawl = PAGE_NODE_NO_CRAWL,
+                       .level = PAGE_DB_NO_LEVEL};
+}
+
+static int make_nodes(PageBatch *batch)
+{
+    if (batch->m_nodes < batch->n_refs) {
+        if (!grow(&batch->nodes, batch->m_refs, sizeof *batch->nodes) ||
+            !grow(&batch->fresh, batch->m_refs, sizeof *batch->fresh)) {
+            return ENOMEM;
+        }
+        batch->m_nodes = batch->m_refs;
+    }
+    size_t n = 0;
+    for (size_t i = 0; i < batch->n_refs; i++) {
+        const PageRefKey *key = &batch->refs[i];
+        if (i == 0 || key->hash != key[-1].hash ||
+            key->print_ref >> REF_BITS != key[-1].print_ref >> REF_BITS) {
+            init_node(batch, &batch->nodes[n++], key);
+        }
+        batch->node_of[key->print_ref & REF_MASK] = (uint32_t)n - 1;
+    }
+    batch->n_nodes = n;
+    return 0;
+}
+
+int page_batch_resolve(PageBatch *batch, PageDBStore *store, MDB_txn *txn)
+{
+    sort_refs(batch);
+    int rc = make_nodes(batch);
+    PageSweep sweep = {.cursor = NULL};
+    if (rc == 0) {
+        rc = mdb_cursor_open(txn, store->tables.hash2idx, &sweep.cursor);
+    }
+    for (size_t i = 0; rc == 0 && i < batch->n_nodes; i++) {
+        page_store_looked_up(store, 1);
+        PageNode *node = &batch->nodes[i];
+        PageEntry entry;
+        rc = page_sweep_find(&sweep, &node->key, &entry, &node->known);
+        if (node->known) {
+            node->index = entry.index;
+            node->depth = entry.depth;
+            node->stored_depth = entry.depth;
+        }
+    }
+    mdb_cursor_close(sweep.cursor);
+    return rc;
+}
+
+PageBatchCrawl *page_batch_add_crawl(PageBatch *batch, uint32_t node)
+{
+    if (batch->n_crawls == batch->m_crawls) {
+        size_t capacity = batch->m_crawls == 0 ? 64 : 2 * batch->m_crawls;
+        if (!grow(&batch->crawls, capacity, sizeof *batch->crawls)) {
+            return NULL;
+        }
+        batch->m_crawls = capacity;
+    }
+    PageBatchCrawl *crawl = &batch->crawls[batch->n_crawls];
+    *crawl = (PageBatchCrawl){.node = node};
+    batch->nodes[node].crawl = (uint32_t)batch->n_crawls++;
+    return crawl;
+}
+
+int page_batch_reserve_targets(PageBatch *batch, size_t n)
+{
+    if (n <= batch->m_targets) {
+        return 0;
+    }
+    if (!grow(&batch->targets, n + n / 2, sizeof *batch->targets)) {
+        return ENOMEM;
+    }
+    batch->m_targets = n + n / 2;
+    return 0;
+}

@@ -1,0 +1,335 @@
+#include "store/page_batch/page_writer.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <string.h>
+
+#include "store/format/page_links.h"
+#include "store/page_batch/page_flush.h"
+#include "store/page_tables/page_parts.h"
+
+#define PREFETCH 6u /* elements ahead of the loops over scattered memory */
+
+int page_writer_begin(PageWriter *w, PageDBStore *store, MDB_txn *txn, const PageSink *sink)
+{
+    *w = (PageWriter){.store = store, .batch = store->batch, .txn = txn, .sink = sink};
+    page_batch_reset(w->batch);
+    int rc = page_store_count_pages(store, txn, &w->n_pages);
+    if (rc == 0) {
+        rc = mdb_cursor_open(txn, store->tables.idx2crawl, &w->crawls);
+    }
+    return rc;
+}
+
+void page_writer_end(PageWriter *w)
+{
+    mdb_cursor_close(w->crawls);
+    page_batch_reset(w->batch);
+}
+
+static int get_by_index(MDB_cursor *cursor, uint64_t index, MDB_val *value)
+{
+    MDB_val key = {sizeof index, &index};
+    return mdb_cursor_get(cursor, &key, value, MDB_SET);
+}
+
+/* Reads the record of a known node. */
+static int load(PageWriter *w, PageNode *node)
+{
+    if (node->loaded || !node->known) {
+        return 0;
+    }
+    MDB_val value;
+    PageRecord record;
+    int rc = page_pack_find(w->txn, w->store->tables.idx2info, node->index, &value);
+    if (rc != 0) {
+        return rc == MDB_NOTFOUND ? MDB_CORRUPTED : rc;
+    }
+    if (!page_record_read(value.mv_data, value.mv_size, node->index, page_node_domain(node),
+                          &record)) {
+        return MDB_CORRUPTED;
+    }
+    page_node_take(node, &record);
+    return 0;
+}
+
+/* Gives a new node its index and host. */
+static int create(PageWriter *w, PageNode *node)
+{
+    int rc = page_node_find_host(node, w->store, w->txn, &w->batch->arena);
+    if (rc != 0) {
+        return rc;
+    }
+    if (w->n_pages >> PAGE_INDEX_BITS != 0) {
+        return MDB_MAP_FULL;
+    }
+    node->index = w->n_pages++;
+    w->batch->fresh[w->batch->n_fresh++] = (uint32_t)(node - w->batch->nodes);
+    return 0;
+}
+
+static int report_discovered(PageWriter *w, PageNode *node)
+{
+    if (w->sink == NULL || w->sink->discovered == NULL) {
+        return 0;
+    }
+    PageRef ref = page_node_ref(node, NULL);
+    uint8_t level = PAGE_DB_NO_LEVEL;
+    page_store_looked_up(w->store, 1); /* what it stores is elsewhere in the map */
+    w->sink_code = w->sink->discovered(w->sink->context, &ref, &level);
+    node->level = level;
+    return w->sink_code == 0 ? 0 : PAGE_WRITER_STOPPED;
+}
+
+/* A link to node was seen. */
+static int see_link(PageWriter *w, PageNode *node, const PageSource *from, float score, uint8_t hop)
+{
+    if (node->index == PAGE_DB_NO_INDEX) {
+        page_node_set_path(node, from, hop);
+        node->score = score;
+        int rc = create(w, node);
+        return rc == 0 ? report_discovered(w, node) : rc;
+    }
+    if (node->depth >= PAGE_MAX_DEPTH8 && from->depth >= PAGE_MAX_DEPTH8) {
+        int rc = load(w, node);
+        if (rc != 0) {
+            return rc;
+        }
+    }
+    if (from->depth < node->depth) {
+        page_node_set_path(node, from, hop);
+        node->moved = true;
+    }
+    return 0;
+}
+
+/* The crawl of a page so far: of this batch, or as stored. *found is false when it was never
+ * crawled. */
+static int crawl_so_far(PageWriter *w, PageNode *node, PageBatchCrawl **crawl, bool *found)
+{
+    if (node->crawl != PAGE_NODE_NO_CRAWL) {
+        *crawl = &w->batch->crawls[node->crawl];
+        *found = true;
+        return 0;
+    }
+    *crawl = page_batch_add_crawl(w->batch, (uint32_t)(node - w->batch->nodes));
+    *found = false;
+    if (*crawl == NULL) {
+        return ENOMEM;
+    }
+    if (!node->was_crawled) {
+        return 0;
+    }
+    MDB_val value;
+    int rc = get_by_index(w->crawls, node->index, &value);
+    if (rc != 0 || !page_crawl_read(value.mv_data, value.mv_size, &(*crawl)->crawl)) {
+        return rc == 0 || rc == MDB_NOTFOUND ? MDB_CORRUPTED : rc;
+    }
+    /* The record moves when the table is written. */
+    (*crawl)->crawl.hash =
+        arena_copy(&w->batch->arena, (*crawl)->crawl.hash, (*crawl)->crawl.hash_length);
+    *found = true;
+    return (*crawl)->crawl.hash == NULL ? ENOMEM : 0;
+}
+
+static void update_crawl(PageCrawl *crawl, const CrawledPage *page, bool found)
+{
+    assert(crawl != NULL);
+    if (!found) {
+        *crawl = (PageCrawl){.first_crawl = page->time};
+    } else if (crawl->hash_length != page->content_hash_length ||
+               (crawl->hash_length > 0 &&
+                memcmp(crawl->hash, page->content_hash, crawl->hash_length) != 0)) {
+        crawl->n_changes++;
+    }
+    crawl->n_crawls++;
+    crawl->last_crawl = page->time;
+    crawl->hash = page->content_hash;
+    crawl->hash_length = page->content_hash_length;
+}
+
+/* Updates the page's own node and tells the sink. */
+static int see_page(PageWriter *w, PageNode *node, const PageWrite *write, PageBatchCrawl **crawl)
+{
+    int rc = node->index == PAGE_DB_NO_INDEX ? create(w, node) : load(w, node);
+    bool found = false;
+    if (rc == 0) {
+        rc = crawl_so_far(w, node, crawl, &found);
+    }
+    if (rc != 0) {
+        return rc;
+    }
+    PageRef before = page_node_ref(node, found ? &(*crawl)->crawl : NULL);
+    update_crawl(&(*crawl)->crawl, write->page, found);
+    node->score = write->page->score;
+    node->status = write->status;
+    node->flags = write->flags;
+    node->tries = 0;
+    node->level = PAGE_DB_NO_LEVEL;
+    if (w->sink != NULL && w->sink->crawled != NULL) {
+        PageRef after = page_node_ref(node, &(*crawl)->crawl);
+        uint8_t level = PAGE_DB_NO_LEVEL;
+        page_store_looked_up(w->store, 1);
+        w->sink_code = w->sink->crawled(w->sink->context, &before, &after, &level);
+        node->level = level;
+        rc = w->sink_code == 0 ? 0 : PAGE_WRITER_STOPPED;
+    }
+    return rc;
+}
+
+/* Whether there is more to keep of these links than where they lead. */
+static bool has_kinds(const uint8_t *kinds, size_t n)
+{
+    for (size_t i = 0; kinds != NULL && i < n; i++) {
+        if (kinds[i] != 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* Works through the links of a page, whose references begin at `ref`, and encodes their list. */
+static int see_links(PageWriter *w, const PageNode *node, const PageWrite *write, size_t ref,
+                     PageBatchCrawl *crawl)
+{
+    PageBatch *batch = w->batch;
+    const PageLinks *links = write->page->links;
+    size_t n = links->n_links, n_diff = 0, n_same = 0;
+    PageSource from = {.index = node->index, .hash = node->key.hash, .depth = node->depth + 1};
+    bool kinds = has_kinds(write->link_kinds, n);
+    int rc = page_batch_reserve_targets(batch, n);
+    for (size_t i = 0; rc == 0 && i < n; i++) {
+        PageNode *to = page_batch_node(batch, ref + i);
+        __builtin_prefetch(page_batch_node(batch, ref + (i + PREFETCH < n ? i + PREFETCH : i)));
+        rc = see_link(w, to, &from, links->link_info[i].score,
+                      write->link_hops == NULL ? 'L' : write->link_hops[i]);
+        size_t place = batch->cross[ref + i] ? n_diff++ : n - ++n_same;
+        batch->targets[place] =
+            kinds ? to->index << PAGE_LINKS_KIND_BITS | write->link_kinds[i] : to->index;
+    }
+    Buffer *scratch = &batch->scratch;
+    buffer_reset(scratch);
+    if (rc == 0 && buffer_reserve(scratch, (n + 3) * MAX_VARINT_SIZE) != RESULT_OK) {
+        rc = ENOMEM;
+    }
+    if (rc != 0) {
+        return rc;
+    }
+    uint8_t *out = (uint8_t *)scratch->data;
+    crawl->links_length = kinds
+                              ? page_links_encode_kinds(node->index, batch->targets, n_diff, n, out)
+                              : page_links_encode(node->index, batch->targets, n_diff, n, out);
+    crawl->links = (uint8_t *)arena_copy(&batch->arena, scratch->data, crawl->links_length);
+    return crawl->links == NULL ? ENOMEM : 0;
+}
+
+static size_t links_of(const PageWrite *write)
+{
+    return write->links_later ? 0 : write->page->links->n_links;
+}
+
+static int add_references(PageWriter *w, const PageWrite *pages, size_t n)
+{
+    int rc = 0;
+    for (size_t i = 0; rc == 0 && i < n; i++) {
+        const CrawledPage *page = pages[i].page;
+        size_t length = strlen(page->url);
+        PageOrigin origin;
+        page_origin_of(page->url, length, &origin);
+        rc = page_batch_add(w->batch, w->store, page->url, length, NULL);
+        const LinkInfo *links = page->links->link_info;
+        size_t n_links = links_of(&pages[i]);
+        for (size_t k = 0; rc == 0 && k < n_links; k++) {
+            const char *url = links[k].url;
+            __builtin_prefetch(links[k + PREFETCH < n_links ? k + PREFETCH : k].url);
+            rc = page_batch_add(w->batch, w->store, url, strlen(url), &origin);
+        }
+    }
+    return rc;
+}
+
+static int see_pages(PageWriter *w, const PageWrite *pages, size_t n)
+{
+    int rc = 0;
+    size_t ref = 0;
+    for (size_t i = 0; rc == 0 && i < n; i++) {
+        PageNode *node = page_batch_node(w->batch, ref);
+        PageBatchCrawl *crawl = NULL;
+        rc = see_page(w, node, &pages[i], &crawl);
+        if (rc == 0 && !pages[i].links_later) {
+            rc = see_links(w, node, &pages[i], ref + 1, crawl);
+        }
+        ref += 1 + links_of(&pages[i]);
+    }
+    return rc;
+}
+
+static int store_all(PageWriter *w)
+{
+    int rc = page_flush(w->batch, w->store, w->txn, w->crawls);
+    if (rc == 0 && w->batch->n_fresh > 0) {
+        rc = page_store_set_n_pages(w->store, w->txn, w->n_pages);
+    }
+    return rc;
+}
+
+int page_writer_write(PageWriter *w, const PageWrite *pages, size_t n)
+{
+    int rc = add_references(w, pages, n);
+    if (rc == 0) {
+        rc = page_batch_resolve(w->batch, w->store, w->txn);
+    }
+    if (rc == 0) {
+        rc = see_pages(w, pages, n);
+    }
+    return rc == 0 ? store_all(w) : rc;
+}
+
+/* The page, as it is stored, and its links. */
+static int see_again(PageWriter *w, const PageWrite *page)
+{
+    PageNode *node = page_batch_node(w->batch, 0);
+    PageBatchCrawl *crawl = NULL;
+    bool found = false;
+    if (node->index == PAGE_DB_NO_INDEX) {
+        return MDB_NOTFOUND;
+    }
+    int rc = load(w, node);
+    if (rc == 0) {
+        rc = crawl_so_far(w, node, &crawl, &found);
+    }
+    if (rc == 0 && !found) {
+        return MDB_NOTFOUND;
+    }
+    return rc == 0 ? see_links(w, node, page, 1, crawl) : rc;
+}
+
+int page_writer_relink(PageWriter *w, const PageWrite *page)
+{
+    int rc = add_references(w, page, 1);
+    if (rc == 0) {
+        rc = page_batch_resolve(w->batch, w->store, w->txn);
+    }
+    if (rc == 0) {
+        rc = see_again(w, page);
+    }
+    return rc == 0 ? store_all(w) : rc;
+}
+
+int page_writer_discover(PageWriter *w, const LinkInfo *urls, const uint8_t *hops, size_t n,
+                         uint64_t from_index, uint64_t depth)
+{
+    PageSource from = {.index = from_index, .depth = depth};
+    int rc = page_parts_hash(w->store, w->txn, from_index, &from.hash);
+    for (size_t i = 0; rc == 0 && i < n; i++) {
+        rc = page_batch_add(w->batch, w->store, urls[i].url, strlen(urls[i].url), NULL);
+    }
+    if (rc == 0) {
+        rc = page_batch_resolve(w->batch, w->store, w->txn);
+    }
+    for (size_t i = 0; rc == 0 && i < n; i++) {
+        rc = see_link(w, page_batch_node(w->batch, i), &from, urls[i].score,
+                      hops == NULL ? 'L' : hops[i]);
+    }
+    return rc == 0 ? store_all(w) : rc;
+}

@@ -1,0 +1,152 @@
+#include "store/page_tables/page_file.h"
+
+#include <errno.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+/* A database that is opened for reading only cannot be lengthened to be looked at. Its writer, if
+ * it lives, will do so; this many missing pages are taken for such a moment. */
+#define MISSING_PAGES_WHILE_READING 16
+
+#define AHEAD_SHARE     8u   /* the file is longer than it must be by this part of it at most */
+#define LEAST_AHEAD     128u /* pages: smaller files are left alone */
+#define FETCHED_AT_ONCE 256u
+#ifndef MADV_POPULATE_READ
+#define MADV_POPULATE_READ 22
+#endif
+
+typedef struct FileLength {
+    int fd;
+    size_t page_bytes;
+    uint64_t bytes;  /* of the file */
+    uint64_t pages;  /* whole ones in it */
+    uint64_t wanted; /* by the highest page number */
+} FileLength;
+
+static int measure(PageDBStore *store, FileLength *f)
+{
+    MDB_envinfo info;
+    MDB_stat stat_;
+    struct stat st;
+    int rc = mdb_env_info(store->env, &info);
+    if (rc == 0) {
+        rc = mdb_env_stat(store->env, &stat_);
+    }
+    if (rc == 0) {
+        rc = mdb_env_get_fd(store->env, &f->fd);
+    }
+    if (rc == 0 && fstat(f->fd, &st) != 0) {
+        rc = errno;
+    }
+    if (rc == 0) {
+        f->page_bytes = stat_.ms_psize;
+        f->bytes = (uint64_t)st.st_size;
+        f->pages = f->bytes / f->page_bytes;
+        f->wanted = info.me_last_pgno + 1;
+    }
+    return rc;
+}
+
+/* How many free pages have numbers from `first` on. The free list is LMDB's table 0: values are a
+ * count and that many page numbers. */
+static int count_free(MDB_env *env, uint64_t first, uint64_t *n)
+{
+    MDB_txn *txn = NULL;
+    MDB_cursor *cursor = NULL;
+    *n = 0;
+    int rc = mdb_txn_begin(env, NULL, MDB_RDONLY, &txn);
+    if (rc != 0) {
+        return rc;
+    }
+    rc = mdb_cursor_open(txn, 0, &cursor);
+    MDB_val key, value;
+    while (rc == 0) {
+        rc = mdb_cursor_get(cursor, &key, &value, MDB_NEXT);
+        size_t count = 0;
+        if (rc == 0 && value.mv_size >= sizeof count) {
+            memcpy(&count, value.mv_data, sizeof count);
+            if (count > value.mv_size / sizeof count - 1) {
+                rc = MDB_CORRUPTED;
+            }
+        }
+        for (size_t i = 1; rc == 0 && i <= count; i++) {
+            size_t page = 0;
+            memcpy(&page, (const char *)value.mv_data + i * sizeof page, sizeof page);
+            *n += page >= first;
+        }
+    }
+    mdb_cursor_close(cursor);
+    mdb_txn_abort(txn);
+    return rc == MDB_NOTFOUND ? 0 : rc;
+}
+
+int page_file_check(PageDBStore *store, bool *cut, const char **what)
+{
+    FileLength f;
+    *cut = false;
+    *what = "looking at the file";
+    int rc = measure(store, &f);
+    if (rc != 0 || f.pages >= f.wanted) {
+        return rc;
+    }
+    if (store->read_only) {
+        *cut = f.wanted - f.pages > MISSING_PAGES_WHILE_READING;
+        return 0;
+    }
+    /* With zeros in place of what is missing, LMDB answers MDB_CORRUPTED where it would die. */
+    if (ftruncate(f.fd, (off_t)(f.wanted * f.page_bytes)) != 0) {
+        *what = "lengthening the file";
+        return errno;
+    }
+    uint64_t n_free = 0;
+    rc = count_free(store->env, f.pages, &n_free);
+    if (rc == 0 && n_free == f.wanted - f.pages) {
+        return 0;
+    }
+    *cut = true;
+    if (ftruncate(f.fd, (off_t)f.bytes) != 0) {
+        *what = "restoring the file";
+        return errno;
+    }
+    return 0;
+}
+
+/* Brings the pages from the old end of the file on into the page cache, each for itself, since a
+ * map that is read at random asks for no more; few at a time, since they count as resident while
+ * they are mapped. What fails is only slower later. */
+static void fetch_pages(const FileLength *f, uint64_t end)
+{
+    for (uint64_t at = f->pages; at < end; at += FETCHED_AT_ONCE) {
+        uint64_t n = end - at < FETCHED_AT_ONCE ? end - at : FETCHED_AT_ONCE;
+        size_t bytes = (size_t)n * f->page_bytes;
+        void *map = mmap(NULL, bytes, PROT_READ, MAP_SHARED, f->fd, (off_t)(at * f->page_bytes));
+        if (map == MAP_FAILED) {
+            return;
+        }
+        if (madvise(map, bytes, MADV_RANDOM) == 0) {
+            (void)madvise(map, bytes, MADV_POPULATE_READ);
+        }
+        (void)munmap(map, bytes);
+    }
+}
+
+void page_file_extend(PageDBStore *store)
+{
+    FileLength f;
+    /* Counted as a reader, so that the map does not move. */
+    inv_semaphore_inc(&store->txn_manager->txn_counter_read);
+    int rc = measure(store, &f);
+    inv_semaphore_dec(&store->txn_manager->txn_counter_read);
+    if (rc != 0) {
+        return;
+    }
+    uint64_t ahead = f.wanted / AHEAD_SHARE;
+    ahead = ahead > PAGE_FILE_AHEAD ? PAGE_FILE_AHEAD : ahead;
+    bool runs_short = ahead >= LEAST_AHEAD && f.pages < f.wanted + ahead / 2;
+    uint64_t pages = runs_short ? f.wanted + ahead : f.wanted;
+    if (f.pages < pages && ftruncate(f.fd, (off_t)(pages * f.page_bytes)) == 0 && runs_short) {
+        fetch_pages(&f, pages);
+    }
+}

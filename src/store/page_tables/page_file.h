@@ -1,0 +1,27 @@
+/* The length of the database file.
+ *
+ * What: LMDB reads through a memory map, and reading a page behind the end of the file ends the
+ * program with SIGBUS. So a file that was cut off must be found out before anything is read. But
+ * LMDB does not write pages that were taken and given back within one transaction: a sound file may
+ * be shorter than its highest page number says, and then all missing pages are on the free list.
+ * page_file_extend makes up for that after every commit; page_file_check, when a database is
+ * opened, trusts nothing. Threads: page_file_check before the store is shared; page_file_extend
+ * any, beside readers. */
+#ifndef STORE_PAGE_TABLES_PAGE_FILE_H
+#define STORE_PAGE_TABLES_PAGE_FILE_H
+
+#include "store/page_tables/page_store.h"
+
+/* *cut: pages that are in use are missing. May lengthen a sound file. An LMDB code or errno, and in
+ * *what the words for what failed. */
+int page_file_check(PageDBStore *store, bool *cut, const char **what);
+/* Makes the file as long as its highest page number says; that it cannot is no error here. A large
+ * file becomes a little longer than that (PAGE_FILE_AHEAD pages at most), and what it grows by is
+ * brought into the page cache page by page. Otherwise Linux since 6.16 keeps what LMDB appends at
+ * once, up to 256 KiB, as one folio, and ext4 walks through all blocks of a folio for each single
+ * page that is written into it later: a third of the CPU time of a large crawl whose commits change
+ * pages here and there (perf: ext4_block_write_begin; build/release/sim). */
+void page_file_extend(PageDBStore *store);
+#define PAGE_FILE_AHEAD 4096u
+
+#endif

@@ -1,0 +1,38 @@
+/* Host strings, stored once: origin ("http://example.org:81") <-> dense 32-bit id.
+ *
+ * Table origins: id -> string. Table origin2host: 64-bit hash of the string -> the ids of the
+ * strings with that hash (LMDB keys are too short for every string that a library user may call a
+ * host). Origins are never removed. The cache belongs to the write transaction, and one that was
+ * not committed gives its ids again. Whether it was is known only when the next one may have begun:
+ * so each begins with an empty cache unless the one before has said that it is committed. */
+#ifndef STORE_PAGE_TABLES_PAGE_HOSTS_H
+#define STORE_PAGE_TABLES_PAGE_HOSTS_H
+
+#include <lmdb.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "store/page_tables/page_store.h"
+
+/* NULL without memory. */
+PageHosts *page_hosts_new(void);
+void page_hosts_delete(PageHosts *hosts);
+/* A write transaction begins, or has ended well: id is mdb_txn_id's. The first belongs to the
+ * transaction, the second may be late. */
+void page_hosts_begin(PageHosts *hosts, size_t id);
+void page_hosts_committed(PageHosts *hosts, size_t id);
+
+/* Finds an origin. An LMDB code; MDB_NOTFOUND. */
+int page_hosts_find(PageDBStore *store, MDB_txn *txn, const char *origin, size_t length,
+                    uint32_t *host);
+/* Finds or adds it; uses the cache, so for the write transaction only. */
+int page_hosts_add(PageDBStore *store, MDB_txn *txn, const char *origin, size_t length,
+                   uint32_t *host);
+/* The string of an id, valid until the transaction writes or ends. MDB_NOTFOUND. */
+int page_hosts_origin(PageDBStore *store, MDB_txn *txn, uint32_t host, MDB_val *origin);
+int page_hosts_count(PageDBStore *store, MDB_txn *txn, uint32_t *count);
+
+/* A host is found by its string again. An LMDB code or ENOMEM; MDB_NOTFOUND: it has none. */
+int page_hosts_restore(PageDBStore *store, MDB_txn *txn, uint32_t host);
+
+#endif

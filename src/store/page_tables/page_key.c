@@ -1,0 +1,117 @@
+#include "store/page_tables/page_key.h"
+
+#include "base/core/hash.h"
+#include "store/lmdb/util.h"
+
+#define PRINT_MASK ((UINT64_C(1) << PAGE_PRINT_BITS) - 1)
+
+static uint64_t print_of(const PageDBStore *store, const char *url, size_t length)
+{
+    return hash_64(url, length, store->seed) & PRINT_MASK;
+}
+
+uint64_t page_key_hash(const char *url, size_t length)
+{
+    UrlParts parts;
+    uint32_t domain = 0;
+    if (url_parts(url, length, &parts)) {
+        domain = hash_32(url + parts.host_start, parts.host_end - parts.host_start, 0);
+    }
+    return (uint64_t)domain << 32 | hash_32(url, length, 0);
+}
+
+PageKey page_key_of(const PageDBStore *store, const char *url, size_t length)
+{
+    return (PageKey){.hash = page_key_hash(url, length) & store->hash_mask,
+                     .print = print_of(store, url, length)};
+}
+
+void page_origin_of(const char *url, size_t length, PageOrigin *origin)
+{
+    UrlParts parts;
+    *origin = (PageOrigin){.url = url};
+    if (url_parts(url, length, &parts)) {
+        origin->prefix_length = parts.authority_end;
+        origin->host_start = parts.host_start;
+        origin->host_end = parts.host_end;
+        origin->domain_hash = hash_32(url + parts.host_start, parts.host_end - parts.host_start, 0);
+    }
+}
+
+/* Whether url begins with the page's scheme and authority, and they end there. */
+static bool shares_prefix(const PageOrigin *from, const char *url, size_t length)
+{
+    size_t n = from->prefix_length;
+    if (n == 0 || length < n || memcmp(url, from->url, n) != 0) {
+        return false;
+    }
+    char c = length == n ? '/' : url[n];
+    return c == '/' || c == '?' || c == '#';
+}
+
+void page_key_of_link(const PageDBStore *store, const char *url, size_t length,
+                      const PageOrigin *from, PageKey *key, bool *cross)
+{
+    uint32_t domain = 0;
+    *cross = true;
+    if (from != NULL && shares_prefix(from, url, length)) {
+        domain = from->domain_hash;
+        *cross = false;
+    } else {
+        UrlParts parts;
+        if (url_parts(url, length, &parts)) {
+            const char *host = url + parts.host_start;
+            size_t host_length = parts.host_end - parts.host_start;
+            domain = hash_32(host, host_length, 0);
+            *cross = from == NULL || from->prefix_length == 0 ||
+                     host_length != from->host_end - from->host_start ||
+                     memcmp(host, from->url + from->host_start, host_length) != 0;
+        } else if (from != NULL && from->prefix_length == 0) {
+            *cross = strlen(from->url) != length || memcmp(from->url, url, length) != 0;
+        }
+    }
+    uint64_t hash = (uint64_t)domain << 32 | hash_32(url, length, 0);
+    *key = (PageKey){.hash = hash & store->hash_mask, .print = print_of(store, url, length)};
+}
+
+/* The first entry with a URL hash, or the one with the fingerprint too. */
+int page_key_find(MDB_cursor *cursor, uint64_t hash, const uint64_t *print, uint64_t *index)
+{
+    uint32_t domain = (uint32_t)(hash >> 32);
+    uint8_t bytes[PAGE_ENTRY_BYTES];
+    PageEntry entry = {.url_hash = (uint32_t)hash, .print = print == NULL ? 0 : *print};
+    page_entry_write(&entry, bytes);
+    MDB_val key = {sizeof domain, &domain};
+    MDB_val value = {sizeof bytes, bytes};
+    int rc = mdb_cursor_get(cursor, &key, &value, MDB_GET_BOTH_RANGE);
+    bool found = false;
+    while (rc == 0) {
+        page_entry_read(value.mv_data, &entry);
+        if (entry.url_hash != (uint32_t)hash || (print != NULL && entry.print != *print)) {
+            break;
+        }
+        if (!found || entry.index < *index) {
+            *index = entry.index;
+        }
+        found = true;
+        if (print != NULL) {
+            break;
+        }
+        rc = mdb_cursor_get(cursor, &key, &value, MDB_NEXT_DUP);
+    }
+    if (rc != 0 && rc != MDB_NOTFOUND) {
+        return rc;
+    }
+    return found ? 0 : MDB_NOTFOUND;
+}
+
+int page_key_look_up(const PageDBStore *store, MDB_txn *txn, const PageKey *key, uint64_t *index)
+{
+    MDB_cursor *cursor = NULL;
+    int rc = mdb_cursor_open(txn, store->tables.hash2idx, &cursor);
+    if (rc == 0) {
+        rc = page_key_find(cursor, key->hash, &key->print, index);
+    }
+    mdb_cursor_close(cursor);
+    return rc;
+}

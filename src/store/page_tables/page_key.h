@@ -1,0 +1,94 @@
+/* The key of a URL, and its entry in the table hash2idx.
+ *
+ * What: a key is domain hash, URL hash and fingerprint of a URL. The table hash2idx maps the domain
+ * hash to sorted entries of sixteen bytes that hold the rest of the key, the depth and the index of
+ * the page: pages of a domain are neighbours.
+ * Invariants: entries are written big-endian, so that their bytewise order is the order of (URL
+ * hash, fingerprint). The depth comes behind them: an entry whose depth changes must be taken out
+ * and put in again.
+ * Threads: pure functions, but for page_key_find, which uses the caller's transaction.
+ * Errors: LMDB codes. */
+#ifndef STORE_PAGE_TABLES_PAGE_KEY_H
+#define STORE_PAGE_TABLES_PAGE_KEY_H
+
+#include <endian.h>
+#include <lmdb.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include "store/page_tables/page_store.h"
+
+#define PAGE_PRINT_BITS  40
+#define PAGE_INDEX_BITS  48
+#define PAGE_MAX_DEPTH8  255u /* entries of hash2idx keep depths up to this */
+#define PAGE_ENTRY_BYTES 16
+
+/* A URL as hash2idx knows it. */
+typedef struct PageKey {
+    uint64_t hash;  /* domain 32, URL 32 */
+    uint64_t print; /* fingerprint, PAGE_PRINT_BITS */
+} PageKey;
+
+typedef struct PageEntry {
+    uint32_t url_hash;
+    uint64_t print;
+    uint8_t depth; /* PAGE_MAX_DEPTH8: that or more */
+    uint64_t index;
+} PageEntry;
+
+/* (URL hash 32, high 32 of print) and (low 8 of print, depth 8, index 48), both big-endian. */
+static inline void page_entry_write(const PageEntry *entry, uint8_t out[PAGE_ENTRY_BYTES])
+{
+    uint64_t index = entry->index & ((UINT64_C(1) << PAGE_INDEX_BITS) - 1);
+    uint64_t high = htobe64((uint64_t)entry->url_hash << 32 | entry->print >> 8);
+    uint64_t low = htobe64(entry->print << 56 | (uint64_t)entry->depth << PAGE_INDEX_BITS | index);
+    memcpy(out, &high, sizeof high);
+    memcpy(out + sizeof high, &low, sizeof low);
+}
+
+static inline void page_entry_read(const uint8_t in[PAGE_ENTRY_BYTES], PageEntry *entry)
+{
+    uint64_t high = 0, low = 0;
+    memcpy(&high, in, sizeof high);
+    memcpy(&low, in + sizeof high, sizeof low);
+    high = be64toh(high);
+    low = be64toh(low);
+    entry->url_hash = (uint32_t)(high >> 32);
+    entry->print = (high & UINT32_MAX) << 8 | low >> 56;
+    entry->depth = (uint8_t)(low >> PAGE_INDEX_BITS);
+    entry->index = low & ((UINT64_C(1) << PAGE_INDEX_BITS) - 1);
+}
+
+static inline uint32_t page_key_domain(const PageKey *key)
+{
+    return (uint32_t)(key->hash >> 32);
+}
+
+/* The hash that the documented library names a page by: XXH32 of the host, XXH32 of the URL. */
+uint64_t page_key_hash(const char *url, size_t length);
+/* The key of a URL. */
+PageKey page_key_of(const PageDBStore *store, const char *url, size_t length);
+
+/* The page that links are read from: what makes the keys of links within a host cheap. */
+typedef struct PageOrigin {
+    const char *url;
+    size_t prefix_length; /* "http://host:port", 0 when it has none */
+    size_t host_start;
+    size_t host_end;
+    uint32_t domain_hash;
+} PageOrigin;
+void page_origin_of(const char *url, size_t length, PageOrigin *origin);
+/* The key of a URL that stands on a page (from, or NULL), and whether the link leaves that page's
+ * domain. */
+void page_key_of_link(const PageDBStore *store, const char *url, size_t length,
+                      const PageOrigin *from, PageKey *key, bool *cross);
+
+/* Finds the index of a page in hash2idx: by hash and fingerprint, or, when print is NULL, the one
+ * that was known first of all with that hash. Moves the cursor. MDB_NOTFOUND. */
+int page_key_find(MDB_cursor *cursor, uint64_t hash, const uint64_t *print, uint64_t *index);
+/* The same by the URL's key, with a cursor of its own. */
+int page_key_look_up(const PageDBStore *store, MDB_txn *txn, const PageKey *key, uint64_t *index);
+
+#endif

@@ -1,0 +1,56 @@
+/* From a page's hash to its index without a tree: a table in memory beside hash2idx.
+ *
+ * Page hashes and indices never change once they are committed: pages are not removed, and of
+ * several pages with one hash it is the first that counts. So what was read from any snapshot holds
+ * for ever, commits need no invalidation, and a hash that is not in the table only says: ask
+ * hash2idx.
+ *
+ * Nothing is kept for a database that is asked seldom. Look-ups that had to go to the tree are
+ * counted; when they have cost about what a sweep through hash2idx costs (one for every
+ * PAGE_LOOKUP_PATIENCE pages), the sweep fills a table sized for all pages. Later pages enter as
+ * they are asked for, and when the database has doubled, the next sweep makes a larger table. There
+ * are never more than PAGE_LOOKUP_MAX_BUCKETS buckets of one cache line (32 MB; tables that were
+ * replaced stay until the database is closed, at most as much again); a database too large for them
+ * fills the table with what is asked for first.
+ *
+ * Invariants. 1. An entry is written once, hash before index, and never changed: readers take no
+ * lock. 2. Writers hold the mutex (RANK_TABLE) or own a table that was not published yet.
+ * Threads: any. Without memory there is no table, which is no error. */
+#ifndef STORE_PAGE_TABLES_PAGE_LOOKUP_H
+#define STORE_PAGE_TABLES_PAGE_LOOKUP_H
+
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/thread/mutex.h"
+
+#define PAGE_LOOKUP_MAX_BUCKETS ((size_t)1 << 19)
+#define PAGE_LOOKUP_PATIENCE    128u
+
+typedef struct PageLookupTable PageLookupTable;
+
+typedef struct PageLookup {
+    _Atomic(PageLookupTable *) table; /* NULL until the first sweep */
+    Mutex mutex;                      /* guards the rest, and writing to the table */
+    uint64_t missed;                  /* look-ups in the tree since the last decision */
+    uint64_t decide_at;               /* that many of them until the next */
+    uint64_t swept;                   /* pages in the database at the last sweep */
+} PageLookup;
+
+struct PageDBStore;
+struct PageReader;
+
+void page_lookup_init(PageLookup *lookup);
+void page_lookup_destroy(PageLookup *lookup);
+/* Begins to load the cache line that page_lookup_get will read. */
+void page_lookup_prefetch(PageLookup *lookup, uint64_t hash);
+/* false: not in the table. */
+bool page_lookup_get(PageLookup *lookup, uint64_t hash, uint64_t *index);
+/* The tree had to be asked and has found index. May sweep hash2idx in the reader's snapshot, and
+ * move its cursor. */
+void page_lookup_missed(struct PageDBStore *store, struct PageReader *reader, uint64_t hash,
+                        uint64_t index);
+
+#endif

@@ -1,0 +1,65 @@
+/* The inside of a PageDB: its environment, its tables, and what is kept in memory beside them.
+ *
+ * What: everything that the parts of PageDB share. PageDB itself (page_db.h) is the documented
+ * object around it; the parts in this room and in store/page_batch know the store alone and answer
+ * with LMDB codes, which PageDB turns into its own.
+ * Owns: the environment, the idle readers, the look-up table, the batch and the cache of hosts. The
+ * transaction manager is PageDB's.
+ * Threads: any. `batch` and `hosts` belong to the thread with the write transaction; each list has
+ * a mutex of its own; tables and options never change after the store was opened. */
+#ifndef STORE_PAGE_TABLES_PAGE_STORE_H
+#define STORE_PAGE_TABLES_PAGE_STORE_H
+
+#include <lmdb.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/thread/mutex.h"
+#include "store/lmdb/map_residence.h"
+#include "store/lmdb/txn_manager.h"
+#include "store/page_tables/page_lookup.h"
+#include "store/page_tables/page_tables.h"
+
+typedef struct PageBatch PageBatch;       /* page_batch.h */
+typedef struct PageHosts PageHosts;       /* page_hosts.h */
+typedef struct PageReader PageReader;     /* page_reader.h */
+typedef struct PageSnapshot PageSnapshot; /* page_snapshot.h */
+
+typedef struct PageDBStore {
+    MDB_env *env;
+    TxnManager *txn_manager; /* borrowed; all transactions go through it */
+    PageTables tables;
+    bool read_only;
+    uint64_t seed;       /* of the fingerprints */
+    uint64_t hash_mask;  /* bits of a page hash that count; all. Tests force equal hashes with it */
+    Mutex mutex;         /* guards PageDB.domain_temp; RANK_STORE */
+    Mutex streams_mutex; /* guards streams and, against parking, each of them; RANK_STORE */
+    PageSnapshot *streams;
+    Mutex readers_mutex;    /* guards readers; RANK_TABLE */
+    PageReader *readers;    /* the idle ones */
+    PageLookup lookup;      /* hash -> index, in memory; its own mutex */
+    MapResidence residence; /* how much of the map counts as resident */
+    atomic_uint look_ups;   /* since the map's residence was looked at */
+    /* Belong to the write transaction: */
+    PageBatch *batch;
+    PageHosts *hosts;
+} PageDBStore;
+
+/* The number of pages, and its new value. LMDB codes. */
+int page_store_count_pages(PageDBStore *store, MDB_txn *txn, uint64_t *n_pages);
+int page_store_set_n_pages(PageDBStore *store, MDB_txn *txn, uint64_t n_pages);
+
+/* Keeps the map within the budget. The caller has a transaction. */
+void page_store_check_residence(PageDBStore *store);
+/* The same after every other look-up in a tree (store/lmdb/map_residence.h says why). */
+static inline void page_store_looked_up(PageDBStore *store, unsigned n)
+{
+    unsigned before = atomic_fetch_add_explicit(&store->look_ups, n, memory_order_relaxed);
+    if (before / 2 != (before + n) / 2 &&
+        atomic_load_explicit(&store->residence.budget, memory_order_relaxed) > 0) {
+        page_store_check_residence(store);
+    }
+}
+
+#endif

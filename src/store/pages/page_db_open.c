@@ -1,0 +1,327 @@
+/* Opening and closing: the environment, the tables in it, and what is kept beside them. */
+#include "store/pages/page_db.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/random.h>
+
+#include "base/thread/log.h"
+#include "store/format/page_packs.h"
+#include "store/page_batch/page_batch.h"
+#include "store/page_tables/page_file.h"
+#include "store/page_tables/page_hosts.h"
+#include "store/page_tables/page_reader.h"
+#include "store/page_tables/page_snapshot.h"
+#include "store/pages/page_directory.h"
+#include "store/pages/page_error.h"
+
+#define DEFAULT_READERS 510
+#define LEAST_MAP_BYTES ((size_t)1 << 20)
+#define MESSAGE_BYTES   512
+
+/* What an environment holds before it is touched. */
+typedef enum Content { CONTENT_EMPTY, CONTENT_OURS } Content;
+
+/* Decides by the info table alone, without creating anything. An environment with other tables but
+ * without ours is empty to us, unless it has tables of these names in another format. */
+static int look_at_content(PageDB *db, MDB_txn *txn, Content *content)
+{
+    MDB_dbi info = 0;
+    *content = CONTENT_EMPTY;
+    int rc = mdb_dbi_open(txn, PAGE_TABLES_INFO, 0, &info);
+    if (rc == MDB_NOTFOUND) {
+        return page_db_error_ok;
+    }
+    uint64_t version = 0;
+    if (rc == 0) {
+        rc = page_tables_read_number(txn, info, PAGE_TABLES_VERSION, &version);
+    }
+    if (rc == MDB_NOTFOUND || rc == MDB_INVALID || rc == MDB_INCOMPATIBLE) {
+        return page_db_fail(db, page_db_error_version,
+                            "the database has no format version: not written by ragno");
+    }
+    if (rc != 0) {
+        return page_db_fail_mdb(db, rc, "reading the format version");
+    }
+    if (version != PAGE_DB_FORMAT_VERSION) {
+        char text[MESSAGE_BYTES];
+        (void)snprintf(text, sizeof text,
+                       "the database has format version %llu, this program reads version %u",
+                       (unsigned long long)version, PAGE_DB_FORMAT_VERSION);
+        return page_db_fail(db, page_db_error_version, text);
+    }
+    *content = CONTENT_OURS;
+    return page_db_error_ok;
+}
+
+static int check_counts(PageDB *db, MDB_txn *txn, bool damaged_keys)
+{
+    PageDBStore *store = db->store;
+    uint64_t n_pages = 0;
+    MDB_stat packs, hashes;
+    int rc = page_tables_read_number(txn, store->tables.info, PAGE_TABLES_N_PAGES, &n_pages);
+    if (rc == 0) {
+        rc = page_tables_read_number(txn, store->tables.info, PAGE_TABLES_SEED, &store->seed);
+    }
+    if (rc == 0) {
+        rc = mdb_stat(txn, store->tables.idx2info, &packs);
+    }
+    if (rc == 0) {
+        rc = mdb_stat(txn, store->tables.hash2idx, &hashes);
+    }
+    if (rc != 0) {
+        return page_db_fail_mdb(db, rc == MDB_NOTFOUND ? MDB_CORRUPTED : rc, "reading the counts");
+    }
+    if (packs.ms_entries != (n_pages + PAGE_PACK_RECORDS - 1) / PAGE_PACK_RECORDS ||
+        (hashes.ms_entries != n_pages && !damaged_keys)) {
+        return page_db_fail(db, page_db_error_damaged,
+                            "the tables do not have as many pages as the database counts");
+    }
+    return page_db_error_ok;
+}
+
+/* An LMDB code or errno. */
+static int create_content(void *context, MDB_txn *txn)
+{
+    PageDBStore *store = context;
+    if (getrandom(&store->seed, sizeof store->seed, 0) != (ssize_t)sizeof store->seed) {
+        return errno;
+    }
+    int rc = page_tables_open(txn, &store->tables, true);
+    if (rc == 0) {
+        rc = page_tables_write_number(txn, store->tables.info, PAGE_TABLES_VERSION,
+                                      PAGE_DB_FORMAT_VERSION);
+    }
+    if (rc == 0) {
+        rc = page_tables_write_number(txn, store->tables.info, PAGE_TABLES_SEED, store->seed);
+    }
+    if (rc == 0) {
+        rc = page_tables_write_number(txn, store->tables.info, PAGE_TABLES_N_PAGES, 0);
+    }
+    return rc;
+}
+
+/* Opens or creates the tables in one transaction. */
+static int open_content(PageDB *db, bool damaged_keys)
+{
+    MDB_txn *txn = NULL;
+    Content content = CONTENT_EMPTY;
+    int rc = page_db_txn_begin(db, true, &txn);
+    if (rc != page_db_error_ok) {
+        return rc;
+    }
+    rc = look_at_content(db, txn, &content);
+    if (rc == page_db_error_ok && content == CONTENT_OURS) {
+        rc = page_db_fail_mdb(db, page_tables_open(txn, &db->store->tables, false),
+                              "opening the tables");
+        if (rc == page_db_error_ok) {
+            rc = check_counts(db, txn, damaged_keys);
+        }
+    }
+    /* Handles that were opened stay open only if their transaction is committed. */
+    if (rc != page_db_error_ok || content == CONTENT_OURS) {
+        if (rc == page_db_error_ok) {
+            return page_db_txn_commit(db, txn);
+        }
+        page_db_txn_abort(db, txn);
+        return rc;
+    }
+    page_db_txn_abort(db, txn);
+    if (db->store->read_only) {
+        return page_db_fail(db, page_db_error_invalid_path, "there is no page database");
+    }
+    rc = page_db_txn_begin(db, false, &txn);
+    if (rc != page_db_error_ok) {
+        return rc;
+    }
+    rc = page_db_fail_mdb(db, create_content(db->store, txn), "creating the tables");
+    if (rc != page_db_error_ok) {
+        page_db_txn_abort(db, txn);
+        return rc;
+    }
+    return page_db_txn_commit(db, txn);
+}
+
+static bool address_space_has(size_t bytes)
+{
+    void *probe = mmap(NULL, bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    return probe != MAP_FAILED && munmap(probe, bytes) == 0;
+}
+
+/* LMDB ends the program behind this: it has met a page that is none. */
+static void tell_broken(MDB_env *env, const char *assertion)
+{
+    const char *path = NULL;
+    (void)mdb_env_get_path(env, &path);
+    LOG_ERROR("db", "the database file is broken", "path=%s problem=\"%s\" next=\"ragno verify\"",
+              path == NULL ? "-" : path, assertion);
+}
+
+static int check_file(PageDB *db)
+{
+    bool cut = false;
+    const char *what = NULL;
+    int rc = page_file_check(db->store, &cut, &what);
+    if (rc == 0 && cut) {
+        return page_db_fail(db, page_db_error_damaged, "the file is shorter than its contents");
+    }
+    return page_db_fail_mdb(db, rc, what);
+}
+
+static int open_environment(PageDB *db, const PageDBOptions *options)
+{
+    PageDBStore *store = db->store;
+    size_t map_bytes = options->map_bytes == 0 ? PAGE_DB_DEFAULT_SIZE : options->map_bytes;
+    while (options->map_bytes == 0 && map_bytes > LEAST_MAP_BYTES &&
+           !address_space_has(map_bytes)) {
+        map_bytes /= 2;
+    }
+    unsigned flags = MDB_NOTLS | MDB_NORDAHEAD;
+    flags |= options->read_only ? MDB_RDONLY : 0;
+    flags |= options->no_sync ? MDB_NOSYNC : 0;
+    unsigned readers = options->max_readers == 0 ? DEFAULT_READERS : options->max_readers;
+    int rc = mdb_env_create(&store->env);
+    if (rc == 0) {
+        rc = mdb_env_set_mapsize(store->env, map_bytes);
+    }
+    if (rc == 0) {
+        rc = mdb_env_set_assert(store->env, tell_broken);
+    }
+    if (rc == 0) {
+        rc = mdb_env_set_maxreaders(store->env, readers);
+    }
+    if (rc == 0) {
+        rc = mdb_env_set_maxdbs(store->env, PAGE_DIRECTORY_MAX_TABLES);
+    }
+    if (rc == 0) {
+        rc = mdb_env_open(store->env, db->path, flags, PAGE_DIRECTORY_FILE_MODE);
+    }
+    return rc == 0 ? check_file(db) : page_db_fail_mdb(db, rc, db->path);
+}
+
+static PageDB *allocate(const char *path)
+{
+    PageDB *db = calloc(1, sizeof *db);
+    PageDBStore *store = calloc(1, sizeof *store);
+    Error *error = error_new();
+    char *copy = strdup(path);
+    if (db == NULL || store == NULL || error == NULL || copy == NULL) {
+        free(copy);
+        error_delete(error);
+        free(store);
+        free(db);
+        return NULL;
+    }
+    db->path = copy;
+    db->error = error;
+    db->persist = PAGE_DB_DEFAULT_PERSIST;
+    db->store = store;
+    store->hash_mask = UINT64_MAX;
+    mutex_init(&store->mutex, RANK_STORE);
+    mutex_init(&store->streams_mutex, RANK_STORE);
+    mutex_init(&store->readers_mutex, RANK_TABLE);
+    page_lookup_init(&store->lookup);
+    return db;
+}
+
+static void rest_readers(void *store)
+{
+    page_readers_rest(store);
+}
+
+static void park_snapshots(void *store)
+{
+    page_snapshots_park(store);
+}
+
+static int prepare_directory(PageDB *db, const PageDBOptions *options)
+{
+    char failed[PAGE_DIRECTORY_PATH_BYTES];
+    if (options->read_only || options->no_create) {
+        return page_db_fail_mdb(db, page_directory_check(db->path, failed), failed);
+    }
+    return page_db_fail_mdb(db, page_directory_create(db->path, create_content, db->store),
+                            db->path);
+}
+
+/* All transactions go through the manager, so that the map can grow. */
+static int make_txn_manager(PageDB *db)
+{
+    PageDBStore *store = db->store;
+    if (txn_manager_new(&db->txn_manager, store->env) != txn_manager_error_ok) {
+        return page_db_fail(db, page_db_error_memory, "page_db_open: out of memory");
+    }
+    store->txn_manager = db->txn_manager;
+    db->txn_manager->park = park_snapshots;
+    db->txn_manager->drop_idle = rest_readers;
+    db->txn_manager->hook_context = store;
+    return page_db_error_ok;
+}
+
+int page_db_open(PageDB **db, const char *path, const PageDBOptions *options)
+{
+    static const PageDBOptions defaults = {.map_bytes = 0};
+    options = options == NULL ? &defaults : options;
+    *db = allocate(path);
+    if (*db == NULL) {
+        return page_db_error_memory;
+    }
+    PageDBStore *store = (*db)->store;
+    store->read_only = options->read_only;
+    store->batch = page_batch_new();
+    store->hosts = page_hosts_new();
+    if (store->batch == NULL || store->hosts == NULL) {
+        return page_db_fail(*db, page_db_error_memory, "page_db_open: out of memory");
+    }
+    int rc = prepare_directory(*db, options);
+    if (rc == page_db_error_ok) {
+        rc = open_environment(*db, options);
+    }
+    if (rc == page_db_error_ok) {
+        rc = make_txn_manager(*db);
+    }
+    if (rc == page_db_error_ok) {
+        rc = open_content(*db, options->damaged_keys);
+    }
+    if (rc != page_db_error_ok) {
+        error_add((*db)->error, path);
+    }
+    return rc;
+}
+
+PageDBError page_db_new(PageDB **db, const char *path)
+{
+    return (PageDBError)page_db_open(db, path, NULL);
+}
+
+PageDBError page_db_delete(PageDB *db)
+{
+    if (db == NULL) {
+        return page_db_error_ok;
+    }
+    PageDBStore *store = db->store;
+    bool opened = db->txn_manager != NULL;
+    page_readers_delete(store);
+    (void)txn_manager_delete(db->txn_manager);
+    if (store->env != NULL) {
+        mdb_env_close(store->env);
+    }
+    if (opened && !db->persist && !store->read_only) {
+        page_directory_remove(db->path);
+    }
+    domain_temp_delete(db->domain_temp);
+    page_batch_delete(store->batch);
+    page_hosts_delete(store->hosts);
+    map_residence_close(&store->residence);
+    mutex_destroy(&store->mutex);
+    mutex_destroy(&store->streams_mutex);
+    mutex_destroy(&store->readers_mutex);
+    page_lookup_destroy(&store->lookup);
+    error_delete(db->error);
+    free(store);
+    free(db->path);
+    free(db);
+    return page_db_error_ok;
+}

@@ -1,0 +1,69 @@
+#include "store/pages/page_error.h"
+
+#include <errno.h>
+#include <stdio.h>
+
+#define MESSAGE_BYTES 512
+
+int page_db_fail(PageDB *db, int code, const char *what)
+{
+    if (code != page_db_error_ok) {
+        error_set(db->error, code, what);
+    }
+    return code;
+}
+
+static int code_of_mdb(int rc)
+{
+    switch (rc) {
+    case 0:
+        return page_db_error_ok;
+    case ENOMEM:
+        return page_db_error_memory;
+    case MDB_MAP_FULL:
+    case MDB_TXN_FULL:
+    case ENOSPC:
+    case EDQUOT:
+    case EFBIG:
+    case EIO: /* LMDB's answer to a short write */
+        return page_db_error_full;
+    case MDB_VERSION_MISMATCH:
+    case MDB_INCOMPATIBLE:
+        return page_db_error_version;
+    case MDB_INVALID:
+    case MDB_CORRUPTED:
+    case MDB_PAGE_NOTFOUND:
+        return page_db_error_damaged;
+    case MDB_READERS_FULL:
+    case EAGAIN:
+    case EBUSY:
+        return page_db_error_locked;
+    case ENOENT:
+    case ENOTDIR:
+    case EISDIR:
+    case EACCES:
+    case EPERM:
+    case EROFS:
+    case ELOOP:
+    case ENAMETOOLONG:
+        return page_db_error_invalid_path;
+    default:
+        return page_db_error_internal;
+    }
+}
+
+int page_db_fail_mdb(PageDB *db, int rc, const char *what)
+{
+    if (rc == 0) {
+        return page_db_error_ok;
+    }
+    char text[MESSAGE_BYTES];
+    (void)snprintf(text, sizeof text, "%s: %s", what, mdb_strerror(rc));
+    return page_db_fail(db, code_of_mdb(rc), text);
+}
+
+int page_db_fail_find(PageDB *db, int rc, const char *what)
+{
+    return rc == MDB_NOTFOUND ? page_db_fail(db, page_db_error_no_page, "there is no such page")
+                              : page_db_fail_mdb(db, rc, what);
+}

@@ -1,0 +1,18 @@
+/* How the codes of LMDB and of the system become PageDB's.
+ *
+ * What: the rooms below PageDB answer with LMDB codes and errno. Here they become a PageDBError,
+ * and the words for the operator go into the database's Error. Threads: any (Error has a lock of
+ * its own). */
+#ifndef STORE_PAGES_PAGE_ERROR_H
+#define STORE_PAGES_PAGE_ERROR_H
+
+#include "store/pages/page_db.h"
+
+/* Sets the error of db and returns code. what: "page_db_add: ...". */
+int page_db_fail(PageDB *db, int code, const char *what);
+/* The same for an LMDB return code or errno; 0 is success and leaves the error alone. */
+int page_db_fail_mdb(PageDB *db, int rc, const char *what);
+/* The same for a look-up: MDB_NOTFOUND is page_db_error_no_page. */
+int page_db_fail_find(PageDB *db, int rc, const char *what);
+
+#endif
