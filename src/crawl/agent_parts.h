@@ -13,11 +13,11 @@
 #include "fetch/dns/resolver.h"
 #include "rules/filters.h"
 #include "frontier/distributor/frontier.h"
-#include "ingest/ingest_sieve.h"
+#include "ingest/batch/ingest_sieve.h"
 #include "parse/trap/trap_set.h"
 #include "page/parsing.h"
-#include "ingest/revisits.h"
-#include "ingest/scoring.h"
+#include "ingest/revisit/revisits.h"
+#include "ingest/chore/scoring.h"
 
 #define FETCHERS_MAX 64u
 

@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "base/thread/log.h"
-#include "ingest/ingest_totals.h"
+#include "ingest/batch/ingest_totals.h"
 #include "crawl/status.h"
 
 #define SLOW_HOSTS         5u

@@ -21,7 +21,7 @@
 #include "frontier/distributor/distributor.h"
 #include "frontier/visit/workbench.h"
 #include "ingest/ingest_patience.h"
-#include "ingest/ingest_sieve.h"
+#include "ingest/batch/ingest_sieve.h"
 #include "world.h"
 
 typedef struct CrawlOptions {

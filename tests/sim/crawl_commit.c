@@ -7,7 +7,9 @@
 #include <unistd.h>
 
 #include "base/core/hash.h"
-#include "ingest/ingest_totals.h"
+#include "ingest/batch/ingest_totals.h"
+#include "ingest/chore/sieve_chore.h"
+#include "ingest/page/page_way.h"
 
 #define MAP_BYTES    ((size_t)1 << 38)
 #define MAX_AGE_MS   60000
@@ -248,9 +250,9 @@ static bool commit(Crawl *crawl, bool merge)
             sieve_is_due_for(crawl->sieve.sieve, stats_get(&crawl->stats.urls_seen), batch.hungry);
     }
     if (rc == RESULT_OK) {
-        rc = merge ? ingest_sieve_chore(&crawl->sieve)
+        rc = merge ? sieve_chore(&crawl->sieve)
                          .run(&crawl->sieve, &batch, mono_add_ms(mono_now(), MERGE_MS))
-                   : batch_apply(&batch);
+                   : page_way_apply(&batch);
     }
     if (rc == RESULT_OK) {
         rc = batch_finish(&batch);
@@ -304,8 +306,7 @@ bool crawl_commit(Crawl *crawl)
 
 MonoTime crawl_merge_due(Crawl *crawl)
 {
-    return crawl->sieve.sieve == NULL ? MONO_NEVER
-                                      : ingest_sieve_chore(&crawl->sieve).due(&crawl->sieve);
+    return crawl->sieve.sieve == NULL ? MONO_NEVER : sieve_chore(&crawl->sieve).due(&crawl->sieve);
 }
 
 bool crawl_merge(Crawl *crawl)
@@ -348,7 +349,7 @@ bool crawl_seed(Crawl *crawl)
     }
     Result rc =
         batch_init(&batch, &crawl->ingest, &crawl->store, crawl->log, &crawl->totals, txn, NULL, 0);
-    rc = rc == RESULT_OK ? batch_seed(&batch, seeds, n, &added) : rc;
+    rc = rc == RESULT_OK ? page_way_seed(&batch, seeds, n, &added) : rc;
     rc = rc == RESULT_OK ? batch_finish(&batch) : rc;
     bool ok = rc == RESULT_OK && page_db_txn_commit(crawl->store.db, txn) == 0 && added == n;
     crawl->totals = batch.totals;

@@ -8,7 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "ingest/ingest.h"
+#include "ingest/batch/ingest_store.h"
 #include "unit.h"
 
 typedef struct StoreFixture {

@@ -6,8 +6,9 @@
 
 #include "base/core/hash.h"
 #include "dice.h"
-#include "ingest/ingest_batch.h"
-#include "ingest/revisits.h"
+#include "ingest/batch/ingest_batch.h"
+#include "ingest/page/page_way.h"
+#include "ingest/revisit/revisits.h"
 #include "store/frequency/freq_scheduler.h"
 #include "store_fixture.h"
 #include "unit.h"
@@ -189,7 +190,7 @@ static void seed_all(World *w)
         uint64_t added = 0;
         url_of(w, i, url);
         LinkInfo link = {.url = url, .score = 1};
-        CU_ASSERT_EQUAL(batch_seed(&batch, &link, 1, &added), RESULT_OK);
+        CU_ASSERT_EQUAL(page_way_seed(&batch, &link, 1, &added), RESULT_OK);
         CU_ASSERT_EQUAL(
             page_db_find(w->fixture.store.db, batch.txn, url, strlen(url), &w->pages[i].index), 0);
     }
@@ -302,7 +303,7 @@ static void visit(World *w, size_t at_most)
         }
         Batch batch;
         begin(w, &batch, pages, n);
-        CU_ASSERT_EQUAL(batch_apply(&batch), RESULT_OK);
+        CU_ASSERT_EQUAL(page_way_apply(&batch), RESULT_OK);
         if (end(w, &batch)) {
             for (size_t k = 0; k < n; k++) {
                 w->pages[which[k]].visits++;

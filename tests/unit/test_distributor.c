@@ -4,6 +4,7 @@
 #include <sys/stat.h>
 
 #include "base/thread/log.h"
+#include "frontier/distributor/distributor.h"
 #include "dice.h"
 #include "store_fixture.h"
 #include "unit.h"

@@ -10,6 +10,7 @@
 
 #include "dice.h"
 #include "frontier/visit/workbench.h"
+#include "frontier/distributor/distributor.h"
 #include "store_fixture.h"
 #include "unit.h"
 

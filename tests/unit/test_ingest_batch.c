@@ -1,7 +1,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "ingest/ingest_totals.h"
+#include "ingest/batch/ingest_totals.h"
+#include "ingest/page/page_way.h"
 #include "ingest_fixture.h"
 #include "unit.h"
 
@@ -113,7 +114,7 @@ static CommitNotice *commit(World *w, bool really)
                                      w->ingest.log, &w->ingest.totals, txn, w->pages, w->n_pages),
                           RESULT_OK);
     batch.hungry = w->hungry;
-    CU_ASSERT_EQUAL(batch_apply(&batch), RESULT_OK);
+    CU_ASSERT_EQUAL(page_way_apply(&batch), RESULT_OK);
     CU_ASSERT_EQUAL(batch_finish(&batch), RESULT_OK);
     w->woke = batch.woke;
     CommitNotice *notice = batch_notice(&batch);

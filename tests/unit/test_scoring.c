@@ -2,7 +2,8 @@
 #include <string.h>
 
 #include "base/thread/queue.h"
-#include "ingest/scoring.h"
+#include "ingest/chore/scoring.h"
+#include "ingest/page/page_way.h"
 #include "ingest_fixture.h"
 #include "unit.h"
 
@@ -84,7 +85,7 @@ static CommitNotice *commit(World *w, ParsedPage *page, bool really)
                                      page == NULL ? 0 : 1),
                           RESULT_OK);
     if (page != NULL) {
-        CU_ASSERT_EQUAL(batch_apply(&batch), RESULT_OK);
+        CU_ASSERT_EQUAL(page_way_apply(&batch), RESULT_OK);
     } else {
         CU_ASSERT_EQUAL(w->chore.run(w->chore.context, &batch, mono_add_ms(mono_now(), 40)),
                         RESULT_OK);

@@ -3,7 +3,7 @@
 
 #include "parse/trap/trap_set.h"
 #include "parse/url/url.h"
-#include "ingest/trap_yield.h"
+#include "ingest/batch/trap_yield.h"
 #include "unit.h"
 
 static TrapYield *table_of(uint32_t fetches, double yield, size_t patterns)

@@ -17,7 +17,8 @@
 
 #include "rules/config.h"
 #include "command/db/db.h"
-#include "ingest/scoring.h"
+#include "ingest/batch/ingest_options.h"
+#include "ingest/chore/scoring.h"
 #include "store/tables/revisit_table.h"
 
 #define SCAN_AT_ONCE 4096u

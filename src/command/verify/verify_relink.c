@@ -6,8 +6,9 @@
 
 #include "command/check/check_options.h"
 #include "crawl/crawl_store.h"
-#include "ingest/ingest_batch.h"
-#include "ingest/ingest_totals.h"
+#include "ingest/batch/ingest_batch.h"
+#include "ingest/batch/ingest_totals.h"
+#include "ingest/page/page_way.h"
 #include "page/parsing.h"
 #include "store/archive/warc_load.h"
 
@@ -302,7 +303,7 @@ Result verify_relink_page(VerifyRelink *relink, uint64_t index, const char **why
     }
     Result rc = parse_again(relink, &page, why);
     if (rc == RESULT_OK && *why == NULL) {
-        rc = batch_relink(&relink->batch, relink->parsed);
+        rc = page_way_relink(&relink->batch, relink->parsed);
     }
     parsed_page_delete(relink->parsed);
     relink->parsed = NULL;

@@ -7,8 +7,8 @@
  * One step is one request: an errand when the visit state has askers
  * (fetch/transfer/robots_answer.h), robots.txt when it is missing or expired, otherwise the first
  * URL that robots.txt and the fetch filter allow and that is of no parked pattern
- * (src/ingest/trap_yield.h). Time is a parameter; no I/O, no locks: the whole of it runs in virtual
- * time. Called by the thread that holds the visit state. */
+ * (src/ingest/batch/trap_yield.h). Time is a parameter; no I/O, no locks: the whole of it runs in
+ * virtual time. Called by the thread that holds the visit state. */
 #ifndef FETCH_TRANSFER_FETCH_STEP_H
 #define FETCH_TRANSFER_FETCH_STEP_H
 

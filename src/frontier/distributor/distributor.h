@@ -49,6 +49,7 @@
 #include "base/memory/heap.h"
 #include "base/memory/map.h"
 #include "base/core/result.h"
+#include "frontier/distributor/commit_notice.h"
 #include "frontier/visit/visit_state.h"
 #include "store/tables/host_table.h"
 #include "store/pages/page_db.h"
@@ -87,32 +88,6 @@ typedef struct DistributorSinks {
      * be NULL. */
     void (*failed)(void *context);
 } DistributorSinks;
-
-typedef struct CommitDone {
-    uint64_t index;
-    uint32_t host;
-} CommitDone;
-
-/* A host that got new URLs. */
-typedef struct CommitHost {
-    uint32_t host;
-    uint8_t level; /* of the best of them */
-} CommitHost;
-
-/* What a commit changed, from the ingest thread. The distributor frees it. */
-typedef struct CommitNotice {
-    News news;        /* NEWS_COMMITTED */
-    CommitDone *done; /* URLs that left the schedule */
-    size_t n_done;
-    CommitHost *hosts; /* hosts that got new URLs */
-    size_t n_hosts;
-    uint32_t *dropped; /* hosts whose schedule was cleared */
-    size_t n_dropped;
-    ScheduleChange *moved; /* URLs that changed their level, grouped by host */
-    size_t n_moved;
-} CommitNotice;
-
-void commit_notice_delete(CommitNotice *notice);
 
 typedef struct Distributor {
     DistributorOptions options;

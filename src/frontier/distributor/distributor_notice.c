@@ -1,17 +1,4 @@
-#include <stdlib.h>
-
 #include "frontier/distributor/distributor_inside.h"
-
-void commit_notice_delete(CommitNotice *notice)
-{
-    if (notice != NULL) {
-        free(notice->done);
-        free(notice->hosts);
-        free(notice->dropped);
-        free(notice->moved);
-        free(notice);
-    }
-}
 
 /* It came too late for an evicted host, but not for its next turn. */
 static void note_leaving(VisitState *visit_state, unsigned level)

@@ -1,7 +1,7 @@
 /* A hash of a page that is the same for all pages of a crawler trap, so that a list under another
  * combination of filters, the next month of an empty calendar and the same page in another session
- * count as nothing new (src/ingest/trap_yield.h). What a generator of endless URLs varies is left
- * out, and no more: a page that shows anything else than the last one has another hash.
+ * count as nothing new (src/ingest/batch/trap_yield.h). What a generator of endless URLs varies is
+ * left out, and no more: a page that shows anything else than the last one has another hash.
  *
  *   everywhere   identifiers (trap_identifier) are one and the same
  *   in tags      href and action that lead to the page itself: the same path but for its numbers,

@@ -1,7 +1,7 @@
 /* The patterns of URLs (trap_pattern) that are parked, as fetching threads see them. An immutable
  * set: one more pattern is a new set, which replaces the old one (base/thread/shared.h).
  *
- *   ingest (src/ingest/trap_yield.h) --trap_set_with, shared_replace--> fetching threads:
+ *   ingest (src/ingest/batch/trap_yield.h) --trap_set_with, shared_replace--> fetching threads:
  * trap_set_has */
 #ifndef PARSE_TRAP_TRAP_SET_H
 #define PARSE_TRAP_TRAP_SET_H

@@ -1,9 +1,9 @@
 /* A URL that is seen for the first time: it is refused, and that is counted, or it gets its level
  * and goes into the schedule. */
-#ifndef INGEST_INGEST_NEW_URL_H
-#define INGEST_INGEST_NEW_URL_H
+#ifndef INGEST_PAGE_INGEST_NEW_URL_H
+#define INGEST_PAGE_INGEST_NEW_URL_H
 
-#include "ingest/ingest_batch.h"
+#include "ingest/batch/ingest_batch.h"
 
 /* PageSink.discovered; the context is the Batch. */
 int ingest_new_url(void *context, const PageRef *page, uint8_t *level);

@@ -1,4 +1,4 @@
-#include "ingest/ingest_spelling.h"
+#include "ingest/page/ingest_spelling.h"
 
 #include <string.h>
 

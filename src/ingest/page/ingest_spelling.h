@@ -1,9 +1,9 @@
 /* Spellings of one page (dedup.h): of URLs with the same dedup key PageDB knows the first only. In
  * the batch's transaction; what is returned lives as long as the batch. */
-#ifndef INGEST_INGEST_SPELLING_H
-#define INGEST_INGEST_SPELLING_H
+#ifndef INGEST_PAGE_INGEST_SPELLING_H
+#define INGEST_PAGE_INGEST_SPELLING_H
 
-#include "ingest/ingest_batch.h"
+#include "ingest/batch/ingest_batch.h"
 
 /* The links of a page as PageDB shall see them; the page itself is left as it is, since a batch may
  * be tried again. */

@@ -1,4 +1,4 @@
-#include "ingest/revisits.h"
+#include "ingest/revisit/revisits.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -6,7 +6,8 @@
 
 #include "base/thread/log.h"
 #include "base/thread/shared.h"
-#include "ingest/ingest_batch.h"
+#include "ingest/revisit/revisit_line.h"
+#include "ingest/revisit/revisit_visit.h"
 
 #define LOOKS_PER_CLOCK 16u /* entries between two looks at the clock */
 #define RESTS_MAX       16u
@@ -16,9 +17,7 @@ struct Revisits {
     RevisitsOptions options; /* without the policy */
     Shared policies;         /* RevisitPolicy, with its rules */
     SharedReader policy;     /* the ingest thread's */
-    const RevisitTable *table;
-    PageDB *db;
-    Schedule *schedule;
+    RevisitLine line;
     Buffer url;
     RevisitDue position; /* the chore has seen all up to here */
     RevisitDue kept;     /* as of the last commit */
@@ -99,12 +98,11 @@ Result revisits_new(Revisits **out, const RevisitsOptions *options, const Ingest
     if (options->clock.wall == NULL) {
         revisits->options.clock = (RevisitClock){.wall = real_wall, .mono = real_mono};
     }
-    if (options->host_share == 0) {
-        revisits->options.host_share = REVISIT_HOST_SHARE;
-    }
-    revisits->table = store->revisits;
-    revisits->db = store->db;
-    revisits->schedule = store->schedule;
+    revisits->line = (RevisitLine){.table = store->revisits,
+                                   .db = store->db,
+                                   .schedule = store->schedule,
+                                   .host_share = options->host_share == 0 ? REVISIT_HOST_SHARE
+                                                                          : options->host_share};
     revisits->settling = true;
     revisits->kept_settling = true;
     *out = revisits;
@@ -123,7 +121,7 @@ void revisits_delete(Revisits *revisits)
 
 static Result read_page(Revisits *revisits, const Batch *batch, uint64_t index, PageRef *page)
 {
-    int rc = page_db_get(revisits->db, batch->txn, index, page, &revisits->url);
+    int rc = page_db_get(revisits->line.db, batch->txn, index, page, &revisits->url);
     page->url = buffer_string(&revisits->url);
     return rc == page_db_error_ok        ? RESULT_OK
            : rc == page_db_error_no_page ? RESULT_NOT_FOUND
@@ -145,7 +143,7 @@ static Result put(Revisits *revisits, const Batch *batch, const RevisitDue *due)
         look_back(revisits, due->time_s);
     }
     revisits->next_s = fmin(revisits->next_s, due->time_s);
-    return revisit_table_put(revisits->table, batch->txn, due);
+    return revisit_table_put(revisits->line.table, batch->txn, due);
 }
 
 static RevisitDue next_visit(Revisits *revisits, const PageRef *page, const RevisitNote *note,
@@ -159,88 +157,13 @@ static RevisitDue next_visit(Revisits *revisits, const PageRef *page, const Revi
 /* ---- what is due ------------------------------------------------------------------------------
  */
 
-/* The distributor is told that the host has something to do. */
-static void note_url(BatchHost *host, unsigned level)
-{
-    if (!host->got_urls || level < host->best_level) {
-        host->best_level = (uint8_t)level;
-    }
-    host->got_urls = true;
-}
-
-static Result schedule_page(const Revisits *revisits, const Batch *batch, BatchHost *host,
-                            const PageRef *page)
-{
-    Result rc =
-        schedule_put(revisits->schedule, batch->txn, page->host, REVISIT_LEVEL, page->index);
-    if (rc == RESULT_OK && page_db_set_state(revisits->db, batch->txn, page->index, page->status,
-                                             REVISIT_LEVEL, 0) != page_db_error_ok) {
-        rc = RESULT_FULL;
-    }
-    note_url(host, REVISIT_LEVEL);
-    return rc;
-}
-
-static void owe(BatchHost *host, uint64_t n)
-{
-    uint64_t owed = host->record.owed + n;
-    host->record.owed = (uint8_t)(owed < UINT8_MAX ? owed : UINT8_MAX);
-}
-
-/* Whether more than `most` fetches of new URLs come first; not when the host has none. */
-static Result is_owing(const Revisits *revisits, const Batch *batch, BatchHost *host, unsigned most,
-                       bool *owing)
-{
-    uint64_t all = 0;
-    uint64_t due = 0;
-    *owing = false;
-    if (host->record.owed <= most) {
-        return RESULT_OK;
-    }
-    Result rc = schedule_host_count(revisits->schedule, batch->txn, host->host, &all);
-    if (rc == RESULT_OK) {
-        rc = schedule_level_count(revisits->schedule, batch->txn, host->host, REVISIT_LEVEL, &due);
-    }
-    *owing = all > due;
-    host->record.owed = *owing ? host->record.owed : 0;
-    return rc;
-}
-
-/* A page that is due goes into the schedule, or into the line of its host. */
-static Result admit(const Revisits *revisits, const Batch *batch, BatchHost *host,
-                    const PageRef *page, const RevisitDue *due)
-{
-    if (page->level != SCHEDULE_NO_LEVEL) { /* since before the start, or it was cleared */
-        note_url(host, page->level);
-        return schedule_put(revisits->schedule, batch->txn, page->host, page->level, page->index);
-    }
-    uint64_t n = 0;
-    bool is_empty = true;
-    bool owing = false;
-    Result rc = schedule_level_count(revisits->schedule, batch->txn, page->host, REVISIT_LEVEL, &n);
-    if (rc == RESULT_OK) {
-        rc = is_owing(revisits, batch, host, revisits->options.host_share / 2, &owing);
-    }
-    if (rc == RESULT_OK) {
-        rc = revisit_table_line_is_empty(revisits->table, batch->txn, page->host, &is_empty);
-    }
-    if (rc != RESULT_OK) {
-        return rc;
-    }
-    if (!is_empty || owing || n >= revisits->options.host_share) {
-        return revisit_table_line_put(revisits->table, batch->txn, page->host, due);
-    }
-    owe(host, 1);
-    return schedule_page(revisits, batch, host, page);
-}
-
 /* What `ragno schedule` built counts from 0: its times become wall times. Pages that are not spread
  * stand at 0 and are due a period after their last crawl. */
 static Result anchor(Revisits *revisits, const Batch *batch, const PageRef *page,
                      const RevisitDue *built)
 {
     RevisitNote note;
-    Result rc = revisit_table_note_get(revisits->table, batch->txn, page->index, &note);
+    Result rc = revisit_table_note_get(revisits->line.table, batch->txn, page->index, &note);
     if (rc != RESULT_OK) {
         return rc;
     }
@@ -251,7 +174,7 @@ static Result anchor(Revisits *revisits, const Batch *batch, const PageRef *page
         double least_s = margin < 0 ? 0 : page->last_crawl + 1 / ((double)due.freq * (1 + margin));
         due.time_s = fmax(now_s(revisits) + built->time_s, least_s);
     }
-    rc = revisit_table_note_put(revisits->table, batch->txn, page->index, &note);
+    rc = revisit_table_note_put(revisits->line.table, batch->txn, page->index, &note);
     return rc == RESULT_OK ? put(revisits, batch, &due) : rc;
 }
 
@@ -261,10 +184,10 @@ static Result take_due(Revisits *revisits, Batch *batch, const RevisitDue *due)
     RevisitNote note;
     Result rc = read_page(revisits, batch, due->index, &page);
     if (rc == RESULT_NOT_FOUND) {
-        return revisit_table_remove(revisits->table, batch->txn, due->index);
+        return revisit_table_remove(revisits->line.table, batch->txn, due->index);
     }
     if (rc == RESULT_OK) {
-        rc = revisit_table_note_get(revisits->table, batch->txn, due->index, &note);
+        rc = revisit_table_note_get(revisits->line.table, batch->txn, due->index, &note);
     }
     if (rc != RESULT_OK) {
         return rc;
@@ -275,12 +198,12 @@ static Result take_due(Revisits *revisits, Batch *batch, const RevisitDue *due)
     }
     bool is_lost = host->record.state == HOST_DROPPED || host->record.state == HOST_DENIED;
     if (is_lost || revisit_policy_is_over(policy_of(revisits), &page, &note)) {
-        return revisit_table_remove(revisits->table, batch->txn, due->index);
+        return revisit_table_remove(revisits->line.table, batch->txn, due->index);
     }
     if (due->time_s < REVISIT_VIRTUAL_MAX) {
         return anchor(revisits, batch, &page, due);
     }
-    return admit(revisits, batch, host, &page, due);
+    return revisit_line_admit(&revisits->line, batch, host, &page, due);
 }
 
 /* ---- crawls that were begun otherwise ---------------------------------------------------------
@@ -295,11 +218,11 @@ static Result settle_page(Revisits *revisits, const Batch *batch, uint64_t index
     if (rc != RESULT_OK || page.n_crawls == 0) {
         return rc;
     }
-    rc = revisit_table_get(revisits->table, batch->txn, index, &due);
+    rc = revisit_table_get(revisits->line.table, batch->txn, index, &due);
     if (rc != RESULT_NOT_FOUND) {
         return rc;
     }
-    rc = revisit_table_note_get(revisits->table, batch->txn, index, &note);
+    rc = revisit_table_note_get(revisits->line.table, batch->txn, index, &note);
     if (rc != RESULT_OK || revisit_policy_is_over(policy_of(revisits), &page, &note)) {
         return rc;
     }
@@ -320,9 +243,9 @@ static bool is_enough(Revisits *revisits, MonoTime until)
 /* Enters crawled pages that nobody entered. Once all are, only the mark moves on. */
 static Result settle(Revisits *revisits, const Batch *batch, MonoTime until)
 {
-    uint64_t n_pages = page_db_n_pages(revisits->db, batch->txn);
+    uint64_t n_pages = page_db_n_pages(revisits->line.db, batch->txn);
     uint64_t index = 0;
-    Result rc = revisit_table_settled_get(revisits->table, batch->txn, &index);
+    Result rc = revisit_table_settled_get(revisits->line.table, batch->txn, &index);
     while (rc == RESULT_OK && revisits->settling && index < n_pages && !revisits->is_cut) {
         rc = settle_page(revisits, batch, index++);
         (void)is_enough(revisits, until);
@@ -336,7 +259,7 @@ static Result settle(Revisits *revisits, const Batch *batch, MonoTime until)
     }
     if (rc == RESULT_OK) {
         index = revisits->settling ? index : n_pages;
-        rc = revisit_table_settled_put(revisits->table, batch->txn, index);
+        rc = revisit_table_settled_put(revisits->line.table, batch->txn, index);
     }
     return rc;
 }
@@ -361,7 +284,7 @@ static MonoTime chore_due(void *context)
     return mono_later(due, revisits->pause);
 }
 
-static Result chore_run(void *context, struct Batch *batch, MonoTime until)
+static Result chore_run(void *context, Batch *batch, MonoTime until)
 {
     Revisits *revisits = context;
     double now = now_s(revisits);
@@ -371,7 +294,7 @@ static Result chore_run(void *context, struct Batch *batch, MonoTime until)
     revisits->next_s = revisits->is_cut ? now : HUGE_VAL; /* unless one is found */
     while (rc == RESULT_OK && !revisits->is_cut) {
         RevisitDue due = revisits->position;
-        rc = revisit_table_next(revisits->table, batch->txn, &due);
+        rc = revisit_table_next(revisits->line.table, batch->txn, &due);
         if (rc != RESULT_OK || due.time_s > now) {
             revisits->next_s =
                 rc == RESULT_OK ? fmin(revisits->next_s, due.time_s) : revisits->next_s;
@@ -423,41 +346,6 @@ IngestChore revisits_chore(Revisits *revisits)
 /* ---- results ----------------------------------------------------------------------------------
  */
 
-static void take_validator(const char *validator, char *out, size_t most)
-{
-    size_t length = validator == NULL ? 0 : strlen(validator);
-    if (length > 0 && length <= most) {
-        memcpy(out, validator, length + 1);
-    }
-}
-
-/* Validators are those of the content that is stored: an incomplete one has none. */
-static void take_validators(const ParsedPage *page, RevisitNote *note)
-{
-    const FetchResult *fetch = page->fetch;
-    if (fetch->answer.status >= 200 && fetch->answer.status < 400 && fetch->answer.status != 304) {
-        note->etag[0] = '\0';
-        note->last_modified[0] = '\0';
-    }
-    bool is_cut = fetch->answer.truncated == TRUNCATED_TIME ||
-                  fetch->answer.truncated == TRUNCATED_DISCONNECT;
-    if (fetch->answer.status == 304 || (fetch->answer.status == 200 && !is_cut)) {
-        take_validator(page->etag, note->etag, REVISIT_ETAG_BYTES);
-        take_validator(page->last_modified, note->last_modified, REVISIT_DATE_BYTES);
-    }
-}
-
-/* A page that is gone, or was never there to be fetched, is missed; an answer ends that. */
-static void count_miss(const FetchResult *fetch, const PageRef *page, RevisitNote *note)
-{
-    bool is_gone = fetch->answer.status == 404 || fetch->answer.status == 410;
-    if (is_gone || page->n_crawls == 0) {
-        note->misses = note->misses < UINT8_MAX ? (uint8_t)(note->misses + 1) : UINT8_MAX;
-    } else if (fetch->answer.status >= 100) {
-        note->misses = 0;
-    }
-}
-
 static void count_visit(Batch *batch, const FetchResult *fetch, const RevisitDue *old)
 {
     double late_s = (double)fetch->cost.wall_start.us / 1e6 - old->time_s;
@@ -469,14 +357,7 @@ static void count_visit(Batch *batch, const FetchResult *fetch, const RevisitDue
     }
 }
 
-static bool is_same(const RevisitNote *a, const RevisitNote *b)
-{
-    return a->misses == b->misses && !(a->fixed_freq < b->fixed_freq) &&
-           !(a->fixed_freq > b->fixed_freq) && strcmp(a->etag, b->etag) == 0 &&
-           strcmp(a->last_modified, b->last_modified) == 0;
-}
-
-Result revisits_note(Revisits *revisits, struct Batch *batch, const ParsedPage *page)
+Result revisits_note(Revisits *revisits, Batch *batch, const ParsedPage *page)
 {
     const FetchResult *fetch = page->fetch;
     PageRef ref;
@@ -484,7 +365,7 @@ Result revisits_note(Revisits *revisits, struct Batch *batch, const ParsedPage *
     RevisitNote before;
     Result rc = read_page(revisits, batch, fetch->request.index, &ref);
     if (rc == RESULT_OK) {
-        rc = revisit_table_get(revisits->table, batch->txn, fetch->request.index, &old);
+        rc = revisit_table_get(revisits->line.table, batch->txn, fetch->request.index, &old);
     }
     bool is_visit = rc == RESULT_OK;
     bool was_asked = fetch->kind == FETCHED_PAGE;
@@ -492,7 +373,8 @@ Result revisits_note(Revisits *revisits, struct Batch *batch, const ParsedPage *
         return RESULT_OK; /* refused, and never crawled */
     }
     if (rc == RESULT_OK || rc == RESULT_NOT_FOUND) {
-        rc = revisit_table_note_get(revisits->table, batch->txn, fetch->request.index, &before);
+        rc =
+            revisit_table_note_get(revisits->line.table, batch->txn, fetch->request.index, &before);
     }
     if (rc != RESULT_OK) {
         return rc;
@@ -501,14 +383,13 @@ Result revisits_note(Revisits *revisits, struct Batch *batch, const ParsedPage *
         count_visit(batch, fetch, &old);
     }
     RevisitNote note = before;
-    take_validators(page, &note);
-    count_miss(fetch, &ref, &note);
+    revisit_visit_note(page, &ref, &note);
     if (revisit_policy_is_over(policy_of(revisits), &ref, &note)) {
         batch->visits.ended++;
-        return revisit_table_remove(revisits->table, batch->txn, ref.index);
+        return revisit_table_remove(revisits->line.table, batch->txn, ref.index);
     }
-    if (!is_same(&note, &before)) {
-        rc = revisit_table_note_put(revisits->table, batch->txn, ref.index, &note);
+    if (!revisit_visit_is_same(&note, &before)) {
+        rc = revisit_table_note_put(revisits->line.table, batch->txn, ref.index, &note);
     }
     RevisitDue due = next_visit(revisits, &ref, &note, (double)fetch->cost.wall_start.us / 1e6);
     return rc == RESULT_OK ? put(revisits, batch, &due) : rc;
@@ -528,48 +409,12 @@ bool revisits_rest(Revisits *revisits, HostRecord *record)
     return true;
 }
 
-/* The next group of a line, when the host has nothing due left in the schedule. */
-static Result move_up(const Revisits *revisits, const Batch *batch, BatchHost *host, Buffer *url)
-{
-    uint64_t n = 0;
-    bool owing = false;
-    Result rc = schedule_level_count(revisits->schedule, batch->txn, host->host, REVISIT_LEVEL, &n);
-    if (rc == RESULT_OK) {
-        rc = is_owing(revisits, batch, host, 0, &owing);
-    }
-    if (rc != RESULT_OK || n > 0 || owing) {
-        return rc;
-    }
-    while (rc == RESULT_OK && n < revisits->options.host_share) {
-        RevisitDue due;
-        RevisitDue now;
-        PageRef page;
-        rc = revisit_table_line_take(revisits->table, batch->txn, host->host, &due);
-        if (rc == RESULT_OK) {
-            rc = revisit_table_get(revisits->table, batch->txn, due.index, &now);
-            if (rc == RESULT_NOT_FOUND || (rc == RESULT_OK && now.time_s != due.time_s)) {
-                rc = RESULT_OK; /* it was moved or removed since */
-                continue;
-            }
-        }
-        if (rc == RESULT_OK && page_db_get(revisits->db, batch->txn, due.index, &page, url) != 0) {
-            rc = RESULT_DAMAGED;
-        }
-        if (rc == RESULT_OK && page.level == SCHEDULE_NO_LEVEL) {
-            rc = schedule_page(revisits, batch, host, &page);
-            n++;
-        }
-    }
-    owe(host, n);
-    return rc == RESULT_NOT_FOUND ? RESULT_OK : rc;
-}
-
-Result revisits_end(Revisits *revisits, struct Batch *batch)
+Result revisits_end(Revisits *revisits, Batch *batch)
 {
     uint64_t n_waiting = 0;
     size_t place = 0;
     BatchHost *host = NULL;
-    Result rc = revisit_table_line_count(revisits->table, batch->txn, &n_waiting);
+    Result rc = revisit_table_line_count(revisits->line.table, batch->txn, &n_waiting);
     while (rc == RESULT_OK && (host = map_next(&batch->hosts, &place)) != NULL) {
         if (host->cleared && host->record.state == HOST_FULL) {
             /* Due pages went with the others: they are found again from the start. */
@@ -577,9 +422,9 @@ Result revisits_end(Revisits *revisits, struct Batch *batch)
             revisits->next_s = 0;
         }
         if (n_waiting > 0 && host->record.state == HOST_DROPPED) {
-            rc = revisit_table_line_clear(revisits->table, batch->txn, host->host);
+            rc = revisit_table_line_clear(revisits->line.table, batch->txn, host->host);
         } else if (n_waiting > 0) {
-            rc = move_up(revisits, batch, host, &revisits->url);
+            rc = revisit_line_move_up(&revisits->line, batch, host, &revisits->url);
         }
     }
     return rc;
@@ -589,7 +434,7 @@ void revisits_publish(const Revisits *revisits, MDB_txn *txn, const RevisitTotal
                       Stats *stats)
 {
     uint64_t n = 0;
-    (void)revisit_table_count(revisits->table, txn, &n);
+    (void)revisit_table_count(revisits->line.table, txn, &n);
     stats_set(&stats->revisit_pages, n);
     stats_set(&stats->revisits, totals->visits);
     stats_set(&stats->not_modified, totals->not_modified);

@@ -1,4 +1,4 @@
-#include "ingest/scoring.h"
+#include "ingest/chore/scoring.h"
 
 #include <stdatomic.h>
 #include <stdlib.h>
@@ -6,7 +6,7 @@
 
 #include "base/thread/log.h"
 #include "base/thread/thread.h"
-#include "ingest/ingest_batch.h"
+#include "ingest/batch/ingest_batch.h"
 #include "store/scorers/content_scorer.h"
 #include "store/scorers/hits_scorer.h"
 #include "store/schedule/page_levels.h"

@@ -15,19 +15,21 @@
  * Then the schedule is compared with the new scores, piece after piece in short read transactions;
  * where the level of an entry changed a move is noted, and after SCORING_MOVES of them the ingest
  * thread applies them: whatever the size of the crawl, moves take bounded memory, and only what
- * changed is written. A piece rides with a batch (ingest.h) and is of SCORING_PIECE moves at most,
- * so that results wait for neither its work nor its share of the sync. A page that was fetched
- * meanwhile is left alone (store/schedule/page_levels.h).
+ * changed is written. A piece rides with a batch (ingest_chore.h) and is of SCORING_PIECE moves at
+ * most, so that results wait for neither its work nor its share of the sync. A page that was
+ * fetched meanwhile is left alone (store/schedule/page_levels.h).
  *
  * Scores mean little by themselves; what counts is the level: a page of mean importance has
  * SCORER_MEAN (store/scorers/scorer.h), and each level is a factor of two. A page younger than the
  * last computation stands where its estimate put it.
  *
  * Threads: scoring_committed, scoring_stats: any. The Scorer and the chore: the ingest thread. */
-#ifndef INGEST_SCORING_H
-#define INGEST_SCORING_H
+#ifndef INGEST_CHORE_SCORING_H
+#define INGEST_CHORE_SCORING_H
 
-#include "ingest/ingest.h"
+#include "ingest/batch/ingest_chore.h"
+#include "store/pages/page_db.h"
+#include "store/schedule/schedule.h"
 #include "store/scorers/scorer.h"
 
 /* As many as are sorted in a millisecond or two: a stop waits for it. */

@@ -1,4 +1,4 @@
-#include "ingest/ingest_duplicates.h"
+#include "ingest/page/ingest_duplicates.h"
 
 #include <string.h>
 

@@ -1,9 +1,9 @@
-#include "ingest/ingest_new_url.h"
+#include "ingest/page/ingest_new_url.h"
 
 #include <math.h>
 
 #include "frontier/sieve/sieve.h"
-#include "ingest/ingest_sieve.h"
+#include "ingest/batch/ingest_sieve.h"
 
 /* What the page with the link was like: it is being written, or its link waited in the sieve. */
 static void describe_parent(const Batch *batch, ScorerLink *link)

@@ -1,4 +1,4 @@
-#include "ingest/ingest_sieve.h"
+#include "ingest/batch/ingest_sieve.h"
 
 /* Whether a page has a list of links already, or had a crawl whose list is in the sieve. */
 static Result was_crawled(Batch *batch, uint64_t index, bool *crawled)
@@ -12,7 +12,7 @@ static Result was_crawled(Batch *batch, uint64_t index, bool *crawled)
     return rc == 0 ? RESULT_OK : RESULT_DAMAGED;
 }
 
-Result batch_takes_later(Batch *batch, const ParsedPage *page, size_t n_links, bool *later)
+Result ingest_sieve_takes_later(Batch *batch, const ParsedPage *page, size_t n_links, bool *later)
 {
     *later = false;
     if (batch->sieve == NULL) {
@@ -25,7 +25,7 @@ Result batch_takes_later(Batch *batch, const ParsedPage *page, size_t n_links, b
                : was_crawled(batch, page->fetch->request.index, later);
 }
 
-Result batch_sieve(Batch *batch, size_t write, const PageRef *page)
+Result ingest_sieve_add(Batch *batch, size_t write, const PageRef *page)
 {
     const PageWrite *written = &batch->writes[write];
     ParsedPage *parsed = batch->written[write];
@@ -43,7 +43,7 @@ Result batch_sieve(Batch *batch, size_t write, const PageRef *page)
     return sieve_add(sieve->sieve, &given, &parsed->ticket, now);
 }
 
-void batch_filter_links(Batch *batch, ParsedPage *page)
+void ingest_sieve_filter(Batch *batch, ParsedPage *page)
 {
     if (batch->sieve != NULL && batch->sieve->bloom != NULL && !page->filtered) {
         page->filtered = true;
@@ -51,51 +51,6 @@ void batch_filter_links(Batch *batch, ParsedPage *page)
             sieve_bloom_filter(batch->sieve->bloom, page->fetch->request.url, page->links,
                                page->link_hops, page->link_kinds, page->n_links);
     }
-}
-
-/* ---- the chore
- * ---------------------------------------------------------------------------------------- */
-
-static MonoTime chore_due(void *context)
-{
-    const IngestSieve *sieve = context;
-    /* With nothing scheduled nobody else would wake the thread. */
-    bool hungry = stats_get(&sieve->stats->urls_queued) == 0 || sieve->hungry(sieve->context);
-    return sieve_due(sieve->sieve, hungry);
-}
-
-static Result chore_run(void *context, Batch *batch, MonoTime until)
-{
-    const IngestSieve *sieve = context;
-    PageSink sink = batch_sink(batch);
-    batch->merges = true;
-    /* The commit takes as long again for the pages that were changed. */
-    MonoTime now = mono_now();
-    MonoTime half = {now.ns + (until.ns - now.ns) / 2};
-    Result rc = sieve_merge(sieve->sieve, batch->txn, &sink, half);
-    return batch->result != RESULT_OK ? batch->result : rc;
-}
-
-static void chore_ended(void *context, Result rc)
-{
-    (void)context; /* ingest settles the sieve behind every transaction */
-    (void)rc;
-}
-
-static bool chore_holds(void *context)
-{
-    const IngestSieve *sieve = context;
-    return sieve_holds(sieve->sieve);
-}
-
-IngestChore ingest_sieve_chore(IngestSieve *sieve)
-{
-    return (IngestChore){.context = sieve,
-                         .due = chore_due,
-                         .run = chore_run,
-                         .ended = chore_ended,
-                         .holds = chore_holds,
-                         .at_stop = true};
 }
 
 void ingest_sieve_publish(const IngestSieve *sieve)

@@ -1,4 +1,4 @@
-#include "ingest/trap_yield.h"
+#include "ingest/batch/trap_yield.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,9 +1,9 @@
 /* Pages that have been had before: of the same bytes, or of nearly the same text. In the batch's
  * transaction, in the ingest thread. */
-#ifndef INGEST_INGEST_DUPLICATES_H
-#define INGEST_INGEST_DUPLICATES_H
+#ifndef INGEST_PAGE_INGEST_DUPLICATES_H
+#define INGEST_PAGE_INGEST_DUPLICATES_H
 
-#include "ingest/ingest_batch.h"
+#include "ingest/batch/ingest_batch.h"
 
 /* A page that has another body than it had stands for the old one no longer. */
 Result ingest_forget_body(Batch *batch, const ParsedPage *page);

@@ -1,12 +1,32 @@
-/* One batch of ingest while its transaction is open: host records that were read and changed, what
- * the commit notice will say. Used by ingest.c and its chores, in the ingest thread. */
-#ifndef INGEST_INGEST_BATCH_H
-#define INGEST_INGEST_BATCH_H
+/* Batch: the results of one transaction while it is open.
+ *
+ * What: the host records that were read and changed, the pages that are to be written, the
+ * counters, and what the commit notice will say. What happens to each page is in
+ * ingest/page/page_way.h; the batch is what its stations share.
+ *
+ *   batch_init --> stations, chores --> batch_finish --> commit --> batch_notice --> batch_destroy
+ *
+ * Owns: its host records and the arrays of writes. The transaction, the pages and whatever is said
+ * to be borrowed are the caller's.
+ *
+ * Threads: ingest.
+ *
+ * Errors: a callback of PageDB cannot return a Result; it leaves it in `result`
+ * (batch_result_of). */
+#ifndef INGEST_BATCH_INGEST_BATCH_H
+#define INGEST_BATCH_INGEST_BATCH_H
 
+#include "base/memory/arena.h"
 #include "base/memory/map.h"
-#include "ingest/ingest.h"
+#include "frontier/distributor/commit_notice.h"
+#include "ingest/batch/ingest_options.h"
+#include "ingest/batch/ingest_store.h"
+#include "page/crawl_log.h"
+#include "page/parsed_page.h"
+#include "page/stats.h"
 
 typedef struct IngestSieve IngestSieve; /* ingest_sieve.h */
+typedef struct Revisits Revisits;       /* ingest/revisit/revisits.h */
 
 typedef struct BatchHost {
     uint32_t host;
@@ -53,24 +73,20 @@ typedef struct Batch {
     Result result;          /* of what went wrong inside a callback */
 } Batch;
 
-/* What PageDB tells of a page goes into schedule, host records and totals. */
-PageSink batch_sink(Batch *batch);
-/* Everything the batch changes, up to but without the commit. */
+/* Borrows everything. *totals are the saved ones; the batch counts on from there. RESULT_MEMORY:
+ * the batch is to be destroyed. */
 Result batch_init(Batch *batch, const IngestOptions *options, const IngestStore *store,
                   CrawlLog *log, const CrawlTotals *totals, MDB_txn *txn, ParsedPage **pages,
                   size_t n_pages);
-Result batch_apply(Batch *batch);
-/* Adds seeds; *added counts the new ones. */
-Result batch_seed(Batch *batch, const LinkInfo *seeds, size_t n, uint64_t *added);
-/* A page that was crawled before and parsed again, for its list of links alone: it is written as by
- * its crawl, and new URLs are scheduled. RESULT_NOT_FOUND: it was never crawled. */
-Result batch_relink(Batch *batch, ParsedPage *page);
-/* Writes host records and totals. */
-Result batch_finish(Batch *batch);
 /* The host's record as of this batch, to be changed; NULL: batch->result says why. */
 BatchHost *batch_host(Batch *batch, uint32_t id);
-/* The page of a result as it is stored. */
+/* The page of a result as it is stored. RESULT_DAMAGED: there is none. */
 Result batch_stored(Batch *batch, const FetchResult *fetch, PageRef *page);
+/* What a call of PageDB that returned rc came to: an error that happened inside a callback goes
+ * before PageDB's own. */
+Result batch_result_of(const Batch *batch, int rc);
+/* Writes host records and totals: the last thing before the commit. */
+Result batch_finish(Batch *batch);
 /* What the distributor must hear; NULL when memory is short (it finds out by its walk). */
 CommitNotice *batch_notice(const Batch *batch);
 void batch_destroy(Batch *batch);

@@ -11,8 +11,8 @@
  * makes room, parked ones last. It lives in memory only: a restart gives every pattern a new
  * chance. What the fetching threads refuse stays refused even when the table forgets its pattern.
  * Belongs to the ingest thread; told after a commit, so that a batch tried again counts once. */
-#ifndef INGEST_TRAP_YIELD_H
-#define INGEST_TRAP_YIELD_H
+#ifndef INGEST_BATCH_TRAP_YIELD_H
+#define INGEST_BATCH_TRAP_YIELD_H
 
 #include <stdbool.h>
 #include <stddef.h>

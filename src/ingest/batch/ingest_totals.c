@@ -1,4 +1,4 @@
-#include "ingest/ingest_totals.h"
+#include "ingest/batch/ingest_totals.h"
 
 #include <string.h>
 

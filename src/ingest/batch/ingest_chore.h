@@ -1,0 +1,40 @@
+/* Ingest chore: work that has to write, but that no result waits for.
+ *
+ * What: levels that moved, visits that are due, a merge of the sieve. The ingest thread does a
+ * chore in pieces, one transaction each at most. A chore that rides goes into the transaction of
+ * the next batch, behind its results: it costs no sync of its own, and the results wait for its run
+ * alone, INGEST_RIDE_MS or little more. Only when no result comes for as long as a batch is
+ * collected does it get a transaction of its own, as every piece of the other chores does.
+ *
+ * Owns: the context is the chore's maker's; it must outlive the ingest thread.
+ * Threads: all functions are called in the ingest thread. */
+#ifndef INGEST_BATCH_INGEST_CHORE_H
+#define INGEST_BATCH_INGEST_CHORE_H
+
+#include <stdbool.h>
+
+#include "base/core/clock.h"
+#include "base/core/result.h"
+
+#define INGEST_MAX_CHORES 4u
+#define INGEST_RIDE_MS    20 /* a piece that goes with results */
+#define INGEST_CHORE_MS   40 /* one in a transaction of its own */
+
+struct Batch; /* ingest_batch.h */
+
+typedef struct IngestChore {
+    void *context;
+    /* When it wants to run; a time that has passed: now; MONO_NEVER: nothing to do. */
+    MonoTime (*due)(void *context);
+    /* One piece: what it changes through the batch is committed whole. Ends by `until`, or soon
+     * after: results wait meanwhile. An error takes the transaction back, results and all. */
+    Result (*run)(void *context, struct Batch *batch, MonoTime until);
+    /* The piece was committed (RESULT_OK), or all is as it was before. */
+    void (*ended)(void *context, Result rc);
+    /* Has something that may still become a URL to fetch: the crawl is not over. */
+    bool (*holds)(void *context);
+    bool rides;
+    bool at_stop; /* a stop runs it until it holds nothing, IngestOptions.stop_ms at most */
+} IngestChore;
+
+#endif

@@ -1,0 +1,24 @@
+#include "ingest/batch/ingest_options.h"
+
+#define QUEUE_CAPACITY 2048u
+
+IngestOptions ingest_options(const Config *config)
+{
+    return (IngestOptions){.batch_pages = (size_t)config->store_batch_pages,
+                           .batch_links = (size_t)config->store_batch_links,
+                           .queue = QUEUE_CAPACITY,
+                           .batch_time_ms = config->store_batch_time,
+                           .stop_ms = config->crawl_grace,
+                           .order = (ScheduleOrder)config->schedule_order,
+                           .levels = (unsigned)config->schedule_levels,
+                           .depth_factor = config->score_depth_factor,
+                           .redirect_weight = config->score_redirect,
+                           .max_depth = (uint64_t)config->scope_depth,
+                           .max_redirects = (unsigned)config->fetch_max_redirects,
+                           .pages_per_host = (uint64_t)config->limits_pages_per_host,
+                           .follow_duplicates = config->parse_follow_duplicates,
+                           .near_duplicates = config->parse_near_duplicates != 0,
+                           .traps = {.fetches = (uint32_t)config->limits_trap_fetches,
+                                     .yield = config->limits_trap_yield,
+                                     .patterns = (size_t)config->limits_trap_patterns}};
+}

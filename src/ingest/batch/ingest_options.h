@@ -1,0 +1,45 @@
+/* Ingest options: what the configuration says about writing results.
+ *
+ * What: plain values, copied by whoever takes them.
+ * Owns: nothing. The gate and the scorer are borrowed. */
+#ifndef INGEST_BATCH_INGEST_OPTIONS_H
+#define INGEST_BATCH_INGEST_OPTIONS_H
+
+#include "base/thread/byte_gate.h"
+#include "ingest/batch/trap_yield.h"
+#include "rules/config.h"
+#include "rules/dedup.h"
+#include "store/scorers/scorer.h"
+
+typedef enum ScheduleOrder {
+    ORDER_BEST_FIRST,
+    ORDER_BREADTH_FIRST,
+    ORDER_DEPTH_FIRST
+} ScheduleOrder;
+
+typedef struct IngestOptions {
+    size_t batch_pages;
+    size_t batch_links; /* of its pages together; a single page may have more */
+    size_t queue;       /* results that may wait; then parsing waits */
+    ByteGate *results;  /* where they are counted; a batch ends when it is closed; NULL = nowhere */
+    int64_t batch_time_ms;
+    int64_t stop_ms; /* for chores, at a stop */
+    ScheduleOrder order;
+    unsigned levels;
+    const Scorer *scorer; /* estimates new pages, best-first; NULL: their links' scores and depth;
+                             borrowed */
+    double depth_factor;  /* without a scorer */
+    double redirect_weight;
+    uint64_t max_depth;
+    unsigned max_redirects;
+    uint64_t pages_per_host; /* 0 = no limit */
+    bool follow_duplicates;
+    bool near_duplicates; /* look for them */
+    DedupSteps dedup;
+    TrapYieldOptions traps; /* fetches 0 = off */
+} IngestOptions;
+
+/* What the configuration says; gate, scorer and dedup steps are the caller's to set. */
+IngestOptions ingest_options(const Config *config);
+
+#endif

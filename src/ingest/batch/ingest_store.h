@@ -1,0 +1,28 @@
+/* Ingest store: the tables and files that a batch of results is written to.
+ *
+ * What: handles that belong together. The main thread opens them (crawl/crawl_store.h), the ingest
+ * thread writes through them.
+ * Owns: nothing; a copy is as good as the original while the stores are open. */
+#ifndef INGEST_BATCH_INGEST_STORE_H
+#define INGEST_BATCH_INGEST_STORE_H
+
+#include "page/archive.h"
+#include "store/pages/page_db.h"
+#include "store/schedule/schedule.h"
+#include "store/tables/host_table.h"
+#include "store/tables/near_table.h"
+#include "store/tables/revisit_table.h"
+
+typedef struct IngestStore {
+    PageDB *db;
+    Schedule *schedule;
+    HostTable *hosts;
+    MDB_dbi bodies;         /* body fingerprint and host -> page index: exact duplicates */
+    MDB_dbi near;           /* simhashes: store/tables/near_table.h */
+    MDB_dbi keys;           /* dedup keys: dedup.h; used when they are on */
+    MDB_dbi crawl;          /* names -> values: totals, the end of the WARC files */
+    RevisitTable *revisits; /* NULL: schedule.mode = once */
+    Archive *archive;       /* NULL: none is kept */
+} IngestStore;
+
+#endif

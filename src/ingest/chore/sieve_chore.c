@@ -1,0 +1,45 @@
+#include "ingest/chore/sieve_chore.h"
+
+#include "ingest/page/ingest_sink.h"
+
+static MonoTime chore_due(void *context)
+{
+    const IngestSieve *sieve = context;
+    /* With nothing scheduled nobody else would wake the thread. */
+    bool hungry = stats_get(&sieve->stats->urls_queued) == 0 || sieve->hungry(sieve->context);
+    return sieve_due(sieve->sieve, hungry);
+}
+
+static Result chore_run(void *context, Batch *batch, MonoTime until)
+{
+    const IngestSieve *sieve = context;
+    PageSink sink = ingest_sink(batch);
+    batch->merges = true;
+    /* The commit takes as long again for the pages that were changed. */
+    MonoTime now = mono_now();
+    MonoTime half = {now.ns + (until.ns - now.ns) / 2};
+    Result rc = sieve_merge(sieve->sieve, batch->txn, &sink, half);
+    return batch->result != RESULT_OK ? batch->result : rc;
+}
+
+static void chore_ended(void *context, Result rc)
+{
+    (void)context; /* ingest settles the sieve behind every transaction */
+    (void)rc;
+}
+
+static bool chore_holds(void *context)
+{
+    const IngestSieve *sieve = context;
+    return sieve_holds(sieve->sieve);
+}
+
+IngestChore sieve_chore(IngestSieve *sieve)
+{
+    return (IngestChore){.context = sieve,
+                         .due = chore_due,
+                         .run = chore_run,
+                         .ended = chore_ended,
+                         .holds = chore_holds,
+                         .at_stop = true};
+}

@@ -1,0 +1,51 @@
+#include "ingest/ingest_log.h"
+
+#include "page/discovery.h"
+
+/* The URL of the page with this index; NULL when there is none. */
+static const char *url_of(PageDB *db, MDB_txn *txn, uint64_t index, Buffer *url)
+{
+    PageRef ref;
+    buffer_reset(url);
+    return index != PAGE_DB_NO_INDEX && page_db_get(db, txn, index, &ref, url) == 0
+               ? buffer_string(url)
+               : NULL;
+}
+
+void ingest_log_write(CrawlLog *log, const Batch *batch)
+{
+    PageDB *db = batch->store->db;
+    MDB_txn *txn = NULL;
+    if (page_db_txn_begin(db, true, &txn) != 0) {
+        return;
+    }
+    Buffer path;
+    Buffer referrer;
+    Buffer original;
+    Buffer near;
+    buffer_init(&near, BUFFER_NO_LIMIT);
+    buffer_init(&path, BUFFER_NO_LIMIT);
+    buffer_init(&referrer, BUFFER_NO_LIMIT);
+    buffer_init(&original, BUFFER_NO_LIMIT);
+    for (size_t i = 0; i < batch->n_pages; i++) {
+        const ParsedPage *page = batch->pages[i];
+        if (page->fetch->kind == FETCHED_DNS) {
+            continue; /* no fetch */
+        }
+        buffer_reset(&path);
+        buffer_reset(&referrer);
+        if (page->fetch->request.has_page) {
+            discovery_find(db, txn, page->fetch->request.index, &path, &referrer);
+        } else {
+            (void)buffer_append_char(&path, 'P');
+        }
+        crawl_log_fetch(log, page, buffer_string(&path), buffer_string(&referrer),
+                        url_of(db, txn, batch->duplicate_of[i], &original),
+                        url_of(db, txn, batch->near_of[i], &near));
+    }
+    buffer_destroy(&path);
+    buffer_destroy(&referrer);
+    buffer_destroy(&original);
+    buffer_destroy(&near);
+    page_db_txn_abort(db, txn);
+}

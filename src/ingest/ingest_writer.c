@@ -1,0 +1,362 @@
+#include "ingest/ingest_writer.h"
+
+#include <string.h>
+
+#include "base/thread/log.h"
+#include "base/thread/thread.h"
+#include "ingest/batch/ingest_sieve.h"
+#include "ingest/batch/ingest_totals.h"
+#include "ingest/ingest_log.h"
+#include "ingest/page/page_way.h"
+#include "ingest/revisit/revisits.h"
+
+#define STUCK_RETRY_MS 1000
+#define MAP_ROOM_BYTES ((size_t)1 << 30)
+
+/* What one transaction is opened for: pages, a piece of a chore, or both. */
+typedef struct Work {
+    ParsedPage **pages;
+    size_t n_pages;
+    const IngestChore *chore; /* NULL: none */
+} Work;
+
+/* ---- after a commit -------------------------------------------------------------------------- */
+
+static void publish(IngestWriter *writer, MDB_txn *txn)
+{
+    Stats *stats = writer->stats;
+    const CrawlTotals *totals = &writer->totals;
+    uint64_t queued = 0;
+    uint64_t hosts = 0;
+    (void)schedule_counts(writer->store.schedule, txn, &queued, &hosts);
+    stats_set(&stats->pages, totals->pages);
+    stats_set(&stats->fetches, totals->fetches);
+    stats_set(&stats->bytes, totals->bytes);
+    for (size_t i = 0; i < 6; i++) {
+        stats_set(&stats->by_status[i], totals->by_status[i]);
+    }
+    stats_set(&stats->duplicates, totals->duplicates);
+    stats_set(&stats->throttled, totals->throttled);
+    stats_set(&stats->robots_denied, totals->refused[REFUSED_ROBOTS]);
+    stats_set(&stats->urls_seen, page_db_n_pages(writer->store.db, txn));
+    stats_set(&stats->hosts, page_db_n_hosts(writer->store.db, txn));
+    stats_set(&stats->urls_queued, queued);
+    if (writer->sieve != NULL) {
+        ingest_sieve_publish(writer->sieve);
+    }
+    if (writer->revisits != NULL) {
+        revisits_publish(writer->revisits, txn, &writer->visits, stats);
+    }
+}
+
+void ingest_writer_publish(IngestWriter *writer)
+{
+    MDB_txn *txn = NULL;
+    if (page_db_txn_begin(writer->store.db, true, &txn) == 0) {
+        publish(writer, txn);
+        page_db_txn_abort(writer->store.db, txn);
+    }
+}
+
+static void note_yield(IngestWriter *writer, const Batch *batch)
+{
+    static const char *const told[] = {
+        [TRAP_FREE] = "pattern is free again: its pages bring new content",
+        [TRAP_THROTTLED] = "pattern throttled: its pages bring nothing new",
+        [TRAP_PARKED] = "pattern parked: its pages bring nothing new",
+    };
+    char pattern[512];
+    TrapState state = TRAP_FREE;
+    for (size_t i = 0; writer->traps != NULL && i < batch->n_pages; i++) {
+        const ParsedPage *page = batch->pages[i];
+        if (page->parsed && page->fetch->answer.status == 200 && !page->fetch->request.again &&
+            trap_yield_note(writer->traps, page->fetch->request.url,
+                            strlen(page->fetch->request.url),
+                            batch->duplicate_of[i] == PAGE_DB_NO_INDEX, page->trap_hash, &state,
+                            pattern, sizeof pattern)) {
+            LOG_INFO("ingest", told[state], "pattern=%s", pattern);
+        }
+    }
+}
+
+static void raise_to(_Atomic uint64_t *most, uint64_t value)
+{
+    if (value > stats_get(most)) {
+        stats_set(most, value);
+    }
+}
+
+static uint64_t us_since(MonoTime start)
+{
+    return (uint64_t)(mono_now().ns - start.ns) / 1000;
+}
+
+/* After a commit: everybody who waits for it. */
+static void tell(IngestWriter *writer, const Batch *batch)
+{
+    CommitNotice *notice = batch_notice(batch);
+    writer->totals = batch->totals;
+    if (batch->visits.visits > writer->visits.visits) {
+        stats_set(&writer->stats->revisit_due_ms, (uint64_t)(batch->late_s * 1e3));
+    }
+    writer->visits = batch->visits;
+    if (writer->store.archive != NULL) {
+        archive_committed(writer->store.archive);
+    }
+    ingest_writer_publish(writer);
+    if (batch->n_pages > 0) {
+        ingest_log_write(writer->log, batch);
+        note_yield(writer, batch);
+    }
+    if (notice != NULL) {
+        writer->sinks.committed(writer->sinks.context, notice);
+    }
+    if (batch->hungry && (batch->n_pages > 0 || batch->woke)) {
+        ingest_patience_note(&writer->patience, writer->options.batch_time_ms, batch->woke);
+    }
+    stats_add(&writer->stats->commits, 1);
+}
+
+/* ---- one transaction ------------------------------------------------------------------------- */
+
+static Result run_chore(IngestWriter *writer, Batch *batch, const IngestChore *chore)
+{
+    MonoTime start = mono_now();
+    int64_t cpu_ns = cpu_thread_ns();
+    int64_t most_ms = batch->n_pages > 0 ? INGEST_RIDE_MS : INGEST_CHORE_MS;
+    Result rc = chore->run(chore->context, batch, mono_add_ms(start, most_ms));
+    raise_to(&writer->stats->chore_cpu_max_us, (uint64_t)(cpu_thread_ns() - cpu_ns) / 1000);
+    if (batch->n_pages > 0) {
+        raise_to(&writer->stats->chore_wait_max_us, us_since(start));
+    }
+    return rc;
+}
+
+static Result apply(IngestWriter *writer, Batch *batch, const IngestChore *chore)
+{
+    Result rc = batch->n_pages > 0 ? page_way_apply(batch) : RESULT_OK;
+    return rc == RESULT_OK && chore != NULL ? run_chore(writer, batch, chore) : rc;
+}
+
+/* Whether the links of the collected pages go through the sieve. */
+static bool defers(const IngestWriter *writer, bool hungry)
+{
+    return writer->sieve != NULL &&
+           sieve_is_due_for(writer->sieve->sieve, stats_get(&writer->stats->urls_seen), hungry);
+}
+
+/* Tries to commit the collected pages and a piece of a chore (NULL: none) once. */
+static Result commit_once(IngestWriter *writer, const Work *work)
+{
+    MDB_txn *txn = NULL;
+    Batch batch;
+    MonoTime start = mono_now();
+    if (page_db_txn_begin(writer->store.db, false, &txn) != 0) {
+        return RESULT_IO;
+    }
+    Result rc = batch_init(&batch, &writer->options, &writer->store, writer->log, &writer->totals,
+                           txn, work->pages, work->n_pages);
+    batch.traps = writer->traps;
+    batch.revisits = writer->revisits;
+    batch.sieve = writer->sieve;
+    batch.hungry = writer->sinks.hungry(writer->sinks.context);
+    batch.defers = work->n_pages > 0 && defers(writer, batch.hungry);
+    batch.visits = writer->visits;
+    if (rc == RESULT_OK) {
+        rc = apply(writer, &batch, work->chore);
+    }
+    uint64_t refused[REFUSALS] = {0};
+    if (rc == RESULT_OK) {
+        /* Refusals of the parsing threads become part of what is saved. */
+        for (size_t i = 0; i < REFUSALS; i++) {
+            refused[i] =
+                atomic_exchange_explicit(&writer->stats->refused[i], 0, memory_order_relaxed);
+            batch.totals.refused[i] += refused[i];
+        }
+        rc = batch_finish(&batch);
+    }
+    if (rc != RESULT_OK) {
+        page_db_txn_abort(writer->store.db, txn);
+    } else {
+        thread_step("committing");
+        rc = page_db_txn_commit(writer->store.db, txn) == 0 ? RESULT_OK : RESULT_FULL;
+    }
+    if (writer->sieve != NULL) {
+        sieve_settle(writer->sieve->sieve, rc == RESULT_OK);
+    }
+    if (rc == RESULT_OK) {
+        tell(writer, &batch);
+    } else {
+        for (size_t i = 0; i < REFUSALS; i++) {
+            stats_add(&writer->stats->refused[i], refused[i]);
+        }
+    }
+    batch_destroy(&batch);
+    if (work->chore != NULL) {
+        work->chore->ended(work->chore->context, rc);
+    }
+    uint64_t us = us_since(start);
+    stats_add(&writer->stats->writer_busy_us, us);
+    if (work->n_pages == 0) {
+        raise_to(&writer->stats->chore_max_us, us);
+        if (queue_count(writer->waiting) > 0) { /* came meanwhile: waits for all of it at most */
+            raise_to(&writer->stats->chore_wait_max_us, us);
+        }
+    }
+    return rc;
+}
+
+/* ---- until it is committed ------------------------------------------------------------------- */
+
+/* Waits a moment for room on the disk; false when the batch is to be abandoned. */
+static bool wait_for_room(IngestWriter *writer)
+{
+    MonoTime until = mono_add_ms(mono_now(), STUCK_RETRY_MS);
+    mutex_lock(&writer->stop_mutex);
+    while (!writer->abandon &&
+           condition_wait_until(&writer->stop_changed, &writer->stop_mutex, until)) {
+    }
+    bool go_on = !writer->abandon;
+    mutex_unlock(&writer->stop_mutex);
+    return go_on;
+}
+
+/* Is it the map that is full, and not the disk? Then growing it helps. No batch needs more than
+ * MAP_ROOM_BYTES. */
+static bool map_is_full(IngestWriter *writer)
+{
+    MDB_envinfo info;
+    MDB_stat stat;
+    MDB_env *env = page_db_env(writer->store.db);
+    return mdb_env_info(env, &info) == MDB_SUCCESS && mdb_env_stat(env, &stat) == MDB_SUCCESS &&
+           info.me_mapsize - (info.me_last_pgno + 1) * stat.ms_psize < MAP_ROOM_BYTES;
+}
+
+/* After this nothing is committed but the times. */
+static void drop_batch(IngestWriter *writer, size_t n_pages)
+{
+    if (!writer->dead && writer->store.archive != NULL) {
+        archive_freeze(writer->store.archive);
+    }
+    writer->dead = true;
+    LOG_WARN("ingest", "results dropped, their URLs stay scheduled", "results=%zu", n_pages);
+}
+
+/* Until the pages (and the piece of a chore) are committed or given up. */
+static Result commit_patiently(IngestWriter *writer, const Work *work)
+{
+    Result rc = commit_once(writer, work);
+    if (rc == RESULT_FULL && map_is_full(writer) && page_db_grow(writer->store.db) == 0) {
+        rc = commit_once(writer, work);
+    }
+    bool stuck = false;
+    while (rc == RESULT_FULL || rc == RESULT_MEMORY) {
+        if (!stuck) {
+            LOG_ERROR("ingest", "cannot commit, the crawl waits", "results=%zu error=\"%s\"",
+                      work->n_pages, result_name(rc));
+            writer->sinks.stuck(writer->sinks.context, true);
+            stuck = true;
+        }
+        if (!wait_for_room(writer)) {
+            return rc;
+        }
+        if (rc == RESULT_FULL && map_is_full(writer)) {
+            (void)page_db_grow(writer->store.db);
+        }
+        rc = commit_once(writer, work);
+    }
+    if (stuck) {
+        LOG_WARN("ingest", rc == RESULT_OK ? "commits work again" : "cannot commit",
+                 "results=%zu error=\"%s\"", work->n_pages, result_name(rc));
+        writer->sinks.stuck(writer->sinks.context, false);
+    }
+    return rc;
+}
+
+void ingest_writer_commit(IngestWriter *writer, ParsedPage **pages, size_t n_pages,
+                          const IngestChore *chore)
+{
+    Work work = {.pages = pages, .n_pages = n_pages, .chore = chore};
+    thread_step("writing");
+    Result rc = writer->dead ? RESULT_CLOSED : commit_patiently(writer, &work);
+    if (rc != RESULT_OK) {
+        if (!writer->dead && rc != RESULT_FULL && rc != RESULT_MEMORY) {
+            LOG_ERROR("ingest", "cannot commit, the crawl ends", "results=%zu error=\"%s\"",
+                      n_pages, result_name(rc));
+            writer->sinks.failed(writer->sinks.context);
+        }
+        drop_batch(writer, n_pages);
+    }
+    (void)crawl_log_flush(writer->log);
+}
+
+/* ---- the outside ----------------------------------------------------------------------------- */
+
+Result ingest_writer_init(IngestWriter *writer, const IngestOptions *options,
+                          const IngestStore *store, const IngestSinks *sinks, CrawlLog *log,
+                          Stats *stats, Queue *waiting)
+{
+    *writer = (IngestWriter){.options = *options,
+                             .store = *store,
+                             .sinks = *sinks,
+                             .log = log,
+                             .stats = stats,
+                             .waiting = waiting};
+    MDB_txn *txn = NULL;
+    mutex_init(&writer->stop_mutex, RANK_TABLE);
+    condition_init(&writer->stop_changed);
+    Result rc = page_db_txn_begin(store->db, true, &txn) == 0 ? RESULT_OK : RESULT_IO;
+    if (rc == RESULT_OK) {
+        rc = ingest_read_totals(txn, store->crawl, &writer->totals);
+        rc = rc == RESULT_OK ? ingest_read_revisit_totals(txn, store->crawl, &writer->visits) : rc;
+        publish(writer, txn);
+        page_db_txn_abort(store->db, txn);
+    }
+    if (rc == RESULT_OK && options->traps.fetches > 0) {
+        rc = trap_yield_new(&writer->traps, &options->traps);
+    }
+    return rc;
+}
+
+void ingest_writer_destroy(IngestWriter *writer)
+{
+    condition_destroy(&writer->stop_changed);
+    mutex_destroy(&writer->stop_mutex);
+    trap_yield_delete(writer->traps);
+}
+
+Result ingest_writer_seeds(IngestWriter *writer, const LinkInfo *seeds, size_t n, uint64_t *added)
+{
+    MDB_txn *txn = NULL;
+    Batch batch;
+    if (page_db_txn_begin(writer->store.db, false, &txn) != 0) {
+        return RESULT_IO;
+    }
+    Result rc = batch_init(&batch, &writer->options, &writer->store, writer->log, &writer->totals,
+                           txn, NULL, 0);
+    if (rc == RESULT_OK) {
+        rc = page_way_seed(&batch, seeds, n, added);
+    }
+    if (rc == RESULT_OK) {
+        rc = batch_finish(&batch);
+    }
+    if (rc != RESULT_OK) {
+        page_db_txn_abort(writer->store.db, txn);
+    } else if (page_db_txn_commit(writer->store.db, txn) != 0) {
+        rc = RESULT_FULL;
+    }
+    if (rc == RESULT_OK) {
+        writer->totals = batch.totals;
+        ingest_writer_publish(writer);
+    }
+    batch_destroy(&batch);
+    return rc;
+}
+
+void ingest_writer_abandon(IngestWriter *writer)
+{
+    mutex_lock(&writer->stop_mutex);
+    writer->abandon = true;
+    condition_broadcast(&writer->stop_changed);
+    mutex_unlock(&writer->stop_mutex);
+}

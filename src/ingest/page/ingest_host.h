@@ -1,0 +1,20 @@
+/* Host records: what results say of their hosts, and which hosts are closed.
+ *
+ * What: every result of a host counts in its record (fetches, bytes, failures, robots.txt). At the
+ * end of a batch the hosts that failed for good are dropped, or rest when pages are visited again,
+ * and those that have reached limits.pages_per_host are full: the schedule of such a host is
+ * cleared.
+ * Threads: ingest, inside the batch's transaction. */
+#ifndef INGEST_PAGE_INGEST_HOST_H
+#define INGEST_PAGE_INGEST_HOST_H
+
+#include "ingest/batch/ingest_batch.h"
+
+/* Counts a result, and notes how the host stands after it. */
+void ingest_host_note(Batch *batch, BatchHost *host, const FetchResult *fetch);
+/* Stores what the fetch of robots.txt brought. */
+Result ingest_host_note_robots(Batch *batch, BatchHost *host, const FetchResult *fetch);
+/* Closes the hosts that were given up or have become full; after all results of the batch. */
+Result ingest_host_close(Batch *batch);
+
+#endif

@@ -1,0 +1,318 @@
+#include "ingest/page/page_way.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "ingest/batch/ingest_sieve.h"
+#include "ingest/page/ingest_duplicates.h"
+#include "ingest/page/ingest_host.h"
+#include "ingest/page/ingest_sink.h"
+#include "ingest/page/ingest_spelling.h"
+#include "ingest/revisit/revisits.h"
+
+#define RESULT_LOOK_UPS 6u /* host, schedule, bodies, near, payloads, captures */
+
+/* ---- archive: its WARC records --------------------------------------------------------------- */
+
+/* Appends the records of a page, once: a batch that is tried again finds them there. */
+static Result archive(Batch *batch, ParsedPage *page)
+{
+    Archive *files = batch->store->archive;
+    if (files == NULL || page->group == NULL) {
+        return RESULT_OK;
+    }
+    if (!page->archived) {
+        Result rc = archive_append(files, page->group);
+        if (rc != RESULT_OK) {
+            return rc;
+        }
+        page->archived = true;
+    }
+    return archive_remember(files, batch->txn, page->group, page->fetch);
+}
+
+/* ---- discover: the sitemaps that a robots.txt names ------------------------------------------ */
+
+/* The sitemaps that robots.txt names become pages of their own, found by nobody's link. */
+static Result discover(Batch *batch, const ParsedPage *page)
+{
+    if (page->n_links == 0) {
+        return RESULT_OK;
+    }
+    PageSink sink = ingest_sink(batch);
+    LinkInfo *links = NULL;
+    Result rc = ingest_spell_links(batch, page, &links);
+    if (rc != RESULT_OK) {
+        return rc;
+    }
+    return batch_result_of(batch,
+                           page_db_discover(batch->store->db, batch->txn, links, page->link_hops,
+                                            page->n_links, PAGE_DB_NO_INDEX, 0, &sink));
+}
+
+/* ---- give up: no answer, or a refusal -------------------------------------------------------- */
+
+/* Takes a page out of the schedule. */
+static Result unschedule(Batch *batch, const PageRef *page, int32_t status, uint8_t tries)
+{
+    Result rc = page->level == SCHEDULE_NO_LEVEL
+                    ? RESULT_OK
+                    : schedule_remove(batch->store->schedule, batch->txn, page->host, page->level,
+                                      page->index);
+    return rc == RESULT_OK
+               ? batch_result_of(batch, page_db_set_state(batch->store->db, batch->txn, page->index,
+                                                          status, SCHEDULE_NO_LEVEL, tries))
+               : rc;
+}
+
+/* A URL that is given up without an answer, or was refused: its entry leaves, its reason stays. */
+static Result give_up(Batch *batch, BatchHost *host, const FetchResult *fetch)
+{
+    PageRef page;
+    Result rc = batch_stored(batch, fetch, &page);
+    if (rc == RESULT_OK) {
+        rc = unschedule(batch, &page, page.n_crawls > 0 ? page.status : fetch->answer.status,
+                        (uint8_t)fetch->host.health.failures);
+    }
+    if (fetch->answer.status == STATUS_ROBOTS) {
+        batch->totals.refused[REFUSED_ROBOTS]++;
+        host->record.robots_denied++;
+    } else if (fetch->answer.status == STATUS_BLOCKED) {
+        batch->totals.refused[REFUSED_FILTER]++;
+    } else if (fetch->answer.status == STATUS_TRAP) {
+        batch->totals.refused[REFUSED_TRAP]++;
+    }
+    return rc == RESULT_OK ? ingest_release_key(batch, fetch) : rc;
+}
+
+/* ---- confirm: the answer replaces nothing ---------------------------------------------------- */
+
+/* A visit that brings nothing to replace what is stored: not modified, or an error. */
+static bool is_confirmation(const FetchResult *fetch)
+{
+    return fetch->request.again && (fetch->answer.status == 304 || fetch->answer.status >= 400);
+}
+
+/* The status of a page is that of what is stored of it. */
+static Result confirm(Batch *batch, const FetchResult *fetch)
+{
+    PageRef page;
+    double time = (double)fetch->cost.wall_start.us / 1e6;
+    batch->totals.pages++;
+    Result rc = batch_stored(batch, fetch, &page);
+    if (rc == RESULT_OK) {
+        rc = unschedule(batch, &page, page.status, 0);
+    }
+    return rc == RESULT_OK ? batch_result_of(batch, page_db_confirm(batch->store->db, batch->txn,
+                                                                    fetch->request.index, time))
+                           : rc;
+}
+
+/* ---- store: the answer is kept --------------------------------------------------------------- */
+
+/* Whether the answer counts among the pages of its host: once, when it is good. */
+static bool is_first_good(Batch *batch, const FetchResult *fetch)
+{
+    PageRef stored = {.status = 0};
+    if (fetch->answer.status < 200 || fetch->answer.status >= 300) {
+        return false;
+    }
+    if (fetch->request.again && batch_stored(batch, fetch, &stored) != RESULT_OK) {
+        return false;
+    }
+    return stored.status < 200 || stored.status >= 300;
+}
+
+/* The links of a page as they are stored: none of one whose body is that of another page,
+ * *original, unless that is wanted or they differ; spelled as the pages they lead to. */
+static Result find_links(Batch *batch, ParsedPage *page, uint64_t *original, PageLinks *links)
+{
+    bool same_links = false;
+    LinkInfo *spelled = NULL;
+    Result rc = ingest_find_duplicate(batch, page, original, &same_links);
+    bool duplicate = *original != PAGE_DB_NO_INDEX;
+    bool follow = !duplicate || !same_links || batch->options->follow_duplicates;
+    if (rc == RESULT_OK && follow) {
+        ingest_sieve_filter(batch, page);
+    }
+    if (rc == RESULT_OK) {
+        rc = ingest_spell_links(batch, page, &spelled);
+    }
+    *links = (PageLinks){.link_info = spelled, .n_links = follow ? page->n_links : 0};
+    return rc;
+}
+
+static Result store(Batch *batch, size_t place, BatchHost *host)
+{
+    ParsedPage *page = batch->pages[place];
+    FetchResult *fetch = page->fetch;
+    PageLinks links = {.n_links = 0};
+    bool later = false;
+    Result rc = ingest_forget_body(batch, page);
+    if (rc == RESULT_OK) {
+        rc = find_links(batch, page, &batch->duplicate_of[place], &links);
+    }
+    bool duplicate = batch->duplicate_of[place] != PAGE_DB_NO_INDEX;
+    if (rc == RESULT_OK) {
+        rc = ingest_find_near(batch, page, duplicate, &batch->near_of[place]);
+    }
+    if (rc == RESULT_OK) {
+        rc = ingest_sieve_takes_later(batch, page, links.n_links, &later);
+    }
+    if (rc != RESULT_OK) {
+        return rc;
+    }
+    size_t i = batch->n_writes++;
+    batch->written[i] = page;
+    batch->links[i] = links;
+    batch->crawled[i] = (CrawledPage){.url = fetch->request.url,
+                                      .links = &batch->links[i],
+                                      .time = (double)fetch->cost.wall_start.us / 1e6,
+                                      .score = page->score,
+                                      .content_hash = (char *)&page->body_hash[0],
+                                      .content_hash_length = sizeof page->body_hash[0]};
+    batch->writes[i] = (PageWrite){.page = &batch->crawled[i],
+                                   .link_hops = page->link_hops,
+                                   .link_kinds = page->link_kinds,
+                                   .status = fetch->answer.status,
+                                   .links_later = later};
+    batch->totals.pages++;
+    bool counts = is_first_good(batch, fetch);
+    if (duplicate) {
+        batch->totals.duplicates++;
+        host->record.duplicates += counts;
+    } else {
+        host->record.pages += counts;
+    }
+    return RESULT_OK;
+}
+
+/* ---- the way --------------------------------------------------------------------------------- */
+
+/* The result of a scheduled URL. */
+static Result settle(Batch *batch, size_t place, BatchHost *host)
+{
+    const FetchResult *fetch = batch->pages[place]->fetch;
+    unsigned class = stats_status_class(fetch->answer.status);
+    batch->totals.by_status[class] += fetch->kind == FETCHED_PAGE;
+    if (!fetch->final) {
+        batch->totals.retries++;
+        return RESULT_OK; /* it stays scheduled */
+    }
+    if (fetch->answer.status < 100) {
+        return give_up(batch, host, fetch);
+    }
+    return is_confirmation(fetch) ? confirm(batch, fetch) : store(batch, place, host);
+}
+
+/* The stations that a result meets alone. */
+static Result take(Batch *batch, size_t place)
+{
+    ParsedPage *page = batch->pages[place];
+    const FetchResult *fetch = page->fetch;
+    batch->duplicate_of[place] = PAGE_DB_NO_INDEX;
+    batch->near_of[place] = PAGE_DB_NO_INDEX;
+    if (fetch->kind == FETCHED_DNS) {
+        return archive(batch, page);
+    }
+    BatchHost *host = batch_host(batch, fetch->host.id);
+    Result rc = host == NULL ? batch->result : RESULT_OK;
+    page_db_looked_up(batch->store->db, RESULT_LOOK_UPS);
+    if (rc == RESULT_OK) {
+        rc = archive(batch, page);
+    }
+    if (rc != RESULT_OK) {
+        return rc;
+    }
+    ingest_host_note(batch, host, fetch);
+    if (fetch->kind == FETCHED_ROBOTS) {
+        rc = ingest_host_note_robots(batch, host, fetch);
+        return rc == RESULT_OK ? discover(batch, page) : rc;
+    }
+    if (!fetch->request.has_page) {
+        batch->totals.by_status[0]++; /* a name that could not be resolved */
+        return RESULT_OK;
+    }
+    return settle(batch, place, host);
+}
+
+/* Pages, links and new URLs of all results in one sweep over the hashes. */
+static Result write_down(Batch *batch)
+{
+    PageSink sink = ingest_sink(batch);
+    return batch->n_writes == 0
+               ? RESULT_OK
+               : batch_result_of(batch, page_db_write(batch->store->db, batch->txn, batch->writes,
+                                                      batch->n_writes, &sink));
+}
+
+/* When each page is due again; schedule.mode = continuous. */
+static Result revisit(Batch *batch)
+{
+    Result rc = RESULT_OK;
+    for (size_t i = 0; i < batch->n_pages && rc == RESULT_OK && batch->revisits != NULL; i++) {
+        const FetchResult *fetch = batch->pages[i]->fetch;
+        if (fetch->request.has_page && fetch->final) {
+            rc = revisits_note(batch->revisits, batch, batch->pages[i]);
+        }
+    }
+    return rc;
+}
+
+Result page_way_apply(Batch *batch)
+{
+    Result rc = RESULT_OK;
+    for (size_t i = 0; i < batch->n_pages && rc == RESULT_OK; i++) {
+        rc = take(batch, i);
+    }
+    if (rc == RESULT_OK) {
+        rc = write_down(batch);
+    }
+    if (rc == RESULT_OK) {
+        rc = revisit(batch);
+    }
+    if (rc == RESULT_OK) {
+        rc = ingest_host_close(batch);
+    }
+    return rc == RESULT_OK && batch->revisits != NULL ? revisits_end(batch->revisits, batch) : rc;
+}
+
+/* ---- short cuts ------------------------------------------------------------------------------ */
+
+Result page_way_seed(Batch *batch, const LinkInfo *seeds, size_t n, uint64_t *added)
+{
+    PageSink sink = ingest_sink(batch);
+    uint64_t before = page_db_n_pages(batch->store->db, batch->txn);
+    LinkInfo *spelled = NULL;
+    Result result = RESULT_OK;
+    if (batch->options->dedup.on && n > 0) {
+        result = ingest_spell_seeds(batch, seeds, n, &spelled);
+        seeds = spelled;
+    }
+    uint8_t *hops = result == RESULT_OK ? malloc(n == 0 ? 1 : n) : NULL;
+    if (hops == NULL) {
+        return result == RESULT_OK ? RESULT_MEMORY : result;
+    }
+    memset(hops, 'M', n);
+    int rc =
+        page_db_discover(batch->store->db, batch->txn, seeds, hops, n, PAGE_DB_NO_INDEX, 0, &sink);
+    free(hops);
+    *added = page_db_n_pages(batch->store->db, batch->txn) - before;
+    return batch_result_of(batch, rc);
+}
+
+Result page_way_relink(Batch *batch, ParsedPage *page)
+{
+    PageSink sink = ingest_sink(batch);
+    PageLinks links = {.n_links = 0};
+    uint64_t original = PAGE_DB_NO_INDEX;
+    Result rc = find_links(batch, page, &original, &links);
+    if (rc != RESULT_OK) {
+        return rc;
+    }
+    CrawledPage crawled = {.url = page->fetch->request.url, .links = &links};
+    PageWrite write = {
+        .page = &crawled, .link_hops = page->link_hops, .link_kinds = page->link_kinds};
+    int code = page_db_relink(batch->store->db, batch->txn, &write, &sink);
+    return code == page_db_error_no_page ? RESULT_NOT_FOUND : batch_result_of(batch, code);
+}

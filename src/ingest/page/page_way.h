@@ -1,0 +1,44 @@
+/* A page's way: from a fetch to the tables, downhill.
+ *
+ * What: each station has one verb and hands the page on to the next.
+ *
+ *   fetch      fetch_step_begin    a visit state's URL becomes a request         fetching thread
+ *              fetch_step_end      its answer becomes a FetchResult
+ *   parse      parsing_push        digests, links, records: a ParsedPage         parsing thread
+ *   collect    ingest_push         parsed pages become a Batch                   ingest thread
+ *   ---------- this file: one Batch, one transaction ---------------------------------------------
+ *   take       archive             its WARC records are appended
+ *              note                its host counts it (ingest_host.h)
+ *              discover            of a robots.txt: the sitemaps that it names; its way ends here
+ *              settle              of a scheduled URL, one of these:
+ *                                    tried again later: the URL stays scheduled
+ *                give up             no answer, or a refusal: the URL leaves the schedule
+ *                confirm             nothing new (304, or an error of a page that is stored)
+ *                store               links, spelled and without duplicates, for the next station
+ *   write      page_db_write       pages, links and new URLs of all results in one sweep; what is
+ *                                  found in passing goes through ingest_sink.h and ingest_new_url.h
+ *   revisit    revisits_note       when the page is due again
+ *   close      ingest_host_close   hosts that failed for good or are full
+ *   ---------- the batch is finished (batch_finish) and committed (ingest_writer.h) --------------
+ *   tell       batch_notice        the distributor hears what has changed
+ *
+ * Invariants: a URL leaves the schedule in the transaction that holds its result, and nowhere else.
+ * A batch may be tried again after an aborted transaction: what was appended to files is marked in
+ * the page (ParsedPage.archived, .ticket, .filtered).
+ * Threads: ingest, inside the batch's transaction.
+ * Errors: RESULT_FULL, RESULT_MEMORY: the transaction is to be aborted, the batch may be tried
+ * again. Any other: it may not. */
+#ifndef INGEST_PAGE_PAGE_WAY_H
+#define INGEST_PAGE_PAGE_WAY_H
+
+#include "ingest/batch/ingest_batch.h"
+
+/* Takes all pages of the batch their way, up to but without batch_finish. */
+Result page_way_apply(Batch *batch);
+/* Adds seeds; *added counts the new ones. */
+Result page_way_seed(Batch *batch, const LinkInfo *seeds, size_t n, uint64_t *added);
+/* A page that was crawled before and parsed again, for its list of links alone: it is written as by
+ * its crawl, and new URLs are scheduled. RESULT_NOT_FOUND: it was never crawled. */
+Result page_way_relink(Batch *batch, ParsedPage *page);
+
+#endif
