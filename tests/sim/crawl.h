@@ -8,7 +8,7 @@
  *           fetch ends    --->  fetch_step_end --> workbench_release, batch
  *   clock                 --->  workbench_acquire --> fetch_step_begin --> an event
  *   batch full or old     --->  batch_init/apply/finish, commit, distributor_committed
- *   sieve due             --->  the same with sieve_merge for batch_apply
+ *   sieve due             --->  the same with sieve_merge for page_way_apply
  *
  * A crash drops everything but the database, which is closed and opened again. Source of the idea:
  * unbound's replay tests; DESIGN section 11. */

@@ -1,7 +1,7 @@
 /* Lists of links that are lost, made again from the stored answers, for `ragno verify --repair`.
  *
  *   captures (store/archive/warc_load.h) --FetchResult--> parsing (parsing.h) --ParsedPage-->
- * batch_relink
+ * page_way_relink
  *
  * The answer goes the way of one that was just fetched: the same decoding, encoding, filters,
  * scope, rules and spellings, as the configuration in the crawl's directory says; only the sieve's
