@@ -377,7 +377,7 @@ static void stop_parts(Crawl *crawl)
     }
     crawl->n_pages = 0;
     workbench_destroy(&crawl->workbench);
-    crawl->evictions += crawl->distributor.evictions;
+    crawl->evictions += crawl->distributor.steering.evictions;
     distributor_destroy(&crawl->distributor); /* with every visit state, wherever it is */
 }
 

@@ -174,7 +174,7 @@ static void print_figures(const Figures *figures, const Crawl *crawl, int64_t cp
     (void)printf("sim.days = %.2f days\n", (double)crawl->now.ns / 1e6 / (double)DAY_MS);
     (void)printf("sim.longest_merge_ms = %.1f ms\n", (double)crawl->longest_merge_ns / 1e6);
     (void)printf("sim.evictions = %" PRIu64 " hosts\n",
-                 crawl->evictions + crawl->distributor.evictions);
+                 crawl->evictions + crawl->distributor.steering.evictions);
     (void)printf("sim.longest_merge_wall_ms = %.1f ms\n",
                  (double)crawl->longest_merge_wall_ns / 1e6);
     (void)printf("sim.refetched = %" PRIu64 " urls\n", audit->refetched);

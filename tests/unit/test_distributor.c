@@ -911,7 +911,7 @@ static void random_work_hands_out_every_url_once(void)
         answer_all(w, FETCH_OK);
         read_some_recall(w, &dice);
     }
-    CU_ASSERT_TRUE(w->distributor.evictions > 10);
+    CU_ASSERT_TRUE(w->distributor.steering.evictions > 10);
     CU_ASSERT_EQUAL(w->distributor.visit_states.count, w->n_ready);
     CU_ASSERT_EQUAL(w->distributor.in_flight.count, 0);
     CU_ASSERT_TRUE(w->distributor.n_resolving == 0 && w->distributor.n_away == w->n_ready);
@@ -1117,7 +1117,7 @@ static World *set_up_eviction(bool with_host_3)
     (void)work(w, 10);
     CU_ASSERT_EQUAL_FATAL(w->n_recalled, 1);
     CU_ASSERT_EQUAL(w->recalled[0]->identity.host, host_id(w, 1));
-    CU_ASSERT_EQUAL(w->distributor.evictions, 1);
+    CU_ASSERT_EQUAL(w->distributor.steering.evictions, 1);
     return w;
 }
 
@@ -1148,7 +1148,7 @@ static void an_evicted_host_is_forgotten_when_its_time_and_its_results_allow(voi
     commit(w, &done, 1, &level);
     pass(w, 1000);
     (void)work(w, 10);
-    CU_ASSERT_EQUAL(w->distributor.n_leaving, 0);
+    CU_ASSERT_EQUAL(w->distributor.steering.n_leaving, 0);
     CU_ASSERT_EQUAL_FATAL(w->n_resolving, 1);
     CU_ASSERT_EQUAL(w->resolving[0]->identity.host, host_id(w, 1)); /* it comes back first */
     CU_ASSERT_EQUAL(visit_state_level(w->resolving[0]), 1);
@@ -1166,7 +1166,7 @@ static void an_evicted_host_that_others_ask_stays(void)
     come_home(w, place);
     CU_ASSERT_EQUAL(asker->place, VISIT_STATE_ASKING);
     read_recall(w, true);
-    CU_ASSERT_EQUAL(w->distributor.n_leaving, 0);
+    CU_ASSERT_EQUAL(w->distributor.steering.n_leaving, 0);
     CU_ASSERT_EQUAL_FATAL(w->n_ready, 1);
     CU_ASSERT_PTR_EQUAL(w->ready[0], server);
     CU_ASSERT_PTR_EQUAL(server->errands.askers, asker);
@@ -1199,7 +1199,7 @@ static void a_guest_that_becomes_a_host_while_it_is_out_is_looked_for_soon(void)
     add_url_of(w, 1, 0, 0);
     tell_of(w, 1, 0);
     CU_ASSERT_PTR_NULL(map_get(&w->distributor.visit_states, map_key(host_id(w, 1))));
-    CU_ASSERT_FALSE(mono_before(mono_add_ms(w->now, 1000), w->distributor.next_walk));
+    CU_ASSERT_FALSE(mono_before(mono_add_ms(w->now, 1000), w->distributor.walk.next));
     tear_down(w);
 }
 
@@ -1209,7 +1209,7 @@ static void an_evicted_host_that_must_wait_long_is_forgotten_once_the_disk_knows
     MonoTime until = mono_add_ms(w->now, 3600000);
     w->ready[0]->politeness.next_fetch = until;
     read_recall(w, true);
-    CU_ASSERT_EQUAL(w->distributor.n_leaving, 0); /* its room cannot be counted on */
+    CU_ASSERT_EQUAL(w->distributor.steering.n_leaving, 0); /* its room cannot be counted on */
     for (int i = 0; i < 10; i++) {
         pass(w, 5000);
         (void)work(w, 10);

@@ -355,9 +355,9 @@ static void work(World *w)
     w->most_memory = memory > w->most_memory ? memory : w->most_memory;
     w->most_hosts = hosts > w->most_hosts ? hosts : w->most_hosts;
     if (mono_ms_between(w->second, w->now) >= 1000) {
-        uint64_t evictions = w->distributor.evictions - w->evictions_before;
+        uint64_t evictions = w->distributor.steering.evictions - w->evictions_before;
         w->most_evictions = evictions > w->most_evictions ? evictions : w->most_evictions;
-        w->evictions_before = w->distributor.evictions;
+        w->evictions_before = w->distributor.steering.evictions;
         w->second = w->now;
     }
 }
@@ -416,7 +416,7 @@ static size_t best_in_first_tenth(const Plan *plan, uint64_t *evictions)
 {
     World *w = crawl(plan);
     size_t best = w->n_of_level[0] + w->n_of_level[1];
-    *evictions = w->distributor.evictions;
+    *evictions = w->distributor.steering.evictions;
     (void)printf("room=%u hosts_in_memory=%zu best=%zu of %zu, %.0f s, evictions=%llu (%llu)\n",
                  plan->room, w->most_hosts, best, w->n_fetched, (double)(w->now.ns / SECOND) - 1000,
                  (unsigned long long)*evictions, (unsigned long long)w->most_evictions);
@@ -451,13 +451,13 @@ static void every_url_is_fetched_once_whoever_is_evicted(void)
         .hosts = 600, .urls = 10, .connections = 40, .per_step = 60, .room = 60, .scattered = true};
     for (plan.commit_ms = 700; plan.commit_ms <= 7000; plan.commit_ms *= 10, plan.per_step *= 10) {
         World *w = crawl(&plan);
-        CU_ASSERT_TRUE(w->distributor.evictions > 100);
+        CU_ASSERT_TRUE(w->distributor.steering.evictions > 100);
         for (int i = 0; i < 600; i++) {
             step(w);
         }
         CU_ASSERT_EQUAL(w->n_fetched, 6000);
         CU_ASSERT_EQUAL(w->distributor.in_flight.count, 0);
-        CU_ASSERT_EQUAL(w->distributor.n_leaving, 0);
+        CU_ASSERT_EQUAL(w->distributor.steering.n_leaving, 0);
         tear_down(w);
     }
 }
@@ -502,7 +502,7 @@ static void equals_never_change_places(void)
                  .room = 50,
                  .uniform = true};
     World *w = crawl(&plan);
-    CU_ASSERT_EQUAL(w->distributor.evictions, 0);
+    CU_ASSERT_EQUAL(w->distributor.steering.evictions, 0);
     tear_down(w);
 }
 

@@ -119,7 +119,7 @@ static void publish_distributor(Frontier *frontier)
     atomic_store_explicit(&frontier->visit_states, d->visit_states.count, memory_order_relaxed);
     atomic_store_explicit(&frontier->resolving, d->n_resolving, memory_order_relaxed);
     atomic_store_explicit(&frontier->memory, d->memory, memory_order_relaxed);
-    atomic_store_explicit(&frontier->evictions, d->evictions, memory_order_relaxed);
+    atomic_store_explicit(&frontier->evictions, d->steering.evictions, memory_order_relaxed);
 }
 
 /* Entries with work, plus visit states that are still on their way to one: otherwise the front

@@ -22,6 +22,11 @@ typedef struct LevelBias {
 
 #define LEVEL_BIAS_DEFAULT_LOWER_SHARE 0.2
 
+/* The share of turns that all levels but the best one get together. */
+static inline double level_bias_lower_share(const LevelBias *bias)
+{
+    return bias->kind == LEVEL_BIAS_WEIGHTED ? bias->lower_share : 0;
+}
 /* levels: bit l is set when level l (0..63, 0 is best) has anything. Returns a level whose bit is
  * set, or SCHEDULE_NO_LEVEL (255) when none is. */
 unsigned level_bias_choose(const LevelBias *bias, uint64_t levels, uint64_t ticket);

@@ -1,9 +1,10 @@
+#include "frontier/host/visit_window.h"
+
 #include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/thread/log.h"
-#include "frontier/distributor/distributor_inside.h"
 
 #define REFILL_BATCH 64u
 #define WINDOW_LEAST 4u
@@ -12,7 +13,7 @@
 
 static char present; /* what in_flight maps to */
 
-void distributor_release_window(Distributor *distributor, VisitState *visit_state)
+void visit_window_release(Distributor *distributor, VisitState *visit_state)
 {
     const WindowUrl *url = NULL;
     while ((url = visit_state_peek(visit_state)) != NULL) {
@@ -229,7 +230,7 @@ static Result pages_left(const Distributor *distributor, MDB_txn *txn,
     return rc;
 }
 
-Result distributor_refill(Distributor *distributor, MDB_txn *txn, VisitState *visit_state)
+Result visit_window_refill(Distributor *distributor, MDB_txn *txn, VisitState *visit_state)
 {
     uint32_t want = window_size(distributor, visit_state);
     uint64_t left = 0;

@@ -1,58 +1,17 @@
+#include "frontier/host/visit_errand.h"
+
 #include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/core/hash.h"
 #include "base/thread/log.h"
-#include "frontier/distributor/distributor_inside.h"
+#include "frontier/host/visit_birth.h"
+#include "frontier/host/visit_guest.h"
 #include "parse/url/url.h"
 
 #define ORIGIN_LIMIT ((size_t)1 << 20)
 #define FAR_MS       60000  /* a host that must be left alone for longer is not waited for */
 #define RULES_MS     600000 /* old rules that could not be refreshed stay in force so long */
-
-/* ---- guests -------------------------------------------------------------------------------- */
-
-static MapKey origin_key(const char *origin, size_t length)
-{
-    Hash128 h = hash_128(origin, length);
-    return (MapKey){.high = h.high, .low = h.low};
-}
-
-VisitState *distributor_find_guest(Distributor *distributor, const char *origin, size_t length)
-{
-    VisitState *guest = map_get(&distributor->guests, origin_key(origin, length));
-    return guest != NULL && guest->identity.origin_length == length &&
-                   memcmp(guest->identity.origin, origin, length) == 0
-               ? guest
-               : NULL;
-}
-
-void distributor_remove_guest(Distributor *distributor, const VisitState *guest)
-{
-    (void)map_remove(&distributor->guests,
-                     origin_key(guest->identity.origin, guest->identity.origin_length));
-}
-
-/* Retired from birth: the database has nothing for it. */
-static Result new_guest(Distributor *distributor, const char *origin, size_t length,
-                        VisitState **out)
-{
-    VisitState *guest = NULL;
-    Result rc = visit_state_new(&guest, UINT32_MAX, origin, length);
-    if (rc == RESULT_OK) {
-        guest->identity.guest = true;
-        guest->distributor.retired = true;
-        distributor_set_delays(distributor, guest, -1);
-        rc = map_put(&distributor->guests, origin_key(origin, length), guest);
-    }
-    if (rc != RESULT_OK) {
-        visit_state_delete(guest);
-        return rc;
-    }
-    *out = guest;
-    return RESULT_OK;
-}
 
 /* ---- who is to be asked -------------------------------------------------------------------- */
 
@@ -62,14 +21,14 @@ static Result server_of(Distributor *distributor, MDB_txn *txn, const Buffer *or
 {
     uint32_t host = 0;
     *made = false;
-    *server = distributor_find_guest(distributor, origin->data, origin->length);
+    *server = visit_guest_find(distributor, origin->data, origin->length);
     if (*server != NULL) {
         return RESULT_OK;
     }
     *made = true;
     int found = page_db_host_find(distributor->db, txn, origin->data, origin->length, &host);
     if (found == page_db_error_no_page) {
-        return new_guest(distributor, origin->data, origin->length, server);
+        return visit_birth_guest(distributor, origin->data, origin->length, server);
     }
     if (found != 0) {
         return RESULT_IO;
@@ -84,7 +43,7 @@ static Result server_of(Distributor *distributor, MDB_txn *txn, const Buffer *or
     if (rc == RESULT_OK && record.not_before_ms - distributor->wall.us / 1000 > FAR_MS) {
         rc = RESULT_LIMIT;
     }
-    return rc == RESULT_OK ? distributor_bear(distributor, txn, host, &record, now, server) : rc;
+    return rc == RESULT_OK ? visit_birth_host(distributor, txn, host, &record, now, server) : rc;
 }
 
 static Result find_server(Distributor *distributor, MDB_txn *txn, const char *target, MonoTime now,
@@ -136,8 +95,10 @@ static void fail(Distributor *distributor, VisitState *asker, MonoTime now)
     }
 }
 
-bool distributor_send(Distributor *distributor, MDB_txn *txn, VisitState *asker, MonoTime now)
+bool visit_errand_send(Distributor *distributor, MDB_txn *txn, VisitState *asker, MonoTime now,
+                       VisitState **wakes)
 {
+    *wakes = NULL;
     VisitState *server = NULL;
     bool made = false;
     Result rc = find_server(distributor, txn, asker->robots.target, now, &server, &made);
@@ -153,14 +114,14 @@ bool distributor_send(Distributor *distributor, MDB_txn *txn, VisitState *asker,
     server->distributor.waiting = asker;
     distributor->n_asking++;
     if (made || server->distributor.idle) {
-        distributor_dispatch(distributor, txn, server, now);
+        *wakes = server;
     } else {
         atomic_store(&server->signals.wanted, true);
     }
     return true;
 }
 
-void distributor_take_waiting(VisitState *visit_state)
+void visit_errand_take_waiting(VisitState *visit_state)
 {
     while (visit_state->distributor.waiting != NULL) {
         VisitState *asker = visit_state->distributor.waiting;
@@ -171,19 +132,15 @@ void distributor_take_waiting(VisitState *visit_state)
     atomic_store(&visit_state->signals.wanted, false);
 }
 
-void distributor_fail_askers(Distributor *distributor, MDB_txn *txn, VisitState *visit_state,
-                             MonoTime now)
+VisitState *visit_errand_fail_next(Distributor *distributor, VisitState *visit_state, MonoTime now)
 {
-    distributor_take_waiting(visit_state);
     VisitState *asker = visit_state->errands.askers;
-    visit_state->errands.askers = NULL;
-    while (asker != NULL) {
-        VisitState *next = asker->errands.next;
+    if (asker != NULL) {
+        visit_state->errands.askers = asker->errands.next;
         asker->errands.next = NULL;
         assert(distributor->n_asking > 0);
         distributor->n_asking--;
         fail(distributor, asker, now);
-        distributor_dispatch(distributor, txn, asker, now);
-        asker = next;
     }
+    return asker;
 }

@@ -1,4 +1,9 @@
-#include "frontier/distributor/distributor_inside.h"
+#include "frontier/distributor/notice_reader.h"
+
+#include "frontier/distributor/host_walk.h"
+#include "frontier/host/disk_read.h"
+#include "frontier/host/visit_dispatch.h"
+#include "frontier/host/visit_home.h"
 
 /* It came too late for an evicted host, but not for its next turn. */
 static void note_leaving(VisitState *visit_state, unsigned level)
@@ -15,12 +20,12 @@ static void take_moves(Distributor *distributor, const CommitNotice *notice, Mon
         const ScheduleChange *move = &notice->moved[i];
         VisitState *visit_state = map_get(&distributor->visit_states, map_key(move->host));
         if (visit_state == NULL) {
-            distributor_left_out(distributor, move->host, move->to, now);
+            host_walk_left_out(distributor, move->host, move->to, now);
         } else if (visit_state->distributor.leaving) {
             note_leaving(visit_state, move->to);
         } else if (move->to < visit_state_level(visit_state) ||
                    map_get(&distributor->in_flight, map_key(move->index)) != NULL) {
-            distributor_recall(distributor, visit_state);
+            visit_home_recall(distributor, visit_state);
         }
     }
 }
@@ -36,7 +41,7 @@ static void wake_capped(Distributor *distributor, MDB_txn *txn, const CommitNoti
             visit_state->distributor.uncommitted == 0 && visit_state->distributor.idle &&
             !visit_state->politeness.dropped && !visit_state->distributor.retired &&
             !visit_state->distributor.leaving) {
-            distributor_dispatch(distributor, txn, visit_state, now);
+            visit_dispatch(distributor, txn, visit_state, now);
         }
     }
 }
@@ -46,32 +51,32 @@ static void take_host(Distributor *distributor, MDB_txn *txn, const CommitHost *
 {
     VisitState *visit_state = map_get(&distributor->visit_states, map_key(host->host));
     if (visit_state == NULL) {
-        bool welcome = txn != NULL && distributor_has_room(distributor) &&
-                       host->level <= distributor->waiting_level;
+        bool welcome = txn != NULL && visit_home_has_room(distributor) &&
+                       host->level <= distributor->walk.waiting_level;
         /* Also when it cannot be loaded now: as a guest it may be out on an errand. */
         if (!welcome ||
-            distributor_load(distributor, txn, host->host, host->level, now) != RESULT_OK) {
-            distributor_left_out(distributor, host->host, host->level, now);
+            visit_dispatch_load(distributor, txn, host->host, host->level, now) != RESULT_OK) {
+            host_walk_left_out(distributor, host->host, host->level, now);
         }
     } else if (visit_state->distributor.leaving) {
         note_leaving(visit_state, host->level);
     } else if (txn != NULL && visit_state->distributor.idle &&
                !mono_before(visit_state->address.expiry, now) && !visit_state->politeness.dropped &&
                !visit_state->distributor.retired) {
-        distributor_dispatch(distributor, txn, visit_state, now);
+        visit_dispatch(distributor, txn, visit_state, now);
     } else {
         visit_state->distributor.more = true;
         if (host->level < visit_state_level(visit_state)) {
-            distributor_recall(distributor, visit_state);
+            visit_home_recall(distributor, visit_state);
         }
     }
 }
 
-void distributor_committed(Distributor *distributor, const CommitNotice *notice, MonoTime now,
-                           WallTime wall)
+void notice_reader_take(Distributor *distributor, const CommitNotice *notice, MonoTime now,
+                        WallTime wall)
 {
     distributor->wall = wall;
-    distributor->results += notice->n_done;
+    distributor->steering.results += notice->n_done;
     for (size_t i = 0; i < notice->n_done; i++) {
         VisitState *visit_state =
             map_get(&distributor->visit_states, map_key(notice->done[i].host));
@@ -86,11 +91,11 @@ void distributor_committed(Distributor *distributor, const CommitNotice *notice,
             visit_state->distributor.retired = true;
             if (heap_holds(&visit_state->distributor.by_purge)) {
                 heap_remove(&distributor->purge, &visit_state->distributor.by_purge);
-                distributor_rest(distributor, visit_state, now);
+                visit_home_rest(distributor, visit_state, now);
             }
         }
     }
-    MDB_txn *txn = distributor_begin_read(distributor);
+    MDB_txn *txn = disk_read_begin(distributor);
     for (size_t i = 0; i < notice->n_hosts; i++) {
         take_host(distributor, txn, &notice->hosts[i], now);
     }

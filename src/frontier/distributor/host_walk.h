@@ -1,0 +1,38 @@
+/* Host walk: goes over the hosts that wait on disk, best level first, and loads them.
+ *
+ * What: the schedule lists the hosts that have work by the level of their best URL. The walk has a
+ * place in that list and goes on as long as there is room.
+ *
+ * Invariants:
+ *  1. The hosts before the walk's place are in memory, could not be loaded when it passed, or had
+ *     their turn. A host that is better than those at its place and is left on disk before it sets
+ *     the walk back (host_walk_left_out); and it begins anew now and then.
+ *  2. No host is loaded while a better one is known to wait; equals take turns.
+ * Threads: distributor. */
+#ifndef FRONTIER_DISTRIBUTOR_HOST_WALK_H
+#define FRONTIER_DISTRIBUTOR_HOST_WALK_H
+
+#include "frontier/host/distributor_state.h"
+
+#define HOST_WALK_BATCH    64u  /* hosts read from the schedule at a time */
+#define HOST_WALK_PAUSE_MS 1000 /* between two walks */
+
+typedef enum WalkStop {
+    WALK_ON,    /* there may be more */
+    WALK_END,   /* that were all */
+    WALK_WORSE, /* the next is not wanted */
+    WALK_FULL   /* the next has no room */
+} WalkStop;
+
+/* A host with work, best at that level, is on disk only. */
+void host_walk_left_out(Distributor *distributor, uint32_t host, unsigned level, MonoTime now);
+/* Whether there is room for the walk: some is kept for hosts of lower levels that are to have their
+ * turns. */
+bool host_walk_has_room(const Distributor *distributor);
+/* Loads the next hosts as long as they are better than limit and there is room. It stops before the
+ * first that is not loaded for one of these reasons. */
+WalkStop host_walk_on(Distributor *distributor, MDB_txn *txn, unsigned limit, MonoTime now);
+/* Looks for better hosts than those at its place, and goes on from there afterwards. */
+void host_walk_restart(Distributor *distributor, MonoTime now);
+
+#endif

@@ -1,0 +1,110 @@
+/* Distributor state: everything that the distributor knows.
+ *
+ * What: the maps of visit states, the URLs in flight, the place of the walk, the books of steering,
+ * and the sinks for what the distributor cannot do itself. The modules of this room work on one
+ * visit state of it, those of frontier/distributor on all of them.
+ *
+ * Owns: every visit state that is at home, and the maps. Politeness, database, schedule and host
+ * table are borrowed.
+ * Threads: one, the distributor's. Time is a parameter. */
+#ifndef FRONTIER_HOST_DISTRIBUTOR_STATE_H
+#define FRONTIER_HOST_DISTRIBUTOR_STATE_H
+
+#include "base/core/clock.h"
+#include "base/memory/heap.h"
+#include "base/memory/map.h"
+#include "base/core/result.h"
+#include "frontier/visit/visit_state.h"
+#include "store/tables/host_table.h"
+#include "store/pages/page_db.h"
+#include "store/tables/revisit_table.h"
+#include "store/schedule/schedule.h"
+
+typedef struct DistributorOptions {
+    size_t memory_bytes;     /* for visit states, their windows and robots rules */
+    uint32_t window_max;     /* URLs of one host held in RAM */
+    uint64_t pages_per_host; /* windows hold no more than a host has left; 0 = no limit */
+    int64_t host_delay_ms;
+    const char *robots_agent; /* product token; borrowed */
+    /* The delay of one host when it differs (site sections); may be NULL. */
+    int64_t (*host_delay)(void *context, const char *hostname, int64_t standard_ms);
+    void *context;
+    LevelBias bias;               /* between the levels of one host */
+    bool visits_full_hosts;       /* hosts at their limit of pages have visits that are due */
+    const RevisitTable *revisits; /* validators of visited pages are read from it; NULL: none */
+    MonoTime floor; /* no host is fetched from before it, plus its delay: a resumed crawl */
+} DistributorOptions;
+
+typedef struct DistributorSinks {
+    void *context;
+    /* Takes a RESOLVING visit state; it comes back with NEWS_RESOLVED. */
+    void (*resolve)(void *context, VisitState *visit_state);
+    /* Takes a visit state that has an address and URLs. */
+    void (*ready)(void *context, VisitState *visit_state);
+    /* Takes the message VisitDistribution.recall: a visit state that waits for its turn is to come
+     * home. Answered by distributor_recalled, in any case and after that. */
+    void (*recall)(void *context, VisitState *visit_state);
+    /* The host cannot be resolved and is given up: its schedule must be cleared. */
+    void (*drop)(void *context, const VisitState *visit_state, FetchClass why);
+    /* The host could not be resolved and is tried again after wait_ms. */
+    void (*unresolved)(void *context, const VisitState *visit_state, int64_t wait_ms);
+    /* The database cannot be read, which no waiting mends: nothing is read from now on. Once; may
+     * be NULL. */
+    void (*failed)(void *context);
+} DistributorSinks;
+
+/* The walk over the hosts that wait on disk. */
+typedef struct HostWalk {
+    ScheduleHostCursor cursor; /* its place */
+    ScheduleHostCursor back;   /* it goes on here after a look at better levels; not started:
+                                  nowhere */
+    MonoTime next;             /* it starts again not before */
+    MonoTime again;            /* it looks at the better levels again, then */
+    bool loaded;               /* it has loaded a host since it started */
+    unsigned waiting_level;    /* of the best host known to wait; SCHEDULE_NO_LEVEL: none does */
+} HostWalk;
+
+/* Which hosts are worth their memory. */
+typedef struct Steering {
+    MonoTime next; /* a look at memory, and the walk when the front is large enough */
+    MonoTime last;
+    size_t hand;                            /* its place in visit_states */
+    size_t loaded_at[SCHEDULE_MAX_LEVELS];  /* visit states with URLs, by level: the last round */
+    size_t counted_at[SCHEDULE_MAX_LEVELS]; /* this round so far */
+    size_t n_to_evict;
+    unsigned evict_from;     /* their level, or worse */
+    MonoTime evicted_until;  /* never before a second ago: each eviction moves it on */
+    int64_t exchange_credit; /* thousandths of evictions that are earned */
+    uint64_t results;        /* committed since the last look */
+    size_t looks;            /* of the hand, that results have earned */
+    size_t n_leaving;        /* evicted, and not forgotten yet */
+    uint64_t evictions;      /* since the start */
+    bool wants_lower;        /* with a weighted bias: hosts of lower levels wait for their turns */
+    uint32_t lower_places[SCHEDULE_MAX_LEVELS]; /* the last of them that was loaded, by level */
+} Steering;
+
+typedef struct Distributor {
+    DistributorOptions options;
+    const PolitenessOptions *politeness; /* borrowed */
+    DistributorSinks sinks;
+    PageDB *db;
+    Schedule *schedule;
+    HostTable *host_table;
+    Map visit_states; /* by host id */
+    Map guests;       /* by hash of the origin: visit states of hosts that PageDB does not know */
+    Map in_flight;    /* by page index */
+    Heap purge;       /* idle visit states by when they may be forgotten */
+    HostWalk walk;
+    Steering steering;
+    size_t memory; /* bytes of all visit states, as of when they were last here */
+    size_t n_resolving;
+    size_t n_away;    /* queued or acquired */
+    size_t n_asking;  /* on an errand */
+    uint64_t births;  /* of visit states */
+    uint64_t tickets; /* turns of lower levels in windows, for the bias */
+    WallTime wall;    /* as of this call */
+    bool failed;      /* the database could not be read */
+    Buffer text;      /* scratch */
+} Distributor;
+
+#endif

@@ -1,0 +1,150 @@
+#include "frontier/host/visit_birth.h"
+
+#include "base/thread/log.h"
+#include "frontier/host/disk_read.h"
+#include "frontier/host/visit_guest.h"
+#include "frontier/host/visit_home.h"
+
+#define FAR_MS     60000 /* a host that must wait longer stays on disk */
+#define TEXT_LIMIT ((size_t)2 << 20)
+
+/* The configured delay, and what a resumed crawl owes. */
+static void set_delays(const Distributor *distributor, VisitState *visit_state,
+                       int64_t crawl_delay_ms)
+{
+    const DistributorOptions *options = &distributor->options;
+    visit_state->politeness.delay_ms = options->host_delay_ms;
+    if (options->host_delay != NULL) {
+        visit_state->politeness.delay_ms = options->host_delay(
+            options->context, visit_state->identity.hostname, options->host_delay_ms);
+    }
+    if (options->floor.ns > 0) {
+        int64_t owed = politeness_host_delay(distributor->politeness,
+                                             visit_state->politeness.delay_ms, crawl_delay_ms, 0);
+        visit_state->politeness.next_fetch = mono_add_ms(options->floor, owed);
+    }
+}
+
+static void restore_robots(Distributor *distributor, MDB_txn *txn, VisitState *visit_state,
+                           const HostRecord *record, MonoTime now, WallTime wall)
+{
+    visit_state->robots.version = record->robots_version;
+    if (record->robots_version == 0) {
+        return;
+    }
+    const char *body = NULL;
+    size_t length = 0;
+    Result rc = host_table_get_robots(distributor->host_table, txn, visit_state->identity.host,
+                                      &body, &length);
+    visit_state->robots.hash = robots_content_hash(body, length);
+    int64_t left = record->robots_expiry_ms - wall.us / 1000;
+    if (record->robots_state != ROBOTS_KNOWN || left <= 0) {
+        return;
+    }
+    if (rc == RESULT_OK) {
+        rc = robots_parse(body, length, distributor->options.robots_agent,
+                          &visit_state->robots.rules);
+    } else if (rc == RESULT_NOT_FOUND) {
+        rc = robots_allow_all(&visit_state->robots.rules);
+    }
+    if (rc == RESULT_OK) {
+        visit_state->robots.state = ROBOTS_KNOWN;
+        visit_state->robots.expiry = mono_add_ms(now, left);
+    }
+}
+
+/* The times of a guest are those of the host. False: the guest is away, and the host must wait. */
+static bool take_over_guest(Distributor *distributor, VisitState *visit_state)
+{
+    VisitState *guest = visit_guest_find(distributor, visit_state->identity.origin,
+                                         visit_state->identity.origin_length);
+    if (guest == NULL) {
+        return true;
+    }
+    if (!guest->distributor.idle) {
+        return false;
+    }
+    visit_state->politeness.next_fetch =
+        mono_later(visit_state->politeness.next_fetch, guest->politeness.next_fetch);
+    visit_state->politeness.last_end = guest->politeness.last_end;
+    visit_state->politeness.owed_ms = guest->politeness.owed_ms;
+    visit_home_forget(distributor, guest);
+    return true;
+}
+
+Result visit_birth_host(Distributor *distributor, MDB_txn *txn, uint32_t host,
+                        const HostRecord *record, MonoTime now, VisitState **out)
+{
+    Buffer origin;
+    buffer_init(&origin, TEXT_LIMIT);
+    VisitState *visit_state = NULL;
+    Result rc = RESULT_OK;
+    if (page_db_host_origin(distributor->db, txn, host, &origin) != 0) {
+        rc = disk_read_note(distributor, RESULT_DAMAGED); /* a host with work has a name */
+    }
+    if (rc == RESULT_OK) {
+        rc = visit_state_new(&visit_state, host, origin.data, origin.length);
+    }
+    buffer_destroy(&origin);
+    if (rc == RESULT_OK) {
+        set_delays(distributor, visit_state, (int64_t)record->crawl_delay_ms);
+        if (!take_over_guest(distributor, visit_state)) {
+            visit_state_delete(visit_state);
+            return RESULT_EXISTS;
+        }
+        rc = map_put(&distributor->visit_states, map_key(host), visit_state);
+    }
+    if (rc != RESULT_OK) {
+        LOG_WARN("distributor", "host cannot be loaded", "id=%u error=\"%s\"", host,
+                 result_name(rc));
+        visit_state_delete(visit_state);
+        return rc;
+    }
+    visit_state->window.bias = distributor->options.bias;
+    visit_state->window.ticket =
+        distributor->births++; /* or each would begin with a lower level's turn */
+    visit_state->politeness.health =
+        (HostHealth){.failures = record->failures, .last = (FetchClass)record->last_failure};
+    restore_robots(distributor, txn, visit_state, record, now, distributor->wall);
+    int64_t wait = record->not_before_ms - distributor->wall.us / 1000;
+    if (wait > 0) {
+        visit_state->politeness.next_fetch =
+            mono_later(visit_state->politeness.next_fetch, mono_add_ms(now, wait));
+    }
+    *out = visit_state;
+    return RESULT_OK;
+}
+
+Result visit_birth_guest(Distributor *distributor, const char *origin, size_t length,
+                         VisitState **out)
+{
+    VisitState *guest = NULL;
+    Result rc = visit_state_new(&guest, UINT32_MAX, origin, length);
+    if (rc == RESULT_OK) {
+        guest->identity.guest = true;
+        guest->distributor.retired = true;
+        set_delays(distributor, guest, -1);
+        rc = visit_guest_add(distributor, guest);
+    }
+    if (rc != RESULT_OK) {
+        visit_state_delete(guest);
+        return rc;
+    }
+    *out = guest;
+    return RESULT_OK;
+}
+
+bool visit_birth_is_open(const Distributor *distributor, const HostRecord *record)
+{
+    return (record->state == HOST_ACTIVE ||
+            (record->state == HOST_FULL && distributor->options.visits_full_hosts)) &&
+           record->not_before_ms - distributor->wall.us / 1000 <= FAR_MS;
+}
+
+bool visit_birth_is_due(Distributor *distributor, MDB_txn *txn, uint32_t host)
+{
+    HostRecord record;
+    page_db_looked_up(distributor->db, 1);
+    return host_table_get(distributor->host_table, txn, host, &record) == RESULT_OK &&
+           visit_birth_is_open(distributor, &record);
+}

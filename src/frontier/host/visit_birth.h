@@ -1,0 +1,25 @@
+/* Birth: makes the visit state of a host from what the disk has of it.
+ *
+ * What: delays, failures and robots.txt are those of the host's record, so that a host that was
+ * forgotten is owed what it was owed before. A host that has a guest gets the guest's times; the
+ * guest is forgotten.
+ *
+ * Invariant: a host has at most one visit state, its guest included.
+ * Threads: distributor. */
+#ifndef FRONTIER_HOST_VISIT_BIRTH_H
+#define FRONTIER_HOST_VISIT_BIRTH_H
+
+#include "frontier/host/distributor_state.h"
+
+/* Whether a host may be in memory: neither given up nor to be left alone for long. */
+bool visit_birth_is_open(const Distributor *distributor, const HostRecord *record);
+/* The same of a host on disk, whose record is read. */
+bool visit_birth_is_due(Distributor *distributor, MDB_txn *txn, uint32_t host);
+/* Makes the visit state of a host that has none, without URLs. RESULT_EXISTS: its guest is away. */
+Result visit_birth_host(Distributor *distributor, MDB_txn *txn, uint32_t host,
+                        const HostRecord *record, MonoTime now, VisitState **visit_state);
+/* Makes a guest. It is retired from birth: the database has nothing for it. */
+Result visit_birth_guest(Distributor *distributor, const char *origin, size_t length,
+                         VisitState **guest);
+
+#endif

@@ -1,0 +1,27 @@
+/* Errand: a robots.txt that redirects to another host.
+ *
+ * What: the asker is handed over together with the visit state of the host that has the file, which
+ * is made if need be, and fetches it as the first thing when that host may be visited
+ * (frontier/visit/visit_state.h, fetch/transfer/robots_answer.h). Askers wait at a visit state that
+ * is away until it comes home.
+ *
+ * Invariant: a visit state with askers serves them before it goes on an errand itself: nobody waits
+ * in a circle.
+ * Threads: distributor. */
+#ifndef FRONTIER_HOST_VISIT_ERRAND_H
+#define FRONTIER_HOST_VISIT_ERRAND_H
+
+#include "frontier/host/distributor_state.h"
+
+/* Sends an asker, whose robots.txt is elsewhere, with the visit state of that host. True: it went,
+ * and *wakes, unless NULL, is at home and has to be dispatched for it. False: the attempt has
+ * failed, the asker is still at home. */
+bool visit_errand_send(Distributor *distributor, MDB_txn *txn, VisitState *asker, MonoTime now,
+                       VisitState **wakes);
+/* Those who waited for it now go with it: they are its askers. */
+void visit_errand_take_waiting(VisitState *visit_state);
+/* It has no address: the attempt of its next asker has failed. Returns that asker, which is at home
+ * again and has to be dispatched; NULL: there are no more. */
+VisitState *visit_errand_fail_next(Distributor *distributor, VisitState *visit_state, MonoTime now);
+
+#endif

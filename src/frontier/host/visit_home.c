@@ -1,0 +1,69 @@
+#include "frontier/host/visit_home.h"
+
+#include "frontier/host/visit_guest.h"
+#include "frontier/host/visit_window.h"
+
+#define PAUSE_MS         1000  /* until a visit state that wants more URLs asks again */
+#define DROP_PATIENCE_MS 60000 /* a host given up is kept so long for its commit */
+
+bool visit_home_is_scarce(const Distributor *distributor)
+{
+    return distributor->memory > distributor->options.memory_bytes / 2;
+}
+
+void visit_home_account(Distributor *distributor, VisitState *visit_state)
+{
+    size_t memory = visit_state_memory(visit_state);
+    distributor->memory += memory - visit_state->distributor.accounted; /* modular: may shrink */
+    visit_state->distributor.accounted = memory;
+}
+
+void visit_home_keep(Distributor *distributor, VisitState *visit_state)
+{
+    distributor->steering.n_leaving -= visit_state->distributor.leaving;
+    visit_state->distributor.leaving = false;
+}
+
+void visit_home_rest(Distributor *distributor, VisitState *visit_state, MonoTime now)
+{
+    visit_state->place = VISIT_STATE_IDLE;
+    visit_state->distributor.idle = true;
+    int64_t least_ms = visit_state->distributor.retired || visit_state->distributor.leaving ? 0
+                       : visit_state->politeness.dropped ? DROP_PATIENCE_MS
+                       : visit_state->distributor.more   ? PAUSE_MS
+                                                         : 0;
+    MonoTime until = mono_later(visit_state->politeness.next_fetch, mono_add_ms(now, least_ms));
+    if (visit_state->distributor.parked) {
+        until = mono_add_ms(now, PAUSE_MS);
+    }
+    if (!heap_holds(&visit_state->distributor.by_purge)) {
+        (void)heap_push(&distributor->purge, &visit_state->distributor.by_purge, until.ns, 0);
+    }
+}
+
+void visit_home_recall(Distributor *distributor, VisitState *visit_state)
+{
+    if (!visit_state->distributor.idle && !visit_state->distributor.stale &&
+        !visit_state->distributor.recalled) {
+        visit_state->distributor.stale = true;
+        visit_state->distributor.recalled = true;
+        atomic_store(&visit_state->signals.wanted, true);
+        distributor->sinks.recall(distributor->sinks.context, visit_state);
+    }
+}
+
+void visit_home_forget(Distributor *distributor, VisitState *visit_state)
+{
+    if (heap_holds(&visit_state->distributor.by_purge)) {
+        heap_remove(&distributor->purge, &visit_state->distributor.by_purge);
+    }
+    visit_home_keep(distributor, visit_state);
+    visit_window_release(distributor, visit_state);
+    if (visit_state->identity.guest) {
+        visit_guest_remove(distributor, visit_state);
+    } else {
+        (void)map_remove(&distributor->visit_states, map_key(visit_state->identity.host));
+    }
+    distributor->memory -= visit_state->distributor.accounted;
+    visit_state_delete(visit_state);
+}
