@@ -24,8 +24,8 @@
 #include "base/core/clock.h"
 #include "base/core/hash.h"
 #include "store/drum/drum.h"
-#include "store/drum/drum_lmdb.h"
-#include "store/drum/drum_runs.h"
+#include "store/repository/drum_lmdb.h"
+#include "store/repository/drum_runs.h"
 
 #define OPERATIONS  200e6
 #define LIMIT_BYTES ((size_t)256 << 20)

@@ -18,8 +18,8 @@
 
 #include "base/core/hash.h"
 #include "store/drum/drum.h"
-#include "store/drum/drum_lmdb.h"
-#include "store/drum/drum_runs.h"
+#include "store/repository/drum_lmdb.h"
+#include "store/repository/drum_runs.h"
 
 #define KEYS 61u
 

@@ -11,8 +11,8 @@
 
 #include "base/thread/mutex.h"
 #include "drum_model.h"
-#include "store/drum/drum_lmdb.h"
-#include "store/drum/drum_runs.h"
+#include "store/repository/drum_lmdb.h"
+#include "store/repository/drum_runs.h"
 #include "store/drum/drum_sort.h"
 #include "unit.h"
 

@@ -4,10 +4,10 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "store/drum/drum_lmdb.h"
+#include "store/repository/drum_lmdb.h"
 #include "unit.h"
 
-/* The example of store/drum/drum_lmdb.h: robots.txt and addresses of hosts, looked up in bulk. */
+/* The example of drum_lmdb.h: robots.txt and addresses of hosts, looked up in bulk. */
 
 typedef struct Answers {
     unsigned unique;

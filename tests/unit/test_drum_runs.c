@@ -8,8 +8,9 @@
 #include <unistd.h>
 
 #include "base/core/hash.h"
-#include "store/drum/drum_run.h"
-#include "store/drum/drum_runs.h"
+#include "store/repository/drum_run_reader.h"
+#include "store/repository/drum_run_writer.h"
+#include "store/repository/drum_runs.h"
 #include "unit.h"
 
 static int remove_one(const char *path, const struct stat *status, int type, struct FTW *ftw)

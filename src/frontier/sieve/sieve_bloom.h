@@ -1,5 +1,5 @@
 /* sieve.test = bloom: a Bloom filter says which links were never seen, for crawls that accept to
- * lose a stated share of their URLs (store/drum/bloom.h).
+ * lose a stated share of their URLs (base/memory/bloom.h).
  *
  * What it calls seen is dropped as if it had not been on the page: it is neither looked up nor
  * scheduled, and is no edge of the link graph, which costs a look-up to name its target. So such a
@@ -11,7 +11,7 @@
 #ifndef FRONTIER_SIEVE_SIEVE_BLOOM_H
 #define FRONTIER_SIEVE_SIEVE_BLOOM_H
 
-#include "store/drum/bloom.h"
+#include "base/memory/bloom.h"
 #include "store/pages/page_db.h"
 
 typedef struct SieveBloom SieveBloom;

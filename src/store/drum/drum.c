@@ -8,16 +8,40 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "store/drum/drum_inside.h"
+#include "store/drum/drum_element.h"
+#include "store/drum/drum_generation.h"
+#include "store/drum/drum_merge.h"
+#include "store/drum/drum_recover.h"
 
-DrumKey drum_key_bytes(const void *bytes, size_t length)
-{
-    uint64_t number = 0;
-    if (length > 0) {
-        memcpy(&number, bytes, length < 8 ? length : 8);
-    }
-    return (DrumKey){.number = __builtin_bswap64(number), .bytes = {bytes, length}};
-}
+/* The elements of a bucket until they are written. Keys and values grow from the front of an array,
+ * auxiliaries from its end. */
+typedef struct DrumArray {
+    uint8_t *bytes; /* array_bytes, a part of Drum.arrays_room */
+    uint32_t front;
+    uint32_t back;
+    uint32_t elements;
+    uint64_t first_sequence;
+    uint64_t last_sequence;
+    uint64_t bucket_elements; /* of the bucket in this generation */
+    uint64_t bucket_bytes;    /* of the bucket in this generation, keys and values */
+    uint64_t auxiliary_bytes; /* of the bucket in this generation */
+} DrumArray;
+
+struct Drum {
+    DrumOptions options;
+    int directory;         /* open and locked */
+    unsigned bucket_shift; /* bucket = key number >> it; 64 means bucket 0 */
+    DrumArray *arrays;
+    uint8_t *arrays_room;
+    DrumGeneration *collecting;
+    uint64_t sequence; /* of the next element in the generation */
+    uint64_t collecting_bytes;
+    bool is_full; /* a bucket has reached its size */
+    DrumGenerations sealed;
+    bool merging;            /* the oldest of sealed is with drum_merge_begin's caller */
+    bool merging_is_durable; /* drum_persist has synced it meanwhile */
+    DrumStats stats;
+};
 
 /* --- options --------------------------------------------------------------------------------- */
 
@@ -74,14 +98,11 @@ static Result open_directory(const char *path, int *directory)
 
 static void drum_free(Drum *drum)
 {
-    for (size_t i = 0; i < drum->n_sealed; i++) {
-        drum_generation_delete(drum->sealed[i]);
-    }
+    drum_generations_destroy(&drum->sealed);
     drum_generation_delete(drum->collecting);
     if (drum->directory >= 0) {
         (void)close(drum->directory);
     }
-    free(drum->sealed);
     free(drum->arrays);
     free(drum->arrays_room);
     free(drum);
@@ -113,7 +134,8 @@ Result drum_open(Drum **result, const DrumOptions *options, DrumRecovery *recove
         drum->options.directory = NULL;
     }
     if (rc == RESULT_OK) {
-        rc = drum_recover(drum, recovery);
+        rc = drum_recover(drum->directory, &drum->options, &drum->sealed, &drum->collecting,
+                          recovery);
         drum->options.committed = NULL;
     }
     if (rc != RESULT_OK) {
@@ -319,13 +341,13 @@ Result drum_persist(Drum *drum)
     if (rc == RESULT_OK && drum->merging) {
         /* Its file belongs to the merging thread, which may be about to sync it, or not yet. */
         if (!drum->merging_is_durable) {
-            rc = drum_file_sync_shared(&drum->sealed[0]->file);
+            rc = drum_file_sync_shared(&drum->sealed.items[0]->file);
             drum->merging_is_durable = rc == RESULT_OK;
         }
         first = 1;
     }
-    for (size_t i = first; rc == RESULT_OK && i < drum->n_sealed; i++) {
-        rc = drum_file_sync(&drum->sealed[i]->file);
+    for (size_t i = first; rc == RESULT_OK && i < drum->sealed.n; i++) {
+        rc = drum_file_sync(&drum->sealed.items[i]->file);
     }
     return rc == RESULT_OK ? drum_file_sync(&drum->collecting->file) : rc;
 }
@@ -353,16 +375,17 @@ Result drum_seal(Drum *drum)
     }
     Result rc = flush_arrays(drum);
     if (rc == RESULT_OK) {
-        rc = drum_reserve_sealed(drum);
+        rc = drum_generations_reserve(&drum->sealed);
     }
     if (rc != RESULT_OK) {
         return rc;
     }
-    DrumGeneration *fresh = drum_generation_new(drum, drum->collecting->file.generation + 1);
+    DrumGeneration *fresh =
+        drum_generation_new(drum->directory, &drum->options, drum->collecting->file.generation + 1);
     if (fresh == NULL) {
         return RESULT_MEMORY;
     }
-    drum->sealed[drum->n_sealed++] = drum->collecting;
+    drum_generations_add(&drum->sealed, drum->collecting);
     drum->collecting = fresh;
     empty_arrays(drum);
     return RESULT_OK;
@@ -370,7 +393,7 @@ Result drum_seal(Drum *drum)
 
 size_t drum_sealed_count(const Drum *drum)
 {
-    return drum->n_sealed;
+    return drum->sealed.n;
 }
 
 /* --- merging --------------------------------------------------------------------------------- */
@@ -378,10 +401,10 @@ size_t drum_sealed_count(const Drum *drum)
 Result drum_merge_begin(Drum *drum, DrumMerge **merge)
 {
     *merge = NULL;
-    if (drum->merging || drum->n_sealed == 0) {
+    if (drum->merging || drum->sealed.n == 0) {
         return RESULT_NOT_FOUND;
     }
-    Result rc = drum_merge_new(merge, &drum->options, drum->directory, drum->sealed[0]);
+    Result rc = drum_merge_new(merge, &drum->options, drum->directory, drum->sealed.items[0]);
     drum->merging = rc == RESULT_OK;
     drum->merging_is_durable = false;
     return rc;
@@ -393,11 +416,10 @@ Result drum_merge_end(Drum *drum, DrumMerge *merge)
     drum->merging = false;
     drum->stats.merged += merge->merged;
     drum->stats.new_keys += merge->new_keys;
-    drum->stats.damaged_elements += merge->damaged_elements;
+    drum->stats.damaged_elements += merge->bucket.damaged_elements;
     if (merge->generation->merged) {
         drum->stats.merges++;
-        drum->n_sealed--;
-        memmove(drum->sealed, drum->sealed + 1, drum->n_sealed * sizeof(DrumGeneration *));
+        (void)drum_generations_take(&drum->sealed);
         /* If it stays, the next drum_open removes it: the repository knows that it is merged. */
         rc = merge->is_uncertain ? RESULT_OK : drum_file_remove(&merge->generation->file);
         drum_generation_delete(merge->generation);
@@ -412,7 +434,7 @@ Result drum_synchronize(Drum *drum)
         return RESULT_LOCKED;
     }
     Result rc = drum_seal(drum);
-    while (rc == RESULT_OK && drum->n_sealed > 0) {
+    while (rc == RESULT_OK && drum->sealed.n > 0) {
         DrumMerge *merge;
         rc = drum_merge_begin(drum, &merge);
         if (rc != RESULT_OK) {
@@ -438,7 +460,7 @@ void drum_stats(const Drum *drum, DrumStats *stats)
         uint64_t elements = drum->arrays[b].bucket_elements;
         stats->largest_bucket = elements > stats->largest_bucket ? elements : stats->largest_bucket;
     }
-    stats->sealed_generations = drum->n_sealed;
+    stats->sealed_generations = drum->sealed.n;
 }
 
 Result drum_dispose(Drum *drum)

@@ -45,8 +45,8 @@
  * Memory. While collecting: buckets x array_bytes. While merging: about 45 bytes per element of the
  * largest bucket, plus that bucket's keys and values, plus the stored values it looks up.
  *
- * Repositories: store/drum/drum_lmdb.h is a table of LMDB; store/drum/drum_runs.h is a file format
- * of sorted runs for key sets far larger than memory, and says what both cost. Others implement
+ * Repositories (store/repository): drum_lmdb.h is a table of LMDB; drum_runs.h is a file format of
+ * sorted runs for key sets far larger than memory, and says what both cost. Others implement
  * DrumRepository: one over a table that exists already gives the keys a form of its own in find and
  * put.
  *

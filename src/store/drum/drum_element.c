@@ -1,7 +1,15 @@
-/* How one element is written in a bucket file; the layout is in store/drum/drum_file.h. */
+#include "store/drum/drum_element.h"
+
 #include <string.h>
 
-#include "store/drum/drum_file.h"
+DrumKey drum_key_bytes(const void *bytes, size_t length)
+{
+    uint64_t number = 0;
+    if (length > 0) {
+        memcpy(&number, bytes, length < 8 ? length : 8);
+    }
+    return (DrumKey){.number = __builtin_bswap64(number), .bytes = {bytes, length}};
+}
 
 static size_t put_varint(uint8_t *bytes, uint64_t x)
 {

@@ -7,53 +7,11 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <sys/uio.h>
 #include <unistd.h>
 
 #include "base/core/hash.h"
-
-#define FILE_MAGIC  UINT64_C(0x314D55524452AB8C)
-#define BLOCK_MAGIC UINT32_C(0xB10CD29A)
-
-typedef struct FileHeader {
-    uint64_t magic;
-    uint32_t version;
-    uint32_t keys;
-    uint64_t generation;
-    uint32_t buckets;
-    uint32_t reserved[7];
-    uint64_t checksum; /* of the bytes before it */
-} FileHeader;
-
-typedef struct BlockHeader {
-    uint32_t magic;
-    uint32_t bucket;
-    uint32_t elements;
-    uint32_t keys_bytes;
-    uint32_t auxiliary_bytes;
-    uint32_t reserved;
-    uint64_t first_sequence;
-    uint64_t durable;
-    uint64_t keys_checksum;
-    uint64_t auxiliary_checksum;
-    uint64_t checksum; /* of the bytes before it */
-} BlockHeader;
-
-_Static_assert(sizeof(FileHeader) == DRUM_FILE_HEADER, "file header");
-_Static_assert(sizeof(BlockHeader) == DRUM_BLOCK_HEADER, "block header");
-_Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "bucket files are little-endian");
-
-static uint64_t padded(uint64_t bytes)
-{
-    return (bytes + 7) & ~UINT64_C(7);
-}
-
-static uint64_t block_end(const DrumBlock *block)
-{
-    return block->offset +
-           padded(DRUM_BLOCK_HEADER + (uint64_t)block->keys_bytes + block->auxiliary_bytes);
-}
+#include "store/drum/drum_block.h"
 
 void drum_file_name(uint64_t generation, char *name)
 {
@@ -137,37 +95,16 @@ static Result write_all(int fd, struct iovec *iov, int n, uint64_t offset)
     return RESULT_OK;
 }
 
-static Result read_all(int fd, void *bytes, size_t length, uint64_t offset)
-{
-    char *at = bytes;
-    while (length > 0) {
-        ssize_t n = pread(fd, at, length, (off_t)offset);
-        if (n < 0) {
-            if (errno == EINTR) {
-                continue;
-            }
-            return result_of_errno(errno);
-        }
-        if (n == 0) {
-            return RESULT_DAMAGED;
-        }
-        at += n;
-        offset += (uint64_t)n;
-        length -= (size_t)n;
-    }
-    return RESULT_OK;
-}
-
 static Result create(DrumFile *file)
 {
     char name[DRUM_FILE_NAME_BYTES];
     drum_file_name(file->generation, name);
-    FileHeader header = {.magic = FILE_MAGIC,
-                         .version = DRUM_FILE_VERSION,
-                         .keys = (uint32_t)file->keys,
-                         .generation = file->generation,
-                         .buckets = file->buckets};
-    header.checksum = hash_64(&header, offsetof(FileHeader, checksum), file->generation);
+    DrumFileHeader header = {.magic = DRUM_FILE_MAGIC,
+                             .version = DRUM_FILE_VERSION,
+                             .keys = (uint32_t)file->keys,
+                             .generation = file->generation,
+                             .buckets = file->buckets};
+    header.checksum = hash_64(&header, offsetof(DrumFileHeader, checksum), file->generation);
     int fd = openat(file->directory, name, O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
     if (fd < 0) {
         return result_of_errno(errno);
@@ -185,33 +122,10 @@ static Result create(DrumFile *file)
     return RESULT_OK;
 }
 
-/* Room for one more block, so that noting it after the write cannot fail. */
-static Result reserve_block(DrumFile *file)
-{
-    if (file->n_blocks < file->capacity) {
-        return RESULT_OK;
-    }
-    size_t capacity = file->capacity == 0 ? 64 : file->capacity * 2;
-    DrumBlock *blocks = realloc(file->blocks, capacity * sizeof *blocks);
-    if (blocks == NULL) {
-        return RESULT_MEMORY;
-    }
-    file->blocks = blocks;
-    file->capacity = capacity;
-    return RESULT_OK;
-}
-
-static void note_block(DrumFile *file, const DrumBlock *block)
-{
-    file->blocks[file->n_blocks++] = *block;
-    file->elements += block->elements;
-    file->size = block_end(block);
-}
-
 Result drum_file_append(DrumFile *file, DrumBlock *block, DrumBytes keys, DrumBytes auxiliary)
 {
     static const char zeros[8];
-    Result rc = reserve_block(file);
+    Result rc = drum_block_reserve(file);
     if (rc == RESULT_OK && file->fd < 0) {
         rc = create(file);
     }
@@ -221,23 +135,23 @@ Result drum_file_append(DrumFile *file, DrumBlock *block, DrumBytes keys, DrumBy
     block->offset = file->size;
     block->keys_bytes = (uint32_t)keys.length;
     block->auxiliary_bytes = (uint32_t)auxiliary.length;
-    BlockHeader header = {.magic = BLOCK_MAGIC,
-                          .bucket = block->bucket,
-                          .elements = block->elements,
-                          .keys_bytes = block->keys_bytes,
-                          .auxiliary_bytes = block->auxiliary_bytes,
-                          .first_sequence = block->first_sequence,
-                          .durable = file->durable,
-                          .keys_checksum = hash_64(keys.bytes, keys.length, file->generation),
-                          .auxiliary_checksum =
-                              hash_64(auxiliary.bytes, auxiliary.length, file->generation)};
-    header.checksum = hash_64(&header, offsetof(BlockHeader, checksum), file->generation);
+    DrumBlockHeader header = {.magic = DRUM_BLOCK_MAGIC,
+                              .bucket = block->bucket,
+                              .elements = block->elements,
+                              .keys_bytes = block->keys_bytes,
+                              .auxiliary_bytes = block->auxiliary_bytes,
+                              .first_sequence = block->first_sequence,
+                              .durable = file->durable,
+                              .keys_checksum = hash_64(keys.bytes, keys.length, file->generation),
+                              .auxiliary_checksum =
+                                  hash_64(auxiliary.bytes, auxiliary.length, file->generation)};
+    header.checksum = hash_64(&header, offsetof(DrumBlockHeader, checksum), file->generation);
     size_t used = sizeof header + keys.length + auxiliary.length;
     /* writev takes pointers to bytes it only reads. */
     struct iovec iov[4] = {{&header, sizeof header},
                            {(void *)(uintptr_t)keys.bytes, keys.length},
                            {(void *)(uintptr_t)auxiliary.bytes, auxiliary.length},
-                           {(void *)(uintptr_t)zeros, (size_t)padded(used) - used}};
+                           {(void *)(uintptr_t)zeros, (size_t)drum_block_padded(used) - used}};
     rc = write_all(file->fd, iov, 4, block->offset);
     if (rc != RESULT_OK) {
         /* Half a block is a torn tail to recovery and overwritten by the next append: cutting it
@@ -246,7 +160,7 @@ Result drum_file_append(DrumFile *file, DrumBlock *block, DrumBytes keys, DrumBy
         (void)cut;
         return rc;
     }
-    note_block(file, block);
+    drum_block_note(file, block);
     return RESULT_OK;
 }
 
@@ -272,26 +186,11 @@ Result drum_file_sync(DrumFile *file)
 
 /* --- reading -------------------------------------------------------------------------------- */
 
-static Result read_header(const DrumFile *file, uint64_t offset, BlockHeader *header)
-{
-    Result rc = read_all(file->fd, header, sizeof *header, offset);
-    if (rc != RESULT_OK) {
-        return rc;
-    }
-    uint64_t checksum = hash_64(header, offsetof(BlockHeader, checksum), file->generation);
-    bool good = header->magic == BLOCK_MAGIC && header->checksum == checksum &&
-                header->bucket < file->buckets && header->elements > 0 &&
-                header->keys_bytes <= DRUM_MAX_KEYS_SECTION &&
-                header->elements <= header->keys_bytes / DRUM_ELEMENT_LEAST &&
-                header->durable <= offset;
-    return good ? RESULT_OK : RESULT_DAMAGED;
-}
-
 static Result read_section(const DrumFile *file, const DrumBlock *block, bool auxiliaries,
                            uint8_t *bytes)
 {
-    BlockHeader header;
-    Result rc = read_header(file, block->offset, &header);
+    DrumBlockHeader header;
+    Result rc = drum_block_read_header(file, block->offset, &header);
     if (rc != RESULT_OK) {
         return rc;
     }
@@ -301,7 +200,7 @@ static Result read_section(const DrumFile *file, const DrumBlock *block, bool au
     }
     uint64_t offset = block->offset + sizeof header + (auxiliaries ? block->keys_bytes : 0);
     size_t length = auxiliaries ? block->auxiliary_bytes : block->keys_bytes;
-    rc = read_all(file->fd, bytes, length, offset);
+    rc = drum_block_read_bytes(file->fd, bytes, length, offset);
     if (rc != RESULT_OK) {
         return rc;
     }
@@ -317,208 +216,4 @@ Result drum_file_read_keys(const DrumFile *file, const DrumBlock *block, uint8_t
 Result drum_file_read_auxiliaries(const DrumFile *file, const DrumBlock *block, uint8_t *bytes)
 {
     return read_section(file, block, true, bytes);
-}
-
-/* --- recovery ------------------------------------------------------------------------------- */
-
-typedef struct Scan {
-    DrumFile *file;
-    uint64_t file_bytes;       /* of the file on disk */
-    uint64_t promised;         /* the largest durable size that a block header tells of */
-    uint64_t partial_elements; /* of blocks that reach behind the end of the file */
-} Scan;
-
-/* The next offset from start on at which a block header can be read; file_bytes when none. */
-static Result find_header(Scan *scan, uint64_t start, uint64_t *found)
-{
-    enum { WINDOW = 1 << 16 };
-    uint8_t *window = malloc(WINDOW);
-    if (window == NULL) {
-        return RESULT_MEMORY;
-    }
-    Result rc = RESULT_OK;
-    *found = scan->file_bytes;
-    for (uint64_t at = padded(start); at + DRUM_BLOCK_HEADER <= scan->file_bytes;) {
-        uint64_t left = scan->file_bytes - at;
-        size_t length = left < WINDOW ? (size_t)left : WINDOW;
-        rc = read_all(scan->file->fd, window, length, at);
-        if (rc != RESULT_OK) {
-            break;
-        }
-        for (size_t i = 0; i + sizeof(uint32_t) <= length; i += 8) {
-            uint32_t magic;
-            BlockHeader header;
-            memcpy(&magic, window + i, sizeof magic);
-            if (magic == BLOCK_MAGIC && read_header(scan->file, at + i, &header) == RESULT_OK) {
-                *found = at + i;
-                free(window);
-                return RESULT_OK;
-            }
-        }
-        at += length < WINDOW ? left : (uint64_t)WINDOW;
-    }
-    free(window);
-    return rc;
-}
-
-/* Walks the headers from block to block; where one cannot be read, looks for the next that can. */
-static Result scan_headers(Scan *scan)
-{
-    DrumFile *file = scan->file;
-    uint64_t at = DRUM_FILE_HEADER;
-    while (at < scan->file_bytes) {
-        BlockHeader header;
-        Result rc = read_header(file, at, &header);
-        if (rc == RESULT_OK) {
-            DrumBlock block = {.offset = at,
-                               .first_sequence = header.first_sequence,
-                               .elements = header.elements,
-                               .keys_bytes = header.keys_bytes,
-                               .auxiliary_bytes = header.auxiliary_bytes,
-                               .bucket = header.bucket};
-            if (block_end(&block) <= scan->file_bytes) {
-                rc = reserve_block(file);
-                if (rc != RESULT_OK) {
-                    return rc;
-                }
-                note_block(file, &block);
-                at = file->size;
-                scan->promised = header.durable > scan->promised ? header.durable : scan->promised;
-                continue;
-            }
-            scan->partial_elements += header.elements;
-        } else if (rc != RESULT_DAMAGED) {
-            return rc;
-        }
-        rc = find_header(scan, at + 8, &at);
-        if (rc != RESULT_OK) {
-            return rc;
-        }
-    }
-    return RESULT_OK;
-}
-
-static bool sections_are_good(const DrumFile *file, const DrumBlock *block, uint8_t **bytes,
-                              size_t *capacity)
-{
-    size_t need =
-        block->keys_bytes > block->auxiliary_bytes ? block->keys_bytes : block->auxiliary_bytes;
-    if (need > *capacity) {
-        uint8_t *more = realloc(*bytes, need);
-        if (more == NULL) {
-            return false;
-        }
-        *bytes = more;
-        *capacity = need;
-    }
-    return drum_file_read_keys(file, block, *bytes) == RESULT_OK &&
-           drum_file_read_auxiliaries(file, block, *bytes) == RESULT_OK;
-}
-
-/* Blocks from number n on, and all bytes from cut on, are a torn tail. */
-static Result cut_tail(Scan *scan, size_t n, uint64_t cut, bool repair, DrumRecovery *recovery)
-{
-    DrumFile *file = scan->file;
-    for (size_t i = n; i < file->n_blocks; i++) {
-        recovery->torn_elements += file->blocks[i].elements;
-        file->elements -= file->blocks[i].elements;
-    }
-    recovery->torn_elements += scan->partial_elements;
-    recovery->torn_bytes += scan->file_bytes - cut;
-    file->n_blocks = n;
-    file->size = cut;
-    if (repair && scan->file_bytes > cut &&
-        (ftruncate(file->fd, (off_t)cut) != 0 || fdatasync(file->fd) != 0)) {
-        return result_of_errno(errno);
-    }
-    return RESULT_OK;
-}
-
-/* Tells gaps and bad sections apart: below the promised size they are damage, else the tear. */
-static Result judge_blocks(Scan *scan, bool repair, bool everything, DrumRecovery *recovery)
-{
-    DrumFile *file = scan->file;
-    uint8_t *bytes = NULL;
-    size_t capacity = 0;
-    uint64_t expected = DRUM_FILE_HEADER;
-    size_t i = 0;
-    for (; i < file->n_blocks; i++) {
-        const DrumBlock *block = &file->blocks[i];
-        if (block->offset > expected) {
-            if (expected >= scan->promised) {
-                break;
-            }
-            recovery->damaged_bytes += block->offset - expected;
-            recovery->damaged_elements++;
-        }
-        bool promised = block_end(block) <= scan->promised;
-        if ((!promised || everything) && !sections_are_good(file, block, &bytes, &capacity)) {
-            expected = block->offset;
-            if (!promised) {
-                break;
-            }
-            recovery->damaged_bytes += block_end(block) - block->offset;
-            recovery->damaged_elements += block->elements;
-        }
-        expected = block_end(block);
-    }
-    free(bytes);
-    return cut_tail(scan, i, expected, repair, recovery);
-}
-
-/* The file header cannot be trusted: was anything in this file promised? */
-static Result judge_headless(Scan *scan, DrumRecovery *recovery)
-{
-    scan->file->buckets = UINT32_MAX;
-    Result rc = scan_headers(scan);
-    if (rc != RESULT_OK) {
-        return rc;
-    }
-    if (scan->promised > 0) {
-        recovery->damaged_bytes += scan->file_bytes;
-        recovery->damaged_elements += scan->file->elements;
-        return RESULT_DAMAGED;
-    }
-    recovery->torn_bytes += scan->file_bytes;
-    recovery->torn_elements += scan->file->elements + scan->partial_elements;
-    return RESULT_NOT_FOUND;
-}
-
-Result drum_file_recover(DrumFile *file, int directory, uint64_t generation, bool repair,
-                         bool everything, DrumRecovery *recovery)
-{
-    char name[DRUM_FILE_NAME_BYTES];
-    drum_file_name(generation, name);
-    drum_file_init(file, directory, generation, DRUM_KEYS_NUMBERS, 1);
-    file->fd = openat(directory, name, (repair ? O_RDWR : O_RDONLY) | O_CLOEXEC);
-    struct stat status;
-    if (file->fd < 0 || fstat(file->fd, &status) != 0) {
-        return result_of_errno(errno);
-    }
-    Scan scan = {.file = file, .file_bytes = (uint64_t)status.st_size};
-    FileHeader header = {0};
-    Result rc = read_all(file->fd, &header, sizeof header, 0);
-    if (rc != RESULT_OK && rc != RESULT_DAMAGED) {
-        return rc;
-    }
-    if (rc == RESULT_OK && header.magic == FILE_MAGIC && header.version != DRUM_FILE_VERSION) {
-        return RESULT_VERSION;
-    }
-    uint64_t checksum = hash_64(&header, offsetof(FileHeader, checksum), generation);
-    bool good = rc == RESULT_OK && header.magic == FILE_MAGIC && header.checksum == checksum &&
-                header.generation == generation && header.buckets > 0 &&
-                header.buckets <= DRUM_MAX_BUCKETS &&
-                (header.buckets & (header.buckets - 1)) == 0 && header.keys <= DRUM_KEYS_BYTES;
-    if (!good) {
-        return judge_headless(&scan, recovery);
-    }
-    file->buckets = header.buckets;
-    file->keys = (DrumKeys)header.keys;
-    file->size = DRUM_FILE_HEADER;
-    rc = scan_headers(&scan);
-    if (rc == RESULT_OK) {
-        rc = judge_blocks(&scan, repair, everything, recovery);
-    }
-    file->durable = 0; /* the next sync makes sure, whatever the headers promise */
-    return rc;
 }

@@ -36,8 +36,6 @@
 #define DRUM_FILE_NAME_BYTES  32u
 #define DRUM_MAX_KEYS_SECTION ((uint32_t)128 << 20) /* of one block */
 
-typedef enum DrumOperation { DRUM_CHECK = 0, DRUM_UPDATE = 1, DRUM_CHECK_UPDATE = 2 } DrumOperation;
-
 typedef struct DrumBlock {
     uint64_t offset;         /* of the block header in the file */
     uint64_t first_sequence; /* of its first element */
@@ -60,16 +58,6 @@ typedef struct DrumFile {
     size_t capacity;
     uint64_t elements;
 } DrumFile;
-
-/* One element, decoded. */
-typedef struct DrumElement {
-    DrumKey key;
-    DrumOperation operation;
-    DrumBytes value;
-    bool has_auxiliary;
-    uint32_t auxiliary_length;
-    uint64_t distance; /* of its sequence number from the one before */
-} DrumElement;
 
 /* A file that does not exist yet; it appears with the first block. */
 void drum_file_init(DrumFile *file, int directory, uint64_t generation, DrumKeys keys,
@@ -97,17 +85,6 @@ Result drum_file_recover(DrumFile *file, int directory, uint64_t generation, boo
 /* Reads a section of a block and checks it; bytes has room for it. RESULT_DAMAGED, RESULT_IO. */
 Result drum_file_read_keys(const DrumFile *file, const DrumBlock *block, uint8_t *bytes);
 Result drum_file_read_auxiliaries(const DrumFile *file, const DrumBlock *block, uint8_t *bytes);
-
-/* Decodes the element at bytes; NULL when it does not lie whole before end. Otherwise what follows.
- */
-const uint8_t *drum_element_decode(const uint8_t *bytes, const uint8_t *end, DrumKeys keys,
-                                   DrumElement *element);
-#define DRUM_ELEMENT_HEAD                                                                          \
-    40u /* room that an element takes besides a byte-string key and its value */
-#define DRUM_ELEMENT_LEAST 4u /* the shortest element */
-/* Encodes what stands before a byte-string key and the value, which follow; returns the length, at
- * most DRUM_ELEMENT_HEAD. */
-size_t drum_element_encode(uint8_t *bytes, DrumKeys keys, const DrumElement *element);
 
 /* "00000000000000ff.drum"; name holds DRUM_FILE_NAME_BYTES. */
 void drum_file_name(uint64_t generation, char *name);

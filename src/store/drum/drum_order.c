@@ -1,9 +1,4 @@
-/* Dispatch in the original order of all buckets.
- *
- * While the buckets are merged one after the other, what became of their elements is written to an
- * unnamed file; at the end one stream per bucket reads blocks and outcomes back, and a heap of the
- * streams, by the sequence number of each one's next element, gives the order. */
-#include "store/drum/drum_merge.h"
+#include "store/drum/drum_order.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -11,13 +6,14 @@
 #include <unistd.h>
 
 #include "base/core/temporary_file.h"
+#include "store/drum/drum_dispatch.h"
 
 /* An outcome in the file: flags, u32 length and bytes of the previous value, the assigned value. */
 enum { FLAG_EXISTED = 1, FLAG_ASSIGNED = 2 };
 
 typedef struct Stream {
     uint64_t sequence;   /* of the element at hand */
-    uint32_t place;      /* of the block at hand, in merge->order */
+    uint32_t place;      /* of the block at hand, in bucket->order */
     uint32_t end;        /* behind the bucket's last place */
     uint32_t left;       /* elements of the block behind the one at hand */
     bool no_auxiliaries; /* they are damaged */
@@ -32,17 +28,17 @@ typedef struct Stream {
     Buffer outcome_room;
 } Stream;
 
-static Result write_outcomes(DrumMerge *merge, const Buffer *buffer)
+static Result write_outcomes(DrumOrder *order, const Buffer *buffer)
 {
     for (size_t done = 0; done < buffer->length;) {
-        ssize_t n = pwrite(merge->outcomes_fd, buffer->data + done, buffer->length - done,
-                           (off_t)merge->outcomes_bytes);
+        ssize_t n =
+            pwrite(order->fd, buffer->data + done, buffer->length - done, (off_t)order->bytes);
         if (n < 0 && errno != EINTR) {
             return result_of_errno(errno);
         }
         if (n > 0) {
             done += (size_t)n;
-            merge->outcomes_bytes += (uint64_t)n;
+            order->bytes += (uint64_t)n;
         }
     }
     return RESULT_OK;
@@ -66,35 +62,50 @@ static Result append_outcome(Buffer *buffer, const DrumOutcome *outcome)
     return rc;
 }
 
-Result drum_order_save(DrumMerge *merge, uint32_t bucket)
+Result drum_order_init(DrumOrder *order, const DrumFile *file)
 {
-    if (merge->outcomes_fd < 0) {
+    *order = (DrumOrder){.fd = -1};
+    order->offsets = calloc(file->n_blocks + 1, sizeof *order->offsets);
+    return order->offsets != NULL ? RESULT_OK : RESULT_MEMORY;
+}
+
+void drum_order_destroy(DrumOrder *order)
+{
+    if (order->fd >= 0) {
+        (void)close(order->fd);
+    }
+    free(order->offsets);
+}
+
+Result drum_order_save(DrumOrder *order, const DrumBucket *bucket, uint32_t number, int directory)
+{
+    if (order->fd < 0) {
         int fd = -1;
-        Result opened = temporary_file_open(merge->directory, ".", &fd);
+        Result opened = temporary_file_open(directory, ".", &fd);
         if (opened != RESULT_OK) {
             return opened;
         }
-        merge->outcomes_fd = fd;
+        order->fd = fd;
     }
     Buffer buffer;
     buffer_init(&buffer, BUFFER_NO_LIMIT);
     Result rc = RESULT_OK;
     size_t element = 0;
-    for (uint32_t i = merge->starts[bucket]; rc == RESULT_OK && i < merge->starts[bucket + 1];
+    for (uint32_t i = bucket->starts[number]; rc == RESULT_OK && i < bucket->starts[number + 1];
          i++) {
-        if (merge->order[i] == DRUM_SKIPPED) {
+        if (bucket->order[i] == DRUM_BLOCK_SKIPPED) {
             continue;
         }
-        const DrumBlock *block = &merge->generation->file.blocks[merge->order[i]];
-        merge->outcome_offsets[i] = merge->outcomes_bytes;
+        const DrumBlock *block = &bucket->file->blocks[bucket->order[i]];
+        order->offsets[i] = order->bytes;
         buffer_reset(&buffer);
         for (uint32_t k = 0; rc == RESULT_OK && k < block->elements; k++) {
             DrumOutcome outcome;
-            drum_merge_outcome(merge, element++, &outcome);
+            drum_bucket_outcome(bucket, element++, &outcome);
             rc = append_outcome(&buffer, &outcome);
         }
         if (rc == RESULT_OK) {
-            rc = write_outcomes(merge, &buffer);
+            rc = write_outcomes(order, &buffer);
         }
     }
     buffer_destroy(&buffer);
@@ -103,14 +114,21 @@ Result drum_order_save(DrumMerge *merge, uint32_t bucket)
 
 /* --- streams --------------------------------------------------------------------------------- */
 
-static Result read_outcomes(const DrumMerge *merge, uint32_t place, Stream *stream)
+/* A dispatch under way. */
+typedef struct Dispatch {
+    const DrumOrder *order;
+    DrumBucket *bucket;
+    uint32_t first; /* bucket */
+} Dispatch;
+
+static Result read_outcomes(const Dispatch *d, uint32_t place, Stream *stream)
 {
     /* Blocks are written in the order of places, so the next one that was not skipped ends this. */
-    uint64_t start = merge->outcome_offsets[place];
-    uint64_t end = merge->outcomes_bytes;
-    for (uint32_t i = place + 1; i < merge->generation->file.n_blocks; i++) {
-        if (merge->order[i] != DRUM_SKIPPED) {
-            end = merge->outcome_offsets[i];
+    uint64_t start = d->order->offsets[place];
+    uint64_t end = d->order->bytes;
+    for (uint32_t i = place + 1; i < d->bucket->file->n_blocks; i++) {
+        if (d->bucket->order[i] != DRUM_BLOCK_SKIPPED) {
+            end = d->order->offsets[i];
             break;
         }
     }
@@ -118,7 +136,7 @@ static Result read_outcomes(const DrumMerge *merge, uint32_t place, Stream *stre
     buffer_reset(&stream->outcome_room);
     Result rc = buffer_reserve(&stream->outcome_room, length);
     for (size_t done = 0; rc == RESULT_OK && done < length;) {
-        ssize_t n = pread(merge->outcomes_fd, stream->outcome_room.data + done, length - done,
+        ssize_t n = pread(d->order->fd, stream->outcome_room.data + done, length - done,
                           (off_t)(start + done));
         if (n == 0 || (n < 0 && errno != EINTR)) {
             return n == 0 ? RESULT_IO : result_of_errno(errno);
@@ -130,10 +148,10 @@ static Result read_outcomes(const DrumMerge *merge, uint32_t place, Stream *stre
     return rc;
 }
 
-static Result load_block(const DrumMerge *merge, Stream *stream)
+static Result load_block(const Dispatch *d, Stream *stream)
 {
-    const DrumFile *file = &merge->generation->file;
-    const DrumBlock *block = &file->blocks[merge->order[stream->place]];
+    const DrumFile *file = d->bucket->file;
+    const DrumBlock *block = &file->blocks[d->bucket->order[stream->place]];
     buffer_reset(&stream->keys_room);
     buffer_reset(&stream->auxiliary_room);
     Result rc = buffer_reserve(&stream->keys_room, block->keys_bytes);
@@ -150,7 +168,7 @@ static Result load_block(const DrumMerge *merge, Stream *stream)
         return rc;
     }
     rc = drum_file_read_auxiliaries(file, block, auxiliary);
-    stream->no_auxiliaries = rc == RESULT_DAMAGED && merge->options->skip_damaged;
+    stream->no_auxiliaries = rc == RESULT_DAMAGED && d->bucket->options->skip_damaged;
     if (rc != RESULT_OK && !stream->no_auxiliaries) {
         return rc;
     }
@@ -159,27 +177,28 @@ static Result load_block(const DrumMerge *merge, Stream *stream)
     stream->auxiliary = auxiliary + block->auxiliary_bytes;
     stream->left = block->elements;
     stream->sequence = block->first_sequence;
-    return read_outcomes(merge, stream->place, stream);
+    return read_outcomes(d, stream->place, stream);
 }
 
 /* Goes to the next element; *more = false behind the last. */
-static Result advance(const DrumMerge *merge, Stream *stream, bool *more)
+static Result advance(const Dispatch *d, Stream *stream, bool *more)
 {
     *more = true;
     if (stream->left == 0) {
         do {
             stream->place++;
-        } while (stream->place < stream->end && merge->order[stream->place] == DRUM_SKIPPED);
+        } while (stream->place < stream->end &&
+                 d->bucket->order[stream->place] == DRUM_BLOCK_SKIPPED);
         if (stream->place >= stream->end) {
             *more = false;
             return RESULT_OK;
         }
-        Result rc = load_block(merge, stream);
+        Result rc = load_block(d, stream);
         if (rc != RESULT_OK) {
             return rc;
         }
     }
-    stream->keys = drum_element_decode(stream->keys, stream->keys_end, merge->generation->file.keys,
+    stream->keys = drum_element_decode(stream->keys, stream->keys_end, d->bucket->file->keys,
                                        &stream->element);
     if (stream->keys == NULL) {
         return RESULT_DAMAGED;
@@ -190,7 +209,7 @@ static Result advance(const DrumMerge *merge, Stream *stream, bool *more)
     return RESULT_OK;
 }
 
-static Result take_outcome(const DrumMerge *merge, Stream *stream, DrumOutcome *outcome)
+static Result take_outcome(const Dispatch *d, Stream *stream, DrumOutcome *outcome)
 {
     const uint8_t *at = stream->outcome;
     const uint8_t *end = stream->outcome_end;
@@ -214,7 +233,7 @@ static Result take_outcome(const DrumMerge *merge, Stream *stream, DrumOutcome *
         at += length;
     }
     if ((flags & FLAG_ASSIGNED) != 0) {
-        size_t width = merge->options->assign_bytes;
+        size_t width = d->bucket->options->assign_bytes;
         if (width > (size_t)(end - at)) {
             return RESULT_IO;
         }
@@ -226,21 +245,21 @@ static Result take_outcome(const DrumMerge *merge, Stream *stream, DrumOutcome *
     return RESULT_OK;
 }
 
-static Result notify(DrumMerge *merge, Stream *stream)
+static Result notify(Dispatch *d, Stream *stream)
 {
     DrumOutcome outcome;
-    Result rc = take_outcome(merge, stream, &outcome);
+    Result rc = take_outcome(d, stream, &outcome);
     if (rc != RESULT_OK) {
         return rc;
     }
     const DrumElement *element = &stream->element;
     DrumBytes auxiliary = {NULL, 0};
     if (element->has_auxiliary && stream->no_auxiliaries) {
-        merge->damaged_elements++;
+        d->bucket->damaged_elements++;
     } else if (element->has_auxiliary) {
         auxiliary = (DrumBytes){stream->auxiliary, element->auxiliary_length};
     }
-    return drum_merge_notify(merge, element, &outcome, auxiliary);
+    return drum_dispatch_element(d->bucket->options, element, &outcome, auxiliary);
 }
 
 /* --- the heap of streams --------------------------------------------------------------------- */
@@ -265,16 +284,16 @@ static void sift_down(Stream **heap, size_t n, size_t at)
     heap[at] = moving;
 }
 
-static Result start_streams(const DrumMerge *merge, Stream *streams, Stream **heap, size_t *n)
+static Result start_streams(const Dispatch *d, Stream *streams, Stream **heap, size_t *n)
 {
-    uint32_t buckets = merge->generation->file.buckets;
+    uint32_t buckets = d->bucket->file->buckets;
     *n = 0;
-    for (uint32_t b = merge->generation->next_bucket; b < buckets; b++) {
+    for (uint32_t b = d->first; b < buckets; b++) {
         Stream *stream = &streams[b];
         bool more;
-        stream->end = merge->starts[b + 1];
-        stream->place = merge->starts[b] - 1; /* wraps for 0; advance adds the 1 back */
-        Result rc = advance(merge, stream, &more);
+        stream->end = d->bucket->starts[b + 1];
+        stream->place = d->bucket->starts[b] - 1; /* wraps for 0; advance adds the 1 back */
+        Result rc = advance(d, stream, &more);
         if (rc != RESULT_OK) {
             return rc;
         }
@@ -288,13 +307,13 @@ static Result start_streams(const DrumMerge *merge, Stream *streams, Stream **he
     return RESULT_OK;
 }
 
-static Result run_streams(DrumMerge *merge, Stream **heap, size_t n)
+static Result run_streams(Dispatch *d, Stream **heap, size_t n)
 {
     while (n > 0) {
         bool more;
-        Result rc = notify(merge, heap[0]);
+        Result rc = notify(d, heap[0]);
         if (rc == RESULT_OK) {
-            rc = advance(merge, heap[0], &more);
+            rc = advance(d, heap[0], &more);
         }
         if (rc != RESULT_OK) {
             return rc;
@@ -309,9 +328,10 @@ static Result run_streams(DrumMerge *merge, Stream **heap, size_t n)
     return RESULT_OK;
 }
 
-Result drum_order_dispatch(DrumMerge *merge)
+Result drum_order_dispatch(DrumOrder *order, DrumBucket *bucket, uint32_t first)
 {
-    uint32_t buckets = merge->generation->file.buckets;
+    Dispatch d = {.order = order, .bucket = bucket, .first = first};
+    uint32_t buckets = bucket->file->buckets;
     Stream *streams = calloc(buckets, sizeof *streams);
     Stream **heap = calloc(buckets, sizeof *heap);
     Result rc = RESULT_MEMORY;
@@ -322,9 +342,9 @@ Result drum_order_dispatch(DrumMerge *merge)
             buffer_init(&streams[b].auxiliary_room, BUFFER_NO_LIMIT);
             buffer_init(&streams[b].outcome_room, BUFFER_NO_LIMIT);
         }
-        rc = start_streams(merge, streams, heap, &n);
+        rc = start_streams(&d, streams, heap, &n);
         if (rc == RESULT_OK) {
-            rc = run_streams(merge, heap, n);
+            rc = run_streams(&d, heap, n);
         }
         for (uint32_t b = 0; b < buckets; b++) {
             buffer_destroy(&streams[b].keys_room);

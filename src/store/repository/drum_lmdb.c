@@ -1,4 +1,4 @@
-#include "store/drum/drum_lmdb.h"
+#include "store/repository/drum_lmdb.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -1,4 +1,4 @@
-#include "store/drum/bloom.h"
+#include "base/memory/bloom.h"
 
 #include <math.h>
 #include <stdlib.h>

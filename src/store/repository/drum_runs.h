@@ -8,7 +8,7 @@
  *   DIR/manifest   DIR/0000000000000001.run ...   files that the manifest does not name are remains
  *                                                 of a crash and removed by drum_runs_open
  *
- * When to take it instead of store/drum/drum_lmdb.h. Measured: the URL-seen test at 200 million
+ * When to take it instead of drum_lmdb.h. Measured: the URL-seen test at 200 million
  * check_updates with 60-byte auxiliaries (60 million keys with 8-byte values, merges of 18 million)
  * under 256 MiB of memory, page cache included, two shared cores (tests/bench/bench_drum.c):
  *
@@ -25,8 +25,8 @@
  *
  * Threads: drum_runs_get and drum_runs_count must not run beside a merge's commit; the merge itself
  * belongs to one thread. */
-#ifndef STORE_DRUM_DRUM_RUNS_H
-#define STORE_DRUM_DRUM_RUNS_H
+#ifndef STORE_REPOSITORY_DRUM_RUNS_H
+#define STORE_REPOSITORY_DRUM_RUNS_H
 
 #include "store/drum/drum.h"
 

@@ -1,109 +1,27 @@
-#include "store/drum/drum_runs.h"
+#include "store/repository/drum_runs.h"
 
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <inttypes.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "base/core/hash.h"
-#include "store/drum/drum_run.h"
-
-#define MANIFEST         "manifest"
-#define MANIFEST_NEW     "manifest.new"
-#define MANIFEST_MAGIC   UINT64_C(0x54534E5552474152)
-#define MANIFEST_VERSION 1u
-#define NAME_BYTES       32u
-#define MOST_RUNS        (DRUM_RUNS_MOST + 1) /* between a new run and their merge */
-
-typedef struct Manifest {
-    uint64_t magic;
-    uint32_t version;
-    uint32_t n_runs;
-    uint64_t generation; /* the progress */
-    uint32_t bucket;
-    uint32_t reserved;
-    uint64_t keys;      /* distinct ones in all runs */
-    uint64_t next_name; /* the number of the next run's file */
-    uint64_t names[MOST_RUNS];
-    uint64_t checksum; /* of the bytes before it */
-} Manifest;
+#include "store/repository/drum_manifest.h"
+#include "store/repository/drum_run_reader.h"
+#include "store/repository/drum_run_writer.h"
 
 typedef struct Repository {
-    DrumRepository interface;         /* first */
-    int directory;                    /* open and locked */
-    Manifest manifest;                /* what is committed */
-    DrumRunReader readers[MOST_RUNS]; /* manifest.n_runs, oldest first */
-    bool is_writing;                  /* writer is open, its file is named next_name */
+    DrumRepository interface;                  /* first */
+    int directory;                             /* open and locked */
+    DrumManifest manifest;                     /* what is committed */
+    DrumRunReader readers[DRUM_MANIFEST_RUNS]; /* manifest.n_runs, oldest first */
+    bool is_writing;                           /* writer is open, its file is named next_name */
     DrumRunWriter writer;
     uint64_t new_keys; /* put since begin */
 } Repository;
-
-static void run_name(uint64_t number, char name[NAME_BYTES])
-{
-    (void)snprintf(name, NAME_BYTES, "%016" PRIx64 ".run", number);
-}
-
-/* --- the manifest ---------------------------------------------------------------------------- */
-
-static Result read_manifest(Repository *repository)
-{
-    Manifest *manifest = &repository->manifest;
-    int fd = openat(repository->directory, MANIFEST, O_RDONLY | O_CLOEXEC);
-    if (fd < 0 && errno == ENOENT) {
-        *manifest = (Manifest){.magic = MANIFEST_MAGIC, .version = MANIFEST_VERSION};
-        return RESULT_OK;
-    }
-    if (fd < 0) {
-        return result_of_errno(errno);
-    }
-    ssize_t n = read(fd, manifest, sizeof *manifest);
-    int error = errno;
-    (void)close(fd);
-    if (n < 0) {
-        return result_of_errno(error);
-    }
-    if (n >= 12 && manifest->magic == MANIFEST_MAGIC && manifest->version != MANIFEST_VERSION) {
-        return RESULT_VERSION;
-    }
-    bool good = n == (ssize_t)sizeof *manifest && manifest->magic == MANIFEST_MAGIC &&
-                manifest->n_runs <= MOST_RUNS &&
-                manifest->checksum == hash_64(manifest, offsetof(Manifest, checksum), 0);
-    return good ? RESULT_OK : RESULT_DAMAGED;
-}
-
-/* *replaced tells whether the manifest on disk is the new one, which an error does not rule out. */
-static Result write_manifest(const Repository *repository, Manifest *manifest, bool *replaced)
-{
-    *replaced = false;
-    manifest->checksum = hash_64(manifest, offsetof(Manifest, checksum), 0);
-    int fd =
-        openat(repository->directory, MANIFEST_NEW, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
-    if (fd < 0) {
-        return result_of_errno(errno);
-    }
-    Result rc = RESULT_OK;
-    ssize_t n = write(fd, manifest, sizeof *manifest);
-    if (n != (ssize_t)sizeof *manifest) {
-        rc = n < 0 ? result_of_errno(errno) : RESULT_FULL;
-    } else if (fsync(fd) != 0) {
-        rc = result_of_errno(errno);
-    }
-    (void)close(fd);
-    if (rc != RESULT_OK) {
-        return rc;
-    }
-    if (renameat(repository->directory, MANIFEST_NEW, repository->directory, MANIFEST) != 0) {
-        return result_of_errno(errno);
-    }
-    *replaced = true;
-    return fsync(repository->directory) == 0 ? RESULT_OK : result_of_errno(errno);
-}
 
 /* --- sweeping -------------------------------------------------------------------------------- */
 
@@ -144,8 +62,8 @@ static Result runs_find(DrumRepository *interface, const DrumKey *key, DrumBytes
 static void discard_writer(Repository *repository)
 {
     if (repository->is_writing) {
-        char name[NAME_BYTES];
-        run_name(repository->manifest.next_name, name);
+        char name[DRUM_MANIFEST_NAME_BYTES];
+        drum_manifest_run_name(repository->manifest.next_name, name);
         drum_run_writer_destroy(&repository->writer);
         (void)unlinkat(repository->directory, name, 0); /* else drum_runs_open removes it */
         repository->is_writing = false;
@@ -154,8 +72,8 @@ static void discard_writer(Repository *repository)
 
 static Result start_writer(Repository *repository, uint64_t number)
 {
-    char name[NAME_BYTES];
-    run_name(number, name);
+    char name[DRUM_MANIFEST_NAME_BYTES];
+    drum_manifest_run_name(number, name);
     return drum_run_writer_open(&repository->writer, repository->directory, name);
 }
 
@@ -184,7 +102,7 @@ static void runs_abort(DrumRepository *interface)
 /* Merges runs first..n-1 into the writer; where keys are equal the youngest run's value stays. */
 static Result merge_runs(Repository *repository, DrumRunReader *readers, uint32_t n)
 {
-    bool left[MOST_RUNS];
+    bool left[DRUM_MANIFEST_RUNS];
     uint32_t n_left = 0;
     for (uint32_t i = 0; i < n; i++) {
         drum_run_reader_rewind(&readers[i]);
@@ -238,16 +156,16 @@ static uint32_t first_to_merge(const DrumRunReader *readers, uint32_t n)
 
 static void remove_run(const Repository *repository, uint64_t number)
 {
-    char name[NAME_BYTES];
-    run_name(number, name);
+    char name[DRUM_MANIFEST_NAME_BYTES];
+    drum_manifest_run_name(number, name);
     (void)unlinkat(repository->directory, name, 0); /* else drum_runs_open removes it */
 }
 
 /* Opens the finished run as the youngest of next. */
-static Result add_run(Repository *repository, Manifest *next, DrumRunReader *readers)
+static Result add_run(Repository *repository, DrumManifest *next, DrumRunReader *readers)
 {
-    char name[NAME_BYTES];
-    run_name(next->next_name, name);
+    char name[DRUM_MANIFEST_NAME_BYTES];
+    drum_manifest_run_name(next->next_name, name);
     Result rc = drum_run_reader_open(&readers[next->n_runs], repository->directory, name);
     if (rc == RESULT_OK) {
         next->names[next->n_runs++] = next->next_name++;
@@ -256,12 +174,12 @@ static Result add_run(Repository *repository, Manifest *next, DrumRunReader *rea
 }
 
 /* Replaces the youngest runs of next by one; the replaced readers stay open until the commit. */
-static Result compact(Repository *repository, Manifest *next, DrumRunReader *readers,
+static Result compact(Repository *repository, DrumManifest *next, DrumRunReader *readers,
                       DrumRunReader *merged, uint32_t *first)
 {
-    char name[NAME_BYTES];
+    char name[DRUM_MANIFEST_NAME_BYTES];
     *first = first_to_merge(readers, next->n_runs);
-    run_name(next->next_name, name);
+    drum_manifest_run_name(next->next_name, name);
     Result rc = start_writer(repository, next->next_name);
     if (rc == RESULT_OK) {
         rc = merge_runs(repository, readers + *first, next->n_runs - *first);
@@ -283,7 +201,7 @@ static Result compact(Repository *repository, Manifest *next, DrumRunReader *rea
 }
 
 /* Finishes the run that was put, if any, and opens it as the youngest of next. */
-static Result finish_run(Repository *repository, Manifest *next)
+static Result finish_run(Repository *repository, DrumManifest *next)
 {
     if (!repository->is_writing) {
         return RESULT_OK;
@@ -317,7 +235,7 @@ static Result runs_commit(DrumRepository *interface, DrumProgress progress, bool
     if (!last) {
         return RESULT_OK;
     }
-    Manifest next = repository->manifest;
+    DrumManifest next = repository->manifest;
     uint32_t n_old = next.n_runs;
     next.generation = progress.generation;
     next.bucket = progress.bucket;
@@ -326,7 +244,7 @@ static Result runs_commit(DrumRepository *interface, DrumProgress progress, bool
     if (rc != RESULT_OK) {
         return rc;
     }
-    uint64_t names[MOST_RUNS];
+    uint64_t names[DRUM_MANIFEST_RUNS];
     uint32_t n_all = next.n_runs; /* before they are merged */
     uint32_t first = n_all;
     bool replaced = false;
@@ -336,7 +254,7 @@ static Result runs_commit(DrumRepository *interface, DrumProgress progress, bool
         rc = compact(repository, &next, repository->readers, &merged, &first);
     }
     if (rc == RESULT_OK) {
-        rc = write_manifest(repository, &next, &replaced);
+        rc = drum_manifest_write(repository->directory, &next, &replaced);
     }
     if (!replaced) {
         drop_runs(repository, names, n_old, n_all);
@@ -372,8 +290,8 @@ static Result remove_remains(const Repository *repository)
         size_t length = strlen(entry->d_name);
         bool is_named = length != 20 || strcmp(entry->d_name + 16, ".run") != 0;
         for (uint32_t i = 0; !is_named && i < repository->manifest.n_runs; i++) {
-            char name[NAME_BYTES];
-            run_name(repository->manifest.names[i], name);
+            char name[DRUM_MANIFEST_NAME_BYTES];
+            drum_manifest_run_name(repository->manifest.names[i], name);
             is_named = strcmp(name, entry->d_name) == 0;
         }
         if (!is_named) {
@@ -396,12 +314,12 @@ static Result open_all(Repository *repository, const char *path)
     if (flock(repository->directory, LOCK_EX | LOCK_NB) != 0) {
         return errno == EWOULDBLOCK ? RESULT_LOCKED : result_of_errno(errno);
     }
-    Result rc = read_manifest(repository);
+    Result rc = drum_manifest_read(repository->directory, &repository->manifest);
     uint32_t n_runs = repository->manifest.n_runs;
     repository->manifest.n_runs = 0;
     for (uint32_t i = 0; rc == RESULT_OK && i < n_runs; i++) {
-        char name[NAME_BYTES];
-        run_name(repository->manifest.names[i], name);
+        char name[DRUM_MANIFEST_NAME_BYTES];
+        drum_manifest_run_name(repository->manifest.names[i], name);
         rc = drum_run_reader_open(&repository->readers[i], repository->directory, name);
         rc = rc == RESULT_NOT_FOUND ? RESULT_DAMAGED : rc;
         repository->manifest.n_runs += rc == RESULT_OK;

@@ -19,8 +19,8 @@
  * Threads: one write transaction at a time in the environment. begin waits for others' to end.
  * Errors: RESULT_FULL when the map or the disk is full; RESULT_DAMAGED, RESULT_VERSION, RESULT_IO.
  */
-#ifndef STORE_DRUM_DRUM_LMDB_H
-#define STORE_DRUM_DRUM_LMDB_H
+#ifndef STORE_REPOSITORY_DRUM_LMDB_H
+#define STORE_REPOSITORY_DRUM_LMDB_H
 
 #include <lmdb.h>
 

@@ -9,8 +9,8 @@
  *
  * Threads: none of its own; one thread, or the lock of whoever owns it. Source: seed 002;
  * A. Kirsch, M. Mitzenmacher, Less Hashing, Same Performance, ESA 2006. */
-#ifndef STORE_DRUM_BLOOM_H
-#define STORE_DRUM_BLOOM_H
+#ifndef BASE_MEMORY_BLOOM_H
+#define BASE_MEMORY_BLOOM_H
 
 #include <stdbool.h>
 #include <stddef.h>
