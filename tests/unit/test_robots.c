@@ -267,6 +267,154 @@ static void long_paths_and_hostile_rules_cost_linear_time(void)
     buffer_destroy(&path);
 }
 
+/* 500 kB of rules that begin alike and end in one of six ways, each after a run of a's. */
+static Robots *costly_rules(size_t n, bool are_different)
+{
+    Buffer file;
+    buffer_init(&file, BUFFER_NO_LIMIT);
+    (void)buffer_append_string(&file, "User-agent: *\n");
+    for (size_t i = 0; i < n; i++) {
+        (void)buffer_printf(&file, "Disallow: /ab*aa%c%05zx\n", (char)('b' + i % 6),
+                            are_different ? i : 0);
+    }
+    Robots *robots = NULL;
+    CU_ASSERT_EQUAL_FATAL(robots_parse(file.data, file.length, "ragno", &robots), RESULT_OK);
+    buffer_destroy(&file);
+    return robots;
+}
+
+/* A path of so many a's in which every pair of the rules occurs. */
+static char *long_path(size_t n)
+{
+    Buffer path;
+    buffer_init(&path, BUFFER_NO_LIMIT);
+    (void)buffer_append_string(&path, "/ab");
+    while (path.length < n) {
+        (void)buffer_append_char(&path, 'a');
+    }
+    for (int c = 'b'; c < 'h'; c++) {
+        (void)buffer_printf(&path, "a%c0", c);
+    }
+    for (unsigned i = 0; i < 256; i++) {
+        (void)buffer_printf(&path, "/%x/%x%x", i >> 4, i >> 4, i & 15);
+    }
+    return buffer_detach(&path);
+}
+
+static void decisions_cost_what_is_allowed_and_no_more(void)
+{
+    Robots *robots = costly_rules(20000, true);
+    CU_ASSERT_EQUAL(robots_n_shortened(robots), 20000 - ROBOTS_WILD_MAX);
+    char *path = long_path(2000);
+    RobotsAllowance allowance = ROBOTS_NEW_ALLOWANCE;
+    RobotsVerdict verdict;
+    int64_t n = 1000;
+    for (int64_t i = 0; i < n; i++) {
+        int64_t before = allowance.spent;
+        CU_ASSERT_FALSE(robots_decide(robots, path, strlen(path), &allowance, &verdict));
+        CU_ASSERT_TRUE(verdict.undecided);
+        CU_ASSERT_TRUE(verdict.line > 0);
+        CU_ASSERT_TRUE(allowance.spent - before <=
+                       ROBOTS_DECISION_STEPS + ROBOTS_WILD_MAX +
+                           ROBOTS_FREE_STEPS_PER_BYTE * (int64_t)strlen(path));
+    }
+    CU_ASSERT_TRUE(allowance.spent <=
+                   ROBOTS_SAVED_STEPS + n * (ROBOTS_EARNED_STEPS + ROBOTS_WILD_MAX +
+                                             ROBOTS_FREE_STEPS_PER_BYTE * (int64_t)strlen(path)));
+    /* Paths that only begin like the rules, and others, are decided still. */
+    CU_ASSERT_TRUE(robots_decide(robots, "/b/other", 8, &allowance, &verdict));
+    CU_ASSERT_FALSE(verdict.undecided);
+    CU_ASSERT_FALSE(robots_decide(robots, "/abc", 4, &allowance, &verdict)); /* shortened */
+    CU_ASSERT_TRUE(verdict.undecided);
+    free(path);
+    robots_delete(robots);
+}
+
+static void a_file_that_rests_may_cost_again(void)
+{
+    Robots *robots = costly_rules(4000, true);
+    char *path = long_path(200);
+    RobotsAllowance allowance = {.steps = 0};
+    RobotsVerdict verdict;
+    CU_ASSERT_FALSE(robots_decide(robots, path, strlen(path), &allowance, &verdict));
+    CU_ASSERT_TRUE(verdict.undecided);
+    for (int i = 0; i < 100; i++) { /* cheap ones earn */
+        CU_ASSERT_TRUE(robots_decide(robots, "/b", 2, &allowance, &verdict));
+    }
+    CU_ASSERT_EQUAL(allowance.steps, ROBOTS_SAVED_STEPS);
+    CU_ASSERT_FALSE(robots_decide(robots, "/abaab00000", 11, &allowance, &verdict));
+    CU_ASSERT_FALSE(verdict.undecided);
+    CU_ASSERT_TRUE(robots_decide(robots, "/abaab", 6, &allowance, &verdict));
+    free(path);
+    robots_delete(robots);
+}
+
+static void the_same_rule_again_is_one_rule(void)
+{
+    Robots *robots = costly_rules(24000, false); /* six of them differ */
+    char *path = long_path(2000);
+    RobotsAllowance allowance = ROBOTS_NEW_ALLOWANCE;
+    RobotsVerdict verdict;
+    CU_ASSERT_EQUAL(robots_n_shortened(robots), 0);
+    for (int i = 0; i < 1000; i++) {
+        CU_ASSERT_TRUE(robots_decide(robots, path, strlen(path), &allowance, &verdict));
+        CU_ASSERT_FALSE(verdict.undecided);
+    }
+    CU_ASSERT_FALSE(robots_decide(robots, "/abaac00000", 11, &allowance, &verdict));
+    CU_ASSERT_EQUAL(verdict.line, 3); /* the first of those that say so */
+    free(path);
+    robots_delete(robots);
+    CU_ASSERT_TRUE(
+        allows("User-agent: *\nDisallow: /a*b\nAllow: /a*b\nDisallow: /a*b$\n", "x", "/ab/"));
+    CU_ASSERT_FALSE(
+        allows("User-agent: *\nDisallow: /a*b\nAllow: /a*b\nDisallow: /a*b$\n", "x", "/ab"));
+}
+
+static void an_allow_rule_that_is_not_decided_does_not_allow(void)
+{
+    Buffer file;
+    buffer_init(&file, BUFFER_NO_LIMIT);
+    (void)buffer_append_string(&file, "User-agent: *\nDisallow: /ab\n");
+    for (unsigned i = 0; i < 3000; i++) {
+        (void)buffer_printf(&file, "Allow: /ab*aaa%04x\n", i);
+    }
+    Robots *robots = parse(buffer_string(&file), "ragno");
+    char *path = long_path(2000);
+    RobotsVerdict verdict;
+    CU_ASSERT_FALSE(robots_allows(robots, path, strlen(path), &verdict));
+    CU_ASSERT_TRUE(verdict.undecided);
+    CU_ASSERT_EQUAL(verdict.line, 2);
+    CU_ASSERT_TRUE(robots_allows(robots, "/abaaa0001", 10, &verdict));
+    CU_ASSERT_FALSE(verdict.undecided);
+    free(path);
+    robots_delete(robots);
+    buffer_destroy(&file);
+}
+
+static void many_exact_paths_cost_little(void)
+{
+    Buffer file;
+    buffer_init(&file, BUFFER_NO_LIMIT);
+    (void)buffer_append_string(&file, "User-agent: *\n");
+    for (unsigned i = 0; i < 20000; i++) {
+        (void)buffer_printf(&file, "%s: /page/%u$\n", i % 3 == 0 ? "Allow" : "Disallow", i);
+    }
+    (void)buffer_append_string(&file, "Allow: /page/1$\nDisallow: /page/12000\n");
+    Robots *robots = parse(buffer_string(&file), "ragno");
+    RobotsAllowance allowance = {.steps = 0};
+    RobotsVerdict verdict;
+    CU_ASSERT_EQUAL(robots_n_shortened(robots), 0);
+    CU_ASSERT_FALSE(robots_decide(robots, "/page/19999", 11, &allowance, &verdict));
+    CU_ASSERT_EQUAL(verdict.line, 20001);
+    CU_ASSERT_TRUE(robots_decide(robots, "/page/199990", 12, &allowance, &verdict));
+    CU_ASSERT_TRUE(robots_decide(robots, "/page/1", 7, &allowance, &verdict)); /* Allow wins */
+    CU_ASSERT_TRUE(robots_decide(robots, "/page/12000", 11, &allowance, &verdict));
+    CU_ASSERT_FALSE(robots_decide(robots, "/page/120001", 12, &allowance, &verdict));
+    CU_ASSERT_TRUE(allowance.spent < 100);
+    robots_delete(robots);
+    buffer_destroy(&file);
+}
+
 /* ---- against a naive model ---- */
 
 static bool naive_matches(const char *pattern, const char *path)
@@ -354,4 +502,11 @@ UNIT_MAIN("robots", {"the longest match decides", the_longest_match_decides},
           {"what lies beyond 500 KiB is not read", what_lies_beyond_500_kib_is_not_read},
           {"long paths and hostile rules cost linear time",
            long_paths_and_hostile_rules_cost_linear_time},
+          {"decisions cost what is allowed and no more",
+           decisions_cost_what_is_allowed_and_no_more},
+          {"a file that rests may cost again", a_file_that_rests_may_cost_again},
+          {"the same rule again is one rule", the_same_rule_again_is_one_rule},
+          {"an Allow rule that is not decided does not allow",
+           an_allow_rule_that_is_not_decided_does_not_allow},
+          {"many exact paths cost little", many_exact_paths_cost_little},
           {"verdicts equal a naive matcher", verdicts_equal_a_naive_matcher})

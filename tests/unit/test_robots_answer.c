@@ -13,7 +13,7 @@ typedef struct World {
     PolitenessOptions politeness;
     FetchRules rules;
     FetchNow now;
-    FetchResult *refused[8];
+    FetchResult *refused[64];
     size_t n_refused;
 } World;
 
@@ -52,7 +52,7 @@ static void tear_down(World *w)
 static void on_refused(void *context, FetchResult *result)
 {
     World *w = context;
-    CU_ASSERT_TRUE_FATAL(w->n_refused < 8);
+    CU_ASSERT_TRUE_FATAL(w->n_refused < 64);
     w->refused[w->n_refused++] = result;
 }
 
@@ -352,6 +352,69 @@ static void the_last_try_keeps_what_came(void)
     tear_down(&w);
 }
 
+/* Rules for all words of twelve a's and b's but those in "aabbaabb...". */
+static void all_words_but_those_of_the_path(Buffer *body)
+{
+    (void)buffer_append_string(body, "User-agent: *\nDisallow: /no\n");
+    for (unsigned word = 0; word < 4096; word++) {
+        if (word % 16 == word / 16 % 16 && word / 256 == word % 16 &&
+            (word % 16 == 3 || word % 16 == 6 || word % 16 == 12 || word % 16 == 9)) {
+            continue;
+        }
+        char text[13] = "";
+        for (unsigned bit = 0; bit < 12; bit++) {
+            text[bit] = (word >> (11 - bit) & 1) != 0 ? 'b' : 'a';
+        }
+        (void)buffer_printf(body, "Disallow: /*%s\n", text);
+    }
+}
+
+static void rules_that_cost_much_end_the_turn(void)
+{
+    static const char path[] = "/aabbaabbaabbaabbaabbaabbaabbaabbaabbaabb";
+    static const char *paths[40];
+    for (size_t i = 0; i < 40; i++) {
+        paths[i] = path;
+    }
+    World w;
+    Buffer body;
+    buffer_init(&body, BUFFER_NO_LIMIT);
+    set_up(&w, paths, 40);
+    all_words_but_those_of_the_path(&body);
+    fetch_robots(&w, FETCH_OK, 200, "", buffer_string(&body));
+    CU_ASSERT_FALSE(w.vs->robots.is_costly);
+    unsigned turns = 0;
+    unsigned fetched = 0;
+    while (visit_state_count(w.vs) > 0) {
+        FetchResult *result = begin(&w);
+        if (result != NULL) { /* decided: no rule forbids it */
+            CU_ASSERT_FALSE(w.vs->robots.is_costly);
+            end(&w, result, FETCH_OK, 200, "", "");
+            fetch_result_delete(result);
+            fetched++;
+        } else {
+            turns += visit_state_count(w.vs) > 0 ? 1 : 0;
+        }
+        for (size_t i = 0; i < w.n_refused; i++) {
+            CU_ASSERT_EQUAL(w.refused[i]->answer.status, STATUS_ROBOTS);
+            CU_ASSERT_PTR_NOT_NULL_FATAL(strstr(w.refused[i]->answer.refusal, " (undecided)"));
+            fetch_result_delete(w.refused[i]);
+        }
+        w.n_refused = 0;
+        if (result == NULL && visit_state_count(w.vs) > 0) {
+            CU_ASSERT_EQUAL(w.vs->politeness.next_fetch.ns,
+                            mono_add_ms(w.now.mono, FETCH_STEP_REST_MS).ns);
+        }
+        w.now.mono = mono_later(w.now.mono, w.vs->politeness.next_fetch);
+    }
+    CU_ASSERT_TRUE(fetched >= 3 && fetched < 10);
+    CU_ASSERT_TRUE(turns >= 1);
+    CU_ASSERT_TRUE(w.vs->robots.is_costly);
+    CU_ASSERT_TRUE(w.vs->robots.allowance.spent < 4 * ROBOTS_SAVED_STEPS);
+    tear_down(&w);
+    buffer_destroy(&body);
+}
+
 UNIT_MAIN("robots_answer",
           {"robots.txt comes first and decides", robots_txt_comes_first_and_decides},
           {"a missing robots.txt allows everything", a_missing_robots_txt_allows_everything},
@@ -365,4 +428,5 @@ UNIT_MAIN("robots_answer",
           {"the same rules again are the same version", the_same_rules_again_are_the_same_version},
           {"a cache lifetime has bounds", a_cache_lifetime_has_bounds},
           {"a page that fails stays at the head", a_page_that_fails_stays_at_the_head},
-          {"the last try keeps what came", the_last_try_keeps_what_came})
+          {"the last try keeps what came", the_last_try_keeps_what_came},
+          {"rules that cost much end the turn", rules_that_cost_much_end_the_turn})

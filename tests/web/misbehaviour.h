@@ -4,6 +4,7 @@
  * its own and behaves as its row says:
  *   TRICK_PAGES   on every path but /robots.txt (which allows everything)
  *   TRICK_ROBOTS  on /robots.txt only; the rest is a small, good site
+ *   TRICK_SITE    on every path, /robots.txt included
  *   TRICK_DNS     in DNS only; the rest is a small, good site
  * `web --catalogue` prints the table. Adding a row: misbehaviour.c, in alphabetical order within
  * its kind. All functions here are pure but for the visit count they are given. */
@@ -15,7 +16,7 @@
 
 #include "trick.h"
 
-typedef enum TrickKind { TRICK_PAGES, TRICK_ROBOTS, TRICK_DNS } TrickKind;
+typedef enum TrickKind { TRICK_PAGES, TRICK_ROBOTS, TRICK_SITE, TRICK_DNS } TrickKind;
 
 typedef struct Misbehaviour {
     const char *name;
@@ -25,7 +26,7 @@ typedef struct Misbehaviour {
     const char *crawler; /* what a good crawler does about it */
 } Misbehaviour;
 
-#define MISBEHAVIOURS_MAX 100
+#define MISBEHAVIOURS_MAX 200
 
 /* The row of that name (case ignored), or NULL. */
 const Misbehaviour *misbehaviour_find(const char *name, size_t length);

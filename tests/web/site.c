@@ -118,7 +118,8 @@ static unsigned reply_for_trick(Site *site, const Name *name, const Request *req
                       request->target,
                       (int)request->target_length,
                       0};
-    if ((trick->kind == TRICK_PAGES && !robots) || (trick->kind == TRICK_ROBOTS && robots)) {
+    if (trick->kind == TRICK_SITE || (trick->kind == TRICK_PAGES && !robots) ||
+        (trick->kind == TRICK_ROBOTS && robots)) {
         call.visit = atomic_fetch_add(&site->visits[misbehaviour_index(trick)], 1);
         trick->reply(&call, reply);
     } else if (robots) {

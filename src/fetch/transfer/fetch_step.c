@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/thread/log.h"
 #include "fetch/transfer/robots_answer.h"
 #include "parse/http/http_header.h"
 
@@ -228,58 +229,102 @@ static const char *path_of(const VisitState *visit_state, const char *url)
     return slash == NULL ? url + visit_state->identity.origin_length : slash;
 }
 
-/* 0 when the URL may be fetched, otherwise the status it gets; *rule is what decided. */
-static int refuse_url(const FetchRules *rules, const VisitState *visit_state, const WindowUrl *url,
-                      const char **rule)
+/* Told once for each robots.txt. */
+static void tell_of_costly_rules(VisitState *visit_state, const RobotsVerdict *verdict)
 {
-    RobotsVerdict verdict = {.allowed = true};
+    if (!visit_state->robots.is_costly) {
+        visit_state->robots.is_costly = true;
+        LOG_INFO("robots", "rules cost too much: what they leave undecided is forbidden",
+                 "host=%s line=%u rule=\"%s\" shortened=%zu", visit_state->identity.origin,
+                 verdict->line, verdict->rule == NULL ? "" : verdict->rule,
+                 robots_n_shortened(visit_state->robots.rules));
+    }
+}
+
+/* Why a URL is not fetched. */
+typedef struct Refusal {
+    int status;       /* the URL gets it; 0: it may be fetched */
+    const char *rule; /* that decided; borrowed */
+    bool undecided;   /* the rule was not decided for certain: RobotsVerdict */
+} Refusal;
+
+/* Whether robots.txt allows the URL. */
+static bool robots_permit(VisitState *visit_state, const WindowUrl *url, Refusal *refusal)
+{
+    RobotsVerdict verdict;
     const char *text = visit_state_url(visit_state, url);
     const char *path = path_of(visit_state, text);
-    size_t length = url->length - (size_t)(path - text);
-    if (!robots_allows(visit_state->robots.rules, path, length, &verdict)) {
-        *rule = verdict.rule;
-        return STATUS_ROBOTS;
+    (void)robots_decide(visit_state->robots.rules, path, url->length - (size_t)(path - text),
+                        &visit_state->robots.allowance, &verdict);
+    if (verdict.undecided) {
+        tell_of_costly_rules(visit_state, &verdict);
+    }
+    *refusal =
+        verdict.allowed ? (Refusal){0} : (Refusal){STATUS_ROBOTS, verdict.rule, verdict.undecided};
+    return verdict.allowed;
+}
+
+static Refusal refuse_url(const FetchRules *rules, VisitState *visit_state, const WindowUrl *url)
+{
+    Refusal refusal = {0};
+    const char *text = visit_state_url(visit_state, url);
+    if (!robots_permit(visit_state, url, &refusal)) {
+        return refusal;
     }
     const Filter *filter = rules->filter == NULL ? NULL : shared_get(rules->filter);
     const TrapSet *traps = rules->traps == NULL ? NULL : shared_get(rules->traps);
     if ((filter == NULL && traps == NULL) ||
         url_parse(rules->url, NULL, text, url->length) != RESULT_OK) {
-        return 0;
+        return refusal;
     }
     FilterInput input = {.url = rules->url, .has_depth = true, .depth = url->depth};
     if (filter != NULL && !filter_matches(filter, &input, rules->filter_scratch)) {
-        *rule = "filter.fetch";
-        return STATUS_BLOCKED;
+        return (Refusal){STATUS_BLOCKED, "filter.fetch", false};
     }
     bool wanted = url->hop == 'M' || url->again; /* seeds, and what is known to bring something */
     if (!wanted && trap_set_has(traps, rules->url, rules->text)) {
-        *rule = "limits.trap_yield";
-        return STATUS_TRAP;
+        return (Refusal){STATUS_TRAP, "limits.trap_yield", false};
     }
-    return 0;
+    return refusal;
 }
 
-/* Takes refused URLs out of the window; RESULT_NOT_FOUND when none is left. */
+/* The result of a refused URL; without memory for the words they are missing in the log. */
+static void note_refusal(FetchResult *result, const VisitState *visit_state, const Refusal *refusal)
+{
+    Buffer words;
+    result->answer.status = refusal->status;
+    result->final = true;
+    result->host.health = visit_state->politeness.health;
+    if (refusal->rule != NULL) {
+        buffer_init(&words, BUFFER_NO_LIMIT);
+        (void)buffer_printf(&words, "%s%s", refusal->rule,
+                            refusal->undecided ? " (undecided)" : "");
+        result->answer.refusal = buffer_detach(&words);
+    }
+}
+
+/* Takes refused URLs out of the window; RESULT_NOT_FOUND when none is left, RESULT_LIMIT when the
+ * turn is over. */
 static Result skip_refused(const FetchRules *rules, VisitState *visit_state, const FetchNow *now,
                            const FetchRefused *refused)
 {
     const WindowUrl *url = NULL;
+    int64_t spent_before = visit_state->robots.allowance.spent;
     while ((url = visit_state_peek(visit_state)) != NULL) {
-        const char *rule = NULL;
-        int status = refuse_url(rules, visit_state, url, &rule);
-        if (status == 0) {
+        Refusal refusal = refuse_url(rules, visit_state, url);
+        if (refusal.status == 0) {
             return RESULT_OK;
         }
         FetchResult *result = new_result(rules, visit_state, FETCHED_NOTHING, url, now);
         if (result == NULL) {
             return RESULT_MEMORY; /* it stays in the window: tried again later */
         }
-        result->answer.status = status;
-        result->final = true;
-        result->host.health = visit_state->politeness.health;
-        result->answer.refusal = rule == NULL ? NULL : strdup(rule);
+        note_refusal(result, visit_state, &refusal);
         visit_state_take(visit_state);
         refused->take(refused->context, result);
+        if (visit_state->robots.allowance.spent - spent_before >= FETCH_STEP_TURN_STEPS) {
+            return RESULT_LIMIT;
+        }
     }
     return RESULT_NOT_FOUND;
 }
@@ -310,6 +355,10 @@ FetchResult *fetch_step_begin(const FetchRules *rules, VisitState *visit_state, 
     bool robots = asker != NULL || needs_robots(visit_state, now->mono);
     Result rc = robots ? RESULT_OK : skip_refused(rules, visit_state, now, refused);
     if (rc == RESULT_NOT_FOUND) {
+        return NULL;
+    }
+    if (rc == RESULT_LIMIT) {
+        visit_state->politeness.next_fetch = mono_add_ms(now->mono, FETCH_STEP_REST_MS);
         return NULL;
     }
     const WindowUrl *url = robots ? NULL : visit_state_peek(visit_state);

@@ -19,6 +19,10 @@
 #include "parse/trap/trap_set.h"
 
 #define FETCH_STEP_PAUSE_MS 1000 /* until the next try when there is no memory */
+/* A turn in which deciding by robots.txt has cost so many steps is over: the visit state rests
+ * before it goes on, so that no host takes more than a hundredth of a fetching thread this way. */
+#define FETCH_STEP_TURN_STEPS ROBOTS_SAVED_STEPS
+#define FETCH_STEP_REST_MS    100
 
 typedef struct FetchRules {
     const PolitenessOptions *politeness; /* borrowed, as robots_agent */
@@ -44,8 +48,8 @@ typedef struct FetchRefused {
 } FetchRefused;
 
 /* The request that comes next: kind and url are set, the caller owns it. NULL: there is none,
- * because robots.txt refuses all that was left, or because memory is short (next_fetch is later
- * then); the visit state is to be given back. */
+ * because robots.txt refuses all that was left, or because memory is short or the turn is over
+ * (next_fetch is later then); the visit state is to be given back. */
 FetchResult *fetch_step_begin(const FetchRules *rules, VisitState *visit_state, const FetchNow *now,
                               const FetchRefused *refused);
 /* The request has ended: class, status, header, body and end are filled in. Judges it, sets the

@@ -40,6 +40,8 @@ static void install(VisitState *visit_state, FetchResult *result, Robots *robots
 {
     robots_delete(visit_state->robots.rules);
     visit_state->robots.rules = robots;
+    visit_state->robots.allowance = ROBOTS_NEW_ALLOWANCE;
+    visit_state->robots.is_costly = false;
     visit_state->robots.state = ROBOTS_KNOWN;
     if (robots_bytes(robots) > VISIT_STATE_LARGE) {
         atomic_store(&visit_state->signals.wanted,

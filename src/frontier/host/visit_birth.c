@@ -49,6 +49,7 @@ static void restore_robots(Distributor *distributor, MDB_txn *txn, VisitState *v
     }
     if (rc == RESULT_OK) {
         visit_state->robots.state = ROBOTS_KNOWN;
+        visit_state->robots.allowance = ROBOTS_NEW_ALLOWANCE;
         visit_state->robots.expiry = mono_add_ms(now, left);
     }
 }

@@ -122,7 +122,9 @@ typedef struct VisitPoliteness {
 
 /* Its robots.txt. */
 typedef struct VisitRobots {
-    Robots *rules; /* owned; NULL unless ROBOTS_KNOWN */
+    Robots *rules;             /* owned; NULL unless ROBOTS_KNOWN */
+    RobotsAllowance allowance; /* what deciding by these rules may still cost */
+    bool is_costly;            /* they had to be left undecided, and the log says so */
     RobotsState state;
     uint32_t version; /* counts its contents, for the log: 1 = the first, 0 = none yet */
     uint64_t hash;    /* of that content */

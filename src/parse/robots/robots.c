@@ -161,7 +161,9 @@ void robots_delete(Robots *robots)
     buffer_destroy(&robots->pool);
     free(robots->rules);
     free(robots->prefixes);
+    free(robots->exacts);
     free(robots->wilds);
+    map_destroy(&robots->wild_by_text);
     free(robots->sitemaps);
     free(robots);
 }
@@ -202,74 +204,161 @@ static const RobotsRule *find_prefix(const Robots *robots, const char *path, siz
     return index == ROBOTS_NONE ? NULL : &robots->rules[prefixes[index].rule];
 }
 
-static const RobotsRule *find_rule(const Robots *robots, const char *path, size_t length)
+/* The best rule that names exactly this path, or NULL. */
+static const RobotsRule *find_exact(const Robots *robots, const char *path, size_t length,
+                                    uint64_t key)
 {
-    uint64_t key = robots_key_of(path, length);
-    const RobotsRule *best = find_prefix(robots, path, length, key);
-    RobotsPairs pairs = {{0}};
-    bool has_pairs = false;
+    const char *pool = robots->pool.data;
+    size_t low = 0; /* all below are before path */
+    size_t high = robots->n_exacts;
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        const RobotsExact *e = &robots->exacts[middle];
+        bool is_before = e->key < key;
+        if (e->key == key) {
+            is_before = robots_compare_bytes(pool + e->text, e->length, path, length) < 0;
+        }
+        if (is_before) {
+            low = middle + 1;
+        } else {
+            high = middle;
+        }
+    }
+    if (low == robots->n_exacts) {
+        return NULL;
+    }
+    const RobotsExact *e = &robots->exacts[low];
+    bool is_it = robots_compare_bytes(pool + e->text, e->length, path, length) == 0;
+    return is_it ? &robots->rules[e->rule] : NULL;
+}
+
+/* A path with what is asked about it, and what asking may still cost. */
+typedef struct Question {
+    const char *path;
+    size_t length;
+    uint64_t key;
+    RobotsPairs pairs;
+    bool has_pairs;
+    int64_t steps;
+} Question;
+
+static RobotsMatch match_wild(const Robots *robots, const RobotsWild *wild, Question *question)
+{
+    if ((question->key & wild->first_mask) != wild->first_key) {
+        return ROBOTS_MATCH_NO;
+    }
+    if (!question->has_pairs) {
+        robots_pairs_of(question->path, question->length, &question->pairs);
+        question->has_pairs = true;
+    }
+    if (!robots_pairs_within(&wild->pattern.pairs, &question->pairs)) {
+        return ROBOTS_MATCH_NO;
+    }
+    if (question->steps <= 0) {
+        return ROBOTS_MATCH_UNKNOWN;
+    }
+    return robots_pattern_matches(&wild->pattern, robots->pool.data + wild->text, question->path,
+                                  question->length, &question->steps);
+}
+
+/* The rule that decides, or NULL. Of a rule about which nothing is known for want of steps the
+ * worse is believed: Disallow matches, Allow does not. */
+static const RobotsRule *find_rule(const Robots *robots, Question *question, bool *undecided)
+{
+    question->key = robots_key_of(question->path, question->length);
+    const RobotsRule *best = find_prefix(robots, question->path, question->length, question->key);
+    const RobotsRule *exact = find_exact(robots, question->path, question->length, question->key);
+    if (exact != NULL && (best == NULL || robots_rule_beats(exact, best))) {
+        best = exact;
+    }
     for (size_t i = 0; i < robots->n_wilds; i++) {
         const RobotsWild *wild = &robots->wilds[i];
         const RobotsRule *rule = &robots->rules[wild->rule];
         if (best != NULL && !robots_rule_beats(rule, best)) {
             break;
         }
-        if ((key & wild->first_mask) != wild->first_key) {
-            continue;
-        }
-        if (!has_pairs) {
-            robots_pairs_of(path, length, &pairs);
-            has_pairs = true;
-        }
-        if (robots_pairs_within(&wild->pattern.pairs, &pairs) &&
-            robots_pattern_matches(&wild->pattern, robots->pool.data + wild->text, path, length)) {
+        question->steps--;
+        RobotsMatch match = match_wild(robots, wild, question);
+        *undecided |= match == ROBOTS_MATCH_UNKNOWN;
+        if (match == ROBOTS_MATCH_YES || (match == ROBOTS_MATCH_UNKNOWN && !rule->allow)) {
             return rule;
         }
     }
+    *undecided |= best != NULL && best->shortened;
     return best;
 }
 
 #define STACK_PATH_BYTES 1024
 
-bool robots_allows(const Robots *robots, const char *path, size_t length, RobotsVerdict *verdict)
+/* Decides about a path that is not empty and not that of robots.txt itself. */
+static bool decide(const Robots *robots, const char *path, size_t length, int64_t *steps,
+                   const RobotsRule **rule, bool *undecided)
 {
-    static const char self[] = "/robots.txt";
     char stack[3 * STACK_PATH_BYTES];
     char *heap = NULL;
+    Question question = {.path = path, .length = length, .steps = *steps};
+    if (!robots_path_is_normal(path, length)) {
+        heap = length <= STACK_PATH_BYTES ? NULL : malloc(3 * length);
+        char *normal = length <= STACK_PATH_BYTES ? stack : heap;
+        if (normal == NULL) {
+            return false;
+        }
+        question.length = robots_path_normalize(path, length, normal);
+        question.path = normal;
+    }
+    *rule = find_rule(robots, &question, undecided);
+    *steps = question.steps;
+    free(heap);
+    return *rule == NULL || (*rule)->allow;
+}
+
+bool robots_decide(const Robots *robots, const char *path, size_t length,
+                   RobotsAllowance *allowance, RobotsVerdict *verdict)
+{
+    static const char self[] = "/robots.txt";
     const RobotsRule *rule = NULL;
     bool allowed = true;
+    bool undecided = false;
     if (length == 0) {
         path = "/";
         length = 1;
     }
     bool is_self = length == sizeof self - 1 && memcmp(path, self, length) == 0;
     if (!is_self && robots->n_rules > 0) {
-        if (!robots_path_is_normal(path, length)) {
-            heap = length <= STACK_PATH_BYTES ? NULL : malloc(3 * length);
-            char *normal = length <= STACK_PATH_BYTES ? stack : heap;
-            allowed = normal != NULL;
-            length = normal == NULL ? 0 : robots_path_normalize(path, length, normal);
-            path = normal;
-        }
-        if (allowed) {
-            rule = find_rule(robots, path, length);
-            allowed = rule == NULL || rule->allow;
-        }
-        free(heap);
+        int64_t free_steps = ROBOTS_FREE_STEPS_PER_BYTE * (int64_t)length;
+        int64_t saved = allowance->steps + ROBOTS_EARNED_STEPS;
+        int64_t given = saved < ROBOTS_DECISION_STEPS ? saved : ROBOTS_DECISION_STEPS;
+        int64_t left = free_steps + (given > 0 ? given : 0);
+        int64_t used = left;
+        allowed = decide(robots, path, length, &left, &rule, &undecided);
+        used -= left;
+        allowance->spent += used;
+        saved -= used > free_steps ? used - free_steps : 0;
+        allowance->steps = saved < ROBOTS_SAVED_STEPS ? saved : ROBOTS_SAVED_STEPS;
     }
-    if (verdict != NULL) {
-        *verdict = (RobotsVerdict){.allowed = allowed};
-        if (rule != NULL) {
-            verdict->line = rule->line;
-            verdict->rule = robots->pool.data + rule->text;
-        }
+    *verdict = (RobotsVerdict){.allowed = allowed, .undecided = undecided};
+    if (rule != NULL) {
+        verdict->line = rule->line;
+        verdict->rule = robots->pool.data + rule->text;
     }
     return allowed;
+}
+
+bool robots_allows(const Robots *robots, const char *path, size_t length, RobotsVerdict *verdict)
+{
+    RobotsAllowance allowance = ROBOTS_NEW_ALLOWANCE;
+    RobotsVerdict unused;
+    return robots_decide(robots, path, length, &allowance, verdict == NULL ? &unused : verdict);
 }
 
 int64_t robots_crawl_delay_ms(const Robots *robots)
 {
     return robots->crawl_delay_ms;
+}
+
+size_t robots_n_shortened(const Robots *robots)
+{
+    return robots->n_shortened;
 }
 
 size_t robots_n_sitemaps(const Robots *robots)
@@ -287,6 +376,7 @@ size_t robots_bytes(const Robots *robots)
 {
     return sizeof *robots + robots->pool.capacity + robots->rules_capacity * sizeof(RobotsRule) +
            robots->prefixes_capacity * sizeof(RobotsPrefix) +
+           robots->exacts_capacity * sizeof(RobotsExact) +
            robots->wilds_capacity * sizeof(RobotsWild) +
            robots->sitemaps_capacity * sizeof(RobotsSitemap);
 }

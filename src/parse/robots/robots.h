@@ -1,19 +1,32 @@
 /* robots.txt by RFC 9309: groups, longest match, "*" and "$", percent-encoding; Crawl-delay and
  * Sitemap lines beside it.
  *
- * The fetching thread that got the file compiles it for one product token; from then on it decides
- * about every URL of its visit state. What counts:
+ * What: the fetching thread that got the file compiles it for one product token; from then on it
+ * decides about every URL of its visit state. What counts:
  *  1. The groups that name the token are merged; the "*" groups count only if there are none.
- * Tokens are compared whole, without case; "ragno/1.0 (x)" names "ragno".
+ *     Tokens are compared whole, without case; "ragno/1.0 (x)" names "ragno".
  *  2. The rule with the most octets that matches wins, Allow wins a tie, no rule means allowed;
  *     /robots.txt itself is always allowed. "Allow: /d/index.html" allows "/d/" as well.
  *  3. Crawl-delay belongs to the agents listed right above it (the largest counts), Sitemap to the
  *     file. Neither ends a group.
- *  4. Nobody can make a verdict expensive: plain prefixes are found by one binary search, wildcard
- *     rules are tried best first, most of them refuted by one word, none of them by backtracking.
  *
- * A Robots object is immutable after robots_parse: any thread may read it. Pure: no I/O, no time.
- * Source: RFC 9309; Google's parser where the RFC is silent. */
+ * What a decision costs is bounded, whatever the file and the URL:
+ *  - Rules without "*" are found by binary search. Rules with "*" are tried best first; most are
+ *    refuted by their first bytes or by a pair of bytes that the path does not have. The others are
+ *    matched in time linear in path and pattern, without backtracking.
+ *  - Work is counted in steps of about a nanosecond of CPU time. One decision gets at most
+ *    ROBOTS_DECISION_STEPS (and some for each byte of the path), and a file gets
+ * ROBOTS_EARNED_STEPS for each decision on the average; what it does not use it saves, up to
+ * ROBOTS_SAVED_STEPS (RobotsAllowance).
+ *  - When the steps are used up, the remaining rules are judged by their first bytes and their
+ *    pairs alone, and the cautious answer counts: a Disallow rule that could not be decided
+ *    forbids, an Allow rule that could not be decided does not allow.
+ *  - Of ROBOTS_WILD_MAX different rules with "*" each counts as written. Each further one is
+ *    shortened: "Disallow: /ab" for "Disallow: /ab*c"; "Allow: /ab*c" is ignored.
+ *
+ * Threads: a Robots object is immutable after robots_parse: any thread may read it. A
+ * RobotsAllowance belongs to the thread that decides.
+ * Source: RFC 9309; Google's parser where the RFC is silent. Pure: no I/O, no time. */
 #ifndef PARSE_ROBOTS_ROBOTS_H
 #define PARSE_ROBOTS_ROBOTS_H
 
@@ -24,6 +37,12 @@
 #include "base/core/result.h"
 
 #define ROBOTS_MAX_BYTES (500u * 1024u) /* RFC 9309 2.5: the rest of the file is ignored */
+
+#define ROBOTS_WILD_MAX            4096u
+#define ROBOTS_FREE_STEPS_PER_BYTE 4
+#define ROBOTS_DECISION_STEPS      (INT64_C(1) << 18)
+#define ROBOTS_EARNED_STEPS        (INT64_C(1) << 15)
+#define ROBOTS_SAVED_STEPS         (INT64_C(1) << 20)
 
 #define ROBOTS_RULE_TEXT_BYTES 512u
 #define ROBOTS_MAX_SITEMAPS    2000u /* more are left out */
@@ -36,7 +55,15 @@ typedef struct RobotsVerdict {
     const char *rule; /* that line as written ("Disallow: /x"), trimmed, without its comment, cut at
                        * ROBOTS_RULE_TEXT_BYTES, control characters as '?'; borrowed from Robots;
                        * NULL when line is 0 */
+    bool undecided;   /* a rule was too expensive to be decided, and may not say this at all */
 } RobotsVerdict;
+
+/* What the decisions of one file may still cost. A new file has ROBOTS_SAVED_STEPS. */
+typedef struct RobotsAllowance {
+    int64_t steps; /* saved so far; slightly negative after an expensive decision */
+    int64_t spent; /* in all */
+} RobotsAllowance;
+#define ROBOTS_NEW_ALLOWANCE ((RobotsAllowance){.steps = ROBOTS_SAVED_STEPS})
 
 /* Compiles the rules that apply to agent (a product token, compared without case). RESULT_MEMORY.
  */
@@ -49,10 +76,16 @@ void robots_delete(Robots *robots);
  * read of a long one. */
 uint64_t robots_content_hash(const char *body, size_t length);
 
-/* Decides about a path with its query ("/x?y"), escaped or not; empty means "/". verdict may be
- * NULL. Allocates only for unusually long paths that need escaping; without memory the answer is
- * no. */
+/* Decides about a path with its query ("/x?y"), escaped or not; empty means "/". Earns and spends
+ * steps of the allowance. Allocates only for unusually long paths that need escaping; without
+ * memory the answer is no. */
+bool robots_decide(const Robots *robots, const char *path, size_t length,
+                   RobotsAllowance *allowance, RobotsVerdict *verdict);
+/* The same with the allowance of a new file: one decision by itself. verdict may be NULL. */
 bool robots_allows(const Robots *robots, const char *path, size_t length, RobotsVerdict *verdict);
+
+/* How many rules are shortened because there are more than ROBOTS_WILD_MAX. */
+size_t robots_n_shortened(const Robots *robots);
 
 /* Milliseconds, or -1 when the group has no (valid) Crawl-delay. Decimals count; no upper bound but
  * ROBOTS_DELAY_MAX_MS: the cap is the caller's. */

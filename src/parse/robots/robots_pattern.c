@@ -160,36 +160,54 @@ Result robots_pattern_compile(const char *rule, size_t length, Buffer *out, Robo
     return RESULT_OK;
 }
 
+/* Steps of looking for a part of n bytes in so many bytes: memmem compares up to 256 bytes of the
+ * part at each place, 32 in a step; for longer parts it is linear, but begins with a table. */
+static int64_t search_steps(size_t bytes, size_t n)
+{
+    return n > 256 ? (int64_t)(2 * bytes + 2 * n + 512) : (int64_t)(bytes * (1 + n / 32) + 16);
+}
+
 /* The parts behind the first '*', leftmost one after the other. */
-static bool match_rest(const RobotsPattern *pattern, const char *text, const char *path,
-                       const char *path_end)
+static RobotsMatch match_rest(const RobotsPattern *pattern, const char *text, const char *path,
+                              const char *path_end, int64_t *steps)
 {
     const char *end = text + pattern->length;
     const char *part = text + pattern->first_length + 1;
     for (;;) {
         const char *star = memchr(part, '*', (size_t)(end - part));
         size_t n = (size_t)((star != NULL ? star : end) - part);
+        size_t left = (size_t)(path_end - path);
         if (star == NULL && pattern->is_anchored) {
-            return (size_t)(path_end - path) >= n && memcmp(path_end - n, part, n) == 0;
+            *steps -= (int64_t)(n / 32);
+            return left >= n && memcmp(path_end - n, part, n) == 0 ? ROBOTS_MATCH_YES
+                                                                   : ROBOTS_MATCH_NO;
         }
-        const char *found = memmem(path, (size_t)(path_end - path), part, n);
+        if (n > left) {
+            return ROBOTS_MATCH_NO;
+        }
+        if (search_steps(left, n) > *steps) {
+            return ROBOTS_MATCH_UNKNOWN;
+        }
+        const char *found = memmem(path, left, part, n);
+        *steps -= search_steps(found == NULL ? left : (size_t)(found - path) + n, n);
         if (found == NULL || star == NULL) {
-            return found != NULL;
+            return found != NULL ? ROBOTS_MATCH_YES : ROBOTS_MATCH_NO;
         }
         path = found + n;
         part = star + 1;
     }
 }
 
-bool robots_pattern_matches(const RobotsPattern *pattern, const char *text, const char *path,
-                            size_t length)
+RobotsMatch robots_pattern_matches(const RobotsPattern *pattern, const char *text, const char *path,
+                                   size_t length, int64_t *steps)
 {
     size_t n = pattern->first_length;
+    *steps -= (int64_t)(n / 32);
     if (length < n || memcmp(path, text, n) != 0) {
-        return false;
+        return ROBOTS_MATCH_NO;
     }
     if (!pattern->has_wildcard) {
-        return !pattern->is_anchored || length == n;
+        return !pattern->is_anchored || length == n ? ROBOTS_MATCH_YES : ROBOTS_MATCH_NO;
     }
-    return match_rest(pattern, text, path + n, path + length);
+    return match_rest(pattern, text, path + n, path + length, steps);
 }

@@ -45,10 +45,17 @@ static inline bool robots_pairs_within(const RobotsPairs *part, const RobotsPair
             (part->bits[2] & ~whole->bits[2]) | (part->bits[3] & ~whole->bits[3])) == 0;
 }
 
-/* Matches a normalised path; text is the pattern's. Every byte of the path is looked at once per
- * part at most and never again for an earlier part: leftmost matches are enough, no backtracking.
- */
-bool robots_pattern_matches(const RobotsPattern *pattern, const char *text, const char *path,
-                            size_t length);
+typedef enum RobotsMatch {
+    ROBOTS_MATCH_NO,
+    ROBOTS_MATCH_YES,
+    ROBOTS_MATCH_UNKNOWN /* the steps were used up before the answer was known */
+} RobotsMatch;
+
+/* Matches a normalised path; text is the pattern's. The leftmost place of each part decides, so no
+ * byte of the path is looked at again for an earlier part: the cost is linear in path and pattern.
+ * Each part is searched for only while *steps is enough for the worst case of that search; *steps
+ * is lowered by what was really looked at (parse/robots/robots.h says what a step is). */
+RobotsMatch robots_pattern_matches(const RobotsPattern *pattern, const char *text, const char *path,
+                                   size_t length, int64_t *steps);
 
 #endif

@@ -55,8 +55,68 @@ static Result add_prefix(Robots *robots, const RobotsPattern *pattern, uint32_t 
     return RESULT_OK;
 }
 
+static Result add_exact(Robots *robots, const RobotsPattern *pattern, uint32_t text, uint32_t rule)
+{
+    RobotsExact *grown = with_room(robots->exacts, robots->n_exacts, &robots->exacts_capacity,
+                                   sizeof *robots->exacts);
+    if (grown == NULL) {
+        return RESULT_MEMORY;
+    }
+    robots->exacts = grown;
+    robots->exacts[robots->n_exacts++] = (RobotsExact){
+        .key = robots_key_of(robots->pool.data + text, pattern->length),
+        .text = text,
+        .length = pattern->length,
+        .rule = rule,
+    };
+    return RESULT_OK;
+}
+
+/* Whether the same pattern is among the wildcard rules already; the better rule stays. */
+static bool is_known_wild(Robots *robots, MapKey key, const RobotsPattern *pattern, uint32_t text,
+                          uint32_t rule)
+{
+    uintptr_t place = (uintptr_t)map_get(&robots->wild_by_text, key);
+    if (place == 0) {
+        return false;
+    }
+    RobotsWild *wild = &robots->wilds[place - 1];
+    const char *pool = robots->pool.data;
+    if (robots_compare_bytes(pool + wild->text, wild->pattern.length, pool + text,
+                             pattern->length) != 0 ||
+        wild->pattern.is_anchored != pattern->is_anchored) {
+        return false; /* another pattern with the same hash */
+    }
+    if (robots_rule_beats(&robots->rules[rule], &robots->rules[wild->rule])) {
+        wild->rule = rule;
+    }
+    return true;
+}
+
+/* A rule with a wildcard that is one too many. What stands before the wildcard is forbidden whole;
+ * what the rule would allow is not allowed. */
+static Result add_shortened(Robots *robots, const RobotsPattern *pattern, uint32_t text,
+                            uint32_t rule)
+{
+    robots->n_shortened++;
+    if (robots->rules[rule].allow) {
+        return RESULT_OK;
+    }
+    robots->rules[rule].shortened = true;
+    RobotsPattern prefix = {.length = pattern->first_length};
+    return add_prefix(robots, &prefix, text, rule);
+}
+
 static Result add_wild(Robots *robots, const RobotsPattern *pattern, uint32_t text, uint32_t rule)
 {
+    MapKey key = {.high = pattern->is_anchored,
+                  .low = hash_64(robots->pool.data + text, pattern->length, 0)};
+    if (is_known_wild(robots, key, pattern, text, rule)) {
+        return RESULT_OK;
+    }
+    if (robots->n_wilds >= ROBOTS_WILD_MAX) {
+        return add_shortened(robots, pattern, text, rule);
+    }
     RobotsWild *grown =
         with_room(robots->wilds, robots->n_wilds, &robots->wilds_capacity, sizeof *robots->wilds);
     if (grown == NULL) {
@@ -71,7 +131,7 @@ static Result add_wild(Robots *robots, const RobotsPattern *pattern, uint32_t te
         .text = text,
         .rule = rule,
     };
-    return RESULT_OK;
+    return map_put(&robots->wild_by_text, key, (void *)(uintptr_t)robots->n_wilds);
 }
 
 static Result add_pattern(Robots *robots, const char *path, size_t length, RobotsRule rule)
@@ -90,8 +150,9 @@ static Result add_pattern(Robots *robots, const char *path, size_t length, Robot
     robots->rules = grown;
     uint32_t index = (uint32_t)robots->n_rules;
     robots->rules[robots->n_rules++] = rule;
-    return pattern.has_wildcard || pattern.is_anchored ? add_wild(robots, &pattern, text, index)
-                                                       : add_prefix(robots, &pattern, text, index);
+    return pattern.has_wildcard  ? add_wild(robots, &pattern, text, index)
+           : pattern.is_anchored ? add_exact(robots, &pattern, text, index)
+                                 : add_prefix(robots, &pattern, text, index);
 }
 
 Result robots_rules_add(Robots *robots, const RobotsLine *line)
@@ -169,6 +230,20 @@ static int compare_prefixes(const void *a, const void *b, void *context)
                                                                                : x->rule != y->rule;
 }
 
+static int compare_exacts(const void *a, const void *b, void *context)
+{
+    const RobotsExact *x = a;
+    const RobotsExact *y = b;
+    const Robots *robots = context;
+    const char *pool = robots->pool.data;
+    int order = robots_compare_bytes(pool + x->text, x->length, pool + y->text, y->length);
+    if (order != 0) {
+        return order;
+    }
+    return robots_rule_beats(&robots->rules[x->rule], &robots->rules[y->rule]) ? -1
+                                                                               : x->rule != y->rule;
+}
+
 static int compare_wilds(const void *a, const void *b, void *context)
 {
     const RobotsWild *x = a;
@@ -206,10 +281,14 @@ static void link_prefixes(Robots *robots)
 
 void robots_rules_sort(Robots *robots)
 {
+    map_destroy(&robots->wild_by_text);
     if (robots->n_prefixes > 0) {
         qsort_r(robots->prefixes, robots->n_prefixes, sizeof *robots->prefixes, compare_prefixes,
                 robots);
         link_prefixes(robots);
+    }
+    if (robots->n_exacts > 0) {
+        qsort_r(robots->exacts, robots->n_exacts, sizeof *robots->exacts, compare_exacts, robots);
     }
     if (robots->n_wilds > 0) {
         qsort_r(robots->wilds, robots->n_wilds, sizeof *robots->wilds, compare_wilds, robots);

@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "base/memory/buffer.h"
+#include "base/memory/map.h"
 #include "parse/robots/robots.h"
 #include "parse/robots/robots_line.h"
 #include "parse/robots/robots_pattern.h"
@@ -20,6 +21,7 @@ typedef struct RobotsRule {
     uint32_t octets; /* the longest match wins */
     uint32_t text;   /* offset in the pool */
     bool allow;
+    bool shortened; /* only what stands before its first wildcard is looked at */
 } RobotsRule;
 
 /* A rule without wildcards: sorted by its bytes, so that the longest prefix of a path is the path's
@@ -32,7 +34,15 @@ typedef struct RobotsPrefix {
     uint32_t rule;   /* the best rule of this one and its parents */
 } RobotsPrefix;
 
-/* A rule with '*' or '$', sorted best first. */
+/* A rule with "$" and without "*": the path it names, sorted as prefixes are. */
+typedef struct RobotsExact {
+    uint64_t key;
+    uint32_t text;
+    uint32_t length;
+    uint32_t rule;
+} RobotsExact;
+
+/* A rule with '*', sorted best first. */
 typedef struct RobotsWild {
     RobotsPattern pattern;
     uint64_t first_key; /* first eight bytes of what stands before the first wildcard */
@@ -52,8 +62,12 @@ struct Robots {
     size_t n_rules, rules_capacity;
     RobotsPrefix *prefixes;
     size_t n_prefixes, prefixes_capacity;
+    RobotsExact *exacts;
+    size_t n_exacts, exacts_capacity;
     RobotsWild *wilds;
     size_t n_wilds, wilds_capacity;
+    Map wild_by_text; /* while rules are added: places in wilds, plus one, by hash of the pattern */
+    size_t n_shortened; /* rules beyond ROBOTS_WILD_MAX */
     RobotsSitemap *sitemaps;
     size_t n_sitemaps, sitemaps_capacity;
     int64_t crawl_delay_ms;

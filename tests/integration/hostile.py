@@ -1,0 +1,69 @@
+"""Bad hosts cost the others nothing: each kind of tests/web's catalogue that once harmed a crawl, beside
+good hosts. What the good hosts get is measured by the server's log and compared with a crawl without
+the bad ones; what becomes of the bad hosts is documented in the catalogue and checked here."""
+import collections
+import os
+import re
+
+import harness
+
+
+def good_pages(web):
+    """Requests for pages of good hosts, and how many seconds lie between the first and the last."""
+    found = [r for r in web.requests() if re.match(r"h\d{5}\.", r.host) and "R" not in r.flags
+             and r.status < 400]
+    times = [r.end for r in found]
+    return len(found), (max(times) - min(times)) / 1e6 if times else 0.0
+
+
+def log_lines(directory):
+    with open(os.path.join(directory, "crawl.log"), encoding="latin-1") as file:
+        return [line.split(" ") for line in (" ".join(line.split()) for line in file)]
+
+
+class Beside:
+    """A crawl of good hosts alone, then one with bad hosts beside them."""
+
+    def __init__(self, path, hosts=120, pages=3000, **web_options):
+        self.path = path
+        self.web_options = dict(hosts=hosts, pages=pages, **web_options)
+
+    def crawl(self, name, bad, *arguments, timeout=150, **delays):
+        """Returns (result, directory, number of good pages, their seconds, all requests)."""
+        path = os.path.join(self.path, name)
+        os.mkdir(path)
+        seeds = os.path.join(path, "all-seeds.txt")
+        with harness.Web(path, **self.web_options) as web:
+            with open(seeds, "w") as file, open(web.seeds) as good:
+                file.write(good.read())
+                file.writelines(f"http://{host}.web.test/\n" for host in bad)
+            result = harness.crawl(web, path + "/crawl", "--no-warc", *arguments, seeds=seeds,
+                                   timeout=timeout, **delays)
+        return result, path + "/crawl", *good_pages(web), web.requests()
+
+
+def many(name, n):
+    return [f"{name}-{i}" for i in range(n)]
+
+
+def costly_rules(report, path):
+    beside = Beside(path)
+    _, _, n_alone, alone, _ = beside.crawl("alone", [], wait="100ms")
+    result, directory, n, seconds, _ = beside.crawl("costly", many("robots-costly", 8),
+                                                    wait="100ms")
+    report.check("a crawl with costly robots rules ends", result.returncode == 0,
+                 f"{result.returncode} {result.stderr[-300:]}")
+    report.equal("good hosts beside costly rules get all their pages", n, n_alone)
+    report.check("and in the time they need anyway", seconds < 1.25 * alone + 1,
+                 f"{seconds:.1f} s, alone {alone:.1f} s")
+    lines = log_lines(directory)
+    undecided = [f for f in lines if f[-1].endswith("_(undecided)")]
+    report.equal("what costly rules leave undecided is forbidden, and the log says so",
+                 collections.Counter(f[1] for f in undecided), {"-9998": 8 * 60})
+    with open(directory + "/ragno.log") as file:
+        told = [line for line in file if "rules cost too much" in line]
+    report.equal("each such host is named once", len(told), 8)
+
+
+if __name__ == "__main__":
+    harness.main(costly_rules)
