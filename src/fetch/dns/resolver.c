@@ -8,43 +8,20 @@
 #include <sys/epoll.h>
 #include <unistd.h>
 
-#include "base/core/hash.h"
 #include "base/thread/log.h"
 #include "base/thread/queue.h"
 #include "base/thread/thread.h"
 #include "base/thread/wake.h"
+#include "fetch/dns/dns_answer.h"
 #include "fetch/dns/dns_record.h"
+#include "fetch/dns/name_cache.h"
+#include "fetch/dns/query_window.h"
 
-#define ADDRESSES_MAX        8u /* kept of one answer */
 #define INBOX_CAPACITY       ((size_t)1 << 21)
 #define INBOX_BATCH          256u
 #define EPOLL_EVENTS         64
 #define RECEIVE_BUFFER_BYTES (4 << 20)
-#define WINDOW_FIRST         64u
-#define WINDOW_LEAST         10u
 #define LITERAL_TTL_MS       (INT64_C(365) * 86400000)
-
-typedef struct Waiter {
-    VisitState *visit_state;
-    struct Waiter *next;
-} Waiter;
-
-/* A name that is known or asked for. */
-typedef struct Name {
-    Resolver *resolver;
-    char *hostname;                     /* owned; IPv6 literals in brackets */
-    IpAddress addresses[ADDRESSES_MAX]; /* the allowed ones, preferred family first */
-    bool alone;                         /* the preferred family is being asked for alone */
-    uint32_t n_addresses;
-    FetchClass class; /* FETCH_OK, or why there is none */
-    MonoTime expiry;  /* of the answer */
-    MonoTime asked;
-    uint64_t heard; /* fingerprint of the last answer that was told of; 0 = none */
-    int64_t duration_ms;
-    Waiter *waiters;          /* while it is asked for */
-    struct Name *next_queued; /* waits for a place among the queries */
-    HeapNode by_expiry;       /* while it is answered */
-} Name;
 
 struct Resolver {
     ResolverOptions options;
@@ -55,15 +32,11 @@ struct Resolver {
     Wake wake; /* the inbox has something */
     Queue inbox;
     Thread thread;
-    Map names;      /* by 128-bit fingerprint of the host name; the name is compared too */
-    Heap by_expiry; /* answered names: the first to go */
+    NameCache cache;
+    QueryWindow window;
     Name *queue_head;
     Name *queue_tail;
-    size_t n_in_flight;
-    bool asking;   /* in ask_queued: a name that is answered at once must not begin the next */
-    size_t window; /* how many may be: one more per window of answers, half after a loss */
-    size_t n_since_growth;
-    MonoTime shrunk; /* when it last did */
+    bool asking; /* in ask_queued: a name that is answered at once must not begin the next */
     atomic_bool stopping;
     _Atomic uint64_t n_queries;
     _Atomic uint64_t n_hits;
@@ -75,40 +48,6 @@ struct Resolver {
 };
 
 /* ---- names ----------------------------------------------------------------------------------- */
-
-static MapKey name_key(const char *hostname)
-{
-    Hash128 h = hash_128(hostname, strlen(hostname));
-    return (MapKey){.high = h.high, .low = h.low};
-}
-
-static void name_delete(Resolver *resolver, Name *name)
-{
-    if (heap_holds(&name->by_expiry)) {
-        heap_remove(&resolver->by_expiry, &name->by_expiry);
-    }
-    (void)map_remove(&resolver->names, name_key(name->hostname));
-    free(name->hostname);
-    free(name);
-}
-
-static Name *name_new(Resolver *resolver, const char *hostname)
-{
-    Name *name = calloc(1, sizeof *name);
-    if (name == NULL) {
-        return NULL;
-    }
-    name->resolver = resolver;
-    name->hostname = strdup(hostname);
-    heap_node_init(&name->by_expiry);
-    if (name->hostname == NULL ||
-        map_put(&resolver->names, name_key(hostname), name) != RESULT_OK) {
-        free(name->hostname);
-        free(name);
-        return NULL;
-    }
-    return name;
-}
 
 /* Hands one visit state back with what the name knows. */
 static void give(Resolver *resolver, const Name *name, VisitState *visit_state)
@@ -123,11 +62,6 @@ static void give(Resolver *resolver, const Name *name, VisitState *visit_state)
     resolver->answered(resolver->context, visit_state);
 }
 
-static int64_t clamp(int64_t value, int64_t least, int64_t most)
-{
-    return value < least ? least : value > most ? most : value;
-}
-
 /* The name has its answer: everybody gets it, and it is cached. */
 static void conclude(Resolver *resolver, Name *name, int64_t ttl_ms)
 {
@@ -137,57 +71,17 @@ static void conclude(Resolver *resolver, Name *name, int64_t ttl_ms)
     if (name->class != FETCH_OK) {
         atomic_fetch_add_explicit(&resolver->n_failures, 1, memory_order_relaxed);
     }
-    Waiter *waiter = name->waiters;
-    name->waiters = NULL;
+    NameWaiter *waiter = name_cache_take_waiters(name);
     while (waiter != NULL) {
-        Waiter *next = waiter->next;
+        NameWaiter *next = waiter->next;
         give(resolver, name, waiter->visit_state);
         free(waiter);
         waiter = next;
     }
-    if (heap_push(&resolver->by_expiry, &name->by_expiry, name->expiry.ns, 0) != RESULT_OK) {
-        name_delete(resolver, name);
-        return;
-    }
-    while (resolver->by_expiry.count > resolver->options.cache_entries) {
-        name_delete(resolver, HEAP_ELEMENT(heap_top(&resolver->by_expiry), Name, by_expiry));
-    }
+    name_cache_keep(&resolver->cache, name);
 }
 
 /* ---- queries --------------------------------------------------------------------------------- */
-
-static bool preferred(const Resolver *resolver, const IpAddress *address)
-{
-    bool want_v6 = resolver->options.family == RESOLVER_IPV6_FIRST ||
-                   resolver->options.family == RESOLVER_IPV6_ONLY;
-    return address->v6 == want_v6;
-}
-
-/* Collects the allowed addresses of an answer; *special = how many were not. */
-static int64_t collect(const Resolver *resolver, Name *name, const struct ares_addrinfo *answer,
-                       size_t *special)
-{
-    int64_t ttl_ms = INT64_MAX;
-    for (int pass = 0; pass < 2; pass++) {
-        for (const struct ares_addrinfo_node *node = answer->nodes; node != NULL;
-             node = node->ai_next) {
-            IpAddress address;
-            if (name->n_addresses == ADDRESSES_MAX ||
-                ip_address_of_socket(node->ai_addr, &address) != RESULT_OK ||
-                preferred(resolver, &address) != (pass == 0)) {
-                continue;
-            }
-            if (!ip_policy_allows(resolver->options.policy, &address)) {
-                (*special)++;
-                continue;
-            }
-            name->addresses[name->n_addresses++] = address;
-            int64_t ms = (int64_t)node->ai_ttl * 1000;
-            ttl_ms = ms < ttl_ms ? ms : ttl_ms;
-        }
-    }
-    return clamp(ttl_ms, resolver->options.ttl_min_ms, resolver->options.ttl_max_ms);
-}
 
 static void ask_queued(Resolver *resolver);
 static void ask(Resolver *resolver, Name *name);
@@ -205,24 +99,6 @@ static bool ask_alone(Resolver *resolver, Name *name, int status)
     name->alone = true;
     ask(resolver, name);
     return true;
-}
-
-/* Additive increase, multiplicative decrease: UDP has no flow control, and a burst of questions
- * that overflows somebody's socket buffer costs seconds. */
-static void adjust_window(Resolver *resolver, int timeouts, MonoTime asked)
-{
-    if (timeouts == 0) {
-        if (++resolver->n_since_growth >= resolver->window) {
-            resolver->n_since_growth = 0;
-            resolver->window += resolver->window < resolver->options.queries;
-        }
-        return;
-    }
-    if (mono_before(resolver->shrunk, asked)) { /* once per round of losses */
-        resolver->window =
-            resolver->window / 2 > WINDOW_LEAST ? resolver->window / 2 : WINDOW_LEAST;
-        resolver->shrunk = mono_now();
-    }
 }
 
 /* Tells of an answer that is new. */
@@ -245,9 +121,8 @@ static void tell(const Resolver *resolver, Name *name, const struct ares_addrinf
 static void on_answer(void *context, int status, int timeouts, struct ares_addrinfo *answer)
 {
     Name *name = context;
-    Resolver *resolver = name->resolver;
-    resolver->n_in_flight--;
-    adjust_window(resolver, timeouts, name->asked);
+    Resolver *resolver = name->owner;
+    query_window_answered(&resolver->window, timeouts, name->asked);
     bool silence = status == ARES_ETIMEOUT || status == ARES_ECONNREFUSED;
     atomic_fetch_add_explicit(silence ? &resolver->n_unanswered : &resolver->n_answered, 1,
                               memory_order_relaxed);
@@ -258,7 +133,7 @@ static void on_answer(void *context, int status, int timeouts, struct ares_addri
     size_t special = 0;
     name->n_addresses = 0;
     if (status == ARES_SUCCESS) {
-        int64_t positive_ms = collect(resolver, name, answer, &special);
+        int64_t positive_ms = dns_answer_collect(&resolver->options, name, answer, &special);
         tell(resolver, name, answer);
         if (name->n_addresses > 0) {
             name->class = FETCH_OK;
@@ -301,7 +176,7 @@ static void ask(Resolver *resolver, Name *name)
     if (name->alone) {
         hints.ai_family = resolver->options.family == RESOLVER_IPV6_FIRST ? AF_INET6 : AF_INET;
     }
-    resolver->n_in_flight++;
+    query_window_asked(&resolver->window);
     atomic_fetch_add_explicit(&resolver->n_queries, 1, memory_order_relaxed);
     name->asked = mono_now();
     ares_getaddrinfo(resolver->channel, name->hostname, NULL, &hints, on_answer, name);
@@ -313,7 +188,7 @@ static void ask_queued(Resolver *resolver)
         return;
     }
     resolver->asking = true;
-    while (resolver->queue_head != NULL && resolver->n_in_flight < resolver->window) {
+    while (resolver->queue_head != NULL && query_window_has_room(&resolver->window)) {
         Name *name = resolver->queue_head;
         resolver->queue_head = name->next_queued;
         name->next_queued = NULL;
@@ -374,7 +249,7 @@ static void take(Resolver *resolver, VisitState *visit_state, MonoTime now)
     if (answer_literal(resolver, visit_state)) {
         return;
     }
-    Name *name = map_get(&resolver->names, name_key(visit_state->identity.hostname));
+    Name *name = name_cache_find(&resolver->cache, visit_state->identity.hostname);
     if (name != NULL && strcmp(name->hostname, visit_state->identity.hostname) != 0) {
         refuse(resolver, visit_state); /* two names with one 128-bit fingerprint */
         return;
@@ -384,22 +259,16 @@ static void take(Resolver *resolver, VisitState *visit_state, MonoTime now)
         give(resolver, name, visit_state);
         return;
     }
-    Waiter *waiter = malloc(sizeof *waiter);
-    if (waiter != NULL && name == NULL) {
-        name = name_new(resolver, visit_state->identity.hostname);
+    if (name == NULL) {
+        name = name_cache_add(&resolver->cache, visit_state->identity.hostname);
     }
-    if (waiter == NULL || name == NULL) {
-        free(waiter);
+    bool asked = false;
+    if (name == NULL || name_cache_wait(&resolver->cache, name, visit_state, &asked) != RESULT_OK) {
         refuse(resolver, visit_state);
         return;
     }
-    bool asked = name->waiters != NULL;
-    *waiter = (Waiter){.visit_state = visit_state, .next = name->waiters};
-    name->waiters = waiter;
     if (!asked) {
-        if (heap_holds(&name->by_expiry)) {
-            heap_remove(&resolver->by_expiry, &name->by_expiry);
-        }
+        name->owner = resolver;
         enqueue(resolver, name);
     }
 }
@@ -466,9 +335,9 @@ static void *resolver_main(void *argument)
         if (!processed) { /* nobody has looked at the time-outs */
             ares_process_fd(resolver->channel, ARES_SOCKET_BAD, ARES_SOCKET_BAD);
         }
-        atomic_store_explicit(&resolver->published_in_flight, resolver->n_in_flight,
+        atomic_store_explicit(&resolver->published_in_flight, resolver->window.n_in_flight,
                               memory_order_relaxed);
-        atomic_store_explicit(&resolver->published_cached, resolver->by_expiry.count,
+        atomic_store_explicit(&resolver->published_cached, resolver->cache.by_expiry.count,
                               memory_order_relaxed);
     }
     ares_cancel(resolver->channel);
@@ -527,9 +396,8 @@ Result resolver_new(Resolver **out, const ResolverOptions *options,
     resolver->options = *options;
     resolver->answered = answered;
     resolver->context = context;
-    resolver->window = options->queries < WINDOW_FIRST ? options->queries : WINDOW_FIRST;
-    map_init(&resolver->names);
-    heap_init(&resolver->by_expiry);
+    query_window_init(&resolver->window, options->queries);
+    name_cache_init(&resolver->cache, options->cache_entries);
     resolver->epoll = epoll_create1(EPOLL_CLOEXEC);
     resolver->wake.fd = -1;
     Result rc =
@@ -589,14 +457,7 @@ void resolver_delete(Resolver *resolver)
         return;
     }
     ares_destroy(resolver->channel);
-    size_t place = 0;
-    Name *name = NULL;
-    while ((name = map_next(&resolver->names, &place)) != NULL) {
-        free(name->hostname);
-        free(name);
-    }
-    map_destroy(&resolver->names);
-    heap_destroy(&resolver->by_expiry);
+    name_cache_destroy(&resolver->cache);
     queue_destroy(&resolver->inbox);
     (void)close(resolver->epoll);
     wake_destroy(&resolver->wake);

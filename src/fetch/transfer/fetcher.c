@@ -14,14 +14,13 @@
 #include "base/thread/thread.h"
 #include "base/thread/wake.h"
 #include "fetch/transfer/fetch_step.h"
+#include "fetch/transfer/gate_turn.h"
 #include "fetch/transfer/socket_watch.h"
-#include "fetch/transfer/transfer.h"
+#include "fetch/transfer/transfer_end.h"
+#include "fetch/transfer/transfer_pool.h"
 
 #define EPOLL_EVENTS   256
 #define INBOX_CAPACITY ((size_t)1 << 17)
-/* A slow server must not keep those who wait behind it: its turn is over when so little came. */
-#define TURN_MS    250
-#define TURN_BYTES ((size_t)64 << 10)
 
 struct Fetcher {
     FetcherOptions options;
@@ -37,14 +36,8 @@ struct Fetcher {
     Thread thread;
     MonoTime curl_timer; /* when curl_multi_socket_action wants a time-out; MONO_NEVER */
     Heap first_byte;     /* transfers that have not got one, by deadline */
-    Heap paused;         /* transfers that wait for the gate, by when they began to */
-    Transfer *favoured;  /* the one that need not wait, or NULL */
-    MonoTime turn_end;   /* of the favoured one */
-    size_t turn_length;  /* of its body when its turn began */
-    Transfer *free_list;
-    Transfer **transfers; /* all, for aborting */
-    size_t n_transfers;
-    size_t n_active;
+    GateTurn turn;       /* transfers that wait for the gate */
+    TransferPool pool;
     SharedReader filter;
     FilterScratch *filter_scratch; /* NULL without a filter */
     SharedReader traps;
@@ -65,13 +58,8 @@ struct Fetcher {
 
 static void release(Fetcher *fetcher, Transfer *transfer)
 {
-    if (transfer == fetcher->favoured) {
-        fetcher->favoured = NULL;
-    }
-    transfer_reset(transfer);
-    transfer->next_free = fetcher->free_list;
-    fetcher->free_list = transfer;
-    fetcher->n_active--;
+    gate_turn_forget(&fetcher->turn, transfer);
+    transfer_pool_give_back(&fetcher->pool, transfer);
 }
 
 static void finish(Fetcher *fetcher, Transfer *transfer, CURLcode code)
@@ -80,7 +68,7 @@ static void finish(Fetcher *fetcher, Transfer *transfer, CURLcode code)
     FetchResult *result = transfer->result;
     (void)curl_multi_remove_handle(fetcher->multi, transfer->easy);
     result->cost.end = mono_now();
-    transfer_conclude(transfer, code);
+    transfer_end(transfer, code);
     VisitState *asker = fetch_step_end(&fetcher->rules, visit_state, result);
     transfer->result = NULL;
     byte_gate_hand_on(&result->cost.share);
@@ -94,26 +82,6 @@ static void finish(Fetcher *fetcher, Transfer *transfer, CURLcode code)
 
 /* ---- the start of a fetch
  * ---------------------------------------------------------------------------- */
-
-static Transfer *free_transfer(Fetcher *fetcher)
-{
-    Transfer *transfer = fetcher->free_list;
-    if (transfer != NULL) {
-        fetcher->free_list = transfer->next_free;
-        return transfer;
-    }
-    Transfer **all =
-        realloc(fetcher->transfers, (fetcher->n_transfers + 1) * sizeof *fetcher->transfers);
-    if (all == NULL) {
-        return NULL;
-    }
-    fetcher->transfers = all;
-    if (transfer_new(&transfer, &fetcher->shared, &fetcher->first_byte) != RESULT_OK) {
-        return NULL;
-    }
-    all[fetcher->n_transfers++] = transfer;
-    return transfer;
-}
 
 static void give_back(Fetcher *fetcher, VisitState *visit_state)
 {
@@ -131,14 +99,13 @@ static void begin(Fetcher *fetcher, VisitState *visit_state)
         return;
     }
     bool robots = result->kind == FETCHED_ROBOTS;
-    Transfer *transfer = free_transfer(fetcher);
+    Transfer *transfer = transfer_pool_take(&fetcher->pool);
     if (transfer == NULL) {
         fetch_result_delete(result);
         visit_state->politeness.next_fetch = mono_add_ms(now.mono, FETCH_STEP_PAUSE_MS);
         give_back(fetcher, visit_state);
         return;
     }
-    fetcher->n_active++;
     Result rc = transfer_prepare(transfer, visit_state, result, result->request.url, robots);
     if (rc == RESULT_OK &&
         heap_push(&fetcher->first_byte, &transfer->by_first_byte,
@@ -221,8 +188,8 @@ static void expire_first_bytes(Fetcher *fetcher, MonoTime now)
 
 static void abort_all(Fetcher *fetcher)
 {
-    for (size_t i = 0; i < fetcher->n_transfers; i++) {
-        Transfer *transfer = fetcher->transfers[i];
+    for (size_t i = 0; i < fetcher->pool.n_transfers; i++) {
+        Transfer *transfer = fetcher->pool.transfers[i];
         VisitState *visit_state = transfer->visit_state;
         if (visit_state != NULL) {
             transfer_break_off(transfer);
@@ -233,11 +200,6 @@ static void abort_all(Fetcher *fetcher)
     }
 }
 
-static bool gate_is_open(const Fetcher *fetcher)
-{
-    return fetcher->options.gate == NULL || byte_gate_is_open(fetcher->options.gate);
-}
-
 /* One by one, since each that is begun may be the one that closes the gate; what is left is read
  * when it opens, which wakes this thread. */
 static void read_inbox(Fetcher *fetcher)
@@ -245,7 +207,7 @@ static void read_inbox(Fetcher *fetcher)
     void *item = NULL;
     size_t n = 0;
     wake_clear(&fetcher->wake);
-    while ((atomic_load(&fetcher->draining) || gate_is_open(fetcher)) &&
+    while ((atomic_load(&fetcher->draining) || gate_turn_is_open(&fetcher->turn)) &&
            queue_pop(&fetcher->inbox, &item, 1, &n, (MonoTime){0}) == RESULT_OK) {
         if (atomic_load(&fetcher->draining)) {
             give_back(fetcher, item);
@@ -255,46 +217,14 @@ static void read_inbox(Fetcher *fetcher)
     }
 }
 
-static void begin_turn(Fetcher *fetcher, Transfer *transfer, MonoTime now)
-{
-    fetcher->favoured = transfer;
-    transfer->favoured = true;
-    fetcher->turn_end = mono_add_ms(now, TURN_MS);
-    fetcher->turn_length = transfer->result->answer.body.length;
-}
-
-/* The turn of the favoured transfer ends with it, or when it is slow, unless the gate is so far
- * beyond its limit that the next one could not be let grow either. */
-static void end_turn(Fetcher *fetcher, MonoTime now)
-{
-    const ByteGate *gate = fetcher->options.gate;
-    Transfer *transfer = fetcher->favoured;
-    if (transfer == NULL || mono_before(now, fetcher->turn_end)) {
-        return;
-    }
-    if (transfer->result->answer.body.length < fetcher->turn_length + TURN_BYTES &&
-        byte_gate_held(gate) < gate->limit + gate->limit / 2) {
-        transfer->favoured = false;
-        fetcher->favoured = NULL;
-    } else {
-        begin_turn(fetcher, transfer, now);
-    }
-}
-
 /* Lets go on what may: all while the gate is open; else the one that has waited longest, if no
- * other one is favoured and nothing else would open the gate. */
+ * other one is favoured and nothing else would open the gate. Each may be paused again at once. */
 static void continue_paused(Fetcher *fetcher, MonoTime now)
 {
-    end_turn(fetcher, now);
-    size_t left = fetcher->paused.count;
-    while (left-- > 0 && fetcher->paused.count > 0) {
-        Transfer *transfer = HEAP_ELEMENT(heap_top(&fetcher->paused), Transfer, by_pause);
-        if (!gate_is_open(fetcher)) {
-            if (fetcher->favoured != NULL || !byte_gate_runs_dry(fetcher->options.gate)) {
-                return;
-            }
-            begin_turn(fetcher, transfer, now);
-        }
+    Transfer *transfer = NULL;
+    gate_turn_review(&fetcher->turn, now);
+    size_t left = fetcher->turn.paused.count;
+    while (left-- > 0 && (transfer = gate_turn_next(&fetcher->turn, now)) != NULL) {
         CURLcode code = transfer_continue(transfer);
         if (code != CURLE_OK) {
             finish(fetcher, transfer, code);
@@ -309,9 +239,8 @@ static int wait_ms(const Fetcher *fetcher, MonoTime now)
     if (node != NULL && node->key < next.ns) {
         next = (MonoTime){node->key};
     }
-    if (fetcher->favoured != NULL && fetcher->paused.count > 0 &&
-        mono_before(fetcher->turn_end, next)) {
-        next = fetcher->turn_end;
+    if (mono_before(gate_turn_time(&fetcher->turn), next)) {
+        next = gate_turn_time(&fetcher->turn);
     }
     if (next.ns == MONO_NEVER.ns) {
         return -1;
@@ -358,8 +287,8 @@ static void *fetcher_main(void *argument)
         if (atomic_exchange(&fetcher->aborting, false)) {
             abort_all(fetcher);
         }
-        atomic_store_explicit(&fetcher->active, fetcher->n_active, memory_order_relaxed);
-        atomic_store_explicit(&fetcher->n_paused, fetcher->paused.count, memory_order_relaxed);
+        atomic_store_explicit(&fetcher->active, fetcher->pool.n_active, memory_order_relaxed);
+        atomic_store_explicit(&fetcher->n_paused, fetcher->turn.paused.count, memory_order_relaxed);
         atomic_store_explicit(&fetcher->connections, fetcher->n_connections, memory_order_relaxed);
     }
     abort_all(fetcher);
@@ -412,11 +341,13 @@ Result fetcher_new(Fetcher **out, unsigned number, const FetcherOptions *options
     fetcher->wake.fd = -1;
     fetcher->curl_timer = MONO_NEVER;
     heap_init(&fetcher->first_byte);
-    heap_init(&fetcher->paused);
+    gate_turn_init(&fetcher->turn, options->gate);
+    fetcher->pool =
+        (TransferPool){.shared = &fetcher->shared, .first_byte_heap = &fetcher->first_byte};
     url_init(&fetcher->url);
     buffer_init(&fetcher->text, 2 * URL_MAX_BYTES);
     Result rc = transfer_shared_init(&fetcher->shared, &fetcher->options, &fetcher->n_connections,
-                                     &fetcher->paused, &fetcher->sockets);
+                                     &fetcher->turn.paused, &fetcher->sockets);
     if (rc == RESULT_OK) {
         rc = open_loop(fetcher);
     }
@@ -490,10 +421,7 @@ void fetcher_delete(Fetcher *fetcher)
     if (fetcher == NULL) {
         return;
     }
-    for (size_t i = 0; i < fetcher->n_transfers; i++) {
-        transfer_delete(fetcher->transfers[i]);
-    }
-    free(fetcher->transfers);
+    transfer_pool_destroy(&fetcher->pool);
     if (fetcher->multi != NULL) {
         (void)curl_multi_cleanup(fetcher->multi);
     }
@@ -508,7 +436,7 @@ void fetcher_delete(Fetcher *fetcher)
     url_destroy(&fetcher->url);
     buffer_destroy(&fetcher->text);
     heap_destroy(&fetcher->first_byte);
-    heap_destroy(&fetcher->paused);
+    gate_turn_destroy(&fetcher->turn);
     if (fetcher->epoll >= 0) {
         (void)close(fetcher->epoll);
     }

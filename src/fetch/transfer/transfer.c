@@ -1,65 +1,16 @@
 #include "fetch/transfer/transfer.h"
 
-#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "base/thread/log.h"
-#include "parse/http/http_header.h"
+#include "fetch/transfer/request_lines.h"
 
-#define ACCEPT                                                                                     \
-    "Accept: text/html,application/xhtml+xml,application/xml;q=0.9,text/*;q=0.8,*/*;q=0.5"
 #define BODY_FIRST_BYTES 32768u
 /* What a transfer is counted with from its start: the first piece of its body, and what libcurl
  * and the system hold for it. */
 #define TRANSFER_FIRST_BYTES (BODY_FIRST_BYTES + 16384u)
-
-/* ---- headers shared by all transfers of a thread ------------------------------------------------
- */
-
-static Result add_header(struct curl_slist **list, const char *line)
-{
-    struct curl_slist *longer = curl_slist_append(*list, line);
-    if (longer == NULL) {
-        return RESULT_MEMORY;
-    }
-    *list = longer;
-    return RESULT_OK;
-}
-
-static Result add_user_headers(struct curl_slist **list, const char *headers)
-{
-    Result rc = RESULT_OK;
-    while (rc == RESULT_OK && *headers != '\0') {
-        headers += strspn(headers, " ");
-        size_t length = strcspn(headers, "|");
-        char *line = strndup(headers, length);
-        rc = line == NULL ? RESULT_MEMORY : length == 0 ? RESULT_OK : add_header(list, line);
-        free(line);
-        headers += length + (headers[length] == '|');
-    }
-    return rc;
-}
-
-static Result build_headers(struct curl_slist **list, const FetcherOptions *options, bool robots)
-{
-    Result rc = add_header(list, robots ? "Accept: text/plain,*/*;q=0.8" : ACCEPT);
-    if (rc == RESULT_OK) {
-        rc = add_header(list, robots ? "Accept-Encoding: identity"
-                                     : "Accept-Encoding: gzip, deflate, br, zstd");
-    }
-    if (rc == RESULT_OK && *options->accept_language != '\0') {
-        Buffer line;
-        buffer_init(&line, 4096);
-        rc = buffer_printf(&line, "Accept-Language: %s", options->accept_language);
-        if (rc == RESULT_OK) {
-            rc = add_header(list, buffer_string(&line));
-        }
-        buffer_destroy(&line);
-    }
-    return rc == RESULT_OK ? add_user_headers(list, options->headers) : rc;
-}
 
 Result transfer_shared_init(TransferShared *shared, const FetcherOptions *options,
                             uint64_t *connections, Heap *paused, SocketWatch *sockets)
@@ -74,10 +25,10 @@ Result transfer_shared_init(TransferShared *shared, const FetcherOptions *option
     }
     buffer_destroy(&error);
     if (rc == RESULT_OK) {
-        rc = build_headers(&shared->page_headers, options, false);
+        rc = request_lines_common(&shared->page_headers, options, false);
     }
     if (rc == RESULT_OK) {
-        rc = build_headers(&shared->robots_headers, options, true);
+        rc = request_lines_common(&shared->robots_headers, options, true);
     }
     if (rc != RESULT_OK) {
         transfer_shared_destroy(shared);
@@ -280,41 +231,9 @@ static Result pin_address(Transfer *transfer, uint16_t url_port)
     curl_slist_free_all(transfer->connect_to);
     transfer->connect_to = NULL;
     if (rc == RESULT_OK) {
-        rc = add_header(&transfer->connect_to, buffer_string(&transfer->connect_text));
+        rc = request_lines_add(&transfer->connect_to, buffer_string(&transfer->connect_text));
     }
     return rc;
-}
-
-/* The request's header block as libcurl writes it for HTTP/1.1: request line, Host, User-Agent,
- * then our list in order. (HTTP/2 sends the same fields in binary form.) */
-static char *request_text(const Transfer *transfer, const char *url, const struct curl_slist *line)
-{
-    const char *host = strstr(url, "//");
-    host = host == NULL ? url : host + 2;
-    size_t authority = strcspn(host, "/?");
-    const char *path = host + authority;
-    for (size_t i = 0; i < authority; i++) {
-        if (host[i] == '@') { /* user information is not part of Host */
-            host += i + 1;
-            authority -= i + 1;
-            i = 0;
-        }
-    }
-    Buffer text;
-    buffer_init(&text, BUFFER_NO_LIMIT);
-    Result rc = buffer_printf(&text, "GET %s%s HTTP/1.1\r\nHost: %.*s\r\nUser-Agent: %s\r\n",
-                              *path == '/' ? "" : "/", path, (int)authority, host,
-                              transfer->shared->options->user_agent);
-    for (; rc == RESULT_OK && line != NULL; line = line->next) {
-        rc = buffer_printf(&text, "%s\r\n", line->data);
-    }
-    if (rc == RESULT_OK) {
-        rc = buffer_append_string(&text, "\r\n");
-    }
-    if (rc != RESULT_OK) {
-        buffer_destroy(&text);
-    }
-    return buffer_detach(&text);
 }
 
 /* Frees the conditions of the last use; the shared headers behind them are not theirs. */
@@ -333,7 +252,8 @@ static void add_condition(Transfer *transfer, const char *name, const char *vali
     Buffer line;
     buffer_init(&line, 1024);
     if (validator != NULL && buffer_printf(&line, "%s: %s", name, validator) == RESULT_OK) {
-        (void)add_header(&transfer->conditions, buffer_string(&line)); /* else: unconditional */
+        (void)request_lines_add(&transfer->conditions,
+                                buffer_string(&line)); /* else: unconditional */
     }
     buffer_destroy(&line);
 }
@@ -371,7 +291,7 @@ Result transfer_prepare(Transfer *transfer, VisitState *visit_state, FetchResult
                                                              : (size_t)options->max_body_bytes;
     struct curl_slist *headers = request_headers(transfer, result, robots);
     if (options->keep_requests) {
-        result->request.header = request_text(transfer, url, headers);
+        result->request.header = request_lines_text(url, options->user_agent, headers);
     }
     Result rc = pin_address(transfer, port_of(url));
     long version = options->http2 && !visit_state->politeness.no_http2
@@ -415,142 +335,4 @@ void transfer_reset(Transfer *transfer)
     transfer->body_overflow = false;
     transfer->first_byte_late = false;
     transfer->error[0] = '\0';
-}
-
-/* ---- what its end means
- * ------------------------------------------------------------------------------ */
-
-static FetchClass class_of_connect(const Transfer *transfer)
-{
-    long os_error = 0;
-    (void)curl_easy_getinfo(transfer->easy, CURLINFO_OS_ERRNO, &os_error);
-    if (transfer->refused_address) {
-        return FETCH_PRIVATE;
-    }
-    switch ((int)os_error) {
-    case ENETUNREACH:
-    case EHOSTUNREACH:
-    case ENETDOWN:
-    case EADDRNOTAVAIL:
-        return FETCH_NO_ROUTE;
-    case ETIMEDOUT:
-        return FETCH_CONNECT_TIME;
-    default:
-        return FETCH_REFUSED;
-    }
-}
-
-static FetchClass class_of_timeout(const Transfer *transfer)
-{
-    curl_off_t connected_us = 0;
-    (void)curl_easy_getinfo(transfer->easy, CURLINFO_PRETRANSFER_TIME_T, &connected_us);
-    if (connected_us == 0) {
-        return FETCH_CONNECT_TIME;
-    }
-    return strstr(transfer->error, "too slow") != NULL ? FETCH_SLOW : FETCH_TIMEOUT;
-}
-
-static FetchClass class_of_code(const Transfer *transfer, CURLcode code)
-{
-    if (transfer->refused_address) {
-        return FETCH_PRIVATE;
-    }
-    if (transfer->first_byte_late) {
-        return FETCH_TIMEOUT;
-    }
-    if (code == CURLE_OK) {
-        return FETCH_OK;
-    }
-    if (code == CURLE_COULDNT_CONNECT) {
-        return class_of_connect(transfer);
-    }
-    if (code == CURLE_OPERATION_TIMEDOUT) {
-        return class_of_timeout(transfer);
-    }
-    if (code == CURLE_SSL_CONNECT_ERROR || code == CURLE_PEER_FAILED_VERIFICATION ||
-        code == CURLE_SSL_CIPHER || code == CURLE_SSL_CERTPROBLEM ||
-        code == CURLE_SSL_INVALIDCERTSTATUS || code == CURLE_SSL_ISSUER_ERROR) {
-        return FETCH_TLS;
-    }
-    if (code == CURLE_WRITE_ERROR && transfer->body_overflow) {
-        return FETCH_OK; /* we cut it */
-    }
-    return FETCH_BROKEN;
-}
-
-/* A body of which only a part came is still worth something when its header is complete. */
-static void note_truncation(Transfer *transfer, CURLcode code, bool answered)
-{
-    FetchResult *result = transfer->result;
-    if (transfer->body_overflow) {
-        result->answer.truncated = TRUNCATED_LENGTH;
-    } else if (answered && code == CURLE_OPERATION_TIMEDOUT) {
-        result->answer.truncated = TRUNCATED_TIME;
-    } else if (answered && result->answer.class == FETCH_BROKEN) {
-        result->answer.truncated = TRUNCATED_DISCONNECT;
-    }
-}
-
-/* libcurl 7.88 can miss the end of an HTTP/2 answer that came in one piece with its header, and
- * waits for more until it is too slow. The same request over HTTP/1.1 is not affected, so that is
- * what the host is asked with from now on. */
-static void blame_http2(Transfer *transfer)
-{
-    FetchResult *result = transfer->result;
-    if (result->answer.http_version == 20 &&
-        (result->answer.class == FETCH_SLOW || result->answer.class == FETCH_TIMEOUT ||
-         result->answer.class == FETCH_BROKEN)) {
-        result->answer.class = FETCH_HTTP2;
-        transfer->visit_state->politeness.no_http2 = true;
-    }
-}
-
-/* What went wrong, in words of the configuration where curl's mislead. */
-static const char *error_text(const Transfer *transfer, CURLcode code)
-{
-    if (transfer->header_overflow) {
-        return "the header is longer than fetch.max_header";
-    }
-    if (code == CURLE_OUT_OF_MEMORY) { /* so it calls a line of more than 100 kB, too */
-        return "a line of the header is too long for curl, or memory is short";
-    }
-    return transfer->error[0] != '\0' ? transfer->error : curl_easy_strerror(code);
-}
-
-void transfer_conclude(Transfer *transfer, CURLcode code)
-{
-    FetchResult *result = transfer->result;
-    long status = 0;
-    long version = 0;
-    (void)curl_easy_getinfo(transfer->easy, CURLINFO_RESPONSE_CODE, &status);
-    (void)curl_easy_getinfo(transfer->easy, CURLINFO_HTTP_VERSION, &version);
-    result->answer.class = class_of_code(transfer, code);
-    result->answer.http_version = version == CURL_HTTP_VERSION_2_0   ? 20
-                                  : version == CURL_HTTP_VERSION_1_0 ? 10
-                                                                     : 11;
-    result->cost.bytes = result->answer.header.length + result->answer.body.length;
-    HttpHeader header;
-    bool answered =
-        http_header_parse(&header,
-                          result->answer.header.data == NULL ? "" : result->answer.header.data,
-                          result->answer.header.length) == RESULT_OK &&
-        header.is_complete && !transfer->header_overflow;
-    note_truncation(transfer, code, answered && status >= 200);
-    if (result->answer.class == FETCH_OK && answered && status >= 200) {
-        result->answer.status = (int)status;
-        if (status == 429 || status == 503) {
-            result->answer.class = FETCH_BUSY;
-        }
-    } else {
-        if (result->answer.class == FETCH_OK) {
-            result->answer.class = FETCH_BROKEN;
-        }
-        blame_http2(transfer);
-        result->answer.status = fetch_status_of_class(result->answer.class);
-        result->answer.partial_status = answered && status >= 200 ? (int)status : 0;
-    }
-    if (result->answer.class != FETCH_OK && result->answer.class != FETCH_BUSY) {
-        LOG_INFO("fetch", "fetch failed", "url=%s reason=%s error=\"%s\"", result->request.url,
-                 fetch_class_name(result->answer.class), error_text(transfer, code));
-    }
 }

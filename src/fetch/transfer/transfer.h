@@ -1,5 +1,17 @@
-/* One request and its response: a curl easy handle that is used again and again by one fetching
- * thread, and how its end is to be understood. */
+/* Transfer: one request and its response.
+ *
+ * What: a curl easy handle that one fetching thread uses again and again. What its end means is in
+ * transfer_end.h.
+ *
+ *   free --transfer_prepare--> in libcurl's hands --transfer_end--> the result is taken
+ *     ^                          |      ^                              |
+ *     |                   (gate closed) |                              |
+ *     |                          v      | transfer_continue            |
+ *     |                        paused --'                              |
+ *     '---------------------- transfer_reset --------------------------'
+ *
+ * Owns: the handle, its header lists, and the result while it is being filled.
+ * Threads: one fetching thread. */
 #ifndef FETCH_TRANSFER_TRANSFER_H
 #define FETCH_TRANSFER_TRANSFER_H
 
@@ -56,8 +68,6 @@ Result transfer_prepare(Transfer *transfer, VisitState *visit_state, FetchResult
 /* A transfer that waits for the gate goes on; it may be waiting again when this returns. Not from
  * one of libcurl's callbacks. Anything but CURLE_OK ends it. */
 CURLcode transfer_continue(Transfer *transfer);
-/* Fills in the result's class, status, sizes and truncation after libcurl is done with it. */
-void transfer_conclude(Transfer *transfer, CURLcode code);
 /* The transfer is about to be broken off: its connection is closed with it. An HTTP/2 connection
  * would be kept otherwise, with the unread part of this answer filling its window for ever. */
 void transfer_break_off(Transfer *transfer);

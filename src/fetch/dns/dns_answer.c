@@ -1,0 +1,37 @@
+#include "fetch/dns/dns_answer.h"
+
+static int64_t clamp(int64_t value, int64_t least, int64_t most)
+{
+    return value < least ? least : value > most ? most : value;
+}
+
+static bool preferred(const ResolverOptions *options, const IpAddress *address)
+{
+    bool want_v6 = options->family == RESOLVER_IPV6_FIRST || options->family == RESOLVER_IPV6_ONLY;
+    return address->v6 == want_v6;
+}
+
+int64_t dns_answer_collect(const ResolverOptions *options, Name *name,
+                           const struct ares_addrinfo *answer, size_t *special)
+{
+    int64_t ttl_ms = INT64_MAX;
+    for (int pass = 0; pass < 2; pass++) {
+        for (const struct ares_addrinfo_node *node = answer->nodes; node != NULL;
+             node = node->ai_next) {
+            IpAddress address;
+            if (name->n_addresses == NAME_ADDRESSES_MAX ||
+                ip_address_of_socket(node->ai_addr, &address) != RESULT_OK ||
+                preferred(options, &address) != (pass == 0)) {
+                continue;
+            }
+            if (!ip_policy_allows(options->policy, &address)) {
+                (*special)++;
+                continue;
+            }
+            name->addresses[name->n_addresses++] = address;
+            int64_t ms = (int64_t)node->ai_ttl * 1000;
+            ttl_ms = ms < ttl_ms ? ms : ttl_ms;
+        }
+    }
+    return clamp(ttl_ms, options->ttl_min_ms, options->ttl_max_ms);
+}

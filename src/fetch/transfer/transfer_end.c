@@ -1,0 +1,142 @@
+#include "fetch/transfer/transfer_end.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "base/thread/log.h"
+#include "parse/http/http_header.h"
+
+static FetchClass class_of_connect(const Transfer *transfer)
+{
+    long os_error = 0;
+    (void)curl_easy_getinfo(transfer->easy, CURLINFO_OS_ERRNO, &os_error);
+    if (transfer->refused_address) {
+        return FETCH_PRIVATE;
+    }
+    switch ((int)os_error) {
+    case ENETUNREACH:
+    case EHOSTUNREACH:
+    case ENETDOWN:
+    case EADDRNOTAVAIL:
+        return FETCH_NO_ROUTE;
+    case ETIMEDOUT:
+        return FETCH_CONNECT_TIME;
+    default:
+        return FETCH_REFUSED;
+    }
+}
+
+static FetchClass class_of_timeout(const Transfer *transfer)
+{
+    curl_off_t connected_us = 0;
+    (void)curl_easy_getinfo(transfer->easy, CURLINFO_PRETRANSFER_TIME_T, &connected_us);
+    if (connected_us == 0) {
+        return FETCH_CONNECT_TIME;
+    }
+    return strstr(transfer->error, "too slow") != NULL ? FETCH_SLOW : FETCH_TIMEOUT;
+}
+
+static FetchClass class_of_code(const Transfer *transfer, CURLcode code)
+{
+    if (transfer->refused_address) {
+        return FETCH_PRIVATE;
+    }
+    if (transfer->first_byte_late) {
+        return FETCH_TIMEOUT;
+    }
+    if (code == CURLE_OK) {
+        return FETCH_OK;
+    }
+    if (code == CURLE_COULDNT_CONNECT) {
+        return class_of_connect(transfer);
+    }
+    if (code == CURLE_OPERATION_TIMEDOUT) {
+        return class_of_timeout(transfer);
+    }
+    if (code == CURLE_SSL_CONNECT_ERROR || code == CURLE_PEER_FAILED_VERIFICATION ||
+        code == CURLE_SSL_CIPHER || code == CURLE_SSL_CERTPROBLEM ||
+        code == CURLE_SSL_INVALIDCERTSTATUS || code == CURLE_SSL_ISSUER_ERROR) {
+        return FETCH_TLS;
+    }
+    if (code == CURLE_WRITE_ERROR && transfer->body_overflow) {
+        return FETCH_OK; /* we cut it */
+    }
+    return FETCH_BROKEN;
+}
+
+/* A body of which only a part came is still worth something when its header is complete. */
+static void note_truncation(Transfer *transfer, CURLcode code, bool answered)
+{
+    FetchResult *result = transfer->result;
+    if (transfer->body_overflow) {
+        result->answer.truncated = TRUNCATED_LENGTH;
+    } else if (answered && code == CURLE_OPERATION_TIMEDOUT) {
+        result->answer.truncated = TRUNCATED_TIME;
+    } else if (answered && result->answer.class == FETCH_BROKEN) {
+        result->answer.truncated = TRUNCATED_DISCONNECT;
+    }
+}
+
+/* libcurl 7.88 can miss the end of an HTTP/2 answer that came in one piece with its header, and
+ * waits for more until it is too slow. The same request over HTTP/1.1 is not affected, so that is
+ * what the host is asked with from now on. */
+static void blame_http2(Transfer *transfer)
+{
+    FetchResult *result = transfer->result;
+    if (result->answer.http_version == 20 &&
+        (result->answer.class == FETCH_SLOW || result->answer.class == FETCH_TIMEOUT ||
+         result->answer.class == FETCH_BROKEN)) {
+        result->answer.class = FETCH_HTTP2;
+        transfer->visit_state->politeness.no_http2 = true;
+    }
+}
+
+/* What went wrong, in words of the configuration where curl's mislead. */
+static const char *error_text(const Transfer *transfer, CURLcode code)
+{
+    if (transfer->header_overflow) {
+        return "the header is longer than fetch.max_header";
+    }
+    if (code == CURLE_OUT_OF_MEMORY) { /* so it calls a line of more than 100 kB, too */
+        return "a line of the header is too long for curl, or memory is short";
+    }
+    return transfer->error[0] != '\0' ? transfer->error : curl_easy_strerror(code);
+}
+
+void transfer_end(Transfer *transfer, CURLcode code)
+{
+    FetchResult *result = transfer->result;
+    long status = 0;
+    long version = 0;
+    (void)curl_easy_getinfo(transfer->easy, CURLINFO_RESPONSE_CODE, &status);
+    (void)curl_easy_getinfo(transfer->easy, CURLINFO_HTTP_VERSION, &version);
+    result->answer.class = class_of_code(transfer, code);
+    result->answer.http_version = version == CURL_HTTP_VERSION_2_0   ? 20
+                                  : version == CURL_HTTP_VERSION_1_0 ? 10
+                                                                     : 11;
+    result->cost.bytes = result->answer.header.length + result->answer.body.length;
+    HttpHeader header;
+    bool answered =
+        http_header_parse(&header,
+                          result->answer.header.data == NULL ? "" : result->answer.header.data,
+                          result->answer.header.length) == RESULT_OK &&
+        header.is_complete && !transfer->header_overflow;
+    note_truncation(transfer, code, answered && status >= 200);
+    if (result->answer.class == FETCH_OK && answered && status >= 200) {
+        result->answer.status = (int)status;
+        if (status == 429 || status == 503) {
+            result->answer.class = FETCH_BUSY;
+        }
+    } else {
+        if (result->answer.class == FETCH_OK) {
+            result->answer.class = FETCH_BROKEN;
+        }
+        blame_http2(transfer);
+        result->answer.status = fetch_status_of_class(result->answer.class);
+        result->answer.partial_status = answered && status >= 200 ? (int)status : 0;
+    }
+    if (result->answer.class != FETCH_OK && result->answer.class != FETCH_BUSY) {
+        LOG_INFO("fetch", "fetch failed", "url=%s reason=%s error=\"%s\"", result->request.url,
+                 fetch_class_name(result->answer.class), error_text(transfer, code));
+    }
+}

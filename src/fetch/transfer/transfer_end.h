@@ -1,0 +1,14 @@
+/* The end of a transfer: what libcurl's last word means.
+ *
+ * What: class, status, truncation and size of the answer. A body that was cut at fetch.max_body is
+ * an answer; one that broke off has a partial status.
+ * Threads: the fetching thread that has the transfer. */
+#ifndef FETCH_TRANSFER_TRANSFER_END_H
+#define FETCH_TRANSFER_TRANSFER_END_H
+
+#include "fetch/transfer/transfer.h"
+
+/* Fills in the answer of the transfer's result, after libcurl is done with it. */
+void transfer_end(Transfer *transfer, CURLcode code);
+
+#endif
