@@ -3,6 +3,7 @@
 
 #include "frontier/sieve/sieve.h"
 #include "command/verify/verify_inside.h"
+#include "frontier/sieve/sieve_walk.h"
 
 Result verify_sieve(Verify *verify, MDB_txn *txn, uint8_t *waiting, uint64_t n_pages)
 {
@@ -13,7 +14,7 @@ Result verify_sieve(Verify *verify, MDB_txn *txn, uint8_t *waiting, uint64_t n_p
     if (mdb_dbi_open(txn, "crawl", 0, &crawl) != MDB_SUCCESS) {
         return RESULT_OK; /* PageDB alone: never had a sieve */
     }
-    Result rc = sieve_read_state(txn, crawl, &state);
+    Result rc = sieve_state_read(txn, crawl, &state);
     buffer_init(&path, BUFFER_NO_LIMIT);
     if (rc == RESULT_OK) {
         rc = buffer_printf(&path, "%s/" SIEVE_DIRECTORY, verify->options->directory);

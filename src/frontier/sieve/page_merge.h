@@ -82,11 +82,4 @@ Result page_merge_flush(PageMerge *merge);
 Result page_merge_put_links(PageMerge *merge, uint64_t index, uint64_t *to, size_t n_diff, size_t n,
                             bool kinds);
 
-/* Every key of hash2idx, in order. RESULT_DAMAGED, RESULT_IO. */
-Result page_keys_walk(PageDB *db, MDB_txn *txn, void (*visit)(void *context, const PageKey *key),
-                      void *context);
-
-/* Whether a page has a list, be it empty. */
-Result page_has_links(PageDB *db, MDB_txn *txn, uint64_t index, bool *has);
-
 #endif

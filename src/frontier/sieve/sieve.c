@@ -1,20 +1,13 @@
 #include "frontier/sieve/sieve.h"
 
-#include <endian.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/core/hash.h"
 #include "base/thread/log.h"
-#include "frontier/sieve/sieve_edges.h"
 #include "frontier/sieve/sieve_link.h"
+#include "frontier/sieve/sieve_merge.h"
 #include "frontier/sieve/url_cache.h"
-#include "store/lmdb/lmdb_result.h"
-#include "frontier/sieve/page_merge.h"
-
-#define STATE_VERSION UINT64_C(1)
-#define STATE_WORDS   6
-#define TIME_STEP     64u /* lists between two looks at the clock */
 
 /* Shares of memory_bytes. */
 #define CACHE_SHARE  4u
@@ -41,150 +34,10 @@ struct Sieve {
     SieveState committed;
     bool dirty;  /* something was added since sieve_save */
     bool merged; /* the state changed by a merge since the last commit */
-    /* The merge under way. */
-    DrumMerge *merge; /* NULL: none */
-    SieveEdges edges;
-    size_t n_edges;        /* committed */
-    uint32_t edge_buckets; /* whose edges are there */
-    uint32_t edge_buckets_committed;
-    bool sorting;
-    bool sorted;
-    SieveSort sort;
-    uint64_t *targets;
-    size_t position; /* of the next list */
-    size_t position_committed;
-    bool finished; /* everything is written: waits for its commit */
-    bool replaying;
-    SieveSource source;
-    uint64_t lost; /* links */
+    SieveMerge merge;
     uint64_t recovered_lost;
     uint64_t recovered; /* links of an earlier run */
 };
-
-/* ---- state
- * -------------------------------------------------------------------------------------------- */
-
-Result sieve_read_state(MDB_txn *txn, MDB_dbi crawl, SieveState *state)
-{
-    char name[] = SIEVE_STATE_KEY;
-    uint64_t words[STATE_WORDS];
-    MDB_val key = {sizeof name - 1, name};
-    MDB_val value = {0, NULL};
-    *state = (SieveState){.lists = 0};
-    int rc = mdb_get(txn, crawl, &key, &value);
-    if (rc == MDB_NOTFOUND) {
-        return RESULT_OK;
-    }
-    if (rc != 0) {
-        return lmdb_result(rc, "get the sieve's state");
-    }
-    if (value.mv_size != sizeof words) {
-        return RESULT_DAMAGED;
-    }
-    memcpy(words, value.mv_data, sizeof words);
-    if (le64toh(words[0]) != STATE_VERSION) {
-        return RESULT_VERSION;
-    }
-    state->position.generation = le64toh(words[1]);
-    state->position.bytes = le64toh(words[2]);
-    state->progress.generation = le64toh(words[3]);
-    state->progress.bucket = (uint32_t)le64toh(words[4]);
-    state->lists = le64toh(words[5]);
-    return RESULT_OK;
-}
-
-static Result write_state(const Sieve *sieve, MDB_txn *txn)
-{
-    char name[] = SIEVE_STATE_KEY;
-    const SieveState *state = &sieve->state;
-    uint64_t words[STATE_WORDS] = {htole64(STATE_VERSION),
-                                   htole64(state->position.generation),
-                                   htole64(state->position.bytes),
-                                   htole64(state->progress.generation),
-                                   htole64((uint64_t)state->progress.bucket),
-                                   htole64(state->lists)};
-    MDB_val key = {sizeof name - 1, name};
-    MDB_val value = {sizeof words, words};
-    return lmdb_result(mdb_put(txn, sieve->options.crawl, &key, &value, 0),
-                       "put the sieve's state");
-}
-
-/* ---- events
- * ------------------------------------------------------------------------------------------- */
-
-/* The link of an element; false: its auxiliary is not one. */
-static bool read_link(const DrumEvent *event, SieveLink *link, PageMergeLink *out)
-{
-    if (!sieve_link_read(event->auxiliary, link)) {
-        return false;
-    }
-    const char *url = event->auxiliary.bytes;
-    *out = (PageMergeLink){
-        .from = {.index = link->from, .hash = link->from_hash, .depth = link->depth},
-        .score = link->score,
-        .hop = link->hop,
-        .url = url + sizeof *link,
-        .length = event->auxiliary.length - sizeof *link};
-    return true;
-}
-
-static Result gather(Sieve *sieve, const SieveLink *link, uint64_t target)
-{
-    Result rc = RESULT_OK;
-    if (link->is_first != 0) {
-        rc = sieve_edges_add_count(&sieve->edges, link->from, link->number, link->n_links);
-    }
-    if (rc == RESULT_OK && link->n_links > 0) {
-        rc = sieve_edges_add(&sieve->edges, link->from, link->number, link->cross != 0, target,
-                             link->kind);
-    }
-    return rc;
-}
-
-static Result on_new(void *context, const DrumEvent *event)
-{
-    Sieve *sieve = context;
-    SieveLink link;
-    PageMergeLink given;
-    if (sieve->replaying) {
-        sieve->lost++;
-        return RESULT_OK;
-    }
-    if (!read_link(event, &link, &given) || given.length == 0) {
-        return RESULT_DAMAGED;
-    }
-    PageKey key = page_merge_read_key(event->key.bytes.bytes);
-    PageMergeValue value = page_merge_read_value(event->value);
-    sieve->source = (SieveSource){.n_links = link.n_links, .score = link.page_score};
-    Result rc = page_merge_new_page(sieve->pages, &key, value, &given);
-    return rc == RESULT_OK ? gather(sieve, &link, value.index) : rc;
-}
-
-static Result on_known(void *context, const DrumEvent *event)
-{
-    Sieve *sieve = context;
-    SieveLink link;
-    PageMergeLink given;
-    if (!read_link(event, &link, &given)) {
-        return RESULT_DAMAGED;
-    }
-    PageMergeValue value = page_merge_read_value(event->previous);
-    Result rc = RESULT_OK;
-    if (!sieve->replaying && link.n_links > 0) {
-        PageKey key = page_merge_read_key(event->key.bytes.bytes);
-        rc = page_merge_seen(sieve->pages, &key, value, &given);
-    }
-    return rc == RESULT_OK ? gather(sieve, &link, value.index) : rc;
-}
-
-/* A link that the cache knew, to a page whose own element was in a damaged block. */
-static Result on_lost(void *context, const DrumEvent *event)
-{
-    Sieve *sieve = context;
-    (void)event;
-    sieve->lost++;
-    return RESULT_OK;
-}
 
 /* ---- birth and death
  * ---------------------------------------------------------------------------------- */
@@ -197,11 +50,7 @@ static DrumOptions drum_options(Sieve *sieve)
     size_t bucket = (room < BUCKET_ELEMENTS ? room : BUCKET_ELEMENTS) * ELEMENT_BYTES;
     return (DrumOptions){.directory = sieve->directory,
                          .repository = page_merge_repository(sieve->pages, sieve->state.progress),
-                         .dispatcher = {.context = sieve,
-                                        .unique_key_update = on_new,
-                                        .duplicate_key_update = on_known,
-                                        .duplicate_key_check = on_known,
-                                        .unique_key_check = on_lost},
+                         .dispatcher = sieve_merge_dispatcher(&sieve->merge),
                          .keys = DRUM_KEYS_BYTES,
                          .buckets = options->buckets,
                          .array_bytes = array < LEAST_ARRAY  ? LEAST_ARRAY
@@ -244,16 +93,19 @@ Result sieve_open(Sieve **out, const SieveOptions *options, MDB_txn *txn)
     if (sieve == NULL) {
         return RESULT_MEMORY;
     }
-    sieve_edges_init(&sieve->edges, NULL);
+    sieve_edges_init(&sieve->merge.edges, NULL);
     sieve->options = *options;
     sieve->options.buckets = options->buckets == 0 ? SIEVE_BUCKETS : options->buckets;
     sieve->directory = strdup(options->directory);
     sieve->pages = page_merge_new(options->db);
+    sieve->merge.pages = sieve->pages;
+    sieve->merge.directory = sieve->directory;
+    sieve->merge.state = &sieve->state;
     Result rc = sieve->directory == NULL || sieve->pages == NULL ? RESULT_MEMORY : RESULT_OK;
     if (rc == RESULT_OK) {
         rc = options->memory_bytes < SIEVE_LEAST_MEMORY
                  ? RESULT_INVALID
-                 : sieve_read_state(txn, options->crawl, &sieve->state);
+                 : sieve_state_read(txn, options->crawl, &sieve->state);
     }
     if (rc == RESULT_OK) {
         rc = url_cache_new(&sieve->cache, options->memory_bytes / CACHE_SHARE);
@@ -271,20 +123,9 @@ Result sieve_open(Sieve **out, const SieveOptions *options, MDB_txn *txn)
         return rc;
     }
     sieve->committed = sieve->state;
+    sieve->merge.drum = sieve->drum;
     *out = sieve;
     return RESULT_OK;
-}
-
-static void end_merge(Sieve *sieve)
-{
-    if (sieve->merge != NULL) {
-        (void)drum_merge_end(sieve->drum, sieve->merge); /* a file that stays is dropped later */
-        sieve->merge = NULL;
-    }
-    sieve_sort_end(&sieve->sort);
-    sieve_edges_destroy(&sieve->edges);
-    free(sieve->targets);
-    sieve->targets = NULL;
 }
 
 void sieve_close(Sieve *sieve)
@@ -292,7 +133,7 @@ void sieve_close(Sieve *sieve)
     if (sieve == NULL) {
         return;
     }
-    end_merge(sieve);
+    sieve_merge_end(&sieve->merge);
     (void)drum_dispose(sieve->drum);
     url_cache_delete(sieve->cache);
     page_merge_delete(sieve->pages);
@@ -403,7 +244,9 @@ Result sieve_save(Sieve *sieve, MDB_txn *txn)
             sieve->state.position = drum_position(sieve->drum);
         }
     }
-    return rc == RESULT_OK && (sieve->dirty || sieve->merged) ? write_state(sieve, txn) : rc;
+    return rc == RESULT_OK && (sieve->dirty || sieve->merged)
+               ? sieve_state_write(txn, sieve->options.crawl, &sieve->state)
+               : rc;
 }
 
 void sieve_settle(Sieve *sieve, bool committed)
@@ -414,26 +257,11 @@ void sieve_settle(Sieve *sieve, bool committed)
     } else {
         sieve->state = sieve->committed;
     }
-    if (!sieve->merged || sieve->merge == NULL) {
-        sieve->merged = false;
-        return;
-    }
+    bool merged = sieve->merged && sieve->merge.drum_merge != NULL;
     sieve->merged = false;
-    drum_merge_settle(sieve->merge, committed);
-    if (committed) {
-        sieve->n_edges = sieve->edges.n;
-        sieve->edge_buckets_committed = sieve->edge_buckets;
-        sieve->position_committed = sieve->position;
-    } else {
-        sieve->edges.n = sieve->n_edges;
-        sieve->edge_buckets = sieve->edge_buckets_committed;
-        sieve->position = sieve->position_committed;
+    if (merged) {
+        sieve_merge_settle(&sieve->merge, committed);
     }
-    if (committed && sieve->finished) {
-        drum_merge_finish(sieve->merge);
-        end_merge(sieve);
-    }
-    sieve->finished = false;
 }
 
 /* ---- merging
@@ -443,7 +271,7 @@ MonoTime sieve_due(const Sieve *sieve, bool hungry)
 {
     const MonoTime at_once = {0};
     uint64_t elements = drum_collected(sieve->drum);
-    if (sieve->merge != NULL || drum_sealed_count(sieve->drum) > 0) {
+    if (sieve->merge.drum_merge != NULL || drum_sealed_count(sieve->drum) > 0) {
         return at_once;
     }
     if (elements == 0) {
@@ -458,155 +286,34 @@ MonoTime sieve_due(const Sieve *sieve, bool hungry)
 
 bool sieve_holds(const Sieve *sieve)
 {
-    return sieve->merge != NULL || drum_sealed_count(sieve->drum) > 0 ||
+    return sieve->merge.drum_merge != NULL || drum_sealed_count(sieve->drum) > 0 ||
            drum_collected(sieve->drum) > 0;
-}
-
-static Result begin_merge(Sieve *sieve)
-{
-    Result rc = RESULT_OK;
-    if (drum_sealed_count(sieve->drum) == 0) {
-        rc = drum_seal(sieve->drum);
-        sieve->number = 0;
-    }
-    if (rc == RESULT_OK) {
-        rc = drum_merge_begin(sieve->drum, &sieve->merge);
-    }
-    if (rc != RESULT_OK) {
-        return rc;
-    }
-    uint64_t generation = drum_merge_progress(sieve->merge).generation;
-    if (sieve->state.progress.generation != generation) {
-        sieve->state.progress = (DrumProgress){.generation = generation};
-        sieve->state.lists = 0;
-    }
-    sieve->n_edges = 0;
-    sieve->edge_buckets = 0;
-    sieve->edge_buckets_committed = 0;
-    sieve->position = 0;
-    sieve->position_committed = 0;
-    sieve->sorting = false;
-    sieve->sorted = false;
-    sieve->finished = false;
-    sieve_edges_init(&sieve->edges, sieve->directory);
-    return RESULT_OK;
-}
-
-/* Buckets that are merged and whose edges were lost with the process. */
-static Result replay_buckets(Sieve *sieve, MonoTime until)
-{
-    Result rc = RESULT_OK;
-    sieve->replaying = true;
-    do {
-        rc = drum_merge_replay(sieve->merge, sieve->edge_buckets);
-        sieve->edge_buckets += rc == RESULT_OK;
-    } while (rc == RESULT_OK && mono_before(mono_now(), until));
-    sieve->replaying = false;
-    return rc;
-}
-
-/* RESULT_NOT_FOUND: all are done. */
-static Result merge_buckets(Sieve *sieve, MonoTime until)
-{
-    Result rc = RESULT_OK;
-    do {
-        rc = drum_merge_step(sieve->merge);
-        if (rc == RESULT_OK) {
-            rc = page_merge_flush(sieve->pages);
-            sieve->edge_buckets++;
-        }
-    } while (rc == RESULT_OK && mono_before(mono_now(), until));
-    return rc;
-}
-
-static Result sort_edges(Sieve *sieve, MonoTime until)
-{
-    if (!sieve->sorting) {
-        Result rc = sieve_sort_begin(&sieve->sort, &sieve->edges);
-        if (rc != RESULT_OK) {
-            return rc;
-        }
-        sieve->sorting = true;
-    }
-    if (!sieve_sort_step(&sieve->sort, &sieve->edges, until)) {
-        return RESULT_OK;
-    }
-    sieve->targets = malloc((sieve->sort.longest + 1) * sizeof *sieve->targets);
-    sieve->sorting = false; /* sorting what is sorted is cheap */
-    sieve->sorted = sieve->targets != NULL;
-    return sieve->sorted ? RESULT_OK : RESULT_MEMORY;
-}
-
-static Result write_lists(Sieve *sieve, MonoTime until)
-{
-    SieveList list = {.targets = sieve->targets};
-    unsigned n = 0;
-    while (sieve_edges_next(&sieve->edges, &sieve->position, &list)) {
-        if (list.page < sieve->state.lists) {
-            continue;
-        }
-        if (!list.whole) {
-            LOG_ERROR("sieve", "links of a page are lost: ragno verify --repair", "index=%llu",
-                      (unsigned long long)list.page);
-        } else {
-            Result rc = page_merge_put_links(sieve->pages, list.page, list.targets, list.n_diff,
-                                             list.n, list.kinds);
-            if (rc != RESULT_OK) {
-                return rc;
-            }
-        }
-        sieve->state.lists = list.page + 1;
-        if (++n % TIME_STEP == 0 && !mono_before(mono_now(), until)) {
-            return RESULT_OK;
-        }
-    }
-    sieve->finished = true;
-    return RESULT_OK;
-}
-
-/* A piece of what is to be done next. */
-static Result work(Sieve *sieve, MonoTime until)
-{
-    DrumProgress progress = drum_merge_progress(sieve->merge);
-    Result rc = RESULT_OK;
-    if (sieve->edge_buckets < progress.bucket) {
-        rc = replay_buckets(sieve, until);
-        return rc == RESULT_NOT_FOUND ? RESULT_OK : rc;
-    }
-    if (!sieve->sorted) {
-        rc = merge_buckets(sieve, until);
-        if (rc == RESULT_NOT_FOUND && sieve->edges.n == sieve->n_edges) {
-            rc = sort_edges(sieve, until); /* all are committed */
-        }
-        rc = rc == RESULT_NOT_FOUND ? RESULT_OK : rc;
-        sieve->state.progress = drum_merge_progress(sieve->merge);
-        return rc;
-    }
-    rc = write_lists(sieve, until);
-    if (sieve->finished) {
-        sieve->state.progress = (DrumProgress){.generation = progress.generation + 1};
-        sieve->state.lists = 0;
-    }
-    return rc;
 }
 
 Result sieve_merge(Sieve *sieve, MDB_txn *txn, const PageSink *sink, MonoTime until)
 {
-    Result rc = sieve->merge == NULL ? begin_merge(sieve) : RESULT_OK;
+    Result rc = RESULT_OK;
+    if (sieve->merge.drum_merge == NULL && drum_sealed_count(sieve->drum) == 0) {
+        rc = drum_seal(sieve->drum);
+        sieve->number = 0;
+    }
+    if (sieve->merge.drum_merge == NULL && rc == RESULT_OK) {
+        rc = sieve_merge_begin(&sieve->merge);
+    }
     if (rc != RESULT_OK) {
         return rc == RESULT_NOT_FOUND ? RESULT_OK : rc;
     }
     sieve->merged = true;
     rc = page_merge_begin(sieve->pages, txn, false, sink);
     if (rc == RESULT_OK) {
-        rc = work(sieve, until);
+        rc = sieve_merge_step(&sieve->merge, until);
     }
     return page_merge_end(sieve->pages, rc);
 }
 
 SieveSource sieve_source(const Sieve *sieve)
 {
-    return sieve->source;
+    return sieve->merge.source;
 }
 
 void sieve_stats(const Sieve *sieve, SieveStats *stats)
@@ -617,7 +324,7 @@ void sieve_stats(const Sieve *sieve, SieveStats *stats)
     url_cache_stats(sieve->cache, &cache);
     *stats = (SieveStats){.pending = drum.accepted + sieve->recovered - drum.merged,
                           .merges = drum.merges,
-                          .lost = sieve->lost + sieve->recovered_lost + drum.damaged_elements,
+                          .lost = sieve->merge.lost + sieve->recovered_lost + drum.damaged_elements,
                           .cache_hits = cache.hits,
                           .cache_misses = cache.misses};
 }

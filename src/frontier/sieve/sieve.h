@@ -58,7 +58,8 @@
 #define FRONTIER_SIEVE_SIEVE_H
 
 #include "base/core/clock.h"
-#include "store/drum/drum.h"
+#include "frontier/sieve/sieve_merge.h"
+#include "frontier/sieve/sieve_state.h"
 #include "store/pages/page_db.h"
 
 typedef struct Sieve Sieve;
@@ -76,18 +77,7 @@ typedef struct SieveOptions {
 
 #define SIEVE_LEAST_MEMORY ((size_t)1 << 20)
 #define SIEVE_BUCKETS      256u
-#define SIEVE_STATE_KEY    "sieve"
 #define SIEVE_DIRECTORY    "sieve"
-
-/* What the last commit knows of the sieve; in the table `crawl` under SIEVE_STATE_KEY. */
-typedef struct SieveState {
-    DrumPosition position; /* bucket files count up to here */
-    DrumProgress progress;
-    uint64_t lists; /* of the generation that is merged: lists of pages below are written */
-} SieveState;
-
-/* The state; zeroes when there is none. RESULT_DAMAGED. */
-Result sieve_read_state(MDB_txn *txn, MDB_dbi crawl, SieveState *state);
 
 /* Opens what an earlier run left and cuts off what was not committed. txn: any. RESULT_LOCKED,
  * RESULT_INVALID: an option. */
@@ -134,10 +124,6 @@ bool sieve_holds(const Sieve *sieve);
 Result sieve_merge(Sieve *sieve, MDB_txn *txn, const PageSink *sink, MonoTime until);
 
 /* The page whose link led to the URL that the sink is being told of. */
-typedef struct SieveSource {
-    size_t n_links;
-    float score;
-} SieveSource;
 SieveSource sieve_source(const Sieve *sieve);
 
 typedef struct SieveStats {
@@ -148,10 +134,5 @@ typedef struct SieveStats {
     uint64_t cache_misses;
 } SieveStats;
 void sieve_stats(const Sieve *sieve, SieveStats *stats);
-
-/* Sets the bits of the pages whose links wait in the bucket files and are all there (n_pages bits,
- * zeroed by the caller). Reads only; recovery as drum_walk. */
-Result sieve_walk(const char *directory, const SieveState *state, uint8_t *pages, uint64_t n_pages,
-                  DrumRecovery *recovery);
 
 #endif

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "frontier/sieve/page_keys.h"
 #include "frontier/sieve/page_merge.h"
 
 struct SieveBloom {

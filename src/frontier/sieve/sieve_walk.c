@@ -1,7 +1,8 @@
+#include "frontier/sieve/sieve_walk.h"
+
 #include <stdlib.h>
 
 #include "base/memory/map.h"
-#include "frontier/sieve/sieve.h"
 #include "frontier/sieve/sieve_link.h"
 
 /* One crawl of a page. */
