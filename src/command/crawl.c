@@ -6,7 +6,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "crawl/agent.h"
+#include "crawl/run/agent.h"
 #include "rules/memory_budget.h"
 
 #define LIST_MAX 1000u

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "crawl/agent.h"
+#include "crawl/run/agent.h"
 #include "base/memory/buffer.h"
 
 #define STATUS_LIMIT 65536u

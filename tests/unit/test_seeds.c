@@ -2,7 +2,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "crawl/seeds.h"
+#include "crawl/run/seeds.h"
 #include "unit.h"
 
 typedef struct Collected {

@@ -1,6 +1,6 @@
 #include <string.h>
 
-#include "crawl/status.h"
+#include "crawl/run/status.h"
 #include "unit.h"
 
 static void bytes_and_times_are_readable(void)

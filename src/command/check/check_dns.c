@@ -7,7 +7,7 @@
 
 #include "parse/url/ip_address.h"
 #include "base/thread/mutex.h"
-#include "crawl/agent_parts.h"
+#include "crawl/parts/network_parts.h"
 
 /* What the resolver's thread hands to the command's. */
 typedef struct Answers {
@@ -96,7 +96,7 @@ static int resolve(const Config *config, int n, char **hosts)
     buffer_destroy(&error);
     mutex_init(&answers.mutex, RANK_TABLE);
     condition_init(&answers.changed);
-    ResolverOptions options = parts_resolver_options(config, &policy);
+    ResolverOptions options = network_parts_resolver_options(config, &policy);
     Resolver *resolver = NULL;
     int status = 1;
     if (rc == RESULT_OK) {

@@ -1,7 +1,7 @@
 /* What a crawl came to, printed at its end: pages by status, hosts, bytes, duplicates, refusals by
  * reason, the slowest hosts, time, pages per CPU-second. */
-#ifndef CRAWL_SUMMARY_H
-#define CRAWL_SUMMARY_H
+#ifndef CRAWL_RUN_SUMMARY_H
+#define CRAWL_RUN_SUMMARY_H
 
 #include <stdio.h>
 

@@ -1,7 +1,17 @@
-/* The parts of a running crawl: how they are built, started, paused and ended. What they hand to
- * each other: wires.h. */
-#ifndef CRAWL_AGENT_PARTS_H
-#define CRAWL_AGENT_PARTS_H
+/* Agent parts: the parts of a running crawl.
+ *
+ *   parts_identify --> parts_new --> parts_start --> (parts_pause) --> parts_drain --> parts_stop
+ *                                                                       --> parts_delete
+ *
+ * What: builds the parts in the order in which they need each other (writing_parts.h,
+ * parsing_parts.h, network_parts.h), starts them, pauses and ends them. What they hand to each
+ * other is in wires.h.
+ *
+ * Owns: all parts. Configuration and directory are borrowed.
+ * Threads: main. The atomics, which wires.h counts in, are of all threads.
+ * Errors: error holds one sentence. */
+#ifndef CRAWL_PARTS_AGENT_PARTS_H
+#define CRAWL_PARTS_AGENT_PARTS_H
 
 #include <stdatomic.h>
 
@@ -63,17 +73,10 @@ typedef struct AgentParts {
 /* Settles who crawls and what may be connected to; nothing is created yet. RESULT_INVALID: error
  * says what is missing. */
 Result parts_identify(AgentParts *parts, const Config *config, Buffer *error);
-/* How names are resolved; also for those who only ask (`ragno check dns`). */
-ResolverOptions parts_resolver_options(const Config *config, const IpPolicy *policy);
 /* Builds everything else; on failure parts_delete takes what there is. error holds one sentence. */
 Result parts_new(AgentParts *parts, CrawlStore *store, const char *crawl_log, Buffer *error);
 /* Takes over the live values of the configuration; main thread. */
 void parts_configure(AgentParts *parts);
-/* Makes scope and filters anew, lists of hosts included. Unless all of it is right nothing changes,
- * and error says what is wrong; main thread. */
-Result parts_share_rules(AgentParts *parts, Buffer *error);
-/* The same with schedule.rules and the options of revisits, for a continuous crawl. */
-Result parts_change_revisits(AgentParts *parts, Buffer *error);
 Result parts_start(AgentParts *parts);
 void parts_pause(AgentParts *parts, bool paused);
 /* No new fetches. */

@@ -1,12 +1,12 @@
 /* The monitor: samples the parts, and writes status.log, DIR/status.json and the progress line.
  *
  * Main thread only. Time is a parameter; it says when it wants to be called next. */
-#ifndef CRAWL_MONITOR_H
-#define CRAWL_MONITOR_H
+#ifndef CRAWL_RUN_MONITOR_H
+#define CRAWL_RUN_MONITOR_H
 
-#include "crawl/agent.h"
-#include "crawl/agent_parts.h"
-#include "crawl/status.h"
+#include "crawl/run/agent.h"
+#include "crawl/parts/agent_parts.h"
+#include "crawl/run/status.h"
 
 typedef struct Monitor Monitor;
 

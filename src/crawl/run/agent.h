@@ -5,8 +5,8 @@
  * (eventfd): the crawl is finished, a limit was reached, the disk is full. Order of the stop: no
  * new fetches; fetches in flight end or are aborted; fetchers, resolver, parsers, ingest, frontier.
  */
-#ifndef CRAWL_AGENT_H
-#define CRAWL_AGENT_H
+#ifndef CRAWL_RUN_AGENT_H
+#define CRAWL_RUN_AGENT_H
 
 #include <stdbool.h>
 

@@ -6,10 +6,10 @@
  *
  * Called in the thread of the part that has something; what they call may wait only where a queue
  * bounds the flow: parsing_push, ingest_push. Ownership goes with what is handed over. */
-#ifndef CRAWL_WIRES_H
-#define CRAWL_WIRES_H
+#ifndef CRAWL_PARTS_WIRES_H
+#define CRAWL_PARTS_WIRES_H
 
-#include "crawl/agent_parts.h"
+#include "crawl/parts/agent_parts.h"
 
 FrontierSinks wires_of_frontier(AgentParts *parts);
 FetcherSinks wires_of_fetcher(AgentParts *parts);

@@ -1,4 +1,4 @@
-#include "crawl/status.h"
+#include "crawl/run/status.h"
 
 #include <stdlib.h>
 #include <string.h>

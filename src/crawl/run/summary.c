@@ -1,4 +1,4 @@
-#include "crawl/summary.h"
+#include "crawl/run/summary.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -6,7 +6,7 @@
 
 #include "base/thread/log.h"
 #include "ingest/batch/ingest_totals.h"
-#include "crawl/status.h"
+#include "crawl/run/status.h"
 
 #define SLOW_HOSTS         5u
 #define SLOW_LEAST_FETCHES 2u

@@ -1,4 +1,4 @@
-#include "crawl/wires.h"
+#include "crawl/parts/wires.h"
 
 #include <stdlib.h>
 #include <unistd.h>

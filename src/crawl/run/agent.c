@@ -1,4 +1,4 @@
-#include "crawl/agent.h"
+#include "crawl/run/agent.h"
 
 #include <errno.h>
 #include <math.h>
@@ -15,12 +15,14 @@
 #include <curl/curl.h>
 #include <libxml/parser.h>
 
-#include "crawl/agent_parts.h"
+#include "crawl/parts/agent_parts.h"
 #include "base/thread/log.h"
+#include "crawl/parts/parsing_parts.h"
+#include "crawl/parts/writing_parts.h"
 #include "rules/memory_budget.h"
-#include "crawl/monitor.h"
-#include "crawl/seeds.h"
-#include "crawl/summary.h"
+#include "crawl/run/monitor.h"
+#include "crawl/run/seeds.h"
+#include "crawl/run/summary.h"
 
 #define DRAIN_TICK_MS  1000
 #define SAME_SIGNAL_MS 100
@@ -112,11 +114,11 @@ static void reload(Watch *watch)
         config_destroy(&fresh);
         log_set_level((LogLevel)options->config->log_level);
         parts_configure(watch->parts);
-        if (parts_share_rules(watch->parts, &error) != RESULT_OK) {
+        if (parsing_parts_share_rules(watch->parts, &error) != RESULT_OK) {
             complain(&error, "scope and filters stay as they were");
         }
         buffer_reset(&error);
-        if (parts_change_revisits(watch->parts, &error) != RESULT_OK) {
+        if (writing_parts_change_revisits(watch->parts, &error) != RESULT_OK) {
             complain(&error, "revisits stay as they were");
         }
         LOG_INFO("agent", "configuration read anew", "changed=%zu", changed);

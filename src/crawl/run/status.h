@@ -2,8 +2,8 @@
  * the summary.
  *
  * Pure formatting over a StatusSample; the agent samples, decides when, and writes. */
-#ifndef CRAWL_STATUS_H
-#define CRAWL_STATUS_H
+#ifndef CRAWL_RUN_STATUS_H
+#define CRAWL_RUN_STATUS_H
 
 #include <stdio.h>
 

@@ -1,4 +1,4 @@
-#include "crawl/monitor.h"
+#include "crawl/run/monitor.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -1,4 +1,4 @@
-#include "crawl/seeds.h"
+#include "crawl/run/seeds.h"
 
 #include <errno.h>
 #include <stdio.h>

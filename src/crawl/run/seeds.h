@@ -3,8 +3,8 @@
  * A line that is no URL is reported with file and line, and the rest goes on. A line without a
  * scheme
  * ("example.org/x") gets http://. */
-#ifndef CRAWL_SEEDS_H
-#define CRAWL_SEEDS_H
+#ifndef CRAWL_RUN_SEEDS_H
+#define CRAWL_RUN_SEEDS_H
 
 #include <stddef.h>
 #include <stdint.h>

@@ -1,0 +1,192 @@
+#include "crawl/parts/agent_parts.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <sys/eventfd.h>
+#include <unistd.h>
+
+#include "base/thread/log.h"
+#include "crawl/parts/network_parts.h"
+#include "crawl/parts/parsing_parts.h"
+#include "crawl/parts/wires.h"
+#include "crawl/parts/writing_parts.h"
+
+/* ---- building
+ * ----------------------------------------------------------------------------------------- */
+
+Result parts_identify(AgentParts *parts, const Config *config, Buffer *error)
+{
+    parts->config = config;
+    shared_init(&parts->scope, scope_delete);
+    shared_init(&parts->filters, filters_delete);
+    shared_init(&parts->fetch_filter, filters_delete_one);
+    shared_init(&parts->parked_traps, trap_set_delete);
+    Result rc = ip_ranges_parse(&parts->policy.allowed, config->fetch_allow_addresses, error);
+    if (rc == RESULT_OK) {
+        rc = dedup_parse_steps(config->scope_dedup_key, &parts->dedup, error);
+    }
+    if (rc != RESULT_OK) {
+        return rc;
+    }
+    bool named = *config->crawl_contact != '\0' || *config->crawl_user_agent != '\0';
+    if (!named && parts->policy.allowed.n_ranges == 0) {
+        (void)buffer_append_string(
+            error, "a contact address is missing: webmasters must be able to find out who crawls "
+                   "them. Give --contact URL (or crawl.contact = URL). Only crawls of loopback "
+                   "(fetch.allow_addresses = 127.0.0.0/8) need none");
+        return RESULT_INVALID;
+    }
+    parts->policy.loopback_only = !named;
+    Buffer agent;
+    buffer_init(&agent, 4096);
+    if (*config->crawl_user_agent != '\0') {
+        rc = buffer_append_string(&agent, config->crawl_user_agent);
+    } else if (*config->crawl_contact != '\0') {
+        rc = buffer_printf(&agent, "ragno/%s (+%s)", RAGNO_VERSION, config->crawl_contact);
+    } else {
+        rc = buffer_printf(&agent, "ragno/%s", RAGNO_VERSION);
+    }
+    parts->user_agent = buffer_detach(&agent);
+    return rc;
+}
+
+Result parts_new(AgentParts *parts, CrawlStore *store, const char *crawl_log, Buffer *error)
+{
+    parts->store = store;
+    parts->news = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+    byte_gate_init(&parts->answers, (size_t)parts->config->fetch_memory, wires_room, parts);
+    byte_gate_init(&parts->results, (size_t)parts->config->store_memory, NULL, NULL);
+    parts->gates = true;
+    Result rc =
+        parts->news < 0 ? result_of_errno(errno) : writing_parts_new(parts, crawl_log, error);
+    if (rc == RESULT_OK) {
+        rc = parsing_parts_new(parts, error);
+    }
+    if (rc == RESULT_OK) {
+        rc = network_parts_new(parts, error);
+    }
+    if (rc == RESULT_OK) {
+        atomic_store(&parts->pages_final, stats_get(&parts->stats.pages));
+        parts_configure(parts);
+    }
+    return rc;
+}
+
+/* ---- life
+ * ------------------------------------------------------------------------------------------------
+ */
+
+void parts_configure(AgentParts *parts)
+{
+    uint64_t most = (uint64_t)parts->config->crawl_max_pages;
+    uint64_t pages = atomic_load(&parts->pages_final);
+    size_t connections = (size_t)parts->config->fetch_connections;
+    uint64_t left = most == 0 ? connections : pages < most ? most - pages : 0;
+    atomic_store(&parts->max_pages, most);
+    atomic_store(&parts->connections, connections);
+    frontier_set_connections(parts->frontier, left < connections ? left : connections);
+}
+
+Result parts_start(AgentParts *parts)
+{
+    Result rc = frontier_start(parts->frontier);
+    if (rc == RESULT_OK) {
+        rc = resolver_start(parts->resolver);
+    }
+    if (rc == RESULT_OK) {
+        rc = parsing_start(parts->parsing);
+    }
+    for (unsigned i = 0; i < parts->n_fetchers && rc == RESULT_OK; i++) {
+        rc = fetcher_start(parts->fetchers[i]);
+    }
+    if (rc == RESULT_OK) {
+        rc = ingest_start(parts->ingest);
+    }
+    return rc == RESULT_OK ? scoring_start(parts->scoring, stats_get(&parts->stats.pages)) : rc;
+}
+
+void parts_pause(AgentParts *parts, bool paused)
+{
+    paused |= atomic_load(&parts->stuck);
+    if (paused != parts->paused && !atomic_load(&parts->draining)) {
+        parts->paused = paused;
+        LOG_WARN("agent", paused ? "paused" : "resumed", "reason=\"disk nearly full\"");
+        frontier_pause(parts->frontier, paused);
+    }
+}
+
+void parts_drain(AgentParts *parts)
+{
+    atomic_store(&parts->draining, true);
+    frontier_pause(parts->frontier, true);
+    for (unsigned i = 0; i < parts->n_fetchers; i++) {
+        fetcher_drain(parts->fetchers[i]);
+    }
+    wires_ring(parts);
+}
+
+void parts_abort(AgentParts *parts)
+{
+    if (atomic_load(&parts->stuck)) {
+        ingest_abandon(parts->ingest);
+    }
+    for (unsigned i = 0; i < parts->n_fetchers; i++) {
+        fetcher_abort(parts->fetchers[i]);
+    }
+}
+
+size_t parts_outstanding(AgentParts *parts)
+{
+    return atomic_load(&parts->outstanding);
+}
+
+void parts_reopen_logs(AgentParts *parts)
+{
+    crawl_log_reopen(parts->log);
+}
+
+void parts_stop(AgentParts *parts)
+{
+    scoring_stop(parts->scoring);
+    ingest_abandon(parts->ingest); /* an end does not wait for room on the disk */
+    for (unsigned i = 0; i < parts->n_fetchers; i++) {
+        fetcher_stop(parts->fetchers[i]);
+    }
+    resolver_stop(parts->resolver);
+    parsing_stop(parts->parsing);
+    ingest_stop(parts->ingest);
+    frontier_stop(parts->frontier);
+}
+
+void parts_delete(AgentParts *parts)
+{
+    for (unsigned i = 0; i < parts->n_fetchers; i++) {
+        fetcher_delete(parts->fetchers[i]);
+    }
+    resolver_delete(parts->resolver);
+    parsing_delete(parts->parsing);
+    frontier_delete(parts->frontier);
+    ingest_delete(parts->ingest);
+    sieve_close(parts->sieve.sieve);
+    sieve_bloom_delete(parts->sieve.bloom);
+    scoring_delete(parts->scoring);
+    revisits_delete(parts->revisits);
+    if (archive_close(parts->archive) != RESULT_OK) {
+        LOG_ERROR("archive", "the last WARC file stays open", "next=\"resume the crawl\"");
+    }
+    crawl_log_close(parts->log);
+    score_rules_delete(parts->score_rules);
+    shared_destroy(&parts->scope);
+    shared_destroy(&parts->filters);
+    shared_destroy(&parts->fetch_filter);
+    shared_destroy(&parts->parked_traps);
+    ip_ranges_destroy(&parts->policy.allowed);
+    free(parts->user_agent);
+    if (parts->gates) {
+        byte_gate_destroy(&parts->answers);
+        byte_gate_destroy(&parts->results);
+    }
+    if (parts->news >= 0) {
+        (void)close(parts->news);
+    }
+}

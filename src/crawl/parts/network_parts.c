@@ -1,0 +1,144 @@
+#include "crawl/parts/network_parts.h"
+
+#include <sys/resource.h>
+
+#include "base/thread/log.h"
+#include "crawl/parts/wires.h"
+
+#define FILES_ELSEWHERE 256u /* descriptors for logs, database, WARC, DNS */
+
+static int64_t site_delay(void *context, const char *hostname, int64_t standard_ms)
+{
+    const AgentParts *parts = context;
+    int64_t delay = standard_ms;
+    (void)options_site_number(&parts->config->options, offsetof(Config, politeness_host_delay),
+                              hostname, &delay);
+    return delay;
+}
+
+static Result build_frontier(AgentParts *parts, Buffer *error)
+{
+    const Config *config = parts->config;
+    PolitenessOptions *politeness = &parts->politeness;
+    *politeness = (PolitenessOptions){.host_delay_ms = config->politeness_host_delay,
+                                      .ip_delay_ms = config->politeness_ip_delay,
+                                      .crawl_delay_max_ms = config->politeness_crawl_delay_max,
+                                      .adaptive_factor = config->politeness_adaptive_factor,
+                                      .retry_after_max_ms = config->politeness_retry_after_max,
+                                      .tries_max = (unsigned)config->politeness_tries};
+    politeness_default_rules(politeness->rules);
+    Result rc = politeness_parse_rules(politeness->rules, config->politeness_retry, error);
+    if (rc != RESULT_OK) {
+        return rc;
+    }
+    size_t connections = (size_t)config->fetch_connections;
+    FrontierOptions options = {
+        .distributor = {.memory_bytes = (size_t)config->limits_workbench_memory,
+                        .window_max = (uint32_t)config->schedule_window,
+                        .pages_per_host = (uint64_t)config->limits_pages_per_host,
+                        .host_delay_ms = config->politeness_host_delay,
+                        .robots_agent = config->robots_agent,
+                        .bias = {.kind = (LevelBiasKind)config->schedule_bias,
+                                 .lower_share = config->schedule_lower_share},
+                        .host_delay = site_delay,
+                        .context = parts,
+                        .visits_full_hosts = config_is_continuous(config),
+                        .revisits =
+                            config->fetch_conditional ? parts->store->tables.revisits : NULL,
+                        /* What was fetched just before a crash is not known: all are owed. */
+                        .floor = parts->store->existed ? mono_now() : (MonoTime){0}},
+        .politeness = *politeness,
+        .connections = connections,
+        .front_first = 1000,
+        .front_step = 1000,
+        .front_max = (size_t)config->limits_front};
+    FrontierSinks sinks = wires_of_frontier(parts);
+    const IngestStore *tables = &parts->store->tables;
+    return frontier_new(&parts->frontier, &options, &sinks, tables->db, tables->schedule,
+                        tables->hosts);
+}
+
+/* How many connections one fetcher keeps open: what the option asks for, as far as there are file
+ * descriptors for it. */
+static size_t kept_connections(const Config *config)
+{
+    struct rlimit files = {.rlim_cur = 0};
+    uint64_t idle = (uint64_t)config->fetch_idle_connections;
+    uint64_t busy = (uint64_t)config->fetch_connections;
+    if (getrlimit(RLIMIT_NOFILE, &files) == 0 && files.rlim_cur != RLIM_INFINITY) {
+        uint64_t spare = 2 * busy + FILES_ELSEWHERE;
+        uint64_t room = files.rlim_cur > spare ? files.rlim_cur - spare : 0;
+        if (idle > room) {
+            LOG_INFO("fetch", "fewer idle connections for lack of file descriptors",
+                     "wanted=%llu kept=%llu nofile=%llu", (unsigned long long)idle,
+                     (unsigned long long)room, (unsigned long long)files.rlim_cur);
+            idle = room;
+        }
+    }
+    return (size_t)(busy + idle / (uint64_t)config->fetch_threads);
+}
+
+ResolverOptions network_parts_resolver_options(const Config *config, const IpPolicy *policy)
+{
+    return (ResolverOptions){.servers = config->dns_servers,
+                             .timeout_ms = config->dns_timeout,
+                             .tries = (unsigned)config->dns_tries,
+                             .queries = (size_t)config->dns_queries,
+                             .cache_entries = (size_t)config->dns_cache_entries,
+                             .ttl_min_ms = config->dns_ttl_min,
+                             .ttl_max_ms = config->dns_ttl_max,
+                             .negative_ttl_ms = config->dns_negative_ttl,
+                             .family = (ResolverFamily)config->dns_family,
+                             .policy = policy};
+}
+
+static Result build_fetch(AgentParts *parts, Buffer *error)
+{
+    const Config *config = parts->config;
+    ResolverOptions resolver = network_parts_resolver_options(config, &parts->policy);
+    if (config->warc_enabled && config->warc_dns) {
+        resolver.heard = wires_heard;
+        resolver.heard_context = parts;
+    }
+    Result rc = resolver_new(&parts->resolver, &resolver, wires_resolved, parts);
+    if (rc != RESULT_OK) {
+        (void)buffer_printf(error, "dns.servers = %s: cannot be used: %s", config->dns_servers,
+                            result_name(rc));
+        return rc;
+    }
+    FetcherOptions options = {.user_agent = parts->user_agent,
+                              .robots_agent = config->robots_agent,
+                              .headers = config->fetch_headers,
+                              .accept_language = config->fetch_accept_language,
+                              .port_map = config->fetch_port_map,
+                              .policy = &parts->policy,
+                              .politeness = &parts->politeness,
+                              .gate = &parts->answers,
+                              .kept_connections = kept_connections(config),
+                              .connect_timeout_ms = config->fetch_connect_timeout,
+                              .first_byte_timeout_ms = config->fetch_first_byte_timeout,
+                              .total_timeout_ms = config->fetch_total_timeout,
+                              .slow_bytes_s = config->fetch_slow_rate,
+                              .slow_time_ms = config->fetch_slow_time,
+                              .max_body_bytes = config->fetch_max_body,
+                              .max_sitemap_bytes = config->fetch_max_sitemap,
+                              .max_header_bytes = config->fetch_max_header,
+                              .http2 = config->fetch_http2,
+                              .tls_verify = config->fetch_tls_verify,
+                              .robots_expiry_ms = config->robots_expiry,
+                              .keep_requests = config->warc_enabled,
+                              .filter = &parts->fetch_filter,
+                              .traps = &parts->parked_traps};
+    FetcherSinks sinks = wires_of_fetcher(parts);
+    while (rc == RESULT_OK && parts->n_fetchers < (unsigned)config->fetch_threads) {
+        rc = fetcher_new(&parts->fetchers[parts->n_fetchers], parts->n_fetchers, &options, &sinks);
+        parts->n_fetchers += rc == RESULT_OK;
+    }
+    return rc;
+}
+
+Result network_parts_new(AgentParts *parts, Buffer *error)
+{
+    Result rc = build_frontier(parts, error);
+    return rc == RESULT_OK ? build_fetch(parts, error) : rc;
+}

@@ -1,0 +1,16 @@
+/* Network parts: frontier, resolver and fetchers, as the configuration wants them.
+ *
+ * What: builds the parts that decide who is next, and those that ask.
+ * Owns: nothing; what is built belongs to AgentParts.
+ * Threads: main.
+ * Errors: error gets one sentence that names the option. */
+#ifndef CRAWL_PARTS_NETWORK_PARTS_H
+#define CRAWL_PARTS_NETWORK_PARTS_H
+
+#include "crawl/parts/agent_parts.h"
+
+Result network_parts_new(AgentParts *parts, Buffer *error);
+/* How names are resolved; also for those who only ask (`ragno check dns`). */
+ResolverOptions network_parts_resolver_options(const Config *config, const IpPolicy *policy);
+
+#endif

@@ -1,0 +1,171 @@
+#include "crawl/parts/writing_parts.h"
+
+#include "base/thread/log.h"
+#include "crawl/parts/wires.h"
+
+static Result build_archive(AgentParts *parts, Buffer *error)
+{
+    const Config *config = parts->config;
+    if (!config->warc_enabled) {
+        return RESULT_OK;
+    }
+    ArchiveOptions options = {.directory = parts->store->directory,
+                              .pattern = config->warc_name,
+                              .max_bytes = (uint64_t)config->warc_max_size,
+                              .max_age_ms = config->warc_max_age,
+                              .files = (unsigned)config->warc_files,
+                              .compression = (WarcCompression)config->warc_compression,
+                              .level = (int)config->warc_level,
+                              .metadata = config->warc_metadata,
+                              .index_memory_bytes = (size_t)config->warc_index_memory,
+                              .user_agent = parts->user_agent,
+                              .contact = config->crawl_contact};
+    IngestStore *tables = &parts->store->tables;
+    Result rc = archive_open(&parts->archive, &options, tables->db, error);
+    tables->archive = parts->archive;
+    return rc;
+}
+
+/* Scores matter to the best-first order alone. */
+static Result build_scoring(AgentParts *parts, Buffer *error)
+{
+    const Config *config = parts->config;
+    bool best_first = config->schedule_order == ORDER_BEST_FIRST;
+    ScoringOptions options = {.kind = best_first ? (ScoringKind)config->score_scorer : SCORING_NONE,
+                              .min_pages = (uint64_t)config->score_min_pages,
+                              .growth = config->score_growth,
+                              .interval_ms = config->score_interval,
+                              .damping = (float)config->score_damping,
+                              .precision = (float)config->score_precision,
+                              .threads = (unsigned)config->score_threads,
+                              .content_scores = *config->score_rules != '\0',
+                              .page_share = (float)config->score_page_share};
+    const IngestStore *tables = &parts->store->tables;
+    Result rc =
+        scoring_new(&parts->scoring, &options, tables->db, tables->schedule, wires_moves, parts);
+    if (rc != RESULT_OK) {
+        (void)buffer_printf(error, "score.scorer: no room for the scores: %s", result_name(rc));
+    }
+    return rc;
+}
+
+static Result build_ingest(AgentParts *parts, const char *crawl_log)
+{
+    const Config *config = parts->config;
+    Result rc = crawl_log_open(&parts->log, parts->store->directory, crawl_log, config->log_crawl,
+                               (SkippedMode)config->log_skipped);
+    if (rc != RESULT_OK) {
+        return rc;
+    }
+    IngestOptions options = ingest_options(config);
+    options.results = &parts->results;
+    options.scorer = scoring_scorer(parts->scoring);
+    options.dedup = parts->dedup;
+    options.traps.parked = &parts->parked_traps;
+    IngestSinks sinks = wires_of_ingest(parts);
+    rc = ingest_new(&parts->ingest, &options, &parts->store->tables, &sinks, parts->log,
+                    &parts->stats);
+    IngestChore chore;
+    if (rc == RESULT_OK && scoring_chore(parts->scoring, &chore)) {
+        ingest_add_chore(parts->ingest, &chore);
+    }
+    return rc;
+}
+
+static Result build_sieve(AgentParts *parts, Buffer *error)
+{
+    const Config *config = parts->config;
+    const IngestStore *tables = &parts->store->tables;
+    Buffer path;
+    MDB_txn *txn = NULL;
+    buffer_init(&path, BUFFER_NO_LIMIT);
+    bool bloom = config->sieve_test != 0;
+    Result rc = buffer_printf(&path, "%s/" SIEVE_DIRECTORY, parts->store->directory);
+    SieveOptions options = {.directory = buffer_string(&path),
+                            .db = tables->db,
+                            .crawl = tables->crawl,
+                            .memory_bytes = (size_t)config->sieve_memory,
+                            .max_age_ms = config->sieve_max_age,
+                            .least_urls = bloom ? UINT64_MAX : (uint64_t)config->sieve_least_urls};
+    if (rc == RESULT_OK) {
+        rc = page_db_txn_begin(tables->db, true, &txn) == 0 ? RESULT_OK : RESULT_IO;
+    }
+    parts->sieve = (IngestSieve){.context = parts, .hungry = wires_hungry, .stats = &parts->stats};
+    if (rc == RESULT_OK) {
+        rc = sieve_open(&parts->sieve.sieve, &options, txn);
+    }
+    if (rc == RESULT_OK && bloom) {
+        rc = sieve_bloom_new(&parts->sieve.bloom, tables->db, txn,
+                             (uint64_t)config->sieve_bloom_urls, config->sieve_bloom_rate,
+                             (size_t)config->sieve_memory);
+    }
+    if (txn != NULL) {
+        page_db_txn_abort(tables->db, txn);
+    }
+    if (rc == RESULT_OK) {
+        ingest_set_sieve(parts->ingest, &parts->sieve);
+    } else {
+        (void)buffer_printf(error,
+                            rc == RESULT_LIMIT ? "sieve.bloom_urls: %s: the filter needs more than "
+                                                 "sieve.memory: %s"
+                                               : "%s: cannot be used: %s",
+                            buffer_string(&path), result_name(rc));
+    }
+    buffer_destroy(&path);
+    return rc;
+}
+
+/* With the rules, as they are in their file now. */
+static Result read_revisit_policy(const Config *config, RevisitPolicy *policy, Buffer *error)
+{
+    *policy = (RevisitPolicy){.default_s = (double)config->schedule_revisit_default / 1e3,
+                              .min_s = (double)config->schedule_revisit_min / 1e3,
+                              .max_s = (double)config->schedule_revisit_max / 1e3,
+                              .power = config->schedule_revisit_power,
+                              .margin = config->schedule_margin,
+                              .max_n_crawls = (uint64_t)config->schedule_max_n_crawls,
+                              .tries = (unsigned)config->schedule_revisit_tries};
+    return revisit_policy_load_rules(config->schedule_rules, &policy->rules, error);
+}
+
+static Result build_revisits(AgentParts *parts, Buffer *error)
+{
+    const Config *config = parts->config;
+    if (!config_is_continuous(config)) {
+        return RESULT_OK;
+    }
+    RevisitsOptions options = {.pause_ms = config->store_batch_time};
+    Result rc = read_revisit_policy(config, &options.policy, error);
+    if (rc == RESULT_OK) {
+        rc = revisits_new(&parts->revisits, &options, &parts->store->tables);
+    }
+    if (rc == RESULT_OK) {
+        ingest_set_revisits(parts->ingest, parts->revisits);
+    }
+    return rc;
+}
+
+Result writing_parts_new(AgentParts *parts, const char *crawl_log, Buffer *error)
+{
+    Result rc = build_archive(parts, error);
+    if (rc == RESULT_OK) {
+        rc = build_scoring(parts, error);
+    }
+    if (rc == RESULT_OK) {
+        rc = build_ingest(parts, crawl_log);
+    }
+    if (rc == RESULT_OK) {
+        rc = build_sieve(parts, error);
+    }
+    return rc == RESULT_OK ? build_revisits(parts, error) : rc;
+}
+
+Result writing_parts_change_revisits(AgentParts *parts, Buffer *error)
+{
+    RevisitPolicy policy;
+    if (parts->revisits == NULL) {
+        return RESULT_OK;
+    }
+    Result rc = read_revisit_policy(parts->config, &policy, error);
+    return rc == RESULT_OK ? revisits_set_policy(parts->revisits, &policy) : rc;
+}
