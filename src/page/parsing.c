@@ -1,406 +1,67 @@
-#include "page/parsing_internal.h"
+#include "page/parsing.h"
 
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
-#include "base/core/hash.h"
 #include "base/thread/log.h"
-#include "parse/trap/trap_content.h"
-#include "parse/html/robots_meta.h"
+#include "base/thread/queue.h"
+#include "base/thread/thread.h"
 
-#define BATCH             16u
-#define ARENA_BLOCK_BYTES 65536u
-#define SITEMAP_MAX_BYTES ((size_t)50 << 20) /* sitemaps.org */
+#define BATCH       16u
+#define THREADS_MAX 64u
 
-/* ---- one page
- * ---------------------------------------------------------------------------------------- */
+typedef struct ParsingThread {
+    Parsing *parsing;
+    Parser parser;
+    Thread thread;
+} ParsingThread;
 
-static bool looks_like_html(const HttpContentType *type, const Buffer *body)
+struct Parsing {
+    ParsingOptions options;
+    Stats *stats;
+    void (*sink)(void *context, ParsedPage *page);
+    void *context;
+    Queue queue;
+    ParsingThread threads[THREADS_MAX];
+    unsigned n_threads;
+};
+
+static void take_result(Parsing *parsing, Parser *parser, FetchResult *result)
 {
-    if (type->type_length > 0) {
-        return http_header_is_type(type, "text/html") ||
-               http_header_is_type(type, "application/xhtml+xml");
-    }
-    const char *text = buffer_string(body);
-    text += strspn(text, " \t\r\n\f\xef\xbb\xbf");
-    return *text == '<';
-}
-
-static DecodeStatus undo_coding(Parser *parser, const FetchResult *fetch, const HttpHeader *header)
-{
-    HttpField field = {.value = NULL, .value_length = 0};
-    (void)http_header_find(header, "Content-Encoding", &field);
-    const ParsingOptions *options = &parser->parsing->options;
-    buffer_trim(&parser->body, options->max_body_bytes);
-    parser->body.limit =
-        fetch->request.hop == 'S' ? options->max_sitemap_bytes : options->max_body_bytes;
-    return decode_content(parser->decoder, field.value, field.value_length, fetch->answer.body.data,
-                          fetch->answer.body.length, &parser->body,
-                          parser->parsing->options.max_ratio);
-}
-
-/* What became of the coding is part of how the fetch ended. */
-static void note_decoding(FetchResult *fetch, DecodeStatus status)
-{
-    switch (status) {
-    case DECODE_OK:
-        break;
-    case DECODE_LIMIT:
-        fetch->answer.truncated = TRUNCATED_LENGTH;
-        break;
-    case DECODE_RATIO:
-        fetch->answer.status = STATUS_DECODING;
-        break;
-    case DECODE_TRUNCATED:
-    case DECODE_BROKEN:
-        if (fetch->answer.truncated == TRUNCATED_NOT) {
-            fetch->answer.truncated = TRUNCATED_DISCONNECT;
-        }
-        break;
-    case DECODE_MEMORY:
-        LOG_WARN("parse", "no memory to decode", "url=%s", fetch->request.url);
-        break;
-    }
-}
-
-static void note_type(ParsedPage *page, const HttpContentType *type)
-{
-    size_t n =
-        type->type_length < sizeof page->mime - 1 ? type->type_length : sizeof page->mime - 1;
-    for (size_t i = 0; i < n; i++) {
-        unsigned char c = (unsigned char)type->type[i];
-        page->mime[i] = c <= ' ' || c >= 0x7f  ? '?'
-                        : c >= 'A' && c <= 'Z' ? (char)(c | 32)
-                                               : (char)c;
-    }
-    page->mime[n] = '\0';
-}
-
-static void parse_html(Parser *parser, ParsedPage *page, const char *content_type)
-{
-    HtmlInput input = {.body = buffer_string(&parser->body),
-                       .length = parser->body.length,
-                       .content_type = content_type,
-                       .url = page->fetch->request.url,
-                       .url_length = strlen(page->fetch->request.url)};
-    Page *found = &parser->found;
-    *found = (Page){.n_links = 0};
-    parser->has_found = true;
-    Result rc = html_parse(parser->html, &input, found);
-    if (rc == RESULT_MEMORY) {
-        LOG_INFO("parse", "page larger than parse.memory", "url=%s", page->fetch->request.url);
-    }
-    page->robots |= found->robots;
-    page->simhash = found->simhash;
-    memcpy(page->text_digest, found->text_digest, sizeof page->text_digest);
-    if (found->n_links_dropped > 0) {
-        stats_add(&parser->parsing->stats->refused[REFUSED_MANY], found->n_links_dropped);
-    }
-    if ((page->refused_hooks & 1u << HOOK_FOLLOW) != 0) {
-        return;
-    }
-    if ((page->robots & PAGE_NOFOLLOW) != 0) {
-        stats_add(&parser->parsing->stats->refused[REFUSED_NOFOLLOW], found->n_links);
-    } else {
-        parsing_links_select(parser, page, found->links, found->n_links);
-    }
-}
-
-/* Every answer becomes records of the archive, whatever it is worth to the crawl, unless
- * store.filter says no. */
-static void store_page(Parser *parser, ParsedPage *page)
-{
-    const FetchResult *fetch = page->fetch;
-    if (parser->recorder == NULL || fetch->kind == FETCHED_NOTHING || fetch->answer.status < 100 ||
-        (page->refused_hooks & 1u << HOOK_STORE) != 0) {
-        return;
-    }
-    page->group = archive_record(parser->recorder, fetch);
-    if (page->group != NULL && page->group->has_payload) {
-        (void)warc_digest_format(&page->group->payload, page->sha1);
-    }
-}
-
-/* Now that it is parsed: what it links to, and the rest, beside its records. */
-static void describe_page(Parser *parser, ParsedPage *page)
-{
-    const PageLink **more = NULL;
-    size_t n_more = 0;
-    if (page->group == NULL || !parser->parsing->describe) {
-        return;
-    }
-    const Page *found = parser->has_found ? &parser->found : NULL;
-    more = parser->n_kept == 0 ? NULL : arena_alloc(&parser->arena, parser->n_kept * sizeof *more);
-    for (size_t i = 0; i < parser->n_kept && more != NULL; i++) {
-        const PageLink *link = parser->kept[i].link;
-        bool in_page = found != NULL && (uintptr_t)link >= (uintptr_t)found->links &&
-                       (uintptr_t)link < (uintptr_t)(found->links + found->n_links);
-        if (!in_page) {
-            more[n_more++] = link;
-        }
-    }
-    archive_describe(parser->recorder, page->group, page->fetch, found, more, n_more);
-}
-
-/* Asks the filters and the rules about an answer; page->refused_hooks says which said no. */
-static void ask_filters(Parser *parser, ParsedPage *page, const char *content_type)
-{
-    static const FilterHook hooks[] = {HOOK_PARSE, HOOK_FOLLOW, HOOK_STORE};
-    const Filters *filters = parser->filters;
-    if (parser->source.href == NULL) {
-        return;
-    }
-    char digest[33];
-    (void)snprintf(digest, sizeof digest, "%016llx%016llx", (unsigned long long)page->body_hash[0],
-                   (unsigned long long)page->body_hash[1]);
-    FilterInput input = {.url = &parser->source,
-                         .has_depth = true,
-                         .depth = page->fetch->request.depth,
-                         .status = page->fetch->answer.status,
-                         .content_type = content_type,
-                         .has_body = true,
-                         .body = buffer_string(&parser->body),
-                         .body_length = parser->body.length,
-                         .digest = digest};
-    if (parser->parsing->options.score_rules != NULL) {
-        page->score =
-            score_rules_find(parser->parsing->options.score_rules, &input, parser->scratch);
-    }
-    for (size_t i = 0; i < sizeof hooks / sizeof *hooks; i++) {
-        if (!filters_pass(filters, hooks[i], &input, parser->scratch)) {
-            page->refused_hooks |= 1u << hooks[i];
-        }
-    }
-}
-
-static void read_content(Parser *parser, ParsedPage *page, const HttpContentType *type,
-                         const char *content_type)
-{
-    int status = page->fetch->answer.status;
-    bool is_sitemap = parsing_sitemap_expected(parser, page) &&
-                      (page->refused_hooks & 1u << HOOK_FOLLOW) == 0 &&
-                      parsing_sitemap_read(parser, page);
-    if (!is_sitemap && status >= 200 && status < 300 && looks_like_html(type, &parser->body)) {
-        parse_html(parser, page, content_type);
-    }
-}
-
-/* What there is to know about the answer to a scheduled URL, once it is final. */
-static void parse_answer(Parser *parser, ParsedPage *page, const HttpHeader *header,
-                         const HttpContentType *type, const char *content_type)
-{
-    note_type(page, type);
-    size_t position = 0;
-    HttpField tag;
-    while (http_header_next_named(header, "X-Robots-Tag", &position, &tag)) {
-        page->robots |=
-            robots_meta_header(tag.value, tag.value_length, parser->parsing->options.robots_agent);
-    }
-    if ((page->refused_hooks & 1u << HOOK_FOLLOW) == 0) {
-        parsing_links_of_header(parser, page, header);
-    }
-    if ((page->refused_hooks & 1u << HOOK_PARSE) == 0) {
-        read_content(parser, page, type, content_type);
-    }
-    page->parsed = true;
-}
-
-/* An answer to a scheduled URL. Decoding and the filters come before storing, what they say about
- * the fetch after it: the archive holds what was received, as it was received. */
-static void take_page(Parser *parser, ParsedPage *page)
-{
-    FetchResult *fetch = page->fetch;
-    HttpHeader header;
-    if (fetch->answer.status < 100 ||
-        http_header_parse(&header, buffer_string(&fetch->answer.header),
-                          fetch->answer.header.length) != RESULT_OK) {
-        store_page(parser, page);
-        return;
-    }
-    DecodeStatus decoded = undo_coding(parser, fetch, &header);
-    HttpField field = {.value = NULL, .value_length = 0};
-    const char *content_type = NULL;
-    HttpContentType type = {.type = NULL};
-    if (http_header_find(&header, "Content-Type", &field)) {
-        type = http_header_content_type(field.value, field.value_length);
-        content_type = arena_copy(&parser->arena, field.value, field.value_length);
-    }
-    if (parser->body.length > 0) {
-        Hash128 h = hash_128(parser->body.data, parser->body.length);
-        page->body_hash[0] = h.high;
-        page->body_hash[1] = h.low;
-    }
-    if (url_parse(&parser->source, NULL, fetch->request.url, strlen(fetch->request.url)) ==
-            RESULT_OK &&
-        parser->body.length > 0 && trap_content_is_due(&parser->source)) {
-        page->trap_hash =
-            trap_content_hash(&parser->source, parser->body.data, parser->body.length);
-    }
-    ask_filters(parser, page, content_type);
-    store_page(parser, page);
-    if (fetch->final) {
-        parsed_page_take_validators(page, &header);
-        note_decoding(fetch, decoded);
-        parse_answer(parser, page, &header, &type, content_type);
-    }
-}
-
-static void parse_page(Parser *parser, ParsedPage *page)
-{
-    switch (page->fetch->kind) {
-    case FETCHED_PAGE:
-        parser->has_found = false;
-        take_page(parser, page);
-        describe_page(parser, page);
-        break;
-    case FETCHED_ROBOTS:
-        store_page(parser, page);
-        parsing_sitemap_robots(parser, page);
-        break;
-    case FETCHED_DNS:
-        page->group =
-            parser->recorder == NULL ? NULL : archive_record_dns(parser->recorder, page->fetch);
-        return;
-    case FETCHED_NOTHING:
-        return;
-    }
-    if (parsing_links_copy(parser, page) != RESULT_OK) {
-        LOG_ERROR("parse", "links lost for lack of memory", "url=%s n=%zu",
-                  page->fetch->request.url, parser->n_kept);
-    }
-    parsing_links_forget(parser);
-}
-
-static void take_result(Parser *parser, FetchResult *result)
-{
-    Parsing *parsing = parser->parsing;
     if (parsing->options.results != NULL) {
         thread_step("waiting for ingest");
         byte_gate_wait(parsing->options.results);
     }
     thread_step("parsing");
     MonoTime start = mono_now();
-    ParsedPage *page = parsed_page_new(result);
+    ParsedPage *page = parser_read(parser, result);
     if (page == NULL) {
         LOG_ERROR("parse", "page lost for lack of memory", "url=%s", result->request.url);
         fetch_result_delete(result); /* it stays scheduled: fetched again after a restart */
         return;
     }
-    parser->filters = shared_get(&parser->filters_reader);
-    parser->scope = shared_get(&parser->scope_reader);
-    parse_page(parser, page);
-    parsed_page_settle(page, parsing->options.results);
     parsing->sink(parsing->context, page);
     stats_add(&parsing->stats->parser_busy_us, (uint64_t)(mono_now().ns - start.ns) / 1000);
 }
 
-void parsing_parse(Parsing *parsing, FetchResult *result)
-{
-    take_result(&parsing->parsers[0], result);
-}
-
-/* ---- threads
- * ------------------------------------------------------------------------------------------- */
-
 static void *parser_main(void *argument)
 {
-    Parser *parser = argument;
-    Parsing *parsing = parser->parsing;
+    ParsingThread *self = argument;
+    Parsing *parsing = self->parsing;
     void *items[BATCH];
     size_t n = 0;
     thread_step("waiting");
     while (queue_pop(&parsing->queue, items, BATCH, &n, MONO_NEVER) == RESULT_OK) {
         for (size_t i = 0; i < n; i++) {
-            take_result(parser, items[i]);
+            take_result(parsing, &self->parser, items[i]);
         }
         thread_step("waiting");
     }
-    if (filter_scratch_given_up(parser->scratch) > 0) {
+    if (filter_scratch_given_up(self->parser.scratch) > 0) {
         LOG_WARN("filter", "regular expressions gave up at their limit, which counts as no match",
-                 "matches=%llu", (unsigned long long)filter_scratch_given_up(parser->scratch));
+                 "matches=%llu", (unsigned long long)filter_scratch_given_up(self->parser.scratch));
     }
     return NULL;
-}
-
-static Result parser_init(Parser *parser, Parsing *parsing, Archive *archive)
-{
-    const ParsingOptions *options = &parsing->options;
-    HtmlOptions html = {.max_links = options->max_links,
-                        .max_link_bytes = options->max_url_length,
-                        .forms = options->forms,
-                        .robots_agent = options->robots_agent,
-                        .memory_bytes = options->memory_bytes};
-    parser->parsing = parsing;
-    buffer_init(&parser->body, options->max_body_bytes);
-    url_init(&parser->source);
-    url_init(&parser->target);
-    dedup_scratch_init(&parser->dedup);
-    shared_reader_open(&parser->filters_reader, options->filters);
-    shared_reader_open(&parser->scope_reader, options->scope);
-    arena_init(&parser->arena, ARENA_BLOCK_BYTES, options->memory_bytes);
-    Result rc = html_parser_new(&parser->html, &html);
-    if (rc == RESULT_OK) {
-        rc = decoder_new(&parser->decoder);
-    }
-    if (rc == RESULT_OK) {
-        rc = filter_scratch_new(&parser->scratch);
-    }
-    if (rc == RESULT_OK && options->sitemaps) {
-        SitemapOptions sitemap = {.max_bytes = SITEMAP_MAX_BYTES,
-                                  .max_entries = options->sitemap_entries,
-                                  .max_url_bytes = options->max_url_length,
-                                  .max_ratio = options->max_ratio,
-                                  .location = options->sitemap_location};
-        rc = sitemap_parser_new(&parser->sitemap, &sitemap);
-    }
-    return rc == RESULT_OK && archive != NULL ? archive_recorder_new(&parser->recorder, archive)
-                                              : rc;
-}
-
-static void parser_destroy(Parser *parser)
-{
-    html_parser_delete(parser->html);
-    decoder_delete(parser->decoder);
-    archive_recorder_delete(parser->recorder);
-    buffer_destroy(&parser->body);
-    url_destroy(&parser->source);
-    url_destroy(&parser->target);
-    dedup_scratch_destroy(&parser->dedup);
-    shared_reader_close(&parser->filters_reader);
-    shared_reader_close(&parser->scope_reader);
-    free(parser->seen);
-    free(parser->kept);
-    filter_scratch_delete(parser->scratch);
-    sitemap_parser_delete(parser->sitemap);
-    arena_destroy(&parser->arena);
-}
-
-ParsingOptions parsing_options(const Config *config)
-{
-    unsigned refused_flags = (config->scope_follow_nofollow ? 0u : LINK_NOFOLLOW) |
-                             (config->scope_follow_ugc ? 0u : LINK_UGC) |
-                             (config->scope_follow_sponsored ? 0u : LINK_SPONSORED);
-    return (ParsingOptions){.threads = (unsigned)config->parse_threads,
-                            .queue = (size_t)config->parse_queue,
-                            .max_body_bytes = (size_t)config->fetch_max_body,
-                            .max_sitemap_bytes = (size_t)config->fetch_max_sitemap,
-                            .max_ratio = (unsigned)config->fetch_max_ratio,
-                            .max_links = (size_t)config->parse_max_links,
-                            .max_url_length = (size_t)config->scope_max_url_length,
-                            .memory_bytes = (size_t)config->parse_memory,
-                            .robots_agent = config->robots_agent,
-                            .forms = config->parse_forms,
-                            .embeds = config->scope_embeds,
-                            .refused_flags = refused_flags,
-                            .path_segments = (unsigned)config->limits_path_segments,
-                            .repeated_segments = (unsigned)config->limits_repeated_segments,
-                            .query_parameters = (unsigned)config->limits_query_parameters,
-                            .sitemaps = config->scope_sitemaps,
-                            .sitemap_hints = config->score_sitemap_hints,
-                            .sitemap_depth = (unsigned)config->scope_sitemap_depth,
-                            .sitemap_entries = (size_t)config->scope_sitemap_entries,
-                            .sitemap_location = (SitemapLocation)config->scope_sitemap_location};
 }
 
 Result parsing_new(Parsing **out, const ParsingOptions *options, Archive *archive, Stats *stats,
@@ -412,19 +73,24 @@ Result parsing_new(Parsing **out, const ParsingOptions *options, Archive *archiv
         return RESULT_MEMORY;
     }
     parsing->options = *options;
-    parsing->describe = archive_wants_metadata(archive);
     parsing->stats = stats;
     parsing->sink = sink;
-    parsing->skipped = skipped;
     parsing->context = context;
     Result rc = queue_init(&parsing->queue, options->queue);
     if (rc != RESULT_OK) {
         free(parsing);
         return rc;
     }
-    while (rc == RESULT_OK && parsing->n_parsers < options->threads &&
-           parsing->n_parsers < PARSING_THREADS_MAX) {
-        rc = parser_init(&parsing->parsers[parsing->n_parsers++], parsing, archive);
+    while (rc == RESULT_OK && parsing->n_threads < options->threads &&
+           parsing->n_threads < THREADS_MAX) {
+        ParsingThread *thread = &parsing->threads[parsing->n_threads++];
+        thread->parsing = parsing;
+        thread->parser = (Parser){.options = &parsing->options,
+                                  .stats = stats,
+                                  .describe = archive_wants_metadata(archive),
+                                  .skipped = skipped,
+                                  .skipped_context = context};
+        rc = parser_init(&thread->parser, archive);
     }
     if (rc != RESULT_OK) {
         parsing_delete(parsing);
@@ -437,12 +103,17 @@ Result parsing_new(Parsing **out, const ParsingOptions *options, Archive *archiv
 Result parsing_start(Parsing *parsing)
 {
     Result rc = RESULT_OK;
-    for (unsigned i = 0; i < parsing->n_parsers && rc == RESULT_OK; i++) {
+    for (unsigned i = 0; i < parsing->n_threads && rc == RESULT_OK; i++) {
         char name[24];
         (void)snprintf(name, sizeof name, "parse-%u", i);
-        rc = thread_start(&parsing->parsers[i].thread, name, parser_main, &parsing->parsers[i]);
+        rc = thread_start(&parsing->threads[i].thread, name, parser_main, &parsing->threads[i]);
     }
     return rc;
+}
+
+void parsing_parse(Parsing *parsing, FetchResult *result)
+{
+    take_result(parsing, &parsing->threads[0].parser, result);
 }
 
 void parsing_push(Parsing *parsing, FetchResult *result)
@@ -465,8 +136,8 @@ size_t parsing_waiting(Parsing *parsing)
 void parsing_stop(Parsing *parsing)
 {
     queue_close(&parsing->queue);
-    for (unsigned i = 0; i < parsing->n_parsers; i++) {
-        thread_join(&parsing->parsers[i].thread);
+    for (unsigned i = 0; i < parsing->n_threads; i++) {
+        thread_join(&parsing->threads[i].thread);
     }
 }
 
@@ -475,8 +146,8 @@ void parsing_delete(Parsing *parsing)
     if (parsing == NULL) {
         return;
     }
-    for (unsigned i = 0; i < parsing->n_parsers; i++) {
-        parser_destroy(&parsing->parsers[i]);
+    for (unsigned i = 0; i < parsing->n_threads; i++) {
+        parser_destroy(&parsing->threads[i].parser);
     }
     queue_destroy(&parsing->queue);
     free(parsing);

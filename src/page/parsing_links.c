@@ -1,4 +1,4 @@
-#include "page/parsing_internal.h"
+#include "page/parsing_links.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -136,7 +136,7 @@ static bool is_filtered(Parser *parser, const ParsedPage *page, const PageLink *
 /* REFUSALS when this occurrence of a link may be followed; another one of the same URL may be. */
 static Refusal refuse_occurrence(const Parser *parser, const PageLink *link)
 {
-    const ParsingOptions *options = &parser->parsing->options;
+    const ParsingOptions *options = parser->options;
     if (!options->embeds && is_embed(link)) {
         return REFUSED_KIND;
     }
@@ -149,7 +149,7 @@ static Refusal refuse_occurrence(const Parser *parser, const PageLink *link)
 /* REFUSALS when the URL may be followed from this page. */
 static Refusal refuse_url(Parser *parser, const ParsedPage *page, const PageLink *link)
 {
-    const ParsingOptions *options = &parser->parsing->options;
+    const ParsingOptions *options = parser->options;
     Refusal refusal = scope_refuses(parser->scope, link->url, link->length);
     if (refusal != REFUSALS) {
         return refusal;
@@ -162,17 +162,16 @@ static Refusal refuse_url(Parser *parser, const ParsedPage *page, const PageLink
 void parsing_links_refuse(Parser *parser, const ParsedPage *page, const char *url, size_t length,
                           Refusal why)
 {
-    Parsing *parsing = parser->parsing;
-    stats_add(&parsing->stats->refused[why], 1);
+    stats_add(&parser->stats->refused[why], 1);
     if (why != REFUSED_KIND) {
-        parsing->skipped(parsing->context, url, length, why, page->fetch->request.url);
+        parser->skipped(parser->skipped_context, url, length, why, page->fetch->request.url);
     }
 }
 
 /* How much the rules expect of a link. */
 static float promise(Parser *parser, const ParsedPage *page, const PageLink *link)
 {
-    const ScoreRules *rules = parser->parsing->options.score_rules;
+    const ScoreRules *rules = parser->options->score_rules;
     if (rules == NULL || url_parse(&parser->target, NULL, link->url, link->length) != RESULT_OK) {
         return 1.0f;
     }
@@ -241,7 +240,7 @@ void parsing_links_add(Parser *parser, const ParsedPage *page, const Url *url, L
 
 static Result find_keys(Parser *parser, ParsedPage *page)
 {
-    const DedupSteps *steps = &parser->parsing->options.dedup;
+    const DedupSteps *steps = &parser->options->dedup;
     if (!steps->on || page->n_links == 0) {
         return RESULT_OK;
     }

@@ -1,8 +1,9 @@
-#include "page/parsing_internal.h"
+#include "page/parsing_sitemap.h"
 
 #include <string.h>
 
 #include "base/thread/log.h"
+#include "page/parsing_links.h"
 #include "parse/robots/robots.h"
 
 typedef struct Reading {
@@ -19,7 +20,7 @@ void parsing_sitemap_robots(Parser *parser, ParsedPage *page)
         url_parse(&parser->source, NULL, fetch->request.url, strlen(fetch->request.url)) !=
             RESULT_OK ||
         robots_parse(buffer_string(&fetch->answer.body), fetch->answer.body.length,
-                     parser->parsing->options.robots_agent, &robots) != RESULT_OK) {
+                     parser->options->robots_agent, &robots) != RESULT_OK) {
         return;
     }
     for (size_t i = 0; i < robots_n_sitemaps(robots); i++) {
@@ -42,9 +43,8 @@ bool parsing_sitemap_expected(const Parser *parser, const ParsedPage *page)
 static float score_of(const Reading *reading, const SitemapEntry *entry)
 {
     int64_t now_s = reading->page->fetch->cost.wall_start.us / 1000000;
-    return reading->parser->parsing->options.sitemap_hints
-               ? (float)sitemap_hint_factor(entry, now_s)
-               : 1.0f;
+    return reading->parser->options->sitemap_hints ? (float)sitemap_hint_factor(entry, now_s)
+                                                   : 1.0f;
 }
 
 static bool on_entry(void *context, const SitemapEntry *entry)
@@ -65,8 +65,7 @@ bool parsing_sitemap_read(Parser *parser, const ParsedPage *page)
     const FetchResult *fetch = page->fetch;
     Reading reading = {.parser = parser,
                        .page = page,
-                       .may_nest =
-                           fetch->request.depth + 1u < parser->parsing->options.sitemap_depth};
+                       .may_nest = fetch->request.depth + 1u < parser->options->sitemap_depth};
     SitemapInput input = {.body = buffer_string(&parser->body),
                           .length = parser->body.length,
                           .is_truncated = fetch->answer.truncated != TRUNCATED_NOT,

@@ -1,0 +1,71 @@
+/* Parser: what one parsing thread reads pages with.
+ *
+ * What: takes an answer apart: content coding, filters, digests, WARC records, links
+ * (parsing_links.h), sitemaps (parsing_sitemap.h). Its tools are used again for page after page, so
+ * that the common case allocates nothing.
+ * Owns: its tools. Options and counters are borrowed.
+ * Threads: one. */
+#ifndef PAGE_PARSER_H
+#define PAGE_PARSER_H
+
+#include "base/memory/arena.h"
+#include "page/archive.h"
+#include "page/parsed_page.h"
+#include "page/parsing_options.h"
+#include "page/stats.h"
+#include "parse/html/html.h"
+#include "parse/http/decode.h"
+#include "parse/sitemap/sitemap.h"
+#include "parse/url/url.h"
+#include "rules/filters.h"
+#include "rules/scope.h"
+
+/* What was refused, for skipped.log; may be called by several threads at once. */
+typedef void (*ParsingSkipped)(void *context, const char *url, size_t length, Refusal why,
+                               const char *referrer);
+
+/* A link that is to be followed. */
+typedef struct KeptLink {
+    const PageLink *link; /* lives until the page is done */
+    float score;
+    uint8_t hop;
+} KeptLink;
+
+typedef struct Parser {
+    const ParsingOptions *options; /* borrowed */
+    Stats *stats;                  /* borrowed */
+    bool describe;                 /* stored pages get a metadata record */
+    ParsingSkipped skipped;
+    void *skipped_context;
+    SharedReader filters_reader;
+    SharedReader scope_reader;
+    const Filters *filters; /* while a page is read */
+    const Scope *scope;
+    HtmlParser *html;
+    Decoder *decoder;
+    SitemapParser *sitemap;    /* NULL unless sitemaps are read */
+    ArchiveRecorder *recorder; /* NULL without an archive */
+    FilterScratch *scratch;
+    Arena arena; /* of this page: links that are in no document */
+    Buffer body; /* decoded */
+    Page found;  /* in it; lives until the next is parsed */
+    bool has_found;
+    Url source; /* of this page; empty when it is none */
+    Url target;
+    DedupScratch dedup;
+    uint64_t *seen; /* hashes of the links of this page: open addressing */
+    size_t seen_slots;
+    size_t seen_count;
+    KeptLink *kept;
+    size_t kept_capacity;
+    size_t n_kept;
+} Parser;
+
+/* Makes the tools. The caller has set options, stats, describe and skipped, and zeroed the rest.
+ * archive may be NULL. RESULT_MEMORY; the parser is to be destroyed all the same. */
+Result parser_init(Parser *parser, Archive *archive);
+void parser_destroy(Parser *parser);
+/* Reads a result, which becomes the page's. NULL without memory: the result stays the caller's. */
+ParsedPage *parser_read(Parser *parser, FetchResult *result);
+
+#endif

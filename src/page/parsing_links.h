@@ -1,0 +1,29 @@
+/* Parsing links: which links of a page are followed.
+ *
+ * What: a link is kept when its kind, its flags, the scope, the traps and filter.schedule allow it,
+ * and when the page has not had it before. Refused ones are counted, and told for skipped.log.
+ * Owns: what is kept belongs to the parser until parsing_links_copy gives it to the page.
+ * Threads: the parser's. */
+#ifndef PAGE_PARSING_LINKS_H
+#define PAGE_PARSING_LINKS_H
+
+#include "page/parser.h"
+#include "parse/http/http_header.h"
+
+/* Keeps those of the links that are to be followed, each once; the others are counted and logged.
+ * The links must live until parsing_links_copy. */
+void parsing_links_select(Parser *parser, const ParsedPage *page, const PageLink *links, size_t n);
+/* One link that is in no document: url is copied. */
+void parsing_links_add(Parser *parser, const ParsedPage *page, const Url *url, LinkKind kind,
+                       float score);
+/* Counts and logs a refused URL. */
+void parsing_links_refuse(Parser *parser, const ParsedPage *page, const char *url, size_t length,
+                          Refusal why);
+/* Location, Refresh and Link. */
+void parsing_links_of_header(Parser *parser, const ParsedPage *page, const HttpHeader *header);
+/* Moves what was kept into the page. RESULT_MEMORY: it is lost. */
+Result parsing_links_copy(Parser *parser, ParsedPage *page);
+/* Makes ready for the next page. */
+void parsing_links_forget(Parser *parser);
+
+#endif

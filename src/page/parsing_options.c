@@ -1,0 +1,30 @@
+#include "page/parsing_options.h"
+
+#include "parse/html/html.h"
+
+ParsingOptions parsing_options(const Config *config)
+{
+    unsigned refused_flags = (config->scope_follow_nofollow ? 0u : LINK_NOFOLLOW) |
+                             (config->scope_follow_ugc ? 0u : LINK_UGC) |
+                             (config->scope_follow_sponsored ? 0u : LINK_SPONSORED);
+    return (ParsingOptions){.threads = (unsigned)config->parse_threads,
+                            .queue = (size_t)config->parse_queue,
+                            .max_body_bytes = (size_t)config->fetch_max_body,
+                            .max_sitemap_bytes = (size_t)config->fetch_max_sitemap,
+                            .max_ratio = (unsigned)config->fetch_max_ratio,
+                            .max_links = (size_t)config->parse_max_links,
+                            .max_url_length = (size_t)config->scope_max_url_length,
+                            .memory_bytes = (size_t)config->parse_memory,
+                            .robots_agent = config->robots_agent,
+                            .forms = config->parse_forms,
+                            .embeds = config->scope_embeds,
+                            .refused_flags = refused_flags,
+                            .path_segments = (unsigned)config->limits_path_segments,
+                            .repeated_segments = (unsigned)config->limits_repeated_segments,
+                            .query_parameters = (unsigned)config->limits_query_parameters,
+                            .sitemaps = config->scope_sitemaps,
+                            .sitemap_hints = config->score_sitemap_hints,
+                            .sitemap_depth = (unsigned)config->scope_sitemap_depth,
+                            .sitemap_entries = (size_t)config->scope_sitemap_entries,
+                            .sitemap_location = (SitemapLocation)config->scope_sitemap_location};
+}

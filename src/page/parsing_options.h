@@ -1,0 +1,47 @@
+/* Parsing options: what the configuration says about reading pages.
+ *
+ * What: plain values, copied by whoever takes them.
+ * Owns: nothing; what is said to be borrowed must outlive the parsing threads. */
+#ifndef PAGE_PARSING_OPTIONS_H
+#define PAGE_PARSING_OPTIONS_H
+
+#include "base/thread/byte_gate.h"
+#include "base/thread/shared.h"
+#include "parse/sitemap/sitemap.h"
+#include "rules/config.h"
+#include "rules/dedup.h"
+#include "rules/score_rules.h"
+
+typedef struct ParsingOptions {
+    unsigned threads;
+    size_t queue;          /* pages that may wait */
+    size_t max_body_bytes; /* after decoding */
+    size_t max_sitemap_bytes;
+    unsigned max_ratio;
+    size_t max_links;
+    size_t max_url_length;
+    size_t memory_bytes;
+    const char *robots_agent; /* borrowed */
+    bool forms;
+    bool embeds;
+    unsigned refused_flags;     /* LINK_NOFOLLOW ...: links with one of them are refused */
+    unsigned path_segments;     /* more are a trap; 0 = no limit */
+    unsigned repeated_segments; /* so often in a row; below 2 = off */
+    unsigned query_parameters;  /* 0 = no limit */
+    DedupSteps dedup;
+    bool sitemaps;      /* read them, and the Sitemap lines of robots.txt */
+    bool sitemap_hints; /* they change an entry's score */
+    unsigned sitemap_depth;
+    size_t sitemap_entries;
+    SitemapLocation sitemap_location;
+    const ScoreRules *score_rules; /* scores of pages and links; NULL: all links have 1; borrowed */
+    Shared *filters;               /* of Filters; borrowed */
+    Shared *scope;                 /* of a Scope; borrowed */
+    ByteGate *results;             /* where parsed pages are counted; NULL = nowhere; borrowed */
+} ParsingOptions;
+
+/* What the configuration says; borrowed from it. Threads: config's; filters, rules, scope and gate
+ * are the caller's to set. */
+ParsingOptions parsing_options(const Config *config);
+
+#endif

@@ -1,0 +1,18 @@
+/* Parsing sitemaps: entries of sitemaps and feeds become links of the page.
+ *
+ * What: a page may be a sitemap when it was found as one (hop S), or a redirect led to it. Sitemaps
+ * below the allowed depth are refused.
+ * Threads: the parser's. */
+#ifndef PAGE_PARSING_SITEMAP_H
+#define PAGE_PARSING_SITEMAP_H
+
+#include "page/parser.h"
+
+/* The Sitemap lines of a robots.txt that was fetched. */
+void parsing_sitemap_robots(Parser *parser, ParsedPage *page);
+/* Whether this page may be a sitemap: it was found as one, or is where a redirect led. */
+bool parsing_sitemap_expected(const Parser *parser, const ParsedPage *page);
+/* Takes the entries of a sitemap or feed as links; false when it is none. */
+bool parsing_sitemap_read(Parser *parser, const ParsedPage *page);
+
+#endif
