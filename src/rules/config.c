@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "parse/url/ip_address.h"
+#include "parse/host/ip_address.h"
 #include "rules/dedup.h"
 #include "fetch/transfer/port_map.h"
 #include "rules/filters.h"

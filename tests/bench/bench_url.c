@@ -9,10 +9,11 @@
 #include <string.h>
 
 #include "base/core/clock.h"
-#include "parse/url/domain.h"
+#include "parse/host/domain.h"
 #include "parse/filter/filter.h"
 #include "parse/trap/trap.h"
-#include "parse/url/url_internal.h"
+#include "parse/url/url.h"
+#include "parse/url/url_standard.h"
 #include "parse/url/url_key.h"
 
 static const char *const links[] = {

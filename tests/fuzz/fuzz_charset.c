@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "parse/charset/charset.h"
+#include "parse/charset/charset_span.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

@@ -2,6 +2,7 @@
 #include <string.h>
 
 #include "parse/charset/charset.h"
+#include "parse/charset/charset_span.h"
 #include "unit.h"
 
 static void decodes_to(const char *encoding, const char *bytes, size_t length, const char *want)

@@ -1,6 +1,6 @@
 #include <string.h>
 
-#include "parse/url/domain.h"
+#include "parse/host/domain.h"
 #include "unit.h"
 
 static void registered_domains_follow_the_list(void)

@@ -1,7 +1,7 @@
 #include <arpa/inet.h>
 #include <string.h>
 
-#include "parse/url/ip_address.h"
+#include "parse/host/ip_address.h"
 #include "unit.h"
 
 static IpAddress parsed(const char *text)

@@ -1,7 +1,8 @@
 #include <idn2.h>
 #include <string.h>
 
-#include "parse/url/url_internal.h"
+#include "parse/url/url.h"
+#include "parse/url/url_idna.h"
 #include "parse/url/url_nfc.h"
 #include "unit.h"
 

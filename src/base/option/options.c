@@ -1,10 +1,11 @@
 #include "base/option/options.h"
-#include "base/option/options_ini.h"
 
 #include <fnmatch.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
+
+#include "base/option/ini_value.h"
 
 /* ---- one row -------------------------------------------------------------------------------- */
 
@@ -178,7 +179,7 @@ Result options_set(Options *options, const char *name, const char *text, const c
     Buffer value, why;
     buffer_init(&value, BUFFER_NO_LIMIT);
     buffer_init(&why, BUFFER_NO_LIMIT);
-    Result rc = options_ini_value(text, &value, &why);
+    Result rc = ini_value_read(text, &value, &why);
     if (rc == RESULT_INVALID) {
         (void)buffer_printf(error, "%s: '%s' %s", name, text, buffer_string(&why));
     }

@@ -52,6 +52,9 @@ Result options_set(Options *options, const char *name, const char *text, const c
 /* Reads an INI file (with `include = FILE` before any section). Every error is reported, one line
  * each; RESULT_INVALID when there was any, RESULT_NOT_FOUND or RESULT_IO when it cannot be read. */
 Result options_load(Options *options, const char *path, Buffer *error);
+/* One line of a [site "pattern"] section. RESULT_INVALID: error says why. */
+Result options_add_site(Options *options, const char *pattern, const char *key, const char *text,
+                        const char *origin, Buffer *error);
 /* Reads the environment's RAGNO_SECTION_KEY variables. */
 Result options_load_environment(Options *options, const char *prefix, Buffer *error);
 

@@ -1,7 +1,5 @@
-/* The INI side of base/option/options.h: inih reads, this file names file and line of every
- * mistake. */
+/* options_load: inih reads, this file names file and line of every mistake. */
 #include "base/option/options.h"
-#include "base/option/options_ini.h"
 
 #include <ctype.h>
 #include <errno.h>
@@ -9,8 +7,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/option/ini_value.h"
+
 #define INI_INCLUDE_DEPTH 8
-#define INI_RUN           64
 #define INI_CHUNK         150 /* inih cuts lines at 199 bytes; longer ones are fed to it in pieces */
 
 typedef struct IniFile {
@@ -131,20 +130,14 @@ static int on_assignment(void *context, const char *section, const char *key, co
     return 1;
 }
 
-/* What a piece may not begin with: it would be trimmed, or make the piece a remark. */
-static bool is_bad_start(char c)
-{
-    return isspace((unsigned char)c) || c == ';' || c == '#';
-}
-
 /* Where to cut a long line: the next piece begins there. */
 static size_t cut(const char *text)
 {
     size_t at = INI_CHUNK;
-    while (at > 1 && is_bad_start(text[at])) {
+    while (at > 1 && ini_value_is_bad_start(text[at])) {
         at--;
     }
-    return at > 1 ? at : INI_CHUNK; /* options_ini_value lets no value be like that */
+    return at > 1 ? at : INI_CHUNK; /* ini_value_read lets no value be like that */
 }
 
 /* A remark goes before a line is cut, or its second half would be taken for text. */
@@ -248,34 +241,6 @@ static Result load(Options *options, const char *path, unsigned depth, Buffer *e
     free(file.key);
     buffer_destroy(&file.value);
     return file.result;
-}
-
-Result options_ini_value(const char *text, Buffer *value, Buffer *error)
-{
-    const char *end = text + strlen(text);
-    while (isspace((unsigned char)*text)) {
-        text++;
-    }
-    while (end > text && isspace((unsigned char)end[-1])) {
-        end--;
-    }
-    size_t run = 0;
-    for (const char *p = text; p < end; p++) {
-        run = is_bad_start(*p) ? run + 1 : 0;
-        if (run > INI_RUN) {
-            (void)buffer_printf(error, "has more than %d blanks, ';' or '#' in a row", INI_RUN);
-            return RESULT_INVALID;
-        }
-        if (iscntrl((unsigned char)*p) && *p != '\t') {
-            (void)buffer_printf(error, "has a control character, which no file can hold");
-            return RESULT_INVALID;
-        }
-        if (*p == ';' && (p == text || isspace((unsigned char)p[-1]))) {
-            (void)buffer_printf(error, "has a ';' behind a blank, which begins a remark in a file");
-            return RESULT_INVALID;
-        }
-    }
-    return buffer_append(value, text, (size_t)(end - text));
 }
 
 Result options_load(Options *options, const char *path, Buffer *error)

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "parse/url/ip_address.h"
+#include "parse/host/ip_address.h"
 #include "base/thread/mutex.h"
 #include "crawl/parts/network_parts.h"
 

@@ -15,7 +15,7 @@
 
 #include <stdatomic.h>
 
-#include "parse/url/ip_address.h"
+#include "parse/host/ip_address.h"
 #include "page/archive.h"
 #include "rules/config.h"
 #include "crawl/crawl_store.h"

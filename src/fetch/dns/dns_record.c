@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "base/core/hash.h"
-#include "parse/url/ip_address.h"
+#include "parse/host/ip_address.h"
 
 static const char *dot_behind(const char *name)
 {

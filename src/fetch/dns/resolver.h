@@ -15,7 +15,7 @@
 
 #include "base/memory/buffer.h"
 #include "base/core/clock.h"
-#include "parse/url/ip_address.h"
+#include "parse/host/ip_address.h"
 #include "base/core/result.h"
 #include "frontier/visit/visit_state.h"
 

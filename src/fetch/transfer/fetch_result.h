@@ -20,7 +20,7 @@
 #include "base/memory/buffer.h"
 #include "base/thread/byte_gate.h"
 #include "base/core/clock.h"
-#include "parse/url/ip_address.h"
+#include "parse/host/ip_address.h"
 #include "frontier/visit/politeness.h"
 #include "frontier/visit/visit_state.h"
 

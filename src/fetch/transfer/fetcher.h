@@ -22,7 +22,7 @@
 #ifndef FETCH_TRANSFER_FETCHER_H
 #define FETCH_TRANSFER_FETCHER_H
 
-#include "parse/url/ip_address.h"
+#include "parse/host/ip_address.h"
 #include "base/core/result.h"
 #include "fetch/transfer/fetch_result.h"
 #include "frontier/visit/visit_state.h"

@@ -42,7 +42,7 @@
 
 #include "base/core/clock.h"
 #include "base/memory/heap.h"
-#include "parse/url/ip_address.h"
+#include "parse/host/ip_address.h"
 #include "frontier/visit/politeness.h"
 #include "parse/robots/robots.h"
 #include "store/schedule/level_bias.h"

@@ -48,16 +48,7 @@ const char *charset_label_in_content(const char *content, size_t length, size_t 
  * RESULT_INVALID: encoding is no name of the standard, or iconv lacks it. */
 Result charset_decode(const char *encoding, const char *body, size_t length, Buffer *out);
 
-/* The length of the longest prefix that is well-formed UTF-8 and holds no NUL. */
-size_t charset_utf8_span(const char *bytes, size_t length);
-/* The same for bytes 0x01-0x7F. */
-size_t charset_ascii_span(const char *bytes, size_t length);
 /* Whether a text of ASCII bytes only is the same in this encoding. */
 bool charset_is_ascii_superset(const char *encoding);
-
-/* Where the standard's Big5 differs from glibc's, for encoders: the code of a point that iconv
- * lacks, and what a code that iconv has otherwise stands for. 0: no difference is known. */
-unsigned charset_big5_code(uint32_t point);
-uint32_t charset_big5_point(unsigned code);
 
 #endif

@@ -1,11 +1,11 @@
-#include "parse/charset/charset_sink.h"
+#include "parse/charset/charset_cjk.h"
 
 #include <errno.h>
 #include <iconv.h>
 #include <stdbool.h>
 #include <stdlib.h>
 
-#include "parse/charset/charset.h"
+#include "parse/charset/charset_span.h"
 
 /* Text is cut into sequences by the Encoding standard's rules for lead and trail bytes; runs of
  * well-formed sequences go to iconv in one call. What the standard's tables hold otherwise than

@@ -1,13 +1,15 @@
-/* Where the decoders of parse/charset* put code points: UTF-8 in a block on the stack, handed to
- * the caller's Buffer when full. Internal to parse/charset*; one thread.
+/* Where decoders put code points: UTF-8 in a block on the stack, handed to the caller's Buffer when
+ * the block is full.
  *
- * Invariant: a block never ends within a character, so that a Buffer whose limit is reached is cut
- * between characters. */
+ * Owns: the block; the Buffer is the caller's.
+ * Threads: one.
+ * Invariants: a block never ends within a character, so that a Buffer whose limit is reached is cut
+ * between characters.
+ * Errors: rc keeps the first failure; nothing is written after it. */
 #ifndef PARSE_CHARSET_CHARSET_SINK_H
 #define PARSE_CHARSET_CHARSET_SINK_H
 
 #include <stdint.h>
-#include <string.h>
 
 #include "base/memory/buffer.h"
 
@@ -55,9 +57,5 @@ static inline void charset_sink_put(CharsetSink *sink, uint32_t c)
         sink->used += 4;
     }
 }
-
-/* The decoders of the multi-byte encodings (charset_cjk.c). RESULT_NOT_FOUND: not one of them. */
-Result charset_decode_cjk(const char *encoding, const unsigned char *body, size_t length,
-                          CharsetSink *sink);
 
 #endif

@@ -1,13 +1,6 @@
-#include "parse/filter/filter_internal.h"
+#include "parse/filter/filter_code.h"
 
 #include <stdlib.h>
-#include <string.h>
-
-/* Bounds of one match: a step of the matcher takes some nanoseconds, a frame some hundred bytes. */
-#define MATCH_LIMIT     1000000u
-#define HEAP_LIMIT_KIB  (32u * 1024u)
-#define JIT_STACK_FIRST ((size_t)32 * 1024)
-#define JIT_STACK_MOST  ((size_t)1024 * 1024)
 
 void filter_delete(Filter *filter)
 {
@@ -22,56 +15,6 @@ void filter_delete(Filter *filter)
     free(filter->code);
     arena_destroy(&filter->arena);
     free(filter);
-}
-
-Result filter_scratch_new(FilterScratch **scratch)
-{
-    *scratch = NULL;
-    FilterScratch *made = calloc(1, sizeof *made);
-    if (made == NULL) {
-        return RESULT_MEMORY;
-    }
-    made->match = pcre2_match_data_create(1, NULL);
-    made->context = pcre2_match_context_create(NULL);
-    made->stack = pcre2_jit_stack_create(JIT_STACK_FIRST, JIT_STACK_MOST, NULL);
-    if (made->match == NULL || made->context == NULL) {
-        filter_scratch_delete(made);
-        return RESULT_MEMORY;
-    }
-    (void)pcre2_set_match_limit(made->context, MATCH_LIMIT);
-    (void)pcre2_set_heap_limit(made->context, HEAP_LIMIT_KIB);
-    if (made->stack != NULL) { /* NULL: PCRE2 was built without JIT */
-        pcre2_jit_stack_assign(made->context, NULL, made->stack);
-    }
-    *scratch = made;
-    return RESULT_OK;
-}
-
-void filter_scratch_delete(FilterScratch *scratch)
-{
-    if (scratch == NULL) {
-        return;
-    }
-    pcre2_match_data_free(scratch->match);
-    pcre2_match_context_free(scratch->context);
-    pcre2_jit_stack_free(scratch->stack);
-    free(scratch);
-}
-
-uint64_t filter_scratch_given_up(const FilterScratch *scratch)
-{
-    return scratch->given_up;
-}
-
-bool filter_regex_matches(const FilterAtom *atom, const char *text, size_t length,
-                          FilterScratch *scratch)
-{
-    int rc =
-        pcre2_match(atom->regex, (PCRE2_SPTR)text, length, 0, 0, scratch->match, scratch->context);
-    if (rc < 0 && rc != PCRE2_ERROR_NOMATCH) {
-        scratch->given_up++;
-    }
-    return rc >= 0;
 }
 
 typedef void (*AtomVisitor)(void *context, const FilterAtom *atom, bool value);

@@ -1,7 +1,8 @@
-#include "parse/filter/filter_internal.h"
+#include "parse/filter/filter_args.h"
 
-#include <stdlib.h>
 #include <string.h>
+
+#include "parse/filter/filter_regex.h"
 
 /* An argument as written, and where. */
 typedef struct Raw {
@@ -32,7 +33,7 @@ static Result read_quoted(FilterCompiler *compiler, Raw *raw)
         end += quote == '"' && compiler->text[end] == '\\' ? 2 : 1;
     }
     if (end >= compiler->length) {
-        return filter_fail(compiler, start, "this quote is never closed");
+        return filter_compiler_fail(compiler, start, "this quote is never closed");
     }
     *raw = (Raw){compiler->text + start + 1, end - start - 1, start, quote};
     compiler->at = end + 1;
@@ -77,7 +78,7 @@ static Result read_bare(FilterCompiler *compiler, const FilterAtomType *type, si
         }
     }
     if (end >= compiler->length) {
-        return filter_fail(compiler, open, "this '(' is never closed");
+        return filter_compiler_fail(compiler, open, "this '(' is never closed");
     }
     compiler->at = end;
     while (end > start && is_space(text[end - 1])) {
@@ -150,7 +151,7 @@ static Result normalize_url(FilterCompiler *compiler, FilterItem *item, size_t a
     if (rc == RESULT_OK) {
         rc = replace_text(compiler, item, url.href, url.length);
     } else if (rc != RESULT_MEMORY) {
-        rc = filter_fail(compiler, at, "expected an http or https URL");
+        rc = filter_compiler_fail(compiler, at, "expected an http or https URL");
     }
     url_destroy(&url);
     return rc;
@@ -176,7 +177,7 @@ static Result normalize_host(FilterCompiler *compiler, FilterItem *item, size_t 
         rc = replace_text(compiler, item, url.href + url.host_start + behind_letter,
                           url.host_end - url.host_start - behind_letter);
     } else if (rc != RESULT_MEMORY) {
-        rc = filter_fail(compiler, at, "expected a host name");
+        rc = filter_compiler_fail(compiler, at, "expected a host name");
     }
     url_destroy(&url);
     return rc;
@@ -200,7 +201,8 @@ static Result read_number(FilterCompiler *compiler, FilterItem *item, size_t at)
 {
     size_t n = scan_number(item->text, &item->low);
     item->high = item->low;
-    return n > 0 && n == item->length ? RESULT_OK : filter_fail(compiler, at, "expected a number");
+    return n > 0 && n == item->length ? RESULT_OK
+                                      : filter_compiler_fail(compiler, at, "expected a number");
 }
 
 static Result read_size(FilterCompiler *compiler, FilterItem *item, size_t at)
@@ -223,8 +225,8 @@ static Result read_size(FilterCompiler *compiler, FilterItem *item, size_t at)
             return RESULT_OK;
         }
     }
-    return filter_fail(compiler, at,
-                       "expected a size: a number, then K, Ki, M, Mi, G, Gi or nothing");
+    return filter_compiler_fail(compiler, at,
+                                "expected a size: a number, then K, Ki, M, Mi, G, Gi or nothing");
 }
 
 static Result read_range(FilterCompiler *compiler, FilterItem *item, size_t at)
@@ -239,32 +241,19 @@ static Result read_range(FilterCompiler *compiler, FilterItem *item, size_t at)
     }
     return n > 0 && n == item->length && item->low <= item->high
                ? RESULT_OK
-               : filter_fail(compiler, at, "expected a number or a range such as 300-399");
+               : filter_compiler_fail(compiler, at, "expected a number or a range such as 300-399");
 }
 
 static Result compile_regex(FilterCompiler *compiler, FilterAtom *atom, const Raw *raw)
 {
-    const FilterItem *item = &atom->items[0];
-    uint32_t options = PCRE2_NEVER_UTF | PCRE2_NEVER_BACKSLASH_C;
-    if (atom->type->arguments == FILTER_REGEX) {
-        options |= PCRE2_ANCHORED | PCRE2_ENDANCHORED;
+    char message[FILTER_REGEX_MESSAGE_BYTES];
+    size_t offset = 0;
+    Result rc = filter_regex_compile(atom, message, &offset);
+    if (rc == RESULT_INVALID) {
+        return filter_compiler_fail(compiler, raw->at + (raw->quote != 0) + offset,
+                                    "regular expression: %s", message);
     }
-    int code = 0;
-    PCRE2_SIZE offset = 0;
-    atom->regex =
-        pcre2_compile((PCRE2_SPTR)item->text, item->length, options, &code, &offset, NULL);
-    if (atom->regex == NULL) {
-        unsigned char message[128];
-        if (code == PCRE2_ERROR_NOMEMORY || code == PCRE2_ERROR_HEAP_FAILED) {
-            return RESULT_MEMORY;
-        }
-        (void)pcre2_get_error_message(code, message, sizeof message);
-        return filter_fail(compiler, raw->at + (raw->quote != 0) + offset, "regular expression: %s",
-                           (const char *)message);
-    }
-    /* Without JIT (not built in, or memory may not be executable) the interpreter matches. */
-    (void)pcre2_jit_compile(atom->regex, PCRE2_JIT_COMPLETE);
-    return RESULT_OK;
+    return rc;
 }
 
 static Result load_set(FilterCompiler *compiler, FilterAtom *atom, size_t at)
@@ -272,20 +261,21 @@ static Result load_set(FilterCompiler *compiler, FilterAtom *atom, size_t at)
     const FilterOptions *options = compiler->options;
     const char *path = atom->items[0].text;
     if (options == NULL || options->read_file == NULL) {
-        return filter_fail(compiler, at, "files cannot be read here");
+        return filter_compiler_fail(compiler, at, "files cannot be read here");
     }
     Buffer text;
     buffer_init(&text, BUFFER_NO_LIMIT);
     Result rc = options->read_file(options->context, path, &text);
     if (rc != RESULT_OK) {
-        (void)filter_fail(compiler, at, "%.100s: %s", path, result_name(rc));
+        (void)filter_compiler_fail(compiler, at, "%.100s: %s", path, result_name(rc));
     } else {
         size_t line = 0;
         rc = filter_set_new(&atom->set, buffer_string(&text), text.length, &line);
         if (rc == RESULT_INVALID) {
-            (void)filter_fail(compiler, at, "%.100s:%zu: expected a host name", path, line);
+            (void)filter_compiler_fail(compiler, at, "%.100s:%zu: expected a host name", path,
+                                       line);
         } else if (rc != RESULT_OK) {
-            (void)filter_fail(compiler, at, "%.100s: %s", path, result_name(rc));
+            (void)filter_compiler_fail(compiler, at, "%.100s: %s", path, result_name(rc));
         }
     }
     buffer_destroy(&text);
@@ -326,7 +316,7 @@ static Result prepare(FilterCompiler *compiler, FilterAtom *atom, FilterItem *it
     case FILTER_TIMES:
         rc = read_number(compiler, item, raw->at);
         return rc == RESULT_OK && item->low < 2
-                   ? filter_fail(compiler, raw->at, "expected a number of at least 2")
+                   ? filter_compiler_fail(compiler, raw->at, "expected a number of at least 2")
                    : rc;
     case FILTER_SIZE:
         return read_size(compiler, item, raw->at);
@@ -348,7 +338,7 @@ static Result read_argument(FilterCompiler *compiler, FilterAtom *atom, size_t o
     Result rc = c == '"' || c == '\'' ? read_quoted(compiler, raw)
                                       : read_bare(compiler, atom->type, open, raw);
     if (rc == RESULT_OK && raw->length == 0 && raw->quote == 0) {
-        rc = filter_fail(compiler, raw->at, "expected %s", atom->type->help.arguments);
+        rc = filter_compiler_fail(compiler, raw->at, "expected %s", atom->type->help.arguments);
     }
     return rc;
 }
@@ -396,17 +386,17 @@ Result filter_read_arguments(FilterCompiler *compiler, FilterAtom *atom)
         compiler->at += more ? n_comma : 0;
     }
     if (compiler->at >= compiler->length) {
-        return filter_fail(compiler, open, "this '(' is never closed");
+        return filter_compiler_fail(compiler, open, "this '(' is never closed");
     }
     if (compiler->text[compiler->at] != ')') {
-        return filter_fail(compiler, compiler->at,
-                           atom->type->arguments == FILTER_NO_ARGUMENTS
-                               ? "%s takes no arguments: expected ')'"
-                               : "expected ')' behind the argument of %s",
-                           atom->type->help.name);
+        return filter_compiler_fail(compiler, compiler->at,
+                                    atom->type->arguments == FILTER_NO_ARGUMENTS
+                                        ? "%s takes no arguments: expected ')'"
+                                        : "expected ')' behind the argument of %s",
+                                    atom->type->help.name);
     }
     if (atom->type->arguments == FILTER_NAME_VALUES && atom->n_items < 2) {
-        return filter_fail(compiler, compiler->at, "expected ',' and a value");
+        return filter_compiler_fail(compiler, compiler->at, "expected ',' and a value");
     }
     compiler->at++;
     return RESULT_OK;

@@ -1,15 +1,10 @@
-#include "parse/filter/filter_internal.h"
+/* Atoms by name, and the name most like a wrong one. */
+#include "parse/filter/filter_atoms.h"
 
 #include <string.h>
 #include <strings.h>
 
 #define NAME_MAX_BYTES 40
-
-const FilterAtomHelp *filter_atom_help(size_t i)
-{
-    const FilterAtomType *type = filter_atom_type(i);
-    return type == NULL ? NULL : &type->help;
-}
 
 const FilterAtomType *filter_atom_find(const char *name, size_t length)
 {

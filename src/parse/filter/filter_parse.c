@@ -1,9 +1,13 @@
-#include "parse/filter/filter_internal.h"
+/* The grammar: filter_compile. */
+#include "parse/filter/filter.h"
 
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+
+#include "parse/filter/filter_args.h"
+#include "parse/filter/filter_atoms.h"
+#include "parse/filter/filter_compiler.h"
 
 #define ARENA_BLOCK_BYTES 4096
 
@@ -25,20 +29,6 @@ typedef struct Parser {
     size_t code_capacity;
     size_t atoms_capacity;
 } Parser;
-
-Result filter_fail(FilterCompiler *compiler, size_t at, const char *format, ...)
-{
-    FilterError *error = compiler->error;
-    error->column = 1;
-    for (size_t i = 0; i < at && i < compiler->length; i++) {
-        error->column += ((unsigned char)compiler->text[i] & 0xC0) != 0x80;
-    }
-    va_list arguments;
-    va_start(arguments, format);
-    (void)vsnprintf(error->message, sizeof error->message, format, arguments);
-    va_end(arguments);
-    return RESULT_INVALID;
-}
 
 /* Makes room for one more element; returns NULL when there is no memory. */
 static void *grown(void *array, size_t n, size_t *capacity, size_t element_bytes)
@@ -183,15 +173,15 @@ static Result parse_atom(Parser *parser)
             (void)snprintf(compiler->error->hint, sizeof compiler->error->hint, "did you mean %s?",
                            nearest);
         }
-        return filter_fail(compiler, start, "unknown atom '%.*s'", (int)(n_name > 60 ? 60 : n_name),
-                           name);
+        return filter_compiler_fail(compiler, start, "unknown atom '%.*s'",
+                                    (int)(n_name > 60 ? 60 : n_name), name);
     }
     if (compiler->options != NULL && (type->needs & ~compiler->options->available) != 0) {
-        return filter_fail(compiler, start, "%s needs a %s, which there is none of here",
-                           type->help.name,
-                           (type->needs & FILTER_HAS_RESPONSE) != 0 ? "response"
-                           : (type->needs & FILTER_HAS_DEPTH) != 0  ? "depth"
-                                                                    : "source page");
+        return filter_compiler_fail(compiler, start, "%s needs a %s, which there is none of here",
+                                    type->help.name,
+                                    (type->needs & FILTER_HAS_RESPONSE) != 0 ? "response"
+                                    : (type->needs & FILTER_HAS_DEPTH) != 0  ? "depth"
+                                                                             : "source page");
     }
     FilterAtom *atoms =
         grown(filter->atoms, filter->n_atoms, &parser->atoms_capacity, sizeof *atoms);
@@ -205,8 +195,8 @@ static Result parse_atom(Parser *parser)
     skip_space(compiler);
     if (compiler->at >= compiler->length || compiler->text[compiler->at] != '(') {
         char text[40];
-        return filter_fail(compiler, compiler->at, "expected '(' after %s, not %s", type->help.name,
-                           describe_next(compiler, text));
+        return filter_compiler_fail(compiler, compiler->at, "expected '(' after %s, not %s",
+                                    type->help.name, describe_next(compiler, text));
     }
     Result rc = filter_read_arguments(compiler, atom);
     atom->end = compiler->at;
@@ -239,8 +229,8 @@ static Result parse_operand(Parser *parser, bool *complete)
         return parse_atom(parser);
     }
     compiler->at = start;
-    return filter_fail(compiler, start, "expected an atom, 'not' or '(', not %s",
-                       describe_next(compiler, text));
+    return filter_compiler_fail(compiler, start, "expected an atom, 'not' or '(', not %s",
+                                describe_next(compiler, text));
 }
 
 /* One token behind an operand; *operand says whether another operand must follow. */
@@ -260,12 +250,12 @@ static Result parse_operator(Parser *parser, bool *operand)
     }
     if (compiler->text[start] != ')') {
         char text[40];
-        return filter_fail(compiler, start, "expected 'and', 'or' or the end, not %s",
-                           describe_next(compiler, text));
+        return filter_compiler_fail(compiler, start, "expected 'and', 'or' or the end, not %s",
+                                    describe_next(compiler, text));
     }
     Result rc = reduce(parser, OP_OR);
     if (rc == RESULT_OK && parser->n_stack == 0) {
-        return filter_fail(compiler, start, "this ')' closes nothing");
+        return filter_compiler_fail(compiler, start, "this ')' closes nothing");
     }
     if (rc == RESULT_OK) {
         parser->n_stack--;
@@ -296,8 +286,8 @@ static Result parse(Parser *parser)
     }
     Result rc = reduce(parser, OP_OR);
     if (rc == RESULT_OK && parser->n_stack > 0) {
-        return filter_fail(compiler, parser->stack[parser->n_stack - 1].at,
-                           "this '(' is never closed");
+        return filter_compiler_fail(compiler, parser->stack[parser->n_stack - 1].at,
+                                    "this '(' is never closed");
     }
     return rc;
 }
@@ -310,7 +300,7 @@ Result filter_compile(Filter **filter, const char *text, size_t length,
     Parser parser = {
         .compiler = {.options = options, .error = error, .text = text, .length = length}};
     if (length > FILTER_MAX_BYTES) {
-        (void)filter_fail(&parser.compiler, 0, "longer than %zu bytes", FILTER_MAX_BYTES);
+        (void)filter_compiler_fail(&parser.compiler, 0, "longer than %zu bytes", FILTER_MAX_BYTES);
         return RESULT_LIMIT;
     }
     Filter *made = calloc(1, sizeof *made);
@@ -323,7 +313,7 @@ Result filter_compile(Filter **filter, const char *text, size_t length,
     }
     free(parser.stack);
     if (rc == RESULT_MEMORY) {
-        (void)filter_fail(&parser.compiler, parser.compiler.at, "out of memory");
+        (void)filter_compiler_fail(&parser.compiler, parser.compiler.at, "out of memory");
     }
     if (rc != RESULT_OK) {
         filter_delete(made);

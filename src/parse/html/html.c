@@ -7,6 +7,7 @@
 #include "base/memory/arena.h"
 #include "base/memory/buffer.h"
 #include "parse/charset/charset.h"
+#include "parse/charset/charset_span.h"
 #include "parse/text/digest.h"
 #include "parse/html/html_libxml2.h"
 #include "parse/html/html_tree.h"

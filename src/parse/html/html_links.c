@@ -5,6 +5,7 @@
 #include <strings.h>
 
 #include "parse/charset/charset.h"
+#include "parse/charset/charset_span.h"
 #include "parse/text/entities.h"
 #include "parse/html/html_words.h"
 #include "parse/html/robots_meta.h"

@@ -1,24 +1,15 @@
 #include "parse/sitemap/sitemap.h"
 
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
-#include <strings.h>
 
+#include "parse/sitemap/sitemap_entry.h"
 #include "parse/sitemap/sitemap_reader.h"
+#include "parse/sitemap/sitemap_xml.h"
 
 #define PIECE_BYTES ((size_t)64 * 1024)
-#define HINT_BYTES  64 /* of lastmod, changefreq, priority */
-#define DAY_S       INT64_C(86400)
+#define HINT_BYTES  64   /* of lastmod, changefreq, priority */
 #define URL_SLACK   4096 /* blanks around an address do not count */
-
-static const char *const frequency_names[] = {"",       "always",  "hourly", "daily",
-                                              "weekly", "monthly", "yearly", "never"};
-
-const char *sitemap_frequency_name(SitemapFrequency frequency)
-{
-    return frequency_names[frequency];
-}
 
 Result sitemap_parser_new(SitemapParser **parser, const SitemapOptions *options)
 {
@@ -60,195 +51,7 @@ void sitemap_parser_delete(SitemapParser *parser)
     free(parser);
 }
 
-/* ---- entries ---- */
-
-void sitemap_entry_reset(SitemapParser *parser)
-{
-    for (size_t i = 0; i < sizeof parser->fields / sizeof *parser->fields; i++) {
-        buffer_reset(&parser->fields[i]);
-        parser->is_overlong[i] = false;
-    }
-    parser->is_refused = false;
-}
-
-static bool is_blank(char c)
-{
-    return c == ' ' || c == '\t' || c == '\r' || c == '\n';
-}
-
-void sitemap_field_append(SitemapParser *parser, SitemapField field, const char *bytes,
-                          size_t length)
-{
-    Buffer *buffer = &parser->fields[field];
-    if (buffer->length == 0) {
-        while (length > 0 && is_blank(*bytes)) {
-            bytes++;
-            length--;
-        }
-    }
-    Result rc = buffer_append(buffer, bytes, length);
-    parser->is_overlong[field] |= rc == RESULT_LIMIT;
-    parser->result = rc == RESULT_MEMORY ? RESULT_MEMORY : parser->result;
-}
-
-static void trim_end(Buffer *buffer)
-{
-    while (buffer->length > 0 && is_blank(buffer->data[buffer->length - 1])) {
-        buffer->data[--buffer->length] = '\0';
-    }
-}
-
-static bool is_absolute(const char *loc, size_t length)
-{
-    return (length > 7 && strncasecmp(loc, "http://", 7) == 0) ||
-           (length > 8 && strncasecmp(loc, "https://", 8) == 0);
-}
-
-static bool is_in_location(const SitemapParser *parser)
-{
-    const Url *base = &parser->base;
-    const Url *url = &parser->url;
-    if (parser->options.location == SITEMAP_ANYWHERE) {
-        return true;
-    }
-    size_t host_length = base->host_end - base->host_start;
-    bool is_same =
-        base->https == url->https && base->port == url->port &&
-        host_length == url->host_end - url->host_start &&
-        memcmp(base->href + base->host_start, url->href + url->host_start, host_length) == 0;
-    if (!is_same || parser->options.location == SITEMAP_SAME_HOST) {
-        return is_same;
-    }
-    const char *path = base->href + base->path_start;
-    const char *slash = memrchr(path, '/', base->query_start - base->path_start);
-    size_t folder = slash == NULL ? 0 : (size_t)(slash - path) + 1;
-    return url->length - url->path_start >= folder &&
-           memcmp(url->href + url->path_start, path, folder) == 0;
-}
-
-static SitemapFrequency frequency_of(const Buffer *field)
-{
-    for (size_t i = 1; i < sizeof frequency_names / sizeof *frequency_names; i++) {
-        if (strcasecmp(buffer_string(field), frequency_names[i]) == 0) {
-            return (SitemapFrequency)i;
-        }
-    }
-    return SITEMAP_FREQUENCY_NONE;
-}
-
-static double priority_of(const Buffer *field)
-{
-    const char *p = buffer_string(field);
-    double value = 0.0;
-    double unit = 1.0;
-    bool any = false;
-    for (; *p >= '0' && *p <= '9'; p++) {
-        value = value * 10.0 + (*p - '0');
-        any = true;
-    }
-    if (*p == '.' || *p == ',') {
-        for (p++; *p >= '0' && *p <= '9'; p++) {
-            unit /= 10.0;
-            value += unit * (*p - '0');
-            any = true;
-        }
-    }
-    if (!any || *p != '\0') {
-        return -1.0;
-    }
-    return value > 1.0 ? 1.0 : value;
-}
-
-double sitemap_hint_factor(const SitemapEntry *entry, int64_t now_s)
-{
-    static const double of_frequency[] = {[SITEMAP_ALWAYS] = 0.25,
-                                          [SITEMAP_HOURLY] = 0.25,
-                                          [SITEMAP_DAILY] = 0.125,
-                                          [SITEMAP_YEARLY] = -0.125,
-                                          [SITEMAP_NEVER] = -0.25};
-    double shift = of_frequency[entry->changefreq];
-    if (entry->priority >= 0.0) {
-        shift += 2.0 * (entry->priority - 0.5);
-    }
-    if (entry->lastmod_s != SITEMAP_NO_DATE && entry->lastmod_s <= now_s + DAY_S) {
-        bool is_recent = entry->lastmod_s >= now_s - 7 * DAY_S;
-        bool is_old = entry->lastmod_s < now_s - 365 * DAY_S;
-        shift += is_recent ? 0.25 : is_old ? -0.25 : 0.0;
-    }
-    return exp2(shift < -1.0 ? -1.0 : shift > 1.0 ? 1.0 : shift);
-}
-
-static void give(SitemapParser *parser, const Buffer *loc)
-{
-    SitemapReport *report = parser->report;
-    const Buffer *lastmod = &parser->fields[FIELD_LASTMOD];
-    SitemapEntry entry = {
-        .url = &parser->url,
-        .loc = buffer_string(loc),
-        .loc_length = loc->length,
-        .is_sitemap = report->kind == SITEMAP_INDEX,
-        .lastmod_s = SITEMAP_NO_DATE,
-        .lastmod = parser->is_overlong[FIELD_LASTMOD] ? "" : buffer_string(lastmod),
-        .changefreq = frequency_of(&parser->fields[FIELD_FREQUENCY]),
-        .priority = priority_of(&parser->fields[FIELD_PRIORITY]),
-    };
-    if (!sitemap_date(entry.lastmod, strlen(entry.lastmod), &entry.lastmod_s)) {
-        entry.lastmod_s = SITEMAP_NO_DATE;
-    }
-    report->n_entries++;
-    if (!parser->sink(parser->context, &entry)) {
-        parser->is_stopped = true;
-    }
-}
-
-void sitemap_entry_emit(SitemapParser *parser)
-{
-    SitemapReport *report = parser->report;
-    bool is_feed = report->kind == SITEMAP_RSS || report->kind == SITEMAP_ATOM;
-    for (size_t i = 0; i < sizeof parser->fields / sizeof *parser->fields; i++) {
-        trim_end(&parser->fields[i]);
-    }
-    SitemapField field = FIELD_LOC;
-    if (parser->fields[FIELD_LOC].length == 0 && !parser->is_overlong[FIELD_LOC]) {
-        field = FIELD_GUID;
-    }
-    const Buffer *loc = &parser->fields[field];
-    bool is_empty = loc->length == 0;
-    if (!parser->is_stopped && (!is_empty || parser->is_refused || parser->is_overlong[field])) {
-        bool is_valid = !is_empty && !parser->is_refused && !parser->is_overlong[field] &&
-                        loc->length <= parser->options.max_url_bytes &&
-                        ((is_feed && field == FIELD_LOC) || is_absolute(loc->data, loc->length));
-        Result rc = RESULT_INVALID;
-        if (is_valid) {
-            rc = url_parse(&parser->url, is_feed ? &parser->base : NULL, loc->data, loc->length);
-            parser->result = rc == RESULT_MEMORY ? RESULT_MEMORY : parser->result;
-        }
-        if (rc != RESULT_OK || !is_in_location(parser)) {
-            report->n_rejected++;
-        } else if (report->n_entries >= parser->options.max_entries) {
-            parser->result = RESULT_LIMIT;
-            parser->is_stopped = true;
-        } else {
-            give(parser, loc);
-        }
-    }
-    sitemap_entry_reset(parser);
-}
-
 /* ---- lists of URLs ---- */
-
-static void end_line(SitemapParser *parser)
-{
-    Buffer *line = &parser->fields[FIELD_LOC];
-    trim_end(line);
-    if (parser->is_overlong[FIELD_LOC] || is_absolute(buffer_string(line), line->length)) {
-        parser->report->kind = SITEMAP_TEXT;
-        sitemap_entry_emit(parser);
-    } else {
-        parser->report->n_rejected += line->length > 0 ? 1 : 0;
-    }
-    sitemap_entry_reset(parser);
-}
 
 static void read_lines(SitemapParser *parser, const char *bytes, size_t length)
 {
@@ -260,7 +63,7 @@ static void read_lines(SitemapParser *parser, const char *bytes, size_t length)
         }
         sitemap_field_append(parser, FIELD_LOC, bytes, (size_t)(stop - bytes));
         if (stop < end) {
-            end_line(parser);
+            sitemap_entry_end_line(parser);
             stop++;
         }
         bytes = stop;
@@ -273,7 +76,7 @@ static void read_lines(SitemapParser *parser, const char *bytes, size_t length)
 static Result take_utf8(SitemapParser *parser, const char *bytes, size_t length)
 {
     if (!parser->has_kind) {
-        while (length > 0 && (is_blank(*bytes) || *bytes == '\0')) {
+        while (length > 0 && (sitemap_is_blank(*bytes) || *bytes == '\0')) {
             bytes++;
             length--;
         }
@@ -331,7 +134,7 @@ static void finish(SitemapParser *parser)
         bool is_cut = parser->is_last_line_cut;
         parser->report->is_broken |= is_cut;
         if (!parser->is_stopped && !is_cut && parser->fields[FIELD_LOC].length > 0) {
-            end_line(parser);
+            sitemap_entry_end_line(parser);
         }
         return;
     }

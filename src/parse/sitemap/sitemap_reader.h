@@ -1,7 +1,8 @@
-/* The inside of parse/sitemap: one entry that is being collected, and the XML reader that fills it.
+/* A sitemap or feed while it is read: what sitemap.c, sitemap_entry.c and sitemap_xml.c work on.
  *
- * sitemap.c feeds bytes to the reader (or reads lines itself) and gives complete entries to the
- * sink; sitemap_xml.c turns SAX events into entries. Not for other modules. */
+ * What: sitemap.c feeds bytes to a reader (lines of text, or XML), the reader fills the fields of
+ * an entry, and complete entries go to the sink. Owns: everything but the sink's context and the
+ * report. Threads: one at a time. */
 #ifndef PARSE_SITEMAP_SITEMAP_READER_H
 #define PARSE_SITEMAP_SITEMAP_READER_H
 
@@ -58,18 +59,5 @@ struct SitemapParser {
     void *context;
     SitemapReport *report;
 };
-
-/* Forgets the entry being collected. */
-void sitemap_entry_reset(SitemapParser *parser);
-/* Appends to a field, noting when it gets too long. */
-void sitemap_field_append(SitemapParser *parser, SitemapField field, const char *bytes,
-                          size_t length);
-/* Checks the entry, gives it to the sink, forgets it. */
-void sitemap_entry_emit(SitemapParser *parser);
-
-/* One XML file: begin, any number of chunks, end. RESULT_MEMORY. */
-Result sitemap_xml_begin(SitemapParser *parser);
-void sitemap_xml_push(SitemapParser *parser, const char *bytes, size_t length);
-void sitemap_xml_end(SitemapParser *parser);
 
 #endif

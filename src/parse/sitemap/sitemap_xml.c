@@ -1,8 +1,10 @@
+#include "parse/sitemap/sitemap_xml.h"
+
 #include <string.h>
 #include <strings.h>
 
 #include "parse/http/http_header.h"
-#include "parse/sitemap/sitemap_reader.h"
+#include "parse/sitemap/sitemap_entry.h"
 
 /* Distinct names in one file. libxml2 keeps all of them in a table that stops growing, so that
  * millions of names cost quadratic time; real sitemaps have a few dozen. */

@@ -1,6 +1,9 @@
-#include "parse/url/url_internal.h"
+#include "parse/url/url_fast.h"
 
 #include <string.h>
+
+#include "parse/url/url_encode.h"
+#include "parse/url/url_text.h"
 
 /* Almost every link of a real page is printable ASCII that the standard would leave as it is, apart
  * from leading "./" and "../". Such input is checked by one scan with a table and copied in two

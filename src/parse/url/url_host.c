@@ -1,8 +1,12 @@
-#include "parse/url/url_internal.h"
+#include "parse/url/url_host.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+
+#include "parse/url/url_encode.h"
+#include "parse/url/url_idna.h"
+#include "parse/url/url_text.h"
 
 #define IPV6_PIECES 8
 

@@ -1,8 +1,10 @@
-#include "parse/url/url_internal.h"
+#include "parse/url/url_idna.h"
 
 #include <assert.h>
 #include <string.h>
 
+#include "parse/url/url_encode.h"
+#include "parse/url/url_text.h"
 #include "parse/url/url_idna_tables.h"
 #include "parse/url/url_nfc.h"
 

@@ -4,7 +4,7 @@
 #include <string.h>
 #include <strings.h>
 
-#include "parse/url/url_internal.h"
+#include "parse/url/url_encode.h"
 
 /* Names are compared without case. */
 static const char *const session_names[] = {

@@ -1,10 +1,12 @@
-#include "parse/url/url_internal.h"
+#include "parse/url/url_legacy.h"
 
 #include <iconv.h>
 #include <string.h>
 #include <strings.h>
 
-#include "parse/charset/charset.h"
+#include "parse/url/url_encode.h"
+#include "parse/url/url_text.h"
+#include "parse/charset/charset_cjk.h"
 
 /* The query of a link in a document of a legacy encoding: "percent-encode after encoding" of the
  * URL standard with the encoders of the Encoding standard, which differ here and there from what

@@ -1,4 +1,4 @@
-#include "parse/url/ip_address.h"
+#include "parse/host/ip_address.h"
 
 #include <arpa/inet.h>
 #include <stdlib.h>

@@ -4,8 +4,8 @@
  * What budgets per domain, filters (RegisteredDomainIs...) and same-site rules go by. Hosts are as
  * in Url.href: lower case, IDNA in ASCII, addresses in the standard's form. Pure and thread-safe.
  */
-#ifndef PARSE_URL_DOMAIN_H
-#define PARSE_URL_DOMAIN_H
+#ifndef PARSE_HOST_DOMAIN_H
+#define PARSE_HOST_DOMAIN_H
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -4,8 +4,8 @@
  * Special addresses are the IANA special-purpose registries (RFC 6890 and successors): loopback,
  * private, link-local, shared, documentation, multicast, reserved, and IPv6 forms that carry an
  * IPv4 address inside. Pure. */
-#ifndef PARSE_URL_IP_ADDRESS_H
-#define PARSE_URL_IP_ADDRESS_H
+#ifndef PARSE_HOST_IP_ADDRESS_H
+#define PARSE_HOST_IP_ADDRESS_H
 
 #include <netinet/in.h>
 #include <stdbool.h>

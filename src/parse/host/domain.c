@@ -1,4 +1,4 @@
-#include "parse/url/domain.h"
+#include "parse/host/domain.h"
 
 #include <libpsl.h>
 #include <string.h>

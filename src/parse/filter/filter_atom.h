@@ -1,0 +1,60 @@
+/* One atom of a filter: its type, and its arguments in the form in which they are compared.
+ *
+ * Owns: regex and set; the items are in the arena of the filter.
+ * Threads: immutable once the filter is compiled. */
+#ifndef PARSE_FILTER_FILTER_ATOM_H
+#define PARSE_FILTER_FILTER_ATOM_H
+
+#define PCRE2_CODE_UNIT_WIDTH 8
+#include <pcre2.h>
+
+#include "parse/filter/filter.h"
+#include "parse/filter/filter_set.h"
+
+typedef struct FilterAtom FilterAtom;
+
+typedef enum FilterArguments {
+    FILTER_NO_ARGUMENTS,
+    FILTER_TEXT,         /* as it is */
+    FILTER_NAME_VALUES,  /* the same, at least two */
+    FILTER_LOWER,        /* in lower case */
+    FILTER_HOST,         /* a host name in the form of Url.href */
+    FILTER_HOST_END,     /* the same, but may begin with a dot or inside a label */
+    FILTER_URL,          /* a normalised URL */
+    FILTER_EXTENSION,    /* lower case, without a dot */
+    FILTER_HEX,          /* a digest: lower case, without "name:" */
+    FILTER_NUMBER,       /* low */
+    FILTER_TIMES,        /* low, at least 2 */
+    FILTER_SIZE,         /* low, with K, Ki, M, Mi, G, Gi */
+    FILTER_NUMBER_RANGE, /* "200" or "300-399" */
+    FILTER_REGEX,        /* must match all of the text */
+    FILTER_REGEX_SEARCH, /* must match anywhere */
+    FILTER_FILE,         /* a set of hosts */
+} FilterArguments;
+
+typedef struct FilterAtomType {
+    FilterAtomHelp help;
+    FilterArguments arguments;
+    bool is_list;   /* one or more arguments, else exactly one */
+    unsigned needs; /* FILTER_HAS_... */
+    bool (*matches)(const FilterAtom *atom, const FilterInput *input, FilterScratch *scratch);
+} FilterAtomType;
+
+typedef struct FilterItem {
+    const char *text; /* NUL-terminated, in the filter's arena */
+    size_t length;
+    uint64_t low; /* numbers and ranges */
+    uint64_t high;
+} FilterItem;
+
+struct FilterAtom {
+    const FilterAtomType *type;
+    FilterItem *items; /* in the filter's arena */
+    size_t n_items;
+    pcre2_code *regex; /* owned */
+    FilterSet *set;    /* owned */
+    size_t start;      /* where it stands in the expression */
+    size_t end;
+};
+
+#endif

@@ -1,0 +1,15 @@
+/* URLs that are in normal form already, resolved by one scan with a table.
+ *
+ * What: most links need no state machine. This accepts only what it is sure of.
+ * Invariants: whatever it accepts, url_parse_standard answers alike (tests/fuzz/fuzz_url.c).
+ * Threads: pure; one Url belongs to one thread. */
+#ifndef PARSE_URL_URL_FAST_H
+#define PARSE_URL_URL_FAST_H
+
+#include "parse/url/url.h"
+
+/* true when it resolved input; false when the states of the standard must: out is then unspecified
+ * but valid. */
+bool url_fast_parse(Url *out, const Url *base, const char *input, size_t length);
+
+#endif

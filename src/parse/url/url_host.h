@@ -1,0 +1,13 @@
+/* The host parser: domains, IPv4 and IPv6 addresses.
+ *
+ * Threads: pure. Errors: RESULT_INVALID, RESULT_LIMIT, RESULT_MEMORY.
+ * Source: url.spec.whatwg.org, "Host parsing". */
+#ifndef PARSE_URL_URL_HOST_H
+#define PARSE_URL_URL_HOST_H
+
+#include "parse/url/url.h"
+
+/* Parses a host as written (not empty, valid UTF-8) and appends its serialisation. */
+Result url_host_append(Url *out, const char *input, size_t length);
+
+#endif
