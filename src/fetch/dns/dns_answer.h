@@ -1,6 +1,6 @@
 /* DNS answer: which addresses of an answer are used, and how long.
  *
- * What: the allowed addresses (parse/url/ip_address.h), those of the preferred family first. Their
+ * What: the allowed addresses (parse/host/ip_address.h), those of the preferred family first. Their
  * time to live is the least of all, within the configured bounds.
  * A pure function of the answer. */
 #ifndef FETCH_DNS_DNS_ANSWER_H

@@ -10,7 +10,7 @@
 #include "base/memory/heap.h"
 #include "base/memory/map.h"
 #include "frontier/visit/visit_state.h"
-#include "parse/url/ip_address.h"
+#include "parse/host/ip_address.h"
 
 #define NAME_ADDRESSES_MAX 8u /* kept of one answer */
 

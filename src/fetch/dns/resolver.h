@@ -2,7 +2,7 @@
  *
  * The resolver keeps the only DNS cache: positive answers for their TTL (within bounds), negative
  * ones for a fixed time; its size is bounded, the oldest answers go first. A name that is being
- * asked for is asked once. Special addresses (parse/url/ip_address.h) are dropped from answers
+ * asked for is asked once. Special addresses (parse/host/ip_address.h) are dropped from answers
  * unless allowed; a name with no other address is FETCH_PRIVATE.
  *
  *   distributor --resolver_resolve--> [inbox, eventfd] --> resolver thread --> answered sink
