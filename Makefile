@@ -105,7 +105,7 @@ $(OUT)/sim: $(SIM_SRC:%.c=$(OUT)/%.o) $(OUT)/libragno.a
 .PHONY: unit
 ## make unit            builds and runs the unit tests (T=name for one)
 unit: $(if $(T),$(OUT)/tests/test_$(T),$(UNIT_BIN))
-	@tests/run-unit $^
+	@OUT=$(OUT) tests/run --unit $^
 
 # Debian packages: to build, crawl and test; and what `make lint` and the longer tests use besides.
 DEPS := gcc make pkg-config libcurl4-openssl-dev libxml2-dev libc-ares-dev liblmdb-dev \
@@ -133,16 +133,16 @@ everything: all $(OUT)/web $(OUT)/sim $(UNIT_BIN) $(BENCH_BIN)
 
 ## make integration     the real program against the synthetic web (T=name for one, FULL=1 for long)
 integration: all $(OUT)/web
-	@OUT=$(OUT) tests/run-integration $(if $(T),tests/integration/$(T).py)
+	@OUT=$(OUT) tests/run --integration $(foreach t,$(T),$(call script,$(t)))
 
 .PHONY: sim
 ## make sim             crawls of simulated webs in virtual time
 sim: $(OUT)/sim
-	@OUT=$(OUT) tests/run-sim
+	@OUT=$(OUT) tests/run --sim
 
 ## make test            unit tests, simulated crawls and integration tests
 test: all $(OUT)/web $(OUT)/sim $(UNIT_BIN)
-	@OUT=$(OUT) tests/run-all $(UNIT_BIN)
+	@OUT=$(OUT) tests/run --unit $(UNIT_BIN) --sim --integration
 
 ## make lint            compilers' warnings, rooms, words, clang-format, cppcheck, clang-tidy
 lint:

@@ -53,12 +53,33 @@ class Report:
         sys.exit(1 if self.failed else 0)
 
 
+def alone(test):
+    """Marks a test of main() that must not run beside others: say beside it why."""
+    test.is_alone = True
+    return test
+
+
+def ended_by_signal(_, frame):
+    """So that a test that is ended says where it was, and ends what it started."""
+    print(f"# SIGTERM came in {frame.f_code.co_name} "
+          f"({os.path.basename(frame.f_code.co_filename)}:{frame.f_lineno})", flush=True)
+    sys.exit(143)
+
+
 def main(*tests):
-    """Runs each test(report, path) in a directory of its own, then ends the script."""
-    # So that a test that is ended ends what it started.
-    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
+    """Runs each test(report, path) in a directory of its own, then ends the script. Arguments on the
+    command line are names of tests, the only ones to run; --list prints the names instead."""
+    known = {test.__name__: test for test in tests}
+    if sys.argv[1:] == ["--list"]:
+        for name, test in known.items():
+            print(name, "alone" if getattr(test, "is_alone", False) else "together")
+        return
+    unknown = [name for name in sys.argv[1:] if name not in known]
+    if unknown:
+        sys.exit(f"no test {' '.join(unknown)}: there are {' '.join(known)}")
+    signal.signal(signal.SIGTERM, ended_by_signal)
     report = Report()
-    for test in tests:
+    for test in [known[name] for name in sys.argv[1:]] or tests:
         with Scratch() as path:
             try:
                 test(report, path)
