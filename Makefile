@@ -1,19 +1,31 @@
-# ragno: one non-recursive Makefile. `make help` lists what it can do.
+# ragno: one Makefile, not recursive. `make help` lists what it can do.
 #
 # Modes never mix: objects live under build/$(MODE)/. `make` builds release and links it to build/ragno.
+# A changed flag, compiler or list of sources rebuilds what it concerns.
 
 MODE ?= release
-CC ?= gcc
-PKGS := libcurl libxml-2.0 libcares lmdb libpcre2-8 inih libpsl libidn2 libxxhash libdeflate zlib \
-        libzstd libbrotlidec libcrypto
 PREFIX ?= /usr/local
 LIBDIR ?= $(PREFIX)/lib
 VERSION := 0.1.0
 OUT := build/$(MODE)
 
-ifeq ($(filter deps deps-dev deps-fuzz help clean distclean,$(MAKECMDGOALS)),)
-  ifneq ($(shell pkg-config --exists $(PKGS) 2>/dev/null && echo yes),yes)
-    $(error libraries are missing: run `make deps` first (it installs Debian packages))
+# ---- Compiler and flags ----
+# CC, AR, PKG_CONFIG, CPPFLAGS, CFLAGS, LDFLAGS and LDLIBS may come from the environment or the command
+# line. The flags are appended to those below, so that they win.
+
+ifeq ($(origin CC),default)
+  CC := gcc
+endif
+PKG_CONFIG ?= pkg-config
+PKGS := libcurl libxml-2.0 libcares lmdb libpcre2-8 inih libpsl libidn2 libxxhash libdeflate zlib \
+        libzstd libbrotlidec libcrypto
+# What works before the libraries are there, or without them.
+NO_PKGS := deps deps-dev deps-fuzz help clean format lint check
+ifneq ($(if $(MAKECMDGOALS),$(filter-out $(NO_PKGS),$(MAKECMDGOALS)),all),)
+  ifeq ($(filter deps deps-dev deps-fuzz,$(MAKECMDGOALS)),)
+    ifneq ($(shell $(PKG_CONFIG) --exists $(PKGS) 2>/dev/null && echo yes),yes)
+      $(error libraries are missing: run `make deps` first (it installs Debian packages))
+    endif
   endif
 endif
 
@@ -23,100 +35,143 @@ WARN := -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wsign-conversion -Wstric
 ifdef CI
   WARN += -Werror
 endif
-OPT_release := -O2 -g -D_FORTIFY_SOURCE=2 -fstack-protector-strong
-OPT_asan := -O1 -g -fsanitize=address,undefined -fno-sanitize-recover=undefined -fno-omit-frame-pointer -DRAGNO_CHECK_LOCKS
-OPT_tsan := -O1 -g -fsanitize=thread -fno-omit-frame-pointer -DRAGNO_CHECK_LOCKS
-OPT_lint := $(OPT_release) -Werror
-OPT_fuzz := -O1 -g -fsanitize=fuzzer-no-link,address,undefined -fno-sanitize-recover=undefined -DRAGNO_CHECK_LOCKS -Werror
-OPT_cov := -O0 -g --coverage -DRAGNO_CHECK_LOCKS
-OPT := $(OPT_$(MODE))
-ifeq ($(OPT),)
+
+# Hardening, for what people run. Distributions have flags of their own; the level of _FORTIFY_SOURCE
+# is left to them where they give one.
+MACHINE = $(eval MACHINE := $(shell $(CC) -dumpmachine))$(MACHINE)
+HARDEN = -fstack-protector-strong -fstack-clash-protection \
+         $(if $(filter x86_64-% i%86-%,$(MACHINE)),-fcf-protection) \
+         $(if $(filter aarch64-%,$(MACHINE)),-mbranch-protection=standard) \
+         $(if $(findstring _FORTIFY_SOURCE,$(CPPFLAGS) $(CFLAGS)),,-U_FORTIFY_SOURCE -D_FORTIFY_SOURCE=2)
+HARDEN_LINK := -Wl,-z,relro -Wl,-z,now -Wl,-z,noexecstack
+
+CHECKED := -DRAGNO_CHECK_LOCKS
+OPT_release = -O2 -g $(HARDEN)
+OPT_lint = $(OPT_release) -Werror
+OPT_asan := -O1 -g -fsanitize=address,undefined -fno-sanitize-recover=undefined -fno-omit-frame-pointer $(CHECKED)
+OPT_tsan := -O1 -g -fsanitize=thread -fno-omit-frame-pointer $(CHECKED)
+OPT_fuzz := -O1 -g -fsanitize=fuzzer-no-link,address,undefined -fno-sanitize-recover=undefined -Werror $(CHECKED)
+OPT_cov := -O0 -g --coverage $(CHECKED)
+ifeq ($(filter $(MODE),release lint asan tsan fuzz cov),)
   $(error MODE=$(MODE): expected release, asan, tsan, cov, fuzz or lint)
 endif
 
-CPPFLAGS := -D_GNU_SOURCE -Isrc -DRAGNO_VERSION='"$(VERSION)"'
 # Asked at the first use, so that `make deps demo` finds what deps has just installed.
-PKG_CFLAGS = $(eval PKG_CFLAGS := $(shell pkg-config --cflags $(PKGS)))$(PKG_CFLAGS)
-PKG_LIBS = $(eval PKG_LIBS := $(shell pkg-config --libs $(PKGS)))$(PKG_LIBS)
-CFLAGS = -std=gnu11 $(OPT) $(WARN) -fPIC -pthread $(PKG_CFLAGS)
-LDFLAGS := $(OPT) -pthread
-LDLIBS = $(PKG_LIBS) -lm
+PKG_CFLAGS = $(eval PKG_CFLAGS := $(shell $(PKG_CONFIG) --cflags $(PKGS)))$(PKG_CFLAGS)
+PKG_LIBS = $(eval PKG_LIBS := $(shell $(PKG_CONFIG) --libs $(PKGS)))$(PKG_LIBS)
 
+# No path of this machine gets into the program: builds in two places are the same, byte for byte.
+SAME := -ffile-prefix-map=$(CURDIR)=.
+USE_CPP = -D_GNU_SOURCE -Isrc -DRAGNO_VERSION='"$(VERSION)"' $(CPPFLAGS)
+USE_C = -std=gnu11 $(OPT_$(MODE)) $(SAME) $(WARN) -fPIC -pthread $(PKG_CFLAGS) $(CFLAGS)
+USE_LD = $(OPT_$(MODE)) $(if $(filter release lint,$(MODE)),$(HARDEN_LINK)) -pthread $(LDFLAGS)
+USE_LIBS = $(PKG_LIBS) -lm $(LDLIBS)
+
+COMPILE = $(CC) $(USE_CPP) $(USE_C)
+LINK = $(CC) $(USE_LD) -pie
+define link
+@mkdir -p $(@D)
+@echo '  LD  $@' >&2
+@$(LINK) -o $@ $(filter %.o %.a,$^) $(ALSO) $(USE_LIBS)
+endef
+define archive
+@mkdir -p $(@D)
+@rm -f $@
+@$(AR) rcsD $@ $(filter %.o,$^)
+endef
+
+# ---- Sources ----
 # The rooms: every folder below src. src/ROOMS gives their order (tests/lint/rooms holds it).
+objects = $(patsubst %.c,$(OUT)/%.o,$(1))
 LIB_SRC := $(sort $(wildcard src/*/*.c src/*/*/*.c))
-LIB_OBJ := $(LIB_SRC:%.c=$(OUT)/%.o)
 UNIT_SRC := $(sort $(wildcard tests/unit/test_*.c))
 UNIT_BIN := $(UNIT_SRC:tests/unit/%.c=$(OUT)/tests/%)
 BENCH_SRC := $(sort $(wildcard tests/bench/bench_*.c))
 BENCH_BIN := $(BENCH_SRC:tests/bench/%.c=$(OUT)/bench/%)
-BENCH_SHARED := $(patsubst %.c,$(OUT)/%.o,$(filter-out $(BENCH_SRC),$(sort $(wildcard tests/bench/*.c))))
+BENCH_SHARED := $(filter-out $(BENCH_SRC),$(sort $(wildcard tests/bench/*.c)))
 FUZZ_SRC := $(sort $(wildcard tests/fuzz/fuzz_*.c))
+FUZZ_BIN := $(FUZZ_SRC:tests/fuzz/%.c=build/fuzz/bin/%)
 WEB_SRC := $(sort $(wildcard tests/web/*.c))
 SIM_SRC := $(sort $(wildcard tests/sim/*.c))
+CRASH_BIN := $(addprefix $(OUT)/crash/,io_shim.so alloc_shim.so power_cut crash_drum)
 
 .DEFAULT_GOAL := all
-.PHONY: all help clean
+.SECONDARY:
+.PHONY: all everything help clean
 ## make                 builds build/ragno (MODE=asan, tsan, cov: other builds, each in its own folder)
 all: $(OUT)/ragno
 	@ln -sfn $(MODE)/ragno build/ragno
+
+everything: all $(OUT)/web $(OUT)/sim $(UNIT_BIN) $(BENCH_BIN) $(CRASH_BIN)
+
+help:
+	@sed -n 's/^## //p' $(MAKEFILE_LIST)
 
 ## make clean           removes build/
 clean:
 	@rm -rf build
 
-help:
-	@sed -n 's/^## //p' $(MAKEFILE_LIST)
+# ---- Building ----
+# A list is written anew only when it has changed; what depends on it is built anew then.
+$(OUT)/flags.list: export LIST = $(shell $(CC) --version | head -n 1) $(COMPILE) $(LINK) $(USE_LIBS)
+$(OUT)/libragno.list: export LIST = $(LIB_SRC)
+$(OUT)/web.list: export LIST = $(WEB_SRC)
+$(OUT)/sim.list: export LIST = $(SIM_SRC)
+$(OUT)/%.list: FORCE | $(filter deps deps-dev deps-fuzz,$(MAKECMDGOALS))
+	@mkdir -p $(@D)
+	@printf '%s\n' "$$LIST" | cmp -s - $@ || printf '%s\n' "$$LIST" >$@
+FORCE:
 
-$(OUT)/%.o: %.c | $(filter deps deps-dev deps-fuzz,$(MAKECMDGOALS))
+$(OUT)/%.o: %.c $(OUT)/flags.list
 	@mkdir -p $(@D)
 	@echo '  CC  $<' >&2
-	@$(CC) $(CPPFLAGS) $(CFLAGS) -MMD -MP -c -o $@ $<
+	@$(COMPILE) -MMD -MP -c -o $@ $<
 
-$(OUT)/libragno.a: $(LIB_OBJ)
-	@rm -f $@
-	@ar rcs $@ $^
+$(OUT)/libragno.a: $(call objects,$(LIB_SRC)) $(OUT)/libragno.list
+	$(archive)
 
 $(OUT)/ragno: $(OUT)/src/main.o $(OUT)/libragno.a
-	@echo '  LD  $@' >&2
-	@$(CC) $(LDFLAGS) -o $@ $^ $(LDLIBS)
+	$(link)
 
 # A unit test is one file, one program: tests/unit/test_NAME.c -> $(OUT)/tests/test_NAME.
+$(OUT)/tests/test_%: private ALSO = -lcunit
 $(OUT)/tests/test_%: $(OUT)/tests/unit/test_%.o $(OUT)/libragno.a
-	@mkdir -p $(@D)
-	@echo '  LD  $@' >&2
-	@$(CC) $(LDFLAGS) -o $@ $^ $(LDLIBS) -lcunit
+	$(link)
 
 # A benchmark is one file, one program: tests/bench/bench_NAME.c, with the workload they share.
-$(OUT)/bench/bench_%: $(OUT)/tests/bench/bench_%.o $(BENCH_SHARED) $(OUT)/libragno.a
-	@mkdir -p $(@D)
-	@echo '  LD  $@' >&2
-	@$(CC) $(LDFLAGS) -o $@ $^ $(LDLIBS)
+$(OUT)/bench/bench_%: $(OUT)/tests/bench/bench_%.o $(call objects,$(BENCH_SHARED)) $(OUT)/libragno.a
+	$(link)
 
 # The synthetic web needs the lowest layer only: it builds while others do not.
-$(OUT)/web: $(WEB_SRC:%.c=$(OUT)/%.o) $(filter $(OUT)/src/base/%,$(LIB_OBJ))
-	@echo '  LD  $@' >&2
-	@$(CC) $(LDFLAGS) -o $@ $^ $(LDLIBS)
+$(OUT)/web: $(call objects,$(WEB_SRC) $(filter src/base/%,$(LIB_SRC))) $(OUT)/web.list
+	$(link)
 
 # The frontier in virtual time.
-$(OUT)/sim: $(SIM_SRC:%.c=$(OUT)/%.o) $(OUT)/libragno.a
-	@echo '  LD  $@'
-	@$(CC) $(LDFLAGS) -o $@ $^ $(LDLIBS)
+$(OUT)/sim: $(call objects,$(SIM_SRC)) $(OUT)/libragno.a $(OUT)/sim.list
+	$(link)
 
-.PHONY: unit
-## make unit            builds and runs the unit tests (T=name for one)
-unit: $(if $(T),$(OUT)/tests/test_$(T),$(UNIT_BIN))
-	@OUT=$(OUT) tests/run --unit $^
+# What disturbs other programs must not be instrumented itself.
+PLAIN = $(CC) -std=gnu11 -O2 -g -D_GNU_SOURCE $(WARN)
+$(OUT)/crash/%.so: tests/crash/%.c
+	@mkdir -p $(@D)
+	@$(PLAIN) -shared -fPIC -fno-builtin -pthread -o $@ $<
+$(OUT)/crash/power_cut: tests/crash/power_cut.c tests/crash/power_cut.h
+	@mkdir -p $(@D)
+	@$(PLAIN) -o $@ $<
+$(OUT)/crash/crash_drum: $(OUT)/tests/crash/crash_drum.o $(OUT)/libragno.a
+	$(link)
 
-# Debian packages: to build, crawl and test; and what `make lint` and the longer tests use besides.
+# ---- Debian packages ----
+# To build, crawl and test; for the fuzzers, clang and what they are linked with; and what `make lint`
+# and the longer tests use besides.
 DEPS := gcc make pkg-config libcurl4-openssl-dev libxml2-dev libc-ares-dev liblmdb-dev \
         libpcre2-dev libinih-dev libpsl-dev libidn2-dev libxxhash-dev libdeflate-dev zlib1g-dev \
-        libzstd-dev libbrotli-dev libssl-dev libcunit1-dev python3 lmdb-utils
-# clang, and what its fuzzers are linked with.
+        libzstd-dev libbrotli-dev libssl-dev libcunit1-dev python3 lmdb-utils zstd
 DEPS_FUZZ := clang libclang-rt-14-dev
-DEPS_DEV := $(DEPS_FUZZ) clang-format clang-tidy cppcheck nginx-light apache2-doc debian-handbook \
-        postgresql-doc-15 wrk
+DEPS_DEV := $(DEPS_FUZZ) clang-format clang-tidy cppcheck shellcheck nginx-light apache2-doc \
+        debian-handbook postgresql-doc-15 wrk
 
-.PHONY: deps deps-dev deps-fuzz integration test lint check demo bench everything
+.PHONY: deps deps-dev deps-fuzz
 ## make deps            installs the Debian packages that are missing (asks for root only then)
 deps:
 	@tools/deps $(DEPS)
@@ -129,27 +184,35 @@ deps-dev:
 deps-fuzz:
 	@tools/deps $(DEPS) $(DEPS_FUZZ)
 
-everything: all $(OUT)/web $(OUT)/sim $(UNIT_BIN) $(BENCH_BIN)
+# ---- Tests ----
+.PHONY: unit integration sim test lint format check demo bench
+## make test            unit tests, simulated crawls and integration tests, some at a time (JOBS=n)
+test: all $(OUT)/web $(OUT)/sim $(UNIT_BIN) $(CRASH_BIN)
+	@OUT=$(OUT) tests/run --unit $(UNIT_BIN) --sim --integration
 
-## make integration     the real program against the synthetic web (T=name for one, FULL=1 for long)
-integration: all $(OUT)/web
-	@OUT=$(OUT) tests/run --integration $(foreach t,$(T),$(call script,$(t)))
+## make unit            the unit tests (T=name for one, or names)
+unit: $(if $(T),$(T:%=$(OUT)/tests/test_%),$(UNIT_BIN))
+	@OUT=$(OUT) tests/run --unit $^
 
-.PHONY: sim
+## make integration     the real program against the synthetic web (T=name, T=name:test; FULL=1: long)
+integration: all $(OUT)/web $(CRASH_BIN)
+	@OUT=$(OUT) tests/run --integration $(T)
+
 ## make sim             crawls of simulated webs in virtual time
 sim: $(OUT)/sim
 	@OUT=$(OUT) tests/run --sim
-
-## make test            unit tests, simulated crawls and integration tests
-test: all $(OUT)/web $(OUT)/sim $(UNIT_BIN)
-	@OUT=$(OUT) tests/run --unit $(UNIT_BIN) --sim --integration
 
 ## make lint            compilers' warnings, rooms, words, clang-format, cppcheck, clang-tidy
 lint:
 	@tests/lint/run
 
+## make format          brings the sources into the house's form (clang-format)
+format:
+	@git ls-files '*.c' '*.h' | xargs clang-format -i
+
 ## make check           lint, test, and the tests again under the sanitizers
-check: lint test
+check: lint
+	@$(MAKE) --no-print-directory test
 	@$(MAKE) --no-print-directory MODE=asan test
 	@$(MAKE) --no-print-directory MODE=tsan test
 
@@ -162,60 +225,62 @@ bench:
 	@$(MAKE) --no-print-directory all $(OUT)/web $(OUT)/sim $(BENCH_BIN) >&2
 	@OUT=$(OUT) tests/run-bench "$(BENCH)" $(BENCH_BIN)
 
+# A fuzz target is one file, one program: tests/fuzz/fuzz_NAME.c, by clang.
+SECONDS ?= 60
+FUZZ = $(MAKE) --no-print-directory MODE=fuzz CC=clang
+.PHONY: fuzz fuzz-all
+## make fuzz T=name     clang's libFuzzer on tests/fuzz/fuzz_name.c for SECONDS=60
+fuzz:
+	@$(FUZZ) build/fuzz/bin/fuzz_$(T)
+	@tests/run-fuzz --unpack $(T)
+	@mkdir -p build/fuzz/found
+	@build/fuzz/bin/fuzz_$(T) -max_total_time=$(SECONDS) -artifact_prefix=build/fuzz/found/$(T)- \
+	    build/fuzz/corpus/$(T)
+
+## make fuzz-all        every fuzz target for SECONDS=60, a few at a time
+fuzz-all:
+	@$(FUZZ) $(FUZZ_BIN)
+	@tests/run-fuzz $(SECONDS) $(FUZZ_BIN)
+
+build/fuzz/bin/fuzz_%: private ALSO = -fsanitize=fuzzer
+build/fuzz/bin/fuzz_%: build/fuzz/tests/fuzz/fuzz_%.o build/fuzz/libragno.a
+	$(link)
+
+# ---- The library ----
 # libragno: the store without the crawler (src/ragno.h), as a list of rooms.
 LIBRAGNO_ROOMS := base/core base/memory base/thread store/lmdb store/records store/format \
         store/page_tables store/page_batch store/pages store/drum store/repository \
         store/schedule store/check store/rank store/scorers store/best_first store/frequency
 LIBRAGNO_SRC := $(foreach room,$(LIBRAGNO_ROOMS),$(filter src/$(room)/%,$(LIB_SRC)))
 LIBRAGNO_PKGS := lmdb libxxhash libpcre2-8
-LIBRAGNO_HEADERS = $(sort $(filter %.h,$(shell $(CC) $(CPPFLAGS) -MM src/ragno.h)))
+LIBRAGNO_HEADERS = $(sort $(filter %.h,$(shell $(CC) $(USE_CPP) -MM src/ragno.h)))
 SO := libragno.so.0
 
-$(OUT)/install/libragno.a: $(LIBRAGNO_SRC:%.c=$(OUT)/%.o)
-	@mkdir -p $(@D)
-	@rm -f $@
-	@ar rcs $@ $^
+$(OUT)/install.list: export LIST = $(LIBRAGNO_SRC)
+$(OUT)/install/libragno.a: $(call objects,$(LIBRAGNO_SRC)) $(OUT)/install.list
+	$(archive)
 
-$(OUT)/install/libragno.so.$(VERSION): $(LIBRAGNO_SRC:%.c=$(OUT)/%.o) src/libragno.map
-	@mkdir -p $(@D)
-	@echo '  LD  $@' >&2
-	@$(CC) $(LDFLAGS) -shared -Wl,-soname,$(SO) -Wl,--version-script=src/libragno.map -Wl,-z,defs \
-	    -Wl,--as-needed -o $@ $(filter %.o,$^) $(shell pkg-config --libs $(LIBRAGNO_PKGS)) -lm
-
-# A fuzz target is one file, one program: tests/fuzz/fuzz_NAME.c, by clang.
-build/fuzz/bin/fuzz_%: build/fuzz/tests/fuzz/fuzz_%.o build/fuzz/libragno.a
+$(OUT)/install/libragno.so.$(VERSION): $(call objects,$(LIBRAGNO_SRC)) src/libragno.map $(OUT)/install.list
 	@mkdir -p $(@D)
 	@echo '  LD  $@' >&2
-	@clang $(LDFLAGS) -fsanitize=fuzzer -o $@ $^ $(LDLIBS)
+	@$(CC) $(USE_LD) -shared -Wl,-soname,$(SO) -Wl,--version-script=src/libragno.map -Wl,-z,defs \
+	    -Wl,--as-needed -o $@ $(filter %.o,$^) $(shell $(PKG_CONFIG) --libs $(LIBRAGNO_PKGS)) -lm
 
-SECONDS ?= 60
-.PHONY: fuzz
-## make fuzz T=name     clang's libFuzzer on tests/fuzz/fuzz_name.c for SECONDS=60
-fuzz:
-	@$(MAKE) --no-print-directory MODE=fuzz CC=clang build/fuzz/bin/fuzz_$(T)
-	@tests/run-fuzz --unpack $(T)
-	@mkdir -p build/fuzz/found
-	@build/fuzz/bin/fuzz_$(T) -max_total_time=$(SECONDS) -artifact_prefix=build/fuzz/found/$(T)- \
-	    build/fuzz/corpus/$(T)
-
-.PHONY: fuzz-all fuzz-programs
-fuzz-programs: $(FUZZ_SRC:tests/fuzz/%.c=build/fuzz/bin/%)
-
-## make fuzz-all        every fuzz target for SECONDS=60, a few at a time
-fuzz-all:
-	@$(MAKE) --no-print-directory MODE=fuzz CC=clang fuzz-programs
-	@tests/run-fuzz $(SECONDS) $(FUZZ_SRC:tests/fuzz/%.c=build/fuzz/bin/%)
-
+# ---- Documents, editors, installing ----
 .PHONY: doc install
 ## make doc             the manual page and config/ragno.ini, from the program's option table
 doc: all
 	@$(OUT)/ragno --print-config=sample >config/ragno.ini
 	@tools/make-manual $(OUT)/ragno doc/ragno.1.in "$(VERSION)" >doc/ragno.1
 
+## make compile_commands.json    how each file is compiled, for editors (clangd)
+compile_commands.json: Makefile $(OUT)/flags.list
+	@printf '%s\n' $(LIB_SRC) src/main.c $(UNIT_SRC) $(BENCH_SRC) $(BENCH_SHARED) $(WEB_SRC) $(SIM_SRC) | \
+	    tools/compile-commands $(COMPILE) >$@
+
 ## make install         program, library, configuration, manual (PREFIX=/usr/local, DESTDIR=)
 install: all $(OUT)/install/libragno.a $(OUT)/install/libragno.so.$(VERSION)
 	@PREFIX='$(PREFIX)' LIBDIR='$(LIBDIR)' DESTDIR='$(DESTDIR)' VERSION='$(VERSION)' SO='$(SO)' \
 	    OUT='$(OUT)' PKGS='$(LIBRAGNO_PKGS)' tools/install $(LIBRAGNO_HEADERS)
 
-.SECONDARY:
 -include $(shell find $(OUT) -name '*.d' 2>/dev/null)

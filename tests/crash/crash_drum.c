@@ -1,4 +1,4 @@
-/* A DRUM at work, to be killed, and the check of what it left; driven by tests/crash/drum-crash.
+/* A DRUM at work, to be killed, and the check of what it left; driven by tests/crash/fail_drum.py.
  *
  *   crash_drum work PLACE OPERATIONS lmdb|runs    0: done; 3: a call failed, as ordered by io_shim
  *   crash_drum check PLACE OPERATIONS lmdb|runs   recovers, merges; 0 when every promise was kept

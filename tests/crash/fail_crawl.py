@@ -3,7 +3,7 @@ last before a kill; the power goes after any of the recorded events; the disk is
 crawl goes on or ends with a clear exit status, never hangs, and what it and its resumption end with is
 what a crawl ends with that was left alone. So does `ragno verify --repair` of a damaged crawl.
 
-    tests/crash/fail_crawl.py         a sample; RAGNO_LONG=1: the first 200 calls in every way, and
+    tests/crash/fail_crawl.py         a sample; FULL=1: the first 200 calls in every way, and
                                       200 power cuts in every mode; SEED=n for another sample
 """
 import concurrent.futures
@@ -19,11 +19,10 @@ import crawl_state
 import lmdb_table  # of the integration tests, whose folder crawl_state has put into the path
 from crawl_state import harness
 
-LONG = os.environ.get("RAGNO_LONG", "") not in ("", "0")
 SEED = int(os.environ.get("SEED", "1"))
 FIRST_CALLS = 200
-CALLS = FIRST_CALLS if LONG else 6
-CUTS = 200 if LONG else 5
+CALLS = FIRST_CALLS if harness.FULL else 6
+CUTS = 200 if harness.FULL else 5
 WAYS = ("EIO", "ENOSPC", "kill", "killed-after", "half")
 MODES = ("keep", "drop", "zero", "random", "strict-drop", "strict-random")
 SIZES = dict(hosts=12, addresses=6, pages=150, skew=0, page_bytes=1500, not_found=0.02)
@@ -33,16 +32,7 @@ OPTIONS = ["--warc-max-size", "64Ki", "--set", "store.batch_pages=16"]
 SIEVE = ["--set", "sieve.least_urls=0", "--set", "sieve.max_age=50ms", "--set", "sieve.memory=1Mi"]
 # 0: all done; 3: input/output; 16, 17: disk, directory. Anything else is no clear end.
 CLEAR = (0, 3, 16, 17, -signal.SIGKILL)
-SOURCES = os.path.dirname(os.path.abspath(__file__))
-TOOLS = os.path.abspath(f"{harness.OUT}/crash")
-
-
-def build():
-    os.makedirs(TOOLS, exist_ok=True)
-    gcc = [os.environ.get("CC", "gcc"), "-std=gnu11", "-O2", "-D_GNU_SOURCE"]
-    subprocess.run(gcc + ["-shared", "-fPIC", "-o", f"{TOOLS}/io_shim.so",
-                          f"{SOURCES}/io_shim.c", "-pthread"], check=True)
-    subprocess.run(gcc + ["-o", f"{TOOLS}/power_cut", f"{SOURCES}/power_cut.c"], check=True)
+TOOLS = os.path.abspath(f"{harness.OUT}/crash")  # built by make
 
 
 def command(web, directory, *more):
@@ -91,7 +81,6 @@ class World:
 
 
 def calls(report, path):
-    build()
     randomness = random.Random(SEED)
     with harness.Web(path, **SIZES) as web:
         world = World(path, web)
@@ -105,7 +94,7 @@ def calls(report, path):
                 if result.returncode not in CLEAR:
                     found.append(f"exit {result.returncode}: {result.stderr[-300:]}")
                 return result.returncode, found
-            complaints, ends = each(numbers if LONG else sorted(randomness.sample(numbers, CALLS)),
+            complaints, ends = each(numbers if harness.FULL else sorted(randomness.sample(numbers, CALLS)),
                                     case)
             report.check(f"{way} at one call: as undisturbed (exit statuses {ends})",
                          not complaints, f"{len(complaints)}:\n" + "\n".join(complaints[:6]))
@@ -130,7 +119,6 @@ def repair(directory):
 
 def repairs(report, path):
     """A repair that fails or is killed anywhere, and is done again, mends what it would have mended."""
-    build()
     randomness = random.Random(SEED)
     with harness.Web(path, **SIZES) as web:
         world = World(path, web)
@@ -149,14 +137,13 @@ def repairs(report, path):
             return result.returncode, crawl_state.verify(directory) + \
                 crawl_state.compare(crawl_state.State(directory), world.undisturbed)
         complaints, ends = each(
-            numbers if LONG else sorted(randomness.sample(numbers, min(CALLS, total))), case)
+            numbers if harness.FULL else sorted(randomness.sample(numbers, min(CALLS, total))), case)
         report.check(f"a repair, {way} at one of {total} calls, and again: as undisturbed (exit "
                      f"statuses {ends})", not complaints and set(ends) <= {1, 3, -signal.SIGKILL},
                      f"{len(complaints)}:\n" + "\n".join(complaints[:6]))
 
 
 def power(report, path):
-    build()
     randomness = random.Random(SEED)
     with harness.Web(path, **SIZES) as web:
         world = World(path, web)
@@ -203,7 +190,6 @@ def begin_full(world, directory, full, grace):
 
 
 def full_disk(report, path):
-    build()
     # More pages and time than the disk has room for.
     sizes = dict(SIZES, pages=3000, hosts=30)
     full = path + "/full"

@@ -2,7 +2,7 @@
 ends with that was left alone, each page is stored exactly once, `ragno verify` has no complaint (after
 every kill, too), and the server saw no impolite request, restarts included.
 
-    tests/crash/kill_crawl.py         20 kills; RAGNO_LONG=1: 300; SEED=n for others
+    tests/crash/kill_crawl.py         20 kills; FULL=1: 300; SEED=n for others
 """
 import os
 import random
@@ -12,9 +12,8 @@ import time
 import crawl_state
 from crawl_state import harness
 
-LONG = os.environ.get("RAGNO_LONG", "") not in ("", "0")
 SEED = int(os.environ.get("SEED", "1"))
-KILLS = 300 if LONG else 20
+KILLS = 300 if harness.FULL else 20
 KILLS_PER_CRAWL = 5
 SIZES = dict(hosts=60, addresses=30, pages=1500, skew=0, page_bytes=3000, not_found=0.02)
 HOST_DELAY_MS, IP_DELAY_MS = 20, 5

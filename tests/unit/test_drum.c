@@ -222,10 +222,10 @@ static void prepare(Setup *setup, Model *model, const Geometry *g, uint64_t seed
                                    .assign_bytes = 8};
 }
 
-/* RAGNO_LONG=1 makes it millions; TMPDIR=/dev/shm makes that quick. */
+/* FULL=1 makes it millions; TMPDIR=/dev/shm makes that quick. */
 static void random_operations_behave_as_if_done_one_by_one(void)
 {
-    unsigned operations = getenv("RAGNO_LONG") != NULL ? 250000 : 12000;
+    unsigned operations = getenv("FULL") != NULL ? 250000 : 12000;
     for (size_t g = 0; g < sizeof geometries / sizeof *geometries; g++) {
         Setup setup;
         Model model;

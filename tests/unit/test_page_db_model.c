@@ -1,6 +1,6 @@
 /* PageDB against a naive model: random pages, batches, recrawls, discoveries, aborted transactions.
  *
- * RAGNO_LONG=1: 100 000 operations for each of five seeds. */
+ * FULL=1: 100 000 operations for each of five seeds. */
 #include "unit.h"
 
 #include <stdio.h>
@@ -432,12 +432,12 @@ static unsigned run_seed(uint64_t seed, uint64_t hash_mask, size_t operations)
 
 static size_t n_operations(void)
 {
-    return getenv("RAGNO_LONG") != NULL ? 100000 : 400;
+    return getenv("FULL") != NULL ? 100000 : 400;
 }
 
 static void page_db_agrees_with_a_naive_model(void)
 {
-    unsigned seeds = getenv("RAGNO_LONG") != NULL ? 5 : 3;
+    unsigned seeds = getenv("FULL") != NULL ? 5 : 3;
     for (uint64_t seed = 1; seed <= seeds; seed++) {
         CU_ASSERT_EQUAL(run_seed(seed * 1000003, UINT64_MAX, n_operations()), 0);
     }

@@ -532,7 +532,7 @@ static void crawl_randomly(uint64_t seed, bool mixed)
 
 static void a_sieve_finds_what_a_naive_look_up_finds(void)
 {
-    unsigned runs = getenv("RAGNO_LONG") != NULL ? 100 : 4;
+    unsigned runs = getenv("FULL") != NULL ? 100 : 4;
     for (unsigned i = 0; i < runs; i++) {
         crawl_randomly(i + 1, false);
     }
@@ -540,7 +540,7 @@ static void a_sieve_finds_what_a_naive_look_up_finds(void)
 
 static void it_merges_beside_new_links(void)
 {
-    unsigned runs = getenv("RAGNO_LONG") != NULL ? 100 : 3;
+    unsigned runs = getenv("FULL") != NULL ? 100 : 3;
     for (unsigned i = 0; i < runs; i++) {
         crawl_randomly(1000 + i, true);
     }
