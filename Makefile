@@ -273,7 +273,7 @@ doc: all
 	@$(OUT)/ragno --print-config=sample >config/ragno.ini
 	@tools/make-manual $(OUT)/ragno doc/ragno.1.in "$(VERSION)" >doc/ragno.1
 
-## make compile_commands.json    how each file is compiled, for editors (clangd)
+## make compile_commands.json  how each file is compiled, for editors (clangd)
 compile_commands.json: Makefile $(OUT)/flags.list
 	@printf '%s\n' $(LIB_SRC) src/main.c $(UNIT_SRC) $(BENCH_SRC) $(BENCH_SHARED) $(WEB_SRC) $(SIM_SRC) | \
 	    tools/compile-commands $(COMPILE) >$@

@@ -12,6 +12,7 @@ import signal
 import subprocess
 import sys
 import tempfile
+import time
 import traceback
 
 OUT = os.environ.get("OUT", "build/release")
@@ -204,6 +205,22 @@ def run(command, timeout=60, env=None):
             os.killpg(process.pid, signal.SIGKILL)
             raise
     return subprocess.CompletedProcess(command, code, output, errors)
+
+
+PATIENCE_S = 120  # for what must happen at last, however busy the machine is
+
+
+def until(condition, patience=PATIENCE_S):
+    """Waits until condition() holds, and returns what it answered; None when it does not hold in
+    time."""
+    deadline = time.monotonic() + patience
+    while True:
+        answer = condition()
+        if answer:
+            return answer
+        if time.monotonic() > deadline:
+            return None
+        time.sleep(0.02)
 
 
 def db_rows(directory):

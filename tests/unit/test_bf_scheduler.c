@@ -1,4 +1,3 @@
-#include <poll.h>
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdio.h>
@@ -6,8 +5,12 @@
 #include <string.h>
 
 #include "bf_world.h"
+#include "fake_time.h"
 #include "store/scorers/hits_scorer.h"
 #include "store/scorers/page_rank_scorer.h"
+#include "until.h"
+
+#define NS_PER_MS INT64_C(1000000)
 
 static void the_best_uncrawled_page_is_next_and_each_once(void)
 {
@@ -110,17 +113,13 @@ static void pages_beyond_the_depth_are_not_scheduled(void)
     world_end(&w);
 }
 
-static double fake_now(void *context)
-{
-    return *(double *)context;
-}
-
 static void hosts_at_their_rate_wait(void)
 {
     World w;
     world_start(&w);
-    double now_s = 100.0;
-    bf_scheduler_set_clock(w.sch, fake_now, &now_s);
+    FakeTime time;
+    fake_time_init(&time);
+    bf_scheduler_set_time(w.sch, &time.keeper);
     CU_ASSERT_EQUAL(bf_scheduler_set_max_domain_crawl_rate(w.sch, 0.5f, 1.0f),
                     bf_scheduler_error_ok);
     add(&w, "_seed_",
@@ -129,18 +128,19 @@ static void hosts_at_their_rate_wait(void)
         (const float[]){0.9f, 0.8f, 0.7f, 0.1f});
     expect(&w, 10, "http://hot/1 http://cold/1");
     expect(&w, 10, "");
-    now_s += 1.01;
+    fake_time_add(&time, 1010 * NS_PER_MS);
     expect(&w, 10, "http://hot/2");
-    now_s += 0.5;
+    fake_time_add(&time, 500 * NS_PER_MS);
     expect(&w, 10, "");
     add(&w, "http://hot/elsewhere", NULL, NULL); /* a crawl that was not requested counts, too */
-    now_s += 0.6;
+    fake_time_add(&time, 600 * NS_PER_MS);
     expect(&w, 10, "");
-    now_s += 1.0;
+    fake_time_add(&time, 1000 * NS_PER_MS);
     expect(&w, 10, "http://hot/3");
     uint32_t domain = page_db_hash_get_domain(page_db_hash("http://hot/elsewhere"));
     CU_ASSERT_DOUBLE_EQUAL((double)page_db_get_domain_crawl_rate(w.db, domain), 1.0, 0.1);
     world_end(&w);
+    fake_time_destroy(&time);
 }
 
 #define MANY_URLS 40000u
@@ -202,18 +202,6 @@ static void tens_of_thousands_are_handed_out_once_each(void)
     world_end(&w);
 }
 
-/* Waits until the thread has made n updates; false after ten seconds. */
-static bool wait_for_updates(World *w, uint64_t n)
-{
-    MonoTime deadline = mono_add_ms(mono_now(), 10000);
-    BFSchedulerCounts counts = {0};
-    while (counts.updates < n && mono_before(mono_now(), deadline)) {
-        (void)poll(NULL, 0, 1);
-        CU_ASSERT_EQUAL_FATAL(bf_scheduler_counts(w->sch, &counts), bf_scheduler_error_ok);
-    }
-    return counts.updates >= n;
-}
-
 static int counting_update(void *state)
 {
     atomic_fetch_add((atomic_uint *)state, 1);
@@ -225,40 +213,6 @@ static int counting_get(void *state, size_t idx, float *score_old, float *score_
     (void)state;
     *score_old = 0.0f;
     *score_new = idx % 2 == 0 ? 0.9f : 0.1f;
-    return 0;
-}
-
-static void updates_wait_for_a_hundred_pages_or_their_time(void)
-{
-    World w;
-    world_start(&w);
-    atomic_uint n_updates = 0;
-    *w.sch->scorer = (Scorer){.state = &n_updates, .update = counting_update, .get = counting_get};
-    CU_ASSERT_EQUAL(bf_scheduler_update_start(w.sch), bf_scheduler_error_ok);
-    add_web(&w, 0, 60, 400);
-    add_web(&w, 60, 99, 400);
-    add_web(&w, 99, 100, 400);
-    CU_ASSERT(wait_for_updates(&w, 1));
-    add_web(&w, 100, 150, 400);
-    add_web(&w, 150, 199, 400);
-    add_web(&w, 199, 200, 400);
-    CU_ASSERT(wait_for_updates(&w, 2));
-    CU_ASSERT_EQUAL(atomic_load(&n_updates), 2);
-    bf_scheduler_set_update_interval(w.sch, 1);
-    CU_ASSERT(wait_for_updates(&w, 3));
-    CU_ASSERT_EQUAL(bf_scheduler_update_stop(w.sch), bf_scheduler_error_ok);
-    BFSchedulerCounts counts;
-    CU_ASSERT_EQUAL(bf_scheduler_counts(w.sch, &counts), bf_scheduler_error_ok);
-    CU_ASSERT(counts.moves > 100);
-    world_end(&w);
-}
-
-/* Likes other pages at each update. */
-static int turning_get(void *state, size_t idx, float *score_old, float *score_new)
-{
-    unsigned turn = atomic_load((atomic_uint *)state);
-    *score_old = 0.0f;
-    *score_new = (idx + turn) % 2 == 0 ? 0.9f : 0.1f;
     return 0;
 }
 
@@ -277,104 +231,174 @@ static void expect_consistent(World *w)
     page_request_delete(request);
 }
 
-/* Adds pages one by one until moves were made in as many of these transactions; *gap_ms: the
- * longest time between two of them. */
-static void add_until_moved(World *w, uint64_t rides, int64_t *gap_ms)
+/* A world whose update thread goes by the test's time, with a scorer that counts its updates. */
+static void start_updates(World *w, FakeTime *time, atomic_uint *n_updates,
+                          int (*get)(void *, size_t, float *, float *))
+{
+    fake_time_init(time);
+    atomic_store(n_updates, 0);
+    bf_scheduler_set_time(w->sch, &time->keeper);
+    *w->sch->scorer = (Scorer){.state = n_updates, .update = counting_update, .get = get};
+    CU_ASSERT_EQUAL_FATAL(bf_scheduler_update_start(w->sch), bf_scheduler_error_ok);
+    fake_time_settle(time);
+}
+
+static void end_updates(World *w, FakeTime *time)
+{
+    CU_ASSERT_EQUAL(bf_scheduler_update_stop(w->sch), bf_scheduler_error_ok);
+    expect_consistent(w);
+    world_end(w);
+    fake_time_destroy(time);
+}
+
+static BFSchedulerCounts counts_of(World *w)
 {
     BFSchedulerCounts counts = {0};
-    MonoTime deadline = mono_add_ms(mono_now(), 20000);
-    MonoTime last = mono_now();
-    *gap_ms = 0;
-    for (uint64_t i = 0; counts.rides < rides && mono_before(last, deadline); i++) {
-        CrawledPage *page = web_page(i, 4000);
-        int64_t ms = mono_ms_between(last, mono_now());
-        *gap_ms = ms > *gap_ms ? ms : *gap_ms;
-        CU_ASSERT_EQUAL_FATAL(bf_scheduler_add(w->sch, page), bf_scheduler_error_ok);
-        last = mono_now();
-        crawled_page_delete(page);
-        CU_ASSERT_EQUAL_FATAL(bf_scheduler_counts(w->sch, &counts), bf_scheduler_error_ok);
+    CU_ASSERT_EQUAL_FATAL(bf_scheduler_counts(w->sch, &counts), bf_scheduler_error_ok);
+    return counts;
+}
+
+/* Nobody adds anything until the thread has ended all that it can do. */
+static void be_silent(FakeTime *time)
+{
+    for (int i = 0; i < 100; i++) {
+        fake_time_pass(time, BF_SCHEDULER_SILENCE_MS);
     }
-    CU_ASSERT(counts.rides >= rides);
+}
+
+static void updates_wait_for_a_hundred_pages_or_their_time(void)
+{
+    World w;
+    FakeTime time;
+    atomic_uint n_updates;
+    world_start(&w);
+    start_updates(&w, &time, &n_updates, counting_get);
+    add_web(&w, 0, 60, 400);
+    add_web(&w, 60, 99, 400);
+    be_silent(&time);
+    CU_ASSERT_EQUAL(atomic_load(&n_updates), 0);
+    add_web(&w, 99, 100, 400);
+    be_silent(&time);
+    CU_ASSERT_EQUAL(counts_of(&w).updates, 1);
+    add_web(&w, 100, 150, 400);
+    add_web(&w, 150, 199, 400);
+    be_silent(&time);
+    CU_ASSERT_EQUAL(atomic_load(&n_updates), 1);
+    add_web(&w, 199, 200, 400);
+    be_silent(&time);
+    CU_ASSERT_EQUAL(counts_of(&w).updates, 2);
+    CU_ASSERT_EQUAL(atomic_load(&n_updates), 2);
+    bf_scheduler_set_update_interval(w.sch, 3600);
+    fake_time_pass(&time, 3590000);
+    CU_ASSERT_EQUAL(counts_of(&w).updates, 2);
+    fake_time_pass(&time, 10000);
+    CU_ASSERT_EQUAL(counts_of(&w).updates, 3);
+    CU_ASSERT(counts_of(&w).moves > 100);
+    end_updates(&w, &time);
+}
+
+/* Likes other pages at each update. */
+static int turning_get(void *state, size_t idx, float *score_old, float *score_new)
+{
+    unsigned turn = atomic_load((atomic_uint *)state);
+    *score_old = 0.0f;
+    *score_new = (idx + turn) % 2 == 0 ? 0.9f : 0.1f;
+    return 0;
+}
+
+/* Adds pages one by one until moves were made in as many of these transactions. */
+static void add_until_moved(World *w, uint64_t rides)
+{
+    for (uint64_t i = 0; i < 4000 && counts_of(w).rides < rides; i++) {
+        CrawledPage *page = web_page(i, 4000);
+        CU_ASSERT_EQUAL_FATAL(bf_scheduler_add(w->sch, page), bf_scheduler_error_ok);
+        crawled_page_delete(page);
+    }
+    CU_ASSERT(counts_of(w).rides >= rides);
 }
 
 static void updates_write_nothing_while_pages_are_added(void)
 {
     World w;
+    FakeTime time;
+    atomic_uint n_updates;
     world_start(&w);
-    atomic_uint n_updates = 0;
-    *w.sch->scorer = (Scorer){.state = &n_updates, .update = counting_update, .get = turning_get};
-    CU_ASSERT_EQUAL(bf_scheduler_update_start(w.sch), bf_scheduler_error_ok);
-    int64_t gap_ms = 0;
-    BFSchedulerCounts counts;
-    for (int tries = 0; tries < 50; tries++) { /* the machine may be busy elsewhere */
-        CU_ASSERT_EQUAL(bf_scheduler_counts(w.sch, &counts), bf_scheduler_error_ok);
-        uint64_t txns = counts.update_txns;
-        uint64_t moves = counts.moves;
-        add_until_moved(&w, counts.rides + 5, &gap_ms);
-        CU_ASSERT_EQUAL(bf_scheduler_counts(w.sch, &counts), bf_scheduler_error_ok);
-        CU_ASSERT(counts.moves - moves > 100);
-        if (gap_ms < BF_SCHEDULER_SILENCE_MS / 2) {
-            CU_ASSERT_EQUAL(counts.update_txns, txns);
-            break;
-        }
-    }
-    CU_ASSERT(gap_ms < BF_SCHEDULER_SILENCE_MS / 2);
+    start_updates(&w, &time, &n_updates, turning_get);
+    add_web(&w, 0, 1000, 4000);
+    fake_time_settle(&time); /* there are moves */
+    add_until_moved(&w, 5);
+    fake_time_pass(&time, BF_SCHEDULER_SILENCE_MS - 1);
+    BFSchedulerCounts counts = counts_of(&w);
+    CU_ASSERT(counts.moves > 100);
+    CU_ASSERT_EQUAL(counts.update_txns, 0);
     /* in silence it does the rest itself, and goes on with the next */
-    CU_ASSERT(wait_for_updates(&w, counts.updates + 1));
-    CU_ASSERT_EQUAL(bf_scheduler_update_stop(w.sch), bf_scheduler_error_ok);
-    expect_consistent(&w);
-    world_end(&w);
+    be_silent(&time);
+    CU_ASSERT(counts_of(&w).update_txns > 0);
+    CU_ASSERT_EQUAL(counts_of(&w).rides, counts.rides);
+    CU_ASSERT(counts_of(&w).updates > counts.updates);
+    end_updates(&w, &time);
 }
 
 static void moves_wait_no_longer_than_writers_stay_away(void)
 {
     World w;
+    FakeTime time;
+    atomic_uint n_updates;
     world_start(&w);
-    atomic_uint n_updates = 0;
-    *w.sch->scorer = (Scorer){.state = &n_updates, .update = counting_update, .get = turning_get};
     add_web(&w, 0, 200, 4000);
-    CU_ASSERT_EQUAL(bf_scheduler_update_start(w.sch), bf_scheduler_error_ok);
-    CU_ASSERT(wait_for_updates(&w, 1));
-    CU_ASSERT_EQUAL(bf_scheduler_update_stop(w.sch), bf_scheduler_error_ok);
-    BFSchedulerCounts counts;
-    CU_ASSERT_EQUAL(bf_scheduler_counts(w.sch, &counts), bf_scheduler_error_ok);
-    CU_ASSERT(counts.moves > 100 && counts.update_txns > 0 && counts.longest_update_ms > 0.0);
+    start_updates(&w, &time, &n_updates, turning_get);
+    CU_ASSERT_EQUAL(counts_of(&w).update_txns, 0);
+    be_silent(&time);
+    BFSchedulerCounts counts = counts_of(&w);
+    CU_ASSERT(counts.moves > 100 && counts.update_txns > 0);
+    CU_ASSERT_EQUAL(counts.updates, 1);
     CU_ASSERT_EQUAL(counts.rides, 0);
-    expect_consistent(&w);
-    world_end(&w);
+    end_updates(&w, &time);
 }
 
 /* A transaction that is aborted, because the map must grow, gives its moves back. */
 static void moves_of_an_aborted_add_are_made_later(void)
 {
     World w;
+    FakeTime time;
+    atomic_uint n_updates;
     world_start(&w);
     world_close(&w, 0);
     const PageDBOptions options = {.no_sync = true, .map_bytes = (size_t)256 << 10};
     CU_ASSERT_EQUAL_FATAL(page_db_open(&w.db, w.dir, &options), page_db_error_ok);
     CU_ASSERT_EQUAL_FATAL(bf_scheduler_new(&w.sch, w.db, NULL), bf_scheduler_error_ok);
-    atomic_uint n_updates = 0;
-    *w.sch->scorer = (Scorer){.state = &n_updates, .update = counting_update, .get = turning_get};
-    CU_ASSERT_EQUAL(bf_scheduler_update_start(w.sch), bf_scheduler_error_ok);
-    int64_t gap_ms = 0;
-    add_until_moved(&w, 150, &gap_ms);
-    CU_ASSERT_EQUAL(bf_scheduler_update_stop(w.sch), bf_scheduler_error_ok);
+    start_updates(&w, &time, &n_updates, turning_get);
+    add_web(&w, 0, 100, 4000);
+    fake_time_settle(&time); /* there are moves */
+    add_until_moved(&w, 150);
     MDB_envinfo info;
     CU_ASSERT_EQUAL(mdb_env_info(page_db_env(w.db), &info), 0);
     CU_ASSERT(info.me_mapsize > options.map_bytes);
-    expect_consistent(&w);
-    world_end(&w);
+    end_updates(&w, &time);
 }
 
-/* Milliseconds that stop takes while a computation runs that would never end. */
-static int64_t stop_ms(World *w)
+/* The scorer's own update, which notes that it has begun. */
+static int (*scorer_update)(void *state);
+static atomic_bool has_begun;
+
+static int noting_update(void *state)
 {
+    atomic_store(&has_begun, true);
+    return scorer_update(state);
+}
+
+/* CPU time that the process takes for a stop while a computation runs that would never end. */
+static int64_t stop_cpu_ms(World *w)
+{
+    scorer_update = w->sch->scorer->update;
+    w->sch->scorer->update = noting_update;
+    atomic_store(&has_begun, false);
     CU_ASSERT_EQUAL(bf_scheduler_update_start(w->sch), bf_scheduler_error_ok);
     add_web(w, 0, 300, 2000);
-    (void)poll(NULL, 0, 50); /* it is at work by now, or begins when it is stopped */
-    MonoTime start = mono_now();
+    CU_ASSERT_FATAL(UNTIL(atomic_load(&has_begun)));
+    int64_t start_ns = cpu_process_ns();
     CU_ASSERT_EQUAL(bf_scheduler_update_stop(w->sch), bf_scheduler_error_ok);
-    return mono_ms_between(start, mono_now());
+    return (cpu_process_ns() - start_ns) / NS_PER_MS;
 }
 
 static void endless_computations_are_stopped(void)
@@ -387,14 +411,14 @@ static void endless_computations_are_stopped(void)
     prs->page_rank->max_loops = 0;
     page_rank_scorer_set_use_content_scores(prs, 1);
     page_rank_scorer_setup(prs, w.sch->scorer);
-    CU_ASSERT(stop_ms(&w) < 1000); /* 100 with a processor of its own */
+    CU_ASSERT(stop_cpu_ms(&w) < 1000);
     CU_ASSERT_EQUAL(page_rank_scorer_delete(prs), page_rank_scorer_error_ok);
     HitsScorer *hs = NULL;
     CU_ASSERT_EQUAL_FATAL(hits_scorer_new(&hs, w.db), hits_scorer_error_ok);
     hs->hits->precision = -1.0f;
     hs->hits->max_loops = 0;
     hits_scorer_setup(hs, w.sch->scorer);
-    CU_ASSERT(stop_ms(&w) < 1000);
+    CU_ASSERT(stop_cpu_ms(&w) < 1000);
     bf_scheduler_delete(w.sch);
     w.sch = NULL;
     CU_ASSERT_EQUAL(hits_scorer_delete(hs), hits_scorer_error_ok);
@@ -453,9 +477,9 @@ static void adds_requests_updates_and_stop_go_together(void)
         CU_ASSERT_EQUAL_FATAL(pthread_create(&threads[i], NULL, mains[i], &c), 0);
     }
     for (int i = 0; i < 5; i++) {
-        MonoTime start = mono_now();
+        int64_t start_ns = cpu_process_ns(); /* of four threads; sanitizers are slow */
         CU_ASSERT_EQUAL(bf_scheduler_update_stop(w.sch), bf_scheduler_error_ok);
-        CU_ASSERT(mono_ms_between(start, mono_now()) < 2000); /* sanitizers are slow */
+        CU_ASSERT(cpu_process_ns() - start_ns < 4000 * NS_PER_MS);
         CU_ASSERT_EQUAL(bf_scheduler_update_start(w.sch), bf_scheduler_error_ok);
     }
     (void)pthread_join(threads[0], NULL);

@@ -6,6 +6,7 @@
 #include "frontier/distributor/frontier.h"
 #include "store_fixture.h"
 #include "unit.h"
+#include "until.h"
 
 #define HOSTS     40u
 #define ADDRESSES 10u
@@ -177,22 +178,16 @@ static void tear_down(World *w)
     free(w);
 }
 
-/* Waits until so many URLs are fetched, at most ten seconds. */
 static bool wait_for(World *w, unsigned fetched)
 {
-    Mutex mutex;
-    Condition condition;
-    mutex_init(&mutex, RANK_TABLE);
-    condition_init(&condition);
-    MonoTime until = mono_add_ms(mono_now(), 10000);
-    mutex_lock(&mutex);
-    while (atomic_load(&w->fetched) < fetched && mono_before(mono_now(), until)) {
-        (void)condition_wait_until(&condition, &mutex, mono_add_ms(mono_now(), 5));
-    }
-    mutex_unlock(&mutex);
-    condition_destroy(&condition);
-    mutex_destroy(&mutex);
-    return atomic_load(&w->fetched) >= fetched;
+    return UNTIL(atomic_load(&w->fetched) >= fetched);
+}
+
+static unsigned visit_states_of(World *w)
+{
+    FrontierStats stats;
+    frontier_stats(w->frontier, &stats);
+    return (unsigned)stats.visit_states;
 }
 
 static void everything_is_fetched_once_and_politely(void)
@@ -213,12 +208,7 @@ static void a_paused_frontier_hands_out_nothing(void)
     World *w = set_up(6, AMPLE, DELAY_MS);
     frontier_pause(w->frontier, true);
     CU_ASSERT_EQUAL(frontier_start(w->frontier), RESULT_OK);
-    FrontierStats stats = {.front = 0};
-    MonoTime until = mono_add_ms(mono_now(), 10000);
-    while (stats.visit_states < 4 && mono_before(mono_now(), until)) {
-        frontier_stats(w->frontier, &stats); /* the distributor goes on */
-    }
-    CU_ASSERT_TRUE(stats.visit_states >= 4);
+    CU_ASSERT_TRUE(UNTIL(visit_states_of(w) >= 4)); /* the distributor goes on */
     CU_ASSERT_EQUAL(atomic_load(&w->fetched), 0);
     frontier_pause(w->frontier, false);
     CU_ASSERT_TRUE(wait_for(w, HOSTS * URLS));

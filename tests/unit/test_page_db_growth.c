@@ -1,6 +1,6 @@
 /* PageDB opened with a small map: threads add, read and stream across every growth.
  *
- * RAGNO_LONG=1: for ten minutes. */
+ * FULL=1: for ten minutes. */
 #include "unit.h"
 
 #include <pthread.h>
@@ -252,7 +252,7 @@ static void threads_work_across_growth(void)
     pthread_t threads[WRITERS + READERS];
     Load loads[WRITERS + READERS];
     MonoTime until = {0};
-    if (getenv("RAGNO_LONG") != NULL) {
+    if (getenv("FULL") != NULL) {
         until = mono_add_ms(mono_now(), 600000);
     }
     for (unsigned i = 0; i < WRITERS + READERS; i++) {

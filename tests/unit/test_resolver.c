@@ -205,7 +205,7 @@ static VisitState *answer(World *w)
 {
     void *item = NULL;
     size_t n = 0;
-    CU_ASSERT_EQUAL_FATAL(queue_pop(&w->answers, &item, 1, &n, mono_add_ms(mono_now(), 10000)),
+    CU_ASSERT_EQUAL_FATAL(queue_pop(&w->answers, &item, 1, &n, mono_add_ms(mono_now(), 120000)),
                           RESULT_OK);
     return item;
 }

@@ -109,9 +109,9 @@ static void an_expression_that_explodes_ends(void)
     Scope *scope = scope_of(&options);
     char url[100] = "http://h/";
     memset(url + 9, 'x', 80);
-    MonoTime start = mono_now();
+    int64_t start_ns = cpu_thread_ns();
     CU_ASSERT_EQUAL(ask(scope, url), REFUSED_SCOPE); /* caution wins */
-    CU_ASSERT_TRUE(mono_ms_between(start, mono_now()) < 1000);
+    CU_ASSERT_TRUE(cpu_thread_ns() - start_ns < 1000000000);
     scope_delete(scope);
     options = everything;
     options.accept_regex = "(x+x+)+[0-9]";

@@ -1,6 +1,7 @@
 /* TxnManager: counting, growth under load, and the interleavings that used to deadlock such things.
  */
 #include "unit.h"
+#include "until.h"
 
 #include <pthread.h>
 #include <stdatomic.h>
@@ -114,6 +115,14 @@ typedef struct Nested {
     _Atomic bool expanding;
 } Nested;
 
+static bool is_door_closed(InvSemaphore *semaphore)
+{
+    mutex_lock(&semaphore->mutex);
+    bool is_closed = semaphore->blocked;
+    mutex_unlock(&semaphore->mutex);
+    return is_closed;
+}
+
 static void *read_inside_a_read(void *argument)
 {
     Nested *n = argument;
@@ -122,11 +131,8 @@ static void *read_inside_a_read(void *argument)
     atomic_store(&n->holding, true);
     while (!atomic_load(&n->expanding)) {
     }
-    /* Long enough for the expansion to have closed the door; then the second transaction. */
-    MonoTime until = mono_add_ms(mono_now(), 50);
-    while (mono_before(mono_now(), until)) {
-    }
-    ok = ok && txn_manager_begin(n->f->tm, MDB_RDONLY, &inner) == txn_manager_error_ok;
+    /* The expansion closes the door; then the second transaction. */
+    ok = ok && UNTIL(is_door_closed(&n->f->tm->txn_counter_read)) && txn_manager_begin(n->f->tm, MDB_RDONLY, &inner) == txn_manager_error_ok;
     (void)txn_manager_abort(n->f->tm, inner);
     (void)txn_manager_abort(n->f->tm, outer);
     return ok ? n : NULL;
@@ -210,7 +216,7 @@ static void threads_read_and_write_across_expansions(void)
 {
     Fixture f;
     open_fixture(&f, "txnload");
-    unsigned records = getenv("RAGNO_LONG") != NULL ? 100000 : 1500;
+    unsigned records = getenv("FULL") != NULL ? 100000 : 1500;
     _Atomic bool stop = false;
     pthread_t threads[WRITERS + READERS];
     Load loads[WRITERS + READERS];

@@ -202,6 +202,7 @@ static void *scoring_main(void *argument)
         }
         last = mono_now();
         mutex_lock(&scoring->mutex);
+        scoring->stats.rounds++;
         scoring->stats.cpu_us = (uint64_t)cpu_thread_ns() / 1000;
         mutex_unlock(&scoring->mutex);
         thread_step("waiting for pages");

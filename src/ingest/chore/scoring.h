@@ -58,6 +58,7 @@ typedef struct ScoringOptions {
 
 typedef struct ScoringStats {
     uint64_t computations;
+    uint64_t rounds;  /* computations, done or failed, whose moves were all handed over */
     uint64_t moves;   /* entries that changed their level */
     uint64_t cpu_us;  /* of the scoring thread */
     uint64_t last_ms; /* how long the last computation took */

@@ -85,9 +85,14 @@ BFOrder bf_entry(const BFSchedulerState *state, uint8_t level_byte, float score,
     return bf_order(level, fine << BF_INDEX_BITS | index);
 }
 
+MonoTime bf_time(const BFSchedulerState *state)
+{
+    return timekeeper_now(state->time);
+}
+
 double bf_now(const BFSchedulerState *state)
 {
-    return state->clock != NULL ? state->clock(state->clock_context) : (double)mono_now().ns / 1e9;
+    return (double)bf_time(state).ns / 1e9;
 }
 
 /* ---- Transactions and turns ---- */
@@ -95,7 +100,7 @@ double bf_now(const BFSchedulerState *state)
 /* Another writer has waited for the update thread. */
 static void note_wait(BFSchedulerState *state, MonoTime start)
 {
-    int64_t waited_ns = mono_now().ns - start.ns;
+    int64_t waited_ns = bf_time(state).ns - start.ns;
     int_least64_t longest = atomic_load(&state->longest_wait_ns);
     while (waited_ns > longest &&
            !atomic_compare_exchange_weak(&state->longest_wait_ns, &longest, waited_ns)) {
@@ -137,7 +142,7 @@ static void end_writer(BFSchedulerState *state, BFWriter writer)
 BFSchedulerError bf_begin(BFScheduler *sch, BFWriter writer, MDB_txn **txn)
 {
     BFSchedulerState *state = sch->state;
-    MonoTime start = mono_now();
+    MonoTime start = bf_time(state);
     bool is_held_up = writer == BF_WRITER && atomic_load(&state->updating);
     if (writer == BF_UPDATE) {
         yield_to_writers(state);
@@ -240,6 +245,7 @@ BFSchedulerError bf_scheduler_new(BFScheduler **sch, PageDB *db, const char *pat
     s->state = calloc(1, sizeof *s->state);
     if (s->state != NULL) {
         mutex_init(&s->state->mutex, RANK_SCHEDULER);
+        s->state->time = &timekeeper_system;
         condition_init(&s->state->turn);
         bf_moves_init(s->state);
         condition_init(&s->state->was_served);
@@ -571,12 +577,9 @@ void bf_scheduler_set_update_interval(BFScheduler *sch, time_t value)
     mutex_unlock(&sch->state->mutex);
 }
 
-void bf_scheduler_set_clock(BFScheduler *sch, double (*now_s)(void *context), void *context)
+void bf_scheduler_set_time(BFScheduler *sch, const Timekeeper *time)
 {
-    mutex_lock(&sch->state->mutex);
-    sch->state->clock = now_s;
-    sch->state->clock_context = context;
-    mutex_unlock(&sch->state->mutex);
+    sch->state->time = time != NULL ? time : &timekeeper_system;
 }
 
 BFSchedulerError bf_scheduler_counts(BFScheduler *sch, BFSchedulerCounts *counts)

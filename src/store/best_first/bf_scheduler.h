@@ -60,6 +60,7 @@
 #include <time.h>
 
 #include "base/core/error.h"
+#include "base/thread/timekeeper.h"
 #include "store/records/crawled_page.h"
 #include "store/pages/page_db.h"
 #include "store/records/page_request.h"
@@ -153,9 +154,10 @@ void bf_scheduler_set_max_crawl_depth(BFScheduler *sch, uint64_t value);
 /* Updates also when value seconds have passed since the last one; 0: only by the number of pages.
  */
 void bf_scheduler_set_update_interval(BFScheduler *sch, time_t value);
-/* Where rates read the time in seconds (not going back); NULL: the monotonic clock. For
- * simulations; before the first request. */
-void bf_scheduler_set_clock(BFScheduler *sch, double (*now_s)(void *context), void *context);
+/* Rates, measurements and the update thread go by this time instead of the system's (NULL), for
+ * simulations and tests. Call it before the first request and before the thread starts. Borrowed: it
+ * outlives the scheduler. */
+void bf_scheduler_set_time(BFScheduler *sch, const Timekeeper *time);
 
 typedef struct BFSchedulerCounts {
     uint64_t scheduled;           /* entries of the schedule, those that are out included */

@@ -194,9 +194,9 @@ static BFSchedulerError try_add(Batch *batch, const PageWrite *writes)
                    : bf_fail_result(sch, result, "bf_scheduler_add: the schedule is not written");
     }
     uint64_t turn = 0;
-    MonoTime start = mono_now();
+    MonoTime start = bf_time(sch->state);
     code = bf_commit(sch, BF_WRITER, txn, &turn);
-    batch->piece.commit_ns = mono_now().ns - start.ns;
+    batch->piece.commit_ns = bf_time(sch->state).ns - start.ns;
     batch->piece.n_others = batch->n_changes;
     bf_turn_begin(sch->state, turn);
     double ride_ms = (double)batch->piece.cpu_ns / 1e6;

@@ -22,6 +22,7 @@
 
 #include "base/thread/mutex.h"
 #include "base/thread/thread.h"
+#include "base/thread/timekeeper.h"
 #include "store/best_first/bf_front.h"
 #include "store/best_first/bf_scheduler.h"
 #include "store/schedule/schedule.h"
@@ -38,8 +39,7 @@ typedef struct BFMove {
 
 struct BFSchedulerState {
     Schedule *schedule;
-    double (*clock)(void *context);
-    void *clock_context;
+    const Timekeeper *time; /* set before the thread starts */
     atomic_uint_least64_t asked;          /* for a transaction, by writers that are no update, */
     atomic_uint_least64_t served;         /* and have ended it, or had none */
     atomic_bool yielding;                 /* an update lets those go first that have asked */
@@ -82,6 +82,8 @@ BFOrder bf_entry(const BFSchedulerState *state, uint8_t level_byte, float score,
 uint8_t bf_link_level(const BFSchedulerState *state, float score);
 uint8_t bf_scored_level(const BFScheduler *sch, float score);
 
+/* The time, and the same in seconds. */
+MonoTime bf_time(const BFSchedulerState *state);
 double bf_now(const BFSchedulerState *state);
 
 /* ---- Transactions ---- */

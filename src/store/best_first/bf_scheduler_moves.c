@@ -92,7 +92,7 @@ typedef struct Patience {
 
 static bool is_time_up(const BFSchedulerState *state, const Patience *patience)
 {
-    return !mono_before(mono_now(), patience->until) ||
+    return !mono_before(bf_time(state), patience->until) ||
            (patience->writer == BF_UPDATE &&
             (bf_is_awaited(state) || atomic_load(&state->stopping)));
 }
@@ -181,7 +181,7 @@ Result bf_piece_make(BFScheduler *sch, BFWriter writer, MDB_txn *txn, size_t mos
     int64_t start_ns = cpu_thread_ns();
     const Patience patience = {.writer = writer,
                                .cpu_end_ns = start_ns + cpu_ms * 1000000,
-                               .until = mono_add_ms(mono_now(), BF_SCHEDULER_PIECE_MS)};
+                               .until = mono_add_ms(bf_time(sch->state), BF_SCHEDULER_PIECE_MS)};
     Result rc = RESULT_OK;
     int64_t now_ns = start_ns;
     while (rc == RESULT_OK && now_ns < patience.cpu_end_ns && !is_time_up(sch->state, &patience)) {

@@ -76,15 +76,17 @@ static bool wait_for_writers(Sweep *sweep)
 {
     BFSchedulerState *state = sweep->sch->state;
     bool is_silent = sweep->is_urgent;
+    MonoTime since = bf_time(state); /* nobody has come */
     mutex_lock(&state->mutex);
     while (state->n_ended < state->n_moves && !is_stopping(sweep->sch) &&
            !(is_silent && state->n_taken < state->n_moves)) {
         uint64_t asked = atomic_load(&state->asked);
         int64_t pause_ms = bf_disk_is_slow_locked(state) ? LONGEST_PAUSE : sweep->pause_ms;
-        MonoTime until = mono_add_ms(mono_now(), pause_ms);
-        bool in_time = condition_wait_until(&state->moved, &state->mutex, until);
+        MonoTime until = mono_add_ms(since, pause_ms);
+        bool in_time = timekeeper_wait_until(state->time, &state->moved, &state->mutex, until);
         bool came = atomic_load(&state->asked) != asked || atomic_load(&state->served) != asked;
         is_silent = sweep->is_urgent || (!in_time && !came);
+        since = in_time && !came ? since : bf_time(state);
         if (came && sweep->pause_ms < BF_SCHEDULER_SILENCE_MS) {
             sweep->pause_ms = BF_SCHEDULER_SILENCE_MS;
         }
@@ -100,10 +102,10 @@ static BFSchedulerError commit_piece(Sweep *sweep, MDB_txn *txn, BFPiece *piece,
     BFSchedulerState *state = sweep->sch->state;
     uint64_t turn = 0;
     int64_t cpu_ns = cpu_thread_ns() - piece->cpu_ns;
-    MonoTime commit_start = mono_now();
+    MonoTime commit_start = bf_time(state);
     BFSchedulerError code = bf_commit(sweep->sch, BF_UPDATE, txn, &turn);
-    piece->commit_ns = mono_now().ns - commit_start.ns;
-    double ms = (double)(mono_now().ns - start.ns) / 1e6;
+    piece->commit_ns = bf_time(state).ns - commit_start.ns;
+    double ms = (double)(bf_time(state).ns - start.ns) / 1e6;
     double cpu_ms = (double)(cpu_thread_ns() - cpu_ns) / 1e6;
     bf_turn_begin(state, turn);
     bf_piece_end_locked(state, piece, code == bf_scheduler_error_ok);
@@ -129,7 +131,7 @@ static BFSchedulerError move_some(Sweep *sweep)
     if (code != bf_scheduler_error_ok) {
         return code;
     }
-    MonoTime start = mono_now();
+    MonoTime start = bf_time(sch->state);
     Result rc = bf_piece_make(sch, BF_UPDATE, txn, UPDATE_MOST, BF_SCHEDULER_UPDATE_TXN_MS, &piece);
     bool gives_way = !sweep->is_urgent && bf_is_awaited(sch->state);
     if (rc == RESULT_OK && !gives_way) {
@@ -248,7 +250,7 @@ static bool wait_for_pages(BFSchedulerState *state, MonoTime last)
         MonoTime deadline = state->interval_s > 0
                                 ? mono_add_ms(last, (int64_t)state->interval_s * 1000)
                                 : MONO_NEVER;
-        if (!condition_wait_until(&state->wake, &state->mutex, deadline)) {
+        if (!timekeeper_wait_until(state->time, &state->wake, &state->mutex, deadline)) {
             break;
         }
     }
@@ -261,7 +263,7 @@ static void *update_main(void *argument)
 {
     BFScheduler *sch = argument;
     BFSchedulerState *state = sch->state;
-    MonoTime last = mono_now();
+    MonoTime last = bf_time(state);
     thread_step("waiting for pages");
     while (wait_for_pages(state, last)) {
         thread_step("updating scores");
@@ -269,7 +271,7 @@ static void *update_main(void *argument)
         mutex_lock(&state->mutex);
         state->thread_error = code != bf_scheduler_error_ok ? code : state->thread_error;
         mutex_unlock(&state->mutex);
-        last = mono_now();
+        last = bf_time(state);
         thread_step("waiting for pages");
     }
     return NULL;
