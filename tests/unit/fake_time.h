@@ -16,8 +16,9 @@
 #include "base/thread/timekeeper.h"
 #include "unit.h"
 
-#define FAKE_TIME_PATIENCE_MS 120000 /* for a thread that should come to wait, on a busy machine   \
-                                      */
+#define FAKE_TIME_PATIENCE_MS                                                                      \
+    120000 /* for a thread that should come to wait, on a busy machine                             \
+            */
 
 typedef struct FakeTime {
     Timekeeper keeper; /* the first field */

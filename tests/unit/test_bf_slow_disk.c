@@ -1,5 +1,5 @@
-/* Updates of the best-first scheduler on disks that are slow. The calls by which LMDB writes are this
- * program's own; as much of the scheduler's time passes in them as such a disk would take. */
+/* Updates of the best-first scheduler on disks that are slow. The calls by which LMDB writes are
+ * this program's own; as much of the scheduler's time passes in them as such a disk would take. */
 #include <stdatomic.h>
 #include <sys/syscall.h>
 #include <sys/uio.h>

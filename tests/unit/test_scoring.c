@@ -88,8 +88,7 @@ static CommitNotice *commit(World *w, ParsedPage *page, bool really)
     if (page != NULL) {
         CU_ASSERT_EQUAL(page_way_apply(&batch), RESULT_OK);
     } else {
-        CU_ASSERT_EQUAL(w->chore.run(w->chore.context, &batch, MONO_NEVER),
-                        RESULT_OK);
+        CU_ASSERT_EQUAL(w->chore.run(w->chore.context, &batch, MONO_NEVER), RESULT_OK);
     }
     CU_ASSERT_EQUAL(batch_finish(&batch), RESULT_OK);
     CommitNotice *notice = batch_notice(&batch);

@@ -132,7 +132,8 @@ static void *read_inside_a_read(void *argument)
     while (!atomic_load(&n->expanding)) {
     }
     /* The expansion closes the door; then the second transaction. */
-    ok = ok && UNTIL(is_door_closed(&n->f->tm->txn_counter_read)) && txn_manager_begin(n->f->tm, MDB_RDONLY, &inner) == txn_manager_error_ok;
+    ok = ok && UNTIL(is_door_closed(&n->f->tm->txn_counter_read)) &&
+         txn_manager_begin(n->f->tm, MDB_RDONLY, &inner) == txn_manager_error_ok;
     (void)txn_manager_abort(n->f->tm, inner);
     (void)txn_manager_abort(n->f->tm, outer);
     return ok ? n : NULL;

@@ -155,8 +155,8 @@ void bf_scheduler_set_max_crawl_depth(BFScheduler *sch, uint64_t value);
  */
 void bf_scheduler_set_update_interval(BFScheduler *sch, time_t value);
 /* Rates, measurements and the update thread go by this time instead of the system's (NULL), for
- * simulations and tests. Call it before the first request and before the thread starts. Borrowed: it
- * outlives the scheduler. */
+ * simulations and tests. Call it before the first request and before the thread starts. Borrowed:
+ * it outlives the scheduler. */
 void bf_scheduler_set_time(BFScheduler *sch, const Timekeeper *time);
 
 typedef struct BFSchedulerCounts {

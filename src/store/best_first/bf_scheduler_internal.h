@@ -39,7 +39,7 @@ typedef struct BFMove {
 
 struct BFSchedulerState {
     Schedule *schedule;
-    const Timekeeper *time; /* set before the thread starts */
+    const Timekeeper *time;               /* set before the thread starts */
     atomic_uint_least64_t asked;          /* for a transaction, by writers that are no update, */
     atomic_uint_least64_t served;         /* and have ended it, or had none */
     atomic_bool yielding;                 /* an update lets those go first that have asked */
