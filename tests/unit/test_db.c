@@ -10,6 +10,8 @@
 #include <unistd.h>
 
 #include "command/db/db.h"
+#include "store/pages/page_db.h"
+#include "store/schedule/schedule.h"
 
 static char dir[200];
 static char output[8192];

@@ -3,8 +3,10 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "command/db/db_commands.h"
 #include "crawl/crawl_open.h"
-#include "rules/dedup.h"
+#include "crawl/exit_status.h"
+
 typedef struct DbCommand {
     const char *name;
     const char *usage;
@@ -38,60 +40,6 @@ static int usage(FILE *out)
     (void)fprintf(out, "Pages are printed as: hash index url first_crawl last_crawl n_changes "
                        "n_crawls depth score, tab separated.\n");
     return out == stdout ? 0 : EXIT_USAGE;
-}
-
-int db_failed(const DbView *view, int rc)
-{
-    const char *message = error_message(view->db->error);
-    (void)fprintf(stderr, "ragno db: %s\n", message == NULL ? "failed" : message);
-    return crawl_exit_status(rc);
-}
-
-int db_finish(const DbView *view, int rc)
-{
-    if (rc != page_db_error_ok) {
-        return db_failed(view, rc);
-    }
-    if (fflush(stdout) != 0 || ferror(stdout)) {
-        (void)fprintf(stderr, "ragno db: standard output cannot be written\n");
-        return EXIT_IO;
-    }
-    return 0;
-}
-
-const char *db_url(DbView *view, uint64_t index, int *rc)
-{
-    PageRef page;
-    *rc = page_db_get(view->db, view->txn, index, &page, &view->url);
-    return *rc == page_db_error_ok ? page.url : NULL;
-}
-
-int db_find(DbView *view, const char *url, uint64_t *index)
-{
-    int rc = page_db_find(view->db, view->txn, url, strlen(url), index);
-    if (rc == page_db_error_no_page && db_stands_for(view, url)) {
-        rc = page_db_find(view->db, view->txn, view->url.data, view->url.length, index);
-    }
-    return rc;
-}
-
-bool db_stands_for(DbView *view, const char *url)
-{
-    if (dedup_stands_for(view->txn, url, &view->url) != RESULT_OK ||
-        strcmp(view->url.data, url) == 0) {
-        return false;
-    }
-    (void)fprintf(stderr, "ragno db: %s stands for it (scope.dedup_key)\n", view->url.data);
-    return true;
-}
-
-Result db_open_schedule(const DbView *view, Schedule **schedule)
-{
-    MDB_dbi dbi = 0;
-    *schedule = NULL;
-    return mdb_dbi_open(view->txn, "schedule", 0, &dbi) == MDB_SUCCESS
-               ? schedule_open(schedule, view->txn, NULL)
-               : RESULT_OK;
 }
 
 static int run(const DbCommand *command, const char *dir, int argc, char **argv)

@@ -2,7 +2,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "command/db/db.h"
+#include "command/db/db_commands.h"
 #include "parse/http/decode.h"
 #include "parse/http/http_header.h"
 #include "store/archive/warc_load.h"

@@ -2,16 +2,8 @@
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
-#include "command/db/db.h"
-#include "crawl/exit_status.h"
-
-bool db_is_host(const char *origin, const char *host)
-{
-    const char *slashes = strstr(origin, "//");
-    return strcmp(origin, host) == 0 || (slashes != NULL && strcmp(slashes + 2, host) == 0);
-}
+#include "command/db/db_commands.h"
 
 typedef struct HostCounts {
     uint64_t known;

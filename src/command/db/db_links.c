@@ -3,9 +3,8 @@
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
-#include "command/db/db.h"
+#include "command/db/db_commands.h"
 
 typedef struct LinkPrinter {
     DbView *view;

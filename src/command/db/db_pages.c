@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "command/db/db.h"
+#include "command/db/db_commands.h"
 #include "store/tables/revisit_table.h"
 
 static int wrong_usage(const char *what)

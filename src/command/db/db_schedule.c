@@ -16,7 +16,7 @@
 #include <unistd.h>
 
 #include "rules/config.h"
-#include "command/db/db.h"
+#include "command/db/db_commands.h"
 #include "ingest/batch/ingest_options.h"
 #include "ingest/chore/scoring.h"
 #include "store/tables/revisit_table.h"

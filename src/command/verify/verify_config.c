@@ -3,7 +3,7 @@
 
 #include "rules/config.h"
 #include "crawl/crawl_store.h"
-#include "command/verify/verify_inside.h"
+#include "command/verify/verify_parts.h"
 
 #define VERIFY_CONFIG "config.ini"
 

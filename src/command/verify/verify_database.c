@@ -1,8 +1,7 @@
-#include "command/verify/verify_inside.h"
+#include "command/verify/verify_parts.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "fetch/transfer/fetch_result.h"
 #include "store/tables/host_table.h"

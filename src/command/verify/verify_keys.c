@@ -4,7 +4,7 @@
 #include <stdlib.h>
 
 #include "store/check/page_keys_check.h"
-#include "command/verify/verify_inside.h"
+#include "command/verify/verify_parts.h"
 
 #define PAGES_PER_TXN 4096u
 

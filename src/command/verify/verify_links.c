@@ -5,7 +5,7 @@
 #include "crawl/crawl_store.h"
 #include "store/check/page_links_check.h"
 #include "store/tables/revisit_table.h"
-#include "command/verify/verify_inside.h"
+#include "command/verify/verify_parts.h"
 #include "command/verify/verify_relink.h"
 
 #define PAGES_PER_TXN 256u

@@ -1,5 +1,5 @@
 /* What the records of WARC files say, against each other and against PageDB. */
-#include "command/verify/verify_inside.h"
+#include "command/verify/verify_parts.h"
 
 #include <inttypes.h>
 #include <string.h>

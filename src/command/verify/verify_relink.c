@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include "command/check/check_options.h"
+#include "command/verify/verify_parts.h"
 #include "crawl/crawl_store.h"
 #include "ingest/batch/ingest_batch.h"
 #include "ingest/batch/ingest_totals.h"

@@ -12,7 +12,7 @@
 #ifndef COMMAND_VERIFY_VERIFY_RELINK_H
 #define COMMAND_VERIFY_VERIFY_RELINK_H
 
-#include "command/verify/verify_inside.h"
+#include "command/verify/verify_run.h"
 
 typedef struct VerifyRelink VerifyRelink;
 

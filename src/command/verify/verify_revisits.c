@@ -2,7 +2,7 @@
 #include <inttypes.h>
 
 #include "store/tables/revisit_table.h"
-#include "command/verify/verify_inside.h"
+#include "command/verify/verify_parts.h"
 
 #define TABLES "crawl.mdb"
 

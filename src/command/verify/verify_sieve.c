@@ -2,7 +2,7 @@
 #include <inttypes.h>
 
 #include "frontier/sieve/sieve.h"
-#include "command/verify/verify_inside.h"
+#include "command/verify/verify_parts.h"
 #include "frontier/sieve/sieve_walk.h"
 
 Result verify_sieve(Verify *verify, MDB_txn *txn, uint8_t *waiting, uint64_t n_pages)

@@ -1,12 +1,11 @@
 /* ragno verify: pages whose answers are in the files, but not in the index of captures. Of these
  * nobody would miss the answer, and a 304 could not say what it confirms. */
 #include <inttypes.h>
-#include <string.h>
 
 #include "crawl/crawl_store.h"
 #include "store/archive/capture_index.h"
 #include "store/archive/warc_load.h"
-#include "command/verify/verify_inside.h"
+#include "command/verify/verify_parts.h"
 
 /* What the files say: the date of the newest capture, and the payload of the newest whole 200. */
 static Result read_capture(const Verify *verify, const PageRef *page, WarcHasher *hasher,

@@ -1,54 +1,22 @@
-/* What the parts of `ragno verify` share: verify.c (WARC files and indices), verify_records.c (what
- * is in them), verify_captures.c (which pages must be), verify_unlisted.c, verify_keys.c,
- * verify_links.c, verify_sieve.c, verify_database.c, verify_revisits.c, verify_config.c. */
-#ifndef COMMAND_VERIFY_VERIFY_INSIDE_H
-#define COMMAND_VERIFY_VERIFY_INSIDE_H
+/* The parts of `ragno verify`, one call each, in the order in which verify_directory makes them.
+ *
+ * What: each part looks at one thing, tells what is wrong with it (verify_problem) and, with
+ * options->repair, mends it (verify_repaired). A file of the same name holds each.
+ * Threads: main.
+ * Errors: RESULT_OK when everything could be looked at, whatever was found. */
+#ifndef COMMAND_VERIFY_VERIFY_PARTS_H
+#define COMMAND_VERIFY_VERIFY_PARTS_H
 
-#include "base/memory/map.h"
-#include "store/pages/page_db.h"
+#include "command/verify/verify_run.h"
 #include "store/archive/warc_reader.h"
 #include "store/schedule/schedule.h"
-#include "command/verify/verify.h"
-
-typedef struct Verify {
-    const VerifyOptions *options;
-    VerifyCounts *counts;
-    char *warc_directory;
-    PageDB *db;        /* NULL: there is none */
-    uint8_t *stored;   /* one bit per page: its answer was, before the committed end was read */
-    uint8_t *captured; /* one bit per page: it was found in the files */
-    uint64_t n_pages;
-    WarcEnd committed; /* empty when the database knows none */
-    Map originals;     /* captures of the files that are still open; their index may not be whole */
-    Map errands;       /* where robots.txt redirects, by URL: fetched for its sake, page or not */
-    Buffer untried;    /* UntriedCapture with its text, one behind the other: judged at the end */
-    bool lost_records; /* were found missing: the index of payloads may name some of them */
-    Buffer line;
-    Buffer url;
-} Verify;
-
-#define VERIFY_DATABASE "crawl.mdb"
-
-static inline bool verify_bit(const uint8_t *bits, uint64_t index)
-{
-    return (bits[index / 8] >> index % 8 & 1) != 0;
-}
-
-static inline void verify_set_bit(uint8_t *bits, uint64_t index)
-{
-    bits[index / 8] |= (uint8_t)(1u << index % 8);
-}
-
-/* One line, and one problem more. */
-void verify_problem(Verify *verify, const char *file, const char *format, ...)
-    __attribute__((format(printf, 3, 4)));
-/* One line, and one repair more. */
-void verify_repaired(Verify *verify, const char *file, const char *format, ...)
-    __attribute__((format(printf, 3, 4)));
 
 /* config.ini is there, whole, and can be read. */
 Result verify_config(Verify *verify);
 
+/* Every file in DIR/warc, record by record, and its index; with options->repair, what follows the
+ * last whole record of a broken file is moved aside, and indices are written anew. */
+Result verify_files(Verify *verify);
 /* The index of an open file may be a piece, after a crash: what is captured in it is remembered. */
 Result verify_remember(Verify *verify, const WarcRecord *record);
 /* A request or metadata record belongs to the capture before it. */

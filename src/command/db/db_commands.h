@@ -1,0 +1,32 @@
+/* The commands of `ragno db`, one function each; db.c has their table.
+ *
+ * What: argv[0] is the command's name. Each returns the exit status. db_pages.c has info, dump,
+ * find, get and path; the others have a file of their name. Threads: main. */
+#ifndef COMMAND_DB_DB_COMMANDS_H
+#define COMMAND_DB_DB_COMMANDS_H
+
+#include "command/db/db_view.h"
+#include "crawl/exit_status.h"
+
+int db_info(DbView *view, int argc, char **argv);
+int db_dump(DbView *view, int argc, char **argv);
+int db_find_regex(DbView *view, int argc, char **argv);
+int db_get(DbView *view, int argc, char **argv);
+int db_path(DbView *view, int argc, char **argv);
+int db_links(DbView *view, int argc, char **argv);
+int db_hosts(DbView *view, int argc, char **argv);
+int db_schedule(DbView *view, int argc, char **argv);
+
+/* What of a stored answer is to be printed. */
+typedef struct DbParts {
+    bool headers; /* status line and fields, with the empty line */
+    bool body;    /* without its content coding */
+    bool raw;     /* the body as it is stored: the bytes of the payload digest */
+} DbParts;
+
+/* For `get`: prints the newest stored answer of a URL, which may be one that the database does not
+ * list (robots.txt). A body that is cut or that cannot be decoded to its end is printed as far as
+ * it goes, with a word on standard error. */
+int db_answer(DbView *view, const char *url, const DbParts *parts);
+
+#endif

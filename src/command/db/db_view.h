@@ -1,0 +1,39 @@
+/* The snapshot that a command of `ragno db` looks at, and what all commands do with it.
+ *
+ * Owns: db_main opens and closes it; a command borrows it.
+ * Threads: main.
+ * Errors: page_db error codes; complaints go to standard error. */
+#ifndef COMMAND_DB_DB_VIEW_H
+#define COMMAND_DB_DB_VIEW_H
+
+#include <stdbool.h>
+
+#include "store/pages/page_db.h"
+#include "store/schedule/schedule.h"
+
+typedef struct DbView {
+    PageDB *db;
+    MDB_txn *txn;     /* the snapshot */
+    const char *warc; /* folder of the WARC files beside the database; it need not exist */
+    Buffer url;       /* scratch of db_url */
+} DbView;
+
+/* Complains about the database's last error; returns the exit status. */
+int db_failed(const DbView *view, int rc);
+/* The exit status after output was written. */
+int db_finish(const DbView *view, int rc);
+/* The URL of a page in view->url, or NULL after a complaint (*rc is set). */
+const char *db_url(DbView *view, uint64_t index, int *rc);
+/* The index of a URL; complains when there is none. */
+int db_find(DbView *view, const char *url, uint64_t *index);
+/* With scope.dedup_key: another spelling stands for the URL. Says so on standard error and leaves
+ * it in view->url. */
+bool db_stands_for(DbView *view, const char *url);
+
+/* The schedule of the crawl; NULL when there is none: a database that no crawl wrote. */
+Result db_open_schedule(const DbView *view, Schedule **schedule);
+/* Whether an origin is what a HOST argument names: it, or its host ("example.org",
+ * "example.org:81"). */
+bool db_is_host(const char *origin, const char *host);
+
+#endif

@@ -1,0 +1,50 @@
+/* One run of `ragno verify`: what its parts (verify_parts.h) work on, and how they tell what they
+ * found.
+ *
+ * Owns: verify_directory makes and frees everything in it.
+ * Threads: main. */
+#ifndef COMMAND_VERIFY_VERIFY_INSIDE_H
+#define COMMAND_VERIFY_VERIFY_INSIDE_H
+
+#include "base/memory/map.h"
+#include "command/verify/verify.h"
+#include "store/archive/warc_end.h"
+#include "store/pages/page_db.h"
+
+typedef struct Verify {
+    const VerifyOptions *options;
+    VerifyCounts *counts;
+    char *warc_directory;
+    PageDB *db;        /* NULL: there is none */
+    uint8_t *stored;   /* one bit per page: its answer was, before the committed end was read */
+    uint8_t *captured; /* one bit per page: it was found in the files */
+    uint64_t n_pages;
+    WarcEnd committed; /* empty when the database knows none */
+    Map originals;     /* captures of the files that are still open; their index may not be whole */
+    Map errands;       /* where robots.txt redirects, by URL: fetched for its sake, page or not */
+    Buffer untried;    /* UntriedCapture with its text, one behind the other: judged at the end */
+    bool lost_records; /* were found missing: the index of payloads may name some of them */
+    Buffer line;
+    Buffer url;
+} Verify;
+
+#define VERIFY_DATABASE "crawl.mdb"
+
+static inline bool verify_bit(const uint8_t *bits, uint64_t index)
+{
+    return (bits[index / 8] >> index % 8 & 1) != 0;
+}
+
+static inline void verify_set_bit(uint8_t *bits, uint64_t index)
+{
+    bits[index / 8] |= (uint8_t)(1u << index % 8);
+}
+
+/* One line, and one problem more. */
+void verify_problem(Verify *verify, const char *file, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
+/* One line, and one repair more. */
+void verify_repaired(Verify *verify, const char *file, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
+
+#endif
