@@ -23,3 +23,9 @@ Hash128 hash_128(const void *bytes, size_t length)
     XXH128_hash_t h = XXH3_128bits(length == 0 ? "" : bytes, length);
     return (Hash128){.high = h.high64, .low = h.low64};
 }
+
+uint64_t hash_xxh64(const void *bytes, size_t length)
+{
+    assert(bytes != NULL || length == 0);
+    return XXH64(length == 0 ? "" : bytes, length, 0);
+}

@@ -1,7 +1,7 @@
 /* Fingerprints of byte strings, by xxHash.
  *
- * hash_32 is XXH32, the function of the documented page hash; hash_64 and hash_128 are XXH3, for
- * everything else. None of them is secret: tables whose keys a stranger chooses take a random seed.
+ * hash_32 is XXH32, the function of the documented page hash, hash_xxh64 that of slots; hash_64 and
+ * hash_128 are XXH3, for everything else. None of them is secret: tables whose keys a stranger chooses take a random seed.
  */
 #ifndef BASE_CORE_HASH_H
 #define BASE_CORE_HASH_H
@@ -17,6 +17,8 @@ typedef struct Hash128 {
 uint32_t hash_32(const void *bytes, size_t length, uint32_t seed);
 uint64_t hash_64(const void *bytes, size_t length, uint64_t seed);
 Hash128 hash_128(const void *bytes, size_t length);
+/* XXH64 with seed 0: what the slots of a cluster are made of (cluster/table/slots.h), for good. */
+uint64_t hash_xxh64(const void *bytes, size_t length);
 
 /* A bijective mixer of 64 bits (splitmix64's finaliser): spreads integers that are used as keys. */
 static inline uint64_t hash_mix(uint64_t x)

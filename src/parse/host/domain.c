@@ -45,6 +45,12 @@ Domain domain_of_url(const Url *url)
     return domain_registered(url->href + url->host_start, url->host_end - url->host_start);
 }
 
+const char *domain_list_sha1(void)
+{
+    const char *sum = psl_builtin_sha1sum();
+    return sum == NULL ? "" : sum;
+}
+
 bool domain_contains(const char *name, size_t name_length, const char *host, size_t length)
 {
     if (length > 0 && host[length - 1] == '.') {

@@ -26,6 +26,10 @@ bool domain_is_address(const char *host, size_t length);
 Domain domain_registered(const char *host, size_t length);
 Domain domain_of_url(const Url *url);
 
+/* Which list it is: the SHA-1 of its text in hex, 40 characters, or "" when libpsl has none built
+ * in. Two programs with different lists may find different registered domains. */
+const char *domain_list_sha1(void);
+
 /* Whether host is name or below it, at a label boundary ("a.b.example" is in "b.example"). */
 bool domain_contains(const char *name, size_t name_length, const char *host, size_t length);
 

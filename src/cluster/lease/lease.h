@@ -1,0 +1,96 @@
+/* Leases of addresses: how two agents that crawl hosts of one address never ask it at a time, nor
+ * too soon one after the other.
+ *
+ *   workbench        holder                                 arbiter of the address
+ *   wants it ------> LEASE_WANT -------------------------->  queues it; free and nobody before it:
+ *                       <------------------------- GRANTED       granted, with a number
+ *                       <---------------------------- WAIT   or it waits
+ *                       <--------------------- hint: OFFER   its turn has come: kept free a moment
+ *                    LEASE_WANT ----------- GRANTED ------>  (as above)
+ *   fetches as it likes until the end
+ *                    LEASE_WANT at two thirds -- GRANTED ->  nobody waits: longer
+ *                       <----------- hint: OTHERS or WAIT    somebody does
+ *   has no use for it, or the end has come and the last fetch is over
+ *               ---> LEASE_RELEASE ----------------------->  the next one, after the rest it names
+ *
+ * Invariants. 1. A holder begins a fetch only before the end of a lease, which it counts from before
+ * it asked; the arbiter counts from when it granted, which is later. So no common clock is needed,
+ * only that clocks run equally fast within LEASE_DRIFT. 2. An arbiter grants an address again when
+ * it was released, or when so much time has passed that the last fetch has ended in any case
+ * (lease_busy_ms). 3. An arbiter grants nothing while it does not know the cluster table to be the
+ * newest (confirm_ms), and nothing for lease_rest_ms after it began or was given the address by a
+ * table, since it does not know what was granted before. 4. Messages may be lost, repeated, late and
+ * out of order: nothing of this depends on them but progress.
+ *
+ * Threads: none of its own. Source: MANY-MACHINES 5; Gray, Cheriton: Leases, 1989. */
+#ifndef CLUSTER_LEASE_LEASE_H
+#define CLUSTER_LEASE_LEASE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/core/clock.h"
+#include "parse/url/ip_address.h"
+
+typedef struct LeaseRules {
+    int64_t term_ms;    /* of a lease */
+    int64_t fetch_ms;   /* the longest that a fetch takes once it has begun */
+    int64_t delay_ms;   /* between two fetches from an address */
+    int64_t confirm_ms; /* how long a look at the cluster table is good for */
+} LeaseRules;
+
+#define LEASE_DRIFT 5000 /* clocks differ by less than this part: 2 in 10 000 */
+
+/* How long a grant without a release keeps the address from others. */
+int64_t lease_busy_ms(const LeaseRules *rules);
+/* How long an arbiter that knows of no grants grants none. */
+int64_t lease_rest_ms(const LeaseRules *rules);
+
+/* Who holds or waits: a process that runs as an agent. Sessions of an agent that come later are
+ * greater numbers. */
+typedef struct LeaseClient {
+    uint16_t agent;
+    uint64_t session;
+} LeaseClient;
+
+typedef enum LeaseAsk {
+    LEASE_WANT,   /* also takes up an offer, and extends a lease */
+    LEASE_RELEASE /* it neither holds the address nor waits for it */
+} LeaseAsk;
+
+/* One line of a message from a holder. */
+typedef struct LeaseItem {
+    LeaseAsk ask;
+    IpAddress address;
+    uint64_t number; /* of a want: of the lease it has; 0: none that it knows of */
+    int64_t rest_ms; /* of a release: how long the address is to be left alone */
+} LeaseItem;
+
+typedef enum LeaseSaid {
+    LEASE_GRANTED,
+    LEASE_WAIT,      /* there will be an offer */
+    LEASE_RELEASED,  /* to LEASE_RELEASE */
+    LEASE_ELSEWHERE, /* another agent decides, by the arbiter's table */
+    LEASE_ANSWERS
+} LeaseSaid;
+
+/* The answer to one line, in the same order. */
+typedef struct LeaseAnswer {
+    LeaseSaid said;
+    uint64_t number; /* of what is granted */
+    bool others;     /* some wait */
+} LeaseAnswer;
+
+typedef enum LeaseHintKind {
+    LEASE_OFFER, /* ask again now */
+    LEASE_OTHERS /* others wait for what you hold */
+} LeaseHintKind;
+
+/* From an arbiter to a holder, by itself; may be lost. */
+typedef struct LeaseHint {
+    LeaseHintKind kind;
+    LeaseClient to;
+    IpAddress address;
+} LeaseHint;
+
+#endif

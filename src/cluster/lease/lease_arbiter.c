@@ -1,0 +1,568 @@
+#include "cluster/lease/lease_arbiter.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/memory/heap.h"
+#include "base/memory/map.h"
+
+#define TABLES_MOST 64u /* changes of arbiters within one rest; beyond, everything rests */
+
+/* Who waits, in order of coming. */
+typedef struct Waiter {
+    struct Waiter *next;
+    LeaseClient client;
+    MonoTime heard;
+} Waiter;
+
+typedef struct Lease {
+    IpAddress address;
+    HeapNode due;       /* when something is to be done about it */
+    LeaseClient holder; /* while number > 0 */
+    uint64_t number;
+    MonoTime busy_until; /* without a release */
+    MonoTime free_at;    /* not granted before */
+    bool holder_knows;   /* that others wait, or will be told by an answer */
+    bool offered;        /* to the first waiter */
+    MonoTime offer_end;
+    Waiter *first;
+    Waiter *last;
+    struct Lease *next_foreign; /* while they are collected */
+} Lease;
+
+/* What was heard of an agent. */
+typedef struct Client {
+    uint64_t session;
+    uint64_t number; /* of its last message */
+} Client;
+
+/* Arbiters until some moment. */
+typedef struct Former {
+    Arbiters arbiters;
+    MonoTime until;
+} Former;
+
+struct LeaseArbiter {
+    LeaseRules rules;
+    uint16_t self;
+    size_t most;
+    MonoTime floor;           /* nothing is granted before */
+    MonoTime confirmed_until; /* nor after */
+    uint64_t epoch;
+    Arbiters arbiters;
+    Former formers[TABLES_MOST];
+    size_t n_formers;
+    Map leases;    /* by address */
+    Map clients;   /* by agent + 1 */
+    Heap due;      /* leases */
+    uint64_t last; /* number given */
+    size_t held;
+    size_t waiters;
+    uint64_t granted;
+    uint64_t expired;
+    uint64_t turned_away;
+};
+
+static bool same_client(LeaseClient a, LeaseClient b)
+{
+    return a.agent == b.agent && a.session == b.session;
+}
+
+static Lease *lease_of(HeapNode *node)
+{
+    return HEAP_ELEMENT(node, Lease, due);
+}
+
+static MonoTime sooner(MonoTime a, MonoTime b)
+{
+    return mono_before(a, b) ? a : b;
+}
+
+static bool may_grant(const LeaseArbiter *arbiter, MonoTime now)
+{
+    return mono_before(now, arbiter->confirmed_until);
+}
+
+/* When something is to be done about it. */
+static MonoTime due_of(const Lease *lease)
+{
+    if (lease->number > 0) {
+        bool tell = lease->first != NULL && !lease->holder_knows;
+        return tell ? (MonoTime){0} : lease->busy_until;
+    }
+    return lease->offered ? lease->offer_end : lease->free_at;
+}
+
+/* There is room: the heap never shrinks. */
+static void place(LeaseArbiter *arbiter, Lease *lease)
+{
+    if (heap_holds(&lease->due)) {
+        heap_remove(&arbiter->due, &lease->due);
+    }
+    (void)heap_push(&arbiter->due, &lease->due, due_of(lease).ns, lease->number);
+}
+
+/* ---- birth ------------------------------------------------------------------------------------ */
+
+Result lease_arbiter_new(LeaseArbiter **out, const LeaseRules *rules, uint16_t self, size_t most,
+                         MonoTime now)
+{
+    LeaseArbiter *arbiter = calloc(1, sizeof *arbiter);
+    if (arbiter == NULL) {
+        return RESULT_MEMORY;
+    }
+    arbiter->rules = *rules;
+    arbiter->self = self;
+    arbiter->most = most;
+    arbiter->floor = mono_add_ms(now, lease_rest_ms(rules));
+    arbiter->confirmed_until = now;
+    map_init(&arbiter->leases);
+    map_init(&arbiter->clients);
+    heap_init(&arbiter->due);
+    *out = arbiter;
+    return RESULT_OK;
+}
+
+static void free_waiters(LeaseArbiter *arbiter, Lease *lease)
+{
+    while (lease->first != NULL) {
+        Waiter *waiter = lease->first;
+        lease->first = waiter->next;
+        free(waiter);
+        arbiter->waiters--;
+    }
+    lease->last = NULL;
+}
+
+static void forget(LeaseArbiter *arbiter, Lease *lease)
+{
+    if (heap_holds(&lease->due)) {
+        heap_remove(&arbiter->due, &lease->due);
+    }
+    free_waiters(arbiter, lease);
+    arbiter->held -= lease->number > 0;
+    (void)map_remove(&arbiter->leases, ip_address_key(&lease->address));
+    free(lease);
+}
+
+static void forget_all(LeaseArbiter *arbiter)
+{
+    HeapNode *node = NULL;
+    while ((node = heap_top(&arbiter->due)) != NULL) { /* every lease is in it */
+        forget(arbiter, lease_of(node));
+    }
+}
+
+void lease_arbiter_delete(LeaseArbiter *arbiter)
+{
+    size_t place = 0;
+    Client *client = NULL;
+    if (arbiter == NULL) {
+        return;
+    }
+    forget_all(arbiter);
+    while ((client = map_next(&arbiter->clients, &place)) != NULL) {
+        free(client);
+    }
+    for (size_t i = 0; i < arbiter->n_formers; i++) {
+        arbiters_destroy(&arbiter->formers[i].arbiters);
+    }
+    arbiters_destroy(&arbiter->arbiters);
+    map_destroy(&arbiter->leases);
+    map_destroy(&arbiter->clients);
+    heap_destroy(&arbiter->due);
+    free(arbiter);
+}
+
+/* ---- tables ----------------------------------------------------------------------------------- */
+
+/* Forgets arbiters of whom nothing can be left. */
+static void drop_formers(LeaseArbiter *arbiter, MonoTime now)
+{
+    int64_t rest = lease_rest_ms(&arbiter->rules);
+    size_t kept = 0;
+    for (size_t i = 0; i < arbiter->n_formers; i++) {
+        Former *former = &arbiter->formers[i];
+        if (mono_before(now, mono_add_ms(former->until, rest))) {
+            arbiter->formers[kept++] = *former;
+        } else {
+            arbiters_destroy(&former->arbiters);
+        }
+    }
+    arbiter->n_formers = kept;
+}
+
+/* When an address may be granted first, whatever is known of it. */
+static MonoTime floor_of(const LeaseArbiter *arbiter, const IpAddress *address)
+{
+    MonoTime floor = arbiter->floor;
+    int64_t rest = lease_rest_ms(&arbiter->rules);
+    for (size_t i = 0; i < arbiter->n_formers; i++) {
+        const Former *former = &arbiter->formers[i];
+        if (arbiters_find(&former->arbiters, address) != arbiter->self) {
+            floor = mono_later(floor, mono_add_ms(former->until, rest));
+        }
+    }
+    return floor;
+}
+
+static bool is_mine(const LeaseArbiter *arbiter, const IpAddress *address)
+{
+    return arbiters_find(&arbiter->arbiters, address) == arbiter->self;
+}
+
+/* Those whose arbiter is another agent now. */
+static void forget_foreign(LeaseArbiter *arbiter)
+{
+    size_t place_in_map = 0;
+    Lease *lease = NULL;
+    Lease *foreign = NULL;
+    while ((lease = map_next(&arbiter->leases, &place_in_map)) != NULL) {
+        if (!is_mine(arbiter, &lease->address)) {
+            lease->next_foreign = foreign;
+            foreign = lease;
+        }
+    }
+    while (foreign != NULL) {
+        lease = foreign;
+        foreign = lease->next_foreign;
+        forget(arbiter, lease);
+    }
+}
+
+/* What is free now may be another's by a table that was not seen: nothing is granted before the
+ * floor. What is held stays held as long. */
+static void raise_all(LeaseArbiter *arbiter)
+{
+    size_t place_in_map = 0;
+    Lease *lease = NULL;
+    while ((lease = map_next(&arbiter->leases, &place_in_map)) != NULL) {
+        lease->free_at = mono_later(lease->free_at, arbiter->floor);
+        lease->busy_until = mono_later(lease->busy_until, arbiter->floor);
+        place(arbiter, lease);
+    }
+}
+
+void lease_arbiter_set(LeaseArbiter *arbiter, Arbiters *arbiters, uint64_t epoch, MonoTime now)
+{
+    bool lapsed = !may_grant(arbiter, now);
+    if (epoch == arbiter->epoch || (!lapsed && arbiters_equal(&arbiter->arbiters, arbiters))) {
+        arbiter->epoch = epoch;
+        arbiters_destroy(arbiters);
+        return;
+    }
+    drop_formers(arbiter, now);
+    if (lapsed || arbiter->n_formers == TABLES_MOST) {
+        arbiter->floor = mono_add_ms(now, lease_rest_ms(&arbiter->rules));
+        arbiters_destroy(&arbiter->arbiters);
+        raise_all(arbiter);
+    } else {
+        arbiter->formers[arbiter->n_formers++] = (Former){arbiter->arbiters, now};
+    }
+    arbiter->epoch = epoch;
+    arbiter->arbiters = *arbiters;
+    *arbiters = (Arbiters){.n = 0};
+    forget_foreign(arbiter);
+}
+
+void lease_arbiter_confirm(LeaseArbiter *arbiter, MonoTime asked)
+{
+    MonoTime until = mono_add_ms(asked, arbiter->rules.confirm_ms);
+    arbiter->confirmed_until = mono_later(arbiter->confirmed_until, until);
+}
+
+void lease_arbiter_lapse(LeaseArbiter *arbiter, MonoTime now)
+{
+    arbiter->confirmed_until = sooner(arbiter->confirmed_until, now);
+}
+
+/* ---- one address ------------------------------------------------------------------------------ */
+
+static Lease *find_or_add(LeaseArbiter *arbiter, const IpAddress *address, MonoTime now)
+{
+    MapKey key = ip_address_key(address);
+    Lease *lease = map_get(&arbiter->leases, key);
+    if (lease != NULL || arbiter->leases.count >= arbiter->most) {
+        return lease;
+    }
+    lease = calloc(1, sizeof *lease);
+    if (lease == NULL) {
+        return NULL;
+    }
+    lease->address = *address;
+    lease->free_at = mono_later(now, floor_of(arbiter, address));
+    heap_node_init(&lease->due);
+    if (heap_push(&arbiter->due, &lease->due, due_of(lease).ns, 0) != RESULT_OK) {
+        free(lease);
+        return NULL;
+    }
+    if (map_put(&arbiter->leases, key, lease) != RESULT_OK) {
+        heap_remove(&arbiter->due, &lease->due);
+        free(lease);
+        return NULL;
+    }
+    return lease;
+}
+
+/* Takes a client out of those who wait; its node, or NULL. */
+static Waiter *unlink_waiter(LeaseArbiter *arbiter, Lease *lease, LeaseClient client)
+{
+    Waiter *before = NULL;
+    Waiter *waiter = lease->first;
+    while (waiter != NULL && !same_client(waiter->client, client)) {
+        before = waiter;
+        waiter = waiter->next;
+    }
+    if (waiter == NULL) {
+        return NULL;
+    }
+    if (before == NULL) {
+        lease->first = waiter->next;
+        lease->offered = false;
+    } else {
+        before->next = waiter->next;
+    }
+    lease->last = lease->last == waiter ? before : lease->last;
+    waiter->next = NULL;
+    arbiter->waiters--;
+    return waiter;
+}
+
+static void append_waiter(LeaseArbiter *arbiter, Lease *lease, Waiter *waiter)
+{
+    if (lease->last == NULL) {
+        lease->first = waiter;
+    } else {
+        lease->last->next = waiter;
+    }
+    lease->last = waiter;
+    arbiter->waiters++;
+}
+
+/* Keeps its place when it waits already. */
+static void enqueue(LeaseArbiter *arbiter, Lease *lease, LeaseClient client, MonoTime now)
+{
+    for (Waiter *waiter = lease->first; waiter != NULL; waiter = waiter->next) {
+        if (same_client(waiter->client, client)) {
+            waiter->heard = now;
+            return;
+        }
+    }
+    Waiter *waiter = calloc(1, sizeof *waiter);
+    if (waiter != NULL) {
+        *waiter = (Waiter){.client = client, .heard = now};
+        append_waiter(arbiter, lease, waiter);
+    } /* without memory it asks again */
+}
+
+static void end_lease(LeaseArbiter *arbiter, Lease *lease, MonoTime free_at)
+{
+    arbiter->held--;
+    lease->number = 0;
+    lease->holder_knows = false;
+    lease->free_at = mono_later(lease->free_at, free_at);
+}
+
+static LeaseAnswer grant(LeaseArbiter *arbiter, Lease *lease, LeaseClient client, MonoTime now)
+{
+    bool fresh = lease->number == 0;
+    free(unlink_waiter(arbiter, lease, client));
+    arbiter->held += fresh;
+    arbiter->granted++;
+    lease->number = fresh ? ++arbiter->last : lease->number;
+    lease->holder = client;
+    lease->busy_until = mono_add_ms(now, lease_busy_ms(&arbiter->rules));
+    lease->offered = false;
+    lease->holder_knows = lease->first != NULL;
+    return (LeaseAnswer){LEASE_GRANTED, lease->number, lease->first != NULL};
+}
+
+/* Whoever holds it and does not know asks without a number: its answer was lost. */
+static LeaseAnswer want(LeaseArbiter *arbiter, Lease *lease, LeaseClient client, uint64_t number,
+                        MonoTime now)
+{
+    bool holds = lease->number > 0 && same_client(lease->holder, client);
+    bool first = lease->first == NULL || same_client(lease->first->client, client);
+    bool may = may_grant(arbiter, now) && !mono_before(now, lease->free_at);
+    if (may && ((holds && (lease->first == NULL || number == 0)) || (lease->number == 0 && first))) {
+        return grant(arbiter, lease, client, now);
+    }
+    if (holds) { /* an extension that is refused; it may ask anew behind its release */
+        lease->holder_knows = lease->first != NULL;
+    } else {
+        enqueue(arbiter, lease, client, now);
+    }
+    return (LeaseAnswer){.said = LEASE_WAIT, .others = lease->first != NULL};
+}
+
+static void release(LeaseArbiter *arbiter, Lease *lease, LeaseClient client, const LeaseItem *item,
+                    MonoTime now)
+{
+    free(unlink_waiter(arbiter, lease, client));
+    if (lease->number > 0 && same_client(lease->holder, client)) {
+        int64_t rest = item->rest_ms > 0 ? item->rest_ms : 0;
+        end_lease(arbiter, lease, mono_add_ms(now, rest + rest / LEASE_DRIFT + (rest > 0)));
+    }
+}
+
+LeaseAnswer lease_arbiter_ask(LeaseArbiter *arbiter, LeaseClient client, const LeaseItem *item,
+                              MonoTime now)
+{
+    if (!is_mine(arbiter, &item->address)) {
+        return (LeaseAnswer){.said = LEASE_ELSEWHERE};
+    }
+    Lease *lease = item->ask == LEASE_WANT
+                       ? find_or_add(arbiter, &item->address, now)
+                       : map_get(&arbiter->leases, ip_address_key(&item->address));
+    LeaseAnswer answer = {.said = item->ask == LEASE_WANT ? LEASE_WAIT : LEASE_RELEASED};
+    if (lease == NULL) {
+        arbiter->turned_away += item->ask == LEASE_WANT;
+        return answer;
+    }
+    if (item->ask == LEASE_WANT) {
+        answer = want(arbiter, lease, client, item->number, now);
+    } else {
+        release(arbiter, lease, client, item, now);
+    }
+    place(arbiter, lease);
+    return answer;
+}
+
+/* ---- clients ---------------------------------------------------------------------------------- */
+
+static bool is_former(LeaseClient client, uint16_t agent, uint64_t below)
+{
+    return client.agent == agent && client.session < below;
+}
+
+/* Sessions of an agent below `session` wait no longer; of those below dead_below nothing is in
+ * flight. */
+static void drop_sessions(LeaseArbiter *arbiter, uint16_t agent, uint64_t session,
+                          uint64_t dead_below, MonoTime now)
+{
+    MonoTime rested = mono_add_ms(now, arbiter->rules.delay_ms +
+                                           arbiter->rules.delay_ms / LEASE_DRIFT + 1);
+    size_t place_in_map = 0;
+    Lease *lease = NULL;
+    while ((lease = map_next(&arbiter->leases, &place_in_map)) != NULL) {
+        Waiter *waiter = lease->first;
+        while (waiter != NULL) {
+            Waiter *next = waiter->next;
+            if (is_former(waiter->client, agent, session)) {
+                free(unlink_waiter(arbiter, lease, waiter->client));
+            }
+            waiter = next;
+        }
+        if (lease->number > 0 && is_former(lease->holder, agent, dead_below)) {
+            end_lease(arbiter, lease, rested);
+        }
+        place(arbiter, lease);
+    }
+}
+
+bool lease_arbiter_hear(LeaseArbiter *arbiter, LeaseClient from, uint64_t number,
+                        uint64_t dead_below, MonoTime now)
+{
+    MapKey key = map_key(from.agent + UINT64_C(1));
+    Client *client = map_get(&arbiter->clients, key);
+    if (client == NULL) {
+        client = calloc(1, sizeof *client);
+        if (client == NULL || map_put(&arbiter->clients, key, client) != RESULT_OK) {
+            free(client);
+            return false; /* it asks again */
+        }
+    }
+    if (from.session < client->session ||
+        (from.session == client->session && number <= client->number)) {
+        return false;
+    }
+    if (from.session > client->session) {
+        dead_below = dead_below < from.session ? dead_below : from.session;
+        drop_sessions(arbiter, from.agent, from.session, dead_below, now);
+    }
+    *client = (Client){.session = from.session, .number = number};
+    return true;
+}
+
+/* ---- hints ------------------------------------------------------------------------------------ */
+
+/* The first of those who wait and were heard of lately, or NULL. */
+static const Waiter *first_waiter(LeaseArbiter *arbiter, Lease *lease, MonoTime now)
+{
+    while (lease->first != NULL &&
+           mono_before(mono_add_ms(lease->first->heard, LEASE_WAITER_MS), now)) {
+        free(unlink_waiter(arbiter, lease, lease->first->client));
+    }
+    return lease->first;
+}
+
+/* Whoever did not take up an offer goes behind the others. */
+static void withdraw(LeaseArbiter *arbiter, Lease *lease)
+{
+    Waiter *waiter = unlink_waiter(arbiter, lease, lease->first->client);
+    append_waiter(arbiter, lease, waiter);
+}
+
+/* Does what is due for one address; true: *hint is to be sent. It may be forgotten. */
+static bool serve(LeaseArbiter *arbiter, Lease *lease, MonoTime now, LeaseHint *hint)
+{
+    *hint = (LeaseHint){.address = lease->address};
+    if (lease->number > 0 && !mono_before(now, lease->busy_until)) {
+        arbiter->expired++;
+        end_lease(arbiter, lease, now);
+    }
+    if (lease->number > 0) {
+        lease->holder_knows = true;
+        hint->kind = LEASE_OTHERS;
+        hint->to = lease->holder;
+        place(arbiter, lease);
+        return true;
+    }
+    if (lease->offered) {
+        withdraw(arbiter, lease);
+    }
+    const Waiter *waiter = first_waiter(arbiter, lease, now);
+    if (waiter == NULL) {
+        forget(arbiter, lease);
+        return false;
+    }
+    lease->offered = true;
+    lease->offer_end = mono_add_ms(now, LEASE_OFFER_MS);
+    hint->kind = LEASE_OFFER;
+    hint->to = waiter->client;
+    place(arbiter, lease);
+    return true;
+}
+
+bool lease_arbiter_hint(LeaseArbiter *arbiter, MonoTime now, LeaseHint *hint)
+{
+    HeapNode *node = may_grant(arbiter, now) ? heap_top(&arbiter->due) : NULL;
+    while (node != NULL && node->key <= now.ns) {
+        if (serve(arbiter, lease_of(node), now, hint)) {
+            return true;
+        }
+        node = heap_top(&arbiter->due);
+    }
+    return false;
+}
+
+MonoTime lease_arbiter_next(const LeaseArbiter *arbiter)
+{
+    const HeapNode *node = heap_top(&arbiter->due);
+    MonoTime next = node == NULL ? MONO_NEVER : (MonoTime){node->key};
+    /* Without a confirmation nothing is done until one comes, which calls. */
+    return mono_before(next, arbiter->confirmed_until) ? next : MONO_NEVER;
+}
+
+void lease_arbiter_stats(const LeaseArbiter *arbiter, LeaseArbiterStats *stats)
+{
+    *stats = (LeaseArbiterStats){
+        .addresses = arbiter->leases.count,
+        .held = arbiter->held,
+        .waiters = arbiter->waiters,
+        .bytes = arbiter->leases.count * (sizeof(Lease) + sizeof(HeapNode *)) +
+                 arbiter->leases.capacity * sizeof(MapSlot) + arbiter->waiters * sizeof(Waiter),
+        .granted = arbiter->granted,
+        .expired = arbiter->expired,
+        .turned_away = arbiter->turned_away};
+}

@@ -1,0 +1,65 @@
+/* The arbiter's side of leases (lease.h): which agent may use an address now, who is next.
+ *
+ *              want, free                       release, or lease_busy_ms have passed
+ *   free -----------------------> held by one -------------------------------------> resting
+ *    ^  '-- want, not yet free --> waiters, first come first served                     |
+ *    |                               | its rest is over                                 |
+ *    '---- nobody waits ------------ offered to the first, OFFER_MS; then the next <----'
+ *
+ * What it knows is in memory alone: after a start it rests instead (lease.h, invariant 3).
+ *
+ * Bounds: at most `most` addresses are known; a want for one more is answered LEASE_WAIT and
+ * forgotten, its holder asks again. A waiter that was not heard of for LEASE_WAITER_MS is dropped.
+ *
+ * Time is a parameter and never goes back. Threads: none of its own; belongs to one thread. */
+#ifndef CLUSTER_LEASE_LEASE_ARBITER_H
+#define CLUSTER_LEASE_LEASE_ARBITER_H
+
+#include "base/core/result.h"
+#include "cluster/lease/lease.h"
+#include "cluster/table/arbiters.h"
+
+#define LEASE_OFFER_MS  3000
+#define LEASE_WAITER_MS 150000
+
+typedef struct LeaseArbiter LeaseArbiter;
+
+/* Of agent `self`, beginning at now: it knows of no grants, and no table yet. RESULT_MEMORY. */
+Result lease_arbiter_new(LeaseArbiter **arbiter, const LeaseRules *rules, uint16_t self,
+                         size_t most, MonoTime now);
+void lease_arbiter_delete(LeaseArbiter *arbiter); /* NULL is allowed */
+
+/* Who arbitrates by the table of an epoch, taken over (moved from). Addresses that were another's
+ * rest; all do when the last confirmation is too old to know what tables there were in between. */
+void lease_arbiter_set(LeaseArbiter *arbiter, Arbiters *arbiters, uint64_t epoch, MonoTime now);
+/* That table was seen to be the newest, by a look that began at `asked`. */
+void lease_arbiter_confirm(LeaseArbiter *arbiter, MonoTime asked);
+/* The last confirmation is worth nothing: time may have passed that the clock did not count. */
+void lease_arbiter_lapse(LeaseArbiter *arbiter, MonoTime now);
+
+/* A message of a client begins: false when it is older than one that was read, and must be dropped.
+ * number: counted up by the client. All sessions of the agent below dead_below are known to have
+ * ended: what they held rests for the delay alone. */
+bool lease_arbiter_hear(LeaseArbiter *arbiter, LeaseClient client, uint64_t number,
+                        uint64_t dead_below, MonoTime now);
+/* One line of it. */
+LeaseAnswer lease_arbiter_ask(LeaseArbiter *arbiter, LeaseClient client, const LeaseItem *item,
+                              MonoTime now);
+
+/* The next hint that is to be sent now; false: none. Call it until then after everything above. */
+bool lease_arbiter_hint(LeaseArbiter *arbiter, MonoTime now, LeaseHint *hint);
+/* When lease_arbiter_hint wants to be called next. */
+MonoTime lease_arbiter_next(const LeaseArbiter *arbiter);
+
+typedef struct LeaseArbiterStats {
+    size_t addresses; /* known */
+    size_t held;
+    size_t waiters;
+    size_t bytes;
+    uint64_t granted;  /* new leases and extensions */
+    uint64_t expired;  /* leases that were not released in time */
+    uint64_t turned_away; /* wants beyond the bound */
+} LeaseArbiterStats;
+void lease_arbiter_stats(const LeaseArbiter *arbiter, LeaseArbiterStats *stats);
+
+#endif

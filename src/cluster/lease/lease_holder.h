@@ -1,0 +1,100 @@
+/* The holder's side of leases (lease.h): what this agent wants and holds, and the messages to the
+ * arbiters, one in flight to each.
+ *
+ *   lease_holder_want ----> WANTED --granted--> HELD --lease_holder_release--> LEAVING --> forgotten
+ *                             ^                  |  extended at two thirds by itself
+ *                             |                  '--its end: LEASE_NEWS_ENDED, once
+ *                             '-- answered WAIT: until an offer, or LEASE_REFRESH_MS
+ *
+ * Many addresses share a message. One without an answer for LEASE_ANSWER_MS is given up and what it
+ * said is said again, under a greater number.
+ *
+ * Invariants. 1. The end of a lease is counted from before its want was sent. 2. A grant that answers
+ * no message in flight is not believed. 3. An address that was released is not used before it is
+ * granted again.
+ *
+ * Time is a parameter. Threads: none of its own; belongs to one thread. */
+#ifndef CLUSTER_LEASE_LEASE_HOLDER_H
+#define CLUSTER_LEASE_LEASE_HOLDER_H
+
+#include "base/core/result.h"
+#include "cluster/lease/lease.h"
+#include "cluster/table/arbiters.h"
+
+#define LEASE_ANSWER_MS   2000
+#define LEASE_REFRESH_MS  60000
+#define LEASE_ITEMS_MOST  512u /* in one message */
+
+typedef enum LeaseNewsKind {
+    LEASE_NEWS_GRANTED, /* until `end`; again when it is extended */
+    LEASE_NEWS_OTHERS,  /* others wait: give it back when there is nothing to fetch now */
+    LEASE_NEWS_ENDED    /* give it back as soon as nothing is in flight; or it could not be asked for */
+} LeaseNewsKind;
+
+typedef struct LeaseNews {
+    LeaseNewsKind kind;
+    IpAddress address;
+    uint64_t ticket; /* of the want it answers: news of another one came too late */
+    MonoTime end;
+    bool others; /* of a grant: some wait */
+} LeaseNews;
+
+typedef struct LeaseNewsSink {
+    void *context;
+    void (*take)(void *context, const LeaseNews *news);
+} LeaseNewsSink;
+
+typedef struct LeaseHolder LeaseHolder;
+
+/* pace_ms: least time between two messages to one arbiter. RESULT_MEMORY. */
+Result lease_holder_new(LeaseHolder **holder, const LeaseRules *rules, int64_t pace_ms,
+                        const LeaseNewsSink *sink);
+void lease_holder_delete(LeaseHolder *holder); /* NULL is allowed */
+
+/* Who arbitrates, taken over (moved from). What is held stays held until its end. */
+void lease_holder_set(LeaseHolder *holder, Arbiters *arbiters, MonoTime now);
+/* An agent runs as another session now: as an arbiter it knows nothing of what was asked. */
+void lease_holder_restarted(LeaseHolder *holder, uint16_t agent, MonoTime now);
+
+/* The workbench wants an address; ticket: a number of this want, told with its news. Without memory
+ * the news is LEASE_NEWS_ENDED. */
+void lease_holder_want(LeaseHolder *holder, const IpAddress *address, uint64_t ticket,
+                       MonoTime now);
+/* It has no use for it any more: others may have it after rest_end. */
+void lease_holder_release(LeaseHolder *holder, const IpAddress *address, MonoTime rest_end,
+                          MonoTime now);
+/* Time has passed that the clock did not count: all leases have ended. */
+void lease_holder_lose_all(LeaseHolder *holder, MonoTime now);
+
+/* A message to an arbiter that is due. */
+typedef struct LeaseMessage {
+    uint16_t to;
+    uint64_t number;        /* of the message, for all arbiters together */
+    const LeaseItem *items; /* borrowed until the next call */
+    size_t n;
+} LeaseMessage;
+/* The next one; false: none is due. */
+bool lease_holder_message(LeaseHolder *holder, MonoTime now, LeaseMessage *message);
+/* The answers to a message, in its order; others than those in flight are dropped. */
+void lease_holder_answer(LeaseHolder *holder, uint16_t from, uint64_t number,
+                         const LeaseAnswer *answers, size_t n, MonoTime now);
+/* It could not be delivered. */
+void lease_holder_nobody(LeaseHolder *holder, uint16_t to, uint64_t number, MonoTime now);
+/* A hint of its arbiter. */
+void lease_holder_hint(LeaseHolder *holder, uint16_t from, LeaseHintKind kind,
+                       const IpAddress *address, MonoTime now);
+
+/* When lease_holder_message, or time itself, wants attention: call lease_holder_work then. */
+MonoTime lease_holder_next(const LeaseHolder *holder);
+void lease_holder_work(LeaseHolder *holder, MonoTime now);
+
+typedef struct LeaseHolderStats {
+    size_t wanted;
+    size_t held;
+    size_t bytes;
+    uint64_t messages;
+    uint64_t lost; /* messages without an answer */
+} LeaseHolderStats;
+void lease_holder_stats(const LeaseHolder *holder, LeaseHolderStats *stats);
+
+#endif

@@ -1,0 +1,347 @@
+#include "cluster/table/cluster_table.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include <libdeflate.h>
+
+#include "cluster/wire/wire.h"
+
+#define FORMAT 1u
+
+static const char magic[4] = {'R', 'G', 'C', 'T'};
+
+void cluster_table_init(ClusterTable *table)
+{
+    memset(table, 0, sizeof *table);
+}
+
+void cluster_table_destroy(ClusterTable *table)
+{
+    free(table->agents);
+    cluster_table_init(table);
+}
+
+/* An array of n agents that begins with those of table. */
+static ClusterAgent *copy_agents(const ClusterTable *table, uint32_t n)
+{
+    ClusterAgent *agents = calloc(n == 0 ? 1 : n, sizeof *agents);
+    uint32_t kept = table->n_agents < n ? table->n_agents : n;
+    if (agents != NULL && kept > 0) {
+        memcpy(agents, table->agents, kept * sizeof *agents);
+    }
+    return agents;
+}
+
+Result cluster_table_copy(ClusterTable *to, const ClusterTable *from)
+{
+    ClusterAgent *agents = copy_agents(from, from->n_agents);
+    if (agents == NULL) {
+        return RESULT_MEMORY;
+    }
+    free(to->agents);
+    *to = *from;
+    to->agents = agents;
+    return RESULT_OK;
+}
+
+Result cluster_table_create(ClusterTable *table, const uint8_t uuid[CLUSTER_UUID_BYTES],
+                            const char *psl, uint32_t agents)
+{
+    ClusterTable fresh = {.epoch = 1, .n_agents = agents};
+    if (agents == 0 || agents > SLOT_COUNT || strlen(psl) > CLUSTER_PSL_BYTES) {
+        return RESULT_INVALID;
+    }
+    fresh.agents = calloc(agents, sizeof *fresh.agents);
+    if (fresh.agents == NULL) {
+        return RESULT_MEMORY;
+    }
+    memcpy(fresh.uuid, uuid, CLUSTER_UUID_BYTES);
+    memcpy(fresh.psl, psl, strlen(psl));
+    for (uint32_t i = 0; i < agents; i++) {
+        fresh.agents[i].life = 1;
+    }
+    for (unsigned slot = 0; slot < SLOT_COUNT; slot++) {
+        uint16_t owner = (uint16_t)((uint64_t)slot * agents / SLOT_COUNT);
+        fresh.slots[slot] = (ClusterSlot){owner, owner};
+    }
+    cluster_table_destroy(table);
+    *table = fresh;
+    return RESULT_OK;
+}
+
+/* ---- bytes ------------------------------------------------------------------------------------ */
+
+Result cluster_table_write(const ClusterTable *table, Buffer *out)
+{
+    size_t start = out->length;
+    WireWriter writer = wire_writer(out);
+    wire_put_bytes(&writer, magic, sizeof magic);
+    wire_put_8(&writer, FORMAT);
+    wire_put_64(&writer, table->epoch);
+    wire_put_bytes(&writer, table->uuid, sizeof table->uuid);
+    wire_put_string(&writer, table->psl, strlen(table->psl));
+    wire_put_varint(&writer, table->n_agents);
+    for (uint32_t i = 0; i < table->n_agents; i++) {
+        wire_put_16(&writer, table->agents[i].life);
+        wire_put_16(&writer, table->agents[i].claimed);
+    }
+    for (unsigned slot = 0; slot < SLOT_COUNT; slot++) {
+        wire_put_16(&writer, table->slots[slot].from);
+        wire_put_16(&writer, table->slots[slot].to);
+    }
+    if (writer.rc == RESULT_OK) {
+        wire_put_32(&writer, libdeflate_crc32(0, out->data + start, out->length - start));
+    }
+    return writer.rc;
+}
+
+static bool read_agents(WireReader *reader, ClusterTable *table)
+{
+    uint64_t n = wire_get_varint(reader);
+    if (reader->bad || n == 0 || n > CLUSTER_AGENTS_MAX) {
+        return false;
+    }
+    table->n_agents = (uint32_t)n;
+    table->agents = calloc(n, sizeof *table->agents);
+    for (uint32_t i = 0; table->agents != NULL && i < n; i++) {
+        table->agents[i].life = wire_get_16(reader);
+        table->agents[i].claimed = wire_get_16(reader);
+        reader->bad |= table->agents[i].life == 0;
+    }
+    return table->agents != NULL;
+}
+
+static bool read_slots(WireReader *reader, ClusterTable *table)
+{
+    for (unsigned slot = 0; slot < SLOT_COUNT; slot++) {
+        ClusterSlot *owners = &table->slots[slot];
+        owners->from = wire_get_16(reader);
+        owners->to = wire_get_16(reader);
+        if (owners->from >= table->n_agents || owners->to >= table->n_agents) {
+            return false;
+        }
+    }
+    return !reader->bad;
+}
+
+Result cluster_table_read(ClusterTable *table, const void *bytes, size_t length)
+{
+    ClusterTable fresh;
+    size_t psl = 0;
+    uint32_t crc = 0;
+    cluster_table_init(&fresh);
+    if (length < sizeof magic + 1 + sizeof crc || memcmp(bytes, magic, sizeof magic) != 0) {
+        return RESULT_DAMAGED;
+    }
+    if (((const uint8_t *)bytes)[sizeof magic] != FORMAT) {
+        return RESULT_VERSION;
+    }
+    WireReader tail = wire_reader((const uint8_t *)bytes + length - sizeof crc, sizeof crc);
+    crc = wire_get_32(&tail);
+    length -= sizeof crc;
+    if (libdeflate_crc32(0, bytes, length) != crc) {
+        return RESULT_DAMAGED;
+    }
+    WireReader reader = wire_reader(bytes, length);
+    (void)wire_get_bytes(&reader, sizeof magic + 1);
+    fresh.epoch = wire_get_64(&reader);
+    const uint8_t *uuid = wire_get_bytes(&reader, sizeof fresh.uuid);
+    const uint8_t *name = wire_get_string(&reader, &psl);
+    bool good = uuid != NULL && name != NULL && psl <= CLUSTER_PSL_BYTES && fresh.epoch > 0 &&
+                read_agents(&reader, &fresh) && read_slots(&reader, &fresh) &&
+                wire_reader_ended(&reader);
+    if (!good) {
+        free(fresh.agents);
+        return RESULT_DAMAGED;
+    }
+    memcpy(fresh.uuid, uuid, sizeof fresh.uuid);
+    memcpy(fresh.psl, name, psl);
+    cluster_table_destroy(table);
+    *table = fresh;
+    return RESULT_OK;
+}
+
+/* ---- questions -------------------------------------------------------------------------------- */
+
+uint16_t cluster_table_owner_of_url(const ClusterTable *table, const char *url, size_t length)
+{
+    return cluster_table_owner(table, slot_of_url(url, length));
+}
+
+unsigned cluster_table_count(const ClusterTable *table, uint16_t agent)
+{
+    unsigned n = 0;
+    for (unsigned slot = 0; slot < SLOT_COUNT; slot++) {
+        n += table->slots[slot].to == agent;
+    }
+    return n;
+}
+
+bool cluster_table_has(const ClusterTable *table, uint16_t agent)
+{
+    for (unsigned slot = 0; slot < SLOT_COUNT; slot++) {
+        if (table->slots[slot].to == agent || table->slots[slot].from == agent) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* ---- changes ---------------------------------------------------------------------------------- */
+
+/* Slots that each agent owns or is getting; n_agents of them. NULL without memory. */
+static unsigned *count_all(const ClusterTable *table)
+{
+    unsigned *counts = calloc(table->n_agents, sizeof *counts);
+    for (unsigned slot = 0; counts != NULL && slot < SLOT_COUNT; slot++) {
+        counts[table->slots[slot].to]++;
+    }
+    return counts;
+}
+
+/* Moves the first OWNED slot of `from`; false: it has none. */
+static bool move_one(ClusterTable *table, uint16_t from, uint16_t to)
+{
+    for (unsigned slot = 0; slot < SLOT_COUNT; slot++) {
+        if (table->slots[slot].from == from && table->slots[slot].to == from) {
+            table->slots[slot].to = to;
+            return true;
+        }
+    }
+    return false;
+}
+
+/* The agent that has most OWNED slots, and gives one up; CLUSTER_NOBODY: nobody has any. */
+static uint16_t take_from_most(ClusterTable *table, unsigned *owned, uint16_t to)
+{
+    uint16_t most = 0;
+    for (uint32_t i = 1; i < table->n_agents; i++) {
+        most = owned[i] > owned[most] ? (uint16_t)i : most;
+    }
+    if (owned[most] == 0 || !move_one(table, most, to)) {
+        return CLUSTER_NOBODY;
+    }
+    owned[most]--;
+    return most;
+}
+
+Result cluster_table_add(ClusterTable *table, uint16_t *agent)
+{
+    if (table->n_agents >= CLUSTER_AGENTS_MAX) {
+        return RESULT_LIMIT;
+    }
+    ClusterTable next = *table;
+    next.n_agents = table->n_agents + 1;
+    next.agents = copy_agents(table, next.n_agents);
+    unsigned *owned = calloc(next.n_agents, sizeof *owned);
+    if (next.agents == NULL || owned == NULL) {
+        free(next.agents);
+        free(owned);
+        return RESULT_MEMORY;
+    }
+    uint16_t fresh = (uint16_t)table->n_agents;
+    unsigned owners = 1;
+    next.agents[fresh] = (ClusterAgent){.life = 1};
+    for (unsigned slot = 0; slot < SLOT_COUNT; slot++) {
+        owned[table->slots[slot].to] += !cluster_slot_is_moving(table->slots[slot]);
+    }
+    for (uint32_t i = 0; i < table->n_agents; i++) {
+        owners += cluster_table_count(table, (uint16_t)i) > 0;
+    }
+    unsigned share = SLOT_COUNT / owners;
+    while (share > 0 && take_from_most(&next, owned, fresh) != CLUSTER_NOBODY) {
+        share--;
+    }
+    free(owned);
+    free(table->agents);
+    *table = next;
+    table->epoch++;
+    *agent = fresh;
+    return RESULT_OK;
+}
+
+Result cluster_table_move(ClusterTable *table, uint16_t from, uint16_t to, unsigned n)
+{
+    unsigned moved = 0;
+    if (from >= table->n_agents || to >= table->n_agents || from == to) {
+        return RESULT_NOT_FOUND;
+    }
+    while (moved < n && move_one(table, from, to)) {
+        moved++;
+    }
+    table->epoch += moved > 0;
+    return moved > 0 ? RESULT_OK : RESULT_NOT_FOUND;
+}
+
+Result cluster_table_drain(ClusterTable *table, uint16_t agent)
+{
+    if (agent >= table->n_agents || !cluster_table_has(table, agent)) {
+        return RESULT_NOT_FOUND;
+    }
+    unsigned *counts = count_all(table);
+    if (counts == NULL) {
+        return RESULT_MEMORY;
+    }
+    bool moved = false;
+    uint16_t least = agent;
+    do {
+        least = agent;
+        for (uint32_t i = 0; i < table->n_agents; i++) {
+            bool takes = i != agent && counts[i] > 0;
+            least = takes && (least == agent || counts[i] < counts[least]) ? (uint16_t)i : least;
+        }
+        if (least == agent || !move_one(table, agent, least)) {
+            break;
+        }
+        counts[least]++;
+        moved = true;
+    } while (moved);
+    free(counts);
+    table->epoch += moved;
+    return moved ? RESULT_OK : least == agent ? RESULT_INVALID : RESULT_NOT_FOUND;
+}
+
+Result cluster_table_restore(ClusterTable *table, uint16_t agent)
+{
+    if (agent >= table->n_agents || table->agents[agent].life == UINT16_MAX) {
+        return RESULT_NOT_FOUND;
+    }
+    table->agents[agent].life++;
+    for (unsigned slot = 0; slot < SLOT_COUNT; slot++) {
+        ClusterSlot *owners = &table->slots[slot];
+        if (owners->from == agent && owners->to != agent) {
+            *owners = (ClusterSlot){.from = owners->to, .to = agent};
+        }
+    }
+    table->epoch++;
+    return RESULT_OK;
+}
+
+Result cluster_table_claim(ClusterTable *table, uint16_t agent)
+{
+    if (agent >= table->n_agents) {
+        return RESULT_NOT_FOUND;
+    }
+    ClusterAgent *claimed = &table->agents[agent];
+    if (claimed->claimed == claimed->life) {
+        return RESULT_EXISTS;
+    }
+    claimed->claimed = claimed->life;
+    table->epoch++;
+    return RESULT_OK;
+}
+
+Result cluster_table_settle(ClusterTable *table, uint16_t from, uint16_t to)
+{
+    bool settled = false;
+    for (unsigned slot = 0; slot < SLOT_COUNT && from != to; slot++) {
+        ClusterSlot *owners = &table->slots[slot];
+        if (owners->from == from && owners->to == to) {
+            owners->from = to;
+            settled = true;
+        }
+    }
+    table->epoch += settled;
+    return settled ? RESULT_OK : RESULT_NOT_FOUND;
+}

@@ -1,0 +1,26 @@
+/* Slots: the 4096 parts into which the hosts of a crawl are divided among agents.
+ *
+ * The slot of a host is the top twelve bits of XXH64 of its registered domain (parse/url/domain.h).
+ * www.example.co.uk and shop.example.co.uk have one slot, so what goes by domain stays inside one
+ * agent: limits, dedup keys, trap patterns, most shared addresses. An IP address is its own domain.
+ *
+ * Invariant: agents with the same public suffix list agree about every slot. Agents compare
+ * domain_list_sha1() before they work together (cluster_table.h).
+ *
+ * Pure functions; any thread. */
+#ifndef CLUSTER_TABLE_SLOTS_H
+#define CLUSTER_TABLE_SLOTS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#define SLOT_BITS  12u
+#define SLOT_COUNT (1u << SLOT_BITS)
+
+/* host: as in Url.href, without port. */
+unsigned slot_of_host(const char *host, size_t length);
+/* url: absolute and in the standard's form. Of one that is not http or https the slot is that of
+ * the empty host. */
+unsigned slot_of_url(const char *url, size_t length);
+
+#endif

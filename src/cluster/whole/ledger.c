@@ -1,0 +1,206 @@
+#include "cluster/whole/ledger.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include <libdeflate.h>
+
+#include "cluster/wire/wire.h"
+
+#define FORMAT    1u
+#define ROWS_MOST 65535u
+#define DRAW_MOST (UINT64_C(1) << 20) /* of pages at once; of bytes a thousand times that */
+
+void ledger_init(Ledger *ledger)
+{
+    *ledger = (Ledger){.n = 0};
+}
+
+void ledger_destroy(Ledger *ledger)
+{
+    free(ledger->rows);
+    ledger_init(ledger);
+}
+
+Result ledger_resize(Ledger *ledger, uint32_t n)
+{
+    if (n <= ledger->n) {
+        return RESULT_OK;
+    }
+    LedgerRow *rows = reallocarray(ledger->rows, n, sizeof *rows);
+    if (rows == NULL) {
+        return RESULT_MEMORY;
+    }
+    memset(rows + ledger->n, 0, (n - ledger->n) * sizeof *rows);
+    ledger->rows = rows;
+    ledger->n = n;
+    return RESULT_OK;
+}
+
+/* ---- bytes ------------------------------------------------------------------------------------ */
+
+Result ledger_write(const Ledger *ledger, Buffer *out)
+{
+    size_t start = out->length;
+    WireWriter writer = wire_writer(out);
+    wire_put_8(&writer, FORMAT);
+    wire_put_varint(&writer, ledger->n);
+    for (uint32_t i = 0; i < ledger->n; i++) {
+        const LedgerRow *row = &ledger->rows[i];
+        unsigned marks = row->known;
+        for (unsigned unit = 0; unit < LEDGER_UNITS; unit++) {
+            marks |= row->wants[unit] ? 2u << unit : 0u;
+        }
+        wire_put_8(&writer, (uint8_t)marks);
+        for (unsigned unit = 0; unit < LEDGER_UNITS; unit++) {
+            wire_put_varint(&writer, row->granted[unit]);
+        }
+    }
+    if (writer.rc == RESULT_OK) {
+        wire_put_32(&writer, libdeflate_crc32(0, out->data + start, out->length - start));
+    }
+    return writer.rc;
+}
+
+static void read_row(WireReader *reader, LedgerRow *row)
+{
+    unsigned marks = wire_get_8(reader);
+    row->known = (marks & 1) != 0;
+    for (unsigned unit = 0; unit < LEDGER_UNITS; unit++) {
+        row->wants[unit] = (marks & 2u << unit) != 0;
+        row->granted[unit] = wire_get_varint(reader);
+    }
+}
+
+Result ledger_read(Ledger *ledger, const void *bytes, size_t length)
+{
+    Ledger fresh = {.n = 0};
+    uint32_t crc = 0;
+    if (length < sizeof crc) {
+        return RESULT_DAMAGED;
+    }
+    WireReader tail = wire_reader((const uint8_t *)bytes + length - sizeof crc, sizeof crc);
+    crc = wire_get_32(&tail);
+    WireReader reader = wire_reader(bytes, length - sizeof crc);
+    unsigned format = wire_get_8(&reader);
+    uint64_t n = wire_get_varint(&reader);
+    if (libdeflate_crc32(0, bytes, length - sizeof crc) != crc || format != FORMAT ||
+        n > ROWS_MOST) {
+        return RESULT_DAMAGED;
+    }
+    Result rc = ledger_resize(&fresh, (uint32_t)n);
+    for (uint32_t i = 0; i < fresh.n; i++) {
+        read_row(&reader, &fresh.rows[i]);
+    }
+    if (rc == RESULT_OK && !wire_reader_ended(&reader)) {
+        rc = RESULT_DAMAGED;
+    }
+    if (rc != RESULT_OK) {
+        ledger_destroy(&fresh);
+        return rc;
+    }
+    ledger_destroy(ledger);
+    *ledger = fresh;
+    return RESULT_OK;
+}
+
+/* ---- books ------------------------------------------------------------------------------------ */
+
+uint64_t ledger_pool(const Ledger *ledger, LedgerUnit unit, uint64_t limit)
+{
+    uint64_t left = limit;
+    for (uint32_t i = 0; i < ledger->n; i++) {
+        uint64_t granted = ledger->rows[i].granted[unit];
+        left = granted < left ? left - granted : 0;
+    }
+    return left;
+}
+
+bool ledger_is_wanted(const Ledger *ledger, LedgerUnit unit)
+{
+    for (uint32_t i = 0; i < ledger->n; i++) {
+        if (ledger->rows[i].wants[unit]) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static bool is_complete(const Ledger *ledger)
+{
+    for (uint32_t i = 0; i < ledger->n; i++) {
+        if (!ledger->rows[i].known) {
+            return false;
+        }
+    }
+    return true;
+}
+
+static uint64_t lesser(uint64_t a, uint64_t b)
+{
+    return a < b ? a : b;
+}
+
+static uint64_t left_of(const LedgerAccount *account)
+{
+    return account->granted > account->used ? account->granted - account->used : 0;
+}
+
+bool ledger_is_low(const LedgerAccount *account)
+{
+    return !account->idle && left_of(account) < account->needed;
+}
+
+/* A part of the pool: a half divided by all agents, so that all get some and the last ones little. */
+static uint64_t part_of(const Ledger *ledger, LedgerUnit unit, uint64_t pool)
+{
+    uint64_t most = unit == LEDGER_BYTES ? DRAW_MOST << 10 : DRAW_MOST;
+    uint64_t part = pool / 2 / ledger->n;
+    return part < 1 ? lesser(pool, 1) : lesser(part, most);
+}
+
+/* Others want what this one cannot use at once. */
+static bool is_to_give(const Ledger *ledger, uint32_t agent, LedgerUnit unit, uint64_t pool)
+{
+    return pool == 0 && !ledger->rows[agent].wants[unit] && ledger_is_wanted(ledger, unit);
+}
+
+static bool same_row(const LedgerRow *a, const LedgerRow *b)
+{
+    bool same = a->known == b->known;
+    for (unsigned unit = 0; unit < LEDGER_UNITS; unit++) {
+        same = same && a->wants[unit] == b->wants[unit] && a->granted[unit] == b->granted[unit];
+    }
+    return same;
+}
+
+bool ledger_settle(Ledger *ledger, uint32_t agent, LedgerUnit unit, uint64_t limit,
+                   LedgerAccount *account)
+{
+    LedgerRow *row = &ledger->rows[agent];
+    LedgerRow before = *row;
+    row->known = true;
+    if (limit == 0) {
+        row->wants[unit] = false;
+        return !same_row(&before, row);
+    }
+    /* A ledger that was lost, or is an older one, has forgotten what this agent was granted. */
+    if (row->granted[unit] < account->granted) {
+        row->granted[unit] = account->granted;
+    }
+    account->granted = row->granted[unit];
+    bool complete = is_complete(ledger);
+    uint64_t pool = complete ? ledger_pool(ledger, unit, limit) : 0;
+    if (ledger_is_low(account) && pool > 0) {
+        row->granted[unit] += part_of(ledger, unit, pool);
+        pool -= row->granted[unit] - account->granted;
+        account->granted = row->granted[unit];
+    }
+    row->wants[unit] = !account->idle && left_of(account) == 0 && pool == 0;
+    uint64_t kept = account->idle ? 0 : account->needed;
+    if (complete && is_to_give(ledger, agent, unit, pool) && left_of(account) > kept) {
+        account->granted = account->used + kept;
+        row->granted[unit] = account->granted;
+    }
+    return !same_row(&before, row);
+}

@@ -1,0 +1,71 @@
+/* The ledger: how limits of the whole crawl (pages, bytes) are divided among agents so that their sum
+ * is exact.
+ *
+ *   limit = pool + what the agents were granted        pool: what nobody has yet
+ *
+ * It is one value that all agents read and replace by compare-and-set; nobody keeps it. An agent
+ * draws a part of the pool before it uses it, the less is left the less at once. One that has more
+ * than it can use now gives the rest back as soon as another one wants some and the pool is empty.
+ *
+ * Invariants. 1. No agent uses more than its row says it was granted. 2. The rows never add up to
+ * more than the limit, unless the limit was lowered. 3. While a row is missing (the ledger was lost
+ * and its agent has not written it anew) nothing is drawn.
+ *
+ * Pure; an object belongs to its caller. Source: MANY-MACHINES 8, where an agent grants; here the
+ * value itself does, so that no agent's death stops the others. */
+#ifndef CLUSTER_WHOLE_LEDGER_H
+#define CLUSTER_WHOLE_LEDGER_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/core/result.h"
+#include "base/memory/buffer.h"
+
+typedef enum LedgerUnit { LEDGER_PAGES, LEDGER_BYTES, LEDGER_UNITS } LedgerUnit;
+
+typedef struct LedgerRow {
+    bool known;                     /* its agent has written it */
+    bool wants[LEDGER_UNITS];       /* it has used what it was granted, and has work */
+    uint64_t granted[LEDGER_UNITS]; /* in all, since the beginning of the crawl */
+} LedgerRow;
+
+typedef struct Ledger {
+    LedgerRow *rows; /* by number of the agent; owned */
+    uint32_t n;
+} Ledger;
+
+void ledger_init(Ledger *ledger);
+void ledger_destroy(Ledger *ledger);
+/* Makes it n rows long; new ones are not known. RESULT_MEMORY: as before. */
+Result ledger_resize(Ledger *ledger, uint32_t n);
+
+/* Appends its bytes. */
+Result ledger_write(const Ledger *ledger, Buffer *out);
+/* Replaces it. RESULT_DAMAGED: it is as before. RESULT_MEMORY. */
+Result ledger_read(Ledger *ledger, const void *bytes, size_t length);
+
+/* What nobody has of a limit. */
+uint64_t ledger_pool(const Ledger *ledger, LedgerUnit unit, uint64_t limit);
+/* Somebody wants some. */
+bool ledger_is_wanted(const Ledger *ledger, LedgerUnit unit);
+
+/* What one agent has. */
+typedef struct LedgerAccount {
+    uint64_t granted;
+    uint64_t used;   /* and what is in flight: never more than granted */
+    uint64_t needed; /* it could use so much at once: transfers that are free */
+    bool idle;       /* it has no work at all */
+} LedgerAccount;
+
+/* Settles one agent's row with what it has and needs: draws, gives back, and says whether it wants
+ * more than there is. True: the row has changed, and the ledger is to be stored. account->granted is
+ * what it may use once that is done; until then the lesser of both. limit 0: there is none. */
+bool ledger_settle(Ledger *ledger, uint32_t agent, LedgerUnit unit, uint64_t limit,
+                   LedgerAccount *account);
+/* Whether ledger_settle would change anything, as far as the agent alone can tell: it has little
+ * left. */
+bool ledger_is_low(const LedgerAccount *account);
+
+#endif

@@ -1,0 +1,336 @@
+#include "cluster/wire/link_block.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include <libdeflate.h>
+
+#define LINK_PARENT_BITS 48u /* of an index of PageDB */
+
+typedef enum LinkMark {
+    LINK_SAME_WAY = 1,      /* hop, depth and redirects as before */
+    LINK_SAME_SCORE = 2,    /* score as before */
+    LINK_SAME_ESTIMATE = 4, /* estimate as before */
+    LINK_NO_ESTIMATE = 8,
+    LINK_SAME_PARENT = 16, /* agent and parent as before */
+    LINK_SAME_AGENT = 32,  /* agent as before; the parent follows as a difference */
+    LINK_IS_ROOT = 64,     /* no parent; the agent follows unless it is as before */
+    LINK_MARKS = 127
+} LinkMark;
+
+const char *block_fault_name(BlockFault fault)
+{
+    static const char *const names[BLOCK_FAULTS] = {
+        [BLOCK_GOOD] = "good",
+        [BLOCK_LENGTH] = "cut off or too long",
+        [BLOCK_CRC] = "its checksum is wrong",
+        [BLOCK_FORMAT] = "its format is not known here",
+        [BLOCK_CRAWL] = "it belongs to another crawl",
+        [BLOCK_ADDRESSEE] = "it is for another agent",
+        [BLOCK_SLOT] = "the agents disagree about the slot of a host",
+        [BLOCK_RECORD] = "a record is not what it should be"};
+    return fault < BLOCK_FAULTS ? names[fault] : "unknown";
+}
+
+/* ---- blocks ----------------------------------------------------------------------------------- */
+
+BlockFault block_read(WireReader *reader, BlockHeader *header, const void **body)
+{
+    uint8_t kind = wire_get_8(reader);
+    uint8_t version = wire_get_8(reader);
+    header->kind = (BlockKind)kind;
+    header->records = wire_get_16(reader);
+    header->epoch = wire_get_32(reader);
+    header->length = wire_get_32(reader);
+    header->crc = wire_get_32(reader);
+    if (reader->bad) {
+        return BLOCK_LENGTH;
+    }
+    if (version != BLOCK_VERSION || (kind != BLOCK_LINKS && kind != BLOCK_HOSTS)) {
+        return BLOCK_FORMAT;
+    }
+    *body = header->length > BLOCK_BODY_MOST ? NULL : wire_get_bytes(reader, header->length);
+    if (*body == NULL) {
+        return BLOCK_LENGTH;
+    }
+    return libdeflate_crc32(0, *body, header->length) == header->crc ? BLOCK_GOOD : BLOCK_CRC;
+}
+
+void block_write_header(void *block, size_t length, BlockKind kind, uint16_t records,
+                        uint32_t epoch)
+{
+    uint8_t *bytes = block;
+    size_t body = length - BLOCK_HEADER_BYTES;
+    uint32_t crc = libdeflate_crc32(0, bytes + BLOCK_HEADER_BYTES, body);
+    const uint32_t numbers[3] = {epoch, (uint32_t)body, crc};
+    bytes[0] = (uint8_t)kind;
+    bytes[1] = BLOCK_VERSION;
+    bytes[2] = (uint8_t)records;
+    bytes[3] = (uint8_t)(records >> 8);
+    for (size_t i = 0; i < 3; i++) {
+        for (size_t k = 0; k < 4; k++) {
+            bytes[4 + 4 * i + k] = (uint8_t)(numbers[i] >> (8 * k));
+        }
+    }
+}
+
+/* ---- writing ---------------------------------------------------------------------------------- */
+
+void link_block_writer_init(LinkBlockWriter *writer)
+{
+    *writer = (LinkBlockWriter){.records = 0};
+    buffer_init(&writer->block, BLOCK_HEADER_BYTES + BLOCK_BODY_MOST);
+}
+
+void link_block_writer_destroy(LinkBlockWriter *writer)
+{
+    buffer_destroy(&writer->block);
+    free(writer->url);
+    writer->url = NULL;
+    writer->url_capacity = 0;
+}
+
+void link_block_writer_reset(LinkBlockWriter *writer)
+{
+    buffer_reset(&writer->block);
+    writer->last = (LinkRecord){.length = 0};
+    writer->records = 0;
+}
+
+static size_t shared_prefix(const LinkRecord *before, const LinkRecord *record)
+{
+    size_t most = before->length < record->length ? before->length : record->length;
+    size_t n = 0;
+    while (n < most && before->url[n] == record->url[n]) {
+        n++;
+    }
+    return n;
+}
+
+static unsigned marks_of(const LinkRecord *before, const LinkRecord *record)
+{
+    unsigned marks = 0;
+    if (record->hop == before->hop && record->depth == before->depth &&
+        record->redirects == before->redirects) {
+        marks |= LINK_SAME_WAY;
+    }
+    if (wire_half_of(record->score) == wire_half_of(before->score)) {
+        marks |= LINK_SAME_SCORE;
+    }
+    if (record->estimate < 0) {
+        marks |= LINK_NO_ESTIMATE;
+    } else if (before->estimate >= 0 &&
+               wire_half_of(record->estimate) == wire_half_of(before->estimate)) {
+        marks |= LINK_SAME_ESTIMATE;
+    }
+    bool same_agent = record->agent == before->agent;
+    marks |= same_agent ? LINK_SAME_AGENT : 0u;
+    if (record->parent == LINK_NO_PARENT) {
+        marks |= LINK_IS_ROOT;
+    } else if (same_agent && record->parent == before->parent) {
+        marks |= LINK_SAME_PARENT;
+    }
+    return marks;
+}
+
+static uint64_t parent_before(const LinkRecord *before)
+{
+    return before->parent == LINK_NO_PARENT ? 0 : before->parent;
+}
+
+/* The difference of two indices as a number without sign: small when they are near. */
+static uint64_t fold(uint64_t from, uint64_t to)
+{
+    return to >= from ? (to - from) << 1 : ((from - to) << 1) | 1;
+}
+
+static uint64_t unfold(uint64_t from, uint64_t folded)
+{
+    return (folded & 1) != 0 ? from - (folded >> 1) : from + (folded >> 1);
+}
+
+static void put_record(WireWriter *out, const LinkRecord *before, const LinkRecord *record)
+{
+    unsigned marks = marks_of(before, record);
+    size_t shared = shared_prefix(before, record);
+    wire_put_8(out, (uint8_t)marks);
+    wire_put_varint(out, shared);
+    wire_put_string(out, record->url + shared, record->length - shared);
+    if ((marks & LINK_SAME_WAY) == 0) {
+        wire_put_8(out, record->hop);
+        wire_put_varint(out, record->depth);
+        wire_put_8(out, record->redirects);
+    }
+    if ((marks & LINK_SAME_SCORE) == 0) {
+        wire_put_16(out, wire_half_of(record->score));
+    }
+    if ((marks & (LINK_SAME_ESTIMATE | LINK_NO_ESTIMATE)) == 0) {
+        wire_put_16(out, wire_half_of(record->estimate));
+    }
+    if ((marks & LINK_SAME_AGENT) == 0) {
+        wire_put_16(out, record->agent);
+    }
+    if ((marks & (LINK_SAME_PARENT | LINK_IS_ROOT)) == 0) {
+        wire_put_varint(out, fold(parent_before(before), record->parent));
+    }
+}
+
+/* The record becomes the one before the next. */
+static Result remember(LinkBlockWriter *writer, const LinkRecord *record)
+{
+    if (writer->url_capacity < record->length) {
+        char *more = realloc(writer->url, record->length + record->length / 2);
+        if (more == NULL) {
+            return RESULT_MEMORY;
+        }
+        writer->url = more;
+        writer->url_capacity = record->length + record->length / 2;
+        writer->last.url = more;
+    }
+    memcpy(writer->url, record->url, record->length);
+    writer->last = *record;
+    writer->last.url = writer->url;
+    return RESULT_OK;
+}
+
+Result link_block_append(LinkBlockWriter *writer, const LinkRecord *record)
+{
+    static const char room[BLOCK_HEADER_BYTES] = {0};
+    if (record->length == 0 || record->length > LINK_URL_MOST) {
+        return RESULT_INVALID;
+    }
+    if (writer->records == BLOCK_RECORDS_MOST) {
+        return RESULT_LIMIT;
+    }
+    Result rc = writer->block.length > 0 ? RESULT_OK
+                                         : buffer_append(&writer->block, room, sizeof room);
+    size_t before = writer->block.length;
+    WireWriter out = wire_writer(&writer->block);
+    if (rc == RESULT_OK) {
+        put_record(&out, &writer->last, record);
+        rc = out.rc;
+    }
+    if (rc == RESULT_OK) {
+        rc = remember(writer, record);
+    }
+    if (rc != RESULT_OK) {
+        writer->block.length = before;
+        return rc;
+    }
+    writer->records++;
+    return RESULT_OK;
+}
+
+Result link_block_finish(LinkBlockWriter *writer, uint32_t epoch)
+{
+    if (writer->block.length < BLOCK_HEADER_BYTES) {
+        return RESULT_INVALID; /* nothing was appended */
+    }
+    block_write_header(writer->block.data, writer->block.length, BLOCK_LINKS, writer->records,
+                       epoch);
+    return RESULT_OK;
+}
+
+/* ---- reading ---------------------------------------------------------------------------------- */
+
+void link_block_reader_init(LinkBlockReader *reader, const BlockHeader *header, const void *body)
+{
+    *reader = (LinkBlockReader){.body = wire_reader(body, header->length), .left = header->records};
+    buffer_init(&reader->url, LINK_URL_MOST);
+}
+
+void link_block_reader_destroy(LinkBlockReader *reader)
+{
+    buffer_destroy(&reader->url);
+}
+
+/* What every URL in a database is: printable ASCII, http or https. (page_db takes it as it is.) */
+static bool is_url(const char *url, size_t length)
+{
+    bool http = length > 7 && memcmp(url, "http://", 7) == 0;
+    if (!http && (length <= 8 || memcmp(url, "https://", 8) != 0)) {
+        return false;
+    }
+    for (size_t i = 0; i < length; i++) {
+        if (url[i] <= ' ' || url[i] > '~') {
+            return false;
+        }
+    }
+    return true;
+}
+
+static bool is_hop(uint8_t hop)
+{
+    return hop >= 'A' && hop <= 'Z';
+}
+
+/* The URL of the next record, into reader->url. */
+static Result get_url(LinkBlockReader *reader)
+{
+    WireReader *in = &reader->body;
+    size_t length = 0;
+    uint64_t shared = wire_get_varint(in);
+    const uint8_t *rest = wire_get_string(in, &length);
+    if (in->bad || shared > reader->url.length || shared + length > LINK_URL_MOST) {
+        return RESULT_INVALID;
+    }
+    reader->url.length = (size_t)shared;
+    Result rc = buffer_append(&reader->url, rest, length);
+    if (rc == RESULT_OK && !is_url(reader->url.data, reader->url.length)) {
+        rc = RESULT_INVALID;
+    }
+    return rc;
+}
+
+static void get_fields(WireReader *in, unsigned marks, LinkRecord *record)
+{
+    uint64_t before = parent_before(record);
+    if ((marks & LINK_SAME_WAY) == 0) {
+        record->hop = wire_get_8(in);
+        record->depth = wire_get_varint(in);
+        record->redirects = wire_get_8(in);
+    }
+    if ((marks & LINK_SAME_SCORE) == 0) {
+        record->score = wire_float_of(wire_get_16(in));
+    }
+    if ((marks & LINK_NO_ESTIMATE) != 0) {
+        record->estimate = -1;
+    } else if ((marks & LINK_SAME_ESTIMATE) == 0) {
+        record->estimate = wire_float_of(wire_get_16(in));
+    }
+    if ((marks & LINK_SAME_AGENT) == 0) {
+        record->agent = wire_get_16(in);
+    }
+    if ((marks & LINK_IS_ROOT) != 0) {
+        record->parent = LINK_NO_PARENT;
+    } else if ((marks & LINK_SAME_PARENT) == 0) {
+        record->parent = unfold(before, wire_get_varint(in));
+    }
+}
+
+Result link_block_next(LinkBlockReader *reader, LinkRecord *record)
+{
+    WireReader *in = &reader->body;
+    if (reader->left == 0) {
+        return wire_reader_ended(in) ? RESULT_CLOSED : RESULT_INVALID;
+    }
+    unsigned marks = wire_get_8(in);
+    Result rc = in->bad || marks > LINK_MARKS ? RESULT_INVALID : get_url(reader);
+    if (rc != RESULT_OK) {
+        return rc;
+    }
+    LinkRecord next = reader->last;
+    get_fields(in, marks, &next);
+    bool is_root = next.parent == LINK_NO_PARENT;
+    bool is_index = next.parent >> LINK_PARENT_BITS == 0;
+    if (in->bad || !is_hop(next.hop) || (!is_root && !is_index) ||
+        is_root != ((marks & LINK_IS_ROOT) != 0)) {
+        return RESULT_INVALID;
+    }
+    next.url = reader->url.data;
+    next.length = reader->url.length;
+    reader->last = next;
+    reader->left--;
+    *record = next;
+    return RESULT_OK;
+}

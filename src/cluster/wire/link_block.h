@@ -1,0 +1,118 @@
+/* A block: what one transaction has for one other agent, as the outbox keeps it and as it travels.
+ *
+ *   header, 16 bytes: kind 8, version 8, records 16, epoch 32, length of the body 32, CRC-32 32
+ *   body: the records
+ *
+ * Records of BLOCK_LINKS are URLs that were found, in order of discovery, each front-coded against
+ * the one before it: what both begin with is left out. One byte says which fields are as in the
+ * record before:
+ *
+ *   marks 8; bytes shared with the URL before (varint), further bytes (varint, bytes);
+ *   unless the mark says so: hop 8, depth (varint), redirects 8 | score (half) | estimate (half)
+ *                            | agent 16, index of the parent there (varint)
+ *
+ * A URL of 60 bytes takes some 25 of them when it stands beside its neighbours on a page.
+ *
+ * Invariants. 1. A body has at most BLOCK_BODY_MOST bytes, a block at most BLOCK_RECORDS_MOST
+ * records. 2. link_block_next gives URLs of 1 to LINK_URL_MOST printable ASCII bytes that begin with
+ * http:// or https://, hops that are capital letters, and finite scores, or ends with an error: the
+ * bytes may come from anywhere.
+ *
+ * Threads: none of its own; an object belongs to its caller. Source: MANY-MACHINES 3 and 9. */
+#ifndef CLUSTER_WIRE_LINK_BLOCK_H
+#define CLUSTER_WIRE_LINK_BLOCK_H
+
+#include "cluster/wire/wire.h"
+
+#define BLOCK_HEADER_BYTES 16u
+#define BLOCK_BODY_MOST    ((size_t)512 << 10)
+#define BLOCK_RECORDS_MOST UINT16_MAX
+#define BLOCK_VERSION      1u
+#define LINK_URL_MOST      ((size_t)65536)
+#define LINK_NO_PARENT     UINT64_MAX
+
+typedef enum BlockKind {
+    BLOCK_LINKS = 1, /* URLs that were found */
+    BLOCK_HOSTS = 2  /* hosts that move, with all that is known of them (cluster/move) */
+} BlockKind;
+
+/* Why a block, or the message it is in, is not taken. */
+typedef enum BlockFault {
+    BLOCK_GOOD,
+    BLOCK_LENGTH,    /* cut off, or longer than it may be */
+    BLOCK_CRC,       /* its bytes changed on the way or on a disk */
+    BLOCK_FORMAT,    /* its version, or its kind, is not known here */
+    BLOCK_CRAWL,     /* it belongs to another crawl */
+    BLOCK_ADDRESSEE, /* it is for another agent */
+    BLOCK_SLOT,      /* sender and receiver disagree about the slot of a URL */
+    BLOCK_RECORD,    /* a record is not what it should be */
+    BLOCK_FAULTS
+} BlockFault;
+
+/* "cut off or too long", for logs and messages. */
+const char *block_fault_name(BlockFault fault);
+
+typedef struct BlockHeader {
+    BlockKind kind;
+    uint16_t records;
+    uint32_t epoch; /* of the sender's table when the block was made; its lower half */
+    size_t length;  /* of the body */
+    uint32_t crc;   /* of the body */
+} BlockHeader;
+
+/* Reads the header and checks that the body is there and is what it was. *body is borrowed. The
+ * reader stands behind the block then. */
+BlockFault block_read(WireReader *reader, BlockHeader *header, const void **body);
+/* Overwrites the BLOCK_HEADER_BYTES at the start of a block of so many bytes. */
+void block_write_header(void *block, size_t length, BlockKind kind, uint16_t records,
+                        uint32_t epoch);
+
+typedef struct LinkRecord {
+    const char *url; /* length bytes; not NUL-terminated */
+    size_t length;
+    uint8_t hop;      /* how it was found: L R E S M P ... */
+    uint64_t depth;   /* of the URL itself */
+    uint8_t redirects; /* that lead to it in a row, this one included; 255: that many or more */
+    float score;      /* of the link */
+    float estimate;   /* what the finder's scorer expects; negative: it has none */
+    uint16_t agent;   /* the finder */
+    uint64_t parent;  /* index of the linking page in the finder's database; LINK_NO_PARENT: none */
+} LinkRecord;
+
+/* ---- writing ---------------------------------------------------------------------------------- */
+
+typedef struct LinkBlockWriter {
+    Buffer block; /* header and body */
+    char *url;    /* of the record before; owned */
+    size_t url_capacity;
+    LinkRecord last; /* the record before; its url is the one above */
+    uint16_t records;
+} LinkBlockWriter;
+
+void link_block_writer_init(LinkBlockWriter *writer);
+void link_block_writer_destroy(LinkBlockWriter *writer);
+/* Begins an empty block; keeps the memory. */
+void link_block_writer_reset(LinkBlockWriter *writer);
+/* RESULT_LIMIT: the block is full, begin another. RESULT_INVALID: the URL is longer than
+ * LINK_URL_MOST. RESULT_MEMORY. The block is as before then. */
+Result link_block_append(LinkBlockWriter *writer, const LinkRecord *record);
+/* Completes the block, which is then writer->block until the next reset. RESULT_MEMORY. */
+Result link_block_finish(LinkBlockWriter *writer, uint32_t epoch);
+
+/* ---- reading ---------------------------------------------------------------------------------- */
+
+typedef struct LinkBlockReader {
+    WireReader body;
+    Buffer url; /* of the record before */
+    LinkRecord last;
+    uint16_t left; /* records */
+} LinkBlockReader;
+
+/* body: borrowed until the reader is destroyed. */
+void link_block_reader_init(LinkBlockReader *reader, const BlockHeader *header, const void *body);
+void link_block_reader_destroy(LinkBlockReader *reader);
+/* RESULT_OK: *record is the next one, its URL borrowed until the next call. RESULT_CLOSED: that were
+ * all. RESULT_INVALID: the rest is no block (BLOCK_RECORD). RESULT_MEMORY. */
+Result link_block_next(LinkBlockReader *reader, LinkRecord *record);
+
+#endif

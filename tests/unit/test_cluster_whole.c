@@ -1,0 +1,233 @@
+#include <stdlib.h>
+#include <string.h>
+
+#include "cluster/whole/ending.h"
+#include "cluster/whole/ledger.h"
+#include "dice.h"
+#include "unit.h"
+
+#define AGENTS 5u
+#define LIMIT  UINT64_C(20000)
+
+/* ---- the ledger ------------------------------------------------------------------------------- */
+
+static Ledger ledger_of(uint32_t n)
+{
+    Ledger ledger;
+    ledger_init(&ledger);
+    (void)ledger_resize(&ledger, n);
+    for (uint32_t i = 0; i < n; i++) {
+        ledger.rows[i].known = true;
+    }
+    return ledger;
+}
+
+static void a_ledger_survives_its_bytes(void)
+{
+    Ledger ledger = ledger_of(3);
+    Ledger again;
+    Buffer bytes;
+    ledger_init(&again);
+    buffer_init(&bytes, BUFFER_NO_LIMIT);
+    ledger.rows[1].granted[LEDGER_PAGES] = 1234567;
+    ledger.rows[2].wants[LEDGER_BYTES] = true;
+    ledger.rows[0].known = false;
+    (void)ledger_write(&ledger, &bytes);
+    CU_ASSERT_EQUAL(ledger_read(&again, bytes.data, bytes.length), RESULT_OK);
+    CU_ASSERT_TRUE(again.n == 3 && again.rows[1].granted[LEDGER_PAGES] == 1234567 &&
+                   again.rows[2].wants[LEDGER_BYTES] && !again.rows[0].known);
+    for (size_t i = 0; i < bytes.length; i++) {
+        bytes.data[i] ^= 8;
+        CU_ASSERT_EQUAL(ledger_read(&again, bytes.data, bytes.length), RESULT_DAMAGED);
+        bytes.data[i] ^= 8;
+        CU_ASSERT_EQUAL(ledger_read(&again, bytes.data, i), RESULT_DAMAGED);
+    }
+    buffer_destroy(&bytes);
+    ledger_destroy(&again);
+    ledger_destroy(&ledger);
+}
+
+/* Agents of unequal appetite, one of which has nothing to do, use up a limit to the last page. */
+static void a_limit_is_used_up_exactly(void)
+{
+    Ledger ledger = ledger_of(AGENTS);
+    LedgerAccount accounts[AGENTS] = {{.granted = 0}};
+    Dice dice = {4};
+    uint64_t used = 0;
+    size_t rounds = 0;
+    for (; used < LIMIT && rounds < 200000; rounds++) {
+        uint32_t agent = (uint32_t)dice_below(&dice, AGENTS);
+        LedgerAccount *account = &accounts[agent];
+        account->needed = 16;
+        account->idle = agent == 4 || (agent == 3 && rounds > 3000);
+        if (ledger_is_low(account) || dice_below(&dice, 10) == 0) {
+            (void)ledger_settle(&ledger, agent, LEDGER_PAGES, LIMIT, account);
+        }
+        if (!account->idle && account->used < account->granted) {
+            account->used++;
+            used++;
+        }
+        uint64_t sum = 0;
+        for (uint32_t i = 0; i < AGENTS; i++) {
+            sum += ledger.rows[i].granted[LEDGER_PAGES];
+            CU_ASSERT_TRUE(accounts[i].used <= ledger.rows[i].granted[LEDGER_PAGES]);
+        }
+        CU_ASSERT_TRUE(sum <= LIMIT);
+    }
+    CU_ASSERT_EQUAL(used, LIMIT);
+    CU_ASSERT_EQUAL(accounts[4].used, 0);
+    CU_ASSERT_EQUAL(ledger_pool(&ledger, LEDGER_PAGES, LIMIT), 0);
+    ledger_destroy(&ledger);
+}
+
+static void nothing_is_drawn_while_a_row_is_missing(void)
+{
+    Ledger ledger = ledger_of(3);
+    LedgerAccount account = {.granted = 500, .used = 500, .needed = 10};
+    LedgerAccount other = {.granted = 800, .used = 700, .needed = 10};
+    for (uint32_t i = 0; i < 3; i++) {
+        ledger.rows[i].known = false; /* it was lost */
+    }
+    CU_ASSERT_TRUE(ledger_settle(&ledger, 0, LEDGER_PAGES, 1000, &account));
+    CU_ASSERT_EQUAL(account.granted, 500);
+    CU_ASSERT_TRUE(ledger_settle(&ledger, 1, LEDGER_PAGES, 1500, &other));
+    CU_ASSERT_EQUAL(ledger.rows[1].granted[LEDGER_PAGES], 800);
+    CU_ASSERT_FALSE(ledger_settle(&ledger, 0, LEDGER_PAGES, 1500, &account));
+    CU_ASSERT_EQUAL(account.granted, 500);
+    LedgerAccount third = {.idle = true};
+    CU_ASSERT_TRUE(ledger_settle(&ledger, 2, LEDGER_PAGES, 1500, &third));
+    CU_ASSERT_TRUE(ledger_settle(&ledger, 0, LEDGER_PAGES, 1500, &account));
+    CU_ASSERT_TRUE(account.granted > 500 && account.granted <= 700);
+    ledger_destroy(&ledger);
+}
+
+static void without_a_limit_nothing_is_wanted(void)
+{
+    Ledger ledger = ledger_of(2);
+    LedgerAccount account = {.needed = 10};
+    CU_ASSERT_FALSE(ledger_settle(&ledger, 0, LEDGER_BYTES, 0, &account));
+    CU_ASSERT_FALSE(ledger_is_wanted(&ledger, LEDGER_BYTES));
+    ledger_destroy(&ledger);
+}
+
+/* ---- the end ---------------------------------------------------------------------------------- */
+
+static const uint16_t three[] = {0, 1, 2};
+
+static EndVerdict round_of(Ending *ending, const EndReport reports[3])
+{
+    EndVerdict verdict = END_NOT_YET;
+    CU_ASSERT_EQUAL(ending_begin(ending, three, 3), RESULT_OK);
+    for (uint16_t i = 0; i < 3; i++) {
+        CU_ASSERT_EQUAL(verdict, END_NOT_YET);
+        verdict = ending_report(ending, i, ending->round, &reports[i]);
+    }
+    return verdict;
+}
+
+static void two_quiet_rounds_end_it(void)
+{
+    Ending ending;
+    EndReport reports[3] = {{.idle = true}, {.idle = true}, {.idle = true}};
+    ending_init(&ending);
+    CU_ASSERT_EQUAL(round_of(&ending, reports), END_NOT_YET);
+    reports[1].changes = 1; /* something came and went */
+    CU_ASSERT_EQUAL(round_of(&ending, reports), END_NOT_YET);
+    reports[2].session = 9; /* another process */
+    CU_ASSERT_EQUAL(round_of(&ending, reports), END_NOT_YET);
+    reports[0].idle = false;
+    CU_ASSERT_EQUAL(round_of(&ending, reports), END_NOT_YET);
+    reports[0].idle = true;
+    CU_ASSERT_EQUAL(round_of(&ending, reports), END_NOT_YET);
+    CU_ASSERT_EQUAL(round_of(&ending, reports), END_FINISHED);
+    ending_destroy(&ending);
+}
+
+static void a_round_that_was_not_answered_does_not_count(void)
+{
+    Ending ending;
+    EndReport reports[3] = {{.idle = true}, {.idle = true}, {.idle = true}};
+    size_t from = 0;
+    uint16_t agent = 0;
+    ending_init(&ending);
+    CU_ASSERT_EQUAL(round_of(&ending, reports), END_NOT_YET);
+    (void)ending_begin(&ending, three, 3);
+    CU_ASSERT_EQUAL(ending_report(&ending, 1, ending.round - 1, &reports[1]), END_NOT_YET);
+    CU_ASSERT_EQUAL(ending_report(&ending, 0, ending.round, &reports[0]), END_NOT_YET);
+    CU_ASSERT_EQUAL(ending_report(&ending, 0, ending.round, &reports[0]), END_NOT_YET);
+    CU_ASSERT_TRUE(ending_missing(&ending, &from, &agent) && agent == 1);
+    CU_ASSERT_TRUE(ending_missing(&ending, &from, &agent) && agent == 2);
+    CU_ASSERT_FALSE(ending_missing(&ending, &from, &agent));
+    CU_ASSERT_EQUAL(round_of(&ending, reports), END_NOT_YET);
+    CU_ASSERT_EQUAL(round_of(&ending, reports), END_FINISHED);
+    ending_destroy(&ending);
+}
+
+static void a_limit_ends_it_when_nobody_holds_any_of_it(void)
+{
+    Ending ending;
+    EndReport reports[3] = {{.spent = true}, {.idle = true, .holds = true}, {.idle = true}};
+    ending_init(&ending);
+    (void)round_of(&ending, reports);
+    CU_ASSERT_EQUAL(round_of(&ending, reports), END_NOT_YET);
+    reports[1].holds = false;
+    CU_ASSERT_EQUAL(round_of(&ending, reports), END_LIMIT);
+    ending_destroy(&ending);
+}
+
+/* Agents that hand work to each other while they are asked: never early, in the end at last. */
+static void it_never_ends_early(void)
+{
+    enum { MANY = 8 };
+    uint16_t agents[MANY];
+    for (uint64_t seed = 1; seed <= 200; seed++) {
+        Ending ending;
+        EndReport state[MANY];
+        Dice dice = {seed};
+        unsigned work[MANY] = {0};
+        unsigned left = 200;
+        unsigned total = 3;
+        size_t from = 0;
+        ending_init(&ending);
+        memset(state, 0, sizeof state);
+        for (uint16_t i = 0; i < MANY; i++) {
+            agents[i] = i;
+        }
+        work[dice_below(&dice, MANY)] = 3;
+        EndVerdict verdict = END_NOT_YET;
+        for (size_t step = 0; verdict == END_NOT_YET && step < 1000000; step++) {
+            size_t who = dice_below(&dice, MANY);
+            size_t whom = dice_below(&dice, MANY);
+            if (work[who] > 0 && dice_below(&dice, 3) > 0) {
+                bool makes = left > 0 && dice_below(&dice, 3) > 0;
+                work[who]--;
+                state[who].changes++;
+                total -= !makes;
+                left -= makes;
+                work[whom] += makes; /* committed there before it leaves here */
+                state[whom].changes += makes;
+            }
+            uint16_t next = 0;
+            if (!ending.open) {
+                (void)ending_begin(&ending, agents, MANY);
+                from = 0;
+            } else if (ending_missing(&ending, &from, &next)) {
+                state[next].idle = work[next] == 0;
+                verdict = ending_report(&ending, next, ending.round, &state[next]);
+            }
+        }
+        CU_ASSERT_TRUE(verdict == END_FINISHED && total == 0);
+        ending_destroy(&ending);
+    }
+}
+
+UNIT_MAIN("cluster, whole", {"a ledger survives its bytes", a_ledger_survives_its_bytes},
+          {"a limit is used up exactly", a_limit_is_used_up_exactly},
+          {"nothing is drawn while a row is missing", nothing_is_drawn_while_a_row_is_missing},
+          {"without a limit nothing is wanted", without_a_limit_nothing_is_wanted},
+          {"two quiet rounds end it", two_quiet_rounds_end_it},
+          {"a round that was not answered does not count",
+           a_round_that_was_not_answered_does_not_count},
+          {"a limit ends it when nobody holds any of it",
+           a_limit_ends_it_when_nobody_holds_any_of_it},
+          {"it never ends early", it_never_ends_early})

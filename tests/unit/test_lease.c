@@ -1,0 +1,434 @@
+#include <stdio.h>
+
+#include "lease_world.h"
+#include "unit.h"
+
+static const LeaseRules rules = {
+    .term_ms = 30000, .fetch_ms = 120000, .delay_ms = 1000, .confirm_ms = 30000};
+
+static LeaseNews last_news;
+static unsigned n_news;
+
+static void note_news(void *context, const LeaseNews *news)
+{
+    (void)context;
+    last_news = *news;
+    n_news++;
+}
+
+static MonoTime at(int64_t ms)
+{
+    return (MonoTime){(INT64_C(1000000) + ms) * 1000000};
+}
+
+/* An arbiter of a cluster of one, past its floor and confirmed. */
+static LeaseArbiter *arbiter_at(int64_t ms)
+{
+    LeaseArbiter *arbiter = NULL;
+    const uint8_t uuid[CLUSTER_UUID_BYTES] = {1};
+    ClusterTable table;
+    Arbiters arbiters;
+    cluster_table_init(&table);
+    (void)cluster_table_create(&table, uuid, "", 1);
+    (void)arbiters_of_table(&arbiters, &table);
+    (void)lease_arbiter_new(&arbiter, &rules, 0, 1000, at(ms - 2 * lease_rest_ms(&rules)));
+    lease_arbiter_set(arbiter, &arbiters, 1, at(ms - 2 * lease_rest_ms(&rules)));
+    lease_arbiter_confirm(arbiter, at(ms + 1000000000));
+    cluster_table_destroy(&table);
+    return arbiter;
+}
+
+static LeaseAnswer ask(LeaseArbiter *arbiter, uint16_t agent, LeaseAsk what, uint64_t number,
+                       int64_t ms)
+{
+    LeaseItem item = {.ask = what, .address = lease_world_address(1), .number = number};
+    return lease_arbiter_ask(arbiter, (LeaseClient){agent, 1}, &item, at(ms));
+}
+
+static void the_second_waits_for_the_first(void)
+{
+    LeaseArbiter *arbiter = arbiter_at(0);
+    LeaseHint hint;
+    LeaseAnswer first = ask(arbiter, 1, LEASE_WANT, 0, 0);
+    CU_ASSERT_TRUE(first.said == LEASE_GRANTED && first.number > 0 && !first.others);
+    CU_ASSERT_EQUAL(ask(arbiter, 2, LEASE_WANT, 0, 10).said, LEASE_WAIT);
+    CU_ASSERT_TRUE(lease_arbiter_hint(arbiter, at(10), &hint));
+    CU_ASSERT_TRUE(hint.kind == LEASE_OTHERS && hint.to.agent == 1);
+    CU_ASSERT_FALSE(lease_arbiter_hint(arbiter, at(20), &hint));
+    /* Extensions are refused while somebody waits. */
+    LeaseAnswer more = ask(arbiter, 1, LEASE_WANT, first.number, 20000);
+    CU_ASSERT_TRUE(more.said == LEASE_WAIT && more.others);
+    CU_ASSERT_EQUAL(ask(arbiter, 1, LEASE_RELEASE, 0, 25000).said, LEASE_RELEASED);
+    CU_ASSERT_TRUE(lease_arbiter_hint(arbiter, at(25000), &hint));
+    CU_ASSERT_TRUE(hint.kind == LEASE_OFFER && hint.to.agent == 2);
+    CU_ASSERT_EQUAL(ask(arbiter, 3, LEASE_WANT, 0, 25001).said, LEASE_WAIT);
+    CU_ASSERT_EQUAL(ask(arbiter, 2, LEASE_WANT, 0, 25002).said, LEASE_GRANTED);
+    lease_arbiter_delete(arbiter);
+}
+
+static void alone_it_is_extended(void)
+{
+    LeaseArbiter *arbiter = arbiter_at(0);
+    LeaseAnswer first = ask(arbiter, 1, LEASE_WANT, 0, 0);
+    for (int64_t ms = 20000; ms < 2000000; ms += 20000) {
+        LeaseAnswer more = ask(arbiter, 1, LEASE_WANT, first.number, ms);
+        CU_ASSERT_TRUE(more.said == LEASE_GRANTED && more.number == first.number);
+    }
+    lease_arbiter_delete(arbiter);
+}
+
+static void a_silent_holder_is_waited_for(void)
+{
+    LeaseArbiter *arbiter = arbiter_at(0);
+    LeaseHint hint;
+    (void)ask(arbiter, 1, LEASE_WANT, 0, 0);
+    (void)ask(arbiter, 2, LEASE_WANT, 0, 0);
+    (void)lease_arbiter_hint(arbiter, at(0), &hint);
+    int64_t busy = lease_busy_ms(&rules);
+    CU_ASSERT_TRUE(busy > 151000 && busy < 151100);
+    CU_ASSERT_EQUAL(ask(arbiter, 2, LEASE_WANT, 0, busy - 1).said, LEASE_WAIT);
+    CU_ASSERT_FALSE(lease_arbiter_hint(arbiter, at(busy - 1), &hint));
+    CU_ASSERT_EQUAL(lease_arbiter_next(arbiter).ns, at(busy).ns);
+    CU_ASSERT_TRUE(lease_arbiter_hint(arbiter, at(busy), &hint));
+    CU_ASSERT_TRUE(hint.kind == LEASE_OFFER && hint.to.agent == 2);
+    CU_ASSERT_EQUAL(ask(arbiter, 2, LEASE_WANT, 0, busy + 1).said, LEASE_GRANTED);
+    lease_arbiter_delete(arbiter);
+}
+
+static void an_offer_that_is_not_taken_up_passes_on(void)
+{
+    LeaseArbiter *arbiter = arbiter_at(0);
+    LeaseHint hint;
+    (void)ask(arbiter, 1, LEASE_WANT, 0, 0);
+    (void)ask(arbiter, 2, LEASE_WANT, 0, 0);
+    (void)ask(arbiter, 3, LEASE_WANT, 0, 0);
+    (void)ask(arbiter, 1, LEASE_RELEASE, 0, 100);
+    CU_ASSERT_TRUE(lease_arbiter_hint(arbiter, at(100), &hint) && hint.to.agent == 2);
+    CU_ASSERT_FALSE(lease_arbiter_hint(arbiter, at(100 + LEASE_OFFER_MS - 1), &hint));
+    CU_ASSERT_TRUE(lease_arbiter_hint(arbiter, at(100 + LEASE_OFFER_MS), &hint));
+    CU_ASSERT_EQUAL(hint.to.agent, 3);
+    /* Whoever takes it up although it is not its turn waits on. */
+    CU_ASSERT_EQUAL(ask(arbiter, 2, LEASE_WANT, 0, 3200).said, LEASE_WAIT);
+    CU_ASSERT_EQUAL(ask(arbiter, 3, LEASE_WANT, 0, 3300).said, LEASE_GRANTED);
+    lease_arbiter_delete(arbiter);
+}
+
+static void a_release_names_the_rest(void)
+{
+    LeaseArbiter *arbiter = arbiter_at(0);
+    LeaseHint hint;
+    LeaseItem release = {
+        .ask = LEASE_RELEASE, .address = lease_world_address(1), .rest_ms = 700};
+    (void)ask(arbiter, 1, LEASE_WANT, 0, 0);
+    (void)ask(arbiter, 2, LEASE_WANT, 0, 0);
+    (void)lease_arbiter_ask(arbiter, (LeaseClient){1, 1}, &release, at(100));
+    CU_ASSERT_FALSE(lease_arbiter_hint(arbiter, at(799), &hint));
+    CU_ASSERT_TRUE(lease_arbiter_hint(arbiter, at(802), &hint));
+    lease_arbiter_delete(arbiter);
+}
+
+static void a_new_arbiter_and_one_without_news_grant_nothing(void)
+{
+    LeaseArbiter *arbiter = NULL;
+    LeaseHint hint;
+    const uint8_t uuid[CLUSTER_UUID_BYTES] = {1};
+    ClusterTable table;
+    Arbiters arbiters;
+    int64_t rest = lease_rest_ms(&rules);
+    cluster_table_init(&table);
+    (void)cluster_table_create(&table, uuid, "", 1);
+    (void)lease_arbiter_new(&arbiter, &rules, 0, 1000, at(0));
+    CU_ASSERT_EQUAL(ask(arbiter, 1, LEASE_WANT, 0, 1).said, LEASE_ELSEWHERE); /* no table yet */
+    (void)arbiters_of_table(&arbiters, &table);
+    lease_arbiter_set(arbiter, &arbiters, 1, at(50));
+    lease_arbiter_confirm(arbiter, at(rest + 40));
+    CU_ASSERT_EQUAL(ask(arbiter, 1, LEASE_WANT, 0, rest + 49).said, LEASE_WAIT);
+    CU_ASSERT_FALSE(lease_arbiter_hint(arbiter, at(rest + 49), &hint));
+    CU_ASSERT_TRUE(lease_arbiter_hint(arbiter, at(rest + 50), &hint));
+    CU_ASSERT_EQUAL(ask(arbiter, 1, LEASE_WANT, 0, rest + 51).said, LEASE_GRANTED);
+    /* The confirmation is 30 s old. */
+    int64_t late = rest + 40 + rules.confirm_ms;
+    CU_ASSERT_EQUAL(ask(arbiter, 1, LEASE_WANT, 1, late).said, LEASE_WAIT);
+    CU_ASSERT_EQUAL(lease_arbiter_next(arbiter).ns, MONO_NEVER.ns);
+    lease_arbiter_confirm(arbiter, at(late));
+    CU_ASSERT_EQUAL(ask(arbiter, 1, LEASE_WANT, 1, late).said, LEASE_GRANTED);
+    /* The clock has slept. */
+    lease_arbiter_lapse(arbiter, at(late));
+    CU_ASSERT_EQUAL(ask(arbiter, 1, LEASE_WANT, 1, late).said, LEASE_WAIT);
+    lease_arbiter_delete(arbiter);
+    cluster_table_destroy(&table);
+}
+
+/* The first of 1000 addresses that agent 0 arbitrates by one table but not by the other. */
+static IpAddress gained(const ClusterTable *before, const ClusterTable *after)
+{
+    Arbiters a, b;
+    IpAddress address = lease_world_address(0);
+    (void)arbiters_of_table(&a, before);
+    (void)arbiters_of_table(&b, after);
+    for (uint32_t i = 0; i < 1000; i++) {
+        address = lease_world_address(i);
+        if (arbiters_find(&a, &address) != 0 && arbiters_find(&b, &address) == 0) {
+            break;
+        }
+    }
+    arbiters_destroy(&a);
+    arbiters_destroy(&b);
+    return address;
+}
+
+static void addresses_that_a_table_gives_rest(void)
+{
+    LeaseArbiter *arbiter = NULL;
+    const uint8_t uuid[CLUSTER_UUID_BYTES] = {1};
+    ClusterTable two, one;
+    Arbiters arbiters;
+    int64_t rest = lease_rest_ms(&rules);
+    cluster_table_init(&two);
+    cluster_table_init(&one);
+    (void)cluster_table_create(&two, uuid, "", 2);
+    (void)cluster_table_copy(&one, &two);
+    (void)cluster_table_drain(&one, 1);
+    (void)cluster_table_settle(&one, 1, 0);
+    LeaseItem item = {.ask = LEASE_WANT, .address = gained(&two, &one)};
+    (void)lease_arbiter_new(&arbiter, &rules, 0, 1000, at(0));
+    (void)arbiters_of_table(&arbiters, &two);
+    lease_arbiter_set(arbiter, &arbiters, 1, at(0));
+    lease_arbiter_confirm(arbiter, at(1000000000));
+    int64_t later = 10 * rest;
+    CU_ASSERT_EQUAL(lease_arbiter_ask(arbiter, (LeaseClient){1, 1}, &item, at(later)).said,
+                    LEASE_ELSEWHERE);
+    (void)arbiters_of_table(&arbiters, &one);
+    lease_arbiter_set(arbiter, &arbiters, 3, at(later));
+    LeaseHint hint;
+    CU_ASSERT_EQUAL(lease_arbiter_ask(arbiter, (LeaseClient){1, 1}, &item, at(later + 1)).said,
+                    LEASE_WAIT);
+    CU_ASSERT_EQUAL(lease_arbiter_ask(arbiter, (LeaseClient){1, 1}, &item, at(later + 99999)).said,
+                    LEASE_WAIT);
+    CU_ASSERT_FALSE(lease_arbiter_hint(arbiter, at(later + rest - 1), &hint));
+    CU_ASSERT_TRUE(lease_arbiter_hint(arbiter, at(later + rest), &hint));
+    /* After a lapse all rest: a table that was not seen may have given them away in between. */
+    lease_arbiter_lapse(arbiter, at(2 * later));
+    (void)arbiters_of_table(&arbiters, &one);
+    lease_arbiter_set(arbiter, &arbiters, 5, at(2 * later));
+    lease_arbiter_confirm(arbiter, at(2000000000));
+    CU_ASSERT_EQUAL(lease_arbiter_ask(arbiter, (LeaseClient){1, 1}, &item, at(2 * later)).said,
+                    LEASE_WAIT);
+    lease_arbiter_delete(arbiter);
+    cluster_table_destroy(&one);
+    cluster_table_destroy(&two);
+}
+
+static void old_messages_and_old_sessions_are_dropped(void)
+{
+    LeaseArbiter *arbiter = arbiter_at(0);
+    LeaseClient old = {1, 10}, new = {1, 11};
+    LeaseItem want = {.ask = LEASE_WANT, .address = lease_world_address(1)};
+    LeaseHint hint;
+    CU_ASSERT_TRUE(lease_arbiter_hear(arbiter, old, 5, 10, at(0)));
+    CU_ASSERT_FALSE(lease_arbiter_hear(arbiter, old, 5, 10, at(0)));
+    CU_ASSERT_FALSE(lease_arbiter_hear(arbiter, old, 4, 10, at(0)));
+    CU_ASSERT_EQUAL(lease_arbiter_ask(arbiter, old, &want, at(0)).said, LEASE_GRANTED);
+    /* Nothing is known of the former process: its lease stays. */
+    CU_ASSERT_TRUE(lease_arbiter_hear(arbiter, new, 1, 0, at(100)));
+    CU_ASSERT_FALSE(lease_arbiter_hear(arbiter, old, 6, 10, at(100)));
+    CU_ASSERT_EQUAL(lease_arbiter_ask(arbiter, new, &want, at(100)).said, LEASE_WAIT);
+    CU_ASSERT_FALSE(lease_arbiter_hint(arbiter, at(5000), &hint) && hint.kind == LEASE_OFFER);
+    lease_arbiter_delete(arbiter);
+    /* It is proven to be dead: the delay is owed, no more. */
+    arbiter = arbiter_at(0);
+    (void)lease_arbiter_hear(arbiter, old, 5, 10, at(0));
+    (void)lease_arbiter_ask(arbiter, old, &want, at(0));
+    (void)lease_arbiter_hear(arbiter, new, 1, 11, at(100));
+    CU_ASSERT_EQUAL(lease_arbiter_ask(arbiter, new, &want, at(1099)).said, LEASE_WAIT);
+    CU_ASSERT_EQUAL(lease_arbiter_ask(arbiter, new, &want, at(1102)).said, LEASE_GRANTED);
+    lease_arbiter_delete(arbiter);
+}
+
+static void addresses_beyond_the_bound_wait_outside(void)
+{
+    LeaseArbiter *arbiter = arbiter_at(0);
+    LeaseArbiterStats stats;
+    for (uint32_t i = 0; i < 1100; i++) {
+        struct in_addr in = {i};
+        LeaseItem want = {.ask = LEASE_WANT, .address = ip_address_v4(&in)};
+        LeaseAnswer answer = lease_arbiter_ask(arbiter, (LeaseClient){1, 1}, &want, at(0));
+        CU_ASSERT_EQUAL(answer.said, i < 1000 ? LEASE_GRANTED : LEASE_WAIT);
+    }
+    lease_arbiter_stats(arbiter, &stats);
+    CU_ASSERT_TRUE(stats.addresses == 1000 && stats.held == 1000 && stats.turned_away == 100);
+    lease_arbiter_delete(arbiter);
+}
+
+static LeaseHolder *holder_at(int64_t ms)
+{
+    LeaseHolder *holder = NULL;
+    LeaseNewsSink sink = {.take = note_news};
+    const uint8_t uuid[CLUSTER_UUID_BYTES] = {1};
+    ClusterTable table;
+    Arbiters arbiters;
+    cluster_table_init(&table);
+    (void)cluster_table_create(&table, uuid, "", 1);
+    (void)arbiters_of_table(&arbiters, &table);
+    (void)lease_holder_new(&holder, &rules, 10, &sink);
+    lease_holder_set(holder, &arbiters, at(ms));
+    cluster_table_destroy(&table);
+    n_news = 0;
+    return holder;
+}
+
+static void a_holder_counts_from_when_it_asked(void)
+{
+    LeaseHolder *holder = holder_at(0);
+    IpAddress address = lease_world_address(1);
+    LeaseMessage message;
+    LeaseAnswer granted = {.said = LEASE_GRANTED, .number = 9};
+    lease_holder_want(holder, &address, 1, at(0));
+    CU_ASSERT_TRUE(lease_holder_message(holder, at(5), &message));
+    CU_ASSERT_TRUE(message.n == 1 && message.items[0].ask == LEASE_WANT);
+    CU_ASSERT_FALSE(lease_holder_message(holder, at(6), &message));
+    lease_holder_answer(holder, 0, message.number, &granted, 1, at(1005));
+    CU_ASSERT_TRUE(n_news == 1 && last_news.kind == LEASE_NEWS_GRANTED && last_news.ticket == 1);
+    CU_ASSERT_EQUAL(last_news.end.ns, at(30005).ns);
+    /* At two thirds it asks for more, and says what it has. */
+    CU_ASSERT_EQUAL(lease_holder_next(holder).ns, at(20005).ns);
+    CU_ASSERT_TRUE(lease_holder_message(holder, at(20005), &message));
+    CU_ASSERT_EQUAL(message.items[0].number, 9);
+    lease_holder_answer(holder, 0, message.number, &granted, 1, at(20100));
+    CU_ASSERT_EQUAL(last_news.end.ns, at(50005).ns);
+    lease_holder_delete(holder);
+}
+
+static void an_end_is_told_once_and_a_late_answer_not_believed(void)
+{
+    LeaseHolder *holder = holder_at(0);
+    IpAddress address = lease_world_address(1);
+    LeaseMessage first, second;
+    LeaseAnswer granted = {.said = LEASE_GRANTED, .number = 9};
+    lease_holder_want(holder, &address, 1, at(0));
+    CU_ASSERT_TRUE(lease_holder_message(holder, at(0), &first));
+    uint64_t number = first.number;
+    CU_ASSERT_FALSE(lease_holder_message(holder, at(LEASE_ANSWER_MS - 1), &second));
+    lease_holder_work(holder, at(LEASE_ANSWER_MS));
+    CU_ASSERT_TRUE(lease_holder_message(holder, at(LEASE_ANSWER_MS + 1000), &second));
+    CU_ASSERT_TRUE(second.number > number);
+    lease_holder_answer(holder, 0, number, &granted, 1, at(3100));
+    CU_ASSERT_EQUAL(n_news, 0);
+    lease_holder_answer(holder, 0, second.number, &granted, 1, at(3100));
+    CU_ASSERT_EQUAL(n_news, 1);
+    lease_holder_hint(holder, 0, LEASE_OTHERS, &address, at(3200));
+    CU_ASSERT_TRUE(n_news == 2 && last_news.kind == LEASE_NEWS_OTHERS);
+    for (int64_t ms = 3200; ms < 60000; ms += 100) { /* it does not ask for more then */
+        CU_ASSERT_FALSE(lease_holder_message(holder, at(ms), &second));
+    }
+    CU_ASSERT_TRUE(n_news == 3 && last_news.kind == LEASE_NEWS_ENDED);
+    lease_holder_release(holder, &address, at(61000), at(60000));
+    CU_ASSERT_TRUE(lease_holder_message(holder, at(60100), &second));
+    CU_ASSERT_TRUE(second.n == 1 && second.items[0].ask == LEASE_RELEASE);
+    CU_ASSERT_TRUE(second.items[0].rest_ms >= 900 && second.items[0].rest_ms <= 901);
+    LeaseAnswer released = {.said = LEASE_RELEASED};
+    lease_holder_answer(holder, 0, second.number, &released, 1, at(60110));
+    LeaseHolderStats stats;
+    lease_holder_stats(holder, &stats);
+    CU_ASSERT_TRUE(stats.wanted == 0 && stats.held == 0);
+    lease_holder_delete(holder);
+}
+
+static void after_a_sleep_nothing_is_held(void)
+{
+    LeaseHolder *holder = holder_at(0);
+    IpAddress address = lease_world_address(1);
+    LeaseMessage message;
+    LeaseAnswer granted = {.said = LEASE_GRANTED, .number = 9};
+    lease_holder_want(holder, &address, 1, at(0));
+    (void)lease_holder_message(holder, at(0), &message);
+    lease_holder_answer(holder, 0, message.number, &granted, 1, at(10));
+    lease_holder_lose_all(holder, at(100));
+    lease_holder_work(holder, at(100));
+    CU_ASSERT_TRUE(n_news == 2 && last_news.kind == LEASE_NEWS_ENDED);
+    lease_holder_delete(holder);
+}
+
+/* ---- whole clusters --------------------------------------------------------------------------- */
+
+static const LeaseWorldOptions calm = {.agents = 6,
+                                       .addresses = 20,
+                                       .wanted = 70,
+                                       .run_ms = 900000,
+                                       .rules = {.term_ms = 30000,
+                                                 .fetch_ms = 20000,
+                                                 .delay_ms = 1000,
+                                                 .confirm_ms = 30000},
+                                       .seed = 1};
+
+static LeaseWorld world;
+
+static uint64_t run_world(LeaseWorldOptions options, bool same_rules)
+{
+    options.arbiters = same_rules ? options.rules : options.arbiters;
+    lease_world_init(&world, &options);
+    lease_world_run(&world);
+    lease_world_destroy(&world);
+    return world.violations;
+}
+
+static void agents_that_share_addresses_use_them_fully(void)
+{
+    CU_ASSERT_EQUAL(run_world(calm, true), 0);
+    /* Of 900 s some 80 are the floor; a fetch takes 0.5 s, sometimes 20, and a second's delay. */
+    CU_ASSERT_TRUE(world.fetches > 20 * 300);
+    CU_ASSERT_TRUE(world.messages < world.fetches);
+}
+
+static void misfortune_breaks_no_promise(void)
+{
+    for (uint64_t seed = 1; seed <= 12; seed++) {
+        LeaseWorldOptions options = calm;
+        options.seed = seed;
+        options.lost = (unsigned)(seed % 4) * 33;
+        options.kills = (unsigned)(seed % 3) * 15;
+        options.cuts = (unsigned)(seed % 5);
+        options.proven = seed % 2 == 0;
+        CU_ASSERT_EQUAL(run_world(options, true), 0);
+        CU_ASSERT_TRUE(world.fetches > 1000);
+    }
+}
+
+/* Whoever watches must see what goes wrong: two mistakes on purpose. */
+static void without_the_arbiters_floor_promises_are_broken(void)
+{
+    LeaseWorldOptions options = calm;
+    options.kills = 60;
+    options.no_floor = true;
+    CU_ASSERT_TRUE(run_world(options, true) > 0);
+}
+
+static void a_lease_shorter_than_its_fetches_breaks_promises(void)
+{
+    LeaseWorldOptions options = calm;
+    options.arbiters = options.rules;
+    options.arbiters.fetch_ms = 0;
+    options.lost = 30; /* of the releases, too */
+    CU_ASSERT_TRUE(run_world(options, false) > 0);
+}
+
+UNIT_MAIN("lease", {"the second waits for the first", the_second_waits_for_the_first},
+          {"alone it is extended", alone_it_is_extended},
+          {"a silent holder is waited for", a_silent_holder_is_waited_for},
+          {"an offer that is not taken up passes on", an_offer_that_is_not_taken_up_passes_on},
+          {"a release names the rest", a_release_names_the_rest},
+          {"a new arbiter, and one without news, grant nothing",
+           a_new_arbiter_and_one_without_news_grant_nothing},
+          {"addresses that a table gives rest", addresses_that_a_table_gives_rest},
+          {"old messages and old sessions are dropped", old_messages_and_old_sessions_are_dropped},
+          {"addresses beyond the bound wait outside", addresses_beyond_the_bound_wait_outside},
+          {"a holder counts from when it asked", a_holder_counts_from_when_it_asked},
+          {"an end is told once, and a late answer not believed",
+           an_end_is_told_once_and_a_late_answer_not_believed},
+          {"after a sleep nothing is held", after_a_sleep_nothing_is_held},
+          {"agents that share addresses use them fully", agents_that_share_addresses_use_them_fully},
+          {"misfortune breaks no promise", misfortune_breaks_no_promise},
+          {"without the arbiter's floor promises are broken",
+           without_the_arbiters_floor_promises_are_broken},
+          {"a lease shorter than its fetches breaks promises",
+           a_lease_shorter_than_its_fetches_breaks_promises})
