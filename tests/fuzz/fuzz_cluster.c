@@ -1,5 +1,5 @@
-/* Input: what another agent, or somebody who says so, may send. The first byte chooses: an envelope,
- * a block of links, a cluster table or a ledger.
+/* Input: what another agent, or somebody who says so, may send. The first byte chooses: an
+ * envelope, a block of links, a cluster table or a ledger.
  *
  * None of them may crash or read outside its bytes. Blocks whose checksum is wrong get a right one
  * half of the time, so that what is inside is reached; records that are read have URLs that PageDB

@@ -1,7 +1,7 @@
 /* Agents that share addresses, in virtual time: each has an arbiter and a holder, and fetches from
  * what it holds. Messages between them are lost, repeated, late and out of order; agents die and
- * start again; agents are cut off. Whoever fetches is watched from outside: never two requests to an
- * address at a time, never one too soon. */
+ * start again; agents are cut off. Whoever fetches is watched from outside: never two requests to
+ * an address at a time, never one too soon. */
 #ifndef TESTS_UNIT_LEASE_WORLD_H
 #define TESTS_UNIT_LEASE_WORLD_H
 
@@ -20,12 +20,12 @@
 typedef struct LeaseWorldOptions {
     unsigned agents;
     unsigned addresses;
-    unsigned wanted;     /* of a hundred agents, so many want an address */
-    unsigned lost;       /* of a thousand messages */
-    unsigned kills;      /* in all: a process that another one replaces */
-    unsigned cuts;       /* an agent that is cut off for a while, in all */
-    bool proven;         /* a process that is replaced is known to be dead; else it goes on, cut off
-                            from the others, with what it holds */
+    unsigned wanted; /* of a hundred agents, so many want an address */
+    unsigned lost;   /* of a thousand messages */
+    unsigned kills;  /* in all: a process that another one replaces */
+    unsigned cuts;   /* an agent that is cut off for a while, in all */
+    bool proven;     /* a process that is replaced is known to be dead; else it goes on, cut off
+                        from the others, with what it holds */
     int64_t run_ms;
     LeaseRules rules;    /* of the holders */
     LeaseRules arbiters; /* the mutations differ from `rules` */
@@ -35,10 +35,10 @@ typedef struct LeaseWorldOptions {
 
 /* What an agent does with an address: the workbench in small. */
 typedef struct LeaseWorldUse {
-    bool wants;         /* has work for it at all */
-    bool asked;         /* lease_holder_want was called, and no release since */
+    bool wants; /* has work for it at all */
+    bool asked; /* lease_holder_want was called, and no release since */
     bool held;
-    bool gives_back;    /* when the fetch is over */
+    bool gives_back; /* when the fetch is over */
     uint64_t ticket;
     MonoTime end;       /* of the lease */
     MonoTime next;      /* fetch */
@@ -173,8 +173,8 @@ static inline void lease_world_use(LeaseWorld *world, LeaseWorldAgent *agent, ui
         use->ticket = ++agent->tickets;
         lease_holder_want(agent->holder, &address, use->ticket, now);
     } else if (use->held && mono_before(now, use->end)) {
-        bool early = mono_before(now, mono_add_ms(world->last_end[number],
-                                                  world->options.rules.delay_ms));
+        bool early =
+            mono_before(now, mono_add_ms(world->last_end[number], world->options.rules.delay_ms));
         world->violations += world->in_flight[number] > 0 || early;
         world->in_flight[number]++;
         world->fetches++;
@@ -213,8 +213,7 @@ static inline void lease_world_answer(LeaseWorld *world, const LeaseWorldEvent *
         return;
     }
     for (size_t i = 0; i < ask->n; i++) {
-        answer.answers[i] =
-            lease_arbiter_ask(agent->arbiter, client, &ask->items[i], world->now);
+        answer.answers[i] = lease_arbiter_ask(agent->arbiter, client, &ask->items[i], world->now);
     }
     lease_world_post(world, &answer);
 }

@@ -9,7 +9,7 @@
 #define AGENTS 5u
 #define LIMIT  UINT64_C(20000)
 
-/* ---- the ledger ------------------------------------------------------------------------------- */
+/* ---- the ledger ---- */
 
 static Ledger ledger_of(uint32_t n)
 {
@@ -110,7 +110,7 @@ static void without_a_limit_nothing_is_wanted(void)
     ledger_destroy(&ledger);
 }
 
-/* ---- the end ---------------------------------------------------------------------------------- */
+/* ---- the end ---- */
 
 static const uint16_t three[] = {0, 1, 2};
 

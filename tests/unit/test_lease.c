@@ -117,8 +117,7 @@ static void a_release_names_the_rest(void)
 {
     LeaseArbiter *arbiter = arbiter_at(0);
     LeaseHint hint;
-    LeaseItem release = {
-        .ask = LEASE_RELEASE, .address = lease_world_address(1), .rest_ms = 700};
+    LeaseItem release = {.ask = LEASE_RELEASE, .address = lease_world_address(1), .rest_ms = 700};
     (void)ask(arbiter, 1, LEASE_WANT, 0, 0);
     (void)ask(arbiter, 2, LEASE_WANT, 0, 0);
     (void)lease_arbiter_ask(arbiter, (LeaseClient){1, 1}, &release, at(100));
@@ -349,17 +348,15 @@ static void after_a_sleep_nothing_is_held(void)
     lease_holder_delete(holder);
 }
 
-/* ---- whole clusters --------------------------------------------------------------------------- */
+/* ---- whole clusters ---- */
 
-static const LeaseWorldOptions calm = {.agents = 6,
-                                       .addresses = 20,
-                                       .wanted = 70,
-                                       .run_ms = 900000,
-                                       .rules = {.term_ms = 30000,
-                                                 .fetch_ms = 20000,
-                                                 .delay_ms = 1000,
-                                                 .confirm_ms = 30000},
-                                       .seed = 1};
+static const LeaseWorldOptions calm = {
+    .agents = 6,
+    .addresses = 20,
+    .wanted = 70,
+    .run_ms = 900000,
+    .rules = {.term_ms = 30000, .fetch_ms = 20000, .delay_ms = 1000, .confirm_ms = 30000},
+    .seed = 1};
 
 static LeaseWorld world;
 
@@ -426,7 +423,8 @@ UNIT_MAIN("lease", {"the second waits for the first", the_second_waits_for_the_f
           {"an end is told once, and a late answer not believed",
            an_end_is_told_once_and_a_late_answer_not_believed},
           {"after a sleep nothing is held", after_a_sleep_nothing_is_held},
-          {"agents that share addresses use them fully", agents_that_share_addresses_use_them_fully},
+          {"agents that share addresses use them fully",
+           agents_that_share_addresses_use_them_fully},
           {"misfortune breaks no promise", misfortune_breaks_no_promise},
           {"without the arbiter's floor promises are broken",
            without_the_arbiters_floor_promises_are_broken},

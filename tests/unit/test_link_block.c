@@ -29,9 +29,8 @@ static void make_records(Dice *dice, LinkRecord *records, char (*urls)[URL], siz
         records[i].score = (float)dice_below(dice, 5) / 4;
         records[i].parent = dice_below(dice, 15) == 0 ? LINK_NO_PARENT : page.parent;
         int length = snprintf(urls[i], URL, "http%s://h%u.example/d%u/%llu",
-                              dice_below(dice, 3) == 0 ? "s" : "",
-                              (unsigned)dice_below(dice, 30), (unsigned)dice_below(dice, 9),
-                              (unsigned long long)dice_next(dice));
+                              dice_below(dice, 3) == 0 ? "s" : "", (unsigned)dice_below(dice, 30),
+                              (unsigned)dice_below(dice, 9), (unsigned long long)dice_next(dice));
         records[i].url = urls[i];
         records[i].length = (size_t)length;
     }
@@ -144,20 +143,20 @@ static void what_is_no_record_is_refused(void)
         Result rc;
     } cases[] = {
         {"\x6e\0\x0bhttp://a.b/L\x01\0", 17, RESULT_CLOSED},
-        {"\x6e\0\x0bhttp://a.b/L\x01\0x", 18, RESULT_INVALID}, /* bytes behind it */
-        {"\x6e\0\x0bhttp://a.b/L\x01", 16, RESULT_INVALID},    /* cut off */
-        {"\x6e\0\x0bhttp://a.b/l\x01\0", 17, RESULT_INVALID},  /* no hop */
+        {"\x6e\0\x0bhttp://a.b/L\x01\0x", 18, RESULT_INVALID},  /* bytes behind it */
+        {"\x6e\0\x0bhttp://a.b/L\x01", 16, RESULT_INVALID},     /* cut off */
+        {"\x6e\0\x0bhttp://a.b/l\x01\0", 17, RESULT_INVALID},   /* no hop */
         {"\x6e\x01\x0bhttp://a.b/L\x01\0", 17, RESULT_INVALID}, /* shares with nothing */
-        {"\x6e\0\x0bhttp://a b/L\x01\0", 17, RESULT_INVALID},  /* a blank */
+        {"\x6e\0\x0bhttp://a b/L\x01\0", 17, RESULT_INVALID},   /* a blank */
         {"\x6e\0\x0bhttp://a\x80/b"
          "L\x01\0",
-         17, RESULT_INVALID},                                     /* no ASCII */
+         17, RESULT_INVALID}, /* no ASCII */
         {"\x6e\0\x0b"
          "gopher://a/L\x01\0",
-         17, RESULT_INVALID},                                     /* another scheme */
-        {"\x6e\0\x07http://L\x01\0", 13, RESULT_INVALID},         /* nobody */
-        {"\xee\0\x0bhttp://a.b/L\x01\0", 17, RESULT_INVALID},     /* an unknown mark */
-        {"\x7e\0\x0bhttp://a.b/L\x01\0", 17, RESULT_CLOSED},      /* root wins */
+         17, RESULT_INVALID},                                 /* another scheme */
+        {"\x6e\0\x07http://L\x01\0", 13, RESULT_INVALID},     /* nobody */
+        {"\xee\0\x0bhttp://a.b/L\x01\0", 17, RESULT_INVALID}, /* an unknown mark */
+        {"\x7e\0\x0bhttp://a.b/L\x01\0", 17, RESULT_CLOSED},  /* root wins */
         {"\x6e\0\xff\xff\xff\xff\xff\xff\xff\xff\xff\x01http", 16, RESULT_INVALID},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
@@ -186,17 +185,16 @@ static void an_envelope_arrives_whole_or_not_at_all(void)
     }
     CU_ASSERT_EQUAL(envelope_pack(packer, &sent, bytes, sizeof bytes, &message), RESULT_OK);
     CU_ASSERT_TRUE(message.length < sizeof bytes / 2);
-    CU_ASSERT_EQUAL(
-        envelope_open(packer, message.data, message.length, uuid, 2, &got, &blocks), BLOCK_GOOD);
+    CU_ASSERT_EQUAL(envelope_open(packer, message.data, message.length, uuid, 2, &got, &blocks),
+                    BLOCK_GOOD);
     CU_ASSERT_TRUE(blocks.length == sizeof bytes && memcmp(blocks.data, bytes, sizeof bytes) == 0);
     CU_ASSERT_TRUE(got.from == 1 && got.to == 2 && got.blocks == 3 && got.epoch == 4 &&
                    got.session == 5 && got.sequence == 6);
-    CU_ASSERT_EQUAL(
-        envelope_open(packer, message.data, message.length, uuid, 3, &got, &blocks),
-        BLOCK_ADDRESSEE);
+    CU_ASSERT_EQUAL(envelope_open(packer, message.data, message.length, uuid, 3, &got, &blocks),
+                    BLOCK_ADDRESSEE);
     uint8_t other[ENVELOPE_UUID_BYTES] = {0};
-    CU_ASSERT_EQUAL(
-        envelope_open(packer, message.data, message.length, other, 2, &got, &blocks), BLOCK_CRAWL);
+    CU_ASSERT_EQUAL(envelope_open(packer, message.data, message.length, other, 2, &got, &blocks),
+                    BLOCK_CRAWL);
     for (size_t i = 0; i < message.length; i++) {
         message.data[i] ^= (char)(1 << i % 8);
         BlockFault fault =

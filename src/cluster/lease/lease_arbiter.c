@@ -5,8 +5,7 @@
 
 #include "base/memory/heap.h"
 #include "base/memory/map.h"
-
-#define TABLES_MOST 64u /* changes of arbiters within one rest; beyond, everything rests */
+#include "cluster/lease/lease_floor.h"
 
 /* Who waits, in order of coming. */
 typedef struct Waiter {
@@ -36,22 +35,10 @@ typedef struct Client {
     uint64_t number; /* of its last message */
 } Client;
 
-/* Arbiters until some moment. */
-typedef struct Former {
-    Arbiters arbiters;
-    MonoTime until;
-} Former;
-
 struct LeaseArbiter {
     LeaseRules rules;
-    uint16_t self;
     size_t most;
-    MonoTime floor;           /* nothing is granted before */
-    MonoTime confirmed_until; /* nor after */
-    uint64_t epoch;
-    Arbiters arbiters;
-    Former formers[TABLES_MOST];
-    size_t n_formers;
+    LeaseFloor floor;
     Map leases;    /* by address */
     Map clients;   /* by agent + 1 */
     Heap due;      /* leases */
@@ -73,16 +60,6 @@ static Lease *lease_of(HeapNode *node)
     return HEAP_ELEMENT(node, Lease, due);
 }
 
-static MonoTime sooner(MonoTime a, MonoTime b)
-{
-    return mono_before(a, b) ? a : b;
-}
-
-static bool may_grant(const LeaseArbiter *arbiter, MonoTime now)
-{
-    return mono_before(now, arbiter->confirmed_until);
-}
-
 /* When something is to be done about it. */
 static MonoTime due_of(const Lease *lease)
 {
@@ -102,7 +79,7 @@ static void place(LeaseArbiter *arbiter, Lease *lease)
     (void)heap_push(&arbiter->due, &lease->due, due_of(lease).ns, lease->number);
 }
 
-/* ---- birth ------------------------------------------------------------------------------------ */
+/* ---- birth ---- */
 
 Result lease_arbiter_new(LeaseArbiter **out, const LeaseRules *rules, uint16_t self, size_t most,
                          MonoTime now)
@@ -112,10 +89,8 @@ Result lease_arbiter_new(LeaseArbiter **out, const LeaseRules *rules, uint16_t s
         return RESULT_MEMORY;
     }
     arbiter->rules = *rules;
-    arbiter->self = self;
     arbiter->most = most;
-    arbiter->floor = mono_add_ms(now, lease_rest_ms(rules));
-    arbiter->confirmed_until = now;
+    lease_floor_init(&arbiter->floor, rules, self, now);
     map_init(&arbiter->leases);
     map_init(&arbiter->clients);
     heap_init(&arbiter->due);
@@ -164,52 +139,14 @@ void lease_arbiter_delete(LeaseArbiter *arbiter)
     while ((client = map_next(&arbiter->clients, &place)) != NULL) {
         free(client);
     }
-    for (size_t i = 0; i < arbiter->n_formers; i++) {
-        arbiters_destroy(&arbiter->formers[i].arbiters);
-    }
-    arbiters_destroy(&arbiter->arbiters);
+    lease_floor_destroy(&arbiter->floor);
     map_destroy(&arbiter->leases);
     map_destroy(&arbiter->clients);
     heap_destroy(&arbiter->due);
     free(arbiter);
 }
 
-/* ---- tables ----------------------------------------------------------------------------------- */
-
-/* Forgets arbiters of whom nothing can be left. */
-static void drop_formers(LeaseArbiter *arbiter, MonoTime now)
-{
-    int64_t rest = lease_rest_ms(&arbiter->rules);
-    size_t kept = 0;
-    for (size_t i = 0; i < arbiter->n_formers; i++) {
-        Former *former = &arbiter->formers[i];
-        if (mono_before(now, mono_add_ms(former->until, rest))) {
-            arbiter->formers[kept++] = *former;
-        } else {
-            arbiters_destroy(&former->arbiters);
-        }
-    }
-    arbiter->n_formers = kept;
-}
-
-/* When an address may be granted first, whatever is known of it. */
-static MonoTime floor_of(const LeaseArbiter *arbiter, const IpAddress *address)
-{
-    MonoTime floor = arbiter->floor;
-    int64_t rest = lease_rest_ms(&arbiter->rules);
-    for (size_t i = 0; i < arbiter->n_formers; i++) {
-        const Former *former = &arbiter->formers[i];
-        if (arbiters_find(&former->arbiters, address) != arbiter->self) {
-            floor = mono_later(floor, mono_add_ms(former->until, rest));
-        }
-    }
-    return floor;
-}
-
-static bool is_mine(const LeaseArbiter *arbiter, const IpAddress *address)
-{
-    return arbiters_find(&arbiter->arbiters, address) == arbiter->self;
-}
+/* ---- tables ---- */
 
 /* Those whose arbiter is another agent now. */
 static void forget_foreign(LeaseArbiter *arbiter)
@@ -218,7 +155,7 @@ static void forget_foreign(LeaseArbiter *arbiter)
     Lease *lease = NULL;
     Lease *foreign = NULL;
     while ((lease = map_next(&arbiter->leases, &place_in_map)) != NULL) {
-        if (!is_mine(arbiter, &lease->address)) {
+        if (!lease_floor_is_mine(&arbiter->floor, &lease->address)) {
             lease->next_foreign = foreign;
             foreign = lease;
         }
@@ -237,46 +174,34 @@ static void raise_all(LeaseArbiter *arbiter)
     size_t place_in_map = 0;
     Lease *lease = NULL;
     while ((lease = map_next(&arbiter->leases, &place_in_map)) != NULL) {
-        lease->free_at = mono_later(lease->free_at, arbiter->floor);
-        lease->busy_until = mono_later(lease->busy_until, arbiter->floor);
+        lease->free_at = mono_later(lease->free_at, arbiter->floor.floor);
+        lease->busy_until = mono_later(lease->busy_until, arbiter->floor.floor);
         place(arbiter, lease);
     }
 }
 
 void lease_arbiter_set(LeaseArbiter *arbiter, Arbiters *arbiters, uint64_t epoch, MonoTime now)
 {
-    bool lapsed = !may_grant(arbiter, now);
-    if (epoch == arbiter->epoch || (!lapsed && arbiters_equal(&arbiter->arbiters, arbiters))) {
-        arbiter->epoch = epoch;
-        arbiters_destroy(arbiters);
-        return;
-    }
-    drop_formers(arbiter, now);
-    if (lapsed || arbiter->n_formers == TABLES_MOST) {
-        arbiter->floor = mono_add_ms(now, lease_rest_ms(&arbiter->rules));
-        arbiters_destroy(&arbiter->arbiters);
+    LeaseFloorChange change = lease_floor_set(&arbiter->floor, arbiters, epoch, now);
+    if (change == LEASE_FLOOR_RAISED) {
         raise_all(arbiter);
-    } else {
-        arbiter->formers[arbiter->n_formers++] = (Former){arbiter->arbiters, now};
     }
-    arbiter->epoch = epoch;
-    arbiter->arbiters = *arbiters;
-    *arbiters = (Arbiters){.n = 0};
-    forget_foreign(arbiter);
+    if (change != LEASE_FLOOR_SAME) {
+        forget_foreign(arbiter);
+    }
 }
 
 void lease_arbiter_confirm(LeaseArbiter *arbiter, MonoTime asked)
 {
-    MonoTime until = mono_add_ms(asked, arbiter->rules.confirm_ms);
-    arbiter->confirmed_until = mono_later(arbiter->confirmed_until, until);
+    lease_floor_confirm(&arbiter->floor, asked);
 }
 
 void lease_arbiter_lapse(LeaseArbiter *arbiter, MonoTime now)
 {
-    arbiter->confirmed_until = sooner(arbiter->confirmed_until, now);
+    lease_floor_lapse(&arbiter->floor, now);
 }
 
-/* ---- one address ------------------------------------------------------------------------------ */
+/* ---- one address ---- */
 
 static Lease *find_or_add(LeaseArbiter *arbiter, const IpAddress *address, MonoTime now)
 {
@@ -290,7 +215,7 @@ static Lease *find_or_add(LeaseArbiter *arbiter, const IpAddress *address, MonoT
         return NULL;
     }
     lease->address = *address;
-    lease->free_at = mono_later(now, floor_of(arbiter, address));
+    lease->free_at = mono_later(now, lease_floor_of(&arbiter->floor, address));
     heap_node_init(&lease->due);
     if (heap_push(&arbiter->due, &lease->due, due_of(lease).ns, 0) != RESULT_OK) {
         free(lease);
@@ -383,8 +308,9 @@ static LeaseAnswer want(LeaseArbiter *arbiter, Lease *lease, LeaseClient client,
 {
     bool holds = lease->number > 0 && same_client(lease->holder, client);
     bool first = lease->first == NULL || same_client(lease->first->client, client);
-    bool may = may_grant(arbiter, now) && !mono_before(now, lease->free_at);
-    if (may && ((holds && (lease->first == NULL || number == 0)) || (lease->number == 0 && first))) {
+    bool may = lease_floor_may_grant(&arbiter->floor, now) && !mono_before(now, lease->free_at);
+    if (may &&
+        ((holds && (lease->first == NULL || number == 0)) || (lease->number == 0 && first))) {
         return grant(arbiter, lease, client, now);
     }
     if (holds) { /* an extension that is refused; it may ask anew behind its release */
@@ -408,7 +334,7 @@ static void release(LeaseArbiter *arbiter, Lease *lease, LeaseClient client, con
 LeaseAnswer lease_arbiter_ask(LeaseArbiter *arbiter, LeaseClient client, const LeaseItem *item,
                               MonoTime now)
 {
-    if (!is_mine(arbiter, &item->address)) {
+    if (!lease_floor_is_mine(&arbiter->floor, &item->address)) {
         return (LeaseAnswer){.said = LEASE_ELSEWHERE};
     }
     Lease *lease = item->ask == LEASE_WANT
@@ -428,7 +354,7 @@ LeaseAnswer lease_arbiter_ask(LeaseArbiter *arbiter, LeaseClient client, const L
     return answer;
 }
 
-/* ---- clients ---------------------------------------------------------------------------------- */
+/* ---- clients ---- */
 
 static bool is_former(LeaseClient client, uint16_t agent, uint64_t below)
 {
@@ -440,8 +366,8 @@ static bool is_former(LeaseClient client, uint16_t agent, uint64_t below)
 static void drop_sessions(LeaseArbiter *arbiter, uint16_t agent, uint64_t session,
                           uint64_t dead_below, MonoTime now)
 {
-    MonoTime rested = mono_add_ms(now, arbiter->rules.delay_ms +
-                                           arbiter->rules.delay_ms / LEASE_DRIFT + 1);
+    MonoTime rested =
+        mono_add_ms(now, arbiter->rules.delay_ms + arbiter->rules.delay_ms / LEASE_DRIFT + 1);
     size_t place_in_map = 0;
     Lease *lease = NULL;
     while ((lease = map_next(&arbiter->leases, &place_in_map)) != NULL) {
@@ -484,7 +410,7 @@ bool lease_arbiter_hear(LeaseArbiter *arbiter, LeaseClient from, uint64_t number
     return true;
 }
 
-/* ---- hints ------------------------------------------------------------------------------------ */
+/* ---- hints ---- */
 
 /* The first of those who wait and were heard of lately, or NULL. */
 static const Waiter *first_waiter(LeaseArbiter *arbiter, Lease *lease, MonoTime now)
@@ -536,7 +462,7 @@ static bool serve(LeaseArbiter *arbiter, Lease *lease, MonoTime now, LeaseHint *
 
 bool lease_arbiter_hint(LeaseArbiter *arbiter, MonoTime now, LeaseHint *hint)
 {
-    HeapNode *node = may_grant(arbiter, now) ? heap_top(&arbiter->due) : NULL;
+    HeapNode *node = lease_floor_may_grant(&arbiter->floor, now) ? heap_top(&arbiter->due) : NULL;
     while (node != NULL && node->key <= now.ns) {
         if (serve(arbiter, lease_of(node), now, hint)) {
             return true;
@@ -551,7 +477,7 @@ MonoTime lease_arbiter_next(const LeaseArbiter *arbiter)
     const HeapNode *node = heap_top(&arbiter->due);
     MonoTime next = node == NULL ? MONO_NEVER : (MonoTime){node->key};
     /* Without a confirmation nothing is done until one comes, which calls. */
-    return mono_before(next, arbiter->confirmed_until) ? next : MONO_NEVER;
+    return lease_floor_may_grant(&arbiter->floor, next) ? next : MONO_NEVER;
 }
 
 void lease_arbiter_stats(const LeaseArbiter *arbiter, LeaseArbiterStats *stats)

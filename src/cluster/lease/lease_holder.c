@@ -3,44 +3,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/memory/heap.h"
-#include "base/memory/map.h"
+#include "cluster/lease/lease_peer.h"
 
 #define NOBODY_MS 1000 /* until an agent that was not there is asked again */
-
-/* One address. */
-typedef struct Claim {
-    IpAddress address;
-    uint16_t arbiter;
-    uint64_t ticket;
-    bool wanted; /* the workbench wants it, or has it */
-    bool held;   /* it was granted, and not given back since */
-    bool others; /* wait for it, as far as is known */
-    bool told;   /* that the lease has ended */
-    bool ask;    /* LEASE_WANT is to be sent */
-    bool leaves; /* LEASE_RELEASE is to be sent, with rest_end */
-    bool in_message;
-    uint64_t number; /* of the lease while it is held; 0: its arbiter does not know it */
-    MonoTime end;
-    MonoTime rest_end;
-    HeapNode timer;            /* extension, end, refresh */
-    struct Claim *next_queued; /* among those with something to send */
-    bool queued;
-} Claim;
-
-/* An arbiter. */
-typedef struct Peer {
-    uint16_t agent;
-    HeapNode due;    /* a message, or the end of the wait for an answer */
-    uint64_t number; /* of the message in flight; 0: none */
-    MonoTime sent;
-    MonoTime not_before;
-    Claim *first; /* with something to send */
-    Claim *last;
-    LeaseItem *items; /* of the message in flight; LEASE_ITEMS_MOST */
-    Claim **claims;   /* and whose they are */
-    size_t n;
-} Peer;
 
 struct LeaseHolder {
     LeaseRules rules;
@@ -48,15 +13,14 @@ struct LeaseHolder {
     LeaseNewsSink sink;
     Arbiters arbiters;
     Map claims; /* by address */
-    Map peers;  /* by agent + 1 */
+    LeasePeers peers;
     Heap timers;
-    Heap due;      /* peers */
     uint64_t last; /* number of a message */
     uint64_t lost;
     size_t held;
 };
 
-/* ---- birth ------------------------------------------------------------------------------------ */
+/* ---- birth ---- */
 
 Result lease_holder_new(LeaseHolder **out, const LeaseRules *rules, int64_t pace_ms,
                         const LeaseNewsSink *sink)
@@ -69,109 +33,38 @@ Result lease_holder_new(LeaseHolder **out, const LeaseRules *rules, int64_t pace
     holder->pace_ms = pace_ms;
     holder->sink = *sink;
     map_init(&holder->claims);
-    map_init(&holder->peers);
+    lease_peers_init(&holder->peers);
     heap_init(&holder->timers);
-    heap_init(&holder->due);
     *out = holder;
     return RESULT_OK;
-}
-
-static void peer_delete(Peer *peer)
-{
-    if (peer != NULL) {
-        free(peer->items);
-        free(peer->claims);
-        free(peer);
-    }
 }
 
 void lease_holder_delete(LeaseHolder *holder)
 {
     size_t place = 0;
-    Claim *claim = NULL;
-    Peer *peer = NULL;
+    LeaseClaim *claim = NULL;
     if (holder == NULL) {
         return;
     }
     while ((claim = map_next(&holder->claims, &place)) != NULL) {
         free(claim);
     }
-    place = 0;
-    while ((peer = map_next(&holder->peers, &place)) != NULL) {
-        peer_delete(peer);
-    }
     arbiters_destroy(&holder->arbiters);
     map_destroy(&holder->claims);
-    map_destroy(&holder->peers);
+    lease_peers_destroy(&holder->peers);
     heap_destroy(&holder->timers);
-    heap_destroy(&holder->due);
     free(holder);
 }
 
-/* ---- peers ------------------------------------------------------------------------------------ */
+/* ---- claims ---- */
 
-static Peer *peer_of(LeaseHolder *holder, uint16_t agent)
-{
-    Peer *peer = map_get(&holder->peers, map_key(agent + UINT64_C(1)));
-    if (peer != NULL) {
-        return peer;
-    }
-    peer = calloc(1, sizeof *peer);
-    if (peer != NULL) {
-        peer->agent = agent;
-        heap_node_init(&peer->due);
-        peer->items = calloc(LEASE_ITEMS_MOST, sizeof *peer->items);
-        peer->claims = calloc(LEASE_ITEMS_MOST, sizeof *peer->claims);
-    }
-    if (peer == NULL || peer->items == NULL || peer->claims == NULL ||
-        map_put(&holder->peers, map_key(agent + UINT64_C(1)), peer) != RESULT_OK) {
-        peer_delete(peer);
-        return NULL;
-    }
-    return peer;
-}
-
-/* Where a peer belongs among those that are due. Without memory it is met at its next message. */
-static void place_peer(LeaseHolder *holder, Peer *peer)
-{
-    if (heap_holds(&peer->due)) {
-        heap_remove(&holder->due, &peer->due);
-    }
-    if (peer->number > 0) {
-        (void)heap_push(&holder->due, &peer->due, mono_add_ms(peer->sent, LEASE_ANSWER_MS).ns, 0);
-    } else if (peer->first != NULL) {
-        (void)heap_push(&holder->due, &peer->due, peer->not_before.ns, 0);
-    }
-}
-
-/* It has something to say to its arbiter. */
-static void enqueue(LeaseHolder *holder, Claim *claim)
-{
-    bool nowhere = claim->queued || claim->arbiter == CLUSTER_NOBODY;
-    Peer *peer = nowhere ? NULL : peer_of(holder, claim->arbiter);
-    if (peer == NULL) {
-        return; /* without an arbiter, or memory, its timer comes by again */
-    }
-    claim->queued = true;
-    claim->next_queued = NULL;
-    if (peer->last == NULL) {
-        peer->first = claim;
-    } else {
-        peer->last->next_queued = claim;
-    }
-    peer->last = claim;
-    place_peer(holder, peer);
-}
-
-/* ---- claims ----------------------------------------------------------------------------------- */
-
-static void set_timer(LeaseHolder *holder, Claim *claim, MonoTime time)
+static void set_timer(LeaseHolder *holder, LeaseClaim *claim, MonoTime time)
 {
     heap_remove(&holder->timers, &claim->timer); /* it is always in: so the push cannot fail */
     (void)heap_push(&holder->timers, &claim->timer, time.ns, 0);
 }
 
-static void forget_if_idle(LeaseHolder *holder, Claim *claim)
+static void forget_if_idle(LeaseHolder *holder, LeaseClaim *claim)
 {
     if (claim->wanted || claim->held || claim->leaves || claim->in_message || claim->queued) {
         return;
@@ -181,7 +74,7 @@ static void forget_if_idle(LeaseHolder *holder, Claim *claim)
     free(claim);
 }
 
-static void tell(LeaseHolder *holder, const Claim *claim, LeaseNewsKind kind)
+static void tell(LeaseHolder *holder, const LeaseClaim *claim, LeaseNewsKind kind)
 {
     LeaseNews news = {.kind = kind,
                       .address = claim->address,
@@ -191,14 +84,14 @@ static void tell(LeaseHolder *holder, const Claim *claim, LeaseNewsKind kind)
     holder->sink.take(holder->sink.context, &news);
 }
 
-static Claim *claim_of(LeaseHolder *holder, const IpAddress *address)
+static LeaseClaim *claim_of(LeaseHolder *holder, const IpAddress *address)
 {
     return map_get(&holder->claims, ip_address_key(address));
 }
 
-static Claim *add_claim(LeaseHolder *holder, const IpAddress *address)
+static LeaseClaim *add_claim(LeaseHolder *holder, const IpAddress *address)
 {
-    Claim *claim = calloc(1, sizeof *claim);
+    LeaseClaim *claim = calloc(1, sizeof *claim);
     if (claim == NULL) {
         return NULL;
     }
@@ -218,7 +111,7 @@ static Claim *add_claim(LeaseHolder *holder, const IpAddress *address)
 }
 
 /* What is held is given back, or the place among those who wait is. */
-static void leave(LeaseHolder *holder, Claim *claim, MonoTime rest_end)
+static void leave(LeaseHolder *holder, LeaseClaim *claim, MonoTime rest_end)
 {
     claim->leaves = true;
     claim->rest_end = mono_later(claim->rest_end, rest_end);
@@ -227,10 +120,9 @@ static void leave(LeaseHolder *holder, Claim *claim, MonoTime rest_end)
     claim->others = false;
 }
 
-void lease_holder_want(LeaseHolder *holder, const IpAddress *address, uint64_t ticket,
-                       MonoTime now)
+void lease_holder_want(LeaseHolder *holder, const IpAddress *address, uint64_t ticket, MonoTime now)
 {
-    Claim *claim = claim_of(holder, address);
+    LeaseClaim *claim = claim_of(holder, address);
     if (claim == NULL) {
         claim = add_claim(holder, address);
     }
@@ -247,13 +139,13 @@ void lease_holder_want(LeaseHolder *holder, const IpAddress *address, uint64_t t
     claim->told = false;
     claim->ask = true;
     set_timer(holder, claim, mono_add_ms(now, LEASE_REFRESH_MS));
-    enqueue(holder, claim);
+    lease_peers_queue(&holder->peers, claim);
 }
 
 void lease_holder_release(LeaseHolder *holder, const IpAddress *address, MonoTime rest_end,
                           MonoTime now)
 {
-    Claim *claim = claim_of(holder, address);
+    LeaseClaim *claim = claim_of(holder, address);
     if (claim == NULL || !claim->wanted) {
         return;
     }
@@ -261,13 +153,13 @@ void lease_holder_release(LeaseHolder *holder, const IpAddress *address, MonoTim
     claim->ask = false;
     leave(holder, claim, mono_later(rest_end, now));
     set_timer(holder, claim, mono_add_ms(now, LEASE_REFRESH_MS));
-    enqueue(holder, claim);
+    lease_peers_queue(&holder->peers, claim);
 }
 
 void lease_holder_lose_all(LeaseHolder *holder, MonoTime now)
 {
     size_t place = 0;
-    Claim *claim = NULL;
+    LeaseClaim *claim = NULL;
     while ((claim = map_next(&holder->claims, &place)) != NULL) {
         if (claim->held) {
             claim->end = now.ns < claim->end.ns ? now : claim->end;
@@ -277,70 +169,29 @@ void lease_holder_lose_all(LeaseHolder *holder, MonoTime now)
     }
     /* What is in flight was asked before. */
     place = 0;
-    Peer *peer = NULL;
-    while ((peer = map_next(&holder->peers, &place)) != NULL) {
+    LeasePeer *peer = NULL;
+    while ((peer = map_next(&holder->peers.peers, &place)) != NULL) {
         if (peer->number > 0) {
             lease_holder_nobody(holder, peer->agent, peer->number, now);
         }
     }
 }
 
-/* ---- messages --------------------------------------------------------------------------------- */
-
-static LeaseItem *next_item(Peer *peer, Claim *claim, LeaseAsk ask)
-{
-    LeaseItem *item = &peer->items[peer->n];
-    *item = (LeaseItem){.ask = ask, .address = claim->address};
-    peer->claims[peer->n++] = claim;
-    claim->in_message = true;
-    return item;
-}
-
-static void write_items(Peer *peer, Claim *claim, MonoTime now)
-{
-    if (claim->leaves) {
-        LeaseItem *item = next_item(peer, claim, LEASE_RELEASE);
-        int64_t rest = mono_ms_between(now, claim->rest_end) + 1;
-        item->rest_ms = rest > 0 ? rest : 0;
-    }
-    if (claim->ask) {
-        LeaseItem *item = next_item(peer, claim, LEASE_WANT);
-        item->number = claim->held ? claim->number : 0;
-        claim->ask = false;
-    }
-}
-
-/* Takes claims from the queue of a peer into a message. */
-static void fill(LeaseHolder *holder, Peer *peer, MonoTime now)
-{
-    peer->n = 0;
-    while (peer->first != NULL && peer->n + 2 <= LEASE_ITEMS_MOST) {
-        Claim *claim = peer->first;
-        peer->first = claim->next_queued;
-        peer->last = peer->first == NULL ? NULL : peer->last;
-        claim->queued = false;
-        if (claim->arbiter == peer->agent) {
-            write_items(peer, claim, now);
-        } else {
-            enqueue(holder, claim); /* its arbiter is another one since */
-        }
-        forget_if_idle(holder, claim);
-    }
-}
+/* ---- messages ---- */
 
 bool lease_holder_message(LeaseHolder *holder, MonoTime now, LeaseMessage *message)
 {
     HeapNode *node = NULL;
     lease_holder_work(holder, now);
-    while ((node = heap_top(&holder->due)) != NULL && node->key <= now.ns) {
-        Peer *peer = HEAP_ELEMENT(node, Peer, due);
-        fill(holder, peer, now);
+    while ((node = heap_top(&holder->peers.due)) != NULL && node->key <= now.ns) {
+        LeasePeer *peer = HEAP_ELEMENT(node, LeasePeer, due);
+        lease_peers_fill(&holder->peers, peer, now);
         if (peer->n > 0) {
             peer->number = ++holder->last;
             peer->sent = now;
             peer->not_before = mono_add_ms(now, holder->pace_ms);
         }
-        place_peer(holder, peer);
+        lease_peers_place(&holder->peers, peer);
         if (peer->n > 0) {
             *message = (LeaseMessage){
                 .to = peer->agent, .number = peer->number, .items = peer->items, .n = peer->n};
@@ -350,9 +201,9 @@ bool lease_holder_message(LeaseHolder *holder, MonoTime now, LeaseMessage *messa
     return false;
 }
 
-/* ---- answers ---------------------------------------------------------------------------------- */
+/* ---- answers ---- */
 
-static void take_grant(LeaseHolder *holder, Claim *claim, const LeaseItem *item,
+static void take_grant(LeaseHolder *holder, LeaseClaim *claim, const LeaseItem *item,
                        const LeaseAnswer *answer, MonoTime asked)
 {
     bool extends = item->number > 0;
@@ -372,7 +223,7 @@ static void take_grant(LeaseHolder *holder, Claim *claim, const LeaseItem *item,
     tell(holder, claim, LEASE_NEWS_GRANTED);
 }
 
-static void take_wait(LeaseHolder *holder, Claim *claim, const LeaseItem *item,
+static void take_wait(LeaseHolder *holder, LeaseClaim *claim, const LeaseItem *item,
                       const LeaseAnswer *answer, MonoTime now)
 {
     if (!claim->held) {
@@ -389,7 +240,7 @@ static void take_wait(LeaseHolder *holder, Claim *claim, const LeaseItem *item,
     }
 }
 
-static void take_answer(LeaseHolder *holder, Claim *claim, const LeaseItem *item,
+static void take_answer(LeaseHolder *holder, LeaseClaim *claim, const LeaseItem *item,
                         const LeaseAnswer *answer, MonoTime asked, MonoTime now)
 {
     if (item->ask == LEASE_RELEASE) {
@@ -405,24 +256,18 @@ static void take_answer(LeaseHolder *holder, Claim *claim, const LeaseItem *item
 }
 
 /* What is still to be said goes into the next message. */
-static void settle(LeaseHolder *holder, Claim *claim)
+static void settle(LeaseHolder *holder, LeaseClaim *claim)
 {
     if (claim->leaves || claim->ask) {
-        enqueue(holder, claim);
+        lease_peers_queue(&holder->peers, claim);
     }
     forget_if_idle(holder, claim);
-}
-
-static Peer *peer_with(LeaseHolder *holder, uint16_t agent, uint64_t number)
-{
-    Peer *peer = map_get(&holder->peers, map_key(agent + UINT64_C(1)));
-    return peer != NULL && peer->number == number && number > 0 ? peer : NULL;
 }
 
 void lease_holder_answer(LeaseHolder *holder, uint16_t from, uint64_t number,
                          const LeaseAnswer *answers, size_t n, MonoTime now)
 {
-    Peer *peer = peer_with(holder, from, number);
+    LeasePeer *peer = lease_peers_with(&holder->peers, from, number);
     if (peer == NULL) {
         return;
     }
@@ -441,12 +286,12 @@ void lease_holder_answer(LeaseHolder *holder, uint16_t from, uint64_t number,
             settle(holder, peer->claims[i]);
         }
     }
-    place_peer(holder, peer);
+    lease_peers_place(&holder->peers, peer);
 }
 
 void lease_holder_nobody(LeaseHolder *holder, uint16_t to, uint64_t number, MonoTime now)
 {
-    Peer *peer = peer_with(holder, to, number);
+    LeasePeer *peer = lease_peers_with(&holder->peers, to, number);
     if (peer == NULL) {
         return;
     }
@@ -454,7 +299,7 @@ void lease_holder_nobody(LeaseHolder *holder, uint16_t to, uint64_t number, Mono
     peer->not_before = mono_add_ms(now, NOBODY_MS);
     holder->lost++;
     for (size_t i = 0; i < peer->n; i++) {
-        Claim *claim = peer->claims[i];
+        LeaseClaim *claim = peer->claims[i];
         bool more = i + 1 < peer->n && peer->claims[i + 1] == claim;
         if (peer->items[i].ask == LEASE_WANT) {
             claim->ask |= claim->wanted && (!claim->held || !claim->told);
@@ -464,30 +309,30 @@ void lease_holder_nobody(LeaseHolder *holder, uint16_t to, uint64_t number, Mono
             settle(holder, claim);
         }
     }
-    place_peer(holder, peer);
+    lease_peers_place(&holder->peers, peer);
 }
 
 void lease_holder_hint(LeaseHolder *holder, uint16_t from, LeaseHintKind kind,
                        const IpAddress *address, MonoTime now)
 {
     (void)now;
-    Claim *claim = claim_of(holder, address);
+    LeaseClaim *claim = claim_of(holder, address);
     if (claim == NULL || !claim->wanted || claim->arbiter != from) {
         return;
     }
     if (kind == LEASE_OFFER && !claim->held && !claim->in_message) {
         claim->ask = true;
-        enqueue(holder, claim);
+        lease_peers_queue(&holder->peers, claim);
     } else if (kind == LEASE_OTHERS && claim->held && !claim->others) {
         claim->others = true;
         tell(holder, claim, LEASE_NEWS_OTHERS);
     }
 }
 
-/* ---- time, and other arbiters ----------------------------------------------------------------- */
+/* ---- time, and other arbiters ---- */
 
 /* A lease is at two thirds, or at its end; a want has waited long. */
-static void serve_timer(LeaseHolder *holder, Claim *claim, MonoTime now)
+static void serve_timer(LeaseHolder *holder, LeaseClaim *claim, MonoTime now)
 {
     if (claim->held && !mono_before(now, claim->end)) {
         set_timer(holder, claim, MONO_NEVER);
@@ -506,19 +351,20 @@ static void serve_timer(LeaseHolder *holder, Claim *claim, MonoTime now)
         claim->ask = claim->wanted;
     }
     if ((claim->ask || claim->leaves) && !claim->in_message) {
-        enqueue(holder, claim);
+        lease_peers_queue(&holder->peers, claim);
     }
+    forget_if_idle(holder, claim);
 }
 
 void lease_holder_work(LeaseHolder *holder, MonoTime now)
 {
     HeapNode *node = NULL;
     while ((node = heap_top(&holder->timers)) != NULL && node->key <= now.ns) {
-        serve_timer(holder, HEAP_ELEMENT(node, Claim, timer), now);
+        serve_timer(holder, HEAP_ELEMENT(node, LeaseClaim, timer), now);
     }
-    while ((node = heap_top(&holder->due)) != NULL && node->key <= now.ns &&
-           HEAP_ELEMENT(node, Peer, due)->number > 0) {
-        const Peer *peer = HEAP_ELEMENT(node, Peer, due);
+    while ((node = heap_top(&holder->peers.due)) != NULL && node->key <= now.ns &&
+           HEAP_ELEMENT(node, LeasePeer, due)->number > 0) {
+        const LeasePeer *peer = HEAP_ELEMENT(node, LeasePeer, due);
         lease_holder_nobody(holder, peer->agent, peer->number, now);
     }
 }
@@ -526,26 +372,26 @@ void lease_holder_work(LeaseHolder *holder, MonoTime now)
 MonoTime lease_holder_next(const LeaseHolder *holder)
 {
     const HeapNode *timer = heap_top(&holder->timers);
-    const HeapNode *peer = heap_top(&holder->due);
+    const HeapNode *peer = heap_top(&holder->peers.due);
     int64_t next = timer == NULL ? INT64_MAX : timer->key;
     return (MonoTime){peer != NULL && peer->key < next ? peer->key : next};
 }
 
 /* Another one decides about an address, who does not know of its lease. */
-static void change_arbiter(LeaseHolder *holder, Claim *claim)
+static void change_arbiter(LeaseHolder *holder, LeaseClaim *claim)
 {
     claim->number = 0;
     claim->leaves = false;
     if (claim->wanted && !claim->held) {
         claim->ask = true;
-        enqueue(holder, claim);
+        lease_peers_queue(&holder->peers, claim);
     }
 }
 
 void lease_holder_set(LeaseHolder *holder, Arbiters *arbiters, MonoTime now)
 {
     size_t place = 0;
-    Claim *claim = NULL;
+    LeaseClaim *claim = NULL;
     (void)now;
     arbiters_destroy(&holder->arbiters);
     holder->arbiters = *arbiters;
@@ -561,16 +407,16 @@ void lease_holder_set(LeaseHolder *holder, Arbiters *arbiters, MonoTime now)
 
 void lease_holder_restarted(LeaseHolder *holder, uint16_t agent, MonoTime now)
 {
-    Peer *peer = map_get(&holder->peers, map_key(agent + UINT64_C(1)));
+    LeasePeer *peer = map_get(&holder->peers.peers, map_key(agent + UINT64_C(1)));
     if (peer != NULL && peer->number > 0) {
         lease_holder_nobody(holder, agent, peer->number, now);
     }
     if (peer != NULL) {
         peer->not_before = now;
-        place_peer(holder, peer);
+        lease_peers_place(&holder->peers, peer);
     }
     size_t place = 0;
-    Claim *claim = NULL;
+    LeaseClaim *claim = NULL;
     while ((claim = map_next(&holder->claims, &place)) != NULL) {
         if (claim->arbiter == agent) {
             change_arbiter(holder, claim);
@@ -580,11 +426,12 @@ void lease_holder_restarted(LeaseHolder *holder, uint16_t agent, MonoTime now)
 
 void lease_holder_stats(const LeaseHolder *holder, LeaseHolderStats *stats)
 {
-    *stats = (LeaseHolderStats){.wanted = holder->claims.count,
-                                .held = holder->held,
-                                .bytes = holder->claims.count * (sizeof(Claim) + sizeof(void *)) +
-                                         holder->claims.capacity * sizeof(MapSlot) +
-                                         holder->peers.count * sizeof(Peer),
-                                .messages = holder->last,
-                                .lost = holder->lost};
+    *stats =
+        (LeaseHolderStats){.wanted = holder->claims.count,
+                           .held = holder->held,
+                           .bytes = holder->claims.count * (sizeof(LeaseClaim) + sizeof(void *)) +
+                                    holder->claims.capacity * sizeof(MapSlot) +
+                                    holder->peers.peers.count * sizeof(LeasePeer),
+                           .messages = holder->last,
+                           .lost = holder->lost};
 }

@@ -1,17 +1,17 @@
 /* The holder's side of leases (lease.h): what this agent wants and holds, and the messages to the
  * arbiters, one in flight to each.
  *
- *   lease_holder_want ----> WANTED --granted--> HELD --lease_holder_release--> LEAVING --> forgotten
- *                             ^                  |  extended at two thirds by itself
- *                             |                  '--its end: LEASE_NEWS_ENDED, once
+ *   lease_holder_want ----> WANTED --granted--> HELD --lease_holder_release--> LEAVING -->
+ * forgotten ^                  |  extended at two thirds by itself |                  '--its end:
+ * LEASE_NEWS_ENDED, once
  *                             '-- answered WAIT: until an offer, or LEASE_REFRESH_MS
  *
  * Many addresses share a message. One without an answer for LEASE_ANSWER_MS is given up and what it
  * said is said again, under a greater number.
  *
- * Invariants. 1. The end of a lease is counted from before its want was sent. 2. A grant that answers
- * no message in flight is not believed. 3. An address that was released is not used before it is
- * granted again.
+ * Invariants. 1. The end of a lease is counted from before its want was sent. 2. A grant that
+ * answers no message in flight is not believed. 3. An address that was released is not used before
+ * it is granted again.
  *
  * Time is a parameter. Threads: none of its own; belongs to one thread. */
 #ifndef CLUSTER_LEASE_LEASE_HOLDER_H
@@ -21,14 +21,15 @@
 #include "cluster/lease/lease.h"
 #include "cluster/table/arbiters.h"
 
-#define LEASE_ANSWER_MS   2000
-#define LEASE_REFRESH_MS  60000
-#define LEASE_ITEMS_MOST  512u /* in one message */
+#define LEASE_ANSWER_MS  2000
+#define LEASE_REFRESH_MS 60000
+#define LEASE_ITEMS_MOST 512u /* in one message */
 
 typedef enum LeaseNewsKind {
     LEASE_NEWS_GRANTED, /* until `end`; again when it is extended */
     LEASE_NEWS_OTHERS,  /* others wait: give it back when there is nothing to fetch now */
-    LEASE_NEWS_ENDED    /* give it back as soon as nothing is in flight; or it could not be asked for */
+    LEASE_NEWS_ENDED /* give it back as soon as nothing is in flight; or it could not be asked for
+                      */
 } LeaseNewsKind;
 
 typedef struct LeaseNews {

@@ -2,8 +2,8 @@
  * arbiter (cluster/lease/lease_arbiter.h).
  *
  * Arbiters are the agents that a cluster table names as owners. Of these the one with the highest
- * hash of (address, agent) is an address's arbiter (rendezvous hashing), so that an agent that comes
- * or goes changes the arbiter of its own share of the addresses and of no others.
+ * hash of (address, agent) is an address's arbiter (rendezvous hashing), so that an agent that
+ * comes or goes changes the arbiter of its own share of the addresses and of no others.
  *
  * Pure; an object belongs to its caller. Source: Thaler, Ravishankar 1998; MANY-MACHINES 5. */
 #ifndef CLUSTER_TABLE_ARBITERS_H

@@ -70,7 +70,7 @@ Result cluster_table_create(ClusterTable *table, const uint8_t uuid[CLUSTER_UUID
     return RESULT_OK;
 }
 
-/* ---- bytes ------------------------------------------------------------------------------------ */
+/* ---- bytes ---- */
 
 Result cluster_table_write(const ClusterTable *table, Buffer *out)
 {
@@ -162,7 +162,7 @@ Result cluster_table_read(ClusterTable *table, const void *bytes, size_t length)
     return RESULT_OK;
 }
 
-/* ---- questions -------------------------------------------------------------------------------- */
+/* ---- questions ---- */
 
 uint16_t cluster_table_owner_of_url(const ClusterTable *table, const char *url, size_t length)
 {
@@ -188,7 +188,7 @@ bool cluster_table_has(const ClusterTable *table, uint16_t agent)
     return false;
 }
 
-/* ---- changes ---------------------------------------------------------------------------------- */
+/* ---- changes ---- */
 
 /* Slots that each agent owns or is getting; n_agents of them. NULL without memory. */
 static unsigned *count_all(const ClusterTable *table)

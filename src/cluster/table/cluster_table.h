@@ -4,15 +4,15 @@
  *   OWNED by a ----------------> MOVING from a to b ------------------------------> OWNED by b
  *
  * An agent is a number, a directory, and a life. The life counts how often the agent's database
- * began from nothing: a disk that was lost ends a life (cluster_table_restore). A life is claimed by
- * the first directory that runs as this agent; another directory cannot have it then.
+ * began from nothing: a disk that was lost ends a life (cluster_table_restore). A life is claimed
+ * by the first directory that runs as this agent; another directory cannot have it then.
  *
  * Every agent commits the newest table it has seen to its own database before it acts on it. The
  * table with the highest epoch wins; operators' commands and the end of a move make epoch + 1.
  *
- * Invariants. 1. Of a slot that is MOVING, new URLs belong to `to`; `from` fetches nothing of it any
- * more. 2. from and to are numbers below n_agents. 3. A table that does not decode, or breaks 2, is
- * refused whole. 4. Numbers of agents are never used for another agent.
+ * Invariants. 1. Of a slot that is MOVING, new URLs belong to `to`; `from` fetches nothing of it
+ * any more. 2. from and to are numbers below n_agents. 3. A table that does not decode, or breaks
+ * 2, is refused whole. 4. Numbers of agents are never used for another agent.
  *
  * Pure, no threads of its own: an object belongs to its caller. Source: MANY-MACHINES 1 and 7. */
 #ifndef CLUSTER_TABLE_CLUSTER_TABLE_H
@@ -82,11 +82,13 @@ unsigned cluster_table_count(const ClusterTable *table, uint16_t agent);
 /* Any slot names it, on either side. */
 bool cluster_table_has(const ClusterTable *table, uint16_t agent);
 
-/* ---- Changes: each makes epoch + 1 and is RESULT_OK, or changes nothing --------------------------
+/* ---- Changes: each makes epoch + 1 and is RESULT_OK, or changes nothing
+ * --------------------------
  */
 
-/* A new agent; *agent is its number. It gets its share of the slots from those who have most. A slot
- * that is moving already is left alone. RESULT_LIMIT: there are CLUSTER_AGENTS_MAX. RESULT_MEMORY. */
+/* A new agent; *agent is its number. It gets its share of the slots from those who have most. A
+ * slot that is moving already is left alone. RESULT_LIMIT: there are CLUSTER_AGENTS_MAX.
+ * RESULT_MEMORY. */
 Result cluster_table_add(ClusterTable *table, uint16_t *agent);
 /* n slots of `from` go to `to`, lowest numbers first. RESULT_NOT_FOUND: no such agent, or it has no
  * slot that is OWNED. */

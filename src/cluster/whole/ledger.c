@@ -37,7 +37,7 @@ Result ledger_resize(Ledger *ledger, uint32_t n)
     return RESULT_OK;
 }
 
-/* ---- bytes ------------------------------------------------------------------------------------ */
+/* ---- bytes ---- */
 
 Result ledger_write(const Ledger *ledger, Buffer *out)
 {
@@ -104,7 +104,7 @@ Result ledger_read(Ledger *ledger, const void *bytes, size_t length)
     return RESULT_OK;
 }
 
-/* ---- books ------------------------------------------------------------------------------------ */
+/* ---- books ---- */
 
 uint64_t ledger_pool(const Ledger *ledger, LedgerUnit unit, uint64_t limit)
 {
@@ -151,7 +151,8 @@ bool ledger_is_low(const LedgerAccount *account)
     return !account->idle && left_of(account) < account->needed;
 }
 
-/* A part of the pool: a half divided by all agents, so that all get some and the last ones little. */
+/* A part of the pool: a half divided by all agents, so that all get some and the last ones little.
+ */
 static uint64_t part_of(const Ledger *ledger, LedgerUnit unit, uint64_t pool)
 {
     uint64_t most = unit == LEDGER_BYTES ? DRAW_MOST << 10 : DRAW_MOST;

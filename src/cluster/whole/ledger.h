@@ -1,5 +1,5 @@
-/* The ledger: how limits of the whole crawl (pages, bytes) are divided among agents so that their sum
- * is exact.
+/* The ledger: how limits of the whole crawl (pages, bytes) are divided among agents so that their
+ * sum is exact.
  *
  *   limit = pool + what the agents were granted        pool: what nobody has yet
  *
@@ -60,8 +60,8 @@ typedef struct LedgerAccount {
 } LedgerAccount;
 
 /* Settles one agent's row with what it has and needs: draws, gives back, and says whether it wants
- * more than there is. True: the row has changed, and the ledger is to be stored. account->granted is
- * what it may use once that is done; until then the lesser of both. limit 0: there is none. */
+ * more than there is. True: the row has changed, and the ledger is to be stored. account->granted
+ * is what it may use once that is done; until then the lesser of both. limit 0: there is none. */
 bool ledger_settle(Ledger *ledger, uint32_t agent, LedgerUnit unit, uint64_t limit,
                    LedgerAccount *account);
 /* Whether ledger_settle would change anything, as far as the agent alone can tell: it has little

@@ -2,7 +2,8 @@
  *
  *   magic 32, version 8, zero 8, blocks 16; uuid of the crawl 128; from 16, to 16, epoch of the
  *   sender's table 64, its session 64, sequence of the first block 64; length of all blocks 32,
- *   length of the packed ones 32, CRC-32 of everything before and behind it 32; packed blocks (zstd)
+ *   length of the packed ones 32, CRC-32 of everything before and behind it 32; packed blocks
+ * (zstd)
  *
  * What it carries it has whole or not at all: the receiver commits all blocks of an envelope in one
  * transaction and then answers.

@@ -32,7 +32,7 @@ const char *block_fault_name(BlockFault fault)
     return fault < BLOCK_FAULTS ? names[fault] : "unknown";
 }
 
-/* ---- blocks ----------------------------------------------------------------------------------- */
+/* ---- blocks ---- */
 
 BlockFault block_read(WireReader *reader, BlockHeader *header, const void **body)
 {
@@ -74,7 +74,7 @@ void block_write_header(void *block, size_t length, BlockKind kind, uint16_t rec
     }
 }
 
-/* ---- writing ---------------------------------------------------------------------------------- */
+/* ---- writing ---- */
 
 void link_block_writer_init(LinkBlockWriter *writer)
 {
@@ -202,8 +202,8 @@ Result link_block_append(LinkBlockWriter *writer, const LinkRecord *record)
     if (writer->records == BLOCK_RECORDS_MOST) {
         return RESULT_LIMIT;
     }
-    Result rc = writer->block.length > 0 ? RESULT_OK
-                                         : buffer_append(&writer->block, room, sizeof room);
+    Result rc =
+        writer->block.length > 0 ? RESULT_OK : buffer_append(&writer->block, room, sizeof room);
     size_t before = writer->block.length;
     WireWriter out = wire_writer(&writer->block);
     if (rc == RESULT_OK) {
@@ -231,7 +231,7 @@ Result link_block_finish(LinkBlockWriter *writer, uint32_t epoch)
     return RESULT_OK;
 }
 
-/* ---- reading ---------------------------------------------------------------------------------- */
+/* ---- reading ---- */
 
 void link_block_reader_init(LinkBlockReader *reader, const BlockHeader *header, const void *body)
 {

@@ -14,9 +14,9 @@
  * A URL of 60 bytes takes some 25 of them when it stands beside its neighbours on a page.
  *
  * Invariants. 1. A body has at most BLOCK_BODY_MOST bytes, a block at most BLOCK_RECORDS_MOST
- * records. 2. link_block_next gives URLs of 1 to LINK_URL_MOST printable ASCII bytes that begin with
- * http:// or https://, hops that are capital letters, and finite scores, or ends with an error: the
- * bytes may come from anywhere.
+ * records. 2. link_block_next gives URLs of 1 to LINK_URL_MOST printable ASCII bytes that begin
+ * with http:// or https://, hops that are capital letters, and finite scores, or ends with an
+ * error: the bytes may come from anywhere.
  *
  * Threads: none of its own; an object belongs to its caller. Source: MANY-MACHINES 3 and 9. */
 #ifndef CLUSTER_WIRE_LINK_BLOCK_H
@@ -70,16 +70,16 @@ void block_write_header(void *block, size_t length, BlockKind kind, uint16_t rec
 typedef struct LinkRecord {
     const char *url; /* length bytes; not NUL-terminated */
     size_t length;
-    uint8_t hop;      /* how it was found: L R E S M P ... */
-    uint64_t depth;   /* of the URL itself */
+    uint8_t hop;       /* how it was found: L R E S M P ... */
+    uint64_t depth;    /* of the URL itself */
     uint8_t redirects; /* that lead to it in a row, this one included; 255: that many or more */
-    float score;      /* of the link */
-    float estimate;   /* what the finder's scorer expects; negative: it has none */
-    uint16_t agent;   /* the finder */
-    uint64_t parent;  /* index of the linking page in the finder's database; LINK_NO_PARENT: none */
+    float score;       /* of the link */
+    float estimate;    /* what the finder's scorer expects; negative: it has none */
+    uint16_t agent;    /* the finder */
+    uint64_t parent; /* index of the linking page in the finder's database; LINK_NO_PARENT: none */
 } LinkRecord;
 
-/* ---- writing ---------------------------------------------------------------------------------- */
+/* ---- writing ---- */
 
 typedef struct LinkBlockWriter {
     Buffer block; /* header and body */
@@ -99,7 +99,7 @@ Result link_block_append(LinkBlockWriter *writer, const LinkRecord *record);
 /* Completes the block, which is then writer->block until the next reset. RESULT_MEMORY. */
 Result link_block_finish(LinkBlockWriter *writer, uint32_t epoch);
 
-/* ---- reading ---------------------------------------------------------------------------------- */
+/* ---- reading ---- */
 
 typedef struct LinkBlockReader {
     WireReader body;
@@ -111,8 +111,8 @@ typedef struct LinkBlockReader {
 /* body: borrowed until the reader is destroyed. */
 void link_block_reader_init(LinkBlockReader *reader, const BlockHeader *header, const void *body);
 void link_block_reader_destroy(LinkBlockReader *reader);
-/* RESULT_OK: *record is the next one, its URL borrowed until the next call. RESULT_CLOSED: that were
- * all. RESULT_INVALID: the rest is no block (BLOCK_RECORD). RESULT_MEMORY. */
+/* RESULT_OK: *record is the next one, its URL borrowed until the next call. RESULT_CLOSED: that
+ * were all. RESULT_INVALID: the rest is no block (BLOCK_RECORD). RESULT_MEMORY. */
 Result link_block_next(LinkBlockReader *reader, LinkRecord *record);
 
 #endif

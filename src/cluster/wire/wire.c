@@ -118,7 +118,7 @@ const uint8_t *wire_get_string(WireReader *reader, size_t *length)
     return reader->bad ? NULL : bytes;
 }
 
-/* ---- half floats ------------------------------------------------------------------------------ */
+/* ---- half floats ---- */
 
 uint16_t wire_half_of(float number)
 {

@@ -2,8 +2,8 @@
  * reader that never looks behind the end.
  *
  * Errors stay where they occurred: after the first one a writer appends nothing more and a reader
- * gives zeroes, and the caller asks once, at the end (wire_writer_result, wire_reader_ended). Numbers
- * are little-endian; varints are those of store/lmdb/util.h.
+ * gives zeroes, and the caller asks once, at the end (wire_writer_result, wire_reader_ended).
+ * Numbers are little-endian; varints are those of store/lmdb/util.h.
  *
  * Threads: none of its own; an object belongs to its caller. */
 #ifndef CLUSTER_WIRE_WIRE_H
@@ -64,8 +64,8 @@ static inline bool wire_reader_ended(const WireReader *reader)
     return !reader->bad && reader->next == reader->end;
 }
 
-/* Scores travel as half floats (IEEE 754 binary16): eleven bits of precision, 6e-8 to 65504. What is
- * greater becomes 65504, what is negative or no number 0. */
+/* Scores travel as half floats (IEEE 754 binary16): eleven bits of precision, 6e-8 to 65504. What
+ * is greater becomes 65504, what is negative or no number 0. */
 uint16_t wire_half_of(float number);
 float wire_float_of(uint16_t half);
 

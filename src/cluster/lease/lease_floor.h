@@ -1,0 +1,60 @@
+/* What an arbiter may grant at all, whatever it knows of an address: only addresses that are its
+ * own, only while it knows the cluster table to be the newest, and none of which another arbiter,
+ * or a former process of this one, may have granted something that is still in use (lease.h,
+ * invariant 3).
+ *
+ * Part of lease_arbiter.h. Time is a parameter; belongs to one thread. */
+#ifndef CLUSTER_LEASE_LEASE_FLOOR_H
+#define CLUSTER_LEASE_LEASE_FLOOR_H
+
+#include "cluster/lease/lease.h"
+#include "cluster/table/arbiters.h"
+
+#define LEASE_FLOOR_TABLES 64u /* changes of arbiters within one rest; beyond, everything rests */
+
+/* Arbiters until some moment. */
+typedef struct LeaseFormer {
+    Arbiters arbiters;
+    MonoTime until;
+} LeaseFormer;
+
+typedef struct LeaseFloor {
+    int64_t rest_ms;
+    int64_t confirm_ms;
+    uint16_t self;
+    MonoTime floor;           /* nothing is granted before */
+    MonoTime confirmed_until; /* nor after */
+    uint64_t epoch;
+    Arbiters arbiters;
+    LeaseFormer formers[LEASE_FLOOR_TABLES];
+    size_t n_formers;
+} LeaseFloor;
+
+/* Begins at now: it knows of no table. */
+void lease_floor_init(LeaseFloor *floor, const LeaseRules *rules, uint16_t self, MonoTime now);
+void lease_floor_destroy(LeaseFloor *floor);
+
+typedef enum LeaseFloorChange {
+    LEASE_FLOOR_SAME,
+    LEASE_FLOOR_MOVED, /* some addresses have another arbiter */
+    LEASE_FLOOR_RAISED /* the same, and nothing is granted before floor->floor */
+} LeaseFloorChange;
+/* The arbiters by the table of an epoch, taken over (moved from). */
+LeaseFloorChange lease_floor_set(LeaseFloor *floor, Arbiters *arbiters, uint64_t epoch,
+                                 MonoTime now);
+/* That table was the newest when it was looked at, which was begun at `asked`. */
+void lease_floor_confirm(LeaseFloor *floor, MonoTime asked);
+void lease_floor_lapse(LeaseFloor *floor, MonoTime now);
+
+static inline bool lease_floor_may_grant(const LeaseFloor *floor, MonoTime now)
+{
+    return mono_before(now, floor->confirmed_until);
+}
+static inline bool lease_floor_is_mine(const LeaseFloor *floor, const IpAddress *address)
+{
+    return arbiters_find(&floor->arbiters, address) == floor->self;
+}
+/* When an address may be granted first. */
+MonoTime lease_floor_of(const LeaseFloor *floor, const IpAddress *address);
+
+#endif
