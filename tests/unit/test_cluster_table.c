@@ -4,7 +4,7 @@
 #include "cluster/table/arbiters.h"
 #include "cluster/table/cluster_table.h"
 #include "dice.h"
-#include "parse/url/domain.h"
+#include "parse/host/domain.h"
 #include "unit.h"
 
 static const uint8_t uuid[CLUSTER_UUID_BYTES] = {1, 2, 3, 4, 5, 6, 7, 8};

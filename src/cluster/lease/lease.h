@@ -30,7 +30,7 @@
 #include <stdint.h>
 
 #include "base/core/clock.h"
-#include "parse/url/ip_address.h"
+#include "parse/host/ip_address.h"
 
 typedef struct LeaseRules {
     int64_t term_ms;    /* of a lease */

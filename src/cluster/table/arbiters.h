@@ -10,7 +10,7 @@
 #define CLUSTER_TABLE_ARBITERS_H
 
 #include "cluster/table/cluster_table.h"
-#include "parse/url/ip_address.h"
+#include "parse/host/ip_address.h"
 
 typedef struct Arbiters {
     uint16_t *agents; /* ascending; owned */

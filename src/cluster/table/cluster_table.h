@@ -82,9 +82,7 @@ unsigned cluster_table_count(const ClusterTable *table, uint16_t agent);
 /* Any slot names it, on either side. */
 bool cluster_table_has(const ClusterTable *table, uint16_t agent);
 
-/* ---- Changes: each makes epoch + 1 and is RESULT_OK, or changes nothing
- * --------------------------
- */
+/* ---- Changes: each makes epoch + 1 and is RESULT_OK, or changes nothing ---- */
 
 /* A new agent; *agent is its number. It gets its share of the slots from those who have most. A
  * slot that is moving already is left alone. RESULT_LIMIT: there are CLUSTER_AGENTS_MAX.

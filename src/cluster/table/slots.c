@@ -1,7 +1,7 @@
 #include "cluster/table/slots.h"
 
 #include "base/core/hash.h"
-#include "parse/url/domain.h"
+#include "parse/host/domain.h"
 #include "store/lmdb/util.h"
 
 unsigned slot_of_host(const char *host, size_t length)
