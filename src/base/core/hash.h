@@ -1,7 +1,8 @@
 /* Fingerprints of byte strings, by xxHash.
  *
  * hash_32 is XXH32, the function of the documented page hash, hash_xxh64 that of slots; hash_64 and
- * hash_128 are XXH3, for everything else. None of them is secret: tables whose keys a stranger chooses take a random seed.
+ * hash_128 are XXH3, for everything else. None of them is secret: tables whose keys a stranger
+ * chooses take a random seed.
  */
 #ifndef BASE_CORE_HASH_H
 #define BASE_CORE_HASH_H
