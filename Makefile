@@ -18,11 +18,11 @@ ifeq ($(origin CC),default)
 endif
 PKG_CONFIG ?= pkg-config
 PKGS := libcurl libxml-2.0 libcares lmdb libpcre2-8 inih libpsl libidn2 libxxhash libdeflate zlib \
-        libzstd libbrotlidec libcrypto
+        libzstd libbrotlidec libssl libcrypto
 # What works before the libraries are there, or without them.
-NO_PKGS := deps deps-dev deps-fuzz help clean format lint check
+NO_PKGS := deps deps-dev deps-fuzz deps-bench help clean format lint check
 ifneq ($(if $(MAKECMDGOALS),$(filter-out $(NO_PKGS),$(MAKECMDGOALS)),all),)
-  ifeq ($(filter deps deps-dev deps-fuzz,$(MAKECMDGOALS)),)
+  ifeq ($(filter deps deps-dev deps-fuzz deps-bench,$(MAKECMDGOALS)),)
     ifneq ($(shell $(PKG_CONFIG) --exists $(PKGS) 2>/dev/null && echo yes),yes)
       $(error libraries are missing: run `make deps` first (it installs Debian packages))
     endif
@@ -88,6 +88,7 @@ UNIT_SRC := $(sort $(wildcard tests/unit/test_*.c))
 UNIT_BIN := $(UNIT_SRC:tests/unit/%.c=$(OUT)/tests/%)
 BENCH_SRC := $(sort $(wildcard tests/bench/bench_*.c))
 BENCH_BIN := $(BENCH_SRC:tests/bench/%.c=$(OUT)/bench/%)
+BENCH_SCRIPTS := $(sort $(wildcard tests/bench/bench_*.py))
 BENCH_SHARED := $(filter-out $(BENCH_SRC),$(sort $(wildcard tests/bench/*.c)))
 FUZZ_SRC := $(sort $(wildcard tests/fuzz/fuzz_*.c))
 FUZZ_BIN := $(FUZZ_SRC:tests/fuzz/%.c=build/fuzz/bin/%)
@@ -117,7 +118,7 @@ $(OUT)/flags.list: export LIST = $(shell $(CC) --version | head -n 1) $(COMPILE)
 $(OUT)/libragno.list: export LIST = $(LIB_SRC)
 $(OUT)/web.list: export LIST = $(WEB_SRC)
 $(OUT)/sim.list: export LIST = $(SIM_SRC)
-$(OUT)/%.list: FORCE | $(filter deps deps-dev deps-fuzz,$(MAKECMDGOALS))
+$(OUT)/%.list: FORCE | $(filter deps deps-dev deps-fuzz deps-bench,$(MAKECMDGOALS))
 	@mkdir -p $(@D)
 	@printf '%s\n' "$$LIST" | cmp -s - $@ || printf '%s\n' "$$LIST" >$@
 FORCE:
@@ -170,8 +171,11 @@ DEPS := gcc make pkg-config libcurl4-openssl-dev libxml2-dev libc-ares-dev liblm
 DEPS_FUZZ := clang libclang-rt-14-dev
 DEPS_DEV := $(DEPS_FUZZ) clang-format clang-tidy cppcheck shellcheck nginx-light apache2-doc \
         debian-handbook postgresql-doc-15 wrk
+# What the benchmarks of real pages serve, and whom they compare with. Half a gigabyte.
+DEPS_BENCH := nginx-light wget2 apache2-doc debian-handbook erlang-doc libboost-doc openjdk-17-doc \
+        postgresql-doc-15 python3-doc rust-doc
 
-.PHONY: deps deps-dev deps-fuzz
+.PHONY: deps deps-dev deps-fuzz deps-bench
 ## make deps            installs the Debian packages that are missing (asks for root only then)
 deps:
 	@tools/deps $(DEPS)
@@ -183,6 +187,10 @@ deps-dev:
 ## make deps-fuzz       and those for `make fuzz`
 deps-fuzz:
 	@tools/deps $(DEPS) $(DEPS_FUZZ)
+
+## make deps-bench      and those for `make bench`: documentation as real pages, wget2
+deps-bench:
+	@tools/deps $(DEPS) $(DEPS_BENCH)
 
 # ---- Tests ----
 .PHONY: unit integration sim test lint format check demo bench
@@ -220,10 +228,10 @@ check: lint
 demo: all $(OUT)/web
 	@OUT=$(OUT) tests/demo
 
-## make bench           all benchmarks (BENCH=name[,name] for some, SCALE=0.01 for small)
+## make bench           all benchmarks (BENCH=name[,name] for some, SCALE=0.01 for small, COMPARE=ragno)
 bench:
 	@$(MAKE) --no-print-directory all $(OUT)/web $(OUT)/sim $(BENCH_BIN) >&2
-	@OUT=$(OUT) tests/run-bench "$(BENCH)" $(BENCH_BIN)
+	@OUT=$(OUT) tests/run-bench "$(BENCH)" $(BENCH_BIN) $(BENCH_SCRIPTS)
 
 # A fuzz target is one file, one program: tests/fuzz/fuzz_NAME.c, by clang.
 SECONDS ?= 60

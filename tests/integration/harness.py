@@ -132,6 +132,7 @@ class Web:
             raise RuntimeError("web did not start: " + open(self.errors.name).read())
         self.http = int(words[1].split("=")[1])
         self.dns = int(words[2].split("=")[1])
+        self.https = int(words[3].split("=")[1]) if len(words) > 3 else 0  # with tls=True
 
     def __enter__(self):
         return self
@@ -174,9 +175,10 @@ def url_of(request):
 
 def crawl_command(web, directory, *arguments, wait="0ms", ip_wait="0ms", seeds=None):
     """The command line of a crawl of web into directory."""
+    ports = f"80:{web.http}" + (f",443:{web.https}" if web.https else "")
     command = [f"{OUT}/ragno", "-d", directory, "-i", seeds or web.seeds, "-w", wait,
                "--ip-wait", ip_wait, "--progress=never",
-               "--set", f"fetch.port_map=80:{web.http}",
+               "--set", f"fetch.port_map={ports}",
                "--set", f"dns.servers=127.0.0.1:{web.dns}",
                "--set", "fetch.allow_addresses=127.0.0.0/8"]
     return command + list(arguments)

@@ -3,6 +3,7 @@ robots.txt is answered, names resolve, and misbehaving hosts misbehave."""
 import http.client
 import re
 import socket
+import ssl
 import struct
 import urllib.parse
 import zlib
@@ -189,5 +190,32 @@ def misbehaviour(report, path):
         report.equal("pipelined requests are answered one by one", data.count(b"HTTP/1.1 "), 10)
 
 
+def tls(report, path):
+    certificate = path + "/ca.pem"
+    for close in (False, True):
+        options = {"close": True} if close else {}
+        with harness.Web(path, pages=100, hosts=5, tls=True, tls_ca=certificate, **options) as web:
+            urls = web.graph_urls()
+            report.check("links of a web with TLS are https",
+                         all(url.startswith("https://") for url in urls), str(sorted(urls)[:2]))
+            context = ssl.create_default_context(cafile=certificate)
+            session = None
+            found = []
+            for _ in range(2):
+                plain = socket.create_connection(("127.16.1.1", web.https), 10)
+                with context.wrap_socket(plain, server_hostname="h00000.web.test",
+                                         session=session) as s:
+                    s.sendall(b"GET / HTTP/1.1\r\nHost: h00000.web.test\r\n\r\n")
+                    data = b""
+                    while not data.endswith(b"</html>\n"):
+                        data += s.recv(65536)
+                    closed = close and s.recv(65536) == b""
+                    session = s.session
+                    found.append((s.version(), s.session_reused, closed))
+        report.equal("TLS 1.3, a certificate that can be verified, sessions resumed, " +
+                     ("closed after each answer" if close else "kept"), found,
+                     [("TLSv1.3", False, close), ("TLSv1.3", True, close)])
+
+
 if __name__ == "__main__":
-    harness.main(closed_world, open_world, names, misbehaviour)
+    harness.main(closed_world, open_world, names, misbehaviour, tls)

@@ -73,7 +73,7 @@ static void put_link(const Site *site, PageWriter *page, uint32_t host, const ch
     if (target != host || form == 0) {
         char name[NAMES_TEXT_BYTES];
         names_of_host(site->names, target, name);
-        (void)snprintf(href, sizeof href, "http://%s%s", name, path);
+        (void)snprintf(href, sizeof href, "%s://%s%s", options_scheme(site->options), name, path);
     } else if (form == 1) {
         (void)snprintf(href, sizeof href, "%s", path);
     } else {
@@ -131,7 +131,8 @@ static void add_next(const Site *site, PageWriter *page, uint32_t target)
     char path[CLOSED_PATH_BYTES];
     names_of_host(site->names, site->host_of_page[target], name);
     closed_world_path(site, target, path);
-    reply_printf(page->reply, "<link rel=\"next\" href=\"http://%s%s\">\n", name, path);
+    reply_printf(page->reply, "<link rel=\"next\" href=\"%s://%s%s\">\n",
+                 options_scheme(site->options), name, path);
 }
 
 static void write_page(const Site *site, uint32_t i, const char *path, const Request *request,
@@ -195,7 +196,8 @@ static void redirect_to(const Site *site, uint32_t target, Reply *reply)
     char location[HREF_BYTES];
     names_of_host(site->names, site->host_of_page[target], name);
     closed_world_path(site, target, path);
-    (void)snprintf(location, sizeof location, "Location: http://%s%s\r\n", name, path);
+    (void)snprintf(location, sizeof location, "Location: %s://%s%s\r\n",
+                   options_scheme(site->options), name, path);
     reply_finish_status(reply, target % 2 == 0 ? 301 : 302, location);
 }
 
@@ -252,9 +254,8 @@ void closed_world_sitemap(const Site *site, uint32_t host, Reply *reply)
     for (uint32_t i = 0; i < site->options->pages && listed < SITEMAP_MOST; i++) {
         if (site->host_of_page[i] == host) {
             closed_world_path(site, i, path);
-            reply_printf(reply,
-                         "<url><loc>http://%s%s</loc><lastmod>2026-01-%02u</lastmod></url>\n", name,
-                         path, i % 28 + 1);
+            reply_printf(reply, "<url><loc>%s://%s%s</loc><lastmod>2026-01-%02u</lastmod></url>\n",
+                         options_scheme(site->options), name, path, i % 28 + 1);
             listed++;
         }
     }
@@ -269,6 +270,6 @@ void closed_world_print(const Site *site, FILE *file)
     for (uint32_t i = 0; i < site->options->pages; i++) {
         names_of_host(site->names, site->host_of_page[i], name);
         closed_world_path(site, i, path);
-        fprintf(file, "http://%s%s\n", name, path);
+        fprintf(file, "%s://%s%s\n", options_scheme(site->options), name, path);
     }
 }

@@ -15,12 +15,14 @@ struct Connection {
     EventWatch watch;
     EventTimer timer;
     HttpThread *thread;
+    TlsStream *tls; /* owned; NULL: plain */
     Connection *next;
     Connection *previous;
     uint32_t address;
     bool readable;    /* the socket may hold more bytes */
     bool answering;   /* an answer is under way */
     bool half_closed; /* the client will send no more */
+    bool has_asked;   /* a request was read */
 
     /* the request being answered */
     Request request;
@@ -79,6 +81,7 @@ static void release(Connection *c)
         log_request(c, true);
     }
     event_loop_clear(c->thread->loop, &c->timer);
+    tls_stream_delete(c->tls);
     close(c->watch.fd);
     free(c->rest);
     free(c);
@@ -130,7 +133,10 @@ static bool send_some(Connection *c, size_t most)
 {
     size_t left = c->rest_length - c->rest_sent;
     c->last_send = mono_now();
-    ssize_t n = send(c->watch.fd, c->rest + c->rest_sent, left < most ? left : most, MSG_NOSIGNAL);
+    size_t length = left < most ? left : most;
+    const char *bytes = c->rest + c->rest_sent;
+    ssize_t n = c->tls != NULL ? tls_stream_send(c->tls, bytes, length)
+                               : send(c->watch.fd, bytes, length, MSG_NOSIGNAL);
     if (n < 0) {
         return errno == EAGAIN;
     }
@@ -200,7 +206,7 @@ static bool send_reply(Connection *c, Reply *reply)
     size_t total = reply->pieces[0].iov_len + reply->length;
     bool plain = reply->delay_ms == 0 && reply->drip_bytes == 0 && !reply->endless;
     size_t sent = 0;
-    if (plain && total > 0) {
+    if (plain && total > 0 && c->tls == NULL) {
         struct msghdr message = {.msg_iov = reply->pieces, .msg_iovlen = reply->n_pieces};
         c->last_send = mono_now();
         ssize_t n = sendmsg(c->watch.fd, &message, MSG_NOSIGNAL);
@@ -220,7 +226,16 @@ static bool send_reply(Connection *c, Reply *reply)
         event_loop_set(c->thread->loop, &c->timer, mono_add_ms(c->start, reply->delay_ms));
         return true;
     }
-    return plain || continue_answer(c);
+    return (plain && c->tls == NULL) || continue_answer(c);
+}
+
+static void note_handshake(Connection *c)
+{
+    if (c->tls != NULL && !c->has_asked) {
+        c->thread->n_handshakes++;
+        c->thread->n_resumed += tls_stream_resumed(c->tls);
+    }
+    c->has_asked = true;
 }
 
 static bool answer_request(Connection *c, RequestState state)
@@ -231,6 +246,10 @@ static bool answer_request(Connection *c, RequestState state)
     c->answering = true;
     c->sent = 0;
     c->flags = 0;
+    note_handshake(c);
+    if (c->thread->site->options->close) {
+        reply->end = REPLY_CLOSE;
+    }
     if (state == REQUEST_COMPLETE) {
         c->flags = site_reply(c->thread->site, &c->request, reply);
         if (c->request.head) {
@@ -248,13 +267,17 @@ static bool answer_request(Connection *c, RequestState state)
 /* Reads what there is. False when the client is gone. */
 static bool read_some(Connection *c)
 {
-    ssize_t n = recv(c->watch.fd, c->in + c->in_length, IN_BYTES - c->in_length, 0);
+    char *room = c->in + c->in_length;
+    size_t length = IN_BYTES - c->in_length;
+    ssize_t n =
+        c->tls != NULL ? tls_stream_recv(c->tls, room, length) : recv(c->watch.fd, room, length, 0);
     if (n <= 0) {
         c->readable = false;
         return n < 0 && errno == EAGAIN;
     }
     c->in_length += (size_t)n;
-    c->readable = c->in_length == IN_BYTES; /* a short read has emptied the socket */
+    /* A short read has emptied the socket; with TLS, there may be another record. */
+    c->readable = c->tls != NULL || c->in_length == IN_BYTES;
     return true;
 }
 
@@ -283,7 +306,7 @@ static void on_ready(EventWatch *watch, uint32_t events)
 {
     Connection *c = (Connection *)(void *)((char *)watch - offsetof(Connection, watch));
     bool alive = true;
-    if ((events & EPOLLIN) != 0) {
+    if ((events & EPOLLIN) != 0 || c->tls != NULL) { /* a handshake goes on with either */
         c->readable = true;
     }
     c->half_closed = c->half_closed || (events & EPOLLRDHUP) != 0;
@@ -307,10 +330,13 @@ static void on_timer(EventTimer *timer)
     }
 }
 
-void connection_open(HttpThread *thread, int fd, uint32_t address)
+void connection_open(HttpThread *thread, int fd, uint32_t address, const Tls *tls)
 {
     Connection *c = malloc(sizeof *c);
-    if (c == NULL) {
+    TlsStream *stream = tls == NULL ? NULL : tls_stream_new(tls, fd);
+    if (c == NULL || (tls != NULL && stream == NULL)) {
+        tls_stream_delete(stream);
+        free(c);
         close(fd);
         return;
     }
@@ -318,6 +344,7 @@ void connection_open(HttpThread *thread, int fd, uint32_t address)
     c->watch = (EventWatch){fd, on_ready};
     c->timer.expired = on_timer;
     c->thread = thread;
+    c->tls = stream;
     c->address = address;
     c->next = thread->first;
     if (c->next != NULL) {

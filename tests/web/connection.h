@@ -1,4 +1,5 @@
-/* An HTTP/1.1 connection: reads requests, one after the other, and sends what Site answers.
+/* An HTTP/1.1 connection, plain or over TLS: reads requests, one after the other, and sends what
+ * Site answers.
  *
  *   READING --request complete--> ANSWERING --last byte sent--> READING (keep-alive)
  *                                    |  waits for the socket, or for a timer (late, dripping)
@@ -16,6 +17,7 @@
 #include "request.h"
 #include "request_log.h"
 #include "site.h"
+#include "tls.h"
 
 typedef struct Connection Connection;
 
@@ -28,6 +30,8 @@ typedef struct HttpThread {
     Connection *first;      /* all open ones */
     uint64_t n_connections; /* ever accepted */
     uint64_t n_open;        /* now */
+    uint64_t n_handshakes;  /* of TLS, that ended in a request */
+    uint64_t n_resumed;     /* of these, with a ticket */
     uint64_t n_requests;
     uint64_t n_aborted;
     uint64_t n_bytes;
@@ -37,7 +41,8 @@ Result http_thread_init(HttpThread *thread, EventLoop *loop, Site *site, int log
 /* Closes all connections and flushes the log. */
 void http_thread_destroy(HttpThread *thread);
 
-/* Takes over fd, a non-blocking socket just accepted; address is its local one, host order. */
-void connection_open(HttpThread *thread, int fd, uint32_t address);
+/* Takes over fd, a non-blocking socket just accepted; address is its local one, host order. With
+ * tls the client must speak TLS; NULL: plain HTTP. */
+void connection_open(HttpThread *thread, int fd, uint32_t address, const Tls *tls);
 
 #endif

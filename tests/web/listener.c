@@ -39,14 +39,14 @@ static void on_ready(EventWatch *watch, uint32_t events)
         }
         uint32_t address = local_address(fd);
         if (address >> 24 == 127) {
-            connection_open(listener->thread, fd, address);
+            connection_open(listener->thread, fd, address, listener->tls);
         } else {
             close(fd); /* not loopback */
         }
     }
 }
 
-Result listener_open(Listener *listener, HttpThread *thread, unsigned port, bool share_port)
+Result listener_open(Listener *listener, HttpThread *thread, unsigned port, const Tls *tls)
 {
     int one = 1;
     int send_bytes = SEND_BYTES;
@@ -56,8 +56,9 @@ Result listener_open(Listener *listener, HttpThread *thread, unsigned port, bool
                              .sin_addr.s_addr = htonl(INADDR_ANY)};
     listener->watch = (EventWatch){fd, on_ready};
     listener->thread = thread;
+    listener->tls = tls;
     (void)setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &one, sizeof one);
-    if (share_port) {
+    if (thread->site->options->threads > 1) {
         (void)setsockopt(fd, SOL_SOCKET, SO_REUSEPORT, &one, sizeof one);
     }
     /* Both are inherited by the connections. */

@@ -12,10 +12,12 @@
 typedef struct Listener {
     EventWatch watch;
     HttpThread *thread;
+    const Tls *tls; /* NULL: plain HTTP */
 } Listener;
 
-/* Binds port (0: any) and accepts within the thread's loop. RESULT_IO after a message. */
-Result listener_open(Listener *listener, HttpThread *thread, unsigned port, bool share_port);
+/* Binds port (0: any) and accepts within the thread's loop; tls is borrowed. RESULT_IO after a
+ * message. */
+Result listener_open(Listener *listener, HttpThread *thread, unsigned port, const Tls *tls);
 void listener_close(Listener *listener);
 unsigned listener_port(const Listener *listener);
 

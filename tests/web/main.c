@@ -18,12 +18,14 @@
 #include "listener.h"
 #include "robots_txt.h"
 #include "site.h"
+#include "tls.h"
 
 typedef struct Worker {
     pthread_t handle;
     EventLoop loop;
     HttpThread http;
     Listener listener;
+    Listener tls_listener;
     DnsServer *dns; /* the first worker's; NULL in the others */
 } Worker;
 
@@ -31,6 +33,7 @@ typedef struct Web {
     WebOptions options;
     Names names;
     Site site;
+    Tls *tls; /* NULL: HTTP alone */
     Worker *workers;
     size_t n_workers; /* initialised */
     int log_fd;
@@ -42,10 +45,11 @@ static void print_counters(Worker *worker)
     const HttpThread *http = &worker->http;
     fprintf(stderr,
             "web: requests=%llu aborted=%llu bytes=%llu connections=%llu open=%llu "
-            "dns_queries=%llu\n",
+            "handshakes=%llu resumed=%llu dns_queries=%llu\n",
             (unsigned long long)http->n_requests, (unsigned long long)http->n_aborted,
             (unsigned long long)http->n_bytes, (unsigned long long)http->n_connections,
-            (unsigned long long)http->n_open,
+            (unsigned long long)http->n_open, (unsigned long long)http->n_handshakes,
+            (unsigned long long)http->n_resumed,
             (unsigned long long)(worker->dns != NULL ? dns_server_queries(worker->dns) : 0));
 }
 
@@ -108,7 +112,7 @@ static void write_seeds(const Web *web, FILE *file)
     uint32_t n = web->options.pages > 0 ? 1 : web->options.hosts;
     for (uint32_t i = 0; i < n; i++) {
         names_of_host(&web->names, i, name);
-        fprintf(file, "http://%s/\n", name);
+        fprintf(file, "%s://%s/\n", options_scheme(&web->options), name);
     }
 }
 
@@ -124,7 +128,7 @@ static Result write_files(const Web *web)
     return rc;
 }
 
-static Result start_worker(Web *web, unsigned port)
+static Result start_worker(Web *web, unsigned port, unsigned tls_port)
 {
     Worker *worker = &web->workers[web->n_workers];
     Result rc = event_loop_init(&worker->loop, on_idle, worker);
@@ -133,9 +137,13 @@ static Result start_worker(Web *web, unsigned port)
     }
     rc = http_thread_init(&worker->http, &worker->loop, &web->site, web->log_fd);
     worker->listener.watch.fd = -1;
+    worker->tls_listener.watch.fd = -1;
     web->n_workers++;
     if (rc == RESULT_OK) {
-        rc = listener_open(&worker->listener, &worker->http, port, web->options.threads > 1);
+        rc = listener_open(&worker->listener, &worker->http, port, NULL);
+    }
+    if (rc == RESULT_OK && web->tls != NULL) {
+        rc = listener_open(&worker->tls_listener, &worker->http, tls_port, web->tls);
     }
     if (rc == RESULT_OK && web->n_workers == 1) {
         rc = dns_server_new(&worker->dns, &worker->loop, &web->names, web->options.dns_port);
@@ -152,6 +160,7 @@ static void stop_worker(Worker *worker)
     }
     dns_server_delete(worker->dns);
     listener_close(&worker->listener);
+    listener_close(&worker->tls_listener);
     http_thread_destroy(&worker->http);
     event_loop_destroy(&worker->loop);
 }
@@ -163,14 +172,20 @@ static Result start_workers(Web *web)
         return RESULT_MEMORY;
     }
     unsigned port = web->options.http_port;
+    unsigned tls_port = web->options.tls_port;
     for (unsigned i = 0; i < web->options.threads; i++) {
-        Result rc = start_worker(web, port);
+        Result rc = start_worker(web, port, tls_port);
         if (rc != RESULT_OK) {
             return rc;
         }
         port = listener_port(&web->workers[0].listener);
+        tls_port = web->tls == NULL ? 0 : listener_port(&web->workers[0].tls_listener);
     }
-    printf("ready http=%u dns=%u\n", port, dns_server_port(web->workers[0].dns));
+    printf("ready http=%u dns=%u", port, dns_server_port(web->workers[0].dns));
+    if (web->tls != NULL) {
+        printf(" https=%u", tls_port);
+    }
+    printf("\n");
     fflush(stdout);
     for (unsigned i = 0; i < web->options.threads; i++) {
         Worker *worker = &web->workers[i];
@@ -218,7 +233,10 @@ static Result serve(Web *web)
             return RESULT_IO;
         }
     }
-    Result rc = start_workers(web);
+    Result rc = web->options.tls ? tls_new(&web->tls, &web->options) : RESULT_OK;
+    if (rc == RESULT_OK) {
+        rc = start_workers(web);
+    }
     if (rc == RESULT_OK) {
         wait_for_end(web, &signals);
     }
@@ -226,6 +244,7 @@ static Result serve(Web *web)
         stop_worker(&web->workers[i]);
     }
     free(web->workers);
+    tls_delete(web->tls);
     if (web->log_fd >= 0) {
         close(web->log_fd);
     }

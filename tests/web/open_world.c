@@ -83,7 +83,7 @@ static void put_external(const Site *site, HostShape own, uint32_t degree, Rando
     uint32_t depth = (uint32_t)(own.max_depth * (far < 1 ? far : 1));
     char name[NAMES_TEXT_BYTES];
     names_of_host(site->names, host, name);
-    int n = snprintf(href, HREF_BYTES, "http://%s/", name);
+    int n = snprintf(href, HREF_BYTES, "%s://%s/", options_scheme(site->options), name);
     put_path(href + n, (size_t)(HREF_BYTES - n), depth, degree, random);
 }
 

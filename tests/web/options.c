@@ -24,6 +24,12 @@ static const OptionRow rows[] = {
     {"suffix", TYPE_TEXT, FIELD(suffix), 0, 0},
     {"port", TYPE_COUNT, FIELD(http_port), 0, 65535},
     {"dns-port", TYPE_COUNT, FIELD(dns_port), 0, 65535},
+    {"tls", TYPE_FLAG, FIELD(tls), 0, 0},
+    {"tls-port", TYPE_COUNT, FIELD(tls_port), 0, 65535},
+    {"tls-rsa", TYPE_FLAG, FIELD(tls_rsa), 0, 0},
+    {"tls-no-tickets", TYPE_FLAG, FIELD(tls_no_tickets), 0, 0},
+    {"tls-ca", TYPE_TEXT, FIELD(tls_ca_path), 0, 0},
+    {"close", TYPE_FLAG, FIELD(close), 0, 0},
     {"threads", TYPE_COUNT, FIELD(threads), 1, 64},
     {"seed", TYPE_SEED, FIELD(seed), 0, 0},
     {"hosts", TYPE_COUNT, FIELD(hosts), 1, 100e6},
@@ -61,6 +67,12 @@ static const OptionRow rows[] = {
 static const char help[] =
     "usage: web [OPTION]...   a synthetic web on loopback: HTTP on 127.x.y.z, DNS on 127.0.0.1\n"
     "  --port N          HTTP port, 0 = any free one (8080)     --dns-port N      (5353)\n"
+    "  --tls             HTTPS too (TLS 1.3), and all links lead there   --tls-port N  (any free "
+    "one)\n"
+    "  --tls-rsa         an RSA key instead of P-256            --tls-no-tickets  nothing is "
+    "resumed\n"
+    "  --tls-ca FILE     write the certificate, for --cacert    --close           after each "
+    "answer\n"
     "  --suffix DOMAIN   hosts are hNNNNN.DOMAIN (web.test)     --threads N       (1)\n"
     "  --hosts N         number of hosts (1000)                 --addresses N     (hosts, at most "
     "500)\n"
@@ -89,7 +101,8 @@ static const char help[] =
     "  --hosts-file FILE write: name address forbids-private(0|1) crawl-delay-ms\n"
     "  --zone FILE       further names for DNS, NAME=ADDRESS    --write-only      files, then end\n"
     "  --catalogue       what misbehaving hosts there are (slow-first.web.test, ...)\n"
-    "Prints `ready http=PORT dns=PORT`. SIGUSR1 prints counters; SIGINT or SIGTERM ends, and "
+    "Prints `ready http=PORT dns=PORT`, with --tls also `https=PORT`. SIGUSR1 prints counters; "
+    "SIGINT or SIGTERM ends, and "
     "prints them.\n";
 
 static void set_defaults(WebOptions *o)
@@ -157,6 +170,11 @@ static int set_option(WebOptions *o, const OptionRow *row, const char *text)
         break;
     }
     return set_number(o, row, text);
+}
+
+const char *options_scheme(const WebOptions *options)
+{
+    return options->tls ? "https" : "http";
 }
 
 int options_parse(WebOptions *o, int argc, char **argv)

@@ -7,10 +7,16 @@
 
 typedef struct WebOptions {
     /* where */
-    const char *suffix; /* domain below which all hosts live */
-    unsigned http_port; /* 0: the kernel chooses */
-    unsigned dns_port;  /* 0: the kernel chooses */
-    unsigned threads;   /* HTTP threads; DNS runs in the first */
+    const char *suffix;      /* domain below which all hosts live */
+    unsigned http_port;      /* 0: the kernel chooses */
+    unsigned dns_port;       /* 0: the kernel chooses */
+    bool tls;                /* HTTPS is served, too, and links lead there */
+    unsigned tls_port;       /* 0: the kernel chooses */
+    bool tls_rsa;            /* an RSA key instead of P-256 */
+    bool tls_no_tickets;     /* no connection is resumed */
+    const char *tls_ca_path; /* the certificate is written there */
+    bool close;              /* connections are closed after each answer */
+    unsigned threads;        /* HTTP threads; DNS runs in the first */
     /* the web */
     uint64_t seed;        /* everything is a function of it */
     unsigned hosts;       /* h00000 ... */
@@ -47,5 +53,8 @@ typedef struct WebOptions {
 
 /* Parses argv. Returns -1 to go on, or the exit status: 0 after --help, 2 after a message. */
 int options_parse(WebOptions *options, int argc, char **argv);
+
+/* Of all links: "https" with TLS. */
+const char *options_scheme(const WebOptions *options);
 
 #endif

@@ -89,7 +89,7 @@ void robots_txt_reply(const WebOptions *options, const TrickKit *kit, uint32_t h
         break;
     }
     if (options->sitemaps) {
-        reply_printf(reply, "\nSitemap: http://%s/sitemap.xml\n", name);
+        reply_printf(reply, "\nSitemap: %s://%s/sitemap.xml\n", options_scheme(options), name);
     }
     reply_finish(reply, 200, "text/plain", "");
 }

@@ -1,0 +1,186 @@
+"""The whole crawler: crawls of the synthetic web and of real pages, each a new process and a new
+directory.
+
+    S      100 000 pages of 17 kB on 4 000 hosts, no delays, plain HTTP
+    H      8 000 pages on 400 hosts over TLS 1.3: kept, connections live on; new, the server closes
+           after each answer; first, 4 000 hosts of one page, so that every page is a first contact
+    R      real pages: HTML documentation, see real_web.py; only where the packages are installed
+    polite R's pages at 400 a second, connections closed after each answer
+
+WORKLOADS=S,H,R,polite runs some. COMPARE=PROGRAM and RUNS: see crawls.py.
+"""
+import os
+import sys
+
+import crawls
+import real_web
+
+S_PAGES, S_HOSTS = 100000, 4000
+H_PAGES, H_HOSTS, H_FIRST = 8000, 400, 4000
+POLITE_RATE, POLITE_PAGES = 400, 12000
+WANTED = [word for word in os.environ.get("WORKLOADS", "").split(",") if word]
+
+NOWARC, WARC = ("warc.enabled=no",), ("warc.enabled=yes",)
+
+
+def scaled(n, least):
+    return max(least, int(n * crawls.SCALE))
+
+
+def workload_s(path):
+    pages = scaled(S_PAGES, 500)
+    hosts = max(1, pages * S_HOSTS // S_PAGES)
+    with crawls.Web(path, pages=pages, hosts=hosts, addresses=hosts, skew=0) as web:
+        runs, servers = [], []
+
+        def crawl(program, options, cores=None):
+            before = web.used_s()
+            one = crawls.crawl(program, web, path, options, cores)
+            servers.append(web.used_s() - before)
+            return one
+
+        one_core = {min(os.sched_getaffinity(0))}
+        both = crawls.alternate("crawl.S.nowarc", lambda program: crawl(program, NOWARC))
+        server_s = servers[0]
+        kept = crawls.alternate("crawl.S.warc", lambda program: crawl(program, WARC))
+        alone = crawls.alternate("crawl.S.one", lambda program: crawl(program, NOWARC, one_core))
+        del runs
+    both.cpu()
+    kept.cpu()
+    both.name = "crawl.S"
+    both.rate()
+    both.rss()
+    both.figure("wakes_per_page", lambda one: one.wakes / one.pages, "", 3)
+    speedup(both, alone, server_s)
+    crawls.put("crawl.S.writer_share", both.writer_share(), "")
+    crawls.put("crawl.S.writer_ms_per_page", both.thread_ms("ingest"), "ms")
+    crawls.put("crawl.S.warc.writer_ms_per_page", kept.thread_ms("ingest"), "ms")
+    both.detail()
+    kept.detail()
+
+
+def speedup(both, alone, server_s):
+    """Pages per second on all cores by those on one. The server needs a part of the cores, too: on
+    both it takes server_s of what there is, so that much less is the crawler's."""
+    n = len(os.sched_getaffinity(0))
+    for label in ("this", "other"):
+        if not both.by[label]:
+            continue
+        wall = crawls.median(both.by[label], lambda one: one.wall_s)
+        single = crawls.median(alone.by[label], lambda one: one.wall_s)
+        suffix = "" if label == "this" else ".other"
+        crawls.put(f"crawl.S.two_core_speedup{suffix}", single / wall, "", 2)
+        free = max(n * wall - server_s, 1e-9)
+        crawls.say(f"crawl.S ({label}): server {server_s:.2f} s CPU in {wall:.2f} s on {n} cores: "
+                   f"the crawler used {both.by[label][0].cpu_s / free:.2f} of what was left")
+
+
+def over_tls(path, name, **options):
+    """The same crawl plain and over TLS; returns the latter's Runs."""
+    plain = None
+    for tls in (False, True):
+        with crawls.Web(path, skew=0, tls=tls, **options) as web:
+            label = name if tls else f"{name}.plain"
+            runs = crawls.alternate(label, lambda program: crawls.crawl(program, web, path, NOWARC))
+        value = runs.cpu()
+        runs.detail()
+        if tls:
+            handshakes = max(1, web.counters.get("handshakes", 0))
+            crawls.say(f"{name}: {handshakes / sum(len(r) for r in runs.by.values()):.0f} handshakes a run,"
+                       f" {web.counters.get('resumed', 0) / handshakes:.3f} of them resumed")
+            crawls.put(f"{name}.over_plain", value / plain, "", 2)
+        plain = value
+
+
+def workload_h(path):
+    pages, hosts = scaled(H_PAGES, 400), scaled(H_HOSTS, 20)
+    first = scaled(H_FIRST, 200)
+    over_tls(path, "crawl.H.kept", pages=pages, hosts=hosts, addresses=hosts)
+    over_tls(path, "crawl.H.new", pages=pages, hosts=hosts, addresses=hosts, close=True)
+    over_tls(path, "crawl.H.first", pages=first, hosts=first, addresses=first, close=True)
+
+
+def real(path, group):
+    """Calls group(names, web, crawl options) with the real pages; says so when they are missing."""
+    manifest = real_web.prepare()
+    if manifest is None:
+        crawls.say("crawl.R: left out")
+        return
+    crawls.say(real_web.describe(manifest))
+    group(path, manifest)
+
+
+def pages_options(pages):
+    """Of a part of them only."""
+    return () if crawls.SCALE >= 1 else (f"crawl.max_pages={pages}",)
+
+
+def workload_r(path):
+    real(path, crawl_r)
+
+
+def put_floor(path, nginx, pages):
+    """libcurl alone, and with links found and resolved, on the same pages."""
+    with open(f"{real_web.PLACE}/pages.txt") as file:
+        lines = file.readlines()
+    with open(f"{path}/pages.txt", "w") as file:
+        file.writelines(lines[::max(1, len(lines) // pages)])
+    floor = crawls.run([f"{crawls.BUILD}/bench/bench_machine", "--list", f"{path}/pages.txt",
+                        "--port", str(nginx.port)])
+    if floor.code != 0:
+        raise RuntimeError(f"no floor: {floor.output}")
+    print(floor.output.replace("floor.", "crawl.R.floor_"), end="", flush=True)
+
+
+def crawl_r(path, manifest):
+    pages = scaled(manifest["pages"], 500)
+    for gzip in (False, True):
+        with real_web.RealWeb(path, gzip=gzip) as nginx, \
+                crawls.Web(path, hosts=1, zone=nginx.zone) as web:
+            def crawl(program, options):
+                return crawls.crawl(program, web, path, options + pages_options(pages),
+                                    seeds=nginx.seeds, http=nginx.port, codes=(0, 14))
+
+            if not gzip:
+                put_floor(path, nginx, pages)
+            name = "crawl.R.gzip" if gzip else "crawl.R"
+            for label, options in (("nowarc", NOWARC), ("warc", WARC)):
+                runs = crawls.alternate(f"{name}.{label}", lambda program: crawl(program, options))
+                runs.cpu()
+                runs.detail()
+                runs.name = name if label == "nowarc" else f"{name}.warc"
+                runs.rate()
+                runs.rss()
+
+
+def workload_polite(path):
+    real(path, crawl_polite)
+
+
+def crawl_polite(path, manifest):
+    """All hosts alike, each with a delay that makes POLITE_RATE pages a second of them all."""
+    pages = scaled(POLITE_PAGES, 400)
+    wait_ms = manifest["hosts"] * 1000 // POLITE_RATE
+    with real_web.RealWeb(path, close=True) as nginx, \
+            crawls.Web(path, hosts=1, zone=nginx.zone) as web:
+        def crawl(program, wait, warc):
+            return crawls.crawl(program, web, path, warc + (f"crawl.max_pages={pages}",),
+                                wait=wait, seeds=nginx.seeds, http=nginx.port, codes=(0, 14))
+
+        fast = crawls.alternate("crawl.polite.fast", lambda program: crawl(program, "0", NOWARC))
+        slow = crawls.alternate("crawl.polite", lambda program: crawl(program, f"{wait_ms}ms", NOWARC))
+    full, value = fast.cpu(), slow.cpu()
+    slow.rate()
+    slow.figure("wakes_per_page", lambda one: one.wakes / one.pages, "", 3)
+    slow.figure("syncs_per_page", lambda one: one.status.get("syncs", 0) / one.pages, "", 4)
+    crawls.put("crawl.polite.over_fast", value / full, "", 2)
+    slow.detail()
+
+
+if __name__ == "__main__":
+    ALL = {"S": workload_s, "H": workload_h, "R": workload_r, "polite": workload_polite}
+    unknown = [word for word in WANTED if word not in ALL]
+    if unknown:
+        crawls.say(f"bench: no such workload: {' '.join(unknown)}; there are {' '.join(ALL)}")
+        sys.exit(2)
+    crawls.main(*[ALL[word] for word in WANTED or ALL])

@@ -1,0 +1,119 @@
+"""ragno beside wget2, on the real pages of real_web.py, in turn, RUNS times (3).
+
+    peers.wget2.R.cpu_ratio        CPU of ragno without WARC by that of wget2 that keeps nothing
+    peers.wget2.R.warc_cpu_ratio   of ragno with WARC by that of wget2 that keeps files
+
+Both by response, since the two do not ask for quite the same. wget2 has no name server option and knows
+no other port than the URL's: it runs with a hosts file and an nsswitch.conf of its own (mount
+namespace) and nginx on port 80, which takes root. What is missing is named; then nothing is printed.
+PEER_THREADS (50) are wget2's connections.
+"""
+import csv
+import os
+import shutil
+import subprocess
+import sys
+
+import crawls
+import real_web
+
+RUNS = int(os.environ.get("RUNS") or 3)
+THREADS = os.environ.get("PEER_THREADS", "50")
+ISOLATE = ('mount --bind "$1" /etc/hosts && mount --bind "$2" /etc/nsswitch.conf && shift 2 && '
+           'exec "$@"')
+
+
+def lacking():
+    found = [] if shutil.which("wget2") else ["wget2 (apt-get install wget2)"]
+    if os.getuid() != 0 or not shutil.which("unshare"):
+        found.append("root, for nginx on port 80 and a hosts file of its own")
+    return found
+
+
+def responses(path):
+    """How many answers wget2 had, by its statistics."""
+    with open(path, errors="replace") as file:
+        return sum(1 for row in csv.reader(file) if len(row) > 3 and row[0].isdigit())
+
+
+def wget2(path, nginx, seeds, keep):
+    with open(f"{path}/nsswitch.conf", "w") as file:
+        file.write("hosts: files\n")
+    stats, out = f"{path}/stats.csv", f"{path}/out"
+    shutil.rmtree(out, ignore_errors=True)
+    command = ["unshare", "-m", "sh", "-c", ISOLATE, "sh", nginx.hosts, f"{path}/nsswitch.conf",
+               "wget2", "--no-config", "-q", "-r", "-l", "inf", "-H", "--domains=docs.test",
+               f"--max-threads={THREADS}", "--tries=1", "--ignore-tags=img,link,script",
+               "--http2=off", f"--stats-site=csv:{stats}", f"--input-file={seeds}"]
+    command += ["-x", "-P", out] if keep else ["-O", "/dev/null"]
+    one = crawls.run(command)
+    if one.code not in (0, 8):  # 8: some answers were errors
+        raise RuntimeError(f"wget2 ended with exit status {one.code}: {one.output[-500:]}")
+    one.status = {"2xx": responses(stats)}
+    return one
+
+
+def some_seeds(path, nginx):
+    """All of them, or the first SCALE of them."""
+    with open(nginx.seeds) as file:
+        lines = file.readlines()
+    with open(f"{path}/seeds.txt", "w") as file:
+        file.writelines(lines[:max(20, int(len(lines) * crawls.SCALE))])
+    return f"{path}/seeds.txt"
+
+
+def version():
+    return subprocess.run(["wget2", "--version"], capture_output=True, text=True,
+                          check=False).stdout.split("\n")[0]
+
+
+def peers(path):
+    for what in lacking():
+        crawls.say(f"peers: missing: {what}")
+    manifest = None if lacking() else real_web.prepare()
+    if manifest is None:
+        return
+    crawls.say(real_web.describe(manifest))
+    crawls.say(f"{version()}, {THREADS} threads; ragno with as many connections")
+    ratios = {"cpu_ratio": (False, "warc.enabled=no"), "warc_cpu_ratio": (True, "warc.enabled=yes")}
+    with real_web.RealWeb(path, port=80) as nginx, \
+            crawls.Web(path, hosts=1, zone=nginx.zone) as web:
+        seeds = some_seeds(path, nginx)
+        program = f"{crawls.BUILD}/ragno"
+        for name, (keep, option) in ratios.items():
+            runs = {label: [] for label, _ in crawls.programs()}
+            runs["wget2"] = []
+            for _ in range(RUNS):
+                runs["wget2"].append(wget2(path, nginx, seeds, keep))
+                for label, program in crawls.programs():
+                    runs[label].append(crawls.crawl(program, web, path, (option,), seeds=seeds,
+                                                    http=80, connections=THREADS))
+            report(name, runs)
+
+
+def requests(one):
+    """Answers of a crawl by ragno: its pages and files of rules."""
+    return one.status["pages"] + one.status["hosts"]
+
+
+def report(name, runs):
+    def cpu_ms(label, n):
+        return crawls.median(runs[label], lambda one: one.cpu_s * 1000 / n(one))
+
+    def rate(label, n):
+        return crawls.median(runs[label], lambda one: n(one) / one.wall_s)
+
+    peer = cpu_ms("wget2", lambda one: one.status["2xx"])
+    crawls.say(f"{name}: wget2 {peer:.4f} ms an answer,"
+               f" {rate('wget2', lambda one: one.status['2xx']):.0f} a second")
+    for label in runs:
+        if label != "wget2":
+            own = cpu_ms(label, requests)
+            crawls.say(f"{name}: ragno ({label}) {own:.4f} ms an answer, {rate(label, requests):.0f} a second")
+            suffix = "" if label == "this" else ".other"
+            crawls.put(f"peers.wget2.R.{name}{suffix}", own / peer, "", 3)
+
+
+if __name__ == "__main__":
+    sys.stdout.reconfigure(line_buffering=True)
+    crawls.main(peers)

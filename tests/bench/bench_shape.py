@@ -1,0 +1,97 @@
+"""Webs of extreme shapes, crawled without delays and without WARC; CPU by page, and the greatest resident
+memory.
+
+    shape.onehost      20 000 pages on one host
+    shape.oneaddress   12 000 pages on 3 000 hosts that share one address
+    shape.manyhosts    50 000 hosts of one page, each with an address
+    shape.wide         one page with links to 300 000 hosts, crawled for 20 seconds; by answer, since most
+                       of these are robots.txt files
+
+COMPARE=PROGRAM and RUNS: see crawls.py. SHAPES=onehost,wide runs some.
+"""
+import http.server
+import os
+import sys
+import threading
+
+import crawls
+
+WANTED = [word for word in os.environ.get("SHAPES", "").split(",") if word]
+WIDE_ADDRESS = "127.90.0.1"
+
+
+def scaled(n, least):
+    return max(least, int(n * crawls.SCALE))
+
+
+def shape(path, name, options=(), codes=(0,), **web_options):
+    with crawls.Web(path, **web_options) as web:
+        runs = crawls.alternate(f"shape.{name}", lambda program: crawls.crawl(
+            program, web, path, ("warc.enabled=no", *options), codes=codes))
+    finish(runs)
+
+
+def finish(runs):
+    runs.cpu()
+    runs.rate()
+    runs.rss()
+    runs.detail()
+
+
+def onehost(path):
+    shape(path, "onehost", pages=scaled(20000, 500), hosts=1, addresses=1)
+
+
+def oneaddress(path):
+    shape(path, "oneaddress", pages=scaled(12000, 600), hosts=scaled(3000, 150), addresses=1, skew=0)
+
+
+def manyhosts(path):
+    hosts = scaled(50000, 1000)
+    shape(path, "manyhosts", pages=hosts, hosts=hosts, addresses=hosts, skew=0)
+
+
+class WidePage(http.server.BaseHTTPRequestHandler):
+    """One page with links to all hosts, at any path but /robots.txt."""
+
+    hosts = 0
+
+    def do_GET(self):
+        body = b"" if self.path == "/robots.txt" else b"<!DOCTYPE html><title>All</title>" + b"".join(
+            b'<a href="http://h%05d.web.test/">h</a>\n' % i for i in range(self.hosts))
+        self.send_response(200 if body else 404)
+        self.send_header("Content-Type", "text/html")
+        self.send_header("Content-Length", str(len(body)))
+        self.end_headers()
+        self.wfile.write(body)
+
+    def log_message(self, *_):
+        pass
+
+
+def wide(path):
+    hosts = scaled(300000, 3000)
+    WidePage.hosts = hosts
+    server = http.server.ThreadingHTTPServer((WIDE_ADDRESS, 0), WidePage)
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    with open(f"{path}/zone", "w") as file:
+        file.write(f"wide.docs.test={WIDE_ADDRESS}\n")
+    with open(f"{path}/wide.txt", "w") as file:
+        file.write(f"http://wide.docs.test:{server.server_port}/\n")
+    options = ("warc.enabled=no", "fetch.max_body=64Mi", "parse.max_links=10000000",
+               f"crawl.max_duration={scaled(20, 3)}s")
+    with crawls.Web(path, pages=hosts, hosts=hosts, addresses=min(hosts, 20000), skew=0,
+                    zone=f"{path}/zone") as web:
+        runs = crawls.alternate("shape.wide", lambda program: crawls.crawl(
+            program, web, path, options, seeds=f"{path}/wide.txt", codes=(0, 15), count_all=True))
+    server.shutdown()
+    finish(runs)
+
+
+if __name__ == "__main__":
+    ALL = {"onehost": onehost, "oneaddress": oneaddress, "manyhosts": manyhosts, "wide": wide}
+    unknown = [word for word in WANTED if word not in ALL]
+    if unknown:
+        crawls.say(f"bench: no such shape: {' '.join(unknown)}; there are {' '.join(ALL)}")
+        sys.exit(2)
+    crawls.main(*[ALL[word] for word in WANTED or ALL])

@@ -1,0 +1,297 @@
+"""What the benchmarks of whole crawls share: webs, runs of ragno, and what a run used.
+
+A figure is CPU time of the crawler's process (user and system), by fetched page, since the server shares
+the machine. Where a thread's share, its wake-ups or the process's syncs are told, they come from
+/proc while the process runs. With COMPARE=PROGRAM every run is repeated with that ragno,
+alternately, RUNS times (3), and `NAME.ratio` is this one's median by the other's.
+"""
+import collections
+import json
+import os
+import shutil
+import signal
+import statistics
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+
+BUILD = os.environ.get("OUT", "build/release")
+SCALE = float(os.environ.get("SCALE") or 1)
+OTHER = os.environ.get("COMPARE", "")
+RUNS = int(os.environ.get("RUNS") or (3 if OTHER else 1))
+SAMPLE_S = 0.1
+
+Thread = collections.namedtuple("Thread", "cpu_s wakes")
+
+
+def say(*words):
+    print(*words, file=sys.stderr, flush=True)
+
+
+def put(name, value, unit, digits=4):
+    """One figure, on standard output."""
+    print(f"{name} = {value:.{digits}f} {unit}", flush=True)
+
+
+class Run:
+    """What one process used: cpu_s, wall_s, rss_mb, wakes (voluntary switches), threads by the name
+    of their kind (fetch-0 and fetch-1 are fetch), and status, the crawl's own last figures."""
+
+    def __init__(self):
+        self.code, self.cpu_s, self.wall_s, self.rss_mb, self.wakes = None, 0.0, 0.0, 0.0, 0
+        self.threads, self.status, self.output = {}, {}, ""
+        self.answers = None  # what to divide by instead of good pages
+
+    @property
+    def pages(self):
+        return max(1, self.answers or self.status.get("2xx", 0))
+
+    def per_page_ms(self):
+        return self.cpu_s * 1000 / self.pages
+
+
+class Sampler(threading.Thread):
+    """Reads what the threads of a process have used, until they are gone."""
+
+    TICK = os.sysconf("SC_CLK_TCK")
+
+    def __init__(self, pid):
+        super().__init__(daemon=True)
+        self.pid, self.found, self.over = pid, {}, threading.Event()
+        self.start()
+
+    def run(self):
+        while not self.over.wait(SAMPLE_S):
+            try:
+                tasks = os.listdir(f"/proc/{self.pid}/task")
+            except OSError:
+                return
+            for task in tasks:
+                self._look(task)
+
+    def _look(self, task):
+        try:
+            with open(f"/proc/{self.pid}/task/{task}/status") as file:
+                status = dict(line.split(":", 1) for line in file if ":" in line)
+            with open(f"/proc/{self.pid}/task/{task}/schedstat") as file:
+                cpu_s = int(file.read().split()[0]) / 1e9
+        except (OSError, ValueError, IndexError):
+            return  # it has ended meanwhile
+        self.found[task] = (status["Name"].strip(), cpu_s,
+                            int(status["voluntary_ctxt_switches"]))
+
+    def threads(self):
+        self.over.set()
+        self.join()
+        sums = collections.defaultdict(lambda: [0.0, 0])
+        for name, cpu_s, wakes in self.found.values():
+            kind = name.rstrip("0123456789").rstrip("-")
+            sums[kind][0] += cpu_s
+            sums[kind][1] += wakes
+        return {kind: Thread(*both) for kind, both in sums.items()}
+
+
+def run(command, cores=None):
+    """Runs a program to its end. cores: on these alone."""
+    result = Run()
+    with tempfile.TemporaryFile("w+") as output:
+        start = time.monotonic()
+        process = subprocess.Popen(
+            command, stdin=subprocess.DEVNULL, stdout=output, stderr=subprocess.STDOUT,
+            preexec_fn=(lambda: os.sched_setaffinity(0, cores)) if cores else None)
+        try:
+            sampler = Sampler(process.pid)
+            _, status, usage = os.wait4(process.pid, 0)
+        except BaseException:
+            process.kill()
+            raise
+        process.returncode = result.code = os.waitstatus_to_exitcode(status)
+        result.wall_s = time.monotonic() - start
+        result.threads = sampler.threads()
+        output.seek(0)
+        result.output = output.read()
+    result.cpu_s = usage.ru_utime + usage.ru_stime
+    result.rss_mb = usage.ru_maxrss / 1024
+    result.wakes = usage.ru_nvcsw
+    return result
+
+
+class Place:
+    """A temporary directory of a benchmark."""
+
+    def __init__(self):
+        self.path = tempfile.mkdtemp(prefix="ragno-bench-")
+
+    def __enter__(self):
+        return self.path
+
+    def __exit__(self, *_):
+        shutil.rmtree(self.path, ignore_errors=True)
+
+
+class Web:
+    """The synthetic web in directory path; options are those of `web --help`, with _ for -."""
+
+    def __init__(self, path, **options):
+        self.seeds = os.path.join(path, "seeds.txt")
+        command = [f"{BUILD}/web", "--port", "0", "--dns-port", "0", "--seeds", self.seeds]
+        for key, value in options.items():
+            if value is not False:
+                command.append("--" + key.replace("_", "-"))
+            if value is not True and value is not False:
+                command.append(str(value))
+        self.process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                                        text=True)
+        words = self.process.stdout.readline().split()
+        if not words or words[0] != "ready":
+            raise RuntimeError("web did not start: " + self.process.stderr.read())
+        ports = dict(word.split("=") for word in words[1:])
+        self.dns, self.http = int(ports["dns"]), int(ports["http"])
+        self.https = int(ports.get("https", 0))
+        self.cpu_s, self.counters = 0.0, {}
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.stop()
+
+    def used_s(self):
+        """CPU seconds of it so far."""
+        with open(f"/proc/{self.process.pid}/stat") as file:
+            fields = file.read().rsplit(")", 1)[1].split()
+        return (int(fields[11]) + int(fields[12])) / Sampler.TICK
+
+    def stop(self):
+        """Ends it; counters is what it printed."""
+        if self.process.returncode is None:
+            self.process.send_signal(signal.SIGTERM)
+            text = self.process.stderr.read()
+            _, _, usage = os.wait4(self.process.pid, 0)
+            self.process.returncode = 0
+            self.cpu_s = usage.ru_utime + usage.ru_stime
+            for line in text.splitlines():
+                for word in line.split():
+                    if "=" in word:
+                        key, value = word.split("=", 1)
+                        self.counters[key] = self.counters.get(key, 0) + int(value)
+            self.process.stdout.close()
+            self.process.stderr.close()
+
+
+def command(program, web, directory, options, wait="0", ip_wait="0", connections=512, seeds=None,
+            http=None):
+    """The command line of a crawl; http: another port than the web's own."""
+    ports = f"80:{http or web.http}" + (f",443:{web.https}" if web.https else "")
+    words = [program, "-d", directory, "-i", seeds or web.seeds, "-w", wait, "--ip-wait", ip_wait,
+             "--progress=never", "--set", f"fetch.port_map={ports}",
+             "--set", f"dns.servers=127.0.0.1:{web.dns}",
+             "--set", "fetch.allow_addresses=127.0.0.0/8",
+             "--set", f"fetch.connections={connections}"]
+    for option in options:
+        words += ["--set", option]
+    return words
+
+
+def crawl(program, web, path, options=(), cores=None, codes=(0,), count_all=False, **how):
+    """One crawl into a new directory below path, which is removed after it. count_all: figures are by
+    answer, robots.txt files included, not by good page."""
+    directory = os.path.join(path, "crawl")
+    shutil.rmtree(directory, ignore_errors=True)
+    result = run(command(program, web, directory, options, **how), cores)
+    try:
+        with open(f"{directory}/status.json") as file:
+            result.status = json.load(file)
+    except (OSError, ValueError):
+        pass
+    if result.code not in codes:
+        raise RuntimeError(f"{program} ended with exit status {result.code}: {result.output[-800:]}")
+    if count_all:
+        with open(f"{directory}/crawl.log", "rb") as log:
+            result.answers = sum(1 for _ in log)
+    shutil.rmtree(directory, ignore_errors=True)
+    return result
+
+
+def programs():
+    """(label, program): this ragno and, with COMPARE, another."""
+    found = [("this", f"{BUILD}/ragno")]
+    return found + [("other", OTHER)] if OTHER else found
+
+
+def median(runs, of):
+    return statistics.median(of(one) for one in runs)
+
+
+class Runs:
+    """All runs of one workload: this ragno's, and those of the one compared with."""
+
+    def __init__(self, name):
+        self.name, self.by = name, {"this": [], "other": []}
+
+    def figure(self, suffix, of, unit, digits=4):
+        """Prints the median of this one's, and the ratio when there is another; returns it."""
+        value = median(self.by["this"], of)
+        put(f"{self.name}.{suffix}", value, unit, digits)
+        if self.by["other"]:
+            other = median(self.by["other"], of)
+            put(f"{self.name}.{suffix}.other", other, unit, digits)
+            put(f"{self.name}.{suffix}.ratio", value / other if other else 0, "", 3)
+        return value
+
+    def cpu(self):
+        return self.figure("cpu_ms_per_page", Run.per_page_ms, "ms")
+
+    def rss(self):
+        return self.figure("rss_mb", lambda one: one.rss_mb, "MB", 0)
+
+    def rate(self):
+        return self.figure("pages_per_s", lambda one: one.pages / one.wall_s, "1/s", 0)
+
+    def detail(self):
+        """To standard error: each thread's CPU and wake-ups by page, and the process's syncs."""
+        for label, runs in self.by.items():
+            if not runs:
+                continue
+            one = sorted(runs, key=Run.per_page_ms)[len(runs) // 2]
+            say(f"{self.name} ({label}): {one.pages} pages, {one.cpu_s:.2f} s CPU, {one.wall_s:.2f} s,"
+                f" {one.wakes / one.pages:.3f} wake-ups and "
+                f"{one.status.get('syncs', float('nan')) / one.pages:.4f} syncs a page")
+            for kind, thread in sorted(one.threads.items(), key=lambda row: -row[1].cpu_s):
+                say(f"    {kind:12} {thread.cpu_s * 1000 / one.pages:8.4f} ms a page"
+                    f" {thread.wakes / one.pages:8.3f} wake-ups a page")
+
+    def thread_ms(self, kind):
+        """CPU of the threads of a kind, by page."""
+        return median(self.by["this"],
+                      lambda one: one.threads.get(kind, Thread(0, 0)).cpu_s * 1000 / one.pages)
+
+    def writer_share(self):
+        """CPU of the writing thread, of all the process used."""
+        return median(self.by["this"],
+                      lambda one: one.threads.get("ingest", Thread(0, 0)).cpu_s / one.cpu_s)
+
+
+def alternate(name, one_run):
+    """RUNS times, one_run(program) for each program in turn."""
+    runs = Runs(name)
+    for _ in range(RUNS):
+        for label, program in programs():
+            runs.by[label].append(one_run(program))
+    return runs
+
+
+def main(*groups):
+    """Runs each group(path); the exit status says whether all could be measured."""
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
+    failed = 0
+    for group in groups:
+        with Place() as path:
+            try:
+                group(path)
+            except (RuntimeError, OSError) as error:
+                say(f"bench: {group.__name__}: {error}")
+                failed = 1
+    sys.exit(failed)
