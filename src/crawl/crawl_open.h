@@ -1,5 +1,9 @@
-/* Opens the database of a crawl for a command that looks at it. DIR is a crawl's directory, or that
- * of a database of the library (it holds data.mdb itself). Never creates one. */
+/* Crawl open: the database of a crawl, for a command that looks at it.
+ *
+ * What: DIR is the directory of a crawl, or of a database of the library (which holds data.mdb
+ * itself). Never creates one.
+ * Owns: the database is the caller's.
+ * Threads: main. */
 #ifndef CRAWL_CRAWL_OPEN_H
 #define CRAWL_CRAWL_OPEN_H
 

@@ -1,6 +1,11 @@
-/* Everything a crawl keeps, opened: the directory, its lock, the LMDB environment and its tables.
+/* Crawl store: everything that a crawl keeps, opened.
  *
- *   DIR/lock       held by the one process that crawls     DIR/crawl.mdb  the environment */
+ *   DIR/lock       held by the one process that crawls
+ *   DIR/crawl.mdb  the LMDB environment with all tables
+ *
+ * What: opens the directory, its lock, the environment and its tables, and creates what is missing.
+ * Owns: all of it.
+ * Threads: main opens and closes it; the tables are used by ingest and by readers. */
 #ifndef CRAWL_CRAWL_STORE_H
 #define CRAWL_CRAWL_STORE_H
 

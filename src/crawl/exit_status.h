@@ -1,5 +1,4 @@
-/* What the program answers its caller: CONVENTIONS of the command line, in the manual under EXIT
- * STATUS. */
+/* Exit status: what the program answers its caller; in the manual under EXIT STATUS. */
 #ifndef CRAWL_EXIT_STATUS_H
 #define CRAWL_EXIT_STATUS_H
 

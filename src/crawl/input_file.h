@@ -1,4 +1,6 @@
-/* A file named on the command line, read whole. For commands; "-" is standard input. */
+/* Input file: a file named on the command line, read whole. "-" is standard input.
+ *
+ * Threads: main. */
 #ifndef CRAWL_INPUT_FILE_H
 #define CRAWL_INPUT_FILE_H
 

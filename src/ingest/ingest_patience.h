@@ -1,11 +1,12 @@
-/* How long a batch is collected while fetchers have nothing to do.
+/* Ingest patience: how long a batch is collected while the fetchers have nothing to do.
  *
- * Then a commit may be what they wait for: a new host, or more URLs of one that has run dry. So the
- * first comes after INGEST_HUNGRY_MS. When it gave nobody anything to do, the fetchers wait for the
- * delays of hosts and not for ingest: the next batch is collected twice as long, and so on up to
- * store.batch_time. A commit is paid for by the database pages it copies, however few results it
- * has; the slow end of a crawl, where few hosts have work left, would else pay for one with nearly
- * every page. Owned by the ingest thread. */
+ * What: then a commit may be what the fetchers wait for: a new host, or more URLs of a host that
+ * has run dry. So the first batch is collected for INGEST_HUNGRY_MS only. When its commit gave
+ * nobody anything to do, the fetchers wait for the delays of hosts and not for ingest: the next
+ * batch is collected twice as long, and so on up to store.batch_time. For each commit the database
+ * copies pages, however few results there are; the slow end of a crawl, where few hosts have work
+ * left, would otherwise pay for a commit with nearly every page.
+ * Threads: ingest. */
 #ifndef INGEST_INGEST_PATIENCE_H
 #define INGEST_INGEST_PATIENCE_H
 

@@ -1,11 +1,14 @@
-/* The archive of a crawl: every answer that a fetch got, in WARC files under DIR/warc.
+/* Archive: every answer that a fetch got, in WARC files under DIR/warc.
  *
  *   parsing thread: archive_record (digests, compression)  -->  ParsedPage.group
  *   ingest thread:  archive_append ... archive_prepare(txn) --> commit --> archive_committed
  *
- * The end of what is committed travels in the transaction that refers to it, so WARC files and
- * database never disagree: at the start the tail behind that end is cut off. One Archive, used by
- * the ingest thread; one ArchiveRecorder per parsing thread. */
+ * What: the end of what is committed travels in the transaction that refers to it. At the start
+ * everything behind that end is cut off.
+ *
+ * Owns: the WARC files and their index. A group is its holder's (archive_group_delete).
+ * Threads: the Archive is the ingest thread's; each parsing thread has an ArchiveRecorder.
+ * Invariant: WARC files and database never disagree. */
 #ifndef PAGE_ARCHIVE_H
 #define PAGE_ARCHIVE_H
 

@@ -1,5 +1,10 @@
-/* How a page was found: the letters from the seed to it, and the page that linked to it, as
- * crawl.log and the archive's metadata records tell them (Heritrix's). */
+/* Discovery: how a page was found.
+ *
+ * What: the letters from the seed to the page, and the page that linked to it, as crawl.log and the
+ * archive's metadata records tell them. For example "LLR" is a redirect of a link of a link of a
+ * seed.
+ * Threads: any, with a read transaction.
+ * Source: Heritrix's discovery path. */
 #ifndef PAGE_DISCOVERY_H
 #define PAGE_DISCOVERY_H
 

@@ -1,5 +1,8 @@
-/* A fetched page on its way from a parsing thread to ingest: what was fetched, and what was found
- * in it. Handed over; everything it points to is its own. */
+/* Parsed page: a fetched page on its way from a parsing thread to ingest.
+ *
+ * What: the fetch result and what was found in its body.
+ * Owns: everything that it points to, the fetch result included.
+ * Threads: the one that holds it. It is handed over, never shared. */
 #ifndef PAGE_PARSED_PAGE_H
 #define PAGE_PARSED_PAGE_H
 

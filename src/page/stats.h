@@ -1,7 +1,8 @@
-/* The crawl's counters: written by the threads that know, read by the status log.
+/* Stats: the crawl's counters.
  *
- * Counters that belong to the crawl as a whole (not to this run) are saved with each commit and
- * restored at the start. All are atomics with relaxed order: figures, never decisions. */
+ * What: the threads that know write them, the status log reads them. Counters that belong to the
+ * crawl as a whole, not to this run, are saved with each commit and restored at the start.
+ * Threads: any. All are atomics with relaxed order: they are figures, and decide nothing. */
 #ifndef PAGE_STATS_H
 #define PAGE_STATS_H
 

@@ -1,7 +1,10 @@
-/* The option table of the crawler and the struct of values it yields.
+/* Configuration: the option table of the crawler, and the struct of values that it yields.
  *
- * A row of CONFIG_TABLE is the only place where an option exists: section, key, type, field type,
- * default, least, greatest, words, live, per site, help. Fields are named section_key. */
+ * What: a row of CONFIG_TABLE is the only place where an option exists: section, key, type, field
+ * type, default, least, greatest, words, live, per site, help. The field of an option is named
+ * section_key. Parsing, units, ranges, --help-config, --print-config, the sample file and the
+ * manual come from the rows.
+ * Threads: main; other threads get copies of what they need. */
 #ifndef RULES_CONFIG_H
 #define RULES_CONFIG_H
 

@@ -1,17 +1,19 @@
-/* Which URLs are one page although they are spelled differently: scope.dedup_key.
+/* Dedup: which URLs are one page although they are spelled differently. scope.dedup_key.
  *
- * With steps chosen, URLs with equal keys (parse/url/url_key.h) are one page: the spelling that was
- * seen first stands for all, and it is what is fetched; later ones become links to it before PageDB
- * sees them. Two exceptions keep pages from being lost:
- *   1. a first spelling that redirects to another spelling of its own key gives its place to it
- *      (/a?utm_source=x to /a);
- *   2. a first spelling that robots.txt or filter.fetch forbids gives its place up; the next
+ * What: with steps chosen, URLs with equal keys (parse/url/url_key.h) are one page. The spelling
+ * that was seen first stands for all of them, and is the one that is fetched; later spellings
+ * become links to it before PageDB sees them. Two exceptions keep pages from being lost:
+ *   1. A first spelling that redirects to another spelling of its own key gives its place to that
+ *      one: /a?utm_source=x to /a.
+ *   2. A first spelling that robots.txt or filter.fetch forbids gives up its place; the next
  *      spelling that is seen takes it.
  *
- * Table "keys": 128-bit hash of the key -> the spelling that stands for it. Parsing threads compute
- * the hashes, ingest looks them up in the transaction that adds the links, so the table never
- * disagrees with PageDB. The steps are recorded when the first page enters; a crawl cannot be
- * resumed with others, since pages would be merged by a rule that no longer holds. */
+ * The table "keys" maps the 128-bit hash of a key to the spelling that stands for it. The steps are
+ * recorded when the first page enters. A crawl cannot be resumed with other steps, because pages
+ * would be merged by a rule that no longer holds.
+ *
+ * Threads: parsing threads compute the hashes; ingest looks them up in the transaction that adds
+ * the links, so that the table never disagrees with PageDB. */
 #ifndef RULES_DEDUP_H
 #define RULES_DEDUP_H
 

@@ -1,15 +1,15 @@
-/* The operator's five filters (parse/filter/filter.h) and where each is asked:
+/* Filters: the operator's five filters (parse/filter/filter.h), and where each of them is asked.
  *
  *   filter.schedule  parsing thread, each link that is in scope: -5001 when refused; seeds are
  *                    exempt
  *   filter.fetch     fetching thread, each URL before it is asked for: -5001 when refused
- *   filter.parse     parsing thread, each answer: whether its body is looked into for links and
- *                    text
+ *   filter.parse     parsing thread, each answer: whether its body is searched for links and text
  *   filter.follow    parsing thread, each answer: whether any of its links are followed
  *   store.filter     parsing thread, each answer: whether it becomes records of the archive
  *
- * An empty filter is true. Immutable once compiled; each thread brings a FilterScratch of its own.
- * A change of the live options compiles others and replaces these (base/thread/shared.h). */
+ * What: an empty filter is true. Filters are immutable once compiled; a change of the live options
+ * compiles others and replaces these (base/thread/shared.h).
+ * Threads: any, each with a FilterScratch of its own. */
 #ifndef RULES_FILTERS_H
 #define RULES_FILTERS_H
 

@@ -1,9 +1,10 @@
-/* crawl.memory: one budget, divided among the parts that grow with what they are allowed.
+/* Memory budget: crawl.memory, one budget divided among the parts that grow with what they may
+ * have.
  *
- * Between the configuration's sources and its check: a row that is above its share is lowered to
- * it, and shows "crawl.memory" as where it came from; a lower one stays. What is divided is the
- * budget less MEMORY_BUDGET_BASE, which the program, its libraries and its threads take whatever
- * they do, and less MEMORY_BUDGET_MAP for the database. In 32 parts:
+ * What: applied between the configuration's sources and its check. An option above its share is
+ * lowered to the share, and --print-config shows "crawl.memory" as its source; one that is lower
+ * stays. MEMORY_BUDGET_BASE is set aside for the program, its libraries and its threads,
+ * MEMORY_BUDGET_MAP for the database. The rest is divided into 32 parts:
  *
  *    8  the workbench                       limits.workbench_memory
  *    5  answers not yet parsed              fetch.memory
@@ -17,11 +18,12 @@
  *    1  patterns of URLs                    limits.trap_patterns
  *    1  sorting the index of a WARC file    warc.index_memory
  *
- * fetch.max_sitemap is at most half of fetch.memory: one such body may be in flight beyond that.
- * The database is mapped; what of it makes residence come near the budget is unmapped again
- * (store/lmdb/map_residence.h), so that it fills what the parts leave and no more.
- * MEMORY_BUDGET_MAP is what it has when they leave nothing. Pure but for malloc's settings; main
- * thread, once, before the start. */
+ * fetch.max_sitemap is at most half of fetch.memory, because one such body may be in flight beyond
+ * it. The database is a mapped file: its resident pages fill what the parts leave, and are unmapped
+ * when the process comes near the budget (store/lmdb/map_residence.h). MEMORY_BUDGET_MAP is what
+ * the database has when the parts leave nothing.
+ *
+ * Threads: main, once, before the start. Pure but for malloc's settings. */
 #ifndef RULES_MEMORY_BUDGET_H
 #define RULES_MEMORY_BUDGET_H
 

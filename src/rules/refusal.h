@@ -1,8 +1,9 @@
-/* Why a URL was not scheduled, or was scheduled and not fetched.
+/* Refusal: why a URL was not scheduled, or was scheduled and not fetched.
  *
- * A refusal has a name (status.log, skipped.log, the summary) and a status (crawl.log). The number
- * of refusals by reason is saved with each commit (page/stats.h), so the enum only grows at its
- * end. Pure; any thread may ask. */
+ * What: a refusal has a name (status.log, skipped.log, the summary) and a status (crawl.log).
+ * Invariant: the enum only grows at its end, because the numbers by reason are saved with each
+ * commit (page/stats.h).
+ * Threads: any. */
 #ifndef RULES_REFUSAL_H
 #define RULES_REFUSAL_H
 

@@ -1,21 +1,23 @@
-/* When a page is visited again: a pure decision from what its visits found.
+/* Revisit policy: when a page is visited again. A pure decision from what its visits found.
  *
- *   1. a rule of schedule.rules matches its URL (store/frequency/freq_rules.h): that interval, or N
- * times as often as it changes;
- *   2. `ragno schedule DIR freq` gave it a frequency: that one;
- *   3. its change rate is known, since it was crawled twice: default^(1 - power) * (1 /
- * rate)^power;
- *   4. else the default.
+ * What: the first of these that applies gives the interval:
+ *   1. A rule of schedule.rules matches the URL (store/frequency/freq_rules.h): the rule's
+ *      interval, or N times as often as the page changes.
+ *   2. `ragno schedule DIR freq` gave the page a frequency.
+ *   3. The page was crawled twice, so its change rate is known:
+ *      default^(1 - power) * (1 / rate)^power.
+ *   4. The default.
  *
- * Power 0 visits all alike, 1 as often as they change. Neither is good for freshness: the first
- * neglects pages that change often, the second spends its visits on pages that change faster than
- * one can look. 0.5, the geometric mean, is near the best for most mixtures (Cho and Garcia-Molina,
- * Effective page refresh policies), and keeps itself in bounds: a page that changes at every visit
- * is not visited ever faster.
+ * With power 0 all pages are visited equally often, with power 1 as often as they change. Neither
+ * is good for freshness: the first neglects pages that change often, the second spends its visits
+ * on pages that change faster than anyone can look. 0.5, the geometric mean, is near the best for
+ * most mixtures, and keeps itself in bounds: a page that changes at every visit is not visited ever
+ * faster. A page that never changed in n visits counts as if half a change had been seen, so its
+ * interval grows with each visit. The interval is doubled for each visit in a row that did not find
+ * the page, and kept between min and max.
  *
- * A page that never changed in n visits counts as if half a change had been seen, so its interval
- * grows with each of them. The interval is doubled for each visit in a row that did not find the
- * page, and kept between min and max. No I/O, no clock. */
+ * Threads: any; no I/O, no clock.
+ * Source: Cho and Garcia-Molina, Effective page refresh policies for web crawlers. */
 #ifndef RULES_REVISIT_POLICY_H
 #define RULES_REVISIT_POLICY_H
 

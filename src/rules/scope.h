@@ -1,6 +1,8 @@
-/* Which URLs belong to the crawl: domains, regular expressions, length. Immutable once made; any
- * thread may ask; a change of the live options makes another (base/thread/shared.h). Seeds are in
- * scope by definition. */
+/* Scope: which URLs belong to the crawl, by domain, regular expression and length.
+ *
+ * What: immutable once made; a change of the live options makes another (base/thread/shared.h).
+ * Seeds are in scope by definition.
+ * Threads: any. */
 #ifndef RULES_SCOPE_H
 #define RULES_SCOPE_H
 

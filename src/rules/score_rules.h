@@ -1,16 +1,17 @@
-/* Content scores by the operator's rules (score.rules): how much a link promises, and how much a
- * page kept of it.
+/* Score rules: content scores by the operator's rules. score.rules.
  *
- * A file of lines `WEIGHT FILTER`: a number from 0 to 1, blanks, and an expression of the filter
- * language (parse/filter/filter.h); blank lines and lines that begin with '#' do not count. The
- * first rule that matches decides; what none matches has SCORE_RULES_NEUTRAL. A link is asked about
- * with its URL, its depth and the page it stands on; a page with its answer too, so that
+ * What: how much a link promises, and how much of the promise its page kept. The file has lines
+ * `WEIGHT FILTER`: a number from 0 to 1, blanks, and an expression of the filter language
+ * (parse/filter/filter.h). Blank lines and lines that begin with '#' are skipped. The first rule
+ * that matches decides; without a match the score is SCORE_RULES_NEUTRAL. A link is judged by its
+ * URL, its depth and the page it is on, a page also by its answer. So
  *
  *   1    URLContainsRegex("(?i)astronom") or ResponseContainsRegex("(?i)telescope")
  *   0.1  HostEndsWith(.shop.example)
  *
- * makes links to astronomy good by their address, and pages about it by what they say. Immutable:
- * any number of threads, each with a FilterScratch of its own. */
+ * makes links to astronomy good by their address, and pages about it by what they say.
+ *
+ * Threads: immutable; any, each with a FilterScratch of its own. */
 #ifndef RULES_SCORE_RULES_H
 #define RULES_SCORE_RULES_H
 

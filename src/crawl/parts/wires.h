@@ -1,11 +1,12 @@
-/* The wires between the parts of a running crawl: what one part calls when it has something for
- * another. Each is a function whose context is the AgentParts, and that does nothing but hand over:
+/* Wires: what one part of a running crawl calls when it has something for another.
  *
  *   frontier -> resolver -> frontier -> fetchers -> parsing -> ingest -> frontier
  *                  '------- DNS answers ------------^            '----> main thread (parts->news)
  *
- * Called in the thread of the part that has something; what they call may wait only where a queue
- * bounds the flow: parsing_push, ingest_push. Ownership goes with what is handed over. */
+ * What: functions that do nothing but hand over; the context of each is the AgentParts.
+ * Owns: nothing. What is handed over belongs to the part that gets it.
+ * Threads: that of the part that has something. Only parsing_push and ingest_push may wait, where a
+ * queue bounds the flow. */
 #ifndef CRAWL_PARTS_WIRES_H
 #define CRAWL_PARTS_WIRES_H
 

@@ -1,10 +1,9 @@
-/* The agent: builds every part, starts the threads in order, watches over them, and stops
- * everything.
+/* Agent: builds every part, starts the threads in order, watches over them, and stops everything.
  *
- * It runs in the main thread, which takes all signals (signalfd) and all news of the other threads
- * (eventfd): the crawl is finished, a limit was reached, the disk is full. Order of the stop: no
- * new fetches; fetches in flight end or are aborted; fetchers, resolver, parsers, ingest, frontier.
- */
+ * What: the agent takes all signals (signalfd) and all news of the other threads (eventfd): the
+ * crawl is finished, a limit was reached, the disk is full. A stop goes in this order: no new
+ * fetches; fetches in flight end or are aborted; fetchers, resolver, parsers, ingest, frontier.
+ * Threads: main. */
 #ifndef CRAWL_RUN_AGENT_H
 #define CRAWL_RUN_AGENT_H
 

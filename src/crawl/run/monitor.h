@@ -1,6 +1,7 @@
-/* The monitor: samples the parts, and writes status.log, DIR/status.json and the progress line.
+/* Monitor: samples the parts, and writes status.log, DIR/status.json and the progress line.
  *
- * Main thread only. Time is a parameter; it says when it wants to be called next. */
+ * What: time is a parameter; the monitor says when it wants to be called next.
+ * Threads: main. */
 #ifndef CRAWL_RUN_MONITOR_H
 #define CRAWL_RUN_MONITOR_H
 

@@ -1,8 +1,8 @@
-/* Seed files: one URL per line, '#' comments, "-" is standard input.
+/* Seeds: files of one URL per line, with '#' comments. "-" is standard input.
  *
- * A line that is no URL is reported with file and line, and the rest goes on. A line without a
- * scheme
- * ("example.org/x") gets http://. */
+ * What: a line without a scheme ("example.org/x") gets http://. A line that is no URL is reported
+ * with file and line, and reading goes on.
+ * Threads: main. */
 #ifndef CRAWL_RUN_SEEDS_H
 #define CRAWL_RUN_SEEDS_H
 

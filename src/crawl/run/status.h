@@ -1,7 +1,9 @@
-/* What an operator sees while it runs: status.log, status.json, the progress line, and at the end
- * the summary.
+/* Status: what an operator sees while the crawl runs, in status.log, status.json and the progress
+ * line.
  *
- * Pure formatting over a StatusSample; the agent samples, decides when, and writes. */
+ * What: pure formatting of a StatusSample, and the judgement which part limits the crawl. The
+ * monitor takes the samples, decides when, and writes.
+ * Threads: main. */
 #ifndef CRAWL_RUN_STATUS_H
 #define CRAWL_RUN_STATUS_H
 

@@ -1,12 +1,15 @@
-/* A DNS answer as text, the way it is archived: the block of a resource record "dns:HOST" of type
- * text/dns.
+/* DNS record: a DNS answer as text, the way it is archived.
+ *
+ * What: the block of a resource record "dns:HOST" of type text/dns, for example (separated by
+ * tabs):
  *
  *   20260131120000
  *   www.example.org.  300  IN  CNAME  example.org.
- *   example.org.      60   IN  A      192.0.2.1       (separated by tabs)
+ *   example.org.      60   IN  A      192.0.2.1
  *
- * The first line is when it was asked for, as in Heritrix; the others are in the form of master
- * files (RFC 1035 section 5). Pure. */
+ * The first line is when the question was asked, as in Heritrix; the others are lines of a master
+ * file. A pure function of the answer.
+ * Source: RFC 1035 section 5. */
 #ifndef FETCH_DNS_DNS_RECORD_H
 #define FETCH_DNS_DNS_RECORD_H
 

@@ -1,13 +1,18 @@
-/* Host names to addresses: c-ares, asynchronous, thousands of queries in flight, one thread.
- *
- * The resolver keeps the only DNS cache: positive answers for their TTL (within bounds), negative
- * ones for a fixed time; its size is bounded, the oldest answers go first. A name that is being
- * asked for is asked once. Special addresses (parse/host/ip_address.h) are dropped from answers
- * unless allowed; a name with no other address is FETCH_PRIVATE.
+/* Resolver: host names to addresses. c-ares, one thread, thousands of queries in flight.
  *
  *   distributor --resolver_resolve--> [inbox, eventfd] --> resolver thread --> answered sink
  *
- * Which of several addresses: the preferred family's first; after failures the next one in turn. */
+ * What: the resolver has the program's only DNS cache (name_cache.h). Positive answers are kept for
+ * their time to live, within bounds, negative ones for a fixed time. A name that is being asked for
+ * is asked for once, however many hosts wait for it. Special addresses (parse/host/ip_address.h) are
+ * dropped from answers unless they are allowed; a name that has no other address is FETCH_PRIVATE.
+ * Of several addresses the first of the preferred family is used, and after each failure of the
+ * host the next one.
+ *
+ * Owns: a visit state from resolver_resolve until it goes to the sink.
+ * Threads: dns; resolver_resolve and resolver_stats any.
+ * Errors: a name that cannot be resolved is no error: the visit state says FETCH_NO_NAME or
+ * FETCH_DNS. */
 #ifndef FETCH_DNS_RESOLVER_H
 #define FETCH_DNS_RESOLVER_H
 

@@ -1,14 +1,17 @@
-/* What a fetching thread does with a visit state, without the network: which request comes next,
- * and what its end means for the URL, the host and the address.
+/* Fetch step: what a fetching thread does with a visit state, without the network.
  *
  *   acquired --fetch_step_begin--> a request --(fetched)--> fetch_step_end --> released
  *                   '--> refused URLs, each a result of its own
  *
- * One step is one request: an errand when the visit state has askers
- * (fetch/transfer/robots_answer.h), robots.txt when it is missing or expired, otherwise the first
- * URL that robots.txt and the fetch filter allow and that is of no parked pattern
- * (src/ingest/batch/trap_yield.h). Time is a parameter; no I/O, no locks: the whole of it runs in
- * virtual time. Called by the thread that holds the visit state. */
+ * What: one step is one request. It is an errand when the visit state has askers
+ * (fetch/transfer/robots_answer.h); robots.txt when the file is missing or expired; otherwise the
+ * first URL that robots.txt and filter.fetch allow and that belongs to no parked pattern
+ * (ingest/batch/trap_yield.h). The end of the step judges politeness and says what the answer means
+ * for URL, host and address.
+ *
+ * Owns: nothing; results are handed to the caller.
+ * Threads: the one that holds the visit state. Time is a parameter; no I/O, no locks: the whole of
+ * it runs in virtual time. */
 #ifndef FETCH_TRANSFER_FETCH_STEP_H
 #define FETCH_TRANSFER_FETCH_STEP_H
 

@@ -1,24 +1,27 @@
-/* A fetching thread: hundreds of transfers in flight over one curl multi handle on epoll.
+/* Fetcher: a fetching thread. Hundreds of transfers in flight over one curl multi handle on epoll.
  *
  *   todo thread --fetcher_fetch--> [inbox, eventfd] --> fetcher --> result sink (parsing threads)
  *                                                          '------> done sink (todo thread)
  *
- * For each visit state it receives it does one thing: an errand when it has askers; fetches
- * robots.txt when that is missing or expired; otherwise takes the first URL that robots.txt and
- * filter.fetch allow (refused ones cost nothing and become results of their own) and fetches it.
- * When the fetch ends, well or badly, politeness is judged, the result goes to the result sink and
- * the visit state to the done sink.
+ * What: for each visit state that the fetcher receives it makes one request (fetch_step.h). URLs
+ * that robots.txt or filter.fetch refuse cost no request; each becomes a result of its own. When
+ * the fetch ends, well or badly, the result goes to the result sink and the visit state to the done
+ * sink. Redirects are not followed: they are links. Bodies keep their content coding. libcurl
+ * enforces the limits: time to connect, to the first byte and in all, least speed, bytes of header
+ * and body.
  *
- * The connection goes to the visit state's address, whatever the URL says; special addresses are
- * refused again when the socket is opened. Redirects are not followed: they are links. Bodies keep
- * their content coding. libcurl's limits: connect, first byte, total, least speed, header and body
- * bytes.
+ * Owns: a visit state from fetcher_fetch until it goes to the done sink.
+ * Threads: fetch-N; the functions below may be called by any thread.
  *
- * The bytes of all answers, from here to the parsing threads, are counted at a gate. While it is
- * closed no transfer is begun (visit states wait in the inbox) and one whose body has to grow is
- * paused: TCP's window fills and the server waits. One paused one of each thread goes on all
- * the same when the gate runs dry, in turns: so what holds the gate closed can always leave, and a
- * body larger than the gate passes alone. */
+ * Invariants:
+ *  1. The connection goes to the visit state's address, whatever the URL says. Special addresses
+ *     are refused once more when the socket is opened.
+ *  2. The bytes of all answers that are not parsed yet are counted at a gate. While the gate is
+ *     closed no transfer is begun (visit states wait in the inbox), and a transfer whose body has
+ *     to grow is paused, so that the server waits. What holds the gate closed can always leave
+ *     (gate_turn.h).
+ *
+ * Errors: a fetch that failed is a result. */
 #ifndef FETCH_TRANSFER_FETCHER_H
 #define FETCH_TRANSFER_FETCHER_H
 

@@ -1,4 +1,6 @@
-/* Which port is connected to instead of the URL's: "80:8080,443:8443", for tests without root. */
+/* Port map: which port is connected to instead of the URL's, for tests without root.
+ *
+ * What: "80:8080,443:8443" connects to port 8080 for http URLs and to 8443 for https URLs. */
 #ifndef FETCH_TRANSFER_PORT_MAP_H
 #define FETCH_TRANSFER_PORT_MAP_H
 

@@ -1,16 +1,17 @@
-/* Which of libcurl's sockets epoll waits for.
+/* Socket watch: which of libcurl's sockets epoll waits for.
  *
  *   libcurl --(socket callback)--> socket_watch_want --(only when something changes)--> epoll_ctl
  *   epoll_wait --> socket_watch_wants? --> curl_multi_socket_action
  *
- * libcurl takes a socket out when its transfer ends and puts it in again when the connection is
- * used once more: two system calls for each page. Here a socket that is only read from stays in
- * epoll meanwhile; should it tell of something nobody waits for (the server closes it), it is taken
- * out then.
+ * What: libcurl takes a socket out of epoll when its transfer ends, and puts it in again when the
+ * connection is used once more: two system calls per page. The socket watch leaves a socket that is
+ * only read from in epoll meanwhile. When such a socket becomes readable although nobody waits for
+ * it, because the server closes it, the socket is taken out then.
  *
  * Invariant: what epoll knows of a socket is what `registered` says. The kernel forgets a socket
- * that is closed, whoever closes it; so each new one is told of (socket_watch_opened).
- * Threads: one, that of the fetcher. Source: epoll(7). */
+ * that is closed, whoever closes it, so every new one must be announced (socket_watch_opened).
+ * Threads: one, the fetcher's.
+ * Source: epoll(7). */
 #ifndef FETCH_TRANSFER_SOCKET_WATCH_H
 #define FETCH_TRANSFER_SOCKET_WATCH_H
 

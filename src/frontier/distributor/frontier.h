@@ -1,12 +1,21 @@
-/* The frontier at work: the distributor thread and the todo thread, and the queues around them.
+/* Frontier: the distributor thread and the todo thread at work, and the queues around them.
  *
- *   ingest, resolver --> [distributor inbox] --> distributor thread --> [todo inbox] --> todo
- * thread fetching threads -----------------------------------------------------^       |       |
- *                                       distributor inbox <-- no URLs left -------'       '--> sink
+ *   ingest, resolver --> [distributor inbox] --> distributor --> [todo inbox] --> todo thread
+ *                               ^                                     ^            |     |
+ *                               |                 fetching threads ---'            |     |
+ *                               '----------- no URLs left -------------------------'     |
+ *                                                              fetching threads <--------'
  *
- * Both inboxes hold messages that begin with a News; they are bounded by what exists: a visit state
- * is in one of them at most once, and notices are few. Data is handed over: no lock is held while
- * either thread works. Source: BUbiNG, package frontier (TodoThread, DoneThread, Distributor). */
+ * What: both inboxes hold messages that begin with a News (frontier/visit/visit_state.h).
+ *
+ * Owns: both threads, the distributor and the workbench.
+ * Threads: data is handed over; no lock is held while either thread works. Each function may be
+ * called by any thread but where it says otherwise.
+ *
+ * Invariant: the inboxes are bounded by what exists. A visit state is in at most one of them, at
+ * most once; notices are few.
+ *
+ * Source: BUbiNG, package frontier (TodoThread, DoneThread, Distributor). */
 #ifndef FRONTIER_DISTRIBUTOR_FRONTIER_H
 #define FRONTIER_DISTRIBUTOR_FRONTIER_H
 

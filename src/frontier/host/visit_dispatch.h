@@ -2,7 +2,9 @@
  *
  * What: on an errand when its robots.txt is on another host, to the resolver when it has no
  * address, to the workbench when it has URLs, to rest when it has none or must wait long, and out
- * when it was evicted. A visit state without URLs gets a window first. Threads: distributor. */
+ * when it was evicted. A visit state without URLs gets a window first.
+ *
+ * Threads: distributor. */
 #ifndef FRONTIER_HOST_VISIT_DISPATCH_H
 #define FRONTIER_HOST_VISIT_DISPATCH_H
 

@@ -1,26 +1,32 @@
-/* PageDB's side of a merge of the sieve: links that were collected long enough to be looked up in
- * one sweep become pages, better paths and edges.
+/* Page merge: PageDB's side of a merge of the sieve.
  *
- *   frontier/sieve/sieve.c --elements--> Drum --find, put--> page_merge_repository: hash2idx
- *        ^                          |
- *        |                          '--unique, duplicate--> sieve --page_merge_new_page--> idx2info
- *        '-- the edges of a page --page_merge_put_links--> links    page_merge_seen --> idx2info
+ *   sieve_merge.c --elements--> Drum --find, put--> page_merge_repository: hash2idx
+ *        ^                       |
+ *        |                       '--unique, duplicate--> sieve --page_merge_new_page--> idx2info
+ *        '-- the edges of a page --page_merge_put_links--> links  page_merge_seen --> idx2info
  *
- * The repository of the Drum is hash2idx itself, so that the keys exist once. A key is domain hash,
- * URL hash and fingerprint, thirteen bytes that sort as hash2idx does; its value is the page's
- * index and its depth as the entry has it. Keys are looked up ascending within a bucket, so that
- * the leaves of the tree are read one after the other, and put the same way, so that each is
- * changed once.
+ * What: links that are looked up in one sweep become pages, better paths and edges. The repository
+ * of the Drum is hash2idx itself, so that the keys exist once. A key is domain hash, URL hash and
+ * fingerprint, thirteen bytes that sort as hash2idx does; its value is the page's index and its
+ * depth as the entry has it. Within a bucket, keys are looked up and put in ascending order, so
+ * that each leaf of the tree is read once and changed once.
  *
- * What a merge writes is what page_db_write would have written for the same links in the same
- * order, with one difference: new pages get their indices in order of appearance within a bucket of
- * the Drum, not over all. The buckets are ranges of the domain hash: within a domain, which is what
- * a host's schedule is about, the order is kept.
+ * A merge writes what page_db_write would have written for the same links in the same order, with
+ * one difference: new pages get their indices in order of appearance within a bucket, not over all
+ * buckets. Buckets are ranges of the domain hash, so the order is kept within a domain, which is
+ * what the schedule of a host is about.
  *
- * Invariants. 1. Between page_merge_begin and page_merge_end nobody else writes PageDB's tables in
- * the transaction; the sink may write others. 2. Within a bucket all finds come before all puts
- * before all events (drum.h), and page_merge_flush behind them. 3. After an error the transaction
- * must be aborted. Threads: the one that has the write transaction. */
+ * Owns: its cursors and editors. Database and transaction are borrowed.
+ *
+ * Threads: the one that has the write transaction.
+ *
+ * Invariants:
+ *  1. Between page_merge_begin and page_merge_end nobody else writes PageDB's tables in the
+ *     transaction; the sink may write others.
+ *  2. Within a bucket all finds come before all puts, these before all events (drum.h), and
+ *     page_merge_flush behind them.
+ *
+ * Errors: after one the transaction must be aborted. */
 #ifndef FRONTIER_SIEVE_PAGE_MERGE_H
 #define FRONTIER_SIEVE_PAGE_MERGE_H
 

@@ -1,6 +1,5 @@
-/* The sieve: which of the links found were never seen before. Collects links until there are so
- * many that looking them all up in one sweep is cheap, on a DRUM whose repository is PageDB's
- * hash2idx.
+/* Sieve: which of the links found were never seen before, when there are too many to look up at
+ * once.
  *
  *   results --sieve_add--> url cache, bucket files --sieve_save--> durable, and part of the commit
  *                                   |                              that holds the results
@@ -10,50 +9,53 @@
  *                               (host, level, schedule); known ones: a better path
  *                            2. page after page: its links, new or not, become its list
  *
- * Why. A batch of results (ingest_batch.h) looks its links up itself and commits pages and links
- * together: nothing can be simpler, and a small crawl never waits. But every new URL changes a leaf
- * of hash2idx, its host's record and its host's schedule; once these trees have many more leaves
- * than a batch has links, each of them is copied and written for one URL. A generation of the sieve
- * has millions of links. The buckets are ranges of the domain hash, so that all a merge has to say
- * to one host and to one leaf it says at once.
+ * What: collects links until looking all of them up in one sweep is cheap, on a DRUM whose
+ * repository is PageDB's hash2idx. A batch of results (ingest/page/page_way.h) can look its links
+ * up itself and commit pages and links together; nothing is simpler, and a small crawl never waits.
+ * But every new URL changes a leaf of hash2idx, its host's record and its host's schedule. Once
+ * these trees have many more leaves than a batch has links, each leaf is copied and written for one
+ * URL. A generation of the sieve has millions of links. Its buckets are ranges of the domain hash,
+ * so that a merge says everything that it has to say to one host, and to one leaf, at once.
  *
- * When. The owner gives links to the sieve when the frontier is not hungry, so that nobody misses
- * the new URLs until the merge, and the database is so large that it pays (least_urls). A link
- * costs about a microsecond more through the sieve; what it saves grows with the trees, and is the
- * less the larger a batch is. Measured in simulated crawls (11 links a page of which one is new;
- * the database in the page cache):
+ * When to use it: the owner gives links to the sieve when the frontier is not hungry, so that
+ * nobody misses the new URLs until the merge, and when the database is large enough (least_urls). A
+ * link costs about a microsecond more through the sieve. What it saves grows with the trees, and
+ * shrinks with the size of a batch. Measured in simulated crawls (11 links a page, of which one is
+ * new; the database in the page cache):
  *   sim --urls 1000000 --hosts 50001 --addresses 15001 --batch-time 30000
  *       --sieve-from 50000     33 900 pages per CPU-second; --sieve 0: 33 500
  *   sim --urls 2000000 --hosts 100001 --addresses 30001 --batch-time 30000 --batch-pages 2048
  *       --sieve-from 200000    24 200; --sieve 0: 25 000, and a sixth more written
- * So both ways come out even there, and the default begins where these end. Before it the batch
- * does it as ever; both may alternate, since what decides whether a URL is new is hash2idx alone.
+ * There both ways come out even, and the default begins where these crawls end. Both ways may
+ * alternate, because what decides whether a URL is new is hash2idx alone.
  *
- * Exactly once. Links are durable (bucket file, checksums) before the transaction commits that
- * takes their page out of the schedule; that transaction says up to where the bucket files count
- * (SieveState in the crawl's table), so a crash between the two leaves a tail that the next start
- * cuts off. A merge commits its progress with what it writes; the next start goes on behind it.
- * What it had gathered for part 2 of its buckets it gathers again, by look-ups.
+ * Memory: the URL cache, the arrays (buckets times array_bytes), and a merge: its fullest bucket,
+ * and sixteen bytes for each link of the generation, twice. When the links are many these are in
+ * files without a name, that is in the system's page cache.
  *
- * Order. Indices follow the order of first appearance within a bucket, that is within a domain; so
- * does the schedule of a host. A page has the links and the path that page_db_write gives it.
- * Of a page that is crawled twice before its first links are merged the later crawl's list stays:
- * while the sieve holds anything, a page that was crawled before must not be written past it.
+ * Owns: bucket files, URL cache and merge. PageDB is borrowed.
  *
- * Damage. Blocks of a bucket file that cannot be read are left out, counted and logged. A page of
- * which a link is lost gets no list: a page that was crawled and has no list is one whose links are
- * lost or still in the sieve, and `ragno verify` tells them apart (sieve_walk).
+ * Threads: ingest.
  *
- * Pieces. The clock is looked at between two buckets, so a bucket is full at sixteen thousand
- * elements whatever the memory, between some lists, and between some edges of the sort.
+ * Invariants:
+ *  1. Exactly once. Links are durable (bucket file, checksums) before the transaction commits that
+ *     takes their page out of the schedule. That transaction says up to where the bucket files
+ *     count (sieve_state.h), so a crash between the two leaves a tail that the next start cuts off.
+ *     A merge commits its progress with what it writes, and the next start goes on behind it.
+ *  2. Order. Indices follow the order of first appearance within a bucket, that is within a domain;
+ *     so does the schedule of a host. A page gets the links and the path that page_db_write would
+ *     give it. Of a page that is crawled twice before its first links are merged, the list of the
+ *     later crawl stays: while the sieve holds anything, a page that was crawled before must not be
+ *     written past it.
+ *  3. Pieces. The clock is looked at between two buckets, between some lists, and between some
+ *     edges of the sort. So a bucket is full at sixteen thousand elements, whatever the memory.
  *
- * Memory. Url cache, arrays (buckets x array_bytes), a merge: the fullest bucket, and sixteen bytes
- * for each link of the generation, twice, in files without name when they are many (the system's
- * page cache).
+ * Errors: those of drum.h and page_merge.h. After one the transaction must be aborted and
+ * sieve_settle called. Blocks of a bucket file that cannot be read are left out, counted and
+ * logged. A page of which a link is lost gets no list; `ragno verify` tells such a page from one
+ * whose links wait (sieve_walk.h).
  *
- * Threads: the ingest thread. Errors: those of drum.h and page_merge.h; after one the transaction
- * must be aborted, and sieve_settle called. Source: DESIGN section 5; seed 001; IRLbot, WWW 2008;
- * BUbiNG's sieve. */
+ * Source: Lee and others, IRLbot, WWW 2008 (DRUM); BUbiNG's sieve. */
 #ifndef FRONTIER_SIEVE_SIEVE_H
 #define FRONTIER_SIEVE_SIEVE_H
 

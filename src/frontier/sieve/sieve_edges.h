@@ -1,12 +1,15 @@
-/* The links that a merge of the sieve has looked up, gathered bucket by bucket, given back page by
- * page: a list of sixteen-byte edges, sorted once.
+/* Sieve edges: the links of a merge, gathered bucket by bucket and given back page by page.
  *
- * An edge is (page, number of its crawl, leaves the domain or not, target, kind). For each crawl
- * one edge more says how many links there are, so that a crawl of which some were lost is
- * recognised. Many edges lie in files without name, in the bucket files' directory; few in memory.
+ *   collecting --sieve_sort_begin, sieve_sort_step until it is done--> sorted --sieve_edges_next-->
  *
- * States: collecting -- sieve_sort_begin, sieve_sort_step until it is done --> sorted. Eight
- * million edges are sorted in half a second, so a step ends when its time is over. Threads: one. */
+ * What: an edge is sixteen bytes: page, number of the page's crawl, whether the link leaves the
+ * domain, target, kind. For each crawl of a page one edge more says how many links it had, so that
+ * a crawl of which some links were lost is recognised. A few edges are kept in memory, many in
+ * files without a name in the directory of the bucket files. Eight million edges take half a second
+ * to sort, so a step of the sort ends when its time is over.
+ *
+ * Owns: the edges and their file.
+ * Threads: one. */
 #ifndef FRONTIER_SIEVE_SIEVE_EDGES_H
 #define FRONTIER_SIEVE_SIEVE_EDGES_H
 

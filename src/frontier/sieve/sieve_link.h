@@ -1,5 +1,7 @@
-/* An element of the sieve on the disk: the auxiliary behind its key. Shared by sieve.c and
- * sieve_walk.c. In the machine's byte order: bucket files do not travel. */
+/* Sieve link: what the bucket files hold of a link, behind its key.
+ *
+ * What: the auxiliary value of a DRUM element, written by sieve.c and read by sieve_merge.c and
+ * sieve_walk.c. It is in the machine's byte order: bucket files do not travel. */
 #ifndef FRONTIER_SIEVE_SIEVE_LINK_H
 #define FRONTIER_SIEVE_SIEVE_LINK_H
 

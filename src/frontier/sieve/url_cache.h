@@ -1,16 +1,15 @@
-/* The URLs met lately, in a fixed number of bytes: stops repeated navigation links before the
- * sieve.
+/* URL cache: the URLs met lately, in a fixed number of bytes.
  *
- * A set of 64-bit fingerprints: whoever is in it is in the sieve, or came through it. Sets of
- * URL_CACHE_WAYS entries, one cache line each; inside a set the entry used longest ago is replaced:
- * every hit makes its entry the youngest (4-bit ages, a true LRU order). A URL that was replaced
- * costs a repeated question to the sieve, no more.
+ * What: a set of 64-bit fingerprints that stops repeated links, such as a site's navigation, before
+ * the sieve. A URL that is in the cache is in the sieve or came through it. The cache consists of
+ * sets of URL_CACHE_WAYS entries, one cache line each; inside a set, the entry that was used
+ * longest ago is replaced (4-bit ages, a true LRU order). When a URL was replaced, its next link
+ * goes through the sieve once more; nothing else happens. Never saved to disk.
  *
- * An answer is right but for equal fingerprints of different URLs: with a full 64-bit comparison
- * about entries / 2^64 per question. A fingerprint of 0 is treated as 1.
- *
- * Threads: one; a parsing thread has its own, or the owner's lock guards it. Never saved to disk.
- * Source: BUbiNG's url cache, with replacement by use instead of by age. */
+ * Threads: one.
+ * Errors: two URLs with equal fingerprints are mistaken for each other: about entries / 2^64 per
+ * question. Fingerprint 0 is treated as 1.
+ * Source: BUbiNG's URL cache, with replacement by use instead of by age. */
 #ifndef FRONTIER_SIEVE_URL_CACHE_H
 #define FRONTIER_SIEVE_URL_CACHE_H
 

@@ -1,9 +1,11 @@
-/* How long a host and an address are left alone, and what a failed fetch costs: pure decisions.
+/* Politeness: how long a host and an address are left alone, and what a failed fetch costs.
  *
- * Times are counted from the END of a fetch. The retry table follows BUbiNG's exception table with
- * its defects mended: every failure counts, whatever its class, so alternating errors end too;
- * waits double per failure; a success forgets them. 429 and 503 slow the host, not the URL
- * (RFC 9110 10.2.3 Retry-After). No I/O, no locks, no clock. */
+ * What: pure decisions. All delays count from the end of a fetch. Every failure counts, whatever
+ * its class, so that failures of alternating classes end, too; the wait doubles with each failure
+ * in a row, and a success ends the row. 429 and 503 slow down the host, not the URL.
+ *
+ * Threads: any; no I/O, no locks, no clock.
+ * Source: BUbiNG's table of exceptions; RFC 9110 10.2.3 (Retry-After). */
 #ifndef FRONTIER_VISIT_POLITENESS_H
 #define FRONTIER_VISIT_POLITENESS_H
 

@@ -1,20 +1,25 @@
-/* The workbench: visit states grouped by IP address, in the order in which they may be fetched.
+/* Workbench: visit states grouped by IP address, in the order in which they may be fetched from.
+ *
+ * What: a visit state whose name is resolved is in the entry of its address. Among the entries that
+ * are due, those of the best level go first, and of these the one that has been due longest. So
+ * whenever a fetch can begin, it is of the best URL in memory that may be fetched now. A bias can
+ * give other levels a share of the turns (store/schedule/level_bias.h).
+ *
+ * Owns: the entries. Visit states are the todo thread's while they are queued here.
+ * Threads: todo. Every time is a parameter.
  *
  * Invariants:
- *  1. A visit state is in its entry's queue iff it is not acquired and has something to fetch.
- *  2. An entry is on the workbench iff it is not acquired and its queue is not empty.
- *  3. An entry's time is max(its own next fetch, the first of its visit states' next fetches); it
- * is waiting while that is in the future, due after it. A due entry stands at the best level of its
- *     visit states whose time has come, and offers that one.
- *  4. While an entry is acquired none of its visit states is acquired again: never two fetches in
- *     flight to one address.
+ *  1. A visit state is in its entry's queue if and only if it is not acquired and has something to
+ *     fetch.
+ *  2. An entry is on the workbench if and only if it is not acquired and its queue is not empty.
+ *  3. An entry's time is the later of its own next fetch and the earliest next fetch of its visit
+ *     states. The entry is waiting while that time is in the future and due afterwards. A due entry
+ *     stands at the best level of its visit states whose time has come, and offers that one.
+ *  4. While an entry is acquired, none of its visit states is acquired: there are never two fetches
+ *     in flight to one address.
  *  5. An entry without visit states is forgotten only after its next fetch time has passed.
  *
- * Among due entries those of the best level go first, then the one due longest: with a fetch always
- * wanting, what is fetched next is the best URL in memory that may be fetched now. A bias can give
- * other levels a share of the turns (store/schedule/level_bias.h).
- * Owned by the todo thread; not thread-safe; every time is a parameter. Source: BUbiNG, classes
- * Workbench and WorkbenchEntry; Mercator's back queues. */
+ * Source: BUbiNG, classes Workbench and WorkbenchEntry; Mercator's back queues. */
 #ifndef FRONTIER_VISIT_WORKBENCH_H
 #define FRONTIER_VISIT_WORKBENCH_H
 

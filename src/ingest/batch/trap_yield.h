@@ -1,16 +1,21 @@
-/* Which kinds of URLs bring nothing new: per host and pattern (parse/trap/trap.h) how many pages
- * were fetched and how many of them had content that was not there before. A pattern with half of
- * enough fetches and too little that is new is throttled: ingest schedules further links of it at
- * the last level, behind all else of the host. With enough of them it is parked: links of it are
- * refused
- * (-10006), and so are URLs of it that are scheduled already, when their turn comes (fetch_step.h
- * reads the set of parked patterns). `ragno schedule DIR refused` takes them back. Throttled
- * patterns are judged by each further fetch: one that brings new content again is free again.
+/* Trap yield: which patterns of URLs bring nothing new.
  *
- * The table is bounded: sets of few places, and in a full set the pattern with the fewest fetches
- * makes room, parked ones last. It lives in memory only: a restart gives every pattern a new
- * chance. What the fetching threads refuse stays refused even when the table forgets its pattern.
- * Belongs to the ingest thread; told after a commit, so that a batch tried again counts once. */
+ *   free --(half of enough fetches, too little new)--> throttled --(enough fetches)--> parked
+ *     ^                                                    |
+ *     '---------------(a fetch brings new content)---------'
+ *
+ * What: counts, per host and pattern (parse/trap/trap.h), how many pages were fetched and how many
+ * of them had content that was not there before. Links of a throttled pattern are scheduled at the
+ * last level, behind everything else of the host. Links of a parked pattern are refused (-10006),
+ * and so are its URLs that are scheduled already, when their turn comes
+ * (fetch/transfer/fetch_step.h reads the set of parked patterns). `ragno schedule DIR refused`
+ * takes them back.
+ *
+ * The table is bounded: in a full set the pattern with the fewest fetches makes room, parked ones
+ * last. It lives in memory only: a restart gives every pattern a new chance. What the fetching
+ * threads refuse stays refused even when the table forgets its pattern.
+ *
+ * Threads: ingest. It is told after a commit, so that a batch that is tried again counts once. */
 #ifndef INGEST_BATCH_TRAP_YIELD_H
 #define INGEST_BATCH_TRAP_YIELD_H
 

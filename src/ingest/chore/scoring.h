@@ -6,24 +6,27 @@
  *                                                                              |
  *   ingest thread, with its batches: schedule and PageDB <--apply, in pieces-- chore
  *                                                                              |
- *   distributor: hosts whose URLs in memory stand elsewhere now are read anew <-'
+ *   distributor: hosts whose URLs in memory have moved read their windows anew <-'
  *
- * A computation reads the links in a read transaction that ends before it begins to compute, so
- * that a long one never keeps the database from reusing its pages; it starts from the last result,
- * which is kept in files of DIR/crawl.mdb also from run to run. It begins when enough pages came
- * since the last one (min_pages, and the share growth of all before it), or some, after interval.
- * Then the schedule is compared with the new scores, piece after piece in short read transactions;
- * where the level of an entry changed a move is noted, and after SCORING_MOVES of them the ingest
- * thread applies them: whatever the size of the crawl, moves take bounded memory, and only what
- * changed is written. A piece rides with a batch (ingest_chore.h) and is of SCORING_PIECE moves at
- * most, so that results wait for neither its work nor its share of the sync. A page that was
- * fetched meanwhile is left alone (store/schedule/page_levels.h).
+ * What: a computation begins when enough pages have come since the last one (min_pages, and the
+ * share growth of all before it), or some, after interval. It reads the links in a read transaction
+ * that ends before it begins to compute, so that a long computation does not keep the database from
+ * reusing its pages. It starts from the last result, which is kept in files of DIR/crawl.mdb from
+ * run to run, too. Then the schedule is compared with the new scores, piece after piece in short
+ * read transactions. Where the level of an entry changed a move is noted, and after SCORING_MOVES
+ * of them the ingest thread applies them: whatever the size of the crawl, moves take bounded
+ * memory, and only what changed is written. A piece rides with a batch
+ * (ingest/batch/ingest_chore.h) and has SCORING_PIECE moves at most, so that results do not wait
+ * long for its work or its share of the sync. A page that was fetched meanwhile is left alone
+ * (store/schedule/page_levels.h).
  *
- * Scores mean little by themselves; what counts is the level: a page of mean importance has
+ * Scores mean little by themselves; what counts is the level. A page of mean importance has
  * SCORER_MEAN (store/scorers/scorer.h), and each level is a factor of two. A page younger than the
  * last computation stands where its estimate put it.
  *
- * Threads: scoring_committed, scoring_stats: any. The Scorer and the chore: the ingest thread. */
+ * Owns: the scorer and its files. Database and schedule are borrowed.
+ * Threads: scoring_committed and scoring_stats any; the Scorer and the chore ingest; the rest main.
+ */
 #ifndef INGEST_CHORE_SCORING_H
 #define INGEST_CHORE_SCORING_H
 

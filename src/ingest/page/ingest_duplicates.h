@@ -1,5 +1,7 @@
-/* Pages that have been had before: of the same bytes, or of nearly the same text. In the batch's
- * transaction, in the ingest thread. */
+/* Duplicates: pages that have been had before, with the same bytes or with nearly the same text.
+ *
+ * What: the same bytes count on the same host only, nearly the same text on any host.
+ * Threads: ingest, inside the batch's transaction. */
 #ifndef INGEST_PAGE_INGEST_DUPLICATES_H
 #define INGEST_PAGE_INGEST_DUPLICATES_H
 

@@ -1,5 +1,8 @@
-/* A URL that is seen for the first time: it is refused, and that is counted, or it gets its level
- * and goes into the schedule. */
+/* New URL: what happens to a URL that is seen for the first time.
+ *
+ * What: the URL is refused, which is counted and logged, or it gets its level and goes into the
+ * schedule of its host.
+ * Threads: ingest, inside the batch's transaction. */
 #ifndef INGEST_PAGE_INGEST_NEW_URL_H
 #define INGEST_PAGE_INGEST_NEW_URL_H
 

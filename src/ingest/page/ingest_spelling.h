@@ -1,5 +1,8 @@
-/* Spellings of one page (dedup.h): of URLs with the same dedup key PageDB knows the first only. In
- * the batch's transaction; what is returned lives as long as the batch. */
+/* Spelling: of URLs with the same dedup key (rules/dedup.h) PageDB knows the first one only.
+ *
+ * What: replaces the links of pages, and seeds, by the spellings that stand for them.
+ * Owns: what is returned lives as long as the batch.
+ * Threads: ingest, inside the batch's transaction. */
 #ifndef INGEST_PAGE_INGEST_SPELLING_H
 #define INGEST_PAGE_INGEST_SPELLING_H
 
