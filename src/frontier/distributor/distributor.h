@@ -20,13 +20,13 @@
  *     committed or its visit state is forgotten: nothing is handed out twice.
  *  2. A host (scheme and authority) has at most one visit state, its guest included.
  *  3. A visit state is forgotten only when it is IDLE, none of its URLs is uncommitted, and its
- * next fetch time has passed or is in the host's committed record: politeness survives nowhere
- * else. Because of the latter, hosts that must wait long can make room when memory is short.
+ *     next fetch time has passed or is in the host's committed record: politeness survives nowhere
+ *     else. Because of the latter, hosts that must wait long can make room when memory is short.
  *  4. A visit state with askers serves them before it goes on an errand itself: nobody waits in a
  *     circle. A host that has a guest gets its own visit state, with the guest's times, once the
  *     guest is home.
  *  5. A window holds the best URLs of its host. When a commit brings a better URL, or moves one
- * that is in a window, the visit state is recalled and reads its window anew, a smaller one.
+ *     that is in a window, the visit state is recalled and reads its window anew, a smaller one.
  *  6. Memory is bounded by `memory_bytes`, whatever the size of the crawl.
  *  7. Pages of a host that are stored and its URLs that are in flight are never more together than
  *     pages_per_host. A host that has no room for a URL gets a window when its results are

@@ -6,7 +6,7 @@
  *
  * Invariants:
  *  1. A due page is in the schedule at most once: entries are keyed by host, level and page, and
- * the level is the one that PageDB has for the page.
+ *     the level is the one that PageDB has for the page.
  *  2. A host that has new URLs gets as many fetches of those between two groups as the last group
  *     had pages (HostRecord.owed): due pages and new ones do not starve each other.
  *

@@ -20,8 +20,8 @@
  * Invariants:
  *  1. A page that is to be visited again has exactly one due time, always.
  *  2. Of a host, at most host_share due pages are in the schedule; the others wait in its line. So
- * a host with more pages due than it can be asked for visits all of them in turn, as often as its
- * delay allows. */
+ *     a host with more pages due than it can be asked for visits all of them in turn, as often as
+ *     its delay allows. */
 #ifndef INGEST_REVISIT_REVISITS_H
 #define INGEST_REVISIT_REVISITS_H
 
