@@ -15,7 +15,7 @@
  *                give up             no answer, or a refusal: the URL leaves the schedule
  *                confirm             nothing new (304, or an error of a page that is stored)
  *                store               links, spelled and without duplicates, for the next station
- *   write      page_db_write       pages, links and new URLs of all results in one sweep; what is
+ *   write down page_db_write       pages, links and new URLs of all results in one sweep; what is
  *                                  found in passing goes through ingest_sink.h and ingest_new_url.h
  *   revisit    revisits_note       when the page is due again
  *   close      ingest_host_close   hosts that failed for good or are full
