@@ -702,7 +702,7 @@ static FILE *open_stream(const char *path, const char *mode)
     {                                                                                              \
         char absolute[PATH_MAX];                                                                   \
         FILE *(*real)(const char *, const char *) =                                                \
-            (FILE * (*)(const char *, const char *)) dlsym(RTLD_NEXT, #name);                      \
+            __extension__(FILE * (*)(const char *, const char *)) dlsym(RTLD_NEXT, #name);         \
         bool ours = (mode[0] == 'w' || mode[0] == 'a') && strchr(mode, '+') == NULL &&             \
                     resolve(AT_FDCWD, path, absolute);                                             \
         return ours ? open_stream(path, mode) : real(path, mode);                                  \
@@ -713,7 +713,7 @@ DEFINE_FOPEN(fopen64)
 
 int fileno(FILE *stream)
 {
-    int (*real)(FILE *) = (int (*)(FILE *))dlsym(RTLD_NEXT, "fileno");
+    int (*real)(FILE *) = __extension__(int (*)(FILE *)) dlsym(RTLD_NEXT, "fileno");
     int fd = -1;
     init();
     if (shim.directory_length > 0) {

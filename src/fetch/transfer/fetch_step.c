@@ -259,8 +259,9 @@ static bool robots_permit(VisitState *visit_state, const WindowUrl *url, Refusal
     if (verdict.undecided) {
         tell_of_costly_rules(visit_state, &verdict);
     }
-    *refusal =
-        verdict.allowed ? (Refusal){0} : (Refusal){STATUS_ROBOTS, verdict.rule, verdict.undecided};
+    *refusal = (Refusal){.status = verdict.allowed ? 0 : STATUS_ROBOTS,
+                         .rule = verdict.allowed ? NULL : verdict.rule,
+                         .undecided = !verdict.allowed && verdict.undecided};
     return verdict.allowed;
 }
 

@@ -216,11 +216,11 @@ static Result take(Batch *batch, size_t place)
         return archive(batch, page);
     }
     BatchHost *host = batch_host(batch, fetch->host.id);
-    Result rc = host == NULL ? batch->result : RESULT_OK;
-    page_db_looked_up(batch->store->db, RESULT_LOOK_UPS);
-    if (rc == RESULT_OK) {
-        rc = archive(batch, page);
+    if (host == NULL) {
+        return batch->result;
     }
+    page_db_looked_up(batch->store->db, RESULT_LOOK_UPS);
+    Result rc = archive(batch, page);
     if (rc != RESULT_OK) {
         return rc;
     }
