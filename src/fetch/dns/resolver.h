@@ -4,10 +4,10 @@
  *
  * What: the resolver has the program's only DNS cache (name_cache.h). Positive answers are kept for
  * their time to live, within bounds, negative ones for a fixed time. A name that is being asked for
- * is asked for once, however many hosts wait for it. Special addresses (parse/host/ip_address.h) are
- * dropped from answers unless they are allowed; a name that has no other address is FETCH_PRIVATE.
- * Of several addresses the first of the preferred family is used, and after each failure of the
- * host the next one.
+ * is asked for once, however many hosts wait for it. Special addresses (parse/host/ip_address.h)
+ * are dropped from answers unless they are allowed; a name that has no other address is
+ * FETCH_PRIVATE. Of several addresses the first of the preferred family is used, and after each
+ * failure of the host the next one.
  *
  * Owns: a visit state from resolver_resolve until it goes to the sink.
  * Threads: dns; resolver_resolve and resolver_stats any.
