@@ -133,6 +133,7 @@ Result verify_open_database(Verify *verify)
                        "data.mdb is missing or empty: it can be copied back from a backup, not "
                        "made anew; the WARC files are not concerned");
     } else if (rc == RESULT_OK && exists) {
+        verify->beside = !verify->options->repair && crawl_store_owner(directory) != 0;
         rc = check_file(verify, path.data);
         rc = rc == RESULT_OK ? open_database(verify, path.data) : rc;
     }

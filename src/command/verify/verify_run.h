@@ -15,6 +15,7 @@ typedef struct Verify {
     const VerifyOptions *options;
     VerifyCounts *counts;
     char *warc_directory;
+    bool beside;       /* a crawl had the directory when the database was opened */
     PageDB *db;        /* NULL: there is none */
     uint8_t *stored;   /* one bit per page: its answer was, before the committed end was read */
     uint8_t *captured; /* one bit per page: it was found in the files */
