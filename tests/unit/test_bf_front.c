@@ -5,8 +5,8 @@
 #include <unistd.h>
 
 #include "base/core/hash.h"
-#include "store/best_first/bf_front.h"
-#include "store/best_first/bf_heap.h"
+#include "store/front/bf_front.h"
+#include "store/front/bf_set.h"
 #include "unit.h"
 
 typedef struct World {

@@ -3,8 +3,8 @@
  *
  * Owns: verify_directory makes and frees everything in it.
  * Threads: main. */
-#ifndef COMMAND_VERIFY_VERIFY_INSIDE_H
-#define COMMAND_VERIFY_VERIFY_INSIDE_H
+#ifndef COMMAND_VERIFY_VERIFY_RUN_H
+#define COMMAND_VERIFY_VERIFY_RUN_H
 
 #include "base/memory/map.h"
 #include "command/verify/verify.h"

@@ -28,7 +28,7 @@
  * "Domain" is a page's origin: scheme, host and port.
  *
  * Updates. The thread computes scores and compares them with the schedule in memory and in short
- * read transactions. The moves it finds (BF_MOVES at most; bf_scheduler_internal.h) are made by
+ * read transactions. The moves it finds (BF_MOVES at most; bf_moves.h) are made by
  * whoever writes next: bf_scheduler_add makes some of them in its own transaction, about as many as
  * it schedules pages, for BF_SCHEDULER_RIDE_CPU_MS at most. So they cost no transaction and no sync
  * of their own, and while pages are added the update thread never writes. Only when nobody has
@@ -114,7 +114,7 @@ typedef struct BFScheduler {
     float max_soft_domain_crawl_rate; /* per second; negative: none (default) */
     float max_hard_domain_crawl_rate;
     uint64_t max_crawl_depth; /* 0: none */
-    BFSchedulerState *state;  /* bf_scheduler_internal.h */
+    BFSchedulerState *state;  /* bf_state.h */
 } BFScheduler;
 
 /* path may be NULL. On failure *sch is NULL or holds the error. */

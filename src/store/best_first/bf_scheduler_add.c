@@ -2,7 +2,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "store/best_first/bf_scheduler_internal.h"
+#include "store/best_first/bf_entry.h"
+#include "store/best_first/bf_error.h"
+#include "store/best_first/bf_moves.h"
+#include "store/best_first/bf_turn.h"
 #include "store/pages/page_heat.h"
 
 /* What one page of a batch does to the schedule, and later to the front. */

@@ -1,6 +1,6 @@
-#include "store/frequency/freq_internal.h"
+#include "store/frequency/freq_error.h"
+#include "store/frequency/freq_tables.h"
 
-#include <errno.h>
 #include <math.h>
 #include <stdbool.h>
 #include <stdlib.h>
@@ -8,174 +8,9 @@
 
 #include "base/core/clock.h"
 
-#define SCHEDULE_TABLE "freq_schedule"
-#define PAGES_TABLE    "freq_pages"
-#define KEY_BYTES      16u
-
-FreqSchedulerError freq_fail(FreqScheduler *sch, FreqSchedulerError code, const char *what)
-{
-    error_clean(sch->error);
-    error_set(sch->error, (int)code, what);
-    return code;
-}
-
-FreqSchedulerError freq_fail_page_db(FreqScheduler *sch, int code, const char *what)
-{
-    switch (code) {
-    case page_db_error_ok:
-        return freq_scheduler_error_ok;
-    case page_db_error_memory:
-        return freq_fail(sch, freq_scheduler_error_memory, what);
-    case page_db_error_invalid_path:
-        return freq_fail(sch, freq_scheduler_error_invalid_path, what);
-    case page_db_error_full:
-        return freq_fail(sch, freq_scheduler_error_full, what);
-    default:
-        return freq_fail(sch, freq_scheduler_error_internal, what);
-    }
-}
-
-/* The code of page_db.h for one of LMDB's. */
-int freq_page_db_code(int rc)
-{
-    switch (rc) {
-    case MDB_SUCCESS:
-        return page_db_error_ok;
-    case MDB_MAP_FULL:
-    case ENOSPC:
-        return page_db_error_full;
-    case ENOMEM:
-        return page_db_error_memory;
-    default:
-        return page_db_error_internal;
-    }
-}
-
 /* ---- Entries ---- */
 
-static void key_write(const FreqEntry *entry, unsigned char key[KEY_BYTES])
-{
-    uint64_t bits = 0;
-    memcpy(&bits, &entry->time, sizeof bits);
-    for (unsigned i = 0; i < 8; i++) {
-        key[i] = (unsigned char)(bits >> (56 - 8 * i));
-        key[8 + i] = (unsigned char)(entry->index >> (56 - 8 * i));
-    }
-}
-
-static bool entry_read(const MDB_val *key, const MDB_val *value, FreqEntry *entry)
-{
-    if (key->mv_size != KEY_BYTES || value->mv_size != sizeof entry->freq) {
-        return false;
-    }
-    const unsigned char *bytes = key->mv_data;
-    uint64_t bits = 0;
-    entry->index = 0;
-    for (unsigned i = 0; i < 8; i++) {
-        bits = bits << 8 | bytes[i];
-        entry->index = entry->index << 8 | bytes[8 + i];
-    }
-    memcpy(&entry->time, &bits, sizeof bits);
-    memcpy(&entry->freq, value->mv_data, sizeof entry->freq);
-    return isfinite(entry->time) && entry->freq > 0.0f;
-}
-
-/* Writes a new entry into both tables. */
-int freq_entry_put(const FreqScheduler *sch, MDB_txn *txn, FreqEntry *entry)
-{
-    unsigned char bytes[KEY_BYTES];
-    key_write(entry, bytes);
-    MDB_val key = {sizeof bytes, bytes};
-    MDB_val value = {sizeof entry->freq, &entry->freq};
-    int rc = mdb_put(txn, sch->schedule, &key, &value, 0);
-    if (rc == MDB_SUCCESS) {
-        key = (MDB_val){sizeof entry->index, &entry->index};
-        value = (MDB_val){sizeof entry->time, &entry->time};
-        rc = mdb_put(txn, sch->pages, &key, &value, 0);
-    }
-    return rc;
-}
-
-/* Finds the entry of a page; MDB_NOTFOUND. */
-int freq_entry_find(const FreqScheduler *sch, MDB_txn *txn, uint64_t index, FreqEntry *entry)
-{
-    MDB_val key = {sizeof index, &index};
-    MDB_val value;
-    int rc = mdb_get(txn, sch->pages, &key, &value);
-    if (rc != MDB_SUCCESS || value.mv_size != sizeof entry->time) {
-        return rc != MDB_SUCCESS ? rc : MDB_CORRUPTED;
-    }
-    *entry = (FreqEntry){.index = index};
-    memcpy(&entry->time, value.mv_data, sizeof entry->time);
-    unsigned char bytes[KEY_BYTES];
-    key_write(entry, bytes);
-    key = (MDB_val){sizeof bytes, bytes};
-    rc = mdb_get(txn, sch->schedule, &key, &value);
-    return rc != MDB_SUCCESS ? rc : entry_read(&key, &value, entry) ? MDB_SUCCESS : MDB_CORRUPTED;
-}
-
-int freq_entry_delete(const FreqScheduler *sch, MDB_txn *txn, const FreqEntry *entry)
-{
-    unsigned char bytes[KEY_BYTES];
-    key_write(entry, bytes);
-    MDB_val key = {sizeof bytes, bytes};
-    int rc = mdb_del(txn, sch->schedule, &key, NULL);
-    if (rc == MDB_SUCCESS) {
-        uint64_t index = entry->index;
-        key = (MDB_val){sizeof index, &index};
-        rc = mdb_del(txn, sch->pages, &key, NULL);
-    }
-    return rc;
-}
-
-int freq_entry_seek(const FreqScheduler *sch, MDB_txn *txn, FreqEntry *entry)
-{
-    MDB_cursor *cursor = NULL;
-    unsigned char bytes[KEY_BYTES];
-    key_write(entry, bytes);
-    MDB_val key = {sizeof bytes, bytes};
-    MDB_val value;
-    int rc = mdb_cursor_open(txn, sch->schedule, &cursor);
-    if (rc != MDB_SUCCESS) {
-        return rc;
-    }
-    rc = mdb_cursor_get(cursor, &key, &value, MDB_SET_RANGE);
-    if (rc == MDB_SUCCESS && !entry_read(&key, &value, entry)) {
-        rc = MDB_CORRUPTED;
-    }
-    mdb_cursor_close(cursor);
-    return rc;
-}
-
-/* The virtual time of now: that of the first entry. */
-int freq_clock_read(const FreqScheduler *sch, MDB_txn *txn, double *time)
-{
-    MDB_cursor *cursor = NULL;
-    *time = 0.0;
-    int rc = mdb_cursor_open(txn, sch->schedule, &cursor);
-    if (rc != MDB_SUCCESS) {
-        return rc;
-    }
-    MDB_val key;
-    MDB_val value;
-    rc = mdb_cursor_get(cursor, &key, &value, MDB_FIRST);
-    FreqEntry first;
-    if (rc == MDB_SUCCESS && entry_read(&key, &value, &first)) {
-        *time = first.time;
-    }
-    mdb_cursor_close(cursor);
-    return rc == MDB_NOTFOUND ? MDB_SUCCESS : rc;
-}
-
 /* ---- Life ---- */
-
-int freq_tables_open(FreqScheduler *sch, MDB_txn *txn, bool create)
-{
-    unsigned flags = create ? MDB_CREATE : 0;
-    int rc = mdb_dbi_open(txn, SCHEDULE_TABLE, flags, &sch->schedule);
-    return rc == MDB_SUCCESS ? mdb_dbi_open(txn, PAGES_TABLE, flags | MDB_INTEGERKEY, &sch->pages)
-                             : rc;
-}
 
 static char *default_path(const PageDB *db)
 {
@@ -276,7 +111,7 @@ static int take_first(const FreqScheduler *sch, MDB_txn *txn, MDB_cursor *cursor
         *is_end = true;
         return page_db_error_ok;
     }
-    if (rc != MDB_SUCCESS || !entry_read(&key, &value, &entry)) {
+    if (rc != MDB_SUCCESS || !freq_entry_read(&key, &value, &entry)) {
         return freq_page_db_code(rc != MDB_SUCCESS ? rc : MDB_CORRUPTED);
     }
     PageRef page;
@@ -394,7 +229,7 @@ static int walk(FreqScheduler *sch,
            mdb_cursor_get(cursor, &key, &value, MDB_NEXT) == 0) {
         FreqEntry entry;
         PageRef page;
-        if (!entry_read(&key, &value, &entry) ||
+        if (!freq_entry_read(&key, &value, &entry) ||
             page_db_get(sch->page_db, txn, entry.index, &page, &url) != page_db_error_ok) {
             code = page_db_error_internal;
         } else {

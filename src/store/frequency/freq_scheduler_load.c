@@ -2,7 +2,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "store/frequency/freq_internal.h"
+#include "store/frequency/freq_error.h"
+#include "store/frequency/freq_tables.h"
 
 #define SEED_PREFIX    "_seed_"
 #define UNSEEN_CHANGES 0.5

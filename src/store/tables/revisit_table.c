@@ -7,7 +7,7 @@
 #include <time.h>
 
 #include "parse/http/http_header.h"
-#include "store/frequency/freq_internal.h"
+#include "store/frequency/freq_tables.h"
 #include "store/lmdb/lmdb_result.h"
 
 #define LINES_TABLE "revisit_lines"

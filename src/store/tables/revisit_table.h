@@ -4,7 +4,7 @@
  * what the crawl works through: virtual time is wall time, seconds since 1970. Times below
  * REVISIT_VIRTUAL_MAX are not: the command counts from 0, the crawl has not met that entry yet.
  *
- * - freq_schedule, freq_pages (freq_internal.h): due time and frequency of every page that is to be
+ * - freq_schedule, freq_pages (freq_tables.h): due time and frequency of every page that is to be
  *   visited again. A page that is due stays there, with its time, until the transaction of its
  *   visit's result moves it: so no crash, no host that is cleared, nothing loses a next visit, and
  *   the first entry says how far behind the crawl is;

@@ -1,7 +1,13 @@
-/* What the files of FreqScheduler share: its errors and the entries of its tables. */
-#ifndef STORE_FREQUENCY_FREQ_INTERNAL_H
-#define STORE_FREQUENCY_FREQ_INTERNAL_H
+/* The tables of a FreqScheduler: when each page is due, and how often it is visited.
+ *
+ * What: freq_schedule has an entry for each page in order of its virtual time; freq_pages finds the
+ * entry of a page. Both always agree.
+ * Owns: nothing; the handles are the scheduler's.
+ * Threads: the one whose transaction it is. Errors: LMDB codes. */
+#ifndef STORE_FREQUENCY_FREQ_TABLES_H
+#define STORE_FREQUENCY_FREQ_TABLES_H
 
+#include <lmdb.h>
 #include <stdbool.h>
 
 #include "store/frequency/freq_scheduler.h"
@@ -13,18 +19,13 @@ typedef struct FreqEntry {
     float freq;
 } FreqEntry;
 
-/* Sets the error and returns the code. */
-FreqSchedulerError freq_fail(FreqScheduler *sch, FreqSchedulerError code, const char *what);
-/* The same for a code of page_db.h; ok is success and leaves the error alone. */
-FreqSchedulerError freq_fail_page_db(FreqScheduler *sch, int code, const char *what);
-/* The code of page_db.h for one of LMDB's. */
-int freq_page_db_code(int rc);
-
 /* Opens the two tables; without create MDB_NOTFOUND when there are none. Usable by other
  * transactions once txn is committed. */
 int freq_tables_open(FreqScheduler *sch, MDB_txn *txn, bool create);
 
-/* Codes of LMDB. put writes a new entry into both tables, find finds that of a page. */
+/* An entry of freq_schedule as it lies there; false: it is none. */
+bool freq_entry_read(const MDB_val *key, const MDB_val *value, FreqEntry *entry);
+/* put writes a new entry into both tables, find finds that of a page. */
 int freq_entry_put(const FreqScheduler *sch, MDB_txn *txn, FreqEntry *entry);
 int freq_entry_find(const FreqScheduler *sch, MDB_txn *txn, uint64_t index, FreqEntry *entry);
 int freq_entry_delete(const FreqScheduler *sch, MDB_txn *txn, const FreqEntry *entry);

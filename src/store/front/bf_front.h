@@ -30,46 +30,19 @@
  *
  * Not thread-safe: one lock of the caller's. Pure: time is a parameter, the schedule is only read.
  */
-#ifndef STORE_BEST_FIRST_BF_FRONT_H
-#define STORE_BEST_FIRST_BF_FRONT_H
+#ifndef STORE_FRONT_BF_FRONT_H
+#define STORE_FRONT_BF_FRONT_H
 
 #include <lmdb.h>
 #include <stdbool.h>
 #include <stdint.h>
 
 #include "base/core/result.h"
+#include "store/front/bf_order.h"
+#include "store/front/bf_rates.h"
 #include "store/schedule/schedule.h"
 
-#define BF_CRAWL_RATE_STEPS 5u
-#define BF_RATE_BURST_S     1.0
-
 typedef struct BFFront BFFront;
-
-/* Where an entry stands among its host's: level and value of the schedule in one number. */
-typedef uint64_t BFOrder;
-
-#define BF_VALUE_BITS 48u
-#define BF_INDEX_BITS 36u /* of a value; above them the order inside the level */
-
-static inline BFOrder bf_order(unsigned level, uint64_t value)
-{
-    return (uint64_t)level << BF_VALUE_BITS | value;
-}
-
-static inline unsigned bf_order_level(BFOrder order)
-{
-    return (unsigned)(order >> BF_VALUE_BITS);
-}
-
-static inline uint64_t bf_order_value(BFOrder order)
-{
-    return order & ((UINT64_C(1) << BF_VALUE_BITS) - 1);
-}
-
-static inline uint64_t bf_order_index(BFOrder order)
-{
-    return order & ((UINT64_C(1) << BF_INDEX_BITS) - 1);
-}
 
 /* schedule: borrowed. NULL without memory. */
 BFFront *bf_front_new(Schedule *schedule);

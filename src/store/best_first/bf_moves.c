@@ -1,8 +1,10 @@
+#include "store/best_first/bf_moves.h"
+
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "store/best_first/bf_scheduler_internal.h"
+#include "store/best_first/bf_entry.h"
 #include "store/lmdb/lmdb_result.h"
 #include "store/page_tables/page_store.h"
 #include "store/schedule/page_levels.h"

@@ -1,0 +1,111 @@
+#include "store/best_first/bf_turn.h"
+
+#include "store/best_first/bf_error.h"
+
+MonoTime bf_time(const BFSchedulerState *state)
+{
+    return timekeeper_now(state->time);
+}
+
+double bf_now(const BFSchedulerState *state)
+{
+    return (double)bf_time(state).ns / 1e9;
+}
+
+/* Another writer has waited for the update thread. */
+static void note_wait(BFSchedulerState *state, MonoTime start)
+{
+    int64_t waited_ns = bf_time(state).ns - start.ns;
+    int_least64_t longest = atomic_load(&state->longest_wait_ns);
+    while (waited_ns > longest &&
+           !atomic_compare_exchange_weak(&state->longest_wait_ns, &longest, waited_ns)) {
+    }
+}
+
+/* An update waits until all that have asked by now are served: not longer, so that it gets on while
+ * others write all the time. */
+static void yield_to_writers(BFSchedulerState *state)
+{
+    uint64_t asked = atomic_load(&state->asked);
+    if (atomic_load(&state->served) >= asked) {
+        return;
+    }
+    atomic_store(&state->yielding, true);
+    mutex_lock(&state->mutex);
+    while (atomic_load(&state->served) < asked && !atomic_load(&state->stopping)) {
+        condition_wait(&state->was_served, &state->mutex);
+    }
+    mutex_unlock(&state->mutex);
+    atomic_store(&state->yielding, false);
+}
+
+/* The writer has its transaction no more, or got none. */
+static void end_writer(BFSchedulerState *state, BFWriter writer)
+{
+    if (writer == BF_UPDATE) {
+        atomic_store(&state->updating, false);
+        return;
+    }
+    atomic_fetch_add(&state->served, 1);
+    if (atomic_load(&state->yielding)) {
+        mutex_lock(&state->mutex);
+        condition_broadcast(&state->was_served);
+        mutex_unlock(&state->mutex);
+    }
+}
+
+BFSchedulerError bf_begin(BFScheduler *sch, BFWriter writer, MDB_txn **txn)
+{
+    BFSchedulerState *state = sch->state;
+    MonoTime start = bf_time(state);
+    bool is_held_up = writer == BF_WRITER && atomic_load(&state->updating);
+    if (writer == BF_UPDATE) {
+        yield_to_writers(state);
+        atomic_store(&state->updating, true);
+    } else {
+        atomic_fetch_add(&state->asked, 1);
+    }
+    int rc = page_db_txn_begin(sch->page_db, false, txn);
+    if (rc != page_db_error_ok) {
+        end_writer(state, writer);
+    }
+    if (is_held_up) {
+        note_wait(state, start);
+    }
+    return bf_fail_page_db(sch, rc, "bf_scheduler: no transaction can be begun");
+}
+
+BFSchedulerError bf_commit(BFScheduler *sch, BFWriter writer, MDB_txn *txn, uint64_t *turn)
+{
+    *turn = atomic_fetch_add(&sch->state->turns, 1) + 1;
+    int rc = page_db_txn_commit(sch->page_db, txn);
+    end_writer(sch->state, writer);
+    return bf_fail_page_db(sch, rc, "bf_scheduler: the transaction cannot be committed");
+}
+
+void bf_abort(BFScheduler *sch, BFWriter writer, MDB_txn *txn)
+{
+    page_db_txn_abort(sch->page_db, txn);
+    end_writer(sch->state, writer);
+}
+
+bool bf_is_awaited(const BFSchedulerState *state)
+{
+    uint64_t served = atomic_load(&state->served);
+    return atomic_load(&state->asked) > served;
+}
+
+void bf_turn_begin(BFSchedulerState *state, uint64_t turn)
+{
+    mutex_lock(&state->mutex);
+    while (state->turn_done + 1 != turn) {
+        condition_wait(&state->turn, &state->mutex);
+    }
+}
+
+void bf_turn_end(BFSchedulerState *state)
+{
+    state->turn_done++;
+    condition_broadcast(&state->turn);
+    mutex_unlock(&state->mutex);
+}

@@ -1,0 +1,43 @@
+#include "store/frequency/freq_error.h"
+
+#include <errno.h>
+#include <lmdb.h>
+
+FreqSchedulerError freq_fail(FreqScheduler *sch, FreqSchedulerError code, const char *what)
+{
+    error_clean(sch->error);
+    error_set(sch->error, (int)code, what);
+    return code;
+}
+
+FreqSchedulerError freq_fail_page_db(FreqScheduler *sch, int code, const char *what)
+{
+    switch (code) {
+    case page_db_error_ok:
+        return freq_scheduler_error_ok;
+    case page_db_error_memory:
+        return freq_fail(sch, freq_scheduler_error_memory, what);
+    case page_db_error_invalid_path:
+        return freq_fail(sch, freq_scheduler_error_invalid_path, what);
+    case page_db_error_full:
+        return freq_fail(sch, freq_scheduler_error_full, what);
+    default:
+        return freq_fail(sch, freq_scheduler_error_internal, what);
+    }
+}
+
+/* The code of page_db.h for one of LMDB's. */
+int freq_page_db_code(int rc)
+{
+    switch (rc) {
+    case MDB_SUCCESS:
+        return page_db_error_ok;
+    case MDB_MAP_FULL:
+    case ENOSPC:
+        return page_db_error_full;
+    case ENOMEM:
+        return page_db_error_memory;
+    default:
+        return page_db_error_internal;
+    }
+}
