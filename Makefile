@@ -199,7 +199,7 @@ test: all $(OUT)/web $(OUT)/sim $(UNIT_BIN) $(CRASH_BIN)
 	@OUT=$(OUT) tests/run --unit $(UNIT_BIN) --sim --integration
 
 ## make unit            the unit tests (T=name for one, or names)
-unit: $(if $(T),$(T:%=$(OUT)/tests/test_%),$(UNIT_BIN))
+unit: $(if $(T),$(if $(findstring :,$(T)),,$(T:%=$(OUT)/tests/test_%)),$(UNIT_BIN))
 	@OUT=$(OUT) tests/run --unit $^
 
 ## make integration     the real program against the synthetic web (T=name, T=name:test; FULL=1: long)

@@ -13,7 +13,6 @@ import random
 import shutil
 import signal
 import subprocess
-import time
 
 import crawl_state
 import lmdb_table  # of the integration tests, whose folder crawl_state has put into the path
@@ -169,24 +168,31 @@ def cut_power(report, path, world, name, more, randomness):
                      not complaints, f"{len(complaints)}:\n" + "\n".join(complaints[:6]))
 
 
-def status_log(directory):
-    with open(directory + "/ragno.log", encoding="utf-8") as file:
+def begin_full(world, directory, full, grace):
+    """A crawl that has run into a full disk, and the file of its standard error."""
+    with open(full + ".errors", "w", encoding="utf-8") as errors:
+        process = subprocess.Popen(command(world.web, directory, "--set", f"crawl.grace={grace}"),
+                                   stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
+                                   stderr=errors, env=shimmed(directory, IO_FULL=full))
+    log = directory + "/crawl.log"  # a disk that is full before the seeds are stored ends a crawl
+    harness.until(lambda: os.path.exists(log) and os.path.getsize(log))
+    open(full, "w", encoding="utf-8").close()
+    harness.until(lambda: process.poll() is not None or "cannot commit" in said(full))
+    return process
+
+
+def said(full):
+    with open(full + ".errors", encoding="utf-8") as file:
         return file.read()
 
 
-def begin_full(world, directory, full, grace):
-    """A crawl that has run into a full disk."""
-    process = subprocess.Popen(command(world.web, directory, "--set", f"crawl.grace={grace}"),
-                               stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
-                               stderr=subprocess.PIPE, text=True,
-                               env=shimmed(directory, IO_FULL=full))
-    deadline = time.monotonic() + 20
-    log = directory + "/crawl.log"  # a disk that is full before the seeds are stored ends a crawl
-    while not (os.path.exists(log) and os.path.getsize(log)) and time.monotonic() < deadline:
-        time.sleep(0.01)
-    open(full, "w", encoding="utf-8").close()
-    time.sleep(2.5)
-    return process
+def ended(process):
+    """Waits for the end of a crawl, which is killed if it does not come."""
+    try:
+        process.wait(harness.PATIENCE_S)
+    except subprocess.TimeoutExpired:
+        process.kill()
+        process.wait()
 
 
 def full_disk(report, path):
@@ -199,14 +205,10 @@ def full_disk(report, path):
         process = begin_full(world, directory, full, "10s")
         report.equal("a full disk does not end the crawl", process.poll(), None)
         os.unlink(full)
-        try:
-            _, errors = process.communicate(timeout=60)
-        except subprocess.TimeoutExpired:
-            process.kill()
-            _, errors = process.communicate()
+        ended(process)
         report.equal("with room again it goes on to its end", process.returncode, 0)
-        report.check("and said what it waited for", "cannot commit, the crawl waits" in errors and
-                     "commits work again" in errors, errors[-500:])
+        report.check("and said what it waited for", "cannot commit, the crawl waits" in said(full) and
+                     "commits work again" in said(full), said(full)[-500:])
         complaints = crawl_state.verify(directory) + \
             crawl_state.compare(crawl_state.State(directory), world.undisturbed)
         report.check("nothing is lost", not complaints, "\n".join(complaints))
@@ -214,13 +216,9 @@ def full_disk(report, path):
         shutil.rmtree(directory)
         process = begin_full(world, directory, full, "1s")
         process.send_signal(signal.SIGINT)
-        try:
-            _, errors = process.communicate(timeout=20)
-        except subprocess.TimeoutExpired:
-            process.kill()
-            _, errors = process.communicate()
+        ended(process)
         report.check("SIGINT while the disk is full: exit 11", process.returncode == 11,
-                     f"{process.returncode}: {errors[-500:]}")
+                     f"{process.returncode}: {said(full)[-500:]}")
         complaints = crawl_state.verify(directory)
         report.check("what it left is consistent", not complaints, "\n".join(complaints))
         os.unlink(full)

@@ -3,7 +3,6 @@ start with its place."""
 import glob
 import gzip
 import subprocess
-import time
 
 import harness
 from sites import Sites, log_lines, page
@@ -100,13 +99,6 @@ def mistakes(report, path):
     report.equal("and the same three lines", len(check.stderr.splitlines()), 3)
 
 
-def wait_until(condition, seconds=10):
-    deadline = time.monotonic() + seconds
-    while not condition() and time.monotonic() < deadline:
-        time.sleep(0.02)
-    return condition()
-
-
 def change(report, path, name, section, wrong, where, right):
     """A long chain of pages; the live option first gets a wrong value, then one that ends the chain."""
     chain = {f"http://a.test/{i}": page(f"/{i + 1}") for i in range(3000)}
@@ -118,20 +110,20 @@ def change(report, path, name, section, wrong, where, right):
                                  stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
                                  stderr=subprocess.DEVNULL)
         log = lambda: open(directory + "/ragno.log").read()
-        wait_until(lambda: len(sites.requests) > 10)
+        harness.until(lambda: len(sites.requests) > 10)
         with open(ini, "w") as file:
             file.write(f"[{section}]\n{name} = {wrong}\n")
         crawl.send_signal(1)
-        wait_until(lambda: "nothing was changed" in log())
+        harness.until(lambda: "nothing was changed" in log())
         report.check(f"a wrong {section}.{name} is logged with its place",
                      f"{section}.{name}: {where}" in log(), log()[-500:])
         before = len(sites.requests)
-        report.check("and the crawl goes on", wait_until(lambda: len(sites.requests) > before + 5))
+        report.check("and the crawl goes on", harness.until(lambda: len(sites.requests) > before + 5))
         with open(ini, "w") as file:
             file.write(f"[{section}]\n{name} = {right}\n")
         crawl.send_signal(1)
         try:
-            code = crawl.wait(20)
+            code = crawl.wait(harness.PATIENCE_S)
         except subprocess.TimeoutExpired:
             code = "still running"
         harness.end_process(crawl)

@@ -225,6 +225,27 @@ def until(condition, patience=PATIENCE_S):
         time.sleep(0.02)
 
 
+def run_until(command, condition, patience=PATIENCE_S, **options):
+    """Runs a crawl that would not end by itself (or not soon) until condition() holds, and stops it by
+    SIGINT. Returns it like subprocess.run, and its returncode is 11 when all went well; None when it
+    did not stop, and was killed."""
+    process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+                               stderr=subprocess.PIPE, text=True, errors="replace", **options)
+    try:
+        until(lambda: condition() or process.poll() is not None, patience)
+        process.send_signal(signal.SIGINT)
+        output, errors = process.communicate(timeout=PATIENCE_S)
+        code = process.returncode
+    except subprocess.TimeoutExpired:
+        process.kill()
+        output, errors = process.communicate()
+        code = None
+    except BaseException:
+        process.kill()
+        raise
+    return subprocess.CompletedProcess(command, code, output, errors)
+
+
 def db_rows(directory):
     """`ragno db DIR dump` as (url, first_crawl, n_crawls) per page."""
     result = run([f"{OUT}/ragno", "db", directory, "dump"])

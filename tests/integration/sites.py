@@ -97,6 +97,10 @@ class Sites:
     def crawl(self, directory, *arguments, timeout=60, **delays):
         return harness.run(self.command(directory, *arguments, **delays), timeout)
 
+    def crawl_until(self, condition, directory, *arguments, **delays):
+        """A crawl that is stopped when condition() holds."""
+        return harness.run_until(self.command(directory, *arguments, **delays), condition)
+
     def asked(self, robots=False):
         """The URLs that were asked for, but for robots.txt."""
         return {f"http://{r.host}{r.path}" for r in self.requests

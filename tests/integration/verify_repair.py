@@ -206,8 +206,7 @@ def in_use(report, web, directory):
     process = subprocess.Popen(harness.crawl_command(web, directory, wait="100ms"),
                                stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
                                stderr=subprocess.PIPE, text=True)
-    while process.poll() is None and not os.path.exists(directory + "/status.json"):
-        time.sleep(0.02)
+    harness.until(lambda: process.poll() is not None or os.path.exists(directory + "/status.json"))
     result = harness.run([f"{harness.OUT}/ragno", "verify", directory, "--repair"])
     report.check("a repair of a crawl in use is refused, once", result.returncode == 17 and
                  (result.stdout + result.stderr).count("in use") == 1,
@@ -227,8 +226,7 @@ def threads_take_faults(report, web, directory):
     process = subprocess.Popen(harness.crawl_command(web, directory, wait="100ms"),
                                stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
                                stderr=subprocess.DEVNULL)
-    while process.poll() is None and not os.path.exists(directory + "/status.json"):
-        time.sleep(0.02)
+    harness.until(lambda: process.poll() is not None or os.path.exists(directory + "/status.json"))
     blocking = []
     for name in glob.glob(f"/proc/{process.pid}/task/*/status"):
         with open(name, encoding="utf-8") as file:
@@ -480,9 +478,11 @@ def lists_of_a_site(report, path):
 def rebuilt_after_revisits(report, web, path):
     """The newest capture of most pages is a 304, which says nothing of links."""
     directory, copy = path + "/visited", path + "/visited-copy"
-    harness.crawl(web, directory, "--set", "schedule.mode=continuous", "--set",
-                  "schedule.revisit_default=1s", "--set", "schedule.revisit_min=300ms",
-                  "--max-duration", "4s", wait="1ms", ip_wait="1ms")
+    command = harness.crawl_command(web, directory, "--set", "schedule.mode=continuous", "--set",
+                                    "schedule.revisit_default=1s", "--set",
+                                    "schedule.revisit_min=300ms", wait="1ms", ip_wait="1ms")
+    harness.run_until(command, lambda: sum(r.status == 304 for r in web.requests()) >=
+                      2 * SIZES["pages"])
     rebuilt(report, directory, copy, "lists of pages that were visited again",
             lambda d: lose_lists(d, lambda n: True), lists_of(directory))
 
