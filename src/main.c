@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "base/option/options.h"
+#include "command/audit_command.h"
 #include "command/check/check.h"
 #include "command/crawl.h"
 #include "command/db/db.h"
@@ -19,9 +20,11 @@ typedef struct Command {
 } Command;
 
 static const Command commands[] = {
-    {"check", check_main},   {"crawl", crawl_main},   {"db", db_main},
-    {"export", export_main}, {"rank", rank_main},     {"schedule", schedule_main},
-    {"status", status_main}, {"verify", verify_main}, {NULL, NULL},
+    {"audit", audit_main},       {"check", check_main},
+    {"crawl", crawl_main},       {"db", db_main},
+    {"export", export_main},     {"rank", rank_main},
+    {"schedule", schedule_main}, {"status", status_main},
+    {"verify", verify_main},     {NULL, NULL},
 };
 
 /* A word that is nearly a command is a slip, not a seed. */

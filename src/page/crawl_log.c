@@ -231,6 +231,9 @@ static void append_times(CrawlLog *log, const FetchResult *fetch)
         (void)buffer_printf(text, "owes:%lld/%lld,", (long long)fetch->cost.owes_host_ms,
                             (long long)fetch->cost.owes_ip_ms);
     }
+    if (fetch->request.as_origin != NULL) {
+        (void)buffer_printf(text, "as:%s,", fetch->request.as_origin);
+    }
     if (!log->boot_told && log->boot[0] != '\0') {
         (void)buffer_printf(text, "boot:%s,", log->boot);
         log->boot_told = true;

@@ -26,6 +26,7 @@ void fetch_result_delete(FetchResult *result)
     fetch_result_strip(result, false);
     byte_gate_move(&result->cost.share, NULL, 0);
     free(result->request.url);
+    free(result->request.as_origin);
     free(result->request.etag);
     free(result->request.last_modified);
     free(result->request.header);

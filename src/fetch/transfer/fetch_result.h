@@ -76,6 +76,7 @@ typedef struct FetchRequest {
     char *last_modified;
     char *header;      /* the request's header block, or NULL; owned */
     IpAddress address; /* that was asked */
+    char *as_origin;   /* owned; whose delays hold for it, when it is not the origin of url; NULL */
 } FetchRequest;
 
 /* What came back, or why nothing did. */

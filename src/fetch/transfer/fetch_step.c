@@ -349,6 +349,18 @@ static char *robots_url(const VisitState *visit_state)
     return buffer_detach(&url);
 }
 
+/* A robots.txt that redirects to another scheme or port of the same name is fetched by the visit
+ * state that wants it. Without memory the log says nothing of it. */
+static void note_origin(const VisitState *visit_state, FetchResult *result)
+{
+    const char *origin = visit_state->identity.origin;
+    const char *url = result->request.url;
+    size_t n = visit_state->identity.origin_length;
+    if (url != NULL && (strncmp(url, origin, n) != 0 || strchr("/?#", url[n]) == NULL)) {
+        result->request.as_origin = strdup(origin);
+    }
+}
+
 FetchResult *fetch_step_begin(const FetchRules *rules, VisitState *visit_state, const FetchNow *now,
                               const FetchRefused *refused)
 {
@@ -371,6 +383,7 @@ FetchResult *fetch_step_begin(const FetchRules *rules, VisitState *visit_state, 
         result->request.url = robots_url(asker == NULL ? visit_state : asker);
         result->host.id = asker == NULL ? visit_state->identity.host : asker->identity.host;
         result->request.hop = 'P';
+        note_origin(visit_state, result);
     }
     if (result == NULL || result->request.url == NULL) {
         fetch_result_delete(result);

@@ -136,6 +136,12 @@ Result warc_load(const char *directory, const char *url, size_t length, WarcAnsw
     return rc == RESULT_OK ? load(directory, &capture, warc_bytes(url, length), answer) : rc;
 }
 
+Result warc_load_capture(const char *directory, const CdxjCapture *capture, const char *url,
+                         size_t length, WarcAnswer *answer)
+{
+    return load(directory, capture, warc_bytes(url, length), answer);
+}
+
 Result warc_load_status(const char *directory, const char *url, size_t length, unsigned status,
                         WarcAnswer *answer)
 {

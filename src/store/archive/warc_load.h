@@ -8,6 +8,7 @@
 #include "base/memory/buffer.h"
 #include "base/core/clock.h"
 #include "base/core/result.h"
+#include "store/cdxj/cdxj.h"
 #include "store/warc/warc_format.h"
 
 typedef struct WarcAnswer {
@@ -26,6 +27,9 @@ void warc_answer_destroy(WarcAnswer *answer);
  * a running crawl. RESULT_NOT_FOUND: never captured, or a revisit whose original is not here;
  * RESULT_DAMAGED: a record is broken or is not what the index says (logged); RESULT_MEMORY. */
 Result warc_load(const char *directory, const char *url, size_t length, WarcAnswer *answer);
+/* The same with the capture that cdxj_find has found. */
+Result warc_load_capture(const char *directory, const CdxjCapture *capture, const char *url,
+                         size_t length, WarcAnswer *answer);
 /* The same with the newest capture of this HTTP status: what confirmed it (304) or failed later is
  * passed over. */
 Result warc_load_status(const char *directory, const char *url, size_t length, unsigned status,

@@ -1,0 +1,361 @@
+#include "audit/audit.h"
+
+#include <errno.h>
+#include <fnmatch.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "audit/audit_window.h"
+
+#define BOOTS_MAX    4096u
+#define BOOT_BYTES   16u
+#define BACKWARDS_MS INT64_C(600000) /* a monotonic clock that goes back so far was restarted */
+
+/* The boots whose clocks the log has seen, numbered as they came. */
+typedef struct Boots {
+    char (*ids)[BOOT_BYTES];
+    uint32_t n;
+    uint32_t now;
+    bool is_named;  /* the present one has an id */
+    int64_t latest; /* monotonic end in it */
+} Boots;
+
+typedef struct Run {
+    Audit *audit;
+    const AuditOptions *options;
+    AuditWindow *window;
+    Boots boots;
+    Result result;
+} Run;
+
+/* ---- boots
+ * ---------------------------------------------------------------------------------------- */
+
+static void enter_boot(Boots *boots, uint32_t boot, bool is_named)
+{
+    boots->now = boot;
+    boots->is_named = is_named;
+    boots->latest = INT64_MIN;
+}
+
+/* The number of the boot that a line's clock is of. */
+static uint32_t boot_of(Boots *boots, const CrawlLogLine *line)
+{
+    char id[BOOT_BYTES] = "";
+    if (line->boot.length > 0 && line->boot.length < BOOT_BYTES) {
+        memcpy(id, line->boot.bytes, line->boot.length);
+        uint32_t i = 0;
+        while (i < boots->n && strcmp(boots->ids[i], id) != 0) {
+            i++;
+        }
+        if (i == boots->n && boots->n < BOOTS_MAX) {
+            memcpy(boots->ids[boots->n++], id, sizeof id);
+        }
+        if (i != boots->now || !boots->is_named) {
+            enter_boot(boots, i, true);
+        }
+    } else if (!boots->is_named && line->mono_end < boots->latest - BACKWARDS_MS &&
+               boots->n < BOOTS_MAX) {
+        boots->ids[boots->n][0] = '\0'; /* logs of older versions do not name boots */
+        enter_boot(boots, boots->n++, false);
+    }
+    boots->latest = line->mono_end > boots->latest ? line->mono_end : boots->latest;
+    return boots->now;
+}
+
+/* ---- what is asked about
+ * ----------------------------------------------------------------------------- */
+
+static bool host_is_selected(const AuditOptions *options, const char *origin)
+{
+    if (options->host == NULL) {
+        return true;
+    }
+    LogText text = {origin, strlen(origin)};
+    LogText name = log_text_host(text);
+    const char *authority = strstr(origin, "//");
+    char host[LOG_ORIGIN_BYTES];
+    size_t n = name.length < sizeof host ? name.length : sizeof host - 1;
+    memcpy(host, name.bytes, n);
+    host[n] = '\0';
+    return fnmatch(options->host, host, FNM_CASEFOLD) == 0 || strcmp(options->host, origin) == 0 ||
+           (authority != NULL && strcmp(options->host, authority + 2) == 0);
+}
+
+static bool time_is_selected(const AuditOptions *options, WallTime start)
+{
+    return start.us >= options->from.us && start.us < options->until.us;
+}
+
+static void count_request(AuditCounts *counts, const CrawlLogLine *line)
+{
+    bool robots = crawl_log_line_is_robots(line);
+    counts->requests++;
+    counts->robots_files += robots;
+    counts->pages += !robots;
+    counts->bytes += line->bytes > 0 ? (uint64_t)line->bytes : 0;
+    if (counts->first.us == 0 || line->start.us < counts->first.us) {
+        counts->first = line->start;
+    }
+    if (line->end.us > counts->last.us) {
+        counts->last = line->end;
+    }
+}
+
+/* ---- one request
+ * --------------------------------------------------------------------------------------- */
+
+/* Whom the delays of a request are of: its URL's host, or the one that the line names. */
+static LogText origin_of(const CrawlLogLine *line, char scratch[LOG_ORIGIN_BYTES])
+{
+    return line->as.length > 0 ? line->as : log_text_origin(line->url, scratch);
+}
+
+static AuditHost *find_host(Run *run, LogText origin)
+{
+    bool is_new = false;
+    AuditHost *host = audit_hosts_find(&run->audit->hosts, origin, &is_new);
+    if (host != NULL && is_new) {
+        LogText name = log_text_host(origin);
+        char text[LOG_ORIGIN_BYTES] = "";
+        memcpy(text, name.bytes, name.length < sizeof text ? name.length : 0);
+        host->is_selected = host_is_selected(run->options, host->origin);
+        host->delay_ms = audit_delays_of_host(&run->audit->delays, text);
+    }
+    return host;
+}
+
+static AuditAddress *find_address(Run *run, const IpAddress *ip)
+{
+    bool is_new = false;
+    AuditAddress *address = audit_hosts_find_address(&run->audit->hosts, ip, &is_new);
+    if (address != NULL && is_new) {
+        address->is_selected =
+            run->options->ips == NULL || ip_ranges_contain(run->options->ips, ip);
+    }
+    return address;
+}
+
+static void find_breach(Run *run, AuditBreach breach, const AuditFetch *fetch,
+                        const CrawlLogLine *line, const RobotsVerdict *verdict)
+{
+    AuditFinding finding = {
+        .breach = breach, .place = fetch->place, .time = line->start, .asked = line->robots};
+    if (fetch->is_selected) {
+        audit_findings_add(&run->audit->findings, &finding, line->url.bytes, line->url.length,
+                           verdict == NULL ? NULL : verdict->rule);
+    }
+}
+
+/* Judges a page by the robots.txt that its line names; says what that asks for as a delay. */
+static Result judge_by_robots(Run *run, const AuditFetch *fetch, const CrawlLogLine *line,
+                              int64_t *crawl_delay_ms)
+{
+    Audit *audit = run->audit;
+    bool robots = crawl_log_line_is_robots(line);
+    RobotsVerdict verdict = {.allowed = true};
+    if (line->robots < 1) {
+        if (!robots && line->robots == 0) {
+            find_breach(run, BREACH_NO_ROBOTS, fetch, line, NULL);
+        }
+        return RESULT_OK;
+    }
+    /* The version on the line of a robots.txt that is another host's is that of who wants it. */
+    if (robots && (line->as.length > 0 || line->status < 200 || line->status >= 500 ||
+                   (line->status >= 300 && line->status < 400))) {
+        return RESULT_OK;
+    }
+    bool is_new = fetch->host->rules_version != line->robots;
+    Result rc = audit_robots_load(&audit->robots, fetch->host, line->robots, line->start);
+    audit->counts.versions += is_new && fetch->is_selected && fetch->host->rules != NULL;
+    if (rc != RESULT_OK || fetch->host->rules == NULL) {
+        audit->counts.not_judged_by_robots += !robots && fetch->is_selected;
+        return rc;
+    }
+    *crawl_delay_ms = robots_crawl_delay_ms(fetch->host->rules);
+    if (!robots) {
+        audit->counts.judged_by_robots += fetch->is_selected;
+        if (!audit_robots_allow(fetch->host, line->url, &verdict)) {
+            find_breach(run, BREACH_FORBIDDEN, fetch, line, &verdict);
+        }
+    }
+    return RESULT_OK;
+}
+
+/* What configuration and Crawl-delay ask for after this request. Where the line says what it left,
+ * the configuration counts only as far as it is known to be of that time. */
+static void note_delays(const Run *run, AuditFetch *fetch, int64_t crawl_delay_ms)
+{
+    const AuditDelays *delays = &run->audit->delays;
+    bool holds = delays->is_known && (fetch->owes_host < 0 || fetch->start.us > delays->since.us);
+    int64_t crawl_delay = holds ? audit_delays_of_robots(delays, crawl_delay_ms) : -1;
+    fetch->host_asks = holds ? fetch->host->delay_ms : -1;
+    fetch->host_asks = crawl_delay > fetch->host_asks ? crawl_delay : fetch->host_asks;
+    fetch->ip_asks = holds ? audit_delays_of_address(delays) : -1;
+}
+
+static void judge_pauses(Run *run, AuditFetch *fetch)
+{
+    Audit *audit = run->audit;
+    AuditPause pause = audit_pauses_add(&audit->pauses, fetch, &audit->findings);
+    if (fetch->is_selected && run->options->sink.request != NULL) {
+        run->options->sink.request(run->options->sink.context, fetch, &pause);
+    }
+    free(fetch->text);
+}
+
+static Result take_request(Run *run, const CrawlLogLine *line, LogText text)
+{
+    Audit *audit = run->audit;
+    char scratch[LOG_ORIGIN_BYTES];
+    AuditFetch first;
+    int64_t crawl_delay_ms = -1;
+    AuditFetch fetch = {
+        .host = find_host(run, origin_of(line, scratch)),
+        .address = find_address(run, &line->address),
+        .place = {.file = log_reader_file(audit->reader), .line = log_reader_line(audit->reader)},
+        .boot = boot_of(&run->boots, line),
+        .mono_start = line->mono_start,
+        .mono_end = line->mono_end,
+        .start = line->start,
+        .end = line->end,
+        .owed = line->owed,
+        .given = line->given,
+        .owes_host = line->owes_host,
+        .owes_ip = line->owes_ip};
+    if (fetch.host == NULL || fetch.address == NULL) {
+        return RESULT_MEMORY;
+    }
+    fetch.is_selected = fetch.host->is_selected && fetch.address->is_selected &&
+                        time_is_selected(run->options, line->start);
+    if (fetch.is_selected) {
+        count_request(&audit->counts, line);
+    }
+    Result rc = judge_by_robots(run, &fetch, line, &crawl_delay_ms);
+    note_delays(run, &fetch, crawl_delay_ms);
+    if (rc == RESULT_OK && fetch.is_selected && run->options->sink.request != NULL) {
+        fetch.text = strndup(text.bytes, text.length);
+        rc = fetch.text == NULL ? RESULT_MEMORY : RESULT_OK;
+    }
+    if (rc == RESULT_OK && audit_window_push(run->window, &fetch, &first)) {
+        judge_pauses(run, &first);
+    }
+    return rc;
+}
+
+static Result take_line(Run *run, const char *bytes, size_t length)
+{
+    Audit *audit = run->audit;
+    AuditCounts *counts = &audit->counts;
+    CrawlLogLine line;
+    const char *why = NULL;
+    counts->lines++;
+    if (crawl_log_line_parse(bytes, length, &line, &why) != RESULT_OK) {
+        if (counts->unreadable++ == 0) {
+            audit->unreadable = (AuditPlace){.file = log_reader_file(audit->reader),
+                                             .line = log_reader_line(audit->reader)};
+            audit->unreadable_why = why;
+        }
+        return RESULT_OK;
+    }
+    if (line.was_sent && line.url.length > 0) {
+        return take_request(run, &line, (LogText){bytes, length});
+    }
+    if (line.bytes > 0 || line.status > 0) {
+        counts->without_times++;
+    } else if (line.status == -9998 && line.url.length > 0) {
+        char scratch[LOG_ORIGIN_BYTES];
+        AuditHost *host = find_host(run, origin_of(&line, scratch));
+        counts->refused += host != NULL && host->is_selected && run->options->ips == NULL &&
+                           time_is_selected(run->options, line.start);
+    }
+    return RESULT_OK;
+}
+
+/* ---- all of them
+ * ----------------------------------------------------------------------------------------- */
+
+static void count_subjects(Audit *audit)
+{
+    size_t place = 0;
+    const AuditHost *host = NULL;
+    const AuditAddress *address = NULL;
+    while ((host = map_next(&audit->hosts.hosts, &place)) != NULL) {
+        audit->counts.hosts += host->subject.n_selected > 0;
+    }
+    place = 0;
+    while ((address = map_next(&audit->hosts.addresses, &place)) != NULL) {
+        audit->counts.addresses += address->subject.n_selected > 0;
+    }
+}
+
+static Result read_all(Run *run)
+{
+    const char *line = NULL;
+    size_t length = 0;
+    AuditFetch fetch;
+    Result rc = RESULT_OK;
+    while (rc == RESULT_OK && log_reader_next(run->audit->reader, &line, &length)) {
+        rc = take_line(run, line, length);
+    }
+    while (audit_window_pop(run->window, &fetch)) {
+        judge_pauses(run, &fetch);
+    }
+    count_subjects(run->audit);
+    return rc;
+}
+
+static Result open_log(Audit *audit, const AuditOptions *options, Buffer *error)
+{
+    Buffer path;
+    buffer_init(&path, BUFFER_NO_LIMIT);
+    Result rc = options->log != NULL ? buffer_append_string(&path, options->log)
+                                     : buffer_printf(&path, "%s/crawl.log", options->directory);
+    if (rc == RESULT_OK) {
+        rc = log_reader_open(&audit->reader, buffer_string(&path));
+    }
+    if (rc != RESULT_OK) {
+        (void)buffer_printf(error, "%s: %s", buffer_string(&path),
+                            rc == RESULT_MEMORY ? result_name(rc) : strerror(errno));
+    }
+    buffer_destroy(&path);
+    return rc;
+}
+
+Result audit_run(Audit *audit, const AuditOptions *options, PageDB *db, Buffer *error)
+{
+    Run run = {.audit = audit, .options = options, .boots = {.latest = INT64_MIN}};
+    *audit = (Audit){.unreadable_why = ""};
+    audit_hosts_init(&audit->hosts);
+    Result rc = audit_delays_read(&audit->delays, options->directory, error);
+    rc = rc == RESULT_NOT_FOUND ? RESULT_OK : rc;
+    Result opened = audit_robots_init(&audit->robots, db, options->directory,
+                                      audit_delays_agent(&audit->delays), &audit->hosts);
+    rc = rc == RESULT_OK ? opened : rc;
+    if (rc == RESULT_OK) {
+        rc = open_log(audit, options, error);
+    }
+    if (rc == RESULT_OK) {
+        rc = audit_window_new(&run.window);
+    }
+    if (rc == RESULT_OK) {
+        run.boots.ids = calloc(BOOTS_MAX, sizeof *run.boots.ids);
+        run.boots.n = 1; /* one without a name, until the log names it */
+        rc = run.boots.ids == NULL ? RESULT_MEMORY : read_all(&run);
+    }
+    free(run.boots.ids);
+    audit_window_delete(run.window);
+    if (rc != RESULT_OK && error->length == 0) {
+        (void)buffer_printf(error, "%s: %s", options->directory, result_name(rc));
+    }
+    return rc;
+}
+
+void audit_destroy(Audit *audit)
+{
+    audit_findings_destroy(&audit->findings);
+    audit_hosts_destroy(&audit->hosts);
+    audit_robots_destroy(&audit->robots);
+    audit_delays_destroy(&audit->delays);
+    log_reader_close(audit->reader);
+}

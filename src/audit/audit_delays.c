@@ -1,0 +1,63 @@
+#include "audit/audit_delays.h"
+
+#include <errno.h>
+#include <stddef.h>
+#include <sys/stat.h>
+
+Result audit_delays_read(AuditDelays *delays, const char *directory, Buffer *error)
+{
+    struct stat st = {.st_size = 0};
+    Buffer path;
+    *delays = (AuditDelays){.is_known = false};
+    buffer_init(&path, BUFFER_NO_LIMIT);
+    Result rc = config_init(&delays->config);
+    if (rc == RESULT_OK) {
+        rc = buffer_printf(&path, "%s/config.ini", directory);
+    }
+    if (rc == RESULT_OK && stat(buffer_string(&path), &st) != 0) {
+        rc = result_of_errno(errno);
+    }
+    if (rc == RESULT_OK) {
+        rc = options_load(&delays->config.options, buffer_string(&path), error);
+    }
+    delays->is_known = rc == RESULT_OK;
+    delays->since.us = (int64_t)st.st_mtim.tv_sec * 1000000 + (int64_t)st.st_mtim.tv_nsec / 1000;
+    buffer_destroy(&path);
+    return rc;
+}
+
+void audit_delays_destroy(AuditDelays *delays)
+{
+    config_destroy(&delays->config);
+}
+
+int64_t audit_delays_of_host(const AuditDelays *delays, const char *name)
+{
+    int64_t delay = -1;
+    if (!delays->is_known) {
+        return -1;
+    }
+    return options_site_number(&delays->config.options, offsetof(Config, politeness_host_delay),
+                               name, &delay)
+               ? delay
+               : delays->config.politeness_host_delay;
+}
+
+int64_t audit_delays_of_address(const AuditDelays *delays)
+{
+    return delays->is_known ? delays->config.politeness_ip_delay : -1;
+}
+
+int64_t audit_delays_of_robots(const AuditDelays *delays, int64_t crawl_delay_ms)
+{
+    int64_t most = delays->config.politeness_crawl_delay_max;
+    if (!delays->is_known || crawl_delay_ms < 0) {
+        return -1;
+    }
+    return crawl_delay_ms < most ? crawl_delay_ms : most;
+}
+
+const char *audit_delays_agent(const AuditDelays *delays)
+{
+    return delays->config.robots_agent;
+}

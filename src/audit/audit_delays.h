@@ -1,0 +1,32 @@
+/* The delays that the operator asked for, as DIR/config.ini has them.
+ *
+ * A crawl writes config.ini at each start, so what it says holds for requests since then; of
+ * earlier ones only their own lines tell what was owed. Threads: one. */
+#ifndef AUDIT_AUDIT_DELAYS_H
+#define AUDIT_AUDIT_DELAYS_H
+
+#include "base/core/clock.h"
+#include "base/memory/buffer.h"
+#include "rules/config.h"
+
+typedef struct AuditDelays {
+    Config config;
+    bool is_known;  /* config.ini was read */
+    WallTime since; /* it holds for requests that began later */
+} AuditDelays;
+
+/* Reads the configuration of a crawl. RESULT_NOT_FOUND: there is none, and no delay is known.
+ * RESULT_INVALID: error says what is wrong with it. The delays are to be destroyed in any case. */
+Result audit_delays_read(AuditDelays *delays, const char *directory, Buffer *error);
+void audit_delays_destroy(AuditDelays *delays);
+
+/* ms between two requests to a host (a name); -1 = not known. */
+int64_t audit_delays_of_host(const AuditDelays *delays, const char *name);
+/* The same for an address. */
+int64_t audit_delays_of_address(const AuditDelays *delays);
+/* A Crawl-delay of robots.txt as far as it counts; -1 for -1, and when no bound is known. */
+int64_t audit_delays_of_robots(const AuditDelays *delays, int64_t crawl_delay_ms);
+/* The product token that is looked for in robots.txt. */
+const char *audit_delays_agent(const AuditDelays *delays);
+
+#endif

@@ -1,0 +1,41 @@
+/* One request as the audit sees it: the times of a line of crawl.log, and where the line stands.
+ *
+ * Owns: text. */
+#ifndef AUDIT_AUDIT_FETCH_H
+#define AUDIT_AUDIT_FETCH_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/core/clock.h"
+#include "parse/url/ip_address.h"
+
+typedef struct AuditHost AuditHost;
+typedef struct AuditAddress AuditAddress;
+
+/* Where a line stands: number of the file (logs/log_reader.h) and of the line in it. */
+typedef struct AuditPlace {
+    unsigned file;
+    uint64_t line; /* 0 = nowhere */
+} AuditPlace;
+
+typedef struct AuditFetch {
+    AuditHost *host;
+    AuditAddress *address;
+    AuditPlace place;
+    uint32_t boot;      /* monotonic times of one boot can be compared */
+    int64_t mono_start; /* ms */
+    int64_t mono_end;
+    WallTime start;
+    WallTime end;
+    int64_t owed; /* ms; -1 = the line does not say, as the next three */
+    int64_t given;
+    int64_t owes_host;
+    int64_t owes_ip;
+    int64_t host_asks; /* what configuration and Crawl-delay ask for after it, -1 = not known */
+    int64_t ip_asks;
+    bool is_selected; /* it is asked about */
+    char *text;       /* the line, when it will be printed; NULL */
+} AuditFetch;
+
+#endif

@@ -1,0 +1,164 @@
+#include "audit/audit_pauses.h"
+
+#include <string.h>
+
+static void find(const AuditFetch *fetch, const AuditFinding *finding, AuditFindings *findings)
+{
+    char ip[IP_ADDRESS_TEXT_BYTES];
+    bool of_address = finding->breach == BREACH_IP_PAUSE || finding->breach == BREACH_AT_ONCE;
+    const char *subject =
+        of_address ? ip_address_format(&fetch->address->ip, ip) : fetch->host->origin;
+    if (fetch->is_selected) {
+        audit_findings_add(findings, finding, subject, strlen(subject), NULL);
+    }
+}
+
+/* From the end of the request before to the start of this one. */
+static int64_t pause_before(const AuditSubject *subject, const AuditFetch *fetch)
+{
+    return subject->boot == fetch->boot ? fetch->mono_start - subject->mono_end
+                                        : (fetch->start.us - subject->end.us) / 1000;
+}
+
+static void note_closest(AuditSubject *subject, const AuditFetch *fetch, int64_t pause,
+                         int64_t owed)
+{
+    if (fetch->is_selected && pause - owed < subject->closest.slack) {
+        subject->closest = (AuditClosest){
+            .slack = pause - owed, .owed = owed, .place = fetch->place, .before = subject->place};
+    }
+}
+
+/* The pause that the line states is that between its times, but for roundings. */
+static void check_stated(AuditPauses *pauses, const AuditFetch *fetch, int64_t pause,
+                         AuditFindings *findings)
+{
+    const AuditSubject *host = &fetch->host->subject;
+    if (fetch->given < 0 || host->boot != fetch->boot) {
+        return;
+    }
+    if (pause > fetch->given + 1) {
+        pauses->missing += fetch->is_selected;
+    } else if (pause < fetch->given - 1) {
+        AuditFinding finding = {.breach = BREACH_STATED,
+                                .place = fetch->place,
+                                .before = host->place,
+                                .time = fetch->start,
+                                .asked = fetch->given,
+                                .found = pause};
+        find(fetch, &finding, findings);
+    }
+}
+
+/* That a line does not state less than what had to be owed. */
+static void check_owed(const AuditFetch *fetch, AuditPlace before, int64_t owed, int64_t asked,
+                       AuditFindings *findings)
+{
+    if (owed >= 0 && asked >= 0 && owed < asked) {
+        AuditFinding finding = {.breach = BREACH_OWED,
+                                .place = fetch->place,
+                                .before = before,
+                                .time = fetch->start,
+                                .asked = asked,
+                                .found = owed};
+        find(fetch, &finding, findings);
+    }
+}
+
+static int64_t first_known(int64_t a, int64_t b, int64_t c)
+{
+    return a >= 0 ? a : b >= 0 ? b : c;
+}
+
+/* Whether the pause was shorter than owed, by the times of the two lines or by what the later one
+ * states itself. */
+static void check_host(const AuditFetch *fetch, int64_t pause, int64_t owed,
+                       AuditFindings *findings)
+{
+    int64_t shorter = fetch->given >= 0 && fetch->given < pause ? fetch->given : pause;
+    if (shorter < owed) {
+        AuditFinding finding = {.breach = BREACH_HOST_PAUSE,
+                                .place = fetch->place,
+                                .before = fetch->host->subject.place,
+                                .time = fetch->start,
+                                .asked = owed,
+                                .found = shorter};
+        find(fetch, &finding, findings);
+    }
+}
+
+static void judge_host(AuditPauses *pauses, const AuditFetch *fetch, AuditPause *out,
+                       AuditFindings *findings)
+{
+    AuditSubject *host = &fetch->host->subject;
+    if (host->n_requests == 0) { /* the request before it is in no log that is left */
+        if (fetch->given >= 0 && fetch->owed >= 0) {
+            check_host(fetch, fetch->given, fetch->owed, findings);
+        }
+        return;
+    }
+    out->host = pause_before(host, fetch);
+    out->host_owed = first_known(fetch->owed, host->owes, host->asks);
+    check_stated(pauses, fetch, out->host, findings);
+    if (fetch->owed >= 0) {
+        check_owed(fetch, host->place, fetch->owed, host->owes, findings);
+    }
+    if (out->host_owed < 0) {
+        pauses->not_owed += fetch->is_selected;
+        return;
+    }
+    pauses->judged_hosts += fetch->is_selected;
+    pauses->by_wall_clock += fetch->is_selected && host->boot != fetch->boot;
+    note_closest(host, fetch, out->host, out->host_owed);
+    check_host(fetch, out->host, out->host_owed, findings);
+}
+
+static void judge_address(AuditPauses *pauses, const AuditFetch *fetch, AuditPause *out,
+                          AuditFindings *findings)
+{
+    AuditSubject *address = &fetch->address->subject;
+    if (address->n_requests == 0) {
+        return;
+    }
+    out->address = pause_before(address, fetch);
+    out->address_owed = first_known(address->owes, address->asks, 0);
+    pauses->judged_addresses += fetch->is_selected;
+    pauses->by_wall_clock += fetch->is_selected && address->boot != fetch->boot;
+    pauses->not_owed += fetch->is_selected && address->owes < 0 && address->asks < 0;
+    note_closest(address, fetch, out->address, out->address_owed);
+    if (out->address < out->address_owed) {
+        AuditFinding finding = {.breach = out->address < 0 ? BREACH_AT_ONCE : BREACH_IP_PAUSE,
+                                .place = fetch->place,
+                                .before = address->place,
+                                .time = fetch->start,
+                                .asked = out->address_owed,
+                                .found = out->address};
+        find(fetch, &finding, findings);
+    }
+}
+
+/* A boot that is over never comes back: what stands behind another boot's requests in the window's
+ * order is younger. */
+static void remember(AuditSubject *subject, const AuditFetch *fetch, int64_t owes, int64_t asks)
+{
+    subject->n_requests++;
+    subject->n_selected += fetch->is_selected;
+    subject->place = fetch->place;
+    subject->boot = fetch->boot;
+    subject->mono_end = fetch->mono_end;
+    subject->end = fetch->end;
+    subject->owes = owes;
+    subject->asks = asks;
+}
+
+AuditPause audit_pauses_add(AuditPauses *pauses, const AuditFetch *fetch, AuditFindings *findings)
+{
+    AuditPause pause = {.host = -1, .host_owed = -1, .address = -1, .address_owed = -1};
+    judge_host(pauses, fetch, &pause, findings);
+    judge_address(pauses, fetch, &pause, findings);
+    check_owed(fetch, (AuditPlace){.line = 0}, fetch->owes_host, fetch->host_asks, findings);
+    check_owed(fetch, (AuditPlace){.line = 0}, fetch->owes_ip, fetch->ip_asks, findings);
+    remember(&fetch->host->subject, fetch, fetch->owes_host, fetch->host_asks);
+    remember(&fetch->address->subject, fetch, fetch->owes_ip, fetch->ip_asks);
+    return pause;
+}

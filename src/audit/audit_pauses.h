@@ -1,0 +1,39 @@
+/* Whether hosts and addresses were left alone as long as they were owed.
+ *
+ * Requests come in the order of their ends (audit_window.h). Two requests that break a delay, or
+ * that are in flight at once, may have others between their ends; then the later of them breaks it
+ * with its neighbour, too, so looking at neighbours is enough.
+ *
+ * What a host is owed before a request, in ms: OWED of its line; without that what the request
+ * before it left (owes:), or else what the configuration and Crawl-delay ask for. An address is
+ * owed what the request before left, or what the configuration asks for. That OWED and owes: are
+ * not less than asked for is looked at by itself.
+ *
+ * Threads: one. */
+#ifndef AUDIT_AUDIT_PAUSES_H
+#define AUDIT_AUDIT_PAUSES_H
+
+#include "audit/audit_findings.h"
+#include "audit/audit_hosts.h"
+
+/* Of requests that are asked about. */
+typedef struct AuditPauses {
+    uint64_t judged_hosts;     /* pauses between two requests to a host, */
+    uint64_t judged_addresses; /* and to an address */
+    uint64_t by_wall_clock;    /* of them: over a restart of the machine */
+    uint64_t not_owed;         /* pauses of which nothing says how long they had to be */
+    uint64_t missing;          /* longer than stated: the log lacks a request in between */
+} AuditPauses;
+
+/* Pauses before one request, in ms; -1 = it was the first, or not known. */
+typedef struct AuditPause {
+    int64_t host;
+    int64_t host_owed;
+    int64_t address;
+    int64_t address_owed;
+} AuditPause;
+
+/* Judges the pauses before fetch, and remembers it. Findings are added when fetch is selected. */
+AuditPause audit_pauses_add(AuditPauses *pauses, const AuditFetch *fetch, AuditFindings *findings);
+
+#endif

@@ -1,0 +1,8 @@
+/* ragno audit DIR: proves from crawl.log that the crawl was polite, and answers complaints. */
+#ifndef COMMAND_AUDIT_COMMAND_H
+#define COMMAND_AUDIT_COMMAND_H
+
+/* argv[0] is "audit". Returns the exit status: 0 no breach, 1 a breach, 2 wrong usage, 3 no log. */
+int audit_main(int argc, char **argv);
+
+#endif

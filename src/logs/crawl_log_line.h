@@ -1,0 +1,69 @@
+/* One line of crawl.log, taken apart. The columns and annotations are those of page/crawl_log.h.
+ *
+ * Owns: nothing; texts are borrowed from the line. Threads: any. Errors: a line that is none of
+ * crawl.log's is refused with a reason; an unknown annotation is passed over; of two annotations
+ * with the same name the first counts. */
+#ifndef LOGS_CRAWL_LOG_LINE_H
+#define LOGS_CRAWL_LOG_LINE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/core/clock.h"
+#include "base/core/result.h"
+#include "parse/url/ip_address.h"
+
+typedef struct LogText {
+    const char *bytes; /* not NUL-terminated */
+    size_t length;     /* 0: the column is "-", or the annotation is not there */
+} LogText;
+
+typedef struct CrawlLogLine {
+    WallTime end;
+    int status;    /* HTTP, or negative */
+    int64_t bytes; /* received; -1 = none: nothing was asked */
+    LogText url;
+    LogText path; /* how it was found: "LLE"; the last letter is P for robots.txt */
+    LogText referrer;
+    LogText mime;
+    LogText worker;
+    WallTime start;
+    int64_t duration_ms;
+    LogText digest; /* "sha1:..." */
+    LogText tag;    /* of its seed */
+    /* annotations; -1 = not there, but where said */
+    bool was_sent; /* a request went out: it has ip and mono */
+    IpAddress address;
+    int64_t mono_start; /* ms, rounded down */
+    int64_t mono_end;   /* ms, rounded up */
+    int64_t owed;       /* wait:OWED/GIVEN */
+    int64_t given;
+    int64_t owes_host; /* owes:HOST/IP */
+    int64_t owes_ip;
+    int64_t robots; /* version */
+    int64_t retry;
+    LogText as; /* origin */
+    LogText boot;
+    LogText error; /* class */
+    LogText rule;
+    LogText duplicate_of;
+    LogText near;
+    LogText truncated;
+    bool host_dropped;
+} CrawlLogLine;
+
+/* RESULT_INVALID: *why says what is wrong with it, a phrase. */
+Result crawl_log_line_parse(const char *line, size_t length, CrawlLogLine *out, const char **why);
+
+/* Whether the line tells of a robots.txt, its host's or one that it redirects to. */
+bool crawl_log_line_is_robots(const CrawlLogLine *line);
+/* "http://www.example.org:81" of a URL, without user information (scratch then holds it); empty: it
+ * has none. */
+#define LOG_ORIGIN_BYTES 512
+LogText log_text_origin(LogText url, char scratch[LOG_ORIGIN_BYTES]);
+/* "www.example.org" of a URL or an origin, without port. */
+LogText log_text_host(LogText url);
+bool log_text_is(LogText text, const char *word);
+
+#endif

@@ -1,0 +1,233 @@
+#!/usr/bin/env python3
+"""ragno audit on real crawls: it counts what the servers counted, proves what they saw, and finds a
+delay that is one millisecond too short, a page that robots.txt forbids, and a log that was cut."""
+import gzip
+import json
+import os
+import re
+import resource
+import shutil
+import signal
+import subprocess
+
+import harness
+from harness import OUT, crawl, crawl_command, run
+
+
+def audit(directory, *arguments):
+    return run([f"{OUT}/ragno", "audit", directory, *arguments])
+
+
+def audit_json(directory, *arguments):
+    result = audit(directory, "--json", *arguments)
+    return json.loads(result.stdout) if result.stdout else {}
+
+
+def copy_of(directory, path, name):
+    other = os.path.join(path, name)
+    shutil.rmtree(other, ignore_errors=True)
+    shutil.copytree(directory, other)
+    return other
+
+
+def lines_of(directory):
+    with open(os.path.join(directory, "crawl.log")) as file:
+        return file.read().splitlines()
+
+
+def write_lines(directory, lines):
+    with open(os.path.join(directory, "crawl.log"), "w") as file:
+        file.write("".join(line + "\n" for line in lines))
+
+
+MONO = re.compile(r"mono:(\d+)-(\d+)")
+OWED = re.compile(r"wait:(\d+)/(\d+)")
+
+
+def moved(line, start):
+    """The line with its request begun, and ended, so that it begins at start."""
+    old, end = map(int, MONO.search(line).groups())
+    return MONO.sub(f"mono:{start}-{end - old + start}", line)
+
+
+def a_crawl_is_proven(report, path):
+    directory = os.path.join(path, "crawl")
+    with harness.Web(path, pages=400, hosts=30, addresses=10) as web:
+        code = crawl(web, directory, wait="60ms", ip_wait="15ms").returncode
+        web.stop()
+        requests = web.requests()
+    report.equal("the crawl ends", code, 0)
+    result = audit(directory)
+    report.check("no breach is found", result.returncode == 0 and "no breach" in result.stdout,
+                 result.stdout + result.stderr)
+    found = audit_json(directory)
+    report.equal("it counts what the servers counted", found["requests"], len(requests))
+    report.equal("hosts", found["hosts"], len({r.host for r in requests}))
+    report.equal("addresses", found["addresses"], len({r.address for r in requests}))
+    report.check("pages are judged by robots.txt, and URLs were refused",
+                 found["robots_judged"] == found["pages"] and found["robots_refused"] > 0, found)
+    report.equal("nothing is left unproven",
+                 sorted(set(map(str, found["unproven"].values()))), ["0", "None"])
+    breaches(report, path, directory)
+    forbidden(report, path, directory)
+    complaint(report, directory, requests)
+    rotated(report, path, directory, found)
+
+
+def breaches(report, path, directory):
+    """Of two neighbours of a host the later one is moved: as near as it may be, and 1 ms nearer."""
+    other = copy_of(directory, path, "moved")
+    lines = lines_of(directory)
+    last, place = {}, None
+    for i, line in enumerate(lines):
+        if MONO.search(line):
+            host = line.split()[3].split("/")[2]
+            if host in last and OWED.search(line) and not line.split()[4] == "P":
+                place = (last[host], i)
+            last[host] = i
+    before, at = place
+    end, owed = int(MONO.search(lines[before]).group(2)), int(OWED.search(lines[at]).group(1))
+    for short, expected in ((0, []), (1, ["host-pause"])):
+        # Only the pause of the host is of interest: its address gets a life of its own.
+        changed = [re.sub(r"ip:[0-9.]+", "ip:127.99.99.99", line) if i == at else line
+                   for i, line in enumerate(lines)]
+        changed[at] = moved(changed[at], end + owed - short)
+        changed[at] = OWED.sub(f"wait:{owed}/{owed}", changed[at])
+        write_lines(other, changed)
+        found = audit_json(other)
+        kinds = [b["kind"] for b in found["breaches_kept"]]
+        report.equal(f"a pause {short} ms too short", kinds, expected)
+    result = audit(other)
+    report.check("the breach is told with both lines, and the exit status is 1",
+                 result.returncode == 1 and f"crawl.log:{at + 1}: " in result.stdout and
+                 f"crawl.log:{before + 1}; " in result.stdout, result.stdout)
+    # Two requests to one address at once.
+    changed = list(lines)
+    address = re.search(r"ip:([0-9.]+)", lines[before]).group(1)
+    changed.append(re.sub(r"http://[^/]+/", "http://other.test/",
+                          re.sub(r"ip:[0-9.]+", f"ip:{address}",
+                                 OWED.sub("wait:0/0", lines[before]).replace(",wait:0/0", ""))))
+    write_lines(other, changed)
+    found = audit_json(other)
+    report.check("two requests at once are found", found["breaches_by_kind"]["at-once"] >= 1, found)
+
+
+def forbidden(report, path, directory):
+    """A line says that a page was fetched which robots.txt forbids."""
+    other = copy_of(directory, path, "forbidden")
+    lines = lines_of(directory)
+    refused = next(line.split()[3] for line in lines if line.split()[1] == "-9998")
+    host = refused.split("/")[2]
+    at = next(i for i, line in enumerate(lines) if f" http://{host}/" in line and
+              MONO.search(line) and line.split()[4] != "P")
+    words = lines[at].split(" ")
+    words[words.index(lines[at].split()[3])] = refused
+    lines[at] = " ".join(words)
+    write_lines(other, lines)
+    found = audit_json(other)
+    kept = found["breaches_kept"]
+    report.check("a forbidden page is found, with the rule", len(kept) == 1 and
+                 kept[0]["kind"] == "forbidden" and kept[0]["url"] == refused and
+                 kept[0]["rule"].startswith("Disallow: /"), kept)
+    # Without the database the WARC files know the robots.txt.
+    shutil.rmtree(os.path.join(other, "crawl.mdb"))
+    found = audit_json(other)
+    report.check("without the database the content comes from the WARC files",
+                 [b["kind"] for b in found["breaches_kept"]] == ["forbidden"] and
+                 found["unproven"]["robots_not_known"] == 0, found)
+
+
+def complaint(report, directory, requests):
+    host = max({r.host for r in requests}, key=lambda h: sum(r.host == h for r in requests))
+    mine = [r for r in requests if r.host == host]
+    result = audit(directory, "--host", host)
+    rows = [line for line in result.stdout.splitlines() if f" http://{host}/" in line and
+            line.startswith("20")]
+    report.equal("a complaint is answered with every request",
+                 sorted(row.split("/", 3)[3] for row in rows), sorted(r.path[1:] for r in mine))
+    report.check("in order of time", rows == sorted(rows))
+    report.check("and with the robots.txt", "    | User-agent: *" in result.stdout or
+                 "everything is allowed" in result.stdout, result.stdout)
+    report.equal("nobody has that name", audit_json(directory, "--host", "nobody.test")["requests"],
+                 0)
+    report.equal("that day", audit_json(directory, "--day", "2001-01-01")["requests"], 0)
+    report.equal("since an hour", audit_json(directory, "--since", "1h")["requests"],
+                 len(requests))
+    report.equal("a wrong day is a usage error", audit(directory, "--day", "2001-02-30").returncode,
+                 2)
+
+
+def rotated(report, path, directory, found):
+    """The log in three files, two of them compressed or dated, is the same log."""
+    other = copy_of(directory, path, "rotated")
+    lines = lines_of(directory)
+    third = len(lines) // 3
+    with gzip.open(os.path.join(other, "crawl.log.2.gz"), "wt") as file:
+        file.write("".join(line + "\n" for line in lines[:third]))
+    with open(os.path.join(other, "crawl.log.1"), "w") as file:
+        file.write("".join(line + "\n" for line in lines[third:2 * third]))
+    write_lines(other, lines[2 * third:])
+    again = audit_json(other)
+    same = ("breaches", "requests", "hosts", "host_pauses", "address_pauses", "robots_judged")
+    report.equal("a rotated log is the same log", [again[k] for k in same],
+                 [found[k] for k in same])
+
+
+def killed_and_resumed(report, path):
+    """Through kills, the line that a kill cuts, and a rotation while it runs."""
+    directory = os.path.join(path, "crawl")
+    with harness.Web(path, pages=1500, hosts=40, addresses=12) as web:
+        command = crawl_command(web, directory, "--set", "store.batch_time=20ms", wait="30ms",
+                                ip_wait="10ms")
+        for kill in range(3):
+            process = subprocess.Popen(command, stderr=subprocess.DEVNULL)
+            log = os.path.join(directory, "crawl.log")
+            least = 200 * (kill + 1)
+            harness.wait_until(lambda: process.poll() is not None or
+                               (os.path.exists(log) and sum(1 for _ in open(log)) > least), 60)
+            if kill == 1 and process.poll() is None:
+                os.rename(log, log + ".1")
+                process.send_signal(signal.SIGHUP)
+                harness.wait_until(lambda: os.path.exists(log) and os.path.getsize(log) > 20000, 60)
+            process.kill()
+            process.wait()
+            with open(log, "a") as file:
+                file.write("2026-01-31T12:00:00.123Z 200 17 http://cut.")
+        code = run(command, 120).returncode
+        web.stop()
+        requests = web.requests()
+    found = audit_json(directory)
+    report.equal("the crawl ends", code, 0)
+    report.equal("no breach, whatever was killed", found["breaches_kept"], [])
+    report.equal("three cut lines, and none behind them is lost",
+                 found["unproven"]["unreadable_lines"], 3)
+    report.check("all that was committed is there", found["requests"] <= len(requests) and
+                 found["requests"] > 0.9 * len(requests), (found["requests"], len(requests)))
+
+
+def a_million_requests(report, path):
+    directory = os.path.join(path, "big")
+    os.mkdir(directory)
+    n, hosts = 1_000_000, 20_000
+    with open(os.path.join(directory, "crawl.log"), "w") as file:
+        for i in range(n):
+            host, turn = i % hosts, i // hosts
+            start = 1000 + turn * 150 + host % 40
+            wait = "wait:100/109," if turn else ""
+            file.write(f"2026-01-31T12:00:00.{host % 1000:03}Z   200 12345 http://h{host}.test/p{i} "
+                       f"LL http://h{host}.test/ text/html fetch-1 20260131120000000+40 "
+                       f"sha1:XHLMTZ4AZZMA34J53YZ7U6DTJY72RZXY - ip:127.{host // 65536}."
+                       f"{host // 256 % 256}.{host % 256},mono:{start}-{start + 40},{wait}"
+                       f"owes:100/20,robots:1\n")
+    before = resource.getrusage(resource.RUSAGE_CHILDREN)
+    found = audit_json(directory)
+    after = resource.getrusage(resource.RUSAGE_CHILDREN)
+    cpu = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
+    report.equal("a million requests", (found["requests"], found["host_pauses"]), (n, n - hosts))
+    if harness.SANITIZED:
+        report.skip("in five seconds", "a sanitizer")
+    else:
+        report.check(f"in five seconds ({cpu:.1f} s of CPU)", cpu < 5, cpu)
+
+
+harness.main(a_crawl_is_proven, killed_and_resumed, a_million_requests)
