@@ -5,17 +5,17 @@
 #include "audit/audit_complaint.h"
 #include "audit/audit_text.h"
 #include "audit/audit_window.h"
+#include "folder_fixture.h"
 #include "store_fixture.h"
 #include "unit.h"
 
-static char folder[64];
+static char folder[FOLDER_BYTES];
 static FILE *log_file;
 
 static void begin(void)
 {
     char path[128];
-    (void)snprintf(folder, sizeof folder, "/tmp/ragno-audit-XXXXXX");
-    CU_ASSERT_PTR_NOT_NULL_FATAL(mkdtemp(folder));
+    folder_make(folder);
     (void)snprintf(path, sizeof path, "%s/crawl.log", folder);
     log_file = fopen(path, "w");
     CU_ASSERT_PTR_NOT_NULL_FATAL(log_file);
@@ -23,11 +23,7 @@ static void begin(void)
 
 static void configure(const char *text)
 {
-    char path[128];
-    (void)snprintf(path, sizeof path, "%s/config.ini", folder);
-    FILE *file = fopen(path, "w");
-    CU_ASSERT_FATAL(file != NULL && fputs(text, file) >= 0);
-    CU_ASSERT_EQUAL(fclose(file), 0);
+    folder_put(folder, "config.ini", text, strlen(text));
 }
 
 /* A request of url at ip in [start, end] ms of the monotonic clock, which began with the day. The
@@ -70,11 +66,9 @@ static void run_with(Audit *audit, const AuditOptions *options, PageDB *db)
 
 static void end(Audit *audit)
 {
-    char command[128];
     audit_destroy(audit);
     CU_ASSERT_EQUAL(fclose(log_file), 0);
-    (void)snprintf(command, sizeof command, "rm -r %s", folder);
-    CU_ASSERT_EQUAL(system(command), 0); /* NOLINT: our own folder */
+    folder_remove(folder);
 }
 
 /* The breaches are exactly these. */
@@ -340,13 +334,6 @@ static PageDB *two_versions(StoreFixture *f)
     return db;
 }
 
-static void forget(StoreFixture *f)
-{
-    char command[128];
-    (void)snprintf(command, sizeof command, "rm -r %s", f->path);
-    CU_ASSERT_EQUAL(system(command), 0); /* NOLINT: our own folder */
-}
-
 static void pages_are_judged_by_the_robots_txt_of_their_time(void)
 {
     Audit audit;
@@ -371,7 +358,7 @@ static void pages_are_judged_by_the_robots_txt_of_their_time(void)
     CU_ASSERT_STRING_EQUAL(audit.findings.kept[0].rule, "Disallow: /old/");
     CU_ASSERT_EQUAL(audit.findings.kept[0].asked, 1);
     end(&audit);
-    forget(&f);
+    folder_remove(f.path);
 }
 
 static void less_than_crawl_delay_is_found(void)
@@ -391,7 +378,7 @@ static void less_than_crawl_delay_is_found(void)
     CU_ASSERT_EQUAL(audit.findings.kept[0].asked, 2000);
     CU_ASSERT_EQUAL(audit.findings.kept[0].place.line, 3);
     end(&audit);
-    forget(&f);
+    folder_remove(f.path);
 }
 
 static void a_complaint_is_answered_with_every_request_and_the_robots_txt_in_force(void)
@@ -426,7 +413,7 @@ static void a_complaint_is_answered_with_every_request_and_the_robots_txt_in_for
     free(text);
     audit_complaint_delete(complaint);
     end(&audit);
-    forget(&f);
+    folder_remove(f.path);
 }
 
 /* ---- the window

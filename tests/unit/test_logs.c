@@ -7,6 +7,7 @@
 #include <zlib.h>
 #include <zstd.h>
 
+#include "folder_fixture.h"
 #include "logs/crawl_log_line.h"
 #include "logs/log_reader.h"
 #include "unit.h"
@@ -133,15 +134,11 @@ static void origins_and_hosts_of_urls(void)
 /* ---- files
  * --------------------------------------------------------------------------------------- */
 
-static char folder[64];
+static char folder[FOLDER_BYTES];
 
 static void put(const char *name, const char *bytes, size_t length)
 {
-    char path[128];
-    (void)snprintf(path, sizeof path, "%s/%s", folder, name);
-    FILE *file = fopen(path, "w");
-    CU_ASSERT_FATAL(file != NULL && fwrite(bytes, 1, length, file) == length);
-    CU_ASSERT_EQUAL(fclose(file), 0);
+    folder_put(folder, name, bytes, length);
 }
 
 static void put_gz(const char *name, const char *text)
@@ -160,15 +157,12 @@ static size_t pack_zst(const char *text, char *packed, size_t room)
 
 static void set_up(void)
 {
-    (void)snprintf(folder, sizeof folder, "/tmp/ragno-logs-XXXXXX");
-    CU_ASSERT_PTR_NOT_NULL_FATAL(mkdtemp(folder));
+    folder_make(folder);
 }
 
 static void tear_down(void)
 {
-    char command[128];
-    (void)snprintf(command, sizeof command, "rm -r %s", folder);
-    CU_ASSERT_EQUAL(system(command), 0); /* NOLINT: our own folder */
+    folder_remove(folder);
 }
 
 /* All lines, each as FILE:NUMBER:TEXT; and a space. */
