@@ -6,8 +6,8 @@
  *   mono:START-END        monotonic clock in ms; START is rounded down, END up
  *   wait:OWED/GIVEN       ms that the host was owed before this fetch, and what it got
  *   owes:HOST/IP          ms that host and address are left alone from END on
- *   as:ORIGIN             whose delays hold for it, when it is not the URL's (redirects of robots.txt)
- *   boot:ID               of the machine: on the first line after the file was opened
+ *   as:ORIGIN             whose delays hold for it, when it is not the URL's (redirects of
+ * robots.txt) boot:ID               of the machine: on the first line after the file was opened
  *   robots:VERSION        of the host's robots.txt that allowed the fetch; on a line of robots.txt
  *                         itself, the version from then on
  *   dup:URL, near:URL     a page with the same body, with nearly the same text; "," is "%2C"
