@@ -173,11 +173,15 @@ static Result judge_by_robots(Run *run, const AuditFetch *fetch, const CrawlLogL
         return rc;
     }
     *crawl_delay_ms = robots_crawl_delay_ms(fetch->host->rules);
-    if (!robots) {
-        audit->counts.judged_by_robots += fetch->is_selected;
-        if (!audit_robots_allow(fetch->host, line->url, &verdict)) {
-            find_breach(run, BREACH_FORBIDDEN, fetch, line, &verdict);
-        }
+    if (robots) {
+        return RESULT_OK;
+    }
+    bool allowed = audit_robots_allow(fetch->host, line->url, &verdict);
+    /* The crawl takes what is too expensive to decide for forbidden; nothing is proven by that. */
+    audit->counts.judged_by_robots += fetch->is_selected && !verdict.undecided;
+    audit->counts.not_judged_by_robots += fetch->is_selected && verdict.undecided;
+    if (!allowed && !verdict.undecided) {
+        find_breach(run, BREACH_FORBIDDEN, fetch, line, &verdict);
     }
     return RESULT_OK;
 }

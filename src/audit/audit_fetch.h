@@ -8,7 +8,7 @@
 #include <stdint.h>
 
 #include "base/core/clock.h"
-#include "parse/url/ip_address.h"
+#include "parse/host/ip_address.h"
 
 typedef struct AuditHost AuditHost;
 typedef struct AuditAddress AuditAddress;

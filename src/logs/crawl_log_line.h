@@ -12,7 +12,7 @@
 
 #include "base/core/clock.h"
 #include "base/core/result.h"
-#include "parse/url/ip_address.h"
+#include "parse/host/ip_address.h"
 
 typedef struct LogText {
     const char *bytes; /* not NUL-terminated */
