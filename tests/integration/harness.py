@@ -209,7 +209,6 @@ def run(command, timeout=60, env=None):
     return subprocess.CompletedProcess(command, code, output, errors)
 
 
-<<<<<<< HEAD
 PATIENCE_S = 120  # for what must happen at last, however busy the machine is
 
 
@@ -224,16 +223,6 @@ def until(condition, patience=PATIENCE_S):
         if time.monotonic() > deadline:
             return None
         time.sleep(0.02)
-=======
-def wait_until(condition, patience=60):
-    """Waits until condition() is true; whether that happened in time."""
-    deadline = time.monotonic() + patience
-    while not condition():
-        if time.monotonic() > deadline:
-            return False
-        time.sleep(0.01)
-    return True
->>>>>>> 643531a (audit: proves from crawl.log that no pause was too short and nothing forbidden was fetched, and answers complaints)
 
 
 def run_until(command, condition, patience=PATIENCE_S, **options):
