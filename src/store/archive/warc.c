@@ -1,6 +1,5 @@
 #include "store/archive/warc.h"
 
-#include <errno.h>
 #include <fcntl.h>
 #include <stdbool.h>
 #include <stdlib.h>
@@ -10,17 +9,11 @@
 #include "base/thread/log.h"
 #include "store/cdxj/cdxj.h"
 #include "store/archive/warc_files.h"
+#include "store/archive/warc_recovery.h"
+#include "store/archive/warc_stream.h"
 
 #define COMPONENT            "warc"
-#define WRITE_BYTES          ((size_t)128 << 10) /* collected before a write: still in the cache */
 #define DEFAULT_INDEX_MEMORY ((size_t)32 << 20)
-
-/* Bytes on their way to the end of a file. What write() did not take stays. */
-typedef struct Stream {
-    int fd; /* -1: none */
-    uint64_t written;
-    Buffer pending;
-} Stream;
 
 /* A file that takes no more records and waits for its commit. */
 typedef struct EndedFile {
@@ -36,9 +29,9 @@ typedef struct Slot {
     WallTime date;   /* of its start */
     bool has_records;
     bool new_entry; /* the directory must be synced too */
-    Stream records;
-    Stream index;    /* the journal */
-    uint64_t synced; /* everything before it is durable */
+    WarcStream records;
+    WarcStream index; /* the journal */
+    uint64_t synced;  /* everything before it is durable */
 } Slot;
 
 struct Warc {
@@ -62,51 +55,6 @@ struct Warc {
     WarcEnd given;     /* what the last warc_sync handed out */
     WarcEnd committed; /* known to be in the database */
 };
-
-static Result failed(const char *what, const char *name)
-{
-    int error = errno;
-    LOG_ERROR(COMPONENT, "cannot write", "step=%s file=%s error=%s", what, name, strerror(error));
-    return result_of_errno(error);
-}
-
-/* --- streams ---------------------------------------------------------------------------------- */
-
-static uint64_t stream_size(const Stream *stream)
-{
-    return stream->written + stream->pending.length;
-}
-
-static Result stream_flush(Stream *stream, const char *name)
-{
-    size_t done = 0;
-    Result rc = RESULT_OK;
-    while (done < stream->pending.length && rc == RESULT_OK) {
-        ssize_t n = pwrite(stream->fd, stream->pending.data + done, stream->pending.length - done,
-                           (off_t)stream->written);
-        if (n > 0) {
-            done += (size_t)n;
-            stream->written += (uint64_t)n;
-        } else if (n == 0 || errno != EINTR) {
-            rc = failed("write", name);
-        }
-    }
-    if (done > 0) {
-        memmove(stream->pending.data, stream->pending.data + done, stream->pending.length - done);
-        stream->pending.length -= done;
-    }
-    return rc;
-}
-
-static void stream_close(Stream *stream)
-{
-    if (stream->fd >= 0) {
-        (void)close(stream->fd);
-    }
-    stream->fd = -1;
-    stream->written = 0;
-    buffer_trim(&stream->pending, WRITE_BYTES * 2);
-}
 
 /* --- opening ---------------------------------------------------------------------------------- */
 
@@ -170,7 +118,7 @@ static Result reopen(Warc *warc, Slot *slot, const WarcFile *file)
     Result rc = warc_path(&warc->scratch, warc->directory, file->name, true);
     if (rc == RESULT_OK) {
         slot->records.fd = open(warc->scratch.data, O_RDWR | O_CLOEXEC);
-        rc = slot->records.fd < 0 ? failed("open", file->name) : RESULT_OK;
+        rc = slot->records.fd < 0 ? warc_stream_failed("open", file->name) : RESULT_OK;
     }
     if (rc == RESULT_OK) {
         rc = warc_index_path(&warc->scratch, warc->directory, file->name, true);
@@ -178,7 +126,7 @@ static Result reopen(Warc *warc, Slot *slot, const WarcFile *file)
     if (rc == RESULT_OK) {
         slot->index.fd = open(warc->scratch.data, O_RDWR | O_CLOEXEC);
         journal = slot->index.fd < 0 ? -1 : lseek(slot->index.fd, 0, SEEK_END);
-        rc = journal < 0 ? failed("open", warc->scratch.data) : RESULT_OK;
+        rc = journal < 0 ? warc_stream_failed("open", warc->scratch.data) : RESULT_OK;
     }
     if (rc == RESULT_OK) {
         slot->records.written = file->size;
@@ -286,7 +234,7 @@ static Result create(Warc *warc, const char *name, bool index, int *fd)
         /* A journal may have been left by a crash; a WARC file of that name is never replaced. */
         *fd = open(warc->scratch.data, O_RDWR | O_CLOEXEC | O_CREAT | (index ? O_TRUNC : O_EXCL),
                    0644);
-        rc = *fd < 0 ? failed("create", warc->scratch.data) : RESULT_OK;
+        rc = *fd < 0 ? warc_stream_failed("create", warc->scratch.data) : RESULT_OK;
     }
     return rc;
 }
@@ -320,8 +268,8 @@ static Result start_file(Warc *warc, Slot *slot, WallTime date)
         }
     }
     if (rc != RESULT_OK) {
-        stream_close(&slot->records);
-        stream_close(&slot->index);
+        warc_stream_close(&slot->records);
+        warc_stream_close(&slot->index);
         slot->name.text[0] = '\0';
         slot->serial = before;
         return rc;
@@ -335,8 +283,8 @@ static Result start_file(Warc *warc, Slot *slot, WallTime date)
 
 static Result flush(Slot *slot)
 {
-    Result rc = stream_flush(&slot->records, slot->name.text);
-    return rc == RESULT_OK ? stream_flush(&slot->index, slot->name.text) : rc;
+    Result rc = warc_stream_flush(&slot->records, slot->name.text);
+    return rc == RESULT_OK ? warc_stream_flush(&slot->index, slot->name.text) : rc;
 }
 
 /* Writes everything pending and makes the file durable. */
@@ -348,7 +296,7 @@ static Result sync_slot(Warc *warc, Slot *slot)
     }
     /* Whatever the reason was: the next sync would succeed without the bytes that this one lost. */
     if (fdatasync(slot->records.fd) != 0) {
-        (void)failed("sync", slot->name.text);
+        (void)warc_stream_failed("sync", slot->name.text);
         return RESULT_IO;
     }
     if (slot->new_entry && warc_files_sync_directory(warc->directory) != RESULT_OK) {
@@ -373,8 +321,8 @@ static Result rotate(Warc *warc, Slot *slot)
     }
     ended[warc->n_ended++] =
         (EndedFile){.name = slot->name, .serial = slot->serial, .size = slot->records.written};
-    stream_close(&slot->records);
-    stream_close(&slot->index);
+    warc_stream_close(&slot->records);
+    warc_stream_close(&slot->index);
     slot->name.text[0] = '\0';
     return RESULT_OK;
 }
@@ -382,7 +330,7 @@ static Result rotate(Warc *warc, Slot *slot)
 static bool must_rotate(const Warc *warc, const Slot *slot, const WarcGroup *group)
 {
     return has_file(slot) && slot->has_records &&
-           (stream_size(&slot->records) + group->members.length > warc->max_bytes ||
+           (warc_stream_size(&slot->records) + group->members.length > warc->max_bytes ||
             (warc->max_age_ms > 0 && (group->date.us - slot->date.us) / 1000 >= warc->max_age_ms));
 }
 
@@ -396,13 +344,13 @@ Result warc_append(Warc *warc, const WarcGroup *group, WarcPosition *position)
     if (rc == RESULT_OK && !has_file(slot)) {
         rc = start_file(warc, slot, group->date);
     }
-    if (rc == RESULT_OK && slot->records.pending.length > WRITE_BYTES) {
-        rc = stream_flush(&slot->records, slot->name.text);
+    if (rc == RESULT_OK && slot->records.pending.length > WARC_STREAM_BYTES) {
+        rc = warc_stream_flush(&slot->records, slot->name.text);
     }
     if (rc != RESULT_OK) {
         return rc;
     }
-    uint64_t offset = stream_size(&slot->records);
+    uint64_t offset = warc_stream_size(&slot->records);
     size_t index_before = slot->index.pending.length;
     rc = buffer_append(&slot->index.pending, group->index.data, group->index.length);
     if (rc == RESULT_OK) {
@@ -491,7 +439,7 @@ Result warc_close(Warc *warc)
     for (unsigned i = 0; i < warc->n_slots && rc == RESULT_OK; i++) {
         Slot *slot = &warc->slots[i];
         if (has_file(slot) && slot->has_records &&
-            warc_end_of(&warc->committed, slot->serial) == stream_size(&slot->records)) {
+            warc_end_of(&warc->committed, slot->serial) == warc_stream_size(&slot->records)) {
             rc = rotate(warc, slot);
         }
     }
@@ -500,8 +448,8 @@ Result warc_close(Warc *warc)
     }
     for (unsigned i = 0; i < warc->n_slots; i++) {
         Slot *slot = &warc->slots[i];
-        stream_close(&slot->records);
-        stream_close(&slot->index);
+        warc_stream_close(&slot->records);
+        warc_stream_close(&slot->index);
         buffer_destroy(&slot->records.pending);
         buffer_destroy(&slot->index.pending);
     }

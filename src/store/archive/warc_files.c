@@ -6,7 +6,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/thread/log.h"
@@ -16,106 +15,21 @@
 #define COMPONENT "warc"
 #define SUFFIX    ".warc"
 
-static Result failed(const char *what, const char *path)
+Result warc_files_failed(const char *step, const char *path)
 {
     int error = errno;
-    LOG_ERROR(COMPONENT, "file operation failed", "step=%s file=%s error=%s", what, path,
+    LOG_ERROR(COMPONENT, "file operation failed", "step=%s file=%s error=%s", step, path,
               strerror(error));
     return result_of_errno(error);
-}
-
-static bool ends_with(const char *text, const char *suffix)
-{
-    size_t n = strlen(text);
-    size_t m = strlen(suffix);
-    return n > m && memcmp(text + n - m, suffix, m) == 0;
-}
-
-/* Appends the value of the placeholder at *at ("{serial:05}") and moves *at behind it. */
-static Result append_placeholder(const char **at, WallTime date, uint32_t serial, const char *host,
-                                 Buffer *out, bool *has_serial)
-{
-    const char *close = strchr(*at, '}');
-    if (close == NULL) {
-        return RESULT_INVALID;
-    }
-    WarcBytes word = warc_bytes(*at + 1, (size_t)(close - *at - 1));
-    *at = close + 1;
-    char text[WARC_DATE_BYTES];
-    uint64_t width = 0;
-    if (warc_bytes_are(word, "timestamp")) {
-        return buffer_append_string(out, warc_date_timestamp(date, text));
-    }
-    if (warc_bytes_are(word, "host")) {
-        return buffer_append_string(out, host == NULL ? "localhost" : host);
-    }
-    bool padded = word.length > 8 && memcmp(word.bytes, "serial:0", 8) == 0 &&
-                  warc_bytes_number(warc_bytes(word.bytes + 8, word.length - 8), 9, &width);
-    if (!padded && !warc_bytes_are(word, "serial")) {
-        return RESULT_INVALID;
-    }
-    *has_serial = true;
-    return buffer_printf(out, "%0*u", padded ? (int)width : 1, (unsigned)serial);
-}
-
-Result warc_name_make(const char *pattern, WallTime date, uint32_t serial, const char *host,
-                      WarcCompression compression, WarcName *name)
-{
-    Buffer out;
-    bool has_serial = false;
-    WarcCompression ignored;
-    Result rc = RESULT_OK;
-    buffer_init(&out, WARC_NAME_BYTES - 16); /* room for .open and .cdxj.run12 */
-    for (const char *at = pattern; *at != '\0' && rc == RESULT_OK;) {
-        rc = *at == '{' ? append_placeholder(&at, date, serial, host, &out, &has_serial)
-                        : buffer_append_char(&out, *at++);
-    }
-    size_t stem = warc_compression_stem(buffer_string(&out), &ignored);
-    if (stem > 0) {
-        out.length = stem + strlen(SUFFIX);
-        out.data[out.length] = '\0';
-    }
-    bool is_warc = ends_with(buffer_string(&out), SUFFIX);
-    if (rc == RESULT_OK) {
-        rc = buffer_append_string(&out, warc_compression_suffix(compression));
-    }
-    const char *text = buffer_string(&out);
-    bool clean = has_serial && is_warc && text[0] != '.';
-    for (const char *c = text; *c != '\0'; c++) {
-        clean = clean && *c > ' ' && *c != '/' && *c != '"' && *c != '\\' && *c != 0x7f;
-    }
-    if (rc == RESULT_LIMIT || (rc == RESULT_OK && !clean)) {
-        rc = RESULT_INVALID;
-    }
-    if (rc == RESULT_OK) {
-        memcpy(name->text, text, out.length + 1);
-    }
-    buffer_destroy(&out);
-    return rc;
-}
-
-Result warc_path(Buffer *path, const char *directory, const char *name, bool open)
-{
-    buffer_reset(path);
-    return buffer_printf(path, "%s/%s%s", directory, name, open ? WARC_OPEN_SUFFIX : "");
-}
-
-Result warc_index_path(Buffer *path, const char *directory, const char *name, bool open)
-{
-    WarcCompression ignored;
-    size_t stem = warc_compression_stem(name, &ignored);
-    buffer_reset(path);
-    return buffer_printf(path, "%s/%.*s.cdxj%s", directory, (int)stem, name,
-                         open ? WARC_OPEN_SUFFIX : "");
 }
 
 Result warc_files_sync_directory(const char *directory)
 {
     int fd = open(directory, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     if (fd < 0) {
-        return failed("open", directory);
+        return warc_files_failed("open", directory);
     }
-    Result rc = fsync(fd) == 0 ? RESULT_OK : failed("sync", directory);
+    Result rc = fsync(fd) == 0 ? RESULT_OK : warc_files_failed("sync", directory);
     (void)close(fd);
     return rc;
 }
@@ -164,7 +78,7 @@ static Result inspect(const char *directory, WarcFile *file)
 
 static Result add_file(WarcFileList *list, const char *directory, const char *entry)
 {
-    bool open = ends_with(entry, WARC_OPEN_SUFFIX);
+    bool open = warc_name_ends_with(entry, WARC_OPEN_SUFFIX);
     WarcCompression compression = WARC_GZIP;
     char *name = strndup(entry, strlen(entry) - (open ? strlen(WARC_OPEN_SUFFIX) : 0));
     if (name == NULL) {
@@ -250,7 +164,7 @@ static Result index_records(WarcReader *reader, const char *filename, uint64_t e
         rc = rc == RESULT_NOT_FOUND ? RESULT_OK : rc;
         if (rc == RESULT_OK && line.length > 0 &&
             fwrite(line.data, 1, line.length, out) != line.length) {
-            rc = failed("write", filename);
+            rc = warc_files_failed("write", filename);
         }
     }
     if (rc == RESULT_OK && at != end) {
@@ -270,9 +184,10 @@ Result warc_files_index(const char *warc_path, const char *filename, uint64_t en
         return rc;
     }
     FILE *out = fopen(out_path, "wbe");
-    rc = out == NULL ? failed("create", out_path) : index_records(reader, filename, end, out);
+    rc = out == NULL ? warc_files_failed("create", out_path)
+                     : index_records(reader, filename, end, out);
     if (out != NULL && fclose(out) != 0 && rc == RESULT_OK) {
-        rc = failed("write", out_path);
+        rc = warc_files_failed("write", out_path);
     }
     warc_reader_close(reader);
     return rc;
@@ -300,7 +215,7 @@ Result warc_files_finish(const char *directory, const char *name, size_t memory_
         rc = warc_path(&to, directory, name, false);
     }
     if (rc == RESULT_OK && rename(from.data, to.data) != 0) {
-        rc = failed("rename", from.data);
+        rc = warc_files_failed("rename", from.data);
     }
     if (rc == RESULT_OK) {
         /* The index holds every line: the journal is not needed whatever happens to this call. */
@@ -310,206 +225,5 @@ Result warc_files_finish(const char *directory, const char *name, size_t memory_
     buffer_destroy(&from);
     buffer_destroy(&to);
     buffer_destroy(&journal);
-    return rc;
-}
-
-/* --- recovery --------------------------------------------------------------------------------- */
-
-typedef struct Recovery {
-    const char *directory;
-    bool known; /* the database said what is committed, if only that nothing is */
-    WarcEnd committed;
-    size_t memory_bytes;
-    Buffer path;
-    Buffer other;
-} Recovery;
-
-/* Checks a file up to end and rebuilds its journal. */
-static Result rebuild_journal(Recovery *recovery, const WarcFile *file, uint64_t end)
-{
-    Result rc = warc_path(&recovery->path, recovery->directory, file->name, true);
-    if (rc == RESULT_OK) {
-        rc = warc_index_path(&recovery->other, recovery->directory, file->name, true);
-    }
-    return rc == RESULT_OK
-               ? warc_files_index(recovery->path.data, file->name, end, recovery->other.data)
-               : rc;
-}
-
-/* A file that holds the committed end: what is behind it goes. */
-static Result cut(Recovery *recovery, const WarcFile *file, uint64_t end)
-{
-    Result rc = rebuild_journal(recovery, file, end);
-    if (rc == RESULT_OK && file->size > end) {
-        LOG_INFO(COMPONENT, "tail behind the last commit cut off", "file=%s bytes=%llu", file->name,
-                 (unsigned long long)(file->size - end));
-        int fd = open(recovery->path.data, O_WRONLY | O_CLOEXEC);
-        if (fd < 0 || ftruncate(fd, (off_t)end) != 0 || fsync(fd) != 0) {
-            rc = failed("truncate", recovery->path.data);
-        }
-        if (fd >= 0) {
-            (void)close(fd);
-        }
-    }
-    return rc;
-}
-
-static void remove_journal(Recovery *recovery, const char *name)
-{
-    if (warc_index_path(&recovery->other, recovery->directory, name, true) == RESULT_OK) {
-        (void)unlink(recovery->other.data);
-    }
-}
-
-/* A file that the database knows nothing of. */
-static Result discard(Recovery *recovery, const WarcFile *file)
-{
-    bool ours = recovery->known && file->readable && file->serial > 0;
-    Result rc = warc_path(&recovery->path, recovery->directory, file->name, true);
-    if (rc != RESULT_OK) {
-        return rc;
-    }
-    if (ours || file->size == 0) {
-        LOG_INFO(COMPONENT, "uncommitted file removed", "file=%s bytes=%llu", file->name,
-                 (unsigned long long)file->size);
-        rc = unlink(recovery->path.data) == 0 ? RESULT_OK : failed("remove", recovery->path.data);
-    } else {
-        LOG_WARN(COMPONENT, "uncommitted file set aside", "file=%s bytes=%llu", file->name,
-                 (unsigned long long)file->size);
-        rc = warc_path(&recovery->other, recovery->directory, file->name, false);
-        rc = rc == RESULT_OK ? buffer_append_string(&recovery->other, ".uncommitted") : rc;
-        if (rc == RESULT_OK && rename(recovery->path.data, recovery->other.data) != 0) {
-            rc = failed("rename", recovery->path.data);
-        }
-    }
-    remove_journal(recovery, file->name);
-    return rc;
-}
-
-static Result recover_file(Recovery *recovery, const WarcFile *file, WarcCurrent *current)
-{
-    uint64_t end = warc_end_of(&recovery->committed, file->serial);
-    if (!file->open) {
-        remove_journal(recovery, file->name); /* left by a crash at the end of finishing */
-        return RESULT_OK;
-    }
-    if (!file->readable || file->serial == 0 || end == 0) {
-        return discard(recovery, file);
-    }
-    if (end == UINT64_MAX) {
-        Result rc = rebuild_journal(recovery, file, file->size);
-        return rc == RESULT_OK
-                   ? warc_files_finish(recovery->directory, file->name, recovery->memory_bytes)
-                   : rc;
-    }
-    Result rc = cut(recovery, file, end);
-    if (rc == RESULT_OK && current->n == WARC_FILES_MAX) {
-        rc = RESULT_DAMAGED; /* several files with one number */
-    }
-    if (rc == RESULT_OK) {
-        WarcFile *copy = &current->files[current->n];
-        *copy = *file;
-        copy->size = end;
-        copy->name = strdup(file->name);
-        rc = copy->name == NULL ? RESULT_MEMORY : RESULT_OK;
-        current->n += copy->name != NULL;
-    }
-    return rc;
-}
-
-/* "x.cdxj.new", "x.cdxj.run3": what a crash left of sorting an index. */
-static bool is_left_over(const char *name)
-{
-    const char *index = strstr(name, ".cdxj.");
-    const char *rest = index == NULL ? "" : index + strlen(".cdxj.");
-    return strcmp(rest, "new") == 0 || (strncmp(rest, "run", 3) == 0 && rest[3] != '\0' &&
-                                        strspn(rest + 3, "0123456789") == strlen(rest + 3));
-}
-
-static Result remove_left_overs(const char *directory)
-{
-    DIR *dir = opendir(directory);
-    if (dir == NULL) {
-        return result_of_errno(errno);
-    }
-    const struct dirent *entry = NULL;
-    while ((entry = readdir(dir)) != NULL) {
-        if (is_left_over(entry->d_name)) {
-            (void)unlinkat(dirfd(dir), entry->d_name, 0); /* in nobody's way if it stays */
-        }
-    }
-    (void)closedir(dir);
-    return RESULT_OK;
-}
-
-/* Is a file of the committed end long enough? Asked before anything is changed. A file that is not
- * there at all was moved away after it was finished: a crash does not take a name that was synced.
- */
-static Result find_committed(const Recovery *recovery, const WarcFileList *list, uint32_t serial,
-                             uint64_t offset)
-{
-    bool found = false;
-    for (size_t i = 0; i < list->n; i++) {
-        const WarcFile *file = &list->files[i];
-        if (file->serial != serial) {
-            continue;
-        }
-        found = true;
-        if (file->size < offset) {
-            LOG_ERROR(COMPONENT, "file is too short", "file=%s size=%llu committed=%llu",
-                      file->name, (unsigned long long)file->size, (unsigned long long)offset);
-            return RESULT_DAMAGED;
-        }
-    }
-    if (!found) {
-        LOG_WARN(COMPONENT, "file of the last commit was moved away", "directory=%s number=%u",
-                 recovery->directory, (unsigned)serial);
-    }
-    return RESULT_OK;
-}
-
-void warc_current_free(WarcCurrent *current)
-{
-    for (unsigned i = 0; i < current->n; i++) {
-        free(current->files[i].name);
-    }
-    current->n = 0;
-}
-
-Result warc_files_recover(const char *directory, const WarcEnd *committed, size_t memory_bytes,
-                          WarcCurrent *current)
-{
-    WarcFileList list;
-    *current = (WarcCurrent){.last_serial = committed == NULL ? 0 : warc_end_last(committed)};
-    Result rc = warc_files_list(directory, &list);
-    if (rc != RESULT_OK) {
-        return rc;
-    }
-    Recovery recovery = {
-        .directory = directory, .known = committed != NULL, .memory_bytes = memory_bytes};
-    if (committed != NULL) {
-        recovery.committed = *committed;
-    }
-    buffer_init(&recovery.path, BUFFER_NO_LIMIT);
-    buffer_init(&recovery.other, BUFFER_NO_LIMIT);
-    for (unsigned i = 0; i < recovery.committed.n && rc == RESULT_OK; i++) {
-        rc = find_committed(&recovery, &list, recovery.committed.at[i].file,
-                            recovery.committed.at[i].offset);
-    }
-    rc = rc == RESULT_OK ? remove_left_overs(directory) : rc;
-    for (size_t i = 0; i < list.n && rc == RESULT_OK; i++) {
-        uint32_t serial = list.files[i].serial;
-        current->last_serial = serial > current->last_serial ? serial : current->last_serial;
-        rc = recover_file(&recovery, &list.files[i], current);
-    }
-    if (rc == RESULT_OK) {
-        rc = warc_files_sync_directory(directory);
-    }
-    if (rc != RESULT_OK) {
-        warc_current_free(current);
-    }
-    buffer_destroy(&recovery.path);
-    buffer_destroy(&recovery.other);
-    warc_files_free(&list);
     return rc;
 }

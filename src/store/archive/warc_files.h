@@ -1,4 +1,10 @@
-/* Names and recovery of the files of a WARC directory; the other half of store/archive/warc.h. */
+/* The files of a WARC directory: listing them, making their indices, giving them their last name.
+ *
+ * What: a file is NAME.open while it is written, with a journal of index lines beside it; finishing
+ * it sorts the journal into the index and takes .open away.
+ * Owns: a list owns its names.
+ * Threads: the one that writes; lists any.
+ * Errors: RESULT_IO, RESULT_FULL, RESULT_MEMORY, RESULT_DAMAGED; logged with their file. */
 #ifndef STORE_ARCHIVE_WARC_FILES_H
 #define STORE_ARCHIVE_WARC_FILES_H
 
@@ -9,22 +15,7 @@
 #include "base/memory/buffer.h"
 #include "base/core/result.h"
 #include "store/archive/warc.h"
-
-#define WARC_OPEN_SUFFIX ".open"
-#define WARC_NAME_BYTES  256
-
-typedef struct WarcName {
-    char text[WARC_NAME_BYTES]; /* "x.warc.gz", "x.warc.zst", never with .open */
-} WarcName;
-
-/* The name's suffix is that of the compression, whatever the pattern ends in. RESULT_INVALID:
- * unknown placeholder, no {serial}, a slash, not .warc, .warc.gz or .warc.zst, too long. */
-Result warc_name_make(const char *pattern, WallTime date, uint32_t serial, const char *host,
-                      WarcCompression compression, WarcName *name);
-
-/* Appends "DIRECTORY/NAME" (with .open when open), or the path of its index or journal. */
-Result warc_path(Buffer *path, const char *directory, const char *name, bool open);
-Result warc_index_path(Buffer *path, const char *directory, const char *name, bool open);
+#include "store/warc/warc_name.h"
 
 /* One file found in a directory. */
 typedef struct WarcFile {
@@ -54,18 +45,8 @@ Result warc_files_index(const char *warc_path, const char *filename, uint64_t en
 /* Sorts the journal into the index and takes .open from the name. */
 Result warc_files_finish(const char *directory, const char *name, size_t memory_bytes);
 
-/* The files to go on with after a recovery: cut, journals rebuilt. */
-typedef struct WarcCurrent {
-    WarcFile files[WARC_FILES_MAX];
-    unsigned n;
-    uint32_t last_serial; /* the highest number in use */
-} WarcCurrent;
-
-/* Recovery as warc_open describes it. */
-Result warc_files_recover(const char *directory, const WarcEnd *committed, size_t memory_bytes,
-                          WarcCurrent *current);
-/* Frees the names. */
-void warc_current_free(WarcCurrent *current);
+/* Logs that a step with a file failed; the Result of errno. */
+Result warc_files_failed(const char *step, const char *path);
 
 /* Makes renames, creations and removals in directory durable. */
 Result warc_files_sync_directory(const char *directory);

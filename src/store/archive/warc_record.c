@@ -1,12 +1,12 @@
 #include "store/archive/warc_record.h"
 
 #include <arpa/inet.h>
-#include <assert.h>
 #include <netinet/in.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "store/cdxj/cdxj.h"
+#include "store/warc/warc_head.h"
 #include "store/warc/warc_http.h"
 
 #define DEFAULT_MEMORY_BYTES ((size_t)1 << 30)
@@ -21,17 +21,6 @@ struct WarcRecorder {
     Buffer record; /* the record being made, uncompressed */
     WarcOriginal original;
 };
-
-void warc_original_init(WarcOriginal *original)
-{
-    *original = (WarcOriginal){.date = {0}};
-    buffer_init(&original->uri, (size_t)1 << 20);
-}
-
-void warc_original_destroy(WarcOriginal *original)
-{
-    buffer_destroy(&original->uri);
-}
 
 Result warc_recorder_new(WarcRecorder **recorder, const WarcRecorderOptions *options)
 {
@@ -98,147 +87,8 @@ void warc_group_reset(WarcGroup *group)
 
 /* --- one record ------------------------------------------------------------------------------- */
 
-/* What a record says about itself; NULL and length 0 leave a field out. */
-typedef struct RecordHead {
-    WarcType type;
-    WallTime date;
-    WarcBytes uri;
-    const char *ip;
-    const char *content_type;
-    const char *protocol;
-    const char *tls;
-    const char *filename;
-    const char *profile;
-    const char *truncated;
-    const WarcId *id;
-    const WarcId *concurrent_to;
-    const WarcOriginal *refers_to;
-    const WarcDigest *payload;
-    const WarcDigest *block; /* NULL: computed */
-    WarcBytes block_head;    /* the block is these two, one after the other */
-    WarcBytes block_tail;
-} RecordHead;
-
-/* Of a record header, without the values that head_bound counts. */
-#define HEAD_BYTES ((size_t)1536)
-
-static size_t length_of(const char *string)
-{
-    return string == NULL ? 0 : strlen(string);
-}
-
-/* At least as many bytes as the record header will have. */
-static size_t head_bound(const RecordHead *head)
-{
-    return HEAD_BYTES + head->uri.length + length_of(head->ip) + length_of(head->content_type) +
-           length_of(head->protocol) + length_of(head->tls) + length_of(head->filename) +
-           length_of(head->profile) + length_of(head->truncated) +
-           (head->refers_to == NULL ? 0 : head->refers_to->uri.length);
-}
-
-/* These append within the room that head_bound has reserved. */
-static void put(Buffer *out, const char *bytes, size_t length)
-{
-    assert(length < out->capacity - out->length);
-    memcpy(out->data + out->length, bytes, length);
-    out->length += length;
-}
-
-#define PUT_NAME(out, name) put((out), name ": ", sizeof(name ": ") - 1)
-
-static void put_value(Buffer *out, const char *bytes, size_t length)
-{
-    put(out, bytes, length);
-    put(out, "\r\n", 2);
-}
-
-/* A field whose NULL value leaves it out. */
-#define PUT_STRING(out, name, value)                                                               \
-    do {                                                                                           \
-        if ((value) != NULL) {                                                                     \
-            PUT_NAME(out, name);                                                                   \
-            put_value((out), (value), strlen(value));                                              \
-        }                                                                                          \
-    } while (0)
-
-static void put_id(Buffer *out, const WarcId *id)
-{
-    char text[WARC_ID_TEXT];
-    put_value(out, warc_id_format(id, text), WARC_ID_TEXT - 1);
-}
-
-static void put_digest(Buffer *out, const WarcDigest *digest)
-{
-    char text[WARC_DIGEST_TEXT];
-    (void)warc_digest_format(digest, text);
-    put_value(out, text, strlen(text));
-}
-
-static void put_refers_to(Buffer *out, const WarcOriginal *original)
-{
-    static const WarcId none;
-    char date[WARC_DATE_BYTES];
-    if (memcmp(&original->id, &none, sizeof none) != 0) {
-        PUT_NAME(out, "WARC-Refers-To");
-        put_id(out, &original->id);
-    }
-    if (original->uri.length > 0) {
-        PUT_NAME(out, "WARC-Refers-To-Target-URI");
-        put_value(out, original->uri.data, original->uri.length);
-    }
-    PUT_STRING(out, "WARC-Refers-To-Date", warc_date_format(original->date, date));
-}
-
-static void put_number(Buffer *out, size_t number)
-{
-    char text[24];
-    size_t at = sizeof text;
-    do {
-        text[--at] = (char)('0' + number % 10);
-        number /= 10;
-    } while (number > 0);
-    put_value(out, text + at, sizeof text - at);
-}
-
-static void put_head(Buffer *out, const RecordHead *head, const WarcDigest *block)
-{
-    char date[WARC_DATE_BYTES];
-    put(out, "WARC/1.1\r\n", 10);
-    PUT_STRING(out, "WARC-Type", warc_type_name(head->type));
-    PUT_NAME(out, "WARC-Record-ID");
-    put_id(out, head->id);
-    PUT_STRING(out, "WARC-Date", warc_date_format(head->date, date));
-    if (head->uri.bytes != NULL) {
-        PUT_NAME(out, "WARC-Target-URI");
-        put_value(out, head->uri.bytes, head->uri.length);
-    }
-    PUT_STRING(out, "WARC-Filename", head->filename);
-    PUT_STRING(out, "WARC-IP-Address", head->ip);
-    PUT_STRING(out, "WARC-Protocol", head->protocol);
-    PUT_STRING(out, "WARC-Protocol", head->tls);
-    if (head->concurrent_to != NULL) {
-        PUT_NAME(out, "WARC-Concurrent-To");
-        put_id(out, head->concurrent_to);
-    }
-    PUT_STRING(out, "WARC-Profile", head->profile);
-    if (head->refers_to != NULL) {
-        put_refers_to(out, head->refers_to);
-    }
-    PUT_STRING(out, "WARC-Truncated", head->truncated);
-    if (head->payload != NULL) {
-        PUT_NAME(out, "WARC-Payload-Digest");
-        put_digest(out, head->payload);
-    }
-    PUT_NAME(out, "WARC-Block-Digest");
-    put_digest(out, block);
-    PUT_STRING(out, "Content-Type", head->content_type);
-    PUT_NAME(out, "Content-Length");
-    put_number(out, head->block_head.length + head->block_tail.length);
-    put(out, "\r\n", 2);
-}
-
 /* The header goes into the record buffer, with room for the block behind it. */
-static Result append_head(WarcRecorder *recorder, const RecordHead *head)
+static Result append_head(WarcRecorder *recorder, const WarcHead *head)
 {
     WarcDigest block = {{0}};
     size_t block_bytes = head->block_head.length + head->block_tail.length + 4;
@@ -249,16 +99,16 @@ static Result append_head(WarcRecorder *recorder, const RecordHead *head)
         rc = warc_hasher_digest(recorder->hasher, head->block_head, head->block_tail, &block);
     }
     if (rc == RESULT_OK) {
-        rc = buffer_reserve(&recorder->record, head_bound(head) + block_bytes);
+        rc = buffer_reserve(&recorder->record, warc_head_bound(head) + block_bytes);
     }
     if (rc == RESULT_OK) {
-        put_head(&recorder->record, head, &block);
+        warc_head_put(&recorder->record, head, &block);
     }
     return rc;
 }
 
 /* Appends one compressed record to out. On failure out is as before. */
-static Result append_record(WarcRecorder *recorder, const RecordHead *head, Buffer *out)
+static Result append_record(WarcRecorder *recorder, const WarcHead *head, Buffer *out)
 {
     Buffer *record = &recorder->record;
     buffer_trim(record, KEEP_BYTES);
@@ -301,7 +151,7 @@ static const char *valid_ip(const char *ip)
 
 /* Makes the main record a revisit when the payload is known. */
 static void look_up(WarcRecorder *recorder, const WarcFetch *fetch, const WarcGroup *group,
-                    RecordHead *head)
+                    WarcHead *head)
 {
     const WarcRecorderOptions *options = &recorder->options;
     /* A truncated payload's digest names bytes that the server never meant to be a whole. */
@@ -319,7 +169,7 @@ static void look_up(WarcRecorder *recorder, const WarcFetch *fetch, const WarcGr
     }
 }
 
-static Result index_main(const RecordHead *head, unsigned status, WarcBytes mime, WarcGroup *group)
+static Result index_main(const WarcHead *head, unsigned status, WarcBytes mime, WarcGroup *group)
 {
     CdxjFacts facts = {.url = head->uri,
                        .date = head->date,
@@ -348,7 +198,7 @@ static bool is_confirmation(const WarcFetch *fetch, const WarcHttp *http)
            (fetch->not_modified != NULL || warc_http_is_conditional(fetch->request));
 }
 
-static void make_confirmation(const WarcFetch *fetch, WarcGroup *group, RecordHead *head)
+static void make_confirmation(const WarcFetch *fetch, WarcGroup *group, WarcHead *head)
 {
     head->type = WARC_REVISIT;
     head->profile = WARC_PROFILE_NOT_MODIFIED;
@@ -375,17 +225,17 @@ static Result add_main(WarcRecorder *recorder, const WarcFetch *fetch, WarcGroup
         return rc;
     }
     WarcBytes header = warc_bytes(recorder->http.data, recorder->http.length);
-    RecordHead head = {.type = WARC_RESPONSE,
-                       .date = fetch->started,
-                       .uri = fetch->url,
-                       .ip = valid_ip(fetch->ip),
-                       .content_type = "application/http; msgtype=response",
-                       .protocol = fetch->protocol,
-                       .tls = fetch->tls,
-                       .truncated = warc_truncation_name(fetch->truncated),
-                       .id = &group->id,
-                       .block_head = header,
-                       .block_tail = fetch->body};
+    WarcHead head = {.type = WARC_RESPONSE,
+                     .date = fetch->started,
+                     .uri = fetch->url,
+                     .ip = valid_ip(fetch->ip),
+                     .content_type = "application/http; msgtype=response",
+                     .protocol = fetch->protocol,
+                     .tls = fetch->tls,
+                     .truncated = warc_truncation_name(fetch->truncated),
+                     .id = &group->id,
+                     .block_head = header,
+                     .block_tail = fetch->body};
     if (confirms) {
         make_confirmation(fetch, group, &head);
     } else {
@@ -414,17 +264,17 @@ static Result add_request(WarcRecorder *recorder, const WarcFetch *fetch, WarcGr
     if (rc != RESULT_OK) {
         return rc;
     }
-    RecordHead head = {.type = WARC_REQUEST,
-                       .date = fetch->started,
-                       .uri = fetch->url,
-                       .ip = valid_ip(fetch->ip),
-                       .content_type = "application/http; msgtype=request",
-                       .protocol = fetch->protocol,
-                       .tls = fetch->tls,
-                       .id = &id,
-                       .concurrent_to = &group->id,
-                       .block_head = warc_bytes(recorder->http.data, recorder->http.length),
-                       .block_tail = warc_bytes("", 0)};
+    WarcHead head = {.type = WARC_REQUEST,
+                     .date = fetch->started,
+                     .uri = fetch->url,
+                     .ip = valid_ip(fetch->ip),
+                     .content_type = "application/http; msgtype=request",
+                     .protocol = fetch->protocol,
+                     .tls = fetch->tls,
+                     .id = &id,
+                     .concurrent_to = &group->id,
+                     .block_head = warc_bytes(recorder->http.data, recorder->http.length),
+                     .block_tail = warc_bytes("", 0)};
     group->n_records++;
     return append_record(recorder, &head, &group->members);
 }
@@ -461,15 +311,15 @@ Result warc_record_resource(WarcRecorder *recorder, const WarcResource *resource
                                 &group->payload);
     }
     if (rc == RESULT_OK) {
-        RecordHead head = {.type = WARC_RESOURCE,
-                           .date = resource->started,
-                           .uri = resource->uri,
-                           .ip = valid_ip(resource->ip),
-                           .content_type = resource->content_type,
-                           .id = &group->id,
-                           .payload = &group->payload,
-                           .block_head = resource->block,
-                           .block_tail = warc_bytes("", 0)};
+        WarcHead head = {.type = WARC_RESOURCE,
+                         .date = resource->started,
+                         .uri = resource->uri,
+                         .ip = valid_ip(resource->ip),
+                         .content_type = resource->content_type,
+                         .id = &group->id,
+                         .payload = &group->payload,
+                         .block_head = resource->block,
+                         .block_tail = warc_bytes("", 0)};
         group->has_payload = true;
         group->n_records = 1;
         rc = append_record(recorder, &head, &group->members);
@@ -496,14 +346,14 @@ Result warc_record_metadata(WarcRecorder *recorder, WarcBytes uri, WarcBytes fie
     if (rc != RESULT_OK) {
         return rc;
     }
-    RecordHead head = {.type = WARC_METADATA,
-                       .date = group->date,
-                       .uri = uri,
-                       .content_type = "application/warc-fields",
-                       .id = &id,
-                       .concurrent_to = &group->id,
-                       .block_head = fields,
-                       .block_tail = warc_bytes("", 0)};
+    WarcHead head = {.type = WARC_METADATA,
+                     .date = group->date,
+                     .uri = uri,
+                     .content_type = "application/warc-fields",
+                     .id = &id,
+                     .concurrent_to = &group->id,
+                     .block_head = fields,
+                     .block_tail = warc_bytes("", 0)};
     rc = append_record(recorder, &head, &group->members);
     group->n_records += rc == RESULT_OK ? 1 : 0;
     return rc;
@@ -517,14 +367,14 @@ Result warc_record_info(WarcRecorder *recorder, WallTime date, const char *filen
     if (rc != RESULT_OK) {
         return rc;
     }
-    RecordHead head = {.type = WARC_WARCINFO,
-                       .date = date,
-                       .uri = {.bytes = NULL},
-                       .filename = filename,
-                       .content_type = "application/warc-fields",
-                       .id = &id,
-                       .block_head = fields,
-                       .block_tail = warc_bytes("", 0)};
+    WarcHead head = {.type = WARC_WARCINFO,
+                     .date = date,
+                     .uri = {.bytes = NULL},
+                     .filename = filename,
+                     .content_type = "application/warc-fields",
+                     .id = &id,
+                     .block_head = fields,
+                     .block_tail = warc_bytes("", 0)};
     return append_record(recorder, &head, out);
 }
 

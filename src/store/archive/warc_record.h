@@ -35,16 +35,7 @@
 #include "base/core/result.h"
 #include "store/warc/warc_compress.h"
 #include "store/warc/warc_format.h"
-
-/* The first record that held a payload. Its URI is in a buffer of its owner. */
-typedef struct WarcOriginal {
-    Buffer uri;
-    WallTime date; /* of that record, exactly: it is written as WARC-Refers-To-Date */
-    WarcId id;
-} WarcOriginal;
-
-void warc_original_init(WarcOriginal *original);
-void warc_original_destroy(WarcOriginal *original);
+#include "store/warc/warc_original.h"
 
 /* The look-up of duplicates: fills original when the payload is known (RESULT_OK); RESULT_NOT_FOUND
  * when it is new; anything else is logged by it and counts as new. Called in the recorder's thread;

@@ -1,14 +1,10 @@
 #include "store/rank/hits.h"
 
-#include <math.h>
-#include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
+#include "store/rank/rank_hits.h"
 #include "store/rank/rank_team.h"
 #include "store/rank/rank_vector.h"
-
-#define RESTART_SHARE 0.1 /* of the starting vector that is everybody's alike */
 
 static HitsError fail(Hits *hits, HitsError code, const char *what)
 {
@@ -97,219 +93,6 @@ HitsError hits_set_n_pages(Hits *hits, size_t n_pages)
                : fail(hits, hits_error_memory, "hits_set_n_pages: no room for the arrays");
 }
 
-/* One computation. */
-typedef struct Iteration {
-    const Hits *hits;
-    const LinkGraph *graph;
-    RankTeam *team;
-    double *hub;                      /* by source, sum 1 */
-    double *flow;                     /* by source: what it gives along each of its links */
-    double *gained[RANK_TEAM_MAX];    /* by source: the next hubs, as far as a part has got */
-    double *authority;                /* by position, sum 1 */
-    double *score;                    /* by position: content; NULL: 1 each */
-    double mean_hub;                  /* 1 / sources */
-    double mean_authority;            /* 1 / targets */
-    bool is_walk;                     /* links share what a page gives */
-    double jump;                      /* share of both that everybody gets */
-    double authority_scale;           /* (1 - jump) / what this round's hubs give */
-    double hub_scale;                 /* (1 - jump) / what this round's authorities give back */
-    double part_sum[RANK_TEAM_MAX];   /* of a part's sources: hub * out-degree, or gained */
-    double part_delta[RANK_TEAM_MAX]; /* largest change of a part */
-    double part_relative[RANK_TEAM_MAX];
-} Iteration;
-
-static void source_part(const Iteration *it, unsigned part, unsigned parts, size_t *first,
-                        size_t *end)
-{
-    *first = (size_t)it->graph->n_sources * part / parts;
-    *end = (size_t)it->graph->n_sources * (part + 1) / parts;
-}
-
-/* Looked at between pieces of a loop. What was computed by then is not used. */
-static bool is_stopped(const Iteration *it, size_t i)
-{
-    return i % RANK_PIECE == 0 && rank_is_stopped(it->hits->stop);
-}
-
-static double sum_of_parts(const Iteration *it)
-{
-    double sum = 0.0;
-    for (unsigned i = 0; i < rank_team_size(it->team); i++) {
-        sum += it->part_sum[i];
-    }
-    return sum;
-}
-
-static void note_change(Iteration *it, unsigned part, double before, double now, double mean)
-{
-    double change = fabs(now - before);
-    double unit = now > mean ? now : mean;
-    it->part_delta[part] = change > it->part_delta[part] ? change : it->part_delta[part];
-    if (change > it->part_relative[part] * unit) {
-        it->part_relative[part] = change / unit;
-    }
-}
-
-/* Team: what each hub gives along a link, and the sum that is given. */
-static void weigh(void *context, unsigned part, unsigned parts)
-{
-    Iteration *it = context;
-    size_t first = 0;
-    size_t end = 0;
-    source_part(it, part, parts, &first, &end);
-    double sum = 0.0;
-    for (size_t s = first; s < end && !is_stopped(it, s); s++) {
-        double degree = it->graph->source_degree[s];
-        it->flow[s] = it->is_walk ? it->hub[s] / degree : it->hub[s];
-        sum += it->flow[s] * degree;
-    }
-    it->part_sum[part] = sum;
-    it->part_delta[part] = 0.0;
-    it->part_relative[part] = 0.0;
-}
-
-/* Each source of a page with more links than a slice has gains as much. */
-static void give_back(const Iteration *it, double *gained, const uint32_t *in, uint32_t degree,
-                      double back)
-{
-    for (uint32_t k = 0; k < degree; k++) {
-        if (k % LINK_GRAPH_SLICE == 0 && rank_is_stopped(it->hits->stop)) {
-            break;
-        }
-        gained[in[k]] += back;
-    }
-}
-
-/* Team: one sweep over the links does both: a page's authority is complete when its links have been
- * read, and goes back to the same sources while they are at hand. */
-static void sweep(void *context, unsigned part, unsigned parts)
-{
-    Iteration *it = context;
-    const LinkGraph *g = it->graph;
-    double *gained = it->gained[part];
-    for (size_t s = 0; s < g->n_sources && !is_stopped(it, s); s += RANK_PIECE) {
-        size_t n = g->n_sources - s < RANK_PIECE ? g->n_sources - s : RANK_PIECE;
-        memset(gained + s, 0, n * sizeof *gained);
-    }
-    size_t slice = 0;
-    size_t end = 0;
-    link_graph_part(g, part, parts, &slice, &end);
-    for (; slice < end && !rank_is_stopped(it->hits->stop); slice++) {
-        const LinkSlice *c = &g->slices[slice];
-        if (c->degree == 0) {
-            continue;
-        }
-        const uint32_t *in = g->in + c->first_link;
-        double share = it->is_walk ? 1.0 / c->degree : 1.0;
-        double anybody = it->jump * it->mean_authority;
-        for (uint32_t i = 0; i < c->n; i++, in += c->degree) {
-            size_t p = c->first + i;
-            double sum = c->degree <= LINK_GRAPH_SLICE
-                             ? link_graph_gather(it->flow, in, c->degree)
-                             : rank_vector_gather(it->flow, in, c->degree, it->hits->stop);
-            double now = it->authority_scale * sum + anybody;
-            note_change(it, part, it->authority[p], now, it->mean_authority);
-            it->authority[p] = now;
-            double back = share * (it->score == NULL ? now : now * it->score[p]);
-            if (c->degree > LINK_GRAPH_SLICE) {
-                give_back(it, gained, in, c->degree, back);
-                continue;
-            }
-            for (uint32_t k = 0; k < c->degree; k++) {
-                gained[in[k]] += back;
-            }
-        }
-    }
-}
-
-/* Team: adds up what the parts have gained, into the first one's vector. */
-static void gather(void *context, unsigned part, unsigned parts)
-{
-    Iteration *it = context;
-    size_t first = 0;
-    size_t end = 0;
-    source_part(it, part, parts, &first, &end);
-    double sum = 0.0;
-    for (size_t s = first; s < end && !is_stopped(it, s); s++) {
-        double hub = it->gained[0][s];
-        for (unsigned i = 1; i < parts; i++) {
-            hub += it->gained[i][s];
-        }
-        it->gained[0][s] = hub;
-        sum += hub;
-    }
-    it->part_sum[part] = sum;
-}
-
-/* Team: the new hubs, scaled. */
-static void replace(void *context, unsigned part, unsigned parts)
-{
-    Iteration *it = context;
-    size_t first = 0;
-    size_t end = 0;
-    source_part(it, part, parts, &first, &end);
-    for (size_t s = first; s < end && !is_stopped(it, s); s++) {
-        double now = it->gained[0][s] * it->hub_scale + it->jump * it->mean_hub;
-        note_change(it, part, it->hub[s], now, it->mean_hub);
-        it->hub[s] = now;
-    }
-}
-
-static HitsError iterate(Hits *hits, Iteration *it)
-{
-    unsigned parts = rank_team_size(it->team);
-    for (hits->loops = 0; hits->max_loops == 0 || hits->loops < hits->max_loops;) {
-        rank_team_run(it->team, weigh, it);
-        it->authority_scale = (1.0 - it->jump) / sum_of_parts(it);
-        rank_team_run(it->team, sweep, it);
-        rank_team_run(it->team, gather, it);
-        if (rank_is_stopped(hits->stop)) {
-            return hits_error_stopped;
-        }
-        double sum = sum_of_parts(it);
-        if (!(sum > 0.0)) { /* no page that is linked to has a content score */
-            if (it->score == NULL) {
-                return hits_error_internal;
-            }
-            it->score = NULL;
-            continue;
-        }
-        it->hub_scale = (1.0 - it->jump) / sum;
-        rank_team_run(it->team, replace, it);
-        if (rank_is_stopped(hits->stop)) {
-            return hits_error_stopped;
-        }
-        hits->loops++;
-        hits->delta = rank_vector_largest(it->part_delta, parts);
-        hits->relative_delta = rank_vector_largest(it->part_relative, parts);
-        if (hits->relative_delta <= (double)hits->precision) {
-            return hits_error_ok;
-        }
-    }
-    return hits_error_precision;
-}
-
-static void start_vector(const Hits *hits, Iteration *it)
-{
-    const LinkGraph *g = it->graph;
-    const float *last = rank_vector_floats(hits->h2);
-    double sum = 0.0;
-    size_t n_known = 0;
-    for (uint32_t s = 0; s < g->n_sources && !is_stopped(it, s); s++) {
-        uint32_t page = g->source_page[s];
-        double hub = page < hits->h2->n_elements ? (double)last[page] : 0.0;
-        it->hub[s] = hub > 0.0 && hub <= 1.0 ? hub : 0.0;
-        sum += it->hub[s];
-        n_known += it->hub[s] > 0.0;
-    }
-    bool is_first = n_known == 0;
-    for (uint32_t s = 0; s < g->n_sources && !is_stopped(it, s); s++) {
-        it->hub[s] = is_first
-                         ? it->mean_hub
-                         : it->hub[s] / sum * (1.0 - RESTART_SHARE) + RESTART_SHARE * it->mean_hub;
-    }
-}
-
 /* value of every page into new, what was there into old; in pieces, so that readers never wait
  * long. Stopped now, it leaves some scores of before among the new ones. by_source: values and
  * pages are those of sources, else of positions. */
@@ -340,7 +123,7 @@ static void publish_one(Hits *hits, const LinkGraph *g, MMapArray *old, MMapArra
     }
 }
 
-static void publish_gifts(Hits *hits, const Iteration *it)
+static void publish_gifts(Hits *hits, const RankHits *it)
 {
     const LinkGraph *g = it->graph;
     double of_nobody = it->jump * it->mean_authority;
@@ -356,7 +139,7 @@ static void publish_gifts(Hits *hits, const Iteration *it)
     mutex_unlock(&hits->mutex);
 }
 
-static HitsError prepare(Hits *hits, Iteration *it)
+static HitsError prepare(Hits *hits, RankHits *it)
 {
     const LinkGraph *g = it->graph;
     it->mean_hub = g->n_sources == 0 ? 0.0 : 1.0 / g->n_sources;
@@ -395,11 +178,11 @@ HitsError hits_compute_graph(Hits *hits, const LinkGraph *graph)
     if (!(hits->jump >= 0.0f && hits->jump < 1.0f)) {
         return fail(hits, hits_error_internal, "hits_compute: jump is not in 0..1");
     }
-    Iteration it = {.hits = hits, .graph = graph};
+    RankHits it = {.hits = hits, .graph = graph};
     HitsError code = prepare(hits, &it);
     if (code == hits_error_ok && graph->n_links > 0) {
-        start_vector(hits, &it);
-        code = iterate(hits, &it);
+        rank_hits_start(hits, &it);
+        code = rank_hits_iterate(hits, &it);
     }
     if (code == hits_error_ok || code == hits_error_precision) {
         if (reserve(hits, graph->n_pages) != RESULT_OK) {

@@ -1,0 +1,194 @@
+/* Reading the schedule: the head of a host, sweeps, counts. */
+#include "store/schedule/schedule_table.h"
+
+/* Positions cursor on the first entry of host behind *after (NULL: on the first of all). */
+static int seek_entry(MDB_cursor *cursor, uint32_t host, const ScheduleItem *after, MDB_val *key,
+                      MDB_val *data)
+{
+    ScheduleRecord record;
+    if (after == NULL) {
+        schedule_record_set(&record, host, 0, 0);
+        *key = (MDB_val){SCHEDULE_KEY_BYTES, record.key};
+        return mdb_cursor_get(cursor, key, data, MDB_SET_RANGE);
+    }
+    int rc = MDB_NOTFOUND;
+    if (after->index < SCHEDULE_MAX_INDEX) {
+        schedule_record_set(&record, host, after->level, after->index + 1);
+        *key = (MDB_val){SCHEDULE_KEY_BYTES, record.key};
+        *data = (MDB_val){SCHEDULE_INDEX_BYTES, record.index};
+        rc = mdb_cursor_get(cursor, key, data, MDB_GET_BOTH_RANGE);
+        if (rc == MDB_SUCCESS) { /* this operation leaves the key as it was given */
+            rc = mdb_cursor_get(cursor, key, data, MDB_GET_CURRENT);
+        }
+    }
+    if (rc == MDB_NOTFOUND) {
+        schedule_record_set(&record, host, after->level + 1, 0);
+        *key = (MDB_val){SCHEDULE_KEY_BYTES, record.key};
+        rc = mdb_cursor_get(cursor, key, data, MDB_SET_RANGE);
+    }
+    return rc;
+}
+
+Result schedule_head(Schedule *schedule, MDB_txn *txn, uint32_t host, const ScheduleItem *after,
+                     ScheduleItem *items, size_t max, size_t *n)
+{
+    *n = 0;
+    if (after != NULL && after->level >= SCHEDULE_MAX_LEVELS) {
+        return RESULT_INVALID;
+    }
+    MDB_cursor *cursor = NULL;
+    int rc = mdb_cursor_open(txn, schedule->entries, &cursor);
+    if (rc != MDB_SUCCESS) {
+        return schedule_result(rc);
+    }
+    MDB_val key;
+    MDB_val data;
+    rc = max == 0 ? MDB_NOTFOUND : seek_entry(cursor, host, after, &key, &data);
+    while (rc == MDB_SUCCESS && *n < max && schedule_key_host(&key) == host) {
+        items[*n].level = schedule_key_level(&key);
+        items[*n].index = schedule_load_bytes(data.mv_data, SCHEDULE_INDEX_BYTES);
+        *n += 1;
+        if (*n < max) {
+            rc = mdb_cursor_get(cursor, &key, &data, MDB_NEXT);
+        }
+    }
+    mdb_cursor_close(cursor);
+    return rc == MDB_NOTFOUND ? RESULT_OK : schedule_result(rc);
+}
+
+Result schedule_scan(Schedule *schedule, MDB_txn *txn, ScheduleScan *position,
+                     ScheduleEntry *entries, size_t max, size_t *n)
+{
+    *n = 0;
+    MDB_cursor *cursor = NULL;
+    int rc = mdb_cursor_open(txn, schedule->entries, &cursor);
+    if (rc != MDB_SUCCESS) {
+        return schedule_result(rc);
+    }
+    MDB_val key;
+    MDB_val data;
+    ScheduleItem last = {.index = position->last.index, .level = position->last.level};
+    rc = max == 0 ? MDB_NOTFOUND
+                  : seek_entry(cursor, position->started ? position->last.host : 0,
+                               position->started ? &last : NULL, &key, &data);
+    while (rc == MDB_SUCCESS && *n < max) {
+        entries[*n] =
+            (ScheduleEntry){.index = schedule_load_bytes(data.mv_data, SCHEDULE_INDEX_BYTES),
+                            .host = schedule_key_host(&key),
+                            .level = schedule_key_level(&key)};
+        *position = (ScheduleScan){true, entries[*n]};
+        *n += 1;
+        if (*n < max) {
+            rc = mdb_cursor_get(cursor, &key, &data, MDB_NEXT);
+        }
+    }
+    mdb_cursor_close(cursor);
+    return rc == MDB_NOTFOUND ? RESULT_OK : schedule_result(rc);
+}
+
+/* Positions on the first host behind *position, inside its level or in a later one. */
+static int seek_host(MDB_cursor *cursor, const ScheduleHostCursor *position, MDB_val *key,
+                     MDB_val *data)
+{
+    unsigned char level = (unsigned char)position->level;
+    unsigned char id[SCHEDULE_HOST_BYTES];
+    *key = (MDB_val){1, &level};
+    int rc = MDB_NOTFOUND;
+    if (!position->started) {
+        return mdb_cursor_get(cursor, key, data, MDB_SET_RANGE);
+    }
+    if (position->host != UINT32_MAX) {
+        schedule_store_bytes(id, position->host + 1, SCHEDULE_HOST_BYTES);
+        *data = (MDB_val){SCHEDULE_HOST_BYTES, id};
+        rc = mdb_cursor_get(cursor, key, data, MDB_GET_BOTH_RANGE);
+        if (rc == MDB_SUCCESS) {
+            rc = mdb_cursor_get(cursor, key, data, MDB_GET_CURRENT);
+        }
+    }
+    if (rc == MDB_NOTFOUND) {
+        level++;
+        *key = (MDB_val){1, &level};
+        rc = mdb_cursor_get(cursor, key, data, MDB_SET_RANGE);
+    }
+    return rc;
+}
+
+Result schedule_hosts(Schedule *schedule, MDB_txn *txn, ScheduleHostCursor *position,
+                      uint32_t *hosts, uint8_t *levels, size_t max, size_t *n)
+{
+    *n = 0;
+    if (position->level >= SCHEDULE_VERSION_LEVEL) {
+        return RESULT_OK;
+    }
+    MDB_cursor *cursor = NULL;
+    int rc = mdb_cursor_open(txn, schedule->hosts, &cursor);
+    if (rc != MDB_SUCCESS) {
+        return schedule_result(rc);
+    }
+    MDB_val key;
+    MDB_val data;
+    rc = max == 0 ? MDB_NOTFOUND : seek_host(cursor, position, &key, &data);
+    while (rc == MDB_SUCCESS && *n < max) {
+        unsigned level = *(const unsigned char *)key.mv_data;
+        if (level == SCHEDULE_VERSION_LEVEL) {
+            break;
+        }
+        hosts[*n] = (uint32_t)schedule_load_bytes(data.mv_data, SCHEDULE_HOST_BYTES);
+        if (levels != NULL) {
+            levels[*n] = (uint8_t)level;
+        }
+        *position = (ScheduleHostCursor){true, level, hosts[*n]};
+        *n += 1;
+        if (*n < max) {
+            rc = mdb_cursor_get(cursor, &key, &data, MDB_NEXT);
+        }
+    }
+    mdb_cursor_close(cursor);
+    return rc == MDB_NOTFOUND ? RESULT_OK : schedule_result(rc);
+}
+
+Result schedule_level_count(Schedule *schedule, MDB_txn *txn, uint32_t host, unsigned level,
+                            uint64_t *entries)
+{
+    MDB_cursor *cursor = NULL;
+    ScheduleRecord record;
+    schedule_record_set(&record, host, level, 0);
+    MDB_val key = {SCHEDULE_KEY_BYTES, record.key};
+    MDB_val data;
+    size_t of_level = 0;
+    int rc = mdb_cursor_open(txn, schedule->entries, &cursor);
+    if (rc == MDB_SUCCESS) {
+        rc = mdb_cursor_get(cursor, &key, &data, MDB_SET);
+    }
+    if (rc == MDB_SUCCESS) {
+        rc = mdb_cursor_count(cursor, &of_level);
+    }
+    if (cursor != NULL) {
+        mdb_cursor_close(cursor);
+    }
+    *entries = of_level;
+    return rc == MDB_NOTFOUND ? RESULT_OK : schedule_result(rc);
+}
+
+Result schedule_host_count(Schedule *schedule, MDB_txn *txn, uint32_t host, uint64_t *entries)
+{
+    MDB_cursor *cursor = NULL;
+    *entries = 0;
+    int rc = mdb_cursor_open(txn, schedule->entries, &cursor);
+    if (rc != MDB_SUCCESS) {
+        return schedule_result(rc);
+    }
+    MDB_val key;
+    MDB_val data;
+    rc = seek_entry(cursor, host, NULL, &key, &data);
+    while (rc == MDB_SUCCESS && schedule_key_host(&key) == host) {
+        size_t of_level = 0;
+        rc = mdb_cursor_count(cursor, &of_level);
+        *entries += of_level;
+        if (rc == MDB_SUCCESS) {
+            rc = mdb_cursor_get(cursor, &key, &data, MDB_NEXT_NODUP);
+        }
+    }
+    mdb_cursor_close(cursor);
+    return rc == MDB_NOTFOUND ? RESULT_OK : schedule_result(rc);
+}

@@ -1,0 +1,121 @@
+#include "store/warc/warc_head.h"
+
+#include <assert.h>
+#include <string.h>
+
+/* Of a record header, without the values that warc_head_bound counts. */
+#define HEAD_BYTES ((size_t)1536)
+
+static size_t length_of(const char *string)
+{
+    return string == NULL ? 0 : strlen(string);
+}
+
+size_t warc_head_bound(const WarcHead *head)
+{
+    return HEAD_BYTES + head->uri.length + length_of(head->ip) + length_of(head->content_type) +
+           length_of(head->protocol) + length_of(head->tls) + length_of(head->filename) +
+           length_of(head->profile) + length_of(head->truncated) +
+           (head->refers_to == NULL ? 0 : head->refers_to->uri.length);
+}
+
+/* These append within the room that warc_head_bound has reserved. */
+static void put(Buffer *out, const char *bytes, size_t length)
+{
+    assert(length < out->capacity - out->length);
+    memcpy(out->data + out->length, bytes, length);
+    out->length += length;
+}
+
+#define PUT_NAME(out, name) put((out), name ": ", sizeof(name ": ") - 1)
+
+static void put_value(Buffer *out, const char *bytes, size_t length)
+{
+    put(out, bytes, length);
+    put(out, "\r\n", 2);
+}
+
+/* A field whose NULL value leaves it out. */
+#define PUT_STRING(out, name, value)                                                               \
+    do {                                                                                           \
+        if ((value) != NULL) {                                                                     \
+            PUT_NAME(out, name);                                                                   \
+            put_value((out), (value), strlen(value));                                              \
+        }                                                                                          \
+    } while (0)
+
+static void put_id(Buffer *out, const WarcId *id)
+{
+    char text[WARC_ID_TEXT];
+    put_value(out, warc_id_format(id, text), WARC_ID_TEXT - 1);
+}
+
+static void put_digest(Buffer *out, const WarcDigest *digest)
+{
+    char text[WARC_DIGEST_TEXT];
+    (void)warc_digest_format(digest, text);
+    put_value(out, text, strlen(text));
+}
+
+static void put_refers_to(Buffer *out, const WarcOriginal *original)
+{
+    static const WarcId none;
+    char date[WARC_DATE_BYTES];
+    if (memcmp(&original->id, &none, sizeof none) != 0) {
+        PUT_NAME(out, "WARC-Refers-To");
+        put_id(out, &original->id);
+    }
+    if (original->uri.length > 0) {
+        PUT_NAME(out, "WARC-Refers-To-Target-URI");
+        put_value(out, original->uri.data, original->uri.length);
+    }
+    PUT_STRING(out, "WARC-Refers-To-Date", warc_date_format(original->date, date));
+}
+
+static void put_number(Buffer *out, size_t number)
+{
+    char text[24];
+    size_t at = sizeof text;
+    do {
+        text[--at] = (char)('0' + number % 10);
+        number /= 10;
+    } while (number > 0);
+    put_value(out, text + at, sizeof text - at);
+}
+
+void warc_head_put(Buffer *out, const WarcHead *head, const WarcDigest *block)
+{
+    char date[WARC_DATE_BYTES];
+    put(out, "WARC/1.1\r\n", 10);
+    PUT_STRING(out, "WARC-Type", warc_type_name(head->type));
+    PUT_NAME(out, "WARC-Record-ID");
+    put_id(out, head->id);
+    PUT_STRING(out, "WARC-Date", warc_date_format(head->date, date));
+    if (head->uri.bytes != NULL) {
+        PUT_NAME(out, "WARC-Target-URI");
+        put_value(out, head->uri.bytes, head->uri.length);
+    }
+    PUT_STRING(out, "WARC-Filename", head->filename);
+    PUT_STRING(out, "WARC-IP-Address", head->ip);
+    PUT_STRING(out, "WARC-Protocol", head->protocol);
+    PUT_STRING(out, "WARC-Protocol", head->tls);
+    if (head->concurrent_to != NULL) {
+        PUT_NAME(out, "WARC-Concurrent-To");
+        put_id(out, head->concurrent_to);
+    }
+    PUT_STRING(out, "WARC-Profile", head->profile);
+    if (head->refers_to != NULL) {
+        put_refers_to(out, head->refers_to);
+    }
+    PUT_STRING(out, "WARC-Truncated", head->truncated);
+    if (head->payload != NULL) {
+        PUT_NAME(out, "WARC-Payload-Digest");
+        put_digest(out, head->payload);
+    }
+    PUT_NAME(out, "WARC-Block-Digest");
+    put_digest(out, block);
+    PUT_STRING(out, "Content-Type", head->content_type);
+    PUT_NAME(out, "Content-Length");
+    put_number(out, head->block_head.length + head->block_tail.length);
+    put(out, "\r\n", 2);
+}
