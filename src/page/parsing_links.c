@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/core/hash.h"
+#include "parse/host/authority.h"
 #include "parse/trap/trap.h"
 
 #define SEEN_SLOTS 4096u /* of the table that finds a page's repeated links, at first */
@@ -183,6 +184,30 @@ static float promise(Parser *parser, const ParsedPage *page, const PageLink *lin
     return score_rules_find(rules, &input, parser->scratch);
 }
 
+/* ---- user information ---------------------------------------------------------------------- */
+
+/* The link without "user:password@", which whoever wrote the page wants us to send to somebody
+ * else. In the arena when it had any; NULL without memory. */
+static const PageLink *without_userinfo(Parser *parser, const PageLink *link)
+{
+    if (memchr(link->url, '@', link->length) == NULL) {
+        return link;
+    }
+    Authority at = authority_of(link->url, link->length);
+    if (at.host == at.start) {
+        return link;
+    }
+    PageLink *bare = arena_alloc(&parser->arena, sizeof *bare);
+    char *url = arena_copy(&parser->arena, link->url, link->length);
+    if (bare == NULL || url == NULL) {
+        return NULL;
+    }
+    *bare = *link;
+    bare->url = url;
+    bare->length = (uint32_t)authority_strip(url, link->length);
+    return bare;
+}
+
 /* ---- what is kept -------------------------------------------------------------------------- */
 
 static void keep(Parser *parser, const PageLink *link, float score)
@@ -217,8 +242,9 @@ static bool is_wanted(Parser *parser, const ParsedPage *page, const PageLink *li
 void parsing_links_select(Parser *parser, const ParsedPage *page, const PageLink *links, size_t n)
 {
     for (size_t i = 0; i < n; i++) {
-        if (is_wanted(parser, page, &links[i])) {
-            keep(parser, &links[i], promise(parser, page, &links[i]));
+        const PageLink *link = without_userinfo(parser, &links[i]);
+        if (link != NULL && is_wanted(parser, page, link)) {
+            keep(parser, link, promise(parser, page, link));
         }
     }
 }
@@ -227,8 +253,13 @@ void parsing_links_add(Parser *parser, const ParsedPage *page, const Url *url, L
                        float score)
 {
     PageLink found = {.length = url->length, .kind = (uint8_t)kind};
-    found.url = arena_copy(&parser->arena, url->href, url->length);
-    if (found.url == NULL || !is_wanted(parser, page, &found)) {
+    char *text = arena_copy(&parser->arena, url->href, url->length);
+    if (text == NULL) {
+        return;
+    }
+    found.length = (uint32_t)authority_strip(text, url->length);
+    found.url = text;
+    if (!is_wanted(parser, page, &found)) {
         return;
     }
     PageLink *link = arena_alloc(&parser->arena, sizeof *link);

@@ -124,6 +124,11 @@
         "links from a seed at most") \
     ROW(scope, max_url_length, COUNT, int64_t, "2048", 16, 65536, NULL, false, false, \
         "longer URLs are refused") \
+    ROW(scope, ports, TEXT, char *, "", 0, 0, NULL, false, false, \
+        "only URLs with these ports, such as 80,443,8000-8999; empty = all but the bad ports of the " \
+        "Fetch standard (22, 25, ...), 6379 and 11211, which are refused in any case") \
+    ROW(scope, seed_credentials, BOOL, bool, "no", 0, 0, NULL, false, false, \
+        "seeds keep user:password@ and send it; without it, and in all links, it is removed") \
     ROW(scope, dedup_key, TEXT, char *, "", 0, 0, NULL, false, false, \
         "URLs that differ only in this are one page, fetched as first seen: escapes, session_ids, " \
         "tracking, index_pages, sorted_query; empty = only equal URLs; fixed for a crawl") \
@@ -197,6 +202,8 @@
         "a resource record for each new DNS answer") \
     ROW(warc, metadata, BOOL, bool, "no", 0, 0, NULL, false, false, \
         "a metadata record for each page: how it was found, its digests and its links") \
+    ROW(warc, mask_secrets, BOOL, bool, "no", 0, 0, NULL, false, false, \
+        "request records have *** for the values of Authorization, Proxy-Authorization and Cookie") \
     ROW(score, scorer, WORD, int, "none", 0, 0, "none|content|pagerank|hits", false, false, \
         "what best-first goes by: links and their depth, score.rules, or the links between pages") \
     ROW(score, rules, TEXT, char *, "", 0, 0, NULL, false, false, \

@@ -19,6 +19,7 @@ static const struct {
     [REFUSED_MANY] = {"too-many-links", STATUS_BLOCKED},
     [REFUSED_FILTER] = {"filter", STATUS_BLOCKED},
     [REFUSED_TRAP] = {"trap", STATUS_TRAP},
+    [REFUSED_PORT] = {"port", STATUS_BAD_URL},
 };
 
 const char *refusal_name(Refusal refusal)

@@ -22,6 +22,7 @@ typedef enum Refusal {
     REFUSED_MANY,   /* more links on a page than parse.max_links */
     REFUSED_FILTER, /* filter.schedule or filter.fetch */
     REFUSED_TRAP,   /* limits.path_segments and the like, or a pattern that yields nothing new */
+    REFUSED_PORT,   /* a bad port, or not in scope.ports */
     REFUSALS
 } Refusal;
 

@@ -8,6 +8,8 @@
 
 #include "base/core/hash.h"
 #include "base/memory/map.h"
+#include "parse/host/authority.h"
+#include "parse/host/port_set.h"
 
 #define REGEX_MATCH_LIMIT 100000u
 
@@ -23,6 +25,7 @@ struct Scope {
     pcre2_code *accept;
     pcre2_code *reject;
     size_t max_url_length;
+    PortSet ports;
 };
 
 static MapKey domain_key(const char *name, size_t length)
@@ -67,7 +70,7 @@ static void domain_set_destroy(DomainSet *set)
 /* Whether the host or a domain above it is in the set. */
 static bool domain_set_covers(const DomainSet *set, const char *host, size_t length)
 {
-    while (length > 0) {
+    while (length > 0 && set->n > 0) {
         if (map_get(&set->hashes, domain_key(host, length)) != NULL) {
             return true;
         }
@@ -101,12 +104,25 @@ static Result compile(const char *text, const char *what, pcre2_code **code, Buf
     return RESULT_OK;
 }
 
+static Result ports_parse(PortSet *ports, const char *list, Buffer *error)
+{
+    Buffer what;
+    buffer_init(&what, 1024);
+    Result rc = port_set_parse(ports, list == NULL ? "" : list, &what);
+    if (rc != RESULT_OK) {
+        (void)buffer_printf(error, "scope.ports: %s\n", buffer_string(&what));
+    }
+    buffer_destroy(&what);
+    return rc;
+}
+
 ScopeOptions scope_options(const Config *config)
 {
     return (ScopeOptions){.domains = config->scope_domains,
                           .exclude_domains = config->scope_exclude_domains,
                           .accept_regex = config->scope_accept_regex,
                           .reject_regex = config->scope_reject_regex,
+                          .ports = config->scope_ports,
                           .max_url_length = (size_t)config->scope_max_url_length};
 }
 
@@ -118,7 +134,10 @@ Result scope_new(Scope **out, const ScopeOptions *options, Buffer *error)
     }
     *out = NULL;
     scope->max_url_length = options->max_url_length;
-    Result rc = domain_set_parse(&scope->domains, options->domains);
+    Result rc = ports_parse(&scope->ports, options->ports, error);
+    if (rc == RESULT_OK) {
+        rc = domain_set_parse(&scope->domains, options->domains);
+    }
     if (rc == RESULT_OK) {
         rc = domain_set_parse(&scope->excluded, options->exclude_domains);
     }
@@ -171,25 +190,14 @@ Refusal scope_refuses(const Scope *scope, const char *url, size_t length)
     if (length > scope->max_url_length) {
         return REFUSED_LENGTH;
     }
-    if (scope->domains.n > 0 || scope->excluded.n > 0) {
-        const char *end = url + length;
-        const char *host = memchr(url, '/', length);
-        host = host == NULL || end - host < 2 ? end : host + 2;
-        const char *stop = host;
-        while (stop < end && *stop != '/' && *stop != '?') {
-            if (*stop == '@') {
-                host = stop + 1;
-            }
-            stop++;
-        }
-        const char *bracket = *host == '[' ? memchr(host, ']', (size_t)(stop - host)) : NULL;
-        const char *colon = memchr(host, ':', (size_t)(stop - host));
-        const char *host_end = bracket != NULL ? bracket + 1 : colon != NULL ? colon : stop;
-        size_t host_length = (size_t)(host_end - host);
-        if ((scope->domains.n > 0 && !domain_set_covers(&scope->domains, host, host_length)) ||
-            domain_set_covers(&scope->excluded, host, host_length)) {
-            return REFUSED_SCOPE;
-        }
+    Authority at = authority_of(url, length);
+    if (!port_set_has(&scope->ports, at.port)) {
+        return REFUSED_PORT;
+    }
+    if ((scope->domains.n > 0 &&
+         !domain_set_covers(&scope->domains, url + at.host, at.host_end - at.host)) ||
+        domain_set_covers(&scope->excluded, url + at.host, at.host_end - at.host)) {
+        return REFUSED_SCOPE;
     }
     if ((scope->accept != NULL && !found(scope->accept, url, length, false)) ||
         (scope->reject != NULL && found(scope->reject, url, length, true))) {

@@ -1,7 +1,8 @@
-/* Scope: which URLs belong to the crawl, by domain, regular expression and length.
+/* Scope: which URLs belong to the crawl, by port, domain, regular expression and length.
  *
  * What: immutable once made; a change of the live options makes another (base/thread/shared.h).
- * Seeds are in scope by definition.
+ * A bad port (parse/host/port_set.h) is never in scope. Seeds are in scope by definition, but for
+ * those on such a port.
  * Threads: any. */
 #ifndef RULES_SCOPE_H
 #define RULES_SCOPE_H
@@ -20,6 +21,7 @@ typedef struct ScopeOptions {
     const char *exclude_domains;
     const char *accept_regex; /* "" = none */
     const char *reject_regex;
+    const char *ports; /* "" = all that are not bad */
     size_t max_url_length;
 } ScopeOptions;
 

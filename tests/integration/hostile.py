@@ -2,6 +2,7 @@
 good hosts. What the good hosts get is measured by the server's log and compared with a crawl without
 the bad ones; what becomes of the bad hosts is documented in the catalogue and checked here."""
 import collections
+import gzip
 import os
 import re
 
@@ -65,5 +66,49 @@ def costly_rules(report, path):
     report.equal("each such host is named once", len(told), 8)
 
 
+def stored(directory):
+    """Every URL the crawl knows."""
+    return [row[0] for row in harness.db_rows(directory)]
+
+
+def links_that_harm(report, path):
+    """Ports where other protocols wait, and other people's passwords."""
+    with harness.Web(path, hosts=4, pages=40) as web:
+        seeds = path + "/links-seeds.txt"
+        with open(seeds, "w") as file:
+            file.write("http://bad-ports.web.test/\nhttp://credentials.web.test/\n"
+                       "http://me:word@empty-1.web.test/\n"
+                       "http://h00001.web.test:22/\nhttp://h00001.web.test:0/\n")
+        result = harness.crawl(web, path + "/crawl", "--set", "log.skipped=all", seeds=seeds,
+                               wait="0ms", timeout=60)
+        report.check("a crawl of links that harm ends by itself", result.returncode == 0,
+                     f"{result.returncode} {result.stderr[-500:]}")
+        report.check("seeds on bad ports are named", ":4: a port" in result.stderr and
+                     ":5: a port" in result.stderr, result.stderr)
+        result = harness.crawl(web, path + "/kept", "--set", "scope.seed_credentials=yes",
+                               "http://me:word@empty-2.web.test/", "--set", "warc.compression=gzip",
+                               seeds=os.devnull, wait="0ms", timeout=60)
+        masked = harness.crawl(web, path + "/masked", "--set", "scope.seed_credentials=yes",
+                               "http://me:word@empty-2.web.test/", "--set", "warc.mask_secrets=yes",
+                               seeds=os.devnull, wait="0ms", timeout=60)
+        report.check("credentials of seeds can be kept", result.returncode == masked.returncode == 0,
+                     result.stderr + masked.stderr)
+    urls = stored(path + "/crawl")
+    report.equal("no URL has user information", [u for u in urls if "@" in u], [])
+    report.equal("no URL has a bad port",
+                 [u for u in urls if re.match(r"http://[^/]*:(0|22|25|6379|11211)/", u)], [])
+    report.same_set("links with user information are followed without it",
+                    {u for u in urls if "/empty." in u},
+                    {f"http://empty.web.test/{w}" for w in ("linked", "redirected", "header")})
+    with open(path + "/crawl/skipped.log") as file:
+        ports = [line.split()[:3] for line in file if " port " in line]
+    report.equal("and skipped.log says why", collections.Counter(f[1] for f in ports), {"-10005": 50})
+    for name, line in (("kept", b"Authorization: Basic bWU6d29yZA=="),
+                       ("masked", b"Authorization: Basic ***")):
+        text = b"".join(gzip.open(f"{path}/{name}/warc/{f}").read()
+                        for f in os.listdir(f"{path}/{name}/warc") if f.endswith(".gz"))
+        report.check(f"the request record shows what was sent: {name}", line in text, text[:2000])
+
+
 if __name__ == "__main__":
-    harness.main(costly_rules)
+    harness.main(costly_rules, links_that_harm)

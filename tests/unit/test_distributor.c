@@ -24,6 +24,7 @@ typedef struct World {
     VisitState *recalled[MAX_AWAY];
     size_t n_recalled;
     size_t n_drops;
+    FetchClass last_drop;
     size_t n_unresolved;
     int64_t last_wait_ms;
     MonoTime now;
@@ -59,7 +60,8 @@ static void on_recall(void *context, VisitState *visit_state)
 static void on_drop(void *context, const VisitState *visit_state, FetchClass why)
 {
     World *w = context;
-    CU_ASSERT_EQUAL(why, visit_state->address.class);
+    CU_ASSERT_TRUE(why == visit_state->address.class || why == FETCH_BAD_PORT);
+    w->last_drop = why;
     w->n_drops++;
 }
 
@@ -1223,6 +1225,33 @@ static void an_evicted_host_that_must_wait_long_is_forgotten_once_the_disk_knows
     tear_down(w);
 }
 
+static void hosts_on_bad_ports_are_given_up_when_they_are_met(void)
+{
+    static const char *const urls[] = {"http://a.example:0/1", "http://a.example:22/1",
+                                       "http://a.example:81/1"};
+    PortSet ports;
+    Buffer error;
+    buffer_init(&error, 100);
+    CU_ASSERT_EQUAL(port_set_parse(&ports, "80-100", &error), RESULT_OK);
+    DistributorOptions options = standard();
+    options.ports = &ports;
+    World *w = set_up(&options);
+    MDB_txn *txn = store_fixture_begin(&w->fixture, false);
+    for (size_t i = 0; i < sizeof urls / sizeof *urls; i++) {
+        store_fixture_add(&w->fixture, txn, urls[i], 0);
+    }
+    store_fixture_commit(&w->fixture, txn);
+    for (int i = 0; i < 50; i++) { /* each is given up once, and not met again and again */
+        (void)work(w, 10);
+        pass(w, 1000);
+    }
+    CU_ASSERT_EQUAL(w->n_drops, 2);
+    CU_ASSERT_EQUAL(w->last_drop, FETCH_BAD_PORT);
+    CU_ASSERT_EQUAL(w->n_resolving, 1);
+    tear_down(w);
+    buffer_destroy(&error);
+}
+
 UNIT_MAIN("distributor",
           {"a host is found, resolved and sent on, best URL first",
            a_host_is_found_resolved_and_sent_on_best_first},
@@ -1270,4 +1299,6 @@ UNIT_MAIN("distributor",
           {"an evicted host that must wait long is forgotten once the disk knows",
            an_evicted_host_that_must_wait_long_is_forgotten_once_the_disk_knows},
           {"a weighted window has a share of lower levels",
-           a_weighted_window_has_a_share_of_lower_levels})
+           a_weighted_window_has_a_share_of_lower_levels},
+          {"hosts on bad ports are given up when they are met",
+           hosts_on_bad_ports_are_given_up_when_they_are_met})

@@ -415,6 +415,28 @@ static void rules_that_cost_much_end_the_turn(void)
     buffer_destroy(&body);
 }
 
+static void a_redirect_to_a_bad_port_is_not_followed(void)
+{
+    World w;
+    set_up(&w, NULL, 0);
+    FetchResult *result = begin(&w);
+    end(&w, result, FETCH_OK, 301, "Location: http://other.example:22/robots.txt\r\n", "");
+    CU_ASSERT_EQUAL(result->answer.class, FETCH_BAD_PORT);
+    CU_ASSERT_TRUE(result->host.drop);
+    CU_ASSERT_PTR_NULL(w.vs->robots.target);
+    fetch_result_delete(result);
+    tear_down(&w);
+}
+
+static void user_information_of_a_redirect_is_not_kept(void)
+{
+    World w;
+    set_up(&w, NULL, 0);
+    fetch_robots(&w, FETCH_OK, 301, "Location: http://me:word@h.example/real\r\n", "");
+    CU_ASSERT_STRING_EQUAL(w.vs->robots.target, "http://h.example/real");
+    tear_down(&w);
+}
+
 UNIT_MAIN("robots_answer",
           {"robots.txt comes first and decides", robots_txt_comes_first_and_decides},
           {"a missing robots.txt allows everything", a_missing_robots_txt_allows_everything},
@@ -429,4 +451,7 @@ UNIT_MAIN("robots_answer",
           {"a cache lifetime has bounds", a_cache_lifetime_has_bounds},
           {"a page that fails stays at the head", a_page_that_fails_stays_at_the_head},
           {"the last try keeps what came", the_last_try_keeps_what_came},
-          {"rules that cost much end the turn", rules_that_cost_much_end_the_turn})
+          {"rules that cost much end the turn", rules_that_cost_much_end_the_turn},
+          {"a redirect to a bad port is not followed", a_redirect_to_a_bad_port_is_not_followed},
+          {"user information of a redirect is not kept",
+           user_information_of_a_redirect_is_not_kept})

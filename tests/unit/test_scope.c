@@ -120,8 +120,34 @@ static void an_expression_that_explodes_ends(void)
     scope_delete(scope);
 }
 
+static void bad_ports_and_those_not_listed_are_out(void)
+{
+    ScopeOptions options = everything;
+    Scope *scope = scope_of(&options);
+    CU_ASSERT_EQUAL(ask(scope, "http://h:0/"), REFUSED_PORT);
+    CU_ASSERT_EQUAL(ask(scope, "http://h:22/"), REFUSED_PORT);
+    CU_ASSERT_EQUAL(ask(scope, "http://h:6379/x"), REFUSED_PORT);
+    CU_ASSERT_EQUAL(ask(scope, "http://h:8080/:22/"), REFUSALS);
+    CU_ASSERT_EQUAL(ask(scope, "https://h/"), REFUSALS);
+    scope_delete(scope);
+    options.ports = "443,8000-8080";
+    scope = scope_of(&options);
+    CU_ASSERT_EQUAL(ask(scope, "http://h/"), REFUSED_PORT);
+    CU_ASSERT_EQUAL(ask(scope, "http://h:8080/"), REFUSALS);
+    CU_ASSERT_EQUAL(ask(scope, "https://h/"), REFUSALS);
+    CU_ASSERT_EQUAL(ask(scope, "http://u:443@h:81/"), REFUSED_PORT);
+    scope_delete(scope);
+    Buffer error;
+    buffer_init(&error, 1000);
+    options.ports = "80,web";
+    CU_ASSERT_EQUAL(scope_new(&scope, &options, &error), RESULT_INVALID);
+    CU_ASSERT_PTR_NOT_NULL(strstr(buffer_string(&error), "scope.ports: 'web' is no port"));
+    buffer_destroy(&error);
+}
+
 UNIT_MAIN("scope", {"domains cover what is below them", domains_cover_what_is_below_them},
           {"expressions are searched for", expressions_are_searched_for},
           {"a URL has a greatest length", a_url_has_a_greatest_length},
           {"a bad expression is named with its column", a_bad_expression_is_named_with_its_column},
-          {"an expression that explodes ends", an_expression_that_explodes_ends})
+          {"an expression that explodes ends", an_expression_that_explodes_ends},
+          {"bad ports and those not listed are out", bad_ports_and_those_not_listed_are_out})

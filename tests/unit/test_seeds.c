@@ -174,8 +174,41 @@ static void words_of_the_command_line_are_seeds(void)
     buffer_destroy(&c.urls);
 }
 
+static void credentials_and_bad_ports_are_taken_out(void)
+{
+    static const char text[] = "http://me:secret@a.example/x\nhttp://b.example:22/\n"
+                               "http://c.example:0/\nhttp://d.example:8080/\n";
+    SeedReader reader;
+    Collected c = {.answer = RESULT_OK};
+    char complaints[4000];
+    CU_ASSERT_EQUAL(read_text(&reader, &c, text, sizeof text - 1, complaints, sizeof complaints),
+                    RESULT_OK);
+    CU_ASSERT_STRING_EQUAL(buffer_string(&c.urls), "http://a.example/x\nhttp://d.example:8080/\n");
+    CU_ASSERT_EQUAL(reader.good, 2);
+    CU_ASSERT_EQUAL(reader.bad, 2);
+    CU_ASSERT_PTR_NOT_NULL(strstr(complaints, ":1: user information was removed"));
+    CU_ASSERT_PTR_NULL(strstr(complaints, "secret"));
+    CU_ASSERT_PTR_NOT_NULL(strstr(complaints, ":2: a port that is not connected to"));
+    CU_ASSERT_PTR_NOT_NULL(strstr(complaints, ":3: "));
+    buffer_destroy(&c.urls);
+}
+
+static void credentials_may_be_kept(void)
+{
+    char word[] = "http://me:secret@a.example/x";
+    char *words[] = {word};
+    Collected c = {.answer = RESULT_OK};
+    SeedReader reader = {.context = &c, .batch = on_batch, .keep_credentials = true};
+    buffer_init(&c.urls, BUFFER_NO_LIMIT);
+    CU_ASSERT_EQUAL(seeds_read_words(&reader, words, 1), RESULT_OK);
+    CU_ASSERT_STRING_EQUAL(buffer_string(&c.urls), "http://me:secret@a.example/x\n");
+    buffer_destroy(&c.urls);
+}
+
 UNIT_MAIN("seeds", {"lines are URLs, comments or mistakes", lines_are_urls_comments_or_mistakes},
           {"many mistakes are counted, not printed", many_mistakes_are_counted_not_printed},
           {"many seeds come in batches", many_seeds_come_in_batches},
           {"a file that cannot be read is named", a_file_that_cannot_be_read_is_named},
-          {"words of the command line are seeds", words_of_the_command_line_are_seeds})
+          {"words of the command line are seeds", words_of_the_command_line_are_seeds},
+          {"credentials and bad ports are taken out", credentials_and_bad_ports_are_taken_out},
+          {"credentials may be kept", credentials_may_be_kept})

@@ -108,6 +108,17 @@ void trick_bad_length(const TrickCall *call, Reply *reply)
     add_page(call, reply);
 }
 
+void trick_bad_ports(const TrickCall *call, Reply *reply)
+{
+    static const unsigned ports[] = {0, 22, 25, 6379, 11211, 65536};
+    for (size_t i = 0; i < sizeof ports / sizeof *ports; i++) {
+        reply_printf(reply, "<a href=\"http://h00001.%s:%u/\">port %u</a>\n", call->options->suffix,
+                     ports[i], ports[i]);
+    }
+    add_page(call, reply);
+    finish_page(reply, "");
+}
+
 void trick_binary_html(const TrickCall *call, Reply *reply)
 {
     reply_append_static(reply, call->kit->noise, KIT_BLOCK_BYTES);
@@ -179,6 +190,24 @@ void trick_close_at_once(const TrickCall *call, Reply *reply)
 {
     (void)call;
     reply->end = REPLY_CLOSE;
+}
+
+void trick_credentials(const TrickCall *call, Reply *reply)
+{
+    if (call->path_length == 7 && call->path[1] == '9') {
+        char location[400];
+        (void)snprintf(location, sizeof location,
+                       "Location: http://admin:secret@empty.%s/redirected\r\n",
+                       call->options->suffix);
+        reply_finish_status(reply, 302, location);
+        return;
+    }
+    reply_printf(reply, "<a href=\"http://admin:secret@empty.%s/linked\">victim</a>\n",
+                 call->options->suffix);
+    reply_printf(reply, "<a href=\"http://@empty.%s/linked\">the same</a>\n",
+                 call->options->suffix);
+    add_page(call, reply);
+    finish_page(reply, "Link: <//x:y@empty.web.test/header>; rel=next\r\n");
 }
 
 void trick_deeper(const TrickCall *call, Reply *reply)

@@ -33,6 +33,7 @@ Result trick_kit_init(TrickKit *kit);
 void trick_kit_destroy(TrickKit *kit);
 
 void trick_always_503(const TrickCall *call, Reply *reply);
+void trick_bad_ports(const TrickCall *call, Reply *reply);
 void trick_bad_length(const TrickCall *call, Reply *reply);
 void trick_binary_html(const TrickCall *call, Reply *reply);
 void trick_busy_429(const TrickCall *call, Reply *reply);
@@ -41,6 +42,7 @@ void trick_calendar(const TrickCall *call, Reply *reply);
 void trick_chunked_garbage(const TrickCall *call, Reply *reply);
 void trick_close_after_one(const TrickCall *call, Reply *reply);
 void trick_close_at_once(const TrickCall *call, Reply *reply);
+void trick_credentials(const TrickCall *call, Reply *reply);
 void trick_deeper(const TrickCall *call, Reply *reply);
 void trick_empty(const TrickCall *call, Reply *reply);
 void trick_endless_body(const TrickCall *call, Reply *reply);

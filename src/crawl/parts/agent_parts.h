@@ -36,6 +36,7 @@ typedef struct AgentParts {
     CrawlStore *store;
     IpPolicy policy;
     PolitenessOptions politeness;
+    PortSet ports; /* that are connected to */
     char *user_agent;
     Stats stats;
     ScoreRules *score_rules; /* NULL: none */

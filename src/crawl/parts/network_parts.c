@@ -28,6 +28,7 @@ static Result build_frontier(AgentParts *parts, Buffer *error)
                                       .tries_max = (unsigned)config->politeness_tries};
     politeness_default_rules(politeness->rules);
     Result rc = politeness_parse_rules(politeness->rules, config->politeness_retry, error);
+    rc = rc == RESULT_OK ? port_set_parse(&parts->ports, config->scope_ports, error) : rc;
     if (rc != RESULT_OK) {
         return rc;
     }
@@ -38,6 +39,7 @@ static Result build_frontier(AgentParts *parts, Buffer *error)
                         .pages_per_host = (uint64_t)config->limits_pages_per_host,
                         .host_delay_ms = config->politeness_host_delay,
                         .robots_agent = config->robots_agent,
+                        .ports = &parts->ports,
                         .bias = {.kind = (LevelBiasKind)config->schedule_bias,
                                  .lower_share = config->schedule_lower_share},
                         .host_delay = site_delay,
@@ -112,6 +114,7 @@ static Result build_fetch(AgentParts *parts, Buffer *error)
                               .accept_language = config->fetch_accept_language,
                               .port_map = config->fetch_port_map,
                               .policy = &parts->policy,
+                              .ports = &parts->ports,
                               .politeness = &parts->politeness,
                               .gate = &parts->answers,
                               .kept_connections = kept_connections(config),
@@ -127,6 +130,7 @@ static Result build_fetch(AgentParts *parts, Buffer *error)
                               .tls_verify = config->fetch_tls_verify,
                               .robots_expiry_ms = config->robots_expiry,
                               .keep_requests = config->warc_enabled,
+                              .mask_secrets = config->warc_mask_secrets,
                               .filter = &parts->fetch_filter,
                               .traps = &parts->parked_traps};
     FetcherSinks sinks = wires_of_fetcher(parts);

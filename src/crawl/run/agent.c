@@ -253,7 +253,10 @@ static Result add_seeds(void *context, const LinkInfo *seeds, size_t n)
 static int read_seeds(const AgentOptions *options, AgentParts *parts)
 {
     SeedSink sink = {.ingest = parts->ingest};
-    SeedReader reader = {.context = &sink, .batch = add_seeds};
+    SeedReader reader = {.context = &sink,
+                         .batch = add_seeds,
+                         .ports = &parts->ports,
+                         .keep_credentials = parts->config->scope_seed_credentials};
     Result rc = RESULT_OK;
     for (size_t i = 0; i < options->n_seed_files && rc == RESULT_OK; i++) {
         rc = seeds_read_file(&reader, options->seed_files[i]);
@@ -271,7 +274,7 @@ static int read_seeds(const AgentOptions *options, AgentParts *parts)
     bool known = stats_get(&parts->stats.urls_seen) > 0;
     if (reader.good == 0 && !known) {
         (void)fprintf(stderr, "ragno: there is no seed%s; give URLs, or a file of URLs with -i\n",
-                      reader.bad > 0 ? " that is an http or https URL" : "");
+                      reader.bad > 0 ? " that could be fetched" : "");
         return EXIT_USAGE;
     }
     LOG_INFO("agent", "seeds read", "good=%llu new=%llu bad=%llu", (unsigned long long)reader.good,

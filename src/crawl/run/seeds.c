@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "parse/url/url.h"
+#include "parse/host/authority.h"
 
 #define BATCH           10000u
 #define COMPLAINTS_MAX  20u  /* printed; the rest is counted */
@@ -70,7 +71,8 @@ static Result parse_seed(Url *url, const char *text, size_t length)
 }
 
 /* Not as it is: a terminal obeys some of what a file that is no seed file may hold. */
-static void complain(const char *where, unsigned long line, const char *text, size_t length)
+static void complain(const char *where, unsigned long line, const char *what, const char *text,
+                     size_t length)
 {
     char shown[COMPLAINT_BYTES + 1];
     size_t n = length < COMPLAINT_BYTES ? length : COMPLAINT_BYTES;
@@ -78,8 +80,30 @@ static void complain(const char *where, unsigned long line, const char *text, si
         shown[i] = text[i] >= ' ' && text[i] <= '~' ? text[i] : '?';
     }
     shown[n] = '\0';
-    (void)fprintf(stderr, "ragno: %s:%lu: not an http or https URL, left out: %s%s\n", where, line,
-                  shown, n < length ? "..." : "");
+    (void)fprintf(stderr, "ragno: %s:%lu: %s: %s%s\n", where, line, what, shown,
+                  n < length ? "..." : "");
+}
+
+static void leave_out(SeedReader *reader, const char *where, unsigned long line, const char *why,
+                      const char *text, size_t length)
+{
+    reader->bad++;
+    if (reader->bad <= COMPLAINTS_MAX) {
+        complain(where, line, why, text, length);
+    }
+}
+
+/* Takes "user:password@" out unless it is to be kept; what was in it is not printed. */
+static void strip_credentials(const SeedReader *reader, Url *url, const char *where,
+                              unsigned long line)
+{
+    Authority at = authority_of(url->href, url->length);
+    if (reader->keep_credentials || at.host == at.start) {
+        return;
+    }
+    url->length = (uint32_t)authority_strip(url->href, url->length);
+    complain(where, line, "user information was removed (scope.seed_credentials = yes keeps it)",
+             url->href, url->length);
 }
 
 static Result add_seed(SeedBatch *batch, const char *text, size_t length, const char *where,
@@ -87,15 +111,19 @@ static Result add_seed(SeedBatch *batch, const char *text, size_t length, const 
 {
     Result rc = parse_seed(&batch->url, text, length);
     if (rc == RESULT_INVALID || rc == RESULT_LIMIT) {
-        batch->reader->bad++;
-        if (batch->reader->bad <= COMPLAINTS_MAX) {
-            complain(where, line, text, length);
-        }
+        leave_out(batch->reader, where, line, "not an http or https URL, left out", text, length);
         return RESULT_OK;
     }
     if (rc != RESULT_OK) {
         return rc;
     }
+    if (!port_set_has(batch->reader->ports, batch->url.port)) {
+        leave_out(batch->reader, where, line,
+                  "a port that is not connected to (scope.ports, or a bad port), left out", text,
+                  length);
+        return RESULT_OK;
+    }
+    strip_credentials(batch->reader, &batch->url, where, line);
     char *copy = strndup(batch->url.href, batch->url.length);
     if (copy == NULL) {
         return RESULT_MEMORY;

@@ -1,22 +1,27 @@
 /* Seeds: files of one URL per line, with '#' comments. "-" is standard input.
  *
- * What: a line without a scheme ("example.org/x") gets http://. A line that is no URL is reported
- * with file and line, and reading goes on.
+ * What: a line without a scheme ("example.org/x") gets http://. User information is removed unless
+ * it is to be kept. A line that is no URL, or whose port is not connected to, is reported with file
+ * and line, and reading goes on.
  * Threads: main. */
 #ifndef CRAWL_RUN_SEEDS_H
 #define CRAWL_RUN_SEEDS_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
 #include "base/memory/buffer.h"
 #include "base/core/result.h"
+#include "parse/host/port_set.h"
 #include "store/pages/page_db.h"
 
 typedef struct SeedReader {
     void *context;
     /* Takes a batch; the strings are the reader's. */
     Result (*batch)(void *context, const LinkInfo *seeds, size_t n);
+    const PortSet *ports;  /* seeds with other ports are left out; NULL: bad ones; borrowed */
+    bool keep_credentials; /* "user:password@" */
     uint64_t good;
     uint64_t bad;
 } SeedReader;

@@ -61,6 +61,8 @@ int fetch_status_of_class(FetchClass class)
         return STATUS_SLOW;
     case FETCH_PRIVATE:
         return STATUS_PRIVATE;
+    case FETCH_BAD_PORT:
+        return STATUS_BAD_URL;
     case FETCH_ROBOTS_ERROR:
         return STATUS_PREREQUISITE;
     case FETCH_OK:

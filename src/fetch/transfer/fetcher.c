@@ -333,6 +333,7 @@ Result fetcher_new(Fetcher **out, unsigned number, const FetcherOptions *options
     fetcher->number = number;
     fetcher->rules = (FetchRules){.politeness = options->politeness,
                                   .robots_agent = options->robots_agent,
+                                  .ports = options->ports,
                                   .robots_expiry_ms = options->robots_expiry_ms,
                                   .worker = number,
                                   .url = &fetcher->url,

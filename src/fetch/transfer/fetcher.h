@@ -26,6 +26,7 @@
 #define FETCH_TRANSFER_FETCHER_H
 
 #include "parse/host/ip_address.h"
+#include "parse/host/port_set.h"
 #include "base/core/result.h"
 #include "fetch/transfer/fetch_result.h"
 #include "frontier/visit/visit_state.h"
@@ -38,6 +39,7 @@ typedef struct FetcherOptions {
     const char *accept_language; /* may be "" */
     const char *port_map;        /* "80:8080,443:8443": URL port to real port; may be "" */
     const IpPolicy *policy;      /* which addresses may be connected to */
+    const PortSet *ports;        /* and which ports; NULL: all that are not bad */
     const PolitenessOptions *politeness;
     ByteGate *gate; /* bytes of answers that are not parsed yet; NULL = not counted; borrowed */
     size_t kept_connections; /* open at most after their use, those in use included */
@@ -53,6 +55,7 @@ typedef struct FetcherOptions {
     bool tls_verify;
     int64_t robots_expiry_ms;
     bool keep_requests; /* fill in FetchRequest.header */
+    bool mask_secrets;  /* and write passwords and cookies in it as "***" */
     Shared *filter;     /* of a Filter that is asked before each fetch; NULL = none; borrowed */
     Shared *traps;      /* of a TrapSet, the parked patterns; as filter */
 } FetcherOptions;

@@ -2,6 +2,9 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
+
+#include "parse/host/authority.h"
 
 #define ACCEPT                                                                                     \
     "Accept: text/html,application/xhtml+xml,application/xml;q=0.9,text/*;q=0.8,*/*;q=0.5"
@@ -49,26 +52,100 @@ Result request_lines_common(struct curl_slist **list, const FetcherOptions *opti
     return rc == RESULT_OK ? add_user_headers(list, options->headers) : rc;
 }
 
-char *request_lines_text(const char *url, const char *user_agent, const struct curl_slist *lines)
+/* ---- the text for the archive ------------------------------------------------------------------
+ */
+
+static const char secret[] = "***";
+
+static Result append_base64(Buffer *text, const char *bytes, size_t length)
 {
-    const char *host = strstr(url, "//");
-    host = host == NULL ? url : host + 2;
-    size_t authority = strcspn(host, "/?");
-    const char *path = host + authority;
-    for (size_t i = 0; i < authority; i++) {
-        if (host[i] == '@') { /* user information is not part of Host */
-            host += i + 1;
-            authority -= i + 1;
-            i = 0;
+    static const char digits[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+    Result rc = RESULT_OK;
+    for (size_t i = 0; rc == RESULT_OK && i < length; i += 3) {
+        size_t n = length - i < 3 ? length - i : 3;
+        uint32_t group = (uint32_t)(uint8_t)bytes[i] << 16;
+        group |= n > 1 ? (uint32_t)(uint8_t)bytes[i + 1] << 8 : 0;
+        group |= n > 2 ? (uint8_t)bytes[i + 2] : 0;
+        char four[4] = {digits[group >> 18], digits[group >> 12 & 63], '=', '='};
+        four[2] = n > 1 ? digits[group >> 6 & 63] : '=';
+        four[3] = n > 2 ? digits[group & 63] : '=';
+        rc = buffer_append(text, four, sizeof four);
+    }
+    return rc;
+}
+
+static int hex_value(char c)
+{
+    char lower = (char)(c | 0x20);
+    return c >= '0' && c <= '9' ? c - '0' : lower >= 'a' && lower <= 'f' ? lower - 'a' + 10 : -1;
+}
+
+/* "user%40home:word" without its "@" is sent as base64 of "user@home:word"; a name without a
+ * password gets the colon, too. */
+static Result append_authorization(Buffer *text, const char *userinfo, size_t length, bool masked)
+{
+    if (masked) {
+        return buffer_printf(text, "Authorization: Basic %s\r\n", secret);
+    }
+    Buffer plain;
+    buffer_init(&plain, BUFFER_NO_LIMIT);
+    Result rc = RESULT_OK;
+    for (size_t i = 0; rc == RESULT_OK && i < length; i++) {
+        char c = userinfo[i];
+        if (c == '%' && length - i > 2 && hex_value(userinfo[i + 1]) >= 0 &&
+            hex_value(userinfo[i + 2]) >= 0) {
+            c = (char)(hex_value(userinfo[i + 1]) << 4 | hex_value(userinfo[i + 2]));
+            i += 2;
+        }
+        rc = buffer_append_char(&plain, c);
+    }
+    if (rc == RESULT_OK && memchr(userinfo, ':', length) == NULL) {
+        rc = buffer_append_char(&plain, ':');
+    }
+    rc = rc == RESULT_OK ? buffer_append_string(text, "Authorization: Basic ") : rc;
+    rc = rc == RESULT_OK ? append_base64(text, plain.data, plain.length) : rc;
+    rc = rc == RESULT_OK ? buffer_append_string(text, "\r\n") : rc;
+    buffer_destroy(&plain);
+    return rc;
+}
+
+static bool is_secret(const char *line)
+{
+    static const char *const names[] = {"authorization:", "proxy-authorization:", "cookie:"};
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        if (strncasecmp(line, names[i], strlen(names[i])) == 0) {
+            return true;
         }
     }
+    return false;
+}
+
+static Result append_line(Buffer *text, const char *line, bool mask_secrets)
+{
+    return mask_secrets && is_secret(line)
+               ? buffer_printf(text, "%.*s: %s\r\n", (int)strcspn(line, ":"), line, secret)
+               : buffer_printf(text, "%s\r\n", line);
+}
+
+char *request_lines_text(const char *url, const char *user_agent, const struct curl_slist *lines,
+                         bool mask_secrets)
+{
+    size_t length = strlen(url);
+    Authority at = authority_of(url, length);
+    const char *path = url + at.end;
     Buffer text;
     buffer_init(&text, BUFFER_NO_LIMIT);
-    Result rc = buffer_printf(&text, "GET %s%s HTTP/1.1\r\nHost: %.*s\r\nUser-Agent: %s\r\n",
-                              *path == '/' ? "" : "/", path, (int)authority, host, user_agent);
+    Result rc = buffer_printf(&text, "GET %s%s HTTP/1.1\r\nHost: %.*s\r\n", *path == '/' ? "" : "/",
+                              path, (int)(at.end - at.host), url + at.host);
+    if (rc == RESULT_OK && at.host > at.start) {
+        rc = append_authorization(&text, url + at.start, at.host - at.start - 1, mask_secrets);
+    }
+    if (rc == RESULT_OK) {
+        rc = buffer_printf(&text, "User-Agent: %s\r\n", user_agent);
+    }
     for (const struct curl_slist *line = lines; rc == RESULT_OK && line != NULL;
          line = line->next) {
-        rc = buffer_printf(&text, "%s\r\n", line->data);
+        rc = append_line(&text, line->data, mask_secrets);
     }
     if (rc == RESULT_OK) {
         rc = buffer_append_string(&text, "\r\n");

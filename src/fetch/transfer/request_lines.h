@@ -15,9 +15,11 @@
 Result request_lines_add(struct curl_slist **list, const char *line);
 /* The lines that all requests of a thread have in common: those for pages, or for robots.txt. */
 Result request_lines_common(struct curl_slist **list, const FetcherOptions *options, bool robots);
-/* The request's header block as libcurl writes it for HTTP/1.1: request line, Host, User-Agent,
- * then the lines in order. (HTTP/2 sends the same fields in binary form.) The caller frees it; NULL
- * without memory. */
-char *request_lines_text(const char *url, const char *user_agent, const struct curl_slist *lines);
+/* The request's header block as libcurl writes it for HTTP/1.1: request line, Host, Authorization
+ * if the URL has user information, User-Agent, then the lines in order. (HTTP/2 sends the same
+ * fields in binary form.) mask_secrets: the values of Authorization, Proxy-Authorization and Cookie
+ * are written as "***". The caller frees it; NULL without memory. */
+char *request_lines_text(const char *url, const char *user_agent, const struct curl_slist *lines,
+                         bool mask_secrets);
 
 #endif

@@ -6,6 +6,7 @@
 #include "base/thread/log.h"
 #include "parse/http/http_header.h"
 #include "parse/url/url.h"
+#include "parse/host/authority.h"
 
 #define ROBOTS_LEAST_EXPIRY_MS INT64_C(60000)
 
@@ -59,29 +60,36 @@ static bool is_elsewhere(const VisitState *visit_state, const Url *target)
            memcmp(visit_state->identity.hostname, target->href + target->host_start, length) != 0;
 }
 
-/* The target of a redirect, or NULL when there is none that can be followed. */
-static char *redirect_target(const VisitState *visit_state, const FetchResult *result,
-                             const HttpHeader *header, bool *elsewhere)
+typedef struct Redirect {
+    char *target;   /* owned; NULL: there is none that can be followed */
+    bool elsewhere; /* on another host */
+    uint16_t port;  /* of the target */
+} Redirect;
+
+static Redirect redirect_of(const VisitState *visit_state, const FetchResult *result,
+                            const HttpHeader *header)
 {
+    Redirect redirect = {.port = 80};
     HttpField field;
     Url base;
     Url target;
-    char *out = NULL;
     url_init(&base);
     url_init(&target);
     if (http_header_find(header, "Location", &field) &&
         url_parse(&base, NULL, result->request.url, strlen(result->request.url)) == RESULT_OK &&
         url_parse(&target, &base, field.value, field.value_length) == RESULT_OK) {
-        out = strndup(target.href, target.length);
-        *elsewhere = is_elsewhere(visit_state, &target);
+        redirect.elsewhere = is_elsewhere(visit_state, &target);
+        redirect.port = target.port;
+        target.length = (uint32_t)authority_strip(target.href, target.length);
+        redirect.target = strndup(target.href, target.length);
     }
     url_destroy(&base);
     url_destroy(&target);
-    return out;
+    return redirect;
 }
 
 RobotsNext robots_answer(VisitState *visit_state, FetchResult *result, const char *agent,
-                         int64_t expiry_ms)
+                         int64_t expiry_ms, const PortSet *ports)
 {
     HttpHeader header;
     Robots *robots = NULL;
@@ -98,15 +106,19 @@ RobotsNext robots_answer(VisitState *visit_state, FetchResult *result, const cha
         const char *body = result->answer.body.data == NULL ? "" : result->answer.body.data;
         rc = robots_parse(body, result->answer.body.length, agent, &robots);
     } else if (result->answer.status < 400) {
-        bool elsewhere = false;
-        char *target = redirect_target(visit_state, result, &header, &elsewhere);
-        if (target != NULL && visit_state->robots.redirects < ROBOTS_REDIRECTS_MAX) {
+        Redirect redirect = redirect_of(visit_state, result, &header);
+        if (redirect.target != NULL && !port_set_has(ports, redirect.port)) {
+            free(redirect.target);
+            result->answer.class = FETCH_BAD_PORT;
+            return ROBOTS_TRY_AGAIN;
+        }
+        if (redirect.target != NULL && visit_state->robots.redirects < ROBOTS_REDIRECTS_MAX) {
             visit_state->robots.redirects++;
-            visit_state->robots.target = target;
-            visit_state->robots.elsewhere = elsewhere;
+            visit_state->robots.target = redirect.target;
+            visit_state->robots.elsewhere = redirect.elsewhere;
             return ROBOTS_FOLLOW;
         }
-        free(target); /* too many, or to nowhere: as if there were none */
+        free(redirect.target); /* too many, or to nowhere: as if there were none */
         rc = robots_allow_all(&robots);
     } else if (result->answer.status < 500 && result->answer.status != 429) {
         rc = robots_allow_all(&robots);

@@ -16,6 +16,8 @@
  *  1. No address and no host is asked sooner than for a page of its own, and the target's address
  *     obeys fetch.allow_addresses.
  *  2. The redirects of one attempt are counted over all hosts.
+ *  3. User information in a redirect is not kept, and no redirect leads to a port that is not
+ *     connected to (parse/host/port_set.h): robots.txt is unreachable then, and the host given up.
  *
  * Threads: the one that holds the visit state.
  * Source: RFC 9309 2.3.1. */
@@ -24,6 +26,7 @@
 
 #include "fetch/transfer/fetch_result.h"
 #include "frontier/visit/visit_state.h"
+#include "parse/host/port_set.h"
 
 #define ROBOTS_REDIRECTS_MAX 5u
 
@@ -33,7 +36,8 @@ typedef enum RobotsNext {
     ROBOTS_TRY_AGAIN /* judge the failure: answer.class was set accordingly */
 } RobotsNext;
 
+/* agent: product token; ports: which a redirect may lead to, NULL: all that are not bad. */
 RobotsNext robots_answer(VisitState *visit_state, FetchResult *result, const char *agent,
-                         int64_t expiry_ms);
+                         int64_t expiry_ms, const PortSet *ports);
 
 #endif

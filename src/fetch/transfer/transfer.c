@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include "base/thread/log.h"
+#include "parse/host/authority.h"
 #include "fetch/transfer/request_lines.h"
 
 #define BODY_FIRST_BYTES 32768u
@@ -200,25 +201,6 @@ void transfer_delete(Transfer *transfer)
     }
 }
 
-/* The port in a URL of ours ("https://host:81/"), after its scheme and host. */
-static uint16_t port_of(const char *url)
-{
-    bool https = strncmp(url, "https:", 6) == 0;
-    const char *host = strstr(url, "//");
-    host = host == NULL ? url : host + 2;
-    size_t length = strcspn(host, "/?#");
-    const char *colon = NULL;
-    for (size_t i = 0; i < length; i++) {
-        if (host[i] == ':') {
-            colon = host + i;
-        } else if (host[i] == ']' || host[i] == '@') {
-            colon = NULL;
-        }
-    }
-    unsigned long port = colon == NULL ? 0 : strtoul(colon + 1, NULL, 10);
-    return port > 0 && port < 65536 ? (uint16_t)port : https ? 443 : 80;
-}
-
 /* "::ADDRESS:PORT": whatever host and port the URL names, connect there. */
 static Result pin_address(Transfer *transfer, uint16_t url_port)
 {
@@ -291,9 +273,10 @@ Result transfer_prepare(Transfer *transfer, VisitState *visit_state, FetchResult
                                                              : (size_t)options->max_body_bytes;
     struct curl_slist *headers = request_headers(transfer, result, robots);
     if (options->keep_requests) {
-        result->request.header = request_lines_text(url, options->user_agent, headers);
+        result->request.header =
+            request_lines_text(url, options->user_agent, headers, options->mask_secrets);
     }
-    Result rc = pin_address(transfer, port_of(url));
+    Result rc = pin_address(transfer, authority_of(url, strlen(url)).port);
     long version = options->http2 && !visit_state->politeness.no_http2
                        ? (long)CURL_HTTP_VERSION_2TLS
                        : (long)CURL_HTTP_VERSION_1_1;

@@ -15,6 +15,7 @@
 #include "base/memory/map.h"
 #include "base/core/result.h"
 #include "frontier/visit/visit_state.h"
+#include "parse/host/port_set.h"
 #include "store/tables/host_table.h"
 #include "store/pages/page_db.h"
 #include "store/tables/revisit_table.h"
@@ -26,6 +27,7 @@ typedef struct DistributorOptions {
     uint64_t pages_per_host; /* windows hold no more than a host has left; 0 = no limit */
     int64_t host_delay_ms;
     const char *robots_agent; /* product token; borrowed */
+    const PortSet *ports;     /* hosts on other ports are given up; NULL: bad ones; borrowed */
     /* The delay of one host when it differs (site sections); may be NULL. */
     int64_t (*host_delay)(void *context, const char *hostname, int64_t standard_ms);
     void *context;
@@ -44,7 +46,8 @@ typedef struct DistributorSinks {
     /* Takes the message VisitDistribution.recall: a visit state that waits for its turn is to come
      * home. Answered by distributor_recalled, in any case and after that. */
     void (*recall)(void *context, VisitState *visit_state);
-    /* The host cannot be resolved and is given up: its schedule must be cleared. */
+    /* The host cannot be resolved, or nothing may be connected to at its port, and it is given up.
+     */
     void (*drop)(void *context, const VisitState *visit_state, FetchClass why);
     /* The host could not be resolved and is tried again after wait_ms. */
     void (*unresolved)(void *context, const VisitState *visit_state, int64_t wait_ms);

@@ -85,6 +85,7 @@ Result visit_birth_host(Distributor *distributor, MDB_txn *txn, uint32_t host,
     }
     if (rc == RESULT_OK) {
         rc = visit_state_new(&visit_state, host, origin.data, origin.length);
+        rc = rc == RESULT_INVALID ? disk_read_note(distributor, RESULT_DAMAGED) : rc;
     }
     buffer_destroy(&origin);
     if (rc == RESULT_OK) {

@@ -142,6 +142,13 @@ Result visit_dispatch_load(Distributor *distributor, MDB_txn *txn, uint32_t host
     if (rc != RESULT_OK) {
         return rc; /* the walk comes by again */
     }
+    if (!port_set_has(distributor->options.ports, visit_state->identity.port)) {
+        visit_state->politeness.dropped = true;
+        distributor->sinks.drop(distributor->sinks.context, visit_state, FETCH_BAD_PORT);
+        visit_home_account(distributor, visit_state);
+        visit_home_rest(distributor, visit_state, now);
+        return RESULT_OK;
+    }
     rc = disk_read_note(distributor, visit_window_refill(distributor, txn, visit_state));
     visit_home_account(distributor, visit_state);
     if (rc != RESULT_OK || visit_state_count(visit_state) == 0) {

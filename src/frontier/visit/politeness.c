@@ -29,6 +29,7 @@ static const struct {
     [FETCH_PRIVATE] = {"private", {0, 0, true}},
     [FETCH_HTTP2] = {"http2", {0, 2, false}},
     [FETCH_ROBOTS_ERROR] = {"robots-error", {5 * MINUTE, 5, true}},
+    [FETCH_BAD_PORT] = {"bad-port", {0, 0, true}},
 };
 
 const char *fetch_class_name(FetchClass class)

@@ -31,6 +31,7 @@ typedef enum FetchClass {
     FETCH_PRIVATE,      /* the address is not allowed */
     FETCH_ROBOTS_ERROR, /* robots.txt answered 5xx */
     FETCH_HTTP2,        /* an HTTP/2 answer stalled or broke: tried again with HTTP/1.1 */
+    FETCH_BAD_PORT,     /* no connection is made to this port (parse/host/port_set.h) */
     FETCH_CLASSES
 } FetchClass;
 

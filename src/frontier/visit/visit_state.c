@@ -5,7 +5,8 @@
 
 #include "store/schedule/schedule.h"
 
-/* Splits "http://host:81" into its parts; hostname keeps the brackets of an IPv6 literal. */
+/* Splits "http://host:81" into its parts; hostname keeps the brackets of an IPv6 literal. Whatever
+ * url.c lets through is an origin: which ports are connected to is asked of PortSet. */
 static Result split_origin(const char *origin, size_t length, bool *https, size_t *host_start,
                            size_t *host_end, uint16_t *port)
 {
@@ -24,7 +25,7 @@ static Result split_origin(const char *origin, size_t length, bool *https, size_
     for (size_t i = length; i > scheme && origin[i - 1] != ']'; i--) {
         if (origin[i - 1] == ':') {
             unsigned long value = strtoul(origin + i, NULL, 10);
-            if (value == 0 || value > 65535) {
+            if (value > 65535) {
                 return RESULT_INVALID;
             }
             *port = (uint16_t)value;
