@@ -101,7 +101,7 @@ CRASH_BIN := $(addprefix $(OUT)/crash/,io_shim.so alloc_shim.so power_cut crash_
 .PHONY: all everything help clean
 ## make                 builds build/ragno (MODE=asan, tsan, cov: other builds, each in its own folder)
 all: $(OUT)/ragno
-	@ln -sfn $(MODE)/ragno build/ragno
+	@if [ $(MODE) = release ]; then ln -sfn $(MODE)/ragno build/ragno; fi
 
 everything: all $(OUT)/web $(OUT)/sim $(UNIT_BIN) $(BENCH_BIN) $(CRASH_BIN)
 

@@ -31,10 +31,30 @@ static char *validator_of(const HttpHeader *header, const char *name, size_t mos
     return strndup(field.value, field.value_length); /* without memory: none, that is all */
 }
 
+/* "*" is no entity tag: as a condition it means "anything at all". */
+static bool is_any(const char *etag)
+{
+    return strcmp(etag, "*") == 0;
+}
+
+static bool is_date(const char *text)
+{
+    int64_t unix_s = 0;
+    return http_header_date(text, strlen(text), &unix_s);
+}
+
 void parsed_page_take_validators(ParsedPage *page, const HttpHeader *header)
 {
     page->etag = validator_of(header, "ETag", REVISIT_ETAG_BYTES);
+    if (page->etag != NULL && is_any(page->etag)) {
+        free(page->etag);
+        page->etag = NULL;
+    }
     page->last_modified = validator_of(header, "Last-Modified", REVISIT_DATE_BYTES);
+    if (page->last_modified != NULL && !is_date(page->last_modified)) {
+        free(page->last_modified);
+        page->last_modified = NULL;
+    }
 }
 
 void parsed_page_settle(ParsedPage *page, ByteGate *gate)

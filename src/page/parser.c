@@ -28,7 +28,7 @@ static bool looks_like_html(const HttpContentType *type, const Buffer *body)
 static DecodeStatus undo_coding(Parser *parser, const FetchResult *fetch, const HttpHeader *header)
 {
     HttpField field = {.value = NULL, .value_length = 0};
-    (void)http_header_find(header, "Content-Encoding", &field);
+    (void)http_header_find_list(header, "Content-Encoding", &parser->coding, &field);
     const ParsingOptions *options = parser->options;
     buffer_trim(&parser->body, options->max_body_bytes);
     parser->body.limit =
@@ -289,6 +289,7 @@ Result parser_init(Parser *parser, Archive *archive)
                         .robots_agent = options->robots_agent,
                         .memory_bytes = options->memory_bytes};
     buffer_init(&parser->body, options->max_body_bytes);
+    buffer_init(&parser->coding, 4096);
     url_init(&parser->source);
     url_init(&parser->target);
     dedup_scratch_init(&parser->dedup);
@@ -320,6 +321,7 @@ void parser_destroy(Parser *parser)
     decoder_delete(parser->decoder);
     archive_recorder_delete(parser->recorder);
     buffer_destroy(&parser->body);
+    buffer_destroy(&parser->coding);
     url_destroy(&parser->source);
     url_destroy(&parser->target);
     dedup_scratch_destroy(&parser->dedup);

@@ -46,9 +46,10 @@ typedef struct Parser {
     SitemapParser *sitemap;    /* NULL unless sitemaps are read */
     ArchiveRecorder *recorder; /* NULL without an archive */
     FilterScratch *scratch;
-    Arena arena; /* of this page: links that are in no document */
-    Buffer body; /* decoded */
-    Page found;  /* in it; lives until the next is parsed */
+    Arena arena;   /* of this page: links that are in no document */
+    Buffer body;   /* decoded */
+    Buffer coding; /* scratch: what several lines of Content-Encoding say */
+    Page found;    /* in it; lives until the next is parsed */
     bool has_found;
     Url source; /* of this page; empty when it is none */
     Url target;

@@ -4,7 +4,9 @@ the bad ones; what becomes of the bad hosts is documented in the catalogue and c
 import collections
 import gzip
 import os
+import pty
 import re
+import subprocess
 
 import harness
 
@@ -110,5 +112,49 @@ def links_that_harm(report, path):
         report.check(f"the request record shows what was sent: {name}", line in text, text[:2000])
 
 
+def on_terminal(command):
+    """What a terminal would get."""
+    ours, theirs = pty.openpty()
+    with subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=theirs, stderr=theirs) as process:
+        os.close(theirs)
+        text = b""
+        while True:
+            try:
+                piece = os.read(ours, 65536)
+            except OSError:  # the other side is closed
+                break
+            if not piece:
+                break
+            text += piece
+        process.wait(30)
+    os.close(ours)
+    return text
+
+
+def odd_headers(report, path):
+    """Fields that are stored, shown and sent back."""
+    with harness.Web(path, hosts=4, pages=40) as web:
+        options = ["--set", "schedule.mode=continuous", "--set", "schedule.revisit_default=500ms",
+                   "--set", "schedule.revisit_min=200ms", "--max-pages", "12"]
+        seeds = path + "/odd-seeds.txt"
+        with open(seeds, "w") as file:
+            file.write("http://etag-star.web.test/\nhttp://two-codings.web.test/\n"
+                       "http://escape-header.web.test/\n")
+        result = harness.crawl(web, path + "/crawl", *options, seeds=seeds, timeout=60)
+        report.check("a crawl of odd headers goes on", result.returncode == 14, result.stderr)
+    again = [r for r in web.requests() if r.host.startswith("etag-star") and r.path == "/"]
+    report.check("an ETag of * and a date that is none are not sent back",
+                 len(again) > 1 and not any("C" in r.flags for r in again), str(again[:5]))
+    report.check("two lines of Content-Encoding are undone, both",
+                 "http://two-codings.web.test/inside.html" in stored(path + "/crawl"))
+    command = [f"{harness.OUT}/ragno", "db", path + "/crawl", "get",
+               "http://escape-header.web.test/", "--headers"]
+    text = on_terminal(command)
+    report.check("a terminal gets no escape sequences", b"\x1b" not in text and
+                 b"\xc2\x9b" not in text and b"\\x1b]0;you\\x07\\x1b[2J" in text, text)
+    plain = subprocess.run(command, stdout=subprocess.PIPE, check=False).stdout
+    report.check("a file gets what was sent", b"X-Title: \x1b]0;you\x07\x1b[2J\r\n" in plain, plain)
+
+
 if __name__ == "__main__":
-    harness.main(costly_rules, links_that_harm)
+    harness.main(costly_rules, links_that_harm, odd_headers)

@@ -221,6 +221,29 @@ static void refresh_follows_the_html_standard(void)
     }
 }
 
+static void several_lines_of_a_list_are_one(void)
+{
+    static const char text[] =
+        "HTTP/1.1 200 OK\r\nContent-Encoding: gzip\r\nX: y\r\n"
+        "content-encoding:  br, zstd \r\nOne: 1\r\nCONTENT-ENCODING:\r\n\r\n";
+    HttpHeader header;
+    HttpField field;
+    Buffer scratch;
+    buffer_init(&scratch, 100);
+    CU_ASSERT_EQUAL_FATAL(http_header_parse(&header, text, sizeof text - 1), RESULT_OK);
+    CU_ASSERT_TRUE(http_header_find_list(&header, "Content-Encoding", &scratch, &field));
+    CU_ASSERT_EQUAL(field.value_length, strlen("gzip, br, zstd, "));
+    CU_ASSERT_NSTRING_EQUAL(field.value, "gzip, br, zstd, ", field.value_length);
+    CU_ASSERT_TRUE(http_header_find_list(&header, "one", &scratch, &field));
+    CU_ASSERT_TRUE(field.value_length == 1 && *field.value == '1' && scratch.length == 0);
+    CU_ASSERT_FALSE(http_header_find_list(&header, "Two", &scratch, &field));
+    buffer_destroy(&scratch);
+    buffer_init(&scratch, 5); /* no room: the first line is all */
+    CU_ASSERT_TRUE(http_header_find_list(&header, "Content-Encoding", &scratch, &field));
+    CU_ASSERT_NSTRING_EQUAL(field.value, "gzip", field.value_length);
+    buffer_destroy(&scratch);
+}
+
 UNIT_MAIN("http_header", {"the status line is read", the_status_line_is_read},
           {"interim responses are skipped", interim_responses_are_skipped},
           {"fields are found among junk", fields_are_found_among_junk},
@@ -229,4 +252,5 @@ UNIT_MAIN("http_header", {"the status line is read", the_status_line_is_read},
           {"Retry-After is seconds or a date", retry_after_is_seconds_or_a_date},
           {"Cache-Control is read", cache_control_is_read},
           {"links are stepped through", links_are_stepped_through},
-          {"Refresh follows the HTML standard", refresh_follows_the_html_standard})
+          {"Refresh follows the HTML standard", refresh_follows_the_html_standard},
+          {"several lines of a list are one", several_lines_of_a_list_are_one})

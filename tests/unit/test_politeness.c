@@ -50,7 +50,7 @@ static const struct {
              {FETCH_TLS, HOUR, 1, true},          {FETCH_TIMEOUT, MINUTE, 3, false},
              {FETCH_SLOW, 10 * MINUTE, 1, false}, {FETCH_BROKEN, MINUTE, 2, false},
              {FETCH_PRIVATE, 0, 0, true},         {FETCH_ROBOTS_ERROR, 5 * MINUTE, 5, true},
-             {FETCH_HTTP2, 0, 2, false}};
+             {FETCH_HTTP2, 0, 2, false},          {FETCH_BAD_PORT, 0, 0, true}};
 
 static void every_class_waits_doubles_and_ends_as_the_table_says(void)
 {

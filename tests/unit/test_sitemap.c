@@ -518,6 +518,36 @@ static void dates_may_be_short(void)
     CU_ASSERT_EQUAL(date(""), -1);
 }
 
+static void white_space_of_unicode_is_no_part_of_an_address(void)
+{
+    static const char *const blanks[] = {"\xC2\xA0",
+                                         "\xE2\x80\x83",
+                                         "\xE3\x80\x80",
+                                         "\xE2\x80\xA8",
+                                         "\xC2\x85",
+                                         "\xEF\xBB\xBF",
+                                         " \xE2\x80\xAF \xE2\x81\x9F",
+                                         "\n\xC2\xA0\t",
+                                         "\xE1\x9A\x80"};
+    for (size_t i = 0; i < sizeof blanks / sizeof *blanks; i++) {
+        char body[512];
+        (void)snprintf(body, sizeof body,
+                       HEAD "<sitemapindex><sitemap><loc>%shttp://h.test/a%s</loc></sitemap>"
+                            "<sitemap><loc>%shttp://h.test/%%C2%%A0</loc></sitemap></sitemapindex>",
+                       blanks[i], blanks[i], blanks[i]);
+        expect_text(body, "http://h.test/a http://h.test/%C2%A0");
+        (void)snprintf(body, sizeof body,
+                       OPEN "<url><loc>%shttp://h.test/a%sb%s</loc></url></urlset>", blanks[0],
+                       blanks[0], blanks[i]);
+        expect_text(body, "http://h.test/a%C2%A0b");
+        (void)snprintf(body, sizeof body, "%shttp://h.test/1%s\n%s\nhttp://h.test/2\n", blanks[i],
+                       blanks[i], blanks[i]);
+        if (strchr(blanks[i], '\n') == NULL) {
+            expect_text(body, "http://h.test/1 http://h.test/2");
+        }
+    }
+}
+
 UNIT_MAIN("sitemap", {"urlsets give addresses and hints", urlsets_give_addresses_and_hints},
           {"namespaces and prefixes do not matter", namespaces_and_prefixes_do_not_matter},
           {"an index gives sitemaps", an_index_gives_sitemaps},
@@ -537,4 +567,6 @@ UNIT_MAIN("sitemap", {"urlsets give addresses and hints", urlsets_give_addresses
           {"the location rule is an option", the_location_rule_is_an_option},
           {"foreign schemes and long addresses are rejected",
            foreign_schemes_and_long_addresses_are_rejected},
-          {"dates may be short", dates_may_be_short})
+          {"dates may be short", dates_may_be_short},
+          {"white space of Unicode is no part of an address",
+           white_space_of_unicode_is_no_part_of_an_address})

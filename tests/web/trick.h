@@ -48,6 +48,8 @@ void trick_empty(const TrickCall *call, Reply *reply);
 void trick_endless_body(const TrickCall *call, Reply *reply);
 void trick_endless_chunks(const TrickCall *call, Reply *reply);
 void trick_endless_header(const TrickCall *call, Reply *reply);
+void trick_escape_header(const TrickCall *call, Reply *reply);
+void trick_etag_star(const TrickCall *call, Reply *reply);
 void trick_gone_later(const TrickCall *call, Reply *reply);
 void trick_gzip_bomb(const TrickCall *call, Reply *reply);
 void trick_gzip_broken(const TrickCall *call, Reply *reply);
@@ -92,6 +94,7 @@ void trick_soft_404(const TrickCall *call, Reply *reply);
 void trick_status_999(const TrickCall *call, Reply *reply);
 void trick_truncated(const TrickCall *call, Reply *reply);
 void trick_truncated_chunks(const TrickCall *call, Reply *reply);
+void trick_two_codings(const TrickCall *call, Reply *reply);
 void trick_two_lengths(const TrickCall *call, Reply *reply);
 
 #endif

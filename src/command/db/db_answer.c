@@ -1,6 +1,7 @@
 /* ragno db DIR get URL --headers|--body|--raw: the stored answer, from the WARC files. */
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "command/db/db_commands.h"
 #include "parse/http/decode.h"
@@ -30,17 +31,20 @@ static Result decode(const WarcAnswer *answer, Buffer *out)
     HttpHeader header;
     HttpField field = {.value = NULL, .value_length = 0};
     Decoder *decoder = NULL;
-    if (answer->header.length > 0 &&
-        http_header_parse(&header, answer->header.data, answer->header.length) == RESULT_OK) {
-        (void)http_header_find(&header, "Content-Encoding", &field);
-    }
     Result rc = decoder_new(&decoder);
     if (rc != RESULT_OK) {
         return rc;
     }
+    Buffer coding;
+    buffer_init(&coding, answer->header.length + 1);
+    if (answer->header.length > 0 &&
+        http_header_parse(&header, answer->header.data, answer->header.length) == RESULT_OK) {
+        (void)http_header_find_list(&header, "Content-Encoding", &coding, &field);
+    }
     DecodeStatus status = decode_content(decoder, field.value, field.value_length,
                                          buffer_string(&answer->body), answer->body.length, out, 0);
     decoder_delete(decoder);
+    buffer_destroy(&coding);
     if (status == DECODE_MEMORY) {
         return RESULT_MEMORY;
     }
@@ -51,9 +55,32 @@ static Result decode(const WarcAnswer *answer, Buffer *out)
     return RESULT_OK;
 }
 
+/* A terminal obeys escape sequences, and these bytes are a stranger's: control characters but tabs
+ * and line ends are shown as "\\x1b". Those of the upper half stand in UTF-8 behind 0xC2. */
+static void show_bytes(const Buffer *bytes)
+{
+    const unsigned char *p = (const unsigned char *)buffer_string(bytes);
+    for (size_t i = 0; i < bytes->length; i++) {
+        bool is_high = p[i] == 0xC2 && i + 1 < bytes->length && p[i + 1] >= 0x80 && p[i + 1] < 0xA0;
+        bool ends_line = p[i] == '\r' && i + 1 < bytes->length && p[i + 1] == '\n';
+        bool is_low = (p[i] < ' ' && p[i] != '\n' && p[i] != '\t' && !ends_line) || p[i] == 0x7F;
+        if (is_low || is_high) {
+            i += is_high ? 1 : 0;
+            (void)printf("\\x%02x", p[i]);
+        } else {
+            (void)putchar(p[i]);
+        }
+    }
+}
+
+/* As it is, unless a terminal is to show it. */
 static void print_bytes(const Buffer *bytes)
 {
-    (void)fwrite(buffer_string(bytes), 1, bytes->length, stdout); /* db_finish asks ferror */
+    if (isatty(STDOUT_FILENO) == 1) {
+        show_bytes(bytes);
+    } else {
+        (void)fwrite(buffer_string(bytes), 1, bytes->length, stdout); /* db_finish asks ferror */
+    }
 }
 
 static int print_answer(const DbView *view, const WarcAnswer *answer, const DbParts *parts)

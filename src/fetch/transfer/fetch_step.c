@@ -180,7 +180,8 @@ static void set_conditions(const VisitState *visit_state, const WindowUrl *url, 
     }
     const char *etag = visit_state->window.bytes + url->validators;
     const char *date = etag + strlen(etag) + 1;
-    result->request.etag = *etag == '\0' ? NULL : strdup(etag);
+    bool is_tag = *etag != '\0' && strcmp(etag, "*") != 0; /* crawls before 0.2 kept a "*" */
+    result->request.etag = is_tag ? strdup(etag) : NULL;
     result->request.last_modified = *date == '\0' ? NULL : strdup(date);
 }
 

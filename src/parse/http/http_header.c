@@ -152,3 +152,25 @@ bool http_header_find(const HttpHeader *header, const char *name, HttpField *fie
     size_t position = 0;
     return http_header_next_named(header, name, &position, field);
 }
+
+bool http_header_find_list(const HttpHeader *header, const char *name, Buffer *scratch,
+                           HttpField *field)
+{
+    size_t position = 0;
+    HttpField more;
+    buffer_reset(scratch);
+    if (!http_header_next_named(header, name, &position, field)) {
+        return false;
+    }
+    while (http_header_next_named(header, name, &position, &more)) {
+        if ((scratch->length == 0 &&
+             buffer_append(scratch, field->value, field->value_length) != RESULT_OK) ||
+            buffer_append_string(scratch, ", ") != RESULT_OK ||
+            buffer_append(scratch, more.value, more.value_length) != RESULT_OK) {
+            return true;
+        }
+        field->value = scratch->data;
+        field->value_length = scratch->length;
+    }
+    return true;
+}

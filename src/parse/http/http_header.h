@@ -44,6 +44,11 @@ bool http_header_next_named(const HttpHeader *header, const char *name, size_t *
                             HttpField *field);
 /* The first field of that name; false when there is none. */
 bool http_header_find(const HttpHeader *header, const char *name, HttpField *field);
+/* All fields of that name as one, joined with commas, as RFC 9110 5.3 understands a list that is
+ * sent in several lines. A single field is borrowed as it is; several are put together in scratch,
+ * whose contents go. False when there is none; without memory the first one is all. */
+bool http_header_find_list(const HttpHeader *header, const char *name, Buffer *scratch,
+                           HttpField *field);
 
 typedef struct HttpContentType {
     const char *type; /* "text/html", not lower-cased; NULL when there is none */

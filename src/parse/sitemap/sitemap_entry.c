@@ -38,10 +38,42 @@ void sitemap_field_append(SitemapParser *parser, SitemapField field, const char 
     parser->result = rc == RESULT_MEMORY ? RESULT_MEMORY : parser->result;
 }
 
-static void trim_end(Buffer *buffer)
+/* White space of Unicode in UTF-8, with the byte order mark that once was some. */
+static const char white_space[][4] = {
+    "\t",           "\n",           "\v",           "\f",           "\r",           " ",
+    "\x1C",         "\x1D",         "\x1E",         "\x1F",         "\xC2\x85",     "\xC2\xA0",
+    "\xE1\x9A\x80", "\xE2\x80\x80", "\xE2\x80\x81", "\xE2\x80\x82", "\xE2\x80\x83", "\xE2\x80\x84",
+    "\xE2\x80\x85", "\xE2\x80\x86", "\xE2\x80\x87", "\xE2\x80\x88", "\xE2\x80\x89", "\xE2\x80\x8A",
+    "\xE2\x80\xA8", "\xE2\x80\xA9", "\xE2\x80\xAF", "\xE2\x81\x9F", "\xE3\x80\x80", "\xEF\xBB\xBF",
+};
+
+/* Bytes of the white space at the end (or the start) of text; 0 when there is none. */
+static size_t white_space_of(const char *text, size_t length, bool at_end)
 {
-    while (buffer->length > 0 && sitemap_is_blank(buffer->data[buffer->length - 1])) {
-        buffer->data[--buffer->length] = '\0';
+    for (size_t i = 0; i < sizeof white_space / sizeof *white_space; i++) {
+        size_t n = strlen(white_space[i]);
+        if (n <= length && memcmp(at_end ? text + length - n : text, white_space[i], n) == 0) {
+            return n;
+        }
+    }
+    return 0;
+}
+
+/* What readers in Java and Python strip, too. */
+static void trim(Buffer *buffer)
+{
+    size_t n = 0;
+    while ((n = white_space_of(buffer->data, buffer->length, true)) > 0) {
+        buffer->length -= n;
+        buffer->data[buffer->length] = '\0';
+    }
+    size_t start = 0;
+    while ((n = white_space_of(buffer->data + start, buffer->length - start, false)) > 0) {
+        start += n;
+    }
+    if (start > 0) {
+        buffer->length -= start;
+        memmove(buffer->data, buffer->data + start, buffer->length + 1);
     }
 }
 
@@ -153,7 +185,7 @@ void sitemap_entry_emit(SitemapParser *parser)
     SitemapReport *report = parser->report;
     bool is_feed = report->kind == SITEMAP_RSS || report->kind == SITEMAP_ATOM;
     for (size_t i = 0; i < sizeof parser->fields / sizeof *parser->fields; i++) {
-        trim_end(&parser->fields[i]);
+        trim(&parser->fields[i]);
     }
     SitemapField field = FIELD_LOC;
     if (parser->fields[FIELD_LOC].length == 0 && !parser->is_overlong[FIELD_LOC]) {
@@ -185,7 +217,7 @@ void sitemap_entry_emit(SitemapParser *parser)
 void sitemap_entry_end_line(SitemapParser *parser)
 {
     Buffer *line = &parser->fields[FIELD_LOC];
-    trim_end(line);
+    trim(line);
     if (parser->is_overlong[FIELD_LOC] || is_absolute(buffer_string(line), line->length)) {
         parser->report->kind = SITEMAP_TEXT;
         sitemap_entry_emit(parser);
