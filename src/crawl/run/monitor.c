@@ -159,6 +159,17 @@ static double share_of(uint64_t part, uint64_t rest)
     return part + rest == 0 ? 0 : (double)part / (double)(part + rest);
 }
 
+static size_t active_transfers(const AgentParts *parts)
+{
+    size_t active = 0;
+    for (unsigned i = 0; i < parts->n_fetchers; i++) {
+        FetcherStats f;
+        fetcher_stats(parts->fetchers[i], &f);
+        active += f.active;
+    }
+    return active;
+}
+
 static void sample(Monitor *monitor, MonoTime now, StatusSample *s)
 {
     AgentParts *parts = monitor->parts;
@@ -214,11 +225,7 @@ static void sample(Monitor *monitor, MonoTime now, StatusSample *s)
     s->moves = scores.moves;
     frontier_stats(parts->frontier, &s->frontier);
     resolver_stats(parts->resolver, &s->resolver);
-    for (unsigned i = 0; i < parts->n_fetchers; i++) {
-        FetcherStats f;
-        fetcher_stats(parts->fetchers[i], &f);
-        s->active += f.active;
-    }
+    s->active = active_transfers(parts);
     if (s->state == STATE_RUNNING && parts->paused) {
         s->state = STATE_PAUSED;
     }

@@ -2,7 +2,7 @@
 
 #include <string.h>
 
-/* Code points of the bytes 0x80-0xFF; 0 = unassigned. Facts of the Encoding standard's indexes. */
+/* Made by tools/make-charset-tables.py: code points of the bytes 0x80-0xFF; 0 = unassigned. */
 static const struct SingleByte {
     const char *name;
     uint16_t high[128];

@@ -1,10 +1,7 @@
 #include "parse/text/entities_table.h"
 
-/* The named character references of the HTML standard, sorted by name: facts, generated from
- * Python's html.entities by python3 -c 'import html.entities as e; [print(n, v) for n, v in
- * sorted(e.html5.items())]'
- *
- * "bare" ones are also recognised without their semicolon. */
+/* Made by tools/make-entities-table.py: the named character references of the HTML standard, sorted
+ * by name. "bare" ones are also recognised without their semicolon. */
 const EntityRow entity_rows[ENTITY_ROWS] = {
     {"AElig", 5, true, "\303\206"},
     {"AMP", 3, true, "\046"},

@@ -1,0 +1,139 @@
+"""The plan of the house (src/ROOMS) is held by tests/lint/rooms: what is planted in a copy of the tree is
+found and named, and the copy without it passes."""
+import os
+import shutil
+import subprocess
+
+import harness
+
+LINT = os.path.abspath("tests/lint/rooms")
+
+
+def house(path):
+    """A copy of the sources, to plant things in."""
+    shutil.copytree("src", f"{path}/src")
+    return path
+
+
+def plant(path, name, text):
+    with open(f"{path}/src/{name}", "w") as file:
+        file.write(text)
+
+
+def compile_into(path, *names):
+    """The objects of planted sources, where the lint looks for them."""
+    for name in names:
+        target = f"{path}/objects/src/{name[:-2]}.o"
+        os.makedirs(os.path.dirname(target), exist_ok=True)
+        subprocess.run(["cc", "-c", f"-I{path}/src", f"{path}/src/{name}", "-o", target], check=True)
+
+
+def findings(path, objects=None):
+    """Exit status and lines. Without objects of its own the copy is judged by includes alone."""
+    ran = subprocess.run(["python3", LINT, path, objects or f"{path}/objects"], text=True,
+                         stdout=subprocess.PIPE, stderr=subprocess.STDOUT, check=False)
+    return ran.returncode, ran.stdout.splitlines()
+
+
+def expect(report, name, found, *lines):
+    report.equal(name, found, (1, list(lines)))
+
+
+def sound(report, path):
+    report.equal("the tree keeps the plan, calls included", findings(".", harness.OUT), (0, []))
+    report.equal("so does a copy of it", findings(house(path)), (0, []))
+
+
+def circle_of_calls(report, path):
+    house(path)
+    plant(path, "base/core/result_a.c", "void b_b(void);\nvoid a_a(void)\n{\n    b_b();\n}\n")
+    plant(path, "base/core/result_b.c", "void a_a(void);\nvoid b_b(void)\n{\n    a_a();\n}\n")
+    with open(f"{path}/src/ROOMS") as file:
+        rooms = file.read()
+    plant(path, "ROOMS", rooms.replace("base/core  ", "base/core  result_a result_b "))
+    report.equal("without objects calls are not seen", findings(path), (0, []))
+    compile_into(path, "base/core/result_a.c", "base/core/result_b.c")
+    expect(report, "source files that call each other", findings(path),
+           "source files call each other: base/core/result_a base/core/result_b",
+           "    base/core/result_a.c -> base/core/result_b.c (b_b)",
+           "    base/core/result_b.c -> base/core/result_a.c (a_a)")
+
+
+def circle_of_headers(report, path):
+    house(path)
+    for one, other in (("clock.h", "result.h"), ("result.h", "clock.h")):
+        with open(f"{path}/src/base/core/{one}", "a") as file:
+            file.write(f'#include "base/core/{other}"\n')
+    expect(report, "headers that include each other", findings(path),
+           "headers include each other: base/core/clock.h base/core/result.h")
+
+
+def includes_upward(report, path):
+    house(path)
+    with open(f"{path}/src/base/core/hash.c") as file:
+        lines = len(file.read().splitlines())
+    with open(f"{path}/src/base/core/hash.c", "a") as file:
+        file.write('#include "store/pages/page_db.h"\n')
+    expect(report, "a room that includes a later one", findings(path),
+           f"src/base/core/hash.c:{lines + 1}: base/core may not include store/pages")
+
+
+def store_in_fetch(report, path):
+    house(path)
+    with open(f"{path}/src/fetch/transfer/transfer.c") as file:
+        lines = len(file.read().splitlines())
+    with open(f"{path}/src/fetch/transfer/transfer.c", "a") as file:
+        file.write('#include "store/pages/page_db.h"\n')
+    expect(report, "fetch that includes store", findings(path),
+           f"src/fetch/transfer/transfer.c:{lines + 1}: fetch may not include store")
+
+
+def wrong_room(report, path):
+    house(path)
+    shutil.move(f"{path}/src/parse/robots/robots_line.c", f"{path}/src/parse/trap/robots_line.c")
+    plant(path, "parse/text/stranger.c", "")
+    plant(path, "stray.c", "")
+    os.makedirs(f"{path}/src/parse/attic")
+    plant(path, "parse/attic/digest_old.c", "")
+    expect(report, "files in the wrong room", findings(path),
+           "src/parse/attic: is no room of src/ROOMS",
+           "src/stray.c: belongs into a room",
+           "src/parse/attic/digest_old.c: in the wrong room, its module belongs to none",
+           "src/parse/text/stranger.c: in the wrong room, its module belongs to none",
+           "src/parse/trap/robots_line.c: in the wrong room, its module belongs to parse/robots")
+
+
+def rooms_without(report, path):
+    house(path)
+    os.remove(f"{path}/src/parse/trap/README.md")
+    with open(f"{path}/src/ROOMS", "a") as file:
+        file.write("command/nothing  nothing\n")
+    expect(report, "a room without files, or without README.md", findings(path),
+           "src/parse/trap: has no README.md",
+           "src/command/nothing: a room without files",
+           "src/command/nothing: has no README.md")
+
+
+def sizes(report, path):
+    house(path)
+    plant(path, "base/core/hash.c", "\n" * 501)
+    plant(path, "base/core/result.c", "int f(void)\n{\n" + "    ;\n" * 61 + "}\n")
+    plant(path, "base/core/error.c", "int f(void)\n{\n" + "    ;\n" * 60 + "}\n")
+    plant(path, "parse/text/entities_table.c", "\n" * 5000)
+    expect(report, "a file and a function that are too long, but for tables", findings(path),
+           "src/base/core/hash.c: 501 lines, a file has at most 500",
+           "src/base/core/result.c:2: a function of 61 lines, they have at most 60")
+
+
+def too_many(report, path):
+    house(path)
+    for i in range(30):
+        plant(path, f"parse/trap/trap_{i:02}.c", "")
+    n = len([f for f in os.listdir(f"{path}/src/parse/trap") if f.endswith((".c", ".h"))])
+    expect(report, "a room that is too large", findings(path),
+           f"src/parse/trap: {n} files, a room has at most 24")
+
+
+if __name__ == "__main__":
+    harness.main(sound, circle_of_calls, circle_of_headers, includes_upward, store_in_fetch, wrong_room,
+                 rooms_without, sizes, too_many)
