@@ -41,6 +41,7 @@ def crawl_until(report, web, directory, condition, *arguments, seeds=None):
                  f"exit {result.returncode}: {result.stderr[-500:]}")
 
 
+# A visit is due a period after the last; both are noted by the server, a few milliseconds off.
 def intervals(visits, since_us=0):
     """Seconds between the visits of each page, the shortest first."""
     return sorted((b.start - a.start) / 1e6 for v in visits for a, b in zip(v, v[1:])
@@ -277,7 +278,7 @@ def built_by_command(report, path):
     report.check("ragno schedule builds", built.returncode == 0, built.stderr)
     seconds = intervals(visits(requests, urls).values())
     report.check("every page is visited at the frequency of the command",
-                 seconds and seconds[0] >= 2 and median(seconds) < 4,
+                 seconds and seconds[0] >= 1.9 and median(seconds) < 4,
                  f"{seconds[:3]}, {median(seconds)}")
     report.check("what is the same is a WARC revisit record",
                  warc_profiles(directory)["identical-payload-digest"] > len(urls))
@@ -332,11 +333,11 @@ def policy_is_live(report, path):
     often = intervals((v for url, v in by_url.items() if is_ruled(url)), changed_us)
     others = intervals((v for url, v in by_url.items() if not is_ruled(url)), changed_us)
     report.check("a wrong file of rules changes nothing", refused)
-    report.check("pages are visited each three seconds before", before and before[0] >= 3,
+    report.check("pages are visited each three seconds before", before and before[0] >= 2.9,
                  f"{before[:5]}")
     report.check("the rule's pages are visited each second",
-                 often and often[0] >= 1 and median(often) < 1.9, f"{often[:3]}, {median(often)}")
-    report.check("the others each two", others and others[0] >= 2 and median(others) < 2.9,
+                 often and often[0] >= 0.95 and median(often) < 1.9, f"{often[:3]}, {median(often)}")
+    report.check("the others each two", others and others[0] >= 1.9 and median(others) < 2.9,
                  f"{others[:3]}, {median(others)}")
     report.equal("it ends well", crawl.returncode, 11)
 
