@@ -61,7 +61,7 @@ PKG_CFLAGS = $(eval PKG_CFLAGS := $(shell $(PKG_CONFIG) --cflags $(PKGS)))$(PKG_
 PKG_LIBS = $(eval PKG_LIBS := $(shell $(PKG_CONFIG) --libs $(PKGS)))$(PKG_LIBS)
 
 # No path of this machine gets into the program: builds in two places are the same, byte for byte.
-SAME := -ffile-prefix-map=$(CURDIR)=.
+SAME := '-ffile-prefix-map=$(CURDIR)=.'
 USE_CPP = -D_GNU_SOURCE -Isrc -DRAGNO_VERSION='"$(VERSION)"' $(CPPFLAGS)
 USE_C = -std=gnu11 $(OPT_$(MODE)) $(SAME) $(WARN) -fPIC -pthread $(PKG_CFLAGS) $(CFLAGS)
 USE_LD = $(OPT_$(MODE)) $(if $(filter release lint,$(MODE)),$(HARDEN_LINK)) -pthread $(LDFLAGS)
@@ -121,6 +121,7 @@ $(OUT)/sim.list: export LIST = $(SIM_SRC)
 $(OUT)/%.list: FORCE | $(filter deps deps-dev deps-fuzz deps-bench,$(MAKECMDGOALS))
 	@mkdir -p $(@D)
 	@printf '%s\n' "$$LIST" | cmp -s - $@ || printf '%s\n' "$$LIST" >$@
+.PHONY: FORCE
 FORCE:
 
 $(OUT)/%.o: %.c $(OUT)/flags.list
