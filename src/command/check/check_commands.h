@@ -9,6 +9,7 @@ int check_digest(int argc, char **argv);
 int check_dns(int argc, char **argv);
 int check_links(int argc, char **argv);
 int check_sitemap(int argc, char **argv);
+int check_text(int argc, char **argv);
 int check_filter(int argc, char **argv);
 int check_url(int argc, char **argv);
 

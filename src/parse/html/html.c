@@ -120,31 +120,11 @@ void html_parser_delete(HtmlParser *p)
 
 /* ---- text ---- */
 
-/* The body as clean UTF-8: in place when it is that already, else decoded. RESULT_LIMIT,
- * RESULT_MEMORY: text holds the beginning. */
+/* The body as clean UTF-8. RESULT_LIMIT, RESULT_MEMORY: text holds the beginning. */
 static Result text_of(HtmlParser *p, const char *encoding, const char *body, size_t length,
                       HtmlSlice *text)
 {
-    bool utf8 = strcmp(encoding, "UTF-8") == 0;
-    size_t bom = utf8 && length >= 3 && memcmp(body, "\xEF\xBB\xBF", 3) == 0 ? 3 : 0;
-    size_t clean = 0;
-    if (utf8) {
-        clean = bom + charset_utf8_span(body + bom, length - bom);
-    } else if (charset_is_ascii_superset(encoding)) {
-        clean = charset_ascii_span(body, length);
-    }
-    if (clean == length) {
-        *text = (HtmlSlice){.bytes = body + bom, .length = length - bom};
-        return RESULT_OK;
-    }
-    buffer_reset(&p->decoded);
-    Result rc = charset_decode(encoding, body, length, &p->decoded);
-    if (rc == RESULT_INVALID) {
-        /* This system's iconv lacks it: the markup is ASCII, and the links are there. */
-        rc = charset_decode("windows-1252", body, length, &p->decoded);
-    }
-    *text = (HtmlSlice){.bytes = buffer_string(&p->decoded), .length = p->decoded.length};
-    return rc;
+    return charset_text(encoding, body, length, &p->decoded, &text->bytes, &text->length);
 }
 
 /* The links by libxml2, the digest by the skimmer, whose links are dropped. RESULT_INVALID: is_xml,

@@ -193,7 +193,16 @@ typedef enum HtmlAttributeId {
     HTML_ATTR_COLOR,
     HTML_ATTR_FACE,
     HTML_ATTR_SIZE,
-    HTML_ATTRS /* how many */
+    HTML_ATTR_HIDDEN,
+    HTML_ATTR_STYLE,
+    HTML_ATTR_OPEN,
+    HTML_ATTR_ROLE,
+    HTML_ATTR_LANG,
+    HTML_ATTR_XML_LANG,
+    HTML_ATTR_ALT,
+    HTML_ATTR_PROPERTY,
+    HTML_ATTR_POPOVER,
+    HTML_ATTRS /* how many; at most 32 */
 } HtmlAttributeId;
 
 enum {                           /* flags of an element */
@@ -252,7 +261,7 @@ static inline uint64_t html_name_key(const char *name, size_t length, size_t at_
  * The multipliers were found by trying random ones. */
 #define HTML_TAG_MULTIPLIER  UINT64_C(8356118209733301053)
 #define HTML_TAG_SHIFT       53
-#define HTML_ATTR_MULTIPLIER UINT64_C(1736392818365009963)
+#define HTML_ATTR_MULTIPLIER UINT64_C(7399589116837456607)
 #define HTML_ATTR_SHIFT      57
 
 extern const uint8_t html_tag_slots[2048];

@@ -1,0 +1,148 @@
+#include "parse/html/skim_token.h"
+
+#include <strings.h>
+
+#include "parse/text/skim_scan.h"
+
+/* ---- attributes ---- */
+
+static void keep_attribute(HtmlTag *tag, uint32_t wanted, HtmlSlice name, HtmlSlice value,
+                           const char *end)
+{
+    uint64_t key = html_name_key(name.bytes, name.length, (size_t)(end - name.bytes));
+    HtmlAttributeId id = html_attribute_of_key(key);
+    if (id == HTML_ATTRS || (wanted >> id & 1) == 0 || html_tag_has(tag, id)) {
+        return;
+    }
+    tag->present |= UINT32_C(1) << id;
+    tag->values[id] = value;
+}
+
+const char *skim_attributes(const char *p, const char *end, uint32_t wanted, HtmlTag *tag)
+{
+    for (;;) {
+        p = skip_class(p, end, SCAN_SPACE);
+        if (p == end) {
+            return NULL;
+        }
+        if (*p == '>') {
+            return p + 1;
+        }
+        if (*p == '/') {
+            p++;
+            tag->self_closing = p < end && *p == '>';
+            continue;
+        }
+        HtmlSlice name = {.bytes = p, .length = 0};
+        p = find_class(p + 1, end, SCAN_NAME_END); /* a leading "=" belongs to the name */
+        name.length = (size_t)(p - name.bytes);
+        p = skip_class(p, end, SCAN_SPACE);
+        HtmlSlice value = {.bytes = p, .length = 0};
+        if (p < end && *p == '=') {
+            p = skip_class(p + 1, end, SCAN_SPACE);
+            if (p == end) {
+                return NULL;
+            }
+            if (*p == '"' || *p == '\'') {
+                value.bytes = p + 1;
+                p = find_byte(p + 1, end, *p);
+                value.length = (size_t)(p - value.bytes);
+                if (p == end) {
+                    return NULL;
+                }
+                p++;
+            } else {
+                value.bytes = p;
+                p = find_class(p, end, SCAN_VALUE_END);
+                value.length = (size_t)(p - value.bytes);
+            }
+        }
+        if (wanted != 0) {
+            keep_attribute(tag, wanted, name, value, end);
+        }
+    }
+}
+
+/* ---- raw text ---- */
+
+/* Whether p ("</title") is the end tag of this name, and what follows makes it one. */
+static bool is_end_tag(const char *p, const char *end, const char *name, size_t length)
+{
+    if ((size_t)(end - p) < length + 3 || p[1] != '/' || strncasecmp(p + 2, name, length) != 0) {
+        return false;
+    }
+    return (scan_class(p[2 + length]) & (SCAN_SPACE | SCAN_TAG_NAME_END)) != 0;
+}
+
+const char *skim_raw_end(const char *p, const char *end, HtmlSlice name)
+{
+    for (;; p++) {
+        p = find_byte(p, end, '<');
+        if (p == end || is_end_tag(p, end, name.bytes, name.length)) {
+            return p;
+        }
+    }
+}
+
+const char *skim_script_end(const char *p, const char *end)
+{
+    enum { PLAIN, ESCAPED, DOUBLE_ESCAPED } state = PLAIN;
+    const char *dashes = p; /* those that opened the escape may also close it */
+    while (p < end) {
+        if (state == PLAIN) {
+            p = find_byte(p, end, '<');
+            if (p == end || is_end_tag(p, end, "script", 6)) {
+                return p;
+            }
+            if (skim_starts(p, end, "<!--", 4)) {
+                state = ESCAPED;
+                dashes = p + 2;
+                p += 3;
+            }
+        } else if (*p == '>') {
+            if (p - dashes >= 2 && p[-1] == '-' && p[-2] == '-') {
+                state = PLAIN;
+            }
+        } else if (*p == '<') {
+            bool is_end = is_end_tag(p, end, "script", 6);
+            if (is_end && state == ESCAPED) {
+                return p;
+            }
+            if (is_end) {
+                state = ESCAPED;
+                dashes = p;
+            } else if (state == ESCAPED && end - p > 7 && strncasecmp(p + 1, "script", 6) == 0 &&
+                       (scan_class(p[7]) & (SCAN_SPACE | SCAN_TAG_NAME_END)) != 0) {
+                state = DOUBLE_ESCAPED;
+                dashes = p;
+            }
+        }
+        p++;
+    }
+    return end;
+}
+
+/* ---- comments ---- */
+
+const char *skim_comment_end(const char *p, const char *end)
+{
+    if (skim_starts(p, end, ">", 1)) {
+        return p + 1;
+    }
+    if (skim_starts(p, end, "->", 2)) {
+        return p + 2;
+    }
+    const char *from = p;
+    for (;; p++) {
+        p = find_byte(p, end, '>');
+        if (p == end) {
+            return end;
+        }
+        if (p - from >= 2 && p[-1] == '-' && p[-2] == '-') {
+            return p + 1;
+        }
+        if (p - from >= 3 && p[-1] == '!' && p[-2] == '-' && p[-3] == '-') {
+            return p + 1;
+        }
+    }
+}

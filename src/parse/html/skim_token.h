@@ -1,0 +1,181 @@
+/* The tokenizer of HTML text: start tags with the attributes that are wanted, end tags, text, raw
+ * text. It follows the states of the HTML standard (13.2.5) where they matter and passes over the
+ * rest at the speed of memory.
+ *
+ * What a token is: attributes are cut with quotes, so that a ">" in a value ends no tag; the first
+ * of two attributes of one name counts; a tag that the text ends within is none; comments end by
+ * "-->",
+ * "--!>", and "<!-->" is a whole one; raw text ends by its own end tag only, scripts know the
+ * escapes of "<!--" within; <![CDATA[ is one where the reader says so, else a comment.
+ *
+ * A reader is a table of functions, known when it is compiled, so that skim_tokens becomes one
+ * piece of code with them: parse/html/skim.c reads links and digests,
+ * parse/visible/visible_markup.c text. In: UTF-8 without NUL (parse/charset/charset.h sees to
+ * that), of any content: nothing here fails. Threads: pure but for the reader; linear in the length
+ * of the text. */
+#ifndef PARSE_HTML_SKIM_TOKEN_H
+#define PARSE_HTML_SKIM_TOKEN_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include "parse/html/html_tree.h"
+#include "parse/text/skim_scan.h"
+
+/* What tokens are told to. Slices lie in the text. */
+typedef struct SkimReader {
+    /* The attributes whose values are wanted: a bit for each HtmlAttributeId. */
+    uint32_t (*wanted)(void *context, HtmlTagId id);
+    /* A start tag; returns how the text behind it is to be read. */
+    HtmlTextMode (*start)(void *context, const HtmlTag *tag);
+    void (*end)(void *context, HtmlTagId id, uint64_t key);
+    /* Text; decode: there may be character references in it. */
+    void (*text)(void *context, const char *from, const char *to, bool decode);
+    /* What stands between a start tag and its end tag, when that is no markup; to is the end of the
+     * text when the end tag is missing. */
+    void (*raw)(void *context, const HtmlTag *tag, HtmlTextMode mode, const char *from,
+                const char *to, bool ended);
+    /* Whether <![CDATA[ begins a CDATA section here. */
+    bool (*has_cdata)(void *context);
+} SkimReader;
+
+/* Whether the text at p begins with a word of that length. */
+static inline bool skim_starts(const char *p, const char *end, const char *word, size_t length)
+{
+    return (size_t)(end - p) >= length && memcmp(p, word, length) == 0;
+}
+
+/* Reads the attributes of a tag from p on, and the ">" behind them. The values of the attributes in
+ * wanted go to tag. Returns where the tag ends; NULL: the text ends within the tag. */
+const char *skim_attributes(const char *p, const char *end, uint32_t wanted, HtmlTag *tag);
+
+/* The "<" of the end tag of this name, which ends raw text; end when there is none. */
+const char *skim_raw_end(const char *p, const char *end, HtmlSlice name);
+/* The same for the text of a script: after "<!--" a "<script" hides the next "</script" until
+ * "-->".
+ */
+const char *skim_script_end(const char *p, const char *end);
+
+/* p is behind "<!--". Returns where the comment ends. */
+const char *skim_comment_end(const char *p, const char *end);
+
+#define SKIM_INLINE static inline __attribute__((always_inline))
+
+/* Each of these reads one token at p and returns where the next one begins. */
+
+SKIM_INLINE const char *skim_start_tag(const char *p, const char *end, const SkimReader *reader,
+                                       void *context, HtmlTag *tag)
+{
+    HtmlSlice name = {.bytes = p, .length = 0};
+    p = find_class(p + 1, end, SCAN_SPACE | SCAN_TAG_NAME_END);
+    name.length = (size_t)(p - name.bytes);
+    tag->key = html_name_key(name.bytes, name.length, (size_t)(end - name.bytes));
+    tag->id = html_tag_of_key(tag->key);
+    tag->present = 0;
+    tag->self_closing = false;
+    if (p < end && *p == '>') {
+        p++;
+    } else {
+        p = skim_attributes(p, end, reader->wanted(context, tag->id), tag);
+        if (p == NULL) {
+            return end; /* the text ends within the tag: it is none */
+        }
+    }
+    HtmlTextMode mode = reader->start(context, tag);
+    if (mode == HTML_TEXT_DATA) {
+        return p;
+    }
+    const char *to = mode == HTML_TEXT_PLAINTEXT ? end
+                     : mode == HTML_TEXT_SCRIPT  ? skim_script_end(p, end)
+                                                 : skim_raw_end(p, end, name);
+    reader->raw(context, tag, mode, p, to, to < end);
+    return to;
+}
+
+SKIM_INLINE const char *skim_end_tag(const char *p, const char *end, const SkimReader *reader,
+                                     void *context, HtmlTag *tag)
+{
+    const char *name = p;
+    p = find_class(p + 1, end, SCAN_SPACE | SCAN_TAG_NAME_END);
+    uint64_t key = html_name_key(name, (size_t)(p - name), (size_t)(end - name));
+    if (p < end && *p == '>') {
+        p++;
+    } else {
+        p = skim_attributes(p, end, 0, tag);
+        if (p == NULL) {
+            return end;
+        }
+    }
+    reader->end(context, html_tag_of_key(key), key);
+    return p;
+}
+
+/* The byte behind the next ">". */
+static inline const char *skim_past_bracket(const char *p, const char *end)
+{
+    p = find_byte(p, end, '>');
+    return p == end ? end : p + 1;
+}
+
+/* p is behind "<!": a comment, a CDATA section or something to be passed over. */
+SKIM_INLINE const char *skim_declaration(const char *p, const char *end, const SkimReader *reader,
+                                         void *context)
+{
+    if (skim_starts(p, end, "--", 2)) {
+        return skim_comment_end(p + 2, end);
+    }
+    if (skim_starts(p, end, "[CDATA[", 7) && reader->has_cdata(context)) {
+        const char *from = p + 7;
+        const char *close = memmem(from, (size_t)(end - from), "]]>", 3);
+        reader->text(context, from, close == NULL ? end : close, false);
+        return close == NULL ? end : close + 3;
+    }
+    return skim_past_bracket(p, end);
+}
+
+/* At a "<". */
+SKIM_INLINE const char *skim_markup(const char *p, const char *end, const SkimReader *reader,
+                                    void *context, HtmlTag *tag)
+{
+    const char *start = p++;
+    if (p < end) {
+        if ((scan_class(*p) & SCAN_LETTER) != 0) {
+            return skim_start_tag(p, end, reader, context, tag);
+        }
+        if (*p == '/' && p + 1 < end) {
+            /* "</>" is nothing, and "</1>" a comment of the bogus sort. */
+            return (scan_class(p[1]) & SCAN_LETTER) != 0
+                       ? skim_end_tag(p + 1, end, reader, context, tag)
+                       : skim_past_bracket(p + 1, end);
+        }
+        if (*p == '!') {
+            return skim_declaration(p + 1, end, reader, context);
+        }
+        if (*p == '?') {
+            return skim_past_bracket(p, end);
+        }
+    }
+    reader->text(context, start, p, false); /* just a "<" */
+    return p;
+}
+
+/* Reads a whole text. */
+SKIM_INLINE void skim_tokens(const char *text, size_t length, const SkimReader *reader,
+                             void *context)
+{
+    HtmlTag tag;
+    tag.transient = false;
+    const char *p = text;
+    const char *end = text + length;
+    while (p < end) {
+        const char *next = find_byte(p, end, '<');
+        if (next > p) {
+            reader->text(context, p, next, true);
+        }
+        p = next < end ? skim_markup(next, end, reader, context, &tag) : end;
+    }
+}
+
+#endif

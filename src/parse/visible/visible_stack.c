@@ -1,0 +1,448 @@
+#include "parse/visible/visible_stack.h"
+
+#include <string.h>
+#include <strings.h>
+
+#include "parse/visible/visible_style.h"
+
+void visible_stack_begin(VisibleStack *stack, VisibleLines *lines, VisibleMarks *marks)
+{
+    stack->lines = lines;
+    stack->marks = marks;
+    stack->depth = 0;
+    stack->n_too_deep = 0;
+    memset(stack->n_open, 0, sizeof stack->n_open);
+}
+
+/* ---- boxes ---- */
+
+static uint32_t area_now(const VisibleStack *stack)
+{
+    return stack->depth == 0 ? VISIBLE_NO_MARK : stack->nodes[stack->depth - 1].area;
+}
+
+static void block_edge(VisibleStack *stack, unsigned breaks)
+{
+    visible_marks_block(stack->marks, stack->lines->length, area_now(stack));
+    visible_lines_break(stack->lines, breaks);
+}
+
+/* The innermost open row or table, not beyond a table. */
+static VisibleNode *find_part(VisibleStack *stack, VisibleBox box)
+{
+    for (size_t i = stack->depth; i > 0; i--) {
+        VisibleNode *node = &stack->nodes[i - 1];
+        if (node->box == box) {
+            return node;
+        }
+        if (node->box == VISIBLE_BOX_TABLE) {
+            return NULL;
+        }
+    }
+    return NULL;
+}
+
+/* Between two rows there is a line feed, between two cells a tab. */
+static void begin_part(VisibleStack *stack, VisibleBox box)
+{
+    bool is_row = box == VISIBLE_BOX_ROW;
+    VisibleNode *around = find_part(stack, is_row ? VISIBLE_BOX_TABLE : VISIBLE_BOX_ROW);
+    visible_marks_block(stack->marks, stack->lines->length, area_now(stack));
+    if (around == NULL) {
+        visible_lines_break(stack->lines, 1);
+        return;
+    }
+    bool *has_one = is_row ? &around->has_row : &around->has_cell;
+    if (*has_one) {
+        visible_lines_feed(stack->lines, is_row ? '\n' : '\t');
+    } else if (is_row) {
+        visible_lines_break(stack->lines, 1); /* after text in the table that is in no cell */
+    }
+    *has_one = true;
+}
+
+static void begin_box(VisibleStack *stack, VisibleBox box)
+{
+    switch (box) {
+    case VISIBLE_BOX_BLOCK:
+    case VISIBLE_BOX_TABLE:
+        block_edge(stack, 1);
+        break;
+    case VISIBLE_BOX_PARAGRAPH:
+        block_edge(stack, 2);
+        break;
+    case VISIBLE_BOX_INLINE_BLOCK:
+        visible_lines_enter(stack->lines);
+        break;
+    case VISIBLE_BOX_OBJECT:
+        visible_lines_object(stack->lines);
+        break;
+    case VISIBLE_BOX_ROW:
+    case VISIBLE_BOX_CELL:
+        begin_part(stack, box);
+        break;
+    case VISIBLE_BOX_INLINE:
+    case VISIBLE_BOX_ROWS:
+    case VISIBLE_BOX_NONE:
+        break;
+    }
+}
+
+static void end_box(VisibleStack *stack, VisibleBox box)
+{
+    switch (box) {
+    case VISIBLE_BOX_BLOCK:
+    case VISIBLE_BOX_TABLE:
+        block_edge(stack, 1);
+        break;
+    case VISIBLE_BOX_PARAGRAPH:
+        block_edge(stack, 2);
+        break;
+    case VISIBLE_BOX_INLINE_BLOCK:
+        visible_lines_leave(stack->lines);
+        break;
+    case VISIBLE_BOX_ROW:
+    case VISIBLE_BOX_CELL:
+        block_edge(stack, 0); /* white space between cells is none */
+        break;
+    case VISIBLE_BOX_INLINE:
+    case VISIBLE_BOX_OBJECT:
+    case VISIBLE_BOX_ROWS:
+    case VISIBLE_BOX_NONE:
+        break;
+    }
+}
+
+/* ---- what an element says of itself ---- */
+
+static bool is_word(const HtmlSlice *value, const char *word)
+{
+    size_t n = strlen(word);
+    return value->length == n && strncasecmp(value->bytes, word, n) == 0;
+}
+
+static VisibleRole role_of(const HtmlTag *tag)
+{
+    static const char *const asides[] = {"navigation", "banner", "contentinfo", "complementary",
+                                         "search"};
+    if (html_tag_has(tag, HTML_ATTR_ROLE)) {
+        const HtmlSlice *role = &tag->values[HTML_ATTR_ROLE];
+        for (size_t i = 0; i < sizeof asides / sizeof *asides; i++) {
+            if (is_word(role, asides[i])) {
+                return VISIBLE_ROLE_ASIDE;
+            }
+        }
+        if (is_word(role, "main")) {
+            return VISIBLE_ROLE_MAIN;
+        }
+    }
+    switch ((int)tag->id) {
+    case HTML_MAIN:
+        return VISIBLE_ROLE_MAIN;
+    case HTML_ARTICLE:
+        return VISIBLE_ROLE_ARTICLE;
+    case HTML_NAV:
+    case HTML_ASIDE:
+    case HTML_HEADER:
+    case HTML_FOOTER:
+    case HTML_SEARCH:
+        return VISIBLE_ROLE_ASIDE;
+    default:
+        return VISIBLE_ROLE_NONE;
+    }
+}
+
+/* Applies the attributes hidden, popover, open and style to a node that has the values of its
+ * element and of what is around it. */
+static void apply_attributes(VisibleNode *node, const HtmlTag *tag)
+{
+    if (node->id == HTML_DIALOG && html_tag_has(tag, HTML_ATTR_OPEN)) {
+        node->box = VISIBLE_BOX_BLOCK;
+    }
+    if (html_tag_has(tag, HTML_ATTR_HIDDEN) || html_tag_has(tag, HTML_ATTR_POPOVER) ||
+        (node->id == HTML_INPUT && html_tag_has(tag, HTML_ATTR_TYPE) &&
+         is_word(&tag->values[HTML_ATTR_TYPE], "hidden"))) {
+        node->box = VISIBLE_BOX_NONE;
+    }
+    if (!html_tag_has(tag, HTML_ATTR_STYLE)) {
+        return;
+    }
+    const HtmlSlice *value = &tag->values[HTML_ATTR_STYLE];
+    VisibleStyle style = visible_style_read(value->bytes, value->length);
+    bool is_part = node->box == VISIBLE_BOX_TABLE || node->box == VISIBLE_BOX_ROWS ||
+                   node->box == VISIBLE_BOX_ROW || node->box == VISIBLE_BOX_CELL;
+    /* What never has a box gets none by a style; the parts of a table keep theirs. */
+    bool never = (visible_traits[node->id].box == VISIBLE_BOX_NONE && node->id != HTML_DIALOG) ||
+                 visible_traits[node->id].box == VISIBLE_BOX_OBJECT;
+    if (style.has_box && (style.box == VISIBLE_BOX_NONE || (!never && !is_part))) {
+        bool keeps = node->box == VISIBLE_BOX_PARAGRAPH && style.box != VISIBLE_BOX_NONE;
+        node->box = keeps ? node->box : (uint8_t)style.box;
+    }
+    node->is_flex = style.is_flex;
+    if (style.has_white) {
+        node->white = (uint8_t)style.white;
+    }
+    if (style.seen == VISIBLE_SEEN_YES) {
+        node->state &= (uint8_t)~VISIBLE_INVISIBLE;
+    } else if (style.seen == VISIBLE_SEEN_NO) {
+        node->state |= VISIBLE_INVISIBLE;
+    }
+}
+
+/* Of all that is in a closed details element, its first summary is seen. */
+static void apply_details(VisibleStack *stack, VisibleNode *node)
+{
+    VisibleNode *parent = stack->depth == 0 ? NULL : &stack->nodes[stack->depth - 1];
+    if (parent != NULL && parent->is_closed && node->id == HTML_SUMMARY) {
+        parent->is_closed = false;
+        unsigned around = stack->depth < 2 ? 0u : stack->nodes[stack->depth - 2].state;
+        node->state = (uint8_t)((node->state & ~(unsigned)VISIBLE_IN_CLOSED_DETAILS) |
+                                (around & (unsigned)VISIBLE_IN_CLOSED_DETAILS));
+    }
+}
+
+/* ---- elements ---- */
+
+static bool is_in_line(unsigned box)
+{
+    return box == VISIBLE_BOX_INLINE || box == VISIBLE_BOX_INLINE_BLOCK;
+}
+
+/* An element begins of which the text around it knows nothing yet. */
+static VisibleNode node_of(VisibleStack *stack, const HtmlTag *tag)
+{
+    const VisibleNode *parent = visible_stack_top(stack);
+    VisibleTraits traits = visible_traits[tag->id];
+    VisibleNode node = {.key = tag->key,
+                        .id = (uint8_t)tag->id,
+                        .space = HTML_SPACE_HTML,
+                        .box = traits.box,
+                        .state = parent == NULL ? 0 : parent->state,
+                        .white = parent == NULL ? VISIBLE_WHITE_NORMAL : parent->white,
+                        .mark = VISIBLE_NO_MARK,
+                        .area = parent == NULL ? VISIBLE_NO_MARK : parent->area};
+    if ((traits.flags & VISIBLE_KEEPS_WHITE) != 0) {
+        node.white = VISIBLE_WHITE_PRE;
+    } else if (tag->id == HTML_TABLE || tag->id == HTML_SELECT) {
+        node.white = VISIBLE_WHITE_NORMAL;
+    }
+    if (tag->id == HTML_SELECT) {
+        node.state |= VISIBLE_OUTSIDE_TEXT;
+    } else if (tag->id == HTML_OPTION) {
+        node.state &= (uint8_t)~VISIBLE_OUTSIDE_TEXT;
+    }
+    if (parent != NULL && parent->is_flex && is_in_line(node.box)) {
+        node.box = VISIBLE_BOX_BLOCK;
+    }
+    apply_details(stack, &node);
+    const uint32_t telling = 1u << HTML_ATTR_HIDDEN | 1u << HTML_ATTR_POPOVER |
+                             1u << HTML_ATTR_STYLE | 1u << HTML_ATTR_OPEN | 1u << HTML_ATTR_TYPE;
+    if ((tag->present & telling) != 0) {
+        apply_attributes(&node, tag);
+    }
+    if (node.box == VISIBLE_BOX_NONE) {
+        node.state |= VISIBLE_NOT_RENDERED;
+    }
+    if ((node.state & (VISIBLE_NOT_RENDERED | VISIBLE_IN_CLOSED_DETAILS)) != 0) {
+        node.box = VISIBLE_BOX_NONE; /* nor is there one around it */
+    } else if ((node.state & VISIBLE_INVISIBLE) != 0 && node.box != VISIBLE_BOX_TABLE) {
+        node.box = VISIBLE_BOX_INLINE; /* its place in the layout is no line of the text */
+    }
+    return node;
+}
+
+static void open_node(VisibleStack *stack, VisibleNode *node, const HtmlTag *tag)
+{
+    VisibleMarks *marks = stack->marks;
+    size_t at = stack->lines->length;
+    unsigned flags = visible_traits[tag->id].flags;
+    if (node->box != VISIBLE_BOX_INLINE && node->box != VISIBLE_BOX_NONE) {
+        node->area = visible_marks_area(marks, node->area, tag->id, role_of(tag));
+    }
+    if ((flags & VISIBLE_HEADING) != 0) {
+        node->mark = visible_marks_heading(marks, at, (unsigned)(tag->id - HTML_H1) + 1);
+    } else if (tag->id == HTML_A && html_tag_has(tag, HTML_ATTR_HREF)) {
+        node->is_link = true;
+        node->mark = visible_marks_link(marks, at, tag->values[HTML_ATTR_HREF].bytes);
+    }
+    if ((flags & VISIBLE_CLOSED_DETAILS) != 0 && !html_tag_has(tag, HTML_ATTR_OPEN)) {
+        node->is_closed = true;
+        node->state |= VISIBLE_IN_CLOSED_DETAILS;
+    }
+    stack->n_open[tag->id]++;
+    stack->nodes[stack->depth++] = *node;
+}
+
+void visible_stack_push(VisibleStack *stack, const HtmlTag *tag)
+{
+    VisibleNode node = node_of(stack, tag);
+    begin_box(stack, (VisibleBox)node.box);
+    if (stack->depth == VISIBLE_DEPTH) {
+        stack->n_too_deep++;
+        return;
+    }
+    open_node(stack, &node, tag);
+}
+
+void visible_stack_push_row(VisibleStack *stack)
+{
+    HtmlTag tag;
+    tag.key = html_tag_keys[HTML_TR];
+    tag.id = HTML_TR;
+    tag.present = 0;
+    visible_stack_push(stack, &tag);
+}
+
+void visible_stack_void(VisibleStack *stack, const HtmlTag *tag)
+{
+    VisibleNode node = node_of(stack, tag);
+    begin_box(stack, (VisibleBox)node.box);
+    end_box(stack, (VisibleBox)node.box);
+}
+
+static void close_top(VisibleStack *stack)
+{
+    const VisibleNode *node = &stack->nodes[stack->depth - 1];
+    end_box(stack, (VisibleBox)node->box);
+    size_t at = stack->lines->length;
+    if (node->space == HTML_SPACE_HTML) {
+        stack->n_open[node->id]--;
+        if ((visible_traits[node->id].flags & VISIBLE_HEADING) != 0) {
+            visible_marks_heading_end(stack->marks, node->mark, at);
+        } else if (node->is_link) {
+            visible_marks_link_end(stack->marks, node->mark, at);
+        }
+    }
+    visible_marks_area_end(stack->marks, node->area);
+    stack->depth--;
+}
+
+void visible_stack_pop_to(VisibleStack *stack, size_t depth)
+{
+    stack->n_too_deep = 0;
+    while (stack->depth > depth) {
+        close_top(stack);
+    }
+}
+
+void visible_stack_remove(VisibleStack *stack, size_t index)
+{
+    VisibleNode *node = &stack->nodes[index];
+    if (node->is_link) {
+        visible_marks_link_end(stack->marks, node->mark, stack->lines->length);
+    }
+    if (node->box == VISIBLE_BOX_INLINE_BLOCK || node->box == VISIBLE_BOX_BLOCK) {
+        end_box(stack, (VisibleBox)node->box);
+    }
+    stack->n_open[node->id]--;
+    stack->depth--;
+    memmove(node, node + 1, (stack->depth - index) * sizeof *node);
+}
+
+/* ---- foreign elements ---- */
+
+/* What of a drawing holds no text that is shown where it stands. */
+static bool is_not_drawn(uint64_t key, HtmlTagId id)
+{
+    static const char *const names[] = {"defs",   "symbol",        "metadata", "clippath",
+                                        "mask",   "marker",        "pattern",  "lineargradient",
+                                        "filter", "radialgradient"};
+    if (id == HTML_TITLE || id == HTML_DESC || id == HTML_STYLE || id == HTML_SCRIPT) {
+        return true;
+    }
+    for (size_t i = 0; id == HTML_UNKNOWN && i < sizeof names / sizeof *names; i++) {
+        if (key == html_name_key_of(names[i], strlen(names[i]))) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static void set_svg(VisibleNode *node, const HtmlTag *tag)
+{
+    static const char text[16] = "text";
+    if (tag->id == HTML_SVG) {
+        node->state |= VISIBLE_OUTSIDE_TEXT;
+    } else if (tag->key == html_name_key_16(text, 4)) {
+        node->state &= (uint8_t)~VISIBLE_OUTSIDE_TEXT;
+        node->box = VISIBLE_BOX_BLOCK;
+    } else if (tag->id == HTML_FOREIGNOBJECT) {
+        node->state &= (uint8_t)~VISIBLE_OUTSIDE_TEXT;
+        node->box = VISIBLE_BOX_BLOCK;
+        node->html_within = true;
+    } else if (tag->id == HTML_DESC || tag->id == HTML_TITLE) {
+        node->html_within = true;
+    }
+    if (is_not_drawn(tag->key, tag->id)) {
+        node->state |= VISIBLE_NOT_RENDERED;
+    }
+}
+
+static void set_math(VisibleNode *node, const HtmlTag *tag)
+{
+    static const char annotation[16] = "annotation";
+    const HtmlSlice *encoding = &tag->values[HTML_ATTR_ENCODING];
+    switch ((int)tag->id) {
+    case HTML_MATH:
+        node->state |= VISIBLE_OUTSIDE_TEXT;
+        break;
+    case HTML_MI:
+    case HTML_MO:
+    case HTML_MN:
+    case HTML_MS:
+    case HTML_MTEXT:
+        node->box = VISIBLE_BOX_BLOCK;
+        node->state &= (uint8_t)~VISIBLE_OUTSIDE_TEXT;
+        node->html_within = true;
+        break;
+    case HTML_ANNOTATION_XML:
+        node->state |= VISIBLE_NOT_RENDERED;
+        node->html_within =
+            html_tag_has(tag, HTML_ATTR_ENCODING) &&
+            (is_word(encoding, "text/html") || is_word(encoding, "application/xhtml+xml"));
+        break;
+    default:
+        if (tag->key == html_name_key_16(annotation, 10)) {
+            node->state |= VISIBLE_NOT_RENDERED;
+        }
+        break;
+    }
+}
+
+void visible_stack_push_foreign(VisibleStack *stack, const HtmlTag *tag, HtmlSpace space)
+{
+    if (stack->depth == VISIBLE_DEPTH) {
+        stack->n_too_deep++;
+        return;
+    }
+    const VisibleNode *parent = visible_stack_top(stack);
+    VisibleNode node = {.key = tag->key,
+                        .id = (uint8_t)tag->id,
+                        .space = (uint8_t)space,
+                        .box = VISIBLE_BOX_INLINE,
+                        .state = parent == NULL ? 0 : parent->state,
+                        .white = VISIBLE_WHITE_NORMAL,
+                        .mark = VISIBLE_NO_MARK,
+                        .area = parent == NULL ? VISIBLE_NO_MARK : parent->area};
+    if (space == HTML_SPACE_SVG) {
+        set_svg(&node, tag);
+    } else {
+        set_math(&node, tag);
+    }
+    const uint32_t telling = 1u << HTML_ATTR_HIDDEN | 1u << HTML_ATTR_STYLE;
+    if ((tag->present & telling) != 0) {
+        VisibleNode styled = node;
+        styled.id = HTML_UNKNOWN; /* the rules of HTML elements do not hold here */
+        apply_attributes(&styled, tag);
+        styled.id = node.id;
+        node = styled;
+    }
+    if (node.box == VISIBLE_BOX_NONE) {
+        node.state |= VISIBLE_NOT_RENDERED;
+    }
+    if ((node.state & (VISIBLE_NOT_RENDERED | VISIBLE_IN_CLOSED_DETAILS)) != 0) {
+        node.box = VISIBLE_BOX_NONE;
+    }
+    begin_box(stack, (VisibleBox)node.box);
+    stack->nodes[stack->depth++] = node;
+}

@@ -1,0 +1,89 @@
+/* The stack of open elements, and what each makes of the text in it.
+ *
+ * What: pushing an element begins its box in the lines (parse/visible/visible_lines.h), popping it
+ * ends the box and brings back what held for text before. Where headings, links and blocks lie goes
+ * to the marks (parse/visible/visible_marks.h). Which elements are pushed and popped, and when, is
+ * parse/visible/visible_tree.h's business.
+ * Owns: nothing; lines and marks are borrowed.
+ * Threads: belongs to one thread.
+ * Invariants:
+ *  1. nodes[0..depth) are open elements, <html>, <head> and <body> left out; each says what holds
+ * for text in it (state, white), so that popping an element restores what held around it.
+ *  2. n_open[id] is how many HTML elements of that id are there.
+ *  3. Text is seen if and only if visible_stack_state is 0. */
+#ifndef PARSE_VISIBLE_VISIBLE_STACK_H
+#define PARSE_VISIBLE_VISIBLE_STACK_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "parse/html/html_tree.h"
+#include "parse/visible/visible_box.h"
+#include "parse/visible/visible_lines.h"
+#include "parse/visible/visible_marks.h"
+
+#define VISIBLE_DEPTH 512 /* Chromium's bound; tags of what is deeper are passed over */
+
+enum {                                /* why text is not seen; 0: it is */
+       VISIBLE_NOT_RENDERED = 1,      /* display: none, or an element without a box */
+       VISIBLE_INVISIBLE = 2,         /* visibility: hidden */
+       VISIBLE_OUTSIDE_TEXT = 4,      /* in a drawing, a formula or a select element, but in none of
+                                         the elements that hold its text */
+       VISIBLE_IN_CLOSED_DETAILS = 8, /* not in the summary */
+};
+
+typedef struct VisibleNode {
+    uint64_t key;     /* html_name_key */
+    uint8_t id;       /* HtmlTagId */
+    uint8_t space;    /* HtmlSpace */
+    uint8_t box;      /* VisibleBox; VISIBLE_BOX_NONE: it makes no line end or begin */
+    uint8_t state;    /* of what is in it: VISIBLE_NOT_RENDERED ... */
+    uint8_t white;    /* VisibleWhite of the text in it */
+    bool html_within; /* foreign, but HTML is HTML in it */
+    bool is_closed;   /* a details element without open, whose summary has not come yet */
+    bool is_flex;     /* what is in it is blocks */
+    bool has_row;     /* of a table: a row was begun */
+    bool has_cell;    /* of a row: a cell was begun */
+    bool is_link;     /* it has an href */
+    uint32_t mark;    /* of a heading or a link: its number among the marks, or VISIBLE_NO_MARK */
+    uint32_t area;    /* the innermost area (visible_marks.h): its own, or one around it */
+} VisibleNode;
+
+typedef struct VisibleStack {
+    VisibleLines *lines; /* borrowed */
+    VisibleMarks *marks; /* borrowed */
+    size_t depth;
+    size_t n_too_deep; /* elements that found no room and are not closed */
+    uint32_t n_open[HTML_TAGS];
+    VisibleNode nodes[VISIBLE_DEPTH];
+} VisibleStack;
+
+/* Begins a page; lines and marks have been begun. */
+void visible_stack_begin(VisibleStack *stack, VisibleLines *lines, VisibleMarks *marks);
+
+/* An element of HTML begins: pushes it. */
+void visible_stack_push(VisibleStack *stack, const HtmlTag *tag);
+/* A row that no tag begins, around a cell. */
+void visible_stack_push_row(VisibleStack *stack);
+/* An element of SVG or MathML. */
+void visible_stack_push_foreign(VisibleStack *stack, const HtmlTag *tag, HtmlSpace space);
+/* Ends the elements above depth, the innermost first. */
+void visible_stack_pop_to(VisibleStack *stack, size_t depth);
+/* Ends the element at index alone; those in it stay open, as they are. */
+void visible_stack_remove(VisibleStack *stack, size_t index);
+/* An element without an end (<img>, <hr>) is where the text has come to. */
+void visible_stack_void(VisibleStack *stack, const HtmlTag *tag);
+
+/* What holds for text now: VISIBLE_NOT_RENDERED ... */
+static inline unsigned visible_stack_state(const VisibleStack *stack)
+{
+    return stack->depth == 0 ? 0 : stack->nodes[stack->depth - 1].state;
+}
+
+static inline const VisibleNode *visible_stack_top(const VisibleStack *stack)
+{
+    return stack->depth == 0 ? NULL : &stack->nodes[stack->depth - 1];
+}
+
+#endif
