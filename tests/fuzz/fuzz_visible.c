@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "parse/charset/charset.h"
+#include "parse/charset/charset_span.h"
 #include "parse/visible/visible.h"
 
 #define PAGE_URL "http://h.test/d/p.html"

@@ -48,9 +48,9 @@ const char *charset_label_in_content(const char *content, size_t length, size_t 
  * RESULT_INVALID: encoding is no name of the standard, or iconv lacks it. */
 Result charset_decode(const char *encoding, const char *body, size_t length, Buffer *out);
 
-/* A document as clean UTF-8 without NUL and BOM: in place when it is that already, else decoded into
- * scratch (what it held is gone). An encoding that this system's iconv lacks is read as windows-1252:
- * markup is ASCII in it. RESULT_LIMIT, RESULT_MEMORY: text is the beginning. */
+/* A document as clean UTF-8 without NUL and BOM: in place when it is that already, else decoded
+ * into scratch (what it held is gone). An encoding that this system's iconv lacks is read as
+ * windows-1252: markup is ASCII in it. RESULT_LIMIT, RESULT_MEMORY: text is the beginning. */
 Result charset_text(const char *encoding, const char *body, size_t length, Buffer *scratch,
                     const char **text, size_t *text_length);
 

@@ -5,6 +5,7 @@
 
 #include "base/memory/buffer.h"
 #include "parse/charset/charset.h"
+#include "parse/charset/charset_span.h"
 #include "parse/html/html_xml.h"
 #include "parse/url/url.h"
 #include "parse/visible/visible_markup.h"

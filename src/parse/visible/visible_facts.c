@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "parse/charset/charset.h"
+#include "parse/charset/charset_span.h"
 #include "parse/html/html_words.h"
 #include "parse/text/entities.h"
 

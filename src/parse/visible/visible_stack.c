@@ -286,10 +286,7 @@ void visible_stack_push(VisibleStack *stack, const HtmlTag *tag)
 
 void visible_stack_push_row(VisibleStack *stack)
 {
-    HtmlTag tag;
-    tag.key = html_tag_keys[HTML_TR];
-    tag.id = HTML_TR;
-    tag.present = 0;
+    const HtmlTag tag = {.key = html_tag_keys[HTML_TR], .id = HTML_TR};
     visible_stack_push(stack, &tag);
 }
 
