@@ -8,6 +8,7 @@
 #include "crawl/crawl_open.h"
 #include "crawl/exit_status.h"
 #include "command/export/page_export.h"
+#include "command/text/text_export.h"
 
 typedef struct ExportKind {
     const char *name;
@@ -188,8 +189,32 @@ static int run(ExportCommand *command)
     return status;
 }
 
+/* Texts come from the archive and have a command of their own: its word is the second that is neither
+ * an option nor an option's value. */
+static bool is_text(int argc, char **argv)
+{
+    static const char *const with_value[] = {"--format", "--since",  "--status", "--threads",
+                                             "--where",  "--output", "-o"};
+    int words = 0;
+    for (int i = 1; i < argc; i++) {
+        if (argv[i][0] != '-') {
+            words++;
+        }
+        if (words == 2) {
+            return strcmp(argv[i], "text") == 0;
+        }
+        for (size_t k = 0; k < sizeof with_value / sizeof *with_value; k++) {
+            i += strcmp(argv[i], with_value[k]) == 0 && i + 1 < argc ? 1 : 0;
+        }
+    }
+    return false;
+}
+
 int export_main(int argc, char **argv)
 {
+    if (is_text(argc, argv)) {
+        return text_export_main(argc, argv);
+    }
     ExportCommand command = {.directory = NULL};
     int status = parse(&command, argc, argv);
     if (status != 0) {

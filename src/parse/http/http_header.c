@@ -139,8 +139,10 @@ bool http_header_next_named(const HttpHeader *header, const char *name, size_t *
                             HttpField *field)
 {
     size_t length = strlen(name);
-    while (http_header_next(header, position, field)) {
-        if (field->name_length == length && strncasecmp(field->name, name, length) == 0) {
+    HttpField next;
+    while (http_header_next(header, position, &next)) {
+        if (next.name_length == length && strncasecmp(next.name, name, length) == 0) {
+            *field = next;
             return true;
         }
     }

@@ -66,8 +66,7 @@ static bool take_original(void *context, const CdxjEntry *entry)
     return false;
 }
 
-/* Takes the body from the record that a revisit refers to. */
-static Result load_original(const char *directory, const WarcRecord *revisit, WarcAnswer *answer)
+Result warc_load_original(const char *directory, const WarcRecord *revisit, WarcAnswer *answer)
 {
     WarcBytes uri;
     WarcBytes date;
@@ -122,7 +121,7 @@ static Result load(const char *directory, const CdxjCapture *capture, WarcBytes 
         answer->revisit = record.type == WARC_REVISIT;
         answer->truncated = warc_record_field(&record, "warc-truncated", &truncated);
         rc = answer->revisit
-                 ? load_original(directory, &record, answer)
+                 ? warc_load_original(directory, &record, answer)
                  : buffer_append(&answer->body, record.payload.bytes, record.payload.length);
     }
     warc_reader_close(reader);

@@ -8,6 +8,7 @@
 #include "base/memory/buffer.h"
 #include "base/core/clock.h"
 #include "base/core/result.h"
+#include "store/archive/warc_reader.h"
 #include "store/cdxj/cdxj.h"
 #include "store/warc/warc_format.h"
 
@@ -34,5 +35,10 @@ Result warc_load_capture(const char *directory, const CdxjCapture *capture, cons
  * passed over. */
 Result warc_load_status(const char *directory, const char *url, size_t length, unsigned status,
                         WarcAnswer *answer);
+
+/* Takes the body of a revisit from the record that it refers to, in the files in directory; answer
+ * is an empty one. RESULT_NOT_FOUND: that record is not here; RESULT_DAMAGED: it is broken, or the
+ * revisit does not say where it is; RESULT_MEMORY. */
+Result warc_load_original(const char *directory, const WarcRecord *revisit, WarcAnswer *answer);
 
 #endif

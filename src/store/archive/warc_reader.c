@@ -347,6 +347,39 @@ Result warc_reader_next(WarcReader *reader, WarcRecord *record)
     return rc;
 }
 
+/* Whether a member or frame may begin at p. */
+static bool is_magic(const char *p, uint64_t left)
+{
+    static const char gzip[] = {'\x1f', '\x8b', 8};
+    static const char zstd[] = {'\x28', '\xb5', '\x2f', '\xfd'};
+    return (left >= sizeof gzip && memcmp(p, gzip, sizeof gzip) == 0) ||
+           (left >= sizeof zstd && memcmp(p, zstd, sizeof zstd) == 0);
+}
+
+/* Whether a record begins at offset. */
+static bool begins_record(WarcReader *reader, uint64_t offset)
+{
+    static const char version[] = "WARC/1.";
+    uint64_t length = 0;
+    return is_magic(reader->map + offset, reader->size - offset) &&
+           read_member(reader, offset, &length) == RESULT_OK &&
+           reader->data.length >= sizeof version - 1 &&
+           memcmp(reader->data.data, version, sizeof version - 1) == 0;
+}
+
+Result warc_reader_resync(WarcReader *reader, uint64_t *passed)
+{
+    uint64_t start = reader->offset < reader->size ? reader->offset : reader->size;
+    uint64_t offset = start + 1;
+    while (offset < reader->size && !begins_record(reader, offset)) {
+        offset++;
+    }
+    bool found = offset < reader->size;
+    reader->offset = found ? offset : reader->size;
+    *passed = reader->offset - start;
+    return found ? RESULT_OK : RESULT_NOT_FOUND;
+}
+
 static Result check_digest(WarcReader *reader, const WarcRecord *record, const char *field,
                            WarcBytes bytes)
 {

@@ -53,9 +53,13 @@ uint64_t warc_reader_size(const WarcReader *reader);
 /* Reads the record at offset next. */
 void warc_reader_seek(WarcReader *reader, uint64_t offset);
 /* Reads the next record: its member, its header, its HTTP header if it has one. RESULT_NOT_FOUND:
- * the end of the file; RESULT_DAMAGED: see warc_reader_problem, and there is no going on;
- * RESULT_LIMIT: larger than 1 Gi; RESULT_MEMORY. */
+ * the end of the file; RESULT_DAMAGED: see warc_reader_problem, and only warc_reader_resync goes
+ * on; RESULT_LIMIT: larger than 1 Gi; RESULT_MEMORY. */
 Result warc_reader_next(WarcReader *reader, WarcRecord *record);
+/* After RESULT_DAMAGED: goes on at the next place where a record begins, which is searched for byte
+ * by byte. *passed: the bytes that are passed over. RESULT_NOT_FOUND: no record follows, and all
+ * that is left was passed over. */
+Result warc_reader_resync(WarcReader *reader, uint64_t *passed);
 /* Checks what warc_reader_next does not: digests, and that HTTP header and body agree.
  * RESULT_DAMAGED: see warc_reader_problem; reading may go on. */
 Result warc_reader_check(WarcReader *reader, const WarcRecord *record);

@@ -1,0 +1,325 @@
+#include "command/text/text_export.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "command/text/text_language.h"
+#include "command/text/text_run.h"
+#include "crawl/crawl_store.h"
+#include "crawl/exit_status.h"
+#include "parse/sitemap/sitemap.h"
+#include "rules/filters.h"
+
+#define MAX_BODY_BYTES ((size_t)256 << 20)
+/* A fetch that began before the last record was written may still be on its way to the archive. */
+#define LATE_US INT64_C(600000000)
+
+typedef struct TextCommand {
+    const char *directory;
+    const char *output;
+    const char *where;
+    bool help;
+    bool quiet;
+    bool no_language;
+    TextRunOptions run;
+    Filter *filter;
+} TextCommand;
+
+static int usage(FILE *out)
+{
+    (void)fprintf(
+        out,
+        "usage: ragno export DIR text [OPTION]...\n"
+        "  --format jsonl|wet       JSON Lines (default), or WARC conversion records\n"
+        "  --main                   only the main text, without navigation, header, footer\n"
+        "  --since TIME             captures of that time or later: 2026-01-31, "
+        "2026-01-31T12:00:00Z\n"
+        "  --status N|N-N|all       HTTP statuses, default 200-299\n"
+        "  --where FILTER           pages that a filter expression matches (ragno check filter\n"
+        "                           --atoms)\n"
+        "  --no-language            do not find out the language\n"
+        "  --threads N              default: one for each processor\n"
+        "  -o, --output FILE        default standard output; FILE.gz, FILE.zst: compressed\n"
+        "  -q, --quiet              no summary\n");
+    return out == stdout ? 0 : EXIT_USAGE;
+}
+
+static int complain(const char *what, const char *word)
+{
+    (void)fprintf(stderr, "ragno export: %s '%s'\n", what, word);
+    return EXIT_USAGE;
+}
+
+/* ---- options ---- */
+
+/* The value of "--name VALUE" or "--name=VALUE" at argv[*i]; NULL when it is another word. An
+ * option without a value gets "". */
+static const char *value_of(const char *name, int argc, char **argv, int *i)
+{
+    size_t n = strlen(name);
+    const char *word = argv[*i];
+    if (strncmp(word, name, n) != 0 || (word[n] != '\0' && word[n] != '=')) {
+        return NULL;
+    }
+    if (word[n] == '=') {
+        return word + n + 1;
+    }
+    return *i + 1 < argc ? argv[++*i] : "";
+}
+
+static int take_format(TextCommand *command, const char *value)
+{
+    if (strcmp(value, "jsonl") != 0 && strcmp(value, "wet") != 0) {
+        return complain("--format: expected jsonl or wet, found", value);
+    }
+    command->run.writer.format = value[0] == 'w' ? TEXT_WET : TEXT_JSONL;
+    return 0;
+}
+
+static int take_since(TextCommand *command, const char *value)
+{
+    int64_t seconds = 0;
+    WallTime exact;
+    if (warc_date_parse(warc_bytes(value, strlen(value)), &exact)) {
+        command->run.wanted.since = exact;
+        return 0;
+    }
+    if (!sitemap_date(value, strlen(value), &seconds)) {
+        return complain("--since: expected a time such as 2026-01-31T12:00:00Z, found", value);
+    }
+    command->run.wanted.since.us = seconds * 1000000;
+    return 0;
+}
+
+/* "200", "200-299", "all". */
+static int take_status(TextCommand *command, const char *value)
+{
+    TextWanted *wanted = &command->run.wanted;
+    const char *dash = strchr(value, '-');
+    size_t n = dash == NULL ? strlen(value) : (size_t)(dash - value);
+    const char *second = dash == NULL ? value : dash + 1;
+    uint64_t first = 0;
+    uint64_t last = 0;
+    if (strcmp(value, "all") == 0) {
+        wanted->status_first = 100;
+        wanted->status_last = 999;
+        return 0;
+    }
+    if (!warc_bytes_number(warc_bytes(value, n), 999, &first) ||
+        !warc_bytes_number(warc_bytes(second, strlen(second)), 999, &last) || first > last) {
+        return complain("--status: expected a number, a range such as 200-299, or all, found",
+                        value);
+    }
+    wanted->status_first = (unsigned)first;
+    wanted->status_last = (unsigned)last;
+    return 0;
+}
+
+static int take_threads(TextCommand *command, const char *value)
+{
+    uint64_t n = 0;
+    if (!warc_bytes_number(warc_bytes(value, strlen(value)), TEXT_THREADS_MAX, &n) || n == 0) {
+        return complain("--threads: expected a number from 1 to 64, found", value);
+    }
+    command->run.threads = (unsigned)n;
+    return 0;
+}
+
+static int take_where(TextCommand *command, const char *value)
+{
+    command->where = value;
+    return 0;
+}
+
+static int take_output(TextCommand *command, const char *value)
+{
+    command->output = value;
+    return value[0] == '\0' ? complain("no file after", "-o") : 0;
+}
+
+static const struct {
+    const char *name;
+    int (*take)(TextCommand *command, const char *value);
+} options_with_value[] = {{"--format", take_format}, {"--since", take_since},
+                          {"--status", take_status}, {"--threads", take_threads},
+                          {"--where", take_where},   {"--output", take_output},
+                          {"-o", take_output}};
+
+/* -1: the word is none of these. */
+static int take_option(TextCommand *command, int argc, char **argv, int *i)
+{
+    for (size_t k = 0; k < sizeof options_with_value / sizeof *options_with_value; k++) {
+        const char *value = value_of(options_with_value[k].name, argc, argv, i);
+        if (value != NULL) {
+            return options_with_value[k].take(command, value);
+        }
+    }
+    return -1;
+}
+
+static bool take_flag(TextCommand *command, const char *word)
+{
+    if (strcmp(word, "--main") == 0) {
+        command->run.pages.main_text = true;
+    } else if (strcmp(word, "--no-language") == 0) {
+        command->no_language = true;
+    } else if (strcmp(word, "--quiet") == 0 || strcmp(word, "-q") == 0) {
+        command->quiet = true;
+    } else if (strcmp(word, "--help") == 0 || strcmp(word, "-h") == 0) {
+        command->help = true;
+    } else {
+        return false;
+    }
+    return true;
+}
+
+static int parse(TextCommand *command, int argc, char **argv)
+{
+    bool kind_seen = false;
+    for (int i = 1; i < argc; i++) {
+        const char *word = argv[i];
+        int status = take_option(command, argc, argv, &i);
+        if (status > 0) {
+            return status;
+        }
+        if (status == 0 || take_flag(command, word)) {
+            continue;
+        }
+        if (word[0] == '-') {
+            return complain("unknown option", word);
+        }
+        if (command->directory == NULL) {
+            command->directory = word;
+        } else if (!kind_seen) {
+            kind_seen = true; /* "text" */
+        } else {
+            return complain("unexpected", word);
+        }
+    }
+    return 0;
+}
+
+static int compile_where(TextCommand *command)
+{
+    if (command->where == NULL) {
+        return 0;
+    }
+    FilterOptions options = {.available = FILTER_HAS_RESPONSE, .read_file = filters_read_list};
+    FilterError why;
+    Result rc =
+        filter_compile(&command->filter, command->where, strlen(command->where), &options, &why);
+    if (rc != RESULT_OK) {
+        (void)fprintf(stderr, "ragno export: --where: column %zu: %s%s%s\n", why.column,
+                      why.message, why.hint[0] == '\0' ? "" : "; ", why.hint);
+        return rc == RESULT_MEMORY ? EXIT_INTERNAL : EXIT_USAGE;
+    }
+    command->run.where = command->filter;
+    return 0;
+}
+
+/* ---- what is said at the end ---- */
+
+static void summarize(const TextCommand *command, const TextTotals *totals, WallTime started)
+{
+    const TextCounts *counts = &totals->counts;
+    char text[WARC_DATE_BYTES];
+    (void)fprintf(stderr, "ragno export: %" PRIu64 " texts of %" PRIu64 " captures (%.1f MB)",
+                  totals->pages, counts->captures, 1e-6 * (double)counts->html_bytes);
+    if (counts->undecoded > 0) {
+        (void)fprintf(stderr, ", %" PRIu64 " with a broken content coding", counts->undecoded);
+    }
+    if (counts->missing > 0) {
+        (void)fprintf(stderr, ", %" PRIu64 " whose payload is not in this archive",
+                      counts->missing);
+    }
+    if (counts->newest.us > 0) {
+        WallTime next = {counts->newest.us + 1};
+        if (crawl_store_owner(command->directory) != 0 && started.us - LATE_US < next.us) {
+            next.us = started.us - LATE_US;
+        }
+        (void)fprintf(stderr, "; what is new since then: --since %s", warc_date_format(next, text));
+    }
+    (void)fputc('\n', stderr);
+}
+
+static int status_of(Result rc, const TextCounts *counts)
+{
+    if (rc == RESULT_MEMORY) {
+        (void)fprintf(stderr, "ragno export: %s\n", result_name(rc));
+        return EXIT_INTERNAL;
+    }
+    if (rc != RESULT_OK) {
+        return EXIT_IO;
+    }
+    if (counts->unreadable > 0) {
+        return EXIT_IO;
+    }
+    return counts->damaged > 0 ? EXIT_DIRECTORY : 0;
+}
+
+static bool ends_with(const char *text, const char *suffix)
+{
+    size_t n = strlen(text);
+    size_t m = strlen(suffix);
+    return n > m && strcmp(text + n - m, suffix) == 0;
+}
+
+static int run(TextCommand *command)
+{
+    Buffer warc;
+    buffer_init(&warc, BUFFER_NO_LIMIT);
+    if (buffer_printf(&warc, "%s/warc", command->directory) != RESULT_OK) {
+        return EXIT_INTERNAL;
+    }
+    TextRunOptions *options = &command->run;
+    options->warc_directory = warc.data;
+    options->pages.language = !command->no_language && text_language_load();
+    if (command->output != NULL) {
+        bool zstd = ends_with(command->output, ".zst");
+        options->writer.compressed = zstd || ends_with(command->output, ".gz");
+        options->writer.compression = zstd ? WARC_ZSTD : WARC_GZIP;
+    }
+    WallTime started = wall_now();
+    TextTotals totals = {.pages = 0};
+    OutputFile output;
+    Progress progress;
+    Result rc = output_file_open(&output, "export", command->output);
+    if (rc == RESULT_OK) {
+        progress_begin(&progress, "export", "pages", progress_is_wanted(command->output), stderr,
+                       mono_now());
+        rc = text_run(options, &output, &progress, &totals);
+        rc = output_file_close(&output, rc);
+        progress_end(&progress);
+        if (!command->quiet && rc == RESULT_OK && !output.is_gone) {
+            summarize(command, &totals, started);
+        }
+    }
+    buffer_destroy(&warc);
+    return status_of(rc, &totals.counts);
+}
+
+int text_export_main(int argc, char **argv)
+{
+    long processors = sysconf(_SC_NPROCESSORS_ONLN);
+    TextCommand command = {
+        .run = {.threads = processors < 1 ? 1u : (unsigned)processors,
+                .wanted = {.since = {INT64_MIN},
+                           .status_first = 200,
+                           .status_last = 299,
+                           .max_body_bytes = MAX_BODY_BYTES}},
+    };
+    int status = parse(&command, argc, argv);
+    if (status != 0) {
+        (void)usage(stderr);
+        return status;
+    }
+    if (command.help) {
+        return usage(stdout);
+    }
+    status = compile_where(&command);
+    status = status == 0 ? run(&command) : status;
+    filter_delete(command.filter);
+    return status;
+}

@@ -1,0 +1,38 @@
+/* What is exported of a capture: its text and what it says of itself.
+ *
+ * Owns: a TextPage borrows from its capture and its reader until the next one. Threads: one. */
+#ifndef COMMAND_TEXT_TEXT_PAGE_H
+#define COMMAND_TEXT_TEXT_PAGE_H
+
+#include <stdbool.h>
+
+#include "command/text/text_source.h"
+#include "parse/visible/visible.h"
+
+typedef struct TextPage {
+    const TextCapture *capture;
+    VisiblePage visible; /* of plain text: the text alone */
+    const char *text;    /* what is wanted of it: all that is visible, or the main text */
+    size_t length;
+    const char *canonical; /* of the page, else of its header; or NULL */
+    const char *language;  /* as the text itself shows (text_language.h), or NULL */
+    const char *declared;  /* as the page or its header says, or NULL */
+} TextPage;
+
+typedef struct TextPages TextPages;
+
+typedef struct TextPagesOptions {
+    bool main_text; /* only the main text */
+    bool language;  /* find out the language */
+} TextPagesOptions;
+
+/* RESULT_MEMORY. */
+Result text_pages_new(TextPages **pages, const TextPagesOptions *options);
+void text_pages_delete(TextPages *pages);
+
+/* Reads a capture. RESULT_MEMORY: page is not valid. */
+Result text_pages_read(TextPages *pages, const TextCapture *capture, TextPage *page);
+/* The i-th of page->visible.n_headings. */
+VisibleHeading text_pages_heading(const TextPages *pages, size_t i);
+
+#endif

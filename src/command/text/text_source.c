@@ -1,0 +1,292 @@
+#include "command/text/text_source.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "parse/html/html.h"
+#include "parse/http/decode.h"
+#include "store/archive/warc_load.h"
+
+#define MAX_RATIO  1000u
+#define KEEP_BYTES ((size_t)4 << 20)
+
+struct TextSource {
+    const char *directory;
+    const TextWanted *wanted;
+    WarcReader *reader;
+    const TextFile *file;
+    uint64_t to;
+    uint64_t position;
+    WarcRecord record;
+    HttpHeader header;
+    Decoder *decoder;
+    Buffer body;
+    WarcAnswer original; /* of a revisit */
+    char content_type[TEXT_MIME_BYTES];
+    TextCounts counts;
+};
+
+Result text_source_new(TextSource **source, const char *directory, const TextWanted *wanted)
+{
+    TextSource *s = calloc(1, sizeof *s);
+    if (s == NULL) {
+        return RESULT_MEMORY;
+    }
+    s->directory = directory;
+    s->wanted = wanted;
+    buffer_init(&s->body, wanted->max_body_bytes);
+    warc_answer_init(&s->original);
+    Result rc = decoder_new(&s->decoder);
+    if (rc != RESULT_OK) {
+        text_source_delete(s);
+        return rc;
+    }
+    *source = s;
+    return RESULT_OK;
+}
+
+void text_source_delete(TextSource *source)
+{
+    if (source == NULL) {
+        return;
+    }
+    warc_reader_close(source->reader);
+    decoder_delete(source->decoder);
+    buffer_destroy(&source->body);
+    warc_answer_destroy(&source->original);
+    free(source);
+}
+
+const TextCounts *text_source_counts(const TextSource *source)
+{
+    return &source->counts;
+}
+
+uint64_t text_source_position(const TextSource *source)
+{
+    return source->position;
+}
+
+Result text_source_open(TextSource *source, const TextJobs *jobs, const TextJob *job)
+{
+    warc_reader_close(source->reader);
+    source->reader = NULL;
+    source->file = &jobs->files[job->file];
+    source->to = job->to;
+    source->position = job->from;
+    Result rc = warc_reader_open_in(&source->reader, source->directory, source->file->name);
+    if (rc == RESULT_OK) {
+        warc_reader_seek(source->reader, job->from);
+    } else if (rc != RESULT_MEMORY) {
+        source->counts.unreadable++;
+        (void)fprintf(stderr, "ragno export: %s/%s: cannot be read: %s\n", source->directory,
+                      source->file->name, result_name(rc));
+        rc = RESULT_IO;
+    }
+    return rc;
+}
+
+/* ---- damage ---- */
+
+/* Passes over what cannot be read. RESULT_NOT_FOUND: nothing follows. */
+static Result pass_over(TextSource *s, const char *problem)
+{
+    uint64_t passed = 0;
+    Result rc = warc_reader_resync(s->reader, &passed);
+    if (rc == RESULT_NOT_FOUND && s->file->open) {
+        return rc; /* it is being written, or its end was never committed */
+    }
+    s->counts.damaged++;
+    (void)fprintf(stderr, "ragno export: %s/%s: %s; %" PRIu64 " bytes passed over%s\n",
+                  s->directory, s->file->name, problem, passed,
+                  rc == RESULT_NOT_FOUND ? ", to its end" : "");
+    return rc;
+}
+
+/* The next record that can be read, whatever it is. RESULT_NOT_FOUND: the piece ends. */
+static Result next_record(TextSource *s)
+{
+    for (;;) {
+        Result rc = warc_reader_next(s->reader, &s->record);
+        if (rc == RESULT_DAMAGED) {
+            rc = pass_over(s, warc_reader_problem(s->reader));
+        } else if (rc == RESULT_LIMIT) {
+            rc = pass_over(s, "a record is larger than 1 Gi");
+        } else {
+            s->position = s->record.offset;
+            rc = rc == RESULT_OK && s->record.offset >= s->to ? RESULT_NOT_FOUND : rc;
+            s->counts.records += rc == RESULT_OK ? 1 : 0;
+            return rc;
+        }
+        if (rc != RESULT_OK) {
+            return rc;
+        }
+    }
+}
+
+/* ---- what is wanted ---- */
+
+static bool is_first_capture_of_its_url(const WarcRecord *record)
+{
+    WarcBytes uri;
+    return record->type == WARC_RESPONSE ||
+           (warc_record_field(record, "warc-refers-to-target-uri", &uri) &&
+            (uri.length != record->uri.length ||
+             memcmp(uri.bytes, record->uri.bytes, uri.length) != 0));
+}
+
+static bool is_wanted(TextSource *s)
+{
+    const WarcRecord *record = &s->record;
+    const TextWanted *wanted = s->wanted;
+    if ((record->type != WARC_RESPONSE && record->type != WARC_REVISIT) || !record->is_http) {
+        return false;
+    }
+    if (record->date.us > s->counts.newest.us) {
+        s->counts.newest = record->date;
+    }
+    return record->date.us >= wanted->since.us && record->http.status >= wanted->status_first &&
+           record->http.status <= wanted->status_last && record->http.status != 304 &&
+           is_first_capture_of_its_url(record) &&
+           http_header_parse(&s->header, record->block.bytes, record->http.header_length) ==
+               RESULT_OK;
+}
+
+static void take_type(TextSource *s, TextCapture *capture)
+{
+    HttpField field;
+    capture->content_type = NULL;
+    capture->type = (HttpContentType){.type = NULL};
+    if (http_header_find(&s->header, "Content-Type", &field) && field.value_length > 0) {
+        size_t n =
+            field.value_length < TEXT_MIME_BYTES - 1 ? field.value_length : TEXT_MIME_BYTES - 1;
+        memcpy(s->content_type, field.value, n);
+        s->content_type[n] = '\0';
+        capture->content_type = s->content_type;
+        capture->type = http_header_content_type(s->content_type, n);
+    }
+    capture->is_plain = http_header_is_type(&capture->type, "text/plain");
+}
+
+/* Whether the type is one of ours; *unknown: there is none, and the body decides. */
+static bool has_text(const TextCapture *capture, bool *unknown)
+{
+    *unknown = capture->type.type_length == 0;
+    return *unknown || capture->is_plain || http_header_is_type(&capture->type, "text/html") ||
+           http_header_is_type(&capture->type, "application/xhtml+xml");
+}
+
+/* ---- the body ---- */
+
+static bool is_broken(DecodeStatus status)
+{
+    return status == DECODE_TRUNCATED || status == DECODE_BROKEN || status == DECODE_RATIO;
+}
+
+/* Undoes the content coding. RESULT_NOT_FOUND: the payload is not there. */
+static Result take_body(TextSource *s, TextCapture *capture)
+{
+    const WarcRecord *record = &s->record;
+    WarcBytes payload = record->payload;
+    WarcBytes truncated;
+    HttpField coding = {.value = NULL, .value_length = 0};
+    capture->is_cut = warc_record_field(record, "warc-truncated", &truncated);
+    if (record->type == WARC_REVISIT) {
+        buffer_trim(&s->original.body, KEEP_BYTES);
+        buffer_reset(&s->original.body);
+        Result rc = warc_load_original(s->directory, record, &s->original);
+        if (rc != RESULT_OK) {
+            s->counts.missing += rc != RESULT_MEMORY ? 1 : 0;
+            return rc == RESULT_MEMORY ? rc : RESULT_NOT_FOUND;
+        }
+        payload = warc_bytes(buffer_string(&s->original.body), s->original.body.length);
+        capture->is_cut |= s->original.truncated;
+    }
+    (void)http_header_find(&s->header, "Content-Encoding", &coding);
+    buffer_trim(&s->body, KEEP_BYTES);
+    buffer_reset(&s->body);
+    DecodeStatus status = decode_content(s->decoder, coding.value, coding.value_length,
+                                         payload.bytes, payload.length, &s->body, MAX_RATIO);
+    if (status == DECODE_MEMORY) {
+        return RESULT_MEMORY;
+    }
+    s->counts.undecoded += is_broken(status) && !capture->is_cut ? 1 : 0;
+    capture->is_cut |= status != DECODE_OK;
+    capture->body = buffer_string(&s->body);
+    capture->length = s->body.length;
+    return RESULT_OK;
+}
+
+static bool looks_like_html(const TextCapture *capture)
+{
+    const char *p = capture->body;
+    p += strspn(p, " \t\r\n\f\xef\xbb\xbf");
+    return *p == '<';
+}
+
+/* ---- the rest of a capture ---- */
+
+/* The Link field that says what the canonical URL is. */
+static WarcBytes find_canonical(const HttpHeader *header)
+{
+    HttpField field;
+    size_t at = 0;
+    while (http_header_next_named(header, "Link", &at, &field)) {
+        size_t position = 0;
+        HttpLink link;
+        while (http_header_next_link(field.value, field.value_length, &position, &link)) {
+            if (!link.has_anchor && link.rel_length == 9 &&
+                strncasecmp(link.rel, "canonical", 9) == 0) {
+                return warc_bytes(link.uri, link.uri_length);
+            }
+        }
+    }
+    return warc_bytes("", 0);
+}
+
+static void take_facts(TextSource *s, TextCapture *capture)
+{
+    const WarcRecord *record = &s->record;
+    HttpField field = {.value = "", .value_length = 0}; /* what is missing is empty */
+    WarcBytes digest;
+    capture->url = record->uri;
+    capture->date = record->date;
+    capture->id = record->id;
+    capture->status = record->http.status;
+    capture->link_header = find_canonical(&s->header);
+    (void)http_header_find(&s->header, "Content-Language", &field);
+    capture->content_language = warc_bytes(field.value, field.value_length);
+    capture->has_digest = warc_record_field(record, "warc-payload-digest", &digest) &&
+                          warc_digest_parse(digest, &capture->digest);
+}
+
+Result text_source_next(TextSource *source, TextCapture *capture)
+{
+    TextSource *s = source;
+    for (;;) {
+        bool unknown = false;
+        Result rc = next_record(s);
+        if (rc != RESULT_OK) {
+            return rc;
+        }
+        if (!is_wanted(s)) {
+            continue;
+        }
+        take_type(s, capture);
+        if (!has_text(capture, &unknown)) {
+            continue;
+        }
+        rc = take_body(s, capture);
+        if (rc == RESULT_MEMORY) {
+            return rc;
+        }
+        if (rc == RESULT_OK && (!unknown || looks_like_html(capture))) {
+            take_facts(s, capture);
+            s->counts.captures++;
+            s->counts.html_bytes += capture->length;
+            return RESULT_OK;
+        }
+    }
+}

@@ -1,0 +1,72 @@
+/* The captures of a piece of an archive that are documents with text: HTML, XHTML, plain text.
+ *
+ * What: reads records one after the other; passes over those that are no answers, are older than
+ * asked for, of another status or of another type; undoes the content coding of the rest. A revisit
+ * whose payload was first captured at another URL is a document of its own, with the payload of
+ * that one; one of its own URL, or a 304, is not: what it would say was said before. Damage: a
+ * record that cannot be read is passed over, up to where the next one begins, with a sentence on
+ * standard error; it is counted. The unfinished end of a file that is being written is no damage.
+ * Owns: a capture borrows from its source until the next one. Threads: belongs to one thread.
+ * Errors: RESULT_MEMORY, RESULT_IO (with a sentence). */
+#ifndef COMMAND_TEXT_TEXT_SOURCE_H
+#define COMMAND_TEXT_TEXT_SOURCE_H
+
+#include <stdbool.h>
+
+#include "command/text/text_jobs.h"
+#include "parse/http/http_header.h"
+#include "store/archive/warc_reader.h"
+
+#define TEXT_MIME_BYTES 256
+
+/* What is asked for. */
+typedef struct TextWanted {
+    WallTime since;        /* captures of that time or later; INT64_MIN: all */
+    unsigned status_first; /* a range of statuses */
+    unsigned status_last;
+    size_t max_body_bytes; /* decoded; more is cut */
+} TextWanted;
+
+typedef struct TextCapture {
+    WarcBytes url;
+    WallTime date;
+    WarcId id; /* of its record */
+    unsigned status;
+    const char *content_type; /* header value or NULL; NUL-terminated, cut at TEXT_MIME_BYTES */
+    HttpContentType type;
+    bool is_plain;              /* text/plain */
+    WarcBytes link_header;      /* the first Link field that names a canonical URL, or empty */
+    WarcBytes content_language; /* header value or empty */
+    const char *body;           /* decoded */
+    size_t length;
+    bool has_digest;
+    WarcDigest digest; /* of the payload */
+    bool is_cut;       /* the body is not all of it: by the crawl, the server, or a broken coding */
+} TextCapture;
+
+typedef struct TextCounts {
+    uint64_t records;  /* of any type */
+    uint64_t captures; /* documents handed out */
+    uint64_t html_bytes;
+    uint64_t undecoded;  /* captures whose content coding is broken */
+    uint64_t damaged;    /* places where records were passed over */
+    uint64_t missing;    /* revisits whose original is not there */
+    uint64_t unreadable; /* files */
+    WallTime newest;     /* of all captures, documents or not; 0: there was none */
+} TextCounts;
+
+typedef struct TextSource TextSource;
+
+/* directory and wanted are borrowed. RESULT_MEMORY. */
+Result text_source_new(TextSource **source, const char *directory, const TextWanted *wanted);
+void text_source_delete(TextSource *source);
+
+/* Goes to a piece. RESULT_IO: the file cannot be read (it is counted, and said). */
+Result text_source_open(TextSource *source, const TextJobs *jobs, const TextJob *job);
+/* The next document of the piece. RESULT_NOT_FOUND: there is none. */
+Result text_source_next(TextSource *source, TextCapture *capture);
+/* How far it has come in the file. */
+uint64_t text_source_position(const TextSource *source);
+const TextCounts *text_source_counts(const TextSource *source);
+
+#endif

@@ -1,0 +1,238 @@
+"""`ragno export DIR text`: the texts of a crawl as JSON Lines and WET, of whole and of damaged archives."""
+import gzip
+import json
+import os
+import re
+import subprocess
+import zlib
+
+import harness
+from sites import Sites, page
+
+A, B = "http://a.test", "http://b.test"
+HTML = {"Content-Type": "text/html"}
+LONG = "The quick brown fox jumps over the lazy dog while the sun is shining on the hills of the old town. " * 8
+GERMAN = ("Der schnelle braune Fuchs springt über den faulen Hund, während die Sonne auf die Hügel der alten "
+          "Stadt scheint. ") * 8
+ANSWERS = {
+    A + "/": (200, {"Content-Type": "text/html; charset=utf-8", "Link": "</canonical>; rel=canonical",
+                    "Content-Language": "en-GB"},
+              "<title>Home &amp; more</title><meta name=description content='the start'>"
+              f"<h1>Home</h1><p>{LONG}<table><tr><td>a<td>b<tr><td>c<td>d</table><div hidden>no</div>"
+              "<a href=/de>d</a> <a href=/latin>l</a> <a href=/plain.txt>p</a> <a href=/copy>c</a> "
+              f"<a href=/gone>g</a> <a href=/i.png>i</a> <a href=/zip>z</a> <a href=/broken>b</a> <a href=/bare>x</a>"
+              f"<a href='{B}/copy'>c</a><a href=/frames>f</a><a href=/moved>m</a>"),
+    A + "/de": (200, HTML, "<html lang=de><meta charset=utf-8><link rel=canonical href='/de?x=1'><title>Fuchs"
+                f"</title><h2>Der<br>Fuchs</h2><p>{GERMAN}"),
+    A + "/latin": (200, {"Content-Type": "text/html; charset=iso-8859-1"},
+                   "<p>caf\u00e9".encode("latin-1")),
+    A + "/plain.txt": (200, {"Content-Type": "text/plain; charset=utf-8"}, "one\r\n<b>two</b>\r\n"),
+    A + "/copy": page(A + "/"),
+    B + "/copy": page(A + "/"),
+    A + "/gone": (404, HTML, "<p>not here"),
+    A + "/moved": (301, {**HTML, "Location": "/de"}, "<p>moved"),
+    A + "/i.png": (200, {"Content-Type": "image/png"}, b"\x89PNG"),
+    A + "/zip": (200, {**HTML, "Content-Encoding": "gzip"}, gzip.compress(b"<p>zipped text")),
+    A + "/broken": (200, {**HTML, "Content-Encoding": "gzip"},
+                    gzip.compress(("<p>" + " ".join(f"w{i * i % 9973}" for i in range(5000))).encode())[:3000]),
+    A + "/bare": (200, {}, "<p>no type"),
+    A + "/frames": (200, HTML, "<title>F</title><frameset><frame src=/de></frameset>"),
+}
+FIELDS = ["url", "time", "status", "type", "encoding", "language", "declared_language", "title", "description",
+          "canonical", "headings", "truncated", "digest", "text"]
+
+
+def export(directory, *words, status=0):
+    result = subprocess.run([f"{harness.OUT}/ragno", "export", directory, "text", *words], capture_output=True)
+    assert result.returncode == status, f"export text {words}: {result.returncode} {result.stderr.decode()}"
+    return result.stdout, result.stderr.decode()
+
+
+def rows(directory, *words, status=0):
+    return [json.loads(line) for line in export(directory, *words, status=status)[0].decode().split("\n")[:-1]]
+
+
+def sample(path):
+    crawl = path + "/crawl"
+    with Sites(path, ANSWERS) as sites:
+        sites.crawl(crawl, A + "/")
+    return crawl
+
+
+def members(data):
+    """The uncompressed members of a gzip file."""
+    found = []
+    while data:
+        one = zlib.decompressobj(31)
+        found.append(one.decompress(data))
+        data = one.unused_data
+    return found
+
+
+def wet_records(data):
+    """Reads WARC/1.0 records strictly: header fields and block of each."""
+    found = []
+    while data:
+        head, rest = data.split(b"\r\n\r\n", 1)
+        lines = head.decode().split("\r\n")
+        assert lines[0] == "WARC/1.0", lines[0]
+        fields = dict(line.split(": ", 1) for line in lines[1:])
+        length = int(fields["Content-Length"])
+        assert rest[length:length + 4] == b"\r\n\r\n", "a record does not end where it says"
+        found.append((fields, rest[:length]))
+        data = rest[length + 4:]
+    return found
+
+
+def fields(report, path):
+    crawl = sample(path)
+    found = {row["url"]: row for row in rows(crawl)}
+    report.same_set("documents with text, and no others", set(found),
+                    {A + p for p in ("/", "/de", "/latin", "/plain.txt", "/copy", "/zip", "/broken", "/bare", "/frames")} |
+                    {B + "/copy"})
+    home = found[A + "/"]
+    report.equal("all fields, in order", [list(row) for row in found.values()], [FIELDS] * len(found))
+    report.equal("what the page says", [home[k] for k in ("status", "type", "encoding", "title", "description")],
+                 [200, "text/html", "UTF-8", "Home & more", "the start"])
+    report.check("the time of the capture", re.fullmatch(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{6}Z", home["time"]), home["time"])
+    report.equal("what only the header says", [home["canonical"], home["declared_language"]], [A + "/canonical", "en-GB"])
+    report.check("the visible text", home["text"].startswith("Home\n\nThe quick") and "\na\tb\nc\td\n" in home["text"] and
+                 "no" not in home["text"].split(), home["text"][:200])
+    report.equal("headings", [home["headings"], found[A + "/de"]["headings"]],
+                 [[{"level": 1, "text": "Home"}], [{"level": 2, "text": "Der Fuchs"}]])
+    report.equal("what another page says", [found[A + "/de"][k] for k in ("canonical", "declared_language", "title")],
+                 [A + "/de?x=1", "de", "Fuchs"])
+    report.equal("legacy encoding", [found[A + "/latin"][k] for k in ("encoding", "text")], ["windows-1252", "caf\u00e9"])
+    report.equal("plain text", [found[A + "/plain.txt"][k] for k in ("type", "title", "text")],
+                 ["text/plain", None, "one\n<b>two</b>\n"])
+    report.equal("content coding undone", found[A + "/zip"]["text"], "zipped text")
+    report.check("a broken coding gives what could be decoded", found[A + "/broken"]["truncated"] and
+                 found[A + "/broken"]["text"].split()[:100] == [f"w{i * i % 9973}" for i in range(100)], str(found[A + "/broken"])[:300])
+    report.equal("without a type the body decides", [found[A + "/bare"][k] for k in ("type", "text")], [None, "no type"])
+    report.equal("a frameset has no text", [found[A + "/frames"][k] for k in ("title", "text")], ["F", ""])
+    report.equal("a copy elsewhere, stored as a revisit", [found[B + "/copy"]["text"], found[B + "/copy"]["digest"]],
+                 [found[A + "/copy"]["text"], found[A + "/copy"]["digest"]])
+    if os.path.exists("/usr/lib/x86_64-linux-gnu/libcld2.so.0"):
+        report.equal("languages", [found[A + p]["language"] for p in ("/", "/de", "/latin")], ["en", "de", None])
+    else:
+        report.skip("languages", "libcld2-0 is not installed")
+    report.equal("no language when it is not wanted", {row["language"] for row in rows(crawl, "--no-language")}, {None})
+
+
+def choices(report, path):
+    crawl = sample(path)
+    everything = rows(crawl, "--status", "all")
+    report.equal("--status", sorted(row["url"] for row in rows(crawl, "--status=300-404")), [A + "/gone", A + "/moved"])
+    report.equal("--status all", {row["status"] for row in everything}, {200, 301, 404})
+    report.equal("--where", [row["url"] for row in rows(crawl, "--where", 'URLContainsOneOf(plain) and MIMEIsOneOf(text/plain)')],
+                 [A + "/plain.txt"])
+    report.equal("--where looks at the body", {row["url"] for row in rows(crawl, "--where", 'ResponseContainsRegex("schnelle")')}, {A + "/de"})
+    times = sorted(row["time"] for row in everything)
+    middle = times[len(times) // 2]
+    report.equal("--since", sorted(row["time"] for row in rows(crawl, "--status", "all", "--since", middle)),
+                 [t for t in times if t >= middle])
+    _out, said = export(crawl)
+    report.check("the summary says how to go on", re.search(r"--since (\S+)\n", said), said)
+    report.equal("nothing is new since then", rows(crawl, "--status", "all", "--since", re.search(r"--since (\S+)\n", said)[1]), [])
+    report.equal("a day alone", len(rows(crawl, "--since", "2001-01-01")), len(rows(crawl)))
+    report.equal("--quiet", export(crawl, "-q")[1], "")
+    one = export(crawl, "--threads", "1")[0]
+    report.equal("the order is the archive's, whatever the threads", [export(crawl, "--threads", n)[0] == one for n in ("2", "5")], [True] * 2)
+    for words, wrong in ((["--format", "xml"], "--format"), (["--since", "soon"], "--since"), (["--status", "2x"], "--status"),
+                         (["--where", "Nothing(x)"], "--where: column 1"), (["--threads", "0"], "--threads"), (["--nonsense"], "--nonsense"),
+                         (["more"], "more")):
+        said = export(crawl, *words, status=2)[1]
+        report.check(f"a mistake is named: {words}", wrong in said, said)
+    report.check("no such crawl", "warc" in export(path + "/none", status=3)[1])
+
+
+def wet(report, path):
+    crawl = sample(path)
+    plain = rows(crawl, "--no-language")
+    records = wet_records(export(crawl, "--format", "wet")[0])
+    report.equal("a warcinfo record, then a conversion record for each text", [f["WARC-Type"] for f, _b in records],
+                 ["warcinfo"] + ["conversion"] * len(plain))
+    report.equal("URLs and texts", [(f["WARC-Target-URI"], b.decode()) for f, b in records[1:]], [(r["url"], r["text"]) for r in plain])
+    ids = {}
+    for name in os.listdir(crawl + "/warc"):
+        if name.endswith(".warc.gz"):
+            with open(f"{crawl}/warc/{name}", "rb") as file:
+                for record in members(file.read()):
+                    head = dict(line.split(": ", 1) for line in record.split(b"\r\n\r\n")[0].decode().split("\r\n")[1:])
+                    if head["WARC-Type"] in ("response", "revisit"):
+                        ids[head["WARC-Target-URI"]] = head["WARC-Record-ID"]
+    report.equal("each refers to its record", [f["WARC-Refers-To"] for f, _b in records[1:]], [ids[r["url"]] for r in plain])
+    report.check("types and dates", all(f["Content-Type"] == "text/plain" and re.fullmatch(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ", f["WARC-Date"])
+                                        for f, _b in records[1:]))
+    name = path + "/out.warc.wet.gz"
+    export(crawl, "--format", "wet", "-o", name)
+    with open(name, "rb") as file:
+        parts = members(file.read())
+    report.equal("compressed, each record is a member", [len(wet_records(part)) for part in parts], [1] * len(records))
+    report.equal("the file knows its name", wet_records(parts[0])[0][0]["WARC-Filename"], "out.warc.wet.gz")
+    export(crawl, "--no-language", "-o", path + "/out.jsonl.gz")
+    with gzip.open(path + "/out.jsonl.gz", "rt") as file:
+        report.equal("JSON Lines are compressed, too", [json.loads(line) for line in file], plain)
+
+
+def damage(report, path):
+    crawl = sample(path)
+    whole = rows(crawl)
+    name = next(f"{crawl}/warc/{n}" for n in os.listdir(crawl + "/warc") if n.endswith(".warc.gz"))
+    with open(name, "rb") as file:
+        good = file.read()
+    starts = [m.start() for m in re.finditer(rb"\x1f\x8b\x08", good)]
+
+    def with_file(data, *words, status):
+        with open(name, "wb") as file:
+            file.write(data)
+        out, said = export(crawl, *words, status=status)
+        return [json.loads(line)["url"] for line in out.decode().split("\n")[:-1]], said
+
+    urls = [row["url"] for row in whole]
+    found, said = with_file(good[:-30], status=17)
+    report.check("a file that is cut", set(found) <= set(urls) and len(found) >= len(urls) - 1 and "passed over, to its end" in said, said)
+    at = starts[len(starts) // 2]
+    broken = bytearray(good)
+    broken[at + 12:at + 40] = bytes(28)
+    found, said = with_file(bytes(broken), status=17)
+    report.check("a record that is broken costs itself alone", len(found) >= len(urls) - 1 and set(found) <= set(urls) and
+                 re.search(r"offset \d+: no complete compressed record; \d+ bytes passed over\n", said), said)
+    found, said = with_file(good[:at] + b"x" * 1000 + good[at:], status=17)
+    report.check("what is between records is passed over", found == urls and "1000 bytes passed over" in said, said)
+    found, said = with_file(b"", status=0)
+    report.equal("an empty file has no texts", found, [])
+    found, said = with_file(good[:at], status=0)
+    report.check("a file that ends between records is whole", found == urls[:len(found)] and said.count("passed over") == 0, said)
+    with_file(good, status=0)
+    os.rename(name, name + ".open")
+    with open(name + ".open", "ab") as file:
+        file.write(good[starts[1]:starts[1] + 20])
+    report.equal("the unfinished end of a file that is being written is no damage", rows(crawl), whole)
+    os.rename(name + ".open", name)
+    with open(name, "wb") as file:
+        file.write(good)
+    os.mkdir(f"{crawl}/warc/other.warc.gz")
+    found, said = with_file(good, status=3)
+    report.check("a file that cannot be read is named, the others are read", found == urls and "other.warc.gz: cannot be read" in said, said)
+
+
+def readers(report, path):
+    crawl = sample(path)
+    with harness.Web(path, pages=3000, hosts=20, addresses=20) as web:
+        harness.crawl(web, path + "/large")
+    for words in (["text"], ["text", "--format", "wet"], ["pages"], ["links"], ["links", "--format", "arcs"]):
+        line = f"{harness.OUT}/ragno export {path}/large {' '.join(words)} 2>{path}/said | head -n 2; echo ${{PIPESTATUS[0]}}"
+        done = subprocess.run(["bash", "-c", line], capture_output=True, timeout=120)
+        with open(path + "/said") as file:
+            said = file.read()
+        report.check(f"| head: {' '.join(words)}", done.stdout.decode().split("\n")[-2] == "0" and said == "", (done.stdout[-200:], said))
+    full = subprocess.run([f"{harness.OUT}/ragno", "export", crawl, "text", "-o", "/dev/full"], capture_output=True)
+    report.check("a full disk is said", full.returncode == 3 and b"/dev/full: No space left" in full.stderr, full.stderr)
+    for kind in ("text", "pages"):
+        nowhere = subprocess.run([f"{harness.OUT}/ragno", "export", crawl, kind, "-o", path + "/none/x"], capture_output=True)
+        report.check(f"a folder that is not there: {kind}", nowhere.returncode == 3 and b"No such file" in nowhere.stderr, nowhere.stderr)
+
+
+if __name__ == "__main__":
+    harness.main(fields, choices, wet, damage, readers)
