@@ -9,7 +9,7 @@
 #define READ_BYTES      65536u
 #define HAS_EVERYWHERE  FILTER_HAS_DEPTH
 #define HAS_IN_LINK     (FILTER_HAS_DEPTH | FILTER_HAS_SOURCE)
-#define HAS_IN_RESPONSE (FILTER_HAS_DEPTH | FILTER_HAS_RESPONSE)
+#define HAS_IN_RESPONSE (FILTER_HAS_DEPTH | FILTER_HAS_RESPONSE | FILTER_HAS_STATUS)
 
 Result filters_read_list(void *context, const char *path, Buffer *out)
 {

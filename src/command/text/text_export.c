@@ -206,7 +206,8 @@ static int compile_where(TextCommand *command)
     if (command->where == NULL) {
         return 0;
     }
-    FilterOptions options = {.available = FILTER_HAS_RESPONSE, .read_file = filters_read_list};
+    FilterOptions options = {.available = FILTER_HAS_RESPONSE | FILTER_HAS_STATUS,
+                             .read_file = filters_read_list};
     FilterError why;
     Result rc =
         filter_compile(&command->filter, command->where, strlen(command->where), &options, &why);

@@ -64,6 +64,15 @@ typedef struct Explanation {
     bool first;
 } Explanation;
 
+unsigned filter_needs(const Filter *filter)
+{
+    unsigned needs = 0;
+    for (size_t i = 0; i < filter->n_atoms; i++) {
+        needs |= filter->atoms[i].type->needs;
+    }
+    return needs;
+}
+
 static void explain_atom(void *context, const FilterAtom *atom, bool value)
 {
     Explanation *explanation = context;

@@ -43,9 +43,10 @@ typedef struct FilterScratch FilterScratch; /* one thread's memory for regular e
 /* What an atom needs to know beyond the URL; also what a hook has to offer. */
 enum {
     FILTER_HAS_SOURCE = 1,   /* the page the URL was found on */
-    FILTER_HAS_RESPONSE = 2, /* status, headers, body */
+    FILTER_HAS_RESPONSE = 2, /* headers, body */
     FILTER_HAS_DEPTH = 4,
-    FILTER_HAS_ALL = 7,
+    FILTER_HAS_STATUS = 8, /* of the response */
+    FILTER_HAS_ALL = 15,
 };
 
 /* What is asked about. Everything is borrowed; zero it first: absent is NULL, 0 or false. */
@@ -82,6 +83,8 @@ typedef struct FilterError {
 Result filter_compile(Filter **filter, const char *text, size_t length,
                       const FilterOptions *options, FilterError *error);
 void filter_delete(Filter *filter);
+/* What its atoms ask about: FILTER_HAS_... */
+unsigned filter_needs(const Filter *filter);
 
 /* RESULT_MEMORY. A scratch works with every filter. */
 Result filter_scratch_new(FilterScratch **scratch);

@@ -4,6 +4,7 @@
 
 #define SOURCE   FILTER_HAS_SOURCE
 #define RESPONSE FILTER_HAS_RESPONSE
+#define STATUS   FILTER_HAS_STATUS
 #define HOSTS    "host names"
 #define STRINGS  "strings"
 #define NUMBER   "a number"
@@ -160,17 +161,17 @@ static const FilterAtomType types[] = {
     {{"IsHttpResponse", "", "there is a response"},
      FILTER_NO_ARGUMENTS,
      false,
-     RESPONSE,
+     STATUS,
      filter_test_is_http_response},
     {{"StatusIsOneOf", "numbers or ranges", "the status"},
      FILTER_NUMBER_RANGE,
      true,
-     RESPONSE,
+     STATUS,
      filter_test_status_is},
     {{"StatusCategory", "a digit", "the first digit of the status"},
      FILTER_NUMBER,
      false,
-     RESPONSE,
+     STATUS,
      filter_test_status_category},
     {{"ContentTypeStartsWith", "a prefix", "the Content-Type begins so; case is ignored"},
      FILTER_LOWER,

@@ -177,11 +177,12 @@ static Result parse_atom(Parser *parser)
                                     (int)(n_name > 60 ? 60 : n_name), name);
     }
     if (compiler->options != NULL && (type->needs & ~compiler->options->available) != 0) {
+        const unsigned response = FILTER_HAS_RESPONSE | FILTER_HAS_STATUS;
         return filter_compiler_fail(compiler, start, "%s needs a %s, which there is none of here",
                                     type->help.name,
-                                    (type->needs & FILTER_HAS_RESPONSE) != 0 ? "response"
-                                    : (type->needs & FILTER_HAS_DEPTH) != 0  ? "depth"
-                                                                             : "source page");
+                                    (type->needs & response) != 0           ? "response"
+                                    : (type->needs & FILTER_HAS_DEPTH) != 0 ? "depth"
+                                                                            : "source page");
     }
     FilterAtom *atoms =
         grown(filter->atoms, filter->n_atoms, &parser->atoms_capacity, sizeof *atoms);
