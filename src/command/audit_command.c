@@ -9,7 +9,7 @@
 #include "audit/audit.h"
 #include "audit/audit_complaint.h"
 #include "audit/audit_text.h"
-#include "command/when.h"
+#include "crawl/when.h"
 #include "crawl/crawl_open.h"
 #include "crawl/exit_status.h"
 

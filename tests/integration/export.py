@@ -55,6 +55,23 @@ def tables(report, path):
             export(crawl, "links", "--format", "arcs").splitlines()]
     report.equal("arcs are ascending pairs of them", arcs,
                  sorted({(ids[r["from"]], ids[r["to"]]) for r in rows}))
+    def where(kind, expression):
+        return [json.loads(line) for line in export(crawl, kind, "--format", "jsonl", "--where", expression).splitlines()]
+
+    report.equal("pages where", sorted(row["url"] for row in where("pages", "StatusIsOneOf(301) or HostEquals(b.test)")),
+                 sorted([A + "/moved", B + "/", B + "/x,'y"]))
+    report.equal("pages where, by where they were found", {row["url"] for row in where("pages", "not SameHost() and DepthAtMost(2)")},
+                 {A + "/", B + "/", B + "/x,'y"})
+    report.equal("links where", [(row["from"], row["to"]) for row in where("links", "HostEquals(a.test) and not SameHost()")],
+                 [(r["from"], r["to"]) for r in rows if r["to"].startswith(A) and not r["from"].startswith(A)])
+    report.equal("arcs where", [tuple(map(int, line.split("\t"))) for line in
+                                export(crawl, "links", "--format", "arcs", "--where", "not SameHost()").splitlines()],
+                 sorted({(ids[r["from"]], ids[r["to"]]) for r in rows if r["from"].split("/")[2] != r["to"].split("/")[2]}))
+    report.equal("hosts where", [(row["from"], row["to"]) for row in where("hosts", "not SameHost()")], [(A, B), (B, A)])
+    for kind, expression, wrong in (("pages", "SizeLessThan(3)", "SizeLessThan needs a response"), ("hosts", "DepthAtMost(2)", "needs a depth"),
+                                    ("links", "Nope()", "column 1")):
+        result = harness.run([f"{harness.OUT}/ragno", "export", crawl, kind, "--where", expression])
+        report.check(f"{kind} where {expression} is refused", result.returncode == 2 and wrong in result.stderr, result.stderr)
     hosts = {(r["from"], r["to"]): int(r["weight"]) for r in
              csv.DictReader(io.StringIO(export(crawl, "hosts", "--format", "csv")))}
     report.equal("the host graph adds them up", hosts,

@@ -1,4 +1,5 @@
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/memory/json_writer.h"
@@ -57,6 +58,70 @@ static void text_is_escaped_and_mended(void)
     }
 }
 
+/* What a text becomes, byte by byte. */
+static void escape_slowly(const char *text, size_t length, Buffer *out)
+{
+    (void)buffer_append_char(out, '"');
+    for (size_t i = 0; i < length; i++) {
+        unsigned char c = (unsigned char)text[i];
+        if (c == '"' || c == '\\') {
+            (void)buffer_printf(out, "\\%c", c);
+        } else if (c == '\n') {
+            (void)buffer_append_string(out, "\\n");
+        } else if (c < 0x20 || c == 0x7f) {
+            (void)buffer_printf(out, "\\u%04x", (unsigned)c);
+        } else {
+            (void)buffer_append_char(out, (char)c);
+        }
+    }
+    (void)buffer_append_char(out, '"');
+}
+
+static void every_byte_is_escaped_wherever_it_stands(void)
+{
+    static const char specials[] = {'"', '\\', '\n', 1, 0x7f, 'x'};
+    char text[80];
+    for (size_t length = 1; length < 60; length++) {
+        for (size_t at = 0; at < length; at++) {
+            memset(text, 'a', sizeof text);
+            text[at] = specials[at % sizeof specials];
+            text[length - 1] = specials[length % sizeof specials];
+            char *exact = malloc(length);
+            Buffer is;
+            Buffer must;
+            buffer_init(&is, BUFFER_NO_LIMIT);
+            buffer_init(&must, BUFFER_NO_LIMIT);
+            escape_slowly(text, length, &must);
+            /* The second time with a limit that the text just fits into. */
+            for (int tight = 0; tight < 2 && exact != NULL; tight++) {
+                memcpy(exact, text, length);
+                CU_ASSERT_EQUAL(json_append_text(&is, exact, length), RESULT_OK);
+                CU_ASSERT_STRING_EQUAL(buffer_string(&is), buffer_string(&must));
+                buffer_destroy(&is);
+                buffer_init(&is, must.length);
+            }
+            free(exact);
+            buffer_destroy(&is);
+            buffer_destroy(&must);
+        }
+    }
+}
+
+static void long_text_is_cut_nowhere(void)
+{
+    Buffer text;
+    Buffer is;
+    buffer_init(&text, BUFFER_NO_LIMIT);
+    buffer_init(&is, BUFFER_NO_LIMIT);
+    for (unsigned i = 0; i < 5000; i++) {
+        (void)buffer_append_string(&text, i % 3 == 0 ? "\xE2\x82\xAC" : "ab");
+    }
+    CU_ASSERT_EQUAL(json_append_text(&is, text.data, text.length), RESULT_OK);
+    CU_ASSERT(is.length == text.length + 2 && memcmp(is.data + 1, text.data, text.length) == 0);
+    buffer_destroy(&text);
+    buffer_destroy(&is);
+}
+
 static void the_first_error_stays(void)
 {
     Buffer out;
@@ -72,4 +137,6 @@ static void the_first_error_stays(void)
 
 UNIT_MAIN("json_writer", {"objects and arrays nest", objects_and_arrays_nest},
           {"text is escaped and mended", text_is_escaped_and_mended},
+          {"every byte is escaped, wherever it stands", every_byte_is_escaped_wherever_it_stands},
+          {"long text is cut nowhere", long_text_is_cut_nowhere},
           {"the first error stays", the_first_error_stays})

@@ -1,4 +1,4 @@
-#include "command/when.h"
+#include "crawl/when.h"
 #include "unit.h"
 
 static const WallTime now = {INT64_C(1769905845000000)}; /* 2026-02-01 00:30:45 */

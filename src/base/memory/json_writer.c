@@ -4,6 +4,13 @@
 #include <inttypes.h>
 #include <math.h>
 #include <string.h>
+#ifdef __SSE2__
+#include <emmintrin.h>
+#endif
+
+#define ONE_BYTES   6u  /* of "\u001f" */
+#define BLOCK_BYTES 16u /* are looked at in one step, and may be written behind the end */
+#define PIECE_BYTES ((size_t)4096)
 
 void json_init(JsonWriter *json, Buffer *out)
 {
@@ -43,40 +50,76 @@ static size_t sequence(const unsigned char *p, size_t left)
     return 0;
 }
 
-static Result append_one(Buffer *out, const unsigned char *p, size_t left, size_t *used)
+/* Writes what stands for the bytes at p: an escape, a character, or U+FFFD for what is none. At
+ * most ONE_BYTES; returns how many were written. */
+static size_t put_one(char *out, const unsigned char *p, size_t left, size_t *used)
 {
+    static const char digits[] = "0123456789abcdef";
+    static const char letters[32] = {['\t'] = 't', ['\n'] = 'n', ['\r'] = 'r'};
+    unsigned char c = *p;
     *used = 1;
-    switch (*p) {
-    case '"':
-        return buffer_append_string(out, "\\\"");
-    case '\\':
-        return buffer_append_string(out, "\\\\");
-    case '\n':
-        return buffer_append_string(out, "\\n");
-    case '\t':
-        return buffer_append_string(out, "\\t");
-    case '\r':
-        return buffer_append_string(out, "\\r");
-    default:
-        break;
+    if (c >= 0x80) {
+        size_t n = sequence(p, left);
+        *used = n == 0 ? 1 : n;
+        memcpy(out, n == 0 ? "\xEF\xBF\xBD" : (const char *)p, n == 0 ? 3 : n);
+        return n == 0 ? 3 : n;
     }
-    if (*p < 0x20 || *p == 0x7F) {
-        return buffer_printf(out, "\\u%04x", (unsigned)*p);
+    if (c >= 0x20 && c != '"' && c != '\\' && c != 0x7F) {
+        out[0] = (char)c;
+        return 1;
     }
-    if (*p < 0x80) {
-        return buffer_append_char(out, (char)*p);
+    out[0] = '\\';
+    if (c == '"' || c == '\\' || (c < 0x20 && letters[c] != 0)) {
+        out[1] = c < 0x20 ? letters[c] : (char)c;
+        return 2;
     }
-    size_t n = sequence(p, left);
-    if (n == 0) {
-        return buffer_append_string(out, "\xEF\xBF\xBD");
-    }
-    *used = n;
-    return buffer_append(out, p, n);
+    memcpy(out + 1, "u00", 3);
+    out[4] = digits[c >> 4];
+    out[5] = digits[c & 15];
+    return 6;
 }
 
-static bool is_plain(unsigned char c)
+/* How many bytes at p stand for themselves, of BLOCK_BYTES that can be read; copies the block. */
+static size_t put_block(char *out, const unsigned char *p)
 {
-    return c >= 0x20 && c < 0x7F && c != '"' && c != '\\';
+#ifdef __SSE2__
+    __m128i x = _mm_loadu_si128((const __m128i *)(const void *)p);
+    _mm_storeu_si128((__m128i *)(void *)out, x);
+    /* Signed: what is beyond ASCII is below the space, too. */
+    __m128i low = _mm_cmplt_epi8(x, _mm_set1_epi8(' '));
+    __m128i quote = _mm_cmpeq_epi8(x, _mm_set1_epi8('"'));
+    __m128i slash = _mm_cmpeq_epi8(x, _mm_set1_epi8('\\'));
+    __m128i del = _mm_cmpeq_epi8(x, _mm_set1_epi8(0x7F));
+    __m128i any = _mm_or_si128(_mm_or_si128(low, quote), _mm_or_si128(slash, del));
+    unsigned mask = (unsigned)_mm_movemask_epi8(any);
+    return mask == 0 ? BLOCK_BYTES : (size_t)__builtin_ctz(mask);
+#else
+    size_t n = 0;
+    while (n < BLOCK_BYTES && p[n] >= 0x20 && p[n] < 0x7F && p[n] != '"' && p[n] != '\\') {
+        out[n] = (char)p[n];
+        n++;
+    }
+    return n;
+#endif
+}
+
+/* Writes the bytes from *at up to stop, and those of a character that begins before it. */
+static void put_piece(Buffer *out, const unsigned char *p, size_t *at, size_t stop, size_t length)
+{
+    char *to = out->data + out->length;
+    size_t i = *at;
+    while (i < stop) {
+        size_t n = length - i >= BLOCK_BYTES ? put_block(to, p + i) : 0;
+        to += n;
+        i += n;
+        if (i < length && n < BLOCK_BYTES) {
+            to += put_one(to, p + i, length - i, &n);
+            i += n;
+        }
+    }
+    *to = '\0';
+    out->length = (size_t)(to - out->data);
+    *at = i;
 }
 
 Result json_append_text(Buffer *out, const char *bytes, size_t length)
@@ -85,12 +128,18 @@ Result json_append_text(Buffer *out, const char *bytes, size_t length)
     Result rc = buffer_append_char(out, '"');
     size_t at = 0;
     while (rc == RESULT_OK && at < length) {
-        size_t n = 0;
-        while (at + n < length && is_plain(p[at + n])) {
-            n++;
+        /* In pieces, so that the room for the worst case stays small beside the text. */
+        size_t stop = length - at < PIECE_BYTES ? length : at + PIECE_BYTES;
+        rc = buffer_reserve(out, (stop - at) * ONE_BYTES + 3 * BLOCK_BYTES);
+        if (rc == RESULT_OK) {
+            put_piece(out, p, &at, stop, length);
+        } else if (rc == RESULT_LIMIT) { /* near the limit byte by byte: it may yet fit */
+            char one[ONE_BYTES];
+            size_t used = 0;
+            size_t n = put_one(one, p + at, length - at, &used);
+            rc = buffer_append(out, one, n);
+            at += used;
         }
-        rc = n > 0 ? buffer_append(out, bytes + at, n) : append_one(out, p + at, length - at, &n);
-        at += n;
     }
     return rc == RESULT_OK ? buffer_append_char(out, '"') : rc;
 }

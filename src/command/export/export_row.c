@@ -167,7 +167,7 @@ static void write_line(ExportRows *rows, const Buffer *line)
 {
     if (rows->result == RESULT_OK &&
         fwrite(line->data, 1, line->length, rows->file) != line->length) {
-        keep(rows, result_of_errno(errno));
+        keep(rows, errno == EPIPE ? RESULT_CLOSED : result_of_errno(errno));
     }
 }
 
@@ -191,7 +191,7 @@ void export_row_end(ExportRows *rows)
 Result export_rows_end(ExportRows *rows)
 {
     if (fflush(rows->file) != 0) {
-        keep(rows, result_of_errno(errno));
+        keep(rows, errno == EPIPE ? RESULT_CLOSED : result_of_errno(errno));
     }
     buffer_destroy(&rows->line);
     buffer_destroy(&rows->names);

@@ -40,7 +40,8 @@ void export_real(ExportRows *rows, const char *name, double number);
 /* An empty field; null in JSON. */
 void export_nothing(ExportRows *rows, const char *name);
 void export_row_end(ExportRows *rows);
-/* Flushes. RESULT_IO, RESULT_FULL, RESULT_MEMORY: the first error. */
+/* Flushes. RESULT_CLOSED: nobody reads any more; RESULT_IO, RESULT_FULL, RESULT_MEMORY: the first
+ * error. */
 Result export_rows_end(ExportRows *rows);
 
 #endif

@@ -12,7 +12,11 @@
  * the word of `ragno check links` for what it is ("a", "img", ...), rel its nofollow, ugc and
  * sponsored. A link of several kinds has a row for each. Ascending by (from, to). Fields of hosts:
  * from to weight: origins, and how many links of the one's pages go to the other's. Integer arcs
- * (ids or arcs): pages are their indices 0..n-1, hosts their ids 0..n-1. */
+ * (ids or arcs): pages are their indices 0..n-1, hosts their ids 0..n-1.
+ *
+ * A filter (where) is asked about each row: of pages about the page (its URL, depth, status, and as
+ * source the page that it was found on); of links about the target, with the page that links as
+ * source; of hosts about the URL "/" of the host that is linked to, and of the one that links. */
 #ifndef COMMAND_EXPORT_PAGE_EXPORT_H
 #define COMMAND_EXPORT_PAGE_EXPORT_H
 
@@ -21,6 +25,7 @@
 
 #include "base/core/result.h"
 #include "command/export/export_row.h"
+#include "parse/filter/filter.h"
 #include "store/pages/page_db.h"
 
 typedef struct PageExportOptions {
@@ -32,10 +37,19 @@ typedef struct PageExportOptions {
     bool only_cross; /* links: only those that leave the domain */
     size_t memory_bytes; /* of the host graph's sorter; 0 = 64 Mi */
     FILE *file;          /* borrowed */
+    const Filter *where; /* borrowed; NULL: all rows. What it is asked about: see above */
+    /* Told now and then how far it is: done of total steps, and so many rows. NULL: nobody. */
+    void (*step)(void *context, uint64_t done, uint64_t total, uint64_t n_rows);
+    void *step_context;
 } PageExportOptions;
 
-/* RESULT_IO, RESULT_FULL: of the file or a temporary one; RESULT_DAMAGED: of the database;
- * RESULT_MEMORY. */
+/* What a filter may ask about: FILTER_HAS_... */
+#define PAGE_EXPORT_HAS_PAGES (FILTER_HAS_SOURCE | FILTER_HAS_DEPTH | FILTER_HAS_STATUS)
+#define PAGE_EXPORT_HAS_LINKS (FILTER_HAS_SOURCE | FILTER_HAS_DEPTH | FILTER_HAS_STATUS)
+#define PAGE_EXPORT_HAS_HOSTS FILTER_HAS_SOURCE
+
+/* RESULT_CLOSED: nobody reads the file any more; RESULT_IO, RESULT_FULL: of the file or a temporary
+ * one; RESULT_DAMAGED: of the database; RESULT_MEMORY. */
 Result page_export_pages(PageDB *db, const PageExportOptions *options);
 Result page_export_links(PageDB *db, const PageExportOptions *options);
 Result page_export_hosts(PageDB *db, const PageExportOptions *options);

@@ -7,10 +7,11 @@
 
 #include "command/text/text_language.h"
 #include "command/text/text_run.h"
+#include "crawl/command_filter.h"
+#include "crawl/command_option.h"
 #include "crawl/crawl_store.h"
 #include "crawl/exit_status.h"
-#include "parse/sitemap/sitemap.h"
-#include "rules/filters.h"
+#include "crawl/when.h"
 
 #define MAX_BODY_BYTES ((size_t)256 << 20)
 /* A fetch that began before the last record was written may still be on its way to the archive. */
@@ -33,7 +34,6 @@ static int usage(FILE *out)
         out,
         "usage: ragno export DIR text [OPTION]...\n"
         "  --format jsonl|wet       JSON Lines (default), or WARC conversion records\n"
-        "  --main                   only the main text, without navigation, header, footer\n"
         "  --since TIME             captures of that time or later: 2026-01-31, "
         "2026-01-31T12:00:00Z\n"
         "  --status N|N-N|all       HTTP statuses, default 200-299\n"
@@ -54,21 +54,6 @@ static int complain(const char *what, const char *word)
 
 /* ---- options ---- */
 
-/* The value of "--name VALUE" or "--name=VALUE" at argv[*i]; NULL when it is another word. An
- * option without a value gets "". */
-static const char *value_of(const char *name, int argc, char **argv, int *i)
-{
-    size_t n = strlen(name);
-    const char *word = argv[*i];
-    if (strncmp(word, name, n) != 0 || (word[n] != '\0' && word[n] != '=')) {
-        return NULL;
-    }
-    if (word[n] == '=') {
-        return word + n + 1;
-    }
-    return *i + 1 < argc ? argv[++*i] : "";
-}
-
 static int take_format(TextCommand *command, const char *value)
 {
     if (strcmp(value, "jsonl") != 0 && strcmp(value, "wet") != 0) {
@@ -80,16 +65,12 @@ static int take_format(TextCommand *command, const char *value)
 
 static int take_since(TextCommand *command, const char *value)
 {
-    int64_t seconds = 0;
-    WallTime exact;
-    if (warc_date_parse(warc_bytes(value, strlen(value)), &exact)) {
-        command->run.wanted.since = exact;
-        return 0;
+    WallTime *since = &command->run.wanted.since;
+    if (!warc_date_parse(warc_bytes(value, strlen(value)), since) &&
+        when_parse(value, wall_now(), since) != RESULT_OK) {
+        return complain("--since: expected a time such as 2026-01-31T12:00:00Z or 2d, found",
+                        value);
     }
-    if (!sitemap_date(value, strlen(value), &seconds)) {
-        return complain("--since: expected a time such as 2026-01-31T12:00:00Z, found", value);
-    }
-    command->run.wanted.since.us = seconds * 1000000;
     return 0;
 }
 
@@ -151,7 +132,7 @@ static const struct {
 static int take_option(TextCommand *command, int argc, char **argv, int *i)
 {
     for (size_t k = 0; k < sizeof options_with_value / sizeof *options_with_value; k++) {
-        const char *value = value_of(options_with_value[k].name, argc, argv, i);
+        const char *value = command_option(options_with_value[k].name, argc, argv, i);
         if (value != NULL) {
             return options_with_value[k].take(command, value);
         }
@@ -161,9 +142,7 @@ static int take_option(TextCommand *command, int argc, char **argv, int *i)
 
 static bool take_flag(TextCommand *command, const char *word)
 {
-    if (strcmp(word, "--main") == 0) {
-        command->run.pages.main_text = true;
-    } else if (strcmp(word, "--no-language") == 0) {
+    if (strcmp(word, "--no-language") == 0) {
         command->no_language = true;
     } else if (strcmp(word, "--quiet") == 0 || strcmp(word, "-q") == 0) {
         command->quiet = true;
@@ -198,25 +177,6 @@ static int parse(TextCommand *command, int argc, char **argv)
             return complain("unexpected", word);
         }
     }
-    return 0;
-}
-
-static int compile_where(TextCommand *command)
-{
-    if (command->where == NULL) {
-        return 0;
-    }
-    FilterOptions options = {.available = FILTER_HAS_RESPONSE | FILTER_HAS_STATUS,
-                             .read_file = filters_read_list};
-    FilterError why;
-    Result rc =
-        filter_compile(&command->filter, command->where, strlen(command->where), &options, &why);
-    if (rc != RESULT_OK) {
-        (void)fprintf(stderr, "ragno export: --where: column %zu: %s%s%s\n", why.column,
-                      why.message, why.hint[0] == '\0' ? "" : "; ", why.hint);
-        return rc == RESULT_MEMORY ? EXIT_INTERNAL : EXIT_USAGE;
-    }
-    command->run.where = command->filter;
     return 0;
 }
 
@@ -319,7 +279,9 @@ int text_export_main(int argc, char **argv)
     if (command.help) {
         return usage(stdout);
     }
-    status = compile_where(&command);
+    status = command_filter("export", command.where, FILTER_HAS_RESPONSE | FILTER_HAS_STATUS,
+                            &command.filter);
+    command.run.where = command.filter;
     status = status == 0 ? run(&command) : status;
     filter_delete(command.filter);
     return status;

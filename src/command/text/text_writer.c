@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "command/text/text_language.h"
-#include "parse/text/json_text.h"
+#include "base/memory/json_writer.h"
 
 #define FRAME_BYTES ((size_t)256 << 10) /* JSON lines in one member */
 
@@ -54,95 +54,68 @@ void text_writer_delete(TextWriter *writer)
 
 /* ---- JSON ---- */
 
-/* A field's name; the first is the one right behind "{". */
-static Result put_name(Buffer *out, const char *name)
+static void put_bytes(JsonWriter *json, const char *name, const char *bytes, size_t length)
 {
-    bool first = out->length > 0 && out->data[out->length - 1] == '{';
-    return buffer_printf(out, "%s\"%s\":", first ? "" : ",", name);
-}
-
-static Result put_text(Buffer *out, const char *name, const char *text, size_t length)
-{
-    Result rc = put_name(out, name);
-    if (rc != RESULT_OK) {
-        return rc;
+    if (bytes == NULL) {
+        json_null(json, name);
+    } else {
+        json_text(json, name, bytes, length);
     }
-    return text == NULL ? buffer_append_string(out, "null") : json_text_append(out, text, length);
-}
-
-static Result put_string(Buffer *out, const char *name, const char *text)
-{
-    return put_text(out, name, text, text == NULL ? 0 : strlen(text));
 }
 
 /* Line feeds and tabs in a heading are blanks. */
-static Result put_heading(TextWriter *writer, Buffer *out, VisibleHeading heading, bool first)
+static void put_heading(TextWriter *writer, JsonWriter *json, VisibleHeading heading)
 {
     Buffer *line = &writer->line;
     buffer_reset(line);
     Result rc = buffer_append(line, heading.text, heading.length);
+    if (rc != RESULT_OK) {
+        json->result = json->result == RESULT_OK ? rc : json->result;
+        return;
+    }
     for (size_t i = 0; i < line->length; i++) {
         if (line->data[i] == '\n' || line->data[i] == '\t') {
             line->data[i] = ' ';
         }
     }
-    rc = rc == RESULT_OK
-             ? buffer_printf(out, "%s{\"level\":%u,\"text\":", first ? "" : ",", heading.level)
-             : rc;
-    rc = rc == RESULT_OK ? json_text_append(out, line->data, line->length) : rc;
-    return rc == RESULT_OK ? buffer_append_char(out, '}') : rc;
-}
-
-static Result put_headings(TextWriter *writer, const TextPages *pages, const TextPage *page,
-                           Buffer *out)
-{
-    Result rc = put_name(out, "headings");
-    rc = rc == RESULT_OK ? buffer_append_char(out, '[') : rc;
-    bool first = true;
-    for (size_t i = 0; i < page->visible.n_headings && rc == RESULT_OK; i++) {
-        VisibleHeading heading = text_pages_heading(pages, i);
-        if (heading.length > 0) {
-            rc = put_heading(writer, out, heading, first);
-            first = false;
-        }
-    }
-    return rc == RESULT_OK ? buffer_append_char(out, ']') : rc;
-}
-
-static Result put_facts(Buffer *out, const TextPage *page)
-{
-    const TextCapture *capture = page->capture;
-    char date[WARC_DATE_BYTES];
-    Result rc = buffer_append_char(out, '{');
-    rc = rc == RESULT_OK ? put_text(out, "url", capture->url.bytes, capture->url.length) : rc;
-    rc = rc == RESULT_OK ? put_string(out, "time", warc_date_format(capture->date, date)) : rc;
-    rc = rc == RESULT_OK ? put_name(out, "status") : rc;
-    rc = rc == RESULT_OK ? buffer_printf(out, "%u", capture->status) : rc;
-    rc =
-        rc == RESULT_OK ? put_text(out, "type", capture->type.type, capture->type.type_length) : rc;
-    rc = rc == RESULT_OK ? put_string(out, "encoding", page->visible.encoding) : rc;
-    rc = rc == RESULT_OK ? put_string(out, "language", page->language) : rc;
-    rc = rc == RESULT_OK ? put_string(out, "declared_language", page->declared) : rc;
-    rc = rc == RESULT_OK ? put_string(out, "title", page->visible.title) : rc;
-    rc = rc == RESULT_OK ? put_string(out, "description", page->visible.description) : rc;
-    return rc == RESULT_OK ? put_string(out, "canonical", page->canonical) : rc;
+    json_open(json, NULL, '{');
+    json_count(json, "level", heading.level);
+    json_text(json, "text", line->data, line->length);
+    json_close(json);
 }
 
 static Result put_json(TextWriter *writer, const TextPages *pages, const TextPage *page,
                        Buffer *out)
 {
     const TextCapture *capture = page->capture;
-    char digest[WARC_DIGEST_TEXT];
-    Result rc = put_facts(out, page);
-    rc = rc == RESULT_OK ? put_headings(writer, pages, page, out) : rc;
-    rc = rc == RESULT_OK ? put_name(out, "truncated") : rc;
-    rc = rc == RESULT_OK ? buffer_append_string(out, capture->is_cut ? "true" : "false") : rc;
-    rc = rc == RESULT_OK
-             ? put_string(out, "digest",
-                          capture->has_digest ? warc_digest_format(&capture->digest, digest) : NULL)
-             : rc;
-    rc = rc == RESULT_OK ? put_text(out, "text", page->text, page->length) : rc;
-    return rc == RESULT_OK ? buffer_append(out, "}\n", 2) : rc;
+    char text[WARC_DATE_BYTES > WARC_DIGEST_TEXT ? WARC_DATE_BYTES : WARC_DIGEST_TEXT];
+    JsonWriter json;
+    json_init(&json, out);
+    json_open(&json, NULL, '{');
+    json_text(&json, "url", capture->url.bytes, capture->url.length);
+    json_string(&json, "time", warc_date_format(capture->date, text));
+    json_count(&json, "status", capture->status);
+    put_bytes(&json, "type", capture->type.type, capture->type.type_length);
+    json_string(&json, "encoding", page->visible.encoding);
+    json_string(&json, "language", page->language);
+    json_string(&json, "declared_language", page->declared);
+    json_string(&json, "title", page->visible.title);
+    json_string(&json, "description", page->visible.description);
+    json_string(&json, "canonical", page->canonical);
+    json_open(&json, "headings", '[');
+    for (size_t i = 0; i < page->visible.n_headings; i++) {
+        VisibleHeading heading = text_pages_heading(pages, i);
+        if (heading.length > 0) {
+            put_heading(writer, &json, heading);
+        }
+    }
+    json_close(&json);
+    json_bool(&json, "truncated", capture->is_cut);
+    json_string(&json, "digest",
+                capture->has_digest ? warc_digest_format(&capture->digest, text) : NULL);
+    json_text(&json, "text", page->text, page->length);
+    json_close(&json);
+    return json.result == RESULT_OK ? buffer_append_char(out, '\n') : json.result;
 }
 
 /* ---- WET ---- */

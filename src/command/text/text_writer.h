@@ -3,10 +3,11 @@
  * JSON Lines: one object a line, its fields always there and in this order, null for what is not
  * known:
  *
- *   {"url":"http://example.org/","time":"2026-01-31T12:00:00.123456Z","status":200,"type":"text/html",
- *    "encoding":"UTF-8","language":"en","declared_language":"en-GB","title":"...","description":"...",
- *    "canonical":"...","headings":[{"level":1,"text":"..."}],"truncated":false,"digest":"sha1:...",
- *    "text":"..."}
+ *   {"url": "http://example.org/", "time": "2026-01-31T12:00:00.123456Z", "status": 200,
+ *    "type": "text/html", "encoding": "UTF-8", "language": "en", "declared_language": "en-GB",
+ *    "title": "...", "description": "...", "canonical": "...",
+ *    "headings": [{"level": 1, "text": "..."}], "truncated": false, "digest": "sha1:...",
+ *    "text": "..."}
  *
  * WET, as Common Crawl writes it: WARC/1.0 records of type conversion that refer to the record of
  * the answer; the block is the text (text/plain, UTF-8). The file begins with a warcinfo record.

@@ -1,4 +1,4 @@
-#include "command/when.h"
+#include "crawl/when.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -1,6 +1,6 @@
 /* Points in time on a command line: dates, times, and how long ago. All are UTC. */
-#ifndef COMMAND_WHEN_H
-#define COMMAND_WHEN_H
+#ifndef CRAWL_WHEN_H
+#define CRAWL_WHEN_H
 
 #include "base/core/clock.h"
 #include "base/core/result.h"

@@ -1,0 +1,46 @@
+/* A crawl's database while a table is made of it: short read transactions, the filter that rows
+ * must pass, the rows.
+ *
+ * Owns: its transaction, buffers and URLs. Threads: belongs to one.
+ * Invariants:
+ *  1. txn is renewed every few thousand steps, so that a running crawl may be exported. */
+#ifndef COMMAND_EXPORT_EXPORT_VIEW_H
+#define COMMAND_EXPORT_EXPORT_VIEW_H
+
+#include "command/export/page_export.h"
+#include "parse/url/url.h"
+
+typedef struct ExportView {
+    PageDB *db;
+    const PageExportOptions *options;
+    MDB_txn *txn;
+    uint64_t n_pages; /* at the start */
+    uint64_t n_steps; /* pages that were looked at */
+    uint64_t total;   /* steps in all */
+    ExportRows rows;
+    FilterScratch *scratch; /* of options->where */
+    bool where_source;      /* it asks about the source */
+    Url url;
+    Url source;
+    Buffer from;
+    Buffer to;
+} ExportView;
+
+/* Begins; export_view_end in every case. */
+Result export_view_begin(ExportView *view, PageDB *db, const PageExportOptions *options);
+/* Ends; rc is what happened until now. */
+Result export_view_end(ExportView *view, Result rc);
+/* What an error code of PageDB means; logs what is damaged. */
+Result export_view_result(ExportView *view, int code);
+/* A step is done. Nothing of the old transaction may be in use. Returns what the rows say. */
+Result export_view_step(ExportView *view);
+
+Result export_view_page(ExportView *view, uint64_t index, PageRef *page, Buffer *url);
+/* Whether a row is wanted. page may be NULL: only URLs are known; source may be NULL: none is. */
+bool export_view_passes(ExportView *view, const Buffer *url, const PageRef *page,
+                        const Buffer *source);
+/* The field of a page or a host: its URL, or its number. origin is scratch. */
+void export_view_put_page(ExportView *view, const char *name, uint64_t index, const Buffer *url);
+Result export_view_put_origin(ExportView *view, const char *name, uint32_t host, Buffer *origin);
+
+#endif

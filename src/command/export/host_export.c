@@ -1,0 +1,144 @@
+#include "command/export/page_export.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "command/export/export_pairs.h"
+#include "command/export/export_view.h"
+
+#define DEFAULT_MEMORY ((size_t)64 << 20)
+
+/* The host of every page, in an unnamed temporary file. */
+typedef struct HostColumn {
+    FILE *file;
+    uint32_t *hosts;
+    size_t bytes;
+} HostColumn;
+
+static Result column_open(HostColumn *column, uint64_t n_pages)
+{
+    *column = (HostColumn){.bytes = (size_t)(n_pages + 1) * sizeof(uint32_t)};
+    column->file = tmpfile();
+    if (column->file == NULL || ftruncate(fileno(column->file), (off_t)column->bytes) != 0) {
+        return result_of_errno(errno);
+    }
+    void *map =
+        mmap(NULL, column->bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fileno(column->file), 0);
+    if (map == MAP_FAILED) {
+        return result_of_errno(errno);
+    }
+    column->hosts = map;
+    return RESULT_OK;
+}
+
+static void column_close(HostColumn *column)
+{
+    if (column->hosts != NULL) {
+        (void)munmap(column->hosts, column->bytes);
+    }
+    if (column->file != NULL) {
+        (void)fclose(column->file);
+    }
+}
+
+static Result fill_column(ExportView *view, HostColumn *column)
+{
+    Result rc = column_open(column, view->n_pages);
+    if (rc == RESULT_OK && column->hosts == NULL) {
+        rc = RESULT_INTERNAL;
+    }
+    for (uint64_t i = 0; i < view->n_pages && rc == RESULT_OK; i++) {
+        PageRef page;
+        rc = export_view_page(view, i, &page, &view->from);
+        if (rc == RESULT_OK) {
+            column->hosts[i] = page.host;
+            rc = export_view_step(view);
+        }
+    }
+    return rc;
+}
+
+static Result collect_arcs(ExportView *view, const HostColumn *column, ExportPairs *pairs)
+{
+    Result rc = RESULT_OK;
+    for (uint64_t i = 0; i < view->n_pages && rc == RESULT_OK; i++) {
+        uint64_t *to = NULL;
+        size_t n = 0;
+        size_t n_cross = 0;
+        rc = export_view_result(view, page_db_get_links(view->db, view->txn, i, &to, &n, &n_cross));
+        for (size_t k = 0; k < n && rc == RESULT_OK; k++) {
+            if (to[k] < view->n_pages) {
+                rc = export_pairs_add(pairs, column->hosts[i], column->hosts[to[k]], 1);
+            }
+        }
+        free(to);
+        rc = rc == RESULT_OK ? export_view_step(view) : rc;
+    }
+    return rc;
+}
+
+/* Asks the filter about the hosts of an arc. */
+static Result arc_passes(ExportView *view, const PairCount *arc, bool *wanted)
+{
+    if (view->options->where == NULL) {
+        return RESULT_OK;
+    }
+    Result rc =
+        export_view_result(view, page_db_host_origin(view->db, view->txn, arc->from, &view->from));
+    rc =
+        rc == RESULT_OK
+            ? export_view_result(view, page_db_host_origin(view->db, view->txn, arc->to, &view->to))
+            : rc;
+    *wanted = rc == RESULT_OK && export_view_passes(view, &view->to, NULL, &view->from);
+    return rc;
+}
+
+static Result put_arc(void *context, const PairCount *arc)
+{
+    ExportView *view = context;
+    if (view->options->no_self && arc->from == arc->to) {
+        return RESULT_OK;
+    }
+    bool wanted = true;
+    Result rc = arc_passes(view, arc, &wanted);
+    if (rc != RESULT_OK || !wanted) {
+        return rc;
+    }
+    rc = export_view_put_origin(view, "from", arc->from, &view->from);
+    rc = rc == RESULT_OK ? export_view_put_origin(view, "to", arc->to, &view->to) : rc;
+    if (rc != RESULT_OK) {
+        return rc;
+    }
+    if (!view->options->arcs) {
+        export_number(&view->rows, "weight", arc->count);
+    }
+    export_row_end(&view->rows);
+    return export_view_step(view);
+}
+
+Result page_export_hosts(PageDB *db, const PageExportOptions *options)
+{
+    ExportView view;
+    HostColumn column = {.file = NULL};
+    ExportPairs *pairs = NULL;
+    Result rc = export_view_begin(&view, db, options);
+    view.total = 2 * view.n_pages;
+    if (rc == RESULT_OK) {
+        rc = fill_column(&view, &column);
+    }
+    if (rc == RESULT_OK) {
+        rc = export_pairs_new(&pairs,
+                              options->memory_bytes == 0 ? DEFAULT_MEMORY : options->memory_bytes);
+    }
+    if (rc == RESULT_OK) {
+        rc = collect_arcs(&view, &column, pairs);
+    }
+    if (rc == RESULT_OK) {
+        rc = export_pairs_each(pairs, put_arc, &view);
+    }
+    export_pairs_delete(pairs);
+    column_close(&column);
+    return export_view_end(&view, rc);
+}
