@@ -1,8 +1,5 @@
 #include "parse/visible/visible_tree.h"
 
-#include <string.h>
-#include <strings.h>
-
 #include "parse/text/skim_scan.h"
 
 void visible_tree_begin(VisibleTree *tree, VisibleLines *lines, VisibleMarks *marks, bool is_xml)
@@ -464,11 +461,6 @@ void visible_tree_end_tag(VisibleTree *tree, HtmlTagId id, uint64_t key)
 
 /* ---- text ---- */
 
-static bool is_blank(const char *p, const char *end)
-{
-    return skip_class(p, end, SCAN_SPACE) == end;
-}
-
 void visible_tree_text(VisibleTree *tree, const char *p, const char *end, bool decode)
 {
     VisibleStack *stack = &tree->stack;
@@ -476,7 +468,7 @@ void visible_tree_text(VisibleTree *tree, const char *p, const char *end, bool d
         return;
     }
     if (!tree->body_begun) {
-        tree->body_begun = !is_blank(p, end);
+        tree->body_begun = skip_class(p, end, SCAN_SPACE) < end;
     }
     VisibleWhite white = stack->depth == 0 ? VISIBLE_WHITE_NORMAL
                                            : (VisibleWhite)stack->nodes[stack->depth - 1].white;
