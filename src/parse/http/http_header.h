@@ -37,8 +37,8 @@ typedef struct HttpField {
 /* Reads a header block, behind any interim (1xx) ones. RESULT_INVALID: no status line. */
 Result http_header_parse(HttpHeader *header, const char *bytes, size_t length);
 
-/* Steps through the fields; *position starts at 0. False at the end. Here and below, *field stays as it
- * is when the answer is false. */
+/* Steps through the fields; *position starts at 0. False at the end. Here and below, *field stays
+ * as it is when the answer is false. */
 bool http_header_next(const HttpHeader *header, size_t *position, HttpField *field);
 /* The same for the fields of one name ("Link", "X-Robots-Tag"). */
 bool http_header_next_named(const HttpHeader *header, const char *name, size_t *position,
