@@ -10,6 +10,7 @@
 
 #include "base/core/hash.h"
 #include "store/best_first/bf_scheduler.h"
+#include "folder_fixture.h"
 #include "unit.h"
 
 typedef struct World {
@@ -27,8 +28,7 @@ static inline void world_open(World *w)
 
 static inline void world_start(World *w)
 {
-    (void)snprintf(w->dir, sizeof w->dir, "/tmp/ragno-bf-XXXXXX");
-    CU_ASSERT_PTR_NOT_NULL_FATAL(mkdtemp(w->dir));
+    folder_make(w->dir);
     world_open(w);
 }
 
@@ -42,7 +42,7 @@ static inline void world_close(World *w, int persist)
 static inline void world_end(World *w)
 {
     world_close(w, 0);
-    (void)rmdir(w->dir);
+    folder_remove(w->dir);
 }
 
 /* Adds a page with links; the list ends with NULL. */

@@ -8,14 +8,13 @@
 #include <unistd.h>
 
 #include "store/pages/page_db.h"
+#include "folder_fixture.h"
 #include "unit.h"
 
 static inline const char *page_db_fixture_path(const char *name)
 {
-    static char path[300];
-    const char *dir = getenv("TMPDIR");
-    (void)snprintf(path, sizeof path, "%s/ragno-%s-%ld", dir == NULL ? "/tmp" : dir, name,
-                   (long)getpid());
+    static char path[FOLDER_BYTES];
+    folder_name(path, name);
     return path;
 }
 

@@ -1,4 +1,4 @@
-/* A crawl's tables in a directory of their own under /tmp, without syncs: for tests of what reads
+/* A crawl's tables in a directory of their own, without syncs: for tests of what reads
  * and writes them. Header only; every test program has its own. */
 #ifndef TESTS_UNIT_STORE_FIXTURE_H
 #define TESTS_UNIT_STORE_FIXTURE_H
@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "ingest/batch/ingest_store.h"
+#include "folder_fixture.h"
 #include "unit.h"
 
 typedef struct StoreFixture {
@@ -32,8 +33,7 @@ static inline void store_fixture_reopen(StoreFixture *fixture)
 
 static inline void store_fixture_open(StoreFixture *fixture)
 {
-    (void)snprintf(fixture->path, sizeof fixture->path, "/tmp/ragno-test-store-XXXXXX");
-    CU_ASSERT_PTR_NOT_NULL_FATAL(mkdtemp(fixture->path));
+    folder_make(fixture->path);
     store_fixture_reopen(fixture);
 }
 
@@ -44,7 +44,7 @@ static inline void store_fixture_close(StoreFixture *fixture, bool remove)
     page_db_set_persist(fixture->store.db, !remove);
     (void)page_db_delete(fixture->store.db);
     if (remove) {
-        (void)rmdir(fixture->path);
+        folder_remove(fixture->path);
     }
 }
 

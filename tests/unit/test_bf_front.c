@@ -7,6 +7,7 @@
 #include "base/core/hash.h"
 #include "store/front/bf_front.h"
 #include "store/front/bf_set.h"
+#include "folder_fixture.h"
 #include "unit.h"
 
 typedef struct World {
@@ -33,8 +34,7 @@ static MDB_txn *begin(World *w, unsigned flags)
 static void world_start(World *w, uint64_t seed)
 {
     *w = (World){.seed = seed};
-    (void)snprintf(w->dir, sizeof w->dir, "/tmp/ragno-front-XXXXXX");
-    CU_ASSERT_PTR_NOT_NULL_FATAL(mkdtemp(w->dir));
+    folder_make(w->dir);
     CU_ASSERT_EQUAL_FATAL(mdb_env_create(&w->env), 0);
     (void)mdb_env_set_maxdbs(w->env, 4);
     (void)mdb_env_set_mapsize(w->env, (size_t)1 << 30);
@@ -51,12 +51,7 @@ static void world_end(World *w)
     bf_front_delete(w->front);
     schedule_close(w->schedule);
     mdb_env_close(w->env);
-    char path[128];
-    (void)snprintf(path, sizeof path, "%s/data.mdb", w->dir);
-    (void)unlink(path);
-    (void)snprintf(path, sizeof path, "%s/lock.mdb", w->dir);
-    (void)unlink(path);
-    (void)rmdir(w->dir);
+    folder_remove(w->dir);
 }
 
 static void put(World *w, uint32_t host, unsigned level, uint64_t value)

@@ -62,8 +62,7 @@ static void start(World *w, atomic_uint *n_updates)
     fake_time_init(&fake_time);
     atomic_store(&sync_us, GOOD_SYNC_US);
     atomic_store(&write_us, 0);
-    (void)snprintf(w->dir, sizeof w->dir, "/tmp/ragno-bf-XXXXXX");
-    CU_ASSERT_PTR_NOT_NULL_FATAL(mkdtemp(w->dir));
+    folder_make(w->dir);
     CU_ASSERT_EQUAL_FATAL(page_db_open(&w->db, w->dir, &options), page_db_error_ok);
     CU_ASSERT_EQUAL_FATAL(bf_scheduler_new(&w->sch, w->db, NULL), bf_scheduler_error_ok);
     bf_scheduler_set_time(w->sch, &fake_time.keeper);

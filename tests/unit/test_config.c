@@ -5,6 +5,7 @@
 
 #include "base/memory/buffer.h"
 #include "rules/config.h"
+#include "folder_fixture.h"
 #include "unit.h"
 
 static void set(Config *config, const char *name, const char *value, Buffer *error)
@@ -15,18 +16,16 @@ static void set(Config *config, const char *name, const char *value, Buffer *err
 
 static void files_of_options_are_found_from_another_directory(void)
 {
-    char dir[] = "/tmp/ragno-config-XXXXXX";
+    char dir[FOLDER_BYTES];
     char before[4096];
-    char path[64];
+    char path[FOLDER_BYTES + 16];
     Config config;
     Buffer error;
     buffer_init(&error, BUFFER_NO_LIMIT);
-    CU_ASSERT_PTR_NOT_NULL_FATAL(mkdtemp(dir));
+    folder_make(dir);
     CU_ASSERT_PTR_NOT_NULL_FATAL(getcwd(before, sizeof before));
     (void)snprintf(path, sizeof path, "%s/rules.txt", dir);
-    FILE *rules = fopen(path, "w");
-    (void)fputs("//a/ 4\n", rules);
-    (void)fclose(rules);
+    folder_put(dir, "rules.txt", "//a/ 4\n", 7);
     CU_ASSERT_EQUAL_FATAL(config_init(&config), RESULT_OK);
     CU_ASSERT_EQUAL_FATAL(chdir(dir), 0);
     set(&config, "schedule.rules", "rules.txt", &error);
@@ -40,8 +39,7 @@ static void files_of_options_are_found_from_another_directory(void)
     CU_ASSERT_PTR_NULL(strstr(buffer_string(&error), "schedule.rules"));
     config_destroy(&config);
     buffer_destroy(&error);
-    (void)unlink(path);
-    (void)rmdir(dir);
+    folder_remove(dir);
 }
 
 UNIT_MAIN("config", {"files of options are found from another directory",

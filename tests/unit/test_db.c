@@ -1,4 +1,5 @@
 /* ragno db: what its commands print, and how they end. */
+#include "folder_fixture.h"
 #include "unit.h"
 
 #include <fcntl.h>
@@ -13,14 +14,13 @@
 #include "store/pages/page_db.h"
 #include "store/schedule/schedule.h"
 
-static char dir[200];
+static char dir[FOLDER_BYTES];
 static char output[8192];
 
 static void make_crawl(void)
 {
-    (void)snprintf(dir, sizeof dir, "/tmp/ragno-db-%ld", (long)getpid());
+    folder_make(dir);
     char path[300];
-    (void)mkdir(dir, 0700);
     (void)snprintf(path, sizeof path, "%s/crawl.mdb", dir);
     PageDB *db = NULL;
     CU_ASSERT_EQUAL_FATAL(page_db_open(&db, path, NULL), page_db_error_ok);
@@ -194,7 +194,7 @@ static void hosts_and_schedule_are_printed(void)
 
 static void wrong_calls_are_told(void)
 {
-    (void)snprintf(dir, sizeof dir, "/tmp/ragno-db-none-%ld", (long)getpid());
+    folder_name(dir, "none");
     CU_ASSERT_EQUAL(run_db("info", NULL), 3);
     CU_ASSERT_EQUAL(run_db("infos", NULL), 2);
     CU_ASSERT_EQUAL(run_db(NULL), 2);

@@ -1,6 +1,5 @@
 #include <dirent.h>
 #include <fcntl.h>
-#include <ftw.h>
 #include <lmdb.h>
 #include <pthread.h>
 #include <signal.h>
@@ -14,29 +13,10 @@
 #include "store/repository/drum_lmdb.h"
 #include "store/repository/drum_runs.h"
 #include "store/drum/drum_sort.h"
+#include "folder_fixture.h"
 #include "unit.h"
 
 /* --- places ---------------------------------------------------------------------------------- */
-
-static int remove_one(const char *path, const struct stat *status, int type, struct FTW *ftw)
-{
-    (void)status;
-    (void)type;
-    (void)ftw;
-    return remove(path);
-}
-
-static void remove_tree(const char *path)
-{
-    (void)nftw(path, remove_one, 16, FTW_DEPTH | FTW_PHYS);
-}
-
-static void make_place(char place[64])
-{
-    const char *directory = getenv("TMPDIR");
-    (void)snprintf(place, 64, "%.40s/test-drum-XXXXXX", directory != NULL ? directory : "/tmp");
-    CU_ASSERT_PTR_NOT_NULL_FATAL(mkdtemp(place));
-}
 
 static void copy_file(const char *from, const char *to)
 {
@@ -201,7 +181,7 @@ static void prepare(Setup *setup, Model *model, const Geometry *g, uint64_t seed
 {
     memset(setup, 0, sizeof *setup);
     memset(model, 0, sizeof *model);
-    make_place(setup->place);
+    folder_make(setup->place);
     model->keys = g->keys;
     model->buckets = g->buckets;
     model->global_order = g->global_order;
@@ -222,7 +202,7 @@ static void prepare(Setup *setup, Model *model, const Geometry *g, uint64_t seed
                                    .assign_bytes = 8};
 }
 
-/* FULL=1 makes it millions; TMPDIR=/dev/shm makes that quick. */
+/* FULL=1 makes it millions. */
 static void random_operations_behave_as_if_done_one_by_one(void)
 {
     unsigned operations = getenv("FULL") != NULL ? 250000 : 12000;
@@ -256,7 +236,7 @@ static void random_operations_behave_as_if_done_one_by_one(void)
         CU_ASSERT_EQUAL(model_waiting(&model), 0);
         CU_ASSERT_TRUE(repository_is(&setup, &model));
         setup_close(&setup);
-        remove_tree(setup.place);
+        folder_remove(setup.place);
     }
 }
 
@@ -301,7 +281,7 @@ static void the_url_seen_example_finds_three_urls_and_one_duplicate(void)
                                .array_bytes = 4 * 64,
                                .bucket_bytes = 64,
                                .global_order = true}};
-    make_place(setup.place);
+    folder_make(setup.place);
     CU_ASSERT_EQUAL_FATAL(setup_open(&setup), RESULT_OK);
     for (int i = 0; i < 4; i++) {
         size_t length = strlen(urls[i]);
@@ -314,7 +294,7 @@ static void the_url_seen_example_finds_three_urls_and_one_duplicate(void)
     CU_ASSERT_STRING_EQUAL(seen.order, "uuud");
     CU_ASSERT_STRING_EQUAL(seen.last_unique, urls[2]);
     setup_close(&setup);
-    remove_tree(setup.place);
+    folder_remove(setup.place);
 }
 
 /* --- crashes --------------------------------------------------------------------------------- */
@@ -336,7 +316,7 @@ static void what_was_persisted_survives_a_kill_and_the_rest_is_gone_whole(void)
         }
         CU_ASSERT_EQUAL(drum_persist(setup.drum), RESULT_OK);
         Setup after = setup;
-        make_place(after.place);
+        folder_make(after.place);
         copy_place(setup.place, after.place);
         /* What comes after the snapshot must leave no trace in it. */
         uint64_t called = model.called, waiting = model_waiting(&model);
@@ -349,9 +329,9 @@ static void what_was_persisted_survives_a_kill_and_the_rest_is_gone_whole(void)
         CU_ASSERT_EQUAL(model.wrong, 0);
         CU_ASSERT_TRUE(repository_is(&after, &model));
         setup_close(&after);
-        remove_tree(after.place);
+        folder_remove(after.place);
         setup_close(&setup);
-        remove_tree(setup.place);
+        folder_remove(setup.place);
     }
 }
 
@@ -447,7 +427,7 @@ static void killed_in_a_merge_every_operation_still_counts_exactly_once(void)
         Model model;
         Witness witness = {.calls = 0}, second = {.calls = 0};
         prepare(&setup, &model, &g, 77 + seed);
-        make_place(witness.snapshot);
+        folder_make(witness.snapshot);
         char place[64];
         memcpy(place, setup.place, sizeof place);
         witness_open(&witness, &setup, place);
@@ -467,8 +447,8 @@ static void killed_in_a_merge_every_operation_still_counts_exactly_once(void)
         CU_ASSERT_EQUAL(witness_count(&second), 1500);
         CU_ASSERT_TRUE(repository_is(&after, &model));
         witness_close(&second, &after);
-        remove_tree(witness.snapshot);
-        remove_tree(place);
+        folder_remove(witness.snapshot);
+        folder_remove(place);
         model_forget_queues(&model);
     }
 }
@@ -497,7 +477,7 @@ static void a_callback_that_fails_undoes_its_transaction_and_nothing_else(void)
         CU_ASSERT_EQUAL(drum_sealed_count(setup.drum), 0);
         CU_ASSERT_TRUE(repository_is(&setup, &model));
         witness_close(&witness, &setup);
-        remove_tree(place);
+        folder_remove(place);
         model_forget_queues(&model);
     }
 }
@@ -529,7 +509,7 @@ static void a_bucket_file_that_comes_back_is_dropped(void)
     CU_ASSERT_EQUAL(model.called, called);
     CU_ASSERT_FALSE(find_bucket_file(setup.place, path, sizeof path));
     setup_close(&setup);
-    remove_tree(setup.place);
+    folder_remove(setup.place);
 }
 
 /* Half of a generation is committed, then its file is lost: the next one must not inherit its
@@ -542,7 +522,7 @@ static void the_number_of_a_lost_half_merged_file_is_not_used_again(void)
     Witness witness = {.snapshot_at = 400}, second = {.calls = 0};
     char place[64], path[256];
     prepare(&setup, &model, &g, 21);
-    make_place(witness.snapshot);
+    folder_make(witness.snapshot);
     memcpy(place, setup.place, sizeof place);
     witness_open(&witness, &setup, place);
     for (int i = 0; i < 600; i++) {
@@ -565,8 +545,8 @@ static void the_number_of_a_lost_half_merged_file_is_not_used_again(void)
     CU_ASSERT_EQUAL(drum_synchronize(after.drum), RESULT_OK);
     CU_ASSERT_EQUAL(witness_count(&second), before + 500);
     witness_close(&second, &after);
-    remove_tree(witness.snapshot);
-    remove_tree(place);
+    folder_remove(witness.snapshot);
+    folder_remove(place);
     model_forget_queues(&model);
 }
 
@@ -588,7 +568,7 @@ static void a_full_disk_refuses_operations_and_loses_none_that_it_took(void)
                                .array_bytes = 300,
                                .manual_merge = true}};
     struct rlimit old, small;
-    make_place(setup.place);
+    folder_make(setup.place);
     CU_ASSERT_EQUAL_FATAL(setup_open(&setup), RESULT_OK);
     void (*handler)(int) = signal(SIGXFSZ, SIG_IGN);
     CU_ASSERT_EQUAL(getrlimit(RLIMIT_FSIZE, &old), 0);
@@ -622,7 +602,7 @@ static void a_full_disk_refuses_operations_and_loses_none_that_it_took(void)
     CU_ASSERT_EQUAL(drum_synchronize(setup.drum), RESULT_OK);
     CU_ASSERT_EQUAL(unique, 3000);
     setup_close(&setup);
-    remove_tree(setup.place);
+    folder_remove(setup.place);
 }
 
 static void a_full_map_undoes_the_merge_which_succeeds_when_there_is_room(void)
@@ -635,7 +615,7 @@ static void a_full_map_undoes_the_merge_which_succeeds_when_there_is_room(void)
                         .manual_merge = true},
             .commit_bytes = (size_t)with_commits,
             .map_bytes = 200000};
-        make_place(setup.place);
+        folder_make(setup.place);
         CU_ASSERT_EQUAL_FATAL(setup_open(&setup), RESULT_OK);
         for (uint64_t i = 0; i < 20000; i++) {
             CU_ASSERT_EQUAL(drum_check_update(setup.drum, drum_key_number(hash_mix(i + 1)),
@@ -653,7 +633,7 @@ static void a_full_map_undoes_the_merge_which_succeeds_when_there_is_room(void)
         CU_ASSERT_EQUAL(drum_lmdb_count(setup.repository, &count), RESULT_OK);
         CU_ASSERT_EQUAL(count, 20000);
         setup_close(&setup);
-        remove_tree(setup.place);
+        folder_remove(setup.place);
     }
 }
 
@@ -725,8 +705,8 @@ static void a_torn_tail_is_cut_off_and_what_is_left_is_a_prefix(void)
         CU_ASSERT_TRUE(repository_is(&setup, &prefix));
         setup_close(&again);
         setup_close(&setup);
-        remove_tree(again.place);
-        remove_tree(setup.place);
+        folder_remove(again.place);
+        folder_remove(setup.place);
         model_forget_queues(&model);
         model_forget_queues(&prefix);
     }
@@ -784,7 +764,7 @@ static void damage_in_the_durable_part_is_never_silent(void)
             CU_ASSERT(stats.merged < 400 || stats.damaged_elements > 0);
             setup_close(&setup);
         }
-        remove_tree(setup.place);
+        folder_remove(setup.place);
     }
 }
 
@@ -812,7 +792,7 @@ static void an_unknown_version_and_a_second_process_are_refused(void)
     setup.options.dispatcher = (DrumDispatcher){.context = NULL};
     CU_ASSERT_EQUAL(drum_check(setup.drum, drum_key_bytes("a", 1)), RESULT_INVALID);
     setup_close(&setup);
-    remove_tree(setup.place);
+    folder_remove(setup.place);
 }
 
 /* --- collecting beside a merge --------------------------------------------------------------- */
@@ -886,7 +866,7 @@ static void collecting_goes_on_while_another_thread_merges(void)
     CU_ASSERT_TRUE(repository_is(&beside.setup, &beside.model));
     setup_close(&beside.setup);
     mutex_destroy(&beside.mutex);
-    remove_tree(beside.setup.place);
+    folder_remove(beside.setup.place);
     model_forget_queues(&beside.model);
 }
 
@@ -919,7 +899,7 @@ static void callbacks_may_add_to_the_same_drum(void)
                                .buckets = 4,
                                .array_bytes = 128,
                                .bucket_bytes = 40}};
-    make_place(setup.place);
+    folder_make(setup.place);
     CU_ASSERT_EQUAL_FATAL(setup_open(&setup), RESULT_OK);
     chain.drum = setup.drum;
     uint64_t zero = 0;
@@ -929,7 +909,7 @@ static void callbacks_may_add_to_the_same_drum(void)
     CU_ASSERT_EQUAL(drum_synchronize(setup.drum), RESULT_OK);
     CU_ASSERT_EQUAL(chain.unique, 202);
     setup_close(&setup);
-    remove_tree(setup.place);
+    folder_remove(setup.place);
 }
 
 /* --- large elements, sorting ----------------------------------------------------------------- */
@@ -962,7 +942,7 @@ static void elements_larger_than_an_array_come_through_and_the_limits_hold(void)
     for (size_t i = 0; i < size; i++) {
         bytes[i] = (uint8_t)hash_mix(i);
     }
-    make_place(setup.place);
+    folder_make(setup.place);
     CU_ASSERT_EQUAL_FATAL(setup_open(&setup), RESULT_OK);
     CU_ASSERT_EQUAL(drum_check_update_with(setup.drum, drum_key_number(7), (DrumBytes){bytes, size},
                                            (DrumBytes){bytes, size / 2}),
@@ -975,7 +955,7 @@ static void elements_larger_than_an_array_come_through_and_the_limits_hold(void)
     CU_ASSERT_EQUAL(large.auxiliary_length, size / 2);
     CU_ASSERT_EQUAL(large.auxiliary_hash, hash_64(bytes, size / 2, 0));
     setup_close(&setup);
-    remove_tree(setup.place);
+    folder_remove(setup.place);
     free(bytes);
 }
 
@@ -986,7 +966,7 @@ static void keys_that_a_repository_cannot_hold_are_refused(void)
                                .keys = DRUM_KEYS_BYTES}};
     char key[600];
     memset(key, 'k', sizeof key);
-    make_place(setup.place);
+    folder_make(setup.place);
     CU_ASSERT_EQUAL_FATAL(setup_open(&setup), RESULT_OK);
     size_t limit = setup.repository->key_limit;
     CU_ASSERT_EQUAL(limit, 511);
@@ -997,7 +977,7 @@ static void keys_that_a_repository_cannot_hold_are_refused(void)
     CU_ASSERT_EQUAL(drum_synchronize(setup.drum), RESULT_OK);
     CU_ASSERT_EQUAL(calls, 2);
     setup_close(&setup);
-    remove_tree(setup.place);
+    folder_remove(setup.place);
 }
 
 static void sorting_is_stable_whatever_the_keys_look_like(void)

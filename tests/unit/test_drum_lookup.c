@@ -1,10 +1,10 @@
-#include <dirent.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "store/repository/drum_lmdb.h"
+#include "folder_fixture.h"
 #include "unit.h"
 
 /* The example of drum_lmdb.h: robots.txt and addresses of hosts, looked up in bulk. */
@@ -35,7 +35,7 @@ static Result on_known(void *context, const DrumEvent *event)
 }
 
 typedef struct Lookup {
-    char path[64];
+    char path[FOLDER_BYTES];
     DrumRepository *repository;
     Drum *drum;
     Answers answers;
@@ -48,8 +48,8 @@ static DrumBytes text(const char *words)
 
 static void set_up(Lookup *l, const char *table)
 {
-    *l = (Lookup){.path = "/tmp/ragno-test-lookup-XXXXXX"};
-    CU_ASSERT_PTR_NOT_NULL_FATAL(mkdtemp(l->path));
+    *l = (Lookup){.drum = NULL};
+    folder_make(l->path);
     char file[96], files[96];
     (void)snprintf(file, sizeof file, "%s/hosts.mdb", l->path);
     (void)snprintf(files, sizeof files, "%s/buckets", l->path);
@@ -66,30 +66,11 @@ static void set_up(Lookup *l, const char *table)
     CU_ASSERT_EQUAL_FATAL(drum_open(&l->drum, &drum, NULL), RESULT_OK);
 }
 
-static void remove_all(const char *path)
-{
-    DIR *stream = opendir(path);
-    for (struct dirent *e = stream == NULL ? NULL : readdir(stream); e != NULL;
-         e = readdir(stream)) {
-        char name[384];
-        if (e->d_name[0] != '.') {
-            (void)snprintf(name, sizeof name, "%s/%s", path, e->d_name);
-            if (unlink(name) != 0) {
-                remove_all(name);
-            }
-        }
-    }
-    if (stream != NULL) {
-        (void)closedir(stream);
-    }
-    (void)rmdir(path);
-}
-
 static void tear_down(Lookup *l)
 {
     CU_ASSERT_EQUAL(drum_dispose(l->drum), RESULT_OK);
     drum_lmdb_close(l->repository);
-    remove_all(l->path);
+    folder_remove(l->path);
 }
 
 static void robots_txt_is_found_by_host_and_missing_hosts_are_told(void)

@@ -1,6 +1,5 @@
 #include <dirent.h>
 #include <fcntl.h>
-#include <ftw.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -11,25 +10,12 @@
 #include "store/repository/drum_run_reader.h"
 #include "store/repository/drum_run_writer.h"
 #include "store/repository/drum_runs.h"
+#include "folder_fixture.h"
 #include "unit.h"
-
-static int remove_one(const char *path, const struct stat *status, int type, struct FTW *ftw)
-{
-    (void)status;
-    (void)type;
-    (void)ftw;
-    return remove(path);
-}
-
-static void remove_tree(const char *path)
-{
-    (void)nftw(path, remove_one, 16, FTW_DEPTH | FTW_PHYS);
-}
 
 static int open_place(char place[64])
 {
-    (void)snprintf(place, 64, "/tmp/test-runs-XXXXXX");
-    CU_ASSERT_PTR_NOT_NULL_FATAL(mkdtemp(place));
+    folder_make(place);
     int fd = open(place, O_RDONLY | O_DIRECTORY);
     CU_ASSERT_FATAL(fd >= 0);
     return fd;
@@ -117,7 +103,7 @@ static void a_run_gives_back_what_was_written_in_order_and_by_key(void)
         }
     }
     (void)close(directory);
-    remove_tree(place);
+    folder_remove(place);
 }
 
 static Result read_all_of(int directory)
@@ -160,7 +146,7 @@ static void a_flipped_bit_or_a_cut_is_always_found(void)
         (void)close(fd);
     }
     (void)close(directory);
-    remove_tree(place);
+    folder_remove(place);
 }
 
 /* --- the repository -------------------------------------------------------------------------- */
@@ -242,7 +228,7 @@ static void runs_are_merged_and_the_youngest_value_stays(void)
     DrumRepository *second;
     CU_ASSERT_EQUAL(drum_runs_open(&second, &options), RESULT_LOCKED);
     drum_runs_close(r);
-    remove_tree(place);
+    folder_remove(place);
 }
 
 static void what_is_aborted_or_not_committed_leaves_nothing(void)
@@ -271,7 +257,7 @@ static void what_is_aborted_or_not_committed_leaves_nothing(void)
     CU_ASSERT_EQUAL(truncate(path, 20), 0);
     CU_ASSERT_EQUAL(drum_runs_open(&r, &options), RESULT_DAMAGED);
     CU_ASSERT_PTR_NULL(r);
-    remove_tree(place);
+    folder_remove(place);
 }
 
 UNIT_MAIN("drum_runs",

@@ -6,6 +6,7 @@
 
 #include "base/core/hash.h"
 #include "store/frequency/freq_scheduler.h"
+#include "folder_fixture.h"
 #include "unit.h"
 
 typedef struct World {
@@ -23,8 +24,7 @@ static void world_open(World *w)
 
 static void world_start(World *w)
 {
-    (void)snprintf(w->dir, sizeof w->dir, "/tmp/ragno-freq-XXXXXX");
-    CU_ASSERT_PTR_NOT_NULL_FATAL(mkdtemp(w->dir));
+    folder_make(w->dir);
     world_open(w);
 }
 
@@ -39,7 +39,7 @@ static void world_close(World *w, int persist)
 static void world_end(World *w)
 {
     world_close(w, 0);
-    (void)rmdir(w->dir);
+    folder_remove(w->dir);
 }
 
 static void crawl(World *w, const char *url, double time, uint32_t content)

@@ -7,13 +7,13 @@
 
 #include "link_list.h"
 #include "store/rank/hits.h"
+#include "folder_fixture.h"
 #include "unit.h"
 
 static Hits *make(char *dir, size_t n)
 {
     Hits *hits = NULL;
-    (void)snprintf(dir, 32, "/tmp/ragno-hits-XXXXXX");
-    CU_ASSERT_PTR_NOT_NULL_FATAL(mkdtemp(dir));
+    folder_make(dir);
     CU_ASSERT_EQUAL_FATAL(hits_new(&hits, dir, n), hits_error_ok);
     return hits;
 }
@@ -107,7 +107,7 @@ static double worst(const Hits *hits, const double *h, const double *a, size_t n
 
 static void a_ring_with_a_sink_has_its_known_scores(void)
 {
-    char dir[32];
+    char dir[FOLDER_BYTES];
     LinkList ring = {0};
     add_ring(&ring);
     Hits *hits = make(dir, 5);
@@ -127,7 +127,7 @@ static void a_ring_with_a_sink_has_its_known_scores(void)
 static void random_graphs_agree_with_plain_doubles(void)
 {
     for (uint64_t seed = 1; seed <= 4; seed++) {
-        char dir[32];
+        char dir[FOLDER_BYTES];
         const size_t n = 300 * seed;
         LinkList list = {0};
         link_list_random(&list, n, seed, seed % 2 == 0);
@@ -172,13 +172,13 @@ static void random_graphs_agree_with_plain_doubles(void)
         (void)mmap_array_delete(scores);
         (void)hits_delete(hits);
         free(list.links);
-        (void)rmdir(dir);
+        folder_remove(dir);
     }
 }
 
 static void pages_with_thousands_of_links_are_right(void)
 {
-    char dir[32];
+    char dir[FOLDER_BYTES];
     LinkList list = {0};
     const size_t n = LINK_GRAPH_SLICE + 1000;
     atomic_bool stop = false;
@@ -206,12 +206,12 @@ static void pages_with_thousands_of_links_are_right(void)
     free(a);
     (void)hits_delete(hits);
     free(list.links);
-    (void)rmdir(dir);
+    folder_remove(dir);
 }
 
 static void a_faded_community_can_come_back(void)
 {
-    char dir[32];
+    char dir[FOLDER_BYTES];
     LinkList list = {0};
     Hits *hits = make(dir, 4);
     for (int64_t i = 0; i < 6; i++) { /* six pages point to 20; three others to 30 */
@@ -236,12 +236,12 @@ static void a_faded_community_can_come_back(void)
     CU_ASSERT_DOUBLE_EQUAL((double)old, 1.0 / 6.0, 1e-4);
     (void)hits_delete(hits);
     free(list.links);
-    (void)rmdir(dir);
+    folder_remove(dir);
 }
 
 static void a_walk_is_not_caught_by_a_community(void)
 {
-    char dir[32];
+    char dir[FOLDER_BYTES];
     LinkList list = {0};
     Hits *hits = make(dir, 100);
     float gift = 0;
@@ -279,12 +279,12 @@ static void a_walk_is_not_caught_by_a_community(void)
     }
     (void)hits_delete(hits);
     free(list.links);
-    (void)rmdir(dir);
+    folder_remove(dir);
 }
 
 static void errors_are_told_and_results_outlive_the_object(void)
 {
-    char dir[32];
+    char dir[FOLDER_BYTES];
     LinkList ring = {0};
     Hits *hits = make(dir, 5);
     CU_ASSERT_EQUAL(compute(hits, &ring), hits_error_ok); /* no links, no scores */

@@ -1,4 +1,5 @@
 /* A file of LMDB, whole and with a page of each kind broken. */
+#include "folder_fixture.h"
 #include "unit.h"
 
 #include <fcntl.h>
@@ -56,8 +57,7 @@ static File *file_new(void)
     MDB_env *env = NULL;
     MDB_txn *txn = NULL;
     CU_ASSERT_PTR_NOT_NULL_FATAL(file);
-    (void)snprintf(file->directory, sizeof file->directory, "/tmp/ragno-unit-lmdb-XXXXXX");
-    CU_ASSERT_PTR_NOT_NULL_FATAL(mkdtemp(file->directory));
+    folder_make(file->directory);
     (void)snprintf(file->data, sizeof file->data, "%s/data.mdb", file->directory);
     CU_ASSERT_EQUAL_FATAL(mdb_env_create(&env), 0);
     CU_ASSERT_EQUAL_FATAL(mdb_env_set_mapsize(env, (size_t)64 << 20), 0);
@@ -74,11 +74,7 @@ static File *file_new(void)
 
 static void file_delete(File *file)
 {
-    char lock[80];
-    (void)snprintf(lock, sizeof lock, "%s/lock.mdb", file->directory);
-    (void)unlink(file->data);
-    (void)unlink(lock);
-    CU_ASSERT_EQUAL(rmdir(file->directory), 0);
+    folder_remove(file->directory);
     free(file);
 }
 

@@ -5,6 +5,7 @@
 
 #include "base/thread/log.h"
 #include "base/thread/thread.h"
+#include "folder_fixture.h"
 #include "unit.h"
 
 static char path[64];
@@ -23,10 +24,7 @@ static char *contents(void)
 
 static void open_log(LogLevel level)
 {
-    (void)snprintf(path, sizeof path, "/tmp/ragno-test-log-XXXXXX");
-    int fd = mkstemp(path);
-    CU_ASSERT_TRUE_FATAL(fd >= 0);
-    (void)close(fd);
+    (void)close(folder_make_file(path));
     CU_ASSERT_EQUAL_FATAL(log_open(path, level, LOG_LEVEL_ERROR), RESULT_OK);
 }
 

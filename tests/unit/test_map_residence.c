@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "store/lmdb/map_residence.h"
+#include "folder_fixture.h"
 #include "unit.h"
 
 #define FILE_BYTES ((size_t)32 << 20)
@@ -20,10 +21,9 @@ typedef struct Mapped {
 
 static void open_mapped(Mapped *m)
 {
-    char path[] = "/tmp/ragno-residence-XXXXXX";
+    char path[FOLDER_BYTES];
     unsigned char block[4096];
-    m->fd = mkstemp(path);
-    CU_ASSERT_TRUE_FATAL(m->fd >= 0);
+    m->fd = folder_make_file(path);
     (void)unlink(path);
     for (size_t i = 0; i < FILE_BYTES; i += sizeof block) {
         memset(block, (int)(i / sizeof block % 251), sizeof block);

@@ -3,6 +3,7 @@
 #include <unistd.h>
 
 #include "store/tables/near_table.h"
+#include "folder_fixture.h"
 #include "unit.h"
 
 #define PAGES 4000u
@@ -15,8 +16,7 @@ typedef struct Store {
 
 static void open_store(Store *store)
 {
-    (void)snprintf(store->directory, sizeof store->directory, "/tmp/ragno-near-XXXXXX");
-    CU_ASSERT_PTR_NOT_NULL_FATAL(mkdtemp(store->directory));
+    folder_make(store->directory);
     CU_ASSERT_EQUAL_FATAL(mdb_env_create(&store->env), 0);
     CU_ASSERT_EQUAL_FATAL(mdb_env_set_maxdbs(store->env, 2), 0);
     CU_ASSERT_EQUAL_FATAL(mdb_env_set_mapsize(store->env, (size_t)64 << 20), 0);
@@ -27,14 +27,9 @@ static void open_store(Store *store)
 
 static void close_store(Store *store)
 {
-    char path[96];
     mdb_txn_abort(store->table.txn);
     mdb_env_close(store->env);
-    (void)snprintf(path, sizeof path, "%s/data.mdb", store->directory);
-    (void)unlink(path);
-    (void)snprintf(path, sizeof path, "%s/lock.mdb", store->directory);
-    (void)unlink(path);
-    (void)rmdir(store->directory);
+    folder_remove(store->directory);
 }
 
 static uint64_t next_random(uint64_t *state)

@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include "base/option/options.h"
+#include "folder_fixture.h"
 #include "unit.h"
 
 typedef struct Values {
@@ -73,10 +74,10 @@ static bool complained(const Fixture *f, const char *words)
 /* Writes DIR/name; the directory is made once. */
 static const char *directory(void)
 {
-    static char path[] = "/tmp/ragno-test-options-XXXXXX";
+    static char path[FOLDER_BYTES];
     static bool made;
     if (!made) {
-        CU_ASSERT_PTR_NOT_NULL_FATAL(mkdtemp(path));
+        folder_make(path);
         made = true;
     }
     return path;
@@ -467,7 +468,7 @@ static void what_is_printed_loads_again(void)
     free(text);
     tear_down(&f);
     tear_down(&g);
-    (void)rmdir(directory());
+    folder_remove(directory());
 }
 
 UNIT_MAIN("options", {"defaults come from the table", defaults_come_from_the_table},

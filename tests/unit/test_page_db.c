@@ -164,10 +164,7 @@ static void a_creation_that_was_cut_short_is_done_again(void)
     struct stat st;
     CU_ASSERT_EQUAL(stat(path, &st), 0);
     CU_ASSERT_EQUAL(st.st_size, (off_t)sizeof half);
-    (void)unlink(path);
-    (void)snprintf(path, sizeof path, "%s/lock.mdb", page_db_fixture_path("pagedb4"));
-    (void)unlink(path);
-    (void)rmdir(page_db_fixture_path("pagedb4"));
+    folder_remove(page_db_fixture_path("pagedb4"));
 }
 
 UNIT_MAIN("page_db",

@@ -1,4 +1,5 @@
 /* A batch gives the database that its pages give one by one, record by record. */
+#include "folder_fixture.h"
 #include "unit.h"
 
 #include <stdio.h>
@@ -14,10 +15,8 @@ enum { MANY_LINKS = 100000, LONG_URL = 65536, N_PAGES = 60 };
 
 static PageDB *open_fresh(const char *name)
 {
-    char path[300];
-    const char *dir = getenv("TMPDIR");
-    (void)snprintf(path, sizeof path, "%s/ragno-%s-%ld", dir == NULL ? "/tmp" : dir, name,
-                   (long)getpid());
+    char path[FOLDER_BYTES];
+    folder_name(path, name);
     PageDB *db = NULL;
     CU_ASSERT_EQUAL_FATAL(page_db_open(&db, path, &(PageDBOptions){.no_sync = true}),
                           page_db_error_ok);

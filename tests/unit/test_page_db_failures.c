@@ -1,4 +1,5 @@
 /* PageDB when things break: other formats, damaged files, no directory, a full disk, no memory. */
+#include "folder_fixture.h"
 #include "unit.h"
 
 #include <fcntl.h>
@@ -45,14 +46,12 @@ void *realloc(void *old, size_t size)
 }
 #endif
 
-static char path[300];
+static char path[FOLDER_BYTES];
 static char data_file[320];
 
 static void choose_path(const char *name)
 {
-    const char *dir = getenv("TMPDIR");
-    (void)snprintf(path, sizeof path, "%s/ragno-%s-%ld", dir == NULL ? "/tmp" : dir, name,
-                   (long)getpid());
+    folder_name(path, name);
     (void)snprintf(data_file, sizeof data_file, "%s/data.mdb", path);
 }
 

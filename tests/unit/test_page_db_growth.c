@@ -1,6 +1,7 @@
 /* PageDB opened with a small map: threads add, read and stream across every growth.
  *
  * FULL=1: for ten minutes. */
+#include "folder_fixture.h"
 #include "unit.h"
 
 #include <pthread.h>
@@ -20,10 +21,8 @@ enum { WRITERS = 2, READERS = 2, LINKS = 12, SHORT_PAGES = 1500 };
 
 static PageDB *open_small(const char *name)
 {
-    char path[300];
-    const char *dir = getenv("TMPDIR");
-    (void)snprintf(path, sizeof path, "%s/ragno-%s-%ld", dir == NULL ? "/tmp" : dir, name,
-                   (long)getpid());
+    char path[FOLDER_BYTES];
+    folder_name(path, name);
     PageDB *db = NULL;
     CU_ASSERT_EQUAL_FATAL(
         page_db_open(&db, path, &(PageDBOptions){.map_bytes = SMALL_MAP, .no_sync = true}),
@@ -147,8 +146,8 @@ static void streams_of_the_writing_thread_do_not_stop_the_growth(void)
 static void a_stream_sees_one_snapshot(void)
 {
     PageDB *db = NULL;
-    char path[300];
-    (void)snprintf(path, sizeof path, "/tmp/ragno-snapshot-%ld", (long)getpid());
+    char path[FOLDER_BYTES];
+    folder_name(path, "snapshot");
     CU_ASSERT_EQUAL_FATAL(page_db_open(&db, path, &(PageDBOptions){.no_sync = true}),
                           page_db_error_ok);
     page_db_set_persist(db, 0);

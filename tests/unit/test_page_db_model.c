@@ -1,6 +1,7 @@
 /* PageDB against a naive model: random pages, batches, recrawls, discoveries, aborted transactions.
  *
  * FULL=1: 100 000 operations for each of five seeds. */
+#include "folder_fixture.h"
 #include "unit.h"
 
 #include <stdio.h>
@@ -36,7 +37,7 @@ typedef struct Run {
     Model model;
     Model saved; /* as of the last commit */
     PageDB *db;
-    char path[300];
+    char path[FOLDER_BYTES];
     uint64_t random;
     unsigned mistakes;
 } Run;
@@ -384,9 +385,7 @@ static void reopen(Run *run)
 static unsigned run_seed(uint64_t seed, uint64_t hash_mask, size_t operations)
 {
     Run *run = calloc(1, sizeof *run);
-    const char *dir = getenv("TMPDIR");
-    (void)snprintf(run->path, sizeof run->path, "%s/ragno-model-%ld", dir == NULL ? "/tmp" : dir,
-                   (long)getpid());
+    folder_name(run->path, "model");
     run->random = seed;
     memset(run->model.index_of, 0xff, sizeof run->model.index_of);
     must(run, page_db_open(&run->db, run->path, &(PageDBOptions){.no_sync = true}));

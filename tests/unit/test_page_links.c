@@ -1,4 +1,5 @@
 /* Link lists: any 64-bit index comes back, in any order of writing, and garbage is refused. */
+#include "folder_fixture.h"
 #include "unit.h"
 
 #include <stdio.h>
@@ -122,8 +123,8 @@ static void lists_are_found_however_they_were_written(void)
 {
     uint64_t to[MOST];
     uint8_t bytes[(MOST + 3) * MAX_VARINT_SIZE];
-    char path[300];
-    (void)snprintf(path, sizeof path, "/tmp/ragno-pagelinks-%ld", (long)getpid());
+    char path[FOLDER_BYTES];
+    folder_name(path, "pagelinks");
     for (int order = 0; order < 3; order++) {
         PageDB *db = NULL;
         MDB_txn *txn = NULL;

@@ -1,4 +1,5 @@
 /* Lists of links whose bytes were changed: found, taken out, written anew. */
+#include "folder_fixture.h"
 #include "unit.h"
 
 #include <stdio.h>
@@ -54,8 +55,7 @@ static World *world_new(void)
     World *world = calloc(1, sizeof *world);
     Dice dice = {.state = 5};
     CU_ASSERT_PTR_NOT_NULL_FATAL(world);
-    (void)snprintf(world->directory, sizeof world->directory, "/tmp/ragno-unit-links-XXXXXX");
-    CU_ASSERT_PTR_NOT_NULL_FATAL(mkdtemp(world->directory));
+    folder_make(world->directory);
     PageDBOptions options = {.map_bytes = (size_t)64 << 20, .no_sync = true};
     CU_ASSERT_EQUAL_FATAL(page_db_open(&world->db, world->directory, &options), 0);
     page_db_set_persist(world->db, 0);
@@ -80,7 +80,7 @@ static void world_delete(World *world)
 {
     page_db_txn_abort(world->db, world->txn);
     CU_ASSERT_EQUAL(page_db_delete(world->db), 0);
-    (void)rmdir(world->directory);
+    folder_remove(world->directory);
     free(world);
 }
 

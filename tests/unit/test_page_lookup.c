@@ -1,5 +1,6 @@
 /* Looking pages up by hash in memory: the table beside hash2idx and the places of a snapshot agree
  * with the tables on disk through sweeps, growth, equal hashes, recrawls and concurrent writers. */
+#include "folder_fixture.h"
 #include "unit.h"
 
 #include <pthread.h>
@@ -16,10 +17,8 @@
 
 static PageDB *open_fresh(void)
 {
-    char path[300];
-    const char *dir = getenv("TMPDIR");
-    (void)snprintf(path, sizeof path, "%s/ragno-lookup-%ld", dir == NULL ? "/tmp" : dir,
-                   (long)getpid());
+    char path[FOLDER_BYTES];
+    folder_name(path, "lookup");
     PageDB *db = NULL;
     CU_ASSERT_EQUAL_FATAL(page_db_open(&db, path, &(PageDBOptions){.no_sync = true}),
                           page_db_error_ok);

@@ -7,12 +7,12 @@
 
 #include "link_list.h"
 #include "store/rank/page_rank.h"
+#include "folder_fixture.h"
 #include "unit.h"
 
 static char *make_dir(char *dir)
 {
-    (void)snprintf(dir, 32, "/tmp/ragno-rank-XXXXXX");
-    CU_ASSERT_PTR_NOT_NULL_FATAL(mkdtemp(dir));
+    folder_make(dir);
     return dir;
 }
 
@@ -88,7 +88,7 @@ static void add_ring(LinkList *list)
 
 static void a_ring_with_a_sink_has_its_known_scores(void)
 {
-    char dir[32];
+    char dir[FOLDER_BYTES];
     LinkList ring = {0};
     add_ring(&ring);
     PageRank *pr = make(make_dir(dir), 5);
@@ -127,7 +127,7 @@ static void random_graphs_agree_with_plain_doubles(void)
 {
     const size_t sizes[] = {3, 50, 1000, 30000};
     for (size_t c = 0; c < 8; c++) {
-        char dir[32];
+        char dir[FOLDER_BYTES];
         size_t n = sizes[c % 4];
         LinkList list = {0};
         link_list_random(&list, n, c + 1, c >= 4);
@@ -154,13 +154,13 @@ static void random_graphs_agree_with_plain_doubles(void)
         (void)mmap_array_delete(scores);
         (void)page_rank_delete(pr);
         free(list.links);
-        (void)rmdir(dir);
+        folder_remove(dir);
     }
 }
 
 static void pages_with_thousands_of_links_are_right(void)
 {
-    char dir[32];
+    char dir[FOLDER_BYTES];
     LinkList list = {0};
     const size_t n = LINK_GRAPH_SLICE + 5000;
     for (int64_t i = 1; i < (int64_t)n; i++) {
@@ -178,12 +178,12 @@ static void pages_with_thousands_of_links_are_right(void)
     free(expected);
     (void)page_rank_delete(pr);
     free(list.links);
-    (void)rmdir(dir);
+    folder_remove(dir);
 }
 
 static void what_was_stopped_can_be_computed_after_all(void)
 {
-    char dir[32];
+    char dir[FOLDER_BYTES];
     const size_t n = 3000;
     LinkList list = {0};
     atomic_bool stop = false;
@@ -210,12 +210,12 @@ static void what_was_stopped_can_be_computed_after_all(void)
     free(expected);
     (void)page_rank_delete(pr);
     free(list.links);
-    (void)rmdir(dir);
+    folder_remove(dir);
 }
 
 static void a_restart_is_short_and_old_is_the_last_result(void)
 {
-    char dir[32];
+    char dir[FOLDER_BYTES];
     LinkList list = {0};
     const size_t n = 5000;
     link_list_random(&list, n, 5, 0);
@@ -253,12 +253,12 @@ static void a_restart_is_short_and_old_is_the_last_result(void)
     free(first);
     (void)page_rank_delete(pr);
     free(list.links);
-    (void)rmdir(dir);
+    folder_remove(dir);
 }
 
 static void results_outlive_the_object_when_they_shall(void)
 {
-    char dir[32];
+    char dir[FOLDER_BYTES];
     LinkList ring = {0};
     add_ring(&ring);
     PageRank *pr = make(make_dir(dir), 5);
@@ -280,7 +280,7 @@ static void results_outlive_the_object_when_they_shall(void)
 
 static void errors_leave_the_scores_and_are_forgotten_by_the_next_call(void)
 {
-    char dir[32];
+    char dir[FOLDER_BYTES];
     LinkList ring = {0};
     add_ring(&ring);
     PageRank *pr = make(make_dir(dir), 5);
@@ -324,12 +324,12 @@ static void errors_leave_the_scores_and_are_forgotten_by_the_next_call(void)
     CU_ASSERT(pr->relative_delta <= 1e-4);
     (void)page_rank_delete(pr);
     free(ring.links);
-    (void)rmdir(dir);
+    folder_remove(dir);
 }
 
 static void graphs_without_links_are_uniform(void)
 {
-    char dir[32];
+    char dir[FOLDER_BYTES];
     LinkList none = {0};
     PageRank *pr = make(make_dir(dir), 0);
     CU_ASSERT_EQUAL(compute(pr, &none), page_rank_error_ok);
@@ -337,7 +337,7 @@ static void graphs_without_links_are_uniform(void)
     CU_ASSERT_EQUAL(compute(pr, &none), page_rank_error_ok);
     CU_ASSERT_DOUBLE_EQUAL(score(pr, 9), 0.1, 1e-8);
     (void)page_rank_delete(pr);
-    (void)rmdir(dir);
+    folder_remove(dir);
     CU_ASSERT_EQUAL(page_rank_delete(NULL), page_rank_error_ok);
     CU_ASSERT_EQUAL(page_rank_new(&pr, "/nonexistent/directory", 5), page_rank_error_internal);
     CU_ASSERT_PTR_NOT_NULL_FATAL(pr);
@@ -347,7 +347,7 @@ static void graphs_without_links_are_uniform(void)
 
 static void links_of_a_page_need_not_come_together(void)
 {
-    char dir[32];
+    char dir[FOLDER_BYTES];
     LinkList list = {0};
     link_list_random(&list, 400, 9, 0);
     PageRank *pr = make(make_dir(dir), 400);
@@ -365,7 +365,7 @@ static void links_of_a_page_need_not_come_together(void)
     free(expected);
     (void)page_rank_delete(pr);
     free(list.links);
-    (void)rmdir(dir);
+    folder_remove(dir);
 }
 
 UNIT_MAIN("page_rank",

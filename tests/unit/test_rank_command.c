@@ -7,6 +7,7 @@
 #include "command/rank.h"
 #include "store/pages/page_db.h"
 #include "command/schedule_command.h"
+#include "folder_fixture.h"
 #include "unit.h"
 
 #define OUTPUT_BYTES 4096
@@ -59,8 +60,7 @@ static void crawl(PageDB *db, const char *url, double time, uint32_t content, co
 
 static void make(char dir[64])
 {
-    (void)snprintf(dir, 64, "/tmp/ragno-command-XXXXXX");
-    CU_ASSERT_PTR_NOT_NULL_FATAL(mkdtemp(dir));
+    folder_make(dir);
     char path[80];
     (void)snprintf(path, sizeof path, "%s/crawl.mdb", dir);
     PageDB *db = NULL;

@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include "rules/revisit_policy.h"
+#include "folder_fixture.h"
 #include "unit.h"
 
 #define DAY 86400.0
@@ -151,11 +152,10 @@ static void rules_decide_before_all_else(void)
 
 static void a_wrong_rules_file_is_told_by_line(void)
 {
-    char path[] = "/tmp/ragno-test-rules-XXXXXX";
+    char path[FOLDER_BYTES];
     FreqRules *rules = NULL;
     Buffer error;
-    int fd = mkstemp(path);
-    CU_ASSERT_TRUE_FATAL(fd >= 0);
+    int fd = folder_make_file(path);
     CU_ASSERT_EQUAL(write(fd, "/a 1d\n/b often\n", 15), 15);
     (void)close(fd);
     buffer_init(&error, BUFFER_NO_LIMIT);

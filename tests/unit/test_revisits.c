@@ -8,6 +8,7 @@
 
 #include "dice.h"
 #include "store/frequency/freq_scheduler.h"
+#include "folder_fixture.h"
 #include "unit.h"
 
 #define PAGES          300u
@@ -50,8 +51,7 @@ static void world_start(World *w)
 {
     *w = (World){.dice = {7}};
     const PageDBOptions options = {.no_sync = true};
-    (void)snprintf(w->dir, sizeof w->dir, "/tmp/ragno-revisits-XXXXXX");
-    CU_ASSERT_PTR_NOT_NULL_FATAL(mkdtemp(w->dir));
+    folder_make(w->dir);
     CU_ASSERT_EQUAL_FATAL(page_db_open(&w->db, w->dir, &options), page_db_error_ok);
     CU_ASSERT_EQUAL_FATAL(freq_scheduler_new(&w->sch, w->db, NULL), freq_scheduler_error_ok);
     for (size_t i = 0; i < PAGES; i++) { /* from one change in a hundred days to three a day */
@@ -65,7 +65,7 @@ static void world_end(World *w)
     freq_scheduler_delete(w->sch);
     page_db_set_persist(w->db, 0);
     CU_ASSERT_EQUAL(page_db_delete(w->db), page_db_error_ok);
-    (void)rmdir(w->dir);
+    folder_remove(w->dir);
 }
 
 /* The copy was fresh until the first change after the last visit. */

@@ -7,6 +7,7 @@
 
 #include "base/core/hash.h"
 #include "store/schedule/schedule.h"
+#include "folder_fixture.h"
 #include "unit.h"
 
 /* An environment in a directory of its own, and the schedule inside it. */
@@ -51,20 +52,14 @@ static void world_close(World *w)
 static void world_start(World *w, uint64_t seed)
 {
     *w = (World){.seed = seed};
-    (void)snprintf(w->dir, sizeof w->dir, "/tmp/ragno-schedule-XXXXXX");
-    CU_ASSERT_PTR_NOT_NULL_FATAL(mkdtemp(w->dir));
+    folder_make(w->dir);
     CU_ASSERT_EQUAL_FATAL(world_open(w, NULL, (size_t)1 << 30), RESULT_OK);
 }
 
 static void world_end(World *w)
 {
     world_close(w);
-    char path[128];
-    (void)snprintf(path, sizeof path, "%s/data.mdb", w->dir);
-    (void)unlink(path);
-    (void)snprintf(path, sizeof path, "%s/lock.mdb", w->dir);
-    (void)unlink(path);
-    (void)rmdir(w->dir);
+    folder_remove(w->dir);
 }
 
 #define HOSTS   24u

@@ -4,13 +4,13 @@
 #include <unistd.h>
 
 #include "rules/score_rules.h"
+#include "folder_fixture.h"
 #include "unit.h"
 
 static Result read_text(const char *text, ScoreRules **rules, Buffer *error)
 {
-    char path[] = "/tmp/ragno-test-rules-XXXXXX";
-    int fd = mkstemp(path);
-    CU_ASSERT_TRUE_FATAL(fd >= 0);
+    char path[FOLDER_BYTES];
+    int fd = folder_make_file(path);
     CU_ASSERT_EQUAL(write(fd, text, strlen(text)), (ssize_t)strlen(text));
     (void)close(fd);
     buffer_init(error, BUFFER_NO_LIMIT);

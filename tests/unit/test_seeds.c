@@ -3,6 +3,7 @@
 #include <unistd.h>
 
 #include "crawl/run/seeds.h"
+#include "folder_fixture.h"
 #include "unit.h"
 
 typedef struct Collected {
@@ -48,9 +49,9 @@ static void speak(FILE *from, char *text, size_t size)
 static Result read_text(SeedReader *reader, Collected *c, const char *text, size_t length,
                         char *complaints, size_t size)
 {
-    char path[] = "/tmp/ragno-test-seeds-XXXXXX";
-    int fd = mkstemp(path);
-    CU_ASSERT_TRUE_FATAL(fd >= 0 && write(fd, text, length) == (ssize_t)length);
+    char path[FOLDER_BYTES];
+    int fd = folder_make_file(path);
+    CU_ASSERT_TRUE_FATAL(write(fd, text, length) == (ssize_t)length);
     (void)close(fd);
     buffer_init(&c->urls, BUFFER_NO_LIMIT);
     *reader = (SeedReader){.context = c, .batch = on_batch};

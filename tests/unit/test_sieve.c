@@ -1,4 +1,3 @@
-#include <dirent.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -7,6 +6,7 @@
 #include "base/thread/log.h"
 #include "frontier/sieve/sieve.h"
 #include "store_fixture.h"
+#include "folder_fixture.h"
 #include "unit.h"
 
 /* The sieve against a naive model: the same pages and links, given to a second database link by
@@ -86,27 +86,12 @@ static Model *set_up(uint64_t seed)
     return m;
 }
 
-static void remove_directory(const char *path)
-{
-    DIR *stream = opendir(path);
-    for (struct dirent *e = stream == NULL ? NULL : readdir(stream); e != NULL;
-         e = readdir(stream)) {
-        char name[512];
-        (void)snprintf(name, sizeof name, "%s/%s", path, e->d_name);
-        (void)unlink(name);
-    }
-    if (stream != NULL) {
-        (void)closedir(stream);
-    }
-    (void)rmdir(path);
-}
-
 static void tear_down(Model *m)
 {
     sieve_close(m->sieve);
     store_fixture_close(&m->real, true);
     store_fixture_close(&m->naive, true);
-    remove_directory(m->directory);
+    folder_remove(m->directory);
     free(m->edges);
     free(m);
 }

@@ -3,6 +3,7 @@
 
 #include "base/core/hash.h"
 #include "frontier/sieve/sieve_edges.h"
+#include "folder_fixture.h"
 #include "unit.h"
 
 /* As many edges as need memory, then a file, then a longer one. */
@@ -62,8 +63,8 @@ static size_t sort(SieveEdges *edges, size_t *longest)
 
 static void more_than_memory_may_hold_goes_to_a_file(void)
 {
-    char path[] = "/tmp/ragno-unit-XXXXXX";
-    CU_ASSERT_PTR_NOT_NULL_FATAL(mkdtemp(path));
+    char path[FOLDER_BYTES];
+    folder_make(path);
     SieveEdges edges;
     sieve_edges_init(&edges, path);
     size_t failed = 0, lost_page = PAGES / 2;

@@ -1,4 +1,5 @@
 /* Error, MMapArray, DomainTemp, varints and hosts: the small parts of the documented library. */
+#include "folder_fixture.h"
 #include "unit.h"
 
 #include <math.h>
@@ -43,18 +44,10 @@ static void the_first_error_stays_until_it_is_cleaned(void)
     CU_ASSERT_EQUAL(error_code(NULL), 0);
 }
 
-static char *temporary_path(char *buffer, size_t size, const char *name)
-{
-    const char *dir = getenv("TMPDIR");
-    (void)snprintf(buffer, size, "%s/ragno-%s-%ld", dir == NULL ? "/tmp" : dir, name,
-                   (long)getpid());
-    return buffer;
-}
-
 static void an_array_grows_and_comes_back_from_its_file(void)
 {
-    char path[256];
-    temporary_path(path, sizeof path, "array");
+    char path[FOLDER_BYTES];
+    folder_name(path, "array");
     MMapArray *a = NULL;
     CU_ASSERT_EQUAL_FATAL(mmap_array_new(&a, path, 3, sizeof(float)), mmap_array_error_ok);
     CU_ASSERT_EQUAL(a->persist, 0);

@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "base/core/temporary_file.h"
+#include "folder_fixture.h"
 #include "unit.h"
 
 typedef Result OpenFunction(int directory, const char *path, int *fd);
@@ -43,8 +44,8 @@ static void expect_nameless(OpenFunction *open_function, const char *path)
 
 static void in_a_directory(OpenFunction *open_function)
 {
-    char path[] = "/tmp/ragno-unit-XXXXXX";
-    CU_ASSERT_PTR_NOT_NULL_FATAL(mkdtemp(path));
+    char path[FOLDER_BYTES];
+    folder_make(path);
     expect_nameless(open_function, path);
     int directory = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     CU_ASSERT_FATAL(directory >= 0);
@@ -87,9 +88,9 @@ static int count_shared(const char *path, char mark)
 
 static void two_processes_never_share_one(void)
 {
-    char path[] = "/tmp/ragno-unit-XXXXXX";
+    char path[FOLDER_BYTES];
     int status = 0;
-    CU_ASSERT_PTR_NOT_NULL_FATAL(mkdtemp(path));
+    folder_make(path);
     pid_t child = fork();
     CU_ASSERT_FATAL(child >= 0);
     if (child == 0) {

@@ -1,5 +1,6 @@
 /* TxnManager: counting, growth under load, and the interleavings that used to deadlock such things.
  */
+#include "folder_fixture.h"
 #include "unit.h"
 #include "until.h"
 
@@ -17,28 +18,16 @@
 #define SMALL_MAP ((size_t)1 << 20)
 
 typedef struct Fixture {
-    char path[256];
+    char path[FOLDER_BYTES];
     MDB_env *env;
     TxnManager *tm;
     MDB_dbi dbi;
 } Fixture;
 
-static void remove_files(const char *path)
-{
-    char file[300];
-    (void)snprintf(file, sizeof file, "%s/data.mdb", path);
-    (void)unlink(file);
-    (void)snprintf(file, sizeof file, "%s/lock.mdb", path);
-    (void)unlink(file);
-    (void)rmdir(path);
-}
-
 static void open_fixture(Fixture *f, const char *name)
 {
-    const char *dir = getenv("TMPDIR");
-    (void)snprintf(f->path, sizeof f->path, "%s/ragno-%s-%ld", dir == NULL ? "/tmp" : dir, name,
-                   (long)getpid());
-    remove_files(f->path);
+    folder_name(f->path, name);
+    folder_remove(f->path);
     CU_ASSERT_EQUAL_FATAL(mkdir(f->path, 0700), 0);
     CU_ASSERT_EQUAL_FATAL(mdb_env_create(&f->env), 0);
     CU_ASSERT_EQUAL(mdb_env_set_mapsize(f->env, SMALL_MAP), 0);
@@ -56,7 +45,7 @@ static void close_fixture(Fixture *f)
     CU_ASSERT_EQUAL(inv_semaphore_count(&f->tm->txn_counter_write), 0);
     CU_ASSERT_EQUAL(txn_manager_delete(f->tm), txn_manager_error_ok);
     mdb_env_close(f->env);
-    remove_files(f->path);
+    folder_remove(f->path);
 }
 
 static size_t map_size(MDB_env *env)

@@ -1,4 +1,5 @@
 /* `ragno verify` on the database: what is damaged is found, and what can be rebuilt is. */
+#include "folder_fixture.h"
 #include "unit.h"
 
 #include <stdio.h>
@@ -78,8 +79,7 @@ static Crawl *crawl_new(void)
 {
     Crawl *crawl = calloc(1, sizeof *crawl);
     CU_ASSERT_PTR_NOT_NULL_FATAL(crawl);
-    (void)snprintf(crawl->directory, sizeof crawl->directory, "/tmp/ragno-unit-verify-XXXXXX");
-    CU_ASSERT_PTR_NOT_NULL_FATAL(mkdtemp(crawl->directory));
+    folder_make(crawl->directory);
     (void)snprintf(crawl->database, sizeof crawl->database, "%s/crawl.mdb", crawl->directory);
     begin(crawl);
     write_crawl(crawl);
@@ -89,14 +89,7 @@ static Crawl *crawl_new(void)
 
 static void crawl_delete(Crawl *crawl)
 {
-    static const char *const names[] = {"crawl.mdb/data.mdb", "crawl.mdb/lock.mdb", "lock"};
-    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
-        char path[128];
-        (void)snprintf(path, sizeof path, "%s/%s", crawl->directory, names[i]);
-        (void)unlink(path);
-    }
-    (void)rmdir(crawl->database);
-    CU_ASSERT_EQUAL(rmdir(crawl->directory), 0);
+    folder_remove(crawl->directory);
     free(crawl->report);
     free(crawl);
 }

@@ -9,39 +9,25 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "folder_fixture.h"
 #include "store/archive/warc.h"
 
 #define SAMPLE_DATE ((WallTime){INT64_C(1769860800123456)}) /* 2026-01-31T12:00:00.123456Z */
 
 typedef struct SampleDirectory {
-    char path[128];
+    char path[2 * FOLDER_BYTES];
 } SampleDirectory;
 
 static inline SampleDirectory sample_directory(void)
 {
-    SampleDirectory directory = {"/tmp/ragno-warc-XXXXXX"};
-    if (mkdtemp(directory.path) == NULL) {
-        abort();
-    }
+    SampleDirectory directory;
+    folder_make(directory.path);
     return directory;
 }
 
-/* Removes the directory with its files (no folders in it). */
 static inline void sample_remove(const SampleDirectory *directory)
 {
-    char path[512];
-    DIR *dir = opendir(directory->path);
-    const struct dirent *entry = NULL;
-    while (dir != NULL && (entry = readdir(dir)) != NULL) {
-        if (entry->d_name[0] != '.') {
-            (void)snprintf(path, sizeof path, "%s/%s", directory->path, entry->d_name);
-            (void)unlink(path);
-        }
-    }
-    if (dir != NULL) {
-        (void)closedir(dir);
-    }
-    (void)rmdir(directory->path);
+    folder_remove(directory->path);
 }
 
 /* How many names end in suffix; the last of them goes to name (256 bytes) unless it is NULL. */
