@@ -10,6 +10,7 @@
 #include "command/export/export.h"
 #include "crawl/fault.h"
 #include "command/rank.h"
+#include "command/report_command.h"
 #include "command/schedule_command.h"
 #include "command/status_command.h"
 #include "command/verify/verify.h"
@@ -20,11 +21,17 @@ typedef struct Command {
 } Command;
 
 static const Command commands[] = {
-    {"audit", audit_main},       {"check", check_main},
-    {"crawl", crawl_main},       {"db", db_main},
-    {"export", export_main},     {"rank", rank_main},
-    {"schedule", schedule_main}, {"status", status_main},
-    {"verify", verify_main},     {NULL, NULL},
+    {"audit", audit_main},
+    {"check", check_main},
+    {"crawl", crawl_main},
+    {"db", db_main},
+    {"export", export_main},
+    {"rank", rank_main},
+    {"report", report_main},
+    {"schedule", schedule_main},
+    {"status", status_main},
+    {"verify", verify_main},
+    {NULL, NULL},
 };
 
 /* A word that is nearly a command is a slip, not a seed. */

@@ -28,8 +28,7 @@ typedef struct Run {
     Result result;
 } Run;
 
-/* ---- boots
- * ---------------------------------------------------------------------------------------- */
+/* ---- boots ---------------------------------------------------------------------------------- */
 
 static void enter_boot(Boots *boots, uint32_t boot, bool is_named)
 {
@@ -63,8 +62,7 @@ static uint32_t boot_of(Boots *boots, const CrawlLogLine *line)
     return boots->now;
 }
 
-/* ---- what is asked about
- * ----------------------------------------------------------------------------- */
+/* ---- what is asked about -------------------------------------------------------------------- */
 
 static bool host_is_selected(const AuditOptions *options, const char *origin)
 {
@@ -102,8 +100,7 @@ static void count_request(AuditCounts *counts, const CrawlLogLine *line)
     }
 }
 
-/* ---- one request
- * --------------------------------------------------------------------------------------- */
+/* ---- one request ---------------------------------------------------------------------------- */
 
 /* Whom the delays of a request are of: its URL's host, or the one that the line names. */
 static LogText origin_of(const CrawlLogLine *line, char scratch[LOG_ORIGIN_BYTES])
@@ -276,8 +273,7 @@ static Result take_line(Run *run, const char *bytes, size_t length)
     return RESULT_OK;
 }
 
-/* ---- all of them
- * ----------------------------------------------------------------------------------------- */
+/* ---- all of them ---------------------------------------------------------------------------- */
 
 static void count_subjects(Audit *audit)
 {

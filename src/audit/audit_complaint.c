@@ -74,8 +74,7 @@ void audit_complaint_delete(AuditComplaint *complaint)
     free(complaint);
 }
 
-/* ---- requests
- * --------------------------------------------------------------------------------------- */
+/* ---- requests ------------------------------------------------------------------------------- */
 
 static void note_version(AuditComplaint *complaint, const AuditFetch *fetch,
                          const CrawlLogLine *line)
@@ -153,8 +152,7 @@ AuditSink audit_complaint_sink(AuditComplaint *complaint)
     return (AuditSink){.context = complaint, .request = take_request};
 }
 
-/* ---- the answer
- * -------------------------------------------------------------------------------------- */
+/* ---- the answer ----------------------------------------------------------------------------- */
 
 static void print_head(const Audit *audit, const AuditOptions *options, FILE *out)
 {

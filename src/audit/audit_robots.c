@@ -41,8 +41,7 @@ void audit_robots_destroy(AuditRobots *robots)
     free(robots->warc);
 }
 
-/* ---- the content of a version -------------------------------------------------------------------
- */
+/* ---- the content of a version --------------------------------------------------------------- */
 
 static Result from_database(const AuditRobots *robots, const char *origin, int64_t version,
                             Buffer *out)
@@ -141,8 +140,7 @@ Result audit_robots_content(AuditRobots *robots, const char *origin, int64_t ver
     return rc == RESULT_OK || rc == RESULT_MEMORY ? rc : RESULT_NOT_FOUND;
 }
 
-/* ---- rules
- * ---------------------------------------------------------------------------------------- */
+/* ---- rules ---------------------------------------------------------------------------------- */
 
 Result audit_robots_load(AuditRobots *robots, AuditHost *host, int64_t version, WallTime start)
 {

@@ -22,8 +22,7 @@ static void print_place(const Audit *audit, AuditPlace place, FILE *out)
     (void)fprintf(out, "%s:%" PRIu64, log_reader_name(audit->reader, place.file), place.line);
 }
 
-/* ---- breaches
- * -------------------------------------------------------------------------------------- */
+/* ---- breaches ------------------------------------------------------------------------------- */
 
 static void print_pause(const Audit *audit, const AuditFinding *finding, FILE *out)
 {
@@ -93,8 +92,7 @@ static void print_findings(const Audit *audit, FILE *out)
     }
 }
 
-/* ---- closest calls
- * ----------------------------------------------------------------------------------- */
+/* ---- closest calls -------------------------------------------------------------------------- */
 
 static int by_slack(const void *a, const void *b)
 {
@@ -148,8 +146,7 @@ static void print_closest(const Audit *audit, const char *name, const AuditClose
     (void)fputc('\n', out);
 }
 
-/* ---- figures
- * -------------------------------------------------------------------------------------------- */
+/* ---- figures -------------------------------------------------------------------------------- */
 
 static uint64_t breaches(const Audit *audit, AuditBreach a, AuditBreach b, AuditBreach c)
 {
@@ -269,9 +266,7 @@ void audit_text_print(const Audit *audit, FILE *out)
     }
 }
 
-/* ---- JSON
- * -------------------------------------------------------------------------------------------------
- */
+/* ---- JSON ----------------------------------------------------------------------------------- */
 
 static void json_place(JsonWriter *json, const Audit *audit, const char *name, AuditPlace place)
 {

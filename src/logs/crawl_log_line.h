@@ -12,13 +12,10 @@
 
 #include "base/core/clock.h"
 #include "base/core/result.h"
+#include "logs/log_text.h"
 #include "parse/host/ip_address.h"
 
-typedef struct LogText {
-    const char *bytes; /* not NUL-terminated */
-    size_t length;     /* 0: the column is "-", or the annotation is not there */
-} LogText;
-
+/* A text without bytes: the column is "-", or the annotation is not there. */
 typedef struct CrawlLogLine {
     WallTime end;
     int status;    /* HTTP, or negative */
@@ -58,12 +55,5 @@ Result crawl_log_line_parse(const char *line, size_t length, CrawlLogLine *out, 
 
 /* Whether the line tells of a robots.txt, its host's or one that it redirects to. */
 bool crawl_log_line_is_robots(const CrawlLogLine *line);
-/* "http://www.example.org:81" of a URL, without user information (scratch then holds it); empty: it
- * has none. */
-#define LOG_ORIGIN_BYTES 512
-LogText log_text_origin(LogText url, char scratch[LOG_ORIGIN_BYTES]);
-/* "www.example.org" of a URL or an origin, without port. */
-LogText log_text_host(LogText url);
-bool log_text_is(LogText text, const char *word);
 
 #endif

@@ -298,7 +298,9 @@
         "time between two lines of status.log") \
     ROW(log, crawl, BOOL, bool, "yes", 0, 0, NULL, false, false, "write crawl.log") \
     ROW(log, skipped, WORD, int, "sample", 0, 0, "off|sample|all", false, false, \
-        "which refused URLs go into skipped.log; sample = the first 1000 per reason")
+        "which refused URLs go into skipped.log; sample = the first 1000 per reason") \
+    ROW(log, report, WORD, int, "off", 0, 0, "off|text|html", true, false, \
+        "write DIR/report.txt or DIR/report.html when the crawl ends (ragno report)")
 /* clang-format on */
 
 typedef struct Config {

@@ -308,8 +308,7 @@ static void what_cannot_be_proven_is_told(void)
     end(&audit);
 }
 
-/* ---- robots.txt
- * ------------------------------------------------------------------------------------- */
+/* ---- robots.txt ----------------------------------------------------------------------------- */
 
 /* The database of a crawl that saw two contents of a.test's robots.txt. */
 static PageDB *two_versions(StoreFixture *f)
@@ -416,8 +415,7 @@ static void a_complaint_is_answered_with_every_request_and_the_robots_txt_in_for
     folder_remove(f.path);
 }
 
-/* ---- the window
- * --------------------------------------------------------------------------------------- */
+/* ---- the window ----------------------------------------------------------------------------- */
 
 static void the_window_sorts_what_is_nearly_sorted(void)
 {

@@ -19,6 +19,7 @@
 #include "base/thread/log.h"
 #include "crawl/parts/parsing_parts.h"
 #include "crawl/parts/writing_parts.h"
+#include "report/tell/report_file.h"
 #include "rules/memory_budget.h"
 #include "crawl/run/monitor.h"
 #include "crawl/run/seeds.h"
@@ -293,6 +294,21 @@ static int status_of_open(Result rc)
     return rc == RESULT_EXISTS || rc == RESULT_INVALID ? EXIT_USAGE : EXIT_IO;
 }
 
+/* log.report; that it cannot be written does not change how the crawl ended. */
+static void write_report(const Watch *watch, CrawlStore *store)
+{
+    ReportForm form = (ReportForm)watch->options->config->log_report;
+    Buffer error;
+    if (form == REPORT_OFF) {
+        return;
+    }
+    buffer_init(&error, 4096);
+    if (report_write(store->directory, store->tables.db, form, &error) != RESULT_OK) {
+        LOG_WARN("report", "was not written", "error=\"%s\"", buffer_string(&error));
+    }
+    buffer_destroy(&error);
+}
+
 static int end_run(Watch *watch, CrawlStore *store)
 {
     AgentParts *parts = watch->parts;
@@ -310,6 +326,7 @@ static int end_run(Watch *watch, CrawlStore *store)
         summary_print(&store->tables, store->directory, ingest_totals(parts->ingest), watch->why,
                       stdout);
     }
+    write_report(watch, store);
     LOG_INFO("agent", "end", "status=%d reason=\"%s\"", watch->status, watch->why);
     return watch->status;
 }

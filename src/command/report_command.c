@@ -1,0 +1,128 @@
+#include "command/report_command.h"
+
+#include <errno.h>
+#include <getopt.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "crawl/crawl_open.h"
+#include "crawl/exit_status.h"
+#include "report/tell/report_file.h"
+
+typedef struct ReportCommand {
+    const char *directory;
+    const char *output; /* NULL: standard output */
+    bool html;
+    bool broken;
+} ReportCommand;
+
+static int usage(FILE *out)
+{
+    (void)fprintf(
+        out, "usage: ragno report DIR [--html] [-o FILE]\n"
+             "       ragno report DIR --broken-links [-o FILE]\n"
+             "What a crawl came to, also while it runs: speed over time, statuses, types, sizes,\n"
+             "errors, refusals, robots.txt, walls, hosts, links, redirects, broken links.\n"
+             "  --html           one HTML file with graphs, which loads nothing\n"
+             "  --broken-links   each link to a page that cannot be had, one line each: status,\n"
+             "                   URL, the page that has the link, separated by tabs\n"
+             "  -o, --output FILE\n");
+    return out == stdout ? 0 : EXIT_USAGE;
+}
+
+/* 0, an exit status, or -1: help was printed. */
+static int parse(ReportCommand *command, int argc, char **argv)
+{
+    static const struct option options[] = {{"html", no_argument, NULL, 'H'},
+                                            {"broken-links", no_argument, NULL, 'b'},
+                                            {"output", required_argument, NULL, 'o'},
+                                            {"help", no_argument, NULL, 'h'},
+                                            {NULL, 0, NULL, 0}};
+    optind = 0;
+    for (int o = 0; (o = getopt_long(argc, argv, "o:h", options, NULL)) != -1;) {
+        switch (o) {
+        case 'H':
+            command->html = true;
+            break;
+        case 'b':
+            command->broken = true;
+            break;
+        case 'o':
+            command->output = optarg;
+            break;
+        case 'h':
+            (void)usage(stdout);
+            return -1;
+        default:
+            return usage(stderr);
+        }
+    }
+    if (argc - optind != 1) {
+        return usage(stderr);
+    }
+    if (command->html && command->broken) {
+        (void)fprintf(stderr,
+                      "ragno report: --broken-links is a table of its own, without --html\n");
+        return EXIT_USAGE;
+    }
+    command->directory = argv[optind];
+    return 0;
+}
+
+static int run(const ReportCommand *command, PageDB *db, FILE *out)
+{
+    Report report;
+    Buffer error;
+    buffer_init(&error, 4096);
+    Result rc = report_gather(&report, command->directory, db, wall_now(),
+                              command->broken ? out : NULL, &error);
+    if (rc == RESULT_OK && !command->broken) {
+        rc = report_print(&report, command->html ? REPORT_AS_HTML : REPORT_AS_TEXT, out);
+    }
+    if (rc == RESULT_OK && (fflush(out) != 0 || ferror(out))) {
+        rc = RESULT_IO;
+    }
+    report_destroy(&report);
+    (void)page_db_delete(db);
+    if (rc != RESULT_OK) {
+        const char *where = command->output == NULL ? "standard output" : command->output;
+        if (error.length > 0) {
+            (void)fprintf(stderr, "ragno report: %s\n", buffer_string(&error));
+        } else {
+            (void)fprintf(stderr, "ragno report: %s cannot be written: %s\n", where,
+                          result_name(rc));
+        }
+    }
+    buffer_destroy(&error);
+    return rc == RESULT_OK        ? 0
+           : rc == RESULT_DAMAGED ? EXIT_DIRECTORY
+           : rc == RESULT_MEMORY  ? EXIT_INTERNAL
+                                  : EXIT_IO;
+}
+
+int report_main(int argc, char **argv)
+{
+    ReportCommand command = {.html = false};
+    PageDB *db = NULL;
+    int status = parse(&command, argc, argv);
+    if (status != 0) {
+        return status < 0 ? 0 : status;
+    }
+    status = crawl_open("report", command.directory, true, &db);
+    if (status != 0) {
+        return status;
+    }
+    FILE *out = command.output == NULL ? stdout : fopen(command.output, "we");
+    if (out == NULL) {
+        (void)fprintf(stderr, "ragno report: %s: %s\n", command.output, strerror(errno));
+        (void)page_db_delete(db);
+        return EXIT_IO;
+    }
+    status = run(&command, db, out);
+    if (out != stdout && fclose(out) != 0 && status == 0) {
+        (void)fprintf(stderr, "ragno report: %s: %s\n", command.output, strerror(errno));
+        status = EXIT_IO;
+    }
+    return status;
+}

@@ -1,0 +1,8 @@
+/* ragno report DIR: what a crawl came to, as text or as one HTML file. */
+#ifndef COMMAND_REPORT_COMMAND_H
+#define COMMAND_REPORT_COMMAND_H
+
+/* argv[0] is "report". Returns the exit status. */
+int report_main(int argc, char **argv);
+
+#endif

@@ -1,0 +1,273 @@
+#include "report/gather/report_graph.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define PAGES_AT_ONCE 4096u /* in one read transaction */
+
+/* Answers of a host, while pages are read. */
+typedef struct HostAnswers {
+    uint32_t answers;
+    uint32_t refusals;
+} HostAnswers;
+
+typedef struct Reading {
+    ReportGraph *graph;
+    PageDB *db;
+    MDB_txn *txn;
+    Buffer url;
+    Buffer other;
+    HostAnswers *hosts;
+    uint32_t n_hosts;
+    BrokenPage *broken; /* by index, ascending */
+    size_t n_broken;
+    size_t m_broken;
+    uint8_t *redirects; /* a bit for each page: status 3xx */
+    FILE *all;
+} Reading;
+
+bool report_is_broken(int32_t status)
+{
+    return (status >= 400 && status < 500 && status != 401 && status != 403 && status != 407 &&
+            status != 429 && status != 451) ||
+           (status <= -1 && status >= -8);
+}
+
+static bool is_refusal(int32_t status)
+{
+    return status == 401 || status == 403 || status == 429 || status == 451 || status == 503;
+}
+
+static Result begin(Reading *reading)
+{
+    return page_db_txn_begin(reading->db, true, &reading->txn) == page_db_error_ok ? RESULT_OK
+                                                                                   : RESULT_IO;
+}
+
+static void end(Reading *reading)
+{
+    if (reading->txn != NULL) {
+        page_db_txn_abort(reading->db, reading->txn);
+        reading->txn = NULL;
+    }
+}
+
+static Result get_page(Reading *reading, uint64_t index, PageRef *page, Buffer *url)
+{
+    return page_db_get(reading->db, reading->txn, index, page, url) == page_db_error_ok
+               ? RESULT_OK
+               : RESULT_DAMAGED;
+}
+
+/* ---- pages ---------------------------------------------------------------------------------- */
+
+static Result note_broken(Reading *reading, const PageRef *page)
+{
+    reading->graph->n_broken++;
+    if (reading->n_broken == REPORT_BROKEN_MAX) {
+        return RESULT_OK;
+    }
+    if (reading->n_broken == reading->m_broken) {
+        size_t m = reading->m_broken == 0 ? 1024 : 2 * reading->m_broken;
+        BrokenPage *more = reallocarray(reading->broken, m, sizeof *more);
+        if (more == NULL) {
+            return RESULT_MEMORY;
+        }
+        reading->broken = more;
+        reading->m_broken = m;
+    }
+    reading->broken[reading->n_broken++] =
+        (BrokenPage){.index = page->index, .status = page->status};
+    return RESULT_OK;
+}
+
+static Result take_page(Reading *reading, const PageRef *page)
+{
+    ReportGraph *graph = reading->graph;
+    if (page->n_crawls > 0) {
+        uint64_t depth = page->depth < REPORT_DEPTHS ? page->depth : REPORT_DEPTHS - 1;
+        graph->n_crawled++;
+        graph->depths[depth]++;
+    }
+    if (page->status >= 300 && page->status < 400) {
+        graph->redirects++;
+        reading->redirects[page->index / 8] |= (uint8_t)(1u << page->index % 8);
+    }
+    if (page->status >= 100 && page->host < reading->n_hosts) {
+        reading->hosts[page->host].answers++;
+        reading->hosts[page->host].refusals += is_refusal(page->status);
+    }
+    return report_is_broken(page->status) ? note_broken(reading, page) : RESULT_OK;
+}
+
+static Result read_pages(Reading *reading)
+{
+    Result rc = RESULT_OK;
+    for (uint64_t i = 0; i < reading->graph->n_pages && rc == RESULT_OK; i++) {
+        PageRef page;
+        if (i % PAGES_AT_ONCE == 0) {
+            end(reading);
+            rc = begin(reading);
+        }
+        if (rc == RESULT_OK) {
+            rc = get_page(reading, i, &page, &reading->url);
+        }
+        if (rc == RESULT_OK) {
+            rc = take_page(reading, &page);
+        }
+    }
+    end(reading);
+    return rc;
+}
+
+/* ---- hosts ---------------------------------------------------------------------------------- */
+
+static void rank_walls(Reading *reading)
+{
+    ReportGraph *graph = reading->graph;
+    for (uint32_t h = 0; h < reading->n_hosts; h++) {
+        HostAnswers host = reading->hosts[h];
+        if (host.answers < REPORT_WALL_LEAST ||
+            (uint64_t)host.refusals * 10 < (uint64_t)host.answers * 8) {
+            continue;
+        }
+        size_t i = graph->n_walls < REPORT_WALLS_SHOWN ? graph->n_walls++ : REPORT_WALLS_SHOWN - 1;
+        graph->n_walls_all++;
+        if (graph->n_walls_all > REPORT_WALLS_SHOWN && graph->walls[i].refusals >= host.refusals) {
+            continue;
+        }
+        while (i > 0 && graph->walls[i - 1].refusals < host.refusals) {
+            graph->walls[i] = graph->walls[i - 1];
+            i--;
+        }
+        graph->walls[i] =
+            (WalledHost){.host = h, .answers = host.answers, .refusals = host.refusals};
+    }
+}
+
+/* ---- links ---------------------------------------------------------------------------------- */
+
+static int by_index(const void *key, const void *element)
+{
+    uint64_t index = *(const uint64_t *)key;
+    const BrokenPage *page = element;
+    return index < page->index ? -1 : index > page->index;
+}
+
+static Result print_broken(Reading *reading, const BrokenPage *broken, uint64_t from)
+{
+    PageRef page;
+    Result rc = begin(reading);
+    if (rc == RESULT_OK) {
+        rc = get_page(reading, broken->index, &page, &reading->url);
+    }
+    if (rc == RESULT_OK) {
+        rc = get_page(reading, from, &page, &reading->other);
+    }
+    end(reading);
+    if (rc == RESULT_OK &&
+        fprintf(reading->all, "%d\t%s\t%s\n", (int)broken->status, buffer_string(&reading->url),
+                buffer_string(&reading->other)) < 0) {
+        rc = result_of_errno(errno);
+    }
+    return rc;
+}
+
+static Result take_links(Reading *reading, uint64_t from, const uint64_t *to, size_t n,
+                         size_t n_diff)
+{
+    ReportGraph *graph = reading->graph;
+    Result rc = RESULT_OK;
+    bool redirect = from < graph->n_pages && (reading->redirects[from / 8] >> from % 8 & 1) != 0;
+    graph->n_links += n;
+    graph->n_links_cross += n_diff;
+    graph->redirects_cross += redirect && n_diff > 0;
+    if (!redirect) {
+        histogram_add(&graph->degrees, n);
+    }
+    for (size_t i = 0; i < n && rc == RESULT_OK && reading->n_broken > 0; i++) {
+        BrokenPage *broken =
+            bsearch(&to[i], reading->broken, reading->n_broken, sizeof *broken, by_index);
+        if (broken != NULL) {
+            if (broken->n_from < REPORT_BROKEN_FROM) {
+                broken->from[broken->n_from] = from;
+            }
+            broken->n_from++;
+            graph->n_broken_links++;
+            rc = reading->all == NULL ? RESULT_OK : print_broken(reading, broken, from);
+        }
+    }
+    return rc;
+}
+
+static Result read_links(Reading *reading)
+{
+    PageDBLinkStream *stream = NULL;
+    uint64_t from = 0;
+    const uint64_t *to = NULL;
+    size_t n = 0;
+    Result rc =
+        page_db_link_stream_new(&stream, reading->db) == page_db_error_ok ? RESULT_OK : RESULT_IO;
+    if (rc != RESULT_OK) {
+        return rc;
+    }
+    stream->only_diff_domain = 0;
+    while (rc == RESULT_OK &&
+           page_db_link_stream_next_page(stream, &from, &to, &n) == stream_state_next) {
+        rc = take_links(reading, from, to, n, stream->n_diff);
+    }
+    if (stream->state == stream_state_error) {
+        rc = RESULT_DAMAGED;
+    }
+    page_db_link_stream_delete(stream);
+    return rc;
+}
+
+static int by_links(const void *a, const void *b)
+{
+    const BrokenPage *x = a;
+    const BrokenPage *y = b;
+    return x->n_from != y->n_from ? (x->n_from < y->n_from ? 1 : -1)
+                                  : (x->index > y->index) - (x->index < y->index);
+}
+
+Result report_graph_read(ReportGraph *graph, PageDB *db, FILE *all)
+{
+    Reading reading = {.graph = graph, .db = db, .all = all};
+    *graph = (ReportGraph){.n_pages = 0};
+    buffer_init(&reading.url, BUFFER_NO_LIMIT);
+    buffer_init(&reading.other, BUFFER_NO_LIMIT);
+    Result rc = begin(&reading);
+    if (rc == RESULT_OK) {
+        graph->n_pages = page_db_n_pages(db, reading.txn);
+        reading.n_hosts = page_db_n_hosts(db, reading.txn);
+        end(&reading);
+        reading.hosts = calloc((size_t)reading.n_hosts + 1, sizeof *reading.hosts);
+        reading.redirects = calloc(graph->n_pages / 8 + 1, 1);
+        rc = reading.hosts == NULL || reading.redirects == NULL ? RESULT_MEMORY : RESULT_OK;
+    }
+    if (rc == RESULT_OK) {
+        rc = read_pages(&reading);
+    }
+    if (rc == RESULT_OK) {
+        rank_walls(&reading);
+        rc = read_links(&reading);
+    }
+    if (reading.n_broken > 0) {
+        qsort(reading.broken, reading.n_broken, sizeof *reading.broken, by_links);
+    }
+    graph->broken = reading.broken;
+    graph->n_broken_shown =
+        reading.n_broken < REPORT_BROKEN_SHOWN ? reading.n_broken : REPORT_BROKEN_SHOWN;
+    free(reading.hosts);
+    free(reading.redirects);
+    buffer_destroy(&reading.url);
+    buffer_destroy(&reading.other);
+    return rc;
+}
+
+void report_graph_destroy(ReportGraph *graph)
+{
+    free(graph->broken);
+}

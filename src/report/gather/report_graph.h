@@ -1,0 +1,68 @@
+/* What the database tells of pages and links: depth, links per page, broken links and the pages
+ * that have them, redirects, hosts that answer nothing but refusals.
+ *
+ * Two passes: over the pages, then over the lists of links. Read transactions are short, so that a
+ * running crawl is not disturbed.
+ *
+ * Owns: its lists. Threads: one. Memory: 16 bytes for each host, 64 for each broken page, of which
+ * at most REPORT_BROKEN_MAX are looked at; further ones are counted. */
+#ifndef REPORT_GATHER_REPORT_GRAPH_H
+#define REPORT_GATHER_REPORT_GRAPH_H
+
+#include <stdio.h>
+
+#include "base/core/result.h"
+#include "report/count/histogram.h"
+#include "report/count/tally.h"
+#include "store/pages/page_db.h"
+
+#define REPORT_DEPTHS       32u /* the last one counts deeper pages, too */
+#define REPORT_BROKEN_FROM  5u
+#define REPORT_BROKEN_MAX   1000000u
+#define REPORT_BROKEN_SHOWN 25u
+#define REPORT_WALLS_SHOWN  15u
+#define REPORT_WALL_LEAST   10u /* answers of a host before it can be called a wall */
+
+/* A page that is linked to and cannot be had. */
+typedef struct BrokenPage {
+    uint64_t index;
+    int32_t status;
+    uint32_t n_from;                   /* pages that link to it */
+    uint64_t from[REPORT_BROKEN_FROM]; /* the first of them */
+} BrokenPage;
+
+/* A host that refuses nearly everything. */
+typedef struct WalledHost {
+    uint32_t host;
+    uint32_t answers;
+    uint32_t refusals; /* 401, 403, 429, 451, 503 */
+} WalledHost;
+
+typedef struct ReportGraph {
+    uint64_t n_pages; /* known */
+    uint64_t n_crawled;
+    uint64_t n_links;
+    uint64_t n_links_cross;         /* to another host */
+    uint64_t depths[REPORT_DEPTHS]; /* of crawled pages */
+    Histogram degrees;              /* links per crawled page */
+    uint64_t redirects;             /* pages with status 3xx, */
+    uint64_t redirects_cross;       /* of them to another host */
+    uint64_t n_broken;              /* pages */
+    uint64_t n_broken_links;        /* links to those that are looked at */
+    BrokenPage *broken;             /* the worst REPORT_BROKEN_SHOWN, most linked first */
+    size_t n_broken_shown;
+    WalledHost walls[REPORT_WALLS_SHOWN]; /* most refusals first */
+    size_t n_walls;
+    uint64_t n_walls_all;
+} ReportGraph;
+
+/* Whether a status stands for a page that links to it are broken: 404, 410 and the like, or no
+ * answer after all retries. */
+bool report_is_broken(int32_t status);
+/* Reads the database. all (may be NULL) gets a line for each broken link: status, URL, the page
+ * that has the link, separated by tabs. RESULT_DAMAGED, RESULT_MEMORY, RESULT_IO. To be destroyed
+ * in any case. */
+Result report_graph_read(ReportGraph *graph, PageDB *db, FILE *all);
+void report_graph_destroy(ReportGraph *graph);
+
+#endif

@@ -1,0 +1,63 @@
+#include "report/gather/report_hosts.h"
+
+#define SLOW_LEAST_FETCHES 2u
+
+static void rank(HostRanking *ranking, uint32_t host, double value, const HostRecord *record)
+{
+    size_t i = ranking->n;
+    if (value <= 0) {
+        return;
+    }
+    if (i == REPORT_HOSTS) {
+        if (value <= ranking->hosts[--i].value) {
+            return;
+        }
+    } else {
+        ranking->n++;
+    }
+    while (i > 0 && ranking->hosts[i - 1].value < value) {
+        ranking->hosts[i] = ranking->hosts[i - 1];
+        i--;
+    }
+    ranking->hosts[i] = (RankedHost){.host = host, .value = value, .record = *record};
+}
+
+static Result take_host(void *context, uint32_t host, const HostRecord *record)
+{
+    ReportHosts *hosts = context;
+    hosts->n += record->fetches > 0;
+    hosts->active += record->state == HOST_ACTIVE;
+    hosts->full += record->state == HOST_FULL;
+    hosts->denied += record->state == HOST_DENIED;
+    hosts->dropped += record->state == HOST_DROPPED;
+    if (record->state == HOST_DROPPED && record->drop_class < FETCH_CLASSES) {
+        hosts->dropped_by[record->drop_class]++;
+    }
+    hosts->with_crawl_delay += record->crawl_delay_ms > 0;
+    hosts->closed += record->pages == 0 && record->duplicates == 0 && record->robots_denied > 0;
+    hosts->robots_denied += record->robots_denied;
+    rank(&hosts->largest, host, record->pages, record);
+    rank(&hosts->heaviest, host, (double)record->bytes, record);
+    if (record->fetches >= SLOW_LEAST_FETCHES) {
+        rank(&hosts->slowest, host, (double)record->fetch_ms / record->fetches, record);
+    }
+    rank(&hosts->failing, host, (double)record->by_status[0] + record->by_status[5], record);
+    return RESULT_OK;
+}
+
+Result report_hosts_read(ReportHosts *hosts, PageDB *db)
+{
+    MDB_txn *txn = NULL;
+    HostTable *table = NULL;
+    *hosts = (ReportHosts){.n = 0};
+    if (page_db_txn_begin(db, true, &txn) != page_db_error_ok) {
+        return RESULT_IO;
+    }
+    Result rc = host_table_open(&table, txn);
+    if (rc == RESULT_OK) {
+        rc = host_table_walk(table, txn, take_host, hosts);
+    }
+    host_table_close(table);
+    page_db_txn_abort(db, txn);
+    return rc;
+}

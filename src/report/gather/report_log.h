@@ -1,0 +1,53 @@
+/* What crawl.log tells of a crawl: statuses, media types, errors, sizes, times.
+ *
+ * Owns: its tallies. Threads: one. Memory does not grow with the log. */
+#ifndef REPORT_GATHER_REPORT_LOG_H
+#define REPORT_GATHER_REPORT_LOG_H
+
+#include "base/core/clock.h"
+#include "base/core/result.h"
+#include "report/count/histogram.h"
+#include "report/count/series.h"
+#include "report/count/tally.h"
+
+#define REPORT_TOP 10u
+
+/* A page that stands out, by size or time. */
+typedef struct ReportPage {
+    uint64_t value;
+    char *url; /* owned */
+} ReportPage;
+
+typedef struct ReportLog {
+    bool is_there;
+    uint64_t lines;
+    uint64_t unreadable;
+    uint64_t requests;
+    uint64_t robots_files;
+    uint64_t pages; /* answers to pages, whatever their status */
+    uint64_t bytes; /* received, all requests */
+    uint64_t duplicates;
+    uint64_t near_duplicates;
+    uint64_t truncated;
+    WallTime first;
+    WallTime last;
+    Tally statuses;        /* of pages, with bytes */
+    Tally robots_statuses; /* of robots.txt */
+    Tally types;           /* of pages with status 2xx, with bytes */
+    Tally errors;          /* by class */
+    Tally refusals;        /* URLs that were scheduled and not requested, by rule */
+    Histogram lengths;     /* bytes of pages with status 2xx */
+    Histogram durations;   /* ms of answered requests for pages */
+    Series pages_s;
+    Series bytes_s;
+    Series errors_s;
+    ReportPage largest[REPORT_TOP]; /* descending */
+    ReportPage slowest[REPORT_TOP];
+} ReportLog;
+
+/* Reads DIR/crawl.log and its predecessors. RESULT_OK also when there is none. RESULT_MEMORY. To be
+ * destroyed in any case. */
+Result report_log_read(ReportLog *log, const char *directory);
+void report_log_destroy(ReportLog *log);
+
+#endif

@@ -1,0 +1,15 @@
+/* A report written in one of its forms. Threads: one. */
+#ifndef REPORT_TELL_REPORT_FILE_H
+#define REPORT_TELL_REPORT_FILE_H
+
+#include "report/gather/report.h"
+
+typedef enum ReportForm { REPORT_OFF, REPORT_AS_TEXT, REPORT_AS_HTML } ReportForm;
+
+/* Tells the report in that form. RESULT_MEMORY, RESULT_IO, RESULT_FULL: of out. */
+Result report_print(const Report *report, ReportForm form, FILE *out);
+/* At the end of a crawl: gathers, and writes DIR/report.txt or DIR/report.html, replaced
+ * atomically. Errors as those of report_gather and report_print; error has a sentence. */
+Result report_write(const char *directory, PageDB *db, ReportForm form, Buffer *error);
+
+#endif

@@ -1,0 +1,360 @@
+#include "report/tell/report_sections.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "report/tell/report_telling.h"
+
+#define LEAST_POINTS 4u
+
+/* ---- what it came to ------------------------------------------------------------------------ */
+
+static void tell_summary(Telling *tell)
+{
+    const Report *report = tell->report;
+    const ReportLog *log = &report->log;
+    const CrawlTotals *totals = &report->totals;
+    char text[2 * WORDS_BYTES + 8];
+    char a[WORDS_BYTES];
+    tell_section(tell, "Summary", NULL);
+    if (log->first.us != 0) {
+        tell_fact(tell, "first request (UTC)", words_time(log->first, a));
+        tell_fact(tell, "last answer (UTC)", words_time(log->last, a));
+    }
+    if (report->watch.is_there && report->watch.state[0] != '\0') {
+        tell_fact(tell, "state", report->watch.state);
+    }
+    if (report->has_totals) {
+        tell_fact(tell, "time crawling", words_ms((double)totals->elapsed_ms, a));
+        tell_count(tell, "pages fetched", totals->pages);
+        tell_count(tell, "requests", totals->fetches);
+        tell_bytes(tell, "received", totals->bytes);
+        (void)snprintf(text, sizeof text, "%s s, %.0f pages per CPU-second",
+                       words_count(totals->cpu_ms / 1000, a),
+                       totals->cpu_ms > 0 ? (double)totals->pages * 1e3 / (double)totals->cpu_ms
+                                          : 0.0);
+        tell_fact(tell, "CPU time", text);
+    }
+    tell_count(tell, "URLs known", report->graph.n_pages);
+    tell_share(tell, "URLs crawled", report->graph.n_crawled, report->graph.n_pages);
+    tell_count(tell, "links", report->graph.n_links);
+    if (report->has_hosts) {
+        tell_count(tell, "hosts visited", report->hosts.n);
+    }
+    if (log->pages > 0) {
+        tell_share(tell, "duplicates", log->duplicates, log->pages);
+        tell_count(tell, "cut off (truncated)", log->truncated);
+    }
+}
+
+/* A line needs points. */
+static bool is_worth_drawing(const Series *series)
+{
+    unsigned points = 0;
+    for (size_t i = 0; i < series->n; i++) {
+        points += series->buckets[i].n > 0;
+    }
+    return points >= LEAST_POINTS;
+}
+
+static void tell_speed(Telling *tell)
+{
+    const ReportLog *log = &tell->report->log;
+    const ReportWatch *watch = &tell->report->watch;
+    const ReportChart charts[] = {
+        {"pages per second", &log->pages_s, true, CHART_COUNT},
+        {"bytes per second", &log->bytes_s, true, CHART_BYTES},
+        {"failed attempts per second", &log->errors_s, true, CHART_COUNT},
+        {"URLs queued", &watch->queued, false, CHART_COUNT},
+        {"transfers at once", &watch->active, false, CHART_COUNT},
+        {"resident memory", &watch->resident, false, CHART_BYTES},
+    };
+    tell_section(tell, "Speed over time", "Times are UTC.");
+    for (size_t i = 0; i < sizeof charts / sizeof *charts; i++) {
+        if (is_worth_drawing(charts[i].series)) {
+            tell->to->chart(tell->to->context, &charts[i]);
+        }
+    }
+    if (watch->lines >= LEAST_POINTS && watch->limits.count > 0) {
+        size_t n = 0;
+        const TallyRow **rows = tally_sorted(&watch->limits, &n);
+        tell->to->bars(tell->to->context, "What limited the crawl, and for how long");
+        for (size_t i = 0; i < n; i++) {
+            char time[WORDS_BYTES];
+            tell->to->bar(tell->to->context, rows[i]->name, words_ms((double)rows[i]->count, time),
+                          (double)rows[i]->count / (double)rows[0]->count);
+        }
+        tell->to->bars_end(tell->to->context);
+        free(rows);
+    }
+}
+
+static void tell_answers(Telling *tell)
+{
+    const ReportLog *log = &tell->report->log;
+    char text[WORDS_BYTES];
+    tell_section(tell, "Answers", "Statuses of pages; robots.txt is not counted.");
+    tell_tally(tell, &log->statuses, "status", true, telling_status);
+    tell_section(tell, "Types", "Media types of pages with status 2xx, and bytes received.");
+    tell_tally(tell, &log->types, "type", true, NULL);
+    tell_section(tell, "Sizes and times",
+                 "Of pages: bytes received with status 2xx, and duration of requests.");
+    if (log->lengths.n > 0) {
+        tell_fact(tell, "median size", words_bytes(histogram_quantile(&log->lengths, 0.5), text));
+        tell_fact(tell, "mean size", words_bytes(log->lengths.sum / (double)log->lengths.n, text));
+        tell_histogram(tell, "Bytes of a page", &log->lengths, words_bytes_range);
+    }
+    if (log->durations.n > 0) {
+        tell_fact(tell, "median duration",
+                  words_ms(histogram_quantile(&log->durations, 0.5), text));
+        tell_fact(tell, "95 % took less than",
+                  words_ms(histogram_quantile(&log->durations, 0.95), text));
+        tell_histogram(tell, "Milliseconds of a request", &log->durations, words_range);
+    }
+}
+
+static void tell_pages(Telling *tell, const char *title, const char *name,
+                       const ReportPage top[REPORT_TOP],
+                       char *(*words)(double value, char text[WORDS_BYTES]))
+{
+    const ReportColumn columns[] = {{.name = name, .is_number = true},
+                                    {.name = "URL", .is_url = true}};
+    if (top[0].url == NULL) {
+        return;
+    }
+    tell_section(tell, title, NULL);
+    tell_table(tell, columns, 2);
+    for (size_t i = 0; i < REPORT_TOP && top[i].url != NULL; i++) {
+        char value[WORDS_BYTES];
+        const char *cells[] = {words((double)top[i].value, value), top[i].url};
+        tell_row(tell, cells);
+    }
+    tell_table_end(tell);
+}
+
+/* ---- what went wrong ------------------------------------------------------------------------ */
+
+static void tell_errors(Telling *tell)
+{
+    const Report *report = tell->report;
+    const ReportLog *log = &report->log;
+    tell_section(tell, "Errors",
+                 "Attempts that brought no whole answer, by class (politeness.retry).");
+    if (log->errors.count == 0) {
+        tell_fact(tell, "errors", "none");
+    } else {
+        tell_tally(tell, &log->errors, "class", false, NULL);
+    }
+    tell_section(tell, "Refusals",
+                 "URLs that were found and not scheduled, or scheduled and not requested.");
+    if (report->has_totals) {
+        const ReportColumn columns[] = {{.name = "reason"}, {.name = "URLs", .is_number = true}};
+        tell_table(tell, columns, 2);
+        for (size_t i = 0; i < REFUSALS; i++) {
+            char count[WORDS_BYTES];
+            const char *cells[] = {refusal_name((Refusal)i),
+                                   words_count(report->totals.refused[i], count)};
+            if (report->totals.refused[i] > 0) {
+                tell_row(tell, cells);
+            }
+        }
+        tell_table_end(tell);
+    }
+    if (log->refusals.count > 0) {
+        tell_section(tell, "Deciding rules", "Of URLs that were scheduled and not requested.");
+        tell_tally(tell, &log->refusals, "rule", false, telling_status);
+    }
+}
+
+static void tell_broken(Telling *tell)
+{
+    const ReportGraph *graph = &tell->report->graph;
+    const ReportColumn columns[] = {{.name = "status", .is_number = true},
+                                    {.name = "links", .is_number = true},
+                                    {.name = "broken URL", .is_url = true},
+                                    {.name = "pages that link to it", .is_url = true}};
+    tell_section(
+        tell, "Broken links",
+        "Linked pages with status 4xx (but 401, 403, 429, 451) or without an answer, most linked "
+        "first. All of them: ragno report DIR --broken-links.");
+    tell_count(tell, "broken pages", graph->n_broken);
+    tell_count(tell, "links to them", graph->n_broken_links);
+    if (graph->n_broken_links == 0) {
+        return;
+    }
+    tell_table(tell, columns, 4);
+    for (size_t i = 0; i < graph->n_broken_shown && graph->broken[i].n_from > 0; i++) {
+        const BrokenPage *page = &graph->broken[i];
+        char status[WORDS_BYTES];
+        char links[WORDS_BYTES];
+        Buffer from;
+        buffer_init(&from, BUFFER_NO_LIMIT);
+        for (uint32_t k = 0; k < page->n_from && k < REPORT_BROKEN_FROM; k++) {
+            (void)buffer_printf(&from, "%s%s", k == 0 ? "" : " ", telling_url(tell, page->from[k]));
+        }
+        (void)snprintf(status, sizeof status, "%" PRId32, page->status);
+        const char *cells[] = {status, words_count(page->n_from, links),
+                               telling_url(tell, page->index), buffer_string(&from)};
+        tell_row(tell, cells);
+        buffer_destroy(&from);
+    }
+    tell_table_end(tell);
+}
+
+/* ---- hosts ---------------------------------------------------------------------------------- */
+
+static void tell_ranking(Telling *tell, const char *title, const HostRanking *ranking)
+{
+    const ReportColumn columns[] = {
+        {.name = "host", .is_url = true},     {.name = "pages", .is_number = true},
+        {.name = "bytes", .is_number = true}, {.name = "a request", .is_number = true},
+        {.name = "2xx", .is_number = true},   {.name = "4xx", .is_number = true},
+        {.name = "5xx", .is_number = true},   {.name = "failed", .is_number = true}};
+    if (ranking->n == 0) {
+        return;
+    }
+    tell_section(tell, title, NULL);
+    tell_table(tell, columns, 8);
+    for (size_t i = 0; i < ranking->n; i++) {
+        const HostRecord *record = &ranking->hosts[i].record;
+        char text[7][WORDS_BYTES];
+        double ms = record->fetches == 0 ? 0 : (double)record->fetch_ms / record->fetches;
+        const char *cells[] = {telling_origin(tell, ranking->hosts[i].host),
+                               words_count(record->pages, text[0]),
+                               words_bytes((double)record->bytes, text[1]),
+                               words_ms(ms, text[2]),
+                               words_count(record->by_status[2], text[3]),
+                               words_count(record->by_status[4], text[4]),
+                               words_count(record->by_status[5], text[5]),
+                               words_count(record->by_status[0], text[6])};
+        tell_row(tell, cells);
+    }
+    tell_table_end(tell);
+}
+
+static void tell_hosts(Telling *tell)
+{
+    const ReportHosts *hosts = &tell->report->hosts;
+    if (!tell->report->has_hosts) {
+        return;
+    }
+    tell_section(tell, "Hosts", NULL);
+    tell_count(tell, "active", hosts->active);
+    tell_count(tell, "given up after errors", hosts->dropped);
+    for (size_t i = 0; i < FETCH_CLASSES; i++) {
+        if (hosts->dropped_by[i] > 0) {
+            char name[64];
+            (void)snprintf(name, sizeof name, "given up: %s", fetch_class_name((FetchClass)i));
+            tell_count(tell, name, hosts->dropped_by[i]);
+        }
+    }
+    tell_count(tell, "at their limit", hosts->full);
+    tell_count(tell, "denied by the operator", hosts->denied);
+    tell_ranking(tell, "Largest hosts, by pages", &hosts->largest);
+    tell_ranking(tell, "Largest hosts, by bytes", &hosts->heaviest);
+    tell_ranking(tell, "Slowest hosts", &hosts->slowest);
+    tell_ranking(tell, "Hosts with most failures", &hosts->failing);
+}
+
+static void tell_robots(Telling *tell)
+{
+    const Report *report = tell->report;
+    const ReportGraph *graph = &report->graph;
+    tell_section(tell, "robots.txt", "How robots.txt was answered, and what it forbade.");
+    tell_tally(tell, &report->log.robots_statuses, "status", false, telling_status);
+    if (report->has_hosts) {
+        tell_count(tell, "URLs forbidden", report->hosts.robots_denied);
+        tell_count(tell, "hosts that forbid all that was tried", report->hosts.closed);
+        tell_count(tell, "hosts with Crawl-delay", report->hosts.with_crawl_delay);
+    }
+    tell_section(
+        tell, "Walls",
+        "Hosts that answered at least 80 % of their pages, and at least 10, with 401, 403, "
+        "429, 451 "
+        "or 503.");
+    tell_count(tell, "hosts", graph->n_walls_all);
+    if (graph->n_walls > 0) {
+        const ReportColumn columns[] = {{.name = "host", .is_url = true},
+                                        {.name = "refusals", .is_number = true},
+                                        {.name = "answers", .is_number = true}};
+        tell_table(tell, columns, 3);
+        for (size_t i = 0; i < graph->n_walls; i++) {
+            char refusals[WORDS_BYTES];
+            char answers[WORDS_BYTES];
+            const char *cells[] = {telling_origin(tell, graph->walls[i].host),
+                                   words_count(graph->walls[i].refusals, refusals),
+                                   words_count(graph->walls[i].answers, answers)};
+            tell_row(tell, cells);
+        }
+        tell_table_end(tell);
+    }
+}
+
+/* ---- the graph ------------------------------------------------------------------------------ */
+
+static void tell_graph(Telling *tell)
+{
+    const ReportGraph *graph = &tell->report->graph;
+    uint64_t most = 1;
+    unsigned last = REPORT_DEPTHS;
+    tell_section(tell, "Depth", "Links from a seed, of crawled pages.");
+    while (last > 0 && graph->depths[last - 1] == 0) {
+        last--;
+    }
+    for (unsigned i = 0; i < last; i++) {
+        most = graph->depths[i] > most ? graph->depths[i] : most;
+    }
+    tell->to->bars(tell->to->context, "Pages by depth");
+    for (unsigned i = 0; i < last; i++) {
+        char depth[WORDS_BYTES];
+        char count[WORDS_BYTES];
+        (void)snprintf(depth, sizeof depth, i == REPORT_DEPTHS - 1 ? "%u and more" : "%u", i);
+        tell->to->bar(tell->to->context, depth, words_count(graph->depths[i], count),
+                      (double)graph->depths[i] / (double)most);
+    }
+    tell->to->bars_end(tell->to->context);
+    tell_section(tell, "Links",
+                 "Different links of a page that has any; redirects are not counted.");
+    tell_count(tell, "links", graph->n_links);
+    tell_share(tell, "to another host", graph->n_links_cross, graph->n_links);
+    if (graph->degrees.n > 0) {
+        char text[WORDS_BYTES];
+        (void)snprintf(text, sizeof text, "%.1f", graph->degrees.sum / (double)graph->degrees.n);
+        tell_fact(tell, "mean of a page", text);
+        tell_histogram(tell, "Links of a page", &graph->degrees, words_range);
+    }
+    tell_section(tell, "Redirects", NULL);
+    tell_share(tell, "pages that redirect", graph->redirects, graph->n_crawled);
+    tell_share(tell, "to another host", graph->redirects_cross, graph->redirects);
+}
+
+static char *size_words(double value, char text[WORDS_BYTES])
+{
+    return words_bytes(value, text);
+}
+
+Result report_tell(const Report *report, const ReportWriter *writer)
+{
+    Telling tell = {.report = report, .to = writer};
+    char time[WORDS_BYTES];
+    char subtitle[4096];
+    buffer_init(&tell.origin, BUFFER_NO_LIMIT);
+    buffer_init(&tell.url, BUFFER_NO_LIMIT);
+    (void)snprintf(subtitle, sizeof subtitle, "%s, as of %s UTC, ragno %s", report->directory,
+                   words_time(report->made, time), RAGNO_VERSION);
+    writer->begin(writer->context, "Crawl report", subtitle);
+    tell_summary(&tell);
+    tell_speed(&tell);
+    tell_answers(&tell);
+    tell_errors(&tell);
+    tell_robots(&tell);
+    tell_hosts(&tell);
+    tell_pages(&tell, "Largest pages", "bytes", report->log.largest, size_words);
+    tell_pages(&tell, "Slowest requests", "time", report->log.slowest, words_ms);
+    tell_graph(&tell);
+    tell_broken(&tell);
+    buffer_destroy(&tell.origin);
+    buffer_destroy(&tell.url);
+    return writer->end(writer->context);
+}

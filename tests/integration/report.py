@@ -1,0 +1,144 @@
+#!/usr/bin/env python3
+"""ragno report on a real crawl: its figures are those of the servers' log and of the database, its HTML
+is one file that is well-formed, loads nothing and runs nothing, and --broken-links has them all."""
+import collections
+import html.parser
+import os
+import re
+
+import harness
+from harness import OUT, crawl, run
+
+VOID = {"meta", "link", "br", "path", "input", "img", "hr"}
+
+
+class Page(html.parser.HTMLParser):
+    """Counts tags; complains about what is not closed and what would be loaded."""
+
+    def __init__(self, text):
+        super().__init__()
+        self.open, self.problems, self.tags = [], [], collections.Counter()
+        self.text = []
+        self.feed(text)
+        self.close()
+        self.problems += [f"{tag} is not closed" for tag in self.open]
+
+    def handle_starttag(self, tag, attrs):
+        self.tags[tag] += 1
+        if tag in ("script", "link", "img", "iframe", "object", "embed"):
+            self.problems.append(f"<{tag}>")
+        for name, value in attrs:
+            if name in ("src", "srcset", "data", "background") or name.startswith("on"):
+                self.problems.append(f"{name}={value}")
+            if name == "href" and not re.match(r"#|https?://", value or ""):
+                self.problems.append(f"href={value}")
+        if tag not in VOID:
+            self.open.append(tag)
+
+    def handle_startendtag(self, tag, attrs):
+        self.tags[tag] += 1
+
+    def handle_endtag(self, tag):
+        if not self.open or self.open.pop() != tag:
+            self.problems.append(f"</{tag}> closes something else")
+
+    def handle_data(self, data):
+        self.text.append(data)
+
+
+def facts(text):
+    """`  name    value` lines of a text report, the first of each name."""
+    found = {}
+    for line in text.splitlines():
+        match = re.match(r"  (\S.{0,37}?)  +(\S.*)$", line)
+        if match:
+            found.setdefault(match.group(1), match.group(2))
+    return found
+
+
+def number(text):
+    return int(text.split()[0].replace(",", ""))
+
+
+def table(text, title):
+    """The rows of the table in a section, as lists of cells."""
+    section = text.split(f"\n{title}\n", 1)[1].split("\n\n", 1)[0]
+    return [re.split(r"  +", line.strip()) for line in section.splitlines()[1:]]
+
+
+def figures(report, path):
+    directory = os.path.join(path, "crawl")
+    with harness.Web(path, pages=600, hosts=40, addresses=20, not_found=0.02) as web:
+        code = crawl(web, directory, "--set", "log.report=html", "--set",
+                     "log.status_interval=100ms", wait="10ms").returncode
+        web.stop()
+        requests = web.requests()
+    report.equal("the crawl ends", code, 0)
+    text = run([f"{OUT}/ragno", "report", directory])
+    report.equal("a report is printed", text.returncode, 0)
+    found = facts(text.stdout)
+    pages = [r for r in requests if not r.path.startswith("/robots.txt")]
+    report.equal("requests are those of the servers", number(found["requests"]), len(requests))
+    report.equal("pages, too", number(found["pages fetched"]), len(pages))
+    report.equal("hosts, too", number(found["hosts visited"]), len({r.host for r in requests}))
+    statuses = {row[0]: number(row[-3]) for row in table(text.stdout, "Answers")
+                if row[0].isdigit()}
+    report.equal("statuses, too", statuses,
+                 dict(collections.Counter(str(r.status) for r in pages)))
+    report.equal("refusals are those of the summary",
+                 number(found["URLs forbidden"]),
+                 sum(number(row[1]) for row in table(text.stdout, "Refusals")
+                     if row[0] == "robots"))
+    depth = sum(number(row[1]) for row in table(text.stdout, "Depth")
+                if len(row) > 1 and row[0].isdigit())
+    report.equal("every crawled page has a depth", depth, len(pages))
+    broken(report, directory, text.stdout)
+    page(report, path, directory)
+
+
+def broken(report, directory, text):
+    """All broken links, against the graph and the statuses that other commands print."""
+    result = run([f"{OUT}/ragno", "report", directory, "--broken-links"])
+    rows = {tuple(line.split("\t")) for line in result.stdout.splitlines()}
+    status = {}
+    with open(os.path.join(directory, "crawl.log")) as file:
+        for line in file:
+            words = line.split()
+            if words[4] != "P":
+                status[words[3]] = int(words[1])
+    links = run([f"{OUT}/ragno", "db", directory, "links"]).stdout.splitlines()
+    expected = {(str(status[to]), to, source) for source, to in (line.split("\t") for line in links)
+                if status.get(to) in (404, 410)}
+    report.check("there are some", len(expected) > 5, len(expected))
+    report.same_set("every broken link is named with its page", rows, expected)
+    report.equal("and counted", number(facts(text)["links to them"]), len(expected))
+
+
+def page(report, path, directory):
+    output = os.path.join(path, "report.html")
+    result = run([f"{OUT}/ragno", "report", directory, "--html", "-o", output])
+    report.equal("HTML is written", (result.returncode, result.stdout), (0, ""))
+    with open(output) as file:
+        text = file.read()
+    parsed = Page(text)
+    report.equal("it is well-formed and loads nothing", parsed.problems, [])
+    report.check("it has graphs", parsed.tags["svg"] >= 3 and parsed.tags["path"] >= 9, parsed.tags)
+    report.check("and the sections of the text",
+                 {"Summary", "Speed over time", "Answers", "Refusals", "Broken links"} <=
+                 set(parsed.text), parsed.text[:60])
+    report.check("a forbidden script could not run", "default-src 'none'" in text)
+    at_the_end = os.path.join(directory, "report.html")
+    report.check("log.report = html wrote one at the end", os.path.exists(at_the_end) and
+                 "<h1>Crawl report</h1>" in open(at_the_end).read())
+    for arguments, code in ((["--html", "--broken-links"], 2), (["-o", "/no/such/file"], 3)):
+        result = run([f"{OUT}/ragno", "report", directory, *arguments])
+        report.check(f"report {' '.join(arguments)} is refused with a sentence",
+                     result.returncode == code and result.stderr.startswith("ragno report: "),
+                     (result.returncode, result.stderr))
+    result = run([f"{OUT}/ragno", "report", path])
+    report.check("no crawl, no report", result.returncode == 3 and "holds no crawl" in result.stderr,
+                 result.stderr)
+
+
+if __name__ == "__main__":
+    harness.main(figures)
