@@ -1,6 +1,7 @@
 /* How the codes of PageDB and of the schedule become a BFScheduler's.
  *
- * Threads: any (Error has a lock of its own). */
+ * What: each function sets the Error of the scheduler and returns the code.
+ * Threads: any; Error has a lock of its own. */
 #ifndef STORE_BEST_FIRST_BF_ERROR_H
 #define STORE_BEST_FIRST_BF_ERROR_H
 

@@ -8,10 +8,11 @@
  *
  * What: the pieces of an aborted transaction wait again. Those of one whose commit failed are
  * forgotten: a move is the difference between scores and schedule, so the next update finds it
- * again. For the same reason each move is checked when it is made: one that waited too long does
- * nothing.
+ * again. For the same reason each move is checked when it is made, and one that waited too long
+ * does nothing.
  * Owns: a piece owns its moves until it is given back or ended.
- * Threads: any; a piece belongs to the thread with the write transaction. */
+ * Threads: any; a piece belongs to the thread with the write transaction.
+ * Errors: those of the schedule and of PageDB, as Results. */
 #ifndef STORE_BEST_FIRST_BF_MOVES_H
 #define STORE_BEST_FIRST_BF_MOVES_H
 

@@ -4,53 +4,55 @@
  *                                     ^                                 ^
  *                update thread: scorer, then moves between levels ------+
  *
- * The score of a page is that of the link by which it was found, or the scorer's, once one has been
- * set up in sch->scorer (page_rank_scorer_setup, hits_scorer_setup, ...; before the first add).
+ * What: the score of a page is that of the link by which it was found, or the scorer's, once one
+ * was set up in sch->scorer (page_rank_scorer_setup, hits_scorer_setup, ...; before the first add).
  *
- * Where it is kept. The schedule is two tables ("bf_schedule", "bf_schedule_hosts") in the PageDB's
- * own environment, so that a page and its schedule entries are committed together; PageInfo is as
- * documented, and each page's record knows the level it is scheduled at. `path` of bf_scheduler_new
- * is where the documented library kept an environment of its own; here it is only remembered.
+ * Where it is kept: the schedule is two tables ("bf_schedule", "bf_schedule_hosts") in the PageDB's
+ * own environment, so that a page and its entries are committed together. PageInfo is as
+ * documented, and the record of each page knows the level at which it is scheduled. `path` of
+ * bf_scheduler_new is where the documented library kept an environment of its own; here it is only
+ * remembered.
  *
- * Order. Scores are mapped to 64 levels, each worth the factor 1.41 (schedule.h). Scores of links
- * do not change, and are kept exactly enough (1/4096 of a level) to order the pages of a level,
- * too. Scores of a scorer do change: pages of one level go in order of discovery, and an update
+ * Order: scores are mapped to 64 levels, each worth the factor 1.41 (schedule.h). Scores of links
+ * do not change, and are kept exactly enough (1/4096 of a level) to order the pages of a level as
+ * well. Scores of a scorer do change: pages of one level go in order of discovery, and an update
  * moves a page only when its level changes. Between hosts the order is the same, but a request
  * spends no more than BF_SCHEDULER_EFFORT reads of the schedule on perfecting it (bf_front.h).
  *
- * Leases. A page that was requested is not handed out again by this object, and leaves the schedule
- * when it is added as crawled: a crash loses nothing. bf_scheduler_release gives it back (a failed
- * fetch), bf_scheduler_reload gives all back.
+ * Leases: a page that was requested is not handed out again by this object, and leaves the schedule
+ * when it is added as crawled, so a crash loses nothing. bf_scheduler_release gives one page back
+ * (a failed fetch), bf_scheduler_reload gives all back.
  *
- * Rates. max_soft_domain_crawl_rate and max_hard_domain_crawl_rate are URLs per second and host,
- * counted when they are handed out: pages of hosts below the soft rate go first, then in
- * BF_SCHEDULER_CRAWL_RATE_STEPS steps those of hosts up to the hard rate; bf_front.h says exactly.
- * "Domain" is a page's origin: scheme, host and port.
+ * Rates: max_soft_domain_crawl_rate and max_hard_domain_crawl_rate are URLs per second and host,
+ * counted when they are handed out. Pages of hosts below the soft rate go first, then, in
+ * BF_SCHEDULER_CRAWL_RATE_STEPS steps, those of hosts up to the hard rate (bf_rates.h). "Domain" is
+ * the origin of a page: scheme, host and port.
  *
- * Updates. The thread computes scores and compares them with the schedule in memory and in short
- * read transactions. The moves it finds (BF_MOVES at most; bf_moves.h) are made by
- * whoever writes next: bf_scheduler_add makes some of them in its own transaction, about as many as
- * it schedules pages, for BF_SCHEDULER_RIDE_CPU_MS at most. So they cost no transaction and no sync
- * of their own, and while pages are added the update thread never writes. Only when nobody has
- * asked for a transaction for BF_SCHEDULER_SILENCE_MS it makes a piece in one of its own, of
- * BF_SCHEDULER_UPDATE_TXN_MS. When somebody asks meanwhile it aborts and leaves the moves to him;
- * what he may have to wait for is a commit that has begun already, so it is no more often in one
- * than a tenth of the time. That commit syncs: without, a power cut could leave LMDB a root whose
- * pages were not written.
+ * Updates: the thread computes scores and compares them with the schedule in memory and in short
+ * read transactions. The moves it finds (BF_MOVES at most; bf_moves.h) are made by whoever writes
+ * next. bf_scheduler_add makes some of them in its own transaction, about as many as it schedules
+ * pages, for BF_SCHEDULER_RIDE_CPU_MS at most. So the moves cost no transaction and no sync of
+ * their own, and while pages are added the update thread never writes. Only when nobody has asked
+ * for a transaction for BF_SCHEDULER_SILENCE_MS does the thread make a piece in one of its own, of
+ * BF_SCHEDULER_UPDATE_TXN_MS. When somebody asks meanwhile it aborts and leaves the moves to that
+ * writer. A writer may then have to wait only for a commit that has begun already, so the thread is
+ * no more often in one than a tenth of the time. That commit syncs: without, a power cut could
+ * leave LMDB a root whose pages were not written.
  *
- * No commit is delayed by more than 50 ms. What commits take is measured, and so many moves go into
+ * No commit is delayed by more than 50 ms. What commits take is measured, and as many moves go into
  * one, of either kind, as are found to take 20 ms of it. Where even the shortest of the last few
- * took more than 25 ms, the disk is too slow for anybody to wait for another's commit: then the
- * thread writes only after ten seconds in which nobody wrote. A move may be lost, as at a crash or
- * a stop: the next update finds it again, since what is moved is only where scores and schedule
+ * took more than 25 ms, the disk is too slow for anybody to wait for the commit of another; then
+ * the thread writes only after ten seconds in which nobody wrote. A move may be lost, as at a crash
+ * or a stop. The next update finds it again, since what is moved is only where scores and schedule
  * differ; the page itself stays.
  *
- * Threads. add, request, release, reload and the settings: any thread, at once; update_start,
- * update_stop and update: one thread, and update while the thread does not run. Writing
+ * Owns: its state and its thread; PageDB is borrowed.
+ * Threads: add, request, release, reload and the settings: any thread, at once. update_start,
+ * update_stop and update: one thread, and update only while the thread does not run. Writing
  * transactions take turns; what they changed reaches the front in the order of their commits. stop
  * ends a running computation; moves that wait then go with later adds, or are forgotten.
- *
- * Errors: the code returned; error has the words of the last failure. What failed changed nothing.
+ * Errors: the returned code; `error` has the words of the last failure. What failed changed
+ * nothing.
  * Source: seeds 000 and 003, "BFScheduler"; DESIGN section 3. */
 #ifndef STORE_BEST_FIRST_BF_SCHEDULER_H
 #define STORE_BEST_FIRST_BF_SCHEDULER_H

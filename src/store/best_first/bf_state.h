@@ -1,5 +1,6 @@
 /* The inside of a BFScheduler, which its parts work on.
  *
+ * What: the front, the order of commits, the moves that wait, and the thread that updates.
  * Owns: schedule, front, moves and thread.
  * Threads: any. Lock order: transaction of the environment (LMDB lets one writer in), then `mutex`,
  * which guards the fields behind it and is never held across a commit. The atomic fields before it

@@ -3,6 +3,7 @@
  * What: writers number their commits inside the transaction and bring their changes to the front in
  * that order: bf_begin, bf_commit, then bf_turn_begin ... bf_turn_end. An update lets all other
  * writers go first.
+ * Owns: nothing.
  * Threads: any; a transaction belongs to one.
  * Errors: those of page_db.h, told as the scheduler's. */
 #ifndef STORE_BEST_FIRST_BF_TURN_H

@@ -2,7 +2,7 @@
  * (key, value, auxiliary) against a repository far larger than memory, without one seek per key.
  *
  *   drum_check, drum_update, drum_check_update      collecting: memory only, now and then a write
- *      |  one array per bucket; the bucket is the top bits of the key
+ *      |  one array for each bucket; the bucket is the top bits of the key
  *      v  an array is full
  *   bucket file of the generation                   drum_persist: what was accepted is durable
  *      |  a bucket has bucket_bytes: the generation is sealed, collecting goes on in a fresh one
@@ -13,47 +13,51 @@
  *   dispatcher, then the repository commits         unique and duplicate key check, unique and
  *                                                   duplicate key update, update
  *
- * Meaning. Operations have the effect they would have if each were done at once, in the order in
- * which they were accepted: of two check_updates of a new key in one batch the first is unique and
- * the second a duplicate that sees the first one's value; an update is seen by a later check.
+ * What: operations have the effect that they would have if each were done at once, in the order in
+ * which they were accepted. Of two check_updates of a new key in one batch, the first is unique,
+ * and the second is a duplicate that sees the value of the first. An update is seen by a later
+ * check.
  *
- * Generations. A generation is one bucket file holding the blocks of all its buckets. It is
+ * A generation is one bucket file (drum_file.h) with the blocks of all its buckets. Generations are
+ * merged strictly in order:
+ *
  *   collecting -- drum_seal --> sealed -- drum_merge_begin --> merging -- drum_merge_end --> gone
  *                                 ^-------- drum_merge_end after an error ------'
- * They are merged strictly in order. The layout of a bucket file is in store/drum/drum_file.h.
- *
- * Invariants.
- *  1. An element is in exactly one generation, and in one bucket of it.
- *  2. The repository's own progress record (generation, bucket) is committed by the transaction
- *     that puts the bucket's keys, so an element is applied to the repository exactly once,
- *     whatever happens. A bucket file is removed after the commit that makes it superfluous.
- *  3. Callbacks run before that commit: what they write in the repository's own transaction happens
- *     exactly once; their other effects happen again if the process dies before the commit.
- *  4. After drum_persist (and after drum_dispose) a power cut loses nothing accepted before it.
- *     Without it, the elements in arrays, and those the system had not written yet, may be missing;
- *     what is missing is always a tail of the file, which the next drum_open cuts off and reports.
- *
- * Threads. A Drum is not thread-safe: one lock of the caller's guards it. Only drum_merge_run takes
- * no lock: it may run beside every other call, so that merging stops nobody. At most one merge at a
- * time. Callbacks run in the merging thread; they may add to the same Drum (to its next
- * generation).
  *
  * An owner with transactions of its own (frontier/sieve/sieve.h) takes three things into its hands:
  * when a generation ends (manual_seal), which part of the bucket files counts (drum_position,
  * options committed), and the transaction in which a bucket is merged (drum_merge_step).
  *
- * Memory. While collecting: buckets x array_bytes. While merging: about 45 bytes per element of the
- * largest bucket, plus that bucket's keys and values, plus the stored values it looks up.
- *
- * Repositories (store/repository): drum_lmdb.h is a table of LMDB; drum_runs.h is a file format of
+ * Repositories (store/repository): drum_lmdb.h is a table of LMDB. drum_runs.h is a file format of
  * sorted runs for key sets far larger than memory, and says what both cost. Others implement
- * DrumRepository: one over a table that exists already gives the keys a form of its own in find and
- * put.
+ * DrumRepository: a repository over a table that exists already gives the keys a form of its own in
+ * find and put.
  *
- * Source: seed 001 (DRUM); H.-T. Lee and others, IRLbot, WWW 2008. Differences from the seed: key
- * and value and auxiliary are byte strings instead of types; the two "subsets of disk buckets" are
- * two sections of each block of one file, so that a torn write cannot part them and one fdatasync
- * makes everything durable. */
+ * Memory: while collecting, buckets x array_bytes. While merging, about 45 bytes for each element
+ * of the largest bucket, that bucket's keys and values, and the stored values that it looks up.
+ *
+ * Owns: its bucket files. The repository is borrowed.
+ * Threads: a Drum is not thread-safe; one lock of the caller's guards it. Only drum_merge_run takes
+ * no lock: it may run beside every other call, so that merging stops nobody. There is at most one
+ * merge at a time. Callbacks run in the merging thread and may add to the same Drum (to its next
+ * generation).
+ * Invariants:
+ * 1. An element is in exactly one generation, and in one bucket of it.
+ * 2. The repository's progress record (generation, bucket) is committed by the transaction that
+ *    puts the keys of the bucket. So an element is applied to the repository exactly once, whatever
+ *    happens. A bucket file is removed after the commit that makes it superfluous.
+ * 3. Callbacks run before that commit. What they write in the repository's own transaction happens
+ *    exactly once; their other effects happen again if the process dies before the commit.
+ * 4. After drum_persist, and after drum_dispose, a power cut loses nothing that was accepted
+ *    before. Otherwise the elements in arrays, and those that the system had not written yet, may
+ *    be missing. What is missing is always a tail of the file, which the next drum_open cuts off
+ *    and reports.
+ * Errors: each function names its own. After a failed write nothing is lost, and the call may be
+ * tried again.
+ * Source: seed 001 (DRUM); H.-T. Lee and others, IRLbot, WWW 2008. Differences from the seed: key,
+ * value and auxiliary are byte strings instead of types; the two "subsets of disk buckets" are two
+ * sections of each block of one file, so that a torn write cannot part them and one fdatasync makes
+ * everything durable. */
 #ifndef STORE_DRUM_DRUM_H
 #define STORE_DRUM_DRUM_H
 

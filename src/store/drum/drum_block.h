@@ -3,7 +3,8 @@
  * What: drum_file.h tells the layout. Here are the headers as structs, how a header is read and
  * judged, and how a block enters the list of its file.
  * Owns: nothing; the list is DrumFile's.
- * Threads: the one that the file belongs to. Errors: RESULT_DAMAGED, RESULT_IO, RESULT_MEMORY. */
+ * Threads: the one that the file belongs to.
+ * Errors: RESULT_DAMAGED, RESULT_IO, RESULT_MEMORY. */
 #ifndef STORE_DRUM_DRUM_BLOCK_H
 #define STORE_DRUM_DRUM_BLOCK_H
 

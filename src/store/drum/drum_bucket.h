@@ -2,15 +2,18 @@
  *
  * What: the elements of the bucket, loaded from the blocks of its file and sorted by key, and what
  * the merge finds out about each:
+ *
  *   raw       keys and values as in the file, in original order; kept until dispatch
  *   pairs     (key, position, offset), sorted; then compacted to the keys that are put
  *   scratch   of the sort; then `before` and `puts`
- *   before    per element, original order: where its key's value was before the operation
+ *   before    by element, in original order: where its key's value was before the operation
  *   stored    values that the repository had
  *   assigned  values that options.assign made
+ *
  * Owns: its memory, sized once for the largest bucket of the generation. Options and file are
  * borrowed.
- * Threads: the merging one. Errors: RESULT_DAMAGED, RESULT_IO, RESULT_MEMORY, RESULT_LIMIT. */
+ * Threads: the merging one.
+ * Errors: RESULT_DAMAGED, RESULT_IO, RESULT_MEMORY, RESULT_LIMIT. */
 #ifndef STORE_DRUM_DRUM_BUCKET_H
 #define STORE_DRUM_DRUM_BUCKET_H
 

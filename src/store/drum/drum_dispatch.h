@@ -2,7 +2,9 @@
  *
  * What: drum.h tells the five outcomes. An event is made of an element, its outcome and its
  * auxiliary, and goes to the callback that belongs to it.
- * Threads: the merging one. Errors: those of the callbacks; RESULT_DAMAGED, RESULT_IO. */
+ * Owns: nothing.
+ * Threads: the merging one.
+ * Errors: those of the callbacks; RESULT_DAMAGED, RESULT_IO. */
 #ifndef STORE_DRUM_DRUM_DISPATCH_H
 #define STORE_DRUM_DRUM_DISPATCH_H
 

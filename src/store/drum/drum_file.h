@@ -11,19 +11,20 @@
  *              value
  *   auxiliaries                        in order of arrival, from the section's end to its start
  *
- * All numbers are little-endian.
- * Every block holds elements of one bucket. File and block headers and both sections carry a 64-bit
- * XXH3 checksum seeded with the generation, so that remains of an older file are never taken for
- * blocks. A block header also says how much of the file was durable when it was written: blocks
- * below that are promised, so that their loss is damage; behind it an unreadable block is a torn
- * tail.
+ * What: all numbers are little-endian, and every block holds elements of one bucket. File headers,
+ * block headers and both sections carry a 64-bit XXH3 checksum seeded with the generation, so that
+ * remains of an older file are never taken for blocks. A block header also says how much of the
+ * file was durable when it was written. Blocks below that are promised, and their loss is damage;
+ * an unreadable block behind it is a torn tail.
  *
- * Sections may be checked late: drum_file_recover checks all headers but only the sections behind
- * the durable part, so that it takes time by the block, not by the byte. drum_file_read_* check the
- * rest.
+ * Sections may be checked late. drum_file_recover checks all headers, but only those sections that
+ * lie behind the durable part, so that it takes time by the block and not by the byte.
+ * drum_file_read_keys and drum_file_read_auxiliaries check the rest.
  *
+ * Owns: the descriptor and the list of blocks; the directory is borrowed.
  * Threads: writing and reading are not concurrent: a file is written while collecting, then sealed,
- * then read by one merge. */
+ * then read by one merge.
+ * Errors: RESULT_FULL, RESULT_IO, RESULT_MEMORY, RESULT_DAMAGED, RESULT_VERSION. */
 #ifndef STORE_DRUM_DRUM_FILE_H
 #define STORE_DRUM_DRUM_FILE_H
 

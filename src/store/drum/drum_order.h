@@ -1,11 +1,11 @@
 /* Dispatch in the original order of all buckets (DrumOptions.global_order).
  *
  * What: while the buckets are merged one after the other, what became of their elements is written
- * to an unnamed file. At the end one stream for each bucket reads blocks and outcomes back, and a
- * heap of the streams, by the sequence number of each one's next element, gives the order.
+ * to an unnamed file. At the end one stream for each bucket reads blocks and outcomes back. A heap
+ * of the streams, by the sequence number of each one's next element, gives the order.
  * Owns: the unnamed file.
- * Threads: the merging one. Errors: those of the callbacks; RESULT_DAMAGED, RESULT_IO, RESULT_FULL,
- * RESULT_MEMORY. */
+ * Threads: the merging one.
+ * Errors: those of the callbacks; RESULT_DAMAGED, RESULT_IO, RESULT_FULL, RESULT_MEMORY. */
 #ifndef STORE_DRUM_DRUM_ORDER_H
 #define STORE_DRUM_DRUM_ORDER_H
 

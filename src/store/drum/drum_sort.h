@@ -1,8 +1,10 @@
 /* Sorting the elements of a DRUM bucket: stable, by key, in place with one scratch array.
  *
- * Least-significant-digit radix sort over as many of the leading bits as tell n random keys apart,
- * then a stable merge sort of the short runs that still tie. Keys that are not random (equal
- * prefixes, small integers) only cost what a merge sort costs. */
+ * What: a least-significant-digit radix sort over as many of the leading bits as tell n random keys
+ * apart, then a stable merge sort of the short runs that still tie. Keys that are not random (equal
+ * prefixes, small integers) cost what a merge sort costs.
+ * Owns: nothing.
+ * Threads: pure functions. */
 #ifndef STORE_DRUM_DRUM_SORT_H
 #define STORE_DRUM_DRUM_SORT_H
 

@@ -1,12 +1,14 @@
-/* Records by dense index, sixteen to an LMDB record.
+/* Records by dense index, sixteen to a row of an LMDB table.
  *
- * idx2info has a record for every page ever seen. Alone each would cost eighteen bytes more and
- * half a dozen cache misses to find among its neighbours; in packs of PAGE_PACK_RECORDS the tree is
- * small and a record is found by an offset. Key: index / PAGE_PACK_RECORDS. Value: count, width of
- * the offsets (2, or 4 when 64 KiB are not enough), the end of each record, the records.
- *
- * Records are appended in order of index (no gaps) or replaced. Threads: an editor belongs to the
- * write transaction. */
+ * What: idx2info has a record for every page ever seen. A row for each would cost eighteen bytes
+ * more, and half a dozen cache misses to find it among its neighbours. In packs of
+ * PAGE_PACK_RECORDS the tree is small, and a record is found by an offset. Key: index /
+ * PAGE_PACK_RECORDS. Value: count, width of the offsets (2, or 4 when 64 KiB are not enough), the
+ * end of each record, the records. Records are appended in order of index without gaps, or
+ * replaced.
+ * Owns: an editor owns its cursor and the pack that is being changed.
+ * Threads: reading any; an editor belongs to the thread with the write transaction.
+ * Errors: LMDB codes and ENOMEM. */
 #ifndef STORE_FORMAT_PAGE_PACKS_H
 #define STORE_FORMAT_PAGE_PACKS_H
 

@@ -1,13 +1,18 @@
 /* The bytes of a page in idx2info and idx2crawl.
  *
- * idx2info: ten bytes of state that change in place -- hop and marks, flags, level, tries, status
- * (16 bits), score (32 bits) -- then varints: host id, depth, and where it was linked from relative
- * to the own index; then the hash of the page there, 32 bits when it is of the same domain, else
- * 64; then the URL without its origin to the end of the record. Userinfo, which is not part of an
- * origin, stands in front of the path and is marked.
+ * What: a record of idx2info is
  *
- * idx2crawl: n_crawls, first_crawl; from the second crawl on also last_crawl and n_changes; then
- * the content hash to the end of the record. Numbers are little-endian. Pure functions. */
+ *   ten bytes of state that change in place: hop and marks, flags, level, tries, status (16 bits),
+ *   score (32 bits);
+ *   varints: host number, depth, and where the page was linked from, relative to its own index;
+ *   the hash of that page: 32 bits when it is of the same domain, else 64;
+ *   the URL without its origin, to the end of the record. Userinfo, which is not part of an origin,
+ *   stands in front of the path and is marked.
+ *
+ * A record of idx2crawl is n_crawls and first_crawl; from the second crawl on also last_crawl and
+ * n_changes; then the content hash to the end of the record. Numbers are little-endian.
+ *
+ * Threads: pure functions. */
 #ifndef STORE_FORMAT_PAGE_RECORD_H
 #define STORE_FORMAT_PAGE_RECORD_H
 

@@ -1,6 +1,7 @@
 /* How the codes of LMDB and PageDB become a FreqScheduler's.
  *
- * Threads: any (Error has a lock of its own). */
+ * What: each function sets the Error of the scheduler and returns the code.
+ * Threads: any; Error has a lock of its own. */
 #ifndef STORE_FREQUENCY_FREQ_ERROR_H
 #define STORE_FREQUENCY_FREQ_ERROR_H
 

@@ -1,17 +1,19 @@
 /* How often pages are to be visited: rules by regular expression, and estimates from what was seen.
  *
- * A rules file has one rule a line: a regular expression (PCRE2, searched anywhere in the URL),
- * blanks, and how often: an interval (`3600`, `90s`, `15m`, `6h`, `2d`; bare numbers are seconds)
- * or `xN`, N times as often as the page changes. The first rule that matches decides; blank lines
- * and lines that begin with '#' are skipped.
+ * What: a rules file has one rule a line: a regular expression (PCRE2, searched anywhere in the
+ * URL), blanks, and how often: an interval (`3600`, `90s`, `15m`, `6h`, `2d`; bare numbers are
+ * seconds) or `xN`, N times as often as the page changes. The first rule that matches decides;
+ * blank lines and lines that begin with '#' are skipped.
  *
  * Change rates are estimated from visits: a page that was found changed in X of n visits after the
  * first, spread over T seconds, changes like a Poisson process of rate -log((n - X + 0.5) / (n +
  * 0.5)) / (T / n). Unlike the documented page_info_rate, (X + 1) / T, that does not fall short when
- * a page changes more often than it is visited (Cho and Garcia-Molina, Estimating frequency of
- * change).
+ * a page changes more often than it is visited.
  *
- * Pure functions; a rules object may be read by any thread. */
+ * Owns: a rules object owns its expressions.
+ * Threads: a rules object may be read by any thread; the rest are pure functions.
+ * Errors: those of freq_scheduler.h; a line that cannot be used is named in the error.
+ * Source: J. Cho and H. Garcia-Molina, Estimating frequency of change. */
 #ifndef STORE_FREQUENCY_FREQ_RULES_H
 #define STORE_FREQUENCY_FREQ_RULES_H
 

@@ -1,25 +1,27 @@
 /* Revisits: every page again and again, each as often as its frequency says.
  *
- * Stride scheduling on a virtual clock: a page stands at a virtual time; a request hands out the
- * page with the least time and moves it on by 1 / frequency. So visits are in the ratio of
- * frequencies exactly, whatever rate requests come at; with frequencies that sum to the rate of
+ * What: stride scheduling on a virtual clock. A page stands at a virtual time; a request hands out
+ * the page with the least time and moves it on by 1 / frequency. So visits are in the ratio of
+ * frequencies exactly, whatever rate requests come at. With frequencies that sum to the rate of
  * requests, virtual seconds are seconds. Only pages that were loaded take part; those that were
  * crawled already are loaded, see the load functions.
  *
  * margin: when it is not negative, a page is not handed out before 1 / (frequency * (1 + margin))
- * seconds have passed since its last crawl; the request ends there. max_n_crawls: pages crawled so
- * often leave the schedule; 0: never.
+ * seconds have passed since its last crawl; the request ends there. max_n_crawls: pages that were
+ * crawled so often leave the schedule; 0: never.
  *
- * On disk: tables "freq_schedule" (virtual time, page index -> frequency) and "freq_pages" (page
- * index
- * -> virtual time) in the PageDB's environment, so that a page is scheduled once however often it
- * is loaded. New pages enter at the virtual time of now, so that they do not have to catch up.
+ * On disk there are two tables in the PageDB's environment: "freq_schedule" (virtual time, page
+ * index -> frequency) and "freq_pages" (page index -> virtual time). So a page is scheduled once,
+ * however often it is loaded. New pages enter at the virtual time of now, so that they do not have
+ * to catch up. A page that was handed out is already in its next place, so a crash loses nothing.
  * `path` of freq_scheduler_new is remembered and not used.
  *
- * A page that was handed out is already in its next place: a crash loses nothing.
+ * Owns: its Error; PageDB is borrowed.
  * Threads: any; writing calls take turns. Between cursor_open and cursor_commit or cursor_abort the
- * calling thread holds the write transaction. Errors: the code; error has the words of the last
- * failure; what failed changed nothing. Source: seed 003, "FreqScheduler". */
+ * calling thread holds the write transaction.
+ * Errors: the returned code; `error` has the words of the last failure. What failed changed
+ * nothing.
+ * Source: seed 003, "FreqScheduler". */
 #ifndef STORE_FREQUENCY_FREQ_SCHEDULER_H
 #define STORE_FREQUENCY_FREQ_SCHEDULER_H
 

@@ -1,9 +1,11 @@
 /* The tables of a FreqScheduler: when each page is due, and how often it is visited.
  *
  * What: freq_schedule has an entry for each page in order of its virtual time; freq_pages finds the
- * entry of a page. Both always agree.
+ * entry of a page.
  * Owns: nothing; the handles are the scheduler's.
- * Threads: the one whose transaction it is. Errors: LMDB codes. */
+ * Threads: the one whose transaction it is.
+ * Invariants: both tables always agree.
+ * Errors: LMDB codes. */
 #ifndef STORE_FREQUENCY_FREQ_TABLES_H
 #define STORE_FREQUENCY_FREQ_TABLES_H
 

@@ -4,32 +4,32 @@
  *         ^                         ^
  *   transactions ------ offer, withdraw (after the commit, in its order)
  *
- * A global best-first order is a merge over the hosts' heads: every loaded host holds a small
- * window onto the head of its range in the schedule and stands in a heap under its best entry. So a
- * request costs O(log hosts) per URL, however many URLs are queued and however long one host's
- * queue is. Hosts are loaded from the schedule in order of their best level, and only as far as the
- * heaps need them; a host with nothing left is dropped.
+ * What: a global best-first order is a merge over the heads of all hosts. Every loaded host holds a
+ * small window (bf_window.h) onto the head of its range in the schedule, and stands in a heap under
+ * its best entry. So a request costs O(log hosts) for each URL, however many URLs are queued and
+ * however long the queue of one host is. Hosts are loaded from the schedule in order of their best
+ * level, and only as far as the heaps need them. A host with nothing left is dropped.
  *
- * Rates. A host's heat is the number of crawl rates (soft first, hard last, BF_CRAWL_RATE_STEPS in
- * all, geometric) that it exceeds now; hosts of heat 0 go first, then heat 1, and so on; a host
- * that exceeds all of them stands in no heap. Rates are true rates: each is a leaky bucket (one
- * double per rate), filled by what is handed out, that lets pass at most rate * t + max(1, rate *
- * BF_RATE_BURST_S) URLs in any t seconds. When a host's heat can sink next is the key of one more
- * heap, the clock. Each URL handed out so costs O(log hosts) for rates, too, and a hot host costs
- * nothing until its time has come.
+ * Rates (bf_rates.h): hosts of heat 0 go first, then heat 1, and so on; a host that exceeds all
+ * rates stands in no heap. When the heat of a host can sink next is the key of one more heap, the
+ * clock. So each URL costs O(log hosts) for rates as well, and a hot host costs nothing until its
+ * time has come.
  *
- * Leases. An entry that was taken stays in the schedule but is not given out again, until it is
- * withdrawn (crawled: the schedule's entry went with the commit) or released. Leases live in memory
- * only: after a crash everything that was not crawled is scheduled.
+ * Leases: an entry that was taken stays in the schedule but is not given out again, until it is
+ * withdrawn (crawled: the entry of the schedule went with the commit) or released. Leases live in
+ * memory only: after a crash everything that was not crawled is scheduled.
  *
- * Invariants: 1. entries of a loaded host in order below `complete_to` are in its window or leased;
- * 2. hosts in the schedule that are not loaded lie behind the loading cursor; 3. a host that may
- * have entries and is below some rate is in the heap of its heat if its window has any, else among
- * the unread; 4. it is in the clock while its heat is above 0, or while it has no entries and is
- * only remembered for its rates.
- *
- * Not thread-safe: one lock of the caller's. Pure: time is a parameter, the schedule is only read.
- */
+ * Owns: its hosts, heaps and leases; the schedule is borrowed and only read.
+ * Threads: one lock of the caller's. Time is a parameter.
+ * Invariants:
+ * 1. Entries of a loaded host in order below `complete_to` are in its window or leased.
+ * 2. Hosts in the schedule that are not loaded lie behind the loading cursor.
+ * 3. A host that may have entries and is below some rate is in the heap of its heat if its window
+ *    has any, else among the unread.
+ * 4. A host is in the clock while its heat is above 0, or while it has no entries and is only
+ *    remembered for its rates.
+ * Errors: RESULT_MEMORY, and those of the schedule; RESULT_NOT_FOUND when nothing may be handed out
+ * now. */
 #ifndef STORE_FRONT_BF_FRONT_H
 #define STORE_FRONT_BF_FRONT_H
 

@@ -1,9 +1,10 @@
-/* A heap of hosts, small enough for a processor's cache: the keys lie in the heap itself, four
- * children to a node.
+/* A heap of hosts, small enough for the cache of a processor.
  *
+ * What: the keys lie in the heap itself, four children to a node.
  * Owns: its entries; the handles are embedded in what is in the heap.
+ * Threads: one at a time.
  * Invariants: a handle knows its place in the one heap that it is in.
- * Threads: one at a time. Errors: RESULT_MEMORY. */
+ * Errors: RESULT_MEMORY. */
 #ifndef STORE_FRONT_BF_HEAP_H
 #define STORE_FRONT_BF_HEAP_H
 

@@ -1,8 +1,10 @@
 /* A set of page indices, which are dense numbers.
  *
- * What: bits in chunks, of which only those that have any are there: what was numbered together
- * lies together, and a chunk of thousands of pages is half a kilobyte. Owns: its chunks. Threads:
- * one at a time. Errors: RESULT_MEMORY. */
+ * What: bits in chunks, of which only those that have any are there. What was numbered together
+ * lies together, and a chunk of thousands of pages is half a kilobyte.
+ * Owns: its chunks.
+ * Threads: one at a time.
+ * Errors: RESULT_MEMORY. */
 #ifndef STORE_FRONT_BF_SET_H
 #define STORE_FRONT_BF_SET_H
 

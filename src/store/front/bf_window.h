@@ -1,8 +1,11 @@
 /* The head of a host's queue in memory: a small sorted window onto its range in the schedule.
  *
+ * What: entries are read from the schedule when the window is empty, at first a few, then more.
+ * Entries that come later are inserted; what falls off at the end is still on disk.
  * Owns: the entries.
+ * Threads: as the front.
  * Invariants: all entries of the host in order below `complete_to` are in the window, or leased.
- * Threads: as the front. Errors: RESULT_MEMORY, and those of the schedule. */
+ * Errors: RESULT_MEMORY, and those of the schedule. */
 #ifndef STORE_FRONT_BF_WINDOW_H
 #define STORE_FRONT_BF_WINDOW_H
 

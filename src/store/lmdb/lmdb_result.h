@@ -1,4 +1,6 @@
-/* LMDB's return codes as Results: translated where they occur, logged once with context. */
+/* LMDB's return codes as Results: translated where they occur, logged once with context.
+ *
+ * Threads: any. */
 #ifndef STORE_LMDB_LMDB_RESULT_H
 #define STORE_LMDB_LMDB_RESULT_H
 

@@ -1,16 +1,20 @@
-/* Keeps the mapped pages of a file from counting as this process's memory beyond a budget.
+/* A budget for the mapped pages of a file, which count as this process's memory.
  *
- * A page of a shared file mapping counts as resident from its first use until it is unmapped,
- * though it is the system's page cache and would be there without us. When the process has more
- * resident than seven eighths of its budget (a look-up may map two MiB at once, and other threads
- * allocate meanwhile), and a 32nd of the budget or more can be won, these pages are given up: the
- * mapping stays, its pages stay in the page cache, only this process's entries for them go
- * (madvise, MADV_DONTNEED), and come back one by one with the next use (a minor fault; the kernel
- * maps the sixteen pages around it, and newer ones the whole piece of the cache that was written at
- * once, up to 2 MiB). Nothing is written or lost, also while other threads read: LMDB's map is
- * read-only, it writes by pwrite.
+ * What: a page of a shared file mapping counts as resident from its first use until it is unmapped,
+ * although it belongs to the page cache of the system and would be there without us. When the
+ * process has more resident than seven eighths of its budget (a look-up may map two MiB at once,
+ * and other threads allocate meanwhile), and a 32nd of the budget or more can be won, these pages
+ * are given up. The mapping stays, and its pages stay in the page cache; only the entries of this
+ * process go (madvise, MADV_DONTNEED). They come back with the next use by a minor fault: the
+ * kernel maps the sixteen pages around it, and newer kernels the whole piece of the cache that was
+ * written at once, up to 2 MiB. Nothing is written or lost, also while other threads read: LMDB's
+ * map is read-only, and LMDB writes by pwrite.
  *
- * Whoever reads much asks after every other look-up. Any thread. */
+ * Whoever reads much asks after every other look-up.
+ *
+ * Owns: a descriptor of /proc/self/statm.
+ * Threads: any.
+ * Errors: RESULT_IO; a budget that is missed is no error. */
 #ifndef STORE_LMDB_MAP_RESIDENCE_H
 #define STORE_LMDB_MAP_RESIDENCE_H
 

@@ -1,14 +1,13 @@
-/* An array of equal elements in a memory-mapped file, or in anonymous memory: scores by page index.
+/* An array of equal elements in a memory-mapped file, or in anonymous memory.
  *
- * PageRank, HITS and page_db_get_scores keep one number per page in it. Growing may move the array,
- * so pointers from mmap_array_idx are valid until the next resize.
- *
- * File-backed arrays reserve their disk space when they are made or grown, so that a full disk is
- * an error of that call and not a SIGBUS later (file systems without fallocate get a sparse file).
- * A file that is longer than asked for is never cut by opening it.
- *
+ * What: PageRank, HITS and page_db_get_scores keep one number for each page in it, by index.
+ * Growing may move the array, so pointers from mmap_array_idx are valid until the next resize. An
+ * array in a file reserves its disk space when it is made or grown, so that a full disk is an error
+ * of that call and not a SIGBUS later (file systems without fallocate get a sparse file). A file
+ * that is longer than asked for is never cut by opening it.
+ * Owns: the mapping and the descriptor; the file stays unless it is told otherwise.
  * Threads: one writer, or any number of readers of elements; resize and delete are exclusive.
- * Errors: the returned code, and error has the words; each call that can fail starts clean.
+ * Errors: the returned code, and `error` has the words; each call that can fail starts clean.
  * Source: seeds 000 and 003, "MMapArray". */
 #ifndef STORE_LMDB_MMAP_ARRAY_H
 #define STORE_LMDB_MMAP_ARRAY_H

@@ -1,19 +1,21 @@
-/* Counts the transactions of an LMDB environment so that its map can be grown safely.
+/* Counts the transactions of an LMDB environment, so that its map can be grown safely.
  *
- * LMDB allows mdb_env_set_mapsize only while the process has no transaction on the environment. So
- * every transaction is begun and ended through the manager, which counts readers and writers in two
- * inverse semaphores; txn_manager_expand keeps new ones out, waits for the old ones and grows.
+ * What: LMDB allows mdb_env_set_mapsize only while the process has no transaction on the
+ * environment. So every transaction is begun and ended through the manager, which counts readers
+ * and writers in two inverse semaphores. txn_manager_expand keeps new transactions out, waits for
+ * the old ones to end, and grows.
  *
- * No deadlock by design: a thread that holds a transaction (or a lock that a holder waits for) may
- * begin another one while an expansion waits. Therefore an expansion closes the door for a short
- * time only (TXN_MANAGER_TURN_MS); if readers have not left by then it opens it again, lets
- * everybody through, and tries anew. It gives up with txn_manager_error_thread after
- * TXN_MANAGER_PATIENCE_MS, which happens only when a reader is held all that time (by the calling
- * thread itself, most likely).
+ * A thread that holds a transaction, or a lock that a holder waits for, may begin another one while
+ * an expansion waits. That must not deadlock: an expansion closes the door only for
+ * TXN_MANAGER_TURN_MS. If readers have not left by then it opens the door, lets everybody through,
+ * and tries anew. After TXN_MANAGER_PATIENCE_MS it gives up with txn_manager_error_thread, which
+ * happens only when a reader is held all that time, most likely by the calling thread itself.
  *
- * The caller of txn_manager_expand holds no write transaction. Any thread may call anything; a
- * transaction itself belongs to one thread at a time. A failed begin or commit leaves nothing
- * counted; a transaction whose commit failed is gone and must not be aborted.
+ * Owns: its Error; the environment is borrowed.
+ * Threads: any thread may call anything; a transaction belongs to one thread at a time. The caller
+ * of txn_manager_expand holds no write transaction.
+ * Errors: a failed begin or commit leaves nothing counted. A transaction whose commit failed is
+ * gone and must not be aborted.
  * Source: seeds 000 and 003, "TxnManager". */
 #ifndef STORE_LMDB_TXN_MANAGER_H
 #define STORE_LMDB_TXN_MANAGER_H

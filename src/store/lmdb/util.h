@@ -1,12 +1,11 @@
-/* Small things that the documented library shares: variable-length integers and the host of a URL.
+/* Small things that the formats share: variable-length integers, and the host of a URL.
  *
- * Varints are those of protocol buffers: seven bits a byte, least significant first, the top bit
- * set in all but the last byte. Signed numbers put the sign into the lowest bit: n >= 0 is 2n, n <
- * 0 is 2|n|+1; so small magnitudes stay short. All 64 bits round trip, except that INT64_MIN has no
- * such form and is encoded as 1, the otherwise unused "negative zero".
- *
- * url_domain knows http and https in lower case, as the documented page hash does; everything else
- * has no domain. Pure functions, any thread. */
+ * What: varints are those of protocol buffers: seven bits a byte, least significant first, the top
+ * bit set in all but the last byte. Signed numbers put the sign into the lowest bit: n >= 0 is 2n,
+ * n < 0 is 2|n|+1; so small magnitudes stay short. All 64 bits round trip, except that INT64_MIN
+ * has no such form and is encoded as 1, the otherwise unused "negative zero". url_domain knows http
+ * and https in lower case, as the documented page hash does; everything else has no domain.
+ * Threads: pure functions. */
 #ifndef STORE_LMDB_UTIL_H
 #define STORE_LMDB_UTIL_H
 

@@ -4,9 +4,11 @@
  * The caller adds references in order of appearance. page_batch_resolve sorts them, makes a node of
  * each distinct URL and looks the nodes up in hash2idx. From then on page_batch_node tells which
  * node a reference means, and the caller works through the pages on the nodes alone. page_flush
- * writes the nodes back. Owns: its arrays and its arena, which are reused from one transaction to
- * the next. URLs are borrowed until the next page_batch_reset. Threads: the one with the write
- * transaction. Errors: LMDB codes, ENOMEM, E2BIG. */
+ * writes the nodes back.
+ * Owns: its arrays and its arena, which are reused from one transaction to the next. URLs are
+ * borrowed until the next page_batch_reset.
+ * Threads: the one with the write transaction.
+ * Errors: LMDB codes, ENOMEM, E2BIG. */
 #ifndef STORE_PAGE_BATCH_PAGE_BATCH_H
 #define STORE_PAGE_BATCH_PAGE_BATCH_H
 

@@ -2,10 +2,9 @@
  *
  * What: the last step of a batch. Each table is written once, in order of its keys, so that every
  * page of LMDB's trees is changed once: hash2idx, idx2info, then idx2crawl and links.
- * Owns: nothing. It uses page_batch's arrays by reference as scratch, so the references are gone
- * behind it.
- * Threads: the one with the write transaction. Errors: LMDB codes and ENOMEM; the transaction must
- * then be aborted. */
+ * Owns: nothing. It uses the batch's arrays of references as scratch, so these are gone afterwards.
+ * Threads: the one with the write transaction.
+ * Errors: LMDB codes and ENOMEM; the transaction must then be aborted. */
 #ifndef STORE_PAGE_BATCH_PAGE_FLUSH_H
 #define STORE_PAGE_BATCH_PAGE_FLUSH_H
 

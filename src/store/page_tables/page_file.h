@@ -4,9 +4,10 @@
  * program with SIGBUS. So a file that was cut off must be found out before anything is read. But
  * LMDB does not write pages that were taken and given back within one transaction: a sound file may
  * be shorter than its highest page number says, and then all missing pages are on the free list.
- * page_file_extend makes up for that after every commit; page_file_check, when a database is
- * opened, trusts nothing. Threads: page_file_check before the store is shared; page_file_extend
- * any, beside readers. */
+ * page_file_extend makes up for that after every commit. page_file_check, when a database is
+ * opened, trusts nothing.
+ * Threads: page_file_check before the store is shared; page_file_extend any, beside readers.
+ * Errors: errno and LMDB codes. */
 #ifndef STORE_PAGE_TABLES_PAGE_FILE_H
 #define STORE_PAGE_TABLES_PAGE_FILE_H
 

@@ -1,10 +1,15 @@
-/* Host strings, stored once: origin ("http://example.org:81") <-> dense 32-bit id.
+/* Host names, stored once: an origin ("http://example.org:81") and its number.
  *
- * Table origins: id -> string. Table origin2host: 64-bit hash of the string -> the ids of the
- * strings with that hash (LMDB keys are too short for every string that a library user may call a
- * host). Origins are never removed. The cache belongs to the write transaction, and one that was
- * not committed gives its ids again. Whether it was is known only when the next one may have begun:
- * so each begins with an empty cache unless the one before has said that it is committed. */
+ * What: numbers are dense from 0 and have 32 bits. Table origins: number -> string. Table
+ * origin2host: 64-bit hash of the string -> the numbers of the strings with that hash, since keys
+ * of LMDB are too short for every string that a user of the library may call a host. Origins are
+ * never removed.
+ * Owns: the cache of the write transaction. An aborted transaction gives its numbers again. Whether
+ * a transaction was committed may be known only when the next one has begun, so each begins with an
+ * empty cache unless the one before has said that it was.
+ * Threads: page_hosts_add and the cache belong to the thread with the write transaction; the rest
+ * to any.
+ * Errors: LMDB codes and ENOMEM. */
 #ifndef STORE_PAGE_TABLES_PAGE_HOSTS_H
 #define STORE_PAGE_TABLES_PAGE_HOSTS_H
 

@@ -1,12 +1,12 @@
 /* The key of a URL, and its entry in the table hash2idx.
  *
  * What: a key is domain hash, URL hash and fingerprint of a URL. The table hash2idx maps the domain
- * hash to sorted entries of sixteen bytes that hold the rest of the key, the depth and the index of
- * the page: pages of a domain are neighbours.
- * Invariants: entries are written big-endian, so that their bytewise order is the order of (URL
- * hash, fingerprint). The depth comes behind them: an entry whose depth changes must be taken out
- * and put in again.
+ * hash to sorted entries of sixteen bytes, which hold the rest of the key, the depth and the index
+ * of the page. So the pages of a domain are neighbours.
  * Threads: pure functions, but for page_key_find, which uses the caller's transaction.
+ * Invariants: entries are written big-endian, so that their bytewise order is the order of (URL
+ * hash, fingerprint). The depth comes behind these, so an entry whose depth changes must be taken
+ * out and put in again.
  * Errors: LMDB codes. */
 #ifndef STORE_PAGE_TABLES_PAGE_KEY_H
 #define STORE_PAGE_TABLES_PAGE_KEY_H

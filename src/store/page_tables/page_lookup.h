@@ -1,21 +1,23 @@
 /* From a page's hash to its index without a tree: a table in memory beside hash2idx.
  *
- * Page hashes and indices never change once they are committed: pages are not removed, and of
- * several pages with one hash it is the first that counts. So what was read from any snapshot holds
- * for ever, commits need no invalidation, and a hash that is not in the table only says: ask
+ * What: hashes and indices of pages never change once they were committed, since pages are not
+ * removed, and of several pages with one hash the first counts. So what was read from any snapshot
+ * holds for ever, and commits invalidate nothing. A hash that is not in the table only says: ask
  * hash2idx.
  *
- * Nothing is kept for a database that is asked seldom. Look-ups that had to go to the tree are
- * counted; when they have cost about what a sweep through hash2idx costs (one for every
+ * Nothing is kept for a database that is seldom asked. Look-ups that had to go to the tree are
+ * counted. When they have cost about as much as a sweep through hash2idx (one for every
  * PAGE_LOOKUP_PATIENCE pages), the sweep fills a table sized for all pages. Later pages enter as
  * they are asked for, and when the database has doubled, the next sweep makes a larger table. There
- * are never more than PAGE_LOOKUP_MAX_BUCKETS buckets of one cache line (32 MB; tables that were
- * replaced stay until the database is closed, at most as much again); a database too large for them
- * fills the table with what is asked for first.
+ * are never more than PAGE_LOOKUP_MAX_BUCKETS buckets of one cache line, 32 MB. Tables that were
+ * replaced stay until the database is closed, at most as much again. A database too large for the
+ * table fills it with what is asked for first.
  *
- * Invariants. 1. An entry is written once, hash before index, and never changed: readers take no
- * lock. 2. Writers hold the mutex (RANK_TABLE) or own a table that was not published yet.
- * Threads: any. Without memory there is no table, which is no error. */
+ * Owns: its tables.
+ * Threads: any. Writers hold the mutex (RANK_TABLE) or own a table that was not published yet.
+ * Invariants: an entry is written once, hash before index, and never changed, so readers take no
+ * lock.
+ * Errors: without memory there is no table, which is no error. */
 #ifndef STORE_PAGE_TABLES_PAGE_LOOKUP_H
 #define STORE_PAGE_TABLES_PAGE_LOOKUP_H
 

@@ -3,8 +3,9 @@
  * What: idx2info, idx2crawl and origins each hold a part of a page. PageParts points to all three
  * as they lie in the transaction; the other functions make of them what callers ask for.
  * Owns: nothing; the parts are valid until the transaction writes or ends.
- * Threads: the one whose transaction it is. Errors: LMDB codes and ENOMEM; MDB_NOTFOUND when there
- * is no such page, MDB_CORRUPTED when its parts do not fit together. */
+ * Threads: the one whose transaction it is.
+ * Errors: LMDB codes and ENOMEM; MDB_NOTFOUND when there is no such page, MDB_CORRUPTED when its
+ * parts do not fit together. */
 #ifndef STORE_PAGE_TABLES_PAGE_PARTS_H
 #define STORE_PAGE_TABLES_PAGE_PARTS_H
 

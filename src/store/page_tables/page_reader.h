@@ -1,18 +1,22 @@
 /* Read transactions that are kept between calls, so that a single look-up costs little more than
  * the memory it reads.
  *
- * A reader is a read transaction with a cursor, a cache of host strings (the string of an id never
- * changes) and, once single pages are read, of where the records of idx2info and idx2crawl lie in
- * its snapshot: then most look-ups read the record itself and no tree. The caches begin with a few
- * kilobytes and grow with what misses them, to 2 MB for the strings and 6 MB for the places: who
- * asks little pays little.
- * page_reader_acquire hands one out and counts it as a read transaction, page_reader_release takes
- * it back into the database's pool. There it stays open on its snapshot, uncounted, and is used as
- * it is while nothing was committed meanwhile; otherwise it is renewed. So that idle snapshots keep
- * no disk space: page_readers_rest closes them after every commit of this process, and a database
- * that was opened read_only (another process writes) closes each when it comes back.
+ * What: a reader is a read transaction with a cursor and two caches: the strings of hosts, which
+ * never change, and where the records of idx2info and idx2crawl lie in its snapshot. With these,
+ * most look-ups read the record itself and no tree. The caches begin with a few kilobytes and grow
+ * with what misses them, to 2 MB for the strings and 6 MB for the places.
  *
- * Threads: any; the pool has a mutex (RANK_TABLE), a reader belongs to who acquired it. */
+ * page_reader_acquire hands out a reader and counts it as a read transaction; page_reader_release
+ * takes it back into the pool of the store. There it stays open on its snapshot, uncounted. It is
+ * used as it is while nothing was committed meanwhile, and renewed otherwise. Idle snapshots must
+ * not keep disk space: page_readers_rest closes them after every commit of this process. In a
+ * database that was opened read_only (another process writes) a reader is closed whenever it comes
+ * back.
+ *
+ * Owns: a reader owns its transaction and its caches; the store owns the pool.
+ * Threads: any; the pool has a mutex (RANK_TABLE), and a reader belongs to the thread that acquired
+ * it.
+ * Errors: LMDB codes and ENOMEM. */
 #ifndef STORE_PAGE_TABLES_PAGE_READER_H
 #define STORE_PAGE_TABLES_PAGE_READER_H
 

@@ -1,7 +1,7 @@
 /* The inside of a PageDB: its environment, its tables, and what is kept in memory beside them.
  *
  * What: everything that the parts of PageDB share. PageDB itself (page_db.h) is the documented
- * object around it; the parts in this room and in store/page_batch know the store alone and answer
+ * object around it. The parts in this room and in store/page_batch know the store alone and answer
  * with LMDB codes, which PageDB turns into its own.
  * Owns: the environment, the idle readers, the look-up table, the batch and the cache of hosts. The
  * transaction manager is PageDB's.

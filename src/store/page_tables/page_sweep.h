@@ -1,11 +1,12 @@
 /* The table hash2idx read in order: many keys, each page of the table read once.
  *
  * What: keys are looked up in ascending order. A run of entries is searched in memory as long as
- * keys fall into it; only then the tree is asked again.
+ * keys fall into it; only then is the tree asked again.
  * Owns: nothing; the cursor is the caller's.
- * Invariants: writing to hash2idx ends a run, since it may move entries: call page_sweep_restart
- * behind it.
- * Threads: the one whose transaction the cursor belongs to. Errors: LMDB codes. */
+ * Threads: the one whose transaction the cursor belongs to.
+ * Invariants: writing to hash2idx may move entries and so ends a run: call page_sweep_restart after
+ * it.
+ * Errors: LMDB codes. */
 #ifndef STORE_PAGE_TABLES_PAGE_SWEEP_H
 #define STORE_PAGE_TABLES_PAGE_SWEEP_H
 

@@ -1,10 +1,11 @@
 /* The LMDB tables of PageDB, and the numbers that describe them.
  *
- * What: the handles of the seven tables (page_db.h lists keys and values), and the table "info",
- * which holds named 64-bit numbers: the format version, the seed of the fingerprints, and how many
- * pages there are.
+ * What: the handles of the seven tables (page_db.h lists keys and values), and the table "info". It
+ * holds named 64-bit numbers: the format version, the seed of the fingerprints, and how many pages
+ * there are.
  * Owns: nothing. The handles stay valid for the life of the environment once the transaction that
- * opened them is committed.
+ * opened them was committed.
+ * Threads: the one whose transaction it is.
  * Errors: LMDB codes. */
 #ifndef STORE_PAGE_TABLES_PAGE_TABLES_H
 #define STORE_PAGE_TABLES_PAGE_TABLES_H

@@ -1,39 +1,41 @@
 /* PageDB: everything that is known about pages, and how they link to each other.
  *
+ * What: crawled pages and batches of them go in; infos, links and streams (page_stream.h) come out.
  * A page has three names: its URL; its hash (page_db_hash: 32 bits of the domain, 32 of the URL),
  * by which the documented library refers to it; and its index, dense from 0 in order of discovery,
- * by which links, scores and schedules refer to it. Crawled pages and batches of them go in; infos,
- * links and streams (page_stream.h) come out.
+ * by which links, scores and schedules refer to it.
  *
- * On disk it is one LMDB environment, in a directory of its own or shared with other tables that
- * are to commit together (schedule.h). Its tables:
+ * On disk a PageDB is one LMDB environment, in a directory of its own, or shared with other tables
+ * that commit together with it (schedule.h). Its tables are:
  *
- * - info: "version", "n_pages", "seed";
- * - hash2idx: domain hash -> sorted entries {URL hash 32, fingerprint 40, depth 8, index 48 bits};
- * - idx2info: index / 16 -> what is known of sixteen pages (page_packs.h, page_record.h): the
- *   documented hash2info, but by index, so that new pages are appended and not scattered;
- * - idx2crawl: index -> times, counts and content hash, once a page is crawled;
- * - links: first index -> lists of links of some pages: sorted, delta-encoded varints
- * (page_links.h);
- * - origins: host id -> "scheme://host:port", and origin2host back.
+ *   info        "version", "n_pages", "seed"
+ *   hash2idx    domain hash -> sorted entries of URL hash, fingerprint, depth, index (page_key.h)
+ *   idx2info    index / 16 -> what is known of sixteen pages (page_packs.h, page_record.h)
+ *   idx2crawl   index -> times, counts and content hash, once the page was crawled
+ *   links       first index -> the lists of links of some pages (page_links_table.h)
+ *   origins     host id -> "scheme://host:port"; origin2host leads back (page_hosts.h)
  *
- * Invariants. 1. idx2info has exactly the pages 0..n_pages-1, each with one entry of hash2idx.
- * 2. Two URLs are one page if and only if URL hash, domain hash and fingerprint agree: 104 bits, 40
- * of them under a random seed of the database; of n URLs on one host the expected number of wrong
- * merges is n^2 / 2^73, that is 10^-8 for ten million. 3. A page that is linked from another has a
- * greater depth than it, so paths by linked_from end. 4. Every commit is durable unless the
- * database was opened with no_sync.
+ * A page enters with the first link that shows it: with the score of that link, and one level
+ * deeper than the linking page. A later link from a page of lesser depth moves linked_from and
+ * depth to the better path; equal depth, or a better score, changes nothing. A crawl of the page
+ * sets its score. A page that was never seen as a link has depth 0. An improved depth is not passed
+ * on to the pages behind it until a page on the way is crawled again.
  *
- * linked_from, depth and score of a page: a page enters with the first link that shows it: the
- * score of that link, the linking page's depth plus one. Later links to it from a page of lesser
- * depth move linked_from and depth to the better path; equal depth and the score of a link change
- * nothing. Its own crawls set the score. Pages never seen as a link have depth 0. Improvements are
- * not passed on to pages further down until a page on the way is crawled again.
- *
+ * Owns: everything that page_db_open made. Arguments are borrowed for the call; results that the
+ * caller must free say so.
  * Threads: any thread may call anything but page_db_delete; writers take turns. A transaction
- * belongs to one thread at a time. One process opens a database once (LMDB's rule); several
- * processes may share it. Errors: the returned code; db->error has the words of the last call that
- * failed. An error never outlives its call: after any failure the database is as before the call.
+ * belongs to one thread at a time. A process opens a database once (a rule of LMDB); several
+ * processes may share it.
+ * Invariants:
+ * 1. idx2info has exactly the pages 0..n_pages-1, and each has one entry in hash2idx.
+ * 2. Two URLs are one page if and only if domain hash, URL hash and fingerprint agree: 104 bits, 40
+ *    of them under a random seed of the database. Of n URLs on one host the expected number of
+ *    wrong merges is n^2 / 2^73: 10^-8 for ten million.
+ * 3. A page that is linked from another is deeper than that one, so every path along linked_from
+ *    ends.
+ * 4. Every commit is durable unless the database was opened with no_sync.
+ * Errors: the returned code; db->error has the words of the last call that failed. After any
+ * failure the database is as before the call.
  * Source: seeds 000 and 003; DESIGN section 4. */
 #ifndef STORE_PAGES_PAGE_DB_H
 #define STORE_PAGES_PAGE_DB_H

@@ -1,4 +1,5 @@
-/* What a call of PageDB can answer. A header of its own, since streams answer with it, too. */
+/* What a call of PageDB can answer. Streams answer with it as well, so it has a header of
+ * its own. */
 #ifndef STORE_PAGES_PAGE_DB_ERROR_H
 #define STORE_PAGES_PAGE_DB_ERROR_H
 

@@ -1,9 +1,11 @@
 /* The directory of a database: data.mdb and lock.mdb, and how a new database comes into being.
  *
- * What: LMDB begins a file with a write that is not synced, and refuses half of one ever after. So
- * a new database is made under another name, made durable, and renamed; a lock on the directory
- * keeps two processes from making two. Owns: nothing; the path is PageDB's. Errors: errno and LMDB
- * codes; *path is the file or directory that they are about. */
+ * What: LMDB begins a file with a write that is not synced, and refuses a file that has only half
+ * of it. So a new database is made under another name, made durable, and renamed. A lock on the
+ * directory keeps two processes from making two.
+ * Owns: nothing; the path is PageDB's.
+ * Threads: the one that opens the database.
+ * Errors: errno and LMDB codes. */
 #ifndef STORE_PAGES_PAGE_DIRECTORY_H
 #define STORE_PAGES_PAGE_DIRECTORY_H
 

@@ -1,8 +1,8 @@
 /* How the codes of LMDB and of the system become PageDB's.
  *
  * What: the rooms below PageDB answer with LMDB codes and errno. Here they become a PageDBError,
- * and the words for the operator go into the database's Error. Threads: any (Error has a lock of
- * its own). */
+ * and the words for the operator go into the database's Error.
+ * Threads: any; Error has a lock of its own. */
 #ifndef STORE_PAGES_PAGE_ERROR_H
 #define STORE_PAGES_PAGE_ERROR_H
 

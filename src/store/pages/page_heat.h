@@ -1,7 +1,7 @@
 /* How often the hottest domains are crawled: PageDB's domain temperatures.
  *
- * What: page_db_set_domain_temp and page_db_get_domain_crawl_rate of page_db.h, and how pages that
- * are added are told to them.
+ * What: page_db_set_domain_temp and page_db_get_domain_crawl_rate of page_db.h, and how they learn
+ * of pages that are added.
  * Threads: any; PageDBStore.mutex guards the temperatures. */
 #ifndef STORE_PAGES_PAGE_HEAT_H
 #define STORE_PAGES_PAGE_HEAT_H

@@ -1,8 +1,9 @@
 /* A page as a crawler hands it in: its URL, its links, and what the crawler thinks of it.
  *
- * CrawledPage is the input of PageDB and of the schedulers. Everything in it is a copy that the
- * page owns. Not thread-safe; a page belongs to one thread. Source: seeds 000 and 003,
- * "CrawledPage". */
+ * What: CrawledPage is the input of PageDB and of the schedulers.
+ * Owns: copies of everything that it was given.
+ * Threads: a page belongs to one thread.
+ * Source: seeds 000 and 003, "CrawledPage". */
 #ifndef STORE_RECORDS_CRAWLED_PAGE_H
 #define STORE_RECORDS_CRAWLED_PAGE_H
 

@@ -1,19 +1,22 @@
 /* How hot domains are: an estimate of how often each was crawled within the last time window.
  *
- * Without a list of time stamps, crawls are taken as spread evenly over the window T, which gives
- * dn/dt = -n/T: a crawl adds one, time cools by exp(-t/T). PageDB heats a domain for every page
- * that is added (page_db_set_domain_temp); schedulers ask before they hand out a domain's URLs.
+ * What: without a list of time stamps, crawls are taken as spread evenly over the window T, which
+ * gives dn/dt = -n/T: a crawl adds one, and time cools by exp(-t/T). PageDB heats a domain for
+ * every page that is added (page_db_set_domain_temp); schedulers ask before they hand out URLs of a
+ * domain.
  *
  * The table holds at most `length` domains. A new domain takes a free place, or the place of the
- * coolest domain if that is below 1, or is not tracked. Cooling is lazy: temperatures are as of the
- * entry's own time, so update, heat and get cost the same however many domains are tracked (heat
- * restores a 4-ary heap, one or two moves for a domain that is hot already).
+ * coolest domain if that is below 1; otherwise it is not tracked. Cooling is lazy: temperatures are
+ * as of the entry's own time, so update, heat and get cost the same however many domains are
+ * tracked. (To heat a domain restores a 4-ary heap: one or two moves for a domain that is hot
+ * already.) Times are double, since a float cannot tell the seconds of today's epoch apart. The
+ * clock never goes back; earlier times are taken as the latest.
  *
- * Times are double: a float cannot tell the seconds of today's epoch apart. The clock never goes
- * back; earlier times are taken as the latest. Invariants: table[0..n_used) is a 4-ary min-heap by
- * heat_log; slots maps each tracked hash to its place in it.
- *
- * Threads: any; one mutex (RANK_TABLE). Source: seed 003, "DomainTemp". */
+ * Owns: its table.
+ * Threads: any; one mutex (RANK_TABLE).
+ * Invariants: table[0..n_used) is a 4-ary min-heap by heat_log; slots maps each tracked hash to its
+ * place in it.
+ * Source: seed 003, "DomainTemp". */
 #ifndef STORE_RECORDS_DOMAIN_TEMP_H
 #define STORE_RECORDS_DOMAIN_TEMP_H
 

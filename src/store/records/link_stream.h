@@ -1,6 +1,8 @@
 /* A stream of links: what PageRank and HITS read, and what PageDB (page_stream.h) offers.
  *
- * Consumers know only these types: a state, a function that yields the next link, one that rewinds.
+ * What: consumers know only these types: a state, a function that yields the next link, and one
+ * that rewinds.
+ * Threads: a stream belongs to one thread.
  * Source: seeds 000 and 003, "LinkStream". */
 #ifndef STORE_RECORDS_LINK_STREAM_H
 #define STORE_RECORDS_LINK_STREAM_H

@@ -1,7 +1,10 @@
-/* All that PageDB knows about a page, and lists of it.
+/* All that PageDB knows about a page.
  *
- * PageInfo objects come out of PageDB (page_db_get_info, page_db_add, streams); there is no public
- * constructor. Source: seeds 000 and 003, "PageInfo". */
+ * What: PageInfo objects come out of PageDB (page_db_get_info, page_db_add, streams); there is no
+ * public constructor.
+ * Owns: its strings; whoever receives a PageInfo deletes it.
+ * Threads: a PageInfo belongs to one thread.
+ * Source: seeds 000 and 003, "PageInfo". */
 #ifndef STORE_RECORDS_PAGE_INFO_H
 #define STORE_RECORDS_PAGE_INFO_H
 

@@ -1,4 +1,7 @@
 /* A linked list of PageInfo with their hashes: what page_db_add tells the schedulers.
+ *
+ * Owns: the list owns its infos.
+ * Threads: a list belongs to one thread.
  * Source: seeds 000 and 003, "PageInfoList". */
 #ifndef STORE_RECORDS_PAGE_INFO_LIST_H
 #define STORE_RECORDS_PAGE_INFO_LIST_H

@@ -3,7 +3,8 @@
  * What: PageRef is one page as PageDB knows it. PageWrite is one crawled page on its way into
  * PageDB. PageSink is how the writer of a batch learns which pages were new and which were crawled,
  * so that it can update its own tables in the same transaction.
- * Owns: nothing. Strings are borrowed from whoever fills the struct in. */
+ * Owns: nothing. Strings are borrowed from whoever fills in the struct.
+ * Threads: the one with the transaction. */
 #ifndef STORE_RECORDS_PAGE_REF_H
 #define STORE_RECORDS_PAGE_REF_H
 

@@ -1,4 +1,8 @@
-/* The URLs that a scheduler hands out. Source: seeds 000 and 003, "PageRequest". */
+/* The URLs that a scheduler hands out.
+ *
+ * Owns: its strings.
+ * Threads: a request belongs to one thread.
+ * Source: seeds 000 and 003, "PageRequest". */
 #ifndef STORE_RECORDS_PAGE_REQUEST_H
 #define STORE_RECORDS_PAGE_REQUEST_H
 

@@ -1,24 +1,26 @@
 /* A DRUM repository that is a table of an LMDB environment.
  *
- * The table maps keys to values, nothing else: 64-bit numbers (MDB_INTEGERKEY) or byte strings. How
- * far the merges have come is in a second table, "drum.progress", under the first one's name, and
- * is committed by the same transactions.
+ * What: the table maps keys to values, nothing else: 64-bit numbers (MDB_INTEGERKEY) or byte
+ * strings. How far the merges have come is in a second table, "drum.progress", under the name of
+ * the first, and is committed by the same transactions.
  *
- * A generation is merged in one transaction, or in several of whole buckets when
- * options.commit_bytes is set: LMDB holds the pages that a transaction changes in memory, so that
- * is how a large merge stays small. drum.h's global_order wants one transaction.
+ * A generation is merged in one transaction, or, when options.commit_bytes is set, in several of
+ * whole buckets. LMDB holds the pages that a transaction changes in memory, so this is how a large
+ * merge stays small. The global_order of drum.h wants one transaction.
  *
  * The bulk look-ups of seed 001 are a table each. robots.txt: key = scheme and authority, value =
- * its text. Hosts that were fetched are entered with drum_update; a URL that needs the rules of its
- * host is given to drum_check_with as auxiliary, and comes back by duplicate_key_check with the
- * text, or by unique_key_check: fetch it first. DNS: key = host name, value = address and time to
- * live; drum_update replaces an address that was resolved again (tests/unit/test_drum_lookup.c).
- * The crawler itself asks for one host at a time, when it is loaded, in the table beside its record
- * (host_table.h).
+ * its text. Hosts that were fetched are entered with drum_update. A URL that needs the rules of its
+ * host is given to drum_check_with as auxiliary. It comes back by duplicate_key_check with the
+ * text, or by unique_key_check: fetch robots.txt first. DNS: key = host name, value = address and
+ * time to live; drum_update replaces an address that was resolved again
+ * (tests/unit/test_drum_lookup.c). The crawler itself asks for one host at a time, when the host is
+ * loaded, in the table beside its record (host_table.h).
  *
- * Threads: one write transaction at a time in the environment. begin waits for others' to end.
- * Errors: RESULT_FULL when the map or the disk is full; RESULT_DAMAGED, RESULT_VERSION, RESULT_IO.
- */
+ * Owns: the handles of its tables; the environment unless it was given one.
+ * Threads: one write transaction at a time in the environment. begin waits until those of others
+ * end.
+ * Errors: RESULT_FULL when the map or the disk is full; RESULT_DAMAGED, RESULT_VERSION,
+ * RESULT_IO. */
 #ifndef STORE_REPOSITORY_DRUM_LMDB_H
 #define STORE_REPOSITORY_DRUM_LMDB_H
 

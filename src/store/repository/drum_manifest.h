@@ -1,8 +1,10 @@
 /* The manifest of a directory of sorted runs: which runs count, and how far the merges are.
  *
  * What: a file that is replaced as a whole (write, fsync, rename, fsync of the directory).
- * Replacing it is the commit of a repository of runs. Threads: the merging one. Errors:
- * RESULT_DAMAGED, RESULT_VERSION, RESULT_FULL, RESULT_IO. */
+ * Replacing it is the commit of a repository of runs.
+ * Owns: nothing.
+ * Threads: the merging one.
+ * Errors: RESULT_DAMAGED, RESULT_VERSION, RESULT_FULL, RESULT_IO. */
 #ifndef STORE_REPOSITORY_DRUM_MANIFEST_H
 #define STORE_REPOSITORY_DRUM_MANIFEST_H
 

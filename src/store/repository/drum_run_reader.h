@@ -1,10 +1,10 @@
 /* Reading a sorted run (drum_run.h).
  *
- * What: a reader sweeps forward. It skips, by the fences, blocks that cannot hold what is looked
- * for; a block is checked whenever it is read.
+ * What: a reader sweeps forward. By the fences it skips blocks that cannot hold what is looked for.
+ * A block is checked whenever it is read.
  * Owns: the file descriptor and its memory.
- * Threads: one. Errors: RESULT_DAMAGED, RESULT_VERSION, RESULT_NOT_FOUND, RESULT_IO,
- * RESULT_MEMORY. */
+ * Threads: one.
+ * Errors: RESULT_DAMAGED, RESULT_VERSION, RESULT_NOT_FOUND, RESULT_IO, RESULT_MEMORY. */
 #ifndef STORE_REPOSITORY_DRUM_RUN_READER_H
 #define STORE_REPOSITORY_DRUM_RUN_READER_H
 

@@ -2,7 +2,8 @@
  *
  * What: a writer is filled in ascending order of keys and finished.
  * Owns: the file descriptor and its memory; the file stays on disk.
- * Threads: one. Errors: RESULT_FULL, RESULT_IO, RESULT_MEMORY; the first one stays until finish. */
+ * Threads: one.
+ * Errors: RESULT_FULL, RESULT_IO, RESULT_MEMORY; the first one stays until finish. */
 #ifndef STORE_REPOSITORY_DRUM_RUN_WRITER_H
 #define STORE_REPOSITORY_DRUM_RUN_WRITER_H
 

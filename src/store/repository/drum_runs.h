@@ -1,16 +1,19 @@
 /* A DRUM repository of its own file format: a few sorted runs of 64-bit keys.
  *
- * Each merge sweeps all runs side by side, newest first where they disagree, and writes what it
- * puts as one new run; when there are more than DRUM_RUNS_MOST, the youngest are merged into one. A
- * manifest names the runs and the progress; replacing it (write, fsync, rename, fsync of the
+ * What: each merge sweeps all runs side by side, newest first where they disagree, and writes what
+ * it puts as one new run. When there are more than DRUM_RUNS_MOST, the youngest are merged into
+ * one. A manifest names the runs and the progress; replacing it (write, fsync, rename, fsync of the
  * directory) is the commit. A merge of a generation is one commit, whatever its size.
  *
  *   DIR/manifest   DIR/0000000000000001.run ...   files that the manifest does not name are remains
  *                                                 of a crash and removed by drum_runs_open
  *
- * When to take it instead of drum_lmdb.h. Measured: the URL-seen test at 200 million
- * check_updates with 60-byte auxiliaries (60 million keys with 8-byte values, merges of 18 million)
- * under 256 MiB of memory, page cache included, two shared cores (tests/bench/bench_drum.c):
+ * When to take it instead of drum_lmdb.h: an LMDB merge touches every page of the tree at the end;
+ * here a merge reads everything and writes what is new. Up to some ten million keys both are fast,
+ * and an LMDB table can be read by key at any time, holds byte-string keys, and shares transactions
+ * with other tables. Measured was the URL-seen test at 200 million check_updates with 60-byte
+ * auxiliaries (60 million keys with 8-byte values, merges of 18 million) under 256 MiB of memory,
+ * page cache included, on two shared cores (tests/bench/bench_drum.c):
  *
  *                                  sorted runs   LMDB table
  *   operations per CPU-second           2.70 M       1.07 M
@@ -19,12 +22,10 @@
  *   resident memory                      36 MB       180 MB
  *   wall time per operation, end        476 ns     4 900 ns   (one by one: 83 000 ns)
  *
- * An LMDB merge touches every page of the tree at the end; here it reads everything and writes what
- * is new. Up to some ten million keys both are fast, and an LMDB table can be read by key at any
- * time, holds byte-string keys, and shares transactions with other tables.
- *
+ * Owns: the directory, which is locked, and the files in it.
  * Threads: drum_runs_get and drum_runs_count must not run beside a merge's commit; the merge itself
- * belongs to one thread. */
+ * belongs to one thread.
+ * Errors: each function names its own. */
 #ifndef STORE_REPOSITORY_DRUM_RUNS_H
 #define STORE_REPOSITORY_DRUM_RUNS_H
 

@@ -1,12 +1,15 @@
 /* Moving scheduled pages between priority levels, many at a time.
  *
- * A page's level stands in two places that must agree: its entry in the schedule, which orders the
- * crawl, and its record in PageDB, which tells whoever removes the entry where it is. Both change
- * here, in one transaction. Records are rewritten in order of index, sixteen neighbours at once;
- * schedule entries in order of host.
- *
- * Moves are found by looking at a snapshot and applied later, so each is checked: a page that has
- * left the schedule or changed its level since then is left alone. Threads: the writer. */
+ * What: the level of a page stands in two places that must agree: its entry in the schedule, which
+ * orders the crawl, and its record in PageDB, which tells whoever removes the entry where it is.
+ * Both change here, in one transaction. Records are rewritten in order of index, sixteen neighbours
+ * at once; entries of the schedule in order of host. Moves are found by looking at a snapshot and
+ * are applied later, so each is checked: a page that has left the schedule, or has changed its
+ * level since, is left alone.
+ * Owns: nothing.
+ * Threads: the one with the write transaction.
+ * Errors: RESULT_FULL, RESULT_MEMORY, RESULT_DAMAGED, RESULT_IO; the transaction must be
+ * aborted. */
 #ifndef STORE_SCHEDULE_PAGE_LEVELS_H
 #define STORE_SCHEDULE_PAGE_LEVELS_H
 

@@ -1,13 +1,17 @@
 /* What is to be fetched: the on-disk half of every visit state's queue.
  *
- * One LMDB table of duplicates: key = host id (32 bits, big-endian) and priority level (8 bits, 0
- * is best), values = page indices in order (48 bits, big-endian). So a host's best URLs are one
- * range read, whatever else is queued; taking a URL writes nothing; an entry leaves with the
- * transaction that commits the page's result. A second table names, per level, the hosts whose best
- * URL has that level, so that hosts with work are found without looking at URLs.
- *
- * Writers: the one thread that owns the write transaction. Readers: any thread with a read
- * transaction of its own. Source: seed 002 (front queues), DESIGN section 3. */
+ * What: one LMDB table of duplicates. Key: number of the host (32 bits, big-endian) and priority
+ * level (8 bits, 0 is best). Values: page indices in order (48 bits, big-endian). So the best URLs
+ * of a host are one range read, whatever else is queued. Taking a URL writes nothing; an entry
+ * leaves with the transaction that commits the result of its page. A second table names, for each
+ * level, the hosts whose best URL has that level, so that hosts with work are found without looking
+ * at URLs.
+ * Owns: a Schedule object; the tables are the environment's.
+ * Threads: one writer, the thread with the write transaction. Readers: any thread with a read
+ * transaction of its own.
+ * Errors: RESULT_FULL (the map must grow; abort and do it again), RESULT_INVALID, RESULT_DAMAGED,
+ * RESULT_VERSION, RESULT_IO, RESULT_MEMORY.
+ * Source: seed 002 (front queues), DESIGN section 3. */
 #ifndef STORE_SCHEDULE_SCHEDULE_H
 #define STORE_SCHEDULE_SCHEDULE_H
 

@@ -3,7 +3,8 @@
  * What: schedule.h tells both tables. Numbers are big-endian, so that byte order is the order of
  * fetching.
  * Owns: nothing; the handles stay open as long as their environment.
- * Threads: as schedule.h. Errors: LMDB codes, and schedule_result for what they come to. */
+ * Threads: as schedule.h.
+ * Errors: LMDB codes, and schedule_result for what they come to. */
 #ifndef STORE_SCHEDULE_SCHEDULE_TABLE_H
 #define STORE_SCHEDULE_SCHEDULE_TABLE_H
 
