@@ -1,12 +1,15 @@
-/* What is stored of each page: LMDB table `captures`, page index -> when it was captured last, and
- * the newest whole payload of a 200 answer.
+/* What is stored of each page: when it was captured last, and the newest whole payload of a 200
+ * answer.
  *
- * A 304 confirms that payload (WARC's revisit record "server not modified"). And `ragno verify`
- * knows which pages must be in the files: those with an entry, whatever store.filter said about
- * others. Value: the date (microseconds, 8 bytes), and the payload's digest (20 bytes) if there is
- * one. Written by the transaction that commits the records.
- * Writer: the thread that owns the write transaction. Readers: any thread with a read transaction
- * of its own. */
+ * What: LMDB table `captures`. Key: page index. Value: the date (microseconds, 8 bytes), and the
+ * digest of the payload (20 bytes) if there is one. A 304 confirms that payload (WARC's revisit
+ * record "server not modified"). And `ragno verify` knows which pages must be in the files: those
+ * with an entry, whatever store.filter said about others. Entries are written by the transaction
+ * that commits the records.
+ * Owns: the handle; the table is the environment's.
+ * Threads: writer: the one with the write transaction. Readers: any thread with a read transaction
+ * of its own.
+ * Errors: RESULT_FULL (the map must grow), RESULT_DAMAGED, RESULT_IO; RESULT_NOT_FOUND. */
 #ifndef STORE_ARCHIVE_CAPTURE_INDEX_H
 #define STORE_ARCHIVE_CAPTURE_INDEX_H
 

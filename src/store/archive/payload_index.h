@@ -1,11 +1,14 @@
-/* Which payloads are stored already: LMDB table `payloads`, payload digest -> the first record that
- * holds it. What makes the second fetch of the same bytes a WARC revisit record.
+/* Which payloads are stored already: what makes the second fetch of the same bytes a WARC revisit
+ * record.
  *
- * Value: date of that record (8 bytes, microseconds), its record id (16 bytes), its URI. An entry
- * is written by the transaction that commits the record it names, so it never names one that is not
- * stored; two fetches of one new payload in the same batch are both stored, the first is kept here.
- * Writer: the thread that owns the write transaction. Readers: any thread with a read transaction
- * of its own. */
+ * What: LMDB table `payloads`. Key: digest of the payload. Value: of the first record that holds
+ * it, the date (8 bytes, microseconds), the record id (16 bytes) and the URI. An entry is written
+ * by the transaction that commits the record it names, so it never names one that is not stored.
+ * Two fetches of one new payload in the same batch are both stored; the first is kept here.
+ * Owns: the handle; the table is the environment's.
+ * Threads: writer: the one with the write transaction. Readers: any thread with a read transaction
+ * of its own.
+ * Errors: RESULT_FULL (the map must grow), RESULT_DAMAGED, RESULT_IO; RESULT_NOT_FOUND. */
 #ifndef STORE_ARCHIVE_PAYLOAD_INDEX_H
 #define STORE_ARCHIVE_PAYLOAD_INDEX_H
 

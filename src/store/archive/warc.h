@@ -1,28 +1,31 @@
-/* The WARC writer: one directory of WARC 1.1 files, compressed record by record, CDXJ beside each.
+/* The WARC writer: one directory of WARC 1.1 files, compressed record by record, with a CDXJ index
+ * beside each.
  *
- * It only appends bytes that store/archive/warc_record.h has made. One thread owns a Warc: the
- * ingest thread. Each batch goes
+ * What: the writer only appends bytes that warc_record.h has made; compression is the work of the
+ * parsing threads. Each batch goes
  *
  *   warc_append ... -> warc_sync(&end) -> the transaction stores end and commits -> warc_committed
  *
- * so that whatever the database refers to is on the disk, and whatever is behind the end that the
- * database knows is no part of the crawl. Invariants:
+ * so that whatever the database refers to is on the disk, and whatever lies behind the end that the
+ * database knows is no part of the crawl. Several files may be written at once (WarcOptions.files),
+ * one group to each in turn: their bytes go to the disk together, and the end is then a position
+ * for each.
  *
- *   1. A file being written, and every file that holds a byte not yet committed, is named
- * NAME.open; a file without .open is complete, has its index beside it and is never touched again.
- *   2. Every file starts with a warcinfo record that holds its number (ragno-serial); numbers grow.
- *   3. At the start, warc_open cuts off what is behind the committed end, in files named .open
- * only.
+ * A file is written (warc_append), then ended (warc_append by size or age, warc_close), then
+ * finished (warc_committed: the index sorted, .open taken from the name).
  *
- * Several files may be written at once (WarcOptions.files), one group to each in turn: their bytes
- * go to the disk together. The end is then a position for each. Compression is not what it is for:
- * the parsing threads do that.
- *
- * States of a file: written (warc_append) -> ended (warc_append by size or age, warc_close) ->
- * finished (warc_committed: index sorted, .open taken from the name). After RESULT_FULL nothing is
- * lost: what could not be written is kept (bounded: the write buffer and one group), nothing more
- * is taken; make room and call again. Source: ISO 28500:2017, annexes.
- */
+ * Owns: its files and their journals.
+ * Threads: one owns a Warc, the ingest thread.
+ * Invariants:
+ * 1. A file that is being written, and every file that holds a byte not yet committed, is named
+ *    NAME.open. A file without .open is complete, has its index beside it and is never touched
+ *    again.
+ * 2. Every file starts with a warcinfo record that holds its number (ragno-serial); numbers grow.
+ * 3. At the start, warc_open cuts off what lies behind the committed end, in files named .open
+ *    only.
+ * Errors: after RESULT_FULL nothing is lost: what could not be written is kept (the write buffer
+ * and one group at most) and nothing more is taken. Make room and call again.
+ * Source: ISO 28500:2017, annexes. */
 #ifndef STORE_ARCHIVE_WARC_H
 #define STORE_ARCHIVE_WARC_H
 

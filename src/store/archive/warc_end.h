@@ -1,9 +1,12 @@
-/* The committed end of the WARC files, in the database: LMDB table `warc`, key "end".
+/* The committed end of the WARC files, in the database.
  *
- * Written by the transaction that commits the batch whose records lie before it; read at the start,
- * for warc_open, and by `ragno verify`. The first call in a process opens the table's handle: make
- * it before other threads have transactions (LMDB's rule). Twelve bytes for each file
- * that is written: its number and offset, big-endian; zeroes when there is none. */
+ * What: LMDB table `warc`, key "end": twelve bytes for each file that is written, its number and
+ * offset, big-endian; zeroes when there is none. It is written by the transaction that commits the
+ * batch whose records lie before it. warc_open reads it at the start, and so does `ragno verify`.
+ * Owns: nothing.
+ * Threads: the one with the transaction. The first call in a process opens the handle of the table:
+ * make it before other threads have transactions (a rule of LMDB).
+ * Errors: RESULT_NOT_FOUND, RESULT_DAMAGED, RESULT_FULL, RESULT_IO. */
 #ifndef STORE_ARCHIVE_WARC_END_H
 #define STORE_ARCHIVE_WARC_END_H
 

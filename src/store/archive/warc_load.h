@@ -1,4 +1,10 @@
-/* The stored answer of a URL: found by CDXJ, read from WARC; a revisit's body from its original. */
+/* The stored answer of a URL: found by CDXJ, read from WARC; the body of a revisit comes from its
+ * original.
+ *
+ * Owns: a WarcAnswer owns what was read.
+ * Threads: any.
+ * Errors: RESULT_NOT_FOUND: no answer is stored. RESULT_DAMAGED: its record cannot be read.
+ * RESULT_IO, RESULT_MEMORY. */
 #ifndef STORE_ARCHIVE_WARC_LOAD_H
 #define STORE_ARCHIVE_WARC_LOAD_H
 

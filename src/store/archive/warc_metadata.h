@@ -4,10 +4,11 @@
  *   via, hopsFromSeed, fetchTimeMs          how the URL was found; how long it took
  *   charsetForLinkExtraction                encoding the links were read with
  *   text-digest, text-simhash               of the text without markup (hexadecimal)
- *   outlink: URL HOP KIND [rel...]          one per link, in document order
+ *   outlink: URL HOP KIND [rel...]          one for each link, in document order
  *
- * The names up to outlink are Heritrix's. All functions append to a Buffer and pass its errors on;
- * a failed call appends nothing. Pure. */
+ * What: the names up to outlink are Heritrix's. All functions append to a Buffer.
+ * Threads: pure functions.
+ * Errors: those of the Buffer; a failed call appends nothing. */
 #ifndef STORE_ARCHIVE_WARC_METADATA_H
 #define STORE_ARCHIVE_WARC_METADATA_H
 

@@ -1,10 +1,11 @@
-/* A strict reader of WARC 1.1 files with one gzip member or Zstandard frame per record, as
- * store/archive/warc.h writes them.
+/* A strict reader of WARC 1.1 files with one gzip member or Zstandard frame for each record.
  *
- * Used by recovery, by `ragno verify`, by `ragno db get --body` and by tests. It takes nothing for
- * granted and mends nothing: whatever is not as the standard says is RESULT_DAMAGED, and
- * warc_reader_problem says what and where. The file is mapped; it must not shrink meanwhile. A
- * WarcReader belongs to one thread. */
+ * What: used by recovery, by `ragno verify`, by `ragno db get --body` and by tests. It takes
+ * nothing for granted and mends nothing: whatever is not as the standard says is RESULT_DAMAGED,
+ * and warc_reader_problem says what and where. The file is mapped; it must not shrink meanwhile.
+ * Owns: the mapping and its decompressor; records are borrowed until the next call.
+ * Threads: a WarcReader belongs to one thread.
+ * Errors: RESULT_DAMAGED, RESULT_NOT_FOUND behind the last record, RESULT_IO, RESULT_MEMORY. */
 #ifndef STORE_ARCHIVE_WARC_READER_H
 #define STORE_ARCHIVE_WARC_READER_H
 

@@ -1,28 +1,37 @@
-/* Makes WARC records: one fetch becomes a group of compressed ones, complete to the last byte, and
- * the facts that the index needs. All CPU work of storing (digests, compression) happens here.
+/* Making WARC records: one fetch becomes a group of compressed records, complete to the last byte,
+ * and the facts that the index needs.
  *
- * Filled by: parsing threads, each with a recorder of its own, outside any lock. A finished
- * WarcGroup goes with the page's result to the ingest thread, which appends it to the current file
- * (store/archive/warc.h) in the batch whose transaction refers to it.
+ * What: all CPU work of storing (digests, compression) happens here, in the parsing threads and
+ * outside any lock. A finished WarcGroup goes with the result of its page to the ingest thread,
+ * which appends it to the current file (warc.h) in the batch whose transaction refers to it.
  *
- * A group is, in this order: the main record (response, revisit or resource), the request,
+ * A group is, in this order, the main record (response, revisit or resource), the request, and
  * metadata. Each record is one gzip member or Zstandard frame; the later ones name the main one in
  * WARC-Concurrent-To. So the position of the group is the position of the main record.
  * WARC-Warcinfo-ID is left out: a group is made before it is known which file it will be in, and
- * without the field the warcinfo record at the start of that file holds (ISO 28500, 5.9).
+ * without the field the warcinfo record at the start of that file holds (ISO 28500, 5.9). The
+ * records are:
  *
- *   response   the header block, made fit for its body (store/warc/warc_http.h), and the body:
- * after removal of the transfer coding, before that of the content coding revisit    identical
- * payload: the look-up knew the payload's digest; the header block only. server not modified: the
- * answer to a conditional request was 304; the 304's header, exactly. It names the capture that it
- * confirms and the digest of that one's payload, when the caller knows them request    the header
- * as sent metadata   application/warc-fields of the caller's making (store/archive/warc_record.h,
- * warc_fields_add) resource   anything else that was fetched: a DNS answer
+ *   response   the header block, made fit for its body (warc_http.h), and the body after removal of
+ *              the transfer coding, before that of the content coding
+ *   revisit    identical payload: the look-up knew the digest of the payload; the header block only.
+ *              server not modified: the answer to a conditional request was 304; its header, exactly.
+ *              It names the capture that it confirms and the digest of that one's payload, when the
+ *              caller knows them
+ *   request    the header as sent
+ *   metadata   application/warc-fields of the caller's making (warc_metadata.h)
+ *   resource   anything else that was fetched: a DNS answer
  *
  * Digests are SHA-1 in base32 of the block, and of the payload: the entity after removal of the
- * transfer coding and before that of the content coding, as warcio and wget compute them. An
- * identical payload's digest is that of the body that was received. WARC-Date is the start of the
- * fetch. Source: ISO 28500:2017; WARC-Protocol of the IIPC's extensions. */
+ * transfer coding and before that of the content coding, as warcio and wget compute them. The
+ * digest of an identical payload is that of the body that was received. WARC-Date is the start of
+ * the fetch.
+ *
+ * Owns: a recorder owns its codecs and scratch; a group owns its bytes.
+ * Threads: a recorder belongs to one thread.
+ * Errors: RESULT_INVALID, RESULT_LIMIT, RESULT_MEMORY, RESULT_IO (no random bytes); the group is
+ * then empty, or as before.
+ * Source: ISO 28500:2017; WARC-Protocol of the IIPC's extensions. */
 #ifndef STORE_ARCHIVE_WARC_RECORD_H
 #define STORE_ARCHIVE_WARC_RECORD_H
 

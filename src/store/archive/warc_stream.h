@@ -1,8 +1,10 @@
 /* Bytes on their way to the end of a file.
  *
+ * What: bytes are collected and written in large pieces. What write() did not take stays pending,
+ * so a full disk loses nothing.
  * Owns: the file descriptor and what is pending.
- * Invariants: what write() did not take stays pending, so a full disk loses nothing.
- * Threads: one. Errors: RESULT_FULL, RESULT_IO; logged. */
+ * Threads: one.
+ * Errors: RESULT_FULL, RESULT_IO; logged. */
 #ifndef STORE_ARCHIVE_WARC_STREAM_H
 #define STORE_ARCHIVE_WARC_STREAM_H
 

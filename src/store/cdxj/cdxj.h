@@ -1,19 +1,25 @@
-/* CDXJ: the index beside each WARC file, one line a capture, sorted by bytes.
+/* CDXJ: the index beside each WARC file, one line for each capture, sorted by bytes.
  *
- *   org,example)/a 20260131120000 {"url": "http://example.org/a", "mime": "text/html", "status":
- * "200", "digest": "sha1:...", "length": "512", "offset": "1024", "filename": "x.warc.gz"}     (one
- * line)
+ * What: a line is key, timestamp and a JSON object, here cut into pieces:
  *
- * Captures are response, revisit and resource records. Keys are SURTs (store/cdxj/surt.h), the
- * timestamp is WARC-Date cut to seconds, mime is "warc/revisit" for revisits and "unk" when the
- * server sent none, status is absent for resources. The line of a record is a function of the
- * record, its place and its file's name, so an index can always be rebuilt from its WARC and
- * compared with it.
+ *   org,example)/a 20260131120000 {"url": "http://example.org/a", "mime": "text/html",
+ *       "status": "200", "digest": "sha1:...", "length": "512", "offset": "1024",
+ *       "filename": "x.warc.gz"}
+ *
+ * Captures are response, revisit and resource records. Keys are SURTs (surt.h). The timestamp is
+ * WARC-Date cut to seconds. mime is "warc/revisit" for revisits and "unk" when the server sent
+ * none; status is absent for resources. The line of a record is a function of the record, its place
+ * and the name of its file, so an index can always be rebuilt from its WARC file and compared with
+ * it.
  *
  * While X.warc.gz.open is written, its lines go unsorted to the journal X.cdxj.open, which is
  * sorted into X.cdxj when the file is finished. The journal is never trusted after a crash: it is
- * rebuilt. Pure functions but for those that name files. Source: the CDXJ of pywb and its index
- * tools. */
+ * rebuilt.
+ *
+ * Owns: nothing.
+ * Threads: pure functions, but for those that name files.
+ * Errors: RESULT_IO, RESULT_FULL, RESULT_MEMORY.
+ * Source: the CDXJ of pywb and its index tools. */
 #ifndef STORE_CDXJ_CDXJ_H
 #define STORE_CDXJ_CDXJ_H
 

@@ -1,12 +1,13 @@
 /* Sort-friendly URI Reordering Transform: the keys of CDXJ, "org,example)/path?a=1&b=2".
  *
- * The canonical form is that of the Internet Archive's tools and of pywb, so that their look-ups
- * find our keys: scheme, userinfo, default port, fragment, leading www<digits>. and session ids are
- * dropped; percent-escapes are undone until none is left and put back only for bytes that need
- * them; path and query are lower case, "//" in a path is "/", a trailing "/" goes, arguments are
- * sorted; addresses are reversed like names, IPv6 ones lose their brackets. So several URLs share a
- * key: a look-up compares the URL too. Pure and thread-safe. Source: the behaviour of the surt
- * package for Python (wayback's IAURLCanonicalizer). */
+ * What: the canonical form is that of the Internet Archive's tools and of pywb, so that their
+ * look-ups find our keys. Scheme, userinfo, default port, fragment, leading www<digits>. and
+ * session ids are dropped. Percent-escapes are undone until none is left, and put back only for
+ * bytes that need them. Path and query are lower case, "//" in a path is "/", a trailing "/" goes,
+ * and arguments are sorted. Addresses are reversed like names, and IPv6 ones lose their brackets.
+ * So several URLs share a key, and a look-up compares the URL as well.
+ * Threads: pure functions.
+ * Source: the behaviour of the surt package for Python (wayback's IAURLCanonicalizer). */
 #ifndef STORE_CDXJ_SURT_H
 #define STORE_CDXJ_SURT_H
 

@@ -1,14 +1,18 @@
 /* Whether the file of an LMDB environment is whole, page by page, before LMDB is let near it.
  *
- * LMDB trusts its pages: one that a disk has zeroed or mixed up ends the program with an assertion
- * or a fault. This reads the file itself, from the meta page of a read transaction, through every
- * tree: that a page is the one it should be and is used once, that counts and offsets stay inside
- * it, that keys ascend, that there are as many entries as the tree says. There are no checksums, so
- * bytes changed inside a value go unseen; what the values mean is for others to check.
+ * What: LMDB trusts its pages. One that a disk has zeroed or mixed up ends the program with an
+ * assertion or a fault. This module reads the file itself, from the meta page of a read
+ * transaction, through every tree. It looks whether a page is the one it should be and is used
+ * once, whether counts and offsets stay inside it, whether keys ascend, and whether there are as
+ * many entries as the tree says. LMDB keeps no checksums, so bytes changed inside a value go
+ * unseen; what the values mean is for others to check. Memory: a bit for each page.
  *
  * Beside a running writer it sees the moment of its read transaction. No other handle of the same
- * environment may be open in this process (LMDB's file locks). The format is that of LMDB 0.9, 64
- * bits, whose header documents none of it: mdb.c. Memory: a bit per page. Threads: one. */
+ * environment may be open in this process, because of LMDB's file locks.
+ * Owns: the descriptor and the bits, for the length of the call.
+ * Threads: one.
+ * Errors: RESULT_DAMAGED with words, RESULT_VERSION, RESULT_IO, RESULT_MEMORY.
+ * Source: LMDB 0.9, 64 bits; its header documents none of the format, mdb.c does. */
 #ifndef STORE_CHECK_LMDB_CHECK_H
 #define STORE_CHECK_LMDB_CHECK_H
 

@@ -1,16 +1,17 @@
 /* Whether the tables by which pages and hosts are found say what the records say, and completing
  * them: for `ragno verify` and its repair.
  *
- *   hash2idx     URL -> index      follows from idx2info (and origins): each record has its URL
+ *   hash2idx     URL -> index      follows from idx2info and origins: each record has its URL
  *   origin2host  origin -> host    follows from origins
  *
- * What is missing is added, what leads to no page, or to one that has an entry of its own, is taken
- * out. Where entry and record of a page contradict each other either may be the damaged one:
- * nothing is changed. A host's string is trusted when one of its pages is found by its URL, which
- * is made of it.
- *
- * Bits are one per page. Threads: the one that has the transaction. Errors: RESULT_MEMORY,
- * RESULT_FULL, RESULT_IO, RESULT_DAMAGED; a write transaction must then be aborted. */
+ * What: what is missing is added. What leads to no page, or to a page that has an entry of its own,
+ * is taken out. Where entry and record of a page contradict each other either may be the damaged
+ * one, so nothing is changed. The string of a host is trusted when one of its pages is found by its
+ * URL, which is made of it. Bits are one for each page.
+ * Owns: nothing; the bits are the caller's.
+ * Threads: the one that has the transaction.
+ * Errors: RESULT_MEMORY, RESULT_FULL, RESULT_IO, RESULT_DAMAGED; a write transaction must then be
+ * aborted. */
 #ifndef STORE_CHECK_PAGE_KEYS_CHECK_H
 #define STORE_CHECK_PAGE_KEYS_CHECK_H
 

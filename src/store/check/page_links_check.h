@@ -1,12 +1,13 @@
-/* Whether the link lists of a database can be read, and taking out those that cannot.
+/* Whether the link lists of a database can be read, and taking out those that cannot: for `ragno
+ * verify` and its repair.
  *
- * For `ragno verify` and its repair. LMDB keeps no checksums, so what is looked for is what the
- * format does not allow (page_links.h): records that end early, pages out of order, that are none
- * or were never crawled, lists that cannot be decoded, links to pages that there are not, kinds
- * that do not fit. One sweep over the table.
- *
- * Threads: the one that has the transaction. Errors: RESULT_MEMORY, RESULT_DAMAGED when the table
- * itself cannot be walked, RESULT_FULL. */
+ * What: LMDB keeps no checksums, so what is looked for is what the format does not allow
+ * (page_links_table.h): records that end early; pages out of order, or that do not exist, or were
+ * never crawled; lists that cannot be decoded; links to pages that do not exist; kinds that do not
+ * fit. It takes one sweep over the table.
+ * Owns: nothing.
+ * Threads: the one that has the transaction.
+ * Errors: RESULT_MEMORY; RESULT_DAMAGED when the table itself cannot be walked; RESULT_FULL. */
 #ifndef STORE_CHECK_PAGE_LINKS_CHECK_H
 #define STORE_CHECK_PAGE_LINKS_CHECK_H
 

@@ -1,31 +1,34 @@
 /* Hubs and authorities of a link graph.
  *
- * A good hub links to good authorities, a good authority is linked from good hubs:
+ * What: a good hub links to good authorities, and a good authority is linked from good hubs:
  *
  *   authority[i] ~ sum over links j->i of hub[j]
  *   hub[i]       ~ sum over links i->j of authority[j] * score[j]
  *
- * both scaled to sum 1, over and over. score is the content score of the page, if scores are given
- * (negative ones and no numbers count as 0; if all are 0 they are ignored), else 1. Links that
- * appear twice count twice. Hubs are computed from this round's authorities, which needs half the
- * rounds of computing both from the last one's and has the same limit. A graph without links leaves
- * all scores 0.
+ * both scaled to sum 1, over and over. score is the content score of the page if scores are given,
+ * else 1. Scores that are negative or not a number count as 0; if all are 0 they are ignored. Links
+ * that appear twice count twice. Hubs are computed from the authorities of the same round, which
+ * needs half the rounds of computing both from the last one's and has the same limit. A graph
+ * without links leaves all scores 0.
  *
- * jump. Hubs and authorities that only link to one another outweigh the rest of a large graph: on
+ * jump: hubs and authorities that only link to one another outweigh the rest of a large graph. On
  * the web of `make bench BENCH=schedule` a host with one page in a hundred has a third of all
  * authority. With jump above 0 the scores are those of a walk that follows a link of the hub
  * forwards, then a link of the authority backwards, each of its links alike, and starts anew
- * anywhere with probability jump at each step (Randomized HITS: Ng, Zheng, Jordan, Stable
- * algorithms for link analysis). Then a page gives as much as it gets, and no community more. 0,
- * the default, is HITS.
+ * anywhere with probability jump at each step. Then a page gives as much as it gets, and no
+ * community more. 0, the default, is plain HITS.
  *
- * Convergence, restart, stopping and threads are those of page_rank.h: the largest change is
- * measured in units of the score, or of the mean score (over pages that link, or are linked to) for
- * pages below it. A new computation starts with the last hubs, mixed with a little of everybody, so
- * that a community that had faded can come back.
+ * Convergence, restart and stopping are those of page_rank.h: the largest change is measured in
+ * units of the score, or of the mean score (over pages that link, or are linked to) for pages below
+ * it. A new computation starts with the last hubs, mixed with a little of everybody, so that a
+ * community that had faded can come back.
  *
- * Source: seeds 000 and 003, "Hits"; Kleinberg, Authoritative sources in a hyperlinked environment.
- */
+ * Owns: its vectors, which may be files.
+ * Threads: as page_rank.h.
+ * Errors: the returned code; `error` has the words.
+ * Source: seeds 000 and 003, "Hits"; J. Kleinberg, Authoritative sources in a hyperlinked
+ * environment; A. Ng, A. Zheng, M. Jordan, Stable algorithms for link analysis (Randomized
+ * HITS). */
 #ifndef STORE_RANK_HITS_H
 #define STORE_RANK_HITS_H
 

@@ -2,19 +2,25 @@
  *
  *   link stream --build--> LinkGraph --sweeps of page_rank, hits--> scores
  *
- * Only pages that link (crawled ones) are *sources*, numbered densely in the order of their first
- * link, so that the values gathered along links fit a processor's cache even when most pages are
- * uncrawled. Every page has a *position*: pages are ordered by number of incoming links, so that a
- * sweep runs through whole *classes* of pages with the same number, its inner loop has a constant
- * length, and everything but the gathered value is read in sequence.
+ * What: only pages that link (crawled ones) are *sources*. They are numbered densely in the order
+ * of their first link, so that the values gathered along links fit the cache of a processor even
+ * when most pages are uncrawled. Every page has a *position*: pages are ordered by the number of
+ * their incoming links, so that a sweep runs through whole *classes* of pages with the same number.
+ * Its inner loop has a constant length, and everything but the gathered value is read in sequence.
  *
- * Invariants: 1. in[] holds the sources of the links to the page at position 0, then 1, ...; 2. the
- * classes partition the positions in ascending order of degree; 3. slices partition the classes and
- * none costs much more than LINK_GRAPH_SLICE; 4. a link that appears twice in the stream counts
- * twice, also here; so do links from a page to itself.
+ * Memory: 4 bytes for each link (8 while building), 4 for each page, 12 for each source. Page
+ * indices and sources are below 2^32 - 1; links are not limited.
  *
- * Memory: 4 bytes per link (8 while building), 4 per page, 12 per source. Page indices and sources
- * are below 2^32 - 1, links are not limited. Immutable after build: any number of threads reads. */
+ * Owns: its arrays.
+ * Threads: immutable after build; any number of threads reads.
+ * Invariants:
+ * 1. in[] holds the sources of the links to the page at position 0, then 1, and so on.
+ * 2. The classes partition the positions in ascending order of degree.
+ * 3. Slices partition the classes, and none costs much more than LINK_GRAPH_SLICE.
+ * 4. A link that appears twice in the stream counts twice here as well; so do links from a page to
+ *    itself.
+ * Errors: RESULT_MEMORY, RESULT_LIMIT, RESULT_CLOSED when it was stopped, and those of the
+ * stream. */
 #ifndef STORE_RANK_LINK_GRAPH_H
 #define STORE_RANK_LINK_GRAPH_H
 

@@ -1,31 +1,33 @@
 /* PageRank of every page of a link graph.
  *
- * The score of a page is the probability to find a random surfer there, who with probability
- * damping follows one of the page's links (equally likely each) and otherwise jumps to any page: to
- * each alike, or, when content scores are given, in proportion to them. A page without links (most
- * pages of a crawl are known but not yet fetched) gives its whole score to the jump: so the scores
- * always sum to 1, and no mass is lost in dangling pages.
+ * What: the score of a page is the probability to find a random surfer there. With probability
+ * damping the surfer follows one of the page's links, each equally likely, and otherwise jumps to
+ * any page: to each alike or, when content scores are given, in proportion to them. A page without
+ * links (most pages of a crawl are known but not yet fetched) gives its whole score to the jump. So
+ * the scores always sum to 1, and no mass is lost in dangling pages.
  *
  *   x'[i] = damping * sum over links j->i of x[j] / out_degree[j]  +  (1 - followed) * jump[i]
  *
  * where followed = damping * sum of x[j] over the pages j with links. Links that appear twice count
- * twice. Content scores that are negative or no numbers count as 0; if all are 0 they are ignored.
+ * twice. Content scores that are negative or not a number count as 0; if all are 0 they are
+ * ignored.
  *
- * Convergence. The documentation stops "when the largest change in any page score is below
+ * Convergence: the documentation stops "when the largest change in any page score is below
  * precision". Here the change is measured in units of the score, or of the mean score 1/n for pages
- * below it: a stronger demand than the bare difference (scores are at most 1), without which scores
- * around 1e-7 would count as converged before they are computed. Both are reported (delta,
- * relative_delta, loops).
+ * below it. This demands more than the bare difference: scores are at most 1, and scores around
+ * 1e-7 would count as converged before they are computed. Both are reported (delta, relative_delta,
+ * loops).
  *
- * Restart. A computation begins with the last result; pages that are new since then begin at the
+ * Restart: a computation begins with the last result; pages that are new since then begin at the
  * mean score. Inside, the graph is read once into a compact form (link_graph.h), sums are double,
- * and the sweeps use two threads when there are processors for them; the results do not depend on
+ * and the sweeps use two threads when there are processors for them. The results do not depend on
  * that.
  *
- * Threads: compute by one thread at a time; page_rank_get by any thread meanwhile (it sees the last
- * result, or for a moment a part of the new one); the set functions only between computations.
- * Errors: the code, and error has the words; each computation starts clean. Source: seeds 000 and
- * 003, "PageRank". */
+ * Owns: its vectors, which may be files.
+ * Threads: compute by one thread at a time; page_rank_get by any thread meanwhile, which sees the
+ * last result or, for a moment, a part of the new one; the set functions only between computations.
+ * Errors: the returned code; `error` has the words. Each computation starts clean.
+ * Source: seeds 000 and 003, "PageRank". */
 #ifndef STORE_RANK_PAGE_RANK_H
 #define STORE_RANK_PAGE_RANK_H
 

@@ -1,9 +1,11 @@
 /* One computation of hubs and authorities: the sweeps over the link graph.
  *
- * What: hits.h tells the formulas. Each round weighs what the hubs give, sweeps once over the links
- * (authorities are complete when their links have been read, and give back at once), gathers what
- * the parts of the team have gained, and replaces the hubs. Owns: nothing; vectors and team are
- * those of the Hits. Threads: the one that computes, and those of the team. */
+ * What: hits.h tells the formulas. Each round weighs what the hubs give; sweeps once over the
+ * links, where an authority is complete when its links have been read and gives back at once;
+ * gathers what the parts of the team have gained; and replaces the hubs.
+ * Owns: nothing; vectors and team are those of the Hits.
+ * Threads: the one that computes, and those of the team.
+ * Errors: hits_error_stopped, hits_error_precision. */
 #ifndef STORE_RANK_RANK_HITS_H
 #define STORE_RANK_RANK_HITS_H
 

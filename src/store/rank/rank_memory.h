@@ -1,12 +1,12 @@
 /* The large arrays of a computation of scores, and how a computation ends soon.
  *
- * A computation that is stopped returns within a millisecond or two of CPU time, however large the
- * graph is. So it looks at the flag every RANK_PIECE elements or less where they may be the first
- * in their pages of memory, each of which costs microseconds; and it does not give its memory back,
- * since that alone takes a quarter of a second for four gigabytes. What it leaves, threads too, is
- * freed when the next computation begins or its owner is deleted: page_rank.h, hits.h, and the
- * scorers for what they read from the database.
- *
+ * What: a computation that is stopped returns within a millisecond or two of CPU time, however
+ * large the graph is. So it looks at the flag every RANK_PIECE elements, or more often where
+ * elements may be the first in their pages of memory, each of which costs microseconds. And it does
+ * not give its memory back, since that alone takes a quarter of a second for four gigabytes. What
+ * it leaves, threads included, is freed when the next computation begins or its owner is deleted:
+ * page_rank.h, hits.h, and the scorers for what they read from the database.
+ * Owns: the arrays that were made with it.
  * Threads: the one that computes. */
 #ifndef STORE_RANK_RANK_MEMORY_H
 #define STORE_RANK_RANK_MEMORY_H

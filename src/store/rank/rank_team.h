@@ -1,9 +1,11 @@
 /* A few threads that do one piece of work in equal parts, again and again.
  *
- * For the sweeps of PageRank and HITS: rank_team_run hands the same function to every member (the
- * caller is one of them) with a part number each and returns when all are done. Between runs the
- * others sleep on a condition. A team belongs to one caller; the function may not use the team.
- * When threads cannot be had, the team is smaller, down to the caller alone. */
+ * What: for the sweeps of PageRank and HITS. rank_team_run hands the same function to every member
+ * (the caller is one of them), each with a part number of its own, and returns when all are done.
+ * Between runs the others sleep on a condition. When threads cannot be had, the team is smaller,
+ * down to the caller alone.
+ * Owns: its threads.
+ * Threads: a team belongs to one caller; the function may not use the team. */
 #ifndef STORE_RANK_RANK_TEAM_H
 #define STORE_RANK_RANK_TEAM_H
 

@@ -1,5 +1,9 @@
 /* What PageRank and HITS share: float arrays by page index in memory-mapped files, and their way
- * into the order of a link graph. */
+ * into the order of a link graph.
+ *
+ * Owns: nothing; the arrays are the caller's.
+ * Threads: the one that computes.
+ * Errors: RESULT_MEMORY, RESULT_IO, RESULT_CLOSED when it was stopped. */
 #ifndef STORE_RANK_RANK_VECTOR_H
 #define STORE_RANK_RANK_VECTOR_H
 

@@ -1,13 +1,12 @@
 /* Which priority level is served next: the bias between front queues.
  *
- * strict: always the best level that has anything. weighted: so most of the time, but every few
- * turns (lower_share of them) one of the other levels is served, the k-th best of them with a
- * weight of 1 / k; so every level that has anything is served at least once in about levels *
- * log(levels) / lower_share turns, and nothing starves.
- *
- * Pure: the same ticket gives the same choice. Tickets count turns; their shares are met closely
- * also over short runs (a golden-ratio sequence, no random numbers). Source: seed 002, front
- * queues. */
+ * What: strict serves the best level that has anything. weighted does so most of the time, but
+ * every few turns (lower_share of them) one of the other levels is served, the k-th best of them
+ * with a weight of 1 / k. So every level that has anything is served at least once in about levels
+ * * log(levels) / lower_share turns, and nothing starves. Tickets count turns. Their shares are met
+ * closely also over short runs, since they follow a golden-ratio sequence and no random numbers.
+ * Threads: pure functions; the same ticket gives the same choice.
+ * Source: seed 002, front queues. */
 #ifndef STORE_SCHEDULE_LEVEL_BIAS_H
 #define STORE_SCHEDULE_LEVEL_BIAS_H
 

@@ -1,12 +1,13 @@
-/* The content scorer: a link is as good as its own score says and its page was.
+/* The content scorer: a link is as good as its own score says and as its page was.
  *
- * For focused crawls: the crawler gives links (by their text) and pages (by their content) scores
- * between 0 and 1; the score of a page that was not crawled yet is
+ * What: for focused crawls. The crawler gives links (by their text) and pages (by their content)
+ * scores between 0 and 1. The score of a page that was not crawled yet is
  *
  *   (1 - share) * score of the link + share * score of the page with the link
  *
- * because pages on a topic link to pages on that topic. There is nothing to update. Pure functions,
- * any thread. */
+ * because pages on a topic link to pages on that topic. There is nothing to update.
+ * Owns: nothing but the share.
+ * Threads: pure functions. */
 #ifndef STORE_SCORERS_CONTENT_SCORER_H
 #define STORE_SCORERS_CONTENT_SCORER_H
 

@@ -1,19 +1,22 @@
 /* HITS as a scorer: the pages with the highest authority go first.
  *
- * The scores are those of the walk of hits.h with jump HITS_SCORER_JUMP, since plain HITS would
- * send the crawl into one community: `make bench BENCH=schedule` prints both as schedule.mass_at_*,
- * `hits` and `hits_plain`. hits_scorer_set_jump(hs, 0) is plain HITS.
+ * What: the scores are those of the walk of hits.h with jump HITS_SCORER_JUMP, since plain HITS
+ * would send the crawl into one community: `make bench BENCH=schedule` prints both as
+ * schedule.mass_at_*, `hits` and `hits_plain`. hits_scorer_set_jump(hs, 0) is plain HITS.
  *
  * A page that is new since the last update gets an estimate from the page that links to it: the
  * authority that a link from that hub gives, or from a mean hub if the parent was none. Before the
- * first update every page counts as of mean authority, with content scores (which weigh what an
- * authority gives back to its hubs) weighed with the link's own score.
+ * first update every page counts as of mean authority; with content scores, which weigh what an
+ * authority gives back to its hubs, that is weighed with the link's own score.
  *
  * All links count, also those inside a host; with only_diff_domain (default 0) only links between
- * hosts do. That the precision was not reached is told and harmless.
+ * hosts do. That the precision was not reached is told and harmless. The files hits_h1.bin,
+ * hits_h2.bin, hits_a1.bin and hits_a2.bin are in the directory of the PageDB.
  *
- * Files hits_h1.bin, hits_h2.bin, hits_a1.bin, hits_a2.bin are in the directory of the PageDB.
- * Threads and errors as in scorer.h and hits.h. Source: seeds 000 and 003, "HitsScorer". */
+ * Owns: its Hits; PageDB is borrowed.
+ * Threads: as in scorer.h.
+ * Errors: as in hits.h.
+ * Source: seeds 000 and 003, "HitsScorer". */
 #ifndef STORE_SCORERS_HITS_SCORER_H
 #define STORE_SCORERS_HITS_SCORER_H
 

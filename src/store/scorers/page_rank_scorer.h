@@ -1,16 +1,20 @@
 /* PageRank as a scorer: the pages that a random surfer would see most go first.
  *
- * A page that is new since the last update gets an estimate from the page that links to it: what
- * would flow along that link, damping * PageRank(parent) / links of the parent, plus the share of
- * every page, 1 - damping over the number of pages; with content scores that share is in proportion
- * to the link's own score. A parent that is new itself counts as a page of mean importance.
+ * What: a page that is new since the last update gets an estimate from the page that links to it:
+ * what would flow along that link, damping * PageRank(parent) / links of the parent, plus the share
+ * of every page, 1 - damping over the number of pages. With content scores that share is in
+ * proportion to the link's own score. A parent that is new itself counts as a page of mean
+ * importance.
  *
- * All links count, also those inside a host: the best-first order is one of pages. With
+ * All links count, also those inside a host, since the best-first order is one of pages. With
  * only_diff_domain (default 0) only links between hosts count, which makes link farms harmless and
- * leaves most pages of a host alike.
+ * leaves most pages of a host alike. The files pr.bin and pr_out_degree.bin are in the directory of
+ * the PageDB.
  *
- * Files pr.bin and pr_out_degree.bin are in the directory of the PageDB. Threads and errors as in
- * scorer.h and page_rank.h. Source: seeds 000 and 003, "PageRankScorer". */
+ * Owns: its PageRank; PageDB is borrowed.
+ * Threads: as in scorer.h.
+ * Errors: as in page_rank.h.
+ * Source: seeds 000 and 003, "PageRankScorer". */
 #ifndef STORE_SCORERS_PAGE_RANK_SCORER_H
 #define STORE_SCORERS_PAGE_RANK_SCORER_H
 

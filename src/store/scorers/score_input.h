@@ -1,6 +1,11 @@
 /* What the PageRank and HITS scorers read from PageDB for one update: the link graph and, if asked
- * for, the content scores. The read transaction ends before the computation begins, so that a long
- * computation never keeps the database from reusing its pages. */
+ * for, the content scores.
+ *
+ * What: the read transaction ends before the computation begins, so that a long computation never
+ * keeps the database from reusing its pages.
+ * Owns: what was read, until it is freed.
+ * Threads: the one that updates.
+ * Errors: RESULT_CLOSED when it was stopped; those of PageDB. */
 #ifndef STORE_SCORERS_SCORE_INPUT_H
 #define STORE_SCORERS_SCORE_INPUT_H
 

@@ -2,11 +2,14 @@
  *
  *   Scorer = none (the score of the link), ContentScorer, PageRankScorer, HitsScorer, or the user's
  *
- * A scorer is a state and functions. The documented ones: update computes all scores anew, which
- * may take long; get gives the score of a page at the last update and at the one before; add gives
- * the first score of a page that was discovered just now. The functions below them are optional
- * (NULL). All answer 0 for success. update is called by one thread; the others by any, also
- * meanwhile. Source: seeds 000 and 003, "Scorer". */
+ * What: a scorer is a state and functions. The documented ones are: update, which computes all
+ * scores anew and may take long; get, which gives the score of a page at the last update and at the
+ * one before; add, which gives the first score of a page that was discovered just now. The
+ * functions below them are optional (NULL).
+ * Owns: the scheduler borrows the scorer.
+ * Threads: update is called by one thread; the others by any, also meanwhile.
+ * Errors: all answer 0 for success.
+ * Source: seeds 000 and 003, "Scorer". */
 #ifndef STORE_SCORERS_SCORER_H
 #define STORE_SCORERS_SCORER_H
 

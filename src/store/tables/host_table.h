@@ -1,8 +1,11 @@
-/* What must outlive a visit state: one record per host (scheme+authority) in LMDB, and its
+/* What must outlive a visit state: one record for each host (scheme and authority) in LMDB, and its
  * robots.txt.
  *
- * Written by the ingest thread inside the transaction that commits a batch; read by anyone in a
- * read transaction. Keys are PageDB's host ids. Records are fixed structs behind a format byte. */
+ * What: keys are PageDB's numbers of hosts. Records are fixed structs behind a format byte.
+ * Owns: the handles; the tables are the environment's.
+ * Threads: the ingest thread writes, inside the transaction that commits a batch; anyone reads in a
+ * read transaction.
+ * Errors: RESULT_FULL (the map must grow), RESULT_DAMAGED, RESULT_IO; RESULT_NOT_FOUND. */
 #ifndef STORE_TABLES_HOST_TABLE_H
 #define STORE_TABLES_HOST_TABLE_H
 

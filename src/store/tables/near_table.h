@@ -1,11 +1,14 @@
-/* The simhashes of all pages, for finding near duplicates: the four tables of parse/text/simhash.h
- * in one LMDB table.
+/* The simhashes of all pages, for finding near duplicates: the four tables of simhash.h in one LMDB
+ * table.
  *
- * A key is the number of the table and the top 16 bits of the rotated hash; its values, sorted and
- * of fixed size, are the whole rotated hash and the page. So a look-up reads four runs of adjacent
- * values, at 100 million pages about 1 500 each, and a page costs four entries of 16 bytes. A fifth
- * says by page which hash it is entered with, so that a page whose text changed leaves nothing
- * behind. Written by the ingest thread inside its transaction; read there too. */
+ * What: a key is the number of the table and the top 16 bits of the rotated hash. Its values,
+ * sorted and of fixed size, are the whole rotated hash and the page. So a look-up reads four runs
+ * of adjacent values, at 100 million pages about 1 500 each, and a page costs four entries of 16
+ * bytes. A fifth entry says, by page, which hash it is entered with, so that a page whose text has
+ * changed leaves nothing behind.
+ * Owns: the handle; the table is the environment's.
+ * Threads: the ingest thread, inside its transaction.
+ * Errors: RESULT_FULL (the map must grow), RESULT_DAMAGED, RESULT_IO. */
 #ifndef STORE_TABLES_NEAR_TABLE_H
 #define STORE_TABLES_NEAR_TABLE_H
 

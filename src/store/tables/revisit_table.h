@@ -1,20 +1,23 @@
 /* What of a crawl is to be visited again, and when: the tables behind schedule.mode = continuous.
  *
- * Due times are in the tables of FreqScheduler, so that what `ragno schedule DIR freq` built is
- * what the crawl works through: virtual time is wall time, seconds since 1970. Times below
- * REVISIT_VIRTUAL_MAX are not: the command counts from 0, the crawl has not met that entry yet.
+ * What: due times are in the tables of FreqScheduler, so that what `ragno schedule DIR freq` built
+ * is what the crawl works through. Virtual time is wall time, seconds since 1970. Times below
+ * REVISIT_VIRTUAL_MAX are not: the command counts from 0, and the crawl has not met that entry yet.
  *
  * - freq_schedule, freq_pages (freq_tables.h): due time and frequency of every page that is to be
  *   visited again. A page that is due stays there, with its time, until the transaction of its
- *   visit's result moves it: so no crash, no host that is cleared, nothing loses a next visit, and
- *   the first entry says how far behind the crawl is;
- * - revisit_lines: host -> (due time, page): due, but its host has enough to do; in order of due
- *   time, so that a host with more pages due than it can be asked for visits them in turn;
- * - revisit_notes: page -> validators of the last 200 answer, how often it was missed since, the
- *   frequency that the operator gave it.
+ *   visit's result moves it. So no crash, and no host that is cleared, loses a next visit, and the
+ *   first entry says how far behind the crawl is.
+ * - revisit_lines: host -> (due time, page): due, but the host has enough to do. In order of due
+ *   time, so that a host with more due pages than it can be asked for visits them in turn.
+ * - revisit_notes: page -> validators of the last 200 answer, how often the page was missed since,
+ *   and the frequency that the operator gave it.
  *
- * Threads and transactions are the caller's: one writer, any readers. Errors: RESULT_FULL, the map
- * must grow; RESULT_DAMAGED; RESULT_IO. Pages are indices of PageDB. */
+ * Pages are indices of PageDB.
+ *
+ * Owns: the handles; the tables are the environment's.
+ * Threads: one writer, any readers; transactions are the caller's.
+ * Errors: RESULT_FULL (the map must grow), RESULT_DAMAGED, RESULT_IO. */
 #ifndef STORE_TABLES_REVISIT_TABLE_H
 #define STORE_TABLES_REVISIT_TABLE_H
 

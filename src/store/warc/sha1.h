@@ -1,10 +1,11 @@
 /* SHA-1 by the processor's own instructions, and two at a time.
  *
- * A response record needs the digest of its block (header and body) and of its payload (the body):
- * the same bytes twice. One SHA-1 is bound by the latency of its rounds, so two interleaved cost
- * little more than one. Only for x86-64 with
- * SHA-NI; elsewhere sha1_is_fast says no and the caller uses libcrypto. A Sha1 belongs to one
- * thread. SHA-1 is an identity here, not a protection. Source: FIPS 180-4. */
+ * What: a response record needs the digest of its block (header and body) and of its payload (the
+ * body): the same bytes twice. One SHA-1 is bound by the latency of its rounds, so two interleaved
+ * cost little more than one. This works on x86-64 with SHA-NI; elsewhere sha1_is_fast says no and
+ * the caller uses libcrypto. SHA-1 is an identity here, not a protection.
+ * Threads: a Sha1 belongs to one thread.
+ * Source: FIPS 180-4. */
 #ifndef STORE_WARC_SHA1_H
 #define STORE_WARC_SHA1_H
 

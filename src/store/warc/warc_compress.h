@@ -1,7 +1,10 @@
-/* How a record is compressed: one gzip member (ISO 28500, annex D), or one Zstandard frame with a
- * checksum and without a dictionary (the IIPC's "Zstandard compression for WARC files").
+/* How a record is compressed: one gzip member, or one Zstandard frame with a checksum and without a
+ * dictionary.
  *
- * A WarcCompressor and a WarcDecompressor belong to one thread. */
+ * Owns: a compressor and a decompressor own their codecs.
+ * Threads: each belongs to one thread.
+ * Errors: RESULT_DAMAGED, RESULT_LIMIT, RESULT_MEMORY.
+ * Source: ISO 28500, annex D; the IIPC's "Zstandard compression for WARC files". */
 #ifndef STORE_WARC_WARC_COMPRESS_H
 #define STORE_WARC_WARC_COMPRESS_H
 

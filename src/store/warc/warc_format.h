@@ -1,8 +1,9 @@
-/* The vocabulary of WARC 1.1 (ISO 28500:2017) that writer, reader and index share: record types,
- * reasons of truncation, dates, digests, record ids.
+/* The vocabulary of WARC 1.1 that writer, reader and index share: record types, reasons of
+ * truncation, dates, digests, record ids.
  *
- * Pure but for the random source. Everything here is thread-safe except WarcHasher and WarcIds,
- * which belong to one thread. */
+ * Threads: any, except that a WarcHasher and a WarcIds belong to one thread.
+ * Errors: RESULT_MEMORY; RESULT_IO when the system has no random bytes.
+ * Source: ISO 28500:2017. */
 #ifndef STORE_WARC_WARC_FORMAT_H
 #define STORE_WARC_WARC_FORMAT_H
 

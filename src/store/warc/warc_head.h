@@ -2,7 +2,8 @@
  *
  * What: the fields of ISO 28500 in a fixed order, and the extensions that the IIPC recommends.
  * Owns: nothing; a head borrows everything.
- * Threads: pure functions. Source: ISO 28500:2017, section 5. */
+ * Threads: pure functions.
+ * Source: ISO 28500:2017, section 5. */
 #ifndef STORE_WARC_WARC_HEAD_H
 #define STORE_WARC_WARC_HEAD_H
 

@@ -1,25 +1,27 @@
 /* HTTP header blocks as they are put into WARC records, and read out of them.
  *
- * A record holds the header as it was received, byte for byte, but where it would then contradict
- * the body beside it, because libcurl has undone something, or where no reader could parse it:
+ * What: a record holds the header as it was received, byte for byte. It is changed only where it
+ * would contradict the body beside it, because libcurl has undone something, or where no reader
+ * could parse it:
  *
- *   - Transfer-Encoding: libcurl has removed the chunks. The field is renamed
- *     X-Archive-Orig-Transfer-Encoding; the body is the entity, and the payload digest is its
- * digest.
- *   - Content-Length that differs from the body of a whole message (a chunked message has none that
- *     counts; a 304 names the length of what it does not send): X-Archive-Orig-Content-Length. A
- *     truncated message keeps it, it says how much is missing; so does a revisit, which has none.
- *   - Content-Encoding: gzip before bytes that are not gzip (a lying server):
- *     X-Archive-Orig-Content-Encoding. A truthful one stays, the body is stored encoded.
- *   - The protocol of the first line: HTTP/2 and HTTP/3 have no textual form; libcurl writes
- *     "HTTP/2 200 ". It becomes "HTTP/1.1 200 "; what was spoken is in WARC-Protocol.
- *   - A header without a single field gets "X-Archive-Orig-Fields: none": readers that look for the
- *     empty line behind the fields (warcio for npm) would take the body for fields.
- *   - Line ends that are not CRLF become CRLF, a missing empty line is added; 1xx answers
- *     before the header and trailers behind it are left out.
+ * - Transfer-Encoding: libcurl has removed the chunks. The field is renamed
+ *   X-Archive-Orig-Transfer-Encoding; the body is the entity, and the payload digest is its digest.
+ * - Content-Length that differs from the body of a whole message becomes
+ *   X-Archive-Orig-Content-Length. (A chunked message has no length that counts; a 304 names the
+ *   length of what it does not send.) A truncated message keeps the field, which says how much is
+ *   missing; so does a revisit, which has no body.
+ * - Content-Encoding: gzip before bytes that are not gzip (a lying server) becomes
+ *   X-Archive-Orig-Content-Encoding. A truthful one stays; the body is stored encoded.
+ * - The protocol of the first line: HTTP/2 and HTTP/3 have no textual form, and libcurl writes
+ *   "HTTP/2 200 ". It becomes "HTTP/1.1 200 "; what was spoken is in WARC-Protocol.
+ * - A header without a single field gets "X-Archive-Orig-Fields: none": readers that look for the
+ *   empty line behind the fields (warcio for npm) would take the body for fields.
+ * - Line ends that are not CRLF become CRLF, and a missing empty line is added. 1xx answers before
+ *   the header, and trailers behind it, are left out.
  *
- * Values and the order of fields never change. Pure and thread-safe. Sources: WARC 1.1 (ISO
- * 28500:2017), the IIPC's proposal for HTTP/2, RFC 9112. */
+ * Threads: pure functions.
+ * Invariants: values and the order of fields never change.
+ * Source: WARC 1.1 (ISO 28500:2017), the IIPC's proposal for HTTP/2, RFC 9112. */
 #ifndef STORE_WARC_WARC_HTTP_H
 #define STORE_WARC_WARC_HTTP_H
 

@@ -2,7 +2,9 @@
  *
  * What: a name is made from a pattern with placeholders; the journal and the index of a file lie
  * beside it under names of their own.
- * Threads: pure functions. */
+ * Owns: nothing; paths replace what is in the caller's buffer.
+ * Threads: pure functions.
+ * Errors: RESULT_INVALID: the pattern cannot be used. */
 #ifndef STORE_WARC_WARC_NAME_H
 #define STORE_WARC_WARC_NAME_H
 

@@ -1,6 +1,8 @@
 /* What a revisit record refers to: the first record that held a payload.
  *
- * Owns: its URI. Threads: one at a time. */
+ * What: its URI, its date and its id.
+ * Owns: the URI.
+ * Threads: one at a time. */
 #ifndef STORE_WARC_WARC_ORIGINAL_H
 #define STORE_WARC_WARC_ORIGINAL_H
 
