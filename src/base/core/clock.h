@@ -1,7 +1,8 @@
 /* Two clocks that cannot be mixed up: monotonic time orders and delays, wall time is for people.
  *
- * Modules that wait or measure take the time as a parameter; only thread mains and tests read the
- * clocks. This is the only file that calls clock_gettime. */
+ * What: modules that wait or measure take the time as a parameter; only thread mains and tests read
+ * the clocks. This is the only file that calls clock_gettime.
+ * Threads: any. */
 #ifndef BASE_CORE_CLOCK_H
 #define BASE_CORE_CLOCK_H
 

@@ -1,14 +1,14 @@
-/* The error object of the documented library: a code and a message that reads like a stack trace.
+/* The error object of the documented library: a code, and a message that reads like a stack trace.
  *
- * Every object of the library (PageDB, MMapArray, TxnManager, the scorers and schedulers) has one.
- * The code that a call returns is the truth about that call; the object adds the words. It keeps
- * the first error until error_clean: lower layers say what broke, upper layers add what they were
- * doing. Every public call of the library cleans the object before it starts, so that an error
- * never outlives the call it belongs to.
- *
- * Any thread may call these; a failing mutex is silently ignored, as documented (which is why this
- * file uses pthread's mutex itself and not base/mutex). NULL is accepted everywhere and does
- * nothing. Source: seed 000, "Error handling". */
+ * What: every object of the library (PageDB, MMapArray, TxnManager, the scorers and schedulers) has
+ * one. The code that a call returns is the truth about that call; the object adds the words. It
+ * keeps the first error until error_clean: lower layers say what broke, upper layers add what they
+ * were doing. Every public call of the library cleans the object before it starts, so that an error
+ * never outlives the call it belongs to. NULL is accepted everywhere and does nothing.
+ * Owns: its message.
+ * Threads: any. A mutex that fails is silently ignored, as documented, which is why this file uses
+ * the mutex of pthread itself and not mutex.h.
+ * Source: seed 000, "Error handling". */
 #ifndef BASE_CORE_ERROR_H
 #define BASE_CORE_ERROR_H
 

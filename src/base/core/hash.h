@@ -1,9 +1,9 @@
 /* Fingerprints of byte strings, by xxHash.
  *
- * hash_32 is XXH32, the function of the documented page hash, hash_xxh64 that of slots; hash_64 and
- * hash_128 are XXH3, for everything else. None of them is secret: tables whose keys a stranger
- * chooses take a random seed.
- */
+ * What: hash_32 is XXH32, the function of the documented page hash; hash_xxh64 is that of slots;
+ * hash_64 and hash_128 are XXH3, for everything else. None of them is secret: tables whose keys a
+ * stranger chooses take a random seed.
+ * Threads: pure functions. */
 #ifndef BASE_CORE_HASH_H
 #define BASE_CORE_HASH_H
 

@@ -1,8 +1,9 @@
 /* What a call can answer: 0 is success, every other value says what the caller can do about it.
  *
- * Foreign codes (LMDB, CURLcode, ares, pcre2, errno) are translated into one of these where they
- * occur and logged there once. The documented C library (store/pages/page_db.h and its neighbours)
- * has enums of its own, as published; inside the crawler this is the only set. */
+ * What: foreign codes (LMDB, CURLcode, ares, pcre2, errno) are translated into one of these where
+ * they occur, and logged there once. The documented C library (store/pages/page_db.h and its
+ * neighbours) has enums of its own, as published; inside the crawler this is the only set.
+ * Threads: any. */
 #ifndef BASE_CORE_RESULT_H
 #define BASE_CORE_RESULT_H
 

@@ -1,7 +1,11 @@
-/* Files that are gone when they are closed, or when the process ends, however it ends: for work
- * that is begun anew after a crash. They have no name, so nothing has to be cleaned up.
+/* Files that are gone when they are closed, or when the process ends, however it ends.
  *
- * Threads and processes: any, in the same directory, too; each call makes a file of its own. */
+ * What: for work that is begun anew after a crash. The files have no name, so nothing has to be
+ * cleaned up.
+ * Owns: nothing; the descriptor is the caller's.
+ * Threads: any, and any number of processes in the same directory: each call makes a file of its
+ * own.
+ * Errors: RESULT_IO, RESULT_FULL. */
 #ifndef BASE_CORE_TEMPORARY_FILE_H
 #define BASE_CORE_TEMPORARY_FILE_H
 

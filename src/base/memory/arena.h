@@ -1,7 +1,10 @@
 /* Memory for one piece of work: many small allocations, one reset.
  *
- * An arena belongs to one thread; its memory never leaves it. arena_reset keeps the first block, so
- * that a steady flow of pages allocates nothing. Source of the idea: h2o's memory pools. */
+ * What: arena_reset keeps the first block, so that a steady flow of pages allocates nothing.
+ * Owns: its blocks; what was allocated is gone with the next reset.
+ * Threads: an arena belongs to one thread, and its memory never leaves that thread.
+ * Errors: NULL when memory or the limit is used up.
+ * Source: the idea is that of h2o's memory pools. */
 #ifndef BASE_MEMORY_ARENA_H
 #define BASE_MEMORY_ARENA_H
 

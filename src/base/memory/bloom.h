@@ -1,14 +1,15 @@
 /* A Bloom filter: a set that answers "never seen" surely and "seen" nearly surely, in memory only.
  *
- * The URL-seen test for crawls that accept to lose a stated share of their URLs (sieve.test =
- * bloom). Sized from the number of elements expected and the rate of false positives wanted at that
+ * What: the URL-seen test of a crawl that may lose a stated share of its URLs (sieve.test = bloom).
+ * It is sized from the number of elements expected and the rate of false positives wanted at that
  * number: bits = -n ln(p) / ln(2)^2, probes = bits / n ln(2). Probes are g_i = h1 + i h2 (double
- * hashing) over all the bits, from one 128-bit fingerprint. bloom_rate says what the filter would
- * answer wrongly now, from the share of bits that are set, so that a crawl that outgrew its filter
- * shows.
- *
- * Threads: none of its own; one thread, or the lock of whoever owns it. Source: seed 002;
- * A. Kirsch, M. Mitzenmacher, Less Hashing, Same Performance, ESA 2006. */
+ * hashing) over all the bits, from one 128-bit fingerprint. bloom_rate says, from the share of bits
+ * that are set, how often the filter would answer wrongly now; so a crawl that outgrew its filter
+ * shows it.
+ * Owns: its bits.
+ * Threads: one thread, or the lock of whoever owns it.
+ * Errors: RESULT_MEMORY, RESULT_INVALID.
+ * Source: seed 002; A. Kirsch, M. Mitzenmacher, Less Hashing, Same Performance, ESA 2006. */
 #ifndef BASE_MEMORY_BLOOM_H
 #define BASE_MEMORY_BLOOM_H
 

@@ -1,8 +1,11 @@
 /* A growing byte buffer with a stated limit: nothing that the network sizes may grow without one.
  *
- * Bytes are data[0..length); when a buffer has ever held anything, data[length] is NUL, so that it
- * can be handed to functions that want a C string. Not thread-safe: a buffer belongs to one thread.
- * Source of the idea: curl's dynbuf. */
+ * What: bytes are data[0..length). When a buffer has ever held anything, data[length] is NUL, so
+ * that it can be handed to functions that want a C string.
+ * Owns: its bytes.
+ * Threads: a buffer belongs to one thread.
+ * Errors: RESULT_LIMIT, RESULT_MEMORY; the buffer is then as before.
+ * Source: the idea is that of curl's dynbuf. */
 #ifndef BASE_MEMORY_BUFFER_H
 #define BASE_MEMORY_BUFFER_H
 

@@ -1,7 +1,10 @@
 /* A binary min-heap of embedded nodes: push, pop, and removal or re-keying from the middle.
  *
- * The element holds a HeapNode; the heap holds pointers to nodes and each node knows its place, so
- * that an element may leave in O(log n) wherever it is. Ordered by (key, tie). Not thread-safe. */
+ * What: the element holds a HeapNode. The heap holds pointers to nodes, and each node knows its
+ * place, so that an element may leave in O(log n) wherever it is. The order is that of (key, tie).
+ * Owns: the array of pointers; elements are the caller's.
+ * Threads: one at a time.
+ * Errors: RESULT_MEMORY. */
 #ifndef BASE_MEMORY_HEAP_H
 #define BASE_MEMORY_HEAP_H
 

@@ -7,8 +7,11 @@
  *   json_close(&json);
  *   json_close(&json);                       {"url": "http://...", "hosts": [7]}
  *
- * A member of an object has a name, an element of an array has none (NULL). Text that is not UTF-8
- * is mended with U+FFFD. Owns: nothing. Threads: one. Errors stick: json->result is the first. */
+ * What: a member of an object has a name, an element of an array has none (NULL). Text that is not
+ * UTF-8 is mended with U+FFFD.
+ * Owns: nothing; the Buffer is the caller's.
+ * Threads: one.
+ * Errors: the first error stays in json->result. */
 #ifndef BASE_MEMORY_JSON_WRITER_H
 #define BASE_MEMORY_JSON_WRITER_H
 

@@ -1,8 +1,11 @@
 /* A hash map from 128-bit integers to pointers: host ids, page indices, IP addresses.
  *
- * Keys are compared whole, so a hash never stands for what it hashed. Open addressing with linear
- * probing and backward-shift deletion; grows at 3/4, shrinks at 1/8, so that memory follows what it
- * holds. Not thread-safe. */
+ * What: keys are compared whole, so a hash never stands for what it hashed. Open addressing with
+ * linear probing and backward-shift deletion; the table grows at 3/4 and shrinks at 1/8, so that
+ * memory follows what it holds.
+ * Owns: the table; the pointers are the caller's.
+ * Threads: one at a time.
+ * Errors: RESULT_MEMORY; the map is then as before. */
 #ifndef BASE_MEMORY_MAP_H
 #define BASE_MEMORY_MAP_H
 

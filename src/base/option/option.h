@@ -1,5 +1,8 @@
-/* One option: the row that describes it, and the texts that are values of it. The table of rows and
- * what is done with it: base/option/options.h. Pure; thread-safe. */
+/* One option: the row that describes it, and the texts that are values of it.
+ *
+ * What: the table of rows, and what is done with it, is in options.h.
+ * Threads: pure functions.
+ * Errors: RESULT_INVALID with a sentence: what was expected, and the range. */
 #ifndef BASE_OPTION_OPTION_H
 #define BASE_OPTION_OPTION_H
 

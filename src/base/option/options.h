@@ -1,14 +1,15 @@
-/* The machine behind the option table: one row per option, and from it the struct of values, the
- * parser with units and ranges, the INI reader, --help-config and --print-config.
+/* The machine behind the option table: one row for each option, and from it the struct of values,
+ * the parser with units and ranges, the INI reader, --help-config and --print-config.
  *
- * The table itself is the program's (src/rules/config.c); it is the only place where an option
+ * What: the table itself is the program's (src/rules/config.c) and the only place where an option
  * exists. A value comes from, least to most urgent: the table, the INI file, the environment
- * (RAGNO_SECTION_KEY), the command line; where it came from is kept. `[site "pattern"]` sections
- * override the rows marked per_site for matching hosts. Source of the idea: Varnish's params.
- *
- * Errors are sentences in a Buffer: where, what is wrong, what was expected, the nearest name. Not
- * thread-safe; read-only once the program runs (live changes go through options_set under the
- * agent's lock). */
+ * (RAGNO_SECTION_KEY), the command line; where it came from is kept. Sections [site "pattern"]
+ * override the rows marked per_site for matching hosts.
+ * Owns: its texts and sites; the struct of values is the program's.
+ * Threads: main; read-only once the program runs. Live changes go through options_set under the
+ * agent's lock.
+ * Errors: sentences in a Buffer: where, what is wrong, what was expected, the nearest name.
+ * Source: the idea is that of Varnish's params. */
 #ifndef BASE_OPTION_OPTIONS_H
 #define BASE_OPTION_OPTIONS_H
 

@@ -2,16 +2,19 @@
  *
  *   stage that makes bytes --byte_gate_move--> [gate] --byte_gate_move--> stage that uses them up
  *
- * What exists is always counted, so the count may pass the limit by what one maker had begun when
- * the gate closed; makers ask before they begin something new. Once closed it opens when three
- * quarters of the limit are reached from above, so that makers are not woken for every byte.
+ * What: what exists is always counted, so the count may pass the limit by what makers had begun
+ * when the gate closed; makers ask before they begin something new. A closed gate opens when the
+ * count has fallen to three quarters of the limit, so that makers are not woken for every byte.
  *
- * Any thread may call anything. Who may not block asks byte_gate_is_open and is told by a callback
- * when to ask again; who may, waits. A maker whose things leave only when they are complete must
- * let one of them grow while the gate is closed, or nothing would ever leave: whenever little of
- * what is counted has been handed on (byte_gate_runs_dry). So a thing larger than the limit passes
- * alone, and the count stays below five quarters of the limit and what such makers have in hand.
- * Counting is lock-free; the mutex is for those who wait. */
+ * A thread that must not block asks byte_gate_is_open, and is told by a callback when to ask again;
+ * a thread that may block waits. Some makers hand things on only when they are complete. Such a
+ * maker must let one thing grow while the gate is closed, or nothing would ever leave: whenever
+ * little of what is counted has been handed on (byte_gate_runs_dry). So a thing larger than the
+ * limit passes alone, and the count stays below five quarters of the limit plus what such makers
+ * have in hand.
+ *
+ * Owns: nothing but its counters.
+ * Threads: any. Counting is lock-free; the mutex is for those who wait. */
 #ifndef BASE_THREAD_BYTE_GATE_H
 #define BASE_THREAD_BYTE_GATE_H
 

@@ -1,9 +1,10 @@
-/* The event log: one line an event, `TIME LEVEL THREAD COMPONENT: PHRASE key=value ...`.
+/* The event log: one line for each event, `TIME LEVEL THREAD COMPONENT: PHRASE key=value ...`.
  *
- * The sink is the one piece of global state. Phrases are fixed strings so that they can be counted;
- * what varies goes into key=value. ERROR: the operator must act. WARN: the program coped. INFO:
- * what happened; a remote host's misbehaviour is INFO. Thread-safe; nothing is taken while it is
- * held. */
+ * What: phrases are fixed strings, so that they can be counted; what varies goes into key=value.
+ * ERROR: the operator must act. WARN: the program coped. INFO: what happened; the misbehaviour of a
+ * remote host is INFO.
+ * Owns: the sink, which is the one piece of global state in the program.
+ * Threads: any; its lock is taken last. */
 #ifndef BASE_THREAD_LOG_H
 #define BASE_THREAD_LOG_H
 

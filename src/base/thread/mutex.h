@@ -1,9 +1,11 @@
 /* Mutexes with a rank, and the condition variables that go with them.
  *
- * The rank enum below is the lock-order document: a thread may take a mutex only while every mutex
- * it holds has a lower rank. Builds with RAGNO_CHECK_LOCKS (asan, tsan, cov) abort on a breach and
- * name both ranks. Condition waits use the monotonic clock. This is the only module that calls
- * pthread_mutex_* (source of the idea: Varnish's named lock classes). */
+ * What: the enum of ranks below is the lock-order document: a thread may take a mutex only while
+ * every mutex it holds has a lower rank. Builds with RAGNO_CHECK_LOCKS (asan, tsan, cov) abort on a
+ * breach and name both ranks. Condition waits use the monotonic clock. This is the only module that
+ * calls pthread_mutex_*.
+ * Threads: any.
+ * Source: the idea is that of Varnish's named lock classes. */
 #ifndef BASE_THREAD_MUTEX_H
 #define BASE_THREAD_MUTEX_H
 

@@ -1,8 +1,11 @@
 /* A bounded queue of pointers between threads: closable, with batches.
  *
- * What goes in is handed over: the pusher does not touch it again. Any number of threads on both
- * sides. A full queue makes queue_push wait; queue_close wakes everybody, refuses further pushes
- * and lets the poppers take what is left. That is how threads are stopped. */
+ * What: what goes in is handed over: the pusher does not touch it again. A full queue makes
+ * queue_push wait. queue_close wakes everybody, refuses further pushes and lets the poppers take
+ * what is left; this is how threads are stopped.
+ * Owns: its ring; the elements belong to whoever popped them.
+ * Threads: any number on both sides; RANK_QUEUE.
+ * Errors: RESULT_CLOSED, RESULT_MEMORY. */
 #ifndef BASE_THREAD_QUEUE_H
 #define BASE_THREAD_QUEUE_H
 

@@ -1,13 +1,13 @@
 /* An immutable object that may be replaced while threads use it: a filter, a table of rules.
  *
- * One thread replaces it (shared_replace); each thread that uses it has a SharedReader and asks for
- * the object at the start of each piece of work (shared_get), which costs one atomic load while
- * nothing has changed. An object lives until it is replaced and no reader holds it: a thread that
- * sleeps keeps the old one alive and is never waited for.
- *
+ * What: one thread replaces it (shared_replace). Each thread that uses it has a SharedReader and
+ * asks for the object at the start of each piece of work (shared_get), which costs one atomic load
+ * while nothing has changed. An object lives until it was replaced and no reader holds it: a thread
+ * that sleeps keeps the old one alive, and is never waited for.
+ * Owns: the current object, and the replaced ones that readers still hold.
  * Threads: a reader belongs to one thread. All readers are closed before the Shared is destroyed.
- * Locks: one of RANK_TABLE, held for a few instructions. Source of the idea: read-copy-update, with
- * counts. */
+ * Its lock has RANK_TABLE and is held for a few instructions.
+ * Source: the idea is read-copy-update, with counts. */
 #ifndef BASE_THREAD_SHARED_H
 #define BASE_THREAD_SHARED_H
 

@@ -1,4 +1,7 @@
-/* Threads with names, that publish the step they are at. */
+/* Threads with names, that publish the step they are at.
+ *
+ * Owns: a Thread owns the system's thread until it is joined.
+ * Threads: thread_set_step only by the thread itself; the list of steps by any. */
 #ifndef BASE_THREAD_THREAD_H
 #define BASE_THREAD_THREAD_H
 

@@ -1,9 +1,8 @@
 /* The time as a part of a program sees it: what it is, and how a thread waits for it to come.
  *
- * A module whose threads wait for a time takes a Timekeeper. The program gives it the system's; a
- * test gives it one whose time passes only when the test says so, so that the test neither waits
- * for a clock nor depends on how busy the machine is (tests/unit/fake_time.h).
- *
+ * What: a module whose threads wait for a time takes a Timekeeper. The program gives it the
+ * system's; a test gives it one whose time passes only when the test says so, so that the test
+ * neither waits for a clock nor depends on how busy the machine is (tests/unit/fake_time.h).
  * Threads: any; a Timekeeper is not changed while it is in use. */
 #ifndef BASE_THREAD_TIMEKEEPER_H
 #define BASE_THREAD_TIMEKEEPER_H

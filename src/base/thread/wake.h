@@ -1,10 +1,13 @@
 /* Wakes a thread that waits in epoll, because something is in its queue or a flag has changed.
  *
- *   any thread: queue_push, then wake_ring   -->   the thread: epoll_wait, wake_clear, queue_pop
- * ...
+ *   any thread: queue_push, then wake_ring   -->   the thread: epoll_wait, wake_clear, queue_pop ...
  *
- * Rung again before it was cleared it costs no system call. Invariant: what was done before
- * wake_ring is seen after wake_clear, or epoll_wait returns once more. Source: eventfd(2). */
+ * What: a wake that is rung again before it was cleared costs no system call.
+ * Owns: its descriptor.
+ * Threads: ring any; clear the one that waits.
+ * Invariants: what was done before wake_ring is seen after wake_clear, or epoll_wait returns once
+ * more.
+ * Source: eventfd(2). */
 #ifndef BASE_THREAD_WAKE_H
 #define BASE_THREAD_WAKE_H
 

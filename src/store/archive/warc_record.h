@@ -14,10 +14,10 @@
  *
  *   response   the header block, made fit for its body (warc_http.h), and the body after removal of
  *              the transfer coding, before that of the content coding
- *   revisit    identical payload: the look-up knew the digest of the payload; the header block only.
- *              server not modified: the answer to a conditional request was 304; its header, exactly.
- *              It names the capture that it confirms and the digest of that one's payload, when the
- *              caller knows them
+ *   revisit    identical payload: the look-up knew the digest of the payload; the header block
+ *              only. server not modified: the answer to a conditional request was 304; its header,
+ *              exactly. It names the capture that it confirms and the digest of that one's
+ *              payload, when the caller knows them
  *   request    the header as sent
  *   metadata   application/warc-fields of the caller's making (warc_metadata.h)
  *   resource   anything else that was fetched: a DNS answer
