@@ -1,4 +1,6 @@
-/* ragno audit DIR: proves from crawl.log that the crawl was polite, and answers complaints. */
+/* `ragno audit DIR`: proves from crawl.log that the crawl was polite, and answers complaints.
+ *
+ * Threads: main. */
 #ifndef COMMAND_AUDIT_COMMAND_H
 #define COMMAND_AUDIT_COMMAND_H
 

@@ -1,4 +1,6 @@
-/* `ragno [crawl]`: the command line of a crawl. */
+/* `ragno [crawl]`: the command line of a crawl.
+ *
+ * Threads: main. */
 #ifndef COMMAND_CRAWL_H
 #define COMMAND_CRAWL_H
 

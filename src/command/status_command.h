@@ -1,4 +1,6 @@
-/* `ragno status DIR [--json]`: the last status of a running or stopped crawl. */
+/* `ragno status DIR [--json]`: the last status of a running or stopped crawl.
+ *
+ * Threads: main. */
 #ifndef COMMAND_STATUS_COMMAND_H
 #define COMMAND_STATUS_COMMAND_H
 

@@ -1,4 +1,6 @@
-/* Points in time on a command line: dates, times, and how long ago. All are UTC. */
+/* Points in time on a command line: dates, times, and how long ago. All are UTC.
+ *
+ * Threads: pure functions. */
 #ifndef CRAWL_WHEN_H
 #define CRAWL_WHEN_H
 

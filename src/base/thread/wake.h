@@ -1,6 +1,6 @@
 /* Wakes a thread that waits in epoll, because something is in its queue or a flag has changed.
  *
- *   any thread: queue_push, then wake_ring   -->   the thread: epoll_wait, wake_clear, queue_pop ...
+ *   any thread: queue_push, then wake_ring   -->   the thread: epoll_wait, wake_clear, queue_pop
  *
  * What: a wake that is rung again before it was cleared costs no system call.
  * Owns: its descriptor.

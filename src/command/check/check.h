@@ -1,7 +1,9 @@
 /* `ragno check ...`: one part of the crawler at a time, on a file or a word from the command line.
  *
- * Data goes to standard output, complaints to standard error. Exit 0: done; 1: the answer is no
- * (rejected, invalid); 2: wrong usage; 3: a file cannot be read. */
+ * What: data goes to standard output, complaints to standard error.
+ * Threads: main.
+ * Errors: exit status 0 done; 1 the answer is no (rejected, invalid); 2 wrong usage; 3 a file
+ * cannot be read. */
 #ifndef COMMAND_CHECK_CHECK_H
 #define COMMAND_CHECK_CHECK_H
 

@@ -1,4 +1,7 @@
-/* The commands of `ragno check`, one file each (check_NAME.c); arguments as in its usage line. */
+/* The commands of `ragno check`, one file each (check_NAME.c).
+ *
+ * What: argv[0] is the command's name; each returns the exit status.
+ * Threads: main. */
 #ifndef COMMAND_CHECK_CHECK_COMMANDS_H
 #define COMMAND_CHECK_CHECK_COMMANDS_H
 

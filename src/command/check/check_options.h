@@ -1,5 +1,8 @@
-/* The crawl's options for those commands of `ragno check` that need them: from an INI file, the
- * environment and -s SECTION.KEY=VALUE, checked as a crawl checks them at its start. */
+/* The crawl's options for those commands of `ragno check` that need them.
+ *
+ * What: they come from an INI file, the environment and -s SECTION.KEY=VALUE, and are checked as a
+ * crawl checks them at its start.
+ * Threads: main. */
 #ifndef COMMAND_CHECK_CHECK_OPTIONS_H
 #define COMMAND_CHECK_CHECK_OPTIONS_H
 

@@ -1,4 +1,6 @@
-/* What `ragno check links`, `charset` and `digest` have in common: a file, read as a page. */
+/* What `ragno check links`, `charset` and `digest` have in common: a file, read as a page.
+ *
+ * Threads: main. */
 #ifndef COMMAND_CHECK_CHECK_PAGE_H
 #define COMMAND_CHECK_CHECK_PAGE_H
 

@@ -3,8 +3,10 @@
  * What: DIR is a crawl directory (the database is DIR/crawl.mdb) or the database itself. It is
  * opened for reading only, so a running crawl is not disturbed; every command sees one snapshot.
  * Data goes to standard output, one record a line, tab separated; everything else goes to standard
- * error. Threads: main. Errors: exit status 0 done; 1 no such page or host; 2 wrong usage; 3
- * input/output error; 17 wrong format version, or damaged. */
+ * error.
+ * Threads: main.
+ * Errors: exit status 0 done; 1 no such page or host; 2 wrong usage; 3 input/output error; 17 wrong
+ * format version, or damaged. */
 #ifndef COMMAND_DB_DB_H
 #define COMMAND_DB_DB_H
 

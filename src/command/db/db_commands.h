@@ -1,7 +1,8 @@
 /* The commands of `ragno db`, one function each; db.c has their table.
  *
- * What: argv[0] is the command's name. Each returns the exit status. db_pages.c has info, dump,
- * find, get and path; the others have a file of their name. Threads: main. */
+ * What: argv[0] is the command's name; each returns the exit status. db_pages.c has info, dump,
+ * find, get and path; the others have a file of their name.
+ * Threads: main. */
 #ifndef COMMAND_DB_DB_COMMANDS_H
 #define COMMAND_DB_DB_COMMANDS_H
 

@@ -1,5 +1,6 @@
 /* The snapshot that a command of `ragno db` looks at, and what all commands do with it.
  *
+ * What: finding pages, telling errors, and the exit status.
  * Owns: db_main opens and closes it; a command borrows it.
  * Threads: main.
  * Errors: page_db error codes; complaints go to standard error. */

@@ -1,4 +1,6 @@
-/* `ragno export DIR KIND`: what a crawl holds, for other programs. */
+/* `ragno export DIR KIND`: what a crawl holds, for other programs.
+ *
+ * Threads: main. */
 #ifndef COMMAND_EXPORT_EXPORT_H
 #define COMMAND_EXPORT_EXPORT_H
 

@@ -1,8 +1,10 @@
 /* Counts pairs of numbers, more of them than fit into memory: the arcs of the host graph.
  *
- * Pairs are collected in an array of fixed size; when it is full it is sorted, equal pairs are
- * added up, and it goes to an unnamed temporary file as a sorted run; the end merges the runs.
- * Belongs to one thread. */
+ * What: pairs are collected in an array of fixed size. When it is full it is sorted, equal pairs
+ * are added up, and it goes to an unnamed temporary file as a sorted run. The end merges the runs.
+ * Owns: the array and the file.
+ * Threads: one.
+ * Errors: RESULT_MEMORY, RESULT_FULL, RESULT_IO. */
 #ifndef COMMAND_EXPORT_EXPORT_PAIRS_H
 #define COMMAND_EXPORT_EXPORT_PAIRS_H
 

@@ -1,9 +1,11 @@
 /* Rows of named fields, written as TSV, CSV (RFC 4180) or JSON Lines.
  *
- * The caller gives every row the same fields in the same order. TSV and CSV may begin with a line
- * of names. What cannot stand in TSV (tab, line end) is percent-encoded, as in a URL; JSON keeps
- * bytes beyond ASCII as they are. Errors of the file stick and come out of export_rows_end. Belongs
- * to one thread. */
+ * What: the caller gives every row the same fields in the same order. TSV and CSV may begin with a
+ * line of names. What cannot stand in TSV (tab, line end) is percent-encoded, as in a URL; JSON
+ * keeps bytes beyond ASCII as they are.
+ * Owns: nothing; the file is the caller's.
+ * Threads: one.
+ * Errors: those of the file stick and come out of export_rows_end. */
 #ifndef COMMAND_EXPORT_EXPORT_ROW_H
 #define COMMAND_EXPORT_EXPORT_ROW_H
 

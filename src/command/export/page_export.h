@@ -1,22 +1,31 @@
-/* What PageDB knows, as rows: pages, links, the graph of hosts. Streaming: memory does not grow
- * with the number of links, and by 4 bytes of a temporary file per page for the host graph.
+/* What PageDB knows, as rows: pages, links, the graph of hosts.
  *
- * Read transactions are short, so a running crawl may be exported: the rows are then those of the
- * pages that were known at the start, as they are when their turn comes.
+ * What: streaming. Memory does not grow with the number of links, and the host graph needs 4 bytes
+ * of a temporary file for each page. Read transactions are short, so a running crawl may be
+ * exported: the rows are then those of the pages that were known at the start, as they are when
+ * their turn comes.
  *
  * Fields of pages: url index hash host status depth found score level n_crawls n_changes
  * first_crawl last_crawl linked_from content_hash. found is the letter of the discovery path (L
- * link, R redirect, E embed, S sitemap, P robots, M manual), times are ISO 8601; what is not known
- * is empty. Fields of links: from to weight cross score kind rel: weight counts how often the link
- * stands on the page, cross is 1 when it leaves the domain, score is that of its target, kind is
- * the word of `ragno check links` for what it is ("a", "img", ...), rel its nofollow, ugc and
- * sponsored. A link of several kinds has a row for each. Ascending by (from, to). Fields of hosts:
- * from to weight: origins, and how many links of the one's pages go to the other's. Integer arcs
- * (ids or arcs): pages are their indices 0..n-1, hosts their ids 0..n-1.
+ * link, R redirect, E embed, S sitemap, P robots, M manual), times are ISO 8601, and what is not
+ * known is empty.
+ *
+ * Fields of links: from to weight cross score kind rel. weight counts how often the link stands on
+ * the page, cross is 1 when it leaves the domain, score is that of its target, kind is the word of
+ * `ragno check links` for what it is ("a", "img", ...), rel its nofollow, ugc and sponsored. A link
+ * of several kinds has a row for each. Rows ascend by (from, to).
+ *
+ * Fields of hosts: from to weight: origins, and how many links of the pages of the one go to those
+ * of the other. Integer arcs (ids or arcs): pages are their indices 0..n-1, hosts their numbers
+ * 0..n-1.
  *
  * A filter (where) is asked about each row: of pages about the page (its URL, depth, status, and as
  * source the page that it was found on); of links about the target, with the page that links as
- * source; of hosts about the URL "/" of the host that is linked to, and of the one that links. */
+ * source; of hosts about the URL "/" of the host that is linked to, and of the one that links.
+ *
+ * Owns: its transactions and temporary files.
+ * Threads: one.
+ * Errors: those of the database and of the file. */
 #ifndef COMMAND_EXPORT_PAGE_EXPORT_H
 #define COMMAND_EXPORT_PAGE_EXPORT_H
 

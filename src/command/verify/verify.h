@@ -1,31 +1,38 @@
 /* `ragno verify DIR`: does everything that a crawl keeps agree?
  *
- * The settings: config.ini is there, ends as it was written, and can be read. The database: its
- * file is there and whole (store/check/lmdb_check.h; if not, nothing else is looked at, since
- * LMDB would stumble); every page is found by its URL and has its own index, its links are pages,
- * and it is deeper than the page it was found on; every host is found by its name; every entry of
- * the schedule is a page of that host with that level, every page with a level is scheduled unless
- * its host is given up, and hosts with work are listed at their best level; the counters of every
- * host are those of its pages. The archive: every record of every file in DIR/warc is read strictly
- * (store/archive/warc_reader.h), its digests are recomputed, requests and metadata belong to the
- * capture before them, the index is derived from it and compared line by line with the one beside
- * the file; the original of every revisit is found; the page of every capture is known to PageDB,
- * and every page whose answer was stored (store/archive/capture_index.h) is there, and nothing else
- * is. No file ends before the end that the database has committed.
+ * What: these must hold.
  *
- * Nothing is changed but by --repair, which writes anew, and says so: the tables by which
- * pages are found by URL and hosts by name, the schedule from the levels in PageDB, host counters
- * from the pages, indices and what is stored of each page from the WARC
- * files, and lists of links from the stored answers (verify_relink.h); a page whose links are lost
- * and whose answer is not stored, or is damaged, is fetched again, and each of them is told. From a
- * WARC file that was cut or is broken it moves what follows the last whole record to NAME.damaged,
- * so that the crawl can go on behind it; the captures that are lost are listed, and --refetch has
- * their pages crawled again (files that were moved away look the same: then do not).
+ * - Settings: config.ini is there, ends as it was written, and can be read.
+ * - Database: its file is there and whole (lmdb_check.h); if not, nothing else is looked at, since
+ *   LMDB would stumble. Every page is found by its URL and has its own index, its links are pages,
+ *   and it is deeper than the page it was found on. Every host is found by its name.
+ * - Schedule: every entry is a page of that host with that level. Every page with a level is
+ *   scheduled unless its host is given up. Hosts with work are listed at their best level. The
+ *   counters of every host are those of its pages.
+ * - Archive: every record of every file in DIR/warc is read strictly (warc_reader.h), its digests
+ *   are recomputed, and requests and metadata belong to the capture before them. The index is
+ *   derived from the file and compared line by line with the one beside it. The original of every
+ *   revisit is found. The page of every capture is known to PageDB, every page whose answer was
+ *   stored (capture_index.h) is there, and nothing else is. No file ends before the end that the
+ *   database has committed.
  *
- * Without --repair it may run beside a crawl: what is behind the committed end of a file that is
- * still being written is no problem. The database is checked in one read transaction, for the
- * length of which a running crawl's file grows. Memory: seven bits per page, 17 bytes per host, and
- * the sorter's. */
+ * Only --repair changes anything, and says so. It writes anew: the tables by which pages are found
+ * by URL and hosts by name; the schedule, from the levels in PageDB; host counters, from the pages;
+ * indices, and what is stored of each page, from the WARC files; and lists of links, from the
+ * stored answers (verify_relink.h). A page whose links are lost and whose answer is not stored, or
+ * is damaged, is fetched again, and each of these is told. From a WARC file that was cut or is
+ * broken it moves what follows the last whole record to NAME.damaged, so that the crawl can go on
+ * behind it. The captures that are lost are listed, and --refetch has their pages crawled again.
+ * Files that were moved away look the same: then do not use --refetch.
+ *
+ * Without --repair verify may run beside a crawl: what is behind the committed end of a file that
+ * is still being written is no problem. The database is checked in one read transaction, for the
+ * length of which the file of a running crawl grows. Memory: seven bits for each page, 17 bytes for
+ * each host, and the sorter's.
+ *
+ * Owns: with --repair the lock of the directory.
+ * Threads: main.
+ * Errors: exit status 0 no problem; 1 problems; 2 usage; 3 cannot be read; 17 in use (--repair). */
 #ifndef COMMAND_VERIFY_VERIFY_H
 #define COMMAND_VERIFY_VERIFY_H
 

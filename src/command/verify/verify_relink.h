@@ -1,14 +1,17 @@
 /* Lists of links that are lost, made again from the stored answers, for `ragno verify --repair`.
  *
- *   captures (store/archive/warc_load.h) --FetchResult--> parsing (parsing.h) --ParsedPage-->
- * page_way_relink
+ *   captures (warc_load.h) --FetchResult--> parsing (parsing.h) --ParsedPage--> page_way_relink
  *
- * The answer goes the way of one that was just fetched: the same decoding, encoding, filters,
- * scope, rules and spellings, as the configuration in the crawl's directory says; only the sieve's
+ * What: the answer goes the way of one that was just fetched: the same decoding, encoding, filters,
+ * scope, rules and spellings, as the configuration in the crawl's directory says. Only the sieve's
  * Bloom filter is not asked, which can only leave links out. New URLs are scheduled, as by a crawl.
  * An answer counts only when its status and the digest of its decoded body are those that PageDB
- * has of the page's last crawl, so what is made is what was lost (settings that were changed since
- * judge anew). Needs the lock of the directory. Threads: one. */
+ * has of the page's last crawl, so what is made is what was lost. (Settings that were changed since
+ * judge anew.)
+ * Owns: the parser and the transaction; the lock of the directory is the caller's.
+ * Threads: one.
+ * Errors: RESULT_FULL, RESULT_IO, RESULT_DAMAGED, RESULT_MEMORY; the transaction must then be
+ * aborted. */
 #ifndef COMMAND_VERIFY_VERIFY_RELINK_H
 #define COMMAND_VERIFY_VERIFY_RELINK_H
 

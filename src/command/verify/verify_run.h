@@ -1,6 +1,7 @@
 /* One run of `ragno verify`: what its parts (verify_parts.h) work on, and how they tell what they
  * found.
  *
+ * What: a problem is one line, and one problem more; a repair is one line, and one repair more.
  * Owns: verify_directory makes and frees everything in it.
  * Threads: main. */
 #ifndef COMMAND_VERIFY_VERIFY_RUN_H

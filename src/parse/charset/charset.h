@@ -1,15 +1,19 @@
-/* Which encoding a document is in, and its text as UTF-8: the WHATWG Encoding standard's labels,
- * the HTML standard's sniffing (BOM, Content-Type, meta prescan of the first 1 024 bytes, XML
- * declaration, fallback), and decoders that never fail: what is malformed becomes U+FFFD and the
- * byte after it is looked at afresh, so that a wrong or half-broken encoding costs a character and
- * never a link.
+/* Which encoding a document is in, and its text as UTF-8.
  *
- * Where it stands: parse/html/html.c sniffs and decodes each page once; bodies that are clean ASCII
- * or UTF-8 (charset_utf8_span) are parsed in place, without a copy. Encoding names are the
- * standard's
- * ("windows-1252"), static strings that may be compared by strcmp. Everything here is pure and
- * thread-safe. Sources: encoding.spec.whatwg.org; html.spec.whatwg.org 13.2.3. Multi-byte encodings
- * are decoded by iconv, corrected where glibc's tables differ from the standard's. */
+ * What: the labels of the WHATWG Encoding standard; the sniffing of the HTML standard (BOM,
+ * Content-Type, meta prescan of the first 1 024 bytes, XML declaration, fallback); and decoders
+ * that never fail. What is malformed becomes U+FFFD and the byte after it is looked at afresh, so
+ * that a wrong or half-broken encoding costs a character and never a link.
+ *
+ * html.c sniffs and decodes each page once. Bodies that are clean ASCII or UTF-8 (charset_span.h)
+ * are parsed in place, without a copy. Names of encodings are the standard's ("windows-1252"):
+ * static strings that may be compared by strcmp. Multi-byte encodings are decoded by iconv,
+ * corrected where the tables of glibc differ from the standard's.
+ *
+ * Owns: nothing.
+ * Threads: pure functions.
+ * Errors: RESULT_LIMIT, RESULT_INVALID, RESULT_MEMORY, from decoding only.
+ * Source: encoding.spec.whatwg.org; html.spec.whatwg.org 13.2.3. */
 #ifndef PARSE_CHARSET_CHARSET_H
 #define PARSE_CHARSET_CHARSET_H
 

@@ -1,7 +1,8 @@
 /* How far a text needs no decoding: spans of ASCII and of well-formed UTF-8.
  *
  * What: most pages are one such span and are parsed in place. Sixteen to thirty-two bytes are
- * looked at in one step. Threads: pure functions. */
+ * looked at in one step.
+ * Threads: pure functions. */
 #ifndef PARSE_CHARSET_CHARSET_SPAN_H
 #define PARSE_CHARSET_CHARSET_SPAN_H
 

@@ -1,4 +1,6 @@
-/* The tables of the encodings with one byte a character. Internal to parse/charset*. */
+/* The tables of the encodings with one byte for each character.
+ *
+ * Threads: constant. */
 #ifndef PARSE_CHARSET_CHARSET_TABLES_H
 #define PARSE_CHARSET_CHARSET_TABLES_H
 

@@ -6,24 +6,29 @@
  *   not         = { "not" | "!" | "~" | U+00AC } ground
  *   ground      = NAME "(" arguments ")" | "true" | "false" | "(" or ")"
  *
- * Keywords may also be all upper case; white space is free; parentheses nest to any depth. NAME is
- * an atom of the table in filter_atoms.c (`ragno check filter --atoms` prints it); a class name
- * with dots, as BUbiNG takes, is its last part. Arguments:
- *   - "quoted": anything; \" is a quote, \\ a backslash, any other backslash stands for itself (so
- *     "\d+" and "\\d+" are both the regular expression \d+); 'quoted': anything but a single quote;
- *   - bare: up to the closing parenthesis that matches (inner ones must be balanced, escaped or, in
- * a regular expression, in brackets), trimmed;
- *   - lists are separated by "," (or "\,", as in BUbiNG's property files).
+ * What: keywords may also be all upper case; white space is free; parentheses nest to any depth.
+ * NAME is an atom of the table in filter_atoms.c (`ragno check filter --atoms` prints it). A class
+ * name with dots, as BUbiNG takes, is its last part. Arguments are
  *
- * A regular expression is PCRE2's on bytes. URLMatchesRegex and ResponseMatches must match all of
+ * - "quoted": anything; \" is a quote, \\ a backslash, and any other backslash stands for itself,
+ *   so "\d+" and "\\d+" are both the regular expression \d+;
+ * - 'quoted': anything but a single quote;
+ * - bare: up to the closing parenthesis that matches, trimmed; inner ones must be balanced, escaped
+ *   or, in a regular expression, in brackets;
+ * - lists of these, separated by "," (or "\,", as in BUbiNG's property files).
+ *
+ * A regular expression is PCRE2's, on bytes. URLMatchesRegex and ResponseMatches must match all of
  * the text, as in BUbiNG; URLContainsRegex and ResponseContainsRegex look anywhere. What an atom
  * asks about may be absent (no response yet, no source): then the atom is false.
  *
- * A Filter is immutable once compiled: any number of threads evaluate it, each with a FilterScratch
- * of its own. To change a filter in a running crawl compile another and replace it. Pure: files are
- * read by the caller's function, at compile time only. Sources: BUbiNG's filter package and
- * grammar; expressions are compiled to a list of tests and jumps, so neither depth nor length costs
- * stack. */
+ * Expressions are compiled to a list of tests and jumps, so neither depth nor length costs stack.
+ * Files are read by the caller's function, at compile time only.
+ *
+ * Owns: a Filter owns its code and arguments.
+ * Threads: a Filter is immutable once compiled: any number of threads evaluate it, each with a
+ * FilterScratch of its own. To change a filter in a running crawl, compile another and replace it.
+ * Errors: RESULT_INVALID with message, column and hint; RESULT_MEMORY.
+ * Source: BUbiNG's filter package and grammar. */
 #ifndef PARSE_FILTER_FILTER_H
 #define PARSE_FILTER_FILTER_H
 

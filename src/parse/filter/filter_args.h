@@ -2,7 +2,8 @@
  *
  * What: host names become as in Url.href, extensions lose their dot, ranges become two numbers,
  * regular expressions are compiled, files of hosts are loaded.
- * Owns: items go into the arena of the filter; regex and set become the atom's.
+ * Owns: nothing; items go into the arena of the filter, regex and set become the atom's.
+ * Threads: the one that compiles.
  * Errors: RESULT_INVALID with words in the compiler's error; RESULT_MEMORY. */
 #ifndef PARSE_FILTER_FILTER_ARGS_H
 #define PARSE_FILTER_FILTER_ARGS_H

@@ -1,5 +1,6 @@
 /* One atom of a filter: its type, and its arguments in the form in which they are compared.
  *
+ * What: the types are rows of the table in filter_atoms.c; `matches` is a test of filter_tests.h.
  * Owns: regex and set; the items are in the arena of the filter.
  * Threads: immutable once the filter is compiled. */
 #ifndef PARSE_FILTER_FILTER_ATOM_H

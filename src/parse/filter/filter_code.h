@@ -1,5 +1,7 @@
 /* A compiled filter: steps over one truth value, with jumps.
  *
+ * What: "and" and "or" are jumps over their right side, "not" turns the value round, and each atom
+ * is a test that sets it.
  * Owns: code, atoms, and the arena with the text and the arguments.
  * Threads: immutable once compiled. */
 #ifndef PARSE_FILTER_FILTER_CODE_H

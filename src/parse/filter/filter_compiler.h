@@ -1,7 +1,9 @@
 /* A filter while it is compiled: its text, how far it is read, and what is wrong with it.
  *
- * Owns: nothing; filter, options and error are the caller's of filter_compile.
- * Threads: one. */
+ * What: the grammar (filter_parse.c) and the arguments (filter_args.h) both move over the text and
+ * complain about a place in it.
+ * Owns: nothing; filter, options and error belong to the caller of filter_compile.
+ * Threads: the one that compiles. */
 #ifndef PARSE_FILTER_FILTER_COMPILER_H
 #define PARSE_FILTER_FILTER_COMPILER_H
 

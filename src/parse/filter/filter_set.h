@@ -1,5 +1,9 @@
-/* A set of host names from a file: what HostInFile and DomainInFile look into. A million names cost
- * about 16 bytes each beside their text. Immutable once built; any thread may ask. */
+/* A set of host names from a file: what HostInFile and DomainInFile look into.
+ *
+ * What: a million names cost about 16 bytes each beside their text.
+ * Owns: its names.
+ * Threads: immutable once built; any thread may ask.
+ * Errors: RESULT_INVALID names the line; RESULT_MEMORY. */
 #ifndef PARSE_FILTER_FILTER_SET_H
 #define PARSE_FILTER_FILTER_SET_H
 

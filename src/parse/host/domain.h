@@ -1,9 +1,11 @@
 /* The registered domain of a host: "example.co.uk" for "www.example.co.uk", by the public suffix
- * list (libpsl's built-in copy, read-only and shared by all threads; there is nothing to load).
+ * list.
  *
- * What budgets per domain, filters (RegisteredDomainIs...) and same-site rules go by. Hosts are as
- * in Url.href: lower case, IDNA in ASCII, addresses in the standard's form. Pure and thread-safe.
- */
+ * What: budgets by domain, filters (RegisteredDomainIs...) and same-site rules go by it. Hosts are
+ * as in Url.href: lower case, IDNA in ASCII, addresses in the standard's form. The list is libpsl's
+ * built-in copy, read-only and shared by all threads; there is nothing to load.
+ * Owns: nothing; a Domain is a part of the host that it was taken from.
+ * Threads: pure functions. */
 #ifndef PARSE_HOST_DOMAIN_H
 #define PARSE_HOST_DOMAIN_H
 

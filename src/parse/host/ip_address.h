@@ -1,9 +1,10 @@
 /* IP addresses of both families: text, comparison, and which of them a crawler has no business
  * with.
  *
- * Special addresses are the IANA special-purpose registries (RFC 6890 and successors): loopback,
- * private, link-local, shared, documentation, multicast, reserved, and IPv6 forms that carry an
- * IPv4 address inside. Pure. */
+ * What: special addresses are the IANA special-purpose registries: loopback, private, link-local,
+ * shared, documentation, multicast, reserved, and IPv6 forms that carry an IPv4 address inside.
+ * Threads: pure functions.
+ * Source: RFC 6890 and successors. */
 #ifndef PARSE_HOST_IP_ADDRESS_H
 #define PARSE_HOST_IP_ADDRESS_H
 

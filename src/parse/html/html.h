@@ -1,24 +1,26 @@
 /* What is in a page: its links, its robots instructions, its digests, its encoding.
  *
- * Flow: the encoding is sniffed (parse/charset/charset.h); a body that is not clean UTF-8 is
- * decoded; a front end reads the text once and tells the tree rules (parse/html/html_tree.h) about
- * tags, which say what is an element of the document and what it links to; the references are
- * resolved against the base.
+ * What: the encoding is sniffed (charset.h), and a body that is not clean UTF-8 is decoded. A front
+ * end reads the text once and tells the tree rules (html_tree.h) about tags; these say what is an
+ * element of the document and what it links to. Then the references are resolved against the base.
  *
  * There are two front ends behind this header, and a browser's DOM is the truth for both. The
- * skimmer (parse/html/skim.h) is the default by measurement (tests/integration/compare_browser.py,
- * make bench BENCH=html): on 8 039 pages of installed documentation both find the same 720 242
- * links, and on 1 800 of them the same as Chromium; on pages damaged at random the skimmer's recall
- * is 99.99 % and more, its precision 99.95 %, libxml2's 97 % and 95 % (raw text elements, comments
- * that end by "--!>", quotes in odd places, tags that the text ends within); and it costs a fifth
- * to an eighth. libxml2's SAX parser (use_libxml2) is the reference, which shares no code with
- * ours: the tests compare with it, and an operator can switch to it when a page looks wrong. XHTML
- * that is served as XML is read by libxml2's XML parser in either case (parse/html/html_xml.h).
- * Digests always come from the skimmer, so that a change of front end makes no page look changed.
+ * skimmer (skim.h) is the default by measurement (tests/integration/compare_browser.py, make bench
+ * BENCH=html). On 8 039 pages of installed documentation both find the same 720 242 links, and on 1
+ * 800 of them the same as Chromium. On pages damaged at random the skimmer's recall is 99.99 % and
+ * more and its precision 99.95 %, libxml2's 97 % and 95 %: raw text elements, comments that end by
+ * "--!>", quotes in odd places, tags that the text ends within. And it costs a fifth to an eighth.
+ * libxml2's SAX parser (use_libxml2) is the reference, which shares no code with ours: the tests
+ * compare with it, and an operator can switch to it when a page looks wrong. XHTML that is served
+ * as XML is read by libxml2's XML parser in either case (html_xml.h). Digests always come from the
+ * skimmer, so that a change of front end makes no page look changed.
  *
- * An HtmlParser belongs to one thread and is reused page after page; everything in a Page lives in
- * the parser until the next parse. Limits: what is beyond them is counted, never an error; a script
- * is not run, and what is in noscript counts. */
+ * A script is not run, and what is in noscript counts. What is beyond a limit is counted, and is
+ * never an error.
+ *
+ * Owns: everything in a Page lives in the parser until the next parse.
+ * Threads: an HtmlParser belongs to one thread and is reused page after page.
+ * Errors: RESULT_MEMORY. */
 #ifndef PARSE_HTML_HTML_H
 #define PARSE_HTML_HTML_H
 

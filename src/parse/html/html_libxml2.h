@@ -1,10 +1,11 @@
 /* The reference front end: libxml2's HTML parser by its SAX interface, no tree.
  *
- * It gets UTF-8 (HTML_PARSE_IGNORE_ENC), in which every "&" is written "&amp;": libxml2 2.9 knows
- * 253 of the 2 231 named references, so all of them are left to parse/text/entities.h. The tags it
- * reports go to the same tree rules as the skimmer's; the contents of title, textarea and other raw
- * text elements, which it takes for markup, are passed over. Internal to parse/html*; one thread.
- */
+ * What: it gets UTF-8 (HTML_PARSE_IGNORE_ENC) in which every "&" is written "&amp;": libxml2 2.9
+ * knows 253 of the 2 231 named references, so all of them are left to entities.h. The tags it
+ * reports go to the same tree rules as the skimmer's. The contents of title, textarea and other raw
+ * text elements, which it takes for markup, are passed over.
+ * Owns: libxml2's context, for the length of the call.
+ * Threads: one. */
 #ifndef PARSE_HTML_HTML_LIBXML2_H
 #define PARSE_HTML_HTML_LIBXML2_H
 

@@ -1,9 +1,10 @@
 /* The elements and attributes that HTML knows, and what the tree rules need to know about them.
  *
- * A name is reduced to a 64-bit key (its letters lower-cased); the known ones are found by a
+ * What: a name is reduced to a 64-bit key (its letters lower-cased). The known names are found by a
  * perfect hash, so that telling one tag from another costs a multiplication. Names longer than 16
- * bytes are told apart by a hash of their bytes. Pure, no locks. Source: html.spec.whatwg.org 13.2.
- */
+ * bytes are told apart by a hash of their bytes.
+ * Threads: pure functions.
+ * Source: html.spec.whatwg.org 13.2. */
 #ifndef PARSE_HTML_HTML_TAGS_H
 #define PARSE_HTML_HTML_TAGS_H
 

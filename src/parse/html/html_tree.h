@@ -1,18 +1,21 @@
 /* What a browser's tree builder would keep of a page: which tags are elements of the document,
- * which of them link, what the base is, the title and the robots instructions. There is no tree;
- * there is the little that decides whether a tag is dropped or means something else: framesets,
- * templates, forms within forms, and a stack of open elements while SVG or MathML is open.
+ * which of them link, what the base is, the title and the robots instructions.
  *
- * Flow: a front end (parse/html/skim.h, parse/html/html_libxml2.c) calls html_tree_start_tag,
- * _end_tag and, while wants_text, _text in document order; parse/html/html.c resolves refs[]
- * afterwards against the base, because a <base> counts for the links before it as well. Internal to
- * parse/html*; one thread.
+ * What: there is no tree. There is the little that decides whether a tag is dropped or means
+ * something else: framesets, templates, forms within forms, and a stack of open elements while SVG
+ * or MathML is open. Nothing here runs scripts: noscript is markup.
  *
+ * A front end (skim.h, html_libxml2.c) calls html_tree_start_tag, html_tree_end_tag and, while
+ * wants_text, html_tree_text in document order. html.c resolves refs[] afterwards against the base,
+ * because a <base> counts for the links before it as well.
+ *
+ * Owns: its stacks; the bytes of references are borrowed.
+ * Threads: one.
  * Invariants:
- *  1. refs[] is in document order; their bytes live in the page's text or in the arena.
- *  2. depth > 0 if and only if a template or foreign content is open; the stack then begins with a
- *     template or a foreign element.
- * Source: html.spec.whatwg.org 13.2.6; nothing here runs scripts: noscript is markup. */
+ * 1. refs[] is in document order; their bytes live in the page's text or in the arena.
+ * 2. depth > 0 if and only if a template or foreign content is open; the stack then begins with a
+ *    template or a foreign element.
+ * Source: html.spec.whatwg.org 13.2.6. */
 #ifndef PARSE_HTML_HTML_TREE_H
 #define PARSE_HTML_HTML_TREE_H
 

@@ -1,4 +1,6 @@
-/* Words in attribute values. Internal to parse/html*. Pure. */
+/* Words in the values of attributes: lists separated by white space.
+ *
+ * Threads: pure functions. */
 #ifndef PARSE_HTML_HTML_WORDS_H
 #define PARSE_HTML_HTML_WORDS_H
 

@@ -1,10 +1,12 @@
-/* XHTML that is served as XML, by libxml2's XML parser: there <script/> is a whole element, CDATA
- * sections are text and nothing is implied, so that the HTML rules would lose what follows.
+/* XHTML that is served as XML, by libxml2's XML parser.
  *
- * A document counts as XHTML when it is well-formed and its root is in the XHTML namespace. Named
- * references are decoded before libxml2 sees them, as a browser does for the XHTML document types;
- * no DTD is read, no entity is declared or expanded, nothing is fetched. Internal to parse/html*.
- */
+ * What: in XML <script/> is a whole element, CDATA sections are text and nothing is implied, so
+ * that the HTML rules would lose what follows. A document counts as XHTML when it is well-formed
+ * and its root is in the XHTML namespace. Named references are decoded before libxml2 sees them, as
+ * a browser does for the XHTML document types; no DTD is read, no entity is declared or expanded,
+ * and nothing is fetched.
+ * Owns: libxml2's context, for the length of the call.
+ * Threads: one. */
 #ifndef PARSE_HTML_HTML_XML_H
 #define PARSE_HTML_HTML_XML_H
 

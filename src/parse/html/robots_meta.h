@@ -1,12 +1,14 @@
 /* Robots instructions that come with a page: <meta name="robots" content="..."> and X-Robots-Tag.
  *
- * The HTML front end asks robots_meta_names and robots_meta_content for each meta element, the
- * parsing thread robots_meta_header for each X-Robots-Tag field; the answers are PAGE_* flags of
- * parse/html/html.h, to be or-ed: instructions only ever add up, and the strictest holds. Pure.
+ * What: the HTML front end asks robots_meta_names and robots_meta_content for each meta element,
+ * the parsing thread robots_meta_header for each X-Robots-Tag field. The answers are PAGE_* flags
+ * of html.h, to be or-ed: instructions only ever add up, and the strictest holds.
  *
- * Directives: noindex, nofollow, none (both), noarchive, nocache (the same); separated by commas,
- * blanks or semicolons, compared without case; everything else ("all", "max-snippet: 5",
- * "unavailable_after: ...") changes nothing. */
+ * Directives are noindex, nofollow, none (both), noarchive and nocache (the same), separated by
+ * commas, blanks or semicolons and compared without case. Everything else ("all", "max-snippet: 5",
+ * "unavailable_after: ...") changes nothing.
+ *
+ * Threads: pure functions. */
 #ifndef PARSE_HTML_ROBOTS_META_H
 #define PARSE_HTML_ROBOTS_META_H
 

@@ -1,11 +1,11 @@
 /* The front end that crawls use: links and digests of a page in one pass.
  *
- * In: UTF-8 without NUL (parse/charset/charset.h sees to that), of any content: nothing here fails.
- * Out: the tokens of the text (parse/html/skim_token.h), told to the tree rules
- * (parse/html/html_tree.h), which answer how the text after a start tag is to be read; and
- * everything that the text digest is made of (parse/text/digest.h).
- *
- * Linear in the length of the text. One thread; no memory of its own. */
+ * What: UTF-8 without NUL goes in (charset.h sees to that), of any content: nothing here fails. The
+ * tokens of the text come out (skim_token.h) and are told to the tree rules (html_tree.h), which
+ * answer how the text after a start tag is to be read. In the same pass everything comes out that
+ * the text digest is made of (digest.h). It takes time linear in the length of the text.
+ * Owns: no memory.
+ * Threads: one. */
 #ifndef PARSE_HTML_SKIM_H
 #define PARSE_HTML_SKIM_H
 

@@ -1,14 +1,19 @@
 /* Undoing what HTTP did to a body: chunked transfer coding and content codings.
  *
- * The fetching thread stores responses as received; the parsing thread brings them back here, as a
- * whole, before charset and links. Whatever arrives is worth something: a body that is cut short or
- * damaged keeps everything that was decoded before the break, and the status says what happened.
+ * What: the fetching thread stores responses as received; the parsing thread brings them back here,
+ * as a whole, before charset and links. Whatever arrives is worth something: a body that is cut
+ * short or damaged keeps everything that was decoded before the break, and the status says what
+ * happened.
  *
- * Bounds: out->limit bounds the decoded bytes; max_ratio bounds decoded / raw once more than
- * DECODE_RATIO_FLOOR bytes came out (deflate reaches 1032, real pages stay below 100). A Decoder
- * keeps its codecs from page to page, so that a steady flow allocates nothing; it belongs to one
- * thread. Codecs: libdeflate where the decoded size is known and small, zlib, brotli, zstd as
- * streams. Sources: RFC 9110 section 8.4, RFC 9112 section 7.1, RFC 8878; what browsers forgive. */
+ * out->limit bounds the decoded bytes; max_ratio bounds decoded / raw once more than
+ * DECODE_RATIO_FLOOR bytes came out (deflate reaches 1032, real pages stay below 100). Codecs:
+ * libdeflate where the decoded size is known and small; zlib, brotli and zstd as streams.
+ *
+ * Owns: a Decoder owns its codecs and keeps them from page to page, so that a steady flow allocates
+ * nothing.
+ * Threads: a Decoder belongs to one thread.
+ * Errors: a DecodeStatus; in all cases out holds what could be decoded.
+ * Source: RFC 9110 section 8.4, RFC 9112 section 7.1, RFC 8878; what browsers forgive. */
 #ifndef PARSE_HTTP_DECODE_H
 #define PARSE_HTTP_DECODE_H
 

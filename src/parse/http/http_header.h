@@ -1,11 +1,13 @@
 /* HTTP response headers as they came over the wire: the block, its fields, and the values that a
  * crawler acts upon.
  *
- * Nothing is copied and nothing allocated: fields point into the caller's bytes. Names are compared
- * without case, LF alone ends a line, folded lines belong to the field above, and lines that are no
- * fields are skipped. Values are (pointer, length), not NUL-terminated, and may hold any byte.
- * Every function is linear in its input. Pure, thread-safe. Sources: RFC 9110, 9111, 9112, 8288;
- * the HTML standard for Refresh. */
+ * What: names are compared without case, LF alone ends a line, folded lines belong to the field
+ * above, and lines that are no fields are skipped. Values are (pointer, length), not
+ * NUL-terminated, and may hold any byte. Every function is linear in its input.
+ * Owns: nothing, and nothing is copied: fields point into the caller's bytes.
+ * Threads: pure functions.
+ * Errors: RESULT_INVALID: not a header block.
+ * Source: RFC 9110, 9111, 9112, 8288; the HTML standard for Refresh. */
 #ifndef PARSE_HTTP_HTTP_HEADER_H
 #define PARSE_HTTP_HTTP_HEADER_H
 

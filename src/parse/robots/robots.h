@@ -3,30 +3,34 @@
  *
  * What: the fetching thread that got the file compiles it for one product token; from then on it
  * decides about every URL of its visit state. What counts:
- *  1. The groups that name the token are merged; the "*" groups count only if there are none.
- *     Tokens are compared whole, without case; "ragno/1.0 (x)" names "ragno".
- *  2. The rule with the most octets that matches wins, Allow wins a tie, no rule means allowed;
- *     /robots.txt itself is always allowed. "Allow: /d/index.html" allows "/d/" as well.
- *  3. Crawl-delay belongs to the agents listed right above it (the largest counts), Sitemap to the
- *     file. Neither ends a group.
+ *
+ * 1. The groups that name the token are merged; the "*" groups count only if there are none. Tokens
+ *    are compared whole, without case; "ragno/1.0 (x)" names "ragno".
+ * 2. The rule with the most octets that matches wins, Allow wins a tie, no rule means allowed;
+ *    /robots.txt itself is always allowed. "Allow: /d/index.html" allows "/d/" as well.
+ * 3. Crawl-delay belongs to the agents listed right above it (the largest counts), Sitemap to the
+ *    file. Neither ends a group.
  *
  * What a decision costs is bounded, whatever the file and the URL:
- *  - Rules without "*" are found by binary search. Rules with "*" are tried best first; most are
- *    refuted by their first bytes or by a pair of bytes that the path does not have. The others are
- *    matched in time linear in path and pattern, without backtracking.
- *  - Work is counted in steps of about a nanosecond of CPU time. One decision gets at most
- *    ROBOTS_DECISION_STEPS (and some for each byte of the path), and a file gets
- * ROBOTS_EARNED_STEPS for each decision on the average; what it does not use it saves, up to
- * ROBOTS_SAVED_STEPS (RobotsAllowance).
- *  - When the steps are used up, the remaining rules are judged by their first bytes and their
- *    pairs alone, and the cautious answer counts: a Disallow rule that could not be decided
- *    forbids, an Allow rule that could not be decided does not allow.
- *  - Of ROBOTS_WILD_MAX different rules with "*" each counts as written. Each further one is
- *    shortened: "Disallow: /ab" for "Disallow: /ab*c"; "Allow: /ab*c" is ignored.
  *
+ * - Rules without "*" are found by binary search. Rules with "*" are tried best first; most are
+ *   refuted by their first bytes or by a pair of bytes that the path does not have. The others are
+ *   matched in time linear in path and pattern, without backtracking.
+ * - Work is counted in steps of about a nanosecond of CPU time. One decision gets at most
+ *   ROBOTS_DECISION_STEPS (and some for each byte of the path), and a file gets ROBOTS_EARNED_STEPS
+ *   for each decision on the average; what it does not use it saves, up to ROBOTS_SAVED_STEPS
+ *   (RobotsAllowance).
+ * - When the steps are used up, the remaining rules are judged by their first bytes and their pairs
+ *   alone, and the cautious answer counts: a Disallow rule that could not be decided forbids, an
+ *   Allow rule that could not be decided does not allow.
+ * - Of ROBOTS_WILD_MAX different rules with "*" each counts as written. Each further one is
+ *   shortened: "Disallow: /ab" for "Disallow: /ab*c"; "Allow: /ab*c" is ignored.
+ *
+ * Owns: its rules.
  * Threads: a Robots object is immutable after robots_parse: any thread may read it. A
  * RobotsAllowance belongs to the thread that decides.
- * Source: RFC 9309; Google's parser where the RFC is silent. Pure: no I/O, no time. */
+ * Errors: RESULT_MEMORY.
+ * Source: RFC 9309; Google's parser where the RFC is silent. */
 #ifndef PARSE_ROBOTS_ROBOTS_H
 #define PARSE_ROBOTS_ROBOTS_H
 

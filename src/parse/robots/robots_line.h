@@ -1,11 +1,11 @@
 /* The lines of a robots.txt file, one after the other: what each says and where it stands.
  *
- * Lenient where the parsers in use agree: LF, CR and CR LF end a line, a byte order mark is
- * skipped,
- * '#' starts a comment anywhere, names are compared without case, blanks around the colon do not
- * matter, the colon may be missing when exactly two words stand there, and a handful of
- * misspellings count. Pure. Used by parse/robots only. Source: RFC 9309 section 2.2; Google's
- * parser. */
+ * What: lenient where the parsers in use agree. LF, CR and CR LF end a line; a byte order mark is
+ * skipped; '#' starts a comment anywhere; names are compared without case; blanks around the colon
+ * do not matter; the colon may be missing when exactly two words stand there; and a handful of
+ * misspellings count.
+ * Threads: pure functions.
+ * Source: RFC 9309 section 2.2; Google's parser. */
 #ifndef PARSE_ROBOTS_ROBOTS_LINE_H
 #define PARSE_ROBOTS_ROBOTS_LINE_H
 

@@ -1,10 +1,11 @@
 /* Paths in robots.txt rules and URLs: one spelling for both, and wildcard patterns over it.
  *
- * The one spelling: percent-encoded unreserved characters are decoded, all other escapes get upper-
- * case digits, and every byte that is not plain in a URL is escaped: controls, blanks, non-ASCII,
- * and the two that patterns use, '*' and '$'. So "%7e" equals "~", "%2a" in a rule means the
- * character and "*" the wildcard. Pure. Used by parse/robots only. Source: RFC 9309 section 2.2.2.
- */
+ * What: in that spelling percent-encoded unreserved characters are decoded, all other escapes get
+ * upper-case digits, and every byte that is not plain in a URL is escaped: controls, blanks,
+ * non-ASCII, and the two that patterns use, '*' and '$'. So "%7e" equals "~"; "%2a" in a rule means
+ * the character, and "*" the wildcard.
+ * Threads: pure functions.
+ * Source: RFC 9309 section 2.2.2. */
 #ifndef PARSE_ROBOTS_ROBOTS_PATTERN_H
 #define PARSE_ROBOTS_ROBOTS_PATTERN_H
 

@@ -1,5 +1,7 @@
-/* The compiled rules of parse/robots: what robots_rules.c builds and robots.c asks. Not for other
- * modules. */
+/* The compiled rules of a robots.txt: what robots_rules.c builds and robots.c asks.
+ *
+ * Owns: its patterns.
+ * Threads: immutable once built. */
 #ifndef PARSE_ROBOTS_ROBOTS_RULES_H
 #define PARSE_ROBOTS_ROBOTS_RULES_H
 

@@ -1,16 +1,20 @@
-/* Sitemaps and feeds: the addresses a site itself offers, with its hints about them.
+/* Sitemaps and feeds: the addresses that a site itself offers, with its hints about them.
  *
- * Understood: urlset and sitemapindex in any namespace and with any prefix, RSS 0.9-2.0, Atom, and
- * plain lists of URLs; each also gzipped, in UTF-8, UTF-16 or an encoding that the XML declaration
- * names. The parsing thread calls sitemap_parse for a response that robots.txt or an index
- * announced; the sink gets each entry while the file is read, so memory does not grow with the
- * file: 64 KiB of decoded bytes and one entry at a time.
+ * What: understood are urlset and sitemapindex in any namespace and with any prefix, RSS 0.9 to
+ * 2.0, Atom, and plain lists of URLs. Each may be gzipped, in UTF-8, in UTF-16, or in an encoding
+ * that the XML declaration names. The parsing thread calls sitemap_parse for a response that
+ * robots.txt or an index announced. The sink gets each entry while the file is read, so memory does
+ * not grow with the file: 64 KiB of decoded bytes and one entry at a time.
  *
- * Hostile or careless files: entities other than XML's five are refused (an address that uses one
- * is rejected, nothing is ever expanded or loaded), bare '&' and bytes that are illegal are mended,
- * a file that breaks off or is not well-formed keeps the entries before the break, and an address
- * that was cut in two is never reported. Sources: sitemaps.org, RSS 2.0, RFC 4287; libxml2's push
- * parser. */
+ * Files may be hostile or careless. Entities other than XML's five are refused: an address that
+ * uses one is rejected, and nothing is ever expanded or loaded. A bare '&' and bytes that are
+ * illegal are mended. A file that breaks off or is not well-formed keeps the entries before the
+ * break, and an address that was cut in two is never reported.
+ *
+ * Owns: a SitemapParser owns its decoder and fields, and is reused.
+ * Threads: a SitemapParser belongs to one thread.
+ * Errors: RESULT_MEMORY, RESULT_LIMIT; what is wrong with entries is counted in the report.
+ * Source: sitemaps.org, RSS 2.0, RFC 4287; libxml2's push parser. */
 #ifndef PARSE_SITEMAP_SITEMAP_H
 #define PARSE_SITEMAP_SITEMAP_H
 

@@ -1,12 +1,15 @@
 /* Bytes on their way into the XML parser, mended where real sitemaps are broken.
  *
- * First stage, for all sitemaps: UTF-16 (told by its byte order mark or its first '<') and what the
- * XML declaration names (by the Encoding standard's labels; an unknown one is UTF-8) become UTF-8,
- * a byte order mark is dropped. Second stage, for XML only: '&' that starts no reference becomes
- * "&#38;", and so do "&amp;" and its like (outside of CDATA and comments), control characters
- * become blanks, a DOCTYPE is dropped whole (so that nothing in it is ever declared, loaded or
- * expanded), and malformed UTF-8 becomes U+FFFD. What a chunk's end cuts in two waits for the next
- * chunk. Used by parse/sitemap only; one object per file. */
+ * What: the first stage is for all sitemaps. UTF-16 (told by its byte order mark or its first '<')
+ * and what the XML declaration names (by the labels of the Encoding standard; an unknown one is
+ * UTF-8) become UTF-8, and a byte order mark is dropped. The second stage is for XML only. An '&'
+ * that starts no reference becomes "&#38;", and so do "&amp;" and its like outside of CDATA and
+ * comments; control characters become blanks; a DOCTYPE is dropped whole, so that nothing in it is
+ * ever declared, loaded or expanded; malformed UTF-8 becomes U+FFFD. What the end of a chunk cuts
+ * in two waits for the next chunk.
+ * Owns: its buffers.
+ * Threads: one object for each file.
+ * Errors: RESULT_MEMORY. */
 #ifndef PARSE_SITEMAP_SITEMAP_CLEAN_H
 #define PARSE_SITEMAP_SITEMAP_CLEAN_H
 

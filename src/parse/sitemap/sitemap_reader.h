@@ -1,8 +1,9 @@
 /* A sitemap or feed while it is read: what sitemap.c, sitemap_entry.c and sitemap_xml.c work on.
  *
  * What: sitemap.c feeds bytes to a reader (lines of text, or XML), the reader fills the fields of
- * an entry, and complete entries go to the sink. Owns: everything but the sink's context and the
- * report. Threads: one at a time. */
+ * an entry, and complete entries go to the sink.
+ * Owns: everything but the sink's context and the report.
+ * Threads: one at a time. */
 #ifndef PARSE_SITEMAP_SITEMAP_READER_H
 #define PARSE_SITEMAP_SITEMAP_READER_H
 

@@ -1,19 +1,21 @@
-/* What a page says, as fingerprints: a 128-bit digest of its text and tags, for exact duplicates,
- * and a 64-bit simhash of its words, for near ones.
+/* What a page says, as fingerprints: a 128-bit digest of its text and tags for exact duplicates,
+ * and a 64-bit simhash of its words for near ones.
  *
- * The recipe follows BUbiNG: text with its references decoded, in which every run of white space
- * and ASCII digits is one space (counters, dates and layout do not make a page new); tags by name,
- * without attributes, all unknown elements alike; of frame and iframe the src as written; the host
- * in front, unless mirrors are to be duplicates. The text of script and style is skipped, of
- * comments too. Text is case-sensitive, and white space after a tag counts.
+ * What: the recipe follows BUbiNG. It takes the text with its references decoded, in which every
+ * run of white space and ASCII digits is one space, so that counters, dates and layout do not make
+ * a page new; tags by name, without attributes, all unknown elements alike; of frame and iframe the
+ * src as written; and the host in front, unless mirrors are to be duplicates. The text of script,
+ * style and comments is skipped. Text is case-sensitive, and white space after a tag counts.
  *
  * The front end writes this normalised stream while it skims (digest_text, digest_tag);
  * digest_finish hashes it in two fast passes. The simhash takes shingles of SHINGLE_WORDS
- * consecutive words, tags being white space; two texts are near when their simhashes differ in at
+ * consecutive words, tags being white space. Two texts are near when their simhashes differ in at
  * most 3 bits.
  *
- * A Digest belongs to one thread and is reused. Its stream is sized for the page beforehand, and
- * the recipe never writes more than that (1.25 bytes for each byte read). */
+ * Owns: the stream, which is sized for the page beforehand; the recipe never writes more than that
+ * (1.25 bytes for each byte read).
+ * Threads: a Digest belongs to one thread and is reused.
+ * Errors: RESULT_MEMORY. */
 #ifndef PARSE_TEXT_DIGEST_H
 #define PARSE_TEXT_DIGEST_H
 

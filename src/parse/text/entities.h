@@ -1,5 +1,8 @@
-/* Character references of HTML: the 2 231 named ones and the numeric ones, by the HTML standard's
- * rules for text and for attribute values (13.2.5.72 ff.). Pure, no locks. */
+/* Character references of HTML: the 2 231 named ones and the numeric ones.
+ *
+ * What: by the HTML standard's rules for text and for the values of attributes.
+ * Threads: pure functions.
+ * Source: html.spec.whatwg.org 13.2.5.72 and behind. */
 #ifndef PARSE_TEXT_ENTITIES_H
 #define PARSE_TEXT_ENTITIES_H
 

@@ -1,4 +1,6 @@
-/* The data of parse/text/entities.h. Internal to it. */
+/* The table of named character references, made by tools/make-entities-table.py.
+ *
+ * Threads: constant. */
 #ifndef PARSE_TEXT_ENTITIES_TABLE_H
 #define PARSE_TEXT_ENTITIES_TABLE_H
 

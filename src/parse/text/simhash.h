@@ -1,17 +1,20 @@
-/* Simhash: 64 bits of which similar texts share most, and the search for the ones within Hamming
+/* Simhash: 64 bits of which similar texts share most, and the search for those within Hamming
  * distance 3 among very many.
  *
- * Each shingle's hash votes for or against each bit; the majority is the bit. The votes are counted
- * in bit-sliced counters: adding a hash costs a few logical operations for all 64 bits together.
+ * What: the hash of each shingle votes for or against each bit; the majority is the bit. The votes
+ * are counted in bit-sliced counters: adding a hash costs a few logical operations for all 64 bits
+ * together.
  *
  * The search: two hashes that differ in at most 3 bits agree in at least one of their four 16-bit
- * blocks. So there are four tables, table t holding the hashes with block t rotated to the top
- * (simhash_table_key), sorted; a look-up reads in each the keys that share the top 16 bits, and
- * tests the distance. Where the tables live is the caller's affair (SimhashTables): a B-tree reads
- * each range sequentially. To keep the ranges short when there are 100 million pages (100 M / 65
- * 536 = 1 526 keys a table), the keys of a range are compared without any other access.
+ * blocks. So there are four tables. Table t holds the hashes with block t rotated to the top
+ * (simhash_table_key), sorted; a look-up reads in each table the keys that share the top 16 bits,
+ * and tests the distance. Where the tables live is the caller's affair (SimhashTables): a B-tree
+ * reads each range sequentially. At 100 million pages a range has 100 M / 65 536 = 1 526 keys, and
+ * these are compared without any other access.
  *
- * Sources: Charikar 2002; Manku, Jain, Das Sarma 2007. Pure but for the interface; no locks. */
+ * Owns: nothing.
+ * Threads: pure functions, but for the caller's tables.
+ * Source: M. Charikar 2002; G. Manku, A. Jain, A. Das Sarma 2007. */
 #ifndef PARSE_TEXT_SIMHASH_H
 #define PARSE_TEXT_SIMHASH_H
 

@@ -1,5 +1,7 @@
 /* The inner loops of the skimmer: classes of bytes, and searches that stop at the end of the text.
- * Internal to parse/. SSE2 where there is SSE2, plain loops elsewhere. */
+ *
+ * What: SSE2 where there is SSE2, plain loops elsewhere.
+ * Threads: pure functions. */
 #ifndef PARSE_TEXT_SKIM_SCAN_H
 #define PARSE_TEXT_SKIM_SCAN_H
 

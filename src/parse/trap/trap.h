@@ -1,7 +1,8 @@
-/* Signs of a crawler trap that a URL alone shows. Pure functions; what follows from them
- * (throttling a pattern that yields nothing new, parking it) is decided elsewhere.
+/* Signs of a crawler trap that a URL alone shows.
  *
- * Paths are as in Url.href: they begin with "/" and have no dot segments. Thread-safe. */
+ * What: what follows from them (throttling a pattern that yields nothing new, parking it) is
+ * decided elsewhere. Paths are as in Url.href: they begin with "/" and have no dot segments.
+ * Threads: pure functions. */
 #ifndef PARSE_TRAP_TRAP_H
 #define PARSE_TRAP_TRAP_H
 

@@ -1,16 +1,19 @@
-/* A hash of a page that is the same for all pages of a crawler trap, so that a list under another
- * combination of filters, the next month of an empty calendar and the same page in another session
- * count as nothing new (src/ingest/batch/trap_yield.h). What a generator of endless URLs varies is
- * left out, and no more: a page that shows anything else than the last one has another hash.
+/* A hash of a page that is the same for all pages of a crawler trap.
  *
- *   everywhere   identifiers (trap_identifier) are one and the same
- *   in tags      href and action that lead to the page itself: the same path but for its numbers,
- * or (a path with numbers) that and further numbers, with any query. What src and other links name
- * counts: a page may be nothing but its picture in text      names of months in English are one and
- * the same; so are numbers of the page's URL and their neighbours, and a number that follows the
- * one before it in the text (the days of a month)
+ * What: a list under another combination of filters, the next month of an empty calendar, and the
+ * same page in another session then count as nothing new (src/ingest/batch/trap_yield.h). What a
+ * generator of endless URLs varies is left out, and no more: a page that shows anything else than
+ * the last one has another hash.
  *
- * Pure; thread-safe. */
+ * - Everywhere: identifiers (trap_identifier) are one and the same.
+ * - In tags: href and action that lead to the page itself are one and the same: the same path but
+ *   for its numbers, or (a path with numbers) that and further numbers, with any query. What src
+ *   and other links name counts, since a page may be nothing but its picture.
+ * - In text: names of months in English are one and the same. So are numbers of the page's URL and
+ *   their neighbours, and a number that follows the one before it in the text (the days of a
+ *   month).
+ *
+ * Threads: pure functions. */
 #ifndef PARSE_TRAP_TRAP_CONTENT_H
 #define PARSE_TRAP_TRAP_CONTENT_H
 

@@ -1,8 +1,11 @@
-/* The patterns of URLs (trap_pattern) that are parked, as fetching threads see them. An immutable
- * set: one more pattern is a new set, which replaces the old one (base/thread/shared.h).
+/* The patterns of URLs (trap_pattern) that are parked, as fetching threads see them.
  *
- *   ingest (src/ingest/batch/trap_yield.h) --trap_set_with, shared_replace--> fetching threads:
- * trap_set_has */
+ * What: an immutable set. One more pattern is a new set, which replaces the old one (shared.h):
+ * ingest (src/ingest/batch/trap_yield.h) calls trap_set_with and shared_replace, fetching threads
+ * call trap_set_has.
+ * Owns: its patterns.
+ * Threads: immutable once made.
+ * Errors: RESULT_MEMORY. */
 #ifndef PARSE_TRAP_TRAP_SET_H
 #define PARSE_TRAP_TRAP_SET_H
 

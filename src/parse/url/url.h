@@ -1,22 +1,25 @@
 /* URLs as browsers understand them: parsing and resolution by the WHATWG URL standard, for http and
- * https. Everything else is rejected (RESULT_INVALID).
+ * https.
  *
- * Every link, redirect, sitemap entry and seed goes through url_parse before anything else looks at
- * it; what comes out is what is fetched, stored and compared. The standard's serialisation is never
- * rewritten further (a dedup key is another thing: parse/url/url_key.h).
+ * What: every link, redirect, sitemap entry and seed goes through url_parse before anything else
+ * looks at it. What comes out is what is fetched, stored and compared. The standard's serialisation
+ * is never rewritten further; a dedup key is another thing (url_key.h). Everything but http and
+ * https is rejected.
  *
- * A Url owns one string, the serialised absolute URL without fragment, and offsets into it. A Url
- * is reused for one parse after another, so that resolving a link allocates nothing.
+ * Two ways lead to the same result: url_fast.c resolves what is in normal form already by one scan
+ * with a table; everything else goes through the states of the standard in url_standard.c.
  *
- * Invariants of a Url that holds something (length > 0):
- *  1. href[0..length) is printable ASCII without fragment, NUL-terminated, at most URL_MAX_BYTES;
- *  2. "http" or "https" ":" "//" <= host_start < host_end <= path_start < query_start <= length;
- *  3. href[path_start] is '/'; href[query_start] is '?' or query_start is length;
- *  4. parsing href again gives the same Url.
- *
- * Two ways lead to the same result: url_fast.c resolves what is already in normal form by one table
- * scan; everything else goes through the states of the standard in url.c. Pure: no I/O, no locks;
- * one Url belongs to one thread. Source: url.spec.whatwg.org; UTS 46 for host names. */
+ * Owns: a Url owns one string, the serialised absolute URL without fragment, and offsets into it.
+ * It is reused for one parse after another, so that resolving a link allocates nothing.
+ * Threads: pure functions; a Url belongs to one thread. Invariants of a Url that holds something
+ * (length > 0):
+ * 1. href[0..length) is printable ASCII without fragment, NUL-terminated, at most URL_MAX_BYTES;
+ * 2. "http" or "https" ":" "//" <= host_start < host_end <= path_start < query_start <= length;
+ * 3. href[path_start] is '/'; href[query_start] is '?' or query_start is length;
+ * 4. parsing href again gives the same Url.
+ * Errors: RESULT_INVALID (not an http or https URL), RESULT_LIMIT, RESULT_MEMORY; the Url is then
+ * empty.
+ * Source: url.spec.whatwg.org; UTS 46 for host names. */
 #ifndef PARSE_URL_URL_H
 #define PARSE_URL_URL_H
 

@@ -1,7 +1,8 @@
 /* Bytes of URLs: their classes, percent-encoding, and the repair of UTF-8.
  *
  * What: one table says of each byte in which parts of a URL it may stand as it is.
- * Threads: pure functions. Errors: RESULT_MEMORY.
+ * Threads: pure functions.
+ * Errors: RESULT_MEMORY.
  * Source: url.spec.whatwg.org, "Percent-encoded bytes". */
 #ifndef PARSE_URL_URL_ENCODE_H
 #define PARSE_URL_URL_ENCODE_H

@@ -1,8 +1,8 @@
 /* URLs that are in normal form already, resolved by one scan with a table.
  *
- * What: most links need no state machine. This accepts only what it is sure of.
- * Invariants: whatever it accepts, url_parse_standard answers alike (tests/fuzz/fuzz_url.c).
- * Threads: pure; one Url belongs to one thread. */
+ * What: most links need no state machine. This module accepts only what it is sure of.
+ * Threads: pure functions; a Url belongs to one thread.
+ * Invariants: whatever it accepts, url_parse_standard answers alike (tests/fuzz/fuzz_url.c). */
 #ifndef PARSE_URL_URL_FAST_H
 #define PARSE_URL_URL_FAST_H
 

@@ -1,6 +1,9 @@
 /* The host parser: domains, IPv4 and IPv6 addresses.
  *
- * Threads: pure. Errors: RESULT_INVALID, RESULT_LIMIT, RESULT_MEMORY.
+ * What: percent-escapes are decoded, names outside ASCII go through url_idna.h, and what ends in a
+ * number must be an IPv4 address.
+ * Threads: pure functions.
+ * Errors: RESULT_INVALID, RESULT_LIMIT, RESULT_MEMORY.
  * Source: url.spec.whatwg.org, "Host parsing". */
 #ifndef PARSE_URL_URL_HOST_H
 #define PARSE_URL_URL_HOST_H

@@ -1,8 +1,10 @@
 /* Domain to ASCII: host names outside ASCII as browsers write them.
  *
  * What: UTS 46, non-transitional, no STD3 rules, hyphens and DNS lengths unchecked, joiners and
- * bidi checked. Threads: pure. Errors: RESULT_INVALID, RESULT_LIMIT (longer than any name can be),
- * RESULT_MEMORY. Source: unicode.org/reports/tr46; RFC 3492 (Punycode); RFC 5892, 5893. */
+ * bidi checked.
+ * Threads: pure functions.
+ * Errors: RESULT_INVALID, RESULT_LIMIT (longer than any name can be), RESULT_MEMORY.
+ * Source: unicode.org/reports/tr46; RFC 3492 (Punycode); RFC 5892, 5893. */
 #ifndef PARSE_URL_URL_IDNA_H
 #define PARSE_URL_URL_IDNA_H
 

@@ -1,9 +1,10 @@
-/* The data of url_idna.c, generated (tools/make-idna-tables.py); nobody else includes it.
+/* The data of url_idna.c and url_nfc.c, made by tools/make-idna-tables.py.
  *
- * Two maps from code points, each a sorted array of the first code points of ranges. Ranges of the
- * first: bits 0-20 the start, bits 21-23 a UrlIdnaKind, and a value beside it. Of the second:
- * packed properties. Canonical compositions are sorted by their parts; by_composed orders the same
- * pairs by what they compose to. */
+ * What: two maps from code points, each a sorted array of the first code points of ranges. Ranges
+ * of the first have in bits 0 to 20 the start, in bits 21 to 23 a UrlIdnaKind, and a value beside
+ * it; those of the second have packed properties. Canonical compositions are sorted by their parts;
+ * by_composed orders the same pairs by what they compose to.
+ * Threads: constant. */
 #ifndef PARSE_URL_URL_IDNA_TABLES_H
 #define PARSE_URL_URL_IDNA_TABLES_H
 

@@ -1,8 +1,9 @@
 /* The query of a link in a document in a legacy encoding.
  *
- * What: the path of a URL is always UTF-8, its query is in the encoding of the document.
+ * What: the path of a URL is always UTF-8; its query is in the encoding of the document.
  * Threads: any; each call opens its own iconv descriptor.
- * Errors: RESULT_MEMORY. Source: WHATWG Encoding and URL standards. */
+ * Errors: RESULT_MEMORY.
+ * Source: WHATWG Encoding and URL standards. */
 #ifndef PARSE_URL_URL_LEGACY_H
 #define PARSE_URL_URL_LEGACY_H
 

@@ -1,5 +1,8 @@
-/* Normalization form C of host names, for url_idna.c only: what UTS 46 asks for between mapping and
- * splitting. Source: UAX 15; Hangul by arithmetic, the rest by table. */
+/* Normalization form C of host names: what UTS 46 asks for between mapping and splitting.
+ *
+ * What: Hangul by arithmetic, the rest by table.
+ * Threads: pure functions.
+ * Source: UAX 15. */
 #ifndef PARSE_URL_URL_NFC_H
 #define PARSE_URL_URL_NFC_H
 

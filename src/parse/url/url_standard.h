@@ -2,7 +2,8 @@
  *
  * What: the reference, which accepts everything that the standard does. url_fast.h gives the same
  * result for input that is in normal form already, which most links are.
- * Threads: pure; one Url belongs to one thread. Errors: those of url_parse.
+ * Threads: pure functions; a Url belongs to one thread.
+ * Errors: those of url_parse.
  * Source: url.spec.whatwg.org, "URL parsing". */
 #ifndef PARSE_URL_URL_STANDARD_H
 #define PARSE_URL_URL_STANDARD_H

@@ -1,7 +1,8 @@
 /* The text of a Url while it is written from left to right.
  *
- * Owns: the string is the Url's; it grows and is kept from one parse to the next.
- * Threads: one Url belongs to one thread.
+ * What: room is made before bytes are put, and kept from one parse to the next.
+ * Owns: the string is the Url's.
+ * Threads: a Url belongs to one thread.
  * Errors: RESULT_MEMORY; RESULT_LIMIT at 4 GiB, which no input that url.h accepts comes to. */
 #ifndef PARSE_URL_URL_TEXT_H
 #define PARSE_URL_URL_TEXT_H
