@@ -6,6 +6,7 @@
 #include "command/audit_command.h"
 #include "command/check/check.h"
 #include "command/crawl.h"
+#include "command/ctl.h"
 #include "command/db/db.h"
 #include "command/export/export.h"
 #include "crawl/fault.h"
@@ -21,17 +22,10 @@ typedef struct Command {
 } Command;
 
 static const Command commands[] = {
-    {"audit", audit_main},
-    {"check", check_main},
-    {"crawl", crawl_main},
-    {"db", db_main},
-    {"export", export_main},
-    {"rank", rank_main},
-    {"report", report_main},
-    {"schedule", schedule_main},
-    {"status", status_main},
-    {"verify", verify_main},
-    {NULL, NULL},
+    {"audit", audit_main},   {"check", check_main},   {"crawl", crawl_main},
+    {"ctl", ctl_main},       {"db", db_main},         {"export", export_main},
+    {"rank", rank_main},     {"report", report_main}, {"schedule", schedule_main},
+    {"status", status_main}, {"verify", verify_main}, {NULL, NULL},
 };
 
 /* A word that is nearly a command is a slip, not a seed. */

@@ -6,7 +6,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "crawl/run/agent.h"
+#include "crawl/agent/agent.h"
 #include "rules/memory_budget.h"
 
 #define LIST_MAX 1000u
@@ -128,6 +128,7 @@ void crawl_usage(FILE *out)
         "Other commands (ragno COMMAND --help):\n"
         "  ragno status DIR [--json]              ragno audit DIR [--host HOST]\n"
         "  ragno report DIR [--html] [-o FILE]\n"
+        "  ragno ctl DIR pause|resume|stop|...    (ragno ctl DIR help)\n"
         "  ragno db DIR info|dump|find|get|links|path|hosts|schedule\n"
         "  ragno export DIR links|hosts|pages     ragno verify DIR\n"
         "  ragno rank DIR pagerank|hits           ragno schedule DIR freq|refused\n"

@@ -5,7 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "crawl/run/agent.h"
+#include "crawl/crawl_store.h"
+#include "crawl/exit_status.h"
 #include "base/memory/buffer.h"
 
 #define STATUS_LIMIT 65536u

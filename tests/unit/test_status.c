@@ -68,6 +68,8 @@ static void the_limit_names_the_part_that_binds(void)
     now.disk_low = false;
     now.state = STATE_PAUSED;
     CU_ASSERT_STRING_EQUAL(status_limit(&before, &now), "none");
+    now.held = true;
+    CU_ASSERT_STRING_EQUAL(status_limit(&before, &now), "operator");
 }
 
 static void a_status_line_and_its_json_say_the_same(void)

@@ -105,13 +105,14 @@ Result parts_start(AgentParts *parts)
     return rc == RESULT_OK ? scoring_start(parts->scoring, stats_get(&parts->stats.pages)) : rc;
 }
 
-void parts_pause(AgentParts *parts, bool paused)
+void parts_pause(AgentParts *parts, unsigned reasons)
 {
-    paused |= atomic_load(&parts->stuck);
-    if (paused != parts->paused && !atomic_load(&parts->draining)) {
-        parts->paused = paused;
-        LOG_WARN("agent", paused ? "paused" : "resumed", "reason=\"disk nearly full\"");
-        frontier_pause(parts->frontier, paused);
+    if (reasons != parts->pauses && !atomic_load(&parts->draining)) {
+        bool changed = (reasons != 0) != (parts->pauses != 0);
+        parts->pauses = reasons;
+        if (changed) {
+            frontier_pause(parts->frontier, reasons != 0);
+        }
     }
 }
 

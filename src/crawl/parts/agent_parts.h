@@ -31,6 +31,12 @@
 
 #define FETCHERS_MAX 64u
 
+/* Why nothing new is begun; several may hold at once. */
+typedef enum PauseReason {
+    PAUSE_DISK = 1,    /* it is nearly full, or a commit waits for room */
+    PAUSE_OPERATOR = 2 /* somebody said so */
+} PauseReason;
+
 typedef struct AgentParts {
     const Config *config;
     CrawlStore *store;
@@ -68,7 +74,7 @@ typedef struct AgentParts {
     _Atomic uint64_t max_pages; /* crawl.max_pages and fetch.connections as they are now */
     atomic_size_t connections;
     _Atomic uint64_t pages_final; /* answers to scheduled URLs: for max_pages */
-    bool paused;
+    unsigned pauses;              /* PauseReasons that hold */
 } AgentParts;
 
 /* Settles who crawls and what may be connected to; nothing is created yet. RESULT_INVALID: error
@@ -79,7 +85,8 @@ Result parts_new(AgentParts *parts, CrawlStore *store, const char *crawl_log, Bu
 /* Takes over the live values of the configuration; main thread. */
 void parts_configure(AgentParts *parts);
 Result parts_start(AgentParts *parts);
-void parts_pause(AgentParts *parts, bool paused);
+/* Nothing new is begun while there is a reason: PauseReasons, 0 = none. */
+void parts_pause(AgentParts *parts, unsigned reasons);
 /* No new fetches. */
 void parts_drain(AgentParts *parts);
 /* Aborts what is in flight. */

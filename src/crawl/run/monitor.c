@@ -226,9 +226,10 @@ static void sample(Monitor *monitor, MonoTime now, StatusSample *s)
     frontier_stats(parts->frontier, &s->frontier);
     resolver_stats(parts->resolver, &s->resolver);
     s->active = active_transfers(parts);
-    if (s->state == STATE_RUNNING && parts->paused) {
+    if (s->state == STATE_RUNNING && parts->pauses != 0) {
         s->state = STATE_PAUSED;
     }
+    s->held = (parts->pauses & PAUSE_OPERATOR) != 0;
     sample_disk(monitor, s);
 }
 
@@ -326,6 +327,18 @@ void monitor_finish(Monitor *monitor)
         }
         monitor->progress = false;
     }
+}
+
+Result monitor_status(Monitor *monitor, bool json, Buffer *out)
+{
+    StatusSample s;
+    sample(monitor, mono_now(), &s);
+    Result rc = json ? status_json(&monitor->last_line, &s, (long)getpid(), out)
+                     : status_line(&monitor->last_line, &s, out);
+    if (out->length > 0 && out->data[out->length - 1] == '\n') {
+        out->data[--out->length] = '\0';
+    }
+    return rc;
 }
 
 static void dump_thread(void *context, const char *name, const char *step)

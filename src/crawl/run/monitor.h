@@ -5,7 +5,7 @@
 #ifndef CRAWL_RUN_MONITOR_H
 #define CRAWL_RUN_MONITOR_H
 
-#include "crawl/run/agent.h"
+#include "crawl/run/agent_options.h"
 #include "crawl/parts/agent_parts.h"
 #include "crawl/run/status.h"
 
@@ -23,6 +23,8 @@ void monitor_tick(Monitor *monitor, MonoTime now);
 MonoTime monitor_next(const Monitor *monitor);
 /* The last line, and the end of the progress line. */
 void monitor_finish(Monitor *monitor);
+/* The status of this moment: "time=... state=...", or as JSON, without a line end. */
+Result monitor_status(Monitor *monitor, bool json, Buffer *out);
 /* Everything it knows, into ragno.log. */
 void monitor_dump(Monitor *monitor);
 void monitor_reopen(Monitor *monitor);

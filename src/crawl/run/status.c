@@ -63,7 +63,7 @@ const char *status_limit(const StatusSample *before, const StatusSample *now)
     double parser = (double)(now->parser_busy_us - before->parser_busy_us) / us;
     double writer = (double)(now->writer_busy_us - before->writer_busy_us) / us;
     if (now->disk_low || now->state == STATE_PAUSED) {
-        return now->disk_low ? "disk" : "none";
+        return now->disk_low ? "disk" : now->held ? "operator" : "none";
     }
     if (now->urls_queued == 0) {
         return now->continuous ? "schedule" : "seeds";

@@ -73,11 +73,12 @@ typedef struct StatusSample {
     uint64_t db_bytes;
     uint64_t disk_free_bytes;
     bool disk_low;
+    bool held; /* paused by an operator */
 } StatusSample;
 
 const char *crawl_state_name(CrawlState state);
 /* Which part binds, from what was measured between two samples: politeness dns connections parser
- * writer disk memory seeds schedule (nothing is due) none. */
+ * writer disk memory operator (it is paused) seeds schedule (nothing is due) none. */
 const char *status_limit(const StatusSample *before, const StatusSample *now);
 /* "time=... state=... ..." without line end. */
 Result status_line(const StatusSample *before, const StatusSample *now, Buffer *out);

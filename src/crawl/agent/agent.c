@@ -1,13 +1,10 @@
-#include "crawl/run/agent.h"
+#include "crawl/agent/agent.h"
 
 #include <errno.h>
-#include <math.h>
 #include <poll.h>
 #include <signal.h>
-#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/eventfd.h>
 #include <sys/resource.h>
 #include <sys/signalfd.h>
 #include <unistd.h>
@@ -15,36 +12,24 @@
 #include <curl/curl.h>
 #include <libxml/parser.h>
 
-#include "crawl/parts/agent_parts.h"
 #include "base/thread/log.h"
-#include "crawl/parts/parsing_parts.h"
-#include "crawl/parts/writing_parts.h"
-#include "report/tell/report_file.h"
-#include "rules/memory_budget.h"
+#include "crawl/crawl_store.h"
+#include "crawl/desk/desk.h"
+#include "crawl/parts/agent_parts.h"
+#include "crawl/run/helm.h"
 #include "crawl/run/monitor.h"
 #include "crawl/run/seeds.h"
 #include "crawl/run/summary.h"
+#include "report/tell/report_file.h"
+#include "rules/memory_budget.h"
 
-#define DRAIN_TICK_MS  1000
-#define SAME_SIGNAL_MS 100
-
-/* ---- signals and news
- * ------------------------------------------------------------------------------- */
+/* ---- signals and news ------------------------------------------------------------------------ */
 
 typedef struct Watch {
-    AgentParts *parts;
-    const AgentOptions *options;
-    Monitor *monitor;
+    Helm helm;
+    Desk *desk;
     int signals; /* signalfd */
     int news;    /* eventfd of parts */
-    MonoTime start;
-    uint64_t elapsed_before_ms;
-    bool stopping;
-    bool forced;
-    int status;      /* exit status once stopping */
-    const char *why; /* how it ended */
-    MonoTime stop_time;
-    MonoTime grace_end;
 } Watch;
 
 static int open_signals(void)
@@ -62,35 +47,6 @@ static int open_signals(void)
     return signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
 }
 
-static void begin_stop(Watch *watch, int status, const char *why, MonoTime now)
-{
-    if (watch->stopping) {
-        return;
-    }
-    watch->stopping = true;
-    watch->status = status;
-    watch->why = why;
-    watch->stop_time = now;
-    watch->grace_end = mono_add_ms(now, watch->options->config->crawl_grace);
-    LOG_INFO("agent", "stopping", "reason=\"%s\"", why);
-    monitor_set_state(watch->monitor, STATE_STOPPING);
-    parts_drain(watch->parts);
-}
-
-static void on_stop_signal(Watch *watch, MonoTime now)
-{
-    if (!watch->stopping) {
-        begin_stop(watch, EXIT_SIGNAL, "stopped by a signal, everything is saved", now);
-    } else if (mono_before(now, mono_add_ms(watch->stop_time, SAME_SIGNAL_MS))) {
-        return; /* `timeout` and shells signal the process and its group: one wish, heard twice */
-    } else if (watch->status == EXIT_SIGNAL && !watch->forced) {
-        watch->forced = true;
-        watch->status = EXIT_FORCED;
-        watch->why = "stopped at once by a second signal; fetches in flight will be repeated";
-        parts_abort(watch->parts);
-    }
-}
-
 /* One event for each line. */
 static void complain(Buffer *error, const char *event)
 {
@@ -102,27 +58,13 @@ static void complain(Buffer *error, const char *event)
     } while (line != NULL);
 }
 
-static void reload(Watch *watch)
+static void reload(Helm *helm)
 {
-    const AgentOptions *options = watch->options;
-    Config fresh;
+    size_t changed = 0;
     Buffer error;
     buffer_init(&error, BUFFER_NO_LIMIT);
-    if (!options->reload(options->reload_context, &fresh, &error)) {
+    if (!helm_reload(helm, "signal=SIGHUP", &changed, &error)) {
         complain(&error, "configuration is wrong, nothing was changed");
-    } else {
-        size_t changed = options_take_live(&options->config->options, &fresh.options);
-        config_destroy(&fresh);
-        log_set_level((LogLevel)options->config->log_level);
-        parts_configure(watch->parts);
-        if (parsing_parts_share_rules(watch->parts, &error) != RESULT_OK) {
-            complain(&error, "scope and filters stay as they were");
-        }
-        buffer_reset(&error);
-        if (writing_parts_change_revisits(watch->parts, &error) != RESULT_OK) {
-            complain(&error, "revisits stay as they were");
-        }
-        LOG_INFO("agent", "configuration read anew", "changed=%zu", changed);
     }
     buffer_destroy(&error);
 }
@@ -133,58 +75,22 @@ static void read_signals(Watch *watch, MonoTime now)
     while (read(watch->signals, &info, sizeof info) == (ssize_t)sizeof info) {
         switch ((int)info.ssi_signo) {
         case SIGHUP:
-            (void)log_reopen();
-            parts_reopen_logs(watch->parts);
-            monitor_reopen(watch->monitor);
-            LOG_INFO("agent", "logs opened anew", "signal=SIGHUP");
-            reload(watch);
+            helm_reopen_logs(&watch->helm, "signal=SIGHUP");
+            reload(&watch->helm);
             break;
         case SIGUSR1:
-            monitor_dump(watch->monitor);
+            monitor_dump(watch->helm.monitor);
             break;
         case SIGUSR2:
             LOG_INFO("agent", "checkpoint", "note=\"every commit is one\"");
             break;
+        case SIGINT:
+            helm_stop_asked(&watch->helm, "signal=SIGINT", now);
+            break;
         default:
-            on_stop_signal(watch, now);
+            helm_stop_asked(&watch->helm, "signal=SIGTERM", now);
             break;
         }
-    }
-}
-
-/* Nothing was ever fetched, and not one name server said a word. */
-static bool is_without_names(const Watch *watch)
-{
-    ResolverStats names;
-    resolver_stats(watch->parts->resolver, &names);
-    return names.unanswered > 0 && names.answered == 0 &&
-           stats_get(&watch->parts->stats.fetches) == 0;
-}
-
-static void check_limits(Watch *watch, MonoTime now)
-{
-    const Config *config = watch->options->config;
-    const Stats *stats = &watch->parts->stats;
-    int64_t run_ms = mono_ms_between(watch->start, now);
-    int64_t total_ms = run_ms + (int64_t)watch->elapsed_before_ms;
-    if (atomic_load(&watch->parts->failed)) {
-        begin_stop(watch, EXIT_IO,
-                   "stopped: the directory cannot be read or written; the log says why", now);
-    } else if (is_without_names(watch)) {
-        begin_stop(watch, EXIT_NETWORK,
-                   "stopped: no name server answers (dns.servers, or /etc/resolv.conf)", now);
-    } else if (atomic_load(&watch->parts->finished)) {
-        begin_stop(watch, EXIT_FINISHED, "finished, nothing is left to fetch", now);
-    } else if (config->crawl_max_pages > 0 &&
-               stats_get(&stats->pages) >= (uint64_t)config->crawl_max_pages) {
-        begin_stop(watch, EXIT_PAGE_LIMIT, "stopped at crawl.max_pages", now);
-    } else if (config->crawl_max_bytes > 0 &&
-               stats_get(&stats->bytes) >= (uint64_t)config->crawl_max_bytes) {
-        begin_stop(watch, EXIT_PAGE_LIMIT, "stopped at crawl.max_bytes", now);
-    } else if (config->crawl_max_duration > 0 && total_ms >= config->crawl_max_duration) {
-        begin_stop(watch, EXIT_TIME_LIMIT, "stopped at crawl.max_duration", now);
-    } else if (config->crawl_disk_full_exit && monitor_disk_low(watch->monitor)) {
-        begin_stop(watch, EXIT_DISK_LIMIT, "stopped because the disk is nearly full", now);
     }
 }
 
@@ -195,16 +101,8 @@ static MonoTime sooner(MonoTime a, MonoTime b)
 
 static int wait_ms(const Watch *watch, MonoTime now)
 {
-    MonoTime next = monitor_next(watch->monitor);
-    int64_t duration = watch->options->config->crawl_max_duration;
-    if (duration > 0) {
-        int64_t left = duration - (int64_t)watch->elapsed_before_ms;
-        next = sooner(next, mono_add_ms(watch->start, left < 0 ? 0 : left));
-    }
-    if (watch->stopping) {
-        next = sooner(next, mono_add_ms(now, DRAIN_TICK_MS));
-        next = sooner(next, watch->grace_end);
-    }
+    MonoTime next = sooner(monitor_next(watch->helm.monitor), desk_next(watch->desk));
+    next = sooner(next, helm_next(&watch->helm, now));
     int64_t ms = (next.ns - now.ns + 999999) / 1000000;
     return ms < 0 ? 0 : ms > 60000 ? 60000 : (int)ms;
 }
@@ -212,25 +110,19 @@ static int wait_ms(const Watch *watch, MonoTime now)
 /* Until everything that is in flight has ended. */
 static void watch_crawl(Watch *watch)
 {
-    for (;;) {
+    while (!helm_has_stopped(&watch->helm)) {
         MonoTime now = mono_now();
-        struct pollfd fds[2] = {{.fd = watch->signals, .events = POLLIN},
-                                {.fd = watch->news, .events = POLLIN}};
-        (void)poll(fds, 2, wait_ms(watch, now));
+        struct pollfd fds[] = {{.fd = watch->signals, .events = POLLIN},
+                               {.fd = watch->news, .events = POLLIN},
+                               {.fd = desk_fd(watch->desk), .events = POLLIN}};
+        (void)poll(fds, sizeof fds / sizeof *fds, wait_ms(watch, now));
         now = mono_now();
         read_signals(watch, now);
         uint64_t count = 0;
         (void)!read(watch->news, &count, sizeof count);
-        monitor_tick(watch->monitor, now);
-        parts_pause(watch->parts, monitor_disk_low(watch->monitor));
-        check_limits(watch, now);
-        if (watch->stopping && !watch->forced && !mono_before(now, watch->grace_end)) {
-            watch->forced = true; /* the grace is over: what is in flight is fetched again */
-            parts_abort(watch->parts);
-        }
-        if (watch->stopping && parts_outstanding(watch->parts) == 0) {
-            return;
-        }
+        monitor_tick(watch->helm.monitor, now);
+        desk_serve(watch->desk, now);
+        helm_tick(&watch->helm, now);
     }
 }
 
@@ -283,8 +175,7 @@ static int read_seeds(const AgentOptions *options, AgentParts *parts)
     return EXIT_FINISHED;
 }
 
-/* ---- the run
- * ---------------------------------------------------------------------------------------------- */
+/* ---- the run --------------------------------------------------------------------------------- */
 
 static int status_of_open(Result rc)
 {
@@ -295,9 +186,9 @@ static int status_of_open(Result rc)
 }
 
 /* log.report; that it cannot be written does not change how the crawl ended. */
-static void write_report(const Watch *watch, CrawlStore *store)
+static void write_report(const Helm *helm, CrawlStore *store)
 {
-    ReportForm form = (ReportForm)watch->options->config->log_report;
+    ReportForm form = (ReportForm)helm->options->config->log_report;
     Buffer error;
     if (form == REPORT_OFF) {
         return;
@@ -311,48 +202,54 @@ static void write_report(const Watch *watch, CrawlStore *store)
 
 static int end_run(Watch *watch, CrawlStore *store)
 {
-    AgentParts *parts = watch->parts;
+    Helm *helm = &watch->helm;
+    AgentParts *parts = helm->parts;
     parts_stop(parts);
-    int64_t elapsed_ms = mono_ms_between(watch->start, mono_now());
+    int64_t elapsed_ms = mono_ms_between(helm->start, mono_now());
     Result rc = ingest_save_times(parts->ingest, (uint64_t)elapsed_ms,
                                   (uint64_t)cpu_process_ns() / 1000000);
     if (rc != RESULT_OK) {
         LOG_WARN("agent", "times were not saved", "error=\"%s\"", result_name(rc));
     }
-    monitor_set_state(watch->monitor,
-                      watch->status == EXIT_FINISHED ? STATE_FINISHED : STATE_STOPPED);
-    monitor_finish(watch->monitor);
-    if (!watch->options->quiet) {
-        summary_print(&store->tables, store->directory, ingest_totals(parts->ingest), watch->why,
+    monitor_set_state(helm->monitor,
+                      helm->status == EXIT_FINISHED ? STATE_FINISHED : STATE_STOPPED);
+    monitor_finish(helm->monitor);
+    desk_close(watch->desk);
+    if (!helm->options->quiet) {
+        summary_print(&store->tables, store->directory, ingest_totals(parts->ingest), helm->why,
                       stdout);
     }
-    write_report(watch, store);
-    LOG_INFO("agent", "end", "status=%d reason=\"%s\"", watch->status, watch->why);
-    return watch->status;
+    write_report(helm, store);
+    LOG_INFO("agent", "end", "status=%d reason=\"%s\"", helm->status, helm->why);
+    return helm->status;
 }
 
 static int crawl(const AgentOptions *options, CrawlStore *store, AgentParts *parts, int signals)
 {
     Monitor *monitor = NULL;
-    Watch watch = {.parts = parts,
-                   .options = options,
+    Watch watch = {.helm = {.parts = parts,
+                            .options = options,
+                            .start = mono_now(),
+                            .elapsed_before_ms = ingest_totals(parts->ingest)->elapsed_ms,
+                            .status = EXIT_INTERNAL,
+                            .why = "internal error"},
                    .signals = signals,
-                   .news = parts->news,
-                   .start = mono_now(),
-                   .elapsed_before_ms = ingest_totals(parts->ingest)->elapsed_ms,
-                   .status = EXIT_INTERNAL,
-                   .why = "internal error"};
-    Result rc = monitor_new(&monitor, options, store, parts, watch.elapsed_before_ms);
+                   .news = parts->news};
+    Helm *helm = &watch.helm;
+    Result rc = monitor_new(&monitor, options, store, parts, helm->elapsed_before_ms);
     if (rc != RESULT_OK) {
         (void)fprintf(stderr, "ragno: %s: logs cannot be written: %s\n", store->directory,
                       result_name(rc));
         return EXIT_IO;
     }
-    watch.monitor = monitor;
-    rc = parts_start(parts);
+    helm->monitor = monitor;
+    rc = desk_open(&watch.desk, helm, store->directory);
+    if (rc == RESULT_OK) {
+        rc = parts_start(parts);
+    }
     if (rc != RESULT_OK) {
         (void)fprintf(stderr, "ragno: threads cannot be started: %s\n", result_name(rc));
-        begin_stop(&watch, EXIT_INTERNAL, "threads cannot be started", mono_now());
+        helm_stop(helm, EXIT_INTERNAL, "threads cannot be started", mono_now());
     }
     watch_crawl(&watch);
     int status = end_run(&watch, store);

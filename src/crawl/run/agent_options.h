@@ -1,17 +1,14 @@
-/* Agent: builds every part, starts the threads in order, watches over them, and stops everything.
+/* Agent options: what the command line of a crawl says.
  *
- * What: the agent takes all signals (signalfd) and all news of the other threads (eventfd): the
- * crawl is finished, a limit was reached, the disk is full. A stop goes in this order: no new
- * fetches; fetches in flight end or are aborted; fetchers, resolver, parsers, ingest, frontier.
+ * What: plain values that the main thread's modules read.
+ * Owns: nothing; everything is the command's.
  * Threads: main. */
-#ifndef CRAWL_RUN_AGENT_H
-#define CRAWL_RUN_AGENT_H
+#ifndef CRAWL_RUN_AGENT_OPTIONS_H
+#define CRAWL_RUN_AGENT_OPTIONS_H
 
 #include <stdbool.h>
 
 #include "rules/config.h"
-#include "crawl/exit_status.h"
-#include "crawl/crawl_store.h"
 
 typedef enum ProgressMode { PROGRESS_AUTO, PROGRESS_ALWAYS, PROGRESS_NEVER } ProgressMode;
 
@@ -33,8 +30,5 @@ typedef struct AgentOptions {
     bool quiet;   /* no summary */
     bool verbose; /* events of level INFO on standard error, too */
 } AgentOptions;
-
-/* Crawls until the end; returns the exit status. */
-int agent_run(const AgentOptions *options);
 
 #endif

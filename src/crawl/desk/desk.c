@@ -1,0 +1,146 @@
+#include "crawl/desk/desk.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/option/option.h"
+#include "base/thread/log.h"
+#include "crawl/desk/desk_reply.h"
+#include "crawl/desk/desk_run.h"
+#include "crawl/desk/desk_status.h"
+
+typedef struct DeskWord {
+    const char *name;
+    const char *arguments; /* for help and usage */
+    size_t most;           /* arguments */
+    void (*run)(Desk *desk, const DeskRequest *request);
+    const char *help;
+} DeskWord;
+
+static void desk_help(Desk *desk, const DeskRequest *request);
+
+static const DeskWord words[] = {
+    {"help", "", 0, desk_help, "these lines"},
+    {"pause", "", 0, desk_pause, "begin nothing new; fetches in flight end"},
+    {"reload", "", 0, desk_reload, "read the configuration anew, as SIGHUP does"},
+    {"resume", "", 0, desk_resume, "go on after pause"},
+    {"rotate", "", 0, desk_rotate, "open the logs anew"},
+    {"status", "[json] [follow]", 2, desk_status, "what the crawl is doing; follow: each second"},
+    {"stop", "[now]", 1, desk_stop, "end it, as SIGTERM does; now: as a second one"},
+    {"threads", "", 0, desk_threads, "what each thread does"},
+};
+
+#define N_WORDS (sizeof words / sizeof *words)
+
+static void desk_help(Desk *desk, const DeskRequest *request)
+{
+    for (size_t i = 0; i < N_WORDS; i++) {
+        char usage[64];
+        (void)snprintf(usage, sizeof usage, "%s %s", words[i].name, words[i].arguments);
+        desk_say(desk, request->client, "%-32s %s", usage, words[i].help);
+    }
+    desk_ok(desk, request);
+}
+
+static void complain_unknown(Desk *desk, const DeskRequest *request)
+{
+    const char *best = NULL;
+    size_t best_distance = 3; /* what is further away helps nobody */
+    for (size_t i = 0; i < N_WORDS; i++) {
+        size_t distance = option_distance(request->words[0], words[i].name);
+        if (distance < best_distance) {
+            best_distance = distance;
+            best = words[i].name;
+        }
+    }
+    if (best != NULL) {
+        desk_misunderstand(desk, request, "unknown word '%.64s', did you mean '%s'?",
+                           request->words[0], best);
+    } else {
+        desk_misunderstand(desk, request, "unknown word '%.64s' (`help` lists them all)",
+                           request->words[0]);
+    }
+}
+
+static void take(void *context, ControlClient client, const ControlPeer *peer,
+                 const ControlWords *line)
+{
+    Desk *desk = context;
+    DeskRequest request = {.client = client, .words = line->words, .n = line->n};
+    (void)snprintf(request.who, sizeof request.who, "uid=%lu pid=%ld", (unsigned long)peer->uid,
+                   (long)peer->pid);
+    for (size_t i = 0; i < N_WORDS; i++) {
+        if (strcmp(line->words[0], words[i].name) != 0) {
+            continue;
+        }
+        if (line->n - 1 > words[i].most) {
+            desk_misunderstand(desk, &request, "%s: unexpected '%.64s' (usage: %s%s%s)",
+                               words[i].name, line->words[words[i].most + 1], words[i].name,
+                               *words[i].arguments == '\0' ? "" : " ", words[i].arguments);
+        } else {
+            words[i].run(desk, &request);
+        }
+        return;
+    }
+    complain_unknown(desk, &request);
+}
+
+static void gone(void *context, ControlClient client)
+{
+    Desk *desk = context;
+    desk_status_gone(desk, client);
+}
+
+/* ---- the outside ----------------------------------------------------------------------------- */
+
+Result desk_open(Desk **out, Helm *helm, const char *directory)
+{
+    Desk *desk = calloc(1, sizeof *desk);
+    if (desk == NULL) {
+        return RESULT_MEMORY;
+    }
+    Buffer error;
+    ControlSink sink = {.context = desk, .take = take, .gone = gone};
+    buffer_init(&error, BUFFER_NO_LIMIT);
+    buffer_init(&desk->text, BUFFER_NO_LIMIT);
+    desk->helm = helm;
+    desk->monitor = helm->monitor;
+    if (control_server_open(&desk->server, directory, &sink, &error) != RESULT_OK) {
+        LOG_WARN("control", "no control socket, the crawl can be steered by signals only",
+                 "error=\"%s\"", buffer_string(&error));
+    }
+    buffer_destroy(&error);
+    *out = desk;
+    return RESULT_OK;
+}
+
+void desk_close(Desk *desk)
+{
+    if (desk != NULL) {
+        if (desk->server != NULL) {
+            desk_status_end(desk);
+        }
+        control_server_close(desk->server);
+        buffer_destroy(&desk->text);
+        free(desk);
+    }
+}
+
+int desk_fd(const Desk *desk)
+{
+    return desk->server == NULL ? -1 : control_server_fd(desk->server);
+}
+
+void desk_serve(Desk *desk, MonoTime now)
+{
+    if (desk->server != NULL) {
+        control_server_serve(desk->server);
+        desk_status_tick(desk, now);
+    }
+}
+
+MonoTime desk_next(const Desk *desk)
+{
+    return desk_status_next(desk);
+}

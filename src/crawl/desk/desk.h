@@ -1,0 +1,30 @@
+/* Desk: answers what operators ask by the control socket.
+ *
+ *   control server --desk_take--> the word's module --> helm, monitor, parts
+ *                                       '--> lines of the answer, now or later
+ *
+ * What: a table of words, each with a usage and a function. An unknown word is answered with the
+ * nearest one. What changes the crawl is logged with who asked (user and process).
+ * Owns: the control server.
+ * Threads: main.
+ * Errors: whatever is asked gets a sentence; what cannot be done changes nothing. */
+#ifndef CRAWL_DESK_DESK_H
+#define CRAWL_DESK_DESK_H
+
+#include "crawl/desk/desk_state.h"
+
+/* Opens DIR/control. A crawl without a socket goes on: the log says why there is none.
+ * RESULT_MEMORY.
+ */
+Result desk_open(Desk **desk, Helm *helm, const char *directory);
+/* The answers that are not complete end with the crawl. NULL is allowed. */
+void desk_close(Desk *desk);
+
+/* Readable when there is something to do; -1: there is no socket. */
+int desk_fd(const Desk *desk);
+/* Answers what has been asked, and does what is due. */
+void desk_serve(Desk *desk, MonoTime now);
+/* When desk_serve wants to be called again, if nobody asks before. */
+MonoTime desk_next(const Desk *desk);
+
+#endif

@@ -1,0 +1,53 @@
+#include "crawl/desk/desk_reply.h"
+
+#include <stdarg.h>
+
+/* The formatted text, or "out of memory". */
+static const char *format_text(Desk *desk, const char *format, va_list arguments)
+    __attribute__((format(printf, 2, 0)));
+static const char *format_text(Desk *desk, const char *format, va_list arguments)
+{
+    buffer_reset(&desk->text);
+    return buffer_vprintf(&desk->text, format, arguments) == RESULT_OK ? buffer_string(&desk->text)
+                                                                       : "out of memory";
+}
+
+void desk_say(Desk *desk, ControlClient client, const char *format, ...)
+{
+    va_list arguments;
+    va_start(arguments, format);
+    control_server_say(desk->server, client, format_text(desk, format, arguments));
+    va_end(arguments);
+}
+
+void desk_ok(Desk *desk, const DeskRequest *request)
+{
+    control_server_end(desk->server, request->client, CONTROL_OK, NULL);
+}
+
+void desk_done(Desk *desk, const DeskRequest *request, const char *format, ...)
+{
+    va_list arguments;
+    va_start(arguments, format);
+    control_server_end(desk->server, request->client, CONTROL_OK,
+                       format_text(desk, format, arguments));
+    va_end(arguments);
+}
+
+void desk_refuse(Desk *desk, const DeskRequest *request, const char *format, ...)
+{
+    va_list arguments;
+    va_start(arguments, format);
+    control_server_end(desk->server, request->client, CONTROL_ERROR,
+                       format_text(desk, format, arguments));
+    va_end(arguments);
+}
+
+void desk_misunderstand(Desk *desk, const DeskRequest *request, const char *format, ...)
+{
+    va_list arguments;
+    va_start(arguments, format);
+    control_server_end(desk->server, request->client, CONTROL_USAGE,
+                       format_text(desk, format, arguments));
+    va_end(arguments);
+}

@@ -1,0 +1,71 @@
+#include "crawl/desk/desk_run.h"
+
+#include <string.h>
+
+#include "crawl/desk/desk_reply.h"
+
+void desk_pause(Desk *desk, const DeskRequest *request)
+{
+    if (desk->helm->stopping) {
+        desk_refuse(desk, request, "the crawl is stopping");
+    } else if (helm_pause(desk->helm, true, request->who)) {
+        desk_done(desk, request, "nothing new is fetched until `resume`; %zu fetches are in flight",
+                  parts_outstanding(desk->helm->parts));
+    } else {
+        desk_done(desk, request, "it is paused already");
+    }
+}
+
+void desk_resume(Desk *desk, const DeskRequest *request)
+{
+    if (desk->helm->stopping) {
+        desk_refuse(desk, request, "the crawl is stopping");
+    } else if (!helm_pause(desk->helm, false, request->who)) {
+        desk_done(desk, request, "it is not paused by an operator");
+    } else if ((desk->helm->parts->pauses & PAUSE_DISK) != 0) {
+        desk_done(desk, request, "it stays paused while the disk is nearly full");
+    } else {
+        desk_ok(desk, request);
+    }
+}
+
+void desk_stop(Desk *desk, const DeskRequest *request)
+{
+    if (request->n == 2 && strcmp(request->words[1], "now") != 0) {
+        desk_misunderstand(desk, request, "stop: unexpected '%s' (usage: stop [now])",
+                           request->words[1]);
+    } else if (request->n == 2) {
+        helm_stop_now(desk->helm, request->who, mono_now());
+        desk_done(desk, request, "fetches in flight are aborted; they are repeated at a resume");
+    } else {
+        char time[24];
+        int64_t left_ms = desk->helm->options->config->crawl_grace;
+        helm_stop_asked(desk->helm, request->who, mono_now());
+        desk_done(desk, request, "%zu fetches in flight have %s to end (crawl.grace)",
+                  parts_outstanding(desk->helm->parts), status_format_time(left_ms, time));
+    }
+}
+
+void desk_reload(Desk *desk, const DeskRequest *request)
+{
+    size_t changed = 0;
+    Buffer error;
+    buffer_init(&error, BUFFER_NO_LIMIT);
+    if (helm_reload(desk->helm, request->who, &changed, &error)) {
+        desk_done(desk, request, "%zu options have changed", changed);
+    } else {
+        char *save = NULL;
+        char *line = error.length == 0 ? NULL : strtok_r(error.data, "\n", &save);
+        for (; line != NULL; line = strtok_r(NULL, "\n", &save)) {
+            desk_say(desk, request->client, "%s", line);
+        }
+        desk_refuse(desk, request, "the configuration is wrong, nothing was changed");
+    }
+    buffer_destroy(&error);
+}
+
+void desk_rotate(Desk *desk, const DeskRequest *request)
+{
+    helm_reopen_logs(desk->helm, request->who);
+    desk_ok(desk, request);
+}

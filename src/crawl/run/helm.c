@@ -1,0 +1,195 @@
+#include "crawl/run/helm.h"
+
+#include <string.h>
+
+#include "base/thread/log.h"
+#include "crawl/parts/parsing_parts.h"
+#include "crawl/parts/writing_parts.h"
+
+#define DRAIN_TICK_MS  1000
+#define SAME_SIGNAL_MS 100
+
+/* ---- stop ------------------------------------------------------------------------------------ */
+
+static void begin_stop(Helm *helm, int status, const char *why, const char *who, MonoTime now)
+{
+    if (helm->stopping) {
+        return;
+    }
+    helm->stopping = true;
+    helm->status = status;
+    helm->why = why;
+    helm->stop_time = now;
+    helm->grace_end = mono_add_ms(now, helm->options->config->crawl_grace);
+    LOG_INFO("agent", "stopping", "reason=\"%s\"%s%s", why, who == NULL ? "" : " ",
+             who == NULL ? "" : who);
+    monitor_set_state(helm->monitor, STATE_STOPPING);
+    parts_drain(helm->parts);
+}
+
+void helm_stop(Helm *helm, int status, const char *why, MonoTime now)
+{
+    begin_stop(helm, status, why, NULL, now);
+}
+
+static bool is_by_signal(const char *who)
+{
+    return strncmp(who, "signal=", 7) == 0;
+}
+
+static void force(Helm *helm, const char *who)
+{
+    if (helm->status == EXIT_SIGNAL && !helm->forced) {
+        helm->forced = true;
+        helm->status = EXIT_FORCED;
+        helm->why = is_by_signal(who)
+                        ? "stopped at once by a second signal; fetches in flight will be repeated"
+                        : "stopped at once by the operator; fetches in flight will be repeated";
+        LOG_INFO("agent", "stopping at once", "%s", who);
+        parts_abort(helm->parts);
+    }
+}
+
+void helm_stop_asked(Helm *helm, const char *who, MonoTime now)
+{
+    if (!helm->stopping) {
+        begin_stop(helm, EXIT_SIGNAL,
+                   is_by_signal(who) ? "stopped by a signal, everything is saved"
+                                     : "stopped by the operator, everything is saved",
+                   who, now);
+        return;
+    }
+    /* `timeout` and shells signal the process and its group: one wish, heard twice. */
+    if (is_by_signal(who) && !mono_before(now, mono_add_ms(helm->stop_time, SAME_SIGNAL_MS))) {
+        force(helm, who);
+    }
+}
+
+void helm_stop_now(Helm *helm, const char *who, MonoTime now)
+{
+    helm_stop_asked(helm, who, now);
+    force(helm, who);
+}
+
+/* ---- pause ----------------------------------------------------------------------------------- */
+
+bool helm_pause(Helm *helm, bool held, const char *who)
+{
+    if (helm->held == held) {
+        return false;
+    }
+    helm->held = held;
+    LOG_INFO("agent", held ? "paused" : "resumed", "reason=operator %s", who);
+    return true;
+}
+
+/* The disk's part of the reasons to pause, told when it changes. */
+static unsigned look_at_disk(Helm *helm)
+{
+    unsigned low =
+        monitor_disk_low(helm->monitor) || atomic_load(&helm->parts->stuck) ? PAUSE_DISK : 0u;
+    if (low != (helm->parts->pauses & PAUSE_DISK) && !helm->stopping) {
+        LOG_WARN("agent", low != 0 ? "paused" : "resumed", "reason=\"disk nearly full\"");
+    }
+    return low;
+}
+
+/* ---- configuration and logs ------------------------------------------------------------------ */
+
+void helm_reopen_logs(Helm *helm, const char *who)
+{
+    (void)log_reopen();
+    parts_reopen_logs(helm->parts);
+    monitor_reopen(helm->monitor);
+    LOG_INFO("agent", "logs opened anew", "%s", who);
+}
+
+bool helm_reload(Helm *helm, const char *who, size_t *changed, Buffer *error)
+{
+    const AgentOptions *options = helm->options;
+    Config fresh;
+    if (!options->reload(options->reload_context, &fresh, error)) {
+        return false;
+    }
+    *changed = options_take_live(&options->config->options, &fresh.options);
+    config_destroy(&fresh);
+    log_set_level((LogLevel)options->config->log_level);
+    parts_configure(helm->parts);
+    Result rc = parsing_parts_share_rules(helm->parts, error);
+    Result revisits = writing_parts_change_revisits(helm->parts, error);
+    LOG_INFO("agent", "configuration read anew", "changed=%zu %s", *changed, who);
+    return rc == RESULT_OK && revisits == RESULT_OK;
+}
+
+/* ---- limits ---------------------------------------------------------------------------------- */
+
+/* Nothing was ever fetched, and not one name server said a word. */
+static bool is_without_names(const Helm *helm)
+{
+    ResolverStats names;
+    resolver_stats(helm->parts->resolver, &names);
+    return names.unanswered > 0 && names.answered == 0 &&
+           stats_get(&helm->parts->stats.fetches) == 0;
+}
+
+static void check_limits(Helm *helm, MonoTime now)
+{
+    const Config *config = helm->options->config;
+    const Stats *stats = &helm->parts->stats;
+    int64_t run_ms = mono_ms_between(helm->start, now);
+    int64_t total_ms = run_ms + (int64_t)helm->elapsed_before_ms;
+    if (atomic_load(&helm->parts->failed)) {
+        helm_stop(helm, EXIT_IO,
+                  "stopped: the directory cannot be read or written; the log says why", now);
+    } else if (is_without_names(helm)) {
+        helm_stop(helm, EXIT_NETWORK,
+                  "stopped: no name server answers (dns.servers, or /etc/resolv.conf)", now);
+    } else if (atomic_load(&helm->parts->finished)) {
+        helm_stop(helm, EXIT_FINISHED, "finished, nothing is left to fetch", now);
+    } else if (config->crawl_max_pages > 0 &&
+               stats_get(&stats->pages) >= (uint64_t)config->crawl_max_pages) {
+        helm_stop(helm, EXIT_PAGE_LIMIT, "stopped at crawl.max_pages", now);
+    } else if (config->crawl_max_bytes > 0 &&
+               stats_get(&stats->bytes) >= (uint64_t)config->crawl_max_bytes) {
+        helm_stop(helm, EXIT_PAGE_LIMIT, "stopped at crawl.max_bytes", now);
+    } else if (config->crawl_max_duration > 0 && total_ms >= config->crawl_max_duration) {
+        helm_stop(helm, EXIT_TIME_LIMIT, "stopped at crawl.max_duration", now);
+    } else if (config->crawl_disk_full_exit && monitor_disk_low(helm->monitor)) {
+        helm_stop(helm, EXIT_DISK_LIMIT, "stopped because the disk is nearly full", now);
+    }
+}
+
+void helm_tick(Helm *helm, MonoTime now)
+{
+    parts_pause(helm->parts, look_at_disk(helm) | (helm->held ? PAUSE_OPERATOR : 0u));
+    check_limits(helm, now);
+    if (helm->stopping && !helm->forced && !mono_before(now, helm->grace_end)) {
+        helm->forced = true; /* the grace is over: what is in flight is fetched again */
+        parts_abort(helm->parts);
+    }
+}
+
+static MonoTime sooner(MonoTime a, MonoTime b)
+{
+    return mono_before(a, b) ? a : b;
+}
+
+MonoTime helm_next(const Helm *helm, MonoTime now)
+{
+    int64_t duration = helm->options->config->crawl_max_duration;
+    MonoTime next = MONO_NEVER;
+    if (duration > 0) {
+        int64_t left = duration - (int64_t)helm->elapsed_before_ms;
+        next = mono_add_ms(helm->start, left < 0 ? 0 : left);
+    }
+    if (helm->stopping) {
+        next = sooner(next, mono_add_ms(now, DRAIN_TICK_MS));
+        next = sooner(next, helm->grace_end);
+    }
+    return next;
+}
+
+bool helm_has_stopped(const Helm *helm)
+{
+    return helm->stopping && parts_outstanding(helm->parts) == 0;
+}

@@ -1,0 +1,164 @@
+"""`ragno ctl`: a running crawl is steered by its socket, at once, by many, and never by nonsense."""
+import json
+import os
+import socket
+import stat
+import subprocess
+import time
+
+import harness
+
+RAGNO = f"{harness.OUT}/ragno"
+AT_ONCE_S = 1.0  # what an operator asks for has its effect by then
+
+
+class Crawl:
+    """A crawl that runs beside the test."""
+
+    def __init__(self, web, directory, *options, **delays):
+        self.directory = directory
+        self.process = subprocess.Popen(
+            harness.crawl_command(web, directory, *options, **delays), stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, errors="replace")
+
+    def __enter__(self):
+        if not harness.until(lambda: os.path.exists(self.directory + "/control") or
+                             self.process.poll() is not None) or self.process.poll() is not None:
+            raise RuntimeError("no crawl: " + self.process.stderr.read())
+        return self
+
+    def __exit__(self, *_):
+        harness.end_process(self.process)
+        self.process.stdout.close()
+        self.process.stderr.close()
+
+    def ask(self, *words):
+        """Like subprocess.run."""
+        return harness.run([RAGNO, "ctl", self.directory, *words], 60)
+
+    def status(self, *names):
+        """Fields of the status of now."""
+        fields = json.loads(self.ask("status", "--json").stdout)
+        return [fields[name] for name in names] if len(names) > 1 else fields[names[0]]
+
+    def log(self):
+        with open(self.directory + "/ragno.log") as file:
+            return file.read()
+
+    def wait(self):
+        """The exit status at its end."""
+        return self.process.wait(harness.PATIENCE_S)
+
+
+def now_us():
+    """By the clock of the web's log."""
+    return time.monotonic_ns() // 1000
+
+
+def pass_time(seconds):
+    """For checks that nothing happens: the one thing that cannot be waited for."""
+    end = time.monotonic() + seconds
+    harness.until(lambda: time.monotonic() > end)
+
+
+def pause_and_resume(report, path):
+    with harness.Web(path, hosts=20, addresses=20, pages=100000) as web, \
+            Crawl(web, path + "/crawl", wait="20ms", ip_wait="5ms") as crawl:
+        mode = stat.S_IMODE(os.stat(crawl.directory + "/control").st_mode)
+        report.equal("only the user may connect", oct(mode), oct(0o600))
+        harness.until(lambda: len(web.requests()) > 100)
+        answer = crawl.ask("pause")
+        report.equal("pause", answer.returncode, 0)
+        report.equal("the status says so", crawl.status("state", "limit"), ["paused", "operator"])
+        harness.until(lambda: crawl.status("active") == 0)
+        moment = now_us()
+        report.check("a second pause is no mistake", "already" in crawl.ask("pause").stderr)
+        pass_time(AT_ONCE_S)
+        report.equal("a paused crawl asks nobody", [r for r in web.requests() if r.start > moment], [])
+        start = time.monotonic()
+        report.equal("resume", crawl.ask("resume").returncode, 0)
+        harness.until(lambda: any(r.start > moment for r in web.requests()))
+        report.check("it goes on at once", time.monotonic() - start < 5 * AT_ONCE_S)
+        me = f"uid={os.getuid()} pid="
+        report.check("both are events, with who asked", all(
+            any(word in line and me in line for line in crawl.log().splitlines())
+            for word in ("agent: paused reason=operator", "agent: resumed reason=operator")),
+            crawl.log()[-800:])
+        report.equal("stop", crawl.ask("stop").returncode, 0)
+        report.equal("ends it as a signal does", crawl.wait(), 11)
+        report.check("and says who did", "stopped by the operator" in crawl.process.stdout.read())
+        report.check("the socket is gone with it", not os.path.exists(crawl.directory + "/control"))
+        late = crawl.ask("pause")
+        report.check("a crawl that does not run: exit 3, and it says so",
+                     late.returncode == 3 and "no crawl is running" in late.stderr, late.stderr)
+
+
+def raw(directory, data, size=65536):
+    """What the socket answers to bytes, until it ends the connection."""
+    with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as client:
+        client.settimeout(harness.PATIENCE_S)
+        client.connect(directory + "/control")
+        client.sendall(data)
+        client.shutdown(socket.SHUT_WR)
+        answer = b""
+        while True:
+            part = client.recv(size)
+            if not part:
+                return answer.decode("utf-8", "replace")
+            answer += part
+
+
+def nonsense(report, path):
+    with harness.Web(path, hosts=5, addresses=5, pages=100000) as web, \
+            Crawl(web, path + "/crawl", wait="20ms", ip_wait="5ms") as crawl:
+        for words, status, sentence in (
+                (["puase"], 2, "did you mean 'pause'"),
+                (["frobnicate"], 2, "`help` lists them all"),
+                (["pause", "now"], 2, "unexpected 'now'"),
+                (["status", "--xml"], 2, "unexpected '--xml'"),
+                (["stop", "please"], 2, "unexpected 'please'"),
+                ([], 2, "usage: ragno ctl")):
+            answer = crawl.ask(*words)
+            report.check(f"ctl {' '.join(words)}", answer.returncode == status and
+                         sentence in answer.stderr, f"{answer.returncode}: {answer.stderr}")
+        report.check("help lists the words", "pause" in crawl.ask("help").stdout)
+        for name, data in (("bytes that are no text", bytes(range(256)) * 20 + b"\n"),
+                           ("an HTTP request", b"GET / HTTP/1.1\r\nHost: x\r\n\r\n"),
+                           ("an open quote", b"status \"json\n"),
+                           ("no line end", b"status"),
+                           ("a line without end", b"x" * 3000000)):
+            try:
+                answer = raw(crawl.directory, data)
+            except (BrokenPipeError, ConnectionResetError):
+                answer = "usage (was told before it had said all)"
+            report.check(f"{name}: a sentence", answer.startswith("usage "), answer[:200])
+        report.check("and the crawl goes on", crawl.process.poll() is None and
+                     crawl.status("state") == "running")
+
+
+def twenty_at_once(report, path):
+    with harness.Web(path, hosts=20, addresses=20, pages=100000) as web, \
+            Crawl(web, path + "/crawl", wait="20ms", ip_wait="5ms") as crawl:
+        command = [RAGNO, "ctl", crawl.directory, "status", "--follow", "--json"]
+        clients = [subprocess.Popen(command, stdout=subprocess.PIPE, text=True) for _ in range(20)]
+        lines = [[json.loads(c.stdout.readline()) for c in clients] for _ in range(3)]
+        report.check("20 clients follow the status", all(
+            field["state"] == "running" for row in lines for field in row))
+        report.equal("while others ask", [crawl.ask("threads").returncode for _ in range(5)], [0] * 5)
+        for client in clients[:10]:
+            client.kill()
+        report.equal("some leave, others ask on", crawl.ask("pause").returncode, 0)
+        states = [json.loads(c.stdout.readline())["state"] for c in clients[10:] for _ in range(3)]
+        report.check("and see it", "paused" in states, str(states))
+        crawl.ask("stop", "now")
+        report.equal("stop now is a forced stop", crawl.wait(), 13)
+        rest = [client.communicate(timeout=harness.PATIENCE_S)[0] for client in clients[10:]]
+        report.check("their answers end with the crawl",
+                     all(client.returncode == 0 for client in clients[10:]) and all(rest),
+                     str([c.returncode for c in clients]))
+        for client in clients[:10]:
+            client.communicate()
+
+
+if __name__ == "__main__":
+    harness.main(pause_and_resume, nonsense, twenty_at_once)
