@@ -21,6 +21,7 @@ POLITE_RATE, POLITE_PAGES = 400, 12000
 WANTED = [word for word in os.environ.get("WORKLOADS", "").split(",") if word]
 
 NOWARC, WARC = ("warc.enabled=no",), ("warc.enabled=yes",)
+REAL = (f"scope.domains={real_web.DOMAIN}",)
 
 
 def scaled(n, least):
@@ -138,7 +139,7 @@ def crawl_r(path, manifest):
         with real_web.RealWeb(path, gzip=gzip) as nginx, \
                 crawls.Web(path, hosts=1, zone=nginx.zone) as web:
             def crawl(program, options):
-                return crawls.crawl(program, web, path, options + pages_options(pages),
+                return crawls.crawl(program, web, path, options + REAL + pages_options(pages),
                                     seeds=nginx.seeds, http=nginx.port, codes=(0, 14))
 
             if not gzip:
@@ -164,7 +165,7 @@ def crawl_polite(path, manifest):
     with real_web.RealWeb(path, close=True) as nginx, \
             crawls.Web(path, hosts=1, zone=nginx.zone) as web:
         def crawl(program, wait, warc):
-            return crawls.crawl(program, web, path, warc + (f"crawl.max_pages={pages}",),
+            return crawls.crawl(program, web, path, warc + REAL + (f"crawl.max_pages={pages}",),
                                 wait=wait, seeds=nginx.seeds, http=nginx.port, codes=(0, 14))
 
         fast = crawls.alternate("crawl.polite.fast", lambda program: crawl(program, "0", NOWARC))

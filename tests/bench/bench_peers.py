@@ -42,7 +42,7 @@ def wget2(path, nginx, seeds, keep):
     stats, out = f"{path}/stats.csv", f"{path}/out"
     shutil.rmtree(out, ignore_errors=True)
     command = ["unshare", "-m", "sh", "-c", ISOLATE, "sh", nginx.hosts, f"{path}/nsswitch.conf",
-               "wget2", "--no-config", "-q", "-r", "-l", "inf", "-H", "--domains=docs.test",
+               "wget2", "--no-config", "-q", "-r", "-l", "inf", "-H", f"--domains={real_web.DOMAIN}",
                f"--max-threads={THREADS}", "--tries=1", "--ignore-tags=img,link,script",
                "--http2=off", f"--stats-site=csv:{stats}", f"--input-file={seeds}"]
     command += ["-x", "-P", out] if keep else ["-O", "/dev/null"]
@@ -86,7 +86,8 @@ def peers(path):
             for _ in range(RUNS):
                 runs["wget2"].append(wget2(path, nginx, seeds, keep))
                 for label, program in crawls.programs():
-                    runs[label].append(crawls.crawl(program, web, path, (option,), seeds=seeds,
+                    runs[label].append(crawls.crawl(program, web, path,
+                                                    (option, f"scope.domains={real_web.DOMAIN}"), seeds=seeds,
                                                     http=80, connections=THREADS))
             report(name, runs)
 

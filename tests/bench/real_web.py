@@ -30,6 +30,7 @@ import zlib
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 PLACE = os.environ.get("REAL_WEB", os.path.join(HERE, "..", "..", "build", "real-web"))
+DOMAIN = "docs.test"
 HOSTS = 1000
 LEAST_PAGES = 50000
 MOST_BYTES = 2 << 20  # of a page: fetch.max_body
@@ -50,7 +51,7 @@ REFERENCE = re.compile(rb"""(?i)(\b(?:href|src)\s*=\s*)("[^"]*"|'[^']*'|[^\s"'>]
 
 
 def host_name(host):
-    return f"r{host:04}.docs.test"
+    return f"r{host:04}.{DOMAIN}"
 
 
 def host_address(host):
