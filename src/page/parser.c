@@ -145,7 +145,11 @@ static void ask_filters(Parser *parser, ParsedPage *page, const char *content_ty
 {
     static const FilterHook hooks[] = {HOOK_PARSE, HOOK_FOLLOW, HOOK_STORE};
     const Filters *filters = parser->filters;
-    if (parser->source.href == NULL) {
+    bool asked = parser->options->score_rules != NULL;
+    for (size_t i = 0; i < sizeof hooks / sizeof *hooks; i++) {
+        asked = asked || filters->of[hooks[i]] != NULL;
+    }
+    if (!asked || parser->source.href == NULL) {
         return;
     }
     char digest[33];
@@ -202,6 +206,13 @@ static void parse_answer(Parser *parser, ParsedPage *page, const HttpHeader *hea
     page->parsed = true;
 }
 
+/* Whether what this page brings says something about the pattern of its URL (trap_yield.h). */
+static bool may_be_trap(const Parser *parser, const FetchResult *fetch)
+{
+    return parser->options->traps && fetch->final && !fetch->request.again &&
+           fetch->answer.status == 200 && parser->body.length > 0;
+}
+
 /* An answer to a scheduled URL. Decoding and the filters come before storing, what they say about
  * the fetch after it: the archive holds what was received, as it was received. */
 static void take_page(Parser *parser, ParsedPage *page)
@@ -227,9 +238,9 @@ static void take_page(Parser *parser, ParsedPage *page)
         page->body_hash[0] = h.high;
         page->body_hash[1] = h.low;
     }
-    if (url_parse(&parser->source, NULL, fetch->request.url, strlen(fetch->request.url)) ==
-            RESULT_OK &&
-        parser->body.length > 0 && trap_content_is_due(&parser->source)) {
+    bool is_url = url_parse(&parser->source, NULL, fetch->request.url,
+                            strlen(fetch->request.url)) == RESULT_OK;
+    if (is_url && may_be_trap(parser, fetch) && trap_content_is_due(&parser->source)) {
         page->trap_hash =
             trap_content_hash(&parser->source, parser->body.data, parser->body.length);
     }
@@ -283,7 +294,8 @@ ParsedPage *parser_read(Parser *parser, FetchResult *result)
 Result parser_init(Parser *parser, Archive *archive)
 {
     const ParsingOptions *options = parser->options;
-    HtmlOptions html = {.max_links = options->max_links,
+    HtmlOptions html = {.no_digests = !options->digests,
+                        .max_links = options->max_links,
                         .max_link_bytes = options->max_url_length,
                         .forms = options->forms,
                         .robots_agent = options->robots_agent,

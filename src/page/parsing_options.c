@@ -22,6 +22,8 @@ ParsingOptions parsing_options(const Config *config)
                             .path_segments = (unsigned)config->limits_path_segments,
                             .repeated_segments = (unsigned)config->limits_repeated_segments,
                             .query_parameters = (unsigned)config->limits_query_parameters,
+                            .digests = config->parse_near_duplicates != 0 || config->warc_metadata,
+                            .traps = config->limits_trap_fetches > 0,
                             .sitemaps = config->scope_sitemaps,
                             .sitemap_hints = config->score_sitemap_hints,
                             .sitemap_depth = (unsigned)config->scope_sitemap_depth,

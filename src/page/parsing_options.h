@@ -28,6 +28,8 @@ typedef struct ParsingOptions {
     unsigned path_segments;     /* more are a trap; 0 = no limit */
     unsigned repeated_segments; /* so often in a row; below 2 = off */
     unsigned query_parameters;  /* 0 = no limit */
+    bool digests;               /* somebody reads text digests and simhashes */
+    bool traps;                 /* patterns of URLs are judged by what their pages bring */
     DedupSteps dedup;
     bool sitemaps;      /* read them, and the Sitemap lines of robots.txt */
     bool sitemap_hints; /* they change an entry's score */

@@ -181,7 +181,7 @@ static int read_list(const char *path, List *list)
 static int print_floor(const char *path, unsigned port)
 {
     List list = {NULL, 0};
-    HtmlOptions html = {.max_links = 0};
+    HtmlOptions html = {.no_digests = true};
     HtmlParser *parser = NULL;
     if (read_list(path, &list) != 0 || html_parser_new(&parser, &html) != RESULT_OK) {
         return 1;

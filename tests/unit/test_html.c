@@ -14,12 +14,18 @@ typedef struct Case {
 
 #define BASE "http://h.test/d/p"
 
-static HtmlParser *parser_of(bool use_libxml2)
+static HtmlParser *parser_with(HtmlOptions options)
 {
-    HtmlOptions options = {.forms = true, .robots_agent = "ragno", .use_libxml2 = use_libxml2};
     HtmlParser *parser = NULL;
+    options.forms = true;
+    options.robots_agent = "ragno";
     CU_ASSERT_EQUAL_FATAL(html_parser_new(&parser, &options), RESULT_OK);
     return parser;
+}
+
+static HtmlParser *parser_of(bool use_libxml2)
+{
+    return parser_with((HtmlOptions){.use_libxml2 = use_libxml2});
 }
 
 static Result parse(HtmlParser *parser, const char *html, size_t length, const char *type,
@@ -67,14 +73,17 @@ static void run(const Case *cases, size_t n)
 {
     HtmlParser *skim = parser_of(false);
     HtmlParser *libxml2 = parser_of(true);
+    HtmlParser *bare = parser_with((HtmlOptions){.no_digests = true});
     for (size_t i = 0; i < n; i++) {
         links_of(skim, cases[i].html, cases[i].want);
+        links_of(bare, cases[i].html, cases[i].want);
         if (cases[i].libxml2) {
             links_of(libxml2, cases[i].html, cases[i].want);
         }
     }
     html_parser_delete(skim);
     html_parser_delete(libxml2);
+    html_parser_delete(bare);
 }
 
 #define RUN(cases) run(cases, sizeof(cases) / sizeof *(cases))
@@ -388,6 +397,23 @@ static void links_that_lead_to_pages_are_told_from_others(void)
     }
 }
 
+static void digests_are_computed_only_when_somebody_reads_them(void)
+{
+    static const char html[] = "<p>one two three four five six seven eight nine ten words</p>";
+    for (int libxml2 = 0; libxml2 < 2; libxml2++) {
+        for (int bare = 0; bare < 2; bare++) {
+            Page page;
+            HtmlParser *parser =
+                parser_with((HtmlOptions){.use_libxml2 = libxml2 == 1, .no_digests = bare == 1});
+            CU_ASSERT_EQUAL(parse(parser, html, sizeof html - 1, "text/html", &page), RESULT_OK);
+            CU_ASSERT_EQUAL((page.text_digest[0] | page.text_digest[1]) != 0, bare == 0);
+            CU_ASSERT_EQUAL(page.text_bytes != 0, bare == 0);
+            CU_ASSERT(bare == 0 || page.simhash == 0);
+            html_parser_delete(parser);
+        }
+    }
+}
+
 UNIT_MAIN("html", {"every kind of link is found", every_kind_of_link_is_found},
           {"the first base with href rules the whole page",
            the_first_base_with_href_rules_the_whole_page},
@@ -401,4 +427,6 @@ UNIT_MAIN("html", {"every kind of link is found", every_kind_of_link_is_found},
           {"limits hold", limits_hold},
           {"huge things are read in linear time", huge_things_are_read_in_linear_time},
           {"links that lead to pages are told from others",
-           links_that_lead_to_pages_are_told_from_others})
+           links_that_lead_to_pages_are_told_from_others},
+          {"digests are computed only when somebody reads them",
+           digests_are_computed_only_when_somebody_reads_them})

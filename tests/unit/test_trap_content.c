@@ -106,6 +106,13 @@ static void plain_urls_need_no_hash(void)
     CU_ASSERT_FALSE(is_due("http://h/"));
     CU_ASSERT_FALSE(is_due("http://h/item/12345.html"));
     CU_ASSERT_FALSE(is_due("http://h/d3/p248.html"));
+    CU_ASSERT_FALSE(is_due("http://h/erlang/lib/stdlib-4.2/doc/html/lists.html"));
+    CU_ASSERT_FALSE(is_due("http://h/releases/1.5.4.html"));
+    CU_ASSERT_FALSE(is_due("http://h/v1.2.3"));
+    CU_ASSERT_TRUE(is_due("http://h/stdlib-4.2/page/7"));
+    CU_ASSERT_TRUE(is_due("http://h/day/2031.05.01"));
+    CU_ASSERT_TRUE(is_due("http://h/day/1.5.2031"));
+    CU_ASSERT_TRUE(is_due("http://h/1.5./7"));
     CU_ASSERT_TRUE(is_due("http://h/item?id"));
     CU_ASSERT_TRUE(is_due("http://h/2031/05"));
     CU_ASSERT_TRUE(is_due("http://h/s/0123abcd/item"));

@@ -131,23 +131,31 @@ static Result text_of(HtmlParser *p, const char *encoding, const char *body, siz
  * and the text is no XHTML. */
 static Result read_by_libxml2(HtmlParser *p, const HtmlSlice *text, bool is_xml)
 {
-    Result rc = need_digest_tree(p);
+    bool digests = !p->options.no_digests;
+    Result rc = digests ? need_digest_tree(p) : RESULT_OK;
     if (rc == RESULT_OK) {
         rc = is_xml ? html_xml_read(text->bytes, text->length, &p->tree)
                     : html_libxml2_read(p->libxml2, text->bytes, text->length, &p->tree);
     }
-    if (rc == RESULT_OK) {
+    if (rc == RESULT_OK && digests) {
         html_tree_begin(p->digest_tree);
         skim(text->bytes, text->length, p->digest_tree, &p->digest);
     }
     return rc;
 }
 
-static Result read_text(HtmlParser *p, const HtmlSlice *text, bool is_xml)
+static Result begin_digest(HtmlParser *p, size_t text_bytes)
 {
     const Url *u = &p->document;
     size_t host = p->options.digest_any_host ? 0 : u->host_end - u->host_start;
-    Result rc = digest_begin(&p->digest, text->length, u->href + u->host_start, host);
+    return p->options.no_digests
+               ? RESULT_OK
+               : digest_begin(&p->digest, text_bytes, u->href + u->host_start, host);
+}
+
+static Result read_text(HtmlParser *p, const HtmlSlice *text, bool is_xml)
+{
+    Result rc = begin_digest(p, text->length);
     if (rc != RESULT_OK) {
         return rc;
     }
@@ -162,7 +170,7 @@ static Result read_text(HtmlParser *p, const HtmlSlice *text, bool is_xml)
     if (p->libxml2 != NULL) {
         return read_by_libxml2(p, text, false);
     }
-    skim(text->bytes, text->length, &p->tree, &p->digest);
+    skim(text->bytes, text->length, &p->tree, p->options.no_digests ? NULL : &p->digest);
     return RESULT_OK;
 }
 
@@ -325,7 +333,7 @@ Result html_parse(HtmlParser *parser, const HtmlInput *input, Page *page)
     p->query_encoding = strcmp(page->encoding, "UTF-8") == 0 ? NULL : page->encoding;
     Result resolved = resolve_all(p, page);
     DigestResult digest = {.text = {0, 0}, .simhash = 0, .text_bytes = 0};
-    if (p->digest.stream != NULL) {
+    if (!p->options.no_digests && p->digest.stream != NULL) {
         digest = digest_finish(&p->digest);
     }
     page->text_digest[0] = digest.text.high;

@@ -98,9 +98,10 @@ typedef struct Page {
     const char *encoding;     /* WHATWG name, static */
     const char *title;        /* decoded, at most 512 bytes, or NULL */
     unsigned robots;          /* PAGE_NOINDEX ... */
-    uint64_t text_digest[2];  /* parse/text/digest.h; 0,0 when there is neither text nor tag */
-    uint64_t simhash;         /* of the text's shingles; 0 when too short */
-    uint64_t text_bytes;      /* visible text, for "looks empty without JavaScript" */
+    /* Unless HtmlOptions.no_digests, which leaves all three at 0: */
+    uint64_t text_digest[2]; /* parse/text/digest.h; 0,0 when there is neither text nor tag */
+    uint64_t simhash;        /* of the text's shingles; 0 when too short */
+    uint64_t text_bytes;     /* visible text, for "looks empty without JavaScript" */
 } Page;
 
 typedef struct HtmlOptions {
@@ -110,6 +111,7 @@ typedef struct HtmlOptions {
     const char *robots_agent; /* product token for agent-specific meta robots; borrowed */
     size_t memory_bytes;      /* arena limit per page; default 64 Mi */
     bool use_libxml2;         /* links by libxml2's parser instead of the skimmer */
+    bool no_digests;          /* nobody reads text_digest, simhash and text_bytes */
     bool digest_any_host;     /* leave the host out of the text digest: mirrors are duplicates */
 } HtmlOptions;
 

@@ -2,14 +2,19 @@
 
 #include <string.h>
 
+#include "base/core/hash.h"
+#include "parse/text/skim_scan.h"
 #include "parse/trap/trap.h"
 
 #define URL_NUMBERS 16u
 #define NO_NUMBER   UINT32_MAX
 #define MAX_DIGITS  9u /* longer numbers count as they are */
+#define YEAR_DIGITS 4
+#define UUID_GROUP  8 /* hexadecimal digits before its first dash */
 
 typedef struct Reader {
-    uint64_t hash;
+    uint64_t hash;    /* of what is before `from` */
+    const char *from; /* what counts as it is, and is not hashed yet, begins here */
     const char *body;
     const char *end;
     const char *path; /* of the page */
@@ -32,15 +37,14 @@ static bool is_digit(char c)
     return c >= '0' && c <= '9';
 }
 
-static bool is_word(char c)
-{
-    char lower = (char)(c | 0x20);
-    return is_digit(c) || (lower >= 'a' && lower <= 'z');
-}
-
 static bool is_letter(char c)
 {
-    return is_word(c) && !is_digit(c);
+    return (scan_class(c) & SCAN_LETTER) != 0;
+}
+
+static bool is_word(char c)
+{
+    return is_letter(c) || is_digit(c);
 }
 
 static bool is_space(char c)
@@ -48,19 +52,26 @@ static bool is_space(char c)
     return c == ' ' || (c >= '\t' && c <= '\r');
 }
 
-/* FNV-1a */
-static void add_byte(Reader *reader, uint8_t byte)
+/* Hashes what counts as it is, up to p. */
+static void flush(Reader *reader, const char *p)
 {
-    reader->hash = (reader->hash ^ byte) * UINT64_C(0x100000001B3);
+    if (p > reader->from) {
+        reader->hash = hash_64(reader->from, (size_t)(p - reader->from), reader->hash);
+    }
 }
 
-static void add(Reader *reader, const char *p, const char *end)
+/* The bytes from p to end are left out. */
+static void leave_out(Reader *reader, const char *p, const char *end)
 {
-    uint64_t hash = reader->hash;
-    while (p < end) {
-        hash = (hash ^ (uint8_t)*p++) * UINT64_C(0x100000001B3);
-    }
-    reader->hash = hash;
+    flush(reader, p);
+    reader->from = end;
+}
+
+/* A token stands for the bytes from p to end. */
+static void replace(Reader *reader, const char *p, const char *end, uint8_t token)
+{
+    leave_out(reader, p, end);
+    reader->hash = hash_64(&token, sizeof token, reader->hash);
 }
 
 /* The value of a word that is a number; NO_NUMBER for others. */
@@ -225,27 +236,24 @@ static const char *read_value(Reader *reader, const char *equals)
         return equals + 1;
     }
     reader->value_end = stop;
-    return is_own(reader, p, stop) ? stop : equals + 1;
+    if (!is_own(reader, p, stop)) {
+        return equals + 1;
+    }
+    leave_out(reader, equals + 1, stop);
+    return stop;
 }
 
-/* A word of the text. */
-static void add_text(Reader *reader, const char *word, size_t length)
+/* A number in the text. */
+static void read_number(Reader *reader, const char *word, const char *end)
 {
-    uint32_t value = number_of(word, length);
+    uint32_t value = number_of(word, (size_t)(end - word));
     uint32_t last = reader->last;
-    if (value == NO_NUMBER && !is_month(word, length)) {
-        add(reader, word, word + length);
-        return;
-    }
     if (value == NO_NUMBER) {
-        add_byte(reader, ANY_MONTH);
         return;
     }
     reader->last = value;
     if ((last != NO_NUMBER && value == last + 1) || is_near_url(reader, value)) {
-        add_byte(reader, ANY_NUMBER);
-    } else {
-        add(reader, word, word + length);
+        replace(reader, word, end, ANY_NUMBER);
     }
 }
 
@@ -253,23 +261,49 @@ static void add_text(Reader *reader, const char *word, size_t length)
 static const char *read_word(Reader *reader, const char *p)
 {
     const char *stop = p;
-    while (stop < reader->end && is_word(*stop)) {
-        stop++;
+    bool digits = false;
+    for (; stop < reader->end && is_word(*stop); stop++) {
+        digits = digits || is_digit(*stop);
     }
-    size_t n =
-        stop - p >= TRAP_LEAST_IDENTIFIER ? trap_identifier(reader->body, p, reader->end) : 0;
+    size_t length = (size_t)(stop - p);
+    /* No identifier is without a digit, but for the first group of a UUID. */
+    bool may_be = length >= TRAP_LEAST_IDENTIFIER &&
+                  (digits || (length == UUID_GROUP && stop < reader->end && *stop == '-'));
+    size_t n = may_be ? trap_identifier(reader->body, p, reader->end) : 0;
     if (n > 0) {
-        add_byte(reader, ANY_IDENTIFIER);
+        replace(reader, p, p + n, ANY_IDENTIFIER);
         return p + n;
     }
     if (reader->in_tag) {
-        add(reader, p, stop);
         reader->name = p;
-        reader->name_length = (size_t)(stop - p);
-    } else {
-        add_text(reader, p, (size_t)(stop - p));
+        reader->name_length = length;
+    } else if (digits) {
+        read_number(reader, p, stop);
+    } else if (is_month(p, length)) {
+        replace(reader, p, stop, ANY_MONTH);
     }
     return stop;
+}
+
+/* The end of a number in a path. One with dots in it is a version (4.2, 1.5.4) and counts once,
+ * unless a part of it may be a year: then it is a date (2031.05.01), and its parts count. */
+static const char *number_end(const char *p, const char *end)
+{
+    const char *first_end = NULL;
+    for (;;) {
+        const char *start = p;
+        while (p < end && is_digit(*p)) {
+            p++;
+        }
+        first_end = first_end == NULL ? p : first_end;
+        if (p - start == YEAR_DIGITS) {
+            return first_end;
+        }
+        if (end - p < 2 || *p != '.' || !is_digit(p[1])) {
+            return p;
+        }
+        p++;
+    }
 }
 
 bool trap_content_is_due(const Url *url)
@@ -278,8 +312,12 @@ bool trap_content_is_due(const Url *url)
     const char *end = url->href + url->query_start;
     unsigned n_numbers = 0;
     bool identifier = false;
+    const char *known = start; /* the number that ends here was counted */
     for (const char *p = start; p < end; p++) {
-        n_numbers += is_digit(*p) && !is_word(p[-1]);
+        if (p >= known && is_digit(*p) && !is_word(p[-1])) {
+            n_numbers++;
+            known = number_end(p, end);
+        }
         identifier = identifier || trap_identifier(start, p, end) > 0;
     }
     return url->query_start < url->length || n_numbers >= 2 || identifier;
@@ -288,6 +326,7 @@ bool trap_content_is_due(const Url *url)
 uint64_t trap_content_hash(const Url *url, const char *body, size_t length)
 {
     Reader reader = {.hash = UINT64_C(0xCBF29CE484222325),
+                     .from = body,
                      .body = body,
                      .end = body + length,
                      .path = url->href + url->path_start,
@@ -304,7 +343,6 @@ uint64_t trap_content_hash(const Url *url, const char *body, size_t length)
             p = read_word(&reader, p);
             continue;
         }
-        add_byte(&reader, (uint8_t)*p);
         if (reader.in_tag && *p == '=' && p >= reader.value_end) {
             p = read_value(&reader, p);
             continue;
@@ -315,5 +353,6 @@ uint64_t trap_content_hash(const Url *url, const char *body, size_t length)
         }
         p++;
     }
+    flush(&reader, reader.end);
     return reader.hash | 1;
 }

@@ -13,6 +13,8 @@
  *   their neighbours, and a number that follows the one before it in the text (the days of a
  *   month).
  *
+ * The hash is good for comparing pages of one process; it is kept nowhere.
+ *
  * Threads: pure functions. */
 #ifndef PARSE_TRAP_TRAP_CONTENT_H
 #define PARSE_TRAP_TRAP_CONTENT_H
@@ -24,8 +26,9 @@
 #include "parse/url/url.h"
 
 /* Whether a generator of endless pages may be at work: the URL has a query, an identifier, or two
- * numbers in its path that are words of their own (2031/05, not d3/p248). Others need no hash: to
- * be looked at they must repeat byte for byte. */
+ * numbers in its path that are words of their own: 2031/05, not d3/p248. A version is one number,
+ * dots and all (stdlib-4.2, releases/1.5.4.html). Others need no hash: to be looked at they must
+ * repeat byte for byte. */
 bool trap_content_is_due(const Url *url);
 /* The hash of a page with this URL. Never 0. */
 uint64_t trap_content_hash(const Url *url, const char *body, size_t length);
