@@ -8,7 +8,7 @@ Nothing is installed: what is missing is named, with the command that installs i
 
 The pages are the packages' files as they are, split in order of their paths over the hosts, 50-odd to a
 host. References stay relative within a host; one that leads to a page of another host becomes
-absolute, as it would be on the web. Preparing takes a minute or two and is done once; a change of the
+absolute, as it would be on the web, and one that leads to nothing here leads out of the crawl's scope. Preparing takes a minute or two and is done once; a change of the
 packages' files is noticed.
 """
 import collections
@@ -34,7 +34,7 @@ DOMAIN = "docs.test"
 HOSTS = 1000
 LEAST_PAGES = 50000
 MOST_BYTES = 2 << 20  # of a page: fetch.max_body
-FORMAT = 4            # of what is prepared
+FORMAT = 6            # of what is prepared
 
 # package, roots of its pages
 PACKAGES = [
@@ -47,7 +47,13 @@ PACKAGES = [
     ("python3-doc", ["/usr/share/doc/python3.11/html"]),
     ("rust-doc", ["/usr/share/doc/rust-doc/html"]),
 ]
-REFERENCE = re.compile(rb"""(?i)(\b(?:href|src)\s*=\s*)("[^"]*"|'[^']*'|[^\s"'>]+)""")
+# What a page refers to: attributes, and the target of a meta refresh.
+REFERENCE = re.compile(rb"""(?i)(\b(?:href|src)\s*=\s*|\bcontent="\d+;\s*url=)"""
+                       rb"""("[^"]*"|'[^']*'|[^\s"'>]+)""")
+LINK = re.compile(rb"(?i)<(?:a|area|meta)[\s/]")
+MOST_LINKS = 9000  # of a page, that count as followed: below parse.max_links
+RELATIVE = re.compile(r"(?!#|//|[A-Za-z][A-Za-z0-9+.-]*:)\s*\S")
+ELSEWHERE = b"http://elsewhere.example/"
 
 
 def host_name(host):
@@ -102,20 +108,26 @@ class Pages:
         return urllib.parse.quote(self.files[number][0])
 
     def rewrite(self, number):
-        """(bytes of the page, references, pages it leads to)"""
+        """(bytes of the page, references, pages that links of it lead to)"""
         base, file = self.files[number]
         host, leads, n = self.host_of[number], [], 0
+
+        def is_link(match):
+            start = match.string.rfind(b"<", 0, match.start())
+            return LINK.match(match.string, max(start, 0)) is not None
 
         def replace(match):
             nonlocal n
             n += 1
             value = match.group(2)
-            quote = value[:1] if value[:1] in (b'"', b"'") else b'"'
-            text = value.strip(quote).decode("utf-8", "surrogateescape")
+            quote = value[:1] if value[:1] in (b'"', b"'") else b""
+            text = value[len(quote):len(value) - len(quote)].decode("utf-8", "surrogateescape")
             target = self.find(base, text)
             if target is None:
-                return match.group(0)
-            leads.append(target)
+                dead = RELATIVE.match(text) is not None and is_link(match)
+                return match.group(1) + quote + ELSEWHERE + quote if dead else match.group(0)
+            if n <= MOST_LINKS and is_link(match):
+                leads.append(target)
             if self.host_of[target] == host and not text.split("#")[0].endswith("/"):
                 return match.group(0)
             fragment = "#" + text.split("#", 1)[1] if "#" in text else ""
@@ -146,13 +158,14 @@ def _work(numbers):
 
 
 def seeds_of(pages, links):
-    """First pages of hosts, and then whatever is not reached from what is there already."""
+    """First pages of hosts, and whatever is not reached by links from what is there already."""
     first = {}
     for number, host in enumerate(pages.host_of):
         first.setdefault(host, number)
     seeds, seen = [], set()
-    for number in list(first.values()) + list(range(len(pages.files))):
-        if number in seen:
+    n_first = len(first)
+    for place, number in enumerate(list(first.values()) + list(range(len(pages.files)))):
+        if number in seen and place >= n_first:
             continue
         seeds.append(number)
         seen.add(number)
