@@ -128,6 +128,11 @@ Result schedule_counts(Schedule *schedule, MDB_txn *txn, uint64_t *entries, uint
 /* Entries of one host at one level. O(log N). */
 Result schedule_level_count(Schedule *schedule, MDB_txn *txn, uint32_t host, unsigned level,
                             uint64_t *entries);
+/* Reads up to max hosts that have entries, ids ascending from *from on, with how many entries each
+ * has; *from moves on behind the last one. *n = how many; fewer than max means the end. O(log N +
+ * levels of those hosts). */
+Result schedule_host_counts(Schedule *schedule, MDB_txn *txn, uint64_t *from, uint32_t *hosts,
+                            uint64_t *entries, size_t max, size_t *n);
 /* Entries of one host. O(levels). */
 Result schedule_host_count(Schedule *schedule, MDB_txn *txn, uint32_t host, uint64_t *entries);
 

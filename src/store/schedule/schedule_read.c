@@ -170,6 +170,43 @@ Result schedule_level_count(Schedule *schedule, MDB_txn *txn, uint32_t host, uns
     return rc == MDB_NOTFOUND ? RESULT_OK : schedule_result(rc);
 }
 
+Result schedule_host_counts(Schedule *schedule, MDB_txn *txn, uint64_t *from, uint32_t *hosts,
+                            uint64_t *entries, size_t max, size_t *n)
+{
+    MDB_cursor *cursor = NULL;
+    MDB_val key;
+    MDB_val data;
+    *n = 0;
+    if (max == 0 || *from > UINT32_MAX) {
+        return RESULT_OK;
+    }
+    int rc = mdb_cursor_open(txn, schedule->entries, &cursor);
+    if (rc != MDB_SUCCESS) {
+        return schedule_result(rc);
+    }
+    rc = seek_entry(cursor, (uint32_t)*from, NULL, &key, &data);
+    while (rc == MDB_SUCCESS) {
+        uint32_t host = schedule_key_host(&key);
+        size_t of_level = 0;
+        if (*n == 0 || hosts[*n - 1] != host) {
+            if (*n == max) {
+                break;
+            }
+            hosts[*n] = host;
+            entries[*n] = 0;
+            *n += 1;
+        }
+        rc = mdb_cursor_count(cursor, &of_level);
+        entries[*n - 1] += of_level;
+        if (rc == MDB_SUCCESS) {
+            rc = mdb_cursor_get(cursor, &key, &data, MDB_NEXT_NODUP);
+        }
+    }
+    mdb_cursor_close(cursor);
+    *from = *n == 0 ? (uint64_t)UINT32_MAX + 1 : (uint64_t)hosts[*n - 1] + 1;
+    return rc == MDB_NOTFOUND ? RESULT_OK : schedule_result(rc);
+}
+
 Result schedule_host_count(Schedule *schedule, MDB_txn *txn, uint32_t host, uint64_t *entries)
 {
     MDB_cursor *cursor = NULL;

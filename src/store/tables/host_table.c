@@ -166,6 +166,36 @@ Result host_table_get_robots_version(HostTable *table, MDB_txn *txn, uint32_t ho
     return result;
 }
 
+Result host_table_read(HostTable *table, MDB_txn *txn, uint64_t *from, uint32_t *hosts,
+                       HostRecord *records, size_t max, size_t *n)
+{
+    MDB_cursor *cursor = NULL;
+    uint32_t first = (uint32_t)*from;
+    MDB_val key = {.mv_size = sizeof first, .mv_data = &first};
+    MDB_val value = {.mv_size = 0, .mv_data = NULL};
+    *n = 0;
+    if (max == 0 || *from > UINT32_MAX) {
+        return RESULT_OK;
+    }
+    int rc = mdb_cursor_open(txn, table->records, &cursor);
+    if (rc != MDB_SUCCESS) {
+        return lmdb_result(rc, "read hosts");
+    }
+    Result result = RESULT_OK;
+    rc = mdb_cursor_get(cursor, &key, &value, MDB_SET_RANGE);
+    while (rc == MDB_SUCCESS && result == RESULT_OK && *n < max) {
+        memcpy(&hosts[*n], key.mv_data, sizeof *hosts);
+        result = decode(&value, &records[*n]);
+        *n += result == RESULT_OK;
+        rc = *n < max ? mdb_cursor_get(cursor, &key, &value, MDB_NEXT) : rc;
+    }
+    mdb_cursor_close(cursor);
+    *from = *n == 0 ? (uint64_t)UINT32_MAX + 1 : (uint64_t)hosts[*n - 1] + 1;
+    return result != RESULT_OK || rc == MDB_SUCCESS || rc == MDB_NOTFOUND
+               ? result
+               : lmdb_result(rc, "read hosts");
+}
+
 Result host_table_walk(HostTable *table, MDB_txn *txn,
                        Result (*visit)(void *context, uint32_t host, const HostRecord *record),
                        void *context)

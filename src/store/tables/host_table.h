@@ -74,6 +74,11 @@ Result host_table_keep_robots(HostTable *table, MDB_txn *txn, uint32_t host, uin
 Result host_table_get_robots_version(HostTable *table, MDB_txn *txn, uint32_t host,
                                      uint32_t version, const char **body, size_t *length);
 
+/* Reads up to max records, host ids ascending from *from on; *from moves on behind the last one. *n
+ * = how many; fewer than max means the end. */
+Result host_table_read(HostTable *table, MDB_txn *txn, uint64_t *from, uint32_t *hosts,
+                       HostRecord *records, size_t max, size_t *n);
+
 /* Calls visit for every record, host ids ascending; a result other than RESULT_OK ends the walk. */
 Result host_table_walk(HostTable *table, MDB_txn *txn,
                        Result (*visit)(void *context, uint32_t host, const HostRecord *record),

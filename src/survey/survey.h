@@ -1,0 +1,84 @@
+/* A survey of the hosts of a crawl, from its database: counts of all, and the first in some order.
+ *
+ * One pass over the records of hosts and over the schedule, both by host id, in short read
+ * transactions: some microseconds a host. Speeds are the difference to the survey before; the first
+ * one takes the mean of a host's whole life.
+ *
+ * Owns: what it remembers of the hosts that were fetched from lately, at most SURVEY_REMEMBERED.
+ * Threads: one at a time; beside the crawl, in its process or another. Errors: RESULT_MEMORY,
+ * RESULT_IO, RESULT_DAMAGED, RESULT_VERSION. */
+#ifndef SURVEY_SURVEY_H
+#define SURVEY_SURVEY_H
+
+#include "base/core/clock.h"
+#include "store/pages/page_db.h"
+#include "store/schedule/schedule.h"
+#include "store/tables/host_table.h"
+
+#define SURVEY_REMEMBERED 100000u
+#define SURVEY_ROWS_MAX   1000u
+#define SURVEY_LATELY_MS  60000 /* a host that was fetched from so lately has a speed */
+
+typedef enum SurveyOrder {
+    SURVEY_QUEUE,   /* most URLs queued */
+    SURVEY_SPEED,   /* most fetches a second */
+    SURVEY_ERRORS,  /* most attempts without an answer and answers 5xx */
+    SURVEY_WAITING, /* the longest wait, of those that have URLs queued */
+    SURVEY_PAGES,   /* most pages */
+    SURVEY_BYTES,   /* most bytes received */
+    SURVEY_SLOWEST, /* most ms for a fetch */
+    SURVEY_ORDERS
+} SurveyOrder;
+
+/* "queue", "speed", "errors", ... */
+const char *survey_order_name(SurveyOrder order);
+/* SURVEY_ORDERS: no such order. */
+SurveyOrder survey_order_of(const char *name);
+
+typedef struct SurveyOptions {
+    SurveyOrder order;
+    const char *filter; /* only origins that contain it, without case; NULL or "": all */
+    size_t max;         /* rows, at most SURVEY_ROWS_MAX */
+    WallTime now;
+} SurveyOptions;
+
+typedef struct SurveyRow {
+    uint32_t host;
+    char *origin; /* owned by the result */
+    uint64_t queued;
+    double speed;    /* fetches a second */
+    int64_t wait_ms; /* until it may be visited; 0 = it may */
+    HostRecord record;
+    double rank; /* what it is ordered by */
+} SurveyRow;
+
+typedef struct SurveyCounts {
+    uint64_t hosts;   /* known */
+    uint64_t queued;  /* with URLs queued */
+    uint64_t waiting; /* of them that may not be visited yet, after a failure or a 429 */
+    uint64_t lately;  /* fetched from lately */
+    uint64_t dropped;
+    uint64_t full;
+    uint64_t denied;
+    uint64_t matching; /* the filter */
+} SurveyCounts;
+
+typedef struct SurveyResult {
+    SurveyRow *rows; /* first ones first */
+    size_t n;
+    SurveyCounts counts;
+} SurveyResult;
+
+typedef struct Survey Survey;
+
+/* All are borrowed; schedule and hosts may be NULL: a database of the library. RESULT_MEMORY. */
+Result survey_new(Survey **survey, PageDB *db, HostTable *hosts, Schedule *schedule);
+void survey_delete(Survey *survey);
+/* Looks over all hosts. The result is to be destroyed. */
+Result survey_take(Survey *survey, const SurveyOptions *options, SurveyResult *result);
+void survey_result_destroy(SurveyResult *result);
+
+/* Errors of a host as the survey counts them. */
+uint64_t survey_errors(const HostRecord *record);
+
+#endif
