@@ -61,7 +61,8 @@ void parsed_page_settle(ParsedPage *page, ByteGate *gate)
 {
     FetchResult *fetch = page->fetch;
     fetch_result_strip(fetch, fetch->kind == FETCHED_ROBOTS);
-    size_t bytes = sizeof *page + sizeof *fetch + fetch->answer.body.capacity + page->links_size;
+    size_t bytes = sizeof *page + sizeof *fetch + fetch->answer.body.capacity +
+                   fetch->answer.decoded.capacity + page->links_size;
     if (page->group != NULL) {
         bytes += sizeof *page->group + page->group->members.capacity + page->group->index.capacity;
     }

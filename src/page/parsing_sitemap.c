@@ -16,11 +16,12 @@ void parsing_sitemap_robots(Parser *parser, ParsedPage *page)
 {
     const FetchResult *fetch = page->fetch;
     Robots *robots = NULL;
+    size_t length = 0;
+    const char *file = fetch_result_text(fetch, &length);
     if (parser->sitemap == NULL || fetch->answer.status < 200 || fetch->answer.status >= 300 ||
         url_parse(&parser->source, NULL, fetch->request.url, strlen(fetch->request.url)) !=
             RESULT_OK ||
-        robots_parse(buffer_string(&fetch->answer.body), fetch->answer.body.length,
-                     parser->options->robots_agent, &robots) != RESULT_OK) {
+        robots_parse(file, length, parser->options->robots_agent, &robots) != RESULT_OK) {
         return;
     }
     for (size_t i = 0; i < robots_n_sitemaps(robots); i++) {

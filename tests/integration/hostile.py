@@ -156,5 +156,34 @@ def odd_headers(report, path):
     report.check("a file gets what was sent", b"X-Title: \x1b]0;you\x07\x1b[2J\r\n" in plain, plain)
 
 
+def packed_rules(report, path):
+    """robots.txt as servers send it that store files compressed: /7.html is forbidden in all."""
+    kinds = ("gzip", "deflate", "br", "zstd")
+    with harness.Web(path, hosts=4, pages=40) as web:
+        seeds = path + "/packed-seeds.txt"
+        with open(seeds, "w") as file:
+            file.writelines(f"http://robots-{kind}.web.test/\n"
+                            for kind in kinds + ("gzip-bomb", "gzip-broken"))
+        options = ["--set", "scope.sitemaps=yes", "--set", "politeness.retry=robots-error 100ms 2"]
+        result = harness.crawl(web, path + "/crawl", "-l", "2", *options, seeds=seeds, timeout=60)
+        report.check("a crawl of packed rules ends", result.returncode == 0, result.stderr)
+        again = harness.crawl(web, path + "/again", "-l", "1", *options, "--max-pages", "8",
+                              seeds=seeds, timeout=60)
+        resumed = harness.crawl(web, path + "/again", "--max-pages", "0", seeds=os.devnull,
+                                timeout=60)
+        report.check("and one that is resumed, too", (again.returncode, resumed.returncode) == (14, 0),
+                     again.stderr + resumed.stderr)
+    pages = collections.Counter(r.host for r in web.requests() if r.path.endswith(".html"))
+    forbidden = [r for r in web.requests() if r.path == "/7.html"
+                 and r.host.removeprefix("robots-").removesuffix(".web.test") in kinds]
+    report.equal("no page that packed rules forbid is asked for", forbidden, [])
+    report.check("the others are", all(pages[f"robots-{kind}.web.test"] >= 8 for kind in kinds),
+                 str(pages))
+    report.equal("what cannot be decoded forbids everything",
+                 pages["robots-gzip-broken.web.test"], 0)
+    tries = [r for r in web.requests() if r.host == "robots-gzip-broken.web.test"]
+    report.equal("and is asked for again as the retry table says", len(tries) % 3, 0)
+
+
 if __name__ == "__main__":
-    harness.main(costly_rules, links_that_harm, odd_headers)
+    harness.main(costly_rules, links_that_harm, odd_headers, packed_rules)

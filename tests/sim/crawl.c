@@ -390,8 +390,7 @@ bool crawl_open(Crawl *crawl, const CrawlOptions *options, const World *world, A
                                             .retry_after_max_ms = 3600000};
     politeness_default_rules(crawl->politeness.rules);
     crawl->rules = (FetchRules){.politeness = &crawl->politeness,
-                                .robots_agent = ROBOTS_AGENT,
-                                .robots_expiry_ms = ROBOTS_MS};
+                                .robots = {.agent = ROBOTS_AGENT, .expiry_ms = ROBOTS_MS}};
     crawl->ingest = (IngestOptions){.batch_pages = options->batch_pages,
                                     .batch_time_ms = options->batch_ms,
                                     .levels = SCHEDULE_DEFAULT_LEVELS,

@@ -25,8 +25,8 @@ static void set_up(World *w, const char *const *paths, uint32_t n)
                                         .crawl_delay_max_ms = 300000,
                                         .retry_after_max_ms = 3600000};
     politeness_default_rules(w->politeness.rules);
-    w->rules = (FetchRules){
-        .politeness = &w->politeness, .robots_agent = "ragno", .robots_expiry_ms = DAY_MS};
+    w->rules = (FetchRules){.politeness = &w->politeness,
+                            .robots = {.agent = "ragno", .expiry_ms = DAY_MS}};
     CU_ASSERT_EQUAL_FATAL(visit_state_new(&w->vs, 1, "http://h.example", 16), RESULT_OK);
     w->vs->politeness.delay_ms = 5000;
     if (n > 0) {
@@ -437,6 +437,65 @@ static void user_information_of_a_redirect_is_not_kept(void)
     tear_down(&w);
 }
 
+/* "User-agent: *\nDisallow: /no\n", packed by gzip. */
+static const unsigned char packed[] = {
+    0x1f, 0x8b, 0x08, 0x00, 0x00, 0x00, 0x00, 0x00, 0x02, 0x03, 0x0b, 0x2d, 0x4e, 0x2d, 0xd2, 0x4d,
+    0x4c, 0x4f, 0xcd, 0x2b, 0xb1, 0x52, 0xd0, 0xe2, 0x72, 0xc9, 0x2c, 0x4e, 0xcc, 0xc9, 0xc9, 0x2f,
+    0xb7, 0x52, 0xd0, 0xcf, 0xcb, 0xe7, 0x02, 0x00, 0x6f, 0x0a, 0x2d, 0x24, 0x1c, 0x00, 0x00, 0x00};
+
+static void answer_packed(World *w, const char *fields, const unsigned char *bytes, size_t length,
+                          bool has_decoder, FetchClass expected)
+{
+    Decoder *decoder = NULL;
+    set_up(w, NULL, 0);
+    CU_ASSERT_EQUAL_FATAL(decoder_new(&decoder), RESULT_OK);
+    w->rules.robots.decoder = has_decoder ? decoder : NULL;
+    w->rules.robots.max_ratio = 200;
+    FetchResult *result = begin(w);
+    (void)buffer_append(&result->answer.body, bytes, length);
+    end(w, result, FETCH_OK, 200, fields, "");
+    CU_ASSERT_EQUAL(result->answer.class, expected);
+    CU_ASSERT_EQUAL(w->vs->robots.state, expected == FETCH_OK ? ROBOTS_KNOWN : ROBOTS_REFUSING);
+    CU_ASSERT_EQUAL(result->answer.body.length, length); /* the archive keeps what came */
+    fetch_result_delete(result);
+    decoder_delete(decoder);
+}
+
+static void a_content_coding_is_undone(void)
+{
+    World w;
+    answer_packed(&w, "Content-Encoding: gzip\r\n", packed, sizeof packed, true, FETCH_OK);
+    CU_ASSERT_FALSE(robots_allows(w.vs->robots.rules, "/no", 3, NULL));
+    CU_ASSERT_EQUAL(w.vs->robots.hash, robots_content_hash("User-agent: *\nDisallow: /no\n", 28));
+    tear_down(&w);
+    static const unsigned char plain[] = "User-agent: *\nDisallow: /no\n";
+    answer_packed(&w, "Content-Encoding: gzip\r\n", plain, sizeof plain - 1, true, FETCH_OK);
+    CU_ASSERT_FALSE(robots_allows(w.vs->robots.rules, "/no", 3, NULL));
+    tear_down(&w);
+    answer_packed(&w, "Content-Encoding: utf-8\r\n", plain, sizeof plain - 1, true, FETCH_OK);
+    CU_ASSERT_FALSE(robots_allows(w.vs->robots.rules, "/no", 3, NULL));
+    tear_down(&w);
+}
+
+static void what_cannot_be_decoded_is_unreachable(void)
+{
+    static const struct {
+        const char *fields;
+        size_t length;
+        bool has_decoder;
+    } cases[] = {{"Content-Encoding: gzip\r\n", sizeof packed - 12, true}, /* cut short */
+                 {"Content-Encoding: br\r\n", sizeof packed, true},
+                 {"Content-Encoding: zstd\r\n", sizeof packed, true},
+                 {"Content-Encoding: compress\r\n", sizeof packed, true}, /* unknown, no text */
+                 {"Content-Encoding: gzip\r\n", sizeof packed, false}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        World w;
+        answer_packed(&w, cases[i].fields, packed, cases[i].length, cases[i].has_decoder,
+                      FETCH_ROBOTS_ERROR);
+        tear_down(&w);
+    }
+}
+
 UNIT_MAIN("robots_answer",
           {"robots.txt comes first and decides", robots_txt_comes_first_and_decides},
           {"a missing robots.txt allows everything", a_missing_robots_txt_allows_everything},
@@ -454,4 +513,6 @@ UNIT_MAIN("robots_answer",
           {"rules that cost much end the turn", rules_that_cost_much_end_the_turn},
           {"a redirect to a bad port is not followed", a_redirect_to_a_bad_port_is_not_followed},
           {"user information of a redirect is not kept",
-           user_information_of_a_redirect_is_not_kept})
+           user_information_of_a_redirect_is_not_kept},
+          {"a content coding is undone", a_content_coding_is_undone},
+          {"what cannot be decoded is unreachable", what_cannot_be_decoded_is_unreachable})

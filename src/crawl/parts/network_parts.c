@@ -126,6 +126,7 @@ static Result build_fetch(AgentParts *parts, Buffer *error)
                               .max_body_bytes = config->fetch_max_body,
                               .max_sitemap_bytes = config->fetch_max_sitemap,
                               .max_header_bytes = config->fetch_max_header,
+                              .max_ratio = (unsigned)config->fetch_max_ratio,
                               .http2 = config->fetch_http2,
                               .tls_verify = config->fetch_tls_verify,
                               .robots_expiry_ms = config->robots_expiry,

@@ -14,6 +14,7 @@ FetchResult *fetch_result_new(FetchKind kind)
         result->host.crawl_delay_ms = -1;
         buffer_init(&result->answer.header, BUFFER_NO_LIMIT);
         buffer_init(&result->answer.body, BUFFER_NO_LIMIT);
+        buffer_init(&result->answer.decoded, BUFFER_NO_LIMIT);
     }
     return result;
 }
@@ -41,7 +42,16 @@ void fetch_result_strip(FetchResult *result, bool keep_body)
     buffer_destroy(&result->answer.header);
     if (!keep_body) {
         buffer_destroy(&result->answer.body);
+        buffer_destroy(&result->answer.decoded);
     }
+}
+
+const char *fetch_result_text(const FetchResult *result, size_t *length)
+{
+    const FetchAnswer *answer = &result->answer;
+    const Buffer *text = answer->is_decoded ? &answer->decoded : &answer->body;
+    *length = text->length;
+    return buffer_string(text);
 }
 
 int fetch_status_of_class(FetchClass class)

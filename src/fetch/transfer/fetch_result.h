@@ -88,7 +88,9 @@ typedef struct FetchAnswer {
     unsigned http_version; /* 10, 11, 20 */
     Buffer header;         /* raw response header block */
     Buffer body;           /* as received, transfer coding removed, content coding kept */
-    char *refusal;         /* the deciding robots rule or filter, for the log; owned */
+    bool is_decoded;       /* decoded is robots.txt without its content coding */
+    Buffer decoded;
+    char *refusal; /* the deciding robots rule or filter, for the log; owned */
 } FetchAnswer;
 
 /* What it took. */
@@ -131,6 +133,8 @@ FetchResult *fetch_result_new(FetchKind kind);
 void fetch_result_delete(FetchResult *result);
 /* Frees request and header, and the body too unless it is to be kept. */
 void fetch_result_strip(FetchResult *result, bool keep_body);
+/* The text of a robots.txt: the body, without its content coding. Borrowed; never NULL. */
+const char *fetch_result_text(const FetchResult *result, size_t *length);
 /* The status code that stands for a class of failure. */
 int fetch_status_of_class(FetchClass class);
 const char *fetch_truncation_name(FetchTruncation truncation);

@@ -83,11 +83,10 @@ static RobotsNext settle_robots(const FetchRules *rules, VisitState *visit_state
                                 FetchResult *result)
 {
     bool had_rules = visit_state->robots.state == ROBOTS_KNOWN;
-    RobotsNext next = robots_answer(visit_state, result, rules->robots_agent,
-                                    rules->robots_expiry_ms, rules->ports);
+    RobotsNext next = robots_answer(visit_state, result, &rules->robots);
     if (next == ROBOTS_TRY_AGAIN && had_rules) {
         /* Old rules stay in force; asked again when they would have expired anew. */
-        visit_state->robots.expiry = mono_add_ms(result->cost.end, rules->robots_expiry_ms / 8);
+        visit_state->robots.expiry = mono_add_ms(result->cost.end, rules->robots.expiry_ms / 8);
     } else if (next == ROBOTS_TRY_AGAIN) {
         visit_state->robots.state = ROBOTS_REFUSING;
         visit_state->robots.redirects = 0;

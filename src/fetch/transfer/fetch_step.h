@@ -16,11 +16,11 @@
 #define FETCH_TRANSFER_FETCH_STEP_H
 
 #include "fetch/transfer/fetch_result.h"
+#include "fetch/transfer/robots_answer.h"
 #include "frontier/visit/visit_state.h"
 #include "base/thread/shared.h"
 #include "parse/filter/filter.h"
 #include "parse/trap/trap_set.h"
-#include "parse/host/port_set.h"
 
 #define FETCH_STEP_PAUSE_MS 1000 /* until the next try when there is no memory */
 /* A turn in which deciding by robots.txt has cost so many steps is over: the visit state rests
@@ -29,12 +29,10 @@
 #define FETCH_STEP_REST_MS    100
 
 typedef struct FetchRules {
-    const PolitenessOptions *politeness; /* borrowed, as robots_agent */
-    const char *robots_agent;            /* product token */
-    int64_t robots_expiry_ms;
-    const PortSet *ports; /* what a redirect of robots.txt may lead to; NULL: not bad ones */
-    unsigned worker;      /* number of the fetching thread */
-    SharedReader *filter; /* the thread's view of filter.fetch (a Filter); NULL = none */
+    const PolitenessOptions *politeness; /* borrowed */
+    RobotsReading robots;
+    unsigned worker;               /* number of the fetching thread */
+    SharedReader *filter;          /* the thread's view of filter.fetch (a Filter); NULL = none */
     FilterScratch *filter_scratch; /* may be NULL without a filter */
     SharedReader *traps;           /* its view of the parked patterns (a TrapSet); NULL = none */
     Url *url;                      /* scratch for both, as text; NULL without either */

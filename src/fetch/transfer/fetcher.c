@@ -39,6 +39,7 @@ struct Fetcher {
     GateTurn turn;       /* transfers that wait for the gate */
     TransferPool pool;
     SharedReader filter;
+    Decoder *decoder;              /* of robots.txt with a content coding */
     FilterScratch *filter_scratch; /* NULL without a filter */
     SharedReader traps;
     Url url; /* of the question to both */
@@ -332,9 +333,10 @@ Result fetcher_new(Fetcher **out, unsigned number, const FetcherOptions *options
     fetcher->sinks = *sinks;
     fetcher->number = number;
     fetcher->rules = (FetchRules){.politeness = options->politeness,
-                                  .robots_agent = options->robots_agent,
-                                  .ports = options->ports,
-                                  .robots_expiry_ms = options->robots_expiry_ms,
+                                  .robots = {.agent = options->robots_agent,
+                                             .expiry_ms = options->robots_expiry_ms,
+                                             .ports = options->ports,
+                                             .max_ratio = options->max_ratio},
                                   .worker = number,
                                   .url = &fetcher->url,
                                   .text = &fetcher->text};
@@ -351,6 +353,10 @@ Result fetcher_new(Fetcher **out, unsigned number, const FetcherOptions *options
                                      &fetcher->turn.paused, &fetcher->sockets);
     if (rc == RESULT_OK) {
         rc = open_loop(fetcher);
+    }
+    if (rc == RESULT_OK) {
+        rc = decoder_new(&fetcher->decoder);
+        fetcher->rules.robots.decoder = fetcher->decoder;
     }
     if (rc == RESULT_OK && options->filter != NULL) {
         rc = filter_scratch_new(&fetcher->filter_scratch);
@@ -434,6 +440,7 @@ void fetcher_delete(Fetcher *fetcher)
     shared_reader_close(&fetcher->filter);
     shared_reader_close(&fetcher->traps);
     filter_scratch_delete(fetcher->filter_scratch);
+    decoder_delete(fetcher->decoder);
     url_destroy(&fetcher->url);
     buffer_destroy(&fetcher->text);
     heap_destroy(&fetcher->first_byte);

@@ -51,6 +51,7 @@ typedef struct FetcherOptions {
     int64_t max_body_bytes;
     int64_t max_sitemap_bytes; /* of a body that was found as a sitemap */
     int64_t max_header_bytes;
+    unsigned max_ratio; /* decoded over received bytes of a robots.txt with a content coding */
     bool http2;
     bool tls_verify;
     int64_t robots_expiry_ms;

@@ -28,8 +28,9 @@ static int64_t lifetime(const HttpHeader *header, int64_t expiry_ms)
 static void note_version(VisitState *visit_state, const FetchResult *result)
 {
     bool has_body = result->answer.status < 300;
-    uint64_t hash =
-        robots_content_hash(result->answer.body.data, has_body ? result->answer.body.length : 0);
+    size_t length = 0;
+    const char *text = fetch_result_text(result, &length);
+    uint64_t hash = robots_content_hash(text, has_body ? length : 0);
     if (visit_state->robots.version == 0 || visit_state->robots.hash != hash) {
         visit_state->robots.version++;
         visit_state->robots.hash = hash;
@@ -88,8 +89,68 @@ static Redirect redirect_of(const VisitState *visit_state, const FetchResult *re
     return redirect;
 }
 
-RobotsNext robots_answer(VisitState *visit_state, FetchResult *result, const char *agent,
-                         int64_t expiry_ms, const PortSet *ports)
+static bool is_text(const char *bytes, size_t length)
+{
+    for (size_t i = 0; i < length; i++) {
+        if ((unsigned char)bytes[i] < '\t') {
+            return false;
+        }
+    }
+    return true;
+}
+
+/* Undoes the content coding; false: it cannot be undone. */
+static bool decode(FetchResult *result, const HttpHeader *header, const RobotsReading *reading)
+{
+    FetchAnswer *answer = &result->answer;
+    Buffer scratch;
+    HttpField coding;
+    buffer_init(&scratch, 1024);
+    bool is_good = true;
+    if (http_header_find_list(header, "Content-Encoding", &scratch, &coding) &&
+        coding.value_length > 0 && answer->body.length > 0) {
+        DecodeStatus status = DECODE_BROKEN;
+        answer->decoded.limit = ROBOTS_MAX_BYTES;
+        if (reading->decoder != NULL) {
+            status = decode_content(reading->decoder, coding.value, coding.value_length,
+                                    answer->body.data, answer->body.length, &answer->decoded,
+                                    reading->max_ratio);
+        }
+        bool was_cut = status == DECODE_TRUNCATED && answer->truncated == TRUNCATED_LENGTH;
+        is_good = (status == DECODE_OK || status == DECODE_LIMIT || was_cut) &&
+                  is_text(answer->decoded.data, answer->decoded.length);
+        answer->is_decoded = is_good;
+        if (!is_good) {
+            LOG_INFO("robots", "content coding cannot be undone", "url=%s coding=\"%.*s\" why=%s",
+                     result->request.url, (int)coding.value_length, coding.value,
+                     status == DECODE_OK ? "no text" : decode_status_name(status));
+            buffer_destroy(&answer->decoded);
+        }
+    }
+    buffer_destroy(&scratch);
+    return is_good;
+}
+
+static RobotsNext redirected(VisitState *visit_state, FetchResult *result, const HttpHeader *header,
+                             const RobotsReading *reading)
+{
+    Redirect redirect = redirect_of(visit_state, result, header);
+    if (redirect.target != NULL && !port_set_has(reading->ports, redirect.port)) {
+        free(redirect.target);
+        result->answer.class = FETCH_BAD_PORT;
+        return ROBOTS_TRY_AGAIN;
+    }
+    if (redirect.target != NULL && visit_state->robots.redirects < ROBOTS_REDIRECTS_MAX) {
+        visit_state->robots.redirects++;
+        visit_state->robots.target = redirect.target;
+        visit_state->robots.elsewhere = redirect.elsewhere;
+        return ROBOTS_FOLLOW;
+    }
+    free(redirect.target); /* too many, or to nowhere */
+    return ROBOTS_DONE;
+}
+
+RobotsNext robots_answer(VisitState *visit_state, FetchResult *result, const RobotsReading *reading)
 {
     HttpHeader header;
     Robots *robots = NULL;
@@ -102,24 +163,19 @@ RobotsNext robots_answer(VisitState *visit_state, FetchResult *result, const cha
             RESULT_OK) {
         return ROBOTS_TRY_AGAIN;
     }
-    if (result->answer.status < 300) {
-        const char *body = result->answer.body.data == NULL ? "" : result->answer.body.data;
-        rc = robots_parse(body, result->answer.body.length, agent, &robots);
+    if (result->answer.status < 300 && decode(result, &header, reading)) {
+        size_t length = 0;
+        const char *text = fetch_result_text(result, &length);
+        rc = robots_parse(text, length, reading->agent, &robots);
+    } else if (result->answer.status < 300) {
+        result->answer.class = FETCH_ROBOTS_ERROR;
+        return ROBOTS_TRY_AGAIN;
     } else if (result->answer.status < 400) {
-        Redirect redirect = redirect_of(visit_state, result, &header);
-        if (redirect.target != NULL && !port_set_has(ports, redirect.port)) {
-            free(redirect.target);
-            result->answer.class = FETCH_BAD_PORT;
-            return ROBOTS_TRY_AGAIN;
+        RobotsNext next = redirected(visit_state, result, &header, reading);
+        if (next != ROBOTS_DONE) {
+            return next;
         }
-        if (redirect.target != NULL && visit_state->robots.redirects < ROBOTS_REDIRECTS_MAX) {
-            visit_state->robots.redirects++;
-            visit_state->robots.target = redirect.target;
-            visit_state->robots.elsewhere = redirect.elsewhere;
-            return ROBOTS_FOLLOW;
-        }
-        free(redirect.target); /* too many, or to nowhere: as if there were none */
-        rc = robots_allow_all(&robots);
+        rc = robots_allow_all(&robots); /* as if there were none */
     } else if (result->answer.status < 500 && result->answer.status != 429) {
         rc = robots_allow_all(&robots);
     } else {
@@ -132,6 +188,6 @@ RobotsNext robots_answer(VisitState *visit_state, FetchResult *result, const cha
         result->answer.class = FETCH_ROBOTS_ERROR;
         return ROBOTS_TRY_AGAIN;
     }
-    install(visit_state, result, robots, &header, expiry_ms);
+    install(visit_state, result, robots, &header, reading->expiry_ms);
     return ROBOTS_DONE;
 }

@@ -19,6 +19,10 @@
  *  3. User information in a redirect is not kept, and no redirect leads to a port that is not
  *     connected to (parse/host/port_set.h): robots.txt is unreachable then, and the host given up.
  *
+ * A content coding is undone, although none was asked for: servers send files as they store them.
+ * Of what comes out the first ROBOTS_MAX_BYTES are read. A file that cannot be decoded to its end,
+ * or whose coding is unknown and which is no text, counts as unreachable.
+ *
  * Threads: the one that holds the visit state.
  * Source: RFC 9309 2.3.1. */
 #ifndef FETCH_TRANSFER_ROBOTS_ANSWER_H
@@ -27,6 +31,7 @@
 #include "fetch/transfer/fetch_result.h"
 #include "frontier/visit/visit_state.h"
 #include "parse/host/port_set.h"
+#include "parse/http/decode.h"
 
 #define ROBOTS_REDIRECTS_MAX 5u
 
@@ -36,8 +41,17 @@ typedef enum RobotsNext {
     ROBOTS_TRY_AGAIN /* judge the failure: answer.class was set accordingly */
 } RobotsNext;
 
-/* agent: product token; ports: which a redirect may lead to, NULL: all that are not bad. */
-RobotsNext robots_answer(VisitState *visit_state, FetchResult *result, const char *agent,
-                         int64_t expiry_ms, const PortSet *ports);
+/* How robots.txt is read. */
+typedef struct RobotsReading {
+    const char *agent; /* product token; borrowed, as all pointers here */
+    int64_t expiry_ms;
+    const PortSet *ports; /* which a redirect may lead to; NULL: all that are not bad */
+    Decoder *decoder;     /* the thread's; NULL: a file with a content coding is unreachable */
+    unsigned max_ratio;   /* decoded over received bytes, as for pages; 0: no such bound */
+} RobotsReading;
+
+/* Reads the answer. FetchAnswer.decoded has the file when it came with a content coding. */
+RobotsNext robots_answer(VisitState *visit_state, FetchResult *result,
+                         const RobotsReading *reading);
 
 #endif

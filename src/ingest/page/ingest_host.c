@@ -74,15 +74,16 @@ Result ingest_host_note_robots(Batch *batch, BatchHost *host, const FetchResult 
         return RESULT_OK;
     }
     bool has_body = fetch->answer.status < 300;
+    size_t length = 0;
+    const char *text = fetch_result_text(fetch, &length);
     if (before != 0 && before != fetch->host.robots_version) {
         Result rc = host_table_keep_robots(batch->store->hosts, batch->txn, host->host, before);
         if (rc != RESULT_OK) {
             return rc;
         }
     }
-    return host_table_put_robots(batch->store->hosts, batch->txn, host->host,
-                                 has_body ? buffer_string(&fetch->answer.body) : "",
-                                 has_body ? fetch->answer.body.length : 0);
+    return host_table_put_robots(batch->store->hosts, batch->txn, host->host, has_body ? text : "",
+                                 has_body ? length : 0);
 }
 
 /* ---- hosts that are given up, or full ------------------------------------------------------ */
