@@ -8,6 +8,7 @@
 #include "base/core/hash.h"
 #include "store/schedule/schedule.h"
 #include "folder_fixture.h"
+#include "store/schedule/schedule_parking.h"
 #include "unit.h"
 
 /* An environment in a directory of its own, and the schedule inside it. */
@@ -69,6 +70,7 @@ static void world_end(World *w)
 /* The naive schedule: one flag for every possible entry. */
 typedef struct Model {
     bool has[HOSTS][LEVELS][INDICES];
+    bool parked[HOSTS];
 } Model;
 
 static uint32_t host_id(unsigned h)
@@ -133,6 +135,7 @@ static void compare_hosts(World *w, MDB_txn *txn, const Model *m)
             if (host_id(h) == found[i]) {
                 unsigned best = model_best(m, h);
                 CU_ASSERT_NOT_EQUAL(best, SCHEDULE_NO_LEVEL);
+                CU_ASSERT_FALSE(m->parked[h]);
                 CU_ASSERT_EQUAL(levels[i], best);
                 CU_ASSERT(i == 0 || best > last_level ||
                           (best == last_level && found[i] > last_host));
@@ -142,9 +145,36 @@ static void compare_hosts(World *w, MDB_txn *txn, const Model *m)
         }
     }
     for (unsigned h = 0; h < HOSTS; h++) {
-        expected += model_best(m, h) != SCHEDULE_NO_LEVEL;
+        expected += model_best(m, h) != SCHEDULE_NO_LEVEL && !m->parked[h];
     }
     CU_ASSERT_EQUAL(total, expected);
+}
+
+/* Every parked host, in pieces of odd size, against the model. */
+static void compare_parked(World *w, MDB_txn *txn, const Model *m)
+{
+    uint32_t found[HOSTS + 1];
+    uint64_t next = 0;
+    size_t total = 0;
+    size_t n = 0;
+    size_t expected = 0;
+    do {
+        size_t room = HOSTS + 1 - total;
+        CU_ASSERT_EQUAL(
+            schedule_parked_hosts(w->schedule, txn, &next, found + total, room < 3 ? room : 3, &n),
+            RESULT_OK);
+        total += n;
+    } while (n > 0 && total < HOSTS + 1);
+    for (unsigned h = 0; h < HOSTS; h++) {
+        bool parked = false;
+        CU_ASSERT_EQUAL(schedule_is_parked(w->schedule, txn, host_id(h), &parked), RESULT_OK);
+        CU_ASSERT_EQUAL(parked, m->parked[h]);
+        expected += parked;
+    }
+    CU_ASSERT_EQUAL(total, expected);
+    for (size_t i = 1; i < total; i++) {
+        CU_ASSERT_TRUE(found[i - 1] < found[i]);
+    }
 }
 
 static void compare(World *w, const Model *m)
@@ -153,6 +183,8 @@ static void compare(World *w, const Model *m)
     static ScheduleItem found[LEVELS * INDICES];
     MDB_txn *txn = begin(w, MDB_RDONLY);
     uint64_t total = 0;
+    uint64_t parked = 0;
+    uint64_t n_hosts = 0;
     for (unsigned h = 0; h < HOSTS; h++) {
         size_t n = 0;
         size_t n_expected = model_head(m, h, NULL, expected, LEVELS * INDICES);
@@ -164,14 +196,39 @@ static void compare(World *w, const Model *m)
         uint64_t count = 0;
         CU_ASSERT_EQUAL(schedule_host_count(w->schedule, txn, host_id(h), &count), RESULT_OK);
         CU_ASSERT_EQUAL(count, n_expected);
-        total += n_expected;
+        total += m->parked[h] ? 0 : n_expected;
+        parked += m->parked[h] ? n_expected : 0;
+        n_hosts += !m->parked[h] && n_expected > 0;
     }
     uint64_t entries = 0;
     uint64_t hosts = 0;
     CU_ASSERT_EQUAL(schedule_counts(w->schedule, txn, &entries, &hosts), RESULT_OK);
     CU_ASSERT_EQUAL(entries, total);
+    CU_ASSERT_EQUAL(hosts, n_hosts);
+    CU_ASSERT_EQUAL(schedule_parked_counts(w->schedule, txn, &entries, &hosts), RESULT_OK);
+    CU_ASSERT_EQUAL(entries, parked);
     compare_hosts(w, txn, m);
+    compare_parked(w, txn, m);
     mdb_txn_abort(txn);
+}
+
+static Result park_or_not(World *w, MDB_txn *txn, Model *m, unsigned h)
+{
+    uint64_t entries = 0;
+    uint64_t count = 0;
+    unsigned level = 0;
+    Result rc = schedule_host_count(w->schedule, txn, host_id(h), &count);
+    CU_ASSERT_EQUAL(rc, RESULT_OK);
+    if (draw(w, 2) == 0) {
+        rc = schedule_park(w->schedule, txn, host_id(h), &entries);
+        m->parked[h] = true;
+    } else {
+        rc = schedule_unpark(w->schedule, txn, host_id(h), &entries, &level);
+        CU_ASSERT_EQUAL(level, model_best(m, h));
+        m->parked[h] = false;
+    }
+    CU_ASSERT_EQUAL(entries, count);
+    return rc;
 }
 
 /* One random operation on both; few operations clear a host, as that would keep the model empty. */
@@ -189,6 +246,8 @@ static void one_change(World *w, MDB_txn *txn, Model *m)
     } else if (kind < 800) {
         rc = schedule_remove(w->schedule, txn, host_id(h), from, i);
         m->has[h][from][i] = false;
+    } else if (kind < 820) {
+        rc = park_or_not(w, txn, m, h);
     } else if (kind < 998) {
         const ScheduleChange move = {
             .index = i, .host = host_id(h), .from = (uint8_t)from, .to = (uint8_t)to};
@@ -206,6 +265,7 @@ static void one_change(World *w, MDB_txn *txn, Model *m)
         }
         CU_ASSERT_EQUAL(removed, expected);
         memset(m->has[h], 0, sizeof m->has[h]);
+        m->parked[h] = false;
     }
     CU_ASSERT_EQUAL(rc, RESULT_OK);
 }

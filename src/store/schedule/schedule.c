@@ -4,11 +4,11 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "store/schedule/schedule_parking.h"
 #include "store/schedule/schedule_table.h"
 
-#define DEFAULT_NAME   "schedule"
-#define HOSTS_SUFFIX   "_hosts"
-#define FORMAT_VERSION 1u
+#define DEFAULT_NAME "schedule"
+#define HOSTS_SUFFIX "_hosts"
 
 /* Reads the format version, or writes it into a new table. */
 static Result check_version(MDB_txn *txn, MDB_dbi hosts)
@@ -19,17 +19,18 @@ static Result check_version(MDB_txn *txn, MDB_dbi hosts)
     MDB_val data;
     int rc = mdb_get(txn, hosts, &key, &data);
     if (rc == MDB_NOTFOUND) {
-        schedule_store_bytes(version, FORMAT_VERSION, SCHEDULE_HOST_BYTES);
+        schedule_store_bytes(version, SCHEDULE_VERSION, SCHEDULE_HOST_BYTES);
         data = (MDB_val){SCHEDULE_HOST_BYTES, version};
         return schedule_result(mdb_put(txn, hosts, &key, &data, 0));
     }
     if (rc != MDB_SUCCESS) {
         return schedule_result(rc);
     }
-    return data.mv_size == SCHEDULE_HOST_BYTES &&
-                   schedule_load_bytes(data.mv_data, SCHEDULE_HOST_BYTES) == FORMAT_VERSION
-               ? RESULT_OK
-               : RESULT_VERSION;
+    uint64_t found = data.mv_size == SCHEDULE_HOST_BYTES
+                         ? schedule_load_bytes(data.mv_data, SCHEDULE_HOST_BYTES)
+                         : 0;
+    return found == SCHEDULE_VERSION || found == SCHEDULE_VERSION_PARKING ? RESULT_OK
+                                                                          : RESULT_VERSION;
 }
 
 Result schedule_open(Schedule **schedule, MDB_txn *txn, const ScheduleOptions *options)
@@ -129,16 +130,26 @@ Result schedule_clear(Schedule *schedule, MDB_txn *txn)
 
 Result schedule_counts(Schedule *schedule, MDB_txn *txn, uint64_t *entries, uint64_t *hosts)
 {
-    MDB_stat stat;
+    MDB_stat of_entries;
+    MDB_stat of_hosts;
+    uint64_t parked_entries = 0;
+    uint64_t parked_hosts = 0;
     *entries = 0;
     *hosts = 0;
-    int rc = mdb_stat(txn, schedule->entries, &stat);
+    Result result = schedule_parked_counts(schedule, txn, &parked_entries, &parked_hosts);
+    int rc = mdb_stat(txn, schedule->entries, &of_entries);
     if (rc == MDB_SUCCESS) {
-        *entries = stat.ms_entries;
-        rc = mdb_stat(txn, schedule->hosts, &stat);
+        rc = mdb_stat(txn, schedule->hosts, &of_hosts);
     }
-    if (rc == MDB_SUCCESS) {
-        *hosts = stat.ms_entries - 1; /* one of them is the format version */
+    if (rc == MDB_SUCCESS && result == RESULT_OK) {
+        /* The format version is in the table, too, and the count of parked entries when it was ever
+         * written. */
+        unsigned char level = SCHEDULE_PARKED_ENTRIES;
+        MDB_val key = {1, &level};
+        MDB_val data;
+        bool has_count = mdb_get(txn, schedule->hosts, &key, &data) == MDB_SUCCESS;
+        *entries = of_entries.ms_entries - parked_entries;
+        *hosts = of_hosts.ms_entries - parked_hosts - (has_count ? 2 : 1);
     }
-    return schedule_result(rc);
+    return rc == MDB_SUCCESS ? result : schedule_result(rc);
 }

@@ -94,9 +94,9 @@ Result schedule_clear_host(Schedule *schedule, MDB_txn *txn, uint32_t host, uint
 Result schedule_head(Schedule *schedule, MDB_txn *txn, uint32_t host, const ScheduleItem *after,
                      ScheduleItem *items, size_t max, size_t *n);
 
-/* Reads up to max hosts that have entries, best level first, host id ascending inside a level,
- * behind *position, which moves on; start with *started = false. *n = how many; levels (NULL: not
- * wanted) gets the best level of each. */
+/* Reads up to max hosts that have entries and are not parked, best level first, host id ascending
+ * inside a level, behind *position, which moves on; start with *started = false. *n = how many;
+ * levels (NULL: not wanted) gets the best level of each. */
 typedef struct ScheduleHostCursor {
     bool started;
     unsigned level;
@@ -105,9 +105,9 @@ typedef struct ScheduleHostCursor {
 Result schedule_hosts(Schedule *schedule, MDB_txn *txn, ScheduleHostCursor *position,
                       uint32_t *hosts, uint8_t *levels, size_t max, size_t *n);
 
-/* Reads up to max entries of all hosts, in order of (host, level, index), behind *position, which
- * moves on; start with *started = false. For sweeps in short transactions: what is added or removed
- * meanwhile may be seen or not. */
+/* Reads up to max entries of all hosts, parked ones included, in order of (host, level, index),
+ * behind *position, which moves on; start with *started = false. For sweeps in short transactions:
+ * what is added or removed meanwhile may be seen or not. */
 typedef struct ScheduleEntry {
     uint64_t index;
     uint32_t host;
@@ -123,7 +123,7 @@ Result schedule_scan(Schedule *schedule, MDB_txn *txn, ScheduleScan *position,
 /* Removes everything. */
 Result schedule_clear(Schedule *schedule, MDB_txn *txn);
 
-/* Entries in all, and hosts that have any. O(1). */
+/* Entries in all, and hosts that have any; parked hosts (schedule_parking.h) do not count. O(1). */
 Result schedule_counts(Schedule *schedule, MDB_txn *txn, uint64_t *entries, uint64_t *hosts);
 /* Entries of one host at one level. O(log N). */
 Result schedule_level_count(Schedule *schedule, MDB_txn *txn, uint32_t host, unsigned level,

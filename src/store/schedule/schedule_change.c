@@ -1,32 +1,12 @@
 /* Entries that are added, removed or moved, and what of it the table of hosts has to know. */
+#include "store/schedule/schedule_parking.h"
 #include "store/schedule/schedule_table.h"
 
 #include <string.h>
 
-/* The host's best level changes from one to another; SCHEDULE_NO_LEVEL: it had or has none. */
-static int change_best(Schedule *schedule, MDB_txn *txn, uint32_t host, unsigned from, unsigned to)
-{
-    unsigned char id[SCHEDULE_HOST_BYTES];
-    schedule_store_bytes(id, host, SCHEDULE_HOST_BYTES);
-    int rc = MDB_SUCCESS;
-    if (from != SCHEDULE_NO_LEVEL) {
-        unsigned char level = (unsigned char)from;
-        MDB_val key = {1, &level};
-        MDB_val data = {SCHEDULE_HOST_BYTES, id};
-        rc = mdb_del(txn, schedule->hosts, &key, &data);
-    }
-    if (rc == MDB_SUCCESS && to != SCHEDULE_NO_LEVEL) {
-        unsigned char level = (unsigned char)to;
-        MDB_val key = {1, &level};
-        MDB_val data = {SCHEDULE_HOST_BYTES, id};
-        rc = mdb_put(txn, schedule->hosts, &key, &data, MDB_NODUPDATA);
-        rc = rc == MDB_KEYEXIST ? MDB_SUCCESS : rc;
-    }
-    return rc;
-}
-
+/* *change = entries that this has added. */
 static int put_at(Schedule *schedule, MDB_cursor *cursor, uint32_t host, unsigned level,
-                  uint64_t index)
+                  uint64_t index, int64_t *change)
 {
     ScheduleRecord record;
     schedule_record_set(&record, host, level, index);
@@ -52,14 +32,15 @@ static int put_at(Schedule *schedule, MDB_cursor *cursor, uint32_t host, unsigne
     if (rc == MDB_KEYEXIST) {
         return MDB_SUCCESS;
     }
+    *change += rc == MDB_SUCCESS ? 1 : 0;
     if (rc == MDB_SUCCESS && is_new_key && level < best) {
-        rc = change_best(schedule, mdb_cursor_txn(cursor), host, best, level);
+        rc = schedule_note_best(schedule, mdb_cursor_txn(cursor), host, best, level);
     }
     return rc;
 }
 
 static int remove_at(Schedule *schedule, MDB_cursor *cursor, uint32_t host, unsigned level,
-                     uint64_t index)
+                     uint64_t index, int64_t *change)
 {
     ScheduleRecord record;
     schedule_record_set(&record, host, level, index);
@@ -76,13 +57,14 @@ static int remove_at(Schedule *schedule, MDB_cursor *cursor, uint32_t host, unsi
     if (rc == MDB_SUCCESS) {
         rc = mdb_cursor_del(cursor, 0);
     }
+    *change -= rc == MDB_SUCCESS ? 1 : 0;
     if (rc != MDB_SUCCESS || of_level > 1) {
         return rc;
     }
     unsigned best = SCHEDULE_NO_LEVEL;
     rc = schedule_find_level(cursor, host, 0, &best);
     if (rc == MDB_SUCCESS && best > level) {
-        rc = change_best(schedule, mdb_cursor_txn(cursor), host, level, best);
+        rc = schedule_note_best(schedule, mdb_cursor_txn(cursor), host, level, best);
     }
     return rc;
 }
@@ -109,6 +91,29 @@ Result schedule_remove(Schedule *schedule, MDB_txn *txn, uint32_t host, unsigned
                                        : RESULT_INVALID;
 }
 
+/* Changes of parked hosts, added up; changes of one host come one after the other. */
+typedef struct ParkedCount {
+    bool any;   /* host is parked at all */
+    bool known; /* host was asked about */
+    uint32_t host;
+    bool parked; /* it is */
+    int64_t change;
+} ParkedCount;
+
+static int count_parked(Schedule *schedule, MDB_txn *txn, ParkedCount *count, uint32_t host,
+                        int64_t change)
+{
+    int rc = MDB_SUCCESS;
+    if (!count->known || count->host != host) {
+        Result result = schedule_is_parked(schedule, txn, host, &count->parked);
+        count->known = true;
+        count->host = host;
+        rc = result == RESULT_OK ? MDB_SUCCESS : MDB_CORRUPTED;
+    }
+    count->change += count->parked ? change : 0;
+    return rc;
+}
+
 Result schedule_change(Schedule *schedule, MDB_txn *txn, const ScheduleChange *changes, size_t n)
 {
     for (size_t i = 0; i < n; i++) {
@@ -119,21 +124,32 @@ Result schedule_change(Schedule *schedule, MDB_txn *txn, const ScheduleChange *c
         }
     }
     MDB_cursor *cursor = NULL;
-    int rc = mdb_cursor_open(txn, schedule->entries, &cursor);
+    ParkedCount parked = {.known = false};
+    int rc = schedule_any_parked(schedule, txn, &parked.any);
+    if (rc == MDB_SUCCESS) {
+        rc = mdb_cursor_open(txn, schedule->entries, &cursor);
+    }
     for (size_t i = 0; rc == MDB_SUCCESS && i < n; i++) {
         const ScheduleChange *c = &changes[i];
+        int64_t change = 0;
         if (c->from == c->to) {
             continue;
         }
         if (c->from != SCHEDULE_NO_LEVEL) {
-            rc = remove_at(schedule, cursor, c->host, c->from, c->index);
+            rc = remove_at(schedule, cursor, c->host, c->from, c->index, &change);
         }
         if (rc == MDB_SUCCESS && c->to != SCHEDULE_NO_LEVEL) {
-            rc = put_at(schedule, cursor, c->host, c->to, c->index);
+            rc = put_at(schedule, cursor, c->host, c->to, c->index, &change);
+        }
+        if (rc == MDB_SUCCESS && change != 0 && parked.any) {
+            rc = count_parked(schedule, txn, &parked, c->host, change);
         }
     }
     if (cursor != NULL) {
         mdb_cursor_close(cursor);
+    }
+    if (rc == MDB_SUCCESS && parked.change != 0) {
+        rc = schedule_note_parked(schedule, txn, parked.change);
     }
     return schedule_result(rc);
 }
@@ -160,7 +176,10 @@ Result schedule_clear_host(Schedule *schedule, MDB_txn *txn, uint32_t host, uint
         }
     }
     if (rc == MDB_SUCCESS && best != SCHEDULE_NO_LEVEL) {
-        rc = change_best(schedule, txn, host, best, SCHEDULE_NO_LEVEL);
+        rc = schedule_note_best(schedule, txn, host, best, SCHEDULE_NO_LEVEL);
+    }
+    if (rc == MDB_SUCCESS) {
+        rc = schedule_forget_parked(schedule, txn, host, *removed);
     }
     if (cursor != NULL) {
         mdb_cursor_close(cursor);

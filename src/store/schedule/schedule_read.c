@@ -117,7 +117,7 @@ Result schedule_hosts(Schedule *schedule, MDB_txn *txn, ScheduleHostCursor *posi
                       uint32_t *hosts, uint8_t *levels, size_t max, size_t *n)
 {
     *n = 0;
-    if (position->level >= SCHEDULE_VERSION_LEVEL) {
+    if (position->level >= SCHEDULE_PARKED_ENTRIES) {
         return RESULT_OK;
     }
     MDB_cursor *cursor = NULL;
@@ -130,7 +130,7 @@ Result schedule_hosts(Schedule *schedule, MDB_txn *txn, ScheduleHostCursor *posi
     rc = max == 0 ? MDB_NOTFOUND : seek_host(cursor, position, &key, &data);
     while (rc == MDB_SUCCESS && *n < max) {
         unsigned level = *(const unsigned char *)key.mv_data;
-        if (level == SCHEDULE_VERSION_LEVEL) {
+        if (level >= SCHEDULE_PARKED_ENTRIES) {
             break;
         }
         hosts[*n] = (uint32_t)schedule_load_bytes(data.mv_data, SCHEDULE_HOST_BYTES);

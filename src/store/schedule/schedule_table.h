@@ -10,7 +10,13 @@
 
 #include "store/schedule/schedule.h"
 
-#define SCHEDULE_VERSION_LEVEL 255u /* the key of the format version in the table of hosts */
+/* Keys of the table of hosts that are no levels. */
+#define SCHEDULE_VERSION_LEVEL  255u /* the format version */
+#define SCHEDULE_PARKED_LEVEL   254u /* hosts that are parked (schedule_parking.h) */
+#define SCHEDULE_PARKED_ENTRIES 253u /* entries of these, 8 bytes */
+
+#define SCHEDULE_VERSION         1u
+#define SCHEDULE_VERSION_PARKING 2u /* from the first parked host on */
 
 #define SCHEDULE_KEY_BYTES   5u /* host, level */
 #define SCHEDULE_INDEX_BYTES 6u /* measured: 25 % less disk than 8-byte integers; 2^48 pages */
@@ -19,7 +25,7 @@
 
 struct Schedule {
     MDB_dbi entries; /* host, level -> page indices */
-    MDB_dbi hosts;   /* best level -> host ids; SCHEDULE_VERSION_LEVEL -> the format version */
+    MDB_dbi hosts;   /* best level -> host ids; and the keys above */
     unsigned levels; /* of scores */
     unsigned first;  /* the best of them */
     float
