@@ -9,6 +9,7 @@
 #include "ingest/ingest_log.h"
 #include "ingest/page/page_way.h"
 #include "ingest/revisit/revisits.h"
+#include "store/schedule/schedule_parking.h"
 
 #define STUCK_RETRY_MS 1000
 #define MAP_ROOM_BYTES ((size_t)1 << 30)
@@ -28,7 +29,11 @@ static void publish(IngestWriter *writer, MDB_txn *txn)
     const CrawlTotals *totals = &writer->totals;
     uint64_t queued = 0;
     uint64_t hosts = 0;
+    uint64_t parked = 0;
     (void)schedule_counts(writer->store.schedule, txn, &queued, &hosts);
+    (void)schedule_parked_counts(writer->store.schedule, txn, &parked, &hosts);
+    stats_set(&stats->urls_parked, parked);
+    stats_set(&stats->hosts_parked, hosts);
     stats_set(&stats->pages, totals->pages);
     stats_set(&stats->fetches, totals->fetches);
     stats_set(&stats->bytes, totals->bytes);

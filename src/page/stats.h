@@ -58,6 +58,8 @@ typedef struct Stats {
     _Atomic uint64_t bloom_fp_ppb; /* rate of wrong answers, in 10^-9 */
     _Atomic uint64_t urls_seen;
     _Atomic uint64_t urls_queued;
+    _Atomic uint64_t urls_parked; /* of hosts that were dropped or parked */
+    _Atomic uint64_t hosts_parked;
     _Atomic uint64_t hosts;
     _Atomic uint64_t revisits; /* as in RevisitTotals */
     _Atomic uint64_t not_modified;

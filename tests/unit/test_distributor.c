@@ -1252,6 +1252,59 @@ static void hosts_on_bad_ports_are_given_up_when_they_are_met(void)
     buffer_destroy(&error);
 }
 
+static void notice_revived(World *w, uint32_t host, unsigned level)
+{
+    CommitHost news = {.host = host, .level = (uint8_t)level, .revived = true};
+    CommitNotice notice = {.news = NEWS_COMMITTED, .hosts = &news, .n_hosts = 1};
+    distributor_committed(&w->distributor, &notice, w->now, w->wall);
+}
+
+/* Its first visit state is still there, given up; another one takes its place. */
+static void a_host_that_was_brought_back_is_loaded_anew(void)
+{
+    DistributorOptions options = standard();
+    World *w = set_up(&options);
+    add_urls(w, 1, 0, 6);
+    uint32_t host = host_id(w, 1);
+    (void)work(w, 10);
+    answer_all(w, FETCH_NO_NAME);
+    CU_ASSERT_EQUAL(w->n_drops, 1);
+    notice_hosts(w, NULL, 0, &host, 1);
+    CU_ASSERT_EQUAL(w->distributor.visit_states.count, 1);
+    notice_revived(w, host, 0);
+    CU_ASSERT_EQUAL_FATAL(w->n_resolving, 1);
+    CU_ASSERT_EQUAL(w->distributor.visit_states.count, 1);
+    VisitState *visit_state = w->resolving[0];
+    CU_ASSERT_FALSE(visit_state->politeness.dropped || visit_state->distributor.retired);
+    CU_ASSERT_EQUAL(visit_state->politeness.health.failures, 0);
+    CU_ASSERT_EQUAL(visit_state_count(visit_state), 6);
+    tear_down(w);
+}
+
+/* It is out while it is set aside and brought back: it comes home, and is loaded then. */
+static void a_host_that_is_out_when_it_is_brought_back_is_loaded_when_it_is_home(void)
+{
+    DistributorOptions options = standard();
+    World *w = set_up(&options);
+    add_urls(w, 1, 0, 6);
+    uint32_t host = host_id(w, 1);
+    (void)work(w, 10);
+    answer_all(w, FETCH_OK);
+    CU_ASSERT_EQUAL_FATAL(w->n_ready, 1);
+    notice_hosts(w, NULL, 0, &host, 1);
+    notice_revived(w, host, 0);
+    CU_ASSERT_EQUAL(w->n_resolving, 0);
+    come_home(w, 0);
+    for (int i = 0; i < 5 && w->n_resolving == 0; i++) {
+        pass(w, 1000);
+        (void)work(w, 10);
+    }
+    CU_ASSERT_EQUAL_FATAL(w->n_resolving, 1);
+    CU_ASSERT_FALSE(w->resolving[0]->distributor.retired);
+    CU_ASSERT_EQUAL(visit_state_count(w->resolving[0]), 6);
+    tear_down(w);
+}
+
 UNIT_MAIN("distributor",
           {"a host is found, resolved and sent on, best URL first",
            a_host_is_found_resolved_and_sent_on_best_first},
@@ -1301,4 +1354,8 @@ UNIT_MAIN("distributor",
           {"a weighted window has a share of lower levels",
            a_weighted_window_has_a_share_of_lower_levels},
           {"hosts on bad ports are given up when they are met",
-           hosts_on_bad_ports_are_given_up_when_they_are_met})
+           hosts_on_bad_ports_are_given_up_when_they_are_met},
+          {"a host that was brought back is loaded anew",
+           a_host_that_was_brought_back_is_loaded_anew},
+          {"a host that is out when it is brought back is loaded when it is home",
+           a_host_that_is_out_when_it_is_brought_back_is_loaded_when_it_is_home})

@@ -4,6 +4,8 @@
 #include "ingest/batch/ingest_totals.h"
 #include "ingest/page/page_way.h"
 #include "ingest_fixture.h"
+#include "ingest/page/ingest_host.h"
+#include "store/schedule/schedule_parking.h"
 #include "unit.h"
 
 #define WALL_US   INT64_C(1700000000000000)
@@ -293,31 +295,100 @@ static void a_page_that_changed_counts_once_among_the_pages_of_its_host(void)
     tear_down(w);
 }
 
-static void a_dropped_host_loses_its_schedule_and_gets_no_more(void)
+static void parked_are(World *w, uint64_t entries, uint64_t hosts)
 {
-    World *w = set_up();
+    uint64_t n_entries = 0;
+    uint64_t n_hosts = 0;
+    MDB_txn *txn = store_fixture_begin(&w->ingest.tables, true);
+    CU_ASSERT_EQUAL(schedule_parked_counts(w->ingest.tables.store.schedule, txn, &n_entries,
+                                           &n_hosts),
+                    RESULT_OK);
+    page_db_txn_abort(w->ingest.tables.store.db, txn);
+    CU_ASSERT_EQUAL(n_entries, entries);
+    CU_ASSERT_EQUAL(n_hosts, hosts);
+}
+
+/* A host of three URLs, of which the first one's last try has failed; b.example has one. */
+static void drop_a(World *w, bool park)
+{
     ingest_fixture_seed(&w->ingest, "http://a.example/");
     ingest_fixture_seed(&w->ingest, "http://a.example/1");
     ingest_fixture_seed(&w->ingest, "http://a.example/2");
     ingest_fixture_seed(&w->ingest, "http://b.example/");
     FetchResult *fetch = result(w, FETCHED_PAGE, "http://a.example/", STATUS_CONNECT);
     fetch->answer.class = FETCH_REFUSED;
-    fetch->host.drop = true;
+    fetch->final = false;
+    fetch->host.drop = !park;
+    fetch->host.park = park;
     CommitNotice *notice = commit(w, true);
     CU_ASSERT_TRUE(notice->n_dropped == 1 && notice->dropped[0] == 0);
     commit_notice_delete(notice);
-    CU_ASSERT_EQUAL(scheduled(w), 1);
-    CU_ASSERT_EQUAL(record_of(w, 0).state, HOST_DROPPED);
-    CU_ASSERT_EQUAL(record_of(w, 0).drop_class, FETCH_REFUSED);
-    CU_ASSERT_EQUAL(w->ingest.totals.hosts_dropped, 1);
-    CU_ASSERT_EQUAL(w->ingest.totals.refused[REFUSED_HOST], 2);
-    (void)result(w, FETCHED_PAGE, "http://b.example/", 200);
-    link_to(w, "http://a.example/3", 'L');
-    notice = commit(w, true);
-    CU_ASSERT_EQUAL(notice->n_hosts, 0);
+}
+
+static void a_dropped_host_is_set_aside_with_its_urls(void)
+{
+    for (int park = 0; park < 2; park++) {
+        World *w = set_up();
+        drop_a(w, park == 1);
+        CU_ASSERT_EQUAL(scheduled(w), 1);
+        parked_are(w, 3, 1);
+        CU_ASSERT_EQUAL(record_of(w, 0).state, park == 1 ? HOST_PARKED : HOST_DROPPED);
+        CU_ASSERT_EQUAL(record_of(w, 0).drop_class, FETCH_REFUSED);
+        CU_ASSERT_TRUE(record_of(w, 0).parked_ms > 0);
+        CU_ASSERT_EQUAL(w->ingest.totals.hosts_dropped, park == 1 ? 0 : 1);
+        CU_ASSERT_EQUAL(w->ingest.totals.refused[REFUSED_HOST], 0);
+        (void)result(w, FETCHED_PAGE, "http://b.example/", 200);
+        link_to(w, "http://a.example/3", 'L');
+        CommitNotice *notice = commit(w, true);
+        CU_ASSERT_EQUAL(notice->n_hosts, 0);
+        commit_notice_delete(notice);
+        CU_ASSERT_EQUAL(scheduled(w), 0);
+        parked_are(w, 4, 1);
+        tear_down(w);
+    }
+}
+
+static void a_seed_brings_its_host_back(void)
+{
+    World *w = set_up();
+    drop_a(w, false);
+    ingest_fixture_seed(&w->ingest, "http://b.example/other"); /* another host's */
+    parked_are(w, 3, 1);
+    ingest_fixture_seed(&w->ingest, "http://a.example/1");
+    parked_are(w, 0, 0);
+    CU_ASSERT_EQUAL(scheduled(w), 5);
+    HostRecord record = record_of(w, 0);
+    CU_ASSERT_TRUE(record.state == HOST_ACTIVE && record.failures == 0 && record.parked_ms == 0 &&
+                   record.not_before_ms == 0);
+    CU_ASSERT_EQUAL(w->ingest.totals.hosts_dropped, 0);
+    tear_down(w);
+}
+
+static void a_revived_host_is_told_to_the_distributor(void)
+{
+    World *w = set_up();
+    drop_a(w, true);
+    Batch batch;
+    uint64_t urls = 0;
+    MDB_txn *txn = store_fixture_begin(&w->ingest.tables, false);
+    CU_ASSERT_EQUAL_FATAL(batch_init(&batch, &w->ingest.options, &w->ingest.tables.store,
+                                     w->ingest.log, &w->ingest.totals, txn, NULL, 0),
+                          RESULT_OK);
+    CU_ASSERT_EQUAL(ingest_host_revive(&batch, batch_host(&batch, 0), &urls), RESULT_OK);
+    CU_ASSERT_EQUAL(urls, 3);
+    CU_ASSERT_EQUAL(ingest_host_revive(&batch, batch_host(&batch, 0), &urls), RESULT_OK);
+    CU_ASSERT_EQUAL(urls, 0); /* it is back */
+    CU_ASSERT_EQUAL(ingest_host_revive(&batch, batch_host(&batch, 1), &urls), RESULT_OK);
+    CU_ASSERT_EQUAL(urls, 0); /* and this one was never away */
+    CU_ASSERT_EQUAL(batch_finish(&batch), RESULT_OK);
+    CommitNotice *notice = batch_notice(&batch);
+    CU_ASSERT_TRUE_FATAL(notice->n_hosts == 1 && notice->n_dropped == 0);
+    CU_ASSERT_TRUE(notice->hosts[0].host == 0 && notice->hosts[0].revived);
     commit_notice_delete(notice);
-    CU_ASSERT_EQUAL(scheduled(w), 0);
-    CU_ASSERT_EQUAL(w->ingest.totals.refused[REFUSED_HOST], 3);
+    batch_destroy(&batch);
+    store_fixture_commit(&w->ingest.tables, txn);
+    parked_are(w, 0, 0);
+    CU_ASSERT_EQUAL(scheduled(w), 4);
     tear_down(w);
 }
 
@@ -605,8 +676,9 @@ UNIT_MAIN("ingest_batch",
            what_is_confirmed_or_fails_keeps_content_links_and_status},
           {"a page that changed counts once among the pages of its host",
            a_page_that_changed_counts_once_among_the_pages_of_its_host},
-          {"a dropped host loses its schedule and gets no more",
-           a_dropped_host_loses_its_schedule_and_gets_no_more},
+          {"a dropped host is set aside with its URLs", a_dropped_host_is_set_aside_with_its_urls},
+          {"a seed brings its host back", a_seed_brings_its_host_back},
+          {"a revived host is told to the distributor", a_revived_host_is_told_to_the_distributor},
           {"a full host gets no more", a_full_host_gets_no_more},
           {"a page that changed is near to what it is only",
            a_page_that_changed_is_near_to_what_it_is_only},

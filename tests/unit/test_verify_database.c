@@ -11,6 +11,7 @@
 #include "store/tables/host_table.h"
 #include "store/pages/page_db.h"
 #include "store/schedule/schedule.h"
+#include "store/schedule/schedule_parking.h"
 #include "command/verify/verify.h"
 
 #define HOST     0u
@@ -163,19 +164,30 @@ static void entries_of_no_page_go(void)
     crawl_delete(crawl);
 }
 
-/* The pages of a host that is given up keep their level and are not scheduled. */
-static void a_host_that_is_given_up_has_no_entries(void)
+/* The pages of a host that is given up keep their level, and their entries are parked. (A crawl of
+ * an earlier version has none.) */
+static void the_entries_of_a_host_that_is_given_up_are_parked(void)
 {
     Crawl *crawl = crawl_new();
-    uint64_t removed = 0;
+    uint64_t n = 0;
     HostRecord record = {.state = HOST_DROPPED, .urls = PAGES, .pages = 1, .robots_denied = 1};
     begin(crawl);
     CU_ASSERT_EQUAL(host_table_put(crawl->hosts, crawl->txn, HOST, &record), RESULT_OK);
     end(crawl);
-    CU_ASSERT_EQUAL(verify(crawl, false), PAGES - 2);
-    CU_ASSERT(says(crawl, "scheduled of a host that is given up"));
+    check_repair(crawl, 1, "host 0 is given up, and its URLs are not parked",
+                 "schedule written anew");
     begin(crawl);
-    CU_ASSERT_EQUAL(schedule_clear_host(crawl->schedule, crawl->txn, HOST, &removed), RESULT_OK);
+    CU_ASSERT_EQUAL(schedule_parked_counts(crawl->schedule, crawl->txn, &n, &n), RESULT_OK);
+    CU_ASSERT_EQUAL(n, 1);
+    record.state = HOST_ACTIVE;
+    CU_ASSERT_EQUAL(host_table_put(crawl->hosts, crawl->txn, HOST, &record), RESULT_OK);
+    end(crawl);
+    check_repair(crawl, 1, "host 0 is parked, and its record does not say so",
+                 "schedule written anew");
+    begin(crawl);
+    record.state = HOST_DROPPED;
+    CU_ASSERT_EQUAL(host_table_put(crawl->hosts, crawl->txn, HOST, &record), RESULT_OK);
+    CU_ASSERT_EQUAL(schedule_clear_host(crawl->schedule, crawl->txn, HOST, &n), RESULT_OK);
     end(crawl);
     CU_ASSERT_EQUAL(verify(crawl, false), 0);
     crawl_delete(crawl);
@@ -295,7 +307,8 @@ static void a_name_that_nothing_vouches_for_changes_nothing(void)
 UNIT_MAIN("verify_database", {"a sound database has no problems", a_sound_database_has_no_problems},
           {"a lost entry is scheduled again", a_lost_entry_is_scheduled_again},
           {"entries of no page go", entries_of_no_page_go},
-          {"a host that is given up has no entries", a_host_that_is_given_up_has_no_entries},
+          {"the entries of a host that is given up are parked",
+           the_entries_of_a_host_that_is_given_up_are_parked},
           {"host counters are counted anew", host_counters_are_counted_anew},
           {"what PageDB lost is found", what_page_db_lost_is_found},
           {"pages are found by their URLs again", pages_are_found_by_their_urls_again},

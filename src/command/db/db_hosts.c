@@ -2,8 +2,12 @@
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
+#include "base/core/clock.h"
 #include "command/db/db_commands.h"
+#include "frontier/visit/politeness.h"
+#include "store/tables/host_parking.h"
 
 typedef struct HostCounts {
     uint64_t known;
@@ -39,10 +43,54 @@ static int count_scheduled(DbView *view, HostCounts *counts, uint32_t n_hosts)
     return rc == RESULT_OK ? page_db_error_ok : page_db_error_damaged;
 }
 
+/* ---- hosts that are set aside ------------------------------------------------------------------ */
+
+static void print_parked(const char *origin, const HostRecord *record, uint64_t urls)
+{
+    char since[CLOCK_TEXT_BYTES] = "-";
+    if (record->parked_ms > 0) {
+        (void)wall_format_iso((WallTime){record->parked_ms * 1000}, since);
+    }
+    printf("%s\t%s\t%s\t%s\t%" PRIu64 "\n", origin,
+           record->state == HOST_PARKED ? "parked" : "dropped",
+           fetch_class_name((FetchClass)record->drop_class), since, urls);
+}
+
+/* origin, parked or dropped, why, since when, URLs kept: one line per host, by id. Hosts that an
+ * earlier version dropped have none. */
+static int list_parked(DbView *view)
+{
+    HostTable *hosts = NULL;
+    Schedule *schedule = NULL;
+    Result rc = db_open_schedule(view, &schedule);
+    if (rc == RESULT_OK && schedule != NULL) {
+        rc = host_table_open(&hosts, view->txn);
+    }
+    uint32_t n_hosts = page_db_n_hosts(view->db, view->txn);
+    for (uint32_t i = 0; hosts != NULL && rc == RESULT_OK && i < n_hosts; i++) {
+        HostRecord record;
+        uint64_t urls = 0;
+        rc = host_table_get(hosts, view->txn, i, &record);
+        if (rc != RESULT_OK || !host_is_aside(&record)) {
+            continue;
+        }
+        rc = schedule_host_count(schedule, view->txn, i, &urls);
+        if (rc == RESULT_OK && page_db_host_origin(view->db, view->txn, i, &view->url) == 0) {
+            print_parked(buffer_string(&view->url), &record, urls);
+        }
+    }
+    host_table_close(hosts);
+    schedule_close(schedule);
+    return rc == RESULT_OK || rc == RESULT_NOT_FOUND ? page_db_error_ok : page_db_error_damaged;
+}
+
 int db_hosts(DbView *view, int argc, char **argv)
 {
-    if (argc > 2) {
-        (void)fprintf(stderr, "usage: ragno db DIR hosts [HOST]\n");
+    if (argc == 2 && strcmp(argv[1], "--parked") == 0) {
+        return db_finish(view, list_parked(view));
+    }
+    if (argc > 2 || (argc == 2 && *argv[1] == '-')) {
+        (void)fprintf(stderr, "usage: ragno db DIR hosts [HOST | --parked]\n");
         return EXIT_USAGE;
     }
     uint32_t n_hosts = page_db_n_hosts(view->db, view->txn);

@@ -20,6 +20,7 @@
 #include "ingest/batch/ingest_options.h"
 #include "ingest/chore/scoring.h"
 #include "store/tables/revisit_table.h"
+#include "store/schedule/schedule_parking.h"
 
 #define SCAN_AT_ONCE 4096u
 
@@ -166,6 +167,7 @@ static int collect(DbView *view, const bool *wanted, const ScoreFile *scores, Co
     ScheduleEntry *entries = malloc(SCAN_AT_ONCE * sizeof *entries);
     ScheduleScan scan = {.started = false};
     size_t n = SCAN_AT_ONCE;
+    bool parked = false; /* the host of the entry: nothing of it comes next */
     int rc = entries == NULL                                  ? page_db_error_memory
              : db_open_schedule(view, &schedule) != RESULT_OK ? page_db_error_damaged
                                                               : page_db_error_ok;
@@ -175,7 +177,13 @@ static int collect(DbView *view, const bool *wanted, const ScoreFile *scores, Co
         }
         for (size_t i = 0; rc == page_db_error_ok && i < n; i++) {
             Scheduled item = {.index = entries[i].index, .level = entries[i].level};
-            if (wanted == NULL || wanted[entries[i].host]) {
+            if (i == 0 || entries[i].host != entries[i - 1].host) {
+                rc = schedule_is_parked(schedule, view->txn, entries[i].host, &parked) == RESULT_OK
+                         ? page_db_error_ok
+                         : page_db_error_damaged;
+            }
+            if (rc == page_db_error_ok && !parked &&
+                (wanted == NULL || wanted[entries[i].host])) {
                 rc = score_of(view, scores, item.index, &item.score);
                 rc = rc == page_db_error_ok ? add(all, &item) : rc;
             }

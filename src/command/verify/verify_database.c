@@ -6,6 +6,7 @@
 #include "fetch/transfer/fetch_result.h"
 #include "store/tables/host_table.h"
 #include "store/schedule/schedule.h"
+#include "store/schedule/schedule_parking.h"
 
 /* Of one host, counted from its pages. */
 typedef struct Tally {
@@ -90,11 +91,17 @@ static void check_pages(Database *database, bool has_schedule)
 /* ---- schedule ---------------------------------------------------------------------------------
  */
 
+/* Its URLs are kept, and parked. */
+static bool is_aside(uint8_t state)
+{
+    return state == HOST_DROPPED || state == HOST_PARKED;
+}
+
 /* A host at its limit of pages has those it has visited again. */
 static bool may_be_scheduled(const Database *database, const PageRef *page)
 {
     uint8_t state = database->states[page->host];
-    return state == HOST_ACTIVE || (state == HOST_FULL && page->n_crawls > 0);
+    return state == HOST_ACTIVE || is_aside(state) || (state == HOST_FULL && page->n_crawls > 0);
 }
 
 static const char *wrong_entry(Database *database, const ScheduleEntry *entry)
@@ -168,8 +175,19 @@ static Result check_fronts(Database *database)
     for (uint32_t host = 0; host < database->n_hosts && rc == RESULT_OK; host++) {
         ScheduleItem best;
         size_t found = 0;
+        bool parked = false;
         rc = schedule_head(database->schedule, database->txn, host, NULL, &best, 1, &found);
-        with_entries += found;
+        rc = rc == RESULT_OK
+                 ? schedule_is_parked(database->schedule, database->txn, host, &parked)
+                 : rc;
+        with_entries += parked ? 0 : found;
+        if (rc == RESULT_OK && found > 0 && parked != is_aside(database->states[host])) {
+            database->schedule_problems++;
+            verify_problem(database->verify, VERIFY_DATABASE,
+                           parked ? "host %u is parked, and its record does not say so"
+                                  : "host %u is given up, and its URLs are not parked",
+                           host);
+        }
     }
     uint64_t entries = 0;
     uint64_t listed = 0;
@@ -197,6 +215,12 @@ static Result rebuild_schedule(Database *database)
             may_be_scheduled(database, &page)) {
             rc = schedule_put(database->schedule, database->txn, page.host, page.level, i);
             n++;
+        }
+    }
+    for (uint32_t host = 0; host < database->n_hosts && rc == RESULT_OK; host++) {
+        uint64_t urls = 0;
+        if (is_aside(database->states[host])) {
+            rc = schedule_park(database->schedule, database->txn, host, &urls);
         }
     }
     if (rc == RESULT_OK) {

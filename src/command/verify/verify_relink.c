@@ -12,6 +12,7 @@
 #include "ingest/page/page_way.h"
 #include "page/parsing.h"
 #include "store/archive/warc_load.h"
+#include "store/tables/host_parking.h"
 
 struct VerifyRelink {
     Verify *verify;
@@ -324,8 +325,8 @@ Result verify_relink_schedule(VerifyRelink *relink, uint64_t index, const char *
     if (host == NULL) {
         return relink->batch.result;
     }
-    if (host->record.state != HOST_ACTIVE) {
-        *why = "and its host is given up or full";
+    if (host->record.state != HOST_ACTIVE && !host_is_aside(&host->record)) {
+        *why = "and its host is full or denied";
         return RESULT_OK;
     }
     return verify_schedule_again(verify, relink->batch.txn, relink->store.tables.schedule, index);

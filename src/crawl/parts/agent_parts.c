@@ -141,6 +141,15 @@ size_t parts_outstanding(AgentParts *parts)
     return atomic_load(&parts->outstanding);
 }
 
+Result parts_revive(AgentParts *parts, const RevivalOrder *order)
+{
+    Result rc = revival_order(parts->revival, order);
+    if (rc == RESULT_OK) {
+        ingest_wake(parts->ingest);
+    }
+    return rc;
+}
+
 void parts_reopen_logs(AgentParts *parts)
 {
     crawl_log_reopen(parts->log);
@@ -172,6 +181,7 @@ void parts_delete(AgentParts *parts)
     sieve_bloom_delete(parts->sieve.bloom);
     scoring_delete(parts->scoring);
     revisits_delete(parts->revisits);
+    revival_delete(parts->revival);
     if (archive_close(parts->archive) != RESULT_OK) {
         LOG_ERROR("archive", "the last WARC file stays open", "next=\"resume the crawl\"");
     }

@@ -27,6 +27,7 @@
 #include "parse/trap/trap_set.h"
 #include "page/parsing.h"
 #include "ingest/revisit/revisits.h"
+#include "ingest/chore/revival.h"
 #include "ingest/chore/scoring.h"
 
 #define FETCHERS_MAX 64u
@@ -55,6 +56,7 @@ typedef struct AgentParts {
     Archive *archive;   /* NULL: --no-warc */
     Revisits *revisits; /* NULL: schedule.mode = once */
     Scoring *scoring;
+    Revival *revival; /* brings hosts back */
     Ingest *ingest;
     IngestSieve sieve;
     Parsing *parsing;
@@ -92,6 +94,8 @@ void parts_drain(AgentParts *parts);
 /* Aborts what is in flight. */
 void parts_abort(AgentParts *parts);
 size_t parts_outstanding(AgentParts *parts);
+/* Brings hosts back that were dropped or parked (ingest/chore/revival.h); any thread. */
+Result parts_revive(AgentParts *parts, const RevivalOrder *order);
 void parts_reopen_logs(AgentParts *parts);
 /* Ends all threads; what was fetched is committed. */
 void parts_stop(AgentParts *parts);

@@ -66,6 +66,13 @@ static Result build_ingest(AgentParts *parts, const char *crawl_log)
     rc = ingest_new(&parts->ingest, &options, &parts->store->tables, &sinks, parts->log,
                     &parts->stats);
     IngestChore chore;
+    if (rc == RESULT_OK) {
+        rc = revival_new(&parts->revival, &parts->store->tables);
+    }
+    if (rc == RESULT_OK) {
+        chore = revival_chore(parts->revival);
+        ingest_add_chore(parts->ingest, &chore);
+    }
     if (rc == RESULT_OK && scoring_chore(parts->scoring, &chore)) {
         ingest_add_chore(parts->ingest, &chore);
     }

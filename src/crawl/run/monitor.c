@@ -193,6 +193,8 @@ static void sample(Monitor *monitor, MonoTime now, StatusSample *s)
         .revisit_due_ms = stats_get(&stats->revisit_due_ms),
         .urls_seen = stats_get(&stats->urls_seen),
         .urls_queued = stats_get(&stats->urls_queued),
+        .urls_parked = stats_get(&stats->urls_parked),
+        .hosts_parked = stats_get(&stats->hosts_parked),
         .sieve_pending = stats_get(&stats->sieve_pending),
         .sieve_merges = stats_get(&stats->sieve_merges),
         .cache_share = share_of(stats_get(&stats->cache_hits), stats_get(&stats->cache_misses)),

@@ -113,6 +113,8 @@ static void emit_progress(const StatusSample *before, const StatusSample *now, B
     sink(out, "urls_seen", FIELD_INTEGER, NULL, now->urls_seen, 0);
     sink(out, "urls_queued", FIELD_INTEGER, NULL, now->urls_queued, 0);
     sink(out, "hosts", FIELD_INTEGER, NULL, now->hosts, 0);
+    sink(out, "urls_parked", FIELD_INTEGER, NULL, now->urls_parked, 0);
+    sink(out, "hosts_parked", FIELD_INTEGER, NULL, now->hosts_parked, 0);
 }
 
 static void emit_parts(const StatusSample *now, Buffer *out, FieldSink sink)

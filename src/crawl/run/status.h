@@ -43,6 +43,8 @@ typedef struct StatusSample {
     uint64_t revisit_due_ms;
     uint64_t urls_seen;
     uint64_t urls_queued;
+    uint64_t urls_parked; /* of hosts that were dropped or parked */
+    uint64_t hosts_parked;
     uint64_t sieve_pending;
     uint64_t sieve_merges;
     double cache_share; /* of the links that go through the sieve, met lately */

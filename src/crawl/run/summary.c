@@ -7,6 +7,8 @@
 #include "base/thread/log.h"
 #include "ingest/batch/ingest_totals.h"
 #include "crawl/run/status.h"
+#include "store/schedule/schedule_parking.h"
+#include "store/tables/host_parking.h"
 
 #define SLOW_HOSTS         5u
 #define SLOW_LEAST_FETCHES 2u
@@ -23,7 +25,9 @@ typedef struct HostSums {
     size_t n_slow;
     uint64_t active;
     uint64_t dropped;
+    uint64_t parked;
     uint64_t dropped_by[FETCH_CLASSES];
+    uint64_t parked_by[FETCH_CLASSES];
     uint64_t full;
 } HostSums;
 
@@ -33,8 +37,9 @@ static Result add_host(void *context, uint32_t host, const HostRecord *record)
     page_db_looked_up(sums->db, 1);
     sums->active += record->state == HOST_ACTIVE;
     sums->dropped += record->state == HOST_DROPPED;
-    if (record->state == HOST_DROPPED && record->drop_class < FETCH_CLASSES) {
-        sums->dropped_by[record->drop_class]++;
+    sums->parked += record->state == HOST_PARKED;
+    if (host_is_aside(record) && record->drop_class < FETCH_CLASSES) {
+        (record->state == HOST_DROPPED ? sums->dropped_by : sums->parked_by)[record->drop_class]++;
     }
     sums->full += record->state == HOST_FULL;
     if (record->fetches < SLOW_LEAST_FETCHES) {
@@ -73,14 +78,14 @@ static void print_refusals(const CrawlTotals *totals, FILE *out)
     }
 }
 
-/* Why hosts were given up, by the words of politeness.retry. */
-static void print_dropped(const HostSums *sums, FILE *out)
+/* Why hosts were set aside, by the words of politeness.retry. */
+static void print_reasons(const char *title, const uint64_t *of_class, FILE *out)
 {
     bool any = false;
     for (size_t i = 0; i < FETCH_CLASSES; i++) {
-        if (sums->dropped_by[i] > 0) {
-            (void)fprintf(out, "%s %s %llu", any ? "," : "  dropped    ",
-                          fetch_class_name((FetchClass)i), (unsigned long long)sums->dropped_by[i]);
+        if (of_class[i] > 0) {
+            (void)fprintf(out, "%s %s %llu", any ? "," : title, fetch_class_name((FetchClass)i),
+                          (unsigned long long)of_class[i]);
             any = true;
         }
     }
@@ -96,11 +101,12 @@ static void print_hosts(const IngestStore *store, MDB_txn *txn, FILE *out)
     buffer_init(&origin, BUFFER_NO_LIMIT);
     if (host_table_walk(store->hosts, txn, add_host, &sums) == RESULT_OK) {
         (void)fprintf(out,
-                      "  hosts       %llu active, %llu dropped after errors, %llu at their "
-                      "limit\n",
+                      "  hosts       %llu active, %llu dropped after errors, %llu parked, %llu "
+                      "at their limit\n",
                       (unsigned long long)sums.active, (unsigned long long)sums.dropped,
-                      (unsigned long long)sums.full);
-        print_dropped(&sums, out);
+                      (unsigned long long)sums.parked, (unsigned long long)sums.full);
+        print_reasons("  dropped    ", sums.dropped_by, out);
+        print_reasons("  parked     ", sums.parked_by, out);
         for (size_t i = 0; i < sums.n_slow; i++) {
             buffer_reset(&origin);
             if (page_db_host_origin(store->db, txn, sums.slow[i].host, &origin) == 0) {
@@ -111,6 +117,19 @@ static void print_hosts(const IngestStore *store, MDB_txn *txn, FILE *out)
         }
     }
     buffer_destroy(&origin);
+}
+
+/* What hosts have that were set aside, and how it comes back. */
+static void print_kept(const IngestStore *store, MDB_txn *txn, const char *directory, FILE *out)
+{
+    uint64_t urls = 0;
+    uint64_t hosts = 0;
+    if (schedule_parked_counts(store->schedule, txn, &urls, &hosts) == RESULT_OK && urls > 0) {
+        (void)fprintf(out,
+                      "  kept        %llu URLs of %llu hosts that were dropped or parked; they come "
+                      "back with: ragno schedule %s revive\n",
+                      (unsigned long long)urls, (unsigned long long)hosts, directory);
+    }
 }
 
 /* What schedule.mode = continuous did, and what comes. */
@@ -169,6 +188,7 @@ void summary_print(const IngestStore *store, const char *directory, const CrawlT
     (void)fprintf(out, "  known       %llu URLs, %llu still queued on %llu hosts\n",
                   (unsigned long long)page_db_n_pages(store->db, txn), (unsigned long long)queued,
                   (unsigned long long)hosts);
+    print_kept(store, txn, directory, out);
     print_revisits(store, txn, out);
     print_refusals(totals, out);
     print_hosts(store, txn, out);

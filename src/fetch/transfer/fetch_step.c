@@ -139,20 +139,21 @@ static void conclude_errand(const FetchRules *rules, VisitState *asked, VisitSta
 static void conclude_page(const FetchRules *rules, VisitState *visit_state, FetchResult *result)
 {
     PolitenessVerdict verdict = judge(rules, visit_state, result, false);
+    if (verdict.drop_host) { /* the URL is set aside with its host */
+        visit_state->politeness.dropped = true;
+        result->host.drop = true;
+        return;
+    }
     result->final = !verdict.retry;
     if (!result->final) {
         return; /* it stays at the head of the window */
     }
     visit_state_take(visit_state);
     if (result->answer.class == FETCH_BROKEN && result->answer.partial_status != 0 &&
-        result->answer.body.length > 0 && !verdict.drop_host) {
+        result->answer.body.length > 0) {
         /* The last try brought a part of it: that is what there is. */
         result->answer.class = FETCH_OK;
         result->answer.status = result->answer.partial_status;
-    }
-    if (verdict.drop_host) {
-        visit_state->politeness.dropped = true;
-        result->host.drop = true;
     }
 }
 

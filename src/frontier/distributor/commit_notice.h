@@ -19,10 +19,11 @@ typedef struct CommitDone {
     uint32_t host;
 } CommitDone;
 
-/* A host that got new URLs. */
+/* A host that got new URLs, or was brought back with those it had. */
 typedef struct CommitHost {
     uint32_t host;
     uint8_t level; /* of the best of them */
+    bool revived;
 } CommitHost;
 
 typedef struct CommitNotice {
@@ -31,7 +32,7 @@ typedef struct CommitNotice {
     size_t n_done;
     CommitHost *hosts; /* hosts that got new URLs */
     size_t n_hosts;
-    uint32_t *dropped; /* hosts whose schedule was cleared */
+    uint32_t *dropped; /* hosts that are full, dropped or parked */
     size_t n_dropped;
     ScheduleChange *moved; /* URLs that changed their level, grouped by host */
     size_t n_moved;

@@ -46,9 +46,35 @@ static void wake_capped(Distributor *distributor, MDB_txn *txn, const CommitNoti
     }
 }
 
-/* A host that got new URLs. */
+/* Its visit state still says that it was given up: another one takes its place. True when that has
+ * to wait. */
+static bool is_in_the_way(Distributor *distributor, const CommitHost *host, MonoTime now)
+{
+    VisitState *visit_state = map_get(&distributor->visit_states, map_key(host->host));
+    if (visit_state == NULL) {
+        return false;
+    }
+    if (visit_state->distributor.idle && visit_state->distributor.uncommitted == 0 &&
+        !visit_state->distributor.recalled) {
+        visit_home_forget(distributor, visit_state);
+        return false;
+    }
+    visit_state->distributor.retired = true;
+    visit_state->distributor.revived = true;
+    visit_state->distributor.revived_level = host->level;
+    if (heap_holds(&visit_state->distributor.by_purge)) {
+        heap_remove(&distributor->purge, &visit_state->distributor.by_purge);
+        visit_home_rest(distributor, visit_state, now);
+    }
+    return true;
+}
+
+/* A host that got new URLs, or was brought back. */
 static void take_host(Distributor *distributor, MDB_txn *txn, const CommitHost *host, MonoTime now)
 {
+    if (host->revived && is_in_the_way(distributor, host, now)) {
+        return;
+    }
     VisitState *visit_state = map_get(&distributor->visit_states, map_key(host->host));
     if (visit_state == NULL) {
         bool welcome = txn != NULL && visit_home_has_room(distributor) &&

@@ -60,6 +60,10 @@ void purge_visit_states(Distributor *distributor, MDB_txn *txn, MonoTime now, Wa
                                        visit_state->distributor.leaving_level, now);
                     distributor->steering.next = now; /* its room has been waited for */
                 }
+                if (visit_state->distributor.revived) {
+                    host_walk_left_out(distributor, visit_state->identity.host,
+                                       visit_state->distributor.revived_level, now);
+                }
                 visit_home_forget(distributor, visit_state);
             }
         } else if (txn != NULL) {

@@ -178,7 +178,9 @@ typedef struct VisitDistribution {
     uint8_t leaving_level; /* of what it then leaves on disk */
     bool idle;             /* it is IDLE: place may only be read by the owner */
     bool recalled;         /* the message of recall is away: it may not be forgotten */
-    bool retired;          /* the database has dropped it: nothing of it is scheduled any more */
+    bool retired;          /* the database has dropped it: nothing of it is fetched any more */
+    bool revived;          /* it is to be loaded anew as soon as it is forgotten */
+    uint8_t revived_level; /* the best of what it then has */
     VisitState *waiting;   /* askers that go with it when it comes home */
     News recall;           /* a message of its own: it goes to the todo thread and comes back */
     bool stale;            /* its window is to be read anew when it is home */

@@ -173,9 +173,9 @@ CommitNotice *batch_notice(const Batch *batch)
     while ((host = map_next(&batch->hosts, &place)) != NULL) {
         if (host->cleared) {
             notice->dropped[notice->n_dropped++] = host->host;
-        } else if (host->got_urls > 0) {
-            notice->hosts[notice->n_hosts++] =
-                (CommitHost){.host = host->host, .level = host->best_level};
+        } else if (host->got_urls > 0 || host->revived) {
+            notice->hosts[notice->n_hosts++] = (CommitHost){
+                .host = host->host, .level = host->best_level, .revived = host->revived};
         }
     }
     return notice;

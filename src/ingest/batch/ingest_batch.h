@@ -33,7 +33,8 @@ typedef struct BatchHost {
     HostRecord record;
     uint32_t got_urls;  /* new ones that were scheduled */
     uint8_t best_level; /* of those */
-    bool cleared;       /* its schedule was emptied */
+    bool cleared;       /* it is full, or set aside: none of its URLs is to be fetched any more */
+    bool revived;       /* it was brought back */
 } BatchHost;
 
 typedef struct Batch {

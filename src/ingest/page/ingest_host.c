@@ -2,6 +2,7 @@
 
 #include "base/thread/log.h"
 #include "ingest/revisit/revisits.h"
+#include "store/tables/host_parking.h"
 
 /* ---- what a result says of its host -------------------------------------------------------- */
 
@@ -88,19 +89,51 @@ Result ingest_host_note_robots(Batch *batch, BatchHost *host, const FetchResult 
 
 /* ---- hosts that are given up, or full ------------------------------------------------------ */
 
-static Result clear_host(Batch *batch, BatchHost *host, HostState state, FetchClass why)
+static Result fill_host(Batch *batch, BatchHost *host)
 {
     uint64_t removed = 0;
-    host->record.state = (uint8_t)state;
-    host->record.drop_class = (uint8_t)why;
+    host->record.state = HOST_FULL;
     host->cleared = true;
     Result rc = schedule_clear_host(batch->store->schedule, batch->txn, host->host, &removed);
-    if (state == HOST_DROPPED) {
-        batch->totals.hosts_dropped++;
-        batch->totals.refused[REFUSED_HOST] += removed;
-    } else {
-        batch->totals.refused[REFUSED_QUOTA] += removed;
+    batch->totals.refused[REFUSED_QUOTA] += removed;
+    return rc;
+}
+
+static Result set_aside(Batch *batch, BatchHost *host, const FetchResult *fetch)
+{
+    uint64_t urls = 0;
+    HostState state = fetch->host.park ? HOST_PARKED : HOST_DROPPED;
+    int64_t now_ms =
+        fetch->cost.wall_start.us / 1000 + mono_ms_between(fetch->cost.start, fetch->cost.end);
+    Result rc =
+        host_parking_set_aside(batch->store->schedule, batch->txn, host->host, &host->record, state,
+                               (uint8_t)fetch->answer.class, now_ms, &urls);
+    host->cleared = true;
+    batch->totals.hosts_dropped += state == HOST_DROPPED ? 1 : 0;
+    LOG_INFO("ingest", state == HOST_DROPPED ? "host dropped" : "host parked",
+             "id=%u reason=%s urls=%llu url=%s", host->host, fetch_class_name(fetch->answer.class),
+             (unsigned long long)urls, fetch->request.url == NULL ? "-" : fetch->request.url);
+    return rc;
+}
+
+Result ingest_host_revive(Batch *batch, BatchHost *host, uint64_t *urls)
+{
+    unsigned level = SCHEDULE_NO_LEVEL;
+    *urls = 0;
+    if (!host_is_aside(&host->record)) {
+        return RESULT_OK;
     }
+    if (host->record.state == HOST_DROPPED && batch->totals.hosts_dropped > 0) {
+        batch->totals.hosts_dropped--;
+    }
+    Result rc = host_parking_bring_back(batch->store->schedule, batch->txn, host->host,
+                                        &host->record, urls, &level);
+    host->cleared = false;
+    host->revived = true;
+    if (level < SCHEDULE_NO_LEVEL && (host->got_urls == 0 || level < host->best_level)) {
+        host->best_level = (uint8_t)level;
+    }
+    host->got_urls += *urls > UINT32_MAX ? UINT32_MAX : (uint32_t)*urls;
     return rc;
 }
 
@@ -109,7 +142,8 @@ Result ingest_host_close(Batch *batch)
     Result rc = RESULT_OK;
     for (size_t i = 0; i < batch->n_pages && rc == RESULT_OK; i++) {
         const FetchResult *fetch = batch->pages[i]->fetch;
-        BatchHost *host = fetch->host.drop ? batch_host(batch, fetch->host.id) : NULL;
+        bool is_over = fetch->host.drop || fetch->host.park;
+        BatchHost *host = is_over ? batch_host(batch, fetch->host.id) : NULL;
         if (host != NULL && host->record.state == HOST_ACTIVE && batch->revisits != NULL &&
             revisits_rest(batch->revisits, &host->record)) {
             batch->visits.rests++;
@@ -117,10 +151,7 @@ Result ingest_host_close(Batch *batch)
                      fetch_class_name(fetch->answer.class),
                      fetch->request.url == NULL ? "-" : fetch->request.url);
         } else if (host != NULL && host->record.state == HOST_ACTIVE) {
-            LOG_INFO("ingest", "host dropped", "id=%u reason=%s url=%s", fetch->host.id,
-                     fetch_class_name(fetch->answer.class),
-                     fetch->request.url == NULL ? "-" : fetch->request.url);
-            rc = clear_host(batch, host, HOST_DROPPED, fetch->answer.class);
+            rc = set_aside(batch, host, fetch);
         }
     }
     size_t place = 0;
@@ -129,7 +160,7 @@ Result ingest_host_close(Batch *batch)
            (host = map_next(&batch->hosts, &place)) != NULL) {
         if (host->record.state == HOST_ACTIVE &&
             host->record.pages >= batch->options->pages_per_host) {
-            rc = clear_host(batch, host, HOST_FULL, FETCH_OK);
+            rc = fill_host(batch, host);
         }
     }
     return rc;

@@ -4,6 +4,7 @@
 
 #include "frontier/sieve/sieve.h"
 #include "ingest/batch/ingest_sieve.h"
+#include "store/tables/host_parking.h"
 
 /* What the page with the link was like: it is being written, or its link waited in the sieve. */
 static void describe_parent(const Batch *batch, ScorerLink *link)
@@ -93,7 +94,7 @@ static Refusal refuse(Batch *batch, const BatchHost *host, const PageRef *page, 
     if (host->record.state == HOST_FULL) {
         return REFUSED_QUOTA;
     }
-    if (host->record.state != HOST_ACTIVE) {
+    if (host->record.state == HOST_DENIED) {
         return REFUSED_HOST;
     }
     if (page->depth > batch->options->max_depth) {
@@ -126,6 +127,9 @@ int ingest_new_url(void *context, const PageRef *page, uint8_t *level)
     batch->result =
         schedule_put(batch->store->schedule, batch->txn, page->host, *level, page->index);
     host->record.urls++;
+    if (host_is_aside(&host->record)) {
+        return batch->result == RESULT_OK ? 0 : -1; /* it waits with the others of its host */
+    }
     if (host->got_urls == 0 || *level < host->best_level) {
         host->best_level = *level;
     }

@@ -9,6 +9,10 @@
 #include "ingest/page/ingest_sink.h"
 #include "ingest/page/ingest_spelling.h"
 #include "ingest/revisit/revisits.h"
+#include "parse/host/authority.h"
+#include "store/schedule/schedule_parking.h"
+#include "store/tables/host_parking.h"
+#include "base/thread/log.h"
 
 #define RESULT_LOOK_UPS 6u /* host, schedule, bodies, near, payloads, captures */
 
@@ -279,6 +283,46 @@ Result page_way_apply(Batch *batch)
 
 /* ---- short cuts ------------------------------------------------------------------------------ */
 
+/* A seed that names a host which was set aside brings it back. */
+static Result revive_host_of(Batch *batch, const char *url, Buffer *origin)
+{
+    Authority at = authority_of(url, strlen(url));
+    uint32_t id = 0;
+    uint64_t urls = 0;
+    buffer_reset(origin);
+    Result rc = buffer_append(origin, url, at.start);
+    rc = rc == RESULT_OK ? buffer_append(origin, url + at.host, at.end - at.host) : rc;
+    if (rc != RESULT_OK || page_db_host_find(batch->store->db, batch->txn, origin->data,
+                                             origin->length, &id) != page_db_error_ok) {
+        return rc;
+    }
+    BatchHost *host = batch_host(batch, id);
+    if (host == NULL) {
+        return batch->result;
+    }
+    bool was_aside = host_is_aside(&host->record);
+    rc = ingest_host_revive(batch, host, &urls);
+    if (was_aside && rc == RESULT_OK) {
+        LOG_INFO("ingest", "a seed brings its host back", "id=%u urls=%llu url=%s", id,
+                 (unsigned long long)urls, url);
+    }
+    return rc;
+}
+
+static Result revive_hosts(Batch *batch, const LinkInfo *seeds, size_t n)
+{
+    uint64_t entries = 0;
+    uint64_t hosts = 0;
+    Buffer origin;
+    buffer_init(&origin, BUFFER_NO_LIMIT);
+    Result rc = schedule_parked_counts(batch->store->schedule, batch->txn, &entries, &hosts);
+    for (size_t i = 0; rc == RESULT_OK && hosts > 0 && i < n; i++) {
+        rc = revive_host_of(batch, seeds[i].url, &origin);
+    }
+    buffer_destroy(&origin);
+    return rc;
+}
+
 Result page_way_seed(Batch *batch, const LinkInfo *seeds, size_t n, uint64_t *added)
 {
     PageSink sink = ingest_sink(batch);
@@ -298,7 +342,8 @@ Result page_way_seed(Batch *batch, const LinkInfo *seeds, size_t n, uint64_t *ad
         page_db_discover(batch->store->db, batch->txn, seeds, hops, n, PAGE_DB_NO_INDEX, 0, &sink);
     free(hops);
     *added = page_db_n_pages(batch->store->db, batch->txn) - before;
-    return batch_result_of(batch, rc);
+    result = batch_result_of(batch, rc);
+    return result == RESULT_OK ? revive_hosts(batch, seeds, n) : result;
 }
 
 Result page_way_relink(Batch *batch, ParsedPage *page)

@@ -2,12 +2,15 @@
 
 #include <errno.h>
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "store/lmdb/lmdb_result.h"
 
-#define HOST_FORMAT 1u
+#define HOST_FORMAT 2u
+/* Records of format 1 end before these fields. */
+#define HOST_RECORD_BYTES_1 offsetof(HostRecord, parked_ms)
 
 struct HostTable {
     MDB_dbi records;
@@ -58,13 +61,15 @@ void host_table_close(HostTable *table)
 
 static Result decode(const MDB_val *value, HostRecord *record)
 {
-    StoredRecord stored;
-    if (value->mv_size != sizeof stored) {
+    StoredRecord stored = {.record = {.state = HOST_ACTIVE}};
+    size_t bytes_1 = offsetof(StoredRecord, record) + HOST_RECORD_BYTES_1;
+    if (value->mv_size != sizeof stored && value->mv_size != bytes_1) {
         return RESULT_VERSION;
     }
-    memcpy(&stored, value->mv_data, sizeof stored);
+    memcpy(&stored, value->mv_data, value->mv_size);
     *record = stored.record;
-    return stored.format == HOST_FORMAT ? RESULT_OK : RESULT_VERSION;
+    return stored.format == (value->mv_size == bytes_1 ? 1u : HOST_FORMAT) ? RESULT_OK
+                                                                           : RESULT_VERSION;
 }
 
 Result host_table_get(HostTable *table, MDB_txn *txn, uint32_t host, HostRecord *record)

@@ -16,14 +16,15 @@
 
 typedef enum HostState {
     HOST_ACTIVE,
-    HOST_DROPPED, /* given up after errors: drop_class says which */
+    HOST_DROPPED, /* given up after errors: drop_class says which; its URLs are kept */
     HOST_FULL,    /* its budget of pages or bytes is used up */
-    HOST_DENIED   /* by the operator */
+    HOST_DENIED,  /* by the operator */
+    HOST_PARKED   /* has failed for too long: drop_class says how; its URLs are kept */
 } HostState;
 
 typedef struct HostRecord {
     uint8_t state;        /* HostState */
-    uint8_t drop_class;   /* FetchClass of the frontier, when dropped */
+    uint8_t drop_class;   /* FetchClass of the frontier, when dropped or parked */
     uint8_t robots_state; /* RobotsState of the frontier */
     uint8_t failures;     /* in a row */
     uint8_t last_failure; /* FetchClass */
@@ -45,6 +46,9 @@ typedef struct HostRecord {
     int64_t not_before_ms;    /* wall time: back-off that must survive a restart */
     int64_t first_fetch_ms;
     int64_t last_fetch_ms;
+    int64_t parked_ms;  /* wall time: dropped or parked since then; 0 = it is not */
+    int64_t failing_ms; /* wall time of the first of the failures in a row; 0 = it is well */
+    int64_t recheck_ms; /* wall time: dropped, but asked for again then; 0 = not by itself */
 } HostRecord;
 
 typedef struct HostTable HostTable;

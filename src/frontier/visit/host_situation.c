@@ -1,0 +1,89 @@
+#include "frontier/visit/host_situation.h"
+
+#include "base/core/clock.h"
+
+HostSituation host_situation_of(const HostRecord *record, int64_t now_ms)
+{
+    HostSituation situation = {.kind = HOST_READY,
+                               .why = record->failures > 0 ? (FetchClass)record->last_failure
+                                                           : FETCH_OK,
+                               .failures = record->failures};
+    switch ((HostState)record->state) {
+    case HOST_ACTIVE:
+        situation.kind = record->not_before_ms > now_ms ? HOST_WAITS : HOST_READY;
+        situation.until_ms = record->not_before_ms > now_ms ? record->not_before_ms : 0;
+        return situation;
+    case HOST_DROPPED:
+    case HOST_PARKED:
+        situation.kind = record->state == HOST_DROPPED ? HOST_GIVEN_UP : HOST_SET_ASIDE;
+        situation.why = (FetchClass)record->drop_class;
+        situation.since_ms = record->parked_ms;
+        situation.until_ms = record->recheck_ms;
+        return situation;
+    case HOST_FULL:
+        situation.kind = HOST_HAS_ENOUGH;
+        return situation;
+    case HOST_DENIED:
+        break;
+    }
+    situation.kind = HOST_FORBIDDEN;
+    return situation;
+}
+
+/* "45s", "4m", "3h", "2d": one unit, rounded up. */
+static Result tell_time(int64_t ms, Buffer *text)
+{
+    static const struct {
+        int64_t ms;
+        char unit;
+    } units[] = {{86400000, 'd'}, {3600000, 'h'}, {60000, 'm'}, {1000, 's'}};
+    size_t i = 0;
+    while (i < 3 && ms < 2 * units[i].ms) {
+        i++;
+    }
+    return buffer_printf(text, "%lld%c", (long long)((ms + units[i].ms - 1) / units[i].ms),
+                         units[i].unit);
+}
+
+static Result tell_since(const HostSituation *situation, const char *what, Buffer *text)
+{
+    char time[CLOCK_TEXT_BYTES];
+    if (situation->since_ms == 0) {
+        return buffer_printf(text, "%s: %s", what, fetch_class_name(situation->why));
+    }
+    return buffer_printf(text, "%s since %s: %s", what,
+                         wall_format_iso((WallTime){situation->since_ms * 1000}, time),
+                         fetch_class_name(situation->why));
+}
+
+Result host_situation_tell(const HostSituation *situation, int64_t now_ms, Buffer *text)
+{
+    Result rc = RESULT_OK;
+    switch (situation->kind) {
+    case HOST_READY:
+        return buffer_append_string(text, "ready");
+    case HOST_WAITS:
+        rc = buffer_append_string(text, "waits ");
+        rc = rc == RESULT_OK ? tell_time(situation->until_ms - now_ms, text) : rc;
+        if (rc == RESULT_OK && situation->failures > 0) {
+            rc = buffer_printf(text, " for a retry: %s, %u failure%s in a row",
+                               fetch_class_name(situation->why), situation->failures,
+                               situation->failures == 1 ? "" : "s");
+        }
+        return rc;
+    case HOST_GIVEN_UP:
+        rc = tell_since(situation, "dropped", text);
+        if (rc == RESULT_OK && situation->until_ms > now_ms) {
+            rc = buffer_append_string(text, ", looked at again in ");
+            rc = rc == RESULT_OK ? tell_time(situation->until_ms - now_ms, text) : rc;
+        }
+        return rc;
+    case HOST_SET_ASIDE:
+        return tell_since(situation, "parked", text);
+    case HOST_HAS_ENOUGH:
+        return buffer_append_string(text, "full: it has limits.pages_per_host pages");
+    case HOST_FORBIDDEN:
+        break;
+    }
+    return buffer_append_string(text, "denied by the operator");
+}

@@ -1,0 +1,36 @@
+/* Host parking: a host that is set aside keeps its URLs, and can be brought back with all of them.
+ *
+ * What: a host is dropped when the network says that there is nobody (no such name, refused again
+ * and again), and parked when it answers, but has failed for too long. In both cases its record says
+ * so and its schedule is parked (store/schedule/schedule_parking.h): nothing of it is fetched, and
+ * nothing is lost. What is found for it meanwhile is scheduled behind the others. Brought back, it is
+ * as if it had never failed.
+ *
+ *   ACTIVE --host_parking_set_aside--> DROPPED or PARKED --host_parking_bring_back--> ACTIVE
+ *
+ * Owns: nothing. The record is the caller's, who writes it into the host table in the same
+ * transaction.
+ * Threads: the one that owns the write transaction.
+ * Errors: RESULT_FULL, RESULT_IO, RESULT_DAMAGED as the schedule's. */
+#ifndef STORE_TABLES_HOST_PARKING_H
+#define STORE_TABLES_HOST_PARKING_H
+
+#include "store/schedule/schedule.h"
+#include "store/tables/host_table.h"
+
+/* Whether the host is set aside. */
+static inline bool host_is_aside(const HostRecord *record)
+{
+    return record->state == HOST_DROPPED || record->state == HOST_PARKED;
+}
+
+/* state: HOST_DROPPED or HOST_PARKED; why: FetchClass of the last failure; now_ms: wall time;
+ * *urls = how many are kept. */
+Result host_parking_set_aside(Schedule *schedule, MDB_txn *txn, uint32_t host, HostRecord *record,
+                              HostState state, uint8_t why, int64_t now_ms, uint64_t *urls);
+/* *urls = how many came back, *level = of the best, SCHEDULE_NO_LEVEL: there were none. A host that
+ * is not set aside stays as it is, *urls is 0. */
+Result host_parking_bring_back(Schedule *schedule, MDB_txn *txn, uint32_t host, HostRecord *record,
+                               uint64_t *urls, unsigned *level);
+
+#endif

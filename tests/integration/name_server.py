@@ -1,0 +1,77 @@
+"""A name server between the crawler and tests/web's, whose mood a test can change while a crawl runs:
+it passes queries on, keeps silent, or lies. Every mood is a word:
+
+    pass       asks the real one and hands its answer on
+    silent     never answers
+    nxdomain   says of every name that it does not exist
+    servfail   says that it cannot tell
+    refused    says that it does not want to tell
+"""
+import collections
+import select
+import socket
+import threading
+
+RCODES = {"servfail": 2, "nxdomain": 3, "refused": 5}
+
+
+def question_of(query):
+    """The bytes of the first question, and its name."""
+    place, labels = 12, []
+    while query[place]:
+        labels.append(query[place + 1:place + 1 + query[place]].decode("latin-1").lower())
+        place += 1 + query[place]
+    return query[12:place + 5], ".".join(labels)
+
+
+class NameServer:
+    """Listens on a free UDP port of 127.0.0.1; `port` tells which, `asked` counts queries by name."""
+
+    def __init__(self, real_port, mood="pass"):
+        self.mood = mood
+        self.asked = collections.Counter()
+        self.real = ("127.0.0.1", real_port)
+        self.socket = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+        self.socket.bind(("127.0.0.1", 0))
+        self.port = self.socket.getsockname()[1]
+        self.wake, self.woken = socket.socketpair()
+        self.waiting = {}  # socket towards the real one -> who asked
+        self.thread = threading.Thread(target=self.run, daemon=True)
+        self.thread.start()
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.wake.send(b"x")
+        self.thread.join(10)
+        for s in (self.socket, self.wake, self.woken, *self.waiting):
+            s.close()
+
+    def take(self):
+        query, client = self.socket.recvfrom(4096)
+        question, name = question_of(query)
+        self.asked[name] += 1
+        if self.mood == "pass":
+            upstream = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+            upstream.sendto(query, self.real)
+            self.waiting[upstream] = client
+        elif self.mood in RCODES:
+            head = query[:2] + bytes([0x81, 0x80 | RCODES[self.mood]]) + b"\0\1\0\0\0\0\0\0"
+            self.socket.sendto(head + question, client)
+
+    def run(self):
+        while True:
+            ready, _, _ = select.select([self.socket, self.woken, *self.waiting], [], [])
+            if self.woken in ready:
+                return
+            for s in ready:
+                if s is self.socket:
+                    self.take()
+                else:
+                    client = self.waiting.pop(s)
+                    try:
+                        self.socket.sendto(s.recv(4096), client)
+                    except OSError:  # the real one has gone
+                        pass
+                    s.close()
