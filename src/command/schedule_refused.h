@@ -7,10 +7,9 @@
  * DepthAtMost). The pages go to the levels of their scores, in order of discovery, and the next run
  * fetches them like any other. What they lead to is judged anew, so what refused them must be
  * turned off or raised as well. Hosts that were dropped or parked come back with all their URLs;
- * `ragno schedule DIR revive [HOST...]` does only that, for the hosts that are named, or all. The command needs the directory for itself.
- * Threads: main.
- * Errors: exit status 0 done; 2 usage or a wrong filter; 3 cannot be read or written; 17 in use,
- * damaged or of another format version. */
+ * `ragno schedule DIR revive [HOST...]` does only that, for the hosts that are named, or all. The
+ * command needs the directory for itself. Threads: main. Errors: exit status 0 done; 2 usage or a
+ * wrong filter; 3 cannot be read or written; 17 in use, damaged or of another format version. */
 #ifndef COMMAND_SCHEDULE_REFUSED_H
 #define COMMAND_SCHEDULE_REFUSED_H
 
