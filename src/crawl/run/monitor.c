@@ -170,6 +170,23 @@ static size_t active_transfers(const AgentParts *parts)
     return active;
 }
 
+static void sample_scoring(const AgentParts *parts, StatusSample *s)
+{
+    ScoringStats scores;
+    scoring_stats(parts->scoring, &scores);
+    s->computations = scores.computations;
+    s->score_ms = scores.last_ms;
+    s->score_cpu_us = scores.cpu_us;
+    s->moves = scores.moves;
+}
+
+/* Hosts that are not fetched from, and their URLs. */
+static void sample_hosts(const Stats *stats, StatusSample *s)
+{
+    s->urls_parked = stats_get(&stats->urls_parked);
+    s->hosts_parked = stats_get(&stats->hosts_parked);
+}
+
 static void sample(Monitor *monitor, MonoTime now, StatusSample *s)
 {
     AgentParts *parts = monitor->parts;
@@ -193,8 +210,6 @@ static void sample(Monitor *monitor, MonoTime now, StatusSample *s)
         .revisit_due_ms = stats_get(&stats->revisit_due_ms),
         .urls_seen = stats_get(&stats->urls_seen),
         .urls_queued = stats_get(&stats->urls_queued),
-        .urls_parked = stats_get(&stats->urls_parked),
-        .hosts_parked = stats_get(&stats->hosts_parked),
         .sieve_pending = stats_get(&stats->sieve_pending),
         .sieve_merges = stats_get(&stats->sieve_merges),
         .cache_share = share_of(stats_get(&stats->cache_hits), stats_get(&stats->cache_misses)),
@@ -219,12 +234,8 @@ static void sample(Monitor *monitor, MonoTime now, StatusSample *s)
     for (size_t i = 0; i < 6; i++) {
         s->by_status[i] = stats_get(&stats->by_status[i]);
     }
-    ScoringStats scores;
-    scoring_stats(parts->scoring, &scores);
-    s->computations = scores.computations;
-    s->score_ms = scores.last_ms;
-    s->score_cpu_us = scores.cpu_us;
-    s->moves = scores.moves;
+    sample_hosts(stats, s);
+    sample_scoring(parts, s);
     frontier_stats(parts->frontier, &s->frontier);
     resolver_stats(parts->resolver, &s->resolver);
     s->active = active_transfers(parts);
