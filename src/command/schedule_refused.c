@@ -35,20 +35,20 @@ typedef struct Refused {
     bool *parked;     /* by host: and its URLs are in the schedule */
     bool *wanted;     /* by host: it is to be brought back */
     uint32_t n_aside;
-    bool hosts_only;   /* revive: nothing else is scheduled */
+    bool hosts_only;    /* revive: nothing else is scheduled */
     char *const *names; /* revive: only these hosts; NULL: all */
     int n_names;
 } Refused;
 
 static int usage(FILE *out)
 {
-    (void)fprintf(out,
-                  "usage: ragno schedule DIR refused [--only FILTER]\n"
-                  "Schedules what was refused: too deep, of a parked pattern, behind too many\n"
-                  "redirects, of a host that was full; and brings back the hosts that were dropped\n"
-                  "or parked, with all their URLs.\n"
-                  "  --only FILTER   of these only what it lets through; it knows URL and "
-                  "depth\n");
+    (void)fprintf(
+        out, "usage: ragno schedule DIR refused [--only FILTER]\n"
+             "Schedules what was refused: too deep, of a parked pattern, behind too many\n"
+             "redirects, of a host that was full; and brings back the hosts that were dropped\n"
+             "or parked, with all their URLs.\n"
+             "  --only FILTER   of these only what it lets through; it knows URL and "
+             "depth\n");
     return out == stdout ? 0 : EXIT_USAGE;
 }
 
@@ -73,9 +73,9 @@ static int compile(Refused *refused, const char *expression)
 
 typedef enum Want {
     WANT_NOTHING,
-    WANT_PAGE,   /* it was refused */
-    WANT_ENTRY,  /* its host was given up by an earlier version, which cleared the schedule */
-    WANT_HOST    /* it is parked with its host */
+    WANT_PAGE,  /* it was refused */
+    WANT_ENTRY, /* its host was given up by an earlier version, which cleared the schedule */
+    WANT_HOST   /* it is parked with its host */
 } Want;
 
 static Want what_is_wanted(const Refused *refused, const PageRef *page)
@@ -239,9 +239,8 @@ static Result bring_back(Refused *refused, MDB_txn *txn, Schedule *schedule, Hos
             continue;
         }
         rc = host_table_get(hosts, txn, host, &record);
-        rc = rc == RESULT_OK
-                 ? host_parking_bring_back(schedule, txn, host, &record, &urls, &level)
-                 : rc;
+        rc = rc == RESULT_OK ? host_parking_bring_back(schedule, txn, host, &record, &urls, &level)
+                             : rc;
         rc = rc == RESULT_OK ? host_table_put(hosts, txn, host, &record) : rc;
         refused->n_hosts++;
         refused->n_urls += urls;
@@ -339,10 +338,11 @@ int schedule_revive(int argc, char **argv)
     for (int i = 3; i < argc; i++) {
         if (*argv[i] == '-') {
             bool help = strcmp(argv[i], "--help") == 0;
-            (void)fprintf(help ? stdout : stderr,
-                          "usage: ragno schedule DIR revive [HOST...]\n"
-                          "Brings hosts back that were dropped or parked, with all their URLs: those\n"
-                          "that are named, or all. ragno db DIR hosts --parked lists them.\n");
+            (void)fprintf(
+                help ? stdout : stderr,
+                "usage: ragno schedule DIR revive [HOST...]\n"
+                "Brings hosts back that were dropped or parked, with all their URLs: those\n"
+                "that are named, or all. ragno db DIR hosts --parked lists them.\n");
             return help ? 0 : EXIT_USAGE;
         }
     }

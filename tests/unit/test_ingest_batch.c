@@ -300,9 +300,9 @@ static void parked_are(World *w, uint64_t entries, uint64_t hosts)
     uint64_t n_entries = 0;
     uint64_t n_hosts = 0;
     MDB_txn *txn = store_fixture_begin(&w->ingest.tables, true);
-    CU_ASSERT_EQUAL(schedule_parked_counts(w->ingest.tables.store.schedule, txn, &n_entries,
-                                           &n_hosts),
-                    RESULT_OK);
+    CU_ASSERT_EQUAL(
+        schedule_parked_counts(w->ingest.tables.store.schedule, txn, &n_entries, &n_hosts),
+        RESULT_OK);
     page_db_txn_abort(w->ingest.tables.store.db, txn);
     CU_ASSERT_EQUAL(n_entries, entries);
     CU_ASSERT_EQUAL(n_hosts, hosts);

@@ -43,7 +43,8 @@ static int count_scheduled(DbView *view, HostCounts *counts, uint32_t n_hosts)
     return rc == RESULT_OK ? page_db_error_ok : page_db_error_damaged;
 }
 
-/* ---- hosts that are set aside ------------------------------------------------------------------ */
+/* ---- hosts that are set aside ------------------------------------------------------------------
+ */
 
 static void print_parked(const char *origin, const HostRecord *record, uint64_t urls)
 {

@@ -182,8 +182,7 @@ static int collect(DbView *view, const bool *wanted, const ScoreFile *scores, Co
                          ? page_db_error_ok
                          : page_db_error_damaged;
             }
-            if (rc == page_db_error_ok && !parked &&
-                (wanted == NULL || wanted[entries[i].host])) {
+            if (rc == page_db_error_ok && !parked && (wanted == NULL || wanted[entries[i].host])) {
                 rc = score_of(view, scores, item.index, &item.score);
                 rc = rc == page_db_error_ok ? add(all, &item) : rc;
             }

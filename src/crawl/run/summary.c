@@ -125,10 +125,11 @@ static void print_kept(const IngestStore *store, MDB_txn *txn, const char *direc
     uint64_t urls = 0;
     uint64_t hosts = 0;
     if (schedule_parked_counts(store->schedule, txn, &urls, &hosts) == RESULT_OK && urls > 0) {
-        (void)fprintf(out,
-                      "  kept        %llu URLs of %llu hosts that were dropped or parked; they come "
-                      "back with: ragno schedule %s revive\n",
-                      (unsigned long long)urls, (unsigned long long)hosts, directory);
+        (void)fprintf(
+            out,
+            "  kept        %llu URLs of %llu hosts that were dropped or parked; they come "
+            "back with: ragno schedule %s revive\n",
+            (unsigned long long)urls, (unsigned long long)hosts, directory);
     }
 }
 

@@ -92,7 +92,8 @@ static Waiting *first_order(Revival *revival)
     return first;
 }
 
-/* ---- the chore --------------------------------------------------------------------------------- */
+/* ---- the chore ---------------------------------------------------------------------------------
+ */
 
 static bool is_meant(const RevivalOrder *order, const HostRecord *record)
 {

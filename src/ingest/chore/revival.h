@@ -1,8 +1,9 @@
-/* Revival: brings hosts back that were dropped or parked, with all their URLs, while the crawl runs.
+/* Revival: brings hosts back that were dropped or parked, with all their URLs, while the crawl
+ * runs.
  *
- * What: somebody orders (the operator by `ragno ctl`, the outage's end); the ingest thread does it as
- * a chore, some hundred hosts in each transaction; the distributor hears of them with the commit and
- * loads them. Orders are done in the order in which they came.
+ * What: somebody orders (the operator by `ragno ctl`, the outage's end); the ingest thread does it
+ * as a chore, some hundred hosts in each transaction; the distributor hears of them with the commit
+ * and loads them. Orders are done in the order in which they came.
  *
  *   revival_order --> [orders] --> chore --> ingest_host_revive --> commit notice --> distributor
  *

@@ -14,8 +14,8 @@
 void ingest_host_note(Batch *batch, BatchHost *host, const FetchResult *fetch);
 /* Stores what the fetch of robots.txt brought. */
 Result ingest_host_note_robots(Batch *batch, BatchHost *host, const FetchResult *fetch);
-/* Brings back a host that was dropped or parked, with all its URLs (store/tables/host_parking.h); the
- * distributor hears of it. *urls = how many. Of any other host nothing changes. */
+/* Brings back a host that was dropped or parked, with all its URLs (store/tables/host_parking.h);
+ * the distributor hears of it. *urls = how many. Of any other host nothing changes. */
 Result ingest_host_revive(Batch *batch, BatchHost *host, uint64_t *urls);
 /* Closes the hosts that were given up or have become full; after all results of the batch. */
 Result ingest_host_close(Batch *batch);

@@ -1,10 +1,10 @@
 /* Host parking: a host that is set aside keeps its URLs, and can be brought back with all of them.
  *
  * What: a host is dropped when the network says that there is nobody (no such name, refused again
- * and again), and parked when it answers, but has failed for too long. In both cases its record says
- * so and its schedule is parked (store/schedule/schedule_parking.h): nothing of it is fetched, and
- * nothing is lost. What is found for it meanwhile is scheduled behind the others. Brought back, it is
- * as if it had never failed.
+ * and again), and parked when it answers, but has failed for too long. In both cases its record
+ * says so and its schedule is parked (store/schedule/schedule_parking.h): nothing of it is fetched,
+ * and nothing is lost. What is found for it meanwhile is scheduled behind the others. Brought back,
+ * it is as if it had never failed.
  *
  *   ACTIVE --host_parking_set_aside--> DROPPED or PARKED --host_parking_bring_back--> ACTIVE
  *
