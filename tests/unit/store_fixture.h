@@ -66,10 +66,10 @@ typedef struct StoreFixtureLevel {
     uint8_t level;
 } StoreFixtureLevel;
 
-static inline int store_fixture_schedule(void *context, const PageRef *page, uint8_t *level)
+static inline int store_fixture_schedule(void *context, const PageRef *page, PageState *state)
 {
     const StoreFixtureLevel *l = context;
-    *level = l->level;
+    state->level = l->level;
     return (int)schedule_put(l->fixture->store.schedule, l->txn, page->host, l->level, page->index);
 }
 

@@ -298,9 +298,9 @@ static void a_full_disk_loses_nothing(void)
     CU_ASSERT_EQUAL(page_db_delete(db), page_db_error_ok);
 }
 
-static int refuse(void *context, const PageRef *page, uint8_t *level)
+static int refuse(void *context, const PageRef *page, PageState *state)
 {
-    (void)level;
+    (void)state;
     unsigned *calls = context;
     return ++*calls == 10 && page->index > 0 ? 77 : 0;
 }

@@ -14,13 +14,13 @@ typedef struct Seen {
     MDB_txn *txn;
 } Seen;
 
-static int note_discovered(void *context, const PageRef *page, uint8_t *level)
+static int note_discovered(void *context, const PageRef *page, PageState *state)
 {
     Seen *seen = context;
     size_t used = strlen(seen->text);
     Buffer origin;
     buffer_init(&origin, BUFFER_NO_LIMIT);
-    CU_ASSERT_EQUAL(*level, PAGE_DB_NO_LEVEL);
+    CU_ASSERT_EQUAL(state->level, PAGE_DB_NO_LEVEL);
     CU_ASSERT_EQUAL(page_db_host_origin(seen->db, seen->txn, page->host, &origin),
                     page_db_error_ok);
     (void)snprintf(seen->text + used, sizeof seen->text - used, "+%u %.*s %c%u from %d on %s\n",
@@ -29,7 +29,7 @@ static int note_discovered(void *context, const PageRef *page, uint8_t *level)
                    page->linked_from == PAGE_DB_NO_INDEX ? -1 : (int)page->linked_from,
                    buffer_string(&origin));
     buffer_destroy(&origin);
-    *level = (uint8_t)(page->index + 1);
+    state->level = (uint8_t)(page->index + 1);
     return 0;
 }
 
@@ -120,6 +120,62 @@ static void the_sink_is_told_in_order(void)
     CU_ASSERT_EQUAL(page_db_delete(db), page_db_error_ok);
 }
 
+static int flag_discovered(void *context, const PageRef *page, PageState *state)
+{
+    (void)context;
+    state->flags = page->url[page->url_length - 1] == 'f' ? 9 : 0;
+    return 0;
+}
+
+static int note_improved(void *context, const PageRef *page)
+{
+    Seen *seen = context;
+    size_t used = strlen(seen->text);
+    (void)snprintf(seen->text + used, sizeof seen->text - used, "^%u %.*s %c%u flags %u\n",
+                   (unsigned)page->index, (int)page->url_length, page->url, page->hop,
+                   (unsigned)page->depth, page->flags);
+    return 0;
+}
+
+static PageDiscovery found(const char *url, uint8_t hop, uint64_t depth)
+{
+    return (PageDiscovery){
+        .url = url, .length = strlen(url), .score = 0.5f, .hop = hop, .depth = depth};
+}
+
+/* URLs that came from elsewhere, each with its own depth; a lesser one is told of. */
+static void better_paths_are_told_with_the_flags_of_the_page(void)
+{
+    PageDB *db = page_db_fixture_open("pagedb5");
+    Seen seen = {.db = db};
+    PageSink sink = {.context = &seen, .discovered = flag_discovered, .improved = note_improved};
+    const PageDiscovery first[] = {found("http://a.com/f", 'L', 7),
+                                   found("http://b.com/", 'R', 300),
+                                   found("http://a.com/f", 'R', 6)};
+    const PageDiscovery second[] = {
+        found("http://a.com/f", 'L', 7), found("http://a.com/f", 'E', 5),
+        found("http://b.com/", 'L', 299), found("http://a.com/f", 'L', 4)};
+    CU_ASSERT_EQUAL_FATAL(page_db_txn_begin(db, false, &seen.txn), page_db_error_ok);
+    CU_ASSERT_EQUAL(page_db_discover_each(db, seen.txn, first, 3, &sink), page_db_error_ok);
+    CU_ASSERT_STRING_EQUAL(seen.text, ""); /* new ones are not better */
+    CU_ASSERT_EQUAL(page_db_discover_each(db, seen.txn, second, 4, &sink), page_db_error_ok);
+    CU_ASSERT_STRING_EQUAL(seen.text, "^0 http://a.com/f L4 flags 9\n"
+                                      "^1 http://b.com/ L299 flags 0\n");
+    PageRef page;
+    Buffer url;
+    buffer_init(&url, BUFFER_NO_LIMIT);
+    CU_ASSERT_EQUAL(page_db_get(db, seen.txn, 0, &page, &url), page_db_error_ok);
+    CU_ASSERT_TRUE(page.depth == 4 && page.flags == 9 && page.linked_from == PAGE_DB_NO_INDEX);
+    CU_ASSERT_EQUAL(page_db_set_flags(db, seen.txn, 0, 2), page_db_error_ok);
+    CU_ASSERT_EQUAL(page_db_set_state(db, seen.txn, 0, 404, 3, 1), page_db_error_ok);
+    CU_ASSERT_EQUAL(page_db_get(db, seen.txn, 0, &page, &url), page_db_error_ok);
+    CU_ASSERT_TRUE(page.flags == 2 && page.status == 404 && page.level == 3 && page.hop == 'L');
+    CU_ASSERT_EQUAL(page_db_set_flags(db, seen.txn, 2, 0), page_db_error_no_page);
+    page_db_txn_abort(db, seen.txn);
+    buffer_destroy(&url);
+    CU_ASSERT_EQUAL(page_db_delete(db), page_db_error_ok);
+}
+
 static void infos_are_printed_as_documented(void)
 {
     char url[600], out[PAGE_INFO_PRINT_BYTES];
@@ -142,4 +198,6 @@ static void infos_are_printed_as_documented(void)
 }
 
 UNIT_MAIN("page_db_sink", {"the sink is told in order", the_sink_is_told_in_order},
+          {"better paths are told with the flags of the page",
+           better_paths_are_told_with_the_flags_of_the_page},
           {"infos are printed as documented", infos_are_printed_as_documented})

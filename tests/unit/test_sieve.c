@@ -96,11 +96,11 @@ static void tear_down(Model *m)
     free(m);
 }
 
-static int on_discovered(void *context, const PageRef *page, uint8_t *level)
+static int on_discovered(void *context, const PageRef *page, PageState *state)
 {
     StoreFixtureLevel *l = context;
     l->level = (uint8_t)(page->depth > 15 ? 15 : page->depth);
-    return store_fixture_schedule(context, page, level);
+    return store_fixture_schedule(context, page, state);
 }
 
 static PageSink sink_of(StoreFixtureLevel *level)

@@ -49,10 +49,10 @@ static void end(Crawl *crawl)
     crawl->db = NULL;
 }
 
-static int on_discovered(void *context, const PageRef *page, uint8_t *level)
+static int on_discovered(void *context, const PageRef *page, PageState *state)
 {
     Crawl *crawl = context;
-    *level = LEVEL;
+    state->level = LEVEL;
     return schedule_put(crawl->schedule, crawl->txn, page->host, LEVEL, page->index) != RESULT_OK;
 }
 

@@ -247,11 +247,12 @@ Result page_merge_new_page(PageMerge *merge, const PageKey *key, PageMergeValue 
     }
     if (merge->sink != NULL && merge->sink->discovered != NULL) {
         PageRef ref = page_node_ref(&node, NULL);
-        uint8_t level = PAGE_DB_NO_LEVEL;
-        if (merge->sink->discovered(merge->sink->context, &ref, &level) != 0) {
+        PageState state = {.level = PAGE_DB_NO_LEVEL};
+        if (merge->sink->discovered(merge->sink->context, &ref, &state) != 0) {
             return RESULT_CLOSED;
         }
-        node.level = level;
+        node.level = state.level;
+        node.flags = state.flags;
     }
     return result_of(page_node_append(&node, &merge->infos, &merge->scratch), "append a page");
 }
@@ -330,6 +331,16 @@ static int is_better(PageMerge *merge, const PageNode *node, bool *better)
     return 0;
 }
 
+/* False: the sink stopped it. */
+static bool tell_improved(const PageMerge *merge, const PageNode *node)
+{
+    if (merge->sink == NULL || merge->sink->improved == NULL) {
+        return true;
+    }
+    PageRef ref = page_node_ref(node, NULL);
+    return merge->sink->improved(merge->sink->context, &ref) == 0;
+}
+
 Result page_merge_flush(PageMerge *merge)
 {
     int rc = 0;
@@ -348,6 +359,9 @@ Result page_merge_flush(PageMerge *merge)
         if (rc == 0 && better) {
             node->crawl = PAGE_NODE_NO_CRAWL;
             rc = page_node_rewrite(node, &merge->infos, &merge->scratch);
+            if (rc == 0 && !tell_improved(merge, node)) {
+                return RESULT_CLOSED;
+            }
             merge->moved[n++] = *node;
         }
     }

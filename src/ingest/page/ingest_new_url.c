@@ -106,7 +106,7 @@ static Refusal refuse(Batch *batch, const BatchHost *host, const PageRef *page, 
     return trap == TRAP_PARKED ? REFUSED_TRAP : REFUSALS;
 }
 
-int ingest_new_url(void *context, const PageRef *page, uint8_t *level)
+int ingest_new_url(void *context, const PageRef *page, PageState *state)
 {
     Batch *batch = context;
     BatchHost *host = batch_host(batch, page->host);
@@ -117,21 +117,21 @@ int ingest_new_url(void *context, const PageRef *page, uint8_t *level)
     Refusal refusal = refuse(batch, host, page, trap);
     if (refusal != REFUSALS) {
         batch->totals.refused[refusal]++;
-        *level = SCHEDULE_NO_LEVEL;
         crawl_log_skipped(batch->log, page->url, page->url_length, refusal_status(refusal),
                           refusal_name(refusal), (long)page->depth, NULL);
         return 0;
     }
-    *level = (uint8_t)(trap == TRAP_THROTTLED ? batch->options->levels - 1 : level_of(batch, page));
+    unsigned level = trap == TRAP_THROTTLED ? batch->options->levels - 1 : level_of(batch, page);
+    state->level = (uint8_t)level;
     page_db_looked_up(batch->store->db, 2); /* the host, and its schedule */
     batch->result =
-        schedule_put(batch->store->schedule, batch->txn, page->host, *level, page->index);
+        schedule_put(batch->store->schedule, batch->txn, page->host, level, page->index);
     host->record.urls++;
     if (host_is_aside(&host->record)) {
         return batch->result == RESULT_OK ? 0 : -1; /* it waits with the others of its host */
     }
-    if (host->got_urls == 0 || *level < host->best_level) {
-        host->best_level = *level;
+    if (host->got_urls == 0 || level < host->best_level) {
+        host->best_level = (uint8_t)level;
     }
     host->got_urls++;
     return batch->result == RESULT_OK ? 0 : -1;

@@ -9,6 +9,6 @@
 #include "ingest/batch/ingest_batch.h"
 
 /* PageSink.discovered; the context is the Batch. */
-int ingest_new_url(void *context, const PageRef *page, uint8_t *level);
+int ingest_new_url(void *context, const PageRef *page, PageState *state);
 
 #endif

@@ -83,7 +83,7 @@ static uint8_t first_level(Batch *batch, const PageRef *page)
                      : bf_link_level(batch->sch->state, page->score);
 }
 
-static int on_discovered(void *context, const PageRef *page, uint8_t *level)
+static int on_discovered(void *context, const PageRef *page, PageState *state)
 {
     Batch *batch = context;
     if (batch->max_depth != 0 && page->depth > batch->max_depth) {
@@ -92,8 +92,8 @@ static int on_discovered(void *context, const PageRef *page, uint8_t *level)
     if (page->index > bf_order_index(UINT64_MAX)) {
         return page_db_error_internal;
     }
-    *level = first_level(batch, page);
-    Change change = {.order = bf_entry(batch->sch->state, *level, page->score, page->index),
+    state->level = first_level(batch, page);
+    Change change = {.order = bf_entry(batch->sch->state, state->level, page->score, page->index),
                      .index = page->index,
                      .host = page->host,
                      .is_put = true};
@@ -186,7 +186,7 @@ static BFSchedulerError try_add(Batch *batch, const PageWrite *writes)
     if (code != bf_scheduler_error_ok) {
         return code;
     }
-    const PageSink sink = {batch, on_discovered, on_crawled};
+    const PageSink sink = {.context = batch, .discovered = on_discovered, .crawled = on_crawled};
     int rc = page_db_write(sch->page_db, txn, writes, batch->n_pages, &sink);
     Result result = rc == page_db_error_ok ? write_batch(batch, txn) : RESULT_OK;
     if (rc != page_db_error_ok || result != RESULT_OK) {

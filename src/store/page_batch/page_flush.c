@@ -9,16 +9,8 @@
 
 #define PREFETCH 6u /* elements ahead of the loops over scattered memory */
 
-/* What a flush works on. */
-typedef struct Flush {
-    PageBatch *batch;
-    PageDBStore *store;
-    MDB_txn *txn;
-    MDB_cursor *crawls; /* idx2crawl */
-} Flush;
-
 /* Entries of hash2idx, in order: new pages, and those whose depth in their entry changed. */
-static int store_keys(Flush *f)
+static int store_keys(PageFlush *f)
 {
     MDB_cursor *cursor = NULL;
     int rc = mdb_cursor_open(f->txn, f->store->tables.hash2idx, &cursor);
@@ -34,7 +26,7 @@ static int store_keys(Flush *f)
 }
 
 /* New pages: appended in order of index. */
-static int store_fresh(Flush *f, PagePackEditor *infos)
+static int store_fresh(PageFlush *f, PagePackEditor *infos)
 {
     int rc = 0;
     for (size_t i = 0; rc == 0 && i < f->batch->n_fresh; i++) {
@@ -53,8 +45,18 @@ static int compare_by_index(const void *a, const void *b, void *context)
     return (x > y) - (x < y);
 }
 
+static int tell_improved(PageFlush *f, const PageNode *node)
+{
+    if (f->sink == NULL || f->sink->improved == NULL) {
+        return 0;
+    }
+    PageRef ref = page_node_ref(node, NULL);
+    f->sink_code = f->sink->improved(f->sink->context, &ref);
+    return f->sink_code == 0 ? 0 : PAGE_FLUSH_STOPPED;
+}
+
 /* Known pages that were crawled or got a better path, in order of index. */
-static int store_changed(Flush *f, PagePackEditor *infos)
+static int store_changed(PageFlush *f, PagePackEditor *infos)
 {
     PageBatch *batch = f->batch;
     size_t n = 0;
@@ -72,12 +74,16 @@ static int store_changed(Flush *f, PagePackEditor *infos)
     int rc = 0;
     for (size_t i = 0; rc == 0 && i < n; i++) {
         page_store_looked_up(f->store, 1);
-        rc = page_node_rewrite(&batch->nodes[changed[i]], infos, &batch->scratch);
+        PageNode *node = &batch->nodes[changed[i]];
+        rc = page_node_rewrite(node, infos, &batch->scratch);
+        if (rc == 0 && node->moved) {
+            rc = tell_improved(f, node);
+        }
     }
     return rc;
 }
 
-static int store_crawl(Flush *f, uint64_t index, const PageCrawl *crawl, bool append)
+static int store_crawl(PageFlush *f, uint64_t index, const PageCrawl *crawl, bool append)
 {
     uint8_t head[PAGE_CRAWL_MAX_BYTES];
     size_t length = page_crawl_write(crawl, head);
@@ -106,7 +112,7 @@ static int last_key(MDB_cursor *cursor, bool *any, uint64_t *last)
 }
 
 /* Crawl records and link lists, in order of index. */
-static int store_crawls(Flush *f)
+static int store_crawls(PageFlush *f)
 {
     PageBatch *batch = f->batch;
     uint32_t *order = batch->node_of;
@@ -139,7 +145,7 @@ static int store_crawls(Flush *f)
     return page_links_writer_end(&links, rc);
 }
 
-static int store_infos(Flush *f)
+static int store_infos(PageFlush *f)
 {
     PagePackEditor infos;
     int rc = page_pack_editor_begin(&infos, f->txn, f->store->tables.idx2info);
@@ -152,12 +158,11 @@ static int store_infos(Flush *f)
     return page_pack_editor_end(&infos, rc);
 }
 
-int page_flush(PageBatch *batch, PageDBStore *store, MDB_txn *txn, MDB_cursor *crawls)
+int page_flush(PageFlush *f)
 {
-    Flush f = {.batch = batch, .store = store, .txn = txn, .crawls = crawls};
-    int rc = store_keys(&f);
+    int rc = store_keys(f);
     if (rc == 0) {
-        rc = store_infos(&f);
+        rc = store_infos(f);
     }
-    return rc == 0 ? store_crawls(&f) : rc;
+    return rc == 0 ? store_crawls(f) : rc;
 }

@@ -74,10 +74,11 @@ static int report_discovered(PageWriter *w, PageNode *node)
         return 0;
     }
     PageRef ref = page_node_ref(node, NULL);
-    uint8_t level = PAGE_DB_NO_LEVEL;
+    PageState state = {.level = PAGE_DB_NO_LEVEL};
     page_store_looked_up(w->store, 1); /* what it stores is elsewhere in the map */
-    w->sink_code = w->sink->discovered(w->sink->context, &ref, &level);
-    node->level = level;
+    w->sink_code = w->sink->discovered(w->sink->context, &ref, &state);
+    node->level = state.level;
+    node->flags = state.flags;
     return w->sink_code == 0 ? 0 : PAGE_WRITER_STOPPED;
 }
 
@@ -266,7 +267,10 @@ static int see_pages(PageWriter *w, const PageWrite *pages, size_t n)
 
 static int store_all(PageWriter *w)
 {
-    int rc = page_flush(w->batch, w->store, w->txn, w->crawls);
+    PageFlush flush = {
+        .batch = w->batch, .store = w->store, .txn = w->txn, .crawls = w->crawls, .sink = w->sink};
+    int rc = page_flush(&flush);
+    w->sink_code = flush.sink_code;
     if (rc == 0 && w->batch->n_fresh > 0) {
         rc = page_store_set_n_pages(w->store, w->txn, w->n_pages);
     }
@@ -312,6 +316,22 @@ int page_writer_relink(PageWriter *w, const PageWrite *page)
     }
     if (rc == 0) {
         rc = see_again(w, page);
+    }
+    return rc == 0 ? store_all(w) : rc;
+}
+
+int page_writer_discover_each(PageWriter *w, const PageDiscovery *found, size_t n)
+{
+    int rc = 0;
+    for (size_t i = 0; rc == 0 && i < n; i++) {
+        rc = page_batch_add(w->batch, w->store, found[i].url, found[i].length, NULL);
+    }
+    if (rc == 0) {
+        rc = page_batch_resolve(w->batch, w->store, w->txn);
+    }
+    for (size_t i = 0; rc == 0 && i < n; i++) {
+        PageSource from = {.index = PAGE_DB_NO_INDEX, .depth = found[i].depth};
+        rc = see_link(w, page_batch_node(w->batch, i), &from, found[i].score, found[i].hop);
     }
     return rc == 0 ? store_all(w) : rc;
 }

@@ -29,11 +29,13 @@ typedef struct PageWriter {
 int page_writer_begin(PageWriter *writer, PageDBStore *store, MDB_txn *txn, const PageSink *sink);
 void page_writer_end(PageWriter *writer);
 
-/* One of these between begin and end. page_db_write, page_db_relink and page_db_discover say what
- * each does. relink: MDB_NOTFOUND when the page was never crawled, and nothing was written. */
+/* One of these between begin and end. page_db_write, page_db_relink, page_db_discover and
+ * page_db_discover_each say what each does. relink: MDB_NOTFOUND when the page was never crawled,
+ * and nothing was written. */
 int page_writer_write(PageWriter *writer, const PageWrite *pages, size_t n);
 int page_writer_relink(PageWriter *writer, const PageWrite *page);
 int page_writer_discover(PageWriter *writer, const LinkInfo *urls, const uint8_t *hops, size_t n,
                          uint64_t from_index, uint64_t depth);
+int page_writer_discover_each(PageWriter *writer, const PageDiscovery *found, size_t n);
 
 #endif

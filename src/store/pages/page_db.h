@@ -179,6 +179,9 @@ int page_db_relink(PageDB *db, MDB_txn *txn, const PageWrite *page, const PageSi
  * is their own; known URLs keep or improve their path as with links. hops may be NULL = 'L'. */
 int page_db_discover(PageDB *db, MDB_txn *txn, const LinkInfo *urls, const uint8_t *hops, size_t n,
                      uint64_t from_index, uint64_t depth, const PageSink *sink);
+/* The same for URLs that nobody here links to, each with a depth of its own. */
+int page_db_discover_each(PageDB *db, MDB_txn *txn, const PageDiscovery *found, size_t n,
+                          const PageSink *sink);
 /* The index of a URL; page_db_error_no_page. */
 int page_db_find(PageDB *db, MDB_txn *txn, const char *url, size_t length, uint64_t *index);
 /* Everything of a page; its URL replaces what is in the buffer. page_db_error_no_page. */
@@ -189,6 +192,8 @@ int page_db_confirm(PageDB *db, MDB_txn *txn, uint64_t index, double time);
 /* A failure, or a move between levels. page_db_error_no_page. */
 int page_db_set_state(PageDB *db, MDB_txn *txn, uint64_t index, int32_t status, uint8_t level,
                       uint8_t tries);
+/* Replaces PageRef.flags. page_db_error_no_page. */
+int page_db_set_flags(PageDB *db, MDB_txn *txn, uint64_t index, uint8_t flags);
 /* The links of a page, sorted; *to is the caller's array (free it), cross-host links first: the
  * first *n_diff. No links is not an error. */
 int page_db_get_links(PageDB *db, MDB_txn *txn, uint64_t index, uint64_t **to, size_t *n,

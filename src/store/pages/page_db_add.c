@@ -49,9 +49,9 @@ static int collect(Collector *c, PageInfo *pi, uint64_t hash)
     return page_db_error_ok;
 }
 
-static int collect_discovered(void *context, const PageRef *page, uint8_t *level)
+static int collect_discovered(void *context, const PageRef *page, PageState *state)
 {
-    (void)level;
+    (void)state;
     Collector *c = context;
     PageInfo *pi = info_of(page, NULL);
     if (pi != NULL) {

@@ -64,10 +64,30 @@ int page_db_get(PageDB *db, MDB_txn *txn, uint64_t index, PageRef *page, Buffer 
     return page_db_error_ok;
 }
 
-int page_db_set_state(PageDB *db, MDB_txn *txn, uint64_t index, int32_t status, uint8_t level,
-                      uint8_t tries)
+/* What of a record's head is to change. */
+typedef struct HeadChange {
+    bool has_state;
+    int32_t status;
+    uint8_t level;
+    uint8_t tries;
+    bool has_flags;
+    uint8_t flags;
+} HeadChange;
+
+static void change_record(PageRecord *record, const HeadChange *change)
 {
-    error_clean(db->error);
+    if (change->has_state) {
+        record->status = change->status;
+        record->level = change->level;
+        record->tries = change->tries;
+    }
+    if (change->has_flags) {
+        record->flags = change->flags;
+    }
+}
+
+static int change_head(PageDB *db, MDB_txn *txn, uint64_t index, const HeadChange *change)
+{
     PagePackEditor infos;
     MDB_val value;
     PageRecord record;
@@ -85,16 +105,29 @@ int page_db_set_state(PageDB *db, MDB_txn *txn, uint64_t index, int32_t status, 
     }
     if (rc == 0) {
         memcpy(copy, value.mv_data, value.mv_size);
-        record.status = status;
-        record.level = level;
-        record.tries = tries;
+        change_record(&record, change);
         page_record_write_head(&record, (uint8_t *)copy);
         value.mv_data = copy;
         rc = page_pack_editor_set(&infos, index, &value);
     }
     rc = page_pack_editor_end(&infos, rc);
     free(copy);
-    return page_db_fail_find(db, rc, "page_db_set_state");
+    return rc;
+}
+
+int page_db_set_state(PageDB *db, MDB_txn *txn, uint64_t index, int32_t status, uint8_t level,
+                      uint8_t tries)
+{
+    HeadChange change = {.has_state = true, .status = status, .level = level, .tries = tries};
+    error_clean(db->error);
+    return page_db_fail_find(db, change_head(db, txn, index, &change), "page_db_set_state");
+}
+
+int page_db_set_flags(PageDB *db, MDB_txn *txn, uint64_t index, uint8_t flags)
+{
+    HeadChange change = {.has_flags = true, .flags = flags};
+    error_clean(db->error);
+    return page_db_fail_find(db, change_head(db, txn, index, &change), "page_db_set_flags");
 }
 
 int page_db_get_links(PageDB *db, MDB_txn *txn, uint64_t index, uint64_t **to, size_t *n,

@@ -50,3 +50,15 @@ int page_db_discover(PageDB *db, MDB_txn *txn, const LinkInfo *urls, const uint8
     }
     return end_write(db, &writer, rc, "page_db_discover");
 }
+
+int page_db_discover_each(PageDB *db, MDB_txn *txn, const PageDiscovery *found, size_t n,
+                          const PageSink *sink)
+{
+    error_clean(db->error);
+    PageWriter writer;
+    int rc = page_writer_begin(&writer, db->store, txn, sink);
+    if (rc == 0) {
+        rc = page_writer_discover_each(&writer, found, n);
+    }
+    return end_write(db, &writer, rc, "page_db_discover_each");
+}

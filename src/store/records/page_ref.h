@@ -47,20 +47,38 @@ typedef struct PageWrite {
     bool links_later; /* leave its links and its list alone: a merge of the sieve writes them */
 } PageWrite;
 
+/* What is stored with a page that is seen for the first time. */
+typedef struct PageState {
+    uint8_t level; /* as PageRef.level */
+    uint8_t flags; /* as PageRef.flags */
+} PageState;
+
+/* A URL that was found, and how. */
+typedef struct PageDiscovery {
+    const char *url; /* length bytes, borrowed */
+    size_t length;
+    float score; /* of the link */
+    uint8_t hop;
+    uint64_t depth;
+} PageDiscovery;
+
 /* The functions are called in order of appearance, inside the transaction, before the page's
- * records are written. They may write other tables, but not PageDB's own. A result other than 0
- * stops the batch and is returned to the caller of page_db_write, which must then abort the
- * transaction. Either function may be NULL. */
+ * records are written; `improved` after that. They may write other tables, but not PageDB's own. A
+ * result other than 0 stops the batch and is returned to the caller of page_db_write, which must
+ * then abort the transaction. Any function may be NULL. */
 typedef struct PageSink {
     void *context;
-    /* A URL was seen for the first time, as a link or by page_db_discover. *level is preset to
-     * PAGE_DB_NO_LEVEL; what the function leaves there is stored with the page. */
-    int (*discovered)(void *context, const PageRef *page, uint8_t *level);
+    /* A URL was seen for the first time, as a link or by page_db_discover. *state is preset to
+     * {PAGE_DB_NO_LEVEL, 0}; what the function leaves there is stored with the page. */
+    int (*discovered)(void *context, const PageRef *page, PageState *state);
     /* A page was crawled; called before its links are reported. before->level says where the page
      * was scheduled; *level (preset to PAGE_DB_NO_LEVEL) is stored. A crawled page that was not
      * known at all is not reported as discovered: `before` then has hop 0, n_crawls 0 and no
      * level. */
     int (*crawled)(void *context, const PageRef *before, const PageRef *after, uint8_t *level);
+    /* A page that was known before got a better path: depth, hop and linked_from are the new ones.
+     * url is NULL when a merge of the sieve has found it (page_db_get has it). */
+    int (*improved)(void *context, const PageRef *page);
 } PageSink;
 
 #endif
