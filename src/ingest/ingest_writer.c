@@ -4,6 +4,7 @@
 
 #include "base/thread/log.h"
 #include "base/thread/thread.h"
+#include "ingest/batch/ingest_cluster.h"
 #include "ingest/batch/ingest_sieve.h"
 #include "ingest/batch/ingest_totals.h"
 #include "ingest/ingest_log.h"
@@ -167,6 +168,9 @@ static Result commit_once(IngestWriter *writer, const Work *work)
     batch.hungry = writer->sinks.hungry(writer->sinks.context);
     batch.defers = work->n_pages > 0 && defers(writer, batch.hungry);
     batch.visits = writer->visits;
+    if (rc == RESULT_OK && writer->cluster != NULL) {
+        rc = ingest_cluster_begin(writer->cluster, &batch);
+    }
     if (rc == RESULT_OK) {
         rc = apply(writer, &batch, work->chore);
     }
@@ -188,6 +192,9 @@ static Result commit_once(IngestWriter *writer, const Work *work)
     }
     if (writer->sieve != NULL) {
         sieve_settle(writer->sieve->sieve, rc == RESULT_OK);
+    }
+    if (writer->cluster != NULL) {
+        ingest_cluster_end(writer->cluster, &batch, rc == RESULT_OK);
     }
     if (rc == RESULT_OK) {
         tell(writer, &batch);
@@ -339,6 +346,9 @@ Result ingest_writer_seeds(IngestWriter *writer, const LinkInfo *seeds, size_t n
     }
     Result rc = batch_init(&batch, &writer->options, &writer->store, writer->log, &writer->totals,
                            txn, NULL, 0);
+    if (rc == RESULT_OK && writer->cluster != NULL) {
+        rc = ingest_cluster_begin(writer->cluster, &batch);
+    }
     if (rc == RESULT_OK) {
         rc = page_way_seed(&batch, seeds, n, added);
     }
@@ -349,6 +359,9 @@ Result ingest_writer_seeds(IngestWriter *writer, const LinkInfo *seeds, size_t n
         page_db_txn_abort(writer->store.db, txn);
     } else if (page_db_txn_commit(writer->store.db, txn) != 0) {
         rc = RESULT_FULL;
+    }
+    if (writer->cluster != NULL) {
+        ingest_cluster_end(writer->cluster, &batch, rc == RESULT_OK);
     }
     if (rc == RESULT_OK) {
         writer->totals = batch.totals;

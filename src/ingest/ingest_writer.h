@@ -44,9 +44,10 @@ typedef struct IngestWriter {
     Stats *stats;
     CrawlTotals totals; /* as of the last commit */
     RevisitTotals visits;
-    Revisits *revisits; /* NULL: schedule.mode = once */
-    TrapYield *traps;   /* NULL = off */
-    IngestSieve *sieve; /* NULL = off */
+    Revisits *revisits;     /* NULL: schedule.mode = once */
+    TrapYield *traps;       /* NULL = off */
+    IngestSieve *sieve;     /* NULL = off */
+    IngestCluster *cluster; /* NULL = one agent alone */
     IngestPatience patience;
     Queue *waiting; /* results that wait meanwhile: only counted */
     bool dead;      /* a batch was dropped; so is what follows, since the archive ends before it */

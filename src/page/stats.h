@@ -38,6 +38,17 @@ typedef struct RevisitTotals {
     uint64_t rests;        /* of hosts that failed */
 } RevisitTotals;
 
+/* Of an agent of many, in addition. Saved like the totals. */
+typedef struct ClusterTotals {
+    uint64_t stubs;           /* pages of other agents that are known here */
+    uint64_t urls_sent;       /* put into the outbox, again ones included */
+    uint64_t urls_taken;      /* of blocks that were committed */
+    uint64_t blocks_taken;    /* committed; what came twice counts twice */
+    uint64_t blocks_answered; /* of ours, committed by their receivers */
+    uint64_t pages_moved_in;  /* with their hosts' slots */
+    uint64_t pages_moved_out;
+} ClusterTotals;
+
 /* The index of a status in by_status. */
 unsigned stats_status_class(int status);
 

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/thread/log.h"
+#include "ingest/batch/ingest_cluster.h"
 #include "ingest/batch/ingest_sieve.h"
 #include "ingest/batch/ingest_totals.h"
 
@@ -136,6 +137,9 @@ Result batch_finish(Batch *batch)
     }
     if (rc == RESULT_OK && batch->sieve != NULL) {
         rc = sieve_save(batch->sieve->sieve, batch->txn);
+    }
+    if (rc == RESULT_OK && batch->cluster != NULL) {
+        rc = ingest_cluster_finish(batch->cluster, batch);
     }
     if (rc == RESULT_OK && batch->store->archive != NULL) {
         rc = archive_prepare(batch->store->archive, batch->txn);

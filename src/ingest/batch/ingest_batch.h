@@ -25,8 +25,9 @@
 #include "page/parsed_page.h"
 #include "page/stats.h"
 
-typedef struct IngestSieve IngestSieve; /* ingest_sieve.h */
-typedef struct Revisits Revisits;       /* ingest/revisit/revisits.h */
+typedef struct IngestSieve IngestSieve;     /* ingest_sieve.h */
+typedef struct Revisits Revisits;           /* ingest/revisit/revisits.h */
+typedef struct IngestCluster IngestCluster; /* ingest_cluster.h */
 
 typedef struct BatchHost {
     uint32_t host;
@@ -40,13 +41,15 @@ typedef struct BatchHost {
 typedef struct Batch {
     const IngestOptions *options;
     const IngestStore *store;
-    TrapYield *traps;   /* borrowed; NULL = off */
-    Revisits *revisits; /* borrowed; NULL = schedule.mode = once */
-    IngestSieve *sieve; /* borrowed; NULL = links are looked up here */
-    bool defers;        /* links go through it */
-    bool hungry;        /* fetchers have nothing to do */
-    bool woke;          /* a host that has nothing to fetch but what this brought; when hungry */
-    bool merges;        /* its merge is under way: new URLs are its links' */
+    TrapYield *traps;       /* borrowed; NULL = off */
+    Revisits *revisits;     /* borrowed; NULL = schedule.mode = once */
+    IngestSieve *sieve;     /* borrowed; NULL = links are looked up here */
+    IngestCluster *cluster; /* borrowed; NULL = one agent alone */
+    ClusterTotals shared;   /* with it: the saved ones plus this batch */
+    bool defers;            /* links go through it */
+    bool hungry;            /* fetchers have nothing to do */
+    bool woke;   /* a host that has nothing to fetch but what this brought; when hungry */
+    bool merges; /* its merge is under way: new URLs are its links' */
     CrawlLog *log;
     MDB_txn *txn;
     CrawlTotals totals; /* the saved ones plus this batch */

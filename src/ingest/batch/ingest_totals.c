@@ -6,6 +6,7 @@
 
 #define TOTALS_KEY   "totals"
 #define REVISITS_KEY "revisits"
+#define CLUSTER_KEY  "cluster_totals"
 
 /* Keeps a struct of counters under a name. */
 static Result put_totals(MDB_txn *txn, MDB_dbi crawl, const char *name, const void *totals,
@@ -45,6 +46,16 @@ Result ingest_read_totals(MDB_txn *txn, MDB_dbi crawl, CrawlTotals *totals)
 Result ingest_read_revisit_totals(MDB_txn *txn, MDB_dbi crawl, RevisitTotals *totals)
 {
     return get_totals(txn, crawl, REVISITS_KEY, totals, sizeof *totals);
+}
+
+Result ingest_read_cluster_totals(MDB_txn *txn, MDB_dbi crawl, ClusterTotals *totals)
+{
+    return get_totals(txn, crawl, CLUSTER_KEY, totals, sizeof *totals);
+}
+
+Result ingest_write_cluster_totals(MDB_txn *txn, MDB_dbi crawl, const ClusterTotals *totals)
+{
+    return put_totals(txn, crawl, CLUSTER_KEY, totals, sizeof *totals);
 }
 
 Result ingest_write_totals(MDB_txn *txn, MDB_dbi crawl, const CrawlTotals *totals,

@@ -15,6 +15,10 @@
 Result ingest_read_totals(MDB_txn *txn, MDB_dbi crawl, CrawlTotals *totals);
 Result ingest_read_revisit_totals(MDB_txn *txn, MDB_dbi crawl, RevisitTotals *totals);
 
+/* The same of ClusterTotals, under a name of their own. */
+Result ingest_read_cluster_totals(MDB_txn *txn, MDB_dbi crawl, ClusterTotals *totals);
+Result ingest_write_cluster_totals(MDB_txn *txn, MDB_dbi crawl, const ClusterTotals *totals);
+
 /* visits may be NULL: they stay as they are. */
 Result ingest_write_totals(MDB_txn *txn, MDB_dbi crawl, const CrawlTotals *totals,
                            const RevisitTotals *visits);

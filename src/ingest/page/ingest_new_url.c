@@ -1,85 +1,10 @@
 #include "ingest/page/ingest_new_url.h"
 
-#include <math.h>
-
-#include "frontier/sieve/sieve.h"
-#include "ingest/batch/ingest_sieve.h"
+#include "ingest/batch/ingest_cluster.h"
+#include "ingest/page/hand_over.h"
+#include "ingest/page/redirect_chain.h"
+#include "ingest/page/url_score.h"
 #include "store/tables/host_parking.h"
-
-/* What the page with the link was like: it is being written, or its link waited in the sieve. */
-static void describe_parent(const Batch *batch, ScorerLink *link)
-{
-    if (batch->merges) {
-        SieveSource source = sieve_source(batch->sieve->sieve);
-        link->n_links = source.n_links;
-        link->page_score = source.score;
-    } else if (link->parent != PAGE_DB_NO_INDEX && batch->n_begun > 0 &&
-               batch->begun == link->parent) {
-        const CrawledPage *parent = batch->writes[batch->n_begun - 1].page;
-        link->n_links = parent->links->n_links;
-        link->page_score = parent->score;
-    }
-}
-
-/* What the scorer expects of a new page, in units in which levels are measured. */
-static float estimate(Batch *batch, const PageRef *page)
-{
-    const Scorer *scorer = batch->options->scorer;
-    ScorerLink link = {.parent = page->linked_from, .score = page->score};
-    const ScorerLink *last = &batch->estimated;
-    if (!batch->has_estimate || link.parent != last->parent || link.score != last->score) {
-        describe_parent(batch, &link);
-        float score = 0.0f;
-        int rc = scorer->estimate(scorer->state, &link, &score);
-        float scale = scorer->scale == NULL ? 1.0f : scorer->scale(scorer->state);
-        batch->estimate = rc == 0 ? score * scale : 0.0f;
-        batch->estimated = link;
-        batch->has_estimate = true;
-    }
-    return batch->estimate;
-}
-
-static unsigned level_of(Batch *batch, const PageRef *page)
-{
-    unsigned last = batch->options->levels - 1;
-    unsigned depth = page->depth > last ? last : (unsigned)page->depth;
-    switch (batch->options->order) {
-    case ORDER_BREADTH_FIRST:
-        return depth;
-    case ORDER_DEPTH_FIRST:
-        return last - depth;
-    case ORDER_BEST_FIRST:
-        break;
-    }
-    double score =
-        batch->options->scorer != NULL
-            ? (double)estimate(batch, page)
-            : (double)page->score * pow(batch->options->depth_factor, (double)page->depth);
-    if (page->hop == 'R') {
-        score *= batch->options->redirect_weight;
-    }
-    return schedule_level(batch->store->schedule, (float)score);
-}
-
-/* How many redirects lead to this page, this one included. */
-static unsigned redirect_chain(Batch *batch, const PageRef *page)
-{
-    unsigned chain = 1;
-    uint64_t from = page->linked_from;
-    Buffer url;
-    buffer_init(&url, BUFFER_NO_LIMIT);
-    PageRef ref;
-    while (from != PAGE_DB_NO_INDEX && chain <= batch->options->max_redirects) {
-        buffer_reset(&url);
-        if (page_db_get(batch->store->db, batch->txn, from, &ref, &url) != 0 || ref.hop != 'R') {
-            break;
-        }
-        chain++;
-        from = ref.linked_from;
-    }
-    buffer_destroy(&url);
-    return chain;
-}
 
 /* Seeds are what the operator wants, trap or not. */
 static TrapState trap_state(Batch *batch, const PageRef *page)
@@ -87,6 +12,19 @@ static TrapState trap_state(Batch *batch, const PageRef *page)
     return batch->traps == NULL || page->hop == 'M'
                ? TRAP_FREE
                : trap_yield_state(batch->traps, page->url, page->url_length);
+}
+
+/* The record that brought a URL of another agent's finding; NULL: it was found here. */
+static const LinkRecord *arrival_of(Batch *batch, const PageRef *page)
+{
+    return batch->cluster == NULL ? NULL : ingest_cluster_arrival(batch->cluster, page);
+}
+
+static bool has_too_many_redirects(Batch *batch, const PageRef *page)
+{
+    const LinkRecord *arrival = arrival_of(batch, page);
+    unsigned chain = arrival != NULL ? arrival->redirects : redirect_chain_length(batch, page);
+    return chain > batch->options->max_redirects;
 }
 
 static Refusal refuse(Batch *batch, const BatchHost *host, const PageRef *page, TrapState trap)
@@ -100,15 +38,27 @@ static Refusal refuse(Batch *batch, const BatchHost *host, const PageRef *page, 
     if (page->depth > batch->options->max_depth) {
         return REFUSED_DEPTH;
     }
-    if (page->hop == 'R' && redirect_chain(batch, page) > batch->options->max_redirects) {
+    if (page->hop == 'R' && has_too_many_redirects(batch, page)) {
         return REFUSED_REDIRECTS;
     }
     return trap == TRAP_PARKED ? REFUSED_TRAP : REFUSALS;
 }
 
+static unsigned level_of(Batch *batch, const PageRef *page, TrapState trap)
+{
+    const LinkRecord *arrival = arrival_of(batch, page);
+    return trap == TRAP_THROTTLED
+               ? batch->options->levels - 1
+               : url_score_level(batch, page, arrival == NULL ? -1 : arrival->estimate);
+}
+
 int ingest_new_url(void *context, const PageRef *page, PageState *state)
 {
     Batch *batch = context;
+    int rc = 0;
+    if (batch->cluster != NULL && hand_over_new(batch, page, state, &rc)) {
+        return rc;
+    }
     BatchHost *host = batch_host(batch, page->host);
     if (host == NULL) {
         return -1;
@@ -121,7 +71,7 @@ int ingest_new_url(void *context, const PageRef *page, PageState *state)
                           refusal_name(refusal), (long)page->depth, NULL);
         return 0;
     }
-    unsigned level = trap == TRAP_THROTTLED ? batch->options->levels - 1 : level_of(batch, page);
+    unsigned level = level_of(batch, page, trap);
     state->level = (uint8_t)level;
     page_db_looked_up(batch->store->db, 2); /* the host, and its schedule */
     batch->result =

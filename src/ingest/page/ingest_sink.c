@@ -1,6 +1,7 @@
 #include "ingest/page/ingest_sink.h"
 
 #include "ingest/batch/ingest_sieve.h"
+#include "ingest/page/hand_over.h"
 #include "ingest/page/ingest_new_url.h"
 
 static int on_crawled(void *context, const PageRef *before, const PageRef *after, uint8_t *level)
@@ -20,7 +21,15 @@ static int on_crawled(void *context, const PageRef *before, const PageRef *after
     return batch->result == RESULT_OK ? 0 : -1;
 }
 
+static int on_improved(void *context, const PageRef *page)
+{
+    return hand_over_improved(context, page);
+}
+
 PageSink ingest_sink(Batch *batch)
 {
-    return (PageSink){.context = batch, .discovered = ingest_new_url, .crawled = on_crawled};
+    return (PageSink){.context = batch,
+                      .discovered = ingest_new_url,
+                      .crawled = on_crawled,
+                      .improved = batch->cluster == NULL ? NULL : on_improved};
 }

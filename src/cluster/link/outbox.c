@@ -1,0 +1,306 @@
+#include "cluster/link/outbox.h"
+
+#include <endian.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "store/lmdb/lmdb_result.h"
+
+#define TABLE         "outbox"
+#define KEY_BYTES     8u
+#define SEQUENCE_BITS 48u
+#define STATE_BYTES   24u
+#define KEPT_BYTES    ((size_t)64 << 10) /* of a writer, from draft to draft */
+
+static uint64_t key_of(uint16_t to, uint64_t sequence)
+{
+    return htobe64((uint64_t)to << SEQUENCE_BITS | sequence);
+}
+
+static uint64_t read_key(const MDB_val *key)
+{
+    uint64_t bytes = 0;
+    memcpy(&bytes, key->mv_data, sizeof bytes);
+    return be64toh(bytes);
+}
+
+static uint16_t agent_of(uint64_t key)
+{
+    return (uint16_t)(key >> SEQUENCE_BITS);
+}
+
+static uint64_t sequence_of(uint64_t key)
+{
+    return key & ((UINT64_C(1) << SEQUENCE_BITS) - 1);
+}
+
+Result outbox_open(Outbox *outbox, MDB_txn *txn, MDB_dbi crawl)
+{
+    outbox->crawl = crawl;
+    int rc = mdb_dbi_open(txn, TABLE, MDB_CREATE, &outbox->table);
+    if (rc == EACCES) { /* a transaction that only reads */
+        rc = mdb_dbi_open(txn, TABLE, 0, &outbox->table);
+    }
+    return rc == MDB_NOTFOUND ? RESULT_NOT_FOUND : lmdb_result(rc, "open outbox");
+}
+
+/* ---- the state ---- */
+
+static MDB_val state_key(void)
+{
+    return (MDB_val){sizeof OUTBOX_STATE_KEY - 1, (char *)(uintptr_t)OUTBOX_STATE_KEY};
+}
+
+Result outbox_read_state(const Outbox *outbox, MDB_txn *txn, OutboxState *state)
+{
+    MDB_val key = state_key();
+    MDB_val value;
+    *state = (OutboxState){.next = 1};
+    int rc = mdb_get(txn, outbox->crawl, &key, &value);
+    if (rc != 0) {
+        return rc == MDB_NOTFOUND ? RESULT_OK : lmdb_result(rc, "read the outbox's state");
+    }
+    WireReader reader = wire_reader(value.mv_data, value.mv_size);
+    state->next = wire_get_64(&reader);
+    state->blocks = wire_get_64(&reader);
+    state->bytes = wire_get_64(&reader);
+    return wire_reader_ended(&reader) ? RESULT_OK : RESULT_DAMAGED;
+}
+
+static Result write_state(const OutboxDraft *draft)
+{
+    const uint64_t numbers[STATE_BYTES / 8] = {
+        htole64(draft->state.next), htole64(draft->state.blocks), htole64(draft->state.bytes)};
+    MDB_val key = state_key();
+    MDB_val value = {sizeof numbers, (void *)(uintptr_t)numbers};
+    return lmdb_result(mdb_put(draft->txn, draft->outbox.crawl, &key, &value, 0),
+                       "write the outbox's state");
+}
+
+/* ---- writing ---- */
+
+void outbox_draft_init(OutboxDraft *draft, const Outbox *outbox)
+{
+    *draft = (OutboxDraft){.outbox = *outbox};
+    map_init(&draft->pages);
+}
+
+void outbox_draft_destroy(OutboxDraft *draft)
+{
+    size_t place = 0;
+    OutboxPage *page = NULL;
+    while ((page = map_next(&draft->pages, &place)) != NULL) {
+        link_block_writer_destroy(&page->writer);
+        free(page);
+    }
+    map_destroy(&draft->pages);
+}
+
+Result outbox_draft_begin(OutboxDraft *draft, MDB_txn *txn, uint32_t epoch)
+{
+    draft->txn = txn;
+    draft->epoch = epoch;
+    draft->changed = false;
+    return outbox_read_state(&draft->outbox, txn, &draft->state);
+}
+
+static OutboxPage *page_of(OutboxDraft *draft, uint16_t to)
+{
+    MapKey key = map_key(to + UINT64_C(1));
+    if (draft->last != NULL && draft->last->to == to) {
+        return draft->last;
+    }
+    OutboxPage *page = map_get(&draft->pages, key);
+    if (page == NULL) {
+        page = calloc(1, sizeof *page);
+        if (page == NULL || map_put(&draft->pages, key, page) != RESULT_OK) {
+            free(page);
+            return NULL;
+        }
+        page->to = to;
+        link_block_writer_init(&page->writer);
+    }
+    draft->last = page;
+    return page;
+}
+
+static Result put_row(OutboxDraft *draft, uint16_t to, const void *block, size_t length)
+{
+    uint64_t number = key_of(to, draft->state.next);
+    MDB_val key = {KEY_BYTES, &number};
+    MDB_val value = {length, (void *)(uintptr_t)block};
+    Result rc =
+        lmdb_result(mdb_put(draft->txn, draft->outbox.table, &key, &value, 0), "write the outbox");
+    if (rc == RESULT_OK) {
+        draft->state.next++;
+        draft->state.blocks++;
+        draft->state.bytes += length;
+        draft->changed = true;
+    }
+    return rc;
+}
+
+/* What was appended becomes a row. */
+static Result close_block(OutboxDraft *draft, OutboxPage *page)
+{
+    Result rc = link_block_finish(&page->writer, draft->epoch);
+    if (rc == RESULT_OK) {
+        rc = put_row(draft, page->to, page->writer.block.data, page->writer.block.length);
+    }
+    page->bytes += page->writer.block.length;
+    link_block_writer_reset(&page->writer);
+    return rc;
+}
+
+Result outbox_draft_add(OutboxDraft *draft, uint16_t to, const LinkRecord *record)
+{
+    OutboxPage *page = page_of(draft, to);
+    if (page == NULL) {
+        return RESULT_MEMORY;
+    }
+    page->used = true;
+    Result rc = link_block_append(&page->writer, record);
+    if (rc == RESULT_LIMIT) {
+        rc = close_block(draft, page);
+        rc = rc == RESULT_OK ? link_block_append(&page->writer, record) : rc;
+    }
+    if (rc == RESULT_OK && page->writer.block.length >= OUTBOX_BLOCK_BYTES) {
+        rc = close_block(draft, page);
+    }
+    return rc;
+}
+
+Result outbox_draft_put(OutboxDraft *draft, uint16_t to, const void *block, size_t length)
+{
+    OutboxPage *page = page_of(draft, to);
+    if (page == NULL) {
+        return RESULT_MEMORY;
+    }
+    page->used = true;
+    page->bytes += length;
+    return put_row(draft, to, block, length);
+}
+
+Result outbox_draft_delete(OutboxDraft *draft, uint16_t to, uint64_t first, uint64_t last,
+                           uint64_t *n)
+{
+    MDB_cursor *cursor = NULL;
+    uint64_t number = key_of(to, first);
+    uint64_t end = (uint64_t)to << SEQUENCE_BITS | last;
+    uint64_t deleted = 0;
+    MDB_val key = {KEY_BYTES, &number};
+    MDB_val value;
+    int rc = mdb_cursor_open(draft->txn, draft->outbox.table, &cursor);
+    if (rc == 0) {
+        rc = mdb_cursor_get(cursor, &key, &value, MDB_SET_RANGE);
+    }
+    while (rc == 0 && read_key(&key) <= end) {
+        draft->state.blocks -= draft->state.blocks > 0;
+        draft->state.bytes -=
+            draft->state.bytes < value.mv_size ? draft->state.bytes : value.mv_size;
+        draft->changed = true;
+        deleted++;
+        rc = mdb_cursor_del(cursor, 0);
+        if (rc == 0) {
+            rc = mdb_cursor_get(cursor, &key, &value, MDB_NEXT); /* the one behind it */
+        }
+    }
+    mdb_cursor_close(cursor);
+    if (n != NULL) {
+        *n = deleted;
+    }
+    return rc == MDB_NOTFOUND ? RESULT_OK : lmdb_result(rc, "delete from the outbox");
+}
+
+Result outbox_draft_finish(OutboxDraft *draft)
+{
+    Result rc = RESULT_OK;
+    size_t place = 0;
+    OutboxPage *page = NULL;
+    while (rc == RESULT_OK && (page = map_next(&draft->pages, &place)) != NULL) {
+        if (page->used && page->writer.records > 0) {
+            rc = close_block(draft, page);
+        }
+    }
+    return rc == RESULT_OK && draft->changed ? write_state(draft) : rc;
+}
+
+void outbox_draft_end(OutboxDraft *draft)
+{
+    size_t place = 0;
+    OutboxPage *page = NULL;
+    while ((page = map_next(&draft->pages, &place)) != NULL) {
+        if (page->used) {
+            page->used = false;
+            page->bytes = 0;
+            link_block_writer_reset(&page->writer);
+            buffer_trim(&page->writer.block, KEPT_BYTES);
+        }
+    }
+    draft->txn = NULL;
+    draft->changed = false;
+}
+
+bool outbox_draft_grown(const OutboxDraft *draft, size_t *place, uint16_t *to, size_t *bytes)
+{
+    const OutboxPage *page = NULL;
+    while ((page = map_next(&draft->pages, place)) != NULL) {
+        if (page->used && page->bytes > 0) {
+            *to = page->to;
+            *bytes = page->bytes;
+            return true;
+        }
+    }
+    return false;
+}
+
+/* ---- reading ---- */
+
+Result outbox_read(const Outbox *outbox, MDB_txn *txn, uint16_t to, uint64_t from, size_t most,
+                   Buffer *blocks, OutboxRange *range)
+{
+    MDB_cursor *cursor = NULL;
+    uint64_t number = key_of(to, from);
+    MDB_val key = {KEY_BYTES, &number};
+    MDB_val value;
+    Result result = RESULT_OK;
+    *range = (OutboxRange){.blocks = 0};
+    buffer_reset(blocks);
+    int rc = mdb_cursor_open(txn, outbox->table, &cursor);
+    if (rc == 0) {
+        rc = mdb_cursor_get(cursor, &key, &value, MDB_SET_RANGE);
+    }
+    while (rc == 0 && result == RESULT_OK && agent_of(read_key(&key)) == to &&
+           range->blocks < UINT16_MAX &&
+           (range->blocks == 0 || blocks->length + value.mv_size <= most)) {
+        uint64_t sequence = sequence_of(read_key(&key));
+        range->first = range->blocks == 0 ? sequence : range->first;
+        range->last = sequence;
+        range->blocks++;
+        result = buffer_append(blocks, value.mv_data, value.mv_size);
+        rc = mdb_cursor_get(cursor, &key, &value, MDB_NEXT);
+    }
+    mdb_cursor_close(cursor);
+    if (rc != 0 && rc != MDB_NOTFOUND) {
+        return lmdb_result(rc, "read the outbox");
+    }
+    return result == RESULT_OK && range->blocks == 0 ? RESULT_NOT_FOUND : result;
+}
+
+Result outbox_next_agent(const Outbox *outbox, MDB_txn *txn, uint16_t *to)
+{
+    MDB_cursor *cursor = NULL;
+    uint64_t number = key_of(*to, 0);
+    MDB_val key = {KEY_BYTES, &number};
+    MDB_val value;
+    int rc = mdb_cursor_open(txn, outbox->table, &cursor);
+    if (rc == 0) {
+        rc = mdb_cursor_get(cursor, &key, &value, MDB_SET_RANGE);
+    }
+    if (rc == 0) {
+        *to = agent_of(read_key(&key));
+    }
+    mdb_cursor_close(cursor);
+    return rc == MDB_NOTFOUND ? RESULT_NOT_FOUND : lmdb_result(rc, "read the outbox");
+}

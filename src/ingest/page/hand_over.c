@@ -1,0 +1,117 @@
+#include "ingest/page/hand_over.h"
+
+#include "ingest/batch/ingest_cluster.h"
+#include "ingest/page/redirect_chain.h"
+#include "ingest/page/url_score.h"
+
+static uint8_t at_most_255(unsigned number)
+{
+    return (uint8_t)(number < UINT8_MAX ? number : UINT8_MAX);
+}
+
+/* What the owner is told. Of a URL that came from a third agent, what that one said. */
+static LinkRecord record_of(Batch *batch, const PageRef *page, const LinkRecord *arrival)
+{
+    LinkRecord record = {.url = page->url,
+                         .length = page->url_length,
+                         .hop = page->hop,
+                         .depth = page->depth,
+                         .score = page->score};
+    if (arrival != NULL) {
+        record.redirects = arrival->redirects;
+        record.estimate = arrival->estimate;
+        record.agent = arrival->agent;
+        record.parent = arrival->parent;
+    } else {
+        record.redirects = at_most_255(redirect_chain_length(batch, page));
+        record.estimate = url_score_estimate(batch, page);
+        record.agent = batch->cluster->self;
+        record.parent = page->linked_from == PAGE_DB_NO_INDEX ? LINK_NO_PARENT : page->linked_from;
+    }
+    return record;
+}
+
+static Result send_to_owner(Batch *batch, const PageRef *page, uint16_t owner,
+                            const LinkRecord *arrival)
+{
+    IngestCluster *cluster = batch->cluster;
+    if (cluster->quiet) {
+        return RESULT_OK;
+    }
+    if (page->depth > batch->options->max_depth) {
+        batch->totals.refused[REFUSED_DEPTH]++;
+        crawl_log_skipped(batch->log, page->url, page->url_length, refusal_status(REFUSED_DEPTH),
+                          refusal_name(REFUSED_DEPTH), (long)page->depth, NULL);
+        return RESULT_OK;
+    }
+    LinkRecord record = record_of(batch, page, arrival);
+    batch->shared.urls_sent++;
+    return outbox_draft_add(&cluster->draft, owner, &record);
+}
+
+/* Where a page came from that was found elsewhere. */
+static Result note_via(Batch *batch, const PageRef *page, const LinkRecord *arrival)
+{
+    if (arrival == NULL) {
+        return RESULT_OK;
+    }
+    Via via = {.agent = arrival->agent, .redirects = arrival->redirects, .parent = arrival->parent};
+    return via_table_put(batch->cluster->vias, batch->txn, page->index, &via);
+}
+
+bool hand_over_new(Batch *batch, const PageRef *page, PageState *state, int *rc)
+{
+    IngestCluster *cluster = batch->cluster;
+    uint16_t owner = ingest_cluster_owner(cluster, page->url, page->url_length);
+    const LinkRecord *arrival = ingest_cluster_arrival(cluster, page);
+    batch->result = note_via(batch, page, arrival);
+    *rc = batch->result == RESULT_OK ? 0 : -1;
+    if (owner == cluster->self) {
+        return *rc != 0;
+    }
+    state->flags = STUB_FLAG;
+    batch->shared.stubs++;
+    if (batch->result == RESULT_OK) {
+        batch->result = send_to_owner(batch, page, owner, arrival);
+    }
+    *rc = batch->result == RESULT_OK ? 0 : -1;
+    return true;
+}
+
+/* PageDB does not have the URL at hand when a merge of the sieve has found the better path. */
+static Result complete(Batch *batch, PageRef *page, Buffer *url)
+{
+    PageRef stored;
+    if (page->url != NULL) {
+        return RESULT_OK;
+    }
+    if (page_db_get(batch->store->db, batch->txn, page->index, &stored, url) != 0) {
+        return RESULT_DAMAGED;
+    }
+    page->url = url->data;
+    page->url_length = url->length;
+    return RESULT_OK;
+}
+
+int hand_over_improved(Batch *batch, const PageRef *improved)
+{
+    PageRef page = *improved;
+    Buffer url;
+    if (!page_is_stub(&page) && batch->cluster->arrivals.n == 0) {
+        return 0;
+    }
+    buffer_init(&url, BUFFER_NO_LIMIT);
+    const LinkRecord *arrival = ingest_cluster_best(batch->cluster, page.url, page.url_length);
+    Result rc = note_via(batch, &page, arrival);
+    if (rc == RESULT_OK && page_is_stub(&page)) {
+        rc = complete(batch, &page, &url);
+        if (rc == RESULT_OK) {
+            uint16_t owner = ingest_cluster_owner(batch->cluster, page.url, page.url_length);
+            rc = owner == batch->cluster->self ? RESULT_OK
+                                               : send_to_owner(batch, &page, owner, arrival);
+        }
+    }
+    buffer_destroy(&url);
+    batch->result = rc;
+    return rc == RESULT_OK ? 0 : -1;
+}

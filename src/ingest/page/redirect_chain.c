@@ -1,0 +1,32 @@
+#include "ingest/page/redirect_chain.h"
+
+#include "ingest/batch/ingest_cluster.h"
+
+/* What is known of the redirects that led to a page of which the path begins elsewhere. */
+static unsigned redirects_before(Batch *batch, uint64_t index)
+{
+    Via via;
+    return batch->cluster != NULL &&
+                   via_table_get(batch->cluster->vias, batch->txn, index, &via) == RESULT_OK
+               ? via.redirects
+               : 1;
+}
+
+unsigned redirect_chain_length(Batch *batch, const PageRef *page)
+{
+    unsigned chain = page->hop == 'R' ? 1 : 0;
+    uint64_t from = page->linked_from;
+    Buffer url;
+    buffer_init(&url, BUFFER_NO_LIMIT);
+    PageRef ref;
+    while (chain > 0 && from != PAGE_DB_NO_INDEX && chain <= batch->options->max_redirects) {
+        buffer_reset(&url);
+        if (page_db_get(batch->store->db, batch->txn, from, &ref, &url) != 0 || ref.hop != 'R') {
+            break;
+        }
+        chain += ref.linked_from == PAGE_DB_NO_INDEX ? redirects_before(batch, from) : 1;
+        from = ref.linked_from;
+    }
+    buffer_destroy(&url);
+    return chain;
+}
