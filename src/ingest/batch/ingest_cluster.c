@@ -5,6 +5,12 @@
 #include "base/core/hash.h"
 #include "ingest/batch/ingest_totals.h"
 
+static void publish(IngestCluster *cluster, const OutboxState *state)
+{
+    atomic_store(&cluster->outbox_blocks, state->blocks);
+    atomic_store(&cluster->outbox_bytes, state->bytes);
+}
+
 Result ingest_cluster_init(IngestCluster *cluster, uint16_t self, const ClusterTable *table,
                            MDB_txn *txn, MDB_dbi crawl)
 {
@@ -19,6 +25,11 @@ Result ingest_cluster_init(IngestCluster *cluster, uint16_t self, const ClusterT
     if (rc == RESULT_OK) {
         rc = via_table_open(&cluster->vias, txn);
     }
+    OutboxState state = {.blocks = 0};
+    if (rc == RESULT_OK) {
+        rc = outbox_read_state(&cluster->outbox, txn, &state);
+    }
+    publish(cluster, &state);
     return rc == RESULT_OK ? ingest_read_cluster_totals(txn, crawl, &cluster->totals) : rc;
 }
 
@@ -111,6 +122,7 @@ void ingest_cluster_end(IngestCluster *cluster, const Batch *batch, bool committ
     ingest_cluster_arrive(cluster, NULL, 0);
     if (committed) {
         cluster->totals = batch->shared;
+        publish(cluster, &cluster->draft.state);
         while (cluster->grown != NULL && outbox_draft_grown(&cluster->draft, &place, &to, &bytes)) {
             cluster->grown(cluster->context, to, bytes);
         }

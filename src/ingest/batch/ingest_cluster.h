@@ -37,6 +37,8 @@ struct IngestCluster {
     ClusterTotals totals; /* as of the last commit */
     Arrivals arrivals;
     bool quiet; /* new URLs of others are known to their owners: stubs are made, not sent */
+    _Atomic uint64_t outbox_blocks; /* as of the last commit; any thread may read them */
+    _Atomic uint64_t outbox_bytes;
     void *context;
     void (*grown)(void *context, uint16_t to, size_t bytes); /* after a commit: rows for an agent */
 };
@@ -46,6 +48,12 @@ struct IngestCluster {
 Result ingest_cluster_init(IngestCluster *cluster, uint16_t self, const ClusterTable *table,
                            MDB_txn *txn, MDB_dbi crawl);
 void ingest_cluster_destroy(IngestCluster *cluster);
+
+/* As of the last commit; any thread. */
+static inline uint64_t ingest_cluster_outbox_blocks(const IngestCluster *cluster)
+{
+    return atomic_load(&cluster->outbox_blocks);
+}
 
 /* The agent that a URL belongs to. */
 static inline uint16_t ingest_cluster_owner(IngestCluster *cluster, const char *url, size_t length)

@@ -40,6 +40,28 @@ Result ingest_spell_seeds(Batch *batch, const LinkInfo *seeds, size_t n, LinkInf
     return rc;
 }
 
+Result ingest_spell_records(Batch *batch, LinkRecord *records, size_t n)
+{
+    const DedupSteps *steps = &batch->options->dedup;
+    Result rc = RESULT_OK;
+    for (size_t i = 0; steps->on && rc == RESULT_OK && i < n; i++) {
+        Hash128 key;
+        const char *url = arena_copy(&batch->names, records[i].url, records[i].length);
+        const char *first = url;
+        rc = url == NULL ? RESULT_MEMORY
+                         : dedup_key(steps, &batch->dedup, url, records[i].length, &key);
+        if (rc == RESULT_OK) {
+            rc =
+                dedup_first(batch->txn, batch->store->keys, &key, url, NULL, &batch->names, &first);
+        }
+        if (rc == RESULT_OK) {
+            records[i].url = first;
+            records[i].length = strlen(first);
+        }
+    }
+    return rc;
+}
+
 Result ingest_release_key(Batch *batch, const FetchResult *fetch)
 {
     bool forbidden = fetch->answer.status == STATUS_ROBOTS ||

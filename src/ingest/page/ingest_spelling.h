@@ -6,6 +6,7 @@
 #ifndef INGEST_PAGE_INGEST_SPELLING_H
 #define INGEST_PAGE_INGEST_SPELLING_H
 
+#include "cluster/wire/link_block.h"
 #include "ingest/batch/ingest_batch.h"
 
 /* The links of a page as PageDB shall see them; the page itself is left as it is, since a batch may
@@ -13,6 +14,8 @@
 Result ingest_spell_links(Batch *batch, const ParsedPage *page, LinkInfo **links);
 /* The same of seeds. */
 Result ingest_spell_seeds(Batch *batch, const LinkInfo *seeds, size_t n, LinkInfo **links);
+/* The same of URLs that another agent found, in place. */
+Result ingest_spell_records(Batch *batch, LinkRecord *records, size_t n);
 /* A URL that may not be fetched stands for no others. */
 Result ingest_release_key(Batch *batch, const FetchResult *fetch);
 

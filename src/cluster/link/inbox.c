@@ -1,0 +1,184 @@
+#include "cluster/link/inbox.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+InboxItem *inbox_item_new(uint64_t ticket, const Envelope *envelope, char *blocks, size_t length)
+{
+    InboxItem *item = calloc(1, sizeof *item);
+    if (item != NULL) {
+        item->ticket = ticket;
+        item->envelope = *envelope;
+        item->blocks = blocks;
+        item->length = length;
+    }
+    return item;
+}
+
+void inbox_item_delete(InboxItem *item)
+{
+    if (item != NULL) {
+        byte_gate_move(&item->share, NULL, 0);
+        free(item->blocks);
+        free(item);
+    }
+}
+
+void inbox_init(Inbox *inbox, ByteGate *gate, const InboxSinks *sinks)
+{
+    *inbox = (Inbox){.gate = gate, .sinks = *sinks};
+    mutex_init(&inbox->mutex, RANK_TABLE);
+}
+
+static void delete_all(InboxItem *item)
+{
+    while (item != NULL) {
+        InboxItem *next = item->next;
+        inbox_item_delete(item);
+        item = next;
+    }
+}
+
+void inbox_destroy(Inbox *inbox)
+{
+    delete_all(inbox->first);
+    delete_all(inbox->taken);
+    mutex_destroy(&inbox->mutex);
+}
+
+static bool is_same(const Envelope *a, const Envelope *b)
+{
+    return a->from == b->from && a->session == b->session && a->sequence == b->sequence &&
+           a->blocks == b->blocks;
+}
+
+/* The item was sent again before the first one was answered: NULL, or that one. */
+static InboxItem *find_same(Inbox *inbox, const InboxItem *item)
+{
+    for (InboxItem *other = inbox->first; other != NULL; other = other->next) {
+        if (is_same(&other->envelope, &item->envelope)) {
+            return other;
+        }
+    }
+    return NULL;
+}
+
+static void append(Inbox *inbox, InboxItem *item)
+{
+    item->next = NULL;
+    if (inbox->last == NULL) {
+        inbox->first = item;
+    } else {
+        inbox->last->next = item;
+    }
+    inbox->last = item;
+}
+
+void inbox_push(Inbox *inbox, InboxItem *item)
+{
+    mutex_lock(&inbox->mutex);
+    InboxItem *same = find_same(inbox, item);
+    if (same != NULL) {
+        same->ticket = item->ticket;
+    } else {
+        append(inbox, item);
+        inbox->n++;
+        inbox->bytes += item->length;
+    }
+    mutex_unlock(&inbox->mutex);
+    if (same != NULL) {
+        inbox_item_delete(item);
+        return;
+    }
+    byte_gate_move(&item->share, inbox->gate, item->length);
+    byte_gate_hand_on(&item->share);
+    if (inbox->sinks.arrived != NULL) {
+        inbox->sinks.arrived(inbox->sinks.context);
+    }
+}
+
+/* While results fill the gate, blocks wait; what they count for must not keep it closed for ever,
+ * so one is taken in any case. */
+InboxItem *inbox_take(Inbox *inbox)
+{
+    if (inbox->taken != NULL && inbox->gate != NULL && !byte_gate_is_open(inbox->gate)) {
+        return NULL;
+    }
+    mutex_lock(&inbox->mutex);
+    InboxItem *item = inbox->first;
+    if (item != NULL) {
+        inbox->first = item->next;
+        inbox->last = inbox->first == NULL ? NULL : inbox->last;
+    }
+    mutex_unlock(&inbox->mutex);
+    if (item != NULL) {
+        item->next = inbox->taken;
+        inbox->taken = item;
+    }
+    return item;
+}
+
+/* Latest first becomes first first. */
+static InboxItem *reverse(InboxItem *item)
+{
+    InboxItem *reversed = NULL;
+    while (item != NULL) {
+        InboxItem *next = item->next;
+        item->next = reversed;
+        reversed = item;
+        item = next;
+    }
+    return reversed;
+}
+
+static void put_back(Inbox *inbox, InboxItem *items)
+{
+    InboxItem *last = items;
+    mutex_lock(&inbox->mutex);
+    while (last->next != NULL) {
+        last = last->next;
+    }
+    last->next = inbox->first;
+    inbox->last = inbox->last == NULL ? last : inbox->last;
+    inbox->first = items;
+    mutex_unlock(&inbox->mutex);
+}
+
+void inbox_settle(Inbox *inbox, bool committed)
+{
+    InboxItem *items = reverse(inbox->taken);
+    inbox->taken = NULL;
+    if (items == NULL) {
+        return;
+    }
+    if (!committed) {
+        put_back(inbox, items);
+        return;
+    }
+    while (items != NULL) {
+        InboxItem *next = items->next;
+        mutex_lock(&inbox->mutex);
+        inbox->n--;
+        inbox->bytes -= items->length;
+        mutex_unlock(&inbox->mutex);
+        inbox->sinks.settled(inbox->sinks.context, items);
+        inbox_item_delete(items);
+        items = next;
+    }
+}
+
+bool inbox_is_empty(Inbox *inbox)
+{
+    return inbox_count(inbox, NULL) == 0;
+}
+
+size_t inbox_count(Inbox *inbox, size_t *bytes)
+{
+    mutex_lock(&inbox->mutex);
+    size_t n = inbox->n;
+    if (bytes != NULL) {
+        *bytes = inbox->bytes;
+    }
+    mutex_unlock(&inbox->mutex);
+    return n;
+}

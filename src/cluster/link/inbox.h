@@ -1,0 +1,66 @@
+/* The inbox: blocks of other agents that wait until they are committed here.
+ *
+ *   transport --inbox_push--> [waiting] --inbox_take--> ingest's chore --inbox_settle--> answered
+ *
+ * What: an item is one envelope, opened and checked (cluster/wire/envelope.h), and a ticket by
+ * which its sender is answered. Items are answered behind the commit that holds what they say,
+ * never before. One that comes again while the first waits takes its place, with the new ticket.
+ *
+ * Owns: the items, from inbox_push to inbox_settle. Bytes are counted at a gate from outside; while
+ * it is closed the chore takes nothing, so senders get no answers and send no more.
+ *
+ * Threads: any thread may push and ask; one thread, ingest's, takes and settles. */
+#ifndef CLUSTER_LINK_INBOX_H
+#define CLUSTER_LINK_INBOX_H
+
+#include "base/thread/byte_gate.h"
+#include "base/thread/mutex.h"
+#include "cluster/wire/envelope.h"
+
+typedef struct InboxItem {
+    struct InboxItem *next;
+    uint64_t ticket;   /* who is answered */
+    Envelope envelope; /* who sent it */
+    char *blocks;      /* owned */
+    size_t length;
+    BlockFault fault; /* found while it was taken in: nothing of it was */
+    ByteShare share;
+} InboxItem;
+
+/* Takes blocks (malloc'd). NULL without memory: blocks is still the caller's. */
+InboxItem *inbox_item_new(uint64_t ticket, const Envelope *envelope, char *blocks, size_t length);
+void inbox_item_delete(InboxItem *item); /* NULL is allowed */
+
+typedef struct InboxSinks {
+    void *context;
+    void (*arrived)(void *context); /* something waits: the chore is due */
+    /* Committed, or refused (item->fault); takes nothing. */
+    void (*settled)(void *context, const InboxItem *item);
+} InboxSinks;
+
+typedef struct Inbox {
+    Mutex mutex; /* RANK_TABLE; guards what follows */
+    InboxItem *first;
+    InboxItem *last;
+    size_t n;         /* waiting and taken */
+    size_t bytes;     /* theirs */
+    InboxItem *taken; /* ingest's thread alone: in this transaction, latest first */
+    ByteGate *gate;   /* borrowed; NULL: none */
+    InboxSinks sinks;
+} Inbox;
+
+void inbox_init(Inbox *inbox, ByteGate *gate, const InboxSinks *sinks);
+/* Frees what was not taken in; its senders have it still. */
+void inbox_destroy(Inbox *inbox);
+/* Takes the item. */
+void inbox_push(Inbox *inbox, InboxItem *item);
+/* The next one; it stays the inbox's until inbox_settle. NULL: none waits, or the gate is closed
+ * and something was taken already. */
+InboxItem *inbox_take(Inbox *inbox);
+/* What was taken is committed, and answered; or it waits again, in its order. */
+void inbox_settle(Inbox *inbox, bool committed);
+bool inbox_is_empty(Inbox *inbox);
+/* Items that wait or are being taken in; *bytes (may be NULL): theirs. */
+size_t inbox_count(Inbox *inbox, size_t *bytes);
+
+#endif

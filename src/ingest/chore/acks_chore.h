@@ -1,0 +1,36 @@
+/* Acks chore: what a receiver has committed leaves the outbox.
+ *
+ * What: ranges of rows that were answered are deleted with the next batch; nobody waits for it. The
+ * crawl is not over while the outbox has anything.
+ * Owns: the ranges. Threads: any thread may tell of an answer; the rest ingest. It rides with
+ * results. */
+#ifndef INGEST_CHORE_ACKS_CHORE_H
+#define INGEST_CHORE_ACKS_CHORE_H
+
+#include "base/thread/mutex.h"
+#include "ingest/batch/ingest_chore.h"
+#include "ingest/batch/ingest_cluster.h"
+
+typedef struct AckRange {
+    uint16_t to;
+    uint64_t first; /* sequences */
+    uint64_t last;
+    uint16_t blocks;
+} AckRange;
+
+typedef struct AcksChore {
+    IngestCluster *cluster;
+    Mutex mutex;      /* RANK_TABLE; guards what follows */
+    AckRange *ranges; /* owned */
+    size_t n;
+    size_t capacity;
+    size_t n_taken; /* the first of them, in this transaction; ingest's thread */
+} AcksChore;
+
+void acks_chore_init(AcksChore *chore, IngestCluster *cluster);
+void acks_chore_destroy(AcksChore *chore);
+/* Any thread. Without memory the rows stay and are sent again. */
+void acks_chore_tell(AcksChore *chore, const AckRange *range);
+IngestChore acks_chore(AcksChore *chore);
+
+#endif

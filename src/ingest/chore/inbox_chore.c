@@ -1,0 +1,222 @@
+#include "ingest/chore/inbox_chore.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "ingest/page/ingest_sink.h"
+#include "ingest/page/ingest_spelling.h"
+#include "parse/url/url.h"
+
+#define RECORDS_AT_ONCE 8192u /* they are looked up in one sweep */
+#define ARENA_BYTES     ((size_t)256 << 10)
+
+struct InboxChore {
+    Inbox *inbox;
+    IngestCluster *cluster;
+    Arena urls; /* of the records */
+    LinkRecord *records;
+    PageDiscovery *found;
+    size_t n;
+    size_t capacity;
+    Url url; /* scratch */
+};
+
+InboxChore *inbox_chore_new(Inbox *inbox, IngestCluster *cluster)
+{
+    InboxChore *chore = calloc(1, sizeof *chore);
+    if (chore != NULL) {
+        chore->inbox = inbox;
+        chore->cluster = cluster;
+        arena_init(&chore->urls, ARENA_BYTES, SIZE_MAX);
+        url_init(&chore->url);
+    }
+    return chore;
+}
+
+void inbox_chore_delete(InboxChore *chore)
+{
+    if (chore != NULL) {
+        arena_destroy(&chore->urls);
+        url_destroy(&chore->url);
+        free(chore->records);
+        free(chore->found);
+        free(chore);
+    }
+}
+
+/* ---- records --------------------------------------------------------------------------------- */
+
+static bool make_room(InboxChore *chore)
+{
+    if (chore->n < chore->capacity) {
+        return true;
+    }
+    size_t capacity = chore->capacity == 0 ? RECORDS_AT_ONCE : 2 * chore->capacity;
+    LinkRecord *records = reallocarray(chore->records, capacity, sizeof *records);
+    chore->records = records == NULL ? chore->records : records;
+    PageDiscovery *found = reallocarray(chore->found, capacity, sizeof *found);
+    chore->found = found == NULL ? chore->found : found;
+    if (records == NULL || found == NULL) {
+        return false;
+    }
+    chore->capacity = capacity;
+    return true;
+}
+
+/* A URL as this crawl would have written it, too. */
+static bool is_normal(InboxChore *chore, const LinkRecord *record)
+{
+    return url_parse(&chore->url, NULL, record->url, record->length) == RESULT_OK &&
+           chore->url.length == record->length &&
+           memcmp(chore->url.href, record->url, record->length) == 0;
+}
+
+static BlockFault judge(InboxChore *chore, const BlockHeader *header, const LinkRecord *record)
+{
+    IngestCluster *cluster = chore->cluster;
+    if (!is_normal(chore, record)) {
+        return BLOCK_RECORD;
+    }
+    bool same_table = header->epoch == (uint32_t)cluster->table.epoch;
+    bool ours = ingest_cluster_owner(cluster, record->url, record->length) == cluster->self;
+    return same_table && !ours ? BLOCK_SLOT : BLOCK_GOOD;
+}
+
+/* Appends the records of one block. */
+static Result read_block(InboxChore *chore, const BlockHeader *header, const void *body,
+                         BlockFault *fault)
+{
+    LinkBlockReader reader;
+    LinkRecord record;
+    Result rc = RESULT_OK;
+    link_block_reader_init(&reader, header, body);
+    while (*fault == BLOCK_GOOD && (rc = link_block_next(&reader, &record)) == RESULT_OK) {
+        *fault = judge(chore, header, &record);
+        char *url = arena_copy(&chore->urls, record.url, record.length);
+        if (url == NULL || !make_room(chore)) {
+            rc = RESULT_MEMORY;
+            break;
+        }
+        record.url = url;
+        chore->records[chore->n++] = record;
+    }
+    link_block_reader_destroy(&reader);
+    if (rc == RESULT_INVALID) {
+        *fault = BLOCK_RECORD;
+    }
+    return rc == RESULT_MEMORY ? rc : RESULT_OK;
+}
+
+/* Appends the records of an item; of one that is refused none. */
+static Result read_item(InboxChore *chore, InboxItem *item)
+{
+    WireReader in = wire_reader(item->blocks, item->length);
+    size_t before = chore->n;
+    unsigned blocks = 0;
+    Result rc = RESULT_OK;
+    item->fault = BLOCK_GOOD;
+    while (rc == RESULT_OK && item->fault == BLOCK_GOOD && wire_left(&in) > 0) {
+        BlockHeader header;
+        const void *body = NULL;
+        item->fault = block_read(&in, &header, &body);
+        if (item->fault == BLOCK_GOOD && header.kind != BLOCK_LINKS) {
+            item->fault = BLOCK_FORMAT;
+        }
+        if (item->fault == BLOCK_GOOD) {
+            rc = read_block(chore, &header, body, &item->fault);
+            blocks++;
+        }
+    }
+    if (item->fault == BLOCK_GOOD && blocks != item->envelope.blocks) {
+        item->fault = BLOCK_LENGTH;
+    }
+    chore->n = item->fault == BLOCK_GOOD ? chore->n : before;
+    return rc;
+}
+
+/* ---- pages ----------------------------------------------------------------------------------- */
+
+static Result discover(InboxChore *chore, Batch *batch)
+{
+    PageSink sink = ingest_sink(batch);
+    Result rc = ingest_spell_records(batch, chore->records, chore->n);
+    for (size_t i = 0; rc == RESULT_OK && i < chore->n; i++) {
+        const LinkRecord *record = &chore->records[i];
+        chore->found[i] = (PageDiscovery){.url = record->url,
+                                          .length = record->length,
+                                          .score = record->score,
+                                          .hop = record->hop,
+                                          .depth = record->depth};
+    }
+    if (rc != RESULT_OK || chore->n == 0) {
+        return rc;
+    }
+    ingest_cluster_arrive(chore->cluster, chore->records, chore->n);
+    rc = batch_result_of(
+        batch, page_db_discover_each(batch->store->db, batch->txn, chore->found, chore->n, &sink));
+    ingest_cluster_arrive(chore->cluster, NULL, 0);
+    batch->shared.urls_taken += chore->n;
+    return rc;
+}
+
+/* Some items, their URLs together. *more: something was taken. */
+static Result take_some(InboxChore *chore, Batch *batch, bool *more)
+{
+    InboxItem *item = NULL;
+    Result rc = RESULT_OK;
+    chore->n = 0;
+    *more = false;
+    while (rc == RESULT_OK && chore->n < RECORDS_AT_ONCE &&
+           (item = inbox_take(chore->inbox)) != NULL) {
+        *more = true;
+        rc = read_item(chore, item);
+        batch->shared.blocks_taken += item->fault == BLOCK_GOOD ? item->envelope.blocks : 0;
+    }
+    if (rc == RESULT_OK) {
+        rc = discover(chore, batch);
+    }
+    arena_reset(&chore->urls);
+    return rc;
+}
+
+/* ---- the chore ------------------------------------------------------------------------------- */
+
+static MonoTime chore_due(void *context)
+{
+    const InboxChore *chore = context;
+    return inbox_is_empty(chore->inbox) ? MONO_NEVER : (MonoTime){0};
+}
+
+static Result chore_run(void *context, Batch *batch, MonoTime until)
+{
+    InboxChore *chore = context;
+    bool more = true;
+    Result rc = RESULT_OK;
+    while (rc == RESULT_OK && more) {
+        rc = take_some(chore, batch, &more);
+        more = more && mono_before(mono_now(), until);
+    }
+    return rc;
+}
+
+static void chore_ended(void *context, Result rc)
+{
+    InboxChore *chore = context;
+    inbox_settle(chore->inbox, rc == RESULT_OK);
+}
+
+static bool chore_holds(void *context)
+{
+    const InboxChore *chore = context;
+    return !inbox_is_empty(chore->inbox);
+}
+
+IngestChore inbox_chore(InboxChore *chore)
+{
+    return (IngestChore){.context = chore,
+                         .due = chore_due,
+                         .run = chore_run,
+                         .ended = chore_ended,
+                         .holds = chore_holds,
+                         .rides = true};
+}
