@@ -156,6 +156,19 @@ void lease_holder_release(LeaseHolder *holder, const IpAddress *address, MonoTim
     lease_peers_queue(&holder->peers, claim);
 }
 
+void lease_holder_give_back(LeaseHolder *holder, MonoTime now)
+{
+    size_t place = 0;
+    LeaseClaim *claim = NULL;
+    while ((claim = map_next(&holder->claims, &place)) != NULL) {
+        if (claim->wanted) {
+            /* What was fetched last is not known here: the whole delay is owed. */
+            lease_holder_release(holder, &claim->address, mono_add_ms(now, holder->rules.delay_ms),
+                                 now);
+        }
+    }
+}
+
 void lease_holder_lose_all(LeaseHolder *holder, MonoTime now)
 {
     size_t place = 0;
@@ -386,6 +399,11 @@ static void change_arbiter(LeaseHolder *holder, LeaseClaim *claim)
         claim->ask = true;
         lease_peers_queue(&holder->peers, claim);
     }
+}
+
+void lease_holder_set_pace(LeaseHolder *holder, int64_t pace_ms)
+{
+    holder->pace_ms = pace_ms;
 }
 
 void lease_holder_set(LeaseHolder *holder, Arbiters *arbiters, MonoTime now)

@@ -52,6 +52,7 @@ Result lease_holder_new(LeaseHolder **holder, const LeaseRules *rules, int64_t p
                         const LeaseNewsSink *sink);
 void lease_holder_delete(LeaseHolder *holder); /* NULL is allowed */
 
+void lease_holder_set_pace(LeaseHolder *holder, int64_t pace_ms);
 /* Who arbitrates, taken over (moved from). What is held stays held until its end. */
 void lease_holder_set(LeaseHolder *holder, Arbiters *arbiters, MonoTime now);
 /* An agent runs as another session now: as an arbiter it knows nothing of what was asked. */
@@ -64,6 +65,8 @@ void lease_holder_want(LeaseHolder *holder, const IpAddress *address, uint64_t t
 /* It has no use for it any more: others may have it after rest_end. */
 void lease_holder_release(LeaseHolder *holder, const IpAddress *address, MonoTime rest_end,
                           MonoTime now);
+/* Everything is given back: this agent stops. */
+void lease_holder_give_back(LeaseHolder *holder, MonoTime now);
 /* Time has passed that the clock did not count: all leases have ended. */
 void lease_holder_lose_all(LeaseHolder *holder, MonoTime now);
 

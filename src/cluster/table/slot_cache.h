@@ -1,8 +1,8 @@
 /* Slots of hosts that were asked for lately: the public suffix list costs some hundred nanoseconds,
  * and the links of a page lead to few hosts.
  *
- * Hosts are remembered by 64 bits of their names' hash, under a seed of this process: nobody outside
- * can make two of them one. Belongs to one thread. */
+ * Hosts are remembered by 64 bits of their names' hash, under a seed of this process: nobody
+ * outside can make two of them one. Belongs to one thread. */
 #ifndef CLUSTER_TABLE_SLOT_CACHE_H
 #define CLUSTER_TABLE_SLOT_CACHE_H
 

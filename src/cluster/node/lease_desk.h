@@ -1,0 +1,40 @@
+/* The lease desk: a node's arbiter and holder (cluster/lease), and their messages.
+ *
+ * What: what the holder has to say goes to the arbiters, which may be this node's own; others'
+ * lines are answered; hints go where they belong. Owns: arbiter and holder. Time is a parameter;
+ * belongs to one thread. */
+#ifndef CLUSTER_NODE_LEASE_DESK_H
+#define CLUSTER_NODE_LEASE_DESK_H
+
+#include "cluster/lease/lease_arbiter.h"
+#include "cluster/lease/lease_holder.h"
+#include "cluster/node/node_link.h"
+
+typedef struct LeaseDesk {
+    NodeLink *link; /* borrowed */
+    LeaseRules rules;
+    LeaseArbiter *arbiter;
+    LeaseHolder *holder;
+    uint64_t dead_below;
+    LeaseItem *items; /* scratch, LEASE_ITEMS_MOST */
+    LeaseAnswer *answers;
+    Buffer bytes;
+} LeaseDesk;
+
+/* The link's agent and session are set. RESULT_MEMORY: it is to be destroyed all the same. */
+Result lease_desk_init(LeaseDesk *desk, NodeLink *link, const LeaseRules *rules, size_t addresses,
+                       uint64_t dead_below, const LeaseNewsSink *sink, MonoTime now);
+void lease_desk_destroy(LeaseDesk *desk);
+
+/* A table was committed. RESULT_MEMORY: the arbiters are as before. */
+Result lease_desk_set(LeaseDesk *desk, const ClusterTable *table, MonoTime now);
+/* A message to "lease.N", one to "hint.N", an answer, an undelivered request (its number). */
+void lease_desk_asked(LeaseDesk *desk, const TransportEvent *event, MonoTime now);
+void lease_desk_hinted(LeaseDesk *desk, const TransportEvent *event, MonoTime now);
+void lease_desk_answered(LeaseDesk *desk, const TransportEvent *event, MonoTime now);
+void lease_desk_nobody(LeaseDesk *desk, uint64_t number, MonoTime now);
+/* Sends what is due. */
+void lease_desk_work(LeaseDesk *desk, MonoTime now);
+MonoTime lease_desk_next(const LeaseDesk *desk);
+
+#endif

@@ -1,0 +1,205 @@
+#include "cluster/node/limit_desk.h"
+
+#include <string.h>
+
+#define LOOK_MS   10000
+#define SOON_MS   200 /* while something is wanted */
+#define ANSWER_MS 5000
+
+void limit_desk_init(LimitDesk *desk, NodeLink *link, const uint64_t limits[LEDGER_UNITS],
+                     const uint64_t used[LEDGER_UNITS])
+{
+    *desk = (LimitDesk){.link = link, .next = MONO_NEVER};
+    memcpy(desk->limits, limits, sizeof desk->limits);
+    memcpy(desk->granted, used, sizeof desk->granted);
+    memcpy(desk->proposed, used, sizeof desk->proposed);
+    ledger_init(&desk->ledger);
+    buffer_init(&desk->bytes, BUFFER_NO_LIMIT);
+}
+
+void limit_desk_destroy(LimitDesk *desk)
+{
+    ledger_destroy(&desk->ledger);
+    buffer_destroy(&desk->bytes);
+}
+
+static bool has_limits(const LimitDesk *desk)
+{
+    return desk->limits[LEDGER_PAGES] > 0 || desk->limits[LEDGER_BYTES] > 0;
+}
+
+void limit_desk_up(LimitDesk *desk, MonoTime settled, MonoTime now)
+{
+    desk->look = desk->put = 0;
+    desk->settled = settled;
+    desk->next = has_limits(desk) ? now : MONO_NEVER;
+}
+
+void limit_desk_down(LimitDesk *desk)
+{
+    desk->look = desk->put = 0;
+    desk->next = MONO_NEVER;
+}
+
+void limit_desk_changed(LimitDesk *desk, MonoTime now)
+{
+    if (has_limits(desk) && desk->look == 0 && desk->put == 0) {
+        desk->next = now;
+    }
+}
+
+MonoTime limit_desk_next(const LimitDesk *desk)
+{
+    return desk->next;
+}
+
+static bool is_low(const LimitDesk *desk, const LedgerAccount accounts[LEDGER_UNITS])
+{
+    bool low = false;
+    for (unsigned unit = 0; unit < LEDGER_UNITS; unit++) {
+        LedgerAccount account = accounts[unit];
+        account.granted = desk->granted[unit];
+        low = low || (desk->limits[unit] > 0 && ledger_is_low(&account));
+    }
+    return low;
+}
+
+void limit_desk_work(LimitDesk *desk, const LedgerAccount accounts[LEDGER_UNITS], MonoTime now)
+{
+    bool waits = desk->look != 0 || desk->put != 0;
+    if (!has_limits(desk) || !desk->link->up ||
+        (mono_before(now, desk->next) && (waits || desk->spent || !is_low(desk, accounts)))) {
+        return;
+    }
+    desk->put = 0;
+    desk->look = ++desk->last;
+    desk->next = mono_add_ms(now, ANSWER_MS);
+    (void)node_link_get(desk->link, LEDGER_KEY, node_token(NODE_PART_LIMITS, desk->look));
+}
+
+/* What is given back must not be in use: the allowance is lowered first, and the row when nothing
+ * that was begun before exceeds it any more. */
+static void give_back(LimitDesk *desk, LedgerUnit unit, LedgerRow *row, uint64_t before,
+                      const LedgerAccount *account)
+{
+    if (desk->granted[unit] > row->granted[unit] || account->used > row->granted[unit]) {
+        if (desk->granted[unit] > row->granted[unit]) {
+            desk->granted[unit] = row->granted[unit];
+        }
+        desk->proposed[unit] = desk->granted[unit];
+        row->granted[unit] = before;
+        desk->gives = true;
+    }
+}
+
+static void settle_unit(LimitDesk *desk, LedgerUnit unit, const LedgerAccount *account)
+{
+    LedgerAccount ours = *account;
+    uint16_t self = desk->link->head.from;
+    LedgerRow *row = &desk->ledger.rows[self];
+    uint64_t before = row->granted[unit];
+    ours.granted = desk->granted[unit];
+    (void)ledger_settle(&desk->ledger, self, unit, desk->limits[unit], &ours);
+    desk->proposed[unit] = row->granted[unit];
+    if (row->granted[unit] < before) {
+        give_back(desk, unit, row, before, account);
+    }
+    if (desk->limits[unit] > 0) {
+        desk->spent = desk->spent || row->wants[unit];
+        desk->holds = desk->holds || row->granted[unit] > account->used;
+    }
+}
+
+/* Before others have put back what a server has forgotten, a row is only put back itself. */
+static void settle_nothing(LimitDesk *desk, LedgerUnit unit)
+{
+    LedgerRow *row = &desk->ledger.rows[desk->link->head.from];
+    row->known = true;
+    if (row->granted[unit] < desk->granted[unit]) {
+        row->granted[unit] = desk->granted[unit];
+    }
+    desk->proposed[unit] = desk->granted[unit];
+    desk->holds = true;
+}
+
+/* Our row, as it should be; true: it has changed. */
+static bool settle(LimitDesk *desk, const LedgerAccount accounts[LEDGER_UNITS], MonoTime now)
+{
+    const LedgerRow *row = &desk->ledger.rows[desk->link->head.from];
+    LedgerRow before = *row;
+    bool changed = !row->known;
+    desk->spent = desk->holds = desk->gives = false;
+    for (unsigned unit = 0; unit < LEDGER_UNITS; unit++) {
+        if (mono_before(now, desk->settled)) {
+            settle_nothing(desk, (LedgerUnit)unit);
+        } else {
+            settle_unit(desk, (LedgerUnit)unit, &accounts[unit]);
+        }
+        changed = changed || row->granted[unit] != before.granted[unit] ||
+                  row->wants[unit] != before.wants[unit];
+    }
+    return changed;
+}
+
+/* What is stored may be used. True: that is another amount than before. */
+static bool take_proposed(LimitDesk *desk)
+{
+    bool changed = false;
+    for (unsigned unit = 0; unit < LEDGER_UNITS; unit++) {
+        changed = changed || desk->granted[unit] != desk->proposed[unit];
+        desk->granted[unit] = desk->proposed[unit];
+    }
+    return changed;
+}
+
+static bool take_value(LimitDesk *desk, const TransportEvent *event,
+                       const LedgerAccount accounts[LEDGER_UNITS], MonoTime now)
+{
+    uint64_t before[LEDGER_UNITS];
+    memcpy(before, desk->granted, sizeof before);
+    Result rc = event->revision == 0 ? RESULT_DAMAGED
+                                     : ledger_read(&desk->ledger, event->bytes, event->length);
+    if (rc == RESULT_DAMAGED) { /* it was lost: all write their rows anew */
+        ledger_destroy(&desk->ledger);
+        rc = RESULT_OK;
+    }
+    if (rc != RESULT_OK || ledger_resize(&desk->ledger, desk->agents) != RESULT_OK) {
+        return false;
+    }
+    if (!settle(desk, accounts, now)) {
+        (void)take_proposed(desk);
+    } else {
+        buffer_reset(&desk->bytes);
+        desk->put = ++desk->last;
+        desk->next = mono_add_ms(now, ANSWER_MS);
+        if (ledger_write(&desk->ledger, &desk->bytes) == RESULT_OK) {
+            (void)node_link_put(desk->link, LEDGER_KEY, &desk->bytes, event->revision,
+                                node_token(NODE_PART_LIMITS, desk->put));
+        }
+    }
+    if (desk->gives) {
+        desk->next = mono_add_ms(now, SOON_MS);
+    }
+    return memcmp(before, desk->granted, sizeof before) != 0;
+}
+
+bool limit_desk_take(LimitDesk *desk, const TransportEvent *event,
+                     const LedgerAccount accounts[LEDGER_UNITS], MonoTime now)
+{
+    uint64_t number = node_token_number(event->token);
+    bool changed = false;
+    if (number == desk->look && desk->look != 0) {
+        desk->look = 0;
+        desk->next = mono_add_ms(now, mono_before(now, desk->settled) ? SOON_MS : LOOK_MS);
+        changed = event->kind == TRANSPORT_VALUE && take_value(desk, event, accounts, now);
+    } else if (number == desk->put && desk->put != 0) {
+        desk->put = 0;
+        if (event->kind == TRANSPORT_STORED) {
+            changed = take_proposed(desk);
+            desk->next = mono_add_ms(now, desk->gives ? SOON_MS : LOOK_MS);
+        } else {
+            desk->next = now; /* another one was faster */
+        }
+    }
+    return changed;
+}

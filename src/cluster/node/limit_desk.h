@@ -1,0 +1,50 @@
+/* The limit desk: a node's share of the crawl's limits (cluster/whole/ledger.h).
+ *
+ *   little left, or others want some --> look at the key "ledger" --> settle our row --> put it
+ *                                              ^------- another one was faster --------'   |
+ *                                                                          stored: granted <'
+ *
+ * Owns: the copy of the ledger. Time is a parameter; belongs to one thread. */
+#ifndef CLUSTER_NODE_LIMIT_DESK_H
+#define CLUSTER_NODE_LIMIT_DESK_H
+
+#include "cluster/node/node_link.h"
+#include "cluster/whole/ledger.h"
+
+#define LEDGER_KEY "ledger"
+
+typedef struct LimitDesk {
+    NodeLink *link;                 /* borrowed */
+    uint64_t limits[LEDGER_UNITS];  /* 0: none */
+    uint64_t granted[LEDGER_UNITS]; /* stored: may be used */
+    uint64_t proposed[LEDGER_UNITS];
+    uint32_t agents; /* rows that the ledger must have */
+    Ledger ledger;
+    uint64_t look; /* number of the look in flight; 0: none */
+    uint64_t put;
+    uint64_t last;
+    MonoTime next;    /* look */
+    MonoTime settled; /* nothing is drawn before: others put back what a server has forgotten */
+    bool gives;       /* less is used from now on; the ledger hears of it soon */
+    bool spent;       /* of some limit all is used, and there is no more */
+    bool holds;       /* of some limit there is some left */
+    Buffer bytes;
+} LimitDesk;
+
+/* used: by earlier processes of this agent; what they were granted beyond is in the ledger, or the
+ * pool's again. */
+void limit_desk_init(LimitDesk *desk, NodeLink *link, const uint64_t limits[LEDGER_UNITS],
+                     const uint64_t used[LEDGER_UNITS]);
+void limit_desk_destroy(LimitDesk *desk);
+void limit_desk_up(LimitDesk *desk, MonoTime settled, MonoTime now);
+void limit_desk_down(LimitDesk *desk);
+/* The key has changed. */
+void limit_desk_changed(LimitDesk *desk, MonoTime now);
+/* Looks when it is time, or an account is low. */
+void limit_desk_work(LimitDesk *desk, const LedgerAccount accounts[LEDGER_UNITS], MonoTime now);
+MonoTime limit_desk_next(const LimitDesk *desk);
+/* What came of a look or a put; true: desk->granted has changed. */
+bool limit_desk_take(LimitDesk *desk, const TransportEvent *event,
+                     const LedgerAccount accounts[LEDGER_UNITS], MonoTime now);
+
+#endif

@@ -1,0 +1,56 @@
+/* Members: which process runs as which agent, as far as this node has heard.
+ *
+ * What: the keys "agent.N". A node looks at all of them once it is connected, and again when one
+ * has changed. Its own it keeps: when it is gone, it is put back; when it is another process's,
+ * this one has been replaced. Owns: the records. Time is a parameter; belongs to one thread. */
+#ifndef CLUSTER_NODE_MEMBERS_H
+#define CLUSTER_NODE_MEMBERS_H
+
+#include "cluster/node/membership.h"
+#include "cluster/node/node_link.h"
+
+#define MEMBER_KEY "agent." /* and the number */
+
+typedef struct Member {
+    MemberRecord record;
+    bool known;
+} Member;
+
+typedef struct Members {
+    NodeLink *link;    /* borrowed */
+    MemberRecord self; /* as this node has put it */
+    Member *members;   /* by number; owned */
+    uint32_t n;
+    MonoTime next_look; /* at our own */
+    uint64_t put;       /* number of the put in flight; 0: none */
+    uint64_t last;
+    Buffer bytes;
+} Members;
+
+typedef enum MemberNews {
+    MEMBER_NOTHING,
+    MEMBER_STARTED, /* another process runs as *agent than before, or the first we hear of */
+    MEMBER_LOST     /* as this one's: we have been replaced */
+} MemberNews;
+
+void members_init(Members *members, NodeLink *link);
+void members_destroy(Members *members);
+/* So many agents there are. RESULT_MEMORY. */
+Result members_resize(Members *members, uint32_t n);
+/* The name of an agent's key. */
+void member_key(uint16_t agent, char key[32]);
+
+/* Looks at all; at one. */
+void members_look(Members *members, MonoTime now);
+void members_changed(Members *members, const char *key);
+/* Puts our own record, in place of what is there (revision; 0: nothing). */
+Result members_put_self(Members *members, uint64_t revision);
+/* What came of a look or a put. */
+MemberNews members_take(Members *members, const TransportEvent *event, MonoTime now,
+                        uint16_t *agent);
+void members_work(Members *members, MonoTime now);
+MonoTime members_next(const Members *members);
+/* NULL: nothing is known of it. */
+const MemberRecord *members_get(const Members *members, uint16_t agent);
+
+#endif

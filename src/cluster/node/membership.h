@@ -1,0 +1,75 @@
+/* Membership: which directory runs as which agent.
+ *
+ * What: two records. The directory keeps what it is (NodeIdentity, in its database); the cluster
+ * keeps who runs as an agent now (MemberRecord, key "agent.N", replaced by compare-and-set). Each
+ * start of a directory takes a new token: it writes it down first, then puts it into the cluster's
+ * record, then knows it as its own. So of two copies of a directory that are started, one finds
+ * that the record has been taken over, and is refused; and a directory that died between the steps
+ * is not.
+ *
+ *   directory      cluster's record          so it
+ *   no agent       none, or an older life    takes the agent's life
+ *   same life      same token, or the next   goes on
+ *   same life      another token             is a copy: refused
+ *   older life     older life                was restored from a snapshot: goes on as the new life
+ *   older life     newer life                was replaced: refused
+ *
+ * Pure functions. Source: MANY-MACHINES 6 and 7. */
+#ifndef CLUSTER_NODE_MEMBERSHIP_H
+#define CLUSTER_NODE_MEMBERSHIP_H
+
+#include "base/memory/buffer.h"
+#include "cluster/table/cluster_table.h"
+
+#define MEMBER_TEXT_BYTES 128u
+
+/* What a directory is. */
+typedef struct NodeIdentity {
+    bool known; /* it has been an agent before */
+    uint8_t uuid[CLUSTER_UUID_BYTES];
+    uint16_t self;
+    uint16_t life;
+    uint32_t incarnation; /* starts */
+    uint64_t token;       /* of the last start that is known to have been recorded */
+    uint64_t next_token;  /* of a start that may have been; 0: none */
+} NodeIdentity;
+
+typedef enum MemberState { MEMBER_RUNNING, MEMBER_STOPPED, MEMBER_STATES } MemberState;
+
+/* Who runs as an agent. */
+typedef struct MemberRecord {
+    uint16_t life;
+    uint32_t incarnation;
+    uint64_t token;
+    uint64_t session;
+    uint64_t dead_below; /* sessions below have ended for certain */
+    MemberState state;
+    char machine[MEMBER_TEXT_BYTES]; /* and the directory there: where a lock proves things */
+    char name[MEMBER_TEXT_BYTES];    /* for people: host name and directory */
+    char version[MEMBER_TEXT_BYTES]; /* of the program */
+} MemberRecord;
+
+Result member_identity_write(const NodeIdentity *identity, Buffer *out);
+/* RESULT_DAMAGED. */
+Result member_identity_read(NodeIdentity *identity, const void *bytes, size_t length);
+Result member_record_write(const MemberRecord *record, Buffer *out);
+/* RESULT_DAMAGED. */
+Result member_record_read(MemberRecord *record, const void *bytes, size_t length);
+
+typedef enum MemberClaim {
+    MEMBER_MAY,      /* put a new record */
+    MEMBER_IS_COPY,  /* another copy of the directory has run since */
+    MEMBER_REPLACED, /* the agent began anew in another directory */
+    MEMBER_STRANGER, /* the directory belongs to another crawl */
+    MEMBER_NOBODY    /* the table has no such agent */
+} MemberClaim;
+
+/* Whether a directory may run as its agent. record NULL: there is none. */
+MemberClaim member_judge(const NodeIdentity *identity, const ClusterTable *table,
+                         const MemberRecord *record);
+/* The first agent whose life nobody has claimed; CLUSTER_NOBODY. */
+uint16_t member_free_agent(const ClusterTable *table);
+/* A session: later ones of an agent are greater. luck: random. */
+uint64_t member_session(uint16_t life, uint32_t incarnation, uint64_t luck);
+
+#endif

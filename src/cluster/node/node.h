@@ -1,0 +1,136 @@
+/* A node: this agent's side of everything that agents say to each other.
+ *
+ *   transport --node_take--> node --sinks--> frontier (leases), ingest (blocks, tables), main
+ * thread ^                     |
+ *       '----- requests ------'<-- node_want, node_grown, node_settled ... -- the same
+ *
+ *   JOINING --node_join.h--> JOINED --node_begin--> MEMBER --node_leave--> LEFT
+ *      '------- refused -------'-------- replaced, or cut off for good ------> OUT
+ *
+ * What: a state machine. Its parts keep the cluster table (table_keeper.h), know the others
+ * (members.h), take blocks where they belong and others' in (block_desk.h), ask for leases and
+ * arbitrate (lease_desk.h), divide limits (limit_desk.h), find the end (end_desk.h).
+ *
+ * Invariants. 1. Nothing is done by a table that is not committed here (node_table_committed).
+ * 2. An arbiter's confirmation is a look at the table that began when the connection had settled.
+ * 3. When another process runs as this agent, this one is OUT.
+ *
+ * Owns: its parts. Time is a parameter. Threads: none of its own; all functions are called by one
+ * thread, in which the sinks are called, too; a sink may not call the node. */
+#ifndef CLUSTER_NODE_NODE_H
+#define CLUSTER_NODE_NODE_H
+
+#include "cluster/lease/lease_holder.h"
+#include "cluster/link/inbox.h"
+#include "cluster/link/outbox.h"
+#include "cluster/node/membership.h"
+#include "cluster/transport/transport.h"
+#include "cluster/whole/ending.h"
+#include "cluster/whole/ledger.h"
+
+typedef struct NodeOptions {
+    const char *crawl; /* name in subjects; copied */
+    NodeIdentity
+        identity; /* what the directory is; self: the number it wants when it is none yet */
+    const ClusterTable *table; /* that it has committed; epoch 0: none; copied */
+    const char *machine;       /* as in MemberRecord; copied, as the next two */
+    const char *name;
+    const char *version;
+    const char *settings; /* what must agree: lines "key=value"; borrowed */
+    uint64_t luck;        /* random */
+    LeaseRules lease;
+    size_t lease_addresses;        /* an arbiter knows so many at most */
+    size_t message_bytes;          /* of blocks, when there are so many */
+    int64_t message_age_ms;        /* with very many agents; with few of them less */
+    size_t window_bytes;           /* that wait at one agent, of all others together */
+    int64_t answer_ms;             /* without an answer blocks are sent again */
+    uint64_t limits[LEDGER_UNITS]; /* of the crawl; 0 = none */
+} NodeOptions;
+
+/* What limits and the end are decided by. */
+typedef struct NodeSituation {
+    EndReport end;                        /* but for spent, holds, and session */
+    LedgerAccount accounts[LEDGER_UNITS]; /* but for granted */
+} NodeSituation;
+
+typedef struct NodeSinks {
+    void *context;
+    /* Makes what the directory is durable before it returns; only while it joins. */
+    Result (*save_identity)(void *context, const NodeIdentity *identity);
+    /* It is OUT: a sentence for the operator. */
+    void (*out)(void *context, const char *why);
+    /* A newer table: commit it; node_table_committed follows. */
+    void (*new_table)(void *context, const ClusterTable *table);
+    void (*lease_news)(void *context, const LeaseNews *news);
+    /* Takes the item; node_settled follows. */
+    void (*block)(void *context, InboxItem *item);
+    Result (*read_outbox)(void *context, uint16_t to, uint64_t from, size_t most, Buffer *blocks,
+                          OutboxRange *range); /* as outbox_read */
+    void (*answered)(void *context, uint16_t to, const OutboxRange *range);
+    void (*situation)(void *context, NodeSituation *situation);
+    /* So much may be used in all. */
+    void (*granted)(void *context, LedgerUnit unit, uint64_t granted);
+    void (*ended)(void *context, EndVerdict verdict);
+} NodeSinks;
+
+typedef enum NodeState { NODE_JOINING, NODE_JOINED, NODE_MEMBER, NODE_LEFT, NODE_OUT } NodeState;
+
+typedef struct Node Node;
+
+/* RESULT_INVALID: the crawl's name. RESULT_MEMORY. */
+Result node_new(Node **node, const NodeOptions *options, const Transport *transport,
+                const NodeSinks *sinks);
+void node_delete(Node *node); /* NULL is allowed */
+
+/* An event of the transport; takes it. */
+void node_take(Node *node, TransportEvent *event, MonoTime now);
+/* Does what is due. Call it after each of these functions, and at node_next. */
+void node_work(Node *node, MonoTime now);
+MonoTime node_next(Node *node);
+
+NodeState node_state(const Node *node);
+/* Why it is OUT, or what it waits for. */
+const char *node_text(const Node *node);
+/* From JOINED on: who we are, and the table to be committed first. */
+const NodeIdentity *node_identity(const Node *node);
+const ClusterTable *node_table(const Node *node);
+uint64_t node_session(const Node *node);
+
+/* JOINED: the table is committed, the parts behind the sinks are there. used: of each limit, by
+ * earlier processes. RESULT_MEMORY. */
+Result node_begin(Node *node, const uint64_t used[LEDGER_UNITS], MonoTime now);
+/* A table of NodeSinks.new_table, or what was made of it, is committed. */
+void node_table_committed(Node *node, const ClusterTable *table, MonoTime now);
+/* Gives up what it holds, and says that it has stopped; LEFT when that is known, or soon after. */
+void node_leave(Node *node, MonoTime now);
+
+/* Of the frontier: lease_holder.h. */
+void node_want(Node *node, const IpAddress *address, uint64_t ticket, MonoTime now);
+void node_release(Node *node, const IpAddress *address, MonoTime rest_end, MonoTime now);
+/* Time has passed that the clock did not count: leases and confirmations are void. */
+void node_slept(Node *node, MonoTime now);
+/* Of ingest: rows were committed for an agent; a block of another one is committed, or refused. */
+void node_grown(Node *node, uint16_t to, size_t bytes, MonoTime now);
+void node_settled(Node *node, uint64_t ticket, BlockFault fault, uint16_t from, MonoTime now);
+
+typedef struct NodeStats {
+    bool up;
+    bool confirmed; /* the table, lately */
+    uint64_t epoch;
+    size_t held; /* leases */
+    size_t wanted;
+    size_t arbitrated; /* addresses that this node decides about */
+    size_t lease_bytes;
+    uint64_t lease_messages;
+    uint64_t granted; /* by this node */
+    uint64_t expired;
+    size_t in_flight; /* messages of blocks */
+    size_t agents_away;
+    uint64_t sent;
+    uint64_t repeated;
+    uint64_t bytes_sent; /* of blocks, before they are packed */
+    uint64_t refused;    /* blocks of others, and ours by others */
+} NodeStats;
+void node_stats(const Node *node, NodeStats *stats);
+
+#endif

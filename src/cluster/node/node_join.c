@@ -1,0 +1,424 @@
+#include "cluster/node/node_join.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/core/hash.h"
+#include "cluster/node/members.h"
+#include "cluster/node/table_keeper.h"
+#include "parse/host/domain.h"
+
+#define ANSWER_MS 2000
+#define OTHERS_MS 3000
+
+void node_join_init(NodeJoin *join, NodeLink *link, const NodeIdentity *identity,
+                    const ClusterTable *ours, const MemberRecord *record, const char *settings,
+                    uint64_t luck)
+{
+    *join = (NodeJoin){.link = link,
+                       .identity = *identity,
+                       .ours = ours,
+                       .record = *record,
+                       .settings = settings,
+                       .luck = luck,
+                       .next = MONO_NEVER};
+    cluster_table_init(&join->table);
+    buffer_init(&join->bytes, BUFFER_NO_LIMIT);
+}
+
+void node_join_destroy(NodeJoin *join)
+{
+    cluster_table_destroy(&join->table);
+    buffer_destroy(&join->bytes);
+    free(join->theirs);
+    join->theirs = NULL;
+}
+
+static void refuse(NodeJoin *join, const char *format, ...) __attribute__((format(printf, 2, 3)));
+
+static void refuse(NodeJoin *join, const char *format, ...)
+{
+    va_list arguments;
+    va_start(arguments, format);
+    (void)vsnprintf(join->why, sizeof join->why, format, arguments);
+    va_end(arguments);
+    join->step = JOIN_REFUSED;
+    join->next = MONO_NEVER;
+}
+
+static void go_to(NodeJoin *join, JoinStep step, MonoTime now)
+{
+    join->step = step;
+    join->token = 0;
+    join->next = now;
+}
+
+void node_join_up(NodeJoin *join, MonoTime now)
+{
+    if (join->step != JOIN_DONE && join->step != JOIN_REFUSED) {
+        go_to(join, JOIN_TABLE, now);
+    }
+}
+
+MonoTime node_join_next(const NodeJoin *join)
+{
+    return join->next;
+}
+
+const char *node_join_waits_for(const NodeJoin *join)
+{
+    static const char *const waits[] = {[JOIN_WAIT] = "a connection to the server",
+                                        [JOIN_TABLE] = "the cluster table",
+                                        [JOIN_CLAIM] = "a place in the cluster table",
+                                        [JOIN_RECORD] = "the record of this agent",
+                                        [JOIN_SETTINGS] = "the settings of the crawl",
+                                        [JOIN_OTHERS] = "answers of other agents",
+                                        [JOIN_PUT_SETTINGS] = "the settings of the crawl",
+                                        [JOIN_SAVE] = "the directory",
+                                        [JOIN_PUT] = "the record of this agent",
+                                        [JOIN_DONE] = "nothing",
+                                        [JOIN_REFUSED] = "nothing"};
+    return waits[join->step];
+}
+
+/* ---- what is asked in each step ---- */
+
+static uint64_t next_token(NodeJoin *join)
+{
+    join->token = node_token(NODE_PART_JOIN, ++join->last);
+    return join->token;
+}
+
+static void get_record(NodeJoin *join)
+{
+    char key[32];
+    member_key(join->identity.self, key);
+    (void)node_link_get(join->link, key, next_token(join));
+}
+
+static void put_claim(NodeJoin *join)
+{
+    ClusterTable table;
+    cluster_table_init(&table);
+    buffer_reset(&join->bytes);
+    if (cluster_table_copy(&table, &join->table) == RESULT_OK &&
+        cluster_table_claim(&table, join->identity.self) == RESULT_OK &&
+        cluster_table_write(&table, &join->bytes) == RESULT_OK) {
+        (void)node_link_put(join->link, TABLE_KEY, &join->bytes, join->table_revision,
+                            next_token(join));
+    }
+    cluster_table_destroy(&table);
+}
+
+static void put_record(NodeJoin *join)
+{
+    char key[32];
+    member_key(join->identity.self, key);
+    buffer_reset(&join->bytes);
+    if (member_record_write(&join->record, &join->bytes) == RESULT_OK) {
+        (void)node_link_put(join->link, key, &join->bytes, join->record_revision, next_token(join));
+    }
+}
+
+static void put_settings(NodeJoin *join)
+{
+    buffer_reset(&join->bytes);
+    if (buffer_append_string(&join->bytes, join->settings) == RESULT_OK) {
+        (void)node_link_put(join->link, SETTINGS_KEY, &join->bytes, join->settings_revision,
+                            next_token(join));
+    }
+}
+
+static void ask_others(NodeJoin *join)
+{
+    uint64_t token = next_token(join);
+    join->asked = 0;
+    join->silent = 0;
+    for (uint32_t i = 0; i < join->table.n_agents; i++) {
+        if (i == join->identity.self) {
+            continue;
+        }
+        WireWriter writer = node_link_begin(join->link, &join->bytes);
+        wire_put_8(&writer, NODE_ASK_STATUS);
+        if (writer.rc == RESULT_OK &&
+            node_link_request(join->link, "ask", (uint16_t)i, &join->bytes, token) == RESULT_OK) {
+            join->asked++;
+        }
+    }
+}
+
+/* Which settings differ: the first line, as ours and theirs. */
+static void refuse_settings(NodeJoin *join)
+{
+    const char *ours = join->settings;
+    const char *theirs = join->theirs == NULL ? "" : join->theirs;
+    while (*ours != '\0') {
+        size_t a = strcspn(ours, "\n");
+        size_t b = strcspn(theirs, "\n");
+        if (a != b || memcmp(ours, theirs, a) != 0) {
+            refuse(join,
+                   "the settings of this agent are not those of the crawl: here %.*s, there %.*s; "
+                   "give all agents the same (they may be changed while no agent runs)",
+                   (int)(a < 150 ? a : 150), ours, (int)(b < 150 ? b : 150), theirs);
+            return;
+        }
+        ours += a + (ours[a] == '\n');
+        theirs += b + (theirs[b] == '\n');
+    }
+    refuse(join, "the settings of this agent are not those of the crawl; is it another version?");
+}
+
+static void no_others(NodeJoin *join, MonoTime now)
+{
+    if (join->silent == join->asked) {
+        go_to(join, JOIN_PUT_SETTINGS, now);
+    } else {
+        refuse_settings(join); /* somebody may run: who does not answer may be slow */
+    }
+}
+
+void node_join_work(NodeJoin *join, MonoTime now)
+{
+    if (mono_before(now, join->next) || !join->link->up) {
+        return;
+    }
+    join->next = mono_add_ms(now, join->step == JOIN_OTHERS ? OTHERS_MS : ANSWER_MS);
+    switch (join->step) {
+    case JOIN_TABLE:
+        (void)node_link_get(join->link, TABLE_KEY, next_token(join));
+        break;
+    case JOIN_CLAIM:
+        put_claim(join);
+        break;
+    case JOIN_RECORD:
+        get_record(join);
+        break;
+    case JOIN_SETTINGS:
+        (void)node_link_get(join->link, SETTINGS_KEY, next_token(join));
+        break;
+    case JOIN_OTHERS:
+        if (join->token == 0) {
+            ask_others(join);
+            if (join->asked == 0) {
+                no_others(join, now);
+            }
+        } else {
+            no_others(join, now);
+        }
+        break;
+    case JOIN_PUT_SETTINGS:
+        put_settings(join);
+        break;
+    case JOIN_PUT:
+        put_record(join);
+        break;
+    case JOIN_WAIT:
+    case JOIN_SAVE:
+    case JOIN_DONE:
+    case JOIN_REFUSED:
+        join->next = MONO_NEVER;
+        break;
+    }
+}
+
+/* ---- what is answered ---- */
+
+/* A directory that is no agent yet takes the first that nobody is. */
+static void choose(NodeJoin *join, MonoTime now)
+{
+    NodeIdentity *identity = &join->identity;
+    if (!identity->known) {
+        identity->self =
+            identity->self == CLUSTER_NOBODY ? member_free_agent(&join->table) : identity->self;
+        if (identity->self >= join->table.n_agents) {
+            refuse(join, identity->self == CLUSTER_NOBODY
+                             ? "all agents of the cluster have a directory already; start this "
+                               "one's own, or make room for one more with `ragno cluster add`"
+                             : "the cluster has no agent of that number (cluster.agent)");
+            return;
+        }
+        memcpy(identity->uuid, join->table.uuid, sizeof identity->uuid);
+        if (join->table.agents[identity->self].claimed == join->table.agents[identity->self].life) {
+            refuse(join, "agent %u has a directory already, and this one is empty",
+                   (unsigned)identity->self);
+            return;
+        }
+    }
+    join->link->head.from = identity->self;
+    memcpy(join->link->head.uuid, join->table.uuid, sizeof join->link->head.uuid);
+    go_to(join, JOIN_RECORD, now);
+}
+
+/* The server has forgotten the table, or has an older one: ours is put back. */
+static void put_ours(NodeJoin *join)
+{
+    buffer_reset(&join->bytes);
+    if (cluster_table_write(join->ours, &join->bytes) == RESULT_OK) {
+        (void)node_link_put(join->link, TABLE_KEY, &join->bytes, join->table_revision,
+                            next_token(join));
+    }
+}
+
+static void take_table(NodeJoin *join, const TransportEvent *event, MonoTime now)
+{
+    Result rc = event->revision == 0
+                    ? RESULT_NOT_FOUND
+                    : cluster_table_read(&join->table, event->bytes, event->length);
+    join->table_revision = event->revision;
+    bool older = rc == RESULT_OK && join->table.epoch < join->ours->epoch;
+    if (join->ours->epoch > 0 && (rc == RESULT_NOT_FOUND || rc == RESULT_DAMAGED || older)) {
+        put_ours(join);
+        return; /* it is looked at again */
+    }
+    if (rc == RESULT_NOT_FOUND) {
+        refuse(join,
+               "there is no cluster \"%s\" at this server; make one with `ragno cluster init`",
+               join->link->crawl);
+    } else if (rc != RESULT_OK) {
+        refuse(join, "the cluster table cannot be read: %s", result_name(rc));
+    } else if (strcmp(join->table.psl, domain_list_sha1()) != 0) {
+        refuse(join,
+               "this program has another public suffix list (%.8s) than the cluster (%.8s), and "
+               "would give hosts to other agents; run the same libpsl everywhere",
+               domain_list_sha1(), join->table.psl);
+    } else {
+        choose(join, now);
+    }
+}
+
+static void judge(NodeJoin *join, const MemberRecord *record, MonoTime now)
+{
+    NodeIdentity *identity = &join->identity;
+    uint16_t life = join->table.agents[identity->self].life;
+    MemberClaim claim = identity->known ? member_judge(identity, &join->table, record) : MEMBER_MAY;
+    switch (claim) {
+    case MEMBER_MAY:
+        break;
+    case MEMBER_IS_COPY:
+        refuse(join,
+               "agent %u runs, or has run since, from another copy of this directory (%s); this "
+               "copy must not be used",
+               (unsigned)identity->self, record->name);
+        return;
+    case MEMBER_REPLACED:
+        refuse(join,
+               "agent %u began anew in another directory (%s); this one must not be used any more",
+               (unsigned)identity->self, record == NULL ? "unknown" : record->name);
+        return;
+    case MEMBER_STRANGER:
+        refuse(join, "this directory belongs to another crawl than \"%s\"", join->link->crawl);
+        return;
+    case MEMBER_NOBODY:
+        refuse(join, "the cluster has no agent %u", (unsigned)identity->self);
+        return;
+    }
+    bool same_machine = record != NULL && strcmp(record->machine, join->record.machine) == 0;
+    bool stopped = record != NULL && record->state == MEMBER_STOPPED;
+    join->record.dead_below = record == NULL ? 0 : record->dead_below;
+    if (record != NULL && (same_machine || stopped)) {
+        join->record.dead_below = record->session + 1;
+    }
+    if (identity->life != life) { /* new, or from a snapshot */
+        identity->life = life;
+        identity->incarnation = 0;
+    }
+    bool claimed = join->table.agents[identity->self].claimed == life;
+    go_to(join, claimed ? JOIN_SETTINGS : JOIN_CLAIM, now);
+}
+
+static void take_record(NodeJoin *join, const TransportEvent *event, MonoTime now)
+{
+    MemberRecord record;
+    bool good = event->revision > 0 &&
+                member_record_read(&record, event->bytes, event->length) == RESULT_OK;
+    judge(join, good ? &record : NULL, now);
+}
+
+/* Whose record is what it was when we looked is put next. */
+static void begin_save(NodeJoin *join)
+{
+    NodeIdentity *identity = &join->identity;
+    MemberRecord *record = &join->record;
+    identity->incarnation++;
+    identity->next_token = hash_mix(join->luck + identity->incarnation) | 1;
+    record->life = identity->life;
+    record->incarnation = identity->incarnation;
+    record->token = identity->next_token;
+    record->session = member_session(identity->life, identity->incarnation, join->luck);
+    record->state = MEMBER_RUNNING;
+    join->link->head.session = record->session;
+    join->step = JOIN_SAVE;
+    join->next = MONO_NEVER;
+}
+
+static void take_settings(NodeJoin *join, const TransportEvent *event, MonoTime now)
+{
+    join->settings_revision = event->revision;
+    free(join->theirs);
+    join->theirs = event->revision == 0 ? NULL : strdup(event->bytes);
+    if (event->revision == 0) {
+        go_to(join, JOIN_PUT_SETTINGS, now);
+    } else if (join->theirs != NULL && strcmp(join->theirs, join->settings) == 0) {
+        begin_save(join);
+    } else {
+        go_to(join, JOIN_OTHERS, now);
+    }
+}
+
+void node_join_saved(NodeJoin *join, MonoTime now)
+{
+    go_to(join, JOIN_PUT, now);
+}
+
+/* It was put in place of the one that was judged, or not at all. */
+static void take_put(NodeJoin *join, const TransportEvent *event, MonoTime now)
+{
+    if (event->kind == TRANSPORT_STORED) {
+        join->identity.token = join->identity.next_token;
+        join->identity.known = true;
+        join->step = JOIN_DONE;
+        join->next = MONO_NEVER;
+    } else if (event->kind == TRANSPORT_CONFLICT) {
+        go_to(join, JOIN_TABLE, now);
+    }
+}
+
+static void take_other(NodeJoin *join, const TransportEvent *event, MonoTime now)
+{
+    if (event->kind == TRANSPORT_ANSWER) {
+        refuse_settings(join);
+    } else if (event->kind == TRANSPORT_NOBODY) {
+        join->silent++;
+        if (join->silent == join->asked) {
+            no_others(join, now);
+        }
+    }
+}
+
+void node_join_take(NodeJoin *join, const TransportEvent *event, MonoTime now)
+{
+    if (event->token != join->token || join->token == 0) {
+        return;
+    }
+    bool value = event->kind == TRANSPORT_VALUE;
+    if (join->step == JOIN_TABLE && value) {
+        take_table(join, event, now);
+    } else if (join->step == JOIN_TABLE) {
+        join->next = now; /* our table was put back */
+    } else if (join->step == JOIN_RECORD && value) {
+        join->record_revision = event->revision;
+        take_record(join, event, now);
+    } else if (join->step == JOIN_SETTINGS && value) {
+        take_settings(join, event, now);
+    } else if (join->step == JOIN_OTHERS) {
+        take_other(join, event, now);
+    } else if (join->step == JOIN_CLAIM || join->step == JOIN_PUT_SETTINGS) {
+        if (event->kind == TRANSPORT_STORED || event->kind == TRANSPORT_CONFLICT) {
+            go_to(join, JOIN_TABLE, now);
+        }
+    } else if (join->step == JOIN_PUT) {
+        take_put(join, event, now);
+    }
+}

@@ -1,0 +1,74 @@
+/* Joining: how a directory becomes an agent of the cluster.
+ *
+ *   connected --> table --> which agent: ours, or a free one (its life is claimed in the table)
+ *      --> may we (membership.h) --> settings agree --> our start is written down, recorded -->
+ * joined
+ *
+ * What: a sequence of looks and puts, each repeated until it is answered. What is refused is
+ * refused with a sentence that says what to do. Settings (delays, user agent, scope, version,
+ * public suffix list) must be those of the crawl; they may change only while no other agent runs.
+ *
+ * Owns: what it has read so far. Time is a parameter; belongs to one thread. */
+#ifndef CLUSTER_NODE_NODE_JOIN_H
+#define CLUSTER_NODE_NODE_JOIN_H
+
+#include "cluster/node/membership.h"
+#include "cluster/node/node_link.h"
+
+#define SETTINGS_KEY "config"
+
+typedef enum JoinStep {
+    JOIN_WAIT, /* for the connection */
+    JOIN_TABLE,
+    JOIN_CLAIM, /* put: the agent's life */
+    JOIN_RECORD,
+    JOIN_SETTINGS,
+    JOIN_OTHERS, /* settings differ: does anybody run? */
+    JOIN_PUT_SETTINGS,
+    JOIN_SAVE, /* the directory writes down what it is about to be: the caller does it */
+    JOIN_PUT,  /* our record */
+    JOIN_DONE,
+    JOIN_REFUSED /* join->why */
+} JoinStep;
+
+typedef struct NodeJoin {
+    NodeLink *link; /* borrowed */
+    JoinStep step;
+    NodeIdentity identity; /* becomes ours */
+    MemberRecord record;   /* likewise */
+    ClusterTable table;
+    const char *settings;     /* borrowed */
+    char *theirs;             /* settings of the crawl; owned */
+    const ClusterTable *ours; /* borrowed; what the directory knows; epoch 0: nothing */
+    uint64_t table_revision;
+    uint64_t record_revision;
+    uint64_t settings_revision;
+    uint64_t token; /* of the call in flight */
+    uint64_t last;
+    MonoTime next;  /* it is repeated then */
+    uint32_t asked; /* agents, in JOIN_OTHERS */
+    uint32_t silent;
+    uint64_t luck;
+    char why[512];
+    Buffer bytes;
+} NodeJoin;
+
+/* identity->self of a directory that is no agent yet: the number it wants, or CLUSTER_NOBODY. ours:
+ * the table it has committed. record: machine, name, version are set. luck: random. */
+void node_join_init(NodeJoin *join, NodeLink *link, const NodeIdentity *identity,
+                    const ClusterTable *ours, const MemberRecord *record, const char *settings,
+                    uint64_t luck);
+void node_join_destroy(NodeJoin *join);
+/* Connected, or again. */
+void node_join_up(NodeJoin *join, MonoTime now);
+/* Goes on; repeats what was not answered. */
+void node_join_work(NodeJoin *join, MonoTime now);
+MonoTime node_join_next(const NodeJoin *join);
+void node_join_take(NodeJoin *join, const TransportEvent *event, MonoTime now);
+/* In JOIN_SAVE: join->identity is on disk (next_token); after JOIN_DONE its token is to be saved.
+ */
+void node_join_saved(NodeJoin *join, MonoTime now);
+/* A sentence for the operator, who waits: what it is waiting for. */
+const char *node_join_waits_for(const NodeJoin *join);
+
+#endif

@@ -1,0 +1,71 @@
+/* Messages between nodes, as bytes. Blocks have envelopes of their own (cluster/wire/envelope.h);
+ * everything else begins with a head that says which crawl it belongs to and who sends it.
+ *
+ *   subject                 asked                       answered
+ *   ragno.CRAWL.in.N        an envelope                 NodeVerdict
+ *   ragno.CRAWL.lease.N     head, lines of a holder     the arbiter's answers
+ *   ragno.CRAWL.hint.N      head, hints of an arbiter   (published)
+ *   ragno.CRAWL.ask.N       head, NodeQuestion          depends on it
+ *
+ * Bytes come from outside: a message that is not what it should be gives RESULT_INVALID.
+ * Pure functions. */
+#ifndef CLUSTER_NODE_NODE_WIRE_H
+#define CLUSTER_NODE_NODE_WIRE_H
+
+#include "cluster/lease/lease.h"
+#include "cluster/table/cluster_table.h"
+#include "cluster/whole/ending.h"
+#include "cluster/wire/wire.h"
+
+typedef struct NodeHead {
+    uint8_t uuid[CLUSTER_UUID_BYTES];
+    uint16_t from;
+    uint64_t session;
+    uint64_t epoch;
+} NodeHead;
+
+void node_wire_put_head(WireWriter *writer, const NodeHead *head);
+/* False: there is none. */
+bool node_wire_get_head(WireReader *reader, NodeHead *head);
+
+/* ---- leases ---- */
+
+typedef struct NodeLeaseMessage {
+    uint64_t number;
+    uint64_t dead_below; /* sessions of the sender's agent that have ended for certain */
+    size_t n;            /* lines */
+} NodeLeaseMessage;
+
+void node_wire_put_lines(WireWriter *writer, uint64_t number, uint64_t dead_below,
+                         const LeaseItem *items, size_t n);
+/* items has room for `most`. RESULT_INVALID. */
+Result node_wire_get_lines(WireReader *reader, NodeLeaseMessage *message, LeaseItem *items,
+                           size_t most);
+void node_wire_put_answers(WireWriter *writer, uint64_t number, const LeaseAnswer *answers,
+                           size_t n);
+Result node_wire_get_answers(WireReader *reader, uint64_t *number, LeaseAnswer *answers,
+                             size_t most, size_t *n);
+void node_wire_put_hint(WireWriter *writer, const LeaseHint *hint);
+/* The session and agent of hint->to are the sender's word for the receiver. False: no more. */
+bool node_wire_get_hint(WireReader *reader, LeaseHint *hint);
+
+/* ---- blocks ---- */
+
+typedef enum NodeVerdict {
+    NODE_COMMITTED, /* all blocks of the envelope are on disk */
+    NODE_REFUSED    /* followed by a BlockFault */
+} NodeVerdict;
+
+/* ---- questions ---- */
+
+typedef enum NodeQuestion {
+    NODE_ASK_END = 1, /* a round of ending.h, its number; answered by round and EndReport */
+    NODE_ASK_PAGE,    /* an index; answered by what is known of the page (db path) */
+    NODE_ASK_ROBOTS,  /* a URL; answered by what it says (errands over agents) */
+    NODE_ASK_STATUS   /* answered by a text */
+} NodeQuestion;
+
+void node_wire_put_report(WireWriter *writer, uint64_t round, const EndReport *report);
+Result node_wire_get_report(WireReader *reader, uint64_t *round, EndReport *report);
+
+#endif

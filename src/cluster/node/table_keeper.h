@@ -1,0 +1,65 @@
+/* The table keeper: is our cluster table the newest?
+ *
+ *   every third of confirm_ms, and when the key has changed:  look --> newer:  TABLE_NEWER
+ *                                                                     same:   TABLE_CONFIRMED
+ *                                                                     older, or gone: put back
+ *
+ * What: the key "table" and the table that is committed here. The key is a cache of what agents
+ * hold: when it is gone, or older (a server that was restored, a disk that did not sync), the
+ * newest of theirs is put back. While that may be under way nothing is confirmed: not before
+ * NODE_SETTLE_MS after the connection came up, or after an older table was seen.
+ *
+ * An agent changes the table itself in few cases (a life is claimed, a move has ended): it edits a
+ * copy of what it has seen last, and puts it by compare-and-set.
+ *
+ * Owns: the committed table. Time is a parameter; belongs to one thread. */
+#ifndef CLUSTER_NODE_TABLE_KEEPER_H
+#define CLUSTER_NODE_TABLE_KEEPER_H
+
+#include "cluster/node/node_link.h"
+
+#define NODE_SETTLE_MS 5000 /* until others have put back what a server has forgotten */
+#define TABLE_KEY      "table"
+
+typedef enum TableNews {
+    TABLE_NOTHING,
+    TABLE_CONFIRMED, /* keeper->asked says since when */
+    TABLE_NEWER,     /* keeper->seen is newer than what is committed */
+    TABLE_TWO        /* another table has the same epoch, or a format that is not known here: an
+                        operator must look */
+} TableNews;
+
+typedef struct TableKeeper {
+    NodeLink *link; /* borrowed */
+    int64_t confirm_ms;
+    ClusterTable table; /* committed here */
+    ClusterTable seen;  /* the newest that was seen */
+    uint64_t revision;  /* of the key when it was seen last */
+    uint64_t look;      /* number of the look in flight; 0: none */
+    uint64_t put;       /* of the put in flight */
+    uint64_t last;      /* number given */
+    MonoTime asked;     /* when the look began */
+    MonoTime next_look;
+    MonoTime settled; /* nothing is confirmed by a look that began before */
+    bool again;       /* the key has changed since the look began */
+    Buffer bytes;
+} TableKeeper;
+
+void table_keeper_init(TableKeeper *keeper, NodeLink *link, int64_t confirm_ms);
+void table_keeper_destroy(TableKeeper *keeper);
+/* The table that this node has. RESULT_MEMORY. */
+Result table_keeper_set(TableKeeper *keeper, const ClusterTable *table);
+
+/* The connection came up; it went down; the key may have changed. */
+void table_keeper_up(TableKeeper *keeper, MonoTime now);
+void table_keeper_down(TableKeeper *keeper);
+void table_keeper_changed(TableKeeper *keeper, MonoTime now);
+/* Looks when it is time. */
+void table_keeper_work(TableKeeper *keeper, MonoTime now);
+MonoTime table_keeper_next(const TableKeeper *keeper);
+/* What came of a look or a put (node_token_number of its token). */
+TableNews table_keeper_take(TableKeeper *keeper, const TransportEvent *event, MonoTime now);
+/* Puts a changed table in place of the one seen last; what comes of it is seen by a look. */
+Result table_keeper_propose(TableKeeper *keeper, const ClusterTable *table);
+
+#endif

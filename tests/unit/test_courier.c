@@ -1,0 +1,191 @@
+#include <string.h>
+
+#include "cluster/node/courier.h"
+#include "unit.h"
+
+#define ROWS 200u
+
+/* Rows of one agent, of a hundred bytes each. */
+typedef struct Bench {
+    Courier *courier;
+    bool row[ROWS];
+    uint64_t tokens[50]; /* in order of sending */
+    OutboxRange ranges[50];
+    unsigned sent;
+    unsigned answered;
+    Result send;
+} Bench;
+
+static Result read_rows(void *context, uint16_t to, uint64_t from, size_t most, Buffer *blocks,
+                        OutboxRange *range)
+{
+    Bench *bench = context;
+    static const char bytes[100];
+    CU_ASSERT_EQUAL(to, 5);
+    *range = (OutboxRange){.blocks = 0};
+    buffer_reset(blocks);
+    for (uint64_t i = from; i < ROWS; i++) {
+        if (bench->row[i] && (range->blocks == 0 || blocks->length + 100 <= most)) {
+            range->first = range->blocks++ == 0 ? i : range->first;
+            range->last = i;
+            (void)buffer_append(blocks, bytes, sizeof bytes);
+        } else if (bench->row[i]) {
+            break;
+        }
+    }
+    return range->blocks == 0 ? RESULT_NOT_FOUND : RESULT_OK;
+}
+
+static Result send_rows(void *context, uint16_t to, const OutboxRange *range, const Buffer *blocks,
+                        uint64_t token)
+{
+    Bench *bench = context;
+    CU_ASSERT_TRUE(to == 5 && blocks->length == range->blocks * 100u);
+    if (bench->send == RESULT_OK) {
+        bench->tokens[bench->sent] = token;
+        bench->ranges[bench->sent++] = *range;
+    }
+    return bench->send;
+}
+
+static void rows_answered(void *context, uint16_t to, const OutboxRange *range)
+{
+    Bench *bench = context;
+    CU_ASSERT_EQUAL(to, 5);
+    for (uint64_t i = range->first; i <= range->last; i++) {
+        bench->answered += bench->row[i];
+        bench->row[i] = false;
+    }
+}
+
+static MonoTime at(int64_t ms)
+{
+    return (MonoTime){(INT64_C(1000000) + ms) * 1000000};
+}
+
+static void open_bench(Bench *bench)
+{
+    CourierOptions options = {.message_bytes = 500,
+                              .age_ms = 1000,
+                              .window_bytes = 1500,
+                              .answer_ms = 60000,
+                              .again_ms = 5000};
+    CourierSinks sinks = {
+        .context = bench, .read = read_rows, .send = send_rows, .answered = rows_answered};
+    memset(bench, 0, sizeof *bench);
+    CU_ASSERT_EQUAL_FATAL(courier_new(&bench->courier, &options, &sinks), RESULT_OK);
+}
+
+static void add_rows(Bench *bench, unsigned from, unsigned n, int64_t ms)
+{
+    for (unsigned i = from; i < from + n; i++) {
+        bench->row[i] = true;
+        CU_ASSERT_EQUAL(courier_grown(bench->courier, 5, 100, at(ms)), RESULT_OK);
+    }
+}
+
+static void messages_go_when_they_are_full_or_old(void)
+{
+    Bench bench;
+    open_bench(&bench);
+    add_rows(&bench, 0, 3, 0);
+    CU_ASSERT_EQUAL(courier_next(bench.courier).ns, at(1000).ns);
+    courier_work(bench.courier, at(999));
+    CU_ASSERT_EQUAL(bench.sent, 0);
+    courier_work(bench.courier, at(1000));
+    CU_ASSERT_TRUE(bench.sent == 1 && bench.ranges[0].blocks == 3);
+    add_rows(&bench, 10, 6, 1100); /* more than one message */
+    courier_work(bench.courier, at(1100));
+    CU_ASSERT_TRUE(bench.sent == 2 && bench.ranges[1].first == 10 && bench.ranges[1].last == 14);
+    CU_ASSERT_TRUE(
+        courier_answer(bench.courier, bench.tokens[0], COURIER_COMMITTED, at(1200), NULL));
+    CU_ASSERT_FALSE(
+        courier_answer(bench.courier, bench.tokens[0], COURIER_COMMITTED, at(1200), NULL));
+    CU_ASSERT_EQUAL(bench.answered, 3);
+    courier_work(bench.courier, at(2100));
+    CU_ASSERT_TRUE(bench.sent == 3 && bench.ranges[2].first == 15);
+    courier_delete(bench.courier);
+}
+
+static void what_is_in_flight_is_bounded(void)
+{
+    Bench bench;
+    open_bench(&bench);
+    add_rows(&bench, 0, 100, 0);
+    courier_work(bench.courier, at(0));
+    CU_ASSERT_EQUAL(bench.sent, 3); /* 1500 bytes */
+    CU_ASSERT_TRUE(courier_answer(bench.courier, bench.tokens[1], COURIER_COMMITTED, at(1), NULL));
+    courier_work(bench.courier, at(1));
+    CU_ASSERT_TRUE(bench.sent == 4 && bench.ranges[3].first == 15);
+    for (unsigned i = 0; i < bench.sent; i++) {
+        (void)courier_answer(bench.courier, bench.tokens[i], COURIER_COMMITTED, at(2), NULL);
+        courier_work(bench.courier, at(2));
+    }
+    CU_ASSERT_TRUE(bench.sent == 20 && bench.answered == 100);
+    CU_ASSERT_EQUAL(courier_next(bench.courier).ns, MONO_NEVER.ns);
+    courier_delete(bench.courier);
+}
+
+static void who_is_not_there_is_waited_for(void)
+{
+    Bench bench;
+    open_bench(&bench);
+    add_rows(&bench, 0, 20, 0);
+    courier_work(bench.courier, at(0));
+    for (unsigned i = 0; i < 3; i++) {
+        CU_ASSERT_TRUE(
+            courier_answer(bench.courier, bench.tokens[i], COURIER_NOBODY, at(10), NULL));
+    }
+    CourierStats stats;
+    courier_stats(bench.courier, &stats);
+    CU_ASSERT_TRUE(stats.agents_away == 1 && stats.in_flight == 0);
+    courier_work(bench.courier, at(5009));
+    CU_ASSERT_EQUAL(bench.sent, 3);
+    courier_present(bench.courier, 5, at(3000));
+    courier_work(bench.courier, at(3000));
+    CU_ASSERT_EQUAL(bench.sent, 6);
+    for (unsigned i = 3; i < 6; i++) { /* the same rows, under new tokens */
+        CU_ASSERT_TRUE(bench.ranges[i].first % 5 == 0 && bench.ranges[i].first < 15);
+        CU_ASSERT_TRUE(
+            courier_answer(bench.courier, bench.tokens[i], COURIER_COMMITTED, at(3100), NULL));
+    }
+    CU_ASSERT_EQUAL(bench.answered, 15);
+    courier_delete(bench.courier);
+}
+
+static void what_is_not_answered_is_sent_again(void)
+{
+    Bench bench;
+    open_bench(&bench);
+    add_rows(&bench, 0, 5, 0);
+    courier_work(bench.courier, at(0));
+    courier_work(bench.courier, at(59999));
+    CU_ASSERT_EQUAL(bench.sent, 1);
+    courier_work(bench.courier, at(60000));
+    CU_ASSERT_EQUAL(bench.sent, 2);
+    CU_ASSERT_FALSE(
+        courier_answer(bench.courier, bench.tokens[0], COURIER_COMMITTED, at(60001), NULL));
+    courier_lost(bench.courier, at(61000)); /* the connection */
+    bench.send = RESULT_CLOSED;
+    courier_work(bench.courier, at(61000));
+    CU_ASSERT_EQUAL(bench.sent, 2);
+    bench.send = RESULT_OK;
+    courier_work(bench.courier, at(66000));
+    CU_ASSERT_EQUAL(bench.sent, 3);
+    CU_ASSERT_TRUE(
+        courier_answer(bench.courier, bench.tokens[2], COURIER_REFUSED, at(66100), NULL));
+    courier_work(bench.courier, at(71099));
+    CU_ASSERT_EQUAL(bench.sent, 3);
+    courier_work(bench.courier, at(71100));
+    CU_ASSERT_EQUAL(bench.sent, 4);
+    CU_ASSERT_TRUE(
+        courier_answer(bench.courier, bench.tokens[3], COURIER_COMMITTED, at(71200), NULL));
+    CU_ASSERT_EQUAL(bench.answered, 5);
+    courier_delete(bench.courier);
+}
+
+UNIT_MAIN("courier",
+          {"messages go when they are full or old", messages_go_when_they_are_full_or_old},
+          {"what is in flight is bounded", what_is_in_flight_is_bounded},
+          {"who is not there is waited for", who_is_not_there_is_waited_for},
+          {"what is not answered is sent again", what_is_not_answered_is_sent_again})
