@@ -151,6 +151,43 @@ static bool defers(const IngestWriter *writer, bool hungry)
            sieve_is_due_for(writer->sieve->sieve, stats_get(&writer->stats->urls_seen), hungry);
 }
 
+static Result begin_batch(IngestWriter *writer, Batch *batch, const Work *work, MDB_txn *txn)
+{
+    Result rc = batch_init(batch, &writer->options, &writer->store, writer->log, &writer->totals,
+                           txn, work->pages, work->n_pages);
+    batch->traps = writer->traps;
+    batch->revisits = writer->revisits;
+    batch->sieve = writer->sieve;
+    batch->hungry = writer->sinks.hungry(writer->sinks.context);
+    batch->defers = work->n_pages > 0 && defers(writer, batch->hungry);
+    batch->visits = writer->visits;
+    return rc == RESULT_OK && writer->cluster != NULL ? ingest_cluster_begin(writer->cluster, batch)
+                                                      : rc;
+}
+
+/* Those whose own transactions hang on the batch's. */
+static void settle(IngestWriter *writer, const Batch *batch, bool committed)
+{
+    if (writer->sieve != NULL) {
+        sieve_settle(writer->sieve->sieve, committed);
+    }
+    if (writer->cluster != NULL) {
+        ingest_cluster_end(writer->cluster, batch, committed);
+    }
+}
+
+static void note_times(IngestWriter *writer, const Work *work, MonoTime start)
+{
+    uint64_t us = us_since(start);
+    stats_add(&writer->stats->writer_busy_us, us);
+    if (work->n_pages == 0) {
+        raise_to(&writer->stats->chore_max_us, us);
+        if (queue_count(writer->waiting) > 0) { /* came meanwhile: waits for all of it at most */
+            raise_to(&writer->stats->chore_wait_max_us, us);
+        }
+    }
+}
+
 /* Tries to commit the collected pages and a piece of a chore (NULL: none) once. */
 static Result commit_once(IngestWriter *writer, const Work *work)
 {
@@ -160,17 +197,7 @@ static Result commit_once(IngestWriter *writer, const Work *work)
     if (page_db_txn_begin(writer->store.db, false, &txn) != 0) {
         return RESULT_IO;
     }
-    Result rc = batch_init(&batch, &writer->options, &writer->store, writer->log, &writer->totals,
-                           txn, work->pages, work->n_pages);
-    batch.traps = writer->traps;
-    batch.revisits = writer->revisits;
-    batch.sieve = writer->sieve;
-    batch.hungry = writer->sinks.hungry(writer->sinks.context);
-    batch.defers = work->n_pages > 0 && defers(writer, batch.hungry);
-    batch.visits = writer->visits;
-    if (rc == RESULT_OK && writer->cluster != NULL) {
-        rc = ingest_cluster_begin(writer->cluster, &batch);
-    }
+    Result rc = begin_batch(writer, &batch, work, txn);
     if (rc == RESULT_OK) {
         rc = apply(writer, &batch, work->chore);
     }
@@ -190,12 +217,7 @@ static Result commit_once(IngestWriter *writer, const Work *work)
         thread_step("committing");
         rc = page_db_txn_commit(writer->store.db, txn) == 0 ? RESULT_OK : RESULT_FULL;
     }
-    if (writer->sieve != NULL) {
-        sieve_settle(writer->sieve->sieve, rc == RESULT_OK);
-    }
-    if (writer->cluster != NULL) {
-        ingest_cluster_end(writer->cluster, &batch, rc == RESULT_OK);
-    }
+    settle(writer, &batch, rc == RESULT_OK);
     if (rc == RESULT_OK) {
         tell(writer, &batch);
     } else {
@@ -207,14 +229,7 @@ static Result commit_once(IngestWriter *writer, const Work *work)
     if (work->chore != NULL) {
         work->chore->ended(work->chore->context, rc);
     }
-    uint64_t us = us_since(start);
-    stats_add(&writer->stats->writer_busy_us, us);
-    if (work->n_pages == 0) {
-        raise_to(&writer->stats->chore_max_us, us);
-        if (queue_count(writer->waiting) > 0) { /* came meanwhile: waits for all of it at most */
-            raise_to(&writer->stats->chore_wait_max_us, us);
-        }
-    }
+    note_times(writer, work, start);
     return rc;
 }
 

@@ -5,15 +5,11 @@
 #include <string.h>
 
 #include "base/thread/log.h"
-#include "cluster/node/block_desk.h"
-#include "cluster/node/end_desk.h"
-#include "cluster/node/lease_desk.h"
-#include "cluster/node/limit_desk.h"
-#include "cluster/node/members.h"
+#include "cluster/node/node_desks.h"
 #include "cluster/node/node_join.h"
-#include "cluster/node/table_keeper.h"
 
 #define LEAVE_MS 2000 /* for the last messages */
+#define AGAIN_MS 1000 /* until blocks are sent again that nobody took */
 #define LOOK_MS  1000 /* how often limits and the end are looked at */
 #define QUIET_MS 250  /* while nothing is left here */
 
@@ -24,12 +20,7 @@ struct Node {
     NodeLink link;
     NodeJoin join;
     ClusterTable given; /* that the directory had */
-    TableKeeper keeper;
-    Members members;
-    BlockDesk blocks;
-    LeaseDesk leases;
-    LimitDesk limits;
-    EndDesk end;
+    NodeDesks desks;
     bool begun; /* the desks are there */
     bool told_two;
     MonoTime confirmed; /* the last time */
@@ -63,8 +54,6 @@ Result node_new(Node **out, const NodeOptions *options, const Transport *transpo
     node->leave_end = MONO_NEVER;
     node_link_init(&node->link, transport, options->crawl);
     cluster_table_init(&node->given);
-    table_keeper_init(&node->keeper, &node->link, options->lease.confirm_ms);
-    members_init(&node->members, &node->link);
     set_text(record.machine, sizeof record.machine, options->machine);
     set_text(record.name, sizeof record.name, options->name);
     set_text(record.version, sizeof record.version, options->version);
@@ -85,14 +74,9 @@ void node_delete(Node *node)
         return;
     }
     if (node->begun) {
-        block_desk_destroy(&node->blocks);
-        lease_desk_destroy(&node->leases);
-        limit_desk_destroy(&node->limits);
-        end_desk_destroy(&node->end);
+        node_desks_destroy(&node->desks);
     }
     node_join_destroy(&node->join);
-    members_destroy(&node->members);
-    table_keeper_destroy(&node->keeper);
     cluster_table_destroy(&node->given);
     free(node);
 }
@@ -150,7 +134,7 @@ const NodeIdentity *node_identity(const Node *node)
 
 const ClusterTable *node_table(const Node *node)
 {
-    return node->state == NODE_JOINED ? &node->join.table : &node->keeper.table;
+    return node->state == NODE_JOINED ? &node->join.table : &node->desks.keeper.table;
 }
 
 uint64_t node_session(const Node *node)
@@ -158,52 +142,33 @@ uint64_t node_session(const Node *node)
     return node->link.head.session;
 }
 
-static Result make_desks(Node *node, const uint64_t used[LEDGER_UNITS], MonoTime now)
-{
-    const NodeOptions *options = &node->options;
-    CourierOptions courier = {.message_bytes = options->message_bytes,
-                              .age_ms = options->message_age_ms,
-                              .window_bytes = options->window_bytes,
-                              .answer_ms = options->answer_ms,
-                              .again_ms = 1000};
-    BlockDeskSinks sinks = {
-        .context = node, .read = read_outbox, .answered = answered, .block = block};
-    LeaseNewsSink news = {.context = node, .take = lease_news};
-    node->begun = true;
-    Result rc = block_desk_init(&node->blocks, &node->link, &courier, &sinks);
-    limit_desk_init(&node->limits, &node->link, options->limits, used);
-    end_desk_init(&node->end, &node->link);
-    Result leases =
-        lease_desk_init(&node->leases, &node->link, &options->lease, options->lease_addresses,
-                        node->join.record.dead_below, &news, now);
-    return rc == RESULT_OK ? leases : rc;
-}
-
-static void come_up(Node *node, MonoTime now)
-{
-    static const char *const names[] = {"in", "lease", "hint", "ask"};
-    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
-        (void)node_link_listen(&node->link, names[i]);
-    }
-    table_keeper_up(&node->keeper, now);
-    members_look(&node->members, now);
-    courier_lost(node->blocks.courier, now);
-    limit_desk_up(&node->limits, node->keeper.settled, now);
-    end_desk_up(&node->end, now);
-}
-
 Result node_begin(Node *node, const uint64_t used[LEDGER_UNITS], MonoTime now)
 {
-    Result rc = make_desks(node, used, now);
-    node->members.self = node->join.record;
+    const NodeOptions *from = &node->options;
+    NodeDeskOptions options = {.courier = {.message_bytes = from->message_bytes,
+                                           .age_ms = from->message_age_ms,
+                                           .window_bytes = from->window_bytes,
+                                           .answer_ms = from->answer_ms,
+                                           .again_ms = AGAIN_MS},
+                               .lease = from->lease,
+                               .lease_addresses = from->lease_addresses,
+                               .dead_below = node->join.record.dead_below};
+    BlockDeskSinks blocks = {
+        .context = node, .read = read_outbox, .answered = answered, .block = block};
+    LeaseNewsSink leases = {.context = node, .take = lease_news};
+    memcpy(options.limits, from->limits, sizeof options.limits);
+    memcpy(options.used, used, sizeof options.used);
+    node->begun = true;
+    Result rc = node_desks_init(&node->desks, &node->link, &options, &blocks, &leases, now);
     if (rc != RESULT_OK) {
         return rc;
     }
+    node->desks.members.self = node->join.record;
     node->state = NODE_MEMBER;
     node->next_look = now;
     node_table_committed(node, &node->join.table, now);
     if (node->link.up) {
-        come_up(node, now);
+        node_desks_up(&node->desks, now);
     }
     return RESULT_OK;
 }
@@ -211,27 +176,9 @@ Result node_begin(Node *node, const uint64_t used[LEDGER_UNITS], MonoTime now)
 void node_table_committed(Node *node, const ClusterTable *table, MonoTime now)
 {
     node->pending_epoch = 0;
-    Result rc = table_keeper_set(&node->keeper, table);
-    if (rc == RESULT_OK) {
-        rc = members_resize(&node->members, table->n_agents);
-    }
-    for (uint32_t i = 0; rc == RESULT_OK && i < table->n_agents; i++) {
-        rc = courier_grown(node->blocks.courier, (uint16_t)i, 0, now); /* it knows them all */
-    }
-    if (rc == RESULT_OK) {
-        rc = lease_desk_set(&node->leases, &node->keeper.table, now);
-    }
-    if (rc == RESULT_OK) {
-        rc = end_desk_set(&node->end, &node->keeper.table);
-    }
-    if (rc != RESULT_OK) {
+    if (node_desks_set_table(&node->desks, table, now) != RESULT_OK) {
         go_out(node, "no memory for the cluster table");
-        return;
     }
-    node->link.head.epoch = table->epoch;
-    node->limits.agents = table->n_agents;
-    block_desk_set_agents(&node->blocks, table->n_agents);
-    table_keeper_changed(&node->keeper, now); /* it is confirmed */
 }
 
 void node_leave(Node *node, MonoTime now)
@@ -240,12 +187,12 @@ void node_leave(Node *node, MonoTime now)
         node->state = node->state == NODE_OUT ? NODE_OUT : NODE_LEFT;
         return;
     }
-    lease_holder_give_back(node->leases.holder, now);
-    lease_desk_work(&node->leases, now);
-    node->members.self.state = MEMBER_STOPPED;
-    node->members.self.dead_below = node->link.head.session + 1;
+    lease_holder_give_back(node->desks.leases.holder, now);
+    lease_desk_work(&node->desks.leases, now);
+    node->desks.members.self.state = MEMBER_STOPPED;
+    node->desks.members.self.dead_below = node->link.head.session + 1;
     node->leave_end = mono_add_ms(now, LEAVE_MS);
-    (void)members_put_self(&node->members, TRANSPORT_ANY);
+    (void)members_put_self(&node->desks.members, TRANSPORT_ANY);
 }
 
 /* ---- events ---------------------------------------------------------------------------------- */
@@ -257,7 +204,7 @@ static void go_up(Node *node, MonoTime now)
     if (node->state == NODE_MEMBER) {
         LOG_INFO("cluster", "connected", "crawl=%s agent=%u", node->link.crawl,
                  (unsigned)node->link.head.from);
-        come_up(node, now);
+        node_desks_up(&node->desks, now);
     } else if (node->state == NODE_JOINING) {
         node_join_up(&node->join, now);
     }
@@ -269,8 +216,7 @@ static void go_down(Node *node)
     if (node->state == NODE_MEMBER) {
         LOG_WARN("cluster", "no connection; leases run out and the crawl waits", "crawl=%s",
                  node->link.crawl);
-        table_keeper_down(&node->keeper);
-        limit_desk_down(&node->limits);
+        node_desks_down(&node->desks);
     }
 }
 
@@ -279,10 +225,10 @@ static void situation_of(Node *node, NodeSituation *situation)
     *situation = (NodeSituation){.end = {.idle = false}};
     node->sinks.situation(node->sinks.context, situation);
     for (unsigned unit = 0; unit < LEDGER_UNITS; unit++) {
-        situation->accounts[unit].granted = node->limits.granted[unit];
+        situation->accounts[unit].granted = node->desks.limits.granted[unit];
     }
-    situation->end.spent = node->limits.spent;
-    situation->end.holds = node->limits.holds;
+    situation->end.spent = node->desks.limits.spent;
+    situation->end.holds = node->desks.limits.holds;
 }
 
 static void take_question(Node *node, const TransportEvent *event)
@@ -296,7 +242,7 @@ static void take_question(Node *node, const TransportEvent *event)
     uint8_t question = wire_get_8(&reader);
     if (question == NODE_ASK_END) {
         situation_of(node, &situation);
-        end_desk_asked(&node->end, &reader, event->reply_to, &situation.end);
+        end_desk_asked(&node->desks.end, &reader, event->reply_to, &situation.end);
     } else if (question == NODE_ASK_STATUS) {
         Buffer bytes;
         buffer_init(&bytes, BUFFER_NO_LIMIT);
@@ -308,54 +254,19 @@ static void take_question(Node *node, const TransportEvent *event)
     }
 }
 
-/* The third word of "ragno.CRAWL.what.agent". */
-static bool is_about(const char *subject, const char *what)
-{
-    const char *word = strchr(subject, '.');
-    word = word == NULL ? NULL : strchr(word + 1, '.');
-    size_t length = strlen(what);
-    return word != NULL && strncmp(word + 1, what, length) == 0 && word[1 + length] == '.';
-}
-
-static void take_message(Node *node, const TransportEvent *event, MonoTime now)
-{
-    if (is_about(event->subject, "in")) {
-        block_desk_arrived(&node->blocks, event, now);
-    } else if (is_about(event->subject, "lease")) {
-        lease_desk_asked(&node->leases, event, now);
-    } else if (is_about(event->subject, "hint")) {
-        lease_desk_hinted(&node->leases, event, now);
-    } else if (is_about(event->subject, "ask")) {
-        take_question(node, event);
-    }
-}
-
-static void take_changed(Node *node, const char *key, MonoTime now)
-{
-    if (strcmp(key, TABLE_KEY) == 0) {
-        table_keeper_changed(&node->keeper, now);
-    } else if (strncmp(key, MEMBER_KEY, sizeof MEMBER_KEY - 1) == 0) {
-        members_changed(&node->members, key);
-    } else if (strcmp(key, LEDGER_KEY) == 0) {
-        limit_desk_changed(&node->limits, now);
-    } else if (strcmp(key, END_KEY) == 0) {
-        end_desk_changed(&node->end, now);
-    }
-}
-
 static void take_table(Node *node, const TransportEvent *event, MonoTime now)
 {
-    switch (table_keeper_take(&node->keeper, event, now)) {
+    switch (table_keeper_take(&node->desks.keeper, event, now)) {
     case TABLE_NOTHING:
         break;
     case TABLE_CONFIRMED:
         node->confirmed = now;
-        lease_arbiter_confirm(node->leases.arbiter, node->keeper.asked);
+        lease_arbiter_confirm(node->desks.leases.arbiter, node->desks.keeper.asked);
         break;
     case TABLE_NEWER:
-        if (node->keeper.seen.epoch > node->pending_epoch) {
-            node->pending_epoch = node->keeper.seen.epoch;
-            node->sinks.new_table(node->sinks.context, &node->keeper.seen);
+        if (node->desks.keeper.seen.epoch > node->pending_epoch) {
+            node->pending_epoch = node->desks.keeper.seen.epoch;
+            node->sinks.new_table(node->sinks.context, &node->desks.keeper.seen);
         }
         break;
     case TABLE_TWO:
@@ -365,7 +276,7 @@ static void take_table(Node *node, const TransportEvent *event, MonoTime now)
                       "two cluster tables have one epoch, or the table has an unknown format; "
                       "nothing is granted",
                       "epoch=%llu next=\"ragno cluster status\"",
-                      (unsigned long long)node->keeper.table.epoch);
+                      (unsigned long long)node->desks.keeper.table.epoch);
         }
         break;
     }
@@ -378,12 +289,12 @@ static void take_member(Node *node, const TransportEvent *event, MonoTime now)
         node->state = NODE_LEFT;
         return;
     }
-    switch (members_take(&node->members, event, now, &agent)) {
+    switch (members_take(&node->desks.members, event, now, &agent)) {
     case MEMBER_NOTHING:
         break;
     case MEMBER_STARTED:
-        lease_holder_restarted(node->leases.holder, agent, now);
-        courier_present(node->blocks.courier, agent, now);
+        lease_holder_restarted(node->desks.leases.holder, agent, now);
+        courier_present(node->desks.blocks.courier, agent, now);
         break;
     case MEMBER_LOST:
         go_out(node, "another process runs as this agent now; this one must not go on");
@@ -395,9 +306,10 @@ static void take_limits(Node *node, const TransportEvent *event, MonoTime now)
 {
     NodeSituation situation;
     situation_of(node, &situation);
-    if (limit_desk_take(&node->limits, event, situation.accounts, now)) {
+    if (limit_desk_take(&node->desks.limits, event, situation.accounts, now)) {
         for (unsigned unit = 0; unit < LEDGER_UNITS; unit++) {
-            node->sinks.granted(node->sinks.context, (LedgerUnit)unit, node->limits.granted[unit]);
+            node->sinks.granted(node->sinks.context, (LedgerUnit)unit,
+                                node->desks.limits.granted[unit]);
         }
     }
 }
@@ -406,7 +318,7 @@ static void take_end(Node *node, const TransportEvent *event, MonoTime now)
 {
     NodeSituation situation;
     situation_of(node, &situation);
-    EndVerdict verdict = end_desk_take(&node->end, event, &situation.end, now);
+    EndVerdict verdict = end_desk_take(&node->desks.end, event, &situation.end, now);
     if (verdict != END_NOT_YET) {
         node->sinks.ended(node->sinks.context, verdict);
     }
@@ -414,8 +326,6 @@ static void take_end(Node *node, const TransportEvent *event, MonoTime now)
 
 static void take_answer(Node *node, const TransportEvent *event, MonoTime now)
 {
-    bool nobody = event->kind == TRANSPORT_NOBODY;
-    uint64_t number = node_token_number(event->token);
     switch (node_token_part(event->token)) {
     case NODE_PART_TABLE:
         take_table(node, event, now);
@@ -424,18 +334,8 @@ static void take_answer(Node *node, const TransportEvent *event, MonoTime now)
         take_member(node, event, now);
         break;
     case NODE_PART_LEASES:
-        if (nobody) {
-            lease_desk_nobody(&node->leases, number, now);
-        } else {
-            lease_desk_answered(&node->leases, event, now);
-        }
-        break;
     case NODE_PART_BLOCKS:
-        if (nobody) {
-            block_desk_nobody(&node->blocks, number, now);
-        } else {
-            block_desk_answered(&node->blocks, event, now);
-        }
+        node_desks_answered(&node->desks, event, now);
         break;
     case NODE_PART_LIMITS:
         take_limits(node, event, now);
@@ -453,10 +353,12 @@ static void take_as_member(Node *node, const TransportEvent *event, MonoTime now
 {
     switch (event->kind) {
     case TRANSPORT_MESSAGE:
-        take_message(node, event, now);
+        if (!node_desks_heard(&node->desks, event, now)) {
+            take_question(node, event);
+        }
         break;
     case TRANSPORT_CHANGED:
-        take_changed(node, event->subject, now);
+        node_desks_changed(&node->desks, event->subject, now);
         break;
     case TRANSPORT_ANSWER:
     case TRANSPORT_NOBODY:
@@ -519,8 +421,8 @@ static void look_at_situation(Node *node, MonoTime now)
     situation_of(node, &situation);
     bool quiet = situation.end.idle || situation.end.spent;
     node->next_look = mono_add_ms(now, quiet ? QUIET_MS : LOOK_MS);
-    limit_desk_work(&node->limits, situation.accounts, now);
-    end_desk_work(&node->end, &situation.end, now);
+    limit_desk_work(&node->desks.limits, situation.accounts, now);
+    end_desk_work(&node->desks.end, &situation.end, now);
 }
 
 void node_work(Node *node, MonoTime now)
@@ -535,12 +437,7 @@ void node_work(Node *node, MonoTime now)
         node->state = NODE_LEFT;
         return;
     }
-    table_keeper_work(&node->keeper, now);
-    members_work(&node->members, now);
-    if (node->link.up) {
-        courier_work(node->blocks.courier, now);
-    }
-    lease_desk_work(&node->leases, now);
+    node_desks_work(&node->desks, now);
     if (!mono_before(now, node->next_look)) {
         look_at_situation(node, now);
     }
@@ -560,24 +457,19 @@ MonoTime node_next(Node *node)
         return MONO_NEVER;
     }
     MonoTime next = sooner(node->next_look, node->leave_end);
-    next = sooner(next, table_keeper_next(&node->keeper));
-    next = sooner(next, members_next(&node->members));
-    if (node->link.up) {
-        next = sooner(next, courier_next(node->blocks.courier));
-    }
-    return sooner(next, lease_desk_next(&node->leases));
+    return sooner(next, node_desks_next(&node->desks));
 }
 
 /* ---- of others ------------------------------------------------------------------------------- */
 
 void node_want(Node *node, const IpAddress *address, uint64_t ticket, MonoTime now)
 {
-    lease_holder_want(node->leases.holder, address, ticket, now);
+    lease_holder_want(node->desks.leases.holder, address, ticket, now);
 }
 
 void node_release(Node *node, const IpAddress *address, MonoTime rest_end, MonoTime now)
 {
-    lease_holder_release(node->leases.holder, address, rest_end, now);
+    lease_holder_release(node->desks.leases.holder, address, rest_end, now);
 }
 
 void node_slept(Node *node, MonoTime now)
@@ -585,20 +477,20 @@ void node_slept(Node *node, MonoTime now)
     if (node->begun) {
         LOG_WARN("cluster", "this machine has slept; leases are asked for anew", "crawl=%s",
                  node->link.crawl);
-        lease_arbiter_lapse(node->leases.arbiter, now);
-        lease_holder_lose_all(node->leases.holder, now);
+        lease_arbiter_lapse(node->desks.leases.arbiter, now);
+        lease_holder_lose_all(node->desks.leases.holder, now);
     }
 }
 
 void node_grown(Node *node, uint16_t to, size_t bytes, MonoTime now)
 {
-    (void)courier_grown(node->blocks.courier, to, bytes, now); /* it knows all agents */
+    (void)courier_grown(node->desks.blocks.courier, to, bytes, now); /* it knows all agents */
 }
 
 void node_settled(Node *node, uint64_t ticket, BlockFault fault, uint16_t from, MonoTime now)
 {
     (void)now;
-    block_desk_settled(&node->blocks, ticket, fault, from);
+    block_desk_settled(&node->desks.blocks, ticket, fault, from);
 }
 
 void node_stats(const Node *node, NodeStats *stats)
@@ -610,10 +502,10 @@ void node_stats(const Node *node, NodeStats *stats)
     LeaseArbiterStats arbiter;
     LeaseHolderStats holder;
     CourierStats courier;
-    lease_arbiter_stats(node->leases.arbiter, &arbiter);
-    lease_holder_stats(node->leases.holder, &holder);
-    courier_stats(node->blocks.courier, &courier);
-    stats->confirmed = node->keeper.asked.ns > 0;
+    lease_arbiter_stats(node->desks.leases.arbiter, &arbiter);
+    lease_holder_stats(node->desks.leases.holder, &holder);
+    courier_stats(node->desks.blocks.courier, &courier);
+    stats->confirmed = node->desks.keeper.asked.ns > 0;
     stats->held = holder.held;
     stats->wanted = holder.wanted;
     stats->arbitrated = arbiter.addresses;
@@ -626,8 +518,8 @@ void node_stats(const Node *node, NodeStats *stats)
     stats->sent = courier.sent;
     stats->repeated = courier.repeated;
     stats->bytes_sent = courier.bytes;
-    stats->refused = node->blocks.refused_ours;
+    stats->refused = node->desks.blocks.refused_ours;
     for (size_t i = 0; i < BLOCK_FAULTS; i++) {
-        stats->refused += node->blocks.refused[i];
+        stats->refused += node->desks.blocks.refused[i];
     }
 }

@@ -1,0 +1,147 @@
+#include "cluster/node/node_desks.h"
+
+#include <string.h>
+
+Result node_desks_init(NodeDesks *desks, NodeLink *link, const NodeDeskOptions *options,
+                       const BlockDeskSinks *blocks, const LeaseNewsSink *leases, MonoTime now)
+{
+    desks->link = link;
+    table_keeper_init(&desks->keeper, link, options->lease.confirm_ms);
+    members_init(&desks->members, link);
+    limit_desk_init(&desks->limits, link, options->limits, options->used);
+    end_desk_init(&desks->end, link);
+    Result rc = block_desk_init(&desks->blocks, link, &options->courier, blocks);
+    Result rc_leases = lease_desk_init(&desks->leases, link, &options->lease,
+                                       options->lease_addresses, options->dead_below, leases, now);
+    return rc == RESULT_OK ? rc_leases : rc;
+}
+
+void node_desks_destroy(NodeDesks *desks)
+{
+    block_desk_destroy(&desks->blocks);
+    lease_desk_destroy(&desks->leases);
+    limit_desk_destroy(&desks->limits);
+    end_desk_destroy(&desks->end);
+    members_destroy(&desks->members);
+    table_keeper_destroy(&desks->keeper);
+}
+
+void node_desks_up(NodeDesks *desks, MonoTime now)
+{
+    static const char *const names[] = {"in", "lease", "hint", "ask"};
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        (void)node_link_listen(desks->link, names[i]);
+    }
+    table_keeper_up(&desks->keeper, now);
+    members_look(&desks->members, now);
+    courier_lost(desks->blocks.courier, now);
+    limit_desk_up(&desks->limits, desks->keeper.settled, now);
+    end_desk_up(&desks->end, now);
+}
+
+void node_desks_down(NodeDesks *desks)
+{
+    table_keeper_down(&desks->keeper);
+    limit_desk_down(&desks->limits);
+}
+
+Result node_desks_set_table(NodeDesks *desks, const ClusterTable *table, MonoTime now)
+{
+    Result rc = table_keeper_set(&desks->keeper, table);
+    if (rc == RESULT_OK) {
+        rc = members_resize(&desks->members, table->n_agents);
+    }
+    for (uint32_t i = 0; rc == RESULT_OK && i < table->n_agents; i++) {
+        rc = courier_grown(desks->blocks.courier, (uint16_t)i, 0, now); /* it knows them all */
+    }
+    if (rc == RESULT_OK) {
+        rc = lease_desk_set(&desks->leases, &desks->keeper.table, now);
+    }
+    if (rc == RESULT_OK) {
+        rc = end_desk_set(&desks->end, &desks->keeper.table);
+    }
+    if (rc != RESULT_OK) {
+        return rc;
+    }
+    desks->link->head.epoch = table->epoch;
+    desks->limits.agents = table->n_agents;
+    block_desk_set_agents(&desks->blocks, table->n_agents);
+    table_keeper_changed(&desks->keeper, now); /* it is to be confirmed */
+    return RESULT_OK;
+}
+
+/* The third word of "ragno.CRAWL.what.agent". */
+static bool is_about(const char *subject, const char *what)
+{
+    const char *word = strchr(subject, '.');
+    word = word == NULL ? NULL : strchr(word + 1, '.');
+    size_t length = strlen(what);
+    return word != NULL && strncmp(word + 1, what, length) == 0 && word[1 + length] == '.';
+}
+
+bool node_desks_heard(NodeDesks *desks, const TransportEvent *event, MonoTime now)
+{
+    if (is_about(event->subject, "in")) {
+        block_desk_arrived(&desks->blocks, event, now);
+    } else if (is_about(event->subject, "lease")) {
+        lease_desk_asked(&desks->leases, event, now);
+    } else if (is_about(event->subject, "hint")) {
+        lease_desk_hinted(&desks->leases, event, now);
+    } else {
+        return false;
+    }
+    return true;
+}
+
+void node_desks_answered(NodeDesks *desks, const TransportEvent *event, MonoTime now)
+{
+    bool nobody = event->kind == TRANSPORT_NOBODY;
+    bool leases = node_token_part(event->token) == NODE_PART_LEASES;
+    uint64_t number = node_token_number(event->token);
+    if (leases && nobody) {
+        lease_desk_nobody(&desks->leases, number, now);
+    } else if (leases) {
+        lease_desk_answered(&desks->leases, event, now);
+    } else if (nobody) {
+        block_desk_nobody(&desks->blocks, number, now);
+    } else {
+        block_desk_answered(&desks->blocks, event, now);
+    }
+}
+
+void node_desks_changed(NodeDesks *desks, const char *key, MonoTime now)
+{
+    if (strcmp(key, TABLE_KEY) == 0) {
+        table_keeper_changed(&desks->keeper, now);
+    } else if (strncmp(key, MEMBER_KEY, sizeof MEMBER_KEY - 1) == 0) {
+        members_changed(&desks->members, key);
+    } else if (strcmp(key, LEDGER_KEY) == 0) {
+        limit_desk_changed(&desks->limits, now);
+    } else if (strcmp(key, END_KEY) == 0) {
+        end_desk_changed(&desks->end, now);
+    }
+}
+
+void node_desks_work(NodeDesks *desks, MonoTime now)
+{
+    table_keeper_work(&desks->keeper, now);
+    members_work(&desks->members, now);
+    if (desks->link->up) {
+        courier_work(desks->blocks.courier, now);
+    }
+    lease_desk_work(&desks->leases, now);
+}
+
+static MonoTime sooner(MonoTime a, MonoTime b)
+{
+    return mono_before(a, b) ? a : b;
+}
+
+MonoTime node_desks_next(const NodeDesks *desks)
+{
+    MonoTime next = sooner(table_keeper_next(&desks->keeper), members_next(&desks->members));
+    if (desks->link->up) {
+        next = sooner(next, courier_next(desks->blocks.courier));
+    }
+    return sooner(next, lease_desk_next(&desks->leases));
+}

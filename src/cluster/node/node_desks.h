@@ -1,0 +1,53 @@
+/* What a member of the cluster works with, together: its table keeper, the members it knows, and
+ * its desks.
+ *
+ * What: begins and ends them, tells all of them when the connection comes or goes or a table was
+ * committed, and lets each do what is due. What messages and answers mean is node.h's.
+ * Owns: them all. Time is a parameter; belongs to one thread. */
+#ifndef CLUSTER_NODE_NODE_DESKS_H
+#define CLUSTER_NODE_NODE_DESKS_H
+
+#include "cluster/node/block_desk.h"
+#include "cluster/node/end_desk.h"
+#include "cluster/node/lease_desk.h"
+#include "cluster/node/limit_desk.h"
+#include "cluster/node/members.h"
+#include "cluster/node/table_keeper.h"
+
+typedef struct NodeDeskOptions {
+    CourierOptions courier; /* window_bytes: of all senders to one agent */
+    LeaseRules lease;
+    size_t lease_addresses;
+    uint64_t dead_below; /* sessions of this agent that have ended for certain */
+    uint64_t limits[LEDGER_UNITS];
+    uint64_t used[LEDGER_UNITS];
+} NodeDeskOptions;
+
+typedef struct NodeDesks {
+    NodeLink *link; /* borrowed */
+    TableKeeper keeper;
+    Members members;
+    BlockDesk blocks;
+    LeaseDesk leases;
+    LimitDesk limits;
+    EndDesk end;
+} NodeDesks;
+
+/* The link says who we are. RESULT_MEMORY: it is to be destroyed all the same. */
+Result node_desks_init(NodeDesks *desks, NodeLink *link, const NodeDeskOptions *options,
+                       const BlockDeskSinks *blocks, const LeaseNewsSink *leases, MonoTime now);
+void node_desks_destroy(NodeDesks *desks);
+void node_desks_up(NodeDesks *desks, MonoTime now);
+void node_desks_down(NodeDesks *desks);
+/* RESULT_MEMORY: they are not to be used any more. */
+Result node_desks_set_table(NodeDesks *desks, const ClusterTable *table, MonoTime now);
+/* A message that is for one of them; false: it is a question. */
+bool node_desks_heard(NodeDesks *desks, const TransportEvent *event, MonoTime now);
+/* What came of a request of leases or blocks. */
+void node_desks_answered(NodeDesks *desks, const TransportEvent *event, MonoTime now);
+void node_desks_changed(NodeDesks *desks, const char *key, MonoTime now);
+/* Does what is due, but for limits and the end, which want to know more. */
+void node_desks_work(NodeDesks *desks, MonoTime now);
+MonoTime node_desks_next(const NodeDesks *desks);
+
+#endif
