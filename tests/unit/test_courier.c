@@ -1,6 +1,6 @@
 #include <string.h>
 
-#include "cluster/node/courier.h"
+#include "cluster/desk/courier.h"
 #include "unit.h"
 
 #define ROWS 200u

@@ -32,11 +32,6 @@ struct Node {
 
 /* ---- birth ----------------------------------------------------------------------------------- */
 
-static void set_text(char *text, size_t size, const char *value)
-{
-    (void)snprintf(text, size, "%s", value == NULL ? "" : value);
-}
-
 Result node_new(Node **out, const NodeOptions *options, const Transport *transport,
                 const NodeSinks *sinks)
 {
@@ -54,9 +49,9 @@ Result node_new(Node **out, const NodeOptions *options, const Transport *transpo
     node->leave_end = MONO_NEVER;
     node_link_init(&node->link, transport, options->crawl);
     cluster_table_init(&node->given);
-    set_text(record.machine, sizeof record.machine, options->machine);
-    set_text(record.name, sizeof record.name, options->name);
-    set_text(record.version, sizeof record.version, options->version);
+    (void)snprintf(record.machine, sizeof record.machine, "%s", options->machine);
+    (void)snprintf(record.name, sizeof record.name, "%s", options->name);
+    (void)snprintf(record.version, sizeof record.version, "%s", options->version);
     node_join_init(&node->join, &node->link, &options->identity, &node->given, &record,
                    options->settings, options->luck);
     if (options->table != NULL && options->table->epoch > 0 &&
@@ -112,7 +107,7 @@ static void go_out(Node *node, const char *why)
 {
     if (node->state != NODE_OUT) {
         node->state = NODE_OUT;
-        set_text(node->why, sizeof node->why, why);
+        (void)snprintf(node->why, sizeof node->why, "%s", why);
         node->sinks.out(node->sinks.context, node->why);
     }
 }
@@ -496,30 +491,8 @@ void node_settled(Node *node, uint64_t ticket, BlockFault fault, uint16_t from, 
 void node_stats(const Node *node, NodeStats *stats)
 {
     *stats = (NodeStats){.up = node->link.up, .epoch = node->link.head.epoch};
-    if (!node->begun) {
-        return;
-    }
-    LeaseArbiterStats arbiter;
-    LeaseHolderStats holder;
-    CourierStats courier;
-    lease_arbiter_stats(node->desks.leases.arbiter, &arbiter);
-    lease_holder_stats(node->desks.leases.holder, &holder);
-    courier_stats(node->desks.blocks.courier, &courier);
-    stats->confirmed = node->desks.keeper.asked.ns > 0;
-    stats->held = holder.held;
-    stats->wanted = holder.wanted;
-    stats->arbitrated = arbiter.addresses;
-    stats->lease_bytes = arbiter.bytes + holder.bytes;
-    stats->lease_messages = holder.messages;
-    stats->granted = arbiter.granted;
-    stats->expired = arbiter.expired;
-    stats->in_flight = courier.in_flight;
-    stats->agents_away = courier.agents_away;
-    stats->sent = courier.sent;
-    stats->repeated = courier.repeated;
-    stats->bytes_sent = courier.bytes;
-    stats->refused = node->desks.blocks.refused_ours;
-    for (size_t i = 0; i < BLOCK_FAULTS; i++) {
-        stats->refused += node->desks.blocks.refused[i];
+    if (node->begun) {
+        stats->confirmed = node->confirmed.ns > 0;
+        node_desks_stats(&node->desks, stats);
     }
 }

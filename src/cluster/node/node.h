@@ -23,7 +23,8 @@
 #include "cluster/lease/lease_holder.h"
 #include "cluster/link/inbox.h"
 #include "cluster/link/outbox.h"
-#include "cluster/node/membership.h"
+#include "cluster/message/membership.h"
+#include "cluster/node/node_stats.h"
 #include "cluster/transport/transport.h"
 #include "cluster/whole/ending.h"
 #include "cluster/whole/ledger.h"
@@ -113,24 +114,6 @@ void node_slept(Node *node, MonoTime now);
 void node_grown(Node *node, uint16_t to, size_t bytes, MonoTime now);
 void node_settled(Node *node, uint64_t ticket, BlockFault fault, uint16_t from, MonoTime now);
 
-typedef struct NodeStats {
-    bool up;
-    bool confirmed; /* the table, lately */
-    uint64_t epoch;
-    size_t held; /* leases */
-    size_t wanted;
-    size_t arbitrated; /* addresses that this node decides about */
-    size_t lease_bytes;
-    uint64_t lease_messages;
-    uint64_t granted; /* by this node */
-    uint64_t expired;
-    size_t in_flight; /* messages of blocks */
-    size_t agents_away;
-    uint64_t sent;
-    uint64_t repeated;
-    uint64_t bytes_sent; /* of blocks, before they are packed */
-    uint64_t refused;    /* blocks of others, and ours by others */
-} NodeStats;
 void node_stats(const Node *node, NodeStats *stats);
 
 #endif

@@ -145,3 +145,29 @@ MonoTime node_desks_next(const NodeDesks *desks)
     }
     return sooner(next, lease_desk_next(&desks->leases));
 }
+
+void node_desks_stats(const NodeDesks *desks, NodeStats *stats)
+{
+    LeaseArbiterStats arbiter;
+    LeaseHolderStats holder;
+    CourierStats courier;
+    lease_arbiter_stats(desks->leases.arbiter, &arbiter);
+    lease_holder_stats(desks->leases.holder, &holder);
+    courier_stats(desks->blocks.courier, &courier);
+    stats->held = holder.held;
+    stats->wanted = holder.wanted;
+    stats->arbitrated = arbiter.addresses;
+    stats->lease_bytes = arbiter.bytes + holder.bytes;
+    stats->lease_messages = holder.messages;
+    stats->granted = arbiter.granted;
+    stats->expired = arbiter.expired;
+    stats->in_flight = courier.in_flight;
+    stats->agents_away = courier.agents_away;
+    stats->sent = courier.sent;
+    stats->repeated = courier.repeated;
+    stats->bytes_sent = courier.bytes;
+    stats->refused = desks->blocks.refused_ours;
+    for (size_t i = 0; i < BLOCK_FAULTS; i++) {
+        stats->refused += desks->blocks.refused[i];
+    }
+}

@@ -7,12 +7,13 @@
 #ifndef CLUSTER_NODE_NODE_DESKS_H
 #define CLUSTER_NODE_NODE_DESKS_H
 
-#include "cluster/node/block_desk.h"
-#include "cluster/node/end_desk.h"
-#include "cluster/node/lease_desk.h"
-#include "cluster/node/limit_desk.h"
-#include "cluster/node/members.h"
-#include "cluster/node/table_keeper.h"
+#include "cluster/desk/block_desk.h"
+#include "cluster/desk/end_desk.h"
+#include "cluster/desk/lease_desk.h"
+#include "cluster/desk/limit_desk.h"
+#include "cluster/desk/members.h"
+#include "cluster/desk/table_keeper.h"
+#include "cluster/node/node_stats.h"
 
 typedef struct NodeDeskOptions {
     CourierOptions courier; /* window_bytes: of all senders to one agent */
@@ -49,5 +50,7 @@ void node_desks_changed(NodeDesks *desks, const char *key, MonoTime now);
 /* Does what is due, but for limits and the end, which want to know more. */
 void node_desks_work(NodeDesks *desks, MonoTime now);
 MonoTime node_desks_next(const NodeDesks *desks);
+/* Fills in what the desks know. */
+void node_desks_stats(const NodeDesks *desks, NodeStats *stats);
 
 #endif

@@ -6,8 +6,8 @@
 #include <string.h>
 
 #include "base/core/hash.h"
-#include "cluster/node/members.h"
-#include "cluster/node/table_keeper.h"
+#include "cluster/desk/members.h"
+#include "cluster/desk/table_keeper.h"
 #include "parse/host/domain.h"
 
 #define ANSWER_MS 2000

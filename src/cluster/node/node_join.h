@@ -12,8 +12,8 @@
 #ifndef CLUSTER_NODE_NODE_JOIN_H
 #define CLUSTER_NODE_NODE_JOIN_H
 
-#include "cluster/node/membership.h"
-#include "cluster/node/node_link.h"
+#include "cluster/message/membership.h"
+#include "cluster/message/node_link.h"
 
 #define SETTINGS_KEY "config"
 

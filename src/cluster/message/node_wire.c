@@ -1,4 +1,4 @@
-#include "cluster/node/node_wire.h"
+#include "cluster/message/node_wire.h"
 
 #include <string.h>
 

@@ -13,10 +13,10 @@
  * copy of what it has seen last, and puts it by compare-and-set.
  *
  * Owns: the committed table. Time is a parameter; belongs to one thread. */
-#ifndef CLUSTER_NODE_TABLE_KEEPER_H
-#define CLUSTER_NODE_TABLE_KEEPER_H
+#ifndef CLUSTER_DESK_TABLE_KEEPER_H
+#define CLUSTER_DESK_TABLE_KEEPER_H
 
-#include "cluster/node/node_link.h"
+#include "cluster/message/node_link.h"
 
 #define NODE_SETTLE_MS 5000 /* until others have put back what a server has forgotten */
 #define TABLE_KEY      "table"

@@ -1,9 +1,9 @@
-#include "cluster/node/end_desk.h"
+#include "cluster/desk/end_desk.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-#include "cluster/node/table_keeper.h"
+#include "cluster/desk/table_keeper.h"
 #include "cluster/table/arbiters.h"
 
 #define ROUND_MS     500 /* between two rounds */

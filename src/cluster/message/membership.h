@@ -15,8 +15,8 @@
  *   older life     newer life                was replaced: refused
  *
  * Pure functions. Source: MANY-MACHINES 6 and 7. */
-#ifndef CLUSTER_NODE_MEMBERSHIP_H
-#define CLUSTER_NODE_MEMBERSHIP_H
+#ifndef CLUSTER_MESSAGE_MEMBERSHIP_H
+#define CLUSTER_MESSAGE_MEMBERSHIP_H
 
 #include "base/memory/buffer.h"
 #include "cluster/table/cluster_table.h"

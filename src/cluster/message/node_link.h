@@ -3,11 +3,11 @@
  * What: the subjects of a crawl, the head of its messages, and tokens that say which part of the
  * node an answer is for. Owns: nothing; the transport is borrowed. Threads: none of its own;
  * belongs to one thread. */
-#ifndef CLUSTER_NODE_NODE_LINK_H
-#define CLUSTER_NODE_NODE_LINK_H
+#ifndef CLUSTER_MESSAGE_NODE_LINK_H
+#define CLUSTER_MESSAGE_NODE_LINK_H
 
 #include "base/core/clock.h"
-#include "cluster/node/node_wire.h"
+#include "cluster/message/node_wire.h"
 #include "cluster/transport/transport.h"
 
 #define NODE_CRAWL_BYTES 64u /* of the name of a crawl, its end included */

@@ -3,12 +3,12 @@
  * What: what the holder has to say goes to the arbiters, which may be this node's own; others'
  * lines are answered; hints go where they belong. Owns: arbiter and holder. Time is a parameter;
  * belongs to one thread. */
-#ifndef CLUSTER_NODE_LEASE_DESK_H
-#define CLUSTER_NODE_LEASE_DESK_H
+#ifndef CLUSTER_DESK_LEASE_DESK_H
+#define CLUSTER_DESK_LEASE_DESK_H
 
 #include "cluster/lease/lease_arbiter.h"
 #include "cluster/lease/lease_holder.h"
-#include "cluster/node/node_link.h"
+#include "cluster/message/node_link.h"
 
 typedef struct LeaseDesk {
     NodeLink *link; /* borrowed */

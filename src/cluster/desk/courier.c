@@ -1,4 +1,4 @@
-#include "cluster/node/courier.h"
+#include "cluster/desk/courier.h"
 
 #include <stdlib.h>
 #include <string.h>

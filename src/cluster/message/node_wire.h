@@ -9,8 +9,8 @@
  *
  * Bytes come from outside: a message that is not what it should be gives RESULT_INVALID.
  * Pure functions. */
-#ifndef CLUSTER_NODE_NODE_WIRE_H
-#define CLUSTER_NODE_NODE_WIRE_H
+#ifndef CLUSTER_MESSAGE_NODE_WIRE_H
+#define CLUSTER_MESSAGE_NODE_WIRE_H
 
 #include "cluster/lease/lease.h"
 #include "cluster/table/cluster_table.h"

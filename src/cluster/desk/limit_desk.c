@@ -1,4 +1,4 @@
-#include "cluster/node/limit_desk.h"
+#include "cluster/desk/limit_desk.h"
 
 #include <string.h>
 

@@ -1,4 +1,4 @@
-#include "cluster/node/node_link.h"
+#include "cluster/message/node_link.h"
 
 #include <ctype.h>
 #include <stdio.h>

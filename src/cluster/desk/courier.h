@@ -17,8 +17,8 @@
  *
  * Owns: nothing but its books. Time is a parameter. Threads: none of its own; belongs to one
  * thread. Source: MANY-MACHINES 3 and 4. */
-#ifndef CLUSTER_NODE_COURIER_H
-#define CLUSTER_NODE_COURIER_H
+#ifndef CLUSTER_DESK_COURIER_H
+#define CLUSTER_DESK_COURIER_H
 
 #include "base/core/clock.h"
 #include "cluster/link/outbox.h"

@@ -1,4 +1,4 @@
-#include "cluster/node/block_desk.h"
+#include "cluster/desk/block_desk.h"
 
 #include <stdlib.h>
 #include <string.h>

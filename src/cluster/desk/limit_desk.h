@@ -5,10 +5,10 @@
  *                                                                          stored: granted <'
  *
  * Owns: the copy of the ledger. Time is a parameter; belongs to one thread. */
-#ifndef CLUSTER_NODE_LIMIT_DESK_H
-#define CLUSTER_NODE_LIMIT_DESK_H
+#ifndef CLUSTER_DESK_LIMIT_DESK_H
+#define CLUSTER_DESK_LIMIT_DESK_H
 
-#include "cluster/node/node_link.h"
+#include "cluster/message/node_link.h"
 #include "cluster/whole/ledger.h"
 
 #define LEDGER_KEY "ledger"

@@ -1,4 +1,4 @@
-#include "cluster/node/table_keeper.h"
+#include "cluster/desk/table_keeper.h"
 
 #include <string.h>
 

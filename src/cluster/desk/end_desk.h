@@ -4,10 +4,10 @@
  * it has found to the key "end"; the others see it there. Whoever has work again, since somebody
  * has added seeds, takes the verdict back. Owns: the rounds. Time is a parameter; belongs to one
  * thread. */
-#ifndef CLUSTER_NODE_END_DESK_H
-#define CLUSTER_NODE_END_DESK_H
+#ifndef CLUSTER_DESK_END_DESK_H
+#define CLUSTER_DESK_END_DESK_H
 
-#include "cluster/node/node_link.h"
+#include "cluster/message/node_link.h"
 #include "cluster/whole/ending.h"
 
 #define END_KEY "end"

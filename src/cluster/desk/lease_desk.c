@@ -1,4 +1,4 @@
-#include "cluster/node/lease_desk.h"
+#include "cluster/desk/lease_desk.h"
 
 #include <stdlib.h>
 

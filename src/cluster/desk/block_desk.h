@@ -7,13 +7,13 @@
  * on with a ticket, by which its sender is answered once it is committed. What is refused is
  * answered at once, counted by reason, and told. Owns: the courier, tickets. Time is a parameter;
  * belongs to one thread. */
-#ifndef CLUSTER_NODE_BLOCK_DESK_H
-#define CLUSTER_NODE_BLOCK_DESK_H
+#ifndef CLUSTER_DESK_BLOCK_DESK_H
+#define CLUSTER_DESK_BLOCK_DESK_H
 
 #include "base/memory/map.h"
 #include "cluster/link/inbox.h"
-#include "cluster/node/courier.h"
-#include "cluster/node/node_link.h"
+#include "cluster/desk/courier.h"
+#include "cluster/message/node_link.h"
 
 typedef struct BlockDeskSinks {
     void *context;

@@ -1,4 +1,4 @@
-#include "cluster/node/members.h"
+#include "cluster/desk/members.h"
 
 #include <stdio.h>
 #include <stdlib.h>

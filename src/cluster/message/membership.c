@@ -1,4 +1,4 @@
-#include "cluster/node/membership.h"
+#include "cluster/message/membership.h"
 
 #include <string.h>
 

@@ -3,11 +3,11 @@
  * What: the keys "agent.N". A node looks at all of them once it is connected, and again when one
  * has changed. Its own it keeps: when it is gone, it is put back; when it is another process's,
  * this one has been replaced. Owns: the records. Time is a parameter; belongs to one thread. */
-#ifndef CLUSTER_NODE_MEMBERS_H
-#define CLUSTER_NODE_MEMBERS_H
+#ifndef CLUSTER_DESK_MEMBERS_H
+#define CLUSTER_DESK_MEMBERS_H
 
-#include "cluster/node/membership.h"
-#include "cluster/node/node_link.h"
+#include "cluster/message/membership.h"
+#include "cluster/message/node_link.h"
 
 #define MEMBER_KEY "agent." /* and the number */
 
