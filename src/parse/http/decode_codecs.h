@@ -1,7 +1,9 @@
 /* The codecs of content codings: gzip and deflate, brotli, zstd.
  *
- * What: each appends what it decodes to the target, as far as it gets; decode_gzip.c,
- * decode_brotli.c and decode_zstd.c have one each. Threads: the one that the Decoder belongs to.
+ * What: each appends what it decodes to the target, as far as it gets. decode_gzip.c,
+ * decode_brotli.c and decode_zstd.c have one each.
+ * Owns: nothing; the codecs' states are the Decoder's.
+ * Threads: the one that the Decoder belongs to.
  * Errors: the statuses of decode.h. */
 #ifndef PARSE_HTTP_DECODE_CODECS_H
 #define PARSE_HTTP_DECODE_CODECS_H

@@ -1,9 +1,10 @@
 /* The loop that all streams of content codings share, and its bounds.
  *
- * What: a codec decodes some of the input with each step; the loop gives it room, counts, and stops
+ * What: a codec decodes some of the input with each step. The loop gives it room, counts, and stops
  * at the bounds that decode.h names.
  * Owns: a Decoder owns its codecs; input and target are the caller's.
- * Threads: a Decoder belongs to one thread. */
+ * Threads: a Decoder belongs to one thread.
+ * Errors: the statuses of decode.h. */
 #ifndef PARSE_HTTP_DECODE_STREAM_H
 #define PARSE_HTTP_DECODE_STREAM_H
 

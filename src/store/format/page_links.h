@@ -5,7 +5,7 @@
  *
  *   varint 2 * n_diff, plus 1 if kinds follow;
  *   the kinds, if there are any;
- *   per group a signed varint, the distance of the first index from the page's own, and unsigned
+ *   for each group a signed varint, the distance of the first index from the page's own, and unsigned
  *   varints, the distances between neighbours.
  *
  * All arithmetic is modulo 2^64, so every index is possible. A kind is a byte of the caller's that
@@ -13,7 +13,9 @@
  * and then nothing is stored. Otherwise kinds are a varint, how many bytes follow, and runs in the
  * order of the list: a kind and a varint, how often in a row. Zeroes at the end are left out.
  *
- * Threads: pure functions. Source: seed 003, "Index". */
+ * Owns: nothing.
+ * Threads: pure functions.
+ * Source: seed 003, "Index". */
 #ifndef STORE_FORMAT_PAGE_LINKS_H
 #define STORE_FORMAT_PAGE_LINKS_H
 

@@ -1,14 +1,16 @@
 /* The table of link lists.
  *
  * What: the lists of neighbouring pages share a record of the table, since a record for each page
- * would cost more than most lists. Key: the index of the first page. Value: for each page (but for
- * the first: varint, index distance to the one before), varint, length, and the list as
- * page_links.h has it. A record is filled up to PAGE_LINKS_RECORD_BYTES, two to a page of LMDB; a
- * longer list has a record of its own. Pages that come in order of index are appended and fill
- * records completely; others are inserted, and full records are split. Owns: a writer owns its
- * cursor and the last record, which it keeps in memory until it is full. Threads: a writer belongs
- * to the thread with the write transaction; while it is open, nobody else uses the table in that
- * transaction. Errors: LMDB codes and ENOMEM. Source: the records are ours. */
+ * would cost more than most lists. Key: the index of the first page. Value, for each page: the
+ * distance of its index to the one before (not for the first), the length of its list, both as
+ * varints, and the list as page_links.h has it. A record is filled up to PAGE_LINKS_RECORD_BYTES,
+ * two to a page of LMDB; a longer list has a record of its own. Pages that come in order of index
+ * are appended and fill records completely. Others are inserted, and full records are split.
+ * Owns: a writer owns its cursor, and the last record, which it keeps in memory until it is full.
+ * Threads: a writer belongs to the thread with the write transaction; while it is open, nobody else
+ * uses the table in that transaction.
+ * Errors: LMDB codes and ENOMEM.
+ * Source: the records are ours; seed 003 has one for each page. */
 #ifndef STORE_FORMAT_PAGE_LINKS_TABLE_H
 #define STORE_FORMAT_PAGE_LINKS_TABLE_H
 

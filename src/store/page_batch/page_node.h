@@ -3,7 +3,8 @@
  * What: batches (page_batch.h) and the merges of the sieve (page_merge.h) look pages up, change
  * their nodes in memory, and write the changed nodes back. This module is what both do with a node.
  * Owns: nothing; the URL is borrowed from whoever made the node.
- * Threads: the one with the write transaction. Errors: LMDB codes and ENOMEM. */
+ * Threads: the one with the write transaction.
+ * Errors: LMDB codes and ENOMEM. */
 #ifndef STORE_PAGE_BATCH_PAGE_NODE_H
 #define STORE_PAGE_BATCH_PAGE_NODE_H
 
