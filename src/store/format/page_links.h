@@ -5,8 +5,8 @@
  *
  *   varint 2 * n_diff, plus 1 if kinds follow;
  *   the kinds, if there are any;
- *   for each group a signed varint, the distance of the first index from the page's own, and unsigned
- *   varints, the distances between neighbours.
+ *   for each group a signed varint, the distance of the first index from the page's own, and
+ *   unsigned varints, the distances between neighbours.
  *
  * All arithmetic is modulo 2^64, so every index is possible. A kind is a byte of the caller's that
  * is kept with each link; equal links are in order of kind. Most pages have one kind of link, 0,
