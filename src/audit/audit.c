@@ -53,7 +53,7 @@ static uint32_t boot_of(Boots *boots, const CrawlLogLine *line)
         if (i != boots->now || !boots->is_named) {
             enter_boot(boots, i, true);
         }
-    } else if (!boots->is_named && line->mono_end < boots->latest - BACKWARDS_MS &&
+    } else if (!boots->is_named && line->mono_end + BACKWARDS_MS < boots->latest &&
                boots->n < BOOTS_MAX) {
         boots->ids[boots->n][0] = '\0'; /* logs of older versions do not name boots */
         enter_boot(boots, boots->n++, false);

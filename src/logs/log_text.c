@@ -9,7 +9,8 @@
 
 bool log_text_is(LogText text, const char *word)
 {
-    return text.length == strlen(word) && memcmp(text.bytes, word, text.length) == 0;
+    return text.length == strlen(word) &&
+           (text.length == 0 || memcmp(text.bytes, word, text.length) == 0);
 }
 
 /* ---- numbers and times ---------------------------------------------------------------------- */
