@@ -186,15 +186,6 @@ def said(full):
         return file.read()
 
 
-def ended(process):
-    """Waits for the end of a crawl, which is killed if it does not come."""
-    try:
-        process.wait(harness.PATIENCE_S)
-    except subprocess.TimeoutExpired:
-        process.kill()
-        process.wait()
-
-
 def full_disk(report, path):
     # More pages and time than the disk has room for.
     sizes = dict(SIZES, pages=3000, hosts=30)
@@ -205,7 +196,7 @@ def full_disk(report, path):
         process = begin_full(world, directory, full, "10s")
         report.equal("a full disk does not end the crawl", process.poll(), None)
         os.unlink(full)
-        ended(process)
+        harness.ended(process)
         report.equal("with room again it goes on to its end", process.returncode, 0)
         report.check("and said what it waited for", "cannot commit, the crawl waits" in said(full) and
                      "commits work again" in said(full), said(full)[-500:])
@@ -216,7 +207,7 @@ def full_disk(report, path):
         shutil.rmtree(directory)
         process = begin_full(world, directory, full, "1s")
         process.send_signal(signal.SIGINT)
-        ended(process)
+        harness.ended(process)
         report.check("SIGINT while the disk is full: exit 11", process.returncode == 11,
                      f"{process.returncode}: {said(full)[-500:]}")
         complaints = crawl_state.verify(directory)

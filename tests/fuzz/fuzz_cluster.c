@@ -9,19 +9,12 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "exact_copy.h"
 #include "cluster/table/cluster_table.h"
 #include "cluster/whole/ledger.h"
 #include "cluster/wire/envelope.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
-
-static void *copy_of(const void *data, size_t size)
-{
-    void *copy = malloc(size == 0 ? 1 : size);
-    assert(copy != NULL);
-    memcpy(copy, data, size);
-    return copy;
-}
 
 static void check_record(const LinkRecord *record)
 {
@@ -137,7 +130,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     if (size == 0) {
         return 0;
     }
-    uint8_t *copy = copy_of(data + 1, size - 1);
+    uint8_t *copy = exact_copy(data + 1, size - 1);
     switch (data[0] % 4) {
     case 0:
         fuzz_envelope(copy, size - 1);

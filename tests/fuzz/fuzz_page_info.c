@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "exact_copy.h"
 #include "store/records/page_info.h"
 #include "store/format/page_links.h"
 #include "store/format/page_links_table.h"
@@ -15,15 +16,6 @@
 #define DOMAIN 0x12345678u
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
-
-/* A copy of exactly its size, so that the sanitizer sees one byte too many. */
-static void *copy_of(const void *data, size_t size)
-{
-    void *copy = malloc(size == 0 ? 1 : size);
-    assert(copy != NULL);
-    memcpy(copy, data, size);
-    return copy;
-}
 
 static void join(const PageRecord *record)
 {
@@ -211,7 +203,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     }
     memcpy(&index, data + 1, sizeof index);
     size_t length = size - 1 - sizeof index;
-    void *bytes = copy_of(data + 1 + sizeof index, length);
+    void *bytes = exact_copy(data + 1 + sizeof index, length);
     switch (data[0] % 7) {
     case 0:
         page_record(bytes, length, index);

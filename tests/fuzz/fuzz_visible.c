@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "exact_copy.h"
 #include "parse/charset/charset.h"
 #include "parse/charset/charset_span.h"
 #include "parse/visible/visible.h"
@@ -35,11 +36,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     if (size == 0) {
         return 0;
     }
-    char *exact = malloc(size);
-    if (exact == NULL) {
-        abort();
-    }
-    memcpy(exact, data + 1, size - 1);
+    char *exact = exact_copy(data + 1, size - 1);
     VisibleInput input = {.length = size - 1,
                           .content_type = types[data[0] % 5],
                           .url = PAGE_URL,

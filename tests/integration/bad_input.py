@@ -173,11 +173,7 @@ def reload_by_signal(report, path):
         report.check("a wrong file changes nothing", refused and crawl.poll() is None, f"{crawl.poll()}")
         write(live, "[crawl]\nmax_pages = 30\n")
         crawl.send_signal(1)
-        try:
-            code = crawl.wait(harness.PATIENCE_S)
-        except subprocess.TimeoutExpired:
-            code = "still running"
-        harness.end_process(crawl)
+        code = harness.ended(crawl)
         report.equal("SIGHUP: the new limit ends the crawl", code, 14)
 
 

@@ -122,11 +122,7 @@ def change(report, path, name, section, wrong, where, right):
         with open(ini, "w") as file:
             file.write(f"[{section}]\n{name} = {right}\n")
         crawl.send_signal(1)
-        try:
-            code = crawl.wait(harness.PATIENCE_S)
-        except subprocess.TimeoutExpired:
-            code = "still running"
-        harness.end_process(crawl)
+        code = harness.ended(crawl)
         report.equal(f"a right one holds from then on: {section}.{name}", code, 0)
         report.check("before the chain's end", len(sites.requests) < len(chain), len(sites.requests))
 

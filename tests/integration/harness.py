@@ -258,6 +258,16 @@ def db_rows(directory):
     return rows
 
 
+def ended(process, patience=PATIENCE_S):
+    """Waits for a process to end by itself: its exit status; None when it did not, and was killed."""
+    try:
+        return process.wait(patience)
+    except subprocess.TimeoutExpired:
+        process.kill()
+        process.wait()
+        return None
+
+
 def end_process(process, signals=(signal.SIGTERM, signal.SIGKILL), patience=15):
     """Ends a process that this test started."""
     for number in signals:

@@ -7,57 +7,41 @@
 #include "base/core/hash.h"
 #include "store/front/bf_front.h"
 #include "store/front/bf_set.h"
-#include "folder_fixture.h"
+#include "schedule_fixture.h"
 #include "unit.h"
 
 typedef struct World {
-    char dir[64];
-    MDB_env *env;
-    Schedule *schedule;
+    ScheduleFixture store;
     BFFront *front;
-    uint64_t seed;
 } World;
 
 static uint64_t draw(World *w, uint64_t below)
 {
-    w->seed += UINT64_C(0x9E3779B97F4A7C15);
-    return hash_mix(w->seed) % below;
+    return schedule_fixture_draw(&w->store, below);
 }
 
 static MDB_txn *begin(World *w, unsigned flags)
 {
-    MDB_txn *txn = NULL;
-    CU_ASSERT_EQUAL_FATAL(mdb_txn_begin(w->env, NULL, flags, &txn), 0);
-    return txn;
+    return schedule_fixture_begin(&w->store, flags);
 }
 
 static void world_start(World *w, uint64_t seed)
 {
-    *w = (World){.seed = seed};
-    folder_make(w->dir);
-    CU_ASSERT_EQUAL_FATAL(mdb_env_create(&w->env), 0);
-    (void)mdb_env_set_maxdbs(w->env, 4);
-    (void)mdb_env_set_mapsize(w->env, (size_t)1 << 30);
-    CU_ASSERT_EQUAL_FATAL(mdb_env_open(w->env, w->dir, MDB_NOSYNC, 0644), 0);
-    MDB_txn *txn = begin(w, 0);
-    CU_ASSERT_EQUAL_FATAL(schedule_open(&w->schedule, txn, NULL), RESULT_OK);
-    CU_ASSERT_EQUAL_FATAL(mdb_txn_commit(txn), 0);
-    w->front = bf_front_new(w->schedule);
+    schedule_fixture_start(&w->store, seed);
+    w->front = bf_front_new(w->store.schedule);
     CU_ASSERT_PTR_NOT_NULL_FATAL(w->front);
 }
 
 static void world_end(World *w)
 {
     bf_front_delete(w->front);
-    schedule_close(w->schedule);
-    mdb_env_close(w->env);
-    folder_remove(w->dir);
+    schedule_fixture_end(&w->store);
 }
 
 static void put(World *w, uint32_t host, unsigned level, uint64_t value)
 {
     MDB_txn *txn = begin(w, 0);
-    CU_ASSERT_EQUAL(schedule_put(w->schedule, txn, host, level, value), RESULT_OK);
+    CU_ASSERT_EQUAL(schedule_put(w->store.schedule, txn, host, level, value), RESULT_OK);
     CU_ASSERT_EQUAL(mdb_txn_commit(txn), 0);
     CU_ASSERT_EQUAL(bf_front_offer(w->front, host, bf_order(level, value)), RESULT_OK);
 }
@@ -67,7 +51,7 @@ static bool take_away(World *w, uint32_t host, BFOrder order)
 {
     MDB_txn *txn = begin(w, 0);
     CU_ASSERT_EQUAL(
-        schedule_remove(w->schedule, txn, host, bf_order_level(order), bf_order_value(order)),
+        schedule_remove(w->store.schedule, txn, host, bf_order_level(order), bf_order_value(order)),
         RESULT_OK);
     CU_ASSERT_EQUAL(mdb_txn_commit(txn), 0);
     bool was_leased = bf_front_end_lease(w->front, bf_order_index(order));
@@ -186,7 +170,7 @@ static void fill(World *w, uint32_t host, unsigned level, uint64_t n)
 {
     MDB_txn *txn = begin(w, 0);
     for (uint64_t i = 0; i < n; i++) {
-        (void)schedule_put(w->schedule, txn, host, level, (uint64_t)host << 24 | i);
+        (void)schedule_put(w->store.schedule, txn, host, level, (uint64_t)host << 24 | i);
     }
     CU_ASSERT_EQUAL(mdb_txn_commit(txn), 0);
 }
@@ -302,7 +286,7 @@ static void without_effort_something_is_taken_all_the_same(void)
 
 static void a_set_has_what_was_added_and_not_removed(void)
 {
-    World w = {.seed = 11};
+    World w = {.store.seed = 11};
     BFSet set = {0};
     static bool expected[NUMBERS];
     size_t count = 0;

@@ -10,6 +10,7 @@
 #include "base/core/hash.h"
 #include "parse/http/decode.h"
 #include "unit.h"
+#include "zlib_fixture.h"
 
 #define NO_RATIO 0u
 
@@ -42,23 +43,6 @@ static Decoder *new_decoder(void)
     Decoder *decoder = NULL;
     CU_ASSERT_EQUAL_FATAL(decoder_new(&decoder), RESULT_OK);
     return decoder;
-}
-
-/* window_bits: 31 gzip, 15 zlib, -15 raw deflate. */
-static void compress_to(Buffer *out, int window_bits, const char *bytes, size_t length)
-{
-    z_stream z = {0};
-    CU_ASSERT_EQUAL_FATAL(deflateInit2(&z, 6, Z_DEFLATED, window_bits, 8, Z_DEFAULT_STRATEGY),
-                          Z_OK);
-    size_t bound = deflateBound(&z, (uLong)length) + 32;
-    CU_ASSERT_EQUAL_FATAL(buffer_reserve(out, bound), RESULT_OK);
-    z.next_in = (Bytef *)(uintptr_t)bytes;
-    z.avail_in = (uInt)length;
-    z.next_out = (Bytef *)out->data + out->length;
-    z.avail_out = (uInt)bound;
-    CU_ASSERT_EQUAL(deflate(&z, Z_FINISH), Z_STREAM_END);
-    out->length += z.total_out;
-    (void)deflateEnd(&z);
 }
 
 static void zstd_to(Buffer *out, const char *bytes, size_t length)
@@ -117,17 +101,17 @@ static void every_coding_comes_back(void)
     static const size_t sizes[] = {1, 1000, 65536, 300000, 5000000};
     for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
         Bodies b = new_bodies(sizes[i]);
-        compress_to(&b.raw, 31, b.text.data, b.text.length);
+        zlib_fixture_pack(&b.raw, 31, b.text.data, b.text.length);
         CU_ASSERT_EQUAL(decode(b.decoder, "gzip", &b.raw, &b.out), DECODE_OK);
         CU_ASSERT_TRUE(same(&b.out, &b.text));
         CU_ASSERT_EQUAL(decode(b.decoder, " X-GZip ", &b.raw, &b.out), DECODE_OK);
         CU_ASSERT_TRUE(same(&b.out, &b.text));
         buffer_reset(&b.raw);
-        compress_to(&b.raw, 15, b.text.data, b.text.length);
+        zlib_fixture_pack(&b.raw, 15, b.text.data, b.text.length);
         CU_ASSERT_EQUAL(decode(b.decoder, "deflate", &b.raw, &b.out), DECODE_OK);
         CU_ASSERT_TRUE(same(&b.out, &b.text));
         buffer_reset(&b.raw);
-        compress_to(&b.raw, -15, b.text.data, b.text.length);
+        zlib_fixture_pack(&b.raw, -15, b.text.data, b.text.length);
         CU_ASSERT_EQUAL(decode(b.decoder, "deflate", &b.raw, &b.out), DECODE_OK);
         CU_ASSERT_TRUE(same(&b.out, &b.text));
         buffer_reset(&b.raw);
@@ -164,11 +148,11 @@ static void stacked_codings_are_undone_in_reverse(void)
     Buffer two;
     buffer_init(&one, BUFFER_NO_LIMIT);
     buffer_init(&two, BUFFER_NO_LIMIT);
-    compress_to(&one, 31, b.text.data, b.text.length);
+    zlib_fixture_pack(&one, 31, b.text.data, b.text.length);
     zstd_to(&two, one.data, one.length);
     CU_ASSERT_EQUAL(decode(b.decoder, "gzip, zstd", &two, &b.out), DECODE_OK);
     CU_ASSERT_TRUE(same(&b.out, &b.text));
-    compress_to(&b.raw, 15, two.data, two.length);
+    zlib_fixture_pack(&b.raw, 15, two.data, two.length);
     CU_ASSERT_EQUAL(decode(b.decoder, "gzip,identity,,zstd , deflate", &b.raw, &b.out), DECODE_OK);
     CU_ASSERT_TRUE(same(&b.out, &b.text));
     CU_ASSERT_EQUAL(decode(b.decoder, "gzip,gzip,zstd,deflate", &b.raw, &b.out), DECODE_BROKEN);
@@ -198,9 +182,9 @@ static void what_was_never_encoded_stays_plain(void)
 static void gzip_may_have_many_members_and_padding(void)
 {
     Bodies b = new_bodies(9000);
-    compress_to(&b.raw, 31, b.text.data, 4000);
-    compress_to(&b.raw, 31, b.text.data + 4000, 0);
-    compress_to(&b.raw, 31, b.text.data + 4000, 5000);
+    zlib_fixture_pack(&b.raw, 31, b.text.data, 4000);
+    zlib_fixture_pack(&b.raw, 31, b.text.data + 4000, 0);
+    zlib_fixture_pack(&b.raw, 31, b.text.data + 4000, 5000);
     CU_ASSERT_EQUAL(decode(b.decoder, "gzip", &b.raw, &b.out), DECODE_OK);
     CU_ASSERT_TRUE(same(&b.out, &b.text));
     (void)buffer_append(&b.raw, "\0\0\0\0junk", 8);
@@ -224,7 +208,7 @@ static void broken_bodies_keep_what_came_before(void)
         if (codec == 3) {
             zstd_to(&b.raw, b.text.data, b.text.length);
         } else {
-            compress_to(&b.raw, bits[codec], b.text.data, b.text.length);
+            zlib_fixture_pack(&b.raw, bits[codec], b.text.data, b.text.length);
         }
         size_t whole = b.raw.length;
         /* At every cut the output is a prefix of the text, and the status says so. */
@@ -249,7 +233,7 @@ static void broken_bodies_keep_what_came_before(void)
 static void the_limit_keeps_what_fits(void)
 {
     Bodies b = new_bodies(100000);
-    compress_to(&b.raw, 31, b.text.data, b.text.length);
+    zlib_fixture_pack(&b.raw, 31, b.text.data, b.text.length);
     static const size_t limits[] = {0, 1, 65536, 99999};
     for (size_t i = 0; i < 4; i++) {
         Buffer small;
@@ -266,7 +250,7 @@ static void the_limit_keeps_what_fits(void)
     CU_ASSERT_EQUAL(decode(b.decoder, "gzip", &b.raw, &exact), DECODE_OK);
     CU_ASSERT_TRUE(same(&exact, &b.text));
     buffer_reset(&b.raw);
-    compress_to(&b.raw, 15, b.text.data, b.text.length);
+    zlib_fixture_pack(&b.raw, 15, b.text.data, b.text.length);
     CU_ASSERT_EQUAL(decode(b.decoder, "deflate", &b.raw, &exact), DECODE_OK);
     CU_ASSERT_TRUE(same(&exact, &b.text));
     buffer_destroy(&exact);
@@ -278,7 +262,7 @@ static void bombs_are_stopped(void)
     Bodies b = new_bodies(0);
     char *zeros = calloc(1, (size_t)8 << 20);
     CU_ASSERT_PTR_NOT_NULL_FATAL(zeros);
-    compress_to(&b.raw, 31, zeros, (size_t)8 << 20);
+    zlib_fixture_pack(&b.raw, 31, zeros, (size_t)8 << 20);
     CU_ASSERT_EQUAL(decode(b.decoder, "gzip", &b.raw, &b.out), DECODE_RATIO);
     CU_ASSERT_TRUE(b.out.length < DECODE_RATIO_FLOOR + (1u << 18));
     buffer_reset(&b.out);
@@ -289,7 +273,7 @@ static void bombs_are_stopped(void)
     /* Twice compressed: each stage alone looks harmless. */
     Buffer twice;
     buffer_init(&twice, BUFFER_NO_LIMIT);
-    compress_to(&twice, 31, b.raw.data, b.raw.length);
+    zlib_fixture_pack(&twice, 31, b.raw.data, b.raw.length);
     CU_ASSERT_EQUAL(decode(b.decoder, "gzip, gzip", &twice, &b.out), DECODE_RATIO);
     buffer_destroy(&twice);
     buffer_reset(&b.raw);
@@ -328,8 +312,8 @@ static void gzip_files_come_in_pieces(void)
     Bodies b = new_bodies(500000);
     Pieces pieces = {.stop_at = SIZE_MAX};
     buffer_init(&pieces.all, BUFFER_NO_LIMIT);
-    compress_to(&b.raw, 31, b.text.data, 300000);
-    compress_to(&b.raw, 31, b.text.data + 300000, 200000);
+    zlib_fixture_pack(&b.raw, 31, b.text.data, 300000);
+    zlib_fixture_pack(&b.raw, 31, b.text.data + 300000, 200000);
     CU_ASSERT_EQUAL(stream(&b, &pieces, SIZE_MAX, 100), DECODE_OK);
     CU_ASSERT_TRUE(same(&pieces.all, &b.text));
     CU_ASSERT_TRUE(pieces.largest <= 65536);

@@ -123,6 +123,14 @@ static void a_ring_with_a_sink_has_its_known_scores(void)
     CU_ASSERT_EQUAL(rmdir(dir), 0); /* no file is left */
 }
 
+/* What was computed is what doubles give; values: a weight for each page, or NULL. */
+static void expect_reference(PageRank *pr, LinkList *list, size_t n, const float *values)
+{
+    double *expected = reference(list, n, (double)pr->damping, values);
+    CU_ASSERT(worst(pr, expected, n) < 1e-6);
+    free(expected);
+}
+
 static void random_graphs_agree_with_plain_doubles(void)
 {
     const size_t sizes[] = {3, 50, 1000, 30000};
@@ -137,9 +145,7 @@ static void random_graphs_agree_with_plain_doubles(void)
         pr->threads = 1 + (unsigned)c % 3;
         CU_ASSERT_EQUAL(page_rank_set_n_pages(pr, n), page_rank_error_ok);
         CU_ASSERT_EQUAL(compute(pr, &list), page_rank_error_ok);
-        double *expected = reference(&list, n, (double)pr->damping, NULL);
-        CU_ASSERT(worst(pr, expected, n) < 1e-6);
-        free(expected);
+        expect_reference(pr, &list, n, NULL);
         MMapArray *scores = NULL;
         (void)mmap_array_new(&scores, NULL, n, sizeof(float));
         float *values = (float *)(void *)scores->mem;
@@ -148,9 +154,7 @@ static void random_graphs_agree_with_plain_doubles(void)
         }
         pr->scores = scores;
         CU_ASSERT_EQUAL(compute(pr, &list), page_rank_error_ok);
-        expected = reference(&list, n, (double)pr->damping, values);
-        CU_ASSERT(worst(pr, expected, n) < 1e-6);
-        free(expected);
+        expect_reference(pr, &list, n, values);
         (void)mmap_array_delete(scores);
         (void)page_rank_delete(pr);
         free(list.links);
@@ -173,9 +177,7 @@ static void pages_with_thousands_of_links_are_right(void)
     pr->max_loops = 0;
     pr->threads = 2;
     CU_ASSERT_EQUAL(compute(pr, &list), page_rank_error_ok);
-    double *expected = reference(&list, n, (double)pr->damping, NULL);
-    CU_ASSERT(worst(pr, expected, n) < 1e-6);
-    free(expected);
+    expect_reference(pr, &list, n, NULL);
     (void)page_rank_delete(pr);
     free(list.links);
     folder_remove(dir);
@@ -205,9 +207,7 @@ static void what_was_stopped_can_be_computed_after_all(void)
     atomic_store(&stop, false);
     list.stops_at = 0;
     CU_ASSERT_EQUAL(compute(pr, &list), page_rank_error_ok);
-    double *expected = reference(&list, n, (double)pr->damping, NULL);
-    CU_ASSERT(worst(pr, expected, n) < 1e-6);
-    free(expected);
+    expect_reference(pr, &list, n, NULL);
     (void)page_rank_delete(pr);
     free(list.links);
     folder_remove(dir);

@@ -5,63 +5,9 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "base/core/hash.h"
-#include "store/schedule/schedule.h"
-#include "folder_fixture.h"
+#include "schedule_fixture.h"
 #include "store/schedule/schedule_parking.h"
 #include "unit.h"
-
-/* An environment in a directory of its own, and the schedule inside it. */
-typedef struct World {
-    char dir[64];
-    MDB_env *env;
-    Schedule *schedule;
-    uint64_t seed;
-} World;
-
-static uint64_t draw(World *w, uint64_t below)
-{
-    w->seed += UINT64_C(0x9E3779B97F4A7C15);
-    return hash_mix(w->seed) % below;
-}
-
-static MDB_txn *begin(World *w, unsigned flags)
-{
-    MDB_txn *txn = NULL;
-    CU_ASSERT_EQUAL_FATAL(mdb_txn_begin(w->env, NULL, flags, &txn), 0);
-    return txn;
-}
-
-static Result world_open(World *w, const ScheduleOptions *options, size_t map_bytes)
-{
-    CU_ASSERT_EQUAL_FATAL(mdb_env_create(&w->env), 0);
-    (void)mdb_env_set_maxdbs(w->env, 4);
-    (void)mdb_env_set_mapsize(w->env, map_bytes);
-    CU_ASSERT_EQUAL_FATAL(mdb_env_open(w->env, w->dir, MDB_NOSYNC, 0644), 0);
-    MDB_txn *txn = begin(w, 0);
-    Result rc = schedule_open(&w->schedule, txn, options);
-    CU_ASSERT_EQUAL_FATAL(mdb_txn_commit(txn), 0);
-    return rc;
-}
-
-static void world_close(World *w)
-{
-    schedule_close(w->schedule);
-    mdb_env_close(w->env);
-}
-
-static void world_start(World *w, uint64_t seed)
-{
-    *w = (World){.seed = seed};
-    folder_make(w->dir);
-    CU_ASSERT_EQUAL_FATAL(world_open(w, NULL, (size_t)1 << 30), RESULT_OK);
-}
-
-static void world_end(World *w)
-{
-    world_close(w);
-    folder_remove(w->dir);
-}
 
 #define HOSTS   24u
 #define LEVELS  16u
@@ -113,7 +59,7 @@ static unsigned model_best(const Model *m, unsigned h)
 }
 
 /* Every host of the schedule, in pieces of odd size, against the model. */
-static void compare_hosts(World *w, MDB_txn *txn, const Model *m)
+static void compare_hosts(ScheduleFixture *w, MDB_txn *txn, const Model *m)
 {
     uint32_t found[HOSTS + 1];
     uint8_t levels[HOSTS + 1];
@@ -151,7 +97,7 @@ static void compare_hosts(World *w, MDB_txn *txn, const Model *m)
 }
 
 /* Every parked host, in pieces of odd size, against the model. */
-static void compare_parked(World *w, MDB_txn *txn, const Model *m)
+static void compare_parked(ScheduleFixture *w, MDB_txn *txn, const Model *m)
 {
     uint32_t found[HOSTS + 1];
     uint64_t next = 0;
@@ -177,11 +123,11 @@ static void compare_parked(World *w, MDB_txn *txn, const Model *m)
     }
 }
 
-static void compare(World *w, const Model *m)
+static void compare(ScheduleFixture *w, const Model *m)
 {
     static ScheduleItem expected[LEVELS * INDICES];
     static ScheduleItem found[LEVELS * INDICES];
-    MDB_txn *txn = begin(w, MDB_RDONLY);
+    MDB_txn *txn = schedule_fixture_begin(w, MDB_RDONLY);
     uint64_t total = 0;
     uint64_t parked = 0;
     uint64_t n_hosts = 0;
@@ -212,14 +158,14 @@ static void compare(World *w, const Model *m)
     mdb_txn_abort(txn);
 }
 
-static Result park_or_not(World *w, MDB_txn *txn, Model *m, unsigned h)
+static Result park_or_not(ScheduleFixture *w, MDB_txn *txn, Model *m, unsigned h)
 {
     uint64_t entries = 0;
     uint64_t count = 0;
     unsigned level = 0;
     Result rc = schedule_host_count(w->schedule, txn, host_id(h), &count);
     CU_ASSERT_EQUAL(rc, RESULT_OK);
-    if (draw(w, 2) == 0) {
+    if (schedule_fixture_draw(w, 2) == 0) {
         rc = schedule_park(w->schedule, txn, host_id(h), &entries);
         m->parked[h] = true;
     } else {
@@ -232,13 +178,13 @@ static Result park_or_not(World *w, MDB_txn *txn, Model *m, unsigned h)
 }
 
 /* One random operation on both; few operations clear a host, as that would keep the model empty. */
-static void one_change(World *w, MDB_txn *txn, Model *m)
+static void one_change(ScheduleFixture *w, MDB_txn *txn, Model *m)
 {
-    unsigned h = (unsigned)draw(w, 1 + draw(w, HOSTS));
-    unsigned from = (unsigned)draw(w, LEVELS);
-    unsigned to = (unsigned)draw(w, LEVELS);
-    unsigned i = (unsigned)draw(w, INDICES);
-    uint64_t kind = draw(w, 1000);
+    unsigned h = (unsigned)schedule_fixture_draw(w, 1 + schedule_fixture_draw(w, HOSTS));
+    unsigned from = (unsigned)schedule_fixture_draw(w, LEVELS);
+    unsigned to = (unsigned)schedule_fixture_draw(w, LEVELS);
+    unsigned i = (unsigned)schedule_fixture_draw(w, INDICES);
+    uint64_t kind = schedule_fixture_draw(w, 1000);
     Result rc = RESULT_INTERNAL;
     if (kind < 600) {
         rc = schedule_put(w->schedule, txn, host_id(h), to, i);
@@ -270,14 +216,15 @@ static void one_change(World *w, MDB_txn *txn, Model *m)
     CU_ASSERT_EQUAL(rc, RESULT_OK);
 }
 
-static void one_look(World *w, MDB_txn *txn, const Model *m)
+static void one_look(ScheduleFixture *w, MDB_txn *txn, const Model *m)
 {
     ScheduleItem expected[40];
     ScheduleItem found[40];
-    unsigned h = (unsigned)draw(w, HOSTS);
-    size_t max = draw(w, 40);
+    unsigned h = (unsigned)schedule_fixture_draw(w, HOSTS);
+    size_t max = schedule_fixture_draw(w, 40);
     size_t n = 0;
-    ScheduleItem after = {.index = draw(w, INDICES), .level = (unsigned)draw(w, LEVELS)};
+    ScheduleItem after = {.index = schedule_fixture_draw(w, INDICES),
+                          .level = (unsigned)schedule_fixture_draw(w, LEVELS)};
     CU_ASSERT_EQUAL(schedule_head(w->schedule, txn, host_id(h), &after, found, max, &n), RESULT_OK);
     size_t n_expected = model_head(m, h, &after, expected, max);
     CU_ASSERT_EQUAL(n, n_expected);
@@ -288,11 +235,11 @@ static void random_operations_agree_with_naive_arrays(void)
 {
     Model *m = malloc(sizeof *m);
     for (uint64_t seed = 1; seed <= 3; seed++) {
-        World w;
-        world_start(&w, seed);
+        ScheduleFixture w;
+        schedule_fixture_start(&w, seed);
         memset(m, 0, sizeof *m);
         for (int round = 0; round < 8; round++) {
-            MDB_txn *txn = begin(&w, 0);
+            MDB_txn *txn = schedule_fixture_begin(&w, 0);
             for (int i = 0; i < 1500; i++) {
                 one_change(&w, txn, m);
                 if (i % 16 == 0) {
@@ -301,13 +248,13 @@ static void random_operations_agree_with_naive_arrays(void)
             }
             CU_ASSERT_EQUAL(mdb_txn_commit(txn), 0);
             if (round % 3 == 2) { /* everything is on disk, not in the object */
-                world_close(&w);
-                CU_ASSERT_EQUAL_FATAL(world_open(&w, NULL, (size_t)1 << 30), RESULT_OK);
+                schedule_fixture_close(&w);
+                CU_ASSERT_EQUAL_FATAL(schedule_fixture_open(&w, NULL, (size_t)1 << 30), RESULT_OK);
             }
             compare(&w, m);
         }
         for (unsigned h = 0; h < HOSTS; h++) { /* down to nothing, one by one */
-            MDB_txn *txn = begin(&w, 0);
+            MDB_txn *txn = schedule_fixture_begin(&w, 0);
             for (unsigned l = 0; l < LEVELS; l++) {
                 for (unsigned i = 0; i < INDICES; i++) {
                     if (m->has[h][l][i]) {
@@ -319,19 +266,19 @@ static void random_operations_agree_with_naive_arrays(void)
             CU_ASSERT_EQUAL(mdb_txn_commit(txn), 0);
         }
         compare(&w, m);
-        world_end(&w);
+        schedule_fixture_end(&w);
     }
     free(m);
 }
 
 /* Bytes of the pages in use: all but those on the free list (LMDB's table 0). */
-static uint64_t used_bytes(World *w)
+static uint64_t used_bytes(ScheduleFixture *w)
 {
     MDB_envinfo info;
     MDB_stat stat;
     (void)mdb_env_info(w->env, &info);
     (void)mdb_env_stat(w->env, &stat);
-    MDB_txn *txn = begin(w, MDB_RDONLY);
+    MDB_txn *txn = schedule_fixture_begin(w, MDB_RDONLY);
     MDB_cursor *cursor = NULL;
     CU_ASSERT_EQUAL_FATAL(mdb_cursor_open(txn, 0, &cursor), 0);
     uint64_t free_pages = 0;
@@ -349,16 +296,17 @@ static uint64_t used_bytes(World *w)
 
 static void thousands_of_hosts_take_few_bytes_and_come_back(void)
 {
-    World w;
-    world_start(&w, 7);
+    ScheduleFixture w;
+    schedule_fixture_start(&w, 7);
     const uint32_t n_hosts = 5000;
     uint64_t put = 0;
     for (uint64_t batch = 0; batch < 100; batch++) {
-        MDB_txn *txn = begin(&w, 0);
+        MDB_txn *txn = schedule_fixture_begin(&w, 0);
         for (int i = 0; i < 1500; i++) {
             /* popular hosts first, scores spread over the levels */
-            uint32_t rank = (uint32_t)draw(&w, 1 + draw(&w, n_hosts));
-            float score = (float)draw(&w, 1000000) / 1e6f;
+            uint32_t rank =
+                (uint32_t)schedule_fixture_draw(&w, 1 + schedule_fixture_draw(&w, n_hosts));
+            float score = (float)schedule_fixture_draw(&w, 1000000) / 1e6f;
             CU_ASSERT_EQUAL(schedule_put(w.schedule, txn, (uint32_t)hash_mix(rank),
                                          schedule_level(w.schedule, score), put),
                             RESULT_OK);
@@ -366,9 +314,9 @@ static void thousands_of_hosts_take_few_bytes_and_come_back(void)
         }
         CU_ASSERT_EQUAL(mdb_txn_commit(txn), 0);
     }
-    world_close(&w);
-    CU_ASSERT_EQUAL_FATAL(world_open(&w, NULL, (size_t)1 << 30), RESULT_OK);
-    MDB_txn *txn = begin(&w, MDB_RDONLY);
+    schedule_fixture_close(&w);
+    CU_ASSERT_EQUAL_FATAL(schedule_fixture_open(&w, NULL, (size_t)1 << 30), RESULT_OK);
+    MDB_txn *txn = schedule_fixture_begin(&w, MDB_RDONLY);
     uint64_t entries = 0;
     uint64_t hosts = 0;
     CU_ASSERT_EQUAL(schedule_counts(w.schedule, txn, &entries, &hosts), RESULT_OK);
@@ -392,21 +340,21 @@ static void thousands_of_hosts_take_few_bytes_and_come_back(void)
     mdb_txn_abort(txn);
     double bytes = (double)used_bytes(&w) / (double)put;
     CU_ASSERT(bytes < 30.0);
-    world_end(&w);
+    schedule_fixture_end(&w);
 }
 
 static void a_scan_sees_every_entry_and_clear_removes_them(void)
 {
-    World w;
-    world_start(&w, 5);
-    MDB_txn *txn = begin(&w, 0);
+    ScheduleFixture w;
+    schedule_fixture_start(&w, 5);
+    MDB_txn *txn = schedule_fixture_begin(&w, 0);
     Schedule *other = NULL; /* two schedules in one environment do not meet */
     CU_ASSERT_EQUAL_FATAL(schedule_open_named(&other, txn, "other", NULL), RESULT_OK);
     CU_ASSERT_EQUAL(schedule_put(other, txn, 1, 1, 1), RESULT_OK);
     uint64_t sum = 0;
     for (uint64_t i = 0; i < 3000; i++) {
-        uint32_t host = host_id((unsigned)draw(&w, HOSTS));
-        unsigned level = (unsigned)draw(&w, LEVELS);
+        uint32_t host = host_id((unsigned)schedule_fixture_draw(&w, HOSTS));
+        unsigned level = (unsigned)schedule_fixture_draw(&w, LEVELS);
         CU_ASSERT_EQUAL(schedule_put(w.schedule, txn, host, level, i), RESULT_OK);
         sum += hash_mix(i ^ (uint64_t)host << 20 ^ (uint64_t)level << 52);
     }
@@ -437,13 +385,13 @@ static void a_scan_sees_every_entry_and_clear_removes_them(void)
     CU_ASSERT(count == 1 && hosts == 1);
     CU_ASSERT_EQUAL(mdb_txn_commit(txn), 0);
     schedule_close(other);
-    world_end(&w);
+    schedule_fixture_end(&w);
 }
 
 static void levels_are_logarithmic_and_total(void)
 {
-    World w;
-    world_start(&w, 1);
+    ScheduleFixture w;
+    schedule_fixture_start(&w, 1);
     CU_ASSERT_EQUAL(schedule_level(w.schedule, 1.0f), 0);
     CU_ASSERT_EQUAL(schedule_level(w.schedule, 7.0f), 0);
     CU_ASSERT_EQUAL(schedule_level(w.schedule, INFINITY), 0);
@@ -467,17 +415,17 @@ static void levels_are_logarithmic_and_total(void)
         CU_ASSERT(level == last || level == last + 1);
         last = level;
     }
-    world_end(&w);
+    schedule_fixture_end(&w);
 }
 
 static void options_out_of_range_are_refused(void)
 {
-    World w;
-    world_start(&w, 1);
+    ScheduleFixture w;
+    schedule_fixture_start(&w, 1);
     const ScheduleOptions bad[] = {{0, 1, 2, false},    {65, 1, 2, false},
                                    {16, 0, 2, false},   {16, 1, 1, false},
                                    {16, NAN, 2, false}, {16, 1, INFINITY, false}};
-    MDB_txn *txn = begin(&w, 0);
+    MDB_txn *txn = schedule_fixture_begin(&w, 0);
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
         Schedule *s = NULL;
         CU_ASSERT_EQUAL(schedule_open(&s, txn, &bad[i]), RESULT_INVALID);
@@ -496,39 +444,39 @@ static void options_out_of_range_are_refused(void)
     CU_ASSERT_EQUAL(schedule_head(w.schedule, txn, 1, &end, &item, 1, &n), RESULT_OK);
     CU_ASSERT_EQUAL(n, 0);
     mdb_txn_abort(txn);
-    world_end(&w);
+    schedule_fixture_end(&w);
 }
 
 static void a_full_map_is_told_and_nothing_is_lost(void)
 {
-    World w;
-    world_start(&w, 3);
-    world_close(&w);
-    CU_ASSERT_EQUAL_FATAL(world_open(&w, NULL, (size_t)256 << 10), RESULT_OK);
-    MDB_txn *txn = begin(&w, 0);
+    ScheduleFixture w;
+    schedule_fixture_start(&w, 3);
+    schedule_fixture_close(&w);
+    CU_ASSERT_EQUAL_FATAL(schedule_fixture_open(&w, NULL, (size_t)256 << 10), RESULT_OK);
+    MDB_txn *txn = schedule_fixture_begin(&w, 0);
     CU_ASSERT_EQUAL(schedule_put(w.schedule, txn, 5, 3, 1), RESULT_OK);
     CU_ASSERT_EQUAL(mdb_txn_commit(txn), 0);
-    txn = begin(&w, 0);
+    txn = schedule_fixture_begin(&w, 0);
     Result rc = RESULT_OK;
     for (uint64_t i = 0; rc == RESULT_OK && i < 100000; i++) {
         rc = schedule_put(w.schedule, txn, (uint32_t)hash_mix(i), 1, i);
     }
     CU_ASSERT_EQUAL(rc, RESULT_FULL);
     mdb_txn_abort(txn);
-    txn = begin(&w, MDB_RDONLY);
+    txn = schedule_fixture_begin(&w, MDB_RDONLY);
     uint64_t entries = 0;
     uint64_t hosts = 0;
     CU_ASSERT_EQUAL(schedule_counts(w.schedule, txn, &entries, &hosts), RESULT_OK);
     CU_ASSERT(entries == 1 && hosts == 1);
     mdb_txn_abort(txn);
-    world_end(&w);
+    schedule_fixture_end(&w);
 }
 
 static void another_format_is_refused(void)
 {
-    World w;
-    world_start(&w, 3);
-    MDB_txn *txn = begin(&w, 0);
+    ScheduleFixture w;
+    schedule_fixture_start(&w, 3);
+    MDB_txn *txn = schedule_fixture_begin(&w, 0);
     MDB_dbi dbi = 0;
     CU_ASSERT_EQUAL(mdb_dbi_open(txn, "schedule_hosts", MDB_DUPSORT | MDB_DUPFIXED, &dbi), 0);
     unsigned char level = 255;
@@ -541,7 +489,7 @@ static void another_format_is_refused(void)
     CU_ASSERT_EQUAL(schedule_open(&s, txn, NULL), RESULT_VERSION);
     CU_ASSERT_PTR_NULL(s);
     mdb_txn_abort(txn);
-    world_end(&w);
+    schedule_fixture_end(&w);
 }
 
 UNIT_MAIN("schedule",

@@ -10,6 +10,7 @@
 #include "base/core/clock.h"
 #include "parse/sitemap/sitemap.h"
 #include "unit.h"
+#include "zlib_fixture.h"
 
 #define HEAD "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n"
 #define OPEN HEAD "<urlset xmlns=\"http://www.sitemaps.org/schemas/sitemap/0.9\">"
@@ -357,21 +358,6 @@ static void entities_and_bombs_are_refused(void)
         "http://h.test/1");
 }
 
-static void gzip_to(Buffer *out, const char *bytes, size_t length)
-{
-    z_stream z = {0};
-    CU_ASSERT_EQUAL_FATAL(deflateInit2(&z, 6, Z_DEFLATED, 31, 8, Z_DEFAULT_STRATEGY), Z_OK);
-    size_t bound = deflateBound(&z, (uLong)length) + 32;
-    CU_ASSERT_EQUAL_FATAL(buffer_reserve(out, bound), RESULT_OK);
-    z.next_in = (Bytef *)(uintptr_t)bytes;
-    z.avail_in = (uInt)length;
-    z.next_out = (Bytef *)out->data + out->length;
-    z.avail_out = (uInt)bound;
-    CU_ASSERT_EQUAL(deflate(&z, Z_FINISH), Z_STREAM_END);
-    out->length += z.total_out;
-    (void)deflateEnd(&z);
-}
-
 static void large_files_are_streamed_and_bounded(void)
 {
     Buffer body;
@@ -384,7 +370,7 @@ static void large_files_are_streamed_and_bounded(void)
                             i);
     }
     (void)buffer_append_string(&body, "</urlset>");
-    gzip_to(&packed, body.data, body.length);
+    zlib_fixture_pack(&packed, 31, body.data, body.length);
     Found found = new_found();
     parse_with(&found, &SITEMAP_OPTIONS_DEFAULT, packed.data, packed.length, false);
     CU_ASSERT_EQUAL(found.result, RESULT_OK);
@@ -421,7 +407,7 @@ static void large_files_are_streamed_and_bounded(void)
     char *blanks = malloc((size_t)8 << 20);
     CU_ASSERT_PTR_NOT_NULL_FATAL(blanks);
     memset(blanks, ' ', (size_t)8 << 20);
-    gzip_to(&packed, blanks, (size_t)8 << 20);
+    zlib_fixture_pack(&packed, 31, blanks, (size_t)8 << 20);
     options = SITEMAP_OPTIONS_DEFAULT;
     options.max_ratio = 100;
     parse_with(&found, &options, packed.data, packed.length, false);

@@ -6,6 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "digits.h"
+
 bool reply_init(Reply *reply)
 {
     memset(reply, 0, sizeof *reply);
@@ -125,30 +127,16 @@ static char *put(char *to, const char *string)
     return to + n;
 }
 
-static char *put_number(char *to, size_t number)
-{
-    char digits[24];
-    size_t n = 0;
-    do {
-        digits[n++] = (char)('0' + number % 10);
-        number /= 10;
-    } while (number != 0);
-    while (n > 0) {
-        *to++ = digits[--n];
-    }
-    return to;
-}
-
 void reply_finish(Reply *reply, int status, const char *type, const char *extra)
 {
     assert(strlen(extra) < sizeof reply->header / 2);
     char *to = put(reply->header, "HTTP/1.1 ");
-    to = put_number(to, (size_t)status);
+    to = digits_put(to, (size_t)status);
     *to++ = ' ';
     to = put(to, reply_phrase(status));
     to = put(to, "\r\nServer: synthetic-web");
     if (status != 304) { /* the length of what is not sent would be that of the page */
-        to = put_number(put(to, "\r\nContent-Length: "), reply->length);
+        to = digits_put(put(to, "\r\nContent-Length: "), reply->length);
     }
     if (type != NULL) {
         to = put(put(to, "\r\nContent-Type: "), type);

@@ -5,6 +5,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "digits.h"
 #include "names.h"
 
 #define FIXED_BYTES 160 /* everything in a line but host and path */
@@ -39,15 +40,7 @@ void request_log_destroy(RequestLog *log)
 
 static char *put_number(char *to, uint64_t number)
 {
-    char digits[24];
-    size_t n = 0;
-    do {
-        digits[n++] = (char)('0' + number % 10);
-        number /= 10;
-    } while (number != 0);
-    while (n > 0) {
-        *to++ = digits[--n];
-    }
+    to = digits_put(to, number);
     *to++ = ' ';
     return to;
 }
