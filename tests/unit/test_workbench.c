@@ -460,6 +460,175 @@ static void random_work_in_virtual_time_keeps_the_invariants(void)
     free(m);
 }
 
+/* ---- leases ---- */
+
+typedef struct Asked {
+    unsigned wants;
+    unsigned releases;
+    uint64_t ticket;
+    MonoTime rest_end;
+} Asked;
+
+static void note_want(void *context, const IpAddress *address, uint64_t ticket)
+{
+    Asked *asked = context;
+    (void)address;
+    asked->wants++;
+    asked->ticket = ticket;
+}
+
+static void note_release(void *context, const IpAddress *address, MonoTime rest_end)
+{
+    Asked *asked = context;
+    (void)address;
+    asked->releases++;
+    asked->rest_end = rest_end;
+}
+
+typedef struct LeaseBench {
+    Workbench workbench;
+    WorkbenchLeases leases;
+    Asked asked;
+    IpAddress address;
+    VisitState *host;
+} LeaseBench;
+
+/* One host with so many URLs at one address. */
+static void open_lease_bench(LeaseBench *bench, uint32_t urls)
+{
+    memset(bench, 0, sizeof *bench);
+    workbench_init(&bench->workbench, at(0));
+    bench->leases = (WorkbenchLeases){&bench->asked, note_want, note_release};
+    workbench_set_leases(&bench->workbench, &bench->leases);
+    bench->address = address_of(1);
+    bench->host = visit_state_of(1, 1);
+    fill(bench->host, urls, 0);
+    CU_ASSERT_EQUAL(workbench_add(&bench->workbench, bench->host, at(SECOND)), RESULT_OK);
+}
+
+static void close_lease_bench(LeaseBench *bench)
+{
+    (void)workbench_drain(&bench->workbench);
+    visit_state_delete(bench->host);
+    workbench_destroy(&bench->workbench);
+}
+
+static void grant(LeaseBench *bench, int64_t end, bool contended, int64_t now)
+{
+    workbench_granted(&bench->workbench, &bench->address, bench->asked.ticket, at(end), contended,
+                      at(now));
+}
+
+/* Fetches once; host and address rest until `next`. */
+static void fetch_once(LeaseBench *bench, int64_t now, int64_t next)
+{
+    CU_ASSERT_PTR_EQUAL(workbench_acquire(&bench->workbench, at(now)), bench->host);
+    visit_state_take(bench->host);
+    bench->host->politeness.next_fetch = at(next);
+    bench->host->politeness.ip_next_fetch = at(next);
+    (void)workbench_release(&bench->workbench, bench->host, at(now));
+}
+
+static void without_a_lease_nothing_is_fetched(void)
+{
+    LeaseBench bench;
+    open_lease_bench(&bench, 3);
+    CU_ASSERT_EQUAL(bench.asked.wants, 1);
+    CU_ASSERT_PTR_NULL(workbench_acquire(&bench.workbench, at(2 * SECOND)));
+    CU_ASSERT_EQUAL(bench.asked.wants, 1);
+    CU_ASSERT_EQUAL(workbench_front(&bench.workbench), 1);
+    CU_ASSERT_EQUAL(workbench_next_time(&bench.workbench).ns, MONO_NEVER.ns);
+    grant(&bench, 30 * SECOND, false, 2 * SECOND);
+    CU_ASSERT_PTR_EQUAL(workbench_acquire(&bench.workbench, at(2 * SECOND)), bench.host);
+    CU_ASSERT_EQUAL(bench.host->politeness.fetch_before.ns, 30 * SECOND);
+    (void)workbench_release(&bench.workbench, bench.host, at(3 * SECOND));
+    /* Its end passes while it is due: it is given back, and wanted again. */
+    CU_ASSERT_PTR_NULL(workbench_acquire(&bench.workbench, at(30 * SECOND)));
+    CU_ASSERT_TRUE(bench.asked.releases == 1 && bench.asked.wants == 2);
+    close_lease_bench(&bench);
+}
+
+static void news_of_an_earlier_want_come_too_late(void)
+{
+    LeaseBench bench;
+    open_lease_bench(&bench, 3);
+    uint64_t first = bench.asked.ticket;
+    grant(&bench, 30 * SECOND, false, SECOND);
+    workbench_lease_ended(&bench.workbench, &bench.address, first, at(2 * SECOND));
+    CU_ASSERT_TRUE(bench.asked.releases == 1 && bench.asked.wants == 2);
+    workbench_granted(&bench.workbench, &bench.address, first, at(60 * SECOND), false,
+                      at(2 * SECOND)); /* an extension that crossed the release */
+    CU_ASSERT_PTR_NULL(workbench_acquire(&bench.workbench, at(2 * SECOND)));
+    grant(&bench, 40 * SECOND, false, 3 * SECOND);
+    CU_ASSERT_PTR_EQUAL(workbench_acquire(&bench.workbench, at(3 * SECOND)), bench.host);
+    (void)workbench_release(&bench.workbench, bench.host, at(3 * SECOND));
+    close_lease_bench(&bench);
+}
+
+static void what_is_not_needed_others_get(void)
+{
+    LeaseBench bench;
+    open_lease_bench(&bench, 9);
+    grant(&bench, 30 * SECOND, false, SECOND);
+    fetch_once(&bench, SECOND, 6 * SECOND);
+    CU_ASSERT_EQUAL(bench.asked.releases, 0); /* nobody waits: it is kept */
+    workbench_contended(&bench.workbench, &bench.address, bench.asked.ticket, at(2 * SECOND));
+    CU_ASSERT_EQUAL(bench.asked.releases, 1); /* the next fetch is four seconds away */
+    CU_ASSERT_EQUAL(bench.asked.rest_end.ns, 6 * SECOND);
+    CU_ASSERT_PTR_NULL(workbench_acquire(&bench.workbench, at(6 * SECOND)));
+    CU_ASSERT_EQUAL(bench.asked.wants, 2);
+    grant(&bench, 36 * SECOND, true, 6 * SECOND);
+    fetch_once(&bench, 6 * SECOND, 6 * SECOND + SECOND / 10);
+    CU_ASSERT_EQUAL(bench.asked.releases, 1); /* a matter of moments */
+    fetch_once(&bench, 7 * SECOND, 300 * SECOND);
+    CU_ASSERT_EQUAL(bench.asked.releases, 2);
+    close_lease_bench(&bench);
+}
+
+static void a_fetch_in_flight_keeps_its_lease(void)
+{
+    LeaseBench bench;
+    open_lease_bench(&bench, 9);
+    grant(&bench, 30 * SECOND, false, SECOND);
+    CU_ASSERT_PTR_EQUAL(workbench_acquire(&bench.workbench, at(29 * SECOND)), bench.host);
+    workbench_contended(&bench.workbench, &bench.address, bench.asked.ticket, at(29 * SECOND));
+    workbench_lease_ended(&bench.workbench, &bench.address, bench.asked.ticket, at(30 * SECOND));
+    CU_ASSERT_EQUAL(bench.asked.releases, 0);
+    bench.host->politeness.ip_next_fetch = at(51 * SECOND);
+    (void)workbench_release(&bench.workbench, bench.host, at(50 * SECOND));
+    CU_ASSERT_TRUE(bench.asked.releases == 1 && bench.asked.rest_end.ns == 51 * SECOND);
+    close_lease_bench(&bench);
+}
+
+static void after_a_sleep_leases_are_asked_for_anew(void)
+{
+    LeaseBench bench;
+    open_lease_bench(&bench, 9);
+    grant(&bench, 30 * SECOND, false, SECOND);
+    workbench_lose_leases(&bench.workbench);
+    CU_ASSERT_PTR_NULL(workbench_acquire(&bench.workbench, at(2 * SECOND)));
+    CU_ASSERT_TRUE(bench.asked.releases == 1 && bench.asked.wants == 2);
+    /* It cannot be asked for: a moment later again. */
+    workbench_lease_ended(&bench.workbench, &bench.address, bench.asked.ticket, at(2 * SECOND));
+    CU_ASSERT_EQUAL(bench.asked.wants, 2);
+    CU_ASSERT_PTR_NULL(workbench_acquire(&bench.workbench, at(3 * SECOND)));
+    CU_ASSERT_EQUAL(bench.asked.wants, 3);
+    close_lease_bench(&bench);
+}
+
+static void an_entry_that_is_forgotten_gives_its_lease_back(void)
+{
+    LeaseBench bench;
+    open_lease_bench(&bench, 1);
+    grant(&bench, 30 * SECOND, false, SECOND);
+    fetch_once(&bench, SECOND, 2 * SECOND); /* that was its last URL */
+    CU_ASSERT_EQUAL(bench.asked.releases, 0);
+    CU_ASSERT_PTR_NULL(workbench_acquire(&bench.workbench, at(2 * SECOND)));
+    CU_ASSERT_EQUAL(bench.asked.releases, 1);
+    CU_ASSERT_EQUAL(workbench_n_entries(&bench.workbench), 0);
+    close_lease_bench(&bench);
+}
+
 UNIT_MAIN("workbench",
           {"nothing is acquired before either time", nothing_is_acquired_before_either_time},
           {"an empty, dropped, expired or far visit state leaves",
@@ -474,4 +643,11 @@ UNIT_MAIN("workbench",
           {"no address is fetched from before the floor",
            no_address_is_fetched_from_before_the_floor},
           {"random work in virtual time keeps the invariants",
-           random_work_in_virtual_time_keeps_the_invariants})
+           random_work_in_virtual_time_keeps_the_invariants},
+          {"without a lease nothing is fetched", without_a_lease_nothing_is_fetched},
+          {"news of an earlier want come too late", news_of_an_earlier_want_come_too_late},
+          {"what is not needed others get", what_is_not_needed_others_get},
+          {"a fetch in flight keeps its lease", a_fetch_in_flight_keeps_its_lease},
+          {"after a sleep leases are asked for anew", after_a_sleep_leases_are_asked_for_anew},
+          {"an entry that is forgotten gives its lease back",
+           an_entry_that_is_forgotten_gives_its_lease_back})

@@ -20,6 +20,12 @@ WallTime wall_now(void)
     return (WallTime){read_clock(CLOCK_REALTIME) / 1000};
 }
 
+int64_t clock_asleep_ns(void)
+{
+    int64_t mono = read_clock(CLOCK_MONOTONIC);
+    return read_clock(CLOCK_BOOTTIME) - mono;
+}
+
 int64_t cpu_process_ns(void)
 {
     return read_clock(CLOCK_PROCESS_CPUTIME_ID);

@@ -23,6 +23,10 @@ typedef struct WallTime {
 MonoTime mono_now(void);
 WallTime wall_now(void);
 
+/* How long the machine has been asleep since it started, in nanoseconds: time that the monotonic
+ * clock did not count. */
+int64_t clock_asleep_ns(void);
+
 /* CPU time of this process (user+system) and of this thread, in nanoseconds. */
 int64_t cpu_process_ns(void);
 int64_t cpu_thread_ns(void);

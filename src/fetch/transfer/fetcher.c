@@ -93,6 +93,11 @@ static void give_back(Fetcher *fetcher, VisitState *visit_state)
 static void begin(Fetcher *fetcher, VisitState *visit_state)
 {
     FetchNow now = {.mono = mono_now(), .wall = wall_now()};
+    MonoTime before = visit_state->politeness.fetch_before;
+    if (before.ns != 0 && !mono_before(now.mono, before)) {
+        give_back(fetcher, visit_state); /* it waited here until its address was another agent's */
+        return;
+    }
     FetchRefused refused = {.context = fetcher->sinks.context, .take = fetcher->sinks.result};
     FetchResult *result = fetch_step_begin(&fetcher->rules, visit_state, &now, &refused);
     if (result == NULL) {

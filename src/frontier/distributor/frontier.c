@@ -9,12 +9,15 @@
 /* More than visit states can exist, so that the two threads never wait for each other. */
 #define INBOX_CAPACITY ((size_t)1 << 21)
 #define INBOX_BATCH    256u
+#define ASLEEP_NS      INT64_C(50000000)
 
 struct Frontier {
     FrontierOptions options;
     FrontierSinks sinks;
     Distributor distributor; /* the distributor thread's */
     Workbench workbench;     /* the todo thread's */
+    WorkbenchLeases leases;  /* used when there are sinks for them */
+    int64_t asleep_ns;       /* of the machine, when the todo thread looked last */
     Queue distributor_inbox;
     Queue todo_inbox;
     Thread distributor_thread;
@@ -108,6 +111,7 @@ static void distribute(Frontier *frontier, void *message, MonoTime now, WallTime
     case NEWS_NONE:
     case NEWS_READY:
     case NEWS_FETCHED:
+    case NEWS_LEASE:
         assert(false); /* those are messages of the todo thread */
         break;
     }
@@ -190,6 +194,48 @@ static void recall(Frontier *frontier, VisitState *visit_state, MonoTime now)
     post(&frontier->distributor_inbox, &visit_state->distributor.recall);
 }
 
+static void take_lease(Frontier *frontier, LeaseNotice *notice, MonoTime now)
+{
+    Workbench *workbench = &frontier->workbench;
+    switch (notice->kind) {
+    case LEASE_NOTICE_GRANTED:
+        workbench_granted(workbench, &notice->address, notice->ticket, notice->end,
+                          notice->contended, now);
+        break;
+    case LEASE_NOTICE_CONTENDED:
+        workbench_contended(workbench, &notice->address, notice->ticket, now);
+        break;
+    case LEASE_NOTICE_ENDED:
+        workbench_lease_ended(workbench, &notice->address, notice->ticket, now);
+        break;
+    }
+    free(notice);
+}
+
+/* Leases count time that the clock may have missed: a machine that slept has none. */
+static void look_for_sleep(Frontier *frontier)
+{
+    if (frontier->workbench.leases != NULL) {
+        int64_t asleep_ns = clock_asleep_ns();
+        if (asleep_ns - frontier->asleep_ns > ASLEEP_NS) {
+            workbench_lose_leases(&frontier->workbench);
+        }
+        frontier->asleep_ns = asleep_ns;
+    }
+}
+
+static void sink_want(void *context, const IpAddress *address, uint64_t ticket)
+{
+    Frontier *frontier = context;
+    frontier->sinks.want(frontier->sinks.context, address, ticket);
+}
+
+static void sink_release(void *context, const IpAddress *address, MonoTime rest_end)
+{
+    Frontier *frontier = context;
+    frontier->sinks.release(frontier->sinks.context, address, rest_end);
+}
+
 /* BUbiNG's rule: when fetchers could work and nothing is due although the front is as large as
  * required, it must be larger. */
 static void starve(Frontier *frontier, size_t front)
@@ -248,9 +294,12 @@ static void *todo_main(void *argument)
         rc = queue_pop(&frontier->todo_inbox, messages, INBOX_BATCH, &n, deadline);
         thread_step("handing out");
         MonoTime now = mono_now();
+        look_for_sleep(frontier);
         for (size_t i = 0; i < n; i++) {
             News news = *(News *)messages[i];
-            if (news == NEWS_RECALL) {
+            if (news == NEWS_LEASE) {
+                take_lease(frontier, messages[i], now);
+            } else if (news == NEWS_RECALL) {
                 recall(frontier, HEAP_ELEMENT(messages[i], VisitState, distributor.recall), now);
             } else if (news != NEWS_NONE) {
                 receive(frontier, messages[i], now);
@@ -305,6 +354,12 @@ Result frontier_new(Frontier **out, const FrontierOptions *options, const Fronti
     }
     workbench_init(&frontier->workbench, floor);
     workbench_set_bias(&frontier->workbench, &options->distributor.bias);
+    if (sinks->want != NULL) {
+        frontier->leases =
+            (WorkbenchLeases){.context = frontier, .want = sink_want, .release = sink_release};
+        frontier->asleep_ns = clock_asleep_ns();
+        workbench_set_leases(&frontier->workbench, &frontier->leases);
+    }
     *out = frontier;
     return RESULT_OK;
 }
@@ -370,6 +425,20 @@ void frontier_committed(Frontier *frontier, CommitNotice *notice)
     notice->news = NEWS_COMMITTED;
     if (queue_push(&frontier->distributor_inbox, notice) != RESULT_OK) {
         commit_notice_delete(notice);
+    }
+}
+
+/* Without memory the lease runs out unused. */
+void frontier_lease(Frontier *frontier, const LeaseNotice *notice)
+{
+    LeaseNotice *message = malloc(sizeof *message);
+    if (message == NULL) {
+        return;
+    }
+    *message = *notice;
+    message->news = NEWS_LEASE;
+    if (queue_push(&frontier->todo_inbox, message) != RESULT_OK) {
+        free(message); /* after the end */
     }
 }
 

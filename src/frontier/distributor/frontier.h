@@ -43,7 +43,27 @@ typedef struct FrontierSinks {
     void (*drop)(void *context, const VisitState *visit_state, FetchClass why);
     void (*unresolved)(void *context, const VisitState *visit_state, int64_t wait_ms);
     void (*failed)(void *context); /* the database cannot be read; once; may be NULL */
+    /* Addresses are shared with other machines (visit/workbench.h); NULL: they are ours alone.
+     * Called in the todo thread; answered by frontier_lease. */
+    void (*want)(void *context, const IpAddress *address, uint64_t ticket);
+    void (*release)(void *context, const IpAddress *address, MonoTime rest_end);
 } FrontierSinks;
+
+typedef enum LeaseNoticeKind {
+    LEASE_NOTICE_GRANTED,   /* until `end` */
+    LEASE_NOTICE_CONTENDED, /* others wait */
+    LEASE_NOTICE_ENDED      /* over, or not to be had now */
+} LeaseNoticeKind;
+
+/* News of a lease. */
+typedef struct LeaseNotice {
+    News news; /* NEWS_LEASE; set by frontier_lease */
+    LeaseNoticeKind kind;
+    IpAddress address;
+    uint64_t ticket;
+    MonoTime end;
+    bool contended;
+} LeaseNotice;
 
 /* A picture of it, for the status log; figures may be of slightly different instants. */
 typedef struct FrontierStats {
@@ -78,6 +98,9 @@ void frontier_fetched(Frontier *frontier, VisitState *visit_state);
 void frontier_answered(Frontier *frontier, VisitState *asker);
 /* From ingest, after a commit. Takes the notice. */
 void frontier_committed(Frontier *frontier, CommitNotice *notice);
+
+/* From whoever asks for leases. Copied; any thread. */
+void frontier_lease(Frontier *frontier, const LeaseNotice *notice);
 
 void frontier_stats(Frontier *frontier, FrontierStats *stats);
 /* Live changes of politeness: take effect with the next fetch of each host. */

@@ -74,7 +74,8 @@ typedef enum News {
     /* distributor -> todo thread, and back once the todo thread has read it: a message of its own,
      * VisitDistribution.recall */
     NEWS_RECALL,
-    NEWS_HUNGRY /* todo thread -> distributor: the front is too small */
+    NEWS_HUNGRY, /* todo thread -> distributor: the front is too small */
+    NEWS_LEASE   /* cluster -> todo thread: a LeaseNotice (frontier/distributor/frontier.h) */
 } News;
 
 typedef struct WindowUrl {
@@ -115,6 +116,7 @@ typedef struct VisitPoliteness {
     int64_t owed_ms;        /* the delay behind next_fetch, for the log */
     MonoTime last_end;      /* of its last fetch; 0 = never */
     MonoTime ip_next_fetch; /* set with the end of a fetch: when its address may be used again */
+    MonoTime fetch_before;  /* set when it is acquired: no fetch begins behind it; 0: no bound */
     HostHealth health;
     bool no_http2; /* it failed with HTTP/2: HTTP/1.1 from now on */
     bool dropped;  /* the host was given up: forget it when it comes home */

@@ -3,6 +3,9 @@
 #include <assert.h>
 #include <stdlib.h>
 
+#define LEASE_KEEP_MS  500  /* a contended lease is kept so long for the next fetch */
+#define LEASE_PAUSE_MS 1000 /* until one is wanted again that could not be asked for */
+
 void workbench_init(Workbench *workbench, MonoTime floor)
 {
     *workbench = (Workbench){.floor = floor, .bias = {.kind = LEVEL_BIAS_STRICT}};
@@ -13,6 +16,11 @@ void workbench_init(Workbench *workbench, MonoTime floor)
     for (size_t i = 0; i < SCHEDULE_MAX_LEVELS; i++) {
         heap_init(&workbench->due[i]);
     }
+}
+
+void workbench_set_leases(Workbench *workbench, const WorkbenchLeases *leases)
+{
+    workbench->leases = leases;
 }
 
 void workbench_set_bias(Workbench *workbench, const LevelBias *bias)
@@ -75,6 +83,9 @@ static void displace(Workbench *workbench, WorkbenchEntry *entry)
     case ENTRY_RESTING:
         heap_remove(&workbench->resting, &entry->place);
         break;
+    case ENTRY_LEASING:
+        workbench->n_leasing--;
+        break;
     case ENTRY_NOWHERE:
         break;
     }
@@ -121,7 +132,52 @@ static Result place_due(Workbench *workbench, WorkbenchEntry *entry)
     return rc;
 }
 
-/* Puts an entry that changed where invariants 2, 3 and 5 want it. */
+/* ---- leases ---- */
+
+static void give_back(Workbench *workbench, WorkbenchEntry *entry)
+{
+    if (entry->lease.state != NO_LEASE) {
+        entry->lease = (EntryLease){.state = NO_LEASE};
+        workbench->leases->release(workbench->leases->context, &entry->address, entry->next_fetch);
+    }
+}
+
+/* The entry has something to fetch now: it may, or asks for a lease. */
+static bool has_lease(Workbench *workbench, WorkbenchEntry *entry, MonoTime now)
+{
+    EntryLease *lease = &entry->lease;
+    if (workbench->leases == NULL) {
+        return true;
+    }
+    if (lease->state == LEASE_IS_HELD && !lease->ended && mono_before(now, lease->end)) {
+        return true;
+    }
+    if (lease->state == LEASE_IS_HELD) {
+        give_back(workbench, entry);
+    }
+    if (lease->state == NO_LEASE) {
+        *lease = (EntryLease){.state = LEASE_IS_WANTED, .ticket = ++workbench->lease_ticket};
+        workbench->leases->want(workbench->leases->context, &entry->address, lease->ticket);
+    }
+    return false;
+}
+
+/* The entry has nothing to fetch before `time`. What it holds it keeps when it will use it; others
+ * who wait go first, unless it is a matter of moments. */
+static void spare_lease(Workbench *workbench, WorkbenchEntry *entry, MonoTime time, MonoTime now)
+{
+    const EntryLease *lease = &entry->lease;
+    bool soon = mono_before(time, mono_add_ms(now, LEASE_KEEP_MS));
+    if (lease->state == LEASE_IS_WANTED ||
+        (lease->state == LEASE_IS_HELD &&
+         (lease->ended || !mono_before(time, lease->end) || (lease->contended && !soon)))) {
+        give_back(workbench, entry);
+    }
+}
+
+/* ---- places ---- */
+
+/* Puts an entry that changed where invariants 2, 3, 5 and 6 want it. */
 static Result place_entry(Workbench *workbench, WorkbenchEntry *entry, MonoTime now)
 {
     displace(workbench, entry);
@@ -134,9 +190,15 @@ static Result place_entry(Workbench *workbench, WorkbenchEntry *entry, MonoTime 
     }
     const HeapNode *next = heap_top(&entry->waiting);
     if (entry->ready.count > 0 && !mono_before(now, entry->next_fetch)) {
-        return place_due(workbench, entry);
+        if (has_lease(workbench, entry, now)) {
+            return place_due(workbench, entry);
+        }
+        entry->queue = ENTRY_LEASING;
+        workbench->n_leasing++;
+        return RESULT_OK;
     }
     if (entry->ready.count == 0 && next == NULL) {
+        spare_lease(workbench, entry, entry->next_fetch, now);
         rc = heap_push(&workbench->resting, &entry->place, entry->next_fetch.ns, 0);
         entry->queue = rc == RESULT_OK ? ENTRY_RESTING : ENTRY_NOWHERE;
         return rc;
@@ -144,6 +206,7 @@ static Result place_entry(Workbench *workbench, WorkbenchEntry *entry, MonoTime 
     MonoTime time = entry->ready.count > 0 || next == NULL
                         ? entry->next_fetch
                         : mono_later(entry->next_fetch, (MonoTime){next->key});
+    spare_lease(workbench, entry, time, now);
     rc = heap_push(&workbench->waiting, &entry->place, time.ns, 0);
     entry->queue = rc == RESULT_OK ? ENTRY_WAITING : ENTRY_NOWHERE;
     return rc;
@@ -238,26 +301,45 @@ static void advance(Workbench *workbench, MonoTime now)
     node = heap_top(&workbench->resting);
     while (node != NULL && node->key <= now.ns) {
         WorkbenchEntry *entry = entry_of(heap_pop(&workbench->resting));
+        give_back(workbench, entry);
         (void)map_remove(&workbench->entries, ip_address_key(&entry->address));
         entry_delete(entry);
         node = heap_top(&workbench->resting);
     }
 }
 
+/* The entry that is due first, and may be fetched from; NULL. It is displaced. */
+static WorkbenchEntry *next_due(Workbench *workbench, MonoTime now)
+{
+    for (;;) {
+        unsigned level =
+            level_bias_choose(&workbench->bias, workbench->due_levels, workbench->ticket);
+        if (level == SCHEDULE_NO_LEVEL) {
+            return NULL;
+        }
+        WorkbenchEntry *entry = entry_of(heap_top(&workbench->due[level]));
+        if (has_lease(workbench, entry, now)) {
+            workbench->ticket++;
+            displace(workbench, entry);
+            return entry;
+        }
+        (void)place_entry(workbench, entry, now); /* its lease has run out */
+    }
+}
+
 VisitState *workbench_acquire(Workbench *workbench, MonoTime now)
 {
     advance(workbench, now);
-    unsigned level = level_bias_choose(&workbench->bias, workbench->due_levels, workbench->ticket);
-    if (level == SCHEDULE_NO_LEVEL) {
+    WorkbenchEntry *entry = next_due(workbench, now);
+    if (entry == NULL) {
         return NULL;
     }
-    workbench->ticket++;
-    WorkbenchEntry *entry = entry_of(heap_top(&workbench->due[level]));
-    displace(workbench, entry);
     VisitState *visit_state = visit_state_of(heap_pop(&entry->ready));
     assert(!entry->acquired && !mono_before(now, entry->next_fetch) &&
            !mono_before(now, visit_state->politeness.next_fetch));
     entry->acquired = true;
+    visit_state->politeness.fetch_before =
+        workbench->leases == NULL ? (MonoTime){0} : entry->lease.end;
     visit_state->place = VISIT_STATE_ACQUIRED;
     workbench->n_queued--;
     workbench->n_acquired++;
@@ -313,7 +395,7 @@ MonoTime workbench_next_time(const Workbench *workbench)
 
 size_t workbench_front(const Workbench *workbench)
 {
-    return workbench->waiting.count + workbench->n_due;
+    return workbench->waiting.count + workbench->n_due + workbench->n_leasing;
 }
 
 size_t workbench_n_entries(const Workbench *workbench)
@@ -321,15 +403,88 @@ size_t workbench_n_entries(const Workbench *workbench)
     return workbench->entries.count;
 }
 
+/* ---- news of leases ---- */
+
+/* The entry that a piece of news is about; NULL: it came too late. */
+static WorkbenchEntry *entry_with(const Workbench *workbench, const IpAddress *address,
+                                  uint64_t ticket)
+{
+    WorkbenchEntry *entry = map_get(&workbench->entries, ip_address_key(address));
+    return entry != NULL && entry->lease.state != NO_LEASE && entry->lease.ticket == ticket ? entry
+                                                                                            : NULL;
+}
+
+void workbench_granted(Workbench *workbench, const IpAddress *address, uint64_t ticket,
+                       MonoTime end, bool contended, MonoTime now)
+{
+    WorkbenchEntry *entry = entry_with(workbench, address, ticket);
+    if (entry != NULL) {
+        entry->lease.state = LEASE_IS_HELD;
+        entry->lease.end = end;
+        entry->lease.contended = contended;
+        entry->lease.ended = false;
+        (void)place_entry(workbench, entry, now);
+    }
+}
+
+void workbench_contended(Workbench *workbench, const IpAddress *address, uint64_t ticket,
+                         MonoTime now)
+{
+    WorkbenchEntry *entry = entry_with(workbench, address, ticket);
+    if (entry != NULL) {
+        entry->lease.contended = true;
+        (void)place_entry(workbench, entry, now);
+    }
+}
+
+void workbench_lease_ended(Workbench *workbench, const IpAddress *address, uint64_t ticket,
+                           MonoTime now)
+{
+    WorkbenchEntry *entry = entry_with(workbench, address, ticket);
+    if (entry == NULL) {
+        return;
+    }
+    if (entry->lease.state == LEASE_IS_WANTED) { /* it could not be asked for: not at once again */
+        entry->lease = (EntryLease){.state = NO_LEASE};
+        entry->next_fetch = mono_later(entry->next_fetch, mono_add_ms(now, LEASE_PAUSE_MS));
+    }
+    entry->lease.ended = true;
+    (void)place_entry(workbench, entry, now);
+}
+
+void workbench_lose_leases(Workbench *workbench)
+{
+    size_t place = 0;
+    WorkbenchEntry *entry = NULL;
+    while ((entry = map_next(&workbench->entries, &place)) != NULL) {
+        entry->lease.end = (MonoTime){0};
+    }
+}
+
+/* ---- the end ---- */
+
+/* An entry that waits for a lease, or NULL. */
+static WorkbenchEntry *leasing_entry(const Workbench *workbench)
+{
+    size_t place = 0;
+    WorkbenchEntry *entry = NULL;
+    while (workbench->n_leasing > 0 && (entry = map_next(&workbench->entries, &place)) != NULL) {
+        if (entry->queue == ENTRY_LEASING) {
+            return entry;
+        }
+    }
+    return NULL;
+}
+
 VisitState *workbench_drain(Workbench *workbench)
 {
     HeapNode *node = workbench->due_levels == 0
                          ? heap_top(&workbench->waiting)
                          : heap_top(&workbench->due[__builtin_ctzll(workbench->due_levels)]);
-    if (node == NULL) {
+    WorkbenchEntry *entry = node == NULL ? leasing_entry(workbench) : entry_of(node);
+    if (entry == NULL) {
         return NULL;
     }
-    WorkbenchEntry *entry = entry_of(node);
     HeapNode *first = heap_top(entry->ready.count > 0 ? &entry->ready : &entry->waiting);
     VisitState *visit_state = visit_state_of(first);
     (void)workbench_recall(workbench, visit_state, (MonoTime){0});

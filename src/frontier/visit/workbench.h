@@ -18,6 +18,8 @@
  *  4. While an entry is acquired, none of its visit states is acquired: there are never two fetches
  *     in flight to one address.
  *  5. An entry without visit states is forgotten only after its next fetch time has passed.
+ *  6. With leases (WorkbenchLeases) an entry is due only while it has one, and is acquired only
+ *     before its end, which goes with the visit state (VisitPoliteness.fetch_before).
  *
  * Source: BUbiNG, classes Workbench and WorkbenchEntry; Mercator's back queues. */
 #ifndef FRONTIER_VISIT_WORKBENCH_H
@@ -31,8 +33,36 @@
 #include "store/schedule/level_bias.h"
 #include "store/schedule/schedule.h"
 
+/* Of an address that agents on other machines may fetch from, too: it is fetched from only before
+ * the end of a lease.
+ *
+ *            something is due: want          granted
+ *   NO_LEASE -----------------------> WANTED --------> HELD
+ *      ^                                |               |  its end, or others wait and nothing is
+ *      '------------- release ----------'---------------'  due: release, once nothing is in flight
+ */
+typedef enum EntryLeaseState { NO_LEASE, LEASE_IS_WANTED, LEASE_IS_HELD } EntryLeaseState;
+
+typedef struct EntryLease {
+    EntryLeaseState state;
+    uint64_t ticket; /* of the want: news of an earlier one come too late */
+    MonoTime end;    /* no fetch begins behind it */
+    bool contended;  /* others wait */
+    bool ended;      /* it is to be given back */
+} EntryLease;
+
+/* How leases are asked for (cluster/lease/lease_holder.h). */
+typedef struct WorkbenchLeases {
+    void *context;
+    /* Answered by workbench_granted, or workbench_lease_ended, with the ticket. */
+    void (*want)(void *context, const IpAddress *address, uint64_t ticket);
+    /* Others may have it after rest_end. */
+    void (*release)(void *context, const IpAddress *address, MonoTime rest_end);
+} WorkbenchLeases;
+
 struct WorkbenchEntry {
     IpAddress address;
+    EntryLease lease;
     MonoTime next_fetch;   /* not before, for the address */
     Heap waiting;          /* its visit states by next fetch, until their time comes */
     Heap ready;            /* the others by level, then time */
@@ -41,7 +71,7 @@ struct WorkbenchEntry {
     uint8_t level;         /* of a due entry: in which heap */
     bool acquired;         /* a fetch to the address is in flight */
     size_t n_visit_states; /* that name this entry, queued or acquired */
-    enum { ENTRY_NOWHERE, ENTRY_WAITING, ENTRY_DUE, ENTRY_RESTING } queue;
+    enum { ENTRY_NOWHERE, ENTRY_WAITING, ENTRY_DUE, ENTRY_RESTING, ENTRY_LEASING } queue;
 };
 
 typedef struct Workbench {
@@ -57,11 +87,16 @@ typedef struct Workbench {
     size_t n_queued;   /* visit states in entries */
     size_t n_acquired; /* visit states at the fetchers */
     MonoTime floor; /* no address is fetched from before it: the end of a resumed crawl's grace */
+    const WorkbenchLeases *leases; /* borrowed; NULL: addresses are ours alone */
+    uint64_t lease_ticket;         /* given last */
+    size_t n_leasing;              /* entries that could be fetched from, but for a lease */
 } Workbench;
 
 /* The bias is strict. */
 void workbench_init(Workbench *workbench, MonoTime floor);
 void workbench_set_bias(Workbench *workbench, const LevelBias *bias);
+/* Addresses are shared: before anything is added. */
+void workbench_set_leases(Workbench *workbench, const WorkbenchLeases *leases);
 /* Forgets entries; visit states are not freed. */
 void workbench_destroy(Workbench *workbench);
 
@@ -85,6 +120,17 @@ MonoTime workbench_next_time(const Workbench *workbench);
 /* Entries that have work and are not acquired: the front, but for what is at the fetchers. */
 size_t workbench_front(const Workbench *workbench);
 size_t workbench_n_entries(const Workbench *workbench);
+/* A lease until `end`; again when it is extended. contended: others wait for it. */
+void workbench_granted(Workbench *workbench, const IpAddress *address, uint64_t ticket,
+                       MonoTime end, bool contended, MonoTime now);
+/* Others wait for what is held. */
+void workbench_contended(Workbench *workbench, const IpAddress *address, uint64_t ticket,
+                         MonoTime now);
+/* A lease is over, or cannot be had now: it is wanted again when it is needed. */
+void workbench_lease_ended(Workbench *workbench, const IpAddress *address, uint64_t ticket,
+                           MonoTime now);
+/* Nothing that is held counts any more: time has passed that the clock did not count. */
+void workbench_lose_leases(Workbench *workbench);
 /* Takes out any queued visit state, for shutting down; NULL when none is left. */
 VisitState *workbench_drain(Workbench *workbench);
 
