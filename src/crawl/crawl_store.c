@@ -164,6 +164,9 @@ Result crawl_store_open_tables(CrawlStore *store, const CrawlStoreOptions *optio
         rc = host_table_open(&tables->hosts, txn);
     }
     if (rc == RESULT_OK) {
+        rc = wait_table_open(&tables->waits, txn);
+    }
+    if (rc == RESULT_OK) {
         rc = lmdb_result(mdb_dbi_open(txn, "bodies", MDB_CREATE, &tables->bodies), "open bodies");
     }
     if (rc == RESULT_OK) {
@@ -224,6 +227,7 @@ void crawl_store_close_tables(CrawlStore *store)
 {
     schedule_close(store->tables.schedule);
     host_table_close(store->tables.hosts);
+    wait_table_close(store->tables.waits);
     revisit_table_close(store->tables.revisits);
     store->tables = (IngestStore){.db = store->tables.db};
 }

@@ -24,6 +24,7 @@ static bool open_tables(IngestStore *store)
     MDB_txn *txn = NULL;
     return page_db_txn_begin(store->db, false, &txn) == 0 &&
            schedule_open(&store->schedule, txn, NULL) == RESULT_OK &&
+           wait_table_open(&store->waits, txn) == RESULT_OK &&
            host_table_open(&store->hosts, txn) == RESULT_OK &&
            mdb_dbi_open(txn, "bodies", MDB_CREATE, &store->bodies) == 0 &&
            mdb_dbi_open(txn, "crawl", MDB_CREATE, &store->crawl) == 0 &&
@@ -99,6 +100,7 @@ void crawl_store_drop(Crawl *crawl, bool remove)
         (void)rmdir(path);
     }
     schedule_close(crawl->store.schedule);
+    wait_table_close(crawl->store.waits);
     host_table_close(crawl->store.hosts);
     page_db_set_persist(crawl->store.db, !remove);
     (void)page_db_delete(crawl->store.db);

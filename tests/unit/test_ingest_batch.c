@@ -392,6 +392,63 @@ static void a_revived_host_is_told_to_the_distributor(void)
     tear_down(w);
 }
 
+/* Hosts that wait, first one first. */
+static size_t waits(World *w, WaitEntry entries[4])
+{
+    size_t n = 0;
+    uint64_t count = 0;
+    MDB_txn *txn = store_fixture_begin(&w->ingest.tables, true);
+    CU_ASSERT_EQUAL(wait_table_read(w->ingest.tables.store.waits, txn, NULL, entries, 4, &n),
+                    RESULT_OK);
+    CU_ASSERT_EQUAL(wait_table_count(w->ingest.tables.store.waits, txn, &count), RESULT_OK);
+    CU_ASSERT_EQUAL(count, n);
+    page_db_txn_abort(w->ingest.tables.store.db, txn);
+    return n;
+}
+
+/* A failure of a host's page that is tried again. */
+static void fail(World *w, const char *url, FetchClass why, unsigned failures, int64_t wait_ms)
+{
+    FetchResult *fetch = result(w, FETCHED_PAGE, url, fetch_status_of_class(why));
+    fetch->answer.class = why;
+    fetch->final = false;
+    fetch->host.health = (HostHealth){.failures = failures, .last = why};
+    fetch->host.wait_ms = wait_ms;
+}
+
+static void who_waits_for_what_is_known(void)
+{
+    World *w = set_up();
+    WaitEntry entries[4];
+    ingest_fixture_seed(&w->ingest, "http://a.example/");
+    ingest_fixture_seed(&w->ingest, "http://b.example/");
+    ingest_fixture_seed(&w->ingest, "http://c.example/");
+    CU_ASSERT_EQUAL(waits(w, entries), 0);
+    fail(w, "http://a.example/", FETCH_REFUSED, 1, 600000);
+    fail(w, "http://b.example/", FETCH_TIMEOUT, 2, 60000);
+    (void)result(w, FETCHED_PAGE, "http://c.example/", 200);
+    commit_notice_delete(commit(w, true));
+    CU_ASSERT_EQUAL_FATAL(waits(w, entries), 2);
+    int64_t end_ms = WALL_US / 1000 + 200;
+    CU_ASSERT_TRUE(entries[0].host == 1 && entries[0].class == FETCH_TIMEOUT &&
+                   entries[0].failures == 2 && entries[0].until_ms == end_ms + 60000);
+    CU_ASSERT_TRUE(entries[1].host == 0 && entries[1].class == FETCH_REFUSED &&
+                   entries[1].until_ms == end_ms + 600000);
+    /* A further failure moves it, a success ends it, and so does giving up. */
+    fail(w, "http://b.example/", FETCH_TIMEOUT, 3, 1200000);
+    commit_notice_delete(commit(w, true));
+    CU_ASSERT_EQUAL_FATAL(waits(w, entries), 2);
+    CU_ASSERT_TRUE(entries[0].host == 0 && entries[1].host == 1 && entries[1].failures == 3);
+    (void)result(w, FETCHED_PAGE, "http://b.example/", 200);
+    commit_notice_delete(commit(w, true));
+    CU_ASSERT_EQUAL(waits(w, entries), 1);
+    FetchResult *last = result(w, FETCHED_PAGE, "http://a.example/", STATUS_CONNECT);
+    last->host.drop = true;
+    commit_notice_delete(commit(w, true));
+    CU_ASSERT_EQUAL(waits(w, entries), 0);
+    tear_down(w);
+}
+
 static void a_full_host_gets_no_more(void)
 {
     World *w = set_up();
@@ -679,6 +736,7 @@ UNIT_MAIN("ingest_batch",
           {"a dropped host is set aside with its URLs", a_dropped_host_is_set_aside_with_its_urls},
           {"a seed brings its host back", a_seed_brings_its_host_back},
           {"a revived host is told to the distributor", a_revived_host_is_told_to_the_distributor},
+          {"who waits for what is known", who_waits_for_what_is_known},
           {"a full host gets no more", a_full_host_gets_no_more},
           {"a page that changed is near to what it is only",
            a_page_that_changed_is_near_to_what_it_is_only},

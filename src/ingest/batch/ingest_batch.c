@@ -68,6 +68,8 @@ BatchHost *batch_host(Batch *batch, uint32_t id)
     }
     host->host = id;
     Result rc = host_table_get(batch->store->hosts, batch->txn, id, &host->record);
+    WaitEntry entry;
+    host->waits_ms = wait_table_entry(id, &host->record, &entry) ? entry.until_ms : 0;
     if (rc == RESULT_OK) {
         rc = map_put(&batch->hosts, map_key(id), host);
     }
@@ -127,6 +129,10 @@ Result batch_finish(Batch *batch)
     while (rc == RESULT_OK && (host = map_next(&batch->hosts, &place)) != NULL) {
         page_db_looked_up(batch->store->db, 1);
         rc = host_table_put(batch->store->hosts, batch->txn, host->host, &host->record);
+        if (rc == RESULT_OK && batch->store->waits != NULL) {
+            rc = wait_table_follow(batch->store->waits, batch->txn, host->host, host->waits_ms,
+                                   &host->record);
+        }
     }
     if (rc == RESULT_OK) {
         rc = ingest_write_totals(batch->txn, batch->store->crawl, &batch->totals,

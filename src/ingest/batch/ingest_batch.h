@@ -36,6 +36,7 @@ typedef struct BatchHost {
     uint8_t best_level; /* of those */
     bool cleared;       /* it is full, or set aside: none of its URLs is to be fetched any more */
     bool revived;       /* it was brought back */
+    int64_t waits_ms;   /* where the table of waits has it, 0 = nowhere */
 } BatchHost;
 
 typedef struct Batch {

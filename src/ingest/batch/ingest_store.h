@@ -12,6 +12,7 @@
 #include "store/tables/host_table.h"
 #include "store/tables/near_table.h"
 #include "store/tables/revisit_table.h"
+#include "store/tables/wait_table.h"
 
 typedef struct IngestStore {
     PageDB *db;
@@ -21,6 +22,7 @@ typedef struct IngestStore {
     MDB_dbi near;           /* simhashes: store/tables/near_table.h */
     MDB_dbi keys;           /* dedup keys: dedup.h; used when they are on */
     MDB_dbi crawl;          /* names -> values: totals, the end of the WARC files */
+    WaitTable *waits;       /* which hosts wait for what; NULL: nobody keeps it */
     RevisitTable *revisits; /* NULL: schedule.mode = once */
     Archive *archive;       /* NULL: none is kept */
 } IngestStore;
