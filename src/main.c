@@ -15,6 +15,7 @@
 #include "command/schedule_command.h"
 #include "command/status_command.h"
 #include "command/verify/verify.h"
+#include "command/why_command.h"
 
 typedef struct Command {
     const char *name;
@@ -22,10 +23,19 @@ typedef struct Command {
 } Command;
 
 static const Command commands[] = {
-    {"audit", audit_main},   {"check", check_main},   {"crawl", crawl_main},
-    {"ctl", ctl_main},       {"db", db_main},         {"export", export_main},
-    {"rank", rank_main},     {"report", report_main}, {"schedule", schedule_main},
-    {"status", status_main}, {"verify", verify_main}, {NULL, NULL},
+    {"audit", audit_main},
+    {"check", check_main},
+    {"crawl", crawl_main},
+    {"ctl", ctl_main},
+    {"db", db_main},
+    {"export", export_main},
+    {"rank", rank_main},
+    {"report", report_main},
+    {"schedule", schedule_main},
+    {"status", status_main},
+    {"verify", verify_main},
+    {"why", why_main},
+    {NULL, NULL},
 };
 
 /* A word that is nearly a command is a slip, not a seed. */

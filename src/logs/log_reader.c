@@ -340,6 +340,33 @@ Result log_reader_open(LogReader **out, const char *path)
     return RESULT_OK;
 }
 
+/* Leaves nothing but the log itself, which is the last file. */
+static void forget_predecessors(LogReader *reader)
+{
+    unsigned last = reader->n_files - 1;
+    for (unsigned i = 0; i < last; i++) {
+        free(reader->files[i].name);
+    }
+    reader->files[0] = reader->files[last];
+    reader->n_files = 1;
+}
+
+Result log_reader_open_tail(LogReader **reader, const char *path, size_t bytes)
+{
+    Result rc = log_reader_open(reader, path);
+    if (rc != RESULT_OK) {
+        return rc;
+    }
+    forget_predecessors(*reader);
+    if (open_next(*reader) && (*reader)->source.gz == NULL && (*reader)->source.zst == NULL) {
+        off_t size = lseek((*reader)->source.fd, 0, SEEK_END);
+        off_t from = size > 0 && (uint64_t)size > bytes ? size - (off_t)bytes : 0;
+        (*reader)->skipping = from > 0; /* the line that is cut */
+        (void)lseek((*reader)->source.fd, from, SEEK_SET);
+    }
+    return RESULT_OK;
+}
+
 void log_reader_close(LogReader *reader)
 {
     if (reader == NULL) {

@@ -22,6 +22,9 @@ typedef struct LogReader LogReader;
 /* Opens the log at path. RESULT_NOT_FOUND: neither it nor a predecessor is there; RESULT_IO (errno
  * is set), RESULT_MEMORY. */
 Result log_reader_open(LogReader **reader, const char *path);
+/* Opens the log itself alone, so many bytes before its end; the line that is cut there is left out.
+ * Errors as before. */
+Result log_reader_open_tail(LogReader **reader, const char *path, size_t bytes);
 void log_reader_close(LogReader *reader);
 
 /* The next line, without its end; borrowed until the next call. false: there is none. */

@@ -1,0 +1,8 @@
+/* ragno why DIR URL: everything about one URL. */
+#ifndef COMMAND_WHY_COMMAND_H
+#define COMMAND_WHY_COMMAND_H
+
+/* argv[0] is "why". Returns the exit status: 1 when the URL is unknown. */
+int why_main(int argc, char **argv);
+
+#endif

@@ -1,0 +1,409 @@
+#include "why/why.h"
+
+#include <inttypes.h>
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "fetch/transfer/fetch_result.h"
+#include "logs/log_text.h"
+#include "parse/url/url.h"
+#include "rules/dedup.h"
+#include "store/cdxj/cdxj.h"
+
+#define ITEMS_AT_ONCE 512u
+
+/* One question. */
+typedef struct Question {
+    Why *why;
+    const WhySources *from;
+    MDB_txn *txn;
+    Buffer url; /* scratch */
+    Buffer robots;
+    bool has_robots;
+    unsigned redirects;
+} Question;
+
+const char *why_state_name(WhyState state)
+{
+    static const char *const names[WHY_STATES] = {
+        [WHY_UNKNOWN] = "unknown", [WHY_REFUSED] = "refused",
+        [WHY_QUEUED] = "queued",   [WHY_IN_FLIGHT] = "in flight",
+        [WHY_FETCHED] = "fetched", [WHY_DUPLICATE] = "duplicate",
+        [WHY_FAILED] = "failed",   [WHY_HOST_DROPPED] = "host dropped"};
+    return names[state];
+}
+
+/* ---- the URL -------------------------------------------------------------------------------- */
+
+/* The URL as the crawl would write it; the origin of its host. */
+static Result read_url(Why *why, const char *text, Buffer *error)
+{
+    Url url;
+    Buffer origin;
+    Buffer with_scheme;
+    url_init(&url);
+    buffer_init(&origin, BUFFER_NO_LIMIT);
+    buffer_init(&with_scheme, BUFFER_NO_LIMIT);
+    Result rc = strstr(text, "://") != NULL ? buffer_append_string(&with_scheme, text)
+                                            : buffer_printf(&with_scheme, "http://%s", text);
+    if (rc == RESULT_OK) {
+        rc = url_parse(&url, NULL, with_scheme.data, with_scheme.length);
+    }
+    if (rc == RESULT_INVALID || rc == RESULT_LIMIT) {
+        (void)buffer_printf(error, "'%.200s' is no URL of http or https", text);
+        rc = RESULT_INVALID;
+    }
+    if (rc == RESULT_OK) {
+        why->url = strndup(url.href, url.length);
+        rc = url_origin(&url, &origin);
+        why->origin = buffer_detach(&origin);
+        rc = why->url == NULL || why->origin == NULL ? RESULT_MEMORY : rc;
+    }
+    url_destroy(&url);
+    buffer_destroy(&origin);
+    buffer_destroy(&with_scheme);
+    return rc;
+}
+
+static Result set_text(char **field, const Buffer *text)
+{
+    free(*field);
+    *field = strndup(buffer_string(text), text->length);
+    return *field == NULL ? RESULT_MEMORY : RESULT_OK;
+}
+
+/* Finds the page, by the spelling that stands for it if need be (scope.dedup_key). */
+static Result find_page(Question *q)
+{
+    Why *why = q->why;
+    uint64_t index = 0;
+    int rc = page_db_find(q->from->db, q->txn, why->url, strlen(why->url), &index);
+    if (rc == page_db_error_no_page && dedup_stands_for(q->txn, why->url, &q->url) == RESULT_OK) {
+        why->asked = why->url;
+        why->url = NULL;
+        if (set_text(&why->url, &q->url) != RESULT_OK) {
+            return RESULT_MEMORY;
+        }
+        rc = page_db_find(q->from->db, q->txn, why->url, strlen(why->url), &index);
+    }
+    if (rc == page_db_error_no_page) {
+        return RESULT_OK;
+    }
+    if (rc == page_db_error_ok) {
+        rc = page_db_get(q->from->db, q->txn, index, &why->page, &q->url);
+    }
+    why->is_known = rc == page_db_error_ok;
+    why->page.url = NULL;
+    return why->is_known ? RESULT_OK : RESULT_DAMAGED;
+}
+
+/* ---- how it was found ----------------------------------------------------------------------- */
+
+static Result find_path(Question *q)
+{
+    Why *why = q->why;
+    uint64_t index = why->page.index;
+    bool redirects = true;
+    while (index != PAGE_DB_NO_INDEX && why->n_path < WHY_STEPS) {
+        PageRef page;
+        WhyStep *step = &why->path[why->n_path];
+        if (page_db_get(q->from->db, q->txn, index, &page, &q->url) != page_db_error_ok) {
+            return RESULT_DAMAGED;
+        }
+        step->url = NULL;
+        if (set_text(&step->url, &q->url) != RESULT_OK) {
+            return RESULT_MEMORY;
+        }
+        step->hop = (char)page.hop;
+        redirects = redirects && page.hop == 'R';
+        q->redirects += redirects;
+        why->n_path++;
+        index = page.linked_from;
+    }
+    why->path_is_cut = index != PAGE_DB_NO_INDEX;
+    for (size_t i = 0; i < why->n_path / 2; i++) {
+        WhyStep step = why->path[i];
+        why->path[i] = why->path[why->n_path - 1 - i];
+        why->path[why->n_path - 1 - i] = step;
+    }
+    return RESULT_OK;
+}
+
+/* ---- its host ------------------------------------------------------------------------------- */
+
+/* The pause between two fetches of the host: configured, or its Crawl-delay. */
+static int64_t delay_of(const Question *q)
+{
+    const Config *config = q->from->config;
+    const HostRecord *host = &q->why->host;
+    char name[LOG_ORIGIN_BYTES] = "";
+    LogText text = log_text_host((LogText){q->why->origin, strlen(q->why->origin)});
+    int64_t delay = -1;
+    if (config == NULL) {
+        return -1;
+    }
+    memcpy(name, text.bytes, text.length < sizeof name ? text.length : 0);
+    if (!options_site_number(&config->options, offsetof(Config, politeness_host_delay), name,
+                             &delay)) {
+        delay = config->politeness_host_delay;
+    }
+    int64_t crawl_delay = host->crawl_delay_ms < config->politeness_crawl_delay_max
+                              ? host->crawl_delay_ms
+                              : config->politeness_crawl_delay_max;
+    return crawl_delay > delay ? crawl_delay : delay;
+}
+
+static Result find_host(Question *q)
+{
+    Why *why = q->why;
+    const WhySources *from = q->from;
+    uint32_t host = 0;
+    const char *body = NULL;
+    size_t length = 0;
+    if (from->hosts == NULL || page_db_host_find(from->db, q->txn, why->origin, strlen(why->origin),
+                                                 &host) != page_db_error_ok) {
+        return RESULT_OK;
+    }
+    Result rc = host_table_get(from->hosts, q->txn, host, &why->host);
+    why->has_host = rc == RESULT_OK;
+    why->host_delay_ms = delay_of(q);
+    if (rc == RESULT_OK && from->schedule != NULL) {
+        rc = schedule_host_count(from->schedule, q->txn, host, &why->host_queued);
+    }
+    if (rc == RESULT_OK && why->host.robots_version > 0 &&
+        host_table_get_robots(from->hosts, q->txn, host, &body, &length) == RESULT_OK) {
+        q->has_robots = true;
+        rc = buffer_append(&q->robots, body, length);
+    }
+    return rc;
+}
+
+/* ---- the schedule --------------------------------------------------------------------------- */
+
+/* The place in front of a level's first entry, for schedule_head; NULL: that of all entries. */
+static const ScheduleItem *level_start(unsigned level, ScheduleItem *place)
+{
+    *place = (ScheduleItem){.index = UINT64_MAX, .level = level - 1};
+    return level == 0 ? NULL : place;
+}
+
+/* Whether the page is in the schedule: one look. */
+static Result look_up(Question *q, bool *found)
+{
+    const PageRef *page = &q->why->page;
+    ScheduleItem item;
+    ScheduleItem place;
+    const ScheduleItem *behind = level_start(page->level, &place);
+    size_t n = 0;
+    if (page->index > 0) {
+        place = (ScheduleItem){.index = page->index - 1, .level = page->level};
+        behind = &place;
+    }
+    Result rc = schedule_head(q->from->schedule, q->txn, page->host, behind, &item, 1, &n);
+    *found = rc == RESULT_OK && n == 1 && item.index == page->index && item.level == page->level;
+    return rc;
+}
+
+/* How many entries of its level go before it, one by one. */
+static Result count_level(Question *q, uint64_t *before)
+{
+    const PageRef *page = &q->why->page;
+    ScheduleItem items[ITEMS_AT_ONCE];
+    ScheduleItem place;
+    const ScheduleItem *behind = level_start(page->level, &place);
+    size_t n = ITEMS_AT_ONCE;
+    Result rc = RESULT_OK;
+    *before = 0;
+    while (rc == RESULT_OK && n == ITEMS_AT_ONCE && *before < WHY_AHEAD_MOST) {
+        rc = schedule_head(q->from->schedule, q->txn, page->host, behind, items, ITEMS_AT_ONCE, &n);
+        for (size_t i = 0; rc == RESULT_OK && i < n; i++) {
+            if (items[i].level != page->level || items[i].index >= page->index) {
+                return RESULT_OK;
+            }
+            ++*before;
+        }
+        if (n > 0) {
+            place = items[n - 1];
+            behind = &place;
+        }
+    }
+    q->why->ahead_is_more = *before >= WHY_AHEAD_MOST;
+    return rc;
+}
+
+static Result find_place(Question *q)
+{
+    Why *why = q->why;
+    const PageRef *page = &why->page;
+    uint64_t before = 0;
+    if (q->from->schedule == NULL || page->level >= SCHEDULE_MAX_LEVELS) {
+        return RESULT_OK;
+    }
+    Result rc = look_up(q, &why->is_queued);
+    if (rc == RESULT_OK && why->is_queued) {
+        rc = count_level(q, &before);
+    }
+    for (unsigned level = 0; rc == RESULT_OK && why->is_queued && level < page->level; level++) {
+        uint64_t entries = 0;
+        rc = schedule_level_count(q->from->schedule, q->txn, page->host, level, &entries);
+        why->ahead += entries;
+    }
+    why->ahead += before;
+    if (why->is_queued && why->has_host) {
+        int64_t now_ms = q->from->now.us / 1000;
+        int64_t from = why->host.not_before_ms > now_ms ? why->host.not_before_ms : now_ms;
+        int64_t delay = why->host_delay_ms > 0 ? why->host_delay_ms : 0;
+        bool far = why->ahead > (uint64_t)INT32_MAX;
+        why->earliest_ms = far ? 0 : from + (int64_t)why->ahead * delay;
+    }
+    return rc;
+}
+
+static void find_revisit(Question *q)
+{
+    RevisitDue due;
+    if (q->from->revisits != NULL &&
+        revisit_table_get(q->from->revisits, q->txn, q->why->page.index, &due) == RESULT_OK) {
+        q->why->is_revisited = true;
+        q->why->revisit_s = due.time_s;
+        q->why->revisit_interval_s = due.freq > 0 ? 1 / (double)due.freq : 0;
+    }
+}
+
+/* ---- the archive ---------------------------------------------------------------------------- */
+
+static Result find_record(Why *why, const char *directory)
+{
+    CdxjCapture capture;
+    Buffer path;
+    buffer_init(&path, BUFFER_NO_LIMIT);
+    Result rc = buffer_printf(&path, "%s/warc", directory);
+    if (rc == RESULT_OK && cdxj_newest(buffer_string(&path), why->url, strlen(why->url), true,
+                                       &capture) == RESULT_OK) {
+        why->is_stored = true;
+        memcpy(why->file, capture.filename, sizeof why->file);
+        why->offset = capture.offset;
+        why->length = capture.length;
+    }
+    buffer_destroy(&path);
+    return rc;
+}
+
+/* ---- the verdict ---------------------------------------------------------------------------- */
+
+static Result judge(Question *q)
+{
+    Why *why = q->why;
+    const char *referrer = why->n_path > 1 ? why->path[why->n_path - 2].url : why->trail.skipped_on;
+    WhyCase subject = {.config = q->from->config,
+                       .url = why->url,
+                       .referrer = referrer,
+                       .has_depth = why->is_known,
+                       .depth = why->is_known ? why->page.depth : 0,
+                       .hop = why->is_known ? (char)why->page.hop : '\0',
+                       .redirects = q->redirects,
+                       .host = why->has_host ? &why->host : NULL,
+                       .robots = q->has_robots ? buffer_string(&q->robots) : NULL,
+                       .robots_length = q->robots.length};
+    return q->from->config == NULL ? RESULT_OK : why_judge(&why->judged, &subject);
+}
+
+static bool was_duplicate(const WhyTrail *trail)
+{
+    return trail->n > 0 && trail->attempts[trail->n - 1].duplicate_of != NULL;
+}
+
+/* A refusal; the other negative statuses are failures. */
+static bool is_refusal(int32_t status)
+{
+    return status <= STATUS_TOO_DEEP && status != STATUS_SLOW && status != STATUS_TOO_LARGE &&
+           status != STATUS_DECODING && status != STATUS_DROPPED;
+}
+
+static WhyState state_of(const Why *why, const WhySources *from)
+{
+    const PageRef *page = &why->page;
+    bool gone = why->has_host && why->host.state != HOST_ACTIVE;
+    if (!why->is_known) {
+        return why->trail.is_skipped ? WHY_REFUSED : WHY_UNKNOWN;
+    }
+    if (from->is_in_flight) {
+        return WHY_IN_FLIGHT;
+    }
+    if (why->is_queued) {
+        return WHY_QUEUED;
+    }
+    if (page->n_crawls > 0) {
+        return was_duplicate(&why->trail) ? WHY_DUPLICATE : WHY_FETCHED;
+    }
+    if (is_refusal(page->status)) {
+        return WHY_REFUSED;
+    }
+    if (page->status < 0 && page->status != STATUS_DROPPED) {
+        return WHY_FAILED;
+    }
+    return gone ? WHY_HOST_DROPPED : WHY_REFUSED;
+}
+
+static Result answer(Question *q)
+{
+    Why *why = q->why;
+    Result rc = find_page(q);
+    if (rc == RESULT_OK) {
+        rc = find_host(q);
+    }
+    if (rc == RESULT_OK && why->is_known) {
+        rc = find_path(q);
+    }
+    if (rc == RESULT_OK && why->is_known) {
+        rc = find_place(q);
+        find_revisit(q);
+    }
+    return rc;
+}
+
+Result why_find(Why *why, const WhySources *sources, const char *url, Buffer *error)
+{
+    Question q = {.why = why, .from = sources};
+    *why = (Why){.is_running = sources->is_running, .host_delay_ms = -1};
+    buffer_init(&q.url, BUFFER_NO_LIMIT);
+    buffer_init(&q.robots, BUFFER_NO_LIMIT);
+    Result rc = read_url(why, url, error);
+    if (rc == RESULT_OK && page_db_txn_begin(sources->db, true, &q.txn) != page_db_error_ok) {
+        rc = RESULT_IO;
+    }
+    if (rc == RESULT_OK) {
+        rc = answer(&q);
+        page_db_txn_abort(sources->db, q.txn);
+    }
+    if (rc == RESULT_OK) {
+        rc = why_trail_read(&why->trail, sources->directory, why->url, why->origin,
+                            sources->log_bytes);
+    }
+    if (rc == RESULT_OK) {
+        rc = find_record(why, sources->directory);
+    }
+    if (rc == RESULT_OK) {
+        rc = judge(&q);
+    }
+    why->state = rc == RESULT_OK ? state_of(why, sources) : WHY_UNKNOWN;
+    if (rc != RESULT_OK && error->length == 0) {
+        (void)buffer_printf(error, "%s: %s", sources->directory, result_name(rc));
+    }
+    buffer_destroy(&q.url);
+    buffer_destroy(&q.robots);
+    return rc;
+}
+
+void why_destroy(Why *why)
+{
+    free(why->url);
+    free(why->asked);
+    free(why->origin);
+    for (size_t i = 0; i < why->n_path; i++) {
+        free(why->path[i].url);
+    }
+    why_judgements_destroy(&why->judged);
+    why_trail_destroy(&why->trail);
+}

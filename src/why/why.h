@@ -1,0 +1,105 @@
+/* Why: everything about one URL. How it was found, what was judged of it and by which rule, where
+ * it is now and what it waits for, what each attempt came to, and what comes next.
+ *
+ *   unknown       no link to it was ever kept; what would be said of one is judged
+ *   refused       it was found and is not requested: by which rule
+ *   queued        it is in the schedule, for the first time or again: how many go before it, when
+ *   in flight     it is being fetched now
+ *   fetched       it was answered: when, with which status, whether it is visited again
+ *   duplicate     so, and its body was that of another page
+ *   failed        it was tried and given up
+ *   host dropped  its host was given up, or is at its limit, before it was fetched
+ *
+ * Owns: a Why owns its texts. Threads: one at a time; nothing is kept between two calls.
+ * Errors: RESULT_INVALID (no URL), RESULT_MEMORY, RESULT_DAMAGED, RESULT_IO. */
+#ifndef WHY_WHY_H
+#define WHY_WHY_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "rules/config.h"
+#include "store/pages/page_db.h"
+#include "store/schedule/schedule.h"
+#include "store/tables/host_table.h"
+#include "store/tables/revisit_table.h"
+#include "why/why_judge.h"
+#include "why/why_trail.h"
+
+typedef enum WhyState {
+    WHY_UNKNOWN,
+    WHY_REFUSED,
+    WHY_QUEUED,
+    WHY_IN_FLIGHT,
+    WHY_FETCHED,
+    WHY_DUPLICATE,
+    WHY_FAILED,
+    WHY_HOST_DROPPED,
+    WHY_STATES
+} WhyState;
+
+const char *why_state_name(WhyState state);
+
+/* What is asked. All is borrowed; what may be NULL is not looked at. */
+typedef struct WhySources {
+    const char *directory;
+    PageDB *db;
+    HostTable *hosts;             /* may be NULL */
+    Schedule *schedule;           /* may be NULL */
+    const RevisitTable *revisits; /* may be NULL: schedule.mode = once */
+    const Config *config;         /* may be NULL: nothing is judged */
+    bool is_running;              /* a crawl is at work in the directory */
+    bool is_in_flight;            /* and says that it is fetching the URL right now */
+    size_t log_bytes; /* of the logs that are read, from their end; 0 = all, rotated ones too */
+    WallTime now;
+} WhySources;
+
+/* A page on the way from a seed. */
+typedef struct WhyStep {
+    char *url;
+    char hop; /* how it was found from the one before: L R E S M */
+} WhyStep;
+
+#define WHY_STEPS      64u
+#define WHY_AHEAD_MOST 100000u /* URLs of its level that are counted one by one */
+
+typedef struct Why {
+    char *url;    /* as it is stored */
+    char *asked;  /* as it was asked for, when that is another spelling; NULL */
+    char *origin; /* of its host */
+    WhyState state;
+    bool is_known;
+    PageRef page;            /* when it is known; its url is not set */
+    WhyStep path[WHY_STEPS]; /* seed first, itself last */
+    size_t n_path;
+    bool path_is_cut; /* it has more steps at its front */
+
+    bool has_host;
+    HostRecord host;
+    uint64_t host_queued;
+    int64_t host_delay_ms; /* between two fetches; -1 = not known */
+
+    bool is_queued;
+    uint64_t ahead;      /* URLs of its host that go first, */
+    bool ahead_is_more;  /* or more */
+    int64_t earliest_ms; /* wall time; it cannot be fetched before: 0 = not known */
+
+    bool is_revisited;
+    double revisit_s; /* when, seconds since 1970; below REVISIT_VIRTUAL_MAX: not met yet */
+    double revisit_interval_s;
+
+    WhyJudgements judged; /* now */
+    WhyTrail trail;
+    bool is_running;
+    bool is_stored; /* in the WARC files: */
+    char file[256];
+    uint64_t offset;
+    uint64_t length;
+} Why;
+
+/* Finds out all about a URL, which may be written as a user would write it. To be destroyed in any
+ * case. */
+Result why_find(Why *why, const WhySources *sources, const char *url, Buffer *error);
+void why_destroy(Why *why);
+
+#endif

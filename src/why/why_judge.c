@@ -1,0 +1,269 @@
+#include "why/why_judge.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "fetch/transfer/fetch_result.h"
+#include "parse/robots/robots.h"
+#include "parse/trap/trap.h"
+#include "rules/filters.h"
+#include "rules/scope.h"
+
+typedef struct Judge {
+    WhyJudgements *judged;
+    const WhyCase *subject;
+    Url url;
+    Url referrer;
+    bool has_referrer;
+    bool no_memory;
+} Judge;
+
+__attribute__((format(printf, 5, 6))) static void note(Judge *judge, const char *by, bool passes,
+                                                       int status, const char *form, ...)
+{
+    WhyJudgements *judged = judge->judged;
+    va_list arguments;
+    char *words = NULL;
+    if (judged->n == WHY_JUDGEMENTS) {
+        return;
+    }
+    va_start(arguments, form);
+    if (*form != '\0' && vasprintf(&words, form, arguments) < 0) {
+        words = NULL;
+        judge->no_memory = true;
+    }
+    va_end(arguments);
+    judged->all[judged->n++] =
+        (WhyJudgement){.by = by, .passes = passes, .status = passes ? 0 : status, .words = words};
+}
+
+/* ---- scope ---------------------------------------------------------------------------------- */
+
+/* One option of the scope by itself: which one it is that refuses. */
+static void judge_scope_by(Judge *judge, const char *by, const char *value,
+                           const ScopeOptions *options)
+{
+    Scope *scope = NULL;
+    Buffer error;
+    if (*value == '\0') {
+        return;
+    }
+    buffer_init(&error, 4096);
+    Result rc = scope_new(&scope, options, &error);
+    if (rc == RESULT_OK) {
+        const char *url = judge->subject->url;
+        Refusal refusal = scope_refuses(scope, url, strlen(url));
+        bool passes = refusal == REFUSALS || (refusal != REFUSED_SCOPE && refusal != REFUSED_PORT);
+        note(judge, by, passes, passes ? 0 : refusal_status(refusal), "%s", value);
+    } else {
+        note(judge, by, true, 0, "%s", buffer_string(&error));
+    }
+    scope_delete(scope);
+    buffer_destroy(&error);
+}
+
+static void judge_scope(Judge *judge)
+{
+    const WhyCase *subject = judge->subject;
+    const ScopeOptions all = scope_options(subject->config);
+    const ScopeOptions none = {.domains = "",
+                               .exclude_domains = "",
+                               .accept_regex = "",
+                               .reject_regex = "",
+                               .ports = "",
+                               .max_url_length = SIZE_MAX};
+    ScopeOptions one = none;
+    size_t length = strlen(subject->url);
+    if (subject->hop == 'M') {
+        return; /* seeds are in scope by definition */
+    }
+    one.domains = all.domains;
+    judge_scope_by(judge, "scope.domains", all.domains, &one);
+    one = none;
+    one.exclude_domains = all.exclude_domains;
+    judge_scope_by(judge, "scope.exclude_domains", all.exclude_domains, &one);
+    one = none;
+    one.accept_regex = all.accept_regex;
+    judge_scope_by(judge, "scope.accept_regex", all.accept_regex, &one);
+    one = none;
+    one.reject_regex = all.reject_regex;
+    judge_scope_by(judge, "scope.reject_regex", all.reject_regex, &one);
+    one = none;
+    one.ports = all.ports;
+    judge_scope_by(judge, "scope.ports", all.ports, &one);
+    note(judge, "scope.max_url_length", length <= all.max_url_length,
+         refusal_status(REFUSED_LENGTH), "%zu of %zu bytes", length, all.max_url_length);
+}
+
+static void judge_depth(Judge *judge)
+{
+    const WhyCase *subject = judge->subject;
+    if (subject->has_depth) {
+        note(judge, "scope.depth", subject->depth <= (uint64_t)subject->config->scope_depth,
+             STATUS_TOO_DEEP, "%llu of %lld links from a seed", (unsigned long long)subject->depth,
+             (long long)subject->config->scope_depth);
+    }
+    if (subject->redirects > 0) {
+        note(judge, "fetch.max_redirects",
+             subject->redirects <= (uint64_t)subject->config->fetch_max_redirects, STATUS_REDIRECTS,
+             "%u of %lld redirects in a row", subject->redirects,
+             (long long)subject->config->fetch_max_redirects);
+    }
+    if (subject->hop == 'E') {
+        note(judge, "scope.embeds", subject->config->scope_embeds, STATUS_BLOCKED, "%s",
+             subject->config->scope_embeds ? "yes" : "no");
+    }
+}
+
+/* ---- traps and filters ---------------------------------------------------------------------- */
+
+static void judge_trap(Judge *judge)
+{
+    const Config *config = judge->subject->config;
+    const Url *url = &judge->url;
+    const char *path = url->href + url->path_start;
+    size_t length = url->query_start - url->path_start;
+    size_t query = url->length > url->query_start ? url->length - url->query_start - 1 : 0;
+    if (judge->subject->hop == 'M') {
+        return;
+    }
+    if (config->limits_path_segments > 0) {
+        unsigned n = trap_path_depth(path, length);
+        note(judge, "limits.path_segments", n <= config->limits_path_segments, STATUS_TRAP,
+             "%u of %lld segments", n, (long long)config->limits_path_segments);
+    }
+    if (config->limits_repeated_segments > 1) {
+        note(judge, "limits.repeated_segments",
+             !trap_repeats(path, length, (unsigned)config->limits_repeated_segments), STATUS_TRAP,
+             "%lld times", (long long)config->limits_repeated_segments);
+    }
+    if (config->limits_query_parameters > 0 && query > 0) {
+        unsigned n = trap_parameters(url->href + url->query_start + 1, query);
+        note(judge, "limits.query_parameters", n <= config->limits_query_parameters, STATUS_TRAP,
+             "%u of %lld parameters", n, (long long)config->limits_query_parameters);
+    }
+}
+
+static void judge_filter(Judge *judge, const Filters *filters, FilterHook hook, const char *by,
+                         const char *text, FilterScratch *scratch)
+{
+    FilterInput input = {.url = &judge->url,
+                         .source = judge->has_referrer ? &judge->referrer : NULL,
+                         .has_depth = judge->subject->has_depth,
+                         .depth = (unsigned)judge->subject->depth};
+    if (*text != '\0' && filters->of[hook] != NULL) {
+        note(judge, by, filters_pass(filters, hook, &input, scratch), STATUS_BLOCKED, "%s", text);
+    }
+}
+
+static void judge_filters(Judge *judge)
+{
+    const Config *config = judge->subject->config;
+    Filters filters = {.of = {NULL}};
+    FilterScratch *scratch = NULL;
+    Buffer error;
+    if (*config->filter_schedule == '\0' && *config->filter_fetch == '\0') {
+        return;
+    }
+    buffer_init(&error, 4096);
+    if (filters_compile(&filters, config, &error) != RESULT_OK ||
+        filter_scratch_new(&scratch) != RESULT_OK) {
+        note(judge, "filter", true, 0, "%s", buffer_string(&error));
+    } else {
+        if (judge->subject->hop != 'M') {
+            judge_filter(judge, &filters, HOOK_SCHEDULE, "filter.schedule", config->filter_schedule,
+                         scratch);
+        }
+        judge_filter(judge, &filters, HOOK_FETCH, "filter.fetch", config->filter_fetch, scratch);
+    }
+    filter_scratch_delete(scratch);
+    filters_destroy(&filters);
+    buffer_destroy(&error);
+}
+
+/* ---- robots.txt and the host ---------------------------------------------------------------- */
+
+static void judge_robots(Judge *judge)
+{
+    const WhyCase *subject = judge->subject;
+    const Url *url = &judge->url;
+    RobotsVerdict verdict = {.allowed = true};
+    Robots *robots = NULL;
+    if (subject->robots == NULL ||
+        robots_parse(subject->robots, subject->robots_length, subject->config->robots_agent,
+                     &robots) != RESULT_OK) {
+        return;
+    }
+    bool allowed =
+        robots_allows(robots, url->href + url->path_start, url->length - url->path_start, &verdict);
+    if (verdict.line > 0) {
+        note(judge, "robots.txt", allowed, STATUS_ROBOTS, "line %u: %s", verdict.line,
+             verdict.rule);
+    } else {
+        note(judge, "robots.txt", allowed, STATUS_ROBOTS, "no rule");
+    }
+    robots_delete(robots);
+}
+
+static void judge_host(Judge *judge)
+{
+    const HostRecord *host = judge->subject->host;
+    int64_t most = judge->subject->config->limits_pages_per_host;
+    if (host == NULL) {
+        return;
+    }
+    if (host->state == HOST_DROPPED) {
+        note(judge, "host", false, STATUS_DROPPED, "given up after errors: %s",
+             fetch_class_name((FetchClass)host->drop_class));
+    } else if (host->state == HOST_DENIED) {
+        note(judge, "host", false, STATUS_DENIED, "denied by the operator");
+    }
+    if (most > 0) {
+        bool full = host->state == HOST_FULL || host->pages >= (uint64_t)most;
+        note(judge, "limits.pages_per_host", !full, STATUS_QUOTA, "%u of %lld pages", host->pages,
+             (long long)most);
+    }
+}
+
+Result why_judge(WhyJudgements *judged, const WhyCase *subject)
+{
+    Judge judge = {.judged = judged, .subject = subject};
+    *judged = (WhyJudgements){.n = 0};
+    url_init(&judge.url);
+    url_init(&judge.referrer);
+    Result rc = url_parse(&judge.url, NULL, subject->url, strlen(subject->url));
+    judge.has_referrer =
+        subject->referrer != NULL &&
+        url_parse(&judge.referrer, NULL, subject->referrer, strlen(subject->referrer)) == RESULT_OK;
+    if (rc == RESULT_OK) {
+        judge_scope(&judge);
+        judge_depth(&judge);
+        judge_trap(&judge);
+        judge_filters(&judge);
+        judge_host(&judge);
+        judge_robots(&judge);
+    }
+    url_destroy(&judge.url);
+    url_destroy(&judge.referrer);
+    return judge.no_memory ? RESULT_MEMORY : rc;
+}
+
+void why_judgements_destroy(WhyJudgements *judged)
+{
+    for (size_t i = 0; i < judged->n; i++) {
+        free(judged->all[i].words);
+    }
+    judged->n = 0;
+}
+
+const WhyJudgement *why_refusal(const WhyJudgements *judged)
+{
+    for (size_t i = 0; i < judged->n; i++) {
+        if (!judged->all[i].passes) {
+            return &judged->all[i];
+        }
+    }
+    return NULL;
+}

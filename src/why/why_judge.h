@@ -1,0 +1,45 @@
+/* What the rules of a crawl say of a URL now: scope, traps, filters, robots.txt, depth, its host.
+ *
+ * Owns: the rules' texts. Pure but for robots.txt, which is read from the database. Threads: one.
+ * Errors: RESULT_MEMORY; a rule that cannot be compiled passes everything and says so. */
+#ifndef WHY_WHY_JUDGE_H
+#define WHY_WHY_JUDGE_H
+
+#include "rules/config.h"
+#include "store/pages/page_db.h"
+#include "store/tables/host_table.h"
+
+#define WHY_JUDGEMENTS 24u
+
+typedef struct WhyJudgement {
+    const char *by; /* the option, or "robots.txt", "host": a constant */
+    bool passes;
+    int status;  /* of a refusal: as in crawl.log */
+    char *words; /* what decided, or what is wrong with the rule; NULL: nothing to add */
+} WhyJudgement;
+
+typedef struct WhyJudgements {
+    WhyJudgement all[WHY_JUDGEMENTS];
+    size_t n;
+} WhyJudgements;
+
+/* What is judged. */
+typedef struct WhyCase {
+    const Config *config;
+    const char *url;      /* absolute, normalised */
+    const char *referrer; /* a page that links to it, or NULL */
+    bool has_depth;
+    uint64_t depth;
+    char hop;               /* how it was found; 0 = not known */
+    unsigned redirects;     /* that lead to it in a row */
+    const HostRecord *host; /* NULL: not known */
+    const char *robots;     /* content of its host's robots.txt; NULL: not known */
+    size_t robots_length;
+} WhyCase;
+
+Result why_judge(WhyJudgements *judged, const WhyCase *subject);
+void why_judgements_destroy(WhyJudgements *judged);
+/* The first that refuses, or NULL. */
+const WhyJudgement *why_refusal(const WhyJudgements *judged);
+
+#endif
