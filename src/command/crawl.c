@@ -127,7 +127,7 @@ void crawl_usage(FILE *out)
         "  -h, --help  -V, --version\n\n"
         "Other commands (ragno COMMAND --help):\n"
         "  ragno status DIR [--json]              ragno audit DIR [--host HOST]\n"
-        "  ragno report DIR [--html] [-o FILE]\n"
+        "  ragno report DIR [--html] [-o FILE]    ragno why DIR URL\n"
         "  ragno ctl DIR pause|resume|stop|...    (ragno ctl DIR help)\n"
         "  ragno db DIR info|dump|find|get|links|path|hosts|schedule\n"
         "  ragno export DIR links|hosts|pages     ragno verify DIR\n"

@@ -17,6 +17,7 @@ static int usage(FILE *out)
                   "  pause, resume, stop [now]       begin nothing new; go on; end the crawl\n"
                   "  status [--json] [--follow]      what it is doing; again each second\n"
                   "  threads                         what each thread does\n"
+                  "  flights [URL]                   what is being fetched; whether URL is\n"
                   "  reload, rotate                  read the configuration anew; open the logs "
                   "anew\n"
                   "Exit: 0 done, 1 the crawl cannot do it, 2 it does not understand, 3 no crawl "

@@ -5,11 +5,14 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "crawl/control/control_link.h"
 #include "crawl/crawl_open.h"
 #include "crawl/crawl_store.h"
 #include "crawl/exit_status.h"
 #include "why/why.h"
 #include "why/why_text.h"
+
+#define ANSWER_MS 5000 /* of a running crawl */
 
 static int usage(FILE *out)
 {
@@ -74,6 +77,33 @@ static bool read_config(Config *config, const char *directory)
     return is_there;
 }
 
+/* Asks the crawl that runs there, if one does, whether it is fetching the URL right now. Without an
+ * answer it is not. */
+static bool note_line(void *context, const char *line)
+{
+    (void)line;
+    *(bool *)context = true;
+    return true;
+}
+
+static bool is_in_flight(void *directory, const char *url)
+{
+    char word[] = "flights";
+    char *copy = strdup(url);
+    char *words[] = {word, copy};
+    ControlLink *link = NULL;
+    Buffer error;
+    bool found = false;
+    buffer_init(&error, 4096);
+    if (copy != NULL && control_link_open(&link, directory, &error) == RESULT_OK) {
+        (void)control_link_ask(link, words, 2, note_line, &found, ANSWER_MS, NULL, &error);
+    }
+    control_link_close(link);
+    buffer_destroy(&error);
+    free(copy);
+    return found;
+}
+
 static int print(const Why *why, bool json, WallTime now)
 {
     Buffer out;
@@ -101,12 +131,13 @@ static int print(const Why *why, bool json, WallTime now)
 static int run(const char *directory, const char *url, bool json, PageDB *db)
 {
     Why why;
-    Config config;
+    Config config = {.crawl_contact = NULL};
     Tables tables = {.hosts = NULL};
     Buffer error;
     int status = 0;
+    char *name = strdup(directory);
     buffer_init(&error, 4096);
-    Result rc = config_init(&config);
+    Result rc = name == NULL ? RESULT_MEMORY : config_init(&config);
     bool has_config = rc == RESULT_OK && read_config(&config, directory);
     rc = rc == RESULT_OK ? open_tables(db, &tables) : rc;
     if (rc == RESULT_OK) {
@@ -118,6 +149,8 @@ static int run(const char *directory, const char *url, bool json, PageDB *db)
                               .revisits = tables.revisits,
                               .config = has_config ? &config : NULL,
                               .is_running = crawl_store_owner(directory) != 0,
+                              .is_in_flight = is_in_flight,
+                              .context = name,
                               .now = now};
         rc = why_find(&why, &sources, url, &error);
         status = rc == RESULT_OK ? print(&why, json, now) : 0;
@@ -134,6 +167,7 @@ static int run(const char *directory, const char *url, bool json, PageDB *db)
     close_tables(&tables);
     config_destroy(&config);
     buffer_destroy(&error);
+    free(name);
     return status;
 }
 

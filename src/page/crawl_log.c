@@ -269,7 +269,8 @@ static void append_annotations(CrawlLog *log, const ParsedPage *page, const char
     if (near_of != NULL) {
         append_url(text, ",near:", near_of);
     }
-    if (fetch->answer.class != FETCH_OK && fetch->kind != FETCHED_NOTHING) {
+    bool is_refusal = fetch->kind == FETCHED_NOTHING && fetch->request.has_page;
+    if (fetch->answer.class != FETCH_OK && !is_refusal) {
         (void)buffer_printf(text, ",error:%s", fetch_class_name(fetch->answer.class));
         if (!fetch->final || fetch->kind == FETCHED_ROBOTS) {
             (void)buffer_printf(text, ",retry:%u", fetch->host.health.failures);

@@ -168,6 +168,7 @@ static void count(Pass *pass, const SurveyRow *row)
     counts->lately += row->record.fetches > 0 &&
                       pass->options->now.us / 1000 - row->record.last_fetch_ms <= SURVEY_LATELY_MS;
     counts->dropped += row->record.state == HOST_DROPPED;
+    counts->parked += row->record.state == HOST_PARKED;
     counts->full += row->record.state == HOST_FULL;
     counts->denied += row->record.state == HOST_DENIED;
 }

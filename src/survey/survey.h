@@ -58,6 +58,7 @@ typedef struct SurveyCounts {
     uint64_t waiting; /* of them that may not be visited yet, after a failure or a 429 */
     uint64_t lately;  /* fetched from lately */
     uint64_t dropped;
+    uint64_t parked;
     uint64_t full;
     uint64_t denied;
     uint64_t matching; /* the filter */

@@ -325,17 +325,21 @@ static WhyState state_of(const Why *why, const WhySources *from)
 {
     const PageRef *page = &why->page;
     bool gone = why->has_host && why->host.state != HOST_ACTIVE;
+    bool answered = page->n_crawls > 0;
     if (!why->is_known) {
         return why->trail.is_skipped ? WHY_REFUSED : WHY_UNKNOWN;
     }
-    if (from->is_in_flight) {
+    if (from->is_in_flight != NULL && from->is_in_flight(from->context, why->url)) {
         return WHY_IN_FLIGHT;
     }
-    if (why->is_queued) {
+    if (why->is_queued && !(gone && !answered)) {
         return WHY_QUEUED;
     }
-    if (page->n_crawls > 0) {
+    if (answered) {
         return was_duplicate(&why->trail) ? WHY_DUPLICATE : WHY_FETCHED;
+    }
+    if (why->is_queued) {
+        return WHY_HOST_DROPPED; /* with all that it has scheduled */
     }
     if (is_refusal(page->status)) {
         return WHY_REFUSED;

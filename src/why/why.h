@@ -49,7 +49,9 @@ typedef struct WhySources {
     const RevisitTable *revisits; /* may be NULL: schedule.mode = once */
     const Config *config;         /* may be NULL: nothing is judged */
     bool is_running;              /* a crawl is at work in the directory */
-    bool is_in_flight;            /* and says that it is fetching the URL right now */
+    /* Asks that crawl whether it is fetching a URL right now; NULL: nobody to ask. */
+    bool (*is_in_flight)(void *context, const char *url);
+    void *context;
     size_t log_bytes; /* of the logs that are read, from their end; 0 = all, rotated ones too */
     WallTime now;
 } WhySources;

@@ -56,11 +56,12 @@ static void put_page(const Why *why, JsonWriter *json)
 
 static void put_host(const Why *why, WallTime now, JsonWriter *json)
 {
-    static const char *const states[] = {"active", "dropped", "full", "denied"};
+    static const char *const states[] = {"active", "dropped", "full", "denied", "parked"};
     const HostRecord *host = &why->host;
     json_open(json, "host", '{');
     json_string(json, "origin", why->origin);
-    json_string(json, "state", host->state < 4 ? states[host->state] : "?");
+    json_string(json, "state",
+                host->state < sizeof states / sizeof *states ? states[host->state] : "?");
     json_string(json, "dropped_for",
                 host->state == HOST_DROPPED ? fetch_class_name((FetchClass)host->drop_class)
                                             : NULL);

@@ -214,8 +214,9 @@ static void judge_host(Judge *judge)
     if (host == NULL) {
         return;
     }
-    if (host->state == HOST_DROPPED) {
-        note(judge, "host", false, STATUS_DROPPED, "given up after errors: %s",
+    if (host->state == HOST_DROPPED || host->state == HOST_PARKED) {
+        note(judge, "host", false, STATUS_DROPPED, "%s: %s",
+             host->state == HOST_DROPPED ? "given up" : "set aside after too many failures",
              fetch_class_name((FetchClass)host->drop_class));
     } else if (host->state == HOST_DENIED) {
         note(judge, "host", false, STATUS_DENIED, "denied by the operator");

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "fetch/transfer/fetch_result.h"
+#include "frontier/visit/host_situation.h"
 #include "report/tell/report_words.h"
 
 /* ---- pieces --------------------------------------------------------------------------------- */
@@ -145,28 +145,18 @@ static void put_failed(const Why *why, Buffer *out)
     if (last != NULL && last->error != NULL) {
         (void)buffer_printf(out, ", class %s", last->error);
     }
-    if (why->page.tries > 0) {
-        (void)buffer_printf(out, ", after %u failure%s", why->page.tries,
-                            why->page.tries == 1 ? "" : "s");
+    if (why->trail.n_all > 0) {
+        (void)buffer_printf(out, ", after %" PRIu64 " attempt%s", why->trail.n_all,
+                            why->trail.n_all == 1 ? "" : "s");
     }
     (void)buffer_append_string(out, ".");
 }
 
-static void put_host_state(const Why *why, Buffer *out)
+/* "dropped since 2026-01-31T12:00:00.123Z: no-name" */
+static void put_situation(const Why *why, WallTime now, Buffer *out)
 {
-    const HostRecord *host = &why->host;
-    if (host->state == HOST_DROPPED) {
-        (void)buffer_printf(out, "its host was given up after errors (%s)",
-                            fetch_class_name((FetchClass)host->drop_class));
-    } else if (host->state == HOST_FULL) {
-        (void)buffer_printf(out, "its host is at its limit of pages (%" PRIu32 ")", host->pages);
-    } else if (host->state == HOST_DENIED) {
-        (void)buffer_append_string(out, "its host is denied by the operator");
-    }
-    if (why->trail.host.start.us > 0) {
-        (void)buffer_append_string(out, ", last at ");
-        put_time(out, why->trail.host.start.us / 1000);
-    }
+    HostSituation situation = host_situation_of(&why->host, now.us / 1000);
+    (void)host_situation_tell(&situation, now.us / 1000, out);
 }
 
 Result why_sentence(const Why *why, WallTime now, Buffer *out)
@@ -192,9 +182,10 @@ Result why_sentence(const Why *why, WallTime now, Buffer *out)
         put_failed(why, out);
         break;
     case WHY_HOST_DROPPED:
-        (void)buffer_append_string(out, "It was never fetched: ");
-        put_host_state(why, out);
-        (void)buffer_append_string(out, ".");
+        (void)buffer_append_string(out, "It was not fetched: its host is ");
+        put_situation(why, now, out);
+        (void)buffer_append_string(
+            out, why->is_queued ? ". It is kept for when the host comes back." : ".");
         break;
     case WHY_STATES:
         break;
@@ -246,24 +237,20 @@ static void put_host(const Why *why, WallTime now, Buffer *out)
     (void)buffer_printf(
         out, "  fetched         %" PRIu32 " requests, %" PRIu32 " pages, %" PRIu32 " failed\n",
         host->fetches, host->pages, host->by_status[0]);
-    if (host->state != HOST_ACTIVE) {
-        (void)buffer_append_string(out, "  state           ");
-        put_host_state(why, out);
-        (void)buffer_append_string(out, "\n");
-    }
+    (void)buffer_append_string(out, "  state           ");
+    put_situation(why, now, out);
+    (void)buffer_append_string(out, "\n");
     if (why->host_delay_ms >= 0) {
         (void)buffer_printf(out, "  delay           %s between two fetches%s\n",
                             words_ms((double)why->host_delay_ms, text),
                             host->crawl_delay_ms > 0 ? " (Crawl-delay counts)" : "");
     }
-    if (host->not_before_ms > now.us / 1000 && host->state == HOST_ACTIVE) {
-        (void)buffer_append_string(out, "  waits           until ");
-        put_when(out, host->not_before_ms, now);
-        if (host->failures > 0) {
-            (void)buffer_printf(out, ", after %u failure%s in a row (%s)", host->failures,
-                                host->failures == 1 ? "" : "s",
-                                fetch_class_name((FetchClass)host->last_failure));
-        }
+    if (why->trail.host.start.us > 0) {
+        (void)buffer_printf(
+            out, "  last trouble    %s: ", why->trail.host_is_robots ? "robots.txt" : "its name");
+        put_status(out, why->trail.host.status);
+        (void)buffer_append_string(out, " at ");
+        put_time(out, why->trail.host.start.us / 1000);
         (void)buffer_append_string(out, "\n");
     }
     if (host->robots_status != 0) {

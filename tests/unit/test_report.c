@@ -263,18 +263,20 @@ static void crawl_log_is_summed_up(void)
         "ip:1.2.3.4,mono:4000-4100,robots:1,error:timeout,retry:1\n"
         "2026-01-31T12:00:05.100Z -9998 - http://a.test/5 L - - w 20260131120005100+0 - - "
         "robots:1,rule:Disallow:_/5\n"
+        "2026-01-31T12:00:06.100Z -1 - dns:b.test P - - w 20260131120006100+0 - - "
+        "robots:0,error:no-name,host-dropped\n"
         "not a line\n";
     char folder[FOLDER_BYTES];
     ReportLog log;
     folder_make(folder);
     folder_put(folder, "crawl.log", text, sizeof text - 1);
     CU_ASSERT_EQUAL_FATAL(report_log_read(&log, folder), RESULT_OK);
-    CU_ASSERT_TRUE(log.is_there && log.lines == 7 && log.unreadable == 1);
+    CU_ASSERT_TRUE(log.is_there && log.lines == 8 && log.unreadable == 1);
     CU_ASSERT_TRUE(log.requests == 5 && log.robots_files == 1 && log.pages == 3);
     CU_ASSERT_EQUAL(log.bytes, 12400);
     CU_ASSERT_TRUE(log.duplicates == 1 && log.truncated == 1);
     CU_ASSERT_TRUE(log.statuses.count == 3 && log.types.count == 2 && log.types.bytes == 12000);
-    CU_ASSERT_TRUE(log.errors.count == 1 && log.refusals.count == 1);
+    CU_ASSERT_TRUE(log.errors.count == 2 && log.refusals.count == 1);
     CU_ASSERT_STRING_EQUAL(log.largest[0].url, "http://a.test/2");
     CU_ASSERT_STRING_EQUAL(log.largest[1].url, "http://a.test/1");
     CU_ASSERT_PTR_NULL(log.largest[2].url);

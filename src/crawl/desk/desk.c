@@ -6,6 +6,7 @@
 
 #include "base/option/option.h"
 #include "base/thread/log.h"
+#include "crawl/desk/desk_flights.h"
 #include "crawl/desk/desk_reply.h"
 #include "crawl/desk/desk_run.h"
 #include "crawl/desk/desk_status.h"
@@ -21,6 +22,8 @@ typedef struct DeskWord {
 static void desk_help(Desk *desk, const DeskRequest *request);
 
 static const DeskWord words[] = {
+    {"flights", "[URL]", 1, desk_flights,
+     "what is being fetched, the longest first; or whether URL is"},
     {"help", "", 0, desk_help, "these lines"},
     {"pause", "", 0, desk_pause, "begin nothing new; fetches in flight end"},
     {"reload", "", 0, desk_reload, "read the configuration anew, as SIGHUP does"},

@@ -36,6 +36,7 @@ struct Fetcher {
     Thread thread;
     MonoTime curl_timer; /* when curl_multi_socket_action wants a time-out; MONO_NEVER */
     Heap first_byte;     /* transfers that have not got one, by deadline */
+    Flights flights;     /* what is asked for */
     GateTurn turn;       /* transfers that wait for the gate */
     TransferPool pool;
     SharedReader filter;
@@ -60,6 +61,7 @@ struct Fetcher {
 static void release(Fetcher *fetcher, Transfer *transfer)
 {
     gate_turn_forget(&fetcher->turn, transfer);
+    flights_remove(&fetcher->flights, &transfer->flight);
     transfer_pool_give_back(&fetcher->pool, transfer);
 }
 
@@ -118,6 +120,7 @@ static void begin(Fetcher *fetcher, VisitState *visit_state)
                   mono_add_ms(now.mono, fetcher->options.first_byte_timeout_ms).ns,
                   0) == RESULT_OK &&
         curl_multi_add_handle(fetcher->multi, transfer->easy) == CURLM_OK) {
+        flights_add(&fetcher->flights, &transfer->flight, result->request.url, now.mono);
         atomic_fetch_add_explicit(&fetcher->requests, 1, memory_order_relaxed);
         return;
     }
@@ -350,6 +353,7 @@ Result fetcher_new(Fetcher **out, unsigned number, const FetcherOptions *options
     fetcher->curl_timer = MONO_NEVER;
     heap_init(&fetcher->first_byte);
     gate_turn_init(&fetcher->turn, options->gate);
+    flights_init(&fetcher->flights);
     fetcher->pool =
         (TransferPool){.shared = &fetcher->shared, .first_byte_heap = &fetcher->first_byte};
     url_init(&fetcher->url);
@@ -450,11 +454,17 @@ void fetcher_delete(Fetcher *fetcher)
     buffer_destroy(&fetcher->text);
     heap_destroy(&fetcher->first_byte);
     gate_turn_destroy(&fetcher->turn);
+    flights_destroy(&fetcher->flights);
     if (fetcher->epoll >= 0) {
         (void)close(fetcher->epoll);
     }
     wake_destroy(&fetcher->wake);
     free(fetcher);
+}
+
+Flights *fetcher_flights(Fetcher *fetcher)
+{
+    return &fetcher->flights;
 }
 
 void fetcher_stats(Fetcher *fetcher, FetcherStats *stats)

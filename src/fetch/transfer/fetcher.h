@@ -29,6 +29,7 @@
 #include "parse/host/port_set.h"
 #include "base/core/result.h"
 #include "fetch/transfer/fetch_result.h"
+#include "fetch/transfer/flights.h"
 #include "frontier/visit/visit_state.h"
 #include "base/thread/shared.h"
 
@@ -94,5 +95,7 @@ void fetcher_abort(Fetcher *fetcher);
 void fetcher_stop(Fetcher *fetcher);
 void fetcher_delete(Fetcher *fetcher);
 void fetcher_stats(Fetcher *fetcher, FetcherStats *stats);
+/* What it is asking for; borrowed, for any thread. */
+Flights *fetcher_flights(Fetcher *fetcher);
 
 #endif

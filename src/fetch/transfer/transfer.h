@@ -19,6 +19,7 @@
 
 #include "base/memory/heap.h"
 #include "fetch/transfer/fetch_result.h"
+#include "fetch/transfer/flights.h"
 #include "fetch/transfer/fetcher.h"
 #include "fetch/transfer/port_map.h"
 #include "fetch/transfer/socket_watch.h"
@@ -46,6 +47,7 @@ typedef struct Transfer {
     struct curl_slist *conditions; /* owned, but for the shared headers behind its last; or NULL */
     struct curl_slist *last_condition;
     Buffer connect_text;
+    Flight flight;          /* while it is asked for */
     HeapNode by_first_byte; /* in the fetching thread's heap until the first header byte */
     Heap *first_byte_heap;
     HeapNode by_pause;    /* in TransferShared.paused while it waits for the gate */

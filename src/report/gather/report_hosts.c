@@ -27,6 +27,7 @@ static Result take_host(void *context, uint32_t host, const HostRecord *record)
     ReportHosts *hosts = context;
     hosts->n += record->fetches > 0;
     hosts->active += record->state == HOST_ACTIVE;
+    hosts->parked += record->state == HOST_PARKED;
     hosts->full += record->state == HOST_FULL;
     hosts->denied += record->state == HOST_DENIED;
     hosts->dropped += record->state == HOST_DROPPED;

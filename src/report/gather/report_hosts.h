@@ -27,6 +27,7 @@ typedef struct ReportHosts {
     uint64_t active;
     uint64_t dropped;
     uint64_t dropped_by[FETCH_CLASSES];
+    uint64_t parked; /* failed for too long; their URLs are kept */
     uint64_t full;
     uint64_t denied;
     uint64_t with_crawl_delay;

@@ -90,16 +90,14 @@ static void take_line(ReportLog *log, const char *bytes, size_t length)
     log->last = line.end.us > log->last.us ? line.end : log->last;
     if (line.was_sent) {
         take_request(log, &line);
-    } else if (line.url.length > 0) {
-        LogText rule = line.rule;
-        if (rule.length > 0) {
-            tally_add(&log->refusals, rule.bytes, rule.length, 0);
-        } else {
-            count_status(&log->refusals, &line, 0);
-        }
+    } else if (line.url.length > 4 && memcmp(line.url.bytes, "dns:", 4) == 0) {
+        LogText class = line.error; /* a name without an address */
+        tally_add(&log->errors, class.length == 0 ? "dns" : class.bytes,
+                  class.length == 0 ? 3 : class.length, 0);
+    } else if (line.rule.length > 0) {
+        tally_add(&log->refusals, line.rule.bytes, line.rule.length, 0);
     } else {
-        tally_add(&log->errors, line.error.length > 0 ? line.error.bytes : "dns",
-                  line.error.length > 0 ? line.error.length : 3, 0); /* a name without address */
+        count_status(&log->refusals, &line, 0);
     }
 }
 

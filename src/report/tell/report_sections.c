@@ -249,6 +249,7 @@ static void tell_hosts(Telling *tell)
             tell_count(tell, name, hosts->dropped_by[i]);
         }
     }
+    tell_count(tell, "parked: failed for too long", hosts->parked);
     tell_count(tell, "at their limit", hosts->full);
     tell_count(tell, "denied by the operator", hosts->denied);
     tell_ranking(tell, "Largest hosts, by pages", &hosts->largest);
