@@ -47,7 +47,7 @@ HARDEN_LINK := -Wl,-z,relro -Wl,-z,now -Wl,-z,noexecstack
 
 CHECKED := -DRAGNO_CHECK_LOCKS
 OPT_release = -O2 -g $(HARDEN)
-OPT_lint = $(OPT_release) -Werror
+OPT_lint = $(OPT_release) -Werror -ffunction-sections
 OPT_asan := -O1 -g -fsanitize=address,undefined -fno-sanitize-recover=undefined -fno-omit-frame-pointer $(CHECKED)
 OPT_tsan := -O1 -g -fsanitize=thread -fno-omit-frame-pointer $(CHECKED)
 OPT_fuzz := -O1 -g -fsanitize=fuzzer-no-link,address,undefined -fno-sanitize-recover=undefined -Werror $(CHECKED)
@@ -274,6 +274,15 @@ $(OUT)/install/libragno.so.$(VERSION): $(call objects,$(LIBRAGNO_SRC)) src/libra
 	@echo '  LD  $@' >&2
 	@$(CC) $(USE_LD) -shared -Wl,-soname,$(SO) -Wl,--version-script=src/libragno.map -Wl,-z,defs \
 	    -Wl,--as-needed -o $@ $(filter %.o,$^) $(shell $(PKG_CONFIG) --libs $(LIBRAGNO_PKGS)) -lm
+
+# What the program and the library reach, and nothing else: for tests/lint/unused, with MODE=lint.
+$(OUT)/reached/ragno: $(OUT)/src/main.o $(OUT)/libragno.a
+	@mkdir -p $(@D)
+	@$(LINK) -Wl,--gc-sections -o $@ $^ $(USE_LIBS)
+$(OUT)/reached/libragno.so: $(OUT)/install/libragno.a src/libragno.map
+	@mkdir -p $(@D)
+	@$(CC) $(USE_LD) -shared -Wl,--gc-sections -Wl,--version-script=src/libragno.map -Wl,--whole-archive \
+	    $< -Wl,--no-whole-archive -o $@ $(shell $(PKG_CONFIG) --libs $(LIBRAGNO_PKGS)) -lm
 
 # ---- Documents, editors, installing ----
 .PHONY: doc install

@@ -167,7 +167,73 @@ static void a_creation_that_was_cut_short_is_done_again(void)
     folder_remove(page_db_fixture_path("pagedb4"));
 }
 
+/* What a dump prints; the caller frees it. */
+static char *dump_of(PageDB *db, PageDBError (*dump)(PageDB *, FILE *))
+{
+    char *text = NULL;
+    size_t length = 0;
+    FILE *out = open_memstream(&text, &length);
+    CU_ASSERT_PTR_NOT_NULL_FATAL(out);
+    CU_ASSERT_EQUAL(dump(db, out), page_db_error_ok);
+    (void)fclose(out);
+    return text;
+}
+
+static void dumps_have_a_line_for_each_page_and_link(void)
+{
+    PageDB *db = page_db_fixture_open("dumps");
+    CrawledPage *cp = page_db_fixture_page("http://a.com/", 100, 0.5F, 1);
+    CU_ASSERT_EQUAL(crawled_page_add_link(cp, "http://a.com/1", 0.25F), 0);
+    CU_ASSERT_EQUAL(crawled_page_add_link(cp, "http://b.com/", 0.125F), 0);
+    add(db, cp);
+    char *text = dump_of(db, page_db_info_dump);
+    size_t lines = 0;
+    for (const char *c = text; *c != '\0'; c++) {
+        lines += *c == '\n';
+    }
+    CU_ASSERT_EQUAL(lines, 3);
+    char line[200];
+    (void)snprintf(line, sizeof line, "%016llx 0 http://a.com/ 100.000 100.000 0 1 0 0.5\n",
+                   (unsigned long long)page_db_hash("http://a.com/"));
+    CU_ASSERT_PTR_NOT_NULL(strstr(text, line));
+    (void)snprintf(line, sizeof line, "%016llx 2 http://b.com/ 0.000 0.000 0 0 1 0.125\n",
+                   (unsigned long long)page_db_hash("http://b.com/"));
+    CU_ASSERT_PTR_NOT_NULL(strstr(text, line));
+    free(text);
+    text = dump_of(db, page_db_links_dump);
+    CU_ASSERT_STRING_EQUAL(text, "0 2\n0 1\n"); /* links that leave the domain come first */
+    free(text);
+    FILE *full = fopen("/dev/full", "w");
+    CU_ASSERT_PTR_NOT_NULL_FATAL(full);
+    CU_ASSERT_EQUAL(page_db_links_dump(db, full), page_db_error_invalid_path);
+    (void)fclose(full);
+    CU_ASSERT_EQUAL(page_db_delete(db), page_db_error_ok);
+}
+
+static void a_crawled_page_holds_copies(void)
+{
+    char url[] = "http://a.com/1";
+    char hash[16] = "sixteen bytes...";
+    CrawledPage *cp = crawled_page_new("http://a.com/");
+    CU_ASSERT_EQUAL(crawled_page_n_links(cp), 0);
+    for (int i = 0; i < 25; i++) { /* more than there is room for at first */
+        url[13] = (char)('a' + i);
+        CU_ASSERT_EQUAL(crawled_page_add_link(cp, url, (float)i), 0);
+    }
+    CU_ASSERT_EQUAL(crawled_page_n_links(cp), 25);
+    CU_ASSERT_STRING_EQUAL(crawled_page_get_link(cp, 0)->url, "http://a.com/a");
+    CU_ASSERT_STRING_EQUAL(crawled_page_get_link(cp, 24)->url, "http://a.com/y");
+    CU_ASSERT_EQUAL(crawled_page_get_link(cp, 24)->score, 24);
+    CU_ASSERT_EQUAL(crawled_page_set_hash128(cp, hash), 0);
+    memset(hash, 0, sizeof hash);
+    CU_ASSERT_EQUAL(cp->content_hash_length, 16);
+    CU_ASSERT_EQUAL(memcmp(cp->content_hash, "sixteen bytes...", 16), 0);
+    crawled_page_delete(cp);
+}
+
 UNIT_MAIN("page_db",
+          {"dumps have a line for each page and link", dumps_have_a_line_for_each_page_and_link},
+          {"a crawled page holds copies", a_crawled_page_holds_copies},
           {"a creation that was cut short is done again",
            a_creation_that_was_cut_short_is_done_again},
           {"a crawled page and its links are known", a_crawled_page_and_its_links_are_known},

@@ -147,6 +147,38 @@ static void a_reader_inside_a_reader_does_not_deadlock_an_expansion(void)
     close_fixture(&f);
 }
 
+typedef struct Door {
+    InvSemaphore semaphore;
+    atomic_bool is_in;
+} Door;
+
+static void *enter(void *argument)
+{
+    Door *door = argument;
+    inv_semaphore_inc(&door->semaphore);
+    atomic_store(&door->is_in, true);
+    inv_semaphore_dec(&door->semaphore);
+    return NULL;
+}
+
+static void nobody_enters_while_the_door_is_closed(void)
+{
+    Door door = {.is_in = false};
+    pthread_t thread;
+    inv_semaphore_init(&door.semaphore);
+    inv_semaphore_block(&door.semaphore);
+    CU_ASSERT_EQUAL_FATAL(pthread_create(&thread, NULL, enter, &door), 0);
+    CU_ASSERT_FALSE(inv_semaphore_block_until(&door.semaphore, (MonoTime){0})); /* it is closed */
+    CU_ASSERT_FALSE(atomic_load(&door.is_in));
+    inv_semaphore_release(&door.semaphore);
+    CU_ASSERT_EQUAL(pthread_join(thread, NULL), 0);
+    CU_ASSERT_TRUE(atomic_load(&door.is_in));
+    inv_semaphore_block(&door.semaphore); /* and nobody is in any more */
+    CU_ASSERT_EQUAL(inv_semaphore_count(&door.semaphore), 0);
+    inv_semaphore_release(&door.semaphore);
+    inv_semaphore_destroy(&door.semaphore);
+}
+
 enum { WRITERS = 2, READERS = 3 };
 
 typedef struct Load {
@@ -231,7 +263,9 @@ static void threads_read_and_write_across_expansions(void)
     close_fixture(&f);
 }
 
-UNIT_MAIN("txn_manager", {"transactions are counted", transactions_are_counted},
+UNIT_MAIN("txn_manager",
+          {"nobody enters while the door is closed", nobody_enters_while_the_door_is_closed},
+          {"transactions are counted", transactions_are_counted},
           {"the map doubles when few pages are free", the_map_doubles_when_few_pages_are_free},
           {"a reader inside a reader does not deadlock an expansion",
            a_reader_inside_a_reader_does_not_deadlock_an_expansion},

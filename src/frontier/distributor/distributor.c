@@ -155,8 +155,3 @@ MonoTime distributor_work(Distributor *distributor, size_t front, size_t require
     }
     return mono_before(walk_time, next) ? walk_time : next;
 }
-
-void distributor_forget(Distributor *distributor, VisitState *visit_state)
-{
-    visit_home_forget(distributor, visit_state);
-}

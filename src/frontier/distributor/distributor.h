@@ -58,7 +58,5 @@ void distributor_recalled(Distributor *distributor, VisitState *visit_state);
  * forgets idle visit states. Returns when it wants to be called again at the latest. */
 MonoTime distributor_work(Distributor *distributor, size_t front, size_t required, MonoTime now,
                           WallTime wall);
-/* Forgets a visit state without further ado, for shutting down. */
-void distributor_forget(Distributor *distributor, VisitState *visit_state);
 
 #endif

@@ -3,7 +3,6 @@
 #include <errno.h>
 #include <string.h>
 
-#include "store/format/page_links_table.h"
 #include "store/lmdb/lmdb_result.h"
 
 static Result result_of(int rc, const char *what)
@@ -33,13 +32,4 @@ Result page_keys_walk(PageDB *db, MDB_txn *txn, void (*visit)(void *context, con
     }
     mdb_cursor_close(cursor);
     return rc == MDB_NOTFOUND ? RESULT_OK : result_of(rc, "walk hash2idx");
-}
-
-Result page_has_links(PageDB *db, MDB_txn *txn, uint64_t index, bool *has)
-{
-    const uint8_t *list = NULL;
-    size_t length = 0;
-    int rc = page_links_find(txn, db->store->tables.links, index, &list, &length);
-    *has = rc == 0;
-    return rc == MDB_NOTFOUND ? RESULT_OK : result_of(rc, "find links");
 }

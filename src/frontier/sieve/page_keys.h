@@ -12,7 +12,4 @@
 Result page_keys_walk(PageDB *db, MDB_txn *txn, void (*visit)(void *context, const PageKey *key),
                       void *context);
 
-/* Whether a page has a list, be it empty. */
-Result page_has_links(PageDB *db, MDB_txn *txn, uint64_t index, bool *has);
-
 #endif
