@@ -20,7 +20,7 @@ ANSWERS = {
               "<title>Home &amp; more</title><meta name=description content='the start'>"
               f"<h1>Home</h1><p>{LONG}<table><tr><td>a<td>b<tr><td>c<td>d</table><div hidden>no</div>"
               "<a href=/de>d</a> <a href=/latin>l</a> <a href=/plain.txt>p</a> <a href=/copy>c</a> "
-              f"<a href=/gone>g</a> <a href=/i.png>i</a> <a href=/zip>z</a> <a href=/broken>b</a> <a href=/bare>x</a>"
+              f"<a href=/gone>g</a> <a href=/i.png>i</a> <a href=/zip>z</a> <a href=/broken>b</a> <a href=/bare>x</a><a href=/nav>n</a>"
               f"<a href='{B}/copy'>c</a><a href=/frames>f</a><a href=/moved>m</a>"),
     A + "/de": (200, HTML, "<html lang=de><meta charset=utf-8><link rel=canonical href='/de?x=1'><title>Fuchs"
                 f"</title><h2>Der<br>Fuchs</h2><p>{GERMAN}"),
@@ -29,6 +29,8 @@ ANSWERS = {
     A + "/plain.txt": (200, {"Content-Type": "text/plain; charset=utf-8"}, "one\r\n<b>two</b>\r\n"),
     A + "/copy": page(A + "/"),
     B + "/copy": page(A + "/"),
+    A + "/nav": (200, HTML, "<nav><a href=/>Start</a> <a href=/de>Other</a></nav><main><h1>Title</h1><p>" + LONG +
+                 "</main><footer>Imprint and more</footer>"),
     A + "/gone": (404, HTML, "<p>not here"),
     A + "/moved": (301, {**HTML, "Location": "/de"}, "<p>moved"),
     A + "/i.png": (200, {"Content-Type": "image/png"}, b"\x89PNG"),
@@ -88,7 +90,7 @@ def fields(report, path):
     crawl = sample(path)
     found = {row["url"]: row for row in rows(crawl)}
     report.same_set("documents with text, and no others", set(found),
-                    {A + p for p in ("/", "/de", "/latin", "/plain.txt", "/copy", "/zip", "/broken", "/bare", "/frames")} |
+                    {A + p for p in ("/", "/de", "/latin", "/plain.txt", "/copy", "/zip", "/broken", "/bare", "/frames", "/nav")} |
                     {B + "/copy"})
     home = found[A + "/"]
     report.equal("all fields, in order", [list(row) for row in found.values()], [FIELDS] * len(found))
@@ -136,6 +138,10 @@ def choices(report, path):
     report.equal("nothing is new since then", rows(crawl, "--status", "all", "--since", re.search(r"--since (\S+)\n", said)[1]), [])
     report.equal("a day alone", len(rows(crawl, "--since", "2001-01-01")), len(rows(crawl)))
     report.equal("--quiet", export(crawl, "-q")[1], "")
+    main = {row["url"]: row["text"] for row in rows(crawl, "--main")}
+    report.check("--main leaves the links of the page out", main[A + "/"].startswith("Home\n\nThe quick") and
+                 main[A + "/plain.txt"] == "one\n<b>two</b>\n" and main[A + "/nav"].startswith("Title\n") and "Imprint" not in main[A + "/nav"],
+                 main)
     one = export(crawl, "--threads", "1")[0]
     report.equal("the order is the archive's, whatever the threads", [export(crawl, "--threads", n)[0] == one for n in ("2", "5")], [True] * 2)
     for words, wrong in ((["--format", "xml"], "--format"), (["--since", "soon"], "--since"), (["--status", "2x"], "--status"),

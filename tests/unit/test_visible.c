@@ -18,7 +18,7 @@ typedef struct Case {
 static VisibleReader *new_reader(size_t memory_bytes)
 {
     VisibleReader *reader = NULL;
-    VisibleOptions options = {.memory_bytes = memory_bytes, .links = true, .blocks = true};
+    VisibleOptions options = {.memory_bytes = memory_bytes, .links = true, .main_text = true};
     if (visible_reader_new(&reader, &options) != RESULT_OK) {
         abort();
     }

@@ -21,7 +21,7 @@ static const CheckCommand commands[] = {
     {"dns", "[-c FILE] [-s SECTION.KEY=VALUE]... HOST...", check_dns},
     {"links", "FILE --base URL [--content-type T] [--front-end skim|libxml2]", check_links},
     {"sitemap", "FILE --url URL", check_sitemap},
-    {"text", "FILE [--base URL] [--content-type T] [--facts]", check_text},
+    {"text", "FILE [--base URL] [--content-type T] [--main | --facts]", check_text},
     {"filter",
      "'EXPRESSION' [--source URL] [--depth N] [--status N]\n"
      "                     [--content-type TYPE] [--body FILE] [--explain] URL...\n"

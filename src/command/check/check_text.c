@@ -7,13 +7,14 @@
 #include "crawl/input_file.h"
 #include "parse/visible/visible.h"
 
-#define USAGE "text FILE [--base URL] [--content-type T] [--facts]"
+#define USAGE "text FILE [--base URL] [--content-type T] [--main | --facts]"
 
 typedef struct CheckText {
     const char *file;
     const char *base;
     const char *content_type;
     bool facts;
+    bool main_text;
 } CheckText;
 
 static bool read_arguments(CheckText *check, int argc, char **argv)
@@ -25,6 +26,8 @@ static bool read_arguments(CheckText *check, int argc, char **argv)
             check->base = argv[++i];
         } else if (strcmp(word, "--content-type") == 0 && has_next) {
             check->content_type = argv[++i];
+        } else if (strcmp(word, "--main") == 0) {
+            check->main_text = true;
         } else if (strcmp(word, "--facts") == 0) {
             check->facts = true;
         } else if (check->file == NULL && (word[0] != '-' || word[1] == '\0')) {
@@ -76,7 +79,7 @@ int check_text(int argc, char **argv)
         return status;
     }
     VisibleReader *reader = NULL;
-    VisibleOptions options = {.memory_bytes = (size_t)1 << 30};
+    VisibleOptions options = {.memory_bytes = (size_t)1 << 30, .main_text = check.main_text};
     Result rc = visible_reader_new(&reader, &options);
     if (rc == RESULT_OK) {
         VisibleInput input = {.body = buffer_string(&body),
@@ -89,7 +92,8 @@ int check_text(int argc, char **argv)
         if (check.facts) {
             print_facts(reader, &page);
         } else {
-            (void)fwrite(page.text, 1, page.length, stdout);
+            (void)fwrite(check.main_text ? page.main_text : page.text, 1,
+                         check.main_text ? page.main_length : page.length, stdout);
             (void)putchar('\n');
         }
     }

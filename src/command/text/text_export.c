@@ -34,6 +34,7 @@ static int usage(FILE *out)
         out,
         "usage: ragno export DIR text [OPTION]...\n"
         "  --format jsonl|wet       JSON Lines (default), or WARC conversion records\n"
+        "  --main                   only the main text: no navigation, header, footer\n"
         "  --since TIME             captures of that time or later: 2026-01-31, "
         "2026-01-31T12:00:00Z\n"
         "  --status N|N-N|all       HTTP statuses, default 200-299\n"
@@ -142,7 +143,9 @@ static int take_option(TextCommand *command, int argc, char **argv, int *i)
 
 static bool take_flag(TextCommand *command, const char *word)
 {
-    if (strcmp(word, "--no-language") == 0) {
+    if (strcmp(word, "--main") == 0) {
+        command->run.pages.main_text = true;
+    } else if (strcmp(word, "--no-language") == 0) {
         command->no_language = true;
     } else if (strcmp(word, "--quiet") == 0 || strcmp(word, "-q") == 0) {
         command->quiet = true;

@@ -33,7 +33,7 @@ Result text_pages_new(TextPages **out, const TextPagesOptions *options)
     buffer_init(&pages->plain, MEMORY_BYTES);
     url_init(&pages->document);
     url_init(&pages->link);
-    VisibleOptions visible = {.memory_bytes = MEMORY_BYTES};
+    VisibleOptions visible = {.memory_bytes = MEMORY_BYTES, .main_text = options->main_text};
     Result rc = visible_reader_new(&pages->reader, &visible);
     if (rc != RESULT_OK) {
         text_pages_delete(pages);
@@ -133,8 +133,9 @@ Result text_pages_read(TextPages *pages, const TextCapture *capture, TextPage *p
     if (rc != RESULT_OK) {
         return rc;
     }
-    page->text = page->visible.text;
-    page->length = page->visible.length;
+    bool part = page->visible.main_text != NULL;
+    page->text = part ? page->visible.main_text : page->visible.text;
+    page->length = part ? page->visible.main_length : page->visible.length;
     add_header_facts(pages, capture, page);
     if (pages->options.language) {
         page->language = text_language_of(page->text, page->length);

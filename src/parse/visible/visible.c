@@ -8,6 +8,7 @@
 #include "parse/charset/charset_span.h"
 #include "parse/html/html_xml.h"
 #include "parse/url/url.h"
+#include "parse/visible/visible_main.h"
 #include "parse/visible/visible_markup.h"
 
 #define DEFAULT_MEMORY_BYTES ((size_t)64 << 20)
@@ -23,6 +24,7 @@ struct VisibleReader {
     VisibleMarks marks;
     VisibleTree tree;
     VisibleFacts facts;
+    VisibleMain main;
     Url document;
     Url base;
     Url link; /* scratch */
@@ -41,8 +43,9 @@ Result visible_reader_new(VisibleReader **reader, const VisibleOptions *options)
     buffer_init(&r->decoded, r->options.memory_bytes);
     visible_lines_init(&r->lines);
     visible_marks_init(&r->marks);
+    visible_main_init(&r->main);
     r->marks.wants_links = options->links;
-    r->marks.wants_blocks = options->blocks;
+    r->marks.wants_blocks = options->main_text;
     url_init(&r->document);
     url_init(&r->base);
     url_init(&r->link);
@@ -57,6 +60,7 @@ void visible_reader_delete(VisibleReader *reader)
     }
     visible_lines_destroy(&reader->lines);
     visible_marks_destroy(&reader->marks);
+    visible_main_destroy(&reader->main);
     buffer_destroy(&reader->decoded);
     url_destroy(&reader->document);
     url_destroy(&reader->base);
@@ -145,6 +149,7 @@ Result visible_read(VisibleReader *reader, const VisibleInput *input, VisiblePag
     page->text = "";
     buffer_trim(&r->decoded, KEEP_BYTES);
     visible_lines_trim(&r->lines, KEEP_BYTES);
+    visible_main_trim(&r->main, KEEP_BYTES);
     r->marks.n_headings = 0;
     Result rc = read_page(r, input, page);
     if (rc == RESULT_MEMORY && r->lines.out == NULL) {
@@ -157,6 +162,12 @@ Result visible_read(VisibleReader *reader, const VisibleInput *input, VisiblePag
     page->language = r->facts.language;
     page->canonical = resolve_canonical(r, input, page->encoding);
     page->n_headings = r->marks.n_headings;
+    if (r->options.main_text) {
+        Result found = visible_main_find(&r->main, page->text, &r->marks);
+        page->main_text = found == RESULT_OK && r->main.text != NULL ? r->main.text : "";
+        page->main_length = r->main.length;
+        rc = rc == RESULT_OK ? found : rc;
+    }
     return rc == RESULT_OK && (r->facts.failed || r->marks.failed) ? RESULT_MEMORY : rc;
 }
 

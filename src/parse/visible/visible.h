@@ -27,7 +27,7 @@
 typedef struct VisibleOptions {
     size_t memory_bytes; /* of decoded text, and of facts; 0 = 64 Mi */
     bool links;          /* note where links lie in the text */
-    bool blocks;         /* note blocks, for main text */
+    bool main_text;      /* find the main text (visible_main.h) */
 } VisibleOptions;
 
 typedef struct VisibleInput {
@@ -48,6 +48,8 @@ typedef struct VisiblePage {
     const char *encoding; /* WHATWG name, static */
     const char *text;     /* UTF-8 */
     size_t length;
+    const char *main_text; /* with options.main_text: a part of it; else NULL */
+    size_t main_length;
     const char *title; /* NUL-terminated; NULL: none, as below */
     const char *description;
     const char *canonical; /* absolute, of http or https, without fragment */

@@ -100,7 +100,7 @@ void visible_marks_link_end(VisibleMarks *marks, uint32_t link, size_t at)
     }
 }
 
-uint32_t visible_marks_area(VisibleMarks *marks, uint32_t parent, unsigned id, VisibleRole role)
+uint32_t visible_marks_area(VisibleMarks *marks, uint32_t parent, HtmlTagId id, VisibleRole role)
 {
     void *items = marks->areas;
     if (!marks->wants_blocks || !make_room(marks, &items, marks->n_areas, &marks->areas_capacity,
@@ -108,11 +108,13 @@ uint32_t visible_marks_area(VisibleMarks *marks, uint32_t parent, unsigned id, V
         return parent;
     }
     marks->areas = items;
-    marks->areas[marks->n_areas] = (VisibleArea){.parent = parent,
-                                                 .first_block = (uint32_t)marks->n_blocks,
-                                                 .end_block = (uint32_t)marks->n_blocks,
-                                                 .id = (uint8_t)id,
-                                                 .role = (uint8_t)role};
+    marks->areas[marks->n_areas] =
+        (VisibleArea){.parent = parent,
+                      .first_block = (uint32_t)marks->n_blocks,
+                      .end_block = (uint32_t)marks->n_blocks,
+                      .id = (uint8_t)id,
+                      .role = (uint8_t)role,
+                      .is_header = id == HTML_HEADER || id == HTML_FOOTER};
     return (uint32_t)marks->n_areas++;
 }
 

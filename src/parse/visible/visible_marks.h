@@ -12,6 +12,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "parse/html/html_tags.h"
+
 #define VISIBLE_HEADINGS_MAX 4096u
 #define VISIBLE_LINKS_MAX    262144u
 #define VISIBLE_BLOCKS_MAX   262144u
@@ -40,6 +42,7 @@ typedef struct VisibleArea {
     uint32_t end_block; /* behind its last one */
     uint8_t id;         /* HtmlTagId */
     uint8_t role;       /* VisibleRole */
+    bool is_header;     /* <header> or <footer>, which may be those of an article */
 } VisibleArea;
 
 /* Text without a line break of the layout within: a paragraph, a heading, a cell. */
@@ -83,7 +86,7 @@ void visible_marks_heading_end(VisibleMarks *marks, uint32_t heading, size_t at)
 /* href lies in the markup. */
 uint32_t visible_marks_link(VisibleMarks *marks, size_t at, const char *href);
 void visible_marks_link_end(VisibleMarks *marks, uint32_t link, size_t at);
-uint32_t visible_marks_area(VisibleMarks *marks, uint32_t parent, unsigned id, VisibleRole role);
+uint32_t visible_marks_area(VisibleMarks *marks, uint32_t parent, HtmlTagId id, VisibleRole role);
 void visible_marks_area_end(VisibleMarks *marks, uint32_t area);
 /* A block ends here, if text was written since the last; area: the innermost around it. */
 void visible_marks_block(VisibleMarks *marks, size_t at, uint32_t area);

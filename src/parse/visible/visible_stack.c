@@ -256,7 +256,8 @@ static void open_node(VisibleStack *stack, VisibleNode *node, const HtmlTag *tag
     VisibleMarks *marks = stack->marks;
     size_t at = stack->lines->length;
     unsigned flags = visible_traits[tag->id].flags;
-    if (node->box != VISIBLE_BOX_INLINE && node->box != VISIBLE_BOX_NONE) {
+    if (node->box != VISIBLE_BOX_INLINE && node->box != VISIBLE_BOX_INLINE_BLOCK &&
+        node->box != VISIBLE_BOX_NONE) {
         node->area = visible_marks_area(marks, node->area, tag->id, role_of(tag));
     }
     if ((flags & VISIBLE_HEADING) != 0) {
