@@ -4,7 +4,7 @@
 
 #include "base/option/options.h"
 #include "store/lmdb/lmdb_result.h"
-#include "store/lmdb/util.h"
+#include "store/records/url_parts.h"
 
 #define RECORD_NAME "dedup_key"
 #define BLANKS      " ,\t"

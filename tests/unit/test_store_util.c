@@ -13,7 +13,8 @@
 #include "base/core/hash.h"
 #include "store/records/domain_temp.h"
 #include "store/lmdb/mmap_array.h"
-#include "store/lmdb/util.h"
+#include "base/core/varint.h"
+#include "store/records/url_parts.h"
 
 static void the_first_error_stays_until_it_is_cleaned(void)
 {

@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "base/core/hash.h"
-#include "store/lmdb/util.h"
+#include "store/records/url_parts.h"
 
 void slot_cache_init(SlotCache *cache, uint64_t seed)
 {

@@ -2,7 +2,7 @@
 
 #include "base/core/hash.h"
 #include "parse/host/domain.h"
-#include "store/lmdb/util.h"
+#include "store/records/url_parts.h"
 
 unsigned slot_of_host(const char *host, size_t length)
 {

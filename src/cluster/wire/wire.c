@@ -3,7 +3,7 @@
 #include <endian.h>
 #include <string.h>
 
-#include "store/lmdb/util.h"
+#include "base/core/varint.h"
 
 #define HALF_MOST 65504.0f
 

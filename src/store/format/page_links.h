@@ -23,7 +23,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "store/lmdb/util.h"
+#include "base/core/varint.h"
 
 /* Writes the list of page `index` to out (room for (n + 3) * MAX_VARINT_SIZE bytes); sorts both
  * groups of to[0..n) in place. Returns how many bytes. */

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "store/lmdb/util.h"
+#include "base/core/varint.h"
 
 void page_links_reader_init(PageLinksReader *reader, uint64_t key, const MDB_val *record)
 {

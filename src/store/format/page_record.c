@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "store/records/page_ref.h"
+#include "store/records/url_parts.h"
 
 #define HOP_MASK      0x1fu
 #define MARK_CRAWLED  0x20u

@@ -21,7 +21,7 @@
 #include <stdint.h>
 
 #include "base/memory/buffer.h"
-#include "store/lmdb/util.h"
+#include "base/core/varint.h"
 
 #define PAGE_RECORD_HEAD_BYTES 10
 #define PAGE_RECORD_MAX_BYTES                                                                      \

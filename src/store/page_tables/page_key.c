@@ -1,7 +1,7 @@
 #include "store/page_tables/page_key.h"
 
 #include "base/core/hash.h"
-#include "store/lmdb/util.h"
+#include "store/records/url_parts.h"
 
 #define PRINT_MASK ((UINT64_C(1) << PAGE_PRINT_BITS) - 1)
 
