@@ -1,6 +1,5 @@
 #include "base/core/varint.h"
 
-
 uint8_t *varint_encode_uint64(uint64_t n, uint8_t *out)
 {
     while (n >= 0x80) {
