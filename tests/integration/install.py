@@ -52,7 +52,7 @@ def compile_names(report, environment):
 
 
 # Declared, since structures of the documented headers need their types, but for the library alone.
-INNER = re.compile(r"mutex_|condition_|cpu_|score_(input|parent)_|page_stream_park_all$|"
+INNER = re.compile(r"mutex_|condition_|cpu_|clock_asleep_|score_(input|parent)_|"
                    r"rank_memory_")
 
 
