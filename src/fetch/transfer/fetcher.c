@@ -15,6 +15,7 @@
 #include "base/thread/wake.h"
 #include "fetch/transfer/fetch_step.h"
 #include "fetch/transfer/gate_turn.h"
+#include "fetch/transfer/lanes.h"
 #include "fetch/transfer/socket_watch.h"
 #include "fetch/transfer/transfer_end.h"
 #include "fetch/transfer/transfer_pool.h"
@@ -28,16 +29,15 @@ struct Fetcher {
     FetchRules rules;
     unsigned number;
     TransferShared shared;
-    CURLM *multi;
+    Lanes lanes;
     int epoll;
     SocketWatch sockets;
     Wake wake;
     Queue inbox;
     Thread thread;
-    MonoTime curl_timer; /* when curl_multi_socket_action wants a time-out; MONO_NEVER */
-    Heap first_byte;     /* transfers that have not got one, by deadline */
-    Flights flights;     /* what is asked for */
-    GateTurn turn;       /* transfers that wait for the gate */
+    Heap first_byte; /* transfers that have not got one, by deadline */
+    Flights flights; /* what is asked for */
+    GateTurn turn;   /* transfers that wait for the gate */
     TransferPool pool;
     SharedReader filter;
     Decoder *decoder;              /* of robots.txt with a content coding */
@@ -69,7 +69,7 @@ static void finish(Fetcher *fetcher, Transfer *transfer, CURLcode code)
 {
     VisitState *visit_state = transfer->visit_state;
     FetchResult *result = transfer->result;
-    (void)curl_multi_remove_handle(fetcher->multi, transfer->easy);
+    lanes_take_out(transfer->lane, transfer->easy);
     result->cost.end = mono_now();
     transfer_end(transfer, code);
     VisitState *asker = fetch_step_end(&fetcher->rules, visit_state, result);
@@ -114,12 +114,13 @@ static void begin(Fetcher *fetcher, VisitState *visit_state)
         give_back(fetcher, visit_state);
         return;
     }
+    transfer->lane = lanes_of(&fetcher->lanes, visit_state->identity.host);
     Result rc = transfer_prepare(transfer, visit_state, result, result->request.url, robots);
     if (rc == RESULT_OK &&
         heap_push(&fetcher->first_byte, &transfer->by_first_byte,
                   mono_add_ms(now.mono, fetcher->options.first_byte_timeout_ms).ns,
                   0) == RESULT_OK &&
-        curl_multi_add_handle(fetcher->multi, transfer->easy) == CURLM_OK) {
+        lanes_begin(transfer->lane, transfer->easy) == RESULT_OK) {
         flights_add(&fetcher->flights, &transfer->flight, result->request.url, now.mono);
         atomic_fetch_add_explicit(&fetcher->requests, 1, memory_order_relaxed);
         return;
@@ -132,53 +133,14 @@ static void begin(Fetcher *fetcher, VisitState *visit_state)
 /* ---- event loop
  * ---------------------------------------------------------------------------------------- */
 
-static int on_curl_socket(CURL *easy, curl_socket_t fd, int what, void *context, void *known)
+static void collect_ended(Fetcher *fetcher)
 {
-    (void)easy;
-    (void)known;
-    Fetcher *fetcher = context;
-    uint32_t events = 0;
-    if (what != CURL_POLL_REMOVE) {
-        events = ((what & CURL_POLL_IN) != 0 ? (uint32_t)EPOLLIN : 0u) |
-                 ((what & CURL_POLL_OUT) != 0 ? (uint32_t)EPOLLOUT : 0u);
-    }
-    socket_watch_want(&fetcher->sockets, fd, events);
-    return 0;
-}
-
-static int on_curl_timer(CURLM *multi, long timeout_ms, void *context)
-{
-    (void)multi;
-    Fetcher *fetcher = context;
-    fetcher->curl_timer = timeout_ms < 0 ? MONO_NEVER : mono_add_ms(mono_now(), timeout_ms);
-    return 0;
-}
-
-/* libcurl tells of a timer only when it changes: one that was not due yet after all is asked for.
- */
-static void run_curl_timer(Fetcher *fetcher)
-{
-    int running = 0;
-    long left_ms = -1;
-    fetcher->curl_timer = MONO_NEVER;
-    (void)curl_multi_socket_action(fetcher->multi, CURL_SOCKET_TIMEOUT, 0, &running);
-    if (fetcher->curl_timer.ns == MONO_NEVER.ns &&
-        curl_multi_timeout(fetcher->multi, &left_ms) == CURLM_OK) {
-        (void)on_curl_timer(fetcher->multi, left_ms, fetcher);
-    }
-}
-
-static void collect_finished(Fetcher *fetcher)
-{
-    CURLMsg *message = NULL;
-    int left = 0;
-    while ((message = curl_multi_info_read(fetcher->multi, &left)) != NULL) {
-        if (message->msg == CURLMSG_DONE) {
-            Transfer *transfer = NULL;
-            CURLcode code = message->data.result;
-            (void)curl_easy_getinfo(message->easy_handle, CURLINFO_PRIVATE, (char **)&transfer);
-            finish(fetcher, transfer, code);
-        }
+    CURLcode code = CURLE_OK;
+    CURL *easy = NULL;
+    while ((easy = lanes_ended(&fetcher->lanes, &code)) != NULL) {
+        Transfer *transfer = NULL;
+        (void)curl_easy_getinfo(easy, CURLINFO_PRIVATE, (char **)&transfer);
+        finish(fetcher, transfer, code);
     }
 }
 
@@ -202,7 +164,7 @@ static void abort_all(Fetcher *fetcher)
         VisitState *visit_state = transfer->visit_state;
         if (visit_state != NULL) {
             transfer_break_off(transfer);
-            (void)curl_multi_remove_handle(fetcher->multi, transfer->easy);
+            lanes_take_out(transfer->lane, transfer->easy);
             release(fetcher, transfer);
             give_back(fetcher, visit_state);
         }
@@ -243,7 +205,7 @@ static void continue_paused(Fetcher *fetcher, MonoTime now)
 
 static int wait_ms(const Fetcher *fetcher, MonoTime now)
 {
-    MonoTime next = fetcher->curl_timer;
+    MonoTime next = lanes_time(&fetcher->lanes);
     const HeapNode *node = heap_top(&fetcher->first_byte);
     if (node != NULL && node->key < next.ns) {
         next = (MonoTime){node->key};
@@ -260,18 +222,11 @@ static int wait_ms(const Fetcher *fetcher, MonoTime now)
 
 static void serve(Fetcher *fetcher, const struct epoll_event *event)
 {
-    int running = 0;
     if (event->data.fd == fetcher->wake.fd) {
         read_inbox(fetcher);
-        return;
+    } else {
+        lanes_event(&fetcher->lanes, event->data.fd, event->events);
     }
-    if (!socket_watch_wants(&fetcher->sockets, event->data.fd)) {
-        return;
-    }
-    int mask = ((event->events & EPOLLIN) != 0 ? CURL_CSELECT_IN : 0) |
-               ((event->events & EPOLLOUT) != 0 ? CURL_CSELECT_OUT : 0) |
-               ((event->events & (EPOLLERR | EPOLLHUP)) != 0 ? CURL_CSELECT_ERR : 0);
-    (void)curl_multi_socket_action(fetcher->multi, event->data.fd, mask, &running);
 }
 
 static void *fetcher_main(void *argument)
@@ -288,10 +243,8 @@ static void *fetcher_main(void *argument)
         }
         now = mono_now();
         continue_paused(fetcher, now);
-        if (fetcher->curl_timer.ns <= now.ns) {
-            run_curl_timer(fetcher);
-        }
-        collect_finished(fetcher);
+        lanes_run_timers(&fetcher->lanes, now);
+        collect_ended(fetcher);
         expire_first_bytes(fetcher, now);
         if (atomic_exchange(&fetcher->aborting, false)) {
             abort_all(fetcher);
@@ -316,17 +269,10 @@ static Result open_loop(Fetcher *fetcher)
         return rc;
     }
     socket_watch_init(&fetcher->sockets, fetcher->epoll);
-    fetcher->multi = curl_multi_init();
-    if (fetcher->multi == NULL) {
-        return RESULT_MEMORY;
+    rc = lanes_init(&fetcher->lanes, &fetcher->sockets, fetcher->options.kept_connections);
+    if (rc != RESULT_OK) {
+        return rc;
     }
-    (void)curl_multi_setopt(fetcher->multi, CURLMOPT_SOCKETFUNCTION, on_curl_socket);
-    (void)curl_multi_setopt(fetcher->multi, CURLMOPT_SOCKETDATA, fetcher);
-    (void)curl_multi_setopt(fetcher->multi, CURLMOPT_TIMERFUNCTION, on_curl_timer);
-    (void)curl_multi_setopt(fetcher->multi, CURLMOPT_TIMERDATA, fetcher);
-    (void)curl_multi_setopt(fetcher->multi, CURLMOPT_MAXCONNECTS,
-                            (long)fetcher->options.kept_connections);
-    (void)curl_multi_setopt(fetcher->multi, CURLMOPT_PIPELINING, (long)CURLPIPE_NOTHING);
     return queue_init(&fetcher->inbox, INBOX_CAPACITY);
 }
 
@@ -350,7 +296,6 @@ Result fetcher_new(Fetcher **out, unsigned number, const FetcherOptions *options
                                   .text = &fetcher->text};
     fetcher->epoll = -1;
     fetcher->wake.fd = -1;
-    fetcher->curl_timer = MONO_NEVER;
     heap_init(&fetcher->first_byte);
     gate_turn_init(&fetcher->turn, options->gate);
     flights_init(&fetcher->flights);
@@ -438,9 +383,7 @@ void fetcher_delete(Fetcher *fetcher)
         return;
     }
     transfer_pool_destroy(&fetcher->pool);
-    if (fetcher->multi != NULL) {
-        (void)curl_multi_cleanup(fetcher->multi);
-    }
+    lanes_destroy(&fetcher->lanes);
     if (fetcher->inbox.items != NULL) {
         queue_destroy(&fetcher->inbox);
     }

@@ -8,7 +8,10 @@
 #include "parse/host/authority.h"
 #include "fetch/transfer/request_lines.h"
 
-#define BODY_FIRST_BYTES 32768u
+#define HEADER_FIRST_BYTES 1024u
+#define BODY_FIRST_BYTES   32768u /* of a body that does not say how long it is */
+#define BODY_TOLD_BYTES    (256u << 10)
+#define RECEIVE_BYTES      65536L
 /* What a transfer is counted with from its start: the first piece of its body, and what libcurl
  * and the system hold for it. */
 #define TRANSFER_FIRST_BYTES (BODY_FIRST_BYTES + 16384u)
@@ -85,14 +88,35 @@ static size_t on_header(char *bytes, size_t size, size_t n, void *context)
 {
     Transfer *transfer = context;
     size_t length = size * n;
+    Buffer *header = &transfer->result->answer.header;
     note_first_byte(transfer);
-    if (buffer_append(&transfer->result->answer.header, bytes, length) != RESULT_OK) {
+    if (header->capacity == 0 && header->limit >= HEADER_FIRST_BYTES) {
+        (void)buffer_reserve(header, HEADER_FIRST_BYTES);
+    }
+    if (buffer_append(header, bytes, length) != RESULT_OK) {
         transfer->header_overflow = true;
         transfer_break_off(transfer);
         return 0;
     }
     count_bytes(transfer);
     return length;
+}
+
+/* Room for all of the body when the header says how long it is, so that it never moves; but no more
+ * than one that says nothing gets, while the gate is closed or the length may be a lie. */
+static void make_room(Transfer *transfer, size_t length)
+{
+    Buffer *body = &transfer->result->answer.body;
+    ByteGate *gate = transfer->shared->options->gate;
+    curl_off_t told = -1;
+    (void)curl_easy_getinfo(transfer->easy, CURLINFO_CONTENT_LENGTH_DOWNLOAD_T, &told);
+    size_t room = told < 0 ? BODY_FIRST_BYTES : (size_t)told;
+    if (room > BODY_FIRST_BYTES &&
+        (room > BODY_TOLD_BYTES || (gate != NULL && !byte_gate_is_open(gate)))) {
+        room = BODY_FIRST_BYTES;
+    }
+    room = room < length ? length : room;
+    (void)buffer_reserve(body, room < body->limit ? room : body->limit);
 }
 
 static size_t on_body(char *bytes, size_t size, size_t n, void *context)
@@ -104,8 +128,8 @@ static size_t on_body(char *bytes, size_t size, size_t n, void *context)
     if (has_to_wait(transfer, length)) {
         return CURL_WRITEFUNC_PAUSE;
     }
-    if (body->capacity == 0 && body->limit >= BODY_FIRST_BYTES) {
-        (void)buffer_reserve(body, length > BODY_FIRST_BYTES ? length : BODY_FIRST_BYTES);
+    if (body->capacity == 0) {
+        make_room(transfer, length);
     }
     size_t room = body->limit - body->length;
     if (length > room) {
@@ -125,12 +149,12 @@ static curl_socket_t on_open_socket(void *context, curlsocktype purpose,
                                     struct curl_sockaddr *address)
 {
     Transfer *transfer = context;
-    IpAddress ip;
-    if (purpose != CURLSOCKTYPE_IPCXN || ip_address_of_socket(&address->addr, &ip) != RESULT_OK ||
-        !ip_policy_allows(transfer->shared->options->policy, &ip)) {
+    const IpAddress *ip = &transfer->visit_state->address.ip;
+    if (purpose != CURLSOCKTYPE_IPCXN || !ip_policy_allows(transfer->shared->options->policy, ip)) {
         transfer->refused_address = true;
         return CURL_SOCKET_BAD;
     }
+    connect_key_resolve(ip, address);
     (*transfer->shared->connections)++;
     int fd = socket(address->family, address->socktype | SOCK_CLOEXEC, address->protocol);
     if (fd >= 0) {
@@ -153,6 +177,10 @@ static void set_up_once(Transfer *transfer)
     (void)curl_easy_setopt(easy, CURLOPT_FOLLOWLOCATION, 0L);
     (void)curl_easy_setopt(easy, CURLOPT_PATH_AS_IS, 1L);
     (void)curl_easy_setopt(easy, CURLOPT_HTTP_CONTENT_DECODING, 0L);
+    (void)curl_easy_setopt(easy, CURLOPT_BUFFERSIZE, RECEIVE_BYTES);
+    /* Addresses come from our resolver. libcurl would keep what it takes for their names, and look
+     * through all of them twice in every transfer. */
+    (void)curl_easy_setopt(easy, CURLOPT_DNS_CACHE_TIMEOUT, 0L);
     (void)curl_easy_setopt(easy, CURLOPT_USERAGENT, options->user_agent);
     (void)curl_easy_setopt(easy, CURLOPT_ERRORBUFFER, transfer->error);
     (void)curl_easy_setopt(easy, CURLOPT_HEADERFUNCTION, on_header);
@@ -179,7 +207,7 @@ Result transfer_new(Transfer **out, const TransferShared *shared, Heap *first_by
     transfer->first_byte_heap = first_byte_heap;
     heap_node_init(&transfer->by_first_byte);
     heap_node_init(&transfer->by_pause);
-    buffer_init(&transfer->connect_text, 1024);
+    transfer->connect_to.data = transfer->connect_key;
     transfer->easy = curl_easy_init();
     if (transfer->easy == NULL) {
         free(transfer);
@@ -195,27 +223,8 @@ void transfer_delete(Transfer *transfer)
     if (transfer != NULL) {
         transfer_reset(transfer);
         curl_easy_cleanup(transfer->easy);
-        curl_slist_free_all(transfer->connect_to);
-        buffer_destroy(&transfer->connect_text);
         free(transfer);
     }
-}
-
-/* "::ADDRESS:PORT": whatever host and port the URL names, connect there. */
-static Result pin_address(Transfer *transfer, uint16_t url_port)
-{
-    const IpAddress *address = &transfer->visit_state->address.ip;
-    char text[IP_ADDRESS_TEXT_BYTES];
-    buffer_reset(&transfer->connect_text);
-    Result rc = buffer_printf(&transfer->connect_text, address->v6 ? "::[%s]:%u" : "::%s:%u",
-                              ip_address_format(address, text),
-                              port_map_port(&transfer->shared->ports, url_port));
-    curl_slist_free_all(transfer->connect_to);
-    transfer->connect_to = NULL;
-    if (rc == RESULT_OK) {
-        rc = request_lines_add(&transfer->connect_to, buffer_string(&transfer->connect_text));
-    }
-    return rc;
 }
 
 /* Frees the conditions of the last use; the shared headers behind them are not theirs. */
@@ -276,19 +285,19 @@ Result transfer_prepare(Transfer *transfer, VisitState *visit_state, FetchResult
         result->request.header =
             request_lines_text(url, options->user_agent, headers, options->mask_secrets);
     }
-    Result rc = pin_address(transfer, authority_of(url, strlen(url)).port);
+    connect_key_format(visit_state->identity.host, &visit_state->address.ip,
+                       port_map_port(&transfer->shared->ports, authority_of(url, strlen(url)).port),
+                       transfer->connect_key);
     long version = options->http2 && !visit_state->politeness.no_http2
                        ? (long)CURL_HTTP_VERSION_2TLS
                        : (long)CURL_HTTP_VERSION_1_1;
-    if (rc == RESULT_OK &&
-        (curl_easy_setopt(transfer->easy, CURLOPT_URL, url) != CURLE_OK ||
-         curl_easy_setopt(transfer->easy, CURLOPT_HTTP_VERSION, version) != CURLE_OK ||
-         curl_easy_setopt(transfer->easy, CURLOPT_FORBID_REUSE, 0L) != CURLE_OK ||
-         curl_easy_setopt(transfer->easy, CURLOPT_CONNECT_TO, transfer->connect_to) != CURLE_OK ||
-         curl_easy_setopt(transfer->easy, CURLOPT_HTTPHEADER, headers) != CURLE_OK)) {
-        rc = RESULT_MEMORY;
-    }
-    return rc;
+    bool is_set =
+        curl_easy_setopt(transfer->easy, CURLOPT_URL, url) == CURLE_OK &&
+        curl_easy_setopt(transfer->easy, CURLOPT_HTTP_VERSION, version) == CURLE_OK &&
+        curl_easy_setopt(transfer->easy, CURLOPT_FORBID_REUSE, 0L) == CURLE_OK &&
+        curl_easy_setopt(transfer->easy, CURLOPT_CONNECT_TO, &transfer->connect_to) == CURLE_OK &&
+        curl_easy_setopt(transfer->easy, CURLOPT_HTTPHEADER, headers) == CURLE_OK;
+    return is_set ? RESULT_OK : RESULT_MEMORY;
 }
 
 static void leave_the_paused(Transfer *transfer)
@@ -301,6 +310,7 @@ static void leave_the_paused(Transfer *transfer)
 CURLcode transfer_continue(Transfer *transfer)
 {
     leave_the_paused(transfer);
+    lanes_touch(transfer->lane);
     return curl_easy_pause(transfer->easy, CURLPAUSE_CONT);
 }
 

@@ -18,9 +18,11 @@
 #include <curl/curl.h>
 
 #include "base/memory/heap.h"
+#include "fetch/transfer/connect_key.h"
 #include "fetch/transfer/fetch_result.h"
 #include "fetch/transfer/flights.h"
 #include "fetch/transfer/fetcher.h"
+#include "fetch/transfer/lanes.h"
 #include "fetch/transfer/port_map.h"
 #include "fetch/transfer/socket_watch.h"
 
@@ -41,12 +43,13 @@ void transfer_shared_destroy(TransferShared *shared);
 typedef struct Transfer {
     const TransferShared *shared;
     CURL *easy;
-    VisitState *visit_state; /* whose it is; NULL when free */
-    FetchResult *result;     /* being filled */
-    struct curl_slist *connect_to;
+    Lane *lane;                    /* in which it is, or was last */
+    VisitState *visit_state;       /* whose it is; NULL when free */
+    FetchResult *result;           /* being filled */
+    struct curl_slist connect_to;  /* a list of one: connect_key */
     struct curl_slist *conditions; /* owned, but for the shared headers behind its last; or NULL */
     struct curl_slist *last_condition;
-    Buffer connect_text;
+    char connect_key[CONNECT_KEY_BYTES];
     Flight flight;          /* while it is asked for */
     HeapNode by_first_byte; /* in the fetching thread's heap until the first header byte */
     Heap *first_byte_heap;

@@ -91,9 +91,18 @@ static void blame_http2(Transfer *transfer)
     }
 }
 
-/* What went wrong, in words of the configuration where curl's mislead. */
+/* What went wrong, in words of the configuration where curl's mislead: it knows no address but the
+ * key of the connection. */
 static const char *error_text(const Transfer *transfer, CURLcode code)
 {
+    long os_error = 0;
+    (void)curl_easy_getinfo(transfer->easy, CURLINFO_OS_ERRNO, &os_error);
+    if (transfer->refused_address) {
+        return "a special address, and not one of fetch.allow_addresses";
+    }
+    if (code == CURLE_COULDNT_CONNECT) {
+        return os_error != 0 ? strerrordesc_np((int)os_error) : "no connection";
+    }
     if (transfer->header_overflow) {
         return "the header is longer than fetch.max_header";
     }

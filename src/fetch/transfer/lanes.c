@@ -1,0 +1,199 @@
+#include "fetch/transfer/lanes.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <sys/epoll.h>
+
+#define FIRST_DESCRIPTORS 1024u
+#define NO_LANE           UINT8_MAX
+
+/* ---- what libcurl tells ---- */
+
+/* Without memory the socket has no lane; then lanes_event asks all of them. */
+static void note_lane(Lanes *lanes, int fd, uint8_t number)
+{
+    size_t place = (size_t)fd;
+    if (place >= lanes->n_descriptors) {
+        size_t n = lanes->n_descriptors == 0 ? FIRST_DESCRIPTORS : lanes->n_descriptors;
+        while (n <= place) {
+            n *= 2;
+        }
+        uint8_t *lane_of = realloc(lanes->lane_of, n);
+        if (lane_of == NULL) {
+            return;
+        }
+        memset(lane_of + lanes->n_descriptors, NO_LANE, n - lanes->n_descriptors);
+        lanes->lane_of = lane_of;
+        lanes->n_descriptors = n;
+    }
+    lanes->lane_of[place] = number;
+}
+
+static int on_socket(CURL *easy, curl_socket_t fd, int what, void *context, void *known)
+{
+    (void)easy;
+    (void)known;
+    Lane *lane = context;
+    uint32_t events = 0;
+    if (what != CURL_POLL_REMOVE) {
+        events = ((what & CURL_POLL_IN) != 0 ? (uint32_t)EPOLLIN : 0u) |
+                 ((what & CURL_POLL_OUT) != 0 ? (uint32_t)EPOLLOUT : 0u);
+        note_lane(lane->lanes, fd, lane->number);
+    }
+    socket_watch_want(lane->lanes->sockets, fd, events);
+    return 0;
+}
+
+static int on_timer(CURLM *multi, long timeout_ms, void *context)
+{
+    (void)multi;
+    Lane *lane = context;
+    lane->due = timeout_ms < 0 ? MONO_NEVER : mono_add_ms(mono_now(), timeout_ms);
+    return 0;
+}
+
+/* ---- life ---- */
+
+static Result open_lane(Lane *lane, long kept_connections)
+{
+    lane->multi = curl_multi_init();
+    if (lane->multi == NULL) {
+        return RESULT_MEMORY;
+    }
+    (void)curl_multi_setopt(lane->multi, CURLMOPT_SOCKETFUNCTION, on_socket);
+    (void)curl_multi_setopt(lane->multi, CURLMOPT_SOCKETDATA, lane);
+    (void)curl_multi_setopt(lane->multi, CURLMOPT_TIMERFUNCTION, on_timer);
+    (void)curl_multi_setopt(lane->multi, CURLMOPT_TIMERDATA, lane);
+    (void)curl_multi_setopt(lane->multi, CURLMOPT_MAXCONNECTS, kept_connections);
+    (void)curl_multi_setopt(lane->multi, CURLMOPT_PIPELINING, (long)CURLPIPE_NOTHING);
+    return RESULT_OK;
+}
+
+Result lanes_init(Lanes *lanes, SocketWatch *sockets, size_t kept_connections)
+{
+    size_t wanted = kept_connections / LANES_CONNECTIONS + 1;
+    unsigned n = wanted < LANES_MOST ? (unsigned)wanted : LANES_MOST;
+    *lanes = (Lanes){.sockets = sockets};
+    Result rc = RESULT_OK;
+    while (rc == RESULT_OK && lanes->n < n) {
+        Lane *lane = &lanes->lane[lanes->n];
+        *lane = (Lane){.lanes = lanes, .due = MONO_NEVER, .number = (uint8_t)lanes->n};
+        rc = open_lane(lane, (long)((kept_connections + n - 1) / n));
+        lanes->n += rc == RESULT_OK;
+    }
+    return rc;
+}
+
+void lanes_destroy(Lanes *lanes)
+{
+    for (unsigned i = 0; i < lanes->n; i++) {
+        (void)curl_multi_cleanup(lanes->lane[i].multi);
+    }
+    free(lanes->lane_of);
+    *lanes = (Lanes){.n = 0};
+}
+
+/* ---- transfers ---- */
+
+Lane *lanes_of(Lanes *lanes, uint64_t host)
+{
+    uint64_t mixed = (host + 1) * UINT64_C(0x9E3779B97F4A7C15);
+    return &lanes->lane[(mixed >> 32) % lanes->n];
+}
+
+Result lanes_begin(Lane *lane, CURL *easy)
+{
+    return curl_multi_add_handle(lane->multi, easy) == CURLM_OK ? RESULT_OK : RESULT_MEMORY;
+}
+
+void lanes_take_out(Lane *lane, CURL *easy)
+{
+    (void)curl_multi_remove_handle(lane->multi, easy);
+}
+
+void lanes_touch(Lane *lane)
+{
+    lane->is_touched = true;
+}
+
+static void act(Lane *lane, int fd, int mask)
+{
+    int running = 0;
+    (void)curl_multi_socket_action(lane->multi, fd, mask, &running);
+    lane->is_touched = true;
+}
+
+void lanes_event(Lanes *lanes, int fd, uint32_t events)
+{
+    if (!socket_watch_wants(lanes->sockets, fd)) {
+        return;
+    }
+    int mask = ((events & EPOLLIN) != 0 ? CURL_CSELECT_IN : 0) |
+               ((events & EPOLLOUT) != 0 ? CURL_CSELECT_OUT : 0) |
+               ((events & (EPOLLERR | EPOLLHUP)) != 0 ? CURL_CSELECT_ERR : 0);
+    uint8_t number = (size_t)fd < lanes->n_descriptors ? lanes->lane_of[fd] : NO_LANE;
+    if (number != NO_LANE) {
+        act(&lanes->lane[number], fd, mask);
+        return;
+    }
+    for (unsigned i = 0; i < lanes->n; i++) {
+        act(&lanes->lane[i], fd, mask); /* those that do not know it do nothing */
+    }
+}
+
+MonoTime lanes_time(const Lanes *lanes)
+{
+    MonoTime time = MONO_NEVER;
+    for (unsigned i = 0; i < lanes->n; i++) {
+        time = mono_before(lanes->lane[i].due, time) ? lanes->lane[i].due : time;
+    }
+    return time;
+}
+
+/* libcurl tells of a timer only when it changes: one that was not due yet after all is asked for.
+ */
+static void run_timer(Lane *lane)
+{
+    long left_ms = -1;
+    lane->due = MONO_NEVER;
+    act(lane, CURL_SOCKET_TIMEOUT, 0);
+    if (lane->due.ns == MONO_NEVER.ns && curl_multi_timeout(lane->multi, &left_ms) == CURLM_OK) {
+        (void)on_timer(lane->multi, left_ms, lane);
+    }
+}
+
+void lanes_run_timers(Lanes *lanes, MonoTime now)
+{
+    for (unsigned i = 0; i < lanes->n; i++) {
+        if (!mono_before(now, lanes->lane[i].due)) {
+            run_timer(&lanes->lane[i]);
+        }
+    }
+}
+
+static CURL *ended_of(Lane *lane, CURLcode *code)
+{
+    CURLMsg *message = NULL;
+    int left = 0;
+    while ((message = curl_multi_info_read(lane->multi, &left)) != NULL) {
+        if (message->msg == CURLMSG_DONE) {
+            *code = message->data.result;
+            return message->easy_handle;
+        }
+    }
+    return NULL;
+}
+
+CURL *lanes_ended(Lanes *lanes, CURLcode *code)
+{
+    for (; lanes->next < lanes->n; lanes->next++) {
+        Lane *lane = &lanes->lane[lanes->next];
+        CURL *easy = lane->is_touched ? ended_of(lane, code) : NULL;
+        if (easy != NULL) {
+            return easy;
+        }
+        lane->is_touched = false;
+    }
+    lanes->next = 0;
+    return NULL;
+}

@@ -1,0 +1,71 @@
+/* Lanes: the transfers of one fetching thread in several curl multi handles, by host.
+ *
+ * What: libcurl walks over all connections that a multi handle keeps whenever a transfer is taken
+ * out of it (curl_multi_remove_handle, 7.88), in use or idle. With thousands of idle ones that
+ * costs more than the transfer. A lane is a multi handle that keeps LANES_CONNECTIONS of them; a
+ * host always has the same lane, so that its connections are found again. All lanes share one
+ * epoll.
+ *
+ *   lanes_begin --> [libcurl] --(socket, timer callbacks)--> epoll, lanes_time
+ *   epoll, time --> lanes_event, lanes_run_timers --> [libcurl] --> lanes_ended --> lanes_take_out
+ *
+ * Owns: the multi handles; easy handles stay the caller's.
+ * Threads: one fetching thread. */
+#ifndef FETCH_TRANSFER_LANES_H
+#define FETCH_TRANSFER_LANES_H
+
+#include <curl/curl.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/core/clock.h"
+#include "base/core/result.h"
+#include "fetch/transfer/socket_watch.h"
+
+#define LANES_CONNECTIONS 128u
+#define LANES_MOST        64u
+
+typedef struct Lanes Lanes;
+
+typedef struct Lane {
+    Lanes *lanes;
+    CURLM *multi;
+    MonoTime due; /* when libcurl wants to be called without an event; MONO_NEVER */
+    uint8_t number;
+    bool is_touched; /* transfers of it may have ended */
+} Lane;
+
+struct Lanes {
+    SocketWatch *sockets; /* borrowed */
+    uint8_t *lane_of;     /* by descriptor; owned */
+    size_t n_descriptors;
+    unsigned n;
+    unsigned next; /* to be asked for ended transfers */
+    Lane lane[LANES_MOST];
+};
+
+/* kept_connections: open at most after their use, of all lanes together. RESULT_MEMORY; to be
+ * destroyed all the same. */
+Result lanes_init(Lanes *lanes, SocketWatch *sockets, size_t kept_connections);
+/* No transfer is in any lane. */
+void lanes_destroy(Lanes *lanes);
+
+Lane *lanes_of(Lanes *lanes, uint64_t host);
+/* RESULT_MEMORY: it is not in the lane. */
+Result lanes_begin(Lane *lane, CURL *easy);
+/* Ends a transfer that goes on, or takes one that has ended out of the lane. */
+void lanes_take_out(Lane *lane, CURL *easy);
+/* Something happened that libcurl does not know of: the lane is asked for ended transfers. */
+void lanes_touch(Lane *lane);
+
+/* What epoll has told of a socket (EPOLLIN ...). */
+void lanes_event(Lanes *lanes, int fd, uint32_t events);
+/* When lanes_run_timers has something to do. */
+MonoTime lanes_time(const Lanes *lanes);
+void lanes_run_timers(Lanes *lanes, MonoTime now);
+/* A transfer that has ended, and how; NULL: none is left. It is to be taken out before the next
+ * call. */
+CURL *lanes_ended(Lanes *lanes, CURLcode *code);
+
+#endif
