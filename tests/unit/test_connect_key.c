@@ -1,4 +1,5 @@
 #include <arpa/inet.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "fetch/transfer/connect_key.h"
