@@ -8,7 +8,7 @@
 
 #include "parse/host/ip_address.h"
 #include "rules/dedup.h"
-#include "fetch/transfer/port_map.h"
+#include "fetch/connect/port_map.h"
 #include "rules/filters.h"
 #include "frontier/visit/politeness.h"
 #include "rules/revisit_policy.h"

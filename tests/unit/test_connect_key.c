@@ -2,7 +2,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "fetch/transfer/connect_key.h"
+#include "fetch/connect/connect_key.h"
 #include "unit.h"
 
 static IpAddress address_of(const char *text)

@@ -1,6 +1,6 @@
 #include <string.h>
 
-#include "fetch/transfer/port_map.h"
+#include "fetch/connect/port_map.h"
 #include "unit.h"
 
 static void ports_are_mapped_and_others_are_not(void)

@@ -3,7 +3,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include "fetch/transfer/socket_watch.h"
+#include "fetch/connect/socket_watch.h"
 #include "unit.h"
 
 typedef struct Pair {

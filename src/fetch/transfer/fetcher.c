@@ -15,8 +15,8 @@
 #include "base/thread/wake.h"
 #include "fetch/transfer/fetch_step.h"
 #include "fetch/transfer/gate_turn.h"
-#include "fetch/transfer/lanes.h"
-#include "fetch/transfer/socket_watch.h"
+#include "fetch/connect/lanes.h"
+#include "fetch/connect/socket_watch.h"
 #include "fetch/transfer/transfer_end.h"
 #include "fetch/transfer/transfer_pool.h"
 

@@ -18,13 +18,13 @@
 #include <curl/curl.h>
 
 #include "base/memory/heap.h"
-#include "fetch/transfer/connect_key.h"
+#include "fetch/connect/connect_key.h"
 #include "fetch/transfer/fetch_result.h"
 #include "fetch/transfer/flights.h"
 #include "fetch/transfer/fetcher.h"
-#include "fetch/transfer/lanes.h"
-#include "fetch/transfer/port_map.h"
-#include "fetch/transfer/socket_watch.h"
+#include "fetch/connect/lanes.h"
+#include "fetch/connect/port_map.h"
+#include "fetch/connect/socket_watch.h"
 
 typedef struct TransferShared {
     const FetcherOptions *options;

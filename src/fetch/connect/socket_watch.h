@@ -12,8 +12,8 @@
  * that is closed, whoever closes it, so every new one must be announced (socket_watch_opened).
  * Threads: one, the fetcher's.
  * Source: epoll(7). */
-#ifndef FETCH_TRANSFER_SOCKET_WATCH_H
-#define FETCH_TRANSFER_SOCKET_WATCH_H
+#ifndef FETCH_CONNECT_SOCKET_WATCH_H
+#define FETCH_CONNECT_SOCKET_WATCH_H
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -1,4 +1,4 @@
-#include "fetch/transfer/lanes.h"
+#include "fetch/connect/lanes.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -1,4 +1,4 @@
-#include "fetch/transfer/connect_key.h"
+#include "fetch/connect/connect_key.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -13,8 +13,8 @@
  * Threads: any.
  * Invariants: two requests have one key only if host, address and port are the same; so a
  * connection is never used for a host that has moved to another address. */
-#ifndef FETCH_TRANSFER_CONNECT_KEY_H
-#define FETCH_TRANSFER_CONNECT_KEY_H
+#ifndef FETCH_CONNECT_CONNECT_KEY_H
+#define FETCH_CONNECT_CONNECT_KEY_H
 
 #include <curl/curl.h>
 #include <stdint.h>

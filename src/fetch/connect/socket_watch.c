@@ -1,4 +1,4 @@
-#include "fetch/transfer/socket_watch.h"
+#include "fetch/connect/socket_watch.h"
 
 #include <errno.h>
 #include <stdlib.h>

@@ -1,8 +1,8 @@
 /* Port map: which port is connected to instead of the URL's, for tests without root.
  *
  * What: "80:8080,443:8443" connects to port 8080 for http URLs and to 8443 for https URLs. */
-#ifndef FETCH_TRANSFER_PORT_MAP_H
-#define FETCH_TRANSFER_PORT_MAP_H
+#ifndef FETCH_CONNECT_PORT_MAP_H
+#define FETCH_CONNECT_PORT_MAP_H
 
 #include <stddef.h>
 #include <stdint.h>

@@ -1,4 +1,4 @@
-#include "fetch/transfer/port_map.h"
+#include "fetch/connect/port_map.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -11,8 +11,8 @@
  *
  * Owns: the multi handles; easy handles stay the caller's.
  * Threads: one fetching thread. */
-#ifndef FETCH_TRANSFER_LANES_H
-#define FETCH_TRANSFER_LANES_H
+#ifndef FETCH_CONNECT_LANES_H
+#define FETCH_CONNECT_LANES_H
 
 #include <curl/curl.h>
 #include <stdbool.h>
@@ -21,7 +21,7 @@
 
 #include "base/core/clock.h"
 #include "base/core/result.h"
-#include "fetch/transfer/socket_watch.h"
+#include "fetch/connect/socket_watch.h"
 
 #define LANES_CONNECTIONS 128u
 #define LANES_MOST        64u
