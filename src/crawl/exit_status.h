@@ -14,7 +14,8 @@ typedef enum ExitStatus {
     EXIT_PAGE_LIMIT = 14, /* pages or bytes */
     EXIT_TIME_LIMIT = 15,
     EXIT_DISK_LIMIT = 16,
-    EXIT_DIRECTORY = 17 /* locked, damaged, or of another format version */
+    EXIT_DIRECTORY = 17, /* locked, damaged, or of another format version */
+    EXIT_TAIL = 18       /* only hosts that have failed were left for limits.tail */
 } ExitStatus;
 
 #endif

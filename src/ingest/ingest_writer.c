@@ -11,6 +11,7 @@
 #include "ingest/page/page_way.h"
 #include "ingest/revisit/revisits.h"
 #include "store/schedule/schedule_parking.h"
+#include "store/tables/wait_table.h"
 
 #define STUCK_RETRY_MS 1000
 #define MAP_ROOM_BYTES ((size_t)1 << 30)
@@ -24,17 +25,35 @@ typedef struct Work {
 
 /* ---- after a commit -------------------------------------------------------------------------- */
 
+/* Hosts that are not fetched from, or not now. */
+static void publish_trouble(IngestWriter *writer, MDB_txn *txn)
+{
+    Stats *stats = writer->stats;
+    uint64_t urls = 0;
+    uint64_t hosts = 0;
+    uint64_t waiting = 0;
+    WaitEntry next = {.until_ms = 0};
+    size_t n = 0;
+    (void)schedule_parked_counts(writer->store.schedule, txn, &urls, &hosts);
+    if (writer->store.waits != NULL) {
+        (void)wait_table_count(writer->store.waits, txn, &waiting);
+        (void)wait_table_read(writer->store.waits, txn, NULL, &next, 1, &n);
+    }
+    stats_set(&stats->urls_parked, urls);
+    stats_set(&stats->hosts_parked, hosts);
+    stats_set(&stats->hosts_waiting, waiting);
+    stats_set(&stats->next_retry_ms, n > 0 ? (uint64_t)next.until_ms : 0);
+}
+
 static void publish(IngestWriter *writer, MDB_txn *txn)
 {
     Stats *stats = writer->stats;
     const CrawlTotals *totals = &writer->totals;
     uint64_t queued = 0;
     uint64_t hosts = 0;
-    uint64_t parked = 0;
     (void)schedule_counts(writer->store.schedule, txn, &queued, &hosts);
-    (void)schedule_parked_counts(writer->store.schedule, txn, &parked, &hosts);
-    stats_set(&stats->urls_parked, parked);
-    stats_set(&stats->hosts_parked, hosts);
+    stats_set(&stats->hosts_with_work, hosts);
+    publish_trouble(writer, txn);
     stats_set(&stats->pages, totals->pages);
     stats_set(&stats->fetches, totals->fetches);
     stats_set(&stats->bytes, totals->bytes);

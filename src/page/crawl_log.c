@@ -273,7 +273,7 @@ static void append_annotations(CrawlLog *log, const ParsedPage *page, const char
     if (fetch->answer.class != FETCH_OK && !is_refusal) {
         (void)buffer_printf(text, ",error:%s", fetch_class_name(fetch->answer.class));
         if (!fetch->final || fetch->kind == FETCHED_ROBOTS) {
-            (void)buffer_printf(text, ",retry:%u", fetch->host.health.failures);
+            (void)buffer_printf(text, ",retry:%u", fetch->request.tries);
         }
     }
     if (fetch->answer.truncated != TRUNCATED_NOT) {

@@ -45,8 +45,12 @@
         "a longer Crawl-delay in robots.txt is cut to this") \
     ROW(politeness, adaptive_factor, REAL, double, "0", 0, 1000, NULL, false, false, \
         "wait at least so many times the duration of the last fetch; 0 = off") \
-    ROW(politeness, retry_after_max, TIME, int64_t, "1h", 0, CONFIG_YEAR, NULL, false, false, \
-        "a longer Retry-After is cut to this") \
+    ROW(politeness, retry_after_max, TIME, int64_t, "1d", 0, CONFIG_YEAR, NULL, false, false, \
+        "a host whose Retry-After is longer is parked, with its URLs") \
+    ROW(politeness, rest_max, TIME, int64_t, "6h", 0, CONFIG_YEAR, NULL, false, false, \
+        "no rest after a failure is longer; 0 = no matter") \
+    ROW(politeness, park_after, TIME, int64_t, "6h", 0, CONFIG_YEAR, NULL, false, false, \
+        "a host whose rests after failures add up to this is parked, with its URLs; 0 = never") \
     ROW(politeness, retry, TEXT, char *, "", 0, 0, NULL, false, false, \
         "changes to the retry table: CLASS WAIT RETRIES [drop], comma separated; waits double") \
     ROW(politeness, tries, COUNT, int64_t, "0", 0, 100, NULL, false, false, \
@@ -261,6 +265,9 @@
         "URLs of one host held in memory at most") \
     ROW(limits, pages_per_host, COUNT, int64_t, "0", 0, CONFIG_BIG, NULL, false, false, \
         "pages stored per host, duplicates not counted; 0 = no limit") \
+    ROW(limits, tail, TIME, int64_t, "3h", 0, CONFIG_YEAR, NULL, true, false, \
+        "stop when for so long only hosts were left that have failed and wait for a retry, exit 18; " \
+        "they stay scheduled; 0 = wait as long as they do") \
     ROW(limits, path_segments, COUNT, int64_t, "0", 0, 1000, NULL, false, false, \
         "links with more segments in their path are refused as traps; 0 = no limit") \
     ROW(limits, repeated_segments, COUNT, int64_t, "3", 0, 100, NULL, false, false, \

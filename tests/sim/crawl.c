@@ -387,7 +387,9 @@ bool crawl_open(Crawl *crawl, const CrawlOptions *options, const World *world, A
     crawl->politeness = (PolitenessOptions){.host_delay_ms = 5000,
                                             .ip_delay_ms = 1000,
                                             .crawl_delay_max_ms = 300000,
-                                            .retry_after_max_ms = 3600000};
+                                            .retry_after_max_ms = 86400000,
+                                            .rest_max_ms = 6 * 3600000,
+                                            .park_after_ms = 6 * 3600000};
     politeness_default_rules(crawl->politeness.rules);
     crawl->rules = (FetchRules){.politeness = &crawl->politeness,
                                 .robots = {.agent = ROBOTS_AGENT, .expiry_ms = ROBOTS_MS}};

@@ -10,6 +10,7 @@
 #include "ingest/batch/ingest_totals.h"
 #include "ingest/chore/sieve_chore.h"
 #include "ingest/page/page_way.h"
+#include "store/tables/host_parking.h"
 
 #define MAP_BYTES    ((size_t)1 << 38)
 #define MAX_AGE_MS   60000
@@ -377,7 +378,7 @@ static void check_page(Crawl *crawl, MDB_txn *txn, const PageRef *ref, const Buf
     HostRecord record;
     (void)host_table_get(crawl->store.hosts, txn, ref->host, &record);
     bool done = audit_is_done(crawl->audit, page);
-    if (!done && record.state != HOST_DROPPED) {
+    if (!done && !host_is_aside(&record)) {
         audit_violation(crawl->audit, "a URL without a reason", page, now);
     }
     if (done && ref->status == 0) {

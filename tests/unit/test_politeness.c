@@ -26,16 +26,20 @@ static FetchEnd end_of(FetchClass class)
                       .host_delay_ms = 5000};
 }
 
-static void an_answer_costs_the_delays_and_forgets_failures(void)
+static void an_answer_costs_the_delays_and_halves_what_failures_were(void)
 {
     PolitenessOptions options = options_of();
     FetchEnd end = end_of(FETCH_OK);
-    HostHealth health = {.failures = 3, .last = FETCH_TIMEOUT};
-    PolitenessVerdict verdict = politeness_judge(&options, &end, &health);
+    unsigned tries = 2;
+    HostHealth health = {.failures = 3, .last = FETCH_TIMEOUT, .rested_ms = 7001};
+    PolitenessVerdict verdict = politeness_judge(&options, &end, &health, &tries);
     CU_ASSERT_EQUAL(verdict.host_wait_ms, 5000);
     CU_ASSERT_EQUAL(verdict.ip_wait_ms, 1000);
-    CU_ASSERT_FALSE(verdict.retry || verdict.drop_url || verdict.drop_host);
-    CU_ASSERT_EQUAL(health.failures, 0);
+    CU_ASSERT_FALSE(verdict.retry || verdict.drop_url || verdict.drop_host || verdict.park_host);
+    CU_ASSERT_EQUAL(verdict.tries, 0);
+    CU_ASSERT_EQUAL(tries, 0);
+    CU_ASSERT_EQUAL(health.failures, 1);
+    CU_ASSERT_EQUAL(health.rested_ms, 3500);
 }
 
 /* The retry table, written down a second time. */
@@ -50,7 +54,8 @@ static const struct {
              {FETCH_TLS, HOUR, 1, true},          {FETCH_TIMEOUT, MINUTE, 3, false},
              {FETCH_SLOW, 10 * MINUTE, 1, false}, {FETCH_BROKEN, MINUTE, 2, false},
              {FETCH_PRIVATE, 0, 0, true},         {FETCH_ROBOTS_ERROR, 5 * MINUTE, 5, true},
-             {FETCH_HTTP2, 0, 2, false},          {FETCH_BAD_PORT, 0, 0, true}};
+             {FETCH_HTTP2, 0, 2, false},          {FETCH_BAD_PORT, 0, 0, true},
+             {FETCH_SERVER, 5000, 2, false}};
 
 static void every_class_waits_doubles_and_ends_as_the_table_says(void)
 {
@@ -59,34 +64,56 @@ static void every_class_waits_doubles_and_ends_as_the_table_says(void)
     for (size_t i = 0; i < sizeof table / sizeof *table; i++) {
         FetchEnd end = end_of(table[i].class);
         HostHealth health = {.failures = 0};
+        unsigned tries = 0;
         PolitenessVerdict verdict;
         for (unsigned n = 0; n < table[i].retries; n++) {
-            int64_t wait = table[i].wait_ms << n;
-            verdict = politeness_judge(&options, &end, &health);
+            bool is_first_server_error = table[i].class == FETCH_SERVER && n == 0;
+            int64_t wait =
+                table[i].class == FETCH_SERVER ? table[i].wait_ms << n >> 1 : table[i].wait_ms << n;
+            wait = is_first_server_error ? 0 : wait;
+            verdict = politeness_judge(&options, &end, &health, &tries);
             CU_ASSERT_TRUE(verdict.retry && !verdict.drop_url && !verdict.drop_host);
             CU_ASSERT_EQUAL(verdict.host_wait_ms, wait > 5000 ? wait : 5000);
             CU_ASSERT_EQUAL(verdict.ip_wait_ms, 1000);
-            CU_ASSERT_EQUAL(health.failures, n + 1);
-            CU_ASSERT_EQUAL(health.last, table[i].class);
+            CU_ASSERT_TRUE(verdict.tries == n + 1 && tries == n + 1);
+            if (table[i].class != FETCH_HTTP2) {
+                CU_ASSERT_EQUAL(health.failures, n + 1);
+                CU_ASSERT_EQUAL(health.last, table[i].class);
+            }
         }
-        verdict = politeness_judge(&options, &end, &health);
-        CU_ASSERT_FALSE(verdict.retry);
+        verdict = politeness_judge(&options, &end, &health, &tries);
+        CU_ASSERT_FALSE(verdict.retry || verdict.park_host);
         CU_ASSERT_EQUAL(verdict.drop_host, table[i].drops_host);
         CU_ASSERT_EQUAL(verdict.drop_url, !table[i].drops_host);
         CU_ASSERT_TRUE(verdict.host_wait_ms >= 5000);
+        CU_ASSERT_EQUAL(verdict.tries, table[i].retries + 1);
+        CU_ASSERT_EQUAL(tries, 0);
     }
 }
 
-static void a_success_starts_the_doubling_anew(void)
+static void recovery_is_as_gradual_as_the_decline(void)
 {
     PolitenessOptions options = options_of();
     FetchEnd bad = end_of(FETCH_TIMEOUT);
     FetchEnd good = end_of(FETCH_OK);
     HostHealth health = {.failures = 0};
-    (void)politeness_judge(&options, &bad, &health);
-    CU_ASSERT_EQUAL(politeness_judge(&options, &bad, &health).host_wait_ms, 2 * MINUTE);
-    (void)politeness_judge(&options, &good, &health);
-    CU_ASSERT_EQUAL(politeness_judge(&options, &bad, &health).host_wait_ms, MINUTE);
+    unsigned tries = 0;
+    for (int64_t wait = MINUTE; wait <= 4 * MINUTE; wait *= 2) {
+        CU_ASSERT_EQUAL(politeness_judge(&options, &bad, &health, &tries).host_wait_ms, wait);
+    }
+    for (int64_t wait = 2 * MINUTE; wait > 5000; wait /= 2) {
+        CU_ASSERT_EQUAL(politeness_judge(&options, &good, &health, &tries).host_wait_ms, wait);
+    }
+    CU_ASSERT_EQUAL(politeness_judge(&options, &good, &health, &tries).host_wait_ms, 5000);
+    CU_ASSERT_TRUE(health.failures == 0 && health.extra_ms == 0);
+    CU_ASSERT_EQUAL(politeness_judge(&options, &bad, &health, &tries).host_wait_ms, MINUTE);
+    /* One success among failures does not start the doubling anew. */
+    for (int i = 0; i < 3; i++) {
+        (void)politeness_judge(&options, &bad, &health, &tries);
+    }
+    (void)politeness_judge(&options, &good, &health, &tries);
+    CU_ASSERT_EQUAL(health.failures, 2);
+    CU_ASSERT_EQUAL(politeness_judge(&options, &bad, &health, &tries).host_wait_ms, 4 * MINUTE);
 }
 
 static void alternating_errors_end_too(void)
@@ -98,65 +125,173 @@ static void alternating_errors_end_too(void)
         Dice dice = {seed};
         HostHealth health = {.failures = 0};
         unsigned tries = 0;
+        unsigned n = 0;
         bool over = false;
-        while (!over && tries < 100) {
+        while (!over && n < 100) {
             FetchEnd end = end_of(classes[dice_below(&dice, 5)]);
-            PolitenessVerdict verdict = politeness_judge(&options, &end, &health);
+            PolitenessVerdict verdict = politeness_judge(&options, &end, &health, &tries);
             over = verdict.drop_url || verdict.drop_host;
             CU_ASSERT_TRUE(over != verdict.retry);
-            tries++;
+            n++;
         }
-        CU_ASSERT_TRUE(over && tries <= 6); /* the most patient class has five retries */
+        CU_ASSERT_TRUE(over && n <= 6); /* the most patient class has five retries */
     }
 }
 
-static void the_next_url_of_a_host_starts_afresh(void)
+/* Each URL has its own tries; the host stays as ill as it was, and rests ever longer. */
+static void failures_of_several_urls_of_a_host_count_together(void)
 {
     PolitenessOptions options = options_of();
     FetchEnd end = end_of(FETCH_BROKEN);
     HostHealth health = {.failures = 0};
+    int64_t wait = MINUTE;
     for (int url = 0; url < 3; url++) {
-        CU_ASSERT_TRUE(politeness_judge(&options, &end, &health).retry);
-        CU_ASSERT_TRUE(politeness_judge(&options, &end, &health).retry);
-        PolitenessVerdict verdict = politeness_judge(&options, &end, &health);
-        CU_ASSERT_TRUE(verdict.drop_url);
-        CU_ASSERT_EQUAL(verdict.host_wait_ms, 5000);
-        CU_ASSERT_EQUAL(health.failures, 0);
+        unsigned tries = 0;
+        for (int i = 0; i < 3; i++, wait *= 2) {
+            PolitenessVerdict verdict = politeness_judge(&options, &end, &health, &tries);
+            CU_ASSERT_EQUAL(verdict.retry, i < 2);
+            CU_ASSERT_EQUAL(verdict.drop_url, i == 2);
+            CU_ASSERT_EQUAL(verdict.host_wait_ms, wait);
+        }
     }
+    CU_ASSERT_EQUAL(health.failures, 9);
+}
+
+static void rests_have_an_end(void)
+{
+    PolitenessOptions options = options_of();
+    FetchEnd end = end_of(FETCH_BUSY);
+    HostHealth health = {.failures = 0};
+    options.rest_max_ms = HOUR;
+    options.tries_max = 1;
+    int64_t last = 0;
+    for (int i = 0; i < 40; i++) {
+        unsigned tries = 0;
+        last = politeness_judge(&options, &end, &health, &tries).host_wait_ms;
+        CU_ASSERT_TRUE(last <= HOUR);
+    }
+    CU_ASSERT_EQUAL(last, HOUR);
+}
+
+static void a_host_that_has_rested_in_vain_is_parked(void)
+{
+    static const FetchClass classes[] = {FETCH_TIMEOUT, FETCH_SLOW,   FETCH_BROKEN,
+                                         FETCH_BUSY,    FETCH_SERVER, FETCH_TIMEOUT};
+    for (size_t i = 0; i < sizeof classes / sizeof *classes; i++) {
+        PolitenessOptions options = options_of();
+        FetchEnd end = end_of(classes[i]);
+        HostHealth health = {.failures = 0};
+        int64_t rested = 0;
+        unsigned n = 0;
+        unsigned given_up = 0;
+        unsigned tries = 0;
+        options.rest_max_ms = 6 * HOUR;
+        options.park_after_ms = 6 * HOUR;
+        PolitenessVerdict verdict = {.park_host = false};
+        while (!verdict.park_host && n < 100) {
+            verdict = politeness_judge(&options, &end, &health, &tries);
+            rested += verdict.host_wait_ms;
+            given_up += verdict.drop_url;
+            n++;
+        }
+        CU_ASSERT_TRUE(verdict.park_host && !verdict.drop_host);
+        CU_ASSERT_TRUE(rested >= 6 * HOUR && rested < 24 * HOUR);
+        CU_ASSERT_TRUE(n >= 4 && n <= 14 && given_up <= 7);
+    }
+    /* One that recovers now and then is not. */
+    PolitenessOptions options = options_of();
+    FetchEnd bad = end_of(FETCH_TIMEOUT);
+    FetchEnd good = end_of(FETCH_OK);
+    HostHealth health = {.failures = 0};
+    options.park_after_ms = 6 * HOUR;
+    for (int i = 0; i < 1000; i++) {
+        unsigned tries = 0;
+        CU_ASSERT_FALSE(politeness_judge(&options, &bad, &health, &tries).park_host);
+        CU_ASSERT_FALSE(politeness_judge(&options, &good, &health, &tries).park_host);
+    }
+}
+
+static void server_errors_slow_a_host_when_they_are_repeated(void)
+{
+    PolitenessOptions options = options_of();
+    FetchEnd bad = end_of(FETCH_SERVER);
+    FetchEnd good = end_of(FETCH_OK);
+    HostHealth health = {.failures = 0};
+    unsigned tries = 0;
+    for (int i = 0; i < 5; i++) { /* a page here and there is broken: tried again, no more */
+        PolitenessVerdict verdict = politeness_judge(&options, &bad, &health, &tries);
+        CU_ASSERT_TRUE(verdict.retry && verdict.host_wait_ms == 5000);
+        CU_ASSERT_EQUAL(politeness_judge(&options, &good, &health, &tries).host_wait_ms, 5000);
+    }
+    options.rules[FETCH_SERVER].wait_ms = 20000;
+    int64_t waits[] = {5000, 20000, 40000, 80000, 160000, 320000};
+    for (size_t i = 0; i < sizeof waits / sizeof *waits; i++) {
+        CU_ASSERT_EQUAL(politeness_judge(&options, &bad, &health, &tries).host_wait_ms, waits[i]);
+    }
+    CU_ASSERT_EQUAL(politeness_judge(&options, &good, &health, &tries).host_wait_ms, 160000);
 }
 
 static void tries_are_capped_whatever_the_table_says(void)
 {
     PolitenessOptions options = options_of();
     FetchEnd end = end_of(FETCH_BUSY);
+    unsigned tries = 0;
     HostHealth health = {.failures = 0};
     options.tries_max = 2;
-    CU_ASSERT_TRUE(politeness_judge(&options, &end, &health).retry);
-    CU_ASSERT_TRUE(politeness_judge(&options, &end, &health).drop_url);
+    CU_ASSERT_TRUE(politeness_judge(&options, &end, &health, &tries).retry);
+    CU_ASSERT_TRUE(politeness_judge(&options, &end, &health, &tries).drop_url);
     options.tries_max = 1;
-    CU_ASSERT_TRUE(politeness_judge(&options, &end, &health).drop_url);
+    CU_ASSERT_TRUE(politeness_judge(&options, &end, &health, &tries).drop_url);
 }
 
-static void retry_after_slows_the_host_within_bounds(void)
+static void retry_after_slows_the_host_as_long_as_it_says(void)
 {
     PolitenessOptions options = options_of();
     HostHealth health = {.failures = 0};
     FetchEnd end = end_of(FETCH_BUSY);
+    unsigned tries = 0;
     end.retry_after_ms = 120000;
-    CU_ASSERT_EQUAL(politeness_judge(&options, &end, &health).host_wait_ms, 120000);
-    end.retry_after_ms = 10 * HOUR;
-    CU_ASSERT_EQUAL(politeness_judge(&options, &end, &health).host_wait_ms, HOUR);
-    end.retry_after_ms = 0; /* never less than the host's delay */
-    CU_ASSERT_EQUAL(politeness_judge(&options, &end, &health).host_wait_ms, 5000);
+    CU_ASSERT_EQUAL(politeness_judge(&options, &end, &health, &tries).host_wait_ms, 120000);
+    end.retry_after_ms = 2000; /* never less than the host's delay */
+    CU_ASSERT_EQUAL(politeness_judge(&options, &end, &health, &tries).host_wait_ms, 5000);
+    end.retry_after_ms = 0; /* or a time that has passed: says nothing, the table does */
+    CU_ASSERT_EQUAL(politeness_judge(&options, &end, &health, &tries).host_wait_ms, 120000);
+    end.retry_after_ms = HOUR;
+    PolitenessVerdict verdict = politeness_judge(&options, &end, &health, &tries);
+    CU_ASSERT_TRUE(verdict.host_wait_ms == HOUR && !verdict.park_host);
+    end.retry_after_ms = HOUR + 1; /* beyond the bound: set aside, with its URLs */
+    verdict = politeness_judge(&options, &end, &health, &tries);
+    CU_ASSERT_TRUE(verdict.park_host && !verdict.drop_host);
     end.retry_after_ms = 90000; /* the last failure of a URL slows the host like the others */
-    health.failures = 5;
-    PolitenessVerdict verdict = politeness_judge(&options, &end, &health);
+    health.failures = 0;
+    tries = 5;
+    verdict = politeness_judge(&options, &end, &health, &tries);
     CU_ASSERT_TRUE(verdict.drop_url);
     CU_ASSERT_EQUAL(verdict.host_wait_ms, 90000);
+    health.failures = 5; /* it was obeyed in vain: the table's rest, when that is longer */
+    CU_ASSERT_EQUAL(politeness_judge(&options, &end, &health, &tries).host_wait_ms, 30000 << 5);
     end = end_of(FETCH_BROKEN); /* it belongs to 429 and 503 alone */
     end.retry_after_ms = 10;
     health.failures = 0;
-    CU_ASSERT_EQUAL(politeness_judge(&options, &end, &health).host_wait_ms, MINUTE);
+    CU_ASSERT_EQUAL(politeness_judge(&options, &end, &health, &tries).host_wait_ms, MINUTE);
+}
+
+/* What a server asks for is no measure of how ill it is: recovery goes by the table. */
+static void recovery_from_a_long_retry_after_goes_by_the_table(void)
+{
+    PolitenessOptions options = options_of();
+    HostHealth health = {.failures = 0};
+    FetchEnd busy = end_of(FETCH_BUSY);
+    FetchEnd good = end_of(FETCH_OK);
+    unsigned tries = 0;
+    busy.retry_after_ms = HOUR;
+    (void)politeness_judge(&options, &busy, &health, &tries);
+    CU_ASSERT_EQUAL(politeness_judge(&options, &good, &health, &tries).host_wait_ms, 15000);
+    busy.retry_after_ms = 6000;
+    for (int i = 0; i < 4; i++) {
+        CU_ASSERT_EQUAL(politeness_judge(&options, &busy, &health, &tries).host_wait_ms, 6000);
+    }
+    CU_ASSERT_EQUAL(politeness_judge(&options, &good, &health, &tries).host_wait_ms, 5000);
 }
 
 static void crawl_delay_counts_up_to_its_cap(void)
@@ -170,10 +305,11 @@ static void crawl_delay_counts_up_to_its_cap(void)
     options.crawl_delay_max_ms = 0;
     CU_ASSERT_EQUAL(politeness_host_delay(&options, 5000, 86400000, 0), 5000);
     FetchEnd end = end_of(FETCH_TIMEOUT); /* it holds after failures, too */
+    unsigned tries = 0;
     HostHealth health = {.failures = 0};
     options.crawl_delay_max_ms = 300000;
     end.crawl_delay_ms = 200000;
-    CU_ASSERT_EQUAL(politeness_judge(&options, &end, &health).host_wait_ms, 200000);
+    CU_ASSERT_EQUAL(politeness_judge(&options, &end, &health, &tries).host_wait_ms, 200000);
 }
 
 static void slow_answers_stretch_the_delay_when_wanted(void)
@@ -190,17 +326,19 @@ static void a_robots_txt_that_cannot_be_had_costs_the_host(void)
 {
     PolitenessOptions options = options_of();
     FetchEnd end = end_of(FETCH_TIMEOUT);
+    unsigned tries = 0;
     HostHealth health = {.failures = 0};
     end.robots = true;
     for (int i = 0; i < 3; i++) {
-        CU_ASSERT_TRUE(politeness_judge(&options, &end, &health).retry);
+        CU_ASSERT_TRUE(politeness_judge(&options, &end, &health, &tries).retry);
     }
-    CU_ASSERT_TRUE(politeness_judge(&options, &end, &health).drop_host);
+    CU_ASSERT_TRUE(politeness_judge(&options, &end, &health, &tries).drop_host);
 }
 
 static void no_wait_ever_overflows(void)
 {
     PolitenessOptions options = options_of();
+    unsigned tries = 0;
     HostHealth health = {.failures = 0};
     Buffer error;
     buffer_init(&error, 1000);
@@ -208,15 +346,18 @@ static void no_wait_ever_overflows(void)
     FetchEnd end = end_of(FETCH_TIMEOUT);
     int64_t before = 0;
     for (int i = 0; i < 20; i++) {
-        PolitenessVerdict verdict = politeness_judge(&options, &end, &health);
+        PolitenessVerdict verdict = politeness_judge(&options, &end, &health, &tries);
         CU_ASSERT_TRUE(verdict.retry && verdict.host_wait_ms >= before);
         before = verdict.host_wait_ms;
     }
     options.rules[FETCH_TIMEOUT].wait_ms = INT64_MAX / 2;
     health.failures = 15;
-    CU_ASSERT_TRUE(politeness_judge(&options, &end, &health).host_wait_ms > INT64_C(31536000000));
+    CU_ASSERT_TRUE(politeness_judge(&options, &end, &health, &tries).host_wait_ms >
+                   INT64_C(31536000000));
     health.failures = 4000000000u; /* a record from disk may say anything */
-    CU_ASSERT_TRUE(politeness_judge(&options, &end, &health).drop_url);
+    health.rested_ms = INT64_MAX;
+    CU_ASSERT_TRUE(politeness_judge(&options, &end, &health, &tries).host_wait_ms > 0);
+    CU_ASSERT_TRUE(health.rested_ms > 0);
     buffer_destroy(&error);
 }
 
@@ -252,15 +393,23 @@ static void rules_are_changed_by_words(void)
 }
 
 UNIT_MAIN("politeness",
-          {"an answer costs the delays and forgets failures",
-           an_answer_costs_the_delays_and_forgets_failures},
+          {"an answer costs the delays and halves what failures were",
+           an_answer_costs_the_delays_and_halves_what_failures_were},
           {"every class waits, doubles and ends as the table says",
            every_class_waits_doubles_and_ends_as_the_table_says},
-          {"a success starts the doubling anew", a_success_starts_the_doubling_anew},
+          {"recovery is as gradual as the decline", recovery_is_as_gradual_as_the_decline},
           {"alternating errors end, too", alternating_errors_end_too},
-          {"the next URL of a host starts afresh", the_next_url_of_a_host_starts_afresh},
+          {"failures of several URLs of a host count together",
+           failures_of_several_urls_of_a_host_count_together},
+          {"rests have an end", rests_have_an_end},
+          {"a host that has rested in vain is parked", a_host_that_has_rested_in_vain_is_parked},
+          {"server errors slow a host when they are repeated",
+           server_errors_slow_a_host_when_they_are_repeated},
           {"tries are capped whatever the table says", tries_are_capped_whatever_the_table_says},
-          {"Retry-After slows the host within bounds", retry_after_slows_the_host_within_bounds},
+          {"Retry-After slows the host as long as it says",
+           retry_after_slows_the_host_as_long_as_it_says},
+          {"recovery from a long Retry-After goes by the table",
+           recovery_from_a_long_retry_after_goes_by_the_table},
           {"Crawl-delay counts up to its cap", crawl_delay_counts_up_to_its_cap},
           {"slow answers stretch the delay when wanted",
            slow_answers_stretch_the_delay_when_wanted},

@@ -25,6 +25,8 @@ static Result build_frontier(AgentParts *parts, Buffer *error)
                                       .crawl_delay_max_ms = config->politeness_crawl_delay_max,
                                       .adaptive_factor = config->politeness_adaptive_factor,
                                       .retry_after_max_ms = config->politeness_retry_after_max,
+                                      .rest_max_ms = config->politeness_rest_max,
+                                      .park_after_ms = config->politeness_park_after,
                                       .tries_max = (unsigned)config->politeness_tries};
     politeness_default_rules(politeness->rules);
     Result rc = politeness_parse_rules(politeness->rules, config->politeness_retry, error);

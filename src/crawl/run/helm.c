@@ -132,6 +132,30 @@ static bool is_without_names(const Helm *helm)
            stats_get(&helm->parts->stats.fetches) == 0;
 }
 
+/* Since when nothing is left but hosts that have failed and wait. */
+static void note_tail(Helm *helm, MonoTime now)
+{
+    const Stats *stats = &helm->parts->stats;
+    uint64_t waiting = stats_get(&stats->hosts_waiting);
+    bool is_tail =
+        waiting > 0 && waiting >= stats_get(&stats->hosts_with_work) && helm->parts->pauses == 0;
+    if (is_tail && helm->tail_start.ns == 0) {
+        helm->tail_start = now;
+        LOG_INFO("agent", "only hosts that have failed are left", "hosts=%llu",
+                 (unsigned long long)waiting);
+    } else if (!is_tail) {
+        helm->tail_start = (MonoTime){0};
+    }
+}
+
+/* When the tail has been long enough. */
+static MonoTime tail_end(const Helm *helm)
+{
+    int64_t most_ms = helm->options->config->limits_tail;
+    return helm->tail_start.ns == 0 || most_ms == 0 ? MONO_NEVER
+                                                    : mono_add_ms(helm->tail_start, most_ms);
+}
+
 static void check_limits(Helm *helm, MonoTime now)
 {
     const Config *config = helm->options->config;
@@ -154,6 +178,11 @@ static void check_limits(Helm *helm, MonoTime now)
         helm_stop(helm, EXIT_PAGE_LIMIT, "stopped at crawl.max_bytes", now);
     } else if (config->crawl_max_duration > 0 && total_ms >= config->crawl_max_duration) {
         helm_stop(helm, EXIT_TIME_LIMIT, "stopped at crawl.max_duration", now);
+    } else if (!mono_before(now, tail_end(helm))) {
+        helm_stop(
+            helm, EXIT_TAIL,
+            "stopped at limits.tail: only hosts that have failed were left; they stay scheduled",
+            now);
     } else if (config->crawl_disk_full_exit && monitor_disk_low(helm->monitor)) {
         helm_stop(helm, EXIT_DISK_LIMIT, "stopped because the disk is nearly full", now);
     }
@@ -162,6 +191,7 @@ static void check_limits(Helm *helm, MonoTime now)
 void helm_tick(Helm *helm, MonoTime now)
 {
     parts_pause(helm->parts, look_at_disk(helm) | (helm->held ? PAUSE_OPERATOR : 0u));
+    note_tail(helm, now);
     check_limits(helm, now);
     if (helm->stopping && !helm->forced && !mono_before(now, helm->grace_end)) {
         helm->forced = true; /* the grace is over: what is in flight is fetched again */
@@ -182,6 +212,7 @@ MonoTime helm_next(const Helm *helm, MonoTime now)
         int64_t left = duration - (int64_t)helm->elapsed_before_ms;
         next = mono_add_ms(helm->start, left < 0 ? 0 : left);
     }
+    next = sooner(next, tail_end(helm));
     if (helm->stopping) {
         next = sooner(next, mono_add_ms(now, DRAIN_TICK_MS));
         next = sooner(next, helm->grace_end);

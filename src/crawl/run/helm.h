@@ -29,6 +29,7 @@ typedef struct Helm {
     const char *why; /* how it ended: a sentence; borrowed */
     MonoTime stop_time;
     MonoTime grace_end;
+    MonoTime tail_start; /* since then only hosts that have failed are left; 0: others are */
 } Helm;
 
 /* Nothing new is begun from now on. The first reason counts. why is borrowed: a constant. */

@@ -185,6 +185,10 @@ static void sample_hosts(const Stats *stats, StatusSample *s)
 {
     s->urls_parked = stats_get(&stats->urls_parked);
     s->hosts_parked = stats_get(&stats->hosts_parked);
+    s->hosts_with_work = stats_get(&stats->hosts_with_work);
+    s->hosts_waiting = stats_get(&stats->hosts_waiting);
+    int64_t left_ms = (int64_t)stats_get(&stats->next_retry_ms) - s->wall.us / 1000;
+    s->next_retry_ms = s->hosts_waiting > 0 && left_ms > 0 ? (uint64_t)left_ms : 0;
 }
 
 static void sample(Monitor *monitor, MonoTime now, StatusSample *s)

@@ -57,6 +57,11 @@ static double seconds_between(const StatusSample *before, const StatusSample *no
     return s > 0.001 ? s : 0.001;
 }
 
+bool status_only_waits(const StatusSample *now)
+{
+    return now->hosts_waiting > 0 && now->hosts_waiting >= now->hosts_with_work && now->active == 0;
+}
+
 const char *status_limit(const StatusSample *before, const StatusSample *now)
 {
     double us = seconds_between(before, now) * 1e6;
@@ -67,6 +72,9 @@ const char *status_limit(const StatusSample *before, const StatusSample *now)
     }
     if (now->urls_queued == 0) {
         return now->continuous ? "schedule" : "seeds";
+    }
+    if (status_only_waits(now)) {
+        return "retries";
     }
     if (writer > 0.9) {
         return "writer";
@@ -115,6 +123,8 @@ static void emit_progress(const StatusSample *before, const StatusSample *now, B
     sink(out, "hosts", FIELD_INTEGER, NULL, now->hosts, 0);
     sink(out, "urls_parked", FIELD_INTEGER, NULL, now->urls_parked, 0);
     sink(out, "hosts_parked", FIELD_INTEGER, NULL, now->hosts_parked, 0);
+    sink(out, "hosts_waiting", FIELD_INTEGER, NULL, now->hosts_waiting, 0);
+    sink(out, "next_retry_s", FIELD_REAL, NULL, 0, (double)now->next_retry_ms / 1000);
 }
 
 static void emit_parts(const StatusSample *now, Buffer *out, FieldSink sink)
@@ -220,6 +230,18 @@ Result status_json(const StatusSample *before, const StatusSample *now, long pid
     return rc == RESULT_OK ? buffer_append_string(out, "}\n") : rc;
 }
 
+/* What binds, in brackets; or for how long nothing can be done. */
+static Result tell_limit(const StatusSample *before, const StatusSample *now, Buffer *out)
+{
+    char time[24];
+    if (!status_only_waits(now) || now->state != STATE_RUNNING) {
+        return buffer_printf(out, "[%s]", status_limit(before, now));
+    }
+    return buffer_printf(out, "waiting for retries: %llu host%s, next in %s",
+                         (unsigned long long)now->hosts_waiting, now->hosts_waiting == 1 ? "" : "s",
+                         status_format_time((int64_t)now->next_retry_ms, time));
+}
+
 Result status_progress(const StatusSample *before, const StatusSample *now, unsigned columns,
                        Buffer *out)
 {
@@ -228,12 +250,14 @@ Result status_progress(const StatusSample *before, const StatusSample *now, unsi
     double seconds = seconds_between(before, now);
     buffer_reset(out);
     Result rc = buffer_printf(
-        out, "%s %s  %llu pages (%.0f/s)  %s  %llu queued  %llu hosts  %zu active  %llu err  [%s]",
+        out, "%s %s  %llu pages (%.0f/s)  %s  %llu queued  %llu hosts  %zu active  %llu err  ",
         crawl_state_name(now->state), status_format_time(now->elapsed_ms, time),
         (unsigned long long)now->pages, (double)(now->pages - before->pages) / seconds,
         status_format_bytes(now->bytes, bytes), (unsigned long long)now->urls_queued,
-        (unsigned long long)now->hosts, now->active, (unsigned long long)now->by_status[0],
-        status_limit(before, now));
+        (unsigned long long)now->hosts, now->active, (unsigned long long)now->by_status[0]);
+    if (rc == RESULT_OK) {
+        rc = tell_limit(before, now, out);
+    }
     if (out->length >= columns && columns > 1) {
         out->length = columns - 1;
         out->data[out->length] = '\0';

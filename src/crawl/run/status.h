@@ -45,6 +45,9 @@ typedef struct StatusSample {
     uint64_t urls_queued;
     uint64_t urls_parked; /* of hosts that were dropped or parked */
     uint64_t hosts_parked;
+    uint64_t hosts_with_work; /* that have something scheduled */
+    uint64_t hosts_waiting;   /* of these: have failed, and wait for a retry */
+    uint64_t next_retry_ms;   /* from now on, of the first of them */
     uint64_t sieve_pending;
     uint64_t sieve_merges;
     double cache_share; /* of the links that go through the sieve, met lately */
@@ -80,8 +83,11 @@ typedef struct StatusSample {
 
 const char *crawl_state_name(CrawlState state);
 /* Which part binds, from what was measured between two samples: politeness dns connections parser
- * writer disk memory operator (it is paused) seeds schedule (nothing is due) none. */
+ * writer disk memory operator (it is paused) seeds schedule (nothing is due) retries (all that is
+ * left has failed and waits) none. */
 const char *status_limit(const StatusSample *before, const StatusSample *now);
+/* Whether all hosts that are left have failed and wait for a retry. */
+bool status_only_waits(const StatusSample *now);
 /* "time=... state=... ..." without line end. */
 Result status_line(const StatusSample *before, const StatusSample *now, Buffer *out);
 /* The same as one JSON object, with pid. */

@@ -77,6 +77,7 @@ int fetch_status_of_class(FetchClass class)
         return STATUS_PREREQUISITE;
     case FETCH_OK:
     case FETCH_BUSY:
+    case FETCH_SERVER:
     case FETCH_BROKEN:
     case FETCH_HTTP2:
     case FETCH_CLASSES:

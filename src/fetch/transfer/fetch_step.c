@@ -68,14 +68,24 @@ static void note_host(const VisitState *visit_state, FetchResult *result, int64_
 
 /* Judges the fetch, sets the visit state's times from its end, and writes both into the result. */
 static PolitenessVerdict judge(const FetchRules *rules, VisitState *visit_state,
-                               FetchResult *result, bool robots_needed)
+                               FetchResult *result, bool robots_needed, unsigned *tries)
 {
     FetchEnd end = end_of(visit_state, result, robots_needed);
     PolitenessVerdict verdict =
-        politeness_judge(rules->politeness, &end, &visit_state->politeness.health);
+        politeness_judge(rules->politeness, &end, &visit_state->politeness.health, tries);
     set_times(visit_state, result, &verdict);
     note_host(visit_state, result, verdict.host_wait_ms);
+    result->request.tries = (uint8_t)(verdict.tries > UINT8_MAX ? UINT8_MAX : verdict.tries);
     return verdict;
+}
+
+/* A host that is dropped or parked is forgotten when it comes home. */
+static void set_aside(VisitState *visit_state, FetchResult *result,
+                      const PolitenessVerdict *verdict)
+{
+    visit_state->politeness.dropped |= verdict->drop_host || verdict->park_host;
+    result->host.drop = verdict->drop_host;
+    result->host.park = verdict->park_host;
 }
 
 /* Installs what a robots.txt says, or what its absence means. */
@@ -98,18 +108,18 @@ static void conclude_robots(const FetchRules *rules, VisitState *visit_state, Fe
 {
     bool had_rules = visit_state->robots.state == ROBOTS_KNOWN;
     HostHealth before = visit_state->politeness.health;
+    unsigned tries = visit_state->robots.tries;
     RobotsNext next = settle_robots(rules, visit_state, result);
-    PolitenessVerdict verdict = judge(rules, visit_state, result, !had_rules);
+    PolitenessVerdict verdict =
+        judge(rules, visit_state, result, !had_rules, &visit_state->robots.tries);
     if (next == ROBOTS_FOLLOW) {
         /* A redirect is no success yet: where it leads may be out of reach again and again, and
          * those failures must add up. */
         visit_state->politeness.health = before;
+        visit_state->robots.tries = tries;
         result->host.health = before;
     }
-    if (verdict.drop_host) {
-        visit_state->politeness.dropped = true;
-        result->host.drop = true;
-    }
+    set_aside(visit_state, result, &verdict);
 }
 
 /* The host that was asked is owed its delay; whether it is well is not judged by what others want
@@ -119,16 +129,19 @@ static void conclude_errand(const FetchRules *rules, VisitState *asked, VisitSta
 {
     bool had_rules = asker->robots.state == ROBOTS_KNOWN;
     HostHealth health = asked->politeness.health;
+    unsigned tries = 0;
     FetchEnd end = end_of(asked, result, false);
-    PolitenessVerdict verdict = politeness_judge(rules->politeness, &end, &health);
+    PolitenessVerdict verdict = politeness_judge(rules->politeness, &end, &health, &tries);
     set_times(asked, result, &verdict);
     if (settle_robots(rules, asker, result) == ROBOTS_TRY_AGAIN) {
         end = end_of(asker, result, !had_rules);
-        verdict = politeness_judge(rules->politeness, &end, &asker->politeness.health);
+        verdict = politeness_judge(rules->politeness, &end, &asker->politeness.health,
+                                   &asker->robots.tries);
         asker->politeness.next_fetch = mono_later(
             asker->politeness.next_fetch, mono_add_ms(result->cost.end, verdict.host_wait_ms + 1));
-        asker->politeness.dropped |= verdict.drop_host;
-        result->host.drop = verdict.drop_host;
+        set_aside(asker, result, &verdict);
+    } else if (asker->robots.state == ROBOTS_KNOWN) {
+        asker->robots.tries = 0;
     }
     int64_t left_ms = mono_ms_between(result->cost.end, asker->politeness.next_fetch);
     note_host(asker, result, left_ms > 0 ? left_ms : 0);
@@ -136,24 +149,31 @@ static void conclude_errand(const FetchRules *rules, VisitState *asked, VisitSta
     asker->errands.next = NULL;
 }
 
-static void conclude_page(const FetchRules *rules, VisitState *visit_state, FetchResult *result)
+/* The last try brought a part of it: that is what there is, and the host has answered. */
+static void take_part(const FetchRules *rules, FetchResult *result)
 {
-    PolitenessVerdict verdict = judge(rules, visit_state, result, false);
-    if (verdict.drop_host) { /* the URL is set aside with its host */
-        visit_state->politeness.dropped = true;
-        result->host.drop = true;
-        return;
-    }
-    result->final = !verdict.retry;
-    if (!result->final) {
-        return; /* it stays at the head of the window */
-    }
-    visit_state_take(visit_state);
     if (result->answer.class == FETCH_BROKEN && result->answer.partial_status != 0 &&
-        result->answer.body.length > 0) {
-        /* The last try brought a part of it: that is what there is. */
+        result->answer.body.length > 0 &&
+        politeness_is_last_try(rules->politeness, FETCH_BROKEN, result->request.tries)) {
         result->answer.class = FETCH_OK;
         result->answer.status = result->answer.partial_status;
+    }
+}
+
+static void conclude_page(const FetchRules *rules, VisitState *visit_state, FetchResult *result)
+{
+    unsigned tries = result->request.tries;
+    take_part(rules, result);
+    PolitenessVerdict verdict = judge(rules, visit_state, result, false, &tries);
+    set_aside(visit_state, result, &verdict);
+    if (verdict.drop_host || verdict.park_host) {
+        return; /* the URL stays with its host */
+    }
+    result->final = !verdict.retry;
+    if (result->final) {
+        visit_state_take(visit_state);
+    } else {
+        visit_state_note_tries(visit_state, tries); /* it stays at the head of the window */
     }
 }
 

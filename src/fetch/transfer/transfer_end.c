@@ -135,6 +135,8 @@ void transfer_end(Transfer *transfer, CURLcode code)
         result->answer.status = (int)status;
         if (status == 429 || status == 503) {
             result->answer.class = FETCH_BUSY;
+        } else if (status == 500 || status == 502 || status == 504) {
+            result->answer.class = FETCH_SERVER;
         }
     } else {
         if (result->answer.class == FETCH_OK) {
@@ -144,7 +146,8 @@ void transfer_end(Transfer *transfer, CURLcode code)
         result->answer.status = fetch_status_of_class(result->answer.class);
         result->answer.partial_status = answered && status >= 200 ? (int)status : 0;
     }
-    if (result->answer.class != FETCH_OK && result->answer.class != FETCH_BUSY) {
+    if (result->answer.class != FETCH_OK && result->answer.class != FETCH_BUSY &&
+        result->answer.class != FETCH_SERVER) {
         LOG_INFO("fetch", "fetch failed", "url=%s reason=%s error=\"%s\"", result->request.url,
                  fetch_class_name(result->answer.class), error_text(transfer, code));
     }

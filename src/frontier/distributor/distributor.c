@@ -56,6 +56,7 @@ static void resolved(Distributor *distributor, MDB_txn *txn, VisitState *visit_s
     assert(distributor->n_resolving > 0);
     distributor->n_resolving--;
     if (visit_state->address.class == FETCH_OK) {
+        visit_state->address.tries = 0;
         visit_dispatch(distributor, txn, visit_state, now);
         return;
     }
@@ -77,7 +78,8 @@ static void resolved(Distributor *distributor, MDB_txn *txn, VisitState *visit_s
                     .crawl_delay_ms = -1,
                     .host_delay_ms = visit_state->politeness.delay_ms};
     PolitenessVerdict verdict =
-        politeness_judge(distributor->politeness, &end, &visit_state->politeness.health);
+        politeness_judge(distributor->politeness, &end, &visit_state->politeness.health,
+                         &visit_state->address.tries);
     if (verdict.drop_host || verdict.drop_url) {
         visit_state->politeness.dropped = true;
         distributor->sinks.drop(distributor->sinks.context, visit_state,

@@ -105,8 +105,10 @@ Result visit_birth_host(Distributor *distributor, MDB_txn *txn, uint32_t host,
     visit_state->window.bias = distributor->options.bias;
     visit_state->window.ticket =
         distributor->births++; /* or each would begin with a lower level's turn */
-    visit_state->politeness.health =
-        (HostHealth){.failures = record->failures, .last = (FetchClass)record->last_failure};
+    visit_state->politeness.health = (HostHealth){.failures = record->failures,
+                                                  .last = (FetchClass)record->last_failure,
+                                                  .extra_ms = record->extra_ms,
+                                                  .rested_ms = record->rested_ms};
     restore_robots(distributor, txn, visit_state, record, now, distributor->wall);
     int64_t wait = record->not_before_ms - distributor->wall.us / 1000;
     if (wait > 0) {

@@ -85,11 +85,11 @@ static void fail(Distributor *distributor, VisitState *asker, MonoTime now)
                     .crawl_delay_ms = -1,
                     .host_delay_ms = asker->politeness.delay_ms,
                     .robots = !had_rules};
-    PolitenessVerdict verdict =
-        politeness_judge(distributor->politeness, &end, &asker->politeness.health);
+    PolitenessVerdict verdict = politeness_judge(distributor->politeness, &end,
+                                                 &asker->politeness.health, &asker->robots.tries);
     asker->politeness.next_fetch =
         mono_later(asker->politeness.next_fetch, mono_add_ms(now, verdict.host_wait_ms));
-    if (verdict.drop_host) {
+    if (verdict.drop_host || verdict.park_host) {
         asker->politeness.dropped = true;
         distributor->sinks.drop(distributor->sinks.context, asker, FETCH_ROBOTS_ERROR);
     }

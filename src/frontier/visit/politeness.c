@@ -30,6 +30,7 @@ static const struct {
     [FETCH_HTTP2] = {"http2", {0, 2, false}},
     [FETCH_ROBOTS_ERROR] = {"robots-error", {5 * MINUTE, 5, true}},
     [FETCH_BAD_PORT] = {"bad-port", {0, 0, true}},
+    [FETCH_SERVER] = {"server-error", {5000, 2, false}},
 };
 
 const char *fetch_class_name(FetchClass class)
@@ -132,37 +133,99 @@ static int64_t doubled(int64_t wait_ms, unsigned failures)
     return wait_ms > WAIT_MAX >> doublings ? WAIT_MAX : wait_ms << doublings;
 }
 
-PolitenessVerdict politeness_judge(const PolitenessOptions *options, const FetchEnd *end,
-                                   HostHealth *health)
+/* The rest that the table gives for one more failure. The first server error is no reason to slow
+ * down: some pages are broken on every site. */
+static int64_t table_rest(const PolitenessOptions *options, FetchClass class, unsigned failures)
 {
-    PolitenessVerdict verdict = {.ip_wait_ms = options->ip_delay_ms};
-    verdict.host_wait_ms =
+    if (class == FETCH_SERVER) {
+        if (failures == 0) {
+            return 0;
+        }
+        failures--;
+    }
+    int64_t rest = doubled(options->rules[class].wait_ms, failures);
+    return options->rest_max_ms > 0 ? lesser(rest, options->rest_max_ms) : rest;
+}
+
+/* How long a host asks to be left alone: what Retry-After says, unless it has said so too often. */
+static int64_t asked_rest(const PolitenessOptions *options, const FetchEnd *end,
+                          const HostHealth *health, int64_t rest)
+{
+    bool was_obeyed_in_vain = health->failures >= options->rules[FETCH_BUSY].retries;
+    return was_obeyed_in_vain ? greater(end->retry_after_ms, rest) : end->retry_after_ms;
+}
+
+static PolitenessVerdict judge_success(const PolitenessOptions *options, const FetchEnd *end,
+                                       HostHealth *health)
+{
+    int64_t delay =
         politeness_host_delay(options, end->host_delay_ms, end->crawl_delay_ms, end->duration_ms);
+    health->failures /= 2;
+    health->rested_ms /= 2;
+    health->extra_ms /= 2;
+    if (health->extra_ms <= delay) {
+        health->extra_ms = 0;
+    }
+    return (PolitenessVerdict){.host_wait_ms = greater(delay, health->extra_ms),
+                               .ip_wait_ms = options->ip_delay_ms};
+}
+
+/* Counts a failure; the wait that it costs. */
+static int64_t note_failure(const PolitenessOptions *options, const FetchEnd *end,
+                            HostHealth *health)
+{
+    int64_t delay =
+        politeness_host_delay(options, end->host_delay_ms, end->crawl_delay_ms, end->duration_ms);
+    int64_t rest = table_rest(options, end->class, health->failures);
+    bool has_asked = end->class == FETCH_BUSY && end->retry_after_ms > 0;
+    int64_t wait = has_asked ? asked_rest(options, end, health, rest) : rest;
+    if (end->class != FETCH_HTTP2) { /* ours to do otherwise, and at once */
+        health->failures++;
+        health->last = end->class;
+        health->extra_ms = lesser(wait, rest);
+        health->rested_ms = health->rested_ms > WAIT_MAX - lesser(wait, WAIT_MAX)
+                                ? WAIT_MAX
+                                : health->rested_ms + lesser(wait, WAIT_MAX);
+    }
+    return greater(delay, wait);
+}
+
+#define PARK_LEAST_FAILURES 4u
+
+/* Whether a host is set aside that is not to be dropped. */
+static bool is_hopeless(const PolitenessOptions *options, const FetchEnd *end,
+                        const HostHealth *health)
+{
+    bool asks_too_much = end->class == FETCH_BUSY && options->retry_after_max_ms > 0 &&
+                         end->retry_after_ms > options->retry_after_max_ms;
+    return asks_too_much ||
+           (options->park_after_ms > 0 && health->rested_ms >= options->park_after_ms &&
+            health->failures >= PARK_LEAST_FAILURES);
+}
+
+bool politeness_is_last_try(const PolitenessOptions *options, FetchClass class, unsigned tries)
+{
+    return tries + 1 > options->rules[class].retries ||
+           (options->tries_max > 0 && tries + 1 >= options->tries_max);
+}
+
+PolitenessVerdict politeness_judge(const PolitenessOptions *options, const FetchEnd *end,
+                                   HostHealth *health, unsigned *tries)
+{
     if (end->class == FETCH_OK) {
-        health->failures = 0;
-        return verdict;
+        *tries = 0;
+        return judge_success(options, end, health);
     }
     const RetryRule *rule = &options->rules[end->class];
-    int64_t wait = doubled(rule->wait_ms, health->failures);
-    unsigned failures = ++health->failures;
-    health->last = end->class;
-    if (end->class == FETCH_BUSY && end->retry_after_ms >= 0) {
-        wait = lesser(end->retry_after_ms, options->retry_after_max_ms);
+    PolitenessVerdict verdict = {.host_wait_ms = note_failure(options, end, health),
+                                 .ip_wait_ms = options->ip_delay_ms,
+                                 .tries = ++*tries};
+    verdict.retry = !politeness_is_last_try(options, end->class, *tries - 1);
+    if (!verdict.retry) {
+        verdict.drop_host = rule->drops_host || end->robots;
+        verdict.drop_url = !verdict.drop_host;
+        *tries = 0;
     }
-    verdict.host_wait_ms = greater(verdict.host_wait_ms, wait);
-    bool may_retry =
-        failures <= rule->retries && (options->tries_max == 0 || failures < options->tries_max);
-    if (may_retry) {
-        verdict.retry = true;
-    } else if (rule->drops_host || end->robots) {
-        verdict.drop_host = true;
-    } else {
-        verdict.drop_url = true;
-        health->failures = 0; /* the next URL of the host starts afresh */
-        if (end->class != FETCH_BUSY) {
-            verdict.host_wait_ms = politeness_host_delay(options, end->host_delay_ms,
-                                                         end->crawl_delay_ms, end->duration_ms);
-        }
-    }
+    verdict.park_host = !verdict.drop_host && is_hopeless(options, end, health);
     return verdict;
 }

@@ -1,8 +1,16 @@
 /* Politeness: how long a host and an address are left alone, and what a failed fetch costs.
  *
- * What: pure decisions. All delays count from the end of a fetch. Every failure counts, whatever
- * its class, so that failures of alternating classes end, too; the wait doubles with each failure
- * in a row, and a success ends the row. 429 and 503 slow down the host, not the URL.
+ * What: pure decisions. All delays count from the end of a fetch. Two things are counted:
+ *  - the tries of one thing that is asked for (a URL, robots.txt, the address of a name), whatever
+ *    the classes of its failures. When the table has no more, the URL is given up, or the host is
+ *    dropped, as the class of the last failure says;
+ *  - the failures of the host, over all its URLs (HostHealth). Each one doubles the rest that the
+ *    table gives, up to rest_max_ms. Each success halves the count, and the rest: the delay behind
+ *    it is half of the last rest, then a quarter, until the host's own delay is longer. A host
+ *    whose rests add up to park_after_ms without recovering is parked, with its URLs.
+ * 429 and 503 slow down the host as long as their Retry-After says; beyond retry_after_max_ms the
+ * host is parked. A Retry-After of nothing, or of a time that has passed, says nothing. 500, 502
+ * and 504 slow it down when they are repeated.
  *
  * Threads: any; no I/O, no locks, no clock.
  * Source: BUbiNG's table of exceptions; RFC 9110 10.2.3 (Retry-After). */
@@ -17,7 +25,7 @@
 
 /* How a fetch ended, as far as politeness is concerned. */
 typedef enum FetchClass {
-    FETCH_OK,           /* an answer, whatever its status, but for FETCH_BUSY */
+    FETCH_OK,           /* an answer, whatever its status, but for FETCH_BUSY and FETCH_SERVER */
     FETCH_BUSY,         /* 429 or 503 */
     FETCH_NO_NAME,      /* DNS: the name does not exist */
     FETCH_DNS,          /* DNS: no answer, server failure */
@@ -32,6 +40,7 @@ typedef enum FetchClass {
     FETCH_ROBOTS_ERROR, /* robots.txt answered 5xx */
     FETCH_HTTP2,        /* an HTTP/2 answer stalled or broke: tried again with HTTP/1.1 */
     FETCH_BAD_PORT,     /* no connection is made to this port (parse/host/port_set.h) */
+    FETCH_SERVER,       /* an answer: 500, 502 or 504 */
     FETCH_CLASSES
 } FetchClass;
 
@@ -48,7 +57,9 @@ typedef struct PolitenessOptions {
     int64_t ip_delay_ms;        /* between two fetches from one address */
     int64_t crawl_delay_max_ms; /* a longer Crawl-delay is cut to it */
     double adaptive_factor;     /* times the last fetch's duration, when that is longer; 0 = off */
-    int64_t retry_after_max_ms; /* a longer Retry-After is cut to it */
+    int64_t retry_after_max_ms; /* a host with a longer Retry-After is parked */
+    int64_t rest_max_ms;        /* no rest after a failure is longer; 0 = none is too long */
+    int64_t park_after_ms;      /* rests that add up to this park the host; 0 = never */
     unsigned tries_max;         /* of one URL, whatever its class of error; 0 = the table alone */
     RetryRule rules[FETCH_CLASSES];
 } PolitenessOptions;
@@ -59,10 +70,12 @@ void politeness_default_rules(RetryRule rules[FETCH_CLASSES]);
  * when the host goes after the last. RESULT_INVALID: error says what is wrong. */
 Result politeness_parse_rules(RetryRule rules[FETCH_CLASSES], const char *text, Buffer *error);
 
-/* What a visit state remembers of its failures. */
+/* How a host has done lately. */
 typedef struct HostHealth {
-    unsigned failures; /* in a row, of any class */
+    unsigned failures; /* in a row, over all its URLs; a success halves it */
     FetchClass last;   /* of the last failure */
+    int64_t extra_ms;  /* the rest after the last failure; a success halves it */
+    int64_t rested_ms; /* all rests since it was well; a success halves it */
 } HostHealth;
 
 typedef struct FetchEnd {
@@ -77,16 +90,21 @@ typedef struct FetchEnd {
 typedef struct PolitenessVerdict {
     int64_t host_wait_ms; /* from the end of the fetch */
     int64_t ip_wait_ms;
+    unsigned tries; /* that have failed, this one included; 0: it has not */
     bool retry;     /* the same URL again after host_wait_ms */
     bool drop_url;  /* its tries are used up */
-    bool drop_host; /* so are the host's */
+    bool drop_host; /* so are the host's: it is given up, with its URLs */
+    bool park_host; /* it has failed for too long: it is set aside, with its URLs */
 } PolitenessVerdict;
 
 /* The delay a host is owed after a healthy fetch. */
 int64_t politeness_host_delay(const PolitenessOptions *options, int64_t host_delay_ms,
                               int64_t crawl_delay_ms, int64_t duration_ms);
-/* Judges one fetch and updates health. */
+/* Whether the table has no further try after one more failure of this class. */
+bool politeness_is_last_try(const PolitenessOptions *options, FetchClass class, unsigned tries);
+/* Judges one fetch, and updates the health of the host and the tries of what was asked for: how
+ * many have failed in a row, 0 when it is settled one way or the other. */
 PolitenessVerdict politeness_judge(const PolitenessOptions *options, const FetchEnd *end,
-                                   HostHealth *health);
+                                   HostHealth *health, unsigned *tries);
 
 #endif

@@ -99,6 +99,14 @@ const char *visit_state_url(const VisitState *visit_state, const WindowUrl *url)
     return visit_state->window.bytes + url->offset;
 }
 
+void visit_state_note_tries(VisitState *visit_state, unsigned tries)
+{
+    if (visit_state->window.next < visit_state->window.count) {
+        visit_state->window.urls[visit_state->window.next].tries =
+            (uint8_t)(tries > UINT8_MAX ? UINT8_MAX : tries);
+    }
+}
+
 unsigned visit_state_level(const VisitState *visit_state)
 {
     return atomic_load_explicit(&visit_state->signals.best, memory_order_relaxed);

@@ -132,6 +132,7 @@ typedef struct VisitRobots {
     uint64_t hash;    /* of that content */
     MonoTime expiry;
     unsigned redirects; /* followed so far in this attempt */
+    unsigned tries;     /* failures in a row to get it */
     char *target;       /* owned; where the last one pointed, or NULL */
     bool elsewhere;     /* and that is another host: wants an errand */
 } VisitRobots;
@@ -158,6 +159,7 @@ typedef struct VisitAddress {
     IpAddress ip; /* valid from RESOLVING's end on */
     MonoTime expiry;
     FetchClass class; /* FETCH_OK, FETCH_NO_NAME, FETCH_DNS, FETCH_PRIVATE */
+    unsigned tries;   /* failures in a row to get it */
     int64_t resolve_ms;
 } VisitAddress;
 
@@ -219,6 +221,8 @@ unsigned visit_state_level(const VisitState *visit_state);
 /* The URL to fetch next, or NULL: the best, but for the turns that the bias gives to others. */
 const WindowUrl *visit_state_peek(const VisitState *visit_state);
 const char *visit_state_url(const VisitState *visit_state, const WindowUrl *url);
+/* Notes how many tries of the URL to fetch next have failed. */
+void visit_state_note_tries(VisitState *visit_state, unsigned tries);
 void visit_state_take(VisitState *visit_state);
 /* How many are left in the window. */
 uint32_t visit_state_count(const VisitState *visit_state);

@@ -5,6 +5,7 @@
 
 #include "base/thread/log.h"
 #include "ingest/batch/ingest_cluster.h"
+#include "ingest/batch/batch_waits.h"
 #include "ingest/batch/ingest_sieve.h"
 #include "ingest/batch/ingest_totals.h"
 
@@ -128,6 +129,10 @@ Result batch_finish(Batch *batch)
     BatchHost *host = NULL;
     while (rc == RESULT_OK && (host = map_next(&batch->hosts, &place)) != NULL) {
         page_db_looked_up(batch->store->db, 1);
+        rc = batch_waits_note(batch, host);
+        if (rc != RESULT_OK) {
+            break;
+        }
         rc = host_table_put(batch->store->hosts, batch->txn, host->host, &host->record);
         if (rc == RESULT_OK && batch->store->waits != NULL) {
             rc = wait_table_follow(batch->store->waits, batch->txn, host->host, host->waits_ms,

@@ -37,11 +37,14 @@ static void note_health(HostRecord *record, const FetchResult *fetch)
     record->failures =
         (uint8_t)(fetch->host.health.failures > 255 ? 255 : fetch->host.health.failures);
     record->last_failure = (uint8_t)fetch->host.health.last;
+    record->rested_ms = fetch->host.health.rested_ms;
+    record->extra_ms = fetch->host.health.extra_ms;
     /* Whatever it waits for: a Retry-After counts, too, when it ends the tries of a URL, and a name
      * that fails meanwhile does not shorten it. */
     int64_t not_before_ms = end_ms + fetch->host.wait_ms;
     if (record->not_before_ms < not_before_ms) {
         record->not_before_ms = not_before_ms;
+        record->noted_ms = end_ms;
     }
 }
 

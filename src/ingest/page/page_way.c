@@ -76,7 +76,7 @@ static Result give_up(Batch *batch, BatchHost *host, const FetchResult *fetch)
     Result rc = batch_stored(batch, fetch, &page);
     if (rc == RESULT_OK) {
         rc = unschedule(batch, &page, page.n_crawls > 0 ? page.status : fetch->answer.status,
-                        (uint8_t)fetch->host.health.failures);
+                        fetch->request.tries);
     }
     if (fetch->answer.status == STATUS_ROBOTS) {
         batch->totals.refused[REFUSED_ROBOTS]++;
@@ -193,6 +193,21 @@ static Result store(Batch *batch, size_t place, BatchHost *host)
 
 /* ---- the way --------------------------------------------------------------------------------- */
 
+/* It stays scheduled, and how often it has failed is kept; of a host that is set aside it begins
+ * anew. */
+static Result keep_for_later(Batch *batch, const FetchResult *fetch)
+{
+    PageRef page;
+    uint8_t tries = fetch->host.drop || fetch->host.park ? 0 : fetch->request.tries;
+    batch->totals.retries++;
+    Result rc = batch_stored(batch, fetch, &page);
+    if (rc != RESULT_OK || page.tries == tries) {
+        return rc;
+    }
+    return batch_result_of(batch, page_db_set_state(batch->store->db, batch->txn, page.index,
+                                                    page.status, page.level, tries));
+}
+
 /* The result of a scheduled URL. */
 static Result settle(Batch *batch, size_t place, BatchHost *host)
 {
@@ -200,8 +215,7 @@ static Result settle(Batch *batch, size_t place, BatchHost *host)
     unsigned class = stats_status_class(fetch->answer.status);
     batch->totals.by_status[class] += fetch->kind == FETCHED_PAGE;
     if (!fetch->final) {
-        batch->totals.retries++;
-        return RESULT_OK; /* it stays scheduled */
+        return keep_for_later(batch, fetch);
     }
     if (fetch->answer.status < 100) {
         return give_up(batch, host, fetch);
@@ -230,6 +244,7 @@ static Result take(Batch *batch, size_t place)
     }
     ingest_host_note(batch, host, fetch);
     if (fetch->kind == FETCHED_ROBOTS) {
+        batch->totals.by_status[0] += fetch->answer.status < 0;
         rc = ingest_host_note_robots(batch, host, fetch);
         return rc == RESULT_OK ? discover(batch, page) : rc;
     }

@@ -26,7 +26,9 @@ Result host_parking_bring_back(Schedule *schedule, MDB_txn *txn, uint32_t host, 
     record->rests = 0;
     record->not_before_ms = 0;
     record->parked_ms = 0;
-    record->failing_ms = 0;
+    record->noted_ms = 0;
+    record->rested_ms = 0;
+    record->extra_ms = 0;
     record->recheck_ms = 0;
     return schedule_unpark(schedule, txn, host, urls, level);
 }

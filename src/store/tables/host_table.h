@@ -23,14 +23,14 @@ typedef enum HostState {
 } HostState;
 
 typedef struct HostRecord {
-    uint8_t state;        /* HostState */
-    uint8_t drop_class;   /* FetchClass of the frontier, when dropped or parked */
-    uint8_t robots_state; /* RobotsState of the frontier */
-    uint8_t failures;     /* in a row */
-    uint8_t last_failure; /* FetchClass */
-    uint8_t rests;        /* in a row, after failures: schedule.mode = continuous */
-    uint8_t owed;         /* fetches of new URLs before more revisits: revisits.h */
-    uint8_t reserved[1];
+    uint8_t state;           /* HostState */
+    uint8_t drop_class;      /* FetchClass of the frontier, when dropped or parked */
+    uint8_t robots_state;    /* RobotsState of the frontier */
+    uint8_t failures;        /* in a row */
+    uint8_t last_failure;    /* FetchClass */
+    uint8_t rests;           /* in a row, after failures: schedule.mode = continuous */
+    uint8_t owed;            /* fetches of new URLs before more revisits: revisits.h */
+    uint8_t idle;            /* it has failed, and has nothing scheduled: it waits for nothing */
     uint32_t robots_version; /* how many contents of robots.txt there were */
     int32_t robots_status;   /* HTTP or negative code of the last time */
     uint32_t crawl_delay_ms; /* from robots.txt, 0 = none */
@@ -47,8 +47,13 @@ typedef struct HostRecord {
     int64_t first_fetch_ms;
     int64_t last_fetch_ms;
     int64_t parked_ms;  /* wall time: dropped or parked since then; 0 = it is not */
-    int64_t failing_ms; /* wall time of the first of the failures in a row; 0 = it is well */
     int64_t recheck_ms; /* wall time: dropped, but asked for again then; 0 = not by itself */
+    int64_t noted_ms;   /* wall time at which not_before_ms was noted: no wait is longer than from
+                           then on; 0 = not known */
+    int64_t rested_ms;  /* rests after failures, in all, since it was well */
+    int64_t extra_ms;   /* the last of them; halved by each success */
+    uint32_t rechecks;  /* times, hours apart, that its name did not exist */
+    uint32_t spare[7];
 } HostRecord;
 
 typedef struct HostTable HostTable;

@@ -65,7 +65,8 @@ bool wait_table_entry(uint32_t host, const HostRecord *record, WaitEntry *entry)
                          .host = host,
                          .class = record->last_failure,
                          .failures = record->failures};
-    return record->state == HOST_ACTIVE && record->failures > 0 && record->not_before_ms > 0;
+    return record->state == HOST_ACTIVE && record->failures > 0 && record->not_before_ms > 0 &&
+           !record->idle;
 }
 
 Result wait_table_follow(WaitTable *table, MDB_txn *txn, uint32_t host, int64_t from_ms,

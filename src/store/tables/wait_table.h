@@ -1,6 +1,7 @@
 /* Wait table: which hosts wait for what, until when.
  *
- * What: an entry for each host that failed and is to be tried again, in order of time. So the next
+ * What: an entry for each host that failed, has something scheduled and is to be tried again, in
+ * order of time. So the next
  * one, and how many there are, are known without a look at the other hosts. What an entry says
  * follows from the host's record (host_table.h); whoever writes that keeps the entry in step.
  *
