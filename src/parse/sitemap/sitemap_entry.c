@@ -62,6 +62,9 @@ static size_t white_space_of(const char *text, size_t length, bool at_end)
 /* What readers in Java and Python strip, too. */
 static void trim(Buffer *buffer)
 {
+    if (buffer->length == 0) {
+        return; /* it may have no memory yet */
+    }
     size_t n = 0;
     while ((n = white_space_of(buffer->data, buffer->length, true)) > 0) {
         buffer->length -= n;
