@@ -13,6 +13,9 @@
 #include "store/pages/page_db.h"
 #include "store/archive/warc_record.h"
 
+/* What of a page counts as its content: page/content_hash.h. */
+typedef enum ContentKind { CONTENT_BODY, CONTENT_TEXT, CONTENT_LINKS } ContentKind;
+
 typedef struct ParsedPage {
     FetchResult *fetch;
     bool parsed;         /* the fields below are filled in */
@@ -27,6 +30,8 @@ typedef struct ParsedPage {
     uint64_t body_hash[2]; /* of the decoded body; 0,0 when empty */
     uint64_t links_hash;   /* of the links that are to be followed, in order */
     uint64_t text_digest[2];
+    ContentKind content_kind; /* what the crawl takes for its content */
+    uint64_t content_hash[2]; /* of that; filled in by ingest (page/content_hash.h) */
     uint64_t simhash;
     uint64_t trap_hash;     /* trap_content_hash, when trap_content_is_due; else 0 */
     unsigned robots;        /* PAGE_NOINDEX ... */

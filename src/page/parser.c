@@ -276,6 +276,7 @@ static void parse_page(Parser *parser, ParsedPage *page)
         LOG_ERROR("parse", "links lost for lack of memory", "url=%s n=%zu",
                   page->fetch->request.url, parser->n_kept);
     }
+    page->content_kind = parser->options->content;
     parsing_links_forget(parser);
 }
 

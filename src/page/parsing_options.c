@@ -7,6 +7,7 @@ ParsingOptions parsing_options(const Config *config)
     unsigned refused_flags = (config->scope_follow_nofollow ? 0u : LINK_NOFOLLOW) |
                              (config->scope_follow_ugc ? 0u : LINK_UGC) |
                              (config->scope_follow_sponsored ? 0u : LINK_SPONSORED);
+    ContentKind content = content_hash_wanted(config);
     return (ParsingOptions){.threads = (unsigned)config->parse_threads,
                             .queue = (size_t)config->parse_queue,
                             .max_body_bytes = (size_t)config->fetch_max_body,
@@ -22,7 +23,9 @@ ParsingOptions parsing_options(const Config *config)
                             .path_segments = (unsigned)config->limits_path_segments,
                             .repeated_segments = (unsigned)config->limits_repeated_segments,
                             .query_parameters = (unsigned)config->limits_query_parameters,
-                            .digests = config->parse_near_duplicates != 0 || config->warc_metadata,
+                            .content = content,
+                            .digests = config->parse_near_duplicates != 0 ||
+                                       config->warc_metadata || content == CONTENT_TEXT,
                             .traps = config->limits_trap_fetches > 0,
                             .sitemaps = config->scope_sitemaps,
                             .sitemap_hints = config->score_sitemap_hints,

@@ -7,6 +7,7 @@
 
 #include "base/thread/byte_gate.h"
 #include "base/thread/shared.h"
+#include "page/content_hash.h"
 #include "parse/sitemap/sitemap.h"
 #include "rules/config.h"
 #include "rules/dedup.h"
@@ -28,6 +29,7 @@ typedef struct ParsingOptions {
     unsigned path_segments;     /* more are a trap; 0 = no limit */
     unsigned repeated_segments; /* so often in a row; below 2 = off */
     unsigned query_parameters;  /* 0 = no limit */
+    ContentKind content;        /* what a change of a page is */
     bool digests;               /* somebody reads text digests and simhashes */
     bool traps;                 /* patterns of URLs are judged by what their pages bring */
     DedupSteps dedup;

@@ -167,6 +167,13 @@
         "links taken from one page; the rest is counted and dropped") \
     ROW(parse, memory, SIZE, int64_t, "64Mi", 65536, 4294967296.0, NULL, false, false, \
         "memory for one page in one parsing thread") \
+    ROW(parse, content_hash, WORD, int, "auto", 0, 0, "auto|body|text|links", false, false, \
+        "a change of what makes a page changed: body (every byte), text (text and tags without " \
+        "digits, white space and attributes), links; auto = text when schedule.mode = " \
+        "continuous, else body") \
+    ROW(parse, duplicates, WORD, int, "body", 0, 0, "body|content", false, false, \
+        "a page is another's duplicate when both have the same body, or the same content as " \
+        "parse.content_hash sees it") \
     ROW(parse, follow_duplicates, BOOL, bool, "no", 0, 0, NULL, false, false, \
         "keep the links of pages that have body and links of another page of their host") \
     ROW(parse, near_duplicates, WORD, int, "off", 0, 0, "off|flag", false, false, \

@@ -5,6 +5,7 @@
 #include "ingest/page/page_way.h"
 #include "ingest_fixture.h"
 #include "ingest/page/ingest_host.h"
+#include "page/content_hash.h"
 #include "store/schedule/schedule_parking.h"
 #include "unit.h"
 
@@ -551,7 +552,8 @@ static void a_page_that_changed_is_near_to_what_it_is_only(void)
     tear_down(w);
 }
 
-static void a_page_that_changed_stands_for_its_old_body_no_longer(void)
+/* kind: what the crawl takes for a page's content; duplicates have the same body in any case. */
+static void check_old_bodies(ContentKind kind)
 {
     static const struct {
         const char *url;
@@ -573,12 +575,77 @@ static void a_page_that_changed_stands_for_its_old_body_no_longer(void)
     for (size_t i = 0; i < sizeof steps / sizeof *steps; i++) {
         FetchResult *fetch = result(w, FETCHED_PAGE, steps[i].url, steps[i].status);
         fetch->request.again = ingest_fixture_page(&w->ingest, steps[i].url).n_crawls > 0;
+        w->pages[w->n_pages - 1]->content_kind = kind;
+        w->pages[w->n_pages - 1]->text_digest[0] = 1;
         w->pages[w->n_pages - 1]->body_hash[0] = steps[i].body;
         w->pages[w->n_pages - 1]->body_hash[1] = UINT64_C(0xffffffff00000000) + steps[i].body;
         commit_notice_delete(commit(w, true));
         CU_ASSERT_EQUAL(w->ingest.totals.duplicates, steps[i].duplicates);
         schedule_again(w, steps[i].url);
     }
+    CU_ASSERT_EQUAL(ingest_fixture_page(&w->ingest, "http://a.example/").n_changes,
+                    kind == CONTENT_BODY ? 2 : 0);
+    tear_down(w);
+}
+
+static void a_page_that_changed_stands_for_its_old_body_no_longer(void)
+{
+    check_old_bodies(CONTENT_BODY);
+    check_old_bodies(CONTENT_TEXT);
+}
+
+/* One visit more of a page with this body and this text. */
+static void visit(World *w, const char *url, ContentKind kind, uint64_t body, uint64_t text)
+{
+    FetchResult *fetch = result(w, FETCHED_PAGE, url, 200);
+    fetch->request.again = ingest_fixture_page(&w->ingest, url).n_crawls > 0;
+    ParsedPage *page = w->pages[w->n_pages - 1];
+    page->content_kind = kind;
+    page->body_hash[0] = body;
+    page->text_digest[0] = text;
+    commit_notice_delete(commit(w, true));
+    schedule_again(w, url);
+}
+
+static void a_page_has_changed_when_its_content_has(void)
+{
+    static const char url[] = "http://a.example/";
+    static const struct {
+        ContentKind kind;
+        uint64_t body;
+        uint64_t text;
+        uint64_t changes; /* afterwards */
+    } steps[] = {{CONTENT_BODY, 7, 1, 0},   {CONTENT_BODY, 8, 1, 1},
+                 {CONTENT_TEXT, 9, 1, 1}, /* hashed otherwise than before: nobody knows */
+                 {CONTENT_TEXT, 10, 1, 1},  {CONTENT_TEXT, 10, 2, 2},
+                 {CONTENT_TEXT, 11, 0, 3}, /* without text its body is its content */
+                 {CONTENT_BODY, 12, 1, 3},  {CONTENT_BODY, 12, 2, 3},
+                 {CONTENT_LINKS, 13, 3, 3}, {CONTENT_LINKS, 14, 3, 4}};
+    World *w = set_up();
+    ingest_fixture_seed(&w->ingest, url);
+    for (size_t i = 0; i < sizeof steps / sizeof *steps; i++) {
+        visit(w, url, steps[i].kind, steps[i].body, steps[i].text);
+        PageRef page = ingest_fixture_page(&w->ingest, url);
+        CU_ASSERT_EQUAL(page.n_changes, steps[i].changes);
+        CU_ASSERT_EQUAL(content_hash_kind(page.flags), steps[i].kind);
+    }
+    tear_down(w);
+}
+
+static void equal_texts_are_duplicates_on_demand(void)
+{
+    World *w = set_up();
+    w->ingest.options.same_content = true;
+    ingest_fixture_seed(&w->ingest, "http://a.example/");
+    ingest_fixture_seed(&w->ingest, "http://a.example/1");
+    visit(w, "http://a.example/", CONTENT_TEXT, 7, 1);
+    visit(w, "http://a.example/1", CONTENT_TEXT, 8, 1);
+    CU_ASSERT_EQUAL(w->ingest.totals.duplicates, 1);
+    visit(w, "http://a.example/", CONTENT_TEXT, 9, 2); /* it stands for the old text no longer */
+    visit(w, "http://a.example/1", CONTENT_TEXT, 8, 1);
+    CU_ASSERT_EQUAL(w->ingest.totals.duplicates, 1);
+    visit(w, "http://a.example/", CONTENT_TEXT, 7, 1);
+    CU_ASSERT_EQUAL(w->ingest.totals.duplicates, 2);
     tear_down(w);
 }
 
@@ -743,6 +810,8 @@ UNIT_MAIN("ingest_batch",
           {"equal bodies of a host are duplicates", equal_bodies_of_a_host_are_duplicates},
           {"a page that changed stands for its old body no longer",
            a_page_that_changed_stands_for_its_old_body_no_longer},
+          {"a page has changed when its content has", a_page_has_changed_when_its_content_has},
+          {"equal texts are duplicates on demand", equal_texts_are_duplicates_on_demand},
           {"depth and redirects have limits", depth_and_redirects_have_limits},
           {"the order decides the level", the_order_decides_the_level},
           {"robots rules are kept with their host", robots_rules_are_kept_with_their_host},

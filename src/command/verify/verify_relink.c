@@ -10,6 +10,7 @@
 #include "ingest/batch/ingest_batch.h"
 #include "ingest/batch/ingest_totals.h"
 #include "ingest/page/page_way.h"
+#include "page/content_hash.h"
 #include "page/parsing.h"
 #include "store/archive/warc_load.h"
 #include "store/tables/host_parking.h"
@@ -94,6 +95,7 @@ static Result make_rules(VerifyRelink *relink, Buffer *error)
 static Result make_parsing(VerifyRelink *relink)
 {
     ParsingOptions options = parsing_options(&relink->config);
+    options.digests = true; /* pages may have been hashed by their text */
     options.threads = 1;
     options.dedup = relink->dedup;
     options.filters = &relink->filters;
@@ -282,7 +284,9 @@ static Result parse_again(VerifyRelink *relink, const PageRef *page, const char 
     if (relink->parsed == NULL) {
         return RESULT_MEMORY;
     }
-    if (!relink->parsed->parsed || relink->parsed->body_hash[0] != page->content_hash64) {
+    uint64_t content[2];
+    content_hash_of(relink->parsed, content_hash_kind(page->flags), content);
+    if (!relink->parsed->parsed || content[0] != page->content_hash64) {
         *why = "its stored answer is not the one that was crawled last";
     }
     return RESULT_OK;

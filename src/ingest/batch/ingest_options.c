@@ -17,6 +17,7 @@ IngestOptions ingest_options(const Config *config)
                            .max_redirects = (unsigned)config->fetch_max_redirects,
                            .pages_per_host = (uint64_t)config->limits_pages_per_host,
                            .follow_duplicates = config->parse_follow_duplicates,
+                           .same_content = config->parse_duplicates != 0,
                            .near_duplicates = config->parse_near_duplicates != 0,
                            .traps = {.fetches = (uint32_t)config->limits_trap_fetches,
                                      .yield = config->limits_trap_yield,

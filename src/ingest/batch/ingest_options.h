@@ -34,6 +34,7 @@ typedef struct IngestOptions {
     unsigned max_redirects;
     uint64_t pages_per_host; /* 0 = no limit */
     bool follow_duplicates;
+    bool same_content;    /* duplicates have the same content; else the same body */
     bool near_duplicates; /* look for them */
     DedupSteps dedup;
     TrapYieldOptions traps; /* fetches 0 = off */

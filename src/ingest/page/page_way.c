@@ -9,6 +9,7 @@
 #include "ingest/page/ingest_sink.h"
 #include "ingest/page/ingest_spelling.h"
 #include "ingest/revisit/revisits.h"
+#include "page/content_hash.h"
 #include "parse/host/authority.h"
 #include "store/schedule/schedule_parking.h"
 #include "store/tables/host_parking.h"
@@ -152,7 +153,11 @@ static Result store(Batch *batch, size_t place, BatchHost *host)
     FetchResult *fetch = page->fetch;
     PageLinks links = {.n_links = 0};
     bool later = false;
-    Result rc = ingest_forget_body(batch, page);
+    PageRef stored = {.n_crawls = 0};
+    content_hash_of(page, page->content_kind, page->content_hash);
+    Result rc = fetch->request.again ? batch_stored(batch, fetch, &stored) : RESULT_OK;
+    bool other_hash = stored.n_crawls > 0 && content_hash_kind(stored.flags) != page->content_kind;
+    rc = rc == RESULT_OK ? ingest_forget_body(batch, page, &stored) : rc;
     if (rc == RESULT_OK) {
         rc = find_links(batch, page, &batch->duplicate_of[place], &links);
     }
@@ -173,12 +178,14 @@ static Result store(Batch *batch, size_t place, BatchHost *host)
                                       .links = &batch->links[i],
                                       .time = (double)fetch->cost.wall_start.us / 1e6,
                                       .score = page->score,
-                                      .content_hash = (char *)&page->body_hash[0],
-                                      .content_hash_length = sizeof page->body_hash[0]};
+                                      .content_hash = (char *)&page->content_hash[0],
+                                      .content_hash_length = sizeof page->content_hash[0]};
     batch->writes[i] = (PageWrite){.page = &batch->crawled[i],
                                    .link_hops = page->link_hops,
                                    .link_kinds = page->link_kinds,
                                    .status = fetch->answer.status,
+                                   .flags = content_hash_flags(page->content_kind),
+                                   .other_hash = other_hash,
                                    .links_later = later};
     batch->totals.pages++;
     bool counts = is_first_good(batch, fetch);

@@ -133,14 +133,16 @@ static int crawl_so_far(PageWriter *w, PageNode *node, PageBatchCrawl **crawl, b
     return (*crawl)->crawl.hash == NULL ? ENOMEM : 0;
 }
 
-static void update_crawl(PageCrawl *crawl, const CrawledPage *page, bool found)
+static void update_crawl(PageCrawl *crawl, const PageWrite *write, bool found)
 {
+    const CrawledPage *page = write->page;
     assert(crawl != NULL);
     if (!found) {
         *crawl = (PageCrawl){.first_crawl = page->time};
-    } else if (crawl->hash_length != page->content_hash_length ||
-               (crawl->hash_length > 0 &&
-                memcmp(crawl->hash, page->content_hash, crawl->hash_length) != 0)) {
+    } else if (!write->other_hash &&
+               (crawl->hash_length != page->content_hash_length ||
+                (crawl->hash_length > 0 &&
+                 memcmp(crawl->hash, page->content_hash, crawl->hash_length) != 0))) {
         crawl->n_changes++;
     }
     crawl->n_crawls++;
@@ -161,7 +163,7 @@ static int see_page(PageWriter *w, PageNode *node, const PageWrite *write, PageB
         return rc;
     }
     PageRef before = page_node_ref(node, found ? &(*crawl)->crawl : NULL);
-    update_crawl(&(*crawl)->crawl, write->page, found);
+    update_crawl(&(*crawl)->crawl, write, found);
     node->score = write->page->score;
     node->status = write->status;
     node->flags = write->flags;

@@ -44,6 +44,7 @@ typedef struct PageWrite {
     const uint8_t *link_kinds; /* one byte per link, the caller's own, or NULL = 0 */
     int32_t status;
     uint8_t flags;
+    bool other_hash;  /* its content hash is made otherwise than the stored one: no change */
     bool links_later; /* leave its links and its list alone: a merge of the sieve writes them */
 } PageWrite;
 
