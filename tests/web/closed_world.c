@@ -135,6 +135,17 @@ static void add_next(const Site *site, PageWriter *page, uint32_t target)
                  options_scheme(site->options), name, path);
 }
 
+/* A version in letters: digits are a counter, which is no change of a page's text. */
+static void write_version(Reply *reply, uint64_t version)
+{
+    char letters[17];
+    for (unsigned i = 0; i < 16; i++) {
+        letters[i] = (char)('a' + (version >> (60 - 4 * i) & 0xF));
+    }
+    letters[16] = '\0';
+    reply_printf(reply, "version %s</p>\n<p>", letters + 8);
+}
+
 static void write_page(const Site *site, uint32_t i, const char *path, const Request *request,
                        Reply *reply)
 {
@@ -159,7 +170,7 @@ static void write_page(const Site *site, uint32_t i, const char *path, const Req
     PageWriter page = {reply, &site->text, &random, 0};
     page_begin(&page, i, o->page_bytes, children + extra);
     if (o->change_ms > 0) {
-        reply_printf(reply, "version %llu</p>\n<p>", (unsigned long long)change.version);
+        write_version(reply, change.version);
     }
     if (children > 0) {
         add_next(site, &page, (uint32_t)first);
