@@ -7,6 +7,7 @@ import subprocess
 import harness
 
 LINT = os.path.abspath("tests/lint/rooms")
+DIAGRAMS = os.path.abspath("tests/lint/diagrams")
 
 
 def house(path):
@@ -134,6 +135,42 @@ def too_many(report, path):
            f"src/parse/trap: {n} files, a room has at most 24")
 
 
+def change(path, name, *replacements):
+    """Replaces texts, each of which stands in the file, in a copy of the tree."""
+    with open(f"{path}/{name}") as file:
+        text = file.read()
+    for old, new in replacements:
+        assert old in text, (name, old)
+        text = text.replace(old, new, 1)
+    with open(f"{path}/{name}", "w") as file:
+        file.write(text)
+
+
+def diagrams(report, path):
+    house(path)
+    shutil.copy("ARCHITECTURE.md", path)
+
+    def told():
+        ran = subprocess.run(["python3", DIAGRAMS, path], stdout=subprocess.PIPE, text=True, check=False)
+        return ran.returncode, ran.stdout.splitlines()
+
+    report.equal("the diagrams are true", told(), (0, []))
+    change(path, "src/fetch/dns/resolver.c", ('"dns", resolver_main', '"names", resolver_main'))
+    change(path, "src/page/parsing.c", ("queue_init(&parsing->queue", "queue_init(&x) + queue_init(&y"))
+    change(path, "src/frontier/visit/visit_state.h", ("VISIT_STATE_ASKING,", "VISIT_STATE_RESTING,"))
+    change(path, "src/store/tables/wait_table.c", ('"waits"', '"patience"'))
+    change(path, "src/frontier/distributor/purge.h", ("void purge_visit_states(", "void purge_all("))
+    change(path, "ARCHITECTURE.md", ("`visit_state.h`", "`visit_status.h`"))
+    report.equal("what they name and is not there, and what is there and they do not name", told(), (1, [
+        "purge_visit_states() is in a diagram, and in no header",
+        "threads: names is not in the diagram", "threads: dns is in the diagram, and nowhere else",
+        "queues: 6 are in the diagram, the sources make 7",
+        "places of a visit state: RESTING is not in the diagram",
+        "places of a visit state: ASKING is in the diagram, and nowhere else",
+        "tables: patience is not in the diagram", "tables: waits is in the diagram, and nowhere else",
+        "ARCHITECTURE.md names visit_status.h, which is gone"]))
+
+
 if __name__ == "__main__":
     harness.main(sound, circle_of_calls, circle_of_headers, includes_upward, store_in_fetch, wrong_room,
-                 rooms_without, sizes, too_many)
+                 rooms_without, sizes, too_many, diagrams)
