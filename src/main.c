@@ -14,6 +14,7 @@
 #include "command/report_command.h"
 #include "command/schedule_command.h"
 #include "command/status_command.h"
+#include "command/top/top.h"
 #include "command/verify/verify.h"
 #include "command/why_command.h"
 
@@ -33,6 +34,7 @@ static const Command commands[] = {
     {"report", report_main},
     {"schedule", schedule_main},
     {"status", status_main},
+    {"top", top_main},
     {"verify", verify_main},
     {"why", why_main},
     {NULL, NULL},

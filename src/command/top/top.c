@@ -1,0 +1,138 @@
+#include "command/top/top.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "command/top/top_feed.h"
+#include "command/top/top_input.h"
+#include "command/top/top_terminal.h"
+#include "command/top/top_view.h"
+#include "crawl/exit_status.h"
+
+#define CLOCK_MS 1000 /* the screen is drawn at least so often: waits get shorter */
+
+static int usage(FILE *out)
+{
+    (void)fprintf(
+        out, "usage: ragno top [DIR]\n"
+             "A live screen of a crawl (default ./crawl): rates, what limits it, and its hosts by\n"
+             "queue, speed, errors, waiting. Keys pause it, slow or deny a host, and tell all\n"
+             "about a host or a URL; ? lists them. The crawl runs on when it is left.\n");
+    return out == stdout ? 0 : EXIT_USAGE;
+}
+
+static void take_news(TopModel *model, TopFeed *feed)
+{
+    TopNews *news = NULL;
+    while ((news = top_feed_take(feed)) != NULL) {
+        switch (news->kind) {
+        case TOP_NEWS_STATUS:
+            top_model_status(model, news->text, news->sentence, mono_now());
+            break;
+        case TOP_NEWS_HOSTS:
+            top_model_hosts(model, &news->hosts, news->time);
+            break;
+        case TOP_NEWS_TEXT:
+            top_model_text(model, news->screen, news->text);
+            news->text = NULL;
+            break;
+        case TOP_NEWS_SAID:
+            top_model_say(model, news->is_bad, news->sentence == NULL ? "" : news->sentence);
+            break;
+        }
+        top_news_delete(news);
+    }
+}
+
+/* False: the user leaves. */
+static bool take_keys(TopModel *model, TopFeed *feed)
+{
+    int rows = 0;
+    int columns = 0;
+    unsigned key = 0;
+    top_terminal_size(&rows, &columns);
+    while ((key = top_terminal_key()) != 0) {
+        TopWish wish = top_input_key(model, key, top_view_page(rows));
+        if (wish == WISH_LEAVE) {
+            return false;
+        }
+        if (wish != WISH_NOTHING) {
+            top_feed_ask(feed, wish, model);
+        }
+    }
+    return true;
+}
+
+static void draw(TopModel *model)
+{
+    Canvas canvas;
+    int rows = 0;
+    int columns = 0;
+    top_terminal_size(&rows, &columns);
+    if (canvas_init(&canvas, rows, columns) == RESULT_OK) {
+        top_view_draw(model, wall_now(), &canvas);
+        top_terminal_show(&canvas);
+    }
+    canvas_destroy(&canvas);
+}
+
+static int watch(TopModel *model, TopFeed *feed)
+{
+    struct pollfd fds[] = {{.fd = STDIN_FILENO, .events = POLLIN},
+                           {.fd = top_feed_fd(feed), .events = POLLIN}};
+    top_feed_ask(feed, WISH_LOOK, model);
+    while (true) {
+        draw(model);
+        int n = poll(fds, 2, CLOCK_MS); /* SIGWINCH ends it */
+        if (n < 0 && errno != EINTR) {
+            return EXIT_INTERNAL;
+        }
+        if (n > 0 && (fds[0].revents & (POLLHUP | POLLERR | POLLNVAL)) != 0) {
+            return 0; /* the terminal is gone */
+        }
+        take_news(model, feed);
+        if (!take_keys(model, feed)) {
+            return 0;
+        }
+    }
+}
+
+int top_main(int argc, char **argv)
+{
+    CrawlView view;
+    TopFeed *feed = NULL;
+    TopModel model;
+    Buffer error;
+    if (argc > 1 && (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0)) {
+        return usage(stdout);
+    }
+    if (argc > 2 || (argc == 2 && argv[1][0] == '-')) {
+        return usage(stderr);
+    }
+    int status = crawl_view_open(&view, "top", argc == 2 ? argv[1] : "crawl");
+    if (status != 0) {
+        return status;
+    }
+    buffer_init(&error, 4096);
+    top_model_init(&model, view.directory);
+    Result rc = top_terminal_open(&error);
+    if (rc == RESULT_OK) {
+        model.ascii = !top_terminal_has_unicode();
+        rc = top_feed_start(&feed, &view);
+        status = rc == RESULT_OK ? watch(&model, feed) : EXIT_INTERNAL;
+        top_terminal_close();
+        top_feed_stop(feed);
+    }
+    if (rc != RESULT_OK) {
+        (void)fprintf(stderr, "ragno top: %s\n",
+                      error.length == 0 ? result_name(rc) : buffer_string(&error));
+        status = rc == RESULT_INVALID ? EXIT_USAGE : EXIT_INTERNAL;
+    }
+    top_model_destroy(&model);
+    buffer_destroy(&error);
+    crawl_view_close(&view);
+    return status;
+}

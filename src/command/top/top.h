@@ -1,0 +1,8 @@
+/* ragno top DIR: a live screen of a crawl. */
+#ifndef COMMAND_TOP_TOP_H
+#define COMMAND_TOP_TOP_H
+
+/* argv[0] is "top". Returns the exit status. */
+int top_main(int argc, char **argv);
+
+#endif

@@ -1,0 +1,533 @@
+#include "command/top/top_feed.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/eventfd.h>
+#include <unistd.h>
+
+#include "base/thread/queue.h"
+#include "base/thread/thread.h"
+#include "crawl/control/control_link.h"
+#include "crawl/crawl_store.h"
+#include "frontier/visit/host_situation.h"
+#include "logs/status_json.h"
+#include "report/tell/report_words.h"
+#include "why/why.h"
+#include "why/why_text.h"
+
+#define STATUS_MS       1000
+#define SURVEY_LEAST_MS 2000
+#define ANSWER_MS       5000
+#define QUEUE_ITEMS     64u
+#define LOG_BYTES       ((size_t)64 << 20) /* of the logs that why reads */
+#define QUEUED_SHOWN    20u
+
+/* What the main thread asks for. */
+typedef struct TopAsk {
+    TopWish wish;
+    SurveyOrder order;
+    char filter[TOP_TEXT_BYTES];
+    char subject[TOP_TEXT_BYTES];
+    char input[TOP_TEXT_BYTES];
+    bool is_paused; /* by the last status */
+} TopAsk;
+
+struct TopFeed {
+    CrawlView *view;
+    Survey *survey;
+    ControlLink *link; /* NULL: nobody answers */
+    Thread thread;
+    Queue asks;
+    Queue news;
+    int fd;
+    TopAsk look; /* the last one that said what to look at */
+    MonoTime next_status;
+    MonoTime next_survey;
+    Buffer text;
+    Buffer error;
+};
+
+/* ---- news ----------------------------------------------------------------------------------- */
+
+void top_news_delete(TopNews *news)
+{
+    if (news != NULL) {
+        free(news->text);
+        free(news->sentence);
+        survey_result_destroy(&news->hosts);
+        free(news);
+    }
+}
+
+/* Hands news over; text and sentence are copied and may be NULL. When the main thread does not keep
+ * up they are dropped: younger ones come. */
+static void tell(TopFeed *feed, const TopNews *what, const char *text, const char *sentence)
+{
+    uint64_t one = 1;
+    TopNews *news = calloc(1, sizeof *news);
+    if (news == NULL) {
+        return;
+    }
+    *news = *what;
+    news->text = text == NULL ? NULL : strdup(text);
+    news->sentence = sentence == NULL ? NULL : strdup(sentence);
+    if (queue_try_push(&feed->news, news) != RESULT_OK) {
+        top_news_delete(news);
+        return;
+    }
+    (void)!write(feed->fd, &one, sizeof one);
+}
+
+static void say(TopFeed *feed, bool is_bad, const char *sentence)
+{
+    TopNews news = {.kind = TOP_NEWS_SAID, .is_bad = is_bad};
+    tell(feed, &news, NULL, sentence);
+}
+
+static void show(TopFeed *feed, TopScreen screen, const char *text)
+{
+    TopNews news = {.kind = TOP_NEWS_TEXT, .screen = screen};
+    tell(feed, &news, text, NULL);
+}
+
+/* ---- the crawl ------------------------------------------------------------------------------ */
+
+static bool append_line(void *context, const char *line)
+{
+    Buffer *text = context;
+    return buffer_append_string(text, line) == RESULT_OK &&
+           buffer_append_char(text, '\n') == RESULT_OK;
+}
+
+/* Asks the crawl; the lines are in feed->text. False: feed->error says why not. */
+static bool ask_crawl(TopFeed *feed, const char *const *words, size_t n, Buffer *note)
+{
+    char *copies[4] = {NULL};
+    Result rc = RESULT_OK;
+    buffer_reset(&feed->text);
+    buffer_reset(&feed->error);
+    if (feed->link == NULL) {
+        rc = control_link_open(&feed->link, feed->view->directory, &feed->error);
+    }
+    for (size_t i = 0; i < n && rc == RESULT_OK; i++) {
+        copies[i] = strdup(words[i]);
+        rc = copies[i] == NULL ? RESULT_MEMORY : RESULT_OK;
+    }
+    if (rc == RESULT_OK) {
+        rc = control_link_ask(feed->link, copies, n, append_line, &feed->text, ANSWER_MS, note,
+                              &feed->error);
+        if (rc != RESULT_OK && rc != RESULT_LIMIT && rc != RESULT_INVALID) {
+            control_link_close(feed->link); /* an answer may still come: of no use any more */
+            feed->link = NULL;
+        }
+    }
+    for (size_t i = 0; i < n; i++) {
+        free(copies[i]);
+    }
+    return rc == RESULT_OK;
+}
+
+/* The status of a crawl that does not answer is what it wrote last. */
+static void read_status_file(TopFeed *feed)
+{
+    Buffer path;
+    char block[4096];
+    size_t n = 0;
+    buffer_init(&path, BUFFER_NO_LIMIT);
+    buffer_reset(&feed->text);
+    (void)buffer_printf(&path, "%s/status.json", feed->view->directory);
+    FILE *file = fopen(buffer_string(&path), "re");
+    while (file != NULL && (n = fread(block, 1, sizeof block, file)) > 0) {
+        (void)buffer_append(&feed->text, block, n);
+    }
+    if (file != NULL) {
+        (void)fclose(file);
+    }
+    buffer_destroy(&path);
+}
+
+static void take_status(TopFeed *feed)
+{
+    static const char *const words[] = {"status", "json"};
+    TopNews news = {.kind = TOP_NEWS_STATUS};
+    if (ask_crawl(feed, words, 2, NULL)) {
+        tell(feed, &news, buffer_string(&feed->text), NULL);
+    } else {
+        read_status_file(feed);
+        tell(feed, &news, feed->text.length == 0 ? NULL : buffer_string(&feed->text),
+             buffer_string(&feed->error));
+    }
+}
+
+/* Has the crawl do something, and says what it answers. */
+static void command(TopFeed *feed, const char *const *words, size_t n, const char *done)
+{
+    Buffer note;
+    buffer_init(&note, 4096);
+    if (ask_crawl(feed, words, n, &note)) {
+        say(feed, false, note.length > 0 ? buffer_string(&note) : done);
+    } else {
+        say(feed, true, buffer_string(&feed->error));
+    }
+    buffer_destroy(&note);
+    feed->next_status = (MonoTime){0};
+    feed->next_survey = (MonoTime){0};
+}
+
+static void show_flights(TopFeed *feed)
+{
+    static const char *const words[] = {"flights"};
+    Buffer text;
+    buffer_init(&text, BUFFER_NO_LIMIT);
+    bool ok = ask_crawl(feed, words, 1, NULL);
+    const char *at = ok ? buffer_string(&feed->text) : "";
+    while (*at != '\0') {
+        size_t n = strcspn(at, "\n");
+        char *url = NULL;
+        char time[WORDS_BYTES];
+        double ms = strtod(at, &url);
+        (void)buffer_printf(&text, "%12s %.*s\n", words_ms(ms, time), (int)(n - (size_t)(url - at)),
+                            url);
+        at += n + (at[n] == '\n');
+    }
+    if (text.length == 0) {
+        (void)buffer_printf(&text, "%s\n", ok ? "nothing" : buffer_string(&feed->error));
+    }
+    show(feed, TOP_FLIGHTS, buffer_string(&text));
+    buffer_destroy(&text);
+}
+
+/* ---- the database --------------------------------------------------------------------------- */
+
+static void take_survey(TopFeed *feed)
+{
+    MonoTime start = mono_now();
+    TopNews news = {.kind = TOP_NEWS_HOSTS, .time = wall_now()};
+    SurveyOptions options = {
+        .order = feed->look.order, .filter = feed->look.filter, .max = TOP_ROWS, .now = news.time};
+    if (survey_take(feed->survey, &options, &news.hosts) == RESULT_OK) {
+        tell(feed, &news, NULL, NULL);
+    } else {
+        survey_result_destroy(&news.hosts);
+        say(feed, true, "the hosts cannot be read; ragno verify says more");
+    }
+    int64_t took_ms = mono_ms_between(start, mono_now());
+    feed->next_survey =
+        mono_add_ms(mono_now(), took_ms * 10 > SURVEY_LEAST_MS ? took_ms * 10 : SURVEY_LEAST_MS);
+}
+
+static bool is_in_flight(void *context, const char *url)
+{
+    TopFeed *feed = context;
+    const char *words[] = {"flights", url};
+    return ask_crawl(feed, words, 2, NULL) && feed->text.length > 0;
+}
+
+static void show_why(TopFeed *feed, const char *url)
+{
+    Why why;
+    Buffer text;
+    Buffer error;
+    CrawlView *view = feed->view;
+    WallTime now = wall_now();
+    WhySources sources = {.directory = view->directory,
+                          .db = view->db,
+                          .hosts = view->hosts,
+                          .schedule = view->schedule,
+                          .revisits = view->revisits,
+                          .config = view->has_config ? &view->config : NULL,
+                          .is_running = crawl_store_owner(view->directory) != 0,
+                          .is_in_flight = is_in_flight,
+                          .context = feed,
+                          .log_bytes = LOG_BYTES,
+                          .now = now};
+    buffer_init(&text, BUFFER_NO_LIMIT);
+    buffer_init(&error, BUFFER_NO_LIMIT);
+    if (why_find(&why, &sources, url, &error) == RESULT_OK) {
+        (void)why_text(&why, now, &text);
+    } else {
+        (void)buffer_printf(&text, "%s\n", buffer_string(&error));
+    }
+    show(feed, TOP_WHY, buffer_string(&text));
+    why_destroy(&why);
+    buffer_destroy(&text);
+    buffer_destroy(&error);
+}
+
+static void put_fact(Buffer *text, const char *name, uint64_t n)
+{
+    char words[WORDS_BYTES];
+    (void)buffer_printf(text, "%-18s %s\n", name, words_count(n, words));
+}
+
+static void put_record(Buffer *text, const HostRecord *record, WallTime now)
+{
+    char words[WORDS_BYTES];
+    HostSituation situation = host_situation_of(record, now.us / 1000);
+    (void)buffer_append_string(text, "state              ");
+    (void)host_situation_tell(&situation, now.us / 1000, text);
+    (void)buffer_append_char(text, '\n');
+    put_fact(text, "requests", record->fetches);
+    put_fact(text, "pages", record->pages);
+    put_fact(text, "duplicates", record->duplicates);
+    (void)buffer_printf(text, "received           %s\n", words_bytes((double)record->bytes, words));
+    (void)buffer_printf(
+        text, "a request takes    %s\n",
+        words_ms(record->fetches == 0 ? 0 : (double)record->fetch_ms / record->fetches, words));
+    (void)buffer_printf(text, "answers            2xx %u, 3xx %u, 4xx %u, 5xx %u, none %u\n",
+                        record->by_status[2], record->by_status[3], record->by_status[4],
+                        record->by_status[5], record->by_status[0]);
+    (void)buffer_printf(text, "robots.txt         status %d, version %u, %u URLs forbidden\n",
+                        record->robots_status, record->robots_version, record->robots_denied);
+    if (record->crawl_delay_ms > 0) {
+        (void)buffer_printf(text, "Crawl-delay        %s\n",
+                            words_ms(record->crawl_delay_ms, words));
+    }
+    if (record->last_fetch_ms > 0) {
+        (void)buffer_printf(text, "last request       %s UTC\n",
+                            words_time((WallTime){record->last_fetch_ms * 1000}, words));
+    }
+}
+
+/* What comes next of a host. */
+static void put_queue(TopFeed *feed, MDB_txn *txn, uint32_t host, Buffer *text)
+{
+    ScheduleItem items[QUEUED_SHOWN];
+    Buffer url;
+    size_t n = 0;
+    uint64_t all = 0;
+    CrawlView *view = feed->view;
+    if (view->schedule == NULL ||
+        schedule_host_count(view->schedule, txn, host, &all) != RESULT_OK ||
+        schedule_head(view->schedule, txn, host, NULL, items, QUEUED_SHOWN, &n) != RESULT_OK) {
+        return;
+    }
+    put_fact(text, "queued", all);
+    (void)buffer_append_string(text, n > 0 ? "\nnext\n" : "");
+    buffer_init(&url, BUFFER_NO_LIMIT);
+    for (size_t i = 0; i < n; i++) {
+        PageRef page;
+        if (page_db_get(view->db, txn, items[i].index, &page, &url) == page_db_error_ok) {
+            (void)buffer_printf(text, "  %2u  %s\n", items[i].level, buffer_string(&url));
+        }
+    }
+    buffer_destroy(&url);
+}
+
+static void show_details(TopFeed *feed, const char *origin)
+{
+    CrawlView *view = feed->view;
+    MDB_txn *txn = NULL;
+    uint32_t host = 0;
+    HostRecord record;
+    Buffer text;
+    buffer_init(&text, BUFFER_NO_LIMIT);
+    if (page_db_txn_begin(view->db, true, &txn) != page_db_error_ok) {
+        return;
+    }
+    if (view->hosts == NULL ||
+        page_db_host_find(view->db, txn, origin, strlen(origin), &host) != page_db_error_ok ||
+        host_table_get(view->hosts, txn, host, &record) != RESULT_OK) {
+        (void)buffer_append_string(&text, "nothing is known of it\n");
+    } else {
+        put_record(&text, &record, wall_now());
+        put_queue(feed, txn, host, &text);
+    }
+    page_db_txn_abort(view->db, txn);
+    show(feed, TOP_DETAILS, buffer_string(&text));
+    buffer_destroy(&text);
+}
+
+/* ---- what is asked for ---------------------------------------------------------------------- */
+
+/* What `deny`, `allow` and `host` of the crawl take: a host's name. */
+static const char *name_of(const char *origin)
+{
+    const char *slashes = strstr(origin, "//");
+    return slashes == NULL ? origin : slashes + 2;
+}
+
+static void about_host(TopFeed *feed, const TopAsk *ask)
+{
+    const char *name = name_of(ask->subject);
+    const char *deny[] = {ask->wish == WISH_DENY ? "deny" : "allow", name};
+    const char *host[] = {"host", name, ask->wish == WISH_VISIT ? "visit" : "revive"};
+    const char *delay[] = {"host", name, "delay", *ask->input == '\0' ? "-" : ask->input};
+    switch (ask->wish) {
+    case WISH_DENY:
+    case WISH_ALLOW:
+        command(feed, deny, 2, ask->wish == WISH_DENY ? "denied" : "allowed");
+        break;
+    case WISH_VISIT:
+    case WISH_REVIVE:
+        command(feed, host, 3, "done");
+        break;
+    case WISH_DELAY:
+        command(feed, delay, 4, "done");
+        break;
+    case WISH_NOTHING:
+    case WISH_LEAVE:
+    case WISH_LOOK:
+    case WISH_DETAILS:
+    case WISH_WHY:
+    case WISH_FLIGHTS:
+    case WISH_PAUSE:
+        break;
+    }
+}
+
+static void serve(TopFeed *feed, const TopAsk *ask)
+{
+    const char *pause[] = {ask->is_paused ? "resume" : "pause"};
+    feed->look = *ask;
+    switch (ask->wish) {
+    case WISH_LOOK:
+        feed->next_survey = (MonoTime){0};
+        break;
+    case WISH_DETAILS:
+        show_details(feed, ask->subject);
+        break;
+    case WISH_WHY:
+        show_why(feed, ask->subject);
+        break;
+    case WISH_FLIGHTS:
+        show_flights(feed);
+        break;
+    case WISH_PAUSE:
+        command(feed, pause, 1, ask->is_paused ? "it goes on" : "it is paused");
+        break;
+    case WISH_DELAY:
+    case WISH_DENY:
+    case WISH_ALLOW:
+    case WISH_VISIT:
+    case WISH_REVIVE:
+        about_host(feed, ask);
+        break;
+    case WISH_NOTHING:
+    case WISH_LEAVE:
+        break;
+    }
+}
+
+static void *run(void *argument)
+{
+    TopFeed *feed = argument;
+    Result rc = RESULT_OK;
+    while (rc != RESULT_CLOSED) {
+        void *item = NULL;
+        size_t n = 0;
+        MonoTime now = mono_now();
+        if (!mono_before(now, feed->next_status)) {
+            take_status(feed);
+            feed->next_status = mono_add_ms(mono_now(), STATUS_MS);
+        }
+        if (!mono_before(now, feed->next_survey)) {
+            take_survey(feed);
+        }
+        MonoTime next = mono_before(feed->next_status, feed->next_survey) ? feed->next_status
+                                                                          : feed->next_survey;
+        rc = queue_pop(&feed->asks, &item, 1, &n, next);
+        if (rc == RESULT_OK && n == 1) {
+            serve(feed, item);
+            free(item);
+        }
+    }
+    return NULL;
+}
+
+/* ---- the outside ---------------------------------------------------------------------------- */
+
+Result top_feed_start(TopFeed **out, CrawlView *view)
+{
+    TopFeed *feed = calloc(1, sizeof *feed);
+    if (feed == NULL) {
+        return RESULT_MEMORY;
+    }
+    feed->view = view;
+    feed->fd = -1;
+    buffer_init(&feed->text, BUFFER_NO_LIMIT);
+    buffer_init(&feed->error, BUFFER_NO_LIMIT);
+    Result rc = survey_new(&feed->survey, view->db, view->hosts, view->schedule);
+    bool has_asks = rc == RESULT_OK && queue_init(&feed->asks, QUEUE_ITEMS) == RESULT_OK;
+    bool has_news = has_asks && queue_init(&feed->news, QUEUE_ITEMS) == RESULT_OK;
+    rc = has_news ? RESULT_OK : RESULT_MEMORY;
+    if (rc == RESULT_OK) {
+        feed->fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+        rc = feed->fd < 0 ? result_of_errno(errno) : RESULT_OK;
+    }
+    if (rc == RESULT_OK) {
+        rc = thread_start(&feed->thread, "feed", run, feed);
+    }
+    if (rc != RESULT_OK) {
+        if (has_asks) {
+            queue_destroy(&feed->asks);
+        }
+        if (has_news) {
+            queue_destroy(&feed->news);
+        }
+        if (feed->fd >= 0) {
+            (void)close(feed->fd);
+        }
+        survey_delete(feed->survey);
+        free(feed);
+        return rc;
+    }
+    *out = feed;
+    return RESULT_OK;
+}
+
+void top_feed_stop(TopFeed *feed)
+{
+    TopNews *news = NULL;
+    if (feed == NULL) {
+        return;
+    }
+    queue_close(&feed->asks);
+    thread_join(&feed->thread);
+    while ((news = top_feed_take(feed)) != NULL) {
+        top_news_delete(news);
+    }
+    queue_destroy(&feed->asks);
+    queue_destroy(&feed->news);
+    control_link_close(feed->link);
+    survey_delete(feed->survey);
+    buffer_destroy(&feed->text);
+    buffer_destroy(&feed->error);
+    (void)close(feed->fd);
+    free(feed);
+}
+
+void top_feed_ask(TopFeed *feed, TopWish wish, const TopModel *model)
+{
+    TopAsk *ask = calloc(1, sizeof *ask);
+    if (ask == NULL) {
+        return;
+    }
+    ask->wish = wish;
+    ask->order = model->order;
+    memcpy(ask->filter, model->filter, sizeof ask->filter);
+    memcpy(ask->subject, model->subject, sizeof ask->subject);
+    memcpy(ask->input, model->input, sizeof ask->input);
+    if (model->status != NULL) {
+        ask->is_paused = log_text_is(status_json_get(model->status, "state"), "paused");
+    }
+    if (queue_try_push(&feed->asks, ask) != RESULT_OK) {
+        free(ask); /* so many keys at once: the crawl is slow to answer */
+    }
+}
+
+int top_feed_fd(const TopFeed *feed)
+{
+    return feed->fd;
+}
+
+TopNews *top_feed_take(TopFeed *feed)
+{
+    uint64_t count = 0;
+    void *item = NULL;
+    size_t n = 0;
+    (void)!read(feed->fd, &count, sizeof count);
+    return queue_pop(&feed->news, &item, 1, &n, (MonoTime){0}) == RESULT_OK && n == 1 ? item : NULL;
+}

@@ -1,0 +1,93 @@
+/* What `ragno top` knows of a crawl, and what its user has chosen.
+ *
+ *   feed --TopNews--> model <--keys-- input
+ *                       '--> view
+ *
+ * Owns: its texts and rows. Pure; belongs to the main thread. Times are parameters. */
+#ifndef COMMAND_TOP_TOP_MODEL_H
+#define COMMAND_TOP_TOP_MODEL_H
+
+#include <stdbool.h>
+
+#include "base/core/clock.h"
+#include "base/memory/buffer.h"
+#include "survey/survey.h"
+
+#define TOP_HISTORY    120u /* seconds of the graphs */
+#define TOP_TEXT_BYTES 256u
+#define TOP_ROWS       200u /* hosts asked for */
+
+typedef enum TopScreen {
+    TOP_HOSTS,   /* the list */
+    TOP_DETAILS, /* a text about one host */
+    TOP_WHY,     /* a text about one URL */
+    TOP_FLIGHTS, /* a text: what is being fetched */
+    TOP_HELP
+} TopScreen;
+
+/* What the user is being asked in the last line. */
+typedef enum TopPrompt {
+    PROMPT_NONE,
+    PROMPT_FILTER,
+    PROMPT_URL,   /* for why */
+    PROMPT_DELAY, /* for the host that is selected */
+    PROMPT_DENY   /* really? */
+} TopPrompt;
+
+/* The last TOP_HISTORY values, oldest first. */
+typedef struct TopGraph {
+    double values[TOP_HISTORY];
+    size_t n;
+} TopGraph;
+
+typedef struct TopModel {
+    const char *directory;
+    char *status;                 /* the last status, JSON; NULL: there was none */
+    bool is_running;              /* the crawl answers */
+    char trouble[TOP_TEXT_BYTES]; /* why it does not */
+    MonoTime status_time;
+    double pages; /* of the status before, for rates */
+    double bytes;
+    double errors;
+    MonoTime rates_time; /* 0 = there was none */
+    double pages_s;
+    double bytes_s;
+    double errors_s;
+    TopGraph pages_graph;
+    TopGraph bytes_graph;
+    TopGraph errors_graph;
+    TopGraph queue_graph;
+
+    SurveyResult hosts;
+    WallTime hosts_time; /* of the survey; 0 = there was none yet */
+    SurveyOrder order;
+    char filter[TOP_TEXT_BYTES];
+    size_t chosen; /* row */
+    size_t first;  /* row that is shown at the top */
+
+    TopScreen screen;
+    char *text;                   /* of screens that are one */
+    size_t text_first;            /* line that is shown at the top */
+    char subject[TOP_TEXT_BYTES]; /* host or URL that the text is about */
+
+    TopPrompt prompt;
+    char input[TOP_TEXT_BYTES];
+    char message[TOP_TEXT_BYTES]; /* in the last line, until the next key */
+    bool is_bad;                  /* the message */
+    bool ascii;                   /* the terminal knows no blocks */
+} TopModel;
+
+void top_model_init(TopModel *model, const char *directory);
+void top_model_destroy(TopModel *model);
+
+/* A status has come (JSON, copied), or none (NULL: trouble says why). */
+void top_model_status(TopModel *model, const char *json, const char *trouble, MonoTime now);
+/* A survey has come; its rows are taken. The chosen host stays chosen if it is still there. */
+void top_model_hosts(TopModel *model, SurveyResult *hosts, WallTime time);
+/* A text for the screen that waits for it; text is taken, and freed if nobody does. */
+void top_model_text(TopModel *model, TopScreen screen, char *text);
+void top_model_say(TopModel *model, bool is_bad, const char *sentence);
+/* The host that is chosen, or NULL. */
+const SurveyRow *top_model_chosen(const TopModel *model);
+
+#endif

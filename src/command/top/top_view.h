@@ -1,0 +1,17 @@
+/* Draws what `ragno top` knows: a head with rates and graphs, then hosts or a text, then a line of
+ * keys, of a prompt, or of a message. From 80x24 on all of it is there; a smaller canvas gets what
+ * fits. Pure. */
+#ifndef COMMAND_TOP_TOP_VIEW_H
+#define COMMAND_TOP_TOP_VIEW_H
+
+#include "command/top/canvas.h"
+#include "command/top/top_model.h"
+
+/* now: for waits. model->first and model->text_first move so that the chosen row is to be seen. */
+void top_view_draw(TopModel *model, WallTime now, Canvas *canvas);
+/* Rows of hosts, lines of text, that a canvas of so many rows shows: for page keys. */
+size_t top_view_page(int rows);
+/* The help, as text. */
+const char *top_view_help(void);
+
+#endif

@@ -1,0 +1,76 @@
+#include "crawl/crawl_view.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "crawl/crawl_open.h"
+#include "crawl/exit_status.h"
+
+static Result open_tables(CrawlView *view)
+{
+    MDB_txn *txn = NULL;
+    MDB_dbi dbi = 0;
+    if (page_db_txn_begin(view->db, true, &txn) != page_db_error_ok) {
+        return RESULT_IO;
+    }
+    Result rc = host_table_open(&view->hosts, txn);
+    rc = rc == RESULT_NOT_FOUND ? RESULT_OK : rc;
+    if (rc == RESULT_OK && mdb_dbi_open(txn, "schedule", 0, &dbi) == MDB_SUCCESS) {
+        rc = schedule_open(&view->schedule, txn, NULL);
+    }
+    if (rc == RESULT_OK) {
+        rc = revisit_table_open(&view->revisits, txn, false);
+        rc = rc == RESULT_NOT_FOUND ? RESULT_OK : rc;
+    }
+    /* Handles stay open when the transaction that opened them is committed. */
+    return page_db_txn_commit(view->db, txn) == page_db_error_ok ? rc : RESULT_IO;
+}
+
+/* The configuration that the crawl was last started with. */
+static void read_config(CrawlView *view, const char *command)
+{
+    Buffer path;
+    Buffer error;
+    buffer_init(&path, BUFFER_NO_LIMIT);
+    buffer_init(&error, BUFFER_NO_LIMIT);
+    view->has_config =
+        buffer_printf(&path, "%s/config.ini", view->directory) == RESULT_OK &&
+        options_load(&view->config.options, buffer_string(&path), &error) == RESULT_OK;
+    if (!view->has_config) {
+        (void)fprintf(stderr, "ragno %s: the rules are not judged: %s\n", command,
+                      error.length == 0 ? "there is no config.ini" : buffer_string(&error));
+    }
+    buffer_destroy(&path);
+    buffer_destroy(&error);
+}
+
+int crawl_view_open(CrawlView *view, const char *command, const char *directory)
+{
+    *view = (CrawlView){.directory = NULL};
+    int status = crawl_open(command, directory, true, &view->db);
+    if (status != 0) {
+        return status;
+    }
+    view->directory = strdup(directory);
+    Result rc = view->directory == NULL ? RESULT_MEMORY : config_init(&view->config);
+    rc = rc == RESULT_OK ? open_tables(view) : rc;
+    if (rc != RESULT_OK) {
+        (void)fprintf(stderr, "ragno %s: %s: %s\n", command, directory, result_name(rc));
+        crawl_view_close(view);
+        return rc == RESULT_MEMORY ? EXIT_INTERNAL : EXIT_DIRECTORY;
+    }
+    read_config(view, command);
+    return 0;
+}
+
+void crawl_view_close(CrawlView *view)
+{
+    host_table_close(view->hosts);
+    schedule_close(view->schedule);
+    revisit_table_close(view->revisits);
+    config_destroy(&view->config);
+    (void)page_db_delete(view->db);
+    free(view->directory);
+    *view = (CrawlView){.directory = NULL};
+}

@@ -1,0 +1,31 @@
+/* Crawl view: a crawl opened for looking at it, with its tables and its configuration.
+ *
+ * What: for commands that tell about a crawl, also beside the process that runs it.
+ * Owns: all of its fields.
+ * Threads: one. Read transactions are the caller's, and short: LMDB keeps what they see.
+ * Errors: as crawl_open; what is missing in a crawl of an older version stays NULL. */
+#ifndef CRAWL_CRAWL_VIEW_H
+#define CRAWL_CRAWL_VIEW_H
+
+#include "rules/config.h"
+#include "store/pages/page_db.h"
+#include "store/schedule/schedule.h"
+#include "store/tables/host_table.h"
+#include "store/tables/revisit_table.h"
+
+typedef struct CrawlView {
+    char *directory;
+    PageDB *db;
+    HostTable *hosts;       /* NULL: a database of the library, as the next */
+    Schedule *schedule;     /* may be NULL */
+    RevisitTable *revisits; /* NULL: no crawl with schedule.mode = continuous */
+    Config config;
+    bool has_config; /* config.ini was read; otherwise config has the defaults */
+} CrawlView;
+
+/* Opens it. The exit code: 0, or standard error has a line that begins "ragno COMMAND:" and there
+ * is nothing to close. */
+int crawl_view_open(CrawlView *view, const char *command, const char *directory);
+void crawl_view_close(CrawlView *view);
+
+#endif

@@ -1,0 +1,14 @@
+/* DIR/status.json, and the same object as the control socket gives it: flat, as status.h writes it.
+ *
+ * Pure; texts are borrowed. */
+#ifndef LOGS_STATUS_JSON_H
+#define LOGS_STATUS_JSON_H
+
+#include "logs/log_text.h"
+
+/* The value of a field, without its quotes; empty: it is not there. */
+LogText status_json_get(const char *json, const char *name);
+/* The same as a number; absent when it is none. */
+double status_json_number(const char *json, const char *name, double absent);
+
+#endif
