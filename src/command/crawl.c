@@ -128,7 +128,7 @@ void crawl_usage(FILE *out)
         "Other commands (ragno COMMAND --help):\n"
         "  ragno status DIR [--json]              ragno audit DIR [--host HOST]\n"
         "  ragno report DIR [--html] [-o FILE]    ragno why DIR URL\n"
-        "  ragno ctl DIR pause|resume|stop|...    (ragno ctl DIR help)\n"
+        "  ragno top DIR                          ragno ctl DIR pause|resume|... (help)\n"
         "  ragno db DIR info|dump|find|get|links|path|hosts|schedule\n"
         "  ragno export DIR links|hosts|pages     ragno verify DIR\n"
         "  ragno rank DIR pagerank|hits           ragno schedule DIR freq|refused\n"

@@ -9,9 +9,9 @@
 
 #include "base/thread/queue.h"
 #include "base/thread/thread.h"
+#include "command/top/top_about.h"
 #include "crawl/control/control_link.h"
 #include "crawl/crawl_store.h"
-#include "frontier/visit/host_situation.h"
 #include "logs/status_json.h"
 #include "report/tell/report_words.h"
 #include "why/why.h"
@@ -22,7 +22,6 @@
 #define ANSWER_MS       5000
 #define QUEUE_ITEMS     64u
 #define LOG_BYTES       ((size_t)64 << 20) /* of the logs that why reads */
-#define QUEUED_SHOWN    20u
 
 /* What the main thread asks for. */
 typedef struct TopAsk {
@@ -256,87 +255,14 @@ static void show_why(TopFeed *feed, const char *url)
     buffer_destroy(&error);
 }
 
-static void put_fact(Buffer *text, const char *name, uint64_t n)
-{
-    char words[WORDS_BYTES];
-    (void)buffer_printf(text, "%-18s %s\n", name, words_count(n, words));
-}
-
-static void put_record(Buffer *text, const HostRecord *record, WallTime now)
-{
-    char words[WORDS_BYTES];
-    HostSituation situation = host_situation_of(record, now.us / 1000);
-    (void)buffer_append_string(text, "state              ");
-    (void)host_situation_tell(&situation, now.us / 1000, text);
-    (void)buffer_append_char(text, '\n');
-    put_fact(text, "requests", record->fetches);
-    put_fact(text, "pages", record->pages);
-    put_fact(text, "duplicates", record->duplicates);
-    (void)buffer_printf(text, "received           %s\n", words_bytes((double)record->bytes, words));
-    (void)buffer_printf(
-        text, "a request takes    %s\n",
-        words_ms(record->fetches == 0 ? 0 : (double)record->fetch_ms / record->fetches, words));
-    (void)buffer_printf(text, "answers            2xx %u, 3xx %u, 4xx %u, 5xx %u, none %u\n",
-                        record->by_status[2], record->by_status[3], record->by_status[4],
-                        record->by_status[5], record->by_status[0]);
-    (void)buffer_printf(text, "robots.txt         status %d, version %u, %u URLs forbidden\n",
-                        record->robots_status, record->robots_version, record->robots_denied);
-    if (record->crawl_delay_ms > 0) {
-        (void)buffer_printf(text, "Crawl-delay        %s\n",
-                            words_ms(record->crawl_delay_ms, words));
-    }
-    if (record->last_fetch_ms > 0) {
-        (void)buffer_printf(text, "last request       %s UTC\n",
-                            words_time((WallTime){record->last_fetch_ms * 1000}, words));
-    }
-}
-
-/* What comes next of a host. */
-static void put_queue(TopFeed *feed, MDB_txn *txn, uint32_t host, Buffer *text)
-{
-    ScheduleItem items[QUEUED_SHOWN];
-    Buffer url;
-    size_t n = 0;
-    uint64_t all = 0;
-    CrawlView *view = feed->view;
-    if (view->schedule == NULL ||
-        schedule_host_count(view->schedule, txn, host, &all) != RESULT_OK ||
-        schedule_head(view->schedule, txn, host, NULL, items, QUEUED_SHOWN, &n) != RESULT_OK) {
-        return;
-    }
-    put_fact(text, "queued", all);
-    (void)buffer_append_string(text, n > 0 ? "\nnext\n" : "");
-    buffer_init(&url, BUFFER_NO_LIMIT);
-    for (size_t i = 0; i < n; i++) {
-        PageRef page;
-        if (page_db_get(view->db, txn, items[i].index, &page, &url) == page_db_error_ok) {
-            (void)buffer_printf(text, "  %2u  %s\n", items[i].level, buffer_string(&url));
-        }
-    }
-    buffer_destroy(&url);
-}
-
 static void show_details(TopFeed *feed, const char *origin)
 {
-    CrawlView *view = feed->view;
-    MDB_txn *txn = NULL;
-    uint32_t host = 0;
-    HostRecord record;
     Buffer text;
     buffer_init(&text, BUFFER_NO_LIMIT);
-    if (page_db_txn_begin(view->db, true, &txn) != page_db_error_ok) {
-        return;
-    }
-    if (view->hosts == NULL ||
-        page_db_host_find(view->db, txn, origin, strlen(origin), &host) != page_db_error_ok ||
-        host_table_get(view->hosts, txn, host, &record) != RESULT_OK) {
-        (void)buffer_append_string(&text, "nothing is known of it\n");
-    } else {
-        put_record(&text, &record, wall_now());
-        put_queue(feed, txn, host, &text);
-    }
-    page_db_txn_abort(view->db, txn);
-    show(feed, TOP_DETAILS, buffer_string(&text));
+    Result rc = top_about_host(feed->view, origin, wall_now(), &text);
+    show(feed, TOP_DETAILS,
+         rc == RESULT_OK ? buffer_string(&text)
+                         : "the host cannot be read; ragno verify says more\n");
     buffer_destroy(&text);
 }
 

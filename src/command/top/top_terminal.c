@@ -129,7 +129,7 @@ unsigned top_terminal_key(void)
     case ERR:
         return 0;
     case KEY_RESIZE:
-        return ' '; /* the caller draws anew anyway */
+        return 1; /* the caller draws anew anyway */
     case KEY_UP:
         return KEY_IS_UP;
     case KEY_DOWN:
