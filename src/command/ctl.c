@@ -11,17 +11,20 @@
 
 static int usage(FILE *out)
 {
-    (void)fprintf(out,
-                  "usage: ragno ctl DIR WORD [ARGUMENT]...\n"
-                  "Steers the crawl that runs in DIR. `ragno ctl DIR help` lists the words.\n"
-                  "  pause, resume, stop [now]       begin nothing new; go on; end the crawl\n"
-                  "  status [--json] [--follow]      what it is doing; again each second\n"
-                  "  threads                         what each thread does\n"
-                  "  flights [URL]                   what is being fetched; whether URL is\n"
-                  "  reload, rotate                  read the configuration anew; open the logs "
-                  "anew\n"
-                  "Exit: 0 done, 1 the crawl cannot do it, 2 it does not understand, 3 no crawl "
-                  "runs there.\n");
+    (void)fprintf(
+        out, "usage: ragno ctl DIR WORD [ARGUMENT]...\n"
+             "Steers the crawl that runs in DIR. `ragno ctl DIR help` lists the words.\n"
+             "  pause, resume, stop [now]       begin nothing new; go on; end the crawl\n"
+             "  status [--json] [--follow]      what it is doing; again each second\n"
+             "  threads                         what each thread does\n"
+             "  flights [URL]                   what is being fetched; whether URL is\n"
+             "  deny RULE, allow RULE, denials  a host, an address or range, a URL, a pattern: "
+             "never fetched;\n"
+             "                                  taken back; all of them\n"
+             "  reload, rotate                  read the configuration anew; open the logs "
+             "anew\n"
+             "Exit: 0 done, 1 the crawl cannot do it, 2 it does not understand, 3 no crawl "
+             "runs there.\n");
     return out == stdout ? EXIT_FINISHED : EXIT_USAGE;
 }
 

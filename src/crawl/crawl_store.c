@@ -164,6 +164,9 @@ Result crawl_store_open_tables(CrawlStore *store, const CrawlStoreOptions *optio
         rc = host_table_open(&tables->hosts, txn);
     }
     if (rc == RESULT_OK) {
+        rc = held_table_open(&tables->held, txn);
+    }
+    if (rc == RESULT_OK) {
         rc = wait_table_open(&tables->waits, txn);
     }
     if (rc == RESULT_OK) {
@@ -227,6 +230,7 @@ void crawl_store_close_tables(CrawlStore *store)
 {
     schedule_close(store->tables.schedule);
     host_table_close(store->tables.hosts);
+    held_table_close(store->tables.held);
     wait_table_close(store->tables.waits);
     revisit_table_close(store->tables.revisits);
     store->tables = (IngestStore){.db = store->tables.db};

@@ -29,13 +29,15 @@ void ingest_log_write(CrawlLog *log, const Batch *batch)
     buffer_init(&original, BUFFER_NO_LIMIT);
     for (size_t i = 0; i < batch->n_pages; i++) {
         const ParsedPage *page = batch->pages[i];
-        if (page->fetch->kind == FETCHED_DNS) {
-            continue; /* no fetch */
+        const FetchResult *fetch = page->fetch;
+        if (fetch->kind == FETCHED_DNS ||
+            (fetch->kind == FETCHED_NOTHING && fetch->request.url == NULL)) {
+            continue; /* no fetch: news of a host */
         }
         buffer_reset(&path);
         buffer_reset(&referrer);
-        if (page->fetch->request.has_page) {
-            discovery_find(db, txn, page->fetch->request.index, &path, &referrer);
+        if (fetch->request.has_page) {
+            discovery_find(db, txn, fetch->request.index, &path, &referrer);
         } else {
             (void)buffer_append_char(&path, 'P');
         }

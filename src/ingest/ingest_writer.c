@@ -170,10 +170,17 @@ static bool defers(const IngestWriter *writer, bool hungry)
            sieve_is_due_for(writer->sieve->sieve, stats_get(&writer->stats->urls_seen), hungry);
 }
 
+/* What the operator admits; NULL: everything. */
+static const Admission *admission_of_now(IngestWriter *writer)
+{
+    return writer->options.admission == NULL ? NULL : shared_get(&writer->admission);
+}
+
 static Result begin_batch(IngestWriter *writer, Batch *batch, const Work *work, MDB_txn *txn)
 {
     Result rc = batch_init(batch, &writer->options, &writer->store, writer->log, &writer->totals,
                            txn, work->pages, work->n_pages);
+    batch->admission = admission_of_now(writer);
     batch->traps = writer->traps;
     batch->revisits = writer->revisits;
     batch->sieve = writer->sieve;
@@ -358,6 +365,9 @@ Result ingest_writer_init(IngestWriter *writer, const IngestOptions *options,
         publish(writer, txn);
         page_db_txn_abort(store->db, txn);
     }
+    if (options->admission != NULL) {
+        shared_reader_open(&writer->admission, options->admission);
+    }
     if (rc == RESULT_OK && options->traps.fetches > 0) {
         rc = trap_yield_new(&writer->traps, &options->traps);
     }
@@ -368,6 +378,7 @@ void ingest_writer_destroy(IngestWriter *writer)
 {
     condition_destroy(&writer->stop_changed);
     mutex_destroy(&writer->stop_mutex);
+    shared_reader_close(&writer->admission);
     trap_yield_delete(writer->traps);
 }
 
@@ -380,6 +391,7 @@ Result ingest_writer_seeds(IngestWriter *writer, const LinkInfo *seeds, size_t n
     }
     Result rc = batch_init(&batch, &writer->options, &writer->store, writer->log, &writer->totals,
                            txn, NULL, 0);
+    batch.admission = admission_of_now(writer);
     if (rc == RESULT_OK && writer->cluster != NULL) {
         rc = ingest_cluster_begin(writer->cluster, &batch);
     }

@@ -48,6 +48,7 @@ typedef struct IngestWriter {
     TrapYield *traps;       /* NULL = off */
     IngestSieve *sieve;     /* NULL = off */
     IngestCluster *cluster; /* NULL = one agent alone */
+    SharedReader admission; /* what the operator admits; opened when there is one */
     IngestPatience patience;
     Queue *waiting; /* results that wait meanwhile: only counted */
     bool dead;      /* a batch was dropped; so is what follows, since the archive ends before it */

@@ -18,7 +18,7 @@
 #include "parse/sitemap/sitemap.h"
 #include "parse/url/url.h"
 #include "rules/filters.h"
-#include "rules/scope.h"
+#include "rules/scope/scope.h"
 
 /* What was refused, for skipped.log; may be called by several threads at once. */
 typedef void (*ParsingSkipped)(void *context, const char *url, size_t length, Refusal why,

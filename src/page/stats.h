@@ -9,7 +9,7 @@
 #include <stdatomic.h>
 #include <stdint.h>
 
-#include "rules/refusal.h"
+#include "rules/scope/refusal.h"
 
 /* Saved with each commit: fixed layout, only appended to. */
 typedef struct CrawlTotals {

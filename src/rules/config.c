@@ -12,7 +12,7 @@
 #include "rules/filters.h"
 #include "frontier/visit/politeness.h"
 #include "rules/revisit_policy.h"
-#include "rules/scope.h"
+#include "rules/scope/scope.h"
 #include "rules/score_rules.h"
 #include "store/schedule/schedule.h"
 #include "store/warc/warc_compress.h"
@@ -54,6 +54,16 @@ Result config_init(Config *config)
 void config_destroy(Config *config)
 {
     options_destroy(&config->options);
+}
+
+ScopeOptions config_scope(const Config *config)
+{
+    return (ScopeOptions){.domains = config->scope_domains,
+                          .exclude_domains = config->scope_exclude_domains,
+                          .accept_regex = config->scope_accept_regex,
+                          .reject_regex = config->scope_reject_regex,
+                          .ports = config->scope_ports,
+                          .max_url_length = (size_t)config->scope_max_url_length};
 }
 
 /* "FILE:LINE: politeness.retry: ..." */
@@ -142,7 +152,7 @@ Result config_check(const Config *config, Buffer *error)
         complain(config, "scope.dedup_key", buffer_string(&what), error);
     }
     Scope *scope = NULL;
-    ScopeOptions bounds = scope_options(config);
+    ScopeOptions bounds = config_scope(config);
     if (scope_new(&scope, &bounds, error) == RESULT_OK) {
         scope_delete(scope);
     }

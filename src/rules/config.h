@@ -12,6 +12,7 @@
 #include <stdint.h>
 
 #include "base/option/options.h"
+#include "rules/scope/scope.h"
 
 #define CONFIG_BIG  9e15
 #define CONFIG_YEAR 31536000000.0
@@ -341,6 +342,8 @@ ConfigFile config_file_look(const char *path);
 Result config_init(Config *config);
 void config_destroy(Config *config);
 
+/* What it says of the scope; borrowed from it. */
+ScopeOptions config_scope(const Config *config);
 /* schedule.mode = continuous. */
 bool config_is_continuous(const Config *config);
 

@@ -297,6 +297,7 @@ static Result judge(Question *q)
     Why *why = q->why;
     const char *referrer = why->n_path > 1 ? why->path[why->n_path - 2].url : why->trail.skipped_on;
     WhyCase subject = {.config = q->from->config,
+                       .directory = q->from->directory,
                        .url = why->url,
                        .referrer = referrer,
                        .has_depth = why->is_known,

@@ -9,7 +9,9 @@
 #include "parse/robots/robots.h"
 #include "parse/trap/trap.h"
 #include "rules/filters.h"
-#include "rules/scope.h"
+#include "rules/scope/denial_list.h"
+#include "rules/scope/denials.h"
+#include "rules/scope/scope.h"
 
 typedef struct Judge {
     WhyJudgements *judged;
@@ -37,6 +39,32 @@ __attribute__((format(printf, 5, 6))) static void note(Judge *judge, const char 
     va_end(arguments);
     judged->all[judged->n++] =
         (WhyJudgement){.by = by, .passes = passes, .status = passes ? 0 : status, .words = words};
+}
+
+/* ---- denials -------------------------------------------------------------------------------- */
+
+static void judge_denials(Judge *judge)
+{
+    DenialList list = {.n = 0};
+    Denials *denials = NULL;
+    Buffer error;
+    const Url *url = &judge->url;
+    buffer_init(&error, 4096);
+    Result rc = denial_list_read(&list, judge->subject->directory, &error);
+    if (rc == RESULT_OK && list.n > 0) {
+        rc = denials_new(&denials, (const char *const *)list.rules, list.n, &error);
+    }
+    if (denials != NULL) {
+        const char *rule = denials_host(denials, url->href + url->host_start,
+                                        (size_t)(url->host_end - url->host_start));
+        rule = rule != NULL ? rule : denials_url(denials, url->href, url->length);
+        note(judge, "denied", rule == NULL, STATUS_DENIED, "%s", rule == NULL ? "no rule" : rule);
+    } else if (rc != RESULT_OK) {
+        note(judge, "denied", true, 0, "%s", buffer_string(&error));
+    }
+    denials_delete(denials);
+    denial_list_destroy(&list);
+    buffer_destroy(&error);
 }
 
 /* ---- scope ---------------------------------------------------------------------------------- */
@@ -67,7 +95,7 @@ static void judge_scope_by(Judge *judge, const char *by, const char *value,
 static void judge_scope(Judge *judge)
 {
     const WhyCase *subject = judge->subject;
-    const ScopeOptions all = scope_options(subject->config);
+    const ScopeOptions all = config_scope(subject->config);
     const ScopeOptions none = {.domains = "",
                                .exclude_domains = "",
                                .accept_regex = "",
@@ -76,20 +104,20 @@ static void judge_scope(Judge *judge)
                                .max_url_length = SIZE_MAX};
     ScopeOptions one = none;
     size_t length = strlen(subject->url);
-    if (subject->hop == 'M') {
-        return; /* seeds are in scope by definition */
-    }
-    one.domains = all.domains;
-    judge_scope_by(judge, "scope.domains", all.domains, &one);
-    one = none;
     one.exclude_domains = all.exclude_domains;
     judge_scope_by(judge, "scope.exclude_domains", all.exclude_domains, &one);
     one = none;
-    one.accept_regex = all.accept_regex;
-    judge_scope_by(judge, "scope.accept_regex", all.accept_regex, &one);
-    one = none;
     one.reject_regex = all.reject_regex;
     judge_scope_by(judge, "scope.reject_regex", all.reject_regex, &one);
+    if (subject->hop == 'M') {
+        return; /* seeds are in scope, unless they are excluded */
+    }
+    one = none;
+    one.domains = all.domains;
+    judge_scope_by(judge, "scope.domains", all.domains, &one);
+    one = none;
+    one.accept_regex = all.accept_regex;
+    judge_scope_by(judge, "scope.accept_regex", all.accept_regex, &one);
     one = none;
     one.ports = all.ports;
     judge_scope_by(judge, "scope.ports", all.ports, &one);
@@ -239,6 +267,7 @@ Result why_judge(WhyJudgements *judged, const WhyCase *subject)
         subject->referrer != NULL &&
         url_parse(&judge.referrer, NULL, subject->referrer, strlen(subject->referrer)) == RESULT_OK;
     if (rc == RESULT_OK) {
+        judge_denials(&judge);
         judge_scope(&judge);
         judge_depth(&judge);
         judge_trap(&judge);

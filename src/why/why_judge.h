@@ -26,8 +26,9 @@ typedef struct WhyJudgements {
 /* What is judged. */
 typedef struct WhyCase {
     const Config *config;
-    const char *url;      /* absolute, normalised */
-    const char *referrer; /* a page that links to it, or NULL */
+    const char *directory; /* of the crawl; its denials are judged, too */
+    const char *url;       /* absolute, normalised */
+    const char *referrer;  /* a page that links to it, or NULL */
     bool has_depth;
     uint64_t depth;
     char hop;               /* how it was found; 0 = not known */

@@ -170,9 +170,10 @@ static void hosts_and_schedule_are_printed(void)
 {
     make_crawl();
     CU_ASSERT_EQUAL(run_db("hosts", NULL), 0);
-    CU_ASSERT_STRING_EQUAL(output, "0\thttp://a.com\t2\t2\t0\n1\thttp://b.com:81\t2\t0\t2\n");
+    CU_ASSERT_STRING_EQUAL(output, "0\thttp://a.com\t2\t2\t0\t-\tready\n"
+                                   "1\thttp://b.com:81\t2\t0\t2\t-\tready\n");
     CU_ASSERT_EQUAL(run_db("hosts", "b.com:81", NULL), 0);
-    CU_ASSERT_STRING_EQUAL(output, "1\thttp://b.com:81\t2\t0\t2\n");
+    CU_ASSERT_STRING_EQUAL(output, "1\thttp://b.com:81\t2\t0\t2\t-\tready\n");
     CU_ASSERT_EQUAL(run_db("hosts", "c.com", NULL), 1);
     CU_ASSERT_EQUAL(run_db("schedule", NULL), 0);
     CU_ASSERT_STRING_EQUAL(output, "2\t0.25\thttp://b.com:81/x\n4\t0.25\thttp://b.com:81/\n");

@@ -1,7 +1,7 @@
 #include <string.h>
 
 #include "base/core/clock.h"
-#include "rules/scope.h"
+#include "rules/scope/scope.h"
 #include "unit.h"
 
 static const ScopeOptions everything = {.domains = "",

@@ -6,6 +6,7 @@
 
 #include "base/core/clock.h"
 #include "command/db/db_commands.h"
+#include "frontier/visit/host_situation.h"
 #include "frontier/visit/politeness.h"
 #include "store/tables/host_parking.h"
 
@@ -52,13 +53,16 @@ static void print_parked(const char *origin, const HostRecord *record, uint64_t 
     if (record->parked_ms > 0) {
         (void)wall_format_iso((WallTime){record->parked_ms * 1000}, since);
     }
+    bool is_denied = record->state == HOST_DENIED;
     printf("%s\t%s\t%s\t%s\t%" PRIu64 "\n", origin,
-           record->state == HOST_PARKED ? "parked" : "dropped",
-           fetch_class_name((FetchClass)record->drop_class), since, urls);
+           is_denied                      ? "denied"
+           : record->state == HOST_PARKED ? "parked"
+                                          : "dropped",
+           is_denied ? "-" : fetch_class_name((FetchClass)record->drop_class), since, urls);
 }
 
-/* origin, parked or dropped, why, since when, URLs kept: one line per host, by id. Hosts that an
- * earlier version dropped have none. */
+/* origin; parked, dropped or denied; why; since when, URLs kept: one line per host, by id. Hosts
+ * that an earlier version dropped have none. */
 static int list_parked(DbView *view)
 {
     HostTable *hosts = NULL;
@@ -72,7 +76,7 @@ static int list_parked(DbView *view)
         HostRecord record;
         uint64_t urls = 0;
         rc = host_table_get(hosts, view->txn, i, &record);
-        if (rc != RESULT_OK || !host_is_aside(&record)) {
+        if (rc != RESULT_OK || !host_is_closed(&record)) {
             continue;
         }
         rc = schedule_host_count(schedule, view->txn, i, &urls);
@@ -83,6 +87,51 @@ static int list_parked(DbView *view)
     host_table_close(hosts);
     schedule_close(schedule);
     return rc == RESULT_OK || rc == RESULT_NOT_FOUND ? page_db_error_ok : page_db_error_damaged;
+}
+
+/* ---- hosts ------------------------------------------------------------------------------------
+ */
+
+/* What it waits for and until when: "2026-01-31T12:00:00.123Z" or "-", and a phrase. */
+static Result print_situation(DbView *view, HostTable *hosts, uint32_t host, int64_t now_ms)
+{
+    HostRecord record = {.state = HOST_ACTIVE};
+    Buffer phrase;
+    char until[CLOCK_TEXT_BYTES] = "-";
+    buffer_init(&phrase, 1024);
+    Result rc = hosts == NULL ? RESULT_OK : host_table_get(hosts, view->txn, host, &record);
+    HostSituation situation = host_situation_of(&record, now_ms);
+    if (situation.until_ms > 0) {
+        (void)wall_format_iso((WallTime){situation.until_ms * 1000}, until);
+    }
+    rc = rc == RESULT_OK ? host_situation_tell(&situation, now_ms, &phrase) : rc;
+    printf("\t%s\t%s\n", until, buffer_string(&phrase));
+    buffer_destroy(&phrase);
+    return rc;
+}
+
+static int list_hosts(DbView *view, const HostCounts *counts, const char *only, bool *found)
+{
+    HostTable *hosts = NULL;
+    int64_t now_ms = wall_now().us / 1000;
+    uint32_t n_hosts = page_db_n_hosts(view->db, view->txn);
+    Result result = host_table_open(&hosts, view->txn);
+    int rc = result == RESULT_OK || result == RESULT_NOT_FOUND ? page_db_error_ok
+                                                               : page_db_error_damaged;
+    for (uint32_t host = 0; host < n_hosts && rc == page_db_error_ok; host++) {
+        rc = page_db_host_origin(view->db, view->txn, host, &view->url);
+        const char *origin = buffer_string(&view->url);
+        if (rc == page_db_error_ok && (only == NULL || db_is_host(origin, only))) {
+            printf("%" PRIu32 "\t%s\t%" PRIu64 "\t%" PRIu64 "\t%" PRIu64, host,
+                   *origin == '\0' ? "-" : origin, counts[host].known, counts[host].crawled,
+                   counts[host].scheduled);
+            result = print_situation(view, hosts, host, now_ms);
+            rc = result == RESULT_OK ? page_db_error_ok : page_db_error_damaged;
+            *found = true;
+        }
+    }
+    host_table_close(hosts);
+    return rc;
 }
 
 int db_hosts(DbView *view, int argc, char **argv)
@@ -105,15 +154,8 @@ int db_hosts(DbView *view, int argc, char **argv)
         rc = count_scheduled(view, counts, n_hosts);
     }
     bool found = argc == 1;
-    for (uint32_t host = 0; host < n_hosts && rc == page_db_error_ok; host++) {
-        rc = page_db_host_origin(view->db, view->txn, host, &view->url);
-        const char *origin = buffer_string(&view->url);
-        if (rc == page_db_error_ok && (argc == 1 || db_is_host(origin, argv[1]))) {
-            printf("%" PRIu32 "\t%s\t%" PRIu64 "\t%" PRIu64 "\t%" PRIu64 "\n", host,
-                   *origin == '\0' ? "-" : origin, counts[host].known, counts[host].crawled,
-                   counts[host].scheduled);
-            found = true;
-        }
+    if (rc == page_db_error_ok) {
+        rc = list_hosts(view, counts, argc == 1 ? NULL : argv[1], &found);
     }
     free(counts);
     if (rc == page_db_error_ok && !found) {

@@ -74,7 +74,7 @@ static Result load_config(VerifyRelink *relink)
 static Result make_rules(VerifyRelink *relink, Buffer *error)
 {
     const Config *config = &relink->config;
-    ScopeOptions options = scope_options(config);
+    ScopeOptions options = config_scope(config);
     Scope *scope = NULL;
     Result rc = dedup_parse_steps(config->scope_dedup_key, &relink->dedup, error);
     if (rc == RESULT_OK) {

@@ -8,13 +8,15 @@
 #include "base/thread/log.h"
 #include "crawl/desk/desk_flights.h"
 #include "crawl/desk/desk_reply.h"
+#include "crawl/desk/desk_rules.h"
 #include "crawl/desk/desk_run.h"
 #include "crawl/desk/desk_status.h"
 
 typedef struct DeskWord {
     const char *name;
     const char *arguments; /* for help and usage */
-    size_t most;           /* arguments */
+    size_t least;          /* arguments */
+    size_t most;
     void (*run)(Desk *desk, const DeskRequest *request);
     const char *help;
 } DeskWord;
@@ -22,16 +24,21 @@ typedef struct DeskWord {
 static void desk_help(Desk *desk, const DeskRequest *request);
 
 static const DeskWord words[] = {
-    {"flights", "[URL]", 1, desk_flights,
+    {"allow", "RULE", 1, 1, desk_allow, "take a denial back"},
+    {"denials", "", 0, 0, desk_denials, "what is denied, since when, by whom"},
+    {"deny", "RULE", 1, 1, desk_deny,
+     "never fetch a host, an address, a range, a URL, what matches a pattern or regex:EXPRESSION"},
+    {"flights", "[URL]", 0, 1, desk_flights,
      "what is being fetched, the longest first; or whether URL is"},
-    {"help", "", 0, desk_help, "these lines"},
-    {"pause", "", 0, desk_pause, "begin nothing new; fetches in flight end"},
-    {"reload", "", 0, desk_reload, "read the configuration anew, as SIGHUP does"},
-    {"resume", "", 0, desk_resume, "go on after pause"},
-    {"rotate", "", 0, desk_rotate, "open the logs anew"},
-    {"status", "[json] [follow]", 2, desk_status, "what the crawl is doing; follow: each second"},
-    {"stop", "[now]", 1, desk_stop, "end it, as SIGTERM does; now: as a second one"},
-    {"threads", "", 0, desk_threads, "what each thread does"},
+    {"help", "", 0, 0, desk_help, "these lines"},
+    {"pause", "", 0, 0, desk_pause, "begin nothing new; fetches in flight end"},
+    {"reload", "", 0, 0, desk_reload, "read the configuration anew, as SIGHUP does"},
+    {"resume", "", 0, 0, desk_resume, "go on after pause"},
+    {"rotate", "", 0, 0, desk_rotate, "open the logs anew"},
+    {"status", "[json] [follow]", 0, 2, desk_status,
+     "what the crawl is doing; follow: each second"},
+    {"stop", "[now]", 0, 1, desk_stop, "end it, as SIGTERM does; now: as a second one"},
+    {"threads", "", 0, 0, desk_threads, "what each thread does"},
 };
 
 #define N_WORDS (sizeof words / sizeof *words)
@@ -81,6 +88,9 @@ static void take(void *context, ControlClient client, const ControlPeer *peer,
             desk_misunderstand(desk, &request, "%s: unexpected '%.64s' (usage: %s%s%s)",
                                words[i].name, line->words[words[i].most + 1], words[i].name,
                                *words[i].arguments == '\0' ? "" : " ", words[i].arguments);
+        } else if (line->n - 1 < words[i].least) {
+            desk_misunderstand(desk, &request, "%s: something is missing (usage: %s %s)",
+                               words[i].name, words[i].name, words[i].arguments);
         } else {
             words[i].run(desk, &request);
         }

@@ -10,6 +10,7 @@
 #include "crawl/parts/parsing_parts.h"
 #include "crawl/parts/wires.h"
 #include "crawl/parts/writing_parts.h"
+#include "rules/scope/admission.h"
 
 /* ---- building
  * ----------------------------------------------------------------------------------------- */
@@ -18,6 +19,7 @@ Result parts_identify(AgentParts *parts, const Config *config, Buffer *error)
 {
     parts->config = config;
     shared_init(&parts->scope, scope_delete);
+    shared_init(&parts->admission, admission_delete);
     shared_init(&parts->filters, filters_delete);
     shared_init(&parts->fetch_filter, filters_delete_one);
     shared_init(&parts->parked_traps, trap_set_delete);
@@ -180,6 +182,8 @@ void parts_delete(AgentParts *parts)
     sieve_close(parts->sieve.sieve);
     sieve_bloom_delete(parts->sieve.bloom);
     scoring_delete(parts->scoring);
+    readmission_delete(parts->readmission);
+    denial_list_destroy(&parts->denials);
     revisits_delete(parts->revisits);
     revival_delete(parts->revival);
     if (archive_close(parts->archive) != RESULT_OK) {
@@ -188,6 +192,7 @@ void parts_delete(AgentParts *parts)
     crawl_log_close(parts->log);
     score_rules_delete(parts->score_rules);
     shared_destroy(&parts->scope);
+    shared_destroy(&parts->admission);
     shared_destroy(&parts->filters);
     shared_destroy(&parts->fetch_filter);
     shared_destroy(&parts->parked_traps);

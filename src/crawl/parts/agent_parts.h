@@ -19,6 +19,7 @@
 #include "page/archive.h"
 #include "rules/config.h"
 #include "crawl/crawl_store.h"
+#include "rules/scope/denial_list.h"
 #include "fetch/transfer/fetcher.h"
 #include "fetch/dns/resolver.h"
 #include "rules/filters.h"
@@ -28,6 +29,7 @@
 #include "page/parsing.h"
 #include "ingest/revisit/revisits.h"
 #include "ingest/chore/revival.h"
+#include "ingest/chore/readmission.h"
 #include "ingest/chore/scoring.h"
 
 #define FETCHERS_MAX 64u
@@ -48,9 +50,12 @@ typedef struct AgentParts {
     Stats stats;
     ScoreRules *score_rules; /* NULL: none */
     Shared scope;            /* a Scope, for parsing threads */
+    Shared admission;        /* an Admission, for fetching threads and ingest */
     Shared filters;          /* Filters, for parsing threads */
     Shared fetch_filter;     /* the Filter of filter.fetch, for fetching threads */
     Shared parked_traps;     /* the TrapSet of patterns that bring nothing new, for them, too */
+    DenialList denials;      /* the main thread's */
+    Readmission *readmission;
     DedupSteps dedup;
     CrawlLog *log;
     Archive *archive;   /* NULL: --no-warc */

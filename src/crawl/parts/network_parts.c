@@ -1,9 +1,11 @@
 #include "crawl/parts/network_parts.h"
 
+#include <string.h>
 #include <sys/resource.h>
 
 #include "base/thread/log.h"
 #include "crawl/parts/wires.h"
+#include "rules/scope/admission.h"
 
 #define FILES_ELSEWHERE 256u /* descriptors for logs, database, WARC, DNS */
 
@@ -96,6 +98,24 @@ ResolverOptions network_parts_resolver_options(const Config *config, const IpPol
                              .policy = policy};
 }
 
+/* FetchJudge: asks the Admission. */
+static FetchWord judge(const void *admission, const FetchQuestion *question)
+{
+    AdmissionQuestion q = {.url = question->url,
+                           .length = question->length,
+                           .host = question->hostname,
+                           .host_length = strlen(question->hostname),
+                           .address = question->address,
+                           .is_seed = question->is_seed};
+    AdmissionAnswer answer = admission_judge(admission, &q);
+    if (answer.refusal == REFUSALS) {
+        return (FetchWord){.status = 0};
+    }
+    return (FetchWord){.status = refusal_status(answer.refusal),
+                       .rule = answer.rule,
+                       .whole_host = answer.whole_host};
+}
+
 static Result build_fetch(AgentParts *parts, Buffer *error)
 {
     const Config *config = parts->config;
@@ -134,6 +154,8 @@ static Result build_fetch(AgentParts *parts, Buffer *error)
                               .robots_expiry_ms = config->robots_expiry,
                               .keep_requests = config->warc_enabled,
                               .mask_secrets = config->warc_mask_secrets,
+                              .admission = &parts->admission,
+                              .judge = judge,
                               .filter = &parts->fetch_filter,
                               .traps = &parts->parked_traps};
     FetcherSinks sinks = wires_of_fetcher(parts);

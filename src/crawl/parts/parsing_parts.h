@@ -1,6 +1,6 @@
 /* Parsing parts: the parsing threads and the rules that they go by.
  *
- * What: builds them; makes scope and filters anew while the crawl runs.
+ * What: builds them.
  * Owns: nothing; what is built belongs to AgentParts.
  * Threads: main.
  * Errors: error gets one sentence that names the option or the file. */
@@ -10,8 +10,5 @@
 #include "crawl/parts/agent_parts.h"
 
 Result parsing_parts_new(AgentParts *parts, Buffer *error);
-/* Makes scope and filters anew, lists of hosts included. Unless all of it is right nothing changes.
- */
-Result parsing_parts_share_rules(AgentParts *parts, Buffer *error);
 
 #endif

@@ -60,6 +60,7 @@ static Result build_ingest(AgentParts *parts, const char *crawl_log)
     IngestOptions options = ingest_options(config);
     options.results = &parts->results;
     options.scorer = scoring_scorer(parts->scoring);
+    options.admission = &parts->admission;
     options.dedup = parts->dedup;
     options.traps.parked = &parts->parked_traps;
     IngestSinks sinks = wires_of_ingest(parts);
@@ -71,6 +72,13 @@ static Result build_ingest(AgentParts *parts, const char *crawl_log)
     }
     if (rc == RESULT_OK) {
         chore = revival_chore(parts->revival);
+        ingest_add_chore(parts->ingest, &chore);
+    }
+    if (rc == RESULT_OK) {
+        rc = readmission_new(&parts->readmission, &parts->store->tables, &parts->fetch_filter);
+    }
+    if (rc == RESULT_OK) {
+        chore = readmission_chore(parts->readmission);
         ingest_add_chore(parts->ingest, &chore);
     }
     if (rc == RESULT_OK && scoring_chore(parts->scoring, &chore)) {

@@ -111,6 +111,7 @@ typedef struct FetchCost {
 typedef struct FetchHost {
     uint32_t id; /* in PageDB; of an errand: of the host that wanted it */
     bool drop;   /* it is given up */
+    bool deny;   /* the operator denies it */
     bool park;   /* it has failed for too long: set aside, as a dropped one is */
     HostHealth health;
     int64_t wait_ms; /* from the end of this fetch */

@@ -267,6 +267,7 @@ typedef struct Refusal {
     int status;       /* the URL gets it; 0: it may be fetched */
     const char *rule; /* that decided; borrowed */
     bool undecided;   /* the rule was not decided for certain: RobotsVerdict */
+    bool whole_host;  /* it refuses all URLs of the host */
 } Refusal;
 
 /* Whether robots.txt allows the URL. */
@@ -286,28 +287,52 @@ static bool robots_permit(VisitState *visit_state, const WindowUrl *url, Refusal
     return verdict.allowed;
 }
 
-static Refusal refuse_url(const FetchRules *rules, VisitState *visit_state, const WindowUrl *url)
+/* What the operator says of it; url NULL: of the host. */
+static Refusal ask_operator(const FetchRules *rules, const VisitState *visit_state,
+                            const WindowUrl *url)
 {
-    Refusal refusal = {0};
-    const char *text = visit_state_url(visit_state, url);
-    if (!robots_permit(visit_state, url, &refusal)) {
-        return refusal;
+    const void *admission = rules->admission == NULL ? NULL : shared_get(rules->admission);
+    if (admission == NULL) {
+        return (Refusal){0};
     }
+    FetchQuestion question = {.url = url == NULL ? NULL : visit_state_url(visit_state, url),
+                              .length = url == NULL ? 0 : url->length,
+                              .hostname = visit_state->identity.hostname,
+                              .address = &visit_state->address.ip,
+                              .is_seed = url != NULL && url->hop == 'M'};
+    FetchWord word = rules->judge(admission, &question);
+    return (Refusal){.status = word.status, .rule = word.rule, .whole_host = word.whole_host};
+}
+
+static Refusal ask_filters(const FetchRules *rules, const VisitState *visit_state,
+                           const WindowUrl *url)
+{
     const Filter *filter = rules->filter == NULL ? NULL : shared_get(rules->filter);
     const TrapSet *traps = rules->traps == NULL ? NULL : shared_get(rules->traps);
     if ((filter == NULL && traps == NULL) ||
-        url_parse(rules->url, NULL, text, url->length) != RESULT_OK) {
-        return refusal;
+        url_parse(rules->url, NULL, visit_state_url(visit_state, url), url->length) != RESULT_OK) {
+        return (Refusal){0};
     }
     FilterInput input = {.url = rules->url, .has_depth = true, .depth = url->depth};
     if (filter != NULL && !filter_matches(filter, &input, rules->filter_scratch)) {
-        return (Refusal){STATUS_BLOCKED, "filter.fetch", false};
+        return (Refusal){.status = STATUS_BLOCKED, .rule = "filter.fetch"};
     }
     bool wanted = url->hop == 'M' || url->again; /* seeds, and what is known to bring something */
     if (!wanted && trap_set_has(traps, rules->url, rules->text)) {
-        return (Refusal){STATUS_TRAP, "limits.trap_yield", false};
+        return (Refusal){.status = STATUS_TRAP, .rule = "limits.trap_yield"};
     }
-    return refusal;
+    return (Refusal){0};
+}
+
+/* Without the host's rules only the operator is asked. */
+static Refusal refuse_url(const FetchRules *rules, VisitState *visit_state, const WindowUrl *url,
+                          bool has_rules)
+{
+    Refusal refusal = ask_operator(rules, visit_state, url);
+    if (refusal.status != 0 || !has_rules || !robots_permit(visit_state, url, &refusal)) {
+        return refusal;
+    }
+    return ask_filters(rules, visit_state, url);
 }
 
 /* The result of a refused URL; without memory for the words they are missing in the log. */
@@ -325,17 +350,37 @@ static void note_refusal(FetchResult *result, const VisitState *visit_state, con
     }
 }
 
-/* Takes refused URLs out of the window; RESULT_NOT_FOUND when none is left, RESULT_LIMIT when the
- * turn is over. */
+/* The host is denied: it goes home and stays there, and ingest hears of it. Its URLs stay
+ * scheduled, for when it is allowed again. */
+static Result deny_host(const FetchRules *rules, VisitState *visit_state, const FetchNow *now,
+                        const FetchRefused *refused, const Refusal *refusal)
+{
+    FetchResult *result = new_result(rules, visit_state, FETCHED_NOTHING, NULL, now);
+    if (result == NULL) {
+        return RESULT_MEMORY;
+    }
+    note_refusal(result, visit_state, refusal);
+    result->host.deny = true;
+    visit_state->politeness.dropped = true;
+    refused->take(refused->context, result);
+    return RESULT_NOT_FOUND;
+}
+
+/* Takes refused URLs out of the window; RESULT_NOT_FOUND when that leaves none, RESULT_LIMIT when
+ * the turn is over. */
 static Result skip_refused(const FetchRules *rules, VisitState *visit_state, const FetchNow *now,
-                           const FetchRefused *refused)
+                           const FetchRefused *refused, bool has_rules)
 {
     const WindowUrl *url = NULL;
+    bool none_wanted = has_rules || visit_state_count(visit_state) > 0;
     int64_t spent_before = visit_state->robots.allowance.spent;
     while ((url = visit_state_peek(visit_state)) != NULL) {
-        Refusal refusal = refuse_url(rules, visit_state, url);
+        Refusal refusal = refuse_url(rules, visit_state, url, has_rules);
         if (refusal.status == 0) {
             return RESULT_OK;
+        }
+        if (refusal.whole_host) {
+            return deny_host(rules, visit_state, now, refused, &refusal);
         }
         FetchResult *result = new_result(rules, visit_state, FETCHED_NOTHING, url, now);
         if (result == NULL) {
@@ -348,7 +393,7 @@ static Result skip_refused(const FetchRules *rules, VisitState *visit_state, con
             return RESULT_LIMIT;
         }
     }
-    return RESULT_NOT_FOUND;
+    return none_wanted ? RESULT_NOT_FOUND : RESULT_OK;
 }
 
 static bool needs_robots(const VisitState *visit_state, MonoTime now)
@@ -382,12 +427,54 @@ static void note_origin(const VisitState *visit_state, FetchResult *result)
     }
 }
 
+static FetchResult *robots_request(const FetchRules *rules, const VisitState *visit_state,
+                                   const FetchNow *now)
+{
+    const VisitState *asker = visit_state->errands.askers;
+    FetchResult *result = new_result(rules, visit_state, FETCHED_ROBOTS, NULL, now);
+    if (result == NULL) {
+        return NULL;
+    }
+    result->request.url = robots_url(asker == NULL ? visit_state : asker);
+    result->host.id = asker == NULL ? visit_state->identity.host : asker->identity.host;
+    result->request.hop = 'P';
+    note_origin(visit_state, result);
+    return result;
+}
+
+/* A host that is denied serves nobody: to its askers it is out of reach. */
+static Result refuse_askers(const FetchRules *rules, VisitState *visit_state, const FetchNow *now,
+                            const FetchRefused *refused)
+{
+    Refusal refusal = {0};
+    if (visit_state->errands.askers != NULL) {
+        refusal = ask_operator(rules, visit_state, NULL);
+    }
+    while (refusal.status != 0 && visit_state->errands.askers != NULL) {
+        FetchResult *result = robots_request(rules, visit_state, now);
+        if (result == NULL) {
+            return RESULT_MEMORY;
+        }
+        note_refusal(result, visit_state, &refusal);
+        result->answer.class = FETCH_ROBOTS_ERROR;
+        VisitState *asker = fetch_step_end(rules, visit_state, result);
+        result->kind = FETCHED_NOTHING; /* nobody was asked */
+        refused->take(refused->context, result);
+        refused->answered(refused->context, asker);
+    }
+    return RESULT_OK;
+}
+
 FetchResult *fetch_step_begin(const FetchRules *rules, VisitState *visit_state, const FetchNow *now,
                               const FetchRefused *refused)
 {
-    const VisitState *asker = visit_state->errands.askers;
-    bool robots = asker != NULL || needs_robots(visit_state, now->mono);
-    Result rc = robots ? RESULT_OK : skip_refused(rules, visit_state, now, refused);
+    FetchResult *result = NULL;
+    Result rc = refuse_askers(rules, visit_state, now, refused);
+    bool serves = visit_state->errands.askers != NULL;
+    bool has_rules = !needs_robots(visit_state, now->mono);
+    if (rc == RESULT_OK && !serves) {
+        rc = skip_refused(rules, visit_state, now, refused, has_rules);
+    }
     if (rc == RESULT_NOT_FOUND) {
         return NULL;
     }
@@ -395,16 +482,10 @@ FetchResult *fetch_step_begin(const FetchRules *rules, VisitState *visit_state, 
         visit_state->politeness.next_fetch = mono_add_ms(now->mono, FETCH_STEP_REST_MS);
         return NULL;
     }
-    const WindowUrl *url = robots ? NULL : visit_state_peek(visit_state);
-    FetchResult *result =
-        rc != RESULT_OK
-            ? NULL
-            : new_result(rules, visit_state, robots ? FETCHED_ROBOTS : FETCHED_PAGE, url, now);
-    if (result != NULL && robots) {
-        result->request.url = robots_url(asker == NULL ? visit_state : asker);
-        result->host.id = asker == NULL ? visit_state->identity.host : asker->identity.host;
-        result->request.hop = 'P';
-        note_origin(visit_state, result);
+    if (rc == RESULT_OK) {
+        result = serves || !has_rules ? robots_request(rules, visit_state, now)
+                                      : new_result(rules, visit_state, FETCHED_PAGE,
+                                                   visit_state_peek(visit_state), now);
     }
     if (result == NULL || result->request.url == NULL) {
         fetch_result_delete(result);

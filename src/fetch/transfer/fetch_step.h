@@ -5,9 +5,10 @@
  *
  * What: one step is one request. It is an errand when the visit state has askers
  * (fetch/transfer/robots_answer.h); robots.txt when the file is missing or expired; otherwise the
- * first URL that robots.txt and filter.fetch allow and that belongs to no parked pattern
- * (ingest/batch/trap_yield.h). The end of the step judges politeness and says what the answer means
- * for URL, host and address.
+ * first URL that the operator admits (FetchJudge), that robots.txt and filter.fetch allow, and that
+ * belongs to no parked pattern (ingest/batch/trap_yield.h). Nothing is asked of a host of which no
+ * URL is admitted, not even robots.txt. The end of the step judges politeness and says what the
+ * answer means for URL, host and address.
  *
  * Owns: nothing; results are handed to the caller.
  * Threads: the one that holds the visit state. Time is a parameter; no I/O, no locks: the whole of
@@ -28,10 +29,31 @@
 #define FETCH_STEP_TURN_STEPS ROBOTS_SAVED_STEPS
 #define FETCH_STEP_REST_MS    100
 
+/* What the operator says of a URL, or of a host, before anything is asked of it. The rules are not
+ * known here: they are handed in with the function that reads them (rules/scope/admission.h). */
+typedef struct FetchQuestion {
+    const char *url; /* NUL-terminated; NULL: the host alone */
+    size_t length;
+    const char *hostname;
+    const IpAddress *address;
+    bool is_seed;
+} FetchQuestion;
+
+typedef struct FetchWord {
+    int status;       /* 0: it may be fetched; otherwise the URL gets it */
+    const char *rule; /* that says no; borrowed from the admission */
+    bool whole_host;  /* the rule says no to all URLs of the host */
+} FetchWord;
+
+/* admission is the object that holds now. */
+typedef FetchWord FetchJudge(const void *admission, const FetchQuestion *question);
+
 typedef struct FetchRules {
     const PolitenessOptions *politeness; /* borrowed */
     RobotsReading robots;
     unsigned worker;               /* number of the fetching thread */
+    SharedReader *admission;       /* its view of what the operator admits; NULL = everything */
+    FetchJudge *judge;             /* knows what it sees there */
     SharedReader *filter;          /* the thread's view of filter.fetch (a Filter); NULL = none */
     FilterScratch *filter_scratch; /* may be NULL without a filter */
     SharedReader *traps;           /* its view of the parked patterns (a TrapSet); NULL = none */
@@ -44,14 +66,16 @@ typedef struct FetchNow {
     WallTime wall;
 } FetchNow;
 
-/* Takes the result of a URL that robots.txt or the filter refuses. */
+/* Takes the result of a URL or host that is refused; and an asker whose errand is refused, since
+ * the host that has its robots.txt is denied. */
 typedef struct FetchRefused {
     void *context;
     void (*take)(void *context, FetchResult *result);
+    void (*answered)(void *context, VisitState *asker);
 } FetchRefused;
 
 /* The request that comes next: kind and url are set, the caller owns it. NULL: there is none,
- * because robots.txt refuses all that was left, or because memory is short or the turn is over
+ * because all that was left is refused, or because memory is short or the turn is over
  * (next_fetch is later then); the visit state is to be given back. */
 FetchResult *fetch_step_begin(const FetchRules *rules, VisitState *visit_state, const FetchNow *now,
                               const FetchRefused *refused);

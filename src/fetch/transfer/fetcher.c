@@ -39,6 +39,7 @@ struct Fetcher {
     Flights flights; /* what is asked for */
     GateTurn turn;   /* transfers that wait for the gate */
     TransferPool pool;
+    SharedReader admission;
     SharedReader filter;
     Decoder *decoder;              /* of robots.txt with a content coding */
     FilterScratch *filter_scratch; /* NULL without a filter */
@@ -100,7 +101,9 @@ static void begin(Fetcher *fetcher, VisitState *visit_state)
         give_back(fetcher, visit_state); /* it waited here until its address was another agent's */
         return;
     }
-    FetchRefused refused = {.context = fetcher->sinks.context, .take = fetcher->sinks.result};
+    FetchRefused refused = {.context = fetcher->sinks.context,
+                            .take = fetcher->sinks.result,
+                            .answered = fetcher->sinks.answered};
     FetchResult *result = fetch_step_begin(&fetcher->rules, visit_state, &now, &refused);
     if (result == NULL) {
         give_back(fetcher, visit_state);
@@ -312,6 +315,11 @@ Result fetcher_new(Fetcher **out, unsigned number, const FetcherOptions *options
         rc = decoder_new(&fetcher->decoder);
         fetcher->rules.robots.decoder = fetcher->decoder;
     }
+    if (rc == RESULT_OK && options->admission != NULL) {
+        shared_reader_open(&fetcher->admission, options->admission);
+        fetcher->rules.admission = &fetcher->admission;
+        fetcher->rules.judge = options->judge;
+    }
     if (rc == RESULT_OK && options->filter != NULL) {
         rc = filter_scratch_new(&fetcher->filter_scratch);
         shared_reader_open(&fetcher->filter, options->filter);
@@ -389,6 +397,7 @@ void fetcher_delete(Fetcher *fetcher)
     }
     socket_watch_destroy(&fetcher->sockets);
     transfer_shared_destroy(&fetcher->shared);
+    shared_reader_close(&fetcher->admission);
     shared_reader_close(&fetcher->filter);
     shared_reader_close(&fetcher->traps);
     filter_scratch_delete(fetcher->filter_scratch);

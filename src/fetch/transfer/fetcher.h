@@ -29,6 +29,7 @@
 #include "parse/host/port_set.h"
 #include "base/core/result.h"
 #include "fetch/transfer/fetch_result.h"
+#include "fetch/transfer/fetch_step.h"
 #include "fetch/transfer/flights.h"
 #include "frontier/visit/visit_state.h"
 #include "base/thread/shared.h"
@@ -58,6 +59,8 @@ typedef struct FetcherOptions {
     int64_t robots_expiry_ms;
     bool keep_requests; /* fill in FetchRequest.header */
     bool mask_secrets;  /* and write passwords and cookies in it as "***" */
+    Shared *admission;  /* what the operator admits; NULL = everything; borrowed */
+    FetchJudge *judge;  /* reads what is in it */
     Shared *filter;     /* of a Filter that is asked before each fetch; NULL = none; borrowed */
     Shared *traps;      /* of a TrapSet, the parked patterns; as filter */
 } FetcherOptions;

@@ -25,6 +25,21 @@ static void set_delays(const Distributor *distributor, VisitState *visit_state,
     }
 }
 
+/* The delay since the last fetch is owed whatever else the record says: that of a host that was
+ * brought back says nothing. A clock that was set makes it no longer than the delay. */
+static void owe_delay(const Distributor *distributor, VisitState *visit_state,
+                      const HostRecord *record, MonoTime now)
+{
+    int64_t owed = politeness_host_delay(distributor->politeness, visit_state->politeness.delay_ms,
+                                         (int64_t)record->crawl_delay_ms, 0) +
+                   1;
+    int64_t left = record->last_fetch_ms + owed - distributor->wall.us / 1000;
+    if (record->last_fetch_ms > 0 && left > 0) {
+        visit_state->politeness.next_fetch = mono_later(
+            visit_state->politeness.next_fetch, mono_add_ms(now, left < owed ? left : owed));
+    }
+}
+
 static void restore_robots(Distributor *distributor, MDB_txn *txn, VisitState *visit_state,
                            const HostRecord *record, MonoTime now, WallTime wall)
 {
@@ -110,6 +125,7 @@ Result visit_birth_host(Distributor *distributor, MDB_txn *txn, uint32_t host,
                                                   .extra_ms = record->extra_ms,
                                                   .rested_ms = record->rested_ms};
     restore_robots(distributor, txn, visit_state, record, now, distributor->wall);
+    owe_delay(distributor, visit_state, record, now);
     int64_t wait = record->not_before_ms - distributor->wall.us / 1000;
     if (wait > 0) {
         visit_state->politeness.next_fetch =

@@ -24,6 +24,7 @@
 #include "page/crawl_log.h"
 #include "page/parsed_page.h"
 #include "page/stats.h"
+#include "rules/scope/admission.h"
 
 typedef struct IngestSieve IngestSieve;     /* ingest_sieve.h */
 typedef struct Revisits Revisits;           /* ingest/revisit/revisits.h */
@@ -42,13 +43,14 @@ typedef struct BatchHost {
 typedef struct Batch {
     const IngestOptions *options;
     const IngestStore *store;
-    TrapYield *traps;       /* borrowed; NULL = off */
-    Revisits *revisits;     /* borrowed; NULL = schedule.mode = once */
-    IngestSieve *sieve;     /* borrowed; NULL = links are looked up here */
-    IngestCluster *cluster; /* borrowed; NULL = one agent alone */
-    ClusterTotals shared;   /* with it: the saved ones plus this batch */
-    bool defers;            /* links go through it */
-    bool hungry;            /* fetchers have nothing to do */
+    TrapYield *traps;           /* borrowed; NULL = off */
+    Revisits *revisits;         /* borrowed; NULL = schedule.mode = once */
+    IngestSieve *sieve;         /* borrowed; NULL = links are looked up here */
+    IngestCluster *cluster;     /* borrowed; NULL = one agent alone */
+    ClusterTotals shared;       /* with it: the saved ones plus this batch */
+    const Admission *admission; /* what the operator admits; borrowed; NULL = everything */
+    bool defers;                /* links go through it */
+    bool hungry;                /* fetchers have nothing to do */
     bool woke;   /* a host that has nothing to fetch but what this brought; when hungry */
     bool merges; /* its merge is under way: new URLs are its links' */
     CrawlLog *log;

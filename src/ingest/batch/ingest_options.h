@@ -6,6 +6,7 @@
 #define INGEST_BATCH_INGEST_OPTIONS_H
 
 #include "base/thread/byte_gate.h"
+#include "base/thread/shared.h"
 #include "ingest/batch/trap_yield.h"
 #include "rules/config.h"
 #include "rules/dedup.h"
@@ -36,6 +37,7 @@ typedef struct IngestOptions {
     bool follow_duplicates;
     bool same_content;    /* duplicates have the same content; else the same body */
     bool near_duplicates; /* look for them */
+    Shared *admission;    /* of an Admission; NULL = everything is admitted; borrowed */
     DedupSteps dedup;
     TrapYieldOptions traps; /* fetches 0 = off */
 } IngestOptions;

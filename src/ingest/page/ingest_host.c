@@ -2,7 +2,12 @@
 
 #include "base/thread/log.h"
 #include "ingest/revisit/revisits.h"
+#include "parse/host/authority.h"
+#include "rules/scope/admission.h"
+#include "store/schedule/schedule_parking.h"
 #include "store/tables/host_parking.h"
+
+#define NAME_BYTES 256
 
 /* ---- what a result says of its host -------------------------------------------------------- */
 
@@ -15,7 +20,7 @@ static void count_fetch(HostRecord *record, CrawlTotals *totals, const FetchResu
     record->bytes += fetch->cost.bytes;
     record->fetch_ms += (uint64_t)mono_ms_between(fetch->cost.start, fetch->cost.end);
     record->first_fetch_ms = record->first_fetch_ms == 0 ? wall_ms : record->first_fetch_ms;
-    record->last_fetch_ms = wall_ms;
+    record->last_fetch_ms = wall_ms + mono_ms_between(fetch->cost.start, fetch->cost.end);
     record->rests = fetch->answer.status >= 100 ? 0 : record->rests;
     if (fetch->kind == FETCHED_PAGE && !fetch->request.again && record->owed > 0) {
         record->owed--;
@@ -119,6 +124,17 @@ static Result set_aside(Batch *batch, BatchHost *host, const FetchResult *fetch)
     return rc;
 }
 
+/* The distributor hears of a host that has its URLs again. */
+static void note_return(BatchHost *host, uint64_t urls, unsigned level)
+{
+    host->cleared = false;
+    host->revived = true;
+    if (level < SCHEDULE_NO_LEVEL && (host->got_urls == 0 || level < host->best_level)) {
+        host->best_level = (uint8_t)level;
+    }
+    host->got_urls += urls > UINT32_MAX ? UINT32_MAX : (uint32_t)urls;
+}
+
 Result ingest_host_revive(Batch *batch, BatchHost *host, uint64_t *urls)
 {
     unsigned level = SCHEDULE_NO_LEVEL;
@@ -131,12 +147,113 @@ Result ingest_host_revive(Batch *batch, BatchHost *host, uint64_t *urls)
     }
     Result rc = host_parking_bring_back(batch->store->schedule, batch->txn, host->host,
                                         &host->record, urls, &level);
-    host->cleared = false;
-    host->revived = true;
-    if (level < SCHEDULE_NO_LEVEL && (host->got_urls == 0 || level < host->best_level)) {
-        host->best_level = (uint8_t)level;
+    note_return(host, *urls, level);
+    return rc;
+}
+
+/* ---- hosts that the operator denies -------------------------------------------------------- */
+
+static Result deny(Batch *batch, BatchHost *host, const char *rule, const char *name)
+{
+    uint64_t urls = 0;
+    host->record.state = HOST_DENIED;
+    host->cleared = true;
+    host->revived = false;
+    host->got_urls = 0;
+    Result rc = schedule_park(batch->store->schedule, batch->txn, host->host, &urls);
+    LOG_INFO("ingest", "host denied", "id=%u host=%s rule=\"%s\" urls=%llu", host->host, name, rule,
+             (unsigned long long)urls);
+    return rc;
+}
+
+static const char *refused_by(const Batch *batch, const char *name, const IpAddress *address)
+{
+    AdmissionQuestion question = {.host = name, .host_length = strlen(name), .address = address};
+    return batch->admission == NULL ? NULL : admission_judge(batch->admission, &question).rule;
+}
+
+static Result judge(Batch *batch, BatchHost *host, const char *name, const IpAddress *address)
+{
+    const char *rule = refused_by(batch, name, address);
+    uint64_t urls = 0;
+    unsigned level = SCHEDULE_NO_LEVEL;
+    Result rc = RESULT_OK;
+    if (rule != NULL && host->record.state == HOST_ACTIVE) {
+        return deny(batch, host, rule, name);
     }
-    host->got_urls += *urls > UINT32_MAX ? UINT32_MAX : (uint32_t)*urls;
+    if (rule == NULL && host->record.state == HOST_DENIED) {
+        host->record.state = HOST_ACTIVE;
+        rc = schedule_unpark(batch->store->schedule, batch->txn, host->host, &urls, &level);
+        note_return(host, urls, level);
+        LOG_INFO("ingest", "host allowed again", "id=%u host=%s urls=%llu", host->host, name,
+                 (unsigned long long)urls);
+    }
+    return rc;
+}
+
+/* The name of a host that is known: "www.example.org". */
+static Result read_name(Batch *batch, uint32_t id, char name[NAME_BYTES])
+{
+    Buffer origin;
+    buffer_init(&origin, BUFFER_NO_LIMIT);
+    page_db_looked_up(batch->store->db, 1);
+    int code = page_db_host_origin(batch->store->db, batch->txn, id, &origin);
+    Authority at = authority_of(buffer_string(&origin), origin.length);
+    (void)snprintf(name, NAME_BYTES, "%.*s", (int)(at.host_end - at.host),
+                   buffer_string(&origin) + at.host);
+    buffer_destroy(&origin);
+    return batch_result_of(batch, code);
+}
+
+Result ingest_host_is_refused(Batch *batch, uint32_t id, bool *refused)
+{
+    char name[NAME_BYTES];
+    Result rc = read_name(batch, id, name);
+    *refused = rc == RESULT_OK && refused_by(batch, name, NULL) != NULL;
+    return rc;
+}
+
+Result ingest_host_review(Batch *batch, uint32_t id, const IpAddress *address)
+{
+    char name[NAME_BYTES];
+    BatchHost *host = batch_host(batch, id);
+    Result rc = host == NULL ? batch->result : read_name(batch, id, name);
+    return rc == RESULT_OK ? judge(batch, host, name, address) : rc;
+}
+
+bool ingest_host_admit(Batch *batch, BatchHost *host, const PageRef *page)
+{
+    Authority at = authority_of(page->url, page->url_length);
+    char name[NAME_BYTES];
+    if (batch->admission == NULL || host->record.state != HOST_ACTIVE) {
+        return true;
+    }
+    (void)snprintf(name, sizeof name, "%.*s", (int)(at.host_end - at.host), page->url + at.host);
+    batch->result = judge(batch, host, name, NULL);
+    return batch->result == RESULT_OK;
+}
+
+/* A fetching thread met a host that is denied. It may have been allowed since; then its visit state
+ * begins anew. */
+static Result take_denial(Batch *batch, const FetchResult *fetch)
+{
+    const BatchHost *known = batch_host(batch, fetch->host.id);
+    Result rc = known == NULL ? batch->result
+                              : ingest_host_review(batch, fetch->host.id, &fetch->request.address);
+    BatchHost *host = rc == RESULT_OK ? batch_host(batch, fetch->host.id) : NULL;
+    if (host == NULL) {
+        return rc;
+    }
+    if (rc == RESULT_OK && host->record.state == HOST_ACTIVE && !host->revived) {
+        uint64_t urls = 0;
+        ScheduleItem best = {.level = SCHEDULE_NO_LEVEL};
+        size_t n = 0;
+        rc = schedule_host_count(batch->store->schedule, batch->txn, host->host, &urls);
+        if (rc == RESULT_OK) {
+            rc = schedule_head(batch->store->schedule, batch->txn, host->host, NULL, &best, 1, &n);
+        }
+        note_return(host, urls, best.level);
+    }
     return rc;
 }
 
@@ -145,6 +262,10 @@ Result ingest_host_close(Batch *batch)
     Result rc = RESULT_OK;
     for (size_t i = 0; i < batch->n_pages && rc == RESULT_OK; i++) {
         const FetchResult *fetch = batch->pages[i]->fetch;
+        rc = fetch->host.deny ? take_denial(batch, fetch) : RESULT_OK;
+        if (rc != RESULT_OK) {
+            break;
+        }
         bool is_over = fetch->host.drop || fetch->host.park;
         BatchHost *host = is_over ? batch_host(batch, fetch->host.id) : NULL;
         if (host != NULL && host->record.state == HOST_ACTIVE && batch->revisits != NULL &&

@@ -17,6 +17,13 @@ Result ingest_host_note_robots(Batch *batch, BatchHost *host, const FetchResult 
 /* Brings back a host that was dropped or parked, with all its URLs (store/tables/host_parking.h);
  * the distributor hears of it. *urls = how many. Of any other host nothing changes. */
 Result ingest_host_revive(Batch *batch, BatchHost *host, uint64_t *urls);
+/* Whether a rule of the operator refuses all URLs of a host, by its name alone. */
+Result ingest_host_is_refused(Batch *batch, uint32_t id, bool *refused);
+/* Asks the rules about a host, by its name and, unless it is NULL, its address: a host that is
+ * denied is closed, with its URLs kept; one that is denied no more gets them back. */
+Result ingest_host_review(Batch *batch, uint32_t id, const IpAddress *address);
+/* The same of a host that gets its first URL. False: batch->result says what went wrong. */
+bool ingest_host_admit(Batch *batch, BatchHost *host, const PageRef *page);
 /* Closes the hosts that were given up or have become full; after all results of the batch. */
 Result ingest_host_close(Batch *batch);
 

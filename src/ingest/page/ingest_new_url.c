@@ -2,6 +2,7 @@
 
 #include "ingest/batch/ingest_cluster.h"
 #include "ingest/page/hand_over.h"
+#include "ingest/page/ingest_host.h"
 #include "ingest/page/redirect_chain.h"
 #include "ingest/page/url_score.h"
 #include "store/tables/host_parking.h"
@@ -32,9 +33,6 @@ static Refusal refuse(Batch *batch, const BatchHost *host, const PageRef *page, 
     if (host->record.state == HOST_FULL) {
         return REFUSED_QUOTA;
     }
-    if (host->record.state == HOST_DENIED) {
-        return REFUSED_HOST;
-    }
     if (page->depth > batch->options->max_depth) {
         return REFUSED_DEPTH;
     }
@@ -63,6 +61,9 @@ int ingest_new_url(void *context, const PageRef *page, PageState *state)
     if (host == NULL) {
         return -1;
     }
+    if (host->record.urls == 0 && !ingest_host_admit(batch, host, page)) {
+        return -1;
+    }
     TrapState trap = trap_state(batch, page);
     Refusal refusal = refuse(batch, host, page, trap);
     if (refusal != REFUSALS) {
@@ -77,7 +78,7 @@ int ingest_new_url(void *context, const PageRef *page, PageState *state)
     batch->result =
         schedule_put(batch->store->schedule, batch->txn, page->host, level, page->index);
     host->record.urls++;
-    if (host_is_aside(&host->record)) {
+    if (host_is_closed(&host->record)) {
         return batch->result == RESULT_OK ? 0 : -1; /* it waits with the others of its host */
     }
     if (host->got_urls == 0 || level < host->best_level) {

@@ -65,7 +65,9 @@ Result ingest_spell_records(Batch *batch, LinkRecord *records, size_t n)
 Result ingest_release_key(Batch *batch, const FetchResult *fetch)
 {
     bool forbidden = fetch->answer.status == STATUS_ROBOTS ||
-                     fetch->answer.status == STATUS_BLOCKED || fetch->answer.status == STATUS_TRAP;
+                     fetch->answer.status == STATUS_BLOCKED ||
+                     fetch->answer.status == STATUS_TRAP || fetch->answer.status == STATUS_SCOPE ||
+                     fetch->answer.status == STATUS_DENIED;
     if (!batch->options->dedup.on || !forbidden) {
         return RESULT_OK;
     }

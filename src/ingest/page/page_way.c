@@ -5,6 +5,7 @@
 
 #include "ingest/batch/ingest_sieve.h"
 #include "ingest/page/ingest_duplicates.h"
+#include "ingest/page/held_urls.h"
 #include "ingest/page/ingest_host.h"
 #include "ingest/page/ingest_sink.h"
 #include "ingest/page/ingest_spelling.h"
@@ -82,10 +83,10 @@ static Result give_up(Batch *batch, BatchHost *host, const FetchResult *fetch)
     if (fetch->answer.status == STATUS_ROBOTS) {
         batch->totals.refused[REFUSED_ROBOTS]++;
         host->record.robots_denied++;
-    } else if (fetch->answer.status == STATUS_BLOCKED) {
-        batch->totals.refused[REFUSED_FILTER]++;
     } else if (fetch->answer.status == STATUS_TRAP) {
         batch->totals.refused[REFUSED_TRAP]++;
+    } else if (rc == RESULT_OK) {
+        rc = held_urls_hold(batch, fetch);
     }
     return rc == RESULT_OK ? ingest_release_key(batch, fetch) : rc;
 }

@@ -196,8 +196,7 @@ static Result take_due(Revisits *revisits, Batch *batch, const RevisitDue *due)
     if (host == NULL) {
         return batch->result;
     }
-    bool is_lost = host->record.state == HOST_DENIED;
-    if (is_lost || revisit_policy_is_over(policy_of(revisits), &page, &note)) {
+    if (revisit_policy_is_over(policy_of(revisits), &page, &note)) {
         return revisit_table_remove(revisits->line.table, batch->txn, due->index);
     }
     if (due->time_s < REVISIT_VIRTUAL_MAX) {
@@ -421,9 +420,7 @@ Result revisits_end(Revisits *revisits, Batch *batch)
             look_back(revisits, 0);
             revisits->next_s = 0;
         }
-        if (n_waiting > 0 && host->record.state == HOST_DENIED) {
-            rc = revisit_table_line_clear(revisits->line.table, batch->txn, host->host);
-        } else if (n_waiting > 0) {
+        if (n_waiting > 0) {
             rc = revisit_line_move_up(&revisits->line, batch, host, &revisits->url);
         }
     }

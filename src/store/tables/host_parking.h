@@ -24,6 +24,12 @@ static inline bool host_is_aside(const HostRecord *record)
     return record->state == HOST_DROPPED || record->state == HOST_PARKED;
 }
 
+/* Whether nothing of the host is fetched and its URLs are kept: it is set aside, or denied. */
+static inline bool host_is_closed(const HostRecord *record)
+{
+    return host_is_aside(record) || record->state == HOST_DENIED;
+}
+
 /* state: HOST_DROPPED or HOST_PARKED; why: FetchClass of the last failure; now_ms: wall time;
  * *urls = how many are kept. */
 Result host_parking_set_aside(Schedule *schedule, MDB_txn *txn, uint32_t host, HostRecord *record,

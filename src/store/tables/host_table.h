@@ -44,15 +44,15 @@ typedef struct HostRecord {
     uint64_t fetch_ms;        /* sum of the durations */
     int64_t robots_expiry_ms; /* wall time, ms since 1970 */
     int64_t not_before_ms;    /* wall time: back-off that must survive a restart */
-    int64_t first_fetch_ms;
-    int64_t last_fetch_ms;
-    int64_t parked_ms;  /* wall time: dropped or parked since then; 0 = it is not */
-    int64_t recheck_ms; /* wall time: dropped, but asked for again then; 0 = not by itself */
-    int64_t noted_ms;   /* wall time at which not_before_ms was noted: no wait is longer than from
-                           then on; 0 = not known */
-    int64_t rested_ms;  /* rests after failures, in all, since it was well */
-    int64_t extra_ms;   /* the last of them; halved by each success */
-    uint32_t rechecks;  /* times, hours apart, that its name did not exist */
+    int64_t first_fetch_ms;   /* its start */
+    int64_t last_fetch_ms;    /* its end */
+    int64_t parked_ms;        /* wall time: dropped or parked since then; 0 = it is not */
+    int64_t recheck_ms;       /* wall time: dropped, but asked for again then; 0 = not by itself */
+    int64_t noted_ms;  /* wall time at which not_before_ms was noted: no wait is longer than from
+                          then on; 0 = not known */
+    int64_t rested_ms; /* rests after failures, in all, since it was well */
+    int64_t extra_ms;  /* the last of them; halved by each success */
+    uint32_t rechecks; /* times, hours apart, that its name did not exist */
     uint32_t spare[7];
 } HostRecord;
 

@@ -7,12 +7,12 @@
 #ifndef RULES_SCOPE_H
 #define RULES_SCOPE_H
 
+#include <stdbool.h>
 #include <stddef.h>
 
 #include "base/memory/buffer.h"
 #include "base/core/result.h"
-#include "rules/config.h"
-#include "rules/refusal.h"
+#include "rules/scope/refusal.h"
 
 typedef struct Scope Scope;
 
@@ -25,12 +25,29 @@ typedef struct ScopeOptions {
     size_t max_url_length;
 } ScopeOptions;
 
-/* What the configuration says; borrowed from it. */
-ScopeOptions scope_options(const Config *config);
 /* RESULT_INVALID: error says which expression is wrong, and where. */
 Result scope_new(Scope **scope, const ScopeOptions *options, Buffer *error);
 void scope_delete(void *scope); /* a Scope or NULL */
-/* REFUSALS when the URL (absolute, normalised) is in scope, otherwise why not. */
+
+/* The first rule that a URL breaks, in the order in which they are asked. */
+typedef enum ScopeRule {
+    SCOPE_IN, /* none */
+    SCOPE_LENGTH,
+    SCOPE_PORT,
+    SCOPE_EXCLUDED, /* the whole host is */
+    SCOPE_DOMAINS,
+    SCOPE_REJECTED,
+    SCOPE_NOT_ACCEPTED
+} ScopeRule;
+
+/* url is absolute and normalised. */
+ScopeRule scope_rule(const Scope *scope, const char *url, size_t length);
+Refusal scope_rule_refusal(ScopeRule rule); /* REFUSALS for SCOPE_IN */
+/* The option that says so: "scope.domains". */
+const char *scope_rule_name(ScopeRule rule);
+/* Whether scope.exclude_domains has a host, by its name. */
+bool scope_excludes_host(const Scope *scope, const char *name, size_t length);
+/* REFUSALS when the URL is in scope, otherwise why not. */
 Refusal scope_refuses(const Scope *scope, const char *url, size_t length);
 
 #endif

@@ -23,6 +23,7 @@ typedef enum Refusal {
     REFUSED_FILTER, /* filter.schedule or filter.fetch */
     REFUSED_TRAP,   /* limits.path_segments and the like, or a pattern that yields nothing new */
     REFUSED_PORT,   /* a bad port, or not in scope.ports */
+    REFUSED_DENIED, /* by the operator: ragno ctl DIR deny */
     REFUSALS
 } Refusal;
 

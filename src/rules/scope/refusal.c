@@ -1,4 +1,4 @@
-#include "rules/refusal.h"
+#include "rules/scope/refusal.h"
 
 #include "fetch/transfer/fetch_result.h"
 
@@ -20,6 +20,7 @@ static const struct {
     [REFUSED_FILTER] = {"filter", STATUS_BLOCKED},
     [REFUSED_TRAP] = {"trap", STATUS_TRAP},
     [REFUSED_PORT] = {"port", STATUS_BAD_URL},
+    [REFUSED_DENIED] = {"denied", STATUS_DENIED},
 };
 
 const char *refusal_name(Refusal refusal)

@@ -1,0 +1,228 @@
+#include "crawl/parts/rule_parts.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "base/core/hash.h"
+#include "base/thread/log.h"
+#include "rules/scope/admission.h"
+
+/* ---- the fingerprint ------------------------------------------------------------------------- */
+
+static uint64_t mix(uint64_t hash, const void *bytes, size_t length)
+{
+    return hash_64(bytes, length, hash + 1);
+}
+
+/* Lists of hosts are part of the rules: a word that names a file brings in when it was changed. */
+static uint64_t mix_files(uint64_t hash, const char *filter)
+{
+    static const char separators[] = "\"'(), \t";
+    char *copy = strdup(filter);
+    char *save = NULL;
+    for (char *word = copy == NULL ? NULL : strtok_r(copy, separators, &save); word != NULL;
+         word = strtok_r(NULL, separators, &save)) {
+        struct stat st;
+        if (stat(word, &st) == 0 && S_ISREG(st.st_mode)) {
+            int64_t changed[3] = {(int64_t)st.st_mtim.tv_sec, (int64_t)st.st_mtim.tv_nsec,
+                                  (int64_t)st.st_size};
+            hash = mix(hash, changed, sizeof changed);
+        }
+    }
+    free(copy);
+    return hash;
+}
+
+/* Of all that fetching threads ask about; 0 when nothing is set. */
+static uint64_t fingerprint(const AgentParts *parts)
+{
+    static const char *const names[] = {
+        "scope.domains", "scope.exclude_domains", "scope.accept_regex", "scope.reject_regex",
+        "scope.ports",   "scope.max_url_length",  "filter.fetch"};
+    const Options *options = &parts->config->options;
+    uint64_t hash = 0;
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        const OptionSpec *spec = options_find(options, names[i]);
+        const char *text = options->texts[spec - options->specs];
+        if (strcmp(text, spec->standard) != 0) {
+            hash = mix(mix(hash, names[i], strlen(names[i])), text, strlen(text));
+        }
+    }
+    hash = mix_files(hash, parts->config->filter_fetch);
+    for (size_t i = 0; i < parts->denials.n; i++) {
+        hash = mix(hash, parts->denials.rules[i], strlen(parts->denials.rules[i]));
+    }
+    return hash;
+}
+
+/* ---- sharing --------------------------------------------------------------------------------- */
+
+static Result make_admission(const AgentParts *parts, const DenialList *denials,
+                             Admission **admission, Buffer *error)
+{
+    ScopeOptions options = config_scope(parts->config);
+    return admission_new(admission, &options, (const char *const *)denials->rules, denials->n,
+                         error);
+}
+
+/* The rules hold from here on: what is known is judged by them. */
+static void ask_again(AgentParts *parts)
+{
+    readmission_ask(parts->readmission, fingerprint(parts));
+    ingest_wake(parts->ingest);
+}
+
+Result rule_parts_share(AgentParts *parts, Buffer *error)
+{
+    Scope *scope = NULL;
+    Admission *admission = NULL;
+    ScopeOptions options = config_scope(parts->config);
+    Result rc = denial_list_read(&parts->denials, parts->store->directory, error);
+    if (rc == RESULT_OK) {
+        rc = scope_new(&scope, &options, error);
+    }
+    if (rc == RESULT_OK) {
+        rc = make_admission(parts, &parts->denials, &admission, error);
+    }
+    if (rc == RESULT_OK) {
+        rc = filters_share(&parts->filters, &parts->fetch_filter, parts->config, error);
+    }
+    if (rc != RESULT_OK) {
+        scope_delete(scope);
+        admission_delete(admission);
+        return rc;
+    }
+    rc = shared_replace(&parts->scope, scope);
+    Result rest = shared_replace(&parts->admission, admission);
+    ask_again(parts);
+    return rc != RESULT_OK ? rc : rest;
+}
+
+/* ---- denials --------------------------------------------------------------------------------- */
+
+/* The changed list is on the disk before it holds; when anything fails it is as it was. */
+static Result install(AgentParts *parts, Buffer *answer)
+{
+    Admission *admission = NULL;
+    Result rc = make_admission(parts, &parts->denials, &admission, answer);
+    if (rc == RESULT_OK) {
+        rc = denial_list_write(&parts->denials, parts->store->directory, answer);
+    }
+    if (rc != RESULT_OK) {
+        Buffer ignored;
+        admission_delete(admission);
+        buffer_init(&ignored, BUFFER_NO_LIMIT);
+        (void)denial_list_read(&parts->denials, parts->store->directory, &ignored);
+        buffer_destroy(&ignored);
+        return rc;
+    }
+    rc = shared_replace(&parts->admission, admission);
+    ask_again(parts);
+    return rc;
+}
+
+/* How many URLs of a host are scheduled, for the answer; nothing when the rule is no host. */
+static void tell_host(const AgentParts *parts, const char *name, Buffer *answer)
+{
+    static const char *const schemes[] = {"http://", "https://"};
+    const IngestStore *tables = &parts->store->tables;
+    MDB_txn *txn = NULL;
+    Buffer origin;
+    uint64_t urls = 0;
+    bool known = false;
+    if (strpbrk(name, "*?[:/") != NULL || page_db_txn_begin(tables->db, true, &txn) != 0) {
+        return;
+    }
+    buffer_init(&origin, 1024);
+    for (size_t i = 0; i < sizeof schemes / sizeof *schemes; i++) {
+        uint32_t host = 0;
+        uint64_t of_host = 0;
+        buffer_reset(&origin);
+        (void)buffer_printf(&origin, "%s%s", schemes[i], name);
+        if (page_db_host_find(tables->db, txn, buffer_string(&origin), origin.length, &host) == 0 &&
+            schedule_host_count(tables->schedule, txn, host, &of_host) == RESULT_OK) {
+            known = true;
+            urls += of_host;
+        }
+    }
+    page_db_txn_abort(tables->db, txn);
+    buffer_destroy(&origin);
+    (void)buffer_printf(answer,
+                        known ? "; %s has %llu URLs scheduled" : "; no URL of %s is known yet",
+                        name, (unsigned long long)urls);
+}
+
+Result rule_parts_deny(AgentParts *parts, const char *rule, const char *who, Buffer *answer)
+{
+    Buffer normal;
+    Buffer note;
+    char time[CLOCK_TEXT_BYTES];
+    buffer_init(&normal, 65536);
+    buffer_init(&note, 1024);
+    Result rc = denials_normalise(rule, &normal, answer);
+    if (rc == RESULT_OK) {
+        rc = buffer_printf(&note, "%s %s", wall_format_iso(wall_now(), time), who);
+    }
+    if (rc == RESULT_OK) {
+        rc = denial_list_add(&parts->denials, buffer_string(&normal), buffer_string(&note));
+    }
+    if (rc == RESULT_EXISTS) {
+        (void)buffer_printf(answer, "'%s' is denied already", buffer_string(&normal));
+    }
+    if (rc == RESULT_OK) {
+        rc = install(parts, answer);
+    }
+    if (rc == RESULT_OK) {
+        LOG_INFO("rules", "denied", "rule=\"%s\" %s", buffer_string(&normal), who);
+        (void)buffer_printf(answer, "'%s' is denied from now on", buffer_string(&normal));
+        tell_host(parts, buffer_string(&normal), answer);
+    }
+    buffer_destroy(&normal);
+    buffer_destroy(&note);
+    return rc;
+}
+
+/* Which rule denies it, if another one does. */
+static void explain(const AgentParts *parts, const char *rule, Buffer *answer)
+{
+    Admission *admission = NULL;
+    Buffer error;
+    buffer_init(&error, 1024);
+    AdmissionQuestion question = {.host = rule, .host_length = strlen(rule)};
+    AdmissionAnswer found = {.rule = NULL};
+    if (make_admission(parts, &parts->denials, &admission, &error) == RESULT_OK) {
+        found = admission_judge(admission, &question);
+    }
+    if (found.rule != NULL) {
+        (void)buffer_printf(answer, "there is no denial '%s'; what refuses it is '%s'", rule,
+                            found.rule);
+    } else {
+        (void)buffer_printf(answer, "there is no denial '%s' (`denials` lists them)", rule);
+    }
+    admission_delete(admission);
+    buffer_destroy(&error);
+}
+
+Result rule_parts_allow(AgentParts *parts, const char *rule, const char *who, Buffer *answer)
+{
+    Buffer normal;
+    buffer_init(&normal, 65536);
+    Result rc = denials_normalise(rule, &normal, answer);
+    if (rc == RESULT_OK) {
+        rc = denial_list_remove(&parts->denials, buffer_string(&normal));
+    }
+    if (rc == RESULT_NOT_FOUND) {
+        explain(parts, buffer_string(&normal), answer);
+    }
+    if (rc == RESULT_OK) {
+        rc = install(parts, answer);
+    }
+    if (rc == RESULT_OK) {
+        LOG_INFO("rules", "allowed", "rule=\"%s\" %s", buffer_string(&normal), who);
+        (void)buffer_printf(answer, "'%s' is denied no more; what it held back is scheduled again",
+                            buffer_string(&normal));
+    }
+    buffer_destroy(&normal);
+    return rc;
+}

@@ -1,0 +1,128 @@
+#include "ingest/page/held_urls.h"
+
+#include <string.h>
+
+#include "store/tables/host_parking.h"
+
+/* What a status says of the rule; REFUSALS: it is no refusal by a rule. */
+static Refusal refusal_of(int status)
+{
+    switch (status) {
+    case STATUS_SCOPE:
+        return REFUSED_SCOPE;
+    case STATUS_DENIED:
+        return REFUSED_DENIED;
+    case STATUS_BLOCKED:
+        return REFUSED_FILTER;
+    case STATUS_BAD_URL:
+        return REFUSED_PORT;
+    default:
+        return REFUSALS;
+    }
+}
+
+Result held_urls_hold(Batch *batch, const FetchResult *fetch)
+{
+    Refusal refusal = refusal_of(fetch->answer.status);
+    if (refusal == REFUSALS || fetch->kind != FETCHED_NOTHING) {
+        return RESULT_OK;
+    }
+    batch->totals.refused[refusal]++;
+    HeldUrl held = {.index = fetch->request.index,
+                    .status = fetch->answer.status,
+                    .level = fetch->request.level};
+    return fetch->request.again || batch->store->held == NULL
+               ? RESULT_OK
+               : held_table_put(batch->store->held, batch->txn, &held);
+}
+
+static bool is_admitted(Batch *batch, const PageRef *page, const Filter *filter, Url *url,
+                        FilterScratch *scratch)
+{
+    AdmissionQuestion question = {
+        .url = page->url, .length = page->url_length, .is_seed = page->hop == 'M'};
+    if (batch->admission != NULL &&
+        admission_judge(batch->admission, &question).refusal != REFUSALS) {
+        return false;
+    }
+    if (filter == NULL || url_parse(url, NULL, page->url, page->url_length) != RESULT_OK) {
+        return true;
+    }
+    FilterInput input = {.url = url,
+                         .has_depth = true,
+                         .depth = page->depth > UINT32_MAX ? UINT32_MAX : (uint32_t)page->depth};
+    return filter_matches(filter, &input, scratch);
+}
+
+/* Whether another spelling of the page was crawled meanwhile. */
+static Result is_replaced(Batch *batch, const PageRef *page, bool *replaced)
+{
+    Hash128 key;
+    const char *first = page->url;
+    *replaced = false;
+    if (!batch->options->dedup.on) {
+        return RESULT_OK;
+    }
+    Result rc = dedup_key(&batch->options->dedup, &batch->dedup, page->url, page->url_length, &key);
+    if (rc == RESULT_OK) {
+        rc = dedup_first(batch->txn, batch->store->keys, &key, page->url, NULL, &batch->names,
+                         &first);
+    }
+    *replaced = rc == RESULT_OK && strcmp(first, page->url) != 0;
+    return rc;
+}
+
+/* As it was before it was held. */
+static Result schedule_again(Batch *batch, const HeldUrl *held, const PageRef *page)
+{
+    BatchHost *host = batch_host(batch, page->host);
+    Refusal refusal = refusal_of(held->status);
+    if (host == NULL) {
+        return batch->result;
+    }
+    unsigned level = held->level < SCHEDULE_MAX_LEVELS ? held->level : batch->options->levels - 1;
+    Result rc = batch_result_of(
+        batch, page_db_set_state(batch->store->db, batch->txn, held->index, 0, (uint8_t)level, 0));
+    if (rc == RESULT_OK) {
+        rc = schedule_put(batch->store->schedule, batch->txn, page->host, level, held->index);
+    }
+    if (rc == RESULT_OK && refusal != REFUSALS && batch->totals.refused[refusal] > 0) {
+        batch->totals.refused[refusal]--;
+    }
+    if (rc == RESULT_OK && !host_is_closed(&host->record)) {
+        if (host->got_urls == 0 || level < host->best_level) {
+            host->best_level = (uint8_t)level;
+        }
+        host->got_urls++;
+    }
+    return rc;
+}
+
+Result held_urls_review(Batch *batch, const HeldUrl *held, const Filter *filter, Url *url,
+                        FilterScratch *scratch, bool *returned)
+{
+    PageRef page;
+    Buffer text;
+    bool replaced = false;
+    *returned = false;
+    buffer_init(&text, BUFFER_NO_LIMIT);
+    Result rc = page_db_get(batch->store->db, batch->txn, held->index, &page, &text) == 0
+                    ? RESULT_OK
+                    : RESULT_DAMAGED;
+    /* What was scheduled or fetched in another way since is not held any more. */
+    bool is_held = rc == RESULT_OK && page.level == SCHEDULE_NO_LEVEL && page.n_crawls == 0 &&
+                   page.status == held->status;
+    bool stays = is_held && !is_admitted(batch, &page, filter, url, scratch);
+    if (rc == RESULT_OK && is_held && !stays) {
+        rc = is_replaced(batch, &page, &replaced);
+        *returned = rc == RESULT_OK && !replaced;
+    }
+    if (*returned) {
+        rc = schedule_again(batch, held, &page);
+    }
+    if (rc == RESULT_OK && !stays) {
+        rc = held_table_remove(batch->store->held, batch->txn, held->index);
+    }
+    buffer_destroy(&text);
+    return rc;
+}

@@ -1,0 +1,86 @@
+#include "rules/scope/admission.h"
+
+#include <stdlib.h>
+
+#include "parse/host/authority.h"
+
+struct Admission {
+    Scope *scope;
+    Denials *denials; /* NULL: none */
+};
+
+Result admission_new(Admission **out, const ScopeOptions *scope, const char *const *denials,
+                     size_t n_denials, Buffer *error)
+{
+    Admission *admission = calloc(1, sizeof *admission);
+    *out = NULL;
+    Result rc = admission == NULL ? RESULT_MEMORY : scope_new(&admission->scope, scope, error);
+    if (rc == RESULT_OK && n_denials > 0) {
+        rc = denials_new(&admission->denials, denials, n_denials, error);
+    }
+    if (rc != RESULT_OK) {
+        admission_delete(admission);
+        return rc;
+    }
+    *out = admission;
+    return RESULT_OK;
+}
+
+void admission_delete(void *object)
+{
+    Admission *admission = object;
+    if (admission != NULL) {
+        scope_delete(admission->scope);
+        denials_delete(admission->denials);
+        free(admission);
+    }
+}
+
+static AdmissionAnswer refuse(Refusal refusal, const char *rule, bool whole_host)
+{
+    return (AdmissionAnswer){.refusal = refusal, .rule = rule, .whole_host = whole_host};
+}
+
+static AdmissionAnswer ask_denials(const Denials *denials, const AdmissionQuestion *q)
+{
+    const char *rule = denials_host(denials, q->host, q->host_length);
+    if (rule == NULL && q->address != NULL) {
+        rule = denials_address(denials, q->address);
+    }
+    if (rule != NULL) {
+        return refuse(REFUSED_DENIED, rule, true);
+    }
+    rule = q->url == NULL ? NULL : denials_url(denials, q->url, q->length);
+    return refuse(rule == NULL ? REFUSALS : REFUSED_DENIED, rule, false);
+}
+
+static AdmissionAnswer ask_scope(const Scope *scope, const AdmissionQuestion *q)
+{
+    if (q->url == NULL) {
+        bool excluded = scope_excludes_host(scope, q->host, q->host_length);
+        return excluded ? refuse(REFUSED_SCOPE, scope_rule_name(SCOPE_EXCLUDED), true)
+                        : refuse(REFUSALS, NULL, false);
+    }
+    ScopeRule rule = scope_rule(scope, q->url, q->length);
+    bool holds = rule == SCOPE_EXCLUDED || rule == SCOPE_REJECTED || !q->is_seed;
+    return rule == SCOPE_IN || !holds
+               ? refuse(REFUSALS, NULL, false)
+               : refuse(scope_rule_refusal(rule), scope_rule_name(rule), rule == SCOPE_EXCLUDED);
+}
+
+AdmissionAnswer admission_judge(const Admission *admission, const AdmissionQuestion *question)
+{
+    AdmissionQuestion q = *question;
+    if (admission->denials != NULL) {
+        if (q.host == NULL) {
+            Authority at = authority_of(q.url, q.length);
+            q.host = q.url + at.host;
+            q.host_length = at.host_end - at.host;
+        }
+        AdmissionAnswer answer = ask_denials(admission->denials, &q);
+        if (answer.refusal != REFUSALS) {
+            return answer;
+        }
+    }
+    return ask_scope(admission->scope, &q);
+}

@@ -1,0 +1,188 @@
+#include "rules/scope/denial_list.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "rules/scope/denials.h"
+#include "store/archive/warc_files.h"
+
+static char *join(const char *directory, const char *name)
+{
+    Buffer path;
+    buffer_init(&path, BUFFER_NO_LIMIT);
+    (void)buffer_printf(&path, "%s/%s", directory, name);
+    return buffer_detach(&path);
+}
+
+static size_t find(const DenialList *list, const char *rule)
+{
+    size_t i = 0;
+    while (i < list->n && strcmp(list->rules[i], rule) != 0) {
+        i++;
+    }
+    return i;
+}
+
+Result denial_list_add(DenialList *list, const char *rule, const char *note)
+{
+    if (find(list, rule) < list->n) {
+        return RESULT_EXISTS;
+    }
+    char **rules = realloc(list->rules, (list->n + 1) * sizeof *rules);
+    if (rules != NULL) {
+        list->rules = rules;
+    }
+    char **notes = realloc(list->notes, (list->n + 1) * sizeof *notes);
+    if (notes != NULL) {
+        list->notes = notes;
+    }
+    char *rule_copy = strdup(rule);
+    char *note_copy = strdup(note);
+    if (rules == NULL || notes == NULL || rule_copy == NULL || note_copy == NULL) {
+        free(rule_copy);
+        free(note_copy);
+        return RESULT_MEMORY;
+    }
+    rules[list->n] = rule_copy;
+    notes[list->n++] = note_copy;
+    return RESULT_OK;
+}
+
+Result denial_list_remove(DenialList *list, const char *rule)
+{
+    size_t i = find(list, rule);
+    if (i == list->n) {
+        return RESULT_NOT_FOUND;
+    }
+    free(list->rules[i]);
+    free(list->notes[i]);
+    list->n--;
+    memmove(list->rules + i, list->rules + i + 1, (list->n - i) * sizeof *list->rules);
+    memmove(list->notes + i, list->notes + i + 1, (list->n - i) * sizeof *list->notes);
+    return RESULT_OK;
+}
+
+void denial_list_destroy(DenialList *list)
+{
+    for (size_t i = 0; i < list->n; i++) {
+        free(list->rules[i]);
+        free(list->notes[i]);
+    }
+    free(list->rules);
+    free(list->notes);
+    *list = (DenialList){.n = 0};
+}
+
+/* One line without its end. */
+static Result take_line(DenialList *list, char *line, Buffer *rule, Buffer *error)
+{
+    char *note = strchr(line, '\t');
+    if (note != NULL) {
+        *note++ = '\0';
+    }
+    char *start = line + strspn(line, " ");
+    size_t length = strlen(start);
+    while (length > 0 && start[length - 1] == ' ') {
+        start[--length] = '\0';
+    }
+    if (length == 0 || *start == '#') {
+        return RESULT_OK;
+    }
+    buffer_reset(rule);
+    Result rc = denials_normalise(start, rule, error);
+    rc =
+        rc == RESULT_OK ? denial_list_add(list, buffer_string(rule), note == NULL ? "" : note) : rc;
+    return rc == RESULT_EXISTS ? RESULT_OK : rc;
+}
+
+static Result read_lines(DenialList *list, FILE *file, const char *path, Buffer *error)
+{
+    Buffer rule;
+    Buffer why;
+    char *line = NULL;
+    size_t capacity = 0;
+    size_t number = 0;
+    Result rc = RESULT_OK;
+    buffer_init(&rule, BUFFER_NO_LIMIT);
+    buffer_init(&why, BUFFER_NO_LIMIT);
+    while (rc == RESULT_OK && getline(&line, &capacity, file) >= 0) {
+        number++;
+        line[strcspn(line, "\r\n")] = '\0';
+        rc = take_line(list, line, &rule, &why);
+    }
+    if (rc == RESULT_INVALID) {
+        (void)buffer_printf(error, "%s:%zu: %s", path, number, buffer_string(&why));
+    } else if (rc == RESULT_OK && ferror(file)) {
+        (void)buffer_printf(error, "%s: %s", path, strerror(errno));
+        rc = RESULT_IO;
+    }
+    free(line);
+    buffer_destroy(&rule);
+    buffer_destroy(&why);
+    return rc;
+}
+
+Result denial_list_read(DenialList *list, const char *directory, Buffer *error)
+{
+    DenialList fresh = {.n = 0};
+    char *path = join(directory, DENIAL_LIST_FILE);
+    FILE *file = path == NULL ? NULL : fopen(path, "re");
+    int code = errno;
+    Result rc = path == NULL ? RESULT_MEMORY : RESULT_OK;
+    if (file != NULL) {
+        rc = read_lines(&fresh, file, path, error);
+        (void)fclose(file);
+    } else if (path != NULL && code != ENOENT) {
+        (void)buffer_printf(error, "%s: %s", path, strerror(code));
+        rc = result_of_errno(code);
+    }
+    free(path);
+    if (rc != RESULT_OK) {
+        denial_list_destroy(&fresh);
+        return rc;
+    }
+    denial_list_destroy(list);
+    *list = fresh;
+    return RESULT_OK;
+}
+
+static Result write_lines(const DenialList *list, const char *draft)
+{
+    FILE *file = fopen(draft, "we");
+    if (file == NULL) {
+        return result_of_errno(errno);
+    }
+    (void)fputs("# What is never fetched, one rule a line; behind a tab, when and by whom it was "
+                "denied.\n# ragno ctl DIR deny RULE and allow RULE change it; SIGHUP reads it.\n",
+                file);
+    for (size_t i = 0; i < list->n; i++) {
+        (void)fprintf(file, "%s%s%s\n", list->rules[i], *list->notes[i] == '\0' ? "" : "\t",
+                      list->notes[i]);
+    }
+    bool failed = ferror(file) || fflush(file) != 0 || fsync(fileno(file)) != 0;
+    failed |= fclose(file) != 0;
+    return failed ? RESULT_FULL : RESULT_OK;
+}
+
+Result denial_list_write(const DenialList *list, const char *directory, Buffer *error)
+{
+    char *path = join(directory, DENIAL_LIST_FILE);
+    char *draft = join(directory, DENIAL_LIST_FILE ".new");
+    Result rc = path == NULL || draft == NULL ? RESULT_MEMORY : write_lines(list, draft);
+    if (rc == RESULT_OK && rename(draft, path) != 0) {
+        rc = result_of_errno(errno);
+    }
+    if (rc == RESULT_OK) {
+        rc = warc_files_sync_directory(directory);
+    }
+    if (rc != RESULT_OK) {
+        (void)buffer_printf(error, "%s/" DENIAL_LIST_FILE " cannot be written: %s", directory,
+                            result_name(rc));
+    }
+    free(path);
+    free(draft);
+    return rc;
+}

@@ -1,0 +1,276 @@
+#include "rules/scope/denials.h"
+
+#include <fnmatch.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "parse/url/url.h"
+#include "rules/scope/domain_set.h"
+#include "rules/scope/url_regex.h"
+
+#define REGEX_WORD   "regex:"
+#define REGEX_LENGTH (sizeof REGEX_WORD - 1)
+#define NAME_BYTES   255 /* of a host name at most */
+
+typedef enum DenialKind {
+    DENIAL_NAME,    /* a host, and what is below it */
+    DENIAL_NAMES,   /* a pattern of names */
+    DENIAL_ADDRESS, /* an address or a range */
+    DENIAL_BELOW,   /* a URL, and what is below it */
+    DENIAL_URLS,    /* a pattern of URLs */
+    DENIAL_REGEX
+} DenialKind;
+
+typedef struct Denial {
+    DenialKind kind;
+    char *rule; /* owned */
+    size_t length;
+    IpRanges ranges; /* DENIAL_ADDRESS */
+    UrlRegex *regex; /* DENIAL_REGEX */
+} Denial;
+
+struct Denials {
+    Denial *denials;
+    size_t n;
+    DomainSet names; /* of the rules of kind DENIAL_NAME */
+};
+
+/* ---- what a rule is -------------------------------------------------------------------------- */
+
+static bool is_pattern(const char *text)
+{
+    return strpbrk(text, "*?[") != NULL;
+}
+
+static bool is_range(const char *rule)
+{
+    IpRanges ranges;
+    Buffer ignored;
+    buffer_init(&ignored, 1024);
+    bool is_one = strchr(rule, ',') == NULL &&
+                  ip_ranges_parse(&ranges, rule, &ignored) == RESULT_OK && ranges.n_ranges == 1;
+    if (is_one) {
+        ip_ranges_destroy(&ranges);
+    }
+    buffer_destroy(&ignored);
+    return is_one;
+}
+
+static DenialKind kind_of(const char *rule)
+{
+    if (strncmp(rule, REGEX_WORD, REGEX_LENGTH) == 0) {
+        return DENIAL_REGEX;
+    }
+    if (is_range(rule)) {
+        return DENIAL_ADDRESS;
+    }
+    if (strstr(rule, "://") != NULL) {
+        return is_pattern(rule) ? DENIAL_URLS : DENIAL_BELOW;
+    }
+    return is_pattern(rule) ? DENIAL_NAMES : DENIAL_NAME;
+}
+
+/* ---- one rule -------------------------------------------------------------------------------- */
+
+static Result complain(const char *rule, const char *what, Buffer *error)
+{
+    (void)buffer_printf(error,
+                        "'%.128s' is %s; expected a host (example.org), a pattern of hosts "
+                        "(*.example.org), an address or range (192.0.2.0/24), a URL or pattern of "
+                        "URLs (https://example.org/private), or regex:EXPRESSION",
+                        rule, what);
+    return RESULT_INVALID;
+}
+
+static Result append_lower(const char *text, Buffer *out)
+{
+    Result rc = RESULT_OK;
+    for (; rc == RESULT_OK && *text != '\0'; text++) {
+        rc = buffer_append_char(out, *text >= 'A' && *text <= 'Z' ? (char)(*text | 32) : *text);
+    }
+    return rc;
+}
+
+/* A name or a URL as the parser of URLs writes it. */
+static Result append_parsed(const char *rule, DenialKind kind, Buffer *out, Buffer *error)
+{
+    Url url;
+    Buffer text;
+    url_init(&url);
+    buffer_init(&text, 65536);
+    const char *name = rule + (kind == DENIAL_NAME ? strspn(rule, ".") : 0);
+    Result rc = buffer_printf(&text, "%s%s", kind == DENIAL_NAME ? "http://" : "", name);
+    if (rc == RESULT_OK) {
+        rc = url_parse(&url, NULL, text.data, text.length);
+    }
+    bool is_name = rc == RESULT_OK && url.path_start + 1u == url.length && url.port == 80 &&
+                   strpbrk(name, "/?#@\\ ") == NULL;
+    if (rc == RESULT_INVALID || (rc == RESULT_OK && kind == DENIAL_NAME && !is_name)) {
+        rc = complain(rule, kind == DENIAL_NAME ? "no host" : "no http or https URL", error);
+    } else if (rc == RESULT_OK && kind == DENIAL_NAME) {
+        size_t length = url.host_end - url.host_start;
+        length -= length > 1 && url.href[url.host_end - 1] == '.';
+        rc = buffer_append(out, url.href + url.host_start, length);
+    } else if (rc == RESULT_OK) {
+        rc = buffer_append(out, url.href, url.length);
+    }
+    url_destroy(&url);
+    buffer_destroy(&text);
+    return rc;
+}
+
+Result denials_normalise(const char *rule, Buffer *out, Buffer *error)
+{
+    DenialKind kind = kind_of(rule);
+    UrlRegex *regex = NULL;
+    Result rc = RESULT_OK;
+    if (*rule == '\0') {
+        return complain(rule, "empty", error);
+    }
+    switch (kind) {
+    case DENIAL_REGEX:
+        rc = url_regex_compile(rule + REGEX_LENGTH, rule, &regex, error);
+        if (rc == RESULT_OK && regex == NULL) {
+            rc = complain(rule, "an empty expression", error);
+        }
+        url_regex_delete(regex);
+        return rc == RESULT_OK ? buffer_append_string(out, rule) : rc;
+    case DENIAL_NAME:
+    case DENIAL_BELOW:
+        return append_parsed(rule, kind, out, error);
+    case DENIAL_NAMES:
+        if (strpbrk(rule, "/@\\ ") != NULL) {
+            return complain(rule, "no pattern of hosts, nor of URLs", error);
+        }
+        return append_lower(rule, out);
+    case DENIAL_ADDRESS:
+        return append_lower(rule, out);
+    case DENIAL_URLS:
+        break;
+    }
+    if (strncmp(rule, "http", 4) != 0 && *rule != '*') {
+        return complain(rule, "no pattern of http or https URLs", error);
+    }
+    return buffer_append_string(out, rule);
+}
+
+static Result denial_init(Denial *denial, const char *rule, Buffer *error)
+{
+    *denial = (Denial){.kind = kind_of(rule), .rule = strdup(rule), .length = strlen(rule)};
+    if (denial->rule == NULL) {
+        return RESULT_MEMORY;
+    }
+    if (denial->kind == DENIAL_ADDRESS) {
+        return ip_ranges_parse(&denial->ranges, rule, error);
+    }
+    return denial->kind == DENIAL_REGEX
+               ? url_regex_compile(rule + REGEX_LENGTH, rule, &denial->regex, error)
+               : RESULT_OK;
+}
+
+/* ---- the set --------------------------------------------------------------------------------- */
+
+Result denials_new(Denials **out, const char *const *rules, size_t n, Buffer *error)
+{
+    Denials *denials = calloc(1, sizeof *denials);
+    *out = NULL;
+    if (denials == NULL) {
+        return RESULT_MEMORY;
+    }
+    denials->denials = calloc(n == 0 ? 1 : n, sizeof *denials->denials);
+    Result rc = denials->denials == NULL ? RESULT_MEMORY : RESULT_OK;
+    for (size_t i = 0; i < n && rc == RESULT_OK; i++) {
+        Denial *denial = &denials->denials[denials->n++];
+        rc = denial_init(denial, rules[i], error);
+        if (rc == RESULT_OK && denial->kind == DENIAL_NAME) {
+            rc = domain_set_add(&denials->names, denial->rule, denial->length);
+        }
+    }
+    if (rc != RESULT_OK) {
+        denials_delete(denials);
+        return rc;
+    }
+    *out = denials;
+    return RESULT_OK;
+}
+
+void denials_delete(Denials *denials)
+{
+    if (denials == NULL) {
+        return;
+    }
+    for (size_t i = 0; i < denials->n; i++) {
+        free(denials->denials[i].rule);
+        ip_ranges_destroy(&denials->denials[i].ranges);
+        url_regex_delete(denials->denials[i].regex);
+    }
+    free(denials->denials);
+    domain_set_destroy(&denials->names);
+    free(denials);
+}
+
+const char *denials_host(const Denials *denials, const char *name, size_t length)
+{
+    char text[NAME_BYTES + 1];
+    const char *rule = domain_set_find(&denials->names, name, length);
+    bool fits = length < sizeof text;
+    if (rule != NULL || denials->names.n == denials->n) {
+        return rule;
+    }
+    memcpy(text, name, fits ? length : 0);
+    text[fits ? length : 0] = '\0';
+    for (size_t i = 0; i < denials->n && fits; i++) {
+        if (denials->denials[i].kind == DENIAL_NAMES &&
+            fnmatch(denials->denials[i].rule, text, FNM_CASEFOLD) == 0) {
+            return denials->denials[i].rule;
+        }
+    }
+    return NULL;
+}
+
+const char *denials_address(const Denials *denials, const IpAddress *address)
+{
+    for (size_t i = 0; i < denials->n; i++) {
+        if (denials->denials[i].kind == DENIAL_ADDRESS &&
+            ip_ranges_contain(&denials->denials[i].ranges, address)) {
+            return denials->denials[i].rule;
+        }
+    }
+    return NULL;
+}
+
+/* "http://a/b" has below it itself, "http://a/b/c", "http://a/b?c". */
+static bool is_below(const Denial *denial, const char *url, size_t length)
+{
+    return length >= denial->length && memcmp(url, denial->rule, denial->length) == 0 &&
+           (length == denial->length || denial->rule[denial->length - 1] == '/' ||
+            url[denial->length] == '/' || url[denial->length] == '?');
+}
+
+static bool denies_url(const Denial *denial, const char *url, size_t length)
+{
+    switch (denial->kind) {
+    case DENIAL_BELOW:
+        return is_below(denial, url, length);
+    case DENIAL_URLS:
+        return fnmatch(denial->rule, url, 0) == 0;
+    case DENIAL_REGEX:
+        return url_regex_find(denial->regex, url, length, true);
+    case DENIAL_NAME:
+    case DENIAL_NAMES:
+    case DENIAL_ADDRESS:
+        break;
+    }
+    return false;
+}
+
+const char *denials_url(const Denials *denials, const char *url, size_t length)
+{
+    for (size_t i = 0; i < denials->n; i++) {
+        if (denies_url(&denials->denials[i], url, length)) {
+            return denials->denials[i].rule;
+        }
+    }
+    return NULL;
+}

@@ -1,0 +1,40 @@
+/* Denials: hosts, addresses and URLs that the operator has denied.
+ *
+ * What: a set of rules, each a word. What a rule looks like says what it denies:
+ *
+ *   example.org                     the host, and all hosts below it
+ *   *.shop.example, www?.example    hosts whose name matches the pattern (* ? [ as in a shell)
+ *   192.0.2.7, 192.0.2.0/24, ::1    hosts at that address, or in that range
+ *   https://example.org/private     this URL, and what is below it
+ *   https://a.example/x*.pdf        URLs that match the pattern as a whole
+ *   regex:[?&]sessionid=            URLs in which the regular expression (PCRE) is found
+ *
+ * Owns: its copies of the rules. Immutable once made.
+ * Threads: any.
+ * Errors: error gets one sentence that names the rule. */
+#ifndef RULES_DENIALS_H
+#define RULES_DENIALS_H
+
+#include <stddef.h>
+
+#include "base/core/result.h"
+#include "base/memory/buffer.h"
+#include "parse/host/ip_address.h"
+
+typedef struct Denials Denials;
+
+/* Appends a rule as it is kept: lower case where case does not count, names outside ASCII as they
+ * are on the wire. RESULT_INVALID: it is none. */
+Result denials_normalise(const char *rule, Buffer *out, Buffer *error);
+
+/* rules are normalised. RESULT_INVALID, RESULT_MEMORY. */
+Result denials_new(Denials **denials, const char *const *rules, size_t n, Buffer *error);
+void denials_delete(Denials *denials); /* NULL is allowed */
+
+/* The rule that denies a host, by its name or by its address, or NULL; borrowed from the set. */
+const char *denials_host(const Denials *denials, const char *name, size_t length);
+const char *denials_address(const Denials *denials, const IpAddress *address);
+/* The rule that denies this URL, whatever its host; NULL: none does. */
+const char *denials_url(const Denials *denials, const char *url, size_t length);
+
+#endif

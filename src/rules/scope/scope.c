@@ -1,0 +1,130 @@
+#include "rules/scope/scope.h"
+
+#include <stdbool.h>
+#include <stdlib.h>
+
+#include "parse/host/authority.h"
+#include "parse/host/port_set.h"
+#include "rules/scope/domain_set.h"
+#include "rules/scope/url_regex.h"
+
+struct Scope {
+    DomainSet domains;
+    DomainSet excluded;
+    UrlRegex *accept;
+    UrlRegex *reject;
+    size_t max_url_length;
+    PortSet ports;
+};
+
+static Result ports_parse(PortSet *ports, const char *list, Buffer *error)
+{
+    Buffer what;
+    buffer_init(&what, 1024);
+    Result rc = port_set_parse(ports, list == NULL ? "" : list, &what);
+    if (rc != RESULT_OK) {
+        (void)buffer_printf(error, "scope.ports: %s\n", buffer_string(&what));
+    }
+    buffer_destroy(&what);
+    return rc;
+}
+
+Result scope_new(Scope **out, const ScopeOptions *options, Buffer *error)
+{
+    Scope *scope = calloc(1, sizeof *scope);
+    if (scope == NULL) {
+        return RESULT_MEMORY;
+    }
+    *out = NULL;
+    scope->max_url_length = options->max_url_length;
+    Result rc = ports_parse(&scope->ports, options->ports, error);
+    if (rc == RESULT_OK) {
+        rc = domain_set_parse(&scope->domains, options->domains);
+    }
+    if (rc == RESULT_OK) {
+        rc = domain_set_parse(&scope->excluded, options->exclude_domains);
+    }
+    if (rc == RESULT_OK) {
+        rc = url_regex_compile(options->accept_regex, "scope.accept_regex", &scope->accept, error);
+    }
+    if (rc == RESULT_OK) {
+        rc = url_regex_compile(options->reject_regex, "scope.reject_regex", &scope->reject, error);
+    }
+    if (rc != RESULT_OK) {
+        scope_delete(scope);
+        return rc;
+    }
+    *out = scope;
+    return RESULT_OK;
+}
+
+void scope_delete(void *object)
+{
+    Scope *scope = object;
+    if (scope != NULL) {
+        domain_set_destroy(&scope->domains);
+        domain_set_destroy(&scope->excluded);
+        url_regex_delete(scope->accept);
+        url_regex_delete(scope->reject);
+        free(scope);
+    }
+}
+
+ScopeRule scope_rule(const Scope *scope, const char *url, size_t length)
+{
+    if (length > scope->max_url_length) {
+        return SCOPE_LENGTH;
+    }
+    Authority at = authority_of(url, length);
+    const char *host = url + at.host;
+    size_t host_length = at.host_end - at.host;
+    if (!port_set_has(&scope->ports, at.port)) {
+        return SCOPE_PORT;
+    }
+    if (domain_set_find(&scope->excluded, host, host_length) != NULL) {
+        return SCOPE_EXCLUDED;
+    }
+    if (scope->domains.n > 0 && domain_set_find(&scope->domains, host, host_length) == NULL) {
+        return SCOPE_DOMAINS;
+    }
+    /* An expression that runs into its match limit counts as found for rejects, since caution wins;
+     * and a URL that makes an accept expression explode is no loss. */
+    if (scope->reject != NULL && url_regex_find(scope->reject, url, length, true)) {
+        return SCOPE_REJECTED;
+    }
+    return scope->accept == NULL || url_regex_find(scope->accept, url, length, false)
+               ? SCOPE_IN
+               : SCOPE_NOT_ACCEPTED;
+}
+
+Refusal scope_rule_refusal(ScopeRule rule)
+{
+    return rule == SCOPE_IN       ? REFUSALS
+           : rule == SCOPE_LENGTH ? REFUSED_LENGTH
+           : rule == SCOPE_PORT   ? REFUSED_PORT
+                                  : REFUSED_SCOPE;
+}
+
+const char *scope_rule_name(ScopeRule rule)
+{
+    static const char *const names[] = {
+        [SCOPE_IN] = "",
+        [SCOPE_LENGTH] = "scope.max_url_length",
+        [SCOPE_PORT] = "scope.ports",
+        [SCOPE_EXCLUDED] = "scope.exclude_domains",
+        [SCOPE_DOMAINS] = "scope.domains",
+        [SCOPE_REJECTED] = "scope.reject_regex",
+        [SCOPE_NOT_ACCEPTED] = "scope.accept_regex",
+    };
+    return names[rule];
+}
+
+bool scope_excludes_host(const Scope *scope, const char *name, size_t length)
+{
+    return domain_set_find(&scope->excluded, name, length) != NULL;
+}
+
+Refusal scope_refuses(const Scope *scope, const char *url, size_t length)
+{
+    return scope_rule_refusal(scope_rule(scope, url, length));
+}

@@ -1,0 +1,186 @@
+#include <stdio.h>
+#include <string.h>
+
+#include "rules/scope/admission.h"
+#include "unit.h"
+
+static const ScopeOptions everything = {.domains = "",
+                                        .exclude_domains = "",
+                                        .accept_regex = "",
+                                        .reject_regex = "",
+                                        .ports = "",
+                                        .max_url_length = 2048};
+
+static void rules_get_a_normal_form(void)
+{
+    static const struct {
+        const char *rule;
+        const char *normal;
+    } rows[] = {
+        {"Example.ORG", "example.org"},
+        {".example.org.", "example.org"},
+        {"b\xc3\xbc"
+         "cher.example",
+         "xn--bcher-kva.example"},
+        {"*.Shop.example", "*.shop.example"},
+        {"192.0.2.7", "192.0.2.7"},
+        {"192.0.2.0/24", "192.0.2.0/24"},
+        {"2001:DB8::/32", "2001:db8::/32"},
+        {"HTTP://Example.org:80/a", "http://example.org/a"},
+        {"https://example.org", "https://example.org/"},
+        {"https://example.org/a*.pdf", "https://example.org/a*.pdf"},
+        {"regex:[?&]Session=", "regex:[?&]Session="},
+    };
+    Buffer out;
+    Buffer error;
+    buffer_init(&out, 4096);
+    buffer_init(&error, 4096);
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        buffer_reset(&out);
+        CU_ASSERT_EQUAL(denials_normalise(rows[i].rule, &out, &error), RESULT_OK);
+        CU_ASSERT_STRING_EQUAL(buffer_string(&out), rows[i].normal);
+    }
+    buffer_destroy(&out);
+    buffer_destroy(&error);
+}
+
+static void what_is_no_rule_is_refused_with_a_sentence(void)
+{
+    static const char *const bad[] = {"",
+                                      "a b",
+                                      "ftp://example.org/x",
+                                      "regex:",
+                                      "regex:(",
+                                      "example.org/x",
+                                      "exa mple.org",
+                                      "*/x y",
+                                      "user@h.example",
+                                      "h.example:81"};
+    Buffer out;
+    Buffer error;
+    buffer_init(&out, 4096);
+    buffer_init(&error, 4096);
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+        buffer_reset(&error);
+        if (denials_normalise(bad[i], &out, &error) != RESULT_INVALID || error.length < 10) {
+            (void)fprintf(stderr, "'%s': '%s'\n", bad[i], buffer_string(&error));
+            CU_FAIL("a rule that is none");
+        }
+    }
+    buffer_destroy(&out);
+    buffer_destroy(&error);
+}
+
+static Admission *admission_of(const ScopeOptions *scope, const char *const *rules, size_t n)
+{
+    Admission *admission = NULL;
+    Buffer error;
+    buffer_init(&error, 4096);
+    CU_ASSERT_EQUAL_FATAL(admission_new(&admission, scope, rules, n, &error), RESULT_OK);
+    buffer_destroy(&error);
+    return admission;
+}
+
+static AdmissionAnswer ask(const Admission *admission, const char *url, const char *address,
+                           bool is_seed)
+{
+    IpAddress ip;
+    AdmissionQuestion q = {.url = url, .length = strlen(url), .is_seed = is_seed};
+    if (address != NULL) {
+        CU_ASSERT_EQUAL(ip_address_parse(address, strlen(address), &ip), RESULT_OK);
+        q.address = &ip;
+    }
+    return admission_judge(admission, &q);
+}
+
+static AdmissionAnswer ask_host(const Admission *admission, const char *name)
+{
+    AdmissionQuestion q = {.host = name, .host_length = strlen(name)};
+    return admission_judge(admission, &q);
+}
+
+static void each_kind_of_rule_denies_what_it_says(void)
+{
+    static const char *const rules[] = {"example.org",
+                                        "*.shop.test",
+                                        "192.0.2.0/24",
+                                        "https://one.test/private",
+                                        "https://two.test/a*.pdf",
+                                        "regex:[?&]sid="};
+    static const struct {
+        const char *url;
+        const char *address;
+        int rule; /* -1: admitted */
+        bool whole;
+    } rows[] = {
+        {"http://example.org/", NULL, 0, true},
+        {"https://www.example.org:444/x", NULL, 0, true},
+        {"http://notexample.org/", NULL, -1, false},
+        {"http://a.shop.test/", NULL, 1, true},
+        {"http://a.b.shop.test/", NULL, 1, true},
+        {"http://shop.test/", NULL, -1, false},
+        {"http://three.test/", "192.0.2.200", 2, true},
+        {"http://three.test/", "192.0.3.200", -1, false},
+        {"https://one.test/private", NULL, 3, false},
+        {"https://one.test/private/x", NULL, 3, false},
+        {"https://one.test/private?x", NULL, 3, false},
+        {"https://one.test/privately", NULL, -1, false},
+        {"http://one.test/private", NULL, -1, false},
+        {"https://two.test/a/b.pdf", NULL, 4, false},
+        {"https://two.test/a/b.pdf?x", NULL, -1, false},
+        {"https://two.test/x?y=1&sid=2", NULL, 5, false},
+        {"https://two.test/x?y=1&msid=2", NULL, -1, false},
+    };
+    Admission *admission = admission_of(&everything, rules, sizeof rules / sizeof *rules);
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        AdmissionAnswer answer = ask(admission, rows[i].url, rows[i].address, false);
+        const char *rule = rows[i].rule < 0 ? NULL : rules[rows[i].rule];
+        bool same = rule == NULL ? answer.rule == NULL
+                                 : answer.rule != NULL && strcmp(answer.rule, rule) == 0;
+        if (!same || answer.whole_host != rows[i].whole ||
+            answer.refusal != (rule == NULL ? REFUSALS : REFUSED_DENIED)) {
+            (void)fprintf(stderr, "%s: %s\n", rows[i].url,
+                          answer.rule == NULL ? "admitted" : answer.rule);
+            CU_FAIL("a rule that denies something else");
+        }
+    }
+    CU_ASSERT_STRING_EQUAL(ask_host(admission, "www.example.org").rule, "example.org");
+    CU_ASSERT_PTR_NULL(ask_host(admission, "one.test").rule); /* not all of it */
+    admission_delete(admission);
+}
+
+static void scope_is_asked_again_and_names_its_option(void)
+{
+    ScopeOptions scope = everything;
+    scope.domains = "in.test";
+    scope.exclude_domains = "bad.in.test";
+    scope.reject_regex = "secret";
+    scope.accept_regex = "page";
+    Admission *admission = admission_of(&scope, NULL, 0);
+    static const struct {
+        const char *url;
+        const char *rule; /* NULL: admitted */
+        bool holds_for_seeds;
+    } rows[] = {{"http://in.test/page", NULL, false},
+                {"http://out.test/page", "scope.domains", false},
+                {"http://bad.in.test/page", "scope.exclude_domains", true},
+                {"http://in.test/secret/page", "scope.reject_regex", true},
+                {"http://in.test/other", "scope.accept_regex", false}};
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        AdmissionAnswer link = ask(admission, rows[i].url, NULL, false);
+        AdmissionAnswer seed = ask(admission, rows[i].url, NULL, true);
+        CU_ASSERT_EQUAL(link.refusal, rows[i].rule == NULL ? REFUSALS : REFUSED_SCOPE);
+        CU_ASSERT_STRING_EQUAL(link.rule == NULL ? "" : link.rule,
+                               rows[i].rule == NULL ? "" : rows[i].rule);
+        CU_ASSERT_EQUAL(seed.refusal == REFUSALS, !rows[i].holds_for_seeds);
+    }
+    CU_ASSERT_TRUE(ask_host(admission, "www.bad.in.test").whole_host);
+    CU_ASSERT_PTR_NULL(ask_host(admission, "out.test").rule); /* seeds may be there */
+    admission_delete(admission);
+}
+
+UNIT_MAIN("denials", {"rules get a normal form", rules_get_a_normal_form},
+          {"what is no rule is refused with a sentence",
+           what_is_no_rule_is_refused_with_a_sentence},
+          {"each kind of rule denies what it says", each_kind_of_rule_denies_what_it_says},
+          {"scope is asked again and names its option", scope_is_asked_again_and_names_its_option})
