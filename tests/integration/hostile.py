@@ -261,6 +261,27 @@ def tails(report, path):
         report.equal("resumed, it waits on", again.returncode, 18)
 
 
+def open_ends(report, path):
+    """A page without length whose connection stays open: what came is kept, as fetch.total_timeout says."""
+    for name, option, seconds in (("slow", "fetch.slow_time=1s", "60s"),
+                                  ("total", "fetch.slow_time=60s", "1s")):
+        directory = os.path.join(path, name)
+        os.mkdir(directory)
+        with harness.Web(directory, hosts=2, pages=10) as web:
+            seeds = directory + "/open-seeds.txt"
+            with open(seeds, "w") as file:
+                file.write("http://stays-open.web.test/\n")
+            result = harness.crawl(web, directory + "/crawl", "--set", option, "--set",
+                                   f"fetch.total_timeout={seconds}", "-l", "0", seeds=seeds,
+                                   timeout=60)
+        report.check(f"{name}: a crawl of pages without end ends", result.returncode == 0, result.stderr)
+        pages = [f for f in log_lines(directory + "/crawl") if f[3].startswith("http://stays-open.")
+                 and not f[3].endswith("robots.txt")]
+        report.equal(f"{name}: what came of them is kept, at the first try",
+                     collections.Counter((f[1], "trunc:time" in f[-1]) for f in pages),
+                     {("200", True): 1})
+
+
 if __name__ == "__main__":
-    harness.main(costly_rules, links_that_harm, odd_headers, packed_rules, ill_hosts,
+    harness.main(open_ends, costly_rules, links_that_harm, odd_headers, packed_rules, ill_hosts,
                  tails)

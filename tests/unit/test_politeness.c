@@ -60,7 +60,8 @@ static const struct {
 static void every_class_waits_doubles_and_ends_as_the_table_says(void)
 {
     PolitenessOptions options = options_of();
-    CU_ASSERT_EQUAL(sizeof table / sizeof *table, FETCH_CLASSES - 1);
+    /* FETCH_OK and FETCH_LOCAL are no failures of the host. */
+    CU_ASSERT_EQUAL(sizeof table / sizeof *table, FETCH_CLASSES - 2);
     for (size_t i = 0; i < sizeof table / sizeof *table; i++) {
         FetchEnd end = end_of(table[i].class);
         HostHealth health = {.failures = 0};
@@ -392,9 +393,31 @@ static void rules_are_changed_by_words(void)
     buffer_destroy(&error);
 }
 
+static void what_this_machine_could_not_do_costs_nothing(void)
+{
+    PolitenessOptions options = options_of();
+    FetchEnd end = end_of(FETCH_LOCAL);
+    HostHealth health = {.failures = 2, .last = FETCH_TIMEOUT, .extra_ms = 77, .rested_ms = 700};
+    unsigned tries = 2;
+    for (int i = 0; i < 100; i++) {
+        PolitenessVerdict verdict = politeness_judge(&options, &end, &health, &tries);
+        CU_ASSERT_TRUE(verdict.retry);
+        CU_ASSERT_FALSE(verdict.drop_url || verdict.drop_host || verdict.park_host);
+        CU_ASSERT_EQUAL(verdict.host_wait_ms, 5000);
+        CU_ASSERT_EQUAL(verdict.tries, 2);
+    }
+    CU_ASSERT_EQUAL(tries, 2);
+    CU_ASSERT_EQUAL(health.failures, 2);
+    CU_ASSERT_EQUAL(health.last, FETCH_TIMEOUT);
+    CU_ASSERT_EQUAL(health.extra_ms, 77);
+    CU_ASSERT_EQUAL(health.rested_ms, 700);
+}
+
 UNIT_MAIN("politeness",
           {"an answer costs the delays and halves what failures were",
            an_answer_costs_the_delays_and_halves_what_failures_were},
+          {"what this machine could not do costs nothing",
+           what_this_machine_could_not_do_costs_nothing},
           {"every class waits, doubles and ends as the table says",
            every_class_waits_doubles_and_ends_as_the_table_says},
           {"recovery is as gradual as the decline", recovery_is_as_gradual_as_the_decline},

@@ -424,6 +424,16 @@ void trick_no_length(const TrickCall *call, Reply *reply)
     add_page(call, reply);
 }
 
+/* Everything but the last line break comes at once. */
+void trick_stays_open(const TrickCall *call, Reply *reply)
+{
+    begin_raw(reply, 200, ok_header, REPLY_CLOSE);
+    reply_append_string(reply, "\r\n");
+    add_page(call, reply);
+    reply->drip_bytes = reply->pieces[0].iov_len + reply->length - 1;
+    reply->drip_ms = 3600 * 1000;
+}
+
 void trick_nul_bytes(const TrickCall *call, Reply *reply)
 {
     static const char bytes[] = "<a hr\0ef=\"/a.html\">a</a>\0\0<a href=\"/b\0.html\">b</a>\n"

@@ -97,6 +97,7 @@ void trick_slow_first(const TrickCall *call, Reply *reply);
 void trick_slow_header(const TrickCall *call, Reply *reply);
 void trick_soft_404(const TrickCall *call, Reply *reply);
 void trick_stalls(const TrickCall *call, Reply *reply);
+void trick_stays_open(const TrickCall *call, Reply *reply);
 void trick_status_999(const TrickCall *call, Reply *reply);
 void trick_truncated(const TrickCall *call, Reply *reply);
 void trick_truncated_chunks(const TrickCall *call, Reply *reply);

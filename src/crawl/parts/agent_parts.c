@@ -82,7 +82,14 @@ void parts_configure(AgentParts *parts)
 {
     uint64_t most = (uint64_t)parts->config->crawl_max_pages;
     uint64_t pages = atomic_load(&parts->pages_final);
-    size_t connections = (size_t)parts->config->fetch_connections;
+    size_t wanted = (size_t)parts->config->fetch_connections;
+    size_t connections = wanted < parts->most_connections ? wanted : parts->most_connections;
+    if (connections < wanted) {
+        LOG_WARN("fetch",
+                 "fewer connections than fetch.connections for lack of file descriptors: raise "
+                 "RLIMIT_NOFILE (ulimit -n, LimitNOFILE=)",
+                 "wanted=%zu connections=%zu", wanted, connections);
+    }
     uint64_t left = most == 0 ? connections : pages < most ? most - pages : 0;
     atomic_store(&parts->max_pages, most);
     atomic_store(&parts->connections, connections);

@@ -69,11 +69,13 @@ typedef struct AgentParts {
     Resolver *resolver;
     Fetcher *fetchers[FETCHERS_MAX];
     unsigned n_fetchers;
-    ByteGate answers;     /* bytes received and not yet parsed: fetchers wait */
-    ByteGate results;     /* bytes parsed and not yet committed: parsers wait */
-    bool gates;           /* both are initialised */
-    int news;             /* eventfd: something below changed */
-    atomic_bool finished; /* nothing is scheduled */
+    size_t most_connections; /* for which there are file descriptors */
+    size_t kept_connections; /* of one fetcher */
+    ByteGate answers;        /* bytes received and not yet parsed: fetchers wait */
+    ByteGate results;        /* bytes parsed and not yet committed: parsers wait */
+    bool gates;              /* both are initialised */
+    int news;                /* eventfd: something below changed */
+    atomic_bool finished;    /* nothing is scheduled */
     atomic_bool draining;
     atomic_bool stuck;          /* ingest waits for room on the disk */
     atomic_bool failed;         /* nothing can be committed any more: to be stopped */

@@ -4,10 +4,9 @@
 #include <sys/resource.h>
 
 #include "base/thread/log.h"
+#include "crawl/parts/descriptors.h"
 #include "crawl/parts/wires.h"
 #include "rules/scope/admission.h"
-
-#define FILES_ELSEWHERE 256u /* descriptors for logs, database, WARC, DNS */
 
 static int64_t site_delay(void *context, const char *hostname, int64_t standard_ms)
 {
@@ -36,7 +35,6 @@ static Result build_frontier(AgentParts *parts, Buffer *error)
     if (rc != RESULT_OK) {
         return rc;
     }
-    size_t connections = (size_t)config->fetch_connections;
     FrontierOptions options = {
         .distributor = {.memory_bytes = (size_t)config->limits_workbench_memory,
                         .window_max = (uint32_t)config->schedule_window,
@@ -54,7 +52,7 @@ static Result build_frontier(AgentParts *parts, Buffer *error)
                         /* What was fetched just before a crash is not known: all are owed. */
                         .floor = parts->store->existed ? mono_now() : (MonoTime){0}},
         .politeness = *politeness,
-        .connections = connections,
+        .connections = 0, /* parts_configure */
         .front_first = 1000,
         .front_step = 1000,
         .front_max = (size_t)config->limits_front};
@@ -64,24 +62,23 @@ static Result build_frontier(AgentParts *parts, Buffer *error)
                         tables->hosts);
 }
 
-/* How many connections one fetcher keeps open: what the option asks for, as far as there are file
- * descriptors for it. */
-static size_t kept_connections(const Config *config)
+/* Connections in flight and idle ones, as far as there are file descriptors for them. */
+static DescriptorShare share_descriptors(const Config *config)
 {
     struct rlimit files = {.rlim_cur = 0};
-    uint64_t idle = (uint64_t)config->fetch_idle_connections;
-    uint64_t busy = (uint64_t)config->fetch_connections;
-    if (getrlimit(RLIMIT_NOFILE, &files) == 0 && files.rlim_cur != RLIM_INFINITY) {
-        uint64_t spare = 2 * busy + FILES_ELSEWHERE;
-        uint64_t room = files.rlim_cur > spare ? files.rlim_cur - spare : 0;
-        if (idle > room) {
-            LOG_INFO("fetch", "fewer idle connections for lack of file descriptors",
-                     "wanted=%llu kept=%llu nofile=%llu", (unsigned long long)idle,
-                     (unsigned long long)room, (unsigned long long)files.rlim_cur);
-            idle = room;
-        }
+    bool is_limited = getrlimit(RLIMIT_NOFILE, &files) == 0 && files.rlim_cur != RLIM_INFINITY;
+    uint64_t limit = is_limited ? (uint64_t)files.rlim_cur : DESCRIPTORS_NO_LIMIT;
+    size_t busy = (size_t)config->fetch_connections;
+    size_t idle = (size_t)config->fetch_idle_connections;
+    size_t threads = (size_t)config->fetch_threads;
+    DescriptorShare share = descriptors_share(limit, busy, idle, threads);
+    DescriptorShare wanted = descriptors_share(DESCRIPTORS_NO_LIMIT, busy, idle, threads);
+    if (share.kept < wanted.kept) {
+        LOG_INFO("fetch", "fewer idle connections for lack of file descriptors",
+                 "wanted=%zu kept=%zu nofile=%llu", wanted.kept, share.kept,
+                 (unsigned long long)limit);
     }
-    return (size_t)(busy + idle / (uint64_t)config->fetch_threads);
+    return share;
 }
 
 ResolverOptions network_parts_resolver_options(const Config *config, const IpPolicy *policy)
@@ -139,7 +136,7 @@ static Result build_fetch(AgentParts *parts, Buffer *error)
                               .ports = &parts->ports,
                               .politeness = &parts->politeness,
                               .gate = &parts->answers,
-                              .kept_connections = kept_connections(config),
+                              .kept_connections = parts->kept_connections,
                               .connect_timeout_ms = config->fetch_connect_timeout,
                               .first_byte_timeout_ms = config->fetch_first_byte_timeout,
                               .total_timeout_ms = config->fetch_total_timeout,
@@ -168,6 +165,9 @@ static Result build_fetch(AgentParts *parts, Buffer *error)
 
 Result network_parts_new(AgentParts *parts, Buffer *error)
 {
+    DescriptorShare share = share_descriptors(parts->config);
+    parts->most_connections = share.most;
+    parts->kept_connections = share.kept;
     Result rc = build_frontier(parts, error);
     return rc == RESULT_OK ? build_fetch(parts, error) : rc;
 }

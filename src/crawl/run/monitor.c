@@ -219,7 +219,7 @@ static void sample(Monitor *monitor, MonoTime now, StatusSample *s)
         .cache_share = share_of(stats_get(&stats->cache_hits), stats_get(&stats->cache_misses)),
         .bloom_fp = (double)stats_get(&stats->bloom_fp_ppb) / 1e9,
         .hosts = stats_get(&stats->hosts),
-        .connections = (size_t)monitor->options->config->fetch_connections,
+        .connections = atomic_load(&parts->connections),
         .results = ingest_waiting(parts->ingest),
         .parse_queue = parsing_waiting(parts->parsing),
         .parse_queue_limit = (size_t)monitor->options->config->parse_queue,

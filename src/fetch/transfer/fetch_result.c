@@ -73,6 +73,8 @@ int fetch_status_of_class(FetchClass class)
         return STATUS_PRIVATE;
     case FETCH_BAD_PORT:
         return STATUS_BAD_URL;
+    case FETCH_LOCAL:
+        return STATUS_LOCAL;
     case FETCH_ROBOTS_ERROR:
         return STATUS_PREREQUISITE;
     case FETCH_OK:

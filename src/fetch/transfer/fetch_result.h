@@ -45,7 +45,8 @@ typedef enum FetchStatus {
     STATUS_BAD_URL = -10005,
     STATUS_TRAP = -10006,
     STATUS_REDIRECTS = -10007, /* chain too long */
-    STATUS_DROPPED = -10008    /* its host was given up */
+    STATUS_DROPPED = -10008,   /* its host was given up */
+    STATUS_LOCAL = -10009      /* this machine could not: done again */
 } FetchStatus;
 
 typedef enum FetchKind {

@@ -152,9 +152,10 @@ static void conclude_errand(const FetchRules *rules, VisitState *asked, VisitSta
 /* The last try brought a part of it: that is what there is, and the host has answered. */
 static void take_part(const FetchRules *rules, FetchResult *result)
 {
-    if (result->answer.class == FETCH_BROKEN && result->answer.partial_status != 0 &&
+    FetchClass class = result->answer.class;
+    if ((class == FETCH_BROKEN || class == FETCH_SLOW) && result->answer.partial_status != 0 &&
         result->answer.body.length > 0 &&
-        politeness_is_last_try(rules->politeness, FETCH_BROKEN, result->request.tries)) {
+        politeness_is_last_try(rules->politeness, class, result->request.tries)) {
         result->answer.class = FETCH_OK;
         result->answer.status = result->answer.partial_status;
     }

@@ -15,6 +15,8 @@
 #include "base/thread/wake.h"
 #include "fetch/transfer/fetch_step.h"
 #include "fetch/transfer/gate_turn.h"
+#include "fetch/transfer/local_trouble.h"
+#include "fetch/clock/run_clock.h"
 #include "fetch/connect/lanes.h"
 #include "fetch/connect/socket_watch.h"
 #include "fetch/transfer/transfer_end.h"
@@ -35,9 +37,11 @@ struct Fetcher {
     Wake wake;
     Queue inbox;
     Thread thread;
-    Heap first_byte; /* transfers that have not got one, by deadline */
-    Flights flights; /* what is asked for */
-    GateTurn turn;   /* transfers that wait for the gate */
+    RunClock run;        /* time in which this thread ran */
+    TransferClock clock; /* how long transfers may take, by it */
+    LocalTrouble local;  /* what this machine could not do */
+    Flights flights;     /* what is asked for */
+    GateTurn turn;       /* transfers that wait for the gate */
     TransferPool pool;
     SharedReader admission;
     SharedReader filter;
@@ -73,6 +77,9 @@ static void finish(Fetcher *fetcher, Transfer *transfer, CURLcode code)
     lanes_take_out(transfer->lane, transfer->easy);
     result->cost.end = mono_now();
     transfer_end(transfer, code);
+    if (result->answer.class == FETCH_LOCAL) {
+        local_trouble_note(&fetcher->local, transfer->local_errno, result->cost.end);
+    }
     VisitState *asker = fetch_step_end(&fetcher->rules, visit_state, result);
     transfer->result = NULL;
     byte_gate_hand_on(&result->cost.share);
@@ -120,9 +127,7 @@ static void begin(Fetcher *fetcher, VisitState *visit_state)
     transfer->lane = lanes_of(&fetcher->lanes, visit_state->identity.host);
     Result rc = transfer_prepare(transfer, visit_state, result, result->request.url, robots);
     if (rc == RESULT_OK &&
-        heap_push(&fetcher->first_byte, &transfer->by_first_byte,
-                  mono_add_ms(now.mono, fetcher->options.first_byte_timeout_ms).ns,
-                  0) == RESULT_OK &&
+        transfer_clock_start(&fetcher->clock, &transfer->timer, fetcher->shared.now) == RESULT_OK &&
         lanes_begin(transfer->lane, transfer->easy) == RESULT_OK) {
         flights_add(&fetcher->flights, &transfer->flight, result->request.url, now.mono);
         atomic_fetch_add_explicit(&fetcher->requests, 1, memory_order_relaxed);
@@ -147,17 +152,31 @@ static void collect_ended(Fetcher *fetcher)
     }
 }
 
-static void expire_first_bytes(Fetcher *fetcher, MonoTime now)
+static void end_late(Fetcher *fetcher)
 {
-    HeapNode *node = heap_top(&fetcher->first_byte);
-    while (node != NULL && node->key <= now.ns) {
-        Transfer *transfer = HEAP_ELEMENT(node, Transfer, by_first_byte);
-        heap_remove(&fetcher->first_byte, node);
-        transfer->first_byte_late = true;
+    TransferLate late = LATE_NOT;
+    TransferTimer *timer = NULL;
+    while ((timer = transfer_clock_late(&fetcher->clock, fetcher->shared.now, &late)) != NULL) {
+        Transfer *transfer = HEAP_ELEMENT(timer, Transfer, timer);
+        transfer->late = late;
         transfer_break_off(transfer);
         finish(fetcher, transfer, CURLE_OPERATION_TIMEDOUT);
-        node = heap_top(&fetcher->first_byte);
     }
+}
+
+/* The thread comes by; what it holds in flight is not to blame for time in which it did not run. */
+static void tick(Fetcher *fetcher, MonoTime now)
+{
+    int64_t lost_ms = run_clock_tick(&fetcher->run, now);
+    fetcher->shared.now = run_clock_at(&fetcher->run, now);
+    if (lost_ms == 0 || fetcher->pool.n_active == 0) {
+        return;
+    }
+    for (size_t i = 0; i < fetcher->pool.n_transfers; i++) {
+        fetcher->pool.transfers[i]->was_held_up = fetcher->pool.transfers[i]->visit_state != NULL;
+    }
+    LOG_WARN("fetch", "the process did not run, its transfers get the time back",
+             "ms=%lld transfers=%zu", (long long)lost_ms, fetcher->pool.n_active);
 }
 
 static void abort_all(Fetcher *fetcher)
@@ -209,18 +228,19 @@ static void continue_paused(Fetcher *fetcher, MonoTime now)
 static int wait_ms(const Fetcher *fetcher, MonoTime now)
 {
     MonoTime next = lanes_time(&fetcher->lanes);
-    const HeapNode *node = heap_top(&fetcher->first_byte);
-    if (node != NULL && node->key < next.ns) {
-        next = (MonoTime){node->key};
-    }
     if (mono_before(gate_turn_time(&fetcher->turn), next)) {
         next = gate_turn_time(&fetcher->turn);
     }
-    if (next.ns == MONO_NEVER.ns) {
-        return -1;
+    /* Deadlines are in the run clock's time. It has to be wound. */
+    MonoTime late = transfer_clock_next(&fetcher->clock);
+    if (late.ns != MONO_NEVER.ns) {
+        late.ns += now.ns - fetcher->shared.now.ns;
+        next = mono_before(late, next) ? late : next;
     }
-    int64_t ms = (next.ns - now.ns + 999999) / 1000000;
-    return ms < 0 ? 0 : ms > 60000 ? 60000 : (int)ms;
+    int64_t ms =
+        next.ns == MONO_NEVER.ns ? RUN_CLOCK_STEP_MS : (next.ns - now.ns + 999999) / 1000000;
+    ms = ms < RUN_CLOCK_STEP_MS ? ms : RUN_CLOCK_STEP_MS;
+    return ms < 0 ? 0 : (int)ms;
 }
 
 static void serve(Fetcher *fetcher, const struct epoll_event *event)
@@ -236,11 +256,15 @@ static void *fetcher_main(void *argument)
 {
     Fetcher *fetcher = argument;
     struct epoll_event events[EPOLL_EVENTS];
+    MonoTime now = mono_now();
+    run_clock_init(&fetcher->run, now);
     while (!atomic_load(&fetcher->stopping)) {
-        MonoTime now = mono_now();
+        now = mono_now();
+        tick(fetcher, now);
         thread_step("waiting");
         int n = epoll_wait(fetcher->epoll, events, EPOLL_EVENTS, wait_ms(fetcher, now));
         thread_step("fetching");
+        tick(fetcher, mono_now());
         for (int i = 0; i < n; i++) {
             serve(fetcher, &events[i]);
         }
@@ -248,7 +272,7 @@ static void *fetcher_main(void *argument)
         continue_paused(fetcher, now);
         lanes_run_timers(&fetcher->lanes, now);
         collect_ended(fetcher);
-        expire_first_bytes(fetcher, now);
+        end_late(fetcher);
         if (atomic_exchange(&fetcher->aborting, false)) {
             abort_all(fetcher);
         }
@@ -299,15 +323,19 @@ Result fetcher_new(Fetcher **out, unsigned number, const FetcherOptions *options
                                   .text = &fetcher->text};
     fetcher->epoll = -1;
     fetcher->wake.fd = -1;
-    heap_init(&fetcher->first_byte);
+    TransferTimes times = {.connect_ms = options->connect_timeout_ms,
+                           .first_byte_ms = options->first_byte_timeout_ms,
+                           .total_ms = options->total_timeout_ms,
+                           .slow_bytes_s = options->slow_bytes_s,
+                           .slow_time_ms = options->slow_time_ms};
+    transfer_clock_init(&fetcher->clock, &times);
     gate_turn_init(&fetcher->turn, options->gate);
     flights_init(&fetcher->flights);
-    fetcher->pool =
-        (TransferPool){.shared = &fetcher->shared, .first_byte_heap = &fetcher->first_byte};
+    fetcher->pool = (TransferPool){.shared = &fetcher->shared};
     url_init(&fetcher->url);
     buffer_init(&fetcher->text, 2 * URL_MAX_BYTES);
     Result rc = transfer_shared_init(&fetcher->shared, &fetcher->options, &fetcher->n_connections,
-                                     &fetcher->turn.paused, &fetcher->sockets);
+                                     &fetcher->turn.paused, &fetcher->sockets, &fetcher->clock);
     if (rc == RESULT_OK) {
         rc = open_loop(fetcher);
     }
@@ -404,7 +432,7 @@ void fetcher_delete(Fetcher *fetcher)
     decoder_delete(fetcher->decoder);
     url_destroy(&fetcher->url);
     buffer_destroy(&fetcher->text);
-    heap_destroy(&fetcher->first_byte);
+    transfer_clock_destroy(&fetcher->clock);
     gate_turn_destroy(&fetcher->turn);
     flights_destroy(&fetcher->flights);
     if (fetcher->epoll >= 0) {
@@ -426,5 +454,8 @@ void fetcher_stats(Fetcher *fetcher, FetcherStats *stats)
         .paused = atomic_load_explicit(&fetcher->n_paused, memory_order_relaxed),
         .requests = atomic_load_explicit(&fetcher->requests, memory_order_relaxed),
         .connections = atomic_load_explicit(&fetcher->connections, memory_order_relaxed),
+        .local = atomic_load_explicit(&fetcher->local.count, memory_order_relaxed),
+        .no_descriptors =
+            atomic_load_explicit(&fetcher->local.no_descriptors, memory_order_relaxed),
     };
 }

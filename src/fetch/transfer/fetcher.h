@@ -74,10 +74,12 @@ typedef struct FetcherSinks {
 } FetcherSinks;
 
 typedef struct FetcherStats {
-    size_t active;        /* transfers in flight, paused ones included */
-    size_t paused;        /* those that wait for the gate */
-    uint64_t requests;    /* begun since the start */
-    uint64_t connections; /* opened */
+    size_t active;           /* transfers in flight, paused ones included */
+    size_t paused;           /* those that wait for the gate */
+    uint64_t requests;       /* begun since the start */
+    uint64_t connections;    /* opened */
+    uint64_t local;          /* fetches that this machine could not do */
+    uint64_t no_descriptors; /* of these: for want of file descriptors */
 } FetcherStats;
 
 typedef struct Fetcher Fetcher;

@@ -1,5 +1,6 @@
 #include "fetch/transfer/transfer.h"
 
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -12,15 +13,20 @@
 #define BODY_FIRST_BYTES   32768u /* of a body that does not say how long it is */
 #define BODY_TOLD_BYTES    (256u << 10)
 #define RECEIVE_BYTES      65536L
+#define CONNECT_BEYOND_MS  86400000L
 /* What a transfer is counted with from its start: the first piece of its body, and what libcurl
  * and the system hold for it. */
 #define TRANSFER_FIRST_BYTES (BODY_FIRST_BYTES + 16384u)
 
 Result transfer_shared_init(TransferShared *shared, const FetcherOptions *options,
-                            uint64_t *connections, Heap *paused, SocketWatch *sockets)
+                            uint64_t *connections, Heap *paused, SocketWatch *sockets,
+                            TransferClock *clock)
 {
-    *shared = (TransferShared){
-        .options = options, .connections = connections, .paused = paused, .sockets = sockets};
+    *shared = (TransferShared){.options = options,
+                               .connections = connections,
+                               .paused = paused,
+                               .sockets = sockets,
+                               .clock = clock};
     Buffer error;
     buffer_init(&error, 1024);
     Result rc = port_map_parse(&shared->ports, options->port_map, &error);
@@ -51,11 +57,26 @@ void transfer_shared_destroy(TransferShared *shared)
 /* ---- callbacks
  * ------------------------------------------------------------------------------------ */
 
-static void note_first_byte(Transfer *transfer)
+/* Bytes of the answer have come. */
+static void note_bytes(Transfer *transfer, size_t length)
 {
-    if (heap_holds(&transfer->by_first_byte)) {
-        heap_remove(transfer->first_byte_heap, &transfer->by_first_byte);
-    }
+    TransferShared *shared = transfer->shared;
+    transfer->timer.bytes += length;
+    transfer->was_held_up = false;
+    transfer_clock_enter(shared->clock, &transfer->timer, PHASE_RECEIVING, shared->now);
+}
+
+/* The connection is there, and the request goes out. */
+static int on_connected(void *context, char *peer, char *self, int peer_port, int own_port)
+{
+    Transfer *transfer = context;
+    (void)peer;
+    (void)self;
+    (void)peer_port;
+    (void)own_port;
+    transfer_clock_enter(transfer->shared->clock, &transfer->timer, PHASE_ASKING,
+                         transfer->shared->now);
+    return CURL_PREREQFUNC_OK;
 }
 
 void transfer_break_off(Transfer *transfer)
@@ -89,7 +110,7 @@ static size_t on_header(char *bytes, size_t size, size_t n, void *context)
     Transfer *transfer = context;
     size_t length = size * n;
     Buffer *header = &transfer->result->answer.header;
-    note_first_byte(transfer);
+    note_bytes(transfer, length);
     if (header->capacity == 0 && header->limit >= HEADER_FIRST_BYTES) {
         (void)buffer_reserve(header, HEADER_FIRST_BYTES);
     }
@@ -124,10 +145,11 @@ static size_t on_body(char *bytes, size_t size, size_t n, void *context)
     Transfer *transfer = context;
     Buffer *body = &transfer->result->answer.body;
     size_t length = size * n;
-    note_first_byte(transfer);
     if (has_to_wait(transfer, length)) {
+        transfer_clock_pause(transfer->shared->clock, &transfer->timer, transfer->shared->now);
         return CURL_WRITEFUNC_PAUSE;
     }
+    note_bytes(transfer, length);
     if (body->capacity == 0) {
         make_room(transfer, length);
     }
@@ -159,6 +181,8 @@ static curl_socket_t on_open_socket(void *context, curlsocktype purpose,
     int fd = socket(address->family, address->socktype | SOCK_CLOEXEC, address->protocol);
     if (fd >= 0) {
         socket_watch_opened(transfer->shared->sockets, fd);
+    } else {
+        transfer->local_errno = errno; /* whatever it is: nobody has been asked yet */
     }
     return fd < 0 ? CURL_SOCKET_BAD : fd;
 }
@@ -189,23 +213,22 @@ static void set_up_once(Transfer *transfer)
     (void)curl_easy_setopt(easy, CURLOPT_WRITEDATA, transfer);
     (void)curl_easy_setopt(easy, CURLOPT_OPENSOCKETFUNCTION, on_open_socket);
     (void)curl_easy_setopt(easy, CURLOPT_OPENSOCKETDATA, transfer);
-    (void)curl_easy_setopt(easy, CURLOPT_CONNECTTIMEOUT_MS, (long)options->connect_timeout_ms);
-    (void)curl_easy_setopt(easy, CURLOPT_TIMEOUT_MS, (long)options->total_timeout_ms);
-    (void)curl_easy_setopt(easy, CURLOPT_LOW_SPEED_LIMIT, (long)options->slow_bytes_s);
-    (void)curl_easy_setopt(easy, CURLOPT_LOW_SPEED_TIME, (long)(options->slow_time_ms / 1000));
+    (void)curl_easy_setopt(easy, CURLOPT_PREREQFUNCTION, on_connected);
+    (void)curl_easy_setopt(easy, CURLOPT_PREREQDATA, transfer);
+    /* Time is transfer_clock's; libcurl has a default of its own for connecting. */
+    (void)curl_easy_setopt(easy, CURLOPT_CONNECTTIMEOUT_MS, CONNECT_BEYOND_MS);
     (void)curl_easy_setopt(easy, CURLOPT_SSL_VERIFYPEER, options->tls_verify ? 1L : 0L);
     (void)curl_easy_setopt(easy, CURLOPT_SSL_VERIFYHOST, options->tls_verify ? 2L : 0L);
 }
 
-Result transfer_new(Transfer **out, const TransferShared *shared, Heap *first_byte_heap)
+Result transfer_new(Transfer **out, TransferShared *shared)
 {
     Transfer *transfer = calloc(1, sizeof *transfer);
     if (transfer == NULL) {
         return RESULT_MEMORY;
     }
     transfer->shared = shared;
-    transfer->first_byte_heap = first_byte_heap;
-    heap_node_init(&transfer->by_first_byte);
+    transfer_timer_init(&transfer->timer);
     heap_node_init(&transfer->by_pause);
     transfer->connect_to.data = transfer->connect_key;
     transfer->easy = curl_easy_init();
@@ -310,13 +333,14 @@ static void leave_the_paused(Transfer *transfer)
 CURLcode transfer_continue(Transfer *transfer)
 {
     leave_the_paused(transfer);
+    transfer_clock_go_on(transfer->shared->clock, &transfer->timer, transfer->shared->now);
     lanes_touch(transfer->lane);
     return curl_easy_pause(transfer->easy, CURLPAUSE_CONT);
 }
 
 void transfer_reset(Transfer *transfer)
 {
-    note_first_byte(transfer);
+    transfer_clock_stop(transfer->shared->clock, &transfer->timer);
     leave_the_paused(transfer);
     transfer->favoured = false;
     forget_conditions(transfer);
@@ -326,6 +350,8 @@ void transfer_reset(Transfer *transfer)
     transfer->refused_address = false;
     transfer->header_overflow = false;
     transfer->body_overflow = false;
-    transfer->first_byte_late = false;
+    transfer->was_held_up = false;
+    transfer->local_errno = 0;
+    transfer->late = LATE_NOT;
     transfer->error[0] = '\0';
 }

@@ -22,6 +22,7 @@
 #include "fetch/transfer/fetch_result.h"
 #include "fetch/transfer/flights.h"
 #include "fetch/transfer/fetcher.h"
+#include "fetch/clock/transfer_clock.h"
 #include "fetch/connect/lanes.h"
 #include "fetch/connect/port_map.h"
 #include "fetch/connect/socket_watch.h"
@@ -34,14 +35,18 @@ typedef struct TransferShared {
     uint64_t *connections;             /* counted here; the fetching thread's, as what is below */
     Heap *paused;                      /* transfers that wait for the gate, by when they began to */
     SocketWatch *sockets;
+    TransferClock *clock;
+    MonoTime now; /* of the thread's run clock, as of this turn of its loop */
 } TransferShared;
 
+/* What the thread has of its own is borrowed. */
 Result transfer_shared_init(TransferShared *shared, const FetcherOptions *options,
-                            uint64_t *connections, Heap *paused, SocketWatch *sockets);
+                            uint64_t *connections, Heap *paused, SocketWatch *sockets,
+                            TransferClock *clock);
 void transfer_shared_destroy(TransferShared *shared);
 
 typedef struct Transfer {
-    const TransferShared *shared;
+    TransferShared *shared;
     CURL *easy;
     Lane *lane;                    /* in which it is, or was last */
     VisitState *visit_state;       /* whose it is; NULL when free */
@@ -50,20 +55,21 @@ typedef struct Transfer {
     struct curl_slist *conditions; /* owned, but for the shared headers behind its last; or NULL */
     struct curl_slist *last_condition;
     char connect_key[CONNECT_KEY_BYTES];
-    Flight flight;          /* while it is asked for */
-    HeapNode by_first_byte; /* in the fetching thread's heap until the first header byte */
-    Heap *first_byte_heap;
+    Flight flight;        /* while it is asked for */
+    TransferTimer timer;  /* in TransferShared.clock while it goes on */
     HeapNode by_pause;    /* in TransferShared.paused while it waits for the gate */
     bool favoured;        /* it need not wait: what it holds must be able to leave */
     bool refused_address; /* the socket was not opened: special address */
     bool header_overflow;
     bool body_overflow;
-    bool first_byte_late; /* aborted by the fetching thread */
+    bool was_held_up;  /* the thread did not run meanwhile */
+    int local_errno;   /* of the system call that failed for a reason of this machine; 0 */
+    TransferLate late; /* broken off for this */
     char error[CURL_ERROR_SIZE];
     struct Transfer *next_free;
 } Transfer;
 
-Result transfer_new(Transfer **transfer, const TransferShared *shared, Heap *first_byte_heap);
+Result transfer_new(Transfer **transfer, TransferShared *shared);
 void transfer_delete(Transfer *transfer);
 
 /* Sets the handle up for one URL of the visit state, connecting to its address. url_port is the

@@ -6,18 +6,45 @@
 #include "base/thread/log.h"
 #include "parse/http/http_header.h"
 
-static FetchClass class_of_connect(const Transfer *transfer)
+/* Failures of this machine: nobody else has had a part in them. */
+static bool is_local(int os_error)
+{
+    switch (os_error) {
+    case EMFILE:
+    case ENFILE:
+    case ENOBUFS:
+    case ENOMEM:
+    case EPERM: /* a firewall of our own */
+    case EACCES:
+    case EADDRNOTAVAIL: /* no port is left */
+    case EADDRINUSE:
+    case EAFNOSUPPORT:
+        return true;
+    default:
+        return false;
+    }
+}
+
+static int os_error_of(const Transfer *transfer)
 {
     long os_error = 0;
     (void)curl_easy_getinfo(transfer->easy, CURLINFO_OS_ERRNO, &os_error);
-    if (transfer->refused_address) {
-        return FETCH_PRIVATE;
+    return (int)os_error;
+}
+
+static FetchClass class_of_connect(Transfer *transfer)
+{
+    int os_error = os_error_of(transfer);
+    if (transfer->local_errno == 0 && is_local(os_error)) {
+        transfer->local_errno = os_error;
     }
-    switch ((int)os_error) {
+    if (transfer->local_errno != 0) {
+        return FETCH_LOCAL;
+    }
+    switch (os_error) {
     case ENETUNREACH:
     case EHOSTUNREACH:
     case ENETDOWN:
-    case EADDRNOTAVAIL:
         return FETCH_NO_ROUTE;
     case ETIMEDOUT:
         return FETCH_CONNECT_TIME;
@@ -26,32 +53,26 @@ static FetchClass class_of_connect(const Transfer *transfer)
     }
 }
 
-static FetchClass class_of_timeout(const Transfer *transfer)
+static FetchClass class_of_late(TransferLate late)
 {
-    curl_off_t connected_us = 0;
-    (void)curl_easy_getinfo(transfer->easy, CURLINFO_PRETRANSFER_TIME_T, &connected_us);
-    if (connected_us == 0) {
-        return FETCH_CONNECT_TIME;
-    }
-    return strstr(transfer->error, "too slow") != NULL ? FETCH_SLOW : FETCH_TIMEOUT;
+    return late == LATE_CONNECT ? FETCH_CONNECT_TIME
+           : late == LATE_SLOW  ? FETCH_SLOW
+                                : FETCH_TIMEOUT;
 }
 
-static FetchClass class_of_code(const Transfer *transfer, CURLcode code)
+static FetchClass class_of_code(Transfer *transfer, CURLcode code)
 {
     if (transfer->refused_address) {
         return FETCH_PRIVATE;
     }
-    if (transfer->first_byte_late) {
-        return FETCH_TIMEOUT;
+    if (transfer->late != LATE_NOT) {
+        return class_of_late(transfer->late);
     }
     if (code == CURLE_OK) {
         return FETCH_OK;
     }
     if (code == CURLE_COULDNT_CONNECT) {
         return class_of_connect(transfer);
-    }
-    if (code == CURLE_OPERATION_TIMEDOUT) {
-        return class_of_timeout(transfer);
     }
     if (code == CURLE_SSL_CONNECT_ERROR || code == CURLE_PEER_FAILED_VERIFICATION ||
         code == CURLE_SSL_CIPHER || code == CURLE_SSL_CERTPROBLEM ||
@@ -61,20 +82,34 @@ static FetchClass class_of_code(const Transfer *transfer, CURLcode code)
     if (code == CURLE_WRITE_ERROR && transfer->body_overflow) {
         return FETCH_OK; /* we cut it */
     }
-    return FETCH_BROKEN;
+    /* It broke while this thread did not run: the other side could not know. */
+    return transfer->was_held_up ? FETCH_LOCAL : FETCH_BROKEN;
 }
 
 /* A body of which only a part came is still worth something when its header is complete. */
-static void note_truncation(Transfer *transfer, CURLcode code, bool answered)
+static void note_truncation(Transfer *transfer, bool answered)
 {
     FetchResult *result = transfer->result;
     if (transfer->body_overflow) {
         result->answer.truncated = TRUNCATED_LENGTH;
-    } else if (answered && code == CURLE_OPERATION_TIMEDOUT) {
+    } else if (answered && (transfer->late == LATE_TOTAL || transfer->late == LATE_SLOW)) {
         result->answer.truncated = TRUNCATED_TIME;
     } else if (answered && result->answer.class == FETCH_BROKEN) {
         result->answer.truncated = TRUNCATED_DISCONNECT;
     }
+}
+
+/* Whether what came until it was too late is all that is to be had: fetch.total_timeout is over, or
+ * the server never said how long the body is, and just keeps the connection. Half a robots.txt is
+ * none. */
+static bool is_kept(const Transfer *transfer, bool answered)
+{
+    const FetchResult *result = transfer->result;
+    curl_off_t told = -1;
+    (void)curl_easy_getinfo(transfer->easy, CURLINFO_CONTENT_LENGTH_DOWNLOAD_T, &told);
+    bool has_no_end = told < 0 && result->answer.http_version != 20;
+    return answered && result->kind != FETCHED_ROBOTS && result->answer.body.length > 0 &&
+           (transfer->late == LATE_TOTAL || (transfer->late == LATE_SLOW && has_no_end));
 }
 
 /* libcurl 7.88 can miss the end of an HTTP/2 answer that came in one piece with its header, and
@@ -95,13 +130,20 @@ static void blame_http2(Transfer *transfer)
  * key of the connection. */
 static const char *error_text(const Transfer *transfer, CURLcode code)
 {
-    long os_error = 0;
-    (void)curl_easy_getinfo(transfer->easy, CURLINFO_OS_ERRNO, &os_error);
+    static const char *const late[] = {[LATE_NOT] = "",
+                                       [LATE_CONNECT] = "no connection in fetch.connect_timeout",
+                                       [LATE_FIRST_BYTE] = "no byte in fetch.first_byte_timeout",
+                                       [LATE_SLOW] = "slower than fetch.slow_rate",
+                                       [LATE_TOTAL] = "not whole in fetch.total_timeout"};
+    int os_error = transfer->local_errno != 0 ? transfer->local_errno : os_error_of(transfer);
     if (transfer->refused_address) {
         return "a special address, and not one of fetch.allow_addresses";
     }
+    if (transfer->late != LATE_NOT) {
+        return late[transfer->late];
+    }
     if (code == CURLE_COULDNT_CONNECT) {
-        return os_error != 0 ? strerrordesc_np((int)os_error) : "no connection";
+        return os_error != 0 ? strerrordesc_np(os_error) : "no connection";
     }
     if (transfer->header_overflow) {
         return "the header is longer than fetch.max_header";
@@ -130,8 +172,12 @@ void transfer_end(Transfer *transfer, CURLcode code)
                           result->answer.header.data == NULL ? "" : result->answer.header.data,
                           result->answer.header.length) == RESULT_OK &&
         header.is_complete && !transfer->header_overflow;
-    note_truncation(transfer, code, answered && status >= 200);
-    if (result->answer.class == FETCH_OK && answered && status >= 200) {
+    answered = answered && status >= 200;
+    note_truncation(transfer, answered);
+    if (is_kept(transfer, answered)) {
+        result->answer.class = FETCH_OK;
+    }
+    if (result->answer.class == FETCH_OK && answered) {
         result->answer.status = (int)status;
         if (status == 429 || status == 503) {
             result->answer.class = FETCH_BUSY;
@@ -144,7 +190,7 @@ void transfer_end(Transfer *transfer, CURLcode code)
         }
         blame_http2(transfer);
         result->answer.status = fetch_status_of_class(result->answer.class);
-        result->answer.partial_status = answered && status >= 200 ? (int)status : 0;
+        result->answer.partial_status = answered ? (int)status : 0;
     }
     if (result->answer.class != FETCH_OK && result->answer.class != FETCH_BUSY &&
         result->answer.class != FETCH_SERVER) {

@@ -10,7 +10,7 @@ static Transfer *make(TransferPool *pool)
         return NULL;
     }
     pool->transfers = all;
-    if (transfer_new(&transfer, pool->shared, pool->first_byte_heap) != RESULT_OK) {
+    if (transfer_new(&transfer, pool->shared) != RESULT_OK) {
         return NULL;
     }
     all[pool->n_transfers++] = transfer;

@@ -9,8 +9,7 @@
 #include "fetch/transfer/transfer.h"
 
 typedef struct TransferPool {
-    const TransferShared *shared; /* borrowed, as first_byte_heap */
-    Heap *first_byte_heap;
+    TransferShared *shared; /* borrowed */
     Transfer *free_list;
     Transfer **transfers; /* all */
     size_t n_transfers;

@@ -31,6 +31,7 @@ static const struct {
     [FETCH_ROBOTS_ERROR] = {"robots-error", {5 * MINUTE, 5, true}},
     [FETCH_BAD_PORT] = {"bad-port", {0, 0, true}},
     [FETCH_SERVER] = {"server-error", {5000, 2, false}},
+    [FETCH_LOCAL] = {"local", {1000, 0, false}},
 };
 
 const char *fetch_class_name(FetchClass class)
@@ -190,6 +191,17 @@ static int64_t note_failure(const PolitenessOptions *options, const FetchEnd *en
     return greater(delay, wait);
 }
 
+/* The same again after a moment, and nothing is counted. */
+static PolitenessVerdict judge_local(const PolitenessOptions *options, const FetchEnd *end,
+                                     unsigned tries)
+{
+    int64_t delay = politeness_host_delay(options, end->host_delay_ms, end->crawl_delay_ms, 0);
+    return (PolitenessVerdict){.host_wait_ms = greater(delay, options->rules[FETCH_LOCAL].wait_ms),
+                               .ip_wait_ms = options->ip_delay_ms,
+                               .tries = tries,
+                               .retry = true};
+}
+
 #define PARK_LEAST_FAILURES 4u
 
 /* Whether a host is set aside that is not to be dropped. */
@@ -215,6 +227,9 @@ PolitenessVerdict politeness_judge(const PolitenessOptions *options, const Fetch
     if (end->class == FETCH_OK) {
         *tries = 0;
         return judge_success(options, end, health);
+    }
+    if (end->class == FETCH_LOCAL) {
+        return judge_local(options, end, *tries);
     }
     const RetryRule *rule = &options->rules[end->class];
     PolitenessVerdict verdict = {.host_wait_ms = note_failure(options, end, health),

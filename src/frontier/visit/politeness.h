@@ -8,6 +8,7 @@
  *    table gives, up to rest_max_ms. Each success halves the count, and the rest: the delay behind
  *    it is half of the last rest, then a quarter, until the host's own delay is longer. A host
  *    whose rests add up to park_after_ms without recovering is parked, with its URLs.
+ * What this machine is to blame for is not counted at all (FETCH_LOCAL).
  * 429 and 503 slow down the host as long as their Retry-After says; beyond retry_after_max_ms the
  * host is parked. A Retry-After of nothing, or of a time that has passed, says nothing. 500, 502
  * and 504 slow it down when they are repeated.
@@ -41,6 +42,7 @@ typedef enum FetchClass {
     FETCH_HTTP2,        /* an HTTP/2 answer stalled or broke: tried again with HTTP/1.1 */
     FETCH_BAD_PORT,     /* no connection is made to this port (parse/host/port_set.h) */
     FETCH_SERVER,       /* an answer: 500, 502 or 504 */
+    FETCH_LOCAL,        /* this machine could not: no descriptor, no port; nobody is charged */
     FETCH_CLASSES
 } FetchClass;
 

@@ -132,6 +132,7 @@ const char *words_status(int status)
                {-10006, "trap"},
                {-10007, "too many redirects"},
                {-10008, "its host was given up"},
+               {-10009, "this machine could not: done again"},
                {200, "OK"},
                {206, "partial content"},
                {301, "moved permanently"},

@@ -1,0 +1,87 @@
+/* Transfer clock: how long the transfers of one fetching thread may take.
+ *
+ * What: libcurl's own time-outs go by the wall, cannot stand still, and cost a timer a second for
+ * each transfer. These go by the time in which the thread ran (run_clock.h), stand still while a
+ * transfer is paused for want of memory, and cost nothing until they are due.
+ *
+ *   CONNECTING --(request is sent)--> ASKING --(first byte)--> RECEIVING
+ *
+ *   phase         late when
+ *   CONNECTING    connect_ms have passed since the start
+ *   ASKING        first_byte_ms have passed since the start
+ *   RECEIVING     less than slow_bytes_s came, on average, in the last slow_time_ms
+ *   all           total_ms have passed since the start
+ *
+ * Invariant: a running transfer stands in the heap under the first time at which something about it
+ * may be due; a paused one does not.
+ * Owns: the heap; transfers are the caller's.
+ * Threads: one fetching thread. Times are those of its run clock, and parameters. */
+#ifndef FETCH_CLOCK_TRANSFER_CLOCK_H
+#define FETCH_CLOCK_TRANSFER_CLOCK_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/core/clock.h"
+#include "base/core/result.h"
+#include "base/memory/heap.h"
+
+typedef struct TransferTimes {
+    int64_t connect_ms;
+    int64_t first_byte_ms; /* from the start */
+    int64_t total_ms;
+    int64_t slow_bytes_s; /* 0: no rate is too slow */
+    int64_t slow_time_ms;
+} TransferTimes;
+
+typedef enum TransferPhase { PHASE_CONNECTING, PHASE_ASKING, PHASE_RECEIVING } TransferPhase;
+
+typedef enum TransferLate {
+    LATE_NOT,
+    LATE_CONNECT,
+    LATE_FIRST_BYTE,
+    LATE_SLOW,
+    LATE_TOTAL
+} TransferLate;
+
+#define TRANSFER_MARKS 4u /* of a window: what had come by when */
+
+/* Of one transfer; part of it. */
+typedef struct TransferTimer {
+    HeapNode node;
+    TransferPhase phase;
+    MonoTime start;
+    MonoTime phase_start;
+    MonoTime paused; /* since then; 0: it is not */
+    uint64_t bytes;  /* received so far; the owner counts */
+    uint64_t marks[TRANSFER_MARKS];
+    unsigned n_marks; /* made so far */
+} TransferTimer;
+
+typedef struct TransferClock {
+    TransferTimes times;
+    Heap heap;
+} TransferClock;
+
+void transfer_clock_init(TransferClock *clock, const TransferTimes *times);
+void transfer_clock_destroy(TransferClock *clock);
+void transfer_timer_init(TransferTimer *timer);
+
+/* A transfer begins. RESULT_MEMORY. */
+Result transfer_clock_start(TransferClock *clock, TransferTimer *timer, MonoTime now);
+/* Its connection is there, its first byte has come; in a phase that is behind it, nothing happens.
+ */
+void transfer_clock_enter(TransferClock *clock, TransferTimer *timer, TransferPhase phase,
+                          MonoTime now);
+/* It waits for memory; it goes on. What it waited does not count. */
+void transfer_clock_pause(TransferClock *clock, TransferTimer *timer, MonoTime now);
+void transfer_clock_go_on(TransferClock *clock, TransferTimer *timer, MonoTime now);
+/* It has ended. Nothing happens when it does not run. */
+void transfer_clock_stop(TransferClock *clock, TransferTimer *timer);
+
+/* A transfer that is late, or NULL; *late says how. It has been taken out of the clock. */
+TransferTimer *transfer_clock_late(TransferClock *clock, MonoTime now, TransferLate *late);
+/* When transfer_clock_late may find one; MONO_NEVER. */
+MonoTime transfer_clock_next(const TransferClock *clock);
+
+#endif
