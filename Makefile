@@ -17,6 +17,9 @@ ifeq ($(origin CC),default)
   CC := gcc
 endif
 PKG_CONFIG ?= pkg-config
+OBJCOPY ?= objcopy
+# V=1: commands are shown as they are run.
+Q := $(if $(V),,@)
 PKGS := libcurl libxml-2.0 libcares lmdb libpcre2-8 inih libpsl libidn2 libxxhash libdeflate zlib \
         libzstd libbrotlidec libssl libcrypto ncursesw
 # What works before the libraries are there, or without them.
@@ -72,7 +75,7 @@ LINK = $(CC) $(USE_LD) -pie
 define link
 @mkdir -p $(@D)
 @echo '  LD  $@' >&2
-@$(LINK) -o $@ $(filter %.o %.a,$^) $(ALSO) $(USE_LIBS)
+$(Q)$(LINK) -o $@ $(filter %.o %.a,$^) $(ALSO) $(USE_LIBS)
 endef
 define archive
 @mkdir -p $(@D)
@@ -127,7 +130,7 @@ FORCE:
 $(OUT)/%.o: %.c $(OUT)/flags.list
 	@mkdir -p $(@D)
 	@echo '  CC  $<' >&2
-	@$(COMPILE) -MMD -MP -c -o $@ $<
+	$(Q)$(COMPILE) -MMD -MP -c -o $@ $<
 
 $(OUT)/libragno.a: $(call objects,$(LIB_SRC)) $(OUT)/libragno.list
 	$(archive)
@@ -266,23 +269,34 @@ LIBRAGNO_HEADERS = $(sort $(filter %.h,$(shell $(CC) $(USE_CPP) -MM src/ragno.h)
 SO := libragno.so.0
 
 $(OUT)/install.list: export LIST = $(LIBRAGNO_SRC)
-$(OUT)/install/libragno.a: $(call objects,$(LIBRAGNO_SRC)) $(OUT)/install.list
-	$(archive)
-
-$(OUT)/install/libragno.so.$(VERSION): $(call objects,$(LIBRAGNO_SRC)) src/libragno.map $(OUT)/install.list
+# One object for both forms: in it everything is local that src/libragno.map does not show. So a program
+# may have a map_get or a hash_64 of its own, whichever way it is linked.
+LIBRAGNO_SHOWN = $(patsubst %;,--keep-global-symbol='%',\
+    $(shell sed -n '/global:/,/local:/p' src/libragno.map | grep -o '[a-z0-9_]*[*]*;'))
+$(OUT)/install/libragno.o: $(call objects,$(LIBRAGNO_SRC)) src/libragno.map $(OUT)/install.list
 	@mkdir -p $(@D)
 	@echo '  LD  $@' >&2
-	@$(CC) $(USE_LD) -shared -Wl,-soname,$(SO) -Wl,--version-script=src/libragno.map -Wl,-z,defs \
-	    -Wl,--as-needed -o $@ $(filter %.o,$^) $(shell $(PKG_CONFIG) --libs $(LIBRAGNO_PKGS)) -lm
+	$(Q)$(CC) $(OPT_$(MODE)) $(CFLAGS) -r -nostdlib -o $@.all $(filter %.o,$^)
+	$(Q)$(OBJCOPY) --wildcard $(LIBRAGNO_SHOWN) $@.all $@
+	@rm -f $@.all
+
+$(OUT)/install/libragno.a: $(OUT)/install/libragno.o
+	$(archive)
+
+# -Bsymbolic-functions: what the library calls is its own, also when the program has a function of that name.
+$(OUT)/install/libragno.so.$(VERSION): $(OUT)/install/libragno.o src/libragno.map
+	@echo '  LD  $@' >&2
+	$(Q)$(CC) $(USE_LD) -shared -Wl,-soname,$(SO) -Wl,--version-script=src/libragno.map -Wl,-z,defs \
+	    -Wl,-Bsymbolic-functions -Wl,--as-needed -o $@ $< $(shell $(PKG_CONFIG) --libs $(LIBRAGNO_PKGS)) -lm
 
 # What the program and the library reach, and nothing else: for tests/lint/unused, with MODE=lint.
 $(OUT)/reached/ragno: $(OUT)/src/main.o $(OUT)/libragno.a
 	@mkdir -p $(@D)
 	@$(LINK) -Wl,--gc-sections -o $@ $^ $(USE_LIBS)
-$(OUT)/reached/libragno.so: $(OUT)/install/libragno.a src/libragno.map
+$(OUT)/reached/libragno.so: $(call objects,$(LIBRAGNO_SRC)) src/libragno.map
 	@mkdir -p $(@D)
-	@$(CC) $(USE_LD) -shared -Wl,--gc-sections -Wl,--version-script=src/libragno.map -Wl,--whole-archive \
-	    $< -Wl,--no-whole-archive -o $@ $(shell $(PKG_CONFIG) --libs $(LIBRAGNO_PKGS)) -lm
+	@$(CC) $(USE_LD) -shared -Wl,--gc-sections -Wl,--version-script=src/libragno.map \
+	    $(filter %.o,$^) -o $@ $(shell $(PKG_CONFIG) --libs $(LIBRAGNO_PKGS)) -lm
 
 # ---- Documents, editors, installing ----
 .PHONY: doc install

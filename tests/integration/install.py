@@ -10,6 +10,9 @@ import harness
 from harness import OUT
 
 PROGRAM = "tests/integration/library_user.c"
+# What every C program might have, and what it must not find in a library.
+COMMON = {"map_get", "hash_64", "buffer_append", "buffer_init", "error_set", "error_new", "result_name",
+          "mutex_lock", "heap_push", "mono_now", "wall_now", "log_write", "arena_new", "queue_push"}
 EXPECTED = ("next http://b.example/high\nrank found\nlinks 4\nlinked from 1, crawls 0\n")
 # The other ways to write it: by the directory, and by the documented names.
 NAMES = '#include <ragno/ragno.h>\n#include "page_db.h"\n#include "hits_scorer.h"\n'
@@ -26,15 +29,38 @@ def install(report, path):
     return report.check("make install ends well", made.returncode == 0, made.stdout[-2000:])
 
 
+def inner_names(path):
+    """The functions of the library that it does not show, and the names in C of those that it shows under
+    others."""
+    objects = [o for layer in ("base", "store")
+               for o in glob.glob(f"build/release/src/{layer}/**/*.o", recursive=True)
+               if os.path.isfile(o.removeprefix("build/release/")[:-2] + ".c")]
+    lines = run(["nm", "-g", "--defined-only", "--format=posix"] + objects).stdout.splitlines()
+    names = {line.split()[0] for line in lines if " T " in line}
+    shown = shown_functions(f"{path}/root/usr/lib/libragno.so")
+    return {n.removeprefix("ragno_") for n in names - (shown - {f for f in shown if f.startswith("ragno_")})}
+
+
+def write_same_names(report, path):
+    """A source file with a function of each name that the library uses inside: whoever calls one dies."""
+    names = inner_names(path) | COMMON
+    report.check("functions have names of their own", len(names) > 400, str(len(names)))
+    with open(f"{path}/same_names.c", "w") as file:
+        file.write("#include <stdlib.h>\n")
+        for name in sorted(names):
+            file.write(f"void {name}(void);\nvoid {name}(void) {{ abort(); }}\n")
+
+
 def compile_and_run(report, path, name, kind, libraries, environment):
-    """Builds PROGRAM against the scratch root and runs it."""
+    """Builds PROGRAM against the scratch root and runs it, beside functions of the same names as the
+    library's own."""
     flags = subprocess.run(["pkg-config", "--cflags"] + kind + ["--libs", "ragno"], text=True,
                            capture_output=True, env=environment, check=False)
     if not report.check(f"{name}: pkg-config knows ragno", flags.returncode == 0, flags.stderr):
         return
     words = [w for f in flags.stdout.split() for w in libraries.get(f, [f])]
-    built = run(["cc", "-std=c11", "-Wall", "-Wextra", "-Werror", "-Wpedantic", PROGRAM, "-o",
-                 f"{path}/{name}"] + words)
+    built = run(["cc", "-std=c11", "-Wall", "-Wextra", "-Werror", "-Wpedantic", "-fno-builtin", PROGRAM,
+                 f"{path}/same_names.c", "-o", f"{path}/{name}"] + words)
     if report.check(f"{name}: a program compiles without a warning", built.returncode == 0,
                     built.stdout[-2000:]):
         ran = run([f"{path}/{name}", f"{path}/{name}.db"],
@@ -57,25 +83,37 @@ INNER = re.compile(r"mutex_|condition_|cpu_|clock_asleep_|score_(input|parent)_|
 
 
 def declared_functions(root):
-    """The functions that the installed headers declare."""
-    names = set()
+    """The functions that the installed headers declare, as the linker knows them."""
+    names, linked = set(), set()
     for header in glob.glob(f"{root}/usr/include/ragno/**/*.h", recursive=True):
         with open(header) as file:
             text = re.sub(r"/\*.*?\*/", " ", file.read(), flags=re.S)
         # At the start of a line and not inline: a type, a name, parameters, a semicolon.
         names |= set(re.findall(r"^(?!static|typedef)\w[\w *]*?(\w+)\([^;{]*\)[^;{()]*;", text, re.M))
-    return names
+        linked |= set(re.findall(r"RAGNO_SYMBOL\((\w+)\)", text))
+    return names - linked | {f"ragno_{name}" for name in linked & names}
+
+
+def shown_functions(library, *options):
+    lines = run(["nm", "--defined-only", "--format=posix", *(options or ["-D"]), library]).stdout.splitlines()
+    return {line.split()[0].split("@")[0] for line in lines
+            if len(line.split()) > 2 and line.split()[1] in "TDBRW"}
 
 
 def compare_names(report, path):
-    """The shared library shows what its headers declare for users, no more and no less."""
-    shown = run(["nm", "-D", "--defined-only", "--format=posix",
-                 f"{path}/root/usr/lib/libragno.so"]).stdout
-    shown = {line.split()[0].split("@")[0] for line in shown.splitlines()}
+    """The library shows what its headers declare for users, no more and no less, in both forms."""
+    shown = shown_functions(f"{path}/root/usr/lib/libragno.so")
     declared = {f for f in declared_functions(f"{path}/root") if not INNER.match(f)}
     report.check("functions are declared", len(declared) > 200, str(len(declared)))
     report.equal("the library shows what its headers declare",
                  (sorted(shown - declared), sorted(declared - shown)), ([], []))
+    archive = shown_functions(f"{path}/root/usr/lib/libragno.a", "-g")
+    report.equal("the static library shows the same", sorted(archive ^ shown), [])
+    report.equal("no name of the common sort is shown", sorted((archive | shown) & COMMON), [])
+    versions = run(["nm", "-D", "--defined-only", "--with-symbol-versions",
+                    f"{path}/root/usr/lib/libragno.so"]).stdout
+    bare = [line for line in versions.splitlines() if " T " in line and "@@RAGNO_0.1" not in line]
+    report.equal("each function has a version", bare, [])
 
 
 def compile_in_cpp(report, environment):
@@ -91,6 +129,7 @@ def test_install(report, path):
         return
     environment = dict(os.environ, PKG_CONFIG_SYSROOT_DIR=f"{path}/root",
                        PKG_CONFIG_PATH=f"{path}/root/usr/lib/pkgconfig")
+    write_same_names(report, path)
     compile_and_run(report, path, "dynamic", [], {}, environment)
     static = {"-lragno": ["-Wl,-Bstatic", "-lragno", "-Wl,-Bdynamic"]}
     compile_and_run(report, path, "static", ["--static"], static, environment)

@@ -10,6 +10,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/core/symbol.h"
+
 typedef struct MonoTime {
     int64_t ns; /* nanoseconds since an arbitrary start; never goes back */
 } MonoTime;
@@ -20,8 +22,8 @@ typedef struct WallTime {
 
 #define MONO_NEVER ((MonoTime){INT64_MAX})
 
-MonoTime mono_now(void);
-WallTime wall_now(void);
+MonoTime mono_now(void) RAGNO_SYMBOL(mono_now);
+WallTime wall_now(void) RAGNO_SYMBOL(wall_now);
 
 /* How long the machine has been asleep since it started, in nanoseconds: time that the monotonic
  * clock did not count. */
@@ -62,8 +64,9 @@ static inline int64_t wall_seconds(WallTime t)
 #define CLOCK_TEXT_BYTES 32
 
 /* "2026-01-31T12:00:00.123Z"; text holds CLOCK_TEXT_BYTES. Returns text. */
-char *wall_format_iso(WallTime t, char text[CLOCK_TEXT_BYTES]);
+char *wall_format_iso(WallTime t, char text[CLOCK_TEXT_BYTES]) RAGNO_SYMBOL(wall_format_iso);
 /* "20260131120000123", the form of Heritrix's logs. */
-char *wall_format_compact(WallTime t, char text[CLOCK_TEXT_BYTES]);
+char *wall_format_compact(WallTime t, char text[CLOCK_TEXT_BYTES])
+    RAGNO_SYMBOL(wall_format_compact);
 
 #endif

@@ -14,6 +14,8 @@
 
 #include <pthread.h>
 
+#include "base/core/symbol.h"
+
 #define MAX_ERROR_LENGTH 10000 /* bytes of a message; what is longer is cut */
 
 typedef struct Error {
@@ -23,22 +25,22 @@ typedef struct Error {
 } Error;
 
 /* Makes an embedded Error: code 0, message "NO ERROR". */
-void error_init(Error *error);
+void error_init(Error *error) RAGNO_SYMBOL(error_init);
 /* Undoes error_init; does not free error. */
-void error_destroy(Error *error);
+void error_destroy(Error *error) RAGNO_SYMBOL(error_destroy);
 /* The same on the heap; NULL when memory is short. */
-Error *error_new(void);
-void error_delete(Error *error);
+Error *error_new(void) RAGNO_SYMBOL(error_new);
+void error_delete(Error *error) RAGNO_SYMBOL(error_delete);
 
 /* Sets code and message unless an error is already there (call error_clean first to replace it).
  * A NULL message is empty. */
-void error_set(Error *error, int code, const char *msg);
+void error_set(Error *error, int code, const char *msg) RAGNO_SYMBOL(error_set);
 /* Back to code 0 and "NO ERROR". */
-void error_clean(Error *error);
+void error_clean(Error *error) RAGNO_SYMBOL(error_clean);
 /* Appends ": msg" to the message; the code stays. Without an error it does nothing. */
-void error_add(Error *error, const char *msg);
+void error_add(Error *error, const char *msg) RAGNO_SYMBOL(error_add);
 /* The message, or NULL when there is no error. Borrowed: valid until the object is changed. */
-const char *error_message(const Error *error);
-int error_code(const Error *error);
+const char *error_message(const Error *error) RAGNO_SYMBOL(error_message);
+int error_code(const Error *error) RAGNO_SYMBOL(error_code);
 
 #endif

@@ -7,6 +7,8 @@
 #ifndef BASE_CORE_RESULT_H
 #define BASE_CORE_RESULT_H
 
+#include "base/core/symbol.h"
+
 typedef enum Result {
     RESULT_OK = 0,
     RESULT_MEMORY,    /* out of memory: give this piece of work back and carry on */
@@ -25,9 +27,9 @@ typedef enum Result {
 } Result;
 
 /* A short phrase in lower case for logs and messages. */
-const char *result_name(Result result);
+const char *result_name(Result result) RAGNO_SYMBOL(result_name);
 
 /* The Result for an errno value. */
-Result result_of_errno(int error);
+Result result_of_errno(int error) RAGNO_SYMBOL(result_of_errno);
 
 #endif

@@ -13,6 +13,7 @@
 #include <stddef.h>
 
 #include "base/core/result.h"
+#include "base/core/symbol.h"
 
 typedef struct Buffer {
     char *data;      /* owned; NULL until the first byte */
@@ -24,27 +25,28 @@ typedef struct Buffer {
 #define BUFFER_NO_LIMIT ((size_t)1 << 62)
 
 /* Makes an empty buffer; allocates nothing. */
-void buffer_init(Buffer *buffer, size_t limit);
+void buffer_init(Buffer *buffer, size_t limit) RAGNO_SYMBOL(buffer_init);
 /* Frees the bytes; the buffer is empty afterwards and may be used again. */
-void buffer_destroy(Buffer *buffer);
+void buffer_destroy(Buffer *buffer) RAGNO_SYMBOL(buffer_destroy);
 /* Forgets the bytes, keeps the memory. */
-void buffer_reset(Buffer *buffer);
+void buffer_reset(Buffer *buffer) RAGNO_SYMBOL(buffer_reset);
 /* Frees the memory if more than keep_bytes are held: for buffers that are reused for years. */
-void buffer_trim(Buffer *buffer, size_t keep_bytes);
+void buffer_trim(Buffer *buffer, size_t keep_bytes) RAGNO_SYMBOL(buffer_trim);
 
 /* Makes room for extra more bytes. RESULT_LIMIT, RESULT_MEMORY: the buffer is as before. */
-Result buffer_reserve(Buffer *buffer, size_t extra);
+Result buffer_reserve(Buffer *buffer, size_t extra) RAGNO_SYMBOL(buffer_reserve);
 /* Appends; all or nothing, errors as buffer_reserve. bytes may be NULL when length is 0. */
-Result buffer_append(Buffer *buffer, const void *bytes, size_t length);
-Result buffer_append_string(Buffer *buffer, const char *string);
-Result buffer_append_char(Buffer *buffer, char c);
-Result buffer_printf(Buffer *buffer, const char *format, ...) __attribute__((format(printf, 2, 3)));
+Result buffer_append(Buffer *buffer, const void *bytes, size_t length) RAGNO_SYMBOL(buffer_append);
+Result buffer_append_string(Buffer *buffer, const char *string) RAGNO_SYMBOL(buffer_append_string);
+Result buffer_append_char(Buffer *buffer, char c) RAGNO_SYMBOL(buffer_append_char);
+Result buffer_printf(Buffer *buffer, const char *format, ...) RAGNO_SYMBOL(buffer_printf)
+    __attribute__((format(printf, 2, 3)));
 Result buffer_vprintf(Buffer *buffer, const char *format, va_list arguments)
-    __attribute__((format(printf, 2, 0)));
+    RAGNO_SYMBOL(buffer_vprintf) __attribute__((format(printf, 2, 0)));
 
 /* The contents as a C string; "" when nothing was ever written. Borrowed until the next append. */
-const char *buffer_string(const Buffer *buffer);
+const char *buffer_string(const Buffer *buffer) RAGNO_SYMBOL(buffer_string);
 /* Hands the bytes (malloc'd, NUL-terminated) to the caller and empties the buffer; NULL if none. */
-char *buffer_detach(Buffer *buffer);
+char *buffer_detach(Buffer *buffer) RAGNO_SYMBOL(buffer_detach);
 
 #endif
