@@ -174,7 +174,7 @@ DEPS := gcc make pkg-config libcurl4-openssl-dev libxml2-dev libc-ares-dev liblm
         libzstd-dev libbrotli-dev libssl-dev libncurses-dev libcunit1-dev python3 lmdb-utils zstd
 DEPS_FUZZ := clang libclang-rt-14-dev
 DEPS_DEV := $(DEPS_FUZZ) clang-format clang-tidy cppcheck shellcheck nginx-light apache2-doc \
-        debian-handbook postgresql-doc-15 python3-doc libcld2-0 wrk tmux
+        debian-handbook postgresql-doc-15 python3-doc libcld2-0 wrk tmux zsh logrotate
 # What the benchmarks of real pages serve, and whom they compare with. Half a gigabyte.
 DEPS_BENCH := nginx-light wget2 apache2-doc debian-handbook erlang-doc libboost-doc openjdk-17-doc \
         postgresql-doc-15 python3-doc rust-doc
@@ -300,10 +300,11 @@ $(OUT)/reached/libragno.so: $(call objects,$(LIBRAGNO_SRC)) src/libragno.map
 
 # ---- Documents, editors, installing ----
 .PHONY: doc install
-## make doc             the manual page and config/ragno.ini, from the program's option table
+## make doc             the manual pages and config/ragno.ini, from the program's option table
 doc: all
 	@$(OUT)/ragno --print-config=sample >config/ragno.ini
-	@tools/make-manual $(OUT)/ragno doc/ragno.1.in "$(VERSION)" >doc/ragno.1
+	@for page in ragno.1 ragno.ini.5; do \
+	    tools/make-manual $(OUT)/ragno "doc/$$page.in" "$(VERSION)" >"doc/$$page" || exit; done
 
 ## make compile_commands.json  how each file is compiled, for editors (clangd)
 compile_commands.json: Makefile $(OUT)/flags.list
@@ -313,6 +314,7 @@ compile_commands.json: Makefile $(OUT)/flags.list
 ## make install         program, library, configuration, manual (PREFIX=/usr/local, DESTDIR=)
 install: all $(OUT)/install/libragno.a $(OUT)/install/libragno.so.$(VERSION)
 	@PREFIX='$(PREFIX)' LIBDIR='$(LIBDIR)' DESTDIR='$(DESTDIR)' VERSION='$(VERSION)' SO='$(SO)' \
-	    OUT='$(OUT)' PKGS='$(LIBRAGNO_PKGS)' tools/install $(LIBRAGNO_HEADERS)
+	    OUT='$(OUT)' PKGS='$(LIBRAGNO_PKGS)' UNITDIR='$(UNITDIR)' ZSHDIR='$(ZSHDIR)' \
+	    tools/install $(LIBRAGNO_HEADERS)
 
 -include $(shell find $(OUT) -name '*.d' 2>/dev/null)

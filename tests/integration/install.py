@@ -139,6 +139,13 @@ def test_install(report, path):
         compile_in_cpp(report, environment)
     else:
         report.skip("C++", "there is no c++")
+    for name, words in (("LICENSE", "Apache License"), ("NOTICE", "UNICODE LICENSE V3")):
+        with open(f"{path}/root/usr/share/doc/ragno/{name}") as file:
+            report.check(f"{name} is installed", words in file.read(), "its words are missing")
+    for name in ("usr/lib/systemd/system/ragno.service", "etc/logrotate.d/ragno"):
+        with open(f"{path}/root/{name}") as file:
+            left = [w for w in ("@PREFIX@", "@ETC@", "@LIBDIR@") if w in file.read()]
+            report.equal(f"{name}: every place is filled in", left, [])
     version = run([f"{path}/root/usr/bin/ragno", "--version"]).stdout
     report.check("the installed program says its version", version.startswith("ragno 0."), version)
     kept = f"{path}/root/etc/ragno/ragno.ini"
@@ -156,9 +163,10 @@ def test_generated(report, _path):
     with open("config/ragno.ini") as file:
         report.check("config/ragno.ini is up to date", file.read() == sample, "run `make doc`")
     version = run([f"{OUT}/ragno", "--version"]).stdout.split()[1]
-    manual = run(["tools/make-manual", f"{OUT}/ragno", "doc/ragno.1.in", version]).stdout
-    with open("doc/ragno.1") as file:
-        report.check("doc/ragno.1 is up to date", file.read() == manual, "run `make doc`")
+    for page in ("ragno.1", "ragno.ini.5"):
+        manual = run(["tools/make-manual", f"{OUT}/ragno", f"doc/{page}.in", version]).stdout
+        with open(f"doc/{page}") as file:
+            report.check(f"doc/{page} is up to date", file.read() == manual, "run `make doc`")
     tested = run([f"{OUT}/ragno", "-c", "config/ragno.ini", "--test-config"])
     report.equal("the sample configuration is valid", tested.returncode, 0)
 

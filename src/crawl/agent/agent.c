@@ -19,17 +19,22 @@
 #include "crawl/run/helm.h"
 #include "crawl/run/monitor.h"
 #include "crawl/run/seeds.h"
+#include "crawl/run/service.h"
 #include "crawl/run/summary.h"
 #include "report/tell/report_file.h"
 #include "rules/memory_budget.h"
+
+#define LAST_COMMIT_MS 300000 /* a service manager is told that the end may take so long */
 
 /* ---- signals and news ------------------------------------------------------------------------ */
 
 typedef struct Watch {
     Helm helm;
     Desk *desk;
-    int signals; /* signalfd */
-    int news;    /* eventfd of parts */
+    Service service; /* the service manager, if there is one */
+    Buffer phrase;   /* what it shows of the crawl */
+    int signals;     /* signalfd */
+    int news;        /* eventfd of parts */
 } Watch;
 
 static int open_signals(void)
@@ -75,8 +80,10 @@ static void read_signals(Watch *watch, MonoTime now)
     while (read(watch->signals, &info, sizeof info) == (ssize_t)sizeof info) {
         switch ((int)info.ssi_signo) {
         case SIGHUP:
+            service_reloading(&watch->service, now);
             helm_reopen_logs(&watch->helm, "signal=SIGHUP");
             reload(&watch->helm);
+            service_ready(&watch->service, now);
             break;
         case SIGUSR1:
             monitor_dump(watch->helm.monitor);
@@ -103,8 +110,32 @@ static int wait_ms(const Watch *watch, MonoTime now)
 {
     MonoTime next = sooner(monitor_next(watch->helm.monitor), desk_next(watch->desk));
     next = sooner(next, helm_next(&watch->helm, now));
+    next = sooner(next, service_next(&watch->service));
     int64_t ms = (next.ns - now.ns + 999999) / 1000000;
     return ms < 0 ? 0 : ms > 60000 ? 60000 : (int)ms;
+}
+
+static void tell_service(Watch *watch, MonoTime now)
+{
+    AgentParts *parts = watch->helm.parts;
+    if (mono_before(now, service_next(&watch->service))) {
+        return;
+    }
+    ServicePulse pulse = {.commits = stats_get(&parts->stats.commits),
+                          .waiting = ingest_waiting(parts->ingest),
+                          .paused = parts->pauses != 0};
+    Result rc = monitor_phrase(watch->helm.monitor, now, &watch->phrase);
+    service_tick(&watch->service, &pulse, rc == RESULT_OK ? buffer_string(&watch->phrase) : NULL,
+                 now);
+}
+
+/* The manager gives a crawl that ends the time that crawl.grace and the last commit take. */
+static void tell_end(Watch *watch)
+{
+    if (watch->helm.stopping && !watch->service.stopping) {
+        service_stopping(&watch->service, watch->helm.why,
+                         watch->helm.options->config->crawl_grace + LAST_COMMIT_MS);
+    }
 }
 
 /* Until everything that is in flight has ended. */
@@ -123,6 +154,8 @@ static void watch_crawl(Watch *watch)
         monitor_tick(watch->helm.monitor, now);
         desk_serve(watch->desk, now);
         helm_tick(&watch->helm, now);
+        tell_end(watch);
+        tell_service(watch, now);
     }
 }
 
@@ -247,12 +280,18 @@ static int crawl(const AgentOptions *options, CrawlStore *store, AgentParts *par
     if (rc == RESULT_OK) {
         rc = parts_start(parts);
     }
+    buffer_init(&watch.phrase, 4096);
+    service_open_environment(&watch.service);
     if (rc != RESULT_OK) {
         (void)fprintf(stderr, "ragno: threads cannot be started: %s\n", result_name(rc));
         helm_stop(helm, EXIT_INTERNAL, "threads cannot be started", mono_now());
+    } else {
+        service_ready(&watch.service, mono_now());
     }
     watch_crawl(&watch);
     int status = end_run(&watch, store);
+    service_close(&watch.service);
+    buffer_destroy(&watch.phrase);
     monitor_delete(monitor);
     return status;
 }

@@ -16,6 +16,7 @@
 #define PROGRESS_MS     250
 #define PROGRESS_LOG_MS 2000 /* when it is forced onto something that is no terminal */
 #define COLUMNS         120u
+#define PHRASE_COLUMNS  1000u
 #define MEMORY_MS       20 /* how often residence is compared with crawl.memory */
 
 struct Monitor {
@@ -356,6 +357,13 @@ Result monitor_status(Monitor *monitor, bool json, Buffer *out)
         out->data[--out->length] = '\0';
     }
     return rc;
+}
+
+Result monitor_phrase(Monitor *monitor, MonoTime now, Buffer *out)
+{
+    StatusSample s;
+    sample(monitor, now, &s);
+    return status_progress(&monitor->last_line, &s, PHRASE_COLUMNS, out);
 }
 
 static void dump_thread(void *context, const char *name, const char *step)

@@ -25,6 +25,8 @@ MonoTime monitor_next(const Monitor *monitor);
 void monitor_finish(Monitor *monitor);
 /* The status of this moment: "time=... state=...", or as JSON, without a line end. */
 Result monitor_status(Monitor *monitor, bool json, Buffer *out);
+/* The same as a person reads it, in one line: "running 1.0s  1682 pages (3108/s) ...". */
+Result monitor_phrase(Monitor *monitor, MonoTime now, Buffer *out);
 /* Everything it knows, into ragno.log. */
 void monitor_dump(Monitor *monitor);
 void monitor_reopen(Monitor *monitor);

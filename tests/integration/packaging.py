@@ -1,0 +1,209 @@
+"""What comes with the program: completion in both shells, the unit, log rotation."""
+import os
+import re
+import shutil
+import socket
+import subprocess
+import tempfile
+
+import harness
+from harness import OUT
+
+WAIT_S = 60
+
+# Line before the cursor: what must be offered, and what must not.
+COMPLETIONS = [
+    (["ragno", ""], {"audit", "crawl", "ctl", "verify", "why"}, {"COMMAND"}),
+    (["ragno", "ra"], {"rank"}, {"audit"}),
+    (["ragno", "db", "D", ""], {"dump", "find", "get", "hosts", "links", "path", "schedule"}, set()),
+    (["ragno", "ctl", "D", ""], {"pause", "resume", "stop", "status", "threads", "rotate"}, set()),
+    (["ragno", "rank", "D", ""], {"pagerank", "hits"}, set()),
+    (["ragno", "export", "D", ""], {"links", "hosts", "pages", "text"}, set()),
+    (["ragno", "schedule", "D", ""], {"freq", "refused", "revive"}, set()),
+    (["ragno", "check", ""], {"charset", "filter", "robots", "url"}, {"pagerank"}),
+    (["ragno", "audit", "D", "--"], {"--host", "--ip", "--since", "--json"}, {"--depth"}),
+    (["ragno", "verify", "D", "--"], {"--repair", "--refetch"}, {"--depth"}),
+    (["ragno", "export", "D", "text", "--"], {"--main", "--since", "--status"}, {"--arcs"}),
+    (["ragno", "check", "links", "--"], {"--base", "--content-type"}, {"--atoms"}),
+    (["ragno", "-n", "--pr"], {"--progress", "--print-config"}, {"--depth"}),
+    (["ragno", "export", "D", "links", "--format", ""], {"tsv", "csv", "jsonl", "arcs"}, {"wet"}),
+    (["ragno", "-s", "politeness."], {"politeness.host_delay"}, {"fetch.threads"}),
+]
+
+BASH = """
+. config/ragno.bash-completion
+compopt() { :; }
+COMP_WORDS=("$@") COMP_CWORD=$(($# - 1))
+_ragno
+printf '%s\\n' "${COMPREPLY[@]}"
+"""
+# Outside of a completion the words that compadd gets are what would be offered.
+ZSH = """
+compadd() {
+    local -a given
+    while (( $# )); do
+        case $1 in
+        -S) shift ;;
+        -a) shift; given+=(${(P)1}) ;;
+        *) given+=($1) ;;
+        esac
+        shift
+    done
+    print -l -- $given
+}
+_files() { :; }
+fpath=($HERE)
+autoload +X _ragno
+words=("$@") CURRENT=$#
+_ragno
+"""
+
+
+def offered(shell, script, line, path):
+    environment = dict(os.environ, PATH=f"{path}/bin:{os.environ['PATH']}", HERE=path)
+    result = subprocess.run([shell, *(["-f"] if shell == "zsh" else []), "-c", script, shell, *line],
+                            capture_output=True, text=True, env=environment, check=False)
+    words = {w.rstrip("=") for w in result.stdout.split()}
+    return {w for w in words if w.startswith(line[-1])}, result.stderr
+
+
+def test_completion(report, path):
+    os.mkdir(f"{path}/bin")
+    os.symlink(os.path.abspath(f"{OUT}/ragno"), f"{path}/bin/ragno")
+    shutil.copy("config/ragno.zsh-completion", f"{path}/_ragno")
+    for shell, script in (("bash", BASH), ("zsh", ZSH)):
+        if not shutil.which(shell):
+            report.skip(f"completion in {shell}", f"{shell} is not installed (make deps-dev)")
+            continue
+        for line, wanted, unwanted in COMPLETIONS:
+            words, errors = offered(shell, script, line, path)
+            report.check(f"{shell}: {' '.join(line)!r} is completed",
+                         wanted <= words and not unwanted & words and errors == "",
+                         f"offered {sorted(words)}; {errors}")
+
+
+def test_commands_are_offered(report, path):
+    """Each command that the program knows is in its help, where completion looks."""
+    with open("src/main.c") as file:
+        commands = set(re.findall(r'^    {"(\w+)", \w+_main},', file.read(), re.M))
+    report.check("the commands are found", len(commands) >= 12, str(commands))
+    os.mkdir(f"{path}/bin")
+    os.symlink(os.path.abspath(f"{OUT}/ragno"), f"{path}/bin/ragno")
+    words, _ = offered("bash", BASH, ["ragno", ""], path)
+    report.same_set("all commands are offered", words, commands)
+
+
+class Manager:
+    """A service manager: what it hears at its socket."""
+
+    def __init__(self, path):
+        self.path = path
+        self.socket = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
+        self.socket.bind(path)
+        self.socket.settimeout(WAIT_S)
+        self.heard = []
+
+    def until(self, word):
+        """Hears on until a message has a line that begins with word; that line, or None."""
+        while True:
+            try:
+                message = self.socket.recv(4096).decode()
+            except socket.timeout:
+                return None
+            self.heard.append(message)
+            for line in message.splitlines():
+                if line.startswith(word):
+                    return line
+
+
+def test_notify(report, path):
+    """The life of a service as systemd hears it."""
+    with tempfile.TemporaryDirectory(prefix="ragno") as short:
+        manager = Manager(f"{short}/notify")
+        with harness.Web(path, pages=400, hosts=20) as web:
+            command = harness.crawl_command(web, f"{path}/crawl", "-q", wait="1s")
+            environment = dict(os.environ, NOTIFY_SOCKET=manager.path, WATCHDOG_USEC="400000")
+            environment.pop("WATCHDOG_PID", None)
+            process = subprocess.Popen(command, env=environment, stdout=subprocess.DEVNULL,
+                                       stderr=subprocess.DEVNULL)
+            try:
+                report.check("it is ready", manager.until("READY=1"), str(manager.heard))
+                pid = [line for line in manager.heard[-1].splitlines() if line.startswith("MAINPID")]
+                report.equal("as the process that it is", pid, [f"MAINPID={process.pid}"])
+                for _ in range(3):
+                    report.check("it feeds the watchdog", manager.until("WATCHDOG=1"), "silence")
+                status = manager.until("STATUS=running")
+                report.check("it says how it is", status and " pages (" in status, str(status))
+                process.send_signal(harness.signal.SIGHUP)
+                report.check("it says that it reads its configuration", manager.until("RELOADING=1"),
+                             str(manager.heard[-5:]))
+                report.check("and that it is ready again", manager.until("READY=1"), "silence")
+                process.terminate()
+                report.check("it says that it stops", manager.until("STOPPING=1"), "silence")
+                report.check("and why", "STATUS=stopped by a signal" in manager.heard[-1],
+                             manager.heard[-1])
+                report.check("it ends", harness.ended(process), "it goes on")
+                report.equal("with the status of a signal", process.returncode, 11)
+            finally:
+                harness.end_process(process)
+
+
+def filled(name, prefix="/usr", etc="/etc"):
+    """A file of config/ as tools/install puts it into place."""
+    with open(f"config/{name}.in") as file:
+        return file.read().replace("@PREFIX@", prefix).replace("@ETC@", etc)
+
+
+def test_unit(report, path):
+    """systemd accepts the unit."""
+    unit = filled("ragno.service")
+    report.check("every place is filled in", "@" not in re.sub(r"@system-service", "", unit), unit)
+    if not shutil.which("systemd-analyze"):
+        report.skip("systemd-analyze verify", "there is no systemd")
+        return
+    with open(f"{path}/ragno.service", "w") as file:
+        file.write(unit.replace("/usr/bin/ragno", os.path.abspath(f"{OUT}/ragno")))
+    verified = subprocess.run(["systemd-analyze", "verify", "--man=no", f"{path}/ragno.service"],
+                              capture_output=True, text=True, check=False)
+    complaints = [line for line in verified.stderr.splitlines() if "ragno" in line]
+    report.equal("systemd has nothing to say of the unit", complaints, [])
+
+
+def test_rotation(report, path):
+    """logrotate moves the logs of a crawl that runs, which goes on in new ones; audit reads both."""
+    if not shutil.which("logrotate"):
+        report.skip("rotation", "logrotate is not installed (make deps-dev)")
+        return
+    text = filled("ragno.logrotate")
+    os.mkdir(f"{path}/state", 0o755)
+    text = text.replace("/var/lib/ragno/crawl", f"{path}/crawl")
+    text = text.replace("/usr/bin/ragno", os.path.abspath(f"{OUT}/ragno")).replace("minsize", "#")
+    with open(f"{path}/logrotate.conf", "w") as file:
+        file.write(f"su {os.getuid()} {os.getgid()}\n".replace("su 0 0\n", "") + text)
+    os.chmod(f"{path}/logrotate.conf", 0o644)
+    with harness.Web(path, pages=2000, hosts=20) as web:
+        process = subprocess.Popen(harness.crawl_command(web, f"{path}/crawl", "-q", wait="100ms"),
+                                   stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        try:
+            log = f"{path}/crawl/crawl.log"
+            report.check("it crawls", harness.until(lambda: os.path.exists(log) and
+                                                    os.path.getsize(log) > 0), "no line")
+            rotated = subprocess.run(["logrotate", "--force", "--state", f"{path}/state/status",
+                                      f"{path}/logrotate.conf"], capture_output=True, text=True,
+                                     check=False)
+            report.equal("logrotate has nothing to say", (rotated.returncode, rotated.stderr), (0, ""))
+            report.check("the old log is aside", os.path.getsize(log + ".1") > 0, "it is not")
+            report.check("the crawl goes on in a new one",
+                         harness.until(lambda: os.path.exists(log) and os.path.getsize(log) > 0),
+                         "it does not")
+        finally:
+            process.terminate()
+            harness.ended(process)
+            harness.end_process(process)
+    audit = subprocess.run([f"{OUT}/ragno", "audit", f"{path}/crawl", "--json"], capture_output=True,
+                           text=True, check=False)
+    report.equal("the audit finds no breach in both", audit.returncode, 0)
+
+
+if __name__ == "__main__":
+    harness.main(test_completion, test_commands_are_offered, test_notify, test_unit, test_rotation)
