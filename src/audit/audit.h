@@ -1,4 +1,4 @@
-/* The audit: proves from crawl.log that a crawl was polite.
+/* Audit: proves from crawl.log that a crawl was polite.
  *
  *   crawl.log --log_reader--> line --crawl_log_line--> request --audit_robots: allowed?
  *                                                         |
@@ -6,14 +6,16 @@
  *                                                         |
  *                                                    audit_pauses: left alone long enough?
  *
- * Everything that the log holds is read, whatever is asked about, since the request before one that
- * is asked about may be another's. Findings, counts and the sink are about what is asked about.
+ * What: reads the whole log and judges every request in it. The operator can ask about one host,
+ * some addresses or a span of time; then only those requests are counted, but all are read, because
+ * the pause before a selected request may have been begun by one that is not selected.
  *
- * What the proof rests on: the lines are those the crawl wrote. A request whose result was never
- * committed (the crawl was killed while it was in flight) has no line.
+ * The proof rests on the lines that the crawl wrote. A request whose result was never committed,
+ * because the crawl was killed while the request was in flight, has no line.
  *
- * Threads: one; the crawl may be running. Memory: about 250 bytes for each host of the log, the
- * window, and the rules of robots.txt. */
+ * Owns: its parts. Memory: about 250 bytes for each host of the log, the window, and the rules of
+ * robots.txt.
+ * Threads: one; the crawl may be running. */
 #ifndef AUDIT_AUDIT_H
 #define AUDIT_AUDIT_H
 
@@ -24,7 +26,7 @@
 #include "audit/audit_robots.h"
 #include "logs/log_reader.h"
 
-/* Told of each request that is asked about, in the order of their ends. fetch->text is the line. */
+/* Receives each selected request, in the order of their ends. fetch->text is its line. */
 typedef struct AuditSink {
     void *context;
     void (*request)(void *context, const AuditFetch *fetch, const AuditPause *pause);
@@ -40,7 +42,7 @@ typedef struct AuditOptions {
     AuditSink sink; /* request may be NULL */
 } AuditOptions;
 
-/* Of what is asked about, but for the first three. */
+/* Counts of the selected requests; the first three count the whole log. */
 typedef struct AuditCounts {
     uint64_t lines;
     uint64_t unreadable;
@@ -71,9 +73,9 @@ typedef struct Audit {
     const char *unreadable_why;
 } Audit;
 
-/* Audits. db is taken and may be NULL. RESULT_NOT_FOUND: there is no log; RESULT_INVALID: the
- * configuration cannot be read; RESULT_MEMORY, RESULT_IO: error has a sentence. To be destroyed in
- * any case. */
+/* Audits a crawl. Takes db, which may be NULL. RESULT_NOT_FOUND: there is no log. RESULT_INVALID:
+ * the configuration cannot be read. RESULT_MEMORY, RESULT_IO. On failure error has a sentence. The
+ * audit is to be destroyed in any case. */
 Result audit_run(Audit *audit, const AuditOptions *options, PageDB *db, Buffer *error);
 void audit_destroy(Audit *audit);
 

@@ -1,11 +1,11 @@
-/* The answer to a complaint: what was requested of a host or an address, when, and under which
- * robots.txt, as a text that can be sent to who complained.
+/* Audit complaint: the answer to a complaint, as a text that can be sent to whoever complained.
  *
- * It is the sink of an audit (audit.h): requests go into a temporary file as they come, since the
- * figures that stand above them are known at the end only. Memory grows with the versions of
- * robots.txt, not with the requests.
- *
- * Owns: the temporary file. Threads: one. Errors stick until audit_complaint_print. */
+ * What: the text says what was requested from a host or an address, when, and under which
+ * robots.txt. A complaint is the sink of an audit (audit.h). It writes requests into a temporary
+ * file as they come, because the figures that stand above them are known only at the end.
+ * Owns: the temporary file. Memory grows with the versions of robots.txt, not with the requests.
+ * Threads: one.
+ * Errors: the first error is kept and returned by audit_complaint_print. */
 #ifndef AUDIT_AUDIT_COMPLAINT_H
 #define AUDIT_AUDIT_COMPLAINT_H
 

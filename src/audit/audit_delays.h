@@ -1,7 +1,9 @@
-/* The delays that the operator asked for, as DIR/config.ini has them.
+/* Audit delays: the delays that the operator asked for, as DIR/config.ini has them.
  *
- * A crawl writes config.ini at each start, so what it says holds for requests since then; of
- * earlier ones only their own lines tell what was owed. Threads: one. */
+ * What: a crawl writes config.ini at each start, so the file holds for requests since the last
+ * start. What was owed before earlier requests is known only from their own lines.
+ * Owns: the configuration.
+ * Threads: one. */
 #ifndef AUDIT_AUDIT_DELAYS_H
 #define AUDIT_AUDIT_DELAYS_H
 

@@ -1,6 +1,7 @@
-/* One request as the audit sees it: the times of a line of crawl.log, and where the line stands.
+/* Audit fetch: one request as the audit sees it.
  *
- * Owns: text. */
+ * What: the times of a line of crawl.log, and where the line stands.
+ * Owns: `text`. */
 #ifndef AUDIT_AUDIT_FETCH_H
 #define AUDIT_AUDIT_FETCH_H
 

@@ -1,7 +1,11 @@
-/* The hosts and addresses that crawl.log names, each with its last request and its closest call.
+/* Audit hosts: the hosts and addresses that crawl.log names, each with its last request and its
+ * closest call.
  *
- * Owns: all of them, and the rules of robots.txt that hosts hold. Some 200 bytes each, for every
- * host of the log. Threads: one. Errors: RESULT_MEMORY. */
+ * What: some 200 bytes for each host of the log. The closest call is the pause with the least time
+ * beyond what was owed.
+ * Owns: all hosts and addresses, and the rules of robots.txt that hosts hold.
+ * Threads: one.
+ * Errors: RESULT_MEMORY. */
 #ifndef AUDIT_AUDIT_HOSTS_H
 #define AUDIT_AUDIT_HOSTS_H
 
@@ -10,8 +14,8 @@
 #include "logs/crawl_log_line.h"
 #include "parse/robots/robots.h"
 
-/* Of the pauses before requests that are asked about: the one with the least beyond what was owed.
- */
+/* The closest call: of the pauses before selected requests, the one that was longer than owed by
+ * the least. */
 typedef struct AuditClosest {
     int64_t slack; /* ms: given - owed; INT64_MAX = there was no pause yet */
     int64_t owed;
@@ -19,7 +23,7 @@ typedef struct AuditClosest {
     AuditPlace before; /* and of the one before it */
 } AuditClosest;
 
-/* A host or an address: something that is to be left alone between two requests. */
+/* What must be left alone between two requests: a host or an address. */
 typedef struct AuditSubject {
     uint64_t n_requests;
     uint64_t n_selected; /* of them that are asked about */

@@ -1,11 +1,11 @@
-/* Whether the robots.txt of its time allowed a request.
+/* Audit robots: whether the robots.txt of its time allowed a request.
  *
- * A line of crawl.log names the version of robots.txt that allowed it. The content of a version
- * comes from the database (store/tables/host_table.h); of one that is no longer there, from the
- * WARC files: the newest capture before the request. The rules are compiled once per host and
- * version.
- *
- * Owns: the database, opened for reading; it may belong to a crawl that runs. Threads: one. */
+ * What: a line of crawl.log names the version of robots.txt that allowed the request. The content
+ * of a version comes from the database (store/tables/host_table.h), or, when the database no longer
+ * has it, from the WARC files: the newest capture before the request. The rules are compiled once
+ * per host and version.
+ * Owns: the database, opened for reading; it may belong to a crawl that is running.
+ * Threads: one. */
 #ifndef AUDIT_AUDIT_ROBOTS_H
 #define AUDIT_AUDIT_ROBOTS_H
 
@@ -30,13 +30,13 @@ Result audit_robots_init(AuditRobots *robots, PageDB *db, const char *directory,
                          AuditHosts *audited);
 void audit_robots_destroy(AuditRobots *robots);
 
-/* Makes host->rules those of version; NULL when its content is not known. start: when the request
- * under it began. RESULT_MEMORY. */
+/* Sets host->rules to the rules of a version, or to NULL when its content is not known. start: when
+ * a request under this version began. RESULT_MEMORY. */
 Result audit_robots_load(AuditRobots *robots, AuditHost *host, int64_t version, WallTime start);
-/* Appends the content of a version. RESULT_NOT_FOUND: it is not known. */
+/* Appends the content of a version to out. RESULT_NOT_FOUND: the content is not known. */
 Result audit_robots_content(AuditRobots *robots, const char *origin, int64_t version,
                             WallTime start, Buffer *out);
-/* Whether the rules of the host, which are known, allow a URL of it. */
+/* Whether the rules of a host allow one of its URLs. host->rules must not be NULL. */
 bool audit_robots_allow(const AuditHost *host, LogText url, RobotsVerdict *verdict);
 
 #endif

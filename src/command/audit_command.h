@@ -1,6 +1,8 @@
-/* `ragno audit DIR`: proves from crawl.log that the crawl was polite, and answers complaints.
+/* `ragno audit DIR`: proves from crawl.log that a crawl was polite, and answers complaints.
  *
- * Threads: main. */
+ * What: audit/audit.h does the work; this command reads the options and prints the verdict.
+ * Threads: main.
+ * Errors: exit status 0 no breach; 1 a breach; 2 usage; 3 there is no log. */
 #ifndef COMMAND_AUDIT_COMMAND_H
 #define COMMAND_AUDIT_COMMAND_H
 

@@ -1,5 +1,6 @@
 /* `ragno [crawl]`: the command line of a crawl.
  *
+ * What: reads options, configuration and environment, and runs the agent (crawl/agent/agent.h).
  * Threads: main. */
 #ifndef COMMAND_CRAWL_H
 #define COMMAND_CRAWL_H

@@ -1,7 +1,8 @@
-/* ragno ctl: steers a running crawl.
+/* `ragno ctl`: steers a running crawl.
  *
- * What: hands its words to the crawl by DIR/control and prints the answer. What the words mean is
- * the crawl's (crawl/desk).
+ * What: sends its words to the crawl through DIR/control and prints the answer. The crawl decides
+ * what the words mean (crawl/desk), so an old `ragno ctl` can send words that only a newer crawl
+ * knows.
  * Threads: main. */
 #ifndef COMMAND_CTL_H
 #define COMMAND_CTL_H

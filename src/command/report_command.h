@@ -1,4 +1,7 @@
-/* ragno report DIR: what a crawl came to, as text or as one HTML file. */
+/* `ragno report DIR`: what a crawl came to, as text or as one HTML file.
+ *
+ * What: gathers the report (report/gather) and writes it (report/tell).
+ * Threads: main. */
 #ifndef COMMAND_REPORT_COMMAND_H
 #define COMMAND_REPORT_COMMAND_H
 

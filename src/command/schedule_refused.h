@@ -1,15 +1,20 @@
-/* `ragno schedule DIR refused [--only FILTER]`: what a crawl refused when it was found gets another
- * chance.
+/* `ragno schedule DIR refused [--only FILTER]`: schedules pages that were refused when they were
+ * found.
  *
- * What: a crawl refuses links deeper than scope.depth, of parked patterns (trap_yield.h), behind
- * too many redirects, and of hosts that were full. Such a page is known and was never
- * scheduled. Nothing tells which of the reasons it was, so the filter language chooses (URLs and
- * DepthAtMost). The pages go to the levels of their scores, in order of discovery, and the next run
- * fetches them like any other. What they lead to is judged anew, so what refused them must be
- * turned off or raised as well. Hosts that were dropped or parked come back with all their URLs;
- * `ragno schedule DIR revive [HOST...]` does only that, for the hosts that are named, or all. The
- * command needs the directory for itself. Threads: main. Errors: exit status 0 done; 2 usage or a
- * wrong filter; 3 cannot be read or written; 17 in use, damaged or of another format version. */
+ * What: a crawl refuses links that are deeper than scope.depth, have a parked pattern
+ * (trap_yield.h), come after too many redirects, or belong to a host that was full. Such a page is
+ * known, but was never scheduled, and the reason is not stored. The filter language selects the
+ * pages (tests on URLs, and DepthAtMost). The selected pages get the levels of their scores, in
+ * order of discovery, and the next run fetches them like any other page. Their links are judged by
+ * the options of that run, so the option that refused them must be raised or turned off, too: after
+ * `--only 'DepthAtMost(25)'` crawl with scope.depth = 25.
+ *
+ * Hosts that were dropped or parked come back with all their URLs. `ragno schedule DIR revive
+ * [HOST...]` does only that, for the named hosts or for all. The command needs the directory for
+ * itself.
+ * Threads: main.
+ * Errors: exit status 0 done; 2 usage or a wrong filter; 3 cannot be read or written; 17 in use,
+ * damaged or of another format version. */
 #ifndef COMMAND_SCHEDULE_REFUSED_H
 #define COMMAND_SCHEDULE_REFUSED_H
 

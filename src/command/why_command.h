@@ -1,4 +1,7 @@
-/* ragno why DIR URL: everything about one URL. */
+/* `ragno why DIR URL`: everything about one URL.
+ *
+ * What: opens the sources of why/why.h and prints its answer as text or JSON.
+ * Threads: main. */
 #ifndef COMMAND_WHY_COMMAND_H
 #define COMMAND_WHY_COMMAND_H
 

@@ -1,9 +1,13 @@
-/* Options of a command line, one word at a time. Pure. */
+/* Command option: options of a command line, one word at a time.
+ *
+ * What: reads "--name VALUE" and "--name=VALUE".
+ * Threads: any; pure. */
 #ifndef CRAWL_COMMAND_OPTION_H
 #define CRAWL_COMMAND_OPTION_H
 
-/* The value of "--name VALUE" or "--name=VALUE" at argv[*i]; NULL when it is another word. *i is
- * then the last word that was used. An option without a value gets "". */
+/* The value of the option --name when argv[*i] is that option; *i is then the last word that
+ * belongs to it. NULL when argv[*i] is another word. An option at the end of the line, without a
+ * value, has the value "". */
 const char *command_option(const char *name, int argc, char **argv, int *i);
 
 #endif

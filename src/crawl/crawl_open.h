@@ -9,7 +9,8 @@
 
 #include "store/pages/page_db.h"
 
-/* The exit code: 0, or *db is NULL and standard error has a line that begins "ragno COMMAND:". */
+/* Returns 0, or the exit status after an error: *db is then NULL, and standard error has a line
+ * that begins "ragno COMMAND:". */
 int crawl_open(const char *command, const char *directory, bool read_only, PageDB **db);
 /* Does the directory hold crawl.mdb, as a crawl's does? */
 bool crawl_open_is_crawl(const char *directory);

@@ -1,4 +1,6 @@
-/* Exit status: what the program answers its caller; in the manual under EXIT STATUS. */
+/* Exit status: how the program tells its caller what happened.
+ *
+ * What: one list for all commands; the manual describes it under EXIT STATUS. */
 #ifndef CRAWL_EXIT_STATUS_H
 #define CRAWL_EXIT_STATUS_H
 

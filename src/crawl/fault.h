@@ -1,12 +1,12 @@
-/* Fault: what the program says when the processor stops it.
+/* Fault: what the program says when a signal of the processor ends it.
  *
- * What: the database is a mapped file, and LMDB trusts it. A page number that a disk has changed
- * leads behind the end of the file, and a sector that cannot be read is not the error of a call but
- * SIGBUS. The signal ends the program as a kill would, so nothing that was committed is lost; the
- * operator is told where to look. SIGSEGV may have the same cause, or be a bug: it is told, and
- * ends the program as usual, with its core. A process that has handlers already (sanitizers) keeps
- * them.
- * Threads: installed by main; a handler runs in the thread that was stopped. */
+ * What: the database is a mapped file, and LMDB trusts it. A page number that a bad disk has
+ * changed leads past the end of the file, and a sector that cannot be read raises SIGBUS instead of
+ * failing a call. SIGBUS ends the program as a kill would, so nothing that was committed is lost; a
+ * message tells the operator to run `ragno verify`. SIGSEGV may have the same cause, or be a bug: a
+ * message says so, and the program ends as usual, with a core file. Handlers that a process already
+ * has (those of sanitizers) are kept.
+ * Threads: main installs the handlers; a handler runs in the thread that raised the signal. */
 #ifndef CRAWL_FAULT_H
 #define CRAWL_FAULT_H
 

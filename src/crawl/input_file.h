@@ -1,5 +1,6 @@
-/* Input file: a file named on the command line, read whole. "-" is standard input.
+/* Input file: a file named on the command line, read whole.
  *
+ * What: "-" is standard input.
  * Threads: main. */
 #ifndef CRAWL_INPUT_FILE_H
 #define CRAWL_INPUT_FILE_H

@@ -1,8 +1,11 @@
-/* Where a command writes its data: a file named on the command line, or standard output.
+/* Output file: where a command writes its data, a file named on the command line or standard
+ * output.
  *
- * What: `| head` ends a command quietly. When whoever reads standard output has gone, the rest is
- * not written, is_gone is set and nothing is complained about; the exit status is that of success,
- * for the reader has what it wanted. Owns: the file. Threads: belongs to one. */
+ * What: when the reader of standard output has closed it, as `| head` does, the rest is not
+ * written, is_gone is set, and no error is reported; the exit status is that of success, because
+ * the reader has what it wanted.
+ * Owns: the file.
+ * Threads: one. */
 #ifndef CRAWL_OUTPUT_FILE_H
 #define CRAWL_OUTPUT_FILE_H
 
@@ -18,15 +21,16 @@ typedef struct OutputFile {
     bool is_gone; /* nobody reads any more */
 } OutputFile;
 
-/* path NULL or "-": standard output. Complains itself. RESULT_IO, RESULT_FULL, RESULT_NOT_FOUND (a
- * folder). From then on a broken pipe is an error to be looked at and no signal. */
+/* Opens path; NULL and "-" are standard output. Reports its errors itself: RESULT_IO, RESULT_FULL,
+ * RESULT_NOT_FOUND (a missing folder). From then on the process ignores SIGPIPE, and a broken pipe
+ * is the error of a write. */
 Result output_file_open(OutputFile *output, const char *command, const char *path);
-/* RESULT_CLOSED: the reader has gone; else as the file says (complained about, once). */
+/* RESULT_CLOSED: the reader has closed the output. Other errors are reported, once. */
 Result output_file_write(OutputFile *output, const void *bytes, size_t length);
-/* What a stream's own functions left: looks at ferror of output->file, right after they failed. */
+/* Finds out why a call of stdio on output->file has just failed. Errors as output_file_write. */
 Result output_file_check(OutputFile *output);
-/* Flushes and closes; rc is what happened until now, and is returned unless the end goes wrong.
- * RESULT_CLOSED becomes RESULT_OK. */
+/* Flushes and closes. rc is the result of what came before; it is returned unless closing fails,
+ * and RESULT_CLOSED becomes RESULT_OK. */
 Result output_file_close(OutputFile *output, Result rc);
 
 #endif

@@ -1,9 +1,11 @@
-/* How far a long command has come: one line on a terminal, written over and over.
+/* Progress: how far a long command has come, as one line that a terminal shows and that is
+ * overwritten.
  *
  *   ragno export: 41 %  81733 pages (3105/s)  1 m 52 s left
  *
- * What: nothing is written unless it is on; a line at most every PROGRESS_MS. The time that is left
- * is what the rest takes at the rate of what has been done so far. Threads: belongs to one. */
+ * What: writes nothing unless it is on, and a line at most every PROGRESS_MS. The time that is left
+ * is estimated from the rate so far.
+ * Threads: one. */
 #ifndef CRAWL_PROGRESS_H
 #define CRAWL_PROGRESS_H
 
@@ -25,7 +27,8 @@ typedef struct Progress {
     MonoTime next;
 } Progress;
 
-/* Whether a command should show it: standard error is a terminal, and the data goes elsewhere. */
+/* Whether a command should show its progress: standard error is a terminal, and the data does not
+ * go to a terminal. */
 bool progress_is_wanted(const char *output_path);
 void progress_begin(Progress *progress, const char *command, const char *items, bool on, FILE *out,
                     MonoTime now);
@@ -34,7 +37,7 @@ void progress_show(Progress *progress, uint64_t done, uint64_t total, uint64_t n
                    MonoTime now);
 /* When the next line is due; MONO_NEVER when it is off. */
 MonoTime progress_due(const Progress *progress);
-/* Takes the line away. */
+/* Erases the line. */
 void progress_end(Progress *progress);
 
 #endif

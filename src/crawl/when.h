@@ -1,6 +1,7 @@
-/* Points in time on a command line: dates, times, and how long ago. All are UTC.
+/* When: points in time on a command line.
  *
- * Threads: pure functions. */
+ * What: dates, times, and how long ago; all in UTC.
+ * Threads: any; pure. */
 #ifndef CRAWL_WHEN_H
 #define CRAWL_WHEN_H
 

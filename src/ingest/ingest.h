@@ -7,8 +7,8 @@
  *
  * What: the thread collects pages into batches, has each committed (ingest_writer.h), and does
  * chores in between (ingest/batch/ingest_chore.h). A batch ends when it is full, when its oldest
- * result is old enough, or soon after its first one while the fetchers have nothing to do
- * (ingest_patience.h). What happens to a page is in ingest/page/page_way.h.
+ * result is store.batch_time old, or soon after its first result while the fetchers have nothing to
+ * do (ingest_patience.h). What happens to a page is in ingest/page/page_way.h.
  *
  * Owns: the pages from ingest_push on. Stores, log, counters, revisits and sieve are borrowed.
  * Threads: each function says which. One Ingest at a time writes to a database.
@@ -26,21 +26,22 @@ Result ingest_new(Ingest **ingest, const IngestOptions *options, const IngestSto
                   const IngestSinks *sinks, CrawlLog *log, Stats *stats);
 /* Before ingest_start. The context must outlive the thread. */
 void ingest_add_chore(Ingest *ingest, const IngestChore *chore);
-/* Every crawled page is visited again; adds the chore. Before ingest_start; borrowed. */
+/* Turns schedule.mode = continuous on, and adds its chore. Borrows revisits. Before ingest_start.
+ */
 void ingest_set_revisits(Ingest *ingest, Revisits *revisits);
-/* Links may go through it; adds its chore. Before ingest_start; borrowed. */
+/* Lets links go through the sieve, and adds its chore. Borrows sieve. Before ingest_start. */
 void ingest_set_sieve(Ingest *ingest, IngestSieve *sieve);
 Result ingest_start(Ingest *ingest);
-/* A chore may have become due. Any thread. */
+/* Makes the thread look whether a chore is due. Any thread. */
 void ingest_wake(Ingest *ingest);
 /* Takes a page; waits while the queue is full. */
 void ingest_push(Ingest *ingest, ParsedPage *page);
 size_t ingest_waiting(Ingest *ingest);
-/* Adds seeds in one transaction, before ingest_start. Known ones are left alone; *added counts the
- * others. */
+/* Adds seeds in one transaction, before ingest_start. Seeds that are known stay as they are; *added
+ * is the number of new ones. */
 Result ingest_seeds(Ingest *ingest, const LinkInfo *seeds, size_t n, uint64_t *added);
-/* From now on a batch that cannot be committed at once (disk full) is dropped, and all after it:
- * their URLs stay scheduled. Any thread. */
+/* From now on, a batch that cannot be committed at once (because the disk is full) is dropped, and
+ * so are all later batches. Their URLs stay scheduled. Any thread. */
 void ingest_abandon(Ingest *ingest);
 /* Commits what is queued, then ends the thread. */
 void ingest_stop(Ingest *ingest);

@@ -57,8 +57,8 @@ typedef struct IngestWriter {
     bool abandon;
 } IngestWriter;
 
-/* Restores the totals of earlier runs. RESULT_MEMORY, RESULT_IO, RESULT_DAMAGED: to be destroyed
- * all the same. */
+/* Restores the totals of earlier runs. RESULT_MEMORY, RESULT_IO, RESULT_DAMAGED. The writer must be
+ * destroyed in any case. */
 Result ingest_writer_init(IngestWriter *writer, const IngestOptions *options,
                           const IngestStore *store, const IngestSinks *sinks, CrawlLog *log,
                           Stats *stats, Queue *waiting);
@@ -70,7 +70,7 @@ void ingest_writer_commit(IngestWriter *writer, ParsedPage **pages, size_t n_pag
 Result ingest_writer_seeds(IngestWriter *writer, const LinkInfo *seeds, size_t n, uint64_t *added);
 /* Brings the counters up to date with the database. */
 void ingest_writer_publish(IngestWriter *writer);
-/* From now on work that cannot be committed at once is dropped. */
+/* From now on, drops work that cannot be committed at once. */
 void ingest_writer_abandon(IngestWriter *writer);
 
 #endif

@@ -1,8 +1,10 @@
-/* One line of crawl.log, taken apart. The columns and annotations are those of page/crawl_log.h.
+/* Crawl log line: one line of crawl.log, taken apart.
  *
- * Owns: nothing; texts are borrowed from the line. Threads: any. Errors: a line that is none of
- * crawl.log's is refused with a reason; an unknown annotation is passed over; of two annotations
- * with the same name the first counts. */
+ * What: the twelve columns and the annotations of page/crawl_log.h, as numbers and texts.
+ * Owns: nothing; texts are borrowed from the line.
+ * Threads: any; pure.
+ * Errors: a line that does not have the form of crawl.log is refused with a reason. An unknown
+ * annotation is passed over. Of two annotations with the same name the first counts. */
 #ifndef LOGS_CRAWL_LOG_LINE_H
 #define LOGS_CRAWL_LOG_LINE_H
 
@@ -50,10 +52,10 @@ typedef struct CrawlLogLine {
     bool host_dropped;
 } CrawlLogLine;
 
-/* RESULT_INVALID: *why says what is wrong with it, a phrase. */
+/* RESULT_INVALID: *why is a phrase that says what is wrong with the line. */
 Result crawl_log_line_parse(const char *line, size_t length, CrawlLogLine *out, const char **why);
 
-/* Whether the line tells of a robots.txt, its host's or one that it redirects to. */
+/* Whether the line is about a robots.txt: that of a host, or one that such a file redirects to. */
 bool crawl_log_line_is_robots(const CrawlLogLine *line);
 
 #endif

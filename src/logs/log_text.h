@@ -1,6 +1,8 @@
-/* A piece of a log's line, and what can be read from it: a number, a time, the origin of a URL.
+/* Log text: a piece of a line of a log, and what can be read from it.
  *
- * Owns: nothing; the bytes are borrowed from the line. Pure. */
+ * What: a number, a time, the origin or the host of a URL.
+ * Owns: nothing; the bytes are borrowed from the line.
+ * Threads: any; pure. */
 #ifndef LOGS_LOG_TEXT_H
 #define LOGS_LOG_TEXT_H
 
@@ -22,8 +24,8 @@ bool log_text_number(LogText text, int64_t *number);
 bool log_text_time(LogText text, WallTime *time);
 /* Reads "20260131120000123". */
 bool log_text_compact_time(LogText text, WallTime *time);
-/* "http://www.example.org:81" of a URL, without user information (scratch then holds it); empty: it
- * has none. */
+/* The origin of a URL, such as "http://www.example.org:81". User information is left out; the
+ * origin is then written into scratch. Empty when the URL has no origin. */
 #define LOG_ORIGIN_BYTES 512
 LogText log_text_origin(LogText url, char scratch[LOG_ORIGIN_BYTES]);
 /* "www.example.org" of a URL or an origin, without port. */

@@ -1,16 +1,18 @@
-/* One line of status.log: KEY=VALUE pairs, separated by blanks (crawl/run/status.h).
+/* Status log line: one line of status.log.
  *
- * Pure; texts are borrowed from the line. */
+ * What: KEY=VALUE pairs, separated by blanks (crawl/run/status.h).
+ * Owns: nothing; texts are borrowed from the line.
+ * Threads: any; pure. */
 #ifndef LOGS_STATUS_LOG_LINE_H
 #define LOGS_STATUS_LOG_LINE_H
 
 #include "logs/log_text.h"
 
-/* The value of a key; empty: it is not there. */
+/* The value of a key; empty when the line does not have it. */
 LogText status_log_get(const char *line, size_t length, const char *key);
-/* The same as a number; absent when it is none. */
+/* The value of a key as a number; `absent` when it is missing or is no number. */
 double status_log_number(const char *line, size_t length, const char *key, double absent);
-/* When the line was written. false: it does not say. */
+/* When the line was written. False when the line does not say. */
 bool status_log_time(const char *line, size_t length, WallTime *time);
 
 #endif

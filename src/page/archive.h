@@ -48,7 +48,7 @@ WarcGroup *archive_record(ArchiveRecorder *recorder, const FetchResult *fetch);
 /* The record of a DNS answer (FETCHED_DNS), as a new group; NULL when it cannot be stored (logged).
  */
 WarcGroup *archive_record_dns(ArchiveRecorder *recorder, const FetchResult *fetch);
-/* Whether pages are to be described. */
+/* Whether pages get a metadata record. */
 bool archive_wants_metadata(const Archive *archive);
 /* Adds a metadata record to the group of a page: how it was found, and of an HTML page its
  * encoding, digests and links. found may be NULL; more are links that are in no document, of
@@ -59,16 +59,16 @@ void archive_group_delete(WarcGroup *group);
 
 /* Appends a group to the files. RESULT_FULL, RESULT_IO: it was not taken. */
 Result archive_append(Archive *archive, const WarcGroup *group);
-/* Remembers in the transaction of its batch what an appended group holds: its payload, and that the
- * page of this fetch has a capture. */
+/* Enters what an appended group holds into the tables, in the transaction of its batch: the digest
+ * of its payload, and that the page of this fetch has a capture. */
 Result archive_remember(Archive *archive, MDB_txn *txn, const WarcGroup *group,
                         const FetchResult *fetch);
-/* Makes what was appended durable and puts its end into the transaction. */
+/* Makes the appended records durable, and writes the end of the files into the transaction. */
 Result archive_prepare(Archive *archive, MDB_txn *txn);
-/* That transaction is committed. */
+/* Says that the transaction of archive_prepare is committed. */
 void archive_committed(Archive *archive);
-/* What was appended since the last commit is no part of the crawl: archive_prepare leaves the end
- * where it was, and the next archive_open cuts the rest off. Nothing may be appended any more. */
+/* Drops what was appended since the last commit: archive_prepare leaves the end where it was, and
+ * the next archive_open cuts off the rest. Nothing may be appended afterwards. */
 void archive_freeze(Archive *archive);
 
 #endif

@@ -1,23 +1,26 @@
-/* crawl.log, one line per fetch in Heritrix's twelve columns, and skipped.log, one per refused URL.
+/* Crawl log: crawl.log, one line per fetch in Heritrix's twelve columns, and skipped.log, one line
+ * per refused URL.
  *
- * The last column of crawl.log holds annotations, separated by commas:
+ * What: the last column of crawl.log holds annotations, separated by commas:
  *
- *   ip:ADDRESS            that was asked
+ *   ip:ADDRESS            the address that was asked
  *   mono:START-END        monotonic clock in ms; START is rounded down, END up
- *   wait:OWED/GIVEN       ms that the host was owed before this fetch, and what it got
+ *   wait:OWED/GIVEN       ms that the host was owed before this fetch, and ms that it got
  *   owes:HOST/IP          ms that host and address are left alone from END on
- *   as:ORIGIN             whose delays hold for it, when it is not the URL's (redirects of
- * robots.txt) boot:ID               of the machine: on the first line after the file was opened
- *   robots:VERSION        of the host's robots.txt that allowed the fetch; on a line of robots.txt
+ *   as:ORIGIN             the host whose delays hold, when it is not that of the URL
+ *   boot:ID               of the machine: on the first line after the file was opened
+ *   robots:VERSION        the version of robots.txt that allowed the fetch; on a line of robots.txt
  *                         itself, the version from then on
  *   dup:URL, near:URL     a page with the same body, with nearly the same text; "," is "%2C"
- *   error:CLASS, retry:N  what failed, and the how manieth failure it was
+ *   error:CLASS, retry:N  what failed, and the number of failures in a row
  *   trunc:WHY, rule:RULE, no-HOOK, host-dropped
  *
  * `ragno audit` reads them (logs/crawl_log_line.h).
- * Threads: the ingest thread writes a line after the commit that holds the result, so that every
- * line stands for something that is kept. Lines are buffered and flushed with each batch.
- * crawl_log_skipped and crawl_log_reopen may be called by any thread. */
+ *
+ * Owns: the open files. Lines are buffered and flushed with each batch.
+ * Threads: the ingest thread writes a line after the commit that holds the result, so every line
+ * stands for something that is kept. Any thread may call crawl_log_skipped and crawl_log_reopen.
+ * Errors: RESULT_FULL while the disk is full; the lines are kept and tried again. */
 #ifndef PAGE_CRAWL_LOG_H
 #define PAGE_CRAWL_LOG_H
 

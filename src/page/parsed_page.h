@@ -50,8 +50,8 @@ ParsedPage *parsed_page_new(FetchResult *fetch);
 /* Takes ETag and Last-Modified out of a header: printable, and not too long (revisit_table.h). */
 void parsed_page_take_validators(ParsedPage *page, const HttpHeader *header);
 void parsed_page_delete(ParsedPage *page);
-/* Parsed: frees what only parsing needed of the answer, and counts what is left at gate (NULL: not)
- * until the page is deleted. */
+/* Ends the parsing of a page: frees what only parsing needed of the answer, and counts the rest at
+ * gate until the page is deleted. gate may be NULL: nothing is counted. */
 void parsed_page_settle(ParsedPage *page, ByteGate *gate);
 
 #endif

@@ -20,13 +20,13 @@
 
 typedef struct Parsing Parsing;
 
-/* archive may be NULL: nothing is stored but what the database holds. */
+/* archive may be NULL: answers are not archived. */
 Result parsing_new(Parsing **parsing, const ParsingOptions *options, Archive *archive, Stats *stats,
                    void (*sink)(void *context, ParsedPage *page), ParsingSkipped skipped,
                    void *context);
 Result parsing_start(Parsing *parsing);
-/* Parses a result in the calling thread, sink included: for one that has no threads of ours, with a
- * Parsing that is never started. Takes the result. */
+/* Parses a result in the calling thread, which also calls the sink. For commands that parse without
+ * threads: the Parsing is never started. Takes the result. */
 void parsing_parse(Parsing *parsing, FetchResult *result);
 /* Takes a result; waits while the queue is full. After parsing_stop it is dropped: its URL is still
  * scheduled. */

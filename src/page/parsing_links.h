@@ -10,16 +10,16 @@
 #include "page/parser.h"
 #include "parse/http/http_header.h"
 
-/* Keeps those of the links that are to be followed, each once; the others are counted and logged.
- * The links must live until parsing_links_copy. */
+/* Keeps the links that are followed, each once; counts and logs the others. The links must live
+ * until parsing_links_copy. */
 void parsing_links_select(Parser *parser, const ParsedPage *page, const PageLink *links, size_t n);
-/* One link that is in no document: url is copied. */
+/* Adds a link that is not in a document, such as a Location header. Copies url. */
 void parsing_links_add(Parser *parser, const ParsedPage *page, const Url *url, LinkKind kind,
                        float score);
 /* Counts and logs a refused URL. */
 void parsing_links_refuse(Parser *parser, const ParsedPage *page, const char *url, size_t length,
                           Refusal why);
-/* Location, Refresh and Link. */
+/* Adds the links of the header fields Location, Refresh and Link. */
 void parsing_links_of_header(Parser *parser, const ParsedPage *page, const HttpHeader *header);
 /* Moves what was kept into the page. RESULT_MEMORY: it is lost. */
 Result parsing_links_copy(Parser *parser, ParsedPage *page);

@@ -44,8 +44,8 @@ typedef struct ParsingOptions {
     ByteGate *results;             /* where parsed pages are counted; NULL = nowhere; borrowed */
 } ParsingOptions;
 
-/* What the configuration says; borrowed from it. Threads: config's; filters, rules, scope and gate
- * are the caller's to set. */
+/* The options that the configuration says; texts are borrowed from it. The caller sets filters,
+ * rules, scope and gate. */
 ParsingOptions parsing_options(const Config *config);
 
 #endif

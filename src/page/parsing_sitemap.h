@@ -8,11 +8,11 @@
 
 #include "page/parser.h"
 
-/* The Sitemap lines of a robots.txt that was fetched. */
+/* Adds the Sitemap lines of a robots.txt as links. */
 void parsing_sitemap_robots(Parser *parser, ParsedPage *page);
-/* Whether this page may be a sitemap: it was found as one, or is where a redirect led. */
+/* Whether this page may be a sitemap: it was found as one, or through a redirect. */
 bool parsing_sitemap_expected(const Parser *parser, const ParsedPage *page);
-/* Takes the entries of a sitemap or feed as links; false when it is none. */
+/* Adds the entries of a sitemap or feed as links. False when the page is neither. */
 bool parsing_sitemap_read(Parser *parser, const ParsedPage *page);
 
 #endif

@@ -1,12 +1,12 @@
-/* A survey of the hosts of a crawl, from its database: counts of all, and the first in some order.
+/* Survey: a look over all hosts of a crawl, for `ragno top` and reports.
  *
- * One pass over the records of hosts and over the schedule, both by host id, in short read
- * transactions: some microseconds a host. Speeds are the difference to the survey before; the first
- * one takes the mean of a host's whole life.
- *
+ * What: one pass over the records of hosts and over the schedule, both by host id, in short read
+ * transactions: some microseconds a host. It counts all hosts by state, and returns the first rows
+ * in a given order. The speed of a host is the difference to the survey before; the first survey
+ * takes the mean over the host's whole life.
  * Owns: what it remembers of the hosts that were fetched from lately, at most SURVEY_REMEMBERED.
- * Threads: one at a time; beside the crawl, in its process or another. Errors: RESULT_MEMORY,
- * RESULT_IO, RESULT_DAMAGED, RESULT_VERSION. */
+ * Threads: one at a time; the crawl may be running, in this process or another.
+ * Errors: RESULT_MEMORY, RESULT_IO, RESULT_DAMAGED, RESULT_VERSION. */
 #ifndef SURVEY_SURVEY_H
 #define SURVEY_SURVEY_H
 
@@ -32,7 +32,7 @@ typedef enum SurveyOrder {
 
 /* "queue", "speed", "errors", ... */
 const char *survey_order_name(SurveyOrder order);
-/* SURVEY_ORDERS: no such order. */
+/* The order of that name; SURVEY_ORDERS when there is none. */
 SurveyOrder survey_order_of(const char *name);
 
 typedef struct SurveyOptions {
@@ -72,7 +72,8 @@ typedef struct SurveyResult {
 
 typedef struct Survey Survey;
 
-/* All are borrowed; schedule and hosts may be NULL: a database of the library. RESULT_MEMORY. */
+/* Borrows all three. schedule and hosts are NULL for a database that a user of the library made.
+ * RESULT_MEMORY. */
 Result survey_new(Survey **survey, PageDB *db, HostTable *hosts, Schedule *schedule);
 void survey_delete(Survey *survey);
 /* Looks over all hosts. The result is to be destroyed. */

@@ -1,17 +1,20 @@
-/* Why: everything about one URL. How it was found, what was judged of it and by which rule, where
- * it is now and what it waits for, what each attempt came to, and what comes next.
+/* Why: everything about one URL.
  *
- *   unknown       no link to it was ever kept; what would be said of one is judged
- *   refused       it was found and is not requested: by which rule
- *   queued        it is in the schedule, for the first time or again: how many go before it, when
+ * What: how the URL was found, how the rules judge it, where it is now and what it waits for, what
+ * each attempt came to, and what happens next. It is in one of these states:
+ *
+ *   unknown       no link to it was kept; the rules are applied to it as to a new link
+ *   refused       it was found, and a rule keeps it from being requested
+ *   queued        it is in the schedule, for the first time or again: how many URLs go before it
  *   in flight     it is being fetched now
- *   fetched       it was answered: when, with which status, whether it is visited again
- *   duplicate     so, and its body was that of another page
+ *   fetched       it was answered: when, with which status, and when it is visited again
+ *   duplicate     it was answered, and its body is that of another page
  *   failed        it was tried and given up
- *   host dropped  its host was given up, or is at its limit, before it was fetched
+ *   host dropped  its host was given up, or reached its limit, before it was fetched
  *
- * Owns: a Why owns its texts. Threads: one at a time; nothing is kept between two calls.
- * Errors: RESULT_INVALID (no URL), RESULT_MEMORY, RESULT_DAMAGED, RESULT_IO. */
+ * Owns: its texts.
+ * Threads: one at a time; nothing is kept between two calls.
+ * Errors: RESULT_INVALID (not a URL), RESULT_MEMORY, RESULT_DAMAGED, RESULT_IO. */
 #ifndef WHY_WHY_H
 #define WHY_WHY_H
 
@@ -40,7 +43,7 @@ typedef enum WhyState {
 
 const char *why_state_name(WhyState state);
 
-/* What is asked. All is borrowed; what may be NULL is not looked at. */
+/* Where answers come from. Everything is borrowed; a source that is NULL is not consulted. */
 typedef struct WhySources {
     const char *directory;
     PageDB *db;
@@ -99,8 +102,8 @@ typedef struct Why {
     uint64_t length;
 } Why;
 
-/* Finds out all about a URL, which may be written as a user would write it. To be destroyed in any
- * case. */
+/* Finds out everything about a URL, which may be written as in an address bar. The Why is to be
+ * destroyed in any case. */
 Result why_find(Why *why, const WhySources *sources, const char *url, Buffer *error);
 void why_destroy(Why *why);
 

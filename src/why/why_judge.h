@@ -40,7 +40,7 @@ typedef struct WhyCase {
 
 Result why_judge(WhyJudgements *judged, const WhyCase *subject);
 void why_judgements_destroy(WhyJudgements *judged);
-/* The first that refuses, or NULL. */
+/* The first judgement that refuses the URL; NULL when all pass. */
 const WhyJudgement *why_refusal(const WhyJudgements *judged);
 
 #endif

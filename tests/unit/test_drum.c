@@ -849,7 +849,7 @@ static void collecting_goes_on_while_another_thread_merges(void)
                                                        .duplicate_key_update = beside_call,
                                                        .update = beside_call};
     CU_ASSERT_EQUAL_FATAL(setup_open(&beside.setup), RESULT_OK);
-    mutex_init(&beside.mutex, RANK_SIEVE);
+    mutex_init(&beside.mutex, RANK_SCHEDULER);
     CU_ASSERT_EQUAL_FATAL(pthread_create(&thread, NULL, merge_beside, &beside), 0);
     for (int i = 0; i < 20000; i++) {
         mutex_lock(&beside.mutex);

@@ -1,4 +1,5 @@
-/* What a call can answer: 0 is success, every other value says what the caller can do about it.
+/* Result: what a call returns. 0 is success; every other value says what the caller can do about
+ * it.
  *
  * What: foreign codes (LMDB, CURLcode, ares, pcre2, errno) are translated into one of these where
  * they occur, and logged there once. The documented C library (store/pages/page_db.h and its

@@ -1,4 +1,4 @@
-/* Files that are gone when they are closed, or when the process ends, however it ends.
+/* Temporary file: a file without a name, which is gone when it is closed or the process ends.
  *
  * What: for work that is begun anew after a crash. The files have no name, so nothing has to be
  * cleaned up.
@@ -11,13 +11,13 @@
 
 #include "base/core/result.h"
 
-/* An empty file, for reading and writing, of the file system of path, a directory (relative to
- * directory, as with openat). The caller closes *fd. RESULT_IO, RESULT_FULL. */
+/* Opens an empty file for reading and writing on the file system of the directory path, which is
+ * relative to directory as with openat. The caller closes *fd. RESULT_IO, RESULT_FULL. */
 Result temporary_file_open(int directory, const char *path, int *fd);
 
-/* What it does on file systems without O_TMPFILE (NFS, FUSE): a new file under a random name,
- * removed at once. Nothing that is there already, link or file, is ever opened. A crash between the
- * two leaves an empty unnamed-*.tmp, which may be deleted. */
+/* The same for file systems without O_TMPFILE (NFS, FUSE): makes a new file under a random name and
+ * removes the name at once. It never opens an existing file or link. A crash between the two steps
+ * leaves an empty unnamed-*.tmp, which may be deleted. */
 Result temporary_file_open_named(int directory, const char *path, int *fd);
 
 #endif

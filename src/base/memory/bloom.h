@@ -31,12 +31,12 @@ size_t bloom_bytes_for(uint64_t expected, double rate);
 
 /* Adds an element; true when it was there already, or, with probability bloom_rate, wrongly. */
 bool bloom_add(Bloom *bloom, Hash128 fingerprint);
-/* The same question without adding. */
+/* Whether an element is there, as bloom_add would answer, without adding it. */
 bool bloom_contains(const Bloom *bloom, Hash128 fingerprint);
 
 /* Elements added that were not there already (as far as the filter could tell). */
 uint64_t bloom_count(const Bloom *bloom);
-/* The probability that an element never added is taken for seen, now. */
+/* The present probability that an element that was never added is taken for seen. */
 double bloom_rate(const Bloom *bloom);
 size_t bloom_bytes(const Bloom *bloom);
 unsigned bloom_probes(const Bloom *bloom);

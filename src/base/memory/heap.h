@@ -42,7 +42,7 @@ static inline bool heap_holds(const HeapNode *node)
 
 /* RESULT_MEMORY: the node is not in the heap. */
 Result heap_push(Heap *heap, HeapNode *node, int64_t key, uint64_t tie);
-/* The least node, left in place; NULL when empty. */
+/* The least node, which stays in the heap; NULL when the heap is empty. */
 HeapNode *heap_top(const Heap *heap);
 HeapNode *heap_pop(Heap *heap);
 /* The node must be in the heap. */

@@ -33,14 +33,14 @@ typedef struct JsonWriter {
 void json_init(JsonWriter *json, Buffer *out);
 /* Begins an object ('{') or an array ('['); at most JSON_DEPTH are open at a time. */
 void json_open(JsonWriter *json, const char *name, char bracket);
-/* Ends the innermost one. */
+/* Ends the innermost object or array. */
 void json_close(JsonWriter *json);
 void json_text(JsonWriter *json, const char *name, const char *bytes, size_t length);
-/* NULL: null */
+/* Writes null when string is NULL. */
 void json_string(JsonWriter *json, const char *name, const char *string);
 void json_integer(JsonWriter *json, const char *name, int64_t number);
 void json_count(JsonWriter *json, const char *name, uint64_t number);
-/* With so many decimals; null when it is not finite. */
+/* Writes a number with that many decimals; null when it is not finite. */
 void json_real(JsonWriter *json, const char *name, double number, int decimals);
 void json_bool(JsonWriter *json, const char *name, bool value);
 void json_null(JsonWriter *json, const char *name);

@@ -42,7 +42,7 @@ void map_destroy(Map *map);
 void *map_get(const Map *map, MapKey key);
 /* Adds or replaces; value is not NULL. RESULT_MEMORY: nothing changed. */
 Result map_put(Map *map, MapKey key, void *value);
-/* What was there, or NULL. */
+/* Removes a key. Returns its value, or NULL when the key was not there. */
 void *map_remove(Map *map, MapKey key);
 /* Walks all values in no order: start with *place = 0; NULL at the end. The map may not change
  * meanwhile. */

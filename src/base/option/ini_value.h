@@ -11,10 +11,12 @@
 #include "base/core/result.h"
 #include "base/memory/buffer.h"
 
-/* Appends text without the blanks around it. RESULT_INVALID: no file can hold it, since it has
- * control characters or what begins a remark; error says so, as a predicate ("has ..."). */
+/* Appends text without the blanks around it. RESULT_INVALID: a file cannot hold the text, because
+ * it has control characters or a sequence that begins a comment; error is a predicate that says so
+ * ("has ..."). */
 Result ini_value_read(const char *text, Buffer *value, Buffer *error);
-/* What a piece of a line may not begin with: it would be trimmed, or make the piece a remark. */
+/* Whether a value must not begin with this character, because it would be trimmed or begin a
+ * comment. */
 bool ini_value_is_bad_start(char c);
 
 #endif

@@ -47,7 +47,7 @@ typedef struct OptionValue {
 
 /* RESULT_INVALID: error says what was expected; OPTION_TEXT takes any. */
 Result option_parse(const OptionSpec *spec, const char *text, OptionValue *value, Buffer *error);
-/* Without a row: milliseconds, bytes. RESULT_INVALID. */
+/* The same for a time in milliseconds and a size in bytes that have no row. RESULT_INVALID. */
 Result option_parse_time(const char *text, int64_t *ms);
 Result option_parse_size(const char *text, int64_t *bytes);
 /* "1 to 64"; a bound that only keeps sums from overflowing is not shown. */

@@ -59,7 +59,7 @@ Result options_add_site(Options *options, const char *pattern, const char *key, 
 /* Reads the environment's RAGNO_SECTION_KEY variables. */
 Result options_load_environment(Options *options, const char *prefix, Buffer *error);
 
-/* Takes over the live rows in which fresh (of the same table) differs. Returns how many. */
+/* Copies the live rows in which fresh, of the same table, differs. Returns their number. */
 size_t options_take_live(Options *options, const Options *fresh);
 
 const OptionSpec *options_find(const Options *options, const char *name);

@@ -37,8 +37,8 @@ typedef struct ByteGate {
     void *context;
 } ByteGate;
 
-/* Which gate something is counted at, and with how many bytes: a member of what is counted. All
- * zeroes: not counted. */
+/* The place of one object at a gate: which gate counts it, and with how many bytes. A member of the
+ * object. All zeroes: not counted. */
 typedef struct ByteShare {
     ByteGate *gate;
     size_t bytes;
@@ -49,14 +49,15 @@ typedef struct ByteShare {
 void byte_gate_init(ByteGate *gate, size_t limit, void (*on_room)(void *context), void *context);
 void byte_gate_destroy(ByteGate *gate);
 
-/* Counts the share with bytes at gate from now on, and nowhere else; gate NULL: not at all. */
+/* Moves a share to gate, where it counts with bytes from now on. gate NULL: the share is no longer
+ * counted. */
 void byte_gate_move(ByteShare *share, ByteGate *gate, size_t bytes);
 
-/* What is counted with the share is complete, and leaves whatever its maker does. */
+/* Says that what the share counts is complete and leaves the gate without its maker. */
 void byte_gate_hand_on(ByteShare *share);
 
 bool byte_gate_is_open(ByteGate *gate);
-/* Less than a quarter of the limit has been handed on. */
+/* Whether less than a quarter of the limit has been handed on. */
 bool byte_gate_runs_dry(const ByteGate *gate);
 /* Waits until it is open. */
 void byte_gate_wait(ByteGate *gate);

@@ -22,8 +22,8 @@ Result log_reopen(void);
 void log_close(void);
 void log_set_level(LogLevel level);
 
-/* A line that the terminal shows at the bottom (progress) is wiped before an echo and drawn again
- * by its owner; set once, NULL to end. */
+/* Called before an event is repeated on standard error, so that the owner of a progress line can
+ * erase it; the owner draws the line again later. Set once; NULL ends it. */
 void log_set_echo_hook(void (*before_echo)(void));
 
 bool log_enabled(LogLevel level);

@@ -15,17 +15,12 @@
 #include "base/core/clock.h"
 
 typedef enum MutexRank {
-    RANK_AGENT = 1, /* start and stop of everything; taken first */
-    RANK_SCHEDULER, /* bf_scheduler, freq_scheduler: update threads */
-    RANK_SCORER,    /* pagerank and hits scorers */
-    RANK_FRONTIER,  /* workbench, visit states, DNS waiting list */
-    RANK_SIEVE,     /* sieve arrays and their buckets */
-    RANK_STORE,     /* page database, transaction manager */
-    RANK_WARC,      /* WARC writer */
-    RANK_QUEUE,     /* any base/queue: nothing is taken while one is held, but logs */
-    RANK_TABLE,     /* small tables: domain temperatures, statistics */
-    RANK_ERROR,     /* Error objects of the documented library */
-    RANK_LOG        /* the log sink; taken last */
+    RANK_SCHEDULER = 1, /* the library's schedulers: update threads; taken first */
+    RANK_SCORER,        /* the scorers by PageRank and HITS */
+    RANK_STORE,         /* PageDB and its transactions */
+    RANK_QUEUE,         /* queues and gates: only RANK_TABLE and the log are taken inside */
+    RANK_TABLE,         /* small tables: statistics, lists of threads, ranges */
+    RANK_LOG            /* the log sink; taken last */
 } MutexRank;
 
 typedef struct Mutex {

@@ -43,7 +43,8 @@ Result queue_try_push(Queue *queue, void *item);
  * has passed: not at all). *n = how many. RESULT_TIMEOUT: none came. RESULT_CLOSED: closed and
  * empty. */
 Result queue_pop(Queue *queue, void **items, size_t max, size_t *n, MonoTime deadline);
-/* Ends one wait in queue_pop with RESULT_TIMEOUT, the running one or the next. */
+/* Ends one wait in queue_pop with RESULT_TIMEOUT: the present one, or the next one when nobody
+ * waits. */
 void queue_wake(Queue *queue);
 void queue_close(Queue *queue);
 size_t queue_count(Queue *queue);

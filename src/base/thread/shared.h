@@ -34,12 +34,13 @@ typedef struct SharedReader {
 /* Holds nothing: shared_get answers NULL. */
 void shared_init(Shared *shared, void (*destroy)(void *object));
 void shared_destroy(Shared *shared);
-/* Takes the object (NULL: none). RESULT_MEMORY: it was destroyed, and nothing has changed. */
+/* Replaces the object; takes the new one, which may be NULL. RESULT_MEMORY: the new object was
+ * destroyed and the old one stays. */
 Result shared_replace(Shared *shared, void *object);
 
 void shared_reader_open(SharedReader *reader, Shared *shared);
 void shared_reader_close(SharedReader *reader);
-/* The object of now, or NULL; valid until the next call with this reader. */
+/* The current object, or NULL; valid until the next call with this reader. */
 void *shared_get(SharedReader *reader);
 
 #endif

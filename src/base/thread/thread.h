@@ -1,7 +1,9 @@
-/* Threads with names, that publish the step they are at.
+/* Thread: a thread with a name that publishes the step it is at.
  *
+ * What: names appear in logs, debuggers and `ragno ctl DIR threads`; steps ("waiting",
+ * "distributing") show an operator what a running crawl does.
  * Owns: a Thread owns the system's thread until it is joined.
- * Threads: thread_set_step only by the thread itself; the list of steps by any. */
+ * Threads: thread_step only by the thread itself; thread_walk by any. */
 #ifndef BASE_THREAD_THREAD_H
 #define BASE_THREAD_THREAD_H
 

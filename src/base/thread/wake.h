@@ -21,14 +21,14 @@ typedef struct Wake {
     atomic_bool rung;
 } Wake;
 
-/* Is waited for by epoll from now on. On failure (RESULT_IO, RESULT_LIMIT, RESULT_MEMORY) nothing
- * is left to destroy. */
+/* Makes a wake and adds it to epoll. After a failure (RESULT_IO, RESULT_LIMIT, RESULT_MEMORY) there
+ * is nothing to destroy. */
 Result wake_init(Wake *wake, int epoll);
-/* Nobody may ring it any more. */
+/* No thread may ring the wake any more. */
 void wake_destroy(Wake *wake);
 /* Any thread. */
 void wake_ring(Wake *wake);
-/* The thread that waits, before it looks at what it was woken for. */
+/* Called by the waiting thread before it looks at its queue or flag. */
 void wake_clear(Wake *wake);
 
 #endif

@@ -1,5 +1,6 @@
-/* What `ragno check links`, `charset` and `digest` have in common: a file, read as a page.
+/* Check page: a file read as a page, for `ragno check links`, `charset` and `digest`.
  *
+ * What: the arguments that these commands share, and the parsed file.
  * Threads: main. */
 #ifndef COMMAND_CHECK_CHECK_PAGE_H
 #define COMMAND_CHECK_CHECK_PAGE_H
@@ -17,8 +18,8 @@ typedef struct CheckPage {
     Page page;
 } CheckPage;
 
-/* Reads the arguments and the file, and parses it; complains itself. Returns 0 or the exit status;
- * check_page_close in either case. */
+/* Reads the arguments, and reads and parses the file. Prints its own error messages. Returns 0 or
+ * the exit status; call check_page_close in either case. */
 int check_page_open(CheckPage *check, int argc, char **argv, const char *usage);
 void check_page_close(CheckPage *check);
 

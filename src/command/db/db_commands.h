@@ -18,16 +18,16 @@ int db_links(DbView *view, int argc, char **argv);
 int db_hosts(DbView *view, int argc, char **argv);
 int db_schedule(DbView *view, int argc, char **argv);
 
-/* What of a stored answer is to be printed. */
+/* Which parts of a stored answer are printed. */
 typedef struct DbParts {
     bool headers; /* status line and fields, with the empty line */
     bool body;    /* without its content coding */
     bool raw;     /* the body as it is stored: the bytes of the payload digest */
 } DbParts;
 
-/* For `get`: prints the newest stored answer of a URL, which may be one that the database does not
- * list (robots.txt). A body that is cut or that cannot be decoded to its end is printed as far as
- * it goes, with a word on standard error. */
+/* For `get`: prints the newest stored answer of a URL. The URL need not be a page of the database:
+ * the answers of robots.txt are stored, too. A body that was cut, or that cannot be decoded to its
+ * end, is printed up to that point, with a message on standard error. */
 int db_answer(DbView *view, const char *url, const DbParts *parts);
 
 #endif

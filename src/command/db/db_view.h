@@ -19,22 +19,23 @@ typedef struct DbView {
     Buffer url;       /* scratch of db_url */
 } DbView;
 
-/* Complains about the database's last error; returns the exit status. */
+/* Prints the last error of the database; returns the exit status. */
 int db_failed(const DbView *view, int rc);
 /* The exit status after output was written. */
 int db_finish(const DbView *view, int rc);
 /* The URL of a page in view->url, or NULL after a complaint (*rc is set). */
 const char *db_url(DbView *view, uint64_t index, int *rc);
-/* The index of a URL; complains when there is none. */
+/* The index of a URL. Prints an error when the database does not know the URL. */
 int db_find(DbView *view, const char *url, uint64_t *index);
-/* With scope.dedup_key: another spelling stands for the URL. Says so on standard error and leaves
- * it in view->url. */
+/* With scope.dedup_key: whether another spelling stands for the URL. If so, says so on standard
+ * error and leaves that spelling in view->url. */
 bool db_stands_for(DbView *view, const char *url);
 
-/* The schedule of the crawl; NULL when there is none: a database that no crawl wrote. */
+/* The schedule of the crawl; NULL when the database was not written by a crawl and has none. */
 Result db_open_schedule(const DbView *view, Schedule **schedule);
-/* Whether an origin is what a HOST argument names: it, or its host ("example.org",
- * "example.org:81"). */
+/* Whether a HOST argument names an origin. The argument is the origin itself
+ * ("http://example.org:81"), or its host with or without the port ("example.org:81",
+ * "example.org"). */
 bool db_is_host(const char *origin, const char *host);
 
 #endif

@@ -1,5 +1,6 @@
-/* `ragno export DIR KIND`: what a crawl holds, for other programs.
+/* `ragno export DIR KIND`: what a crawl holds, in formats that other programs read.
  *
+ * What: hands the arguments to the kind: export_tables.h, or command/text/text_export.h.
  * Threads: main. */
 #ifndef COMMAND_EXPORT_EXPORT_H
 #define COMMAND_EXPORT_EXPORT_H

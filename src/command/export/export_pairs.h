@@ -24,7 +24,7 @@ typedef struct PairCount {
 /* memory_bytes: of the array. RESULT_MEMORY. */
 Result export_pairs_new(ExportPairs **pairs, size_t memory_bytes);
 void export_pairs_delete(ExportPairs *pairs);
-/* RESULT_IO, RESULT_FULL: no run could be written; nothing more is to be expected. */
+/* RESULT_IO, RESULT_FULL: a run could not be written, and the pairs can only be deleted. */
 Result export_pairs_add(ExportPairs *pairs, uint32_t from, uint32_t to, uint64_t count);
 /* Calls each for every pair, ascending; a result other than RESULT_OK stops and is returned. */
 Result export_pairs_each(ExportPairs *pairs, Result (*each)(void *context, const PairCount *pair),

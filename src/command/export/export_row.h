@@ -19,7 +19,7 @@
 
 typedef enum ExportFormat { EXPORT_TSV, EXPORT_CSV, EXPORT_JSONL, EXPORT_FORMATS } ExportFormat;
 
-/* EXPORT_FORMATS when the word is none. */
+/* The format of that name; EXPORT_FORMATS when there is none. */
 ExportFormat export_format_of(const char *word);
 
 typedef struct ExportRows {
@@ -37,13 +37,13 @@ void export_rows_begin(ExportRows *rows, FILE *file, ExportFormat format, bool h
 void export_text(ExportRows *rows, const char *name, const char *bytes, size_t length);
 void export_number(ExportRows *rows, const char *name, uint64_t number);
 void export_signed(ExportRows *rows, const char *name, int64_t number);
-/* Not-a-number is no value. */
+/* Not-a-number is written as an empty field. */
 void export_real(ExportRows *rows, const char *name, double number);
 /* An empty field; null in JSON. */
 void export_nothing(ExportRows *rows, const char *name);
 void export_row_end(ExportRows *rows);
-/* Flushes. RESULT_CLOSED: nobody reads any more; RESULT_IO, RESULT_FULL, RESULT_MEMORY: the first
- * error. */
+/* Flushes. Returns the first error: RESULT_IO, RESULT_FULL, RESULT_MEMORY, or RESULT_CLOSED when
+ * the reader has closed the output. */
 Result export_rows_end(ExportRows *rows);
 
 #endif

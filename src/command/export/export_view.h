@@ -1,9 +1,9 @@
-/* A crawl's database while a table is made of it: short read transactions, the filter that rows
- * must pass, the rows.
+/* Export view: a crawl's database while a table is made of it.
  *
- * Owns: its transaction, buffers and URLs. Threads: belongs to one.
- * Invariants:
- *  1. txn is renewed every few thousand steps, so that a running crawl may be exported. */
+ * What: short read transactions, the filter that rows must pass, and the rows.
+ * Owns: its transaction, buffers and URLs.
+ * Threads: one.
+ * Invariant: txn is renewed every few thousand steps, so that a running crawl may be exported. */
 #ifndef COMMAND_EXPORT_EXPORT_VIEW_H
 #define COMMAND_EXPORT_EXPORT_VIEW_H
 
@@ -26,17 +26,19 @@ typedef struct ExportView {
     Buffer to;
 } ExportView;
 
-/* Begins; export_view_end in every case. */
+/* Begins an export. Call export_view_end in every case. */
 Result export_view_begin(ExportView *view, PageDB *db, const PageExportOptions *options);
-/* Ends; rc is what happened until now. */
+/* Ends an export. rc is the result of what came before. */
 Result export_view_end(ExportView *view, Result rc);
 /* What an error code of PageDB means; logs what is damaged. */
 Result export_view_result(ExportView *view, int code);
-/* A step is done. Nothing of the old transaction may be in use. Returns what the rows say. */
+/* Call after each page that was looked at. Nothing read before may be used afterwards, because the
+ * transaction may have been renewed. Returns the first error of the rows. */
 Result export_view_step(ExportView *view);
 
 Result export_view_page(ExportView *view, uint64_t index, PageRef *page, Buffer *url);
-/* Whether a row is wanted. page may be NULL: only URLs are known; source may be NULL: none is. */
+/* Whether a row passes the filter. page is NULL when only the URL is known, source is NULL when
+ * there is no source. */
 bool export_view_passes(ExportView *view, const Buffer *url, const PageRef *page,
                         const Buffer *source);
 /* The field of a page or a host: its URL, or its number. origin is scratch. */

@@ -47,7 +47,8 @@ typedef struct PageExportOptions {
     size_t memory_bytes; /* of the host graph's sorter; 0 = 64 Mi */
     FILE *file;          /* borrowed */
     const Filter *where; /* borrowed; NULL: all rows. What it is asked about: see above */
-    /* Told now and then how far it is: done of total steps, and so many rows. NULL: nobody. */
+    /* Called now and then with the progress: steps done, steps in all, rows written. May be NULL.
+     */
     void (*step)(void *context, uint64_t done, uint64_t total, uint64_t n_rows);
     void *step_context;
 } PageExportOptions;

@@ -5,10 +5,10 @@
  *
  * What: works on a finished or a running crawl. The order of the output is that of the archive,
  * however many threads there are. Memory does not grow with the archive: a few pages for each
- * thread, and TEXT_EXPORT_WAITING bytes that wait to be written. Threads: as many as processors, or
- * --threads; the caller's writes. Errors: a damaged record costs that record, an unreadable file
- * that file; both are said, and the exit status is EXIT_DIRECTORY or EXIT_IO although the rest came
- * out. */
+ * thread, and TEXT_EXPORT_WAITING bytes that wait to be written.
+ * Threads: as many as processors, or --threads; the caller's thread writes.
+ * Errors: a damaged record costs that record, an unreadable file that file. Both are reported, and
+ * the exit status is then EXIT_DIRECTORY or EXIT_IO although the rest was written. */
 #ifndef COMMAND_TEXT_TEXT_EXPORT_H
 #define COMMAND_TEXT_TEXT_EXPORT_H
 

@@ -1,11 +1,12 @@
-/* The WARC files of a crawl, cut into pieces that threads read side by side.
+/* Text jobs: the WARC files of a crawl, cut into pieces that threads read side by side.
  *
- * What: a piece is a range of a file that begins where a record begins; a record belongs to the
- * piece that it begins in. A file that cannot be read is a piece, too: whoever reads it says so.
- * Where records begin inside a file is looked up in the file's index (or journal); a file without
- * one is a single piece. Files that were written for the last time before `since` hold nothing
- * newer and are left out. Owns: the list. Threads: made by one, read by all.
- */
+ * What: a piece is a range of a file that begins where a record begins. A record belongs to the
+ * piece that it begins in. The index of a file (or its journal) says where records begin; a file
+ * without one is a single piece. A file that cannot be read is a piece, too, and the thread that
+ * reads it reports it. Files that were last written before `since` hold nothing newer and are left
+ * out.
+ * Owns: the list.
+ * Threads: one makes it, all read it. */
 #ifndef COMMAND_TEXT_TEXT_JOBS_H
 #define COMMAND_TEXT_TEXT_JOBS_H
 

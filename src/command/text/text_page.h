@@ -1,6 +1,9 @@
-/* What is exported of a capture: its text and what it says of itself.
+/* Text page: what is exported of one capture.
  *
- * Owns: a TextPage borrows from its capture and its reader until the next one. Threads: one. */
+ * What: the text of the page, all that is visible or the main text, and what the page says of
+ * itself.
+ * Owns: a TextPage borrows from its capture and its reader until the next one is read.
+ * Threads: one. */
 #ifndef COMMAND_TEXT_TEXT_PAGE_H
 #define COMMAND_TEXT_TEXT_PAGE_H
 

@@ -1,7 +1,7 @@
-/* The threads of `ragno export DIR text` and what they share.
+/* Text run: the threads of `ragno export DIR text` and what they share.
  *
- * Threads: text_run is called by the main thread, which writes; workers are started and ended in
- * it. */
+ * What: text_run starts the workers, writes what they make, and ends them.
+ * Threads: the main thread calls text_run. */
 #ifndef COMMAND_TEXT_TEXT_RUN_H
 #define COMMAND_TEXT_TEXT_RUN_H
 
@@ -28,8 +28,9 @@ typedef struct TextTotals {
     uint64_t pages; /* that came out */
 } TextTotals;
 
-/* Exports. RESULT_CLOSED: nobody reads any more; what the output, memory or the folder says
- * (complained about, but for RESULT_MEMORY); totals are valid in every case. */
+/* Exports the texts. RESULT_CLOSED: the reader has closed the output. Other errors are those of the
+ * output, of memory or of the folder; all but RESULT_MEMORY have been reported. totals are valid in
+ * every case. */
 Result text_run(const TextRunOptions *options, OutputFile *output, Progress *progress,
                 TextTotals *totals);
 

@@ -1,13 +1,18 @@
-/* The captures of a piece of an archive that are documents with text: HTML, XHTML, plain text.
+/* Text source: the captures of a piece of an archive that are documents with text: HTML, XHTML,
+ * plain text.
  *
- * What: reads records one after the other; passes over those that are no answers, are older than
- * asked for, of another status or of another type; undoes the content coding of the rest. A revisit
- * whose payload was first captured at another URL is a document of its own, with the payload of
- * that one; one of its own URL, or a 304, is not: what it would say was said before. Damage: a
- * record that cannot be read is passed over, up to where the next one begins, with a sentence on
- * standard error; it is counted. The unfinished end of a file that is being written is no damage.
- * Owns: a capture borrows from its source until the next one. Threads: belongs to one thread.
- * Errors: RESULT_MEMORY, RESULT_IO (with a sentence). */
+ * What: reads one record after the other. It passes over records that are not answers, are older
+ * than asked for, or have another status or type, and undoes the content coding of the rest. A
+ * revisit record whose payload was first captured at another URL is a document of its own, with
+ * that payload. A revisit record of its own URL, or of a 304, is not: its text was exported with
+ * the first capture.
+ *
+ * Damage: a record that cannot be read is passed over, up to the place where the next one begins;
+ * it is counted, with a sentence on standard error. The unfinished end of a file that is being
+ * written is not damage.
+ * Owns: a capture borrows from its source until the next one is read.
+ * Threads: one.
+ * Errors: RESULT_MEMORY, RESULT_IO (reported). */
 #ifndef COMMAND_TEXT_TEXT_SOURCE_H
 #define COMMAND_TEXT_TEXT_SOURCE_H
 

@@ -1,7 +1,7 @@
-/* Texts as JSON Lines, or as WET: what follows from a TextPage in either.
+/* Text writer: texts as JSON Lines, or as WET.
  *
- * JSON Lines: one object a line, its fields always there and in this order, null for what is not
- * known:
+ * What: JSON Lines have one object a line. The fields are always there, in this order, and null
+ * when they are not known:
  *
  *   {"url": "http://example.org/", "time": "2026-01-31T12:00:00.123456Z", "status": 200,
  *    "type": "text/html", "encoding": "UTF-8", "language": "en", "declared_language": "en-GB",
@@ -9,9 +9,11 @@
  *    "headings": [{"level": 1, "text": "..."}], "truncated": false, "digest": "sha1:...",
  *    "text": "..."}
  *
- * WET, as Common Crawl writes it: WARC/1.0 records of type conversion that refer to the record of
- * the answer; the block is the text (text/plain, UTF-8). The file begins with a warcinfo record.
- * Owns: nothing but a source of record ids and a digest context. Threads: one.
+ * WET, as Common Crawl writes it, consists of WARC/1.0 records of type conversion, each of which
+ * refers to the record of the answer; the block is the text (text/plain, UTF-8). The file begins
+ * with a warcinfo record.
+ * Owns: a source of record ids and a digest context.
+ * Threads: one.
  * Source: RFC 8259, jsonlines.org; ISO 28500 6.7 (conversion); Common Crawl's WET files. */
 #ifndef COMMAND_TEXT_TEXT_WRITER_H
 #define COMMAND_TEXT_TEXT_WRITER_H

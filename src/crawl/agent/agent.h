@@ -12,7 +12,7 @@
 #include "crawl/exit_status.h"
 #include "crawl/run/agent_options.h"
 
-/* Crawls until the end; returns the exit status. */
+/* Runs a crawl to its end. Returns the exit status. */
 int agent_run(const AgentOptions *options);
 
 #endif

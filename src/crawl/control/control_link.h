@@ -20,14 +20,15 @@ typedef struct ControlLink ControlLink;
 Result control_link_open(ControlLink **link, const char *directory, Buffer *error);
 void control_link_close(ControlLink *link); /* NULL is allowed */
 
-/* Takes a line of data, without the blank before it and its line end; false: enough, the link is of
- * no use any more. */
+/* Receives a line of data, without the leading blank and without its newline. False ends the
+ * reading; the link can then only be closed. */
 typedef bool (*ControlLine)(void *context, const char *line);
 
-/* Asks, and waits for each line of the answer at most timeout_ms (negative: for ever). take may be
- * NULL. RESULT_LIMIT: the crawl cannot do it, RESULT_INVALID: it does not understand; in both cases
- * error is its sentence. RESULT_OK: note (may be NULL) has what stood behind "ok", if anything.
- * RESULT_CLOSED: the crawl has ended, or take had enough; RESULT_TIMEOUT, RESULT_IO. */
+/* Sends a request, and waits at most timeout_ms for each line of the answer (negative: for ever).
+ * take may be NULL. RESULT_OK: note (may be NULL) has the text behind "ok", if there is any.
+ * RESULT_LIMIT: the crawl cannot do what was asked. RESULT_INVALID: the crawl does not understand
+ * the request. In both cases error has the sentence that the crawl answered. RESULT_CLOSED: the
+ * crawl has ended, or take returned false. RESULT_TIMEOUT, RESULT_IO. */
 Result control_link_ask(ControlLink *link, char *const *words, size_t n, ControlLine take,
                         void *context, int64_t timeout_ms, Buffer *note, Buffer *error);
 

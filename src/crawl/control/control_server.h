@@ -46,7 +46,8 @@ typedef struct ControlPeer {
 
 typedef struct ControlSink {
     void *context;
-    /* A request; words are borrowed. It must be ended, now or later. */
+    /* Receives a request; words are borrowed. It must be answered with control_server_end, now or
+     * later. */
     void (*take)(void *context, ControlClient client, const ControlPeer *peer,
                  const ControlWords *words);
     /* The client has left while it waited for the end of an answer. */

@@ -17,7 +17,7 @@
  * RESULT_MEMORY.
  */
 Result desk_open(Desk **desk, Helm *helm, const char *directory);
-/* The answers that are not complete end with the crawl. NULL is allowed. */
+/* Ends the answers that are not complete. NULL is allowed. */
 void desk_close(Desk *desk);
 
 /* Readable when there is something to do; -1: there is no socket. */

@@ -34,7 +34,7 @@
 
 #define FETCHERS_MAX 64u
 
-/* Why nothing new is begun; several may hold at once. */
+/* Reasons for a pause; several may hold at once. */
 typedef enum PauseReason {
     PAUSE_DISK = 1,    /* it is nearly full, or a commit waits for room */
     PAUSE_OPERATOR = 2 /* somebody said so */
@@ -86,15 +86,17 @@ typedef struct AgentParts {
     unsigned pauses;              /* PauseReasons that hold */
 } AgentParts;
 
-/* Settles who crawls and what may be connected to; nothing is created yet. RESULT_INVALID: error
- * says what is missing. */
+/* Determines the user agent and the addresses that may be connected to. Nothing is created yet.
+ * RESULT_INVALID: error says what is missing. */
 Result parts_identify(AgentParts *parts, const Config *config, Buffer *error);
-/* Builds everything else; on failure parts_delete takes what there is. error holds one sentence. */
+/* Builds everything else. After a failure parts_delete frees what was built; error holds one
+ * sentence. */
 Result parts_new(AgentParts *parts, CrawlStore *store, const char *crawl_log, Buffer *error);
 /* Takes over the live values of the configuration; main thread. */
 void parts_configure(AgentParts *parts);
 Result parts_start(AgentParts *parts);
-/* Nothing new is begun while there is a reason: PauseReasons, 0 = none. */
+/* Sets the reasons for a pause (PauseReasons, 0 = none). While there is one, nothing new is begun.
+ */
 void parts_pause(AgentParts *parts, unsigned reasons);
 /* No new fetches. */
 void parts_drain(AgentParts *parts);
@@ -104,7 +106,7 @@ size_t parts_outstanding(AgentParts *parts);
 /* Brings hosts back that were dropped or parked (ingest/chore/revival.h); any thread. */
 Result parts_revive(AgentParts *parts, const RevivalOrder *order);
 void parts_reopen_logs(AgentParts *parts);
-/* Ends all threads; what was fetched is committed. */
+/* Commits what was fetched and ends all threads. */
 void parts_stop(AgentParts *parts);
 void parts_delete(AgentParts *parts);
 

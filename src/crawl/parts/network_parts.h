@@ -10,7 +10,7 @@
 #include "crawl/parts/agent_parts.h"
 
 Result network_parts_new(AgentParts *parts, Buffer *error);
-/* How names are resolved; also for those who only ask (`ragno check dns`). */
+/* The options of the resolver; `ragno check dns` uses them, too. */
 ResolverOptions network_parts_resolver_options(const Config *config, const IpPolicy *policy);
 
 #endif

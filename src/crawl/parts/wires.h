@@ -18,18 +18,19 @@ IngestSinks wires_of_ingest(AgentParts *parts);
 
 /* Wakes the main thread: something it looks at has changed. */
 void wires_ring(AgentParts *parts);
-/* Of the resolver: a visit state has its address or none; an answer for the archive. */
+/* From the resolver: a visit state whose name was resolved, or could not be; a DNS answer for the
+ * archive. */
 void wires_resolved(void *context, VisitState *visit_state);
 void wires_heard(void *context, const char *hostname, WallTime asked, const Buffer *records);
-/* Of the parsing threads: a page; a link that was refused. */
+/* From the parsing threads: a parsed page; a link that was refused. */
 void wires_parsed(void *context, ParsedPage *page);
 void wires_skipped(void *context, const char *url, size_t length, Refusal why,
                    const char *referrer);
-/* The answers' gate is open again: whichever fetchers wait for it go on. */
+/* The gate of answers is open again: wakes the fetchers, some of which may wait for it. */
 void wires_room(void *context);
-/* Fetchers could do more than is ready. */
+/* Whether the fetchers could begin more transfers than there are hosts ready. */
 bool wires_hungry(void *context);
-/* Of scoring: there are moves for its chore. */
+/* From scoring: its chore has moves to apply. */
 void wires_moves(void *context);
 
 #endif

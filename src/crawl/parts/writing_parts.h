@@ -12,8 +12,8 @@
 /* crawl_log: its path, or NULL for the one in the crawl's directory. On failure parts_delete takes
  * what there is. */
 Result writing_parts_new(AgentParts *parts, const char *crawl_log, Buffer *error);
-/* Makes the revisit policy anew, schedule.rules included; nothing changes on failure, or in a crawl
- * that visits no page again. */
+/* Makes the revisit policy from the present configuration; schedule.rules is read again. Nothing
+ * changes on failure, or without schedule.mode = continuous. */
 Result writing_parts_change_revisits(AgentParts *parts, Buffer *error);
 
 #endif

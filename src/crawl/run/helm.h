@@ -32,26 +32,28 @@ typedef struct Helm {
     MonoTime tail_start; /* since then only hosts that have failed are left; 0: others are */
 } Helm;
 
-/* Nothing new is begun from now on. The first reason counts. why is borrowed: a constant. */
+/* Stops the crawl: nothing new is begun from now on. The status and reason of the first call count.
+ * why is a constant string. */
 void helm_stop(Helm *helm, int status, const char *why, MonoTime now);
-/* Somebody asks for the end: fetches in flight get crawl.grace. who: "signal=SIGTERM", "uid=0
- * pid=77". */
+/* Stops the crawl because somebody asked for it: fetches in flight get crawl.grace to end. who is
+ * logged, for example "signal=SIGTERM" or "uid=0 pid=77". */
 void helm_stop_asked(Helm *helm, const char *who, MonoTime now);
-/* Fetches in flight are aborted; asks for the end if nobody has. */
+/* Stops the crawl, and aborts the fetches in flight. */
 void helm_stop_now(Helm *helm, const char *who, MonoTime now);
-/* Nothing new is begun until it is resumed. False: it is so already. */
+/* Pauses (held) or resumes the crawl. False when it is already in that state. */
 bool helm_pause(Helm *helm, bool held, const char *who);
 /* Opens all logs anew. */
 void helm_reopen_logs(Helm *helm, const char *who);
-/* Reads the configuration anew and takes over what has changed in live options. False: it is wrong,
- * nothing was changed; error has a line for each mistake. *changed = how many. */
+/* Reads the configuration again and takes over the live options that have changed; *changed is
+ * their number. False: the configuration has mistakes and nothing was changed; error has a line for
+ * each mistake. */
 bool helm_reload(Helm *helm, const char *who, size_t *changed, Buffer *error);
 
-/* Limits, the disk, the end of the grace. */
+/* Checks the limits, the disk, and the end of crawl.grace, and does what they ask for. */
 void helm_tick(Helm *helm, MonoTime now);
 /* When helm_tick wants to be called again at the latest. */
 MonoTime helm_next(const Helm *helm, MonoTime now);
-/* Everything that was in flight has ended. */
+/* Whether the crawl is stopping and nothing is in flight any more. */
 bool helm_has_stopped(const Helm *helm);
 
 #endif

@@ -21,13 +21,13 @@ void monitor_set_state(Monitor *monitor, CrawlState state);
 /* Does what is due. */
 void monitor_tick(Monitor *monitor, MonoTime now);
 MonoTime monitor_next(const Monitor *monitor);
-/* The last line, and the end of the progress line. */
+/* Writes the last line of status.log and ends the progress line. */
 void monitor_finish(Monitor *monitor);
 /* The status of this moment: "time=... state=...", or as JSON, without a line end. */
 Result monitor_status(Monitor *monitor, bool json, Buffer *out);
 /* The same as a person reads it, in one line: "running 1.0s  1682 pages (3108/s) ...". */
 Result monitor_phrase(Monitor *monitor, MonoTime now, Buffer *out);
-/* Everything it knows, into ragno.log. */
+/* Writes the whole state into ragno.log (SIGUSR1). */
 void monitor_dump(Monitor *monitor);
 void monitor_reopen(Monitor *monitor);
 /* Whether less than crawl.min_free_disk is free (with hysteresis). */

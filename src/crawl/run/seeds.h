@@ -26,8 +26,8 @@ typedef struct SeedReader {
     uint64_t bad;
 } SeedReader;
 
-/* Looks at files and words before anything is created: *found when there is a seed in them at all.
- * RESULT_NOT_FOUND, RESULT_IO: error names a file that cannot be read. */
+/* Looks at the files and words before anything is created. *found is true when they hold at least
+ * one seed. RESULT_NOT_FOUND, RESULT_IO: error names the file that cannot be read. */
 Result seeds_probe(const char *const *paths, size_t n_paths, char *const *words, size_t n_words,
                    bool *found, Buffer *error);
 /* RESULT_NOT_FOUND, RESULT_IO (a message was printed), or what batch returned. */

@@ -48,14 +48,15 @@ void distributor_destroy(Distributor *distributor);
 /* A visit state comes home: NEWS_RESOLVED, NEWS_EMPTY or NEWS_ANSWERED. */
 void distributor_receive(Distributor *distributor, VisitState *visit_state, MonoTime now,
                          WallTime wall);
-/* Reads a commit notice, which stays the caller's. */
+/* Takes over what a commit has changed. The notice stays the caller's. */
 void distributor_committed(Distributor *distributor, const CommitNotice *notice, MonoTime now,
                            WallTime wall);
-/* A recall has been read: wherever the visit state was, it is not there any more, or comes home by
- * itself. */
+/* The todo thread has read a recall: the visit state has left its workbench entry, or was not there
+ * and comes home by itself. */
 void distributor_recalled(Distributor *distributor, VisitState *visit_state);
-/* Loads hosts until the front (entries ready elsewhere, plus what is being resolved) is required;
- * forgets idle visit states. Returns when it wants to be called again at the latest. */
+/* Loads hosts until front (workbench entries with work, plus visit states on their way there) has
+ * reached required, and forgets idle visit states. Returns the time by which it must be called
+ * again. */
 MonoTime distributor_work(Distributor *distributor, size_t front, size_t required, MonoTime now,
                           WallTime wall);
 

@@ -65,7 +65,7 @@ typedef struct LeaseNotice {
     bool contended;
 } LeaseNotice;
 
-/* A picture of it, for the status log; figures may be of slightly different instants. */
+/* Figures for the status log; they may be of slightly different instants. */
 typedef struct FrontierStats {
     size_t visit_states;
     size_t entries; /* workbench entries */
@@ -85,7 +85,7 @@ Result frontier_new(Frontier **frontier, const FrontierOptions *options, const F
 /* After frontier_stop. */
 void frontier_delete(Frontier *frontier);
 Result frontier_start(Frontier *frontier);
-/* Hands out nothing more: visit states come home and stay there. */
+/* Pauses or resumes: while paused, no visit state is handed to a fetcher. */
 void frontier_pause(Frontier *frontier, bool paused);
 /* Ends both threads. Resolver and fetchers must have given everything back before. */
 void frontier_stop(Frontier *frontier);
@@ -99,11 +99,11 @@ void frontier_answered(Frontier *frontier, VisitState *asker);
 /* From ingest, after a commit. Takes the notice. */
 void frontier_committed(Frontier *frontier, CommitNotice *notice);
 
-/* From whoever asks for leases. Copied; any thread. */
+/* From the module that asks for leases. Copies the notice. */
 void frontier_lease(Frontier *frontier, const LeaseNotice *notice);
 
 void frontier_stats(Frontier *frontier, FrontierStats *stats);
-/* Live changes of politeness: take effect with the next fetch of each host. */
+/* Changes how many visit states may be at the fetchers at once. */
 void frontier_set_connections(Frontier *frontier, size_t connections);
 
 #endif

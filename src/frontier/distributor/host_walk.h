@@ -24,15 +24,16 @@ typedef enum WalkStop {
     WALK_FULL   /* the next has no room */
 } WalkStop;
 
-/* A host with work, best at that level, is on disk only. */
+/* Tells the walk that a host with work stays on disk; level is that of its best URL. */
 void host_walk_left_out(Distributor *distributor, uint32_t host, unsigned level, MonoTime now);
-/* Whether there is room for the walk: some is kept for hosts of lower levels that are to have their
- * turns. */
+/* Whether the walk may load more hosts. Some room is kept for hosts of lower levels, when a
+ * weighted bias gives them turns. */
 bool host_walk_has_room(const Distributor *distributor);
-/* Loads the next hosts as long as they are better than limit and there is room. It stops before the
- * first that is not loaded for one of these reasons. */
+/* Loads the next hosts while their levels are better than limit and there is room. Stops before the
+ * first host that is not loaded, and returns the reason. */
 WalkStop host_walk_on(Distributor *distributor, MDB_txn *txn, unsigned limit, MonoTime now);
-/* Looks for better hosts than those at its place, and goes on from there afterwards. */
+/* Goes back to the best level, looks for hosts that are better than those at its place, and then
+ * goes on from its place. */
 void host_walk_restart(Distributor *distributor, MonoTime now);
 
 #endif

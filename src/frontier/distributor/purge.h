@@ -9,7 +9,8 @@
 
 #include "frontier/host/distributor_state.h"
 
-/* txn may be NULL: then nothing is forgotten that the disk has to know. */
+/* txn may be NULL: then a visit state is kept when its host's record would have to be read first.
+ */
 void purge_visit_states(Distributor *distributor, MDB_txn *txn, MonoTime now, WallTime wall);
 
 #endif

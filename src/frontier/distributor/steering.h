@@ -23,7 +23,8 @@
 
 #include "frontier/host/distributor_state.h"
 
-/* Loads hosts until the front is required, and better ones beyond that; makes room for those. */
+/* Loads hosts until front has reached required. Then, when hosts with better URLs wait on disk,
+ * loads them, too, and evicts worse ones to make room. */
 void steering_load_hosts(Distributor *distributor, MDB_txn *txn, size_t front, size_t required,
                          MonoTime now);
 

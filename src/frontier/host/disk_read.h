@@ -9,9 +9,9 @@
 
 #include "frontier/host/distributor_state.h"
 
-/* NULL, and told in the log, when that fails. */
+/* Begins a read transaction. NULL when that fails; the log says why. */
 MDB_txn *disk_read_begin(Distributor *distributor);
-/* Takes note of what came of a read. Returns rc. */
+/* Notes the result of a read. Returns rc. */
 Result disk_read_note(Distributor *distributor, Result rc);
 
 #endif

@@ -11,14 +11,14 @@
 
 #include "frontier/host/distributor_state.h"
 
-/* Whether a host may be in memory: neither given up nor to be left alone for long. */
+/* Whether a host may be in memory: it was not given up, and need not be left alone for long. */
 bool visit_birth_is_open(const Distributor *distributor, const HostRecord *record);
-/* The same of a host on disk, whose record is read. */
+/* The same for a host on disk; reads its record. */
 bool visit_birth_is_due(Distributor *distributor, MDB_txn *txn, uint32_t host);
 /* Makes the visit state of a host that has none, without URLs. RESULT_EXISTS: its guest is away. */
 Result visit_birth_host(Distributor *distributor, MDB_txn *txn, uint32_t host,
                         const HostRecord *record, MonoTime now, VisitState **visit_state);
-/* Makes a guest. It is retired from birth: the database has nothing for it. */
+/* Makes a guest. A guest is retired from birth, because the database has no URLs for it. */
 Result visit_birth_guest(Distributor *distributor, const char *origin, size_t length,
                          VisitState **guest);
 

@@ -13,15 +13,16 @@
 
 #include "frontier/host/distributor_state.h"
 
-/* Sends an asker, whose robots.txt is elsewhere, with the visit state of that host. True: it went,
- * and *wakes, unless NULL, is at home and has to be dispatched for it. False: the attempt has
- * failed, the asker is still at home. */
+/* Sends an asker, whose robots.txt is on another host, with the visit state of that host. True: the
+ * asker has gone; when *wakes is not NULL, it is the other visit state, which is at home and must
+ * be dispatched. False: the attempt has failed, and the asker is still at home. */
 bool visit_errand_send(Distributor *distributor, MDB_txn *txn, VisitState *asker, MonoTime now,
                        VisitState **wakes);
-/* Those who waited for it now go with it: they are its askers. */
+/* Makes the visit states that waited for this one its askers, so that they travel with it. */
 void visit_errand_take_waiting(VisitState *visit_state);
-/* It has no address: the attempt of its next asker has failed. Returns that asker, which is at home
- * again and has to be dispatched; NULL: there are no more. */
+/* Ends the errand of the next asker of a visit state that has no address: the attempt has failed.
+ * Returns that asker, which is at home again and must be dispatched; NULL when there are no more.
+ */
 VisitState *visit_errand_fail_next(Distributor *distributor, VisitState *visit_state, MonoTime now);
 
 #endif

@@ -8,7 +8,7 @@
 
 #include "frontier/host/distributor_state.h"
 
-/* NULL: there is none. */
+/* The guest of an origin; NULL when there is none. */
 VisitState *visit_guest_find(Distributor *distributor, const char *origin, size_t length);
 /* RESULT_MEMORY: nothing has changed. */
 Result visit_guest_add(Distributor *distributor, VisitState *guest);

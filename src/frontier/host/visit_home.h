@@ -18,20 +18,20 @@ static inline bool visit_home_has_room(const Distributor *distributor)
 {
     return distributor->memory < distributor->options.memory_bytes;
 }
-/* True when half of the memory is used: that half is for hosts that can be fetched from soon. */
+/* Whether half of the memory is used. The other half is for hosts that can be fetched from soon. */
 bool visit_home_is_scarce(const Distributor *distributor);
-/* Keeps Distributor.memory true for a visit state that is at home. */
+/* Updates Distributor.memory for a visit state that is at home. */
 void visit_home_account(Distributor *distributor, VisitState *visit_state);
-/* Takes an eviction back: the visit state has left, or is wanted after all. */
+/* Ends the eviction of a visit state: it is being forgotten, or it stays because it is needed. */
 void visit_home_keep(Distributor *distributor, VisitState *visit_state);
-/* Keeps a visit state that has nothing to do until it may be forgotten. One whose host was given up
- * rests until the database knows of that, or the next walk would bring it back; one that wants more
- * URLs asks again after a pause. */
+/* Keeps a visit state that has nothing to do until it may be forgotten. A visit state whose host
+ * was given up rests until the database knows about it, because the next walk would load the host
+ * again. A visit state that wants more URLs asks for them again after a pause. */
 void visit_home_rest(Distributor *distributor, VisitState *visit_state, MonoTime now);
-/* Asks a visit state that is away to come home: its window is not the best any more, or it is to
- * make room. */
+/* Recalls a visit state that is away, because better URLs were found or because it must make room.
+ */
 void visit_home_recall(Distributor *distributor, VisitState *visit_state);
-/* Frees it; what is left of its window may be handed out again. */
+/* Frees a visit state. The URLs left in its window may be handed out again. */
 void visit_home_forget(Distributor *distributor, VisitState *visit_state);
 
 #endif

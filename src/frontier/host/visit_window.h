@@ -16,7 +16,7 @@
 
 /* Gives a visit state without URLs its next window; the window may stay empty. */
 Result visit_window_refill(Distributor *distributor, MDB_txn *txn, VisitState *visit_state);
-/* Takes back the URLs that are left in its window. */
+/* Returns the URLs left in its window to the schedule: they may be handed out again. */
 void visit_window_release(Distributor *distributor, VisitState *visit_state);
 
 #endif

@@ -59,10 +59,12 @@ DrumRepository *page_merge_repository(PageMerge *merge, DrumProgress progress);
  * the entry gets. */
 Result page_merge_assign(void *context, const DrumKey *key, DrumBytes given, void *value);
 
-/* Opens the tables in a transaction, read-only ones for page_merge_repository's find only. sink may
- * be NULL. RESULT_FULL, RESULT_IO, RESULT_DAMAGED, RESULT_MEMORY, as all of these. */
+/* Opens the tables in a transaction. With read_only, the repository can only find keys. sink may be
+ * NULL. All of these functions return RESULT_FULL, RESULT_IO, RESULT_DAMAGED or RESULT_MEMORY when
+ * they fail. */
 Result page_merge_begin(PageMerge *merge, MDB_txn *txn, bool read_only, const PageSink *sink);
-/* Writes what is left and closes, in any case; returns rc, what went before, or its own error. */
+/* Writes what is left and closes the tables, in any case. rc is the result of what came before;
+ * returns it, or the error of closing. */
 Result page_merge_end(PageMerge *merge, Result rc);
 
 typedef struct PageMergeLink {
@@ -73,18 +75,19 @@ typedef struct PageMergeLink {
     size_t length;
 } PageMergeLink;
 
-/* A key that was new: its page, told to the sink. In order of index. RESULT_CLOSED: the sink
- * stopped it. */
+/* Writes the page of a key that was new, and tells the sink about it. Call in order of index.
+ * RESULT_CLOSED: the sink stopped the merge. */
 Result page_merge_new_page(PageMerge *merge, const PageKey *key, PageMergeValue value,
                            const PageMergeLink *link);
-/* A key that was known (or new in this bucket): its path, if this one is better. */
+/* For a key that was known, or that is new in this bucket: replaces the path of its page if this
+ * link gives a better one. */
 Result page_merge_seen(PageMerge *merge, const PageKey *key, PageMergeValue value,
                        const PageMergeLink *link);
-/* Behind each bucket: writes the better paths. */
+/* Writes the better paths; call after each bucket. */
 Result page_merge_flush(PageMerge *merge);
 
-/* The list of a page, cross-host links first: the first n_diff. Sorts both parts. Pages ascending.
- * kinds: to is as page_links_encode_kinds wants it. */
+/* Writes the list of links of a page. The first n_diff links lead to other hosts; both parts get
+ * sorted. Call in ascending order of pages. kinds: `to` has the form of page_links_encode_kinds. */
 Result page_merge_put_links(PageMerge *merge, uint64_t index, uint64_t *to, size_t n_diff, size_t n,
                             bool kinds);
 

@@ -102,27 +102,29 @@ typedef struct SievePage {
     float score; /* of the page itself, for who estimates what it links to */
 } SievePage;
 
-/* How much of a page the sieve has: a page whose transaction failed comes again, and goes on here.
- */
+/* How many links of a page the sieve has. A page whose transaction failed is added again, and
+ * continues from here. */
 typedef struct SieveTicket {
     uint32_t number; /* 0: nothing yet */
     size_t n_links;
 } SieveTicket;
 
-/* Takes the links of a page (none is an empty list). now: for max_age. */
+/* Adds the links of a page; a page without links is added, too, and gets an empty list. now counts
+ * for max_age_ms. */
 Result sieve_add(Sieve *sieve, const SievePage *page, SieveTicket *ticket, MonoTime now);
-/* Before a commit behind sieve_add or sieve_merge: makes durable what was added, and writes the
- * state. Does nothing when nothing changed. */
+/* Makes the added links durable and writes the state. Call before the commit that follows sieve_add
+ * or sieve_merge. Does nothing when nothing changed. */
 Result sieve_save(Sieve *sieve, MDB_txn *txn);
-/* The transaction of sieve_save or sieve_merge was committed, or is undone. */
+/* Says whether the transaction of sieve_save or sieve_merge was committed or aborted. */
 void sieve_settle(Sieve *sieve, bool committed);
 
-/* When it should merge; a time that has passed: now; MONO_NEVER: it holds nothing. */
+/* When the sieve should merge: a time in the past means now, MONO_NEVER means that it holds no
+ * links. */
 MonoTime sieve_due(const Sieve *sieve, bool hungry);
-/* It holds links that were not merged. */
+/* Whether it holds links that were not merged. */
 bool sieve_holds(const Sieve *sieve);
-/* One piece, until soon after `until`; sieve_save, the commit and sieve_settle follow. Begins with
- * what is collected when nothing is being merged. */
+/* Does one piece of a merge, until soon after `until`; then call sieve_save, commit, and call
+ * sieve_settle. When no merge is under way, one begins with the links collected so far. */
 Result sieve_merge(Sieve *sieve, MDB_txn *txn, const PageSink *sink, MonoTime until);
 
 /* The page whose link led to the URL that the sink is being told of. */

@@ -23,11 +23,12 @@ typedef struct SieveBloom SieveBloom;
 Result sieve_bloom_new(SieveBloom **bloom, PageDB *db, MDB_txn *txn, uint64_t expected, double rate,
                        size_t limit_bytes);
 void sieve_bloom_delete(SieveBloom *bloom);
-/* Keeps the links that were never seen, with hops and kinds (each may be NULL), in order; returns
- * how many. Once for a page: asking is remembering. */
+/* Keeps the links that were never seen, with their hops and kinds (each may be NULL), in order;
+ * returns their number. Call once for each page, because every link that is asked about counts as
+ * seen from then on. */
 size_t sieve_bloom_filter(SieveBloom *bloom, const char *page_url, LinkInfo *links, uint8_t *hops,
                           uint8_t *kinds, size_t n);
-/* The share of new URLs that it would call seen now. */
+/* The present share of new URLs that the filter takes for seen. */
 double sieve_bloom_rate(const SieveBloom *bloom);
 
 #endif

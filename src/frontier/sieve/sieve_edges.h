@@ -57,12 +57,13 @@ typedef struct SieveSort {
     size_t counts[SIEVE_SORT_DIGITS][SIEVE_SORT_VALUES];
 } SieveSort;
 
-/* Takes room for the edges once more. The same errors as above; nothing is lost, try again. */
+/* Begins a sort; allocates as much memory as the edges take. Errors as sieve_edges_add; the edges
+ * are unchanged, and the call can be repeated. */
 Result sieve_sort_begin(SieveSort *sort, const SieveEdges *edges);
-/* Goes on until soon after `until`; true: done, the room is given back. Nothing may be added
- * meanwhile. */
+/* Continues the sort until soon after `until`. True when the sort is done; its memory is then free.
+ * No edges may be added during a sort. */
 bool sieve_sort_step(SieveSort *sort, SieveEdges *edges, MonoTime until);
-/* Gives up, whatever it has reached; also of one that never began (zeroes) or is done. */
+/* Ends a sort in any state, also one that never began (all zeroes) or is done. */
 void sieve_sort_end(SieveSort *sort);
 
 typedef struct SieveList {
@@ -75,8 +76,8 @@ typedef struct SieveList {
     bool whole; /* none of its links was lost */
 } SieveList;
 
-/* The list of the page whose edges begin at position: of its last crawl. Moves position behind
- * them; false at the end. */
+/* The list of links of the page whose edges begin at *position, as of its last crawl. Moves
+ * *position to the next page. False at the end. */
 bool sieve_edges_next(const SieveEdges *edges, size_t *position, SieveList *list);
 
 #endif

@@ -27,7 +27,7 @@ typedef struct SieveLink {
     uint8_t padding[4];
 } SieveLink;
 
-/* false: it is none. */
+/* Reads the auxiliary value of an element. False when it is too short. */
 static inline bool sieve_link_read(DrumBytes auxiliary, SieveLink *link)
 {
     if (auxiliary.bytes == NULL || auxiliary.length < sizeof *link) {

@@ -50,15 +50,15 @@ typedef struct SieveMerge {
     uint64_t lost; /* links */
 } SieveMerge;
 
-/* What the drum tells the merge. The merge stays where it is. */
+/* The functions that the drum calls during this merge. The merge must not be moved in memory. */
 DrumDispatcher sieve_merge_dispatcher(SieveMerge *merge);
 /* Begins with the oldest sealed generation. RESULT_NOT_FOUND: there is none. */
 Result sieve_merge_begin(SieveMerge *merge);
-/* A piece of what is to be done next, until soon after `until`. */
+/* Does the next piece, until soon after `until`. */
 Result sieve_merge_step(SieveMerge *merge, MonoTime until);
-/* The transaction of the last step was committed, or is undone. */
+/* Says whether the transaction of the last step was committed or aborted. */
 void sieve_merge_settle(SieveMerge *merge, bool committed);
-/* Frees what the merge holds; the next begins where this one was committed. */
+/* Frees what the merge holds. The next merge continues where this one was last committed. */
 void sieve_merge_end(SieveMerge *merge);
 
 #endif

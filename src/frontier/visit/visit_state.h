@@ -212,19 +212,21 @@ struct VisitState {
     VisitDistribution distributor; /* of the distributor alone */
 };
 
-/* origin is "scheme://authority". RESULT_INVALID: it is none. The new object is RESOLVING. */
+/* origin is "scheme://authority". The new visit state is RESOLVING. RESULT_INVALID: origin does not
+ * have that form. */
 Result visit_state_new(VisitState **visit_state, uint32_t host, const char *origin, size_t length);
 void visit_state_delete(VisitState *visit_state);
 
 /* The level of the best URL of the window; SCHEDULE_NO_LEVEL when it is empty. */
 unsigned visit_state_level(const VisitState *visit_state);
-/* The URL to fetch next, or NULL: the best, but for the turns that the bias gives to others. */
+/* The URL to fetch next: the best one, or another one when the bias gives it a turn. NULL when the
+ * window is empty. */
 const WindowUrl *visit_state_peek(const VisitState *visit_state);
 const char *visit_state_url(const VisitState *visit_state, const WindowUrl *url);
 /* Notes how many tries of the URL to fetch next have failed. */
 void visit_state_note_tries(VisitState *visit_state, unsigned tries);
 void visit_state_take(VisitState *visit_state);
-/* How many are left in the window. */
+/* The number of URLs left in the window. */
 uint32_t visit_state_count(const VisitState *visit_state);
 /* Installs a new window, best level first; takes window (malloc'd, bytes behind the array). */
 void visit_state_set_window(VisitState *visit_state, WindowUrl *window, char *bytes, uint32_t count,

@@ -112,12 +112,14 @@ VisitState *workbench_acquire(Workbench *workbench, MonoTime now);
  * whether one that must wait long keeps its place in memory. */
 #define WORKBENCH_FAR_MS 120000
 bool workbench_release(Workbench *workbench, VisitState *visit_state, MonoTime now);
-/* Takes out a visit state that is queued, for its owner to read it anew; false: it is not here. */
+/* Takes out a queued visit state, so that its window can be read anew. False when it is not queued
+ * here. */
 bool workbench_recall(Workbench *workbench, VisitState *visit_state, MonoTime now);
 /* When workbench_acquire may succeed next: a time in the past means now, MONO_NEVER means not
  * before something is added or released. */
 MonoTime workbench_next_time(const Workbench *workbench);
-/* Entries that have work and are not acquired: the front, but for what is at the fetchers. */
+/* The number of entries that have work and are not acquired: the front without the visit states at
+ * the fetchers. */
 size_t workbench_front(const Workbench *workbench);
 size_t workbench_n_entries(const Workbench *workbench);
 /* A lease until `end`; again when it is extended. contended: others wait for it. */
@@ -129,7 +131,8 @@ void workbench_contended(Workbench *workbench, const IpAddress *address, uint64_
 /* A lease is over, or cannot be had now: it is wanted again when it is needed. */
 void workbench_lease_ended(Workbench *workbench, const IpAddress *address, uint64_t ticket,
                            MonoTime now);
-/* Nothing that is held counts any more: time has passed that the clock did not count. */
+/* Forgets all leases that are held, because time has passed that the clock did not count (the
+ * machine slept). */
 void workbench_lose_leases(Workbench *workbench);
 /* Takes out any queued visit state, for shutting down; NULL when none is left. */
 VisitState *workbench_drain(Workbench *workbench);

@@ -87,14 +87,15 @@ Result batch_init(Batch *batch, const IngestOptions *options, const IngestStore 
                   size_t n_pages);
 /* The host's record as of this batch, to be changed; NULL: batch->result says why. */
 BatchHost *batch_host(Batch *batch, uint32_t id);
-/* The page of a result as it is stored. RESULT_DAMAGED: there is none. */
+/* The page of a result as it is stored. RESULT_DAMAGED: the database does not have it. */
 Result batch_stored(Batch *batch, const FetchResult *fetch, PageRef *page);
-/* What a call of PageDB that returned rc came to: an error that happened inside a callback goes
- * before PageDB's own. */
+/* The result of a call of PageDB that returned rc. An error inside a callback takes precedence over
+ * the error of PageDB. */
 Result batch_result_of(const Batch *batch, int rc);
 /* Writes host records and totals: the last thing before the commit. */
 Result batch_finish(Batch *batch);
-/* What the distributor must hear; NULL when memory is short (it finds out by its walk). */
+/* What the distributor must know about this batch. NULL when memory is short; the distributor then
+ * finds the hosts by its walk. */
 CommitNotice *batch_notice(const Batch *batch);
 void batch_destroy(Batch *batch);
 

@@ -24,14 +24,17 @@ struct Batch; /* ingest_batch.h */
 
 typedef struct IngestChore {
     void *context;
-    /* When it wants to run; a time that has passed: now; MONO_NEVER: nothing to do. */
+    /* When it wants to run: a time in the past means now, MONO_NEVER means that it has nothing to
+     * do. */
     MonoTime (*due)(void *context);
-    /* One piece: what it changes through the batch is committed whole. Ends by `until`, or soon
-     * after: results wait meanwhile. An error takes the transaction back, results and all. */
+    /* Does one piece. What it changes through the batch is committed as a whole. It ends by `until`
+     * or soon after, because results wait for it. An error aborts the transaction, results
+     * included. */
     Result (*run)(void *context, struct Batch *batch, MonoTime until);
-    /* The piece was committed (RESULT_OK), or all is as it was before. */
+    /* Called after the transaction: RESULT_OK when the piece was committed; any other result when
+     * nothing has changed. */
     void (*ended)(void *context, Result rc);
-    /* Has something that may still become a URL to fetch: the crawl is not over. */
+    /* Whether it holds something that may become a URL to fetch: then the crawl is not over. */
     bool (*holds)(void *context);
     bool rides;
     bool at_stop; /* a stop runs it until it holds nothing, IngestOptions.stop_ms at most */

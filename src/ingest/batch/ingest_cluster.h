@@ -19,7 +19,8 @@
 #include "cluster/table/slot_cache.h"
 #include "ingest/batch/ingest_batch.h"
 
-/* Records that are being taken in, in order; their URLs stay where they are meanwhile. */
+/* Records that are being taken in, in order. Their URLs must not move in memory during that time.
+ */
 typedef struct Arrivals {
     const LinkRecord *records;
     size_t n;
@@ -60,14 +61,14 @@ static inline uint16_t ingest_cluster_owner(IngestCluster *cluster, const char *
 {
     return cluster_table_owner(&cluster->table, slot_cache_of_url(&cluster->slots, url, length));
 }
-/* The record that led to a new page; NULL: nothing is being taken in. */
+/* The record that led to a new page; NULL when no records are being taken in. */
 const LinkRecord *ingest_cluster_arrival(IngestCluster *cluster, const PageRef *page);
 /* The best record of a page that was known; NULL. */
 const LinkRecord *ingest_cluster_best(IngestCluster *cluster, const char *url, size_t length);
-/* Begins to take records in; NULL, 0: they are all told of. */
+/* Begins to take records in. NULL and 0 end it. */
 void ingest_cluster_arrive(IngestCluster *cluster, const LinkRecord *records, size_t n);
 
-/* The batch's transaction begins; before its commit; afterwards, committed or not. */
+/* Called when the batch's transaction begins, before its commit, and after its commit or abort. */
 Result ingest_cluster_begin(IngestCluster *cluster, Batch *batch);
 Result ingest_cluster_finish(IngestCluster *cluster, Batch *batch);
 void ingest_cluster_end(IngestCluster *cluster, const Batch *batch, bool committed);

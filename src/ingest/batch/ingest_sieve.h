@@ -28,11 +28,12 @@ struct IngestSieve {
 
 /* Whether the links of a page are left to a merge. RESULT_DAMAGED. */
 Result ingest_sieve_takes_later(Batch *batch, const ParsedPage *page, size_t n_links, bool *later);
-/* Takes the links of the page of a write, which PageDB has just told of. */
+/* Adds the links of a page that PageDB has just written to the sieve. write: its place in
+ * Batch.writes. */
 Result ingest_sieve_add(Batch *batch, size_t write, const PageRef *page);
 /* Leaves only the links that the Bloom filter has not seen. */
 void ingest_sieve_filter(Batch *batch, ParsedPage *page);
-/* After a commit: the figures for the status log. */
+/* Publishes the figures for the status log; call after a commit. */
 void ingest_sieve_publish(const IngestSieve *sieve);
 
 #endif

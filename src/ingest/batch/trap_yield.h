@@ -40,13 +40,13 @@ Result trap_yield_new(TrapYield **table, const TrapYieldOptions *options);
 void trap_yield_delete(TrapYield *table);
 typedef enum TrapState { TRAP_FREE, TRAP_THROTTLED, TRAP_PARKED } TrapState;
 
-/* A page was fetched; is_new: its bytes were not there before. content: trap_content_hash of it, or
- * 0. One that is among the last sixty or so of its pattern is nothing new either: with a session id
- * in every link no bytes are ever the same. True when its pattern has just changed to *state; then
- * pattern (size bytes) holds it, cut if need be. */
+/* Notes a fetched page. is_new: its bytes were not stored before. content: its trap_content_hash,
+ * or 0. A page whose content hash is among the last sixty or so of its pattern does not count as
+ * new either: with a session id in every link, no two pages have the same bytes. True when the
+ * pattern has just changed to *state; pattern (size bytes) then holds its text, cut to fit. */
 bool trap_yield_note(TrapYield *table, const char *url, size_t length, bool is_new,
                      uint64_t content, TrapState *state, char *pattern, size_t size);
-/* How the URL's pattern stands. */
+/* The state of the URL's pattern. */
 TrapState trap_yield_state(TrapYield *table, const char *url, size_t length);
 
 #endif

@@ -1,9 +1,9 @@
-/* Acks chore: what a receiver has committed leaves the outbox.
+/* Acks chore: deletes the outbox rows that receivers have committed.
  *
- * What: ranges of rows that were answered are deleted with the next batch; nobody waits for it. The
- * crawl is not over while the outbox has anything.
- * Owns: the ranges. Threads: any thread may tell of an answer; the rest ingest. It rides with
- * results. */
+ * What: ranges of rows that were answered are deleted with the next batch; nobody waits for it, so
+ * the chore rides with results. The crawl is not over while the outbox has rows.
+ * Owns: the ranges.
+ * Threads: any thread may call acks_chore_tell; the rest belongs to ingest. */
 #ifndef INGEST_CHORE_ACKS_CHORE_H
 #define INGEST_CHORE_ACKS_CHORE_H
 
@@ -29,7 +29,8 @@ typedef struct AcksChore {
 
 void acks_chore_init(AcksChore *chore, IngestCluster *cluster);
 void acks_chore_destroy(AcksChore *chore);
-/* Any thread. Without memory the rows stay and are sent again. */
+/* Says that a range was answered. Any thread. When memory is short, the rows stay and are sent
+ * again. */
 void acks_chore_tell(AcksChore *chore, const AckRange *range);
 IngestChore acks_chore(AcksChore *chore);
 

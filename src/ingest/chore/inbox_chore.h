@@ -1,14 +1,15 @@
-/* Inbox chore: the URLs of other agents' blocks become pages of this one.
+/* Inbox chore: the URLs of other agents' blocks become pages of this agent.
  *
  *   inbox --> records, checked --> spelled as the pages they are --> page_db_discover_each
  *               --> commit --> answered
  *
- * What: URLs of hosts that are owned here are scheduled; others, which their sender took for ours
- * by another table, become stubs and are sent on, by the same way as any new URL of a foreign host
- * (ingest/page/hand_over.h). A block with a record that is none, or whose sender disagrees by the
- * same table about the slot of a host, is refused whole.
+ * What: URLs of hosts that this agent owns are scheduled. Other URLs were sent here by an older or
+ * newer table; they become stubs and are sent on, like any new URL of a foreign host
+ * (ingest/page/hand_over.h). A block is refused as a whole when one of its records cannot be read,
+ * or when its sender has the same table and yet disagrees about the slot of a host. The chore rides
+ * with results.
  * Owns: the records of the transaction. The inbox and the cluster are borrowed.
- * Threads: ingest. It rides with results. */
+ * Threads: ingest. */
 #ifndef INGEST_CHORE_INBOX_CHORE_H
 #define INGEST_CHORE_INBOX_CHORE_H
 

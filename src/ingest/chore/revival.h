@@ -1,15 +1,15 @@
 /* Revival: brings hosts back that were dropped or parked, with all their URLs, while the crawl
  * runs.
  *
- * What: somebody orders (the operator by `ragno ctl`, the outage's end); the ingest thread does it
- * as a chore, some hundred hosts in each transaction; the distributor hears of them with the commit
- * and loads them. Orders are done in the order in which they came.
+ * What: an order comes from the operator (`ragno ctl`) or from the end of an outage. The ingest
+ * thread carries orders out as a chore, some hundred hosts in each transaction, in the order in
+ * which they came. The distributor gets the hosts with the commit notice and loads them.
  *
  *   revival_order --> [orders] --> chore --> ingest_host_revive --> commit notice --> distributor
  *
  * Owns: the orders that wait.
- * Threads: any thread orders; the chore is the ingest thread's, and so is the call of `done`.
- * Errors: without memory for an order it is refused. */
+ * Threads: any thread may order; the chore and the call of `done` are the ingest thread's.
+ * Errors: an order is refused when memory is short. */
 #ifndef INGEST_CHORE_REVIVAL_H
 #define INGEST_CHORE_REVIVAL_H
 
@@ -32,9 +32,9 @@ typedef struct Revival Revival;
 
 /* RESULT_MEMORY. store is borrowed. */
 Result revival_new(Revival **revival, const IngestStore *store);
-/* Orders that are not done are forgotten, and not told. */
+/* Drops the orders that are not done, without calling `done`. */
 void revival_delete(Revival *revival);
-/* RESULT_MEMORY. The ingest thread must be woken behind it (ingest_wake). */
+/* Adds an order. Call ingest_wake afterwards. RESULT_MEMORY. */
 Result revival_order(Revival *revival, const RevivalOrder *order);
 IngestChore revival_chore(Revival *revival);
 

@@ -35,7 +35,8 @@
 #include "store/schedule/schedule.h"
 #include "store/scorers/scorer.h"
 
-/* As many as are sorted in a millisecond or two: a stop waits for it. */
+/* Moves collected before they are applied: as many as can be sorted in a millisecond or two,
+ * because a stop waits for the sort. */
 #define SCORING_MOVES 16384u
 /* In one transaction: so many pages of the database at most are new. */
 #define SCORING_PIECE 2048u
@@ -79,7 +80,7 @@ const Scorer *scoring_scorer(const Scoring *scoring);
 bool scoring_chore(Scoring *scoring, IngestChore *chore);
 /* Nothing is started when there is nothing to compute. pages: fetched so far, by earlier runs. */
 Result scoring_start(Scoring *scoring, uint64_t pages);
-/* A commit: so many pages are fetched now. */
+/* Says, after a commit, how many pages have been fetched in all. */
 void scoring_committed(Scoring *scoring, uint64_t pages);
 void scoring_stats(Scoring *scoring, ScoringStats *stats);
 /* Ends a computation at once (store/rank/rank_memory.h), drops moves that were not applied, and

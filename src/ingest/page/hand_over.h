@@ -1,21 +1,22 @@
-/* Hand over: a new URL of another agent becomes a stub here, and goes to its owner.
+/* Hand over: a new URL of another agent's host becomes a stub here, and is sent to its owner.
  *
- * What: the stub gets an index, so that links to it can be kept, and a mark; the URL goes into the
- * outbox, in the same transaction, with what its owner cannot know: its depth, the redirects that
- * led to it, what the scorer here expects of it, where it was found. Each agent sends each URL
- * once, and again when it has found a better path. A URL that is too deep is refused here: its
- * owner would do the same. Threads: ingest, inside the batch's transaction. Errors: RESULT_MEMORY,
- * RESULT_FULL, RESULT_IO, in Batch.result. */
+ * What: the stub is a page with an index, so that links to it can be stored, and with a mark. In
+ * the same transaction the URL goes into the outbox, together with what its owner cannot know: its
+ * depth, the number of redirects that led to it, its estimated score, and the page where it was
+ * found. Each agent sends each URL once, and again when it has found a better path. A URL that is
+ * too deep is refused here, because its owner would refuse it.
+ * Threads: ingest, inside the batch's transaction.
+ * Errors: RESULT_MEMORY, RESULT_FULL, RESULT_IO, in Batch.result. */
 #ifndef INGEST_PAGE_HAND_OVER_H
 #define INGEST_PAGE_HAND_OVER_H
 
 #include "ingest/batch/ingest_batch.h"
 
-/* With Batch.cluster: whether a new URL is handed over; then it is done, and *rc is what a PageSink
- * returns. */
+/* With Batch.cluster: hands a new URL over if another agent owns it. True when it did; *rc is then
+ * what the PageSink returns. */
 bool hand_over_new(Batch *batch, const PageRef *page, PageState *state, int *rc);
-/* A page that is known has a better path: a stub is sent again, and where the path comes from is
- * noted when it was found elsewhere. What a PageSink returns. */
+/* For a known page that has got a better path: sends a stub again, and notes the origin of the path
+ * when another agent found it. Returns what the PageSink returns. */
 int hand_over_improved(Batch *batch, const PageRef *page);
 
 #endif

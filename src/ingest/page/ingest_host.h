@@ -10,12 +10,12 @@
 
 #include "ingest/batch/ingest_batch.h"
 
-/* Counts a result, and notes how the host stands after it. */
+/* Counts a result in its host's record, and notes the health of the host after it. */
 void ingest_host_note(Batch *batch, BatchHost *host, const FetchResult *fetch);
 /* Stores what the fetch of robots.txt brought. */
 Result ingest_host_note_robots(Batch *batch, BatchHost *host, const FetchResult *fetch);
-/* Brings back a host that was dropped or parked, with all its URLs (store/tables/host_parking.h);
- * the distributor hears of it. *urls = how many. Of any other host nothing changes. */
+/* Brings back a host that was dropped or parked, with all its URLs (store/tables/host_parking.h),
+ * and tells the distributor. *urls is the number of its URLs. Does nothing for any other host. */
 Result ingest_host_revive(Batch *batch, BatchHost *host, uint64_t *urls);
 /* Whether a rule of the operator refuses all URLs of a host, by its name alone. */
 Result ingest_host_is_refused(Batch *batch, uint32_t id, bool *refused);

@@ -33,12 +33,13 @@
 
 #include "ingest/batch/ingest_batch.h"
 
-/* Takes all pages of the batch their way, up to but without batch_finish. */
+/* Takes all pages of the batch through the stations above, up to batch_finish, which the caller
+ * calls. */
 Result page_way_apply(Batch *batch);
 /* Adds seeds; *added counts the new ones. */
 Result page_way_seed(Batch *batch, const LinkInfo *seeds, size_t n, uint64_t *added);
-/* A page that was crawled before and parsed again, for its list of links alone: it is written as by
- * its crawl, and new URLs are scheduled. RESULT_NOT_FOUND: it was never crawled. */
+/* Writes the list of links of a page that was crawled before and has been parsed again, and
+ * schedules new URLs. RESULT_NOT_FOUND: the page was never crawled. */
 Result page_way_relink(Batch *batch, ParsedPage *page);
 
 #endif

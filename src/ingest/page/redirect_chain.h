@@ -1,15 +1,16 @@
-/* Redirect chain: how many redirects lead to a URL in a row.
+/* Redirect chain: how many redirects in a row lead to a URL.
  *
- * What: counted along the path here; where the path goes on at another agent, the count came with
- * the URL (cluster/link/via_table.h), or a loop over two agents would never end.
+ * What: counts redirects along the path of the page in this database. Where the path continues at
+ * another agent, the count came with the URL (cluster/link/via_table.h), so that a loop of
+ * redirects over two agents ends.
  * Threads: ingest, inside the batch's transaction. */
 #ifndef INGEST_PAGE_REDIRECT_CHAIN_H
 #define INGEST_PAGE_REDIRECT_CHAIN_H
 
 #include "ingest/batch/ingest_batch.h"
 
-/* How many lead to this page, this one included: 0 when it was found in another way. Not counted
- * further than one beyond IngestOptions.max_redirects. */
+/* The number of redirects that lead to this page, the last one included; 0 when the page was not
+ * found by a redirect. Counting stops at IngestOptions.max_redirects + 1. */
 unsigned redirect_chain_length(Batch *batch, const PageRef *page);
 
 #endif

@@ -29,8 +29,8 @@ typedef struct RevisitLine {
 /* A page is due: it goes into the schedule, or to the end of its host's line. */
 Result revisit_line_admit(const RevisitLine *line, const Batch *batch, BatchHost *host,
                           const PageRef *page, const RevisitDue *due);
-/* Schedules the next group of the host's line if it has nothing due left in the schedule. url:
- * scratch. */
+/* Schedules the next group of the host's line, if no due page of the host is left in the schedule.
+ * url is scratch memory. */
 Result revisit_line_move_up(const RevisitLine *line, const Batch *batch, BatchHost *host,
                             Buffer *url);
 

@@ -8,11 +8,11 @@
 #include "page/parsed_page.h"
 #include "store/tables/revisit_table.h"
 
-/* Validators are taken from an answer that brought content, or confirmed it; 404, 410 and no answer
- * at all to a page that was never crawled count as a miss, any other answer ends the misses. ref is
- * the page as it is stored. */
+/* Updates a note. Validators come from an answer that brought or confirmed content. 404 and 410
+ * count as a miss, and so does no answer at all when the page was never crawled; any other answer
+ * ends the misses. ref is the page as it is stored. */
 void revisit_visit_note(const ParsedPage *page, const PageRef *ref, RevisitNote *note);
-/* Whether the two notes need no new record. */
+/* Whether the two notes are the same, so that no new record is needed. */
 bool revisit_visit_is_same(const RevisitNote *a, const RevisitNote *b);
 
 #endif

@@ -48,17 +48,19 @@ typedef struct RevisitsOptions {
 Result revisits_new(Revisits **revisits, const RevisitsOptions *options, const IngestStore *store);
 /* NULL is allowed. */
 void revisits_delete(Revisits *revisits);
-/* Takes the rules of the policy. Any thread. RESULT_MEMORY: nothing has changed. */
+/* Replaces the policy; takes its rules. Any thread. RESULT_MEMORY: nothing has changed. */
 Result revisits_set_policy(Revisits *revisits, const RevisitPolicy *policy);
 IngestChore revisits_chore(Revisits *revisits);
 
-/* The result of a page was written: computes and enters its next visit. */
+/* Computes the next visit of a page whose result was written, and enters it into the revisit table.
+ */
 Result revisits_note(Revisits *revisits, Batch *batch, const ParsedPage *page);
-/* A host failed for good: true when it rests instead; its record is changed. */
+/* For a host that failed for good: true when it rests instead of being dropped. Changes its record.
+ */
 bool revisits_rest(Revisits *revisits, HostRecord *record);
-/* The last of a batch, chores' included: lets the lines of its hosts move up. */
+/* Lets the lines of the batch's hosts move up. Call last in a batch, after its chores. */
 Result revisits_end(Revisits *revisits, Batch *batch);
-/* After a commit, and once at the start: the figures for the status log. */
+/* Publishes the figures for the status log. Call after a commit, and once at the start. */
 void revisits_publish(const Revisits *revisits, MDB_txn *txn, const RevisitTotals *totals,
                       Stats *stats);
 

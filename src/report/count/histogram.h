@@ -1,6 +1,7 @@
-/* How many values there are of each size: 0, 1, 2-3, 4-7, 8-15, ...
+/* Histogram: how many values there are of each size: 0, 1, 2-3, 4-7, 8-15, ...
  *
- * Pure; belongs to one thread. */
+ * What: one bin for each power of two, and the sum, the least and the greatest value.
+ * Threads: one at a time; pure. */
 #ifndef REPORT_COUNT_HISTOGRAM_H
 #define REPORT_COUNT_HISTOGRAM_H
 

@@ -1,7 +1,8 @@
-/* A quantity over time, in a bounded number of buckets: when time runs out of them, neighbours are
- * joined and each is twice as wide.
+/* Series: a quantity over time, in a bounded number of buckets.
  *
- * Pure; belongs to one thread. Times need not come in order. */
+ * What: when a time lies beyond the last bucket, neighbours are joined, and each bucket becomes
+ * twice as wide. Times need not come in order.
+ * Threads: one at a time; pure. */
 #ifndef REPORT_COUNT_SERIES_H
 #define REPORT_COUNT_SERIES_H
 
@@ -29,9 +30,10 @@ typedef struct Series {
 void series_init(Series *series, int64_t width_ms);
 /* Adds value at a time (ms since 1970). A time before the first counts as the first. */
 void series_add(Series *series, int64_t time_ms, double value);
-/* Per second of a bucket: for what happened. The last bucket counts as far as time has come. */
+/* The sum of a bucket per second, for events. Of the last bucket only the time up to last_ms
+ * counts. */
 double series_rate(const Series *series, size_t bucket);
-/* Mean of a bucket's values: for what was measured; negative when it has none. */
+/* The mean of a bucket, for measurements; negative when the bucket is empty. */
 double series_mean(const Series *series, size_t bucket);
 
 #endif

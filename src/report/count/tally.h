@@ -1,7 +1,10 @@
-/* Counts by name: statuses, media types, classes of errors.
+/* Tally: counts by name, for example of statuses, media types or classes of errors.
  *
- * Owns: its names. What the network names is bounded: beyond TALLY_NAMES different names, further
- * ones count as "other". Threads: one. Errors: without memory a new name counts as "other", too. */
+ * What: each name has a count and a sum of bytes. Names may come from the network, so their number
+ * is bounded: beyond TALLY_NAMES different names, further names count as "other".
+ * Owns: its names.
+ * Threads: one.
+ * Errors: when memory is short, a new name counts as "other", too. */
 #ifndef REPORT_COUNT_TALLY_H
 #define REPORT_COUNT_TALLY_H
 
@@ -28,7 +31,7 @@ typedef struct Tally {
 void tally_init(Tally *tally);
 void tally_destroy(Tally *tally);
 void tally_add(Tally *tally, const char *name, size_t length, uint64_t bytes);
-/* So many at once. */
+/* The same as `count` calls of tally_add, with `bytes` in all. */
 void tally_add_many(Tally *tally, const char *name, size_t length, uint64_t count, uint64_t bytes);
 /* The rows, most counted first ("other" last); *n = how many. The caller frees the array, the names
  * are the tally's. NULL without memory. */

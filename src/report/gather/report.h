@@ -1,6 +1,9 @@
-/* The report of a crawl, gathered: what it came to, from its logs and its database.
+/* Report: what a crawl came to, gathered from its logs and its database.
  *
- * Owns: all of its parts. Threads: one; the crawl may be running. */
+ * What: the four sources (report_log.h, report_watch.h, report_graph.h, report_hosts.h), read one
+ * after the other. report/tell writes it.
+ * Owns: all of its parts.
+ * Threads: one; the crawl may be running. */
 #ifndef REPORT_GATHER_REPORT_H
 #define REPORT_GATHER_REPORT_H
 

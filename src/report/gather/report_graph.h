@@ -56,8 +56,8 @@ typedef struct ReportGraph {
     uint64_t n_walls_all;
 } ReportGraph;
 
-/* Whether a status stands for a page that links to it are broken: 404, 410 and the like, or no
- * answer after all retries. */
+/* Whether links to a page with this status are broken: 404, 410 and the like, or no answer after
+ * all retries. */
 bool report_is_broken(int32_t status);
 /* Reads the database. all (may be NULL) gets a line for each broken link: status, URL, the page
  * that has the link, separated by tabs. RESULT_DAMAGED, RESULT_MEMORY, RESULT_IO. To be destroyed

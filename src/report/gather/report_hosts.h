@@ -39,7 +39,8 @@ typedef struct ReportHosts {
     HostRanking failing;    /* by attempts without an answer and answers 5xx */
 } ReportHosts;
 
-/* RESULT_NOT_FOUND: a database of the library; RESULT_DAMAGED, RESULT_IO. */
+/* Reads all records of hosts. RESULT_NOT_FOUND: the database has no table of hosts (a user of the
+ * library made it). RESULT_DAMAGED, RESULT_IO. */
 Result report_hosts_read(ReportHosts *hosts, PageDB *db);
 
 #endif

@@ -1,4 +1,8 @@
-/* A report written in one of its forms. Threads: one. */
+/* Report file: a report written as text or as HTML.
+ *
+ * What: chooses the writer of a form, and replaces DIR/report.txt or DIR/report.html at the end of
+ * a crawl.
+ * Threads: one. */
 #ifndef REPORT_TELL_REPORT_FILE_H
 #define REPORT_TELL_REPORT_FILE_H
 

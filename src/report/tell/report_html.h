@@ -1,7 +1,10 @@
-/* A report as one HTML file: its style and its graphs are in it, it loads nothing, runs no script,
- * and looks right in light and dark, on paper and on a phone.
+/* Report HTML: a report as one HTML file.
  *
- * Owns: the text that is being written. Threads: one. Errors: the first, of memory or the file. */
+ * What: the style and the graphs are in the file. It loads nothing, runs no script, and suits light
+ * and dark themes, paper and small screens.
+ * Owns: the text that is being written.
+ * Threads: one.
+ * Errors: the first error of memory or of the file is kept and returned by ReportWriter.end. */
 #ifndef REPORT_TELL_REPORT_HTML_H
 #define REPORT_TELL_REPORT_HTML_H
 

@@ -1,7 +1,10 @@
-/* A report as plain text, for terminals and mails: tables aligned, bars of '#', at most about 100
- * columns wide but for URLs.
+/* Report text: a report as plain text, for terminals and mail.
  *
- * Owns: the table that is being written. Threads: one. Errors: the first of the file. */
+ * What: tables are aligned, bars are made of '#', and lines have at most about 100 columns, except
+ * for URLs.
+ * Owns: the table that is being written.
+ * Threads: one.
+ * Errors: the first error of the file is kept and returned by ReportWriter.end. */
 #ifndef REPORT_TELL_REPORT_TEXT_H
 #define REPORT_TELL_REPORT_TEXT_H
 

@@ -1,4 +1,7 @@
-/* Numbers as people read them. Each writes into text and returns it. Pure. */
+/* Report words: numbers as people read them.
+ *
+ * What: each function writes into text and returns it.
+ * Threads: any; pure. */
 #ifndef REPORT_TELL_REPORT_WORDS_H
 #define REPORT_TELL_REPORT_WORDS_H
 
@@ -18,7 +21,7 @@ char *words_range(uint64_t from, uint64_t to, char text[WORDS_BYTES]); /* 4 to 7
 char *words_bytes_range(uint64_t from, uint64_t to, char text[WORDS_BYTES]);
 /* A number on an axis: 0, 0.5, 1.2k, 3M; bytes: 1.2 kB. */
 char *words_tick(double value, bool bytes, char text[WORDS_BYTES]);
-/* The meaning of a status or a negative code in a few words; NULL: it needs none. */
+/* The meaning of a status or a negative code in a few words; NULL when it needs no explanation. */
 const char *words_status(int status);
 
 #endif

@@ -1,8 +1,10 @@
-/* How a report is told: what report_sections calls, and report_text and report_html are.
+/* Report writer: the interface between what a report says and the form in which it is written.
  *
- * The order of calls: begin, then for each section: section, and within it any of fact, note, table
- * with its rows, bars with its rows, and chart; last, end. Texts are plain and not escaped: each
- * writer escapes as its form wants. Errors stick and come out of end. */
+ * What: report_sections.h calls a ReportWriter; report_text.h and report_html.h make one. The order
+ * of calls is: begin; then for each section: section, and inside it any number of facts, notes,
+ * tables with their rows, bars with their rows, and charts; last, end. Texts are plain: each writer
+ * escapes them for its form.
+ * Errors: the first error is kept and returned by end. */
 #ifndef REPORT_TELL_REPORT_WRITER_H
 #define REPORT_TELL_REPORT_WRITER_H
 
