@@ -1,4 +1,5 @@
 /* ragno: the words of the command line, and who serves them. */
+#include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -40,18 +41,33 @@ static const Command commands[] = {
     {NULL, NULL},
 };
 
-/* A word that is nearly a command is a slip, not a seed. */
-static const char *nearly_a_command(const char *word)
+/* A word without any of these is no seed. */
+static bool may_be_seed(const char *word)
 {
-    if (strpbrk(word, "./:") != NULL) {
-        return NULL;
-    }
+    return strpbrk(word, "./:") != NULL;
+}
+
+static int complain_unknown(const char *word)
+{
+    const char *best = NULL;
+    size_t best_distance = 3; /* what is further away helps nobody */
     for (const Command *c = commands; c->name != NULL; c++) {
-        if (option_distance(word, c->name) <= 2) {
-            return c->name;
+        size_t distance = option_distance(word, c->name);
+        if (distance < best_distance) {
+            best_distance = distance;
+            best = c->name;
         }
     }
-    return NULL;
+    if (best != NULL) {
+        (void)fprintf(stderr, "ragno: unknown command '%s', did you mean '%s'?\n", word, best);
+        return 2;
+    }
+    (void)fprintf(stderr, "ragno: '%s' is neither a command nor a URL; commands:", word);
+    for (const Command *c = commands; c->name != NULL; c++) {
+        (void)fprintf(stderr, " %s", c->name);
+    }
+    (void)fprintf(stderr, "; a host by itself is given as http://%s/\n", word);
+    return 2;
 }
 
 int main(int argc, char **argv)
@@ -66,10 +82,8 @@ int main(int argc, char **argv)
             return c->run(argc - 1, argv + 1);
         }
     }
-    const char *near = argv[1][0] == '-' ? NULL : nearly_a_command(argv[1]);
-    if (near != NULL) {
-        (void)fprintf(stderr, "ragno: unknown command '%s', did you mean '%s'?\n", argv[1], near);
-        return 2;
+    if (argv[1][0] != '-' && !may_be_seed(argv[1])) {
+        return complain_unknown(argv[1]);
     }
     return crawl_main(argc, argv);
 }

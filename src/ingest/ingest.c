@@ -235,9 +235,10 @@ size_t ingest_waiting(Ingest *ingest)
     return queue_count(&ingest->queue);
 }
 
-Result ingest_seeds(Ingest *ingest, const LinkInfo *seeds, size_t n, uint64_t *added)
+Result ingest_seeds(Ingest *ingest, const LinkInfo *seeds, const char *const *tags, size_t n,
+                    uint64_t *added)
 {
-    return ingest_writer_seeds(&ingest->writer, seeds, n, added);
+    return ingest_writer_seeds(&ingest->writer, seeds, tags, n, added);
 }
 
 void ingest_abandon(Ingest *ingest)
@@ -271,5 +272,5 @@ Result ingest_save_times(Ingest *ingest, uint64_t elapsed_ms, uint64_t cpu_ms)
     ingest->writer.totals.elapsed_ms += elapsed_ms;
     ingest->writer.totals.cpu_ms += cpu_ms;
     uint64_t added = 0;
-    return ingest_seeds(ingest, NULL, 0, &added);
+    return ingest_seeds(ingest, NULL, NULL, 0, &added);
 }

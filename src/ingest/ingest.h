@@ -37,9 +37,10 @@ void ingest_wake(Ingest *ingest);
 /* Takes a page; waits while the queue is full. */
 void ingest_push(Ingest *ingest, ParsedPage *page);
 size_t ingest_waiting(Ingest *ingest);
-/* Adds seeds in one transaction, before ingest_start. Seeds that are known stay as they are; *added
- * is the number of new ones. */
-Result ingest_seeds(Ingest *ingest, const LinkInfo *seeds, size_t n, uint64_t *added);
+/* Adds seeds in one transaction, before ingest_start. tags: their source tags, or NULL. Seeds that
+ * are known stay as they are; *added is the number of new ones. */
+Result ingest_seeds(Ingest *ingest, const LinkInfo *seeds, const char *const *tags, size_t n,
+                    uint64_t *added);
 /* From now on, a batch that cannot be committed at once (because the disk is full) is dropped, and
  * so are all later batches. Their URLs stay scheduled. Any thread. */
 void ingest_abandon(Ingest *ingest);

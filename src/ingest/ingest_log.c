@@ -12,6 +12,28 @@ static const char *url_of(PageDB *db, MDB_txn *txn, uint64_t index, Buffer *url)
                : NULL;
 }
 
+/* The path of a fetch, its referrer, the tag of its seed. */
+static CrawlLogWay find_way(const Batch *batch, MDB_txn *txn, const FetchResult *fetch,
+                            Buffer *path, Buffer *referrer, SeedEntry *seed)
+{
+    SeedTable *seeds = batch->store->seeds;
+    uint64_t first = PAGE_DB_NO_INDEX;
+    buffer_reset(path);
+    buffer_reset(referrer);
+    *seed = (SeedEntry){.tag = ""};
+    if (fetch->request.has_page) {
+        discovery_find(batch->store->db, txn, fetch->request.index, path, referrer, &first);
+    } else {
+        (void)buffer_append_char(path, 'P');
+    }
+    if (seeds == NULL || first == PAGE_DB_NO_INDEX ||
+        seed_table_get(seeds, txn, first, seed) != RESULT_OK) {
+        seed->tag[0] = '\0';
+    }
+    return (CrawlLogWay){
+        .path = buffer_string(path), .referrer = buffer_string(referrer), .tag = seed->tag};
+}
+
 void ingest_log_write(CrawlLog *log, const Batch *batch)
 {
     PageDB *db = batch->store->db;
@@ -34,15 +56,9 @@ void ingest_log_write(CrawlLog *log, const Batch *batch)
             (fetch->kind == FETCHED_NOTHING && fetch->request.url == NULL)) {
             continue; /* no fetch: news of a host */
         }
-        buffer_reset(&path);
-        buffer_reset(&referrer);
-        if (fetch->request.has_page) {
-            discovery_find(db, txn, fetch->request.index, &path, &referrer);
-        } else {
-            (void)buffer_append_char(&path, 'P');
-        }
-        crawl_log_fetch(log, page, buffer_string(&path), buffer_string(&referrer),
-                        url_of(db, txn, batch->duplicate_of[i], &original),
+        SeedEntry seed;
+        CrawlLogWay way = find_way(batch, txn, fetch, &path, &referrer, &seed);
+        crawl_log_fetch(log, page, &way, url_of(db, txn, batch->duplicate_of[i], &original),
                         url_of(db, txn, batch->near_of[i], &near));
     }
     buffer_destroy(&path);

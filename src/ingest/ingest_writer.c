@@ -382,7 +382,8 @@ void ingest_writer_destroy(IngestWriter *writer)
     trap_yield_delete(writer->traps);
 }
 
-Result ingest_writer_seeds(IngestWriter *writer, const LinkInfo *seeds, size_t n, uint64_t *added)
+Result ingest_writer_seeds(IngestWriter *writer, const LinkInfo *seeds, const char *const *tags,
+                           size_t n, uint64_t *added)
 {
     MDB_txn *txn = NULL;
     Batch batch;
@@ -396,7 +397,7 @@ Result ingest_writer_seeds(IngestWriter *writer, const LinkInfo *seeds, size_t n
         rc = ingest_cluster_begin(writer->cluster, &batch);
     }
     if (rc == RESULT_OK) {
-        rc = page_way_seed(&batch, seeds, n, added);
+        rc = page_way_seed(&batch, seeds, tags, n, added);
     }
     if (rc == RESULT_OK) {
         rc = batch_finish(&batch);

@@ -67,7 +67,8 @@ void ingest_writer_destroy(IngestWriter *writer);
 void ingest_writer_commit(IngestWriter *writer, ParsedPage **pages, size_t n_pages,
                           const IngestChore *chore);
 /* Adds seeds in one transaction; *added counts the new ones. */
-Result ingest_writer_seeds(IngestWriter *writer, const LinkInfo *seeds, size_t n, uint64_t *added);
+Result ingest_writer_seeds(IngestWriter *writer, const LinkInfo *seeds, const char *const *tags,
+                           size_t n, uint64_t *added);
 /* Brings the counters up to date with the database. */
 void ingest_writer_publish(IngestWriter *writer);
 /* From now on, drops work that cannot be committed at once. */

@@ -289,7 +289,7 @@ static void append_annotations(CrawlLog *log, const ParsedPage *page, const char
     }
 }
 
-void crawl_log_fetch(CrawlLog *log, const ParsedPage *page, const char *path, const char *referrer,
+void crawl_log_fetch(CrawlLog *log, const ParsedPage *page, const CrawlLogWay *way,
                      const char *duplicate_of, const char *near_of)
 {
     if (log->fetches.path == NULL) {
@@ -307,10 +307,10 @@ void crawl_log_fetch(CrawlLog *log, const ParsedPage *page, const char *path, co
     } else {
         (void)buffer_printf(text, "%llu ", (unsigned long long)fetch->cost.bytes);
     }
-    (void)buffer_printf(text, "%s %s %s %s fetch-%u %s+%lld %s - ", or_dash(fetch->request.url),
-                        or_dash(path), or_dash(referrer), or_dash(page->mime), fetch->cost.worker,
-                        wall_format_compact(fetch->cost.wall_start, start), (long long)ms,
-                        or_dash(page->sha1));
+    (void)buffer_printf(text, "%s %s %s %s fetch-%u %s+%lld %s %s ", or_dash(fetch->request.url),
+                        or_dash(way->path), or_dash(way->referrer), or_dash(page->mime),
+                        fetch->cost.worker, wall_format_compact(fetch->cost.wall_start, start),
+                        (long long)ms, or_dash(page->sha1), or_dash(way->tag));
     append_annotations(log, page, duplicate_of, near_of);
     (void)buffer_append_char(text, '\n');
 }

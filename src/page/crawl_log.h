@@ -39,9 +39,16 @@ void crawl_log_close(CrawlLog *log);
 /* Any thread: the next write opens the files anew. */
 void crawl_log_reopen(CrawlLog *log);
 
-/* One fetch. path is its discovery path ("LLE"); referrer, duplicate_of (the page with the same
- * body) and near_of (the one with nearly the same text) may be NULL. */
-void crawl_log_fetch(CrawlLog *log, const ParsedPage *page, const char *path, const char *referrer,
+/* How a page was found. */
+typedef struct CrawlLogWay {
+    const char *path;     /* its discovery path, "LLE" */
+    const char *referrer; /* the page that links to it; may be NULL or "" */
+    const char *tag;      /* the source tag of the seed it comes from; may be NULL or "" */
+} CrawlLogWay;
+
+/* One fetch. duplicate_of (the page with the same body) and near_of (the one with nearly the same
+ * text) may be NULL. */
+void crawl_log_fetch(CrawlLog *log, const ParsedPage *page, const CrawlLogWay *way,
                      const char *duplicate_of, const char *near_of);
 /* One refused URL; any thread. */
 void crawl_log_skipped(CrawlLog *log, const char *url, size_t length, int status, const char *rule,

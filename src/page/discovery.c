@@ -2,10 +2,12 @@
 
 #define STEPS 64u /* longer paths are cut at the front */
 
-void discovery_find(PageDB *db, MDB_txn *txn, uint64_t index, Buffer *path, Buffer *referrer)
+void discovery_find(PageDB *db, MDB_txn *txn, uint64_t index, Buffer *path, Buffer *referrer,
+                    uint64_t *seed)
 {
     char letters[STEPS];
     size_t n = 0;
+    uint64_t last = PAGE_DB_NO_INDEX;
     PageRef page;
     Buffer url;
     buffer_init(&url, BUFFER_NO_LIMIT);
@@ -17,11 +19,15 @@ void discovery_find(PageDB *db, MDB_txn *txn, uint64_t index, Buffer *path, Buff
         if (n == 1) {
             (void)buffer_append(referrer, url.data, url.length);
         }
+        last = index;
         letters[n++] = (char)page.hop;
         index = page.linked_from;
     }
     buffer_destroy(&url);
     /* A seed is M by itself; as the start of a path it has no letter. */
+    if (seed != NULL) {
+        *seed = index == PAGE_DB_NO_INDEX ? last : PAGE_DB_NO_INDEX;
+    }
     bool from_seed = n > 1 && index == PAGE_DB_NO_INDEX && letters[n - 1] == 'M';
     size_t first = from_seed ? n - 1 : n;
     for (size_t i = first; i > 0; i--) {

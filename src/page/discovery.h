@@ -14,8 +14,11 @@
 #include "base/memory/buffer.h"
 #include "store/pages/page_db.h"
 
-/* Appends the letters (at most 64, the last of the path; nothing for PAGE_DB_NO_INDEX) and the URL
- * of the linking page (nothing for a seed). What cannot be read is left out. */
-void discovery_find(PageDB *db, MDB_txn *txn, uint64_t index, Buffer *path, Buffer *referrer);
+/* *seed (may be NULL): the index of the seed at the start, or PAGE_DB_NO_INDEX when the path is
+ * longer than what is followed. Appends the letters (at most 64, the last of the path; nothing for
+ * PAGE_DB_NO_INDEX) and the URL of the linking page (nothing for a seed). What cannot be read is
+ * left out. */
+void discovery_find(PageDB *db, MDB_txn *txn, uint64_t index, Buffer *path, Buffer *referrer,
+                    uint64_t *seed);
 
 #endif

@@ -28,7 +28,9 @@
     ROW(crawl, max_bytes, SIZE, int64_t, "0", 0, CONFIG_BIG, NULL, true, false, \
         "stop after so many received bytes, exit 14; 0 = no limit") \
     ROW(crawl, max_duration, TIME, int64_t, "0", 0, CONFIG_YEAR, NULL, true, false, \
-        "stop after this time, exit 15; 0 = no limit") \
+        "stop a run after this time, exit 15; the next run has it anew; 0 = no limit") \
+    ROW(crawl, max_total_duration, TIME, int64_t, "0", 0, CONFIG_YEAR, NULL, true, false, \
+        "stop when all runs of the crawl together have lasted so long, exit 15; 0 = no limit") \
     ROW(crawl, min_free_disk, SIZE, int64_t, "256Mi", 0, CONFIG_BIG, NULL, true, false, \
         "pause while less is free in DIR, go on when twice as much is") \
     ROW(crawl, disk_full_exit, BOOL, bool, "no", 0, 0, NULL, true, false, \

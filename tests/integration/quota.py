@@ -25,5 +25,26 @@ def exact(report, path):
                  f"{full} of {len(known)}: {good}")
 
 
+def fetches(directory):
+    with open(directory + "/crawl.log", encoding="utf-8") as file:
+        return len(file.readlines())
+
+
+def duration(report, path):
+    """crawl.max_duration is each run's own, crawl.max_total_duration that of all."""
+    directory = path + "/crawl"
+    with harness.Web(path, hosts=5, addresses=5, pages=20000) as web:
+        done = []
+        for run in range(2):
+            result = harness.crawl(web, directory, "--no-warc", "--max-duration", "500ms", wait="5ms")
+            report.equal(f"run {run + 1} ends at its limit of time", result.returncode, 15)
+            done.append(fetches(directory))
+        report.check("the second run has its time anew", done[1] > done[0] + 5, str(done))
+        result = harness.crawl(web, directory, "--no-warc", "--set", "crawl.max_total_duration=600ms",
+                               wait="5ms")
+        report.check("a limit of all runs together has been reached", result.returncode == 15 and
+                     "crawl.max_total_duration" in result.stdout, result.stdout)
+
+
 if __name__ == "__main__":
-    harness.main(exact)
+    harness.main(exact, duration)

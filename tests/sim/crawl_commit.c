@@ -352,7 +352,7 @@ bool crawl_seed(Crawl *crawl)
     }
     Result rc =
         batch_init(&batch, &crawl->ingest, &crawl->store, crawl->log, &crawl->totals, txn, NULL, 0);
-    rc = rc == RESULT_OK ? page_way_seed(&batch, seeds, n, &added) : rc;
+    rc = rc == RESULT_OK ? page_way_seed(&batch, seeds, NULL, n, &added) : rc;
     rc = rc == RESULT_OK ? batch_finish(&batch) : rc;
     bool ok = rc == RESULT_OK && page_db_txn_commit(crawl->store.db, txn) == 0 && added == n;
     crawl->totals = batch.totals;

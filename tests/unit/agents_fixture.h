@@ -106,7 +106,7 @@ static inline Result agents_fixture_seed_work(Batch *batch, void *context)
 {
     LinkInfo link = {.url = context, .score = 1};
     uint64_t added = 0;
-    return page_way_seed(batch, &link, 1, &added);
+    return page_way_seed(batch, &link, NULL, 1, &added);
 }
 
 static inline void agents_fixture_seed(Agent *agent, const char *url)

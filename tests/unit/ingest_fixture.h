@@ -55,7 +55,7 @@ static inline void ingest_fixture_seed(IngestFixture *fixture, const char *url)
     CU_ASSERT_EQUAL_FATAL(batch_init(&batch, &fixture->options, &fixture->tables.store,
                                      fixture->log, &fixture->totals, txn, NULL, 0),
                           RESULT_OK);
-    CU_ASSERT_EQUAL(page_way_seed(&batch, &link, 1, &added), RESULT_OK);
+    CU_ASSERT_EQUAL(page_way_seed(&batch, &link, NULL, 1, &added), RESULT_OK);
     CU_ASSERT_EQUAL(batch_finish(&batch), RESULT_OK);
     store_fixture_commit(&fixture->tables, txn);
     fixture->totals = batch.totals;

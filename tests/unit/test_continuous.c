@@ -190,7 +190,7 @@ static void seed_all(World *w)
         uint64_t added = 0;
         url_of(w, i, url);
         LinkInfo link = {.url = url, .score = 1};
-        CU_ASSERT_EQUAL(page_way_seed(&batch, &link, 1, &added), RESULT_OK);
+        CU_ASSERT_EQUAL(page_way_seed(&batch, &link, NULL, 1, &added), RESULT_OK);
         CU_ASSERT_EQUAL(
             page_db_find(w->fixture.store.db, batch.txn, url, strlen(url), &w->pages[i].index), 0);
     }

@@ -13,14 +13,15 @@ typedef struct Collected {
     Result answer;
 } Collected;
 
-static Result on_batch(void *context, const LinkInfo *seeds, size_t n)
+static Result on_batch(void *context, const LinkInfo *seeds, const char *const *tags, size_t n)
 {
     Collected *c = context;
     c->n_batches++;
     c->largest = n > c->largest ? n : c->largest;
     for (size_t i = 0; i < n; i++) {
         CU_ASSERT_EQUAL(seeds[i].score, 1.0f);
-        (void)buffer_printf(&c->urls, "%s\n", seeds[i].url);
+        (void)buffer_printf(&c->urls, "%s%s%s\n", seeds[i].url, tags[i] == NULL ? "" : " ",
+                            tags[i] == NULL ? "" : tags[i]);
     }
     return c->answer;
 }
@@ -206,7 +207,46 @@ static void credentials_may_be_kept(void)
     buffer_destroy(&c.urls);
 }
 
-UNIT_MAIN("seeds", {"lines are URLs, comments or mistakes", lines_are_urls_comments_or_mistakes},
+static void a_tag_and_a_comment_stand_behind_the_url(void)
+{
+    static const char text[] = "http://a.example/x#y\n"
+                               "http://b.example/  news \n"
+                               "http://c.example/ # a remark\n"
+                               "\td.example/p\tlong-tag\t# a remark\n"
+                               "http://e.example/ #remark\r\n";
+    char complaints[4096];
+    SeedReader reader;
+    Collected c = {.answer = RESULT_OK};
+    CU_ASSERT_EQUAL(read_text(&reader, &c, text, sizeof text - 1, complaints, sizeof complaints),
+                    RESULT_OK);
+    CU_ASSERT_STRING_EQUAL(buffer_string(&c.urls), "http://a.example/x\n"
+                                                   "http://b.example/ news\n"
+                                                   "http://c.example/\n"
+                                                   "http://d.example/p long-tag\n"
+                                                   "http://e.example/\n");
+    CU_ASSERT_STRING_EQUAL(complaints, "");
+    buffer_destroy(&c.urls);
+}
+
+static void a_word_that_is_no_url_stops_everything(void)
+{
+    char good[] = "http://a.example/";
+    char bad[] = "frobnicate";
+    char *words[] = {good, bad};
+    bool found = false;
+    Buffer error;
+    buffer_init(&error, 1000);
+    CU_ASSERT_EQUAL(seeds_probe(NULL, 0, words, 1, &found, &error), RESULT_OK);
+    CU_ASSERT_TRUE(found);
+    CU_ASSERT_EQUAL(seeds_probe(NULL, 0, words, 2, &found, &error), RESULT_INVALID);
+    CU_ASSERT_STRING_EQUAL(buffer_string(&error), "'frobnicate' is not an http or https URL");
+    buffer_destroy(&error);
+}
+
+UNIT_MAIN("seeds",
+          {"a tag and a comment stand behind the URL", a_tag_and_a_comment_stand_behind_the_url},
+          {"a word that is no URL stops everything", a_word_that_is_no_url_stops_everything},
+          {"lines are URLs, comments or mistakes", lines_are_urls_comments_or_mistakes},
           {"many mistakes are counted, not printed", many_mistakes_are_counted_not_printed},
           {"many seeds come in batches", many_seeds_come_in_batches},
           {"a file that cannot be read is named", a_file_that_cannot_be_read_is_named},

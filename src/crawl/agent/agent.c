@@ -18,6 +18,7 @@
 #include "crawl/parts/agent_parts.h"
 #include "crawl/run/helm.h"
 #include "crawl/run/monitor.h"
+#include "crawl/run/seed_verdict.h"
 #include "crawl/run/seeds.h"
 #include "crawl/run/service.h"
 #include "crawl/run/summary.h"
@@ -167,11 +168,11 @@ typedef struct SeedSink {
     uint64_t added;
 } SeedSink;
 
-static Result add_seeds(void *context, const LinkInfo *seeds, size_t n)
+static Result add_seeds(void *context, const LinkInfo *seeds, const char *const *tags, size_t n)
 {
     SeedSink *sink = context;
     uint64_t added = 0;
-    Result rc = ingest_seeds(sink->ingest, seeds, n, &added);
+    Result rc = ingest_seeds(sink->ingest, seeds, tags, n, &added);
     sink->added += added;
     return rc;
 }
@@ -233,6 +234,25 @@ static void write_report(const Helm *helm, CrawlStore *store)
     buffer_destroy(&error);
 }
 
+/* A crawl that has fetched none of its seeds has not done what it was asked for, even though
+ * nothing is left. */
+static void judge_seeds(Helm *helm, CrawlStore *store)
+{
+    SeedVerdict verdict;
+    const CrawlTotals *totals = ingest_totals(helm->parts->ingest);
+    if (seed_verdict_find(&store->tables, helm->options->config, NULL, &verdict) != RESULT_OK) {
+        return;
+    }
+    bool none = verdict.succeeded == verdict.redirects &&
+                (verdict.redirects == 0 || totals->by_status[2] == 0);
+    if (helm->status == EXIT_FINISHED && verdict.failed > 0 && none) {
+        helm->status = EXIT_NO_SEED;
+        helm->why = "finished, but none of the seeds could be fetched";
+        LOG_ERROR("agent", "no seed could be fetched", "seeds=%llu next=\"ragno why DIR URL\"",
+                  (unsigned long long)verdict.seeds);
+    }
+}
+
 static int end_run(Watch *watch, CrawlStore *store)
 {
     Helm *helm = &watch->helm;
@@ -248,9 +268,12 @@ static int end_run(Watch *watch, CrawlStore *store)
                       helm->status == EXIT_FINISHED ? STATE_FINISHED : STATE_STOPPED);
     monitor_finish(helm->monitor);
     desk_close(watch->desk);
+    judge_seeds(helm, store);
     if (!helm->options->quiet) {
+        SeedVerdict verdict;
         summary_print(&store->tables, store->directory, ingest_totals(parts->ingest), helm->why,
                       stdout);
+        (void)seed_verdict_find(&store->tables, helm->options->config, stdout, &verdict);
     }
     write_report(helm, store);
     LOG_INFO("agent", "end", "status=%d reason=\"%s\"", helm->status, helm->why);
@@ -369,14 +392,14 @@ int agent_run(const AgentOptions *options)
     (void)curl_global_init(CURL_GLOBAL_DEFAULT);
     xmlInitParser();
     /* What can be refused is refused before anything is created. */
-    Result rc = parts_identify(&parts, config, &error);
+    Result rc = check_seeds(options, &error);
+    if (rc == RESULT_OK) {
+        rc = parts_identify(&parts, config, &error);
+    }
     CrawlStoreOptions store_options = crawl_store_options(config, &parts.dedup);
     store_options.must_be_new = options->must_be_new;
     if (rc == RESULT_OK) {
         rc = check_directory(options, &error);
-    }
-    if (rc == RESULT_OK) {
-        rc = check_seeds(options, &error);
     }
     if (rc == RESULT_OK) {
         rc = crawl_store_open(&store, options->directory, &store_options, &error);

@@ -176,8 +176,12 @@ static void check_limits(Helm *helm, MonoTime now)
     } else if (config->crawl_max_bytes > 0 &&
                stats_get(&stats->bytes) >= (uint64_t)config->crawl_max_bytes) {
         helm_stop(helm, EXIT_PAGE_LIMIT, "stopped at crawl.max_bytes", now);
-    } else if (config->crawl_max_duration > 0 && total_ms >= config->crawl_max_duration) {
+    } else if (config->crawl_max_duration > 0 && run_ms >= config->crawl_max_duration) {
         helm_stop(helm, EXIT_TIME_LIMIT, "stopped at crawl.max_duration", now);
+    } else if (config->crawl_max_total_duration > 0 &&
+               total_ms >= config->crawl_max_total_duration) {
+        helm_stop(helm, EXIT_TIME_LIMIT,
+                  "stopped at crawl.max_total_duration, which counts all runs", now);
     } else if (!mono_before(now, tail_end(helm))) {
         helm_stop(
             helm, EXIT_TAIL,
@@ -206,13 +210,16 @@ static MonoTime sooner(MonoTime a, MonoTime b)
 
 MonoTime helm_next(const Helm *helm, MonoTime now)
 {
-    int64_t duration = helm->options->config->crawl_max_duration;
-    MonoTime next = MONO_NEVER;
-    if (duration > 0) {
-        int64_t left = duration - (int64_t)helm->elapsed_before_ms;
-        next = mono_add_ms(helm->start, left < 0 ? 0 : left);
+    int64_t of_run = helm->options->config->crawl_max_duration;
+    int64_t of_all = helm->options->config->crawl_max_total_duration;
+    MonoTime next = tail_end(helm);
+    if (of_run > 0) {
+        next = sooner(next, mono_add_ms(helm->start, of_run));
     }
-    next = sooner(next, tail_end(helm));
+    if (of_all > 0) {
+        int64_t left = of_all - (int64_t)helm->elapsed_before_ms;
+        next = sooner(next, mono_add_ms(helm->start, left < 0 ? 0 : left));
+    }
     if (helm->stopping) {
         next = sooner(next, mono_add_ms(now, DRAIN_TICK_MS));
         next = sooner(next, helm->grace_end);

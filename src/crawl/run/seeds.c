@@ -16,36 +16,45 @@
 typedef struct SeedBatch {
     SeedReader *reader;
     LinkInfo *seeds;
+    char **tags; /* NULL where there is none; all owned */
     size_t n;
     Url url;
 } SeedBatch;
 
 static Result batch_open(SeedBatch *batch, SeedReader *reader)
 {
-    *batch = (SeedBatch){.reader = reader, .seeds = calloc(BATCH, sizeof(LinkInfo))};
+    *batch = (SeedBatch){.reader = reader,
+                         .seeds = calloc(BATCH, sizeof *batch->seeds),
+                         .tags = calloc(BATCH, sizeof *batch->tags)};
     url_init(&batch->url);
-    return batch->seeds == NULL ? RESULT_MEMORY : RESULT_OK;
+    return batch->seeds == NULL || batch->tags == NULL ? RESULT_MEMORY : RESULT_OK;
+}
+
+static void batch_clear(SeedBatch *batch)
+{
+    for (size_t i = 0; i < batch->n; i++) {
+        free(batch->seeds[i].url);
+        free(batch->tags[i]);
+    }
+    batch->n = 0;
 }
 
 static Result batch_flush(SeedBatch *batch)
 {
     Result rc = RESULT_OK;
     if (batch->n > 0) {
-        rc = batch->reader->batch(batch->reader->context, batch->seeds, batch->n);
+        rc = batch->reader->batch(batch->reader->context, batch->seeds,
+                                  (const char *const *)batch->tags, batch->n);
     }
-    for (size_t i = 0; i < batch->n; i++) {
-        free(batch->seeds[i].url);
-    }
-    batch->n = 0;
+    batch_clear(batch);
     return rc;
 }
 
 static void batch_close(SeedBatch *batch)
 {
-    for (size_t i = 0; i < batch->n; i++) {
-        free(batch->seeds[i].url);
-    }
+    batch_clear(batch);
     free(batch->seeds);
+    free(batch->tags);
     url_destroy(&batch->url);
 }
 
@@ -106,10 +115,42 @@ static void strip_credentials(const SeedReader *reader, Url *url, const char *wh
              url->href, url->length);
 }
 
+static bool is_blank(char c)
+{
+    return (unsigned char)c <= ' ';
+}
+
+/* A line in its parts: "URL [TAG] [# comment]". A '#' that no blank is before belongs to the URL.
+ */
+typedef struct SeedParts {
+    size_t url; /* bytes, from the start */
+    const char *tag;
+    size_t tag_length; /* 0: none */
+} SeedParts;
+
+static SeedParts split_line(const char *text, size_t length)
+{
+    SeedParts parts = {.url = 0};
+    while (parts.url < length && !is_blank(text[parts.url])) {
+        parts.url++;
+    }
+    size_t at = parts.url;
+    while (at < length && is_blank(text[at])) {
+        at++;
+    }
+    parts.tag = text + at;
+    while (at < length && *parts.tag != '#' && !is_blank(text[at])) {
+        at++;
+        parts.tag_length++;
+    }
+    return parts;
+}
+
 static Result add_seed(SeedBatch *batch, const char *text, size_t length, const char *where,
                        unsigned long line)
 {
-    Result rc = parse_seed(&batch->url, text, length);
+    SeedParts parts = split_line(text, length);
+    Result rc = parse_seed(&batch->url, text, parts.url);
     if (rc == RESULT_INVALID || rc == RESULT_LIMIT) {
         leave_out(batch->reader, where, line, "not an http or https URL, left out", text, length);
         return RESULT_OK;
@@ -125,9 +166,13 @@ static Result add_seed(SeedBatch *batch, const char *text, size_t length, const 
     }
     strip_credentials(batch->reader, &batch->url, where, line);
     char *copy = strndup(batch->url.href, batch->url.length);
-    if (copy == NULL) {
+    char *tag = parts.tag_length == 0 ? NULL : strndup(parts.tag, parts.tag_length);
+    if (copy == NULL || (tag == NULL && parts.tag_length > 0)) {
+        free(copy);
+        free(tag);
         return RESULT_MEMORY;
     }
+    batch->tags[batch->n] = tag;
     batch->seeds[batch->n++] = (LinkInfo){.url = copy, .score = 1.0f};
     batch->reader->good++;
     return batch->n == BATCH ? batch_flush(batch) : RESULT_OK;
@@ -189,8 +234,9 @@ static Result probe(const char *path, bool *found, Buffer *error)
         if (n < 0) {
             break;
         }
-        size_t length = strcspn(line, "\r\n");
-        *found = parse_seed(&url, line, length) == RESULT_OK && line[strspn(line, " \t")] != '#';
+        const char *start = line + strspn(line, " \t\xef\xbb\xbf");
+        size_t length = strcspn(start, " \t\r\n");
+        *found = length > 0 && *start != '#' && parse_seed(&url, start, length) == RESULT_OK;
     }
     int code = file == NULL || ferror(file) ? errno : 0;
     if (code != 0) {
@@ -211,8 +257,12 @@ Result seeds_probe(const char *const *paths, size_t n_paths, char *const *words,
     Result rc = RESULT_OK;
     *found = false;
     url_init(&url);
-    for (size_t i = 0; i < n_words && !*found; i++) {
-        *found = parse_seed(&url, words[i], strlen(words[i])) == RESULT_OK;
+    for (size_t i = 0; i < n_words && rc == RESULT_OK; i++) {
+        rc = parse_seed(&url, words[i], strlen(words[i]));
+        *found |= rc == RESULT_OK;
+        if (rc != RESULT_OK) {
+            (void)buffer_printf(error, "'%.200s' is not an http or https URL", words[i]);
+        }
     }
     for (size_t i = 0; i < n_paths && rc == RESULT_OK; i++) {
         if (strcmp(paths[i], "-") == 0) {
@@ -224,7 +274,9 @@ Result seeds_probe(const char *const *paths, size_t n_paths, char *const *words,
         }
     }
     url_destroy(&url);
-    return rc == RESULT_OK || rc == RESULT_NOT_FOUND ? rc : RESULT_IO;
+    return rc == RESULT_OK || rc == RESULT_NOT_FOUND || rc == RESULT_INVALID ? rc
+           : rc == RESULT_LIMIT                                              ? RESULT_INVALID
+                                                                             : RESULT_IO;
 }
 
 Result seeds_read_file(SeedReader *reader, const char *path)

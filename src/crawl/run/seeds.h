@@ -1,9 +1,10 @@
 /* Seeds: files of one URL per line, with '#' comments. "-" is standard input.
  *
- * What: a line without a scheme ("example.org/x") gets http://. User information is removed unless
- * it is to be kept. A line that is no URL, or whose port is not connected to, is reported with file
- * and line, and reading goes on.
- * Threads: main. */
+ * What: a line is a URL, blanks and a source tag (any word, shown in crawl.log behind what is found
+ * from this seed), blanks and '#' with a comment; tag and comment may be missing. A line without a
+ * scheme ("example.org/x") gets http://. User information is removed unless it is to be kept. A
+ * line that is no URL, or whose port is not connected to, is reported with file and line, and
+ * reading goes on. Threads: main. */
 #ifndef CRAWL_RUN_SEEDS_H
 #define CRAWL_RUN_SEEDS_H
 
@@ -18,8 +19,8 @@
 
 typedef struct SeedReader {
     void *context;
-    /* Takes a batch; the strings are the reader's. */
-    Result (*batch)(void *context, const LinkInfo *seeds, size_t n);
+    /* Takes a batch; the strings are the reader's. tags: NULL where there is none. */
+    Result (*batch)(void *context, const LinkInfo *seeds, const char *const *tags, size_t n);
     const PortSet *ports;  /* seeds with other ports are left out; NULL: bad ones; borrowed */
     bool keep_credentials; /* "user:password@" */
     uint64_t good;
@@ -27,7 +28,8 @@ typedef struct SeedReader {
 } SeedReader;
 
 /* Looks at the files and words before anything is created. *found is true when they hold at least
- * one seed. RESULT_NOT_FOUND, RESULT_IO: error names the file that cannot be read. */
+ * one seed. RESULT_INVALID: a word is no seed. RESULT_NOT_FOUND, RESULT_IO: a file cannot be read.
+ * error says which. */
 Result seeds_probe(const char *const *paths, size_t n_paths, char *const *words, size_t n_words,
                    bool *found, Buffer *error);
 /* RESULT_NOT_FOUND, RESULT_IO (a message was printed), or what batch returned. */

@@ -10,6 +10,7 @@
 #include "store/pages/page_db.h"
 #include "store/schedule/schedule.h"
 #include "store/tables/held_table.h"
+#include "store/tables/seed_table.h"
 #include "store/tables/host_table.h"
 #include "store/tables/near_table.h"
 #include "store/tables/revisit_table.h"
@@ -24,6 +25,7 @@ typedef struct IngestStore {
     MDB_dbi keys;           /* dedup keys: dedup.h; used when they are on */
     MDB_dbi crawl;          /* names -> values: totals, the end of the WARC files */
     HeldTable *held;        /* URLs that a rule holds back; NULL: nobody keeps them */
+    SeedTable *seeds;       /* which pages are seeds; NULL: nobody keeps it */
     WaitTable *waits;       /* which hosts wait for what; NULL: nobody keeps it */
     RevisitTable *revisits; /* NULL: schedule.mode = once */
     Archive *archive;       /* NULL: none is kept */

@@ -346,7 +346,26 @@ static Result revive_hosts(Batch *batch, const LinkInfo *seeds, size_t n)
     return rc;
 }
 
-Result page_way_seed(Batch *batch, const LinkInfo *seeds, size_t n, uint64_t *added)
+/* That they are seeds, and their tags. Those of other agents of a cluster are not here. */
+static Result note_seeds(Batch *batch, const LinkInfo *seeds, const char *const *tags, size_t n)
+{
+    Result rc = RESULT_OK;
+    for (size_t i = 0; i < n && rc == RESULT_OK && batch->store->seeds != NULL; i++) {
+        uint64_t index = 0;
+        int code =
+            page_db_find(batch->store->db, batch->txn, seeds[i].url, strlen(seeds[i].url), &index);
+        if (code == 0) {
+            rc = seed_table_put(batch->store->seeds, batch->txn, index,
+                                tags == NULL ? NULL : tags[i]);
+        } else if (code != page_db_error_no_page) {
+            rc = batch_result_of(batch, code);
+        }
+    }
+    return rc;
+}
+
+Result page_way_seed(Batch *batch, const LinkInfo *seeds, const char *const *tags, size_t n,
+                     uint64_t *added)
 {
     PageSink sink = ingest_sink(batch);
     uint64_t before = page_db_n_pages(batch->store->db, batch->txn);
@@ -366,6 +385,9 @@ Result page_way_seed(Batch *batch, const LinkInfo *seeds, size_t n, uint64_t *ad
     free(hops);
     *added = page_db_n_pages(batch->store->db, batch->txn) - before;
     result = batch_result_of(batch, rc);
+    if (result == RESULT_OK) {
+        result = note_seeds(batch, seeds, tags, n);
+    }
     return result == RESULT_OK ? revive_hosts(batch, seeds, n) : result;
 }
 

@@ -36,8 +36,9 @@
 /* Takes all pages of the batch through the stations above, up to batch_finish, which the caller
  * calls. */
 Result page_way_apply(Batch *batch);
-/* Adds seeds; *added counts the new ones. */
-Result page_way_seed(Batch *batch, const LinkInfo *seeds, size_t n, uint64_t *added);
+/* Adds seeds; tags: their source tags, NULL = none has one. *added counts the new ones. */
+Result page_way_seed(Batch *batch, const LinkInfo *seeds, const char *const *tags, size_t n,
+                     uint64_t *added);
 /* Writes the list of links of a page that was crawled before and has been parsed again, and
  * schedules new URLs. RESULT_NOT_FOUND: the page was never crawled. */
 Result page_way_relink(Batch *batch, ParsedPage *page);

@@ -1,0 +1,32 @@
+/* Seed verdict: what became of the seeds.
+ *
+ * What: a seed has succeeded when it was fetched with a status below 400. For each one that has
+ * failed there is a sentence with the reason and, where the operator can do something about it,
+ * what:
+ *
+ *   http://a.example/: the name does not exist: check how it is spelled
+ *   http://b.example/: 10.0.0.7 is private or special: fetch.allow_addresses allows it
+ *   http://c.example/: robots.txt forbids it (line 2: Disallow: /)
+ *
+ * Threads: main, with a read transaction. */
+#ifndef CRAWL_RUN_SEED_VERDICT_H
+#define CRAWL_RUN_SEED_VERDICT_H
+
+#include <stdio.h>
+
+#include "ingest/batch/ingest_store.h"
+#include "rules/config.h"
+
+typedef struct SeedVerdict {
+    uint64_t seeds;     /* that were looked at */
+    uint64_t succeeded; /* among them */
+    uint64_t redirects; /* of these: only sent us elsewhere */
+    uint64_t failed;    /* tried, refused, or of a host that was set aside */
+} SeedVerdict;
+
+/* Looks at all seeds, but at no more than a hundred thousand; the first failed ones are told to
+ * `out`, one line each (NULL: none). */
+Result seed_verdict_find(const IngestStore *store, const Config *config, FILE *out,
+                         SeedVerdict *verdict);
+
+#endif
