@@ -328,8 +328,7 @@ typedef struct Config {
     Options options; /* behind the values: where each came from */
 } Config;
 
-/* The last line of a config.ini that a crawl has written; what was added behind it does not count.
- */
+/* The last line of a config.ini that a crawl has written. Lines after it do not count. */
 #define CONFIG_END "; end of the settings\n"
 
 typedef enum ConfigFile {
@@ -349,13 +348,13 @@ ScopeOptions config_scope(const Config *config);
 /* schedule.mode = continuous. */
 bool config_is_continuous(const Config *config);
 
-/* Files that options name by a path relative to the working directory get their absolute one, so
- * that a crawl can be resumed from anywhere. One that is not there is left for config_check.
- * RESULT_MEMORY. */
+/* Replaces relative paths of files that options name by absolute ones, so that a crawl can be
+ * resumed from any working directory. A file that does not exist is left for config_check to
+ * report. RESULT_MEMORY. */
 Result config_resolve_paths(Config *config, Buffer *error);
 
-/* What can only be checked when everything is set: lists, expressions, what contradicts. error gets
- * one line per mistake. RESULT_INVALID. */
+/* Checks what depends on more than one value, or is more than a range: lists, expressions,
+ * contradictions. error gets one line for each mistake. RESULT_INVALID. */
 Result config_check(const Config *config, Buffer *error);
 
 #endif

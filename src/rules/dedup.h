@@ -61,7 +61,7 @@ Result dedup_first(MDB_txn *txn, MDB_dbi keys, const Hash128 *key, const char *u
  * for a URL, by the steps that are recorded. RESULT_NOT_FOUND: none does, or the crawl has no
  * steps. */
 Result dedup_stands_for(MDB_txn *txn, const char *url, Buffer *first);
-/* Exception 2. */
+/* Gives up the place of a first spelling (exception 2). */
 Result dedup_release(MDB_txn *txn, MDB_dbi keys, const Hash128 *key, const char *url);
 
 #endif

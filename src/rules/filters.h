@@ -30,8 +30,9 @@ typedef struct Filters {
     Filter *of[FILTER_HOOKS]; /* owned; NULL is true */
 } Filters;
 
-/* Compiles what config holds. RESULT_INVALID: error gets one line per mistake, "FILE:LINE:
- * filter.fetch: column 7: ..."; what was right is compiled. filters_destroy in every case. */
+/* Compiles the filters of a configuration. RESULT_INVALID: error gets one line for each mistake,
+ * "FILE:LINE: filter.fetch: column 7: ...", and the filters without mistakes are compiled. Call
+ * filters_destroy in every case. */
 Result filters_compile(Filters *filters, const Config *config, Buffer *error);
 void filters_destroy(Filters *filters);
 

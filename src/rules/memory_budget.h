@@ -43,10 +43,10 @@ Result memory_budget_apply(Config *config, Buffer *error);
 /* What the limits allow together, in bytes, the base included: at most crawl.memory after
  * memory_budget_apply. */
 int64_t memory_budget_sum(const Config *config);
-/* The division, as comments of an INI file. */
+/* Prints the division as comments of an INI file. */
 void memory_budget_print(const Config *config, FILE *out);
-/* With a budget: few arenas, since what is freed in one helps no other, and fixed thresholds, so
- * that large blocks go back to the system. */
+/* With a budget: gives malloc few arenas, because memory freed in one arena cannot be used in
+ * another, and fixed thresholds, so that large blocks go back to the system. */
 void memory_budget_tune_malloc(const Config *config);
 
 #endif

@@ -39,7 +39,7 @@ typedef struct RevisitPolicy {
     unsigned tries;        /* visits in a row that miss a page, until it is given up */
 } RevisitPolicy;
 
-/* Seconds from the visit that page tells of to the next; page->url is needed for rules. */
+/* Seconds from the last visit of a page to the next one. Rules need page->url. */
 double revisit_policy_interval_s(const RevisitPolicy *policy, const PageRef *page,
                                  const RevisitNote *note);
 /* Whether there is no next visit: it was crawled or missed too often. */

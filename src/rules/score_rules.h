@@ -9,7 +9,8 @@
  *   1    URLContainsRegex("(?i)astronom") or ResponseContainsRegex("(?i)telescope")
  *   0.1  HostEndsWith(.shop.example)
  *
- * makes links to astronomy good by their address, and pages about it by what they say.
+ * gives links a high score for their address, and pages about astronomy a high score for their
+ * text.
  *
  * Threads: immutable; any, each with a FilterScratch of its own. */
 #ifndef RULES_SCORE_RULES_H

@@ -56,16 +56,16 @@ Lane *lanes_of(Lanes *lanes, uint64_t host);
 Result lanes_begin(Lane *lane, CURL *easy);
 /* Ends a transfer that goes on, or takes one that has ended out of the lane. */
 void lanes_take_out(Lane *lane, CURL *easy);
-/* Something happened that libcurl does not know of: the lane is asked for ended transfers. */
+/* Says that transfers of this lane may have ended without an event of libcurl. */
 void lanes_touch(Lane *lane);
 
-/* What epoll has told of a socket (EPOLLIN ...). */
+/* Tells libcurl about an event of a socket (EPOLLIN ...). */
 void lanes_event(Lanes *lanes, int fd, uint32_t events);
 /* When lanes_run_timers has something to do. */
 MonoTime lanes_time(const Lanes *lanes);
 void lanes_run_timers(Lanes *lanes, MonoTime now);
-/* A transfer that has ended, and how; NULL: none is left. It is to be taken out before the next
- * call. */
+/* A transfer that has ended, and its code; NULL when there are no more. Take it out of its lane
+ * before the next call. */
 CURL *lanes_ended(Lanes *lanes, CURLcode *code);
 
 #endif

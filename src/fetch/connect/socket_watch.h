@@ -36,7 +36,8 @@ void socket_watch_destroy(SocketWatch *watch);
 void socket_watch_opened(SocketWatch *watch, int fd);
 /* From now on events (EPOLLIN, EPOLLOUT; 0 = nothing) are waited for. */
 void socket_watch_want(SocketWatch *watch, int fd, uint32_t events);
-/* Whether anybody waits for an event that epoll has told of; if not, it tells no more. */
+/* Whether libcurl waits for an event that epoll has reported. If not, the socket is taken out of
+ * epoll. */
 bool socket_watch_wants(SocketWatch *watch, int fd);
 
 #endif

@@ -49,10 +49,10 @@ void name_cache_destroy(NameCache *cache);
 Name *name_cache_find(const NameCache *cache, const char *hostname);
 /* A name that is not there. NULL without memory. */
 Name *name_cache_add(NameCache *cache, const char *hostname);
-/* The visit state waits for the name. An answer that is older than the question is forgotten:
- * *asked says whether somebody waits already. RESULT_MEMORY. */
+/* Adds a visit state to the waiters of a name, and forgets an expired answer. *asked: the name is
+ * being asked for already. RESULT_MEMORY. */
 Result name_cache_wait(NameCache *cache, Name *name, VisitState *visit_state, bool *asked);
-/* The name has its answer, which is good until expiry: the first waiters of a list that is now the
+/* Takes the waiters of a name that has its answer. Returns the first of the list, which is the
  * caller's. */
 NameWaiter *name_cache_take_waiters(Name *name);
 /* Keeps an answered name as long as there is room; afterwards it may be gone. */

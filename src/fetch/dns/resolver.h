@@ -42,8 +42,8 @@ typedef struct ResolverOptions {
     int64_t negative_ttl_ms;
     ResolverFamily family;
     const IpPolicy *policy; /* which addresses are used; borrowed */
-    /* Told of every answer that has addresses and is not the one before: its text
-     * (fetch/dns/dns_record.h), in the resolver's thread. NULL: nobody wants it. */
+    /* Called in the resolver's thread for every answer that has addresses and differs from the
+     * answer before, with its text (fetch/dns/dns_record.h). May be NULL. */
     void (*heard)(void *context, const char *hostname, WallTime asked, const Buffer *records);
     void *heard_context;
 } ResolverOptions;

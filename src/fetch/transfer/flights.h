@@ -1,9 +1,10 @@
 /* Flights: which URLs a fetching thread is asking for right now.
  *
- * What: a list that the thread keeps as requests begin and end, and that others look at: `ragno
- * why` (is it in flight?), `ragno top` (what is slow?). Owns: nothing; a Flight is part of its
- * transfer, and its URL is borrowed until it is removed. Threads: the fetching thread adds and
- * removes; any thread looks, under the mutex (RANK_TABLE). */
+ * What: a list that the thread keeps as requests begin and end. Others look at it: `ragno why` (is
+ * this URL in flight?) and `ragno top` (which fetches are slow?).
+ * Owns: nothing; a Flight is part of its transfer, and its URL is borrowed until the flight is
+ * removed.
+ * Threads: the fetching thread adds and removes; any thread looks, under the mutex (RANK_TABLE). */
 #ifndef FETCH_TRANSFER_FLIGHTS_H
 #define FETCH_TRANSFER_FLIGHTS_H
 
@@ -35,10 +36,10 @@ typedef struct FlightCopy {
 void flights_init(Flights *flights);
 void flights_destroy(Flights *flights);
 void flights_add(Flights *flights, Flight *flight, const char *url, MonoTime start);
-/* Nothing happens when it is in no list. */
+/* Removes a flight; does nothing when it is in no list. */
 void flights_remove(Flights *flights, Flight *flight);
 
-/* Whether a URL is being asked for; *start is since when. */
+/* Whether a URL is being asked for; *start is the start of the request. */
 bool flights_find(Flights *flights, const char *url, MonoTime *start);
 /* Copies the oldest ones, at most max; returns how many. */
 size_t flights_copy(Flights *flights, FlightCopy *copies, size_t max);

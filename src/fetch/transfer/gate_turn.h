@@ -24,7 +24,7 @@ typedef struct GateTurn {
 void gate_turn_init(GateTurn *turn, ByteGate *gate);
 void gate_turn_destroy(GateTurn *turn);
 bool gate_turn_is_open(const GateTurn *turn);
-/* Takes its turn from a favoured transfer that was too slow. Before the first gate_turn_next. */
+/* Ends the turn of a favoured transfer that was too slow. Call before the first gate_turn_next. */
 void gate_turn_review(GateTurn *turn, MonoTime now);
 /* The paused transfer that may go on now (transfer_continue), or NULL. */
 Transfer *gate_turn_next(GateTurn *turn, MonoTime now);

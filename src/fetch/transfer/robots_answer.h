@@ -50,7 +50,8 @@ typedef struct RobotsReading {
     unsigned max_ratio;   /* decoded over received bytes, as for pages; 0: no such bound */
 } RobotsReading;
 
-/* Reads the answer. FetchAnswer.decoded has the file when it came with a content coding. */
+/* Reads the answer. When the file came with a content coding, FetchAnswer.decoded receives the
+ * decoded file. */
 RobotsNext robots_answer(VisitState *visit_state, FetchResult *result,
                          const RobotsReading *reading);
 

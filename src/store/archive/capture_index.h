@@ -35,13 +35,14 @@ void capture_index_close(CaptureIndex *index);
 
 /* RESULT_NOT_FOUND: nothing is stored of the page; RESULT_DAMAGED. */
 Result capture_index_get(CaptureIndex *index, MDB_txn *txn, uint64_t page, Capture *capture);
-/* A group of this page was appended; status is that of HTTP. RESULT_FULL: the map must grow. */
+/* Enters a group of this page that was appended. status is that of HTTP. RESULT_FULL: the map must
+ * grow. */
 Result capture_index_put_group(CaptureIndex *index, MDB_txn *txn, uint64_t page, int status,
                                const WarcGroup *group);
-/* What is stored of a page, whatever was known of it. RESULT_FULL. */
+/* Sets what is stored of a page, replacing what was known. RESULT_FULL. */
 Result capture_index_put(CaptureIndex *index, MDB_txn *txn, uint64_t page, const Capture *capture);
-/* The records of a page are lost: its payload is forgotten, its date stays, so that it goes on
- * being missed. RESULT_OK also when it was not known. */
+/* Notes that the records of a page are lost: its payload is forgotten, but its date stays, so that
+ * `ragno verify` keeps missing the records. RESULT_OK also when the page was not known. */
 Result capture_index_lost(CaptureIndex *index, MDB_txn *txn, uint64_t page);
 /* Forgets a page altogether. RESULT_OK also when it was not known. */
 Result capture_index_remove(CaptureIndex *index, MDB_txn *txn, uint64_t page);

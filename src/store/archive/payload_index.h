@@ -34,13 +34,13 @@ Result payload_index_get(PayloadIndex *index, MDB_txn *txn, const WarcDigest *pa
  * map must grow. RESULT_LIMIT: the URI is longer than 64 Ki (nothing is remembered). */
 Result payload_index_put(PayloadIndex *index, MDB_txn *txn, const WarcDigest *payload,
                          WallTime date, const WarcId *id, WarcBytes uri);
-/* What a group that was appended means for the index: puts its payload when its main record is a
- * whole response. RESULT_OK also when it is known already, or is none. */
+/* Enters the payload of a group that was appended, when its main record is a complete response.
+ * RESULT_OK also when the payload is known, or there is none. */
 Result payload_index_put_group(PayloadIndex *index, MDB_txn *txn, const WarcGroup *group,
                                WarcBytes uri);
 
-/* Forgets all: what is stored from now on is stored whole. For when records that it names were
- * lost. */
+/* Forgets all payloads, because records that the index names were lost. The next fetch of each
+ * payload is stored in full. */
 Result payload_index_clear(PayloadIndex *index, MDB_txn *txn);
 
 /* The look-up of a recorder (WarcFindOriginal): context is a PayloadReader of the recorder's

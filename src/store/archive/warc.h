@@ -87,18 +87,17 @@ uint32_t warc_end_last(const WarcEnd *end);
  * end, 0 if nothing does. */
 uint64_t warc_end_of(const WarcEnd *end, uint32_t file);
 
-/* Recovers the directory to the committed end (store/archive/warc_end.h) and makes ready to append
- * there. committed NULL: the database knows none; then files named .open are set aside as
- * NAME.uncommitted, because only the database could say that they are worthless. Nothing: it knows
- * that nothing is committed; files named .open go. (So a new crawl stores that with its first
- * commit.) More files than wanted, or of another compression, are finished. A finished file may
- * have been moved away. RESULT_INVALID: pattern; RESULT_DAMAGED: a file ends before the committed
- * end, or is broken before it (it was not cut: `ragno verify`); RESULT_IO, RESULT_FULL,
- * RESULT_NOT_FOUND (no directory). */
+/* Recovers the directory to the committed end (store/archive/warc_end.h) and prepares to append
+ * there. committed is NULL when the database has no record of an end: files named .open are then
+ * set aside as NAME.uncommitted, because only the database could say that they are worthless. An
+ * empty end (n is 0) means that nothing was committed: files named .open are removed. (A new crawl
+ * stores an empty end with its first commit.) When more files are open than wanted, or with another
+ * compression, they are finished. Finished files may have been moved away. RESULT_INVALID: pattern.
+ * RESULT_DAMAGED: a file ends before the committed end, or is broken before it; it was not changed,
+ * and `ragno verify` says more. RESULT_IO, RESULT_FULL, RESULT_NOT_FOUND (no directory). */
 Result warc_open(Warc **warc, const WarcOptions *options, const WarcEnd *committed);
 
-/* Ends and finishes everything that is committed; what is not stays .open for the next warc_open.
- */
+/* Finishes the files whose bytes are all committed. Others stay .open for the next warc_open. */
 Result warc_close(Warc *warc);
 
 /* Appends a group; *position = where its main record is. RESULT_FULL, RESULT_IO: the group was not

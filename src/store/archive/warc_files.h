@@ -1,4 +1,5 @@
-/* The files of a WARC directory: listing them, making their indices, giving them their last name.
+/* Warc files: lists the files of a WARC directory, makes their indices, and gives them their final
+ * names.
  *
  * What: a file is NAME.open while it is written, with a journal of index lines beside it; finishing
  * it sorts the journal into the index and takes .open away.

@@ -1,6 +1,7 @@
-/* The stored answer of a URL: found by CDXJ, read from WARC; the body of a revisit comes from its
- * original.
+/* Warc load: the stored answer of a URL.
  *
+ * What: the capture is found by CDXJ (store/cdxj/cdxj.h) and read from its WARC file. The body of a
+ * revisit record comes from the record that it refers to.
  * Owns: a WarcAnswer owns what was read.
  * Threads: any.
  * Errors: RESULT_NOT_FOUND: no answer is stored. RESULT_DAMAGED: its record cannot be read.

@@ -42,12 +42,14 @@ void bf_moves_offer(BFSchedulerState *state, BFMove *moves, size_t n);
  * be aborted. */
 Result bf_piece_make(BFScheduler *sch, BFWriter writer, MDB_txn *txn, size_t most, int64_t cpu_ms,
                      BFPiece *piece);
-/* In a transaction that is about to be aborted. Frees the piece, as does the next. */
+/* Gives the moves back; call it in a transaction that is about to be aborted. Frees the piece, as
+ * bf_piece_end_locked does. */
 void bf_piece_give_back(BFSchedulerState *state, BFPiece *piece);
-/* In the turn of the commit, which the piece was told of: the front learns of the moves, or, when
- * it failed, they are forgotten. */
+/* Ends a piece in the turn of its commit: tells the front about the moves, or forgets them when the
+ * commit failed. */
 void bf_piece_end_locked(BFSchedulerState *state, BFPiece *piece, bool is_committed);
-/* Even the shortest of the last commits took so long that nobody should have to wait for one. */
+/* Whether even the shortest of the last commits took so long that no writer should have to wait for
+ * one. */
 bool bf_disk_is_slow_locked(const BFSchedulerState *state);
 
 #endif

@@ -16,13 +16,14 @@ typedef enum BFWriter {
     BF_UPDATE  /* lets the others go first */
 } BFWriter;
 
-/* A write transaction. LMDB's lock does not see to who goes first: who has just released it mostly
- * gets it again. The code of a PageDB error. */
+/* Begins a write transaction. LMDB's lock is not fair: the thread that has just released it mostly
+ * gets it again, so an update waits here until the other writers have had their turn. Returns the
+ * code of a PageDB error. */
 BFSchedulerError bf_begin(BFScheduler *sch, BFWriter writer, MDB_txn **txn);
 /* Numbers the commit and commits. *turn must then be ended in any case, also after a failure. */
 BFSchedulerError bf_commit(BFScheduler *sch, BFWriter writer, MDB_txn *txn, uint64_t *turn);
 void bf_abort(BFScheduler *sch, BFWriter writer, MDB_txn *txn);
-/* In an update's transaction: whether somebody waits for it. */
+/* Whether another writer waits for the transaction of an update. */
 bool bf_is_awaited(const BFSchedulerState *state);
 /* Waits for the changes of earlier commits; the mutex is held from then until bf_turn_end. */
 void bf_turn_begin(BFSchedulerState *state, uint64_t turn);

@@ -53,7 +53,7 @@ static inline uint64_t drum_block_end(const DrumBlock *block)
 Result drum_block_read_bytes(int fd, void *bytes, size_t length, uint64_t offset);
 /* Reads the header at offset. RESULT_DAMAGED: there is none, or a broken one. */
 Result drum_block_read_header(const DrumFile *file, uint64_t offset, DrumBlockHeader *header);
-/* Room for one more block, so that noting it after the write cannot fail. */
+/* Makes room for one more block, so that drum_block_note cannot fail after the write. */
 Result drum_block_reserve(DrumFile *file);
 /* Adds a block to the list; the file ends behind it. */
 void drum_block_note(DrumFile *file, const DrumBlock *block);

@@ -71,7 +71,7 @@ Result drum_file_remove(DrumFile *file);
 /* Appends a block; its bucket, elements and first_sequence are set by the caller. All or nothing:
  * after RESULT_FULL, RESULT_IO, RESULT_MEMORY the file is as before. */
 Result drum_file_append(DrumFile *file, DrumBlock *block, DrumBytes keys, DrumBytes auxiliary);
-/* fdatasync, and of the directory when the file is new. */
+/* Syncs the file (fdatasync), and its directory when the file is new. */
 Result drum_file_sync(DrumFile *file);
 /* The same for a sealed file that another thread reads or syncs: changes nothing in it. */
 Result drum_file_sync_shared(const DrumFile *file);

@@ -25,7 +25,7 @@ DrumGeneration *drum_generation_new(int directory, const DrumOptions *options, u
 /* Closes its file, which stays on disk; NULL is allowed. */
 void drum_generation_delete(DrumGeneration *generation);
 
-/* Room for one more, so that adding it cannot fail. RESULT_MEMORY. */
+/* Makes room for one more, so that drum_generations_add cannot fail. RESULT_MEMORY. */
 Result drum_generations_reserve(DrumGenerations *list);
 void drum_generations_add(DrumGenerations *list, DrumGeneration *generation);
 /* Takes the oldest out of the list; it is the caller's then. */

@@ -96,8 +96,8 @@ FreqSchedulerError freq_scheduler_load_rules(FreqScheduler *sch, const FreqRules
 FreqSchedulerError freq_scheduler_load_estimated(FreqScheduler *sch, double visits_per_s,
                                                  uint64_t *n_loaded);
 
-/* Loading one by one, all or nothing. A frequency not above 0 and an unknown page are skipped.
- * After an error abort. */
+/* Loads pages one by one, in one transaction. Unknown pages, and frequencies that are not above 0,
+ * are skipped. After an error, call freq_scheduler_cursor_abort. */
 FreqSchedulerError freq_scheduler_cursor_open(FreqScheduler *sch, MDB_cursor **cursor);
 FreqSchedulerError freq_scheduler_cursor_write(FreqScheduler *sch, MDB_cursor *cursor,
                                                uint64_t hash, float freq);

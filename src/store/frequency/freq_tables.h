@@ -25,7 +25,7 @@ typedef struct FreqEntry {
  * transactions once txn is committed. */
 int freq_tables_open(FreqScheduler *sch, MDB_txn *txn, bool create);
 
-/* An entry of freq_schedule as it lies there; false: it is none. */
+/* Reads an entry of freq_schedule. False when key and value are not an entry. */
 bool freq_entry_read(const MDB_val *key, const MDB_val *value, FreqEntry *entry);
 /* put writes a new entry into both tables, find finds that of a page. */
 int freq_entry_put(const FreqScheduler *sch, MDB_txn *txn, FreqEntry *entry);
@@ -33,7 +33,7 @@ int freq_entry_find(const FreqScheduler *sch, MDB_txn *txn, uint64_t index, Freq
 int freq_entry_delete(const FreqScheduler *sch, MDB_txn *txn, const FreqEntry *entry);
 /* The first entry in order of (time, index) that is not before *entry; MDB_NOTFOUND. */
 int freq_entry_seek(const FreqScheduler *sch, MDB_txn *txn, FreqEntry *entry);
-/* The virtual time of now: that of the first entry; 0 when there is none. */
+/* The present virtual time: that of the first entry; 0 when there is none. */
 int freq_clock_read(const FreqScheduler *sch, MDB_txn *txn, double *time);
 
 #endif

@@ -1,4 +1,4 @@
-/* Whose turn is it: the half of a best-first scheduler that lives in memory.
+/* Front: the half of a best-first scheduler that lives in memory. It decides whose turn it is.
  *
  *   Schedule (disk) --windows--> BFFront --bf_front_take--> requests
  *         ^                         ^
@@ -66,11 +66,11 @@ void bf_front_allow(BFFront *front, unsigned effort);
 /* The best entry of all hosts that are below a rate; it is leased from then on, and counts for its
  * host's rates. now_s: seconds, not going back. RESULT_NOT_FOUND: there is none now. */
 Result bf_front_take(BFFront *front, MDB_txn *txn, double now_s, uint32_t *host, BFOrder *order);
-/* A crawl of the host that was not taken from here: counts for its rates. */
+/* Counts a crawl of the host that was not taken from here for the host's rates. */
 void bf_front_visit(BFFront *front, uint32_t host, double now_s);
 
-/* The page was crawled or given up, or is to be given out again (offer it then). False: no lease.
- */
+/* Ends the lease of a page that was crawled or given up, or that is to be handed out again (then
+ * offer it). False when there was no lease. */
 bool bf_front_end_lease(BFFront *front, uint64_t index);
 uint64_t bf_front_leases(const BFFront *front);
 /* Hosts in memory. */

@@ -1,5 +1,6 @@
-/* LMDB's return codes as Results: translated where they occur, logged once with context.
+/* LMDB result: LMDB's return codes as Results.
  *
+ * What: a code is translated where it occurs, and logged there once, with what was being done.
  * Threads: any. */
 #ifndef STORE_LMDB_LMDB_RESULT_H
 #define STORE_LMDB_LMDB_RESULT_H

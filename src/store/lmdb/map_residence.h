@@ -10,7 +10,7 @@
  * written at once, up to 2 MiB. Nothing is written or lost, also while other threads read: LMDB's
  * map is read-only, and LMDB writes by pwrite.
  *
- * Whoever reads much asks after every other look-up.
+ * A thread that reads much calls map_residence_check after every other look-up.
  *
  * Owns: a descriptor of /proc/self/statm.
  * Threads: any.
@@ -38,7 +38,7 @@ void map_residence_close(MapResidence *residence);
  * the budget is resident and there is something to win. They must not be unmapped meanwhile.
  * RESULT_IO: /proc cannot be read, or the kernel refuses. */
 Result map_residence_check(MapResidence *residence, int fd);
-/* The pages of the file, whatever the budget. */
+/* Gives up the pages of the file, whatever the budget. */
 Result map_residence_give_up(int fd);
 
 #endif

@@ -71,10 +71,10 @@ typedef struct TxnManager {
     InvSemaphore txn_counter_write; /* write transactions, counted from before they wait for LMDB */
     Error *error;                   /* owned; words for the last call that failed */
     _Atomic(MDB_txn *) writer;      /* the write transaction that is open, or NULL */
-    /* Hooks of whoever keeps transactions open on his own account; set before the manager is
-     * shared, or NULL. park: before every attempt to grow, doors open: end what is idle but
-     * counted. drop_idle: just before the map moves, doors closed: end what is idle and not
-     * counted. */
+    /* Hooks for modules that keep transactions open between calls; set before the manager is
+     * shared, or NULL. park is called before every attempt to grow, while new transactions may
+     * begin: it ends idle transactions that are counted. drop_idle is called just before the map
+     * moves, while none may begin: it ends idle transactions that are not counted. */
     void (*park)(void *context);
     void (*drop_idle)(void *context);
     void *hook_context;

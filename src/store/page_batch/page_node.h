@@ -52,11 +52,11 @@ static inline uint32_t page_node_domain(const PageNode *node)
     return page_key_domain(&node->key);
 }
 
-/* The path to the node leads over this link from now on. */
+/* Makes this link the path to the node. */
 void page_node_set_path(PageNode *node, const PageSource *from, uint8_t hop);
-/* Takes over what is stored; a path that was improved stays. */
+/* Fills in a node from its stored record. A path that was improved stays. */
 void page_node_take(PageNode *node, const PageRecord *record);
-/* What the sinks are told; crawl may be NULL. */
+/* The node as sinks see it. crawl may be NULL. */
 PageRef page_node_ref(const PageNode *node, const PageCrawl *crawl);
 /* Finds or adds the origin of a new node. */
 int page_node_find_host(PageNode *node, PageDBStore *store, MDB_txn *txn, Arena *arena);

@@ -50,8 +50,8 @@ void page_lookup_destroy(PageLookup *lookup);
 void page_lookup_prefetch(PageLookup *lookup, uint64_t hash);
 /* false: not in the table. */
 bool page_lookup_get(PageLookup *lookup, uint64_t hash, uint64_t *index);
-/* The tree had to be asked and has found index. May sweep hash2idx in the reader's snapshot, and
- * move its cursor. */
+/* Notes a look-up that the table could not answer and that found index in the tree. May sweep
+ * hash2idx in the reader's snapshot, and move its cursor. */
 void page_lookup_missed(struct PageDBStore *store, struct PageReader *reader, uint64_t hash,
                         uint64_t index);
 

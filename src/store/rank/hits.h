@@ -55,7 +55,7 @@ typedef enum HitsError {
     hits_error_stopped    /* *stop became true; the scores are those of before, in part */
 } HitsError;
 
-/* What a link from a hub gives to the page behind it. */
+/* The authority that a link from a hub gives to its target. */
 typedef struct HitsGifts {
     size_t n_pages;    /* of the last computation; 0: there was none */
     bool is_shared;    /* a hub's links share it */

@@ -26,8 +26,8 @@ typedef struct RankMemory {
 
 /* Makes an array in anonymous memory, of zeros. NULL without memory. */
 MMapArray *rank_memory_new(RankMemory *memory, size_t n_elements, size_t element_size);
-/* Frees one of them (NULL is allowed) or all, piece by piece; false: *stop (NULL: none) became
- * true, and the rest is still there. */
+/* Frees one array (NULL is allowed) or all, piece by piece. False when *stop became true (stop may
+ * be NULL): the rest is not freed yet. */
 bool rank_memory_drop(RankMemory *memory, MMapArray *array, const atomic_bool *stop);
 bool rank_memory_free(RankMemory *memory, const atomic_bool *stop);
 

@@ -1,5 +1,6 @@
-/* A linked list of PageInfo with their hashes: what page_db_add tells the schedulers.
+/* Page info list: a linked list of PageInfo with their hashes.
  *
+ * What: page_db_add returns one, so that schedulers learn which pages are new.
  * Owns: the list owns its infos.
  * Threads: a list belongs to one thread.
  * Source: seeds 000 and 003, "PageInfoList". */

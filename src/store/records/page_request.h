@@ -1,5 +1,6 @@
-/* The URLs that a scheduler hands out.
+/* Page request: the URLs that a scheduler hands out.
  *
+ * What: an array of strings, in the order in which the pages are to be crawled.
  * Owns: its strings.
  * Threads: a request belongs to one thread.
  * Source: seeds 000 and 003, "PageRequest". */

@@ -1,15 +1,15 @@
-/* What is to be fetched: the on-disk half of every visit state's queue.
+/* Schedule: what is to be fetched, the on-disk half of every visit state's queue.
  *
  * What: one LMDB table of duplicates. Key: number of the host (32 bits, big-endian) and priority
  * level (8 bits, 0 is best). Values: page indices in order (48 bits, big-endian). So the best URLs
- * of a host are one range read, whatever else is queued. Taking a URL writes nothing; an entry
- * leaves with the transaction that commits the result of its page. A second table names, for each
- * level, the hosts whose best URL has that level, so that hosts with work are found without looking
- * at URLs.
+ * of a host are one range read, however many URLs are queued. Taking a URL writes nothing; its
+ * entry leaves with the transaction that commits the result of its page. A second table lists, for
+ * each level, the hosts whose best URL has that level, so that hosts with work are found without
+ * looking at URLs.
  * Owns: a Schedule object; the tables are the environment's.
  * Threads: one writer, the thread with the write transaction. Readers: any thread with a read
  * transaction of its own.
- * Errors: RESULT_FULL (the map must grow; abort and do it again), RESULT_INVALID, RESULT_DAMAGED,
+ * Errors: RESULT_FULL (the map must grow; abort and try again), RESULT_INVALID, RESULT_DAMAGED,
  * RESULT_VERSION, RESULT_IO, RESULT_MEMORY.
  * Source: seed 002 (front queues), DESIGN section 3. */
 #ifndef STORE_SCHEDULE_SCHEDULE_H
@@ -68,10 +68,10 @@ bool schedule_is_express(const Schedule *schedule, unsigned level);
  * no beginning (*least is 0; it also has what is below 0). */
 void schedule_level_range(const Schedule *schedule, unsigned level, float *least, float *below);
 
-/* Adds or removes one entry. Adding what is there and removing what is not changes nothing and is
- * RESULT_OK. RESULT_FULL: the map must grow and the
- * transaction be aborted and done again. RESULT_INVALID: level >= SCHEDULE_MAX_LEVELS, or an index
- * of 2^48 or more; nothing was changed. */
+/* Adds or removes one entry. RESULT_OK, and no change, when the entry to be added is there or the
+ * entry to be removed is not. RESULT_FULL: abort the transaction, let the map grow, and try again.
+ * RESULT_INVALID: level >= SCHEDULE_MAX_LEVELS, or an index of 2^48 or more; nothing was changed.
+ */
 Result schedule_put(Schedule *schedule, MDB_txn *txn, uint32_t host, unsigned level,
                     uint64_t index);
 Result schedule_remove(Schedule *schedule, MDB_txn *txn, uint32_t host, unsigned level,

@@ -1,7 +1,7 @@
-/* Parking: hosts that are set aside with all they have scheduled, and brought back.
+/* Schedule parking: hosts that are set aside with all they have scheduled, and brought back.
  *
- * What: the entries of a parked host stay where they are; more may be added, and they may be moved
- * and removed. Only the list of hosts with work (schedule_hosts) does not name the host, and
+ * What: the entries of a parked host stay in the table. More may be added, and they may be moved
+ * and removed. But the list of hosts with work (schedule_hosts) does not name the host, and
  * schedule_counts does not count its entries. Parking and unparking cost the same whether a host
  * has one entry or a million.
  *
@@ -15,12 +15,12 @@
 
 #include "store/schedule/schedule.h"
 
-/* *entries = how many the host has. To park a parked host changes nothing. From the first call on
- * older versions of the program refuse the schedule (RESULT_VERSION). RESULT_FULL as schedule_put.
- */
+/* Parks a host; *entries is the number of its entries. Parking a parked host changes nothing. After
+ * the first call, older versions of the program refuse the schedule (RESULT_VERSION). RESULT_FULL
+ * as schedule_put. */
 Result schedule_park(Schedule *schedule, MDB_txn *txn, uint32_t host, uint64_t *entries);
-/* *entries = how many the host has, *level = of the best, SCHEDULE_NO_LEVEL: it has none. A host
- * that is not parked stays as it is. */
+/* Unparks a host; *entries is the number of its entries, *level the level of the best one
+ * (SCHEDULE_NO_LEVEL when it has none). A host that is not parked stays as it is. */
 Result schedule_unpark(Schedule *schedule, MDB_txn *txn, uint32_t host, uint64_t *entries,
                        unsigned *level);
 Result schedule_is_parked(Schedule *schedule, MDB_txn *txn, uint32_t host, bool *parked);

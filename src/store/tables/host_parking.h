@@ -18,7 +18,7 @@
 #include "store/schedule/schedule.h"
 #include "store/tables/host_table.h"
 
-/* Whether the host is set aside. */
+/* Whether the host is dropped or parked. */
 static inline bool host_is_aside(const HostRecord *record)
 {
     return record->state == HOST_DROPPED || record->state == HOST_PARKED;
@@ -34,8 +34,8 @@ static inline bool host_is_closed(const HostRecord *record)
  * *urls = how many are kept. */
 Result host_parking_set_aside(Schedule *schedule, MDB_txn *txn, uint32_t host, HostRecord *record,
                               HostState state, uint8_t why, int64_t now_ms, uint64_t *urls);
-/* *urls = how many came back, *level = of the best, SCHEDULE_NO_LEVEL: there were none. A host that
- * is not set aside stays as it is, *urls is 0. */
+/* *urls is the number of URLs that came back, *level the level of the best one (SCHEDULE_NO_LEVEL
+ * when there is none). A host that is not set aside stays as it is, and *urls is 0. */
 Result host_parking_bring_back(Schedule *schedule, MDB_txn *txn, uint32_t host, HostRecord *record,
                                uint64_t *urls, unsigned *level);
 

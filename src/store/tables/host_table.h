@@ -1,11 +1,13 @@
-/* What must outlive a visit state: one record for each host (scheme and authority) in LMDB, and its
- * robots.txt.
+/* Host table: what must outlive a visit state. One record for each host (scheme and authority), and
+ * its robots.txt.
  *
- * What: keys are PageDB's numbers of hosts. Records are fixed structs behind a format byte.
+ * What: keys are PageDB's numbers of hosts. Records are fixed structs behind a format byte. Earlier
+ * versions of robots.txt are kept, too, so that the audit can judge a fetch by the file of its
+ * time.
  * Owns: the handles; the tables are the environment's.
- * Threads: the ingest thread writes, inside the transaction that commits a batch; anyone reads in a
- * read transaction.
- * Errors: RESULT_FULL (the map must grow), RESULT_DAMAGED, RESULT_IO; RESULT_NOT_FOUND. */
+ * Threads: the ingest thread writes, inside the transaction that commits a batch; any thread reads
+ * in a read transaction.
+ * Errors: RESULT_FULL (the map must grow), RESULT_DAMAGED, RESULT_IO, RESULT_NOT_FOUND. */
 #ifndef STORE_TABLES_HOST_TABLE_H
 #define STORE_TABLES_HOST_TABLE_H
 
@@ -73,11 +75,10 @@ Result host_table_get_robots(HostTable *table, MDB_txn *txn, uint32_t host, cons
 Result host_table_put_robots(HostTable *table, MDB_txn *txn, uint32_t host, const char *body,
                              size_t length);
 
-/* Earlier contents of robots.txt, so that the audit can judge a fetch by the version of its time.
- * keep_robots sets the present content aside as that version, before put_robots replaces it; of
- * each host the last HOST_TABLE_ROBOTS_KEPT are kept. RESULT_OK when there is nothing to set aside.
- * get_robots_version: RESULT_NOT_FOUND:
- * not kept, or the crawl was written before this table existed. */
+/* Earlier contents of robots.txt. keep_robots saves the present content under its version, before
+ * put_robots replaces it; the last HOST_TABLE_ROBOTS_KEPT of each host are kept. RESULT_OK when
+ * there is nothing to save. get_robots_version returns RESULT_NOT_FOUND when the version is not
+ * kept, or the crawl is older than this table. */
 #define HOST_TABLE_ROBOTS_KEPT 32u
 Result host_table_keep_robots(HostTable *table, MDB_txn *txn, uint32_t host, uint32_t version);
 Result host_table_get_robots_version(HostTable *table, MDB_txn *txn, uint32_t host,

@@ -1,17 +1,19 @@
-/* What of a crawl is to be visited again, and when: the tables behind schedule.mode = continuous.
+/* Revisit table: which pages are to be visited again, and when (schedule.mode = continuous).
  *
- * What: due times are in the tables of FreqScheduler, so that what `ragno schedule DIR freq` built
- * is what the crawl works through. Virtual time is wall time, seconds since 1970. Times below
- * REVISIT_VIRTUAL_MAX are not: the command counts from 0, and the crawl has not met that entry yet.
+ * What: due times are in the tables of FreqScheduler, so that the crawl works through what `ragno
+ * schedule DIR freq` has built. Virtual time is wall time, seconds since 1970. A time below
+ * REVISIT_VIRTUAL_MAX comes from that command, which counts from 0, and the crawl has not met the
+ * entry yet.
  *
- * - freq_schedule, freq_pages (freq_tables.h): due time and frequency of every page that is to be
- *   visited again. A page that is due stays there, with its time, until the transaction of its
- *   visit's result moves it. So no crash, and no host that is cleared, loses a next visit, and the
- *   first entry says how far behind the crawl is.
- * - revisit_lines: host -> (due time, page): due, but the host has enough to do. In order of due
- *   time, so that a host with more due pages than it can be asked for visits them in turn.
- * - revisit_notes: page -> validators of the last 200 answer, how often the page was missed since,
- *   and the frequency that the operator gave it.
+ *  - freq_schedule, freq_pages (freq_tables.h): due time and frequency of every page that is to be
+ *    visited again. A page that is due stays there, with its time, until the transaction of its
+ *    visit's result moves it. So no crash and no cleared host loses a visit, and the first entry
+ *    says how far behind the crawl is.
+ *  - revisit_lines: host -> (due time, page), for pages that are due while their host has enough
+ *    to do. The order is that of due times, so that a host with more due pages than it can be
+ *    asked for visits them in turn.
+ *  - revisit_notes: page -> validators of the last 200 answer, the number of misses since then,
+ *    and the frequency that the operator gave it.
  *
  * Pages are indices of PageDB.
  *
@@ -55,26 +57,27 @@ void revisit_table_close(RevisitTable *table);
 
 /* ---- due times ---- */
 
-/* RESULT_NOT_FOUND: it is not to be visited again. */
+/* The due time of a page. RESULT_NOT_FOUND: the page is not to be visited again. */
 Result revisit_table_get(const RevisitTable *table, MDB_txn *txn, uint64_t index, RevisitDue *due);
 /* Enters a page, or moves it. */
 Result revisit_table_put(const RevisitTable *table, MDB_txn *txn, const RevisitDue *due);
-/* Forgets a page, its note too; one that is not there is no error. */
+/* Removes a page and its note. RESULT_OK also when the page is not there. */
 Result revisit_table_remove(const RevisitTable *table, MDB_txn *txn, uint64_t index);
 /* The first entry behind *due in order of (time, page); {0} begins. RESULT_NOT_FOUND: the end. */
 Result revisit_table_next(const RevisitTable *table, MDB_txn *txn, RevisitDue *due);
 Result revisit_table_count(const RevisitTable *table, MDB_txn *txn, uint64_t *n);
-/* Pages that have one: as many, unless the tables are damaged. */
+/* The number of pages that have a due time: equal to revisit_table_count unless the tables are
+ * damaged. */
 Result revisit_table_page_count(const RevisitTable *table, MDB_txn *txn, uint64_t *n);
-/* Forgets all due times and lines; notes stay, nothing is settled. */
+/* Removes all due times and lines. Notes stay; the settled index becomes 0. */
 Result revisit_table_clear(const RevisitTable *table, MDB_txn *txn);
 
 /* ---- hosts with more due than they can be asked for ---- */
 
-/* Puts a page into the line of its host; one that is there stays. */
+/* Puts a page into the line of its host. A page that is there already keeps its place. */
 Result revisit_table_line_put(const RevisitTable *table, MDB_txn *txn, uint32_t host,
                               const RevisitDue *due);
-/* Takes the first out (freq is not filled in). RESULT_NOT_FOUND: nobody waits. */
+/* Removes the first page of a line (freq is not filled in). RESULT_NOT_FOUND: the line is empty. */
 Result revisit_table_line_take(const RevisitTable *table, MDB_txn *txn, uint32_t host,
                                RevisitDue *due);
 Result revisit_table_line_is_empty(const RevisitTable *table, MDB_txn *txn, uint32_t host,
@@ -92,9 +95,10 @@ Result revisit_table_note_get(const RevisitTable *table, MDB_txn *txn, uint64_t 
 Result revisit_table_note_put(const RevisitTable *table, MDB_txn *txn, uint64_t index,
                               const RevisitNote *note);
 
-/* All crawled pages below it were entered, or left out on purpose; 0 when nothing is known. */
+/* The settled index: all crawled pages below it were entered, or left out on purpose. 0 when
+ * nothing is known. */
 Result revisit_table_settled_get(const RevisitTable *table, MDB_txn *txn, uint64_t *index);
-/* 0: pages will be crawled that nobody enters. */
+/* Sets the settled index. Set it to 0 before a crawl that enters no pages. */
 Result revisit_table_settled_put(const RevisitTable *table, MDB_txn *txn, uint64_t index);
 
 #endif

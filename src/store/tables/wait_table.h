@@ -1,10 +1,9 @@
-/* Wait table: which hosts wait for what, until when.
+/* Wait table: which hosts wait for a retry, for what, and until when.
  *
- * What: an entry for each host that failed, has something scheduled and is to be tried again, in
- * order of time. So the next
- * one, and how many there are, are known without a look at the other hosts. What an entry says
- * follows from the host's record (host_table.h); whoever writes that keeps the entry in step.
- *
+ * What: an entry for each host that has failed, has something scheduled and is to be tried again,
+ * in order of time. So the number of such hosts and the first of them are known without looking at
+ * the other hosts. An entry follows from the host's record (host_table.h); whoever writes the
+ * record keeps the entry in step.
  * Owns: the handle; the table belongs to the environment.
  * Threads: writers in the write transaction, readers in any read transaction.
  * Errors: RESULT_FULL, RESULT_IO and the like. */
@@ -33,9 +32,10 @@ typedef struct WaitEntry {
 Result wait_table_open(WaitTable **table, MDB_txn *txn);
 void wait_table_close(WaitTable *table); /* NULL is allowed */
 
-/* What the record of a host says; false: the host does not wait. */
+/* The entry that follows from the record of a host. False when the host does not wait. */
 bool wait_table_entry(uint32_t host, const HostRecord *record, WaitEntry *entry);
-/* The host's entry, at from_ms until now (0: it has none), becomes that of the record. */
+/* Replaces the entry of a host, which stands at from_ms (0: it has none), by the entry that follows
+ * from its record. */
 Result wait_table_follow(WaitTable *table, MDB_txn *txn, uint32_t host, int64_t from_ms,
                          const HostRecord *record);
 /* How many hosts wait. O(1). */

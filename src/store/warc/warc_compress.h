@@ -1,6 +1,7 @@
-/* How a record is compressed: one gzip member, or one Zstandard frame with a checksum and without a
+/* Compression of records: one gzip member, or one Zstandard frame with a checksum and without a
  * dictionary.
  *
+ * What: each record is compressed by itself, so that a reader can start at any record.
  * Owns: a compressor and a decompressor own their codecs.
  * Threads: each belongs to one thread.
  * Errors: RESULT_DAMAGED, RESULT_LIMIT, RESULT_MEMORY.
