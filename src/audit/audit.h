@@ -13,8 +13,8 @@
  * The proof rests on the lines that the crawl wrote. A request whose result was never committed,
  * because the crawl was killed while the request was in flight, has no line.
  *
- * Owns: its parts. Memory: about 250 bytes for each host of the log, the window, and the rules of
- * robots.txt.
+ * Owns: its parts.
+ * Memory: about 250 bytes for each host of the log, the window, and the rules of robots.txt.
  * Threads: one; the crawl may be running. */
 #ifndef AUDIT_AUDIT_H
 #define AUDIT_AUDIT_H

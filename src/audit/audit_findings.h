@@ -1,7 +1,8 @@
 /* What the audit found: breaches, counted by kind and the first of them kept with their places, and
  * what could not be proven.
  *
- * Owns: its texts. Threads: one. */
+ * Owns: its texts.
+ * Threads: one. */
 #ifndef AUDIT_AUDIT_FINDINGS_H
 #define AUDIT_AUDIT_FINDINGS_H
 

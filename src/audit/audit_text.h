@@ -1,4 +1,5 @@
-/* What an audit has found, for people and for programs. Threads: one. */
+/* What an audit has found, for people and for programs.
+ * Threads: one. */
 #ifndef AUDIT_AUDIT_TEXT_H
 #define AUDIT_AUDIT_TEXT_H
 

@@ -1,6 +1,7 @@
 /* What the rules of a crawl say of a URL now: scope, traps, filters, robots.txt, depth, its host.
  *
- * Owns: the rules' texts. Pure but for robots.txt, which is read from the database. Threads: one.
+ * Owns: the rules' texts. Pure but for robots.txt, which is read from the database.
+ * Threads: one.
  * Errors: RESULT_MEMORY; a rule that cannot be compiled passes everything and says so. */
 #ifndef WHY_WHY_JUDGE_H
 #define WHY_WHY_JUDGE_H

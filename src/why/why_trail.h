@@ -1,7 +1,8 @@
 /* What the logs tell of a URL: attempts in crawl.log, refusals in skipped.log.
  *
  * Owns: its texts. Memory does not grow with the logs: the latest WHY_ATTEMPTS are kept.
- * Threads: one. Errors: RESULT_MEMORY; a log that is not there tells nothing. */
+ * Threads: one.
+ * Errors: RESULT_MEMORY; a log that is not there tells nothing. */
 #ifndef WHY_WHY_TRAIL_H
 #define WHY_WHY_TRAIL_H
 

@@ -5,8 +5,8 @@
  *
  * What: what the courier sends is packed into envelopes; what comes is opened, checked, and handed
  * on with a ticket, by which its sender is answered once it is committed. What is refused is
- * answered at once, counted by reason, and told. Owns: the courier, tickets. Time is a parameter;
- * belongs to one thread. */
+ * answered at once, counted by reason, and told.
+ * Owns: the courier, tickets. Time is a parameter; belongs to one thread. */
 #ifndef CLUSTER_DESK_BLOCK_DESK_H
 #define CLUSTER_DESK_BLOCK_DESK_H
 

@@ -1,22 +1,22 @@
-/* The courier: takes blocks from the outbox to their owners.
+/* Courier: takes blocks from the outbox to their owners.
  *
- *   courier_grown --> [rows of an agent] -- 16 kB of them, or the oldest is old enough --> request
- *                            ^                                                               |
- *                            '--- nobody there, refused, no answer for long ---.     answer:
- * committed sent again, later                            |             |
- *                                                                              '----->
- * courier_answer
- *                                                                                       --> acks
+ *   courier_grown --> rows of an agent --(message_bytes of them, or age_ms)--> request
+ *                           ^                                                     |
+ *                           |  nobody there, refused, no answer: again later      |  courier_answer
+ *                           '-----------------------------------------------------+
+ *                                                                                 '--> committed:
+ * acks
  *
- * What: for each agent a few messages in flight, each of consecutive rows; rows that were answered
- * leave the outbox by ingest's acks chore. What a receiver may hold of one sender is bounded by a
- * window, so the rest waits here, on disk.
+ * What: for each agent a few messages are in flight, each of consecutive rows. Ingest's acks chore
+ * deletes the rows that were answered. A window bounds what a receiver holds of one sender, and the
+ * rest waits here, on disk.
  *
- * Invariants. 1. A row is in one message in flight at most. 2. Rows that have been answered are not
- * read again.
- *
- * Owns: nothing but its books. Time is a parameter. Threads: none of its own; belongs to one
- * thread. Source: MANY-MACHINES 3 and 4. */
+ * Owns: its records of what is in flight. Time is a parameter.
+ * Threads: none of its own; one at a time.
+ * Invariants:
+ *  1. A row is in at most one message in flight.
+ *  2. Rows that have been answered are not read again.
+ * Source: MANY-MACHINES 3 and 4. */
 #ifndef CLUSTER_DESK_COURIER_H
 #define CLUSTER_DESK_COURIER_H
 

@@ -2,8 +2,8 @@
  *
  * What: every node answers rounds. The lowest agent asks while it is idle itself, and writes what
  * it has found to the key "end"; the others see it there. Whoever has work again, since somebody
- * has added seeds, takes the verdict back. Owns: the rounds. Time is a parameter; belongs to one
- * thread. */
+ * has added seeds, takes the verdict back.
+ * Owns: the rounds. Time is a parameter; belongs to one thread. */
 #ifndef CLUSTER_DESK_END_DESK_H
 #define CLUSTER_DESK_END_DESK_H
 

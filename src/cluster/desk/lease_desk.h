@@ -1,8 +1,8 @@
 /* The lease desk: a node's arbiter and holder (cluster/lease), and their messages.
  *
  * What: what the holder has to say goes to the arbiters, which may be this node's own; others'
- * lines are answered; hints go where they belong. Owns: arbiter and holder. Time is a parameter;
- * belongs to one thread. */
+ * lines are answered; hints go where they belong.
+ * Owns: arbiter and holder. Time is a parameter; belongs to one thread. */
 #ifndef CLUSTER_DESK_LEASE_DESK_H
 #define CLUSTER_DESK_LEASE_DESK_H
 

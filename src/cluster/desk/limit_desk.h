@@ -1,10 +1,12 @@
-/* The limit desk: a node's share of the crawl's limits (cluster/whole/ledger.h).
+/* Limit desk: a node's share of the crawl's limits (cluster/whole/ledger.h).
  *
  *   little left, or others want some --> look at the key "ledger" --> settle our row --> put it
  *                                              ^------- another one was faster --------'   |
  *                                                                          stored: granted <'
  *
- * Owns: the copy of the ledger. Time is a parameter; belongs to one thread. */
+ * What: reads the ledger when an account is low, and replaces it by compare-and-set.
+ * Owns: a copy of the ledger. Time is a parameter.
+ * Threads: one at a time. */
 #ifndef CLUSTER_DESK_LIMIT_DESK_H
 #define CLUSTER_DESK_LIMIT_DESK_H
 

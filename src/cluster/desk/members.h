@@ -2,7 +2,8 @@
  *
  * What: the keys "agent.N". A node looks at all of them once it is connected, and again when one
  * has changed. Its own it keeps: when it is gone, it is put back; when it is another process's,
- * this one has been replaced. Owns: the records. Time is a parameter; belongs to one thread. */
+ * this one has been replaced.
+ * Owns: the records. Time is a parameter; belongs to one thread. */
 #ifndef CLUSTER_DESK_MEMBERS_H
 #define CLUSTER_DESK_MEMBERS_H
 

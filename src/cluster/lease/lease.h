@@ -1,5 +1,5 @@
-/* Leases of addresses: how two agents that crawl hosts of one address never ask it at a time, nor
- * too soon one after the other.
+/* Leases of addresses: two agents that crawl hosts of one address never ask it at the same time,
+ * nor too soon one after the other.
  *
  *   workbench        holder                                 arbiter of the address
  *   wants it ------> LEASE_WANT -------------------------->  queues it; free and nobody before it:
@@ -13,16 +13,20 @@
  *   has no use for it, or the end has come and the last fetch is over
  *               ---> LEASE_RELEASE ----------------------->  the next one, after the rest it names
  *
- * Invariants. 1. A holder begins a fetch only before the end of a lease, which it counts from
- * before it asked; the arbiter counts from when it granted, which is later. So no common clock is
- * needed, only that clocks run equally fast within LEASE_DRIFT. 2. An arbiter grants an address
- * again when it was released, or when so much time has passed that the last fetch has ended in any
- * case (lease_busy_ms). 3. An arbiter grants nothing while it does not know the cluster table to be
- * the newest (confirm_ms), and nothing for lease_rest_ms after it began or was given the address by
- * a table, since it does not know what was granted before. 4. Messages may be lost, repeated, late
- * and out of order: nothing of this depends on them but progress.
+ * Invariants:
+ *  1. A holder begins a fetch only before the end of a lease, which it counts from before it
+ *     asked; the arbiter counts from when it granted, which is later. So no common clock is
+ *     needed, only that clocks run equally fast within LEASE_DRIFT.
+ *  2. An arbiter grants an address again when it was released, or when so much time has passed
+ *     that the last fetch has ended in any case (lease_busy_ms).
+ *  3. An arbiter grants nothing while it does not know the cluster table to be the newest
+ *     (confirm_ms), and nothing for lease_rest_ms after it began or was given the address by a
+ *     table, since it does not know what was granted before.
+ *  4. Messages may be lost, repeated, late and out of order: nothing of this depends on them but
+ *     progress.
  *
- * Threads: none of its own. Source: MANY-MACHINES 5; Gray, Cheriton: Leases, 1989. */
+ * Threads: none of its own.
+ * Source: MANY-MACHINES 5; Gray, Cheriton: Leases, 1989. */
 #ifndef CLUSTER_LEASE_LEASE_H
 #define CLUSTER_LEASE_LEASE_H
 

@@ -1,4 +1,5 @@
-/* The arbiter's side of leases (lease.h): which agent may use an address now, who is next.
+/* Lease arbiter: the arbiter's side of leases (lease.h): which agent may use an address now, and
+ * which is next.
  *
  *              want, free                       release, or lease_busy_ms have passed
  *   free -----------------------> held by one -------------------------------------> resting
@@ -6,12 +7,12 @@
  *    |                               | its rest is over                                 |
  *    '---- nobody waits ------------ offered to the first, OFFER_MS; then the next <----'
  *
- * What it knows is in memory alone: after a start it rests instead (lease.h, invariant 3).
+ * What: everything is in memory only. After a start the arbiter rests instead (lease.h, invariant
+ * 3). At most `most` addresses are known; a want for one more is answered LEASE_WAIT and forgotten,
+ * and its holder asks again. A waiter that has sent nothing for LEASE_WAITER_MS is dropped.
  *
- * Bounds: at most `most` addresses are known; a want for one more is answered LEASE_WAIT and
- * forgotten, its holder asks again. A waiter that was not heard of for LEASE_WAITER_MS is dropped.
- *
- * Time is a parameter and never goes back. Threads: none of its own; belongs to one thread. */
+ * Owns: the addresses that it knows. Time is a parameter and never goes back.
+ * Threads: none of its own; one at a time. */
 #ifndef CLUSTER_LEASE_LEASE_ARBITER_H
 #define CLUSTER_LEASE_LEASE_ARBITER_H
 

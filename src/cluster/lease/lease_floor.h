@@ -1,9 +1,10 @@
-/* What an arbiter may grant at all, whatever it knows of an address: only addresses that are its
- * own, only while it knows the cluster table to be the newest, and none of which another arbiter,
- * or a former process of this one, may have granted something that is still in use (lease.h,
- * invariant 3).
+/* Lease floor: what an arbiter may grant at all. A part of lease_arbiter.h.
  *
- * Part of lease_arbiter.h. Time is a parameter; belongs to one thread. */
+ * What: an arbiter grants only addresses that are its own, only while it knows that its cluster
+ * table is the newest, and no address for which another arbiter, or a former process of this one,
+ * may have granted a lease that is still in use (lease.h, invariant 3).
+ * Owns: the arbiters of this table and of former ones. Time is a parameter.
+ * Threads: one at a time. */
 #ifndef CLUSTER_LEASE_LEASE_FLOOR_H
 #define CLUSTER_LEASE_LEASE_FLOOR_H
 

@@ -1,19 +1,21 @@
-/* The holder's side of leases (lease.h): what this agent wants and holds, and the messages to the
- * arbiters, one in flight to each.
+/* Lease holder: the holder's side of leases (lease.h): what this agent wants and holds, and the
+ * messages to the arbiters, one in flight to each.
  *
- *   lease_holder_want ----> WANTED --granted--> HELD --lease_holder_release--> LEAVING -->
- * forgotten ^                  |  extended at two thirds by itself |                  '--its end:
- * LEASE_NEWS_ENDED, once
- *                             '-- answered WAIT: until an offer, or LEASE_REFRESH_MS
+ *   lease_holder_want --> WANTED --granted--> HELD --lease_holder_release--> LEAVING --> forgotten
+ *                           |                  |
+ *                           |                  |-- two thirds of its term: extended by itself
+ *                           |                  '-- its end: LEASE_NEWS_ENDED, once
+ *                           '-- answered WAIT: until an offer, or LEASE_REFRESH_MS
  *
- * Many addresses share a message. One without an answer for LEASE_ANSWER_MS is given up and what it
- * said is said again, under a greater number.
+ * What: many addresses share a message. A message without an answer for LEASE_ANSWER_MS is given
+ * up, and its lines are sent again under a greater number.
  *
- * Invariants. 1. The end of a lease is counted from before its want was sent. 2. A grant that
- * answers no message in flight is not believed. 3. An address that was released is not used before
- * it is granted again.
- *
- * Time is a parameter. Threads: none of its own; belongs to one thread. */
+ * Owns: its claims. Time is a parameter.
+ * Threads: none of its own; one at a time.
+ * Invariants:
+ *  1. The end of a lease is counted from before its want was sent.
+ *  2. A grant that answers no message in flight is ignored.
+ *  3. An address that was released is not used before it is granted again. */
 #ifndef CLUSTER_LEASE_LEASE_HOLDER_H
 #define CLUSTER_LEASE_LEASE_HOLDER_H
 

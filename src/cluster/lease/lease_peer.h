@@ -1,7 +1,9 @@
-/* What a holder has to say to each arbiter: claims with something to send wait in a queue, one
- * message of them is in flight at a time.
+/* Lease peer: what a holder has to say to each arbiter. A part of lease_holder.h.
  *
- * Part of lease_holder.h. Time is a parameter; belongs to one thread. */
+ * What: claims with something to send wait in a queue, and one message of them is in flight at a
+ * time.
+ * Owns: the queues and the messages; claims are the holder's. Time is a parameter.
+ * Threads: one at a time. */
 #ifndef CLUSTER_LEASE_LEASE_PEER_H
 #define CLUSTER_LEASE_LEASE_PEER_H
 

@@ -1,20 +1,24 @@
-/* The outbox: blocks for other agents, durable until their receivers have committed them.
+/* Outbox: blocks for other agents, durable until their receivers have committed them.
  *
  *   transaction of a batch: page, edges, stubs, outbox_draft_add --> outbox_draft_finish: rows
  *   courier:                outbox_read --> request --> answer
  *   a later transaction:    outbox_draft_delete
  *
- * Table "outbox": key {agent 16, sequence 48}, big-endian, so the rows of an agent stand together
- * in order; value: one block (cluster/wire/link_block.h). Sequences are counted over all agents and
- * never used again, so an answer that comes late deletes nothing but what it answers. How many rows
- * and bytes there are stands in the table `crawl` under OUTBOX_STATE_KEY.
+ * What: LMDB table "outbox". Key: agent (16 bits), sequence (48 bits), big-endian, so that the rows
+ * of an agent are neighbours and in order. Value: one block (cluster/wire/link_block.h). Sequences
+ * are counted over all agents and never used again, so a late answer deletes only the rows that it
+ * answers. The numbers of rows and bytes are in the table `crawl` under OUTBOX_STATE_KEY.
  *
- * Invariants. 1. A foreign URL is in the outbox from the commit that made its stub until the
- * commit behind its receiver's answer. 2. OutboxState is what is in the table.
- *
- * Threads: drafts belong to whoever has the write transaction; readers bring a transaction of their
- * own. Errors: RESULT_FULL and RESULT_IO of LMDB, RESULT_MEMORY; the transaction must then be
- * aborted. RESULT_DAMAGED: a row is no block. Source: MANY-MACHINES 3. */
+ * Owns: a draft owns the blocks that are being filled.
+ * Threads: drafts belong to the thread with the write transaction; readers bring a transaction of
+ * their own.
+ * Invariants:
+ *  1. A URL of another agent is in the outbox from the commit that made its stub until the commit
+ *     that follows its receiver's answer.
+ *  2. OutboxState describes the table.
+ * Errors: RESULT_FULL and RESULT_IO of LMDB, RESULT_MEMORY; the transaction must then be aborted.
+ * RESULT_DAMAGED: a row does not hold a block.
+ * Source: MANY-MACHINES 3. */
 #ifndef CLUSTER_LINK_OUTBOX_H
 #define CLUSTER_LINK_OUTBOX_H
 

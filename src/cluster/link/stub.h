@@ -1,9 +1,9 @@
-/* Stubs: pages that this agent knows, and another one owns.
+/* Stub: a page that this agent knows and another agent owns.
  *
- * A link to a page of another agent needs an index, as every link does: so the page is in PageDB,
- * with this mark in its flags, and with nothing else: it is never scheduled, has no host record,
- * and its URL was sent to its owner (outbox.h). When the slot of its host comes to this agent, the
- * mark goes and the page is scheduled. */
+ * What: every link needs the index of its target. So the target of a link to another agent's host
+ * is a page in PageDB, with this mark in its flags and nothing else: it is never scheduled, it has
+ * no host record, and its URL was sent to its owner (outbox.h). When the slot of its host moves to
+ * this agent, the mark is removed and the page is scheduled. */
 #ifndef CLUSTER_LINK_STUB_H
 #define CLUSTER_LINK_STUB_H
 

@@ -1,9 +1,10 @@
-/* Where pages came from that another agent found: which agent, and which of its pages has the link.
+/* Via table: for pages that another agent found, that agent and its page with the link.
  *
- * Table "vias": page index (a 64-bit number of the machine) -> agent 16, redirects 8, index of the
- * parent there 48, little-endian. It counts for pages that have no parent here (PageRef.linked_from
- * is PAGE_DB_NO_INDEX); a better path that was found here goes before it.
- *
+ * What: LMDB table "vias". Key: page index (64 bits, in the byte order of the machine). Value:
+ * agent (16 bits), redirects (8), index of the parent at that agent (48), little-endian. An entry
+ * counts for a page that has no parent here (PageRef.linked_from is PAGE_DB_NO_INDEX); a better
+ * path that was found here takes precedence.
+ * Owns: nothing; the handle is the environment's.
  * Threads: the one with the write transaction writes; readers bring a transaction of their own.
  * Errors: RESULT_FULL, RESULT_IO, RESULT_DAMAGED. */
 #ifndef CLUSTER_LINK_VIA_TABLE_H

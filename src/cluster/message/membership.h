@@ -14,7 +14,8 @@
  *   older life     older life                was restored from a snapshot: goes on as the new life
  *   older life     newer life                was replaced: refused
  *
- * Pure functions. Source: MANY-MACHINES 6 and 7. */
+ * Pure functions.
+ * Source: MANY-MACHINES 6 and 7. */
 #ifndef CLUSTER_MESSAGE_MEMBERSHIP_H
 #define CLUSTER_MESSAGE_MEMBERSHIP_H
 

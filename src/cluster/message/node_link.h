@@ -1,8 +1,9 @@
 /* A node's link: whom messages go to, and how they begin.
  *
  * What: the subjects of a crawl, the head of its messages, and tokens that say which part of the
- * node an answer is for. Owns: nothing; the transport is borrowed. Threads: none of its own;
- * belongs to one thread. */
+ * node an answer is for.
+ * Owns: nothing; the transport is borrowed.
+ * Threads: none of its own; belongs to one thread. */
 #ifndef CLUSTER_MESSAGE_NODE_LINK_H
 #define CLUSTER_MESSAGE_NODE_LINK_H
 

@@ -1,14 +1,16 @@
-/* Messages between nodes, as bytes. Blocks have envelopes of their own (cluster/wire/envelope.h);
- * everything else begins with a head that says which crawl it belongs to and who sends it.
+/* Node wire: the messages between nodes, as bytes.
+ *
+ * What: blocks have envelopes of their own (cluster/wire/envelope.h). Every other message begins
+ * with a head that says which crawl it belongs to and who sends it.
  *
  *   subject                 asked                       answered
  *   ragno.CRAWL.in.N        an envelope                 NodeVerdict
  *   ragno.CRAWL.lease.N     head, lines of a holder     the arbiter's answers
  *   ragno.CRAWL.hint.N      head, hints of an arbiter   (published)
- *   ragno.CRAWL.ask.N       head, NodeQuestion          depends on it
+ *   ragno.CRAWL.ask.N       head, NodeQuestion          depends on the question
  *
- * Bytes come from outside: a message that is not what it should be gives RESULT_INVALID.
- * Pure functions. */
+ * Threads: any; pure.
+ * Errors: bytes come from outside: a malformed message gives RESULT_INVALID. */
 #ifndef CLUSTER_MESSAGE_NODE_WIRE_H
 #define CLUSTER_MESSAGE_NODE_WIRE_H
 

@@ -1,22 +1,23 @@
-/* A node: this agent's side of everything that agents say to each other.
+/* Node: this agent's side of everything that agents say to each other.
  *
  *   transport --node_take--> node --sinks--> frontier (leases), ingest (blocks, tables), main
- * thread ^                     |
- *       '----- requests ------'<-- node_want, node_grown, node_settled ... -- the same
+ * thread ^                     | ^                                          |
+ *       '------ requests -----' '---- node_want, node_grown, node_settled -'
  *
  *   JOINING --node_join.h--> JOINED --node_begin--> MEMBER --node_leave--> LEFT
  *      '------- refused -------'-------- replaced, or cut off for good ------> OUT
  *
- * What: a state machine. Its parts keep the cluster table (table_keeper.h), know the others
- * (members.h), take blocks where they belong and others' in (block_desk.h), ask for leases and
- * arbitrate (lease_desk.h), divide limits (limit_desk.h), find the end (end_desk.h).
+ * What: a state machine. Its parts keep the cluster table (table_keeper.h), know the other agents
+ * (members.h), carry blocks (block_desk.h), ask for leases and arbitrate them (lease_desk.h),
+ * divide limits (limit_desk.h), and find the end (end_desk.h).
  *
- * Invariants. 1. Nothing is done by a table that is not committed here (node_table_committed).
- * 2. An arbiter's confirmation is a look at the table that began when the connection had settled.
- * 3. When another process runs as this agent, this one is OUT.
- *
- * Owns: its parts. Time is a parameter. Threads: none of its own; all functions are called by one
- * thread, in which the sinks are called, too; a sink may not call the node. */
+ * Owns: its parts. Time is a parameter.
+ * Threads: none of its own. One thread calls all functions, and the sinks are called in it, too. A
+ * sink may not call the node.
+ * Invariants:
+ *  1. Nothing is done by a table that is not committed here (node_table_committed).
+ *  2. An arbiter's confirmation is a look at the table that began when the connection had settled.
+ *  3. When another process runs as this agent, this one is OUT. */
 #ifndef CLUSTER_NODE_NODE_H
 #define CLUSTER_NODE_NODE_H
 

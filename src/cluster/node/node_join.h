@@ -1,14 +1,13 @@
-/* Joining: how a directory becomes an agent of the cluster.
+/* Node join: how a directory becomes an agent of the cluster.
  *
  *   connected --> table --> which agent: ours, or a free one (its life is claimed in the table)
- *      --> may we (membership.h) --> settings agree --> our start is written down, recorded -->
- * joined
+ *      --> may we (membership.h) --> settings agree --> our start is recorded --> joined
  *
- * What: a sequence of looks and puts, each repeated until it is answered. What is refused is
- * refused with a sentence that says what to do. Settings (delays, user agent, scope, version,
- * public suffix list) must be those of the crawl; they may change only while no other agent runs.
- *
- * Owns: what it has read so far. Time is a parameter; belongs to one thread. */
+ * What: a sequence of looks and puts, each repeated until it is answered. A refusal has a sentence
+ * that says what to do. The settings (delays, user agent, scope, version, public suffix list) must
+ * be those of the crawl; they may change only while no other agent runs.
+ * Owns: what it has read so far. Time is a parameter.
+ * Threads: one at a time. */
 #ifndef CLUSTER_NODE_NODE_JOIN_H
 #define CLUSTER_NODE_NODE_JOIN_H
 

@@ -1,4 +1,6 @@
-/* Figures of a node, for status.log and `ragno cluster status`. */
+/* Node stats: the figures of a node.
+ *
+ * What: plain values for status.log and `ragno cluster status`. */
 #ifndef CLUSTER_NODE_NODE_STATS_H
 #define CLUSTER_NODE_NODE_STATS_H
 

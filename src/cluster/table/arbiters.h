@@ -1,11 +1,11 @@
-/* Who decides about an address: the agents that arbitrate, and which of them is an address's
- * arbiter (cluster/lease/lease_arbiter.h).
+/* Arbiters: which agent decides about an address (cluster/lease/lease_arbiter.h).
  *
- * Arbiters are the agents that a cluster table names as owners. Of these the one with the highest
- * hash of (address, agent) is an address's arbiter (rendezvous hashing), so that an agent that
- * comes or goes changes the arbiter of its own share of the addresses and of no others.
- *
- * Pure; an object belongs to its caller. Source: Thaler, Ravishankar 1998; MANY-MACHINES 5. */
+ * What: the arbiters are the agents that a cluster table names as owners. The arbiter of an address
+ * is the agent with the highest hash of (address, agent), which is called rendezvous hashing. So an
+ * agent that comes or goes changes the arbiter of its own share of the addresses and of no others.
+ * Owns: the list of agents.
+ * Threads: an object belongs to its caller; pure.
+ * Source: Thaler, Ravishankar 1998; MANY-MACHINES 5. */
 #ifndef CLUSTER_TABLE_ARBITERS_H
 #define CLUSTER_TABLE_ARBITERS_H
 
@@ -17,7 +17,7 @@ typedef struct Arbiters {
     size_t n;
 } Arbiters;
 
-/* Those of a table. RESULT_MEMORY: *arbiters is empty. */
+/* The arbiters of a table. RESULT_MEMORY: *arbiters is empty. */
 Result arbiters_of_table(Arbiters *arbiters, const ClusterTable *table);
 void arbiters_destroy(Arbiters *arbiters);
 bool arbiters_equal(const Arbiters *a, const Arbiters *b);

@@ -1,20 +1,25 @@
-/* The cluster table: which agent owns which slot, and what all agents of a crawl have in common.
+/* Cluster table: which agent owns which slot, and what all agents of a crawl have in common.
  *
  *            add, move, drain                      every host of it has been sent
  *   OWNED by a ----------------> MOVING from a to b ------------------------------> OWNED by b
  *
- * An agent is a number, a directory, and a life. The life counts how often the agent's database
- * began from nothing: a disk that was lost ends a life (cluster_table_restore). A life is claimed
- * by the first directory that runs as this agent; another directory cannot have it then.
+ * What: an agent is a number, a directory, and a life. The life counts how often the agent's
+ * database began from nothing: the loss of a disk ends a life (cluster_table_restore). The first
+ * directory that runs as an agent claims its life, and no other directory can have that life
+ * afterwards.
  *
- * Every agent commits the newest table it has seen to its own database before it acts on it. The
- * table with the highest epoch wins; operators' commands and the end of a move make epoch + 1.
+ * Every agent commits the newest table it has seen to its own database before it acts on the table.
+ * The table with the highest epoch wins; an operator's command and the end of a move each make the
+ * next epoch.
  *
- * Invariants. 1. Of a slot that is MOVING, new URLs belong to `to`; `from` fetches nothing of it
- * any more. 2. from and to are numbers below n_agents. 3. A table that does not decode, or breaks
- * 2, is refused whole. 4. Numbers of agents are never used for another agent.
- *
- * Pure, no threads of its own: an object belongs to its caller. Source: MANY-MACHINES 1 and 7. */
+ * Owns: the list of agents.
+ * Threads: none of its own; an object belongs to its caller.
+ * Invariants:
+ *  1. New URLs of a slot that is MOVING belong to `to`; `from` fetches nothing of it any more.
+ *  2. from and to are numbers below n_agents.
+ *  3. A table that does not decode, or breaks 2, is refused as a whole.
+ *  4. The number of an agent is never used for another agent.
+ * Source: MANY-MACHINES 1 and 7. */
 #ifndef CLUSTER_TABLE_CLUSTER_TABLE_H
 #define CLUSTER_TABLE_CLUSTER_TABLE_H
 

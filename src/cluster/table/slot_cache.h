@@ -1,8 +1,9 @@
-/* Slots of hosts that were asked for lately: the public suffix list costs some hundred nanoseconds,
- * and the links of a page lead to few hosts.
+/* Slot cache: the slots of hosts that were asked for lately.
  *
- * Hosts are remembered by 64 bits of their names' hash, under a seed of this process: nobody
- * outside can make two of them one. Belongs to one thread. */
+ * What: a look-up in the public suffix list takes some hundred nanoseconds, and the links of a page
+ * lead to few hosts. Hosts are remembered by a 64-bit hash of their names, under a seed of this
+ * process, so nobody outside can construct two names with one hash.
+ * Threads: one. */
 #ifndef CLUSTER_TABLE_SLOT_CACHE_H
 #define CLUSTER_TABLE_SLOT_CACHE_H
 

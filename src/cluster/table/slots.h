@@ -1,14 +1,12 @@
 /* Slots: the 4096 parts into which the hosts of a crawl are divided among agents.
  *
- * The slot of a host is the top twelve bits of XXH64 of its registered domain
- * (parse/host/domain.h). www.example.co.uk and shop.example.co.uk have one slot, so what goes by
- * domain stays inside one agent: limits, dedup keys, trap patterns, most shared addresses. An IP
- * address is its own domain.
- *
+ * What: the slot of a host is the top twelve bits of XXH64 of its registered domain
+ * (parse/host/domain.h). For example, www.example.co.uk and shop.example.co.uk have the same slot.
+ * So everything that is counted by domain stays inside one agent: limits, dedup keys, trap
+ * patterns, and most shared addresses. An IP address is its own domain.
+ * Threads: any; pure.
  * Invariant: agents with the same public suffix list agree about every slot. Agents compare
- * domain_list_sha1() before they work together (cluster_table.h).
- *
- * Pure functions; any thread. */
+ * domain_list_sha1() before they work together (cluster_table.h). */
 #ifndef CLUSTER_TABLE_SLOTS_H
 #define CLUSTER_TABLE_SLOTS_H
 

@@ -1,21 +1,23 @@
-/* The end of a crawl on many agents: when is nothing left anywhere?
+/* Ending: finds the end of a crawl on many agents, that is, when nothing is left anywhere.
  *
- * One agent, the lowest of those that take part, asks all of them in rounds. An agent is idle when
- * nothing is scheduled, in flight, or uncommitted, its outbox is empty and its inbox, too; it
- * counts what ever changed that (`changes`). A URL that is on its way is in its sender's outbox
- * until the receiver has committed it, so it is always with somebody who is not idle.
+ * What: the lowest of the agents that take part asks all of them in rounds. An agent is idle when
+ * nothing is scheduled, in flight or uncommitted, and its outbox and inbox are empty. It counts
+ * every event that changed that (`changes`). A URL on its way is in its sender's outbox until the
+ * receiver has committed it, so an agent that is not idle always has it.
  *
  * The crawl is over when two rounds, the second begun after the first was complete, found every
- * agent idle, the same process, and with the same count: then all of them were idle in between, at
- * one and the same moment, and nothing can begin by itself again. (Mattern's four counters compare
- * what was sent with what was received; here a block may be received twice, and its sender keeps it
- * until then, so the counts of changes say the same.)
+ * agent idle, in the same process, and with the same count. Then all agents were idle at one and
+ * the same moment between the rounds, and nothing can begin by itself again. (Mattern's four
+ * counters compare messages sent with messages received. Here a block may be received twice, and
+ * its sender keeps it until the answer, so the counts of changes serve the same purpose.)
  *
- * An agent that may not fetch any more since a limit of the whole crawl is used up is spent: it
- * counts as idle, and the crawl ends for that reason, but not while another one has allowance to
- * give back.
+ * An agent is spent when it may not fetch any more because a limit of the whole crawl is used up.
+ * It counts as idle, and the crawl then ends because of the limit, but not while another agent has
+ * allowance to give back.
  *
- * Pure; an object belongs to its caller. Source: Mattern 1987; MANY-MACHINES 8. */
+ * Owns: its list of seats.
+ * Threads: none of its own; an object belongs to its caller.
+ * Source: Mattern 1987; MANY-MACHINES 8. */
 #ifndef CLUSTER_WHOLE_ENDING_H
 #define CLUSTER_WHOLE_ENDING_H
 

@@ -1,18 +1,22 @@
-/* The ledger: how limits of the whole crawl (pages, bytes) are divided among agents so that their
- * sum is exact.
+/* Ledger: divides the limits of the whole crawl (pages, bytes) among agents so that their sum is
+ * exact.
  *
  *   limit = pool + what the agents were granted        pool: what nobody has yet
  *
- * It is one value that all agents read and replace by compare-and-set; nobody keeps it. An agent
- * draws a part of the pool before it uses it, the less is left the less at once. One that has more
- * than it can use now gives the rest back as soon as another one wants some and the pool is empty.
+ * What: the ledger is one value that all agents read and replace by compare-and-set; no agent keeps
+ * it. An agent draws a part of the pool before it uses the part; the smaller the pool, the smaller
+ * the part. When the pool is empty and another agent wants allowance, an agent that has more than
+ * it can use gives the rest back.
  *
- * Invariants. 1. No agent uses more than its row says it was granted. 2. The rows never add up to
- * more than the limit, unless the limit was lowered. 3. While a row is missing (the ledger was lost
- * and its agent has not written it anew) nothing is drawn.
- *
- * Pure; an object belongs to its caller. Source: MANY-MACHINES 8, where an agent grants; here the
- * value itself does, so that no agent's death stops the others. */
+ * Owns: its rows.
+ * Threads: none of its own; an object belongs to its caller.
+ * Invariants:
+ *  1. No agent uses more than its row says it was granted.
+ *  2. The rows never add up to more than the limit, unless the limit was lowered.
+ *  3. While a row is missing (the ledger was lost, and its agent has not written the row again)
+ *     nothing is drawn.
+ * Source: MANY-MACHINES 8, where an agent grants; here the value itself does, so that the death of
+ * an agent does not stop the others. */
 #ifndef CLUSTER_WHOLE_LEDGER_H
 #define CLUSTER_WHOLE_LEDGER_H
 
@@ -46,12 +50,12 @@ Result ledger_write(const Ledger *ledger, Buffer *out);
 /* Replaces it. RESULT_DAMAGED: it is as before. RESULT_MEMORY. */
 Result ledger_read(Ledger *ledger, const void *bytes, size_t length);
 
-/* What nobody has of a limit. */
+/* The part of a limit that nobody has. */
 uint64_t ledger_pool(const Ledger *ledger, LedgerUnit unit, uint64_t limit);
-/* Somebody wants some. */
+/* Whether an agent wants more. */
 bool ledger_is_wanted(const Ledger *ledger, LedgerUnit unit);
 
-/* What one agent has. */
+/* The account of one agent. */
 typedef struct LedgerAccount {
     uint64_t granted;
     uint64_t used;   /* and what is in flight: never more than granted */

@@ -1,17 +1,16 @@
-/* An envelope: the message that carries blocks from one agent to another.
+/* Envelope: the message that carries blocks from one agent to another.
  *
  *   magic 32, version 8, zero 8, blocks 16; uuid of the crawl 128; from 16, to 16, epoch of the
  *   sender's table 64, its session 64, sequence of the first block 64; length of all blocks 32,
- *   length of the packed ones 32, CRC-32 of everything before and behind it 32; packed blocks
- * (zstd)
+ *   length of the packed ones 32, CRC-32 of all other bytes 32; packed blocks (zstd)
  *
- * What it carries it has whole or not at all: the receiver commits all blocks of an envelope in one
- * transaction and then answers.
- *
- * Invariants: an envelope is refused before anything of it is believed; unpacking never takes more
- * than ENVELOPE_BLOCKS_MOST bytes, whatever the packed bytes say.
- *
- * Threads: a packer belongs to one thread. Source: MANY-MACHINES 3. */
+ * What: the receiver commits all blocks of an envelope in one transaction and then answers, so an
+ * envelope is taken in as a whole or not at all.
+ * Owns: a packer owns its codecs.
+ * Threads: a packer belongs to one thread.
+ * Invariants: an envelope is checked before any of it is used. Unpacking never takes more than
+ * ENVELOPE_BLOCKS_MOST bytes, whatever the packed bytes say.
+ * Source: MANY-MACHINES 3. */
 #ifndef CLUSTER_WIRE_ENVELOPE_H
 #define CLUSTER_WIRE_ENVELOPE_H
 

@@ -1,24 +1,27 @@
-/* A block: what one transaction has for one other agent, as the outbox keeps it and as it travels.
+/* Link block: what one transaction has for one other agent, as the outbox keeps it and as it
+ * travels.
  *
  *   header, 16 bytes: kind 8, version 8, records 16, epoch 32, length of the body 32, CRC-32 32
  *   body: the records
  *
- * Records of BLOCK_LINKS are URLs that were found, in order of discovery, each front-coded against
- * the one before it: what both begin with is left out. One byte says which fields are as in the
- * record before:
+ * What: a record of BLOCK_LINKS is a URL that was found. Records are in order of discovery, and
+ * each is front-coded against the record before it: the bytes that both URLs begin with are left
+ * out. One byte says which fields are the same as in the record before:
  *
  *   marks 8; bytes shared with the URL before (varint), further bytes (varint, bytes);
  *   unless the mark says so: hop 8, depth (varint), redirects 8 | score (half) | estimate (half)
  *                            | agent 16, index of the parent there (varint)
  *
- * A URL of 60 bytes takes some 25 of them when it stands beside its neighbours on a page.
+ * A URL of 60 bytes takes some 25 bytes next to its neighbours on a page.
  *
- * Invariants. 1. A body has at most BLOCK_BODY_MOST bytes, a block at most BLOCK_RECORDS_MOST
- * records. 2. link_block_next gives URLs of 1 to LINK_URL_MOST printable ASCII bytes that begin
- * with http:// or https://, hops that are capital letters, and finite scores, or ends with an
- * error: the bytes may come from anywhere.
- *
- * Threads: none of its own; an object belongs to its caller. Source: MANY-MACHINES 3 and 9. */
+ * Owns: a writer owns its block; a reader borrows.
+ * Threads: none of its own; an object belongs to its caller.
+ * Invariants:
+ *  1. A body has at most BLOCK_BODY_MOST bytes, a block at most BLOCK_RECORDS_MOST records.
+ *  2. link_block_next returns URLs of 1 to LINK_URL_MOST printable ASCII bytes that begin with
+ *     http:// or https://, hops that are capital letters, and finite scores, or ends with an
+ *     error: the bytes may come from anywhere.
+ * Source: MANY-MACHINES 3 and 9. */
 #ifndef CLUSTER_WIRE_LINK_BLOCK_H
 #define CLUSTER_WIRE_LINK_BLOCK_H
 

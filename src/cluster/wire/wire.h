@@ -1,11 +1,11 @@
-/* Numbers and byte strings in messages between agents: a writer that appends to a buffer, and a
- * reader that never looks behind the end.
+/* Wire: numbers and byte strings in messages between agents.
  *
- * Errors stay where they occurred: after the first one a writer appends nothing more and a reader
- * gives zeroes, and the caller asks once, at the end (wire_writer_result, wire_reader_ended).
- * Numbers are little-endian; varints are those of store/lmdb/util.h.
- *
- * Threads: none of its own; an object belongs to its caller. */
+ * What: a writer that appends to a buffer, and a reader that never reads past the end. Numbers are
+ * little-endian; varints are those of base/core/varint.h.
+ * Owns: nothing.
+ * Threads: none of its own; an object belongs to its caller.
+ * Errors: kept until the end. After the first error a writer appends nothing more and a reader
+ * returns zeroes; the caller asks once (wire_writer.rc, wire_reader_ended). */
 #ifndef CLUSTER_WIRE_WIRE_H
 #define CLUSTER_WIRE_WIRE_H
 

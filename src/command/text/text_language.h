@@ -4,8 +4,9 @@
  * What: the library is looked for when the first detector is asked for, and never needed to build
  * or to run. CLD2 reads some 30 MB of text a second, which is a tenth of what the text itself costs
  * to make; so a detector reads a sample: lines that are sentences rather than menus, from the
- * middle on. Owns: the library stays loaded. Threads: each detector belongs to one thread; the
- * library has no state. */
+ * middle on.
+ * Owns: the library stays loaded.
+ * Threads: each detector belongs to one thread; the library has no state. */
 #ifndef COMMAND_TEXT_TEXT_LANGUAGE_H
 #define COMMAND_TEXT_TEXT_LANGUAGE_H
 

@@ -1,5 +1,7 @@
 /* What `ragno top` tells about one host: its record, its state, and what comes next of it, read
- * from the crawl's database in one short transaction. Threads: one. Errors: RESULT_IO. */
+ * from the crawl's database in one short transaction.
+ * Threads: one.
+ * Errors: RESULT_IO. */
 #ifndef COMMAND_TOP_TOP_ABOUT_H
 #define COMMAND_TOP_TOP_ABOUT_H
 

@@ -6,9 +6,10 @@
  *
  * What: each second the status; a survey of the hosts every SURVEY_LEAST_MS, or ten times as long
  * as the last one took, whichever is longer; besides, what it is asked for. While nobody answers at
- * the socket, status.json counts, and the socket is tried again. Owns: the crawl's database, opened
- * for reading, and the connection. Threads: the feed's own; the functions below belong to the main
- * thread. Errors: whatever fails becomes a sentence in the news. */
+ * the socket, status.json counts, and the socket is tried again.
+ * Owns: the crawl's database, opened for reading, and the connection.
+ * Threads: the feed's own; the functions below belong to the main thread.
+ * Errors: whatever fails becomes a sentence in the news. */
 #ifndef COMMAND_TOP_TOP_FEED_H
 #define COMMAND_TOP_TOP_FEED_H
 

@@ -1,6 +1,7 @@
 /* The terminal of `ragno top`: shows a canvas, gives keys. The only file that knows ncurses.
  *
- * Owns: the terminal while it is open. Threads: main. */
+ * Owns: the terminal while it is open.
+ * Threads: main. */
 #ifndef COMMAND_TOP_TOP_TERMINAL_H
 #define COMMAND_TOP_TOP_TERMINAL_H
 

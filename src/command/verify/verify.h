@@ -2,14 +2,15 @@
  *
  * What: these must hold.
  *
- * - Settings: config.ini is there, ends as it was written, and can be read.
- * - Database: its file is there and whole (lmdb_check.h); if not, nothing else is looked at, since
+ *  - Settings: config.ini is there, ends as it was written, and can be read.
+ *  - Database: its file is there and whole (lmdb_check.h); if not, nothing else is looked at,
+ *    since
  *   LMDB would stumble. Every page is found by its URL and has its own index, its links are pages,
  *   and it is deeper than the page it was found on. Every host is found by its name.
- * - Schedule: every entry is a page of that host with that level. Every page with a level is
+ *  - Schedule: every entry is a page of that host with that level. Every page with a level is
  *   scheduled unless its host is given up. Hosts with work are listed at their best level. The
  *   counters of every host are those of its pages.
- * - Archive: every record of every file in DIR/warc is read strictly (warc_reader.h), its digests
+ *  - Archive: every record of every file in DIR/warc is read strictly (warc_reader.h), its digests
  *   are recomputed, and requests and metadata belong to the capture before them. The index is
  *   derived from the file and compared line by line with the one beside it. The original of every
  *   revisit is found. The page of every capture is known to PageDB, every page whose answer was
@@ -27,8 +28,8 @@
  *
  * Without --repair verify may run beside a crawl: what is behind the committed end of a file that
  * is still being written is no problem. The database is checked in one read transaction, for the
- * length of which the file of a running crawl grows. Memory: seven bits for each page, 17 bytes for
- * each host, and the sorter's.
+ * length of which the file of a running crawl grows.
+ * Memory: seven bits for each page, 17 bytes for each host, and the sorter's.
  *
  * Owns: with --repair the lock of the directory.
  * Threads: main.

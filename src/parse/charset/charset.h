@@ -48,17 +48,18 @@ const char *charset_of_meta_label(const char *label, size_t length);
 const char *charset_label_in_content(const char *content, size_t length, size_t *label_length);
 
 /* Appends body, decoded from encoding (a WHATWG name) to UTF-8: BOM dropped, malformed sequences
- * become U+FFFD, NUL becomes U+FFFD. RESULT_LIMIT: out's limit was reached, what fits is there.
- * RESULT_INVALID: encoding is no name of the standard, or iconv lacks it. */
+ * become U+FFFD, NUL becomes U+FFFD. RESULT_LIMIT: the limit of out was reached; out holds the text
+ * up to it. RESULT_INVALID: encoding is not a name of the standard, or iconv does not have it. */
 Result charset_decode(const char *encoding, const char *body, size_t length, Buffer *out);
 
-/* A document as clean UTF-8 without NUL and BOM: in place when it is that already, else decoded
- * into scratch (what it held is gone). An encoding that this system's iconv lacks is read as
- * windows-1252: markup is ASCII in it. RESULT_LIMIT, RESULT_MEMORY: text is the beginning. */
+/* A document as clean UTF-8 without NUL and BOM. Points to the body itself when it is clean
+ * already; otherwise decodes it into scratch, whose former content is lost. An encoding that the
+ * iconv of this system does not have is read as windows-1252, in which markup is ASCII.
+ * RESULT_LIMIT, RESULT_MEMORY: text holds the beginning of the document. */
 Result charset_text(const char *encoding, const char *body, size_t length, Buffer *scratch,
                     const char **text, size_t *text_length);
 
-/* Whether a text of ASCII bytes only is the same in this encoding. */
+/* Whether ASCII bytes mean the same characters in this encoding. */
 bool charset_is_ascii_superset(const char *encoding);
 
 #endif

@@ -1,6 +1,7 @@
-/* The tables of the encodings with one byte for each character.
+/* Charset tables: the encodings with one byte for each character.
  *
- * Threads: constant. */
+ * What: a table of 128 code points for each encoding of the WHATWG standard.
+ * Threads: any; constant. */
 #ifndef PARSE_CHARSET_CHARSET_TABLES_H
 #define PARSE_CHARSET_CHARSET_TABLES_H
 

@@ -11,7 +11,7 @@
 const FilterAtomType *filter_atom_type(size_t i);
 /* The type called name, or NULL. */
 const FilterAtomType *filter_atom_find(const char *name, size_t length);
-/* The name that is most like another, or NULL when none is. */
+/* The name that is most similar to the given one; NULL when none is similar. */
 const char *filter_atom_nearest(const char *name, size_t length);
 
 #endif

@@ -23,7 +23,7 @@ void filter_set_delete(FilterSet *set);
 
 /* Whether a host is there; a trailing dot does not count. */
 bool filter_set_contains(const FilterSet *set, const char *host, size_t length);
-/* Whether it or one of the domains above it is. */
+/* Whether a host, or one of the domains above it, is there. */
 bool filter_set_contains_domain(const FilterSet *set, const char *host, size_t length);
 
 #endif

@@ -130,7 +130,7 @@ Result html_parser_new(HtmlParser **parser, const HtmlOptions *options);
 void html_parser_delete(HtmlParser *parser);
 
 /* Reads one page. RESULT_MEMORY: the arena limit was reached, page holds what was found until then.
- * RESULT_INVALID: the document URL is none. Anything else in the body is data, never an error. */
+ * RESULT_INVALID: the URL of the document cannot be parsed. Nothing in the body is an error. */
 Result html_parse(HtmlParser *parser, const HtmlInput *input, Page *page);
 
 /* Whether a link of these rels and this type ("" when there is none) leads to a page: LINK_PAGE,

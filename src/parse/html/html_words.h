@@ -1,6 +1,7 @@
-/* Words in the values of attributes: lists separated by white space.
+/* HTML words: words in the values of attributes.
  *
- * Threads: pure functions. */
+ * What: lists separated by white space, link types, and the URL of a refresh.
+ * Threads: any; pure. */
 #ifndef PARSE_HTML_HTML_WORDS_H
 #define PARSE_HTML_HTML_WORDS_H
 

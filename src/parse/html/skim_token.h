@@ -1,18 +1,21 @@
-/* The tokenizer of HTML text: start tags with the attributes that are wanted, end tags, text, raw
- * text. It follows the states of the HTML standard (13.2.5) where they matter and passes over the
- * rest at the speed of memory.
+/* Skim token: the tokenizer of HTML text: start tags with the attributes that are wanted, end tags,
+ * text, raw text.
  *
- * What a token is: attributes are cut with quotes, so that a ">" in a value ends no tag; the first
- * of two attributes of one name counts; a tag that the text ends within is none; comments end by
- * "-->",
- * "--!>", and "<!-->" is a whole one; raw text ends by its own end tag only, scripts know the
- * escapes of "<!--" within; <![CDATA[ is one where the reader says so, else a comment.
+ * What: the tokenizer follows the states of the HTML standard (13.2.5) where they matter, and
+ * passes over the rest at the speed of memory. In detail:
  *
- * A reader is a table of functions, known when it is compiled, so that skim_tokens becomes one
- * piece of code with them: parse/html/skim.c reads links and digests,
- * parse/visible/visible_markup.c text. In: UTF-8 without NUL (parse/charset/charset.h sees to
- * that), of any content: nothing here fails. Threads: pure but for the reader; linear in the length
- * of the text. */
+ *  - An attribute is read with its quotes, so that a ">" in a value does not end the tag. Of two
+ *    attributes with one name the first counts. A tag that the text ends within is ignored.
+ *  - A comment ends with "-->" or "--!>"; "<!-->" is a complete comment.
+ *  - Raw text ends only with its own end tag. In a script the escapes of "<!--" count.
+ *  - <![CDATA[ begins a CDATA section where the reader says so, and a comment elsewhere.
+ *
+ * A reader is a table of functions that is known at compile time, so that skim_tokens becomes one
+ * piece of code with them. parse/html/skim.c reads links and digests,
+ * parse/visible/visible_markup.c reads text. The input is UTF-8 without NUL
+ * (parse/charset/charset.h), with any content: nothing fails.
+ * Owns: nothing; slices lie in the text.
+ * Threads: pure but for the reader; linear in the length of the text. */
 #ifndef PARSE_HTML_SKIM_TOKEN_H
 #define PARSE_HTML_SKIM_TOKEN_H
 

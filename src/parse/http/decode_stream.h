@@ -1,4 +1,4 @@
-/* The loop that all streams of content codings share, and its bounds.
+/* Decode stream: the loop that all streams of content codings share, and its bounds.
  *
  * What: a codec decodes some of the input with each step. The loop gives it room, counts, and stops
  * at the bounds that decode.h names.

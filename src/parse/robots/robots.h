@@ -62,7 +62,7 @@ typedef struct RobotsVerdict {
     bool undecided;   /* a rule was too expensive to be decided, and may not say this at all */
 } RobotsVerdict;
 
-/* What the decisions of one file may still cost. A new file has ROBOTS_SAVED_STEPS. */
+/* The steps that decisions about one file may still take. A new file has ROBOTS_SAVED_STEPS. */
 typedef struct RobotsAllowance {
     int64_t steps; /* saved so far; slightly negative after an expensive decision */
     int64_t spent; /* in all */
@@ -76,8 +76,7 @@ Result robots_parse(const char *body, size_t length, const char *agent, Robots *
 Result robots_allow_all(Robots **robots);
 void robots_delete(Robots *robots);
 
-/* What tells one content of the file from another: of no file as of an empty one, and of what is
- * read of a long one. */
+/* A hash of the content, as far as it is read. A missing file has the hash of an empty one. */
 uint64_t robots_content_hash(const char *body, size_t length);
 
 /* Decides about a path with its query ("/x?y"), escaped or not; empty means "/". Earns and spends

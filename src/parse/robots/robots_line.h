@@ -36,8 +36,9 @@ typedef struct RobotsReader {
     unsigned number; /* of the line read last */
 } RobotsReader;
 
-/* Starts at the first line of body, behind a byte order mark. Beyond ROBOTS_MAX_BYTES nothing is
- * read, and a line that crosses the bound is dropped, because half a path is another path. */
+/* Starts at the first line of body, behind a byte order mark. Nothing is read beyond
+ * ROBOTS_MAX_BYTES, and a line that crosses the bound is dropped, because the first half of a path
+ * is a rule about other URLs. */
 void robots_reader_init(RobotsReader *reader, const char *body, size_t length);
 /* The next line; false at the end. */
 bool robots_reader_next(RobotsReader *reader, RobotsLine *line);

@@ -1,5 +1,7 @@
-/* The compiled rules of a robots.txt: what robots_rules.c builds and robots.c asks.
+/* Robots rules: the compiled rules of a robots.txt, which robots_rules.c builds and robots.c asks.
  *
+ * What: rules without wildcards are sorted for binary search; rules with wildcards are tried best
+ * first (robots.h).
  * Owns: its patterns.
  * Threads: immutable once built. */
 #ifndef PARSE_ROBOTS_ROBOTS_RULES_H

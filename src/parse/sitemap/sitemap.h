@@ -106,9 +106,9 @@ typedef struct SitemapParser SitemapParser;
 Result sitemap_parser_new(SitemapParser **parser, const SitemapOptions *options);
 void sitemap_parser_delete(SitemapParser *parser);
 
-/* Reads one sitemap. RESULT_INVALID: it is none (report->kind is SITEMAP_UNKNOWN), or url is none.
- * RESULT_LIMIT: max_bytes, max_entries or max_ratio was reached, or the file wastes time with
- * thousands of different names or errors; the sink got what came before.
+/* Reads one sitemap. RESULT_INVALID: the file is not a sitemap (report->kind is SITEMAP_UNKNOWN),
+ * or its URL cannot be parsed. RESULT_LIMIT: max_bytes, max_entries or max_ratio was reached, or
+ * the file wastes time with thousands of different names or errors; the sink got what came before.
  * RESULT_MEMORY. */
 Result sitemap_parse(SitemapParser *parser, const SitemapInput *input, SitemapSink sink,
                      void *context, SitemapReport *report);

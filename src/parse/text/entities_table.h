@@ -1,6 +1,7 @@
-/* The table of named character references, made by tools/make-entities-table.py.
+/* Entities table: the named character references, made by tools/make-entities-table.py.
  *
- * Threads: constant. */
+ * What: sorted names with their values in UTF-8.
+ * Threads: any; constant. */
 #ifndef PARSE_TEXT_ENTITIES_TABLE_H
 #define PARSE_TEXT_ENTITIES_TABLE_H
 

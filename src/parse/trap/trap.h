@@ -23,7 +23,7 @@
  * negation. */
 bool trap_repeats(const char *path, size_t length, unsigned times);
 
-/* How many segments that are not empty. */
+/* The number of segments that are not empty. */
 unsigned trap_path_depth(const char *path, size_t length);
 
 /* How many parameters a query has ("a=1&b" has 2); query is without the "?". */

@@ -18,7 +18,8 @@
 
 typedef struct TrapSet TrapSet;
 
-/* The patterns of set (NULL: none) and one more, as hash_128 of its text. NULL: no memory. */
+/* A new set with the patterns of set (NULL: none) and one more, given as hash_128 of its text. NULL
+ * when memory is short. */
 TrapSet *trap_set_with(const TrapSet *set, Hash128 pattern);
 size_t trap_set_count(const TrapSet *set);
 /* Whether the URL's pattern is among them; set may be NULL. text is scratch. */

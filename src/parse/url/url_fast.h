@@ -8,8 +8,8 @@
 
 #include "parse/url/url.h"
 
-/* true when it resolved input; false when the states of the standard must: out is then unspecified
- * but valid. */
+/* True when input was resolved. False when url_standard.h must resolve it: out is then valid, with
+ * unspecified content. */
 bool url_fast_parse(Url *out, const Url *base, const char *input, size_t length);
 
 #endif

@@ -1,8 +1,8 @@
-/* What each element of HTML is in the layout of a page, and which end tags it implies: the user
- * agent's style sheet of the HTML standard as a table.
+/* Visible box: what each element of HTML is in the layout of a page, and which end tags it implies.
  *
- * Pure, constant data. Source: html.spec.whatwg.org 15.3 (rendering), 13.2.6 (tree construction).
- */
+ * What: the user agent's style sheet of the HTML standard as a table.
+ * Threads: any; constant.
+ * Source: html.spec.whatwg.org 15.3 (rendering), 13.2.6 (tree construction). */
 #ifndef PARSE_VISIBLE_VISIBLE_BOX_H
 #define PARSE_VISIBLE_VISIBLE_BOX_H
 

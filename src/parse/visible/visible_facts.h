@@ -1,9 +1,11 @@
 /* What a page says about itself: title, description, canonical URL, base, language, encoding.
  *
  * What: the first of each that the document has outside of templates. References are as they stand
- * in the document, with character references decoded; nothing is resolved here. Owns: texts in an
- * arena that the caller resets. Threads: belongs to one thread. Errors: without memory a fact is
- * missing, and failed is set. Source: html.spec.whatwg.org 4.2; RFC 6596 (canonical). */
+ * in the document, with character references decoded; nothing is resolved here.
+ * Owns: texts in an arena that the caller resets.
+ * Threads: belongs to one thread.
+ * Errors: without memory a fact is missing, and failed is set.
+ * Source: html.spec.whatwg.org 4.2; RFC 6596 (canonical). */
 #ifndef PARSE_VISIBLE_VISIBLE_FACTS_H
 #define PARSE_VISIBLE_VISIBLE_FACTS_H
 

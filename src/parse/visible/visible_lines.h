@@ -6,7 +6,8 @@
  * has.
  * Owns: the text that is written. Its room is made beforehand for a whole document: a document
  * never makes more text than ENTITY_ROOM(its length) (a tag of three bytes makes two line feeds at
- * most). Threads: belongs to one thread. Invariants:
+ * most).
+ * Threads: belongs to one thread. Invariants:
  *  1. Nothing collapsible is written before it is known what follows: a space that ends a line is
  *     never there, and line breaks at the end of the document are never written.
  * Errors: RESULT_MEMORY, at visible_lines_begin only.
@@ -64,7 +65,7 @@ void visible_lines_object(VisibleLines *lines);
 /* A box with lines of its own begins in the line (<button>): a space before it stays, one at its
  * start does not. */
 void visible_lines_enter(VisibleLines *lines);
-/* It ends. */
+/* The box ends. */
 void visible_lines_leave(VisibleLines *lines);
 
 #endif

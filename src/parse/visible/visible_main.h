@@ -7,15 +7,16 @@
  * lines of code. So, as in the methods that look for the densest part of the tree (Sun, Song, Liao,
  * "DOM Based Content Extraction via Text Density", SIGIR 2011), the innermost element that holds
  * nearly all of the sure content is the main part; what is in it is main text, but for its own
- * elements of navigation: those that say so
- * (<nav>, <aside>, role), and those that are links for the most part and hold no sure content.
+ * elements of navigation: those that say so (<nav>, <aside>, role), and those that are links for
+ * the most part and hold no sure content.
  *
  * A page that says what its main part is (<main>, role="main") is believed when that part has text.
  * A page without sure content (a list of links) has as main text all that is in no element of
  * navigation.
  *
  * How well it does: tests/interop/main_text.py, on ten kinds of Debian documentation.
- * Owns: nothing; scratch memory is the caller's. Threads: pure. */
+ * Owns: nothing; scratch memory is the caller's.
+ * Threads: pure. */
 #ifndef PARSE_VISIBLE_VISIBLE_MAIN_H
 #define PARSE_VISIBLE_VISIBLE_MAIN_H
 
@@ -35,7 +36,7 @@ void visible_main_destroy(VisibleMain *main);
 /* Gives memory back beyond keep_bytes. */
 void visible_main_trim(VisibleMain *main, size_t keep_bytes);
 
-/* Finds it in a text whose blocks and areas are in marks. RESULT_MEMORY. */
+/* Finds the main text in a text whose blocks and areas are in marks. RESULT_MEMORY. */
 Result visible_main_find(VisibleMain *main, const char *text, const VisibleMarks *marks);
 
 #endif

@@ -1,8 +1,8 @@
 /* A style attribute, as far as it says whether and how text is seen.
  *
  * What: display, visibility, white-space, float and position. Style sheets are not read: what only
- * they hide is text (see visible.h).
- * Pure, no locks. Source: CSS Syntax 3 (a list of declarations), CSS Display 3. */
+ * they hide is text (see visible.h). Pure, no locks.
+ * Source: CSS Syntax 3 (a list of declarations), CSS Display 3. */
 #ifndef PARSE_VISIBLE_VISIBLE_STYLE_H
 #define PARSE_VISIBLE_VISIBLE_STYLE_H
 

@@ -9,11 +9,11 @@
  * has run.
  *
  * Owns: nothing.
- * Threads: belongs to one thread.
- * Departures from the tree construction, all in markup that is no valid HTML: text and elements
- * that stand in a table but in none of its cells stay where they are (browsers put them before the
- * table); a formatting element that a block closes is not opened again behind the block; there is
- * no quirks mode, so a table ends a paragraph. Source: html.spec.whatwg.org 13.2.6. */
+ * Threads: belongs to one thread. Departures from the tree construction, all in markup that is no
+ * valid HTML: text and elements that stand in a table but in none of its cells stay where they are
+ * (browsers put them before the table); a formatting element that a block closes is not opened
+ * again behind the block; there is no quirks mode, so a table ends a paragraph.
+ * Source: html.spec.whatwg.org 13.2.6. */
 #ifndef PARSE_VISIBLE_VISIBLE_TREE_H
 #define PARSE_VISIBLE_VISIBLE_TREE_H
 

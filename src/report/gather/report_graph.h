@@ -4,8 +4,10 @@
  * Two passes: over the pages, then over the lists of links. Read transactions are short, so that a
  * running crawl is not disturbed.
  *
- * Owns: its lists. Threads: one. Memory: 16 bytes for each host, 64 for each broken page, of which
- * at most REPORT_BROKEN_MAX are looked at; further ones are counted. */
+ * Owns: its lists.
+ * Threads: one.
+ * Memory: 16 bytes for each host, 64 for each broken page, of which at most REPORT_BROKEN_MAX are
+ * looked at; further ones are counted. */
 #ifndef REPORT_GATHER_REPORT_GRAPH_H
 #define REPORT_GATHER_REPORT_GRAPH_H
 

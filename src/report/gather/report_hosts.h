@@ -1,7 +1,8 @@
 /* What the database tells of hosts: how they ended, the largest, the slowest, those with most
  * errors, and their robots.txt.
  *
- * Owns: nothing. Threads: one. */
+ * Owns: nothing.
+ * Threads: one. */
 #ifndef REPORT_GATHER_REPORT_HOSTS_H
 #define REPORT_GATHER_REPORT_HOSTS_H
 

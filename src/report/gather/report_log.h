@@ -1,6 +1,7 @@
 /* What crawl.log tells of a crawl: statuses, media types, errors, sizes, times.
  *
- * Owns: its tallies. Threads: one. Memory does not grow with the log. */
+ * Owns: its tallies.
+ * Threads: one. Memory does not grow with the log. */
 #ifndef REPORT_GATHER_REPORT_LOG_H
 #define REPORT_GATHER_REPORT_LOG_H
 

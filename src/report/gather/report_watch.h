@@ -1,6 +1,7 @@
 /* What status.log tells of a crawl: the queue and the memory over time, and what bound how long.
  *
- * Owns: its tally. Threads: one. Memory does not grow with the log. */
+ * Owns: its tally.
+ * Threads: one. Memory does not grow with the log. */
 #ifndef REPORT_GATHER_REPORT_WATCH_H
 #define REPORT_GATHER_REPORT_WATCH_H
 

@@ -1,4 +1,5 @@
-/* What a report says, and in which order: the same for every form. Threads: one. */
+/* What a report says, and in which order: the same for every form.
+ * Threads: one. */
 #ifndef REPORT_TELL_REPORT_SECTIONS_H
 #define REPORT_TELL_REPORT_SECTIONS_H
 

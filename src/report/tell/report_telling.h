@@ -2,7 +2,8 @@
  * histogram.
  *
  * Owns: two buffers of a Telling; what telling_origin and telling_url return is borrowed until
- * their next call. Threads: one. */
+ * their next call.
+ * Threads: one. */
 #ifndef REPORT_TELL_REPORT_TELLING_H
 #define REPORT_TELL_REPORT_TELLING_H
 

@@ -5,7 +5,8 @@
  * transaction, through every tree. It looks whether a page is the one it should be and is used
  * once, whether counts and offsets stay inside it, whether keys ascend, and whether there are as
  * many entries as the tree says. LMDB keeps no checksums, so bytes changed inside a value go
- * unseen; what the values mean is for others to check. Memory: a bit for each page.
+ * unseen; what the values mean is for others to check.
+ * Memory: a bit for each page.
  *
  * Beside a running writer it sees the moment of its read transaction. No other handle of the same
  * environment may be open in this process, because of LMDB's file locks.

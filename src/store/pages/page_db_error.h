@@ -1,5 +1,6 @@
-/* What a call of PageDB can answer. Streams answer with it as well, so it has a header of
- * its own. */
+/* PageDB error: what a call of PageDB can return.
+ *
+ * What: streams return these codes, too, so they have a header of their own. */
 #ifndef STORE_PAGES_PAGE_DB_ERROR_H
 #define STORE_PAGES_PAGE_DB_ERROR_H
 

@@ -1,6 +1,7 @@
-/* What PageRank and HITS share: float arrays by page index in memory-mapped files, and their way
- * into the order of a link graph.
+/* Rank vector: what PageRank and HITS share.
  *
+ * What: float arrays by page index in memory-mapped files, and their arrangement in the order of a
+ * link graph.
  * Owns: nothing; the arrays are the caller's.
  * Threads: the one that computes.
  * Errors: RESULT_MEMORY, RESULT_IO, RESULT_CLOSED when it was stopped. */
