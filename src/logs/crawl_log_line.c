@@ -77,7 +77,8 @@ static bool take_times(CrawlLogLine *out, LogText annotation, bool *has_ip, cons
             *why = "owes: is not HOST/IP in milliseconds";
         }
     } else if (has_name(annotation, "robots", &value)) {
-        if (out->robots < 0 && !log_text_number(value, &out->robots)) {
+        bool is_ignored = log_text_is(value, "ignored"); /* [site] robots.obey = no */
+        if (!is_ignored && out->robots < 0 && !log_text_number(value, &out->robots)) {
             *why = "robots: is not the number of a version";
         }
     } else {

@@ -262,7 +262,11 @@ static void append_annotations(CrawlLog *log, const ParsedPage *page, const char
     if (fetch->kind != FETCHED_NOTHING) {
         append_times(log, fetch);
     }
-    (void)buffer_printf(text, "robots:%u", fetch->host.robots_version);
+    if (fetch->request.ignores_robots) {
+        (void)buffer_append_string(text, "robots:ignored");
+    } else {
+        (void)buffer_printf(text, "robots:%u", fetch->host.robots_version);
+    }
     if (duplicate_of != NULL) {
         append_url(text, ",dup:", duplicate_of);
     }

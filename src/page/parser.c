@@ -31,8 +31,9 @@ static DecodeStatus undo_coding(Parser *parser, const FetchResult *fetch, const 
     (void)http_header_find_list(header, "Content-Encoding", &parser->coding, &field);
     const ParsingOptions *options = parser->options;
     buffer_trim(&parser->body, options->max_body_bytes);
-    parser->body.limit =
-        fetch->request.hop == 'S' ? options->max_sitemap_bytes : options->max_body_bytes;
+    parser->body.limit = fetch->request.max_body > 0 ? fetch->request.max_body
+                         : fetch->request.hop == 'S' ? options->max_sitemap_bytes
+                                                     : options->max_body_bytes;
     return decode_content(parser->decoder, field.value, field.value_length, fetch->answer.body.data,
                           fetch->answer.body.length, &parser->body, parser->options->max_ratio);
 }

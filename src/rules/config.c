@@ -9,6 +9,8 @@
 #include "parse/host/ip_address.h"
 #include "rules/dedup.h"
 #include "fetch/connect/port_map.h"
+#include "fetch/site/credentials.h"
+#include "fetch/site/proxy.h"
 #include "rules/filters.h"
 #include "frontier/visit/politeness.h"
 #include "rules/revisit_policy.h"
@@ -74,6 +76,99 @@ static void complain(const Config *config, const char *name, const char *what, B
     (void)buffer_printf(error, "%s: %s: %s\n", config->options.origins[row], name, what);
 }
 
+/* Texts that are right or wrong by themselves, wherever they stand. */
+typedef Result TextCheck(const char *text, Buffer *error);
+
+/* Checks an option, and what [site] sections say of it. */
+static void check_text(const Config *config, const char *name, TextCheck *check, Buffer *what,
+                       Buffer *error)
+{
+    const Options *options = &config->options;
+    const OptionSpec *spec = options_find(options, name);
+    const char *const *text =
+        (const char *const *)(const void *)((const char *)config + spec->offset);
+    buffer_reset(what);
+    if (check(*text, what) != RESULT_OK) {
+        complain(config, name, buffer_string(what), error);
+    }
+    for (size_t i = 0; i < options->n_sites; i++) {
+        const OptionSite *site = &options->sites[i];
+        buffer_reset(what);
+        if (&options->specs[site->spec] == spec && check(site->text, what) != RESULT_OK) {
+            (void)buffer_printf(error, "%s: %s: %s\n", site->origin, name, buffer_string(what));
+        }
+    }
+}
+
+static Result check_ranges(const char *text, Buffer *error)
+{
+    IpRanges ranges;
+    Result rc = ip_ranges_parse(&ranges, text, error);
+    if (rc == RESULT_OK) {
+        ip_ranges_destroy(&ranges);
+    }
+    return rc;
+}
+
+/* Lines are separated by |; each is "Name: value". */
+static Result check_headers(const char *text, Buffer *error)
+{
+    while (*text != '\0') {
+        text += strspn(text, " ");
+        size_t length = strcspn(text, "|");
+        size_t name = strcspn(text, ": |");
+        if (length > 0 && (name == 0 || text[name] != ':')) {
+            (void)buffer_printf(error, "'%.*s' is no header: expected 'Name: value'", (int)length,
+                                text);
+            return RESULT_INVALID;
+        }
+        text += length + (text[length] == '|');
+    }
+    return RESULT_OK;
+}
+
+static Result check_credentials(const char *path, Buffer *error)
+{
+    Credentials *credentials = NULL;
+    Buffer why;
+    buffer_init(&why, BUFFER_NO_LIMIT);
+    Result rc = *path == '\0' ? RESULT_OK : credentials_read(&credentials, path, &why);
+    if (rc != RESULT_OK) {
+        (void)buffer_printf(error, "%s: %s", path,
+                            why.length > 0 ? buffer_string(&why) : result_name(rc));
+    }
+    buffer_destroy(&why);
+    credentials_delete(credentials);
+    return rc;
+}
+
+/* What concerns single hosts: in [site] sections, or for all. */
+static void check_sites(const Config *config, Buffer *what, Buffer *error)
+{
+    check_text(config, "fetch.allow_addresses", check_ranges, what, error);
+    check_text(config, "fetch.deny_addresses", check_ranges, what, error);
+    check_text(config, "fetch.proxy", proxy_check, what, error);
+    check_text(config, "fetch.no_proxy", proxy_check_exceptions, what, error);
+    check_text(config, "fetch.headers", check_headers, what, error);
+    check_text(config, "fetch.credentials", check_credentials, what, error);
+    if (!config->robots_obey) {
+        complain(config, "robots.obey",
+                 "robots.txt is obeyed; only a [site \"HOST\"] section can except a host", error);
+    }
+    const OptionSpec *rate = options_find(&config->options, "fetch.host_rate");
+    if (config->fetch_host_rate > 0 && config->fetch_host_rate <= config->fetch_slow_rate) {
+        complain(config, "fetch.host_rate", "must be greater than fetch.slow_rate", error);
+    }
+    for (size_t i = 0; i < config->options.n_sites; i++) {
+        const OptionSite *site = &config->options.sites[i];
+        if (&config->options.specs[site->spec] == rate && site->value.number > 0 &&
+            site->value.number <= config->fetch_slow_rate) {
+            (void)buffer_printf(error, "%s: host_rate: must be greater than fetch.slow_rate\n",
+                                site->origin);
+        }
+    }
+}
+
 static void check_revisits(const Config *config, Buffer *what, Buffer *error)
 {
     FreqRules *rules = NULL;
@@ -97,8 +192,8 @@ bool config_is_continuous(const Config *config)
 
 Result config_resolve_paths(Config *config, Buffer *error)
 {
-    static const char *const names[] = {"score.rules", "schedule.rules"};
-    const char *paths[] = {config->score_rules, config->schedule_rules};
+    static const char *const names[] = {"score.rules", "schedule.rules", "fetch.credentials"};
+    const char *paths[] = {config->score_rules, config->schedule_rules, config->fetch_credentials};
     Result rc = RESULT_OK;
     for (size_t i = 0; i < sizeof names / sizeof *names && rc == RESULT_OK; i++) {
         if (*paths[i] == '\0' || *paths[i] == '/') {
@@ -122,12 +217,7 @@ Result config_check(const Config *config, Buffer *error)
     Buffer what;
     buffer_init(&what, BUFFER_NO_LIMIT);
     size_t before = error->length;
-    IpRanges ranges;
-    if (ip_ranges_parse(&ranges, config->fetch_allow_addresses, &what) != RESULT_OK) {
-        complain(config, "fetch.allow_addresses", buffer_string(&what), error);
-    } else {
-        ip_ranges_destroy(&ranges);
-    }
+    check_sites(config, &what, error);
     buffer_reset(&what);
     PortMap ports;
     if (port_map_parse(&ports, config->fetch_port_map, &what) != RESULT_OK) {

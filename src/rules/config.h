@@ -40,23 +40,23 @@
     ROW(crawl, memory, SIZE, int64_t, "0", 0, CONFIG_BIG, NULL, false, false, \
         "one budget of memory, at least 64Mi: lowers the limits of all parts to their shares, and " \
         "unmaps database pages when nearly as much is resident; 0 = off") \
-    ROW(politeness, host_delay, TIME, int64_t, "5s", 0, CONFIG_YEAR, NULL, false, true, \
+    ROW(politeness, host_delay, TIME, int64_t, "5s", 0, CONFIG_YEAR, NULL, true, true, \
         "least time between the end of a fetch and the next one from the same scheme+authority") \
-    ROW(politeness, ip_delay, TIME, int64_t, "1s", 0, CONFIG_YEAR, NULL, false, false, \
+    ROW(politeness, ip_delay, TIME, int64_t, "1s", 0, CONFIG_YEAR, NULL, true, true, \
         "the same for one IP address") \
-    ROW(politeness, crawl_delay_max, TIME, int64_t, "300s", 0, CONFIG_YEAR, NULL, false, false, \
+    ROW(politeness, crawl_delay_max, TIME, int64_t, "300s", 0, CONFIG_YEAR, NULL, true, true, \
         "a longer Crawl-delay in robots.txt is cut to this") \
-    ROW(politeness, adaptive_factor, REAL, double, "0", 0, 1000, NULL, false, false, \
+    ROW(politeness, adaptive_factor, REAL, double, "0", 0, 1000, NULL, true, true, \
         "wait at least so many times the duration of the last fetch; 0 = off") \
-    ROW(politeness, retry_after_max, TIME, int64_t, "1d", 0, CONFIG_YEAR, NULL, false, false, \
+    ROW(politeness, retry_after_max, TIME, int64_t, "1d", 0, CONFIG_YEAR, NULL, true, true, \
         "a host whose Retry-After is longer is parked, with its URLs") \
-    ROW(politeness, rest_max, TIME, int64_t, "6h", 0, CONFIG_YEAR, NULL, false, false, \
+    ROW(politeness, rest_max, TIME, int64_t, "6h", 0, CONFIG_YEAR, NULL, true, true, \
         "no rest after a failure is longer; 0 = no matter") \
-    ROW(politeness, park_after, TIME, int64_t, "6h", 0, CONFIG_YEAR, NULL, false, false, \
+    ROW(politeness, park_after, TIME, int64_t, "6h", 0, CONFIG_YEAR, NULL, true, true, \
         "a host whose rests after failures add up to this is parked, with its URLs; 0 = never") \
     ROW(politeness, retry, TEXT, char *, "", 0, 0, NULL, false, false, \
         "changes to the retry table: CLASS WAIT RETRIES [drop], comma separated; waits double") \
-    ROW(politeness, tries, COUNT, int64_t, "0", 0, 100, NULL, false, false, \
+    ROW(politeness, tries, COUNT, int64_t, "0", 0, 100, NULL, true, true, \
         "attempts at one URL at most, whatever the table says; 0 = the table alone") \
     ROW(dns, servers, TEXT, char *, "", 0, 0, NULL, false, false, \
         "name servers, such as 127.0.0.1:5353, [::1]; empty = the system's") \
@@ -92,9 +92,9 @@
         "bytes per second; slower than this for slow_time is too slow; 0 = off") \
     ROW(fetch, slow_time, TIME, int64_t, "30s", 1000, 3600e3, NULL, false, false, \
         "see slow_rate") \
-    ROW(fetch, max_body, SIZE, int64_t, "2Mi", 1024, 2147483648.0, NULL, false, false, \
+    ROW(fetch, max_body, SIZE, int64_t, "2Mi", 1024, 2147483648.0, NULL, true, true, \
         "bytes of a body kept, as received and again after decoding; marked trunc:length") \
-    ROW(fetch, max_sitemap, SIZE, int64_t, "50Mi", 1024, 2147483648.0, NULL, false, false, \
+    ROW(fetch, max_sitemap, SIZE, int64_t, "50Mi", 1024, 2147483648.0, NULL, true, true, \
         "the same for a sitemap that robots.txt or an index names") \
     ROW(fetch, max_header, SIZE, int64_t, "256Ki", 1024, 16777216, NULL, false, false, \
         "bytes of a response header; a longer one is a broken answer") \
@@ -106,19 +106,34 @@
         "revisits ask whether the page changed (If-None-Match, If-Modified-Since)") \
     ROW(fetch, allow_addresses, TEXT, char *, "", 0, 0, NULL, false, false, \
         "special addresses that may be fetched from, such as 127.0.0.0/8, ::1") \
+    ROW(fetch, deny_addresses, TEXT, char *, "", 0, 0, NULL, false, false, \
+        "addresses that are never connected to, such as 192.0.2.0/24, 2001:db8::/32") \
     ROW(fetch, port_map, TEXT, char *, "", 0, 0, NULL, false, false, \
         "connect to other ports than the URL's, such as 80:8080 (tests)") \
-    ROW(fetch, headers, TEXT, char *, "", 0, 0, NULL, false, false, \
+    ROW(fetch, headers, TEXT, char *, "", 0, 0, NULL, true, true, \
         "further request headers, 'Name: value', separated by |") \
-    ROW(fetch, accept_language, TEXT, char *, "", 0, 0, NULL, false, false, \
+    ROW(fetch, accept_language, TEXT, char *, "", 0, 0, NULL, true, true, \
         "Accept-Language header; empty = none") \
-    ROW(fetch, http2, BOOL, bool, "yes", 0, 0, NULL, false, false, "HTTP/2 where TLS offers it") \
-    ROW(fetch, tls_verify, BOOL, bool, "no", 0, 0, NULL, false, false, \
+    ROW(fetch, http2, BOOL, bool, "yes", 0, 0, NULL, true, true, "HTTP/2 where TLS offers it") \
+    ROW(fetch, tls_verify, BOOL, bool, "no", 0, 0, NULL, true, true, \
         "refuse servers whose certificate cannot be verified") \
+    ROW(fetch, host_rate, SIZE, int64_t, "0", 0, CONFIG_BIG, NULL, true, true, \
+        "bytes per second read from one host at most; 0 = no matter") \
+    ROW(fetch, proxy, TEXT, char *, "", 0, 0, NULL, true, true, \
+        "http://HOST:PORT, https://..., socks5://... or socks5h://... that requests go through; " \
+        "environment: what http_proxy, https_proxy and all_proxy say; empty = none") \
+    ROW(fetch, no_proxy, TEXT, char *, "", 0, 0, NULL, true, true, \
+        "hosts, with those below them, and addresses that are asked without the proxy") \
+    ROW(fetch, credentials, TEXT, char *, "", 0, 0, NULL, true, false, \
+        "file (mode 0600) of secrets for sites and proxies: lines 'SITE basic USER:PASSWORD', 'SITE " \
+        "bearer TOKEN', 'SITE header NAME: VALUE', 'proxy HOST:PORT USER:PASSWORD'") \
     ROW(robots, agent, TEXT, char *, "ragno", 0, 0, NULL, false, false, \
         "product token that is looked for in robots.txt and meta robots") \
     ROW(robots, expiry, TIME, int64_t, "24h", 60e3, 604800e3, NULL, false, false, \
         "robots.txt is asked for again after this, or after its Cache-Control max-age") \
+    ROW(robots, obey, BOOL, bool, "yes", 0, 0, NULL, true, true, \
+        "no: robots.txt is neither asked for nor obeyed; only in [site] sections, for hosts that are " \
+        "yours") \
     ROW(scope, domains, TEXT, char *, "", 0, 0, NULL, true, false, \
         "only these hosts and what is below them, comma separated; empty = everything") \
     ROW(scope, exclude_domains, TEXT, char *, "", 0, 0, NULL, true, false, \
@@ -273,7 +288,7 @@
         "weighted: that share") \
     ROW(schedule, window, COUNT, int64_t, "32", 4, 100000, NULL, false, false, \
         "URLs of one host held in memory at most") \
-    ROW(limits, pages_per_host, COUNT, int64_t, "0", 0, CONFIG_BIG, NULL, false, false, \
+    ROW(limits, pages_per_host, COUNT, int64_t, "0", 0, CONFIG_BIG, NULL, true, true, \
         "pages stored per host, duplicates not counted; 0 = no limit") \
     ROW(limits, tail, TIME, int64_t, "3h", 0, CONFIG_YEAR, NULL, true, false, \
         "stop when for so long only hosts were left that have failed and wait for a retry, exit 18; " \

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "fetch/transfer/fetch_result.h"
+#include "parse/host/authority.h"
 #include "parse/robots/robots.h"
 #include "parse/trap/trap.h"
 #include "rules/filters.h"
@@ -235,10 +236,24 @@ static void judge_robots(Judge *judge)
     robots_delete(robots);
 }
 
+/* limits.pages_per_host, as it holds for the host of the URL. */
+static int64_t most_pages(const WhyCase *subject)
+{
+    const Options *options = &subject->config->options;
+    int64_t most = subject->config->limits_pages_per_host;
+    Authority at = authority_of(subject->url, strlen(subject->url));
+    char *host = strndup(subject->url + at.host, at.host_end - at.host);
+    if (host != NULL) {
+        (void)options_site_number(options, offsetof(Config, limits_pages_per_host), host, &most);
+    }
+    free(host);
+    return most;
+}
+
 static void judge_host(Judge *judge)
 {
     const HostRecord *host = judge->subject->host;
-    int64_t most = judge->subject->config->limits_pages_per_host;
+    int64_t most = most_pages(judge->subject);
     if (host == NULL) {
         return;
     }

@@ -27,13 +27,15 @@ def xml(body, **headers):
 
 
 class Sites:
-    """answers: URL -> (status, headers, body); what is not there is 404. addresses: host -> address,
-    by default each host has its own."""
+    """answers: URL -> (status, headers, body), or a function of the request's handler that returns
+    one; what is not there is 404. addresses: host -> address, by default each host has its own.
+    headers: what came with each request, as (host, path, fields)."""
 
     def __init__(self, path, answers, addresses=None):
         self.path = path
         self.answers = answers
         self.requests = []
+        self.headers = []
         lock = threading.Lock()
         outer = self
 
@@ -44,15 +46,19 @@ class Sites:
             def do_GET(self):
                 start = time.monotonic()
                 host = self.headers.get("Host", "").split(":")[0]
-                status, headers, body = outer.answers.get(f"http://{host}{self.path}",
-                                                          (404, {}, "not found"))
+                path = self.path
+                if path.startswith("http://"):  # a proxy passed on the absolute form
+                    path = "/" + path.split("/", 3)[3]
+                answer = outer.answers.get(f"http://{host}{path}", (404, {}, "not found"))
+                status, headers, body = answer(self) if callable(answer) else answer
                 body = body if isinstance(body, bytes) else body.encode()
                 length = len(body)
                 if headers.get("ETag") and self.headers.get("If-None-Match") == headers["ETag"]:
                     status, body = 304, b""
                 end = time.monotonic()
                 with lock:
-                    outer.requests.append(Seen(host, self.connection.getsockname()[0], self.path,
+                    outer.headers.append((host, path, dict(self.headers.items())))
+                    outer.requests.append(Seen(host, self.connection.getsockname()[0], path,
                                                start, end))
                 self.send_response(status)
                 for name, value in headers.items():

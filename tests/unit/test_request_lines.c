@@ -8,7 +8,7 @@ static void check(const char *url, const char *line, bool mask, const char *expe
 {
     struct curl_slist *lines = NULL;
     CU_ASSERT_EQUAL_FATAL(request_lines_add(&lines, line), RESULT_OK);
-    char *text = request_lines_text(url, "agent", lines, mask);
+    char *text = request_lines_text(url, "agent", lines, (RequestMask){.all = mask});
     CU_ASSERT_PTR_NOT_NULL_FATAL(text);
     CU_ASSERT_STRING_EQUAL(text, expected);
     free(text);
@@ -47,6 +47,21 @@ static void secrets_can_be_masked(void)
           "GET /x HTTP/1.1\r\nHost: h\r\nUser-Agent: agent\r\nX-Cookie: 1\r\n\r\n");
 }
 
+static void lines_of_the_file_are_always_masked(void)
+{
+    struct curl_slist *lines = NULL;
+    CU_ASSERT_EQUAL_FATAL(request_lines_add(&lines, "X-Key: k"), RESULT_OK);
+    CU_ASSERT_EQUAL_FATAL(request_lines_add(&lines, "X-Other: o"), RESULT_OK);
+    char *text = request_lines_text("http://h/", "agent", lines, (RequestMask){.n_first = 1});
+    CU_ASSERT_PTR_NOT_NULL_FATAL(text);
+    CU_ASSERT_STRING_EQUAL(text, "GET / HTTP/1.1\r\nHost: h\r\nUser-Agent: agent\r\n"
+                                 "X-Key: ***\r\nX-Other: o\r\n\r\n");
+    free(text);
+    curl_slist_free_all(lines);
+}
+
 UNIT_MAIN("request lines", {"the text is what is sent", the_text_is_what_is_sent},
           {"user information is Authorization", user_information_is_authorization},
-          {"secrets can be masked", secrets_can_be_masked})
+          {"secrets can be masked", secrets_can_be_masked},
+          {"lines of the file of credentials are always masked",
+           lines_of_the_file_are_always_masked})

@@ -261,3 +261,44 @@ size_t option_distance(const char *a, const char *b)
     }
     return row[n];
 }
+
+void option_store(const OptionSpec *spec, const OptionValue *value, void *field)
+{
+    switch (spec->type) {
+    case OPTION_BOOL:
+        *(bool *)field = value->flag;
+        break;
+    case OPTION_COUNT:
+    case OPTION_TIME:
+    case OPTION_SIZE:
+        *(int64_t *)field = value->number;
+        break;
+    case OPTION_REAL:
+        *(double *)field = value->real;
+        break;
+    case OPTION_WORD:
+        *(int *)field = value->word;
+        break;
+    case OPTION_TEXT:
+        break;
+    }
+}
+
+OptionValue option_read(const OptionSpec *spec, const void *field)
+{
+    switch (spec->type) {
+    case OPTION_BOOL:
+        return (OptionValue){.flag = *(const bool *)field};
+    case OPTION_COUNT:
+    case OPTION_TIME:
+    case OPTION_SIZE:
+        return (OptionValue){.number = *(const int64_t *)field};
+    case OPTION_REAL:
+        return (OptionValue){.real = *(const double *)field};
+    case OPTION_WORD:
+        return (OptionValue){.word = *(const int *)field};
+    case OPTION_TEXT:
+        break;
+    }
+    return (OptionValue){.number = 0};
+}

@@ -47,7 +47,11 @@ typedef struct OptionValue {
 
 /* RESULT_INVALID: error says what was expected; OPTION_TEXT takes any. */
 Result option_parse(const OptionSpec *spec, const char *text, OptionValue *value, Buffer *error);
-/* The same for a time in milliseconds and a size in bytes that have no row. RESULT_INVALID. */
+/* Writes a parsed value to its field; of an OPTION_TEXT nothing, which its owner keeps. */
+void option_store(const OptionSpec *spec, const OptionValue *value, void *field);
+/* And reads it. */
+OptionValue option_read(const OptionSpec *spec, const void *field);
+/* Parse a time in milliseconds and a size in bytes that have no row. RESULT_INVALID. */
 Result option_parse_time(const char *text, int64_t *ms);
 Result option_parse_size(const char *text, int64_t *bytes);
 /* "1 to 64"; a bound that only keeps sums from overflowing is not shown. */

@@ -1,6 +1,5 @@
 #include "base/option/options.h"
 
-#include <fnmatch.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
@@ -13,31 +12,16 @@ static Result store(Options *options, size_t row, const char *text, const Option
 {
     const OptionSpec *spec = &options->specs[row];
     void *place = (char *)options->values + spec->offset;
-    switch (spec->type) {
-    case OPTION_BOOL:
-        *(bool *)place = parsed->flag;
-        break;
-    case OPTION_COUNT:
-    case OPTION_TIME:
-    case OPTION_SIZE:
-        *(int64_t *)place = parsed->number;
-        break;
-    case OPTION_REAL:
-        *(double *)place = parsed->real;
-        break;
-    case OPTION_WORD:
-        *(int *)place = parsed->word;
-        break;
-    case OPTION_TEXT: {
-        char *copy = strdup(text);
-        if (copy == NULL) {
-            return RESULT_MEMORY;
-        }
-        free(*(char **)place);
-        *(char **)place = copy;
-        break;
+    if (spec->type != OPTION_TEXT) {
+        option_store(spec, parsed, place);
+        return RESULT_OK;
     }
+    char *copy = strdup(text);
+    if (copy == NULL) {
+        return RESULT_MEMORY;
     }
+    free(*(char **)place);
+    *(char **)place = copy;
     return RESULT_OK;
 }
 
@@ -83,13 +67,6 @@ Result options_init(Options *options, const OptionSpec *specs, size_t n_specs, v
     return rc;
 }
 
-static void site_destroy(OptionSite *site)
-{
-    free(site->pattern);
-    free(site->text);
-    free(site->origin);
-}
-
 void options_destroy(Options *options)
 {
     for (size_t i = 0; i < options->n_specs; i++) {
@@ -105,10 +82,7 @@ void options_destroy(Options *options)
             *text = NULL;
         }
     }
-    for (size_t i = 0; i < options->n_sites; i++) {
-        site_destroy(&options->sites[i]);
-    }
-    free(options->sites);
+    options_free_sites(options);
     free(options->texts);
     free(options->origins);
     *options = (Options){.specs = NULL};
@@ -244,68 +218,24 @@ size_t options_take_live(Options *options, const Options *fresh)
         }
     }
     buffer_destroy(&error);
-    return taken;
+    size_t differing = options_compare_sites(options, fresh);
+    return differing > 0 && options_copy_sites(options, fresh) == RESULT_OK ? taken + differing
+                                                                            : taken;
 }
 
-/* ---- sites --------------------------------------------------------------------------------- */
-
-Result options_add_site(Options *options, const char *pattern, const char *key, const char *text,
-                        const char *origin, Buffer *error)
+Result options_copy(Options *options, const Options *from)
 {
-    const OptionSpec *spec = NULL;
-    for (size_t i = 0; i < options->n_specs && spec == NULL; i++) {
-        if (options->specs[i].per_site && strcmp(options->specs[i].key, key) == 0) {
-            spec = &options->specs[i];
-        }
+    Result rc = RESULT_OK;
+    for (size_t i = 0; i < from->n_specs && rc == RESULT_OK; i++) {
+        const void *field = (const char *)from->values + from->specs[i].offset;
+        OptionValue value = option_read(&from->specs[i], field);
+        const char *text =
+            from->specs[i].type == OPTION_TEXT ? *(char *const *)field : from->texts[i];
+        rc = store(options, i, text, &value);
+        rc = rc == RESULT_OK ? replace(&options->texts[i], from->texts[i]) : rc;
+        rc = rc == RESULT_OK ? replace(&options->origins[i], from->origins[i]) : rc;
     }
-    if (spec == NULL) {
-        (void)buffer_printf(error, "'%s' cannot be set for a site; these can:", key);
-        for (size_t i = 0; i < options->n_specs; i++) {
-            if (options->specs[i].per_site) {
-                (void)buffer_printf(error, " %s", options->specs[i].key);
-            }
-        }
-        return RESULT_INVALID;
-    }
-    OptionValue parsed = {0};
-    Result rc = option_parse(spec, text, &parsed, error);
-    if (rc != RESULT_OK) {
-        return rc;
-    }
-    OptionSite *sites = realloc(options->sites, (options->n_sites + 1) * sizeof *sites);
-    if (sites == NULL) {
-        return RESULT_MEMORY;
-    }
-    options->sites = sites;
-    OptionSite site = {.pattern = strdup(pattern),
-                       .spec = (size_t)(spec - options->specs),
-                       .text = strdup(text),
-                       .origin = strdup(origin)};
-    if (site.pattern == NULL || site.text == NULL || site.origin == NULL) {
-        site_destroy(&site);
-        return RESULT_MEMORY;
-    }
-    if (spec->type == OPTION_REAL) {
-        site.value.real = parsed.real;
-    } else {
-        site.value.number = spec->type == OPTION_BOOL ? parsed.flag : parsed.number;
-    }
-    sites[options->n_sites++] = site;
-    return RESULT_OK;
-}
-
-bool options_site_number(const Options *options, size_t offset, const char *host, int64_t *number)
-{
-    bool found = false;
-    for (size_t i = 0; i < options->n_sites; i++) {
-        const OptionSite *site = &options->sites[i];
-        if (options->specs[site->spec].offset == offset &&
-            fnmatch(site->pattern, host, FNM_CASEFOLD) == 0) {
-            *number = site->value.number; /* the last match wins */
-            found = true;
-        }
-    }
-    return found;
+    return rc == RESULT_OK ? options_copy_sites(options, from) : rc;
 }
 
 /* ---- printing ------------------------------------------------------------------------------ */

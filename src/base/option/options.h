@@ -25,12 +25,9 @@
 typedef struct OptionSite {
     char *pattern; /* of host names, with * and ? */
     size_t spec;   /* which row */
-    char *text;    /* the value as written */
+    char *text;    /* the value as written; of OPTION_TEXT the value itself */
     char *origin;  /* "FILE:LINE" */
-    union {
-        int64_t number;
-        double real;
-    } value;
+    OptionValue value;
 } OptionSite;
 
 typedef struct Options {
@@ -53,18 +50,34 @@ Result options_set(Options *options, const char *name, const char *text, const c
 /* Reads an INI file (with `include = FILE` before any section). Every error is reported, one line
  * each; RESULT_INVALID when there was any, RESULT_NOT_FOUND or RESULT_IO when it cannot be read. */
 Result options_load(Options *options, const char *path, Buffer *error);
-/* One line of a [site "pattern"] section. RESULT_INVALID: error says why. */
-Result options_add_site(Options *options, const char *pattern, const char *key, const char *text,
-                        const char *origin, Buffer *error);
 /* Reads the environment's RAGNO_SECTION_KEY variables. */
 Result options_load_environment(Options *options, const char *prefix, Buffer *error);
 
-/* Copies the live rows in which fresh, of the same table, differs. Returns their number. */
+/* Copies the live rows in which fresh, of the same table, differs, and its sites. Returns the
+ * number of values that differ. */
 size_t options_take_live(Options *options, const Options *fresh);
+/* Makes options (of the same table, initialised) a copy of from. RESULT_MEMORY. */
+Result options_copy(Options *options, const Options *from);
 
 const OptionSpec *options_find(const Options *options, const char *name);
-/* The value of a per_site row (by offset) for a host, or false when no pattern matches. */
+/* ---- sites (options_site.c) ---- */
+
+/* One line of a [site "pattern"] section; key is "key" or "section.key". RESULT_INVALID: error says
+ * why. */
+Result options_add_site(Options *options, const char *pattern, const char *key, const char *text,
+                        const char *origin, Buffer *error);
+/* The number of a per_site row (by offset) for a host, or false when no pattern matches. */
 bool options_site_number(const Options *options, size_t offset, const char *host, int64_t *number);
+/* Writes one site's value over its field in values, a flat copy of the struct of values: a text is
+ * borrowed from the site. */
+void options_site_apply(const Options *options, const OptionSite *site, void *values);
+/* Replaces the sites by copies of from's. RESULT_MEMORY: nothing changed. */
+Result options_copy_sites(Options *options, const Options *from);
+/* In how many values the sites of two differ. */
+size_t options_compare_sites(const Options *a, const Options *b);
+void options_free_sites(Options *options);
+
+/* ---- printing ---- */
 
 /* "section.key = value" rows that load again, with units, defaults and ranges. */
 void options_print(const Options *options, FILE *out);

@@ -8,7 +8,9 @@
 #include "base/thread/log.h"
 #include "crawl/parts/network_parts.h"
 #include "crawl/parts/parsing_parts.h"
+#include "crawl/parts/site_parts.h"
 #include "crawl/parts/wires.h"
+#include "rules/site/site_book.h"
 #include "crawl/parts/writing_parts.h"
 #include "rules/scope/admission.h"
 
@@ -18,12 +20,16 @@
 Result parts_identify(AgentParts *parts, const Config *config, Buffer *error)
 {
     parts->config = config;
+    shared_init(&parts->sites, site_book_delete);
     shared_init(&parts->scope, scope_delete);
     shared_init(&parts->admission, admission_delete);
     shared_init(&parts->filters, filters_delete);
     shared_init(&parts->fetch_filter, filters_delete_one);
     shared_init(&parts->parked_traps, trap_set_delete);
     Result rc = ip_ranges_parse(&parts->policy.allowed, config->fetch_allow_addresses, error);
+    if (rc == RESULT_OK) {
+        rc = ip_ranges_parse(&parts->policy.denied, config->fetch_deny_addresses, error);
+    }
     if (rc == RESULT_OK) {
         rc = dedup_parse_steps(config->scope_dedup_key, &parts->dedup, error);
     }
@@ -59,8 +65,10 @@ Result parts_new(AgentParts *parts, CrawlStore *store, const char *crawl_log, Bu
     byte_gate_init(&parts->answers, (size_t)parts->config->fetch_memory, wires_room, parts);
     byte_gate_init(&parts->results, (size_t)parts->config->store_memory, NULL, NULL);
     parts->gates = true;
-    Result rc =
-        parts->news < 0 ? result_of_errno(errno) : writing_parts_new(parts, crawl_log, error);
+    Result rc = parts->news < 0 ? result_of_errno(errno) : site_parts_share(parts, error);
+    if (rc == RESULT_OK) {
+        rc = writing_parts_new(parts, crawl_log, error);
+    }
     if (rc == RESULT_OK) {
         rc = parsing_parts_new(parts, error);
     }
@@ -198,12 +206,14 @@ void parts_delete(AgentParts *parts)
     }
     crawl_log_close(parts->log);
     score_rules_delete(parts->score_rules);
+    site_parts_destroy(parts);
     shared_destroy(&parts->scope);
     shared_destroy(&parts->admission);
     shared_destroy(&parts->filters);
     shared_destroy(&parts->fetch_filter);
     shared_destroy(&parts->parked_traps);
     ip_ranges_destroy(&parts->policy.allowed);
+    ip_ranges_destroy(&parts->policy.denied);
     free(parts->user_agent);
     if (parts->gates) {
         byte_gate_destroy(&parts->answers);

@@ -49,12 +49,15 @@ typedef struct AgentParts {
     char *user_agent;
     Stats stats;
     ScoreRules *score_rules; /* NULL: none */
-    Shared scope;            /* a Scope, for parsing threads */
-    Shared admission;        /* an Admission, for fetching threads and ingest */
-    Shared filters;          /* Filters, for parsing threads */
-    Shared fetch_filter;     /* the Filter of filter.fetch, for fetching threads */
-    Shared parked_traps;     /* the TrapSet of patterns that bring nothing new, for them, too */
-    DenialList denials;      /* the main thread's */
+    Shared sites;            /* a SiteBook, for fetching threads, distributor and ingest */
+    SharedReader distributor_sites;
+    SharedReader ingest_sites;
+    Shared scope;        /* a Scope, for parsing threads */
+    Shared admission;    /* an Admission, for fetching threads and ingest */
+    Shared filters;      /* Filters, for parsing threads */
+    Shared fetch_filter; /* the Filter of filter.fetch, for fetching threads */
+    Shared parked_traps; /* the TrapSet of patterns that bring nothing new, for them, too */
+    DenialList denials;  /* the main thread's */
     Readmission *readmission;
     DedupSteps dedup;
     CrawlLog *log;

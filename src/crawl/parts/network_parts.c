@@ -5,17 +5,10 @@
 
 #include "base/thread/log.h"
 #include "crawl/parts/descriptors.h"
+#include "crawl/parts/site_parts.h"
 #include "crawl/parts/wires.h"
 #include "rules/scope/admission.h"
-
-static int64_t site_delay(void *context, const char *hostname, int64_t standard_ms)
-{
-    const AgentParts *parts = context;
-    int64_t delay = standard_ms;
-    (void)options_site_number(&parts->config->options, offsetof(Config, politeness_host_delay),
-                              hostname, &delay);
-    return delay;
-}
+#include "rules/site/site_book.h"
 
 static Result build_frontier(AgentParts *parts, Buffer *error)
 {
@@ -44,7 +37,8 @@ static Result build_frontier(AgentParts *parts, Buffer *error)
                         .ports = &parts->ports,
                         .bias = {.kind = (LevelBiasKind)config->schedule_bias,
                                  .lower_share = config->schedule_lower_share},
-                        .host_delay = site_delay,
+                        .host_delay = site_parts_host_delay,
+                        .host_pages = site_parts_host_pages,
                         .context = parts,
                         .visits_full_hosts = config_is_continuous(config),
                         .revisits =
@@ -134,7 +128,8 @@ static Result build_fetch(AgentParts *parts, Buffer *error)
                               .port_map = config->fetch_port_map,
                               .policy = &parts->policy,
                               .ports = &parts->ports,
-                              .politeness = &parts->politeness,
+                              .sites = &parts->sites,
+                              .site_of = site_book_fetch_site,
                               .gate = &parts->answers,
                               .kept_connections = parts->kept_connections,
                               .connect_timeout_ms = config->fetch_connect_timeout,
@@ -142,12 +137,8 @@ static Result build_fetch(AgentParts *parts, Buffer *error)
                               .total_timeout_ms = config->fetch_total_timeout,
                               .slow_bytes_s = config->fetch_slow_rate,
                               .slow_time_ms = config->fetch_slow_time,
-                              .max_body_bytes = config->fetch_max_body,
-                              .max_sitemap_bytes = config->fetch_max_sitemap,
                               .max_header_bytes = config->fetch_max_header,
                               .max_ratio = (unsigned)config->fetch_max_ratio,
-                              .http2 = config->fetch_http2,
-                              .tls_verify = config->fetch_tls_verify,
                               .robots_expiry_ms = config->robots_expiry,
                               .keep_requests = config->warc_enabled,
                               .mask_secrets = config->warc_mask_secrets,

@@ -1,6 +1,7 @@
 #include "crawl/parts/writing_parts.h"
 
 #include "base/thread/log.h"
+#include "crawl/parts/site_parts.h"
 #include "crawl/parts/wires.h"
 
 static Result build_archive(AgentParts *parts, Buffer *error)
@@ -59,6 +60,8 @@ static Result build_ingest(AgentParts *parts, const char *crawl_log)
     }
     IngestOptions options = ingest_options(config);
     options.results = &parts->results;
+    options.host_pages = site_parts_ingest_pages;
+    options.host_pages_context = parts;
     options.scorer = scoring_scorer(parts->scoring);
     options.admission = &parts->admission;
     options.dedup = parts->dedup;

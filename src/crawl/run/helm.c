@@ -4,6 +4,7 @@
 
 #include "base/thread/log.h"
 #include "crawl/parts/rule_parts.h"
+#include "crawl/parts/site_parts.h"
 #include "crawl/parts/writing_parts.h"
 
 #define DRAIN_TICK_MS  1000
@@ -115,7 +116,8 @@ bool helm_reload(Helm *helm, const char *who, size_t *changed, Buffer *error)
     config_destroy(&fresh);
     log_set_level((LogLevel)options->config->log_level);
     parts_configure(helm->parts);
-    Result rc = rule_parts_share(helm->parts, error);
+    Result rc = site_parts_share(helm->parts, error);
+    rc = rc == RESULT_OK ? rule_parts_share(helm->parts, error) : rc;
     Result revisits = writing_parts_change_revisits(helm->parts, error);
     LOG_INFO("agent", "configuration read anew", "changed=%zu %s", *changed, who);
     return rc == RESULT_OK && revisits == RESULT_OK;

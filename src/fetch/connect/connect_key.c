@@ -23,6 +23,13 @@ void connect_key_format(uint32_t host, const IpAddress *address, uint16_t port,
                    (unsigned)(where >> 16) & 0xFFFFu, (unsigned)where & 0xFFFFu, port);
 }
 
+void connect_key_plain(const IpAddress *address, uint16_t port, char text[CONNECT_KEY_BYTES])
+{
+    char place[IP_ADDRESS_TEXT_BYTES];
+    (void)ip_address_format(address, place);
+    (void)snprintf(text, CONNECT_KEY_BYTES, address->v6 ? "::[%s]:%u" : "::%s:%u", place, port);
+}
+
 void connect_key_resolve(const IpAddress *address, struct curl_sockaddr *socket_address)
 {
     struct sockaddr_in6 key;

@@ -27,6 +27,8 @@
  */
 void connect_key_format(uint32_t host, const IpAddress *address, uint16_t port,
                         char text[CONNECT_KEY_BYTES]);
+/* Writes "::ADDRESS:PORT": the place itself, for a proxy that is to be told it. */
+void connect_key_plain(const IpAddress *address, uint16_t port, char text[CONNECT_KEY_BYTES]);
 /* Replaces the key, which libcurl has taken for an address, by the address; the port stays. */
 void connect_key_resolve(const IpAddress *address, struct curl_sockaddr *socket_address);
 

@@ -63,6 +63,7 @@ int fetch_status_of_class(FetchClass class)
     case FETCH_REFUSED:
     case FETCH_NO_ROUTE:
     case FETCH_TLS:
+    case FETCH_PROXY:
         return STATUS_CONNECT;
     case FETCH_CONNECT_TIME:
     case FETCH_TIMEOUT:

@@ -65,15 +65,17 @@ typedef enum FetchTruncation {
 
 /* What was asked for, from the window of the host that was asked. */
 typedef struct FetchRequest {
-    uint64_t index; /* of the page, when has_page */
-    bool has_page;  /* index is one: no robots.txt, no DNS answer, no news about a host */
-    bool again;     /* it was crawled before */
-    uint8_t level;  /* where it was scheduled */
-    uint8_t hop;    /* how it was found: L R E S M P */
-    uint8_t depth;  /* links from a seed, capped at 255 */
-    uint8_t tries;  /* failed attempts, this one included if it failed */
-    char *url;      /* owned; NULL for host news */
-    char *etag;     /* owned; validators of what is stored, or NULL: sent as conditions */
+    uint64_t index;      /* of the page, when has_page */
+    bool has_page;       /* index is one: no robots.txt, no DNS answer, no news about a host */
+    bool again;          /* it was crawled before */
+    bool ignores_robots; /* [site] said so */
+    uint8_t level;       /* where it was scheduled */
+    uint8_t hop;         /* how it was found: L R E S M P */
+    uint8_t depth;       /* links from a seed, capped at 255 */
+    uint8_t tries;       /* failed attempts, this one included if it failed */
+    size_t max_body;     /* bytes of the body that are kept, as received and decoded; 0: not said */
+    char *url;           /* owned; NULL for host news */
+    char *etag;          /* owned; validators of what is stored, or NULL: sent as conditions */
     char *last_modified;
     char *header;      /* the request's header block, or NULL; owned */
     IpAddress address; /* that was asked */

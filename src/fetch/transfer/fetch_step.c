@@ -66,6 +66,19 @@ static void note_host(const VisitState *visit_state, FetchResult *result, int64_
         visit_state->robots.rules == NULL ? -1 : robots_crawl_delay_ms(visit_state->robots.rules);
 }
 
+/* The host is left alone for as long as what it sent takes at the rate that it is limited to. */
+static void keep_to_rate(const FetchRules *rules, const FetchResult *result,
+                         PolitenessVerdict *verdict)
+{
+    if (rules->most_bytes_s > 0) {
+        int64_t took_ms = mono_ms_between(result->cost.start, result->cost.end);
+        int64_t bytes = (int64_t)result->cost.bytes;
+        int64_t owed_ms = bytes / rules->most_bytes_s * 1000 +
+                          bytes % rules->most_bytes_s * 1000 / rules->most_bytes_s - took_ms;
+        verdict->host_wait_ms = owed_ms > verdict->host_wait_ms ? owed_ms : verdict->host_wait_ms;
+    }
+}
+
 /* Judges the fetch, sets the visit state's times from its end, and writes both into the result. */
 static PolitenessVerdict judge(const FetchRules *rules, VisitState *visit_state,
                                FetchResult *result, bool robots_needed, unsigned *tries)
@@ -73,6 +86,7 @@ static PolitenessVerdict judge(const FetchRules *rules, VisitState *visit_state,
     FetchEnd end = end_of(visit_state, result, robots_needed);
     PolitenessVerdict verdict =
         politeness_judge(rules->politeness, &end, &visit_state->politeness.health, tries);
+    keep_to_rate(rules, result, &verdict);
     set_times(visit_state, result, &verdict);
     note_host(visit_state, result, verdict.host_wait_ms);
     result->request.tries = (uint8_t)(verdict.tries > UINT8_MAX ? UINT8_MAX : verdict.tries);
@@ -214,6 +228,7 @@ static FetchResult *new_result(const FetchRules *rules, const VisitState *visit_
         return NULL;
     }
     result->host.id = visit_state->identity.host;
+    result->request.ignores_robots = rules->ignores_robots;
     result->request.address = visit_state->address.ip;
     result->cost.worker = rules->worker;
     result->host.robots_version = visit_state->robots.version;
@@ -330,7 +345,8 @@ static Refusal refuse_url(const FetchRules *rules, VisitState *visit_state, cons
                           bool has_rules)
 {
     Refusal refusal = ask_operator(rules, visit_state, url);
-    if (refusal.status != 0 || !has_rules || !robots_permit(visit_state, url, &refusal)) {
+    if (refusal.status != 0 || !has_rules ||
+        (!rules->ignores_robots && !robots_permit(visit_state, url, &refusal))) {
         return refusal;
     }
     return ask_filters(rules, visit_state, url);
@@ -397,23 +413,11 @@ static Result skip_refused(const FetchRules *rules, VisitState *visit_state, con
     return none_wanted ? RESULT_NOT_FOUND : RESULT_OK;
 }
 
-static bool needs_robots(const VisitState *visit_state, MonoTime now)
+static bool needs_robots(const FetchRules *rules, const VisitState *visit_state, MonoTime now)
 {
-    return visit_state->robots.state != ROBOTS_KNOWN || visit_state->robots.target != NULL ||
-           !mono_before(now, visit_state->robots.expiry);
-}
-
-static char *robots_url(const VisitState *visit_state)
-{
-    if (visit_state->robots.target != NULL) {
-        return strdup(visit_state->robots.target);
-    }
-    Buffer url;
-    buffer_init(&url, BUFFER_NO_LIMIT);
-    if (buffer_printf(&url, "%s/robots.txt", visit_state->identity.origin) != RESULT_OK) {
-        buffer_destroy(&url);
-    }
-    return buffer_detach(&url);
+    return !rules->ignores_robots &&
+           (visit_state->robots.state != ROBOTS_KNOWN || visit_state->robots.target != NULL ||
+            !mono_before(now, visit_state->robots.expiry));
 }
 
 /* A robots.txt that redirects to another scheme or port of the same name is fetched by the visit
@@ -436,7 +440,7 @@ static FetchResult *robots_request(const FetchRules *rules, const VisitState *vi
     if (result == NULL) {
         return NULL;
     }
-    result->request.url = robots_url(asker == NULL ? visit_state : asker);
+    result->request.url = robots_answer_url(asker == NULL ? visit_state : asker);
     result->host.id = asker == NULL ? visit_state->identity.host : asker->identity.host;
     result->request.hop = 'P';
     note_origin(visit_state, result);
@@ -472,7 +476,7 @@ FetchResult *fetch_step_begin(const FetchRules *rules, VisitState *visit_state, 
     FetchResult *result = NULL;
     Result rc = refuse_askers(rules, visit_state, now, refused);
     bool serves = visit_state->errands.askers != NULL;
-    bool has_rules = !needs_robots(visit_state, now->mono);
+    bool has_rules = !needs_robots(rules, visit_state, now->mono);
     if (rc == RESULT_OK && !serves) {
         rc = skip_refused(rules, visit_state, now, refused, has_rules);
     }

@@ -49,7 +49,9 @@ typedef struct FetchWord {
 typedef FetchWord FetchJudge(const void *admission, const FetchQuestion *question);
 
 typedef struct FetchRules {
-    const PolitenessOptions *politeness; /* borrowed */
+    const PolitenessOptions *politeness; /* of the host; borrowed */
+    bool ignores_robots;                 /* of the host: none is asked for, none forbids anything */
+    int64_t most_bytes_s;                /* the host is owed the time that so few would take; 0 */
     RobotsReading robots;
     unsigned worker;               /* number of the fetching thread */
     SharedReader *admission;       /* its view of what the operator admits; NULL = everything */

@@ -29,6 +29,8 @@ struct Fetcher {
     FetcherOptions options;
     FetcherSinks sinks;
     FetchRules rules;
+    SharedReader sites;
+    FetchSite site; /* of the fetch that begins or ends */
     unsigned number;
     TransferShared shared;
     Lanes lanes;
@@ -60,6 +62,17 @@ struct Fetcher {
     _Atomic uint64_t connections;
 };
 
+/* What holds for this host, from now until the next fetch begins or ends. */
+static void look_up_site(Fetcher *fetcher, VisitState *visit_state)
+{
+    FetchSite *site = &fetcher->site;
+    fetcher->options.site_of(shared_get(&fetcher->sites), visit_state->identity.hostname, site);
+    fetcher->rules.politeness = &site->politeness;
+    fetcher->rules.ignores_robots = site->ignores_robots;
+    fetcher->rules.most_bytes_s = site->most_bytes_s;
+    visit_state->politeness.delay_ms = site->politeness.host_delay_ms;
+}
+
 /* ---- the end of a fetch
  * ---------------------------------------------------------------------------- */
 
@@ -80,6 +93,7 @@ static void finish(Fetcher *fetcher, Transfer *transfer, CURLcode code)
     if (result->answer.class == FETCH_LOCAL) {
         local_trouble_note(&fetcher->local, transfer->local_errno, result->cost.end);
     }
+    look_up_site(fetcher, visit_state);
     VisitState *asker = fetch_step_end(&fetcher->rules, visit_state, result);
     transfer->result = NULL;
     byte_gate_hand_on(&result->cost.share);
@@ -108,6 +122,7 @@ static void begin(Fetcher *fetcher, VisitState *visit_state)
         give_back(fetcher, visit_state); /* it waited here until its address was another agent's */
         return;
     }
+    look_up_site(fetcher, visit_state);
     FetchRefused refused = {.context = fetcher->sinks.context,
                             .take = fetcher->sinks.result,
                             .answered = fetcher->sinks.answered};
@@ -116,7 +131,6 @@ static void begin(Fetcher *fetcher, VisitState *visit_state)
         give_back(fetcher, visit_state);
         return;
     }
-    bool robots = result->kind == FETCHED_ROBOTS;
     Transfer *transfer = transfer_pool_take(&fetcher->pool);
     if (transfer == NULL) {
         fetch_result_delete(result);
@@ -125,7 +139,7 @@ static void begin(Fetcher *fetcher, VisitState *visit_state)
         return;
     }
     transfer->lane = lanes_of(&fetcher->lanes, visit_state->identity.host);
-    Result rc = transfer_prepare(transfer, visit_state, result, result->request.url, robots);
+    Result rc = transfer_prepare(transfer, visit_state, result, &fetcher->site);
     if (rc == RESULT_OK &&
         transfer_clock_start(&fetcher->clock, &transfer->timer, fetcher->shared.now) == RESULT_OK &&
         lanes_begin(transfer->lane, transfer->easy) == RESULT_OK) {
@@ -303,6 +317,30 @@ static Result open_loop(Fetcher *fetcher)
     return queue_init(&fetcher->inbox, INBOX_CAPACITY);
 }
 
+/* What may be replaced while the thread runs. */
+static Result open_rules(Fetcher *fetcher)
+{
+    const FetcherOptions *options = &fetcher->options;
+    Result rc = RESULT_OK;
+    shared_reader_open(&fetcher->sites, options->sites);
+    if (options->admission != NULL) {
+        shared_reader_open(&fetcher->admission, options->admission);
+        fetcher->rules.admission = &fetcher->admission;
+        fetcher->rules.judge = options->judge;
+    }
+    if (options->filter != NULL) {
+        rc = filter_scratch_new(&fetcher->filter_scratch);
+        shared_reader_open(&fetcher->filter, options->filter);
+        fetcher->rules.filter = &fetcher->filter;
+        fetcher->rules.filter_scratch = fetcher->filter_scratch;
+    }
+    if (rc == RESULT_OK && options->traps != NULL) {
+        shared_reader_open(&fetcher->traps, options->traps);
+        fetcher->rules.traps = &fetcher->traps;
+    }
+    return rc;
+}
+
 Result fetcher_new(Fetcher **out, unsigned number, const FetcherOptions *options,
                    const FetcherSinks *sinks)
 {
@@ -313,7 +351,7 @@ Result fetcher_new(Fetcher **out, unsigned number, const FetcherOptions *options
     fetcher->options = *options;
     fetcher->sinks = *sinks;
     fetcher->number = number;
-    fetcher->rules = (FetchRules){.politeness = options->politeness,
+    fetcher->rules = (FetchRules){.politeness = &fetcher->site.politeness,
                                   .robots = {.agent = options->robots_agent,
                                              .expiry_ms = options->robots_expiry_ms,
                                              .ports = options->ports,
@@ -343,20 +381,8 @@ Result fetcher_new(Fetcher **out, unsigned number, const FetcherOptions *options
         rc = decoder_new(&fetcher->decoder);
         fetcher->rules.robots.decoder = fetcher->decoder;
     }
-    if (rc == RESULT_OK && options->admission != NULL) {
-        shared_reader_open(&fetcher->admission, options->admission);
-        fetcher->rules.admission = &fetcher->admission;
-        fetcher->rules.judge = options->judge;
-    }
-    if (rc == RESULT_OK && options->filter != NULL) {
-        rc = filter_scratch_new(&fetcher->filter_scratch);
-        shared_reader_open(&fetcher->filter, options->filter);
-        fetcher->rules.filter = &fetcher->filter;
-        fetcher->rules.filter_scratch = fetcher->filter_scratch;
-    }
-    if (rc == RESULT_OK && options->traps != NULL) {
-        shared_reader_open(&fetcher->traps, options->traps);
-        fetcher->rules.traps = &fetcher->traps;
+    if (rc == RESULT_OK) {
+        rc = open_rules(fetcher);
     }
     if (rc != RESULT_OK) {
         fetcher_delete(fetcher);
@@ -426,6 +452,7 @@ void fetcher_delete(Fetcher *fetcher)
     socket_watch_destroy(&fetcher->sockets);
     transfer_shared_destroy(&fetcher->shared);
     shared_reader_close(&fetcher->admission);
+    shared_reader_close(&fetcher->sites);
     shared_reader_close(&fetcher->filter);
     shared_reader_close(&fetcher->traps);
     filter_scratch_delete(fetcher->filter_scratch);

@@ -28,6 +28,7 @@
 #include "parse/host/ip_address.h"
 #include "parse/host/port_set.h"
 #include "base/core/result.h"
+#include "fetch/site/fetch_site.h"
 #include "fetch/transfer/fetch_result.h"
 #include "fetch/transfer/fetch_step.h"
 #include "fetch/transfer/flights.h"
@@ -37,12 +38,14 @@
 typedef struct FetcherOptions {
     const char *user_agent; /* all strings are borrowed */
     const char *robots_agent;
-    const char *headers;         /* "Name: value", separated by |; may be "" */
-    const char *accept_language; /* may be "" */
-    const char *port_map;        /* "80:8080,443:8443": URL port to real port; may be "" */
-    const IpPolicy *policy;      /* which addresses may be connected to */
-    const PortSet *ports;        /* and which ports; NULL: all that are not bad */
-    const PolitenessOptions *politeness;
+    /* What most hosts are sent (FetchSite): lines for it are made once. */
+    const char *headers;
+    const char *accept_language;
+    const char *port_map;   /* "80:8080,443:8443": URL port to real port; may be "" */
+    const IpPolicy *policy; /* which addresses may be connected to */
+    const PortSet *ports;   /* and which ports; NULL: all that are not bad */
+    Shared *sites;          /* the object that site_of reads; borrowed */
+    FetchSiteOf *site_of;
     ByteGate *gate; /* bytes of answers that are not parsed yet; NULL = not counted; borrowed */
     size_t kept_connections; /* open at most after their use, those in use included */
     int64_t connect_timeout_ms;
@@ -50,12 +53,8 @@ typedef struct FetcherOptions {
     int64_t total_timeout_ms;
     int64_t slow_bytes_s; /* slower than this for slow_time_ms is too slow; 0 = off */
     int64_t slow_time_ms;
-    int64_t max_body_bytes;
-    int64_t max_sitemap_bytes; /* of a body that was found as a sitemap */
     int64_t max_header_bytes;
     unsigned max_ratio; /* decoded over received bytes of a robots.txt with a content coding */
-    bool http2;
-    bool tls_verify;
     int64_t robots_expiry_ms;
     bool keep_requests; /* fill in FetchRequest.header */
     bool mask_secrets;  /* and write passwords and cookies in it as "***" */

@@ -1,9 +1,11 @@
 #include "fetch/transfer/request_lines.h"
 
+#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
 
+#include "base/memory/base64.h"
 #include "parse/host/authority.h"
 
 #define ACCEPT                                                                                     \
@@ -33,46 +35,44 @@ static Result add_user_headers(struct curl_slist **list, const char *headers)
     return rc;
 }
 
-Result request_lines_common(struct curl_slist **list, const FetcherOptions *options, bool robots)
+Result request_lines_common(struct curl_slist **list, const char *headers,
+                            const char *accept_language, bool robots)
 {
     Result rc = request_lines_add(list, robots ? "Accept: text/plain,*/*;q=0.8" : ACCEPT);
     if (rc == RESULT_OK) {
         rc = request_lines_add(list, robots ? "Accept-Encoding: identity"
                                             : "Accept-Encoding: gzip, deflate, br, zstd");
     }
-    if (rc == RESULT_OK && *options->accept_language != '\0') {
+    if (rc == RESULT_OK && *accept_language != '\0') {
         Buffer line;
         buffer_init(&line, 4096);
-        rc = buffer_printf(&line, "Accept-Language: %s", options->accept_language);
+        rc = buffer_printf(&line, "Accept-Language: %s", accept_language);
         if (rc == RESULT_OK) {
             rc = request_lines_add(list, buffer_string(&line));
         }
         buffer_destroy(&line);
     }
-    return rc == RESULT_OK ? add_user_headers(list, options->headers) : rc;
+    return rc == RESULT_OK ? add_user_headers(list, headers) : rc;
+}
+
+Result request_lines_secrets(struct curl_slist **list, const Credentials *credentials,
+                             const char *url, size_t *n)
+{
+    Result rc = RESULT_OK;
+    size_t place = 0;
+    const char *line = NULL;
+    while (rc == RESULT_OK &&
+           (line = credentials_next(credentials, url, strlen(url), &place)) != NULL) {
+        rc = request_lines_add(list, line);
+        *n += rc == RESULT_OK;
+    }
+    return rc;
 }
 
 /* ---- the text for the archive ------------------------------------------------------------------
  */
 
 static const char secret[] = "***";
-
-static Result append_base64(Buffer *text, const char *bytes, size_t length)
-{
-    static const char digits[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-    Result rc = RESULT_OK;
-    for (size_t i = 0; rc == RESULT_OK && i < length; i += 3) {
-        size_t n = length - i < 3 ? length - i : 3;
-        uint32_t group = (uint32_t)(uint8_t)bytes[i] << 16;
-        group |= n > 1 ? (uint32_t)(uint8_t)bytes[i + 1] << 8 : 0;
-        group |= n > 2 ? (uint8_t)bytes[i + 2] : 0;
-        char four[4] = {digits[group >> 18], digits[group >> 12 & 63], '=', '='};
-        four[2] = n > 1 ? digits[group >> 6 & 63] : '=';
-        four[3] = n > 2 ? digits[group & 63] : '=';
-        rc = buffer_append(text, four, sizeof four);
-    }
-    return rc;
-}
 
 static int hex_value(char c)
 {
@@ -103,7 +103,8 @@ static Result append_authorization(Buffer *text, const char *userinfo, size_t le
         rc = buffer_append_char(&plain, ':');
     }
     rc = rc == RESULT_OK ? buffer_append_string(text, "Authorization: Basic ") : rc;
-    rc = rc == RESULT_OK ? append_base64(text, plain.data, plain.length) : rc;
+    rc = rc == RESULT_OK ? base64_append(text, buffer_string(&plain), plain.length, BASE64_STANDARD)
+                         : rc;
     rc = rc == RESULT_OK ? buffer_append_string(text, "\r\n") : rc;
     buffer_destroy(&plain);
     return rc;
@@ -120,15 +121,14 @@ static bool is_secret(const char *line)
     return false;
 }
 
-static Result append_line(Buffer *text, const char *line, bool mask_secrets)
+static Result append_line(Buffer *text, const char *line, bool masked)
 {
-    return mask_secrets && is_secret(line)
-               ? buffer_printf(text, "%.*s: %s\r\n", (int)strcspn(line, ":"), line, secret)
-               : buffer_printf(text, "%s\r\n", line);
+    return masked ? buffer_printf(text, "%.*s: %s\r\n", (int)strcspn(line, ":"), line, secret)
+                  : buffer_printf(text, "%s\r\n", line);
 }
 
 char *request_lines_text(const char *url, const char *user_agent, const struct curl_slist *lines,
-                         bool mask_secrets)
+                         RequestMask mask)
 {
     size_t length = strlen(url);
     Authority at = authority_of(url, length);
@@ -138,14 +138,16 @@ char *request_lines_text(const char *url, const char *user_agent, const struct c
     Result rc = buffer_printf(&text, "GET %s%s HTTP/1.1\r\nHost: %.*s\r\n", *path == '/' ? "" : "/",
                               path, (int)(at.end - at.host), url + at.host);
     if (rc == RESULT_OK && at.host > at.start) {
-        rc = append_authorization(&text, url + at.start, at.host - at.start - 1, mask_secrets);
+        rc = append_authorization(&text, url + at.start, at.host - at.start - 1, mask.all);
     }
     if (rc == RESULT_OK) {
         rc = buffer_printf(&text, "User-Agent: %s\r\n", user_agent);
     }
+    size_t n = 0;
     for (const struct curl_slist *line = lines; rc == RESULT_OK && line != NULL;
          line = line->next) {
-        rc = append_line(&text, line->data, mask_secrets);
+        rc = append_line(&text, line->data,
+                         n++ < mask.n_first || (mask.all && is_secret(line->data)));
     }
     if (rc == RESULT_OK) {
         rc = buffer_append_string(&text, "\r\n");

@@ -9,17 +9,32 @@
 
 #include <curl/curl.h>
 
-#include "fetch/transfer/fetcher.h"
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "base/core/result.h"
+#include "fetch/site/fetch_site.h"
 
 /* Appends a copy of the line; the list stays as it is without memory for it. */
 Result request_lines_add(struct curl_slist **list, const char *line);
-/* The lines that all requests of a thread have in common: those for pages, or for robots.txt. */
-Result request_lines_common(struct curl_slist **list, const FetcherOptions *options, bool robots);
+/* The lines that all requests to hosts with the same settings have in common: those for pages, or
+ * for robots.txt. */
+Result request_lines_common(struct curl_slist **list, const char *headers,
+                            const char *accept_language, bool robots);
+/* Appends what the file of credentials has for a URL, and counts it. */
+Result request_lines_secrets(struct curl_slist **list, const Credentials *credentials,
+                             const char *url, size_t *n);
+
+/* What the text shows of secrets. */
+typedef struct RequestMask {
+    size_t n_first; /* the values of so many lines are written as "***" */
+    bool all;       /* and those of all Authorization, Proxy-Authorization and Cookie lines */
+} RequestMask;
+
 /* The request's header block as libcurl writes it for HTTP/1.1: request line, Host, Authorization
  * if the URL has user information, User-Agent, then the lines in order. (HTTP/2 sends the same
- * fields in binary form.) mask_secrets: the values of Authorization, Proxy-Authorization and Cookie
- * are written as "***". The caller frees it; NULL without memory. */
+ * fields in binary form.) The caller frees it; NULL without memory. */
 char *request_lines_text(const char *url, const char *user_agent, const struct curl_slist *lines,
-                         bool mask_secrets);
+                         RequestMask mask);
 
 #endif

@@ -191,3 +191,16 @@ RobotsNext robots_answer(VisitState *visit_state, FetchResult *result, const Rob
     install(visit_state, result, robots, &header, reading->expiry_ms);
     return ROBOTS_DONE;
 }
+
+char *robots_answer_url(const VisitState *visit_state)
+{
+    if (visit_state->robots.target != NULL) {
+        return strdup(visit_state->robots.target);
+    }
+    Buffer url;
+    buffer_init(&url, BUFFER_NO_LIMIT);
+    if (buffer_printf(&url, "%s/robots.txt", visit_state->identity.origin) != RESULT_OK) {
+        buffer_destroy(&url);
+    }
+    return buffer_detach(&url);
+}

@@ -55,4 +55,8 @@ typedef struct RobotsReading {
 RobotsNext robots_answer(VisitState *visit_state, FetchResult *result,
                          const RobotsReading *reading);
 
+/* The URL to ask for robots.txt: the host's, or where its last answer pointed. The caller frees it;
+ * NULL without memory. */
+char *robots_answer_url(const VisitState *visit_state);
+
 #endif

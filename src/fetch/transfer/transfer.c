@@ -7,6 +7,7 @@
 
 #include "base/thread/log.h"
 #include "parse/host/authority.h"
+#include "fetch/site/proxy.h"
 #include "fetch/transfer/request_lines.h"
 
 #define HEADER_FIRST_BYTES 1024u
@@ -14,6 +15,7 @@
 #define BODY_TOLD_BYTES    (256u << 10)
 #define RECEIVE_BYTES      65536L
 #define CONNECT_BEYOND_MS  86400000L
+#define PROXY_NAME_S       60L /* the address of a proxy is kept */
 /* What a transfer is counted with from its start: the first piece of its body, and what libcurl
  * and the system hold for it. */
 #define TRANSFER_FIRST_BYTES (BODY_FIRST_BYTES + 16384u)
@@ -35,10 +37,12 @@ Result transfer_shared_init(TransferShared *shared, const FetcherOptions *option
     }
     buffer_destroy(&error);
     if (rc == RESULT_OK) {
-        rc = request_lines_common(&shared->page_headers, options, false);
+        rc = request_lines_common(&shared->page_headers, options->headers, options->accept_language,
+                                  false);
     }
     if (rc == RESULT_OK) {
-        rc = request_lines_common(&shared->robots_headers, options, true);
+        rc = request_lines_common(&shared->robots_headers, options->headers,
+                                  options->accept_language, true);
     }
     if (rc != RESULT_OK) {
         transfer_shared_destroy(shared);
@@ -167,16 +171,8 @@ static size_t on_body(char *bytes, size_t size, size_t n, void *context)
     return length;
 }
 
-static curl_socket_t on_open_socket(void *context, curlsocktype purpose,
-                                    struct curl_sockaddr *address)
+static curl_socket_t open_socket(Transfer *transfer, const struct curl_sockaddr *address)
 {
-    Transfer *transfer = context;
-    const IpAddress *ip = &transfer->visit_state->address.ip;
-    if (purpose != CURLSOCKTYPE_IPCXN || !ip_policy_allows(transfer->shared->options->policy, ip)) {
-        transfer->refused_address = true;
-        return CURL_SOCKET_BAD;
-    }
-    connect_key_resolve(ip, address);
     (*transfer->shared->connections)++;
     int fd = socket(address->family, address->socktype | SOCK_CLOEXEC, address->protocol);
     if (fd >= 0) {
@@ -185,6 +181,22 @@ static curl_socket_t on_open_socket(void *context, curlsocktype purpose,
         transfer->local_errno = errno; /* whatever it is: nobody has been asked yet */
     }
     return fd < 0 ? CURL_SOCKET_BAD : fd;
+}
+
+static curl_socket_t on_open_socket(void *context, curlsocktype purpose,
+                                    struct curl_sockaddr *address)
+{
+    Transfer *transfer = context;
+    const IpAddress *ip = &transfer->visit_state->address.ip;
+    if (transfer->is_proxied) {
+        return open_socket(transfer, address); /* the operator's, wherever it is */
+    }
+    if (purpose != CURLSOCKTYPE_IPCXN || !ip_policy_allows(transfer->shared->options->policy, ip)) {
+        transfer->refused_address = true;
+        return CURL_SOCKET_BAD;
+    }
+    connect_key_resolve(ip, address);
+    return open_socket(transfer, address);
 }
 
 /* ---- one transfer
@@ -197,14 +209,14 @@ static void set_up_once(Transfer *transfer)
     (void)curl_easy_setopt(easy, CURLOPT_PRIVATE, transfer);
     (void)curl_easy_setopt(easy, CURLOPT_NOSIGNAL, 1L);
     (void)curl_easy_setopt(easy, CURLOPT_PROTOCOLS_STR, "http,https");
-    (void)curl_easy_setopt(easy, CURLOPT_PROXY, ""); /* not from the environment */
+    /* What is for the host is not for its proxy. */
+    (void)curl_easy_setopt(easy, CURLOPT_HEADEROPT, (long)CURLHEADER_SEPARATE);
+    (void)curl_easy_setopt(easy, CURLOPT_SUPPRESS_CONNECT_HEADERS, 1L);
+    (void)curl_easy_setopt(easy, CURLOPT_PROXYAUTH, (long)CURLAUTH_BASIC);
     (void)curl_easy_setopt(easy, CURLOPT_FOLLOWLOCATION, 0L);
     (void)curl_easy_setopt(easy, CURLOPT_PATH_AS_IS, 1L);
     (void)curl_easy_setopt(easy, CURLOPT_HTTP_CONTENT_DECODING, 0L);
     (void)curl_easy_setopt(easy, CURLOPT_BUFFERSIZE, RECEIVE_BYTES);
-    /* Addresses come from our resolver. libcurl would keep what it takes for their names, and look
-     * through all of them twice in every transfer. */
-    (void)curl_easy_setopt(easy, CURLOPT_DNS_CACHE_TIMEOUT, 0L);
     (void)curl_easy_setopt(easy, CURLOPT_USERAGENT, options->user_agent);
     (void)curl_easy_setopt(easy, CURLOPT_ERRORBUFFER, transfer->error);
     (void)curl_easy_setopt(easy, CURLOPT_HEADERFUNCTION, on_header);
@@ -217,8 +229,6 @@ static void set_up_once(Transfer *transfer)
     (void)curl_easy_setopt(easy, CURLOPT_PREREQDATA, transfer);
     /* Time is transfer_clock's; libcurl has a default of its own for connecting. */
     (void)curl_easy_setopt(easy, CURLOPT_CONNECTTIMEOUT_MS, CONNECT_BEYOND_MS);
-    (void)curl_easy_setopt(easy, CURLOPT_SSL_VERIFYPEER, options->tls_verify ? 1L : 0L);
-    (void)curl_easy_setopt(easy, CURLOPT_SSL_VERIFYHOST, options->tls_verify ? 2L : 0L);
 }
 
 Result transfer_new(Transfer **out, TransferShared *shared)
@@ -250,15 +260,16 @@ void transfer_delete(Transfer *transfer)
     }
 }
 
-/* Frees the conditions of the last use; the shared headers behind them are not theirs. */
-static void forget_conditions(Transfer *transfer)
+/* Frees the lines of the last use; the shared ones behind them are not theirs. */
+static void forget_lines(Transfer *transfer)
 {
-    if (transfer->last_condition != NULL) {
-        transfer->last_condition->next = NULL;
+    if (transfer->last_line != NULL) {
+        transfer->last_line->next = NULL;
+        curl_slist_free_all(transfer->lines);
     }
-    curl_slist_free_all(transfer->conditions);
-    transfer->conditions = NULL;
-    transfer->last_condition = NULL;
+    transfer->lines = NULL;
+    transfer->last_line = NULL;
+    transfer->n_secrets = 0;
 }
 
 static void add_condition(Transfer *transfer, const char *name, const char *validator)
@@ -266,60 +277,117 @@ static void add_condition(Transfer *transfer, const char *name, const char *vali
     Buffer line;
     buffer_init(&line, 1024);
     if (validator != NULL && buffer_printf(&line, "%s: %s", name, validator) == RESULT_OK) {
-        (void)request_lines_add(&transfer->conditions,
-                                buffer_string(&line)); /* else: unconditional */
+        (void)request_lines_add(&transfer->lines, buffer_string(&line)); /* else: unconditional */
     }
     buffer_destroy(&line);
 }
 
-/* The header lines of this request: the shared ones, behind its conditions. */
-static struct curl_slist *request_headers(Transfer *transfer, const FetchResult *result,
-                                          bool robots)
+static bool has_common_lines(const Transfer *transfer, const FetchSite *site)
 {
-    if (robots) {
-        return transfer->shared->robots_headers;
+    const FetcherOptions *options = transfer->shared->options;
+    return strcmp(site->headers, options->headers) == 0 &&
+           strcmp(site->accept_language, options->accept_language) == 0;
+}
+
+/* The header lines of this request: its own, then the shared ones. RESULT_MEMORY. */
+static Result gather_lines(Transfer *transfer, const FetchSite *site, const FetchResult *result,
+                           bool robots)
+{
+    struct curl_slist *common = NULL;
+    Result rc = request_lines_secrets(&transfer->lines, site->credentials, result->request.url,
+                                      &transfer->n_secrets);
+    if (rc == RESULT_OK && !robots) {
+        add_condition(transfer, "If-None-Match", result->request.etag);
+        add_condition(transfer, "If-Modified-Since", result->request.last_modified);
     }
-    add_condition(transfer, "If-None-Match", result->request.etag);
-    add_condition(transfer, "If-Modified-Since", result->request.last_modified);
-    if (transfer->conditions == NULL) {
-        return transfer->shared->page_headers;
+    if (has_common_lines(transfer, site)) {
+        common = robots ? transfer->shared->robots_headers : transfer->shared->page_headers;
+    } else if (rc == RESULT_OK) {
+        rc = request_lines_common(&transfer->lines, site->headers, site->accept_language, robots);
     }
-    transfer->last_condition = transfer->conditions;
-    while (transfer->last_condition->next != NULL) {
-        transfer->last_condition = transfer->last_condition->next;
+    for (struct curl_slist *line = transfer->lines; line != NULL; line = line->next) {
+        transfer->last_line = line;
     }
-    transfer->last_condition->next = transfer->shared->page_headers;
-    return transfer->conditions;
+    if (transfer->last_line != NULL) {
+        transfer->last_line->next = common;
+    } else {
+        transfer->lines = common;
+    }
+    return rc;
+}
+
+/* To where a connection is made. */
+static bool set_route(Transfer *transfer, const FetchSite *site, const char *url)
+{
+    CURL *easy = transfer->easy;
+    const VisitState *visit_state = transfer->visit_state;
+    ProxyTarget target = {.hostname = visit_state->identity.hostname,
+                          .https = strncmp(url, "https:", 6) == 0,
+                          .address = &visit_state->address.ip};
+    Proxy proxy = proxy_choose(site->proxy, site->no_proxy, &target);
+    uint16_t port = port_map_port(&transfer->shared->ports, authority_of(url, strlen(url)).port);
+    transfer->is_proxied = proxy.url != NULL;
+    if (proxy.url == NULL) {
+        connect_key_format(visit_state->identity.host, &visit_state->address.ip, port,
+                           transfer->connect_key);
+    } else {
+        connect_key_plain(&visit_state->address.ip, port, transfer->connect_key);
+    }
+    bool names_place = proxy.url == NULL || proxy.wants_address;
+    const char *secret =
+        proxy.url == NULL ? NULL : credentials_of_proxy(site->credentials, proxy.url);
+    /* Addresses come from our resolver. libcurl would keep what it takes for their names, and look
+     * through all of them twice in every transfer. A proxy's name is libcurl's to resolve. */
+    return curl_easy_setopt(easy, CURLOPT_DNS_CACHE_TIMEOUT,
+                            proxy.url == NULL ? 0L : PROXY_NAME_S) == CURLE_OK &&
+           curl_easy_setopt(easy, CURLOPT_PROXY, proxy.url == NULL ? "" : proxy.url) == CURLE_OK &&
+           curl_easy_setopt(easy, CURLOPT_PROXYUSERPWD, secret) == CURLE_OK &&
+           curl_easy_setopt(easy, CURLOPT_CONNECT_TO, names_place ? &transfer->connect_to : NULL) ==
+               CURLE_OK;
+}
+
+/* What holds for this host. */
+static bool set_site(Transfer *transfer, const FetchSite *site)
+{
+    CURL *easy = transfer->easy;
+    long version = site->http2 && !transfer->visit_state->politeness.no_http2
+                       ? (long)CURL_HTTP_VERSION_2TLS
+                       : (long)CURL_HTTP_VERSION_1_1;
+    return curl_easy_setopt(easy, CURLOPT_HTTP_VERSION, version) == CURLE_OK &&
+           curl_easy_setopt(easy, CURLOPT_MAX_RECV_SPEED_LARGE, (curl_off_t)site->most_bytes_s) ==
+               CURLE_OK &&
+           curl_easy_setopt(easy, CURLOPT_SSL_VERIFYPEER, site->tls_verify ? 1L : 0L) == CURLE_OK &&
+           curl_easy_setopt(easy, CURLOPT_SSL_VERIFYHOST, site->tls_verify ? 2L : 0L) == CURLE_OK;
 }
 
 Result transfer_prepare(Transfer *transfer, VisitState *visit_state, FetchResult *result,
-                        const char *url, bool robots)
+                        const FetchSite *site)
 {
     const FetcherOptions *options = transfer->shared->options;
+    const char *url = result->request.url;
+    bool robots = result->kind == FETCHED_ROBOTS;
     transfer->visit_state = visit_state;
     transfer->result = result;
     byte_gate_move(&result->cost.share, options->gate, TRANSFER_FIRST_BYTES);
     result->answer.header.limit = (size_t)options->max_header_bytes;
     result->answer.body.limit = robots                       ? ROBOTS_MAX_BYTES
-                                : result->request.hop == 'S' ? (size_t)options->max_sitemap_bytes
-                                                             : (size_t)options->max_body_bytes;
-    struct curl_slist *headers = request_headers(transfer, result, robots);
-    if (options->keep_requests) {
-        result->request.header =
-            request_lines_text(url, options->user_agent, headers, options->mask_secrets);
+                                : result->request.hop == 'S' ? (size_t)site->max_sitemap_bytes
+                                                             : (size_t)site->max_body_bytes;
+    result->request.max_body = robots ? 0 : result->answer.body.limit;
+    Result rc = gather_lines(transfer, site, result, robots);
+    if (rc != RESULT_OK) {
+        return rc;
     }
-    connect_key_format(visit_state->identity.host, &visit_state->address.ip,
-                       port_map_port(&transfer->shared->ports, authority_of(url, strlen(url)).port),
-                       transfer->connect_key);
-    long version = options->http2 && !visit_state->politeness.no_http2
-                       ? (long)CURL_HTTP_VERSION_2TLS
-                       : (long)CURL_HTTP_VERSION_1_1;
+    if (options->keep_requests) {
+        RequestMask mask = {.n_first = transfer->n_secrets, .all = options->mask_secrets};
+        result->request.header =
+            request_lines_text(url, options->user_agent, transfer->lines, mask);
+    }
     bool is_set =
         curl_easy_setopt(transfer->easy, CURLOPT_URL, url) == CURLE_OK &&
-        curl_easy_setopt(transfer->easy, CURLOPT_HTTP_VERSION, version) == CURLE_OK &&
         curl_easy_setopt(transfer->easy, CURLOPT_FORBID_REUSE, 0L) == CURLE_OK &&
-        curl_easy_setopt(transfer->easy, CURLOPT_CONNECT_TO, &transfer->connect_to) == CURLE_OK &&
-        curl_easy_setopt(transfer->easy, CURLOPT_HTTPHEADER, headers) == CURLE_OK;
+        curl_easy_setopt(transfer->easy, CURLOPT_HTTPHEADER, transfer->lines) == CURLE_OK &&
+        set_route(transfer, site, url) && set_site(transfer, site);
     return is_set ? RESULT_OK : RESULT_MEMORY;
 }
 
@@ -343,10 +411,11 @@ void transfer_reset(Transfer *transfer)
     transfer_clock_stop(transfer->shared->clock, &transfer->timer);
     leave_the_paused(transfer);
     transfer->favoured = false;
-    forget_conditions(transfer);
+    forget_lines(transfer);
     fetch_result_delete(transfer->result);
     transfer->result = NULL;
     transfer->visit_state = NULL;
+    transfer->is_proxied = false;
     transfer->refused_address = false;
     transfer->header_overflow = false;
     transfer->body_overflow = false;

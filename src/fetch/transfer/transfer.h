@@ -30,6 +30,7 @@
 typedef struct TransferShared {
     const FetcherOptions *options;
     PortMap ports;
+    /* The lines of most requests: those that FetcherOptions say. */
     struct curl_slist *page_headers;   /* owned */
     struct curl_slist *robots_headers; /* owned: no content coding */
     uint64_t *connections;             /* counted here; the fetching thread's, as what is below */
@@ -48,12 +49,14 @@ void transfer_shared_destroy(TransferShared *shared);
 typedef struct Transfer {
     TransferShared *shared;
     CURL *easy;
-    Lane *lane;                    /* in which it is, or was last */
-    VisitState *visit_state;       /* whose it is; NULL when free */
-    FetchResult *result;           /* being filled */
-    struct curl_slist connect_to;  /* a list of one: connect_key */
-    struct curl_slist *conditions; /* owned, but for the shared headers behind its last; or NULL */
-    struct curl_slist *last_condition;
+    Lane *lane;                   /* in which it is, or was last */
+    VisitState *visit_state;      /* whose it is; NULL when free */
+    FetchResult *result;          /* being filled */
+    struct curl_slist connect_to; /* a list of one: connect_key */
+    struct curl_slist *lines;     /* of this request alone; owned, but for the shared ones behind */
+    struct curl_slist *last_line; /* the last that is owned; NULL: all are shared */
+    size_t n_secrets;             /* the first of the lines are from the file of credentials */
+    bool is_proxied;
     char connect_key[CONNECT_KEY_BYTES];
     Flight flight;        /* while it is asked for */
     TransferTimer timer;  /* in TransferShared.clock while it goes on */
@@ -72,10 +75,10 @@ typedef struct Transfer {
 Result transfer_new(Transfer **transfer, TransferShared *shared);
 void transfer_delete(Transfer *transfer);
 
-/* Sets the handle up for one URL of the visit state, connecting to its address. url_port is the
- * port in the URL. RESULT_MEMORY. */
+/* Sets the handle up for the URL that result asks for, of the visit state, connecting to its
+ * address or through a proxy. RESULT_MEMORY. */
 Result transfer_prepare(Transfer *transfer, VisitState *visit_state, FetchResult *result,
-                        const char *url, bool robots);
+                        const FetchSite *site);
 /* A transfer that waits for the gate goes on; it may be waiting again when this returns. Not from
  * one of libcurl's callbacks. Anything but CURLE_OK ends it. */
 CURLcode transfer_continue(Transfer *transfer);

@@ -60,8 +60,62 @@ static FetchClass class_of_late(TransferLate late)
                                 : FETCH_TIMEOUT;
 }
 
+/* Whether it is the proxy that failed, not the host behind it. */
+static bool is_proxys(const Transfer *transfer, CURLcode code)
+{
+    long connect_status = 0;
+    long said = 0;
+    curl_off_t connected_us = 0;
+    if (!transfer->is_proxied || transfer->local_errno != 0) {
+        return false;
+    }
+    (void)curl_easy_getinfo(transfer->easy, CURLINFO_CONNECT_TIME_T, &connected_us);
+    if (code == CURLE_COULDNT_RESOLVE_PROXY || code == CURLE_COULDNT_CONNECT ||
+        (transfer->late == LATE_CONNECT && connected_us == 0)) {
+        return !is_local(os_error_of(transfer));
+    }
+    (void)curl_easy_getinfo(transfer->easy, CURLINFO_HTTP_CONNECTCODE, &connect_status);
+    (void)curl_easy_getinfo(transfer->easy, CURLINFO_PROXY_ERROR, &said);
+    if (code == CURLE_PROXY) {
+        return said < CURLPX_REPLY_ADDRESS_TYPE_NOT_SUPPORTED || said > CURLPX_REPLY_TTL_EXPIRED;
+    }
+    return code != CURLE_OK && connect_status == 407;
+}
+
+/* What the proxy says of the host. */
+static FetchClass class_of_proxy_answer(const Transfer *transfer, CURLcode code)
+{
+    long connect_status = 0;
+    long said = 0;
+    (void)curl_easy_getinfo(transfer->easy, CURLINFO_HTTP_CONNECTCODE, &connect_status);
+    (void)curl_easy_getinfo(transfer->easy, CURLINFO_PROXY_ERROR, &said);
+    if (code == CURLE_PROXY) {
+        return said == CURLPX_REPLY_NETWORK_UNREACHABLE || said == CURLPX_REPLY_HOST_UNREACHABLE
+                   ? FETCH_NO_ROUTE
+               : said == CURLPX_REPLY_TTL_EXPIRED ? FETCH_CONNECT_TIME
+                                                  : FETCH_REFUSED;
+    }
+    return connect_status == 504 ? FETCH_CONNECT_TIME : FETCH_REFUSED;
+}
+
+static bool is_refused_by_proxy(const Transfer *transfer, CURLcode code)
+{
+    long connect_status = 0;
+    (void)curl_easy_getinfo(transfer->easy, CURLINFO_HTTP_CONNECTCODE, &connect_status);
+    return transfer->is_proxied &&
+           (code == CURLE_PROXY ||
+            (code != CURLE_OK && transfer->result->answer.header.length == 0 &&
+             connect_status >= 300));
+}
+
 static FetchClass class_of_code(Transfer *transfer, CURLcode code)
 {
+    if (is_proxys(transfer, code)) {
+        return FETCH_PROXY;
+    }
+    if (is_refused_by_proxy(transfer, code)) {
+        return class_of_proxy_answer(transfer, code);
+    }
     if (transfer->refused_address) {
         return FETCH_PRIVATE;
     }
@@ -177,6 +231,9 @@ void transfer_end(Transfer *transfer, CURLcode code)
     if (is_kept(transfer, answered)) {
         result->answer.class = FETCH_OK;
     }
+    if (transfer->is_proxied && status == 407 && result->answer.class == FETCH_OK) {
+        result->answer.class = FETCH_PROXY; /* it speaks for itself */
+    }
     if (result->answer.class == FETCH_OK && answered) {
         result->answer.status = (int)status;
         if (status == 429 || status == 503) {
@@ -192,8 +249,12 @@ void transfer_end(Transfer *transfer, CURLcode code)
         result->answer.status = fetch_status_of_class(result->answer.class);
         result->answer.partial_status = answered ? (int)status : 0;
     }
-    if (result->answer.class != FETCH_OK && result->answer.class != FETCH_BUSY &&
-        result->answer.class != FETCH_SERVER) {
+    if (result->answer.class == FETCH_PROXY) {
+        LOG_WARN("fetch", "the proxy cannot be used", "url=%s error=\"%s\"", result->request.url,
+                 status == 407 ? "it asks for user and password (fetch.credentials)"
+                               : error_text(transfer, code));
+    } else if (result->answer.class != FETCH_OK && result->answer.class != FETCH_BUSY &&
+               result->answer.class != FETCH_SERVER) {
         LOG_INFO("fetch", "fetch failed", "url=%s reason=%s error=\"%s\"", result->request.url,
                  fetch_class_name(result->answer.class), error_text(transfer, code));
     }

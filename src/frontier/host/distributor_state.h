@@ -25,6 +25,8 @@ typedef struct DistributorOptions {
     size_t memory_bytes;     /* for visit states, their windows and robots rules */
     uint32_t window_max;     /* URLs of one host held in RAM */
     uint64_t pages_per_host; /* windows hold no more than a host has left; 0 = no limit */
+    /* The same for one host (site sections); NULL: pages_per_host is for all. */
+    uint64_t (*host_pages)(void *context, const char *hostname);
     int64_t host_delay_ms;
     const char *robots_agent; /* product token; borrowed */
     const PortSet *ports;     /* hosts on other ports are given up; NULL: bad ones; borrowed */

@@ -217,7 +217,10 @@ static Result pages_left(const Distributor *distributor, MDB_txn *txn,
                          const VisitState *visit_state, uint64_t *left)
 {
     HostRecord record = {.state = HOST_ACTIVE};
-    uint64_t most = distributor->options.pages_per_host;
+    const DistributorOptions *options = &distributor->options;
+    uint64_t most = options->host_pages == NULL
+                        ? options->pages_per_host
+                        : options->host_pages(options->context, visit_state->identity.hostname);
     *left = UINT64_MAX;
     if (most == 0) {
         return RESULT_OK;

@@ -32,6 +32,7 @@ static const struct {
     [FETCH_BAD_PORT] = {"bad-port", {0, 0, true}},
     [FETCH_SERVER] = {"server-error", {5000, 2, false}},
     [FETCH_LOCAL] = {"local", {1000, 0, false}},
+    [FETCH_PROXY] = {"proxy", {30000, 0, false}},
 };
 
 const char *fetch_class_name(FetchClass class)
@@ -196,7 +197,7 @@ static PolitenessVerdict judge_local(const PolitenessOptions *options, const Fet
                                      unsigned tries)
 {
     int64_t delay = politeness_host_delay(options, end->host_delay_ms, end->crawl_delay_ms, 0);
-    return (PolitenessVerdict){.host_wait_ms = greater(delay, options->rules[FETCH_LOCAL].wait_ms),
+    return (PolitenessVerdict){.host_wait_ms = greater(delay, options->rules[end->class].wait_ms),
                                .ip_wait_ms = options->ip_delay_ms,
                                .tries = tries,
                                .retry = true};
@@ -228,7 +229,7 @@ PolitenessVerdict politeness_judge(const PolitenessOptions *options, const Fetch
         *tries = 0;
         return judge_success(options, end, health);
     }
-    if (end->class == FETCH_LOCAL) {
+    if (end->class == FETCH_LOCAL || end->class == FETCH_PROXY) {
         return judge_local(options, end, *tries);
     }
     const RetryRule *rule = &options->rules[end->class];

@@ -43,6 +43,7 @@ typedef enum FetchClass {
     FETCH_BAD_PORT,     /* no connection is made to this port (parse/host/port_set.h) */
     FETCH_SERVER,       /* an answer: 500, 502 or 504 */
     FETCH_LOCAL,        /* this machine could not: no descriptor, no port; nobody is charged */
+    FETCH_PROXY,        /* our proxy could not be used: no host is charged */
     FETCH_CLASSES
 } FetchClass;
 

@@ -34,6 +34,10 @@ typedef struct IngestOptions {
     uint64_t max_depth;
     unsigned max_redirects;
     uint64_t pages_per_host; /* 0 = no limit */
+    /* The same for one host (site sections), and for NULL the least of all; NULL: pages_per_host is
+     * for all. */
+    uint64_t (*host_pages)(void *context, const char *hostname);
+    void *host_pages_context;
     bool follow_duplicates;
     bool same_content;    /* duplicates have the same content; else the same body */
     bool near_duplicates; /* look for them */

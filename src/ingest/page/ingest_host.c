@@ -257,6 +257,48 @@ static Result take_denial(Batch *batch, const FetchResult *fetch)
     return rc;
 }
 
+/* The limit of pages of one host; 0 = none. */
+static Result most_pages(Batch *batch, uint32_t host, uint64_t *most)
+{
+    const IngestOptions *options = batch->options;
+    *most = options->pages_per_host;
+    if (options->host_pages == NULL) {
+        return RESULT_OK;
+    }
+    Buffer origin;
+    buffer_init(&origin, BUFFER_NO_LIMIT);
+    Result rc = page_db_host_origin(batch->store->db, batch->txn, host, &origin) == 0 ? RESULT_OK
+                                                                                      : RESULT_IO;
+    if (rc == RESULT_OK) {
+        Authority at = authority_of(buffer_string(&origin), origin.length);
+        origin.data[at.host_end] = '\0';
+        *most = options->host_pages(options->host_pages_context, origin.data + at.host);
+    }
+    buffer_destroy(&origin);
+    return rc;
+}
+
+static Result fill_hosts(Batch *batch)
+{
+    const IngestOptions *options = batch->options;
+    uint64_t least = options->host_pages == NULL
+                         ? options->pages_per_host
+                         : options->host_pages(options->host_pages_context, NULL);
+    Result rc = RESULT_OK;
+    size_t place = 0;
+    BatchHost *host = NULL;
+    while (rc == RESULT_OK && least > 0 && (host = map_next(&batch->hosts, &place)) != NULL) {
+        uint64_t most = 0;
+        if (host->record.state == HOST_ACTIVE && host->record.pages >= least) {
+            rc = most_pages(batch, host->host, &most);
+        }
+        if (rc == RESULT_OK && most > 0 && host->record.pages >= most) {
+            rc = fill_host(batch, host);
+        }
+    }
+    return rc;
+}
+
 Result ingest_host_close(Batch *batch)
 {
     Result rc = RESULT_OK;
@@ -278,14 +320,5 @@ Result ingest_host_close(Batch *batch)
             rc = set_aside(batch, host, fetch);
         }
     }
-    size_t place = 0;
-    BatchHost *host = NULL;
-    while (rc == RESULT_OK && batch->options->pages_per_host > 0 &&
-           (host = map_next(&batch->hosts, &place)) != NULL) {
-        if (host->record.state == HOST_ACTIVE &&
-            host->record.pages >= batch->options->pages_per_host) {
-            rc = fill_host(batch, host);
-        }
-    }
-    return rc;
+    return rc == RESULT_OK ? fill_hosts(batch) : rc;
 }

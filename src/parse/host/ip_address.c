@@ -136,7 +136,7 @@ bool ip_address_is_special(const IpAddress *address)
            within(address, documentation, 32) || within(address, documentation_2, 20);
 }
 
-static Result parse_range(const char *text, size_t length, IpRange *range)
+Result ip_range_parse(const char *text, size_t length, IpRange *range)
 {
     const char *slash = memchr(text, '/', length);
     size_t address_length = slash == NULL ? length : (size_t)(slash - text);
@@ -176,7 +176,7 @@ Result ip_ranges_parse(IpRanges *ranges, const char *list, Buffer *error)
             break;
         }
         IpRange range = {.prefix = 0};
-        rc = parse_range(list, length, &range);
+        rc = ip_range_parse(list, length, &range);
         if (rc != RESULT_OK) {
             (void)buffer_printf(error, "'%.*s' is not an address or prefix such as 127.0.0.0/8",
                                 (int)length, list);
@@ -221,6 +221,9 @@ static bool is_loopback(const IpAddress *address)
 
 bool ip_policy_allows(const IpPolicy *policy, const IpAddress *address)
 {
+    if (ip_ranges_contain(&policy->denied, address)) {
+        return false;
+    }
     if (ip_ranges_contain(&policy->allowed, address)) {
         return !policy->loopback_only || is_loopback(address);
     }

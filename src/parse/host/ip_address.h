@@ -47,6 +47,8 @@ MapKey ip_address_key(const IpAddress *address);
 /* True for every address that is not plain public unicast. */
 bool ip_address_is_special(const IpAddress *address);
 
+/* "127.0.0.0/8", "::1". RESULT_INVALID. */
+Result ip_range_parse(const char *text, size_t length, IpRange *range);
 /* "127.0.0.0/8, ::1": a list of addresses and prefixes. RESULT_INVALID: error names the item. */
 Result ip_ranges_parse(IpRanges *ranges, const char *list, Buffer *error);
 void ip_ranges_destroy(IpRanges *ranges);
@@ -54,6 +56,7 @@ bool ip_ranges_contain(const IpRanges *ranges, const IpAddress *address);
 
 /* Which addresses may be connected to. */
 typedef struct IpPolicy {
+    IpRanges denied;    /* that may not, whatever else is said */
     IpRanges allowed;   /* special addresses that may */
     bool loopback_only; /* nothing but loopback may, and only if allowed */
 } IpPolicy;

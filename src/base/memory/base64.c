@@ -1,0 +1,63 @@
+#include "base/memory/base64.h"
+
+#include <stdint.h>
+
+static char digit(uint32_t value, Base64Kind kind)
+{
+    static const char digits[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+    char c = digits[value & 63];
+    return kind == BASE64_URL && c == '+' ? '-' : kind == BASE64_URL && c == '/' ? '_' : c;
+}
+
+Result base64_append(Buffer *text, const void *data, size_t length, Base64Kind kind)
+{
+    const uint8_t *bytes = data;
+    Result rc = RESULT_OK;
+    for (size_t i = 0; rc == RESULT_OK && i < length; i += 3) {
+        size_t n = length - i < 3 ? length - i : 3;
+        uint32_t group = (uint32_t)bytes[i] << 16;
+        group |= n > 1 ? (uint32_t)bytes[i + 1] << 8 : 0;
+        group |= n > 2 ? bytes[i + 2] : 0;
+        char four[4] = {digit(group >> 18, kind), digit(group >> 12, kind), '=', '='};
+        four[2] = n > 1 ? digit(group >> 6, kind) : '=';
+        four[3] = n > 2 ? digit(group, kind) : '=';
+        rc = buffer_append(text, four, kind == BASE64_URL ? n + 1 : sizeof four);
+    }
+    return rc;
+}
+
+static int value_of(char c, Base64Kind kind)
+{
+    return c >= 'A' && c <= 'Z'                    ? c - 'A'
+           : c >= 'a' && c <= 'z'                  ? c - 'a' + 26
+           : c >= '0' && c <= '9'                  ? c - '0' + 52
+           : c == (kind == BASE64_URL ? '-' : '+') ? 62
+           : c == (kind == BASE64_URL ? '_' : '/') ? 63
+                                                   : -1;
+}
+
+Result base64_read(Buffer *bytes, const char *text, size_t length, Base64Kind kind)
+{
+    uint32_t bits = 0;
+    unsigned n_bits = 0;
+    for (size_t pads = 0; pads < 2 && length > 0 && text[length - 1] == '='; pads++) {
+        length--;
+    }
+    if (length % 4 == 1) {
+        return RESULT_INVALID;
+    }
+    Result rc = RESULT_OK;
+    for (size_t i = 0; rc == RESULT_OK && i < length; i++) {
+        int value = value_of(text[i], kind);
+        if (value < 0) {
+            return RESULT_INVALID;
+        }
+        bits = bits << 6 | (uint32_t)value;
+        n_bits += 6;
+        if (n_bits >= 8) {
+            n_bits -= 8;
+            rc = buffer_append_char(bytes, (char)(bits >> n_bits & 255));
+        }
+    }
+    return rc;
+}

@@ -1,0 +1,23 @@
+/* Base64, as RFC 4648 has it: with the standard alphabet and "=", or with that of URLs and without.
+ *
+ * Threads: pure functions.
+ * Errors: RESULT_MEMORY or RESULT_LIMIT of the buffer; RESULT_INVALID: the text is none. */
+#ifndef BASE_MEMORY_BASE64_H
+#define BASE_MEMORY_BASE64_H
+
+#include <stddef.h>
+
+#include "base/core/result.h"
+#include "base/memory/buffer.h"
+
+typedef enum Base64Kind {
+    BASE64_STANDARD,
+    BASE64_URL /* "-" and "_" in place of "+" and "/", no padding */
+} Base64Kind;
+
+/* Appends the text of length bytes. */
+Result base64_append(Buffer *text, const void *bytes, size_t length, Base64Kind kind);
+/* Appends what the text stands for; padding may be missing. */
+Result base64_read(Buffer *bytes, const char *text, size_t length, Base64Kind kind);
+
+#endif

@@ -1,0 +1,81 @@
+#include "crawl/parts/site_parts.h"
+
+#include <stdio.h>
+
+#include "base/thread/log.h"
+#include "rules/site/site_book.h"
+
+/* Loud: it may be a mistake, and it is the operator who answers for it. */
+static void tell_of_robots(const Config *config)
+{
+    const Options *options = &config->options;
+    for (size_t i = 0; i < options->n_sites; i++) {
+        const OptionSite *site = &options->sites[i];
+        if (options->specs[site->spec].offset == offsetof(Config, robots_obey) &&
+            !site->value.flag) {
+            (void)fprintf(stderr,
+                          "ragno: warning: %s: robots.txt is NOT obeyed for hosts that match %s\n",
+                          site->origin, site->pattern);
+            LOG_WARN("robots", "robots.txt is NOT obeyed for a site",
+                     "site=\"%s\" by=%s next=\"only for hosts that are yours\"", site->pattern,
+                     site->origin);
+        }
+    }
+}
+
+Result site_parts_share(AgentParts *parts, Buffer *error)
+{
+    SiteBook *book = NULL;
+    Result rc = site_book_new(&book, parts->config, error);
+    if (rc != RESULT_OK) {
+        return rc;
+    }
+    tell_of_robots(parts->config);
+    rc = shared_replace(&parts->sites, book);
+    if (rc == RESULT_OK && parts->distributor_sites.shared == NULL) {
+        shared_reader_open(&parts->distributor_sites, &parts->sites);
+        shared_reader_open(&parts->ingest_sites, &parts->sites);
+    }
+    return rc;
+}
+
+void site_parts_destroy(AgentParts *parts)
+{
+    if (parts->distributor_sites.shared != NULL) {
+        shared_reader_close(&parts->distributor_sites);
+        shared_reader_close(&parts->ingest_sites);
+    }
+    shared_destroy(&parts->sites);
+}
+
+int64_t site_parts_host_delay(void *context, const char *hostname, int64_t standard_ms)
+{
+    AgentParts *parts = context;
+    Config config;
+    (void)standard_ms;
+    site_book_config(shared_get(&parts->distributor_sites), hostname, &config);
+    return config.politeness_host_delay;
+}
+
+static uint64_t pages_of(SharedReader *sites, const char *hostname)
+{
+    const SiteBook *book = shared_get(sites);
+    Config config;
+    if (hostname == NULL) {
+        return site_book_least_pages(book);
+    }
+    site_book_config(book, hostname, &config);
+    return (uint64_t)config.limits_pages_per_host;
+}
+
+uint64_t site_parts_host_pages(void *context, const char *hostname)
+{
+    AgentParts *parts = context;
+    return pages_of(&parts->distributor_sites, hostname);
+}
+
+uint64_t site_parts_ingest_pages(void *context, const char *hostname)
+{
+    AgentParts *parts = context;
+    return pages_of(&parts->ingest_sites, hostname);
+}

@@ -1,0 +1,252 @@
+#include "rules/site/site_book.h"
+
+#include <fnmatch.h>
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/core/hash.h"
+#include "base/memory/map.h"
+
+#define NAME_BYTES    256u /* longer host names are compared with each pattern */
+#define MATCHES_FIRST 32u
+
+/* The lines of one pattern, a run of Options.sites; several runs may have the same one. */
+typedef struct Section {
+    const char *pattern;
+    size_t first;
+    size_t n;
+    struct Section *next; /* of the same kind and hash, or of those tried one by one */
+} Section;
+
+struct SiteBook {
+    Config config;
+    PolitenessOptions politeness;
+    Credentials *credentials; /* NULL: none */
+    Section *sections;
+    size_t n_sections;
+    Map names;    /* hash of a name -> its sections */
+    Map suffixes; /* hash of ".example.org" -> the sections of "*.example.org" */
+    Section *others;
+};
+
+static MapKey key_of(const char *text, size_t length)
+{
+    char lower[NAME_BYTES];
+    length = length < sizeof lower ? length : sizeof lower;
+    for (size_t i = 0; i < length; i++) {
+        char c = text[i];
+        lower[i] = c >= 'A' && c <= 'Z' ? (char)(c | 32) : c;
+    }
+    Hash128 hash = hash_128(lower, length);
+    return (MapKey){.high = hash.high, .low = hash.low};
+}
+
+static Result index_section(SiteBook *book, Section *section)
+{
+    const char *pattern = section->pattern;
+    size_t length = strlen(pattern);
+    bool is_suffix = pattern[0] == '*' && pattern[1] == '.';
+    const char *rest = is_suffix ? pattern + 1 : pattern;
+    if (length >= NAME_BYTES || strpbrk(rest, "*?[\\") != NULL) {
+        section->next = book->others;
+        book->others = section;
+        return RESULT_OK;
+    }
+    Map *map = is_suffix ? &book->suffixes : &book->names;
+    MapKey key = key_of(rest, strlen(rest));
+    section->next = map_get(map, key);
+    return map_put(map, key, section);
+}
+
+static Result index_sections(SiteBook *book)
+{
+    const Options *options = &book->config.options;
+    book->sections = calloc(options->n_sites + 1, sizeof *book->sections);
+    if (book->sections == NULL) {
+        return RESULT_MEMORY;
+    }
+    for (size_t i = 0; i < options->n_sites; i++) {
+        const char *pattern = options->sites[i].pattern;
+        if (i == 0 || strcmp(pattern, options->sites[i - 1].pattern) != 0) {
+            book->sections[book->n_sections++] = (Section){.pattern = pattern, .first = i};
+        }
+        book->sections[book->n_sections - 1].n++;
+    }
+    Result rc = RESULT_OK;
+    for (size_t i = 0; i < book->n_sections && rc == RESULT_OK; i++) {
+        rc = index_section(book, &book->sections[i]);
+    }
+    return rc;
+}
+
+static Result read_credentials(SiteBook *book, Buffer *error)
+{
+    Buffer why;
+    buffer_init(&why, BUFFER_NO_LIMIT);
+    Result rc = credentials_read(&book->credentials, book->config.fetch_credentials, &why);
+    if (rc != RESULT_OK) {
+        (void)buffer_printf(error, "fetch.credentials: %s: %s", book->config.fetch_credentials,
+                            why.length > 0 ? buffer_string(&why) : result_name(rc));
+    }
+    buffer_destroy(&why);
+    return rc;
+}
+
+Result site_book_new(SiteBook **out, const Config *config, Buffer *error)
+{
+    SiteBook *book = calloc(1, sizeof *book);
+    if (book == NULL) {
+        return RESULT_MEMORY;
+    }
+    map_init(&book->names);
+    map_init(&book->suffixes);
+    Result rc = config_init(&book->config);
+    rc = rc == RESULT_OK ? options_copy(&book->config.options, &config->options) : rc;
+    rc = rc == RESULT_OK ? index_sections(book) : rc;
+    politeness_default_rules(book->politeness.rules);
+    rc = rc == RESULT_OK
+             ? politeness_parse_rules(book->politeness.rules, book->config.politeness_retry, error)
+             : rc;
+    if (rc == RESULT_OK && *book->config.fetch_credentials != '\0') {
+        rc = read_credentials(book, error);
+    }
+    if (rc != RESULT_OK) {
+        site_book_delete(book);
+        return rc;
+    }
+    *out = book;
+    return RESULT_OK;
+}
+
+void site_book_delete(void *object)
+{
+    SiteBook *book = object;
+    if (book != NULL) {
+        map_destroy(&book->names);
+        map_destroy(&book->suffixes);
+        free(book->sections);
+        credentials_delete(book->credentials);
+        config_destroy(&book->config);
+        free(book);
+    }
+}
+
+/* ---- a host -------------------------------------------------------------------------------- */
+
+/* Sections that match, as places in SiteBook.sections. */
+typedef struct Matches {
+    size_t some[MATCHES_FIRST];
+    size_t n;
+    bool too_many; /* more than some holds: all sections are tried */
+} Matches;
+
+static void note(Matches *matches, const SiteBook *book, const Section *section)
+{
+    for (; section != NULL; section = section->next) {
+        if (matches->n == MATCHES_FIRST) {
+            matches->too_many = true;
+            return;
+        }
+        matches->some[matches->n++] = (size_t)(section - book->sections);
+    }
+}
+
+static int by_place(const void *a, const void *b)
+{
+    const size_t *x = a;
+    const size_t *y = b;
+    return (*x > *y) - (*x < *y);
+}
+
+static void find_matches(const SiteBook *book, const char *hostname, Matches *matches)
+{
+    size_t length = strlen(hostname);
+    matches->n = 0;
+    matches->too_many = length >= NAME_BYTES;
+    note(matches, book, map_get(&book->names, key_of(hostname, length)));
+    const char *dot = book->suffixes.count == 0 ? NULL : strchr(hostname, '.');
+    for (; dot != NULL; dot = strchr(dot + 1, '.')) {
+        note(matches, book, map_get(&book->suffixes, key_of(dot, strlen(dot))));
+    }
+    for (const Section *section = book->others; section != NULL; section = section->next) {
+        if (fnmatch(section->pattern, hostname, FNM_CASEFOLD) == 0) {
+            if (matches->n == MATCHES_FIRST) {
+                matches->too_many = true;
+                return;
+            }
+            matches->some[matches->n++] = (size_t)(section - book->sections);
+        }
+    }
+    qsort(matches->some, matches->n, sizeof *matches->some, by_place);
+}
+
+static void apply(const SiteBook *book, const Section *section, Config *config)
+{
+    const Options *options = &book->config.options;
+    for (size_t i = section->first; i < section->first + section->n; i++) {
+        options_site_apply(options, &options->sites[i], config);
+    }
+}
+
+void site_book_config(const SiteBook *book, const char *hostname, Config *config)
+{
+    *config = book->config;
+    if (book->n_sections == 0) {
+        return;
+    }
+    Matches matches;
+    find_matches(book, hostname, &matches);
+    for (size_t i = 0; i < matches.n && !matches.too_many; i++) {
+        apply(book, &book->sections[matches.some[i]], config);
+    }
+    for (size_t i = 0; i < book->n_sections && matches.too_many; i++) {
+        if (fnmatch(book->sections[i].pattern, hostname, FNM_CASEFOLD) == 0) {
+            apply(book, &book->sections[i], config);
+        }
+    }
+}
+
+uint64_t site_book_least_pages(const SiteBook *book)
+{
+    const Options *options = &book->config.options;
+    int64_t least = book->config.limits_pages_per_host;
+    for (size_t i = 0; i < options->n_sites; i++) {
+        const OptionSite *site = &options->sites[i];
+        if (options->specs[site->spec].offset == offsetof(Config, limits_pages_per_host) &&
+            site->value.number > 0 && (least == 0 || site->value.number < least)) {
+            least = site->value.number;
+        }
+    }
+    return (uint64_t)least;
+}
+
+/* ---- a fetch ------------------------------------------------------------------------------- */
+
+void site_book_fetch_site(const void *object, const char *hostname, FetchSite *site)
+{
+    const SiteBook *book = object;
+    Config config;
+    site_book_config(book, hostname, &config);
+    *site = (FetchSite){.politeness = book->politeness,
+                        .ignores_robots = !config.robots_obey,
+                        .max_body_bytes = config.fetch_max_body,
+                        .max_sitemap_bytes = config.fetch_max_sitemap,
+                        .most_bytes_s = config.fetch_host_rate,
+                        .http2 = config.fetch_http2,
+                        .tls_verify = config.fetch_tls_verify,
+                        .headers = config.fetch_headers,
+                        .accept_language = config.fetch_accept_language,
+                        .proxy = config.fetch_proxy,
+                        .no_proxy = config.fetch_no_proxy,
+                        .credentials = book->credentials};
+    PolitenessOptions *politeness = &site->politeness;
+    politeness->host_delay_ms = config.politeness_host_delay;
+    politeness->ip_delay_ms = config.politeness_ip_delay;
+    politeness->crawl_delay_max_ms = config.politeness_crawl_delay_max;
+    politeness->adaptive_factor = config.politeness_adaptive_factor;
+    politeness->retry_after_max_ms = config.politeness_retry_after_max;
+    politeness->rest_max_ms = config.politeness_rest_max;
+    politeness->park_after_ms = config.politeness_park_after;
+    politeness->tries_max = (unsigned)config.politeness_tries;
+}

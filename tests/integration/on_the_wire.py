@@ -1,0 +1,418 @@
+"""What is sent, to whom, through what: [site] sections, secrets of a file, proxies, rates, refused
+addresses."""
+import base64
+import gzip
+import os
+import select
+import shutil
+import socket
+import socketserver
+import subprocess
+import threading
+
+import harness
+from sites import Sites, log_lines, page
+
+TEXT = {"Content-Type": "text/html"}
+
+
+def write(path, text, mode=0o644):
+    with open(path, "w") as file:
+        file.write(text)
+    os.chmod(path, mode)
+    return path
+
+
+def log_of(directory, name="ragno.log"):
+    with open(f"{directory}/{name}", errors="replace") as file:
+        return file.read()
+
+
+def lines_of(directory, url):
+    """The lines of crawl.log for a URL."""
+    return [line for line in log_lines(directory) if line[3] == url]
+
+
+def archive(directory):
+    text = b""
+    for name in os.listdir(f"{directory}/warc"):
+        if name.endswith(".gz"):
+            with gzip.open(f"{directory}/warc/{name}") as file:
+                text += file.read()
+    return text.decode(errors="replace")
+
+
+# ---- [site] sections ------------------------------------------------------------------------------
+
+def sections(report, path):
+    """Each option of a section counts for its hosts alone; the last line wins."""
+    big = (200, TEXT, "<title>t</title>" + "x" * 20000)
+    answers = {}
+    for host in ("a.test", "b.test"):
+        answers[f"http://{host}/"] = page("/big", "/1", "/2", "/3", "/no/x")
+        answers[f"http://{host}/big"] = big
+        answers[f"http://{host}/robots.txt"] = (200, {}, "User-agent: *\nDisallow: /no/")
+        for name in ("1", "2", "3", "no/x"):
+            answers[f"http://{host}/{name}"] = page(text=host + name)
+    config = write(path + "/c.ini", """
+[fetch]
+max_body = 8Ki
+headers = X-All: 1
+accept_language = en
+[site "*.test"]
+accept_language = de
+[site "A.test"]
+host_delay = 30ms
+headers = X-One: 1|X-Two: 2
+accept_language = fr
+fetch.max_body = 64Ki
+robots.obey = no
+[site "b.*"]
+pages_per_host = 3
+""")
+    with Sites(path, answers) as sites:
+        result = sites.crawl(path + "/crawl", "-c", config, "http://a.test/", "http://b.test/")
+        seen = {(host, at): headers for host, at, headers in sites.headers}
+    report.equal("it ends", result.returncode, 0)
+    a, b = seen[("a.test", "/")], seen[("b.test", "/")]
+    report.equal("headers of a section take the place of the others",
+                 (a.get("X-One"), a.get("X-Two"), a.get("X-All")), ("1", "2", None))
+    report.equal("others keep theirs", (b.get("X-One"), b.get("X-All")), (None, "1"))
+    report.equal("the last section wins", (a["Accept-Language"], b["Accept-Language"]), ("fr", "de"))
+    report.check("robots.txt is not asked for where it is not obeyed",
+                 ("a.test", "/robots.txt") not in seen and ("a.test", "/no/x") in seen,
+                 str(seen.keys()))
+    report.check("and is obeyed elsewhere", ("b.test", "/no/x") not in seen)
+    report.check("loudly", "robots.txt is NOT obeyed for a site site=\"A.test\"" in
+                 log_of(path + "/crawl") and "warning: " in result.stderr, log_of(path + "/crawl"))
+    words = lines_of(path + "/crawl", "http://a.test/no/x")[0][-1]
+    report.check("crawl.log says so", "robots:ignored" in words, words)
+    cut_a = lines_of(path + "/crawl", "http://a.test/big")[0][-1]
+    report.check("max_body of the section", "trunc:length" not in cut_a, cut_a)
+    pages_b = [line for line in log_lines(path + "/crawl")
+               if line[3].startswith("http://b.test/") and line[1] == "200" and line[4] != "P"]
+    report.equal("pages_per_host of the section", len(pages_b), 3)
+    owed = [word for line in log_lines(path + "/crawl") if line[3].startswith("http://a.test/")
+            for word in line[-1].split(",") if word.startswith("wait:30/")]
+    report.check("host_delay of the section", len(owed) >= 4, str(owed))
+    result = harness.run([f"{harness.OUT}/ragno", "audit", path + "/crawl"])
+    report.equal("the audit knows of it", result.returncode, 0)
+
+
+def refused_sections(report, path):
+    """Mistakes are named with their place."""
+    for text, words in (
+            ("[robots]\nobey = no\n", "only a [site"),
+            ("[site \"x\"]\nqueue = 3\n", "'queue' cannot be set for a site; these can:"),
+            ("[site \"x\"]\nproxy = ftp://h:1\n", "c.ini:2: fetch.proxy: 'ftp://h:1' is no proxy"),
+            ("[fetch]\nproxy = http://u:p@h:1\n", "user and password do not belong here"),
+            ("[fetch]\nproxy = http://h:99999\n", "is no proxy"),
+            ("[site \"x\"]\nheaders = nonsense\n", "'nonsense' is no header"),
+            ("[fetch]\ndeny_addresses = 1.2.3.4/99\n", "'1.2.3.4/99' is not an address"),
+            ("[fetch]\nslow_rate = 2K\n[site \"x\"]\nhost_rate = 1K\n", "host_rate: must be greater"),
+            ("[fetch]\ncredentials = /nowhere/at/all\n", "/nowhere/at/all: cannot be opened")):
+        config = write(path + "/c.ini", text)
+        result = harness.run([f"{harness.OUT}/ragno", "-d", path + "/crawl", "-c", config,
+                              "--set", "fetch.allow_addresses=127.0.0.0/8", "http://127.0.0.1:1/"])
+        report.check(f"{text.splitlines()[-1]} is refused",
+                     result.returncode == 2 and words in result.stderr,
+                     f"{result.returncode} {result.stderr}")
+
+
+def live_sections(report, path):
+    """A section that is changed counts from the next fetch on."""
+    answers = {"http://a.test/": page(*[f"/{i}" for i in range(400)])}
+    for i in range(400):
+        answers[f"http://a.test/{i}"] = page(text=str(i))
+    config = write(path + "/c.ini", "[site \"a.test\"]\nheaders = X-Is: old\n")
+    with Sites(path, answers) as sites:
+        process = subprocess.Popen(sites.command(path + "/crawl", "-c", config, "http://a.test/",
+                                                 wait="20ms"),
+                                   stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        try:
+            harness.until(lambda: len(sites.headers) > 5)
+            write(config, "[site \"a.test\"]\nheaders = X-Is: new\nhost_delay = 0\n")
+            result = harness.run([f"{harness.OUT}/ragno", "ctl", path + "/crawl", "reload"])
+            process.wait(timeout=60)
+        finally:
+            harness.end_process(process)
+        kinds = [headers.get("X-Is") for _, _, headers in sites.headers]
+    report.equal("reload", result.returncode, 0)
+    report.check("first the old, then the new", kinds == sorted(kinds, reverse=True)
+                 and kinds[0] == "old" and kinds[-1] == "new", str(kinds[:20]))
+    waits = [line[-1] for line in log_lines(path + "/crawl")]
+    report.check("the delay, too", "wait:20/" in waits[5] and "wait:0/" in waits[-1],
+                 waits[5] + " " + waits[-1])
+
+
+# ---- secrets --------------------------------------------------------------------------------------
+
+def secrets(report, path):
+    """A secret goes to its site alone, and stays out of the archive."""
+    def gate(handler):
+        if handler.headers.get("Authorization") == "Basic " + base64.b64encode(b"u:p:w").decode():
+            return page("/in", "http://b.test/")
+        return 401, {}, "who are you?"
+    answers = {"http://a.test/": gate, "http://a.test/in": (302, {"Location": "http://b.test/x"}, ""),
+               "http://b.test/": page(), "http://b.test/x": page(text="x"),
+               "http://c.test/": page(text="c")}
+    for host in "abc":
+        answers[f"http://{host}.test/robots.txt"] = (200, {}, "")
+    file = write(path + "/secrets", "# a remark\n\nhttp://a.test basic u:p:w\n"
+                 "http://*.test:80 header X-Key: k3y\nc.test bearer only-over-https\n", 0o600)
+    with Sites(path, answers) as sites:
+        result = sites.crawl(path + "/crawl", "--set", f"fetch.credentials={file}", "http://a.test/",
+                             "http://c.test/")
+        seen = {(host, at): headers for host, at, headers in sites.headers}
+        os.chmod(file, 0o640)
+        refused = sites.crawl(path + "/crawl2", "--set", f"fetch.credentials={file}",
+                              "http://a.test/")
+    report.equal("it ends", result.returncode, 0)
+    report.check("the site lets us in", ("a.test", "/in") in seen, str(seen.keys()))
+    report.check("robots.txt is asked for with it",
+                 "Authorization" in seen[("a.test", "/robots.txt")])
+    report.check("no other host gets it", "Authorization" not in seen[("b.test", "/x")])
+    report.equal("a pattern of hosts", seen[("b.test", "/x")].get("X-Key"), "k3y")
+    report.check("not over http unless the file says so",
+                 "Authorization" not in seen[("c.test", "/")])
+    text = archive(path + "/crawl")
+    report.check("the archive does not show it", "X-Key: ***" in text and "k3y" not in text
+                 and "Authorization: ***" in text)
+    report.check("a file that others may read is refused", refused.returncode == 2
+                 and "has mode 0640" in refused.stderr, refused.stderr)
+
+
+# ---- proxies --------------------------------------------------------------------------------------
+
+class Proxy:
+    """A proxy for HTTP or SOCKS 5 that connects any name to one port of loopback."""
+
+    def __init__(self, kind, port, serves=True):
+        self.seen = []
+        outer = self
+
+        class Handler(socketserver.BaseRequestHandler):
+            def handle(self):
+                client = self.request
+                if kind == "socks":
+                    head = self.socks(client)
+                else:
+                    head = self.http(client)
+                if head is None:
+                    return
+                with socket.create_connection(("127.0.0.1", port)) as server:
+                    server.sendall(head)
+                    pair = [client, server]
+                    while True:
+                        for one in select.select(pair, [], [])[0]:
+                            data = one.recv(65536)
+                            if not data:
+                                return
+                            if one is client and kind == "http":
+                                outer.seen.append(data.decode(errors="replace"))
+                            pair[one is client].sendall(data)
+
+            def http(self, client):
+                head = b""
+                while b"\r\n\r\n" not in head:
+                    data = client.recv(65536)
+                    if not data:
+                        return None
+                    head += data
+                outer.seen.append(head.decode(errors="replace"))
+                return head
+
+            def socks(self, client):
+                client.recv(262)
+                client.sendall(b"\x05\x00")
+                ask = client.recv(262)
+                if ask[3] == 1:
+                    outer.seen.append(socket.inet_ntoa(ask[4:8]))
+                else:
+                    outer.seen.append(ask[5:5 + ask[4]].decode())
+                client.sendall(b"\x05\x00\x00\x01\x00\x00\x00\x00\x00\x00")
+                return b""
+
+        class Server(socketserver.ThreadingTCPServer):
+            daemon_threads = True
+            allow_reuse_address = True
+
+        self.server = Server(("127.0.0.1", 0), Handler, bind_and_activate=False)
+        self.server.server_bind()
+        self.port = self.server.server_address[1]
+        self.server.handle_error = lambda *_: None
+        self.thread = threading.Thread(target=self.server.serve_forever, args=(0.05,))
+        self.is_serving = False
+        if serves:
+            self.serve()
+
+    def serve(self):
+        self.server.server_activate()
+        self.is_serving = True
+        self.thread.start()
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        if self.is_serving:
+            self.server.shutdown()
+            self.thread.join()
+        self.server.server_close()
+
+
+SMALL = {"http://a.test/": page("/1", "http://b.test/"), "http://a.test/1": page(text="1"),
+         "http://b.test/": page(text="b")}
+
+
+def through_http(report, path):
+    """The absolute form, one host excepted, the environment's names."""
+    with Sites(path, SMALL) as sites, Proxy("http", sites.port) as proxy:
+        url = f"http://127.0.0.1:{proxy.port}"
+        result = sites.crawl(path + "/crawl", "--set", f"fetch.proxy={url}", "--set",
+                             "fetch.no_proxy=.b.test", "http://a.test/")
+        report.equal("it ends", result.returncode, 0)
+        report.equal("all pages came", sites.asked(), set(SMALL))
+        report.check("a.test through the proxy", any("GET http://a.test/1 HTTP/1.1" in head
+                                                     for head in proxy.seen), str(proxy.seen))
+        report.check("b.test without it", not any("b.test/" in head.split("\r\n")[0]
+                                                  for head in proxy.seen), str(proxy.seen))
+        for at, name in enumerate(("http_proxy", "all_proxy")):
+            proxy.seen.clear()
+            env = {**os.environ, name: url, "no_proxy": "127.77.0.2/32"}
+            command = sites.command(f"{path}/crawl{at}", "--set", "fetch.proxy=environment",
+                                    "http://a.test/")
+            result = harness.run(command, env=env)
+            report.check(f"{name} of the environment", result.returncode == 0 and proxy.seen
+                         and not any("b.test/" in head.split("\r\n")[0] for head in proxy.seen),
+                         str(proxy.seen))
+        proxy.seen.clear()
+        command = sites.command(path + "/crawl3", "http://a.test/")
+        harness.run(command, env={**os.environ, "http_proxy": url})
+        report.equal("only when asked for", proxy.seen, [])
+
+
+def through_socks(report, path):
+    with Sites(path, SMALL) as sites, Proxy("socks", sites.port) as proxy:
+        for kind, expected in (("socks5", {"127.77.0.1", "127.77.0.2"}),
+                               ("socks5h", {"a.test", "b.test"})):
+            proxy.seen.clear()
+            result = sites.crawl(path + "/" + kind, "--set",
+                                 f"fetch.proxy={kind}://127.0.0.1:{proxy.port}", "http://a.test/")
+            report.equal(f"{kind}: it ends", result.returncode, 0)
+            report.equal(f"{kind}: what it is told", set(proxy.seen), expected)
+
+
+def a_dead_proxy(report, path):
+    """It is nobody's fault but ours: hosts stay as they are, and all is fetched when it is back."""
+    with Sites(path, SMALL) as sites, Proxy("http", sites.port, serves=False) as proxy:
+        process = subprocess.Popen(
+            sites.command(path + "/crawl", "--set", f"fetch.proxy=http://127.0.0.1:{proxy.port}",
+                          "--set", "politeness.retry=proxy 100ms 0", "http://a.test/"),
+            stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        try:
+            harness.until(lambda: os.path.exists(path + "/crawl/ragno.log") and
+                          log_of(path + "/crawl").count("the proxy cannot be used") > 8)
+            proxy.serve()
+            process.wait(timeout=60)
+        finally:
+            harness.end_process(process)
+    report.equal("it goes on when the proxy is back", process.returncode, 0)
+    report.equal("all pages came", sites.asked(), set(SMALL))
+    hosts = harness.run([f"{harness.OUT}/ragno", "db", path + "/crawl", "hosts"]).stdout
+    report.check("no host was dropped", "dropped" not in hosts and "parked" not in hosts, hosts)
+
+
+def free_port():
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        return server.getsockname()[1]
+
+
+def answers_at(port):
+    try:
+        socket.create_connection(("127.0.0.1", port), 1).close()
+        return True
+    except OSError:
+        return False
+
+
+def by_server(report, path, sites, name, command, proxy, port, file):
+    """A crawl of a site with an address as its name, through a proxy of Debian's."""
+    process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    try:
+        if not report.check(f"{name} starts", harness.until(lambda: answers_at(port))
+                            is not False):
+            return
+        seed = f"http://127.0.0.1:{sites.port}/"
+        result = sites.crawl(f"{path}/{name}", "--set", f"fetch.proxy={proxy}", "--set",
+                             f"fetch.credentials={file}", seed)
+        report.equal(f"{name}: it ends", result.returncode, 0)
+        asked = {at for host, at, _ in sites.headers if host == "127.0.0.1"}
+        report.check(f"{name}: the pages came", {"/", "/1"} <= asked, str(asked))
+        sites.headers.clear()
+    finally:
+        harness.end_process(process)
+
+
+def through_debians(report, path):
+    """tinyproxy, which asks for a password; dante, which speaks SOCKS 5."""
+    answers = {"http://127.0.0.1/": page("/1"), "http://127.0.0.1/1": page(text="1")}
+    with Sites(path, answers) as sites:
+        port = free_port()
+        file = write(path + "/secrets", f"proxy 127.0.0.1:{port} me:secret\n", 0o600)
+        if shutil.which("tinyproxy"):
+            config = write(path + "/tinyproxy.conf",
+                           f"Port {port}\nListen 127.0.0.1\nMaxClients 20\nBasicAuth me secret\n"
+                           f"LogFile \"{path}/tinyproxy.log\"\nLogLevel Connect\n")
+            by_server(report, path, sites, "tinyproxy", ["tinyproxy", "-d", "-c", config],
+                      f"http://127.0.0.1:{port}", port, file)
+            report.check("tinyproxy: it was asked", "GET http://127.0.0.1" in
+                         log_of(path, "tinyproxy.log"))
+        else:
+            report.skip("tinyproxy", "not installed (make deps-dev)")
+        port = free_port()
+        if shutil.which("danted"):
+            config = write(path + "/danted.conf", f"""
+logoutput: {path}/danted.log
+internal: 127.0.0.1 port = {port}
+external: 127.0.0.1
+clientmethod: none
+socksmethod: none
+client pass {{ from: 127.0.0.0/8 to: 0.0.0.0/0 }}
+socks pass {{ from: 127.0.0.0/8 to: 0.0.0.0/0 log: connect }}
+""")
+            by_server(report, path, sites, "danted", ["danted", "-f", config, "-p", path + "/pid"],
+                      f"socks5://127.0.0.1:{port}", port, file)
+        else:
+            report.skip("danted", "not installed (make deps-dev)")
+
+
+# ---- rates and addresses --------------------------------------------------------------------------
+
+def host_rate(report, path):
+    """A host is owed the time that its bytes take at its rate."""
+    answers = {"http://a.test/": page("/1"), "http://a.test/1": page(text="x" * 30000)}
+    with Sites(path, answers) as sites:
+        result = sites.crawl(path + "/crawl", "--set", "fetch.host_rate=100K", "http://a.test/")
+    report.equal("it ends", result.returncode, 0)
+    line = lines_of(path + "/crawl", "http://a.test/1")[0]
+    # Robots.txt and the page before are some 500 bytes: 5 ms.
+    took = int(line[8].split("+")[1])
+    report.check("wait for the bytes before", "wait:" in line[-1] and
+                 int(line[-1].split("wait:")[1].split("/")[0]) >= 1, line[-1])
+    report.check("30 kB at 100 kB/s", took < 5000, line[8])
+
+
+def denied_addresses(report, path):
+    with Sites(path, SMALL) as sites:
+        result = sites.crawl(path + "/crawl", "--set", "fetch.deny_addresses=127.77.0.2",
+                             "http://a.test/", "http://b.test/")
+        report.equal("it ends", result.returncode, 0)
+        report.equal("no connection to it", {url for url in sites.asked(robots=True) if "b.test" in url},
+                     set())
+        report.check("the others are fetched", "http://a.test/1" in sites.asked())
+
+
+if __name__ == "__main__":
+    harness.main(sections, refused_sections, live_sections, secrets, through_http, through_socks,
+                 a_dead_proxy, through_debians, host_rate, denied_addresses)
