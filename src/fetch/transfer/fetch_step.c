@@ -71,10 +71,9 @@ static void keep_to_rate(const FetchRules *rules, const FetchResult *result,
                          PolitenessVerdict *verdict)
 {
     if (rules->most_bytes_s > 0) {
-        int64_t took_ms = mono_ms_between(result->cost.start, result->cost.end);
-        int64_t bytes = (int64_t)result->cost.bytes;
-        int64_t owed_ms = bytes / rules->most_bytes_s * 1000 +
-                          bytes % rules->most_bytes_s * 1000 / rules->most_bytes_s - took_ms;
+        double owed_s = (double)result->cost.bytes / (double)rules->most_bytes_s;
+        int64_t owed_ms =
+            (int64_t)(owed_s * 1e3) - mono_ms_between(result->cost.start, result->cost.end);
         verdict->host_wait_ms = owed_ms > verdict->host_wait_ms ? owed_ms : verdict->host_wait_ms;
     }
 }
