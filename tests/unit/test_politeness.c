@@ -60,8 +60,8 @@ static const struct {
 static void every_class_waits_doubles_and_ends_as_the_table_says(void)
 {
     PolitenessOptions options = options_of();
-    /* FETCH_OK and FETCH_LOCAL are no failures of the host. */
-    CU_ASSERT_EQUAL(sizeof table / sizeof *table, FETCH_CLASSES - 2);
+    /* FETCH_OK, FETCH_LOCAL and FETCH_PROXY are no failures of the host. */
+    CU_ASSERT_EQUAL(sizeof table / sizeof *table, FETCH_CLASSES - 3);
     for (size_t i = 0; i < sizeof table / sizeof *table; i++) {
         FetchEnd end = end_of(table[i].class);
         HostHealth health = {.failures = 0};
@@ -90,6 +90,20 @@ static void every_class_waits_doubles_and_ends_as_the_table_says(void)
         CU_ASSERT_EQUAL(verdict.tries, table[i].retries + 1);
         CU_ASSERT_EQUAL(tries, 0);
     }
+}
+
+static void a_proxy_that_fails_costs_no_host_anything(void)
+{
+    PolitenessOptions options = options_of();
+    FetchEnd end = end_of(FETCH_PROXY);
+    HostHealth health = {.failures = 2, .rested_ms = 7};
+    unsigned tries = 1;
+    for (unsigned n = 0; n < 1000; n++) {
+        PolitenessVerdict verdict = politeness_judge(&options, &end, &health, &tries);
+        CU_ASSERT_TRUE(verdict.retry && !verdict.drop_host && !verdict.park_host);
+        CU_ASSERT_EQUAL(verdict.host_wait_ms, 30000);
+    }
+    CU_ASSERT_TRUE(health.failures == 2 && health.rested_ms == 7 && tries == 1);
 }
 
 static void recovery_is_as_gradual_as_the_decline(void)
@@ -420,6 +434,7 @@ UNIT_MAIN("politeness",
            what_this_machine_could_not_do_costs_nothing},
           {"every class waits, doubles and ends as the table says",
            every_class_waits_doubles_and_ends_as_the_table_says},
+          {"a proxy that fails costs no host anything", a_proxy_that_fails_costs_no_host_anything},
           {"recovery is as gradual as the decline", recovery_is_as_gradual_as_the_decline},
           {"alternating errors end, too", alternating_errors_end_too},
           {"failures of several URLs of a host count together",
