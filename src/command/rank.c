@@ -9,6 +9,7 @@
 #include "base/memory/buffer.h"
 #include "crawl/crawl_open.h"
 #include "crawl/exit_status.h"
+#include "crawl/short_read.h"
 #include "store/rank/hits.h"
 #include "store/rank/page_rank.h"
 #include "store/scorers/score_input.h"
@@ -133,32 +134,26 @@ static int print_pages(const RankCommand *command, PageDB *db, RankedPage *pages
 {
     qsort(pages, n, sizeof *pages, by_score);
     n = command->top != 0 && command->top < n ? command->top : n;
-    MDB_txn *txn = NULL;
-    if (page_db_txn_begin(db, true, &txn) != page_db_error_ok) {
-        return EXIT_IO;
-    }
+    ShortRead read;
     Buffer url;
     buffer_init(&url, BUFFER_NO_LIMIT);
-    int status = 0;
-    for (size_t i = 0; status == 0 && i < n; i++) {
+    int rc = short_read_begin(&read, db, stdout);
+    for (size_t i = 0; rc == page_db_error_ok && i < n; i++) {
         PageRef page;
-        if (page_db_get(db, txn, pages[i].index, &page, &url) != page_db_error_ok) {
+        rc = page_db_get(db, read.txn, pages[i].index, &page, &url);
+        if (rc != page_db_error_ok) {
             (void)fprintf(stderr, "ragno rank: the pages cannot be read\n");
-            status = EXIT_DIRECTORY;
+            rc = page_db_error_damaged;
         } else if (command->is_hits) {
             (void)printf("%.6e\t%.6e\t%s\n", (double)pages[i].score, (double)pages[i].hub,
                          buffer_string(&url));
         } else {
             (void)printf("%.6e\t%s\n", (double)pages[i].score, buffer_string(&url));
         }
+        rc = rc == page_db_error_ok ? short_read_turn(&read) : rc;
     }
     buffer_destroy(&url);
-    page_db_txn_abort(db, txn);
-    if (fflush(stdout) != 0 || ferror(stdout)) {
-        (void)fprintf(stderr, "ragno rank: standard output cannot be written\n");
-        status = EXIT_IO;
-    }
-    return status;
+    return short_read_end(&read, rc, "rank");
 }
 
 static void report(const LinkGraph *graph, size_t loops, double delta, double relative,

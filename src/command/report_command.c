@@ -10,6 +10,8 @@
 #include "crawl/exit_status.h"
 #include "report/tell/report_file.h"
 
+#define OUTPUT_BYTES ((size_t)256 << 10)
+
 typedef struct ReportCommand {
     const char *directory;
     const char *output; /* NULL: standard output */
@@ -70,8 +72,12 @@ static int parse(ReportCommand *command, int argc, char **argv)
     return 0;
 }
 
+/* Of the output: what is printed while links are read must not wait for whoever reads it. */
+static char buffer[OUTPUT_BYTES];
+
 static int run(const ReportCommand *command, PageDB *db, FILE *out)
 {
+    (void)setvbuf(out, buffer, _IOFBF, sizeof buffer);
     Report report;
     Buffer error;
     buffer_init(&error, 4096);

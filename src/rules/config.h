@@ -205,6 +205,8 @@
         "parsed pages waiting for their commit, in bytes; beyond, parsing waits") \
     ROW(store, batch_time, TIME, int64_t, "200ms", 1, 60e3, NULL, false, false, \
         "a result waits for its commit at most so long") \
+    ROW(store, reader_age, TIME, int64_t, "1m", 1000, 24 * 3600e3, NULL, false, false, \
+        "a warning names the process whose snapshot keeps the database from reusing room for so long") \
     ROW(store, filter, TEXT, char *, "", 0, 0, NULL, true, false, \
         "which answers are kept in WARC files") \
     ROW(store, map_size, SIZE, int64_t, "0", 0, CONFIG_BIG, NULL, false, false, \

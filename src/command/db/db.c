@@ -55,13 +55,10 @@ static int run(const DbCommand *command, const char *dir, int argc, char **argv)
     buffer_init(&view.url, BUFFER_NO_LIMIT);
     int status = crawl_open("db", dir, true, &view.db);
     if (status == 0) {
-        int rc = page_db_txn_begin(view.db, true, &view.txn);
-        if (rc == page_db_error_ok) {
-            status = command->run(&view, argc, argv);
-            page_db_txn_abort(view.db, view.txn);
-        } else {
-            status = db_failed(&view, rc);
-        }
+        int rc = short_read_begin(&view.read, view.db, stdout);
+        view.txn = view.read.txn;
+        status = rc == page_db_error_ok ? command->run(&view, argc, argv) : db_failed(&view, rc);
+        short_read_pause(&view.read);
     }
     buffer_destroy(&view.url);
     buffer_destroy(&warc);

@@ -83,11 +83,12 @@ static void print_bytes(const Buffer *bytes)
     }
 }
 
-static int print_answer(const DbView *view, const WarcAnswer *answer, const DbParts *parts)
+static int print_answer(DbView *view, const WarcAnswer *answer, const DbParts *parts)
 {
     if (answer->truncated && (parts->body || parts->raw)) {
         (void)fprintf(stderr, "ragno db: the answer was cut when it was fetched\n");
     }
+    short_read_pause(&view->read); /* the answer comes from the archive, and may be long */
     if (parts->headers) {
         print_bytes(&answer->header);
     }

@@ -28,6 +28,7 @@ static int count_pages(DbView *view, HostCounts *counts, uint32_t n_hosts)
             c->known++;
             c->crawled += page.n_crawls > 0;
         }
+        rc = rc == page_db_error_ok ? db_turn(view) : rc;
     }
     return rc;
 }
@@ -36,12 +37,17 @@ static int count_pages(DbView *view, HostCounts *counts, uint32_t n_hosts)
 static int count_scheduled(DbView *view, HostCounts *counts, uint32_t n_hosts)
 {
     Schedule *schedule = NULL;
+    int turn = page_db_error_ok;
     Result rc = db_open_schedule(view, &schedule);
     for (uint32_t i = 0; schedule != NULL && rc == RESULT_OK && i < n_hosts; i++) {
         rc = schedule_host_count(schedule, view->txn, i, &counts[i].scheduled);
+        turn = db_turn(view);
+        if (turn != page_db_error_ok) {
+            break;
+        }
     }
     schedule_close(schedule);
-    return rc == RESULT_OK ? page_db_error_ok : page_db_error_damaged;
+    return rc == RESULT_OK ? turn : page_db_error_damaged;
 }
 
 /* ---- hosts that are set aside ------------------------------------------------------------------
@@ -72,7 +78,12 @@ static int list_parked(DbView *view)
         rc = host_table_open(&hosts, view->txn);
     }
     uint32_t n_hosts = page_db_n_hosts(view->db, view->txn);
+    int turn = page_db_error_ok;
     for (uint32_t i = 0; hosts != NULL && rc == RESULT_OK && i < n_hosts; i++) {
+        turn = db_turn(view);
+        if (turn != page_db_error_ok) {
+            break;
+        }
         HostRecord record;
         uint64_t urls = 0;
         rc = host_table_get(hosts, view->txn, i, &record);
@@ -86,7 +97,7 @@ static int list_parked(DbView *view)
     }
     host_table_close(hosts);
     schedule_close(schedule);
-    return rc == RESULT_OK || rc == RESULT_NOT_FOUND ? page_db_error_ok : page_db_error_damaged;
+    return rc == RESULT_OK || rc == RESULT_NOT_FOUND ? turn : page_db_error_damaged;
 }
 
 /* ---- hosts ------------------------------------------------------------------------------------
@@ -126,7 +137,7 @@ static int list_hosts(DbView *view, const HostCounts *counts, const char *only, 
                    *origin == '\0' ? "-" : origin, counts[host].known, counts[host].crawled,
                    counts[host].scheduled);
             result = print_situation(view, hosts, host, now_ms);
-            rc = result == RESULT_OK ? page_db_error_ok : page_db_error_damaged;
+            rc = result == RESULT_OK ? db_turn(view) : page_db_error_damaged;
             *found = true;
         }
     }

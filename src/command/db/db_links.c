@@ -47,6 +47,7 @@ static int print_from(LinkPrinter *p, uint64_t from)
     }
     for (size_t i = 0; rc == page_db_error_ok && i < n; i++) {
         rc = print_link(p, to[i]);
+        rc = rc == page_db_error_ok ? db_turn(p->view) : rc;
     }
     free(to);
     return rc;
@@ -78,7 +79,9 @@ static int print_all(LinkPrinter *p, const uint64_t *wanted)
             rc = begun ? rc : begin_page(p, from);
             begun = true;
             rc = rc == page_db_error_ok ? print_link(p, to[i]) : rc;
+            rc = rc == page_db_error_ok ? db_turn(p->view) : rc;
         }
+        rc = rc == page_db_error_ok ? db_turn(p->view) : rc;
     }
     rc = state == stream_state_error ? error_code(db->error) : rc;
     page_db_link_stream_delete(stream);

@@ -62,25 +62,31 @@ int db_info(DbView *view, int argc, char **argv)
     for (uint64_t i = 0; i < n_pages && rc == page_db_error_ok; i++) {
         rc = page_db_get(view->db, view->txn, i, &page, &view->url);
         n_crawled += rc == page_db_error_ok && page.n_crawls > 0;
+        rc = rc == page_db_error_ok ? db_turn(view) : rc;
     }
     PageDBLinkStream *stream = NULL;
     if (rc == page_db_error_ok) {
         rc = (int)page_db_link_stream_new(&stream, view->db);
     }
     if (rc != page_db_error_ok) {
-        return db_failed(view, rc);
+        return db_finish(view, rc);
     }
     stream->only_diff_domain = 0;
     uint64_t from = 0;
     const uint64_t *to = NULL;
     size_t n = 0;
-    while (page_db_link_stream_next_page(stream, &from, &to, &n) == stream_state_next) {
+    while (rc == page_db_error_ok &&
+           page_db_link_stream_next_page(stream, &from, &to, &n) == stream_state_next) {
         n_links += n;
+        rc = db_turn(view);
     }
-    rc = stream->state == stream_state_error ? error_code(view->db->error) : page_db_error_ok;
+    rc = stream->state == stream_state_error ? error_code(view->db->error) : rc;
     page_db_link_stream_delete(stream);
     MDB_envinfo info;
     MDB_stat stat;
+    if (rc != page_db_error_ok) {
+        return db_finish(view, rc);
+    }
     if (mdb_env_info(page_db_env(view->db), &info) == 0 &&
         mdb_env_stat(page_db_env(view->db), &stat) == 0) {
         printf("format_version\t%u\npages\t%" PRIu64 "\ncrawled\t%" PRIu64 "\nlinks\t%" PRIu64
@@ -121,6 +127,7 @@ static int print_pages(DbView *view, pcre2_code *code, pcre2_match_data *match)
              pcre2_match(code, (PCRE2_SPTR)page.url, page.url_length, 0, 0, match, NULL) >= 0)) {
             print_page(&page);
         }
+        rc = rc == page_db_error_ok ? db_turn(view) : rc;
     }
     rc = state == stream_state_error ? error_code(view->db->error) : rc;
     hashidx_stream_delete(stream);

@@ -123,6 +123,7 @@ static int wanted_hosts(DbView *view, const char *host, bool **wanted, bool *fou
         rc = page_db_host_origin(view->db, view->txn, i, &view->url);
         (*wanted)[i] = rc == page_db_error_ok && db_is_host(buffer_string(&view->url), host);
         *found = *found || (*wanted)[i];
+        rc = rc == page_db_error_ok ? db_turn(view) : rc;
     }
     return rc;
 }
@@ -187,6 +188,7 @@ static int collect(DbView *view, const bool *wanted, const ScoreFile *scores, Co
                 rc = rc == page_db_error_ok ? add(all, &item) : rc;
             }
         }
+        rc = rc == page_db_error_ok ? db_turn(view) : rc;
     }
     schedule_close(schedule);
     free(entries);
@@ -204,7 +206,8 @@ static int print_schedule(DbView *view, const bool *wanted, uint64_t top)
     }
     for (size_t i = 0; i < all.n && i < top && rc == page_db_error_ok; i++) {
         const Scheduled *item = &all.items[i];
-        const char *url = db_url(view, item->index, &rc);
+        rc = db_turn(view);
+        const char *url = rc == page_db_error_ok ? db_url(view, item->index, &rc) : NULL;
         if (url != NULL && item->score < 0.0f) {
             printf("%u\t-\t%s\n", (unsigned)item->level, url);
         } else if (url != NULL) {
@@ -237,6 +240,7 @@ static int print_due(DbView *view, const bool *wanted, uint64_t top)
                    1 / (double)due.freq, buffer_string(&view->url));
             top--;
         }
+        rc = rc == page_db_error_ok ? db_turn(view) : rc;
     }
     revisit_table_close(table);
     if (found != RESULT_OK && found != RESULT_NOT_FOUND) {

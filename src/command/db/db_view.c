@@ -14,16 +14,20 @@ int db_failed(const DbView *view, int rc)
     return crawl_exit_status(rc);
 }
 
-int db_finish(const DbView *view, int rc)
+int db_turn(DbView *view)
 {
-    if (rc != page_db_error_ok) {
+    int rc = short_read_turn(&view->read);
+    view->txn = view->read.txn;
+    return rc;
+}
+
+int db_finish(DbView *view, int rc)
+{
+    if (rc != page_db_error_ok && rc != SHORT_READ_OVER) {
         return db_failed(view, rc);
     }
-    if (fflush(stdout) != 0 || ferror(stdout)) {
-        (void)fprintf(stderr, "ragno db: standard output cannot be written\n");
-        return EXIT_IO;
-    }
-    return 0;
+    view->txn = NULL;
+    return short_read_end(&view->read, rc, "db");
 }
 
 const char *db_url(DbView *view, uint64_t index, int *rc)

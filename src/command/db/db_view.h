@@ -1,6 +1,6 @@
-/* The snapshot that a command of `ragno db` looks at, and what all commands do with it.
+/* What a command of `ragno db` looks at, and what all commands do with it.
  *
- * What: finding pages, telling errors, and the exit status.
+ * What: a series of snapshots (short_read.h), finding pages, telling errors, and the exit status.
  * Owns: db_main opens and closes it; a command borrows it.
  * Threads: main.
  * Errors: page_db error codes; complaints go to standard error. */
@@ -9,20 +9,25 @@
 
 #include <stdbool.h>
 
+#include "crawl/short_read.h"
 #include "store/pages/page_db.h"
 #include "store/schedule/schedule.h"
 
 typedef struct DbView {
     PageDB *db;
-    MDB_txn *txn;     /* the snapshot */
+    ShortRead read;
+    MDB_txn *txn;     /* the snapshot: that of read */
     const char *warc; /* folder of the WARC files beside the database; it need not exist */
     Buffer url;       /* scratch of db_url */
 } DbView;
 
 /* Prints the last error of the database; returns the exit status. */
 int db_failed(const DbView *view, int rc);
-/* The exit status after output was written. */
-int db_finish(const DbView *view, int rc);
+/* Between two steps, with nothing of the snapshot in use: lets the crawl and the output go on. The
+ * snapshot may be another one afterwards. SHORT_READ_OVER: the command is to end. */
+int db_turn(DbView *view);
+/* Ends the snapshot and writes the output; the exit status. */
+int db_finish(DbView *view, int rc);
 /* The URL of a page in view->url, or NULL after a complaint (*rc is set). */
 const char *db_url(DbView *view, uint64_t index, int *rc);
 /* The index of a URL. Prints an error when the database does not know the URL. */

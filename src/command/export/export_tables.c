@@ -10,6 +10,7 @@
 #include "crawl/exit_status.h"
 #include "crawl/output_file.h"
 #include "crawl/progress.h"
+#include "crawl/short_read.h"
 #include "command/export/page_export.h"
 
 typedef struct ExportKind {
@@ -217,7 +218,7 @@ static int run_on(ExportCommand *command, PageDB *db, const Filter *where)
     }
     rc = output_file_close(&output, rc);
     progress_end(&command->progress);
-    return status_of(rc);
+    return short_read_signal() != 0 ? 128 + short_read_signal() : status_of(rc);
 }
 
 static int run(ExportCommand *command)

@@ -3,7 +3,6 @@
 #include "base/thread/log.h"
 
 #define COMPONENT      "export"
-#define PAGES_PER_TXN  2048u
 #define PAGES_PER_STEP 256u
 
 Result export_view_result(ExportView *view, int code)
@@ -33,7 +32,8 @@ Result export_view_begin(ExportView *view, PageDB *db, const PageExportOptions *
     buffer_init(&view->to, BUFFER_NO_LIMIT);
     export_rows_begin(&view->rows, options->file, options->arcs ? EXPORT_TSV : options->format,
                       options->header && !options->arcs);
-    Result rc = export_view_result(view, page_db_txn_begin(db, true, &view->txn));
+    Result rc = export_view_result(view, short_read_begin(&view->read, db, options->file));
+    view->txn = view->read.txn;
     if (rc == RESULT_OK) {
         view->n_pages = page_db_n_pages(db, view->txn);
         view->total = view->n_pages;
@@ -47,9 +47,8 @@ Result export_view_begin(ExportView *view, PageDB *db, const PageExportOptions *
 
 Result export_view_end(ExportView *view, Result rc)
 {
-    if (view->txn != NULL) {
-        page_db_txn_abort(view->db, view->txn);
-    }
+    short_read_pause(&view->read);
+    view->txn = NULL;
     Result written = export_rows_end(&view->rows);
     buffer_destroy(&view->from);
     buffer_destroy(&view->to);
@@ -59,19 +58,23 @@ Result export_view_end(ExportView *view, Result rc)
     return rc == RESULT_OK ? written : rc;
 }
 
+Result export_view_turn(ExportView *view)
+{
+    int rc = short_read_turn(&view->read);
+    view->txn = view->read.txn;
+    if (rc == SHORT_READ_OVER) {
+        return view->read.error == 0 ? RESULT_CLOSED : result_of_errno(view->read.error);
+    }
+    return rc == page_db_error_ok ? view->rows.result : export_view_result(view, rc);
+}
+
 Result export_view_step(ExportView *view)
 {
     const PageExportOptions *options = view->options;
     if (++view->n_steps % PAGES_PER_STEP == 0 && options->step != NULL) {
         options->step(options->step_context, view->n_steps, view->total, view->rows.n_rows);
     }
-    if (view->n_steps % PAGES_PER_TXN != 0) {
-        return view->rows.result;
-    }
-    page_db_txn_abort(view->db, view->txn);
-    view->txn = NULL;
-    Result rc = export_view_result(view, page_db_txn_begin(view->db, true, &view->txn));
-    return rc == RESULT_OK ? view->rows.result : rc;
+    return export_view_turn(view);
 }
 
 Result export_view_page(ExportView *view, uint64_t index, PageRef *page, Buffer *url)

@@ -120,6 +120,7 @@ static Result export_links_of(ExportView *view, uint64_t index)
     }
     while (rc == RESULT_OK && next_link(&list, &link)) {
         rc = is_wanted(view, index, &link) ? put_link(view, index, &link) : RESULT_OK;
+        rc = rc == RESULT_OK ? export_view_turn(view) : rc;
     }
     forget_links(&list);
     return rc;

@@ -11,6 +11,7 @@
 
 #include "base/thread/log.h"
 #include "base/thread/thread.h"
+#include "crawl/run/reader_guard.h"
 #include "store/archive/warc_files.h"
 
 #define PROGRESS_MS     250
@@ -35,6 +36,7 @@ struct Monitor {
     MonoTime next_line;
     MonoTime next_progress;
     MonoTime next_memory; /* MONO_NEVER without a budget */
+    ReaderGuard readers;
     Buffer text;
 };
 
@@ -235,7 +237,10 @@ static void sample(Monitor *monitor, MonoTime now, StatusSample *s)
         .chore_cpu_max_us = stats_get(&stats->chore_cpu_max_us),
         .rss_bytes = status_rss_bytes(),
         .map_drops = page_db_check_residence(monitor->store->tables.db),
-        .db_bytes = database_bytes(monitor)};
+        .db_bytes = database_bytes(monitor),
+        .db_readers = monitor->readers.table.slots,
+        .db_reader_age_ms = (uint64_t)monitor->readers.age_ms,
+        .db_reader_pid = monitor->readers.age_ms == 0 ? 0 : (uint64_t)monitor->readers.watch.pid};
     for (size_t i = 0; i < 6; i++) {
         s->by_status[i] = stats_get(&stats->by_status[i]);
     }
@@ -306,6 +311,7 @@ void monitor_tick(Monitor *monitor, MonoTime now)
         (void)page_db_check_residence(monitor->store->tables.db);
         monitor->next_memory = mono_add_ms(now, MEMORY_MS);
     }
+    reader_guard_tick(&monitor->readers, now);
     bool line = !mono_before(now, monitor->next_line);
     bool progress = monitor->progress && !mono_before(now, monitor->next_progress);
     StatusSample s;
@@ -330,6 +336,7 @@ MonoTime monitor_next(const Monitor *monitor)
     if (monitor->progress && mono_before(monitor->next_progress, next)) {
         next = monitor->next_progress;
     }
+    next = mono_before(monitor->readers.next, next) ? monitor->readers.next : next;
     return mono_before(monitor->next_memory, next) ? monitor->next_memory : next;
 }
 
@@ -418,6 +425,8 @@ Result monitor_new(Monitor **out, const AgentOptions *options, const CrawlStore 
     monitor->next_progress = monitor->start;
     monitor->next_memory = options->config->crawl_memory > 0 ? monitor->start : MONO_NEVER;
     page_db_set_residence(store->tables.db, (size_t)options->config->crawl_memory);
+    reader_guard_init(&monitor->readers, page_db_env(store->tables.db),
+                      options->config->store_reader_age, monitor->start);
     monitor->terminal = isatty(STDERR_FILENO) != 0;
     monitor->progress =
         options->progress == PROGRESS_ALWAYS ||

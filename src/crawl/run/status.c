@@ -177,6 +177,9 @@ static void emit_counters(const StatusSample *now, Buffer *out, FieldSink sink)
     sink(out, "map_drops", FIELD_INTEGER, NULL, now->map_drops, 0);
     sink(out, "frontier_bytes", FIELD_INTEGER, NULL, now->frontier.memory_bytes, 0);
     sink(out, "db_bytes", FIELD_INTEGER, NULL, now->db_bytes, 0);
+    sink(out, "db_readers", FIELD_INTEGER, NULL, now->db_readers, 0);
+    sink(out, "db_reader_age_s", FIELD_REAL, NULL, 0, (double)now->db_reader_age_ms / 1000);
+    sink(out, "db_reader_pid", FIELD_INTEGER, NULL, now->db_reader_pid, 0);
     sink(out, "disk_free_bytes", FIELD_INTEGER, NULL, now->disk_free_bytes, 0);
     sink(out, "cpu_s", FIELD_REAL, NULL, 0, (double)now->cpu_ms / 1000);
 }

@@ -76,6 +76,9 @@ typedef struct StatusSample {
     uint64_t rss_bytes;
     uint64_t map_drops; /* times pages of the database were unmapped to stay in the budget */
     uint64_t db_bytes;
+    uint64_t db_readers;       /* slots that processes hold in its table of readers */
+    uint64_t db_reader_age_ms; /* of the oldest snapshot that keeps pages from reuse; 0 = none */
+    uint64_t db_reader_pid;    /* whose it is */
     uint64_t disk_free_bytes;
     bool disk_low;
     bool held; /* paused by an operator */

@@ -1,6 +1,7 @@
 #include "report/gather/report_graph.h"
 
 #include <errno.h>
+#include <stdio_ext.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -170,6 +171,10 @@ static Result print_broken(Reading *reading, const BrokenPage *broken, uint64_t 
         fprintf(reading->all, "%d\t%s\t%s\n", (int)broken->status, buffer_string(&reading->url),
                 buffer_string(&reading->other)) < 0) {
         rc = result_of_errno(errno);
+    }
+    if (rc == RESULT_OK && __fpending(reading->all) >= __fbufsize(reading->all) / 2) {
+        page_db_rest(reading->db); /* writing may take long */
+        rc = fflush(reading->all) == 0 ? RESULT_OK : result_of_errno(errno);
     }
     return rc;
 }

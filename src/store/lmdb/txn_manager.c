@@ -214,6 +214,20 @@ static int grow(TxnManager *tm, Growth growth, size_t bytes)
     return rc;
 }
 
+/* What can be done when no transaction could be begun; 0: try again. */
+static int remedy(TxnManager *tm, int rc)
+{
+    int dead = 0;
+    switch (rc) {
+    case MDB_MAP_RESIZED:
+        return grow(tm, GROWTH_ADOPT, 0);
+    case MDB_READERS_FULL: /* processes that died have left their slots behind */
+        return mdb_reader_check(tm->env, &dead) == 0 && dead > 0 ? 0 : rc;
+    default:
+        return rc;
+    }
+}
+
 int txn_manager_begin_mdb(TxnManager *tm, unsigned flags, MDB_txn **txn)
 {
     bool read_only = (flags & MDB_RDONLY) != 0;
@@ -230,10 +244,7 @@ int txn_manager_begin_mdb(TxnManager *tm, unsigned flags, MDB_txn **txn)
         }
         *txn = NULL;
         inv_semaphore_dec(counter);
-        if (rc != MDB_MAP_RESIZED) {
-            return rc;
-        }
-        rc = grow(tm, GROWTH_ADOPT, 0);
+        rc = remedy(tm, rc);
         if (rc != 0) {
             return rc;
         }

@@ -86,7 +86,8 @@ TxnManagerError txn_manager_new(TxnManager **tm, MDB_env *env);
 TxnManagerError txn_manager_delete(TxnManager *tm);
 
 /* mdb_txn_begin, counted. flags: MDB_RDONLY or 0. Waits while the map is being resized. Adopts the
- * new size when another process has grown the map. */
+ * new size when another process has grown the map. Clears the slots of dead processes when the
+ * table of readers is full. */
 TxnManagerError txn_manager_begin(TxnManager *tm, int flags, MDB_txn **txn);
 /* mdb_txn_commit and mdb_txn_abort, uncounted. */
 TxnManagerError txn_manager_commit(TxnManager *tm, MDB_txn *txn);

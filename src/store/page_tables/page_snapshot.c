@@ -8,6 +8,7 @@ struct PageSnapshot {
     MDB_txn *txn;       /* NULL while parked */
     MDB_dbi dbi;        /* of the cursor */
     MDB_cursor **cur;   /* the stream's cursor */
+    MonoTime since;     /* the transaction began */
     PageSnapshot *next; /* all open ones of the store; guarded by its streams_mutex */
     PageSnapshot *previous;
 };
@@ -19,6 +20,7 @@ static int begin_snapshot(PageSnapshot *s)
         s->txn = NULL;
         return rc;
     }
+    s->since = mono_now();
     rc = mdb_cursor_open(s->txn, s->dbi, s->cur);
     if (rc != 0) {
         txn_manager_abort_mdb(s->store->txn_manager, s->txn);
@@ -92,6 +94,9 @@ void page_snapshots_park(PageDBStore *store)
 int page_snapshot_enter(PageSnapshot *s, bool *lost)
 {
     mutex_lock(&s->store->streams_mutex);
+    if (s->txn != NULL && mono_ms_between(s->since, mono_now()) >= s->store->snapshot_ms) {
+        end_snapshot(s);
+    }
     *lost = s->txn == NULL;
     int rc = 0;
     if (*lost) {

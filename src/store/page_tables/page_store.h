@@ -22,6 +22,7 @@
 #include "store/page_tables/page_tables.h"
 
 typedef struct PageBatch PageBatch;       /* page_batch.h */
+typedef struct PageClaim PageClaim;       /* page_claim.h */
 typedef struct PageHosts PageHosts;       /* page_hosts.h */
 typedef struct PageReader PageReader;     /* page_reader.h */
 typedef struct PageSnapshot PageSnapshot; /* page_snapshot.h */
@@ -33,6 +34,8 @@ typedef struct PageDBStore {
     bool read_only;
     uint64_t seed;       /* of the fingerprints */
     uint64_t hash_mask;  /* bits of a page hash that count; all. Tests force equal hashes with it */
+    PageClaim *claim;    /* this process has the database open */
+    int64_t snapshot_ms; /* a stream's snapshot is renewed when it is older */
     Mutex mutex;         /* guards PageDB.domain_temp; RANK_STORE */
     Mutex streams_mutex; /* guards streams and, against parking, each of them; RANK_STORE */
     PageSnapshot *streams;

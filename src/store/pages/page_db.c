@@ -6,6 +6,7 @@
 #include "store/page_tables/page_hosts.h"
 #include "store/page_tables/page_key.h"
 #include "store/page_tables/page_reader.h"
+#include "store/page_tables/page_snapshot.h"
 #include "store/pages/page_error.h"
 
 uint64_t page_db_hash(const char *url)
@@ -67,6 +68,12 @@ int page_db_txn_commit(PageDB *db, MDB_txn *txn)
 void page_db_txn_abort(PageDB *db, MDB_txn *txn)
 {
     txn_manager_abort_mdb(db->txn_manager, txn);
+}
+
+void page_db_rest(PageDB *db)
+{
+    page_snapshots_park(db->store);
+    page_readers_rest(db->store);
 }
 
 int page_db_grow(PageDB *db)

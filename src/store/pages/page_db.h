@@ -24,9 +24,8 @@
  * Owns: everything that page_db_open made. Arguments are borrowed for the call; results that the
  * caller must free say so.
  * Threads: any thread may call anything but page_db_delete; writers take turns. A transaction
- * belongs to one thread at a time. A process opens a database once (a rule of LMDB); several
- * processes may share it.
- * Invariants:
+ * belongs to one thread at a time. A process opens a database once (a rule of LMDB, see
+ * page_claim.h; a second time is page_db_error_locked); several processes may share it. Invariants:
  * 1. idx2info has exactly the pages 0..n_pages-1, and each has one entry in hash2idx.
  * 2. Two URLs are one page if and only if domain hash, URL hash and fingerprint agree: 104 bits, 40
  *    of them under a random seed of the database. Of n URLs on one host the expected number of
@@ -63,6 +62,9 @@
 /* Size of the map, reserved and not used: no growth on 64-bit machines. Halved until it fits. */
 #define PAGE_DB_DEFAULT_SIZE   ((size_t)1 << 40)
 #define PAGE_DB_FORMAT_VERSION 2u
+
+/* Who opens read_only is refused when less than this part of the slots for readers is free. */
+#define PAGE_DB_KEPT_SHARE 4u
 
 typedef struct PageDBStore PageDBStore;
 
@@ -163,6 +165,9 @@ void page_db_set_residence(PageDB *db, size_t budget);
 void page_db_looked_up(PageDB *db, unsigned n);
 /* Any thread, any time. Returns how often pages were given up so far. */
 uint64_t page_db_check_residence(PageDB *db);
+/* Lets go of every snapshot that nobody looks at right now: those of streams and idle readers. They
+ * begin anew, at the present, with their next use. Before anything that may take long. */
+void page_db_rest(PageDB *db);
 /* After page_db_error_full from a map that was opened small: doubles it. No transaction of this
  * thread may be open. page_db_error_full when there is no larger map. */
 int page_db_grow(PageDB *db);

@@ -9,11 +9,13 @@
 
 #include "base/thread/log.h"
 #include "store/format/page_packs.h"
+#include "store/lmdb/reader_table.h"
 #include "store/page_batch/page_batch.h"
 #include "store/page_tables/page_file.h"
 #include "store/page_tables/page_hosts.h"
 #include "store/page_tables/page_reader.h"
 #include "store/page_tables/page_snapshot.h"
+#include "store/pages/page_claim.h"
 #include "store/pages/page_directory.h"
 #include "store/pages/page_error.h"
 
@@ -170,6 +172,34 @@ static int check_file(PageDB *db)
     return page_db_fail_mdb(db, rc, what);
 }
 
+/* Clears what dead processes have left in the table of readers. Who only reads stays out while few
+ * slots are left: the process that writes needs them. */
+static int check_readers(PageDB *db)
+{
+    ReaderTable table;
+    int rc = reader_table_check(db->store->env, &table);
+    unsigned kept = table.limit / PAGE_DB_KEPT_SHARE;
+    if (rc == 0 && db->store->read_only && table.slots + kept >= table.limit) {
+        char text[MESSAGE_BYTES];
+        (void)snprintf(text, sizeof text,
+                       "%u of %u slots for readers are taken, and the rest is kept for the crawl; "
+                       "end some of the commands that read this database",
+                       table.slots, table.limit);
+        return page_db_fail(db, page_db_error_locked, text);
+    }
+    return page_db_fail_mdb(db, rc, "looking at the table of readers");
+}
+
+static int claim(PageDB *db)
+{
+    int rc = page_claim_take(&db->store->claim, db->path);
+    if (rc == EBUSY) {
+        return page_db_fail(db, page_db_error_locked,
+                            "this process has the database open already; share that PageDB");
+    }
+    return page_db_fail_mdb(db, rc, db->path);
+}
+
 static int open_environment(PageDB *db, const PageDBOptions *options)
 {
     PageDBStore *store = db->store;
@@ -198,7 +228,11 @@ static int open_environment(PageDB *db, const PageDBOptions *options)
     if (rc == 0) {
         rc = mdb_env_open(store->env, db->path, flags, PAGE_DIRECTORY_FILE_MODE);
     }
-    return rc == 0 ? check_file(db) : page_db_fail_mdb(db, rc, db->path);
+    if (rc != 0) {
+        return page_db_fail_mdb(db, rc, db->path);
+    }
+    rc = check_file(db);
+    return rc == page_db_error_ok ? check_readers(db) : rc;
 }
 
 static PageDB *allocate(const char *path)
@@ -219,6 +253,7 @@ static PageDB *allocate(const char *path)
     db->persist = PAGE_DB_DEFAULT_PERSIST;
     db->store = store;
     store->hash_mask = UINT64_MAX;
+    store->snapshot_ms = PAGE_SNAPSHOT_FOR_EVER;
     mutex_init(&store->mutex, RANK_STORE);
     mutex_init(&store->streams_mutex, RANK_STORE);
     mutex_init(&store->readers_mutex, RANK_TABLE);
@@ -270,12 +305,16 @@ int page_db_open(PageDB **db, const char *path, const PageDBOptions *options)
     }
     PageDBStore *store = (*db)->store;
     store->read_only = options->read_only;
+    store->snapshot_ms = options->read_only ? PAGE_SNAPSHOT_MS : PAGE_SNAPSHOT_FOR_EVER;
     store->batch = page_batch_new();
     store->hosts = page_hosts_new();
     if (store->batch == NULL || store->hosts == NULL) {
         return page_db_fail(*db, page_db_error_memory, "page_db_open: out of memory");
     }
     int rc = prepare_directory(*db, options);
+    if (rc == page_db_error_ok) {
+        rc = claim(*db);
+    }
     if (rc == page_db_error_ok) {
         rc = open_environment(*db, options);
     }
@@ -308,6 +347,7 @@ PageDBError page_db_delete(PageDB *db)
     if (store->env != NULL) {
         mdb_env_close(store->env);
     }
+    page_claim_drop(store->claim);
     if (opened && !db->persist && !store->read_only) {
         page_directory_remove(db->path);
     }

@@ -1,15 +1,14 @@
 /* Streams over a PageDB: all links; all pages by hash, with their infos or with their indices.
  *
  * What: a stream sees the database as it was when the stream was made or reset, whatever is added
- * meanwhile, and no writer waits for it. There is one exception: when a database was opened with a
- * small map and the map must grow, open streams let go of their snapshot. They go on behind their
- * last element in the database as it is then, so growth never waits for a stream. A stream that is
- * kept open keeps the disk space of its snapshot from being used again.
- * Owns: a stream owns its snapshot and its buffers; the PageDB is borrowed.
- * Threads: a stream belongs to one thread.
- * Errors: `next` fills in its arguments only when it returns stream_state_next. After
- * stream_state_error the database's Error has the words.
- * Source: seeds 000 and 003, "LinkStream", "HashInfoStream", "HashIdxStream". */
+ * meanwhile, and no writer waits for it. There are three exceptions, in which a stream lets go of
+ * its snapshot and goes on behind its last element in the database as it is then: the map must
+ * grow; page_db_rest was called; the database was opened read_only and the snapshot is older than a
+ * second. A stream that is kept open otherwise keeps the disk space of its snapshot from being used
+ * again. Owns: a stream owns its snapshot and its buffers; the PageDB is borrowed. Threads: a
+ * stream belongs to one thread. Errors: `next` fills in its arguments only when it returns
+ * stream_state_next. After stream_state_error the database's Error has the words. Source: seeds 000
+ * and 003, "LinkStream", "HashInfoStream", "HashIdxStream". */
 #ifndef STORE_PAGES_PAGE_STREAM_H
 #define STORE_PAGES_PAGE_STREAM_H
 
