@@ -82,7 +82,7 @@ int short_read_begin(ShortRead *read, PageDB *db, FILE *out)
 {
     *read = (ShortRead){.db = db, .out = out};
     watch_signals();
-    if (out != NULL) {
+    if (out != NULL && fileno(out) >= 0) { /* not memory */
         atomic_store(&output, fileno(out));
         (void)setvbuf(out, buffer, _IOFBF, sizeof buffer);
     }
