@@ -11,6 +11,7 @@
 #include "fetch/connect/port_map.h"
 #include "fetch/site/credentials.h"
 #include "fetch/site/proxy.h"
+#include "fetch/tls/tls_trust.h"
 #include "rules/filters.h"
 #include "frontier/visit/politeness.h"
 #include "rules/revisit_policy.h"
@@ -192,8 +193,10 @@ bool config_is_continuous(const Config *config)
 
 Result config_resolve_paths(Config *config, Buffer *error)
 {
-    static const char *const names[] = {"score.rules", "schedule.rules", "fetch.credentials"};
-    const char *paths[] = {config->score_rules, config->schedule_rules, config->fetch_credentials};
+    static const char *const names[] = {"score.rules", "schedule.rules", "fetch.credentials",
+                                        "fetch.ca_file"};
+    const char *paths[] = {config->score_rules, config->schedule_rules, config->fetch_credentials,
+                           config->fetch_ca_file};
     Result rc = RESULT_OK;
     for (size_t i = 0; i < sizeof names / sizeof *names && rc == RESULT_OK; i++) {
         if (*paths[i] == '\0' || *paths[i] == '/') {
@@ -228,6 +231,14 @@ Result config_check(const Config *config, Buffer *error)
     politeness_default_rules(rules);
     if (politeness_parse_rules(rules, config->politeness_retry, &what) != RESULT_OK) {
         complain(config, "politeness.retry", buffer_string(&what), error);
+    }
+    buffer_reset(&what);
+    TlsTrust trust;
+    if (*config->fetch_ca_file != '\0' &&
+        tls_trust_init(&trust, config->fetch_ca_file, &what) != RESULT_OK) {
+        complain(config, "fetch.ca_file", buffer_string(&what), error);
+    } else if (*config->fetch_ca_file != '\0') {
+        tls_trust_destroy(&trust);
     }
     buffer_reset(&what);
     ScoreRules *scores = NULL;

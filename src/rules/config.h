@@ -127,6 +127,11 @@
     ROW(fetch, credentials, TEXT, char *, "", 0, 0, NULL, true, false, \
         "file (mode 0600) of secrets for sites and proxies: lines 'SITE basic USER:PASSWORD', 'SITE " \
         "bearer TOKEN', 'SITE header NAME: VALUE', 'proxy HOST:PORT USER:PASSWORD'") \
+    ROW(fetch, ca_file, TEXT, char *, "", 0, 0, NULL, false, false, \
+        "tls_verify: file of the certificates (PEM) that all others must lead to; empty = the system's") \
+    ROW(fetch, tls_sessions, SIZE, int64_t, "32Mi", 0, CONFIG_BIG, NULL, false, false, \
+        "for TLS sessions of hosts that were visited, over all threads, about 600 bytes each; the next " \
+        "connection costs less than half; beyond, those not used longest are forgotten; 0 = none are kept") \
     ROW(robots, agent, TEXT, char *, "ragno", 0, 0, NULL, false, false, \
         "product token that is looked for in robots.txt and meta robots") \
     ROW(robots, expiry, TIME, int64_t, "24h", 60e3, 604800e3, NULL, false, false, \

@@ -16,7 +16,7 @@
 #define RESULT_BYTES ((int64_t)16 << 10)
 
 /* What is divided comes in this many parts. */
-#define PARTS 32
+#define PARTS 64
 
 typedef struct Share {
     const char *name;
@@ -32,18 +32,19 @@ typedef struct Share {
     }
 
 static const Share shares[] = {
-    SHARE(limits, workbench_memory, BYTE, 65536, 8),
-    SHARE(fetch, memory, BYTE, 65536, 5),
-    SHARE(parse, memory, BYTE, 65536, 4), /* of all parsing threads together */
-    SHARE(store, memory, BYTE, 65536, 3),
-    SHARE(store, batch_links, LINK_BYTES, 64, 3),
-    SHARE(store, batch_pages, RESULT_BYTES, 4, 2),
-    SHARE(sieve, memory, BYTE, 1048576, 2),
-    SHARE(fetch, connections, HANDLE_BYTES, 4, 1),
+    SHARE(limits, workbench_memory, BYTE, 65536, 16),
+    SHARE(fetch, memory, BYTE, 65536, 10),
+    SHARE(parse, memory, BYTE, 65536, 8), /* of all parsing threads together */
+    SHARE(store, memory, BYTE, 65536, 6),
+    SHARE(store, batch_links, LINK_BYTES, 64, 6),
+    SHARE(store, batch_pages, RESULT_BYTES, 4, 4),
+    SHARE(sieve, memory, BYTE, 1048576, 4),
+    SHARE(fetch, connections, HANDLE_BYTES, 4, 2),
     SHARE(fetch, idle_connections, IDLE_CONNECTION_BYTES, 0, 1),
-    SHARE(dns, cache_entries, DNS_ENTRY_BYTES, 100, 1),
-    SHARE(limits, trap_patterns, PATTERN_BYTES, 64, 1),
-    SHARE(warc, index_memory, BYTE, 65536, 1),
+    SHARE(dns, cache_entries, DNS_ENTRY_BYTES, 100, 2),
+    SHARE(limits, trap_patterns, PATTERN_BYTES, 64, 2),
+    SHARE(warc, index_memory, BYTE, 65536, 2),
+    SHARE(fetch, tls_sessions, BYTE, 65536, 1),
 };
 
 #define N_SHARES (sizeof shares / sizeof *shares)

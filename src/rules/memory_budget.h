@@ -4,19 +4,20 @@
  * What: applied between the configuration's sources and its check. An option above its share is
  * lowered to the share, and --print-config shows "crawl.memory" as its source; one that is lower
  * stays. MEMORY_BUDGET_BASE is set aside for the program, its libraries and its threads,
- * MEMORY_BUDGET_MAP for the database. The rest is divided into 32 parts:
+ * MEMORY_BUDGET_MAP for the database. The rest is divided into 64 parts:
  *
- *    8  the workbench                       limits.workbench_memory
- *    5  answers not yet parsed              fetch.memory
- *    4  parsing                             parse.memory, for each of parse.threads
- *    3  parsed pages not yet committed      store.memory
- *    5  a transaction's changed pages       store.batch_links (3), store.batch_pages (2)
- *    2  links that wait for their look-up   sieve.memory
- *    1  handles of transfers                fetch.connections
+ *   16  the workbench                       limits.workbench_memory
+ *   10  answers not yet parsed              fetch.memory
+ *    8  parsing                             parse.memory, for each of parse.threads
+ *    6  parsed pages not yet committed      store.memory
+ *   10  a transaction's changed pages       store.batch_links (6), store.batch_pages (4)
+ *    4  links that wait for their look-up   sieve.memory
+ *    2  handles of transfers                fetch.connections
  *    1  idle connections                    fetch.idle_connections
- *    1  resolved names                      dns.cache_entries
- *    1  patterns of URLs                    limits.trap_patterns
- *    1  sorting the index of a WARC file    warc.index_memory
+ *    2  resolved names                      dns.cache_entries
+ *    2  patterns of URLs                    limits.trap_patterns
+ *    2  sorting the index of a WARC file    warc.index_memory
+ *    1  TLS sessions                        fetch.tls_sessions
  *
  * fetch.max_sitemap is at most half of fetch.memory, because one such body may be in flight beyond
  * it. The database is a mapped file: its resident pages fill what the parts leave, and are unmapped

@@ -190,6 +190,7 @@ void parts_delete(AgentParts *parts)
     for (unsigned i = 0; i < parts->n_fetchers; i++) {
         fetcher_delete(parts->fetchers[i]);
     }
+    tls_trust_destroy(&parts->trust);
     resolver_delete(parts->resolver);
     parsing_delete(parts->parsing);
     frontier_delete(parts->frontier);

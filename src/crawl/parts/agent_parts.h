@@ -45,7 +45,8 @@ typedef struct AgentParts {
     CrawlStore *store;
     IpPolicy policy;
     PolitenessOptions politeness;
-    PortSet ports; /* that are connected to */
+    PortSet ports;  /* that are connected to */
+    TlsTrust trust; /* with fetch.tls_verify */
     char *user_agent;
     Stats stats;
     ScoreRules *score_rules; /* NULL: none */

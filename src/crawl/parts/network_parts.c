@@ -107,6 +107,23 @@ static FetchWord judge(const void *admission, const FetchQuestion *question)
                        .whole_host = answer.whole_host};
 }
 
+/* Certificates that are not there matter only where servers are verified. */
+static Result open_trust(AgentParts *parts, Buffer *error)
+{
+    const Config *config = parts->config;
+    Buffer why;
+    buffer_init(&why, 4096);
+    Result rc = tls_trust_init(&parts->trust, config->fetch_ca_file, &why);
+    if (rc == RESULT_INVALID && !config->fetch_tls_verify) {
+        LOG_INFO("fetch", "no server can be verified", "reason=\"%s\"", buffer_string(&why));
+        rc = RESULT_OK;
+    } else if (rc != RESULT_OK) {
+        (void)buffer_append(error, buffer_string(&why), why.length);
+    }
+    buffer_destroy(&why);
+    return rc;
+}
+
 static Result build_fetch(AgentParts *parts, Buffer *error)
 {
     const Config *config = parts->config;
@@ -121,6 +138,7 @@ static Result build_fetch(AgentParts *parts, Buffer *error)
                             result_name(rc));
         return rc;
     }
+    rc = open_trust(parts, error);
     FetcherOptions options = {.user_agent = parts->user_agent,
                               .robots_agent = config->robots_agent,
                               .headers = config->fetch_headers,
@@ -139,6 +157,9 @@ static Result build_fetch(AgentParts *parts, Buffer *error)
                               .slow_time_ms = config->fetch_slow_time,
                               .max_header_bytes = config->fetch_max_header,
                               .max_ratio = (unsigned)config->fetch_max_ratio,
+                              .trust = parts->trust.store != NULL ? &parts->trust : NULL,
+                              .tls_session_bytes = (size_t)config->fetch_tls_sessions /
+                                                   (size_t)config->fetch_threads,
                               .robots_expiry_ms = config->robots_expiry,
                               .keep_requests = config->warc_enabled,
                               .mask_secrets = config->warc_mask_secrets,

@@ -162,15 +162,23 @@ static double share_of(uint64_t part, uint64_t rest)
     return part + rest == 0 ? 0 : (double)part / (double)(part + rest);
 }
 
-static size_t active_transfers(const AgentParts *parts)
+/* Of all fetching threads together. */
+static FetcherStats fetch_stats(const AgentParts *parts)
 {
-    size_t active = 0;
+    FetcherStats all = {.active = 0};
     for (unsigned i = 0; i < parts->n_fetchers; i++) {
         FetcherStats f;
         fetcher_stats(parts->fetchers[i], &f);
-        active += f.active;
+        all.active += f.active;
+        all.paused += f.paused;
+        all.requests += f.requests;
+        all.connections += f.connections;
+        all.tls_handshakes += f.tls_handshakes;
+        all.tls_resumed += f.tls_resumed;
+        all.tls_session_bytes += f.tls_session_bytes;
+        all.tls_forgotten += f.tls_forgotten;
     }
-    return active;
+    return all;
 }
 
 static void sample_scoring(const AgentParts *parts, StatusSample *s)
@@ -248,7 +256,7 @@ static void sample(Monitor *monitor, MonoTime now, StatusSample *s)
     sample_scoring(parts, s);
     frontier_stats(parts->frontier, &s->frontier);
     resolver_stats(parts->resolver, &s->resolver);
-    s->active = active_transfers(parts);
+    s->fetch = fetch_stats(parts);
     if (s->state == STATE_RUNNING && parts->pauses != 0) {
         s->state = STATE_PAUSED;
     }

@@ -59,7 +59,8 @@ static double seconds_between(const StatusSample *before, const StatusSample *no
 
 bool status_only_waits(const StatusSample *now)
 {
-    return now->hosts_waiting > 0 && now->hosts_waiting >= now->hosts_with_work && now->active == 0;
+    return now->hosts_waiting > 0 && now->hosts_waiting >= now->hosts_with_work &&
+           now->fetch.active == 0;
 }
 
 const char *status_limit(const StatusSample *before, const StatusSample *now)
@@ -129,14 +130,20 @@ static void emit_progress(const StatusSample *before, const StatusSample *now, B
 
 static void emit_parts(const StatusSample *now, Buffer *out, FieldSink sink)
 {
-    size_t todo = now->frontier.acquired > now->active ? now->frontier.acquired - now->active : 0;
+    size_t todo =
+        now->frontier.acquired > now->fetch.active ? now->frontier.acquired - now->fetch.active : 0;
     sink(out, "visit_states", FIELD_INTEGER, NULL, now->frontier.visit_states, 0);
     sink(out, "wb_entries", FIELD_INTEGER, NULL, now->frontier.entries, 0);
     sink(out, "front", FIELD_INTEGER, NULL, now->frontier.front, 0);
     sink(out, "required_front", FIELD_INTEGER, NULL, now->frontier.required_front, 0);
     sink(out, "evictions", FIELD_INTEGER, NULL, now->frontier.evictions, 0);
     sink(out, "todo", FIELD_INTEGER, NULL, todo, 0);
-    sink(out, "active", FIELD_INTEGER, NULL, now->active, 0);
+    sink(out, "active", FIELD_INTEGER, NULL, now->fetch.active, 0);
+    sink(out, "connects", FIELD_INTEGER, NULL, now->fetch.connections, 0);
+    sink(out, "tls_handshakes", FIELD_INTEGER, NULL, now->fetch.tls_handshakes, 0);
+    sink(out, "tls_resumed", FIELD_INTEGER, NULL, now->fetch.tls_resumed, 0);
+    sink(out, "tls_session_bytes", FIELD_INTEGER, NULL, now->fetch.tls_session_bytes, 0);
+    sink(out, "tls_forgotten", FIELD_INTEGER, NULL, now->fetch.tls_forgotten, 0);
     sink(out, "dns_waiting", FIELD_INTEGER, NULL, now->frontier.resolving, 0);
     sink(out, "dns_queries", FIELD_INTEGER, NULL, now->resolver.queries, 0);
     sink(out, "dns_failures", FIELD_INTEGER, NULL, now->resolver.failures, 0);
@@ -257,7 +264,7 @@ Result status_progress(const StatusSample *before, const StatusSample *now, unsi
         crawl_state_name(now->state), status_format_time(now->elapsed_ms, time),
         (unsigned long long)now->pages, (double)(now->pages - before->pages) / seconds,
         status_format_bytes(now->bytes, bytes), (unsigned long long)now->urls_queued,
-        (unsigned long long)now->hosts, now->active, (unsigned long long)now->by_status[0]);
+        (unsigned long long)now->hosts, now->fetch.active, (unsigned long long)now->by_status[0]);
     if (rc == RESULT_OK) {
         rc = tell_limit(before, now, out);
     }

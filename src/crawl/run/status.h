@@ -13,6 +13,7 @@
 #include "base/core/clock.h"
 #include "frontier/distributor/frontier.h"
 #include "fetch/dns/resolver.h"
+#include "fetch/transfer/fetcher.h"
 #include "page/stats.h"
 
 typedef enum CrawlState {
@@ -55,7 +56,7 @@ typedef struct StatusSample {
     uint64_t hosts;
     FrontierStats frontier;
     ResolverStats resolver;
-    size_t active;      /* transfers */
+    FetcherStats fetch; /* of all fetching threads */
     size_t connections; /* the limit of active */
     size_t results;     /* parsed pages waiting for ingest */
     size_t parse_queue;

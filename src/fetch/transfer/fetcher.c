@@ -34,6 +34,7 @@ struct Fetcher {
     unsigned number;
     TransferShared shared;
     Lanes lanes;
+    TlsContext tls;
     int epoll;
     SocketWatch sockets;
     Wake wake;
@@ -60,6 +61,10 @@ struct Fetcher {
     atomic_size_t n_paused;
     _Atomic uint64_t requests;
     _Atomic uint64_t connections;
+    _Atomic uint64_t tls_handshakes;
+    _Atomic uint64_t tls_resumed;
+    _Atomic uint64_t tls_forgotten;
+    atomic_size_t tls_session_bytes;
 };
 
 /* What holds for this host, from now until the next fetch begins or ends. */
@@ -266,12 +271,26 @@ static void serve(Fetcher *fetcher, const struct epoll_event *event)
     }
 }
 
+/* What fetcher_stats tells. */
+static void publish(Fetcher *fetcher)
+{
+    const TlsContext *tls = &fetcher->tls;
+    atomic_store_explicit(&fetcher->active, fetcher->pool.n_active, memory_order_relaxed);
+    atomic_store_explicit(&fetcher->n_paused, fetcher->turn.paused.count, memory_order_relaxed);
+    atomic_store_explicit(&fetcher->connections, fetcher->n_connections, memory_order_relaxed);
+    atomic_store_explicit(&fetcher->tls_handshakes, tls->n_handshakes, memory_order_relaxed);
+    atomic_store_explicit(&fetcher->tls_resumed, tls->n_resumed, memory_order_relaxed);
+    atomic_store_explicit(&fetcher->tls_forgotten, tls->sessions.n_forgotten, memory_order_relaxed);
+    atomic_store_explicit(&fetcher->tls_session_bytes, tls->sessions.bytes, memory_order_relaxed);
+}
+
 static void *fetcher_main(void *argument)
 {
     Fetcher *fetcher = argument;
     struct epoll_event events[EPOLL_EVENTS];
     MonoTime now = mono_now();
     run_clock_init(&fetcher->run, now);
+    tls_context_enter(&fetcher->tls);
     while (!atomic_load(&fetcher->stopping)) {
         now = mono_now();
         tick(fetcher, now);
@@ -290,9 +309,7 @@ static void *fetcher_main(void *argument)
         if (atomic_exchange(&fetcher->aborting, false)) {
             abort_all(fetcher);
         }
-        atomic_store_explicit(&fetcher->active, fetcher->pool.n_active, memory_order_relaxed);
-        atomic_store_explicit(&fetcher->n_paused, fetcher->turn.paused.count, memory_order_relaxed);
-        atomic_store_explicit(&fetcher->connections, fetcher->n_connections, memory_order_relaxed);
+        publish(fetcher);
     }
     abort_all(fetcher);
     return NULL;
@@ -367,13 +384,15 @@ Result fetcher_new(Fetcher **out, unsigned number, const FetcherOptions *options
                            .slow_bytes_s = options->slow_bytes_s,
                            .slow_time_ms = options->slow_time_ms};
     transfer_clock_init(&fetcher->clock, &times);
+    tls_context_init(&fetcher->tls, options->trust, options->tls_session_bytes);
     gate_turn_init(&fetcher->turn, options->gate);
     flights_init(&fetcher->flights);
     fetcher->pool = (TransferPool){.shared = &fetcher->shared};
     url_init(&fetcher->url);
     buffer_init(&fetcher->text, 2 * URL_MAX_BYTES);
     Result rc = transfer_shared_init(&fetcher->shared, &fetcher->options, &fetcher->n_connections,
-                                     &fetcher->turn.paused, &fetcher->sockets, &fetcher->clock);
+                                     &fetcher->turn.paused, &fetcher->sockets, &fetcher->clock,
+                                     &fetcher->tls);
     if (rc == RESULT_OK) {
         rc = open_loop(fetcher);
     }
@@ -446,6 +465,7 @@ void fetcher_delete(Fetcher *fetcher)
     }
     transfer_pool_destroy(&fetcher->pool);
     lanes_destroy(&fetcher->lanes);
+    tls_context_destroy(&fetcher->tls);
     if (fetcher->inbox.items != NULL) {
         queue_destroy(&fetcher->inbox);
     }
@@ -484,5 +504,10 @@ void fetcher_stats(Fetcher *fetcher, FetcherStats *stats)
         .local = atomic_load_explicit(&fetcher->local.count, memory_order_relaxed),
         .no_descriptors =
             atomic_load_explicit(&fetcher->local.no_descriptors, memory_order_relaxed),
+        .tls_handshakes = atomic_load_explicit(&fetcher->tls_handshakes, memory_order_relaxed),
+        .tls_resumed = atomic_load_explicit(&fetcher->tls_resumed, memory_order_relaxed),
+        .tls_session_bytes =
+            atomic_load_explicit(&fetcher->tls_session_bytes, memory_order_relaxed),
+        .tls_forgotten = atomic_load_explicit(&fetcher->tls_forgotten, memory_order_relaxed),
     };
 }

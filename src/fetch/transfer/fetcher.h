@@ -29,6 +29,7 @@
 #include "parse/host/port_set.h"
 #include "base/core/result.h"
 #include "fetch/site/fetch_site.h"
+#include "fetch/tls/tls_trust.h"
 #include "fetch/transfer/fetch_result.h"
 #include "fetch/transfer/fetch_step.h"
 #include "fetch/transfer/flights.h"
@@ -54,7 +55,9 @@ typedef struct FetcherOptions {
     int64_t slow_bytes_s; /* slower than this for slow_time_ms is too slow; 0 = off */
     int64_t slow_time_ms;
     int64_t max_header_bytes;
-    unsigned max_ratio; /* decoded over received bytes of a robots.txt with a content coding */
+    unsigned max_ratio;    /* decoded over received bytes of a robots.txt with a content coding */
+    const TlsTrust *trust; /* what servers are verified by; NULL: none can be */
+    size_t tls_session_bytes; /* sessions kept at most; 0 = none */
     int64_t robots_expiry_ms;
     bool keep_requests; /* fill in FetchRequest.header */
     bool mask_secrets;  /* and write passwords and cookies in it as "***" */
@@ -79,6 +82,10 @@ typedef struct FetcherStats {
     uint64_t connections;    /* opened */
     uint64_t local;          /* fetches that this machine could not do */
     uint64_t no_descriptors; /* of these: for want of file descriptors */
+    uint64_t tls_handshakes;
+    uint64_t tls_resumed; /* of them */
+    size_t tls_session_bytes;
+    uint64_t tls_forgotten; /* sessions, for lack of room */
 } FetcherStats;
 
 typedef struct Fetcher Fetcher;

@@ -5,6 +5,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/core/hash.h"
 #include "base/thread/log.h"
 #include "parse/host/authority.h"
 #include "fetch/site/proxy.h"
@@ -22,13 +23,14 @@
 
 Result transfer_shared_init(TransferShared *shared, const FetcherOptions *options,
                             uint64_t *connections, Heap *paused, SocketWatch *sockets,
-                            TransferClock *clock)
+                            TransferClock *clock, TlsContext *tls)
 {
     *shared = (TransferShared){.options = options,
                                .connections = connections,
                                .paused = paused,
                                .sockets = sockets,
-                               .clock = clock};
+                               .clock = clock,
+                               .tls = tls};
     Buffer error;
     buffer_init(&error, 1024);
     Result rc = port_map_parse(&shared->ports, options->port_map, &error);
@@ -229,6 +231,7 @@ static void set_up_once(Transfer *transfer)
     (void)curl_easy_setopt(easy, CURLOPT_PREREQDATA, transfer);
     /* Time is transfer_clock's; libcurl has a default of its own for connecting. */
     (void)curl_easy_setopt(easy, CURLOPT_CONNECTTIMEOUT_MS, CONNECT_BEYOND_MS);
+    tls_context_prepare(transfer->shared->tls, easy, &transfer->peer);
 }
 
 Result transfer_new(Transfer **out, TransferShared *shared)
@@ -333,6 +336,12 @@ static bool set_route(Transfer *transfer, const FetchSite *site, const char *url
     } else {
         connect_key_plain(&visit_state->address.ip, port, transfer->connect_key);
     }
+    bool twofold = proxy.url != NULL && strncasecmp(proxy.url, "https:", 6) == 0;
+    transfer->peer =
+        (TlsPeer){.host = hash_64(visit_state->identity.origin, visit_state->identity.origin_length,
+                                  site->tls_verify ? 1 : 0),
+                  .name = twofold ? NULL : visit_state->identity.hostname,
+                  .verify = site->tls_verify};
     bool names_place = proxy.url == NULL || proxy.wants_address;
     const char *secret =
         proxy.url == NULL ? NULL : credentials_of_proxy(site->credentials, proxy.url);
@@ -353,11 +362,12 @@ static bool set_site(Transfer *transfer, const FetchSite *site)
     long version = site->http2 && !transfer->visit_state->politeness.no_http2
                        ? (long)CURL_HTTP_VERSION_2TLS
                        : (long)CURL_HTTP_VERSION_1_1;
+    bool verify = site->tls_verify && !tls_context_verifies(transfer->shared->tls, &transfer->peer);
     return curl_easy_setopt(easy, CURLOPT_HTTP_VERSION, version) == CURLE_OK &&
            curl_easy_setopt(easy, CURLOPT_MAX_RECV_SPEED_LARGE, (curl_off_t)site->most_bytes_s) ==
                CURLE_OK &&
-           curl_easy_setopt(easy, CURLOPT_SSL_VERIFYPEER, site->tls_verify ? 1L : 0L) == CURLE_OK &&
-           curl_easy_setopt(easy, CURLOPT_SSL_VERIFYHOST, site->tls_verify ? 2L : 0L) == CURLE_OK;
+           curl_easy_setopt(easy, CURLOPT_SSL_VERIFYPEER, verify ? 1L : 0L) == CURLE_OK &&
+           curl_easy_setopt(easy, CURLOPT_SSL_VERIFYHOST, verify ? 2L : 0L) == CURLE_OK;
 }
 
 Result transfer_prepare(Transfer *transfer, VisitState *visit_state, FetchResult *result,

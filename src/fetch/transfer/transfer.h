@@ -25,6 +25,7 @@
 #include "fetch/clock/transfer_clock.h"
 #include "fetch/connect/lanes.h"
 #include "fetch/connect/port_map.h"
+#include "fetch/tls/tls_context.h"
 #include "fetch/connect/socket_watch.h"
 
 typedef struct TransferShared {
@@ -38,12 +39,13 @@ typedef struct TransferShared {
     SocketWatch *sockets;
     TransferClock *clock;
     MonoTime now; /* of the thread's run clock, as of this turn of its loop */
+    TlsContext *tls;
 } TransferShared;
 
 /* What the thread has of its own is borrowed. */
 Result transfer_shared_init(TransferShared *shared, const FetcherOptions *options,
                             uint64_t *connections, Heap *paused, SocketWatch *sockets,
-                            TransferClock *clock);
+                            TransferClock *clock, TlsContext *tls);
 void transfer_shared_destroy(TransferShared *shared);
 
 typedef struct Transfer {
@@ -58,8 +60,9 @@ typedef struct Transfer {
     size_t n_secrets;             /* the first of the lines are from the file of credentials */
     bool is_proxied;
     char connect_key[CONNECT_KEY_BYTES];
-    Flight flight;        /* while it is asked for */
-    TransferTimer timer;  /* in TransferShared.clock while it goes on */
+    Flight flight;       /* while it is asked for */
+    TransferTimer timer; /* in TransferShared.clock while it goes on */
+    TlsPeer peer;
     HeapNode by_pause;    /* in TransferShared.paused while it waits for the gate */
     bool favoured;        /* it need not wait: what it holds must be able to leave */
     bool refused_address; /* the socket was not opened: special address */

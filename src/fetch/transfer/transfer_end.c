@@ -249,6 +249,9 @@ void transfer_end(Transfer *transfer, CURLcode code)
         result->answer.status = fetch_status_of_class(result->answer.class);
         result->answer.partial_status = answered ? (int)status : 0;
     }
+    if (result->answer.class == FETCH_TLS) {
+        tls_context_forget(transfer->shared->tls, &transfer->peer);
+    }
     if (result->answer.class == FETCH_PROXY) {
         LOG_WARN("fetch", "the proxy cannot be used", "url=%s error=\"%s\"", result->request.url,
                  status == 407 ? "it asks for user and password (fetch.credentials)"

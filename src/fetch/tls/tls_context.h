@@ -1,0 +1,67 @@
+/* TLS context: what the TLS connections of one fetching thread share.
+ *
+ * What: one OpenSSL context (SSL_CTX) for all connections of the thread, and the sessions of the
+ *   hosts that were visited. libcurl 7.88 makes a context for each connection, a tenth of a
+ *   millisecond of work, and has no option that hands it one. libcurl gets its context from
+ *   SSL_CTX_new, on the thread that connects, and a program's own definition of a function takes
+ *   the place of the shared library's. So tls_context.c defines SSL_CTX_new: a thread that has
+ *   entered a TlsContext gets that one's context; every other caller gets what OpenSSL makes.
+ *   Where libcurl does not come this way (another TLS library, a static libcurl), each connection
+ *   has a context of its own again, and everything else still works.
+ *
+ *   The order of events for one connection:
+ *     1. tls_context_prepare has told libcurl's handle whom it connects to;
+ *     2. libcurl sets up the context and calls back (CURLOPT_SSL_CTX_FUNCTION);
+ *     3. the handshake begins: the host's last session is offered (tls_sessions.h);
+ *     4. the chain is verified against the trusted certificates (tls_trust.h), and its name against
+ *        the host's: libcurl itself would read its files for each connection;
+ *     5. the server's new ticket is kept.
+ * Owns: the OpenSSL context and the sessions. The trusted certificates are borrowed.
+ * Threads: one fetching thread, from tls_context_enter on.
+ * Invariants: a session is offered only to the scheme, name and port that it came from.
+ * Errors: a connection whose context cannot be set up fails (CURLE_OUT_OF_MEMORY).
+ * Source: RFC 8446; RFC 6125 (names). */
+#ifndef FETCH_TLS_TLS_CONTEXT_H
+#define FETCH_TLS_TLS_CONTEXT_H
+
+#include <curl/curl.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/core/result.h"
+#include "fetch/tls/tls_sessions.h"
+#include "fetch/tls/tls_trust.h"
+
+/* Whom the next connection is made to. */
+typedef struct TlsPeer {
+    uint64_t host;    /* one number for each scheme, name and port */
+    const char *name; /* "www.example.org", "192.0.2.1" or "[2001:db8::1]"; borrowed. NULL: libcurl
+                         has two handshakes, the first with a proxy, and sees to both itself */
+    bool verify;
+} TlsPeer;
+
+typedef struct TlsContext {
+    SSL_CTX *context;      /* libcurl's, once it has asked for one */
+    const TlsTrust *trust; /* NULL: no server can be verified; borrowed */
+    TlsSessions sessions;
+    bool is_asked;       /* libcurl calls back before it connects */
+    const TlsPeer *peer; /* of the connection that is being made */
+    uint64_t n_handshakes;
+    uint64_t n_resumed; /* of them */
+} TlsContext;
+
+/* trust may be NULL. session_bytes: kept at most; 0 = none. */
+void tls_context_init(TlsContext *tls, const TlsTrust *trust, size_t session_bytes);
+void tls_context_destroy(TlsContext *tls);
+/* From now on this thread's connections share the context. */
+void tls_context_enter(TlsContext *tls);
+
+/* Sets up a handle: its connections are this context's, and go to what *peer says when they are
+ * made. */
+void tls_context_prepare(TlsContext *tls, CURL *easy, const TlsPeer *peer);
+/* Whether this module verifies the peer, so that libcurl need not. */
+bool tls_context_verifies(const TlsContext *tls, const TlsPeer *peer);
+/* A connection to the host could not be made: what is kept of it may be why. */
+void tls_context_forget(TlsContext *tls, const TlsPeer *peer);
+
+#endif

@@ -1,0 +1,66 @@
+#include "fetch/tls/tls_trust.h"
+
+#include <openssl/err.h>
+#include <openssl/x509_vfy.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+/* Where OpenSSL looks, unless the environment says otherwise. */
+static const char *place(const char *variable, const char *otherwise)
+{
+    const char *value = getenv(variable);
+    return value != NULL ? value : otherwise;
+}
+
+static bool can_be_read(const char *path)
+{
+    return *path != '\0' && access(path, R_OK) == 0;
+}
+
+/* OpenSSL takes a machine without any certificate for one that trusts nobody. */
+static Result load_system(X509_STORE *store, Buffer *error)
+{
+    const char *file = place(X509_get_default_cert_file_env(), X509_get_default_cert_file());
+    const char *directory = place(X509_get_default_cert_dir_env(), X509_get_default_cert_dir());
+    if ((can_be_read(file) || can_be_read(directory)) && X509_STORE_set_default_paths(store) == 1) {
+        return RESULT_OK;
+    }
+    (void)buffer_printf(error,
+                        "no trusted certificates: neither %s nor %s can be read; install "
+                        "ca-certificates, or set fetch.ca_file to a file in PEM",
+                        file, directory);
+    return RESULT_INVALID;
+}
+
+static Result load_file(X509_STORE *store, const char *file, Buffer *error)
+{
+    if (X509_STORE_load_file(store, file) == 1) {
+        return RESULT_OK;
+    }
+    (void)buffer_printf(error, "%s: expected a file of certificates in PEM", file);
+    return RESULT_INVALID;
+}
+
+Result tls_trust_init(TlsTrust *trust, const char *file, Buffer *error)
+{
+    trust->store = X509_STORE_new();
+    if (trust->store == NULL) {
+        return RESULT_MEMORY;
+    }
+    /* A certificate that is listed is trusted, whoever signed it; as libcurl has it. */
+    (void)X509_STORE_set_flags(trust->store, X509_V_FLAG_TRUSTED_FIRST | X509_V_FLAG_PARTIAL_CHAIN);
+    Result rc =
+        *file == '\0' ? load_system(trust->store, error) : load_file(trust->store, file, error);
+    ERR_clear_error();
+    if (rc != RESULT_OK) {
+        tls_trust_destroy(trust);
+    }
+    return rc;
+}
+
+void tls_trust_destroy(TlsTrust *trust)
+{
+    X509_STORE_free(trust->store);
+    trust->store = NULL;
+}

@@ -1,0 +1,105 @@
+#!/usr/bin/env python3
+"""HTTPS: sessions are resumed when a host is visited again; with fetch.tls_verify a server needs a
+certificate that leads to a trusted one and names the host."""
+import harness
+import os
+
+SIZES = {"pages": 300, "hosts": 10, "tls": True}
+
+
+def status_of(directory):
+    with open(directory + "/status.log") as file:
+        last = file.read().splitlines()[-1]
+    return dict(field.split("=", 1) for field in last.split() if "=" in field)
+
+
+def fetched(directory):
+    """The statuses of pages in crawl.log, by URL."""
+    with open(directory + "/crawl.log") as file:
+        return {line.split()[3]: int(line.split()[1]) for line in file}
+
+
+def options(web, **values):
+    return [f"--set=fetch.{key}={value}" for key, value in values.items()]
+
+
+def resumed(report, path):
+    certificate = path + "/ca.pem"
+    for name, close in (("kept", False), ("closed", True)):
+        sizes = {**SIZES, "close": True} if close else SIZES
+        with harness.Web(path, tls_ca=certificate, **sizes) as web:
+            urls = web.graph_urls()
+            for verify in ("no", "yes"):
+                directory = f"{path}/{name}-{verify}"
+                result = harness.crawl(web, directory, *options(
+                    web, tls_verify=verify, ca_file=certificate, http2="no"))
+                report.equal(f"{name}, verify {verify}: the crawl ends", result.returncode, 0)
+                report.same_set("all pages are fetched",
+                                {u for u, s in fetched(directory).items() if s == 200} & urls, urls)
+                status = status_of(directory)
+                handshakes, again = int(status["tls_handshakes"]), int(status["tls_resumed"])
+                report.equal("each connection had its handshake", handshakes,
+                             int(status["connects"]))
+                # A host's first connection has no session; a few more may be made before its ticket came.
+                most = 3 * SIZES["hosts"]
+                report.check("connections to hosts that were visited resume their sessions",
+                             handshakes - again <= most and (not close or again > 200),
+                             f"{again} of {handshakes}")
+                report.check("sessions are counted", 0 < int(status["tls_session_bytes"]) < 40 * 1024,
+                             status["tls_session_bytes"])
+            directory = f"{path}/{name}-none"
+            harness.crawl(web, directory, *options(web, tls_sessions=0, http2="no"))
+            report.equal("with fetch.tls_sessions=0 none is", status_of(directory)["tls_resumed"], "0")
+
+
+def verified(report, path):
+    certificate, other = path + "/ca.pem", path + "/other.pem"
+    with harness.Web(path, tls_ca=other, **SIZES):
+        pass
+    with harness.Web(path, tls_ca=certificate, **SIZES) as web:
+        with open(web.seeds) as file:
+            seeds = file.read().split()
+        address = next(iter(web.hosts().values()))[0]
+        with open(path + "/address.txt", "w") as file:
+            file.write(f"https://{address}/\n")
+        for name, ca, seed in (("another authority's", other, web.seeds),
+                               ("the system's authorities'", None, web.seeds),
+                               ("another name's", certificate, path + "/address.txt")):
+            directory = f"{path}/{len(name)}"
+            values = {"tls_verify": "yes", **({"ca_file": ca} if ca else {})}
+            harness.crawl(web, directory, *options(web, **values), "--set", "limits.tail=1ms",
+                          seeds=seed)
+            statuses = set(fetched(directory).values())
+            report.check(f"a certificate of {name} is refused", statuses and max(statuses) < 0,
+                         str(statuses))
+            with open(directory + "/ragno.log") as file:
+                report.check("and ragno.log says why", "reason=tls" in file.read())
+        report.equal("nobody asked for a page", len(web.requests()), 0)
+        directory = path + "/unverified"
+        harness.crawl(web, directory, seeds=path + "/address.txt")
+        report.check("without fetch.tls_verify any certificate will do",
+                     max(fetched(directory).values()) > 0)
+        report.check("the seeds are https", all(s.startswith("https://") for s in seeds))
+
+
+def no_authorities(report, path):
+    with harness.Web(path, **SIZES) as web:
+        command = harness.crawl_command(web, path + "/crawl", "--set", "fetch.tls_verify=yes")
+        nowhere = {**os.environ, "SSL_CERT_FILE": path + "/none.pem", "SSL_CERT_DIR": path + "/none"}
+        result = harness.run(command, env=nowhere)
+        report.check("a machine without certificates is an error at the start",
+                     result.returncode not in (None, 0) and "fetch.ca_file" in result.stderr and
+                     "none.pem" in result.stderr, f"{result.returncode}: {result.stderr}")
+        for name, text in (("missing.pem", None), ("bad.pem", "no certificate\n")):
+            if text:
+                with open(f"{path}/{name}", "w") as file:
+                    file.write(text)
+            result = harness.run(command + ["--set", f"fetch.ca_file={path}/{name}"])
+            report.check(f"fetch.ca_file={name} is an error at the start",
+                         result.returncode not in (None, 0) and name in result.stderr and
+                         "PEM" in result.stderr, f"{result.returncode}: {result.stderr}")
+        report.equal("nothing was fetched", web.requests(), [])
+
+
+if __name__ == "__main__":
+    harness.main(resumed, verified, no_authorities)
