@@ -173,10 +173,10 @@ static FetcherStats fetch_stats(const AgentParts *parts)
         all.paused += f.paused;
         all.requests += f.requests;
         all.connections += f.connections;
-        all.tls_handshakes += f.tls_handshakes;
-        all.tls_resumed += f.tls_resumed;
-        all.tls_session_bytes += f.tls_session_bytes;
-        all.tls_forgotten += f.tls_forgotten;
+        all.tls.handshakes += f.tls.handshakes;
+        all.tls.resumed += f.tls.resumed;
+        all.tls.session_bytes += f.tls.session_bytes;
+        all.tls.forgotten += f.tls.forgotten;
     }
     return all;
 }

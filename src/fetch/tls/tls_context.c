@@ -3,6 +3,7 @@
 #include <openssl/err.h>
 #include <openssl/x509v3.h>
 #include <pthread.h>
+#include <stdatomic.h>
 #include <string.h>
 
 #include "base/core/clock.h"
@@ -139,8 +140,9 @@ static void on_progress(const SSL *ssl, int where, int code)
     if ((where & SSL_CB_HANDSHAKE_START) != 0) {
         begin_handshake(unconst.to, tls);
     } else if ((where & SSL_CB_HANDSHAKE_DONE) != 0) {
-        tls->n_handshakes++;
-        tls->n_resumed += (uint64_t)SSL_session_reused(ssl);
+        atomic_fetch_add_explicit(&tls->counts.handshakes, 1, memory_order_relaxed);
+        atomic_fetch_add_explicit(&tls->counts.resumed, (uint64_t)SSL_session_reused(ssl),
+                                  memory_order_relaxed);
     }
 }
 
@@ -150,6 +152,10 @@ static int on_ticket(SSL *ssl, SSL_SESSION *session)
     const uint64_t *number = SSL_get_ex_data(ssl, peer_place);
     if (tls != NULL && number != NULL) {
         tls_sessions_put(&tls->sessions, *number, session);
+        atomic_store_explicit(&tls->counts.session_bytes, tls->sessions.bytes,
+                              memory_order_relaxed);
+        atomic_store_explicit(&tls->counts.forgotten, tls->sessions.n_forgotten,
+                              memory_order_relaxed);
     }
     return 0; /* it stays OpenSSL's */
 }
@@ -223,4 +229,14 @@ bool tls_context_verifies(const TlsContext *tls, const TlsPeer *peer)
 void tls_context_forget(TlsContext *tls, const TlsPeer *peer)
 {
     tls_sessions_forget(&tls->sessions, peer->host);
+}
+
+void tls_context_stats(const TlsContext *tls, TlsStats *stats)
+{
+    *stats = (TlsStats){
+        .handshakes = atomic_load_explicit(&tls->counts.handshakes, memory_order_relaxed),
+        .resumed = atomic_load_explicit(&tls->counts.resumed, memory_order_relaxed),
+        .session_bytes = atomic_load_explicit(&tls->counts.session_bytes, memory_order_relaxed),
+        .forgotten = atomic_load_explicit(&tls->counts.forgotten, memory_order_relaxed),
+    };
 }

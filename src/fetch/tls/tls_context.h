@@ -17,7 +17,7 @@
  *        the host's: libcurl itself would read its files for each connection;
  *     5. the server's new ticket is kept.
  * Owns: the OpenSSL context and the sessions. The trusted certificates are borrowed.
- * Threads: one fetching thread, from tls_context_enter on.
+ * Threads: one fetching thread, from tls_context_enter on; tls_context_stats: any.
  * Invariants: a session is offered only to the scheme, name and port that it came from.
  * Errors: a connection whose context cannot be set up fails (CURLE_OUT_OF_MEMORY).
  * Source: RFC 8446; RFC 6125 (names). */
@@ -40,14 +40,25 @@ typedef struct TlsPeer {
     bool verify;
 } TlsPeer;
 
+typedef struct TlsStats {
+    uint64_t handshakes;
+    uint64_t resumed; /* of them */
+    size_t session_bytes;
+    uint64_t forgotten; /* sessions, for lack of room */
+} TlsStats;
+
 typedef struct TlsContext {
     SSL_CTX *context;      /* libcurl's, once it has asked for one */
     const TlsTrust *trust; /* NULL: no server can be verified; borrowed */
     TlsSessions sessions;
     bool is_asked;       /* libcurl calls back before it connects */
     const TlsPeer *peer; /* of the connection that is being made */
-    uint64_t n_handshakes;
-    uint64_t n_resumed; /* of them */
+    struct {             /* as in TlsStats; written by the thread, read by any */
+        _Atomic uint64_t handshakes;
+        _Atomic uint64_t resumed;
+        _Atomic size_t session_bytes;
+        _Atomic uint64_t forgotten;
+    } counts;
 } TlsContext;
 
 /* trust may be NULL. session_bytes: kept at most; 0 = none. */
@@ -63,5 +74,8 @@ void tls_context_prepare(TlsContext *tls, CURL *easy, const TlsPeer *peer);
 bool tls_context_verifies(const TlsContext *tls, const TlsPeer *peer);
 /* A connection to the host could not be made: what is kept of it may be why. */
 void tls_context_forget(TlsContext *tls, const TlsPeer *peer);
+
+/* Any thread. */
+void tls_context_stats(const TlsContext *tls, TlsStats *stats);
 
 #endif

@@ -61,10 +61,6 @@ struct Fetcher {
     atomic_size_t n_paused;
     _Atomic uint64_t requests;
     _Atomic uint64_t connections;
-    _Atomic uint64_t tls_handshakes;
-    _Atomic uint64_t tls_resumed;
-    _Atomic uint64_t tls_forgotten;
-    atomic_size_t tls_session_bytes;
 };
 
 /* What holds for this host, from now until the next fetch begins or ends. */
@@ -271,19 +267,6 @@ static void serve(Fetcher *fetcher, const struct epoll_event *event)
     }
 }
 
-/* What fetcher_stats tells. */
-static void publish(Fetcher *fetcher)
-{
-    const TlsContext *tls = &fetcher->tls;
-    atomic_store_explicit(&fetcher->active, fetcher->pool.n_active, memory_order_relaxed);
-    atomic_store_explicit(&fetcher->n_paused, fetcher->turn.paused.count, memory_order_relaxed);
-    atomic_store_explicit(&fetcher->connections, fetcher->n_connections, memory_order_relaxed);
-    atomic_store_explicit(&fetcher->tls_handshakes, tls->n_handshakes, memory_order_relaxed);
-    atomic_store_explicit(&fetcher->tls_resumed, tls->n_resumed, memory_order_relaxed);
-    atomic_store_explicit(&fetcher->tls_forgotten, tls->sessions.n_forgotten, memory_order_relaxed);
-    atomic_store_explicit(&fetcher->tls_session_bytes, tls->sessions.bytes, memory_order_relaxed);
-}
-
 static void *fetcher_main(void *argument)
 {
     Fetcher *fetcher = argument;
@@ -309,7 +292,9 @@ static void *fetcher_main(void *argument)
         if (atomic_exchange(&fetcher->aborting, false)) {
             abort_all(fetcher);
         }
-        publish(fetcher);
+        atomic_store_explicit(&fetcher->active, fetcher->pool.n_active, memory_order_relaxed);
+        atomic_store_explicit(&fetcher->n_paused, fetcher->turn.paused.count, memory_order_relaxed);
+        atomic_store_explicit(&fetcher->connections, fetcher->n_connections, memory_order_relaxed);
     }
     abort_all(fetcher);
     return NULL;
@@ -504,10 +489,6 @@ void fetcher_stats(Fetcher *fetcher, FetcherStats *stats)
         .local = atomic_load_explicit(&fetcher->local.count, memory_order_relaxed),
         .no_descriptors =
             atomic_load_explicit(&fetcher->local.no_descriptors, memory_order_relaxed),
-        .tls_handshakes = atomic_load_explicit(&fetcher->tls_handshakes, memory_order_relaxed),
-        .tls_resumed = atomic_load_explicit(&fetcher->tls_resumed, memory_order_relaxed),
-        .tls_session_bytes =
-            atomic_load_explicit(&fetcher->tls_session_bytes, memory_order_relaxed),
-        .tls_forgotten = atomic_load_explicit(&fetcher->tls_forgotten, memory_order_relaxed),
     };
+    tls_context_stats(&fetcher->tls, &stats->tls);
 }

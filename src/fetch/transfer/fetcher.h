@@ -29,6 +29,7 @@
 #include "parse/host/port_set.h"
 #include "base/core/result.h"
 #include "fetch/site/fetch_site.h"
+#include "fetch/tls/tls_context.h"
 #include "fetch/tls/tls_trust.h"
 #include "fetch/transfer/fetch_result.h"
 #include "fetch/transfer/fetch_step.h"
@@ -82,10 +83,7 @@ typedef struct FetcherStats {
     uint64_t connections;    /* opened */
     uint64_t local;          /* fetches that this machine could not do */
     uint64_t no_descriptors; /* of these: for want of file descriptors */
-    uint64_t tls_handshakes;
-    uint64_t tls_resumed; /* of them */
-    size_t tls_session_bytes;
-    uint64_t tls_forgotten; /* sessions, for lack of room */
+    TlsStats tls;
 } FetcherStats;
 
 typedef struct Fetcher Fetcher;
