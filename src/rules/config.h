@@ -313,7 +313,7 @@
         "trap_fetches, and its URLs are refused from there on") \
     ROW(limits, trap_patterns, COUNT, int64_t, "65536", 64, 1e8, NULL, false, false, \
         "patterns remembered at most, 96 bytes each") \
-    ROW(limits, workbench_memory, SIZE, int64_t, "256Mi", 65536, CONFIG_BIG, NULL, false, false, \
+    ROW(limits, workbench_memory, SIZE, int64_t, "256Mi", 65536, CONFIG_BIG, NULL, true, false, \
         "memory for visit states, their URLs and robots rules; further hosts wait on disk") \
     ROW(limits, front, COUNT, int64_t, "100000", 1, 1e8, NULL, false, false, \
         "addresses kept ready for fetching at most; grows to it when fetchers starve") \

@@ -174,9 +174,10 @@ def url_of(request):
 
 
 def crawl_command(web, directory, *arguments, wait="0ms", ip_wait="0ms", seeds=None):
-    """The command line of a crawl of web into directory."""
+    """The command line of a crawl of web into directory. wait=None: a configuration file says it."""
     ports = f"80:{web.http}" + (f",443:{web.https}" if web.https else "")
-    command = [f"{OUT}/ragno", "-d", directory, "-i", seeds or web.seeds, "-w", wait,
+    command = [f"{OUT}/ragno", "-d", directory, "-i", seeds or web.seeds,
+               *(["-w", wait] if wait is not None else []),
                "--ip-wait", ip_wait, "--progress=never",
                "--set", f"fetch.port_map={ports}",
                "--set", f"dns.servers=127.0.0.1:{web.dns}",

@@ -1294,7 +1294,8 @@ static void a_host_that_is_out_when_it_is_brought_back_is_loaded_when_it_is_home
     notice_hosts(w, NULL, 0, &host, 1);
     notice_revived(w, host, 0);
     CU_ASSERT_EQUAL(w->n_resolving, 0);
-    come_home(w, 0);
+    CU_ASSERT_EQUAL_FATAL(w->n_recalled, 1); /* it may be waiting for a retry: it comes home now */
+    read_recall(w, true);
     for (int i = 0; i < 5 && w->n_resolving == 0; i++) {
         pass(w, 1000);
         (void)work(w, 10);

@@ -50,6 +50,9 @@ Result options_set(Options *options, const char *name, const char *text, const c
 /* Reads an INI file (with `include = FILE` before any section). Every error is reported, one line
  * each; RESULT_INVALID when there was any, RESULT_NOT_FOUND or RESULT_IO when it cannot be read. */
 Result options_load(Options *options, const char *path, Buffer *error);
+/* The same for a file that options_print has written: the remark before each value is where it
+ * comes from, and is kept. */
+Result options_load_printed(Options *options, const char *path, Buffer *error);
 /* Reads the environment's RAGNO_SECTION_KEY variables. */
 Result options_load_environment(Options *options, const char *prefix, Buffer *error);
 
@@ -71,6 +74,9 @@ bool options_site_number(const Options *options, size_t offset, const char *host
 /* Writes one site's value over its field in values, a flat copy of the struct of values: a text is
  * borrowed from the site. */
 void options_site_apply(const Options *options, const OptionSite *site, void *values);
+/* Removes the lines of a site that have this origin. Returns how many. */
+size_t options_drop_site(Options *options, const char *pattern, const OptionSpec *spec,
+                         const char *origin);
 /* Replaces the sites by copies of from's. RESULT_MEMORY: nothing changed. */
 Result options_copy_sites(Options *options, const Options *from);
 /* In how many values the sites of two differ. */

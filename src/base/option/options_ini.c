@@ -30,6 +30,10 @@ typedef struct IniFile {
     char *key;
     Buffer value;
     unsigned value_line;
+    bool is_own;   /* options_print has written it: remarks are origins */
+    Buffer remark; /* the one on the line before, without its semicolon */
+    unsigned remark_line;
+    char *origin;          /* of the assignment being collected; NULL: file and line */
     unsigned *piece_lines; /* physical line of the i-th piece: inih counts pieces */
     size_t n_pieces;
     size_t pieces_capacity;
@@ -38,7 +42,7 @@ typedef struct IniFile {
     Result result;
 } IniFile;
 
-static Result load(Options *options, const char *path, unsigned depth, Buffer *error);
+static Result load(Options *options, const char *path, unsigned depth, bool is_own, Buffer *error);
 
 static Result include(IniFile *file, const char *name)
 {
@@ -53,10 +57,20 @@ static Result include(IniFile *file, const char *name)
         rc = buffer_append_string(&path, name);
     }
     if (rc == RESULT_OK) {
-        rc = load(file->options, buffer_string(&path), file->depth + 1, file->error);
+        rc = load(file->options, buffer_string(&path), file->depth + 1, false, file->error);
     }
     buffer_destroy(&path);
     return rc;
+}
+
+/* Somebody has given another value to what was left at its standard. */
+static bool is_edited(const IniFile *file)
+{
+    char name[256];
+    (void)snprintf(name, sizeof name, "%s.%s", file->section, file->key);
+    const OptionSpec *spec = options_find(file->options, name);
+    return strcmp(file->origin, "default") == 0 &&
+           (spec == NULL || strcmp(spec->standard, buffer_string(&file->value)) != 0);
 }
 
 /* Applies the assignment collected so far. */
@@ -66,7 +80,11 @@ static void flush(IniFile *file)
         return;
     }
     char origin[512];
-    (void)snprintf(origin, sizeof origin, "%s:%u", file->path, file->value_line);
+    if (file->origin != NULL && !is_edited(file)) {
+        (void)snprintf(origin, sizeof origin, "%s", file->origin);
+    } else {
+        (void)snprintf(origin, sizeof origin, "%s:%u", file->path, file->value_line);
+    }
     Buffer message;
     buffer_init(&message, BUFFER_NO_LIMIT);
     Result rc = RESULT_OK;
@@ -97,8 +115,10 @@ static void flush(IniFile *file)
     buffer_destroy(&message);
     free(file->section);
     free(file->key);
+    free(file->origin);
     file->section = NULL;
     file->key = NULL;
+    file->origin = NULL;
     buffer_reset(&file->value);
 }
 
@@ -118,6 +138,8 @@ static int on_assignment(void *context, const char *section, const char *key, co
         file->section = strdup(section);
         file->key = strdup(key);
         file->value_line = file->line;
+        bool has_origin = file->is_own && file->remark_line + 1 == file->line;
+        file->origin = has_origin ? strdup(buffer_string(&file->remark)) : NULL;
         if (file->section == NULL || file->key == NULL) {
             file->result = RESULT_MEMORY;
             return 0;
@@ -187,6 +209,12 @@ static char *next_piece(char *line, int size, void *context)
                                 file->path, file->line);
             file->result = RESULT_INVALID;
         }
+        if (file->is_own && *file->text == ';') {
+            buffer_reset(&file->remark);
+            (void)buffer_append(&file->remark, file->text + 1 + strspn(file->text + 1, " "),
+                                strcspn(file->text + 1 + strspn(file->text + 1, " "), "\r\n"));
+            file->remark_line = file->line;
+        }
         strip_remark(file->text, file->line == 1);
         file->rest = file->text;
         file->continues = false;
@@ -209,17 +237,20 @@ static char *next_piece(char *line, int size, void *context)
     return note_piece(file) ? line : NULL;
 }
 
-static Result load(Options *options, const char *path, unsigned depth, Buffer *error)
+static Result load(Options *options, const char *path, unsigned depth, bool is_own, Buffer *error)
 {
     if (depth > INI_INCLUDE_DEPTH) {
         (void)buffer_printf(error, "%s: included more than %d levels deep\n", path,
                             INI_INCLUDE_DEPTH);
         return RESULT_INVALID;
     }
-    IniFile file = {.options = options, .path = path, .depth = depth, .error = error};
+    IniFile file = {
+        .options = options, .path = path, .depth = depth, .is_own = is_own, .error = error};
     buffer_init(&file.value, BUFFER_NO_LIMIT);
+    buffer_init(&file.remark, 4096);
     file.stream = fopen(path, "re");
     if (file.stream == NULL) {
+        buffer_destroy(&file.remark);
         return result_of_errno(errno);
     }
     /* inih goes on after a line it does not understand and returns the first such line. */
@@ -239,11 +270,18 @@ static Result load(Options *options, const char *path, unsigned depth, Buffer *e
     free(file.piece_lines);
     free(file.section);
     free(file.key);
+    free(file.origin);
+    buffer_destroy(&file.remark);
     buffer_destroy(&file.value);
     return file.result;
 }
 
 Result options_load(Options *options, const char *path, Buffer *error)
 {
-    return load(options, path, 0, error);
+    return load(options, path, 0, false, error);
+}
+
+Result options_load_printed(Options *options, const char *path, Buffer *error)
+{
+    return load(options, path, 0, true, error);
 }

@@ -45,6 +45,24 @@ static Result add_site(Options *options, const char *pattern, const char *text, 
     return RESULT_OK;
 }
 
+size_t options_drop_site(Options *options, const char *pattern, const OptionSpec *spec,
+                         const char *origin)
+{
+    size_t kept = 0;
+    for (size_t i = 0; i < options->n_sites; i++) {
+        OptionSite *site = &options->sites[i];
+        if (&options->specs[site->spec] == spec && strcmp(site->pattern, pattern) == 0 &&
+            strcmp(site->origin, origin) == 0) {
+            site_destroy(site);
+        } else {
+            options->sites[kept++] = *site;
+        }
+    }
+    size_t dropped = options->n_sites - kept;
+    options->n_sites = kept;
+    return dropped;
+}
+
 Result options_copy_sites(Options *options, const Options *from)
 {
     Options copy = {.specs = NULL};

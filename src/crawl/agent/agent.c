@@ -69,7 +69,7 @@ static void reload(Helm *helm)
     size_t changed = 0;
     Buffer error;
     buffer_init(&error, BUFFER_NO_LIMIT);
-    if (!helm_reload(helm, "signal=SIGHUP", &changed, &error)) {
+    if (settings_reload(&helm->settings, "signal=SIGHUP", &changed, &error) != RESULT_OK) {
         complain(&error, "configuration is wrong, nothing was changed");
     }
     buffer_destroy(&error);
@@ -299,6 +299,7 @@ static int crawl(const AgentOptions *options, CrawlStore *store, AgentParts *par
         return EXIT_IO;
     }
     helm->monitor = monitor;
+    settings_init(&helm->settings, options, parts);
     rc = desk_open(&watch.desk, helm, store->directory);
     if (rc == RESULT_OK) {
         rc = parts_start(parts);
@@ -315,6 +316,7 @@ static int crawl(const AgentOptions *options, CrawlStore *store, AgentParts *par
     int status = end_run(&watch, store);
     service_close(&watch.service);
     buffer_destroy(&watch.phrase);
+    settings_destroy(&helm->settings);
     monitor_delete(monitor);
     return status;
 }

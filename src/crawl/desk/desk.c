@@ -7,9 +7,11 @@
 #include "base/option/option.h"
 #include "base/thread/log.h"
 #include "crawl/desk/desk_flights.h"
+#include "crawl/desk/desk_hosts.h"
 #include "crawl/desk/desk_reply.h"
 #include "crawl/desk/desk_rules.h"
 #include "crawl/desk/desk_run.h"
+#include "crawl/desk/desk_settings.h"
 #include "crawl/desk/desk_status.h"
 
 typedef struct DeskWord {
@@ -23,6 +25,8 @@ typedef struct DeskWord {
 
 static void desk_help(Desk *desk, const DeskRequest *request);
 
+#define SEEDS_MAX 1000u
+
 static const DeskWord words[] = {
     {"allow", "RULE", 1, 1, desk_allow, "take a denial back"},
     {"denials", "", 0, 0, desk_denials, "what is denied, since when, by whom"},
@@ -30,15 +34,24 @@ static const DeskWord words[] = {
      "never fetch a host, an address, a range, a URL, what matches a pattern or regex:EXPRESSION"},
     {"flights", "[URL]", 0, 1, desk_flights,
      "what is being fetched, the longest first; or whether URL is"},
+    {"get", "[SECTION[.KEY]]", 0, 1, desk_get, "the value in effect, and where it comes from"},
     {"help", "", 0, 0, desk_help, "these lines"},
+    {"host", "HOST [revive|drop|visit|delay TIME]", 1, 3, desk_host,
+     "what is known of it; bring it back, set it aside, visit it now, its delay (-: as "
+     "configured)"},
     {"pause", "", 0, 0, desk_pause, "begin nothing new; fetches in flight end"},
     {"reload", "", 0, 0, desk_reload, "read the configuration anew, as SIGHUP does"},
     {"resume", "", 0, 0, desk_resume, "go on after pause"},
     {"rotate", "", 0, 0, desk_rotate, "open the logs anew"},
+    {"seed", "URL...", 1, SEEDS_MAX, desk_seed, "add seeds"},
+    {"set", "SECTION.KEY=VALUE", 1, 2, desk_set,
+     "change an option that is live; it holds over reloads and restarts"},
     {"status", "[json] [follow]", 0, 2, desk_status,
      "what the crawl is doing; follow: each second"},
     {"stop", "[now]", 0, 1, desk_stop, "end it, as SIGTERM does; now: as a second one"},
     {"threads", "", 0, 0, desk_threads, "what each thread does"},
+    {"unset", "SECTION.KEY", 1, 1, desk_unset, "back to what is configured"},
+    {"waiting", "", 0, 0, desk_waiting, "which hosts wait for what, until when"},
 };
 
 #define N_WORDS (sizeof words / sizeof *words)
@@ -150,6 +163,7 @@ void desk_serve(Desk *desk, MonoTime now)
     if (desk->server != NULL) {
         control_server_serve(desk->server);
         desk_status_tick(desk, now);
+        desk_hosts_tick(desk);
     }
 }
 

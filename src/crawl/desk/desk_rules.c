@@ -1,6 +1,7 @@
 #include "crawl/desk/desk_rules.h"
 
 #include "crawl/desk/desk_reply.h"
+#include "crawl/desk/desk_settings.h"
 #include "crawl/parts/rule_parts.h"
 
 typedef Result Change(AgentParts *parts, const char *rule, const char *who, Buffer *answer);
@@ -10,14 +11,7 @@ static void change(Desk *desk, const DeskRequest *request, Change *apply)
     Buffer answer;
     buffer_init(&answer, BUFFER_NO_LIMIT);
     Result rc = apply(desk->helm->parts, request->words[1], request->who, &answer);
-    const char *text = answer.length > 0 ? buffer_string(&answer) : result_name(rc);
-    if (rc == RESULT_OK || rc == RESULT_EXISTS) {
-        desk_done(desk, request, "%s", text);
-    } else if (rc == RESULT_INVALID) {
-        desk_misunderstand(desk, request, "%s", text);
-    } else {
-        desk_refuse(desk, request, "%s", text);
-    }
+    desk_settled(desk, request, rc, &answer);
     buffer_destroy(&answer);
 }
 

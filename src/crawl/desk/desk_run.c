@@ -51,7 +51,7 @@ void desk_reload(Desk *desk, const DeskRequest *request)
     size_t changed = 0;
     Buffer error;
     buffer_init(&error, BUFFER_NO_LIMIT);
-    if (helm_reload(desk->helm, request->who, &changed, &error)) {
+    if (settings_reload(&desk->helm->settings, request->who, &changed, &error) == RESULT_OK) {
         desk_done(desk, request, "%zu options have changed", changed);
     } else {
         char *save = NULL;

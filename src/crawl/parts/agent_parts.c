@@ -102,6 +102,7 @@ void parts_configure(AgentParts *parts)
     atomic_store(&parts->max_pages, most);
     atomic_store(&parts->connections, connections);
     frontier_set_connections(parts->frontier, left < connections ? left : connections);
+    frontier_change(parts->frontier, (size_t)parts->config->limits_workbench_memory);
 }
 
 Result parts_start(AgentParts *parts)
@@ -199,6 +200,7 @@ void parts_delete(AgentParts *parts)
     sieve_bloom_delete(parts->sieve.bloom);
     scoring_delete(parts->scoring);
     readmission_delete(parts->readmission);
+    orders_delete(parts->orders);
     denial_list_destroy(&parts->denials);
     revisits_delete(parts->revisits);
     revival_delete(parts->revival);

@@ -29,6 +29,7 @@
 #include "page/parsing.h"
 #include "ingest/revisit/revisits.h"
 #include "ingest/chore/revival.h"
+#include "ingest/chore/orders.h"
 #include "ingest/chore/readmission.h"
 #include "ingest/chore/scoring.h"
 
@@ -60,6 +61,7 @@ typedef struct AgentParts {
     Shared parked_traps; /* the TrapSet of patterns that bring nothing new, for them, too */
     DenialList denials;  /* the main thread's */
     Readmission *readmission;
+    Orders *orders; /* of operators, about seeds and hosts */
     DedupSteps dedup;
     CrawlLog *log;
     Archive *archive;   /* NULL: --no-warc */

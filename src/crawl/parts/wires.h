@@ -18,6 +18,8 @@ IngestSinks wires_of_ingest(AgentParts *parts);
 
 /* Wakes the main thread: something it looks at has changed. */
 void wires_ring(AgentParts *parts);
+/* The same; context is an AgentParts. */
+void wires_done(void *context);
 /* From the resolver: a visit state whose name was resolved, or could not be; a DNS answer for the
  * archive. */
 void wires_resolved(void *context, VisitState *visit_state);

@@ -84,6 +84,13 @@ static Result build_ingest(AgentParts *parts, const char *crawl_log)
         chore = readmission_chore(parts->readmission);
         ingest_add_chore(parts->ingest, &chore);
     }
+    if (rc == RESULT_OK) {
+        rc = orders_new(&parts->orders, &parts->store->tables, wires_done, parts);
+    }
+    if (rc == RESULT_OK) {
+        chore = orders_chore(parts->orders);
+        ingest_add_chore(parts->ingest, &chore);
+    }
     if (rc == RESULT_OK && scoring_chore(parts->scoring, &chore)) {
         ingest_add_chore(parts->ingest, &chore);
     }

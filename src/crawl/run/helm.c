@@ -3,9 +3,6 @@
 #include <string.h>
 
 #include "base/thread/log.h"
-#include "crawl/parts/rule_parts.h"
-#include "crawl/parts/site_parts.h"
-#include "crawl/parts/writing_parts.h"
 
 #define DRAIN_TICK_MS  1000
 #define SAME_SIGNAL_MS 100
@@ -103,24 +100,6 @@ void helm_reopen_logs(Helm *helm, const char *who)
     parts_reopen_logs(helm->parts);
     monitor_reopen(helm->monitor);
     LOG_INFO("agent", "logs opened anew", "%s", who);
-}
-
-bool helm_reload(Helm *helm, const char *who, size_t *changed, Buffer *error)
-{
-    const AgentOptions *options = helm->options;
-    Config fresh;
-    if (!options->reload(options->reload_context, &fresh, error)) {
-        return false;
-    }
-    *changed = options_take_live(&options->config->options, &fresh.options);
-    config_destroy(&fresh);
-    log_set_level((LogLevel)options->config->log_level);
-    parts_configure(helm->parts);
-    Result rc = site_parts_share(helm->parts, error);
-    rc = rc == RESULT_OK ? rule_parts_share(helm->parts, error) : rc;
-    Result revisits = writing_parts_change_revisits(helm->parts, error);
-    LOG_INFO("agent", "configuration read anew", "changed=%zu %s", *changed, who);
-    return rc == RESULT_OK && revisits == RESULT_OK;
 }
 
 /* ---- limits ---------------------------------------------------------------------------------- */

@@ -15,11 +15,13 @@
 #include "crawl/parts/agent_parts.h"
 #include "crawl/run/agent_options.h"
 #include "crawl/run/monitor.h"
+#include "crawl/run/settings.h"
 
 typedef struct Helm {
     AgentParts *parts;
     const AgentOptions *options;
     Monitor *monitor;
+    Settings settings; /* the configuration in effect */
     MonoTime start;
     uint64_t elapsed_before_ms;
     bool stopping;
@@ -44,10 +46,6 @@ void helm_stop_now(Helm *helm, const char *who, MonoTime now);
 bool helm_pause(Helm *helm, bool held, const char *who);
 /* Opens all logs anew. */
 void helm_reopen_logs(Helm *helm, const char *who);
-/* Reads the configuration again and takes over the live options that have changed; *changed is
- * their number. False: the configuration has mistakes and nothing was changed; error has a line for
- * each mistake. */
-bool helm_reload(Helm *helm, const char *who, size_t *changed, Buffer *error);
 
 /* Checks the limits, the disk, and the end of crawl.grace, and does what they ask for. */
 void helm_tick(Helm *helm, MonoTime now);

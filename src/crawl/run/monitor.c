@@ -12,7 +12,7 @@
 #include "base/thread/log.h"
 #include "base/thread/thread.h"
 #include "crawl/run/reader_guard.h"
-#include "store/archive/warc_files.h"
+#include "crawl/run/settings.h"
 
 #define PROGRESS_MS     250
 #define PROGRESS_LOG_MS 2000 /* when it is forced onto something that is no terminal */
@@ -51,33 +51,6 @@ static char *join(const char *directory, const char *name)
 /* ---- files
  * -------------------------------------------------------------------------------------------- */
 
-static Result write_config(const AgentOptions *options, const char *directory)
-{
-    char *path = join(directory, "config.ini");
-    char *draft = join(directory, "config.ini.new");
-    FILE *file = draft == NULL ? NULL : fopen(draft, "we");
-    Result rc = path == NULL || file == NULL ? result_of_errno(errno) : RESULT_OK;
-    if (rc == RESULT_OK) {
-        options_print(&options->config->options, file);
-        (void)fputs("\n" CONFIG_END, file);
-        /* Synced, since a resumed crawl reads it: half a file must not get the name. */
-        rc =
-            ferror(file) || fflush(file) != 0 || fsync(fileno(file)) != 0 ? RESULT_FULL : RESULT_OK;
-    }
-    if (file != NULL && fclose(file) != 0 && rc == RESULT_OK) {
-        rc = RESULT_FULL;
-    }
-    if (rc == RESULT_OK && rename(draft, path) != 0) {
-        rc = result_of_errno(errno);
-    }
-    if (rc == RESULT_OK) {
-        rc = warc_files_sync_directory(directory);
-    }
-    free(path);
-    free(draft);
-    return rc;
-}
-
 Result monitor_open_log(const AgentOptions *options, const char *directory, Buffer *error)
 {
     char *path = join(directory, "ragno.log");
@@ -88,7 +61,7 @@ Result monitor_open_log(const AgentOptions *options, const char *directory, Buff
         path == NULL ? RESULT_MEMORY : log_open(path, (LogLevel)options->config->log_level, echo);
     free(path);
     if (rc == RESULT_OK) {
-        rc = write_config(options, directory);
+        rc = settings_write(options->config, directory);
     }
     if (rc != RESULT_OK) {
         (void)buffer_printf(error, "%s: ragno.log or config.ini cannot be written: %s", directory,

@@ -157,3 +157,22 @@ MonoTime distributor_work(Distributor *distributor, size_t front, size_t require
     }
     return mono_before(walk_time, next) ? walk_time : next;
 }
+
+void distributor_replan(Distributor *distributor, size_t memory_bytes, MonoTime now)
+{
+    size_t place = 0;
+    VisitState *visit_state = NULL;
+    distributor->options.memory_bytes = memory_bytes;
+    while ((visit_state = map_next(&distributor->visit_states, &place)) != NULL) {
+        if (visit_state->distributor.idle) {
+            visit_home_replan(distributor, visit_state);
+            if (heap_holds(&visit_state->distributor.by_purge)) {
+                heap_remove(&distributor->purge, &visit_state->distributor.by_purge);
+                visit_home_rest(distributor, visit_state, now);
+            }
+        } else {
+            visit_state->distributor.replanned = true;
+            visit_home_recall(distributor, visit_state);
+        }
+    }
+}

@@ -22,7 +22,10 @@ struct Frontier {
     Queue todo_inbox;
     Thread distributor_thread;
     Thread todo_thread;
-    News hungry; /* the message NEWS_HUNGRY; in the inbox while hungry_sent */
+    News options_news; /* the message NEWS_OPTIONS; in the inbox while options_sent */
+    atomic_bool options_sent;
+    atomic_size_t memory_most; /* DistributorOptions.memory_bytes */
+    News hungry;               /* the message NEWS_HUNGRY; in the inbox while hungry_sent */
     atomic_bool hungry_sent;
     atomic_bool paused;
     atomic_bool stopping;
@@ -104,6 +107,10 @@ static void distribute(Frontier *frontier, void *message, MonoTime now, WallTime
     case NEWS_RECALL:
         distributor_recalled(&frontier->distributor,
                              HEAP_ELEMENT(message, VisitState, distributor.recall));
+        break;
+    case NEWS_OPTIONS:
+        atomic_store(&frontier->options_sent, false);
+        distributor_replan(&frontier->distributor, atomic_load(&frontier->memory_most), now);
         break;
     case NEWS_HUNGRY:
         atomic_store(&frontier->hungry_sent, false);
@@ -326,6 +333,8 @@ Result frontier_new(Frontier **out, const FrontierOptions *options, const Fronti
     frontier->options = *options;
     frontier->sinks = *sinks;
     frontier->hungry = NEWS_HUNGRY;
+    frontier->options_news = NEWS_OPTIONS;
+    atomic_init(&frontier->memory_most, options->distributor.memory_bytes);
     atomic_init(&frontier->connections, options->connections);
     atomic_init(&frontier->required_front, options->front_first);
     Result rc = queue_init(&frontier->distributor_inbox, INBOX_CAPACITY);
@@ -461,4 +470,13 @@ void frontier_set_connections(Frontier *frontier, size_t connections)
 {
     atomic_store_explicit(&frontier->connections, connections, memory_order_relaxed);
     (void)queue_try_push(&frontier->todo_inbox, &nudge);
+}
+
+void frontier_change(Frontier *frontier, size_t memory_bytes)
+{
+    atomic_store(&frontier->memory_most, memory_bytes);
+    if (!atomic_exchange(&frontier->options_sent, true) &&
+        queue_try_push(&frontier->distributor_inbox, &frontier->options_news) != RESULT_OK) {
+        atomic_store(&frontier->options_sent, false);
+    }
 }

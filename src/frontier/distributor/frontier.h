@@ -103,6 +103,9 @@ void frontier_committed(Frontier *frontier, CommitNotice *notice);
 void frontier_lease(Frontier *frontier, const LeaseNotice *notice);
 
 void frontier_stats(Frontier *frontier, FrontierStats *stats);
+/* The configuration has changed: hosts that wait already get the delay that they have now, at once,
+ * and visit states this much memory. Any thread. */
+void frontier_change(Frontier *frontier, size_t memory_bytes);
 /* Changes how many visit states may be at the fetchers at once. */
 void frontier_set_connections(Frontier *frontier, size_t connections);
 

@@ -62,6 +62,7 @@ static bool is_in_the_way(Distributor *distributor, const CommitHost *host, Mono
     visit_state->distributor.retired = true;
     visit_state->distributor.revived = true;
     visit_state->distributor.revived_level = host->level;
+    visit_home_recall(distributor, visit_state); /* it may be waiting for a retry */
     if (heap_holds(&visit_state->distributor.by_purge)) {
         heap_remove(&distributor->purge, &visit_state->distributor.by_purge);
         visit_home_rest(distributor, visit_state, now);
@@ -115,6 +116,7 @@ void notice_reader_take(Distributor *distributor, const CommitNotice *notice, Mo
         VisitState *visit_state = map_get(&distributor->visit_states, map_key(notice->dropped[i]));
         if (visit_state != NULL) {
             visit_state->distributor.retired = true;
+            visit_home_recall(distributor, visit_state);
             if (heap_holds(&visit_state->distributor.by_purge)) {
                 heap_remove(&distributor->purge, &visit_state->distributor.by_purge);
                 visit_home_rest(distributor, visit_state, now);

@@ -79,6 +79,9 @@ void visit_dispatch(Distributor *distributor, MDB_txn *txn, VisitState *visit_st
     }
     visit_state->distributor.idle = false;
     visit_state->distributor.parked = false;
+    if (visit_state->distributor.replanned) {
+        visit_home_replan(distributor, visit_state);
+    }
     if (visit_state->distributor.stale) {
         visit_state->distributor.stale = false;
         visit_state->distributor.appetite = visit_state->window.count / 2;

@@ -24,6 +24,41 @@ void visit_home_keep(Distributor *distributor, VisitState *visit_state)
     visit_state->distributor.leaving = false;
 }
 
+/* When the delay behind its last fetch ends, whatever rest a failure has cost. */
+static MonoTime delay_end(const Distributor *distributor, const VisitState *visit_state)
+{
+    const VisitPoliteness *politeness = &visit_state->politeness;
+    int64_t crawl_delay_ms =
+        visit_state->robots.rules == NULL ? -1 : robots_crawl_delay_ms(visit_state->robots.rules);
+    int64_t delay_ms =
+        politeness_host_delay(distributor->politeness, politeness->delay_ms, crawl_delay_ms, 0);
+    return mono_add_ms(politeness->last_end, delay_ms + 1);
+}
+
+void visit_home_replan(Distributor *distributor, VisitState *visit_state)
+{
+    const DistributorOptions *options = &distributor->options;
+    VisitPoliteness *politeness = &visit_state->politeness;
+    visit_state->distributor.replanned = false;
+    if (options->host_delay == NULL) {
+        return;
+    }
+    politeness->delay_ms = options->host_delay(options->context, visit_state->identity.hostname,
+                                               options->host_delay_ms);
+    bool was_asked = politeness->last_end.ns != 0;
+    if (!was_asked && options->floor.ns == 0) {
+        return;
+    }
+    bool has_crawl_delay =
+        visit_state->robots.rules != NULL && robots_crawl_delay_ms(visit_state->robots.rules) > 0;
+    bool is_well = politeness->health.failures == 0 && politeness->health.extra_ms == 0;
+    MonoTime end = was_asked ? delay_end(distributor, visit_state)
+                             : mono_add_ms(options->floor, politeness->delay_ms + 1);
+    bool may_shorten = is_well && !has_crawl_delay;
+    politeness->next_fetch = may_shorten ? end : mono_later(politeness->next_fetch, end);
+    politeness->owed_ms = may_shorten ? politeness->delay_ms : politeness->owed_ms;
+}
+
 void visit_home_rest(Distributor *distributor, VisitState *visit_state, MonoTime now)
 {
     visit_state->place = VISIT_STATE_IDLE;
@@ -33,6 +68,9 @@ void visit_home_rest(Distributor *distributor, VisitState *visit_state, MonoTime
                        : visit_state->distributor.more   ? PAUSE_MS
                                                          : 0;
     MonoTime until = mono_later(visit_state->politeness.next_fetch, mono_add_ms(now, least_ms));
+    if (visit_state->distributor.revived) {
+        until = delay_end(distributor, visit_state); /* what it waits for is over */
+    }
     if (visit_state->distributor.parked) {
         until = mono_add_ms(now, PAUSE_MS);
     }

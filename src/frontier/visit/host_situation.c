@@ -48,12 +48,13 @@ static Result tell_time(int64_t ms, Buffer *text)
 static Result tell_since(const HostSituation *situation, const char *what, Buffer *text)
 {
     char time[CLOCK_TEXT_BYTES];
+    const char *why =
+        situation->why == FETCH_OK ? "by an operator" : fetch_class_name(situation->why);
     if (situation->since_ms == 0) {
-        return buffer_printf(text, "%s: %s", what, fetch_class_name(situation->why));
+        return buffer_printf(text, "%s: %s", what, why);
     }
     return buffer_printf(text, "%s since %s: %s", what,
-                         wall_format_iso((WallTime){situation->since_ms * 1000}, time),
-                         fetch_class_name(situation->why));
+                         wall_format_iso((WallTime){situation->since_ms * 1000}, time), why);
 }
 
 Result host_situation_tell(const HostSituation *situation, int64_t now_ms, Buffer *text)

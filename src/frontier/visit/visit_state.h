@@ -74,8 +74,9 @@ typedef enum News {
     /* distributor -> todo thread, and back once the todo thread has read it: a message of its own,
      * VisitDistribution.recall */
     NEWS_RECALL,
-    NEWS_HUNGRY, /* todo thread -> distributor: the front is too small */
-    NEWS_LEASE   /* cluster -> todo thread: a LeaseNotice (frontier/distributor/frontier.h) */
+    NEWS_OPTIONS, /* main -> distributor: delays or the memory have changed */
+    NEWS_HUNGRY,  /* todo thread -> distributor: the front is too small */
+    NEWS_LEASE    /* cluster -> todo thread: a LeaseNotice (frontier/distributor/frontier.h) */
 } News;
 
 typedef struct WindowUrl {
@@ -187,6 +188,7 @@ typedef struct VisitDistribution {
     uint8_t revived_level; /* the best of what it then has */
     VisitState *waiting;   /* askers that go with it when it comes home */
     News recall;           /* a message of its own: it goes to the todo thread and comes back */
+    bool replanned;        /* its delay has changed: next_fetch is found anew when it is home */
     bool stale;            /* its window is to be read anew when it is home */
     uint32_t appetite;     /* URLs its next window should have; 0: as many as may be */
     uint64_t uncommitted;  /* URLs taken from the schedule whose results are not committed */

@@ -135,6 +135,43 @@ static void note_return(BatchHost *host, uint64_t urls, unsigned level)
     host->got_urls += urls > UINT32_MAX ? UINT32_MAX : (uint32_t)urls;
 }
 
+/* The visit state of an open host is made anew, from its record and with what is scheduled. */
+static Result begin_anew(Batch *batch, BatchHost *host, uint64_t *urls)
+{
+    ScheduleItem best = {.level = SCHEDULE_NO_LEVEL};
+    size_t n = 0;
+    Result rc = schedule_host_count(batch->store->schedule, batch->txn, host->host, urls);
+    if (rc == RESULT_OK) {
+        rc = schedule_head(batch->store->schedule, batch->txn, host->host, NULL, &best, 1, &n);
+    }
+    note_return(host, *urls, best.level);
+    return rc;
+}
+
+Result ingest_host_cure(Batch *batch, BatchHost *host, uint64_t *urls)
+{
+    *urls = 0;
+    if (host->record.state != HOST_ACTIVE) {
+        return RESULT_OK;
+    }
+    host_parking_cure(&host->record);
+    return begin_anew(batch, host, urls);
+}
+
+Result ingest_host_set_aside(Batch *batch, BatchHost *host, uint64_t *urls)
+{
+    *urls = 0;
+    if (host_is_closed(&host->record)) {
+        return RESULT_OK;
+    }
+    host->cleared = true;
+    host->revived = false;
+    host->got_urls = 0;
+    batch->totals.hosts_dropped++;
+    return host_parking_set_aside(batch->store->schedule, batch->txn, host->host, &host->record,
+                                  HOST_DROPPED, FETCH_OK, wall_now().us / 1000, urls);
+}
+
 Result ingest_host_revive(Batch *batch, BatchHost *host, uint64_t *urls)
 {
     unsigned level = SCHEDULE_NO_LEVEL;
@@ -246,13 +283,7 @@ static Result take_denial(Batch *batch, const FetchResult *fetch)
     }
     if (rc == RESULT_OK && host->record.state == HOST_ACTIVE && !host->revived) {
         uint64_t urls = 0;
-        ScheduleItem best = {.level = SCHEDULE_NO_LEVEL};
-        size_t n = 0;
-        rc = schedule_host_count(batch->store->schedule, batch->txn, host->host, &urls);
-        if (rc == RESULT_OK) {
-            rc = schedule_head(batch->store->schedule, batch->txn, host->host, NULL, &best, 1, &n);
-        }
-        note_return(host, urls, best.level);
+        rc = begin_anew(batch, host, &urls);
     }
     return rc;
 }

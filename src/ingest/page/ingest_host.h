@@ -14,6 +14,12 @@
 void ingest_host_note(Batch *batch, BatchHost *host, const FetchResult *fetch);
 /* Stores what the fetch of robots.txt brought. */
 Result ingest_host_note_robots(Batch *batch, BatchHost *host, const FetchResult *fetch);
+/* Sets a host aside because an operator says so, with its URLs kept; *urls is their number. Does
+ * nothing for a host that is closed already. */
+Result ingest_host_set_aside(Batch *batch, BatchHost *host, uint64_t *urls);
+/* Forgets that a host has failed: it is visited as soon as its delay has passed. *urls is the
+ * number of URLs that it has. Does nothing for a host that is closed. */
+Result ingest_host_cure(Batch *batch, BatchHost *host, uint64_t *urls);
 /* Brings back a host that was dropped or parked, with all its URLs (store/tables/host_parking.h),
  * and tells the distributor. *urls is the number of its URLs. Does nothing for any other host. */
 Result ingest_host_revive(Batch *batch, BatchHost *host, uint64_t *urls);

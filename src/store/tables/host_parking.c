@@ -11,15 +11,8 @@ Result host_parking_set_aside(Schedule *schedule, MDB_txn *txn, uint32_t host, H
     return schedule_park(schedule, txn, host, urls);
 }
 
-Result host_parking_bring_back(Schedule *schedule, MDB_txn *txn, uint32_t host, HostRecord *record,
-                               uint64_t *urls, unsigned *level)
+void host_parking_cure(HostRecord *record)
 {
-    *urls = 0;
-    *level = SCHEDULE_NO_LEVEL;
-    if (!host_is_aside(record)) {
-        return RESULT_OK;
-    }
-    record->state = HOST_ACTIVE;
     record->drop_class = 0;
     record->failures = 0;
     record->last_failure = 0;
@@ -30,5 +23,17 @@ Result host_parking_bring_back(Schedule *schedule, MDB_txn *txn, uint32_t host, 
     record->rested_ms = 0;
     record->extra_ms = 0;
     record->recheck_ms = 0;
+}
+
+Result host_parking_bring_back(Schedule *schedule, MDB_txn *txn, uint32_t host, HostRecord *record,
+                               uint64_t *urls, unsigned *level)
+{
+    *urls = 0;
+    *level = SCHEDULE_NO_LEVEL;
+    if (!host_is_aside(record)) {
+        return RESULT_OK;
+    }
+    record->state = HOST_ACTIVE;
+    host_parking_cure(record);
     return schedule_unpark(schedule, txn, host, urls, level);
 }

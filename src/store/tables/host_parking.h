@@ -39,4 +39,7 @@ Result host_parking_set_aside(Schedule *schedule, MDB_txn *txn, uint32_t host, H
 Result host_parking_bring_back(Schedule *schedule, MDB_txn *txn, uint32_t host, HostRecord *record,
                                uint64_t *urls, unsigned *level);
 
+/* The host is as well as if it had never failed; its state stays. */
+void host_parking_cure(HostRecord *record);
+
 #endif

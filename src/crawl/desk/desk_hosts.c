@@ -1,0 +1,298 @@
+#include "crawl/desk/desk_hosts.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/thread/log.h"
+#include "crawl/desk/desk_reply.h"
+#include "crawl/desk/desk_settings.h"
+#include "frontier/visit/host_situation.h"
+#include "parse/url/url.h"
+#include "store/tables/host_parking.h"
+
+#define WAITING_TOLD 50u
+#define ORIGINS_MAX  2u
+
+/* ---- orders ---------------------------------------------------------------------------------- */
+
+static void give(Desk *desk, const DeskRequest *request, OrderKind kind, const char *const *texts,
+                 size_t n)
+{
+    AgentParts *parts = desk->helm->parts;
+    Result rc = orders_give(parts->orders, kind, texts, n, request->client);
+    if (rc == RESULT_OK) {
+        ingest_wake(parts->ingest);
+    } else {
+        desk_refuse(desk, request, "%s", result_name(rc));
+    }
+}
+
+static void answer_host(Desk *desk, const DeskRequest *request, const Order *order)
+{
+    static const char *const done[] = {[ORDER_REVIVE] = "is brought back",
+                                       [ORDER_DROP] = "is set aside",
+                                       [ORDER_VISIT] = "is visited when its delay has passed"};
+    if (order->hosts == 0) {
+        desk_refuse(desk, request, "no host '%s' is known", order->texts[0]);
+    } else if (order->urls == 0) {
+        desk_done(desk, request,
+                  "nothing changes for %s: it has no URL scheduled, or is so already",
+                  order->texts[0]);
+    } else {
+        desk_done(desk, request, "%s %s; URLs: %llu", order->texts[0], done[order->kind],
+                  (unsigned long long)order->urls);
+    }
+}
+
+void desk_hosts_tick(Desk *desk)
+{
+    Order *order = NULL;
+    while ((order = orders_take(desk->helm->parts->orders)) != NULL) {
+        DeskRequest request = {.client = order->sign};
+        if (order->kind == ORDER_SEED) {
+            desk_done(desk, &request, "%zu seed%s, %llu of them new", order->n,
+                      order->n == 1 ? "" : "s", (unsigned long long)order->hosts);
+        } else {
+            answer_host(desk, &request, order);
+        }
+        order_delete(order);
+    }
+}
+
+/* ---- seed ------------------------------------------------------------------------------------ */
+
+/* As it is kept, owned; NULL: it is no seed, or there is no memory. */
+static char *normalise(Desk *desk, const char *word)
+{
+    Url url;
+    Buffer text;
+    bool has_scheme = strstr(word, "://") != NULL;
+    url_init(&url);
+    buffer_init(&text, BUFFER_NO_LIMIT);
+    (void)buffer_printf(&text, "%s%s", has_scheme ? "" : "http://", word);
+    bool is_seed = (has_scheme || strchr(word, '.') != NULL) &&
+                   url_parse(&url, NULL, buffer_string(&text), text.length) == RESULT_OK &&
+                   port_set_has(&desk->helm->parts->ports, url.port);
+    char *copy = is_seed ? strndup(url.href, url.length) : NULL;
+    buffer_destroy(&text);
+    url_destroy(&url);
+    return copy;
+}
+
+void desk_seed(Desk *desk, const DeskRequest *request)
+{
+    const char *wrong = NULL;
+    size_t n = 0;
+    char **texts = calloc(request->n, sizeof *texts);
+    for (size_t i = 1; i < request->n && wrong == NULL && texts != NULL; i++) {
+        texts[n] = normalise(desk, request->words[i]);
+        wrong = texts[n] == NULL ? request->words[i] : NULL;
+        n += wrong == NULL;
+    }
+    if (texts == NULL) {
+        desk_refuse(desk, request, "no memory");
+    } else if (wrong != NULL) {
+        desk_misunderstand(desk, request,
+                           "seed: '%.200s' is not an http or https URL, or its port is not "
+                           "connected to; nothing was added",
+                           wrong);
+    } else if (desk->helm->stopping) {
+        desk_refuse(desk, request, "the crawl is stopping");
+    } else {
+        LOG_INFO("agent", "seeds from an operator", "seeds=%zu first=%s %s", n, texts[0],
+                 request->who);
+        give(desk, request, ORDER_SEED, (const char *const *)texts, n);
+    }
+    for (size_t i = 0; i < n; i++) {
+        free(texts[i]);
+    }
+    free(texts);
+}
+
+/* ---- host ------------------------------------------------------------------------------------ */
+
+typedef struct HostLook {
+    Desk *desk;
+    const DeskRequest *request;
+    MDB_txn *txn;
+    const char *name;
+    size_t found;
+} HostLook;
+
+static void tell_time(HostLook *look, const char *what, int64_t ms)
+{
+    char time[CLOCK_TEXT_BYTES];
+    if (ms > 0) {
+        desk_say(look->desk, look->request->client, "%-12s %s", what,
+                 wall_format_iso((WallTime){ms * 1000}, time));
+    }
+}
+
+/* politeness.host_delay of the host, with [site] sections. */
+static int64_t configured_delay(const Config *config, const char *name)
+{
+    int64_t delay = config->politeness_host_delay;
+    (void)options_site_number(&config->options, offsetof(Config, politeness_host_delay), name,
+                              &delay);
+    return delay;
+}
+
+static void tell_record(HostLook *look, const char *origin, uint32_t id)
+{
+    const IngestStore *tables = &look->desk->helm->parts->store->tables;
+    ControlClient client = look->request->client;
+    HostRecord record = {.state = HOST_ACTIVE};
+    Buffer phrase;
+    uint64_t urls = 0;
+    int64_t now_ms = wall_now().us / 1000;
+    (void)host_table_get(tables->hosts, look->txn, id, &record);
+    (void)schedule_host_count(tables->schedule, look->txn, id, &urls);
+    HostSituation situation = host_situation_of(&record, now_ms);
+    buffer_init(&phrase, 4096);
+    (void)host_situation_tell(&situation, now_ms, &phrase);
+    desk_say(look->desk, client, "%-12s %s", "host", origin);
+    desk_say(look->desk, client, "%-12s %s", "state", buffer_string(&phrase));
+    tell_time(look, "until", situation.until_ms);
+    desk_say(look->desk, client, "%-12s %llu", "scheduled", (unsigned long long)urls);
+    desk_say(look->desk, client, "%-12s %u", "pages", record.pages);
+    desk_say(look->desk, client, "%-12s %u", "fetches", record.fetches);
+    desk_say(look->desk, client, "%-12s %u", "failures", record.failures);
+    desk_say(look->desk, client, "%-12s %lld ms", "delay",
+             (long long)configured_delay(look->desk->helm->options->config, look->name));
+    if (record.crawl_delay_ms > 0) {
+        desk_say(look->desk, client, "%-12s %u ms (robots.txt)", "crawl-delay",
+                 record.crawl_delay_ms);
+    }
+    desk_say(look->desk, client, "%-12s %u", "robots.txt", record.robots_version);
+    tell_time(look, "last fetch", record.last_fetch_ms);
+    buffer_destroy(&phrase);
+}
+
+static void show_host(Desk *desk, const DeskRequest *request)
+{
+    static const char *const schemes[ORIGINS_MAX] = {"http://", "https://"};
+    const IngestStore *tables = &desk->helm->parts->store->tables;
+    bool is_origin = strstr(request->words[1], "://") != NULL;
+    HostLook look = {.desk = desk, .request = request, .name = request->words[1]};
+    Buffer origin;
+    if (page_db_txn_begin(tables->db, true, &look.txn) != 0) {
+        desk_refuse(desk, request, "the database cannot be read");
+        return;
+    }
+    buffer_init(&origin, BUFFER_NO_LIMIT);
+    for (size_t i = 0; i < (is_origin ? 1u : ORIGINS_MAX); i++) {
+        uint32_t id = 0;
+        buffer_reset(&origin);
+        (void)buffer_printf(&origin, "%s%s", is_origin ? "" : schemes[i], look.name);
+        if (page_db_host_find(tables->db, look.txn, buffer_string(&origin), origin.length, &id) ==
+            0) {
+            tell_record(&look, buffer_string(&origin), id);
+            look.found++;
+        }
+    }
+    page_db_txn_abort(tables->db, look.txn);
+    buffer_destroy(&origin);
+    if (look.found == 0) {
+        desk_refuse(desk, request, "no host '%.200s' is known", look.name);
+    } else {
+        desk_ok(desk, request);
+    }
+}
+
+/* "www.example.org" of "http://www.example.org:81". */
+static void name_of(const char *host, Buffer *name)
+{
+    const char *start = strstr(host, "://");
+    start = start == NULL ? host : start + 3;
+    size_t length = *start == '[' ? strcspn(start, "]") + 1 : strcspn(start, ":/");
+    (void)buffer_append(name, start, length);
+}
+
+static void set_delay(Desk *desk, const DeskRequest *request)
+{
+    Buffer name;
+    Buffer answer;
+    Result rc = RESULT_OK;
+    buffer_init(&name, BUFFER_NO_LIMIT);
+    buffer_init(&answer, BUFFER_NO_LIMIT);
+    name_of(request->words[1], &name);
+    if (strcmp(request->words[3], "-") == 0) {
+        rc = settings_unset(&desk->helm->settings, buffer_string(&name), "politeness.host_delay",
+                            request->who, &answer);
+    } else {
+        rc = settings_set(&desk->helm->settings, buffer_string(&name), "politeness.host_delay",
+                          request->words[3], request->who, &answer);
+    }
+    desk_settled(desk, request, rc, &answer);
+    buffer_destroy(&name);
+    buffer_destroy(&answer);
+}
+
+void desk_host(Desk *desk, const DeskRequest *request)
+{
+    static const struct {
+        const char *word;
+        OrderKind kind;
+    } orders[] = {{"revive", ORDER_REVIVE}, {"drop", ORDER_DROP}, {"visit", ORDER_VISIT}};
+    const char *verb = request->n > 2 ? request->words[2] : "";
+    if (request->n == 2) {
+        show_host(desk, request);
+        return;
+    }
+    if (strcmp(verb, "delay") == 0 && request->n == 4) {
+        set_delay(desk, request);
+        return;
+    }
+    for (size_t i = 0; i < sizeof orders / sizeof *orders; i++) {
+        if (strcmp(verb, orders[i].word) == 0 && request->n == 3) {
+            const char *host = request->words[1];
+            LOG_INFO("agent", "host changed by an operator", "host=%s wish=%s %s", host, verb,
+                     request->who);
+            give(desk, request, orders[i].kind, &host, 1);
+            return;
+        }
+    }
+    desk_misunderstand(desk, request,
+                       "host: unexpected '%.64s' (usage: host HOST [revive|drop|visit|delay TIME|"
+                       "delay -])",
+                       verb);
+}
+
+/* ---- waiting --------------------------------------------------------------------------------- */
+
+void desk_waiting(Desk *desk, const DeskRequest *request)
+{
+    const IngestStore *tables = &desk->helm->parts->store->tables;
+    WaitEntry entries[WAITING_TOLD];
+    uint64_t all = 0;
+    size_t n = 0;
+    MDB_txn *txn = NULL;
+    Buffer origin;
+    if (page_db_txn_begin(tables->db, true, &txn) != 0) {
+        desk_refuse(desk, request, "the database cannot be read");
+        return;
+    }
+    buffer_init(&origin, BUFFER_NO_LIMIT);
+    Result rc = wait_table_count(tables->waits, txn, &all);
+    if (rc == RESULT_OK) {
+        rc = wait_table_read(tables->waits, txn, NULL, entries, WAITING_TOLD, &n);
+    }
+    for (size_t i = 0; i < n && rc == RESULT_OK; i++) {
+        char time[CLOCK_TEXT_BYTES];
+        uint64_t urls = 0;
+        buffer_reset(&origin);
+        (void)page_db_host_origin(tables->db, txn, entries[i].host, &origin);
+        (void)schedule_host_count(tables->schedule, txn, entries[i].host, &urls);
+        desk_say(desk, request->client, "%s %s %s, %u in a row, %llu URLs",
+                 wall_format_iso((WallTime){entries[i].until_ms * 1000}, time),
+                 buffer_string(&origin), fetch_class_name((FetchClass)entries[i].class),
+                 entries[i].failures, (unsigned long long)urls);
+    }
+    page_db_txn_abort(tables->db, txn);
+    buffer_destroy(&origin);
+    if (rc != RESULT_OK) {
+        desk_refuse(desk, request, "the database cannot be read: %s", result_name(rc));
+    } else {
+        desk_done(desk, request, "%llu hosts wait for a retry", (unsigned long long)all);
+    }
+}

@@ -1,0 +1,18 @@
+/* Desk, hosts: host, waiting, seed.
+ *
+ * What: what is known of a host comes from its record, in a short read transaction. What changes a
+ * host or adds seeds is an order (ingest/chore/orders.h); the client gets its answer when the order
+ * is committed.
+ * Threads: main. */
+#ifndef CRAWL_DESK_DESK_HOSTS_H
+#define CRAWL_DESK_DESK_HOSTS_H
+
+#include "crawl/desk/desk_state.h"
+
+void desk_host(Desk *desk, const DeskRequest *request);
+void desk_waiting(Desk *desk, const DeskRequest *request);
+void desk_seed(Desk *desk, const DeskRequest *request);
+/* Answers those whose orders are done. */
+void desk_hosts_tick(Desk *desk);
+
+#endif

@@ -1,0 +1,346 @@
+#include "crawl/run/settings.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/option/option_changes.h"
+#include "base/thread/log.h"
+#include "crawl/parts/rule_parts.h"
+#include "crawl/parts/site_parts.h"
+#include "crawl/parts/writing_parts.h"
+#include "store/archive/warc_files.h"
+
+#define OPERATOR "operator" /* origin of what one has set */
+
+/* ---- what operators have set -----------------------------------------------------------------
+ */
+
+static SettingsEntry *find(const Settings *settings, const char *pattern, const char *name)
+{
+    for (size_t i = 0; i < settings->n_set; i++) {
+        if (strcmp(settings->set[i].name, name) == 0 &&
+            strcmp(settings->set[i].pattern, pattern) == 0) {
+            return &settings->set[i];
+        }
+    }
+    return NULL;
+}
+
+static void forget(Settings *settings, SettingsEntry *entry)
+{
+    free(entry->pattern);
+    free(entry->name);
+    free(entry->text);
+    free(entry->before);
+    free(entry->origin);
+    *entry = settings->set[--settings->n_set];
+}
+
+/* before, origin: of the value that is replaced. */
+static Result remember(Settings *settings, const char *pattern, const char *name, const char *text,
+                       const char *before, const char *origin)
+{
+    SettingsEntry *known = find(settings, pattern, name);
+    char *copy = strdup(text);
+    if (known != NULL && copy != NULL) {
+        free(known->text);
+        known->text = copy;
+        return RESULT_OK;
+    }
+    SettingsEntry *more = realloc(settings->set, (settings->n_set + 1) * sizeof *more);
+    if (more == NULL || copy == NULL) {
+        free(copy);
+        settings->set = more != NULL ? more : settings->set;
+        return RESULT_MEMORY;
+    }
+    settings->set = more;
+    SettingsEntry *entry = &more[settings->n_set++];
+    *entry = (SettingsEntry){.pattern = strdup(pattern),
+                             .name = strdup(name),
+                             .text = copy,
+                             .before = strdup(before),
+                             .origin = strdup(origin)};
+    if (entry->pattern == NULL || entry->name == NULL || entry->before == NULL ||
+        entry->origin == NULL) {
+        forget(settings, entry);
+        return RESULT_MEMORY;
+    }
+    return RESULT_OK;
+}
+
+/* Sets one value in a configuration that is not in effect. */
+static Result put(Config *config, const char *pattern, const char *name, const char *text,
+                  Buffer *error)
+{
+    return *pattern == '\0'
+               ? options_set(&config->options, name, text, OPERATOR, error)
+               : options_add_site(&config->options, pattern, name, text, OPERATOR, error);
+}
+
+void settings_init(Settings *settings, const AgentOptions *options, AgentParts *parts)
+{
+    *settings = (Settings){.options = options, .parts = parts};
+}
+
+void settings_destroy(Settings *settings)
+{
+    while (settings->n_set > 0) {
+        forget(settings, settings->set);
+    }
+    free(settings->set);
+    *settings = (Settings){.n_set = 0};
+}
+
+/* ---- taking over ----------------------------------------------------------------------------- */
+
+static void tell_change(void *context, const OptionChange *change)
+{
+    const char *who = *(const char *const *)context;
+    const OptionSpec *spec = change->spec;
+    if (spec->live) {
+        LOG_INFO("config", "changed", "key=%s.%s old=\"%s\" new=\"%s\" from=\"%s\" %s",
+                 spec->section, spec->key, change->from, change->to, change->origin, who);
+    } else {
+        LOG_WARN("config", "cannot change while the crawl runs",
+                 "key=%s.%s value=\"%s\" wanted=\"%s\" from=\"%s\" next=\"stop the crawl and start "
+                 "it again\" %s",
+                 spec->section, spec->key, change->from, change->to, change->origin, who);
+    }
+}
+
+/* The parts take what has changed. */
+static Result apply(Settings *settings, Buffer *error)
+{
+    log_set_level((LogLevel)settings->options->config->log_level);
+    Result sites = site_parts_share(settings->parts, error);
+    parts_configure(settings->parts); /* hosts look their delays up in the new sites */
+    Result rules = rule_parts_share(settings->parts, error);
+    Result revisits = writing_parts_change_revisits(settings->parts, error);
+    return sites != RESULT_OK ? sites : rules != RESULT_OK ? rules : revisits;
+}
+
+static Result take_over(Settings *settings, const Config *fresh, const char *who, size_t *changed,
+                        Buffer *error)
+{
+    Options *options = &settings->options->config->options;
+    Config before;
+    Result rc = config_init(&before);
+    if (rc != RESULT_OK) {
+        return rc;
+    }
+    rc = options_copy(&before.options, options);
+    if (rc == RESULT_OK) {
+        *changed = options_take_live(options, &fresh->options);
+        rc = apply(settings, error);
+    }
+    if (rc == RESULT_OK) {
+        option_changes_tell(&before.options, &fresh->options, tell_change, &who);
+        if (options_compare_sites(&before.options, &fresh->options) > 0) {
+            LOG_INFO("config", "changed", "key=[site] values=%zu %s",
+                     options_compare_sites(&before.options, &fresh->options), who);
+        }
+    } else {
+        (void)options_take_live(options, &before.options);
+        Buffer ignored;
+        buffer_init(&ignored, BUFFER_NO_LIMIT);
+        (void)apply(settings, &ignored);
+        buffer_destroy(&ignored);
+    }
+    config_destroy(&before);
+    if (rc == RESULT_OK && *changed > 0 &&
+        settings_write(settings->options->config, settings->parts->store->directory) != RESULT_OK) {
+        LOG_WARN("config", "config.ini cannot be written", "next=\"a restart has the old values\"");
+    }
+    return rc;
+}
+
+static Result read_fresh(const Settings *settings, Config *fresh, Buffer *error)
+{
+    const AgentOptions *options = settings->options;
+    Result rc = options->reload(options->reload_context, fresh, error) ? RESULT_OK : RESULT_INVALID;
+    for (size_t i = 0; i < settings->n_set && rc == RESULT_OK; i++) {
+        const SettingsEntry *entry = &settings->set[i];
+        rc = put(fresh, entry->pattern, entry->name, entry->text, error);
+        if (rc != RESULT_OK) {
+            config_destroy(fresh);
+        }
+    }
+    return rc;
+}
+
+Result settings_reload(Settings *settings, const char *who, size_t *changed, Buffer *error)
+{
+    Config fresh;
+    *changed = 0;
+    Result rc = read_fresh(settings, &fresh, error);
+    if (rc != RESULT_OK) {
+        return rc;
+    }
+    rc = take_over(settings, &fresh, who, changed, error);
+    config_destroy(&fresh);
+    if (rc == RESULT_OK) {
+        LOG_INFO("agent", "configuration read anew", "changed=%zu %s", *changed, who);
+    }
+    return rc;
+}
+
+/* ---- one option ------------------------------------------------------------------------------ */
+
+/* A copy of what is in effect, with one other value. */
+static Result try_value(const Settings *settings, const char *pattern, const char *name,
+                        const char *text, Config *fresh, Buffer *error)
+{
+    Result rc = config_init(fresh);
+    if (rc != RESULT_OK) {
+        return rc;
+    }
+    rc = options_copy(&fresh->options, &settings->options->config->options);
+    if (rc == RESULT_OK) {
+        rc = put(fresh, pattern, name, text, error);
+    }
+    if (rc == RESULT_OK) {
+        rc = config_resolve_paths(fresh, error);
+    }
+    if (rc == RESULT_OK) {
+        rc = config_check(fresh, error);
+    }
+    if (rc != RESULT_OK) {
+        config_destroy(fresh);
+    }
+    return rc;
+}
+
+static const char *text_of(const Settings *settings, const OptionSpec *spec)
+{
+    const Options *options = &settings->options->config->options;
+    return options->texts[spec - options->specs];
+}
+
+static Result refuse(const Settings *settings, const char *name, const char *text, Buffer *answer)
+{
+    const OptionSpec *spec = options_find(&settings->options->config->options, name);
+    (void)buffer_printf(
+        answer,
+        "%s cannot change while the crawl runs; it is '%s'. Stop the crawl, and start "
+        "it again with --set %s=%s",
+        name, spec == NULL ? "" : text_of(settings, spec), name, text);
+    return RESULT_LIMIT;
+}
+
+Result settings_set(Settings *settings, const char *pattern, const char *name, const char *text,
+                    const char *who, Buffer *answer)
+{
+    Config fresh;
+    Buffer before;
+    Buffer origin;
+    size_t changed = 0;
+    const Options *options = &settings->options->config->options;
+    const OptionSpec *spec = options_find(options, name);
+    Result rc = try_value(settings, pattern, name, text, &fresh, answer);
+    if (rc != RESULT_OK) {
+        return rc;
+    }
+    if (spec == NULL || !spec->live) {
+        config_destroy(&fresh);
+        return refuse(settings, name, text, answer);
+    }
+    buffer_init(&before, BUFFER_NO_LIMIT);
+    buffer_init(&origin, BUFFER_NO_LIMIT);
+    (void)buffer_append_string(&before, text_of(settings, spec));
+    (void)buffer_append_string(&origin, options->origins[spec - options->specs]);
+    rc = take_over(settings, &fresh, who, &changed, answer);
+    config_destroy(&fresh);
+    if (rc == RESULT_OK) {
+        rc =
+            remember(settings, pattern, name, text, buffer_string(&before), buffer_string(&origin));
+    }
+    if (rc == RESULT_OK && *pattern != '\0') {
+        (void)buffer_printf(answer, "%s of %s = %s (others: %s)", name, pattern, text,
+                            text_of(settings, spec));
+    } else if (rc == RESULT_OK) {
+        (void)buffer_printf(answer, changed > 0 ? "%s = %s (it was '%s')" : "%s is %s already",
+                            name, text_of(settings, spec), buffer_string(&before));
+    }
+    buffer_destroy(&before);
+    buffer_destroy(&origin);
+    return rc;
+}
+
+Result settings_unset(Settings *settings, const char *pattern, const char *name, const char *who,
+                      Buffer *answer)
+{
+    SettingsEntry *entry = find(settings, pattern, name);
+    const Options *options = &settings->options->config->options;
+    const OptionSpec *spec = options_find(options, name);
+    bool is_set = entry != NULL || (spec != NULL && *pattern == '\0' &&
+                                    strcmp(options->origins[spec - options->specs], OPERATOR) == 0);
+    Config fresh;
+    size_t changed = 0;
+    Result rc = spec == NULL ? RESULT_NOT_FOUND : config_init(&fresh);
+    if (rc == RESULT_MEMORY) {
+        return rc;
+    }
+    if (rc == RESULT_OK) {
+        rc = options_copy(&fresh.options, options);
+        is_set |= options_drop_site(&fresh.options, pattern, spec, OPERATOR) > 0;
+        if (rc == RESULT_OK && *pattern == '\0' && is_set) {
+            rc = options_set(&fresh.options, name, entry == NULL ? spec->standard : entry->before,
+                             entry == NULL ? "default" : entry->origin, answer);
+        }
+        if (rc == RESULT_OK && is_set) {
+            rc = take_over(settings, &fresh, who, &changed, answer);
+        }
+        config_destroy(&fresh);
+    }
+    if (!is_set) {
+        (void)buffer_printf(answer, "%s%s%s was not set by an operator", name,
+                            *pattern == '\0' ? "" : " of ", pattern);
+        return RESULT_NOT_FOUND;
+    }
+    if (rc == RESULT_OK) {
+        (void)buffer_printf(answer, "%s = %s", name, text_of(settings, spec));
+        if (entry != NULL) {
+            forget(settings, entry);
+        }
+    }
+    return rc;
+}
+
+/* ---- the file -------------------------------------------------------------------------------- */
+
+static char *join(const char *directory, const char *name)
+{
+    Buffer path;
+    buffer_init(&path, BUFFER_NO_LIMIT);
+    (void)buffer_printf(&path, "%s/%s", directory, name);
+    return buffer_detach(&path);
+}
+
+Result settings_write(const Config *config, const char *directory)
+{
+    char *path = join(directory, "config.ini");
+    char *draft = join(directory, "config.ini.new");
+    FILE *file = draft == NULL ? NULL : fopen(draft, "we");
+    Result rc = path == NULL || file == NULL ? result_of_errno(errno) : RESULT_OK;
+    if (rc == RESULT_OK) {
+        options_print(&config->options, file);
+        (void)fputs("\n" CONFIG_END, file);
+        /* Synced, since a resumed crawl reads it: half a file must not get the name. */
+        rc =
+            ferror(file) || fflush(file) != 0 || fsync(fileno(file)) != 0 ? RESULT_FULL : RESULT_OK;
+    }
+    if (file != NULL && fclose(file) != 0 && rc == RESULT_OK) {
+        rc = RESULT_FULL;
+    }
+    if (rc == RESULT_OK && rename(draft, path) != 0) {
+        rc = result_of_errno(errno);
+    }
+    if (rc == RESULT_OK) {
+        rc = warc_files_sync_directory(directory);
+    }
+    free(path);
+    free(draft);
+    return rc;
+}

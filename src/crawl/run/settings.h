@@ -1,0 +1,51 @@
+/* Settings: the configuration of a crawl that runs, and how it changes.
+ *
+ *   config file, environment, command line --settings_reload--> values in effect
+ *   an operator ------------------------- --settings_set-----> the same, and DIR/config.ini
+ *
+ * What: options that are live change at once; each change is a line of ragno.log with key, old and
+ * new value, and who asked. An option that is not live is named in a warning, with what to do. What
+ * an operator has set holds over reloads and restarts, until settings_unset.
+ * Owns: what operators have set. Parts and options are borrowed.
+ * Threads: main.
+ * Errors: error gets a line for each mistake; nothing has changed then. */
+#ifndef CRAWL_RUN_SETTINGS_H
+#define CRAWL_RUN_SETTINGS_H
+
+#include "crawl/parts/agent_parts.h"
+#include "crawl/run/agent_options.h"
+
+typedef struct SettingsEntry {
+    char *pattern; /* of hosts, as in [site "pattern"]; "" = all */
+    char *name;    /* "politeness.host_delay" */
+    char *text;
+    char *before; /* what it was, when it was first set */
+    char *origin; /* and where that came from */
+} SettingsEntry;
+
+typedef struct Settings {
+    const AgentOptions *options;
+    AgentParts *parts;
+    SettingsEntry *set; /* by operators of this run */
+    size_t n_set;
+} Settings;
+
+void settings_init(Settings *settings, const AgentOptions *options, AgentParts *parts);
+void settings_destroy(Settings *settings);
+
+/* Reads the configuration anew. *changed = how many live options have another value now.
+ * RESULT_INVALID: it is wrong. */
+Result settings_reload(Settings *settings, const char *who, size_t *changed, Buffer *error);
+/* pattern: a host or a pattern of hosts, as in [site "pattern"]; "" = all. Sets one option; answer
+ * gets a sentence in any case. RESULT_INVALID: there is no such option, or the value is wrong;
+ * RESULT_LIMIT: it cannot change while the crawl runs. */
+Result settings_set(Settings *settings, const char *pattern, const char *name, const char *text,
+                    const char *who, Buffer *answer);
+/* Back to what it was before an operator set it; the standard value when that was in an earlier
+ * run. RESULT_NOT_FOUND: no operator has set it. */
+Result settings_unset(Settings *settings, const char *pattern, const char *name, const char *who,
+                      Buffer *answer);
+/* Writes DIR/config.ini, synced. */
+Result settings_write(const Config *config, const char *directory);
+
+#endif
