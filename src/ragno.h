@@ -1,19 +1,19 @@
-/* The C library of ragno, libragno: everything about pages, their links and their order, without
+/* libragno: the C library of ragno. Everything about pages, their links and their order, without
  * the network.
  *
  *   CrawledPage --> PageDB --> link streams --> PageRank, HITS
  *                      |                             |
  *                      '--> schedulers <-- scorers <-'
  *
- * A program that crawls by itself gives what it fetched to a scheduler (bf_scheduler_add) and asks
- * it what to fetch next (bf_scheduler_request); one that only keeps pages uses PageDB
- * (page_db_add). DRUM answers "seen before?" for more keys than memory holds.
+ * What: a program that crawls by itself gives what it fetched to a scheduler (bf_scheduler_add) and
+ * asks the scheduler what to fetch next (bf_scheduler_request). A program that only keeps pages
+ * uses PageDB (page_db_add). DRUM answers "seen before?" for more keys than memory holds.
  *
  * Each header says what its calls do, who owns what, which errors there are and which threads may
  * call. Build with `pkg-config --cflags --libs ragno`, and `#include <ragno/ragno.h>`, or, in C,
  * the single headers by their names ("page_db.h"). The crawler's own headers are not installed:
- * only what is included below, and what that needs. Source of the interface: seeds 000, 001 and
- * 003. */
+ * only what is included below, and what that needs.
+ * Source: the interface is that of seeds 000, 001 and 003. */
 #ifndef RAGNO_H
 #define RAGNO_H
 

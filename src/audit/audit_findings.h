@@ -1,6 +1,6 @@
-/* What the audit found: breaches, counted by kind and the first of them kept with their places, and
- * what could not be proven.
+/* Audit findings: the breaches that an audit found.
  *
+ * What: breaches are counted by kind, and the first ones are kept with their places.
  * Owns: its texts.
  * Threads: one. */
 #ifndef AUDIT_AUDIT_FINDINGS_H

@@ -1,14 +1,15 @@
-/* Whether hosts and addresses were left alone as long as they were owed.
+/* Audit pauses: whether hosts and addresses were left alone as long as they were owed.
  *
- * Requests come in the order of their ends (audit_window.h). Two requests that break a delay, or
- * that are in flight at once, may have others between their ends; then the later of them breaks it
- * with its neighbour, too, so looking at neighbours is enough.
+ * What: requests come in the order of their ends (audit_window.h), and each is compared with the
+ * one before it to the same host and to the same address. That is enough: when two requests break a
+ * delay, or are in flight at once, and others lie between their ends, then the later of the two
+ * breaks the delay with its neighbour, too.
  *
- * What a host is owed before a request, in ms: OWED of its line; without that what the request
- * before it left (owes:), or else what the configuration and Crawl-delay ask for. An address is
- * owed what the request before left, or what the configuration asks for. That OWED and owes: are
- * not less than asked for is looked at by itself.
- *
+ * A host is owed, before a request, what the line of the request says (OWED). Without that, it is
+ * owed what the request before it left (owes:), or else what the configuration and Crawl-delay ask
+ * for. An address is owed what the request before it left, or what the configuration asks for. A
+ * separate check finds OWED and owes: that are less than what was asked for.
+ * Owns: its counts.
  * Threads: one. */
 #ifndef AUDIT_AUDIT_PAUSES_H
 #define AUDIT_AUDIT_PAUSES_H

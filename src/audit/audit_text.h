@@ -1,4 +1,6 @@
-/* What an audit has found, for people and for programs.
+/* Audit text: the verdict of an audit, for people and for programs.
+ *
+ * What: prints breaches, figures, the closest calls and the verdict, or the same as JSON.
  * Threads: one. */
 #ifndef AUDIT_AUDIT_TEXT_H
 #define AUDIT_AUDIT_TEXT_H

@@ -1,6 +1,8 @@
-/* DIR/status.json, and the same object as the control socket gives it: flat, as status.h writes it.
+/* Status JSON: DIR/status.json, and the same object as the control socket returns it.
  *
- * Pure; texts are borrowed. */
+ * What: a flat object, as crawl/run/status.h writes it, read field by field.
+ * Owns: nothing; texts are borrowed.
+ * Threads: any; pure. */
 #ifndef LOGS_STATUS_JSON_H
 #define LOGS_STATUS_JSON_H
 

@@ -1,8 +1,11 @@
-/* What the rules of a crawl say of a URL now: scope, traps, filters, robots.txt, depth, its host.
+/* Why judge: what the rules of a crawl say of a URL now.
  *
- * Owns: the rules' texts. Pure but for robots.txt, which is read from the database.
+ * What: scope, traps, filters, robots.txt, depth, and the state of its host. robots.txt is read
+ * from the database; everything else is computed.
+ * Owns: the texts of the rules.
  * Threads: one.
- * Errors: RESULT_MEMORY; a rule that cannot be compiled passes everything and says so. */
+ * Errors: RESULT_MEMORY. A rule that cannot be compiled passes everything, and its judgement says
+ * so. */
 #ifndef WHY_WHY_JUDGE_H
 #define WHY_WHY_JUDGE_H
 

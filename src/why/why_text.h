@@ -1,4 +1,7 @@
-/* What is known of a URL, in sentences for people and as JSON for programs. Pure. */
+/* Why text: what is known of a URL, in sentences for people and as JSON for programs.
+ *
+ * What: formats a Why (why.h).
+ * Threads: any; pure. */
 #ifndef WHY_WHY_TEXT_H
 #define WHY_WHY_TEXT_H
 

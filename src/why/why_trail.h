@@ -1,8 +1,10 @@
-/* What the logs tell of a URL: attempts in crawl.log, refusals in skipped.log.
+/* Why trail: what the logs tell of a URL.
  *
- * Owns: its texts. Memory does not grow with the logs: the latest WHY_ATTEMPTS are kept.
+ * What: attempts in crawl.log and refusals in skipped.log. Memory does not grow with the logs: the
+ * latest WHY_ATTEMPTS are kept.
+ * Owns: its texts.
  * Threads: one.
- * Errors: RESULT_MEMORY; a log that is not there tells nothing. */
+ * Errors: RESULT_MEMORY. A log that does not exist tells nothing. */
 #ifndef WHY_WHY_TRAIL_H
 #define WHY_WHY_TRAIL_H
 

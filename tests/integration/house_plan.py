@@ -8,6 +8,7 @@ import harness
 
 LINT = os.path.abspath("tests/lint/rooms")
 DIAGRAMS = os.path.abspath("tests/lint/diagrams")
+HEADERS = os.path.abspath("tests/lint/headers")
 
 
 def house(path):
@@ -29,11 +30,16 @@ def compile_into(path, *names):
         subprocess.run(["cc", "-c", f"-I{path}/src", f"{path}/src/{name}", "-o", target], check=True)
 
 
-def findings(path, objects=None):
-    """Exit status and lines. Without objects of its own the copy is judged by includes alone."""
-    ran = subprocess.run(["python3", LINT, path, objects or f"{path}/objects"], text=True,
-                         stdout=subprocess.PIPE, stderr=subprocess.STDOUT, check=False)
+def judge(lint, *arguments):
+    """Exit status and lines of one of the scripts in tests/lint."""
+    ran = subprocess.run(["python3", lint, *arguments], text=True, stdout=subprocess.PIPE,
+                         stderr=subprocess.STDOUT, check=False)
     return ran.returncode, ran.stdout.splitlines()
+
+
+def findings(path, objects=None):
+    """Of the rooms. Without objects of its own the copy is judged by includes alone."""
+    return judge(LINT, path, objects or f"{path}/objects")
 
 
 def expect(report, name, found, *lines):
@@ -149,19 +155,15 @@ def change(path, name, *replacements):
 def diagrams(report, path):
     house(path)
     shutil.copy("ARCHITECTURE.md", path)
-
-    def told():
-        ran = subprocess.run(["python3", DIAGRAMS, path], stdout=subprocess.PIPE, text=True, check=False)
-        return ran.returncode, ran.stdout.splitlines()
-
-    report.equal("the diagrams are true", told(), (0, []))
+    report.equal("the diagrams are true", judge(DIAGRAMS, path), (0, []))
     change(path, "src/fetch/dns/resolver.c", ('"dns", resolver_main', '"names", resolver_main'))
     change(path, "src/page/parsing.c", ("queue_init(&parsing->queue", "queue_init(&x) + queue_init(&y"))
     change(path, "src/frontier/visit/visit_state.h", ("VISIT_STATE_ASKING,", "VISIT_STATE_RESTING,"))
     change(path, "src/store/tables/wait_table.c", ('"waits"', '"patience"'))
     change(path, "src/frontier/distributor/purge.h", ("void purge_visit_states(", "void purge_all("))
     change(path, "ARCHITECTURE.md", ("`visit_state.h`", "`visit_status.h`"))
-    report.equal("what they name and is not there, and what is there and they do not name", told(), (1, [
+    report.equal("what they name and is not there, and what is there and they do not name",
+                 judge(DIAGRAMS, path), (1, [
         "purge_visit_states() is in a diagram, and in no header",
         "threads: names is not in the diagram", "threads: dns is in the diagram, and nowhere else",
         "queues: 6 are in the diagram, the sources make 7",
@@ -171,6 +173,18 @@ def diagrams(report, path):
         "ARCHITECTURE.md names visit_status.h, which is gone"]))
 
 
+def headers(report, path):
+    house(path)
+    report.equal("every header begins with its manual", judge(HEADERS, path), (0, []))
+    plant(path, "base/core/hash.h", "/* Hashes.\n *\n * Threads: any. */\n")
+    plant(path, "base/core/clock.h", "/* Clock.\n *\n * What: a.\n * Errors: b.\n * Owns: c. */\n")
+    plant(path, "base/core/error.h", "#include <stddef.h>\n")
+    report.equal("one that does not", judge(HEADERS, path), (1, [
+        "src/base/core/clock.h: What, Errors, Owns are not in the order of HACKING.md",
+        "src/base/core/error.h: does not begin with a comment",
+        "src/base/core/hash.h: its first comment has no What"]))
+
+
 if __name__ == "__main__":
     harness.main(sound, circle_of_calls, circle_of_headers, includes_upward, store_in_fetch, wrong_room,
-                 rooms_without, sizes, too_many, diagrams)
+                 rooms_without, sizes, too_many, diagrams, headers)

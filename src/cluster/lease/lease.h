@@ -13,6 +13,10 @@
  *   has no use for it, or the end has come and the last fetch is over
  *               ---> LEASE_RELEASE ----------------------->  the next one, after the rest it names
  *
+ * What: the rules that both sides share, and the lines of their messages. lease_holder.h is one
+ * side, lease_arbiter.h the other.
+ *
+ * Threads: none of its own.
  * Invariants:
  *  1. A holder begins a fetch only before the end of a lease, which it counts from before it
  *     asked; the arbiter counts from when it granted, which is later. So no common clock is
@@ -24,8 +28,6 @@
  *     table, since it does not know what was granted before.
  *  4. Messages may be lost, repeated, late and out of order: nothing of this depends on them but
  *     progress.
- *
- * Threads: none of its own.
  * Source: MANY-MACHINES 5; Gray, Cheriton: Leases, 1989. */
 #ifndef CLUSTER_LEASE_LEASE_H
 #define CLUSTER_LEASE_LEASE_H

@@ -1,6 +1,8 @@
-/* A canvas: rows of characters, each with a style, to be shown on a terminal or compared by a test.
+/* Canvas: rows of characters, each with a style, that a terminal shows or a test compares.
  *
- * Owns: its cells. Pure; belongs to one thread. */
+ * What: text is put at a place and cut at the edge.
+ * Owns: its cells.
+ * Threads: one; pure. */
 #ifndef COMMAND_TOP_CANVAS_H
 #define COMMAND_TOP_CANVAS_H
 

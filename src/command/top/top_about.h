@@ -1,5 +1,7 @@
-/* What `ragno top` tells about one host: its record, its state, and what comes next of it, read
- * from the crawl's database in one short transaction.
+/* Top about: what `ragno top` tells about one host.
+ *
+ * What: the record of the host, its state, and what it does next, read from the crawl's database in
+ * one short transaction.
  * Threads: one.
  * Errors: RESULT_IO. */
 #ifndef COMMAND_TOP_TOP_ABOUT_H

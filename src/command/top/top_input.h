@@ -1,7 +1,8 @@
-/* What a key means: it moves the choice, changes the screen, edits a prompt, or asks for something
- * that the feed does.
+/* Top input: what a key means.
  *
- * Pure; belongs to the main thread. */
+ * What: a key moves the choice, changes the screen, edits a prompt, or asks for something that the
+ * feed does.
+ * Threads: main; pure. */
 #ifndef COMMAND_TOP_TOP_INPUT_H
 #define COMMAND_TOP_TOP_INPUT_H
 

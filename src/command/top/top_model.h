@@ -1,9 +1,11 @@
-/* What `ragno top` knows of a crawl, and what its user has chosen.
+/* Top model: what `ragno top` knows of a crawl, and what its user has chosen.
  *
  *   feed --TopNews--> model <--keys-- input
  *                       '--> view
  *
- * Owns: its texts and rows. Pure; belongs to the main thread. Times are parameters. */
+ * What: the latest status, the rows of hosts, and the state of the screen. Times are parameters.
+ * Owns: its texts and rows.
+ * Threads: main; pure. */
 #ifndef COMMAND_TOP_TOP_MODEL_H
 #define COMMAND_TOP_TOP_MODEL_H
 

@@ -1,5 +1,6 @@
-/* The terminal of `ragno top`: shows a canvas, gives keys. The only file that knows ncurses.
+/* Top terminal: the terminal of `ragno top`.
  *
+ * What: shows a canvas and returns keys. This is the only file that uses ncurses.
  * Owns: the terminal while it is open.
  * Threads: main. */
 #ifndef COMMAND_TOP_TOP_TERMINAL_H

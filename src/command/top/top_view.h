@@ -1,6 +1,8 @@
-/* Draws what `ragno top` knows: a head with rates and graphs, then hosts or a text, then a line of
- * keys, of a prompt, or of a message. From 80x24 on all of it is there; a smaller canvas gets what
- * fits. Pure. */
+/* Top view: draws what `ragno top` knows.
+ *
+ * What: a head with rates and graphs, then hosts or a text, then a line of keys, of a prompt, or of
+ * a message. A canvas of 80x24 or more shows all of it; a smaller one shows what it has room for.
+ * Threads: main; pure. */
 #ifndef COMMAND_TOP_TOP_VIEW_H
 #define COMMAND_TOP_TOP_VIEW_H
 

@@ -12,10 +12,10 @@
  *   RECEIVING     less than slow_bytes_s came, on average, in the last slow_time_ms
  *   all           total_ms have passed since the start
  *
- * Invariant: a running transfer stands in the heap under the first time at which something about it
- * may be due; a paused one does not.
  * Owns: the heap; transfers are the caller's.
- * Threads: one fetching thread. Times are those of its run clock, and parameters. */
+ * Threads: one fetching thread. Times are those of its run clock, and parameters.
+ * Invariant: a running transfer stands in the heap under the first time at which something about it
+ * may be due; a paused one does not. */
 #ifndef FETCH_CLOCK_TRANSFER_CLOCK_H
 #define FETCH_CLOCK_TRANSFER_CLOCK_H
 

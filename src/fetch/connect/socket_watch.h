@@ -8,9 +8,9 @@
  * only read from in epoll meanwhile. When such a socket becomes readable although nobody waits for
  * it, because the server closes it, the socket is taken out then.
  *
+ * Threads: one, the fetcher's.
  * Invariant: what epoll knows of a socket is what `registered` says. The kernel forgets a socket
  * that is closed, whoever closes it, so every new one must be announced (socket_watch_opened).
- * Threads: one, the fetcher's.
  * Source: epoll(7). */
 #ifndef FETCH_CONNECT_SOCKET_WATCH_H
 #define FETCH_CONNECT_SOCKET_WATCH_H

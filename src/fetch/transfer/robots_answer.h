@@ -12,6 +12,7 @@
  *    politeness of the host that was asked. What the answer means, rules or failure, is the
  *    asker's.
  *
+ * Threads: the one that holds the visit state.
  * Invariants:
  *  1. No address and no host is asked sooner than for a page of its own, and the target's address
  *     obeys fetch.allow_addresses.
@@ -22,8 +23,6 @@
  * A content coding is undone, although none was asked for: servers send files as they store them.
  * Of what comes out the first ROBOTS_MAX_BYTES are read. A file that cannot be decoded to its end,
  * or whose coding is unknown and which is no text, counts as unreachable.
- *
- * Threads: the one that holds the visit state.
  * Source: RFC 9309 2.3.1. */
 #ifndef FETCH_TRANSFER_ROBOTS_ANSWER_H
 #define FETCH_TRANSFER_ROBOTS_ANSWER_H

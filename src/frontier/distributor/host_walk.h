@@ -3,12 +3,12 @@
  * What: the schedule lists the hosts that have work by the level of their best URL. The walk has a
  * place in that list and goes on as long as there is room.
  *
+ * Threads: distributor.
  * Invariants:
  *  1. The hosts before the walk's place are in memory, could not be loaded when it passed, or had
  *     their turn. A host that is better than those at its place and is left on disk before it sets
  *     the walk back (host_walk_left_out); and it begins anew now and then.
- *  2. No host is loaded while a better one is known to wait; equals take turns.
- * Threads: distributor. */
+ *  2. No host is loaded while a better one is known to wait; equals take turns. */
 #ifndef FRONTIER_DISTRIBUTOR_HOST_WALK_H
 #define FRONTIER_DISTRIBUTOR_HOST_WALK_H
 

@@ -9,15 +9,14 @@
  * even when the front is large enough. So with scores the next URL to be fetched is nearly the best
  * of all hosts, not only of those that happened to come first.
  *
+ * Threads: distributor.
  * Invariants:
  *  1. Hosts of equal levels never change places: scores that are all the same evict nobody.
  *  2. Evictions are bounded: in a second by a share of the hosts in memory and, but for a few, by a
  *     share of the results, because a crawl gains nothing by better hosts that it cannot visit.
  *     There are none when the best hosts in memory already make up the required front.
  *  3. A weighted bias keeps its share of the hosts in memory for levels that are not the best: that
- *     many of these are not evicted, and they are loaded by turns.
- *
- * Threads: distributor. */
+ *     many of these are not evicted, and they are loaded by turns. */
 #ifndef FRONTIER_DISTRIBUTOR_STEERING_H
 #define FRONTIER_DISTRIBUTOR_STEERING_H
 

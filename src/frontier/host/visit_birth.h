@@ -4,8 +4,8 @@
  * forgotten is owed what it was owed before. A host that has a guest gets the guest's times; the
  * guest is forgotten.
  *
- * Invariant: a host has at most one visit state, its guest included.
- * Threads: distributor. */
+ * Threads: distributor.
+ * Invariant: a host has at most one visit state, its guest included. */
 #ifndef FRONTIER_HOST_VISIT_BIRTH_H
 #define FRONTIER_HOST_VISIT_BIRTH_H
 

@@ -5,9 +5,9 @@
  * (frontier/visit/visit_state.h, fetch/transfer/robots_answer.h). Askers wait at a visit state that
  * is away until it comes home.
  *
+ * Threads: distributor.
  * Invariant: a visit state with askers serves them before it goes on an errand itself: nobody waits
- * in a circle.
- * Threads: distributor. */
+ * in a circle. */
 #ifndef FRONTIER_HOST_VISIT_ERRAND_H
 #define FRONTIER_HOST_VISIT_ERRAND_H
 

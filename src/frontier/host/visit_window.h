@@ -3,12 +3,12 @@
  * What: a window is the head of the host's schedule, and with a weighted bias a share of what comes
  * later. Its size is a share of the memory that is left, so that more hosts mean shorter windows.
  *
+ * Threads: distributor.
  * Invariants:
  *  1. A page index is in Distributor.in_flight from the moment it enters a window until its result
  *     is committed or its window is released: nothing is handed out twice.
  *  2. With limits.pages_per_host, the pages of a host that are stored and its URLs in flight are
- *     never more together than that limit.
- * Threads: distributor. */
+ *     never more together than that limit. */
 #ifndef FRONTIER_HOST_VISIT_WINDOW_H
 #define FRONTIER_HOST_VISIT_WINDOW_H
 

@@ -4,14 +4,13 @@
  * above all scores. The others wait in the host's line, in order of due time, and come as a group
  * when those are done.
  *
+ * Owns: nothing; borrows the tables.
+ * Threads: ingest, inside the batch's transaction.
  * Invariants:
  *  1. A due page is in the schedule at most once: entries are keyed by host, level and page, and
  *     the level is the one that PageDB has for the page.
  *  2. A host that has new URLs gets as many fetches of those between two groups as the last group
- *     had pages (HostRecord.owed): due pages and new ones do not starve each other.
- *
- * Owns: nothing; borrows the tables.
- * Threads: ingest, inside the batch's transaction. */
+ *     had pages (HostRecord.owed): due pages and new ones do not starve each other. */
 #ifndef INGEST_REVISIT_REVISIT_LINE_H
 #define INGEST_REVISIT_REVISIT_LINE_H
 

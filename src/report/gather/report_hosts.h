@@ -1,6 +1,6 @@
-/* What the database tells of hosts: how they ended, the largest, the slowest, those with most
- * errors, and their robots.txt.
+/* Report hosts: what the database tells of hosts.
  *
+ * What: how hosts ended, the largest, the slowest, those with most errors, and their robots.txt.
  * Owns: nothing.
  * Threads: one. */
 #ifndef REPORT_GATHER_REPORT_HOSTS_H

@@ -1,7 +1,8 @@
-/* What crawl.log tells of a crawl: statuses, media types, errors, sizes, times.
+/* Report log: what crawl.log tells of a crawl.
  *
+ * What: statuses, media types, errors, sizes and times. Memory does not grow with the log.
  * Owns: its tallies.
- * Threads: one. Memory does not grow with the log. */
+ * Threads: one. */
 #ifndef REPORT_GATHER_REPORT_LOG_H
 #define REPORT_GATHER_REPORT_LOG_H
 

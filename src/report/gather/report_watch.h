@@ -1,7 +1,9 @@
-/* What status.log tells of a crawl: the queue and the memory over time, and what bound how long.
+/* Report watch: what status.log tells of a crawl.
  *
+ * What: the queue and the memory over time, and how long each limit bound the crawl. Memory does
+ * not grow with the log.
  * Owns: its tally.
- * Threads: one. Memory does not grow with the log. */
+ * Threads: one. */
 #ifndef REPORT_GATHER_REPORT_WATCH_H
 #define REPORT_GATHER_REPORT_WATCH_H
 

@@ -1,4 +1,6 @@
-/* What a report says, and in which order: the same for every form.
+/* Report sections: what a report says, and in which order.
+ *
+ * What: the sections are the same for every form of the report.
  * Threads: one. */
 #ifndef REPORT_TELL_REPORT_SECTIONS_H
 #define REPORT_TELL_REPORT_SECTIONS_H

@@ -1,8 +1,7 @@
-/* What the sections of a report share: short ways to tell the writer of a fact, a table, a
- * histogram.
+/* Report telling: what the sections of a report share.
  *
- * Owns: two buffers of a Telling; what telling_origin and telling_url return is borrowed until
- * their next call.
+ * What: short ways to tell the writer of a fact, a table or a histogram.
+ * Owns: two buffers; what telling_origin and telling_url return is borrowed until their next call.
  * Threads: one. */
 #ifndef REPORT_TELL_REPORT_TELLING_H
 #define REPORT_TELL_REPORT_TELLING_H

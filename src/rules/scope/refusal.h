@@ -1,9 +1,9 @@
 /* Refusal: why a URL was not scheduled, or was scheduled and not fetched.
  *
  * What: a refusal has a name (status.log, skipped.log, the summary) and a status (crawl.log).
+ * Threads: any.
  * Invariant: the enum only grows at its end, because the numbers by reason are saved with each
- * commit (page/stats.h).
- * Threads: any. */
+ * commit (page/stats.h). */
 #ifndef RULES_REFUSAL_H
 #define RULES_REFUSAL_H
 

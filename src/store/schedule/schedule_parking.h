@@ -8,8 +8,9 @@
  *   table of hosts:  level -> hosts with work;  PARKED -> parked hosts;  PARKED_ENTRIES -> how many
  *                    entries these have
  *
+ * Threads: as schedule.h.
  * Invariant: a host is in at most one of these lists. It is parked whether it has entries or not.
- * Threads: as schedule.h. */
+ */
 #ifndef STORE_SCHEDULE_SCHEDULE_PARKING_H
 #define STORE_SCHEDULE_SCHEDULE_PARKING_H
 

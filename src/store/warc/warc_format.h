@@ -1,6 +1,6 @@
-/* The vocabulary of WARC 1.1 that writer, reader and index share: record types, reasons of
- * truncation, dates, digests, record ids.
+/* WARC format: the vocabulary of WARC 1.1 that writer, reader and index share.
  *
+ * What: record types, reasons of truncation, dates, digests and record ids.
  * Threads: any, except that a WarcHasher and a WarcIds belong to one thread.
  * Errors: RESULT_MEMORY; RESULT_IO when the system has no random bytes.
  * Source: ISO 28500:2017. */
