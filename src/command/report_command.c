@@ -24,7 +24,7 @@ static int usage(FILE *out)
     (void)fprintf(
         out, "usage: ragno report DIR [--html] [-o FILE]\n"
              "       ragno report DIR --broken-links [-o FILE]\n"
-             "What a crawl came to, also while it runs: speed over time, statuses, types, sizes,\n"
+             "Reports on a crawl, finished or running: speed over time, statuses, types, sizes,\n"
              "errors, refusals, robots.txt, walls, hosts, links, redirects, broken links.\n"
              "  --html           one HTML file with graphs, which loads nothing\n"
              "  --broken-links   each link to a page that cannot be had, one line each: status,\n"

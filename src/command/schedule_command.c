@@ -143,7 +143,8 @@ static int parse(FreqCommand *command, int argc, char **argv)
     command->directory = argv[optind];
     int ways = (command->rules_file != NULL) + (command->visits > 0.0) + command->is_print;
     if (ways > 1 || (ways == 0 && command->freq_default < 0.0 && !(command->scale > 0.0))) {
-        (void)fprintf(stderr, "ragno schedule: say one of --default, --rules, --visits, --print\n");
+        (void)fprintf(stderr,
+                      "ragno schedule: expected one of --default, --rules, --visits, --print\n");
         return usage(stderr);
     }
     bool has_default = command->freq_default >= 0.0;

@@ -21,7 +21,7 @@ static int usage(FILE *out)
              "Everything about one URL: how it was found, what the rules say of it, where it is\n"
              "now and what it waits for, each attempt, and what comes next. Its state is one of\n"
              "unknown, refused, queued, in flight, fetched, duplicate, failed, host dropped.\n"
-             "Exit: 0, 1 when nothing is known of it, 2 when it is no URL.\n");
+             "Exit: 0 known, 1 unknown, 2 not a URL.\n");
     return out == stdout ? 0 : EXIT_USAGE;
 }
 

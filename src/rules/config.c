@@ -119,8 +119,8 @@ static Result check_headers(const char *text, Buffer *error)
         size_t length = strcspn(text, "|");
         size_t name = strcspn(text, ": |");
         if (length > 0 && (name == 0 || text[name] != ':')) {
-            (void)buffer_printf(error, "'%.*s' is no header: expected 'Name: value'", (int)length,
-                                text);
+            (void)buffer_printf(error, "'%.*s' is not a header field: expected 'Name: value'",
+                                (int)length, text);
             return RESULT_INVALID;
         }
         text += length + (text[length] == '|');

@@ -24,9 +24,9 @@
     ROW(crawl, user_agent, TEXT, char *, "", 0, 0, NULL, false, false, \
         "User-Agent header; empty = ragno/VERSION (+CONTACT)") \
     ROW(crawl, max_pages, COUNT, int64_t, "0", 0, CONFIG_BIG, NULL, true, false, \
-        "stop after so many fetched pages, exit 14; 0 = no limit") \
+        "stop after this many fetched pages, exit 14; 0 = no limit") \
     ROW(crawl, max_bytes, SIZE, int64_t, "0", 0, CONFIG_BIG, NULL, true, false, \
-        "stop after so many received bytes, exit 14; 0 = no limit") \
+        "stop after this many received bytes, exit 14; 0 = no limit") \
     ROW(crawl, max_duration, TIME, int64_t, "0", 0, CONFIG_YEAR, NULL, true, false, \
         "stop a run after this time, exit 15; the next run has it anew; 0 = no limit") \
     ROW(crawl, max_total_duration, TIME, int64_t, "0", 0, CONFIG_YEAR, NULL, true, false, \
@@ -47,11 +47,11 @@
     ROW(politeness, crawl_delay_max, TIME, int64_t, "300s", 0, CONFIG_YEAR, NULL, true, true, \
         "a longer Crawl-delay in robots.txt is cut to this") \
     ROW(politeness, adaptive_factor, REAL, double, "0", 0, 1000, NULL, true, true, \
-        "wait at least so many times the duration of the last fetch; 0 = off") \
+        "wait at least this many times the duration of the last fetch; 0 = off") \
     ROW(politeness, retry_after_max, TIME, int64_t, "1d", 0, CONFIG_YEAR, NULL, true, true, \
         "a host whose Retry-After is longer is parked, with its URLs") \
     ROW(politeness, rest_max, TIME, int64_t, "6h", 0, CONFIG_YEAR, NULL, true, true, \
-        "no rest after a failure is longer; 0 = no matter") \
+        "longest rest of a host after a failure; 0 = no limit") \
     ROW(politeness, park_after, TIME, int64_t, "6h", 0, CONFIG_YEAR, NULL, true, true, \
         "a host whose rests after failures add up to this is parked, with its URLs; 0 = never") \
     ROW(politeness, retry, TEXT, char *, "", 0, 0, NULL, false, false, \
@@ -66,11 +66,11 @@
     ROW(dns, queries, COUNT, int64_t, "1000", 1, 30000, NULL, false, false, \
         "queries in flight at most; further names wait") \
     ROW(dns, cache_entries, COUNT, int64_t, "100000", 0, 1e8, NULL, false, false, \
-        "answers kept at most; the first to expire go") \
+        "answers kept at most; the first to expire is dropped") \
     ROW(dns, ttl_min, TIME, int64_t, "1m", 0, CONFIG_YEAR, NULL, false, false, \
-        "answers are kept at least so long") \
+        "answers are kept at least this long") \
     ROW(dns, ttl_max, TIME, int64_t, "1d", 1000, CONFIG_YEAR, NULL, false, false, \
-        "and at most so long") \
+        "answers are kept at most this long") \
     ROW(dns, negative_ttl, TIME, int64_t, "5m", 0, CONFIG_YEAR, NULL, false, false, \
         "how long a missing answer is remembered") \
     ROW(dns, family, WORD, int, "ipv4-first", 0, 0, "ipv4-first|ipv6-first|ipv4|ipv6", false, \
@@ -79,27 +79,29 @@
     ROW(fetch, connections, COUNT, int64_t, "256", 1, 100000, NULL, true, false, \
         "transfers in flight at most, over all threads") \
     ROW(fetch, memory, SIZE, int64_t, "128Mi", 65536, CONFIG_BIG, NULL, false, false, \
-        "answers received and not yet parsed, in bytes; beyond, transfers are paused and none begun") \
+        "bytes of answers received and not yet parsed; beyond it, transfers are paused and none " \
+        "is begun") \
     ROW(fetch, idle_connections, COUNT, int64_t, "5000", 0, 1000000, NULL, false, false, \
         "connections kept open for the next fetch, over all threads; 5 kB each, 40 kB with TLS") \
     ROW(fetch, connect_timeout, TIME, int64_t, "20s", 10, 3600e3, NULL, false, false, \
-        "for connecting, TLS included") \
+        "time to connect, TLS included") \
     ROW(fetch, first_byte_timeout, TIME, int64_t, "30s", 10, 3600e3, NULL, false, false, \
-        "from the start of a fetch to the first byte of the answer") \
+        "time from the start of a fetch to the first byte of the answer") \
     ROW(fetch, total_timeout, TIME, int64_t, "120s", 10, 86400e3, NULL, false, false, \
-        "for a whole fetch; what came until then is kept, marked trunc:time") \
+        "time for a whole fetch; what came until then is kept, marked trunc:time") \
     ROW(fetch, slow_rate, SIZE, int64_t, "1K", 0, 1e9, NULL, false, false, \
-        "bytes per second; slower than this for slow_time is too slow; 0 = off") \
+        "bytes per second; a transfer that is slower for slow_time is ended as too slow; 0 = " \
+        "off") \
     ROW(fetch, slow_time, TIME, int64_t, "30s", 1000, 3600e3, NULL, false, false, \
-        "see slow_rate") \
+        "how long a transfer may be slower than slow_rate") \
     ROW(fetch, max_body, SIZE, int64_t, "2Mi", 1024, 2147483648.0, NULL, true, true, \
         "bytes of a body kept, as received and again after decoding; marked trunc:length") \
     ROW(fetch, max_sitemap, SIZE, int64_t, "50Mi", 1024, 2147483648.0, NULL, true, true, \
-        "the same for a sitemap that robots.txt or an index names") \
+        "bytes kept of a sitemap that robots.txt or an index names") \
     ROW(fetch, max_header, SIZE, int64_t, "256Ki", 1024, 16777216, NULL, false, false, \
         "bytes of a response header; a longer one is a broken answer") \
     ROW(fetch, max_ratio, COUNT, int64_t, "200", 1, 100000, NULL, false, false, \
-        "decoded over received bytes at most; beyond is status -10004") \
+        "greatest ratio of decoded to received bytes; a body beyond it gets status -10004") \
     ROW(fetch, max_redirects, COUNT, int64_t, "5", 0, 50, NULL, false, false, \
         "redirects followed in a chain; a redirect is a link of its own") \
     ROW(fetch, conditional, BOOL, bool, "yes", 0, 0, NULL, false, false, \
@@ -109,7 +111,7 @@
     ROW(fetch, deny_addresses, TEXT, char *, "", 0, 0, NULL, false, false, \
         "addresses that are never connected to, such as 192.0.2.0/24, 2001:db8::/32") \
     ROW(fetch, port_map, TEXT, char *, "", 0, 0, NULL, false, false, \
-        "connect to other ports than the URL's, such as 80:8080 (tests)") \
+        "connect to another port than the URL names, such as 80:8080 (for tests)") \
     ROW(fetch, headers, TEXT, char *, "", 0, 0, NULL, true, true, \
         "further request headers, 'Name: value', separated by |") \
     ROW(fetch, accept_language, TEXT, char *, "", 0, 0, NULL, true, true, \
@@ -140,13 +142,13 @@
         "no: robots.txt is neither asked for nor obeyed; only in [site] sections, for hosts that are " \
         "yours") \
     ROW(scope, domains, TEXT, char *, "", 0, 0, NULL, true, false, \
-        "only these hosts and what is below them, comma separated; empty = everything") \
+        "only these hosts and their subdomains, comma separated; empty = everything") \
     ROW(scope, exclude_domains, TEXT, char *, "", 0, 0, NULL, true, false, \
-        "not these hosts nor what is below them, comma separated") \
+        "exclude these hosts and their subdomains, comma separated") \
     ROW(scope, accept_regex, TEXT, char *, "", 0, 0, NULL, true, false, \
-        "only URLs in which this regular expression (PCRE) is found") \
+        "only URLs in which this regular expression (PCRE) matches") \
     ROW(scope, reject_regex, TEXT, char *, "", 0, 0, NULL, true, false, \
-        "not URLs in which this regular expression (PCRE) is found") \
+        "exclude URLs in which this regular expression (PCRE) matches") \
     ROW(scope, depth, COUNT, int64_t, "20", 0, 1000000, NULL, false, false, \
         "links from a seed at most") \
     ROW(scope, max_url_length, COUNT, int64_t, "2048", 16, 65536, NULL, false, false, \
@@ -166,11 +168,13 @@
     ROW(scope, sitemaps, BOOL, bool, "no", 0, 0, NULL, false, false, \
         "read the sitemaps that robots.txt names") \
     ROW(scope, sitemap_depth, COUNT, int64_t, "3", 0, 100, NULL, false, false, \
-        "sitemap indexes below each other at most, the one of robots.txt included") \
+        "levels of sitemap indexes at most, the one that robots.txt names included") \
     ROW(scope, sitemap_entries, COUNT, int64_t, "50000", 1, 10000000, NULL, false, false, \
         "entries taken from one sitemap or feed") \
     ROW(scope, sitemap_location, WORD, int, "anywhere", 0, 0, "anywhere|host|folder", false, \
-        false, "which entries of a sitemap count: all, those of its host, or below its folder") \
+        false, \
+        "which entries of a sitemap are taken: all, those of its host, or those below its " \
+        "folder") \
     ROW(scope, follow_ugc, BOOL, bool, "yes", 0, 0, NULL, false, false, \
         "follow links marked rel=ugc") \
     ROW(scope, follow_sponsored, BOOL, bool, "yes", 0, 0, NULL, false, false, \
@@ -180,14 +184,14 @@
     ROW(filter, fetch, TEXT, char *, "", 0, 0, NULL, true, false, \
         "which scheduled URLs are fetched") \
     ROW(filter, parse, TEXT, char *, "", 0, 0, NULL, true, false, \
-        "which answers are looked into for links and text") \
+        "which answers are searched for links and text") \
     ROW(filter, follow, TEXT, char *, "", 0, 0, NULL, true, false, \
-        "of which answers the links are followed") \
+        "which answers have their links followed") \
     ROW(parse, threads, COUNT, int64_t, "1", 1, 64, NULL, false, false, "parsing threads") \
     ROW(parse, queue, COUNT, int64_t, "256", 1, 100000, NULL, false, false, \
-        "fetched pages that may wait for a parsing thread; then fetching waits") \
+        "fetched pages that may wait for a parsing thread; when it is full, fetching waits") \
     ROW(parse, max_links, COUNT, int64_t, "10000", 0, 10000000, NULL, false, false, \
-        "links taken from one page; the rest is counted and dropped") \
+        "links taken from one page; further ones are counted and dropped") \
     ROW(parse, memory, SIZE, int64_t, "64Mi", 65536, 4294967296.0, NULL, false, false, \
         "memory for one page in one parsing thread") \
     ROW(parse, content_hash, WORD, int, "auto", 0, 0, "auto|body|text|links", false, false, \
@@ -198,30 +202,30 @@
         "a page is another's duplicate when both have the same body, or the same content as " \
         "parse.content_hash sees it") \
     ROW(parse, follow_duplicates, BOOL, bool, "no", 0, 0, NULL, false, false, \
-        "keep the links of pages that have body and links of another page of their host") \
+        "keep the links of pages whose body and links are those of another page of their host") \
     ROW(parse, near_duplicates, WORD, int, "off", 0, 0, "off|flag", false, false, \
-        "look for pages whose text is nearly that of another; flag = near:URL in crawl.log") \
+        "look for pages with nearly the same text; flag = near:URL in crawl.log") \
     ROW(parse, forms, BOOL, bool, "no", 0, 0, NULL, false, false, "take form actions as links") \
     ROW(store, batch_pages, COUNT, int64_t, "2048", 1, 100000, NULL, false, false, \
         "results committed together at most") \
     ROW(store, batch_links, COUNT, int64_t, "32768", 1, 1e9, NULL, false, false, \
         "links of the results committed together at most; a single result may have more") \
     ROW(store, memory, SIZE, int64_t, "64Mi", 65536, CONFIG_BIG, NULL, false, false, \
-        "parsed pages waiting for their commit, in bytes; beyond, parsing waits") \
+        "bytes of parsed pages that wait for their commit; beyond it, parsing waits") \
     ROW(store, batch_time, TIME, int64_t, "200ms", 1, 60e3, NULL, false, false, \
-        "a result waits for its commit at most so long") \
+        "longest time that a result waits for its commit") \
     ROW(store, reader_age, TIME, int64_t, "1m", 1000, 24 * 3600e3, NULL, false, false, \
         "a warning names the process whose snapshot keeps the database from reusing room for so long") \
     ROW(store, filter, TEXT, char *, "", 0, 0, NULL, true, false, \
         "which answers are kept in WARC files") \
     ROW(store, map_size, SIZE, int64_t, "0", 0, CONFIG_BIG, NULL, false, false, \
-        "address space for the database; 0 = 1 Ti, or what there is") \
+        "address space for the database; 0 = 1 Ti, or as much as there is") \
     ROW(warc, enabled, BOOL, bool, "yes", 0, 0, NULL, false, false, \
         "keep every answer in WARC files under DIR/warc") \
     ROW(warc, max_size, SIZE, int64_t, "1Gi", 65536, CONFIG_BIG, NULL, false, false, \
         "a file that would grow beyond this is finished and a new one begun") \
     ROW(warc, max_age, TIME, int64_t, "0", 0, CONFIG_YEAR, NULL, false, false, \
-        "a file older than this is finished; 0 = no matter") \
+        "a file older than this is finished; 0 = off") \
     ROW(warc, name, TEXT, char *, "ragno-{timestamp}-{serial:05}.warc", 0, 0, NULL, false, \
         false, \
         "names of the files, before .gz or .zst; {serial} is needed, {timestamp} and {host} are " \
@@ -229,11 +233,11 @@
     ROW(warc, files, COUNT, int64_t, "1", 1, 16, NULL, false, false, \
         "files written at once; one takes tens of thousands of pages a second") \
     ROW(warc, compression, WORD, int, "gzip", 0, 0, "gzip|zstd", false, false, \
-        "of each record by itself; not all readers know zstd") \
+        "compression of the records, each by itself; not all readers know zstd") \
     ROW(warc, level, COUNT, int64_t, "1", 1, 19, NULL, false, false, \
-        "level of compression; gzip has 12 (libdeflate's)") \
+        "level of compression; gzip has 1 to 12 (libdeflate)") \
     ROW(warc, index_memory, SIZE, int64_t, "32Mi", 65536, CONFIG_BIG, NULL, false, false, \
-        "for sorting the index of a finished file; larger ones are sorted in pieces") \
+        "memory for sorting the index of a finished file; larger indices are sorted in pieces") \
     ROW(warc, dns, BOOL, bool, "no", 0, 0, NULL, false, false, \
         "a resource record for each new DNS answer") \
     ROW(warc, metadata, BOOL, bool, "no", 0, 0, NULL, false, false, \
@@ -241,17 +245,19 @@
     ROW(warc, mask_secrets, BOOL, bool, "no", 0, 0, NULL, false, false, \
         "request records have *** for the values of Authorization, Proxy-Authorization and Cookie") \
     ROW(score, scorer, WORD, int, "none", 0, 0, "none|content|pagerank|hits", false, false, \
-        "what best-first goes by: links and their depth, score.rules, or the links between pages") \
+        "what best-first goes by: none = links and their depth; content = score.rules; " \
+        "pagerank, hits = the links between pages") \
     ROW(score, rules, TEXT, char *, "", 0, 0, NULL, false, false, \
         "file of lines WEIGHT FILTER: the first that matches is the score of a link or page") \
     ROW(score, page_share, REAL, double, "0.3", 0, 1, NULL, false, false, \
-        "content: share of the score of the page with the link; the rest is the link's") \
+        "content: weight of the score of the linking page; the rest is the weight of the link") \
     ROW(score, min_pages, COUNT, int64_t, "1000", 1, CONFIG_BIG, NULL, false, false, \
-        "pagerank, hits: computed anew when so many pages were fetched since the last time,") \
+        "pagerank, hits: fetched pages since the last computation before another one begins") \
     ROW(score, growth, REAL, double, "0.2", 0, 100, NULL, false, false, \
-        "and they are this share of those fetched before") \
+        "pagerank, hits: the same as a share of the pages fetched before") \
     ROW(score, interval, TIME, int64_t, "0", 0, CONFIG_YEAR, NULL, false, false, \
-        "or after this time, when any page was fetched; 0 = no matter") \
+        "pagerank, hits: compute again after this time in any case, if a page was fetched; 0 = " \
+        "off") \
     ROW(score, damping, REAL, double, "0.85", 0, 1, NULL, false, false, \
         "pagerank: share of the surfer's steps that follow links") \
     ROW(score, precision, REAL, double, "1e-2", 1e-9, 1, NULL, false, false, \
@@ -270,29 +276,32 @@
         "file of rules: a regular expression, blanks, and an interval (6h) or xN, N times as often " \
         "as the page changes; the first that matches decides") \
     ROW(schedule, revisit_default, TIME, int64_t, "7d", 1, CONFIG_YEAR, NULL, true, false, \
-        "a page is visited again after this, or half of it, while nothing is known of it") \
+        "interval to the next visit of a page while its change rate is not known (the second " \
+        "visit comes after half of it at the earliest)") \
     ROW(schedule, revisit_min, TIME, int64_t, "1h", 1, CONFIG_YEAR, NULL, true, false, \
-        "not sooner, whatever rules and changes say") \
+        "shortest interval between two visits, whatever rules and changes say") \
     ROW(schedule, revisit_max, TIME, int64_t, "90d", 1, CONFIG_YEAR, NULL, true, false, \
-        "and not later") \
+        "longest interval between two visits") \
     ROW(schedule, revisit_power, REAL, double, "0.5", 0, 1, NULL, true, false, \
         "how much change counts: 0 = all pages alike, 1 = as often as they change") \
     ROW(schedule, revisit_tries, COUNT, int64_t, "3", 1, 16, NULL, true, false, \
         "visits in a row that find a page gone (404, 410), or failures of its host, until it is " \
         "given up; the interval doubles with each") \
     ROW(schedule, margin, REAL, double, "-1", -1, 1000, NULL, false, false, \
-        "what ragno schedule spread over time is visited 1/(frequency*(1+margin)) after its last " \
-        "crawl at the earliest; negative = off") \
+        "a page with a frequency from ragno schedule is visited 1/(frequency*(1+margin)) after " \
+        "its last crawl at the earliest; negative = off") \
     ROW(schedule, max_n_crawls, COUNT, int64_t, "0", 0, CONFIG_BIG, NULL, true, false, \
-        "a page crawled so often is visited no more; 0 = no limit") \
+        "visits of a page at most; 0 = no limit") \
     ROW(schedule, order, WORD, int, "best-first", 0, 0, "best-first|breadth-first|depth-first", \
-        false, false, "what goes first within a host and across hosts") \
+        false, false, \
+        "which URLs go first, within a host and across hosts") \
     ROW(schedule, levels, COUNT, int64_t, "32", 1, 64, NULL, false, false, \
         "priority levels (front queues); together they span scores from 1 to 1/65536") \
     ROW(schedule, bias, WORD, int, "strict", 0, 0, "strict|weighted", false, false, \
-        "always the best level that can be fetched, or a share for the others: nothing starves") \
+        "strict = always the best level that can be fetched; weighted = a share of the turns " \
+        "for other levels, so that none starves") \
     ROW(schedule, lower_share, REAL, double, "0.2", 0, 1, NULL, false, false, \
-        "weighted: that share") \
+        "weighted: share of the turns for levels that are not the best") \
     ROW(schedule, window, COUNT, int64_t, "32", 4, 100000, NULL, false, false, \
         "URLs of one host held in memory at most") \
     ROW(limits, pages_per_host, COUNT, int64_t, "0", 0, CONFIG_BIG, NULL, true, true, \
@@ -303,34 +312,38 @@
     ROW(limits, path_segments, COUNT, int64_t, "0", 0, 1000, NULL, false, false, \
         "links with more segments in their path are refused as traps; 0 = no limit") \
     ROW(limits, repeated_segments, COUNT, int64_t, "3", 0, 100, NULL, false, false, \
-        "so are links that repeat a run of segments so often (/a/b/a/b/a/b: 3); 0 or 1 = off") \
+        "links that repeat a run of path segments this often are refused as traps " \
+        "(/a/b/a/b/a/b: 3); 0 or 1 = off") \
     ROW(limits, query_parameters, COUNT, int64_t, "0", 0, 10000, NULL, false, false, \
-        "so are links with more parameters in their query; 0 = no limit") \
+        "links with more parameters in their query are refused as traps; 0 = no limit") \
     ROW(limits, trap_fetches, COUNT, int64_t, "50", 0, 1e9, NULL, false, false, \
-        "pages fetched of a URL pattern before it is judged by trap_yield; 0 = never") \
+        "fetched pages of a URL pattern before trap_yield judges it; 0 = never") \
     ROW(limits, trap_yield, REAL, double, "0.1", 0, 1, NULL, false, false, \
-        "least share of them with new content; with less the pattern is throttled at half of " \
-        "trap_fetches, and its URLs are refused from there on") \
+        "least share of a pattern's pages with new content; a pattern below it is throttled at " \
+        "half of trap_fetches and refused at trap_fetches") \
     ROW(limits, trap_patterns, COUNT, int64_t, "65536", 64, 1e8, NULL, false, false, \
         "patterns remembered at most, 96 bytes each") \
     ROW(limits, workbench_memory, SIZE, int64_t, "256Mi", 65536, CONFIG_BIG, NULL, true, false, \
         "memory for visit states, their URLs and robots rules; further hosts wait on disk") \
     ROW(limits, front, COUNT, int64_t, "100000", 1, 1e8, NULL, false, false, \
-        "addresses kept ready for fetching at most; grows to it when fetchers starve") \
+        "addresses kept ready for fetching at most; the number grows to it while fetchers " \
+        "starve") \
     ROW(sieve, test, WORD, int, "drum", 0, 0, "drum|bloom", false, false, \
-        "what decides that a URL is new: the database; or first a Bloom filter in memory, which loses " \
-        "sieve.bloom_rate of the URLs and the links to what it has seen") \
+        "how a URL is found to be new: drum = by the database; bloom = by a Bloom filter in " \
+        "memory first, which loses sieve.bloom_rate of the new URLs, and the links to known " \
+        "ones") \
     ROW(sieve, memory, SIZE, int64_t, "32Mi", 1048576, 4294967296.0, NULL, false, false, \
-        "memory for links that wait for their look-up, and for the URLs met lately") \
+        "memory for links that wait for their look-up, and for recent URLs") \
     ROW(sieve, max_age, TIME, int64_t, "60s", 10, CONFIG_YEAR, NULL, false, false, \
-        "time after which a link is looked up, however few wait with it") \
+        "longest time that a link waits for its look-up") \
     ROW(sieve, least_urls, COUNT, int64_t, "2000000", 0, CONFIG_BIG, NULL, false, false, \
-        "URLs known before links wait for each other; until then, and while fetchers have too little " \
-        "to do, each commit looks its own up; 0 = all links wait, for tests") \
+        "known URLs from which on links wait to be looked up together; below it, and while " \
+        "fetchers have too little to do, each commit looks up its own; 0 = links always wait " \
+        "(for tests)") \
     ROW(sieve, bloom_urls, COUNT, int64_t, "10000000", 1, CONFIG_BIG, NULL, false, false, \
-        "URLs that the Bloom filter is made for, in sieve.memory") \
+        "URLs that the Bloom filter is sized for; it must fit into sieve.memory") \
     ROW(sieve, bloom_rate, REAL, double, "0.001", 1e-9, 0.5, NULL, false, false, \
-        "share of new URLs that it takes for seen when it holds so many") \
+        "share of new URLs that the filter takes for known when it holds bloom_urls") \
     ROW(log, level, WORD, int, "info", 0, 0, "error|warn|info|debug", true, false, \
         "what goes into ragno.log") \
     ROW(log, status_interval, TIME, int64_t, "10s", 100, 86400e3, NULL, false, false, \

@@ -34,7 +34,7 @@ static Result complain(const char *word, size_t length, Buffer *error)
 {
     char copy[32];
     (void)snprintf(copy, sizeof copy, "%.*s", (int)(length > 31 ? 31 : length), word);
-    (void)buffer_printf(error, "'%s' is no step of a dedup key", copy);
+    (void)buffer_printf(error, "'%s' is not a step of a dedup key", copy);
     for (size_t i = 0; i < N_STEPS; i++) {
         if (option_distance(copy, steps_known[i].name) <= MAX_GUESS) {
             (void)buffer_printf(error, ", did you mean '%s'?", steps_known[i].name);

@@ -51,7 +51,7 @@ static Result read_url(Why *why, const char *text, Buffer *error)
         rc = url_parse(&url, NULL, with_scheme.data, with_scheme.length);
     }
     if (rc == RESULT_INVALID || rc == RESULT_LIMIT) {
-        (void)buffer_printf(error, "'%.200s' is no URL of http or https", text);
+        (void)buffer_printf(error, "'%.200s' is not an http or https URL", text);
         rc = RESULT_INVALID;
     }
     if (rc == RESULT_OK) {

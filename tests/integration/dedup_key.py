@@ -73,7 +73,7 @@ def wrong(report, path):
                           "scope.dedup_key=tracking sorted", "http://127.0.0.1/"])
     report.check("a step that is none is refused",
                  result.returncode == 2 and
-                 "'sorted' is no step" in result.stderr, result.stderr[-300:])
+                 "'sorted' is not a step" in result.stderr, result.stderr[-300:])
 
 
 if __name__ == "__main__":

@@ -104,10 +104,10 @@ def refused_sections(report, path):
     for text, words in (
             ("[robots]\nobey = no\n", "only a [site"),
             ("[site \"x\"]\nqueue = 3\n", "'queue' cannot be set for a site; these can:"),
-            ("[site \"x\"]\nproxy = ftp://h:1\n", "c.ini:2: fetch.proxy: 'ftp://h:1' is no proxy"),
+            ("[site \"x\"]\nproxy = ftp://h:1\n", "c.ini:2: fetch.proxy: 'ftp://h:1' is not a proxy"),
             ("[fetch]\nproxy = http://u:p@h:1\n", "user and password do not belong here"),
-            ("[fetch]\nproxy = http://h:99999\n", "is no proxy"),
-            ("[site \"x\"]\nheaders = nonsense\n", "'nonsense' is no header"),
+            ("[fetch]\nproxy = http://h:99999\n", "is not a proxy"),
+            ("[site \"x\"]\nheaders = nonsense\n", "'nonsense' is not a header"),
             ("[fetch]\ndeny_addresses = 1.2.3.4/99\n", "'1.2.3.4/99' is not an address"),
             ("[fetch]\nslow_rate = 2K\n[site \"x\"]\nhost_rate = 1K\n", "host_rate: must be greater"),
             ("[fetch]\ncredentials = /nowhere/at/all\n", "/nowhere/at/all: cannot be opened")):

@@ -281,14 +281,25 @@ def largest_bucket(directory):
     return max(sizes.items(), key=lambda pair: pair[1], default=(None, 0))
 
 
+def committed(directory):
+    """Fetches of pages that are committed: crawl.log has them only then."""
+    try:
+        with open(directory + "/crawl.log", encoding="utf-8") as log:
+            return sum(" 200 " in line and "robots.txt" not in line for line in log)
+    except FileNotFoundError:
+        return 0
+
+
 def interrupted_with_links_waiting(web, directory):
-    """Kills a crawl whose links all wait in bucket files; the file that has most of them."""
+    """Kills a crawl whose links all wait in bucket files, some of them committed; the file that has most of
+    them."""
     for _ in range(10):
         shutil.rmtree(directory, ignore_errors=True)
         process = subprocess.Popen(
             harness.crawl_command(web, directory, *WAITING, wait="10ms", ip_wait="1ms"),
             stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-        while process.poll() is None and largest_bucket(directory)[1] <= 20000:
+        while process.poll() is None and (largest_bucket(directory)[1] <= 20000 or
+                                          committed(directory) < 20):
             time.sleep(0.005)
         process.kill()
         process.wait()

@@ -82,7 +82,7 @@ static void what_is_no_list_of_ports_is_named(void)
     for (size_t i = 0; i < sizeof lists / sizeof *lists; i++) {
         CU_ASSERT_EQUAL(port_set_parse(&ports, lists[i], &error), RESULT_INVALID);
         CU_ASSERT_FALSE(port_set_has(&ports, 80));
-        CU_ASSERT_PTR_NOT_NULL(strstr(buffer_string(&error), "is no port"));
+        CU_ASSERT_PTR_NOT_NULL(strstr(buffer_string(&error), "is not a port"));
         buffer_reset(&error);
     }
     buffer_destroy(&error);

@@ -65,7 +65,7 @@ static void what_is_no_line_gets_a_sentence(void)
     } rows[] = {
         {"set \"open", "the quote at byte 5 is not closed"},
         {"\"a\"b", "byte 4: a blank is expected"},
-        {"\"a\\n\"", "byte 4: behind a backslash"},
+        {"\"a\\n\"", "byte 4: after a backslash"},
         {"bell\x07", "byte 5 is a control character (0x07)"},
         {"\"ends with\\", "the quote at byte 1 is not closed"},
     };

@@ -34,11 +34,11 @@ static void an_unknown_step_is_named(void)
         const char *text;
         const char *message;
     } cases[] = {
-        {"tracking, session_id", "'session_id' is no step of a dedup key, did you mean "
+        {"tracking, session_id", "'session_id' is not a step of a dedup key, did you mean "
                                  "'session_ids'?"},
-        {"everything", "'everything' is no step of a dedup key; there are escapes, session_ids, "
+        {"everything", "'everything' is not a step of a dedup key; there are escapes, session_ids, "
                        "tracking, index_pages, sorted_query"},
-        {"trackings", "'trackings' is no step of a dedup key, did you mean 'tracking'?"},
+        {"trackings", "'trackings' is not a step of a dedup key, did you mean 'tracking'?"},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         DedupSteps steps;

@@ -402,8 +402,9 @@ static void rules_are_changed_by_words(void)
     }
     buffer_reset(&error);
     (void)politeness_parse_rules(rules, "dsn 1m 1", &error);
-    CU_ASSERT_PTR_NOT_NULL(strstr(buffer_string(&error), "'dsn' is no class of error; there are: "
-                                                         "busy no-name dns"));
+    CU_ASSERT_PTR_NOT_NULL(strstr(buffer_string(&error),
+                                  "'dsn' is not a class of errors; the classes are: "
+                                  "busy no-name dns"));
     buffer_destroy(&error);
 }
 

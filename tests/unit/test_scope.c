@@ -141,7 +141,7 @@ static void bad_ports_and_those_not_listed_are_out(void)
     buffer_init(&error, 1000);
     options.ports = "80,web";
     CU_ASSERT_EQUAL(scope_new(&scope, &options, &error), RESULT_INVALID);
-    CU_ASSERT_PTR_NOT_NULL(strstr(buffer_string(&error), "scope.ports: 'web' is no port"));
+    CU_ASSERT_PTR_NOT_NULL(strstr(buffer_string(&error), "scope.ports: 'web' is not a port"));
     buffer_destroy(&error);
 }
 

@@ -112,7 +112,7 @@ static void many_mistakes_are_counted_not_printed(void)
         lines++;
     }
     CU_ASSERT_EQUAL(lines, 21);
-    CU_ASSERT_PTR_NOT_NULL(strstr(complaints, "500 lines that are no URL were left out in all"));
+    CU_ASSERT_PTR_NOT_NULL(strstr(complaints, "500 lines that are not URLs were left out"));
     buffer_destroy(&c.urls);
     buffer_destroy(&text);
 }

@@ -269,7 +269,7 @@ static void keys_of_no_page_go(void)
     begin(crawl);
     drop_from(crawl, "hash2idx", &domain, sizeof domain, "sixteen bytes...", 16);
     end(crawl);
-    check_repair(crawl, 1, "51 URLs lead to 50 pages", "1 keys of no page taken out");
+    check_repair(crawl, 1, "51 URLs lead to 50 pages", "1 keys without a page removed");
     crawl_delete(crawl);
 }
 
@@ -294,8 +294,8 @@ static void a_name_that_nothing_vouches_for_changes_nothing(void)
     drop_from(crawl, "origins", &host, sizeof host, "\0http://example.com", 19);
     end(crawl);
     CU_ASSERT(verify(crawl, true) >= PAGES);
-    CU_ASSERT(says(crawl, "50 pages are found by other URLs than their own"));
-    CU_ASSERT(says(crawl, "1 hosts have a name that none of their pages vouches for"));
+    CU_ASSERT(says(crawl, "50 pages are found by URLs other than their own"));
+    CU_ASSERT(says(crawl, "1 hosts have a name that none of their pages confirms"));
     CU_ASSERT(!says(crawl, "found by their"));
     begin(crawl);
     drop_from(crawl, "origins", &host, sizeof host, "\0http://example.org", 19);
@@ -314,5 +314,5 @@ UNIT_MAIN("verify_database", {"a sound database has no problems", a_sound_databa
           {"pages are found by their URLs again", pages_are_found_by_their_urls_again},
           {"keys of no page go", keys_of_no_page_go},
           {"a host is found by its name again", a_host_is_found_by_its_name_again},
-          {"a name that nothing vouches for changes nothing",
+          {"a name that nothing confirms changes nothing",
            a_name_that_nothing_vouches_for_changes_nothing})

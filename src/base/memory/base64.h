@@ -1,7 +1,9 @@
-/* Base64, as RFC 4648 has it: with the standard alphabet and "=", or with that of URLs and without.
+/* Base64: the encoding of RFC 4648.
  *
- * Threads: pure functions.
- * Errors: RESULT_MEMORY or RESULT_LIMIT of the buffer; RESULT_INVALID: the text is none. */
+ * What: with the standard alphabet and "=" at the end, or with the alphabet of URLs and without
+ * "=".
+ * Threads: any; pure.
+ * Errors: RESULT_MEMORY or RESULT_LIMIT of the buffer; RESULT_INVALID: the text is not Base64. */
 #ifndef BASE_MEMORY_BASE64_H
 #define BASE_MEMORY_BASE64_H
 

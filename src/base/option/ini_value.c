@@ -32,7 +32,7 @@ Result ini_value_read(const char *text, Buffer *value, Buffer *error)
             return RESULT_INVALID;
         }
         if (*p == ';' && (p == text || isspace((unsigned char)p[-1]))) {
-            (void)buffer_printf(error, "has a ';' behind a blank, which begins a remark in a file");
+            (void)buffer_printf(error, "has a ';' after a blank, which begins a comment in a file");
             return RESULT_INVALID;
         }
     }

@@ -57,8 +57,8 @@ int check_robots(int argc, char **argv)
             (void)printf("line %u: %s\n", verdict.line, verdict.rule);
         }
         if (verdict.undecided) {
-            (void)fprintf(stderr, "ragno check robots: the rules cost too much to be decided: what "
-                                  "they leave undecided is forbidden\n");
+            (void)fprintf(stderr, "ragno check robots: the rules are too expensive to evaluate; a "
+                                  "URL that they leave undecided is forbidden\n");
         }
     } else {
         (void)fprintf(stderr, "ragno check robots: %s\n", result_name(rc));

@@ -286,7 +286,7 @@ int db_schedule(DbView *view, int argc, char **argv)
             errno = 0;
             top = strtoull(optarg, &end, 10);
             if (errno != 0 || end == optarg || *end != '\0' || *optarg == '-') {
-                (void)fprintf(stderr, "ragno db: --top wants a number\n");
+                (void)fprintf(stderr, "ragno db: --top: expected a number\n");
                 return EXIT_USAGE;
             }
             break;

@@ -97,7 +97,7 @@ static int usage(FILE *out)
         "Checks that WARC files, their indices, PageDB, the schedule and the host records agree.\n"
         "  --repair   writes schedule, host counters and indices anew, makes lost lists of links\n"
         "             from stored answers, moves broken ends of WARC files aside\n"
-        "  --refetch  and has pages crawled again that are in no WARC file\n"
+        "  --refetch  the same, and schedules pages again that are in no WARC file\n"
         "Exit status: 0 no problem, 1 problems (repaired or not), 3 cannot be read,\n"
         "17 in use (--repair).\n");
     return out == stdout ? 0 : 2;

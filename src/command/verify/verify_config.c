@@ -39,14 +39,14 @@ Result verify_config(Verify *verify)
     ConfigFile found = rc == RESULT_OK ? config_file_look(path.data) : CONFIG_FILE_WHOLE;
     if (found == CONFIG_FILE_NONE) {
         verify_problem(verify, VERIFY_CONFIG,
-                       "is missing or empty: the next start needs its settings, with -c FILE");
+                       "is missing or empty; give its settings to the next start with -c FILE");
     } else if (rc == RESULT_OK) {
         rc = check_settings(verify, path.data);
     }
     if (found == CONFIG_FILE_CUT) {
         verify_problem(verify, VERIFY_CONFIG,
-                       "does not end as ragno wrote it: cut, or edited; what is not in it is at "
-                       "its standard");
+                       "does not end as ragno wrote it: it was cut or edited; settings that are "
+                       "missing have their defaults");
     }
     buffer_destroy(&path);
     return rc;

@@ -76,8 +76,9 @@ static void check_pages(Database *database, bool has_schedule)
             continue; /* told by the snapshot */
         }
         if (page.host >= database->n_hosts) {
-            verify_problem(verify, VERIFY_DATABASE, "page %" PRIu64 " is of host %u, which is none",
-                           i, page.host);
+            verify_problem(verify, VERIFY_DATABASE,
+                           "page %" PRIu64 " belongs to host %u, which does not exist", i,
+                           page.host);
             continue;
         }
         if (has_schedule) {
@@ -238,7 +239,8 @@ static Result note_state(void *context, uint32_t host, const HostRecord *record)
     if (host < database->n_hosts) {
         database->states[host] = record->state;
     } else {
-        verify_problem(database->verify, VERIFY_DATABASE, "record of host %u, which is none", host);
+        verify_problem(database->verify, VERIFY_DATABASE,
+                       "there is a record of host %u, which does not exist", host);
     }
     return RESULT_OK;
 }

@@ -117,13 +117,13 @@ static Result mend_pages(Keys *keys, MDB_txn *txn)
     if (rc == RESULT_OK && check->n_added + check->n_removed > 0) {
         verify_repaired(verify, VERIFY_DATABASE,
                         "%" PRIu64 " pages are found by their URLs again, %" PRIu64
-                        " keys of no page taken out",
+                        " keys without a page removed",
                         check->n_added, check->n_removed);
     }
     if (rc == RESULT_OK && check->n_added < keys->n_unfound) {
         verify_problem(verify, VERIFY_DATABASE,
-                       "%" PRIu64 " pages are found by other URLs than their own; which is right "
-                       "cannot be told, nothing is changed",
+                       "%" PRIu64 " pages are found by URLs other than their own; nothing is "
+                                  "changed, because either may be right",
                        keys->n_unfound - check->n_added);
     }
     return rc;
@@ -146,8 +146,8 @@ static Result mend_hosts(Keys *keys, MDB_txn *txn)
     }
     if (rc == RESULT_OK && n_mended < keys->n_nameless) {
         verify_problem(verify, VERIFY_DATABASE,
-                       "%" PRIu64 " hosts have a name that none of their pages vouches for; "
-                       "nothing is changed",
+                       "%" PRIu64
+                       " hosts have a name that none of their pages confirms; nothing is changed",
                        keys->n_nameless - n_mended);
     }
     return rc;

@@ -98,7 +98,7 @@ static Result look(Lists *lists, MDB_txn *txn)
                        "%" PRIu64 " records of lists of links cannot be read", check.n_broken);
     }
     if (rc == RESULT_OK && check.n_broken > 0 && repair) {
-        verify_repaired(verify, VERIFY_DATABASE, "they are taken out, but for what can be read");
+        verify_repaired(verify, VERIFY_DATABASE, "the lists that cannot be read are removed");
     }
     if (rc != RESULT_OK || (!repair && crawl_store_owner(verify->options->directory) != 0)) {
         return rc;

@@ -99,8 +99,8 @@ static Result check_file(Verify *verify, const char *path)
     Result rc = lmdb_check(path, tell_broken, verify, &n_broken);
     if (rc == RESULT_OK && n_broken > 0) {
         verify_problem(verify, VERIFY_DATABASE,
-                       "%" PRIu64 " pages of data.mdb are broken: it can be copied back from a "
-                       "backup, not mended; the WARC files are not concerned",
+                       "%" PRIu64 " pages of data.mdb are broken: the file cannot be repaired, "
+                                  "only restored from a backup; the WARC files are not affected",
                        n_broken);
         rc = RESULT_DAMAGED;
     }
@@ -130,8 +130,8 @@ Result verify_open_database(Verify *verify)
     bool exists = crawl_store_exists(directory);
     if (!exists && crawl_store_has_run(directory)) {
         verify_problem(verify, VERIFY_DATABASE,
-                       "data.mdb is missing or empty: it can be copied back from a backup, not "
-                       "made anew; the WARC files are not concerned");
+                       "data.mdb is missing or empty; it can only be restored from a backup; the "
+                       "WARC files are not affected");
     } else if (rc == RESULT_OK && exists) {
         verify->beside = !verify->options->repair && crawl_store_owner(directory) != 0;
         rc = check_file(verify, path.data);

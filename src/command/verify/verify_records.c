@@ -178,7 +178,8 @@ Result verify_untried(Verify *verify)
         const char *url = file + capture.file_bytes;
         if (map_get(&verify->errands, capture.url) == NULL) {
             verify_problem(verify, file,
-                           "offset %" PRIu64 ": captured, but PageDB never saw it tried: %s",
+                           "offset %" PRIu64
+                           ": captured, but the database knows no attempt at it: %s",
                            capture.offset, url);
         }
         at = url + capture.url_bytes;

@@ -19,7 +19,8 @@ static Result check_entries(Verify *verify, MDB_txn *txn, const RevisitTable *ta
         if (due.index >= verify->n_pages ||
             revisit_table_get(table, txn, due.index, &found) != RESULT_OK ||
             found.time_s != due.time_s) {
-            verify_problem(verify, TABLES, "next visit of page %" PRIu64 " has no page, or two",
+            verify_problem(verify, TABLES,
+                           "next visit of page %" PRIu64 " belongs to no page, or is there twice",
                            due.index);
             ++*problems;
         }

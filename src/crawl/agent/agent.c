@@ -339,14 +339,14 @@ static Result check_directory(const AgentOptions *options, Buffer *error)
     if (options->settings == CONFIG_FILE_NONE) {
         (void)buffer_printf(error,
                             "%s holds a crawl, but its config.ini is missing or empty; give its "
-                            "settings with -c FILE (-c /dev/null: the standard ones)",
+                            "settings with -c FILE (-c /dev/null: the defaults)",
                             directory);
         return RESULT_DAMAGED;
     }
     if (options->settings == CONFIG_FILE_CUT) {
         (void)fprintf(stderr,
-                      "ragno: warning: %s/config.ini does not end as ragno wrote it; if it was not "
-                      "edited, its end is lost, and what stood there is at its standard now\n",
+                      "ragno: warning: %s/config.ini does not end as ragno wrote it; unless it was "
+                      "edited, its end is lost, and the settings there have their defaults now\n",
                       directory);
     }
     return RESULT_OK;

@@ -41,7 +41,7 @@ static Result take_word(const char *line, size_t length, size_t *at, char **out,
             i++;
             if (line[i] != '"' && line[i] != '\\') {
                 (void)buffer_printf(error,
-                                    "byte %zu: behind a backslash in quotes only \" or \\ is "
+                                    "byte %zu: after a backslash in quotes only \" or \\ is "
                                     "expected",
                                     i + 1);
                 return RESULT_INVALID;
@@ -55,7 +55,7 @@ static Result take_word(const char *line, size_t length, size_t *at, char **out,
     }
     i += quoted;
     if (quoted && i < length && !is_blank(line[i])) {
-        (void)buffer_printf(error, "byte %zu: a blank is expected behind a closed quote", i + 1);
+        (void)buffer_printf(error, "byte %zu: a blank is expected after a closed quote", i + 1);
         return RESULT_INVALID;
     }
     *to++ = '\0';

@@ -215,7 +215,7 @@ static Result read_lines(SeedBatch *batch, FILE *file, const char *where)
 static void report_bad(const SeedReader *reader, uint64_t before, const char *where)
 {
     if (reader->bad > COMPLAINTS_MAX && reader->bad > before) {
-        (void)fprintf(stderr, "ragno: %s: %llu lines that are no URL were left out in all\n", where,
+        (void)fprintf(stderr, "ragno: %s: %llu lines that are not URLs were left out\n", where,
                       (unsigned long long)(reader->bad - before));
     }
 }

@@ -70,13 +70,13 @@ void service_open(Service *service, const char *socket_name, const char *watchdo
         return;
     }
     if (!take_address(service, socket_name)) {
-        LOG_WARN("service", "NOTIFY_SOCKET is no address of a Unix socket", "value=\"%s\"",
+        LOG_WARN("service", "NOTIFY_SOCKET is not the address of a Unix socket", "value=\"%s\"",
                  socket_name);
         return;
     }
     service->fd = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0);
     if (service->fd < 0) {
-        LOG_WARN("service", "the service manager cannot be told anything", "error=\"%s\"",
+        LOG_WARN("service", "the service manager cannot be notified", "error=\"%s\"",
                  strerror(errno));
         return;
     }

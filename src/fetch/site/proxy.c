@@ -52,7 +52,7 @@ Result proxy_check(const char *text, Buffer *error)
     }
     if (scheme == NULL || !is_place(text + strlen(scheme))) {
         (void)buffer_printf(error,
-                            "'%s' is no proxy: expected http://HOST:PORT, https://HOST:PORT, "
+                            "'%s' is not a proxy: expected http://HOST:PORT, https://HOST:PORT, "
                             "socks5://HOST:PORT, socks5h://HOST:PORT or environment",
                             text);
         return RESULT_INVALID;

@@ -270,7 +270,7 @@ static void tell_of_costly_rules(VisitState *visit_state, const RobotsVerdict *v
 {
     if (!visit_state->robots.is_costly) {
         visit_state->robots.is_costly = true;
-        LOG_INFO("robots", "rules cost too much: what they leave undecided is forbidden",
+        LOG_INFO("robots", "rules are too expensive: URLs that they leave undecided are forbidden",
                  "host=%s line=%u rule=\"%s\" shortened=%zu", visit_state->identity.origin,
                  verdict->line, verdict->rule == NULL ? "" : verdict->rule,
                  robots_n_shortened(visit_state->robots.rules));

@@ -67,7 +67,7 @@ static Result parse_rule(RetryRule rules[FETCH_CLASSES], char *item, Buffer *err
     unsigned long n = retries == NULL ? 0 : strtoul(retries, &end, 10);
     RetryRule rule = {.retries = (unsigned)n, .drops_host = drop != NULL};
     if (class == FETCH_CLASSES) {
-        (void)buffer_printf(error, "'%s' is no class of error; there are:", name);
+        (void)buffer_printf(error, "'%s' is not a class of errors; the classes are:", name);
         for (class = 1; class < FETCH_CLASSES; class ++) {
             (void)buffer_printf(error, " %s", classes[class].name);
         }

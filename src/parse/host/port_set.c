@@ -65,7 +65,7 @@ Result port_set_parse(PortSet *ports, const char *list, Buffer *error)
         if (first == 0 || last < first || strchr(", \t", *list) == NULL) {
             memset(ports, 0, sizeof *ports);
             (void)buffer_printf(error,
-                                "'%.*s' is no port; expected a list such as 80,443,8000-8999",
+                                "'%.*s' is not a port; expected a list such as 80,443,8000-8999",
                                 (int)strcspn(word, ", \t"), word);
             return RESULT_INVALID;
         }

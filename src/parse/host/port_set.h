@@ -24,7 +24,7 @@ typedef struct PortSet {
 bool port_is_bad(uint16_t port);
 
 /* list: ports and ranges, such as "80,443,8000-8999"; "" = all. Bad ports are left out.
- * RESULT_INVALID: error says which word is no port; the set is empty then. */
+ * RESULT_INVALID: error says which word is not a port; the set is empty then. */
 Result port_set_parse(PortSet *ports, const char *list, Buffer *error);
 /* Whether the set has a port. ports NULL means all ports that are not bad. */
 bool port_set_has(const PortSet *ports, uint16_t port);
