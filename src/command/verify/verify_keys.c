@@ -123,7 +123,7 @@ static Result mend_pages(Keys *keys, MDB_txn *txn)
     if (rc == RESULT_OK && check->n_added < keys->n_unfound) {
         verify_problem(verify, VERIFY_DATABASE,
                        "%" PRIu64 " pages are found by URLs other than their own; nothing is "
-                                  "changed, because either may be right",
+                       "changed, because either may be right",
                        keys->n_unfound - check->n_added);
     }
     return rc;

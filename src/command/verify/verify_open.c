@@ -100,7 +100,7 @@ static Result check_file(Verify *verify, const char *path)
     if (rc == RESULT_OK && n_broken > 0) {
         verify_problem(verify, VERIFY_DATABASE,
                        "%" PRIu64 " pages of data.mdb are broken: the file cannot be repaired, "
-                                  "only restored from a backup; the WARC files are not affected",
+                       "only restored from a backup; the WARC files are not affected",
                        n_broken);
         rc = RESULT_DAMAGED;
     }
