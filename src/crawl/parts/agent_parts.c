@@ -191,6 +191,9 @@ void parts_delete(AgentParts *parts)
     for (unsigned i = 0; i < parts->n_fetchers; i++) {
         fetcher_delete(parts->fetchers[i]);
     }
+    if (parts->has_sessions) {
+        tls_sessions_destroy(&parts->sessions);
+    }
     tls_trust_destroy(&parts->trust);
     resolver_delete(parts->resolver);
     parsing_delete(parts->parsing);

@@ -46,8 +46,10 @@ typedef struct AgentParts {
     CrawlStore *store;
     IpPolicy policy;
     PolitenessOptions politeness;
-    PortSet ports;  /* that are connected to */
-    TlsTrust trust; /* with fetch.tls_verify */
+    PortSet ports;        /* that are connected to */
+    TlsTrust trust;       /* with fetch.tls_verify */
+    TlsSessions sessions; /* of hosts that were visited */
+    bool has_sessions;
     char *user_agent;
     Stats stats;
     ScoreRules *score_rules; /* NULL: none */

@@ -138,6 +138,8 @@ static Result build_fetch(AgentParts *parts, Buffer *error)
                             result_name(rc));
         return rc;
     }
+    tls_sessions_init(&parts->sessions, (size_t)config->fetch_tls_sessions);
+    parts->has_sessions = true;
     rc = open_trust(parts, error);
     FetcherOptions options = {.user_agent = parts->user_agent,
                               .robots_agent = config->robots_agent,
@@ -158,8 +160,7 @@ static Result build_fetch(AgentParts *parts, Buffer *error)
                               .max_header_bytes = config->fetch_max_header,
                               .max_ratio = (unsigned)config->fetch_max_ratio,
                               .trust = parts->trust.store != NULL ? &parts->trust : NULL,
-                              .tls_session_bytes = (size_t)config->fetch_tls_sessions /
-                                                   (size_t)config->fetch_threads,
+                              .sessions = &parts->sessions,
                               .robots_expiry_ms = config->robots_expiry,
                               .keep_requests = config->warc_enabled,
                               .mask_secrets = config->warc_mask_secrets,

@@ -148,8 +148,6 @@ static FetcherStats fetch_stats(const AgentParts *parts)
         all.connections += f.connections;
         all.tls.handshakes += f.tls.handshakes;
         all.tls.resumed += f.tls.resumed;
-        all.tls.session_bytes += f.tls.session_bytes;
-        all.tls.forgotten += f.tls.forgotten;
     }
     return all;
 }
@@ -230,6 +228,7 @@ static void sample(Monitor *monitor, MonoTime now, StatusSample *s)
     frontier_stats(parts->frontier, &s->frontier);
     resolver_stats(parts->resolver, &s->resolver);
     s->fetch = fetch_stats(parts);
+    tls_sessions_stats(&parts->sessions, &s->tls_sessions);
     if (s->state == STATE_RUNNING && parts->pauses != 0) {
         s->state = STATE_PAUSED;
     }

@@ -142,8 +142,8 @@ static void emit_parts(const StatusSample *now, Buffer *out, FieldSink sink)
     sink(out, "connects", FIELD_INTEGER, NULL, now->fetch.connections, 0);
     sink(out, "tls_handshakes", FIELD_INTEGER, NULL, now->fetch.tls.handshakes, 0);
     sink(out, "tls_resumed", FIELD_INTEGER, NULL, now->fetch.tls.resumed, 0);
-    sink(out, "tls_session_bytes", FIELD_INTEGER, NULL, now->fetch.tls.session_bytes, 0);
-    sink(out, "tls_forgotten", FIELD_INTEGER, NULL, now->fetch.tls.forgotten, 0);
+    sink(out, "tls_session_bytes", FIELD_INTEGER, NULL, now->tls_sessions.bytes, 0);
+    sink(out, "tls_forgotten", FIELD_INTEGER, NULL, now->tls_sessions.forgotten, 0);
     sink(out, "dns_waiting", FIELD_INTEGER, NULL, now->frontier.resolving, 0);
     sink(out, "dns_queries", FIELD_INTEGER, NULL, now->resolver.queries, 0);
     sink(out, "dns_failures", FIELD_INTEGER, NULL, now->resolver.failures, 0);

@@ -57,6 +57,7 @@ typedef struct StatusSample {
     FrontierStats frontier;
     ResolverStats resolver;
     FetcherStats fetch; /* of all fetching threads */
+    TlsSessionStats tls_sessions;
     size_t connections; /* the limit of active */
     size_t results;     /* parsed pages waiting for ingest */
     size_t parse_queue;

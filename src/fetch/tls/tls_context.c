@@ -32,18 +32,16 @@ static void find_places(void)
     peer_place = SSL_get_ex_new_index(0, NULL, NULL, NULL, free_number);
 }
 
-void tls_context_init(TlsContext *tls, const TlsTrust *trust, size_t session_bytes)
+void tls_context_init(TlsContext *tls, const TlsTrust *trust, TlsSessions *sessions)
 {
     (void)pthread_once(&once, find_places);
-    *tls = (TlsContext){.trust = trust};
-    tls_sessions_init(&tls->sessions, session_bytes);
+    *tls = (TlsContext){.trust = trust, .sessions = sessions};
 }
 
 void tls_context_destroy(TlsContext *tls)
 {
     SSL_CTX_free(tls->context);
     tls->context = NULL;
-    tls_sessions_destroy(&tls->sessions);
 }
 
 void tls_context_enter(TlsContext *tls)
@@ -118,7 +116,7 @@ static void begin_handshake(SSL *ssl, TlsContext *tls)
         return;
     }
     *number = peer->host;
-    SSL_SESSION *session = tls_sessions_get(&tls->sessions, peer->host, wall_seconds(wall_now()));
+    SSL_SESSION *session = tls_sessions_get(tls->sessions, peer->host, wall_seconds(wall_now()));
     if (session != NULL) {
         (void)SSL_set_session(ssl, session);
         SSL_SESSION_free(session);
@@ -151,11 +149,7 @@ static int on_ticket(SSL *ssl, SSL_SESSION *session)
     TlsContext *tls = context_of(ssl);
     const uint64_t *number = SSL_get_ex_data(ssl, peer_place);
     if (tls != NULL && number != NULL) {
-        tls_sessions_put(&tls->sessions, *number, session);
-        atomic_store_explicit(&tls->counts.session_bytes, tls->sessions.bytes,
-                              memory_order_relaxed);
-        atomic_store_explicit(&tls->counts.forgotten, tls->sessions.n_forgotten,
-                              memory_order_relaxed);
+        tls_sessions_put(tls->sessions, *number, session);
     }
     return 0; /* it stays OpenSSL's */
 }
@@ -228,7 +222,7 @@ bool tls_context_verifies(const TlsContext *tls, const TlsPeer *peer)
 
 void tls_context_forget(TlsContext *tls, const TlsPeer *peer)
 {
-    tls_sessions_forget(&tls->sessions, peer->host);
+    tls_sessions_forget(tls->sessions, peer->host);
 }
 
 void tls_context_stats(const TlsContext *tls, TlsStats *stats)
@@ -236,7 +230,5 @@ void tls_context_stats(const TlsContext *tls, TlsStats *stats)
     *stats = (TlsStats){
         .handshakes = atomic_load_explicit(&tls->counts.handshakes, memory_order_relaxed),
         .resumed = atomic_load_explicit(&tls->counts.resumed, memory_order_relaxed),
-        .session_bytes = atomic_load_explicit(&tls->counts.session_bytes, memory_order_relaxed),
-        .forgotten = atomic_load_explicit(&tls->counts.forgotten, memory_order_relaxed),
     };
 }

@@ -16,7 +16,7 @@
  *     4. the chain is verified against the trusted certificates (tls_trust.h), and its name against
  *        the host's: libcurl itself would read its files for each connection;
  *     5. the server's new ticket is kept.
- * Owns: the OpenSSL context and the sessions. The trusted certificates are borrowed.
+ * Owns: the OpenSSL context. The sessions and the trusted certificates are borrowed.
  * Threads: one fetching thread, from tls_context_enter on; tls_context_stats: any.
  * Invariants: a session is offered only to the scheme, name and port that it came from.
  * Errors: a connection whose context cannot be set up fails (CURLE_OUT_OF_MEMORY).
@@ -43,26 +43,22 @@ typedef struct TlsPeer {
 typedef struct TlsStats {
     uint64_t handshakes;
     uint64_t resumed; /* of them */
-    size_t session_bytes;
-    uint64_t forgotten; /* sessions, for lack of room */
 } TlsStats;
 
 typedef struct TlsContext {
     SSL_CTX *context;      /* libcurl's, once it has asked for one */
     const TlsTrust *trust; /* NULL: no server can be verified; borrowed */
-    TlsSessions sessions;
-    bool is_asked;       /* libcurl calls back before it connects */
-    const TlsPeer *peer; /* of the connection that is being made */
-    struct {             /* as in TlsStats; written by the thread, read by any */
+    TlsSessions *sessions; /* of all threads; borrowed */
+    bool is_asked;         /* libcurl calls back before it connects */
+    const TlsPeer *peer;   /* of the connection that is being made */
+    struct {               /* as in TlsStats; written by the thread, read by any */
         _Atomic uint64_t handshakes;
         _Atomic uint64_t resumed;
-        _Atomic size_t session_bytes;
-        _Atomic uint64_t forgotten;
     } counts;
 } TlsContext;
 
-/* trust may be NULL. session_bytes: kept at most; 0 = none. */
-void tls_context_init(TlsContext *tls, const TlsTrust *trust, size_t session_bytes);
+/* trust may be NULL. */
+void tls_context_init(TlsContext *tls, const TlsTrust *trust, TlsSessions *sessions);
 void tls_context_destroy(TlsContext *tls);
 /* From now on this thread's connections share the context. */
 void tls_context_enter(TlsContext *tls);

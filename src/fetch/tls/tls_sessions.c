@@ -25,6 +25,7 @@ void tls_sessions_init(TlsSessions *sessions, size_t max_bytes)
 {
     *sessions = (TlsSessions){.max_bytes = max_bytes};
     map_init(&sessions->by_host);
+    (void)pthread_mutex_init(&sessions->lock, NULL);
 }
 
 /* ---- the list ---- */
@@ -63,6 +64,7 @@ void tls_sessions_destroy(TlsSessions *sessions)
         drop(sessions, sessions->oldest);
     }
     map_destroy(&sessions->by_host);
+    (void)pthread_mutex_destroy(&sessions->lock);
 }
 
 /* ---- bytes ---- */
@@ -163,7 +165,7 @@ static TlsSession *make(uint64_t host, const SSL_SESSION *session)
 
 /* ---- sessions ---- */
 
-void tls_sessions_forget(TlsSessions *sessions, uint64_t host)
+static void forget(TlsSessions *sessions, uint64_t host)
 {
     TlsSession *session = map_get(&sessions->by_host, map_key(host));
     if (session != NULL) {
@@ -171,22 +173,23 @@ void tls_sessions_forget(TlsSessions *sessions, uint64_t host)
     }
 }
 
-void tls_sessions_put(TlsSessions *sessions, uint64_t host, const SSL_SESSION *session)
+void tls_sessions_forget(TlsSessions *sessions, uint64_t host)
 {
-    if (sessions->max_bytes == 0 || SSL_SESSION_is_resumable(session) != 1) {
-        return;
-    }
-    TlsSession *made = make(host, session);
-    if (made == NULL) {
-        return;
-    }
-    tls_sessions_forget(sessions, host);
+    (void)pthread_mutex_lock(&sessions->lock);
+    forget(sessions, host);
+    (void)pthread_mutex_unlock(&sessions->lock);
+}
+
+/* Takes made. */
+static void keep(TlsSessions *sessions, TlsSession *made)
+{
+    forget(sessions, made->host);
     while (sessions->oldest != NULL && sessions->bytes + cost_of(made) > sessions->max_bytes) {
         drop(sessions, sessions->oldest);
         sessions->n_forgotten++;
     }
     if (sessions->bytes + cost_of(made) > sessions->max_bytes ||
-        map_put(&sessions->by_host, map_key(host), made) != RESULT_OK) {
+        map_put(&sessions->by_host, map_key(made->host), made) != RESULT_OK) {
         sessions->n_forgotten++;
         free(made);
         return;
@@ -195,7 +198,20 @@ void tls_sessions_put(TlsSessions *sessions, uint64_t host, const SSL_SESSION *s
     sessions->bytes += cost_of(made);
 }
 
-SSL_SESSION *tls_sessions_get(TlsSessions *sessions, uint64_t host, int64_t now_s)
+void tls_sessions_put(TlsSessions *sessions, uint64_t host, const SSL_SESSION *session)
+{
+    if (sessions->max_bytes == 0 || SSL_SESSION_is_resumable(session) != 1) {
+        return;
+    }
+    TlsSession *made = make(host, session);
+    if (made != NULL) {
+        (void)pthread_mutex_lock(&sessions->lock);
+        keep(sessions, made);
+        (void)pthread_mutex_unlock(&sessions->lock);
+    }
+}
+
+static SSL_SESSION *find(TlsSessions *sessions, uint64_t host, int64_t now_s)
 {
     TlsSession *kept = map_get(&sessions->by_host, map_key(host));
     if (kept == NULL) {
@@ -212,4 +228,19 @@ SSL_SESSION *tls_sessions_get(TlsSessions *sessions, uint64_t host, int64_t now_
     take_out(sessions, kept);
     put_first(sessions, kept);
     return session;
+}
+
+SSL_SESSION *tls_sessions_get(TlsSessions *sessions, uint64_t host, int64_t now_s)
+{
+    (void)pthread_mutex_lock(&sessions->lock);
+    SSL_SESSION *session = find(sessions, host, now_s);
+    (void)pthread_mutex_unlock(&sessions->lock);
+    return session;
+}
+
+void tls_sessions_stats(TlsSessions *sessions, TlsSessionStats *stats)
+{
+    (void)pthread_mutex_lock(&sessions->lock);
+    *stats = (TlsSessionStats){.bytes = sessions->bytes, .forgotten = sessions->n_forgotten};
+    (void)pthread_mutex_unlock(&sessions->lock);
 }

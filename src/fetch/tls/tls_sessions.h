@@ -5,7 +5,8 @@
  *   from the beginning takes 400. The server's certificate is most of a session and is left out:
  *   nobody looks at it again, because only the server that wrote a ticket can read it.
  * Owns: the bytes, within a bound. Beyond it, the sessions not used longest are forgotten.
- * Threads: one fetching thread.
+ * Threads: any; a lock inside, held for about two microseconds. A host's sessions are found by
+ *   whichever fetching thread comes to it next.
  * Invariants: the bytes held, with what surrounds them, are at most max_bytes.
  * Errors: a session that cannot be kept is not kept; the host's next handshake is a full one.
  * Source: RFC 8446, 2.2 and 4.6.1. */
@@ -13,6 +14,7 @@
 #define FETCH_TLS_TLS_SESSIONS_H
 
 #include <openssl/ssl.h>
+#include <pthread.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -21,6 +23,7 @@
 typedef struct TlsSession TlsSession;
 
 typedef struct TlsSessions {
+    pthread_mutex_t lock; /* of what follows */
     Map by_host;
     TlsSession *newest; /* a list by last use */
     TlsSession *oldest;
@@ -39,5 +42,12 @@ void tls_sessions_put(TlsSessions *sessions, uint64_t host, const SSL_SESSION *s
  * since 1970. */
 SSL_SESSION *tls_sessions_get(TlsSessions *sessions, uint64_t host, int64_t now_s);
 void tls_sessions_forget(TlsSessions *sessions, uint64_t host);
+
+typedef struct TlsSessionStats {
+    size_t bytes;
+    uint64_t forgotten; /* for lack of room */
+} TlsSessionStats;
+
+void tls_sessions_stats(TlsSessions *sessions, TlsSessionStats *stats);
 
 #endif

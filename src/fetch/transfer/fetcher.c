@@ -369,7 +369,7 @@ Result fetcher_new(Fetcher **out, unsigned number, const FetcherOptions *options
                            .slow_bytes_s = options->slow_bytes_s,
                            .slow_time_ms = options->slow_time_ms};
     transfer_clock_init(&fetcher->clock, &times);
-    tls_context_init(&fetcher->tls, options->trust, options->tls_session_bytes);
+    tls_context_init(&fetcher->tls, options->trust, options->sessions);
     gate_turn_init(&fetcher->turn, options->gate);
     flights_init(&fetcher->flights);
     fetcher->pool = (TransferPool){.shared = &fetcher->shared};

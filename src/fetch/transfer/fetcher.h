@@ -58,7 +58,7 @@ typedef struct FetcherOptions {
     int64_t max_header_bytes;
     unsigned max_ratio;    /* decoded over received bytes of a robots.txt with a content coding */
     const TlsTrust *trust; /* what servers are verified by; NULL: none can be */
-    size_t tls_session_bytes; /* sessions kept at most; 0 = none */
+    TlsSessions *sessions; /* of all fetchers */
     int64_t robots_expiry_ms;
     bool keep_requests; /* fill in FetchRequest.header */
     bool mask_secrets;  /* and write passwords and cookies in it as "***" */
