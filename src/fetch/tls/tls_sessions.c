@@ -25,7 +25,7 @@ void tls_sessions_init(TlsSessions *sessions, size_t max_bytes)
 {
     *sessions = (TlsSessions){.max_bytes = max_bytes};
     map_init(&sessions->by_host);
-    (void)pthread_mutex_init(&sessions->lock, NULL);
+    mutex_init(&sessions->lock, RANK_TABLE);
 }
 
 /* ---- the list ---- */
@@ -64,7 +64,7 @@ void tls_sessions_destroy(TlsSessions *sessions)
         drop(sessions, sessions->oldest);
     }
     map_destroy(&sessions->by_host);
-    (void)pthread_mutex_destroy(&sessions->lock);
+    mutex_destroy(&sessions->lock);
 }
 
 /* ---- bytes ---- */
@@ -175,9 +175,9 @@ static void forget(TlsSessions *sessions, uint64_t host)
 
 void tls_sessions_forget(TlsSessions *sessions, uint64_t host)
 {
-    (void)pthread_mutex_lock(&sessions->lock);
+    mutex_lock(&sessions->lock);
     forget(sessions, host);
-    (void)pthread_mutex_unlock(&sessions->lock);
+    mutex_unlock(&sessions->lock);
 }
 
 /* Takes made. */
@@ -205,9 +205,9 @@ void tls_sessions_put(TlsSessions *sessions, uint64_t host, const SSL_SESSION *s
     }
     TlsSession *made = make(host, session);
     if (made != NULL) {
-        (void)pthread_mutex_lock(&sessions->lock);
+        mutex_lock(&sessions->lock);
         keep(sessions, made);
-        (void)pthread_mutex_unlock(&sessions->lock);
+        mutex_unlock(&sessions->lock);
     }
 }
 
@@ -232,15 +232,15 @@ static SSL_SESSION *find(TlsSessions *sessions, uint64_t host, int64_t now_s)
 
 SSL_SESSION *tls_sessions_get(TlsSessions *sessions, uint64_t host, int64_t now_s)
 {
-    (void)pthread_mutex_lock(&sessions->lock);
+    mutex_lock(&sessions->lock);
     SSL_SESSION *session = find(sessions, host, now_s);
-    (void)pthread_mutex_unlock(&sessions->lock);
+    mutex_unlock(&sessions->lock);
     return session;
 }
 
 void tls_sessions_stats(TlsSessions *sessions, TlsSessionStats *stats)
 {
-    (void)pthread_mutex_lock(&sessions->lock);
+    mutex_lock(&sessions->lock);
     *stats = (TlsSessionStats){.bytes = sessions->bytes, .forgotten = sessions->n_forgotten};
-    (void)pthread_mutex_unlock(&sessions->lock);
+    mutex_unlock(&sessions->lock);
 }

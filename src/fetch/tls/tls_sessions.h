@@ -14,16 +14,16 @@
 #define FETCH_TLS_TLS_SESSIONS_H
 
 #include <openssl/ssl.h>
-#include <pthread.h>
 #include <stddef.h>
 #include <stdint.h>
 
 #include "base/memory/map.h"
+#include "base/thread/mutex.h"
 
 typedef struct TlsSession TlsSession;
 
 typedef struct TlsSessions {
-    pthread_mutex_t lock; /* of what follows */
+    Mutex lock; /* of what follows */
     Map by_host;
     TlsSession *newest; /* a list by last use */
     TlsSession *oldest;
