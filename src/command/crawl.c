@@ -409,11 +409,31 @@ static bool reload(void *context, Config *fresh, Buffer *error)
     return true;
 }
 
+/* --test-config of what has been read without a mistake: a crawl could start with it. */
+static int tell_valid(const Config *config)
+{
+    Buffer error;
+    buffer_init(&error, 4096);
+    Result rc = config_check_identity(config, &error);
+    if (rc == RESULT_OK) {
+        (void)printf("the configuration is valid\n");
+    } else {
+        (void)fprintf(stderr, "ragno: %s\n", buffer_string(&error));
+    }
+    buffer_destroy(&error);
+    return rc == RESULT_OK ? EXIT_FINISHED : EXIT_USAGE;
+}
+
 static int run(Line *line, Config *config)
 {
     int status = load_first_config(line, config);
     if (line->help_config) {
-        options_help(&config->options, line->help_word, stdout);
+        if (options_help(&config->options, line->help_word, stdout) == 0) {
+            (void)fprintf(stderr,
+                          "ragno: no option has to do with '%s' (--help-config lists all)\n",
+                          line->help_word);
+            return EXIT_USAGE;
+        }
         return EXIT_FINISHED;
     }
     if (status != 0) {
@@ -429,8 +449,7 @@ static int run(Line *line, Config *config)
         return EXIT_FINISHED;
     }
     if (line->test_config) {
-        (void)printf("the configuration is valid\n");
-        return EXIT_FINISHED;
+        return tell_valid(config);
     }
     line->agent.config = config;
     line->agent.reload = reload;

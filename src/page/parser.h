@@ -21,8 +21,16 @@
 #include "rules/scope/scope.h"
 
 /* What was refused, for skipped.log; may be called by several threads at once. */
-typedef void (*ParsingSkipped)(void *context, const char *url, size_t length, Refusal why,
-                               const char *referrer);
+/* A link that is not followed. */
+typedef struct SkippedLink {
+    const char *url; /* length bytes */
+    size_t length;
+    Refusal why;
+    unsigned depth;   /* links from a seed it would have */
+    const char *page; /* that has it */
+} SkippedLink;
+
+typedef void (*ParsingSkipped)(void *context, const SkippedLink *link);
 
 /* A link that is to be followed. */
 typedef struct KeptLink {

@@ -165,7 +165,12 @@ void parsing_links_refuse(Parser *parser, const ParsedPage *page, const char *ur
 {
     stats_add(&parser->stats->refused[why], 1);
     if (why != REFUSED_KIND) {
-        parser->skipped(parser->skipped_context, url, length, why, page->fetch->request.url);
+        SkippedLink link = {.url = url,
+                            .length = length,
+                            .why = why,
+                            .depth = page->fetch->request.depth + 1u,
+                            .page = page->fetch->request.url};
+        parser->skipped(parser->skipped_context, &link);
     }
 }
 

@@ -12,6 +12,7 @@
 #include "fetch/site/credentials.h"
 #include "fetch/site/proxy.h"
 #include "fetch/tls/tls_trust.h"
+#include "rules/config_texts.h"
 #include "rules/filters.h"
 #include "frontier/visit/politeness.h"
 #include "rules/revisit_policy.h"
@@ -143,7 +144,7 @@ static Result check_credentials(const char *path, Buffer *error)
     return rc;
 }
 
-/* What concerns single hosts: in [site] sections, or for all. */
+/* Texts, wherever they stand, and what concerns single hosts: in [site] sections, or for all. */
 static void check_sites(const Config *config, Buffer *what, Buffer *error)
 {
     check_text(config, "fetch.allow_addresses", check_ranges, what, error);
@@ -152,6 +153,9 @@ static void check_sites(const Config *config, Buffer *what, Buffer *error)
     check_text(config, "fetch.no_proxy", proxy_check_exceptions, what, error);
     check_text(config, "fetch.headers", check_headers, what, error);
     check_text(config, "fetch.credentials", check_credentials, what, error);
+    check_text(config, "robots.agent", config_texts_agent, what, error);
+    check_text(config, "crawl.contact", config_texts_contact, what, error);
+    check_text(config, "dns.servers", config_texts_servers, what, error);
     if (!config->robots_obey) {
         complain(config, "robots.obey",
                  "robots.txt is obeyed; only a [site \"HOST\"] section can except a host", error);
@@ -215,6 +219,33 @@ Result config_resolve_paths(Config *config, Buffer *error)
     return rc;
 }
 
+/* "scope.accept_regex: column 3: ..." gets the place where it stands. */
+static void complain_scope(const Config *config, Buffer *what, Buffer *error)
+{
+    char *text = what->length == 0 ? NULL : what->data;
+    char *colon = text == NULL ? NULL : strstr(text, ": ");
+    if (colon == NULL) {
+        (void)buffer_append_string(error, "scope: no memory\n");
+        return;
+    }
+    *colon = '\0';
+    text[what->length - 1] = '\0'; /* the line end */
+    complain(config, text, colon + 2, error);
+}
+
+Result config_check_identity(const Config *config, Buffer *error)
+{
+    if (*config->crawl_contact != '\0' || *config->crawl_user_agent != '\0' ||
+        *config->fetch_allow_addresses != '\0') {
+        return RESULT_OK;
+    }
+    (void)buffer_append_string(
+        error, "a contact address is missing: webmasters must be able to find out who crawls "
+               "them. Give --contact URL (or crawl.contact = URL). Only crawls of loopback "
+               "(fetch.allow_addresses = 127.0.0.0/8) need none");
+    return RESULT_INVALID;
+}
+
 Result config_check(const Config *config, Buffer *error)
 {
     Buffer what;
@@ -254,14 +285,18 @@ Result config_check(const Config *config, Buffer *error)
     }
     Scope *scope = NULL;
     ScopeOptions bounds = config_scope(config);
-    if (scope_new(&scope, &bounds, error) == RESULT_OK) {
+    buffer_reset(&what);
+    if (scope_new(&scope, &bounds, &what) == RESULT_OK) {
         scope_delete(scope);
+    } else {
+        complain_scope(config, &what, error);
     }
     Filters filters;
     (void)filters_compile(&filters, config, error);
     filters_destroy(&filters);
-    if (*config->robots_agent == '\0') {
-        complain(config, "robots.agent", "must not be empty", error);
+    if (config->score_scorer == 1 /* none|content|... */ && *config->score_rules == '\0') {
+        complain(config, "score.scorer",
+                 "content goes by score.rules, and there are none: name the file of rules", error);
     }
     if (config->dns_ttl_min > config->dns_ttl_max) {
         complain(config, "dns.ttl_min", "is greater than dns.ttl_max", error);

@@ -391,5 +391,8 @@ Result config_resolve_paths(Config *config, Buffer *error);
 /* Checks what depends on more than one value, or is more than a range: lists, expressions,
  * contradictions. error gets one line for each mistake. RESULT_INVALID. */
 Result config_check(const Config *config, Buffer *error);
+/* Whether it says who crawls, as far as it must: crawls of loopback need not. RESULT_INVALID: error
+ * gets one sentence. Apart from config_check, since a file may leave it to the command line. */
+Result config_check_identity(const Config *config, Buffer *error);
 
 #endif

@@ -176,6 +176,29 @@ Result options_set(Options *options, const char *name, const char *text, const c
 
 extern char **environ;
 
+/* A variable that looks like an option, and is none: told, but not fatal, since it may be meant for
+ * somebody else. */
+static void warn_of_variable(const Options *options, const char *variable, size_t prefix,
+                             size_t length, Buffer *error)
+{
+    char name[128];
+    const char *underscore = memchr(variable + prefix, '_', length);
+    size_t n = length < sizeof name - 1 ? length : sizeof name - 1;
+    for (size_t i = 0; i < n; i++) {
+        char c = variable[prefix + i];
+        name[i] = c >= 'A' && c <= 'Z' ? (char)(c | 32) : c;
+    }
+    name[n] = '\0';
+    size_t at = (size_t)(underscore - variable) - prefix;
+    if (at < n) {
+        name[at] = '.';
+    }
+    (void)buffer_printf(error, "warning: environment variable %.*s: ", (int)(prefix + length),
+                        variable);
+    complain_unknown(options, name, error);
+    (void)buffer_append_char(error, '\n');
+}
+
 Result options_load_environment(Options *options, const char *prefix, Buffer *error)
 {
     Result rc = RESULT_OK;
@@ -186,6 +209,7 @@ Result options_load_environment(Options *options, const char *prefix, Buffer *er
             continue;
         }
         size_t length = (size_t)(equals - *entry) - n;
+        bool is_known = false;
         for (size_t i = 0; i < options->n_specs; i++) {
             char variable[128];
             (void)snprintf(variable, sizeof variable, "%s_%s", options->specs[i].section,
@@ -193,11 +217,17 @@ Result options_load_environment(Options *options, const char *prefix, Buffer *er
             char name[128];
             (void)snprintf(name, sizeof name, "%s.%s", options->specs[i].section,
                            options->specs[i].key);
-            if (strlen(variable) == length && strncasecmp(variable, *entry + n, length) == 0 &&
+            bool is_this =
+                strlen(variable) == length && strncasecmp(variable, *entry + n, length) == 0;
+            is_known |= is_this;
+            if (is_this &&
                 options_set(options, name, equals + 1, "environment", error) != RESULT_OK) {
                 (void)buffer_append_string(error, " (from the environment)\n");
                 rc = RESULT_INVALID;
             }
+        }
+        if (!is_known && memchr(*entry + n, '_', length) != NULL) {
+            warn_of_variable(options, *entry, n, length, error);
         }
     }
     return rc;
@@ -282,8 +312,9 @@ static void print_range(const OptionSpec *spec, FILE *out)
     buffer_destroy(&text);
 }
 
-void options_help(const Options *options, const char *word, FILE *out)
+size_t options_help(const Options *options, const char *word, FILE *out)
 {
+    size_t n = 0;
     for (size_t i = 0; i < options->n_specs; i++) {
         const OptionSpec *spec = &options->specs[i];
         char name[128];
@@ -295,7 +326,9 @@ void options_help(const Options *options, const char *word, FILE *out)
         print_range(spec, out);
         (void)fprintf(out, "%s%s)\n", spec->live ? "; live" : "",
                       spec->per_site ? "; per site" : "");
+        n++;
     }
+    return n;
 }
 
 void options_print_sample(const Options *options, FILE *out)

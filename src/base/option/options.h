@@ -53,7 +53,9 @@ Result options_load(Options *options, const char *path, Buffer *error);
 /* The same for a file that options_print has written: the remark before each value is where it
  * comes from, and is kept. */
 Result options_load_printed(Options *options, const char *path, Buffer *error);
-/* Reads the environment's RAGNO_SECTION_KEY variables. */
+/* Reads the environment's RAGNO_SECTION_KEY variables. One that names no option is a warning in
+ * error
+ * ("warning: ..."), and no failure. */
 Result options_load_environment(Options *options, const char *prefix, Buffer *error);
 
 /* Copies the live rows in which fresh, of the same table, differs, and its sites. Returns the
@@ -87,8 +89,8 @@ void options_free_sites(Options *options);
 
 /* "section.key = value" rows that load again, with units, defaults and ranges. */
 void options_print(const Options *options, FILE *out);
-/* The table for people; only rows that contain word, unless it is NULL. */
-void options_help(const Options *options, const char *word, FILE *out);
+/* The table for people; only rows that contain word, unless it is NULL. Returns how many. */
+size_t options_help(const Options *options, const char *word, FILE *out);
 /* A commented INI file with every default: config/ragno.ini. */
 void options_print_sample(const Options *options, FILE *out);
 

@@ -30,8 +30,9 @@ typedef struct IniFile {
     char *key;
     Buffer value;
     unsigned value_line;
-    bool is_own;   /* options_print has written it: remarks are origins */
-    Buffer remark; /* the one on the line before, without its semicolon */
+    unsigned *lines; /* of each row: where this file gives it; 0 = it does not */
+    bool is_own;     /* options_print has written it: remarks are origins */
+    Buffer remark;   /* the one on the line before, without its semicolon */
     unsigned remark_line;
     char *origin;          /* of the assignment being collected; NULL: file and line */
     unsigned *piece_lines; /* physical line of the i-th piece: inih counts pieces */
@@ -73,6 +74,23 @@ static bool is_edited(const IniFile *file)
            (spec == NULL || strcmp(spec->standard, buffer_string(&file->value)) != 0);
 }
 
+/* The second value would win without a word. An included file may be overridden: that is what it is
+ * for. */
+static void complain_twice(IniFile *file, const char *name)
+{
+    const OptionSpec *spec = options_find(file->options, name);
+    if (spec == NULL || file->lines == NULL) {
+        return;
+    }
+    unsigned *line = &file->lines[spec - file->options->specs];
+    if (*line > 0) {
+        (void)buffer_printf(file->error, "%s:%u: %s was given in line %u already\n", file->path,
+                            file->value_line, name, *line);
+        file->result = RESULT_INVALID;
+    }
+    *line = file->value_line;
+}
+
 /* Applies the assignment collected so far. */
 static void flush(IniFile *file)
 {
@@ -106,6 +124,7 @@ static void flush(IniFile *file)
     } else {
         char name[256];
         (void)snprintf(name, sizeof name, "%s.%s", file->section, file->key);
+        complain_twice(file, name);
         rc = options_set(file->options, name, value, origin, &message);
     }
     if (rc != RESULT_OK) {
@@ -248,10 +267,13 @@ static Result load(Options *options, const char *path, unsigned depth, bool is_o
         .options = options, .path = path, .depth = depth, .is_own = is_own, .error = error};
     buffer_init(&file.value, BUFFER_NO_LIMIT);
     buffer_init(&file.remark, 4096);
+    file.lines = calloc(options->n_specs, sizeof *file.lines);
     file.stream = fopen(path, "re");
     if (file.stream == NULL) {
+        int code = errno;
         buffer_destroy(&file.remark);
-        return result_of_errno(errno);
+        free(file.lines);
+        return result_of_errno(code);
     }
     /* inih goes on after a line it does not understand and returns the first such line. */
     int bad = ini_parse_stream(next_piece, &file, on_assignment, &file);
@@ -271,6 +293,7 @@ static Result load(Options *options, const char *path, unsigned depth, bool is_o
     free(file.section);
     free(file.key);
     free(file.origin);
+    free(file.lines);
     buffer_destroy(&file.remark);
     buffer_destroy(&file.value);
     return file.result;

@@ -44,14 +44,10 @@ static void take_parsed(void *context, ParsedPage *page)
 }
 
 /* What is refused was refused before, and written to the log then. */
-static void ignore_skipped(void *context, const char *url, size_t length, Refusal why,
-                           const char *referrer)
+static void ignore_skipped(void *context, const SkippedLink *link)
 {
     (void)context;
-    (void)url;
-    (void)length;
-    (void)why;
-    (void)referrer;
+    (void)link;
 }
 
 static Result load_config(VerifyRelink *relink)

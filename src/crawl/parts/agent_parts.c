@@ -37,12 +37,9 @@ Result parts_identify(AgentParts *parts, const Config *config, Buffer *error)
         return rc;
     }
     bool named = *config->crawl_contact != '\0' || *config->crawl_user_agent != '\0';
-    if (!named && parts->policy.allowed.n_ranges == 0) {
-        (void)buffer_append_string(
-            error, "a contact address is missing: webmasters must be able to find out who crawls "
-                   "them. Give --contact URL (or crawl.contact = URL). Only crawls of loopback "
-                   "(fetch.allow_addresses = 127.0.0.0/8) need none");
-        return RESULT_INVALID;
+    rc = config_check_identity(config, error);
+    if (rc != RESULT_OK) {
+        return rc;
     }
     parts->policy.loopback_only = !named;
     Buffer agent;

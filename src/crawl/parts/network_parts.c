@@ -47,7 +47,7 @@ static Result build_frontier(AgentParts *parts, Buffer *error)
                         .floor = parts->store->existed ? mono_now() : (MonoTime){0}},
         .politeness = *politeness,
         .connections = 0, /* parts_configure */
-        .front_first = 1000,
+        .front_first = config->limits_front < 1000 ? (size_t)config->limits_front : 1000,
         .front_step = 1000,
         .front_max = (size_t)config->limits_front};
     FrontierSinks sinks = wires_of_frontier(parts);

@@ -107,11 +107,11 @@ void wires_room(void *context)
     }
 }
 
-void wires_skipped(void *context, const char *url, size_t length, Refusal why, const char *referrer)
+void wires_skipped(void *context, const SkippedLink *link)
 {
     AgentParts *parts = context;
-    crawl_log_skipped(parts->log, url, length, refusal_status(why), refusal_name(why), -1,
-                      referrer);
+    crawl_log_skipped(parts->log, link->url, link->length, refusal_status(link->why),
+                      refusal_name(link->why), (long)link->depth, link->page);
 }
 
 static void wire_committed(void *context, CommitNotice *notice)

@@ -26,8 +26,7 @@ void wires_resolved(void *context, VisitState *visit_state);
 void wires_heard(void *context, const char *hostname, WallTime asked, const Buffer *records);
 /* From the parsing threads: a parsed page; a link that was refused. */
 void wires_parsed(void *context, ParsedPage *page);
-void wires_skipped(void *context, const char *url, size_t length, Refusal why,
-                   const char *referrer);
+void wires_skipped(void *context, const SkippedLink *link);
 /* The gate of answers is open again: wakes the fetchers, some of which may wait for it. */
 void wires_room(void *context);
 /* Whether the fetchers could begin more transfers than there are hosts ready. */

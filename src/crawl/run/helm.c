@@ -9,6 +9,21 @@
 
 /* ---- stop ------------------------------------------------------------------------------------ */
 
+/* That it takes a while, and how it can be had at once. */
+static void tell_of_second(const Helm *helm, const char *who)
+{
+    char time[24];
+    size_t flights = parts_outstanding(helm->parts);
+    if (flights > 0) {
+        (void)fprintf(
+            stderr,
+            "ragno: stopping: %zu fetches in flight have %s to end (crawl.grace); %s stops "
+            "at once\n",
+            flights, status_format_time(helm->options->config->crawl_grace, time),
+            strcmp(who, "signal=SIGINT") == 0 ? "Ctrl-C once more" : "a second signal");
+    }
+}
+
 static void begin_stop(Helm *helm, int status, const char *why, const char *who, MonoTime now)
 {
     if (helm->stopping) {
@@ -19,6 +34,9 @@ static void begin_stop(Helm *helm, int status, const char *why, const char *who,
     helm->why = why;
     helm->stop_time = now;
     helm->grace_end = mono_add_ms(now, helm->options->config->crawl_grace);
+    if (status == EXIT_SIGNAL && !helm->options->quiet) {
+        tell_of_second(helm, who);
+    }
     LOG_INFO("agent", "stopping", "reason=\"%s\"%s%s", why, who == NULL ? "" : " ",
              who == NULL ? "" : who);
     monitor_set_state(helm->monitor, STATE_STOPPING);
@@ -81,13 +99,32 @@ bool helm_pause(Helm *helm, bool held, const char *who)
     return true;
 }
 
+/* What happened, where, and which option decides. */
+static void tell_disk(const Helm *helm, bool is_low)
+{
+    const char *path = helm->parts->store->directory;
+    long long least = helm->options->config->crawl_min_free_disk;
+    long long free_bytes = (long long)monitor_disk_free(helm->monitor);
+    if (is_low) {
+        LOG_WARN("agent", "paused",
+                 "reason=\"disk nearly full\" path=%s free_bytes=%lld crawl.min_free_disk=%lld "
+                 "next=\"make room until %lld bytes are free, or lower crawl.min_free_disk\"",
+                 path, free_bytes, least, 2 * least);
+    } else {
+        LOG_WARN("agent", "resumed",
+                 "reason=\"the disk has room again\" path=%s free_bytes=%lld "
+                 "crawl.min_free_disk=%lld",
+                 path, free_bytes, least);
+    }
+}
+
 /* The disk's part of the reasons to pause, told when it changes. */
 static unsigned look_at_disk(Helm *helm)
 {
     unsigned low =
         monitor_disk_low(helm->monitor) || atomic_load(&helm->parts->stuck) ? PAUSE_DISK : 0u;
     if (low != (helm->parts->pauses & PAUSE_DISK) && !helm->stopping) {
-        LOG_WARN("agent", low != 0 ? "paused" : "resumed", "reason=\"disk nearly full\"");
+        tell_disk(helm, low != 0);
     }
     return low;
 }

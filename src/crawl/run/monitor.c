@@ -14,6 +14,7 @@
 #include "crawl/run/reader_guard.h"
 #include "crawl/run/settings.h"
 
+#define CLOCK_JUMP_US   INT64_C(1000000) /* less is what time servers do */
 #define PROGRESS_MS     250
 #define PROGRESS_LOG_MS 2000 /* when it is forced onto something that is no terminal */
 #define COLUMNS         120u
@@ -28,7 +29,9 @@ struct Monitor {
     MonoTime start;
     CrawlState state;
     bool disk_low;
-    int log; /* status.log */
+    uint64_t disk_free_bytes;
+    int64_t clock_offset_us; /* wall time minus monotonic time; 0: not looked at yet */
+    int log;                 /* status.log */
     bool progress;
     bool terminal;
     StatusSample last_line;
@@ -114,6 +117,19 @@ static uint64_t database_bytes(const Monitor *monitor)
     return (uint64_t)st.st_size;
 }
 
+/* Somebody has set the clock: times in logs and of visits jump with it. */
+static void watch_clock(Monitor *monitor)
+{
+    int64_t offset_us = wall_now().us - (mono_now().ns + clock_asleep_ns()) / 1000;
+    int64_t jump_us = offset_us - monitor->clock_offset_us;
+    if (monitor->clock_offset_us != 0 && llabs(jump_us) > CLOCK_JUMP_US) {
+        LOG_WARN("monitor", "the clock was set",
+                 "by_ms=%lld note=\"delays go by another clock and hold; times in logs jump\"",
+                 (long long)(jump_us / 1000));
+    }
+    monitor->clock_offset_us = offset_us;
+}
+
 static void sample_disk(Monitor *monitor, StatusSample *sample)
 {
     struct statvfs fs;
@@ -122,6 +138,7 @@ static void sample_disk(Monitor *monitor, StatusSample *sample)
         return;
     }
     sample->disk_free_bytes = (uint64_t)fs.f_bavail * fs.f_frsize;
+    monitor->disk_free_bytes = sample->disk_free_bytes;
     if (sample->disk_free_bytes < least) {
         monitor->disk_low = true;
     } else if (sample->disk_free_bytes >= 2 * least) {
@@ -292,6 +309,7 @@ void monitor_tick(Monitor *monitor, MonoTime now)
         monitor->next_memory = mono_add_ms(now, MEMORY_MS);
     }
     reader_guard_tick(&monitor->readers, now);
+    watch_clock(monitor);
     bool line = !mono_before(now, monitor->next_line);
     bool progress = monitor->progress && !mono_before(now, monitor->next_progress);
     StatusSample s;
@@ -376,6 +394,11 @@ void monitor_reopen(Monitor *monitor)
         (void)close(monitor->log);
         monitor->log = fd;
     }
+}
+
+uint64_t monitor_disk_free(const Monitor *monitor)
+{
+    return monitor->disk_free_bytes;
 }
 
 bool monitor_disk_low(const Monitor *monitor)

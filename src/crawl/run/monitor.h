@@ -32,5 +32,7 @@ void monitor_dump(Monitor *monitor);
 void monitor_reopen(Monitor *monitor);
 /* Whether less than crawl.min_free_disk is free (with hysteresis). */
 bool monitor_disk_low(const Monitor *monitor);
+/* Bytes that were free in DIR when it was last looked at. */
+uint64_t monitor_disk_free(const Monitor *monitor);
 
 #endif

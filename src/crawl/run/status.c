@@ -265,9 +265,17 @@ Result status_progress(const StatusSample *before, const StatusSample *now, unsi
         (unsigned long long)now->pages, (double)(now->pages - before->pages) / seconds,
         status_format_bytes(now->bytes, bytes), (unsigned long long)now->urls_queued,
         (unsigned long long)now->hosts, now->fetch.active, (unsigned long long)now->by_status[0]);
-    if (rc == RESULT_OK) {
-        rc = tell_limit(before, now, out);
+    Buffer limit;
+    buffer_init(&limit, 4096);
+    rc = rc == RESULT_OK ? tell_limit(before, now, &limit) : rc;
+    /* What binds is kept whole; what does not fit is cut before it. */
+    size_t room = columns > limit.length + 1 ? columns - limit.length - 1 : 0;
+    if (rc == RESULT_OK && out->length > room) {
+        out->length = room > 0 ? room - 1 : 0;
+        rc = room > 0 ? buffer_append_char(out, ' ') : rc;
     }
+    rc = rc == RESULT_OK ? buffer_append(out, limit.data, limit.length) : rc;
+    buffer_destroy(&limit);
     if (out->length >= columns && columns > 1) {
         out->length = columns - 1;
         out->data[out->length] = '\0';

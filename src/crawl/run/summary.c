@@ -173,13 +173,16 @@ void summary_print(const IngestStore *store, const char *directory, const CrawlT
     (void)schedule_counts(store->schedule, txn, &queued, &hosts);
     double cpu_s = (double)totals->cpu_ms / 1000;
     (void)fprintf(out, "%s: %s\n", directory, how_it_ended);
+    uint64_t answers = totals->by_status[2] + totals->by_status[3] + totals->by_status[4] +
+                       totals->by_status[5]; /* with those that were asked for again */
     (void)fprintf(
         out,
-        "  pages       %llu fetched (2xx %llu, 3xx %llu, 4xx %llu, 5xx %llu), %llu "
+        "  pages       %llu fetched; %llu answers (2xx %llu, 3xx %llu, 4xx %llu, 5xx %llu), %llu "
         "failed attempts\n",
-        (unsigned long long)totals->pages, (unsigned long long)totals->by_status[2],
-        (unsigned long long)totals->by_status[3], (unsigned long long)totals->by_status[4],
-        (unsigned long long)totals->by_status[5], (unsigned long long)totals->by_status[0]);
+        (unsigned long long)totals->pages, (unsigned long long)answers,
+        (unsigned long long)totals->by_status[2], (unsigned long long)totals->by_status[3],
+        (unsigned long long)totals->by_status[4], (unsigned long long)totals->by_status[5],
+        (unsigned long long)totals->by_status[0]);
     (void)fprintf(out, "  requests    %llu, robots.txt %llu, retries %llu, throttled %llu\n",
                   (unsigned long long)totals->fetches, (unsigned long long)totals->robots_files,
                   (unsigned long long)totals->retries, (unsigned long long)totals->throttled);

@@ -257,7 +257,7 @@ static Result take(Batch *batch, size_t place)
         return rc == RESULT_OK ? discover(batch, page) : rc;
     }
     if (!fetch->request.has_page) {
-        batch->totals.by_status[0]++; /* a name that could not be resolved */
+        batch->totals.by_status[0] += !fetch->host.deny; /* a name that could not be resolved */
         return RESULT_OK;
     }
     return settle(batch, place, host);
