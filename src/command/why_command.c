@@ -82,16 +82,9 @@ static int run(CrawlView *view, const char *url, bool json)
     Buffer error;
     int status = 0;
     const WallTime now = wall_now();
-    WhySources sources = {.directory = view->directory,
-                          .db = view->db,
-                          .hosts = view->hosts,
-                          .schedule = view->schedule,
-                          .revisits = view->revisits,
-                          .config = view->has_config ? &view->config : NULL,
-                          .is_running = crawl_store_owner(view->directory) != 0,
-                          .is_in_flight = is_in_flight,
-                          .context = view->directory,
-                          .now = now};
+    WhySources sources = crawl_view_why_sources(view, now);
+    sources.is_in_flight = is_in_flight;
+    sources.context = view->directory;
     buffer_init(&error, 4096);
     Result rc = why_find(&why, &sources, url, &error);
     if (rc == RESULT_OK) {

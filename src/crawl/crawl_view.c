@@ -1,5 +1,6 @@
 #include "crawl/crawl_view.h"
 
+#include "crawl/crawl_store.h"
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -73,4 +74,16 @@ void crawl_view_close(CrawlView *view)
     (void)page_db_delete(view->db);
     free(view->directory);
     *view = (CrawlView){.directory = NULL};
+}
+
+WhySources crawl_view_why_sources(const CrawlView *view, WallTime now)
+{
+    return (WhySources){.directory = view->directory,
+                        .db = view->db,
+                        .hosts = view->hosts,
+                        .schedule = view->schedule,
+                        .revisits = view->revisits,
+                        .config = view->has_config ? &view->config : NULL,
+                        .is_running = crawl_store_owner(view->directory) != 0,
+                        .now = now};
 }

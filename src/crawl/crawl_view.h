@@ -12,6 +12,7 @@
 #include "store/schedule/schedule.h"
 #include "store/tables/host_table.h"
 #include "store/tables/revisit_table.h"
+#include "why/why.h"
 
 typedef struct CrawlView {
     char *directory;
@@ -27,5 +28,8 @@ typedef struct CrawlView {
  * is nothing to close. */
 int crawl_view_open(CrawlView *view, const char *command, const char *directory);
 void crawl_view_close(CrawlView *view);
+/* What `ragno why` and `ragno top` ask about a URL; borrows from the view. The caller sets
+ * is_in_flight, its context and log_bytes. */
+WhySources crawl_view_why_sources(const CrawlView *view, WallTime now);
 
 #endif

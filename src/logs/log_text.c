@@ -1,6 +1,9 @@
 #include "logs/log_text.h"
 
+#include <stdlib.h>
 #include <string.h>
+
+#define REAL_BYTES 64u
 
 #define DAY_S         INT64_C(86400)
 #define DIGITS_MAX    18u /* of a number that fits into 63 bits */
@@ -62,6 +65,19 @@ static bool time_of(const int64_t part[7], WallTime *out)
         days_of(part[0], part[1], part[2]) * DAY_S + part[3] * 3600 + part[4] * 60 + part[5];
     out->us = (s * 1000 + part[6]) * 1000;
     return true;
+}
+
+double log_text_real(LogText text, double absent)
+{
+    char copy[REAL_BYTES];
+    char *end = NULL;
+    if (text.length == 0 || text.length >= sizeof copy) {
+        return absent;
+    }
+    memcpy(copy, text.bytes, text.length);
+    copy[text.length] = '\0';
+    double number = strtod(copy, &end);
+    return *end == '\0' ? number : absent;
 }
 
 bool log_text_time(LogText text, WallTime *out)

@@ -1,9 +1,6 @@
 #include "logs/status_json.h"
 
-#include <stdlib.h>
 #include <string.h>
-
-#define NUMBER_BYTES 64u
 
 LogText status_json_get(const char *json, const char *name)
 {
@@ -22,14 +19,5 @@ LogText status_json_get(const char *json, const char *name)
 
 double status_json_number(const char *json, const char *name, double absent)
 {
-    LogText text = status_json_get(json, name);
-    char copy[NUMBER_BYTES];
-    char *end = NULL;
-    if (text.length == 0 || text.length >= sizeof copy) {
-        return absent;
-    }
-    memcpy(copy, text.bytes, text.length);
-    copy[text.length] = '\0';
-    double number = strtod(copy, &end);
-    return *end == '\0' ? number : absent;
+    return log_text_real(status_json_get(json, name), absent);
 }

@@ -1,9 +1,6 @@
 #include "logs/status_log_line.h"
 
-#include <stdlib.h>
 #include <string.h>
-
-#define NUMBER_BYTES 64u
 
 LogText status_log_get(const char *line, size_t length, const char *key)
 {
@@ -22,16 +19,7 @@ LogText status_log_get(const char *line, size_t length, const char *key)
 
 double status_log_number(const char *line, size_t length, const char *key, double absent)
 {
-    LogText text = status_log_get(line, length, key);
-    char copy[NUMBER_BYTES];
-    char *end = NULL;
-    if (text.length == 0 || text.length >= sizeof copy) {
-        return absent;
-    }
-    memcpy(copy, text.bytes, text.length);
-    copy[text.length] = '\0';
-    double number = strtod(copy, &end);
-    return *end == '\0' ? number : absent;
+    return log_text_real(status_log_get(line, length, key), absent);
 }
 
 bool status_log_time(const char *line, size_t length, WallTime *time)

@@ -66,9 +66,23 @@ static void detached_bytes_belong_to_the_caller(void)
     free(kept);
 }
 
+static void code_points_become_utf8(void)
+{
+    static const uint32_t points[] = {'A', 0x7F, 0x80, 0x7FF, 0x800, 0xFFFF, 0x10000, 0x10FFFF};
+    Buffer b;
+    buffer_init(&b, 64);
+    for (size_t i = 0; i < sizeof points / sizeof *points; i++) {
+        CU_ASSERT_EQUAL(buffer_append_code_point(&b, points[i]), RESULT_OK);
+    }
+    CU_ASSERT_STRING_EQUAL(buffer_string(&b), "A\x7F\xC2\x80\xDF\xBF\xE0\xA0\x80\xEF\xBF\xBF"
+                                              "\xF0\x90\x80\x80\xF4\x8F\xBF\xBF");
+    buffer_destroy(&b);
+}
+
 UNIT_MAIN("buffer", {"bytes come back", bytes_come_back},
           {"the limit holds and nothing is half written",
            the_limit_holds_and_nothing_is_half_written},
           {"formatting grows the buffer or leaves it alone",
            formatting_grows_the_buffer_or_leaves_it_alone},
+          {"code points become UTF-8", code_points_become_utf8},
           {"detached bytes belong to the caller", detached_bytes_belong_to_the_caller})

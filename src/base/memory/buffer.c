@@ -85,6 +85,28 @@ Result buffer_append_char(Buffer *buffer, char c)
     return buffer_append(buffer, &c, 1);
 }
 
+Result buffer_append_code_point(Buffer *buffer, uint32_t c)
+{
+    char bytes[4];
+    size_t n = 0;
+    if (c < 0x80) {
+        bytes[n++] = (char)c;
+    } else if (c < 0x800) {
+        bytes[n++] = (char)(0xC0 | c >> 6);
+    } else if (c < 0x10000) {
+        bytes[n++] = (char)(0xE0 | c >> 12);
+        bytes[n++] = (char)(0x80 | (c >> 6 & 0x3F));
+    } else {
+        bytes[n++] = (char)(0xF0 | c >> 18);
+        bytes[n++] = (char)(0x80 | (c >> 12 & 0x3F));
+        bytes[n++] = (char)(0x80 | (c >> 6 & 0x3F));
+    }
+    if (c >= 0x80) {
+        bytes[n++] = (char)(0x80 | (c & 0x3F));
+    }
+    return buffer_append(buffer, bytes, n);
+}
+
 Result buffer_vprintf(Buffer *buffer, const char *format, va_list arguments)
 {
     va_list again;

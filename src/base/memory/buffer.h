@@ -11,6 +11,7 @@
 
 #include <stdarg.h>
 #include <stddef.h>
+#include <stdint.h>
 
 #include "base/core/result.h"
 #include "base/core/symbol.h"
@@ -39,6 +40,8 @@ Result buffer_reserve(Buffer *buffer, size_t extra) RAGNO_SYMBOL(buffer_reserve)
 Result buffer_append(Buffer *buffer, const void *bytes, size_t length) RAGNO_SYMBOL(buffer_append);
 Result buffer_append_string(Buffer *buffer, const char *string) RAGNO_SYMBOL(buffer_append_string);
 Result buffer_append_char(Buffer *buffer, char c) RAGNO_SYMBOL(buffer_append_char);
+/* Appends a code point (below 2^21) as UTF-8. */
+Result buffer_append_code_point(Buffer *buffer, uint32_t c) RAGNO_SYMBOL(buffer_append_code_point);
 Result buffer_printf(Buffer *buffer, const char *format, ...) RAGNO_SYMBOL(buffer_printf)
     __attribute__((format(printf, 2, 3)));
 Result buffer_vprintf(Buffer *buffer, const char *format, va_list arguments)

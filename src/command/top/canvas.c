@@ -102,28 +102,6 @@ void canvas_style(Canvas *canvas, int row, CanvasStyle style)
     }
 }
 
-static Result append_character(Buffer *out, uint32_t c)
-{
-    char bytes[4];
-    size_t n = 0;
-    if (c < 0x80) {
-        bytes[n++] = (char)c;
-    } else if (c < 0x800) {
-        bytes[n++] = (char)(0xC0 | c >> 6);
-    } else if (c < 0x10000) {
-        bytes[n++] = (char)(0xE0 | c >> 12);
-        bytes[n++] = (char)(0x80 | (c >> 6 & 0x3F));
-    } else {
-        bytes[n++] = (char)(0xF0 | c >> 18);
-        bytes[n++] = (char)(0x80 | (c >> 12 & 0x3F));
-        bytes[n++] = (char)(0x80 | (c >> 6 & 0x3F));
-    }
-    if (c >= 0x80) {
-        bytes[n++] = (char)(0x80 | (c & 0x3F));
-    }
-    return buffer_append(out, bytes, n);
-}
-
 static uint32_t character_at(const Canvas *canvas, int row, int column)
 {
     const CanvasCell *cell = cell_at(canvas, row, column);
@@ -139,7 +117,7 @@ Result canvas_row(const Canvas *canvas, int row, Buffer *out)
         last--;
     }
     for (int column = 0; column < last && rc == RESULT_OK; column++) {
-        rc = append_character(out, character_at(canvas, row, column));
+        rc = buffer_append_code_point(out, character_at(canvas, row, column));
     }
     return rc;
 }

@@ -231,17 +231,10 @@ static void show_why(TopFeed *feed, const char *url)
     Buffer error;
     CrawlView *view = feed->view;
     WallTime now = wall_now();
-    WhySources sources = {.directory = view->directory,
-                          .db = view->db,
-                          .hosts = view->hosts,
-                          .schedule = view->schedule,
-                          .revisits = view->revisits,
-                          .config = view->has_config ? &view->config : NULL,
-                          .is_running = crawl_store_owner(view->directory) != 0,
-                          .is_in_flight = is_in_flight,
-                          .context = feed,
-                          .log_bytes = LOG_BYTES,
-                          .now = now};
+    WhySources sources = crawl_view_why_sources(view, now);
+    sources.is_in_flight = is_in_flight;
+    sources.context = feed;
+    sources.log_bytes = LOG_BYTES;
     buffer_init(&text, BUFFER_NO_LIMIT);
     buffer_init(&error, BUFFER_NO_LIMIT);
     if (why_find(&why, &sources, url, &error) == RESULT_OK) {

@@ -41,28 +41,6 @@ void sitemap_cleaner_reset(SitemapCleaner *cleaner)
 
 /* ---- UTF-16 ---- */
 
-static Result put_code_point(Buffer *out, uint32_t c)
-{
-    char bytes[4];
-    size_t n = 0;
-    if (c < 0x80) {
-        bytes[n++] = (char)c;
-    } else if (c < 0x800) {
-        bytes[n++] = (char)(0xC0 | c >> 6);
-    } else if (c < 0x10000) {
-        bytes[n++] = (char)(0xE0 | c >> 12);
-        bytes[n++] = (char)(0x80 | (c >> 6 & 0x3F));
-    } else {
-        bytes[n++] = (char)(0xF0 | c >> 18);
-        bytes[n++] = (char)(0x80 | (c >> 12 & 0x3F));
-        bytes[n++] = (char)(0x80 | (c >> 6 & 0x3F));
-    }
-    if (c >= 0x80) {
-        bytes[n++] = (char)(0x80 | (c & 0x3F));
-    }
-    return buffer_append(out, bytes, n);
-}
-
 static Result put_unit(SitemapCleaner *cleaner, uint16_t unit)
 {
     bool is_low = unit >= 0xDC00 && unit <= 0xDFFF;
@@ -70,10 +48,10 @@ static Result put_unit(SitemapCleaner *cleaner, uint16_t unit)
         uint32_t high = cleaner->high;
         cleaner->high = 0;
         if (is_low) {
-            return put_code_point(&cleaner->utf8,
-                                  0x10000 + ((high - 0xD800) << 10) + (unit - 0xDC00u));
+            return buffer_append_code_point(&cleaner->utf8,
+                                            0x10000 + ((high - 0xD800) << 10) + (unit - 0xDC00u));
         }
-        Result rc = put_code_point(&cleaner->utf8, 0xFFFD);
+        Result rc = buffer_append_code_point(&cleaner->utf8, 0xFFFD);
         if (rc != RESULT_OK) {
             return rc;
         }
@@ -82,7 +60,7 @@ static Result put_unit(SitemapCleaner *cleaner, uint16_t unit)
         cleaner->high = unit;
         return RESULT_OK;
     }
-    return put_code_point(&cleaner->utf8, is_low ? 0xFFFD : unit);
+    return buffer_append_code_point(&cleaner->utf8, is_low ? 0xFFFD : unit);
 }
 
 static Result convert_utf16(SitemapCleaner *cleaner, const char *bytes, size_t length)
