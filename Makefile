@@ -175,7 +175,7 @@ DEPS := gcc make pkg-config libcurl4-openssl-dev libxml2-dev libc-ares-dev liblm
 DEPS_FUZZ := clang libclang-rt-14-dev
 DEPS_DEV := $(DEPS_FUZZ) clang-format clang-tidy cppcheck shellcheck nginx-light apache2-doc \
         debian-handbook postgresql-doc-15 python3-doc libcld2-0 wrk tmux zsh logrotate tinyproxy-bin \
-        dante-server
+        dante-server python3-cryptography
 # What the benchmarks of real pages serve, and whom they compare with. Half a gigabyte.
 DEPS_BENCH := nginx-light wget2 apache2-doc debian-handbook erlang-doc libboost-doc openjdk-17-doc \
         postgresql-doc-15 python3-doc rust-doc

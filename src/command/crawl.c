@@ -132,6 +132,7 @@ void crawl_usage(FILE *out)
         "  ragno db DIR info|dump|find|get|links|path|hosts|schedule\n"
         "  ragno export DIR links|hosts|pages     ragno verify DIR\n"
         "  ragno rank DIR pagerank|hits           ragno schedule DIR freq|refused\n"
+        "  ragno identity new|show|directory|addresses\n"
         "  ragno check charset|config|digest|dns|filter|links|robots|sitemap|url\n\n"
         "Exit: 0 finished, 1 internal error, 2 usage or configuration, 3 input or output,\n"
         "4 no network or name server, 11 signal, 13 second signal, 14 page or byte limit,\n"

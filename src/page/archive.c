@@ -192,6 +192,8 @@ static WarcTruncation truncation_of(const FetchResult *fetch)
         return WARC_TRUNCATED_TIME;
     case TRUNCATED_DISCONNECT:
         return WARC_TRUNCATED_DISCONNECT;
+    case TRUNCATED_UNSPECIFIED:
+        return WARC_TRUNCATED_UNSPECIFIED;
     case TRUNCATED_NOT:
         break;
     }
@@ -301,12 +303,24 @@ static Result describe_discovery(ArchiveRecorder *recorder, const FetchResult *f
     return warc_metadata_discovery(&recorder->fields, &discovery);
 }
 
+static Result describe_tls(Buffer *fields, const TlsFacts *tls)
+{
+    WarcTls words = {.version = tls_version_name(tls->version),
+                     .verdict = tls_verdict_name(tls->verdict),
+                     .expiry = {tls->expiry_s * 1000000}};
+    return warc_metadata_tls(fields, &words);
+}
+
 void archive_describe(ArchiveRecorder *recorder, WarcGroup *group, const FetchResult *fetch,
                       const Page *found, const PageLink *const *more, size_t n_more)
 {
     Buffer *fields = &recorder->fields;
     buffer_trim(fields, KEEP_BYTES);
     Result rc = describe_discovery(recorder, fetch);
+    if (rc == RESULT_OK && fetch->answer.tls.verdict != TLS_NOT_KNOWN) {
+        rc = describe_tls(fields, &fetch->answer.tls);
+    }
+    rc = rc == RESULT_OK ? warc_metadata_usage(fields, fetch->answer.usage) : rc;
     if (rc == RESULT_OK && found != NULL) {
         rc = warc_metadata_page(fields, found);
     }

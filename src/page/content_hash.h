@@ -35,4 +35,15 @@ static inline ContentKind content_hash_kind(uint8_t flags)
     return (ContentKind)((flags & CONTENT_HASH_FLAGS) >> 1);
 }
 
+/* The usages that the site denies (USAGE_..., parse/usage/usage.h), beside them. */
+#define USAGE_FLAGS_SHIFT 3u
+static inline uint8_t usage_flags(unsigned denied)
+{
+    return (uint8_t)(denied << USAGE_FLAGS_SHIFT);
+}
+static inline unsigned usage_of_flags(uint8_t flags)
+{
+    return (unsigned)flags >> USAGE_FLAGS_SHIFT;
+}
+
 #endif

@@ -283,6 +283,18 @@ static void append_annotations(CrawlLog *log, const ParsedPage *page, const char
     if (fetch->answer.truncated != TRUNCATED_NOT) {
         (void)buffer_printf(text, ",trunc:%s", fetch_truncation_name(fetch->answer.truncated));
     }
+    const TlsFacts *tls = &fetch->answer.tls;
+    if (tls->verdict != TLS_NOT_KNOWN) {
+        (void)buffer_printf(text, ",tls:%s/%s", tls_version_name(tls->version),
+                            tls_verdict_name(tls->verdict));
+    }
+    if (fetch->answer.usage.denied != 0) {
+        (void)buffer_append_string(text, ",usage-denied:");
+        (void)usage_print(fetch->answer.usage.denied, text);
+    }
+    if (fetch->answer.cut != CUT_NOT) {
+        (void)buffer_printf(text, ",cut:%s,kept:header", cut_reason_name(fetch->answer.cut));
+    }
     if (fetch->answer.refusal != NULL) {
         (void)buffer_append_string(text, ",rule:");
         append_rule(text, fetch->answer.refusal);

@@ -157,6 +157,7 @@ static void ask_filters(Parser *parser, ParsedPage *page, const char *content_ty
     (void)snprintf(digest, sizeof digest, "%016llx%016llx", (unsigned long long)page->body_hash[0],
                    (unsigned long long)page->body_hash[1]);
     FilterInput input = {.url = &parser->source,
+                         .usage_denied = page->fetch->answer.usage.denied,
                          .has_depth = true,
                          .depth = page->fetch->request.depth,
                          .status = page->fetch->answer.status,
@@ -214,6 +215,21 @@ static bool may_be_trap(const Parser *parser, const FetchResult *fetch)
            fetch->answer.status == 200 && parser->body.length > 0;
 }
 
+/* What the page may be used for, and whether it is stored for all that. */
+static void note_usage(Parser *parser, ParsedPage *page, const HttpHeader *header,
+                       const HttpContentType *type)
+{
+    const FetchRequest *request = &page->fetch->request;
+    Usage usage = usage_join(request->usage, usage_of_header(header));
+    if (parser->body.length > 0 && looks_like_html(type, &parser->body)) {
+        usage = usage_join(usage, usage_of_html(parser->body.data, parser->body.length));
+    }
+    page->fetch->answer.usage = usage;
+    if ((usage.denied & request->usage_no_store) != 0) {
+        page->refused_hooks |= 1u << HOOK_STORE;
+    }
+}
+
 /* An answer to a scheduled URL. Decoding and the filters come before storing, what they say about
  * the fetch after it: the archive holds what was received, as it was received. */
 static void take_page(Parser *parser, ParsedPage *page)
@@ -245,6 +261,7 @@ static void take_page(Parser *parser, ParsedPage *page)
         page->trap_hash =
             trap_content_hash(&parser->source, parser->body.data, parser->body.length);
     }
+    note_usage(parser, page, &header, &type);
     ask_filters(parser, page, content_type);
     store_page(parser, page);
     if (fetch->final) {

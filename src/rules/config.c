@@ -7,9 +7,12 @@
 #include <string.h>
 
 #include "parse/host/ip_address.h"
+#include "parse/usage/usage.h"
 #include "rules/dedup.h"
 #include "fetch/connect/port_map.h"
+#include "fetch/identity/message_signature.h"
 #include "fetch/site/credentials.h"
+#include "fetch/site/cut_rules.h"
 #include "fetch/site/proxy.h"
 #include "fetch/tls/tls_trust.h"
 #include "rules/config_texts.h"
@@ -144,14 +147,68 @@ static Result check_credentials(const char *path, Buffer *error)
     return rc;
 }
 
+/* fetch.tls_verify, for all or for a site, needs certificates to trust. */
+static void check_trust(const Config *config, Buffer *what, Buffer *error)
+{
+    const Options *options = &config->options;
+    bool verifies = config->fetch_tls_verify;
+    for (size_t i = 0; i < options->n_sites; i++) {
+        const OptionSite *site = &options->sites[i];
+        verifies |= &options->specs[site->spec] == options_find(options, "fetch.tls_verify") &&
+                    site->value.flag;
+    }
+    buffer_reset(what);
+    TlsTrust trust = {.store = NULL};
+    if (verifies && *config->fetch_ca_file == '\0' &&
+        tls_trust_init(&trust, "", what) != RESULT_OK) {
+        complain(config, "fetch.tls_verify", buffer_string(what), error);
+    }
+    tls_trust_destroy(&trust);
+}
+
+static Result check_usage(const char *text, Buffer *error)
+{
+    UsageRules rules;
+    return usage_rules_parse(text, &rules, error);
+}
+
+static Result check_key(const char *path, Buffer *error)
+{
+    SigningKey *key = NULL;
+    Buffer why;
+    buffer_init(&why, BUFFER_NO_LIMIT);
+    Result rc = *path == '\0' ? RESULT_OK : signing_key_read(&key, path, &why);
+    if (rc != RESULT_OK) {
+        (void)buffer_printf(error, "%s: %s", path,
+                            why.length > 0 ? buffer_string(&why) : result_name(rc));
+    }
+    buffer_destroy(&why);
+    signing_key_delete(key);
+    return rc;
+}
+
+static void check_identity(const Config *config, Buffer *what, Buffer *error)
+{
+    check_text(config, "crawl.signature_key", check_key, what, error);
+    check_text(config, "crawl.signature_agent", message_signature_check_agent, what, error);
+    if (*config->crawl_signature_agent != '\0' && *config->crawl_signature_key == '\0') {
+        complain(config, "crawl.signature_agent", "needs crawl.signature_key", error);
+    }
+}
+
 /* Texts, wherever they stand, and what concerns single hosts: in [site] sections, or for all. */
 static void check_sites(const Config *config, Buffer *what, Buffer *error)
 {
+    check_identity(config, what, error);
+    check_trust(config, what, error);
     check_text(config, "fetch.allow_addresses", check_ranges, what, error);
     check_text(config, "fetch.deny_addresses", check_ranges, what, error);
     check_text(config, "fetch.proxy", proxy_check, what, error);
     check_text(config, "fetch.no_proxy", proxy_check_exceptions, what, error);
     check_text(config, "fetch.headers", check_headers, what, error);
+    check_text(config, "politeness.usage", check_usage, what, error);
+    check_text(config, "fetch.cut_status", cut_rules_check_statuses, what, error);
+    check_text(config, "fetch.mime_types", cut_rules_check_types, what, error);
     check_text(config, "fetch.credentials", check_credentials, what, error);
     check_text(config, "robots.agent", config_texts_agent, what, error);
     check_text(config, "crawl.contact", config_texts_contact, what, error);
@@ -198,9 +255,9 @@ bool config_is_continuous(const Config *config)
 Result config_resolve_paths(Config *config, Buffer *error)
 {
     static const char *const names[] = {"score.rules", "schedule.rules", "fetch.credentials",
-                                        "fetch.ca_file"};
+                                        "fetch.ca_file", "crawl.signature_key"};
     const char *paths[] = {config->score_rules, config->schedule_rules, config->fetch_credentials,
-                           config->fetch_ca_file};
+                           config->fetch_ca_file, config->crawl_signature_key};
     Result rc = RESULT_OK;
     for (size_t i = 0; i < sizeof names / sizeof *names && rc == RESULT_OK; i++) {
         if (*paths[i] == '\0' || *paths[i] == '/') {

@@ -23,6 +23,13 @@
         "URL or e-mail address where webmasters learn about this crawl; needed outside loopback") \
     ROW(crawl, user_agent, TEXT, char *, "", 0, 0, NULL, false, false, \
         "User-Agent header; empty = ragno/VERSION (+CONTACT)") \
+    ROW(crawl, signature_key, TEXT, char *, "", 0, 0, NULL, false, false, \
+        "file (mode 0600) of the Ed25519 key that requests are signed with (Web Bot Auth; ragno " \
+        "identity new FILE makes one); empty = they are not") \
+    ROW(crawl, signature_agent, TEXT, char *, "", 0, 0, NULL, false, false, \
+        "https URL of the site that publishes the key (ragno identity directory): Signature-Agent") \
+    ROW(crawl, signature_time, TIME, int64_t, "60s", 1000, 86400e3, NULL, false, false, \
+        "how long a signature is valid") \
     ROW(crawl, max_pages, COUNT, int64_t, "0", 0, CONFIG_BIG, NULL, true, false, \
         "stop after this many fetched pages, exit 14; 0 = no limit") \
     ROW(crawl, max_bytes, SIZE, int64_t, "0", 0, CONFIG_BIG, NULL, true, false, \
@@ -56,6 +63,9 @@
         "a host whose rests after failures add up to this is parked, with its URLs; 0 = never") \
     ROW(politeness, retry, TEXT, char *, "", 0, 0, NULL, false, false, \
         "changes to the retry table: CLASS WAIT RETRIES [drop], comma separated; waits double") \
+    ROW(politeness, usage, TEXT, char *, "", 0, 0, NULL, true, true, \
+        "what is done about pages whose site denies a usage: 'train-ai no-store, tdm no-fetch'; " \
+        "usages are train-ai, ai-input, search, tdm, image-ai; empty = they are labelled") \
     ROW(politeness, tries, COUNT, int64_t, "0", 0, 100, NULL, true, true, \
         "attempts at one URL at most, whatever the table says; 0 = the table alone") \
     ROW(dns, servers, TEXT, char *, "", 0, 0, NULL, false, false, \
@@ -98,6 +108,15 @@
         "bytes of a body kept, as received and again after decoding; marked trunc:length") \
     ROW(fetch, max_sitemap, SIZE, int64_t, "50Mi", 1024, 2147483648.0, NULL, true, true, \
         "bytes kept of a sitemap that robots.txt or an index names") \
+    ROW(fetch, cut_status, TEXT, char *, "", 0, 0, NULL, true, true, \
+        "answers with these statuses are ended at their header, such as 404, 5xx; cut:status") \
+    ROW(fetch, mime_types, TEXT, char *, "", 0, 0, NULL, true, true, \
+        "answers of other types are ended at their header, such as text/*, application/xhtml+xml; " \
+        "empty = all are read; cut:type") \
+    ROW(fetch, max_length, SIZE, int64_t, "0", 0, CONFIG_BIG, NULL, true, true, \
+        "answers whose header tells a longer body are ended there; 0 = no matter; cut:length") \
+    ROW(fetch, rate, SIZE, int64_t, "0", 0, CONFIG_BIG, NULL, true, false, \
+        "bytes per second received at most, over all hosts; 0 = no matter") \
     ROW(fetch, max_header, SIZE, int64_t, "256Ki", 1024, 16777216, NULL, false, false, \
         "bytes of a response header; a longer one is a broken answer") \
     ROW(fetch, max_ratio, COUNT, int64_t, "200", 1, 100000, NULL, false, false, \
@@ -119,6 +138,9 @@
     ROW(fetch, http2, BOOL, bool, "yes", 0, 0, NULL, true, true, "HTTP/2 where TLS offers it") \
     ROW(fetch, tls_verify, BOOL, bool, "no", 0, 0, NULL, true, true, \
         "refuse servers whose certificate cannot be verified") \
+    ROW(fetch, ca_file, TEXT, char *, "", 0, 0, NULL, false, false, \
+        "file of the certificates (PEM) that servers' must lead to, for tls_verify and for what is " \
+        "recorded; empty = the system's") \
     ROW(fetch, host_rate, SIZE, int64_t, "0", 0, CONFIG_BIG, NULL, true, true, \
         "bytes per second read from one host at most; 0 = no matter") \
     ROW(fetch, proxy, TEXT, char *, "", 0, 0, NULL, true, true, \
@@ -126,11 +148,12 @@
         "environment: what http_proxy, https_proxy and all_proxy say; empty = none") \
     ROW(fetch, no_proxy, TEXT, char *, "", 0, 0, NULL, true, true, \
         "hosts, with those below them, and addresses that are asked without the proxy") \
+    ROW(fetch, cookies, BOOL, bool, "no", 0, 0, NULL, true, true, \
+        "keep the cookies of a host while it is in memory (32, 8 Ki), and send them back to it; a " \
+        "redirect that sets one is asked for again with it") \
     ROW(fetch, credentials, TEXT, char *, "", 0, 0, NULL, true, false, \
         "file (mode 0600) of secrets for sites and proxies: lines 'SITE basic USER:PASSWORD', 'SITE " \
         "bearer TOKEN', 'SITE header NAME: VALUE', 'proxy HOST:PORT USER:PASSWORD'") \
-    ROW(fetch, ca_file, TEXT, char *, "", 0, 0, NULL, false, false, \
-        "tls_verify: file of the certificates (PEM) that all others must lead to; empty = the system's") \
     ROW(fetch, tls_sessions, SIZE, int64_t, "32Mi", 0, CONFIG_BIG, NULL, false, false, \
         "for TLS sessions of hosts that were visited, over all threads, about 600 bytes each; the next " \
         "connection costs less than half; beyond, those not used longest are forgotten; 0 = none are kept") \
@@ -183,6 +206,9 @@
         "which links are scheduled (ragno check filter --atoms); seeds always are") \
     ROW(filter, fetch, TEXT, char *, "", 0, 0, NULL, true, false, \
         "which scheduled URLs are fetched") \
+    ROW(filter, body, TEXT, char *, "", 0, 0, NULL, true, false, \
+        "of which answers the body is read, by status, type and URL; the others are ended at their " \
+        "header, cut:filter") \
     ROW(filter, parse, TEXT, char *, "", 0, 0, NULL, true, false, \
         "which answers are searched for links and text") \
     ROW(filter, follow, TEXT, char *, "", 0, 0, NULL, true, false, \

@@ -9,7 +9,8 @@
 #define READ_BYTES      65536u
 #define HAS_EVERYWHERE  FILTER_HAS_DEPTH
 #define HAS_IN_LINK     (FILTER_HAS_DEPTH | FILTER_HAS_SOURCE)
-#define HAS_IN_RESPONSE (FILTER_HAS_DEPTH | FILTER_HAS_RESPONSE | FILTER_HAS_STATUS)
+#define HAS_AT_HEADER   (FILTER_HAS_DEPTH | FILTER_HAS_STATUS | FILTER_HAS_TYPE)
+#define HAS_IN_RESPONSE (HAS_AT_HEADER | FILTER_HAS_RESPONSE)
 
 Result filters_read_list(void *context, const char *path, Buffer *out)
 {
@@ -42,6 +43,7 @@ Result filters_compile(Filters *filters, const Config *config, Buffer *error)
     } rows[] = {
         {HOOK_SCHEDULE, "filter.schedule", config->filter_schedule, HAS_IN_LINK},
         {HOOK_FETCH, "filter.fetch", config->filter_fetch, HAS_EVERYWHERE},
+        {HOOK_BODY, "filter.body", config->filter_body, HAS_AT_HEADER},
         {HOOK_PARSE, "filter.parse", config->filter_parse, HAS_IN_RESPONSE},
         {HOOK_FOLLOW, "filter.follow", config->filter_follow, HAS_IN_RESPONSE},
         {HOOK_STORE, "store.filter", config->store_filter, HAS_IN_RESPONSE},
@@ -87,7 +89,16 @@ void filters_delete_one(void *filter)
     filter_delete(filter);
 }
 
-Result filters_share(Shared *parse, Shared *fetch, const Config *config, Buffer *error)
+/* Takes one out of a set. */
+static Result share_one(Shared *shared, Filters *filters, FilterHook hook)
+{
+    Filter *filter = filters->of[hook];
+    filters->of[hook] = NULL;
+    return shared_replace(shared, filter);
+}
+
+Result filters_share(Shared *parse, Shared *fetch, Shared *body, const Config *config,
+                     Buffer *error)
 {
     Filters *filters = malloc(sizeof *filters);
     if (filters == NULL) {
@@ -98,9 +109,8 @@ Result filters_share(Shared *parse, Shared *fetch, const Config *config, Buffer 
         filters_delete(filters);
         return rc;
     }
-    Filter *before_fetch = filters->of[HOOK_FETCH];
-    filters->of[HOOK_FETCH] = NULL;
-    rc = shared_replace(fetch, before_fetch);
+    rc = share_one(fetch, filters, HOOK_FETCH);
+    Result second = share_one(body, filters, HOOK_BODY);
     Result rest = shared_replace(parse, filters);
-    return rc != RESULT_OK ? rc : rest;
+    return rc != RESULT_OK ? rc : second != RESULT_OK ? second : rest;
 }

@@ -1,8 +1,9 @@
-/* Filters: the operator's five filters (parse/filter/filter.h), and where each of them is asked.
+/* Filters: the operator's six filters (parse/filter/filter.h), and where each of them is asked.
  *
  *   filter.schedule  parsing thread, each link that is in scope: -5001 when refused; seeds are
  *                    exempt
  *   filter.fetch     fetching thread, each URL before it is asked for: -5001 when refused
+ *   filter.body      fetching thread, each answer at its header: whether its body is read
  *   filter.parse     parsing thread, each answer: whether its body is searched for links and text
  *   filter.follow    parsing thread, each answer: whether any of its links are followed
  *   store.filter     parsing thread, each answer: whether it becomes records of the archive
@@ -20,6 +21,7 @@
 typedef enum FilterHook {
     HOOK_SCHEDULE,
     HOOK_FETCH,
+    HOOK_BODY,
     HOOK_PARSE,
     HOOK_FOLLOW,
     HOOK_STORE,
@@ -38,10 +40,11 @@ void filters_destroy(Filters *filters);
 
 /* Reads a file into out: for FilterOptions.read_file; context is not used. */
 Result filters_read_list(void *context, const char *path, Buffer *out);
-/* Compiles what config holds and hands it to the threads: filter.fetch as a Filter to fetch, the
- * others as a Filters to parse. As filters_compile, but nothing is handed over unless all of it is
- * right. RESULT_MEMORY. */
-Result filters_share(Shared *parse, Shared *fetch, const Config *config, Buffer *error);
+/* Compiles what config holds and hands it to the threads: filter.fetch and filter.body as a Filter
+ * each to fetch and body, the others as a Filters to parse. As filters_compile, but nothing is
+ * handed over unless all of it is right. RESULT_MEMORY. */
+Result filters_share(Shared *parse, Shared *fetch, Shared *body, const Config *config,
+                     Buffer *error);
 /* For shared_init: of a Filters on the heap, and of a Filter. */
 void filters_delete(void *filters);
 void filters_delete_one(void *filter);

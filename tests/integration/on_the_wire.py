@@ -2,13 +2,16 @@
 addresses."""
 import base64
 import gzip
+import json
 import os
+import re
 import select
 import shutil
 import socket
 import socketserver
 import subprocess
 import threading
+import time
 
 import harness
 from sites import Sites, log_lines, page
@@ -412,6 +415,295 @@ def denied_addresses(report, path):
         report.check("the others are fetched", "http://a.test/1" in sites.asked())
 
 
+def cutting_short(report, path):
+    """An answer nobody wants is ended at its header: what came of the body is thrown away."""
+    sent = {}
+
+    def endless(handler):
+        """2 MB, as far as they are taken."""
+        handler.send_response(200)
+        handler.send_header("Content-Type", "video/mp4")
+        handler.send_header("Connection", "close")
+        handler.end_headers()
+        handler.close_connection = True
+        n = 0
+        try:
+            for _ in range(512):
+                handler.wfile.write(b"x" * 65536)
+                n += 65536
+        except OSError:
+            pass
+        sent[handler.path] = n
+        raise ConnectionAbortedError
+
+    html = page(*[f"/{name}" for name in ("video", "gone", "long", "pdf", "deep", "kept", "short")])
+    kept = (200, {"Content-Type": "Application/XHTML+xml; charset=utf-8"}, "<html/>")
+    answers = {"http://a.test/": html, "http://a.test/video": endless,
+               "http://a.test/gone": (404, TEXT, "<a href=/never>" + "x" * 100000),
+               "http://a.test/long": (200, TEXT, "<a href=/never>" + "x" * 60000),
+               "http://a.test/pdf": (200, {"Content-Type": "application/pdf"}, "x" * 20000),
+               "http://a.test/deep": (200, TEXT, "<a href=/never>" + "x" * 20000),
+               "http://a.test/kept": kept,
+               "http://a.test/short": (200, {"Content-Type": "image/png"}, "x" * 100)}
+    with Sites(path, answers) as sites:
+        result = sites.crawl(path + "/crawl", "--set", "fetch.cut_status=404, 5xx",
+                             "--set", "fetch.mime_types=text/*, application/xhtml+xml",
+                             "--set", "fetch.max_length=50K",
+                             "--set", "filter.body=not PathEndsWithOneOf(deep)", "http://a.test/")
+        asked = sites.asked()
+    report.equal("it ends", result.returncode, 0)
+    cut = {line[3].rsplit("/", 1)[1]: (line[1], word, int(line[2]))
+           for line in log_lines(path + "/crawl") for word in line[-1].split(",")
+           if word.startswith("cut:")}
+    report.equal("which, and why", {name: value[:2] for name, value in cut.items()},
+                 {"video": ("200", "cut:type"), "gone": ("404", "cut:status"),
+                  "long": ("200", "cut:length"), "pdf": ("200", "cut:type"),
+                  "deep": ("200", "cut:filter"), "short": ("200", "cut:type")})
+    report.check("bytes are the header's", all(value[2] < 1000 for value in cut.values()), str(cut))
+    report.check("the server was stopped", harness.until(lambda: "/video" in sent) is not False
+                 and sent["/video"] < 512 * 65536, str(sent))
+    report.check("no link of them was followed", "http://a.test/never" not in asked)
+    report.check("the others were read", "http://a.test/kept" in asked)
+    text = archive(path + "/crawl")
+    records = [r for r in text.split("WARC/1.1") if "WARC-Truncated: unspecified" in r]
+    report.equal("the archive has their headers", len(records), len(cut))
+    result = harness.run([f"{harness.OUT}/ragno", "verify", path + "/crawl"])
+    report.equal("verify is content", result.returncode, 0)
+
+
+def rate_of_all(report, path):
+    """The rate of all hosts together holds on average, and the status names it."""
+    hosts = [f"h{i}.test" for i in range(8)]
+    answers = {f"http://{h}/{name}": (200, TEXT, "<title>t</title>" + h + name + "x" * 40000)
+               for h in hosts for name in ("", "1", "2")}
+    for h in hosts:
+        answers[f"http://{h}/"] = page("/1", "/2", text="x" * 40000)
+    with Sites(path, answers) as sites:
+        result = sites.crawl(path + "/crawl", "--set", "fetch.rate=500K", "--set",
+                             "log.status_interval=300ms", *[f"http://{h}/" for h in hosts])
+    report.equal("it ends", result.returncode, 0)
+    lines = log_lines(path + "/crawl")
+    marks = [word for line in lines for word in line[-1].split(",") if word.startswith("mono:")]
+    times = [int(t) for mark in marks for t in mark[5:].split("-")]
+    total = sum(int(line[2]) for line in lines)
+    rate = total / (max(times) - min(times)) * 1000
+    report.check("24 pages of 40 kB at 500 kB/s", total > 900000 and rate < 500000 * 1.25,
+                 f"{total} bytes, {rate:.0f} a second")
+    limits = [word for line in log_lines(path + "/crawl", "status.log") for word in line
+              if word.startswith("limit=")]
+    report.check("limit=bandwidth", "limit=bandwidth" in limits, str(limits))
+
+
+# ---- TLS ------------------------------------------------------------------------------------------
+
+def tls_facts(report, path):
+    """What connections are worth is known, whether it counts or not."""
+    ca = path + "/ca.pem"
+
+    def hosts_of(directory):
+        text = harness.run([f"{harness.OUT}/ragno", "db", directory, "hosts"]).stdout
+        return [line.split("\t")[-1] for line in text.splitlines()]
+
+    with harness.Web(path, pages=20, hosts=3, tls=True, tls_ca=ca) as web:
+        result = harness.crawl(web, path + "/verified", "--set", "fetch.tls_verify=yes", "--set",
+                               f"fetch.ca_file={ca}", "--set", "warc.metadata=yes")
+        report.equal("verified: it ends", result.returncode, 0)
+        pages = [line for line in log_lines(path + "/verified") if line[1] == "200"]
+        report.check("verified: crawl.log", len(pages) >= 20 and
+                     all(",tls:1.3/verified" in line[-1] for line in pages), str(pages[:1]))
+        rows = hosts_of(path + "/verified")
+        report.check("verified: hosts", all(row.startswith("1.3 verified 20") for row in rows),
+                     str(rows))
+        text = archive(path + "/verified")
+        report.check("verified: metadata", "tls-protocol: 1.3\r\ntls-verification: verified\r\n"
+                     "tls-certificate-expiry: 20" in text)
+        result = harness.crawl(web, path + "/unverified")
+        rows = hosts_of(path + "/unverified")
+        report.check("taken all the same, and what it is worth is told", result.returncode == 0
+                     and rows and all(row.startswith("1.3 self-signed 20") for row in rows),
+                     str(rows))
+        result = harness.crawl(web, path + "/refused", "--set", "fetch.tls_verify=yes",
+                               "--set", "politeness.retry=tls 0 0 drop")
+        lines = log_lines(path + "/refused")
+        report.check("refused when it counts", lines and
+                     not [line for line in lines if line[1] == "200"], str(lines[:2]))
+        os.mkdir(path + "/none")
+        command = harness.crawl_command(web, path + "/without", "--set", "fetch.tls_verify=yes")
+        result = harness.run(command, env={**os.environ, "SSL_CERT_DIR": path + "/none",
+                                           "SSL_CERT_FILE": path + "/none/at.pem"})
+        report.check("without certificates it does not start", result.returncode == 2 and
+                     "fetch.ca_file" in result.stderr, result.stderr)
+        result = harness.crawl(web, path + "/wrong", "--set", f"fetch.ca_file={path}/seeds.txt")
+        report.check("a file without certificates is named", result.returncode == 2 and
+                     "fetch.ca_file" in result.stderr, result.stderr)
+
+
+# ---- who we are -----------------------------------------------------------------------------------
+
+def verify(fields, authority, directory, now):
+    """Verifies a request as the drafts say, with another implementation of Ed25519. What is wrong, or
+    None."""
+    from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
+    match = re.fullmatch(r'sig1=(\((.*?)\);created=(\d+);keyid="(.*?)";alg="ed25519";'
+                         r'expires=(\d+);nonce="(.*?)";tag="web-bot-auth")',
+                         fields.get("Signature-Input", ""))
+    agent = re.fullmatch(r'sig1=("https://[^"]+")', fields.get("Signature-Agent", ""))
+    signature = re.fullmatch(r"sig1=:(.*):", fields.get("Signature", ""))
+    if not match or not agent or not signature:
+        return f"no signature: {fields}"
+    if match[2] != '"@authority" "signature-agent";key="sig1"':
+        return "components " + match[2]
+    if not int(match[3]) - 5 <= now <= int(match[5]):
+        return "not of now"
+    key = [key for key in directory["keys"] if key["kid"] == match[4]]
+    if not key:
+        return "unknown key " + match[4]
+    base = (f'"@authority": {authority}\n"signature-agent";key="sig1": {agent[1]}\n'
+            f'"@signature-params": {match[1]}')
+    public = Ed25519PublicKey.from_public_bytes(base64.urlsafe_b64decode(key[0]["x"] + "="))
+    public.verify(base64.b64decode(signature[1]), base.encode())
+    return None
+
+
+def identity(report, path):
+    """Every request is signed, and verified with what `ragno identity directory` publishes."""
+    key = path + "/key.pem"
+    tool = [f"{harness.OUT}/ragno", "identity"]
+    made = harness.run([*tool, "new", key])
+    report.check("new makes a key", made.returncode == 0 and "keyid" in made.stdout
+                 and os.stat(key).st_mode & 0o777 == 0o600, made.stderr)
+    again = harness.run([*tool, "new", key])
+    report.check("and never replaces one", again.returncode == 2 and "exists already" in
+                 again.stderr, again.stderr)
+    directory = json.loads(harness.run([*tool, "directory", key]).stdout)
+    addresses = json.loads(harness.run([*tool, "addresses", "192.0.2.1", "2001:db8::/48"]).stdout)
+    report.equal("addresses", [list(p.values())[0] for p in addresses["prefixes"]],
+                 ["192.0.2.1/32", "2001:db8::/48"])
+    with Sites(path, SMALL) as sites:
+        result = sites.crawl(path + "/crawl", "--set", f"crawl.signature_key={key}", "--set",
+                             "crawl.signature_agent=https://agent.test", "http://a.test/")
+        report.equal("it ends", result.returncode, 0)
+        seen = list(sites.headers)
+        plain = sites.crawl(path + "/plain", "http://a.test/")
+        report.check("off by default", plain.returncode == 0 and
+                     "Signature" not in sites.headers[-1][2], str(sites.headers[-1]))
+        os.chmod(key, 0o644)
+        refused = sites.crawl(path + "/crawl2", "--set", f"crawl.signature_key={key}",
+                              "http://a.test/")
+        report.check("a key that others may read is refused", refused.returncode == 2 and
+                     "has mode 0644" in refused.stderr, refused.stderr)
+    try:
+        wrong = [why for host, _, fields in seen
+                 if (why := verify(fields, host, directory, time.time())) is not None]
+        report.check(f"all {len(seen)} requests are verified", len(seen) >= 5 and not wrong,
+                     str(wrong[:3]))
+        nonces = {fields["Signature-Input"] for _, _, fields in seen}
+        report.equal("no nonce twice", len(nonces), len(seen))
+    except ImportError:
+        report.skip("verification", "python3-cryptography is not installed (make deps-dev)")
+    text = archive(path + "/crawl")
+    report.check("the archive shows what was sent", 'Signature-Agent: sig1="https://agent.test"'
+                 in text)
+
+
+# ---- cookies --------------------------------------------------------------------------------------
+
+def cookies(report, path):
+    """A site that redirects until its cookie comes back is read; other hosts get nothing of it."""
+    def gate(handler):
+        if "seen=yes" in handler.headers.get("Cookie", ""):
+            return page("/deep/x", "http://b.test/", text="inside")
+        return 302, {"Location": "http://a.test/", "Set-Cookie": "seen=yes; Path=/; HttpOnly"}, ""
+
+    def endless(handler):
+        endless.n += 1
+        return 302, {"Location": "/endless", "Set-Cookie": f"n{endless.n}=1"}, ""
+
+    endless.n = 0
+    answers = {"http://a.test/": gate, "http://a.test/deep/x": page("/endless", text="deep"),
+               "http://a.test/endless": endless, "http://b.test/": page(text="b")}
+    with Sites(path, answers) as sites:
+        result = sites.crawl(path + "/crawl", "--set", "fetch.cookies=yes", "http://a.test/")
+        seen = {(host, at): headers for host, at, headers in sites.headers}
+        asked = [at for host, at, _ in sites.headers if host == "a.test" and at == "/"]
+        report.equal("it ends", result.returncode, 0)
+        report.check("the page behind the redirect is read", ("a.test", "/deep/x") in seen,
+                     str(seen.keys()))
+        report.equal("it took one more request", len(asked), 2)
+        report.equal("cookies go back to their host", seen[("a.test", "/deep/x")].get("Cookie"),
+                     "seen=yes")
+        report.check("and to no other", "Cookie" not in seen[("b.test", "/")])
+        report.check("a site that sets ever new ones is left", endless.n <= 3, str(endless.n))
+        text = archive(path + "/crawl")
+        report.check("the archive has both answers", text.count("Set-Cookie: seen=yes") == 1 and
+                     "inside" in text and "Cookie: seen=yes" in text)
+        hosts = harness.run([f"{harness.OUT}/ragno", "db", path + "/crawl", "hosts"]).stdout
+        report.check("no host is worse for it", "failed" not in hosts and "dropped" not in hosts,
+                     hosts)
+        sites.headers.clear()
+        result = sites.crawl(path + "/without", "http://a.test/")
+        report.check("off by default", not any("Cookie" in h for _, _, h in sites.headers))
+
+
+# ---- consent --------------------------------------------------------------------------------------
+
+def consent(report, path):
+    """What sites state of the use of their pages is kept, and politeness.usage decides."""
+    answers = {
+        "http://a.test/robots.txt": (200, {}, "User-agent: *\nContent-Usage: /r/ train-ai=n\n"
+                                     "Content-Signal: search=yes\n"),
+        "http://a.test/": page("/r/x", "/h", "/t", "/m", "/free"),
+        "http://a.test/r/x": page(text="by robots.txt"),
+        "http://a.test/h": (200, {**TEXT, "Content-Usage": "ai-use=n"}, "<title>h</title>header"),
+        "http://a.test/t": (200, {**TEXT, "TDM-Reservation": "1"},
+                            "<title>t</title>reserved" + "x" * 20000),
+        "http://a.test/m": (200, TEXT, "<meta name=robots content='noimageai'>meta"),
+        "http://a.test/free": page(text="free")}
+    expected = {"/r/x": "train-ai", "/h": "ai-input", "/t": "train-ai+tdm", "/m": "image-ai"}
+
+    def denied(directory):
+        return {line[3][13:]: word[13:] for line in log_lines(directory)
+                for word in line[-1].split(",") if word.startswith("usage-denied:")}
+
+    with Sites(path, answers) as sites:
+        one = path + "/label"
+        result = sites.crawl(one, "--set", "warc.metadata=yes", "http://a.test/")
+        report.equal("it ends", result.returncode, 0)
+        report.equal("crawl.log has what is denied", denied(one), expected)
+        text = archive(one)
+        for name, usage in expected.items():
+            report.check(f"metadata of {name}", f"usage-denied: {usage}\r\n" in text)
+        report.check("permissions, too", "usage-allowed: search\r\n" in text)
+        rows = harness.run([f"{harness.OUT}/ragno", "export", one, "pages", "--format",
+                            "jsonl"]).stdout.splitlines()
+        kept = {row["url"][13:]: row.get("usage_denied") for row in map(json.loads, rows)}
+        report.equal("the database has it", {k: v for k, v in kept.items() if v}, expected)
+
+        two = path + "/rules"
+        sites.headers.clear()
+        result = sites.crawl(two, "--set", "politeness.usage=train-ai no-fetch, image-ai no-store",
+                             "http://a.test/")
+        asked = {at for _, at, _ in sites.headers}
+        report.check("no-fetch by robots.txt: it is not asked for", "/r/x" not in asked)
+        refused = lines_of(two, "http://a.test/r/x")
+        report.check("and crawl.log says why", refused and refused[0][1] == "-5001" and
+                     "rule:politeness.usage" in refused[0][-1], str(refused))
+        cut = lines_of(two, "http://a.test/t")[0]
+        report.check("no-fetch by a header: it is ended there", "cut:usage" in cut[-1] and
+                     int(cut[2]) < 1000, str(cut))
+        text = archive(two)
+        report.check("no-store: it is not in the archive", "noimageai" not in text and
+                     "no-store" in lines_of(two, "http://a.test/m")[0][-1])
+        report.check("the others are", "free" in text and "header" in text)
+        three = path + "/filter"
+        result = sites.crawl(three, "--set", "store.filter=not UsageDenied(ai-input,tdm)",
+                             "http://a.test/")
+        text = archive(three)
+        report.check("UsageDenied in a filter", result.returncode == 0 and "reserved" not in text
+                     and "<title>h" not in text and "by robots.txt" in text, result.stderr)
+
+
 if __name__ == "__main__":
     harness.main(sections, refused_sections, live_sections, secrets, through_http, through_socks,
-                 a_dead_proxy, through_debians, host_rate, denied_addresses)
+                 a_dead_proxy, through_debians, host_rate, denied_addresses, cutting_short,
+                 rate_of_all, tls_facts, identity, consent, cookies)

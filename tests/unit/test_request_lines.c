@@ -1,7 +1,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "fetch/transfer/request_lines.h"
+#include "fetch/site/request_lines.h"
 #include "unit.h"
 
 static void check(const char *url, const char *line, bool mask, const char *expected)

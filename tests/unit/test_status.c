@@ -54,6 +54,13 @@ static void the_limit_names_the_part_that_binds(void)
     CU_ASSERT_STRING_EQUAL(status_limit(&before, &now), "connections");
     now.gate_closed = true;
     CU_ASSERT_STRING_EQUAL(status_limit(&before, &now), "memory");
+    now.rate = 1000;
+    CU_ASSERT_STRING_EQUAL(status_limit(&before, &now), "memory");
+    now.held_back = true;
+    CU_ASSERT_STRING_EQUAL(status_limit(&before, &now), "bandwidth");
+    now.held_back = false;
+    now.bytes = before.bytes + 10000; /* in ten seconds */
+    CU_ASSERT_STRING_EQUAL(status_limit(&before, &now), "bandwidth");
     now.parse_queue = 129;
     CU_ASSERT_STRING_EQUAL(status_limit(&before, &now), "parser");
     now.parse_queue = 0;

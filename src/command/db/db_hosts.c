@@ -6,6 +6,7 @@
 
 #include "base/core/clock.h"
 #include "command/db/db_commands.h"
+#include "fetch/tls/tls_facts.h"
 #include "frontier/visit/host_situation.h"
 #include "frontier/visit/politeness.h"
 #include "store/tables/host_parking.h"
@@ -103,6 +104,22 @@ static int list_parked(DbView *view)
 /* ---- hosts ------------------------------------------------------------------------------------
  */
 
+/* "1.3 verified 2027-01-31T12:00:00.000Z": protocol, verification and expiry of the certificate. No
+ * column without TLS. */
+static void print_tls(const HostRecord *record)
+{
+    char expiry[CLOCK_TEXT_BYTES] = "-";
+    if (record->tls_verdict == TLS_NOT_KNOWN) {
+        printf("\n");
+        return;
+    }
+    if (record->tls_expiry_s > 0) {
+        (void)wall_format_iso((WallTime){(int64_t)record->tls_expiry_s * 1000000}, expiry);
+    }
+    printf("\t%s %s %s\n", tls_version_name(record->tls_version),
+           tls_verdict_name((TlsVerdict)record->tls_verdict), expiry);
+}
+
 /* What it waits for and until when: "2026-01-31T12:00:00.123Z" or "-", and a phrase. */
 static Result print_situation(DbView *view, HostTable *hosts, uint32_t host, int64_t now_ms)
 {
@@ -116,7 +133,8 @@ static Result print_situation(DbView *view, HostTable *hosts, uint32_t host, int
         (void)wall_format_iso((WallTime){situation.until_ms * 1000}, until);
     }
     rc = rc == RESULT_OK ? host_situation_tell(&situation, now_ms, &phrase) : rc;
-    printf("\t%s\t%s\n", until, buffer_string(&phrase));
+    printf("\t%s\t%s", until, buffer_string(&phrase));
+    print_tls(&record);
     buffer_destroy(&phrase);
     return rc;
 }

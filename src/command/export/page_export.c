@@ -6,6 +6,8 @@
 
 #include "base/core/clock.h"
 #include "command/export/export_view.h"
+#include "page/content_hash.h"
+#include "parse/usage/usage.h"
 
 static void put_time(ExportRows *rows, const char *name, double seconds)
 {
@@ -16,6 +18,20 @@ static void put_time(ExportRows *rows, const char *name, double seconds)
     }
     (void)wall_format_iso((WallTime){(int64_t)llround(seconds * 1e6)}, text);
     export_text(rows, name, text, strlen(text));
+}
+
+/* What its site denies: "train-ai+tdm"; empty when it denies nothing. */
+static void put_usage(ExportRows *rows, const PageRef *page)
+{
+    Buffer text;
+    unsigned denied = page->n_crawls > 0 ? usage_of_flags(page->flags) : 0;
+    buffer_init(&text, 256);
+    if (denied != 0 && usage_print(denied, &text) == RESULT_OK) {
+        export_text(rows, "usage_denied", buffer_string(&text), text.length);
+    } else {
+        export_nothing(rows, "usage_denied");
+    }
+    buffer_destroy(&text);
 }
 
 /* The page that it was found on. */
@@ -91,6 +107,7 @@ static Result export_page(ExportView *view, uint64_t index)
     if (rc == RESULT_OK) {
         (void)snprintf(text, sizeof text, "%016" PRIx64, page.content_hash64);
         export_text(rows, "content_hash", text, page.content_hash64 == 0 ? 0 : 16);
+        put_usage(rows, &page);
         export_row_end(rows);
     }
     return rc;

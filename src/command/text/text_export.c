@@ -282,8 +282,9 @@ int text_export_main(int argc, char **argv)
     if (command.help) {
         return usage(stdout);
     }
-    status = command_filter("export", command.where, FILTER_HAS_RESPONSE | FILTER_HAS_STATUS,
-                            &command.filter);
+    status =
+        command_filter("export", command.where,
+                       FILTER_HAS_RESPONSE | FILTER_HAS_STATUS | FILTER_HAS_TYPE, &command.filter);
     command.run.where = command.filter;
     status = status == 0 ? run(&command) : status;
     filter_delete(command.filter);

@@ -22,6 +22,7 @@ struct VerifyRelink {
     Shared scope;
     Shared filters;
     Shared fetch_filter;
+    Shared body_filter;
     ScoreRules *score_rules;
     DedupSteps dedup;
     CrawlStore store; /* the tables alone; the database is verify's */
@@ -80,7 +81,8 @@ static Result make_rules(VerifyRelink *relink, Buffer *error)
         rc = shared_replace(&relink->scope, scope);
     }
     if (rc == RESULT_OK) {
-        rc = filters_share(&relink->filters, &relink->fetch_filter, config, error);
+        rc = filters_share(&relink->filters, &relink->fetch_filter, &relink->body_filter, config,
+                           error);
     }
     if (rc == RESULT_OK && *config->score_rules != '\0') {
         rc = score_rules_read(&relink->score_rules, config->score_rules, error);
@@ -142,6 +144,7 @@ Result verify_relink_open(VerifyRelink **out, Verify *verify, const char **why)
     shared_init(&relink->scope, scope_delete);
     shared_init(&relink->filters, filters_delete);
     shared_init(&relink->fetch_filter, filters_delete_one);
+    shared_init(&relink->body_filter, filters_delete_one);
     warc_answer_init(&relink->answer);
     Result rc = config_init(&relink->config);
     Result loaded = rc == RESULT_OK ? load_config(relink) : rc;
@@ -176,6 +179,7 @@ void verify_relink_close(VerifyRelink *relink)
     shared_destroy(&relink->scope);
     shared_destroy(&relink->filters);
     shared_destroy(&relink->fetch_filter);
+    shared_destroy(&relink->body_filter);
     warc_answer_destroy(&relink->answer);
     config_destroy(&relink->config);
     free(relink);

@@ -2,7 +2,7 @@
  *
  * What: `flights` answers with a line for each of the longest fetches, "MS URL", the longest first;
  * `flights URL` with that line alone, or none when the URL is not in flight.
- * Threads: main; the lists are the fetching threads' (fetch/transfer/flights.h). */
+ * Threads: main; the lists are the fetching threads' (fetch/connect/flights.h). */
 #ifndef CRAWL_DESK_DESK_FLIGHTS_H
 #define CRAWL_DESK_DESK_FLIGHTS_H
 

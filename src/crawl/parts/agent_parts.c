@@ -25,6 +25,7 @@ Result parts_identify(AgentParts *parts, const Config *config, Buffer *error)
     shared_init(&parts->admission, admission_delete);
     shared_init(&parts->filters, filters_delete);
     shared_init(&parts->fetch_filter, filters_delete_one);
+    shared_init(&parts->body_filter, filters_delete_one);
     shared_init(&parts->parked_traps, trap_set_delete);
     Result rc = ip_ranges_parse(&parts->policy.allowed, config->fetch_allow_addresses, error);
     if (rc == RESULT_OK) {
@@ -59,6 +60,7 @@ Result parts_new(AgentParts *parts, CrawlStore *store, const char *crawl_log, Bu
 {
     parts->store = store;
     parts->news = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+    rate_gate_init(&parts->rate, parts->config->fetch_rate);
     byte_gate_init(&parts->answers, (size_t)parts->config->fetch_memory, wires_room, parts);
     byte_gate_init(&parts->results, (size_t)parts->config->store_memory, NULL, NULL);
     parts->gates = true;
@@ -97,6 +99,7 @@ void parts_configure(AgentParts *parts)
     }
     uint64_t left = most == 0 ? connections : pages < most ? most - pages : 0;
     atomic_store(&parts->max_pages, most);
+    rate_gate_set(&parts->rate, parts->config->fetch_rate);
     atomic_store(&parts->connections, connections);
     frontier_set_connections(parts->frontier, left < connections ? left : connections);
     frontier_change(parts->frontier, (size_t)parts->config->limits_workbench_memory);
@@ -192,6 +195,7 @@ void parts_delete(AgentParts *parts)
         tls_sessions_destroy(&parts->sessions);
     }
     tls_trust_destroy(&parts->trust);
+    signing_key_delete(parts->key);
     resolver_delete(parts->resolver);
     parsing_delete(parts->parsing);
     frontier_delete(parts->frontier);
@@ -214,6 +218,7 @@ void parts_delete(AgentParts *parts)
     shared_destroy(&parts->admission);
     shared_destroy(&parts->filters);
     shared_destroy(&parts->fetch_filter);
+    shared_destroy(&parts->body_filter);
     shared_destroy(&parts->parked_traps);
     ip_ranges_destroy(&parts->policy.allowed);
     ip_ranges_destroy(&parts->policy.denied);

@@ -23,6 +23,7 @@
 #include "fetch/transfer/fetcher.h"
 #include "fetch/dns/resolver.h"
 #include "rules/filters.h"
+#include "base/thread/rate_gate.h"
 #include "frontier/distributor/frontier.h"
 #include "ingest/batch/ingest_sieve.h"
 #include "parse/trap/trap_set.h"
@@ -47,9 +48,11 @@ typedef struct AgentParts {
     IpPolicy policy;
     PolitenessOptions politeness;
     PortSet ports;        /* that are connected to */
-    TlsTrust trust;       /* with fetch.tls_verify */
+    TlsTrust trust;       /* certificates */
     TlsSessions sessions; /* of hosts that were visited */
     bool has_sessions;
+    SigningKey *key; /* NULL: requests are not signed */
+    Signer signer;   /* of the key */
     char *user_agent;
     Stats stats;
     ScoreRules *score_rules; /* NULL: none */
@@ -60,6 +63,7 @@ typedef struct AgentParts {
     Shared admission;    /* an Admission, for fetching threads and ingest */
     Shared filters;      /* Filters, for parsing threads */
     Shared fetch_filter; /* the Filter of filter.fetch, for fetching threads */
+    Shared body_filter;  /* the Filter of filter.body, for them, too */
     Shared parked_traps; /* the TrapSet of patterns that bring nothing new, for them, too */
     DenialList denials;  /* the main thread's */
     Readmission *readmission;
@@ -79,6 +83,7 @@ typedef struct AgentParts {
     unsigned n_fetchers;
     size_t most_connections; /* for which there are file descriptors */
     size_t kept_connections; /* of one fetcher */
+    RateGate rate;           /* fetch.rate */
     ByteGate answers;        /* bytes received and not yet parsed: fetchers wait */
     ByteGate results;        /* bytes parsed and not yet committed: parsers wait */
     bool gates;              /* both are initialised */

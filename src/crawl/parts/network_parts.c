@@ -124,6 +124,20 @@ static Result open_trust(AgentParts *parts, Buffer *error)
     return rc;
 }
 
+/* The key that requests are signed with. */
+static Result build_signer(AgentParts *parts, Buffer *error)
+{
+    const Config *config = parts->config;
+    if (*config->crawl_signature_key == '\0') {
+        return RESULT_OK;
+    }
+    Result rc = signing_key_read(&parts->key, config->crawl_signature_key, error);
+    parts->signer = (Signer){.key = parts->key,
+                             .agent = config->crawl_signature_agent,
+                             .valid_s = config->crawl_signature_time / 1000};
+    return rc;
+}
+
 static Result build_fetch(AgentParts *parts, Buffer *error)
 {
     const Config *config = parts->config;
@@ -141,6 +155,10 @@ static Result build_fetch(AgentParts *parts, Buffer *error)
     tls_sessions_init(&parts->sessions, (size_t)config->fetch_tls_sessions);
     parts->has_sessions = true;
     rc = open_trust(parts, error);
+    rc = rc == RESULT_OK ? build_signer(parts, error) : rc;
+    if (rc != RESULT_OK) {
+        return rc;
+    }
     FetcherOptions options = {.user_agent = parts->user_agent,
                               .robots_agent = config->robots_agent,
                               .headers = config->fetch_headers,
@@ -167,6 +185,9 @@ static Result build_fetch(AgentParts *parts, Buffer *error)
                               .admission = &parts->admission,
                               .judge = judge,
                               .filter = &parts->fetch_filter,
+                              .body_filter = &parts->body_filter,
+                              .rate = &parts->rate,
+                              .signer = parts->key == NULL ? NULL : &parts->signer,
                               .traps = &parts->parked_traps};
     FetcherSinks sinks = wires_of_fetcher(parts);
     while (rc == RESULT_OK && parts->n_fetchers < (unsigned)config->fetch_threads) {

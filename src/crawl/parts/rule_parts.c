@@ -86,7 +86,8 @@ Result rule_parts_share(AgentParts *parts, Buffer *error)
         rc = make_admission(parts, &parts->denials, &admission, error);
     }
     if (rc == RESULT_OK) {
-        rc = filters_share(&parts->filters, &parts->fetch_filter, parts->config, error);
+        rc = filters_share(&parts->filters, &parts->fetch_filter, &parts->body_filter,
+                           parts->config, error);
     }
     if (rc != RESULT_OK) {
         scope_delete(scope);

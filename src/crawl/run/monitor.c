@@ -147,6 +147,18 @@ static void sample_disk(Monitor *monitor, StatusSample *sample)
     sample->disk_low = monitor->disk_low || atomic_load(&monitor->parts->stuck);
 }
 
+/* What fetch.rate does. */
+static void sample_rate(const AgentParts *parts, StatusSample *s)
+{
+    s->rate = atomic_load(&parts->rate.bytes_s);
+    s->held_back = false;
+    for (unsigned i = 0; i < parts->n_fetchers; i++) {
+        FetcherStats f;
+        fetcher_stats(parts->fetchers[i], &f);
+        s->held_back |= f.held_back;
+    }
+}
+
 static double share_of(uint64_t part, uint64_t rest)
 {
     return part + rest == 0 ? 0 : (double)part / (double)(part + rest);
@@ -250,6 +262,7 @@ static void sample(Monitor *monitor, MonoTime now, StatusSample *s)
         s->state = STATE_PAUSED;
     }
     s->held = (parts->pauses & PAUSE_OPERATOR) != 0;
+    sample_rate(parts, s);
     sample_disk(monitor, s);
 }
 

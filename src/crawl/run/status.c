@@ -83,6 +83,10 @@ const char *status_limit(const StatusSample *before, const StatusSample *now)
     if (parser > 0.9 * now->parsers || now->parse_queue * 2 > now->parse_queue_limit) {
         return "parser";
     }
+    double bytes_s = (double)(now->bytes - before->bytes) / seconds_between(before, now);
+    if (now->rate > 0 && (now->held_back || bytes_s > 0.8 * (double)now->rate)) {
+        return "bandwidth";
+    }
     if (now->gate_closed) {
         return "memory";
     }

@@ -64,6 +64,8 @@ typedef struct StatusSample {
     uint64_t held_bytes; /* answers and parsed pages between network and disk */
     uint64_t held_waits; /* times there were too many: fetching or parsing waited */
     bool gate_closed;    /* fetching waits for that now */
+    int64_t rate;        /* fetch.rate, in bytes a second; 0 = no limit */
+    bool held_back;      /* fetching waits for it now */
     size_t parse_queue_limit;
     uint64_t parser_busy_us;
     unsigned parsers;
@@ -88,8 +90,8 @@ typedef struct StatusSample {
 
 const char *crawl_state_name(CrawlState state);
 /* Which part binds, from what was measured between two samples: politeness dns connections parser
- * writer disk memory operator (it is paused) seeds schedule (nothing is due) retries (all that is
- * left has failed and waits) none. */
+ * writer disk memory bandwidth operator (it is paused) seeds schedule (nothing is due) retries (all
+ * that is left has failed and waits) none. */
 const char *status_limit(const StatusSample *before, const StatusSample *now);
 /* Whether all hosts that are left have failed and wait for a retry. */
 bool status_only_waits(const StatusSample *now);

@@ -13,6 +13,7 @@
 
 #include "fetch/site/credentials.h"
 #include "frontier/visit/politeness.h"
+#include "parse/usage/usage.h"
 
 typedef struct FetchSite {
     PolitenessOptions politeness; /* host_delay_ms is the host's */
@@ -20,6 +21,11 @@ typedef struct FetchSite {
     int64_t max_body_bytes;
     int64_t max_sitemap_bytes; /* of a body that was found as a sitemap */
     int64_t most_bytes_s;      /* read no faster; 0 = no matter */
+    bool keeps_cookies;        /* and sends them back */
+    UsageRules usage;          /* pages whose site denies a usage */
+    const char *cut_status;    /* cut_rules.h */
+    const char *mime_types;
+    int64_t max_length;
     bool http2;
     bool tls_verify;
     const char *headers;            /* "Name: value", separated by |; may be "" */

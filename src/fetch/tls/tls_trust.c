@@ -1,9 +1,11 @@
 #include "fetch/tls/tls_trust.h"
 
+#include <dirent.h>
 #include <openssl/err.h>
 #include <openssl/x509_vfy.h>
 #include <stdbool.h>
 #include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 
 /* Where OpenSSL looks, unless the environment says otherwise. */
@@ -18,16 +20,39 @@ static bool can_be_read(const char *path)
     return *path != '\0' && access(path, R_OK) == 0;
 }
 
+/* Whether a list of directories has a certificate under the name by which it is looked up. */
+static bool has_certificates(const char *directories)
+{
+    bool found = false;
+    char *copy = strdup(directories);
+    char *save = NULL;
+    for (char *path = copy == NULL ? NULL : strtok_r(copy, ":", &save); path != NULL && !found;
+         path = strtok_r(NULL, ":", &save)) {
+        DIR *directory = opendir(path);
+        const struct dirent *entry = NULL;
+        while (directory != NULL && !found && (entry = readdir(directory)) != NULL) {
+            const char *dot = strrchr(entry->d_name, '.');
+            found = dot == entry->d_name + 8 && dot[1] >= '0' && dot[1] <= '9';
+        }
+        if (directory != NULL) {
+            (void)closedir(directory);
+        }
+    }
+    free(copy);
+    return found;
+}
+
 /* OpenSSL takes a machine without any certificate for one that trusts nobody. */
 static Result load_system(X509_STORE *store, Buffer *error)
 {
     const char *file = place(X509_get_default_cert_file_env(), X509_get_default_cert_file());
     const char *directory = place(X509_get_default_cert_dir_env(), X509_get_default_cert_dir());
-    if ((can_be_read(file) || can_be_read(directory)) && X509_STORE_set_default_paths(store) == 1) {
+    if ((can_be_read(file) || has_certificates(directory)) &&
+        X509_STORE_set_default_paths(store) == 1) {
         return RESULT_OK;
     }
     (void)buffer_printf(error,
-                        "no trusted certificates: neither %s nor %s can be read; install "
+                        "no trusted certificates: there are none in %s, nor in %s; install "
                         "ca-certificates, or set fetch.ca_file to a file in PEM",
                         file, directory);
     return RESULT_INVALID;

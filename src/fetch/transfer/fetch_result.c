@@ -2,6 +2,8 @@
 
 #include <stdlib.h>
 
+#include "parse/http/http_header.h"
+
 FetchResult *fetch_result_new(FetchKind kind)
 {
     FetchResult *result = calloc(1, sizeof *result);
@@ -83,6 +85,7 @@ int fetch_status_of_class(FetchClass class)
     case FETCH_SERVER:
     case FETCH_BROKEN:
     case FETCH_HTTP2:
+    case FETCH_COOKIE:
     case FETCH_CLASSES:
         break;
     }
@@ -91,6 +94,21 @@ int fetch_status_of_class(FetchClass class)
 
 const char *fetch_truncation_name(FetchTruncation truncation)
 {
-    static const char *const names[] = {"", "length", "time", "disconnect"};
+    static const char *const names[] = {"", "length", "time", "disconnect", "unspecified"};
     return names[truncation];
+}
+
+int64_t fetch_result_retry_after_ms(const FetchResult *result)
+{
+    HttpHeader header;
+    HttpField field;
+    if (http_header_parse(&header,
+                          result->answer.header.data == NULL ? "" : result->answer.header.data,
+                          result->answer.header.length) != RESULT_OK ||
+        !http_header_find(&header, "Retry-After", &field)) {
+        return -1;
+    }
+    int64_t seconds = http_header_retry_after(field.value, field.value_length,
+                                              wall_seconds(result->cost.wall_start));
+    return seconds < 0 ? -1 : seconds * 1000;
 }

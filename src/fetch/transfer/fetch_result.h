@@ -21,8 +21,11 @@
 #include "base/thread/byte_gate.h"
 #include "base/core/clock.h"
 #include "parse/host/ip_address.h"
+#include "fetch/site/cut_rules.h"
+#include "fetch/tls/tls_facts.h"
 #include "frontier/visit/politeness.h"
 #include "frontier/visit/visit_state.h"
+#include "parse/usage/usage.h"
 
 typedef enum FetchStatus {
     STATUS_DNS = -1,
@@ -60,22 +63,25 @@ typedef enum FetchTruncation {
     TRUNCATED_NOT,
     TRUNCATED_LENGTH,
     TRUNCATED_TIME,
-    TRUNCATED_DISCONNECT
+    TRUNCATED_DISCONNECT,
+    TRUNCATED_UNSPECIFIED /* its body was not wanted: FetchAnswer.cut */
 } FetchTruncation;
 
 /* What was asked for, from the window of the host that was asked. */
 typedef struct FetchRequest {
-    uint64_t index;      /* of the page, when has_page */
-    bool has_page;       /* index is one: no robots.txt, no DNS answer, no news about a host */
-    bool again;          /* it was crawled before */
-    bool ignores_robots; /* [site] said so */
-    uint8_t level;       /* where it was scheduled */
-    uint8_t hop;         /* how it was found: L R E S M P */
-    uint8_t depth;       /* links from a seed, capped at 255 */
-    uint8_t tries;       /* failed attempts, this one included if it failed */
-    size_t max_body;     /* bytes of the body that are kept, as received and decoded; 0: not said */
-    char *url;           /* owned; NULL for host news */
-    char *etag;          /* owned; validators of what is stored, or NULL: sent as conditions */
+    uint64_t index;         /* of the page, when has_page */
+    bool has_page;          /* index is one: no robots.txt, no DNS answer, no news about a host */
+    bool again;             /* it was crawled before */
+    bool ignores_robots;    /* [site] said so */
+    uint8_t level;          /* where it was scheduled */
+    uint8_t hop;            /* how it was found: L R E S M P */
+    uint8_t depth;          /* links from a seed, capped at 255 */
+    uint8_t tries;          /* failed attempts, this one included if it failed */
+    Usage usage;            /* what robots.txt says of it */
+    uint8_t usage_no_store; /* a page for which one of these usages is denied is not stored */
+    size_t max_body; /* bytes of the body that are kept, as received and decoded; 0: not said */
+    char *url;       /* owned; NULL for host news */
+    char *etag;      /* owned; validators of what is stored, or NULL: sent as conditions */
     char *last_modified;
     char *header;      /* the request's header block, or NULL; owned */
     IpAddress address; /* that was asked */
@@ -88,7 +94,10 @@ typedef struct FetchAnswer {
     int partial_status; /* of a broken transfer whose header came whole, else 0 */
     FetchClass class;
     FetchTruncation truncated;
+    Usage usage;           /* what it may not be used for, by robots.txt, header and page */
+    CutReason cut;         /* ended at its header, as the operator wants */
     unsigned http_version; /* 10, 11, 20 */
+    TlsFacts tls;          /* of its connection */
     Buffer header;         /* raw response header block */
     Buffer body;           /* as received, transfer coding removed, content coding kept */
     bool is_decoded;       /* decoded is robots.txt without its content coding */
@@ -140,6 +149,8 @@ void fetch_result_delete(FetchResult *result);
 void fetch_result_strip(FetchResult *result, bool keep_body);
 /* The text of a robots.txt: the body, without its content coding. Borrowed; never NULL. */
 const char *fetch_result_text(const FetchResult *result, size_t *length);
+/* What Retry-After asks for; -1 when it says nothing. */
+int64_t fetch_result_retry_after_ms(const FetchResult *result);
 /* The status code that stands for a class of failure. */
 int fetch_status_of_class(FetchClass class);
 const char *fetch_truncation_name(FetchTruncation truncation);

@@ -4,32 +4,19 @@
 #include <string.h>
 
 #include "base/thread/log.h"
+#include "fetch/site/host_cookies.h"
 #include "fetch/transfer/robots_answer.h"
 #include "parse/http/http_header.h"
 
 /* ---- the end of a fetch -------------------------------------------------------------------- */
-
-static int64_t retry_after_ms(const FetchResult *result)
-{
-    HttpHeader header;
-    HttpField field;
-    if (http_header_parse(&header,
-                          result->answer.header.data == NULL ? "" : result->answer.header.data,
-                          result->answer.header.length) != RESULT_OK ||
-        !http_header_find(&header, "Retry-After", &field)) {
-        return -1;
-    }
-    int64_t seconds = http_header_retry_after(field.value, field.value_length,
-                                              wall_seconds(result->cost.wall_start));
-    return seconds < 0 ? -1 : seconds * 1000;
-}
 
 static FetchEnd end_of(const VisitState *visit_state, const FetchResult *result, bool robots_needed)
 {
     return (FetchEnd){
         .class = result->answer.class,
         .duration_ms = mono_ms_between(result->cost.start, result->cost.end),
-        .retry_after_ms = result->answer.class == FETCH_BUSY ? retry_after_ms(result) : -1,
+        .retry_after_ms =
+            result->answer.class == FETCH_BUSY ? fetch_result_retry_after_ms(result) : -1,
         .crawl_delay_ms = visit_state->robots.rules == NULL
                               ? -1
                               : robots_crawl_delay_ms(visit_state->robots.rules),
@@ -70,12 +57,9 @@ static void note_host(const VisitState *visit_state, FetchResult *result, int64_
 static void keep_to_rate(const FetchRules *rules, const FetchResult *result,
                          PolitenessVerdict *verdict)
 {
-    if (rules->most_bytes_s > 0) {
-        double owed_s = (double)result->cost.bytes / (double)rules->most_bytes_s;
-        int64_t owed_ms =
-            (int64_t)(owed_s * 1e3) - mono_ms_between(result->cost.start, result->cost.end);
-        verdict->host_wait_ms = owed_ms > verdict->host_wait_ms ? owed_ms : verdict->host_wait_ms;
-    }
+    int64_t took_ms = mono_ms_between(result->cost.start, result->cost.end);
+    int64_t owed_ms = politeness_rate_wait(rules->most_bytes_s, result->cost.bytes) - took_ms;
+    verdict->host_wait_ms = owed_ms > verdict->host_wait_ms ? owed_ms : verdict->host_wait_ms;
 }
 
 /* Judges the fetch, sets the visit state's times from its end, and writes both into the result. */
@@ -174,10 +158,24 @@ static void take_part(const FetchRules *rules, FetchResult *result)
     }
 }
 
+/* A site that redirects until its cookie comes back is asked again with it. */
+static void take_cookies(const FetchRules *rules, VisitState *visit_state, FetchResult *result)
+{
+    FetchAnswer *answer = &result->answer;
+    if (rules->keeps_cookies &&
+        host_cookies_take(visit_state, answer->header.data, answer->header.length,
+                          result->request.url, wall_seconds(result->cost.wall_start)) &&
+        answer->status >= 300 && answer->status < 400 && answer->class == FETCH_OK &&
+        !politeness_is_last_try(rules->politeness, FETCH_COOKIE, result->request.tries)) {
+        answer->class = FETCH_COOKIE;
+    }
+}
+
 static void conclude_page(const FetchRules *rules, VisitState *visit_state, FetchResult *result)
 {
     unsigned tries = result->request.tries;
     take_part(rules, result);
+    take_cookies(rules, visit_state, result);
     PolitenessVerdict verdict = judge(rules, visit_state, result, false, &tries);
     set_aside(visit_state, result, &verdict);
     if (verdict.drop_host || verdict.park_host) {
@@ -252,17 +250,10 @@ static FetchResult *new_result(const FetchRules *rules, const VisitState *visit_
             fetch_result_delete(result);
             return NULL;
         }
+        result->request.usage = robots_answer_usage(visit_state, result->request.url, url->length);
         set_conditions(visit_state, url, result);
     }
     return result;
-}
-
-/* Where the path begins; a URL with user information is longer than its origin says. */
-static const char *path_of(const VisitState *visit_state, const char *url)
-{
-    const char *slash = strstr(url, "//");
-    slash = slash == NULL ? NULL : strchr(slash + 2, '/');
-    return slash == NULL ? url + visit_state->identity.origin_length : slash;
 }
 
 /* Told once for each robots.txt. */
@@ -290,7 +281,7 @@ static bool robots_permit(VisitState *visit_state, const WindowUrl *url, Refusal
 {
     RobotsVerdict verdict;
     const char *text = visit_state_url(visit_state, url);
-    const char *path = path_of(visit_state, text);
+    const char *path = robots_answer_path(visit_state, text);
     (void)robots_decide(visit_state->robots.rules, path, url->length - (size_t)(path - text),
                         &visit_state->robots.allowance, &verdict);
     if (verdict.undecided) {
@@ -347,6 +338,10 @@ static Refusal refuse_url(const FetchRules *rules, VisitState *visit_state, cons
     if (refusal.status != 0 || !has_rules ||
         (!rules->ignores_robots && !robots_permit(visit_state, url, &refusal))) {
         return refusal;
+    }
+    const char *text = visit_state_url(visit_state, url);
+    if ((robots_answer_usage(visit_state, text, url->length).denied & rules->usage.no_fetch) != 0) {
+        return (Refusal){.status = STATUS_BLOCKED, .rule = "politeness.usage"};
     }
     return ask_filters(rules, visit_state, url);
 }

@@ -51,6 +51,8 @@ typedef FetchWord FetchJudge(const void *admission, const FetchQuestion *questio
 typedef struct FetchRules {
     const PolitenessOptions *politeness; /* of the host; borrowed */
     bool ignores_robots;                 /* of the host: none is asked for, none forbids anything */
+    bool keeps_cookies;                  /* of the host, and sends them back */
+    UsageRules usage;                    /* of the host: what is not fetched */
     int64_t most_bytes_s;                /* the host is owed the time that so few would take; 0 */
     RobotsReading robots;
     unsigned worker;               /* number of the fetching thread */

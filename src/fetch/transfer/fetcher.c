@@ -13,7 +13,7 @@
 #include "base/thread/queue.h"
 #include "base/thread/thread.h"
 #include "base/thread/wake.h"
-#include "fetch/transfer/fetch_step.h"
+#include "fetch/transfer/fetcher_rules.h"
 #include "fetch/transfer/gate_turn.h"
 #include "fetch/transfer/local_trouble.h"
 #include "fetch/clock/run_clock.h"
@@ -21,6 +21,7 @@
 #include "fetch/connect/socket_watch.h"
 #include "fetch/transfer/transfer_end.h"
 #include "fetch/transfer/transfer_pool.h"
+#include "fetch/transfer/transfer_setup.h"
 
 #define EPOLL_EVENTS   256
 #define INBOX_CAPACITY ((size_t)1 << 17)
@@ -28,9 +29,7 @@
 struct Fetcher {
     FetcherOptions options;
     FetcherSinks sinks;
-    FetchRules rules;
-    SharedReader sites;
-    FetchSite site; /* of the fetch that begins or ends */
+    FetcherRules rules;
     unsigned number;
     TransferShared shared;
     Lanes lanes;
@@ -46,33 +45,17 @@ struct Fetcher {
     Flights flights;     /* what is asked for */
     GateTurn turn;       /* transfers that wait for the gate */
     TransferPool pool;
-    SharedReader admission;
-    SharedReader filter;
-    Decoder *decoder;              /* of robots.txt with a content coding */
-    FilterScratch *filter_scratch; /* NULL without a filter */
-    SharedReader traps;
-    Url url; /* of the question to both */
-    Buffer text;
     uint64_t n_connections;
     atomic_bool draining;
     atomic_bool aborting;
     atomic_bool stopping;
     atomic_size_t active;
     atomic_size_t n_paused;
+    bool has_waiting; /* visit states wait in the inbox */
+    atomic_bool held_back;
     _Atomic uint64_t requests;
     _Atomic uint64_t connections;
 };
-
-/* What holds for this host, from now until the next fetch begins or ends. */
-static void look_up_site(Fetcher *fetcher, VisitState *visit_state)
-{
-    FetchSite *site = &fetcher->site;
-    fetcher->options.site_of(shared_get(&fetcher->sites), visit_state->identity.hostname, site);
-    fetcher->rules.politeness = &site->politeness;
-    fetcher->rules.ignores_robots = site->ignores_robots;
-    fetcher->rules.most_bytes_s = site->most_bytes_s;
-    visit_state->politeness.delay_ms = site->politeness.host_delay_ms;
-}
 
 /* ---- the end of a fetch
  * ---------------------------------------------------------------------------- */
@@ -94,8 +77,8 @@ static void finish(Fetcher *fetcher, Transfer *transfer, CURLcode code)
     if (result->answer.class == FETCH_LOCAL) {
         local_trouble_note(&fetcher->local, transfer->local_errno, result->cost.end);
     }
-    look_up_site(fetcher, visit_state);
-    VisitState *asker = fetch_step_end(&fetcher->rules, visit_state, result);
+    fetcher_rules_look_up(&fetcher->rules, visit_state);
+    VisitState *asker = fetch_step_end(&fetcher->rules.step, visit_state, result);
     transfer->result = NULL;
     byte_gate_hand_on(&result->cost.share);
     release(fetcher, transfer);
@@ -123,11 +106,11 @@ static void begin(Fetcher *fetcher, VisitState *visit_state)
         give_back(fetcher, visit_state); /* it waited here until its address was another agent's */
         return;
     }
-    look_up_site(fetcher, visit_state);
+    fetcher_rules_look_up(&fetcher->rules, visit_state);
     FetchRefused refused = {.context = fetcher->sinks.context,
                             .take = fetcher->sinks.result,
                             .answered = fetcher->sinks.answered};
-    FetchResult *result = fetch_step_begin(&fetcher->rules, visit_state, &now, &refused);
+    FetchResult *result = fetch_step_begin(&fetcher->rules.step, visit_state, &now, &refused);
     if (result == NULL) {
         give_back(fetcher, visit_state);
         return;
@@ -140,7 +123,7 @@ static void begin(Fetcher *fetcher, VisitState *visit_state)
         return;
     }
     transfer->lane = lanes_of(&fetcher->lanes, visit_state->identity.host);
-    Result rc = transfer_prepare(transfer, visit_state, result, &fetcher->site);
+    Result rc = transfer_setup(transfer, visit_state, result, &fetcher->rules.site);
     if (rc == RESULT_OK &&
         transfer_clock_start(&fetcher->clock, &transfer->timer, fetcher->shared.now) == RESULT_OK &&
         lanes_begin(transfer->lane, transfer->easy) == RESULT_OK) {
@@ -215,14 +198,18 @@ static void read_inbox(Fetcher *fetcher)
     void *item = NULL;
     size_t n = 0;
     wake_clear(&fetcher->wake);
-    while ((atomic_load(&fetcher->draining) || gate_turn_is_open(&fetcher->turn)) &&
-           queue_pop(&fetcher->inbox, &item, 1, &n, (MonoTime){0}) == RESULT_OK) {
+    while (atomic_load(&fetcher->draining) || gate_turn_is_open(&fetcher->turn, mono_now())) {
+        if (queue_pop(&fetcher->inbox, &item, 1, &n, (MonoTime){0}) != RESULT_OK) {
+            fetcher->has_waiting = false;
+            return;
+        }
         if (atomic_load(&fetcher->draining)) {
             give_back(fetcher, item);
         } else {
             begin(fetcher, item);
         }
     }
+    fetcher->has_waiting = true;
 }
 
 /* Lets go on what may: all while the gate is open; else the one that has waited longest, if no
@@ -243,8 +230,9 @@ static void continue_paused(Fetcher *fetcher, MonoTime now)
 static int wait_ms(const Fetcher *fetcher, MonoTime now)
 {
     MonoTime next = lanes_time(&fetcher->lanes);
-    if (mono_before(gate_turn_time(&fetcher->turn), next)) {
-        next = gate_turn_time(&fetcher->turn);
+    MonoTime turn = gate_turn_time(&fetcher->turn, fetcher->has_waiting);
+    if (mono_before(turn, next)) {
+        next = turn;
     }
     /* Deadlines are in the run clock's time. It has to be wound. */
     MonoTime late = transfer_clock_next(&fetcher->clock);
@@ -286,6 +274,9 @@ static void *fetcher_main(void *argument)
         }
         now = mono_now();
         continue_paused(fetcher, now);
+        if (fetcher->has_waiting) {
+            read_inbox(fetcher);
+        }
         lanes_run_timers(&fetcher->lanes, now);
         collect_ended(fetcher);
         end_late(fetcher);
@@ -293,6 +284,10 @@ static void *fetcher_main(void *argument)
             abort_all(fetcher);
         }
         atomic_store_explicit(&fetcher->active, fetcher->pool.n_active, memory_order_relaxed);
+        bool is_held = (fetcher->has_waiting || fetcher->turn.paused.count > 0) &&
+                       fetcher->options.rate != NULL &&
+                       !rate_gate_is_open(fetcher->options.rate, now);
+        atomic_store_explicit(&fetcher->held_back, is_held, memory_order_relaxed);
         atomic_store_explicit(&fetcher->n_paused, fetcher->turn.paused.count, memory_order_relaxed);
         atomic_store_explicit(&fetcher->connections, fetcher->n_connections, memory_order_relaxed);
     }
@@ -319,30 +314,6 @@ static Result open_loop(Fetcher *fetcher)
     return queue_init(&fetcher->inbox, INBOX_CAPACITY);
 }
 
-/* What may be replaced while the thread runs. */
-static Result open_rules(Fetcher *fetcher)
-{
-    const FetcherOptions *options = &fetcher->options;
-    Result rc = RESULT_OK;
-    shared_reader_open(&fetcher->sites, options->sites);
-    if (options->admission != NULL) {
-        shared_reader_open(&fetcher->admission, options->admission);
-        fetcher->rules.admission = &fetcher->admission;
-        fetcher->rules.judge = options->judge;
-    }
-    if (options->filter != NULL) {
-        rc = filter_scratch_new(&fetcher->filter_scratch);
-        shared_reader_open(&fetcher->filter, options->filter);
-        fetcher->rules.filter = &fetcher->filter;
-        fetcher->rules.filter_scratch = fetcher->filter_scratch;
-    }
-    if (rc == RESULT_OK && options->traps != NULL) {
-        shared_reader_open(&fetcher->traps, options->traps);
-        fetcher->rules.traps = &fetcher->traps;
-    }
-    return rc;
-}
-
 Result fetcher_new(Fetcher **out, unsigned number, const FetcherOptions *options,
                    const FetcherSinks *sinks)
 {
@@ -353,14 +324,6 @@ Result fetcher_new(Fetcher **out, unsigned number, const FetcherOptions *options
     fetcher->options = *options;
     fetcher->sinks = *sinks;
     fetcher->number = number;
-    fetcher->rules = (FetchRules){.politeness = &fetcher->site.politeness,
-                                  .robots = {.agent = options->robots_agent,
-                                             .expiry_ms = options->robots_expiry_ms,
-                                             .ports = options->ports,
-                                             .max_ratio = options->max_ratio},
-                                  .worker = number,
-                                  .url = &fetcher->url,
-                                  .text = &fetcher->text};
     fetcher->epoll = -1;
     fetcher->wake.fd = -1;
     TransferTimes times = {.connect_ms = options->connect_timeout_ms,
@@ -370,23 +333,17 @@ Result fetcher_new(Fetcher **out, unsigned number, const FetcherOptions *options
                            .slow_time_ms = options->slow_time_ms};
     transfer_clock_init(&fetcher->clock, &times);
     tls_context_init(&fetcher->tls, options->trust, options->sessions);
-    gate_turn_init(&fetcher->turn, options->gate);
+    gate_turn_init(&fetcher->turn, options->gate, options->rate);
     flights_init(&fetcher->flights);
     fetcher->pool = (TransferPool){.shared = &fetcher->shared};
-    url_init(&fetcher->url);
-    buffer_init(&fetcher->text, 2 * URL_MAX_BYTES);
     Result rc = transfer_shared_init(&fetcher->shared, &fetcher->options, &fetcher->n_connections,
                                      &fetcher->turn.paused, &fetcher->sockets, &fetcher->clock,
-                                     &fetcher->tls);
+                                     &fetcher->tls, &fetcher->rules);
     if (rc == RESULT_OK) {
         rc = open_loop(fetcher);
     }
     if (rc == RESULT_OK) {
-        rc = decoder_new(&fetcher->decoder);
-        fetcher->rules.robots.decoder = fetcher->decoder;
-    }
-    if (rc == RESULT_OK) {
-        rc = open_rules(fetcher);
+        rc = fetcher_rules_open(&fetcher->rules, &fetcher->options, number);
     }
     if (rc != RESULT_OK) {
         fetcher_delete(fetcher);
@@ -456,14 +413,7 @@ void fetcher_delete(Fetcher *fetcher)
     }
     socket_watch_destroy(&fetcher->sockets);
     transfer_shared_destroy(&fetcher->shared);
-    shared_reader_close(&fetcher->admission);
-    shared_reader_close(&fetcher->sites);
-    shared_reader_close(&fetcher->filter);
-    shared_reader_close(&fetcher->traps);
-    filter_scratch_delete(fetcher->filter_scratch);
-    decoder_delete(fetcher->decoder);
-    url_destroy(&fetcher->url);
-    buffer_destroy(&fetcher->text);
+    fetcher_rules_close(&fetcher->rules);
     transfer_clock_destroy(&fetcher->clock);
     gate_turn_destroy(&fetcher->turn);
     flights_destroy(&fetcher->flights);
@@ -484,6 +434,7 @@ void fetcher_stats(Fetcher *fetcher, FetcherStats *stats)
     *stats = (FetcherStats){
         .active = atomic_load_explicit(&fetcher->active, memory_order_relaxed),
         .paused = atomic_load_explicit(&fetcher->n_paused, memory_order_relaxed),
+        .held_back = atomic_load_explicit(&fetcher->held_back, memory_order_relaxed),
         .requests = atomic_load_explicit(&fetcher->requests, memory_order_relaxed),
         .connections = atomic_load_explicit(&fetcher->connections, memory_order_relaxed),
         .local = atomic_load_explicit(&fetcher->local.count, memory_order_relaxed),

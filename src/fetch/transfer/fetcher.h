@@ -28,13 +28,15 @@
 #include "parse/host/ip_address.h"
 #include "parse/host/port_set.h"
 #include "base/core/result.h"
+#include "fetch/identity/message_signature.h"
 #include "fetch/site/fetch_site.h"
 #include "fetch/tls/tls_context.h"
 #include "fetch/tls/tls_trust.h"
 #include "fetch/transfer/fetch_result.h"
 #include "fetch/transfer/fetch_step.h"
-#include "fetch/transfer/flights.h"
+#include "fetch/connect/flights.h"
 #include "frontier/visit/visit_state.h"
+#include "base/thread/rate_gate.h"
 #include "base/thread/shared.h"
 
 typedef struct FetcherOptions {
@@ -60,12 +62,15 @@ typedef struct FetcherOptions {
     const TlsTrust *trust; /* what servers are verified by; NULL: none can be */
     TlsSessions *sessions; /* of all fetchers */
     int64_t robots_expiry_ms;
-    bool keep_requests; /* fill in FetchRequest.header */
-    bool mask_secrets;  /* and write passwords and cookies in it as "***" */
-    Shared *admission;  /* what the operator admits; NULL = everything; borrowed */
-    FetchJudge *judge;  /* reads what is in it */
-    Shared *filter;     /* of a Filter that is asked before each fetch; NULL = none; borrowed */
-    Shared *traps;      /* of a TrapSet, the parked patterns; as filter */
+    const Signer *signer; /* NULL: requests are not signed; borrowed */
+    RateGate *rate;       /* of all bytes received; NULL = no limit; borrowed */
+    bool keep_requests;   /* fill in FetchRequest.header */
+    bool mask_secrets;    /* and write passwords and cookies in it as "***" */
+    Shared *admission;    /* what the operator admits; NULL = everything; borrowed */
+    FetchJudge *judge;    /* reads what is in it */
+    Shared *filter;       /* of a Filter that is asked before each fetch; NULL = none; borrowed */
+    Shared *body_filter;  /* that is asked at the header of each answer; as filter */
+    Shared *traps;        /* of a TrapSet, the parked patterns; as filter */
 } FetcherOptions;
 
 typedef struct FetcherSinks {
@@ -79,6 +84,7 @@ typedef struct FetcherSinks {
 typedef struct FetcherStats {
     size_t active;           /* transfers in flight, paused ones included */
     size_t paused;           /* those that wait for the gate */
+    bool held_back;          /* something waits for the rate of all bytes */
     uint64_t requests;       /* begun since the start */
     uint64_t connections;    /* opened */
     uint64_t local;          /* fetches that this machine could not do */

@@ -4,9 +4,9 @@
 #define TURN_MS    250
 #define TURN_BYTES ((size_t)64 << 10)
 
-void gate_turn_init(GateTurn *turn, ByteGate *gate)
+void gate_turn_init(GateTurn *turn, ByteGate *gate, RateGate *rate)
 {
-    *turn = (GateTurn){.gate = gate};
+    *turn = (GateTurn){.gate = gate, .rate = rate};
     heap_init(&turn->paused);
 }
 
@@ -15,9 +15,19 @@ void gate_turn_destroy(GateTurn *turn)
     heap_destroy(&turn->paused);
 }
 
-bool gate_turn_is_open(const GateTurn *turn)
+static bool has_room(const GateTurn *turn)
 {
     return turn->gate == NULL || byte_gate_is_open(turn->gate);
+}
+
+static bool has_rate(const GateTurn *turn, MonoTime now)
+{
+    return turn->rate == NULL || rate_gate_is_open(turn->rate, now);
+}
+
+bool gate_turn_is_open(const GateTurn *turn, MonoTime now)
+{
+    return has_room(turn) && has_rate(turn, now);
 }
 
 static void begin(GateTurn *turn, Transfer *transfer, MonoTime now)
@@ -48,11 +58,11 @@ void gate_turn_review(GateTurn *turn, MonoTime now)
 Transfer *gate_turn_next(GateTurn *turn, MonoTime now)
 {
     HeapNode *node = heap_top(&turn->paused);
-    if (node == NULL) {
+    if (node == NULL || !has_rate(turn, now)) {
         return NULL;
     }
     Transfer *transfer = HEAP_ELEMENT(node, Transfer, by_pause);
-    if (!gate_turn_is_open(turn)) {
+    if (!has_room(turn) && transfer != turn->favoured) {
         if (turn->favoured != NULL || !byte_gate_runs_dry(turn->gate)) {
             return NULL;
         }
@@ -68,7 +78,10 @@ void gate_turn_forget(GateTurn *turn, const Transfer *transfer)
     }
 }
 
-MonoTime gate_turn_time(const GateTurn *turn)
+MonoTime gate_turn_time(const GateTurn *turn, bool waits)
 {
-    return turn->favoured != NULL && turn->paused.count > 0 ? turn->end : MONO_NEVER;
+    bool has_paused = turn->paused.count > 0;
+    MonoTime next = turn->favoured != NULL && has_paused ? turn->end : MONO_NEVER;
+    MonoTime open = turn->rate == NULL ? (MonoTime){0} : rate_gate_time(turn->rate);
+    return open.ns > 0 && (has_paused || waits) && mono_before(open, next) ? open : next;
 }

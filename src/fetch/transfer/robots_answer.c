@@ -204,3 +204,18 @@ char *robots_answer_url(const VisitState *visit_state)
     }
     return buffer_detach(&url);
 }
+
+const char *robots_answer_path(const VisitState *visit_state, const char *url)
+{
+    const char *slash = strstr(url, "//");
+    slash = slash == NULL ? NULL : strchr(slash + 2, '/');
+    return slash == NULL ? url + visit_state->identity.origin_length : slash;
+}
+
+Usage robots_answer_usage(const VisitState *visit_state, const char *url, size_t length)
+{
+    const char *path = robots_answer_path(visit_state, url);
+    return visit_state->robots.rules == NULL
+               ? (Usage){0}
+               : robots_usage(visit_state->robots.rules, path, length - (size_t)(path - url));
+}

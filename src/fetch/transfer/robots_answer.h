@@ -58,4 +58,10 @@ RobotsNext robots_answer(VisitState *visit_state, FetchResult *result,
  * NULL without memory. */
 char *robots_answer_url(const VisitState *visit_state);
 
+/* Where the path of one of the host's URLs begins; a URL with user information is longer than its
+ * origin says. */
+const char *robots_answer_path(const VisitState *visit_state, const char *url);
+/* For what the host's robots.txt says that a URL may be used. */
+Usage robots_answer_usage(const VisitState *visit_state, const char *url, size_t length);
+
 #endif

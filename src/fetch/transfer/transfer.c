@@ -5,32 +5,28 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "base/core/hash.h"
 #include "base/thread/log.h"
 #include "parse/host/authority.h"
-#include "fetch/site/proxy.h"
-#include "fetch/transfer/request_lines.h"
+#include "fetch/site/request_lines.h"
+#include "fetch/transfer/transfer_setup.h"
 
 #define HEADER_FIRST_BYTES 1024u
-#define BODY_FIRST_BYTES   32768u /* of a body that does not say how long it is */
 #define BODY_TOLD_BYTES    (256u << 10)
 #define RECEIVE_BYTES      65536L
 #define CONNECT_BEYOND_MS  86400000L
-#define PROXY_NAME_S       60L /* the address of a proxy is kept */
-/* What a transfer is counted with from its start: the first piece of its body, and what libcurl
- * and the system hold for it. */
-#define TRANSFER_FIRST_BYTES (BODY_FIRST_BYTES + 16384u)
+#define CUT_READ_BYTES     16384 /* of an unwanted body */
 
 Result transfer_shared_init(TransferShared *shared, const FetcherOptions *options,
                             uint64_t *connections, Heap *paused, SocketWatch *sockets,
-                            TransferClock *clock, TlsContext *tls)
+                            TransferClock *clock, TlsContext *tls, FetcherRules *rules)
 {
     *shared = (TransferShared){.options = options,
                                .connections = connections,
                                .paused = paused,
                                .sockets = sockets,
                                .clock = clock,
-                               .tls = tls};
+                               .tls = tls,
+                               .rules = rules};
     Buffer error;
     buffer_init(&error, 1024);
     Result rc = port_map_parse(&shared->ports, options->port_map, &error);
@@ -100,6 +96,25 @@ static void count_bytes(const Transfer *transfer)
     }
 }
 
+static void charge_rate(const Transfer *transfer, size_t length)
+{
+    RateGate *rate = transfer->shared->options->rate;
+    if (rate != NULL) {
+        rate_gate_take(rate, length, mono_now());
+    }
+}
+
+/* Has the body to wait for the rate of all bytes? Then the transfer is in the heap of those that
+ * wait. */
+static bool has_to_slow_down(Transfer *transfer)
+{
+    RateGate *rate = transfer->shared->options->rate;
+    MonoTime now = mono_now();
+    return rate != NULL && !rate_gate_is_open(rate, now) &&
+           heap_push(transfer->shared->paused, &transfer->by_pause, now.ns,
+                     transfer->result->request.index) == RESULT_OK;
+}
+
 /* Has the body to grow, and may it not now? Then the transfer is in the heap of those that wait. */
 static bool has_to_wait(Transfer *transfer, size_t length)
 {
@@ -109,6 +124,74 @@ static bool has_to_wait(Transfer *transfer, size_t length)
            body->length + length >= body->capacity && !byte_gate_is_open(gate) &&
            heap_push(transfer->shared->paused, &transfer->by_pause, mono_now().ns,
                      transfer->result->request.index) == RESULT_OK;
+}
+
+/* Whether the body of this answer is wanted, now that its header is whole. */
+static CutReason judge_header(Transfer *transfer, int status)
+{
+    const TransferShared *shared = transfer->shared;
+    const FetchResult *result = transfer->result;
+    FetchSite site;
+    HttpHeader header;
+    curl_off_t told = -1;
+    if (result->kind != FETCHED_PAGE || result->request.hop == 'S' ||
+        http_header_parse(&header, result->answer.header.data, result->answer.header.length) !=
+            RESULT_OK) {
+        return CUT_NOT;
+    }
+    fetcher_rules_site(shared->rules, transfer->visit_state->identity.hostname, &site);
+    (void)curl_easy_getinfo(transfer->easy, CURLINFO_CONTENT_LENGTH_DOWNLOAD_T, &told);
+    CutRules rules = {.statuses = site.cut_status,
+                      .mime_types = site.mime_types,
+                      .usages = site.usage.no_fetch,
+                      .most_bytes = site.max_length,
+                      .scratch = shared->rules->filter_scratch,
+                      .url = &shared->rules->url,
+                      .depth = result->request.depth};
+    const Filter *filter = fetcher_rules_body_filter(shared->rules);
+    if (filter != NULL && url_parse(&shared->rules->url, NULL, result->request.url,
+                                    strlen(result->request.url)) == RESULT_OK) {
+        rules.filter = filter;
+    }
+    return told == 0 ? CUT_NOT : cut_rules_judge(&rules, status, &header, told);
+}
+
+/* What is known of the connection; it may be another's as soon as this answer has ended. */
+static void note_tls(Transfer *transfer)
+{
+    struct curl_tlssessioninfo *session = NULL;
+    if (strncmp(transfer->result->request.url, "https:", 6) == 0 &&
+        curl_easy_getinfo(transfer->easy, CURLINFO_TLS_SSL_PTR, &session) == CURLE_OK &&
+        session != NULL && session->backend == CURLSSLBACKEND_OPENSSL &&
+        session->internals != NULL) {
+        transfer->result->answer.tls =
+            tls_facts_of(session->internals, transfer->visit_state->identity.hostname);
+    }
+}
+
+/* The header is whole. False: the transfer is to be ended here. A body that is unwanted but short
+ * is read all the same, and thrown away: that costs less than another connection. */
+static bool take_header(Transfer *transfer)
+{
+    long status = 0;
+    curl_off_t told = -1;
+    (void)curl_easy_getinfo(transfer->easy, CURLINFO_RESPONSE_CODE, &status);
+    if (status < 200 || transfer->has_header) {
+        return true; /* an interim answer, or a trailer */
+    }
+    transfer->has_header = true;
+    note_tls(transfer);
+    CutReason cut = judge_header(transfer, (int)status);
+    transfer->result->answer.cut = cut;
+    if (cut == CUT_NOT) {
+        return true;
+    }
+    (void)curl_easy_getinfo(transfer->easy, CURLINFO_CONTENT_LENGTH_DOWNLOAD_T, &told);
+    if (told > 0 && told <= CUT_READ_BYTES) {
+        return true;
+    }
+    transfer_break_off(transfer);
+    return false;
 }
 
 static size_t on_header(char *bytes, size_t size, size_t n, void *context)
@@ -126,7 +209,9 @@ static size_t on_header(char *bytes, size_t size, size_t n, void *context)
         return 0;
     }
     count_bytes(transfer);
-    return length;
+    charge_rate(transfer, length);
+    bool is_end = length <= 2 && (bytes[0] == '\r' || bytes[0] == '\n');
+    return is_end && !take_header(transfer) ? 0 : length;
 }
 
 /* Room for all of the body when the header says how long it is, so that it never moves; but no more
@@ -137,10 +222,10 @@ static void make_room(Transfer *transfer, size_t length)
     ByteGate *gate = transfer->shared->options->gate;
     curl_off_t told = -1;
     (void)curl_easy_getinfo(transfer->easy, CURLINFO_CONTENT_LENGTH_DOWNLOAD_T, &told);
-    size_t room = told < 0 ? BODY_FIRST_BYTES : (size_t)told;
-    if (room > BODY_FIRST_BYTES &&
+    size_t room = told < 0 ? TRANSFER_BODY_BYTES : (size_t)told;
+    if (room > TRANSFER_BODY_BYTES &&
         (room > BODY_TOLD_BYTES || (gate != NULL && !byte_gate_is_open(gate)))) {
-        room = BODY_FIRST_BYTES;
+        room = TRANSFER_BODY_BYTES;
     }
     room = room < length ? length : room;
     (void)buffer_reserve(body, room < body->limit ? room : body->limit);
@@ -151,11 +236,19 @@ static size_t on_body(char *bytes, size_t size, size_t n, void *context)
     Transfer *transfer = context;
     Buffer *body = &transfer->result->answer.body;
     size_t length = size * n;
-    if (has_to_wait(transfer, length)) {
+    if (transfer->result->answer.cut != CUT_NOT) {
+        note_bytes(transfer, length);
+        charge_rate(transfer, length);
+        transfer->n_unwanted += length;
+        return transfer->n_unwanted <= CUT_READ_BYTES ? length
+                                                      : 0; /* it may lie about its length */
+    }
+    if (has_to_slow_down(transfer) || has_to_wait(transfer, length)) {
         transfer_clock_pause(transfer->shared->clock, &transfer->timer, transfer->shared->now);
         return CURL_WRITEFUNC_PAUSE;
     }
     note_bytes(transfer, length);
+    charge_rate(transfer, length);
     if (body->capacity == 0) {
         make_room(transfer, length);
     }
@@ -263,144 +356,6 @@ void transfer_delete(Transfer *transfer)
     }
 }
 
-/* Frees the lines of the last use; the shared ones behind them are not theirs. */
-static void forget_lines(Transfer *transfer)
-{
-    if (transfer->last_line != NULL) {
-        transfer->last_line->next = NULL;
-        curl_slist_free_all(transfer->lines);
-    }
-    transfer->lines = NULL;
-    transfer->last_line = NULL;
-    transfer->n_secrets = 0;
-}
-
-static void add_condition(Transfer *transfer, const char *name, const char *validator)
-{
-    Buffer line;
-    buffer_init(&line, 1024);
-    if (validator != NULL && buffer_printf(&line, "%s: %s", name, validator) == RESULT_OK) {
-        (void)request_lines_add(&transfer->lines, buffer_string(&line)); /* else: unconditional */
-    }
-    buffer_destroy(&line);
-}
-
-static bool has_common_lines(const Transfer *transfer, const FetchSite *site)
-{
-    const FetcherOptions *options = transfer->shared->options;
-    return strcmp(site->headers, options->headers) == 0 &&
-           strcmp(site->accept_language, options->accept_language) == 0;
-}
-
-/* The header lines of this request: its own, then the shared ones. RESULT_MEMORY. */
-static Result gather_lines(Transfer *transfer, const FetchSite *site, const FetchResult *result,
-                           bool robots)
-{
-    struct curl_slist *common = NULL;
-    Result rc = request_lines_secrets(&transfer->lines, site->credentials, result->request.url,
-                                      &transfer->n_secrets);
-    if (rc == RESULT_OK && !robots) {
-        add_condition(transfer, "If-None-Match", result->request.etag);
-        add_condition(transfer, "If-Modified-Since", result->request.last_modified);
-    }
-    if (has_common_lines(transfer, site)) {
-        common = robots ? transfer->shared->robots_headers : transfer->shared->page_headers;
-    } else if (rc == RESULT_OK) {
-        rc = request_lines_common(&transfer->lines, site->headers, site->accept_language, robots);
-    }
-    for (struct curl_slist *line = transfer->lines; line != NULL; line = line->next) {
-        transfer->last_line = line;
-    }
-    if (transfer->last_line != NULL) {
-        transfer->last_line->next = common;
-    } else {
-        transfer->lines = common;
-    }
-    return rc;
-}
-
-/* To where a connection is made. */
-static bool set_route(Transfer *transfer, const FetchSite *site, const char *url)
-{
-    CURL *easy = transfer->easy;
-    const VisitState *visit_state = transfer->visit_state;
-    ProxyTarget target = {.hostname = visit_state->identity.hostname,
-                          .https = strncmp(url, "https:", 6) == 0,
-                          .address = &visit_state->address.ip};
-    Proxy proxy = proxy_choose(site->proxy, site->no_proxy, &target);
-    uint16_t port = port_map_port(&transfer->shared->ports, authority_of(url, strlen(url)).port);
-    transfer->is_proxied = proxy.url != NULL;
-    if (proxy.url == NULL) {
-        connect_key_format(visit_state->identity.host, &visit_state->address.ip, port,
-                           transfer->connect_key);
-    } else {
-        connect_key_plain(&visit_state->address.ip, port, transfer->connect_key);
-    }
-    bool twofold = proxy.url != NULL && strncasecmp(proxy.url, "https:", 6) == 0;
-    transfer->peer =
-        (TlsPeer){.host = hash_64(visit_state->identity.origin, visit_state->identity.origin_length,
-                                  site->tls_verify ? 1 : 0),
-                  .name = twofold ? NULL : visit_state->identity.hostname,
-                  .verify = site->tls_verify};
-    bool names_place = proxy.url == NULL || proxy.wants_address;
-    const char *secret =
-        proxy.url == NULL ? NULL : credentials_of_proxy(site->credentials, proxy.url);
-    /* Addresses come from our resolver. libcurl would keep what it takes for their names, and look
-     * through all of them twice in every transfer. A proxy's name is libcurl's to resolve. */
-    return curl_easy_setopt(easy, CURLOPT_DNS_CACHE_TIMEOUT,
-                            proxy.url == NULL ? 0L : PROXY_NAME_S) == CURLE_OK &&
-           curl_easy_setopt(easy, CURLOPT_PROXY, proxy.url == NULL ? "" : proxy.url) == CURLE_OK &&
-           curl_easy_setopt(easy, CURLOPT_PROXYUSERPWD, secret) == CURLE_OK &&
-           curl_easy_setopt(easy, CURLOPT_CONNECT_TO, names_place ? &transfer->connect_to : NULL) ==
-               CURLE_OK;
-}
-
-/* What holds for this host. */
-static bool set_site(Transfer *transfer, const FetchSite *site)
-{
-    CURL *easy = transfer->easy;
-    long version = site->http2 && !transfer->visit_state->politeness.no_http2
-                       ? (long)CURL_HTTP_VERSION_2TLS
-                       : (long)CURL_HTTP_VERSION_1_1;
-    bool verify = site->tls_verify && !tls_context_verifies(transfer->shared->tls, &transfer->peer);
-    return curl_easy_setopt(easy, CURLOPT_HTTP_VERSION, version) == CURLE_OK &&
-           curl_easy_setopt(easy, CURLOPT_MAX_RECV_SPEED_LARGE, (curl_off_t)site->most_bytes_s) ==
-               CURLE_OK &&
-           curl_easy_setopt(easy, CURLOPT_SSL_VERIFYPEER, verify ? 1L : 0L) == CURLE_OK &&
-           curl_easy_setopt(easy, CURLOPT_SSL_VERIFYHOST, verify ? 2L : 0L) == CURLE_OK;
-}
-
-Result transfer_prepare(Transfer *transfer, VisitState *visit_state, FetchResult *result,
-                        const FetchSite *site)
-{
-    const FetcherOptions *options = transfer->shared->options;
-    const char *url = result->request.url;
-    bool robots = result->kind == FETCHED_ROBOTS;
-    transfer->visit_state = visit_state;
-    transfer->result = result;
-    byte_gate_move(&result->cost.share, options->gate, TRANSFER_FIRST_BYTES);
-    result->answer.header.limit = (size_t)options->max_header_bytes;
-    result->answer.body.limit = robots                       ? ROBOTS_MAX_BYTES
-                                : result->request.hop == 'S' ? (size_t)site->max_sitemap_bytes
-                                                             : (size_t)site->max_body_bytes;
-    result->request.max_body = robots ? 0 : result->answer.body.limit;
-    Result rc = gather_lines(transfer, site, result, robots);
-    if (rc != RESULT_OK) {
-        return rc;
-    }
-    if (options->keep_requests) {
-        RequestMask mask = {.n_first = transfer->n_secrets, .all = options->mask_secrets};
-        result->request.header =
-            request_lines_text(url, options->user_agent, transfer->lines, mask);
-    }
-    bool is_set =
-        curl_easy_setopt(transfer->easy, CURLOPT_URL, url) == CURLE_OK &&
-        curl_easy_setopt(transfer->easy, CURLOPT_FORBID_REUSE, 0L) == CURLE_OK &&
-        curl_easy_setopt(transfer->easy, CURLOPT_HTTPHEADER, transfer->lines) == CURLE_OK &&
-        set_route(transfer, site, url) && set_site(transfer, site);
-    return is_set ? RESULT_OK : RESULT_MEMORY;
-}
-
 static void leave_the_paused(Transfer *transfer)
 {
     if (heap_holds(&transfer->by_pause)) {
@@ -421,7 +376,9 @@ void transfer_reset(Transfer *transfer)
     transfer_clock_stop(transfer->shared->clock, &transfer->timer);
     leave_the_paused(transfer);
     transfer->favoured = false;
-    forget_lines(transfer);
+    transfer->has_header = false;
+    transfer->n_unwanted = 0;
+    transfer_setup_forget(transfer);
     fetch_result_delete(transfer->result);
     transfer->result = NULL;
     transfer->visit_state = NULL;

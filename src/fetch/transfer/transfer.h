@@ -3,7 +3,7 @@
  * What: a curl easy handle that one fetching thread uses again and again. What its end means is in
  * transfer_end.h.
  *
- *   free --transfer_prepare--> in libcurl's hands --transfer_end--> the result is taken
+ *   free --transfer_setup--> in libcurl's hands --transfer_end--> the result is taken
  *     ^                          |      ^                              |
  *     |                   (gate closed) |                              |
  *     |                          v      | transfer_continue            |
@@ -20,13 +20,16 @@
 #include "base/memory/heap.h"
 #include "fetch/connect/connect_key.h"
 #include "fetch/transfer/fetch_result.h"
-#include "fetch/transfer/flights.h"
+#include "fetch/connect/flights.h"
 #include "fetch/transfer/fetcher.h"
+#include "fetch/transfer/fetcher_rules.h"
 #include "fetch/clock/transfer_clock.h"
 #include "fetch/connect/lanes.h"
 #include "fetch/connect/port_map.h"
 #include "fetch/tls/tls_context.h"
 #include "fetch/connect/socket_watch.h"
+
+#define TRANSFER_BODY_BYTES 32768u /* first room of a body that does not say how long it is */
 
 typedef struct TransferShared {
     const FetcherOptions *options;
@@ -38,6 +41,7 @@ typedef struct TransferShared {
     Heap *paused;                      /* transfers that wait for the gate, by when they began to */
     SocketWatch *sockets;
     TransferClock *clock;
+    FetcherRules *rules;
     MonoTime now; /* of the thread's run clock, as of this turn of its loop */
     TlsContext *tls;
 } TransferShared;
@@ -45,7 +49,7 @@ typedef struct TransferShared {
 /* What the thread has of its own is borrowed. */
 Result transfer_shared_init(TransferShared *shared, const FetcherOptions *options,
                             uint64_t *connections, Heap *paused, SocketWatch *sockets,
-                            TransferClock *clock, TlsContext *tls);
+                            TransferClock *clock, TlsContext *tls, FetcherRules *rules);
 void transfer_shared_destroy(TransferShared *shared);
 
 typedef struct Transfer {
@@ -64,6 +68,8 @@ typedef struct Transfer {
     TransferTimer timer; /* in TransferShared.clock while it goes on */
     TlsPeer peer;
     HeapNode by_pause;    /* in TransferShared.paused while it waits for the gate */
+    bool has_header;      /* of the answer, whole */
+    size_t n_unwanted;    /* bytes of an unwanted body that were thrown away */
     bool favoured;        /* it need not wait: what it holds must be able to leave */
     bool refused_address; /* the socket was not opened: special address */
     bool header_overflow;
@@ -78,10 +84,6 @@ typedef struct Transfer {
 Result transfer_new(Transfer **transfer, TransferShared *shared);
 void transfer_delete(Transfer *transfer);
 
-/* Sets the handle up for the URL that result asks for, of the visit state, connecting to its
- * address or through a proxy. RESULT_MEMORY. */
-Result transfer_prepare(Transfer *transfer, VisitState *visit_state, FetchResult *result,
-                        const FetchSite *site);
 /* A transfer that waits for the gate goes on; it may be waiting again when this returns. Not from
  * one of libcurl's callbacks. Anything but CURLE_OK ends it. */
 CURLcode transfer_continue(Transfer *transfer);

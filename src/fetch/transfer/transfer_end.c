@@ -122,7 +122,7 @@ static FetchClass class_of_code(Transfer *transfer, CURLcode code)
     if (transfer->late != LATE_NOT) {
         return class_of_late(transfer->late);
     }
-    if (code == CURLE_OK) {
+    if (code == CURLE_OK || transfer->result->answer.cut != CUT_NOT) {
         return FETCH_OK;
     }
     if (code == CURLE_COULDNT_CONNECT) {
@@ -144,7 +144,9 @@ static FetchClass class_of_code(Transfer *transfer, CURLcode code)
 static void note_truncation(Transfer *transfer, bool answered)
 {
     FetchResult *result = transfer->result;
-    if (transfer->body_overflow) {
+    if (result->answer.cut != CUT_NOT) {
+        result->answer.truncated = TRUNCATED_UNSPECIFIED;
+    } else if (transfer->body_overflow) {
         result->answer.truncated = TRUNCATED_LENGTH;
     } else if (answered && (transfer->late == LATE_TOTAL || transfer->late == LATE_SLOW)) {
         result->answer.truncated = TRUNCATED_TIME;

@@ -32,6 +32,7 @@ static const struct {
     [FETCH_BAD_PORT] = {"bad-port", {0, 0, true}},
     [FETCH_SERVER] = {"server-error", {5000, 2, false}},
     [FETCH_LOCAL] = {"local", {1000, 0, false}},
+    [FETCH_COOKIE] = {"cookie", {0, 2, false}},
     [FETCH_PROXY] = {"proxy", {30000, 0, false}},
 };
 
@@ -181,7 +182,8 @@ static int64_t note_failure(const PolitenessOptions *options, const FetchEnd *en
     int64_t rest = table_rest(options, end->class, health->failures);
     bool has_asked = end->class == FETCH_BUSY && end->retry_after_ms > 0;
     int64_t wait = has_asked ? asked_rest(options, end, health, rest) : rest;
-    if (end->class != FETCH_HTTP2) { /* ours to do otherwise, and at once */
+    if (end->class != FETCH_HTTP2 &&
+        end->class != FETCH_COOKIE) { /* ours to do otherwise, and at once */
         health->failures++;
         health->last = end->class;
         health->extra_ms = lesser(wait, rest);
@@ -214,6 +216,12 @@ static bool is_hopeless(const PolitenessOptions *options, const FetchEnd *end,
     return asks_too_much ||
            (options->park_after_ms > 0 && health->rested_ms >= options->park_after_ms &&
             health->failures >= PARK_LEAST_FAILURES);
+}
+
+int64_t politeness_rate_wait(int64_t bytes_s, uint64_t bytes)
+{
+    double ms = bytes_s > 0 ? (double)bytes * 1e3 / (double)bytes_s : 0;
+    return ms < (double)WAIT_MAX ? (int64_t)ms : WAIT_MAX;
 }
 
 bool politeness_is_last_try(const PolitenessOptions *options, FetchClass class, unsigned tries)

@@ -43,6 +43,7 @@ typedef enum FetchClass {
     FETCH_BAD_PORT,     /* no connection is made to this port (parse/host/port_set.h) */
     FETCH_SERVER,       /* an answer: 500, 502 or 504 */
     FETCH_LOCAL,        /* this machine could not: no descriptor, no port; nobody is charged */
+    FETCH_COOKIE,       /* a redirect that has set a cookie: asked again with it */
     FETCH_PROXY,        /* our proxy could not be used: no host is charged */
     FETCH_CLASSES
 } FetchClass;
@@ -103,6 +104,8 @@ typedef struct PolitenessVerdict {
 /* The delay a host is owed after a healthy fetch. */
 int64_t politeness_host_delay(const PolitenessOptions *options, int64_t host_delay_ms,
                               int64_t crawl_delay_ms, int64_t duration_ms);
+/* Milliseconds that so many bytes take at a rate; 0 when it is 0, no rate. */
+int64_t politeness_rate_wait(int64_t bytes_s, uint64_t bytes);
 /* Whether the table has no further try after one more failure of this class. */
 bool politeness_is_last_try(const PolitenessOptions *options, FetchClass class, unsigned tries);
 /* Judges one fetch, and updates the health of the host and the tries of what was asked for: how

@@ -82,6 +82,7 @@ void visit_state_delete(VisitState *visit_state)
     }
     robots_delete(visit_state->robots.rules);
     free(visit_state->robots.target);
+    cookie_jar_delete(visit_state->cookies);
     free(visit_state->window.urls);
     free(visit_state->identity.origin);
     free(visit_state);
@@ -187,5 +188,6 @@ size_t visit_state_memory(const VisitState *visit_state)
     return sizeof *visit_state + VISIT_STATE_OVERHEAD + visit_state->identity.origin_length +
            strlen(visit_state->identity.hostname) + 2 + visit_state->window.memory +
            visit_state->window.count * VISIT_STATE_URL_OVERHEAD +
+           cookie_jar_bytes(visit_state->cookies) +
            (visit_state->robots.rules == NULL ? 0 : robots_bytes(visit_state->robots.rules));
 }

@@ -44,6 +44,7 @@
 #include "base/memory/heap.h"
 #include "parse/host/ip_address.h"
 #include "frontier/visit/politeness.h"
+#include "parse/cookie/cookie_jar.h"
 #include "parse/robots/robots.h"
 #include "store/schedule/level_bias.h"
 
@@ -206,6 +207,7 @@ struct VisitState {
     VisitPoliteness politeness;
     VisitRobots robots;
     VisitErrands errands;
+    CookieJar *cookies; /* owned; NULL: it has set none, or they are not kept */
     VisitWindow window;
     VisitAddress address;
     VisitTodo todo; /* of the todo thread alone */

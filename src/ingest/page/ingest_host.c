@@ -21,6 +21,14 @@ static void count_fetch(HostRecord *record, CrawlTotals *totals, const FetchResu
     record->fetch_ms += (uint64_t)mono_ms_between(fetch->cost.start, fetch->cost.end);
     record->first_fetch_ms = record->first_fetch_ms == 0 ? wall_ms : record->first_fetch_ms;
     record->last_fetch_ms = wall_ms + mono_ms_between(fetch->cost.start, fetch->cost.end);
+    if (fetch->answer.tls.verdict != TLS_NOT_KNOWN) {
+        record->tls_version = fetch->answer.tls.version;
+        record->tls_verdict = (uint16_t)fetch->answer.tls.verdict;
+        record->tls_expiry_s =
+            fetch->answer.tls.expiry_s < 0 || fetch->answer.tls.expiry_s > UINT32_MAX
+                ? 0
+                : (uint32_t)fetch->answer.tls.expiry_s;
+    }
     record->rests = fetch->answer.status >= 100 ? 0 : record->rests;
     if (fetch->kind == FETCHED_PAGE && !fetch->request.again && record->owed > 0) {
         record->owed--;

@@ -185,7 +185,8 @@ static Result store(Batch *batch, size_t place, BatchHost *host)
                                    .link_hops = page->link_hops,
                                    .link_kinds = page->link_kinds,
                                    .status = fetch->answer.status,
-                                   .flags = content_hash_flags(page->content_kind),
+                                   .flags = content_hash_flags(page->content_kind) |
+                                            usage_flags(fetch->answer.usage.denied),
                                    .other_hash = other_hash,
                                    .links_later = later};
     batch->totals.pages++;

@@ -48,10 +48,11 @@ typedef struct FilterScratch FilterScratch; /* one thread's memory for regular e
 /* What an atom needs to know beyond the URL; also what a hook has to offer. */
 enum {
     FILTER_HAS_SOURCE = 1,   /* the page the URL was found on */
-    FILTER_HAS_RESPONSE = 2, /* headers, body */
+    FILTER_HAS_RESPONSE = 2, /* its body, and what was made of it */
     FILTER_HAS_DEPTH = 4,
     FILTER_HAS_STATUS = 8, /* of the response */
-    FILTER_HAS_ALL = 15,
+    FILTER_HAS_TYPE = 16,  /* Content-Type of the response */
+    FILTER_HAS_ALL = 31,
 };
 
 /* What is asked about. Everything is borrowed; zero it first: absent is NULL, 0 or false. */
@@ -65,7 +66,8 @@ typedef struct FilterInput {
     bool has_body;
     const char *body;
     size_t body_length;
-    const char *digest; /* of the payload, hexadecimal, "name:" in front is ignored */
+    unsigned usage_denied; /* USAGE_... bits: what the page may not be used for */
+    const char *digest;    /* of the payload, hexadecimal, "name:" in front is ignored */
 } FilterInput;
 
 typedef struct FilterOptions {

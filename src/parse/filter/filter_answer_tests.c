@@ -1,5 +1,6 @@
 /* What atoms test of an answer. */
 #include "parse/filter/filter_tests.h"
+#include "parse/usage/usage.h"
 
 #include "parse/filter/filter_part.h"
 #include "parse/filter/filter_regex.h"
@@ -79,4 +80,14 @@ FILTER_TEST(digest_equals)
     const char *digest = colon == NULL ? input->digest : colon + 1;
     return filter_part_any(atom, (FilterPart){digest, strlen(digest)},
                            filter_part_equals_without_case);
+}
+
+FILTER_TEST(usage_denied)
+{
+    for (size_t i = 0; i < atom->n_items; i++) {
+        if ((usage_asked(atom->items[i].text, atom->items[i].length) & input->usage_denied) != 0) {
+            return true;
+        }
+    }
+    return false;
 }

@@ -177,7 +177,7 @@ static Result parse_atom(Parser *parser)
                                     (int)(n_name > 60 ? 60 : n_name), name);
     }
     if (compiler->options != NULL && (type->needs & ~compiler->options->available) != 0) {
-        const unsigned response = FILTER_HAS_RESPONSE | FILTER_HAS_STATUS;
+        const unsigned response = FILTER_HAS_RESPONSE | FILTER_HAS_STATUS | FILTER_HAS_TYPE;
         return filter_compiler_fail(compiler, start, "%s needs a %s, which there is none of here",
                                     type->help.name,
                                     (type->needs & response) != 0           ? "response"

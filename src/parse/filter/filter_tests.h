@@ -52,5 +52,6 @@ FILTER_TEST(size_below);
 FILTER_TEST(is_probably_binary);
 FILTER_TEST(response_matches);
 FILTER_TEST(digest_equals);
+FILTER_TEST(usage_denied);
 
 #endif

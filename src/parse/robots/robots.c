@@ -110,6 +110,9 @@ static Result read_lines(Robots *robots, const char *body, size_t length, Agent 
         case ROBOTS_LINE_SITEMAP:
             rc = robots_rules_add_sitemap(robots, &line);
             break;
+        case ROBOTS_LINE_USAGE:
+            rc = group.is_ours ? robots_rules_add_usage(robots, &line) : RESULT_OK;
+            break;
         case ROBOTS_LINE_OTHER:
             break;
         }
@@ -165,6 +168,7 @@ void robots_delete(Robots *robots)
     free(robots->wilds);
     map_destroy(&robots->wild_by_text);
     free(robots->sitemaps);
+    free(robots->usages);
     free(robots);
 }
 
@@ -378,5 +382,24 @@ size_t robots_bytes(const Robots *robots)
            robots->prefixes_capacity * sizeof(RobotsPrefix) +
            robots->exacts_capacity * sizeof(RobotsExact) +
            robots->wilds_capacity * sizeof(RobotsWild) +
-           robots->sitemaps_capacity * sizeof(RobotsSitemap);
+           robots->sitemaps_capacity * sizeof(RobotsSitemap) +
+           robots->usages_capacity * sizeof(RobotsUsage);
+}
+
+Usage robots_usage(const Robots *robots, const char *path, size_t length)
+{
+    Usage usage = {0};
+    size_t longest = 0;
+    for (size_t i = 0; i < robots->n_usages; i++) {
+        const RobotsUsage *rule = &robots->usages[i];
+        const char *prefix = robots->pool.data + rule->text;
+        if (rule->length > length ||
+            (rule->length > 0 && memcmp(prefix, path, rule->length) != 0) ||
+            rule->length < longest) {
+            continue;
+        }
+        usage = rule->length > longest ? rule->usage : usage_join(usage, rule->usage);
+        longest = rule->length;
+    }
+    return usage;
 }

@@ -39,6 +39,7 @@
 #include <stdint.h>
 
 #include "base/core/result.h"
+#include "parse/usage/usage.h"
 
 #define ROBOTS_MAX_BYTES (500u * 1024u) /* RFC 9309 2.5: the rest of the file is ignored */
 
@@ -99,6 +100,12 @@ int64_t robots_crawl_delay_ms(const Robots *robots);
  * the caller against the address of robots.txt. Borrowed, NUL-terminated. */
 size_t robots_n_sitemaps(const Robots *robots);
 const char *robots_sitemap(const Robots *robots, size_t i);
+/* What the Content-Usage and Content-Signal lines of the group say of a path with its query. A line
+ * may begin with a path; the longest that the path begins with decides, and of equals the
+ * strictest. A path with a wildcard counts up to it, and only what it denies. At most
+ * ROBOTS_MAX_USAGES lines count. */
+#define ROBOTS_MAX_USAGES 1000u
+Usage robots_usage(const Robots *robots, const char *path, size_t length);
 /* Bytes of memory it occupies, for the frontier's budget. */
 size_t robots_bytes(const Robots *robots);
 

@@ -12,13 +12,14 @@ typedef struct LineName {
 
 /* The misspellings are those on which Google's parser and its descendants agree. */
 static const LineName line_names[] = {
-    {"disallow", ROBOTS_LINE_DISALLOW},  {"allow", ROBOTS_LINE_ALLOW},
-    {"user-agent", ROBOTS_LINE_AGENT},   {"crawl-delay", ROBOTS_LINE_DELAY},
-    {"sitemap", ROBOTS_LINE_SITEMAP},    {"site-map", ROBOTS_LINE_SITEMAP},
-    {"useragent", ROBOTS_LINE_AGENT},    {"user agent", ROBOTS_LINE_AGENT},
-    {"dissallow", ROBOTS_LINE_DISALLOW}, {"dissalow", ROBOTS_LINE_DISALLOW},
-    {"disalow", ROBOTS_LINE_DISALLOW},   {"diasllow", ROBOTS_LINE_DISALLOW},
-    {"disallaw", ROBOTS_LINE_DISALLOW},
+    {"disallow", ROBOTS_LINE_DISALLOW},    {"allow", ROBOTS_LINE_ALLOW},
+    {"user-agent", ROBOTS_LINE_AGENT},     {"crawl-delay", ROBOTS_LINE_DELAY},
+    {"sitemap", ROBOTS_LINE_SITEMAP},      {"site-map", ROBOTS_LINE_SITEMAP},
+    {"useragent", ROBOTS_LINE_AGENT},      {"user agent", ROBOTS_LINE_AGENT},
+    {"dissallow", ROBOTS_LINE_DISALLOW},   {"dissalow", ROBOTS_LINE_DISALLOW},
+    {"disalow", ROBOTS_LINE_DISALLOW},     {"diasllow", ROBOTS_LINE_DISALLOW},
+    {"disallaw", ROBOTS_LINE_DISALLOW},    {"content-usage", ROBOTS_LINE_USAGE},
+    {"content-signal", ROBOTS_LINE_USAGE},
 };
 
 static bool is_blank(char c)

@@ -191,6 +191,39 @@ Result robots_rules_add(Robots *robots, const RobotsLine *line)
     return rc;
 }
 
+Result robots_rules_add_usage(Robots *robots, const RobotsLine *line)
+{
+    const char *value = line->value;
+    size_t length = line->value_length;
+    size_t path = 0;
+    size_t skip = 0;
+    if (length > 0 && *value == '/') {
+        while (skip < length && value[skip] != ' ' && value[skip] != '\t') {
+            skip++;
+        }
+        while (path < skip && value[path] != '*' && value[path] != '$') {
+            path++;
+        }
+    }
+    Usage usage = usage_of_dictionary(value + skip, length - skip);
+    usage.allowed = path < skip ? 0 : usage.allowed;
+    if ((usage.denied | usage.allowed) == 0 || robots->n_usages >= ROBOTS_MAX_USAGES) {
+        return RESULT_OK;
+    }
+    RobotsUsage *grown = with_room(robots->usages, robots->n_usages, &robots->usages_capacity,
+                                   sizeof *robots->usages);
+    if (grown == NULL) {
+        return RESULT_MEMORY;
+    }
+    robots->usages = grown;
+    RobotsUsage rule = {.length = (uint32_t)path, .usage = usage};
+    Result rc = keep_text(robots, value, path, &rule.text);
+    if (rc == RESULT_OK) {
+        robots->usages[robots->n_usages++] = rule;
+    }
+    return rc;
+}
+
 Result robots_rules_add_sitemap(Robots *robots, const RobotsLine *line)
 {
     uint64_t hash = hash_64(line->value, line->value_length, 0);

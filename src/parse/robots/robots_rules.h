@@ -60,6 +60,13 @@ typedef struct RobotsSitemap {
     uint32_t text;
 } RobotsSitemap;
 
+/* For what the pages below a path may be used. */
+typedef struct RobotsUsage {
+    uint32_t text; /* of the path, in the pool */
+    uint32_t length;
+    Usage usage;
+} RobotsUsage;
+
 struct Robots {
     Buffer pool; /* patterns, rule texts, sitemaps */
     RobotsRule *rules;
@@ -74,6 +81,8 @@ struct Robots {
     size_t n_shortened; /* rules beyond ROBOTS_WILD_MAX */
     RobotsSitemap *sitemaps;
     size_t n_sitemaps, sitemaps_capacity;
+    RobotsUsage *usages;
+    size_t n_usages, usages_capacity;
     int64_t crawl_delay_ms;
 };
 
@@ -130,6 +139,8 @@ static inline uint32_t robots_climb(const RobotsPrefix *prefixes, uint32_t index
 Result robots_rules_add(Robots *robots, const RobotsLine *line);
 /* Adds a Sitemap line unless it is known. RESULT_MEMORY. */
 Result robots_rules_add_sitemap(Robots *robots, const RobotsLine *line);
+/* Adds a Content-Usage or Content-Signal line of our group. RESULT_MEMORY. */
+Result robots_rules_add_usage(Robots *robots, const RobotsLine *line);
 /* Puts all rules in the order in which they are asked; once, after the last was added. */
 void robots_rules_sort(Robots *robots);
 

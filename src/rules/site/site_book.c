@@ -233,6 +233,10 @@ void site_book_fetch_site(const void *object, const char *hostname, FetchSite *s
                         .max_body_bytes = config.fetch_max_body,
                         .max_sitemap_bytes = config.fetch_max_sitemap,
                         .most_bytes_s = config.fetch_host_rate,
+                        .keeps_cookies = config.fetch_cookies,
+                        .cut_status = config.fetch_cut_status,
+                        .mime_types = config.fetch_mime_types,
+                        .max_length = config.fetch_max_length,
                         .http2 = config.fetch_http2,
                         .tls_verify = config.fetch_tls_verify,
                         .headers = config.fetch_headers,
@@ -240,6 +244,10 @@ void site_book_fetch_site(const void *object, const char *hostname, FetchSite *s
                         .proxy = config.fetch_proxy,
                         .no_proxy = config.fetch_no_proxy,
                         .credentials = book->credentials};
+    Buffer error;
+    buffer_init(&error, 1024);
+    (void)usage_rules_parse(config.politeness_usage, &site->usage, &error); /* it was checked */
+    buffer_destroy(&error);
     PolitenessOptions *politeness = &site->politeness;
     politeness->host_delay_ms = config.politeness_host_delay;
     politeness->ip_delay_ms = config.politeness_ip_delay;

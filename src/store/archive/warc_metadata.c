@@ -36,6 +36,36 @@ Result warc_metadata_discovery(Buffer *fields, const WarcDiscovery *discovery)
     return undo(fields, before, rc);
 }
 
+Result warc_metadata_tls(Buffer *fields, const WarcTls *tls)
+{
+    size_t before = fields->length;
+    char expiry[CLOCK_TEXT_BYTES];
+    Result rc = add_string(fields, "tls-protocol", tls->version);
+    rc = rc == RESULT_OK ? add_string(fields, "tls-verification", tls->verdict) : rc;
+    if (rc == RESULT_OK && tls->expiry.us != 0) {
+        rc = add_string(fields, "tls-certificate-expiry", wall_format_iso(tls->expiry, expiry));
+    }
+    return undo(fields, before, rc);
+}
+
+Result warc_metadata_usage(Buffer *fields, Usage usage)
+{
+    size_t before = fields->length;
+    Result rc = RESULT_OK;
+    const struct {
+        const char *name;
+        unsigned bits;
+    } rows[] = {{"usage-denied: ", usage.denied}, {"usage-allowed: ", usage.allowed}};
+    for (size_t i = 0; i < 2 && rc == RESULT_OK; i++) {
+        if (rows[i].bits != 0) {
+            rc = buffer_append_string(fields, rows[i].name);
+            rc = rc == RESULT_OK ? usage_print(rows[i].bits, fields) : rc;
+            rc = rc == RESULT_OK ? buffer_append_string(fields, "\r\n") : rc;
+        }
+    }
+    return undo(fields, before, rc);
+}
+
 Result warc_metadata_page(Buffer *fields, const Page *page)
 {
     size_t before = fields->length;

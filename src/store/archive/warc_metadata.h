@@ -2,6 +2,8 @@
  * application/warc-fields.
  *
  *   via, hopsFromSeed, fetchTimeMs          how the URL was found; how long it took
+ *   tls-protocol, tls-verification, tls-certificate-expiry     of the connection: 1.3, verified ...
+ *   usage-denied, usage-allowed             what the site says of the page's use: train-ai+tdm
  *   charsetForLinkExtraction                encoding the links were read with
  *   text-digest, text-simhash               of the text without markup (hexadecimal)
  *   outlink: URL HOP KIND [rel...]          one for each link, in document order
@@ -15,8 +17,10 @@
 #include <stdint.h>
 
 #include "base/memory/buffer.h"
+#include "base/core/clock.h"
 #include "base/core/result.h"
 #include "parse/html/html.h"
+#include "parse/usage/usage.h"
 #include "store/warc/warc_format.h"
 
 typedef struct WarcDiscovery {
@@ -26,6 +30,15 @@ typedef struct WarcDiscovery {
 } WarcDiscovery;
 
 Result warc_metadata_discovery(Buffer *fields, const WarcDiscovery *discovery);
+typedef struct WarcTls {
+    const char *version; /* "1.3" */
+    const char *verdict; /* "verified" */
+    WallTime expiry;     /* of the certificate; 0: not known */
+} WarcTls;
+
+Result warc_metadata_tls(Buffer *fields, const WarcTls *tls);
+/* USAGE_... bits. */
+Result warc_metadata_usage(Buffer *fields, Usage usage);
 /* Encoding and digests of a parsed page. */
 Result warc_metadata_page(Buffer *fields, const Page *page);
 /* One link. */

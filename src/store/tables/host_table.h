@@ -50,12 +50,15 @@ typedef struct HostRecord {
     int64_t last_fetch_ms;    /* its end */
     int64_t parked_ms;        /* wall time: dropped or parked since then; 0 = it is not */
     int64_t recheck_ms;       /* wall time: dropped, but asked for again then; 0 = not by itself */
-    int64_t noted_ms;  /* wall time at which not_before_ms was noted: no wait is longer than from
-                          then on; 0 = not known */
-    int64_t rested_ms; /* rests after failures, in all, since it was well */
-    int64_t extra_ms;  /* the last of them; halved by each success */
-    uint32_t rechecks; /* times, hours apart, that its name did not exist */
-    uint32_t spare[7];
+    int64_t noted_ms;     /* wall time at which not_before_ms was noted: no wait is longer than from
+                             then on; 0 = not known */
+    int64_t rested_ms;    /* rests after failures, in all, since it was well */
+    int64_t extra_ms;     /* the last of them; halved by each success */
+    uint32_t rechecks;    /* times, hours apart, that its name did not exist */
+    uint16_t tls_version; /* of its last TLS connection, 0x0303 is TLS 1.2; 0 = none */
+    uint16_t tls_verdict; /* TlsVerdict of fetch/tls */
+    uint32_t tls_expiry_s; /* of its certificate, unix time; 0 = not known */
+    uint32_t spare[5];
 } HostRecord;
 
 typedef struct HostTable HostTable;

@@ -5,8 +5,8 @@
  * Owns: nothing; a Flight is part of its transfer, and its URL is borrowed until the flight is
  * removed.
  * Threads: the fetching thread adds and removes; any thread looks, under the mutex (RANK_TABLE). */
-#ifndef FETCH_TRANSFER_FLIGHTS_H
-#define FETCH_TRANSFER_FLIGHTS_H
+#ifndef FETCH_CONNECT_FLIGHTS_H
+#define FETCH_CONNECT_FLIGHTS_H
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -1,4 +1,4 @@
-#include "fetch/transfer/request_lines.h"
+#include "fetch/site/request_lines.h"
 
 #include <stdint.h>
 #include <stdlib.h>
@@ -66,6 +66,20 @@ Result request_lines_secrets(struct curl_slist **list, const Credentials *creden
         rc = request_lines_add(list, line);
         *n += rc == RESULT_OK;
     }
+    return rc;
+}
+
+Result request_lines_signature(struct curl_slist **list, const Signer *signer, const char *url)
+{
+    SignatureLines lines;
+    signature_lines_init(&lines);
+    Result rc = message_signature_of(signer, url, strlen(url), wall_now(), &lines);
+    if (rc == RESULT_OK && lines.agent.length > 0) {
+        rc = request_lines_add(list, buffer_string(&lines.agent));
+    }
+    rc = rc == RESULT_OK ? request_lines_add(list, buffer_string(&lines.input)) : rc;
+    rc = rc == RESULT_OK ? request_lines_add(list, buffer_string(&lines.signature)) : rc;
+    signature_lines_destroy(&lines);
     return rc;
 }
 

@@ -4,8 +4,8 @@
  * a request's header block for the archive.
  * Owns: a list is its maker's (curl_slist_free_all).
  * Errors: RESULT_MEMORY. */
-#ifndef FETCH_TRANSFER_REQUEST_LINES_H
-#define FETCH_TRANSFER_REQUEST_LINES_H
+#ifndef FETCH_SITE_REQUEST_LINES_H
+#define FETCH_SITE_REQUEST_LINES_H
 
 #include <curl/curl.h>
 
@@ -13,6 +13,7 @@
 #include <stddef.h>
 
 #include "base/core/result.h"
+#include "fetch/identity/message_signature.h"
 #include "fetch/site/fetch_site.h"
 
 /* Appends a copy of the line; the list stays as it is without memory for it. */
@@ -24,6 +25,9 @@ Result request_lines_common(struct curl_slist **list, const char *headers,
 /* Appends what the file of credentials has for a URL, and counts it. */
 Result request_lines_secrets(struct curl_slist **list, const Credentials *credentials,
                              const char *url, size_t *n);
+
+/* Appends the signature of a request for a URL that is sent now. */
+Result request_lines_signature(struct curl_slist **list, const Signer *signer, const char *url);
 
 /* What the text shows of secrets. */
 typedef struct RequestMask {

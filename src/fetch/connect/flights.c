@@ -1,4 +1,4 @@
-#include "fetch/transfer/flights.h"
+#include "fetch/connect/flights.h"
 
 #include <string.h>
 

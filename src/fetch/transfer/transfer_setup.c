@@ -1,0 +1,173 @@
+#include "fetch/transfer/transfer_setup.h"
+
+#include <string.h>
+#include <strings.h>
+
+#include "base/core/hash.h"
+#include "fetch/site/host_cookies.h"
+#include "fetch/site/proxy.h"
+#include "fetch/site/request_lines.h"
+#include "parse/host/authority.h"
+
+#define PROXY_NAME_S 60L /* the address of a proxy is kept */
+/* What a transfer is counted with from its start: the first piece of its body, and what libcurl
+ * and the system hold for it. */
+#define TRANSFER_FIRST_BYTES (TRANSFER_BODY_BYTES + 16384u)
+
+/* Frees the lines of the last use; the shared ones behind them are not theirs. */
+void transfer_setup_forget(Transfer *transfer)
+{
+    if (transfer->last_line != NULL) {
+        transfer->last_line->next = NULL;
+        curl_slist_free_all(transfer->lines);
+    }
+    transfer->lines = NULL;
+    transfer->last_line = NULL;
+    transfer->n_secrets = 0;
+}
+
+static void add_condition(Transfer *transfer, const char *name, const char *validator)
+{
+    Buffer line;
+    buffer_init(&line, 1024);
+    if (validator != NULL && buffer_printf(&line, "%s: %s", name, validator) == RESULT_OK) {
+        (void)request_lines_add(&transfer->lines, buffer_string(&line)); /* else: unconditional */
+    }
+    buffer_destroy(&line);
+}
+
+static Result add_cookies(Transfer *transfer, const char *url)
+{
+    Buffer line;
+    buffer_init(&line, 4 * COOKIE_JAR_BYTES);
+    Result rc = host_cookies_write(transfer->visit_state, url, wall_seconds(wall_now()), &line);
+    if (rc == RESULT_OK && line.length > 0) {
+        rc = request_lines_add(&transfer->lines, buffer_string(&line));
+    }
+    buffer_destroy(&line);
+    return rc;
+}
+
+static bool has_common_lines(const Transfer *transfer, const FetchSite *site)
+{
+    const FetcherOptions *options = transfer->shared->options;
+    return strcmp(site->headers, options->headers) == 0 &&
+           strcmp(site->accept_language, options->accept_language) == 0;
+}
+
+/* The header lines of this request: its own, then the shared ones. RESULT_MEMORY. */
+static Result gather_lines(Transfer *transfer, const FetchSite *site, const FetchResult *result,
+                           bool robots)
+{
+    struct curl_slist *common = NULL;
+    Result rc = request_lines_secrets(&transfer->lines, site->credentials, result->request.url,
+                                      &transfer->n_secrets);
+    const Signer *signer = transfer->shared->options->signer;
+    if (rc == RESULT_OK && signer != NULL) {
+        rc = request_lines_signature(&transfer->lines, signer, result->request.url);
+    }
+    if (rc == RESULT_OK && !robots && site->keeps_cookies) {
+        rc = add_cookies(transfer, result->request.url);
+    }
+    if (rc == RESULT_OK && !robots) {
+        add_condition(transfer, "If-None-Match", result->request.etag);
+        add_condition(transfer, "If-Modified-Since", result->request.last_modified);
+    }
+    if (has_common_lines(transfer, site)) {
+        common = robots ? transfer->shared->robots_headers : transfer->shared->page_headers;
+    } else if (rc == RESULT_OK) {
+        rc = request_lines_common(&transfer->lines, site->headers, site->accept_language, robots);
+    }
+    for (struct curl_slist *line = transfer->lines; line != NULL; line = line->next) {
+        transfer->last_line = line;
+    }
+    if (transfer->last_line != NULL) {
+        transfer->last_line->next = common;
+    } else {
+        transfer->lines = common;
+    }
+    return rc;
+}
+
+/* To where a connection is made. */
+static bool set_route(Transfer *transfer, const FetchSite *site, const char *url)
+{
+    CURL *easy = transfer->easy;
+    const VisitState *visit_state = transfer->visit_state;
+    ProxyTarget target = {.hostname = visit_state->identity.hostname,
+                          .https = strncmp(url, "https:", 6) == 0,
+                          .address = &visit_state->address.ip};
+    Proxy proxy = proxy_choose(site->proxy, site->no_proxy, &target);
+    uint16_t port = port_map_port(&transfer->shared->ports, authority_of(url, strlen(url)).port);
+    transfer->is_proxied = proxy.url != NULL;
+    if (proxy.url == NULL) {
+        connect_key_format(visit_state->identity.host, &visit_state->address.ip, port,
+                           transfer->connect_key);
+    } else {
+        connect_key_plain(&visit_state->address.ip, port, transfer->connect_key);
+    }
+    bool twofold = proxy.url != NULL && strncasecmp(proxy.url, "https:", 6) == 0;
+    transfer->peer =
+        (TlsPeer){.host = hash_64(visit_state->identity.origin, visit_state->identity.origin_length,
+                                  site->tls_verify ? 1 : 0),
+                  .name = twofold ? NULL : visit_state->identity.hostname,
+                  .verify = site->tls_verify};
+    bool names_place = proxy.url == NULL || proxy.wants_address;
+    const char *secret =
+        proxy.url == NULL ? NULL : credentials_of_proxy(site->credentials, proxy.url);
+    /* Addresses come from our resolver. libcurl would keep what it takes for their names, and look
+     * through all of them twice in every transfer. A proxy's name is libcurl's to resolve. */
+    return curl_easy_setopt(easy, CURLOPT_DNS_CACHE_TIMEOUT,
+                            proxy.url == NULL ? 0L : PROXY_NAME_S) == CURLE_OK &&
+           curl_easy_setopt(easy, CURLOPT_PROXY, proxy.url == NULL ? "" : proxy.url) == CURLE_OK &&
+           curl_easy_setopt(easy, CURLOPT_PROXYUSERPWD, secret) == CURLE_OK &&
+           curl_easy_setopt(easy, CURLOPT_CONNECT_TO, names_place ? &transfer->connect_to : NULL) ==
+               CURLE_OK;
+}
+
+/* What holds for this host. */
+static bool set_site(Transfer *transfer, const FetchSite *site)
+{
+    CURL *easy = transfer->easy;
+    long version = site->http2 && !transfer->visit_state->politeness.no_http2
+                       ? (long)CURL_HTTP_VERSION_2TLS
+                       : (long)CURL_HTTP_VERSION_1_1;
+    bool verify = site->tls_verify && !tls_context_verifies(transfer->shared->tls, &transfer->peer);
+    return curl_easy_setopt(easy, CURLOPT_HTTP_VERSION, version) == CURLE_OK &&
+           curl_easy_setopt(easy, CURLOPT_MAX_RECV_SPEED_LARGE, (curl_off_t)site->most_bytes_s) ==
+               CURLE_OK &&
+           curl_easy_setopt(easy, CURLOPT_SSL_VERIFYPEER, verify ? 1L : 0L) == CURLE_OK &&
+           curl_easy_setopt(easy, CURLOPT_SSL_VERIFYHOST, verify ? 2L : 0L) == CURLE_OK;
+}
+
+Result transfer_setup(Transfer *transfer, VisitState *visit_state, FetchResult *result,
+                      const FetchSite *site)
+{
+    const FetcherOptions *options = transfer->shared->options;
+    const char *url = result->request.url;
+    bool robots = result->kind == FETCHED_ROBOTS;
+    transfer->visit_state = visit_state;
+    transfer->result = result;
+    byte_gate_move(&result->cost.share, options->gate, TRANSFER_FIRST_BYTES);
+    result->answer.header.limit = (size_t)options->max_header_bytes;
+    result->answer.body.limit = robots                       ? ROBOTS_MAX_BYTES
+                                : result->request.hop == 'S' ? (size_t)site->max_sitemap_bytes
+                                                             : (size_t)site->max_body_bytes;
+    result->request.usage_no_store = site->usage.no_store | site->usage.no_fetch;
+    result->request.max_body = robots ? 0 : result->answer.body.limit;
+    Result rc = gather_lines(transfer, site, result, robots);
+    if (rc != RESULT_OK) {
+        return rc;
+    }
+    if (options->keep_requests) {
+        RequestMask mask = {.n_first = transfer->n_secrets, .all = options->mask_secrets};
+        result->request.header =
+            request_lines_text(url, options->user_agent, transfer->lines, mask);
+    }
+    bool is_set =
+        curl_easy_setopt(transfer->easy, CURLOPT_URL, url) == CURLE_OK &&
+        curl_easy_setopt(transfer->easy, CURLOPT_FORBID_REUSE, 0L) == CURLE_OK &&
+        curl_easy_setopt(transfer->easy, CURLOPT_HTTPHEADER, transfer->lines) == CURLE_OK &&
+        set_route(transfer, site, url) && set_site(transfer, site);
+    return is_set ? RESULT_OK : RESULT_MEMORY;
+}

@@ -1,0 +1,285 @@
+#include "parse/usage/usage.h"
+
+#include <string.h>
+#include <strings.h>
+
+/* The first name of each set of bits is the one that is printed. */
+static const struct {
+    const char *name;
+    uint8_t bits;
+} names[] = {{"train-ai", USAGE_TRAIN_AI},
+             {"ai-input", USAGE_AI_INPUT},
+             {"search", USAGE_SEARCH},
+             {"tdm", USAGE_TDM | USAGE_TRAIN_AI},
+             {"image-ai", USAGE_IMAGE_AI},
+             {"ai-train", USAGE_TRAIN_AI},
+             {"train-genai", USAGE_TRAIN_AI},
+             {"genai", USAGE_TRAIN_AI},
+             {"ai", USAGE_TRAIN_AI | USAGE_AI_INPUT},
+             {"ai-use", USAGE_AI_INPUT},
+             {"ai-output", USAGE_AI_INPUT},
+             {"bots", USAGE_ALL}};
+
+#define PRINTED 5u
+
+static bool equals(const char *bytes, size_t length, const char *word)
+{
+    return strlen(word) == length && (length == 0 || strncasecmp(bytes, word, length) == 0);
+}
+
+static bool is_blank(char c)
+{
+    return c == ' ' || c == '\t' || c == '\r' || c == '\n' || c == '\f';
+}
+
+static bool is_one_of(char c, const char *set)
+{
+    return c != '\0' && strchr(set, c) != NULL;
+}
+
+static void trim(const char **text, size_t *length)
+{
+    while (*length > 0 && is_blank(**text)) {
+        (*text)++;
+        (*length)--;
+    }
+    while (*length > 0 && is_blank((*text)[*length - 1])) {
+        (*length)--;
+    }
+}
+
+unsigned usage_of_name(const char *name, size_t length)
+{
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        if (equals(name, length, names[i].name)) {
+            return names[i].bits;
+        }
+    }
+    return 0;
+}
+
+unsigned usage_asked(const char *name, size_t length)
+{
+    for (unsigned i = 0; i < PRINTED; i++) {
+        if (equals(name, length, names[i].name)) {
+            return 1u << i;
+        }
+    }
+    return usage_of_name(name, length);
+}
+
+Result usage_print(unsigned bits, Buffer *out)
+{
+    Result rc = RESULT_OK;
+    bool any = false;
+    for (size_t i = 0; i < PRINTED && rc == RESULT_OK; i++) {
+        if ((bits & 1u << i) != 0) {
+            rc = buffer_printf(out, "%s%s", any ? "+" : "", names[i].name);
+            any = true;
+        }
+    }
+    return any || rc != RESULT_OK ? rc : buffer_append_char(out, '-');
+}
+
+/* ---- dictionaries -------------------------------------------------------------------------- */
+
+/* One member: "train-ai=n;x=1". */
+static Usage of_member(const char *text, size_t length)
+{
+    const char *semicolon = length == 0 ? NULL : memchr(text, ';', length);
+    length = semicolon == NULL ? length : (size_t)(semicolon - text);
+    const char *equal = length == 0 ? NULL : memchr(text, '=', length);
+    if (equal == NULL) {
+        return (Usage){0};
+    }
+    size_t name_length = (size_t)(equal - text);
+    const char *value = equal + 1;
+    size_t value_length = length - name_length - 1;
+    trim(&text, &name_length);
+    trim(&value, &value_length);
+    uint8_t bits = (uint8_t)usage_of_name(text, name_length);
+    bool is_no = equals(value, value_length, "n") || equals(value, value_length, "no") ||
+                 equals(value, value_length, "?0") || equals(value, value_length, "0");
+    bool is_yes = equals(value, value_length, "y") || equals(value, value_length, "yes") ||
+                  equals(value, value_length, "?1") || equals(value, value_length, "1");
+    return (Usage){.denied = is_no ? bits : 0, .allowed = is_yes ? bits : 0};
+}
+
+Usage usage_of_dictionary(const char *value, size_t length)
+{
+    Usage usage = {0};
+    size_t start = 0;
+    for (size_t i = 0; i <= length; i++) {
+        if (i == length || value[i] == ',') {
+            if (i > start) {
+                usage = usage_join(usage, of_member(value + start, i - start));
+            }
+            start = i + 1;
+        }
+    }
+    return usage;
+}
+
+Usage usage_of_robots_words(const char *value, size_t length)
+{
+    Usage usage = {0};
+    size_t i = 0;
+    while (i < length) {
+        size_t start = i;
+        while (i < length && !is_blank(value[i]) && !is_one_of(value[i], ",;:")) {
+            i++;
+        }
+        if (equals(value + start, i - start, "noai")) {
+            usage.denied |= USAGE_TRAIN_AI | USAGE_AI_INPUT;
+        } else if (equals(value + start, i - start, "noimageai")) {
+            usage.denied |= USAGE_IMAGE_AI;
+        }
+        i++;
+    }
+    return usage;
+}
+
+/* "1": reserved. */
+static Usage of_reservation(const char *value, size_t length)
+{
+    trim(&value, &length);
+    return equals(value, length, "1")
+               ? (Usage){.denied = USAGE_TDM | USAGE_TRAIN_AI}
+               : (Usage){.allowed = equals(value, length, "0") ? USAGE_TDM : 0};
+}
+
+Usage usage_of_header(const HttpHeader *header)
+{
+    Usage usage = {0};
+    size_t position = 0;
+    HttpField field;
+    while (http_header_next(header, &position, &field)) {
+        if (equals(field.name, field.name_length, "Content-Usage") ||
+            equals(field.name, field.name_length, "Content-Signal")) {
+            usage = usage_join(usage, usage_of_dictionary(field.value, field.value_length));
+        } else if (equals(field.name, field.name_length, "X-Robots-Tag")) {
+            usage = usage_join(usage, usage_of_robots_words(field.value, field.value_length));
+        } else if (equals(field.name, field.name_length, "TDM-Reservation")) {
+            usage = usage_join(usage, of_reservation(field.value, field.value_length));
+        }
+    }
+    return usage;
+}
+
+/* ---- HTML ---------------------------------------------------------------------------------- */
+
+typedef struct Piece {
+    const char *bytes;
+    size_t length;
+} Piece;
+
+/* Reads an attribute at *i and moves on behind it; false at the end of the tag. */
+static bool next_attribute(const char *bytes, size_t length, size_t *i, Piece *name, Piece *value)
+{
+    while (*i < length && (is_blank(bytes[*i]) || bytes[*i] == '/')) {
+        (*i)++;
+    }
+    size_t start = *i;
+    while (*i < length && !is_blank(bytes[*i]) && !is_one_of(bytes[*i], "=>/")) {
+        (*i)++;
+    }
+    *name = (Piece){bytes + start, *i - start};
+    *value = (Piece){bytes + *i, 0};
+    if (*i >= length || bytes[*i] == '>') {
+        return name->length > 0 && *i < length;
+    }
+    while (*i < length && is_blank(bytes[*i])) {
+        (*i)++;
+    }
+    if (*i >= length || bytes[*i] != '=') {
+        return *i < length;
+    }
+    (*i)++;
+    while (*i < length && is_blank(bytes[*i])) {
+        (*i)++;
+    }
+    char quote = *i < length && (bytes[*i] == '"' || bytes[*i] == '\'') ? bytes[(*i)++] : '\0';
+    start = *i;
+    while (*i < length &&
+           (quote != '\0' ? bytes[*i] != quote : !is_blank(bytes[*i]) && bytes[*i] != '>')) {
+        (*i)++;
+    }
+    *value = (Piece){bytes + start, *i - start};
+    *i += quote != '\0' && *i < length;
+    return *i < length;
+}
+
+static Usage of_meta(const char *bytes, size_t length, size_t *i)
+{
+    Piece name = {bytes, 0};
+    Piece content = {bytes, 0};
+    Piece attribute, value;
+    while (next_attribute(bytes, length, i, &attribute, &value)) {
+        if (equals(attribute.bytes, attribute.length, "name") ||
+            equals(attribute.bytes, attribute.length, "http-equiv")) {
+            name = value;
+        } else if (equals(attribute.bytes, attribute.length, "content")) {
+            content = value;
+        }
+    }
+    trim(&name.bytes, &name.length);
+    if (equals(name.bytes, name.length, "robots")) {
+        return usage_of_robots_words(content.bytes, content.length);
+    }
+    if (equals(name.bytes, name.length, "tdm-reservation")) {
+        return of_reservation(content.bytes, content.length);
+    }
+    return equals(name.bytes, name.length, "content-usage") ||
+                   equals(name.bytes, name.length, "content-signal")
+               ? usage_of_dictionary(content.bytes, content.length)
+               : (Usage){0};
+}
+
+Usage usage_of_html(const char *bytes, size_t length)
+{
+    Usage usage = {0};
+    length = length < USAGE_HTML_BYTES ? length : USAGE_HTML_BYTES;
+    size_t i = 0;
+    while (i < length) {
+        const char *tag = memchr(bytes + i, '<', length - i);
+        if (tag == NULL) {
+            break;
+        }
+        i = (size_t)(tag - bytes) + 1;
+        if (length - i > 5 && strncasecmp(bytes + i, "meta", 4) == 0 &&
+            (is_blank(bytes[i + 4]) || bytes[i + 4] == '/')) {
+            i += 4;
+            usage = usage_join(usage, of_meta(bytes, length, &i));
+        }
+    }
+    return usage;
+}
+
+/* ---- what is done about it ----------------------------------------------------------------- */
+
+Result usage_rules_parse(const char *text, UsageRules *rules, Buffer *error)
+{
+    *rules = (UsageRules){0};
+    for (text += strspn(text, ", \t"); *text != '\0'; text += strspn(text, ", \t")) {
+        size_t item = strcspn(text, ",");
+        size_t name = strcspn(text, ", \t");
+        const char *action = text + name;
+        size_t action_length = item - name;
+        trim(&action, &action_length);
+        uint8_t bits = (uint8_t)usage_asked(text, name);
+        bool is_known = equals(action, action_length, "no-fetch") ||
+                        equals(action, action_length, "no-store") ||
+                        equals(action, action_length, "label");
+        if (bits == 0 || !is_known) {
+            (void)buffer_printf(error,
+                                "'%.*s': expected a usage (train-ai, ai-input, search, tdm, "
+                                "image-ai) and no-fetch, no-store or label",
+                                (int)item, text);
+            return RESULT_INVALID;
+        }
+        rules->no_fetch |= equals(action, action_length, "no-fetch") ? bits : 0;
+        rules->no_store |= equals(action, action_length, "no-store") ? bits : 0;
+        text += item;
+    }
+    return RESULT_OK;
+}

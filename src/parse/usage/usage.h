@@ -1,0 +1,81 @@
+/* Usage: for what a site says its pages may be used, and for what not.
+ *
+ * What: five usages, and where they are stated:
+ *
+ *   train-ai   Content-Usage: train-ai=n          Content-Signal: ai-train=no        noai
+ *   ai-input   Content-Usage: ai-use=n            Content-Signal: ai-input=no        noai
+ *   search     Content-Usage: search=n            Content-Signal: search=no
+ *   tdm        TDM-Reservation: 1 (header, meta tdm-reservation), Content-Usage: tdm=n; it denies
+ *              train-ai, too
+ *   image-ai   noimageai (meta robots, X-Robots-Tag)
+ *
+ * Content-Usage and Content-Signal are headers and lines of robots.txt, there with a path in front
+ * if they are not for the whole site. "bots=n" denies all. Statements add up, and a denial counts
+ * more than a permission: the strictest holds.
+ *
+ * Threads: pure functions.
+ * Source: draft-ietf-aipref-vocab and -attach; contentsignals.org; the TDM Reservation Protocol of
+ * W3C's community group; DeviantArt's noai. */
+#ifndef PARSE_USAGE_USAGE_H
+#define PARSE_USAGE_USAGE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/core/result.h"
+#include "base/memory/buffer.h"
+#include "parse/http/http_header.h"
+
+enum {
+    USAGE_TRAIN_AI = 1,
+    USAGE_AI_INPUT = 2,
+    USAGE_SEARCH = 4,
+    USAGE_TDM = 8,
+    USAGE_IMAGE_AI = 16,
+    USAGE_ALL = 31
+};
+
+typedef struct Usage {
+    uint8_t denied;
+    uint8_t allowed; /* expressly; a denial counts all the same */
+} Usage;
+
+static inline Usage usage_join(Usage a, Usage b)
+{
+    return (Usage){.denied = a.denied | b.denied, .allowed = a.allowed | b.allowed};
+}
+
+/* The bits that a statement about a name ("train-ai", "ai-train", ...) is about, compared without
+ * case; 0 when it is none. */
+unsigned usage_of_name(const char *name, size_t length);
+/* The bits that a question about a name is about: who asks for tdm does not mean train-ai. */
+unsigned usage_asked(const char *name, size_t length);
+/* Appends the names of bits: "train-ai+search"; "-" for none. */
+Result usage_print(unsigned bits, Buffer *out);
+
+/* "train-ai=n, search=y": the value of Content-Usage or Content-Signal. What is not known is
+ * skipped. */
+Usage usage_of_dictionary(const char *value, size_t length);
+/* "noindex, noai": what meta robots or one X-Robots-Tag says to all, or to agent (a product token
+ * or NULL). */
+Usage usage_of_robots_words(const char *value, size_t length);
+/* All headers of an answer. */
+Usage usage_of_header(const HttpHeader *header);
+/* The meta elements robots, tdm-reservation and content-usage of an HTML page, as its bytes stand
+ * there: nothing is run, and comments count as text, so that a denial may be read that no browser
+ * sees. Only the first USAGE_HTML_BYTES are looked at. */
+#define USAGE_HTML_BYTES 65536u
+Usage usage_of_html(const char *bytes, size_t length);
+
+/* What is done about pages that deny a usage: politeness.usage = "train-ai no-store, tdm no-fetch".
+ */
+typedef struct UsageRules {
+    uint8_t no_fetch; /* usages whose denial keeps a page from being fetched */
+    uint8_t no_store; /* and from being stored */
+} UsageRules;
+
+/* RESULT_INVALID: error says what is wrong. */
+Result usage_rules_parse(const char *text, UsageRules *rules, Buffer *error);
+
+#endif

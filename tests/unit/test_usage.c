@@ -1,0 +1,147 @@
+#include <stdio.h>
+#include <string.h>
+
+#include "parse/robots/robots.h"
+#include "parse/usage/usage.h"
+#include "unit.h"
+
+static void expect(Usage usage, const char *denied, const char *allowed)
+{
+    Buffer text;
+    buffer_init(&text, 256);
+    CU_ASSERT_EQUAL(usage_print(usage.denied, &text), RESULT_OK);
+    CU_ASSERT_STRING_EQUAL(buffer_string(&text), denied);
+    buffer_reset(&text);
+    CU_ASSERT_EQUAL(usage_print(usage.allowed, &text), RESULT_OK);
+    CU_ASSERT_STRING_EQUAL(buffer_string(&text), allowed);
+    buffer_destroy(&text);
+}
+
+static Usage dictionary(const char *text)
+{
+    return usage_of_dictionary(text, strlen(text));
+}
+
+static void dictionaries_deny_and_allow(void)
+{
+    expect(dictionary("train-ai=n, search=y"), "train-ai", "search");
+    expect(dictionary("search=yes,ai-train=no , ai-input=no"), "train-ai+ai-input", "search");
+    expect(dictionary("TRAIN-AI = N;exp=1"), "train-ai", "-");
+    expect(dictionary("tdm=n"), "train-ai+tdm", "-");
+    expect(dictionary("bots=n, search=y"), "train-ai+ai-input+search+tdm+image-ai", "search");
+    expect(dictionary("train-ai=?0, search=?1"), "train-ai", "search");
+    expect(dictionary("train-ai, =n, new-thing=n, train-ai=maybe,,"), "-", "-");
+    expect(dictionary(""), "-", "-");
+}
+
+static Usage header(const char *fields)
+{
+    char text[512];
+    HttpHeader parsed;
+    (void)snprintf(text, sizeof text, "HTTP/1.1 200 OK\r\n%s\r\n", fields);
+    CU_ASSERT_EQUAL_FATAL(http_header_parse(&parsed, text, strlen(text)), RESULT_OK);
+    return usage_of_header(&parsed);
+}
+
+static void headers_add_up(void)
+{
+    expect(header("Content-Usage: train-ai=n\r\nContent-Usage: search=n\r\n"), "train-ai+search",
+           "-");
+    expect(header("content-signal: ai-input=no\r\n"), "ai-input", "-");
+    expect(header("TDM-Reservation: 1\r\nTDM-Policy: https://a.test/p\r\n"), "train-ai+tdm", "-");
+    expect(header("TDM-Reservation: 0\r\n"), "-", "tdm");
+    expect(header("X-Robots-Tag: noindex, noai\r\nX-Robots-Tag: noimageai\r\n"),
+           "train-ai+ai-input+image-ai", "-");
+    expect(header("Content-Type: text/html\r\n"), "-", "-");
+}
+
+static Usage html(const char *text)
+{
+    return usage_of_html(text, strlen(text));
+}
+
+static void pages_speak_through_meta_elements(void)
+{
+    expect(html("<html><META content='noai, noimageai' name=robots>"), "train-ai+ai-input+image-ai",
+           "-");
+    expect(html("<meta name=\"tdm-reservation\" content=\"1\"/><p>"), "train-ai+tdm", "-");
+    expect(html("<meta http-equiv=Content-Usage content=\"search=n\">"), "search", "-");
+    expect(html("<meta name=\" robots \" content=noai>"), "train-ai+ai-input", "-");
+    expect(html("<metadata name=robots content=noai>"), "-", "-");
+    expect(html("<meta name=description content=noai><p>noai"), "-", "-");
+    expect(html("<meta name=robots content=\"noai"), "-", "-"); /* nobody knows its end */
+    expect(html("<meta name=robots content"), "-", "-");
+}
+
+/* A byte of zero ends nothing and loops nowhere. */
+static void zero_bytes_do_no_harm(void)
+{
+    static const char page[] = "<meta \0 name=robots\0 content=noai>";
+    Usage usage = usage_of_html(page, sizeof page - 1);
+    CU_ASSERT_TRUE(usage.denied <= USAGE_ALL);
+    CU_ASSERT_EQUAL(usage_of_robots_words("noai\0noimageai", 14).denied & USAGE_IMAGE_AI, 0);
+}
+
+static void expect_robots(const char *text, const char *path, const char *denied,
+                          const char *allowed)
+{
+    Robots *robots = NULL;
+    CU_ASSERT_EQUAL_FATAL(robots_parse(text, strlen(text), "ragno", &robots), RESULT_OK);
+    expect(robots_usage(robots, path, strlen(path)), denied, allowed);
+    robots_delete(robots);
+}
+
+static void the_longest_path_of_robots_decides(void)
+{
+    static const char text[] = "User-agent: *\nContent-Usage: train-ai=n\n"
+                               "Content-Usage: /open/ train-ai=y, search=y\n"
+                               "Content-Usage: /open/closed train-ai=n\n"
+                               "Content-Signal: search=yes\nAllow: /\n";
+    expect_robots(text, "/", "train-ai", "search");
+    expect_robots(text, "/open/x", "-", "train-ai+search");
+    expect_robots(text, "/open/closed?x", "train-ai", "-");
+}
+
+static void only_our_group_speaks(void)
+{
+    static const char text[] = "User-agent: other\nContent-Usage: search=n\n\n"
+                               "User-agent: ragno\nDisallow: /x\nContent-Signal: ai-train=no\n\n"
+                               "User-agent: *\nContent-Usage: tdm=n\n";
+    expect_robots(text, "/", "train-ai", "-");
+    expect_robots("", "/", "-", "-");
+}
+
+static void wildcards_deny_more_and_allow_nothing(void)
+{
+    static const char text[] = "User-agent: *\nContent-Usage: /a*z train-ai=n\n"
+                               "Content-Usage: /b*z train-ai=y\n";
+    expect_robots(text, "/ab", "train-ai", "-");
+    expect_robots(text, "/bz", "-", "-");
+}
+
+static void rules_name_usages_and_actions(void)
+{
+    UsageRules rules;
+    Buffer error;
+    buffer_init(&error, BUFFER_NO_LIMIT);
+    CU_ASSERT_EQUAL(
+        usage_rules_parse("train-ai no-store, tdm\tno-fetch,search label", &rules, &error),
+        RESULT_OK);
+    CU_ASSERT_EQUAL(rules.no_store, USAGE_TRAIN_AI);
+    CU_ASSERT_EQUAL(rules.no_fetch, USAGE_TDM);
+    CU_ASSERT_EQUAL(usage_rules_parse("", &rules, &error), RESULT_OK);
+    CU_ASSERT_EQUAL(rules.no_store | rules.no_fetch, 0);
+    CU_ASSERT_EQUAL(usage_rules_parse("train-ai", &rules, &error), RESULT_INVALID);
+    CU_ASSERT_EQUAL(usage_rules_parse("everything no-fetch", &rules, &error), RESULT_INVALID);
+    CU_ASSERT_EQUAL(usage_rules_parse("tdm ignore", &rules, &error), RESULT_INVALID);
+    buffer_destroy(&error);
+}
+
+UNIT_MAIN("usage", {"dictionaries deny and allow", dictionaries_deny_and_allow},
+          {"headers add up", headers_add_up},
+          {"pages speak through meta elements", pages_speak_through_meta_elements},
+          {"zero bytes do no harm", zero_bytes_do_no_harm},
+          {"the longest path of robots.txt decides", the_longest_path_of_robots_decides},
+          {"only our group speaks", only_our_group_speaks},
+          {"wildcards deny more and allow nothing", wildcards_deny_more_and_allow_nothing},
+          {"rules name usages and actions", rules_name_usages_and_actions})
