@@ -23,6 +23,7 @@ static int usage(FILE *out)
              "  seed URL...                     add seeds\n"
              "  host HOST [visit|drop|revive|delay TIME], waiting\n"
              "                                  hosts, and what they wait for\n"
+             "  checkpoint                      a consistent copy of the database\n"
              "  deny RULE, allow RULE, denials  a host, an address or range, a URL, a pattern: "
              "never fetched;\n"
              "                                  taken back; all of them\n"

@@ -1,6 +1,7 @@
 """`ragno ctl`: a running crawl is steered by its socket, at once, by many, and never by nonsense."""
 import json
 import os
+import signal
 import socket
 import stat
 import subprocess
@@ -109,5 +110,31 @@ def twenty_at_once(report, path):
             client.communicate()
 
 
+def checkpoint(report, path):
+    with harness.Web(path, hosts=20, addresses=20, pages=100000) as web, \
+            Crawl(web, path + "/crawl", "--no-warc", wait="20ms", ip_wait="5ms") as crawl:
+        harness.until(lambda: int(crawl.status("pages")) > 200)
+        crawl.ask("deny", "nobody.example")
+        before = int(crawl.status("pages"))
+        answer = crawl.ask("checkpoint")
+        copy = answer.stdout.strip()
+        report.check("checkpoint answers with a path", answer.returncode == 0 and
+                     os.path.isdir(copy), answer.stdout + answer.stderr)
+        harness.until(lambda: int(crawl.status("pages")) > before + 100)
+        report.check("the crawl goes on", crawl.process.poll() is None)
+        crawl.process.send_signal(signal.SIGUSR2)
+        report.check("SIGUSR2 makes one, too", harness.until(
+            lambda: crawl.log().count("checkpoint made") == 2))
+        crawl.ask("stop")
+        crawl.wait()
+        rows = [row for row in harness.db_rows(copy) if row[2] > 0]
+        report.check("the copy is a database of that moment", before <= len(rows) <= before + 2000,
+                     f"{before} {len(rows)}")
+        report.equal("and whole", harness.run([RAGNO, "verify", copy]).returncode, 0)
+        report.check("with configuration and denials", "host_delay = 20ms" in
+                     open(copy + "/config.ini", encoding="utf-8").read() and "nobody.example" in
+                     open(copy + "/denied.txt", encoding="utf-8").read())
+
+
 if __name__ == "__main__":
-    harness.main(pause_and_resume, nonsense, twenty_at_once)
+    harness.main(pause_and_resume, nonsense, twenty_at_once, checkpoint)

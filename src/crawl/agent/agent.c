@@ -75,6 +75,17 @@ static void reload(Helm *helm)
     buffer_destroy(&error);
 }
 
+static void checkpoint(Helm *helm)
+{
+    Buffer answer;
+    buffer_init(&answer, BUFFER_NO_LIMIT);
+    Result rc = helm_checkpoint(helm, "signal=SIGUSR2", &answer);
+    if (rc != RESULT_OK) {
+        LOG_WARN("agent", "no checkpoint", "error=\"%s\"", buffer_string(&answer));
+    }
+    buffer_destroy(&answer);
+}
+
 static void read_signals(Watch *watch, MonoTime now)
 {
     struct signalfd_siginfo info;
@@ -90,7 +101,7 @@ static void read_signals(Watch *watch, MonoTime now)
             monitor_dump(watch->helm.monitor);
             break;
         case SIGUSR2:
-            LOG_INFO("agent", "checkpoint", "note=\"every commit is one\"");
+            checkpoint(&watch->helm);
             break;
         case SIGINT:
             helm_stop_asked(&watch->helm, "signal=SIGINT", now);
@@ -316,6 +327,7 @@ static int crawl(const AgentOptions *options, CrawlStore *store, AgentParts *par
     int status = end_run(&watch, store);
     service_close(&watch.service);
     buffer_destroy(&watch.phrase);
+    checkpoint_stop(&helm->checkpoint);
     settings_destroy(&helm->settings);
     monitor_delete(monitor);
     return status;

@@ -29,6 +29,8 @@ static void desk_help(Desk *desk, const DeskRequest *request);
 
 static const DeskWord words[] = {
     {"allow", "RULE", 1, 1, desk_allow, "take a denial back"},
+    {"checkpoint", "", 0, 0, desk_checkpoint,
+     "a consistent copy of the database; answers with its path"},
     {"denials", "", 0, 0, desk_denials, "what is denied, since when, by whom"},
     {"deny", "RULE", 1, 1, desk_deny,
      "never fetch a host, an address, a range, a URL, what matches a pattern or regex:EXPRESSION"},
@@ -164,6 +166,7 @@ void desk_serve(Desk *desk, MonoTime now)
         control_server_serve(desk->server);
         desk_status_tick(desk, now);
         desk_hosts_tick(desk);
+        desk_run_tick(desk);
     }
 }
 

@@ -69,3 +69,34 @@ void desk_rotate(Desk *desk, const DeskRequest *request)
     helm_reopen_logs(desk->helm, request->who);
     desk_ok(desk, request);
 }
+
+void desk_checkpoint(Desk *desk, const DeskRequest *request)
+{
+    Buffer answer;
+    buffer_init(&answer, BUFFER_NO_LIMIT);
+    if (helm_checkpoint(desk->helm, request->who, &answer) == RESULT_OK) {
+        desk->copier = request->client;
+        desk->has_copier = true;
+    } else {
+        desk_refuse(desk, request, "%s", buffer_string(&answer));
+    }
+    buffer_destroy(&answer);
+}
+
+void desk_run_tick(Desk *desk)
+{
+    Result rc = RESULT_OK;
+    Buffer answer;
+    buffer_init(&answer, BUFFER_NO_LIMIT);
+    if (checkpoint_end(&desk->helm->checkpoint, &rc, &answer) && desk->has_copier) {
+        DeskRequest request = {.client = desk->copier};
+        desk->has_copier = false;
+        if (rc == RESULT_OK) {
+            desk_say(desk, request.client, "%s", buffer_string(&answer));
+            desk_ok(desk, &request);
+        } else {
+            desk_refuse(desk, &request, "%s", buffer_string(&answer));
+        }
+    }
+    buffer_destroy(&answer);
+}

@@ -24,8 +24,10 @@ typedef struct Desk {
     Monitor *monitor;
     DeskFollower followers[CONTROL_CLIENTS];
     size_t n_followers;
-    MonoTime next_line; /* for followers */
-    Buffer text;        /* scratch */
+    MonoTime next_line;   /* for followers */
+    ControlClient copier; /* who waits for the checkpoint */
+    bool has_copier;
+    Buffer text; /* scratch */
 } Desk;
 
 typedef struct DeskRequest {

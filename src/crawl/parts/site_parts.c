@@ -23,6 +23,31 @@ static void tell_of_robots(const Config *config)
     }
 }
 
+/* A delay of a host that is shorter than that of its address does nothing for a host that is alone
+ * there. */
+static void tell_of_delays(const Config *config)
+{
+    const Options *options = &config->options;
+    for (size_t i = 0; i < options->n_sites; i++) {
+        const OptionSite *site = &options->sites[i];
+        int64_t ip_delay = config->politeness_ip_delay;
+        if (options->specs[site->spec].offset != offsetof(Config, politeness_host_delay)) {
+            continue;
+        }
+        (void)options_site_number(options, offsetof(Config, politeness_ip_delay), site->pattern,
+                                  &ip_delay);
+        if (site->value.number < ip_delay) {
+            (void)fprintf(stderr,
+                          "ragno: warning: %s: host_delay = %s of %s is less than the delay of its "
+                          "address (ip_delay, %lld ms), which binds; set ip_delay there, too\n",
+                          site->origin, site->text, site->pattern, (long long)ip_delay);
+            LOG_WARN("politeness", "ip_delay binds, not host_delay",
+                     "site=\"%s\" host_delay=%s ip_delay_ms=%lld next=\"set ip_delay there, too\"",
+                     site->pattern, site->text, (long long)ip_delay);
+        }
+    }
+}
+
 Result site_parts_share(AgentParts *parts, Buffer *error)
 {
     SiteBook *book = NULL;
@@ -31,6 +56,7 @@ Result site_parts_share(AgentParts *parts, Buffer *error)
         return rc;
     }
     tell_of_robots(parts->config);
+    tell_of_delays(parts->config);
     rc = shared_replace(&parts->sites, book);
     if (rc == RESULT_OK && parts->distributor_sites.shared == NULL) {
         shared_reader_open(&parts->distributor_sites, &parts->sites);

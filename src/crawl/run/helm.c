@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "base/thread/log.h"
+#include "crawl/parts/wires.h"
 
 #define DRAIN_TICK_MS  1000
 #define SAME_SIGNAL_MS 100
@@ -137,6 +138,25 @@ void helm_reopen_logs(Helm *helm, const char *who)
     parts_reopen_logs(helm->parts);
     monitor_reopen(helm->monitor);
     LOG_INFO("agent", "logs opened anew", "%s", who);
+}
+
+Result helm_checkpoint(Helm *helm, const char *who, Buffer *answer)
+{
+    AgentParts *parts = helm->parts;
+    Result rc = helm->stopping ? RESULT_CLOSED : RESULT_OK;
+    if (rc != RESULT_OK) {
+        (void)buffer_append_string(answer, "the crawl is stopping");
+        return rc;
+    }
+    rc = checkpoint_prepare(&helm->checkpoint, parts->store->directory, answer);
+    if (rc != RESULT_OK) {
+        return rc;
+    }
+    LOG_INFO("agent", "checkpoint begun", "path=%s %s", helm->checkpoint.path, who);
+    (void)settings_write(helm->options->config, helm->checkpoint.draft);
+    (void)denial_list_write(&parts->denials, helm->checkpoint.draft, answer);
+    return checkpoint_begin(&helm->checkpoint, page_db_env(parts->store->tables.db), wires_done,
+                            parts, answer);
 }
 
 /* ---- limits ---------------------------------------------------------------------------------- */

@@ -15,12 +15,14 @@
 #include "crawl/parts/agent_parts.h"
 #include "crawl/run/agent_options.h"
 #include "crawl/run/monitor.h"
+#include "crawl/run/checkpoint.h"
 #include "crawl/run/settings.h"
 
 typedef struct Helm {
     AgentParts *parts;
     const AgentOptions *options;
     Monitor *monitor;
+    Checkpoint checkpoint;
     Settings settings; /* the configuration in effect */
     MonoTime start;
     uint64_t elapsed_before_ms;
@@ -46,6 +48,10 @@ void helm_stop_now(Helm *helm, const char *who, MonoTime now);
 bool helm_pause(Helm *helm, bool held, const char *who);
 /* Opens all logs anew. */
 void helm_reopen_logs(Helm *helm, const char *who);
+
+/* Begins a copy of the database (crawl/run/checkpoint.h), with config.ini and denied.txt beside it.
+ * answer gets a sentence when it cannot be made. */
+Result helm_checkpoint(Helm *helm, const char *who, Buffer *answer);
 
 /* Checks the limits, the disk, and the end of crawl.grace, and does what they ask for. */
 void helm_tick(Helm *helm, MonoTime now);
