@@ -35,6 +35,7 @@ int crawl_exit_status(int code)
         return EXIT_NEGATIVE;
     case page_db_error_invalid_path:
     case page_db_error_full:
+    case page_db_error_io:
         return EXIT_IO;
     case page_db_error_version:
     case page_db_error_damaged:

@@ -1,5 +1,6 @@
 #include "ingest/ingest.h"
 
+#include <assert.h>
 #include <stdlib.h>
 
 #include "base/thread/queue.h"
@@ -24,10 +25,21 @@ struct Ingest {
 
 /* ---- thread ---------------------------------------------------------------------------------- */
 
-/* The pages that were collected, and a piece of a chore (NULL: none). */
+/* The pages that were collected, and a piece of a chore (NULL: none). One transaction, unless they
+ * have more links than PageDB writes at once. */
 static void commit(Ingest *ingest, const IngestChore *chore)
 {
-    ingest_writer_commit(&ingest->writer, ingest->pages, ingest->n_pages, chore);
+    size_t first = 0;
+    size_t links = 0;
+    for (size_t i = 0; i < ingest->n_pages; i++) {
+        links += ingest->pages[i]->n_links + 1;
+        if (links >= PAGE_DB_WRITE_MAX && i > first) {
+            ingest_writer_commit(&ingest->writer, ingest->pages + first, i - first, NULL);
+            first = i;
+            links = ingest->pages[i]->n_links + 1;
+        }
+    }
+    ingest_writer_commit(&ingest->writer, ingest->pages + first, ingest->n_pages - first, chore);
     for (size_t i = 0; i < ingest->n_pages; i++) {
         parsed_page_delete(ingest->pages[i]);
     }
@@ -194,6 +206,7 @@ Result ingest_new(Ingest **out, const IngestOptions *options, const IngestStore 
 
 void ingest_add_chore(Ingest *ingest, const IngestChore *chore)
 {
+    assert(ingest->n_chores < INGEST_MAX_CHORES); /* who adds one raises it */
     ingest->chores[ingest->n_chores++] = *chore;
 }
 

@@ -37,10 +37,7 @@ static CrawlLogWay find_way(const Batch *batch, MDB_txn *txn, const FetchResult 
 void ingest_log_write(CrawlLog *log, const Batch *batch)
 {
     PageDB *db = batch->store->db;
-    MDB_txn *txn = NULL;
-    if (page_db_txn_begin(db, true, &txn) != 0) {
-        return;
-    }
+    MDB_txn *txn = batch->txn;
     Buffer path;
     Buffer referrer;
     Buffer original;
@@ -65,5 +62,4 @@ void ingest_log_write(CrawlLog *log, const Batch *batch)
     buffer_destroy(&referrer);
     buffer_destroy(&original);
     buffer_destroy(&near);
-    page_db_txn_abort(db, txn);
 }

@@ -130,7 +130,8 @@ static void tell(IngestWriter *writer, const Batch *batch)
     }
     ingest_writer_publish(writer);
     if (batch->n_pages > 0) {
-        ingest_log_write(writer->log, batch);
+        writer->log_serial++;
+        (void)crawl_log_flush(writer->log);
         note_yield(writer, batch);
     }
     if (notice != NULL) {
@@ -205,6 +206,7 @@ static void settle(IngestWriter *writer, const Batch *batch, bool committed)
 static void note_times(IngestWriter *writer, const Work *work, MonoTime start)
 {
     uint64_t us = us_since(start);
+    stats_set(&writer->stats->writer_since_ns, 0);
     stats_add(&writer->stats->writer_busy_us, us);
     if (work->n_pages == 0) {
         raise_to(&writer->stats->chore_max_us, us);
@@ -212,6 +214,40 @@ static void note_times(IngestWriter *writer, const Work *work, MonoTime start)
             raise_to(&writer->stats->chore_wait_max_us, us);
         }
     }
+}
+
+/* What the end of a transaction means for the crawl. Only what more room would help is waited for.
+ */
+static Result commit_result(int code)
+{
+    switch (code) {
+    case page_db_error_ok:
+        return RESULT_OK;
+    case page_db_error_full:
+        return RESULT_FULL;
+    case page_db_error_memory:
+        return RESULT_MEMORY;
+    default:
+        return RESULT_IO;
+    }
+}
+
+/* The lines of crawl.log that the commit will make true. Only a full disk holds the batch up:
+ * nothing is decided by logs. */
+static Result prepare_log(IngestWriter *writer, const Batch *batch)
+{
+    Result rc = ingest_write_log_serial(batch->txn, writer->store.crawl, writer->log_serial + 1);
+    if (rc != RESULT_OK) {
+        return rc;
+    }
+    ingest_log_write(writer->log, batch);
+    rc = crawl_log_prepare(writer->log, writer->log_serial + 1);
+    if (rc != RESULT_OK && rc != RESULT_FULL) {
+        LOG_WARN("ingest", "lines of crawl.log cannot be prepared", "error=\"%s\"",
+                 result_name(rc));
+        rc = RESULT_OK;
+    }
+    return rc;
 }
 
 /* Tries to commit the collected pages and a piece of a chore (NULL: none) once. */
@@ -223,6 +259,7 @@ static Result commit_once(IngestWriter *writer, const Work *work)
     if (page_db_txn_begin(writer->store.db, false, &txn) != 0) {
         return RESULT_IO;
     }
+    stats_set(&writer->stats->writer_since_ns, (uint64_t)start.ns);
     Result rc = begin_batch(writer, &batch, work, txn);
     if (rc == RESULT_OK) {
         rc = apply(writer, &batch, work->chore);
@@ -237,16 +274,21 @@ static Result commit_once(IngestWriter *writer, const Work *work)
         }
         rc = batch_finish(&batch);
     }
+    size_t mark = crawl_log_begin(writer->log);
+    if (rc == RESULT_OK && batch.n_pages > 0) {
+        rc = prepare_log(writer, &batch);
+    }
     if (rc != RESULT_OK) {
         page_db_txn_abort(writer->store.db, txn);
     } else {
         thread_step("committing");
-        rc = page_db_txn_commit(writer->store.db, txn) == 0 ? RESULT_OK : RESULT_FULL;
+        rc = commit_result(page_db_txn_commit(writer->store.db, txn));
     }
     settle(writer, &batch, rc == RESULT_OK);
     if (rc == RESULT_OK) {
         tell(writer, &batch);
     } else {
+        crawl_log_drop(writer->log, mark);
         for (size_t i = 0; i < REFUSALS; i++) {
             stats_add(&writer->stats->refused[i], refused[i]);
         }
@@ -334,7 +376,8 @@ void ingest_writer_commit(IngestWriter *writer, ParsedPage **pages, size_t n_pag
     Result rc = writer->dead ? RESULT_CLOSED : commit_patiently(writer, &work);
     if (rc != RESULT_OK) {
         if (!writer->dead && rc != RESULT_FULL && rc != RESULT_MEMORY) {
-            LOG_ERROR("ingest", "cannot commit, the crawl ends", "results=%zu error=\"%s\"",
+            LOG_ERROR("ingest", "cannot commit, the crawl ends",
+                      "results=%zu error=\"%s\" next=\"look at the disk, then start it again\"",
                       n_pages, result_name(rc));
             writer->sinks.failed(writer->sinks.context);
         }
@@ -362,6 +405,7 @@ Result ingest_writer_init(IngestWriter *writer, const IngestOptions *options,
     if (rc == RESULT_OK) {
         rc = ingest_read_totals(txn, store->crawl, &writer->totals);
         rc = rc == RESULT_OK ? ingest_read_revisit_totals(txn, store->crawl, &writer->visits) : rc;
+        rc = rc == RESULT_OK ? ingest_read_log_serial(txn, store->crawl, &writer->log_serial) : rc;
         publish(writer, txn);
         page_db_txn_abort(store->db, txn);
     }
@@ -404,8 +448,8 @@ Result ingest_writer_seeds(IngestWriter *writer, const LinkInfo *seeds, const ch
     }
     if (rc != RESULT_OK) {
         page_db_txn_abort(writer->store.db, txn);
-    } else if (page_db_txn_commit(writer->store.db, txn) != 0) {
-        rc = RESULT_FULL;
+    } else {
+        rc = commit_result(page_db_txn_commit(writer->store.db, txn));
     }
     if (writer->cluster != NULL) {
         ingest_cluster_end(writer->cluster, &batch, rc == RESULT_OK);

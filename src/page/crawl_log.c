@@ -10,9 +10,10 @@
 
 #include "base/thread/log.h"
 #include "base/thread/mutex.h"
+#include "page/crawl_log_pending.h"
 #include "rules/filters.h"
 
-#define BUFFER_LIMIT    ((size_t)16 << 20)
+#define BUFFER_LIMIT    ((size_t)1 << 30) /* a batch is bounded by itself */
 #define SAMPLE_PER_CODE 1000u
 #define CODES           32u
 
@@ -29,6 +30,7 @@ struct CrawlLog {
     LogFile fetches;              /* ingest thread */
     char boot[BOOT_ID_CHARS + 1]; /* start of the kernel's boot id, "" when it has none */
     bool boot_told;               /* it is in the file that is open; ingest thread */
+    int pending;                  /* lines before their commit; -1: none are written */
     Mutex mutex;                  /* guards what follows */
     LogFile skips;
     SkippedMode skipped;
@@ -112,6 +114,43 @@ static void read_boot_id(char boot[BOOT_ID_CHARS + 1])
     (void)fclose(file);
 }
 
+static char *log_path(const char *directory, const char *crawl_path)
+{
+    return crawl_path != NULL ? strdup(crawl_path) : join(directory, "crawl.log");
+}
+
+Result crawl_log_repair(const char *directory, const char *crawl_path, uint64_t serial)
+{
+    char *pending = join(directory, CRAWL_LOG_PENDING_FILE);
+    char *path = log_path(directory, crawl_path);
+    uint64_t lines = 0;
+    Result rc = pending == NULL || path == NULL
+                    ? RESULT_MEMORY
+                    : crawl_log_pending_repair(pending, path, serial, &lines);
+    if (lines > 0) {
+        LOG_WARN("log", "lines were missing after a crash, and are written", "file=%s lines=%llu",
+                 path, (unsigned long long)lines);
+    }
+    free(pending);
+    free(path);
+    return rc;
+}
+
+static Result open_pending(CrawlLog *log, const char *directory)
+{
+    char *path = join(directory, CRAWL_LOG_PENDING_FILE);
+    if (path == NULL) {
+        return RESULT_MEMORY;
+    }
+    log->pending = open(path, O_WRONLY | O_CREAT | O_CLOEXEC, 0644);
+    Result rc = log->pending >= 0 ? RESULT_OK : result_of_errno(errno);
+    if (rc != RESULT_OK) {
+        LOG_ERROR("log", "cannot open", "file=%s error=\"%s\"", path, result_name(rc));
+    }
+    free(path);
+    return rc;
+}
+
 Result crawl_log_open(CrawlLog **out, const char *directory, const char *crawl_path, bool crawl,
                       SkippedMode skipped)
 {
@@ -122,17 +161,21 @@ Result crawl_log_open(CrawlLog **out, const char *directory, const char *crawl_p
     mutex_init(&log->mutex, RANK_TABLE);
     log->fetches.fd = -1;
     log->skips.fd = -1;
+    log->pending = -1;
     log->skipped = skipped;
     read_boot_id(log->boot);
     buffer_init(&log->fetches.text, BUFFER_LIMIT);
     buffer_init(&log->skips.text, BUFFER_LIMIT);
     if (crawl) {
-        log->fetches.path = crawl_path != NULL ? strdup(crawl_path) : join(directory, "crawl.log");
+        log->fetches.path = log_path(directory, crawl_path);
     }
     if (skipped != SKIPPED_OFF) {
         log->skips.path = join(directory, "skipped.log");
     }
     Result rc = open_file(&log->fetches);
+    if (rc == RESULT_OK && crawl) {
+        rc = open_pending(log, directory);
+    }
     if (rc == RESULT_OK) {
         rc = open_file(&log->skips);
     }
@@ -161,6 +204,9 @@ void crawl_log_close(CrawlLog *log)
     (void)crawl_log_flush(log);
     close_file(&log->fetches);
     close_file(&log->skips);
+    if (log->pending >= 0) {
+        (void)close(log->pending);
+    }
     mutex_destroy(&log->mutex);
     free(log);
 }
@@ -170,16 +216,43 @@ void crawl_log_reopen(CrawlLog *log)
     atomic_store(&log->reopen, true);
 }
 
-Result crawl_log_flush(CrawlLog *log)
+/* Not while lines wait that crawl.pending has told of as lines of the old file. */
+static void reopen(CrawlLog *log)
 {
-    if (atomic_exchange(&log->reopen, false)) {
+    if (log->fetches.text.length == 0 && atomic_exchange(&log->reopen, false)) {
         (void)open_file(&log->fetches);
         log->boot_told = false;
         mutex_lock(&log->mutex);
         (void)open_file(&log->skips);
         mutex_unlock(&log->mutex);
     }
+}
+
+size_t crawl_log_begin(CrawlLog *log)
+{
+    reopen(log);
+    return log->fetches.text.length;
+}
+
+Result crawl_log_prepare(CrawlLog *log, uint64_t serial)
+{
+    return log->pending < 0
+               ? RESULT_OK
+               : crawl_log_pending_write(log->pending, log->fetches.fd, serial, &log->fetches.text);
+}
+
+void crawl_log_drop(CrawlLog *log, size_t mark)
+{
+    if (mark < log->fetches.text.length) {
+        log->fetches.text.length = mark;
+        log->boot_told = log->boot_told && mark > 0;
+    }
+}
+
+Result crawl_log_flush(CrawlLog *log)
+{
     Result rc = flush_file(&log->fetches);
+    reopen(log);
     mutex_lock(&log->mutex);
     Result skip_rc = flush_file(&log->skips);
     mutex_unlock(&log->mutex);

@@ -18,9 +18,13 @@
  * `ragno audit` reads them (logs/crawl_log_line.h).
  *
  * Owns: the open files. Lines are buffered and flushed with each batch.
- * Threads: the ingest thread writes a line after the commit that holds the result, so every line
- * stands for something that is kept. Any thread may call crawl_log_skipped and crawl_log_reopen.
- * Errors: RESULT_FULL while the disk is full; the lines are kept and tried again. */
+ * Threads: lines are the ingest thread's. Any thread may call crawl_log_skipped and
+ * crawl_log_reopen.
+ * Invariant: a line stands in crawl.log if and only if the commit that holds its result was made,
+ * also when the process is killed in between (crawl_log_pending.h). For this the ingest thread
+ * makes the lines of a batch, calls crawl_log_prepare, commits, and calls crawl_log_flush, or
+ * crawl_log_drop when the commit has failed. A power cut may lose the last lines, since the log is
+ * not synced. Errors: RESULT_FULL while the disk is full; the lines are kept and tried again. */
 #ifndef PAGE_CRAWL_LOG_H
 #define PAGE_CRAWL_LOG_H
 
@@ -35,6 +39,9 @@ typedef enum SkippedMode { SKIPPED_OFF, SKIPPED_SAMPLE, SKIPPED_ALL } SkippedMod
  * not NULL. RESULT_IO and the like. */
 Result crawl_log_open(CrawlLog **log, const char *directory, const char *crawl_path, bool crawl,
                       SkippedMode skipped);
+/* Before it is opened: writes the lines that an earlier run had committed under that serial number
+ * and no time to write. Says so in ragno.log. */
+Result crawl_log_repair(const char *directory, const char *crawl_path, uint64_t serial);
 void crawl_log_close(CrawlLog *log);
 /* Any thread: the next write opens the files anew. */
 void crawl_log_reopen(CrawlLog *log);
@@ -46,6 +53,14 @@ typedef struct CrawlLogWay {
     const char *tag;      /* the source tag of the seed it comes from; may be NULL or "" */
 } CrawlLogWay;
 
+/* Before the first line of a batch. Opens the files anew when that was asked for. Returns the mark
+ * for crawl_log_drop. */
+size_t crawl_log_begin(CrawlLog *log);
+/* Before the commit that carries the serial number: makes sure that the lines since the last flush
+ * will be in the log if it is made. RESULT_FULL, RESULT_IO. */
+Result crawl_log_prepare(CrawlLog *log, uint64_t serial);
+/* The commit was not made: forgets the lines since the mark. */
+void crawl_log_drop(CrawlLog *log, size_t mark);
 /* One fetch. duplicate_of (the page with the same body) and near_of (the one with nearly the same
  * text) may be NULL. */
 void crawl_log_fetch(CrawlLog *log, const ParsedPage *page, const CrawlLogWay *way,

@@ -40,8 +40,9 @@ static void take_result(Parsing *parsing, Parser *parser, FetchResult *result)
         fetch_result_delete(result); /* it stays scheduled: fetched again after a restart */
         return;
     }
-    parsing->sink(parsing->context, page);
     stats_add(&parsing->stats->parser_busy_us, (uint64_t)(mono_now().ns - start.ns) / 1000);
+    thread_step("waiting for ingest");
+    parsing->sink(parsing->context, page);
 }
 
 static void *parser_main(void *argument)

@@ -82,7 +82,9 @@ typedef struct Stats {
     _Atomic uint64_t commits;
     _Atomic uint64_t commit_us;
     _Atomic uint64_t writer_busy_us;
-    _Atomic uint64_t chore_max_us;      /* longest transaction of a chore's own */
+    _Atomic uint64_t
+        writer_since_ns;           /* monotonic start of the transaction that is open; 0 = none */
+    _Atomic uint64_t chore_max_us; /* longest transaction of a chore's own */
     _Atomic uint64_t chore_wait_max_us; /* the longest that a chore kept results from a commit */
     _Atomic uint64_t chore_cpu_max_us;  /* CPU time of the longest piece */
     _Atomic uint64_t parser_busy_us;

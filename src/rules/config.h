@@ -234,7 +234,7 @@
     ROW(parse, forms, BOOL, bool, "no", 0, 0, NULL, false, false, "take form actions as links") \
     ROW(store, batch_pages, COUNT, int64_t, "2048", 1, 100000, NULL, false, false, \
         "results committed together at most") \
-    ROW(store, batch_links, COUNT, int64_t, "32768", 1, 1e9, NULL, false, false, \
+    ROW(store, batch_links, COUNT, int64_t, "32768", 1, 4194304, NULL, false, false, \
         "links of the results committed together at most; a single result may have more") \
     ROW(store, memory, SIZE, int64_t, "64Mi", 65536, CONFIG_BIG, NULL, false, false, \
         "bytes of parsed pages that wait for their commit; beyond it, parsing waits") \

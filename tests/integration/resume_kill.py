@@ -68,6 +68,10 @@ def killed(report, path):
     report.check("no page is stored twice", not again, f"{again[:5]}")
     report.check("all pages are stored", expected <= set(stored),
                  f"{len(expected - set(stored))} missing")
+    with open(directory + "/crawl.log", encoding="utf-8") as file:
+        logged = collections.Counter(line.split()[3] for line in file)
+    report.same_set("crawl.log has a line for every page that is stored", set(stored) - set(logged),
+                    set())
     wrong = {harness.url_of(r) for kill, pages in zip(kills_us, committed) for r in requests
              if r.start > kill and "R" not in r.flags and harness.url_of(r) in pages}
     report.check(f"what was committed is not fetched again ({[len(c) for c in committed]})",

@@ -138,10 +138,43 @@ static void the_nearest_then_the_oldest_page_is_the_original(void)
     free(rows);
 }
 
+/* A range in which no entry is near: 60 000 keys share the block on top. */
+typedef struct Crowd {
+    size_t visits;
+} Crowd;
+
+static Result show_crowd(void *state, unsigned table, uint64_t first, uint64_t last,
+                         SimhashVisit visit, void *context)
+{
+    Crowd *crowd = state;
+    (void)table;
+    bool go_on = true;
+    for (uint64_t i = 1; i <= 60000 && go_on; i++) {
+        uint64_t key = (first & ~(UINT64_MAX >> 16)) | i << 32 | UINT32_MAX;
+        if (key >= first && key <= last) {
+            crowd->visits++;
+            go_on = visit(context, key, i);
+        }
+    }
+    return RESULT_OK;
+}
+
+static void a_crowd_of_near_identical_pages_costs_no_more_than_the_bound(void)
+{
+    Crowd crowd = {.visits = 0};
+    SimhashTables tables = {.state = &crowd, .scan = show_crowd};
+    SimhashMatch match;
+    CU_ASSERT_EQUAL(simhash_find(&tables, UINT64_C(0x0123000000000000), &match), RESULT_NOT_FOUND);
+    CU_ASSERT_TRUE(crowd.visits > SIMHASH_VISITS);
+    CU_ASSERT_TRUE(crowd.visits <= SIMHASH_TABLES * SIMHASH_VISITS + 1);
+}
+
 UNIT_MAIN("simhash",
           {"the counter is the majority of each bit", the_counter_is_the_majority_of_each_bit},
           {"keys turn back into hashes", keys_turn_back_into_hashes},
           {"every hash within distance 3 is found and none beyond",
            every_hash_within_distance_3_is_found_and_none_beyond},
           {"the nearest, then the oldest page is the original",
-           the_nearest_then_the_oldest_page_is_the_original})
+           the_nearest_then_the_oldest_page_is_the_original},
+          {"a crowd of near-identical pages costs no more than the bound",
+           a_crowd_of_near_identical_pages_costs_no_more_than_the_bound})

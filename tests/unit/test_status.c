@@ -66,6 +66,9 @@ static void the_limit_names_the_part_that_binds(void)
     now.parse_queue = 0;
     now.parser_busy_us = 9500000;
     CU_ASSERT_STRING_EQUAL(status_limit(&before, &now), "parser");
+    now.results_closed = true;
+    CU_ASSERT_STRING_EQUAL(status_limit(&before, &now), "writer");
+    now.results_closed = false;
     now.writer_busy_us = 9500000;
     CU_ASSERT_STRING_EQUAL(status_limit(&before, &now), "writer");
     now.urls_queued = 0;

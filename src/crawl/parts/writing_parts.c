@@ -3,6 +3,7 @@
 #include "base/thread/log.h"
 #include "crawl/parts/site_parts.h"
 #include "crawl/parts/wires.h"
+#include "ingest/batch/ingest_totals.h"
 
 static Result build_archive(AgentParts *parts, Buffer *error)
 {
@@ -50,11 +51,29 @@ static Result build_scoring(AgentParts *parts, Buffer *error)
     return rc;
 }
 
+/* Lines that an earlier run had no time to write. */
+static Result repair_log(const AgentParts *parts, const char *crawl_log)
+{
+    const IngestStore *tables = &parts->store->tables;
+    MDB_txn *txn = NULL;
+    uint64_t serial = 0;
+    if (page_db_txn_begin(tables->db, true, &txn) != page_db_error_ok) {
+        return RESULT_IO;
+    }
+    Result rc = ingest_read_log_serial(txn, tables->crawl, &serial);
+    page_db_txn_abort(tables->db, txn);
+    return rc == RESULT_OK ? crawl_log_repair(parts->store->directory, crawl_log, serial) : rc;
+}
+
 static Result build_ingest(AgentParts *parts, const char *crawl_log)
 {
     const Config *config = parts->config;
-    Result rc = crawl_log_open(&parts->log, parts->store->directory, crawl_log, config->log_crawl,
-                               (SkippedMode)config->log_skipped);
+    Result rc = config->log_crawl ? repair_log(parts, crawl_log) : RESULT_OK;
+    if (rc != RESULT_OK) {
+        return rc;
+    }
+    rc = crawl_log_open(&parts->log, parts->store->directory, crawl_log, config->log_crawl,
+                        (SkippedMode)config->log_skipped);
     if (rc != RESULT_OK) {
         return rc;
     }

@@ -164,6 +164,15 @@ static double share_of(uint64_t part, uint64_t rest)
     return part + rest == 0 ? 0 : (double)part / (double)(part + rest);
 }
 
+/* Until now: a commit may last longer than the time between two lines. */
+static uint64_t writer_busy_us(const Stats *stats, MonoTime now)
+{
+    uint64_t since = stats_get(&stats->writer_since_ns);
+    uint64_t open_us =
+        since == 0 || since > (uint64_t)now.ns ? 0 : ((uint64_t)now.ns - since) / 1000;
+    return stats_get(&stats->writer_busy_us) + open_us;
+}
+
 /* Of all fetching threads together. */
 static FetcherStats fetch_stats(const AgentParts *parts)
 {
@@ -239,7 +248,8 @@ static void sample(Monitor *monitor, MonoTime now, StatusSample *s)
         .gate_closed = !byte_gate_is_open(&parts->answers),
         .parser_busy_us = stats_get(&stats->parser_busy_us),
         .parsers = (unsigned)monitor->options->config->parse_threads,
-        .writer_busy_us = stats_get(&stats->writer_busy_us),
+        .writer_busy_us = writer_busy_us(stats, now),
+        .results_closed = !byte_gate_is_open(&parts->results),
         .chore_max_us = stats_get(&stats->chore_max_us),
         .chore_wait_max_us = stats_get(&stats->chore_wait_max_us),
         .chore_cpu_max_us = stats_get(&stats->chore_cpu_max_us),

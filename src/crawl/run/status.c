@@ -67,7 +67,10 @@ const char *status_limit(const StatusSample *before, const StatusSample *now)
 {
     double us = seconds_between(before, now) * 1e6;
     double parser = (double)(now->parser_busy_us - before->parser_busy_us) / us;
-    double writer = (double)(now->writer_busy_us - before->writer_busy_us) / us;
+    uint64_t busy_us = now->writer_busy_us > before->writer_busy_us
+                           ? now->writer_busy_us - before->writer_busy_us
+                           : 0;
+    double writer = (double)busy_us / us;
     if (now->disk_low || now->state == STATE_PAUSED) {
         return now->disk_low ? "disk" : now->held ? "operator" : "none";
     }
@@ -77,7 +80,8 @@ const char *status_limit(const StatusSample *before, const StatusSample *now)
     if (status_only_waits(now)) {
         return "retries";
     }
-    if (writer > 0.9) {
+    /* Parsers that wait for the writer have a full queue, too. */
+    if (writer > 0.9 || now->results_closed) {
         return "writer";
     }
     if (parser > 0.9 * now->parsers || now->parse_queue * 2 > now->parse_queue_limit) {

@@ -66,6 +66,7 @@ typedef struct StatusSample {
     bool gate_closed;    /* fetching waits for that now */
     int64_t rate;        /* fetch.rate, in bytes a second; 0 = no limit */
     bool held_back;      /* fetching waits for it now */
+    bool results_closed; /* parsing waits for ingest */
     size_t parse_queue_limit;
     uint64_t parser_busy_us;
     unsigned parsers;

@@ -6,6 +6,7 @@
 
 #define TOTALS_KEY   "totals"
 #define REVISITS_KEY "revisits"
+#define LOG_KEY      "log_serial"
 #define CLUSTER_KEY  "cluster_totals"
 
 /* Keeps a struct of counters under a name. */
@@ -51,6 +52,16 @@ Result ingest_read_revisit_totals(MDB_txn *txn, MDB_dbi crawl, RevisitTotals *to
 Result ingest_read_cluster_totals(MDB_txn *txn, MDB_dbi crawl, ClusterTotals *totals)
 {
     return get_totals(txn, crawl, CLUSTER_KEY, totals, sizeof *totals);
+}
+
+Result ingest_read_log_serial(MDB_txn *txn, MDB_dbi crawl, uint64_t *serial)
+{
+    return get_totals(txn, crawl, LOG_KEY, serial, sizeof *serial);
+}
+
+Result ingest_write_log_serial(MDB_txn *txn, MDB_dbi crawl, uint64_t serial)
+{
+    return put_totals(txn, crawl, LOG_KEY, &serial, sizeof serial);
 }
 
 Result ingest_write_cluster_totals(MDB_txn *txn, MDB_dbi crawl, const ClusterTotals *totals)

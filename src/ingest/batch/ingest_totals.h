@@ -1,6 +1,6 @@
 /* Ingest totals: the crawl's counters in its database, as of the last commit.
  *
- * What: two records of the table "crawl", one of CrawlTotals and one of RevisitTotals. Both structs
+ * What: records of the table "crawl", one of CrawlTotals and one of RevisitTotals. Both structs
  * are only appended to, so that a database of an older version opens with the newer counters at 0.
  * Threads: readers any; ingest_write_totals inside the batch's transaction. */
 #ifndef INGEST_BATCH_INGEST_TOTALS_H
@@ -18,6 +18,10 @@ Result ingest_read_revisit_totals(MDB_txn *txn, MDB_dbi crawl, RevisitTotals *to
 /* The same of ClusterTotals, under a name of their own. */
 Result ingest_read_cluster_totals(MDB_txn *txn, MDB_dbi crawl, ClusterTotals *totals);
 Result ingest_write_cluster_totals(MDB_txn *txn, MDB_dbi crawl, const ClusterTotals *totals);
+
+/* The serial number of the last batch that has lines in crawl.log; 0: none has. */
+Result ingest_read_log_serial(MDB_txn *txn, MDB_dbi crawl, uint64_t *serial);
+Result ingest_write_log_serial(MDB_txn *txn, MDB_dbi crawl, uint64_t serial);
 
 /* visits may be NULL: they stay as they are. */
 Result ingest_write_totals(MDB_txn *txn, MDB_dbi crawl, const CrawlTotals *totals,

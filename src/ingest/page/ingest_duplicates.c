@@ -161,6 +161,9 @@ Result ingest_find_near(Batch *batch, const ParsedPage *page, bool duplicate, ui
         *near = match.page;
     }
     rc = rc == RESULT_NOT_FOUND ? RESULT_OK : rc;
-    return rc == RESULT_OK && old != hash ? near_table_change(&table, fetch->request.index, 0, hash)
-                                          : rc;
+    if (rc != RESULT_OK || old == hash) {
+        return rc;
+    }
+    bool has_twin = *near != PAGE_DB_NO_INDEX && match.hash == hash;
+    return near_table_enter(&table, fetch->request.index, hash, has_twin);
 }

@@ -66,6 +66,7 @@ Result simhash_insert(const SimhashTables *tables, uint64_t hash, uint64_t page)
 typedef struct Search {
     uint64_t hash;
     unsigned table;
+    unsigned left; /* entries that may be looked at */
     bool found;
     SimhashMatch best;
 } Search;
@@ -81,7 +82,33 @@ static bool visit(void *context, uint64_t key, uint64_t page)
         search->found = true;
         search->best = (SimhashMatch){.page = page, .hash = hash, .distance = distance};
     }
-    return true;
+    search->left--;
+    return search->left > 0;
+}
+
+/* Looks at n entries of a range at most. */
+static Result look(const SimhashTables *tables, Search *search, uint64_t first, uint64_t last,
+                   unsigned n)
+{
+    search->left = n;
+    return tables->scan(tables->state, search->table, first, last, visit, search);
+}
+
+/* Looks at the entries of a table that share the block on top: first at those from the hash on. */
+static Result look_in_table(const SimhashTables *tables, Search *search, unsigned table)
+{
+    const uint64_t low = UINT64_MAX >> 16;
+    uint64_t key = simhash_table_key(search->hash, table);
+    uint64_t first = key & ~low;
+    search->table = table;
+    Result rc = look(tables, search, key, first | low, SIMHASH_VISITS / 2);
+    unsigned rest = SIMHASH_VISITS / 2 + search->left;
+    return rc == RESULT_OK && key > first ? look(tables, search, first, key - 1, rest) : rc;
+}
+
+static bool exact(const Search *search)
+{
+    return search->found && search->best.distance == 0;
 }
 
 Result simhash_find(const SimhashTables *tables, uint64_t hash, SimhashMatch *match)
@@ -89,20 +116,13 @@ Result simhash_find(const SimhashTables *tables, uint64_t hash, SimhashMatch *ma
     if (hash == 0) {
         return RESULT_NOT_FOUND;
     }
-    Search search;
-    memset(&search, 0, sizeof search);
-    search.hash = hash;
-    const uint64_t low = UINT64_MAX >> 16;
-    for (unsigned t = 0; t < SIMHASH_TABLES; t++) {
-        uint64_t first = simhash_table_key(hash, t) & ~low;
-        search.table = t;
-        Result rc = tables->scan(tables->state, t, first, first | low, visit, &search);
-        if (rc != RESULT_OK) {
-            return rc;
-        }
-        if (search.found && search.best.distance == 0) {
-            break; /* every table holds the exact ones */
-        }
+    Search search = {.hash = hash};
+    Result rc = look(tables, &search, hash, hash, 1); /* the lowest page of the exact ones */
+    for (unsigned t = 0; t < SIMHASH_TABLES && rc == RESULT_OK && !exact(&search); t++) {
+        rc = look_in_table(tables, &search, t);
+    }
+    if (rc != RESULT_OK) {
+        return rc;
     }
     *match = search.best;
     return search.found ? RESULT_OK : RESULT_NOT_FOUND;

@@ -26,6 +26,7 @@
 
 #define SIMHASH_TABLES   4
 #define SIMHASH_DISTANCE 3
+#define SIMHASH_VISITS   4096
 #define SIMHASH_PLANES   32 /* votes of up to 2^32 shingles */
 #define SIMHASH_BATCH    8
 
@@ -80,7 +81,7 @@ typedef struct SimhashTables {
     void *state;
     /* Adds an entry; errors are handed on. */
     Result (*put)(void *state, unsigned table, uint64_t key, uint64_t page);
-    /* Visits all entries with first <= key <= last, in any order; errors are handed on. */
+    /* Visits all entries with first <= key <= last, ascending; errors are handed on. */
     Result (*scan)(void *state, unsigned table, uint64_t first, uint64_t last, SimhashVisit visit,
                    void *context);
 } SimhashTables;
@@ -95,8 +96,11 @@ typedef struct SimhashMatch {
 Result simhash_insert(const SimhashTables *tables, uint64_t hash, uint64_t page);
 
 /* The nearest page within SIMHASH_DISTANCE, the lowest number among equals: the original, when
- * numbers are given in order. RESULT_NOT_FOUND: none, or hash is 0. An exact match ends the search.
- */
+ * numbers are given in order. RESULT_NOT_FOUND: none, or hash is 0. An exact match is looked for
+ * first, and ends the search. Of each table SIMHASH_VISITS entries are looked at: those that agree
+ * with the hash in most of its leading bits, and the first ones of the range. So a look-up has a
+ * bound. Only where more entries share a block of 16 bits (200 million pages, or tens of thousands
+ * of pages from one template) a nearer page may be overlooked. */
 Result simhash_find(const SimhashTables *tables, uint64_t hash, SimhashMatch *match);
 
 #endif

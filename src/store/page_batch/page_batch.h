@@ -15,7 +15,7 @@
 #include "base/memory/arena.h"
 #include "store/page_batch/page_node.h"
 
-#define PAGE_BATCH_MAX_REFS ((size_t)1 << 24)
+#define PAGE_BATCH_MAX_REFS ((size_t)1 << 24) /* PAGE_DB_WRITE_MAX */
 
 /* A page that is crawled in the batch. */
 typedef struct PageBatchCrawl {

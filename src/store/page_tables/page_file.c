@@ -1,8 +1,10 @@
 #include "store/page_tables/page_file.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -13,6 +15,7 @@
 #define AHEAD_SHARE     8u   /* the file is longer than it must be by this part of it at most */
 #define LEAST_AHEAD     128u /* pages: smaller files are left alone */
 #define FETCHED_AT_ONCE 256u
+#define ROOM_BYTES      ((uint64_t)4 << 20) /* less than this is no room */
 #ifndef MADV_POPULATE_READ
 #define MADV_POPULATE_READ 22
 #endif
@@ -149,4 +152,19 @@ void page_file_extend(PageDBStore *store)
     if (f.pages < pages && ftruncate(f.fd, (off_t)(pages * f.page_bytes)) == 0 && runs_short) {
         fetch_pages(&f, pages);
     }
+}
+
+bool page_file_is_full(PageDBStore *store)
+{
+    FileLength f;
+    struct rlimit limit;
+    if (measure(store, &f) != 0) {
+        return false;
+    }
+    if (getrlimit(RLIMIT_FSIZE, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY &&
+        f.bytes + ROOM_BYTES > limit.rlim_cur) {
+        return true;
+    }
+    int rc = fallocate(f.fd, FALLOC_FL_KEEP_SIZE, (off_t)f.bytes, (off_t)ROOM_BYTES);
+    return rc != 0 && (errno == ENOSPC || errno == EDQUOT || errno == EFBIG);
 }

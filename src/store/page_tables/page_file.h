@@ -25,4 +25,8 @@ int page_file_check(PageDBStore *store, bool *cut, const char **what);
 void page_file_extend(PageDBStore *store);
 #define PAGE_FILE_AHEAD 4096u
 
+/* Whether there is no room for the file to grow: no blocks, no quota, or the limit of its size.
+ * LMDB's answer to a write that was cut short by this is EIO, as it is to a disk that fails. */
+bool page_file_is_full(PageDBStore *store);
+
 #endif

@@ -37,6 +37,7 @@ typedef struct PageDBStore {
     PageClaim *claim;    /* this process has the database open */
     int64_t snapshot_ms; /* a stream's snapshot is renewed when it is older */
     Mutex mutex;         /* guards PageDB.domain_temp; RANK_STORE */
+    atomic_bool failed;  /* a commit could not be written or synced: nothing is written any more */
     Mutex streams_mutex; /* guards streams and, against parking, each of them; RANK_STORE */
     PageSnapshot *streams;
     Mutex readers_mutex;    /* guards readers; RANK_TABLE */

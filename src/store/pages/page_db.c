@@ -1,5 +1,6 @@
 #include "store/pages/page_db.h"
 
+#include <errno.h>
 #include <string.h>
 
 #include "store/page_tables/page_file.h"
@@ -41,6 +42,11 @@ int page_db_txn_begin(PageDB *db, bool read_only, MDB_txn **txn)
     if (!read_only && db->store->read_only) {
         return page_db_fail(db, page_db_error_read_only, "the database was opened for reading");
     }
+    if (!read_only && atomic_load(&db->store->failed)) {
+        return page_db_fail(db, page_db_error_io,
+                            "an earlier commit could not be written; close the database, look at "
+                            "the disk, and open it anew");
+    }
     int rc = txn_manager_begin_mdb(db->txn_manager, read_only ? MDB_RDONLY : 0, txn);
     if (rc == 0 && !read_only) {
         page_hosts_begin(db->store->hosts, mdb_txn_id(*txn));
@@ -56,6 +62,12 @@ int page_db_txn_commit(PageDB *db, MDB_txn *txn)
     int rc = txn_manager_commit_mdb(db->txn_manager, txn);
     if (rc == 0 && writes) {
         page_hosts_committed(db->store->hosts, id);
+    }
+    if (rc == EIO && page_file_is_full(db->store)) {
+        rc = ENOSPC; /* a write was cut short */
+    }
+    if (rc == EIO || rc == MDB_PANIC) {
+        atomic_store(&db->store->failed, true);
     }
     if (writes) {
         page_readers_rest(db->store);

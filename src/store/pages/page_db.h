@@ -33,9 +33,12 @@
  * 3. A page that is linked from another is deeper than that one, so every path along linked_from
  *    ends.
  * 4. Every commit is durable unless the database was opened with no_sync.
- * Errors: the returned code; db->error has the words of the last call that failed. After any
- * failure the database is as before the call.
- * Source: seeds 000 and 003; DESIGN section 4. */
+ * 5. After a sync or a write has failed (page_db_error_io) nothing is committed any more: the
+ * system may have dropped the pages that it could not write, and would call the next sync a
+ * success. A commit writes only pages that the one before does not use, so that one is whole, and
+ * is what the next opening finds. Errors: the returned code; db->error has the words of the last
+ * call that failed. After any failure the database is as before the call. Source: seeds 000 and
+ * 003; DESIGN section 4. */
 #ifndef STORE_PAGES_PAGE_DB_H
 #define STORE_PAGES_PAGE_DB_H
 
@@ -152,8 +155,9 @@ int page_db_open(PageDB **db, const char *path, const PageDBOptions *options);
 MDB_env *page_db_env(PageDB *db);
 
 /* Transactions of the environment, counted by the TxnManager. begin: page_db_error_read_only,
- * _locked, _memory. commit: page_db_error_full and everything is as before; the transaction is gone
- * in any case. Use these and not mdb_txn_* for transactions that are given to page_db_*. */
+ * _locked, _memory. commit: page_db_error_full and everything is as before; page_db_error_io and
+ * nothing can be committed any more; the transaction is gone in any case. Use these and not
+ * mdb_txn_* for transactions that are given to page_db_*. */
 int page_db_txn_begin(PageDB *db, bool read_only, MDB_txn **txn);
 int page_db_txn_commit(PageDB *db, MDB_txn *txn);
 void page_db_txn_abort(PageDB *db, MDB_txn *txn);
@@ -172,9 +176,12 @@ void page_db_rest(PageDB *db);
  * thread may be open. page_db_error_full when there is no larger map. */
 int page_db_grow(PageDB *db);
 
+/* Pages and links of one call of page_db_write, at most. */
+#define PAGE_DB_WRITE_MAX ((size_t)1 << 24)
+
 /* Writes a batch: one sweep over all its hashes in order. The result is that of writing page after
  * page. sink may be NULL. After any error the transaction must be aborted (page_db_error_full:
- * page_db_grow, then again). At most 2^24 pages and links in all. Sets tries to 0. */
+ * page_db_grow, then again). At most PAGE_DB_WRITE_MAX pages and links in all. Sets tries to 0. */
 int page_db_write(PageDB *db, MDB_txn *txn, const PageWrite *pages, size_t n, const PageSink *sink);
 /* Writes the list of links of a page anew that was crawled before: of page->page only url and links
  * count; what is known of its crawls stays. URLs that are new are told to the sink. After any error

@@ -11,11 +11,13 @@ typedef enum PageDBError {
     page_db_error_internal,     /* unexpected error */
     page_db_error_no_page,      /* a page was requested but could not be found */
     /* Beyond the documented ones: */
-    page_db_error_full,     /* disk or map full: nothing was written; make room and try again */
-    page_db_error_version,  /* written in another format; left alone */
-    page_db_error_damaged,  /* not a database, or its structure is broken */
-    page_db_error_locked,   /* too many readers, or locked by another process */
-    page_db_error_read_only /* a write to a database opened read_only */
+    page_db_error_full,      /* disk or map full: nothing was written; make room and try again */
+    page_db_error_version,   /* written in another format; left alone */
+    page_db_error_damaged,   /* not a database, or its structure is broken */
+    page_db_error_locked,    /* too many readers, or locked by another process */
+    page_db_error_read_only, /* a write to a database opened read_only */
+    page_db_error_io         /* a write or a sync failed; nothing more can be committed until the
+                                database is opened anew, and is then as of the last commit */
 } PageDBError;
 
 typedef struct PageDB PageDB; /* page_db.h */

@@ -25,8 +25,10 @@ static int code_of_mdb(int rc)
     case ENOSPC:
     case EDQUOT:
     case EFBIG:
-    case EIO: /* LMDB's answer to a short write */
         return page_db_error_full;
+    case EIO:
+    case MDB_PANIC:
+        return page_db_error_io;
     case MDB_VERSION_MISMATCH:
     case MDB_INCOMPATIBLE:
         return page_db_error_version;

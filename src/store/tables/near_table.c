@@ -66,13 +66,14 @@ static bool show(const MDB_val *block, uint64_t first, uint64_t last, SimhashVis
     return true;
 }
 
-/* All values under one name, a page of the database at a time. */
+/* The values under one name from `first` on, a page of the database at a time. */
 static int scan_name(MDB_cursor *cursor, NearKey name, uint64_t first, uint64_t last,
                      SimhashVisit visit, void *context, bool *go_on)
 {
+    NearEntry from = {.key = htobe64(first), .page = 0};
     MDB_val k = {.mv_size = sizeof name, .mv_data = &name};
-    MDB_val v = {.mv_size = 0, .mv_data = NULL};
-    int rc = mdb_cursor_get(cursor, &k, &v, MDB_SET_KEY);
+    MDB_val v = {.mv_size = sizeof from, .mv_data = &from};
+    int rc = mdb_cursor_get(cursor, &k, &v, MDB_GET_BOTH_RANGE);
     if (rc == 0) {
         rc = mdb_cursor_get(cursor, &k, &v, MDB_GET_MULTIPLE);
     }
@@ -141,4 +142,10 @@ Result near_table_change(NearTable *table, uint64_t page, uint64_t old, uint64_t
         rc = put_entry(table, key_of(BY_PAGE, 0), page, hash);
     }
     return rc == RESULT_OK ? simhash_insert(&tables, hash, page) : rc;
+}
+
+Result near_table_enter(NearTable *table, uint64_t page, uint64_t hash, bool has_twin)
+{
+    return has_twin ? put_entry(table, key_of(BY_PAGE, 0), page, hash)
+                    : near_table_change(table, page, 0, hash);
 }

@@ -30,6 +30,9 @@ SimhashTables near_table_interface(NearTable *table);
 /* The hash that a page is entered with; 0 when it is not entered. (A page that was entered before
  * the fifth entry existed counts as not entered.) */
 Result near_table_get(NearTable *table, uint64_t page, uint64_t *hash);
+/* Enters a page under its hash. has_twin: another page is entered with the same hash, and stands
+ * for this one in every search, so that thousands of pages of one template are one entry. */
+Result near_table_enter(NearTable *table, uint64_t page, uint64_t hash, bool has_twin);
 /* Enters a page under `hash` instead of `old`, the hash that near_table_get says. hash 0 removes
  * the page. */
 Result near_table_change(NearTable *table, uint64_t page, uint64_t old, uint64_t hash);

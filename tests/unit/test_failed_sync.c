@@ -1,0 +1,83 @@
+/* A disk that fails while a commit is made durable. */
+#include <errno.h>
+#include <stdbool.h>
+#include <sys/uio.h>
+
+#include "page_db_fixture.h"
+
+/* These take the place of the C library's, for LMDB as well. */
+int fdatasync(int fd);
+ssize_t pwrite(int fd, const void *bytes, size_t length, off_t offset);
+ssize_t pwritev(int fd, const struct iovec *parts, int n, off_t offset);
+
+static bool sync_fails;
+static bool writes_are_short;
+
+int fdatasync(int fd)
+{
+    (void)fd;
+    if (sync_fails) {
+        errno = EIO;
+        return -1;
+    }
+    return 0;
+}
+
+ssize_t pwritev(int fd, const struct iovec *parts, int n, off_t offset)
+{
+    ssize_t done = 0;
+    for (int i = 0; i < n; i++) {
+        ssize_t rc = pwrite(fd, parts[i].iov_base, parts[i].iov_len, offset + done);
+        if (rc < 0) {
+            return rc;
+        }
+        done += rc;
+    }
+    return writes_are_short ? done / 2 : done;
+}
+
+static char path[FOLDER_BYTES];
+
+static int add(PageDB *db, const char *url)
+{
+    CrawledPage *page = page_db_fixture_page(url, 1.0, 0.5f, 1);
+    CU_ASSERT_EQUAL(crawled_page_add_link(page, "http://a.test/link", 0.5f), 0);
+    int rc = (int)page_db_add(db, page, NULL);
+    crawled_page_delete(page);
+    return rc;
+}
+
+static PageDB *open_durable(const char *name)
+{
+    PageDB *db = NULL;
+    folder_name(path, name);
+    CU_ASSERT_EQUAL_FATAL(page_db_open(&db, path, NULL), page_db_error_ok);
+    return db;
+}
+
+static void after_a_failed_sync_nothing_is_committed_until_it_is_opened_anew(void)
+{
+    PageDB *db = open_durable("sync");
+    CU_ASSERT_EQUAL(add(db, "http://a.test/1"), page_db_error_ok);
+    sync_fails = true;
+    CU_ASSERT_EQUAL(add(db, "http://a.test/2"), page_db_error_io);
+    CU_ASSERT_PTR_NOT_NULL(error_message(db->error));
+    sync_fails = false; /* as the system says of pages that it has dropped */
+    CU_ASSERT_EQUAL(add(db, "http://a.test/3"), page_db_error_io);
+    const char *words = error_message(db->error);
+    CU_ASSERT_PTR_NOT_NULL_FATAL(words);
+    CU_ASSERT_PTR_NOT_NULL(strstr(words, "open it anew"));
+    uint64_t index = 7;
+    CU_ASSERT_EQUAL(page_db_get_idx(db, page_db_hash("http://a.test/1"), &index), page_db_error_ok);
+    (void)page_db_delete(db);
+    db = open_durable("sync");
+    page_db_set_persist(db, 0);
+    CU_ASSERT_EQUAL(page_db_get_idx(db, page_db_hash("http://a.test/1"), &index), page_db_error_ok);
+    CU_ASSERT_EQUAL(page_db_get_idx(db, page_db_hash("http://a.test/2"), &index),
+                    page_db_error_no_page);
+    CU_ASSERT_EQUAL(add(db, "http://a.test/2"), page_db_error_ok);
+    (void)page_db_delete(db);
+}
+
+UNIT_MAIN("failed_sync", {"after a failed sync nothing is committed until it is opened anew",
+                          after_a_failed_sync_nothing_is_committed_until_it_is_opened_anew})
