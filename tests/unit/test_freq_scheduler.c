@@ -163,6 +163,98 @@ static void a_margin_holds_requests_back(void)
     world_end(&w);
 }
 
+/* How many URLs a request for ten gives. */
+static size_t request_ten(World *w)
+{
+    PageRequest *request = NULL;
+    CU_ASSERT_EQUAL_FATAL(freq_scheduler_request(w->sch, 10, &request), freq_scheduler_error_ok);
+    size_t n = request->n_urls;
+    page_request_delete(request);
+    return n;
+}
+
+static void a_page_that_is_due_is_handed_out_once(void)
+{
+    World w;
+    world_start(&w);
+    double now_s = 1000.0;
+    w.sch->now_s = fake_now;
+    w.sch->now_context = &now_s;
+    w.sch->margin = 0.0f;
+    crawl(&w, "http://x/a", 990.0, 1);
+    CU_ASSERT_EQUAL(freq_scheduler_load_simple(w.sch, 0.1f, -1.0f), freq_scheduler_error_ok);
+    CU_ASSERT_EQUAL(request_ten(&w), 1);
+    CU_ASSERT_EQUAL(request_ten(&w), 0);
+    CU_ASSERT_EQUAL(freq_scheduler_release(w.sch, "http://x/a"), freq_scheduler_error_ok);
+    CU_ASSERT_EQUAL(freq_scheduler_release(w.sch, "http://x/a"), freq_scheduler_error_internal);
+    CU_ASSERT_PTR_NOT_NULL(error_message(w.sch->error));
+    CU_ASSERT_EQUAL(request_ten(&w), 1); /* it was released */
+    crawl(&w, "http://x/a", 1000.0, 2);
+    CU_ASSERT_EQUAL(request_ten(&w), 0); /* it was crawled, and is not due */
+    now_s = 1010.1;
+    CU_ASSERT_EQUAL(request_ten(&w), 1);
+    now_s = 1010.1 + FREQ_SCHEDULER_DEFAULT_LEASE_S;
+    CU_ASSERT_EQUAL(request_ten(&w), 1); /* its lease has ended */
+    world_end(&w);
+}
+
+static void pages_are_visited_as_often_as_is_due(void)
+{
+    static const char *const urls[] = {"http://x/a", "http://x/b", "http://x/c"};
+    static const float freqs[] = {0.1f, 0.2f, 0.4f};
+    size_t visits[3] = {0, 0, 0};
+    World w;
+    world_start(&w);
+    double now_s = 1000.0;
+    w.sch->now_s = fake_now;
+    w.sch->now_context = &now_s;
+    w.sch->margin = 0.0f;
+    MDB_cursor *cursor = NULL;
+    for (unsigned i = 0; i < 3; i++) {
+        crawl(&w, urls[i], 990.0, 1);
+    }
+    CU_ASSERT_EQUAL_FATAL(freq_scheduler_cursor_open(w.sch, &cursor), freq_scheduler_error_ok);
+    for (unsigned i = 0; i < 3; i++) {
+        CU_ASSERT_EQUAL(freq_scheduler_cursor_write(w.sch, cursor, page_db_hash(urls[i]), freqs[i]),
+                        freq_scheduler_error_ok);
+    }
+    CU_ASSERT_EQUAL(freq_scheduler_cursor_commit(w.sch, cursor), freq_scheduler_error_ok);
+    for (unsigned step = 0; step < 4000; step++, now_s += 0.25) { /* 1000 s */
+        PageRequest *request = NULL;
+        CU_ASSERT_EQUAL_FATAL(freq_scheduler_request(w.sch, 10, &request), freq_scheduler_error_ok);
+        for (size_t i = 0; i < request->n_urls; i++) {
+            unsigned page = (unsigned)(request->urls[i][9] - 'a');
+            visits[page]++;
+            crawl(&w, urls[page], now_s, step);
+        }
+        page_request_delete(request);
+    }
+    for (unsigned i = 0; i < 3; i++) {
+        CU_ASSERT_DOUBLE_EQUAL((double)visits[i], 1000.0 * (double)freqs[i],
+                               30.0 * (double)freqs[i]);
+    }
+    world_end(&w);
+}
+
+static void a_cursor_and_an_add_do_not_wait_for_each_other(void)
+{
+    World w;
+    world_start(&w);
+    crawl(&w, "http://x/a", 990.0, 1);
+    MDB_cursor *cursor = NULL;
+    MDB_cursor *second = NULL;
+    CU_ASSERT_EQUAL_FATAL(freq_scheduler_cursor_open(w.sch, &cursor), freq_scheduler_error_ok);
+    CrawledPage *page = crawled_page_new("http://x/b");
+    CU_ASSERT_EQUAL(freq_scheduler_add(w.sch, page), freq_scheduler_error_locked);
+    CU_ASSERT_PTR_NOT_NULL_FATAL(error_message(w.sch->error));
+    CU_ASSERT_PTR_NOT_NULL(strstr(error_message(w.sch->error), "cursor_open"));
+    CU_ASSERT_EQUAL(freq_scheduler_cursor_open(w.sch, &second), freq_scheduler_error_locked);
+    freq_scheduler_cursor_abort(w.sch, cursor);
+    CU_ASSERT_EQUAL(freq_scheduler_add(w.sch, page), freq_scheduler_error_ok);
+    crawled_page_delete(page);
+    world_end(&w);
+}
+
 static void the_virtual_clock_stays_exact(void)
 {
     World w;
@@ -384,6 +476,10 @@ UNIT_MAIN("freq_scheduler",
           {"visits are in the ratio of frequencies", visits_are_in_the_ratio_of_frequencies},
           {"simple loads take crawled pages", simple_loads_take_crawled_pages},
           {"a margin holds requests back", a_margin_holds_requests_back},
+          {"a page that is due is handed out once", a_page_that_is_due_is_handed_out_once},
+          {"pages are visited as often as is due", pages_are_visited_as_often_as_is_due},
+          {"a cursor and an add do not wait for each other",
+           a_cursor_and_an_add_do_not_wait_for_each_other},
           {"the virtual clock stays exact", the_virtual_clock_stays_exact},
           {"no page is too frequent for the clock", no_page_is_too_frequent_for_the_clock},
           {"rules decide by expression", rules_decide_by_expression},

@@ -101,7 +101,10 @@ typedef enum BFSchedulerError {
     bf_scheduler_error_thread,       /* error inside the threading library */
     /* Beyond the documented ones: */
     bf_scheduler_error_full,   /* disk full: make room and try again */
-    bf_scheduler_error_no_page /* no such page */
+    bf_scheduler_error_no_page, /* no such page */
+    bf_scheduler_error_locked,  /* another BFScheduler works on the PageDB, or this thread has a write
+                                   transaction open */
+    bf_scheduler_error_invalid  /* an argument is NULL or out of range */
 } BFSchedulerError;
 
 typedef struct BFSchedulerState BFSchedulerState;

@@ -10,20 +10,35 @@ FreqSchedulerError freq_fail(FreqScheduler *sch, FreqSchedulerError code, const 
     return code;
 }
 
-FreqSchedulerError freq_fail_page_db(FreqScheduler *sch, int code, const char *what)
+static FreqSchedulerError code_of(int code)
 {
     switch (code) {
     case page_db_error_ok:
         return freq_scheduler_error_ok;
     case page_db_error_memory:
-        return freq_fail(sch, freq_scheduler_error_memory, what);
+        return freq_scheduler_error_memory;
     case page_db_error_invalid_path:
-        return freq_fail(sch, freq_scheduler_error_invalid_path, what);
+        return freq_scheduler_error_invalid_path;
     case page_db_error_full:
-        return freq_fail(sch, freq_scheduler_error_full, what);
+        return freq_scheduler_error_full;
+    case page_db_error_locked:
+        return freq_scheduler_error_locked;
     default:
-        return freq_fail(sch, freq_scheduler_error_internal, what);
+        return freq_scheduler_error_internal;
     }
+}
+
+FreqSchedulerError freq_fail_page_db(FreqScheduler *sch, int code, const char *what)
+{
+    if (code == page_db_error_ok) {
+        return freq_scheduler_error_ok;
+    }
+    (void)freq_fail(sch, code_of(code), what);
+    const char *words = error_message(sch->page_db->error);
+    if (words != NULL) {
+        error_add(sch->error, words);
+    }
+    return code_of(code);
 }
 
 /* The code of page_db.h for one of LMDB's. */

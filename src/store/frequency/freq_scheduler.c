@@ -1,4 +1,5 @@
 #include "store/frequency/freq_error.h"
+#include "store/frequency/freq_leases.h"
 #include "store/frequency/freq_tables.h"
 
 #include <math.h>
@@ -7,8 +8,6 @@
 #include <string.h>
 
 #include "base/core/clock.h"
-
-/* ---- Entries ---- */
 
 /* ---- Life ---- */
 
@@ -32,9 +31,11 @@ FreqSchedulerError freq_scheduler_new(FreqScheduler **sch, PageDB *db, const cha
     s->txn_manager = db->txn_manager;
     s->persist = 1; /* until it is whole: a failed open deletes nothing */
     s->margin = -1.0f;
+    s->lease_s = FREQ_SCHEDULER_DEFAULT_LEASE_S;
     s->error = error_new();
+    s->leases = freq_leases_new();
     s->path = path == NULL ? default_path(db) : strdup(path);
-    if (s->error == NULL || s->path == NULL) {
+    if (s->error == NULL || s->path == NULL || s->leases == NULL) {
         freq_scheduler_delete(s);
         *sch = NULL;
         return freq_scheduler_error_memory;
@@ -64,6 +65,7 @@ void freq_scheduler_delete(FreqScheduler *sch)
     if (!sch->persist) {
         (void)freq_scheduler_clear(sch);
     }
+    freq_leases_delete(sch->leases);
     error_delete(sch->error);
     free(sch->path);
     free(sch);
@@ -99,98 +101,193 @@ static double now_of(const FreqScheduler *sch)
     return sch->now_s != NULL ? sch->now_s(sch->now_context) : (double)wall_now().us / 1e6;
 }
 
-/* The first page's turn: *is_end when there is none, or it must wait. */
-static int take_first(const FreqScheduler *sch, MDB_txn *txn, MDB_cursor *cursor, Buffer *url,
-                      PageRequest *request, bool *is_end)
+/* One request while it is filled. */
+typedef struct Taking {
+    const FreqScheduler *sch;
+    MDB_txn *txn;
+    PageRequest *request;
+    Buffer url;
+    double now_s;
+    bool is_passing;  /* there are such */
+    FreqEntry passed; /* the last one that was passed over; it stays where it is */
+    bool is_end;      /* there is no further page, or the next one must wait */
+    uint64_t *leased; /* pages that this attempt has given leases, n_leased of them */
+    size_t n_leased;
+} Taking;
+
+/* The next entry: the first one behind those that were passed over. */
+static int next_entry(Taking *t, FreqEntry *entry)
 {
-    MDB_val key;
-    MDB_val value;
-    FreqEntry entry;
-    int rc = mdb_cursor_get(cursor, &key, &value, MDB_FIRST);
-    if (rc == MDB_NOTFOUND) {
-        *is_end = true;
-        return page_db_error_ok;
+    *entry = (FreqEntry){.time = 0.0};
+    if (t->is_passing) {
+        *entry = t->passed;
+        entry->index++;
     }
-    if (rc != MDB_SUCCESS || !freq_entry_read(&key, &value, &entry)) {
-        return freq_page_db_code(rc != MDB_SUCCESS ? rc : MDB_CORRUPTED);
+    int rc = freq_entry_seek(t->sch, t->txn, entry);
+    t->is_end = rc == MDB_NOTFOUND;
+    return t->is_end ? page_db_error_ok : freq_page_db_code(rc);
+}
+
+/* With a margin: whether the page is out, or must wait, which ends the request. */
+static bool is_held(Taking *t, const FreqEntry *entry, const PageRef *page)
+{
+    const FreqScheduler *sch = t->sch;
+    if (sch->margin < 0.0f) {
+        return false;
     }
-    PageRef page;
-    int code = page_db_get(sch->page_db, txn, entry.index, &page, url);
-    if (code != page_db_error_ok && code != page_db_error_no_page) {
-        return code;
+    if (freq_leases_has(sch->leases, page->index, page->n_crawls, t->now_s)) {
+        return true;
     }
-    bool is_known = code == page_db_error_ok;
-    if (is_known && sch->margin >= 0.0f) {
-        double wait_s = 1.0 / ((double)entry.freq * (1.0 + (double)sch->margin));
-        if (now_of(sch) - page.last_crawl < wait_s) {
-            *is_end = true;
-            return page_db_error_ok;
-        }
-    }
-    bool is_wanted = is_known && (sch->max_n_crawls == 0 || page.n_crawls < sch->max_n_crawls);
-    if (!is_wanted) {
-        return freq_page_db_code(freq_entry_delete(sch, txn, &entry));
-    }
-    if (page_request_add_url(request, buffer_string(url)) != 0) {
+    double wait_s = 1.0 / ((double)entry->freq * (1.0 + (double)sch->margin));
+    t->is_end = t->now_s - page->last_crawl < wait_s;
+    return t->is_end;
+}
+
+/* Hands the page out and moves it to its next turn. */
+static int hand_out(Taking *t, FreqEntry *entry, const PageRef *page)
+{
+    const FreqScheduler *sch = t->sch;
+    if (page_request_add_url(t->request, buffer_string(&t->url)) != 0) {
         return page_db_error_memory;
     }
-    rc = mdb_cursor_del(cursor, 0);
+    if (sch->margin >= 0.0f) {
+        uint64_t *leased = reallocarray(t->leased, t->n_leased + 1, sizeof *leased);
+        if (leased == NULL) {
+            return page_db_error_memory;
+        }
+        t->leased = leased;
+        if (freq_leases_give(sch->leases, page->index, page->n_crawls, t->now_s + sch->lease_s) !=
+            RESULT_OK) {
+            return page_db_error_memory;
+        }
+        t->leased[t->n_leased++] = page->index;
+    }
+    int rc = freq_entry_delete(sch, t->txn, entry);
     if (rc == MDB_SUCCESS) {
-        double next = entry.time + 1.0 / (double)entry.freq;
+        double next = entry->time + 1.0 / (double)entry->freq;
         /* also where the step is too small for the clock: nobody keeps the first place */
-        entry.time = next > entry.time ? next : nextafter(entry.time, HUGE_VAL);
-        rc = freq_entry_put(sch, txn, &entry); /* what freq_pages says is overwritten */
+        entry->time = next > entry->time ? next : nextafter(entry->time, HUGE_VAL);
+        rc = freq_entry_put(sch, t->txn, entry);
     }
     return freq_page_db_code(rc);
 }
 
-static int take_all(const FreqScheduler *sch, MDB_txn *txn, size_t max_requests,
-                    PageRequest *request)
+/* The next page's turn. */
+static int take_next(Taking *t)
 {
-    Buffer url;
-    buffer_init(&url, BUFFER_NO_LIMIT);
-    MDB_cursor *cursor = NULL;
-    int code = freq_page_db_code(mdb_cursor_open(txn, sch->schedule, &cursor));
-    bool is_end = false;
-    while (code == page_db_error_ok && !is_end && request->n_urls < max_requests) {
-        code = take_first(sch, txn, cursor, &url, request, &is_end);
+    const FreqScheduler *sch = t->sch;
+    FreqEntry entry;
+    PageRef page;
+    int code = next_entry(t, &entry);
+    if (code != page_db_error_ok || t->is_end) {
+        return code;
     }
-    if (cursor != NULL) {
-        mdb_cursor_close(cursor);
+    code = page_db_get(sch->page_db, t->txn, entry.index, &page, &t->url);
+    if (code != page_db_error_ok && code != page_db_error_no_page) {
+        return code;
     }
-    buffer_destroy(&url);
+    bool is_known = code == page_db_error_ok;
+    if (is_known && is_held(t, &entry, &page)) {
+        t->is_passing = true;
+        t->passed = entry;
+        return page_db_error_ok;
+    }
+    bool is_wanted = is_known && (sch->max_n_crawls == 0 || page.n_crawls < sch->max_n_crawls);
+    if (is_wanted) {
+        return hand_out(t, &entry, &page);
+    }
+    return freq_page_db_code(freq_entry_delete(sch, t->txn, &entry));
+}
+
+static int take_all(Taking *t, size_t max_requests)
+{
+    int code = page_db_error_ok;
+    t->is_end = false;
+    t->is_passing = false;
+    t->n_leased = 0;
+    t->now_s = now_of(t->sch);
+    while (code == page_db_error_ok && !t->is_end && t->request->n_urls < max_requests) {
+        code = take_next(t);
+    }
+    return code;
+}
+
+/* The attempt was not committed. */
+static void take_back(Taking *t)
+{
+    while (t->n_leased > 0) {
+        (void)freq_leases_end(t->sch->leases, t->leased[--t->n_leased]);
+    }
+}
+
+/* One transaction. */
+static int try_request(Taking *t, size_t max_requests)
+{
+    PageDB *db = t->sch->page_db;
+    page_request_delete(t->request);
+    t->request = page_request_new(max_requests < 1024 ? max_requests : 1024);
+    if (t->request == NULL) {
+        return page_db_error_memory;
+    }
+    int code = page_db_txn_begin(db, false, &t->txn);
+    if (code != page_db_error_ok) {
+        return code;
+    }
+    code = take_all(t, max_requests);
+    if (code == page_db_error_ok) {
+        code = page_db_txn_commit(db, t->txn);
+    } else {
+        page_db_txn_abort(db, t->txn);
+    }
+    if (code != page_db_error_ok) {
+        take_back(t);
+    }
     return code;
 }
 
 FreqSchedulerError freq_scheduler_request(FreqScheduler *sch, size_t max_requests,
                                           PageRequest **request)
 {
-    int code = page_db_error_full;
-    bool is_first = true;
-    *request = NULL;
-    while (code == page_db_error_full &&
-           (is_first || page_db_grow(sch->page_db) == page_db_error_ok)) {
-        is_first = false;
-        page_request_delete(*request);
-        *request = page_request_new(max_requests < 1024 ? max_requests : 1024);
-        MDB_txn *txn = NULL;
-        code = *request == NULL ? (int)page_db_error_memory
-                                : page_db_txn_begin(sch->page_db, false, &txn);
-        if (code != page_db_error_ok) {
-            break;
-        }
-        code = take_all(sch, txn, max_requests, *request);
-        if (code == page_db_error_ok) {
-            code = page_db_txn_commit(sch->page_db, txn);
-        } else {
-            page_db_txn_abort(sch->page_db, txn);
-        }
+    if (sch == NULL || request == NULL) {
+        return sch == NULL ? freq_scheduler_error_invalid
+                           : freq_fail(sch, freq_scheduler_error_invalid,
+                                       "freq_scheduler_request: request is NULL");
+    }
+    Taking t = {.sch = sch};
+    buffer_init(&t.url, BUFFER_NO_LIMIT);
+    int code = try_request(&t, max_requests);
+    while (code == page_db_error_full && page_db_grow(sch->page_db) == page_db_error_ok) {
+        code = try_request(&t, max_requests);
     }
     if (code != page_db_error_ok) {
-        page_request_delete(*request);
-        *request = NULL;
+        page_request_delete(t.request);
+        t.request = NULL;
     }
+    *request = t.request;
+    buffer_destroy(&t.url);
+    free(t.leased);
     return freq_fail_page_db(sch, code, "freq_scheduler_request: the schedule cannot be written");
+}
+
+FreqSchedulerError freq_scheduler_release(FreqScheduler *sch, const char *url)
+{
+    if (sch == NULL || url == NULL) {
+        return sch == NULL ? freq_scheduler_error_invalid
+                           : freq_fail(sch, freq_scheduler_error_invalid,
+                                       "freq_scheduler_release: url is NULL");
+    }
+    MDB_txn *txn = NULL;
+    uint64_t index = 0;
+    int code = page_db_txn_begin(sch->page_db, true, &txn);
+    if (code == page_db_error_ok) {
+        code = page_db_find(sch->page_db, txn, url, strlen(url), &index);
+        page_db_txn_abort(sch->page_db, txn);
+    }
+    if (code == page_db_error_ok && !freq_leases_end(sch->leases, index)) {
+        return freq_fail(sch, freq_scheduler_error_internal,
+                         "freq_scheduler_release: the page is not out");
+    }
+    return freq_fail_page_db(sch, code, "freq_scheduler_release");
 }
 
 /* ---- Looking ---- */

@@ -7,8 +7,11 @@
  * crawled already are loaded, see the load functions.
  *
  * margin: when it is not negative, a page is not handed out before 1 / (frequency * (1 + margin))
- * seconds have passed since its last crawl; the request ends there. max_n_crawls: pages that were
- * crawled so often leave the schedule; 0: never.
+ * seconds have passed since its last crawl; the request ends there. And a page that was handed out
+ * is not handed out again before it was crawled (added with a new crawl), released
+ * (freq_scheduler_release), or lease_s seconds have passed; requests pass over it. Without a margin
+ * pages are handed out by frequency alone, whether they are crawled or not. max_n_crawls: pages
+ * that were crawled so often leave the schedule; 0: never.
  *
  * On disk there are two tables in the PageDB's environment: "freq_schedule" (virtual time, page
  * index -> frequency) and "freq_pages" (page index -> virtual time). So a page is scheduled once,
@@ -41,6 +44,9 @@
 #define FREQ_SCHEDULER_DEFAULT_SIZE    PAGE_DB_DEFAULT_SIZE /* the environment is the PageDB's */
 #define FREQ_SCHEDULER_DEFAULT_PERSIST 0
 
+/* With a margin: how long a page stays out that nobody crawls or releases. */
+#define FREQ_SCHEDULER_DEFAULT_LEASE_S 600.0
+
 typedef struct PageFreq {
     uint64_t hash; /* page_db_hash */
     float freq;    /* visits per second */
@@ -51,7 +57,11 @@ typedef enum FreqSchedulerError {
     freq_scheduler_error_memory,       /* error allocating memory */
     freq_scheduler_error_invalid_path, /* file system error */
     freq_scheduler_error_internal,     /* unexpected error */
-    freq_scheduler_error_full          /* disk or map full */
+    /* Beyond the documented ones: */
+    freq_scheduler_error_full,   /* disk or map full */
+    freq_scheduler_error_locked, /* a cursor is open in this thread, or another scheduler works on
+                                    the PageDB */
+    freq_scheduler_error_invalid /* an argument is NULL or out of range */
 } FreqSchedulerError;
 
 typedef struct FreqScheduler {
@@ -62,6 +72,8 @@ typedef struct FreqScheduler {
     int persist;         /* if not, delete empties the schedule; default 0 */
     float margin;        /* default -1: none */
     size_t max_n_crawls; /* default 0: no bound */
+    double lease_s;      /* default FREQ_SCHEDULER_DEFAULT_LEASE_S */
+    struct FreqLeases *leases;
     MDB_dbi schedule;
     MDB_dbi pages;
     double (*now_s)(void *context); /* seconds since 1970, for margin; NULL: the wall clock */
@@ -78,6 +90,10 @@ FreqSchedulerError freq_scheduler_add(FreqScheduler *sch, const CrawledPage *pag
 /* Up to max_requests URLs. The caller deletes *request. */
 FreqSchedulerError freq_scheduler_request(FreqScheduler *sch, size_t max_requests,
                                           PageRequest **request);
+
+/* With a margin: a page that was handed out was not crawled, and may be handed out again.
+ * freq_scheduler_error_internal: there is no such page, or it is not out. */
+FreqSchedulerError freq_scheduler_release(FreqScheduler *sch, const char *url);
 
 /* Loads every page that was crawled (but start pages named "_seed_..."): with frequency
  * freq_default, or, if freq_scale is above 0 and the page's change rate (page_info_rate) is known,

@@ -228,16 +228,28 @@ static int remedy(TxnManager *tm, int rc)
     }
 }
 
+/* The address of an object of the thread's own tells it apart from the others. */
+static uint64_t this_thread(void)
+{
+    static _Thread_local char own;
+    return (uint64_t)(uintptr_t)&own;
+}
+
 int txn_manager_begin_mdb(TxnManager *tm, unsigned flags, MDB_txn **txn)
 {
     bool read_only = (flags & MDB_RDONLY) != 0;
     InvSemaphore *counter = read_only ? &tm->txn_counter_read : &tm->txn_counter_write;
     *txn = NULL;
+    if (!read_only && atomic_load(&tm->writer) != NULL &&
+        atomic_load(&tm->writer_thread) == this_thread()) {
+        return EDEADLK;
+    }
     for (;;) {
         inv_semaphore_inc(counter);
         int rc = mdb_txn_begin(tm->env, NULL, flags, txn);
         if (rc == 0) {
             if (!read_only) {
+                atomic_store(&tm->writer_thread, this_thread());
                 atomic_store(&tm->writer, *txn);
             }
             return 0;
@@ -283,7 +295,10 @@ static TxnManagerError report(TxnManager *tm, int rc, const char *what)
     }
     TxnManagerError code = txn_manager_error_mdb;
     char text[256];
-    if (rc == ETIMEDOUT) {
+    if (rc == EDEADLK) {
+        code = txn_manager_error_thread;
+        (void)snprintf(text, sizeof text, "%s: this thread has a write transaction open", what);
+    } else if (rc == ETIMEDOUT) {
         code = txn_manager_error_thread;
         (void)snprintf(text, sizeof text, "%s: a transaction was held too long", what);
     } else {

@@ -24,6 +24,7 @@
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 #include "base/core/clock.h"
 #include "base/core/error.h"
@@ -71,6 +72,7 @@ typedef struct TxnManager {
     InvSemaphore txn_counter_write; /* write transactions, counted from before they wait for LMDB */
     Error *error;                   /* owned; words for the last call that failed */
     _Atomic(MDB_txn *) writer;      /* the write transaction that is open, or NULL */
+    _Atomic uint64_t writer_thread; /* that has begun it */
     /* Hooks for modules that keep transactions open between calls; set before the manager is
      * shared, or NULL. park is called before every attempt to grow, while new transactions may
      * begin: it ends idle transactions that are counted. drop_idle is called just before the map
@@ -85,7 +87,8 @@ TxnManagerError txn_manager_new(TxnManager **tm, MDB_env *env);
 /* NULL is accepted. There must be no transactions left. */
 TxnManagerError txn_manager_delete(TxnManager *tm);
 
-/* mdb_txn_begin, counted. flags: MDB_RDONLY or 0. Waits while the map is being resized. Adopts the
+/* mdb_txn_begin, counted. A thread that has a write transaction open gets no second one
+ * (txn_manager_error_thread, EDEADLK): it would wait for itself. flags: MDB_RDONLY or 0. Waits while the map is being resized. Adopts the
  * new size when another process has grown the map. Clears the slots of dead processes when the
  * table of readers is full. */
 TxnManagerError txn_manager_begin(TxnManager *tm, int flags, MDB_txn **txn);

@@ -51,6 +51,11 @@ int page_db_txn_begin(PageDB *db, bool read_only, MDB_txn **txn)
     if (rc == 0 && !read_only) {
         page_hosts_begin(db->store->hosts, mdb_txn_id(*txn));
     }
+    if (rc == EDEADLK) {
+        return page_db_fail(db, page_db_error_locked,
+                            "this thread has a write transaction open (that of a cursor of "
+                            "freq_scheduler_cursor_open?): commit or abort it first");
+    }
     return page_db_fail_mdb(db, rc, "beginning a transaction");
 }
 

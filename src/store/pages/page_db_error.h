@@ -16,6 +16,7 @@ typedef enum PageDBError {
     page_db_error_damaged,   /* not a database, or its structure is broken */
     page_db_error_locked,    /* too many readers, or locked by another process */
     page_db_error_read_only, /* a write to a database opened read_only */
+    page_db_error_invalid,   /* an argument is NULL or out of range */
     page_db_error_io         /* a write or a sync failed; nothing more can be committed until the
                                 database is opened anew, and is then as of the last commit */
 } PageDBError;

@@ -93,11 +93,11 @@ HitsError hits_set_n_pages(Hits *hits, size_t n_pages)
                : fail(hits, hits_error_memory, "hits_set_n_pages: no room for the arrays");
 }
 
-/* value of every page into new, what was there into old; in pieces, so that readers never wait
- * long. Stopped now, it leaves some scores of before among the new ones. by_source: values and
- * pages are those of sources, else of positions. */
+/* The value of every page into new, that of a round earlier into old; in pieces, so that readers
+ * never wait long. Stopped now, it leaves some scores of before among the new ones. by_source:
+ * values and pages are those of sources, else of positions. */
 static void publish_one(Hits *hits, const LinkGraph *g, MMapArray *old, MMapArray *new,
-                        const double *values, bool is_by_source)
+                        const double *values, const float *before, bool is_by_source)
 {
     float *to = rank_vector_floats(new);
     float *was = rank_vector_floats(old);
@@ -106,7 +106,7 @@ static void publish_one(Hits *hits, const LinkGraph *g, MMapArray *old, MMapArra
         size_t end = first + RANK_PIECE < g->n_pages ? first + RANK_PIECE : g->n_pages;
         mutex_lock(&hits->mutex);
         for (size_t page = first; page < end; page++) {
-            was[page] = to[page];
+            was[page] = is_by_source ? 0.0f : was[page];
             to[page] = is_by_source ? 0.0f : to[page];
         }
         mutex_unlock(&hits->mutex);
@@ -117,6 +117,7 @@ static void publish_one(Hits *hits, const LinkGraph *g, MMapArray *old, MMapArra
         size_t end = first + RANK_PIECE < n ? first + RANK_PIECE : n;
         mutex_lock(&hits->mutex);
         for (size_t i = first; i < end; i++) {
+            was[page_of[i]] = before[i];
             to[page_of[i]] = (float)values[i];
         }
         mutex_unlock(&hits->mutex);
@@ -150,8 +151,10 @@ static HitsError prepare(Hits *hits, RankHits *it)
     it->hub = rank_vector_doubles(&hits->memory, g->n_sources);
     it->flow = rank_vector_doubles(&hits->memory, g->n_sources);
     it->authority = rank_vector_doubles(&hits->memory, g->n_pages);
-    bool is_ready =
-        it->team != NULL && it->hub != NULL && it->flow != NULL && it->authority != NULL;
+    it->hub_before = rank_vector_singles(&hits->memory, g->n_sources);
+    it->authority_before = rank_vector_singles(&hits->memory, g->n_pages);
+    bool is_ready = it->team != NULL && it->hub != NULL && it->flow != NULL &&
+                    it->authority != NULL && it->hub_before != NULL && it->authority_before != NULL;
     for (unsigned i = 0; is_ready && i < rank_team_size(it->team); i++) {
         it->gained[i] = rank_vector_doubles(&hits->memory, g->n_sources);
         is_ready = it->gained[i] != NULL;
@@ -188,8 +191,8 @@ HitsError hits_compute_graph(Hits *hits, const LinkGraph *graph)
         if (reserve(hits, graph->n_pages) != RESULT_OK) {
             code = fail(hits, hits_error_memory, "hits_compute: no room for the results");
         } else {
-            publish_one(hits, graph, hits->h1, hits->h2, it.hub, true);
-            publish_one(hits, graph, hits->a1, hits->a2, it.authority, false);
+            publish_one(hits, graph, hits->h1, hits->h2, it.hub, it.hub_before, true);
+            publish_one(hits, graph, hits->a1, hits->a2, it.authority, it.authority_before, false);
             publish_gifts(hits, &it);
             code = rank_is_stopped(hits->stop) ? hits_error_stopped : code;
         }
@@ -237,12 +240,22 @@ HitsError hits_compute(Hits *hits, void *link_stream_state, LinkStreamNextFunc *
     return code;
 }
 
+static HitsError fail_get(const Hits *hits, const char *what)
+{
+    error_clean(hits->error);
+    error_set(hits->error, (int)hits_error_internal, what);
+    return hits_error_internal;
+}
+
 static HitsError get(const Hits *hits, const MMapArray *old, const MMapArray *new, size_t idx,
                      float *score_old, float *score_new)
 {
     /* the object is const for its caller; only the lock inside changes */
     Mutex *mutex = (Mutex *)(uintptr_t)&hits->mutex;
     HitsError code = hits_error_internal;
+    if (score_old == NULL || score_new == NULL) {
+        return fail_get(hits, "hits_get: an argument is NULL");
+    }
     *score_old = 0.0f;
     *score_new = 0.0f;
     mutex_lock(mutex);
@@ -252,16 +265,24 @@ static HitsError get(const Hits *hits, const MMapArray *old, const MMapArray *ne
         code = hits_error_ok;
     }
     mutex_unlock(mutex);
-    return code;
+    return code == hits_error_ok
+               ? code
+               : fail_get(hits, "hits_get: no page has that index; see hits_set_n_pages");
 }
 
 HitsError hits_get_hub(const Hits *hits, size_t idx, float *score_old, float *score_new)
 {
+    if (hits == NULL) {
+        return hits_error_internal;
+    }
     return get(hits, hits->h1, hits->h2, idx, score_old, score_new);
 }
 
 HitsError hits_get_authority(const Hits *hits, size_t idx, float *score_old, float *score_new)
 {
+    if (hits == NULL) {
+        return hits_error_internal;
+    }
     return get(hits, hits->a1, hits->a2, idx, score_old, score_new);
 }
 

@@ -65,9 +65,9 @@ typedef struct HitsGifts {
 } HitsGifts;
 
 typedef struct Hits {
-    MMapArray *h1; /* float by page: hub score at the computation before the last one */
+    MMapArray *h1; /* float by page: hub score one round before the end of the last computation */
     MMapArray *h2; /* hub score at the last computation */
-    MMapArray *a1; /* authority score at the computation before the last one */
+    MMapArray *a1; /* authority score one round before the end of the last computation */
     MMapArray *a2; /* authority score at the last computation */
     char *path_h1; /* file of h1 */
     char *path_h2; /* file of h2 */
@@ -106,8 +106,8 @@ HitsError hits_compute(Hits *hits, void *link_stream_state, LinkStreamNextFunc *
 /* The same for a graph that was built before. */
 HitsError hits_compute_graph(Hits *hits, const LinkGraph *graph);
 
-/* The scores of page idx at the last computation and at the one before (0 if it had none).
- * hits_error_internal: there is no such page. Any thread. */
+/* The scores of page idx in the last round of the last computation and in the one before.
+ * hits_error_internal: there is no such page, or an argument is NULL. Any thread. */
 HitsError hits_get_hub(const Hits *hits, size_t idx, float *score_old, float *score_new);
 HitsError hits_get_authority(const Hits *hits, size_t idx, float *score_old, float *score_new);
 /* The authority that a link from page idx, which has n_links (0: not known), gives to the page

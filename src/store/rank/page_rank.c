@@ -97,6 +97,7 @@ typedef struct Iteration {
     const LinkGraph *graph;
     RankTeam *team;
     double *x;                           /* by position: the score */
+    float *before;                       /* by position: the score one sweep earlier */
     double *jump;                        /* by position: share of the jump; NULL: 1/n each */
     double *flow;                        /* by source: what goes along each of its links */
     double mean;                         /* 1/n */
@@ -142,6 +143,7 @@ static void collect(void *context, unsigned part, unsigned parts)
         const LinkSlice *c = &g->slices[slice];
         const uint32_t *in = g->in + c->first_link;
         double *x = it->x + c->first;
+        float *before = it->before + c->first;
         const double *jump = it->jump == NULL ? NULL : it->jump + c->first;
         double base = it->jumping * it->mean;
         for (uint32_t i = 0; i < c->n; i++, in += c->degree) {
@@ -154,6 +156,7 @@ static void collect(void *context, unsigned part, unsigned parts)
             double unit = score > it->mean ? score : it->mean;
             delta = change > delta ? change : delta;
             relative = change > relative * unit ? change / unit : relative;
+            before[i] = (float)x[i];
             x[i] = score;
         }
     }
@@ -222,7 +225,6 @@ static PageRankError publish(PageRank *pr, const Iteration *it)
         }
         mutex_lock(&pr->mutex);
         for (size_t page = first; page < end; page++) {
-            value1[page] = value2[page];
             degree[page] = 0.0f;
         }
         mutex_unlock(&pr->mutex);
@@ -234,6 +236,7 @@ static PageRankError publish(PageRank *pr, const Iteration *it)
         }
         mutex_lock(&pr->mutex);
         for (size_t p = first; p < end; p++) {
+            value1[g->page_at[p]] = it->before[p];
             value2[g->page_at[p]] = (float)it->x[p];
         }
         for (size_t s = first; s < end && s < g->n_sources; s++) {
@@ -287,9 +290,10 @@ PageRankError page_rank_compute_graph(PageRank *pr, const LinkGraph *graph)
     Iteration it = {.pr = pr, .graph = graph, .mean = 1.0 / graph->n_pages};
     it.team = pr->team = rank_team_new(rank_vector_threads(pr->threads, graph->n_links));
     it.x = rank_vector_doubles(&pr->memory, graph->n_pages);
+    it.before = rank_vector_singles(&pr->memory, graph->n_pages);
     it.flow = rank_vector_doubles(&pr->memory, graph->n_sources);
     PageRankError code = page_rank_error_ok;
-    if (it.team == NULL || it.x == NULL || it.flow == NULL) {
+    if (it.team == NULL || it.x == NULL || it.before == NULL || it.flow == NULL) {
         code = fail(pr, page_rank_error_memory, "page_rank_compute: out of memory");
     }
     if (code == page_rank_error_ok) {
@@ -353,9 +357,19 @@ static Mutex *lock_of(const PageRank *pr)
     return (Mutex *)(uintptr_t)&pr->mutex;
 }
 
+static PageRankError fail_get(const PageRank *pr, const char *what)
+{
+    error_clean(pr->error);
+    error_set(pr->error, (int)page_rank_error_internal, what);
+    return page_rank_error_internal;
+}
+
 PageRankError page_rank_get(const PageRank *pr, size_t idx, float *score_old, float *score_new)
 {
     PageRankError code = page_rank_error_internal;
+    if (pr == NULL || score_old == NULL || score_new == NULL) {
+        return pr == NULL ? code : fail_get(pr, "page_rank_get: an argument is NULL");
+    }
     *score_old = 0.0f;
     *score_new = 0.0f;
     mutex_lock(lock_of(pr));
@@ -365,7 +379,9 @@ PageRankError page_rank_get(const PageRank *pr, size_t idx, float *score_old, fl
         code = page_rank_error_ok;
     }
     mutex_unlock(lock_of(pr));
-    return code;
+    return code == page_rank_error_ok
+               ? code
+               : fail_get(pr, "page_rank_get: no page has that index; see page_rank_set_n_pages");
 }
 
 float page_rank_get_out_degree(const PageRank *pr, size_t idx)

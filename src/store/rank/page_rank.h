@@ -56,7 +56,8 @@ typedef enum PageRankError {
 
 typedef struct PageRank {
     MMapArray *out_degree; /* float by page: outgoing links at the last computation */
-    MMapArray *value1;     /* float by page: the score at the computation before the last one */
+    MMapArray *value1;     /* float by page: the score one sweep before the end of the last
+                              computation; it differs from value2 by less than the precision */
     MMapArray *value2;     /* float by page: the score at the last computation */
     size_t n_pages;        /* pages of the last computation, or as set before the first */
     char *path_out_degree; /* file of out_degree */
@@ -97,8 +98,8 @@ PageRankError page_rank_compute(PageRank *pr, void *link_stream_state,
 /* The same for a graph that was built before. */
 PageRankError page_rank_compute_graph(PageRank *pr, const LinkGraph *graph);
 
-/* The scores of page idx at the last computation and at the one before (0 if it had none).
- * page_rank_error_internal: there is no such page. */
+/* The scores of page idx in the last sweep of the last computation and in the one before (value2,
+ * value1). page_rank_error_internal: there is no such page, or an argument is NULL. */
 PageRankError page_rank_get(const PageRank *pr, size_t idx, float *score_old, float *score_new);
 /* Outgoing links of a page at the last computation, 0 when it had none. Any thread. */
 float page_rank_get_out_degree(const PageRank *pr, size_t idx);

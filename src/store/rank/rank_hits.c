@@ -98,6 +98,7 @@ static void sweep(void *context, unsigned part, unsigned parts)
                              : rank_vector_gather(it->flow, in, c->degree, it->hits->stop);
             double now = it->authority_scale * sum + anybody;
             note_change(it, part, it->authority[p], now, it->mean_authority);
+            it->authority_before[p] = (float)it->authority[p];
             it->authority[p] = now;
             double back = share * (it->score == NULL ? now : now * it->score[p]);
             if (c->degree > LINK_GRAPH_SLICE) {
@@ -140,6 +141,7 @@ static void replace(void *context, unsigned part, unsigned parts)
     for (size_t s = first; s < end && !is_stopped(it, s); s++) {
         double now = it->gained[0][s] * it->hub_scale + it->jump * it->mean_hub;
         note_change(it, part, it->hub[s], now, it->mean_hub);
+        it->hub_before[s] = (float)it->hub[s];
         it->hub[s] = now;
     }
 }

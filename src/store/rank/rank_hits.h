@@ -16,10 +16,12 @@ typedef struct RankHits {
     const Hits *hits;
     const LinkGraph *graph;
     RankTeam *team;
-    double *hub;                      /* by source, sum 1 */
-    double *flow;                     /* by source: what it gives along each of its links */
-    double *gained[RANK_TEAM_MAX];    /* by source: the next hubs, as far as a part has got */
-    double *authority;                /* by position, sum 1 */
+    double *hub;                   /* by source, sum 1 */
+    double *flow;                  /* by source: what it gives along each of its links */
+    double *gained[RANK_TEAM_MAX]; /* by source: the next hubs, as far as a part has got */
+    double *authority;             /* by position, sum 1 */
+    float *hub_before;             /* both one round earlier */
+    float *authority_before;
     double *score;                    /* by position: content; NULL: 1 each */
     double mean_hub;                  /* 1 / sources */
     double mean_authority;            /* 1 / targets */

@@ -55,6 +55,12 @@ double *rank_vector_doubles(RankMemory *memory, size_t n)
     return array == NULL ? NULL : (double *)(void *)array->mem;
 }
 
+float *rank_vector_singles(RankMemory *memory, size_t n)
+{
+    MMapArray *array = rank_memory_new(memory, n, sizeof(float));
+    return array == NULL ? NULL : (float *)(void *)array->mem;
+}
+
 Result rank_vector_arrange(RankMemory *memory, const MMapArray *vector, const LinkGraph *graph,
                            const atomic_bool *stop, double **out, double *total)
 {

@@ -42,6 +42,8 @@ Result rank_vector_arrange(RankMemory *memory, const MMapArray *vector, const Li
 
 /* n numbers in memory, 0; NULL without memory. */
 double *rank_vector_doubles(RankMemory *memory, size_t n);
+/* The same of floats. */
+float *rank_vector_singles(RankMemory *memory, size_t n);
 
 /* Multiplies n numbers by factor; not all of them when *stop becomes true. */
 void rank_vector_scale(double *values, size_t n, double factor, const atomic_bool *stop);
