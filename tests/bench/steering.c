@@ -200,6 +200,7 @@ static void crawl_scored(Progress *p, const SyntheticWeb *web, const float *rank
         hits_scorer_new(&hs, db) != hits_scorer_error_ok) {
         abort();
     }
+    bf_scheduler_set_leases(sch, 1);
     if (way == WAY_PAGE_RANK) {
         page_rank_scorer_setup(prs, sch->scorer);
     } else if (way == WAY_HITS || way == WAY_PLAIN_HITS) {

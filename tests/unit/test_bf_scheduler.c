@@ -16,6 +16,7 @@ static void the_best_uncrawled_page_is_next_and_each_once(void)
 {
     World w;
     world_start(&w);
+    bf_scheduler_set_leases(w.sch, 1);
     add(&w, "1", (const char *const[]){"2", "3", "4", NULL}, (const float[]){0.5f, 0.7f, 0.1f});
     add(&w, "2", (const char *const[]){"5", "6", NULL}, (const float[]){0.2f, 0.3f});
     add(&w, "4", (const char *const[]){"7", "3", NULL}, (const float[]){0.8f, 0.05f});
@@ -64,12 +65,14 @@ static void what_was_out_is_not_lost_by_a_crash(void)
 {
     World w;
     world_start(&w);
+    bf_scheduler_set_leases(w.sch, 1);
     add(&w, "http://a/", (const char *const[]){"http://a/1", "http://b/2", NULL},
         (const float[]){0.9f, 0.8f});
     expect(&w, 5, "http://a/1 http://b/2");
     add(&w, "http://b/2", NULL, NULL);
     world_close(&w, 1); /* the leases die with the process */
     world_open(&w);
+    bf_scheduler_set_leases(w.sch, 1);
     expect(&w, 5, "http://a/1");
     CU_ASSERT_EQUAL(bf_scheduler_release(w.sch, "http://a/1"), bf_scheduler_error_ok);
     CU_ASSERT_EQUAL(bf_scheduler_release(w.sch, "http://a/1"), bf_scheduler_error_no_page);
@@ -78,6 +81,85 @@ static void what_was_out_is_not_lost_by_a_crash(void)
     expect(&w, 5, "");
     CU_ASSERT_EQUAL(bf_scheduler_reload(w.sch), bf_scheduler_error_ok);
     expect(&w, 5, "http://a/1");
+    world_end(&w);
+}
+
+/* The documented way: a request takes pages out of the schedule. */
+static void what_was_requested_is_not_handed_out_again(void)
+{
+    World w;
+    BFSchedulerCounts counts;
+    world_start(&w);
+    add(&w, "http://a/", (const char *const[]){"http://a/1", "http://b/2", "http://b/3", NULL},
+        (const float[]){0.9f, 0.8f, 0.7f});
+    expect(&w, 2, "http://a/1 http://b/2");
+    CU_ASSERT_EQUAL(bf_scheduler_counts(w.sch, &counts), bf_scheduler_error_ok);
+    CU_ASSERT_EQUAL(counts.scheduled, 1);
+    CU_ASSERT_EQUAL(counts.requested, 0);
+    world_close(&w, 1);
+    world_open(&w);
+    expect(&w, 5, "http://b/3"); /* also after a restart */
+    expect(&w, 5, "");
+    CU_ASSERT_EQUAL(bf_scheduler_release(w.sch, "http://b/2"), bf_scheduler_error_ok);
+    CU_ASSERT_EQUAL(bf_scheduler_release(w.sch, "http://b/2"), bf_scheduler_error_no_page);
+    CU_ASSERT_EQUAL(bf_scheduler_release(w.sch, "http://never/"), bf_scheduler_error_no_page);
+    expect(&w, 5, "http://b/2");
+    add(&w, "http://b/2", NULL, NULL);
+    CU_ASSERT_EQUAL(bf_scheduler_release(w.sch, "http://b/2"), bf_scheduler_error_no_page);
+    CU_ASSERT_EQUAL(bf_scheduler_reload(w.sch), bf_scheduler_error_ok);
+    expect(&w, 5, "http://a/1 http://b/3"); /* never crawled */
+    world_end(&w);
+}
+
+static void tens_of_thousands_are_taken_out_once_each(void)
+{
+    World w;
+    PageRequest *request = NULL;
+    char url[64];
+    size_t n = 0;
+    world_start(&w);
+    for (size_t page = 0; page < 10; page++) {
+        (void)snprintf(url, sizeof url, "http://start.example/%zu", page);
+        CrawledPage *crawled = crawled_page_new(url);
+        for (size_t i = 0; i < 1000; i++) {
+            (void)snprintf(url, sizeof url, "http://h%zu.example/%zu/%zu", i % 70, page, i);
+            (void)crawled_page_add_link(crawled, url, (float)(i % 97) / 97.0f);
+        }
+        CU_ASSERT_EQUAL(bf_scheduler_add(w.sch, crawled), bf_scheduler_error_ok);
+        crawled_page_delete(crawled);
+    }
+    do {
+        page_request_delete(request);
+        CU_ASSERT_EQUAL_FATAL(bf_scheduler_request(w.sch, 333, &request), bf_scheduler_error_ok);
+        n += request->n_urls;
+    } while (request->n_urls > 0);
+    page_request_delete(request);
+    BFSchedulerCounts counts;
+    CU_ASSERT_EQUAL(bf_scheduler_counts(w.sch, &counts), bf_scheduler_error_ok);
+    CU_ASSERT_EQUAL(n, 10000);
+    CU_ASSERT_EQUAL(counts.scheduled, 0);
+    world_end(&w);
+}
+
+static void a_page_db_has_one_scheduler_and_one_schedule(void)
+{
+    World w;
+    BFScheduler *second = NULL;
+    world_start(&w);
+    CU_ASSERT_EQUAL(bf_scheduler_new(&second, w.db, "elsewhere"), bf_scheduler_error_locked);
+    CU_ASSERT_PTR_NOT_NULL(error_message(second->error));
+    bf_scheduler_delete(second);
+    add_one(&w, "http://a/", "http://a/1", 0.5f);
+    bf_scheduler_delete(w.sch);
+    CU_ASSERT_EQUAL(bf_scheduler_new(&second, w.db, "elsewhere"), bf_scheduler_error_invalid);
+    CU_ASSERT_PTR_NOT_NULL(strstr(error_message(second->error), "another path"));
+    bf_scheduler_delete(second);
+    CU_ASSERT_EQUAL_FATAL(bf_scheduler_new(&w.sch, w.db, NULL), bf_scheduler_error_ok);
+    expect(&w, 5, "http://a/1");
+    bf_scheduler_delete(w.sch);
+    CU_ASSERT_EQUAL_FATAL(bf_scheduler_new(&w.sch, w.db, "some/where"), bf_scheduler_error_ok);
+    bf_scheduler_delete(w.sch); /* it was empty; the folder may be another one */
+    CU_ASSERT_EQUAL_FATAL(bf_scheduler_new(&w.sch, w.db, "/moved/where"), bf_scheduler_error_ok);
     world_end(&w);
 }
 
@@ -178,6 +260,7 @@ static void tens_of_thousands_are_handed_out_once_each(void)
 {
     World w;
     world_start(&w);
+    bf_scheduler_set_leases(w.sch, 1);
     static bool seen[MANY_URLS];
     memset(seen, 0, sizeof seen);
     for (size_t i = 0; i < MANY_URLS;) {
@@ -196,6 +279,7 @@ static void tens_of_thousands_are_handed_out_once_each(void)
     CU_ASSERT_EQUAL(n, MANY_URLS);
     world_close(&w, 1); /* from the disk, too */
     world_open(&w);
+    bf_scheduler_set_leases(w.sch, 1);
     memset(seen, 0, sizeof seen);
     take_many(&w, seen, &n);
     CU_ASSERT_EQUAL(n, MANY_URLS);
@@ -465,6 +549,7 @@ static void adds_requests_updates_and_stop_go_together(void)
 {
     World w;
     world_start(&w);
+    bf_scheduler_set_leases(w.sch, 1);
     PageRankScorer *prs = NULL;
     CU_ASSERT_EQUAL_FATAL(page_rank_scorer_new(&prs, w.db), page_rank_scorer_error_ok);
     page_rank_scorer_setup(prs, w.sch->scorer);
@@ -511,6 +596,9 @@ UNIT_MAIN(
     {"scores order a hundred links and a restart goes on",
      scores_order_a_hundred_links_and_a_restart_goes_on},
     {"what was out is not lost by a crash", what_was_out_is_not_lost_by_a_crash},
+    {"what was requested is not handed out again", what_was_requested_is_not_handed_out_again},
+    {"tens of thousands are taken out once each", tens_of_thousands_are_taken_out_once_each},
+    {"a PageDB has one scheduler and one schedule", a_page_db_has_one_scheduler_and_one_schedule},
     {"a deleted schedule can be loaded again", a_deleted_schedule_can_be_loaded_again},
     {"pages beyond the depth are not scheduled", pages_beyond_the_depth_are_not_scheduled},
     {"hosts at their rate wait", hosts_at_their_rate_wait},

@@ -18,4 +18,8 @@ BFOrder bf_entry(const BFSchedulerState *state, uint8_t level_byte, float score,
 uint8_t bf_link_level(const BFSchedulerState *state, float score);
 uint8_t bf_scored_level(const BFScheduler *sch, float score);
 
+/* Makes the schedule agree with pages [first, end): what was never crawled is scheduled. url is
+ * scratch. */
+Result bf_reload_pages(BFScheduler *sch, MDB_txn *txn, uint64_t first, uint64_t end, Buffer *url);
+
 #endif

@@ -7,6 +7,8 @@
 #include "store/best_first/bf_error.h"
 #include "store/best_first/bf_moves.h"
 #include "store/best_first/bf_turn.h"
+#include "store/lmdb/lmdb_result.h"
+#include "store/page_tables/page_store.h"
 
 #define SCHEDULE_NAME "bf_schedule"
 #define LEVEL_RATIO   1.41421356f
@@ -15,7 +17,41 @@
 
 /* ---- Life ---- */
 
-static BFSchedulerError open_schedule(BFScheduler *sch)
+/* What tells one path from another: its last component. "": the default. */
+static const char *path_name(const char *path)
+{
+    const char *slash = path == NULL ? NULL : strrchr(path, '/');
+    return path == NULL ? "" : slash == NULL ? path : slash + 1;
+}
+
+/* Notes whose schedule it is. RESULT_EXISTS: it is another one's, and not empty. */
+static Result claim_schedule(BFScheduler *sch, MDB_txn *txn, const char *name)
+{
+    MDB_dbi info = sch->page_db->store->tables.info;
+    char key_text[] = SCHEDULE_NAME "_path";
+    MDB_val key = {sizeof key_text, key_text};
+    MDB_val value;
+    uint64_t entries = 0;
+    uint64_t hosts = 0;
+    int rc = mdb_get(txn, info, &key, &value);
+    if (rc == MDB_SUCCESS && value.mv_size == strlen(name) &&
+        memcmp(value.mv_data, name, value.mv_size) == 0) {
+        return RESULT_OK;
+    }
+    if (rc == MDB_SUCCESS) {
+        Result result = schedule_counts(sch->state->schedule, txn, &entries, &hosts);
+        if (result != RESULT_OK || entries > 0) {
+            return result != RESULT_OK ? result : RESULT_EXISTS;
+        }
+    }
+    if (rc == MDB_SUCCESS || rc == MDB_NOTFOUND) {
+        value = (MDB_val){strlen(name), (char *)(uintptr_t)name};
+        rc = mdb_put(txn, info, &key, &value, 0);
+    }
+    return lmdb_result(rc, "note the path of the schedule");
+}
+
+static BFSchedulerError open_schedule(BFScheduler *sch, const char *name)
 {
     const ScheduleOptions options = {
         .levels = SCHEDULE_MAX_LEVELS, .score_top = 1.0f, .score_ratio = LEVEL_RATIO};
@@ -25,9 +61,14 @@ static BFSchedulerError open_schedule(BFScheduler *sch)
         return code;
     }
     Result rc = schedule_open_named(&sch->state->schedule, txn, SCHEDULE_NAME, &options);
+    rc = rc == RESULT_OK ? claim_schedule(sch, txn, name) : rc;
     if (rc != RESULT_OK) {
         bf_abort(sch, BF_WRITER, txn);
-        return bf_fail_result(sch, rc, "bf_scheduler_new: the schedule cannot be opened");
+        return rc == RESULT_EXISTS
+                   ? bf_fail(sch, bf_scheduler_error_invalid,
+                             "bf_scheduler_new: this PageDB has a schedule that was made under "
+                             "another path; give that path, or another PageDB")
+                   : bf_fail_result(sch, rc, "bf_scheduler_new: the schedule cannot be opened");
     }
     uint64_t turn = 0;
     code = bf_commit(sch, BF_WRITER, txn, &turn);
@@ -36,30 +77,33 @@ static BFSchedulerError open_schedule(BFScheduler *sch)
     return code;
 }
 
-static char *default_path(const PageDB *db)
+static char *default_path(const char *db_path)
 {
-    size_t bytes = strlen(db->path) + sizeof "_bfs";
+    size_t bytes = strlen(db_path) + sizeof "_bfs";
     char *path = malloc(bytes);
     if (path != NULL) {
-        (void)snprintf(path, bytes, "%s_bfs", db->path);
+        (void)snprintf(path, bytes, "%s_bfs", db_path);
     }
     return path;
 }
 
 BFSchedulerError bf_scheduler_new(BFScheduler **sch, PageDB *db, const char *path)
 {
+    if (sch == NULL) {
+        return bf_scheduler_error_invalid;
+    }
     BFScheduler *s = *sch = calloc(1, sizeof *s);
     if (s == NULL) {
         return bf_scheduler_error_memory;
     }
     s->page_db = db;
-    s->txn_manager = db->txn_manager;
+    s->txn_manager = db == NULL ? NULL : db->txn_manager;
     s->persist = BF_SCHEDULER_DEFAULT_PERSIST;
     s->max_soft_domain_crawl_rate = -1.0f;
     s->max_hard_domain_crawl_rate = -1.0f;
     s->error = error_new();
     s->scorer = calloc(1, sizeof *s->scorer);
-    s->path = path == NULL ? default_path(db) : strdup(path);
+    s->path = path == NULL ? default_path(db == NULL ? "" : db->path) : strdup(path);
     s->state = calloc(1, sizeof *s->state);
     if (s->state != NULL) {
         mutex_init(&s->state->mutex, RANK_SCHEDULER);
@@ -74,7 +118,16 @@ BFSchedulerError bf_scheduler_new(BFScheduler **sch, PageDB *db, const char *pat
         *sch = NULL;
         return bf_scheduler_error_memory;
     }
-    BFSchedulerError code = open_schedule(s);
+    if (s->txn_manager == NULL) {
+        return bf_fail(s, bf_scheduler_error_invalid,
+                       "bf_scheduler_new: db is NULL, or was not opened");
+    }
+    if (atomic_exchange(&db->store->has_best_first, true)) {
+        return bf_fail(s, bf_scheduler_error_locked,
+                       "bf_scheduler_new: another BFScheduler works on this PageDB");
+    }
+    s->state->is_claimed = true;
+    BFSchedulerError code = open_schedule(s, path_name(path));
     if (code != bf_scheduler_error_ok) {
         return code;
     }
@@ -108,6 +161,9 @@ void bf_scheduler_delete(BFScheduler *sch)
         if (!sch->persist && sch->state->schedule != NULL) {
             empty_schedule(sch);
         }
+        if (sch->state->is_claimed) {
+            atomic_store(&sch->page_db->store->has_best_first, false);
+        }
         bf_front_delete(sch->state->front);
         schedule_close(sch->state->schedule);
         condition_destroy(&sch->state->wake);
@@ -125,6 +181,13 @@ void bf_scheduler_delete(BFScheduler *sch)
 }
 
 /* ---- Settings ---- */
+
+void bf_scheduler_set_leases(BFScheduler *sch, int value)
+{
+    if (sch != NULL) {
+        sch->leases = value;
+    }
+}
 
 void bf_scheduler_set_persist(BFScheduler *sch, int value)
 {

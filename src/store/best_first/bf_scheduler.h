@@ -19,9 +19,18 @@
  * moves a page only when its level changes. Between hosts the order is the same, but a request
  * spends no more than BF_SCHEDULER_EFFORT reads of the schedule on perfecting it (bf_front.h).
  *
- * Leases: a page that was requested is not handed out again by this object, and leaves the schedule
- * when it is added as crawled, so a crash loses nothing. bf_scheduler_release gives one page back
- * (a failed fetch), bf_scheduler_reload gives all back.
+ * What becomes of a page that was requested is said by `leases`. Without, the documented way and
+ * the default, the request takes the page out of the schedule for good, in a transaction of its
+ * own: nothing hands it out again, also after a restart, until it is released or reloaded. So a
+ * page whose fetch fails, or is lost in a crash, is not crawled unless somebody says so. With
+ * leases a request writes nothing: the page is not handed out again by this object, and leaves the
+ * schedule when it is added as crawled; a crash loses nothing, and what was out is handed out once
+ * more after a restart. In both ways bf_scheduler_release gives one page back (a failed fetch), and
+ * bf_scheduler_reload all that were never crawled.
+ *
+ * A PageDB has one BFScheduler at a time, and one schedule: a second object is refused, and so is
+ * another path than that of the schedule which is there, unless that is empty. Of paths only the
+ * last component counts, so that directories can be moved.
  *
  * Rates: max_soft_domain_crawl_rate and max_hard_domain_crawl_rate are URLs per second and host,
  * counted when they are handed out. Pages of hosts below the soft rate go first, then, in
@@ -100,10 +109,10 @@ typedef enum BFSchedulerError {
     bf_scheduler_error_internal,     /* unexpected error */
     bf_scheduler_error_thread,       /* error inside the threading library */
     /* Beyond the documented ones: */
-    bf_scheduler_error_full,   /* disk full: make room and try again */
+    bf_scheduler_error_full,    /* disk full: make room and try again */
     bf_scheduler_error_no_page, /* no such page */
-    bf_scheduler_error_locked,  /* another BFScheduler works on the PageDB, or this thread has a write
-                                   transaction open */
+    bf_scheduler_error_locked,  /* another BFScheduler works on the PageDB, or this thread has a
+                                   write  transaction open */
     bf_scheduler_error_invalid  /* an argument is NULL or out of range */
 } BFSchedulerError;
 
@@ -119,10 +128,13 @@ typedef struct BFScheduler {
     float max_soft_domain_crawl_rate; /* per second; negative: none (default) */
     float max_hard_domain_crawl_rate;
     uint64_t max_crawl_depth; /* 0: none */
+    int leases;               /* requests lease, and take nothing out of the schedule; default 0 */
     BFSchedulerState *state;  /* bf_state.h */
 } BFScheduler;
 
-/* path may be NULL. On failure *sch is NULL or holds the error. */
+/* path may be NULL. On failure *sch is NULL or holds the error, and is to be deleted.
+ * bf_scheduler_error_locked: another BFScheduler works on the PageDB. bf_scheduler_error_invalid:
+ * db is NULL, or the schedule of the PageDB was made under another path. */
 BFSchedulerError bf_scheduler_new(BFScheduler **sch, PageDB *db, const char *path);
 /* Stops the update thread if it runs. NULL is allowed. */
 void bf_scheduler_delete(BFScheduler *sch);
@@ -136,7 +148,7 @@ BFSchedulerError bf_scheduler_add_batch(BFScheduler *sch, const CrawledPage *con
  * hard rate. The caller deletes *request. */
 BFSchedulerError bf_scheduler_request(BFScheduler *sch, size_t n_pages, PageRequest **request);
 /* A requested page was not crawled: it may be requested again.
- * bf_scheduler_error_no_page: it is not out. */
+ * bf_scheduler_error_no_page: it is not out (unknown, crawled meanwhile, or never requested). */
 BFSchedulerError bf_scheduler_release(BFScheduler *sch, const char *url);
 /* Schedules every page anew that was never crawled, also what was requested. */
 BFSchedulerError bf_scheduler_reload(BFScheduler *sch);
@@ -151,6 +163,8 @@ BFSchedulerError bf_scheduler_update_stop(BFScheduler *sch);
 BFSchedulerError bf_scheduler_update(BFScheduler *sch);
 
 void bf_scheduler_set_persist(BFScheduler *sch, int value);
+/* Whether requests lease. Call it before the first request. */
+void bf_scheduler_set_leases(BFScheduler *sch, int value);
 BFSchedulerError bf_scheduler_set_max_domain_crawl_rate(BFScheduler *sch, float max_soft_crawl_rate,
                                                         float max_hard_crawl_rate);
 /* Pages further than so many links from a start page are not scheduled; 0: all are. For pages that

@@ -7,9 +7,7 @@
 
 #define RELOAD_AT_ONCE 4096u
 
-/* Schedules the uncrawled ones among pages [first, end) that are not scheduled yet. */
-static Result reload_pages(BFScheduler *sch, MDB_txn *txn, uint64_t first, uint64_t end,
-                           Buffer *url)
+Result bf_reload_pages(BFScheduler *sch, MDB_txn *txn, uint64_t first, uint64_t end, Buffer *url)
 {
     BFSchedulerState *state = sch->state;
     for (uint64_t index = first; index < end; index++) {
@@ -68,7 +66,7 @@ BFSchedulerError bf_scheduler_reload(BFScheduler *sch)
         }
         uint64_t n_pages = page_db_n_pages(sch->page_db, txn);
         uint64_t end = n_pages - first < RELOAD_AT_ONCE ? n_pages : first + RELOAD_AT_ONCE;
-        Result rc = reload_pages(sch, txn, first, end, &url);
+        Result rc = bf_reload_pages(sch, txn, first, end, &url);
         if (rc != RESULT_OK) {
             bf_abort(sch, BF_WRITER, txn);
             if (rc == RESULT_FULL && page_db_grow(sch->page_db) == page_db_error_ok) {

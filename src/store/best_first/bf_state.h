@@ -29,6 +29,7 @@ typedef struct BFMove {
 
 struct BFSchedulerState {
     Schedule *schedule;
+    bool is_claimed;                      /* the PageDB: PageDBStore.has_best_first */
     const Timekeeper *time;               /* set before the thread starts */
     atomic_uint_least64_t asked;          /* for a transaction, by writers that are no update, */
     atomic_uint_least64_t served;         /* and have ended it, or had none */

@@ -32,11 +32,13 @@ typedef struct PageDBStore {
     TxnManager *txn_manager; /* borrowed; all transactions go through it */
     PageTables tables;
     bool read_only;
-    uint64_t seed;       /* of the fingerprints */
-    uint64_t hash_mask;  /* bits of a page hash that count; all. Tests force equal hashes with it */
-    PageClaim *claim;    /* this process has the database open */
-    int64_t snapshot_ms; /* a stream's snapshot is renewed when it is older */
-    Mutex mutex;         /* guards PageDB.domain_temp; RANK_STORE */
+    uint64_t seed;      /* of the fingerprints */
+    uint64_t hash_mask; /* bits of a page hash that count; all. Tests force equal hashes with it */
+    atomic_bool has_best_first; /* a BFScheduler works on it */
+    atomic_bool has_frequency;  /* a FreqScheduler does */
+    PageClaim *claim;           /* this process has the database open */
+    int64_t snapshot_ms;        /* a stream's snapshot is renewed when it is older */
+    Mutex mutex;                /* guards PageDB.domain_temp; RANK_STORE */
     atomic_bool failed;  /* a commit could not be written or synced: nothing is written any more */
     Mutex streams_mutex; /* guards streams and, against parking, each of them; RANK_STORE */
     PageSnapshot *streams;
