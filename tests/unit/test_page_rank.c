@@ -236,7 +236,8 @@ static void old_is_the_sweep_before_the_last(void)
         CU_ASSERT_EQUAL(page_rank_get(pr, i, &old, &new), page_rank_error_ok);
         CU_ASSERT_EQUAL(page_rank_get(shorter, i, &shorter_old, &shorter_new), page_rank_error_ok);
         CU_ASSERT_EQUAL(old, shorter_new);
-        CU_ASSERT(fabs((double)new - (double)old) <= 1e-3 * fmax((double)new, 1.0 / (double)n) * 1.0001);
+        CU_ASSERT(fabs((double)new - (double)old) <=
+                  1e-3 * fmax((double)new, 1.0 / (double)n) * 1.0001);
     }
     (void)page_rank_delete(pr);
     (void)page_rank_delete(shorter);

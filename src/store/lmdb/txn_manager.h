@@ -88,9 +88,9 @@ TxnManagerError txn_manager_new(TxnManager **tm, MDB_env *env);
 TxnManagerError txn_manager_delete(TxnManager *tm);
 
 /* mdb_txn_begin, counted. A thread that has a write transaction open gets no second one
- * (txn_manager_error_thread, EDEADLK): it would wait for itself. flags: MDB_RDONLY or 0. Waits while the map is being resized. Adopts the
- * new size when another process has grown the map. Clears the slots of dead processes when the
- * table of readers is full. */
+ * (txn_manager_error_thread, EDEADLK): it would wait for itself. flags: MDB_RDONLY or 0. Waits
+ * while the map is being resized. Adopts the new size when another process has grown the map.
+ * Clears the slots of dead processes when the table of readers is full. */
 TxnManagerError txn_manager_begin(TxnManager *tm, int flags, MDB_txn **txn);
 /* mdb_txn_commit and mdb_txn_abort, uncounted. */
 TxnManagerError txn_manager_commit(TxnManager *tm, MDB_txn *txn);
