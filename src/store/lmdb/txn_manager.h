@@ -72,7 +72,7 @@ typedef struct TxnManager {
     InvSemaphore txn_counter_write; /* write transactions, counted from before they wait for LMDB */
     Error *error;                   /* owned; words for the last call that failed */
     _Atomic(MDB_txn *) writer;      /* the write transaction that is open, or NULL */
-    _Atomic uint64_t writer_thread; /* that has begun it */
+    _Atomic(uint64_t) writer_thread; /* that has begun it */
     /* Hooks for modules that keep transactions open between calls; set before the manager is
      * shared, or NULL. park is called before every attempt to grow, while new transactions may
      * begin: it ends idle transactions that are counted. drop_idle is called just before the map
