@@ -191,12 +191,17 @@ void bf_scheduler_set_leases(BFScheduler *sch, int value)
 
 void bf_scheduler_set_persist(BFScheduler *sch, int value)
 {
-    sch->persist = value;
+    if (sch != NULL) {
+        sch->persist = value;
+    }
 }
 
 BFSchedulerError bf_scheduler_set_max_domain_crawl_rate(BFScheduler *sch, float max_soft_crawl_rate,
                                                         float max_hard_crawl_rate)
 {
+    if (sch == NULL) {
+        return bf_scheduler_error_invalid;
+    }
     mutex_lock(&sch->state->mutex);
     Result rc = bf_front_set_rates(sch->state->front, (double)max_soft_crawl_rate,
                                    (double)max_hard_crawl_rate);
@@ -217,6 +222,9 @@ BFSchedulerError bf_scheduler_set_max_domain_crawl_rate(BFScheduler *sch, float 
 
 void bf_scheduler_set_max_crawl_depth(BFScheduler *sch, uint64_t value)
 {
+    if (sch == NULL) {
+        return;
+    }
     mutex_lock(&sch->state->mutex);
     sch->max_crawl_depth = value;
     mutex_unlock(&sch->state->mutex);
@@ -224,6 +232,9 @@ void bf_scheduler_set_max_crawl_depth(BFScheduler *sch, uint64_t value)
 
 void bf_scheduler_set_update_interval(BFScheduler *sch, time_t value)
 {
+    if (sch == NULL) {
+        return;
+    }
     mutex_lock(&sch->state->mutex);
     sch->state->interval_s = value;
     condition_broadcast(&sch->state->wake);

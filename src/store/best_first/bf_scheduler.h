@@ -60,7 +60,8 @@
  * update_stop and update: one thread, and update only while the thread does not run. Writing
  * transactions take turns; what they changed reaches the front in the order of their commits. stop
  * ends a running computation; moves that wait then go with later adds, or are forgotten.
- * Errors: the returned code; `error` has the words of the last failure. What failed changed
+ * Errors: a NULL argument is bf_scheduler_error_invalid; a setting of NULL does nothing. Otherwise
+ * the returned code; `error` has the words of the last failure. What failed changed
  * nothing.
  * Source: seeds 000 and 003, "BFScheduler"; DESIGN section 3. */
 #ifndef STORE_BEST_FIRST_BF_SCHEDULER_H

@@ -219,6 +219,14 @@ static BFSchedulerError try_add(Batch *batch, const PageWrite *writes)
 BFSchedulerError bf_scheduler_add_batch(BFScheduler *sch, const CrawledPage *const *pages,
                                         size_t n_pages)
 {
+    if (sch == NULL) {
+        return bf_scheduler_error_invalid;
+    }
+    for (size_t i = 0; i < n_pages; i++) {
+        if (pages == NULL || pages[i] == NULL || pages[i]->url == NULL) {
+            return bf_fail(sch, bf_scheduler_error_invalid, "bf_scheduler_add: a page is NULL");
+        }
+    }
     if (n_pages == 0) {
         return bf_scheduler_error_ok;
     }

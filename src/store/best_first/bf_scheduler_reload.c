@@ -55,6 +55,9 @@ Result bf_reload_pages(BFScheduler *sch, MDB_txn *txn, uint64_t first, uint64_t 
 BFSchedulerError bf_scheduler_reload(BFScheduler *sch)
 {
     Buffer url;
+    if (sch == NULL) {
+        return bf_scheduler_error_invalid;
+    }
     buffer_init(&url, BUFFER_NO_LIMIT);
     BFSchedulerError code = bf_scheduler_error_ok;
     bool is_done = false;

@@ -231,6 +231,9 @@ static BFSchedulerError update(BFScheduler *sch, bool is_urgent)
 
 BFSchedulerError bf_scheduler_update(BFScheduler *sch)
 {
+    if (sch == NULL) {
+        return bf_scheduler_error_invalid;
+    }
     return update(sch, true);
 }
 
@@ -281,6 +284,9 @@ static void *update_main(void *argument)
 
 BFSchedulerError bf_scheduler_update_start(BFScheduler *sch)
 {
+    if (sch == NULL) {
+        return bf_scheduler_error_invalid;
+    }
     BFSchedulerState *state = sch->state;
     if (state->is_started) {
         return bf_scheduler_error_ok;
@@ -296,6 +302,9 @@ BFSchedulerError bf_scheduler_update_start(BFScheduler *sch)
 
 BFSchedulerError bf_scheduler_update_stop(BFScheduler *sch)
 {
+    if (sch == NULL) {
+        return bf_scheduler_error_invalid;
+    }
     BFSchedulerState *state = sch->state;
     if (!state->is_started) {
         return bf_scheduler_error_ok;

@@ -45,7 +45,7 @@ struct Drum {
 
 /* --- options --------------------------------------------------------------------------------- */
 
-static bool complete_options(DrumOptions *options)
+static void complete_options(DrumOptions *options)
 {
     if (options->buckets == 0) {
         options->buckets = 16;
@@ -59,13 +59,35 @@ static bool complete_options(DrumOptions *options)
     if (options->auxiliary_bytes == 0) {
         options->auxiliary_bytes = 8 * options->bucket_bytes;
     }
-    return options->directory != NULL && options->repository != NULL &&
-           options->keys <= DRUM_KEYS_BYTES && options->keys == options->repository->keys &&
-           options->buckets <= DRUM_MAX_BUCKETS &&
-           (options->buckets & (options->buckets - 1)) == 0 && options->array_bytes >= 64 &&
-           options->array_bytes <= (size_t)64 << 20 && options->bucket_bytes <= (size_t)256 << 20 &&
-           (options->assign == NULL ||
-            (options->assign_bytes > 0 && options->assign_bytes <= DRUM_MAX_ASSIGNED));
+}
+
+const char *drum_problem(const DrumOptions *given)
+{
+    if (given == NULL) {
+        return "options is NULL";
+    }
+    DrumOptions options = *given;
+    complete_options(&options);
+    if (options.directory == NULL || options.repository == NULL) {
+        return options.directory == NULL ? "options.directory is NULL"
+                                         : "options.repository is NULL";
+    }
+    if (options.keys > DRUM_KEYS_BYTES || options.keys != options.repository->keys) {
+        return "options.keys are not the kind of keys that the repository holds";
+    }
+    if (options.buckets > DRUM_MAX_BUCKETS || (options.buckets & (options.buckets - 1)) != 0) {
+        return "options.buckets is not a power of two from 1 to 4096";
+    }
+    if (options.array_bytes < 64 || options.array_bytes > (size_t)64 << 20) {
+        return "options.array_bytes is not between 64 bytes and 64 MiB";
+    }
+    if (options.bucket_bytes > (size_t)256 << 20) {
+        return "options.bucket_bytes is above 256 MiB";
+    }
+    return options.assign != NULL &&
+                   (options.assign_bytes == 0 || options.assign_bytes > DRUM_MAX_ASSIGNED)
+               ? "options.assign_bytes is not between 1 and 64"
+               : NULL;
 }
 
 static void empty_arrays(Drum *drum)
@@ -113,17 +135,20 @@ Result drum_open(Drum **result, const DrumOptions *options, DrumRecovery *recove
     DrumRecovery unwanted = {.generations = 0};
     recovery = recovery != NULL ? recovery : &unwanted;
     *recovery = (DrumRecovery){.generations = 0};
+    if (result == NULL) {
+        return RESULT_INVALID;
+    }
     *result = NULL;
+    if (drum_problem(options) != NULL) {
+        return RESULT_INVALID;
+    }
     Drum *drum = calloc(1, sizeof *drum);
     if (drum == NULL) {
         return RESULT_MEMORY;
     }
     drum->directory = -1;
     drum->options = *options;
-    if (!complete_options(&drum->options)) {
-        free(drum);
-        return RESULT_INVALID;
-    }
+    complete_options(&drum->options);
     drum->bucket_shift = 64 - (unsigned)__builtin_ctz(drum->options.buckets);
     drum->arrays = calloc(drum->options.buckets, sizeof *drum->arrays);
     drum->arrays_room = malloc(drum->options.buckets * drum->options.array_bytes);

@@ -211,10 +211,14 @@ struct DrumRepository {
     void (*abort)(DrumRepository *repository);
 };
 
+/* What is wrong with the options, in words; NULL: nothing. For the caller of drum_open that answers
+ * RESULT_INVALID. The text is static. */
+const char *drum_problem(const DrumOptions *options);
 /* Opens the bucket files in options->directory, completes or drops what a crash left, and starts a
  * fresh generation. Recovered generations wait for drum_synchronize or a merge. recovery may be
- * NULL. RESULT_INVALID: an option is out of range. RESULT_LOCKED: another process has it.
- * RESULT_VERSION, RESULT_DAMAGED (skip_damaged opens it nevertheless), RESULT_IO, RESULT_MEMORY. */
+ * NULL. RESULT_INVALID: an option is out of range or NULL, see drum_problem. RESULT_LOCKED: another
+ * process has it. RESULT_VERSION, RESULT_DAMAGED (skip_damaged opens it nevertheless), RESULT_IO,
+ * RESULT_MEMORY. */
 Result drum_open(Drum **drum, const DrumOptions *options, DrumRecovery *recovery);
 
 /* The three operations, without and with auxiliary; everything is copied. RESULT_INVALID: an empty

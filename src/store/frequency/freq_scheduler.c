@@ -8,38 +8,51 @@
 #include <string.h>
 
 #include "base/core/clock.h"
+#include "store/page_tables/page_store.h"
 
 /* ---- Life ---- */
 
-static char *default_path(const PageDB *db)
+static char *default_path(const char *db_path)
 {
-    size_t bytes = strlen(db->path) + sizeof "_freqs";
+    size_t bytes = strlen(db_path) + sizeof "_freqs";
     char *path = malloc(bytes);
     if (path != NULL) {
-        (void)snprintf(path, bytes, "%s_freqs", db->path);
+        (void)snprintf(path, bytes, "%s_freqs", db_path);
     }
     return path;
 }
 
 FreqSchedulerError freq_scheduler_new(FreqScheduler **sch, PageDB *db, const char *path)
 {
+    if (sch == NULL) {
+        return freq_scheduler_error_invalid;
+    }
     FreqScheduler *s = *sch = calloc(1, sizeof *s);
     if (s == NULL) {
         return freq_scheduler_error_memory;
     }
     s->page_db = db;
-    s->txn_manager = db->txn_manager;
+    s->txn_manager = db == NULL ? NULL : db->txn_manager;
     s->persist = 1; /* until it is whole: a failed open deletes nothing */
     s->margin = -1.0f;
     s->lease_s = FREQ_SCHEDULER_DEFAULT_LEASE_S;
     s->error = error_new();
     s->leases = freq_leases_new();
-    s->path = path == NULL ? default_path(db) : strdup(path);
+    s->path = path == NULL ? default_path(db == NULL ? "" : db->path) : strdup(path);
     if (s->error == NULL || s->path == NULL || s->leases == NULL) {
         freq_scheduler_delete(s);
         *sch = NULL;
         return freq_scheduler_error_memory;
     }
+    if (s->txn_manager == NULL) {
+        return freq_fail(s, freq_scheduler_error_invalid,
+                         "freq_scheduler_new: db is NULL, or was not opened");
+    }
+    if (atomic_exchange(&db->store->has_frequency, true)) {
+        return freq_fail(s, freq_scheduler_error_locked,
+                         "freq_scheduler_new: another FreqScheduler works on this PageDB");
+    }
+    s->is_claimed = true;
     MDB_txn *txn = NULL;
     int code = page_db_txn_begin(db, false, &txn);
     if (code == page_db_error_ok) {
@@ -64,6 +77,9 @@ void freq_scheduler_delete(FreqScheduler *sch)
     }
     if (!sch->persist) {
         (void)freq_scheduler_clear(sch);
+    }
+    if (sch->is_claimed) {
+        atomic_store(&sch->page_db->store->has_frequency, false);
     }
     freq_leases_delete(sch->leases);
     error_delete(sch->error);
@@ -90,6 +106,11 @@ FreqSchedulerError freq_scheduler_clear(FreqScheduler *sch)
 
 FreqSchedulerError freq_scheduler_add(FreqScheduler *sch, const CrawledPage *page)
 {
+    if (sch == NULL || page == NULL) {
+        return sch == NULL ? freq_scheduler_error_invalid
+                           : freq_fail(sch, freq_scheduler_error_invalid,
+                                       "freq_scheduler_add: page is NULL");
+    }
     return freq_fail_page_db(sch, (int)page_db_add(sch->page_db, page, NULL),
                              "freq_scheduler_add: the page cannot be added");
 }
@@ -373,6 +394,11 @@ static int dump_visit(void *context, const FreqEntry *entry, const PageRef *page
 
 FreqSchedulerError freq_scheduler_dump(FreqScheduler *sch, FILE *output)
 {
+    if (sch == NULL || output == NULL) {
+        return sch == NULL ? freq_scheduler_error_invalid
+                           : freq_fail(sch, freq_scheduler_error_invalid,
+                                       "freq_scheduler_dump: output is NULL");
+    }
     int code = walk(sch, dump_visit, output);
     if (code == page_db_error_ok && ferror(output)) {
         code = page_db_error_invalid_path;

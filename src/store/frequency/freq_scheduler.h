@@ -29,6 +29,7 @@
 #define STORE_FREQUENCY_FREQ_SCHEDULER_H
 
 #include <lmdb.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -74,13 +75,16 @@ typedef struct FreqScheduler {
     size_t max_n_crawls; /* default 0: no bound */
     double lease_s;      /* default FREQ_SCHEDULER_DEFAULT_LEASE_S */
     struct FreqLeases *leases;
+    bool is_claimed; /* the PageDB */
     MDB_dbi schedule;
     MDB_dbi pages;
     double (*now_s)(void *context); /* seconds since 1970, for margin; NULL: the wall clock */
     void *now_context;
 } FreqScheduler;
 
-/* path may be NULL. On failure *sch is NULL or holds the error. */
+/* path may be NULL. On failure *sch is NULL or holds the error, and is to be deleted.
+ * freq_scheduler_error_locked: another FreqScheduler works on the PageDB. A NULL argument is
+ * freq_scheduler_error_invalid, here and in all calls below. */
 FreqSchedulerError freq_scheduler_new(FreqScheduler **sch, PageDB *db, const char *path);
 /* NULL is allowed. */
 void freq_scheduler_delete(FreqScheduler *sch);

@@ -151,6 +151,9 @@ static FreqSchedulerError run_load(Load *load, int (*prepare)(Load *load, MDB_tx
 FreqSchedulerError freq_scheduler_load_simple(FreqScheduler *sch, float freq_default,
                                               float freq_scale)
 {
+    if (sch == NULL) {
+        return freq_scheduler_error_invalid;
+    }
     Load load = {
         .sch = sch, .freq_of = simple_freq, .freq_default = freq_default, .freq_scale = freq_scale};
     return run_load(&load, NULL, NULL);
@@ -230,6 +233,11 @@ FreqSchedulerError freq_scheduler_load_estimated(FreqScheduler *sch, double visi
 FreqSchedulerError freq_scheduler_load_mmap(FreqScheduler *sch, MMapArray *freqs)
 {
     MDB_cursor *cursor = NULL;
+    if (sch == NULL || freqs == NULL) {
+        return sch == NULL ? freq_scheduler_error_invalid
+                           : freq_fail(sch, freq_scheduler_error_invalid,
+                                       "freq_scheduler_load_mmap: freqs is NULL");
+    }
     if (freqs->element_size != sizeof(PageFreq)) {
         return freq_fail(sch, freq_scheduler_error_internal,
                          "freq_scheduler_load_mmap: not an array of PageFreq");
@@ -261,6 +269,11 @@ FreqSchedulerError freq_scheduler_load_mmap(FreqScheduler *sch, MMapArray *freqs
 FreqSchedulerError freq_scheduler_cursor_open(FreqScheduler *sch, MDB_cursor **cursor)
 {
     MDB_txn *txn = NULL;
+    if (sch == NULL || cursor == NULL) {
+        return sch == NULL ? freq_scheduler_error_invalid
+                           : freq_fail(sch, freq_scheduler_error_invalid,
+                                       "freq_scheduler_cursor_open: cursor is NULL");
+    }
     *cursor = NULL;
     int code = page_db_txn_begin(sch->page_db, false, &txn);
     if (code == page_db_error_ok) {
@@ -275,6 +288,11 @@ FreqSchedulerError freq_scheduler_cursor_open(FreqScheduler *sch, MDB_cursor **c
 FreqSchedulerError freq_scheduler_cursor_write(FreqScheduler *sch, MDB_cursor *cursor,
                                                uint64_t hash, float freq)
 {
+    if (sch == NULL || cursor == NULL) {
+        return sch == NULL ? freq_scheduler_error_invalid
+                           : freq_fail(sch, freq_scheduler_error_invalid,
+                                       "freq_scheduler_cursor_write: cursor is NULL");
+    }
     if (!is_frequency((double)freq)) {
         return freq_scheduler_error_ok;
     }
@@ -298,6 +316,11 @@ FreqSchedulerError freq_scheduler_cursor_write(FreqScheduler *sch, MDB_cursor *c
 
 FreqSchedulerError freq_scheduler_cursor_commit(FreqScheduler *sch, MDB_cursor *cursor)
 {
+    if (sch == NULL || cursor == NULL) {
+        return sch == NULL ? freq_scheduler_error_invalid
+                           : freq_fail(sch, freq_scheduler_error_invalid,
+                                       "freq_scheduler_cursor_commit: cursor is NULL");
+    }
     MDB_txn *txn = mdb_cursor_txn(cursor);
     mdb_cursor_close(cursor);
     return freq_fail_page_db(sch, page_db_txn_commit(sch->page_db, txn),
@@ -306,6 +329,9 @@ FreqSchedulerError freq_scheduler_cursor_commit(FreqScheduler *sch, MDB_cursor *
 
 void freq_scheduler_cursor_abort(FreqScheduler *sch, MDB_cursor *cursor)
 {
+    if (sch == NULL || cursor == NULL) {
+        return;
+    }
     MDB_txn *txn = mdb_cursor_txn(cursor);
     mdb_cursor_close(cursor);
     page_db_txn_abort(sch->page_db, txn);

@@ -34,6 +34,7 @@ typedef struct PageDBStore {
     bool read_only;
     uint64_t seed;      /* of the fingerprints */
     uint64_t hash_mask; /* bits of a page hash that count; all. Tests force equal hashes with it */
+    bool lazy_sync;     /* page_db_set_sync(db, 0): synced when it is closed */
     atomic_bool has_best_first; /* a BFScheduler works on it */
     atomic_bool has_frequency;  /* a FreqScheduler does */
     PageClaim *claim;           /* this process has the database open */

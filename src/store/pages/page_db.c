@@ -12,7 +12,7 @@
 
 uint64_t page_db_hash(const char *url)
 {
-    return page_key_hash(url, strlen(url));
+    return url == NULL ? 0 : page_key_hash(url, strlen(url));
 }
 
 uint32_t page_db_hash_get_domain(uint64_t hash)
@@ -27,7 +27,22 @@ uint32_t page_db_hash_get_url(uint64_t hash)
 
 void page_db_set_persist(PageDB *db, int value)
 {
-    db->persist = value;
+    if (db != NULL) {
+        db->persist = value;
+    }
+}
+
+PageDBError page_db_set_sync(PageDB *db, int value)
+{
+    int rc = page_db_check(db, true, "page_db_set_sync");
+    if (rc == page_db_error_ok) {
+        rc = page_db_fail_mdb(db, mdb_env_set_flags(db->store->env, MDB_NOSYNC, value == 0),
+                              "page_db_set_sync");
+    }
+    if (rc == page_db_error_ok) {
+        db->store->lazy_sync = value == 0;
+    }
+    return (PageDBError)rc;
 }
 
 MDB_env *page_db_env(PageDB *db)
@@ -37,7 +52,10 @@ MDB_env *page_db_env(PageDB *db)
 
 int page_db_txn_begin(PageDB *db, bool read_only, MDB_txn **txn)
 {
-    error_clean(db->error);
+    int checked = page_db_check(db, txn != NULL, "page_db_txn_begin");
+    if (checked != page_db_error_ok) {
+        return checked;
+    }
     *txn = NULL;
     if (!read_only && db->store->read_only) {
         return page_db_fail(db, page_db_error_read_only, "the database was opened for reading");

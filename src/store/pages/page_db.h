@@ -90,6 +90,11 @@ uint64_t page_db_hash(const char *url);
 uint32_t page_db_hash_get_domain(uint64_t hash);
 uint32_t page_db_hash_get_url(uint64_t hash);
 
+/* What holds for all calls below: a NULL where an object, a text or a place for a result is needed
+ * is page_db_error_invalid, and so is a database that was not opened; the database's error has
+ * words for it, unless the database itself is NULL. Functions that return no code then do nothing,
+ * or return 0. */
+
 /* Opens the database in the directory path, which is created if it is missing (its parent is not).
  * On page_db_error_memory *db may be NULL; on other failures it is an object that holds the error
  * and must be given to page_db_delete. */
@@ -126,8 +131,14 @@ PageDBError page_db_get_scores_until(PageDB *db, MMapArray **scores, const atomi
 float page_db_get_domain_crawl_rate(PageDB *db, uint32_t domain_hash);
 
 void page_db_set_persist(PageDB *db, int value);
+/* Whether every commit is made durable (value 1, the default) or only the closing of the database
+ * is (0): then a call costs no sync, a process that dies loses nothing, and a power cut may cost
+ * the whole database. Works for everything that writes through this PageDB, schedulers included.
+ * Call it while no other thread writes. page_db_error_invalid: db is NULL or was not opened. */
+PageDBError page_db_set_sync(PageDB *db, int value);
 /* Starts to track how often the n_domains hottest domains are crawled within window seconds, by the
- * time of the pages that are added. Replaces what was tracked before. */
+ * time of the pages that are added. Replaces what was tracked before. page_db_error_invalid: no
+ * domains, or a window that is not above 0. */
 PageDBError page_db_set_domain_temp(PageDB *db, size_t n_domains, float window);
 
 /* One line per page in order of hash: "%016x hash, index, url, first_crawl, last_crawl, n_changes,

@@ -115,12 +115,25 @@ static bool map_is_small(PageDB *db)
     return rc == 0 && info.me_mapsize < PAGE_DB_DEFAULT_SIZE;
 }
 
+static bool are_pages(const CrawledPage *const *pages, size_t n)
+{
+    for (size_t i = 0; pages != NULL && i < n; i++) {
+        if (pages[i] == NULL || pages[i]->url == NULL || pages[i]->links == NULL) {
+            return false;
+        }
+    }
+    return pages != NULL || n == 0;
+}
+
 PageDBError page_db_add_batch(PageDB *db, const CrawledPage *const *pages, size_t n_pages,
                               PageInfoList **page_info_list)
 {
-    error_clean(db->error);
     if (page_info_list != NULL) {
         *page_info_list = NULL;
+    }
+    int checked = page_db_check(db, are_pages(pages, n_pages), "page_db_add");
+    if (checked != page_db_error_ok) {
+        return (PageDBError)checked;
     }
     PageWrite *writes = calloc(n_pages == 0 ? 1 : n_pages, sizeof *writes);
     if (writes == NULL) {

@@ -28,6 +28,10 @@ static PageDBError end_dump(PageDB *db, FILE *output, StreamState state)
 
 PageDBError page_db_info_dump(PageDB *db, FILE *output)
 {
+    int checked = page_db_check(db, output != NULL, "page_db_info_dump");
+    if (checked != page_db_error_ok) {
+        return (PageDBError)checked;
+    }
     HashInfoStream *stream = NULL;
     PageDBError rc = hashinfo_stream_new(&stream, db);
     if (rc != page_db_error_ok) {
@@ -49,6 +53,10 @@ PageDBError page_db_info_dump(PageDB *db, FILE *output)
 
 PageDBError page_db_links_dump(PageDB *db, FILE *output)
 {
+    int checked = page_db_check(db, output != NULL, "page_db_links_dump");
+    if (checked != page_db_error_ok) {
+        return (PageDBError)checked;
+    }
     PageDBLinkStream *stream = NULL;
     PageDBError rc = page_db_link_stream_new(&stream, db);
     if (rc != page_db_error_ok) {

@@ -298,10 +298,16 @@ static int make_txn_manager(PageDB *db)
 int page_db_open(PageDB **db, const char *path, const PageDBOptions *options)
 {
     static const PageDBOptions defaults = {.map_bytes = 0};
+    if (db == NULL) {
+        return page_db_error_invalid;
+    }
     options = options == NULL ? &defaults : options;
-    *db = allocate(path);
+    *db = allocate(path == NULL ? "" : path);
     if (*db == NULL) {
         return page_db_error_memory;
+    }
+    if (path == NULL) {
+        return page_db_fail(*db, page_db_error_invalid, "page_db_open: path is NULL");
     }
     PageDBStore *store = (*db)->store;
     store->read_only = options->read_only;
@@ -345,6 +351,9 @@ PageDBError page_db_delete(PageDB *db)
     page_readers_delete(store);
     (void)txn_manager_delete(db->txn_manager);
     if (store->env != NULL) {
+        if (store->lazy_sync) {
+            (void)mdb_env_sync(store->env, 1);
+        }
         mdb_env_close(store->env);
     }
     page_claim_drop(store->claim);

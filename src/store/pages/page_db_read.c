@@ -199,7 +199,10 @@ static int find_in_tree(PageDB *db, PageReader *reader, uint64_t hash, uint64_t 
 
 PageDBError page_db_get_info(PageDB *db, uint64_t hash, PageInfo **pi)
 {
-    error_clean(db->error);
+    int checked = page_db_check(db, pi != NULL, "page_db_get_info");
+    if (checked != page_db_error_ok) {
+        return (PageDBError)checked;
+    }
     *pi = NULL;
     page_lookup_prefetch(&db->store->lookup, hash);
     PageReader *reader = NULL;
@@ -221,7 +224,10 @@ PageDBError page_db_get_info(PageDB *db, uint64_t hash, PageInfo **pi)
 
 PageDBError page_db_get_idx(PageDB *db, uint64_t hash, uint64_t *idx)
 {
-    error_clean(db->error);
+    int checked = page_db_check(db, idx != NULL, "page_db_get_idx");
+    if (checked != page_db_error_ok) {
+        return (PageDBError)checked;
+    }
     *idx = 0;
     page_lookup_prefetch(&db->store->lookup, hash);
     PageReader *reader = NULL;

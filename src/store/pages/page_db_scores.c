@@ -55,7 +55,10 @@ PageDBError page_db_get_scores(PageDB *db, MMapArray **scores)
 
 PageDBError page_db_get_scores_until(PageDB *db, MMapArray **scores, const atomic_bool *stop)
 {
-    error_clean(db->error);
+    int checked = page_db_check(db, scores != NULL, "page_db_get_scores");
+    if (checked != page_db_error_ok) {
+        return (PageDBError)checked;
+    }
     *scores = NULL;
     size_t size = strlen(db->path) + sizeof "/scores.bin";
     char *path = malloc(size);

@@ -69,3 +69,18 @@ int page_db_fail_find(PageDB *db, int rc, const char *what)
     return rc == MDB_NOTFOUND ? page_db_fail(db, page_db_error_no_page, "there is no such page")
                               : page_db_fail_mdb(db, rc, what);
 }
+
+int page_db_check(PageDB *db, bool is_given, const char *function)
+{
+    char text[MESSAGE_BYTES];
+    if (db == NULL) {
+        return page_db_error_invalid;
+    }
+    error_clean(db->error);
+    if (db->txn_manager != NULL && is_given) {
+        return page_db_error_ok;
+    }
+    (void)snprintf(text, sizeof text, "%s: %s", function,
+                   is_given ? "the database was not opened" : "an argument is NULL");
+    return page_db_fail(db, page_db_error_invalid, text);
+}

@@ -6,6 +6,8 @@
 #ifndef STORE_PAGES_PAGE_ERROR_H
 #define STORE_PAGES_PAGE_ERROR_H
 
+#include <stdbool.h>
+
 #include "store/pages/page_db.h"
 
 /* Sets the error of db and returns code. what: "page_db_add: ...". */
@@ -14,5 +16,9 @@ int page_db_fail(PageDB *db, int code, const char *what);
 int page_db_fail_mdb(PageDB *db, int rc, const char *what);
 /* The same for a look-up: MDB_NOTFOUND is page_db_error_no_page. */
 int page_db_fail_find(PageDB *db, int rc, const char *what);
+
+/* What a caller can get wrong, before anything is done: no database, one that was not opened, or a
+ * NULL argument (is_given is false). Starts the error clean. page_db_error_invalid with words. */
+int page_db_check(PageDB *db, bool is_given, const char *function);
 
 #endif

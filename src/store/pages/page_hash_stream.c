@@ -21,7 +21,10 @@ static StreamState failed(PageDB *db, StreamState *state, int rc, const char *wh
 
 PageDBError hashidx_stream_new(HashIdxStream **st, PageDB *db)
 {
-    error_clean(db->error);
+    int checked = page_db_check(db, st != NULL, "hashidx_stream_new");
+    if (checked != page_db_error_ok) {
+        return (PageDBError)checked;
+    }
     *st = NULL;
     HashIdxStream *stream = calloc(1, sizeof *stream);
     uint8_t *entries = malloc(ENTRIES_BYTES);
@@ -149,6 +152,9 @@ static int read_entries(HashIdxStream *st)
 
 StreamState hashidx_stream_next(HashIdxStream *st, uint64_t *hash, size_t *idx)
 {
+    if (st == NULL || hash == NULL || idx == NULL) {
+        return stream_state_error;
+    }
     if (st->i_entry == st->n_entries) {
         int rc = st->state == stream_state_end ? MDB_NOTFOUND : read_entries(st);
         if (rc == MDB_NOTFOUND) {
@@ -169,6 +175,10 @@ StreamState hashidx_stream_next(HashIdxStream *st, uint64_t *hash, size_t *idx)
 
 PageDBError hashinfo_stream_new(HashInfoStream **st, PageDB *db)
 {
+    int checked = page_db_check(db, st != NULL, "hashinfo_stream_new");
+    if (checked != page_db_error_ok) {
+        return (PageDBError)checked;
+    }
     *st = NULL;
     HashIdxStream *indices = NULL;
     PageDBError rc = hashidx_stream_new(&indices, db);
@@ -197,6 +207,9 @@ void hashinfo_stream_delete(HashInfoStream *st)
 StreamState hashinfo_stream_next(HashInfoStream *st, uint64_t *hash, PageInfo **pi)
 {
     size_t index = 0;
+    if (st == NULL || hash == NULL || pi == NULL) {
+        return stream_state_error;
+    }
     st->state = hashidx_stream_next(st->indices, hash, &index);
     st->cur = st->indices->cur;
     if (st->state != stream_state_next) {

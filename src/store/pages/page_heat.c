@@ -5,11 +5,20 @@
 
 PageDBError page_db_set_domain_temp(PageDB *db, size_t n_domains, float window)
 {
-    error_clean(db->error);
+    int rc = page_db_check(db, true, "page_db_set_domain_temp");
+    if (rc != page_db_error_ok) {
+        return (PageDBError)rc;
+    }
+    if (n_domains == 0 || !(window > 0.0f)) {
+        return (PageDBError)page_db_fail(
+            db, page_db_error_invalid,
+            n_domains == 0 ? "page_db_set_domain_temp: n_domains is 0, expected 1 or more"
+                           : "page_db_set_domain_temp: window is not above 0 seconds");
+    }
     DomainTemp *fresh = domain_temp_new(n_domains, window);
     if (fresh == NULL) {
         return (PageDBError)page_db_fail(db, page_db_error_memory,
-                                         "page_db_set_domain_temp: no memory, or no domains");
+                                         "page_db_set_domain_temp: no memory for so many domains");
     }
     mutex_lock(&db->store->mutex);
     DomainTemp *old = db->domain_temp;
@@ -21,6 +30,9 @@ PageDBError page_db_set_domain_temp(PageDB *db, size_t n_domains, float window)
 
 float page_db_get_domain_crawl_rate(PageDB *db, uint32_t domain_hash)
 {
+    if (db == NULL) {
+        return 0;
+    }
     mutex_lock(&db->store->mutex);
     float temp = db->domain_temp == NULL ? 0 : domain_temp_get(db->domain_temp, domain_hash);
     mutex_unlock(&db->store->mutex);

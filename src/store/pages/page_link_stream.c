@@ -27,7 +27,10 @@ static StreamState failed(PageDBLinkStream *es, int rc)
 
 PageDBError page_db_link_stream_new(PageDBLinkStream **es, PageDB *db)
 {
-    error_clean(db->error);
+    int checked = page_db_check(db, es != NULL, "page_db_link_stream_new");
+    if (checked != page_db_error_ok) {
+        return (PageDBError)checked;
+    }
     *es = NULL;
     PageDBLinkStream *stream = calloc(1, sizeof *stream);
     if (stream == NULL) {
@@ -198,6 +201,9 @@ static StreamState next_page(PageDBLinkStream *es)
 StreamState page_db_link_stream_next(void *st, Link *link)
 {
     PageDBLinkStream *es = st;
+    if (es == NULL || link == NULL) {
+        return stream_state_error;
+    }
     if (es->i_to == es->n_to) {
         StreamState state = next_page(es);
         if (state != stream_state_next) {
@@ -228,6 +234,9 @@ StreamState page_db_link_stream_next_page(PageDBLinkStream *es, uint64_t *from, 
 StreamState page_db_link_stream_reset(void *st)
 {
     PageDBLinkStream *es = st;
+    if (es == NULL) {
+        return stream_state_error;
+    }
     int rc = page_snapshot_renew(es->snapshot);
     es->started = false;
     es->n_pages = 0;

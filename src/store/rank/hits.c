@@ -22,6 +22,9 @@ static void forget_computation(Hits *hits)
 
 HitsError hits_new(Hits **hits, const char *path, size_t max_vertices)
 {
+    if (hits == NULL) {
+        return hits_error_internal;
+    }
     Hits *h = *hits = calloc(1, sizeof *h);
     if (h == NULL) {
         return hits_error_memory;
@@ -87,6 +90,9 @@ static Result reserve(Hits *hits, size_t n_pages)
 
 HitsError hits_set_n_pages(Hits *hits, size_t n_pages)
 {
+    if (hits == NULL) {
+        return hits_error_internal;
+    }
     error_clean(hits->error);
     return reserve(hits, n_pages) == RESULT_OK
                ? hits_error_ok
@@ -227,7 +233,14 @@ static HitsError fail_to_build(Hits *hits, Result rc)
 HitsError hits_compute(Hits *hits, void *link_stream_state, LinkStreamNextFunc *link_stream_next,
                        LinkStreamResetFunc *link_stream_reset)
 {
+    if (hits == NULL) {
+        return hits_error_internal;
+    }
     error_clean(hits->error);
+    if (link_stream_next == NULL || link_stream_reset == NULL) {
+        return fail(hits, hits_error_internal,
+                    "hits_compute: a function of the link stream is NULL");
+    }
     LinkGraph *graph = NULL;
     Result rc = link_graph_build(&graph, hits->n_pages, link_stream_state, link_stream_next,
                                  link_stream_reset, hits->stop);
@@ -311,5 +324,8 @@ size_t hits_get_n_ranked(const Hits *hits)
 
 void hits_set_persist(Hits *hits, int value)
 {
+    if (hits == NULL) {
+        return;
+    }
     hits->persist = value;
 }

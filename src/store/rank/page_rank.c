@@ -24,6 +24,9 @@ static void forget_computation(PageRank *pr)
 
 PageRankError page_rank_new(PageRank **pr, const char *path, size_t max_vertices)
 {
+    if (pr == NULL) {
+        return page_rank_error_internal;
+    }
     PageRank *p = *pr = calloc(1, sizeof *p);
     if (p == NULL) {
         return page_rank_error_memory;
@@ -85,6 +88,9 @@ static Result reserve(PageRank *pr, size_t n_pages)
 
 PageRankError page_rank_set_n_pages(PageRank *pr, size_t n_pages)
 {
+    if (pr == NULL) {
+        return page_rank_error_internal;
+    }
     error_clean(pr->error);
     return reserve(pr, n_pages) == RESULT_OK
                ? page_rank_error_ok
@@ -338,7 +344,14 @@ PageRankError page_rank_compute(PageRank *pr, void *link_stream_state,
                                 LinkStreamNextFunc *link_stream_next,
                                 LinkStreamResetFunc *link_stream_reset)
 {
+    if (pr == NULL) {
+        return page_rank_error_internal;
+    }
     error_clean(pr->error);
+    if (link_stream_next == NULL || link_stream_reset == NULL) {
+        return fail(pr, page_rank_error_internal,
+                    "page_rank_compute: a function of the link stream is NULL");
+    }
     LinkGraph *graph = NULL;
     Result rc = link_graph_build(&graph, pr->n_pages, link_stream_state, link_stream_next,
                                  link_stream_reset, pr->stop);
@@ -404,5 +417,8 @@ void page_rank_get_totals(const PageRank *pr, PageRankTotals *totals)
 
 void page_rank_set_persist(PageRank *pr, int value)
 {
+    if (pr == NULL) {
+        return;
+    }
     pr->persist = value;
 }

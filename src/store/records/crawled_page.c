@@ -43,6 +43,9 @@ void crawled_page_delete(CrawledPage *cp)
 
 int crawled_page_add_link(CrawledPage *cp, const char *url, float score)
 {
+    if (cp == NULL || url == NULL) {
+        return -1;
+    }
     PageLinks *links = cp->links;
     if (links->n_links == links->m_links) {
         LinkInfo *more = reallocarray(links->link_info, links->m_links, 2 * sizeof *more);
@@ -62,17 +65,20 @@ int crawled_page_add_link(CrawledPage *cp, const char *url, float score)
 
 const LinkInfo *crawled_page_get_link(const CrawledPage *cp, size_t i)
 {
-    return &cp->links->link_info[i];
+    return cp == NULL || i >= cp->links->n_links ? NULL : &cp->links->link_info[i];
 }
 
 size_t crawled_page_n_links(const CrawledPage *cp)
 {
-    return cp->links->n_links;
+    return cp == NULL ? 0 : cp->links->n_links;
 }
 
 int crawled_page_set_hash(CrawledPage *cp, const char *hash, size_t hash_length)
 {
     char *copy = NULL;
+    if (cp == NULL || (hash == NULL && hash_length > 0)) {
+        return -1;
+    }
     if (hash_length > 0) {
         copy = malloc(hash_length);
         if (copy == NULL) {

@@ -15,6 +15,9 @@ static int fail(HitsScorer *hs, HitsScorerError code, const char *what)
 
 HitsScorerError hits_scorer_new(HitsScorer **hs, PageDB *db)
 {
+    if (hs == NULL) {
+        return hits_scorer_error_internal;
+    }
     HitsScorer *p = *hs = calloc(1, sizeof *p);
     if (p == NULL) {
         return hits_scorer_error_memory;
@@ -29,6 +32,10 @@ HitsScorerError hits_scorer_new(HitsScorer **hs, PageDB *db)
         (void)hits_scorer_delete(p);
         *hs = NULL;
         return hits_scorer_error_memory;
+    }
+    if (db == NULL || db->txn_manager == NULL) {
+        return (HitsScorerError)fail(p, hits_scorer_error_internal,
+                                     "hits_scorer_new: db is NULL, or was not opened");
     }
     if (hits_new(&p->hits, db->path, FIRST_PAGES) != hits_error_ok) {
         return (HitsScorerError)fail(p, hits_scorer_error_internal,

@@ -15,6 +15,9 @@ static int fail(PageRankScorer *prs, PageRankScorerError code, const char *what)
 
 PageRankScorerError page_rank_scorer_new(PageRankScorer **prs, PageDB *db)
 {
+    if (prs == NULL) {
+        return page_rank_scorer_error_internal;
+    }
     PageRankScorer *p = *prs = calloc(1, sizeof *p);
     if (p == NULL) {
         return page_rank_scorer_error_memory;
@@ -29,6 +32,10 @@ PageRankScorerError page_rank_scorer_new(PageRankScorer **prs, PageDB *db)
         (void)page_rank_scorer_delete(p);
         *prs = NULL;
         return page_rank_scorer_error_memory;
+    }
+    if (db == NULL || db->txn_manager == NULL) {
+        return (PageRankScorerError)fail(p, page_rank_scorer_error_internal,
+                                         "page_rank_scorer_new: db is NULL, or was not opened");
     }
     if (page_rank_new(&p->page_rank, db->path, FIRST_PAGES) != page_rank_error_ok) {
         return (PageRankScorerError)fail(p, page_rank_scorer_error_internal,
