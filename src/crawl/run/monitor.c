@@ -211,6 +211,13 @@ static void sample_hosts(const Stats *stats, StatusSample *s)
     s->next_retry_ms = s->hosts_waiting > 0 && left_ms > 0 ? (uint64_t)left_ms : 0;
 }
 
+static void sample_readers(const ReaderGuard *guard, StatusSample *s)
+{
+    s->db_readers = guard->table.slots;
+    s->db_reader_age_ms = (uint64_t)guard->age_ms;
+    s->db_reader_pid = guard->age_ms == 0 ? 0 : (uint64_t)guard->watch.pid;
+}
+
 static void sample(Monitor *monitor, MonoTime now, StatusSample *s)
 {
     AgentParts *parts = monitor->parts;
@@ -255,10 +262,8 @@ static void sample(Monitor *monitor, MonoTime now, StatusSample *s)
         .chore_cpu_max_us = stats_get(&stats->chore_cpu_max_us),
         .rss_bytes = status_rss_bytes(),
         .map_drops = page_db_check_residence(monitor->store->tables.db),
-        .db_bytes = database_bytes(monitor),
-        .db_readers = monitor->readers.table.slots,
-        .db_reader_age_ms = (uint64_t)monitor->readers.age_ms,
-        .db_reader_pid = monitor->readers.age_ms == 0 ? 0 : (uint64_t)monitor->readers.watch.pid};
+        .db_bytes = database_bytes(monitor)};
+    sample_readers(&monitor->readers, s);
     for (size_t i = 0; i < 6; i++) {
         s->by_status[i] = stats_get(&stats->by_status[i]);
     }
