@@ -23,9 +23,9 @@ Q := $(if $(V),,@)
 PKGS := libcurl libxml-2.0 libcares lmdb libpcre2-8 inih libpsl libidn2 libxxhash libdeflate zlib \
         libzstd libbrotlidec libssl libcrypto ncursesw
 # What works before the libraries are there, or without them.
-NO_PKGS := deps deps-dev deps-fuzz deps-bench help clean format lint check
+NO_PKGS := deps deps-dev deps-fuzz deps-bench deps-deb help clean format lint check
 ifneq ($(if $(MAKECMDGOALS),$(filter-out $(NO_PKGS),$(MAKECMDGOALS)),all),)
-  ifeq ($(filter deps deps-dev deps-fuzz deps-bench,$(MAKECMDGOALS)),)
+  ifeq ($(filter deps deps-dev deps-fuzz deps-bench deps-deb,$(MAKECMDGOALS)),)
     ifneq ($(shell $(PKG_CONFIG) --exists $(PKGS) 2>/dev/null && echo yes),yes)
       $(error libraries are missing: run `make deps` first (it installs Debian packages))
     endif
@@ -121,7 +121,7 @@ $(OUT)/flags.list: export LIST = $(shell $(CC) --version | head -n 1) $(COMPILE)
 $(OUT)/libragno.list: export LIST = $(LIB_SRC)
 $(OUT)/web.list: export LIST = $(WEB_SRC)
 $(OUT)/sim.list: export LIST = $(SIM_SRC)
-$(OUT)/%.list: FORCE | $(filter deps deps-dev deps-fuzz deps-bench,$(MAKECMDGOALS))
+$(OUT)/%.list: FORCE | $(filter deps deps-dev deps-fuzz deps-bench deps-deb,$(MAKECMDGOALS))
 	@mkdir -p $(@D)
 	@printf '%s\n' "$$LIST" | cmp -s - $@ || printf '%s\n' "$$LIST" >$@
 .PHONY: FORCE
@@ -176,11 +176,13 @@ DEPS_FUZZ := clang libclang-rt-14-dev
 DEPS_DEV := $(DEPS_FUZZ) clang-format clang-tidy cppcheck shellcheck nginx-light apache2-doc \
         debian-handbook postgresql-doc-15 python3-doc libcld2-0 wrk tmux zsh logrotate tinyproxy-bin \
         dante-server python3-cryptography
+# To build Debian packages and to look at them.
+DEPS_DEB := debhelper dpkg-dev debootstrap lintian
 # What the benchmarks of real pages serve, and whom they compare with. Half a gigabyte.
 DEPS_BENCH := nginx-light wget2 apache2-doc debian-handbook erlang-doc libboost-doc openjdk-17-doc \
         postgresql-doc-15 python3-doc rust-doc
 
-.PHONY: deps deps-dev deps-fuzz deps-bench
+.PHONY: deps deps-dev deps-fuzz deps-bench deps-deb
 ## make deps            installs the Debian packages that are missing (asks for root only then)
 deps:
 	@tools/deps $(DEPS)
@@ -196,6 +198,10 @@ deps-fuzz:
 ## make deps-bench      and those for `make bench`: documentation as real pages, wget2
 deps-bench:
 	@tools/deps $(DEPS) $(DEPS_BENCH)
+
+## make deps-deb        and those for `make deb` and `make deb-test`
+deps-deb:
+	@tools/deps $(DEPS) $(DEPS_DEB)
 
 # ---- Tests ----
 .PHONY: unit integration sim test lint format check demo bench
@@ -317,5 +323,15 @@ install: all $(OUT)/install/libragno.a $(OUT)/install/libragno.so.$(VERSION)
 	@PREFIX='$(PREFIX)' LIBDIR='$(LIBDIR)' DESTDIR='$(DESTDIR)' VERSION='$(VERSION)' SO='$(SO)' \
 	    OUT='$(OUT)' PKGS='$(LIBRAGNO_PKGS)' UNITDIR='$(UNITDIR)' ZSHDIR='$(ZSHDIR)' \
 	    tools/install $(LIBRAGNO_HEADERS)
+
+# ---- Debian packages of ragno itself ----
+.PHONY: deb deb-test
+## make deb             Debian packages in build/deb: ragno, libragno0, libragno-dev (CHECK=1: with unit tests)
+deb:
+	@tools/make-deb "$(VERSION)"
+
+## make deb-test        builds them twice, asks lintian, and installs, runs and removes them in a bare Debian
+deb-test:
+	@tests/deb
 
 -include $(shell find $(OUT) -name '*.d' 2>/dev/null)
