@@ -21,6 +21,7 @@ enum {
     OPT_MAX_DURATION,
     OPT_WARC_MAX_SIZE,
     OPT_NO_WARC,
+    OPT_PAGE_REQUISITES,
     OPT_PROGRESS,
     OPT_PRINT_CONFIG,
     OPT_HELP_CONFIG,
@@ -44,6 +45,7 @@ static const struct option long_options[] = {
     {"exclude-domains", required_argument, NULL, OPT_EXCLUDE},
     {"accept-regex", required_argument, NULL, OPT_ACCEPT},
     {"reject-regex", required_argument, NULL, OPT_REJECT},
+    {"page-requisites", no_argument, NULL, OPT_PAGE_REQUISITES},
     {"max-pages", required_argument, NULL, OPT_MAX_PAGES},
     {"quota", required_argument, NULL, 'Q'},
     {"max-duration", required_argument, NULL, OPT_MAX_DURATION},
@@ -119,6 +121,7 @@ void crawl_usage(FILE *out)
         "  -t, --tries N             attempts at a URL at most\n"
         "  -D, --domains LIST        only these hosts and below; --exclude-domains LIST\n"
         "      --accept-regex RE     only URLs in which RE is found; --reject-regex RE\n"
+        "      --page-requisites     and what pages need to be shown: images, styles, scripts\n"
         "      --max-pages N  -Q, --quota BYTES  --max-duration TIME\n"
         "      --no-warc             keep no WARC files;  --warc-max-size BYTES\n"
         "  -o, --log FILE            crawl log (default DIR/crawl.log)\n"
@@ -261,6 +264,8 @@ static int take_option(Line *line, int option)
         return 0;
     case OPT_NO_WARC:
         return assign(line, "warc.enabled", "no", NULL);
+    case OPT_PAGE_REQUISITES:
+        return assign(line, "scope.embeds", "yes", NULL);
     case OPT_PROGRESS:
         return set_progress(line, optarg);
     case OPT_PRINT_CONFIG:

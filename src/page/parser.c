@@ -75,6 +75,48 @@ static void note_type(ParsedPage *page, const HttpContentType *type)
     page->mime[n] = '\0';
 }
 
+static bool looks_like_sheet(const Parser *parser, const ParsedPage *page,
+                             const HttpContentType *type)
+{
+    size_t length = strlen(page->fetch->request.url);
+    return parser->options->embeds &&
+           (http_header_is_type(type, "text/css") ||
+            (type->type_length == 0 && page->fetch->request.hop == 'E' && length > 4 &&
+             memcmp(page->fetch->request.url + length - 4, ".css", 4) == 0));
+}
+
+static void follow_links(Parser *parser, ParsedPage *page)
+{
+    const Page *found = &parser->found;
+    if (found->n_links_dropped > 0) {
+        stats_add(&parser->stats->refused[REFUSED_MANY], found->n_links_dropped);
+    }
+    if ((page->refused_hooks & 1u << HOOK_FOLLOW) != 0) {
+        return;
+    }
+    if ((page->robots & PAGE_NOFOLLOW) != 0 && !parser->options->embeds) {
+        stats_add(&parser->stats->refused[REFUSED_NOFOLLOW], found->n_links);
+    } else {
+        parsing_links_select(parser, page, found->links, found->n_links);
+    }
+}
+
+/* Its links are what the pages that use it need to be shown. */
+static void parse_sheet(Parser *parser, ParsedPage *page, const char *content_type)
+{
+    HtmlInput input = {.body = buffer_string(&parser->body),
+                       .length = parser->body.length,
+                       .content_type = content_type,
+                       .url = page->fetch->request.url,
+                       .url_length = strlen(page->fetch->request.url)};
+    parser->has_found = true;
+    if (html_parse_sheet(parser->html, &input, &parser->found) == RESULT_MEMORY) {
+        LOG_INFO("parse", "style sheet larger than parse.memory", "url=%s",
+                 page->fetch->request.url);
+    }
+    follow_links(parser, page);
+}
+
 static void parse_html(Parser *parser, ParsedPage *page, const char *content_type)
 {
     HtmlInput input = {.body = buffer_string(&parser->body),
@@ -92,17 +134,7 @@ static void parse_html(Parser *parser, ParsedPage *page, const char *content_typ
     page->robots |= found->robots;
     page->simhash = found->simhash;
     memcpy(page->text_digest, found->text_digest, sizeof page->text_digest);
-    if (found->n_links_dropped > 0) {
-        stats_add(&parser->stats->refused[REFUSED_MANY], found->n_links_dropped);
-    }
-    if ((page->refused_hooks & 1u << HOOK_FOLLOW) != 0) {
-        return;
-    }
-    if ((page->robots & PAGE_NOFOLLOW) != 0) {
-        stats_add(&parser->stats->refused[REFUSED_NOFOLLOW], found->n_links);
-    } else {
-        parsing_links_select(parser, page, found->links, found->n_links);
-    }
+    follow_links(parser, page);
 }
 
 /* Every answer becomes records of the archive, whatever it is worth to the crawl, unless
@@ -183,7 +215,12 @@ static void read_content(Parser *parser, ParsedPage *page, const HttpContentType
     bool is_sitemap = parsing_sitemap_expected(parser, page) &&
                       (page->refused_hooks & 1u << HOOK_FOLLOW) == 0 &&
                       parsing_sitemap_read(parser, page);
-    if (!is_sitemap && status >= 200 && status < 300 && looks_like_html(type, &parser->body)) {
+    if (is_sitemap || status < 200 || status >= 300) {
+        return;
+    }
+    if (looks_like_sheet(parser, page, type)) {
+        parse_sheet(parser, page, content_type);
+    } else if (looks_like_html(type, &parser->body)) {
         parse_html(parser, page, content_type);
     }
 }
@@ -230,6 +267,14 @@ static void note_usage(Parser *parser, ParsedPage *page, const HttpHeader *heade
     }
 }
 
+/* Whether a page is not in scope itself, but needed by one that is. */
+static bool is_guest(const Parser *parser, const FetchResult *fetch)
+{
+    const char *url = fetch->request.url;
+    return parser->options->embeds && fetch->request.hop == 'E' &&
+           scope_rule(parser->scope, url, strlen(url)) != SCOPE_IN;
+}
+
 /* An answer to a scheduled URL. Decoding and the filters come before storing, what they say about
  * the fetch after it: the archive holds what was received, as it was received. */
 static void take_page(Parser *parser, ParsedPage *page)
@@ -255,6 +300,7 @@ static void take_page(Parser *parser, ParsedPage *page)
         page->body_hash[0] = h.high;
         page->body_hash[1] = h.low;
     }
+    parser->is_guest = is_guest(parser, fetch);
     bool is_url = url_parse(&parser->source, NULL, fetch->request.url,
                             strlen(fetch->request.url)) == RESULT_OK;
     if (is_url && may_be_trap(parser, fetch) && trap_content_is_due(&parser->source)) {
@@ -273,6 +319,7 @@ static void take_page(Parser *parser, ParsedPage *page)
 
 static void parse_page(Parser *parser, ParsedPage *page)
 {
+    parser->is_guest = false;
     switch (page->fetch->kind) {
     case FETCHED_PAGE:
         parser->has_found = false;
@@ -317,6 +364,7 @@ Result parser_init(Parser *parser, Archive *archive)
                         .max_links = options->max_links,
                         .max_link_bytes = options->max_url_length,
                         .forms = options->forms,
+                        .styles = options->embeds,
                         .robots_agent = options->robots_agent,
                         .memory_bytes = options->memory_bytes};
     buffer_init(&parser->body, options->max_body_bytes);

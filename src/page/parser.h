@@ -59,7 +59,8 @@ typedef struct Parser {
     Buffer coding; /* scratch: what several lines of Content-Encoding say */
     Page found;    /* in it; lives until the next is parsed */
     bool has_found;
-    Url source; /* of this page; empty when it is none */
+    bool is_guest; /* out of scope: fetched since a page embeds it */
+    Url source;    /* of this page; empty when it is none */
     Url target;
     DedupScratch dedup;
     uint64_t *seen; /* hashes of the links of this page: open addressing */

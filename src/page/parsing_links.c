@@ -33,6 +33,7 @@ static bool is_embed(const PageLink *link)
     case LINK_OBJECT:
     case LINK_INPUT:
     case LINK_BODY:
+    case LINK_STYLE:
     case LINK_KINDS:
         break;
     }
@@ -45,6 +46,17 @@ static uint8_t hop_of(const PageLink *link)
         return 'R';
     }
     return link->kind == LINK_SITEMAP ? 'S' : is_embed(link) ? 'E' : 'L';
+}
+
+/* Whether a browser loads it to show the page, wherever it lives. */
+static bool is_requisite(const Parser *parser, const ParsedPage *page, const PageLink *link)
+{
+    if (!parser->options->embeds) {
+        return false;
+    }
+    return link->kind == LINK_REDIRECT ? page->fetch->request.hop == 'E'
+           : link->kind == LINK_LINK   ? (link->flags & LINK_REQUISITE) != 0
+                                       : is_embed(link);
 }
 
 /* ---- each link once ------------------------------------------------------------------------ */
@@ -135,25 +147,37 @@ static bool is_filtered(Parser *parser, const ParsedPage *page, const PageLink *
 }
 
 /* REFUSALS when this occurrence of a link may be followed; another one of the same URL may be. */
-static Refusal refuse_occurrence(const Parser *parser, const PageLink *link)
+static Refusal refuse_occurrence(const Parser *parser, const ParsedPage *page, const PageLink *link)
 {
     const ParsingOptions *options = parser->options;
     if (!options->embeds && is_embed(link)) {
         return REFUSED_KIND;
     }
-    if ((link->flags & options->refused_flags) != 0) {
+    /* From what lives outside of the scope only what a style sheet needs, and redirects, go on. */
+    if (parser->is_guest && link->kind != LINK_STYLE && link->kind != LINK_REDIRECT) {
+        return REFUSED_KIND;
+    }
+    if ((link->flags & options->refused_flags) != 0 ||
+        ((page->robots & PAGE_NOFOLLOW) != 0 && !is_requisite(parser, page, link) &&
+         link->kind != LINK_REDIRECT && link->kind != LINK_HEADER && link->kind != LINK_SITEMAP)) {
         return REFUSED_NOFOLLOW;
     }
     return REFUSALS;
 }
 
-/* REFUSALS when the URL may be followed from this page. */
-static Refusal refuse_url(Parser *parser, const ParsedPage *page, const PageLink *link)
+/* REFUSALS when the URL may be followed from this page; *hop is then how it is found. */
+static Refusal refuse_url(Parser *parser, const ParsedPage *page, const PageLink *link,
+                          uint8_t *hop)
 {
     const ParsingOptions *options = parser->options;
-    Refusal refusal = scope_refuses(parser->scope, link->url, link->length);
-    if (refusal != REFUSALS) {
-        return refusal;
+    ScopeRule rule = scope_rule(parser->scope, link->url, link->length);
+    *hop = hop_of(link);
+    if (rule != SCOPE_IN && is_requisite(parser, page, link)) {
+        *hop = 'E'; /* also what a redirect of it leads to */
+        rule = scope_rule_of(parser->scope, link->url, link->length, *hop);
+    }
+    if (rule != SCOPE_IN) {
+        return scope_rule_refusal(rule);
     }
     return is_trap(options, link)            ? REFUSED_TRAP
            : is_filtered(parser, page, link) ? REFUSED_FILTER
@@ -215,7 +239,7 @@ static const PageLink *without_userinfo(Parser *parser, const PageLink *link)
 
 /* ---- what is kept -------------------------------------------------------------------------- */
 
-static void keep(Parser *parser, const PageLink *link, float score)
+static void keep(Parser *parser, const PageLink *link, float score, uint8_t hop)
 {
     if (parser->n_kept == parser->kept_capacity) {
         size_t capacity = parser->kept_capacity == 0 ? 256 : parser->kept_capacity * 2;
@@ -226,17 +250,26 @@ static void keep(Parser *parser, const PageLink *link, float score)
         parser->kept = kept;
         parser->kept_capacity = capacity;
     }
-    parser->kept[parser->n_kept++] = (KeptLink){.link = link, .score = score, .hop = hop_of(link)};
+    parser->kept[parser->n_kept++] = (KeptLink){.link = link, .score = score, .hop = hop};
 }
 
-static bool is_wanted(Parser *parser, const ParsedPage *page, const PageLink *link)
+/* Links and embeds are counted apart where embeds are followed: a link to an image that is out of
+ * scope must not hide the image itself. */
+static uint64_t seen_key(const Parser *parser, const ParsedPage *page, const PageLink *link)
 {
-    Refusal refusal = refuse_occurrence(parser, link);
+    bool apart = parser->options->embeds && !is_requisite(parser, page, link) &&
+                 scope_rule(parser->scope, link->url, link->length) != SCOPE_IN;
+    return hash_64(link->url, link->length, apart ? 1 : 0);
+}
+
+static bool is_wanted(Parser *parser, const ParsedPage *page, const PageLink *link, uint8_t *hop)
+{
+    Refusal refusal = refuse_occurrence(parser, page, link);
     if (refusal == REFUSALS) {
-        if (!note_seen(parser, hash_64(link->url, link->length, 0))) {
+        if (!note_seen(parser, seen_key(parser, page, link))) {
             return false;
         }
-        refusal = refuse_url(parser, page, link);
+        refusal = refuse_url(parser, page, link, hop);
     }
     if (refusal != REFUSALS) {
         parsing_links_refuse(parser, page, link->url, link->length, refusal);
@@ -248,8 +281,9 @@ void parsing_links_select(Parser *parser, const ParsedPage *page, const PageLink
 {
     for (size_t i = 0; i < n; i++) {
         const PageLink *link = without_userinfo(parser, &links[i]);
-        if (link != NULL && is_wanted(parser, page, link)) {
-            keep(parser, link, promise(parser, page, link));
+        uint8_t hop = 0;
+        if (link != NULL && is_wanted(parser, page, link, &hop)) {
+            keep(parser, link, promise(parser, page, link), hop);
         }
     }
 }
@@ -264,13 +298,14 @@ void parsing_links_add(Parser *parser, const ParsedPage *page, const Url *url, L
     }
     found.length = (uint32_t)authority_strip(text, url->length);
     found.url = text;
-    if (!is_wanted(parser, page, &found)) {
+    uint8_t hop = 0;
+    if (!is_wanted(parser, page, &found, &hop)) {
         return;
     }
     PageLink *link = arena_alloc(&parser->arena, sizeof *link);
     if (link != NULL) {
         *link = found;
-        keep(parser, link, score * promise(parser, page, link));
+        keep(parser, link, score * promise(parser, page, link), hop);
     }
 }
 

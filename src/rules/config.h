@@ -185,7 +185,11 @@
         "URLs that differ only in this are one page, fetched as first seen: escapes, session_ids, " \
         "tracking, index_pages, sorted_query; empty = only equal URLs; fixed for a crawl") \
     ROW(scope, embeds, BOOL, bool, "no", 0, 0, NULL, false, false, \
-        "follow images, scripts, styles and media too, not only pages and frames") \
+        "fetch what pages need to be shown, wherever it lives: images, styles with what they refer to, " \
+        "scripts, media; robots.txt and delays hold for it as for pages, and no link is followed from it") \
+    ROW(scope, embed_hops, COUNT, int64_t, "4", 1, 20, NULL, false, false, \
+        "from a page to what it embeds at most: a style sheet, one that it imports, an image of that; " \
+        "redirects count") \
     ROW(scope, follow_nofollow, BOOL, bool, "yes", 0, 0, NULL, false, false, \
         "follow links marked rel=nofollow") \
     ROW(scope, sitemaps, BOOL, bool, "no", 0, 0, NULL, false, false, \

@@ -129,7 +129,7 @@ static void judge_scope(Judge *judge)
 static void judge_depth(Judge *judge)
 {
     const WhyCase *subject = judge->subject;
-    if (subject->has_depth) {
+    if (subject->has_depth && subject->hop != 'E') {
         note(judge, "scope.depth", subject->depth <= (uint64_t)subject->config->scope_depth,
              STATUS_TOO_DEEP, "%llu of %lld links from a seed", (unsigned long long)subject->depth,
              (long long)subject->config->scope_depth);

@@ -50,7 +50,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
                        .content_type = types[data[0] % 5],
                        .url = PAGE_URL,
                        .url_length = sizeof PAGE_URL - 1};
-    HtmlOptions options = {.max_links = 200, .forms = true, .memory_bytes = 1u << 20};
+    HtmlOptions options = {
+        .max_links = 200, .forms = true, .styles = true, .memory_bytes = 1u << 20};
     Page pages[3];
     HtmlParser *parsers[3] = {NULL, NULL, NULL};
     for (int i = 0; i < 3; i++) {

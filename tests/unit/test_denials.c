@@ -85,7 +85,7 @@ static AdmissionAnswer ask(const Admission *admission, const char *url, const ch
                            bool is_seed)
 {
     IpAddress ip;
-    AdmissionQuestion q = {.url = url, .length = strlen(url), .is_seed = is_seed};
+    AdmissionQuestion q = {.url = url, .length = strlen(url), .hop = is_seed ? 'M' : 'L'};
     if (address != NULL) {
         CU_ASSERT_EQUAL(ip_address_parse(address, strlen(address), &ip), RESULT_OK);
         q.address = &ip;
@@ -179,8 +179,38 @@ static void scope_is_asked_again_and_names_its_option(void)
     admission_delete(admission);
 }
 
+static AdmissionAnswer ask_hop(const Admission *admission, const char *url, uint8_t hop)
+{
+    AdmissionQuestion q = {.url = url, .length = strlen(url), .hop = hop};
+    return admission_judge(admission, &q);
+}
+
+static void seeds_and_embeds_live_anywhere_but_where_the_operator_says_no(void)
+{
+    ScopeOptions scope = {.domains = "in.test",
+                          .exclude_domains = "out.test",
+                          .accept_regex = "page",
+                          .reject_regex = "/ads/",
+                          .ports = "80",
+                          .max_url_length = 60};
+    Admission *admission = admission_of(&scope, NULL, 0);
+    CU_ASSERT_EQUAL(ask_hop(admission, "http://in.test/page", 'L').refusal, REFUSALS);
+    CU_ASSERT_EQUAL(ask_hop(admission, "http://cdn.test/x.png", 'L').refusal, REFUSED_SCOPE);
+    CU_ASSERT_EQUAL(ask_hop(admission, "http://cdn.test/x.png", 'E').refusal, REFUSALS);
+    CU_ASSERT_EQUAL(ask_hop(admission, "http://cdn.test/x.png", 'M').refusal, REFUSALS);
+    CU_ASSERT_EQUAL(ask_hop(admission, "http://cdn.test/ads/x.png", 'E').refusal, REFUSED_SCOPE);
+    CU_ASSERT_EQUAL(ask_hop(admission, "http://cdn.test/ads/x.png", 'M').refusal, REFUSED_SCOPE);
+    CU_ASSERT_EQUAL(ask_hop(admission, "http://out.test/x.png", 'E').refusal, REFUSED_SCOPE);
+    CU_ASSERT_EQUAL(ask_hop(admission, "http://out.test/x.png", 'M').refusal, REFUSED_SCOPE);
+    CU_ASSERT_EQUAL(ask_hop(admission, "http://cdn.test:81/x.png", 'E').refusal, REFUSED_PORT);
+    CU_ASSERT_EQUAL(ask_hop(admission, "http://cdn.test:81/x.png", 'M').refusal, REFUSALS);
+    admission_delete(admission);
+}
+
 UNIT_MAIN("denials", {"rules get a normal form", rules_get_a_normal_form},
           {"what is no rule is refused with a sentence",
            what_is_no_rule_is_refused_with_a_sentence},
           {"each kind of rule denies what it says", each_kind_of_rule_denies_what_it_says},
-          {"scope is asked again and names its option", scope_is_asked_again_and_names_its_option})
+          {"scope is asked again and names its option", scope_is_asked_again_and_names_its_option},
+          {"seeds and embeds live anywhere but where the operator says no",
+           seeds_and_embeds_live_anywhere_but_where_the_operator_says_no})

@@ -2,6 +2,7 @@
 
 #include <stdio.h>
 #include <string.h>
+#include <strings.h>
 
 #include "crawl/input_file.h"
 
@@ -20,6 +21,8 @@ static int read_arguments(CheckPage *check, int argc, char **argv)
         } else if (strcmp(word, "--content-type") == 0 && next != NULL) {
             check->content_type = next;
             i++;
+        } else if (strcmp(word, "--embeds") == 0) {
+            check->styles = true;
         } else if (strcmp(word, "--front-end") == 0 && next != NULL &&
                    (strcmp(next, "skim") == 0 || strcmp(next, "libxml2") == 0)) {
             check->use_libxml2 = strcmp(next, "libxml2") == 0;
@@ -50,6 +53,7 @@ int check_page_open(CheckPage *check, int argc, char **argv, const char *usage)
                            .robots_agent = "ragno",
                            .memory_bytes = PAGE_MEMORY,
                            .use_libxml2 = check->use_libxml2,
+                           .styles = check->styles,
                            .digest_any_host = false};
     Result rc = html_parser_new(&check->parser, &options);
     if (rc == RESULT_OK) {
@@ -58,7 +62,10 @@ int check_page_open(CheckPage *check, int argc, char **argv, const char *usage)
                            .content_type = check->content_type,
                            .url = check->base,
                            .url_length = strlen(check->base)};
-        rc = html_parse(check->parser, &input, &check->page);
+        bool is_sheet =
+            check->content_type != NULL && strncasecmp(check->content_type, "text/css", 8) == 0;
+        rc = is_sheet ? html_parse_sheet(check->parser, &input, &check->page)
+                      : html_parse(check->parser, &input, &check->page);
     }
     if (rc != RESULT_OK) {
         (void)fprintf(stderr, "ragno check: %s: %s\n",

@@ -12,6 +12,7 @@ typedef struct CheckPage {
     const char *file;
     const char *base;         /* the document's URL */
     const char *content_type; /* or NULL */
+    bool styles;
     bool use_libxml2;
     Buffer body;
     HtmlParser *parser;

@@ -97,7 +97,7 @@ static FetchWord judge(const void *admission, const FetchQuestion *question)
                            .host = question->hostname,
                            .host_length = strlen(question->hostname),
                            .address = question->address,
-                           .is_seed = question->is_seed};
+                           .hop = question->hop};
     AdmissionAnswer answer = admission_judge(admission, &q);
     if (answer.refusal == REFUSALS) {
         return (FetchWord){.status = 0};

@@ -305,7 +305,7 @@ static Refusal ask_operator(const FetchRules *rules, const VisitState *visit_sta
                               .length = url == NULL ? 0 : url->length,
                               .hostname = visit_state->identity.hostname,
                               .address = &visit_state->address.ip,
-                              .is_seed = url != NULL && url->hop == 'M'};
+                              .hop = url == NULL ? 0 : url->hop};
     FetchWord word = rules->judge(admission, &question);
     return (Refusal){.status = word.status, .rule = word.rule, .whole_host = word.whole_host};
 }

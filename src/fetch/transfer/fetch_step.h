@@ -36,7 +36,7 @@ typedef struct FetchQuestion {
     size_t length;
     const char *hostname;
     const IpAddress *address;
-    bool is_seed;
+    uint8_t hop; /* how it was found: 'M' a seed, 'E' embedded in a page ... */
 } FetchQuestion;
 
 typedef struct FetchWord {

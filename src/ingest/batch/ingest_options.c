@@ -14,6 +14,7 @@ IngestOptions ingest_options(const Config *config)
                            .depth_factor = config->score_depth_factor,
                            .redirect_weight = config->score_redirect,
                            .max_depth = (uint64_t)config->scope_depth,
+                           .max_embeds = (unsigned)config->scope_embed_hops,
                            .max_redirects = (unsigned)config->fetch_max_redirects,
                            .pages_per_host = (uint64_t)config->limits_pages_per_host,
                            .follow_duplicates = config->parse_follow_duplicates,

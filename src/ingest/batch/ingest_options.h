@@ -32,6 +32,7 @@ typedef struct IngestOptions {
     double depth_factor;  /* without a scorer */
     double redirect_weight;
     uint64_t max_depth;
+    unsigned max_embeds; /* hops from a page to what it embeds */
     unsigned max_redirects;
     uint64_t pages_per_host; /* 0 = no limit */
     /* The same for one host (site sections), and for NULL the least of all; NULL: pages_per_host is

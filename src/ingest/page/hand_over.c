@@ -38,7 +38,8 @@ static Result send_to_owner(Batch *batch, const PageRef *page, uint16_t owner,
     if (cluster->quiet) {
         return RESULT_OK;
     }
-    if (page->depth > batch->options->max_depth) {
+    unsigned embeds = page->hop == 'E' ? embed_chain_length(batch, page) : 0;
+    if (embeds > batch->options->max_embeds || page->depth > batch->options->max_depth + embeds) {
         batch->totals.refused[REFUSED_DEPTH]++;
         crawl_log_skipped(batch->log, page->url, page->url_length, refusal_status(REFUSED_DEPTH),
                           refusal_name(REFUSED_DEPTH), (long)page->depth, NULL);

@@ -39,8 +39,7 @@ Result held_urls_hold(Batch *batch, const FetchResult *fetch)
 static bool is_admitted(Batch *batch, const PageRef *page, const Filter *filter, Url *url,
                         FilterScratch *scratch)
 {
-    AdmissionQuestion question = {
-        .url = page->url, .length = page->url_length, .is_seed = page->hop == 'M'};
+    AdmissionQuestion question = {.url = page->url, .length = page->url_length, .hop = page->hop};
     if (batch->admission != NULL &&
         admission_judge(batch->admission, &question).refusal != REFUSALS) {
         return false;

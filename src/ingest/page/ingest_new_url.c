@@ -28,12 +28,19 @@ static bool has_too_many_redirects(Batch *batch, const PageRef *page)
     return chain > batch->options->max_redirects;
 }
 
+/* What a page embeds is as deep as the page. */
+static bool is_too_deep(Batch *batch, const PageRef *page)
+{
+    unsigned embeds = page->hop == 'E' ? embed_chain_length(batch, page) : 0;
+    return embeds > batch->options->max_embeds || page->depth > batch->options->max_depth + embeds;
+}
+
 static Refusal refuse(Batch *batch, const BatchHost *host, const PageRef *page, TrapState trap)
 {
     if (host->record.state == HOST_FULL) {
         return REFUSED_QUOTA;
     }
-    if (page->depth > batch->options->max_depth) {
+    if (is_too_deep(batch, page)) {
         return REFUSED_DEPTH;
     }
     if (page->hop == 'R' && has_too_many_redirects(batch, page)) {

@@ -12,21 +12,34 @@ static unsigned redirects_before(Batch *batch, uint64_t index)
                : 1;
 }
 
-unsigned redirect_chain_length(Batch *batch, const PageRef *page)
+/* How many hops of this kind lead to a page in a row, this one included, counted up to one beyond
+ * most. */
+static unsigned chain_length(Batch *batch, const PageRef *page, uint8_t hop, unsigned most)
 {
-    unsigned chain = page->hop == 'R' ? 1 : 0;
+    unsigned chain = page->hop == hop ? 1 : 0;
     uint64_t from = page->linked_from;
     Buffer url;
     buffer_init(&url, BUFFER_NO_LIMIT);
     PageRef ref;
-    while (chain > 0 && from != PAGE_DB_NO_INDEX && chain <= batch->options->max_redirects) {
+    while (chain > 0 && from != PAGE_DB_NO_INDEX && chain <= most) {
         buffer_reset(&url);
-        if (page_db_get(batch->store->db, batch->txn, from, &ref, &url) != 0 || ref.hop != 'R') {
+        if (page_db_get(batch->store->db, batch->txn, from, &ref, &url) != 0 || ref.hop != hop) {
             break;
         }
-        chain += ref.linked_from == PAGE_DB_NO_INDEX ? redirects_before(batch, from) : 1;
+        chain +=
+            hop == 'R' && ref.linked_from == PAGE_DB_NO_INDEX ? redirects_before(batch, from) : 1;
         from = ref.linked_from;
     }
     buffer_destroy(&url);
     return chain;
+}
+
+unsigned redirect_chain_length(Batch *batch, const PageRef *page)
+{
+    return chain_length(batch, page, 'R', batch->options->max_redirects);
+}
+
+unsigned embed_chain_length(Batch *batch, const PageRef *page)
+{
+    return chain_length(batch, page, 'E', batch->options->max_embeds);
 }

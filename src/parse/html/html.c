@@ -9,6 +9,8 @@
 #include "parse/charset/charset.h"
 #include "parse/charset/charset_span.h"
 #include "parse/text/digest.h"
+#include "parse/css/css.h"
+#include "parse/html/html_css.h"
 #include "parse/html/html_libxml2.h"
 #include "parse/html/html_tree.h"
 #include "parse/html/html_xml.h"
@@ -55,7 +57,8 @@ const char *link_kind_name(LinkKind kind)
                                                   [LINK_BODY] = "body",
                                                   [LINK_HEADER] = "header",
                                                   [LINK_REDIRECT] = "redirect",
-                                                  [LINK_SITEMAP] = "sitemap"};
+                                                  [LINK_SITEMAP] = "sitemap",
+                                                  [LINK_STYLE] = "style"};
     return kind < LINK_KINDS ? names[kind] : "unknown";
 }
 
@@ -316,9 +319,9 @@ static Result read_page(HtmlParser *p, const HtmlInput *input, Page *page)
     return decoded == RESULT_OK ? RESULT_OK : RESULT_MEMORY;
 }
 
-Result html_parse(HtmlParser *parser, const HtmlInput *input, Page *page)
+/* The memory of the page before is free again; page is empty. RESULT_INVALID: its URL is none. */
+static Result begin_page(HtmlParser *p, const HtmlInput *input, Page *page)
 {
-    HtmlParser *p = parser;
     memset(page, 0, sizeof *page);
     page->encoding = "UTF-8";
     trim_scratch(p);
@@ -326,8 +329,46 @@ Result html_parse(HtmlParser *parser, const HtmlInput *input, Page *page)
     html_tree_begin(&p->tree);
     p->base = NULL;
     Result rc = url_parse(&p->document, NULL, input->url, input->url_length);
+    return rc == RESULT_OK || rc == RESULT_MEMORY ? rc : RESULT_INVALID;
+}
+
+static const char *sheet_encoding(const HtmlInput *input)
+{
+    CharsetSource source = CHARSET_FROM_FALLBACK;
+    const char *encoding =
+        charset_sniff_source(input->body, input->length, input->content_type, &source);
+    if (source == CHARSET_FROM_BOM || source == CHARSET_FROM_HEADER) {
+        return encoding;
+    }
+    size_t length = 0;
+    const char *label = css_charset_label(input->body, input->length, &length);
+    /* As in a <meta>: whoever could read it as ASCII did not write UTF-16. */
+    encoding = label == NULL ? NULL : charset_of_meta_label(label, length);
+    return encoding == NULL ? "UTF-8" : encoding;
+}
+
+Result html_parse_sheet(HtmlParser *parser, const HtmlInput *input, Page *page)
+{
+    HtmlParser *p = parser;
+    Result rc = begin_page(p, input, page);
     if (rc != RESULT_OK) {
-        return rc == RESULT_MEMORY ? rc : RESULT_INVALID;
+        return rc;
+    }
+    HtmlSlice text;
+    page->encoding = sheet_encoding(input);
+    Result decoded = text_of(p, page->encoding, input->body, input->length, &text);
+    html_css_sheet(&p->tree, text.bytes, text.length, false);
+    p->query_encoding = NULL;
+    rc = resolve_all(p, page);
+    return decoded != RESULT_OK || p->tree.failed ? RESULT_MEMORY : rc;
+}
+
+Result html_parse(HtmlParser *parser, const HtmlInput *input, Page *page)
+{
+    HtmlParser *p = parser;
+    Result rc = begin_page(p, input, page);
+    if (rc != RESULT_OK) {
+        return rc;
     }
     rc = read_page(p, input, page);
     p->query_encoding = strcmp(page->encoding, "UTF-8") == 0 ? NULL : page->encoding;

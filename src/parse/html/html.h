@@ -48,7 +48,8 @@ typedef enum LinkKind {
     LINK_HEADER,   /* Link: and Refresh: */
     LINK_REDIRECT, /* Location: */
     LINK_SITEMAP,
-    LINK_KINDS /* how many */
+    LINK_STYLE, /* url(), @import: style sheets, elements and attributes */
+    LINK_KINDS  /* how many */
 } LinkKind;
 
 /* The word that `ragno check links` prints ("a", "img", ...). */
@@ -61,6 +62,7 @@ enum { /* flags of a link */
        LINK_CANONICAL = 8, /* <link rel=canonical> */
        LINK_PAGE = 16, /* of LINK_LINK: leads to a page (canonical, next, alternate, contents ...)
                           and not to a style, an icon or a feed */
+       LINK_REQUISITE = 32, /* of LINK_LINK: a browser loads it to show the page */
 };
 
 typedef struct PageLink {
@@ -112,6 +114,7 @@ typedef struct HtmlOptions {
     size_t memory_bytes;      /* arena limit per page; default 64 Mi */
     bool use_libxml2;         /* links by libxml2's parser instead of the skimmer */
     bool no_digests;          /* nobody reads text_digest, simhash and text_bytes */
+    bool styles;              /* report what style elements and attributes refer to */
     bool digest_any_host;     /* leave the host out of the text digest: mirrors are duplicates */
 } HtmlOptions;
 
@@ -132,6 +135,10 @@ void html_parser_delete(HtmlParser *parser);
 /* Reads one page. RESULT_MEMORY: the arena limit was reached, page holds what was found until then.
  * RESULT_INVALID: the URL of the document cannot be parsed. Nothing in the body is an error. */
 Result html_parse(HtmlParser *parser, const HtmlInput *input, Page *page);
+
+/* Reads a style sheet: page gets its encoding and links. The encoding is that of its BOM, of
+ * content_type, of its @charset, or UTF-8. Errors as html_parse. */
+Result html_parse_sheet(HtmlParser *parser, const HtmlInput *input, Page *page);
 
 /* Whether a link of these rels and this type ("" when there is none) leads to a page: LINK_PAGE,
  * for header links. */

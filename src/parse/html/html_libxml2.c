@@ -7,15 +7,18 @@
 #include <libxml/HTMLparser.h>
 #include <libxml/SAX2.h>
 
+#include "parse/html/html_css.h"
+
 #define TEXT_LIMIT ((size_t)INT_MAX - 1)
 
 struct HtmlLibxml2 {
     htmlParserCtxtPtr parser;
     HtmlTree *tree;
     Buffer text;  /* the page with its "&" escaped */
-    Buffer title; /* of the title that is open */
+    Buffer title; /* of the title or the style that is open */
     uint64_t raw; /* key of the raw text element that is open, or 0 */
     bool is_title;
+    bool is_style;
     HtmlTag tag;
 };
 
@@ -53,6 +56,7 @@ static void start_element(void *context, const xmlChar *name, const xmlChar **at
         front->raw = front->tag.key;
         front->is_title = front->tag.id == HTML_TITLE && front->tree->title == NULL &&
                           front->tree->n_templates == 0;
+        front->is_style = front->tag.id == HTML_STYLE && front->tree->options->styles;
         buffer_reset(&front->title);
     }
 }
@@ -70,6 +74,9 @@ static void end_element(void *context, const xmlChar *name)
         if (front->is_title) {
             html_links_set_title(front->tree, buffer_string(&front->title), front->title.length);
         }
+        if (front->is_style) {
+            html_css_element(front->tree, buffer_string(&front->title), front->title.length, true);
+        }
     }
     html_tree_end_tag(front->tree, html_tag_of_key(key), key);
 }
@@ -78,7 +85,7 @@ static void characters(void *context, const xmlChar *text, int length)
 {
     HtmlLibxml2 *front = context;
     if (front->raw != 0) {
-        if (front->is_title && front->title.length < 4 * HTML_TITLE_BYTES) {
+        if (front->is_style || (front->is_title && front->title.length < 4 * HTML_TITLE_BYTES)) {
             (void)buffer_append(&front->title, text, (size_t)length);
         }
     } else if (front->tree->wants_text) {
@@ -141,6 +148,7 @@ Result html_libxml2_read(HtmlLibxml2 *front, const char *text, size_t length, Ht
     front->tree = tree;
     front->raw = 0;
     front->is_title = false;
+    front->is_style = false;
     buffer_reset(&front->text);
     Result rc = escape(text, length, &front->text);
     if (rc != RESULT_OK || front->text.length == 0) {

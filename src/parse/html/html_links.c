@@ -13,8 +13,7 @@
 
 /* ---- values ---- */
 
-/* An attribute's value with its references decoded. False: it has none, or memory ran out. */
-static bool value_of(HtmlTree *tree, const HtmlTag *tag, HtmlAttributeId id, HtmlSlice *value)
+bool html_links_value(HtmlTree *tree, const HtmlTag *tag, HtmlAttributeId id, HtmlSlice *value)
 {
     if (!html_tag_has(tag, id)) {
         return false;
@@ -52,7 +51,7 @@ static bool is_other_scheme(const HtmlSlice *url)
     return false;
 }
 
-static void add(HtmlTree *tree, HtmlSlice url, LinkKind kind, unsigned flags)
+void html_links_add(HtmlTree *tree, HtmlSlice url, LinkKind kind, unsigned flags)
 {
     html_trim(&url);
     if (is_other_scheme(&url)) {
@@ -83,7 +82,7 @@ static bool add_attribute(HtmlTree *tree, const HtmlTag *tag, HtmlAttributeId id
                           unsigned flags)
 {
     HtmlSlice url;
-    if (!value_of(tree, tag, id, &url)) {
+    if (!html_links_value(tree, tag, id, &url)) {
         return false;
     }
     HtmlSlice inner = url;
@@ -91,7 +90,7 @@ static bool add_attribute(HtmlTree *tree, const HtmlTag *tag, HtmlAttributeId id
     if (inner.length == 0 && kind != LINK_A && kind != LINK_AREA) {
         return false;
     }
-    add(tree, inner, kind, flags);
+    html_links_add(tree, inner, kind, flags);
     return true;
 }
 
@@ -100,7 +99,7 @@ static bool add_attribute(HtmlTree *tree, const HtmlTag *tag, HtmlAttributeId id
 static void add_srcset(HtmlTree *tree, const HtmlTag *tag, HtmlAttributeId id, LinkKind kind)
 {
     HtmlSlice set;
-    if (!value_of(tree, tag, id, &set)) {
+    if (!html_links_value(tree, tag, id, &set)) {
         return;
     }
     const char *p = set.bytes;
@@ -118,7 +117,8 @@ static void add_srcset(HtmlTree *tree, const HtmlTag *tag, HtmlAttributeId id, L
             stop--;
         }
         if (stop > start) {
-            add(tree, (HtmlSlice){.bytes = start, .length = (size_t)(stop - start)}, kind, 0);
+            html_links_add(tree, (HtmlSlice){.bytes = start, .length = (size_t)(stop - start)},
+                           kind, 0);
         }
         if (stop == p) {
             bool open = false;
@@ -135,7 +135,7 @@ static void add_srcset(HtmlTree *tree, const HtmlTag *tag, HtmlAttributeId id, L
 static unsigned rel_flags(HtmlTree *tree, const HtmlTag *tag)
 {
     HtmlSlice rel;
-    return value_of(tree, tag, HTML_ATTR_REL, &rel) ? html_rel_flags(&rel) : 0;
+    return html_links_value(tree, tag, HTML_ATTR_REL, &rel) ? html_rel_flags(&rel) : 0;
 }
 
 /* An alternate of another type is a feed or a document for programs. */
@@ -143,7 +143,7 @@ static unsigned link_flags(HtmlTree *tree, const HtmlTag *tag)
 {
     HtmlSlice type;
     unsigned flags = rel_flags(tree, tag);
-    if ((flags & LINK_PAGE) != 0 && value_of(tree, tag, HTML_ATTR_TYPE, &type) &&
+    if ((flags & LINK_PAGE) != 0 && html_links_value(tree, tag, HTML_ATTR_TYPE, &type) &&
         !html_is_page_type(&type)) {
         flags &= ~(unsigned)LINK_PAGE;
     }
@@ -156,7 +156,7 @@ static void read_meta_encoding(HtmlTree *tree, const HtmlTag *tag, const HtmlSli
                                bool is_content_type)
 {
     HtmlSlice label;
-    if (value_of(tree, tag, HTML_ATTR_CHARSET, &label)) {
+    if (html_links_value(tree, tag, HTML_ATTR_CHARSET, &label)) {
         tree->meta_encoding = charset_of_meta_label(label.bytes, label.length);
     } else if (is_content_type) {
         size_t n = 0;
@@ -170,16 +170,16 @@ static void read_meta(HtmlTree *tree, const HtmlTag *tag)
     HtmlSlice content = {.bytes = "", .length = 0};
     HtmlSlice equiv = content;
     HtmlSlice name = content;
-    (void)value_of(tree, tag, HTML_ATTR_CONTENT, &content);
-    (void)value_of(tree, tag, HTML_ATTR_HTTP_EQUIV, &equiv);
-    (void)value_of(tree, tag, HTML_ATTR_NAME, &name);
+    (void)html_links_value(tree, tag, HTML_ATTR_CONTENT, &content);
+    (void)html_links_value(tree, tag, HTML_ATTR_HTTP_EQUIV, &equiv);
+    (void)html_links_value(tree, tag, HTML_ATTR_NAME, &name);
     if (tree->meta_encoding == NULL) {
         read_meta_encoding(tree, tag, &content, html_is_word(&equiv, "content-type"));
     }
     if (html_is_word(&equiv, "refresh")) {
         HtmlSlice url;
         if (html_refresh_url(&content, &url)) {
-            add(tree, url, LINK_META, 0);
+            html_links_add(tree, url, LINK_META, 0);
         }
     }
     if (robots_meta_names(name.bytes, name.length, tree->options->robots_agent)) {
@@ -213,7 +213,7 @@ void html_links_set_title(HtmlTree *tree, const char *text, size_t length)
 static void read_base(HtmlTree *tree, const HtmlTag *tag)
 {
     if (!tree->has_base) {
-        tree->has_base = value_of(tree, tag, HTML_ATTR_HREF, &tree->base);
+        tree->has_base = html_links_value(tree, tag, HTML_ATTR_HREF, &tree->base);
         tree->base_in_body = tree->mode == HTML_MODE_BODY;
     }
 }
@@ -230,7 +230,7 @@ static void add_forms(HtmlTree *tree, const HtmlTag *tag)
 static void add_input(HtmlTree *tree, const HtmlTag *tag)
 {
     HtmlSlice type;
-    if (value_of(tree, tag, HTML_ATTR_TYPE, &type) && html_is_word(&type, "image")) {
+    if (html_links_value(tree, tag, HTML_ATTR_TYPE, &type) && html_is_word(&type, "image")) {
         (void)add_attribute(tree, tag, HTML_ATTR_SRC, LINK_INPUT, 0);
     }
     add_forms(tree, tag);

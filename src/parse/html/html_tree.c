@@ -4,6 +4,8 @@
 #include <string.h>
 #include <strings.h>
 
+#include "parse/html/html_css.h"
+
 #define REFS_SPARE 1024 /* references that are no http links are counted with the links */
 
 void html_tree_init(HtmlTree *tree, const HtmlOptions *options, Arena *arena)
@@ -12,10 +14,12 @@ void html_tree_init(HtmlTree *tree, const HtmlOptions *options, Arena *arena)
     tree->options = options;
     tree->arena = arena;
     tree->refs_limit = 2 * options->max_links + REFS_SPARE;
+    css_reader_init(&tree->css);
 }
 
 void html_tree_destroy(HtmlTree *tree)
 {
+    css_reader_destroy(&tree->css);
     free(tree->refs);
     tree->refs = NULL;
     tree->refs_capacity = 0;
@@ -218,6 +222,9 @@ static HtmlTextMode html_element(HtmlTree *tree, const HtmlTag *tag)
     if (tree->n_templates == 0 && html_tag_traits[tag->id].attributes != 0) {
         html_links_of_element(tree, tag);
     }
+    if (tree->n_templates == 0) {
+        html_css_attribute(tree, tag);
+    }
     tree->n_open[tag->id]++;
     HtmlTextMode mode = text_mode_of(tag->id);
     if (mode == HTML_TEXT_DATA && (flags & HTML_TAG_VOID) == 0 && foreign_is_open(tree)) {
@@ -260,6 +267,9 @@ static void foreign_element(HtmlTree *tree, const HtmlTag *tag)
     HtmlSpace space = (HtmlSpace)tree->stack[tree->depth - 1].space;
     if (space == HTML_SPACE_SVG && tree->n_templates == 0) {
         html_links_of_svg(tree, tag);
+    }
+    if (tree->n_templates == 0) {
+        html_css_attribute(tree, tag);
     }
     if (tag->self_closing) {
         return;

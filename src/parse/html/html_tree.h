@@ -25,6 +25,7 @@
 
 #include "base/memory/arena.h"
 #include "base/core/result.h"
+#include "parse/css/css.h"
 #include "parse/html/html.h"
 #include "parse/html/html_tags.h"
 
@@ -102,6 +103,7 @@ typedef struct HtmlTree {
     size_t n_templates;
     size_t n_too_deep;          /* elements above HTML_TREE_DEPTH */
     uint32_t n_open[HTML_TAGS]; /* HTML elements that were begun and not ended, about */
+    CssReader css;
     HtmlNode stack[HTML_TREE_DEPTH];
 } HtmlTree;
 
@@ -123,6 +125,10 @@ bool html_tree_is_foreign(const HtmlTree *tree);
 /* Links, base and robots of an HTML element that is in the document. */
 void html_links_of_element(HtmlTree *tree, const HtmlTag *tag);
 void html_links_of_svg(HtmlTree *tree, const HtmlTag *tag);
+/* One reference more; its bytes live as long as the page. */
+void html_links_add(HtmlTree *tree, HtmlSlice url, LinkKind kind, unsigned flags);
+/* An attribute's value with its references decoded. False: it has none, or memory ran out. */
+bool html_links_value(HtmlTree *tree, const HtmlTag *tag, HtmlAttributeId id, HtmlSlice *value);
 /* The title's text, raw; the first one counts. */
 void html_links_set_title(HtmlTree *tree, const char *text, size_t length);
 

@@ -20,6 +20,25 @@ static bool is_page_rel(const HtmlSlice *word)
     return false;
 }
 
+/* What a browser loads to show the page. */
+static bool is_requisite_rel(const HtmlSlice *word)
+{
+    static const char *const rels[] = {"stylesheet",
+                                       "icon",
+                                       "preload",
+                                       "modulepreload",
+                                       "manifest",
+                                       "apple-touch-icon",
+                                       "apple-touch-icon-precomposed",
+                                       "mask-icon"};
+    for (size_t i = 0; i < sizeof rels / sizeof *rels; i++) {
+        if (html_is_word(word, rels[i])) {
+            return true;
+        }
+    }
+    return false;
+}
+
 unsigned html_rel_flags(const HtmlSlice *rel)
 {
     unsigned flags = 0;
@@ -35,6 +54,7 @@ unsigned html_rel_flags(const HtmlSlice *rel)
         p += p < end ? 1 : 0;
         is_style = is_style || html_is_word(&word, "stylesheet");
         flags |= is_page_rel(&word) ? LINK_PAGE : 0u;
+        flags |= is_requisite_rel(&word) ? LINK_REQUISITE : 0u;
         flags |= html_is_word(&word, "nofollow")    ? LINK_NOFOLLOW
                  : html_is_word(&word, "ugc")       ? LINK_UGC
                  : html_is_word(&word, "sponsored") ? LINK_SPONSORED

@@ -9,6 +9,7 @@
 
 #include "base/memory/buffer.h"
 #include "parse/text/entities.h"
+#include "parse/html/html_css.h"
 #include "parse/text/skim_scan.h"
 
 #define XHTML_SPACE "http://www.w3.org/1999/xhtml"
@@ -22,8 +23,10 @@ typedef struct Reader {
     size_t depth;     /* of elements */
     size_t templates; /* depth of the outermost template that is open, or 0 */
     size_t title;     /* depth of the title that is read, or 0 */
+    size_t style;     /* the same of a style element */
     bool is_xhtml;    /* the root is */
     Buffer title_text;
+    Buffer style_text;
     HtmlTag tag;
 } Reader;
 
@@ -111,7 +114,12 @@ static void start_element(void *context, const xmlChar *name, const xmlChar *pre
         reader->title = reader->depth;
     } else {
         html_links_of_element(reader->tree, tag);
+        if (tag->id == HTML_STYLE && reader->style == 0) {
+            reader->style = reader->depth;
+            buffer_reset(&reader->style_text);
+        }
     }
+    html_css_attribute(reader->tree, tag);
 }
 
 static void end_element(void *context, const xmlChar *name, const xmlChar *prefix,
@@ -129,12 +137,20 @@ static void end_element(void *context, const xmlChar *name, const xmlChar *prefi
                              reader->title_text.length);
         reader->title = 0;
     }
+    if (reader->style == reader->depth) {
+        html_css_element(reader->tree, buffer_string(&reader->style_text),
+                         reader->style_text.length, true);
+        reader->style = 0;
+    }
     reader->depth--;
 }
 
 static void characters(void *context, const xmlChar *text, int length)
 {
     Reader *reader = context;
+    if (reader->style != 0 && reader->tree->options->styles) {
+        (void)buffer_append(&reader->style_text, text, (size_t)length);
+    }
     if (reader->title == 0 || reader->title_text.length >= 4 * HTML_TITLE_BYTES) {
         return;
     }
@@ -203,6 +219,7 @@ Result html_xml_read(const char *text, size_t length, HtmlTree *tree)
     memset(&reader, 0, sizeof reader);
     reader.tree = tree;
     buffer_init(&reader.title_text, BUFFER_NO_LIMIT);
+    buffer_init(&reader.style_text, BUFFER_NO_LIMIT);
     Buffer decoded;
     buffer_init(&decoded, TEXT_LIMIT);
     Result rc = decode_references(text, length, &decoded);
@@ -213,5 +230,6 @@ Result html_xml_read(const char *text, size_t length, HtmlTree *tree)
     }
     buffer_destroy(&decoded);
     buffer_destroy(&reader.title_text);
+    buffer_destroy(&reader.style_text);
     return rc;
 }

@@ -1,5 +1,6 @@
 #include "parse/html/skim.h"
 
+#include "parse/html/html_css.h"
 #include "parse/html/skim_token.h"
 
 typedef struct Skim {
@@ -29,6 +30,9 @@ static void read_raw(void *context, const HtmlTag *tag, HtmlTextMode mode, const
     if (tag->id == HTML_TITLE && s->tree->title == NULL && s->tree->n_templates == 0) {
         html_links_set_title(s->tree, from, (size_t)(to - from));
     }
+    if (tag->id == HTML_STYLE) {
+        html_css_element(s->tree, from, (size_t)(to - from), false);
+    }
     /* A script that never ends is a page cut short: its text tells such pages apart. */
     bool is_text = (tag->id != HTML_SCRIPT && tag->id != HTML_STYLE) || !ended;
     if (is_text && s->digest != NULL && to > from) {
@@ -40,7 +44,8 @@ static void read_raw(void *context, const HtmlTag *tag, HtmlTextMode mode, const
 static uint32_t wanted_attributes(void *context, HtmlTagId id)
 {
     const Skim *s = context;
-    return s->tree->depth > 0 ? ~UINT32_C(0) : html_tag_traits[id].attributes;
+    uint32_t styles = s->tree->options->styles ? UINT32_C(1) << HTML_ATTR_STYLE : 0;
+    return s->tree->depth > 0 ? ~UINT32_C(0) : html_tag_traits[id].attributes | styles;
 }
 
 static HtmlTextMode read_start(void *context, const HtmlTag *tag)

@@ -61,9 +61,8 @@ static AdmissionAnswer ask_scope(const Scope *scope, const AdmissionQuestion *q)
         return excluded ? refuse(REFUSED_SCOPE, scope_rule_name(SCOPE_EXCLUDED), true)
                         : refuse(REFUSALS, NULL, false);
     }
-    ScopeRule rule = scope_rule(scope, q->url, q->length);
-    bool holds = rule == SCOPE_EXCLUDED || rule == SCOPE_REJECTED || !q->is_seed;
-    return rule == SCOPE_IN || !holds
+    ScopeRule rule = scope_rule_of(scope, q->url, q->length, q->hop);
+    return rule == SCOPE_IN
                ? refuse(REFUSALS, NULL, false)
                : refuse(scope_rule_refusal(rule), scope_rule_name(rule), rule == SCOPE_EXCLUDED);
 }

@@ -7,13 +7,15 @@
  *   denials       hosts, addresses, URLs: of all URLs
  *   exclusions    scope.exclude_domains, scope.reject_regex: of all URLs
  *   the rest      scope.domains, accept_regex, max_url_length, ports: of all URLs but seeds, which
- *                 are in scope by definition
+ *                 are in scope by definition, and, the first two, but what pages embed
  *
  * Owns: its scope and its denials. Immutable once made; a change makes another
  * (base/thread/shared.h).
  * Threads: any. */
 #ifndef RULES_ADMISSION_H
 #define RULES_ADMISSION_H
+
+#include <stdint.h>
 
 #include "rules/scope/denials.h"
 #include "rules/scope/scope.h"
@@ -26,7 +28,7 @@ typedef struct AdmissionQuestion {
     const char *host; /* its name; NULL: that of the URL */
     size_t host_length;
     const IpAddress *address; /* NULL: not known */
-    bool is_seed;
+    uint8_t hop;              /* how it was found: 'M' a seed, 'E' embedded in a page */
 } AdmissionQuestion;
 
 typedef struct AdmissionAnswer {

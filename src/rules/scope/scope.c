@@ -70,21 +70,24 @@ void scope_delete(void *object)
     }
 }
 
-ScopeRule scope_rule(const Scope *scope, const char *url, size_t length)
+ScopeRule scope_rule_of(const Scope *scope, const char *url, size_t length, uint8_t hop)
 {
-    if (length > scope->max_url_length) {
+    bool is_seed = hop == 'M';
+    bool anywhere = is_seed || hop == 'E';
+    if (!is_seed && length > scope->max_url_length) {
         return SCOPE_LENGTH;
     }
     Authority at = authority_of(url, length);
     const char *host = url + at.host;
     size_t host_length = at.host_end - at.host;
-    if (!port_set_has(&scope->ports, at.port)) {
+    if (!is_seed && !port_set_has(&scope->ports, at.port)) {
         return SCOPE_PORT;
     }
     if (domain_set_find(&scope->excluded, host, host_length) != NULL) {
         return SCOPE_EXCLUDED;
     }
-    if (scope->domains.n > 0 && domain_set_find(&scope->domains, host, host_length) == NULL) {
+    if (!anywhere && scope->domains.n > 0 &&
+        domain_set_find(&scope->domains, host, host_length) == NULL) {
         return SCOPE_DOMAINS;
     }
     /* An expression that runs into its match limit counts as found for rejects, since caution wins;
@@ -92,9 +95,14 @@ ScopeRule scope_rule(const Scope *scope, const char *url, size_t length)
     if (scope->reject != NULL && url_regex_find(scope->reject, url, length, true)) {
         return SCOPE_REJECTED;
     }
-    return scope->accept == NULL || url_regex_find(scope->accept, url, length, false)
+    return anywhere || scope->accept == NULL || url_regex_find(scope->accept, url, length, false)
                ? SCOPE_IN
                : SCOPE_NOT_ACCEPTED;
+}
+
+ScopeRule scope_rule(const Scope *scope, const char *url, size_t length)
+{
+    return scope_rule_of(scope, url, length, 'L');
 }
 
 Refusal scope_rule_refusal(ScopeRule rule)

@@ -9,6 +9,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 #include "base/memory/buffer.h"
 #include "base/core/result.h"
@@ -40,8 +41,12 @@ typedef enum ScopeRule {
     SCOPE_NOT_ACCEPTED
 } ScopeRule;
 
-/* url is absolute and normalised. */
+/* url is absolute and normalised; all rules hold. */
 ScopeRule scope_rule(const Scope *scope, const char *url, size_t length);
+/* The same of those rules that hold for a URL that was found this way (the letter of crawl.log):
+ * seeds (M) are in scope by definition, and what a page embeds (E) is fetched wherever it lives;
+ * what the operator excludes or rejects holds for all. */
+ScopeRule scope_rule_of(const Scope *scope, const char *url, size_t length, uint8_t hop);
 Refusal scope_rule_refusal(ScopeRule rule); /* REFUSALS for SCOPE_IN */
 /* The option that says so: "scope.domains". */
 const char *scope_rule_name(ScopeRule rule);

@@ -96,6 +96,7 @@ static char hop_of(const PageLink *link)
     case LINK_OBJECT:
     case LINK_INPUT:
     case LINK_BODY:
+    case LINK_STYLE:
         return 'E';
     case LINK_LINK:
         return (link->flags & LINK_PAGE) != 0 ? 'L' : 'E';
