@@ -21,6 +21,7 @@ enum {
     OPT_MAX_DURATION,
     OPT_WARC_MAX_SIZE,
     OPT_NO_WARC,
+    OPT_STAY,
     OPT_PAGE_REQUISITES,
     OPT_PROGRESS,
     OPT_PRINT_CONFIG,
@@ -45,6 +46,7 @@ static const struct option long_options[] = {
     {"exclude-domains", required_argument, NULL, OPT_EXCLUDE},
     {"accept-regex", required_argument, NULL, OPT_ACCEPT},
     {"reject-regex", required_argument, NULL, OPT_REJECT},
+    {"stay", required_argument, NULL, OPT_STAY},
     {"page-requisites", no_argument, NULL, OPT_PAGE_REQUISITES},
     {"max-pages", required_argument, NULL, OPT_MAX_PAGES},
     {"quota", required_argument, NULL, 'Q'},
@@ -76,6 +78,7 @@ static const struct {
                  {'t', "politeness.tries"},
                  {'D', "scope.domains"},
                  {OPT_EXCLUDE, "scope.exclude_domains"},
+                 {OPT_STAY, "scope.stay"},
                  {OPT_ACCEPT, "scope.accept_regex"},
                  {OPT_REJECT, "scope.reject_regex"},
                  {OPT_MAX_PAGES, "crawl.max_pages"},
@@ -120,6 +123,7 @@ void crawl_usage(FILE *out)
         "  -l, --depth N             links from a seed at most (20)\n"
         "  -t, --tries N             attempts at a URL at most\n"
         "  -D, --domains LIST        only these hosts and below; --exclude-domains LIST\n"
+        "      --stay host|domain|directory    only where the seeds are\n"
         "      --accept-regex RE     only URLs in which RE is found; --reject-regex RE\n"
         "      --page-requisites     and what pages need to be shown: images, styles, scripts\n"
         "      --max-pages N  -Q, --quota BYTES  --max-duration TIME\n"

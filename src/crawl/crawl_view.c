@@ -7,6 +7,7 @@
 
 #include "crawl/crawl_open.h"
 #include "crawl/exit_status.h"
+#include "ingest/page/seed_places.h"
 
 static Result open_tables(CrawlView *view)
 {
@@ -46,6 +47,30 @@ static void read_config(CrawlView *view, const char *command)
     buffer_destroy(&error);
 }
 
+/* Without the places of the seeds nothing is said of scope.stay. */
+static Result find_places(CrawlView *view)
+{
+    if (!view->has_config || view->config.scope_stay == STAY_ANYWHERE) {
+        return RESULT_OK;
+    }
+    MDB_txn *txn = NULL;
+    IngestStore store = {.db = view->db};
+    if (page_db_txn_begin(view->db, true, &txn) != page_db_error_ok) {
+        return RESULT_IO;
+    }
+    Result rc = seed_table_open(&store.seeds, txn);
+    if (page_db_txn_commit(view->db, txn) != page_db_error_ok || rc != RESULT_OK) {
+        seed_table_close(store.seeds);
+        return rc == RESULT_NOT_FOUND ? RESULT_OK : rc == RESULT_OK ? RESULT_IO : rc;
+    }
+    rc = stay_set_new(&view->stay, (StayKind)view->config.scope_stay);
+    if (rc == RESULT_OK) {
+        rc = seed_places_load(&store, view->stay, (unsigned)view->config.fetch_max_redirects);
+    }
+    seed_table_close(store.seeds);
+    return rc;
+}
+
 int crawl_view_open(CrawlView *view, const char *command, const char *directory)
 {
     *view = (CrawlView){.directory = NULL};
@@ -62,6 +87,12 @@ int crawl_view_open(CrawlView *view, const char *command, const char *directory)
         return rc == RESULT_MEMORY ? EXIT_INTERNAL : EXIT_DIRECTORY;
     }
     read_config(view, command);
+    rc = find_places(view);
+    if (rc != RESULT_OK) {
+        (void)fprintf(stderr, "ragno %s: scope.stay is not judged: %s\n", command, result_name(rc));
+        stay_set_delete(view->stay);
+        view->stay = NULL;
+    }
     return 0;
 }
 
@@ -70,6 +101,7 @@ void crawl_view_close(CrawlView *view)
     host_table_close(view->hosts);
     schedule_close(view->schedule);
     revisit_table_close(view->revisits);
+    stay_set_delete(view->stay);
     config_destroy(&view->config);
     (void)page_db_delete(view->db);
     free(view->directory);
@@ -83,6 +115,7 @@ WhySources crawl_view_why_sources(const CrawlView *view, WallTime now)
                         .hosts = view->hosts,
                         .schedule = view->schedule,
                         .revisits = view->revisits,
+                        .stay = view->stay,
                         .config = view->has_config ? &view->config : NULL,
                         .is_running = crawl_store_owner(view->directory) != 0,
                         .now = now};

@@ -8,6 +8,7 @@
 #define CRAWL_CRAWL_VIEW_H
 
 #include "rules/config.h"
+#include "rules/scope/stay_set.h"
 #include "store/pages/page_db.h"
 #include "store/schedule/schedule.h"
 #include "store/tables/host_table.h"
@@ -20,6 +21,7 @@ typedef struct CrawlView {
     HostTable *hosts;       /* NULL: a database of the library, as the next */
     Schedule *schedule;     /* may be NULL */
     RevisitTable *revisits; /* NULL: no crawl with schedule.mode = continuous */
+    StaySet *stay;          /* where the seeds are; NULL unless scope.stay is set */
     Config config;
     bool has_config; /* config.ini was read; otherwise config has the defaults */
 } CrawlView;

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/core/hash.h"
+#include "base/thread/log.h"
 #include "parse/host/authority.h"
 #include "parse/trap/trap.h"
 
@@ -165,11 +166,27 @@ static Refusal refuse_occurrence(const Parser *parser, const ParsedPage *page, c
     return REFUSALS;
 }
 
+/* What a seed redirects to is a place to stay in as the seed is, and so on along the redirects. */
+static void follow_seed(const Parser *parser, const ParsedPage *page, const PageLink *link)
+{
+    const FetchRequest *request = &page->fetch->request;
+    StaySet *stay = parser->options->stay;
+    if (stay == NULL || link->kind != LINK_REDIRECT ||
+        (request->hop != 'M' &&
+         !stay_set_stands_for_seed(stay, request->url, strlen(request->url)))) {
+        return;
+    }
+    if (stay_set_follow(stay, link->url, link->length) != RESULT_OK) {
+        LOG_WARN("parse", "no memory to follow the redirect of a seed", "url=%s", link->url);
+    }
+}
+
 /* REFUSALS when the URL may be followed from this page; *hop is then how it is found. */
 static Refusal refuse_url(Parser *parser, const ParsedPage *page, const PageLink *link,
                           uint8_t *hop)
 {
     const ParsingOptions *options = parser->options;
+    follow_seed(parser, page, link);
     ScopeRule rule = scope_rule(parser->scope, link->url, link->length);
     *hop = hop_of(link);
     if (rule != SCOPE_IN && is_requisite(parser, page, link)) {

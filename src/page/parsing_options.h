@@ -12,6 +12,7 @@
 #include "rules/config.h"
 #include "rules/dedup.h"
 #include "rules/score_rules.h"
+#include "rules/scope/stay_set.h"
 
 typedef struct ParsingOptions {
     unsigned threads;
@@ -41,6 +42,7 @@ typedef struct ParsingOptions {
     const ScoreRules *score_rules; /* scores of pages and links; NULL: all links have 1; borrowed */
     Shared *filters;               /* of Filters; borrowed */
     Shared *scope;                 /* of a Scope; borrowed */
+    StaySet *stay;                 /* gets what seeds redirect to; NULL = anywhere; borrowed */
     ByteGate *results;             /* where parsed pages are counted; NULL = nowhere; borrowed */
 } ParsingOptions;
 

@@ -184,6 +184,9 @@
     ROW(scope, dedup_key, TEXT, char *, "", 0, 0, NULL, false, false, \
         "URLs that differ only in this are one page, fetched as first seen: escapes, session_ids, " \
         "tracking, index_pages, sorted_query; empty = only equal URLs; fixed for a crawl") \
+    ROW(scope, stay, WORD, int, "anywhere", 0, 0, "anywhere|host|domain|directory", false, false, \
+        "only URLs on the hosts, in the registered domains or in the directories of seeds; what a seed " \
+        "redirects to counts as a seed") \
     ROW(scope, embeds, BOOL, bool, "no", 0, 0, NULL, false, false, \
         "fetch what pages need to be shown, wherever it lives: images, styles with what they refer to, " \
         "scripts, media; robots.txt and delays hold for it as for pages, and no link is followed from it") \

@@ -298,6 +298,7 @@ static Result judge(Question *q)
     const char *referrer = why->n_path > 1 ? why->path[why->n_path - 2].url : why->trail.skipped_on;
     WhyCase subject = {.config = q->from->config,
                        .directory = q->from->directory,
+                       .stay = q->from->stay,
                        .url = why->url,
                        .referrer = referrer,
                        .has_depth = why->is_known,

@@ -55,7 +55,8 @@ typedef struct WhySources {
     /* Asks that crawl whether it is fetching a URL right now; NULL: nobody to ask. */
     bool (*is_in_flight)(void *context, const char *url);
     void *context;
-    size_t log_bytes; /* of the logs that are read, from their end; 0 = all, rotated ones too */
+    size_t log_bytes;    /* of the logs that are read, from their end; 0 = all, rotated ones too */
+    const StaySet *stay; /* where the seeds are; NULL unless scope.stay is set */
     WallTime now;
 } WhySources;
 

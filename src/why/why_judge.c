@@ -93,6 +93,27 @@ static void judge_scope_by(Judge *judge, const char *by, const char *value,
     buffer_destroy(&error);
 }
 
+/* The rules that hold for links alone, not for seeds and embeds. */
+static void judge_scope_of_pages(Judge *judge, const ScopeOptions *all, const ScopeOptions *none)
+{
+    static const char *const words[] = {[STAY_ANYWHERE] = "anywhere",
+                                        [STAY_HOST] = "host",
+                                        [STAY_DOMAIN] = "domain",
+                                        [STAY_DIRECTORY] = "directory"};
+    const Config *config = judge->subject->config;
+    ScopeOptions one = *none;
+    one.domains = all->domains;
+    judge_scope_by(judge, "scope.domains", all->domains, &one);
+    if (judge->subject->stay != NULL) {
+        one = *none;
+        one.stay = judge->subject->stay;
+        judge_scope_by(judge, "scope.stay", words[config->scope_stay], &one);
+    }
+    one = *none;
+    one.accept_regex = all->accept_regex;
+    judge_scope_by(judge, "scope.accept_regex", all->accept_regex, &one);
+}
+
 static void judge_scope(Judge *judge)
 {
     const WhyCase *subject = judge->subject;
@@ -113,12 +134,9 @@ static void judge_scope(Judge *judge)
     if (subject->hop == 'M') {
         return; /* seeds are in scope, unless they are excluded */
     }
-    one = none;
-    one.domains = all.domains;
-    judge_scope_by(judge, "scope.domains", all.domains, &one);
-    one = none;
-    one.accept_regex = all.accept_regex;
-    judge_scope_by(judge, "scope.accept_regex", all.accept_regex, &one);
+    if (subject->hop != 'E') { /* what a page embeds is fetched wherever it lives */
+        judge_scope_of_pages(judge, &all, &none);
+    }
     one = none;
     one.ports = all.ports;
     judge_scope_by(judge, "scope.ports", all.ports, &one);

@@ -31,6 +31,7 @@ typedef struct WhyJudgements {
 typedef struct WhyCase {
     const Config *config;
     const char *directory; /* of the crawl; its denials are judged, too */
+    const StaySet *stay;   /* the places of the seeds; NULL: they do not matter */
     const char *url;       /* absolute, normalised */
     const char *referrer;  /* a page that links to it, or NULL */
     bool has_depth;

@@ -10,6 +10,7 @@
 #include "ingest/batch/ingest_batch.h"
 #include "ingest/batch/ingest_totals.h"
 #include "ingest/page/page_way.h"
+#include "ingest/page/seed_places.h"
 #include "page/content_hash.h"
 #include "page/parsing.h"
 #include "store/archive/warc_load.h"
@@ -18,7 +19,8 @@
 struct VerifyRelink {
     Verify *verify;
     Config config;
-    Stats stats; /* what parsing counts there is of no interest */
+    Stats stats;   /* what parsing counts there is of no interest */
+    StaySet *stay; /* scope.stay; NULL = anywhere */
     Shared scope;
     Shared filters;
     Shared fetch_filter;
@@ -74,6 +76,10 @@ static Result make_rules(VerifyRelink *relink, Buffer *error)
     ScopeOptions options = config_scope(config);
     Scope *scope = NULL;
     Result rc = dedup_parse_steps(config->scope_dedup_key, &relink->dedup, error);
+    if (rc == RESULT_OK && config->scope_stay != STAY_ANYWHERE) {
+        rc = stay_set_new(&relink->stay, (StayKind)config->scope_stay);
+    }
+    options.stay = relink->stay;
     if (rc == RESULT_OK) {
         rc = scope_new(&scope, &options, error);
     }
@@ -119,6 +125,10 @@ static Result prepare(VerifyRelink *relink, bool judges, Buffer *error)
     Result rc = judges ? make_rules(relink, error) : RESULT_OK;
     if (rc == RESULT_OK) {
         rc = open_tables(relink, error);
+    }
+    if (rc == RESULT_OK && relink->stay != NULL) {
+        rc = seed_places_load(&relink->store.tables, relink->stay,
+                              (unsigned)relink->config.fetch_max_redirects);
     }
     if (rc == RESULT_OK && judges) {
         rc = make_parsing(relink);
@@ -177,6 +187,7 @@ void verify_relink_close(VerifyRelink *relink)
     crawl_store_close_tables(&relink->store);
     score_rules_delete(relink->score_rules);
     shared_destroy(&relink->scope);
+    stay_set_delete(relink->stay);
     shared_destroy(&relink->filters);
     shared_destroy(&relink->fetch_filter);
     shared_destroy(&relink->body_filter);

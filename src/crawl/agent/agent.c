@@ -23,6 +23,7 @@
 #include "crawl/run/service.h"
 #include "crawl/run/summary.h"
 #include "report/tell/report_file.h"
+#include "ingest/page/seed_places.h"
 #include "rules/memory_budget.h"
 
 #define LAST_COMMIT_MS 300000 /* a service manager is told that the end may take so long */
@@ -210,6 +211,15 @@ static int read_seeds(const AgentOptions *options, AgentParts *parts)
         return EXIT_IO;
     }
     bool known = stats_get(&parts->stats.urls_seen) > 0;
+    if (parts->stay != NULL) {
+        rc = seed_places_load(&parts->store->tables, parts->stay,
+                              (unsigned)parts->config->fetch_max_redirects);
+        if (rc != RESULT_OK) {
+            (void)fprintf(stderr, "ragno: the seeds cannot be read, for scope.stay: %s\n",
+                          result_name(rc));
+            return EXIT_IO;
+        }
+    }
     if (reader.good == 0 && !known) {
         (void)fprintf(stderr, "ragno: there is no seed%s; give URLs, or a file of URLs with -i\n",
                       reader.bad > 0 ? " that could be fetched" : "");

@@ -65,6 +65,9 @@ Result parts_new(AgentParts *parts, CrawlStore *store, const char *crawl_log, Bu
     byte_gate_init(&parts->results, (size_t)parts->config->store_memory, NULL, NULL);
     parts->gates = true;
     Result rc = parts->news < 0 ? result_of_errno(errno) : site_parts_share(parts, error);
+    if (rc == RESULT_OK && parts->config->scope_stay != STAY_ANYWHERE) {
+        rc = stay_set_new(&parts->stay, (StayKind)parts->config->scope_stay);
+    }
     if (rc == RESULT_OK) {
         rc = writing_parts_new(parts, crawl_log, error);
     }
@@ -216,6 +219,7 @@ void parts_delete(AgentParts *parts)
     site_parts_destroy(parts);
     shared_destroy(&parts->scope);
     shared_destroy(&parts->admission);
+    stay_set_delete(parts->stay);
     shared_destroy(&parts->filters);
     shared_destroy(&parts->fetch_filter);
     shared_destroy(&parts->body_filter);

@@ -59,6 +59,7 @@ typedef struct AgentParts {
     Shared sites;            /* a SiteBook, for fetching threads, distributor and ingest */
     SharedReader distributor_sites;
     SharedReader ingest_sites;
+    StaySet *stay;       /* scope.stay; NULL = anywhere */
     Shared scope;        /* a Scope, for parsing threads */
     Shared admission;    /* an Admission, for fetching threads and ingest */
     Shared filters;      /* Filters, for parsing threads */

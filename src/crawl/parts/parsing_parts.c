@@ -18,6 +18,7 @@ Result parsing_parts_new(AgentParts *parts, Buffer *error)
     options.filters = &parts->filters;
     options.score_rules = parts->score_rules;
     options.scope = &parts->scope;
+    options.stay = parts->stay;
     options.results = &parts->results;
     return parsing_new(&parts->parsing, &options, parts->archive, &parts->stats, wires_parsed,
                        wires_skipped, parts);

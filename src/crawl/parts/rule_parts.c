@@ -39,7 +39,7 @@ static uint64_t fingerprint(const AgentParts *parts)
 {
     static const char *const names[] = {
         "scope.domains", "scope.exclude_domains", "scope.accept_regex", "scope.reject_regex",
-        "scope.ports",   "scope.max_url_length",  "filter.fetch"};
+        "scope.ports",   "scope.max_url_length",  "scope.stay",         "filter.fetch"};
     const Options *options = &parts->config->options;
     uint64_t hash = 0;
     for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
@@ -62,6 +62,7 @@ static Result make_admission(const AgentParts *parts, const DenialList *denials,
                              Admission **admission, Buffer *error)
 {
     ScopeOptions options = config_scope(parts->config);
+    options.stay = parts->stay;
     return admission_new(admission, &options, (const char *const *)denials->rules, denials->n,
                          error);
 }
@@ -78,6 +79,7 @@ Result rule_parts_share(AgentParts *parts, Buffer *error)
     Scope *scope = NULL;
     Admission *admission = NULL;
     ScopeOptions options = config_scope(parts->config);
+    options.stay = parts->stay;
     Result rc = denial_list_read(&parts->denials, parts->store->directory, error);
     if (rc == RESULT_OK) {
         rc = scope_new(&scope, &options, error);

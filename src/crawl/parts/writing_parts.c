@@ -83,6 +83,7 @@ static Result build_ingest(AgentParts *parts, const char *crawl_log)
     options.host_pages_context = parts;
     options.scorer = scoring_scorer(parts->scoring);
     options.admission = &parts->admission;
+    options.stay = parts->stay;
     options.dedup = parts->dedup;
     options.traps.parked = &parts->parked_traps;
     IngestSinks sinks = wires_of_ingest(parts);

@@ -10,6 +10,7 @@
 #include "ingest/batch/trap_yield.h"
 #include "rules/config.h"
 #include "rules/dedup.h"
+#include "rules/scope/stay_set.h"
 #include "store/scorers/scorer.h"
 
 typedef enum ScheduleOrder {
@@ -43,6 +44,7 @@ typedef struct IngestOptions {
     bool same_content;    /* duplicates have the same content; else the same body */
     bool near_duplicates; /* look for them */
     Shared *admission;    /* of an Admission; NULL = everything is admitted; borrowed */
+    StaySet *stay;        /* gets the places of new seeds; NULL = none is kept; borrowed */
     DedupSteps dedup;
     TrapYieldOptions traps; /* fetches 0 = off */
 } IngestOptions;

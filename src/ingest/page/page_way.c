@@ -353,6 +353,10 @@ static Result note_seeds(Batch *batch, const LinkInfo *seeds, const char *const 
     Result rc = RESULT_OK;
     for (size_t i = 0; i < n && rc == RESULT_OK && batch->store->seeds != NULL; i++) {
         uint64_t index = 0;
+        if (batch->options->stay != NULL && stay_set_add(batch->options->stay, seeds[i].url,
+                                                         strlen(seeds[i].url)) == RESULT_MEMORY) {
+            return RESULT_MEMORY;
+        }
         int code =
             page_db_find(batch->store->db, batch->txn, seeds[i].url, strlen(seeds[i].url), &index);
         if (code == 0) {

@@ -14,6 +14,7 @@ struct Scope {
     UrlRegex *accept;
     UrlRegex *reject;
     size_t max_url_length;
+    const StaySet *stay; /* NULL = anywhere */
     PortSet ports;
 };
 
@@ -37,6 +38,7 @@ Result scope_new(Scope **out, const ScopeOptions *options, Buffer *error)
     }
     *out = NULL;
     scope->max_url_length = options->max_url_length;
+    scope->stay = options->stay;
     Result rc = ports_parse(&scope->ports, options->ports, error);
     if (rc == RESULT_OK) {
         rc = domain_set_parse(&scope->domains, options->domains);
@@ -90,6 +92,9 @@ ScopeRule scope_rule_of(const Scope *scope, const char *url, size_t length, uint
         domain_set_find(&scope->domains, host, host_length) == NULL) {
         return SCOPE_DOMAINS;
     }
+    if (!anywhere && scope->stay != NULL && !stay_set_has(scope->stay, url, length)) {
+        return SCOPE_STAY;
+    }
     /* An expression that runs into its match limit counts as found for rejects, since caution wins;
      * and a URL that makes an accept expression explode is no loss. */
     if (scope->reject != NULL && url_regex_find(scope->reject, url, length, true)) {
@@ -121,6 +126,7 @@ const char *scope_rule_name(ScopeRule rule)
         [SCOPE_PORT] = "scope.ports",
         [SCOPE_EXCLUDED] = "scope.exclude_domains",
         [SCOPE_DOMAINS] = "scope.domains",
+        [SCOPE_STAY] = "scope.stay",
         [SCOPE_REJECTED] = "scope.reject_regex",
         [SCOPE_NOT_ACCEPTED] = "scope.accept_regex",
     };

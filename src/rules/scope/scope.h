@@ -14,6 +14,7 @@
 #include "base/memory/buffer.h"
 #include "base/core/result.h"
 #include "rules/scope/refusal.h"
+#include "rules/scope/stay_set.h"
 
 typedef struct Scope Scope;
 
@@ -24,6 +25,7 @@ typedef struct ScopeOptions {
     const char *reject_regex;
     const char *ports; /* "" = all that are not bad */
     size_t max_url_length;
+    const StaySet *stay; /* NULL = anywhere; may grow; borrowed */
 } ScopeOptions;
 
 /* RESULT_INVALID: error says which expression is wrong, and where. */
@@ -37,6 +39,7 @@ typedef enum ScopeRule {
     SCOPE_PORT,
     SCOPE_EXCLUDED, /* the whole host is */
     SCOPE_DOMAINS,
+    SCOPE_STAY,
     SCOPE_REJECTED,
     SCOPE_NOT_ACCEPTED
 } ScopeRule;
