@@ -124,6 +124,20 @@ def compile_in_cpp(report, environment):
     report.check("a C++ program may include it", built.returncode == 0, built.stdout[-2000:])
 
 
+def compile_example(report, path, environment):
+    """The program in docs/library.md is a program."""
+    with open("docs/library.md") as file:
+        code = re.search(r"```c\n(.*?)```", file.read(), re.S).group(1)
+    with open(f"{path}/example.c", "w") as file:
+        file.write(code)
+    flags = run(["pkg-config", "--cflags", "--libs", "ragno"], env=environment).stdout.split()
+    built = run(["cc", "-Wall", "-Wextra", "-Werror", f"{path}/example.c", "-o", f"{path}/example"] + flags)
+    if report.check("the example of docs/library.md compiles", built.returncode == 0, built.stdout[-2000:]):
+        ran = run([f"{path}/example"], cwd=path,
+                  env=dict(os.environ, LD_LIBRARY_PATH=f"{path}/root/usr/lib"))
+        report.equal("and does what it says", (ran.returncode, ran.stdout), (0, "next http://b.example/high\n"))
+
+
 def test_install(report, path):
     if not install(report, path):
         return
@@ -134,6 +148,7 @@ def test_install(report, path):
     static = {"-lragno": ["-Wl,-Bstatic", "-lragno", "-Wl,-Bdynamic"]}
     compile_and_run(report, path, "static", ["--static"], static, environment)
     compile_names(report, environment)
+    compile_example(report, path, environment)
     compare_names(report, path)
     if shutil.which("c++"):
         compile_in_cpp(report, environment)
