@@ -21,7 +21,7 @@ OBJCOPY ?= objcopy
 # V=1: commands are shown as they are run.
 Q := $(if $(V),,@)
 PKGS := libcurl libxml-2.0 libcares lmdb libpcre2-8 inih libpsl libidn2 libxxhash libdeflate zlib \
-        libzstd libbrotlidec libssl libcrypto ncursesw
+        libzstd libbrotlidec libssl libcrypto ncursesw libmicrohttpd
 # What works before the libraries are there, or without them.
 NO_PKGS := deps deps-dev deps-fuzz deps-bench deps-deb help clean format lint check
 ifneq ($(if $(MAKECMDGOALS),$(filter-out $(NO_PKGS),$(MAKECMDGOALS)),all),)
@@ -132,6 +132,9 @@ $(OUT)/%.o: %.c $(OUT)/flags.list
 	@echo '  CC  $<' >&2
 	$(Q)$(COMPILE) -MMD -MP -c -o $@ $<
 
+# The status page is put into this object by the assembler.
+$(OUT)/src/crawl/web/web_files.o: $(wildcard src/crawl/web/files/*)
+
 $(OUT)/libragno.a: $(call objects,$(LIB_SRC)) $(OUT)/libragno.list
 	$(archive)
 
@@ -171,7 +174,7 @@ $(OUT)/crash/crash_drum: $(OUT)/tests/crash/crash_drum.o $(OUT)/libragno.a
 # and the longer tests use besides.
 DEPS := gcc make pkg-config libcurl4-openssl-dev libxml2-dev libc-ares-dev liblmdb-dev \
         libpcre2-dev libinih-dev libpsl-dev libidn2-dev libxxhash-dev libdeflate-dev zlib1g-dev \
-        libzstd-dev libbrotli-dev libssl-dev libncurses-dev libcunit1-dev python3 lmdb-utils zstd
+        libzstd-dev libbrotli-dev libssl-dev libncurses-dev libmicrohttpd-dev libcunit1-dev python3 lmdb-utils zstd
 DEPS_FUZZ := clang libclang-rt-14-dev
 DEPS_DEV := $(DEPS_FUZZ) clang-format clang-tidy cppcheck shellcheck nginx-light apache2-doc \
         debian-handbook postgresql-doc-15 python3-doc libcld2-0 wrk tmux zsh logrotate tinyproxy-bin \

@@ -40,6 +40,7 @@ struct LogReader {
     size_t start;
     size_t end;
     bool skipping; /* the rest of a line that is too long */
+    bool is_cut;   /* lines before the first one were left out */
     uint64_t line;
     Buffer problem;
 };
@@ -357,11 +358,13 @@ Result log_reader_open_tail(LogReader **reader, const char *path, size_t bytes)
     if (rc != RESULT_OK) {
         return rc;
     }
+    (*reader)->is_cut = (*reader)->n_files > 1;
     forget_predecessors(*reader);
     if (open_next(*reader) && (*reader)->source.gz == NULL && (*reader)->source.zst == NULL) {
         off_t size = lseek((*reader)->source.fd, 0, SEEK_END);
         off_t from = size > 0 && (uint64_t)size > bytes ? size - (off_t)bytes : 0;
         (*reader)->skipping = from > 0; /* the line that is cut */
+        (*reader)->is_cut = (*reader)->is_cut || from > 0;
         (void)lseek((*reader)->source.fd, from, SEEK_SET);
     }
     return RESULT_OK;
@@ -381,6 +384,11 @@ void log_reader_close(LogReader *reader)
     free(reader->directory);
     buffer_destroy(&reader->problem);
     free(reader);
+}
+
+bool log_reader_is_cut(const LogReader *reader)
+{
+    return reader->is_cut;
 }
 
 unsigned log_reader_file(const LogReader *reader)

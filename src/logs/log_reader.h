@@ -35,6 +35,8 @@ bool log_reader_next(LogReader *reader, const char **line, size_t *length);
  * file, from 1. */
 unsigned log_reader_file(const LogReader *reader);
 uint64_t log_reader_line(const LogReader *reader);
+/* Whether lines before the first one were left out: it was opened at its tail. */
+bool log_reader_is_cut(const LogReader *reader);
 /* The name of a file, without its directory. */
 const char *log_reader_name(const LogReader *reader, unsigned file);
 unsigned log_reader_n_files(const LogReader *reader);

@@ -17,6 +17,7 @@
 #include "fetch/tls/tls_trust.h"
 #include "rules/config_texts.h"
 #include "rules/filters.h"
+#include "rules/listen_address.h"
 #include "frontier/visit/politeness.h"
 #include "rules/revisit_policy.h"
 #include "rules/scope/scope.h"
@@ -79,6 +80,20 @@ static void complain(const Config *config, const char *name, const char *what, B
     const OptionSpec *spec = options_find(&config->options, name);
     size_t row = (size_t)(spec - config->options.specs);
     (void)buffer_printf(error, "%s: %s: %s\n", config->options.origins[row], name, what);
+}
+
+static void check_listen(const Config *config, Buffer *what, Buffer *error)
+{
+    ListenAddress address;
+    buffer_reset(what);
+    if (*config->control_listen != '\0' &&
+        listen_address_parse(&address, config->control_listen, what) != RESULT_OK) {
+        complain(config, "control.listen", buffer_string(what), error);
+    }
+    if (config->control_web_write && *config->control_listen == '\0') {
+        complain(config, "control.web_write", "there is no status page without control.listen",
+                 error);
+    }
 }
 
 /* Texts that are right or wrong by themselves, wherever they stand. */
@@ -359,6 +374,7 @@ Result config_check(const Config *config, Buffer *error)
         complain(config, "dns.ttl_min", "is greater than dns.ttl_max", error);
     }
     check_revisits(config, &what, error);
+    check_listen(config, &what, error);
     if (config->warc_compression == WARC_GZIP && config->warc_level > WARC_GZIP_LEVELS) {
         complain(config, "warc.level", "gzip has levels up to 12", error);
     }

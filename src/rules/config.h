@@ -385,7 +385,18 @@
     ROW(log, skipped, WORD, int, "sample", 0, 0, "off|sample|all", false, false, \
         "which refused URLs go into skipped.log; sample = the first 1000 per reason") \
     ROW(log, report, WORD, int, "off", 0, 0, "off|text|html", true, false, \
-        "write DIR/report.txt or DIR/report.html when the crawl ends (ragno report)")
+        "write DIR/report.txt or DIR/report.html when the crawl ends (ragno report)") \
+    ROW(control, listen, TEXT, char *, "", 0, 0, NULL, false, false, \
+        "status page and metrics: 127.0.0.1:PORT, [::1]:PORT (0 = any free port) or unix:PATH; empty = " \
+        "none") \
+    ROW(control, web_write, BOOL, bool, "no", 0, 0, NULL, false, false, \
+        "whoever has the token may pause, resume, stop, deny, allow and seed by the status page") \
+    ROW(control, token_file, TEXT, char *, "", 0, 0, NULL, false, false, \
+        "file with this token, readable by its owner alone; made when it is missing; empty = " \
+        "DIR/web.token") \
+    ROW(control, web_hosts, TEXT, char *, "", 0, 0, NULL, false, false, \
+        "host names, besides localhost, by which the page may be asked for, such as that of a web " \
+        "server that forwards to it; comma separated")
 /* clang-format on */
 
 typedef struct Config {

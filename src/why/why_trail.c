@@ -141,7 +141,7 @@ Result why_trail_read(WhyTrail *trail, const char *directory, const char *url, c
     const char *line = NULL;
     size_t length = 0;
     LogText host = log_text_host((LogText){origin, strlen(origin)});
-    *trail = (WhyTrail){.is_partial = bytes > 0};
+    *trail = (WhyTrail){.is_partial = false};
     buffer_init(&search.robots, BUFFER_NO_LIMIT);
     buffer_init(&search.name, BUFFER_NO_LIMIT);
     Result rc = buffer_printf(&search.robots, "%s/robots.txt", origin);
@@ -152,6 +152,7 @@ Result why_trail_read(WhyTrail *trail, const char *directory, const char *url, c
         while (log_reader_next(reader, &line, &length)) {
             take_line(&search, line, length);
         }
+        trail->is_partial = log_reader_is_cut(reader);
         log_reader_close(reader);
         reader = NULL;
     }
@@ -159,6 +160,7 @@ Result why_trail_read(WhyTrail *trail, const char *directory, const char *url, c
         while (log_reader_next(reader, &line, &length)) {
             take_skipped(trail, search.url, line, length);
         }
+        trail->is_partial = trail->is_partial || log_reader_is_cut(reader);
         log_reader_close(reader);
     }
     buffer_destroy(&search.robots);

@@ -22,6 +22,7 @@
 #include "crawl/run/seeds.h"
 #include "crawl/run/service.h"
 #include "crawl/run/summary.h"
+#include "crawl/web/web.h"
 #include "report/tell/report_file.h"
 #include "ingest/page/seed_places.h"
 #include "rules/memory_budget.h"
@@ -33,6 +34,7 @@
 typedef struct Watch {
     Helm helm;
     Desk *desk;
+    Web *web;        /* NULL: no status page */
     Service service; /* the service manager, if there is one */
     Buffer phrase;   /* what it shows of the crawl */
     int signals;     /* signalfd */
@@ -289,6 +291,7 @@ static int end_run(Watch *watch, CrawlStore *store)
                       helm->status == EXIT_FINISHED ? STATE_FINISHED : STATE_STOPPED);
     monitor_finish(helm->monitor);
     desk_close(watch->desk);
+    web_close(watch->web);
     judge_seeds(helm, store);
     if (!helm->options->quiet) {
         SeedVerdict verdict;
@@ -322,6 +325,9 @@ static int crawl(const AgentOptions *options, CrawlStore *store, AgentParts *par
     helm->monitor = monitor;
     settings_init(&helm->settings, options, parts);
     rc = desk_open(&watch.desk, helm, store->directory);
+    if (rc == RESULT_OK) {
+        rc = web_open(&watch.web, options->config, store);
+    }
     if (rc == RESULT_OK) {
         rc = parts_start(parts);
     }

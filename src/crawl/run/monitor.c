@@ -19,6 +19,7 @@
 #define PROGRESS_LOG_MS 2000 /* when it is forced onto something that is no terminal */
 #define COLUMNS         120u
 #define PHRASE_COLUMNS  1000u
+#define RATE_LEAST_MS   1000
 #define MEMORY_MS       20 /* how often residence is compared with crawl.memory */
 
 struct Monitor {
@@ -35,6 +36,7 @@ struct Monitor {
     bool progress;
     bool terminal;
     StatusSample last_line;
+    StatusSample line_before; /* the line before that one */
     StatusSample last_progress;
     MonoTime next_line;
     MonoTime next_progress;
@@ -322,6 +324,7 @@ static void write_line(Monitor *monitor, const StatusSample *now)
         (void)!write(monitor->log, monitor->text.data, monitor->text.length);
     }
     write_json(monitor, now);
+    monitor->line_before = monitor->last_line;
     monitor->last_line = *now;
 }
 
@@ -384,8 +387,10 @@ Result monitor_status(Monitor *monitor, bool json, Buffer *out)
 {
     StatusSample s;
     sample(monitor, mono_now(), &s);
-    Result rc = json ? status_json(&monitor->last_line, &s, (long)getpid(), out)
-                     : status_line(&monitor->last_line, &s, out);
+    /* A rate of a few milliseconds means nothing. */
+    bool is_young = mono_ms_between(monitor->last_line.mono, s.mono) < RATE_LEAST_MS;
+    const StatusSample *before = is_young ? &monitor->line_before : &monitor->last_line;
+    Result rc = json ? status_json(before, &s, (long)getpid(), out) : status_line(before, &s, out);
     if (out->length > 0 && out->data[out->length - 1] == '\n') {
         out->data[--out->length] = '\0';
     }
@@ -470,6 +475,7 @@ Result monitor_new(Monitor **out, const AgentOptions *options, const CrawlStore 
         return rc;
     }
     sample(monitor, monitor->start, &monitor->last_line);
+    monitor->line_before = monitor->last_line;
     monitor->last_progress = monitor->last_line;
     if (monitor->progress && monitor->terminal) {
         log_set_echo_hook(wipe_progress);

@@ -1,0 +1,476 @@
+#include "crawl/web/web.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/types.h>
+#include <unistd.h>
+
+#include <microhttpd.h>
+
+#include "base/memory/json_writer.h"
+#include "base/thread/log.h"
+#include "crawl/web/web_crawl.h"
+#include "crawl/web/web_files.h"
+#include "crawl/web/web_guard.h"
+#include "crawl/web/web_look.h"
+#include "crawl/web/web_metrics.h"
+#include "crawl/web/web_socket.h"
+#include "crawl/web/web_token.h"
+
+#define PATIENCE_S 30u             /* a connection that says nothing for so long is closed */
+#define MEMORY     ((size_t)32768) /* of a connection: for its request, headers and all */
+#define STACK      ((size_t)1 << 20)
+#define ROWS       50u
+#define TOKEN_NAME "web.token" /* in the crawl's directory */
+#define JSON       "application/json"
+#define TEXT       "text/plain; charset=utf-8"
+#define METRICS    "text/plain; version=0.0.4; charset=utf-8"
+#define SECURITY                                                                                   \
+    "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src data:; " \
+    "base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
+
+struct Web {
+    char *directory;
+    char *names; /* by which it may be asked for, besides localhost */
+    bool writes;
+    Buffer token; /* empty: nobody may change anything */
+    ListenAddress address;
+    struct MHD_Daemon *daemon;
+    WebLook *look;
+    WebCrawl crawl; /* of libmicrohttpd's thread */
+};
+
+/* One request, from its first line to the end of its answer. */
+typedef struct Request {
+    struct MHD_Connection *connection;
+    bool is_asked; /* look has its question */
+    bool is_long;  /* its body is longer than WEB_BODY_BYTES */
+    Buffer body;   /* what it says */
+    WebQuestion question;
+} Request;
+
+/* ---- answers --------------------------------------------------------------------------------- */
+
+static enum MHD_Result send_response(Request *request, unsigned status, const char *type,
+                                     struct MHD_Response *response)
+{
+    static const char *const headers[][2] = {{"Cache-Control", "no-store"},
+                                             {"Content-Security-Policy", SECURITY},
+                                             {"Cross-Origin-Resource-Policy", "same-origin"},
+                                             {"Referrer-Policy", "no-referrer"},
+                                             {"X-Content-Type-Options", "nosniff"},
+                                             {"X-Frame-Options", "DENY"}};
+    if (response == NULL) {
+        return MHD_NO;
+    }
+    (void)MHD_add_response_header(response, "Content-Type", type);
+    for (size_t i = 0; i < sizeof headers / sizeof *headers; i++) {
+        (void)MHD_add_response_header(response, headers[i][0], headers[i][1]);
+    }
+    if (status == 405) {
+        (void)MHD_add_response_header(response, "Allow", "GET, HEAD");
+    }
+    if (status == 401) {
+        (void)MHD_add_response_header(response, "WWW-Authenticate", "Bearer");
+    }
+    enum MHD_Result rc = MHD_queue_response(request->connection, status, response);
+    MHD_destroy_response(response);
+    return rc;
+}
+
+static enum MHD_Result send_text(Request *request, unsigned status, const char *type,
+                                 const Buffer *text)
+{
+    char nothing[1] = "";
+    return send_response(request, status, type,
+                         MHD_create_response_from_buffer(text->length,
+                                                         text->length == 0 ? nothing : text->data,
+                                                         MHD_RESPMEM_MUST_COPY));
+}
+
+static enum MHD_Result say(Request *request, unsigned status, const char *sentence)
+{
+    Buffer text;
+    buffer_init(&text, 4096);
+    (void)buffer_printf(&text, "%s\n", sentence);
+    enum MHD_Result rc = send_text(request, status, TEXT, &text);
+    buffer_destroy(&text);
+    return rc;
+}
+
+/* ---- what is asked of the crawl -------------------------------------------------------------- */
+
+static enum MHD_Result send_status(Web *web, Request *request, bool metrics)
+{
+    Buffer json;
+    Buffer text;
+    buffer_init(&json, BUFFER_NO_LIMIT);
+    buffer_init(&text, BUFFER_NO_LIMIT);
+    unsigned status = web_crawl_status(&web->crawl, &json);
+    bool shown = status == 200 && metrics;
+    if (shown && web_metrics(buffer_string(&json), &text) != RESULT_OK) {
+        status = 500;
+    }
+    enum MHD_Result rc = send_text(request, status,
+                                   status != 200 ? TEXT
+                                   : metrics     ? METRICS
+                                                 : JSON,
+                                   shown ? &text : &json);
+    buffer_destroy(&json);
+    buffer_destroy(&text);
+    return rc;
+}
+
+static enum MHD_Result send_about(Web *web, Request *request)
+{
+    Buffer text;
+    JsonWriter json;
+    buffer_init(&text, BUFFER_NO_LIMIT);
+    json_init(&json, &text);
+    json_open(&json, NULL, '{');
+    json_string(&json, "version", RAGNO_VERSION);
+    json_string(&json, "directory", web->directory);
+    json_bool(&json, "writes", web->writes);
+    json_open(&json, "orders", '[');
+    for (unsigned i = 0; i < SURVEY_ORDERS; i++) {
+        json_string(&json, NULL, survey_order_name((SurveyOrder)i));
+    }
+    json_close(&json);
+    json_close(&json);
+    enum MHD_Result rc = send_text(request, json.result == RESULT_OK ? 200 : 500, JSON, &text);
+    buffer_destroy(&text);
+    return rc;
+}
+
+static const char *header_of(const Request *request, const char *name)
+{
+    return MHD_lookup_connection_value(request->connection, MHD_HEADER_KIND, name);
+}
+
+static enum MHD_Result change(Web *web, Request *request)
+{
+    const char *authorization = header_of(request, "Authorization");
+    Buffer text;
+    if (!web->writes) {
+        return say(request, 403, "the page is read-only (control.web_write = no)");
+    }
+    if (authorization == NULL || !web_guard_token(authorization, buffer_string(&web->token))) {
+        LOG_WARN("web", "refused, no token or a wrong one", "bytes=%zu", request->body.length);
+        return say(request, 401, "this needs 'Authorization: Bearer TOKEN' (control.token_file)");
+    }
+    if (request->is_long) {
+        return say(request, 413, "the request's body is too long");
+    }
+    buffer_init(&text, BUFFER_NO_LIMIT);
+    unsigned status =
+        web_crawl_do(&web->crawl, buffer_string(&request->body), request->body.length, &text);
+    Buffer words;
+    buffer_init(&words, BUFFER_NO_LIMIT);
+    (void)json_append_text(&words, buffer_string(&request->body), request->body.length);
+    LOG_INFO("web", "asked by the status page", "words=%s status=%u", buffer_string(&words),
+             status);
+    enum MHD_Result rc = send_text(request, status, TEXT, &text);
+    buffer_destroy(&words);
+    buffer_destroy(&text);
+    return rc;
+}
+
+/* ---- what look answers ----------------------------------------------------------------------- */
+
+static void resume(void *context)
+{
+    Request *request = context;
+    MHD_resume_connection(request->connection);
+}
+
+/* The connection rests until look has answered; then libmicrohttpd calls again. */
+static enum MHD_Result ask_look(Web *web, Request *request, WebQuestionKind kind, const char *text)
+{
+    WebQuestion *question = &request->question;
+    if (request->is_asked) {
+        return send_text(request, question->status,
+                         kind == WEB_WHY_TEXT || question->status != 200 ? TEXT : JSON,
+                         &question->body);
+    }
+    question->kind = kind;
+    question->text = text == NULL ? "" : text;
+    question->answered = resume;
+    question->context = request;
+    request->is_asked = true;
+    MHD_suspend_connection(request->connection);
+    if (web_look_ask(web->look, question) != RESULT_OK) {
+        question->status = 503;
+        (void)buffer_append_string(&question->body, "too many questions at once; ask again\n");
+        MHD_resume_connection(request->connection);
+    }
+    return MHD_YES;
+}
+
+static const char *argument_of(const Request *request, const char *name)
+{
+    return MHD_lookup_connection_value(request->connection, MHD_GET_ARGUMENT_KIND, name);
+}
+
+static enum MHD_Result send_hosts(Web *web, Request *request)
+{
+    const char *order = argument_of(request, "order");
+    const char *rows = argument_of(request, "rows");
+    char *end = NULL;
+    unsigned long n = rows == NULL ? ROWS : strtoul(rows, &end, 10);
+    request->question.order = order == NULL ? SURVEY_QUEUE : survey_order_of(order);
+    if (request->question.order == SURVEY_ORDERS) {
+        return say(request, 400,
+                   "order: queue, speed, errors, waiting, pages, bytes or slowest is expected");
+    }
+    if (rows != NULL && (end == rows || *end != '\0' || n < 1 || n > SURVEY_ROWS_MAX)) {
+        return say(request, 400, "rows: a number from 1 to 1000 is expected");
+    }
+    request->question.rows = n;
+    return ask_look(web, request, WEB_HOSTS, argument_of(request, "filter"));
+}
+
+static enum MHD_Result send_why(Web *web, Request *request, WebQuestionKind kind)
+{
+    const char *url = argument_of(request, "url");
+    if (url == NULL || *url == '\0') {
+        return say(request, 400, "url: the URL that is asked about is missing");
+    }
+    return ask_look(web, request, kind, url);
+}
+
+/* ---- requests -------------------------------------------------------------------------------- */
+
+static enum MHD_Result get(Web *web, Request *request, const char *path)
+{
+    const WebFile *file = web_file_find(path);
+    if (file != NULL) {
+        struct MHD_IoVec all = {.iov_base = file->bytes,
+                                .iov_len = (size_t)(file->end - file->bytes)};
+        return send_response(request, 200, file->type,
+                             MHD_create_response_from_iovec(&all, 1, NULL, NULL));
+    }
+    if (strcmp(path, "/status.json") == 0 || strcmp(path, "/metrics") == 0) {
+        return send_status(web, request, path[1] == 'm');
+    }
+    if (strcmp(path, "/about.json") == 0) {
+        return send_about(web, request);
+    }
+    if (strcmp(path, "/history.json") == 0) {
+        return ask_look(web, request, WEB_HISTORY, NULL);
+    }
+    if (strcmp(path, "/hosts.json") == 0) {
+        return send_hosts(web, request);
+    }
+    if (strcmp(path, "/why.json") == 0 || strcmp(path, "/why.txt") == 0) {
+        return send_why(web, request, path[5] == 'j' ? WEB_WHY_JSON : WEB_WHY_TEXT);
+    }
+    return say(request, 404,
+               path[0] == '/' && strcmp(path, "/control") == 0
+                   ? "/control takes POST"
+                   : "there is no such page; / is the status page");
+}
+
+/* Who may not ask at all gets a sentence: NULL: he may. */
+static const char *refusal_of(const Web *web, const Request *request)
+{
+    const char *host = header_of(request, "Host");
+    const char *origin = header_of(request, "Origin");
+    const char *site = header_of(request, "Sec-Fetch-Site");
+    if (host == NULL || !web_guard_host(host, web->names)) {
+        return "the Host header names neither this machine nor one of control.web_hosts";
+    }
+    if (origin != NULL && !web_guard_origin(origin, host)) {
+        return "the Origin header names another site";
+    }
+    if (site != NULL && strcmp(site, "cross-site") == 0 && header_of(request, "Origin") == NULL) {
+        const char *mode = header_of(request, "Sec-Fetch-Mode");
+        return mode != NULL && strcmp(mode, "navigate") == 0 ? NULL : "another site asks";
+    }
+    return NULL;
+}
+
+static enum MHD_Result serve(Web *web, Request *request, const char *path, const char *method)
+{
+    const char *refusal = refusal_of(web, request);
+    if (refusal != NULL) {
+        return say(request, 403, refusal);
+    }
+    if (strcmp(method, "GET") == 0 || strcmp(method, "HEAD") == 0) {
+        return get(web, request, path);
+    }
+    if (strcmp(method, "POST") == 0 && strcmp(path, "/control") == 0) {
+        return change(web, request);
+    }
+    return say(request, 405, "GET and HEAD are known, and POST for /control");
+}
+
+/* libmicrohttpd calls: at the head of a request, for each piece of its body, at its end, and once
+ * more when look has answered. */
+static enum MHD_Result take_request(void *context, struct MHD_Connection *connection,
+                                    const char *path, const char *method, const char *version,
+                                    const char *bytes, size_t *n_bytes, void **slot)
+{
+    Request *request = *slot;
+    (void)version;
+    if (request == NULL) {
+        request = calloc(1, sizeof *request);
+        if (request != NULL) {
+            request->connection = connection;
+            buffer_init(&request->body, WEB_BODY_BYTES);
+            buffer_init(&request->question.body, BUFFER_NO_LIMIT);
+        }
+        *slot = request;
+        return request == NULL ? MHD_NO : MHD_YES;
+    }
+    if (*n_bytes > 0) {
+        request->is_long =
+            request->is_long || buffer_append(&request->body, bytes, *n_bytes) != RESULT_OK;
+        *n_bytes = 0;
+        return MHD_YES;
+    }
+    return serve(context, request, path, method);
+}
+
+static void forget_request(void *context, struct MHD_Connection *connection, void **slot,
+                           enum MHD_RequestTerminationCode how)
+{
+    Request *request = *slot;
+    (void)context;
+    (void)connection;
+    (void)how;
+    if (request != NULL) {
+        buffer_destroy(&request->body);
+        buffer_destroy(&request->question.body);
+        free(request);
+        *slot = NULL;
+    }
+}
+
+static void log_trouble(void *context, const char *format, va_list arguments)
+    __attribute__((format(printf, 2, 0)));
+static void log_trouble(void *context, const char *format, va_list arguments)
+{
+    char text[512];
+    (void)context;
+    (void)vsnprintf(text, sizeof text, format, arguments);
+    text[strcspn(text, "\n")] = '\0';
+    LOG_DEBUG("web", "libmicrohttpd", "words=\"%s\"", text);
+}
+
+/* ---- opening --------------------------------------------------------------------------------- */
+
+static Result start_daemon(Web *web, int fd)
+{
+    web->daemon = MHD_start_daemon(
+        MHD_USE_EPOLL_INTERNAL_THREAD | MHD_ALLOW_SUSPEND_RESUME | MHD_USE_ERROR_LOG, 0, NULL, NULL,
+        take_request, web, MHD_OPTION_EXTERNAL_LOGGER, log_trouble, NULL, MHD_OPTION_LISTEN_SOCKET,
+        fd, MHD_OPTION_CONNECTION_LIMIT, WEB_CLIENTS, MHD_OPTION_CONNECTION_TIMEOUT, PATIENCE_S,
+        MHD_OPTION_CONNECTION_MEMORY_LIMIT, MEMORY, MHD_OPTION_THREAD_STACK_SIZE, STACK,
+        MHD_OPTION_NOTIFY_COMPLETED, forget_request, NULL, MHD_OPTION_STRICT_FOR_CLIENT, 1,
+        MHD_OPTION_END);
+    return web->daemon == NULL ? RESULT_IO : RESULT_OK;
+}
+
+static Result read_token(Web *web, const Config *config, Buffer *error)
+{
+    Buffer path;
+    buffer_init(&path, BUFFER_NO_LIMIT);
+    Result rc = *config->control_token_file == '\0'
+                    ? buffer_printf(&path, "%s/" TOKEN_NAME, web->directory)
+                    : buffer_append_string(&path, config->control_token_file);
+    rc = rc == RESULT_OK ? web_token_read(buffer_string(&path), &web->token, error) : rc;
+    buffer_destroy(&path);
+    return rc;
+}
+
+static Result open_all(Web *web, const Config *config, const CrawlStore *store, Buffer *name,
+                       Buffer *error)
+{
+    int fd = -1;
+    Result rc = listen_address_parse(&web->address, config->control_listen, error);
+    if (rc == RESULT_OK && web->writes) {
+        rc = read_token(web, config, error);
+    }
+    if (rc == RESULT_OK) {
+        rc = web_look_start(&web->look, web->directory, &store->tables);
+    }
+    if (rc == RESULT_OK) {
+        rc = web_socket_open(&web->address, &fd, name, error);
+    }
+    if (rc != RESULT_OK) {
+        return rc;
+    }
+    rc = start_daemon(web, fd);
+    if (rc != RESULT_OK) {
+        (void)close(fd);
+        web_socket_remove(&web->address);
+    }
+    return rc;
+}
+
+static Web *new_web(const Config *config, const CrawlStore *store)
+{
+    Web *web = calloc(1, sizeof *web);
+    if (web == NULL) {
+        return NULL;
+    }
+    web->directory = strdup(store->directory);
+    web->names = strdup(config->control_web_hosts);
+    web->writes = config->control_web_write;
+    web->crawl.directory = web->directory;
+    buffer_init(&web->token, 4096);
+    if (web->directory == NULL || web->names == NULL) {
+        web_close(web);
+        return NULL;
+    }
+    return web;
+}
+
+Result web_open(Web **out, const Config *config, const CrawlStore *store)
+{
+    Buffer name;
+    Buffer error;
+    *out = NULL;
+    if (*config->control_listen == '\0') {
+        return RESULT_OK;
+    }
+    Web *web = new_web(config, store);
+    if (web == NULL) {
+        return RESULT_MEMORY;
+    }
+    buffer_init(&name, BUFFER_NO_LIMIT);
+    buffer_init(&error, BUFFER_NO_LIMIT);
+    Result rc = open_all(web, config, store, &name, &error);
+    if (rc == RESULT_OK) {
+        LOG_INFO("web", "status page", "url=%s writes=%s", buffer_string(&name),
+                 web->writes ? "yes" : "no");
+        *out = web;
+    } else {
+        LOG_WARN("web", "no status page, the crawl goes on without", "listen=%s error=\"%s\"",
+                 config->control_listen,
+                 error.length > 0 ? buffer_string(&error) : result_name(rc));
+        web_close(web);
+    }
+    buffer_destroy(&name);
+    buffer_destroy(&error);
+    return RESULT_OK;
+}
+
+void web_close(Web *web)
+{
+    if (web == NULL) {
+        return;
+    }
+    web_look_stop(web->look); /* first: no connection may rest when the daemon stops */
+    if (web->daemon != NULL) {
+        MHD_stop_daemon(web->daemon);
+        web_socket_remove(&web->address);
+    }
+    web_look_delete(web->look);
+    web_crawl_close(&web->crawl);
+    buffer_destroy(&web->token);
+    free(web->directory);
+    free(web->names);
+    free(web);
+}

@@ -1,0 +1,39 @@
+/* Web: the status page of a running crawl, and its metrics (control.listen).
+ *
+ *   browser, Prometheus --HTTP--> libmicrohttpd's thread --control socket--> main thread
+ *                                      '--question--> look (web_look.h)
+ *
+ *   /                                the page (page.html, page.css, page.js)
+ *   /status.json                     as DIR/status.json, of this moment
+ *   /history.json                    rates and sizes of the last hours
+ *   /hosts.json?order=&filter=&rows= hosts (survey.h)
+ *   /why.json?url=  /why.txt?url=    as ragno why
+ *   /metrics                         for Prometheus
+ *   POST /control                    a line of words as ragno ctl takes; control.web_write
+ *
+ * What: answers; it knows of the crawl only what the control socket, the database and the logs tell
+ * everybody else. Whoever asks is judged by web_guard.h; all changes are logged with who and what.
+ * Owns: its socket, its threads, the token.
+ * Threads: main opens and closes it; libmicrohttpd's thread runs the rest. It is closed after the
+ * desk, so that it waits for nobody.
+ * Invariants: memory is bounded: WEB_CLIENTS connections, WEB_BODY_BYTES of a request's body. What
+ * is shown comes from this host alone: the Content-Security-Policy allows nothing else.
+ * Errors: a crawl whose page cannot be opened goes on without it; the log says why. */
+#ifndef CRAWL_WEB_WEB_H
+#define CRAWL_WEB_WEB_H
+
+#include "crawl/crawl_store.h"
+#include "rules/config.h"
+
+#define WEB_CLIENTS    64u
+#define WEB_BODY_BYTES 4096u
+
+typedef struct Web Web;
+
+/* *web = NULL and RESULT_OK when control.listen is empty, or when it cannot be opened. store and
+ * config are borrowed. RESULT_MEMORY. */
+Result web_open(Web **web, const Config *config, const CrawlStore *store);
+/* NULL is allowed. */
+void web_close(Web *web);
+
+#endif

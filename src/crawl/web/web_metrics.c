@@ -1,0 +1,171 @@
+#include "crawl/web/web_metrics.h"
+
+#include <string.h>
+
+#include "logs/status_json.h"
+
+typedef enum MetricType { COUNTER, GAUGE } MetricType;
+
+/* Rows of one name stand together: they are one metric, and the first has its help. */
+typedef struct Metric {
+    const char *field; /* of the status */
+    const char *name;
+    const char *label; /* "class=\"2xx\"", or NULL */
+    MetricType type;
+    double scale;
+    const char *help;
+} Metric;
+
+static const Metric metrics[] = {
+    {"pages", "ragno_pages_total", NULL, COUNTER, 1, "URLs that were answered with an HTTP status"},
+    {"bytes", "ragno_received_bytes_total", NULL, COUNTER, 1, "Bytes received"},
+    {"2xx", "ragno_answers_total", "class=\"2xx\"", COUNTER, 1,
+     "Fetches by class of their status; none: no answer"},
+    {"3xx", "ragno_answers_total", "class=\"3xx\"", COUNTER, 1, NULL},
+    {"4xx", "ragno_answers_total", "class=\"4xx\"", COUNTER, 1, NULL},
+    {"5xx", "ragno_answers_total", "class=\"5xx\"", COUNTER, 1, NULL},
+    {"err", "ragno_answers_total", "class=\"none\"", COUNTER, 1, NULL},
+    {"dup", "ragno_duplicates_total", NULL, COUNTER, 1, "Pages with the body of another page"},
+    {"robots_denied", "ragno_robots_denied_total", NULL, COUNTER, 1,
+     "URLs that robots.txt forbids"},
+    {"throttled", "ragno_throttled_total", NULL, COUNTER, 1, "Answers 429 and 503"},
+    {"revisits", "ragno_revisits_total", NULL, COUNTER, 1, "Visits of pages that were due"},
+    {"not_modified", "ragno_not_modified_total", NULL, COUNTER, 1, "Of these, answered 304"},
+    {"revisit_pages", "ragno_revisit_pages", NULL, GAUGE, 1, "Pages that have a next visit"},
+    {"revisit_due", "ragno_revisit_late_seconds", NULL, GAUGE, 1,
+     "How late the latest visit of the last commit was"},
+    {"urls_seen", "ragno_urls_known", NULL, GAUGE, 1, "URLs known"},
+    {"urls_queued", "ragno_urls_queued", NULL, GAUGE, 1, "URLs that are scheduled"},
+    {"urls_parked", "ragno_urls_parked", NULL, GAUGE, 1,
+     "URLs of hosts that were dropped or parked"},
+    {"hosts", "ragno_hosts", NULL, GAUGE, 1, "Hosts known"},
+    {"hosts_parked", "ragno_hosts_parked", NULL, GAUGE, 1, "Hosts that were dropped or parked"},
+    {"hosts_waiting", "ragno_hosts_waiting", NULL, GAUGE, 1,
+     "Hosts with work that have failed and wait for a retry"},
+    {"next_retry_s", "ragno_next_retry_seconds", NULL, GAUGE, 1,
+     "Until the first of them is tried again"},
+    {"visit_states", "ragno_visit_states", NULL, GAUGE, 1, "Hosts in memory"},
+    {"wb_entries", "ragno_addresses", NULL, GAUGE, 1, "Addresses on the workbench"},
+    {"front", "ragno_front", NULL, GAUGE, 1, "Addresses that have something to fetch"},
+    {"required_front", "ragno_front_required", NULL, GAUGE, 1, "How many there should be"},
+    {"evictions", "ragno_evictions_total", NULL, COUNTER, 1,
+     "Hosts that made room in memory for better ones"},
+    {"todo", "ragno_todo", NULL, GAUGE, 1, "Hosts that were handed to the fetchers and wait there"},
+    {"active", "ragno_transfers", NULL, GAUGE, 1, "Transfers in flight"},
+    {"dns_waiting", "ragno_dns_waiting", NULL, GAUGE, 1, "Hosts that wait for their address"},
+    {"dns_queries", "ragno_dns_queries_total", NULL, COUNTER, 1, "Queries to name servers"},
+    {"dns_failures", "ragno_dns_failures_total", NULL, COUNTER, 1, "Names without an answer"},
+    {"parse_queue", "ragno_parse_queue", NULL, GAUGE, 1, "Answers that wait for a parsing thread"},
+    {"results", "ragno_results_waiting", NULL, GAUGE, 1, "Parsed pages that wait for their commit"},
+    {"held_bytes", "ragno_held_bytes", NULL, GAUGE, 1,
+     "Answers and parsed pages between network and disk"},
+    {"held_waits", "ragno_held_waits_total", NULL, COUNTER, 1,
+     "Times there were too many of these bytes"},
+    {"sieve_pending", "ragno_sieve_pending", NULL, GAUGE, 1, "Links not looked up yet"},
+    {"sieve_merges", "ragno_sieve_merges_total", NULL, COUNTER, 1, "Merges of the sieve"},
+    {"url_cache_share", "ragno_url_cache_share", NULL, GAUGE, 1,
+     "Share of links that were met lately"},
+    {"bloom_fp", "ragno_bloom_false_share", NULL, GAUGE, 1,
+     "Share of new URLs that the Bloom filter takes for seen"},
+    {"scorings", "ragno_scorings_total", NULL, COUNTER, 1, "Computations of all scores"},
+    {"score_ms", "ragno_scoring_seconds", NULL, GAUGE, 1e-3, "How long the last one took"},
+    {"score_cpu_s", "ragno_scoring_cpu_seconds_total", NULL, COUNTER, 1,
+     "CPU time of the scoring thread"},
+    {"moves", "ragno_level_moves_total", NULL, COUNTER, 1, "URLs that changed their level"},
+    {"chore_max_ms", "ragno_chore_longest_seconds", NULL, GAUGE, 1e-3,
+     "Longest transaction of a chore"},
+    {"chore_wait_max_ms", "ragno_chore_wait_longest_seconds", NULL, GAUGE, 1e-3,
+     "Longest time that a chore kept results from their commit"},
+    {"chore_cpu_max_ms", "ragno_chore_cpu_longest_seconds", NULL, GAUGE, 1e-3,
+     "CPU time of a chore's longest piece"},
+    {"rss_bytes", "ragno_resident_memory_bytes", NULL, GAUGE, 1, "Resident memory"},
+    {"frontier_bytes", "ragno_frontier_memory_bytes", NULL, GAUGE, 1,
+     "Memory of hosts and their URLs (limits.workbench_memory)"},
+    {"map_drops", "ragno_map_drops_total", NULL, COUNTER, 1,
+     "Times pages of the database were unmapped to stay in crawl.memory"},
+    {"db_bytes", "ragno_database_bytes", NULL, GAUGE, 1, "Size of the database file"},
+    {"disk_free_bytes", "ragno_disk_free_bytes", NULL, GAUGE, 1, "Free in the crawl's directory"},
+    {"cpu_s", "ragno_cpu_seconds_total", NULL, COUNTER, 1, "CPU time of this run"},
+    {"elapsed_s", "ragno_elapsed_seconds", NULL, GAUGE, 1, "Time crawled, all runs together"}};
+
+#define N_METRICS (sizeof metrics / sizeof *metrics)
+
+/* Fields that are told otherwise, or are means of others. */
+static const char *const others[] = {"pid",     "time",        "state",  "limit",
+                                     "pages_s", "pages_s_avg", "bytes_s"};
+
+static const char *const states[] = {"running", "paused", "stopping", "stopped", "finished", NULL};
+static const char *const limits[] = {"politeness", "connections", "dns",      "parser", "writer",
+                                     "memory",     "disk",        "operator", "seeds",  "schedule",
+                                     "retries",    "none",        NULL};
+
+bool web_metrics_knows(const char *field)
+{
+    for (size_t i = 0; i < N_METRICS; i++) {
+        if (strcmp(metrics[i].field, field) == 0) {
+            return true;
+        }
+    }
+    for (size_t i = 0; i < sizeof others / sizeof *others; i++) {
+        if (strcmp(others[i], field) == 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static void put_head(Buffer *out, const char *name, MetricType type, const char *help)
+{
+    (void)buffer_printf(out, "# HELP %s %s.\n# TYPE %s %s\n", name, help, name,
+                        type == COUNTER ? "counter" : "gauge");
+}
+
+static void put_metric(Buffer *out, const Metric *metric, const char *json)
+{
+    LogText text = status_json_get(json, metric->field);
+    if (text.length == 0) {
+        return;
+    }
+    if (metric->help != NULL) {
+        put_head(out, metric->name, metric->type, metric->help);
+    }
+    const char *open = metric->label == NULL ? "" : "{";
+    const char *close = metric->label == NULL ? "" : "}";
+    (void)buffer_printf(out, "%s%s%s%s ", metric->name, open,
+                        metric->label == NULL ? "" : metric->label, close);
+    if (metric->scale == 1) {
+        (void)buffer_append(out, text.bytes, text.length); /* all digits of a counter */
+    } else {
+        (void)buffer_printf(out, "%.6g",
+                            status_json_number(json, metric->field, 0) * metric->scale);
+    }
+    (void)buffer_append_char(out, '\n');
+}
+
+/* 1 for the word that holds, 0 for the others; a word that is not known stands alone. */
+static void put_words(Buffer *out, const char *name, const char *label, const char *const *words,
+                      LogText now)
+{
+    bool known = false;
+    for (; *words != NULL; words++) {
+        bool holds = log_text_is(now, *words);
+        known = known || holds;
+        (void)buffer_printf(out, "%s{%s=\"%s\"} %d\n", name, label, *words, holds);
+    }
+    if (!known && now.length > 0) {
+        (void)buffer_printf(out, "%s{%s=\"%.*s\"} 1\n", name, label, (int)now.length, now.bytes);
+    }
+}
+
+Result web_metrics(const char *json, Buffer *out)
+{
+    for (size_t i = 0; i < N_METRICS; i++) {
+        put_metric(out, &metrics[i], json);
+    }
+    put_head(out, "ragno_state", GAUGE, "What the crawl is doing: 1 for the state that holds");
+    put_words(out, "ragno_state", "state", states, status_json_get(json, "state"));
+    put_head(out, "ragno_limit", GAUGE, "What limits the crawl: 1 for what binds now");
+    put_words(out, "ragno_limit", "limit", limits, status_json_get(json, "limit"));
+    put_head(out, "ragno_build_info", GAUGE, "The version that runs");
+    return buffer_printf(out, "ragno_build_info{version=\"%s\"} 1\n", RAGNO_VERSION);
+}
