@@ -118,6 +118,10 @@ def what_it_tells(report, path):
                             ("ragno_urls_known", "urls_seen")):
             report.check(f"{name} is between the status before and after",
                          status[field] <= metrics[name] <= later[field], (status[field], metrics[name], later[field]))
+        with open("config/ragno-grafana.json") as file:
+            asked = set(re.findall(r"ragno_[a-z_]+", json.dumps([p["targets"] for p in json.load(file)["panels"]])))
+        report.check("the dashboard asks for metrics that exist", len(asked) > 20 and
+                     asked <= {re.sub(r"\{.*", "", name) for name in metrics}, asked)
         report.equal("one limit holds", sum(v for k, v in metrics.items() if k.startswith("ragno_limit")), 1)
         report.equal("it runs", metrics['ragno_state{state="running"}'], 1)
         harness.until(lambda: len(json.loads(crawl.get("/history.json"))["pages_s"]) >= 3)
@@ -231,6 +235,14 @@ def who_may_change_what(report, path):
                                          Origin=f"http://127.0.0.1:{crawl.port}")[0], 200)
         report.equal("it goes on", state(), "running")
         report.check("both are in the log", 'words="pause" status=200' in crawl.log() and "component=" not in crawl.log())
+        crawl.fetched(200)
+        harness.until(lambda: json.loads(crawl.get("/hosts.json?filter=h00003"))["hosts"])
+        report.equal("deny a host", crawl.ask("/control", "POST", "deny h00003.web.test", Authorization=bearer)[0], 200)
+        report.equal("it is denied", harness.until(
+            lambda: json.loads(crawl.get("/hosts.json?filter=h00003"))["hosts"][0]["kind"] == "denied"), True)
+        report.equal("allow it", crawl.ask("/control", "POST", "allow h00003.web.test", Authorization=bearer)[0], 200)
+        report.equal("it is allowed", harness.until(
+            lambda: json.loads(crawl.get("/hosts.json?filter=h00003"))["hosts"][0]["kind"] != "denied"), True)
         for words in ("set fetch.allow_addresses 0.0.0.0/0", "checkpoint /tmp/x", "status follow", "nosuch"):
             code, _, text = crawl.ask("/control", "POST", words, Authorization=bearer)
             report.check(f"'{words}' is not for the page", code == 403 and "pause" in text, (code, text))

@@ -101,7 +101,7 @@ function drawTiles(status) {
     if (!box) {
       box = element("div");
       const dd = element("dd");
-      dd.append(element("span"), " ", element("small"));
+      dd.append(element("span"), element("small"));
       box.append(element("dt", "", name), dd);
       list.append(box);
     }
