@@ -1,6 +1,7 @@
 """`ragno export`: what a crawl of a few pages found, as tables. Kinds and rel of links go the whole way
 from the page to the table, whether links are looked up at once or by the sieve."""
 import csv
+import gzip
 import io
 import json
 
@@ -78,5 +79,75 @@ def tables(report, path):
                  {(A, A): sum(r["cross"] == 0 for r in rows), (A, B): 2, (B, A): 2})
 
 
+GERMAN = ("<html lang=de-AT><head><title> Grüße &amp;\n aus\tWien </title></head><body>"
+          "<p>Die Katze sitzt auf der warmen Bank vor dem Haus und wartet auf den Abend, an dem die Kinder nach Hause "
+          "kommen und ihr etwas zu fressen geben.</p>").encode()
+STORED = {
+    A + "/": page("/de", "/zip", "/i.png", "/moved", "/out", "/same", "/none", "/gone", "/plain"),
+    A + "/de": (200, {"Content-Type": "Text/HTML; charset=utf-8"}, GERMAN),
+    A + "/zip": (200, {**HTML, "Content-Encoding": "gzip", "Content-Language": "fr"},
+                 gzip.compress(b"<title>packed</title>x")),
+    A + "/i.png": (200, {"Content-Type": "image/png"}, b"\x89PNG1234"),
+    A + "/moved": (301, {"Location": "/de#part"}, ""),
+    A + "/out": (302, {"Location": "http://elsewhere.test/x"}, "gone"),
+    A + "/same": (200, {"Content-Type": "text/html; charset=utf-8"}, GERMAN),  # the bytes of /de: a revisit record
+    A + "/none": (200, {}, "<title>no type</title>"),
+    A + "/plain": (200, {"Content-Type": "text/plain"}, "words"),
+}
+
+
+def record_at(directory, row):
+    """The URL of the record that a row points to."""
+    with open(f"{directory}/warc/{row['warc_file']}", "rb") as file:
+        file.seek(row["warc_offset"])
+        head = gzip.GzipFile(fileobj=file).read(1000).decode(errors="replace")
+    return dict(line.split(": ", 1) for line in head.split("\r\n\r\n")[0].split("\r\n")[1:])["WARC-Target-URI"]
+
+
+def stored_answers(report, path):
+    crawl = path + "/crawl"
+    with Sites(path, STORED) as sites:
+        sites.crawl(crawl, "--set", "scope.embeds=yes", "-D", "a.test", A + "/")
+    rows = {row["url"]: row for row in
+            map(json.loads, export(crawl, "pages", "--format", "jsonl").splitlines())}
+
+    def told(url, *names):
+        return tuple(rows[A + url][name] for name in names)
+
+    report.equal("type, size, title", told("/de", "mime", "bytes", "title"), ("Text/HTML", len(GERMAN), "Grüße & aus Wien"))
+    report.check("language", told("/de", "language")[0] in ("de", "de-AT"), told("/de", "language"))
+    report.equal("a packed page: bytes as received", told("/zip", "bytes", "title", "language"),
+                 (len(STORED[A + "/zip"][2]), "packed", "fr"))
+    report.equal("an image", told("/i.png", "mime", "bytes", "title", "language"), ("image/png", 8, None, None))
+    report.equal("a redirect", told("/moved", "status", "redirect", "bytes"), (301, A + "/de", 0))
+    report.equal("one out of the scope", told("/out", "redirect"), ("http://elsewhere.test/x",))
+    report.equal("the same bytes again", told("/same", "mime", "bytes", "title"), ("text/html", len(GERMAN), "Grüße & aus Wien"))
+    report.equal("no type", told("/none", "mime", "bytes"), ("", 22))
+    report.equal("plain text", told("/plain", "mime", "title"), ("text/plain", None))
+    report.equal("a page that is not there", told("/gone", "status", "bytes", "redirect"), (404, 9, None))
+    report.equal("each place holds its record", {record_at(crawl, row) for row in rows.values() if row["status"] > 0},
+                 {url for url, row in rows.items() if row["status"] > 0})
+    known = {"mime", "bytes", "title", "language", "redirect", "warc_file", "warc_offset"}
+    lines = list(csv.DictReader(io.StringIO(export(crawl, "pages", "--format", "csv"))))
+    report.equal("CSV says the same", {r["url"]: (r["title"], r["warc_offset"]) for r in lines},
+                 {u: (r["title"] or "", str(r["warc_offset"] if r["warc_offset"] is not None else "")) for u, r in rows.items()})
+    short = json.loads(export(crawl, "pages", "--format", "jsonl", "--no-archive").splitlines()[0])
+    report.equal("--no-archive leaves them out", (known & set(short), set(rows[A + "/"]) - set(short)), (set(), known))
+    name = rows[A + "/de"]["warc_file"]
+    with open(f"{crawl}/warc/{name}", "r+b") as file:
+        file.seek(rows[A + "/de"]["warc_offset"] + 30)
+        file.write(b"\0" * 40)
+    result = harness.run([f"{harness.OUT}/ragno", "export", crawl, "pages", "--format", "jsonl"])
+    broken = {r["url"]: r for r in map(json.loads, result.stdout.splitlines())}
+    report.check("a damaged record has no facts, the others have theirs", result.returncode == 0 and
+                 broken[A + "/de"]["title"] is None and broken[A + "/zip"]["title"] == "packed" and
+                 "could not be read" in result.stderr, result.stderr)
+    with Sites(path, STORED) as sites:
+        sites.crawl(path + "/bare", "--no-warc", A + "/")
+    rows = {row["url"]: row for row in map(json.loads, export(path + "/bare", "pages", "--format", "jsonl").splitlines())}
+    report.equal("without an archive: the redirect is known to the graph", told("/moved", "redirect", "mime", "warc_file"),
+                 (A + "/de", "", None))
+
+
 if __name__ == "__main__":
-    harness.main(tables)
+    harness.main(tables, stored_answers)

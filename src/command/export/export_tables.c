@@ -30,23 +30,27 @@ typedef struct ExportCommand {
     const ExportKind *kind;
     PageExportOptions options;
     bool header_given;
+    bool no_archive;
     bool help;
     Progress progress;
 } ExportCommand;
 
 static int usage(FILE *out)
 {
-    (void)fprintf(out, "usage: ragno export DIR links|hosts|pages [OPTION]...\n"
-                       "       ragno export DIR text [OPTION]...   (ragno export DIR text --help)\n"
-                       "  --format tsv|csv|jsonl|arcs\n"
-                       "                           default tsv; arcs is --arcs\n"
-                       "  -o, --output FILE        default standard output\n"
-                       "  --where FILTER           rows that a filter expression matches\n"
-                       "  --header, --no-header    a line of names first; default: CSV only\n"
-                       "  --ids                    page indices and host ids instead of URLs\n"
-                       "  --arcs                   only the integer arcs, ascending, for WebGraph\n"
-                       "  --no-self                without arcs from a page or host to itself\n"
-                       "  --cross-host             links: only those that leave the domain\n");
+    (void)fprintf(out,
+                  "usage: ragno export DIR links|hosts|pages [OPTION]...\n"
+                  "       ragno export DIR text [OPTION]...   (ragno export DIR text --help)\n"
+                  "  --format tsv|csv|jsonl|arcs\n"
+                  "                           default tsv; arcs is --arcs\n"
+                  "  -o, --output FILE        default standard output\n"
+                  "  --where FILTER           rows that a filter expression matches\n"
+                  "  --header, --no-header    a line of names first; default: CSV only\n"
+                  "  --ids                    page indices and host ids instead of URLs\n"
+                  "  --arcs                   only the integer arcs, ascending, for WebGraph\n"
+                  "  --no-self                without arcs from a page or host to itself\n"
+                  "  --cross-host             links: only those that leave the domain\n"
+                  "  --no-archive             pages: only what the database knows: no type, size,\n"
+                  "                           title, language, redirect and place of the answer\n");
     return out == stdout ? 0 : EXIT_USAGE;
 }
 
@@ -71,6 +75,8 @@ static bool take_flag(ExportCommand *command, const char *word)
         options->no_self = true;
     } else if (strcmp(word, "--cross-host") == 0) {
         options->only_cross = true;
+    } else if (strcmp(word, "--no-archive") == 0) {
+        command->no_archive = true;
     } else if (strcmp(word, "--help") == 0 || strcmp(word, "-h") == 0) {
         command->help = true;
     } else {
@@ -198,11 +204,15 @@ static void show_progress(void *context, uint64_t done, uint64_t total, uint64_t
 static int run_on(ExportCommand *command, PageDB *db, const Filter *where)
 {
     OutputFile output;
+    Buffer archive;
     PageExportOptions *options = &command->options;
     Result rc = output_file_open(&output, "export", command->output);
     if (rc != RESULT_OK) {
         return EXIT_IO;
     }
+    buffer_init(&archive, BUFFER_NO_LIMIT);
+    (void)buffer_printf(&archive, "%s/warc", command->directory);
+    options->archive = command->no_archive ? NULL : buffer_string(&archive);
     progress_begin(&command->progress, "export", "rows", progress_is_wanted(command->output),
                    stderr, mono_now());
     options->file = output.file;
@@ -217,6 +227,7 @@ static int run_on(ExportCommand *command, PageDB *db, const Filter *where)
         output.is_gone = true;
     }
     rc = output_file_close(&output, rc);
+    buffer_destroy(&archive);
     progress_end(&command->progress);
     return short_read_signal() != 0 ? 128 + short_read_signal() : status_of(rc);
 }

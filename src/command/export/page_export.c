@@ -2,12 +2,16 @@
 
 #include <inttypes.h>
 #include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/core/clock.h"
 #include "command/export/export_view.h"
 #include "page/content_hash.h"
 #include "parse/usage/usage.h"
+#include "command/export/page_answer.h"
+#include "parse/html/html.h"
 
 static void put_time(ExportRows *rows, const char *name, double seconds)
 {
@@ -66,7 +70,111 @@ static Result page_passes(ExportView *view, const PageRef *page, bool *wanted)
     return rc;
 }
 
-static Result export_page(ExportView *view, uint64_t index)
+/* ---- what the archive says ------------------------------------------------------------------- */
+
+typedef struct Archive {
+    PagePlaces *places; /* NULL: nothing of it is wanted */
+    PageAnswers *answers;
+} Archive;
+
+static void put_word(ExportRows *rows, const char *name, const char *word)
+{
+    if (word == NULL || *word == '\0') {
+        export_nothing(rows, name);
+    } else {
+        export_text(rows, name, word, strlen(word));
+    }
+}
+
+/* The link of a redirect, as the graph has it, into view->to; empty: there is none. */
+static Result find_redirect(ExportView *view, const PageRef *page)
+{
+    uint64_t *to = NULL;
+    uint8_t *link_kinds = NULL;
+    size_t n = 0;
+    size_t n_cross = 0;
+    PageRef target;
+    buffer_reset(&view->to);
+    if (page->status < 300 || page->status >= 400) {
+        return RESULT_OK;
+    }
+    Result rc = export_view_result(
+        view, page_db_get_links(view->db, view->txn, page->index, &to, &n, &n_cross));
+    if (rc == RESULT_OK && n > 0) {
+        rc = export_view_result(
+            view, page_db_get_link_kinds(view->db, view->txn, page->index, n, &link_kinds));
+    }
+    for (size_t i = 0; rc == RESULT_OK && link_kinds != NULL && i < n; i++) {
+        if (link_kind_of_byte(link_kinds[i]) == LINK_REDIRECT) {
+            rc = export_view_page(view, to[i], &target, &view->to);
+            break;
+        }
+    }
+    free(to);
+    free(link_kinds);
+    return rc;
+}
+
+static Result put_archive(ExportView *view, Archive *archive, const PageRef *page)
+{
+    ExportRows *rows = &view->rows;
+    PagePlace place;
+    PageAnswer answer = {.is_read = false};
+    bool stored = page_places_get(archive->places, page->index, &place);
+    Result rc = find_redirect(view, page);
+    if (rc == RESULT_OK && stored) {
+        rc = page_answers_read(archive->answers, buffer_string(&view->from), view->from.length,
+                               &place, &answer);
+    }
+    if (rc != RESULT_OK) {
+        return rc;
+    }
+    export_text(rows, "mime", answer.mime == NULL ? "" : answer.mime, answer.mime_length);
+    if (answer.is_read) {
+        export_number(rows, "bytes", answer.bytes);
+    } else {
+        export_nothing(rows, "bytes");
+    }
+    put_word(rows, "title", answer.title);
+    put_word(rows, "language", answer.language);
+    put_word(rows, "redirect",
+             answer.redirect != NULL ? answer.redirect : buffer_string(&view->to));
+    if (stored) {
+        put_word(rows, "warc_file", page_places_name(archive->places, place.file));
+        export_number(rows, "warc_offset", place.offset);
+    } else {
+        export_nothing(rows, "warc_file");
+        export_nothing(rows, "warc_offset");
+    }
+    return RESULT_OK;
+}
+
+static Result archive_open(Archive *archive, PageDB *db, const char *directory)
+{
+    *archive = (Archive){.places = NULL};
+    if (directory == NULL) {
+        return RESULT_OK;
+    }
+    Result rc = page_places_new(&archive->places, db, directory);
+    return rc == RESULT_OK ? page_answers_new(&archive->answers, directory, archive->places) : rc;
+}
+
+static void archive_close(Archive *archive)
+{
+    uint64_t damaged = archive->answers == NULL ? 0 : page_answers_damaged(archive->answers);
+    if (damaged > 0) {
+        (void)fprintf(stderr,
+                      "ragno export: the stored answers of %" PRIu64
+                      " pages could not be read; ragno verify says why\n",
+                      damaged);
+    }
+    page_answers_delete(archive->answers);
+    page_places_delete(archive->places);
+}
+
+/* ---- pages ----------------------------------------------------------------------------------- */
+
+static Result export_page(ExportView *view, Archive *archive, uint64_t index)
 {
     ExportRows *rows = &view->rows;
     PageRef page;
@@ -108,6 +216,9 @@ static Result export_page(ExportView *view, uint64_t index)
         (void)snprintf(text, sizeof text, "%016" PRIx64, page.content_hash64);
         export_text(rows, "content_hash", text, page.content_hash64 == 0 ? 0 : 16);
         put_usage(rows, &page);
+        rc = archive->places == NULL ? RESULT_OK : put_archive(view, archive, &page);
+    }
+    if (rc == RESULT_OK) {
         export_row_end(rows);
     }
     return rc;
@@ -116,10 +227,14 @@ static Result export_page(ExportView *view, uint64_t index)
 Result page_export_pages(PageDB *db, const PageExportOptions *options)
 {
     ExportView view;
+    Archive archive;
+    Result opened = archive_open(&archive, db, options->archive); /* has transactions of its own */
     Result rc = export_view_begin(&view, db, options);
+    rc = rc == RESULT_OK ? opened : rc;
     for (uint64_t i = 0; i < view.n_pages && rc == RESULT_OK; i++) {
-        rc = export_page(&view, i);
+        rc = export_page(&view, &archive, i);
         rc = rc == RESULT_OK ? export_view_step(&view) : rc;
     }
+    archive_close(&archive);
     return export_view_end(&view, rc);
 }

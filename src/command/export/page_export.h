@@ -6,9 +6,10 @@
  * their turn comes.
  *
  * Fields of pages: url index hash host status depth found score level n_crawls n_changes
- * first_crawl last_crawl linked_from content_hash. found is the letter of the discovery path (L
- * link, R redirect, E embed, S sitemap, P robots, M manual), times are ISO 8601, and what is not
- * known is empty.
+ * first_crawl last_crawl linked_from content_hash, and of the stored answer: mime bytes title
+ * language redirect warc_file warc_offset (page_answer.h; none of them without archive). found is
+ * the letter of the discovery path (L link, R redirect, E embed, S sitemap, P robots, M manual),
+ * times are ISO 8601, and what is not known is empty.
  *
  * Fields of links: from to weight cross score kind rel. weight counts how often the link stands on
  * the page, cross is 1 when it leaves the domain, score is that of its target, kind is the word of
@@ -46,6 +47,7 @@ typedef struct PageExportOptions {
     bool only_cross; /* links: only those that leave the domain */
     size_t memory_bytes; /* of the host graph's sorter; 0 = 64 Mi */
     FILE *file;          /* borrowed */
+    const char *archive; /* the crawl's WARC files, for fields of pages; NULL: without those */
     const Filter *where; /* borrowed; NULL: all rows. What it is asked about: see above */
     /* Called now and then with the progress: steps done, steps in all, rows written. May be NULL.
      */

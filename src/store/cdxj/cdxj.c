@@ -221,6 +221,7 @@ Result cdxj_parse(WarcBytes line, Buffer *scratch, CdxjEntry *entry)
 /* --- looking up ------------------------------------------------------------------------------- */
 
 typedef struct Search {
+    bool all; /* whatever the URL; otherwise: */
     WarcBytes url;
     Buffer prefix; /* key and a blank */
     Buffer scratch;
@@ -238,6 +239,9 @@ static const char *line_end(const char *at, const char *end)
 /* Negative when the line at sorts before all lines with the prefix, 0 when it has it. */
 static int compare_prefix(const char *line, const char *end, const Buffer *prefix)
 {
+    if (prefix->length == 0) {
+        return 0; /* all lines are wanted */
+    }
     size_t n = (size_t)(line_end(line, end) - line);
     int order = memcmp(line, prefix->data, n < prefix->length ? n : prefix->length);
     return order != 0 || n >= prefix->length ? order : -1;
@@ -247,8 +251,10 @@ static void report(Search *search, const char *line, const char *end)
 {
     CdxjEntry entry;
     Result rc = cdxj_parse(warc_bytes(line, (size_t)(end - line)), &search->scratch, &entry);
-    if (rc == RESULT_OK && entry.url.length == search->url.length &&
-        memcmp(entry.url.bytes, search->url.bytes, entry.url.length) == 0) {
+    bool is_wanted =
+        search->all || (entry.url.length == search->url.length &&
+                        memcmp(entry.url.bytes, search->url.bytes, entry.url.length) == 0);
+    if (rc == RESULT_OK && is_wanted) {
         search->stop = !search->found(search->context, &entry);
     }
 }
@@ -322,13 +328,27 @@ static bool ends_with(const char *name, const char *suffix)
     return n > m && strcmp(name + n - m, suffix) == 0;
 }
 
-Result cdxj_find(const char *directory, const char *url, size_t length, CdxjFound found,
-                 void *context)
+static Result search_directory(Search *search, const char *directory)
 {
     DIR *dir = opendir(directory);
     if (dir == NULL) {
         return result_of_errno(errno);
     }
+    Result rc = RESULT_OK;
+    const struct dirent *item = NULL;
+    while (rc == RESULT_OK && !search->stop && (item = readdir(dir)) != NULL) {
+        bool sorted = ends_with(item->d_name, ".cdxj");
+        if (sorted || ends_with(item->d_name, ".cdxj.open")) {
+            rc = search_file(search, dirfd(dir), item->d_name, sorted);
+        }
+    }
+    (void)closedir(dir);
+    return rc;
+}
+
+Result cdxj_find(const char *directory, const char *url, size_t length, CdxjFound found,
+                 void *context)
+{
     Search search = {.url = warc_bytes(url, length), .found = found, .context = context};
     buffer_init(&search.prefix, BUFFER_NO_LIMIT);
     buffer_init(&search.scratch, BUFFER_NO_LIMIT);
@@ -336,16 +356,22 @@ Result cdxj_find(const char *directory, const char *url, size_t length, CdxjFoun
     if (rc == RESULT_OK) {
         rc = buffer_append_char(&search.prefix, ' ');
     }
-    const struct dirent *item = NULL;
-    while (rc == RESULT_OK && !search.stop && (item = readdir(dir)) != NULL) {
-        bool sorted = ends_with(item->d_name, ".cdxj");
-        if (sorted || ends_with(item->d_name, ".cdxj.open")) {
-            rc = search_file(&search, dirfd(dir), item->d_name, sorted);
-        }
+    if (rc == RESULT_OK) {
+        rc = search_directory(&search, directory);
     }
     buffer_destroy(&search.prefix);
     buffer_destroy(&search.scratch);
-    (void)closedir(dir);
+    return rc;
+}
+
+Result cdxj_walk(const char *directory, CdxjFound found, void *context)
+{
+    Search search = {.all = true, .found = found, .context = context};
+    buffer_init(&search.prefix, BUFFER_NO_LIMIT);
+    buffer_init(&search.scratch, BUFFER_NO_LIMIT);
+    Result rc = search_directory(&search, directory);
+    buffer_destroy(&search.prefix);
+    buffer_destroy(&search.scratch);
     return rc;
 }
 

@@ -72,6 +72,8 @@ Result cdxj_sort(const char *journal, const char *index, size_t memory_bytes);
 typedef bool (*CdxjFound)(void *context, const CdxjEntry *entry);
 Result cdxj_find(const char *directory, const char *url, size_t length, CdxjFound found,
                  void *context);
+/* The same for every line, whatever its URL. RESULT_NOT_FOUND: there is no such directory. */
+Result cdxj_walk(const char *directory, CdxjFound found, void *context);
 
 /* The newest capture of url in directory: file name, offset and length. A revisit counts only when
  * revisits is true; cdxj_newest_status takes those of one HTTP status, revisits too.
