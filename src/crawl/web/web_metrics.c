@@ -84,6 +84,10 @@ static const Metric metrics[] = {
     {"map_drops", "ragno_map_drops_total", NULL, COUNTER, 1,
      "Times pages of the database were unmapped to stay in crawl.memory"},
     {"db_bytes", "ragno_database_bytes", NULL, GAUGE, 1, "Size of the database file"},
+    {"db_readers", "ragno_database_readers", NULL, GAUGE, 1,
+     "Transactions that read the database, of all programs"},
+    {"db_reader_age_s", "ragno_database_reader_oldest_seconds", NULL, GAUGE, 1,
+     "How long the oldest of them has kept freed pages from being used again"},
     {"disk_free_bytes", "ragno_disk_free_bytes", NULL, GAUGE, 1, "Free in the crawl's directory"},
     {"cpu_s", "ragno_cpu_seconds_total", NULL, COUNTER, 1, "CPU time of this run"},
     {"elapsed_s", "ragno_elapsed_seconds", NULL, GAUGE, 1, "Time crawled, all runs together"}};
