@@ -55,6 +55,13 @@ static const Metric metrics[] = {
     {"dns_waiting", "ragno_dns_waiting", NULL, GAUGE, 1, "Hosts that wait for their address"},
     {"dns_queries", "ragno_dns_queries_total", NULL, COUNTER, 1, "Queries to name servers"},
     {"dns_failures", "ragno_dns_failures_total", NULL, COUNTER, 1, "Names without an answer"},
+    {"connects", "ragno_connects_total", NULL, COUNTER, 1, "Connections made"},
+    {"tls_handshakes", "ragno_tls_handshakes_total", NULL, COUNTER, 1, "TLS handshakes"},
+    {"tls_resumed", "ragno_tls_resumed_total", NULL, COUNTER, 1,
+     "Of these, that took up an earlier session"},
+    {"tls_session_bytes", "ragno_tls_session_bytes", NULL, GAUGE, 1, "Memory of TLS sessions"},
+    {"tls_forgotten", "ragno_tls_sessions_forgotten_total", NULL, COUNTER, 1,
+     "TLS sessions that made room for others"},
     {"parse_queue", "ragno_parse_queue", NULL, GAUGE, 1, "Answers that wait for a parsing thread"},
     {"results", "ragno_results_waiting", NULL, GAUGE, 1, "Parsed pages that wait for their commit"},
     {"held_bytes", "ragno_held_bytes", NULL, GAUGE, 1,
@@ -95,8 +102,8 @@ static const Metric metrics[] = {
 #define N_METRICS (sizeof metrics / sizeof *metrics)
 
 /* Fields that are told otherwise, or are means of others. */
-static const char *const others[] = {"pid",     "time",        "state",  "limit",
-                                     "pages_s", "pages_s_avg", "bytes_s"};
+static const char *const others[] = {"pid",   "db_reader_pid", "time",        "state",
+                                     "limit", "pages_s",       "pages_s_avg", "bytes_s"};
 
 static const char *const states[] = {"running", "paused", "stopping", "stopped", "finished", NULL};
 static const char *const limits[] = {"politeness", "connections", "dns",      "parser", "writer",
