@@ -3,7 +3,8 @@
  * What: its status, and what an operator tells it to do. Of the words of `ragno ctl`, those that
  * steer the crawl are allowed; none of them reads or writes a file that the page names.
  * Owns: the connection.
- * Threads: one. Errors: out gets a sentence. */
+ * Threads: one.
+ * Errors: out gets a sentence. */
 #ifndef CRAWL_WEB_WEB_CRAWL_H
 #define CRAWL_WEB_WEB_CRAWL_H
 

@@ -1,4 +1,7 @@
-/* Web files: the files of the status page, as they are in src/crawl/web/files, in the program. */
+/* Web files: the files of the status page.
+ *
+ * What: the files in src/crawl/web/files, byte for byte, as parts of the program.
+ * Threads: any; pure. */
 #ifndef CRAWL_WEB_WEB_FILES_H
 #define CRAWL_WEB_WEB_FILES_H
 

@@ -5,7 +5,8 @@
  *   Origin          a script of another site says where it is from, and is refused
  *   Authorization   changing anything needs "Bearer TOKEN"
  *
- * Pure. Headers are as they came, from anybody. */
+ * What: judges each header by itself. Headers are as they came, from anybody.
+ * Threads: any; pure. */
 #ifndef CRAWL_WEB_WEB_GUARD_H
 #define CRAWL_WEB_WEB_GUARD_H
 

@@ -2,11 +2,10 @@
  *
  *   {"from": 1769860800000, "width_ms": 10000, "pages_s": [12.5, ...], ...}
  *
- * One number for each bucket of time, null for those in which nothing was told. At most
- * SERIES_BUCKETS buckets (report/count/series.h), however long the crawl.
- *
- * Threads: one at a time; the crawl may be writing the log. Errors: RESULT_MEMORY; a log that
- * cannot be read has no buckets. */
+ * What: one number for each bucket of time, null for those in which nothing was told. There are at
+ * most SERIES_BUCKETS buckets (report/count/series.h), however long the crawl.
+ * Threads: one at a time; the crawl may be writing the log.
+ * Errors: RESULT_MEMORY; a log that cannot be read has no buckets. */
 #ifndef CRAWL_WEB_WEB_HISTORY_H
 #define CRAWL_WEB_WEB_HISTORY_H
 

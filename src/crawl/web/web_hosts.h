@@ -1,4 +1,7 @@
-/* Web hosts: a survey of the hosts (survey.h) as JSON, for the status page. Pure. */
+/* Web hosts: the hosts as the status page reads them.
+ *
+ * What: writes a survey (survey.h) as JSON.
+ * Threads: any; pure. */
 #ifndef CRAWL_WEB_WEB_HOSTS_H
 #define CRAWL_WEB_WEB_HOSTS_H
 

@@ -2,7 +2,7 @@
  *
  * What: every field of the status (status.h) that counts or measures becomes a metric with type,
  * unit and help. Rates are left out: Prometheus makes its own.
- * Pure. */
+ * Threads: any; pure. */
 #ifndef CRAWL_WEB_WEB_METRICS_H
 #define CRAWL_WEB_WEB_METRICS_H
 
