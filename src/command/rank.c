@@ -35,16 +35,22 @@ typedef struct RankedPage {
 
 static int usage(FILE *out)
 {
-    (void)fprintf(out,
-                  "usage: ragno rank DIR pagerank|hits [OPTION]...\n"
-                  "  --top N            pages to print, best first (default %u; 0 = all)\n"
-                  "  --damping D        PageRank: share of the surfer's steps that follow links "
-                  "(default 0.85)\n"
-                  "  --precision P      largest change of a score, relative to it, at the end "
-                  "(default 1e-4)\n"
-                  "  --cross-host       only links from one host to another count\n"
-                  "  --content-scores   weigh pages with the content scores of the crawl\n",
-                  DEFAULT_TOP);
+    (void)fprintf(
+        out,
+        "usage: ragno rank DIR pagerank|hits [OPTION]...\n"
+        "  --top N            pages to print, best first (default %u; 0 = all)\n"
+        "  --damping D        PageRank: share of the surfer's steps that follow links "
+        "(default 0.85)\n"
+        "  --precision P      largest change of a score, relative to it, at the end "
+        "(default 1e-4)\n"
+        "  --cross-host       only links from one host to another count\n"
+        "  --content-scores   weigh pages with the content scores of the crawl "
+        "(score.rules)\n"
+        "One line a page: its score (hits: as authority, as hub) and its URL. A page that\n"
+        "is only known by links has one field more: never crawled.\n"
+        "Exit status: 1 when the precision was not reached, or there are no content "
+        "scores.\n",
+        DEFAULT_TOP);
     return out == stdout ? 0 : EXIT_USAGE;
 }
 
@@ -129,6 +135,16 @@ static int by_score(const void *a, const void *b)
     return (x->index > y->index) - (x->index < y->index);
 }
 
+static void print_page(const RankCommand *command, const RankedPage *page, const char *url,
+                       bool is_crawled)
+{
+    (void)printf("%.6e\t", (double)page->score);
+    if (command->is_hits) {
+        (void)printf("%.6e\t", (double)page->hub);
+    }
+    (void)printf("%s%s\n", url, is_crawled ? "" : "\tnever crawled");
+}
+
 /* Sorts the pages and prints the first ones. */
 static int print_pages(const RankCommand *command, PageDB *db, RankedPage *pages, size_t n)
 {
@@ -144,11 +160,8 @@ static int print_pages(const RankCommand *command, PageDB *db, RankedPage *pages
         if (rc != page_db_error_ok) {
             (void)fprintf(stderr, "ragno rank: the pages cannot be read\n");
             rc = page_db_error_damaged;
-        } else if (command->is_hits) {
-            (void)printf("%.6e\t%.6e\t%s\n", (double)pages[i].score, (double)pages[i].hub,
-                         buffer_string(&url));
         } else {
-            (void)printf("%.6e\t%s\n", (double)pages[i].score, buffer_string(&url));
+            print_page(command, &pages[i], buffer_string(&url), page.n_crawls > 0);
         }
         rc = rc == page_db_error_ok ? short_read_turn(&read) : rc;
     }
@@ -219,8 +232,46 @@ static int rank_hubs(const RankCommand *command, const ScoreInput *input, Ranked
     return code == hits_error_ok ? 0 : code == hits_error_precision ? EXIT_NEGATIVE : EXIT_IO;
 }
 
+/* Whether there are content scores. A page that was never crawled has the score of a link, which is
+ * an estimate and does not count. An exit status; 0: there are, or they are not asked for. */
+static int look_for_scores(const RankCommand *command, PageDB *db)
+{
+    if (!command->has_content_scores) {
+        return 0;
+    }
+    ShortRead read;
+    Buffer url;
+    bool is_found = false;
+    buffer_init(&url, BUFFER_NO_LIMIT);
+    int rc = short_read_begin(&read, db, NULL);
+    uint64_t n = rc == page_db_error_ok ? page_db_n_pages(db, read.txn) : 0;
+    for (uint64_t i = 0; rc == page_db_error_ok && !is_found && i < n; i++) {
+        PageRef page;
+        rc = page_db_get(db, read.txn, i, &page, &url);
+        is_found = rc == page_db_error_ok && page.n_crawls > 0 && page.score != 0.0f;
+        rc = rc == page_db_error_ok ? short_read_turn(&read) : rc;
+    }
+    buffer_destroy(&url);
+    int status = short_read_end(&read, rc, "rank");
+    if (rc == page_db_error_ok && status == 0 && !is_found) {
+        (void)fprintf(stderr,
+                      "ragno rank: there are no content scores: no page that was crawled has one. "
+                      "score.rules makes them while a crawl runs; without --content-scores the "
+                      "links alone count\n");
+        return EXIT_NEGATIVE;
+    }
+    if (rc != page_db_error_ok && rc != SHORT_READ_OVER) {
+        (void)fprintf(stderr, "ragno rank: the pages cannot be read\n");
+    }
+    return rc == SHORT_READ_OVER && status == 0 ? EXIT_NEGATIVE : status;
+}
+
 static int run(const RankCommand *command, PageDB *db)
 {
+    int missing = look_for_scores(command, db);
+    if (missing != 0) {
+        return missing;
+    }
     ScoreInput input = {0};
     Result rc =
         score_input_read(&input, db, command->has_content_scores, command->is_cross_host, NULL);

@@ -51,7 +51,7 @@ def worth_of_all(web, directory):
     if rank.returncode != 0:
         raise RuntimeError(f"ragno rank: exit {rank.returncode}: {rank.stderr[-300:]}")
     rows = (line.split("\t") for line in rank.stdout.splitlines())
-    return {url: float(score) for score, url in rows}
+    return {row[1]: float(row[0]) for row in rows}
 
 
 def part_of(web, directory, *arguments):

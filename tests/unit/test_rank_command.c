@@ -46,11 +46,12 @@ static int run(int (*command)(int argc, char **argv), const char *const *words,
     return status;
 }
 
-static void crawl(PageDB *db, const char *url, double time, uint32_t content, const char *link)
+static void crawl(PageDB *db, const char *url, double time, uint32_t content, const char *link,
+                  float score)
 {
     CrawledPage *page = crawled_page_new(url);
     page->time = time;
-    page->score = 0.5f;
+    page->score = score;
     (void)crawled_page_set_hash32(page, content);
     (void)crawled_page_add_link(page, link, 0.5f);
     (void)crawled_page_add_link(page, "http://best/", 0.5f);
@@ -58,18 +59,23 @@ static void crawl(PageDB *db, const char *url, double time, uint32_t content, co
     crawled_page_delete(page);
 }
 
-static void make(char dir[64])
+static void make_scored(char dir[64], float score)
 {
     folder_make(dir);
     char path[80];
     (void)snprintf(path, sizeof path, "%s/crawl.mdb", dir);
     PageDB *db = NULL;
     CU_ASSERT_EQUAL_FATAL(page_db_new(&db, path), page_db_error_ok);
-    crawl(db, "http://a/1", 1.0, 1, "http://a/2");
-    crawl(db, "http://a/2", 1.0, 1, "http://a/1");
-    crawl(db, "http://b/1", 1.0, 1, "http://b/2");
-    crawl(db, "http://b/1", 11.0, 2, "http://b/2");
+    crawl(db, "http://a/1", 1.0, 1, "http://a/2", score);
+    crawl(db, "http://a/2", 1.0, 1, "http://a/1", score);
+    crawl(db, "http://b/1", 1.0, 1, "http://b/2", score);
+    crawl(db, "http://b/1", 11.0, 2, "http://b/2", score);
     CU_ASSERT_EQUAL(page_db_delete(db), page_db_error_ok);
+}
+
+static void make(char dir[64])
+{
+    make_scored(dir, 0.5f);
 }
 
 static void destroy(const char *dir)
@@ -91,14 +97,36 @@ static void rank_prints_the_best_page_first(void)
     make(dir);
     const char *pagerank[] = {"rank", dir, "pagerank", "--top", "1", NULL};
     CU_ASSERT_EQUAL(run(rank_main, pagerank, output), 0);
-    CU_ASSERT_PTR_NOT_NULL(strstr(output, "\thttp://best/\n"));
+    CU_ASSERT_PTR_NOT_NULL(strstr(output, "\thttp://best/\tnever crawled\n"));
     CU_ASSERT_PTR_NULL(strstr(output, "http://a/1"));
     CU_ASSERT_PTR_NOT_NULL(strstr(output, "5 pages, 6 links"));
     const char *hits[] = {"rank", dir, "hits", "--top=0", "--cross-host", "--content-scores", NULL};
     CU_ASSERT_EQUAL(run(rank_main, hits, output), 0);
-    CU_ASSERT_PTR_NOT_NULL(strstr(output, "1.000000e+00\t0.000000e+00\thttp://best/\n"));
-    CU_ASSERT_PTR_NOT_NULL(strstr(output, "\thttp://b/2\n"));
+    CU_ASSERT_PTR_NOT_NULL(
+        strstr(output, "1.000000e+00\t0.000000e+00\thttp://best/\tnever crawled\n"));
+    CU_ASSERT_PTR_NOT_NULL(strstr(output, "\thttp://b/2\tnever crawled\n"));
+    CU_ASSERT_PTR_NOT_NULL(strstr(output, "\thttp://b/1\n"));
     CU_ASSERT_PTR_NOT_NULL(strstr(output, "3 links"));
+    destroy(dir);
+}
+
+/* Links have scores, which are estimates, but no page that was crawled has one. */
+static void missing_content_scores_are_told(void)
+{
+    char dir[64];
+    char output[OUTPUT_BYTES];
+    make_scored(dir, 0.0f);
+    const char *const kinds[] = {"pagerank", "hits"};
+    for (size_t i = 0; i < 2; i++) {
+        const char *words[] = {"rank", dir, kinds[i], "--content-scores", NULL};
+        CU_ASSERT_EQUAL(run(rank_main, words, output), 1);
+        CU_ASSERT_PTR_NOT_NULL(strstr(output, "no content scores"));
+        CU_ASSERT_PTR_NOT_NULL(strstr(output, "score.rules"));
+        CU_ASSERT_PTR_NULL(strstr(output, "http://"));
+        const char *without[] = {"rank", dir, kinds[i], NULL};
+        CU_ASSERT_EQUAL(run(rank_main, without, output), 0);
+        CU_ASSERT_PTR_NOT_NULL(strstr(output, "\thttp://best/\tnever crawled\n"));
+    }
     destroy(dir);
 }
 
@@ -179,5 +207,6 @@ static void schedules_are_built_and_printed(void)
 }
 
 UNIT_MAIN("rank_command", {"rank prints the best page first", rank_prints_the_best_page_first},
+          {"missing content scores are told", missing_content_scores_are_told},
           {"wrong words are told", wrong_words_are_told},
           {"schedules are built and printed", schedules_are_built_and_printed})
