@@ -12,6 +12,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "store/page_tables/page_file.h"
 #include "store/pages/page_db.h"
 
 #if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
@@ -237,6 +238,27 @@ static void a_large_file_grows_ahead(void)
     remove_database();
 }
 
+/* Others commit between the look at the length and the growth: their pages stay. */
+static void growing_ahead_never_shortens_the_file(void)
+{
+    enum { SHORT = 4096, LONG = 16 * SHORT };
+    char name[FOLDER_BYTES];
+    struct stat st;
+    int fd = folder_make_file(name);
+    CU_ASSERT_EQUAL(page_file_lengthen(fd, 0, SHORT), 0);
+    CU_ASSERT_EQUAL(fstat(fd, &st), 0);
+    CU_ASSERT_EQUAL(st.st_size, SHORT);
+    CU_ASSERT_EQUAL(pwrite(fd, "x", 1, LONG - 1), 1);
+    CU_ASSERT_EQUAL(page_file_lengthen(fd, SHORT, 2 * SHORT), 0);
+    char byte = 0;
+    CU_ASSERT_EQUAL(fstat(fd, &st), 0);
+    CU_ASSERT_EQUAL(st.st_size, LONG);
+    CU_ASSERT_EQUAL(pread(fd, &byte, 1, LONG - 1), 1);
+    CU_ASSERT_EQUAL(byte, 'x');
+    CU_ASSERT_EQUAL(close(fd), 0);
+    CU_ASSERT_EQUAL(unlink(name), 0);
+}
+
 static void a_directory_that_cannot_be_used_is_an_error(void)
 {
     choose_path("nowhere/at/all");
@@ -397,6 +419,7 @@ UNIT_MAIN("page_db_failures",
           {"another format is refused and left alone", another_format_is_refused_and_left_alone},
           {"a damaged file is an error", a_damaged_file_is_an_error},
           {"a large file grows ahead", a_large_file_grows_ahead},
+          {"growing ahead never shortens the file", growing_ahead_never_shortens_the_file},
           {"a directory that cannot be used is an error",
            a_directory_that_cannot_be_used_is_an_error},
           {"a full disk loses nothing", a_full_disk_loses_nothing},

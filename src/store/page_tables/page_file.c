@@ -85,18 +85,13 @@ static int count_free(MDB_env *env, uint64_t first, uint64_t *n)
     return rc == MDB_NOTFOUND ? 0 : rc;
 }
 
-int page_file_check(PageDBStore *store, bool *cut, const char **what)
+/* A file that is shorter than its highest page number says; nobody else writes. */
+static int check_short_file(PageDBStore *store, bool *cut, const char **what)
 {
     FileLength f;
-    *cut = false;
-    *what = "looking at the file";
     int rc = measure(store, &f);
     if (rc != 0 || f.pages >= f.wanted) {
         return rc;
-    }
-    if (store->read_only) {
-        *cut = f.wanted - f.pages > MISSING_PAGES_WHILE_READING;
-        return 0;
     }
     /* With zeros in place of what is missing, LMDB answers MDB_CORRUPTED where it would die. */
     if (ftruncate(f.fd, (off_t)(f.wanted * f.page_bytes)) != 0) {
@@ -114,6 +109,37 @@ int page_file_check(PageDBStore *store, bool *cut, const char **what)
         return errno;
     }
     return 0;
+}
+
+int page_file_check(PageDBStore *store, bool *cut, const char **what)
+{
+    FileLength f;
+    *cut = false;
+    *what = "looking at the file";
+    int rc = measure(store, &f);
+    if (rc != 0 || f.pages >= f.wanted) {
+        return rc;
+    }
+    if (store->read_only) {
+        *cut = f.wanted - f.pages > MISSING_PAGES_WHILE_READING;
+        return 0;
+    }
+    /* While this transaction is open no other process writes, so that what is cut off again below
+     * is only what was added here. */
+    MDB_txn *txn = NULL;
+    rc = mdb_txn_begin(store->env, NULL, 0, &txn);
+    if (rc == 0) {
+        rc = check_short_file(store, cut, what);
+        mdb_txn_abort(txn);
+    }
+    return rc;
+}
+
+/* Not ftruncate: it would take away what another thread or process has written behind `to` since
+ * the length was looked at. */
+int page_file_lengthen(int fd, uint64_t from, uint64_t to)
+{
+    return fallocate(fd, 0, (off_t)from, (off_t)(to - from)) == 0 ? 0 : errno;
 }
 
 /* Brings the pages from the old end of the file on into the page cache, each for itself, since a
@@ -149,7 +175,8 @@ void page_file_extend(PageDBStore *store)
     ahead = ahead > PAGE_FILE_AHEAD ? PAGE_FILE_AHEAD : ahead;
     bool runs_short = ahead >= LEAST_AHEAD && f.pages < f.wanted + ahead / 2;
     uint64_t pages = runs_short ? f.wanted + ahead : f.wanted;
-    if (f.pages < pages && ftruncate(f.fd, (off_t)(pages * f.page_bytes)) == 0 && runs_short) {
+    if (f.pages < pages && page_file_lengthen(f.fd, f.bytes, pages * f.page_bytes) == 0 &&
+        runs_short) {
         fetch_pages(&f, pages);
     }
 }

@@ -23,6 +23,10 @@ int page_file_check(PageDBStore *store, bool *cut, const char **what);
  * page that is written into it later: a third of the CPU time of a large crawl whose commits change
  * pages here and there (perf: ext4_block_write_begin; build/release/sim). */
 void page_file_extend(PageDBStore *store);
+/* Makes the file at least `to` bytes long, with the disk space from `from` on, which was its length
+ * and is less. Never shortens the file: other threads and processes may have committed since the
+ * length was looked at. errno; EOPNOTSUPP where the file system cannot do that. */
+int page_file_lengthen(int fd, uint64_t from, uint64_t to);
 #define PAGE_FILE_AHEAD 4096u
 
 /* Whether there is no room for the file to grow: no blocks, no quota, or the limit of its size.
