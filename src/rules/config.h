@@ -66,6 +66,8 @@
     ROW(politeness, usage, TEXT, char *, "", 0, 0, NULL, true, true, \
         "what is done about pages whose site denies a usage: 'train-ai no-store, tdm no-fetch'; " \
         "usages are train-ai, ai-input, search, tdm, image-ai; empty = they are labelled") \
+    ROW(politeness, name_recheck, TIME, int64_t, "1h", 0, CONFIG_YEAR, NULL, false, false, \
+        "a host whose name does not exist is asked for again after this, twice and four times this; 0 = never") \
     ROW(politeness, tries, COUNT, int64_t, "0", 0, 100, NULL, true, true, \
         "attempts at one URL at most, whatever the table says; 0 = the table alone") \
     ROW(dns, servers, TEXT, char *, "", 0, 0, NULL, false, false, \

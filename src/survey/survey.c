@@ -214,7 +214,8 @@ static Result take_host(Pass *pass, SurveyRow *row)
     const SurveyOptions *options = pass->options;
     bool has_filter = options->filter != NULL && *options->filter != '\0';
     int64_t now_ms = options->now.us / 1000;
-    row->wait_ms = row->record.not_before_ms > now_ms ? row->record.not_before_ms - now_ms : 0;
+    int64_t until_ms = host_not_before_ms(&row->record, now_ms, now_ms);
+    row->wait_ms = until_ms > now_ms ? until_ms - now_ms : 0;
     row->speed = speed_of(pass, row);
     row->rank = rank_of(row, options->order);
     count(pass, row);

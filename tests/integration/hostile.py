@@ -9,6 +9,7 @@ import re
 import subprocess
 
 import harness
+from name_server import NameServer
 
 
 def good_pages(web):
@@ -282,6 +283,23 @@ def open_ends(report, path):
                      {("200", True): 1})
 
 
+def dead_addresses(report, path):
+    """Hosts with a dead ::1 beside their living IPv4 address lose nothing, and nobody waits for it."""
+    with harness.Web(path, hosts=6, pages=60) as web, NameServer(web.dns) as names:
+        names.sixes.update(web.hosts())
+        result = harness.crawl(web, path + "/crawl", "--set", "dns.family=ipv6-first", "--set",
+                               "fetch.allow_addresses=127.0.0.0/8,::1", "--set",
+                               f"dns.servers=127.0.0.1:{names.port}", timeout=60, wait="10ms")
+        report.equal("a crawl of hosts with a dead address ends", result.returncode, 0)
+        forbids = {name: forbidden for name, (_, forbidden, _) in web.hosts().items()}
+        allowed = {u for u in web.graph_urls() if not forbids[u.split("/")[2]] or "/private/" not in u}
+    fetched = {row[0] for row in harness.db_rows(path + "/crawl") if row[2] > 0}
+    report.same_set("every page is there", allowed - fetched, set())
+    tries = collections.Counter(f[3].split("/")[2] for f in log_lines(path + "/crawl") if f[1] == "-2")
+    report.check("the dead address of each is tried once",
+                 len(tries) == 6 and max(tries.values()) <= 2, str(tries))
+
+
 if __name__ == "__main__":
-    harness.main(open_ends, costly_rules, links_that_harm, odd_headers, packed_rules, ill_hosts,
+    harness.main(open_ends, dead_addresses, costly_rules, links_that_harm, odd_headers, packed_rules, ill_hosts,
                  tails)

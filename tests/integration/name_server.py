@@ -25,11 +25,15 @@ def question_of(query):
 
 
 class NameServer:
-    """Listens on a free UDP port of 127.0.0.1; `port` tells which, `asked` counts queries by name."""
+    """Listens on a free UDP port of 127.0.0.1; `port` tells which, `asked` counts queries by name,
+    `missing` are names that do not exist,
+    `sixes` those that have ::1 besides."""
 
     def __init__(self, real_port, mood="pass"):
         self.mood = mood
         self.asked = collections.Counter()
+        self.sixes = set()  # names that have the address ::1, too
+        self.missing = set()  # names that do not exist, whatever the mood
         self.real = ("127.0.0.1", real_port)
         self.socket = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
         self.socket.bind(("127.0.0.1", 0))
@@ -52,12 +56,17 @@ class NameServer:
         query, client = self.socket.recvfrom(4096)
         question, name = question_of(query)
         self.asked[name] += 1
-        if self.mood == "pass":
+        mood = "nxdomain" if name in self.missing else self.mood
+        if name in self.sixes and question[-4:-2] == b"\0\x1c":
+            head = query[:2] + b"\x81\x80\0\1\0\1\0\0\0\0"
+            record = b"\xc0\x0c\0\x1c\0\1\0\0\0\x3c\0\x10" + 15 * b"\0" + b"\1"
+            self.socket.sendto(head + question + record, client)
+        elif mood == "pass":
             upstream = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
             upstream.sendto(query, self.real)
             self.waiting[upstream] = client
-        elif self.mood in RCODES:
-            head = query[:2] + bytes([0x81, 0x80 | RCODES[self.mood]]) + b"\0\1\0\0\0\0\0\0"
+        elif mood in RCODES:
+            head = query[:2] + bytes([0x81, 0x80 | RCODES[mood]]) + b"\0\1\0\0\0\0\0\0"
             self.socket.sendto(head + question, client)
 
     def run(self):

@@ -6,6 +6,7 @@ import subprocess
 import time
 
 import harness
+from name_server import NameServer
 
 
 def lines_of(directory, name):
@@ -109,5 +110,95 @@ def descriptors_run_out(report, path):
         report.same_set("every page is there", allowed(web) - fetched(directory), set())
 
 
+def told(directory, words):
+    return any(words in line for line in lines_of(directory, "ragno.log"))
+
+
+def finished(directory):
+    """Pages that the crawl has fetched so far."""
+    return len(lines_of(directory, "crawl.log"))
+
+
+def lost(directory):
+    """Hosts that are dropped or parked."""
+    return harness.run([f"{harness.OUT}/ragno", "db", directory, "hosts", "--parked"]).stdout
+
+
+def through_outage(report, path, web, command, begin, end, name):
+    """A crawl with an outage in its middle, from begin() to end(); default rules."""
+    directory = path + "/crawl"
+    crawl = started(command)
+    try:
+        report.check(f"{name}: the crawl is in its middle", harness.until(
+            lambda: finished(directory) > 150 or crawl.poll() is not None) and crawl.poll() is None)
+        begin()
+        report.check(f"{name}: it notices", harness.until(
+            lambda: told(directory, "our own network is out")))
+        status = harness.until(lambda: "limit=network" in "".join(
+            lines_of(directory, "status.log")[-1:]))
+        report.check(f"{name}: status names it", status, lines_of(directory, "status.log")[-1:])
+        end()
+        report.equal(f"{name}: it goes on by itself, and ends", harness.ended(crawl), 0)
+    finally:
+        harness.end_process(crawl, (signal.SIGKILL,))
+        crawl.communicate()
+    report.check(f"{name}: it says when the network is back", told(directory, "our own network is back"))
+    report.equal(f"{name}: no host is lost", lost(directory), "")
+    report.same_set(f"{name}: no page is lost", allowed(web) - fetched(directory), set())
+
+
+SIZE = dict(hosts=150, pages=1200)
+QUICK = ["--set", "log.status_interval=200ms", "--set", "fetch.connections=30", "--no-warc"]
+
+
+def names(report, path, mood, *options):
+    with harness.Web(path, ttl=1, **SIZE) as web, NameServer(web.dns) as server:
+        command = harness.crawl_command(web, path + "/crawl", *QUICK, "--set",
+                                        f"dns.servers=127.0.0.1:{server.port}", "--set",
+                                        "dns.ttl_min=1s", *options, wait="100ms")
+
+        def begin():
+            server.mood = mood
+
+        def end():
+            server.mood = "pass"
+
+        through_outage(report, path, web, command, begin, end, mood)
+
+
+def names_that_lie(report, path):
+    """A name server says of every name that it does not exist."""
+    names(report, path, "nxdomain")
+
+
+def names_that_are_silent(report, path):
+    names(report, path, "silent", "--set", "dns.timeout=1s", "--set", "dns.tries=2")
+
+
+def names_that_fail(report, path):
+    names(report, path, "servfail")
+
+
+def gone_network(report, path):
+    """Every connection is refused, as by a firewall of ours, or a route that leads nowhere."""
+    web = harness.Web(path, **SIZE)
+    fixed = dict(SIZE, port=web.http, dns_port=web.dns)
+    try:
+        command = harness.crawl_command(web, path + "/crawl", *QUICK, wait="100ms")
+
+        def begin():
+            web.stop()
+
+        def end():
+            again.append(harness.Web(path, **fixed))
+
+        again = []
+        through_outage(report, path, web, command, begin, end, "refused")
+    finally:
+        web.stop()
+        for each in again:
+            each.stop()
+
+
 if __name__ == "__main__":
-    harness.main(standstill, no_descriptors, descriptors_run_out)
+    harness.main(names_that_lie, names_that_are_silent, names_that_fail, gone_network, standstill, no_descriptors, descriptors_run_out)

@@ -12,6 +12,7 @@ def lost_in_lies(path, web, names, seeds):
     """A crawl during which the name server says that no name exists; the rules give up at once."""
     names.mood = "nxdomain"
     return harness.crawl(web, path + "/crawl", "--set", f"dns.servers=127.0.0.1:{names.port}",
+                         "--set", "politeness.name_recheck=0",
                          "--set", "politeness.retry=no-name 0 0 drop", "--set", "dns.negative_ttl=0",
                          "--no-warc", seeds=seeds, timeout=60)
 
@@ -45,7 +46,8 @@ def dropped_hosts_come_back(report, path):
                      ragno("schedule", path + "/crawl", "revive", "nobody.example").returncode, 1)
         names.mood = "pass"
         second = listed[1].split("\t")[0]
-        result = harness.crawl(web, path + "/crawl", second + "/", seeds="/dev/null", timeout=60)
+        result = harness.crawl(web, path + "/crawl", second + "/", "--set",
+                               "politeness.name_recheck=0", seeds="/dev/null", timeout=60)
         left = len(ragno("db", path + "/crawl", "hosts", "--parked").stdout.splitlines())
         report.check("so does one that a seed names", result.returncode == 0 and left == 18, left)
         rest = ragno("schedule", path + "/crawl", "refused")
@@ -61,5 +63,42 @@ def dropped_hosts_come_back(report, path):
         report.equal("verify agrees at the end", ragno("verify", path + "/crawl").returncode, 0)
 
 
+def names_that_come_late(report, path):
+    """A name that does not exist is asked for again, ever later, and once more before the crawl ends."""
+    with harness.Web(path, hosts=10, pages=60) as web, NameServer(web.dns) as names:
+        late = "h00003.web.test"
+        seeds = path + "/all-seeds.txt"
+        with open(seeds, "w") as file:
+            file.writelines(f"http://{host}/\n" for host in web.hosts())
+            file.write("http://stalls-1.web.test/\n")  # keeps the crawl from its end
+        names.missing.add(late)
+        command = harness.crawl_command(
+            web, path + "/crawl", "--set", f"dns.servers=127.0.0.1:{names.port}", "--set",
+            "politeness.name_recheck=500ms", "--set", "dns.negative_ttl=0", "--no-warc", "--set",
+            "fetch.first_byte_timeout=500ms", "--set", "politeness.retry=timeout 100ms 20", "--set",
+            "politeness.rest_max=200ms", "--set", "politeness.park_after=0", seeds=seeds)
+        log = path + "/crawl/crawl.log"
+
+        def came():
+            names.missing.clear()
+            with open(log, encoding="latin-1") as file:
+                return any(f" 200 " in line and late in line for line in file)
+
+        result = harness.run_until(command, lambda: names.asked[late] >= 6 and came())
+        report.check("a name that comes late is fetched from", result.returncode == 11 and
+                     came(), f"{result.returncode} {names.asked[late]} {result.stderr[-300:]}")
+    with harness.Web(path, hosts=10, pages=60) as web, NameServer(web.dns) as names:
+        names.missing.add(late)
+        result = harness.crawl(web, path + "/end", "--set", f"dns.servers=127.0.0.1:{names.port}",
+                               "--set", "dns.negative_ttl=0", "--no-warc", f"http://{late}/",
+                               timeout=60)
+        lines = [line for line in open(path + "/end/crawl.log", encoding="latin-1")
+                 if f"dns:{late}" in line]
+        report.check("a name that does not exist is asked for once more before the end",
+                     result.returncode == 0 and len(lines) == 2, f"{result.returncode} {lines}")
+        listed = ragno("db", path + "/end", "hosts", "--parked").stdout
+        report.check("and is dropped", f"http://{late}\tdropped\tno-name" in listed, listed)
+
+
 if __name__ == "__main__":
-    harness.main(dropped_hosts_come_back)
+    harness.main(dropped_hosts_come_back, names_that_come_late)

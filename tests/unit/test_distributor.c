@@ -542,6 +542,53 @@ static void a_host_that_must_wait_long_stays_on_disk(void)
     tear_down(w);
 }
 
+/* When the host of the record gets its first question to a name server, in seconds from now; -1:
+ * not within a day. */
+static int64_t loaded_after(World *w, const HostRecord *record)
+{
+    int64_t start = w->now.ns;
+    add_urls(w, 1, 0, 3);
+    put_record(w, host_id(w, 1), record);
+    while (w->n_resolving == 0 && w->now.ns < start + 86400 * SECOND) {
+        (void)work(w, 10);
+        pass(w, 5000);
+    }
+    return w->n_resolving == 0 ? -1 : (w->now.ns - start) / SECOND;
+}
+
+/* The clock was a day ahead when the record was written: its wait of 600 s is believed, not its
+ * date. */
+static void a_record_from_the_future_waits_as_long_as_it_said(void)
+{
+    DistributorOptions options = standard();
+    World *w = set_up(&options);
+    int64_t noted_ms = w->wall.us / 1000 + 86400000;
+    HostRecord record = {.failures = 2,
+                         .last_failure = FETCH_TIMEOUT,
+                         .noted_ms = noted_ms,
+                         .not_before_ms = noted_ms + 600000};
+    int64_t s = loaded_after(w, &record);
+    CU_ASSERT_TRUE(s >= 530 && s <= 700);
+    tear_down(w);
+}
+
+/* The clock is set back by a day while the crawl runs. */
+static void a_clock_that_is_set_back_makes_nobody_wait_longer(void)
+{
+    DistributorOptions options = standard();
+    World *w = set_up(&options);
+    int64_t noted_ms = w->wall.us / 1000;
+    HostRecord record = {.failures = 2,
+                         .last_failure = FETCH_TIMEOUT,
+                         .noted_ms = noted_ms,
+                         .not_before_ms = noted_ms + 600000};
+    (void)work(w, 10);
+    w->wall.us -= INT64_C(86400000000);
+    int64_t s = loaded_after(w, &record);
+    CU_ASSERT_TRUE(s >= 530 && s <= 700);
+    tear_down(w);
+}
+
 static void hosts_that_wait_long_make_room_once_the_disk_knows(void)
 {
     DistributorOptions options = standard();
@@ -1328,6 +1375,10 @@ UNIT_MAIN("distributor",
           {"memory is bounded and every host has its turn",
            memory_is_bounded_and_every_host_has_its_turn},
           {"a host that must wait long stays on disk", a_host_that_must_wait_long_stays_on_disk},
+          {"a record from the future waits as long as it said",
+           a_record_from_the_future_waits_as_long_as_it_said},
+          {"a clock that is set back makes nobody wait longer",
+           a_clock_that_is_set_back_makes_nobody_wait_longer},
           {"hosts that wait long make room once the disk knows",
            hosts_that_wait_long_make_room_once_the_disk_knows},
           {"dropped and full hosts are never loaded", dropped_and_full_hosts_are_never_loaded},

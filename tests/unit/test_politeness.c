@@ -428,7 +428,24 @@ static void what_this_machine_could_not_do_costs_nothing(void)
     CU_ASSERT_EQUAL(health.rested_ms, 700);
 }
 
+static void an_address_that_fails_is_no_failure_while_there_is_another(void)
+{
+    PolitenessOptions options = options_of();
+    FetchEnd end = end_of(FETCH_REFUSED);
+    HostHealth health = {.failures = 1};
+    unsigned tries = 1;
+    end.elsewhere = true;
+    PolitenessVerdict verdict = politeness_judge(&options, &end, &health, &tries);
+    CU_ASSERT_TRUE(verdict.retry);
+    CU_ASSERT_EQUAL(verdict.host_wait_ms, 0);
+    CU_ASSERT_EQUAL(verdict.ip_wait_ms, 1000);
+    CU_ASSERT_EQUAL(health.failures, 1);
+    CU_ASSERT_EQUAL(tries, 1);
+}
+
 UNIT_MAIN("politeness",
+          {"an address that fails is no failure while there is another",
+           an_address_that_fails_is_no_failure_while_there_is_another},
           {"an answer costs the delays and halves what failures were",
            an_answer_costs_the_delays_and_halves_what_failures_were},
           {"what this machine could not do costs nothing",

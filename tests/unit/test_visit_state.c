@@ -138,7 +138,36 @@ static void robots_rules_count_as_memory(void)
     visit_state_delete(vs);
 }
 
-UNIT_MAIN("visit_state", {"an origin is taken apart", an_origin_is_taken_apart},
+static void the_next_address_has_its_turn_when_there_is_no_connection(void)
+{
+    VisitState *visit_state = NULL;
+    const MonoTime end = {77};
+    CU_ASSERT_EQUAL_FATAL(visit_state_new(&visit_state, 1, "http://a.example", 16), RESULT_OK);
+    VisitAddress *address = &visit_state->address;
+    address->expiry = (MonoTime){1000};
+    CU_ASSERT_FALSE(visit_state_next_address(visit_state, FETCH_REFUSED, end)); /* no other */
+    CU_ASSERT_EQUAL(address->expiry.ns, 1000);
+    address->count = 3;
+    CU_ASSERT_FALSE(visit_state_next_address(visit_state, FETCH_TIMEOUT, end)); /* it was reached */
+    CU_ASSERT_EQUAL(address->turn, 0);
+    CU_ASSERT_TRUE(visit_state_next_address(visit_state, FETCH_REFUSED, end));
+    CU_ASSERT_TRUE(visit_state_next_address(visit_state, FETCH_NO_ROUTE, end));
+    CU_ASSERT_EQUAL(address->turn, 2);
+    CU_ASSERT_EQUAL(address->expiry.ns, 77);
+    CU_ASSERT_FALSE(visit_state_next_address(visit_state, FETCH_CONNECT_TIME, end)); /* all have */
+    CU_ASSERT_EQUAL(address->turn, 3);
+    CU_ASSERT_TRUE(visit_state_next_address(visit_state, FETCH_REFUSED, end));
+    CU_ASSERT_FALSE(
+        visit_state_next_address(visit_state, FETCH_OK, end)); /* it stays with this one */
+    CU_ASSERT_EQUAL(address->turn, 4);
+    CU_ASSERT_EQUAL(address->failed, 0);
+    visit_state_delete(visit_state);
+}
+
+UNIT_MAIN("visit_state",
+          {"the next address has its turn when there is no connection",
+           the_next_address_has_its_turn_when_there_is_no_connection},
+          {"an origin is taken apart", an_origin_is_taken_apart},
           {"what is no origin is refused", what_is_no_origin_is_refused},
           {"a window is taken from the front", a_window_is_taken_from_the_front},
           {"lower levels get their turns", lower_levels_get_their_turns},

@@ -112,6 +112,9 @@ Result parts_start(AgentParts *parts)
 {
     Result rc = frontier_start(parts->frontier);
     if (rc == RESULT_OK) {
+        rc = network_watch_start(parts->network);
+    }
+    if (rc == RESULT_OK) {
         rc = resolver_start(parts->resolver);
     }
     if (rc == RESULT_OK) {
@@ -183,6 +186,7 @@ void parts_stop(AgentParts *parts)
     for (unsigned i = 0; i < parts->n_fetchers; i++) {
         fetcher_stop(parts->fetchers[i]);
     }
+    network_watch_stop(parts->network);
     resolver_stop(parts->resolver);
     parsing_stop(parts->parsing);
     ingest_stop(parts->ingest);
@@ -200,6 +204,7 @@ void parts_delete(AgentParts *parts)
     tls_trust_destroy(&parts->trust);
     signing_key_delete(parts->key);
     resolver_delete(parts->resolver);
+    network_watch_delete(parts->network);
     parsing_delete(parts->parsing);
     frontier_delete(parts->frontier);
     ingest_delete(parts->ingest);

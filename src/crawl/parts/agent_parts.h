@@ -38,8 +38,9 @@
 
 /* Reasons for a pause; several may hold at once. */
 typedef enum PauseReason {
-    PAUSE_DISK = 1,    /* it is nearly full, or a commit waits for room */
-    PAUSE_OPERATOR = 2 /* somebody said so */
+    PAUSE_DISK = 1,     /* it is nearly full, or a commit waits for room */
+    PAUSE_OPERATOR = 2, /* somebody said so */
+    PAUSE_NETWORK = 4   /* our own network is out */
 } PauseReason;
 
 typedef struct AgentParts {
@@ -79,6 +80,7 @@ typedef struct AgentParts {
     IngestSieve sieve;
     Parsing *parsing;
     Frontier *frontier;
+    NetworkWatch *network;
     Resolver *resolver;
     Fetcher *fetchers[FETCHERS_MAX];
     unsigned n_fetchers;

@@ -43,6 +43,7 @@ static Result build_frontier(AgentParts *parts, Buffer *error)
                         .visits_full_hosts = config_is_continuous(config),
                         .revisits =
                             config->fetch_conditional ? parts->store->tables.revisits : NULL,
+                        .robots_expiry_ms = config->robots_expiry,
                         /* What was fetched just before a crash is not known: all are owed. */
                         .floor = parts->store->existed ? mono_now() : (MonoTime){0}},
         .politeness = *politeness,
@@ -138,7 +139,8 @@ static Result build_signer(AgentParts *parts, Buffer *error)
     return rc;
 }
 
-static Result build_fetch(AgentParts *parts, Buffer *error)
+/* Who finds addresses, and who finds out whether our own network is out. */
+static Result build_names(AgentParts *parts, Buffer *error)
 {
     const Config *config = parts->config;
     ResolverOptions resolver = network_parts_resolver_options(config, &parts->policy);
@@ -146,7 +148,14 @@ static Result build_fetch(AgentParts *parts, Buffer *error)
         resolver.heard = wires_heard;
         resolver.heard_context = parts;
     }
-    Result rc = resolver_new(&parts->resolver, &resolver, wires_resolved, parts);
+    resolver.changed = wires_outage;
+    resolver.changed_context = parts;
+    Result rc = network_watch_new(&parts->network, wires_outage, parts);
+    if (rc != RESULT_OK) {
+        (void)buffer_printf(error, "the network watch cannot start: %s", result_name(rc));
+        return rc;
+    }
+    rc = resolver_new(&parts->resolver, &resolver, wires_resolved, parts);
     if (rc != RESULT_OK) {
         (void)buffer_printf(error, "dns.servers = %s: cannot be used: %s", config->dns_servers,
                             result_name(rc));
@@ -156,6 +165,16 @@ static Result build_fetch(AgentParts *parts, Buffer *error)
     parts->has_sessions = true;
     rc = open_trust(parts, error);
     rc = rc == RESULT_OK ? build_signer(parts, error) : rc;
+    if (rc != RESULT_OK) {
+        return rc;
+    }
+    return rc;
+}
+
+static Result build_fetch(AgentParts *parts, Buffer *error)
+{
+    const Config *config = parts->config;
+    Result rc = build_names(parts, error);
     if (rc != RESULT_OK) {
         return rc;
     }
@@ -188,7 +207,8 @@ static Result build_fetch(AgentParts *parts, Buffer *error)
                               .body_filter = &parts->body_filter,
                               .rate = &parts->rate,
                               .signer = parts->key == NULL ? NULL : &parts->signer,
-                              .traps = &parts->parked_traps};
+                              .traps = &parts->parked_traps,
+                              .network = parts->network};
     FetcherSinks sinks = wires_of_fetcher(parts);
     while (rc == RESULT_OK && parts->n_fetchers < (unsigned)config->fetch_threads) {
         rc = fetcher_new(&parts->fetchers[parts->n_fetchers], parts->n_fetchers, &options, &sinks);

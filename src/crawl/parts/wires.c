@@ -194,6 +194,11 @@ static void wire_unresolved(void *context, const VisitState *visit_state, int64_
                    visit_state->address.class, wait_ms, &visit_state->politeness.health, false);
 }
 
+void wires_outage(void *context)
+{
+    wires_ring(context);
+}
+
 void wires_moves(void *context)
 {
     AgentParts *parts = context;

@@ -31,6 +31,8 @@ void wires_skipped(void *context, const SkippedLink *link);
 void wires_room(void *context);
 /* Whether the fetchers could begin more transfers than there are hosts ready. */
 bool wires_hungry(void *context);
+/* An outage of our own network has begun or ended. */
+void wires_outage(void *context);
 /* From scoring: its chore has moves to apply. */
 void wires_moves(void *context);
 

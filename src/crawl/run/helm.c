@@ -175,8 +175,8 @@ static void note_tail(Helm *helm, MonoTime now)
 {
     const Stats *stats = &helm->parts->stats;
     uint64_t waiting = stats_get(&stats->hosts_waiting);
-    bool is_tail =
-        waiting > 0 && waiting >= stats_get(&stats->hosts_with_work) && helm->parts->pauses == 0;
+    bool is_tail = waiting > 0 && waiting >= stats_get(&stats->hosts_with_work) &&
+                   helm->parts->pauses == 0 && !network_look_is_out(&helm->network);
     if (is_tail && helm->tail_start.ns == 0) {
         helm->tail_start = now;
         LOG_INFO("agent", "only hosts that have failed are left", "hosts=%llu",
@@ -194,6 +194,19 @@ static MonoTime tail_end(const Helm *helm)
                                                     : mono_add_ms(helm->tail_start, most_ms);
 }
 
+/* Nothing is left, and names that did not exist have been asked for once more. */
+static bool is_finished(Helm *helm)
+{
+    if (!atomic_load(&helm->parts->finished)) {
+        return false;
+    }
+    if (!helm->stopping && network_look_once_more(&helm->network, helm->parts)) {
+        atomic_store(&helm->parts->finished, false); /* told again, when there is nothing new */
+        return false;
+    }
+    return true;
+}
+
 static void check_limits(Helm *helm, MonoTime now)
 {
     const Config *config = helm->options->config;
@@ -206,7 +219,7 @@ static void check_limits(Helm *helm, MonoTime now)
     } else if (is_without_names(helm)) {
         helm_stop(helm, EXIT_NETWORK,
                   "stopped: no name server answers (dns.servers, or /etc/resolv.conf)", now);
-    } else if (atomic_load(&helm->parts->finished)) {
+    } else if (is_finished(helm)) {
         helm_stop(helm, EXIT_FINISHED, "finished, nothing is left to fetch", now);
     } else if (config->crawl_max_pages > 0 &&
                stats_get(&stats->pages) >= (uint64_t)config->crawl_max_pages) {
@@ -232,7 +245,14 @@ static void check_limits(Helm *helm, MonoTime now)
 
 void helm_tick(Helm *helm, MonoTime now)
 {
-    parts_pause(helm->parts, look_at_disk(helm) | (helm->held ? PAUSE_OPERATOR : 0u));
+    unsigned reasons = look_at_disk(helm) | (helm->held ? PAUSE_OPERATOR : 0u);
+    if (!helm->stopping) {
+        WallTime wall = wall_now();
+        network_look_at_clock(&helm->network, now, wall);
+        reasons |= network_look(&helm->network, helm->parts, now, wall);
+        network_look_recheck(&helm->network, helm->parts, now, wall);
+    }
+    parts_pause(helm->parts, reasons);
     note_tail(helm, now);
     check_limits(helm, now);
     if (helm->stopping && !helm->forced && !mono_before(now, helm->grace_end)) {
@@ -258,6 +278,7 @@ MonoTime helm_next(const Helm *helm, MonoTime now)
         int64_t left = of_all - (int64_t)helm->elapsed_before_ms;
         next = sooner(next, mono_add_ms(helm->start, left < 0 ? 0 : left));
     }
+    next = sooner(next, network_look_next(&helm->network));
     if (helm->stopping) {
         next = sooner(next, mono_add_ms(now, DRAIN_TICK_MS));
         next = sooner(next, helm->grace_end);

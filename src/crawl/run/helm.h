@@ -2,7 +2,7 @@
  *
  *   running --helm_stop--> stopping (no new fetches) --grace over, or asked again--> forced
  *      |  ^
- *      '--'-- paused: by the operator, or while the disk is nearly full
+ *      '--'-- paused: by the operator, while the disk is nearly full, while our network is out
  *
  * What: signals (crawl/agent) and operators (crawl/desk) ask here, so that both mean the same, and
  * each event is logged with who asked.
@@ -16,6 +16,7 @@
 #include "crawl/run/agent_options.h"
 #include "crawl/run/monitor.h"
 #include "crawl/run/checkpoint.h"
+#include "crawl/run/network_look.h"
 #include "crawl/run/settings.h"
 
 typedef struct Helm {
@@ -28,7 +29,8 @@ typedef struct Helm {
     uint64_t elapsed_before_ms;
     bool stopping;
     bool forced;
-    bool held;       /* paused by the operator */
+    bool held; /* paused by the operator */
+    NetworkLook network;
     int status;      /* exit status once stopping */
     const char *why; /* how it ended: a sentence; borrowed */
     MonoTime stop_time;

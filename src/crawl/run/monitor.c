@@ -220,6 +220,13 @@ static void sample_readers(const ReaderGuard *guard, StatusSample *s)
     s->db_reader_pid = guard->age_ms == 0 ? 0 : (uint64_t)guard->watch.pid;
 }
 
+static void sample_network(const AgentParts *parts, StatusSample *s)
+{
+    frontier_stats(parts->frontier, &s->frontier);
+    resolver_stats(parts->resolver, &s->resolver);
+    s->network = network_watch_report(parts->network);
+}
+
 static void sample(Monitor *monitor, MonoTime now, StatusSample *s)
 {
     AgentParts *parts = monitor->parts;
@@ -271,8 +278,7 @@ static void sample(Monitor *monitor, MonoTime now, StatusSample *s)
     }
     sample_hosts(stats, s);
     sample_scoring(parts, s);
-    frontier_stats(parts->frontier, &s->frontier);
-    resolver_stats(parts->resolver, &s->resolver);
+    sample_network(parts, s);
     s->fetch = fetch_stats(parts);
     tls_sessions_stats(&parts->sessions, &s->tls_sessions);
     if (s->state == STATE_RUNNING && parts->pauses != 0) {

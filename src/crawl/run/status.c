@@ -71,8 +71,9 @@ const char *status_limit(const StatusSample *before, const StatusSample *now)
                            ? now->writer_busy_us - before->writer_busy_us
                            : 0;
     double writer = (double)busy_us / us;
-    if (now->disk_low || now->state == STATE_PAUSED) {
-        return now->disk_low ? "disk" : now->held ? "operator" : "none";
+    bool out = now->network.state == OUTAGE_OUT || now->resolver.outage == OUTAGE_OUT;
+    if (now->disk_low || now->state == STATE_PAUSED || out) {
+        return now->disk_low ? "disk" : now->held ? "operator" : out ? "network" : "none";
     }
     if (now->urls_queued == 0) {
         return now->continuous ? "schedule" : "seeds";
@@ -169,6 +170,8 @@ static void emit_parts(const StatusSample *now, Buffer *out, FieldSink sink)
     sink(out, "chore_wait_max_ms", FIELD_REAL, NULL, 0, (double)now->chore_wait_max_us / 1000);
     sink(out, "chore_cpu_max_ms", FIELD_REAL, NULL, 0, (double)now->chore_cpu_max_us / 1000);
     sink(out, "held_bytes", FIELD_INTEGER, NULL, now->held_bytes, 0);
+    sink(out, "outages", FIELD_INTEGER, NULL, now->network.n_outages + now->resolver.outages, 0);
+    sink(out, "excused", FIELD_INTEGER, NULL, now->network.n_excused + now->resolver.excused, 0);
     sink(out, "held_waits", FIELD_INTEGER, NULL, now->held_waits, 0);
 }
 

@@ -86,13 +86,14 @@ typedef struct StatusSample {
     uint64_t db_reader_pid;    /* whose it is */
     uint64_t disk_free_bytes;
     bool disk_low;
-    bool held; /* paused by an operator */
+    OutageReport network; /* of transfers; of names, resolver has it */
+    bool held;            /* paused by an operator */
 } StatusSample;
 
 const char *crawl_state_name(CrawlState state);
 /* Which part binds, from what was measured between two samples: politeness dns connections parser
- * writer disk memory bandwidth operator (it is paused) seeds schedule (nothing is due) retries (all
- * that is left has failed and waits) none. */
+ * writer disk memory bandwidth operator (it is paused) network (ours is out) seeds schedule
+ * (nothing is due) retries (all that is left has failed and waits) none. */
 const char *status_limit(const StatusSample *before, const StatusSample *now);
 /* Whether all hosts that are left have failed and wait for a retry. */
 bool status_only_waits(const StatusSample *now);

@@ -1,5 +1,7 @@
 #include "fetch/dns/dns_answer.h"
 
+#include <string.h>
+
 static int64_t clamp(int64_t value, int64_t least, int64_t most)
 {
     return value < least ? least : value > most ? most : value;
@@ -34,4 +36,20 @@ int64_t dns_answer_collect(const ResolverOptions *options, Name *name,
         }
     }
     return clamp(ttl_ms, options->ttl_min_ms, options->ttl_max_ms);
+}
+
+/* "localhost" and what is below it are this machine, whatever name servers say (RFC 6761 6.3). */
+static bool is_localhost(const char *hostname)
+{
+    static const char name[] = "localhost";
+    size_t length = strlen(hostname);
+    size_t n = sizeof name - 1;
+    return length >= n && strcmp(hostname + length - n, name) == 0 &&
+           (length == n || hostname[length - n - 1] == '.');
+}
+
+bool dns_answer_literal(const char *hostname, IpAddress *address)
+{
+    const char *text = is_localhost(hostname) ? "127.0.0.1" : hostname;
+    return ip_address_parse(text, strlen(text), address) == RESULT_OK;
 }

@@ -15,25 +15,28 @@
 #include "fetch/dns/dns_answer.h"
 #include "fetch/dns/dns_record.h"
 #include "fetch/dns/name_cache.h"
+#include "fetch/dns/name_servers.h"
+#include "fetch/dns/name_watch.h"
 #include "fetch/dns/query_window.h"
 
-#define INBOX_CAPACITY       ((size_t)1 << 21)
-#define INBOX_BATCH          256u
-#define EPOLL_EVENTS         64
-#define RECEIVE_BUFFER_BYTES (4 << 20)
-#define LITERAL_TTL_MS       (INT64_C(365) * 86400000)
+#define INBOX_CAPACITY ((size_t)1 << 21)
+#define INBOX_BATCH    256u
+#define EPOLL_EVENTS   64
+#define LITERAL_TTL_MS (INT64_C(365) * 86400000)
 
 struct Resolver {
     ResolverOptions options;
     void (*answered)(void *context, VisitState *visit_state);
     void *context;
-    ares_channel channel;
+    NameServers *servers;
     int epoll;
     Wake wake; /* the inbox has something */
     Queue inbox;
     Thread thread;
     NameCache cache;
     QueryWindow window;
+    NameWatch watch;
+    MonoTime distrust; /* that a name does not exist is believed only since then */
     Name *queue_head;
     Name *queue_tail;
     bool asking; /* in ask_queued: a name that is answered at once must not begin the next */
@@ -45,9 +48,22 @@ struct Resolver {
     _Atomic uint64_t n_unanswered;
     atomic_size_t published_in_flight;
     atomic_size_t published_cached;
+    _Atomic int published_outage;        /* OutageState */
+    _Atomic int64_t published_outage_ns; /* since when */
+    _Atomic uint64_t published_outages;
+    _Atomic uint64_t published_excused;
 };
 
 /* ---- names ----------------------------------------------------------------------------------- */
+
+static void publish_outage(Resolver *resolver)
+{
+    OutageReport report = outage_report(&resolver->watch.outage);
+    atomic_store(&resolver->published_outage_ns, report.since.ns);
+    atomic_store(&resolver->published_outage, (int)report.state);
+    atomic_store(&resolver->published_outages, report.n_outages);
+    atomic_store(&resolver->published_excused, report.n_excused);
+}
 
 /* Hands one visit state back with what the name knows. */
 static void give(Resolver *resolver, const Name *name, VisitState *visit_state)
@@ -55,11 +71,74 @@ static void give(Resolver *resolver, const Name *name, VisitState *visit_state)
     visit_state->address.class = name->class;
     visit_state->address.resolve_ms = name->duration_ms;
     if (name->class == FETCH_OK) {
-        visit_state->address.ip =
-            name->addresses[visit_state->politeness.health.failures % name->n_addresses];
+        visit_state->address.count = name->n_addresses;
+        visit_state->address.ip = name->addresses[visit_state->address.turn % name->n_addresses];
         visit_state->address.expiry = name->expiry;
     }
     resolver->answered(resolver->context, visit_state);
+}
+
+/* ---- our own outages ------------------------------------------------------------------------- */
+
+/* The watch has changed its mind. What was said of names until now may have been a lie. */
+static void note_outage(Resolver *resolver, MonoTime now)
+{
+    OutageReport report = outage_report(&resolver->watch.outage);
+    if (report.state == OUTAGE_CLEAR) {
+        resolver->distrust = now;
+    }
+    publish_outage(resolver);
+    if (resolver->options.changed != NULL) {
+        resolver->options.changed(resolver->options.changed_context);
+    }
+}
+
+static void on_canary(void *context, int status, int timeouts, struct ares_addrinfo *answer)
+{
+    Resolver *resolver = context;
+    (void)timeouts;
+    MonoTime now = mono_now();
+    if (answer != NULL) {
+        ares_freeaddrinfo(answer);
+    }
+    if (!atomic_load(&resolver->stopping) &&
+        name_watch_heard(&resolver->watch, status == ARES_SUCCESS, now)) {
+        note_outage(resolver, now);
+    }
+}
+
+/* Sends the canary out when it is time. */
+static void send_canary(Resolver *resolver, MonoTime now)
+{
+    const char *names[NAME_WATCH_KNOWN];
+    unsigned n = name_watch_take(&resolver->watch, names, now);
+    for (unsigned i = 0; i < n; i++) {
+        name_servers_ask(resolver->servers, names[i], AF_UNSPEC, on_canary, resolver);
+    }
+}
+
+/* Whose fault it is that a name has no address: not the host's, perhaps. */
+static void judge(Resolver *resolver, Name *name, bool is_silence, MonoTime now)
+{
+    if (name->class == FETCH_OK || name->class == FETCH_PRIVATE) {
+        if (name_watch_answered(&resolver->watch, name->hostname, now)) {
+            note_outage(resolver, now);
+        }
+        return;
+    }
+    if (name->class == FETCH_LOCAL) {
+        return;
+    }
+    const NameWaiter *first = name->waiters;
+    NameFailure failure = {.hostname = name->hostname,
+                           .is_silence = is_silence,
+                           .was_well =
+                               first == NULL || first->visit_state->politeness.health.failures == 0,
+                           .asked = name->asked};
+    if (name_watch_failed(&resolver->watch, &failure, now)) {
+        name->class = FETCH_LOCAL;
+        publish_outage(resolver);
+    }
 }
 
 /* The name has its answer: everybody gets it, and it is cached. */
@@ -146,8 +225,10 @@ static void on_answer(void *context, int status, int timeouts, struct ares_addri
                status == ARES_ENONAME) {
         name->class = FETCH_NO_NAME;
     } else {
-        name->class = FETCH_DNS;
+        name->class = atomic_load(&resolver->stopping) ? FETCH_LOCAL : FETCH_DNS;
     }
+    judge(resolver, name, silence, mono_now());
+    ttl_ms = name->class == FETCH_LOCAL ? 0 : ttl_ms;
     if (name->class != FETCH_OK) {
         LOG_INFO("dns", "no address", "host=%s reason=%s answer=\"%s\"", name->hostname,
                  fetch_class_name(name->class), ares_strerror(status));
@@ -160,26 +241,17 @@ static void on_answer(void *context, int status, int timeouts, struct ares_addri
 
 static void ask(Resolver *resolver, Name *name)
 {
-    struct ares_addrinfo_hints hints = {.ai_flags = ARES_AI_NOSORT};
-    switch (resolver->options.family) {
-    case RESOLVER_IPV4_FIRST:
-    case RESOLVER_IPV6_FIRST:
-        hints.ai_family = AF_UNSPEC;
-        break;
-    case RESOLVER_IPV4_ONLY:
-        hints.ai_family = AF_INET;
-        break;
-    case RESOLVER_IPV6_ONLY:
-        hints.ai_family = AF_INET6;
-        break;
-    }
-    if (name->alone) {
-        hints.ai_family = resolver->options.family == RESOLVER_IPV6_FIRST ? AF_INET6 : AF_INET;
+    int family = AF_UNSPEC;
+    if (resolver->options.family == RESOLVER_IPV4_ONLY ||
+        (name->alone && resolver->options.family == RESOLVER_IPV4_FIRST)) {
+        family = AF_INET;
+    } else if (resolver->options.family == RESOLVER_IPV6_ONLY || name->alone) {
+        family = AF_INET6;
     }
     query_window_asked(&resolver->window);
     atomic_fetch_add_explicit(&resolver->n_queries, 1, memory_order_relaxed);
     name->asked = mono_now();
-    ares_getaddrinfo(resolver->channel, name->hostname, NULL, &hints, on_answer, name);
+    name_servers_ask(resolver->servers, name->hostname, family, on_answer, name);
 }
 
 static void ask_queued(Resolver *resolver)
@@ -210,23 +282,11 @@ static void enqueue(Resolver *resolver, Name *name)
     resolver->queue_tail = name;
 }
 
-/* "localhost" and what is below it are this machine, whatever name servers say (RFC 6761 6.3). */
-static bool is_localhost(const char *hostname)
-{
-    static const char name[] = "localhost";
-    size_t length = strlen(hostname);
-    size_t n = sizeof name - 1;
-    return length >= n && strcmp(hostname + length - n, name) == 0 &&
-           (length == n || hostname[length - n - 1] == '.');
-}
-
 /* An address instead of a name needs no query. */
 static bool answer_literal(Resolver *resolver, VisitState *visit_state)
 {
     IpAddress address;
-    const char *hostname =
-        is_localhost(visit_state->identity.hostname) ? "127.0.0.1" : visit_state->identity.hostname;
-    if (ip_address_parse(hostname, strlen(hostname), &address) != RESULT_OK) {
+    if (!dns_answer_literal(visit_state->identity.hostname, &address)) {
         return false;
     }
     Name name = {.addresses = {address}, .n_addresses = 1, .class = FETCH_OK};
@@ -238,9 +298,10 @@ static bool answer_literal(Resolver *resolver, VisitState *visit_state)
     return true;
 }
 
+/* It cannot be asked for: there is no memory, or the end has come. */
 static void refuse(Resolver *resolver, VisitState *visit_state)
 {
-    Name name = {.class = FETCH_DNS};
+    Name name = {.class = FETCH_LOCAL};
     give(resolver, &name, visit_state);
 }
 
@@ -254,7 +315,8 @@ static void take(Resolver *resolver, VisitState *visit_state, MonoTime now)
         refuse(resolver, visit_state); /* two names with one 128-bit fingerprint */
         return;
     }
-    if (name != NULL && name->waiters == NULL && mono_before(now, name->expiry)) {
+    if (name != NULL && name->waiters == NULL && mono_before(now, name->expiry) &&
+        (name->class == FETCH_OK || !mono_before(name->asked, resolver->distrust))) {
         atomic_fetch_add_explicit(&resolver->n_hits, 1, memory_order_relaxed);
         give(resolver, name, visit_state);
         return;
@@ -273,21 +335,7 @@ static void take(Resolver *resolver, VisitState *visit_state, MonoTime now)
     }
 }
 
-/* ---- thread ------------------------------------------------------------------------------------
- */
-
-static void on_socket(void *context, ares_socket_t fd, int readable, int writable)
-{
-    Resolver *resolver = context;
-    struct epoll_event event = {.events = (readable ? (uint32_t)EPOLLIN : 0u) |
-                                          (writable ? (uint32_t)EPOLLOUT : 0u),
-                                .data = {.fd = fd}};
-    if (!readable && !writable) {
-        (void)epoll_ctl(resolver->epoll, EPOLL_CTL_DEL, fd, NULL);
-    } else if (epoll_ctl(resolver->epoll, EPOLL_CTL_MOD, fd, &event) != 0) {
-        (void)epoll_ctl(resolver->epoll, EPOLL_CTL_ADD, fd, &event);
-    }
-}
+/* ---- thread ---------------------------------------------------------------------------------- */
 
 static void read_inbox(Resolver *resolver)
 {
@@ -305,10 +353,14 @@ static void read_inbox(Resolver *resolver)
 
 static int wait_ms(const Resolver *resolver)
 {
-    struct timeval most = {.tv_sec = 3600, .tv_usec = 0};
-    struct timeval left = {0};
-    const struct timeval *wait = ares_timeout(resolver->channel, &most, &left);
-    return wait == NULL ? -1 : (int)(wait->tv_sec * 1000 + wait->tv_usec / 1000 + 1);
+    int ms = name_servers_wait_ms(resolver->servers);
+    MonoTime canary = name_watch_next(&resolver->watch);
+    if (canary.ns == MONO_NEVER.ns) {
+        return ms;
+    }
+    int64_t left = mono_ms_between(mono_now(), canary) + 1;
+    int wait = left < 0 ? 0 : left > 3600000 ? 3600000 : (int)left;
+    return ms < 0 || wait < ms ? wait : ms;
 }
 
 static void *resolver_main(void *argument)
@@ -319,68 +371,34 @@ static void *resolver_main(void *argument)
         thread_step("waiting");
         int n = epoll_wait(resolver->epoll, events, EPOLL_EVENTS, wait_ms(resolver));
         thread_step("resolving");
-        bool processed = false;
         for (int i = 0; i < n; i++) {
             if (events[i].data.fd == resolver->wake.fd) {
                 read_inbox(resolver);
                 continue;
             }
             uint32_t what = events[i].events;
-            ares_socket_t fd = events[i].data.fd;
-            bool in = (what & (EPOLLIN | EPOLLERR | EPOLLHUP)) != 0;
-            ares_process_fd(resolver->channel, in ? fd : ARES_SOCKET_BAD,
-                            (what & EPOLLOUT) != 0 ? fd : ARES_SOCKET_BAD);
-            processed = true;
+            name_servers_event(resolver->servers, events[i].data.fd,
+                               (what & (EPOLLIN | EPOLLERR | EPOLLHUP)) != 0,
+                               (what & EPOLLOUT) != 0);
         }
-        if (!processed) { /* nobody has looked at the time-outs */
-            ares_process_fd(resolver->channel, ARES_SOCKET_BAD, ARES_SOCKET_BAD);
-        }
+        name_servers_run_timers(resolver->servers);
+        send_canary(resolver, mono_now());
         atomic_store_explicit(&resolver->published_in_flight, resolver->window.n_in_flight,
                               memory_order_relaxed);
         atomic_store_explicit(&resolver->published_cached, resolver->cache.by_expiry.count,
                               memory_order_relaxed);
     }
-    ares_cancel(resolver->channel);
+    name_servers_cancel(resolver->servers);
     while (resolver->queue_head != NULL) {
         Name *name = resolver->queue_head;
         resolver->queue_head = name->next_queued;
-        name->class = FETCH_DNS;
+        name->class = FETCH_LOCAL;
         conclude(resolver, name, 0);
     }
     return NULL;
 }
 
-/* ---- the outside -------------------------------------------------------------------------------
- */
-
-static Result open_channel(Resolver *resolver)
-{
-    char lookups[] = "b"; /* DNS only: /etc/hosts is not the web's */
-    struct ares_options options = {
-        .flags = ARES_FLAG_NOSEARCH | ARES_FLAG_STAYOPEN,
-        .timeout = (int)resolver->options.timeout_ms,
-        .tries = (int)resolver->options.tries,
-        .lookups = lookups,
-        .sock_state_cb = on_socket,
-        .sock_state_cb_data = resolver,
-    };
-    int mask = ARES_OPT_FLAGS | ARES_OPT_TIMEOUTMS | ARES_OPT_TRIES | ARES_OPT_LOOKUPS |
-               ARES_OPT_SOCK_STATE_CB;
-    /* A burst of answers must fit: what is dropped costs a whole time-out. The kernel may give
-     * less. */
-    options.socket_receive_buffer_size = RECEIVE_BUFFER_BYTES;
-    int rc = ares_init_options(&resolver->channel, &options, mask | ARES_OPT_SOCK_RCVBUF);
-    if (rc != ARES_SUCCESS) {
-        LOG_ERROR("dns", "c-ares cannot start", "error=\"%s\"", ares_strerror(rc));
-        return rc == ARES_ENOMEM ? RESULT_MEMORY : RESULT_IO;
-    }
-    if (*resolver->options.servers != '\0' &&
-        ares_set_servers_ports_csv(resolver->channel, resolver->options.servers) != ARES_SUCCESS) {
-        ares_destroy(resolver->channel);
-        return RESULT_INVALID;
-    }
-    return RESULT_OK;
-}
+/* ---- the outside ----------------------------------------------------------------------------- */
 
 Result resolver_new(Resolver **out, const ResolverOptions *options,
                     void (*answered)(void *context, VisitState *visit_state), void *context)
@@ -396,6 +414,8 @@ Result resolver_new(Resolver **out, const ResolverOptions *options,
     resolver->options = *options;
     resolver->answered = answered;
     resolver->context = context;
+    name_watch_init(&resolver->watch);
+    publish_outage(resolver);
     query_window_init(&resolver->window, options->queries);
     name_cache_init(&resolver->cache, options->cache_entries);
     resolver->epoll = epoll_create1(EPOLL_CLOEXEC);
@@ -406,18 +426,10 @@ Result resolver_new(Resolver **out, const ResolverOptions *options,
         rc = queue_init(&resolver->inbox, INBOX_CAPACITY);
     }
     if (rc == RESULT_OK) {
-        rc = open_channel(resolver);
-        if (rc != RESULT_OK) {
-            queue_destroy(&resolver->inbox);
-        }
+        rc = name_servers_new(&resolver->servers, options, resolver->epoll);
     }
     if (rc != RESULT_OK) {
-        if (resolver->epoll >= 0) {
-            (void)close(resolver->epoll);
-        }
-        wake_destroy(&resolver->wake);
-        free(resolver);
-        ares_library_cleanup();
+        resolver_delete(resolver);
         return rc;
     }
     *out = resolver;
@@ -456,10 +468,14 @@ void resolver_delete(Resolver *resolver)
     if (resolver == NULL) {
         return;
     }
-    ares_destroy(resolver->channel);
+    name_servers_delete(resolver->servers);
     name_cache_destroy(&resolver->cache);
-    queue_destroy(&resolver->inbox);
-    (void)close(resolver->epoll);
+    if (resolver->inbox.items != NULL) {
+        queue_destroy(&resolver->inbox);
+    }
+    if (resolver->epoll >= 0) {
+        (void)close(resolver->epoll);
+    }
     wake_destroy(&resolver->wake);
     free(resolver);
     ares_library_cleanup();
@@ -475,5 +491,9 @@ void resolver_stats(Resolver *resolver, ResolverStats *stats)
         .failures = atomic_load_explicit(&resolver->n_failures, memory_order_relaxed),
         .in_flight = atomic_load_explicit(&resolver->published_in_flight, memory_order_relaxed),
         .cached = atomic_load_explicit(&resolver->published_cached, memory_order_relaxed),
+        .outage = (OutageState)atomic_load(&resolver->published_outage),
+        .outage_since = {atomic_load(&resolver->published_outage_ns)},
+        .outages = atomic_load(&resolver->published_outages),
+        .excused = atomic_load(&resolver->published_excused),
     };
 }

@@ -7,12 +7,13 @@
  * is asked for once, however many hosts wait for it. Special addresses (parse/host/ip_address.h)
  * are dropped from answers unless they are allowed; a name that has no other address is
  * FETCH_PRIVATE. Of several addresses the first of the preferred family is used, and after each
- * failure of the host the next one.
+ * failure to connect the next one (visit_state_next_address).
  *
  * Owns: a visit state from resolver_resolve until it goes to the sink.
  * Threads: dns; resolver_resolve and resolver_stats any.
  * Errors: a name that cannot be resolved is no error: the visit state says FETCH_NO_NAME or
- * FETCH_DNS. */
+ * FETCH_DNS, or FETCH_LOCAL when the trouble is our own (name_watch.h): then nobody is to be
+ * charged. */
 #ifndef FETCH_DNS_RESOLVER_H
 #define FETCH_DNS_RESOLVER_H
 
@@ -22,6 +23,7 @@
 #include "base/core/clock.h"
 #include "parse/host/ip_address.h"
 #include "base/core/result.h"
+#include "fetch/outage/outage.h"
 #include "frontier/visit/visit_state.h"
 
 typedef enum ResolverFamily {
@@ -46,6 +48,10 @@ typedef struct ResolverOptions {
      * answer before, with its text (fetch/dns/dns_record.h). May be NULL. */
     void (*heard)(void *context, const char *hostname, WallTime asked, const Buffer *records);
     void *heard_context;
+    /* Told when an outage of ours is found, suspected no more, or over; in the resolver's thread.
+     * NULL: nobody wants it. */
+    void (*changed)(void *context);
+    void *changed_context;
 } ResolverOptions;
 
 typedef struct ResolverStats {
@@ -56,6 +62,10 @@ typedef struct ResolverStats {
     uint64_t unanswered; /* and those to which none did */
     size_t in_flight;
     size_t cached;
+    OutageState outage;    /* of our own: nobody is charged meanwhile */
+    MonoTime outage_since; /* the first failure that led to it; MONO_NEVER: there is none */
+    uint64_t outages;      /* so far */
+    uint64_t excused;      /* failures that were not charged */
 } ResolverStats;
 
 typedef struct Resolver Resolver;
@@ -67,7 +77,7 @@ Result resolver_new(Resolver **resolver, const ResolverOptions *options,
 Result resolver_start(Resolver *resolver);
 /* Takes a visit state; any thread. */
 void resolver_resolve(Resolver *resolver, VisitState *visit_state);
-/* Ends the thread; what is in flight is answered as FETCH_DNS. */
+/* Ends the thread; what is in flight is answered as FETCH_LOCAL. */
 void resolver_stop(Resolver *resolver);
 void resolver_delete(Resolver *resolver);
 void resolver_stats(Resolver *resolver, ResolverStats *stats);

@@ -91,6 +91,7 @@ typedef struct FetchRequest {
 /* What came back, or why nothing did. */
 typedef struct FetchAnswer {
     int status;         /* HTTP status or a FetchStatus */
+    bool elsewhere;     /* no connection, and another address of the host is tried at once */
     int partial_status; /* of a broken transfer whose header came whole, else 0 */
     FetchClass class;
     FetchTruncation truncated;

@@ -12,16 +12,16 @@
 
 static FetchEnd end_of(const VisitState *visit_state, const FetchResult *result, bool robots_needed)
 {
+    const Robots *rules = visit_state->robots.rules;
     return (FetchEnd){
         .class = result->answer.class,
         .duration_ms = mono_ms_between(result->cost.start, result->cost.end),
         .retry_after_ms =
             result->answer.class == FETCH_BUSY ? fetch_result_retry_after_ms(result) : -1,
-        .crawl_delay_ms = visit_state->robots.rules == NULL
-                              ? -1
-                              : robots_crawl_delay_ms(visit_state->robots.rules),
+        .crawl_delay_ms = rules == NULL ? -1 : robots_crawl_delay_ms(rules),
         .host_delay_ms = visit_state->politeness.delay_ms,
         .robots = robots_needed,
+        .elsewhere = result->answer.elsewhere,
     };
 }
 

@@ -74,8 +74,13 @@ static void finish(Fetcher *fetcher, Transfer *transfer, CURLcode code)
     lanes_take_out(transfer->lane, transfer->easy);
     result->cost.end = mono_now();
     transfer_end(transfer, code);
+    result->answer.elsewhere =
+        visit_state_next_address(visit_state, result->answer.class, result->cost.end);
     if (result->answer.class == FETCH_LOCAL) {
         local_trouble_note(&fetcher->local, transfer->local_errno, result->cost.end);
+    } else if (!result->answer.elsewhere && fetcher->options.network != NULL &&
+               !atomic_load(&fetcher->stopping)) {
+        transfer_ask_network(transfer, fetcher->options.network);
     }
     fetcher_rules_look_up(&fetcher->rules, visit_state);
     VisitState *asker = fetch_step_end(&fetcher->rules.step, visit_state, result);

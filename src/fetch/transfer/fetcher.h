@@ -29,6 +29,7 @@
 #include "parse/host/port_set.h"
 #include "base/core/result.h"
 #include "fetch/identity/message_signature.h"
+#include "fetch/outage/network_watch.h"
 #include "fetch/site/fetch_site.h"
 #include "fetch/tls/tls_context.h"
 #include "fetch/tls/tls_trust.h"
@@ -71,6 +72,8 @@ typedef struct FetcherOptions {
     Shared *filter;       /* of a Filter that is asked before each fetch; NULL = none; borrowed */
     Shared *body_filter;  /* that is asked at the header of each answer; as filter */
     Shared *traps;        /* of a TrapSet, the parked patterns; as filter */
+    /* Whether failures are our own network's; NULL: they are not; borrowed. */
+    NetworkWatch *network;
 } FetcherOptions;
 
 typedef struct FetcherSinks {

@@ -264,3 +264,36 @@ void transfer_end(Transfer *transfer, CURLcode code)
                  fetch_class_name(result->answer.class), error_text(transfer, code));
     }
 }
+
+/* Whom it was connected to; false: nobody. */
+static bool find_peer(const Transfer *transfer, IpAddress *address, uint16_t *port)
+{
+    char *text = NULL;
+    long number = 0;
+    (void)curl_easy_getinfo(transfer->easy, CURLINFO_PRIMARY_IP, &text);
+    (void)curl_easy_getinfo(transfer->easy, CURLINFO_PRIMARY_PORT, &number);
+    *port = (uint16_t)number;
+    return text != NULL && number > 0 && number <= UINT16_MAX &&
+           ip_address_parse(text, strlen(text), address) == RESULT_OK;
+}
+
+void transfer_ask_network(Transfer *transfer, NetworkWatch *network)
+{
+    FetchResult *result = transfer->result;
+    const VisitState *visit_state = transfer->visit_state;
+    FetchClass class = result->answer.class;
+    if (class == FETCH_OK || class == FETCH_BUSY || class == FETCH_SERVER) {
+        IpAddress peer;
+        uint16_t port = 0;
+        if (find_peer(transfer, &peer, &port)) {
+            network_watch_answered(network, &peer, port, result->cost.end);
+        }
+    } else if (fetch_class_may_be_ours(class) &&
+               network_watch_failed(network, &visit_state->address.ip,
+                                    visit_state->politeness.health.failures == 0,
+                                    result->cost.start, result->cost.end)) {
+        result->answer.class = FETCH_LOCAL;
+        result->answer.status = fetch_status_of_class(FETCH_LOCAL);
+        result->answer.partial_status = 0;
+    }
+}

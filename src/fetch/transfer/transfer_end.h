@@ -10,5 +10,8 @@
 
 /* Fills in the answer of the transfer's result, after libcurl is done with it. */
 void transfer_end(Transfer *transfer, CURLcode code);
+/* Tells the network watch how it ended, behind transfer_end. A failure that is our own network's
+ * becomes FETCH_LOCAL. */
+void transfer_ask_network(Transfer *transfer, NetworkWatch *network);
 
 #endif

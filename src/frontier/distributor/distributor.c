@@ -11,8 +11,9 @@
 #include "frontier/host/visit_home.h"
 #include "frontier/host/visit_window.h"
 
-#define PAUSE_MS   1000 /* until it is looked again at what could not be done */
-#define TEXT_LIMIT ((size_t)2 << 20)
+#define LOCAL_PAUSES 5    /* of the waits for FETCH_LOCAL, until a name is asked for again */
+#define PAUSE_MS     1000 /* until it is looked again at what could not be done */
+#define TEXT_LIMIT   ((size_t)2 << 20)
 
 Result distributor_init(Distributor *distributor, const DistributorOptions *options,
                         const PolitenessOptions *politeness, const DistributorSinks *sinks,
@@ -51,6 +52,18 @@ void distributor_destroy(Distributor *distributor)
     buffer_destroy(&distributor->text);
 }
 
+/* It has no address, and rests until it is to be asked for again. */
+static void wait_for_names(Distributor *distributor, VisitState *visit_state, int64_t wait_ms,
+                           MonoTime now)
+{
+    visit_state->politeness.next_fetch =
+        mono_later(visit_state->politeness.next_fetch, mono_add_ms(now, wait_ms));
+    visit_window_release(distributor, visit_state);
+    visit_home_account(distributor, visit_state);
+    visit_state->distributor.more = true;
+    visit_home_rest(distributor, visit_state, now);
+}
+
 static void resolved(Distributor *distributor, MDB_txn *txn, VisitState *visit_state, MonoTime now)
 {
     assert(distributor->n_resolving > 0);
@@ -72,6 +85,11 @@ static void resolved(Distributor *distributor, MDB_txn *txn, VisitState *visit_s
         visit_home_rest(distributor, visit_state, now);
         return;
     }
+    if (visit_state->address.class == FETCH_LOCAL) { /* nothing is charged, nothing noted */
+        wait_for_names(distributor, visit_state,
+                       LOCAL_PAUSES * distributor->politeness->rules[FETCH_LOCAL].wait_ms, now);
+        return;
+    }
     FetchEnd end = {.class = visit_state->address.class,
                     .duration_ms = visit_state->address.resolve_ms,
                     .retry_after_ms = -1,
@@ -89,18 +107,13 @@ static void resolved(Distributor *distributor, MDB_txn *txn, VisitState *visit_s
         return;
     }
     distributor->sinks.unresolved(distributor->sinks.context, visit_state, verdict.host_wait_ms);
-    visit_state->politeness.next_fetch =
-        mono_later(visit_state->politeness.next_fetch, mono_add_ms(now, verdict.host_wait_ms));
-    visit_window_release(distributor, visit_state);
-    visit_home_account(distributor, visit_state);
-    visit_state->distributor.more = true;
-    visit_home_rest(distributor, visit_state, now);
+    wait_for_names(distributor, visit_state, verdict.host_wait_ms, now);
 }
 
 void distributor_receive(Distributor *distributor, VisitState *visit_state, MonoTime now,
                          WallTime wall)
 {
-    distributor->wall = wall;
+    distributor_take_wall(distributor, wall);
     MDB_txn *txn = disk_read_begin(distributor);
     if (txn == NULL) {
         visit_state->distributor.retired =
@@ -137,7 +150,7 @@ void distributor_recalled(Distributor *distributor, VisitState *visit_state)
 MonoTime distributor_work(Distributor *distributor, size_t front, size_t required, MonoTime now,
                           WallTime wall)
 {
-    distributor->wall = wall;
+    distributor_take_wall(distributor, wall);
     if (distributor->failed) {
         return MONO_NEVER;
     }
@@ -145,7 +158,7 @@ MonoTime distributor_work(Distributor *distributor, size_t front, size_t require
     if (txn == NULL) {
         return mono_add_ms(now, PAUSE_MS);
     }
-    purge_visit_states(distributor, txn, now, wall);
+    purge_visit_states(distributor, txn, now);
     steering_load_hosts(distributor, txn, front, required, now);
     page_db_txn_abort(distributor->db, txn);
     const HeapNode *node = heap_top(&distributor->purge);

@@ -273,6 +273,12 @@ static void hand_out(Frontier *frontier, MonoTime now)
                    workbench_front(&frontier->workbench) + frontier->workbench.n_acquired);
             return;
         }
+        if (!mono_before(now,
+                         visit_state->address.expiry)) { /* it has waited for its turn too long */
+            visit_state->news = NEWS_FETCHED;
+            receive(frontier, visit_state, now);
+            continue;
+        }
         frontier->sinks.fetch(frontier->sinks.context, visit_state);
     }
 }

@@ -102,7 +102,7 @@ static void take_host(Distributor *distributor, MDB_txn *txn, const CommitHost *
 void notice_reader_take(Distributor *distributor, const CommitNotice *notice, MonoTime now,
                         WallTime wall)
 {
-    distributor->wall = wall;
+    distributor_take_wall(distributor, wall);
     distributor->steering.results += notice->n_done;
     for (size_t i = 0; i < notice->n_done; i++) {
         VisitState *visit_state =

@@ -10,13 +10,13 @@
 
 /* Whether the host's committed record makes it wait as long as its visit state does. */
 static bool is_on_disk(Distributor *distributor, MDB_txn *txn, const VisitState *visit_state,
-                       MonoTime now, WallTime wall)
+                       MonoTime now)
 {
     HostRecord record;
     return txn != NULL &&
            host_table_get(distributor->host_table, txn, visit_state->identity.host, &record) ==
                RESULT_OK &&
-           record.not_before_ms - wall.us / 1000 + CLOCKS_DIFFER_MS >=
+           distributor_wait_ms(distributor, &record) + CLOCKS_DIFFER_MS >=
                mono_ms_between(now, visit_state->politeness.next_fetch);
 }
 
@@ -33,7 +33,7 @@ static bool awaits_rules(Distributor *distributor, MDB_txn *txn, const VisitStat
            record.robots_version != visit_state->robots.version;
 }
 
-void purge_visit_states(Distributor *distributor, MDB_txn *txn, MonoTime now, WallTime wall)
+void purge_visit_states(Distributor *distributor, MDB_txn *txn, MonoTime now)
 {
     HeapNode *node = heap_top(&distributor->purge);
     while (node != NULL && node->key <= now.ns) {
@@ -42,7 +42,7 @@ void purge_visit_states(Distributor *distributor, MDB_txn *txn, MonoTime now, Wa
         if (visit_state->distributor.parked && !visit_state->distributor.retired &&
             mono_before(now, visit_state->politeness.next_fetch)) {
             if (visit_state->distributor.uncommitted == 0 && !visit_state->distributor.recalled &&
-                is_on_disk(distributor, txn, visit_state, now, wall)) {
+                is_on_disk(distributor, txn, visit_state, now)) {
                 visit_home_forget(distributor, visit_state);
             } else {
                 visit_home_rest(distributor, visit_state, now);

@@ -11,6 +11,6 @@
 
 /* txn may be NULL: then a visit state is kept when its host's record would have to be read first.
  */
-void purge_visit_states(Distributor *distributor, MDB_txn *txn, MonoTime now, WallTime wall);
+void purge_visit_states(Distributor *distributor, MDB_txn *txn, MonoTime now);
 
 #endif

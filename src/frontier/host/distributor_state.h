@@ -36,6 +36,7 @@ typedef struct DistributorOptions {
     LevelBias bias;               /* between the levels of one host */
     bool visits_full_hosts;       /* hosts at their limit of pages have visits that are due */
     const RevisitTable *revisits; /* validators of visited pages are read from it; NULL: none */
+    int64_t robots_expiry_ms;     /* rules are good for no longer; 0 = as long as they say */
     MonoTime floor; /* no host is fetched from before it, plus its delay: a resumed crawl */
 } DistributorOptions;
 
@@ -103,13 +104,32 @@ typedef struct Distributor {
     Steering steering;
     size_t memory; /* bytes of all visit states, as of when they were last here */
     size_t n_resolving;
-    size_t n_away;    /* queued or acquired */
-    size_t n_asking;  /* on an errand */
-    uint64_t births;  /* of visit states */
-    uint64_t tickets; /* turns of lower levels in windows, for the bias */
-    WallTime wall;    /* as of this call */
-    bool failed;      /* the database could not be read */
-    Buffer text;      /* scratch */
+    size_t n_away;          /* queued or acquired */
+    size_t n_asking;        /* on an errand */
+    uint64_t births;        /* of visit states */
+    uint64_t tickets;       /* turns of lower levels in windows, for the bias */
+    int64_t clock_start_ms; /* wall time since which the clock has not been set back */
+    WallTime wall;          /* as of this call */
+    bool failed;            /* the database could not be read */
+    Buffer text;            /* scratch */
 } Distributor;
+
+#define CLOCK_STEP_US INT64_C(1000000) /* backwards by less is no step */
+
+/* Takes over the time of this turn. */
+static inline void distributor_take_wall(Distributor *distributor, WallTime wall)
+{
+    if (distributor->clock_start_ms == 0 || wall.us < distributor->wall.us - CLOCK_STEP_US) {
+        distributor->clock_start_ms = wall.us / 1000;
+    }
+    distributor->wall = wall;
+}
+
+/* How long the host is still left alone, in ms; 0 or less: it is not. */
+static inline int64_t distributor_wait_ms(const Distributor *distributor, const HostRecord *record)
+{
+    int64_t now_ms = distributor->wall.us / 1000;
+    return host_not_before_ms(record, now_ms, distributor->clock_start_ms) - now_ms;
+}
 
 #endif

@@ -53,6 +53,8 @@ static void restore_robots(Distributor *distributor, MDB_txn *txn, VisitState *v
                                       &body, &length);
     visit_state->robots.hash = robots_content_hash(body, length);
     int64_t left = record->robots_expiry_ms - wall.us / 1000;
+    int64_t most = distributor->options.robots_expiry_ms;
+    left = most > 0 && left > most ? most : left; /* written while the clock was ahead */
     if (record->robots_state != ROBOTS_KNOWN || left <= 0) {
         return;
     }
@@ -126,7 +128,7 @@ Result visit_birth_host(Distributor *distributor, MDB_txn *txn, uint32_t host,
                                                   .rested_ms = record->rested_ms};
     restore_robots(distributor, txn, visit_state, record, now, distributor->wall);
     owe_delay(distributor, visit_state, record, now);
-    int64_t wait = record->not_before_ms - distributor->wall.us / 1000;
+    int64_t wait = distributor_wait_ms(distributor, record);
     if (wait > 0) {
         visit_state->politeness.next_fetch =
             mono_later(visit_state->politeness.next_fetch, mono_add_ms(now, wait));
@@ -158,7 +160,7 @@ bool visit_birth_is_open(const Distributor *distributor, const HostRecord *recor
 {
     return (record->state == HOST_ACTIVE ||
             (record->state == HOST_FULL && distributor->options.visits_full_hosts)) &&
-           record->not_before_ms - distributor->wall.us / 1000 <= FAR_MS;
+           distributor_wait_ms(distributor, record) <= FAR_MS;
 }
 
 bool visit_birth_is_due(Distributor *distributor, MDB_txn *txn, uint32_t host)

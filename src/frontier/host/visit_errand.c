@@ -40,7 +40,7 @@ static Result server_of(Distributor *distributor, MDB_txn *txn, const Buffer *or
     }
     HostRecord record;
     Result rc = host_table_get(distributor->host_table, txn, host, &record);
-    if (rc == RESULT_OK && record.not_before_ms - distributor->wall.us / 1000 > FAR_MS) {
+    if (rc == RESULT_OK && distributor_wait_ms(distributor, &record) > FAR_MS) {
         rc = RESULT_LIMIT;
     }
     return rc == RESULT_OK ? visit_birth_host(distributor, txn, host, &record, now, server) : rc;
@@ -67,8 +67,9 @@ static Result find_server(Distributor *distributor, MDB_txn *txn, const char *ta
 
 /* ---- errands ------------------------------------------------------------------------------- */
 
-/* No answer: as if robots.txt could not be reached. The asker is at home. */
-static void fail(Distributor *distributor, VisitState *asker, MonoTime now)
+/* No answer: as if robots.txt could not be reached. The asker is at home. Nobody is charged for
+ * FETCH_LOCAL. */
+static void fail(Distributor *distributor, VisitState *asker, FetchClass why, MonoTime now)
 {
     bool had_rules = asker->robots.state == ROBOTS_KNOWN;
     free(asker->robots.target);
@@ -80,7 +81,7 @@ static void fail(Distributor *distributor, VisitState *asker, MonoTime now)
     } else {
         asker->robots.state = ROBOTS_REFUSING;
     }
-    FetchEnd end = {.class = FETCH_ROBOTS_ERROR,
+    FetchEnd end = {.class = why == FETCH_LOCAL ? FETCH_LOCAL : FETCH_ROBOTS_ERROR,
                     .retry_after_ms = -1,
                     .crawl_delay_ms = -1,
                     .host_delay_ms = asker->politeness.delay_ms,
@@ -106,7 +107,7 @@ bool visit_errand_send(Distributor *distributor, MDB_txn *txn, VisitState *asker
         LOG_INFO("robots", "redirect to another host cannot be followed",
                  "host=%s to=%s reason=\"%s\"", asker->identity.origin, asker->robots.target,
                  result_name(rc));
-        fail(distributor, asker, now);
+        fail(distributor, asker, FETCH_ROBOTS_ERROR, now);
         return false;
     }
     asker->place = VISIT_STATE_ASKING;
@@ -140,7 +141,7 @@ VisitState *visit_errand_fail_next(Distributor *distributor, VisitState *visit_s
         asker->errands.next = NULL;
         assert(distributor->n_asking > 0);
         distributor->n_asking--;
-        fail(distributor, asker, now);
+        fail(distributor, asker, visit_state->address.class, now);
     }
     return asker;
 }

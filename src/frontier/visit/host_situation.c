@@ -10,8 +10,9 @@ HostSituation host_situation_of(const HostRecord *record, int64_t now_ms)
                                .failures = record->failures};
     switch ((HostState)record->state) {
     case HOST_ACTIVE:
-        situation.kind = record->not_before_ms > now_ms ? HOST_WAITS : HOST_READY;
-        situation.until_ms = record->not_before_ms > now_ms ? record->not_before_ms : 0;
+        situation.until_ms = host_not_before_ms(record, now_ms, now_ms);
+        situation.kind = situation.until_ms > now_ms ? HOST_WAITS : HOST_READY;
+        situation.until_ms = situation.until_ms > now_ms ? situation.until_ms : 0;
         return situation;
     case HOST_DROPPED:
     case HOST_PARKED:

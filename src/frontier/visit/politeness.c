@@ -14,20 +14,21 @@
 static const struct {
     const char *name;
     RetryRule rule;
+    bool may_be_ours;
 } classes[FETCH_CLASSES] = {
     [FETCH_OK] = {"ok", {0, 0, false}},
     [FETCH_BUSY] = {"busy", {30000, 5, false}},
-    [FETCH_NO_NAME] = {"no-name", {0, 0, true}},
-    [FETCH_DNS] = {"dns", {5 * MINUTE, 3, true}},
-    [FETCH_REFUSED] = {"refused", {10 * MINUTE, 4, true}},
-    [FETCH_NO_ROUTE] = {"no-route", {HOUR, 4, true}},
-    [FETCH_CONNECT_TIME] = {"connect-time", {10 * MINUTE, 3, true}},
+    [FETCH_NO_NAME] = {"no-name", {0, 0, true}, true},
+    [FETCH_DNS] = {"dns", {5 * MINUTE, 3, true}, true},
+    [FETCH_REFUSED] = {"refused", {10 * MINUTE, 4, true}, true},
+    [FETCH_NO_ROUTE] = {"no-route", {HOUR, 4, true}, true},
+    [FETCH_CONNECT_TIME] = {"connect-time", {10 * MINUTE, 3, true}, true},
     [FETCH_TLS] = {"tls", {HOUR, 1, true}},
-    [FETCH_TIMEOUT] = {"timeout", {MINUTE, 3, false}},
-    [FETCH_SLOW] = {"slow", {10 * MINUTE, 1, false}},
-    [FETCH_BROKEN] = {"broken", {MINUTE, 2, false}},
+    [FETCH_TIMEOUT] = {"timeout", {MINUTE, 3, false}, true},
+    [FETCH_SLOW] = {"slow", {10 * MINUTE, 1, false}, true},
+    [FETCH_BROKEN] = {"broken", {MINUTE, 2, false}, true},
     [FETCH_PRIVATE] = {"private", {0, 0, true}},
-    [FETCH_HTTP2] = {"http2", {0, 2, false}},
+    [FETCH_HTTP2] = {"http2", {0, 2, false}, true},
     [FETCH_ROBOTS_ERROR] = {"robots-error", {5 * MINUTE, 5, true}},
     [FETCH_BAD_PORT] = {"bad-port", {0, 0, true}},
     [FETCH_SERVER] = {"server-error", {5000, 2, false}},
@@ -39,6 +40,11 @@ static const struct {
 const char *fetch_class_name(FetchClass class)
 {
     return class < FETCH_CLASSES ? classes[class].name : "?";
+}
+
+bool fetch_class_may_be_ours(FetchClass class)
+{
+    return class < FETCH_CLASSES && classes[class].may_be_ours;
 }
 
 void politeness_default_rules(RetryRule rules[FETCH_CLASSES])
@@ -236,6 +242,10 @@ PolitenessVerdict politeness_judge(const PolitenessOptions *options, const Fetch
     if (end->class == FETCH_OK) {
         *tries = 0;
         return judge_success(options, end, health);
+    }
+    if (end->elsewhere) { /* the host was not reached: it is owed nothing, its address is */
+        return (PolitenessVerdict){
+            .ip_wait_ms = options->ip_delay_ms, .tries = *tries, .retry = true};
     }
     if (end->class == FETCH_LOCAL || end->class == FETCH_PROXY) {
         return judge_local(options, end, *tries);

@@ -49,6 +49,8 @@ typedef enum FetchClass {
 } FetchClass;
 
 const char *fetch_class_name(FetchClass class);
+/* Whether a failure looks the same when it is our own network that fails. */
+bool fetch_class_may_be_ours(FetchClass class);
 
 typedef struct RetryRule {
     int64_t wait_ms;  /* before the first retry; doubles with each further one */
@@ -89,6 +91,7 @@ typedef struct FetchEnd {
     int64_t crawl_delay_ms; /* of the host's robots.txt, -1 = none */
     int64_t host_delay_ms;  /* this host's configured delay */
     bool robots;            /* it was robots.txt that was fetched */
+    bool elsewhere;         /* another address of the host is tried at once: no failure yet */
 } FetchEnd;
 
 typedef struct PolitenessVerdict {

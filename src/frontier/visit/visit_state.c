@@ -191,3 +191,22 @@ size_t visit_state_memory(const VisitState *visit_state)
            cookie_jar_bytes(visit_state->cookies) +
            (visit_state->robots.rules == NULL ? 0 : robots_bytes(visit_state->robots.rules));
 }
+
+bool visit_state_next_address(VisitState *visit_state, FetchClass class, MonoTime end)
+{
+    VisitAddress *address = &visit_state->address;
+    bool no_connection =
+        class == FETCH_REFUSED || class == FETCH_NO_ROUTE || class == FETCH_CONNECT_TIME;
+    if (!no_connection || address->count < 2) {
+        address->failed = 0;
+        return false;
+    }
+    address->turn++;
+    address->failed++;
+    address->expiry = end;
+    if (address->failed < address->count) {
+        return true;
+    }
+    address->failed = 0;
+    return false;
+}

@@ -162,6 +162,9 @@ typedef struct VisitAddress {
     MonoTime expiry;
     FetchClass class; /* FETCH_OK, FETCH_NO_NAME, FETCH_DNS, FETCH_PRIVATE */
     unsigned tries;   /* failures in a row to get it */
+    uint32_t count;   /* addresses that the name has; 0: not known */
+    uint32_t turn;    /* which of them is used, modulo count */
+    uint32_t failed;  /* of them, one after the other, without a connection */
     int64_t resolve_ms;
 } VisitAddress;
 
@@ -229,6 +232,10 @@ const WindowUrl *visit_state_peek(const VisitState *visit_state);
 const char *visit_state_url(const VisitState *visit_state, const WindowUrl *url);
 /* Notes how many tries of the URL to fetch next have failed. */
 void visit_state_note_tries(VisitState *visit_state, unsigned tries);
+/* A fetch from its address has ended, at `end`. When there was no connection, the next address has
+ * its turn, for which it must go home. True: that address has not failed yet, and is to be tried at
+ * once. */
+bool visit_state_next_address(VisitState *visit_state, FetchClass class, MonoTime end);
 void visit_state_take(VisitState *visit_state);
 /* The number of URLs left in the window. */
 uint32_t visit_state_count(const VisitState *visit_state);

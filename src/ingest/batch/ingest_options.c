@@ -16,6 +16,7 @@ IngestOptions ingest_options(const Config *config)
                            .max_depth = (uint64_t)config->scope_depth,
                            .max_embeds = (unsigned)config->scope_embed_hops,
                            .max_redirects = (unsigned)config->fetch_max_redirects,
+                           .name_recheck_ms = config->politeness_name_recheck,
                            .pages_per_host = (uint64_t)config->limits_pages_per_host,
                            .follow_duplicates = config->parse_follow_duplicates,
                            .same_content = config->parse_duplicates != 0,

@@ -40,6 +40,7 @@ typedef struct IngestOptions {
      * for all. */
     uint64_t (*host_pages)(void *context, const char *hostname);
     void *host_pages_context;
+    int64_t name_recheck_ms; /* until a name that does not exist is asked for again; 0 = never */
     bool follow_duplicates;
     bool same_content;    /* duplicates have the same content; else the same body */
     bool near_duplicates; /* look for them */

@@ -29,7 +29,10 @@ static void count_fetch(HostRecord *record, CrawlTotals *totals, const FetchResu
                 ? 0
                 : (uint32_t)fetch->answer.tls.expiry_s;
     }
-    record->rests = fetch->answer.status >= 100 ? 0 : record->rests;
+    if (fetch->answer.status >= 100) {
+        record->rests = 0;
+        record->rechecks = 0;
+    }
     if (fetch->kind == FETCHED_PAGE && !fetch->request.again && record->owed > 0) {
         record->owed--;
     }
@@ -55,7 +58,8 @@ static void note_health(HostRecord *record, const FetchResult *fetch)
     /* Whatever it waits for: a Retry-After counts, too, when it ends the tries of a URL, and a name
      * that fails meanwhile does not shorten it. */
     int64_t not_before_ms = end_ms + fetch->host.wait_ms;
-    if (record->not_before_ms < not_before_ms) {
+    bool is_from_the_future = record->noted_ms > end_ms + HOST_CLOCKS_DIFFER_MS;
+    if (record->not_before_ms < not_before_ms || is_from_the_future) {
         record->not_before_ms = not_before_ms;
         record->noted_ms = end_ms;
     }
@@ -115,6 +119,17 @@ static Result fill_host(Batch *batch, BatchHost *host)
     return rc;
 }
 
+/* That a name does not exist is believed when it was said several times, ever longer apart. */
+static void plan_recheck(const Batch *batch, HostRecord *record, int64_t now_ms)
+{
+    int64_t wait_ms = batch->options->name_recheck_ms;
+    if (record->state == HOST_DROPPED && record->drop_class == FETCH_NO_NAME && wait_ms > 0 &&
+        record->rechecks < INGEST_HOST_RECHECKS) {
+        record->recheck_ms = now_ms + (wait_ms << record->rechecks);
+        record->rechecks++;
+    }
+}
+
 static Result set_aside(Batch *batch, BatchHost *host, const FetchResult *fetch)
 {
     uint64_t urls = 0;
@@ -124,6 +139,7 @@ static Result set_aside(Batch *batch, BatchHost *host, const FetchResult *fetch)
     Result rc =
         host_parking_set_aside(batch->store->schedule, batch->txn, host->host, &host->record, state,
                                (uint8_t)fetch->answer.class, now_ms, &urls);
+    plan_recheck(batch, &host->record, now_ms);
     host->cleared = true;
     batch->totals.hosts_dropped += state == HOST_DROPPED ? 1 : 0;
     LOG_INFO("ingest", state == HOST_DROPPED ? "host dropped" : "host parked",

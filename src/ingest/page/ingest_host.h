@@ -10,6 +10,8 @@
 
 #include "ingest/batch/ingest_batch.h"
 
+#define INGEST_HOST_RECHECKS 3u /* of a name that does not exist, until that is believed */
+
 /* Counts a result in its host's record, and notes the health of the host after it. */
 void ingest_host_note(Batch *batch, BatchHost *host, const FetchResult *fetch);
 /* Stores what the fetch of robots.txt brought. */

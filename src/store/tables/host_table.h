@@ -12,6 +12,7 @@
 #define STORE_TABLES_HOST_TABLE_H
 
 #include <lmdb.h>
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "base/core/result.h"
@@ -61,6 +62,8 @@ typedef struct HostRecord {
     uint32_t spare[5];
 } HostRecord;
 
+#define HOST_CLOCKS_DIFFER_MS 5000 /* a time this little later than now may be true */
+
 typedef struct HostTable HostTable;
 
 /* Opens the tables; in a write transaction those that are missing are created. RESULT_NOT_FOUND: a
@@ -71,6 +74,18 @@ void host_table_close(HostTable *table);
 /* An unknown host gives a zeroed record and RESULT_OK. RESULT_VERSION, RESULT_IO. */
 Result host_table_get(HostTable *table, MDB_txn *txn, uint32_t host, HostRecord *record);
 Result host_table_put(HostTable *table, MDB_txn *txn, uint32_t host, const HostRecord *record);
+
+/* Until when the host is left alone. A record that was noted later than now was written while the
+ * clock was ahead: only the length of its wait is believed, and it counts from clock_start_ms on,
+ * since when the clock has not been set back. All times are wall times in ms. */
+static inline int64_t host_not_before_ms(const HostRecord *record, int64_t now_ms,
+                                         int64_t clock_start_ms)
+{
+    bool is_from_the_future = record->noted_ms > now_ms + HOST_CLOCKS_DIFFER_MS;
+    int64_t clamped_ms = clock_start_ms + (record->not_before_ms - record->noted_ms);
+    return is_from_the_future && clamped_ms < record->not_before_ms ? clamped_ms
+                                                                    : record->not_before_ms;
+}
 
 /* The bytes of robots.txt, borrowed until the transaction ends; RESULT_NOT_FOUND. */
 Result host_table_get_robots(HostTable *table, MDB_txn *txn, uint32_t host, const char **body,

@@ -1,0 +1,285 @@
+#include "fetch/dns/name_servers.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <sys/epoll.h>
+
+#include "base/thread/log.h"
+
+#define RECEIVE_BUFFER_BYTES (4 << 20)
+
+typedef struct NameServer {
+    ares_channel channel;
+    bool is_silent; /* the last that was heard of it is nothing */
+} NameServer;
+
+struct NameServers {
+    int epoll;
+    unsigned n;
+    unsigned preferred;
+    unsigned steps;      /* of one question, over all servers */
+    MonoTime next_probe; /* of a silent server */
+    bool cancelled;
+    NameServer server[NAME_SERVERS_MOST];
+};
+
+typedef struct Question {
+    NameServers *servers;
+    char *hostname; /* owned */
+    int family;
+    NameAnswered answered;
+    void *context;
+    unsigned server; /* that is being asked */
+    unsigned steps;  /* so far, this one included */
+} Question;
+
+/* ---- questions ------------------------------------------------------------------------------- */
+
+/* Who is asked first: the one that answers, but for a look at a silent one now and then. */
+static unsigned first_server(NameServers *servers)
+{
+    MonoTime now = mono_now();
+    if (servers->n == 1 || mono_before(now, servers->next_probe)) {
+        return servers->preferred;
+    }
+    for (unsigned i = 0; i < servers->n; i++) {
+        if (servers->server[i].is_silent && i != servers->preferred) {
+            servers->next_probe = mono_add_ms(now, NAME_SERVERS_PROBE_MS);
+            return i;
+        }
+    }
+    return servers->preferred;
+}
+
+/* The next one in turn that is not silent, or just the next one. */
+static unsigned next_server(const NameServers *servers, unsigned from)
+{
+    for (unsigned i = 1; i < servers->n; i++) {
+        unsigned next = (from + i) % servers->n;
+        if (!servers->server[next].is_silent) {
+            return next;
+        }
+    }
+    return (from + 1) % servers->n;
+}
+
+static bool is_silence(int status)
+{
+    return status == ARES_ETIMEOUT || status == ARES_ECONNREFUSED;
+}
+
+/* Whether another server may know better. */
+static bool is_no_answer(int status)
+{
+    return is_silence(status) || status == ARES_ESERVFAIL || status == ARES_EREFUSED ||
+           status == ARES_ENOTIMP || status == ARES_EFORMERR || status == ARES_EBADRESP;
+}
+
+static void note(NameServers *servers, unsigned number, int status)
+{
+    NameServer *server = &servers->server[number];
+    if (!is_silence(status)) {
+        server->is_silent = false;
+        return;
+    }
+    if (!server->is_silent) {
+        server->is_silent = true;
+        servers->next_probe = mono_add_ms(mono_now(), NAME_SERVERS_PROBE_MS);
+    }
+    unsigned next = next_server(servers, number);
+    if (number == servers->preferred && !servers->server[next].is_silent) {
+        servers->preferred = next;
+        LOG_INFO("dns", "a name server is silent, another one is asked first",
+                 "silent=%u of=%u first=%u", number + 1, servers->n, next + 1);
+    }
+}
+
+static void put(Question *question);
+
+static void on_answer(void *context, int status, int timeouts, struct ares_addrinfo *answer)
+{
+    Question *question = context;
+    NameServers *servers = question->servers;
+    bool is_over = servers->cancelled || status == ARES_ECANCELLED || status == ARES_EDESTRUCTION;
+    if (!is_over) {
+        note(servers, question->server, status);
+        if (is_no_answer(status) && question->steps < servers->steps) {
+            question->server = next_server(servers, question->server);
+            put(question);
+            return;
+        }
+    }
+    question->answered(question->context, status, timeouts, answer);
+    free(question->hostname);
+    free(question);
+}
+
+static void put(Question *question)
+{
+    struct ares_addrinfo_hints hints = {.ai_flags = ARES_AI_NOSORT, .ai_family = question->family};
+    question->steps++;
+    ares_getaddrinfo(question->servers->server[question->server].channel, question->hostname, NULL,
+                     &hints, on_answer, question);
+}
+
+void name_servers_ask(NameServers *servers, const char *hostname, int family, NameAnswered answered,
+                      void *context)
+{
+    Question *question = calloc(1, sizeof *question);
+    char *copy = strdup(hostname);
+    if (question == NULL || copy == NULL) {
+        free(question);
+        free(copy);
+        answered(context, ARES_ENOMEM, 0, NULL);
+        return;
+    }
+    *question = (Question){.servers = servers,
+                           .hostname = copy,
+                           .family = family,
+                           .answered = answered,
+                           .context = context,
+                           .server = first_server(servers)};
+    put(question);
+}
+
+/* ---- channels -------------------------------------------------------------------------------- */
+
+static void on_socket(void *context, ares_socket_t fd, int readable, int writable)
+{
+    NameServers *servers = context;
+    struct epoll_event event = {.events = (readable ? (uint32_t)EPOLLIN : 0u) |
+                                          (writable ? (uint32_t)EPOLLOUT : 0u),
+                                .data = {.fd = fd}};
+    if (!readable && !writable) {
+        (void)epoll_ctl(servers->epoll, EPOLL_CTL_DEL, fd, NULL);
+    } else if (epoll_ctl(servers->epoll, EPOLL_CTL_MOD, fd, &event) != 0) {
+        (void)epoll_ctl(servers->epoll, EPOLL_CTL_ADD, fd, &event);
+    }
+}
+
+void name_servers_event(NameServers *servers, int fd, bool readable, bool writable)
+{
+    for (unsigned i = 0; i < servers->n; i++) { /* it belongs to one of them */
+        ares_process_fd(servers->server[i].channel, readable ? fd : ARES_SOCKET_BAD,
+                        writable ? fd : ARES_SOCKET_BAD);
+    }
+}
+
+void name_servers_run_timers(NameServers *servers)
+{
+    name_servers_event(servers, 0, false, false);
+}
+
+int name_servers_wait_ms(NameServers *servers)
+{
+    struct timeval most = {.tv_sec = 3600, .tv_usec = 0};
+    int least = -1;
+    for (unsigned i = 0; i < servers->n; i++) {
+        struct timeval left = {0};
+        const struct timeval *wait = ares_timeout(servers->server[i].channel, &most, &left);
+        int ms = wait == NULL ? -1 : (int)(wait->tv_sec * 1000 + wait->tv_usec / 1000 + 1);
+        least = least < 0 || (ms >= 0 && ms < least) ? ms : least;
+    }
+    return least;
+}
+
+static Result open_channel(NameServers *servers, const ResolverOptions *options, unsigned tries,
+                           ares_channel *channel)
+{
+    char lookups[] = "b"; /* DNS only: /etc/hosts is not the web's */
+    struct ares_options own = {
+        .flags = ARES_FLAG_NOSEARCH | ARES_FLAG_STAYOPEN,
+        .timeout = (int)options->timeout_ms,
+        .tries = (int)tries,
+        .lookups = lookups,
+        .sock_state_cb = on_socket,
+        .sock_state_cb_data = servers,
+    };
+    int mask = ARES_OPT_FLAGS | ARES_OPT_TIMEOUTMS | ARES_OPT_TRIES | ARES_OPT_LOOKUPS |
+               ARES_OPT_SOCK_STATE_CB;
+    /* A burst of answers must fit: what is dropped costs a whole time-out. The kernel may give
+     * less. */
+    own.socket_receive_buffer_size = RECEIVE_BUFFER_BYTES;
+    int rc = ares_init_options(channel, &own, mask | ARES_OPT_SOCK_RCVBUF);
+    if (rc != ARES_SUCCESS) {
+        LOG_ERROR("dns", "c-ares cannot start", "error=\"%s\"", ares_strerror(rc));
+        return rc == ARES_ENOMEM ? RESULT_MEMORY : RESULT_IO;
+    }
+    return RESULT_OK;
+}
+
+/* Opens a channel for each server of the list. */
+static Result open_channels(NameServers *servers, const ResolverOptions *options,
+                            struct ares_addr_port_node *list)
+{
+    unsigned n = 0;
+    Result rc = RESULT_OK;
+    for (const struct ares_addr_port_node *node = list; node != NULL && n < NAME_SERVERS_MOST;
+         node = node->next) {
+        n++;
+    }
+    while (rc == RESULT_OK && servers->n < n) {
+        struct ares_addr_port_node one = *list;
+        one.next = NULL;
+        NameServer *server = &servers->server[servers->n];
+        rc = open_channel(servers, options, n == 1 ? options->tries : 1, &server->channel);
+        if (rc == RESULT_OK) {
+            servers->n++;
+            rc = ares_set_servers_ports(server->channel, &one) == ARES_SUCCESS ? RESULT_OK
+                                                                               : RESULT_MEMORY;
+        }
+        list = list->next;
+    }
+    servers->steps = n == 1 ? 1 : n * options->tries;
+    return rc;
+}
+
+Result name_servers_new(NameServers **out, const ResolverOptions *options, int epoll)
+{
+    NameServers *servers = calloc(1, sizeof *servers);
+    ares_channel all = NULL;
+    struct ares_addr_port_node *list = NULL;
+    if (servers == NULL) {
+        return RESULT_MEMORY;
+    }
+    servers->epoll = epoll;
+    Result rc = open_channel(servers, options, 1, &all); /* to have the list read */
+    if (rc == RESULT_OK && *options->servers != '\0' &&
+        ares_set_servers_ports_csv(all, options->servers) != ARES_SUCCESS) {
+        rc = RESULT_INVALID;
+    }
+    if (rc == RESULT_OK && (ares_get_servers_ports(all, &list) != ARES_SUCCESS || list == NULL)) {
+        rc = RESULT_INVALID;
+    }
+    rc = rc == RESULT_OK ? open_channels(servers, options, list) : rc;
+    ares_free_data(list);
+    if (all != NULL) {
+        ares_destroy(all);
+    }
+    if (rc != RESULT_OK) {
+        name_servers_delete(servers);
+        return rc;
+    }
+    *out = servers;
+    return RESULT_OK;
+}
+
+void name_servers_cancel(NameServers *servers)
+{
+    servers->cancelled = true;
+    for (unsigned i = 0; i < servers->n; i++) {
+        ares_cancel(servers->server[i].channel);
+    }
+}
+
+void name_servers_delete(NameServers *servers)
+{
+    if (servers == NULL) {
+        return;
+    }
+    servers->cancelled = true;
+    for (unsigned i = 0; i < servers->n; i++) {
+        ares_destroy(servers->server[i].channel);
+    }
+    free(servers);
+}

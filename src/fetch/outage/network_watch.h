@@ -1,0 +1,46 @@
+/* Network watch: whether transfers fail because of our own network.
+ *
+ *   fetching threads --answered, failed--> [Outage] --suspected--> canary thread: connects to
+ *         ^                                   |                    addresses that answered lately
+ *         '--- true: ours, nobody is charged -'--changed--> main thread: pauses, goes on
+ *
+ * What: outage.h with the addresses that answered lately, and a thread that connects to all of them
+ * at once when there is suspicion: TCP only, nothing is sent. One connection is enough to know that
+ * the network works. When there is none, it tries again, ever more rarely, up to every 15 seconds.
+ *
+ * Owns: the addresses, the thread.
+ * Threads: any thread tells and asks. `changed` is called in the thread that brought the news,
+ * without a lock. Errors: when no socket can be had, nothing is concluded. */
+#ifndef FETCH_OUTAGE_NETWORK_WATCH_H
+#define FETCH_OUTAGE_NETWORK_WATCH_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/core/clock.h"
+#include "base/core/result.h"
+#include "fetch/outage/outage.h"
+#include "parse/host/ip_address.h"
+
+#define NETWORK_WATCH_KNOWN 16u /* addresses that answered lately */
+#define NETWORK_WATCH_LEAST 3u  /* so many, besides the one that fails, make a canary */
+
+typedef struct NetworkWatch NetworkWatch;
+
+/* RESULT_MEMORY. changed may be NULL. */
+Result network_watch_new(NetworkWatch **watch, void (*changed)(void *context), void *context);
+Result network_watch_start(NetworkWatch *watch);
+/* Ends the thread, if it was started. */
+void network_watch_stop(NetworkWatch *watch);
+void network_watch_delete(NetworkWatch *watch);
+
+/* An answer came from there. */
+void network_watch_answered(NetworkWatch *watch, const IpAddress *address, uint16_t port,
+                            MonoTime now);
+/* A transfer to the address has failed, in a way for which our network could be the reason.
+ * was_well: its host had not failed just before. True: it is ours, nobody is to be charged. */
+bool network_watch_failed(NetworkWatch *watch, const IpAddress *address, bool was_well,
+                          MonoTime began, MonoTime now);
+OutageReport network_watch_report(NetworkWatch *watch);
+
+#endif
