@@ -11,6 +11,7 @@
 
 #include "base/thread/log.h"
 #include "base/thread/thread.h"
+#include "crawl/run/parts_sample.h"
 #include "crawl/run/reader_guard.h"
 #include "crawl/run/settings.h"
 
@@ -149,18 +150,6 @@ static void sample_disk(Monitor *monitor, StatusSample *sample)
     sample->disk_low = monitor->disk_low || atomic_load(&monitor->parts->stuck);
 }
 
-/* What fetch.rate does. */
-static void sample_rate(const AgentParts *parts, StatusSample *s)
-{
-    s->rate = atomic_load(&parts->rate.bytes_s);
-    s->held_back = false;
-    for (unsigned i = 0; i < parts->n_fetchers; i++) {
-        FetcherStats f;
-        fetcher_stats(parts->fetchers[i], &f);
-        s->held_back |= f.held_back;
-    }
-}
-
 static double share_of(uint64_t part, uint64_t rest)
 {
     return part + rest == 0 ? 0 : (double)part / (double)(part + rest);
@@ -175,56 +164,11 @@ static uint64_t writer_busy_us(const Stats *stats, MonoTime now)
     return stats_get(&stats->writer_busy_us) + open_us;
 }
 
-/* Of all fetching threads together. */
-static FetcherStats fetch_stats(const AgentParts *parts)
-{
-    FetcherStats all = {.active = 0};
-    for (unsigned i = 0; i < parts->n_fetchers; i++) {
-        FetcherStats f;
-        fetcher_stats(parts->fetchers[i], &f);
-        all.active += f.active;
-        all.paused += f.paused;
-        all.requests += f.requests;
-        all.connections += f.connections;
-        all.tls.handshakes += f.tls.handshakes;
-        all.tls.resumed += f.tls.resumed;
-    }
-    return all;
-}
-
-static void sample_scoring(const AgentParts *parts, StatusSample *s)
-{
-    ScoringStats scores;
-    scoring_stats(parts->scoring, &scores);
-    s->computations = scores.computations;
-    s->score_ms = scores.last_ms;
-    s->score_cpu_us = scores.cpu_us;
-    s->moves = scores.moves;
-}
-
-/* Hosts that are not fetched from, and their URLs. */
-static void sample_hosts(const Stats *stats, StatusSample *s)
-{
-    s->urls_parked = stats_get(&stats->urls_parked);
-    s->hosts_parked = stats_get(&stats->hosts_parked);
-    s->hosts_with_work = stats_get(&stats->hosts_with_work);
-    s->hosts_waiting = stats_get(&stats->hosts_waiting);
-    int64_t left_ms = (int64_t)stats_get(&stats->next_retry_ms) - s->wall.us / 1000;
-    s->next_retry_ms = s->hosts_waiting > 0 && left_ms > 0 ? (uint64_t)left_ms : 0;
-}
-
 static void sample_readers(const ReaderGuard *guard, StatusSample *s)
 {
     s->db_readers = guard->table.slots;
     s->db_reader_age_ms = (uint64_t)guard->age_ms;
     s->db_reader_pid = guard->age_ms == 0 ? 0 : (uint64_t)guard->watch.pid;
-}
-
-static void sample_network(const AgentParts *parts, StatusSample *s)
-{
-    frontier_stats(parts->frontier, &s->frontier);
-    resolver_stats(parts->resolver, &s->resolver);
-    s->network = network_watch_report(parts->network);
 }
 
 static void sample(Monitor *monitor, MonoTime now, StatusSample *s)
@@ -276,16 +220,7 @@ static void sample(Monitor *monitor, MonoTime now, StatusSample *s)
     for (size_t i = 0; i < 6; i++) {
         s->by_status[i] = stats_get(&stats->by_status[i]);
     }
-    sample_hosts(stats, s);
-    sample_scoring(parts, s);
-    sample_network(parts, s);
-    s->fetch = fetch_stats(parts);
-    tls_sessions_stats(&parts->sessions, &s->tls_sessions);
-    if (s->state == STATE_RUNNING && parts->pauses != 0) {
-        s->state = STATE_PAUSED;
-    }
-    s->held = (parts->pauses & PAUSE_OPERATOR) != 0;
-    sample_rate(parts, s);
+    parts_sample(parts, s);
     sample_disk(monitor, s);
 }
 
