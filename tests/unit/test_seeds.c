@@ -2,7 +2,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "crawl/run/seeds.h"
+#include "crawl/seeds/seeds.h"
 #include "folder_fixture.h"
 #include "unit.h"
 

@@ -1,4 +1,4 @@
-#include "crawl/run/seed_verdict.h"
+#include "crawl/seeds/seed_verdict.h"
 
 #include <string.h>
 

@@ -9,8 +9,8 @@
  *   http://c.example/: robots.txt forbids it (line 2: Disallow: /)
  *
  * Threads: main, with a read transaction. */
-#ifndef CRAWL_RUN_SEED_VERDICT_H
-#define CRAWL_RUN_SEED_VERDICT_H
+#ifndef CRAWL_SEEDS_SEED_VERDICT_H
+#define CRAWL_SEEDS_SEED_VERDICT_H
 
 #include <stdio.h>
 

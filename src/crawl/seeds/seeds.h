@@ -5,8 +5,8 @@
  * scheme ("example.org/x") gets http://. User information is removed unless it is to be kept. A
  * line that is no URL, or whose port is not connected to, is reported with file and line, and
  * reading goes on. Threads: main. */
-#ifndef CRAWL_RUN_SEEDS_H
-#define CRAWL_RUN_SEEDS_H
+#ifndef CRAWL_SEEDS_SEEDS_H
+#define CRAWL_SEEDS_SEEDS_H
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -1,4 +1,4 @@
-#include "crawl/run/seeds.h"
+#include "crawl/seeds/seeds.h"
 
 #include <errno.h>
 #include <stdio.h>
