@@ -112,6 +112,45 @@ def check_begun(report, original, copy):
                  f"exit {code}: {problems(text)}")
 
 
+def moved_away(report, web, original, copy):
+    """Finished files may be moved away; what is lost is told apart from that."""
+    def again():
+        shutil.rmtree(copy, ignore_errors=True)
+        shutil.copytree(original, copy)
+    away = copy + ".away"
+    again()
+    files = sorted(glob.glob(glob.escape(copy) + "/warc/*.warc.gz"))
+    os.mkdir(away)
+    os.rename(files[1], f"{away}/{os.path.basename(files[1])}")
+    code, text = verify(copy)
+    lost = [line for line in text.splitlines() if line.startswith("lost\t")]
+    report.check(f"a file that is gone is one problem, and {len(lost)} pages are named",
+                 code == 1 and len(problems(text)) == 1 and len(lost) > 5 and
+                 os.path.basename(files[1])[:-len(".warc.gz")] in problems(text)[0], text[-800:])
+    code, text = verify(copy, "--moved", os.path.basename(files[1]))
+    report.check("when it was moved, there is none", code == 0 and "moved\t" in text, text[-800:])
+    report.check("then and later", verify(copy)[0] == 0)
+    result = harness.run([f"{harness.OUT}/ragno", "verify", copy, "--moved", os.path.basename(files[2])])
+    report.check("what is there was not moved", result.returncode == 2 and
+                 "it is in warc/" in result.stderr, f"exit {result.returncode}: {result.stderr}")
+    for path in files[:1] + files[2:]:
+        os.rename(path, f"{away}/{os.path.basename(path)}")
+    code, text = verify(copy, *(f"--moved={path}" for path in files))
+    report.check("all of them may be moved, the last one, too", code == 0, text[-800:])
+    result = harness.crawl(web, copy)
+    report.check("and the crawl goes on", result.returncode == 0 and verify(copy)[0] == 0,
+                 f"exit {result.returncode}: {result.stderr[-500:]} {verify(copy)[1][-500:]}")
+    again()
+    shutil.rmtree(away)
+    os.rename(copy + "/warc", away)
+    code, text = verify(copy)
+    report.check("all of warc/ gone is told", code == 1 and "the folder is missing" in text and
+                 text.count("lost\t") > 100 and len(problems(text)) == 1, text[-800:])
+    code, text = verify(copy, *(f"--moved={path}" for path in glob.glob(glob.escape(away) + "/*.gz")))
+    report.check("and may have been moved", code == 0, text[-800:])
+    shutil.rmtree(away)
+
+
 def damages(report, path):
     with harness.Web(path, **SIZES) as web:
         original, copy = path + "/crawl", path + "/copy"
@@ -126,6 +165,7 @@ def damages(report, path):
         with open(config, "w", encoding="utf-8") as file:
             file.writelines(lines)
         check_begun(report, original, copy)
+        moved_away(report, web, original, copy)
         broken_pages(report, original, copy)
         unreadable(report, web, original, copy)
         no_database(report, web, original, copy)

@@ -107,19 +107,30 @@ static void crawl_delete(Crawl *crawl)
     sample_remove(&crawl->root);
 }
 
-/* Runs verify; the number of problems. */
-static uint64_t verify(Crawl *crawl, bool repair)
+/* Runs verify with a file declared as moved, if moved is not NULL. */
+static Result declare(Crawl *crawl, bool repair, const char *moved)
 {
     char *text = NULL;
     size_t length = 0;
     FILE *out = open_memstream(&text, &length);
     CU_ASSERT_PTR_NOT_NULL_FATAL(out);
-    VerifyOptions options = {.directory = crawl->root.path, .repair = repair, .out = out};
-    CU_ASSERT_EQUAL(verify_directory(&options, &crawl->counts), RESULT_OK);
+    VerifyOptions options = {.directory = crawl->root.path,
+                             .repair = repair,
+                             .out = out,
+                             .moved = &moved,
+                             .n_moved = moved != NULL};
+    Result rc = verify_directory(&options, &crawl->counts);
     (void)fclose(out);
     buffer_reset(&crawl->report);
     CU_ASSERT_EQUAL(buffer_append(&crawl->report, text, length), RESULT_OK);
     free(text);
+    return rc;
+}
+
+/* Runs verify; the number of problems. */
+static uint64_t verify(Crawl *crawl, bool repair)
+{
+    CU_ASSERT_EQUAL(declare(crawl, repair, NULL), RESULT_OK);
     return crawl->counts.problems;
 }
 
@@ -305,6 +316,120 @@ static void a_revisit_without_its_original_is_found(void)
     crawl_delete(&crawl);
 }
 
+static unsigned count(const Crawl *crawl, const char *words)
+{
+    unsigned n = 0;
+    for (const char *at = strstr(buffer_string(&crawl->report), words); at != NULL;
+         at = strstr(at + 1, words)) {
+        n++;
+    }
+    return n;
+}
+
+/* The name of the file with that place in the list. */
+static void name_of(const Crawl *crawl, size_t place, char name[256])
+{
+    WarcFileList list;
+    CU_ASSERT_EQUAL_FATAL(warc_files_list(crawl->warc.path, &list), RESULT_OK);
+    CU_ASSERT_FATAL(place < list.n);
+    (void)snprintf(name, 256, "%s", list.files[place].name);
+    warc_files_free(&list);
+}
+
+static void change(const Crawl *crawl, const char *name, const char *suffix, const char *to)
+{
+    char from_path[600];
+    char to_path[600];
+    int stem = (int)(strlen(name) - strlen(".warc.gz"));
+    (void)snprintf(from_path, sizeof from_path, "%s/%.*s%s", crawl->warc.path, stem, name, suffix);
+    (void)snprintf(to_path, sizeof to_path, "%s/%.*s%s", to == NULL ? "" : to, stem, name, suffix);
+    CU_ASSERT_EQUAL(to == NULL ? unlink(from_path) : rename(from_path, to_path), 0);
+}
+
+static void remove_declarations(const Crawl *crawl)
+{
+    char path[200];
+    (void)snprintf(path, sizeof path, "%.100s/moved.txt", crawl->root.path);
+    (void)unlink(path);
+}
+
+static void a_lost_file_is_one_problem_with_its_pages(void)
+{
+    Crawl crawl = crawl_new(40, 40);
+    char name[256];
+    name_of(&crawl, 1, name);
+    change(&crawl, name, ".warc.gz", NULL);
+    CU_ASSERT_EQUAL(verify(&crawl, false), 1);
+    CU_ASSERT(reports(&crawl, "index without a WARC file"));
+    CU_ASSERT(reports(&crawl, "--moved"));
+    unsigned n = count(&crawl, "lost\t");
+    CU_ASSERT(n > 1);
+    CU_ASSERT_EQUAL(count(&crawl, "lost\t"), count(&crawl, "http://example.org/"));
+    /* Without its index nobody knows which pages were in it, but they are in no other file. */
+    change(&crawl, name, ".cdxj", NULL);
+    CU_ASSERT_EQUAL(verify(&crawl, false), 1);
+    CU_ASSERT(reports(&crawl, "number 2 "));
+    CU_ASSERT_EQUAL(count(&crawl, "lost\t"), n);
+    CU_ASSERT_EQUAL(count(&crawl, "crawled, but in no WARC file: "), n);
+    crawl_delete(&crawl);
+}
+
+static void a_moved_file_can_be_declared(void)
+{
+    Crawl crawl = crawl_new(40, 40);
+    SampleDirectory away = sample_directory();
+    char name[256];
+    char path[600];
+    name_of(&crawl, 0, name); /* with the original of a revisit */
+    CU_ASSERT_EQUAL(declare(&crawl, false, name), RESULT_INVALID); /* it is there */
+    CU_ASSERT_EQUAL(declare(&crawl, false, "nothing.txt"), RESULT_INVALID);
+    CU_ASSERT_EQUAL(declare(&crawl, false, "nothing.warc.gz"), RESULT_INVALID);
+    change(&crawl, name, ".warc.gz", away.path);
+    CU_ASSERT_EQUAL(declare(&crawl, false, name), RESULT_OK);
+    CU_ASSERT_EQUAL(crawl.counts.problems, 0);
+    CU_ASSERT(reports(&crawl, "moved\t"));
+    CU_ASSERT_EQUAL(verify(&crawl, false), 0); /* it is remembered */
+    CU_ASSERT_EQUAL(verify(&crawl, true), 0);
+    CU_ASSERT_EQUAL(crawl.counts.repaired, 0);
+    /* Its index is needed, and comes back from beside the file. */
+    change(&crawl, name, ".cdxj", away.path);
+    CU_ASSERT(verify(&crawl, false) > 0);
+    CU_ASSERT(reports(&crawl, "put it back"));
+    remove_declarations(&crawl);
+    (void)snprintf(path, sizeof path, "%s/%s", away.path, name);
+    CU_ASSERT_EQUAL(declare(&crawl, false, path), RESULT_OK);
+    CU_ASSERT_EQUAL(crawl.counts.problems, 0);
+    remove_declarations(&crawl);
+    sample_remove(&away);
+    crawl_delete(&crawl);
+}
+
+static void a_missing_folder_is_told_and_can_be_declared(void)
+{
+    Crawl crawl = crawl_new(40, 40);
+    char away[200];
+    char path[500];
+    WarcFileList list;
+    (void)snprintf(away, sizeof away, "%.100s/away", crawl.root.path);
+    CU_ASSERT_EQUAL_FATAL(warc_files_list(crawl.warc.path, &list), RESULT_OK);
+    CU_ASSERT_EQUAL(rename(crawl.warc.path, away), 0);
+    CU_ASSERT_EQUAL(verify(&crawl, false), 1);
+    CU_ASSERT(reports(&crawl, "problem\twarc\tthe folder is missing"));
+    CU_ASSERT_EQUAL(count(&crawl, "lost\t"), 40);
+    for (size_t i = 0; i < list.n; i++) {
+        (void)snprintf(path, sizeof path, "%s/%s", away, list.files[i].name);
+        CU_ASSERT_EQUAL(declare(&crawl, false, path), RESULT_OK);
+    }
+    CU_ASSERT_EQUAL(crawl.counts.problems, 0);
+    CU_ASSERT_EQUAL(count(&crawl, "moved\t"), list.n);
+    warc_files_free(&list);
+    remove_declarations(&crawl);
+    SampleDirectory old = {{0}};
+    (void)snprintf(old.path, sizeof old.path, "%.100s/away", crawl.root.path);
+    sample_remove(&old);
+    crawl_delete(&crawl);
+}
+
 UNIT_MAIN("verify", {"a sound crawl has no problems", a_sound_crawl_has_no_problems},
           {"pages without a capture are found", pages_without_a_capture_are_found},
           {"only what was stored is missed", only_what_was_stored_is_missed},
@@ -313,4 +438,8 @@ UNIT_MAIN("verify", {"a sound crawl has no problems", a_sound_crawl_has_no_probl
           {"a file that ends before the commit is found",
            a_file_that_ends_before_the_commit_is_found},
           {"indices are compared and repaired", indices_are_compared_and_repaired},
-          {"a revisit without its original is found", a_revisit_without_its_original_is_found})
+          {"a revisit without its original is found", a_revisit_without_its_original_is_found},
+          {"a lost file is one problem with its pages", a_lost_file_is_one_problem_with_its_pages},
+          {"a moved file can be declared", a_moved_file_can_be_declared},
+          {"a missing folder is told and can be declared",
+           a_missing_folder_is_told_and_can_be_declared})

@@ -6,13 +6,15 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "command/verify/verify_missing.h"
 #include "command/verify/verify_parts.h"
 #include "crawl/crawl_store.h"
 #include "crawl/exit_status.h"
 
 static Result verify_all(Verify *verify)
 {
-    Result rc = verify_config(verify);
+    Result rc = verify_moved(verify);
+    rc = rc == RESULT_OK ? verify_config(verify) : rc;
     rc = rc == RESULT_OK ? verify_open_database(verify) : rc;
     if (rc != RESULT_OK) {
         return rc;
@@ -61,7 +63,10 @@ Result verify_directory(const VerifyOptions *given, VerifyCounts *counts)
     buffer_init(&verify.url, BUFFER_NO_LIMIT);
     map_init(&verify.originals);
     map_init(&verify.errands);
+    map_init(&verify.declared);
     buffer_init(&verify.untried, BUFFER_NO_LIMIT);
+    buffer_init(&verify.moved, BUFFER_NO_LIMIT);
+    buffer_init(&verify.missing, BUFFER_NO_LIMIT);
     Result rc = lock(&options, &store);
     if (rc == RESULT_OK) {
         rc = buffer_printf(&directory, "%s/warc", options.directory);
@@ -82,7 +87,11 @@ Result verify_directory(const VerifyOptions *given, VerifyCounts *counts)
     free(verify.stored);
     map_destroy(&verify.originals);
     map_destroy(&verify.errands);
+    map_destroy(&verify.declared);
+    free(verify.told);
     buffer_destroy(&verify.untried);
+    buffer_destroy(&verify.moved);
+    buffer_destroy(&verify.missing);
     buffer_destroy(&directory);
     buffer_destroy(&verify.line);
     buffer_destroy(&verify.url);
@@ -93,49 +102,82 @@ static int usage(FILE *out)
 {
     (void)fprintf(
         out,
-        "usage: ragno verify DIR [--repair] [--refetch]\n"
+        "usage: ragno verify DIR [--repair] [--refetch] [--moved FILE]...\n"
         "Checks that WARC files, their indices, PageDB, the schedule and the host records agree.\n"
         "  --repair   writes schedule, host counters and indices anew, makes lost lists of links\n"
         "             from stored answers, moves broken ends of WARC files aside\n"
         "  --refetch  the same, and schedules pages again that are in no WARC file\n"
+        "  --moved FILE  the WARC file FILE was moved away: nothing in it is missed, now or "
+        "later.\n"
+        "             Its index stays in DIR/warc, or lies beside FILE and is copied there\n"
         "Exit status: 0 no problem, 1 problems (repaired or not), 3 cannot be read,\n"
         "17 in use (--repair).\n");
     return out == stdout ? 0 : 2;
 }
 
-int verify_main(int argc, char **argv)
+#define MOVED_OPTION "--moved="
+
+static bool is_moved_option(const char *word)
 {
-    VerifyOptions options = {.out = stdout};
-    VerifyCounts counts;
+    return strncmp(word, MOVED_OPTION, strlen(MOVED_OPTION)) == 0;
+}
+
+/* -1: go on; else the exit status. */
+static int parse(VerifyOptions *options, int argc, char **argv, const char **moved)
+{
     for (int i = 1; i < argc; i++) {
         if (strcmp(argv[i], "--help") == 0 || strcmp(argv[i], "-h") == 0) {
             return usage(stdout);
         }
         if (strcmp(argv[i], "--repair") == 0) {
-            options.repair = true;
+            options->repair = true;
         } else if (strcmp(argv[i], "--refetch") == 0) {
-            options.refetch = true;
-        } else if (argv[i][0] != '-' && options.directory == NULL) {
-            options.directory = argv[i];
+            options->refetch = true;
+        } else if (is_moved_option(argv[i])) {
+            moved[options->n_moved++] = argv[i] + strlen(MOVED_OPTION);
+        } else if (strcmp(argv[i], "--moved") == 0 && i + 1 < argc) {
+            moved[options->n_moved++] = argv[++i];
+        } else if (argv[i][0] != '-' && options->directory == NULL) {
+            options->directory = argv[i];
         } else {
             (void)fprintf(stderr, "ragno verify: unexpected '%s'\n", argv[i]);
             return usage(stderr);
         }
     }
-    if (options.directory == NULL) {
-        return usage(stderr);
-    }
-    if (access(options.directory, F_OK) != 0) {
-        (void)fprintf(stderr, "ragno verify: %s: %s\n", options.directory, strerror(errno));
+    return options->directory == NULL ? usage(stderr) : -1;
+}
+
+static int run(const VerifyOptions *options)
+{
+    VerifyCounts counts;
+    if (access(options->directory, F_OK) != 0) {
+        (void)fprintf(stderr, "ragno verify: %s: %s\n", options->directory, strerror(errno));
         return 3;
     }
-    Result rc = verify_directory(&options, &counts);
+    Result rc = verify_directory(options, &counts);
     if (rc == RESULT_LOCKED) {
         return EXIT_DIRECTORY; /* who has it was told */
     }
+    if (rc == RESULT_INVALID && options->n_moved > 0) {
+        return EXIT_USAGE; /* why was told */
+    }
     if (rc != RESULT_OK) {
-        (void)fprintf(stderr, "ragno verify: %s: %s\n", options.directory, result_name(rc));
+        (void)fprintf(stderr, "ragno verify: %s: %s\n", options->directory, result_name(rc));
         return EXIT_IO;
     }
     return counts.problems == 0 ? 0 : 1;
+}
+
+int verify_main(int argc, char **argv)
+{
+    const char **moved = calloc((size_t)argc + 1, sizeof *moved);
+    if (moved == NULL) {
+        (void)fprintf(stderr, "ragno verify: out of memory\n");
+        return EXIT_IO;
+    }
+    VerifyOptions options = {.out = stdout, .moved = moved};
+    int status = parse(&options, argc, argv, moved);
+    status = status < 0 ? run(&options) : status;
+    free(moved);
+    return status;
 }

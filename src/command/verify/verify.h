@@ -24,7 +24,10 @@
  * is damaged, is fetched again, and each of these is told. From a WARC file that was cut or is
  * broken it moves what follows the last whole record to NAME.damaged, so that the crawl can go on
  * behind it. The captures that are lost are listed, and --refetch has their pages crawled again.
- * Files that were moved away look the same: then do not use --refetch.
+ *
+ * Finished files may be moved away. --moved FILE declares that, once for all (verify_missing.h). A
+ * file that is gone otherwise is one problem, and each page whose answer is nowhere else is a line
+ * "lost", which is no problem of its own.
  *
  * Without --repair verify may run beside a crawl: what is behind the committed end of a file that
  * is still being written is no problem. The database is checked in one read transaction, for the
@@ -45,10 +48,12 @@
 #include "store/archive/warc.h"
 
 typedef struct VerifyOptions {
-    const char *directory; /* of the crawl */
-    bool repair;           /* takes the lock of the directory, as a crawl does */
-    bool refetch;          /* repair, and schedule pages again whose captures are lost */
-    FILE *out;             /* one line per file, per problem, and the sums */
+    const char *directory;    /* of the crawl */
+    bool repair;              /* takes the lock of the directory, as a crawl does */
+    bool refetch;             /* repair, and schedule pages again whose captures are lost */
+    FILE *out;                /* one line per file, per problem, and the sums */
+    const char *const *moved; /* WARC files that were moved away, by name or where they are now */
+    size_t n_moved;
 } VerifyOptions;
 
 typedef struct VerifyCounts {
@@ -63,11 +68,12 @@ typedef struct VerifyCounts {
 } VerifyCounts;
 
 /* RESULT_OK when everything could be looked at, whatever was found. RESULT_LOCKED: a repair of what
- * is in use; standard error says by whom. */
+ * is in use; standard error says by whom. RESULT_INVALID: a file cannot be declared as moved;
+ * standard error says why. */
 Result verify_directory(const VerifyOptions *options, VerifyCounts *counts);
 
-/* `ragno verify DIR [--repair|--refetch]`: exit status 0 no problem, 1 problems, 2 usage, 3 cannot
- * be read, 17 in use by a crawl (--repair). */
+/* `ragno verify DIR [--repair|--refetch] [--moved FILE]...`: exit status 0 no problem, 1 problems,
+ * 2 usage, 3 cannot be read, 17 in use by a crawl (--repair). */
 int verify_main(int argc, char **argv);
 
 #endif

@@ -34,20 +34,60 @@ static Result forget_capture(const Verify *verify, MDB_txn *txn, CaptureIndex *c
                                     : capture_index_lost(captures, txn, page);
 }
 
+static bool is_gone(const Verify *verify, uint64_t page)
+{
+    return verify_bit(verify->stored, page) && !verify_bit(verify->captured, page);
+}
+
+/* The page of verify->url: named with its file already, part of what tell_missing told, or a
+ * problem of its own. */
+static void tell_lost(Verify *verify, uint64_t page)
+{
+    if (verify_bit(verify->told, page)) {
+        return;
+    }
+    if (verify->n_missing > 0) {
+        verify_lost(verify, VERIFY_DATABASE, "crawled, but in no WARC file: %s",
+                    buffer_string(&verify->url));
+    } else {
+        verify_problem(verify, VERIFY_DATABASE, "crawled, but in no WARC file: %s",
+                       buffer_string(&verify->url));
+    }
+}
+
+/* Files that are missing with their indices explain pages that are in no file. */
+static void tell_missing(Verify *verify)
+{
+    uint64_t n = 0;
+    for (uint64_t i = 0; i < verify->n_pages; i++) {
+        n += is_gone(verify, i) && !verify_bit(verify->told, i);
+    }
+    if (n == 0 || verify->n_missing == 0 || verify->is_folder_missing) {
+        return;
+    }
+    verify_problem(verify, "warc",
+                   "of files 1 to %u, number %s %s missing, and no index was left; the answers of "
+                   "%" PRIu64
+                   " pages are in no other file. If it was moved away: ragno verify DIR --moved "
+                   "FILE",
+                   (unsigned)warc_end_last(&verify->committed), buffer_string(&verify->missing),
+                   verify->n_missing == 1 ? "is" : "are", n);
+}
+
 /* Lists what is lost; *lost counts. */
 static Result find_lost(Verify *verify, MDB_txn *txn, Schedule *schedule, uint64_t *lost)
 {
     CaptureIndex *captures = NULL;
     Result rc = capture_index_open(&captures, txn, false);
     rc = rc == RESULT_NOT_FOUND ? RESULT_OK : rc;
+    tell_missing(verify);
     for (uint64_t i = 0; i < verify->n_pages && rc == RESULT_OK; i++) {
         PageRef page;
-        if (!verify_bit(verify->stored, i) || verify_bit(verify->captured, i) ||
+        if (!is_gone(verify, i) ||
             page_db_get(verify->db, txn, i, &page, &verify->url) != page_db_error_ok) {
             continue;
         }
-        verify_problem(verify, VERIFY_DATABASE, "crawled, but in no WARC file: %s",
-                       buffer_string(&verify->url));
+        tell_lost(verify, i);
         rc = schedule == NULL ? RESULT_OK : verify_schedule_again(verify, txn, schedule, i);
         rc = rc == RESULT_OK ? forget_capture(verify, txn, captures, i) : rc;
         ++*lost;

@@ -1,7 +1,7 @@
 /* The WARC files and their indices. */
+#include "command/verify/verify_missing.h"
 #include "command/verify/verify_parts.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
@@ -252,66 +252,16 @@ static Result verify_file(Verify *verify, const WarcFile *file)
     return rc;
 }
 
-/* Looked for on the disk, since a running crawl has finished files after they were listed; first as
- * open, since it may finish one between two looks. */
-static bool has_warc(int directory, const char *index)
-{
-    static const WarcCompression kinds[] = {WARC_GZIP, WARC_ZSTD};
-    static const char *const ends[] = {WARC_OPEN_SUFFIX, ""};
-    char name[WARC_NAME_BYTES + 16];
-    int stem = (int)(strlen(index) - strlen(".cdxj"));
-    for (size_t i = 0; i < 4; i++) {
-        (void)snprintf(name, sizeof name, "%.*s.warc%s%s", stem, index,
-                       warc_compression_suffix(kinds[i / 2]), ends[i % 2]);
-        if (faccessat(directory, name, F_OK, 0) == 0) {
-            return true;
-        }
-    }
-    return false;
-}
-
-/* Indices without a WARC file. */
-static Result find_orphans(Verify *verify)
-{
-    DIR *dir = opendir(verify->warc_directory);
-    if (dir == NULL) {
-        return result_of_errno(errno);
-    }
-    const struct dirent *entry = NULL;
-    while ((entry = readdir(dir)) != NULL) {
-        size_t n = strlen(entry->d_name);
-        if (n > 5 && strcmp(entry->d_name + n - 5, ".cdxj") == 0 &&
-            !has_warc(dirfd(dir), entry->d_name)) {
-            verify_problem(verify, entry->d_name, "index without a WARC file");
-        }
-    }
-    (void)closedir(dir);
-    return RESULT_OK;
-}
-
-/* The files that the database has committed to are there. */
-static void find_ends(Verify *verify, const WarcFileList *list)
-{
-    for (unsigned k = 0; k < verify->committed.n; k++) {
-        uint32_t serial = verify->committed.at[k].file;
-        bool found = false;
-        for (size_t i = 0; i < list->n; i++) {
-            found = found || list->files[i].serial == serial;
-        }
-        if (!found) {
-            verify_problem(verify, "crawl.mdb", "file number %u of the last commit is missing",
-                           (unsigned)serial);
-        }
-    }
-}
-
 Result verify_files(Verify *verify)
 {
     WarcFileList list;
     Result rc = warc_files_list(verify->warc_directory, &list);
-    if (rc != RESULT_OK) {
+    if (rc == RESULT_NOT_FOUND && warc_end_last(&verify->committed) > 0) {
+        list = (WarcFileList){.files = NULL}; /* there were files */
+    } else if (rc != RESULT_OK) {
         return rc;
     }
+    rc = RESULT_OK;
     for (size_t i = 0; i < list.n && rc == RESULT_OK; i++) {
         const WarcFile *file = &list.files[i];
         if (i > 0 && file->serial != 0 && file->serial == list.files[i - 1].serial) {
@@ -324,9 +274,8 @@ Result verify_files(Verify *verify)
         }
     }
     if (rc == RESULT_OK) {
-        find_ends(verify, &list);
         rc = verify_untried(verify);
-        rc = rc == RESULT_OK ? find_orphans(verify) : rc;
+        rc = rc == RESULT_OK ? verify_missing(verify, &list) : rc;
     }
     warc_files_free(&list);
     return rc;

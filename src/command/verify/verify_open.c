@@ -73,8 +73,9 @@ static Result snapshot(Verify *verify)
     page_db_txn_abort(verify->db, txn);
     verify->captured = calloc(verify->n_pages / 8 + 1, 1);
     verify->stored = calloc(verify->n_pages / 8 + 1, 1);
-    Result rc =
-        verify->captured == NULL || verify->stored == NULL ? RESULT_MEMORY : note_stored(verify);
+    verify->told = calloc(verify->n_pages / 8 + 1, 1);
+    bool has_bits = verify->captured != NULL && verify->stored != NULL && verify->told != NULL;
+    Result rc = has_bits ? note_stored(verify) : RESULT_MEMORY;
     if (rc == RESULT_OK && page_db_txn_begin(verify->db, true, &txn) != page_db_error_ok) {
         rc = RESULT_IO;
     }

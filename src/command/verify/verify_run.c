@@ -20,6 +20,14 @@ void verify_problem(Verify *verify, const char *file, const char *format, ...)
     verify->counts->problems++;
 }
 
+void verify_lost(Verify *verify, const char *file, const char *format, ...)
+{
+    va_list arguments;
+    va_start(arguments, format);
+    tell(verify, "lost", file, format, arguments);
+    va_end(arguments);
+}
+
 void verify_repaired(Verify *verify, const char *file, const char *format, ...)
 {
     va_list arguments;

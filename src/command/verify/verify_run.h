@@ -20,8 +20,14 @@ typedef struct Verify {
     PageDB *db;        /* NULL: there is none */
     uint8_t *stored;   /* one bit per page: its answer was, before the committed end was read */
     uint8_t *captured; /* one bit per page: it was found in the files */
+    uint8_t *told;     /* one bit per page: it was told as lost, with its file */
     uint64_t n_pages;
-    WarcEnd committed; /* empty when the database knows none */
+    Buffer moved;   /* names of files that were moved away, each with its NUL */
+    Map declared;   /* the same, by verify_moved_key */
+    Buffer missing; /* numbers of files that have left no index: "2, 5, ..." */
+    uint32_t n_missing;
+    bool is_folder_missing; /* DIR/warc, and there were files */
+    WarcEnd committed;      /* empty when the database knows none */
     Map originals;     /* captures of the files that are still open; their index may not be whole */
     Map errands;       /* where robots.txt redirects, by URL: fetched for its sake, page or not */
     Buffer untried;    /* UntriedCapture with its text, one behind the other: judged at the end */
@@ -44,6 +50,9 @@ static inline void verify_set_bit(uint8_t *bits, uint64_t index)
 
 /* One line, and one problem more. */
 void verify_problem(Verify *verify, const char *file, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
+/* One line about one page of what is missing; the problem is told apart. */
+void verify_lost(Verify *verify, const char *file, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 /* One line, and one repair more. */
 void verify_repaired(Verify *verify, const char *file, const char *format, ...)

@@ -1,0 +1,338 @@
+/* ragno verify: WARC files that are not in DIR/warc any more: moved away, which is allowed, or
+ * lost.
+ *
+ * What: the index that a file leaves behind says what was in it. DIR/moved.txt has the names of the
+ * files that the operator has declared as moved, one a line. */
+#include "command/verify/verify_missing.h"
+
+#include <ctype.h>
+#include <dirent.h>
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "store/archive/warc_files.h"
+#include "store/cdxj/cdxj.h"
+
+#define INDEX_SUFFIX  ".cdxj"
+#define LINES_PER_TXN 4096u
+
+/* One index without a WARC file. */
+typedef struct Orphan {
+    const char *file; /* the name of the index */
+    bool is_moved;
+    uint64_t captures;
+    uint64_t lost; /* pages whose answers are nowhere else */
+} Orphan;
+
+typedef struct Walk {
+    Verify *verify;
+    Orphan *orphan;
+    MDB_txn *txn;
+    unsigned lines; /* in this transaction */
+} Walk;
+
+/* ---- which indices ----------------------------------------------------------------------------
+ */
+
+/* Looked for on the disk, since a running crawl has finished files after they were listed; first as
+ * open, since it may finish one between two looks. */
+static bool has_warc(const char *directory, const char *index, Buffer *path)
+{
+    static const WarcCompression kinds[] = {WARC_GZIP, WARC_ZSTD};
+    static const char *const ends[] = {WARC_OPEN_SUFFIX, ""};
+    int stem = (int)(strlen(index) - strlen(INDEX_SUFFIX));
+    for (size_t i = 0; i < 4; i++) {
+        buffer_reset(path);
+        if (buffer_printf(path, "%s/%.*s.warc%s%s", directory, stem, index,
+                          warc_compression_suffix(kinds[i / 2]), ends[i % 2]) == RESULT_OK &&
+            access(buffer_string(path), F_OK) == 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* Appends the names of indices without a WARC file, each with its NUL. */
+static Result list_orphans(const Verify *verify, Buffer *names)
+{
+    Buffer path;
+    DIR *dir = opendir(verify->warc_directory);
+    if (dir == NULL) {
+        return errno == ENOENT ? RESULT_OK : result_of_errno(errno);
+    }
+    buffer_init(&path, BUFFER_NO_LIMIT);
+    Result rc = RESULT_OK;
+    const struct dirent *entry = NULL;
+    while (rc == RESULT_OK && (entry = readdir(dir)) != NULL) {
+        if (warc_name_ends_with(entry->d_name, INDEX_SUFFIX) &&
+            !has_warc(verify->warc_directory, entry->d_name, &path)) {
+            rc = buffer_append(names, entry->d_name, strlen(entry->d_name) + 1);
+        }
+    }
+    buffer_destroy(&path);
+    (void)closedir(dir);
+    return rc;
+}
+
+/* Whether the WARC file of an index is declared. */
+static bool is_declared(const Verify *verify, const char *index)
+{
+    MapKey key = verify_moved_key(index, strlen(index) - strlen(INDEX_SUFFIX));
+    return map_get(&verify->declared, key) != NULL;
+}
+
+/* ---- what was in them -------------------------------------------------------------------------
+ */
+
+/* Short transactions: a reader of hours would make a running crawl's database grow. */
+static Result next_turn(Walk *walk)
+{
+    if (walk->txn != NULL && ++walk->lines % LINES_PER_TXN != 0) {
+        return RESULT_OK;
+    }
+    if (walk->txn != NULL) {
+        page_db_txn_abort(walk->verify->db, walk->txn);
+        walk->txn = NULL;
+    }
+    return page_db_txn_begin(walk->verify->db, true, &walk->txn) == page_db_error_ok ? RESULT_OK
+                                                                                     : RESULT_IO;
+}
+
+static Result take_page(Walk *walk, WarcBytes url)
+{
+    uint64_t page = 0;
+    Verify *verify = walk->verify;
+    Orphan *orphan = walk->orphan;
+    Result rc = next_turn(walk);
+    if (rc != RESULT_OK ||
+        page_db_find(verify->db, walk->txn, url.bytes, url.length, &page) != page_db_error_ok ||
+        page >= verify->n_pages || !verify_bit(verify->stored, page) ||
+        verify_bit(verify->captured, page)) {
+        return rc;
+    }
+    if (orphan->is_moved) {
+        verify_set_bit(verify->captured, page);
+    } else if (!verify_bit(verify->told, page)) {
+        verify_set_bit(verify->told, page);
+        orphan->lost++;
+        verify_lost(verify, orphan->file, "%.*s", (int)url.length, url.bytes);
+    }
+    return RESULT_OK;
+}
+
+static Result read_index(Walk *walk, FILE *file, const char *name)
+{
+    Buffer scratch;
+    char *line = NULL;
+    size_t capacity = 0;
+    uint64_t number = 0;
+    Result rc = RESULT_OK;
+    ssize_t n = getline(&line, &capacity, file);
+    buffer_init(&scratch, BUFFER_NO_LIMIT);
+    for (; n > 0 && rc == RESULT_OK; n = getline(&line, &capacity, file)) {
+        CdxjEntry entry;
+        number++;
+        buffer_reset(&scratch);
+        size_t length = (size_t)n - (line[n - 1] == '\n');
+        rc = cdxj_parse(warc_bytes(line, length), &scratch, &entry);
+        if (rc == RESULT_INVALID) {
+            verify_problem(walk->verify, name, "line %" PRIu64 " is no line of an index", number);
+            rc = RESULT_OK;
+        } else if (rc == RESULT_OK) {
+            walk->orphan->captures++;
+            rc = walk->verify->db == NULL ? RESULT_OK : take_page(walk, entry.url);
+        }
+    }
+    rc = rc == RESULT_OK && ferror(file) ? RESULT_IO : rc;
+    free(line);
+    buffer_destroy(&scratch);
+    return rc;
+}
+
+static Result look_at(Verify *verify, const char *index, bool is_moved)
+{
+    Buffer path;
+    Orphan orphan = {.file = index, .is_moved = is_moved};
+    Walk walk = {.verify = verify, .orphan = &orphan};
+    buffer_init(&path, BUFFER_NO_LIMIT);
+    Result rc = buffer_printf(&path, "%s/%s", verify->warc_directory, index);
+    FILE *file = rc == RESULT_OK ? fopen(buffer_string(&path), "rbe") : NULL;
+    if (rc == RESULT_OK && file == NULL) {
+        rc = result_of_errno(errno);
+    }
+    rc = rc == RESULT_OK ? read_index(&walk, file, index) : rc;
+    if (file != NULL) {
+        (void)fclose(file);
+    }
+    if (walk.txn != NULL) {
+        page_db_txn_abort(verify->db, walk.txn);
+    }
+    buffer_destroy(&path);
+    int stem = (int)(strlen(index) - strlen(INDEX_SUFFIX));
+    if (rc == RESULT_OK && is_moved) {
+        (void)fprintf(verify->options->out,
+                      "moved\t%s\t%" PRIu64 " captures by its index, not looked at\n", index,
+                      orphan.captures);
+    } else if (rc == RESULT_OK) {
+        verify_problem(
+            verify, index,
+            "index without a WARC file: %.*s.warc.* is missing, with %" PRIu64
+            " captures; the answers of %" PRIu64
+            " pages are in no other file. If it was moved away: ragno verify DIR --moved "
+            "FILE",
+            stem, index, orphan.captures, orphan.lost);
+    }
+    return rc;
+}
+
+/* First those that were moved, so that nothing in them counts as lost. */
+static Result look_at_orphans(Verify *verify, const Buffer *names, bool is_moved)
+{
+    Result rc = RESULT_OK;
+    const char *at = buffer_string(names);
+    for (const char *end = at + names->length; at < end && rc == RESULT_OK; at += strlen(at) + 1) {
+        if (is_declared(verify, at) == is_moved) {
+            rc = look_at(verify, at, is_moved);
+        }
+    }
+    return rc;
+}
+
+/* What was declared needs its index here, or nobody knows what was in it. */
+static Result look_at_declarations(Verify *verify)
+{
+    Buffer path;
+    Result rc = RESULT_OK;
+    const char *at = buffer_string(&verify->moved);
+    buffer_init(&path, BUFFER_NO_LIMIT);
+    for (const char *end = at + verify->moved.length; at < end && rc == RESULT_OK;
+         at += strlen(at) + 1) {
+        buffer_reset(&path);
+        rc = warc_index_path(&path, verify->warc_directory, at, false);
+        if (rc == RESULT_OK && access(buffer_string(&path), F_OK) != 0) {
+            verify_problem(verify, at,
+                           "was moved away, and its index is not in warc/ any more: put it back, "
+                           "it says what is in the file");
+        }
+    }
+    buffer_destroy(&path);
+    return rc;
+}
+
+/* ---- numbers ----------------------------------------------------------------------------------
+ */
+
+static int by_number(const void *left, const void *right)
+{
+    uint32_t a = *(const uint32_t *)left;
+    uint32_t b = *(const uint32_t *)right;
+    return (a > b) - (a < b);
+}
+
+/* The numbers in a name: one of them is the file's, by {serial} of warc.filename. */
+static Result append_numbers(Buffer *numbers, const char *name)
+{
+    Result rc = RESULT_OK;
+    for (const char *at = name; *at != '\0' && rc == RESULT_OK;) {
+        if (!isdigit((unsigned char)*at)) {
+            at++;
+            continue;
+        }
+        char *end = NULL;
+        errno = 0;
+        unsigned long long number = strtoull(at, &end, 10);
+        if (errno == 0 && number <= UINT32_MAX) {
+            uint32_t serial = (uint32_t)number;
+            rc = buffer_append(numbers, &serial, sizeof serial);
+        }
+        at = end;
+    }
+    return rc;
+}
+
+/* The numbers of files that are there, or have left an index; sorted. */
+static Result list_numbers(const WarcFileList *list, const Buffer *names, Buffer *numbers)
+{
+    Result rc = RESULT_OK;
+    for (size_t i = 0; i < list->n && rc == RESULT_OK; i++) {
+        rc = buffer_append(numbers, &list->files[i].serial, sizeof list->files[i].serial);
+    }
+    const char *at = buffer_string(names);
+    for (const char *end = at + names->length; at < end && rc == RESULT_OK; at += strlen(at) + 1) {
+        rc = append_numbers(numbers, at);
+    }
+    if (rc == RESULT_OK && numbers->length > 0) {
+        qsort(numbers->data, numbers->length / sizeof(uint32_t), sizeof(uint32_t), by_number);
+    }
+    return rc;
+}
+
+static bool is_accounted(const Buffer *numbers, uint32_t serial)
+{
+    return numbers->length > 0 && bsearch(&serial, numbers->data, numbers->length / sizeof serial,
+                                          sizeof serial, by_number) != NULL;
+}
+
+/* Notes the numbers of files of which neither they nor their indices are there. A number may also
+ * have been given to a file that no commit came to, so by itself this is no problem. */
+static Result note_numbers(Verify *verify, const Buffer *numbers)
+{
+    enum { TELL = 20 };
+    uint32_t last = warc_end_last(&verify->committed);
+    Result rc = RESULT_OK;
+    for (uint32_t serial = 1; serial <= last && rc == RESULT_OK; serial++) {
+        if (is_accounted(numbers, serial)) {
+            continue;
+        }
+        if (++verify->n_missing <= TELL) {
+            rc = buffer_printf(&verify->missing, "%s%u", verify->n_missing > 1 ? ", " : "",
+                               (unsigned)serial);
+        } else if (verify->n_missing == TELL + 1) {
+            rc = buffer_append_string(&verify->missing, ", ...");
+        }
+    }
+    return rc;
+}
+
+/* The files that the database has committed to are there, or have left their indices. */
+static void find_ends(Verify *verify, const Buffer *numbers)
+{
+    for (unsigned k = 0; k < verify->committed.n; k++) {
+        uint32_t serial = verify->committed.at[k].file;
+        if (!is_accounted(numbers, serial)) {
+            verify_problem(verify, VERIFY_DATABASE, "file number %u of the last commit is missing",
+                           (unsigned)serial);
+        }
+    }
+}
+
+Result verify_missing(Verify *verify, const WarcFileList *list)
+{
+    Buffer names;
+    Buffer numbers;
+    buffer_init(&names, BUFFER_NO_LIMIT);
+    buffer_init(&numbers, BUFFER_NO_LIMIT);
+    Result rc = look_at_declarations(verify);
+    rc = rc == RESULT_OK ? list_orphans(verify, &names) : rc;
+    rc = rc == RESULT_OK ? look_at_orphans(verify, &names, true) : rc;
+    rc = rc == RESULT_OK ? look_at_orphans(verify, &names, false) : rc;
+    rc = rc == RESULT_OK ? list_numbers(list, &names, &numbers) : rc;
+    rc = rc == RESULT_OK ? note_numbers(verify, &numbers) : rc;
+    if (rc == RESULT_OK && access(verify->warc_directory, F_OK) == 0) {
+        find_ends(verify, &numbers);
+    } else if (rc == RESULT_OK && warc_end_last(&verify->committed) > 0) {
+        verify->is_folder_missing = true;
+        verify_problem(
+            verify, "warc",
+            "the folder is missing, with %u files. If they were moved away: ragno verify "
+            "DIR --moved FILE...",
+            (unsigned)warc_end_last(&verify->committed));
+    }
+    buffer_destroy(&names);
+    buffer_destroy(&numbers);
+    return rc;
+}
