@@ -9,11 +9,15 @@ import subprocess
 import harness
 from harness import OUT
 
-PROGRAM = "tests/integration/library_user.c"
+# What is printed by each program; Their argument is a directory that is theirs.
+PROGRAMS = {"tests/integration/library_user.c":
+            "next http://b.example/high\nrank found\nlinks 4\nlinked from 1, crawls 0\n",
+            "tests/integration/documented_calls.c": "0 wrong\n"}
 # What every C program might have, and what it must not find in a library.
 COMMON = {"map_get", "hash_64", "buffer_append", "buffer_init", "error_set", "error_new", "result_name",
           "mutex_lock", "heap_push", "mono_now", "wall_now", "log_write", "arena_new", "queue_push"}
-EXPECTED = ("next http://b.example/high\nrank found\nlinks 4\nlinked from 1, crawls 0\n")
+# Functions of the documented library, and page_request_delete.
+DOCUMENTED = 116
 # The other ways to write it: by the directory, and by the documented names.
 NAMES = '#include <ragno/ragno.h>\n#include "page_db.h"\n#include "hits_scorer.h"\n'
 
@@ -52,23 +56,35 @@ def write_same_names(report, path):
 
 
 def compile_and_run(report, path, name, kind, libraries, environment):
-    """Builds PROGRAM against the scratch root and runs it, beside functions of the same names as the
-    library's own."""
+    """Builds the programs against the scratch root and runs them, beside functions of the same names as
+    the library's own. They see the installed headers alone."""
     flags = subprocess.run(["pkg-config", "--cflags"] + kind + ["--libs", "ragno"], text=True,
                            capture_output=True, env=environment, check=False)
     if not report.check(f"{name}: pkg-config knows ragno", flags.returncode == 0, flags.stderr):
         return
     words = [w for f in flags.stdout.split() for w in libraries.get(f, [f])]
-    built = run(["cc", "-std=c11", "-Wall", "-Wextra", "-Werror", "-Wpedantic", "-fno-builtin", PROGRAM,
-                 f"{path}/same_names.c", "-o", f"{path}/{name}"] + words)
-    if report.check(f"{name}: a program compiles without a warning", built.returncode == 0,
-                    built.stdout[-2000:]):
-        ran = run([f"{path}/{name}", f"{path}/{name}.db"],
-                  env=dict(os.environ, LD_LIBRARY_PATH=f"{path}/root/usr/lib"))
-        report.equal(f"{name}: it runs", (ran.returncode, ran.stdout), (0, EXPECTED))
-        needed = run(["ldd", f"{path}/{name}"]).stdout
-        report.check(f"{name}: the library is {'in' if kind else 'beside'} the program",
+    for source, expected in PROGRAMS.items():
+        program = f"{path}/{name}.{os.path.basename(source)[:-len('.c')]}"
+        label = f"{name}, {os.path.basename(source)}"
+        shutil.copy(source, program + ".c")
+        built = run(["cc", "-std=c11", "-Wall", "-Wextra", "-Werror", "-Wpedantic", "-fno-builtin",
+                     program + ".c", f"{path}/same_names.c", "-o", program] + words)
+        if not report.check(f"{label}: compiles without a warning", built.returncode == 0,
+                            built.stdout[-2000:]):
+            continue
+        os.mkdir(program + ".d")
+        ran = run([program, program + ".d"], env=dict(os.environ, LD_LIBRARY_PATH=f"{path}/root/usr/lib"))
+        report.equal(f"{label}: it runs", (ran.returncode, ran.stdout), (0, expected))
+        needed = run(["ldd", program]).stdout
+        report.check(f"{label}: the library is {'in' if kind else 'beside'} it",
                      ("libragno" in needed) != bool(kind), needed)
+
+
+def called_functions(path):
+    """Functions of the library that documented_calls.c calls."""
+    undefined = run(["nm", "-D", "-u", "--format=posix", f"{path}/dynamic.documented_calls"]).stdout
+    used = {line.split()[0].split("@")[0] for line in undefined.splitlines() if line}
+    return used & shown_functions(f"{path}/root/usr/lib/libragno.so")
 
 
 def compile_names(report, environment):
@@ -147,6 +163,9 @@ def test_install(report, path):
     compile_and_run(report, path, "dynamic", [], {}, environment)
     static = {"-lragno": ["-Wl,-Bstatic", "-lragno", "-Wl,-Bdynamic"]}
     compile_and_run(report, path, "static", ["--static"], static, environment)
+    called = called_functions(path)
+    report.check("every documented function is called", len(called) >= DOCUMENTED,
+                 f"{len(called)}: {sorted(called)}")
     compile_names(report, environment)
     compile_example(report, path, environment)
     compare_names(report, path)
