@@ -340,7 +340,8 @@ static void whatever_is_sent_gets_a_sentence(void)
     CU_ASSERT_STRING_EQUAL(answer, "usage the request has no line end\n");
     send_raw(folder, "", 0, answer);
     CU_ASSERT_STRING_EQUAL(answer, "");
-    send_raw(folder, "\x16\x03\x01 GET / HTTP/1.1\r\nHost: x\r\n\r\n", 33, answer);
+    static const char http[] = "\x16\x03\x01 GET / HTTP/1.1\r\nHost: x\r\n\r\n";
+    send_raw(folder, http, sizeof http - 1, answer);
     CU_ASSERT_PTR_NOT_NULL(strstr(answer, "usage byte 1 is a control character"));
     size_t much = CONTROL_LINE_BYTES + 200000;
     char *line = malloc(much);
