@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "store/pages/page_db.h"
+#include "store/page_tables/page_parts.h"
 #include "store/page_tables/page_store.h"
 
 #define LINKS 100u
@@ -156,6 +157,29 @@ static void every_commit_is_seen(void)
     (void)page_db_delete(db);
 }
 
+/* A reader that began before a commit may find in the table what a later reader has entered. */
+static void a_page_younger_than_the_snapshot_is_not_there(void)
+{
+    PageDB *db = open_fresh();
+    add_hundreds(db, 0, 5000);
+    CU_ASSERT_EQUAL(count_wrong(db, 5000, NULL), 0);
+    PageReader *before = NULL;
+    CU_ASSERT_EQUAL_FATAL(page_reader_acquire(db->store, &before), 0);
+    add_hundreds(db, 5000, 5000 + 2 * LINKS); /* some in the last pack, some in new ones */
+    CU_ASSERT_EQUAL(count_wrong(db, 5000 + 2 * LINKS, NULL), 0);
+    size_t known = 0;
+    for (size_t i = 5000; i < 5000 + 2 * LINKS; i++) {
+        uint64_t index = 0;
+        PageInfo *info = NULL;
+        known += page_lookup_get(&db->store->lookup, masked_hash(db, i), &index);
+        CU_ASSERT_EQUAL(page_parts_find_info(db->store, before, masked_hash(db, i), &info), 0);
+        CU_ASSERT_PTR_NULL(info);
+    }
+    CU_ASSERT(known > LINKS);
+    page_reader_release(db->store, before);
+    (void)page_db_delete(db);
+}
+
 typedef struct Shared {
     PageDB *db;
     atomic_size_t n; /* pages that are committed */
@@ -206,4 +230,6 @@ UNIT_MAIN("page_lookup",
           {"the table is made when it pays, and grows", the_table_is_made_when_it_pays_and_grows},
           {"of equal hashes the first page counts", of_equal_hashes_the_first_page_counts},
           {"every commit is seen", every_commit_is_seen},
+          {"a page younger than the snapshot is not there",
+           a_page_younger_than_the_snapshot_is_not_there},
           {"readers and a writer share it", readers_and_a_writer_share_it})

@@ -256,3 +256,12 @@ void page_lookup_missed(PageDBStore *store, PageReader *reader, uint64_t hash, u
         decide(store, reader);
     }
 }
+
+int page_lookup_find(PageDBStore *store, PageReader *reader, uint64_t hash, uint64_t *index)
+{
+    int rc = page_key_find(reader->hashes, hash, NULL, index);
+    if (rc == 0) {
+        page_lookup_missed(store, reader, hash, *index);
+    }
+    return rc;
+}

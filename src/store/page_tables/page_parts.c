@@ -72,6 +72,24 @@ int page_parts_info(PageDBStore *store, MDB_txn *txn, PageReader *reader, uint64
     return 0;
 }
 
+int page_parts_find_info(PageDBStore *store, PageReader *reader, uint64_t hash, PageInfo **pi)
+{
+    uint64_t index = 0;
+    *pi = NULL;
+    if (page_lookup_get(&store->lookup, hash, &index)) {
+        int known = page_parts_info(store, reader->txn, reader, hash, index, pi);
+        if (known != MDB_NOTFOUND) {
+            return known;
+        }
+        /* The page is younger than the snapshot, most likely; the tree of the snapshot knows. */
+    }
+    int rc = page_lookup_find(store, reader, hash, &index);
+    if (rc != 0) {
+        return rc == MDB_NOTFOUND ? 0 : rc;
+    }
+    return page_parts_info(store, reader->txn, reader, hash, index, pi);
+}
+
 int page_parts_hash(PageDBStore *store, MDB_txn *txn, uint64_t index, uint64_t *hash)
 {
     *hash = 0;

@@ -26,6 +26,9 @@ int page_parts_read(PageDBStore *store, MDB_txn *txn, PageReader *reader, uint32
 /* A PageInfo on the heap, of a page whose hash and index are known; reader may be NULL. */
 int page_parts_info(PageDBStore *store, MDB_txn *txn, PageReader *reader, uint64_t hash,
                     uint64_t index, PageInfo **pi);
+/* The same of the page with a hash, as it is in the reader's snapshot. *pi is NULL when there was
+ * no such page then, which is no error. */
+int page_parts_find_info(PageDBStore *store, PageReader *reader, uint64_t hash, PageInfo **pi);
 /* The hash of the page of an index; 0 for PAGE_DB_NO_INDEX. */
 int page_parts_hash(PageDBStore *store, MDB_txn *txn, uint64_t index, uint64_t *hash);
 /* The hash of the page that the page of a URL is linked from; 0 when it is linked from none. */

@@ -187,16 +187,6 @@ int page_db_get_link_kinds(PageDB *db, MDB_txn *txn, uint64_t index, size_t n, u
 /* URLs up to this length are put together on the stack. */
 #define STACK_URL_BYTES 1024
 
-/* The page with a hash, by the tree; then the table shall know it. */
-static int find_in_tree(PageDB *db, PageReader *reader, uint64_t hash, uint64_t *index)
-{
-    int rc = page_key_find(reader->hashes, hash, NULL, index);
-    if (rc == 0) {
-        page_lookup_missed(db->store, reader, hash, *index);
-    }
-    return rc;
-}
-
 PageDBError page_db_get_info(PageDB *db, uint64_t hash, PageInfo **pi)
 {
     int checked = page_db_check(db, pi != NULL, "page_db_get_info");
@@ -208,15 +198,7 @@ PageDBError page_db_get_info(PageDB *db, uint64_t hash, PageInfo **pi)
     PageReader *reader = NULL;
     int rc = page_reader_acquire(db->store, &reader);
     if (rc == 0) {
-        uint64_t index = 0;
-        if (!page_lookup_get(&db->store->lookup, hash, &index)) {
-            rc = find_in_tree(db, reader, hash, &index);
-        }
-        if (rc == 0) {
-            rc = page_parts_info(db->store, reader->txn, reader, hash, index, pi);
-        } else if (rc == MDB_NOTFOUND) {
-            rc = 0;
-        }
+        rc = page_parts_find_info(db->store, reader, hash, pi);
         page_reader_release(db->store, reader);
     }
     return (PageDBError)page_db_fail_mdb(db, rc, "page_db_get_info");
@@ -234,7 +216,7 @@ PageDBError page_db_get_idx(PageDB *db, uint64_t hash, uint64_t *idx)
     int rc = page_reader_acquire(db->store, &reader);
     if (rc == 0) {
         if (!page_lookup_get(&db->store->lookup, hash, idx)) {
-            rc = find_in_tree(db, reader, hash, idx);
+            rc = page_lookup_find(db->store, reader, hash, idx);
         }
         page_reader_release(db->store, reader);
     }
