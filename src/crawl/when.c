@@ -1,6 +1,5 @@
 #include "crawl/when.h"
 
-#include <stdio.h>
 #include <string.h>
 #include <time.h>
 
@@ -20,15 +19,36 @@ static Result date(int year, int month, int day, WallTime *out)
     return tm.tm_mday == day && tm.tm_mon == month - 1 ? RESULT_OK : RESULT_INVALID;
 }
 
+/* Reads a number of at least least and at most most digits, and moves *text behind it. */
+static bool number(const char **text, int least, int most, int *value)
+{
+    int n = 0;
+    *value = 0;
+    for (; n < most && **text >= '0' && **text <= '9'; n++) {
+        *value = *value * 10 + (*(*text)++ - '0');
+    }
+    return n >= least;
+}
+
+static bool skip(const char **text, char c)
+{
+    bool is_there = **text == c;
+    *text += is_there;
+    return is_there;
+}
+
+/* "7:05", "07:05:30", "07:05:30Z" */
 static Result clock_time(const char *text, WallTime *out)
 {
     int hour = 0;
     int minute = 0;
     int second = 0;
-    int n = 0;
-    int fields = sscanf(text, "%2d:%2d%n:%2d%n", &hour, &minute, &n, &second, &n);
-    if (fields < 2 || hour < 0 || hour > 23 || minute < 0 || minute > 59 || second < 0 ||
-        second > 60 || (text[n] != '\0' && strcmp(text + n, "Z") != 0)) {
+    bool is_time = number(&text, 1, 2, &hour) && skip(&text, ':') && number(&text, 1, 2, &minute);
+    if (is_time && skip(&text, ':')) {
+        is_time = number(&text, 1, 2, &second);
+    }
+    (void)skip(&text, 'Z');
+    if (!is_time || *text != '\0' || hour > 23 || minute > 59 || second > 60) {
         return RESULT_INVALID;
     }
     out->us += ((hour * 60 + minute) * INT64_C(60) + second) * 1000000;
@@ -41,11 +61,11 @@ static Result leading_date(const char *text, WallTime *out, const char **rest)
     int year = 0;
     int month = 0;
     int day = 0;
-    int n = 0;
-    if (sscanf(text, "%4d-%2d-%2d%n", &year, &month, &day, &n) != 3 || n != 10) {
+    if (!number(&text, 4, 4, &year) || !skip(&text, '-') || !number(&text, 2, 2, &month) ||
+        !skip(&text, '-') || !number(&text, 2, 2, &day)) {
         return RESULT_INVALID;
     }
-    *rest = text + n;
+    *rest = text;
     return date(year, month, day, out);
 }
 

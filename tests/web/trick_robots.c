@@ -122,7 +122,7 @@ void trick_robots_costly(const TrickCall *call, Reply *reply)
         for (unsigned k = 0; k < 16; k++) {
             n += (size_t)snprintf(path + n, sizeof path - n, "-%x%x", i, k);
         }
-        for (char c = 'b'; c < 'h'; c++) {
+        for (int c = 'b'; c < 'h'; c++) {
             n += (size_t)snprintf(path + n, sizeof path - n, "-%c%x", c, i);
         }
     }

@@ -99,8 +99,10 @@ static MonoTime due_of(const Courier *courier, const Customer *customer)
     MonoTime due = MONO_NEVER;
     if (customer->pending > 0 && has_room(courier, customer)) {
         bool full = customer->pending >= courier->options.message_bytes;
-        due = full ? (MonoTime){0} : mono_add_ms(customer->oldest, courier->options.age_ms);
-        due = mono_later(due, customer->not_before);
+        due = customer->not_before;
+        if (!full) {
+            due = mono_later(due, mono_add_ms(customer->oldest, courier->options.age_ms));
+        }
     }
     for (size_t i = 0; i < customer->n; i++) {
         const Parcel *parcel = &customer->parcels[i];

@@ -65,7 +65,8 @@ static MonoTime due_of(const Lease *lease)
 {
     if (lease->number > 0) {
         bool tell = lease->first != NULL && !lease->holder_knows;
-        return tell ? (MonoTime){0} : lease->busy_until;
+        MonoTime at_once = {0};
+        return tell ? at_once : lease->busy_until;
     }
     return lease->offered ? lease->offer_end : lease->free_at;
 }

@@ -248,7 +248,8 @@ static void draw_list_title(const TopModel *model, Canvas *canvas)
 /* "timeout x3, 4 min 0 s": what failed how often, and how long it waits therefore */
 static CanvasStyle situation_words(const SurveyRow *row, WallTime now, char text[TOP_TEXT_BYTES])
 {
-    HostSituation situation = host_situation_of(&row->record, now.us / 1000);
+    int64_t now_ms = now.us / 1000;
+    HostSituation situation = host_situation_of(&row->record, now_ms);
     char time[WORDS_BYTES];
     const char *why = fetch_class_name(situation.why);
     switch (situation.kind) {
@@ -256,7 +257,7 @@ static CanvasStyle situation_words(const SurveyRow *row, WallTime now, char text
         (void)snprintf(text, TOP_TEXT_BYTES, "%s", row->queued > 0 ? "ready" : "");
         return STYLE_PLAIN;
     case HOST_WAITS:
-        (void)words_ms((double)(situation.until_ms - now.us / 1000), time);
+        (void)words_ms((double)(situation.until_ms - now_ms), time);
         if (row->queued == 0) {
             text[0] = '\0';
             return STYLE_PLAIN;

@@ -82,6 +82,9 @@ MonoTime gate_turn_time(const GateTurn *turn, bool waits)
 {
     bool has_paused = turn->paused.count > 0;
     MonoTime next = turn->favoured != NULL && has_paused ? turn->end : MONO_NEVER;
-    MonoTime open = turn->rate == NULL ? (MonoTime){0} : rate_gate_time(turn->rate);
+    MonoTime open = {0};
+    if (turn->rate != NULL) {
+        open = rate_gate_time(turn->rate);
+    }
     return open.ns > 0 && (has_paused || waits) && mono_before(open, next) ? open : next;
 }

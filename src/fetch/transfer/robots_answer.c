@@ -215,7 +215,8 @@ const char *robots_answer_path(const VisitState *visit_state, const char *url)
 Usage robots_answer_usage(const VisitState *visit_state, const char *url, size_t length)
 {
     const char *path = robots_answer_path(visit_state, url);
-    return visit_state->robots.rules == NULL
-               ? (Usage){0}
-               : robots_usage(visit_state->robots.rules, path, length - (size_t)(path - url));
+    if (visit_state->robots.rules == NULL) {
+        return (Usage){0};
+    }
+    return robots_usage(visit_state->robots.rules, path, length - (size_t)(path - url));
 }

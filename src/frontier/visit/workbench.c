@@ -338,8 +338,8 @@ VisitState *workbench_acquire(Workbench *workbench, MonoTime now)
     assert(!entry->acquired && !mono_before(now, entry->next_fetch) &&
            !mono_before(now, visit_state->politeness.next_fetch));
     entry->acquired = true;
-    visit_state->politeness.fetch_before =
-        workbench->leases == NULL ? (MonoTime){0} : entry->lease.end;
+    MonoTime unbounded = {0};
+    visit_state->politeness.fetch_before = workbench->leases == NULL ? unbounded : entry->lease.end;
     visit_state->place = VISIT_STATE_ACQUIRED;
     workbench->n_queued--;
     workbench->n_acquired++;

@@ -23,8 +23,10 @@ void acks_chore_tell(AcksChore *chore, const AckRange *range)
     if (chore->n == chore->capacity) {
         size_t capacity = chore->capacity == 0 ? 64 : 2 * chore->capacity;
         AckRange *more = reallocarray(chore->ranges, capacity, sizeof *more);
-        chore->ranges = more == NULL ? chore->ranges : more;
-        chore->capacity = more == NULL ? chore->capacity : capacity;
+        if (more != NULL) {
+            chore->ranges = more;
+            chore->capacity = capacity;
+        }
     }
     if (chore->n < chore->capacity) {
         chore->ranges[chore->n++] = *range;
@@ -42,7 +44,8 @@ static size_t count(AcksChore *chore)
 
 static MonoTime chore_due(void *context)
 {
-    return count(context) > 0 ? (MonoTime){0} : MONO_NEVER;
+    MonoTime at_once = {0};
+    return count(context) > 0 ? at_once : MONO_NEVER;
 }
 
 static Result chore_run(void *context, Batch *batch, MonoTime until)

@@ -53,12 +53,15 @@ static bool make_room(InboxChore *chore)
     }
     size_t capacity = chore->capacity == 0 ? RECORDS_AT_ONCE : 2 * chore->capacity;
     LinkRecord *records = reallocarray(chore->records, capacity, sizeof *records);
-    chore->records = records == NULL ? chore->records : records;
-    PageDiscovery *found = reallocarray(chore->found, capacity, sizeof *found);
-    chore->found = found == NULL ? chore->found : found;
-    if (records == NULL || found == NULL) {
+    if (records == NULL) {
         return false;
     }
+    chore->records = records;
+    PageDiscovery *found = reallocarray(chore->found, capacity, sizeof *found);
+    if (found == NULL) {
+        return false;
+    }
+    chore->found = found;
     chore->capacity = capacity;
     return true;
 }

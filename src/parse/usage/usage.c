@@ -143,9 +143,10 @@ Usage usage_of_robots_words(const char *value, size_t length)
 static Usage of_reservation(const char *value, size_t length)
 {
     trim(&value, &length);
-    return equals(value, length, "1")
-               ? (Usage){.denied = USAGE_TDM | USAGE_TRAIN_AI}
-               : (Usage){.allowed = equals(value, length, "0") ? USAGE_TDM : 0};
+    if (equals(value, length, "1")) {
+        return (Usage){.denied = USAGE_TDM | USAGE_TRAIN_AI};
+    }
+    return (Usage){.allowed = equals(value, length, "0") ? USAGE_TDM : 0};
 }
 
 Usage usage_of_header(const HttpHeader *header)
