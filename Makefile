@@ -177,7 +177,7 @@ DEPS := gcc make pkg-config libcurl4-openssl-dev libxml2-dev libc-ares-dev liblm
         libzstd-dev libbrotli-dev libssl-dev libncurses-dev libmicrohttpd-dev libcunit1-dev python3 lmdb-utils zstd
 DEPS_FUZZ := clang libclang-rt-14-dev
 DEPS_DEV := $(DEPS_FUZZ) clang-format clang-tidy cppcheck shellcheck nginx-light apache2-doc \
-        debian-handbook postgresql-doc-15 python3-doc libcld2-0 wrk tmux zsh logrotate tinyproxy-bin \
+        debian-handbook postgresql-doc-15 python3-doc python3-lxml libcld2-0 wrk tmux zsh logrotate tinyproxy-bin \
         dante-server python3-cryptography
 # To build Debian packages and to look at them.
 DEPS_DEB := debhelper dpkg-dev debootstrap lintian

@@ -87,10 +87,26 @@ static bool take_times(CrawlLogLine *out, LogText annotation, bool *has_ip, cons
     return true;
 }
 
+/* What was not taken from a page. */
+static bool take_losses(CrawlLogLine *out, LogText annotation)
+{
+    LogText value;
+    if (has_name(annotation, "read", &value)) {
+        out->unread = value.length > 0 && value.bytes[value.length - 1] == '+';
+    } else if (has_name(annotation, "links-beyond", &value)) {
+        (void)log_text_number(value, &out->links_beyond);
+    } else if (has_name(annotation, "links-long", &value)) {
+        (void)log_text_number(value, &out->links_long);
+    } else {
+        return false;
+    }
+    return true;
+}
+
 static void take_annotation(CrawlLogLine *out, LogText annotation, bool *has_ip, const char **why)
 {
     LogText value;
-    if (take_times(out, annotation, has_ip, why)) {
+    if (take_times(out, annotation, has_ip, why) || take_losses(out, annotation)) {
         return;
     }
     if (has_name(annotation, "boot", &value)) {

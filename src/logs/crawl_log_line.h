@@ -50,6 +50,9 @@ typedef struct CrawlLogLine {
     LogText near;
     LogText truncated;
     bool host_dropped;
+    bool unread;          /* read:N+, links were taken from N bytes, and there were more */
+    int64_t links_beyond; /* of the page, not followed for their number; 0 = not there */
+    int64_t links_long;   /* and for their length */
 } CrawlLogLine;
 
 /* RESULT_INVALID: *why is a phrase that says what is wrong with the line. */

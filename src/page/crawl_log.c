@@ -10,7 +10,7 @@
 
 #include "base/thread/log.h"
 #include "base/thread/mutex.h"
-#include "page/crawl_log_pending.h"
+#include "page/tool/crawl_log_pending.h"
 #include "rules/filters.h"
 
 #define BUFFER_LIMIT    ((size_t)1 << 30) /* a batch is bounded by itself */
@@ -367,6 +367,16 @@ static void append_annotations(CrawlLog *log, const ParsedPage *page, const char
     }
     if (fetch->answer.cut != CUT_NOT) {
         (void)buffer_printf(text, ",cut:%s,kept:header", cut_reason_name(fetch->answer.cut));
+    }
+    if (page->bytes_read > 0) {
+        (void)buffer_printf(text, ",read:%llu%s", (unsigned long long)page->bytes_read,
+                            page->unread ? "+" : "");
+    }
+    if (page->n_links_beyond > 0) {
+        (void)buffer_printf(text, ",links-beyond:%llu", (unsigned long long)page->n_links_beyond);
+    }
+    if (page->n_links_long > 0) {
+        (void)buffer_printf(text, ",links-long:%llu", (unsigned long long)page->n_links_long);
     }
     if (fetch->answer.refusal != NULL) {
         (void)buffer_append_string(text, ",rule:");

@@ -26,8 +26,13 @@ typedef struct ParsedPage {
     size_t n_links;
     float score; /* of its content: score.rules */
     char *link_bytes;
-    size_t links_size;     /* of that allocation */
-    uint64_t body_hash[2]; /* of the decoded body; 0,0 when empty */
+    size_t links_size;       /* of that allocation */
+    uint64_t n_links_beyond; /* URLs beyond parse.max_links, or for lack of memory */
+    uint64_t n_links_long;   /* longer than scope.max_url_length */
+    uint64_t
+        bytes_read; /* of a page longer than what is kept: links were taken from so much of it */
+    bool unread;    /* and there was more */
+    uint64_t body_hash[2]; /* of the decoded body as far as it was read; 0,0 when empty */
     uint64_t links_hash;   /* of the links that are to be followed, in order */
     uint64_t text_digest[2];
     ContentKind content_kind; /* what the crawl takes for its content */

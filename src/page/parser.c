@@ -6,9 +6,10 @@
 
 #include "base/core/hash.h"
 #include "base/thread/log.h"
+#include "page/parsing_html.h"
 #include "page/parsing_links.h"
 #include "page/parsing_sitemap.h"
-#include "parse/html/robots_meta.h"
+#include "parse/robots/robots_meta.h"
 #include "parse/trap/trap_content.h"
 
 #define ARENA_BLOCK_BYTES 65536u
@@ -27,8 +28,7 @@ static bool looks_like_html(const HttpContentType *type, const Buffer *body)
 
 static DecodeStatus undo_coding(Parser *parser, const FetchResult *fetch, const HttpHeader *header)
 {
-    HttpField field = {.value = NULL, .value_length = 0};
-    (void)http_header_find_list(header, "Content-Encoding", &parser->coding, &field);
+    HttpField field = parsing_html_coding(parser, header);
     const ParsingOptions *options = parser->options;
     buffer_trim(&parser->body, options->max_body_bytes);
     parser->body.limit = fetch->request.max_body > 0 ? fetch->request.max_body
@@ -36,30 +36,6 @@ static DecodeStatus undo_coding(Parser *parser, const FetchResult *fetch, const 
                                                      : options->max_body_bytes;
     return decode_content(parser->decoder, field.value, field.value_length, fetch->answer.body.data,
                           fetch->answer.body.length, &parser->body, parser->options->max_ratio);
-}
-
-/* What became of the coding is part of how the fetch ended. */
-static void note_decoding(FetchResult *fetch, DecodeStatus status)
-{
-    switch (status) {
-    case DECODE_OK:
-        break;
-    case DECODE_LIMIT:
-        fetch->answer.truncated = TRUNCATED_LENGTH;
-        break;
-    case DECODE_RATIO:
-        fetch->answer.status = STATUS_DECODING;
-        break;
-    case DECODE_TRUNCATED:
-    case DECODE_BROKEN:
-        if (fetch->answer.truncated == TRUNCATED_NOT) {
-            fetch->answer.truncated = TRUNCATED_DISCONNECT;
-        }
-        break;
-    case DECODE_MEMORY:
-        LOG_WARN("parse", "no memory to decode", "url=%s", fetch->request.url);
-        break;
-    }
 }
 
 static void note_type(ParsedPage *page, const HttpContentType *type)
@@ -83,58 +59,6 @@ static bool looks_like_sheet(const Parser *parser, const ParsedPage *page,
            (http_header_is_type(type, "text/css") ||
             (type->type_length == 0 && page->fetch->request.hop == 'E' && length > 4 &&
              memcmp(page->fetch->request.url + length - 4, ".css", 4) == 0));
-}
-
-static void follow_links(Parser *parser, ParsedPage *page)
-{
-    const Page *found = &parser->found;
-    if (found->n_links_dropped > 0) {
-        stats_add(&parser->stats->refused[REFUSED_MANY], found->n_links_dropped);
-    }
-    if ((page->refused_hooks & 1u << HOOK_FOLLOW) != 0) {
-        return;
-    }
-    if ((page->robots & PAGE_NOFOLLOW) != 0 && !parser->options->embeds) {
-        stats_add(&parser->stats->refused[REFUSED_NOFOLLOW], found->n_links);
-    } else {
-        parsing_links_select(parser, page, found->links, found->n_links);
-    }
-}
-
-/* Its links are what the pages that use it need to be shown. */
-static void parse_sheet(Parser *parser, ParsedPage *page, const char *content_type)
-{
-    HtmlInput input = {.body = buffer_string(&parser->body),
-                       .length = parser->body.length,
-                       .content_type = content_type,
-                       .url = page->fetch->request.url,
-                       .url_length = strlen(page->fetch->request.url)};
-    parser->has_found = true;
-    if (html_parse_sheet(parser->html, &input, &parser->found) == RESULT_MEMORY) {
-        LOG_INFO("parse", "style sheet larger than parse.memory", "url=%s",
-                 page->fetch->request.url);
-    }
-    follow_links(parser, page);
-}
-
-static void parse_html(Parser *parser, ParsedPage *page, const char *content_type)
-{
-    HtmlInput input = {.body = buffer_string(&parser->body),
-                       .length = parser->body.length,
-                       .content_type = content_type,
-                       .url = page->fetch->request.url,
-                       .url_length = strlen(page->fetch->request.url)};
-    Page *found = &parser->found;
-    *found = (Page){.n_links = 0};
-    parser->has_found = true;
-    Result rc = html_parse(parser->html, &input, found);
-    if (rc == RESULT_MEMORY) {
-        LOG_INFO("parse", "page larger than parse.memory", "url=%s", page->fetch->request.url);
-    }
-    page->robots |= found->robots;
-    page->simhash = found->simhash;
-    memcpy(page->text_digest, found->text_digest, sizeof page->text_digest);
-    follow_links(parser, page);
 }
 
 /* Every answer becomes records of the archive, whatever it is worth to the crawl, unless
@@ -163,11 +87,8 @@ static void describe_page(Parser *parser, ParsedPage *page)
     const Page *found = parser->has_found ? &parser->found : NULL;
     more = parser->n_kept == 0 ? NULL : arena_alloc(&parser->arena, parser->n_kept * sizeof *more);
     for (size_t i = 0; i < parser->n_kept && more != NULL; i++) {
-        const PageLink *link = parser->kept[i].link;
-        bool in_page = found != NULL && (uintptr_t)link >= (uintptr_t)found->links &&
-                       (uintptr_t)link < (uintptr_t)(found->links + found->n_links);
-        if (!in_page) {
-            more[n_more++] = link;
+        if (!parser->kept[i].in_page) {
+            more[n_more++] = parser->kept[i].link;
         }
     }
     archive_describe(parser->recorder, page->group, page->fetch, found, more, n_more);
@@ -208,8 +129,8 @@ static void ask_filters(Parser *parser, ParsedPage *page, const char *content_ty
     }
 }
 
-static void read_content(Parser *parser, ParsedPage *page, const HttpContentType *type,
-                         const char *content_type)
+static void read_content(Parser *parser, ParsedPage *page, const HttpHeader *header,
+                         const HttpContentType *type, const char *content_type)
 {
     int status = page->fetch->answer.status;
     bool is_sitemap = parsing_sitemap_expected(parser, page) &&
@@ -219,9 +140,9 @@ static void read_content(Parser *parser, ParsedPage *page, const HttpContentType
         return;
     }
     if (looks_like_sheet(parser, page, type)) {
-        parse_sheet(parser, page, content_type);
+        parsing_html_sheet(parser, page, content_type);
     } else if (looks_like_html(type, &parser->body)) {
-        parse_html(parser, page, content_type);
+        parsing_html_document(parser, page, header, content_type);
     }
 }
 
@@ -240,7 +161,7 @@ static void parse_answer(Parser *parser, ParsedPage *page, const HttpHeader *hea
         parsing_links_of_header(parser, page, header);
     }
     if ((page->refused_hooks & 1u << HOOK_PARSE) == 0) {
-        read_content(parser, page, type, content_type);
+        read_content(parser, page, header, type, content_type);
     }
     page->parsed = true;
 }
@@ -250,6 +171,27 @@ static bool may_be_trap(const Parser *parser, const FetchResult *fetch)
 {
     return parser->options->traps && fetch->final && !fetch->request.again &&
            fetch->answer.status == 200 && parser->body.length > 0;
+}
+
+/* What is kept of a long page comes back from its file into memory. */
+static void load_spool(const Parser *parser, FetchResult *fetch)
+{
+    FetchAnswer *answer = &fetch->answer;
+    size_t size =
+        fetch->request.max_body > 0 ? fetch->request.max_body : parser->options->max_body_bytes;
+    size = answer->spool.length < size ? (size_t)answer->spool.length : size;
+    size_t n = 0;
+    if (!answer->spool.is_open || buffer_reserve(&answer->body, size) != RESULT_OK) {
+        return;
+    }
+    (void)body_spool_read(&answer->spool, 0, answer->body.data, size, &n);
+    answer->body.length = n;
+    answer->body.data[n] = '\0';
+    ByteShare *share = &fetch->cost.share;
+    if (share->gate != NULL) {
+        byte_gate_move(share, share->gate, share->bytes + answer->body.capacity);
+        byte_gate_hand_on(share);
+    }
 }
 
 /* What the page may be used for, and whether it is stored for all that. */
@@ -287,7 +229,8 @@ static void take_page(Parser *parser, ParsedPage *page)
         store_page(parser, page);
         return;
     }
-    DecodeStatus decoded = undo_coding(parser, fetch, &header);
+    load_spool(parser, fetch);
+    parser->decoded = undo_coding(parser, fetch, &header);
     HttpField field = {.value = NULL, .value_length = 0};
     const char *content_type = NULL;
     HttpContentType type = {.type = NULL};
@@ -312,8 +255,13 @@ static void take_page(Parser *parser, ParsedPage *page)
     store_page(parser, page);
     if (fetch->final) {
         parsed_page_take_validators(page, &header);
-        note_decoding(fetch, decoded);
+        if (parser->decoded != DECODE_LIMIT) {
+            parsing_html_note_decoding(fetch, parser->decoded);
+        }
         parse_answer(parser, page, &header, &type, content_type);
+        if (parser->decoded == DECODE_LIMIT && page->bytes_read == 0) {
+            parsing_html_note_decoding(fetch, DECODE_LIMIT); /* nobody has read it to its end */
+        }
     }
 }
 
@@ -345,6 +293,23 @@ static void parse_page(Parser *parser, ParsedPage *page)
     parsing_links_forget(parser);
 }
 
+/* What the answers of this crawl are like. */
+static void note_figures(Stats *stats, const ParsedPage *page)
+{
+    const FetchResult *fetch = page->fetch;
+    if (fetch->kind != FETCHED_PAGE || fetch->answer.status < 200) {
+        return;
+    }
+    int64_t ns = fetch->cost.end.ns - fetch->cost.start.ns;
+    distribution_add(&stats->lengths, fetch->cost.bytes);
+    distribution_add(&stats->speeds,
+                     (uint64_t)((double)fetch->cost.bytes * 1e9 / (double)(ns > 0 ? ns : 1)));
+    if (page->parsed && fetch->answer.status < 300) {
+        distribution_add(&stats->links, page->n_links);
+        stats_add(&stats->types[stats_type(page->mime)], 1);
+    }
+}
+
 ParsedPage *parser_read(Parser *parser, FetchResult *result)
 {
     ParsedPage *page = parsed_page_new(result);
@@ -352,6 +317,7 @@ ParsedPage *parser_read(Parser *parser, FetchResult *result)
         parser->filters = shared_get(&parser->filters_reader);
         parser->scope = shared_get(&parser->scope_reader);
         parse_page(parser, page);
+        note_figures(parser->stats, page);
         parsed_page_settle(page, parser->options->results);
     }
     return page;
@@ -361,8 +327,7 @@ Result parser_init(Parser *parser, Archive *archive)
 {
     const ParsingOptions *options = parser->options;
     HtmlOptions html = {.no_digests = !options->digests,
-                        .max_links = options->max_links,
-                        .max_link_bytes = options->max_url_length,
+                        .use_libxml2 = options->use_libxml2,
                         .forms = options->forms,
                         .styles = options->embeds,
                         .robots_agent = options->robots_agent,
@@ -406,8 +371,10 @@ void parser_destroy(Parser *parser)
     dedup_scratch_destroy(&parser->dedup);
     shared_reader_close(&parser->filters_reader);
     shared_reader_close(&parser->scope_reader);
-    free(parser->seen);
+    seen_links_destroy(&parser->seen);
     free(parser->kept);
+    free(parser->listed);
+    long_page_delete(parser->long_page);
     filter_scratch_delete(parser->scratch);
     sitemap_parser_delete(parser->sitemap);
     arena_destroy(&parser->arena);

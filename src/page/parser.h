@@ -1,10 +1,9 @@
 /* Parser: what one parsing thread reads pages with.
  *
  * What: takes an answer apart: content coding, filters, digests, WARC records, links
- * (parsing_links.h), sitemaps (parsing_sitemap.h). Its tools are used again for page after page, so
- * that the common case allocates nothing.
- * Owns: its tools. Options and counters are borrowed.
- * Threads: one. */
+ * (parsing_links.h), sitemaps (parsing_sitemap.h), pages longer than what is kept (long_page.h).
+ * Its tools are used again for page after page, so that the common case allocates nothing. Owns:
+ * its tools. Options and counters are borrowed. Threads: one. */
 #ifndef PAGE_PARSER_H
 #define PAGE_PARSER_H
 
@@ -13,6 +12,8 @@
 #include "page/parsed_page.h"
 #include "page/parsing_options.h"
 #include "page/stats.h"
+#include "page/tool/long_page.h"
+#include "page/tool/seen_links.h"
 #include "parse/html/html.h"
 #include "parse/http/decode.h"
 #include "parse/sitemap/sitemap.h"
@@ -34,9 +35,10 @@ typedef void (*ParsingSkipped)(void *context, const SkippedLink *link);
 
 /* A link that is to be followed. */
 typedef struct KeptLink {
-    const PageLink *link; /* lives until the page is done */
+    const PageLink *link; /* in the arena */
     float score;
     uint8_t hop;
+    bool in_page; /* it is in the document, not in its header */
 } KeptLink;
 
 typedef struct Parser {
@@ -59,16 +61,23 @@ typedef struct Parser {
     Buffer coding; /* scratch: what several lines of Content-Encoding say */
     Page found;    /* in it; lives until the next is parsed */
     bool has_found;
-    bool is_guest; /* out of scope: fetched since a page embeds it */
-    Url source;    /* of this page; empty when it is none */
+    bool is_guest;    /* out of scope: fetched since a page embeds it */
+    PageLink *listed; /* links of the document, for its description */
+    size_t n_listed;
+    size_t listed_capacity;
+    uint64_t n_told;      /* links in the document, all of them */
+    DecodeStatus decoded; /* how the kept part of this page was decoded */
+    LongPage *long_page;  /* NULL until there is one */
+    Url source;           /* of this page; empty when it is none */
     Url target;
     DedupScratch dedup;
-    uint64_t *seen; /* hashes of the links of this page: open addressing */
-    size_t seen_slots;
-    size_t seen_count;
+    SeenLinks seen; /* links of this page */
     KeptLink *kept;
     size_t kept_capacity;
     size_t n_kept;
+    size_t n_uncounted; /* of these: max_links does not count them */
+    uint64_t n_beyond;  /* links of this page that are not followed for their number */
+    uint64_t n_long;    /* and for their length */
 } Parser;
 
 /* Makes the tools. The caller has set options, stats, describe and skipped, and zeroed the rest.

@@ -8,7 +8,7 @@
 #include "parse/host/authority.h"
 #include "parse/trap/trap.h"
 
-#define SEEN_SLOTS 4096u /* of the table that finds a page's repeated links, at first */
+#define LOGGED_BYTES ((size_t)8192) /* of a URL that is refused */
 
 /* ---- kinds --------------------------------------------------------------------------------- */
 
@@ -62,54 +62,45 @@ static bool is_requisite(const Parser *parser, const ParsedPage *page, const Pag
 
 /* ---- each link once ------------------------------------------------------------------------ */
 
-/* True when the hash was not in the table of this page's links. */
-static bool note_seen(Parser *parser, uint64_t hash)
+/* True when the key was not among those of this page's links. A page may name any number of hosts
+ * that are out of scope. */
+static bool note_seen(Parser *parser, uint64_t key)
 {
-    if ((parser->seen_count + 1) * 2 > parser->seen_slots) {
-        size_t slots = parser->seen_slots == 0 ? SEEN_SLOTS : parser->seen_slots * 2;
-        uint64_t *table = calloc(slots, sizeof *table);
-        if (table == NULL) {
-            return true;
-        }
-        for (size_t i = 0; i < parser->seen_slots; i++) {
-            uint64_t h = parser->seen[i];
-            size_t k = (size_t)h & (slots - 1);
-            while (h != 0 && table[k] != 0) {
-                k = (k + 1) & (slots - 1);
-            }
-            if (h != 0) {
-                table[k] = h;
-            }
-        }
-        free(parser->seen);
-        parser->seen = table;
-        parser->seen_slots = slots;
-    }
-    hash |= hash == 0;
-    size_t i = (size_t)hash & (parser->seen_slots - 1);
-    while (parser->seen[i] != 0) {
-        if (parser->seen[i] == hash) {
-            return false;
-        }
-        i = (i + 1) & (parser->seen_slots - 1);
-    }
-    parser->seen[i] = hash;
-    parser->seen_count++;
-    return true;
+    return seen_links_note(&parser->seen, key, parser->options->memory_bytes / 64);
+}
+
+/* parse.max_links counts what could be scheduled. The page itself was, and entries of sitemaps have
+ * a limit of their own. */
+static bool counts(const Parser *parser, const PageLink *link)
+{
+    const Url *source = &parser->source;
+    bool is_own = source->href != NULL && source->length == link->length &&
+                  memcmp(source->href, link->url, link->length) == 0;
+    return !is_own && link->kind != LINK_SITEMAP;
 }
 
 void parsing_links_forget(Parser *parser)
 {
-    if (parser->seen_slots > SEEN_SLOTS) {
-        free(parser->seen);
-        parser->seen = NULL;
-        parser->seen_slots = 0;
-    } else if (parser->seen_count > 0) {
-        memset(parser->seen, 0, parser->seen_slots * sizeof *parser->seen);
-    }
-    parser->seen_count = 0;
+    seen_links_forget(&parser->seen);
     parser->n_kept = 0;
+    parser->n_uncounted = 0;
+    parser->n_beyond = 0;
+    parser->n_long = 0;
     arena_reset(&parser->arena);
+}
+
+void parsing_links_rewind(Parser *parser, size_t n_kept)
+{
+    seen_links_forget(&parser->seen);
+    parser->n_kept = n_kept;
+    parser->n_uncounted = 0;
+    parser->n_beyond = 0;
+    parser->n_long = 0;
+    for (size_t i = 0; i < n_kept; i++) {
+        const PageLink *link = parser->kept[i].link;
+        (void)note_seen(parser, hash_64(link->url, link->length, 0));
+        parser->n_uncounted += !counts(parser, link);
+    }
 }
 
 /* ---- refusals ------------------------------------------------------------------------------ */
@@ -205,6 +196,7 @@ void parsing_links_refuse(Parser *parser, const ParsedPage *page, const char *ur
                           Refusal why)
 {
     stats_add(&parser->stats->refused[why], 1);
+    length = length < LOGGED_BYTES ? length : LOGGED_BYTES;
     if (why != REFUSED_KIND) {
         SkippedLink link = {.url = url,
                             .length = length,
@@ -256,18 +248,45 @@ static const PageLink *without_userinfo(Parser *parser, const PageLink *link)
 
 /* ---- what is kept -------------------------------------------------------------------------- */
 
-static void keep(Parser *parser, const PageLink *link, float score, uint8_t hop)
+/* A copy that lives as long as the page. NULL without memory. */
+static const PageLink *copy_link(Parser *parser, const PageLink *link)
 {
-    if (parser->n_kept == parser->kept_capacity) {
-        size_t capacity = parser->kept_capacity == 0 ? 256 : parser->kept_capacity * 2;
-        KeptLink *kept = realloc(parser->kept, capacity * sizeof *kept);
-        if (kept == NULL) {
-            return;
-        }
-        parser->kept = kept;
-        parser->kept_capacity = capacity;
+    PageLink *copy = arena_alloc(&parser->arena, sizeof *copy);
+    char *url = arena_copy(&parser->arena, link->url, link->length);
+    if (copy == NULL || url == NULL) {
+        return NULL;
     }
-    parser->kept[parser->n_kept++] = (KeptLink){.link = link, .score = score, .hop = hop};
+    *copy = *link;
+    copy->url = url;
+    return copy;
+}
+
+static bool has_room(Parser *parser)
+{
+    if (parser->n_kept < parser->kept_capacity) {
+        return true;
+    }
+    size_t capacity = parser->kept_capacity == 0 ? 256 : parser->kept_capacity * 2;
+    KeptLink *kept = realloc(parser->kept, capacity * sizeof *kept);
+    if (kept == NULL) {
+        return false;
+    }
+    parser->kept = kept;
+    parser->kept_capacity = capacity;
+    return true;
+}
+
+/* Keeps a copy. False: there is no memory for it. */
+static bool keep(Parser *parser, const PageLink *link, float score, uint8_t hop, bool in_page)
+{
+    const PageLink *copy = has_room(parser) ? copy_link(parser, link) : NULL;
+    if (copy == NULL) {
+        return false;
+    }
+    parser->kept[parser->n_kept++] =
+        (KeptLink){.link = copy, .score = score, .hop = hop, .in_page = in_page};
+    parser->n_uncounted += !counts(parser, link);
+    return true;
 }
 
 /* Links and embeds are counted apart where embeds are followed: a link to an image that is out of
@@ -289,20 +308,58 @@ static bool is_wanted(Parser *parser, const ParsedPage *page, const PageLink *li
         refusal = refuse_url(parser, page, link, hop);
     }
     if (refusal != REFUSALS) {
+        parser->n_long += refusal == REFUSED_LENGTH;
         parsing_links_refuse(parser, page, link->url, link->length, refusal);
     }
     return refusal == REFUSALS;
 }
 
-void parsing_links_select(Parser *parser, const ParsedPage *page, const PageLink *links, size_t n)
+static bool is_beyond(const Parser *parser, const PageLink *link)
 {
-    for (size_t i = 0; i < n; i++) {
-        const PageLink *link = without_userinfo(parser, &links[i]);
-        uint8_t hop = 0;
-        if (link != NULL && is_wanted(parser, page, link, &hop)) {
-            keep(parser, link, promise(parser, page, link), hop);
-        }
+    size_t most = parser->options->max_links;
+    return most > 0 && counts(parser, link) && parser->n_kept - parser->n_uncounted >= most;
+}
+
+static void follow(Parser *parser, const ParsedPage *page, const PageLink *link, float score,
+                   bool in_page)
+{
+    uint8_t hop = 0;
+    if (!is_wanted(parser, page, link, &hop)) {
+        return;
     }
+    if (is_beyond(parser, link) ||
+        !keep(parser, link, score * promise(parser, page, link), hop, in_page)) {
+        parser->n_beyond++;
+        parsing_links_refuse(parser, page, link->url, link->length, REFUSED_MANY);
+    }
+}
+
+void parsing_links_take(Parser *parser, const ParsedPage *page, const PageLink *link)
+{
+    link = without_userinfo(parser, link);
+    if (link != NULL) {
+        follow(parser, page, link, 1.0f, true);
+    }
+}
+
+void parsing_links_list(Parser *parser, const PageLink *link)
+{
+    if (parser->arena.used_bytes > parser->arena.limit_bytes / 2) {
+        return; /* the rest is for the links that are followed */
+    }
+    if (parser->n_listed == parser->listed_capacity) {
+        size_t capacity = parser->listed_capacity == 0 ? 256 : parser->listed_capacity * 2;
+        PageLink *listed = realloc(parser->listed, capacity * sizeof *listed);
+        if (listed == NULL) {
+            return;
+        }
+        parser->listed = listed;
+        parser->listed_capacity = capacity;
+    }
+    PageLink *copy = &parser->listed[parser->n_listed];
+    *copy = *link;
+    copy->url = arena_copy(&parser->arena, link->url, link->length);
+    parser->n_listed += copy->url != NULL;
 }
 
 void parsing_links_add(Parser *parser, const ParsedPage *page, const Url *url, LinkKind kind,
@@ -310,19 +367,10 @@ void parsing_links_add(Parser *parser, const ParsedPage *page, const Url *url, L
 {
     PageLink found = {.length = url->length, .kind = (uint8_t)kind};
     char *text = arena_copy(&parser->arena, url->href, url->length);
-    if (text == NULL) {
-        return;
-    }
-    found.length = (uint32_t)authority_strip(text, url->length);
-    found.url = text;
-    uint8_t hop = 0;
-    if (!is_wanted(parser, page, &found, &hop)) {
-        return;
-    }
-    PageLink *link = arena_alloc(&parser->arena, sizeof *link);
-    if (link != NULL) {
-        *link = found;
-        keep(parser, link, score * promise(parser, page, link), hop);
+    if (text != NULL) {
+        found.length = (uint32_t)authority_strip(text, url->length);
+        found.url = text;
+        follow(parser, page, &found, score, false);
     }
 }
 
@@ -345,6 +393,8 @@ static Result find_keys(Parser *parser, ParsedPage *page)
 Result parsing_links_copy(Parser *parser, ParsedPage *page)
 {
     size_t n = parser->n_kept;
+    page->n_links_beyond = parser->n_beyond;
+    page->n_links_long = parser->n_long;
     size_t bytes = 0;
     for (size_t i = 0; i < n; i++) {
         bytes += parser->kept[i].link->length + 1u;

@@ -20,7 +20,9 @@ typedef struct ParsingOptions {
     size_t max_body_bytes; /* after decoding */
     size_t max_sitemap_bytes;
     unsigned max_ratio;
-    size_t max_links;
+    size_t max_page_bytes; /* of HTML, decoded: links are taken from so much of it */
+    size_t max_links;      /* followed; 0 = no limit */
+    bool use_libxml2;
     size_t max_url_length;
     size_t memory_bytes;
     const char *robots_agent; /* borrowed */

@@ -9,6 +9,8 @@
 #include <stdatomic.h>
 #include <stdint.h>
 
+#include "base/core/clock.h"
+#include "base/thread/distribution.h"
 #include "rules/scope/refusal.h"
 
 /* Saved with each commit: fixed layout, only appended to. */
@@ -52,6 +54,12 @@ typedef struct ClusterTotals {
 /* The index of a status in by_status. */
 unsigned stats_status_class(int status);
 
+/* Kinds of content, by the media type that the server says. */
+typedef enum StatsType { STATS_HTML, STATS_TEXT, STATS_IMAGE, STATS_OTHER, STATS_TYPES } StatsType;
+
+/* Of a media type such as "text/html"; "" is STATS_OTHER. */
+StatsType stats_type(const char *mime);
+
 typedef struct Stats {
     /* ingest publishes the totals after each commit; parsers add refusals at once */
     _Atomic uint64_t pages;
@@ -88,6 +96,11 @@ typedef struct Stats {
     _Atomic uint64_t chore_wait_max_us; /* the longest that a chore kept results from a commit */
     _Atomic uint64_t chore_cpu_max_us;  /* CPU time of the longest piece */
     _Atomic uint64_t parser_busy_us;
+    /* Of pages that were answered since this start. */
+    Distribution links;   /* followed, of a page that was parsed */
+    Distribution lengths; /* bytes received */
+    Distribution speeds;  /* bytes a second, the wait for the first one included */
+    _Atomic uint64_t types[STATS_TYPES];
     _Atomic uint64_t fetch_wait_full; /* times a fetcher waited for the parsers */
 } Stats;
 
@@ -105,5 +118,18 @@ static inline uint64_t stats_get(const _Atomic uint64_t *counter)
 {
     return atomic_load_explicit(counter, memory_order_relaxed);
 }
+
+/* What the answers since this start are like. */
+typedef struct StatsAnswers {
+    DistributionSpread links;   /* of a page */
+    DistributionSpread lengths; /* bytes of an answer */
+    DistributionSpread speeds;  /* bytes a second of an answer */
+    uint64_t types[STATS_TYPES];
+} StatsAnswers;
+
+StatsAnswers stats_answers(const Stats *stats);
+/* How long the writer has worked until now: a commit may last longer than the time between two
+ * lines of status.log. */
+uint64_t stats_writer_busy_us(const Stats *stats, MonoTime now);
 
 #endif

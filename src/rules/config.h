@@ -44,6 +44,8 @@
         "stop with exit 16 instead of pausing when the disk is nearly full") \
     ROW(crawl, grace, TIME, int64_t, "10s", 0, 3600e3, NULL, true, false, \
         "how long fetches in flight may go on after SIGINT or SIGTERM") \
+    ROW(crawl, start_paused, BOOL, bool, "no", 0, 0, NULL, false, false, \
+        "begin nothing until an operator says ragno ctl DIR resume; seeds are taken in") \
     ROW(crawl, memory, SIZE, int64_t, "0", 0, CONFIG_BIG, NULL, false, false, \
         "one budget of memory, at least 64Mi: lowers the limits of all parts to their shares, and " \
         "unmaps database pages when nearly as much is resident; 0 = off") \
@@ -107,7 +109,11 @@
     ROW(fetch, slow_time, TIME, int64_t, "30s", 1000, 3600e3, NULL, false, false, \
         "how long a transfer may be slower than slow_rate") \
     ROW(fetch, max_body, SIZE, int64_t, "2Mi", 1024, 2147483648.0, NULL, true, true, \
-        "bytes of a body kept, as received and again after decoding; marked trunc:length") \
+        "bytes of a body kept, as received and again after decoding; marked trunc:length; links are taken " \
+        "from all of a page, up to parse.max_bytes") \
+    ROW(fetch, spool, SIZE, int64_t, "8Gi", 0, CONFIG_BIG, NULL, false, false, \
+        "pages longer than max_body that wait in files for a parsing thread, in bytes; beyond, they " \
+        "are cut") \
     ROW(fetch, max_sitemap, SIZE, int64_t, "50Mi", 1024, 2147483648.0, NULL, true, true, \
         "bytes kept of a sitemap that robots.txt or an index names") \
     ROW(fetch, cut_status, TEXT, char *, "", 0, 0, NULL, true, true, \
@@ -225,8 +231,15 @@
     ROW(parse, threads, COUNT, int64_t, "1", 1, 64, NULL, false, false, "parsing threads") \
     ROW(parse, queue, COUNT, int64_t, "256", 1, 100000, NULL, false, false, \
         "fetched pages that may wait for a parsing thread; when it is full, fetching waits") \
+    ROW(parse, max_bytes, SIZE, int64_t, "64Mi", 1024, 68719476736.0, NULL, false, false, \
+        "bytes of an HTML page that links are taken from, as received and again after decoding, in " \
+        "bounded memory; what is kept is fetch.max_body") \
     ROW(parse, max_links, COUNT, int64_t, "10000", 0, 10000000, NULL, false, false, \
-        "links taken from one page; further ones are counted and dropped") \
+        "links of one page that are followed: different URLs that could be scheduled; the rest is " \
+        "counted, and told in crawl.log (links-beyond:N) and skipped.log; 0 = no limit") \
+    ROW(parse, html_parser, WORD, int, "skim", 0, 0, "skim|libxml2", false, false, \
+        "who finds the links in HTML: our own reader; or libxml2, with the same results on pages that " \
+        "are not damaged, at five to eight times the cost") \
     ROW(parse, memory, SIZE, int64_t, "64Mi", 65536, 4294967296.0, NULL, false, false, \
         "memory for one page in one parsing thread") \
     ROW(parse, content_hash, WORD, int, "auto", 0, 0, "auto|body|text|links", false, false, \

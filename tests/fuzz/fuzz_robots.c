@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "parse/robots/robots.h"
-#include "parse/html/robots_meta.h"
+#include "parse/robots/robots_meta.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

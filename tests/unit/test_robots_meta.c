@@ -1,7 +1,7 @@
 #include <string.h>
 
 #include "parse/html/html.h"
-#include "parse/html/robots_meta.h"
+#include "parse/robots/robots_meta.h"
 #include "unit.h"
 
 static unsigned content(const char *text)

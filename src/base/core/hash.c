@@ -1,6 +1,7 @@
 #include "base/core/hash.h"
 
 #include <assert.h>
+#include <stdlib.h>
 
 #define XXH_INLINE_ALL
 #include <xxhash.h>
@@ -28,4 +29,51 @@ uint64_t hash_xxh64(const void *bytes, size_t length)
 {
     assert(bytes != NULL || length == 0);
     return XXH64(length == 0 ? "" : bytes, length, 0);
+}
+
+/* ---- in pieces ---- */
+
+struct HashStream {
+    XXH3_state_t *state; /* aligned, which malloc does not promise */
+};
+
+HashStream *hash_stream_new(void)
+{
+    HashStream *stream = malloc(sizeof *stream);
+    if (stream == NULL) {
+        return NULL;
+    }
+    stream->state = XXH3_createState();
+    if (stream->state == NULL) {
+        free(stream);
+        return NULL;
+    }
+    hash_stream_reset(stream);
+    return stream;
+}
+
+void hash_stream_delete(HashStream *stream)
+{
+    if (stream != NULL) {
+        (void)XXH3_freeState(stream->state);
+        free(stream);
+    }
+}
+
+void hash_stream_reset(HashStream *stream)
+{
+    (void)XXH3_128bits_reset(stream->state);
+}
+
+void hash_stream_add(HashStream *stream, const void *bytes, size_t length)
+{
+    if (length > 0) {
+        (void)XXH3_128bits_update(stream->state, bytes, length);
+    }
+}
+
+Hash128 hash_stream_result(const HashStream *stream)
+{
+    XXH128_hash_t h = XXH3_128bits_digest(stream->state);
+    return (Hash128){.high = h.high64, .low = h.low64};
 }

@@ -18,6 +18,18 @@ typedef struct Hash128 {
 uint32_t hash_32(const void *bytes, size_t length, uint32_t seed);
 uint64_t hash_64(const void *bytes, size_t length, uint64_t seed);
 Hash128 hash_128(const void *bytes, size_t length);
+
+/* hash_128 of bytes that come in pieces: whatever the pieces, the hash is that of the whole. */
+typedef struct HashStream HashStream;
+
+/* NULL without memory. */
+HashStream *hash_stream_new(void);
+void hash_stream_delete(HashStream *stream);
+/* Forgets what was added. */
+void hash_stream_reset(HashStream *stream);
+void hash_stream_add(HashStream *stream, const void *bytes, size_t length);
+Hash128 hash_stream_result(const HashStream *stream);
+
 /* XXH64 with seed 0: what the slots of a cluster are made of (cluster/table/slots.h), for good. */
 uint64_t hash_xxh64(const void *bytes, size_t length);
 

@@ -324,6 +324,9 @@ static int crawl(const AgentOptions *options, CrawlStore *store, AgentParts *par
     }
     helm->monitor = monitor;
     settings_init(&helm->settings, options, parts);
+    if (options->config->crawl_start_paused) {
+        (void)helm_pause(helm, true, "crawl.start_paused");
+    }
     rc = desk_open(&watch.desk, helm, store->directory);
     if (rc == RESULT_OK) {
         rc = web_open(&watch.web, options->config, store);

@@ -62,6 +62,7 @@ Result parts_new(AgentParts *parts, CrawlStore *store, const char *crawl_log, Bu
     parts->news = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
     rate_gate_init(&parts->rate, parts->config->fetch_rate);
     byte_gate_init(&parts->answers, (size_t)parts->config->fetch_memory, wires_room, parts);
+    byte_gate_init(&parts->spools, (size_t)parts->config->fetch_spool, NULL, NULL);
     byte_gate_init(&parts->results, (size_t)parts->config->store_memory, NULL, NULL);
     parts->gates = true;
     Result rc = parts->news < 0 ? result_of_errno(errno) : site_parts_share(parts, error);
@@ -234,6 +235,7 @@ void parts_delete(AgentParts *parts)
     free(parts->user_agent);
     if (parts->gates) {
         byte_gate_destroy(&parts->answers);
+        byte_gate_destroy(&parts->spools);
         byte_gate_destroy(&parts->results);
     }
     if (parts->news >= 0) {

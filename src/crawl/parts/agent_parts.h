@@ -87,6 +87,7 @@ typedef struct AgentParts {
     size_t most_connections; /* for which there are file descriptors */
     size_t kept_connections; /* of one fetcher */
     RateGate rate;           /* fetch.rate */
+    ByteGate spools;         /* bytes of long pages in files: more are cut */
     ByteGate answers;        /* bytes received and not yet parsed: fetchers wait */
     ByteGate results;        /* bytes parsed and not yet committed: parsers wait */
     bool gates;              /* both are initialised */

@@ -155,15 +155,6 @@ static double share_of(uint64_t part, uint64_t rest)
     return part + rest == 0 ? 0 : (double)part / (double)(part + rest);
 }
 
-/* Until now: a commit may last longer than the time between two lines. */
-static uint64_t writer_busy_us(const Stats *stats, MonoTime now)
-{
-    uint64_t since = stats_get(&stats->writer_since_ns);
-    uint64_t open_us =
-        since == 0 || since > (uint64_t)now.ns ? 0 : ((uint64_t)now.ns - since) / 1000;
-    return stats_get(&stats->writer_busy_us) + open_us;
-}
-
 static void sample_readers(const ReaderGuard *guard, StatusSample *s)
 {
     s->db_readers = guard->table.slots;
@@ -206,9 +197,11 @@ static void sample(Monitor *monitor, MonoTime now, StatusSample *s)
         .held_bytes = byte_gate_held(&parts->answers) + byte_gate_held(&parts->results),
         .held_waits = byte_gate_closings(&parts->answers) + byte_gate_closings(&parts->results),
         .gate_closed = !byte_gate_is_open(&parts->answers),
+        .spool_bytes = byte_gate_held(&parts->spools),
+        .answers = stats_answers(stats),
         .parser_busy_us = stats_get(&stats->parser_busy_us),
         .parsers = (unsigned)monitor->options->config->parse_threads,
-        .writer_busy_us = writer_busy_us(stats, now),
+        .writer_busy_us = stats_writer_busy_us(stats, now),
         .results_closed = !byte_gate_is_open(&parts->results),
         .chore_max_us = stats_get(&stats->chore_max_us),
         .chore_wait_max_us = stats_get(&stats->chore_wait_max_us),

@@ -173,6 +173,30 @@ static void emit_parts(const StatusSample *now, Buffer *out, FieldSink sink)
     sink(out, "outages", FIELD_INTEGER, NULL, now->network.n_outages + now->resolver.outages, 0);
     sink(out, "excused", FIELD_INTEGER, NULL, now->network.n_excused + now->resolver.excused, 0);
     sink(out, "held_waits", FIELD_INTEGER, NULL, now->held_waits, 0);
+    sink(out, "spool_bytes", FIELD_INTEGER, NULL, now->spool_bytes, 0);
+}
+
+static void emit_spread(Buffer *out, FieldSink sink, const char *const names[3],
+                        const DistributionSpread *spread)
+{
+    sink(out, names[0], FIELD_INTEGER, NULL, spread->half, 0);
+    sink(out, names[1], FIELD_INTEGER, NULL, spread->most, 0);
+    sink(out, names[2], FIELD_INTEGER, NULL, spread->nearly_all, 0);
+}
+
+/* What the answers since the start are like. */
+static void emit_answers(const StatusSample *now, Buffer *out, FieldSink sink)
+{
+    static const char *const links[] = {"links_p50", "links_p90", "links_p99"};
+    static const char *const lengths[] = {"length_p50", "length_p90", "length_p99"};
+    static const char *const speeds[] = {"speed_p50", "speed_p90", "speed_p99"};
+    static const char *const types[] = {"type_html", "type_text", "type_image", "type_other"};
+    emit_spread(out, sink, links, &now->answers.links);
+    emit_spread(out, sink, lengths, &now->answers.lengths);
+    emit_spread(out, sink, speeds, &now->answers.speeds);
+    for (size_t i = 0; i < STATS_TYPES; i++) {
+        sink(out, types[i], FIELD_INTEGER, NULL, now->answers.types[i], 0);
+    }
 }
 
 static void emit_counters(const StatusSample *now, Buffer *out, FieldSink sink)
@@ -207,6 +231,7 @@ static void emit(const StatusSample *before, const StatusSample *now, Buffer *ou
     emit_progress(before, now, out, sink);
     emit_parts(now, out, sink);
     emit_counters(now, out, sink);
+    emit_answers(now, out, sink);
     sink(out, "limit", FIELD_TEXT, status_limit(before, now), 0, 0);
 }
 

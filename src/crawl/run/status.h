@@ -61,12 +61,14 @@ typedef struct StatusSample {
     size_t connections; /* the limit of active */
     size_t results;     /* parsed pages waiting for ingest */
     size_t parse_queue;
-    uint64_t held_bytes; /* answers and parsed pages between network and disk */
-    uint64_t held_waits; /* times there were too many: fetching or parsing waited */
-    bool gate_closed;    /* fetching waits for that now */
-    int64_t rate;        /* fetch.rate, in bytes a second; 0 = no limit */
-    bool held_back;      /* fetching waits for it now */
-    bool results_closed; /* parsing waits for ingest */
+    uint64_t held_bytes;  /* answers and parsed pages between network and disk */
+    uint64_t held_waits;  /* times there were too many: fetching or parsing waited */
+    bool gate_closed;     /* fetching waits for that now */
+    int64_t rate;         /* fetch.rate, in bytes a second; 0 = no limit */
+    bool held_back;       /* fetching waits for it now */
+    bool results_closed;  /* parsing waits for ingest */
+    uint64_t spool_bytes; /* of long pages that wait in files */
+    StatsAnswers answers;
     size_t parse_queue_limit;
     uint64_t parser_busy_us;
     unsigned parsers;

@@ -42,6 +42,7 @@ void fetch_result_strip(FetchResult *result, bool keep_body)
     free(result->request.header);
     result->request.header = NULL;
     buffer_destroy(&result->answer.header);
+    body_spool_close(&result->answer.spool);
     if (!keep_body) {
         buffer_destroy(&result->answer.body);
         buffer_destroy(&result->answer.decoded);

@@ -20,6 +20,7 @@
 #include "base/memory/buffer.h"
 #include "base/thread/byte_gate.h"
 #include "base/core/clock.h"
+#include "fetch/body/body_spool.h"
 #include "parse/host/ip_address.h"
 #include "fetch/site/cut_rules.h"
 #include "fetch/tls/tls_facts.h"
@@ -101,6 +102,7 @@ typedef struct FetchAnswer {
     TlsFacts tls;          /* of its connection */
     Buffer header;         /* raw response header block */
     Buffer body;           /* as received, transfer coding removed, content coding kept */
+    BodySpool spool;       /* the body of a long page instead, with what is not kept of it */
     bool is_decoded;       /* decoded is robots.txt without its content coding */
     Buffer decoded;
     char *refusal; /* the deciding robots rule or filter, for the log; owned */

@@ -59,9 +59,10 @@ typedef struct FetcherOptions {
     int64_t slow_bytes_s; /* slower than this for slow_time_ms is too slow; 0 = off */
     int64_t slow_time_ms;
     int64_t max_header_bytes;
-    unsigned max_ratio;    /* decoded over received bytes of a robots.txt with a content coding */
-    const TlsTrust *trust; /* what servers are verified by; NULL: none can be */
-    TlsSessions *sessions; /* of all fetchers */
+    BodySpoolOptions spool; /* pages that are longer than what is kept of them */
+    unsigned max_ratio;     /* decoded over received bytes of a robots.txt with a content coding */
+    const TlsTrust *trust;  /* what servers are verified by; NULL: none can be */
+    TlsSessions *sessions;  /* of all fetchers */
     int64_t robots_expiry_ms;
     const Signer *signer; /* NULL: requests are not signed; borrowed */
     RateGate *rate;       /* of all bytes received; NULL = no limit; borrowed */

@@ -231,6 +231,32 @@ static void make_room(Transfer *transfer, size_t length)
     (void)buffer_reserve(body, room < body->limit ? room : body->limit);
 }
 
+/* The body is full. The rest of a page goes to a file, with what came before; else it is cut here.
+ */
+static size_t take_beyond(Transfer *transfer, const char *bytes, size_t length)
+{
+    FetchResult *result = transfer->result;
+    FetchAnswer *answer = &result->answer;
+    const BodySpoolOptions *options = &transfer->shared->options->spool;
+    size_t room = answer->spool.is_open ? 0 : answer->body.limit - answer->body.length;
+    (void)buffer_append(&answer->body, bytes, room);
+    bool has_spool = answer->spool.is_open ||
+                     (result->kind == FETCHED_PAGE && result->request.hop != 'S' &&
+                      body_spool_is_for(&answer->header, &answer->body) &&
+                      body_spool_open(&answer->spool, options, &answer->body) == RESULT_OK);
+    if (has_spool &&
+        body_spool_add(&answer->spool, options, bytes + room, length - room) == RESULT_OK) {
+        if (result->cost.share.gate != NULL) { /* it is in memory no longer */
+            byte_gate_move(&result->cost.share, result->cost.share.gate,
+                           result->answer.header.capacity);
+        }
+        return length;
+    }
+    transfer->body_overflow = true;
+    transfer_break_off(transfer);
+    return 0;
+}
+
 static size_t on_body(char *bytes, size_t size, size_t n, void *context)
 {
     Transfer *transfer = context;
@@ -249,15 +275,15 @@ static size_t on_body(char *bytes, size_t size, size_t n, void *context)
     }
     note_bytes(transfer, length);
     charge_rate(transfer, length);
+    if (transfer->result->answer.spool.is_open) {
+        return take_beyond(transfer, bytes, length);
+    }
     if (body->capacity == 0) {
         make_room(transfer, length);
     }
     size_t room = body->limit - body->length;
     if (length > room) {
-        transfer->body_overflow = true;
-        transfer_break_off(transfer);
-        (void)buffer_append(body, bytes, room);
-        return 0;
+        return take_beyond(transfer, bytes, length);
     }
     if (buffer_append(body, bytes, length) != RESULT_OK) {
         return 0;

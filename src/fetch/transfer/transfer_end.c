@@ -119,6 +119,11 @@ static FetchClass class_of_code(Transfer *transfer, CURLcode code)
     if (transfer->refused_address) {
         return FETCH_PRIVATE;
     }
+    BodySpool *spool = &transfer->result->answer.spool;
+    if (spool->is_open && code != CURLE_OK) {
+        spool->is_cut = true; /* what is kept came whole: only links are lost */
+        return FETCH_OK;
+    }
     if (transfer->late != LATE_NOT) {
         return class_of_late(transfer->late);
     }
@@ -146,7 +151,7 @@ static void note_truncation(Transfer *transfer, bool answered)
     FetchResult *result = transfer->result;
     if (result->answer.cut != CUT_NOT) {
         result->answer.truncated = TRUNCATED_UNSPECIFIED;
-    } else if (transfer->body_overflow) {
+    } else if (transfer->body_overflow || result->answer.spool.is_open) {
         result->answer.truncated = TRUNCATED_LENGTH;
     } else if (answered && (transfer->late == LATE_TOTAL || transfer->late == LATE_SLOW)) {
         result->answer.truncated = TRUNCATED_TIME;
@@ -221,7 +226,8 @@ void transfer_end(Transfer *transfer, CURLcode code)
     result->answer.http_version = version == CURL_HTTP_VERSION_2_0   ? 20
                                   : version == CURL_HTTP_VERSION_1_0 ? 10
                                                                      : 11;
-    result->cost.bytes = result->answer.header.length + result->answer.body.length;
+    result->cost.bytes =
+        result->answer.header.length + result->answer.body.length + result->answer.spool.length;
     HttpHeader header;
     bool answered =
         http_header_parse(&header,

@@ -1,8 +1,8 @@
 /* The end of a transfer: what libcurl's last word means.
  *
  * What: class, status, truncation and size of the answer. A body that was cut at fetch.max_body is
- * an answer; one that broke off has a partial status.
- * Threads: the fetching thread that has the transfer. */
+ * an answer, and so is a page of which fetch.max_body bytes came before it broke off; any other one
+ * that broke off has a partial status. Threads: the fetching thread that has the transfer. */
 #ifndef FETCH_TRANSFER_TRANSFER_END_H
 #define FETCH_TRANSFER_TRANSFER_END_H
 

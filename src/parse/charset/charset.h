@@ -59,6 +59,11 @@ Result charset_decode(const char *encoding, const char *body, size_t length, Buf
 Result charset_text(const char *encoding, const char *body, size_t length, Buffer *scratch,
                     const char **text, size_t *text_length);
 
+/* Whether each byte is a character. */
+bool charset_is_single_byte(const char *encoding);
+/* The length of the byte order mark of this encoding that a document begins with, or 0. */
+size_t charset_bom_length(const char *encoding, const char *body, size_t length);
+
 /* Whether ASCII bytes mean the same characters in this encoding. */
 bool charset_is_ascii_superset(const char *encoding);
 

@@ -87,7 +87,13 @@ static void decode_user_defined(const unsigned char *p, size_t length, CharsetSi
     }
 }
 
-static size_t bom_length(const char *encoding, const unsigned char *p, size_t length)
+bool charset_is_single_byte(const char *encoding)
+{
+    return charset_single_byte_table(encoding) != NULL || strcmp(encoding, "x-user-defined") == 0 ||
+           strcmp(encoding, "replacement") == 0;
+}
+
+size_t charset_bom_length(const char *encoding, const char *p, size_t length)
 {
     if (length >= 3 && strcmp(encoding, "UTF-8") == 0 && memcmp(p, "\xEF\xBB\xBF", 3) == 0) {
         return 3;
@@ -102,7 +108,7 @@ static size_t bom_length(const char *encoding, const unsigned char *p, size_t le
 Result charset_decode(const char *encoding, const char *body, size_t length, Buffer *out)
 {
     const unsigned char *p = (const unsigned char *)body;
-    size_t bom = bom_length(encoding, p, length);
+    size_t bom = charset_bom_length(encoding, body, length);
     p += bom;
     length -= bom;
     CharsetSink sink;

@@ -2,42 +2,23 @@
 
 #include <stdlib.h>
 #include <string.h>
-#include <strings.h>
 
-#include "base/memory/arena.h"
-#include "base/memory/buffer.h"
 #include "parse/charset/charset.h"
 #include "parse/charset/charset_span.h"
-#include "parse/text/digest.h"
 #include "parse/css/css.h"
 #include "parse/html/html_css.h"
-#include "parse/html/html_libxml2.h"
-#include "parse/html/html_tree.h"
+#include "parse/html/html_parser.h"
 #include "parse/html/html_xml.h"
-#include "parse/html/skim.h"
-#include "parse/url/url.h"
 
 #define DEFAULT_MAX_LINKS      10000
 #define DEFAULT_MAX_LINK_BYTES 2048
 #define DEFAULT_MEMORY_BYTES   ((size_t)64 << 20)
 #define ARENA_BLOCK_BYTES      ((size_t)64 << 10)
 #define KEEP_BYTES             ((size_t)1 << 20) /* scratch memory kept from page to page */
-
-struct HtmlParser {
-    HtmlOptions options;
-    Arena arena;
-    HtmlTree tree;
-    Digest digest;
-    HtmlLibxml2 *libxml2; /* NULL unless use_libxml2 */
-    HtmlTree
-        *digest_tree; /* of the skimmer's run for the digest, once another one reads the links */
-    Buffer decoded;   /* the text when the body is not clean UTF-8 */
-    Url document;     /* its own URL */
-    Url base_url;     /* what <base> says */
-    Url link;         /* scratch */
-    const Url *base;  /* one of the two, or NULL: nothing relative resolves */
-    const char *query_encoding; /* NULL: UTF-8 */
-};
+#define PIECE_BYTES            ((size_t)64 << 10)
+/* Text that comes of one piece at most: what waited for it, and what it becomes as UTF-8. */
+#define TEXT_BYTES                                                                                 \
+    (SKIM_STREAM_LONGEST + SKIM_STREAM_PIECE + 3 * (PIECE_BYTES + CHARSET_STREAM_WAITS))
 
 const char *link_kind_name(LinkKind kind)
 {
@@ -92,6 +73,12 @@ Result html_parser_new(HtmlParser **parser, const HtmlOptions *options)
     url_init(&p->base_url);
     url_init(&p->link);
     html_tree_init(&p->tree, o, &p->arena);
+    p->skim.tree = &p->tree;
+    p->skim.digest = o->no_digests ? NULL : &p->digest;
+    skim_stream_init(&p->pieces, skim_reader(), &p->skim);
+    charset_stream_init(&p->charset);
+    buffer_init(&p->base_text, BUFFER_NO_LIMIT);
+    buffer_init(&p->late_base, BUFFER_NO_LIMIT);
     Result rc = o->use_libxml2 ? html_libxml2_new(&p->libxml2) : RESULT_OK;
     if (rc != RESULT_OK) {
         html_parser_delete(p);
@@ -112,6 +99,10 @@ void html_parser_delete(HtmlParser *p)
         free(p->digest_tree);
     }
     html_tree_destroy(&p->tree);
+    skim_stream_destroy(&p->pieces);
+    charset_stream_destroy(&p->charset);
+    buffer_destroy(&p->base_text);
+    buffer_destroy(&p->late_base);
     digest_destroy(&p->digest);
     buffer_destroy(&p->decoded);
     url_destroy(&p->document);
@@ -128,6 +119,13 @@ static Result text_of(HtmlParser *p, const char *encoding, const char *body, siz
                       HtmlSlice *text)
 {
     return charset_text(encoding, body, length, &p->decoded, &text->bytes, &text->length);
+}
+
+HtmlSlice html_parser_digest_host(const HtmlParser *p)
+{
+    const Url *u = &p->document;
+    return (HtmlSlice){.bytes = u->href + u->host_start,
+                       .length = p->options.digest_any_host ? 0 : u->host_end - u->host_start};
 }
 
 /* The links by libxml2, the digest by the skimmer, whose links are dropped. RESULT_INVALID: is_xml,
@@ -149,11 +147,9 @@ static Result read_by_libxml2(HtmlParser *p, const HtmlSlice *text, bool is_xml)
 
 static Result begin_digest(HtmlParser *p, size_t text_bytes)
 {
-    const Url *u = &p->document;
-    size_t host = p->options.digest_any_host ? 0 : u->host_end - u->host_start;
-    return p->options.no_digests
-               ? RESULT_OK
-               : digest_begin(&p->digest, text_bytes, u->href + u->host_start, host);
+    HtmlSlice host = html_parser_digest_host(p);
+    return p->options.no_digests ? RESULT_OK
+                                 : digest_begin(&p->digest, text_bytes, host.bytes, host.length);
 }
 
 static Result read_text(HtmlParser *p, const HtmlSlice *text, bool is_xml)
@@ -163,123 +159,20 @@ static Result read_text(HtmlParser *p, const HtmlSlice *text, bool is_xml)
         return rc;
     }
     html_tree_begin(&p->tree);
+    html_resolve_late_base(p);
     if (is_xml) {
         rc = read_by_libxml2(p, text, true);
         if (rc != RESULT_INVALID) {
             return rc;
         }
         html_tree_begin(&p->tree);
+        html_resolve_late_base(p);
     }
     if (p->libxml2 != NULL) {
         return read_by_libxml2(p, text, false);
     }
     skim(text->bytes, text->length, &p->tree, p->options.no_digests ? NULL : &p->digest);
     return RESULT_OK;
-}
-
-/* ---- resolution ---- */
-
-/* Whether a base of another scheme takes the document's place: then nothing relative is http. */
-static bool is_foreign_base(const char *href, size_t length)
-{
-    size_t i = 0;
-    while (i < length &&
-           ((href[i] >= 'a' && href[i] <= 'z') || (href[i] >= 'A' && href[i] <= 'Z') ||
-            (i > 0 && ((href[i] >= '0' && href[i] <= '9') || href[i] == '+' || href[i] == '-' ||
-                       href[i] == '.')))) {
-        i++;
-    }
-    if (i == 0 || i == length || href[i] != ':') {
-        return false;
-    }
-    static const char *const ignored[] = {"http", "https", "data", "javascript"};
-    for (size_t k = 0; k < sizeof ignored / sizeof *ignored; k++) {
-        if (strlen(ignored[k]) == i && strncasecmp(href, ignored[k], i) == 0) {
-            return false; /* broken, or not allowed as a base: as if it were not there */
-        }
-    }
-    return true;
-}
-
-static Result set_base(HtmlParser *p)
-{
-    p->base = &p->document;
-    if (!p->tree.has_base) {
-        return RESULT_OK;
-    }
-    HtmlSlice href = p->tree.base;
-    while (href.length > 0 && (unsigned char)href.bytes[0] <= ' ') {
-        href.bytes++;
-        href.length--;
-    }
-    Result rc = url_parse_in_document(&p->base_url, &p->document, href.bytes, href.length,
-                                      p->query_encoding);
-    if (rc == RESULT_OK) {
-        p->base = &p->base_url;
-    } else if (rc == RESULT_INVALID && is_foreign_base(href.bytes, href.length)) {
-        p->base = NULL;
-    }
-    return rc == RESULT_MEMORY ? rc : RESULT_OK;
-}
-
-/* A reference that differs from the base by its fragment only is the base: such are the tables of
- * contents, and they need no parsing. */
-static bool is_fragment(const HtmlParser *p, const char *bytes, size_t length)
-{
-    return p->base != NULL && length > 0 && bytes[0] == '#' && p->base->length > 0;
-}
-
-static Result resolve(HtmlParser *p, const char *bytes, size_t length, PageLink *link)
-{
-    const Url *url = &p->link;
-    if (is_fragment(p, bytes, length)) {
-        url = p->base;
-    } else {
-        Result rc = url_parse_in_document(&p->link, p->base, bytes, length, p->query_encoding);
-        if (rc != RESULT_OK) {
-            return rc;
-        }
-    }
-    if (url->length > p->options.max_link_bytes) {
-        return RESULT_LIMIT;
-    }
-    link->url = arena_copy(&p->arena, url->href, url->length);
-    link->length = url->length;
-    return link->url == NULL ? RESULT_MEMORY : RESULT_OK;
-}
-
-static Result resolve_all(HtmlParser *p, Page *page)
-{
-    Result rc = set_base(p);
-    HtmlTree *tree = &p->tree;
-    size_t room = tree->n_refs < p->options.max_links ? tree->n_refs : p->options.max_links;
-    PageLink *links = NULL;
-    if (rc == RESULT_OK && room > 0) {
-        links = arena_alloc(&p->arena, room * sizeof *links);
-        rc = links == NULL ? RESULT_MEMORY : RESULT_OK;
-    }
-    page->n_links_dropped = tree->n_dropped;
-    size_t n = 0;
-    for (size_t i = 0; i < tree->n_refs && rc == RESULT_OK; i++) {
-        const HtmlRef *ref = &tree->refs[i];
-        if (n == room) {
-            page->n_links_dropped += tree->n_refs - i;
-            break;
-        }
-        Result one = resolve(p, ref->bytes, ref->length, &links[n]);
-        if (one == RESULT_OK) {
-            links[n].kind = ref->kind;
-            links[n].flags = ref->flags;
-            n++;
-        } else if (one == RESULT_LIMIT) {
-            page->n_links_dropped++;
-        } else if (one == RESULT_MEMORY) {
-            rc = one;
-        }
-    }
-    page->links = links;
-    page->n_links = n;
-    return rc;
 }
 
 /* ---- one page ---- */
@@ -292,6 +185,13 @@ static void trim_scratch(HtmlParser *p)
     digest_trim(&p->digest, KEEP_BYTES);
 }
 
+/* The text once more, from its beginning. */
+static Result read_again(HtmlParser *p, const HtmlSlice *text, bool is_xml)
+{
+    html_resolve_restart(p);
+    return read_text(p, text, is_xml);
+}
+
 static Result read_page(HtmlParser *p, const HtmlInput *input, Page *page)
 {
     bool is_xml = html_xml_is_type(input->content_type);
@@ -300,6 +200,7 @@ static Result read_page(HtmlParser *p, const HtmlInput *input, Page *page)
     if (is_xml && source == CHARSET_FROM_FALLBACK) {
         page->encoding = "UTF-8";
     }
+    html_resolve_encoding(p, page->encoding);
     HtmlSlice text;
     Result decoded = text_of(p, page->encoding, input->body, input->length, &text);
     Result rc = read_text(p, &text, is_xml);
@@ -308,10 +209,16 @@ static Result read_page(HtmlParser *p, const HtmlInput *input, Page *page)
         strcmp(late, page->encoding) != 0) {
         /* A meta behind the prescan's reach: what a browser does is to begin again. */
         page->encoding = late;
+        html_resolve_encoding(p, late);
         if (charset_ascii_span(input->body, input->length) < input->length) {
             decoded = text_of(p, late, input->body, input->length, &text);
-            rc = read_text(p, &text, is_xml);
+            rc = read_again(p, &text, is_xml);
+        } else if (p->has_taken) {
+            rc = read_again(p, &text, is_xml);
         }
+    }
+    if (rc == RESULT_OK && html_resolve_has_late_base(p)) {
+        rc = read_again(p, &text, is_xml);
     }
     if (rc != RESULT_OK) {
         return rc;
@@ -319,18 +226,46 @@ static Result read_page(HtmlParser *p, const HtmlInput *input, Page *page)
     return decoded == RESULT_OK ? RESULT_OK : RESULT_MEMORY;
 }
 
-/* The memory of the page before is free again; page is empty. RESULT_INVALID: its URL is none. */
-static Result begin_page(HtmlParser *p, const HtmlInput *input, Page *page)
+Result html_parser_begin(HtmlParser *p, const HtmlInput *input)
 {
-    memset(page, 0, sizeof *page);
-    page->encoding = "UTF-8";
     trim_scratch(p);
     arena_reset(&p->arena);
     html_tree_begin(&p->tree);
-    p->base = NULL;
+    html_resolve_begin(p, &input->taker);
     Result rc = url_parse(&p->document, NULL, input->url, input->url_length);
     return rc == RESULT_OK || rc == RESULT_MEMORY ? rc : RESULT_INVALID;
 }
+
+Result html_parser_end(HtmlParser *p, Page *page)
+{
+    Result resolved = html_resolve_rest(p, page);
+    DigestResult digest = {.text = {0, 0}, .simhash = 0, .text_bytes = 0};
+    if (!p->options.no_digests && p->digest.stream != NULL) {
+        digest = digest_finish(&p->digest);
+    }
+    page->text_digest[0] = digest.text.high;
+    page->text_digest[1] = digest.text.low;
+    page->simhash = digest.simhash;
+    page->text_bytes = digest.text_bytes;
+    page->title = p->tree.title;
+    page->robots = p->tree.robots;
+    return resolved == RESULT_OK && p->tree.failed ? RESULT_MEMORY : resolved;
+}
+
+Result html_parse(HtmlParser *parser, const HtmlInput *input, Page *page)
+{
+    memset(page, 0, sizeof *page);
+    page->encoding = "UTF-8";
+    Result rc = html_parser_begin(parser, input);
+    if (rc != RESULT_OK) {
+        return rc;
+    }
+    rc = read_page(parser, input, page);
+    Result ended = html_parser_end(parser, page);
+    return rc != RESULT_OK ? rc : ended;
+}
+
+/* ---- a style sheet ---- */
 
 static const char *sheet_encoding(const HtmlInput *input)
 {
@@ -350,41 +285,122 @@ static const char *sheet_encoding(const HtmlInput *input)
 Result html_parse_sheet(HtmlParser *parser, const HtmlInput *input, Page *page)
 {
     HtmlParser *p = parser;
-    Result rc = begin_page(p, input, page);
+    memset(page, 0, sizeof *page);
+    page->encoding = "UTF-8";
+    Result rc = html_parser_begin(p, input);
     if (rc != RESULT_OK) {
         return rc;
     }
     HtmlSlice text;
     page->encoding = sheet_encoding(input);
     Result decoded = text_of(p, page->encoding, input->body, input->length, &text);
-    html_css_sheet(&p->tree, text.bytes, text.length, false);
-    p->query_encoding = NULL;
-    rc = resolve_all(p, page);
+    html_resolve_encoding(p, "UTF-8"); /* queries of its references */
+    html_css_sheet(&p->tree, text.bytes, text.length);
+    rc = html_resolve_rest(p, page);
     return decoded != RESULT_OK || p->tree.failed ? RESULT_MEMORY : rc;
 }
 
-Result html_parse(HtmlParser *parser, const HtmlInput *input, Page *page)
+/* ---- a page in pieces ---- */
+
+static void note(HtmlParser *p, Result rc)
 {
-    HtmlParser *p = parser;
-    Result rc = begin_page(p, input, page);
-    if (rc != RESULT_OK) {
-        return rc;
+    p->status = p->status == RESULT_OK ? rc : p->status;
+}
+
+/* From the first byte of the page. */
+static void begin_reading(HtmlParser *p)
+{
+    html_tree_begin(&p->tree);
+    html_resolve_late_base(p);
+    html_resolve_encoding(p, p->encoding);
+    charset_stream_begin(&p->charset, p->encoding);
+    skim_stream_begin(&p->pieces, p->options.longest_token, p->is_xml);
+    p->again = false;
+    if (!p->options.no_digests) {
+        HtmlSlice host = html_parser_digest_host(p);
+        note(p, digest_begin_pieces(&p->digest, TEXT_BYTES, host.bytes, host.length));
     }
-    rc = read_page(p, input, page);
-    p->query_encoding = strcmp(page->encoding, "UTF-8") == 0 ? NULL : page->encoding;
-    Result resolved = resolve_all(p, page);
-    DigestResult digest = {.text = {0, 0}, .simhash = 0, .text_bytes = 0};
-    if (!p->options.no_digests && p->digest.stream != NULL) {
-        digest = digest_finish(&p->digest);
+}
+
+Result html_pieces_begin(HtmlParser *p, const HtmlInput *input)
+{
+    p->status = html_parser_begin(p, input);
+    p->is_xml = html_xml_is_type(input->content_type);
+    p->source = CHARSET_FROM_FALLBACK;
+    p->encoding = charset_sniff_source(input->body, input->length, input->content_type, &p->source);
+    if (p->is_xml && p->source == CHARSET_FROM_FALLBACK) {
+        p->encoding = "UTF-8";
     }
-    page->text_digest[0] = digest.text.high;
-    page->text_digest[1] = digest.text.low;
-    page->simhash = digest.simhash;
-    page->text_bytes = digest.text_bytes;
-    page->title = p->tree.title;
-    page->robots = p->tree.robots;
-    if (rc == RESULT_OK && p->tree.failed) {
-        rc = RESULT_MEMORY;
+    if (p->status == RESULT_OK) {
+        begin_reading(p);
     }
-    return rc != RESULT_OK ? rc : resolved;
+    return p->status;
+}
+
+/* A meta element behind the prescan's reach may name another encoding: while all was ASCII and no
+ * link was taken, nothing is lost. */
+static void look_at_meta(HtmlParser *p)
+{
+    const char *late = p->tree.meta_encoding;
+    if (p->source != CHARSET_FROM_FALLBACK || p->is_xml || late == NULL ||
+        strcmp(late, p->encoding) == 0) {
+        return;
+    }
+    p->encoding = late;
+    p->source = CHARSET_FROM_PRESCAN;
+    if (p->charset.is_ascii && !p->has_taken) {
+        html_resolve_encoding(p, late);
+        p->charset.encoding = late;
+    } else {
+        p->again = true;
+    }
+}
+
+static void feed_piece(HtmlParser *p, const char *bytes, size_t length, bool is_last)
+{
+    const char *text = NULL;
+    size_t text_length = 0;
+    note(p, charset_stream_next(&p->charset, bytes, length, is_last, &text, &text_length));
+    if (text_length > 0) {
+        note(p, skim_stream_feed(&p->pieces, text, text_length));
+    }
+    if (is_last) {
+        skim_stream_end(&p->pieces);
+    }
+    if (!p->options.no_digests) {
+        digest_drain(&p->digest);
+    }
+    look_at_meta(p);
+    p->again = p->again || html_resolve_has_late_base(p);
+}
+
+void html_pieces_feed(HtmlParser *p, const char *bytes, size_t length)
+{
+    while (length > 0 && !p->again && p->status == RESULT_OK) {
+        size_t n = length < PIECE_BYTES ? length : PIECE_BYTES;
+        feed_piece(p, bytes, n, false);
+        bytes += n;
+        length -= n;
+    }
+}
+
+bool html_pieces_again(HtmlParser *p)
+{
+    if (!p->again && p->status == RESULT_OK) {
+        feed_piece(p, NULL, 0, true);
+    }
+    if (!p->again || p->status != RESULT_OK) {
+        return false;
+    }
+    html_resolve_restart(p);
+    begin_reading(p);
+    return p->status == RESULT_OK;
+}
+
+Result html_pieces_end(HtmlParser *p, Page *page)
+{
+    memset(page, 0, sizeof *page);
+    page->encoding = p->encoding;
+    Result rc = html_parser_end(p, page);
+    return p->status != RESULT_OK ? p->status : rc;
 }

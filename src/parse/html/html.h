@@ -11,7 +11,7 @@
  * more and its precision 99.95 %, libxml2's 97 % and 95 %: raw text elements, comments that end by
  * "--!>", quotes in odd places, tags that the text ends within. And it costs a fifth to an eighth.
  * libxml2's SAX parser (use_libxml2) is the reference, which shares no code with ours: the tests
- * compare with it, and an operator can switch to it when a page looks wrong. XHTML that is served
+ * compare with it, and parse.html_parser = libxml2 crawls with it. XHTML that is served
  * as XML is read by libxml2's XML parser in either case (html_xml.h). Digests always come from the
  * skimmer, so that a change of front end makes no page look changed.
  *
@@ -29,6 +29,7 @@
 #include <stdint.h>
 
 #include "base/core/result.h"
+#include "parse/robots/robots_meta.h"
 
 typedef enum LinkKind {
     LINK_A,
@@ -87,12 +88,6 @@ static inline unsigned link_flags_of_byte(uint8_t byte)
     return (unsigned)byte >> 5;
 }
 
-enum { /* robots instructions for this page, from <meta name=robots> and X-Robots-Tag */
-       PAGE_NOINDEX = 1,
-       PAGE_NOFOLLOW = 2,
-       PAGE_NOARCHIVE = 4,
-};
-
 typedef struct Page {
     const PageLink *links; /* document order, duplicates kept */
     size_t n_links;
@@ -115,10 +110,24 @@ typedef struct HtmlOptions {
     bool use_libxml2;         /* links by libxml2's parser instead of the skimmer */
     bool no_digests;          /* nobody reads text_digest, simhash and text_bytes */
     bool styles;              /* report what style elements and attributes refer to */
+    size_t longest_token;     /* of a page in pieces, that is told whole; 0: 256 Ki; for tests */
     bool digest_any_host;     /* leave the host out of the text digest: mirrors are duplicates */
 } HtmlOptions;
 
 typedef struct HtmlParser HtmlParser;
+
+/* Takes the links of a page one by one, in document order, each time they occur and whatever their
+ * number and length: HtmlOptions.max_links and max_link_bytes do not count then, and memory does
+ * not grow with the number of links. */
+typedef struct HtmlLinkTaker {
+    /* A link, which lives until this returns; robots: the instructions (PAGE_NOFOLLOW ...) that
+     * were met so far. NULL: links are collected in the Page. */
+    void (*take)(void *context, const PageLink *link, unsigned robots);
+    /* What was taken is void: something late in the page (a base element, an encoding) holds for
+     * all of it, and it is read again. */
+    void (*restart)(void *context);
+    void *context;
+} HtmlLinkTaker;
 
 typedef struct HtmlInput {
     const char *body; /* after content decoding */
@@ -126,6 +135,7 @@ typedef struct HtmlInput {
     const char *content_type; /* header value or NULL */
     const char *url;          /* of the document: the first base */
     size_t url_length;
+    HtmlLinkTaker taker;
 } HtmlInput;
 
 /* A zero in options stands for the default. RESULT_MEMORY. */
@@ -137,8 +147,28 @@ void html_parser_delete(HtmlParser *parser);
 Result html_parse(HtmlParser *parser, const HtmlInput *input, Page *page);
 
 /* Reads a style sheet: page gets its encoding and links. The encoding is that of its BOM, of
- * content_type, of its @charset, or UTF-8. Errors as html_parse. */
+ * content_type, of its @charset, or UTF-8. A taker gets the links instead, as from a page; it is
+ * never told to restart. Errors as html_parse. */
 Result html_parse_sheet(HtmlParser *parser, const HtmlInput *input, Page *page);
+
+/* A page that comes in pieces, in memory that does not grow with it: whatever the pieces, links and
+ * digests are those of html_parse for the whole, but for tokens of more than 256 KiB
+ * (skim_stream.h). input->body is the beginning of the page, from which the encoding is sniffed:
+ * all of it, or at least 1 024 bytes; input lives until the end. A taker is needed. The skimmer
+ * reads such a page, XHTML included, whatever HtmlOptions.use_libxml2 says.
+ *
+ *    do {
+ *        html_pieces_feed(parser, bytes, length);  from the first byte of the page to its last
+ *    } while (html_pieces_again(parser));
+ *    html_pieces_end(parser, page);
+ *
+ * Errors as html_parse. */
+Result html_pieces_begin(HtmlParser *parser, const HtmlInput *input);
+/* Bytes of the page, cut anywhere. */
+void html_pieces_feed(HtmlParser *parser, const char *bytes, size_t length);
+/* All of the page was fed. True: once more, please; at most twice for a page. */
+bool html_pieces_again(HtmlParser *parser);
+Result html_pieces_end(HtmlParser *parser, Page *page);
 
 /* Whether a link of these rels and this type ("" when there is none) leads to a page: LINK_PAGE,
  * for header links. */

@@ -5,6 +5,7 @@
 typedef struct CssLinks {
     HtmlTree *tree;
     bool is_transient;
+    bool tells; /* hands references on while it reads: nothing else is in the arena */
 } CssLinks;
 
 static Result add_reference(void *context, const char *bytes, size_t length, bool is_scratch)
@@ -18,21 +19,30 @@ static Result add_reference(void *context, const char *bytes, size_t length, boo
         }
     }
     html_links_add(links->tree, url, LINK_STYLE, 0);
+    if (links->tells) {
+        html_tree_tell(links->tree);
+    }
     return RESULT_OK;
 }
 
-void html_css_sheet(HtmlTree *tree, const char *text, size_t length, bool is_transient)
+static void read_sheet(CssLinks *links, const char *text, size_t length)
 {
-    CssLinks links = {.tree = tree, .is_transient = is_transient};
-    if (css_read_sheet(&tree->css, text, length, add_reference, &links) != RESULT_OK) {
-        tree->failed = true;
+    if (css_read_sheet(&links->tree->css, text, length, add_reference, links) != RESULT_OK) {
+        links->tree->failed = true;
     }
+}
+
+void html_css_sheet(HtmlTree *tree, const char *text, size_t length)
+{
+    CssLinks links = {.tree = tree, .is_transient = false, .tells = true};
+    read_sheet(&links, text, length);
 }
 
 void html_css_element(HtmlTree *tree, const char *text, size_t length, bool is_transient)
 {
+    CssLinks links = {.tree = tree, .is_transient = is_transient};
     if (tree->options->styles && tree->n_templates == 0 && tree->mode < HTML_MODE_FRAMESET) {
-        html_css_sheet(tree, text, length, is_transient);
+        read_sheet(&links, text, length);
     }
 }
 

@@ -52,6 +52,7 @@ static void start_element(void *context, const xmlChar *name, const xmlChar **at
         return;
     }
     HtmlTextMode mode = start(front, (const char *)name, attributes);
+    html_tree_tell(front->tree);
     if (mode != HTML_TEXT_DATA) {
         front->raw = front->tag.key;
         front->is_title = front->tag.id == HTML_TITLE && front->tree->title == NULL &&

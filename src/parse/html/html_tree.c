@@ -14,6 +14,8 @@ void html_tree_init(HtmlTree *tree, const HtmlOptions *options, Arena *arena)
     tree->options = options;
     tree->arena = arena;
     tree->refs_limit = 2 * options->max_links + REFS_SPARE;
+    tree->refs_batch = SIZE_MAX;
+    tree->arena_batch = SIZE_MAX;
     css_reader_init(&tree->css);
 }
 

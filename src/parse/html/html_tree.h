@@ -7,7 +7,8 @@
  *
  * A front end (skim.h, html_libxml2.c) calls html_tree_start_tag, html_tree_end_tag and, while
  * wants_text, html_tree_text in document order. html.c resolves refs[] afterwards against the base,
- * because a <base> counts for the links before it as well.
+ * because a <base> counts for the links before it as well; of a page with very many it takes them
+ * away in batches, and reads the page again should a <base> come late (html_tree_tell).
  *
  * Owns: its stacks; the bytes of references are borrowed.
  * Threads: one.
@@ -27,7 +28,7 @@
 #include "base/core/result.h"
 #include "parse/css/css.h"
 #include "parse/html/html.h"
-#include "parse/html/html_tags.h"
+#include "parse/text/html_tags.h"
 
 #define HTML_TREE_DEPTH  512 /* deeper foreign content is counted, not remembered */
 #define HTML_TITLE_BYTES ((size_t)512)
@@ -87,7 +88,13 @@ typedef struct HtmlTree {
     size_t refs_capacity;
     size_t refs_limit;
     uint64_t n_dropped; /* references beyond refs_limit */
-    HtmlSlice base;     /* href of the first base element */
+    /* References are taken away while the page is read, once there are refs_batch of them or the
+     * arena holds arena_batch bytes. SIZE_MAX: all are left to the end. */
+    void (*take)(void *context);
+    void *take_context;
+    size_t refs_batch;
+    size_t arena_batch;
+    HtmlSlice base; /* href of the first base element */
     bool has_base;
     bool base_in_body; /* it goes with the body when a frameset takes its place */
     const char *title;
@@ -119,6 +126,14 @@ void html_tree_end_tag(HtmlTree *tree, HtmlTagId id, uint64_t key);
 void html_tree_text(HtmlTree *tree, const char *text, size_t length);
 /* Whether <![CDATA[ begins a CDATA section here. */
 bool html_tree_is_foreign(const HtmlTree *tree);
+
+/* For front ends, after each start tag: hands references on when there are many. */
+static inline void html_tree_tell(HtmlTree *tree)
+{
+    if (tree->n_refs >= tree->refs_batch || tree->arena->used_bytes >= tree->arena_batch) {
+        tree->take(tree->take_context);
+    }
+}
 
 /* ---- what an element says (html_links.c) ---- */
 

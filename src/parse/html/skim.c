@@ -1,12 +1,6 @@
 #include "parse/html/skim.h"
 
 #include "parse/html/html_css.h"
-#include "parse/html/skim_token.h"
-
-typedef struct Skim {
-    HtmlTree *tree;
-    Digest *digest; /* may be NULL */
-} Skim;
 
 static void read_text(void *context, const char *from, const char *to, bool decode)
 {
@@ -31,7 +25,7 @@ static void read_raw(void *context, const HtmlTag *tag, HtmlTextMode mode, const
         html_links_set_title(s->tree, from, (size_t)(to - from));
     }
     if (tag->id == HTML_STYLE) {
-        html_css_element(s->tree, from, (size_t)(to - from), false);
+        html_css_element(s->tree, from, (size_t)(to - from), tag->transient);
     }
     /* A script that never ends is a page cut short: its text tells such pages apart. */
     bool is_text = (tag->id != HTML_SCRIPT && tag->id != HTML_STYLE) || !ended;
@@ -58,7 +52,9 @@ static HtmlTextMode read_start(void *context, const HtmlTag *tag)
                          tag->values[HTML_ATTR_SRC].length);
         }
     }
-    return html_tree_start_tag(s->tree, tag);
+    HtmlTextMode mode = html_tree_start_tag(s->tree, tag);
+    html_tree_tell(s->tree);
+    return mode;
 }
 
 static void read_end(void *context, HtmlTagId id, uint64_t key)
@@ -76,14 +72,20 @@ static bool has_cdata(void *context)
     return html_tree_is_foreign(s->tree);
 }
 
+static const SkimReader reader = {.wanted = wanted_attributes,
+                                  .start = read_start,
+                                  .end = read_end,
+                                  .text = read_text,
+                                  .raw = read_raw,
+                                  .has_cdata = has_cdata};
+
+const SkimReader *skim_reader(void)
+{
+    return &reader;
+}
+
 void skim(const char *text, size_t length, HtmlTree *tree, Digest *digest)
 {
-    static const SkimReader reader = {.wanted = wanted_attributes,
-                                      .start = read_start,
-                                      .end = read_end,
-                                      .text = read_text,
-                                      .raw = read_raw,
-                                      .has_cdata = has_cdata};
     Skim s = {.tree = tree, .digest = digest};
     skim_tokens(text, length, &reader, &s);
 }

@@ -13,6 +13,16 @@
 
 #include "parse/text/digest.h"
 #include "parse/html/html_tree.h"
+#include "parse/html/skim_token.h"
+
+/* What the tokens are told to: the context of skim_reader. */
+typedef struct Skim {
+    HtmlTree *tree;
+    Digest *digest; /* may be NULL */
+} Skim;
+
+/* For a text that comes in pieces (skim_stream.h). */
+const SkimReader *skim_reader(void);
 
 /* Reads a whole text. digest may be NULL. */
 void skim(const char *text, size_t length, HtmlTree *tree, Digest *digest);

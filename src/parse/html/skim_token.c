@@ -18,49 +18,70 @@ static void keep_attribute(HtmlTag *tag, uint32_t wanted, HtmlSlice name, HtmlSl
     tag->values[id] = value;
 }
 
-const char *skim_attributes(const char *p, const char *end, uint32_t wanted, HtmlTag *tag)
+/* Inlined into both of its callers: most tags have attributes. */
+static inline const char *read_attribute(const char *p, const char *end, uint32_t wanted,
+                                         HtmlTag *tag, bool *over)
 {
-    for (;;) {
-        p = skip_class(p, end, SCAN_SPACE);
+    *over = false;
+    p = skip_class(p, end, SCAN_SPACE);
+    if (p == end) {
+        return NULL;
+    }
+    if (*p == '>') {
+        *over = true;
+        return p + 1;
+    }
+    if (*p == '/') {
+        p++;
+        tag->self_closing = p < end && *p == '>';
+        return p;
+    }
+    HtmlSlice name = {.bytes = p, .length = 0};
+    p = find_class(p + 1, end, SCAN_NAME_END); /* a leading "=" belongs to the name */
+    name.length = (size_t)(p - name.bytes);
+    p = skip_class(p, end, SCAN_SPACE);
+    HtmlSlice value = {.bytes = p, .length = 0};
+    if (p < end && *p == '=') {
+        p = skip_class(p + 1, end, SCAN_SPACE);
         if (p == end) {
             return NULL;
         }
-        if (*p == '>') {
-            return p + 1;
-        }
-        if (*p == '/') {
-            p++;
-            tag->self_closing = p < end && *p == '>';
-            continue;
-        }
-        HtmlSlice name = {.bytes = p, .length = 0};
-        p = find_class(p + 1, end, SCAN_NAME_END); /* a leading "=" belongs to the name */
-        name.length = (size_t)(p - name.bytes);
-        p = skip_class(p, end, SCAN_SPACE);
-        HtmlSlice value = {.bytes = p, .length = 0};
-        if (p < end && *p == '=') {
-            p = skip_class(p + 1, end, SCAN_SPACE);
+        if (*p == '"' || *p == '\'') {
+            value.bytes = p + 1;
+            p = find_byte(p + 1, end, *p);
+            value.length = (size_t)(p - value.bytes);
             if (p == end) {
                 return NULL;
             }
-            if (*p == '"' || *p == '\'') {
-                value.bytes = p + 1;
-                p = find_byte(p + 1, end, *p);
-                value.length = (size_t)(p - value.bytes);
-                if (p == end) {
-                    return NULL;
-                }
-                p++;
-            } else {
-                value.bytes = p;
-                p = find_class(p, end, SCAN_VALUE_END);
-                value.length = (size_t)(p - value.bytes);
-            }
-        }
-        if (wanted != 0) {
-            keep_attribute(tag, wanted, name, value, end);
+            p++;
+        } else {
+            value.bytes = p;
+            p = find_class(p, end, SCAN_VALUE_END);
+            value.length = (size_t)(p - value.bytes);
         }
     }
+    if (p == end) {
+        return NULL; /* the text ends within the tag */
+    }
+    if (wanted != 0) {
+        keep_attribute(tag, wanted, name, value, end);
+    }
+    return p;
+}
+
+const char *skim_attribute(const char *p, const char *end, uint32_t wanted, HtmlTag *tag,
+                           bool *over)
+{
+    return read_attribute(p, end, wanted, tag, over);
+}
+
+const char *skim_attributes(const char *p, const char *end, uint32_t wanted, HtmlTag *tag)
+{
+    bool over = false;
+    while (p != NULL && !over) {
+        p = read_attribute(p, end, wanted, tag, &over);
+    }
+    return p;
 }
 
 /* ---- raw text ---- */
@@ -84,42 +105,47 @@ const char *skim_raw_end(const char *p, const char *end, HtmlSlice name)
     }
 }
 
-const char *skim_script_end(const char *p, const char *end)
+const char *skim_script_scan(SkimScript *script, const char *p, const char *limit, const char *end)
 {
-    enum { PLAIN, ESCAPED, DOUBLE_ESCAPED } state = PLAIN;
-    const char *dashes = p; /* those that opened the escape may also close it */
-    while (p < end) {
-        if (state == PLAIN) {
+    while (p < limit) {
+        if (script->state == SKIM_SCRIPT_PLAIN) {
             p = find_byte(p, end, '<');
-            if (p == end || is_end_tag(p, end, "script", 6)) {
-                return p;
+            if (p >= limit || is_end_tag(p, end, "script", 6)) {
+                break;
             }
             if (skim_starts(p, end, "<!--", 4)) {
-                state = ESCAPED;
-                dashes = p + 2;
+                script->state = SKIM_SCRIPT_ESCAPED;
+                script->dashes = p + 2; /* those that opened the escape may also close it */
                 p += 3;
             }
         } else if (*p == '>') {
-            if (p - dashes >= 2 && p[-1] == '-' && p[-2] == '-') {
-                state = PLAIN;
+            if (p - script->dashes >= 2 && p[-1] == '-' && p[-2] == '-') {
+                script->state = SKIM_SCRIPT_PLAIN;
             }
         } else if (*p == '<') {
             bool is_end = is_end_tag(p, end, "script", 6);
-            if (is_end && state == ESCAPED) {
-                return p;
+            if (is_end && script->state == SKIM_SCRIPT_ESCAPED) {
+                break;
             }
             if (is_end) {
-                state = ESCAPED;
-                dashes = p;
-            } else if (state == ESCAPED && end - p > 7 && strncasecmp(p + 1, "script", 6) == 0 &&
+                script->state = SKIM_SCRIPT_ESCAPED;
+                script->dashes = p;
+            } else if (script->state == SKIM_SCRIPT_ESCAPED && end - p > 7 &&
+                       strncasecmp(p + 1, "script", 6) == 0 &&
                        (scan_class(p[7]) & (SCAN_SPACE | SCAN_TAG_NAME_END)) != 0) {
-                state = DOUBLE_ESCAPED;
-                dashes = p;
+                script->state = SKIM_SCRIPT_DOUBLE;
+                script->dashes = p;
             }
         }
         p++;
     }
-    return end;
+    return p < end ? p : end;
+}
+
+const char *skim_script_end(const char *p, const char *end)
+{
+    SkimScript script = {.state = SKIM_SCRIPT_PLAIN, .dashes = p};
+    return skim_script_scan(&script, p, end, end);
 }
 
 /* ---- comments ---- */

@@ -54,12 +54,26 @@ static inline bool skim_starts(const char *p, const char *end, const char *word,
  * wanted go to tag. Returns where the tag ends; NULL: the text ends within the tag. */
 const char *skim_attributes(const char *p, const char *end, uint32_t wanted, HtmlTag *tag);
 
+/* The same for one attribute, or for the ">", which sets *over. NULL: the text ends within. */
+const char *skim_attribute(const char *p, const char *end, uint32_t wanted, HtmlTag *tag,
+                           bool *over);
+
 /* The "<" of the end tag of this name, which ends raw text; end when there is none. */
 const char *skim_raw_end(const char *p, const char *end, HtmlSlice name);
 /* The same for the text of a script: after "<!--" a "<script" hides the next "</script" until
  * "-->".
  */
 const char *skim_script_end(const char *p, const char *end);
+
+/* Where a script is that is read in pieces. */
+typedef struct SkimScript {
+    enum { SKIM_SCRIPT_PLAIN, SKIM_SCRIPT_ESCAPED, SKIM_SCRIPT_DOUBLE } state;
+    const char *dashes; /* the earliest byte that may belong to the dashes before a ">" */
+} SkimScript;
+
+/* Reads a script on from p: returns the "<" of its end tag, or the place from limit on (or end)
+ * where to go on with more text. No end tag is found that begins at limit or later. */
+const char *skim_script_scan(SkimScript *script, const char *p, const char *limit, const char *end);
 
 /* p is behind "<!--". Returns where the comment ends. */
 const char *skim_comment_end(const char *p, const char *end);

@@ -11,8 +11,6 @@
 #define ZSTD_WINDOW_LOG    23                 /* 8 MiB: what RFC 9659 allows for content codings */
 #define KEEP_BYTES         ((size_t)4 << 20)  /* scratch that is kept from page to page */
 
-typedef enum Coding { CODING_GZIP, CODING_DEFLATE, CODING_BROTLI, CODING_ZSTD, CODING_NONE } Coding;
-
 const char *decode_status_name(DecodeStatus status)
 {
     switch (status) {
@@ -72,8 +70,7 @@ void decoder_delete(Decoder *decoder)
     free(decoder);
 }
 
-/* Whether the start reads like text: then a body that no codec wants was never encoded. */
-static bool looks_plain(const DecodeInput *in)
+bool decode_looks_plain(const DecodeInput *in)
 {
     size_t n = in->left < 64 ? in->left : 64;
     for (size_t i = 0; i < n; i++) {
@@ -95,7 +92,8 @@ static DecodeStatus copy_plain(DecodeInput in, DecodeTarget *sink)
     return n < in.left ? DECODE_LIMIT : DECODE_OK;
 }
 
-static DecodeStatus decode_one(Decoder *decoder, Coding coding, DecodeInput in, DecodeTarget *sink)
+static DecodeStatus decode_one(Decoder *decoder, DecodeCodec coding, DecodeInput in,
+                               DecodeTarget *sink)
 {
     if (in.left == 0) {
         return DECODE_OK; /* answers to HEAD, 304, and servers that compress nothing into nothing */
@@ -103,17 +101,17 @@ static DecodeStatus decode_one(Decoder *decoder, Coding coding, DecodeInput in, 
     DecodeStatus status = DECODE_OK;
     size_t before = sink->out->length;
     switch (coding) {
-    case CODING_GZIP:
+    case DECODE_CODEC_GZIP:
         if (!decode_is_gzip(&in)) {
             return copy_plain(in, sink);
         }
         return decode_gzip(decoder, in, sink);
-    case CODING_ZSTD:
+    case DECODE_CODEC_ZSTD:
         if (!decode_is_zstd(&in)) {
             return copy_plain(in, sink);
         }
         return decode_zstd(decoder, in, sink);
-    case CODING_DEFLATE:
+    case DECODE_CODEC_DEFLATE:
         if (decode_is_gzip(&in)) {
             return decode_gzip(decoder, in, sink);
         }
@@ -124,36 +122,37 @@ static DecodeStatus decode_one(Decoder *decoder, Coding coding, DecodeInput in, 
                 return status;
             }
         }
-        status = decode_zlib(decoder, -15, &(DecodeInput){in.next, in.left}, sink);
+        status = decode_zlib(decoder, -15, &(DecodeInput){.next = in.next, .left = in.left}, sink);
         break;
-    case CODING_BROTLI:
+    case DECODE_CODEC_BROTLI:
         status = decode_brotli(decoder, in, sink);
         break;
-    case CODING_NONE:
+    case DECODE_CODEC_NONE:
         return copy_plain(in, sink);
     }
     bool is_failure = status == DECODE_BROKEN || status == DECODE_TRUNCATED;
-    if (is_failure && looks_plain(&in)) {
+    if (is_failure && decode_looks_plain(&in)) {
         sink->out->length = before;
         return copy_plain(in, sink);
     }
     return status;
 }
 
-static Coding coding_of(const char *word, size_t length)
+static DecodeCodec coding_of(const char *word, size_t length)
 {
     static const struct {
         const char *name;
-        Coding coding;
-    } names[] = {{"gzip", CODING_GZIP},  {"x-gzip", CODING_GZIP}, {"deflate", CODING_DEFLATE},
-                 {"br", CODING_BROTLI},  {"zstd", CODING_ZSTD},   {"x-deflate", CODING_DEFLATE},
-                 {"x-zstd", CODING_ZSTD}};
+        DecodeCodec coding;
+    } names[] = {{"gzip", DECODE_CODEC_GZIP},       {"x-gzip", DECODE_CODEC_GZIP},
+                 {"deflate", DECODE_CODEC_DEFLATE}, {"br", DECODE_CODEC_BROTLI},
+                 {"zstd", DECODE_CODEC_ZSTD},       {"x-deflate", DECODE_CODEC_DEFLATE},
+                 {"x-zstd", DECODE_CODEC_ZSTD}};
     for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
         if (strlen(names[i].name) == length && strncasecmp(word, names[i].name, length) == 0) {
             return names[i].coding;
         }
     }
-    return CODING_NONE;
+    return DECODE_CODEC_NONE;
 }
 
 static bool is_delimiter(char c)
@@ -161,8 +160,8 @@ static bool is_delimiter(char c)
     return c == ',' || c == ' ' || c == '\t' || c == '\r' || c == '\n' || c == '"';
 }
 
-/* The codings of a header value in the order of the list; false when there are too many. */
-static bool read_codings(const char *value, size_t length, Coding *codings, size_t *n)
+bool decode_codecs_of(const char *value, size_t length, DecodeCodec codings[DECODE_MAX_CODINGS],
+                      size_t *n)
 {
     *n = 0;
     size_t i = 0;
@@ -171,8 +170,8 @@ static bool read_codings(const char *value, size_t length, Coding *codings, size
         while (i < length && !is_delimiter(value[i])) {
             i++;
         }
-        Coding coding = coding_of(value + start, i - start);
-        if (coding != CODING_NONE) {
+        DecodeCodec coding = coding_of(value + start, i - start);
+        if (coding != DECODE_CODEC_NONE) {
             if (*n == DECODE_MAX_CODINGS) {
                 return false;
             }
@@ -186,12 +185,12 @@ static bool read_codings(const char *value, size_t length, Coding *codings, size
 DecodeStatus decode_content(Decoder *decoder, const char *encoding, size_t encoding_length,
                             const char *raw, size_t length, Buffer *out, unsigned max_ratio)
 {
-    Coding codings[DECODE_MAX_CODINGS];
+    DecodeCodec codings[DECODE_MAX_CODINGS];
     size_t n = 0;
-    if (!read_codings(encoding, encoding == NULL ? 0 : encoding_length, codings, &n)) {
+    if (!decode_codecs_of(encoding, encoding == NULL ? 0 : encoding_length, codings, &n)) {
         return DECODE_BROKEN;
     }
-    DecodeInput in = {raw, length};
+    DecodeInput in = {.next = raw, .left = length};
     DecodeStatus worst = DECODE_OK;
     size_t limit = out->limit - out->length;
     if (n == 0) {
@@ -213,7 +212,7 @@ DecodeStatus decode_content(Decoder *decoder, const char *encoding, size_t encod
             return status; /* no next coding for a bomb */
         }
         worst = worst == DECODE_OK ? status : worst;
-        in = (DecodeInput){target->data, target->length};
+        in = (DecodeInput){.next = target->data, .left = target->length};
     }
     return worst;
 }

@@ -19,6 +19,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 #include "base/memory/buffer.h"
 #include "base/core/result.h"
@@ -63,6 +64,24 @@ typedef struct DecodeBounds {
     size_t max_bytes;   /* decoded; the sink gets exactly that many when there are more */
     unsigned max_ratio; /* 0: none */
 } DecodeBounds;
+
+/* Where a body comes from that is not in memory as a whole. */
+typedef struct DecodeSource {
+    /* Puts more behind the *left bytes at *next, which may move. False: there is no more. */
+    bool (*read)(void *context, const char **next, size_t *left);
+    /* Begins again. */
+    void (*rewind)(void *context);
+    void *context;
+    uint64_t length; /* of the body */
+} DecodeSource;
+
+/* A body of any length in pieces of at most 64 KiB: what decode_content would give, in memory that
+ * does not grow with it; but text of which a codec makes something before it fails is not taken as
+ * plain: a caller who knows passes no encoding. Several codings in a row are beyond it:
+ * DECODE_BROKEN, and nothing is given. A sink that stops ends it with DECODE_OK. */
+DecodeStatus decode_content_stream(Decoder *decoder, const char *encoding, size_t encoding_length,
+                                   const DecodeSource *source, DecodeBounds bounds, DecodeSink sink,
+                                   void *context);
 
 /* A gzip file of any length (a sitemap) in pieces of at most 64 KiB, all members. A sink that stops
  * ends it with DECODE_OK. */

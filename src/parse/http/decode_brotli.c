@@ -11,7 +11,7 @@ static void brotli_free(void *opaque, void *address)
     (void)address;
 }
 
-static DecodeStep brotli_step(Decoder *decoder, DecodeInput *in, char **out, size_t *room)
+DecodeStep decode_brotli_step(Decoder *decoder, DecodeInput *in, char **out, size_t *room)
 {
     const uint8_t *next_in = (const uint8_t *)in->next;
     uint8_t *next_out = (uint8_t *)*out;
@@ -34,17 +34,29 @@ static DecodeStep brotli_step(Decoder *decoder, DecodeInput *in, char **out, siz
     return is_memory ? DECODE_STEP_MEMORY : DECODE_STEP_ERROR;
 }
 
-DecodeStatus decode_brotli(Decoder *decoder, DecodeInput in, DecodeTarget *sink)
+DecodeStatus decode_brotli_begin(Decoder *decoder)
 {
     arena_reset(&decoder->brotli_memory);
     decoder->brotli =
         BrotliDecoderCreateInstance(brotli_alloc, brotli_free, &decoder->brotli_memory);
-    if (decoder->brotli == NULL) {
-        return DECODE_MEMORY;
+    return decoder->brotli == NULL ? DECODE_MEMORY : DECODE_OK;
+}
+
+void decode_brotli_end(Decoder *decoder)
+{
+    if (decoder->brotli != NULL) {
+        BrotliDecoderDestroyInstance(decoder->brotli);
+        decoder->brotli = NULL;
     }
-    DecodeStatus status = decode_pump(decoder, brotli_step, &in, sink);
-    BrotliDecoderDestroyInstance(decoder->brotli);
-    decoder->brotli = NULL;
     arena_reset(&decoder->brotli_memory);
+}
+
+DecodeStatus decode_brotli(Decoder *decoder, DecodeInput in, DecodeTarget *sink)
+{
+    DecodeStatus status = decode_brotli_begin(decoder);
+    if (status == DECODE_OK) {
+        status = decode_pump(decoder, decode_brotli_step, &in, sink);
+    }
+    decode_brotli_end(decoder);
     return status;
 }

@@ -2,7 +2,7 @@
 
 #define FAST_BYTES ((size_t)4 << 20) /* libdeflate needs all of the output at once */
 
-static DecodeStep zlib_step(Decoder *decoder, DecodeInput *in, char **out, size_t *room)
+DecodeStep decode_zlib_step(Decoder *decoder, DecodeInput *in, char **out, size_t *room)
 {
     z_stream *z = &decoder->zlib;
     uInt in_now = in->left > UINT32_MAX / 2 ? UINT32_MAX / 2 : (uInt)in->left;
@@ -30,12 +30,15 @@ static DecodeStep zlib_step(Decoder *decoder, DecodeInput *in, char **out, size_
     }
 }
 
+DecodeStatus decode_zlib_begin(Decoder *decoder, int window_bits)
+{
+    return inflateReset2(&decoder->zlib, window_bits) == Z_OK ? DECODE_OK : DECODE_MEMORY;
+}
+
 DecodeStatus decode_zlib(Decoder *decoder, int window_bits, DecodeInput *in, DecodeTarget *sink)
 {
-    if (inflateReset2(&decoder->zlib, window_bits) != Z_OK) {
-        return DECODE_MEMORY;
-    }
-    return decode_pump(decoder, zlib_step, in, sink);
+    DecodeStatus status = decode_zlib_begin(decoder, window_bits);
+    return status == DECODE_OK ? decode_pump(decoder, decode_zlib_step, in, sink) : status;
 }
 
 bool decode_is_gzip(const DecodeInput *in)
@@ -77,49 +80,9 @@ DecodeStatus decode_gzip(Decoder *decoder, DecodeInput in, DecodeTarget *sink)
     }
     DecodeStatus status = DECODE_OK;
     do { /* one member after the other; what follows the last one is padding */
-        status = decode_zlib(decoder, 15 + 16, &in, sink);
+        status = decode_zlib(decoder, DECODE_GZIP_WINDOW, &in, sink);
     } while (status == DECODE_OK && decode_is_gzip(&in));
     return status;
-}
-
-DecodeStatus decode_gzip_stream(Decoder *decoder, const char *raw, size_t length,
-                                DecodeBounds bounds, DecodeSink sink, void *context)
-{
-    DecodeInput in = {raw, length};
-    size_t given = 0;
-    if (!decode_is_gzip(&in)) {
-        return DECODE_BROKEN;
-    }
-    do {
-        Buffer *piece = &decoder->scratch[0];
-        piece->limit = DECODE_STEP_BYTES;
-        if (inflateReset2(&decoder->zlib, 15 + 16) != Z_OK) {
-            return DECODE_MEMORY;
-        }
-        DecodeStatus status = DECODE_LIMIT;
-        while (status == DECODE_LIMIT) { /* of the piece: there is more */
-            buffer_reset(piece);
-            DecodeTarget one = {.out = piece, .raw_length = length, .is_piece = true};
-            status = decode_pump(decoder, zlib_step, &in, &one);
-            size_t room = bounds.max_bytes - given;
-            size_t n = piece->length < room ? piece->length : room;
-            given += n;
-            if (n > 0 && !sink(context, piece->data, n)) {
-                return DECODE_OK;
-            }
-            if (n < piece->length) {
-                return DECODE_LIMIT;
-            }
-            if (bounds.max_ratio > 0 && given > DECODE_RATIO_FLOOR &&
-                given / bounds.max_ratio >= length) {
-                return DECODE_RATIO;
-            }
-        }
-        if (status != DECODE_OK) {
-            return status;
-        }
-    } while (decode_is_gzip(&in));
-    return DECODE_OK;
 }
 
 bool decode_has_zlib_frame(const DecodeInput *in)

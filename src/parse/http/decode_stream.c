@@ -7,6 +7,11 @@ static bool is_over_ratio(const DecodeTarget *sink)
            decoded / sink->max_ratio >= sink->raw_length;
 }
 
+bool decode_more(DecodeInput *in)
+{
+    return in->source != NULL && in->source->read(in->source->context, &in->next, &in->left);
+}
+
 DecodeStatus decode_pump(Decoder *decoder, DecodeStepFunction step, DecodeInput *in,
                          DecodeTarget *sink)
 {
@@ -42,7 +47,10 @@ DecodeStatus decode_pump(Decoder *decoder, DecodeStepFunction step, DecodeInput 
                                                   : DECODE_BROKEN;
         }
         if (in->left == 0 && left > 0) {
-            return DECODE_TRUNCATED;
+            if (!decode_more(in)) {
+                return DECODE_TRUNCATED;
+            }
+            continue;
         }
         if (produced == 0 && in->left == in_before) {
             return DECODE_BROKEN;

@@ -43,7 +43,11 @@ typedef struct DecodeTarget {
 typedef struct DecodeInput {
     const char *next;
     size_t left;
+    const DecodeSource *source; /* of more; NULL: this is all */
 } DecodeInput;
+
+/* More input behind what is left. False: there is none. */
+bool decode_more(DecodeInput *in);
 
 typedef enum DecodeStep {
     DECODE_STEP_MORE,

@@ -2,7 +2,7 @@
 
 #include <zstd_errors.h>
 
-static DecodeStep zstd_step(Decoder *decoder, DecodeInput *in, char **out, size_t *room)
+DecodeStep decode_zstd_step(Decoder *decoder, DecodeInput *in, char **out, size_t *room)
 {
     ZSTD_inBuffer input = {in->next, in->left, 0};
     ZSTD_outBuffer output = {*out, *room, 0};
@@ -28,12 +28,17 @@ bool decode_is_zstd(const DecodeInput *in)
            (magic & ZSTD_MAGIC_SKIPPABLE_MASK) == ZSTD_MAGIC_SKIPPABLE_START;
 }
 
+void decode_zstd_begin(Decoder *decoder)
+{
+    (void)ZSTD_DCtx_reset(decoder->zstd, ZSTD_reset_session_only);
+}
+
 DecodeStatus decode_zstd(Decoder *decoder, DecodeInput in, DecodeTarget *sink)
 {
     DecodeStatus status = DECODE_OK;
     do { /* one frame after the other */
-        (void)ZSTD_DCtx_reset(decoder->zstd, ZSTD_reset_session_only);
-        status = decode_pump(decoder, zstd_step, &in, sink);
+        decode_zstd_begin(decoder);
+        status = decode_pump(decoder, decode_zstd_step, &in, sink);
     } while (status == DECODE_OK && decode_is_zstd(&in));
     return status;
 }

@@ -14,6 +14,24 @@
 #define MARK_START   0x01 /* tags in the stream: three bytes below ' ', so that words end there */
 #define MARK_END     0x02
 #define HOST_MAX     256
+#define DRAIN_BYTES  ((size_t)64 << 10) /* less is left for the next piece */
+
+typedef struct Words {
+    SimhashCounter counter;
+    uint64_t hashes[2]; /* of the two words before */
+    uint64_t n;
+    uint64_t bytes;
+} Words;
+
+struct DigestPieces {
+    HashStream *hash;
+    size_t
+        hashed;  /* bytes at the front of the stream that the hash has: the word they end in is open
+                  */
+    size_t host; /* and bytes that are no words */
+    bool any;    /* something besides the host was hashed */
+    Words words;
+};
 
 void digest_init(Digest *digest)
 {
@@ -23,6 +41,10 @@ void digest_init(Digest *digest)
 void digest_destroy(Digest *digest)
 {
     free(digest->stream);
+    if (digest->pieces != NULL) {
+        hash_stream_delete(digest->pieces->hash);
+        free(digest->pieces);
+    }
     digest_init(digest);
 }
 
@@ -38,6 +60,7 @@ Result digest_begin(Digest *digest, size_t text_bytes, const char *host, size_t 
     size_t need = text_bytes + text_bytes / 4 + STREAM_SPARE;
     digest->length = 0;
     digest->in_space = false;
+    digest->in_pieces = false;
     if (need > digest->capacity) {
         char *stream = realloc(digest->stream, need);
         if (stream == NULL) {
@@ -54,6 +77,30 @@ Result digest_begin(Digest *digest, size_t text_bytes, const char *host, size_t 
     }
     digest->stream[digest->length++] = '\0';
     return RESULT_OK;
+}
+
+Result digest_begin_pieces(Digest *digest, size_t piece_bytes, const char *host, size_t host_length)
+{
+    if (digest->pieces == NULL) {
+        DigestPieces *pieces = calloc(1, sizeof *pieces);
+        HashStream *hash = hash_stream_new();
+        if (pieces == NULL || hash == NULL) {
+            free(pieces);
+            hash_stream_delete(hash);
+            return RESULT_MEMORY;
+        }
+        pieces->hash = hash;
+        digest->pieces = pieces;
+    }
+    Result rc =
+        digest_begin(digest, piece_bytes + DIGEST_WORD_BYTES + DRAIN_BYTES, host, host_length);
+    if (rc == RESULT_OK) {
+        HashStream *hash = digest->pieces->hash;
+        hash_stream_reset(hash);
+        *digest->pieces = (DigestPieces){.hash = hash, .host = digest->length};
+        digest->in_pieces = true;
+    }
+    return rc;
 }
 
 /* ---- normalising ---- */
@@ -189,13 +236,6 @@ static uint64_t word_hash(const char *p, size_t length)
     return (uint64_t)product ^ (uint64_t)(product >> 64);
 }
 
-typedef struct Words {
-    SimhashCounter counter;
-    uint64_t hashes[2]; /* of the two words before */
-    uint64_t n;
-    uint64_t bytes;
-} Words;
-
 static void add_word(Words *words, const char *p, size_t length)
 {
     uint64_t h = word_hash(p, length);
@@ -257,21 +297,84 @@ static void add_words(Words *words, const char *stream, size_t length)
     }
 }
 
+/* Adds the words of stream[from..to), where a word ends whatever follows. */
+static void add_words_to(Digest *digest, Words *words, size_t from, size_t to)
+{
+    char behind[2 * 64];
+    char *end = digest->stream + to;
+    memcpy(behind, end, sizeof behind);
+    memset(end, 0, sizeof behind);
+    add_words(words, digest->stream + from, to - from);
+    memcpy(end, behind, sizeof behind);
+}
+
+static void hash_rest(Digest *digest)
+{
+    DigestPieces *pieces = digest->pieces;
+    hash_stream_add(pieces->hash, digest->stream + pieces->hashed, digest->length - pieces->hashed);
+    pieces->any = pieces->any || digest->length > pieces->host;
+    pieces->hashed = digest->length;
+}
+
+void digest_drain(Digest *digest)
+{
+    DigestPieces *pieces = digest->pieces;
+    if (!digest->in_pieces || digest->length < DRAIN_BYTES) {
+        return;
+    }
+    size_t cut = digest->length;
+    while (cut > pieces->host && (unsigned char)digest->stream[cut - 1] > ' ') {
+        cut--;
+    }
+    if (cut == pieces->host) { /* one word */
+        if (digest->length < DIGEST_WORD_BYTES) {
+            return;
+        }
+        cut = digest->length;
+    }
+    hash_rest(digest);
+    add_words_to(digest, &pieces->words, pieces->host, cut);
+    memmove(digest->stream, digest->stream + cut, digest->length - cut);
+    digest->length -= cut;
+    pieces->hashed = digest->length;
+    pieces->host = 0;
+}
+
+static void give(DigestResult *result, Words *words)
+{
+    result->text_bytes = words->bytes;
+    if (words->n >= DIGEST_MIN_WORDS) {
+        result->simhash = simhash_of_counter(&words->counter);
+    }
+}
+
+static DigestResult finish_pieces(Digest *digest)
+{
+    DigestResult result = {.text = {0, 0}, .simhash = 0, .text_bytes = 0};
+    DigestPieces *pieces = digest->pieces;
+    hash_rest(digest);
+    if (pieces->any) {
+        result.text = hash_stream_result(pieces->hash);
+        add_words_to(digest, &pieces->words, pieces->host, digest->length);
+        give(&result, &pieces->words);
+    }
+    return result;
+}
+
 DigestResult digest_finish(Digest *digest)
 {
     DigestResult result = {.text = {0, 0}, .simhash = 0, .text_bytes = 0};
+    if (digest->in_pieces) {
+        return finish_pieces(digest);
+    }
     size_t host = digest->length == 0 ? 0 : strlen(digest->stream) + 1;
     if (digest->length <= host) {
         return result;
     }
     result.text = hash_128(digest->stream, digest->length);
-    memset(digest->stream + digest->length, 0, 2 * 64);
     Words words;
     memset(&words, 0, sizeof words);
-    add_words(&words, digest->stream + host, digest->length - host);
-    result.text_bytes = words.bytes;
-    if (words.n >= DIGEST_MIN_WORDS) {
-        result.simhash = simhash_of_counter(&words.counter);
-    }
+    add_words_to(digest, &words, host, digest->length);
+    give(&result, &words);
     return result;
 }

@@ -12,6 +12,10 @@
  * consecutive words, tags being white space. Two texts are near when their simhashes differ in at
  * most 3 bits.
  *
+ * A page that is read in pieces (digest_begin_pieces) has the same fingerprints: what was written
+ * is hashed between the pieces (digest_drain), and memory stays bounded whatever the page's length.
+ * Only a single word longer than DIGEST_WORD_BYTES is then counted as several.
+ *
  * Owns: the stream, which is sized for the page beforehand; the recipe never writes more than that
  * (1.25 bytes for each byte read).
  * Threads: a Digest belongs to one thread and is reused.
@@ -26,11 +30,17 @@
 #include "base/core/hash.h"
 #include "base/core/result.h"
 
+#define DIGEST_WORD_BYTES ((size_t)256 << 10)
+
+typedef struct DigestPieces DigestPieces; /* what was hashed before */
+
 typedef struct Digest {
     char *stream; /* owned */
     size_t length;
     size_t capacity;
-    bool in_space; /* the stream ends with a space that more white space belongs to */
+    bool in_space;        /* the stream ends with a space that more white space belongs to */
+    DigestPieces *pieces; /* owned; NULL until a page is read in pieces */
+    bool in_pieces;       /* this page is */
 } Digest;
 
 typedef struct DigestResult {
@@ -46,6 +56,11 @@ void digest_destroy(Digest *digest);
 
 /* Begins a page of text_bytes bytes; host may be empty. RESULT_MEMORY. */
 Result digest_begin(Digest *digest, size_t text_bytes, const char *host, size_t host_length);
+/* Begins a page that comes in pieces of at most piece_bytes each. RESULT_MEMORY. */
+Result digest_begin_pieces(Digest *digest, size_t piece_bytes, const char *host,
+                           size_t host_length);
+/* Between two pieces: hashes what was written. */
+void digest_drain(Digest *digest);
 /* Text as it is in the document. decode: with its character references (not in raw text). */
 void digest_text(Digest *digest, const char *text, size_t length, bool decode);
 /* A tag; id is an HtmlTagId. */

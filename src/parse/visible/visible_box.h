@@ -8,7 +8,7 @@
 
 #include <stdint.h>
 
-#include "parse/html/html_tags.h"
+#include "parse/text/html_tags.h"
 
 /* The property display, as far as text goes. */
 typedef enum VisibleBox {

@@ -12,7 +12,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "parse/html/html_tags.h"
+#include "parse/text/html_tags.h"
 
 #define VISIBLE_HEADINGS_MAX 4096u
 #define VISIBLE_LINKS_MAX    262144u

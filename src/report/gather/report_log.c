@@ -41,6 +41,11 @@ static void take_page(ReportLog *log, const CrawlLogLine *line, uint64_t bytes)
     log->pages++;
     log->duplicates += line->duplicate_of.length > 0;
     log->near_duplicates += line->near.length > 0;
+    log->unread += line->unread;
+    log->beyond_pages += line->links_beyond > 0;
+    log->beyond_links += (uint64_t)(line->links_beyond > 0 ? line->links_beyond : 0);
+    log->long_pages += line->links_long > 0;
+    log->long_links += (uint64_t)(line->links_long > 0 ? line->links_long : 0);
     count_status(&log->statuses, line, bytes);
     histogram_add(&log->durations, (uint64_t)(line->duration_ms > 0 ? line->duration_ms : 0));
     rank(log->slowest, (uint64_t)(line->duration_ms > 0 ? line->duration_ms : 0), line->url);
@@ -49,6 +54,8 @@ static void take_page(ReportLog *log, const CrawlLogLine *line, uint64_t bytes)
         tally_add(&log->types, type.length == 0 ? "(none)" : type.bytes,
                   type.length == 0 ? 6 : type.length, bytes);
         histogram_add(&log->lengths, bytes);
+        histogram_add(&log->speeds,
+                      bytes * 1000 / (uint64_t)(line->duration_ms > 0 ? line->duration_ms : 1));
         rank(log->largest, bytes, line->url);
     }
 }

@@ -31,6 +31,11 @@ typedef struct ReportLog {
     uint64_t duplicates;
     uint64_t near_duplicates;
     uint64_t truncated;
+    uint64_t unread;       /* pages of which only the beginning was read for links */
+    uint64_t beyond_pages; /* with more links than parse.max_links */
+    uint64_t beyond_links; /* these links */
+    uint64_t long_pages;   /* with links longer than scope.max_url_length */
+    uint64_t long_links;
     WallTime first;
     WallTime last;
     Tally statuses;        /* of pages, with bytes */
@@ -39,6 +44,7 @@ typedef struct ReportLog {
     Tally errors;          /* by class */
     Tally refusals;        /* URLs that were scheduled and not requested, by rule */
     Histogram lengths;     /* bytes of pages with status 2xx */
+    Histogram speeds;      /* bytes a second of these pages */
     Histogram durations;   /* ms of answered requests for pages */
     Series pages_s;
     Series bytes_s;

@@ -45,6 +45,11 @@ static void tell_summary(Telling *tell)
     if (log->pages > 0) {
         tell_share(tell, "duplicates", log->duplicates, log->pages);
         tell_count(tell, "cut off (truncated)", log->truncated);
+        tell_count(tell, "not read to the end for links", log->unread);
+        tell_count(tell, "pages beyond parse.max_links", log->beyond_pages);
+        tell_count(tell, "links beyond it", log->beyond_links);
+        tell_count(tell, "pages with links that are too long", log->long_pages);
+        tell_count(tell, "such links", log->long_links);
     }
 }
 
@@ -104,6 +109,11 @@ static void tell_answers(Telling *tell)
         tell_fact(tell, "median size", words_bytes(histogram_quantile(&log->lengths, 0.5), text));
         tell_fact(tell, "mean size", words_bytes(log->lengths.sum / (double)log->lengths.n, text));
         tell_histogram(tell, "Bytes of a page", &log->lengths, words_bytes_range);
+    }
+    if (log->speeds.n > 0) {
+        tell_fact(tell, "median speed, bytes a second",
+                  words_bytes(histogram_quantile(&log->speeds, 0.5), text));
+        tell_histogram(tell, "Bytes a second of a page", &log->speeds, words_bytes_range);
     }
     if (log->durations.n > 0) {
         tell_fact(tell, "median duration",

@@ -1,9 +1,8 @@
-#include "parse/html/robots_meta.h"
+#include "parse/robots/robots_meta.h"
 
 #include <string.h>
 #include <strings.h>
 
-#include "parse/html/html.h"
 #include "parse/robots/robots_line.h"
 
 typedef struct Directive {

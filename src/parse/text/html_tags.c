@@ -1,4 +1,4 @@
-#include "parse/html/html_tags.h"
+#include "parse/text/html_tags.h"
 
 #include "base/core/hash.h"
 

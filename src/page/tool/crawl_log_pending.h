@@ -17,8 +17,8 @@
  * Owns: nothing; files are opened and closed by each call, but for the descriptor that is passed.
  * Threads: ingest.
  * Errors: RESULT_FULL, RESULT_IO and the like. */
-#ifndef PAGE_CRAWL_LOG_PENDING_H
-#define PAGE_CRAWL_LOG_PENDING_H
+#ifndef PAGE_TOOL_CRAWL_LOG_PENDING_H
+#define PAGE_TOOL_CRAWL_LOG_PENDING_H
 
 #include <stdint.h>
 

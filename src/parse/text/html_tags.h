@@ -5,8 +5,8 @@
  * bytes are told apart by a hash of their bytes.
  * Threads: pure functions.
  * Source: html.spec.whatwg.org 13.2. */
-#ifndef PARSE_HTML_HTML_TAGS_H
-#define PARSE_HTML_HTML_TAGS_H
+#ifndef PARSE_TEXT_HTML_TAGS_H
+#define PARSE_TEXT_HTML_TAGS_H
 
 #include <stddef.h>
 #include <stdint.h>

@@ -1,4 +1,4 @@
-#include "page/crawl_log_pending.h"
+#include "page/tool/crawl_log_pending.h"
 
 #include <dirent.h>
 #include <errno.h>

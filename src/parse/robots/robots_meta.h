@@ -9,11 +9,17 @@
  * "unavailable_after: ...") changes nothing.
  *
  * Threads: pure functions. */
-#ifndef PARSE_HTML_ROBOTS_META_H
-#define PARSE_HTML_ROBOTS_META_H
+#ifndef PARSE_ROBOTS_ROBOTS_META_H
+#define PARSE_ROBOTS_ROBOTS_META_H
 
 #include <stdbool.h>
 #include <stddef.h>
+
+enum { /* robots instructions for this page, from <meta name=robots> and X-Robots-Tag */
+       PAGE_NOINDEX = 1,
+       PAGE_NOFOLLOW = 2,
+       PAGE_NOARCHIVE = 4,
+};
 
 /* Whether a meta element of this name speaks to agent (a product token or NULL): "robots" does. */
 bool robots_meta_names(const char *name, size_t length, const char *agent);

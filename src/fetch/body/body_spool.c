@@ -1,0 +1,133 @@
+#include "fetch/body/body_spool.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/core/temporary_file.h"
+#include "base/thread/log.h"
+#include "parse/http/http_header.h"
+
+bool body_spool_is_for(const Buffer *header, const Buffer *body)
+{
+    HttpHeader answer;
+    HttpField field;
+    if (http_header_parse(&answer, buffer_string(header), header->length) != RESULT_OK ||
+        answer.status < 200 || answer.status >= 300) {
+        return false;
+    }
+    if (http_header_find(&answer, "Content-Type", &field)) {
+        HttpContentType type = http_header_content_type(field.value, field.value_length);
+        return http_header_is_type(&type, "text/html") ||
+               http_header_is_type(&type, "application/xhtml+xml");
+    }
+    if (http_header_find(&answer, "Content-Encoding", &field)) {
+        return true; /* nobody can tell yet */
+    }
+    const char *text = buffer_string(body);
+    return text[strspn(text, " \t\r\n\f\xef\xbb\xbf")] == '<';
+}
+
+/* Appends as much as may be in it. */
+static Result write_all(BodySpool *spool, const char *bytes, size_t length)
+{
+    size_t done = 0;
+    while (done < length) {
+        ssize_t n = write(spool->fd, bytes + done, length - done);
+        if (n < 0 && errno == EINTR) {
+            continue;
+        }
+        if (n <= 0) {
+            int error = n < 0 ? errno : ENOSPC;
+            LOG_WARN("fetch", "a long page is cut: its file cannot be written", "error=\"%s\"",
+                     strerror(error));
+            return result_of_errno(error);
+        }
+        done += (size_t)n;
+        spool->length += (uint64_t)n;
+    }
+    return RESULT_OK;
+}
+
+static void count(BodySpool *spool, const BodySpoolOptions *options)
+{
+    if (options->gate != NULL) {
+        byte_gate_move(&spool->share, options->gate, (size_t)spool->length);
+    }
+}
+
+static bool has_room(const BodySpoolOptions *options)
+{
+    return options->gate == NULL || byte_gate_is_open(options->gate);
+}
+
+Result body_spool_open(BodySpool *spool, const BodySpoolOptions *options, Buffer *body)
+{
+    if (options->directory == NULL || body->length >= options->max_bytes || !has_room(options)) {
+        return RESULT_LIMIT;
+    }
+    *spool = (BodySpool){.is_open = false};
+    Result rc = temporary_file_open(AT_FDCWD, options->directory, &spool->fd);
+    if (rc != RESULT_OK) {
+        LOG_WARN("fetch", "a long page is cut: no file for it", "directory=%s error=\"%s\"",
+                 options->directory, result_name(rc));
+        return rc;
+    }
+    rc = write_all(spool, buffer_string(body), body->length);
+    if (rc != RESULT_OK) {
+        (void)close(spool->fd);
+        *spool = (BodySpool){.is_open = false};
+        return rc;
+    }
+    spool->is_open = true;
+    buffer_destroy(body);
+    count(spool, options);
+    return RESULT_OK;
+}
+
+Result body_spool_add(BodySpool *spool, const BodySpoolOptions *options, const char *bytes,
+                      size_t length)
+{
+    uint64_t room = has_room(options) ? options->max_bytes - spool->length : 0;
+    size_t n = length < room ? length : (size_t)room;
+    Result rc = write_all(spool, bytes, n);
+    count(spool, options);
+    if (rc == RESULT_OK && n < length) {
+        rc = RESULT_LIMIT;
+    }
+    spool->is_cut = spool->is_cut || rc != RESULT_OK;
+    return rc;
+}
+
+Result body_spool_read(const BodySpool *spool, uint64_t offset, char *bytes, size_t size,
+                       size_t *length)
+{
+    *length = 0;
+    while (*length < size) {
+        ssize_t n = pread(spool->fd, bytes + *length, size - *length, (off_t)(offset + *length));
+        if (n < 0 && errno == EINTR) {
+            continue;
+        }
+        if (n < 0) {
+            int error = errno;
+            LOG_WARN("parse", "the file of a long page cannot be read", "error=\"%s\"",
+                     strerror(error));
+            return result_of_errno(error);
+        }
+        if (n == 0) {
+            break;
+        }
+        *length += (size_t)n;
+    }
+    return RESULT_OK;
+}
+
+void body_spool_close(BodySpool *spool)
+{
+    if (spool->is_open) {
+        (void)close(spool->fd);
+        byte_gate_move(&spool->share, NULL, 0);
+    }
+    *spool = (BodySpool){.is_open = false};
+}

@@ -1,0 +1,28 @@
+/* Seen links: the keys of the links that a page has already named.
+ *
+ * What: a hash set of 64-bit keys, used again for page after page. It holds a bounded number of
+ * keys, since a page may name any number of URLs: what is beyond counts as new each time.
+ * Owns: its table, which grows with the links of a page and is given back after a large one.
+ * Threads: one.
+ * Errors: without memory for a larger table keys count as new. */
+#ifndef PAGE_TOOL_SEEN_LINKS_H
+#define PAGE_TOOL_SEEN_LINKS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+typedef struct SeenLinks {
+    uint64_t *keys; /* open addressing; 0 = free */
+    size_t slots;
+    size_t count;
+} SeenLinks;
+
+/* Adds a key while there are fewer than most of them (at least 4 096). True: it was not there. */
+bool seen_links_note(SeenLinks *seen, uint64_t key, size_t most);
+/* Empties the set. */
+void seen_links_forget(SeenLinks *seen);
+/* Frees the table; a zeroed set is an empty one. */
+void seen_links_destroy(SeenLinks *seen);
+
+#endif

@@ -1,0 +1,251 @@
+#include "parse/html/html_resolve.h"
+
+#include <stdint.h>
+#include <string.h>
+#include <strings.h>
+
+#include "parse/html/html_parser.h"
+
+#define BATCH ((size_t)8192) /* references that are handed on together */
+/* While a frameset may still take the place of the body, its references wait for so many batches.
+ */
+#define PATIENCE ((size_t)8)
+/* References of one element beyond a batch: a srcset. */
+#define ELEMENT ((size_t)1 << 16)
+
+/* Whether a base of another scheme takes the document's place: then nothing relative is http. */
+static bool is_foreign_base(const char *href, size_t length)
+{
+    size_t i = 0;
+    while (i < length &&
+           ((href[i] >= 'a' && href[i] <= 'z') || (href[i] >= 'A' && href[i] <= 'Z') ||
+            (i > 0 && ((href[i] >= '0' && href[i] <= '9') || href[i] == '+' || href[i] == '-' ||
+                       href[i] == '.')))) {
+        i++;
+    }
+    if (i == 0 || i == length || href[i] != ':') {
+        return false;
+    }
+    static const char *const ignored[] = {"http", "https", "data", "javascript"};
+    for (size_t k = 0; k < sizeof ignored / sizeof *ignored; k++) {
+        if (strlen(ignored[k]) == i && strncasecmp(href, ignored[k], i) == 0) {
+            return false; /* broken, or not allowed as a base: as if it were not there */
+        }
+    }
+    return true;
+}
+
+static Result set_base(HtmlParser *p)
+{
+    p->base = &p->document;
+    if (!p->tree.has_base) {
+        return RESULT_OK;
+    }
+    HtmlSlice href = p->tree.base;
+    while (href.length > 0 && (unsigned char)href.bytes[0] <= ' ') {
+        href.bytes++;
+        href.length--;
+    }
+    Result rc = url_parse_in_document(&p->base_url, &p->document, href.bytes, href.length,
+                                      p->query_encoding);
+    if (rc == RESULT_OK) {
+        p->base = &p->base_url;
+    } else if (rc == RESULT_INVALID && is_foreign_base(href.bytes, href.length)) {
+        p->base = NULL;
+    }
+    return rc == RESULT_MEMORY ? rc : RESULT_OK;
+}
+
+/* A reference that differs from the base by its fragment only is the base: such are the tables of
+ * contents, and they need no parsing. */
+static bool is_fragment(const HtmlParser *p, const char *bytes, size_t length)
+{
+    return p->base != NULL && length > 0 && bytes[0] == '#' && p->base->length > 0;
+}
+
+static Result resolve_url(HtmlParser *p, const HtmlRef *ref, const Url **url)
+{
+    if (is_fragment(p, ref->bytes, ref->length)) {
+        *url = p->base;
+        return RESULT_OK;
+    }
+    *url = &p->link;
+    return url_parse_in_document(&p->link, p->base, ref->bytes, ref->length, p->query_encoding);
+}
+
+static Result resolve(HtmlParser *p, const HtmlRef *ref, PageLink *link)
+{
+    const Url *url = NULL;
+    Result rc = resolve_url(p, ref, &url);
+    if (rc != RESULT_OK) {
+        return rc;
+    }
+    if (url->length > p->options.max_link_bytes) {
+        return RESULT_LIMIT;
+    }
+    link->url = arena_copy(&p->arena, url->href, url->length);
+    link->length = url->length;
+    return link->url == NULL ? RESULT_MEMORY : RESULT_OK;
+}
+
+static Result collect(HtmlParser *p, Page *page)
+{
+    Result rc = set_base(p);
+    HtmlTree *tree = &p->tree;
+    size_t room = tree->n_refs < p->options.max_links ? tree->n_refs : p->options.max_links;
+    PageLink *links = NULL;
+    if (rc == RESULT_OK && room > 0) {
+        links = arena_alloc(&p->arena, room * sizeof *links);
+        rc = links == NULL ? RESULT_MEMORY : RESULT_OK;
+    }
+    page->n_links_dropped = tree->n_dropped;
+    size_t n = 0;
+    for (size_t i = 0; i < tree->n_refs && rc == RESULT_OK; i++) {
+        const HtmlRef *ref = &tree->refs[i];
+        if (n == room) {
+            page->n_links_dropped += tree->n_refs - i;
+            break;
+        }
+        Result one = resolve(p, ref, &links[n]);
+        if (one == RESULT_OK) {
+            links[n].kind = ref->kind;
+            links[n].flags = ref->flags;
+            n++;
+        } else if (one == RESULT_LIMIT) {
+            page->n_links_dropped++;
+        } else if (one == RESULT_MEMORY) {
+            rc = one;
+        }
+    }
+    page->links = links;
+    page->n_links = n;
+    return rc;
+}
+
+/* ---- links that are taken while the page is read ---- */
+
+/* What the tree knows and the arena holds moves elsewhere, so that the arena can be emptied. */
+static Result empty_arena(HtmlParser *p)
+{
+    HtmlTree *tree = &p->tree;
+    if (tree->title != NULL && tree->title != p->title) {
+        size_t n = strlen(tree->title);
+        memcpy(p->title, tree->title, n + 1);
+        tree->title = p->title;
+    }
+    if (tree->has_base && tree->base.bytes != p->base_text.data) {
+        buffer_reset(&p->base_text);
+        Result rc = buffer_append(&p->base_text, tree->base.bytes, tree->base.length);
+        if (rc != RESULT_OK) {
+            return rc;
+        }
+        tree->base.bytes = buffer_string(&p->base_text);
+    }
+    arena_reset(&p->arena);
+    return RESULT_OK;
+}
+
+static Result hand_on(HtmlParser *p)
+{
+    HtmlTree *tree = &p->tree;
+    Result rc = set_base(p);
+    for (size_t i = 0; i < tree->n_refs && rc == RESULT_OK; i++) {
+        const HtmlRef *ref = &tree->refs[i];
+        const Url *url = NULL;
+        Result one = resolve_url(p, ref, &url);
+        if (one == RESULT_OK) {
+            PageLink link = {
+                .url = url->href, .length = url->length, .kind = ref->kind, .flags = ref->flags};
+            p->taker.take(p->taker.context, &link, tree->robots);
+        } else if (one == RESULT_MEMORY) {
+            rc = one;
+        }
+    }
+    p->has_taken = p->has_taken || tree->n_refs > 0;
+    p->without_base = p->without_base || (tree->n_refs > 0 && !tree->has_base);
+    tree->n_refs = 0;
+    tree->body_first_ref = 0;
+    return rc;
+}
+
+static void take_batch(void *context)
+{
+    HtmlParser *p = context;
+    HtmlTree *tree = &p->tree;
+    bool may_vanish = tree->wants_text && tree->mode == HTML_MODE_BODY;
+    if (may_vanish && tree->n_refs < PATIENCE * BATCH &&
+        p->arena.used_bytes < p->arena.limit_bytes / 2) {
+        return;
+    }
+    if (may_vanish) {
+        tree->wants_text = false; /* no frameset takes the place of links that were taken */
+    }
+    if (html_resolve_has_late_base(p)) {
+        tree->n_refs = 0; /* this reading is of no use */
+    }
+    if (hand_on(p) != RESULT_OK || empty_arena(p) != RESULT_OK) {
+        tree->failed = true;
+    }
+}
+
+void html_resolve_begin(HtmlParser *p, const HtmlLinkTaker *taker)
+{
+    HtmlTree *tree = &p->tree;
+    p->taker = *taker;
+    p->base = NULL;
+    p->has_taken = false;
+    p->without_base = false;
+    p->has_late_base = false;
+    bool takes = taker->take != NULL;
+    tree->take = take_batch;
+    tree->take_context = p;
+    tree->refs_batch = takes ? BATCH : SIZE_MAX;
+    tree->arena_batch = takes ? p->arena.limit_bytes / 4 : SIZE_MAX;
+    if (takes) {
+        tree->refs_limit = PATIENCE * BATCH + ELEMENT;
+    }
+}
+
+void html_resolve_encoding(HtmlParser *p, const char *encoding)
+{
+    p->query_encoding = strcmp(encoding, "UTF-8") == 0 ? NULL : encoding;
+}
+
+bool html_resolve_has_late_base(HtmlParser *p)
+{
+    return p->without_base && p->tree.has_base && !p->has_late_base;
+}
+
+void html_resolve_late_base(HtmlParser *p)
+{
+    if (p->has_late_base) {
+        p->tree.has_base = true;
+        p->tree.base_in_body = false;
+        p->tree.base =
+            (HtmlSlice){.bytes = buffer_string(&p->late_base), .length = p->late_base.length};
+    }
+}
+
+void html_resolve_restart(HtmlParser *p)
+{
+    if (html_resolve_has_late_base(p)) {
+        buffer_reset(&p->late_base);
+        p->has_late_base =
+            buffer_append(&p->late_base, p->tree.base.bytes, p->tree.base.length) == RESULT_OK;
+    }
+    if (p->has_taken) {
+        p->taker.restart(p->taker.context);
+    }
+    p->has_taken = false;
+    p->without_base = false;
+    arena_reset(&p->arena);
+}
+
+Result html_resolve_rest(HtmlParser *p, Page *page)
+{
+    if (p->taker.take == NULL) {
+        return collect(p, page);
+    }
+    page->n_links_dropped = p->tree.n_dropped;
+    return hand_on(p);
+}
