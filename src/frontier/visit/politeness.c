@@ -16,25 +16,25 @@ static const struct {
     RetryRule rule;
     bool may_be_ours;
 } classes[FETCH_CLASSES] = {
-    [FETCH_OK] = {"ok", {0, 0, false}},
-    [FETCH_BUSY] = {"busy", {30000, 5, false}},
+    [FETCH_OK] = {"ok", {0, 0, false}, false},
+    [FETCH_BUSY] = {"busy", {30000, 5, false}, false},
     [FETCH_NO_NAME] = {"no-name", {0, 0, true}, true},
     [FETCH_DNS] = {"dns", {5 * MINUTE, 3, true}, true},
     [FETCH_REFUSED] = {"refused", {10 * MINUTE, 4, true}, true},
     [FETCH_NO_ROUTE] = {"no-route", {HOUR, 4, true}, true},
     [FETCH_CONNECT_TIME] = {"connect-time", {10 * MINUTE, 3, true}, true},
-    [FETCH_TLS] = {"tls", {HOUR, 1, true}},
+    [FETCH_TLS] = {"tls", {HOUR, 1, true}, false},
     [FETCH_TIMEOUT] = {"timeout", {MINUTE, 3, false}, true},
     [FETCH_SLOW] = {"slow", {10 * MINUTE, 1, false}, true},
     [FETCH_BROKEN] = {"broken", {MINUTE, 2, false}, true},
-    [FETCH_PRIVATE] = {"private", {0, 0, true}},
+    [FETCH_PRIVATE] = {"private", {0, 0, true}, false},
     [FETCH_HTTP2] = {"http2", {0, 2, false}, true},
-    [FETCH_ROBOTS_ERROR] = {"robots-error", {5 * MINUTE, 5, true}},
-    [FETCH_BAD_PORT] = {"bad-port", {0, 0, true}},
-    [FETCH_SERVER] = {"server-error", {5000, 2, false}},
-    [FETCH_LOCAL] = {"local", {1000, 0, false}},
-    [FETCH_COOKIE] = {"cookie", {0, 2, false}},
-    [FETCH_PROXY] = {"proxy", {30000, 0, false}},
+    [FETCH_ROBOTS_ERROR] = {"robots-error", {5 * MINUTE, 5, true}, false},
+    [FETCH_BAD_PORT] = {"bad-port", {0, 0, true}, false},
+    [FETCH_SERVER] = {"server-error", {5000, 2, false}, false},
+    [FETCH_LOCAL] = {"local", {1000, 0, false}, false},
+    [FETCH_COOKIE] = {"cookie", {0, 2, false}, false},
+    [FETCH_PROXY] = {"proxy", {30000, 0, false}, false},
 };
 
 const char *fetch_class_name(FetchClass class)
