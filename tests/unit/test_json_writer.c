@@ -24,7 +24,7 @@ static void objects_and_arrays_nest(void)
     json_close(&json);
     json_close(&json);
     json_real(&json, "r", 1.25, 1);
-    json_real(&json, "nan", NAN, 1);
+    json_real(&json, "nan", (double)NAN, 1);
     json_close(&json);
     CU_ASSERT_EQUAL(json.result, RESULT_OK);
     CU_ASSERT_STRING_EQUAL(buffer_string(&out),

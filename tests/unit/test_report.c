@@ -147,7 +147,7 @@ static void axes_have_round_steps(void)
     CU_ASSERT_EQUAL(chart_step(4, 4), 1);
     CU_ASSERT_DOUBLE_EQUAL(chart_step(0.07, 4), 0.02, 1e-9);
     CU_ASSERT_EQUAL(chart_step(0, 4), 1);
-    CU_ASSERT_EQUAL(chart_step(NAN, 4), 1);
+    CU_ASSERT_EQUAL(chart_step((double)NAN, 4), 1);
 }
 
 static void a_chart_stays_inside_its_frame_and_breaks_where_nothing_was_measured(void)
