@@ -100,6 +100,33 @@ static void a_new_socket_with_an_old_number_is_watched(void)
     stop(&pair);
 }
 
+/* epoll_wait tells of many sockets at once: an earlier event may close a later event's socket, and
+ * another thread may have its number by then. */
+static void what_was_told_of_a_closed_socket_is_dropped(void)
+{
+    Pair pair;
+    start(&pair);
+    socket_watch_want(&pair.watch, pair.ends[0], EPOLLIN);
+    socket_watch_want(&pair.watch, pair.ends[0], 0);
+    say(&pair);
+    CU_ASSERT_EQUAL(told(&pair), EPOLLIN);
+    int number = pair.ends[0];
+    socket_watch_closed(&pair.watch, number);
+    (void)close(pair.ends[0]);
+    (void)close(pair.ends[1]);
+    int others[2]; /* the number is somebody else's, who has it in this epoll himself */
+    CU_ASSERT_EQUAL_FATAL(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, others), 0);
+    CU_ASSERT_EQUAL_FATAL(others[0], number);
+    struct epoll_event event = {.events = EPOLLIN, .data = {.fd = number}};
+    CU_ASSERT_EQUAL(epoll_ctl(pair.epoll, EPOLL_CTL_ADD, number, &event), 0);
+    CU_ASSERT_FALSE(socket_watch_wants(&pair.watch, number));
+    pair.ends[0] = others[0];
+    pair.ends[1] = others[1];
+    say(&pair);
+    CU_ASSERT_EQUAL(told(&pair), EPOLLIN); /* nobody has taken it out */
+    stop(&pair);
+}
+
 static void numbers_may_be_large(void)
 {
     Pair pair;
@@ -120,4 +147,6 @@ UNIT_MAIN("socket_watch", {"what is wanted is told", what_is_wanted_is_told},
           {"one that rests is told of once", one_that_rests_is_told_of_once},
           {"a new socket with an old number is watched",
            a_new_socket_with_an_old_number_is_watched},
+          {"what was told of a closed socket is dropped",
+           what_was_told_of_a_closed_socket_is_dropped},
           {"numbers may be large", numbers_may_be_large})

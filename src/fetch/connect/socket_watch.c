@@ -57,6 +57,11 @@ void socket_watch_opened(SocketWatch *watch, int fd)
     }
 }
 
+void socket_watch_closed(SocketWatch *watch, int fd)
+{
+    socket_watch_opened(watch, fd);
+}
+
 static void want(const SocketWatch *watch, int fd, SocketState *state, uint32_t events)
 {
     state->wanted = (uint8_t)events;
@@ -90,7 +95,9 @@ bool socket_watch_wants(SocketWatch *watch, int fd)
     if (state == NULL || state->wanted != 0) {
         return true;
     }
-    take_out(watch, fd);
-    state->registered = 0;
+    if (state->registered != 0) {
+        take_out(watch, fd);
+        state->registered = 0;
+    }
     return false;
 }

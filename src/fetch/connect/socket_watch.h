@@ -10,7 +10,8 @@
  *
  * Threads: one, the fetcher's.
  * Invariant: what epoll knows of a socket is what `registered` says. The kernel forgets a socket
- * that is closed, whoever closes it, so every new one must be announced (socket_watch_opened).
+ * that is closed, and the next socket with its number may be another thread's. So every new socket
+ * is announced (socket_watch_opened), and every one that is closed (socket_watch_closed).
  * Source: epoll(7). */
 #ifndef FETCH_CONNECT_SOCKET_WATCH_H
 #define FETCH_CONNECT_SOCKET_WATCH_H
@@ -34,6 +35,9 @@ void socket_watch_init(SocketWatch *watch, int epoll);
 void socket_watch_destroy(SocketWatch *watch);
 /* A socket was made with this descriptor. */
 void socket_watch_opened(SocketWatch *watch, int fd);
+/* The socket with this descriptor is about to be closed. An event that epoll has already reported
+ * for it is not wanted any more. */
+void socket_watch_closed(SocketWatch *watch, int fd);
 /* From now on events (EPOLLIN, EPOLLOUT; 0 = nothing) are waited for. */
 void socket_watch_want(SocketWatch *watch, int fd, uint32_t events);
 /* Whether libcurl waits for an event that epoll has reported. If not, the socket is taken out of

@@ -304,6 +304,12 @@ static curl_socket_t open_socket(Transfer *transfer, const struct curl_sockaddr 
     return fd < 0 ? CURL_SOCKET_BAD : fd;
 }
 
+static int on_close_socket(void *context, curl_socket_t fd)
+{
+    socket_watch_closed(context, fd);
+    return close(fd);
+}
+
 static curl_socket_t on_open_socket(void *context, curlsocktype purpose,
                                     struct curl_sockaddr *address)
 {
@@ -346,6 +352,9 @@ static void set_up_once(Transfer *transfer)
     (void)curl_easy_setopt(easy, CURLOPT_WRITEDATA, transfer);
     (void)curl_easy_setopt(easy, CURLOPT_OPENSOCKETFUNCTION, on_open_socket);
     (void)curl_easy_setopt(easy, CURLOPT_OPENSOCKETDATA, transfer);
+    /* A connection outlives its transfers, so its socket is closed on behalf of none. */
+    (void)curl_easy_setopt(easy, CURLOPT_CLOSESOCKETFUNCTION, on_close_socket);
+    (void)curl_easy_setopt(easy, CURLOPT_CLOSESOCKETDATA, transfer->shared->sockets);
     (void)curl_easy_setopt(easy, CURLOPT_PREREQFUNCTION, on_connected);
     (void)curl_easy_setopt(easy, CURLOPT_PREREQDATA, transfer);
     /* Time is transfer_clock's; libcurl has a default of its own for connecting. */
