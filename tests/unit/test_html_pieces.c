@@ -108,8 +108,7 @@ static void pieces_are_cut_anywhere(void)
         "<",
         "a &amp; b &lt &copy; &#x41; &#00000000065; <a href='?a=b&amp;c=d'>x</a>",
         "<!DOCTYPE html><title>A &eacute; title</title><base href=/b/><a href=x>1</a><a href=y>2",
-        "<!-- <a href=no> --><a href=yes><!--> <a href=also><!--- --!> <a href=too> <!-- never "
-        "ends",
+        "<!-- <a href=no> --><a href=yes><!--> <a href=also><!--- --!> <a href=too> <!-- no end",
         "<script>var a = '<!-- <script> </script> <a href=no>'; --></script><a href=yes>",
         "<svg><![CDATA[ <a href=no> ]]><a href=in-svg></svg><![CDATA[ > <a href=yes>]]>",
         "<textarea> <a href=no> </textarea ><a href=1 /><a / href=2><a href=3",

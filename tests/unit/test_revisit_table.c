@@ -103,9 +103,6 @@ static void lines_are_first_come_first_served_by_host(void)
     CU_ASSERT_TRUE(is_empty);
     CU_ASSERT_EQUAL(revisit_table_line_is_empty(w.table, w.txn, 0, &is_empty), RESULT_OK);
     CU_ASSERT_FALSE(is_empty);
-    CU_ASSERT_EQUAL(revisit_table_line_clear(w.table, w.txn, 0), RESULT_OK);
-    CU_ASSERT_EQUAL(revisit_table_line_is_empty(w.table, w.txn, 0, &is_empty), RESULT_OK);
-    CU_ASSERT_TRUE(is_empty);
     tear_down(&w);
 }
 

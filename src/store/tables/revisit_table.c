@@ -223,15 +223,6 @@ Result revisit_table_line_is_empty(const RevisitTable *table, MDB_txn *txn, uint
     return rc == RESULT_NOT_FOUND ? RESULT_OK : rc;
 }
 
-Result revisit_table_line_clear(const RevisitTable *table, MDB_txn *txn, uint32_t host)
-{
-    uint8_t name[LINE_KEY_BYTES];
-    put_big(name, host, sizeof name);
-    MDB_val key = {sizeof name, name};
-    int rc = mdb_del(txn, table->lines, &key, NULL);
-    return rc == MDB_NOTFOUND ? RESULT_OK : lmdb_result(rc, "clear line");
-}
-
 Result revisit_table_line_count(const RevisitTable *table, MDB_txn *txn, uint64_t *n)
 {
     return count_of(txn, table->lines, n);

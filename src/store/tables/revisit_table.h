@@ -82,7 +82,6 @@ Result revisit_table_line_take(const RevisitTable *table, MDB_txn *txn, uint32_t
                                RevisitDue *due);
 Result revisit_table_line_is_empty(const RevisitTable *table, MDB_txn *txn, uint32_t host,
                                    bool *is_empty);
-Result revisit_table_line_clear(const RevisitTable *table, MDB_txn *txn, uint32_t host);
 /* Pages in all lines. */
 Result revisit_table_line_count(const RevisitTable *table, MDB_txn *txn, uint64_t *n);
 
