@@ -127,16 +127,16 @@ typedef enum Growth {
     GROWTH_ADOPT       /* what another process has made it */
 } Growth;
 
-/* LMDB unmaps the old map before it asks for the new one and is lost when that fails; so the
- * address space is tried first. */
-static bool address_space_has(size_t old_bytes, size_t bytes)
+/* LMDB unmaps the old map before it asks for the new one and is lost when that fails. So room for
+ * the whole new map is looked for first, beside the old one: room for what is added may lie
+ * elsewhere, and not make one piece with the old map's. */
+static bool address_space_has(size_t bytes)
 {
     if (bytes > MAX_MAP_BYTES) {
         return false;
     }
-    size_t more = bytes - old_bytes;
-    void *probe = mmap(NULL, more, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-    return probe != MAP_FAILED && munmap(probe, more) == 0;
+    void *probe = mmap(NULL, bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    return probe != MAP_FAILED && munmap(probe, bytes) == 0;
 }
 
 static int set_mapsize(MDB_env *env, Growth growth, size_t bytes)
@@ -156,7 +156,7 @@ static int set_mapsize(MDB_env *env, Growth growth, size_t bytes)
     if (wanted <= info.me_mapsize) {
         return 0;
     }
-    if (!address_space_has(info.me_mapsize, wanted)) {
+    if (!address_space_has(wanted)) {
         return ENOMEM;
     }
     return mdb_env_set_mapsize(env, wanted);
