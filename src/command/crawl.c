@@ -137,7 +137,7 @@ void crawl_usage(FILE *out)
         "  ragno report DIR [--html] [-o FILE]    ragno why DIR URL\n"
         "  ragno top DIR                          ragno ctl DIR pause|resume|... (help)\n"
         "  ragno db DIR info|dump|find|get|links|path|hosts|schedule\n"
-        "  ragno export DIR links|hosts|pages     ragno verify DIR\n"
+        "  ragno export DIR pages|text|links|hosts  ragno verify DIR\n"
         "  ragno rank DIR pagerank|hits           ragno schedule DIR freq|refused\n"
         "  ragno identity new|show|directory|addresses\n"
         "  ragno check charset|config|digest|dns|filter|links|robots|sitemap|url\n\n"

@@ -149,10 +149,12 @@ class Web:
         self.errors.close()
 
     def requests(self):
-        """The log, one Request per line."""
+        """The log, one Request per line; a line that is still being written is left out."""
         found = []
         with open(self.log, encoding="latin-1") as file:
             for line in file:
+                if not line.endswith("\n"):
+                    break
                 f = line.rstrip("\n").split(" ", 7)
                 found.append(Request(int(f[0]), int(f[1]), f[2], f[3].lower(), int(f[4]),
                                      int(f[5]), f[6], f[7]))

@@ -170,9 +170,10 @@ Result verify_moved(Verify *verify)
     for (size_t i = 0; i < options->n_moved && rc == RESULT_OK; i++) {
         rc = declare(verify, options->moved[i], list);
     }
-    if (list != NULL && ((fflush(list) != 0 || fsync(fileno(list)) != 0) | (fclose(list) != 0)) &&
-        rc == RESULT_OK) {
-        rc = RESULT_IO;
+    if (list != NULL) {
+        bool kept = fflush(list) == 0 && fsync(fileno(list)) == 0;
+        kept = fclose(list) == 0 && kept;
+        rc = rc == RESULT_OK && !kept ? RESULT_IO : rc;
     }
     buffer_destroy(&path);
     return rc;
