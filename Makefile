@@ -172,7 +172,7 @@ $(OUT)/crash/crash_drum: $(OUT)/tests/crash/crash_drum.o $(OUT)/libragno.a
 # ---- Debian packages ----
 # To build, crawl and test; for the fuzzers, clang and what they are linked with; and what `make lint`
 # and the longer tests use besides.
-DEPS := gcc make pkg-config libcurl4-openssl-dev libxml2-dev libc-ares-dev liblmdb-dev \
+DEPS := gcc make pkg-config ca-certificates libcurl4-openssl-dev libxml2-dev libc-ares-dev liblmdb-dev \
         libpcre2-dev libinih-dev libpsl-dev libidn2-dev libxxhash-dev libdeflate-dev zlib1g-dev \
         libzstd-dev libbrotli-dev libssl-dev libncurses-dev libmicrohttpd-dev libcunit1-dev python3 lmdb-utils zstd
 DEPS_FUZZ := clang libclang-rt-14-dev
