@@ -234,7 +234,7 @@
     ROW(parse, max_bytes, SIZE, int64_t, "64Mi", 1024, 68719476736.0, NULL, false, false, \
         "bytes of an HTML page that links are taken from, as received and again after decoding, in " \
         "bounded memory; what is kept is fetch.max_body") \
-    ROW(parse, max_links, COUNT, int64_t, "10000", 0, 10000000, NULL, false, false, \
+    ROW(parse, max_links, COUNT, int64_t, "50000", 0, 10000000, NULL, false, false, \
         "links of one page that are followed: different URLs that could be scheduled; the rest is " \
         "counted, and told in crawl.log (links-beyond:N) and skipped.log; 0 = no limit") \
     ROW(parse, html_parser, WORD, int, "skim", 0, 0, "skim|libxml2", false, false, \

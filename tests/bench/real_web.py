@@ -51,7 +51,7 @@ PACKAGES = [
 REFERENCE = re.compile(rb"""(?i)(\b(?:href|src)\s*=\s*|\bcontent="\d+;\s*url=)"""
                        rb"""("[^"]*"|'[^']*'|[^\s"'>]+)""")
 LINK = re.compile(rb"(?i)<(?:a|area|meta)[\s/]")
-MOST_LINKS = 9000  # of a page, that count as followed: below parse.max_links
+MOST_LINKS = 9000  # of a page, that count as followed: far below parse.max_links
 RELATIVE = re.compile(r"(?!#|//|[A-Za-z][A-Za-z0-9+.-]*:)\s*\S")
 ELSEWHERE = b"http://elsewhere.example/"
 

@@ -25,7 +25,7 @@ def by_signal(report, path):
                      'key=politeness.host_delay old="50ms" new="70ms" from="' in log, log[-1500:])
         report.check("and where the new one stands", f'from="{ini}:2" signal=SIGHUP' in log, log[-1500:])
         report.check("what cannot change is a warning that names it", "WARN main config: cannot change "
-                     'while the crawl runs key=parse.max_links value="10000" wanted="99"' in log, log[-1500:])
+                     'while the crawl runs key=parse.max_links value="50000" wanted="99"' in log, log[-1500:])
         report.equal("it is in effect", crawl.ask("get", "politeness.host_delay").stdout,
                      "politeness.host_delay = 70ms\n")
         write(ini, "[politeness]\nhost_delay = nonsense\n")
