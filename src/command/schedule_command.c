@@ -12,6 +12,7 @@
 #include "crawl/input_file.h"
 #include "crawl/crawl_open.h"
 #include "crawl/exit_status.h"
+#include "command/schedule_plan.h"
 #include "command/schedule_refused.h"
 #include "store/frequency/freq_scheduler.h"
 #include "store/tables/revisit_table.h"
@@ -37,11 +38,12 @@ static int usage(FILE *out)
         "       ragno schedule DIR freq --rules FILE [--default FREQ]\n"
         "       ragno schedule DIR freq --visits N\n"
         "       ragno schedule DIR freq --print [--top N]\n"
+        "       ragno schedule DIR plan [--visits N]\n"
         "       ragno schedule DIR refused [--only FILTER]\n"
         "       ragno schedule DIR revive [HOST...]\n"
-        "Builds the revisit schedule of a crawl from its crawled pages; or schedules what was\n"
-        "refused when it was found (refused --help), or brings hosts back that were dropped or\n"
-        "parked (revive --help).\n"
+        "Builds the revisit schedule of a crawl from its crawled pages; tells what a budget of\n"
+        "visits comes to (plan --help); schedules what was refused when it was found (refused\n"
+        "--help); or brings hosts back that were dropped or parked (revive --help).\n"
         "  --default FREQ  visits per second, or an interval: 90s 15m 6h 2d\n"
         "  --scale S       visit S times as often as a page was seen to change\n"
         "  --rules FILE    lines of: REGEX, blanks, and an interval or xN\n"
@@ -138,7 +140,7 @@ static int parse(FreqCommand *command, int argc, char **argv)
         return usage(stderr);
     }
     if (strcmp(argv[optind + 1], "freq") != 0) {
-        return complain("expected freq, refused or revive, not", argv[optind + 1]);
+        return complain("expected freq, plan, refused or revive, not", argv[optind + 1]);
     }
     command->directory = argv[optind];
     int ways = (command->rules_file != NULL) + (command->visits > 0.0) + command->is_print;
@@ -249,6 +251,9 @@ int schedule_main(int argc, char **argv)
 {
     if (argc > 2 && strcmp(argv[2], "refused") == 0) {
         return schedule_refused(argc, argv);
+    }
+    if (argc > 2 && strcmp(argv[2], "plan") == 0) {
+        return schedule_plan(argc, argv);
     }
     if (argc > 2 && strcmp(argv[2], "revive") == 0) {
         return schedule_revive(argc, argv);

@@ -323,6 +323,13 @@
     ROW(schedule, rules, TEXT, char *, "", 0, 0, NULL, true, false, \
         "file of rules: a regular expression, blanks, and an interval (6h) or xN, N times as often " \
         "as the page changes; the first that matches decides") \
+    ROW(schedule, revisit, WORD, int, "optimal", 0, 0, "power|optimal", true, false, \
+        "what the interval of a page follows from: optimal = its change rate, its score and what a " \
+        "visit is worth elsewhere, so that copies are as fresh as the budget of visits allows; " \
+        "power = its change rate alone (revisit_power)") \
+    ROW(schedule, revisit_rate, REAL, double, "0", 0, 1e6, NULL, true, false, \
+        "optimal: visits per second that all pages share; 0 = each page once in revisit_default, " \
+        "on average") \
     ROW(schedule, revisit_default, TIME, int64_t, "7d", 1, CONFIG_YEAR, NULL, true, false, \
         "interval to the next visit of a page while its change rate is not known (the second " \
         "visit comes after half of it at the earliest)") \
@@ -331,7 +338,7 @@
     ROW(schedule, revisit_max, TIME, int64_t, "90d", 1, CONFIG_YEAR, NULL, true, false, \
         "longest interval between two visits") \
     ROW(schedule, revisit_power, REAL, double, "0.5", 0, 1, NULL, true, false, \
-        "how much change counts: 0 = all pages alike, 1 = as often as they change") \
+        "power: how much change counts: 0 = all pages alike, 1 = as often as they change") \
     ROW(schedule, revisit_tries, COUNT, int64_t, "3", 1, 16, NULL, true, false, \
         "visits in a row that find a page gone (404, 410), or failures of its host, until it is " \
         "given up; the interval doubles with each") \

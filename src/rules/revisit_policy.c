@@ -9,6 +9,7 @@
 
 #define RULES_MAX_BYTES ((size_t)16 << 20)
 #define DOUBLINGS_MAX   30
+#define MOST_MEANS      10.0
 
 /* Changes per second; not above 0: unknown. */
 static double change_rate(const RevisitPolicy *policy, const PageRef *page)
@@ -22,6 +23,13 @@ static double change_rate(const RevisitPolicy *policy, const PageRef *page)
     return rate;
 }
 
+double revisit_policy_expected_rate(const PageRef *page, double mean_rate)
+{
+    double rate =
+        freq_change_rate(page->n_crawls, page->n_changes, page->first_crawl, page->last_crawl);
+    return freq_expected_rate(rate, page->last_crawl - page->first_crawl, mean_rate);
+}
+
 double revisit_policy_spread(uint64_t index)
 {
     return 0.5 + 0.5 * (double)(hash_mix(index + 1) >> 11) * 0x1p-53;
@@ -32,8 +40,25 @@ static double within(const RevisitPolicy *policy, double interval_s)
     return fmin(fmax(interval_s, policy->min_s), policy->max_s);
 }
 
+/* At the price that a visit has now. A page that is said to change too fast to be followed may only
+ * have looked so, and is asked again after MOST_MEANS times the mean interval. */
+static double interval_at_price(const RevisitPolicy *policy, const PageRef *page,
+                                const RevisitPrice *price)
+{
+    FreqPage wanted = {.rate = (float)revisit_policy_expected_rate(page, price->mean_rate),
+                       .weight = (float)price->weight};
+    FreqBounds bounds = revisit_policy_bounds(policy, price->mean_s);
+    return freq_plan_interval_s(&wanted, price->price, &bounds);
+}
+
+FreqBounds revisit_policy_bounds(const RevisitPolicy *policy, double mean_s)
+{
+    double most_s = fmin(policy->max_s, MOST_MEANS * mean_s);
+    return (FreqBounds){.least_s = policy->min_s, .most_s = fmax(most_s, policy->min_s)};
+}
+
 double revisit_policy_interval_s(const RevisitPolicy *policy, const PageRef *page,
-                                 const RevisitNote *note)
+                                 const RevisitNote *note, const RevisitPrice *price)
 {
     double rate = change_rate(policy, page);
     double freq = 0;
@@ -43,6 +68,8 @@ double revisit_policy_interval_s(const RevisitPolicy *policy, const PageRef *pag
         interval_s = 1 / freq;
     } else if (note->fixed_freq > 0) {
         interval_s = 1 / (double)note->fixed_freq;
+    } else if (rate > 0 && price != NULL) {
+        interval_s = interval_at_price(policy, page, price);
     } else if (rate > 0) {
         interval_s = pow(policy->default_s, 1 - policy->power) * pow(1 / rate, policy->power);
     } else {

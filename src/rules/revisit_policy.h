@@ -4,7 +4,9 @@
  *   1. A rule of schedule.rules matches the URL (store/frequency/freq_rules.h): the rule's
  *      interval, or N times as often as the page changes.
  *   2. `ragno schedule DIR freq` gave the page a frequency.
- *   3. The page was crawled twice, so its change rate is known:
+ *   3. The page was crawled twice, so its change rate is known. schedule.revisit = optimal: the
+ *      interval at which one visit more is worth its price (store/frequency/freq_plan.h), once
+ *      there is a price (ingest/revisit/revisit_price.h). Else
  *      default^(1 - power) * (1 / rate)^power.
  *   4. The default.
  *
@@ -24,6 +26,7 @@
 #include <stdbool.h>
 
 #include "base/memory/buffer.h"
+#include "store/frequency/freq_plan.h"
 #include "store/frequency/freq_rules.h"
 #include "store/pages/page_db.h"
 #include "store/tables/revisit_table.h"
@@ -37,11 +40,26 @@ typedef struct RevisitPolicy {
     double margin;         /* see schedule.margin; negative: off */
     uint64_t max_n_crawls; /* 0: no bound */
     unsigned tries;        /* visits in a row that miss a page, until it is given up */
+    bool optimal;          /* schedule.revisit */
+    double visits_per_s;   /* optimal: the budget; 0: each page once in default_s, on average */
 } RevisitPolicy;
 
-/* Seconds from the last visit of a page to the next one. Rules need page->url. */
+/* What a visit costs now, and what a page is worth. */
+typedef struct RevisitPrice {
+    double price;     /* freq_plan.h */
+    double mean_rate; /* changes per second of a page, on average */
+    double mean_s;    /* between two visits of a page, on average */
+    double weight;    /* of the page: how much its freshness counts */
+} RevisitPrice;
+
+/* Seconds from the last visit of a page to the next one. Rules need page->url. price NULL: there is
+ * none, or the policy is not the optimal one. */
 double revisit_policy_interval_s(const RevisitPolicy *policy, const PageRef *page,
-                                 const RevisitNote *note);
+                                 const RevisitNote *note, const RevisitPrice *price);
+/* Changes per second that are to be expected of a crawled page, among pages of that mean. */
+double revisit_policy_expected_rate(const PageRef *page, double mean_rate);
+/* Between which intervals the optimal policy chooses. */
+FreqBounds revisit_policy_bounds(const RevisitPolicy *policy, double mean_s);
 /* Whether there is no next visit: it was crawled or missed too often. */
 bool revisit_policy_is_over(const RevisitPolicy *policy, const PageRef *page,
                             const RevisitNote *note);

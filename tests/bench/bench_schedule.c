@@ -1,6 +1,7 @@
 /* The schedulers: adding with PageRank running, requests, a hot host, disk, stops, steering,
  * revisits.
- * Arguments name parts: pagerank request hot stop steering revisits; all when there are none. */
+ * Arguments name parts: pagerank request hot stop steering revisits freshness; all when there are
+ * none. */
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -277,6 +278,9 @@ int main(int argc, char **argv)
     }
     if (is_wanted(argc, argv, "revisits")) {
         revisits_run((size_t)(2000 * scale) + 100);
+    }
+    if (is_wanted(argc, argv, "freshness")) {
+        freshness_run((size_t)(5000 * scale) + 100);
     }
     return 0;
 }

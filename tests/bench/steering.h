@@ -18,4 +18,8 @@ void steering_run(size_t n_pages, size_t n_hosts);
 /* Prints schedule.revisit.*: a hundred virtual days of pages with known change rates. */
 void revisits_run(size_t n_pages);
 
+/* Prints schedule.freshness.*: what policies of revisits come to with as many visits, for several
+ * distributions of change rates, against the best that is possible when all rates are known. */
+void freshness_run(size_t n_pages);
+
 #endif

@@ -33,7 +33,7 @@ static PageRef page_of(uint64_t n_crawls, uint64_t n_changes)
 
 static double days_of(const RevisitPolicy *policy, const PageRef *page, const RevisitNote *note)
 {
-    return revisit_policy_interval_s(policy, page, note) / DAY;
+    return revisit_policy_interval_s(policy, page, note, NULL) / DAY;
 }
 
 static void a_page_crawled_once_comes_within_the_default(void)
@@ -97,6 +97,28 @@ static void power_decides_how_much_change_counts(void)
     CU_ASSERT_DOUBLE_EQUAL(days_of(&policy, &page, &note), 1 / rate, 1e-6);
     policy.power = 0.5;
     CU_ASSERT_DOUBLE_EQUAL(days_of(&policy, &page, &note), sqrt(8 / rate), 1e-6);
+}
+
+static void a_price_decides_once_there_is_one(void)
+{
+    RevisitPolicy policy = policy_of_days(8, 0.01, 1000);
+    RevisitNote note = {0};
+    RevisitPrice price = {.price = 4 * DAY, .mean_rate = 0.1 / DAY, .mean_s = 8 * DAY, .weight = 1};
+    PageRef page = page_of(101, 5);
+    double cheap = revisit_policy_interval_s(&policy, &page, &note, &price);
+    price.price *= 2;
+    double dear = revisit_policy_interval_s(&policy, &page, &note, &price);
+    CU_ASSERT_TRUE(dear > cheap);
+    price.weight = 2; /* twice the worth at twice the price */
+    CU_ASSERT_DOUBLE_EQUAL(revisit_policy_interval_s(&policy, &page, &note, &price), cheap, 1);
+    price.weight = 1;
+    page = page_of(101, 100); /* too fast to be followed: looked at again all the same */
+    CU_ASSERT_DOUBLE_EQUAL(revisit_policy_interval_s(&policy, &page, &note, &price), 80 * DAY, 1);
+    note.fixed_freq = (float)(1 / (4 * DAY)); /* what the operator says comes first */
+    CU_ASSERT_DOUBLE_EQUAL(revisit_policy_interval_s(&policy, &page, &note, &price), 4 * DAY, 1);
+    page = page_of(1, 0);
+    note.fixed_freq = 0;
+    CU_ASSERT_TRUE(revisit_policy_interval_s(&policy, &page, &note, &price) <= 8 * DAY);
 }
 
 static void bounds_hold_whatever_decides(void)
@@ -178,6 +200,7 @@ UNIT_MAIN("revisit_policy",
           {"the interval of a page that never changes grows",
            the_interval_of_a_page_that_never_changes_grows},
           {"power decides how much change counts", power_decides_how_much_change_counts},
+          {"a price decides once there is one", a_price_decides_once_there_is_one},
           {"bounds hold whatever decides", bounds_hold_whatever_decides},
           {"misses double the interval and end it", misses_double_the_interval_and_end_it},
           {"rules decide before all else", rules_decide_before_all_else},

@@ -169,7 +169,9 @@ static Result read_revisit_policy(const Config *config, RevisitPolicy *policy, B
                               .power = config->schedule_revisit_power,
                               .margin = config->schedule_margin,
                               .max_n_crawls = (uint64_t)config->schedule_max_n_crawls,
-                              .tries = (unsigned)config->schedule_revisit_tries};
+                              .tries = (unsigned)config->schedule_revisit_tries,
+                              .optimal = config->schedule_revisit != 0,
+                              .visits_per_s = config->schedule_revisit_rate};
     return revisit_policy_load_rules(config->schedule_rules, &policy->rules, error);
 }
 

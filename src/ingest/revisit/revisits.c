@@ -7,6 +7,7 @@
 #include "base/thread/log.h"
 #include "base/thread/shared.h"
 #include "ingest/revisit/revisit_line.h"
+#include "ingest/revisit/revisit_price.h"
 #include "ingest/revisit/revisit_visit.h"
 
 #define LOOKS_PER_CLOCK 16u /* entries between two looks at the clock */
@@ -18,6 +19,7 @@ struct Revisits {
     Shared policies;         /* RevisitPolicy, with its rules */
     SharedReader policy;     /* the ingest thread's */
     RevisitLine line;
+    RevisitPricing pricing;
     Buffer url;
     RevisitDue position; /* the chore has seen all up to here */
     RevisitDue kept;     /* as of the last commit */
@@ -88,6 +90,7 @@ Result revisits_new(Revisits **out, const RevisitsOptions *options, const Ingest
     shared_init(&revisits->policies, policy_delete);
     shared_reader_open(&revisits->policy, &revisits->policies);
     buffer_init(&revisits->url, BUFFER_NO_LIMIT);
+    revisit_pricing_init(&revisits->pricing, store->revisits, store->db);
     Result rc = revisits_set_policy(revisits, &options->policy);
     if (rc != RESULT_OK) {
         revisits_delete(revisits);
@@ -112,6 +115,7 @@ Result revisits_new(Revisits **out, const RevisitsOptions *options, const Ingest
 void revisits_delete(Revisits *revisits)
 {
     if (revisits != NULL) {
+        revisit_pricing_destroy(&revisits->pricing);
         shared_reader_close(&revisits->policy);
         shared_destroy(&revisits->policies);
         buffer_destroy(&revisits->url);
@@ -146,10 +150,12 @@ static Result put(Revisits *revisits, const Batch *batch, const RevisitDue *due)
     return revisit_table_put(revisits->line.table, batch->txn, due);
 }
 
-static RevisitDue next_visit(Revisits *revisits, const PageRef *page, const RevisitNote *note,
-                             double from_s)
+static RevisitDue next_visit(Revisits *revisits, const Batch *batch, const PageRef *page,
+                             const RevisitNote *note, double from_s)
 {
-    double interval_s = revisit_policy_interval_s(policy_of(revisits), page, note);
+    const RevisitPolicy *policy = policy_of(revisits);
+    const RevisitPrice *price = revisit_pricing_of(&revisits->pricing, batch, policy, page);
+    double interval_s = revisit_policy_interval_s(policy, page, note, price);
     return (RevisitDue){
         .time_s = from_s + interval_s, .index = page->index, .freq = (float)(1 / interval_s)};
 }
@@ -168,7 +174,7 @@ static Result anchor(Revisits *revisits, const Batch *batch, const PageRef *page
         return rc;
     }
     note.fixed_freq = built->freq;
-    RevisitDue due = next_visit(revisits, page, &note, page->last_crawl);
+    RevisitDue due = next_visit(revisits, batch, page, &note, page->last_crawl);
     double margin = policy_of(revisits)->margin;
     if (built->time_s > 0) {
         double least_s = margin < 0 ? 0 : page->last_crawl + 1 / ((double)due.freq * (1 + margin));
@@ -225,7 +231,7 @@ static Result settle_page(Revisits *revisits, const Batch *batch, uint64_t index
     if (rc != RESULT_OK || revisit_policy_is_over(policy_of(revisits), &page, &note)) {
         return rc;
     }
-    due = next_visit(revisits, &page, &note, page.last_crawl);
+    due = next_visit(revisits, batch, &page, &note, page.last_crawl);
     revisits->n_entered++;
     return put(revisits, batch, &due);
 }
@@ -290,6 +296,10 @@ static Result chore_run(void *context, Batch *batch, MonoTime until)
     revisits->n_done = 0;
     revisits->is_cut = false;
     Result rc = settle(revisits, batch, until);
+    if (rc == RESULT_OK) {
+        rc =
+            revisit_pricing_run(&revisits->pricing, batch, policy_of(revisits), now_mono(revisits));
+    }
     revisits->next_s = revisits->is_cut ? now : HUGE_VAL; /* unless one is found */
     while (rc == RESULT_OK && !revisits->is_cut) {
         RevisitDue due = revisits->position;
@@ -390,7 +400,8 @@ Result revisits_note(Revisits *revisits, Batch *batch, const ParsedPage *page)
     if (!revisit_visit_is_same(&note, &before)) {
         rc = revisit_table_note_put(revisits->line.table, batch->txn, ref.index, &note);
     }
-    RevisitDue due = next_visit(revisits, &ref, &note, (double)fetch->cost.wall_start.us / 1e6);
+    RevisitDue due =
+        next_visit(revisits, batch, &ref, &note, (double)fetch->cost.wall_start.us / 1e6);
     return rc == RESULT_OK ? put(revisits, batch, &due) : rc;
 }
 

@@ -1,0 +1,134 @@
+#include <math.h>
+#include <stdlib.h>
+
+#include "dice.h"
+#include "store/frequency/freq_plan.h"
+#include "store/frequency/freq_rules.h"
+#include "unit.h"
+
+#define PAGES 500u
+#define DAY   86400.0
+
+static const FreqBounds wide = {.least_s = 1, .most_s = 1e12};
+
+static double draw(Dice *dice)
+{
+    return (double)(dice_next(dice) >> 11) * 0x1p-53;
+}
+
+/* From a change in a hundred days to ten a day; weights from 1 to 100. */
+static void pages_make(FreqPage *pages)
+{
+    Dice dice = {11};
+    for (size_t i = 0; i < PAGES; i++) {
+        pages[i].rate = (float)(0.01 * pow(1000.0, draw(&dice)) / DAY);
+        pages[i].weight = (float)pow(100.0, draw(&dice));
+    }
+}
+
+static void the_price_spends_the_budget(void)
+{
+    FreqPage pages[PAGES];
+    pages_make(pages);
+    double before = 0;
+    for (double per_day = 0.01; per_day < 50; per_day *= 3) {
+        double visits_per_s = per_day * PAGES / DAY;
+        double price = freq_plan_price(pages, PAGES, visits_per_s, &wide);
+        FreqForecast f = freq_plan_forecast(pages, PAGES, price, &wide);
+        CU_ASSERT_DOUBLE_EQUAL(f.visits_per_s / visits_per_s, 1, 1e-5);
+        CU_ASSERT_TRUE(f.freshness > before && f.freshness < 1);
+        before = f.freshness;
+    }
+}
+
+/* Freshness in all, by weight, when each page has its interval. */
+static double fresh_sum(const FreqPage *pages, const double *freqs)
+{
+    double sum = 0;
+    for (size_t i = 0; i < PAGES; i++) {
+        sum += (double)pages[i].weight * freq_plan_freshness((double)pages[i].rate, 1 / freqs[i]);
+    }
+    return sum;
+}
+
+static void no_visit_is_worth_more_elsewhere(void)
+{
+    FreqPage pages[PAGES];
+    double freqs[PAGES];
+    Dice dice = {5};
+    pages_make(pages);
+    double visits_per_s = 0.5 * PAGES / DAY;
+    double price = freq_plan_price(pages, PAGES, visits_per_s, &wide);
+    for (size_t i = 0; i < PAGES; i++) {
+        freqs[i] = 1 / freq_plan_interval_s(&pages[i], price, &wide);
+    }
+    double best = fresh_sum(pages, freqs);
+    for (int i = 0; i < 2000; i++) {
+        size_t from = dice_next(&dice) % PAGES;
+        size_t to = dice_next(&dice) % PAGES;
+        double moved = freqs[from] * draw(&dice);
+        if (from == to || moved * wide.most_s < 2) {
+            continue;
+        }
+        freqs[from] -= moved;
+        freqs[to] += moved;
+        CU_ASSERT_TRUE(fresh_sum(pages, freqs) <= best + 1e-6);
+        freqs[from] += moved;
+        freqs[to] -= moved;
+    }
+}
+
+static void it_is_better_than_other_plans(void)
+{
+    FreqPage pages[PAGES];
+    double rates[PAGES];
+    double freqs[PAGES];
+    pages_make(pages);
+    double visits_per_s = 0.5 * PAGES / DAY;
+    for (size_t i = 0; i < PAGES; i++) {
+        pages[i].weight = 1;
+        rates[i] = (double)pages[i].rate;
+    }
+    double powers = freq_share(rates, PAGES, visits_per_s, freqs);
+    double price = freq_plan_price(pages, PAGES, visits_per_s, &wide);
+    double best = freq_plan_forecast(pages, PAGES, price, &wide).freshness;
+    for (size_t i = 0; i < PAGES; i++) {
+        freqs[i] = visits_per_s / PAGES;
+    }
+    CU_ASSERT_TRUE(best > powers);
+    CU_ASSERT_TRUE(best > 1.02 * freq_freshness(rates, freqs, PAGES));
+}
+
+static void a_page_that_nobody_can_follow_is_left_alone(void)
+{
+    FreqBounds bounds = {.least_s = 60, .most_s = 90 * DAY};
+    FreqPage slow = {.rate = (float)(0.1 / DAY), .weight = 1};
+    FreqPage fast = {.rate = (float)(1000 / DAY), .weight = 1};
+    double price = 0.5 / (double)slow.rate;
+    CU_ASSERT_TRUE(freq_plan_interval_s(&slow, price, &bounds) < 30 * DAY);
+    CU_ASSERT_DOUBLE_EQUAL(freq_plan_interval_s(&fast, price, &bounds), 90 * DAY, 1e-6);
+    fast.weight = 1e6f; /* unless it matters */
+    CU_ASSERT_TRUE(freq_plan_interval_s(&fast, price, &bounds) < DAY);
+}
+
+static void bounds_hold(void)
+{
+    FreqPage pages[PAGES];
+    pages_make(pages);
+    FreqBounds bounds = {.least_s = DAY, .most_s = 4 * DAY};
+    CU_ASSERT_EQUAL(freq_plan_price(pages, PAGES, 2 * PAGES / DAY, &bounds), 0.0);
+    CU_ASSERT_EQUAL(freq_plan_price(pages, PAGES, 0.1 * PAGES / DAY, &bounds), HUGE_VAL);
+    CU_ASSERT_EQUAL(freq_plan_interval_s(&pages[0], 0, &bounds), DAY);
+    CU_ASSERT_EQUAL(freq_plan_interval_s(&pages[0], HUGE_VAL, &bounds), 4 * DAY);
+    double price = freq_plan_price(pages, PAGES, 0.5 * PAGES / DAY, &bounds);
+    FreqForecast f = freq_plan_forecast(pages, PAGES, price, &bounds);
+    CU_ASSERT_DOUBLE_EQUAL(f.visits_per_s, 0.5 * PAGES / DAY, 1e-5);
+    CU_ASSERT_EQUAL(freq_plan_forecast(pages, 0, price, &bounds).freshness, 0.0);
+}
+
+UNIT_MAIN("freq_plan", {"the price spends the budget", the_price_spends_the_budget},
+          {"no visit is worth more elsewhere", no_visit_is_worth_more_elsewhere},
+          {"it is better than other plans", it_is_better_than_other_plans},
+          {"a page that nobody can follow is left alone",
+           a_page_that_nobody_can_follow_is_left_alone},
+          {"bounds hold", bounds_hold})
