@@ -42,13 +42,16 @@ static bool has_certificates(const char *directories)
     return found;
 }
 
-/* OpenSSL takes a machine without any certificate for one that trusts nobody. */
+/* OpenSSL takes a machine without any certificate for one that trusts nobody. The default paths are
+ * named one by one: X509_STORE_set_default_paths adds a lookup besides that lists the whole
+ * directory for each issuer that is not trusted. */
 static Result load_system(X509_STORE *store, Buffer *error)
 {
     const char *file = place(X509_get_default_cert_file_env(), X509_get_default_cert_file());
     const char *directory = place(X509_get_default_cert_dir_env(), X509_get_default_cert_dir());
-    if ((can_be_read(file) || has_certificates(directory)) &&
-        X509_STORE_set_default_paths(store) == 1) {
+    bool has_file = can_be_read(file) && X509_STORE_load_file(store, file) == 1;
+    bool has_directory = has_certificates(directory) && X509_STORE_load_path(store, directory) == 1;
+    if (has_file || has_directory) {
         return RESULT_OK;
     }
     (void)buffer_printf(error,
