@@ -8,7 +8,7 @@ ParsingOptions parsing_options(const Config *config)
                              (config->scope_follow_ugc ? 0u : LINK_UGC) |
                              (config->scope_follow_sponsored ? 0u : LINK_SPONSORED);
     ContentKind content = content_hash_wanted(config);
-    return (ParsingOptions){.threads = (unsigned)config->parse_threads,
+    return (ParsingOptions){.threads = config_threads(config->parse_threads),
                             .queue = (size_t)config->parse_queue,
                             .max_body_bytes = (size_t)config->fetch_max_body,
                             .max_sitemap_bytes = (size_t)config->fetch_max_sitemap,

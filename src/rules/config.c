@@ -1,6 +1,7 @@
 #include "rules/config.h"
 
 #include <errno.h>
+#include <sched.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -260,6 +261,17 @@ static void check_revisits(const Config *config, Buffer *what, Buffer *error)
     if (config_is_continuous(config) && config->schedule_levels >= SCHEDULE_MAX_LEVELS) {
         complain(config, "schedule.levels", "one less, please: revisits need a level", error);
     }
+}
+
+unsigned config_threads(int64_t option)
+{
+    cpu_set_t processors;
+    if (option > 0) {
+        return (unsigned)option;
+    }
+    CPU_ZERO(&processors);
+    int n = sched_getaffinity(0, sizeof processors, &processors) == 0 ? CPU_COUNT(&processors) : 1;
+    return n < (int)CONFIG_MOST_AUTOMATIC ? (unsigned)n : CONFIG_MOST_AUTOMATIC;
 }
 
 bool config_is_continuous(const Config *config)

@@ -89,7 +89,8 @@
         "how long a missing answer is remembered") \
     ROW(dns, family, WORD, int, "ipv4-first", 0, 0, "ipv4-first|ipv6-first|ipv4|ipv6", false, \
         false, "which addresses are used, and which first") \
-    ROW(fetch, threads, COUNT, int64_t, "2", 1, 64, NULL, false, false, "fetching threads") \
+    ROW(fetch, threads, COUNT, int64_t, "0", 0, 64, NULL, false, false, \
+        "fetching threads; 0 = one for each processor that the process may use, 8 at most") \
     ROW(fetch, connections, COUNT, int64_t, "256", 1, 100000, NULL, true, false, \
         "transfers in flight at most, over all threads") \
     ROW(fetch, memory, SIZE, int64_t, "128Mi", 65536, CONFIG_BIG, NULL, false, false, \
@@ -228,7 +229,8 @@
         "which answers are searched for links and text") \
     ROW(filter, follow, TEXT, char *, "", 0, 0, NULL, true, false, \
         "which answers have their links followed") \
-    ROW(parse, threads, COUNT, int64_t, "1", 1, 64, NULL, false, false, "parsing threads") \
+    ROW(parse, threads, COUNT, int64_t, "0", 0, 64, NULL, false, false, \
+        "parsing threads; 0 = one for each processor that the process may use, 8 at most") \
     ROW(parse, queue, COUNT, int64_t, "256", 1, 100000, NULL, false, false, \
         "fetched pages that may wait for a parsing thread; when it is full, fetching waits") \
     ROW(parse, max_bytes, SIZE, int64_t, "64Mi", 1024, 68719476736.0, NULL, false, false, \
@@ -429,6 +431,8 @@ typedef struct Config {
     Options options; /* behind the values: where each came from */
 } Config;
 
+#define CONFIG_MOST_AUTOMATIC 8u /* threads of a kind */
+
 /* The last line of a config.ini that a crawl has written. Lines after it do not count. */
 #define CONFIG_END "; end of the settings\n"
 
@@ -446,6 +450,10 @@ void config_destroy(Config *config);
 
 /* What it says of the scope; borrowed from it. */
 ScopeOptions config_scope(const Config *config);
+/* How many threads fetch.threads or parse.threads asks for: itself, or for 0 the number of
+ * processors that the process may use, CONFIG_MOST_AUTOMATIC at most. Beyond that the one writing
+ * thread is what others wait for. */
+unsigned config_threads(int64_t option);
 /* schedule.mode = continuous. */
 bool config_is_continuous(const Config *config);
 

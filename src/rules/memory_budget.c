@@ -57,7 +57,7 @@ static int64_t value_of(const Config *config, const Share *share)
 static int64_t unit_of(const Config *config, const Share *share)
 {
     bool each_thread = share->offset == offsetof(Config, parse_memory);
-    return each_thread ? config->parse_threads : share->unit;
+    return each_thread ? (int64_t)config_threads(config->parse_threads) : share->unit;
 }
 
 static Result lower(Config *config, const Share *share, int64_t most, Buffer *error)

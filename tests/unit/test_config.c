@@ -1,4 +1,5 @@
 /* Options together: what config.c makes of them beyond options.c. */
+#include <sched.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -42,5 +43,27 @@ static void files_of_options_are_found_from_another_directory(void)
     folder_remove(dir);
 }
 
-UNIT_MAIN("config", {"files of options are found from another directory",
-                     files_of_options_are_found_from_another_directory})
+static void threads_follow_the_processors_that_may_be_used(void)
+{
+    cpu_set_t before;
+    cpu_set_t one;
+    CU_ASSERT_EQUAL_FATAL(sched_getaffinity(0, sizeof before, &before), 0);
+    int n = CPU_COUNT(&before);
+    CU_ASSERT_EQUAL(config_threads(0), n < 8 ? (unsigned)n : 8u);
+    CU_ASSERT_EQUAL(config_threads(3), 3);
+    int first = 0;
+    while (!CPU_ISSET(first, &before)) {
+        first++;
+    }
+    CPU_ZERO(&one);
+    CPU_SET(first, &one);
+    CU_ASSERT_EQUAL_FATAL(sched_setaffinity(0, sizeof one, &one), 0);
+    CU_ASSERT_EQUAL(config_threads(0), 1);
+    CU_ASSERT_EQUAL(sched_setaffinity(0, sizeof before, &before), 0);
+}
+
+UNIT_MAIN("config",
+          {"files of options are found from another directory",
+           files_of_options_are_found_from_another_directory},
+          {"threads follow the processors that may be used",
+           threads_follow_the_processors_that_may_be_used})

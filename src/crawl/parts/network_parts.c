@@ -65,7 +65,7 @@ static DescriptorShare share_descriptors(const Config *config)
     uint64_t limit = is_limited ? (uint64_t)files.rlim_cur : DESCRIPTORS_NO_LIMIT;
     size_t busy = (size_t)config->fetch_connections;
     size_t idle = (size_t)config->fetch_idle_connections;
-    size_t threads = (size_t)config->fetch_threads;
+    size_t threads = config_threads(config->fetch_threads);
     DescriptorShare share = descriptors_share(limit, busy, idle, threads);
     DescriptorShare wanted = descriptors_share(DESCRIPTORS_NO_LIMIT, busy, idle, threads);
     if (share.kept < wanted.kept) {
@@ -213,7 +213,7 @@ static Result build_fetch(AgentParts *parts, Buffer *error)
                               .traps = &parts->parked_traps,
                               .network = parts->network};
     FetcherSinks sinks = wires_of_fetcher(parts);
-    while (rc == RESULT_OK && parts->n_fetchers < (unsigned)config->fetch_threads) {
+    while (rc == RESULT_OK && parts->n_fetchers < config_threads(config->fetch_threads)) {
         rc = fetcher_new(&parts->fetchers[parts->n_fetchers], parts->n_fetchers, &options, &sinks);
         parts->n_fetchers += rc == RESULT_OK;
     }
