@@ -179,6 +179,20 @@ static void what_was_never_encoded_stays_plain(void)
     delete_bodies(&b);
 }
 
+/* "80" and "x\x01" are heads of zlib streams; only the first can be a page. */
+static void text_that_looks_like_a_codings_head_is_text(void)
+{
+    Bodies b = new_bodies(100);
+    (void)buffer_append(&b.raw, "80", 2);
+    CU_ASSERT_EQUAL(decode(b.decoder, "deflate", &b.raw, &b.out), DECODE_OK);
+    CU_ASSERT_TRUE(same(&b.out, &b.raw));
+    buffer_reset(&b.raw);
+    (void)buffer_append(&b.raw, "x\x01", 2);
+    CU_ASSERT_EQUAL(decode(b.decoder, "deflate", &b.raw, &b.out), DECODE_TRUNCATED);
+    CU_ASSERT_EQUAL(b.out.length, 0);
+    delete_bodies(&b);
+}
+
 static void gzip_may_have_many_members_and_padding(void)
 {
     Bodies b = new_bodies(9000);
@@ -382,6 +396,8 @@ UNIT_MAIN("decode", {"every coding comes back", every_coding_comes_back},
           {"brotli comes back, whole or cut", brotli_comes_back_whole_or_cut},
           {"stacked codings are undone in reverse", stacked_codings_are_undone_in_reverse},
           {"what was never encoded stays plain", what_was_never_encoded_stays_plain},
+          {"text that looks like a coding's head is text",
+           text_that_looks_like_a_codings_head_is_text},
           {"gzip may have many members and padding", gzip_may_have_many_members_and_padding},
           {"broken bodies keep what came before", broken_bodies_keep_what_came_before},
           {"the limit keeps what fits", the_limit_keeps_what_fits},

@@ -118,7 +118,11 @@ static DecodeStatus decode_one(Decoder *decoder, DecodeCodec coding, DecodeInput
         if (decode_has_zlib_frame(&in)) {
             DecodeInput framed = in;
             status = decode_zlib(decoder, 15, &framed, sink);
-            if (status != DECODE_BROKEN || sink->out->length > before) {
+            bool is_nothing = sink->out->length == before;
+            if (status == DECODE_TRUNCATED && is_nothing) {
+                break; /* "80" is the head of a zlib stream, and a page */
+            }
+            if (status != DECODE_BROKEN || !is_nothing) {
                 return status;
             }
         }
