@@ -142,14 +142,20 @@ static double fake_now(void *context)
     return *(double *)context;
 }
 
+/* A world whose time is what the test says. */
+static void world_start_at(World *w, double *now_s, float margin)
+{
+    world_start(w);
+    w->sch->now_s = fake_now;
+    w->sch->now_context = now_s;
+    w->sch->margin = margin;
+}
+
 static void a_margin_holds_requests_back(void)
 {
     World w;
-    world_start(&w);
     double now_s = 1000.0;
-    w.sch->now_s = fake_now;
-    w.sch->now_context = &now_s;
-    w.sch->margin = 1.0f;
+    world_start_at(&w, &now_s, 1.0f);
     crawl(&w, "http://x/a", 995.0, 1);
     CU_ASSERT_EQUAL(freq_scheduler_load_simple(w.sch, 0.05f, -1.0f), freq_scheduler_error_ok);
     PageRequest *request = NULL; /* twice as early as every 20 s is allowed */
@@ -176,11 +182,8 @@ static size_t request_ten(World *w)
 static void a_page_that_is_due_is_handed_out_once(void)
 {
     World w;
-    world_start(&w);
     double now_s = 1000.0;
-    w.sch->now_s = fake_now;
-    w.sch->now_context = &now_s;
-    w.sch->margin = 0.0f;
+    world_start_at(&w, &now_s, 0.0f);
     crawl(&w, "http://x/a", 990.0, 1);
     CU_ASSERT_EQUAL(freq_scheduler_load_simple(w.sch, 0.1f, -1.0f), freq_scheduler_error_ok);
     CU_ASSERT_EQUAL(request_ten(&w), 1);
@@ -204,11 +207,8 @@ static void pages_are_visited_as_often_as_is_due(void)
     static const float freqs[] = {0.1f, 0.2f, 0.4f};
     size_t visits[3] = {0, 0, 0};
     World w;
-    world_start(&w);
     double now_s = 1000.0;
-    w.sch->now_s = fake_now;
-    w.sch->now_context = &now_s;
-    w.sch->margin = 0.0f;
+    world_start_at(&w, &now_s, 0.0f);
     MDB_cursor *cursor = NULL;
     for (unsigned i = 0; i < 3; i++) {
         crawl(&w, urls[i], 990.0, 1);

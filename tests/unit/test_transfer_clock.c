@@ -69,15 +69,21 @@ static void each_phase_has_its_time(void)
     CU_ASSERT_EQUAL(when, 5);
 }
 
+/* One transfer, which begins at 0 s. */
+static void start(TransferClock *clock, TransferTimer *timer)
+{
+    transfer_clock_init(clock, &standard);
+    transfer_timer_init(timer);
+    CU_ASSERT_EQUAL(transfer_clock_start(clock, timer, at(0)), RESULT_OK);
+}
+
 /* Fast for a minute, then nothing: the last window counts, not the average. */
 static void a_transfer_that_stops_is_too_slow(void)
 {
     TransferClock clock;
     TransferTimer timer;
     TransferLate late = LATE_NOT;
-    transfer_clock_init(&clock, &standard);
-    transfer_timer_init(&timer);
-    CU_ASSERT_EQUAL(transfer_clock_start(&clock, &timer, at(0)), RESULT_OK);
+    start(&clock, &timer);
     transfer_clock_enter(&clock, &timer, PHASE_RECEIVING, at(0));
     int64_t s = 0;
     for (; s < 110 && late == LATE_NOT; s++) {
@@ -94,9 +100,7 @@ static void a_pause_does_not_count(void)
     TransferClock clock;
     TransferTimer timer;
     TransferLate late = LATE_NOT;
-    transfer_clock_init(&clock, &standard);
-    transfer_timer_init(&timer);
-    CU_ASSERT_EQUAL(transfer_clock_start(&clock, &timer, at(0)), RESULT_OK);
+    start(&clock, &timer);
     transfer_clock_enter(&clock, &timer, PHASE_RECEIVING, at(1));
     transfer_clock_pause(&clock, &timer, at(10));
     transfer_clock_pause(&clock, &timer, at(20)); /* it is paused */
