@@ -118,6 +118,7 @@ static AuditHost *find_host(Run *run, LogText origin)
         memcpy(text, name.bytes, name.length < sizeof text ? name.length : 0);
         host->is_selected = host_is_selected(run->options, host->origin);
         host->delay_ms = audit_delays_of_host(&run->audit->delays, text);
+        host->keep_alive_ms = audit_delays_keep_alive(&run->audit->delays, text);
     }
     return host;
 }
@@ -193,6 +194,7 @@ static void note_delays(const Run *run, AuditFetch *fetch, int64_t crawl_delay_m
     fetch->host_asks = holds ? fetch->host->delay_ms : -1;
     fetch->host_asks = crawl_delay > fetch->host_asks ? crawl_delay : fetch->host_asks;
     fetch->ip_asks = holds ? audit_delays_of_address(delays) : -1;
+    fetch->keep_alive_ms = !holds || crawl_delay > 0 ? -1 : fetch->host->keep_alive_ms;
 }
 
 static void judge_pauses(Run *run, AuditFetch *fetch)
@@ -216,8 +218,9 @@ static Result take_request(Run *run, const CrawlLogLine *line, LogText text)
         .address = find_address(run, &line->address),
         .place = {.file = log_reader_file(audit->reader), .line = log_reader_line(audit->reader)},
         .boot = boot_of(&run->boots, line),
-        .mono_start = line->mono_start,
-        .mono_end = line->mono_end,
+        .mono_start = line->us_start >= 0 ? line->us_start : line->mono_start * 1000,
+        .mono_end = line->us_end >= 0 ? line->us_end : line->mono_end * 1000,
+        .burst = line->burst,
         .start = line->start,
         .end = line->end,
         .owed = line->owed,

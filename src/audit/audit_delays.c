@@ -31,16 +31,26 @@ void audit_delays_destroy(AuditDelays *delays)
     config_destroy(&delays->config);
 }
 
-int64_t audit_delays_of_host(const AuditDelays *delays, const char *name)
+/* What the [site] sections say of a host, or else what holds for all. */
+static int64_t of_site(const AuditDelays *delays, size_t option, const char *name, int64_t of_all)
 {
-    int64_t delay = -1;
+    int64_t ms = -1;
     if (!delays->is_known) {
         return -1;
     }
-    return options_site_number(&delays->config.options, offsetof(Config, politeness_host_delay),
-                               name, &delay)
-               ? delay
-               : delays->config.politeness_host_delay;
+    return options_site_number(&delays->config.options, option, name, &ms) ? ms : of_all;
+}
+
+int64_t audit_delays_of_host(const AuditDelays *delays, const char *name)
+{
+    return of_site(delays, offsetof(Config, politeness_host_delay), name,
+                   delays->config.politeness_host_delay);
+}
+
+int64_t audit_delays_keep_alive(const AuditDelays *delays, const char *name)
+{
+    return of_site(delays, offsetof(Config, politeness_keep_alive_time), name,
+                   delays->config.politeness_keep_alive_time);
 }
 
 int64_t audit_delays_of_address(const AuditDelays *delays)

@@ -26,6 +26,8 @@ void audit_delays_destroy(AuditDelays *delays);
 int64_t audit_delays_of_host(const AuditDelays *delays, const char *name);
 /* The same for an address. */
 int64_t audit_delays_of_address(const AuditDelays *delays);
+/* ms for which a host (a name) may be asked without a pause; -1 = not known. */
+int64_t audit_delays_keep_alive(const AuditDelays *delays, const char *name);
 /* A Crawl-delay of robots.txt as far as it counts; -1 for -1, and when no bound is known. */
 int64_t audit_delays_of_robots(const AuditDelays *delays, int64_t crawl_delay_ms);
 /* The product token that is looked for in robots.txt. */

@@ -25,8 +25,10 @@ typedef struct AuditFetch {
     AuditAddress *address;
     AuditPlace place;
     uint32_t boot;      /* monotonic times of one boot can be compared */
-    int64_t mono_start; /* ms */
+    int64_t mono_start; /* us; START is rounded down and END up to ms, but within a burst */
     int64_t mono_end;
+    int64_t burst;         /* number of the request in it; -1 = in none */
+    int64_t keep_alive_ms; /* how long a burst may be, -1 = not known */
     WallTime start;
     WallTime end;
     int64_t owed; /* ms; -1 = the line does not say, as the next three */

@@ -43,6 +43,8 @@ struct AuditHost {
     Robots *rules;         /* of rules_version; NULL: their content is not known */
     int64_t rules_version; /* -1 = not looked for yet */
     int64_t delay_ms;      /* configured; -1 = not looked for yet, or not known */
+    int64_t keep_alive_ms; /* the same, of politeness.keep_alive_time */
+    int64_t burst_start;   /* us, of the burst that its last requests belong to */
 };
 
 struct AuditAddress {

@@ -16,8 +16,9 @@ static void find(const AuditFetch *fetch, const AuditFinding *finding, AuditFind
 /* From the end of the request before to the start of this one. */
 static int64_t pause_before(const AuditSubject *subject, const AuditFetch *fetch)
 {
-    return subject->boot == fetch->boot ? fetch->mono_start - subject->mono_end
-                                        : (fetch->start.us - subject->end.us) / 1000;
+    int64_t us = subject->boot == fetch->boot ? fetch->mono_start - subject->mono_end
+                                              : fetch->start.us - subject->end.us;
+    return us >= 0 ? us / 1000 : (us - 999) / 1000; /* an overlap is one, however short */
 }
 
 static void note_closest(AuditSubject *subject, const AuditFetch *fetch, int64_t pause,
@@ -151,9 +152,24 @@ static void remember(AuditSubject *subject, const AuditFetch *fetch, int64_t owe
     subject->asks = asks;
 }
 
-AuditPause audit_pauses_add(AuditPauses *pauses, const AuditFetch *fetch, AuditFindings *findings)
+/* Within a burst nothing has to be owed until its time is over. */
+static void judge_burst(AuditFetch *fetch)
+{
+    bool is_first = fetch->burst == 1 || fetch->host->subject.n_requests == 0;
+    if (is_first) {
+        fetch->host->burst_start = fetch->mono_start;
+    }
+    if (fetch->burst > 0 && fetch->keep_alive_ms > 0 && fetch->owes_host == 0 &&
+        fetch->mono_end - fetch->host->burst_start <= fetch->keep_alive_ms * 1000) {
+        fetch->host_asks = 0;
+        fetch->ip_asks = 0;
+    }
+}
+
+AuditPause audit_pauses_add(AuditPauses *pauses, AuditFetch *fetch, AuditFindings *findings)
 {
     AuditPause pause = {.host = -1, .host_owed = -1, .address = -1, .address_owed = -1};
+    judge_burst(fetch);
     judge_host(pauses, fetch, &pause, findings);
     judge_address(pauses, fetch, &pause, findings);
     check_owed(fetch, (AuditPlace){.line = 0}, fetch->owes_host, fetch->host_asks, findings);

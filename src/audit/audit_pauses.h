@@ -8,9 +8,9 @@
  * A host is owed, before a request, what the line of the request says (OWED). Without that, it is
  * owed what the request before it left (owes:), or else what the configuration and Crawl-delay ask
  * for. An address is owed what the request before it left, or what the configuration asks for. A
- * separate check finds OWED and owes: that are less than what was asked for.
- * Owns: its counts.
- * Threads: one. */
+ * separate check finds OWED and owes: that are less than what was asked for. Within a burst
+ * (burst:) nothing is asked for until politeness.keep_alive_time has passed since its first request
+ * began. Owns: its counts. Threads: one. */
 #ifndef AUDIT_AUDIT_PAUSES_H
 #define AUDIT_AUDIT_PAUSES_H
 
@@ -35,6 +35,6 @@ typedef struct AuditPause {
 } AuditPause;
 
 /* Judges the pauses before fetch, and remembers it. Findings are added when fetch is selected. */
-AuditPause audit_pauses_add(AuditPauses *pauses, const AuditFetch *fetch, AuditFindings *findings);
+AuditPause audit_pauses_add(AuditPauses *pauses, AuditFetch *fetch, AuditFindings *findings);
 
 #endif

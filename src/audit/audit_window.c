@@ -3,7 +3,7 @@
 #include <stdlib.h>
 
 typedef struct Slot {
-    int64_t end;
+    int64_t end; /* us */
     uint32_t boot;
     uint32_t fetch; /* index in AuditWindow.fetches */
 } Slot;

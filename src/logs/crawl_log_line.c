@@ -56,6 +56,24 @@ static void take_text(LogText *field, LogText value)
     *field = field->length == 0 ? value : *field;
 }
 
+/* A request of a burst. false: it is another annotation. */
+static bool take_burst(CrawlLogLine *out, LogText annotation, const char **why)
+{
+    LogText value;
+    if (has_name(annotation, "burst", &value)) {
+        if (out->burst < 0 && !log_text_number(value, &out->burst)) {
+            *why = "burst: is no number";
+        }
+    } else if (has_name(annotation, "mono-us", &value)) {
+        if (out->us_end < 0 && !pair(value, '-', &out->us_start, &out->us_end)) {
+            *why = "mono-us: is not START-END in microseconds";
+        }
+    } else {
+        return false;
+    }
+    return true;
+}
+
 /* What the audit goes by. false: it is another annotation. */
 static bool take_times(CrawlLogLine *out, LogText annotation, bool *has_ip, const char **why)
 {
@@ -82,7 +100,7 @@ static bool take_times(CrawlLogLine *out, LogText annotation, bool *has_ip, cons
             *why = "robots: is not the number of a version";
         }
     } else {
-        return false;
+        return take_burst(out, annotation, why);
     }
     return true;
 }
@@ -142,7 +160,8 @@ static Result take_annotations(CrawlLogLine *out, LogText all, const char **why)
         all = (LogText){all.bytes + n, all.length - n};
     }
     out->was_sent = has_ip && out->mono_end >= 0;
-    if (*why == NULL && out->was_sent && out->mono_end < out->mono_start) {
+    if (*why == NULL && out->was_sent &&
+        (out->mono_end < out->mono_start || out->us_end < out->us_start)) {
         *why = "its fetch ended before it began";
     }
     return *why == NULL ? RESULT_OK : RESULT_INVALID;
@@ -175,6 +194,9 @@ Result crawl_log_line_parse(const char *line, size_t length, CrawlLogLine *out, 
     *out = (CrawlLogLine){.bytes = -1,
                           .mono_start = -1,
                           .mono_end = -1,
+                          .burst = -1,
+                          .us_start = -1,
+                          .us_end = -1,
                           .owed = -1,
                           .given = -1,
                           .owes_host = -1,

@@ -36,7 +36,10 @@ typedef struct CrawlLogLine {
     IpAddress address;
     int64_t mono_start; /* ms, rounded down */
     int64_t mono_end;   /* ms, rounded up */
-    int64_t owed;       /* wait:OWED/GIVEN */
+    int64_t burst;      /* number of the request in it */
+    int64_t us_start;   /* mono-us:START-END, of a request of a burst */
+    int64_t us_end;
+    int64_t owed; /* wait:OWED/GIVEN */
     int64_t given;
     int64_t owes_host; /* owes:HOST/IP */
     int64_t owes_ip;

@@ -287,7 +287,8 @@ static void append_url(Buffer *text, const char *name, const char *url)
 }
 
 /* What the audit goes by. The start is rounded down and the end up, to milliseconds: the pause
- * between two lines is never longer than the pause that was made. */
+ * between two lines is never longer than the pause that was made. Within a burst, times that are
+ * rounded the same way keep their order. */
 static void append_times(CrawlLog *log, const FetchResult *fetch)
 {
     char ip[IP_ADDRESS_TEXT_BYTES];
@@ -303,6 +304,11 @@ static void append_times(CrawlLog *log, const FetchResult *fetch)
     if (fetch->cost.owes_host_ms >= 0) {
         (void)buffer_printf(text, "owes:%lld/%lld,", (long long)fetch->cost.owes_host_ms,
                             (long long)fetch->cost.owes_ip_ms);
+    }
+    if (fetch->cost.burst > 0) {
+        (void)buffer_printf(text, "burst:%u,mono-us:%lld-%lld,", fetch->cost.burst,
+                            (long long)(fetch->cost.start.ns / 1000),
+                            (long long)(fetch->cost.end.ns / 1000));
     }
     if (fetch->request.as_origin != NULL) {
         (void)buffer_printf(text, "as:%s,", fetch->request.as_origin);

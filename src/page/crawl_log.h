@@ -7,6 +7,9 @@
  *   mono:START-END        monotonic clock in ms; START is rounded down, END up
  *   wait:OWED/GIVEN       ms that the host was owed before this fetch, and ms that it got
  *   owes:HOST/IP          ms that host and address are left alone from END on
+ *   burst:N               the N-th request of a burst (frontier/visit/visit_turn.h), with
+ *   mono-us:START-END     the same times in microseconds, both rounded down: there is nothing but
+ *                         microseconds between its requests
  *   as:ORIGIN             the host whose delays hold, when it is not that of the URL
  *   boot:ID               of the machine: on the first line after the file was opened
  *   robots:VERSION        the version of robots.txt that allowed the fetch; on a line of robots.txt

@@ -57,6 +57,9 @@
         "a longer Crawl-delay in robots.txt is cut to this") \
     ROW(politeness, adaptive_factor, REAL, double, "0", 0, 1000, NULL, true, true, \
         "wait at least this many times the duration of the last fetch; 0 = off") \
+    ROW(politeness, keep_alive_time, TIME, int64_t, "0", 0, 60e3, NULL, true, true, \
+        "a host that is well, and has no Crawl-delay, is asked for one page after the other without " \
+        "a pause until so much time has passed; then host_delay and ip_delay; 0 = one request") \
     ROW(politeness, retry_after_max, TIME, int64_t, "1d", 0, CONFIG_YEAR, NULL, true, true, \
         "a host whose Retry-After is longer is parked, with its URLs") \
     ROW(politeness, rest_max, TIME, int64_t, "6h", 0, CONFIG_YEAR, NULL, true, true, \

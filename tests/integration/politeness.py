@@ -7,6 +7,8 @@ can have seen them. The crawler's own gap is never longer than the server's: a g
 here was too short there.
 """
 import collections
+import os
+import re
 
 import harness
 
@@ -99,5 +101,64 @@ def slow_hosts(report, path):
                     pages=100, crawl_delay=0.6)
 
 
+def bursts(report, path):
+    """politeness.keep_alive_time: requests without a pause, then the whole pause. Hosts with a
+    Crawl-delay are asked one by one."""
+    directory = path + "/crawl"
+    with harness.Web(path, hosts=20, addresses=10, pages=500, crawl_delay=0.5) as web:
+        result = harness.crawl(web, directory, "--set", "politeness.keep_alive_time=150ms",
+                               wait=f"{HOST_DELAY_MS}ms", ip_wait=f"{IP_DELAY_MS}ms", timeout=400)
+        hosts, expected = web.hosts(), web.graph_urls()
+    report.check("the crawl ends", result.returncode == 0,
+                 f"exit {result.returncode}: {result.stderr[-500:]}")
+    requests = web.requests()
+    report.same_set("and has all pages",
+                    {harness.url_of(r) for r in requests if r.status == 200 and r.flags == "-"},
+                    expected)
+    overlaps = [row for row in gaps(requests, lambda r: r.address) if row[0] < 0]
+    report.check("no overlap per IP", not overlaps, describe(overlaps))
+    short = [row for row in gaps(requests, lambda r: r.address)
+             if row[1].host != row[2].host and row[0] < IP_DELAY_MS * 1000]
+    report.check("the delay of the address between two hosts", not short, describe(short))
+    slow = [row for row in gaps(requests, lambda r: r.host) if hosts[row[1].host][2] > 0]
+    short = [row for row in slow if row[0] < HOST_DELAY_MS * 1000]
+    report.check(f"no burst at a host with Crawl-delay ({len(slow)} pauses)",
+                 slow and not short, describe(short))
+    long, at_once = judge_bursts([r for r in requests if hosts[r.host][2] == 0])
+    report.check("bursts are not longer than the time between their first request and the end of "
+                 "the time", not long, f"{long[:3]}")
+    report.check("most requests follow another one without a pause", at_once > len(requests) / 4,
+                 f"{at_once} of {len(requests)}")
+    audit = harness.run([f"{harness.OUT}/ragno", "audit", directory])
+    report.check("the audit proves it", audit.returncode == 0, audit.stdout[:1500])
+    with open(directory + "/config.ini") as file:
+        text = file.read()
+    times = os.stat(directory + "/config.ini")
+    with open(directory + "/config.ini", "w") as file:
+        file.write(re.sub(r"(?m)^(;?)keep_alive_time = .*", "keep_alive_time = 0", text))
+    os.utime(directory + "/config.ini", ns=(times.st_atime_ns, times.st_mtime_ns))
+    audit = harness.run([f"{harness.OUT}/ragno", "audit", directory])
+    report.check("but not to who did not allow it", audit.returncode == 1, audit.stdout[:500])
+
+
+def judge_bursts(requests):
+    """(bursts that are not followed by a whole pause, requests that followed without one)"""
+    groups, long, at_once = collections.defaultdict(list), [], 0
+    for r in sorted(requests, key=lambda r: r.start):
+        groups[r.host].append(r)
+    for host, group in groups.items():
+        first = group[0]
+        for before, r in zip(group, group[1:]):
+            if r.start - before.end >= HOST_DELAY_MS * 1000:
+                first = r
+                continue
+            at_once += 1
+            # The request before has ended within the time, as the crawler saw it, which is later
+            # at both ends; it has begun by then in any case.
+            if before.start - first.end > 150000:
+                long.append((host, (before.start - first.end) / 1000))
+    return long, at_once
+
+
 if __name__ == "__main__":
-    harness.main(large, slow_hosts)
+    harness.main(large, slow_hosts, bursts)

@@ -1,5 +1,7 @@
 /* The audit, on logs written here: every breach is found, and nothing else is. */
+#include <fcntl.h>
 #include <stdarg.h>
+#include <sys/stat.h>
 
 #include "audit/audit.h"
 #include "audit/audit_complaint.h"
@@ -380,6 +382,63 @@ static void less_than_crawl_delay_is_found(void)
     folder_remove(f.path);
 }
 
+/* The configuration is older than the log. */
+static void configure_before(const char *text)
+{
+    char path[128];
+    struct timespec times[2] = {{.tv_sec = 1769800000}, {.tv_sec = 1769800000}};
+    configure(text);
+    (void)snprintf(path, sizeof path, "%s/config.ini", folder);
+    CU_ASSERT_EQUAL_FATAL(utimensat(AT_FDCWD, path, times, 0), 0);
+}
+
+/* Four requests in 23 ms, the last two within one, and lines in no order; then the pause. */
+static void write_burst(void)
+{
+    request(A "1", "10.0.0.1", 0, 10, "owes:0/0,burst:1,mono-us:900-9100");
+    request(A "4", "10.0.0.1", 22, 23, "wait:0/0,owes:100/20,burst:4,mono-us:22500-22800");
+    request(A "3", "10.0.0.1", 22, 23, "wait:0/0,owes:0/0,burst:3,mono-us:22100-22400");
+    request(A "2", "10.0.0.1", 9, 20, "wait:0/0,owes:0/0,burst:2,mono-us:9200-19800");
+    request(A "5", "10.0.0.1", 123, 130, "wait:100/100,owes:100/20");
+}
+
+static void a_burst_is_as_long_as_the_configuration_allows(void)
+{
+    for (int keep_alive_ms = 22; keep_alive_ms >= 21; keep_alive_ms--) {
+        char text[160];
+        Audit audit;
+        AuditOptions options = everything();
+        begin();
+        (void)snprintf(text, sizeof text,
+                       "[politeness]\nhost_delay = 100ms\nip_delay = 20ms\n"
+                       "[site \"a.test\"]\nkeep_alive_time = %dms\n",
+                       keep_alive_ms);
+        configure_before(text);
+        write_burst();
+        run_with(&audit, &options, NULL);
+        CU_ASSERT_EQUAL(audit.findings.count[BREACH_OWED], keep_alive_ms == 22 ? 0 : 2);
+        CU_ASSERT_TRUE(only(&audit, BREACH_OWED, keep_alive_ms == 22 ? 0 : 2));
+        CU_ASSERT_EQUAL(audit.findings.count[BREACH_AT_ONCE], 0);
+        end(&audit);
+    }
+}
+
+static void an_overlap_within_a_burst_is_found_to_the_microsecond(void)
+{
+    for (int start = 9100; start >= 9099; start--) {
+        char words[80];
+        Audit audit;
+        AuditOptions options = everything();
+        begin();
+        request(A "1", "10.0.0.1", 0, 10, "owes:0/0,burst:1,mono-us:900-9100");
+        (void)snprintf(words, sizeof words, "wait:0/0,owes:100/20,burst:2,mono-us:%d-19800", start);
+        request(A "2", "10.0.0.1", 9, 20, words);
+        run_with(&audit, &options, NULL);
+        CU_ASSERT_EQUAL(audit.findings.count[BREACH_AT_ONCE], start < 9100);
+        end(&audit);
+    }
+}
+
 static void a_complaint_is_answered_with_every_request_and_the_robots_txt_in_force(void)
 {
     Audit audit;
@@ -465,6 +524,10 @@ UNIT_MAIN("audit",
           {"pages are judged by the robots.txt of their time",
            pages_are_judged_by_the_robots_txt_of_their_time},
           {"less than Crawl-delay is found", less_than_crawl_delay_is_found},
+          {"a burst is as long as the configuration allows",
+           a_burst_is_as_long_as_the_configuration_allows},
+          {"an overlap within a burst is found to the microsecond",
+           an_overlap_within_a_burst_is_found_to_the_microsecond},
           {"a complaint is answered with every request and the robots.txt in force",
            a_complaint_is_answered_with_every_request_and_the_robots_txt_in_force},
           {"the window sorts what is nearly sorted", the_window_sorts_what_is_nearly_sorted})

@@ -18,6 +18,7 @@ static Result build_frontier(AgentParts *parts, Buffer *error)
                                       .ip_delay_ms = config->politeness_ip_delay,
                                       .crawl_delay_max_ms = config->politeness_crawl_delay_max,
                                       .adaptive_factor = config->politeness_adaptive_factor,
+                                      .keep_alive_ms = config->politeness_keep_alive_time,
                                       .retry_after_max_ms = config->politeness_retry_after_max,
                                       .rest_max_ms = config->politeness_rest_max,
                                       .park_after_ms = config->politeness_park_after,

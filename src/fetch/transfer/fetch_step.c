@@ -6,6 +6,7 @@
 #include "base/thread/log.h"
 #include "fetch/site/host_cookies.h"
 #include "fetch/transfer/robots_answer.h"
+#include "frontier/visit/visit_turn.h"
 #include "parse/http/http_header.h"
 
 /* ---- the end of a fetch -------------------------------------------------------------------- */
@@ -101,7 +102,8 @@ static RobotsNext settle_robots(const FetchRules *rules, VisitState *visit_state
     return next;
 }
 
-static void conclude_robots(const FetchRules *rules, VisitState *visit_state, FetchResult *result)
+static PolitenessVerdict conclude_robots(const FetchRules *rules, VisitState *visit_state,
+                                         FetchResult *result)
 {
     bool had_rules = visit_state->robots.state == ROBOTS_KNOWN;
     HostHealth before = visit_state->politeness.health;
@@ -117,6 +119,7 @@ static void conclude_robots(const FetchRules *rules, VisitState *visit_state, Fe
         result->host.health = before;
     }
     set_aside(visit_state, result, &verdict);
+    return verdict;
 }
 
 /* The host that was asked is owed its delay; whether it is well is not judged by what others want
@@ -171,7 +174,8 @@ static void take_cookies(const FetchRules *rules, VisitState *visit_state, Fetch
     }
 }
 
-static void conclude_page(const FetchRules *rules, VisitState *visit_state, FetchResult *result)
+static PolitenessVerdict conclude_page(const FetchRules *rules, VisitState *visit_state,
+                                       FetchResult *result)
 {
     unsigned tries = result->request.tries;
     take_part(rules, result);
@@ -179,7 +183,7 @@ static void conclude_page(const FetchRules *rules, VisitState *visit_state, Fetc
     PolitenessVerdict verdict = judge(rules, visit_state, result, false, &tries);
     set_aside(visit_state, result, &verdict);
     if (verdict.drop_host || verdict.park_host) {
-        return; /* the URL stays with its host */
+        return verdict; /* the URL stays with its host */
     }
     result->final = !verdict.retry;
     if (result->final) {
@@ -187,6 +191,27 @@ static void conclude_page(const FetchRules *rules, VisitState *visit_state, Fetc
     } else {
         visit_state_note_tries(visit_state, tries); /* it stays at the head of the window */
     }
+    return verdict;
+}
+
+static bool needs_robots(const FetchRules *rules, const VisitState *visit_state, MonoTime now)
+{
+    return !rules->ignores_robots &&
+           (visit_state->robots.state != ROBOTS_KNOWN || visit_state->robots.target != NULL ||
+            !mono_before(now, visit_state->robots.expiry));
+}
+
+/* Whether another request follows at once. */
+static void settle_turn(const FetchRules *rules, VisitState *visit_state, FetchResult *result,
+                        const PolitenessVerdict *verdict)
+{
+    bool goes_on = !needs_robots(rules, visit_state, result->cost.end) &&
+                   visit_turn_end(visit_state, rules->politeness, verdict, result->cost.end);
+    if (goes_on) {
+        result->cost.owes_host_ms = 0;
+        result->cost.owes_ip_ms = 0;
+    }
+    result->cost.burst = visit_turn_burst(visit_state);
 }
 
 VisitState *fetch_step_end(const FetchRules *rules, VisitState *visit_state, FetchResult *result)
@@ -194,12 +219,13 @@ VisitState *fetch_step_end(const FetchRules *rules, VisitState *visit_state, Fet
     VisitState *asker = result->kind == FETCHED_ROBOTS ? visit_state->errands.askers : NULL;
     if (asker != NULL) {
         conclude_errand(rules, visit_state, asker, result);
-    } else if (result->kind == FETCHED_ROBOTS) {
-        conclude_robots(rules, visit_state, result);
-    } else {
-        conclude_page(rules, visit_state, result);
+        return asker;
     }
-    return asker;
+    PolitenessVerdict verdict = result->kind == FETCHED_ROBOTS
+                                    ? conclude_robots(rules, visit_state, result)
+                                    : conclude_page(rules, visit_state, result);
+    settle_turn(rules, visit_state, result, &verdict);
+    return NULL;
 }
 
 /* ---- the start of a fetch ------------------------------------------------------------------ */
@@ -233,7 +259,8 @@ static FetchResult *new_result(const FetchRules *rules, const VisitState *visit_
     result->cost.start = now->mono;
     result->cost.end = result->cost.start;
     if (visit_state->politeness.last_end.ns != 0) {
-        result->cost.owed_ms = visit_state->politeness.owed_ms;
+        result->cost.owed_ms =
+            visit_turn_goes_on(visit_state) ? 0 : visit_state->politeness.owed_ms;
         result->cost.given_ms =
             mono_ms_between(visit_state->politeness.last_end, result->cost.start);
     }
@@ -256,18 +283,6 @@ static FetchResult *new_result(const FetchRules *rules, const VisitState *visit_
     return result;
 }
 
-/* Told once for each robots.txt. */
-static void tell_of_costly_rules(VisitState *visit_state, const RobotsVerdict *verdict)
-{
-    if (!visit_state->robots.is_costly) {
-        visit_state->robots.is_costly = true;
-        LOG_INFO("robots", "rules are too expensive: URLs that they leave undecided are forbidden",
-                 "host=%s line=%u rule=\"%s\" shortened=%zu", visit_state->identity.origin,
-                 verdict->line, verdict->rule == NULL ? "" : verdict->rule,
-                 robots_n_shortened(visit_state->robots.rules));
-    }
-}
-
 /* Why a URL is not fetched. */
 typedef struct Refusal {
     int status;       /* the URL gets it; 0: it may be fetched */
@@ -285,7 +300,7 @@ static bool robots_permit(VisitState *visit_state, const WindowUrl *url, Refusal
     (void)robots_decide(visit_state->robots.rules, path, url->length - (size_t)(path - text),
                         &visit_state->robots.allowance, &verdict);
     if (verdict.undecided) {
-        tell_of_costly_rules(visit_state, &verdict);
+        robots_answer_tell_costly(visit_state, &verdict);
     }
     *refusal = (Refusal){.status = verdict.allowed ? 0 : STATUS_ROBOTS,
                          .rule = verdict.allowed ? NULL : verdict.rule,
@@ -407,25 +422,6 @@ static Result skip_refused(const FetchRules *rules, VisitState *visit_state, con
     return none_wanted ? RESULT_NOT_FOUND : RESULT_OK;
 }
 
-static bool needs_robots(const FetchRules *rules, const VisitState *visit_state, MonoTime now)
-{
-    return !rules->ignores_robots &&
-           (visit_state->robots.state != ROBOTS_KNOWN || visit_state->robots.target != NULL ||
-            !mono_before(now, visit_state->robots.expiry));
-}
-
-/* A robots.txt that redirects to another scheme or port of the same name is fetched by the visit
- * state that wants it. Without memory the log says nothing of it. */
-static void note_origin(const VisitState *visit_state, FetchResult *result)
-{
-    const char *origin = visit_state->identity.origin;
-    const char *url = result->request.url;
-    size_t n = visit_state->identity.origin_length;
-    if (url != NULL && (strncmp(url, origin, n) != 0 || strchr("/?#", url[n]) == NULL)) {
-        result->request.as_origin = strdup(origin);
-    }
-}
-
 static FetchResult *robots_request(const FetchRules *rules, const VisitState *visit_state,
                                    const FetchNow *now)
 {
@@ -437,7 +433,7 @@ static FetchResult *robots_request(const FetchRules *rules, const VisitState *vi
     result->request.url = robots_answer_url(asker == NULL ? visit_state : asker);
     result->host.id = asker == NULL ? visit_state->identity.host : asker->identity.host;
     result->request.hop = 'P';
-    note_origin(visit_state, result);
+    robots_answer_note_origin(visit_state, result);
     return result;
 }
 
@@ -478,7 +474,7 @@ FetchResult *fetch_step_begin(const FetchRules *rules, VisitState *visit_state, 
         return NULL;
     }
     if (rc == RESULT_LIMIT) {
-        visit_state->politeness.next_fetch = mono_add_ms(now->mono, FETCH_STEP_REST_MS);
+        visit_turn_put_off(visit_state, now->mono, FETCH_STEP_REST_MS);
         return NULL;
     }
     if (rc == RESULT_OK) {
@@ -488,8 +484,9 @@ FetchResult *fetch_step_begin(const FetchRules *rules, VisitState *visit_state, 
     }
     if (result == NULL || result->request.url == NULL) {
         fetch_result_delete(result);
-        visit_state->politeness.next_fetch = mono_add_ms(now->mono, FETCH_STEP_PAUSE_MS);
+        visit_turn_put_off(visit_state, now->mono, FETCH_STEP_PAUSE_MS);
         return NULL;
     }
+    visit_turn_ask(visit_state, now->mono);
     return result;
 }

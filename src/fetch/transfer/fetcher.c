@@ -22,6 +22,7 @@
 #include "fetch/transfer/transfer_end.h"
 #include "fetch/transfer/transfer_pool.h"
 #include "fetch/transfer/transfer_setup.h"
+#include "frontier/visit/visit_turn.h"
 
 #define EPOLL_EVENTS   256
 #define INBOX_CAPACITY ((size_t)1 << 17)
@@ -57,7 +58,7 @@ struct Fetcher {
     _Atomic uint64_t connections;
 };
 
-/* ---- the end of a fetch
+/* ---- the start of a fetch
  * ---------------------------------------------------------------------------- */
 
 static void release(Fetcher *fetcher, Transfer *transfer)
@@ -66,6 +67,55 @@ static void release(Fetcher *fetcher, Transfer *transfer)
     flights_remove(&fetcher->flights, &transfer->flight);
     transfer_pool_give_back(&fetcher->pool, transfer);
 }
+
+static void give_back(Fetcher *fetcher, VisitState *visit_state)
+{
+    if (!visit_turn_has_asked(visit_state)) {
+        visit_state->politeness.ip_next_fetch = (MonoTime){0};
+    }
+    fetcher->sinks.done(fetcher->sinks.context, visit_state);
+}
+
+static void begin(Fetcher *fetcher, VisitState *visit_state)
+{
+    FetchNow now = {.mono = mono_now(), .wall = wall_now()};
+    MonoTime before = visit_state->politeness.fetch_before;
+    if (before.ns != 0 && !mono_before(now.mono, before)) {
+        give_back(fetcher, visit_state); /* it waited here until its address was another agent's */
+        return;
+    }
+    fetcher_rules_look_up(&fetcher->rules, visit_state);
+    FetchRefused refused = {.context = fetcher->sinks.context,
+                            .take = fetcher->sinks.result,
+                            .answered = fetcher->sinks.answered};
+    FetchResult *result = fetch_step_begin(&fetcher->rules.step, visit_state, &now, &refused);
+    if (result == NULL) {
+        give_back(fetcher, visit_state);
+        return;
+    }
+    Transfer *transfer = transfer_pool_take(&fetcher->pool);
+    if (transfer == NULL) {
+        fetch_result_delete(result);
+        visit_turn_put_off(visit_state, now.mono, FETCH_STEP_PAUSE_MS);
+        give_back(fetcher, visit_state);
+        return;
+    }
+    transfer->lane = lanes_of(&fetcher->lanes, visit_state->identity.host);
+    Result rc = transfer_setup(transfer, visit_state, result, &fetcher->rules.site);
+    if (rc == RESULT_OK &&
+        transfer_clock_start(&fetcher->clock, &transfer->timer, fetcher->shared.now) == RESULT_OK &&
+        lanes_begin(transfer->lane, transfer->easy) == RESULT_OK) {
+        flights_add(&fetcher->flights, &transfer->flight, result->request.url, now.mono);
+        atomic_fetch_add_explicit(&fetcher->requests, 1, memory_order_relaxed);
+        return;
+    }
+    release(fetcher, transfer);
+    visit_turn_put_off(visit_state, now.mono, FETCH_STEP_PAUSE_MS);
+    give_back(fetcher, visit_state);
+}
+
+/* ---- the end of a fetch
+ * ---------------------------------------------------------------------------- */
 
 static void finish(Fetcher *fetcher, Transfer *transfer, CURLcode code)
 {
@@ -91,54 +141,12 @@ static void finish(Fetcher *fetcher, Transfer *transfer, CURLcode code)
     if (asker != NULL) {
         fetcher->sinks.answered(fetcher->sinks.context, asker);
     }
-    fetcher->sinks.done(fetcher->sinks.context, visit_state);
-}
-
-/* ---- the start of a fetch
- * ---------------------------------------------------------------------------- */
-
-static void give_back(Fetcher *fetcher, VisitState *visit_state)
-{
-    visit_state->politeness.ip_next_fetch = (MonoTime){0};
-    fetcher->sinks.done(fetcher->sinks.context, visit_state);
-}
-
-static void begin(Fetcher *fetcher, VisitState *visit_state)
-{
-    FetchNow now = {.mono = mono_now(), .wall = wall_now()};
-    MonoTime before = visit_state->politeness.fetch_before;
-    if (before.ns != 0 && !mono_before(now.mono, before)) {
-        give_back(fetcher, visit_state); /* it waited here until its address was another agent's */
-        return;
+    if (visit_turn_goes_on(visit_state) && !atomic_load(&fetcher->draining) &&
+        gate_turn_is_open(&fetcher->turn, mono_now())) {
+        begin(fetcher, visit_state);
+    } else {
+        fetcher->sinks.done(fetcher->sinks.context, visit_state);
     }
-    fetcher_rules_look_up(&fetcher->rules, visit_state);
-    FetchRefused refused = {.context = fetcher->sinks.context,
-                            .take = fetcher->sinks.result,
-                            .answered = fetcher->sinks.answered};
-    FetchResult *result = fetch_step_begin(&fetcher->rules.step, visit_state, &now, &refused);
-    if (result == NULL) {
-        give_back(fetcher, visit_state);
-        return;
-    }
-    Transfer *transfer = transfer_pool_take(&fetcher->pool);
-    if (transfer == NULL) {
-        fetch_result_delete(result);
-        visit_state->politeness.next_fetch = mono_add_ms(now.mono, FETCH_STEP_PAUSE_MS);
-        give_back(fetcher, visit_state);
-        return;
-    }
-    transfer->lane = lanes_of(&fetcher->lanes, visit_state->identity.host);
-    Result rc = transfer_setup(transfer, visit_state, result, &fetcher->rules.site);
-    if (rc == RESULT_OK &&
-        transfer_clock_start(&fetcher->clock, &transfer->timer, fetcher->shared.now) == RESULT_OK &&
-        lanes_begin(transfer->lane, transfer->easy) == RESULT_OK) {
-        flights_add(&fetcher->flights, &transfer->flight, result->request.url, now.mono);
-        atomic_fetch_add_explicit(&fetcher->requests, 1, memory_order_relaxed);
-        return;
-    }
-    release(fetcher, transfer);
-    visit_state->politeness.next_fetch = mono_add_ms(now.mono, FETCH_STEP_PAUSE_MS);
-    give_back(fetcher, visit_state);
 }
 
 /* ---- event loop
@@ -208,6 +216,7 @@ static void read_inbox(Fetcher *fetcher)
             fetcher->has_waiting = false;
             return;
         }
+        visit_turn_begin(item);
         if (atomic_load(&fetcher->draining)) {
             give_back(fetcher, item);
         } else {

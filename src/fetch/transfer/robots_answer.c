@@ -220,3 +220,24 @@ Usage robots_answer_usage(const VisitState *visit_state, const char *url, size_t
     }
     return robots_usage(visit_state->robots.rules, path, length - (size_t)(path - url));
 }
+
+void robots_answer_note_origin(const VisitState *visit_state, FetchResult *result)
+{
+    const char *origin = visit_state->identity.origin;
+    const char *url = result->request.url;
+    size_t n = visit_state->identity.origin_length;
+    if (url != NULL && (strncmp(url, origin, n) != 0 || strchr("/?#", url[n]) == NULL)) {
+        result->request.as_origin = strdup(origin);
+    }
+}
+
+void robots_answer_tell_costly(VisitState *visit_state, const RobotsVerdict *verdict)
+{
+    if (!visit_state->robots.is_costly) {
+        visit_state->robots.is_costly = true;
+        LOG_INFO("robots", "rules are too expensive: URLs that they leave undecided are forbidden",
+                 "host=%s line=%u rule=\"%s\" shortened=%zu", visit_state->identity.origin,
+                 verdict->line, verdict->rule == NULL ? "" : verdict->rule,
+                 robots_n_shortened(visit_state->robots.rules));
+    }
+}

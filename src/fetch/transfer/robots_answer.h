@@ -63,5 +63,10 @@ char *robots_answer_url(const VisitState *visit_state);
 const char *robots_answer_path(const VisitState *visit_state, const char *url);
 /* For what the host's robots.txt says that a URL may be used. */
 Usage robots_answer_usage(const VisitState *visit_state, const char *url, size_t length);
+/* A robots.txt that redirects to another scheme or port of the same name is fetched by the visit
+ * state that wants it: notes whose delays hold. Without memory the log says nothing of it. */
+void robots_answer_note_origin(const VisitState *visit_state, FetchResult *result);
+/* Says in the log, once for each robots.txt, that its rules are too expensive to decide by. */
+void robots_answer_tell_costly(VisitState *visit_state, const RobotsVerdict *verdict);
 
 #endif

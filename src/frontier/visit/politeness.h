@@ -63,6 +63,7 @@ typedef struct PolitenessOptions {
     int64_t ip_delay_ms;        /* between two fetches from one address */
     int64_t crawl_delay_max_ms; /* a longer Crawl-delay is cut to it */
     double adaptive_factor;     /* times the last fetch's duration, when that is longer; 0 = off */
+    int64_t keep_alive_ms;      /* requests without a pause for so long; 0 = one by one */
     int64_t retry_after_max_ms; /* a host with a longer Retry-After is parked */
     int64_t rest_max_ms;        /* no rest after a failure is longer; 0 = none is too long */
     int64_t park_after_ms;      /* rests that add up to this park the host; 0 = never */

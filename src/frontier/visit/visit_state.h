@@ -124,6 +124,13 @@ typedef struct VisitPoliteness {
     bool dropped;  /* the host was given up: forget it when it comes home */
 } VisitPoliteness;
 
+/* Requests since a fetching thread has it (frontier/visit/visit_turn.h). */
+typedef struct VisitTurn {
+    MonoTime start; /* of the first one */
+    unsigned requests;
+    bool goes_on; /* another one may follow the last one at once */
+} VisitTurn;
+
 /* Its robots.txt. */
 typedef struct VisitRobots {
     Robots *rules;             /* owned; NULL unless ROBOTS_KNOWN */
@@ -208,6 +215,7 @@ struct VisitState {
     VisitStatePlace place;
     VisitIdentity identity; /* anybody reads it */
     VisitPoliteness politeness;
+    VisitTurn turn;
     VisitRobots robots;
     VisitErrands errands;
     CookieJar *cookies; /* owned; NULL: it has set none, or they are not kept */

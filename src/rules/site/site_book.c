@@ -253,6 +253,7 @@ void site_book_fetch_site(const void *object, const char *hostname, FetchSite *s
     politeness->ip_delay_ms = config.politeness_ip_delay;
     politeness->crawl_delay_max_ms = config.politeness_crawl_delay_max;
     politeness->adaptive_factor = config.politeness_adaptive_factor;
+    politeness->keep_alive_ms = config.politeness_keep_alive_time;
     politeness->retry_after_max_ms = config.politeness_retry_after_max;
     politeness->rest_max_ms = config.politeness_rest_max;
     politeness->park_after_ms = config.politeness_park_after;

@@ -1,0 +1,33 @@
+/* Visit turn: the requests that a visit state makes while a fetching thread holds it.
+ *
+ * What: a turn is one request, or with politeness.keep_alive_time a burst of them, one after the
+ * other on the same connection and without a pause, until so much time has passed since the first
+ * one began. The delays of host and address count from the end of the last one. A burst ends early
+ * when politeness asks for more than the delay of the configuration: after a failure, with a
+ * Crawl-delay, and with an adaptive delay or a rate for the host that come to more. It also ends
+ * when robots.txt has to be asked for elsewhere, or the visit state is wanted at home. Owns:
+ * nothing. Threads: the one that holds the visit state; time is a parameter. Source: BUbiNG,
+ * keepAliveTime. */
+#ifndef FRONTIER_VISIT_VISIT_TURN_H
+#define FRONTIER_VISIT_VISIT_TURN_H
+
+#include "frontier/visit/visit_state.h"
+
+/* The fetching thread has taken the visit state: nothing was asked yet. */
+void visit_turn_begin(VisitState *visit_state);
+/* A request begins. */
+void visit_turn_ask(VisitState *visit_state, MonoTime now);
+/* Whether host and address were asked in this turn. */
+bool visit_turn_has_asked(const VisitState *visit_state);
+/* A request has ended, and its verdict has set the times. Notes and returns whether another one may
+ * follow at once: then nothing is owed in between. */
+bool visit_turn_end(VisitState *visit_state, const PolitenessOptions *options,
+                    const PolitenessVerdict *verdict, MonoTime end);
+/* What visit_turn_end has returned. */
+bool visit_turn_goes_on(const VisitState *visit_state);
+/* The number of the request that has ended in its burst, from 1 on; 0: it is in none. */
+unsigned visit_turn_burst(const VisitState *visit_state);
+/* Nothing is to be asked for so long. What is owed already stays owed. */
+void visit_turn_put_off(VisitState *visit_state, MonoTime now, int64_t ms);
+
+#endif
