@@ -173,6 +173,9 @@ Result crawl_store_open_tables(CrawlStore *store, const CrawlStoreOptions *optio
         rc = wait_table_open(&tables->waits, txn);
     }
     if (rc == RESULT_OK) {
+        rc = group_table_open(&tables->groups, txn);
+    }
+    if (rc == RESULT_OK) {
         rc = lmdb_result(mdb_dbi_open(txn, "bodies", MDB_CREATE, &tables->bodies), "open bodies");
     }
     if (rc == RESULT_OK) {
@@ -236,6 +239,7 @@ void crawl_store_close_tables(CrawlStore *store)
     held_table_close(store->tables.held);
     seed_table_close(store->tables.seeds);
     wait_table_close(store->tables.waits);
+    group_table_close(store->tables.groups);
     revisit_table_close(store->tables.revisits);
     store->tables = (IngestStore){.db = store->tables.db};
 }

@@ -63,6 +63,8 @@ static void publish(IngestWriter *writer, MDB_txn *txn)
     stats_set(&stats->duplicates, totals->duplicates);
     stats_set(&stats->throttled, totals->throttled);
     stats_set(&stats->robots_denied, totals->refused[REFUSED_ROBOTS]);
+    stats_set(&stats->domain_refused, totals->refused[REFUSED_DOMAIN]);
+    stats_set(&stats->address_refused, totals->refused[REFUSED_ADDRESS]);
     stats_set(&stats->urls_seen, page_db_n_pages(writer->store.db, txn));
     stats_set(&stats->hosts, page_db_n_hosts(writer->store.db, txn));
     stats_set(&stats->urls_queued, queued);
@@ -183,6 +185,7 @@ static Result begin_batch(IngestWriter *writer, Batch *batch, const Work *work, 
                            txn, work->pages, work->n_pages);
     batch->admission = admission_of_now(writer);
     batch->traps = writer->traps;
+    batch->crowds = &writer->crowds;
     batch->revisits = writer->revisits;
     batch->sieve = writer->sieve;
     batch->hungry = writer->sinks.hungry(writer->sinks.context);
@@ -399,6 +402,7 @@ Result ingest_writer_init(IngestWriter *writer, const IngestOptions *options,
                              .stats = stats,
                              .waiting = waiting};
     MDB_txn *txn = NULL;
+    map_init(&writer->crowds);
     mutex_init(&writer->stop_mutex, RANK_TABLE);
     condition_init(&writer->stop_changed);
     Result rc = page_db_txn_begin(store->db, true, &txn) == 0 ? RESULT_OK : RESULT_IO;
@@ -424,6 +428,7 @@ void ingest_writer_destroy(IngestWriter *writer)
     mutex_destroy(&writer->stop_mutex);
     shared_reader_close(&writer->admission);
     trap_yield_delete(writer->traps);
+    map_destroy(&writer->crowds);
 }
 
 Result ingest_writer_seeds(IngestWriter *writer, const LinkInfo *seeds, const char *const *tags,

@@ -47,6 +47,7 @@ typedef struct IngestWriter {
     uint64_t log_serial;    /* of the last batch that has lines in crawl.log */
     Revisits *revisits;     /* NULL: schedule.mode = once */
     TrapYield *traps;       /* NULL = off */
+    Map crowds;             /* groups of hosts that have met a limit since the start */
     IngestSieve *sieve;     /* NULL = off */
     IngestCluster *cluster; /* NULL = one agent alone */
     SharedReader admission; /* what the operator admits; opened when there is one */

@@ -69,6 +69,8 @@ typedef struct Stats {
     _Atomic uint64_t duplicates;
     _Atomic uint64_t throttled;
     _Atomic uint64_t robots_denied;
+    _Atomic uint64_t domain_refused;    /* limits of all hosts of a domain, */
+    _Atomic uint64_t address_refused;   /* and of an address */
     _Atomic uint64_t refused[REFUSALS]; /* since this start, by parsing threads */
     _Atomic uint64_t sieve_pending;     /* links that were not looked up yet */
     _Atomic uint64_t sieve_merges;

@@ -366,6 +366,19 @@
         "URLs of one host held in memory at most") \
     ROW(limits, pages_per_host, COUNT, int64_t, "0", 0, CONFIG_BIG, NULL, true, true, \
         "pages stored per host, duplicates not counted; 0 = no limit") \
+    ROW(limits, hosts_per_domain, COUNT, int64_t, "10000", 0, CONFIG_BIG, NULL, true, false, \
+        "hosts of one registered domain (example.org, example.co.uk); links to further ones are " \
+        "dropped; 0 = no limit") \
+    ROW(limits, pages_per_domain, COUNT, int64_t, "0", 0, CONFIG_BIG, NULL, true, false, \
+        "pages stored of all its hosts; each of them ends with the page that comes next; 0 = no limit") \
+    ROW(limits, urls_per_domain, COUNT, int64_t, "10000000", 0, CONFIG_BIG, NULL, true, false, \
+        "URLs queued for all its hosts; new ones are refused meanwhile; 0 = no limit") \
+    ROW(limits, hosts_per_address, COUNT, int64_t, "10000", 0, CONFIG_BIG, NULL, true, false, \
+        "hosts on one IP address, or one /64 of IPv6; further ones are not fetched from; 0 = no limit") \
+    ROW(limits, pages_per_address, COUNT, int64_t, "0", 0, CONFIG_BIG, NULL, true, false, \
+        "pages stored of all its hosts; each of them ends with the page that comes next; 0 = no limit") \
+    ROW(limits, urls_per_address, COUNT, int64_t, "10000000", 0, CONFIG_BIG, NULL, true, false, \
+        "URLs queued for all its hosts; new ones are refused meanwhile; 0 = no limit") \
     ROW(limits, tail, TIME, int64_t, "3h", 0, CONFIG_YEAR, NULL, true, false, \
         "stop when for so long only hosts were left that have failed and wait for a retry, exit 18; " \
         "they stay scheduled; 0 = wait as long as they do") \

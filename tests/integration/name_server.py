@@ -27,13 +27,14 @@ def question_of(query):
 class NameServer:
     """Listens on a free UDP port of 127.0.0.1; `port` tells which, `asked` counts queries by name,
     `missing` are names that do not exist,
-    `sixes` those that have ::1 besides."""
+    `sixes` those that have ::1 besides, `wild` ends of names of which all exist."""
 
     def __init__(self, real_port, mood="pass"):
         self.mood = mood
         self.asked = collections.Counter()
         self.sixes = set()  # names that have the address ::1, too
         self.missing = set()  # names that do not exist, whatever the mood
+        self.wild = {}  # end of a name -> a function that gives a name its IPv4 address
         self.real = ("127.0.0.1", real_port)
         self.socket = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
         self.socket.bind(("127.0.0.1", 0))
@@ -56,8 +57,14 @@ class NameServer:
         query, client = self.socket.recvfrom(4096)
         question, name = question_of(query)
         self.asked[name] += 1
+        wild = next((f for end, f in self.wild.items() if name.endswith(end)), None)
         mood = "nxdomain" if name in self.missing else self.mood
-        if name in self.sixes and question[-4:-2] == b"\0\x1c":
+        if wild is not None:
+            is_a = question[-4:-2] == b"\0\1"
+            head = query[:2] + b"\x81\x80\0\1\0" + bytes([is_a]) + b"\0\0\0\0"
+            record = b"\xc0\x0c\0\1\0\1\0\0\x0e\x10\0\4" + socket.inet_aton(wild(name))
+            self.socket.sendto(head + question + (record if is_a else b""), client)
+        elif name in self.sixes and question[-4:-2] == b"\0\x1c":
             head = query[:2] + b"\x81\x80\0\1\0\1\0\0\0\0"
             record = b"\xc0\x0c\0\x1c\0\1\0\0\0\x3c\0\x10" + 15 * b"\0" + b"\1"
             self.socket.sendto(head + question + record, client)

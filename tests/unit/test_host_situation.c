@@ -47,7 +47,10 @@ static void a_host_that_is_set_aside_says_why_and_since_when(void)
     record.drop_class = FETCH_BUSY;
     tells(&record, HOST_SET_ASIDE, "parked since 2023-11-14T22:13:19.999Z: busy");
     record.state = HOST_FULL;
+    record.drop_class = LIMIT_HOST_PAGES;
     tells(&record, HOST_HAS_ENOUGH, "full: it has limits.pages_per_host pages");
+    record.drop_class = LIMIT_ADDRESS_HOSTS;
+    tells(&record, HOST_HAS_ENOUGH, "full: its address has limits.hosts_per_address hosts already");
     record.state = HOST_DENIED;
     tells(&record, HOST_FORBIDDEN, "denied by the operator");
 }

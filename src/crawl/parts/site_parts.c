@@ -94,6 +94,14 @@ static uint64_t pages_of(SharedReader *sites, const char *hostname)
     return (uint64_t)config.limits_pages_per_host;
 }
 
+void site_parts_host_limits(void *context, HostLimits *limits)
+{
+    AgentParts *parts = context;
+    Config config;
+    site_book_config(shared_get(&parts->ingest_sites), "", &config);
+    *limits = ingest_host_limits(&config);
+}
+
 uint64_t site_parts_host_pages(void *context, const char *hostname)
 {
     AgentParts *parts = context;

@@ -180,6 +180,23 @@ static void push_host_news(AgentParts *parts, uint32_t host, const char *hostnam
     wires_ring(parts);
 }
 
+/* The host's address, for what is counted by address. */
+static void wire_placed(void *context, const VisitState *visit_state)
+{
+    AgentParts *parts = context;
+    FetchResult *result = fetch_result_new(FETCHED_NOTHING);
+    ParsedPage *page = result == NULL ? NULL : parsed_page_new(result);
+    if (page == NULL) {
+        fetch_result_delete(result);
+        return; /* it is told again when the host is next loaded */
+    }
+    result->host.id = visit_state->identity.host;
+    result->host.placed = true;
+    result->request.address = visit_state->address.ip;
+    result->cost.wall_start = wall_now();
+    ingest_push(parts->ingest, page);
+}
+
 static void wire_drop(void *context, const VisitState *visit_state, FetchClass why)
 {
     AgentParts *parts = context;
@@ -212,6 +229,7 @@ FrontierSinks wires_of_frontier(AgentParts *parts)
                            .fetch = wire_fetch,
                            .drop = wire_drop,
                            .unresolved = wire_unresolved,
+                           .placed = wire_placed,
                            .failed = wire_failed};
 }
 

@@ -178,6 +178,8 @@ static void sample(Monitor *monitor, MonoTime now, StatusSample *s)
         .duplicates = stats_get(&stats->duplicates),
         .throttled = stats_get(&stats->throttled),
         .robots_denied = stats_get(&stats->robots_denied),
+        .domain_refused = stats_get(&stats->domain_refused),
+        .address_refused = stats_get(&stats->address_refused),
         .continuous = parts->revisits != NULL,
         .revisits = stats_get(&stats->revisits),
         .not_modified = stats_get(&stats->not_modified),

@@ -208,6 +208,8 @@ static void emit_counters(const StatusSample *now, Buffer *out, FieldSink sink)
     sink(out, "err", FIELD_INTEGER, NULL, now->by_status[0], 0);
     sink(out, "dup", FIELD_INTEGER, NULL, now->duplicates, 0);
     sink(out, "robots_denied", FIELD_INTEGER, NULL, now->robots_denied, 0);
+    sink(out, "domain_refused", FIELD_INTEGER, NULL, now->domain_refused, 0);
+    sink(out, "address_refused", FIELD_INTEGER, NULL, now->address_refused, 0);
     sink(out, "throttled", FIELD_INTEGER, NULL, now->throttled, 0);
     if (now->continuous) {
         sink(out, "revisits", FIELD_INTEGER, NULL, now->revisits, 0);

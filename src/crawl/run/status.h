@@ -37,6 +37,8 @@ typedef struct StatusSample {
     uint64_t duplicates;
     uint64_t throttled;
     uint64_t robots_denied;
+    uint64_t domain_refused;
+    uint64_t address_refused;
     bool continuous; /* the next four count */
     uint64_t revisits;
     uint64_t not_modified;

@@ -128,6 +128,7 @@ typedef struct FetchHost {
     uint32_t id; /* in PageDB; of an errand: of the host that wanted it */
     bool drop;   /* it is given up */
     bool deny;   /* the operator denies it */
+    bool placed; /* news of a host: its address is known, request.address */
     bool park;   /* it has failed for too long: set aside, as a dropped one is */
     HostHealth health;
     int64_t wait_ms; /* from the end of this fetch */

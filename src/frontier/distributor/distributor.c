@@ -70,6 +70,11 @@ static void resolved(Distributor *distributor, MDB_txn *txn, VisitState *visit_s
     distributor->n_resolving--;
     if (visit_state->address.class == FETCH_OK) {
         visit_state->address.tries = 0;
+        if (!visit_state->distributor.placed && !visit_state->identity.guest &&
+            distributor->sinks.placed != NULL) {
+            visit_state->distributor.placed = true;
+            distributor->sinks.placed(distributor->sinks.context, visit_state);
+        }
         visit_dispatch(distributor, txn, visit_state, now);
         return;
     }

@@ -84,6 +84,14 @@ static void sink_unresolved(void *context, const VisitState *visit_state, int64_
     frontier->sinks.unresolved(frontier->sinks.context, visit_state, wait_ms);
 }
 
+static void sink_placed(void *context, const VisitState *visit_state)
+{
+    Frontier *frontier = context;
+    if (frontier->sinks.placed != NULL) {
+        frontier->sinks.placed(frontier->sinks.context, visit_state);
+    }
+}
+
 static void sink_failed(void *context)
 {
     Frontier *frontier = context;
@@ -360,6 +368,7 @@ Result frontier_new(Frontier **out, const FrontierOptions *options, const Fronti
                               .recall = sink_recall,
                               .drop = sink_drop,
                               .unresolved = sink_unresolved,
+                              .placed = sink_placed,
                               .failed = sink_failed};
     (void)distributor_init(&frontier->distributor, &frontier->options.distributor,
                            &frontier->options.politeness, &inner, db, schedule, host_table);

@@ -42,6 +42,7 @@ typedef struct FrontierSinks {
     void (*fetch)(void *context, VisitState *visit_state);   /* answered by frontier_fetched */
     void (*drop)(void *context, const VisitState *visit_state, FetchClass why);
     void (*unresolved)(void *context, const VisitState *visit_state, int64_t wait_ms);
+    void (*placed)(void *context, const VisitState *visit_state); /* may be NULL */
     void (*failed)(void *context); /* the database cannot be read; once; may be NULL */
     /* Addresses are shared with other machines (visit/workbench.h); NULL: they are ours alone.
      * Called in the todo thread; answered by frontier_lease. */

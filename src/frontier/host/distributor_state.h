@@ -54,6 +54,8 @@ typedef struct DistributorSinks {
     void (*drop)(void *context, const VisitState *visit_state, FetchClass why);
     /* The host could not be resolved and is tried again after wait_ms. */
     void (*unresolved)(void *context, const VisitState *visit_state, int64_t wait_ms);
+    /* The host has an address for the first time; may be NULL. */
+    void (*placed)(void *context, const VisitState *visit_state);
     /* The database cannot be read, which no waiting mends: nothing is read from now on. Once; may
      * be NULL. */
     void (*failed)(void *context);

@@ -119,6 +119,7 @@ Result visit_birth_host(Distributor *distributor, MDB_txn *txn, uint32_t host,
         visit_state_delete(visit_state);
         return rc;
     }
+    visit_state->distributor.placed = record->address != 0;
     visit_state->window.bias = distributor->options.bias;
     visit_state->window.ticket =
         distributor->births++; /* or each would begin with a lower level's turn */

@@ -23,6 +23,7 @@ HostSituation host_situation_of(const HostRecord *record, int64_t now_ms)
         return situation;
     case HOST_FULL:
         situation.kind = HOST_HAS_ENOUGH;
+        situation.limit = (HostLimit)record->drop_class;
         return situation;
     case HOST_DENIED:
         break;
@@ -58,6 +59,16 @@ static Result tell_since(const HostSituation *situation, const char *what, Buffe
                          wall_format_iso((WallTime){situation->since_ms * 1000}, time), why);
 }
 
+static Result tell_limit(HostLimit limit, Buffer *text)
+{
+    static const char *const texts[] = {
+        [LIMIT_HOST_PAGES] = "full: it has limits.pages_per_host pages",
+        [LIMIT_DOMAIN_PAGES] = "full: its domain has limits.pages_per_domain pages",
+        [LIMIT_ADDRESS_PAGES] = "full: its address has limits.pages_per_address pages",
+        [LIMIT_ADDRESS_HOSTS] = "full: its address has limits.hosts_per_address hosts already"};
+    return buffer_append_string(text, texts[limit <= LIMIT_ADDRESS_HOSTS ? limit : 0]);
+}
+
 Result host_situation_tell(const HostSituation *situation, int64_t now_ms, Buffer *text)
 {
     Result rc = RESULT_OK;
@@ -83,7 +94,7 @@ Result host_situation_tell(const HostSituation *situation, int64_t now_ms, Buffe
     case HOST_SET_ASIDE:
         return tell_since(situation, "parked", text);
     case HOST_HAS_ENOUGH:
-        return buffer_append_string(text, "full: it has limits.pages_per_host pages");
+        return tell_limit(situation->limit, text);
     case HOST_FORBIDDEN:
         break;
     }

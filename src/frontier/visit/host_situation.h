@@ -7,7 +7,7 @@
  *   waits      it has failed, or asked for patience: not before `until_ms`
  *   dropped    the network said that there is nobody; its URLs are kept
  *   parked     it has failed for too long; its URLs are kept
- *   full       it has as many pages as limits.pages_per_host allows
+ *   full       it has, or hosts with the same domain or address have, as much as a limit allows
  *   denied     by the operator
  *
  * Threads: any; pure. Times are wall times in milliseconds since 1970, and parameters. */
@@ -32,6 +32,7 @@ typedef struct HostSituation {
     FetchClass why;    /* of the last failure; FETCH_OK: none */
     unsigned failures; /* in a row */
     int64_t until_ms; /* waits: not before then; dropped: looked at again then, 0 = not by itself */
+    HostLimit limit;  /* full: which */
     int64_t since_ms; /* dropped, parked: since then; 0 = not known */
 } HostSituation;
 

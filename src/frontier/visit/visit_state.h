@@ -206,6 +206,7 @@ typedef struct VisitDistribution {
     bool more;             /* new URLs came while it was away */
     bool capped;           /* no window: what is uncommitted may reach its limit of pages */
     size_t accounted;      /* bytes of it in Distributor.memory */
+    bool placed;           /* ingest knows its address */
     bool parked;           /* waits long while memory is short: forgotten as soon as disk knows */
     HeapNode by_purge;     /* when it may be forgotten */
 } VisitDistribution;

@@ -23,6 +23,11 @@ Result batch_init(Batch *batch, const IngestOptions *options, const IngestStore 
                      .pages = pages,
                      .n_pages = n_pages};
     map_init(&batch->hosts);
+    map_init(&batch->groups);
+    batch->limits = options->limits;
+    if (options->host_limits != NULL) {
+        options->host_limits(options->host_pages_context, &batch->limits);
+    }
     arena_init(&batch->names, NAMES_BLOCK_BYTES, SIZE_MAX);
     dedup_scratch_init(&batch->dedup);
     size_t n = n_pages == 0 ? 1 : n_pages;
@@ -46,6 +51,12 @@ void batch_destroy(Batch *batch)
         free(host);
     }
     map_destroy(&batch->hosts);
+    BatchGroup *group = NULL;
+    place = 0;
+    while ((group = map_next(&batch->groups, &place)) != NULL) {
+        free(group);
+    }
+    map_destroy(&batch->groups);
     arena_destroy(&batch->names);
     dedup_scratch_destroy(&batch->dedup);
     free(batch->writes);
@@ -80,6 +91,44 @@ BatchHost *batch_host(Batch *batch, uint32_t id)
         return NULL;
     }
     return host;
+}
+
+BatchGroup *batch_group(Batch *batch, uint64_t key)
+{
+    BatchGroup *group = map_get(&batch->groups, map_key(key));
+    if (group != NULL) {
+        return group;
+    }
+    group = calloc(1, sizeof *group);
+    if (group == NULL) {
+        batch->result = RESULT_MEMORY;
+        return NULL;
+    }
+    group->key = key;
+    page_db_looked_up(batch->store->db, 1);
+    Result rc = group_table_get(batch->store->groups, batch->txn, key, &group->record);
+    if (rc == RESULT_OK) {
+        rc = map_put(&batch->groups, map_key(key), group);
+    }
+    if (rc != RESULT_OK) {
+        free(group);
+        batch->result = rc;
+        return NULL;
+    }
+    return group;
+}
+
+static Result put_groups(Batch *batch)
+{
+    Result rc = RESULT_OK;
+    size_t place = 0;
+    const BatchGroup *group = NULL;
+    while (rc == RESULT_OK && (group = map_next(&batch->groups, &place)) != NULL) {
+        if (group->changed) {
+            rc = group_table_put(batch->store->groups, batch->txn, group->key, &group->record);
+        }
+    }
+    return rc;
 }
 
 Result batch_stored(Batch *batch, const FetchResult *fetch, PageRef *page)
@@ -138,6 +187,9 @@ Result batch_finish(Batch *batch)
             rc = wait_table_follow(batch->store->waits, batch->txn, host->host, host->waits_ms,
                                    &host->record);
         }
+    }
+    if (rc == RESULT_OK) {
+        rc = put_groups(batch);
     }
     if (rc == RESULT_OK) {
         rc = ingest_write_totals(batch->txn, batch->store->crawl, &batch->totals,

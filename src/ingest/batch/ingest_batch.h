@@ -37,8 +37,16 @@ typedef struct BatchHost {
     uint8_t best_level; /* of those */
     bool cleared;       /* it is full, or set aside: none of its URLs is to be fetched any more */
     bool revived;       /* it was brought back */
+    bool is_beyond;     /* it is one host too many on its address */
     int64_t waits_ms;   /* where the table of waits has it, 0 = nowhere */
 } BatchHost;
+
+/* Hosts of one registered domain, or on one address. */
+typedef struct BatchGroup {
+    uint64_t key;
+    GroupRecord record;
+    bool changed;
+} BatchGroup;
 
 typedef struct Batch {
     const IngestOptions *options;
@@ -59,6 +67,9 @@ typedef struct Batch {
     RevisitTotals visits;
     double late_s;     /* the most that a visit of this batch was late */
     Map hosts;         /* by id, to BatchHost */
+    Map groups;        /* by key, to BatchGroup */
+    HostLimits limits; /* of groups, as they are now */
+    Map *crowds;       /* groups that have met a limit (host_groups.c); borrowed; NULL = not kept */
     PageWrite *writes; /* pages with an HTTP status */
     CrawledPage *crawled;
     PageLinks *links;
@@ -87,6 +98,8 @@ Result batch_init(Batch *batch, const IngestOptions *options, const IngestStore 
                   size_t n_pages);
 /* The host's record as of this batch, to be changed; NULL: batch->result says why. */
 BatchHost *batch_host(Batch *batch, uint32_t id);
+/* The same of a group; only with IngestStore.groups. */
+BatchGroup *batch_group(Batch *batch, uint64_t key);
 /* The page of a result as it is stored. RESULT_DAMAGED: the database does not have it. */
 Result batch_stored(Batch *batch, const FetchResult *fetch, PageRef *page);
 /* The result of a call of PageDB that returned rc. An error inside a callback takes precedence over

@@ -2,6 +2,16 @@
 
 #define QUEUE_CAPACITY 2048u
 
+HostLimits ingest_host_limits(const Config *config)
+{
+    return (HostLimits){.hosts_per_domain = (uint64_t)config->limits_hosts_per_domain,
+                        .pages_per_domain = (uint64_t)config->limits_pages_per_domain,
+                        .urls_per_domain = (uint64_t)config->limits_urls_per_domain,
+                        .hosts_per_address = (uint64_t)config->limits_hosts_per_address,
+                        .pages_per_address = (uint64_t)config->limits_pages_per_address,
+                        .urls_per_address = (uint64_t)config->limits_urls_per_address};
+}
+
 IngestOptions ingest_options(const Config *config)
 {
     return (IngestOptions){.batch_pages = (size_t)config->store_batch_pages,
@@ -18,6 +28,7 @@ IngestOptions ingest_options(const Config *config)
                            .max_redirects = (unsigned)config->fetch_max_redirects,
                            .name_recheck_ms = config->politeness_name_recheck,
                            .pages_per_host = (uint64_t)config->limits_pages_per_host,
+                           .limits = ingest_host_limits(config),
                            .follow_duplicates = config->parse_follow_duplicates,
                            .same_content = config->parse_duplicates != 0,
                            .near_duplicates = config->parse_near_duplicates != 0,

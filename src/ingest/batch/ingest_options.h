@@ -19,6 +19,16 @@ typedef enum ScheduleOrder {
     ORDER_DEPTH_FIRST
 } ScheduleOrder;
 
+/* Of all hosts of a registered domain, or on an address, together; 0 = no limit. */
+typedef struct HostLimits {
+    uint64_t hosts_per_domain;
+    uint64_t pages_per_domain;
+    uint64_t urls_per_domain; /* queued */
+    uint64_t hosts_per_address;
+    uint64_t pages_per_address;
+    uint64_t urls_per_address;
+} HostLimits;
+
 typedef struct IngestOptions {
     size_t batch_pages;
     size_t batch_links; /* of its pages together; a single page may have more */
@@ -39,8 +49,11 @@ typedef struct IngestOptions {
     /* The same for one host (site sections), and for NULL the least of all; NULL: pages_per_host is
      * for all. */
     uint64_t (*host_pages)(void *context, const char *hostname);
-    void *host_pages_context;
-    int64_t name_recheck_ms; /* until a name that does not exist is asked for again; 0 = never */
+    HostLimits limits;
+    /* Those of now; NULL: limits hold. */
+    void (*host_limits)(void *context, HostLimits *limits);
+    void *host_pages_context; /* of both */
+    int64_t name_recheck_ms;  /* until a name that does not exist is asked for again; 0 = never */
     bool follow_duplicates;
     bool same_content;    /* duplicates have the same content; else the same body */
     bool near_duplicates; /* look for them */
@@ -50,6 +63,7 @@ typedef struct IngestOptions {
     TrapYieldOptions traps; /* fetches 0 = off */
 } IngestOptions;
 
+HostLimits ingest_host_limits(const Config *config);
 /* What the configuration says; gate, scorer and dedup steps are the caller's to set. */
 IngestOptions ingest_options(const Config *config);
 

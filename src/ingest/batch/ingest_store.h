@@ -9,6 +9,7 @@
 #include "page/archive.h"
 #include "store/pages/page_db.h"
 #include "store/schedule/schedule.h"
+#include "store/tables/group_table.h"
 #include "store/tables/held_table.h"
 #include "store/tables/seed_table.h"
 #include "store/tables/host_table.h"
@@ -27,6 +28,7 @@ typedef struct IngestStore {
     HeldTable *held;        /* URLs that a rule holds back; NULL: nobody keeps them */
     SeedTable *seeds;       /* which pages are seeds; NULL: nobody keeps it */
     WaitTable *waits;       /* which hosts wait for what; NULL: nobody keeps it */
+    GroupTable *groups;     /* domains and addresses of hosts; NULL: nobody counts them */
     RevisitTable *revisits; /* NULL: schedule.mode = once */
     Archive *archive;       /* NULL: none is kept */
 } IngestStore;

@@ -1,5 +1,7 @@
 #include "ingest/page/held_urls.h"
 
+#include "ingest/page/host_groups.h"
+
 #include <string.h>
 
 #include "store/tables/host_parking.h"
@@ -88,6 +90,7 @@ static Result schedule_again(Batch *batch, const HeldUrl *held, const PageRef *p
     if (rc == RESULT_OK && refusal != REFUSALS && batch->totals.refused[refusal] > 0) {
         batch->totals.refused[refusal]--;
     }
+    host_groups_queued(batch, host);
     if (rc == RESULT_OK && !host_is_closed(&host->record)) {
         if (host->got_urls == 0 || level < host->best_level) {
             host->best_level = (uint8_t)level;

@@ -1,6 +1,7 @@
 #include "ingest/page/ingest_host.h"
 
 #include "base/thread/log.h"
+#include "ingest/page/host_groups.h"
 #include "ingest/revisit/revisits.h"
 #include "parse/host/authority.h"
 #include "rules/scope/admission.h"
@@ -109,13 +110,17 @@ Result ingest_host_note_robots(Batch *batch, BatchHost *host, const FetchResult 
 
 /* ---- hosts that are given up, or full ------------------------------------------------------ */
 
-static Result fill_host(Batch *batch, BatchHost *host)
+static Result fill_host(Batch *batch, BatchHost *host, HostLimit limit)
 {
     uint64_t removed = 0;
     host->record.state = HOST_FULL;
+    host->record.drop_class = (uint8_t)limit;
     host->cleared = true;
     Result rc = schedule_clear_host(batch->store->schedule, batch->txn, host->host, &removed);
-    batch->totals.refused[REFUSED_QUOTA] += removed;
+    batch->totals.refused[limit == LIMIT_HOST_PAGES     ? REFUSED_QUOTA
+                          : limit == LIMIT_DOMAIN_PAGES ? REFUSED_DOMAIN
+                                                        : REFUSED_ADDRESS] += removed;
+    host_groups_left(batch, host, removed);
     return rc;
 }
 
@@ -342,14 +347,20 @@ static Result fill_hosts(Batch *batch)
     Result rc = RESULT_OK;
     size_t place = 0;
     BatchHost *host = NULL;
-    while (rc == RESULT_OK && least > 0 && (host = map_next(&batch->hosts, &place)) != NULL) {
+    while (rc == RESULT_OK && (host = map_next(&batch->hosts, &place)) != NULL) {
         uint64_t most = 0;
-        if (host->record.state == HOST_ACTIVE && host->record.pages >= least) {
+        HostLimit limit = LIMIT_HOST_PAGES;
+        if (host->record.state != HOST_ACTIVE) {
+            continue;
+        }
+        if (least > 0 && host->record.pages >= least) {
             rc = most_pages(batch, host->host, &most);
         }
-        if (rc == RESULT_OK && most > 0 && host->record.pages >= most) {
-            rc = fill_host(batch, host);
+        bool has_enough = most > 0 && host->record.pages >= most;
+        if (rc == RESULT_OK && (has_enough || host_groups_have_enough(batch, host, &limit))) {
+            rc = fill_host(batch, host, limit);
         }
+        rc = rc == RESULT_OK ? batch->result : rc;
     }
     return rc;
 }

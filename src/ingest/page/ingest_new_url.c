@@ -2,6 +2,7 @@
 
 #include "ingest/batch/ingest_cluster.h"
 #include "ingest/page/hand_over.h"
+#include "ingest/page/host_groups.h"
 #include "ingest/page/ingest_host.h"
 #include "ingest/page/redirect_chain.h"
 #include "ingest/page/url_score.h"
@@ -73,10 +74,15 @@ int ingest_new_url(void *context, const PageRef *page, PageState *state)
     }
     TrapState trap = trap_state(batch, page);
     Refusal refusal = refuse(batch, host, page, trap);
-    if (refusal != REFUSALS) {
+    const char *rule = refusal == REFUSALS ? host_groups_refuse(batch, host, page, &refusal)
+                                           : refusal_name(refusal);
+    if (batch->result != RESULT_OK) {
+        return -1;
+    }
+    if (rule != NULL) {
         batch->totals.refused[refusal]++;
-        crawl_log_skipped(batch->log, page->url, page->url_length, refusal_status(refusal),
-                          refusal_name(refusal), (long)page->depth, NULL);
+        crawl_log_skipped(batch->log, page->url, page->url_length, refusal_status(refusal), rule,
+                          (long)page->depth, NULL);
         return 0;
     }
     unsigned level = level_of(batch, page, trap);
@@ -85,6 +91,7 @@ int ingest_new_url(void *context, const PageRef *page, PageState *state)
     batch->result =
         schedule_put(batch->store->schedule, batch->txn, page->host, level, page->index);
     host->record.urls++;
+    host_groups_queued(batch, host);
     if (host_is_closed(&host->record)) {
         return batch->result == RESULT_OK ? 0 : -1; /* it waits with the others of its host */
     }

@@ -6,6 +6,7 @@
 #include "ingest/batch/ingest_sieve.h"
 #include "ingest/page/ingest_duplicates.h"
 #include "ingest/page/held_urls.h"
+#include "ingest/page/host_groups.h"
 #include "ingest/page/ingest_host.h"
 #include "ingest/page/ingest_sink.h"
 #include "ingest/page/ingest_spelling.h"
@@ -139,6 +140,7 @@ static Result find_links(Batch *batch, ParsedPage *page, uint64_t *original, Pag
     bool duplicate = *original != PAGE_DB_NO_INDEX;
     bool follow = !duplicate || !same_links || batch->options->follow_duplicates;
     if (rc == RESULT_OK && follow) {
+        rc = host_groups_drop_links(batch, page);
         ingest_sieve_filter(batch, page);
     }
     if (rc == RESULT_OK) {
@@ -196,6 +198,9 @@ static Result store(Batch *batch, size_t place, BatchHost *host)
         host->record.duplicates += counts;
     } else {
         host->record.pages += counts;
+        if (counts) {
+            host_groups_stored(batch, host);
+        }
     }
     return RESULT_OK;
 }
@@ -226,6 +231,7 @@ static Result settle(Batch *batch, size_t place, BatchHost *host)
     if (!fetch->final) {
         return keep_for_later(batch, fetch);
     }
+    host_groups_left(batch, host, fetch->request.again ? 0 : 1);
     if (fetch->answer.status < 100) {
         return give_up(batch, host, fetch);
     }
@@ -245,6 +251,9 @@ static Result take(Batch *batch, size_t place)
     BatchHost *host = batch_host(batch, fetch->host.id);
     if (host == NULL) {
         return batch->result;
+    }
+    if (fetch->host.placed) {
+        return host_groups_place(batch, host, &fetch->request.address);
     }
     page_db_looked_up(batch->store->db, RESULT_LOOK_UPS);
     Result rc = archive(batch, page);

@@ -21,6 +21,8 @@ static const struct {
     [REFUSED_TRAP] = {"trap", STATUS_TRAP},
     [REFUSED_PORT] = {"port", STATUS_BAD_URL},
     [REFUSED_DENIED] = {"denied", STATUS_DENIED},
+    [REFUSED_DOMAIN] = {"domain", STATUS_QUOTA},
+    [REFUSED_ADDRESS] = {"address", STATUS_QUOTA},
 };
 
 const char *refusal_name(Refusal refusal)

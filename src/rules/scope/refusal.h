@@ -19,11 +19,13 @@ typedef enum Refusal {
     REFUSED_QUOTA, /* its host's budget is used up */
     REFUSED_REDIRECTS,
     REFUSED_BAD_URL,
-    REFUSED_MANY,   /* more links on a page than parse.max_links */
-    REFUSED_FILTER, /* filter.schedule or filter.fetch */
-    REFUSED_TRAP,   /* limits.path_segments and the like, or a pattern that yields nothing new */
-    REFUSED_PORT,   /* a bad port, or not in scope.ports */
-    REFUSED_DENIED, /* by the operator: ragno ctl DIR deny */
+    REFUSED_MANY,    /* more links on a page than parse.max_links */
+    REFUSED_FILTER,  /* filter.schedule or filter.fetch */
+    REFUSED_TRAP,    /* limits.path_segments and the like, or a pattern that yields nothing new */
+    REFUSED_PORT,    /* a bad port, or not in scope.ports */
+    REFUSED_DENIED,  /* by the operator: ragno ctl DIR deny */
+    REFUSED_DOMAIN,  /* its registered domain has enough: limits.hosts_per_domain and the like */
+    REFUSED_ADDRESS, /* the same of its address */
     REFUSALS
 } Refusal;
 

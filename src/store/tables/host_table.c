@@ -8,9 +8,10 @@
 
 #include "store/lmdb/lmdb_result.h"
 
-#define HOST_FORMAT 2u
-/* Records of format 1 end before these fields. */
+#define HOST_FORMAT 3u
+/* Records of earlier formats end before these fields; what they lack is 0. */
 #define HOST_RECORD_BYTES_1 offsetof(HostRecord, parked_ms)
+#define HOST_RECORD_BYTES_2 offsetof(HostRecord, domain)
 
 struct HostTable {
     MDB_dbi records;
@@ -62,14 +63,18 @@ void host_table_close(HostTable *table)
 static Result decode(const MDB_val *value, HostRecord *record)
 {
     StoredRecord stored = {.record = {.state = HOST_ACTIVE}};
-    size_t bytes_1 = offsetof(StoredRecord, record) + HOST_RECORD_BYTES_1;
-    if (value->mv_size != sizeof stored && value->mv_size != bytes_1) {
+    static const size_t bytes[HOST_FORMAT] = {offsetof(StoredRecord, record) + HOST_RECORD_BYTES_1,
+                                              offsetof(StoredRecord, record) + HOST_RECORD_BYTES_2,
+                                              sizeof stored};
+    if (value->mv_size > sizeof stored || value->mv_size < bytes[0]) {
         return RESULT_VERSION;
     }
     memcpy(&stored, value->mv_data, value->mv_size);
     *record = stored.record;
-    return stored.format == (value->mv_size == bytes_1 ? 1u : HOST_FORMAT) ? RESULT_OK
-                                                                           : RESULT_VERSION;
+    return stored.format >= 1 && stored.format <= HOST_FORMAT &&
+                   bytes[stored.format - 1] == value->mv_size
+               ? RESULT_OK
+               : RESULT_VERSION;
 }
 
 Result host_table_get(HostTable *table, MDB_txn *txn, uint32_t host, HostRecord *record)

@@ -20,14 +20,31 @@
 typedef enum HostState {
     HOST_ACTIVE,
     HOST_DROPPED, /* given up after errors: drop_class says which; its URLs are kept */
-    HOST_FULL,    /* its budget of pages or bytes is used up */
+    HOST_FULL,    /* its budget of pages or bytes is used up: drop_class is a HostLimit */
     HOST_DENIED,  /* by the operator */
     HOST_PARKED   /* has failed for too long: drop_class says how; its URLs are kept */
 } HostState;
 
+/* Answers that say: not for you. */
+typedef enum HostWall {
+    WALL_PAYMENT,   /* 402 */
+    WALL_FORBIDDEN, /* 403 */
+    WALL_BUSY,      /* 429 */
+    WALL_CHALLENGE, /* a page that wants proof of a human, whatever its status */
+    HOST_WALLS
+} HostWall;
+
+/* Which limit a full host has met. */
+typedef enum HostLimit {
+    LIMIT_HOST_PAGES,
+    LIMIT_DOMAIN_PAGES,
+    LIMIT_ADDRESS_PAGES,
+    LIMIT_ADDRESS_HOSTS
+} HostLimit;
+
 typedef struct HostRecord {
     uint8_t state;           /* HostState */
-    uint8_t drop_class;      /* FetchClass of the frontier, when dropped or parked */
+    uint8_t drop_class;      /* FetchClass of the frontier, when dropped or parked; HostLimit */
     uint8_t robots_state;    /* RobotsState of the frontier */
     uint8_t failures;        /* in a row */
     uint8_t last_failure;    /* FetchClass */
@@ -58,8 +75,12 @@ typedef struct HostRecord {
     uint32_t rechecks;    /* times, hours apart, that its name did not exist */
     uint16_t tls_version; /* of its last TLS connection, 0x0303 is TLS 1.2; 0 = none */
     uint16_t tls_verdict; /* TlsVerdict of fetch/tls */
-    uint32_t tls_expiry_s; /* of its certificate, unix time; 0 = not known */
-    uint32_t spare[5];
+    uint32_t tls_expiry_s;      /* of its certificate, unix time; 0 = not known */
+    uint32_t queued;            /* URLs that are scheduled and were not fetched yet */
+    uint32_t walls[HOST_WALLS]; /* answers that keep a crawler out, by HostWall */
+    uint64_t domain;            /* its groups (group_table.h): hosts of its registered domain, */
+    uint64_t address;           /* and of the address where it was first found; 0 = not known */
+    uint32_t spare[6];
 } HostRecord;
 
 #define HOST_CLOCKS_DIFFER_MS 5000 /* a time this little later than now may be true */

@@ -1,0 +1,245 @@
+#include "ingest/page/host_groups.h"
+
+#include <string.h>
+
+#include "base/thread/log.h"
+#include "parse/host/authority.h"
+#include "parse/host/domain.h"
+
+static bool is_beyond(uint64_t count, uint64_t most)
+{
+    return most > 0 && count >= most;
+}
+
+/* ---- counting ------------------------------------------------------------------------------ */
+
+static uint64_t domain_key(const char *url, size_t length)
+{
+    Authority at = authority_of(url, length);
+    Domain domain = domain_registered(url + at.host, at.host_end - at.host);
+    return group_key_of_domain(domain.name == NULL ? "" : domain.name, domain.length);
+}
+
+static const struct {
+    const char *name;
+    Refusal refusal;
+} limits[] = {{"limits.hosts_per_domain", REFUSED_DOMAIN},
+              {"limits.urls_per_domain", REFUSED_DOMAIN},
+              {"limits.pages_per_domain", REFUSED_DOMAIN},
+              {"limits.urls_per_address", REFUSED_ADDRESS},
+              {"limits.hosts_per_address", REFUSED_ADDRESS}};
+
+typedef enum Limit { DOMAIN_HOSTS, DOMAIN_URLS, DOMAIN_PAGES, ADDRESS_URLS, ADDRESS_HOSTS } Limit;
+
+static MapKey crowd_key(Limit limit, uint64_t group)
+{
+    return (MapKey){.high = limit, .low = group};
+}
+
+/* Once for each group and run of the program, since it may be an honest one. */
+static void note_crowd(Batch *batch, Limit limit, const BatchGroup *group, const char *where)
+{
+    static char yes;
+    MapKey key = crowd_key(limit, group->key);
+    if (batch->crowds == NULL || map_get(batch->crowds, key) != NULL ||
+        map_put(batch->crowds, key, &yes) != RESULT_OK) {
+        return;
+    }
+    LOG_INFO("ingest", "a limit of many names is met",
+             "limit=%s hosts=%u pages=%llu queued=%llu at=%s", limits[limit].name,
+             group->record.hosts, (unsigned long long)group->record.pages,
+             (unsigned long long)group->record.queued, where);
+}
+
+static void add(uint64_t *count, int64_t n)
+{
+    *count = n < 0 && *count < (uint64_t)-n ? 0 : *count + (uint64_t)n;
+}
+
+/* Both groups of a host change alike. */
+static void count(Batch *batch, const BatchHost *host, int64_t queued, int64_t pages)
+{
+    const uint64_t keys[] = {host->record.domain, host->record.address};
+    for (size_t i = 0; i < 2 && batch->store->groups != NULL; i++) {
+        BatchGroup *group = keys[i] == 0 ? NULL : batch_group(batch, keys[i]);
+        if (group != NULL) {
+            group->changed = true;
+            add(&group->record.queued, queued);
+            add(&group->record.pages, pages);
+        }
+    }
+}
+
+void host_groups_queued(Batch *batch, BatchHost *host)
+{
+    host->record.queued++;
+    count(batch, host, 1, 0);
+}
+
+void host_groups_left(Batch *batch, BatchHost *host, uint64_t n)
+{
+    uint32_t left = n < host->record.queued ? (uint32_t)n : host->record.queued;
+    host->record.queued -= left;
+    count(batch, host, -(int64_t)left, 0);
+}
+
+void host_groups_stored(Batch *batch, BatchHost *host)
+{
+    count(batch, host, 0, 1);
+}
+
+/* What it has counts in a group from now on. */
+static void join(const BatchHost *host, BatchGroup *group)
+{
+    group->changed = true;
+    group->record.hosts++;
+    group->record.queued += host->record.queued;
+    group->record.pages += host->record.pages;
+}
+
+/* ---- judging ------------------------------------------------------------------------------- */
+
+/* Which limit the new URL is beyond; address may be NULL. -1: none. */
+static int find_limit(const Batch *batch, const BatchHost *host, const BatchGroup *domain,
+                      const BatchGroup *address)
+{
+    const HostLimits *most = &batch->limits;
+    bool is_first = host->record.domain == 0 && host->record.urls == 0;
+    return is_first && is_beyond(domain->record.hosts, most->hosts_per_domain) ? (int)DOMAIN_HOSTS
+           : is_beyond(domain->record.queued, most->urls_per_domain)           ? (int)DOMAIN_URLS
+           : is_beyond(domain->record.pages, most->pages_per_domain)           ? (int)DOMAIN_PAGES
+           : address != NULL && is_beyond(address->record.queued, most->urls_per_address)
+               ? (int)ADDRESS_URLS
+               : -1;
+}
+
+const char *host_groups_refuse(Batch *batch, BatchHost *host, const PageRef *page, Refusal *why)
+{
+    if (batch->store->groups == NULL) {
+        return NULL;
+    }
+    bool is_new = host->record.domain == 0;
+    uint64_t key = is_new ? domain_key(page->url, page->url_length) : host->record.domain;
+    BatchGroup *domain = batch_group(batch, key);
+    BatchGroup *address =
+        host->record.address == 0 ? NULL : batch_group(batch, host->record.address);
+    if (batch->result != RESULT_OK) {
+        return NULL;
+    }
+    int limit = find_limit(batch, host, domain, address);
+    if (limit < 0) {
+        host->record.domain = key;
+        if (is_new) {
+            join(host, domain);
+        }
+        return NULL;
+    }
+    note_crowd(batch, (Limit)limit, limit == ADDRESS_URLS ? address : domain, page->url);
+    *why = limits[limit].refusal;
+    return limits[limit].name;
+}
+
+Result host_groups_place(Batch *batch, BatchHost *host, const IpAddress *address)
+{
+    if (batch->store->groups == NULL || host->record.address != 0) {
+        return RESULT_OK;
+    }
+    host->record.address = group_key_of_address(address);
+    BatchGroup *group = batch_group(batch, host->record.address);
+    if (group == NULL) {
+        return batch->result;
+    }
+    host->is_beyond = is_beyond(group->record.hosts, batch->limits.hosts_per_address);
+    if (host->is_beyond) {
+        char text[IP_ADDRESS_TEXT_BYTES];
+        note_crowd(batch, ADDRESS_HOSTS, group, ip_address_format(address, text));
+    } else {
+        join(host, group);
+    }
+    return RESULT_OK;
+}
+
+bool host_groups_have_enough(Batch *batch, const BatchHost *host, HostLimit *limit)
+{
+    const HostLimits *most = &batch->limits;
+    if (host->is_beyond) {
+        *limit = LIMIT_ADDRESS_HOSTS;
+        return true;
+    }
+    BatchGroup *domain = most->pages_per_domain == 0 || host->record.domain == 0
+                             ? NULL
+                             : batch_group(batch, host->record.domain);
+    if (domain != NULL && is_beyond(domain->record.pages, most->pages_per_domain)) {
+        *limit = LIMIT_DOMAIN_PAGES;
+        return true;
+    }
+    BatchGroup *address = most->pages_per_address == 0 || host->record.address == 0
+                              ? NULL
+                              : batch_group(batch, host->record.address);
+    *limit = LIMIT_ADDRESS_PAGES;
+    return address != NULL && is_beyond(address->record.pages, most->pages_per_address);
+}
+
+/* ---- links --------------------------------------------------------------------------------- */
+
+/* Whether the database knows the host of a URL. */
+static bool is_known(Batch *batch, const char *url, const Authority *at, Buffer *origin)
+{
+    uint32_t id = 0;
+    buffer_reset(origin);
+    return buffer_append(origin, url, at->start) == RESULT_OK &&
+           buffer_append(origin, url + at->host, at->end - at->host) == RESULT_OK &&
+           page_db_host_find(batch->store->db, batch->txn, origin->data, origin->length, &id) ==
+               page_db_error_ok;
+}
+
+/* What the link before this one was found to be: links of a page are mostly alike. */
+typedef struct Neighbour {
+    const char *host; /* borrowed from its URL */
+    size_t length;
+    bool drop;
+} Neighbour;
+
+static bool is_dropped(Batch *batch, const char *url, Neighbour *last, Buffer *origin)
+{
+    Authority at = authority_of(url, strlen(url));
+    size_t length = at.end - at.host;
+    if (last->host != NULL && last->length == length &&
+        memcmp(last->host, url + at.host, length) == 0) {
+        return last->drop;
+    }
+    *last = (Neighbour){.host = url + at.host, .length = length};
+    uint64_t key = domain_key(url, at.end);
+    last->drop = map_get(batch->crowds, crowd_key(DOMAIN_HOSTS, key)) != NULL &&
+                 !is_known(batch, url, &at, origin);
+    return last->drop;
+}
+
+Result host_groups_drop_links(Batch *batch, ParsedPage *page)
+{
+    Neighbour last = {.host = NULL};
+    Buffer origin;
+    size_t kept = 0;
+    if (batch->crowds == NULL || batch->crowds->count == 0 || batch->limits.hosts_per_domain == 0) {
+        return RESULT_OK;
+    }
+    buffer_init(&origin, BUFFER_NO_LIMIT);
+    for (size_t i = 0; i < page->n_links; i++) {
+        if (is_dropped(batch, page->links[i].url, &last, &origin)) {
+            batch->totals.refused[REFUSED_DOMAIN]++;
+            crawl_log_skipped(batch->log, page->links[i].url, strlen(page->links[i].url),
+                              refusal_status(REFUSED_DOMAIN), limits[DOMAIN_HOSTS].name, -1,
+                              page->fetch->request.url);
+            continue;
+        }
+        page->links[kept] = page->links[i];
+        page->link_hops[kept] = page->link_hops[i];
+        if (page->link_kinds != NULL) {
+            page->link_kinds[kept] = page->link_kinds[i];
+        }
+        kept++;
+    }
+    page->n_links = kept;
+    buffer_destroy(&origin);
+    return batch->result;
+}

@@ -1,0 +1,182 @@
+"""One hand on many names: a farm of links with wildcard DNS, under one domain or on one address, takes
+neither the frontier nor the disk, and good hosts beside it are fetched whole.
+
+A farm has NAMES host names of PAGES pages; each page leads to LINKS other names. FULL=1: 100 000 names
+and the limits that are the default."""
+import http.server
+import os
+import re
+import threading
+import zlib
+
+import harness
+from name_server import NameServer
+
+NAMES = 100000 if harness.FULL else 4000
+MOST = 10000 if harness.FULL else 150
+PAGES, LINKS = 3, 40
+GOOD = dict(hosts=60, pages=600)
+
+
+class Farm:
+    """Its web server, on a free port of every loopback address. name_of(i) is the i-th name."""
+
+    def __init__(self, name_of):
+        farm = self
+        self.seen = set()
+
+        class Handler(http.server.BaseHTTPRequestHandler):
+            protocol_version = "HTTP/1.1"
+
+            def do_GET(self):
+                name = self.headers["Host"].split(":")[0]
+                robots = self.path == "/robots.txt"
+                if not robots:
+                    farm.seen.add(name)
+                body = b"" if robots else farm.page(name, self.path)
+                self.send_response(404 if robots else 200)
+                self.send_header("Content-Type", "text/html")
+                self.send_header("Content-Length", str(len(body)))
+                self._headers_buffer.append(b"\r\n" + body)  # in one piece
+                self.flush_headers()
+
+            def log_message(self, *_):
+                pass
+
+        self.name_of = name_of
+        class Server(http.server.ThreadingHTTPServer):
+            request_queue_size = 1024
+
+        self.server = Server(("", 0), Handler)
+        self.port = self.server.server_address[1]
+        self.thread = threading.Thread(target=self.server.serve_forever, daemon=True)
+        self.thread.start()
+
+    def page(self, name, path):
+        start = zlib.crc32((name + path).encode())
+        links = [f"http://{self.name_of((start + i * 7919) % NAMES)}:{self.port}/"
+                 for i in range(LINKS)] + [f"/{i}" for i in range(1, PAGES)]
+        return (f"<title>{name}{path}</title>" +
+                " ".join(f'<a href="{link}">{start}</a>' for link in links)).encode()
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.server.shutdown()
+        self.server.server_close()
+
+
+def figures(directory, field):
+    with open(directory + "/status.log", encoding="latin-1") as file:
+        return [int(n) for n in re.findall(rf"\b{field}=(\d+)", file.read())]
+
+
+def crawl(web, names, farm, path, *options):
+    """A crawl of the good hosts and the farm, to its end: (exit status, directory)."""
+    directory = path + "/crawl"
+    with open(path + "/farm-seeds.txt", "w") as file:
+        file.write(open(web.seeds).read())
+        file.writelines(f"http://{farm.name_of(i)}:{farm.port}/\n" for i in range(3))
+    result = harness.crawl(
+        web, directory, "--set", f"dns.servers=127.0.0.1:{names.port}", "--no-warc", "--set",
+        "log.status_interval=200ms", "--set", "log.skipped=all", "--set", "scope.depth=100000",
+        *options, seeds=path + "/farm-seeds.txt", timeout=3000 if harness.FULL else 240)
+    return result, directory
+
+
+def good_pages(report, web, directory):
+    forbids = {name: forbidden for name, (_, forbidden, _) in web.hosts().items()}
+    expected = {u for u in web.graph_urls() if not forbids[u.split("/")[2]] or "/private/" not in u}
+    fetched = {row[0] for row in harness.db_rows(directory) if row[2] > 0}
+    report.same_set("every good page is fetched", expected - fetched, set())
+
+
+def tells(report, directory, field, rule, result):
+    report.equal("the crawl ends", result.returncode, 0)
+    refused = figures(directory, field)[-1]
+    with open(directory + "/skipped.log", encoding="latin-1") as file:
+        told = sum(f" -5003 {rule} " in line for line in file)
+    report.check(f"status.log counts it: {field}={refused}", refused > 0)
+    if field == "domain_refused":
+        report.check(f"skipped.log names {rule}", told > 0, told)
+    with open(directory + "/ragno.log", encoding="latin-1") as file:
+        lines = [line for line in file if "a limit of many names is met" in line and rule in line]
+    report.equal("ragno.log says it once", len(lines), 1)
+    verify = harness.run([f"{harness.OUT}/ragno", "verify", directory], 300)
+    report.equal("verify agrees", verify.returncode, 0)
+    print(f"# rss {max(figures(directory, 'rss_bytes')) // 1000000} MB, frontier "
+          f"{max(figures(directory, 'frontier_bytes')) // 1000} kB, database "
+          f"{figures(directory, 'db_bytes')[-1] // 1000} kB, hosts "
+          f"{figures(directory, 'hosts')[-1]}, refused {refused}", flush=True)
+
+
+def one_domain(report, path):
+    """100 000 names under one domain, each on an address of its own."""
+    def address_of(name):
+        n = zlib.crc32(name.encode())
+        return f"127.{64 + n % 100}.{n // 100 % 250}.{1 + n // 25000 % 250}"
+
+    with harness.Web(path, **GOOD) as web, NameServer(web.dns) as names, \
+            Farm(lambda i: f"n{i}.farm.example") as farm:
+        names.wild[".farm.example"] = address_of
+        limit = [] if harness.FULL else ["--set", f"limits.hosts_per_domain={MOST}"]
+        result, directory = crawl(web, names, farm, path, *limit)
+        tells(report, directory, "domain_refused", "limits.hosts_per_domain", result)
+        report.check("no more of its hosts are fetched from", MOST * 0.9 < len(farm.seen) <= MOST,
+                     len(farm.seen))
+        hosts = figures(directory, "hosts")[-1]
+        report.check("the database hears of few more", hosts < GOOD["hosts"] + MOST * 1.5 + 500, hosts)
+        report.check("nor the frontier", max(figures(directory, "visit_states")) <=
+                     GOOD["hosts"] + MOST, figures(directory, "visit_states"))
+        good_pages(report, web, directory)
+
+
+def one_address(report, path):
+    """100 000 domains on one address."""
+    with harness.Web(path, **GOOD) as web, NameServer(web.dns) as names, \
+            Farm(lambda i: f"farm{i}.example") as farm:
+        names.wild[".example"] = lambda name: "127.0.0.77"
+        limit = [] if harness.FULL else ["--set", f"limits.hosts_per_address={MOST}"]
+        result, directory = crawl(web, names, farm, path, *limit)
+        tells(report, directory, "address_refused", "limits.hosts_per_address", result)
+        report.check("no more of its hosts are fetched from", MOST * 0.9 < len(farm.seen) <= MOST + 64,
+                     len(farm.seen))
+        report.check("what is found of the others is not queued",
+                     figures(directory, "urls_queued")[-1] == 0)
+        listed = harness.run([f"{harness.OUT}/ragno", "db", directory, "hosts"]).stdout
+        report.check("its hosts say why", "its address has limits.hosts_per_address" in listed)
+        good_pages(report, web, directory)
+
+
+def pages_and_urls(report, path):
+    """Pages of a domain together, and its queue."""
+    with harness.Web(path, **GOOD) as web, NameServer(web.dns) as names, \
+            Farm(lambda i: f"n{i % 200}.farm.example") as farm:
+        names.wild[".farm.example"] = lambda name: f"127.0.9.{1 + zlib.crc32(name.encode()) % 200}"
+        # The good hosts are of one domain, too: its limits must not bind.
+        result, directory = crawl(web, names, farm, path, "--set", "limits.pages_per_domain=1000",
+                                  "--set", "limits.urls_per_domain=1000")
+        report.equal("limits that do not bind change nothing", result.returncode, 0)
+        good_pages(report, web, directory)
+        few = path + "/few"
+        os.mkdir(few)
+        result = harness.crawl(
+            web, few + "/crawl", "--set", f"dns.servers=127.0.0.1:{names.port}", "--no-warc", "--set",
+            "limits.pages_per_domain=50", "--set", "limits.urls_per_domain=30", "--set",
+            "log.skipped=all", f"http://n0.farm.example:{farm.port}/", seeds="/dev/null", timeout=240)
+        report.equal("a domain with enough pages ends", result.returncode, 0)
+        pages = sum(row[2] > 0 for row in harness.db_rows(few + "/crawl"))
+        report.check("each of its hosts gives at most one page more", 50 <= pages <= 50 + 200, pages)
+        with open(few + "/crawl/skipped.log", encoding="latin-1") as file:
+            text = file.read()
+        report.check("skipped.log names both limits", "limits.urls_per_domain" in text and
+                     "limits.pages_per_domain" in text, text[-500:])
+        listed = harness.run([f"{harness.OUT}/ragno", "db", few + "/crawl", "hosts"]).stdout
+        report.check("its hosts say why", "its domain has limits.pages_per_domain" in listed, listed)
+        verify = harness.run([f"{harness.OUT}/ragno", "verify", few + "/crawl"])
+        report.equal("verify agrees", verify.returncode, 0)
+
+
+if __name__ == "__main__":
+    harness.main(one_domain, one_address, pages_and_urls)
