@@ -37,20 +37,22 @@ typedef struct ExportCommand {
 
 static int usage(FILE *out)
 {
-    (void)fprintf(out,
-                  "usage: ragno export DIR links|hosts|pages [OPTION]...\n"
-                  "       ragno export DIR text [OPTION]...   (ragno export DIR text --help)\n"
-                  "  --format tsv|csv|jsonl|arcs\n"
-                  "                           default tsv; arcs is --arcs\n"
-                  "  -o, --output FILE        default standard output\n"
-                  "  --where FILTER           rows that a filter expression matches\n"
-                  "  --header, --no-header    a line of names first; default: CSV only\n"
-                  "  --ids                    page indices and host ids instead of URLs\n"
-                  "  --arcs                   only the integer arcs, ascending, for WebGraph\n"
-                  "  --no-self                without arcs from a page or host to itself\n"
-                  "  --cross-host             links: only those that leave the domain\n"
-                  "  --no-archive             pages: only what the database knows: no type, size,\n"
-                  "                           title, language, redirect and place of the answer\n");
+    (void)fprintf(
+        out,
+        "usage: ragno export DIR links|hosts|pages [OPTION]...\n"
+        "       ragno export DIR text|warc|wacz [OPTION]...   (--help behind one tells of it)\n"
+        "  --format tsv|csv|jsonl|arcs\n"
+        "                           default tsv; arcs is --arcs\n"
+        "  -o, --output FILE        default standard output\n"
+        "  --where FILTER           rows that a filter expression matches\n"
+        "  --header, --no-header    a line of names first; default: CSV only\n"
+        "  --ids                    page indices and host ids instead of URLs\n"
+        "  --arcs                   only the integer arcs, ascending, for WebGraph\n"
+        "  --no-self                without arcs from a page or host to itself\n"
+        "  --cross-host             links: only those that leave the domain\n"
+        "  --no-archive             pages: only what the database knows: no type, size,\n"
+        "                           title, language, redirect and place of the answer\n"
+        "Parquet: duckdb -c \"COPY (FROM 'pages.jsonl') TO 'pages.parquet'\"\n");
     return out == stdout ? 0 : EXIT_USAGE;
 }
 
@@ -100,6 +102,11 @@ static int take_format(ExportCommand *command, const char *value)
     if (strcmp(value, "arcs") == 0) {
         command->options.arcs = true;
         return 0;
+    }
+    if (strcmp(value, "parquet") == 0) {
+        return complain("DuckDB makes Parquet of JSON Lines: duckdb -c \"COPY (FROM 'pages.jsonl') "
+                        "TO 'pages.parquet'\"; not written:",
+                        value);
     }
     command->options.format = export_format_of(value);
     return command->options.format == EXPORT_FORMATS ? complain("unknown format", value) : 0;

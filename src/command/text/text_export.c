@@ -5,6 +5,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "command/text/text_filter.h"
 #include "command/text/text_language.h"
 #include "command/text/text_run.h"
 #include "crawl/command_filter.h"
@@ -25,6 +26,7 @@ typedef struct TextCommand {
     bool quiet;
     bool no_language;
     TextRunOptions run;
+    TextChoice choice;
     Filter *filter;
 } TextCommand;
 
@@ -37,6 +39,9 @@ static int usage(FILE *out)
         "  --main                   only the main text: no navigation, header, footer\n"
         "  --since TIME             captures of that time or later: 2026-01-31, "
         "2026-01-31T12:00:00Z\n"
+        "  --url URL, --host HOST   only these, again and again; URL* is a beginning, and .DOMAIN "
+        "all\n"
+        "                           below a domain\n"
         "  --status N|N-N|all       HTTP statuses, default 200-299\n"
         "  --where FILTER           pages that a filter expression matches (ragno check filter\n"
         "                           --atoms)\n"
@@ -115,6 +120,20 @@ static int take_where(TextCommand *command, const char *value)
     return 0;
 }
 
+static int take_url(TextCommand *command, const char *value)
+{
+    return text_choice_add_url(&command->choice, value) == RESULT_OK
+               ? 0
+               : complain("--url: expected a URL, or the beginning of one and *, found", value);
+}
+
+static int take_host(TextCommand *command, const char *value)
+{
+    return text_choice_add_host(&command->choice, value) == RESULT_OK
+               ? 0
+               : complain("--host: expected a host, or .DOMAIN, found", value);
+}
+
 static int take_output(TextCommand *command, const char *value)
 {
     command->output = value;
@@ -124,10 +143,10 @@ static int take_output(TextCommand *command, const char *value)
 static const struct {
     const char *name;
     int (*take)(TextCommand *command, const char *value);
-} options_with_value[] = {{"--format", take_format}, {"--since", take_since},
-                          {"--status", take_status}, {"--threads", take_threads},
-                          {"--where", take_where},   {"--output", take_output},
-                          {"-o", take_output}};
+} options_with_value[] = {
+    {"--format", take_format},   {"--since", take_since}, {"--status", take_status},
+    {"--threads", take_threads}, {"--where", take_where}, {"--output", take_output},
+    {"-o", take_output},         {"--url", take_url},     {"--host", take_host}};
 
 /* -1: the word is none of these. */
 static int take_option(TextCommand *command, int argc, char **argv, int *i)
@@ -277,16 +296,15 @@ int text_export_main(int argc, char **argv)
     int status = parse(&command, argc, argv);
     if (status != 0) {
         (void)usage(stderr);
-        return status;
+    } else if (command.help) {
+        status = usage(stdout);
+    } else {
+        status = command_filter("export", command.where, TEXT_FILTER_HAS, &command.filter);
+        command.run.where = command.filter;
+        command.run.wanted.choice = &command.choice;
+        status = status == 0 ? run(&command) : status;
     }
-    if (command.help) {
-        return usage(stdout);
-    }
-    status =
-        command_filter("export", command.where,
-                       FILTER_HAS_RESPONSE | FILTER_HAS_STATUS | FILTER_HAS_TYPE, &command.filter);
-    command.run.where = command.filter;
-    status = status == 0 ? run(&command) : status;
     filter_delete(command.filter);
+    text_choice_destroy(&command.choice);
     return status;
 }

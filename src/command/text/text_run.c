@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/thread/thread.h"
+#include "command/text/text_filter.h"
 #include "command/text/text_order.h"
 
 #define JOB_BYTES     ((uint64_t)8 << 20) /* of an archive: a piece */
@@ -28,8 +29,7 @@ typedef struct Worker {
     TextSource *source;
     TextPages *pages;
     TextWriter *writer;
-    FilterScratch *scratch;
-    Url url;
+    TextFilter filter;
     Buffer out;
     char name[16];
 } Worker;
@@ -46,11 +46,12 @@ static Result worker_init(Worker *worker, Run *run)
     const TextRunOptions *options = run->options;
     worker->run = run;
     buffer_init(&worker->out, BUFFER_NO_LIMIT);
-    url_init(&worker->url);
-    Result rc = text_source_new(&worker->source, options->warc_directory, &options->wanted);
+    Result rc = text_filter_init(&worker->filter, options->where);
+    rc = rc != RESULT_OK
+             ? rc
+             : text_source_new(&worker->source, options->warc_directory, &options->wanted);
     rc = rc == RESULT_OK ? text_pages_new(&worker->pages, &options->pages) : rc;
-    rc = rc == RESULT_OK ? text_writer_new(&worker->writer, &options->writer) : rc;
-    return rc == RESULT_OK ? filter_scratch_new(&worker->scratch) : rc;
+    return rc == RESULT_OK ? text_writer_new(&worker->writer, &options->writer) : rc;
 }
 
 static void worker_destroy(Worker *worker)
@@ -58,32 +59,8 @@ static void worker_destroy(Worker *worker)
     text_source_delete(worker->source);
     text_pages_delete(worker->pages);
     text_writer_delete(worker->writer);
-    filter_scratch_delete(worker->scratch);
-    url_destroy(&worker->url);
+    text_filter_destroy(&worker->filter);
     buffer_destroy(&worker->out);
-}
-
-/* Asks --where about a page. */
-static bool passes(Worker *worker, const TextCapture *capture)
-{
-    const Filter *where = worker->run->options->where;
-    if (where == NULL) {
-        return true;
-    }
-    if (url_parse(&worker->url, NULL, capture->url.bytes, capture->url.length) != RESULT_OK) {
-        return false;
-    }
-    char digest[WARC_DIGEST_TEXT];
-    FilterInput input = {.url = &worker->url,
-                         .status = (int)capture->status,
-                         .content_type = capture->content_type,
-                         .has_body = true,
-                         .body = capture->body,
-                         .body_length = capture->length};
-    if (capture->has_digest) {
-        input.digest = warc_digest_format(&capture->digest, digest);
-    }
-    return filter_matches(where, &input, worker->scratch);
 }
 
 static Result hand_over(Worker *worker, size_t job)
@@ -95,7 +72,7 @@ static Result hand_over(Worker *worker, size_t job)
 static Result export_capture(Worker *worker, const TextCapture *capture, size_t job)
 {
     TextPage page;
-    if (!passes(worker, capture)) {
+    if (!text_filter_passes(&worker->filter, capture)) {
         return RESULT_OK;
     }
     Result rc = text_pages_read(worker->pages, capture, &page);

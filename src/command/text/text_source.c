@@ -99,9 +99,11 @@ static Result pass_over(TextSource *s, const char *problem)
         return rc; /* it is being written, or its end was never committed */
     }
     s->counts.damaged++;
-    (void)fprintf(stderr, "ragno export: %s/%s: %s; %" PRIu64 " bytes passed over%s\n",
-                  s->directory, s->file->name, problem, passed,
-                  rc == RESULT_NOT_FOUND ? ", to its end" : "");
+    if (!s->wanted->quiet) {
+        (void)fprintf(stderr, "ragno export: %s/%s: %s; %" PRIu64 " bytes passed over%s\n",
+                      s->directory, s->file->name, problem, passed,
+                      rc == RESULT_NOT_FOUND ? ", to its end" : "");
+    }
     return rc;
 }
 
@@ -147,7 +149,10 @@ static bool is_wanted(TextSource *s)
     if (record->date.us > s->counts.newest.us) {
         s->counts.newest = record->date;
     }
-    return record->date.us >= wanted->since.us && record->http.status >= wanted->status_first &&
+    return record->date.us >= wanted->since.us &&
+           (wanted->until.us == 0 || record->date.us < wanted->until.us) &&
+           (wanted->choice == NULL || text_choice_admits(wanted->choice, record->uri)) &&
+           record->http.status >= wanted->status_first &&
            record->http.status <= wanted->status_last && record->http.status != 304 &&
            is_first_capture_of_its_url(record) &&
            http_header_parse(&s->header, record->block.bytes, record->http.header_length) ==
@@ -171,10 +176,11 @@ static void take_type(TextSource *s, TextCapture *capture)
 }
 
 /* Whether the type is one of ours; *unknown: there is none, and the body decides. */
-static bool has_text(const TextCapture *capture, bool *unknown)
+static bool has_text(const TextSource *s, const TextCapture *capture, bool *unknown)
 {
     *unknown = capture->type.type_length == 0;
-    return *unknown || capture->is_plain || http_header_is_type(&capture->type, "text/html") ||
+    return *unknown || (capture->is_plain && !s->wanted->html_only) ||
+           http_header_is_type(&capture->type, "text/html") ||
            http_header_is_type(&capture->type, "application/xhtml+xml");
 }
 
@@ -275,7 +281,7 @@ Result text_source_next(TextSource *source, TextCapture *capture)
             continue;
         }
         take_type(s, capture);
-        if (!has_text(capture, &unknown)) {
+        if (!has_text(s, capture, &unknown)) {
             continue;
         }
         rc = take_body(s, capture);
@@ -289,4 +295,32 @@ Result text_source_next(TextSource *source, TextCapture *capture)
             return RESULT_OK;
         }
     }
+}
+
+Result text_source_next_record(TextSource *source, const WarcRecord **record)
+{
+    *record = &source->record;
+    return next_record(source);
+}
+
+Result text_source_take(TextSource *source, TextCapture *capture)
+{
+    const WarcRecord *record = &source->record;
+    *capture = (TextCapture){.content_type = NULL};
+    if (!record->is_http || (record->type != WARC_RESPONSE && record->type != WARC_REVISIT) ||
+        http_header_parse(&source->header, record->block.bytes, record->http.header_length) !=
+            RESULT_OK) {
+        return RESULT_NOT_FOUND;
+    }
+    take_type(source, capture);
+    Result rc = take_body(source, capture);
+    if (rc == RESULT_OK) {
+        take_facts(source, capture);
+    }
+    return rc;
+}
+
+WarcBytes text_source_member(const TextSource *source)
+{
+    return warc_reader_member(source->reader, &source->record);
 }

@@ -18,6 +18,7 @@
 
 #include <stdbool.h>
 
+#include "command/text/text_choice.h"
 #include "command/text/text_jobs.h"
 #include "parse/http/http_header.h"
 #include "store/archive/warc_reader.h"
@@ -26,8 +27,12 @@
 
 /* What is asked for. */
 typedef struct TextWanted {
-    WallTime since;        /* captures of that time or later; INT64_MIN: all */
-    unsigned status_first; /* a range of statuses */
+    WallTime since;           /* captures of that time or later; INT64_MIN: all */
+    WallTime until;           /* captures before that time; 0: all */
+    bool html_only;           /* no plain text */
+    const TextChoice *choice; /* borrowed; which URLs; NULL: all */
+    bool quiet;               /* damage was told of before: it is counted alone */
+    unsigned status_first;    /* a range of statuses */
     unsigned status_last;
     size_t max_body_bytes; /* decoded; more is cut */
 } TextWanted;
@@ -70,6 +75,14 @@ void text_source_delete(TextSource *source);
 Result text_source_open(TextSource *source, const TextJobs *jobs, const TextJob *job);
 /* The next document of the piece. RESULT_NOT_FOUND: there is none. */
 Result text_source_next(TextSource *source, TextCapture *capture);
+/* The next record of the piece, whatever it is; borrowed until the next call. RESULT_NOT_FOUND:
+ * there is none. */
+Result text_source_next_record(TextSource *source, const WarcRecord **record);
+/* The current record as a capture, which is borrowed like the record. RESULT_NOT_FOUND: it is no
+ * HTTP answer, or its payload is not there (counted). */
+Result text_source_take(TextSource *source, TextCapture *capture);
+/* The current record as it is in the file, compressed. */
+WarcBytes text_source_member(const TextSource *source);
 /* How far it has come in the file. */
 uint64_t text_source_position(const TextSource *source);
 const TextCounts *text_source_counts(const TextSource *source);

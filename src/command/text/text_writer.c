@@ -118,6 +118,39 @@ static Result put_json(TextWriter *writer, const TextPages *pages, const TextPag
     return json.result == RESULT_OK ? buffer_append_char(out, '\n') : json.result;
 }
 
+/* ---- pages of a WACZ ---- */
+
+static Result put_pages_head(const TextWriter *writer, Buffer *out)
+{
+    return buffer_printf(out,
+                         "{\"format\": \"json-pages-1.0\", \"id\": \"pages\", "
+                         "\"title\": \"All Pages\", \"hasText\": %s}\n",
+                         writer->options.no_text ? "false" : "true");
+}
+
+static Result put_wacz_page(const TextWriter *writer, const TextPage *page, Buffer *out)
+{
+    const TextCapture *capture = page->capture;
+    static const size_t head = sizeof "<urn:uuid:" - 1;
+    char id[WARC_ID_TEXT];
+    char date[WARC_DATE_BYTES];
+    JsonWriter json;
+    (void)warc_id_format(&capture->id, id);
+    json_init(&json, out);
+    json_open(&json, NULL, '{');
+    json_text(&json, "id", id + head, strlen(id) - head - 1);
+    json_text(&json, "url", capture->url.bytes, capture->url.length);
+    json_string(&json, "ts", warc_date_format(capture->date, date));
+    if (page->visible.title != NULL) {
+        json_string(&json, "title", page->visible.title);
+    }
+    if (!writer->options.no_text) {
+        json_text(&json, "text", page->text, page->length);
+    }
+    json_close(&json);
+    return json.result == RESULT_OK ? buffer_append_char(out, '\n') : json.result;
+}
+
 /* ---- WET ---- */
 
 /* "2026-01-31T12:00:00Z": WARC/1.0 has no fractions. */
@@ -206,6 +239,9 @@ Result text_writer_flush(TextWriter *writer, Buffer *out)
 
 Result text_writer_begin(TextWriter *writer, const char *filename, WallTime now, Buffer *out)
 {
+    if (writer->options.format == TEXT_WACZ_PAGES) {
+        return put_pages_head(writer, out);
+    }
     if (writer->options.format != TEXT_WET) {
         return RESULT_OK;
     }
@@ -218,8 +254,9 @@ Result text_writer_page(TextWriter *writer, const TextPages *pages, const TextPa
 {
     Buffer *plain = writer->compressor == NULL ? out : &writer->plain;
     size_t before = plain->length;
-    Result rc = writer->options.format == TEXT_WET ? put_wet(writer, page, plain)
-                                                   : put_json(writer, pages, page, plain);
+    Result rc = writer->options.format == TEXT_WET     ? put_wet(writer, page, plain)
+                : writer->options.format == TEXT_JSONL ? put_json(writer, pages, page, plain)
+                                                       : put_wacz_page(writer, page, plain);
     if (rc != RESULT_OK) {
         plain->length = before;
         return rc;

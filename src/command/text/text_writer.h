@@ -12,9 +12,16 @@
  * WET, as Common Crawl writes it, consists of WARC/1.0 records of type conversion, each of which
  * refers to the record of the answer; the block is the text (text/plain, UTF-8). The file begins
  * with a warcinfo record.
+ * WACZ pages are the lines of pages/pages.jsonl in a WACZ file, behind a line of their own:
+ *
+ *   {"format": "json-pages-1.0", "id": "pages", "title": "All Pages", "hasText": true}
+ *   {"id": "<UUID of the record>", "url": "...", "ts": "2026-01-31T12:00:00.123456Z",
+ *    "title": "...", "text": "..."}
+ *
  * Owns: a source of record ids and a digest context.
  * Threads: one.
- * Source: RFC 8259, jsonlines.org; ISO 28500 6.7 (conversion); Common Crawl's WET files. */
+ * Source: RFC 8259, jsonlines.org; ISO 28500 6.7 (conversion); Common Crawl's WET files;
+ * WACZ 1.1.1. */
 #ifndef COMMAND_TEXT_TEXT_WRITER_H
 #define COMMAND_TEXT_TEXT_WRITER_H
 
@@ -22,12 +29,13 @@
 #include "command/text/text_page.h"
 #include "store/warc/warc_compress.h"
 
-typedef enum TextFormat { TEXT_JSONL, TEXT_WET } TextFormat;
+typedef enum TextFormat { TEXT_JSONL, TEXT_WET, TEXT_WACZ_PAGES } TextFormat;
 
 typedef struct TextWriter TextWriter;
 
 typedef struct TextWriterOptions {
     TextFormat format;
+    bool no_text;    /* of WACZ pages: without the text */
     bool compressed; /* each record, and each call's JSON lines, are a member or frame of their own
                       */
     WarcCompression compression;

@@ -66,25 +66,32 @@ static bool take_original(void *context, const CdxjEntry *entry)
     return false;
 }
 
-Result warc_load_original(const char *directory, const WarcRecord *revisit, WarcAnswer *answer)
+Result warc_load_find_original(const char *directory, const WarcRecord *revisit,
+                               CdxjCapture *capture)
 {
     WarcBytes uri;
     WarcBytes date;
     WallTime t;
-    CdxjCapture capture = {.offset = 0};
-    OriginalSearch search = {.capture = &capture, .found = false};
-    WarcReader *reader = NULL;
-    WarcRecord record;
+    OriginalSearch search = {.capture = capture, .found = false};
+    *capture = (CdxjCapture){.offset = 0};
     if (!warc_record_field(revisit, "warc-refers-to-target-uri", &uri) ||
         !warc_record_field(revisit, "warc-refers-to-date", &date) || !warc_date_parse(date, &t)) {
         return RESULT_DAMAGED;
     }
     (void)warc_date_timestamp(t, search.timestamp);
     Result rc = cdxj_find(directory, uri.bytes, uri.length, take_original, &search);
-    if (rc == RESULT_OK && !search.found) {
-        rc = RESULT_NOT_FOUND;
-    }
+    return rc == RESULT_OK && !search.found ? RESULT_NOT_FOUND : rc;
+}
+
+Result warc_load_original(const char *directory, const WarcRecord *revisit, WarcAnswer *answer)
+{
+    WarcBytes uri = warc_bytes("", 0);
+    CdxjCapture capture;
+    WarcReader *reader = NULL;
+    WarcRecord record;
+    Result rc = warc_load_find_original(directory, revisit, &capture);
     if (rc == RESULT_OK) {
+        (void)warc_record_field(revisit, "warc-refers-to-target-uri", &uri);
         rc = warc_reader_open_in(&reader, directory, capture.filename);
     }
     if (rc == RESULT_OK) {

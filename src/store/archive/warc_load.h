@@ -43,6 +43,10 @@ Result warc_load_capture(const char *directory, const CdxjCapture *capture, cons
 Result warc_load_status(const char *directory, const char *url, size_t length, unsigned status,
                         WarcAnswer *answer);
 
+/* Where the record is that a revisit refers to, by the indices in directory. RESULT_NOT_FOUND: it
+ * is not here; RESULT_DAMAGED: the revisit does not say which it is. */
+Result warc_load_find_original(const char *directory, const WarcRecord *revisit,
+                               CdxjCapture *capture);
 /* Takes the body of a revisit from the record that it refers to, in the files in directory; answer
  * is an empty one. RESULT_NOT_FOUND: that record is not here; RESULT_DAMAGED: it is broken, or the
  * revisit does not say where it is; RESULT_MEMORY. */

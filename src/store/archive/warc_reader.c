@@ -347,6 +347,11 @@ Result warc_reader_next(WarcReader *reader, WarcRecord *record)
     return rc;
 }
 
+WarcBytes warc_reader_member(const WarcReader *reader, const WarcRecord *record)
+{
+    return warc_bytes(reader->map + record->offset, (size_t)record->length);
+}
+
 /* Whether a member or frame may begin at p. */
 static bool is_magic(const char *p, uint64_t left)
 {

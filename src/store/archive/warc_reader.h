@@ -57,6 +57,9 @@ void warc_reader_seek(WarcReader *reader, uint64_t offset);
  * the end of the file; RESULT_DAMAGED: see warc_reader_problem, and only warc_reader_resync goes
  * on; RESULT_LIMIT: larger than 1 Gi; RESULT_MEMORY. */
 Result warc_reader_next(WarcReader *reader, WarcRecord *record);
+/* The bytes of a record as they are in the file, compressed; borrowed as long as the reader lives.
+ */
+WarcBytes warc_reader_member(const WarcReader *reader, const WarcRecord *record);
 /* After RESULT_DAMAGED: goes on at the next place where a record begins, which is searched for byte
  * by byte. *passed: the bytes that are passed over. RESULT_NOT_FOUND: no record follows, and all
  * that is left was passed over. */

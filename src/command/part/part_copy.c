@@ -1,0 +1,272 @@
+#include "command/part/part_copy.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/core/hash.h"
+#include "base/memory/map.h"
+#include "command/text/text_filter.h"
+#include "store/archive/warc_load.h"
+
+typedef struct PartCopy {
+    const PartOptions *options;
+    const PartSink *sink;
+    Progress *progress;
+    PartCounts *counts;
+    TextJobs jobs;
+    TextSource *source;
+    TextFilter filter;
+    WarcCompressor *compressor; /* of the stream, for records of another compression */
+    WarcDecompressor *decompressor;
+    Buffer plain;
+    Buffer member;
+    Buffer line;
+    Buffer info;    /* the warcinfo record of this file, as it is stored */
+    bool has_info;  /* it is not copied yet */
+    bool all;       /* everything is wanted */
+    bool last;      /* the last capture was copied, and */
+    WarcId last_id; /* its id: its request and metadata have its fate */
+    Map copied;     /* places of captures that were copied, when not everything is */
+    const TextFile *file;
+    uint64_t done_bytes; /* of the files before this one */
+} PartCopy;
+
+/* ---- the stream ---- */
+
+static bool is_gzip(const char *bytes, size_t length)
+{
+    return length >= 2 && memcmp(bytes, "\x1f\x8b", 2) == 0;
+}
+
+/* Writes a record as it is stored, or compressed as the stream is; *length: what it has there. */
+static Result write_member(PartCopy *copy, const char *bytes, size_t length, uint64_t *written)
+{
+    bool gzip = copy->options->compression == WARC_GZIP;
+    Result rc = RESULT_OK;
+    if (is_gzip(bytes, length) != gzip) {
+        size_t used = 0;
+        buffer_reset(&copy->member);
+        rc = warc_decompressor_read(copy->decompressor, bytes, length, &copy->plain, &used);
+        rc = rc == RESULT_OK ? warc_compressor_append(copy->compressor, copy->plain.data,
+                                                      copy->plain.length, &copy->member)
+                             : rc;
+        bytes = buffer_string(&copy->member);
+        length = copy->member.length;
+    }
+    rc = rc == RESULT_OK ? copy->sink->write(copy->sink->context, bytes, length) : rc;
+    *written = length;
+    copy->counts->bytes += rc == RESULT_OK ? length : 0;
+    copy->counts->records += rc == RESULT_OK ? 1 : 0;
+    return rc;
+}
+
+/* Writes a record that is stored as these bytes, and its index line when it is a capture. */
+static Result write_record(PartCopy *copy, const WarcRecord *record, WarcBytes member)
+{
+    uint64_t length = 0;
+    Result rc = RESULT_OK;
+    if (copy->has_info) {
+        copy->has_info = false;
+        rc = write_member(copy, copy->info.data, copy->info.length, &length);
+    }
+    uint64_t offset = copy->counts->bytes;
+    rc = rc == RESULT_OK ? write_member(copy, member.bytes, member.length, &length) : rc;
+    if (rc == RESULT_OK && copy->sink->index != NULL) {
+        WarcRecord placed = *record;
+        placed.offset = offset;
+        placed.length = length;
+        buffer_reset(&copy->line);
+        Result made = warc_record_index(&placed, copy->sink->filename, &copy->line);
+        rc = made == RESULT_OK
+                 ? copy->sink->index(copy->sink->context, copy->line.data, copy->line.length)
+             : made == RESULT_NOT_FOUND ? RESULT_OK
+                                        : made;
+    }
+    return rc;
+}
+
+/* ---- captures that were copied ---- */
+
+static MapKey place_key(const char *name, uint64_t offset)
+{
+    return (MapKey){.high = hash_128(name, strlen(name)).high, .low = offset};
+}
+
+static bool was_copied(const PartCopy *copy, const char *name, uint64_t offset)
+{
+    return !copy->all && map_get(&copy->copied, place_key(name, offset)) != NULL;
+}
+
+static Result note_copied(PartCopy *copy, const char *name, uint64_t offset)
+{
+    return copy->all ? RESULT_OK : map_put(&copy->copied, place_key(name, offset), copy);
+}
+
+/* Copies the record that a revisit refers to, unless it was copied. */
+static Result copy_original(PartCopy *copy, const WarcRecord *revisit)
+{
+    CdxjCapture place;
+    WarcReader *reader = NULL;
+    WarcRecord record;
+    Result rc = warc_load_find_original(copy->options->warc_directory, revisit, &place);
+    if (rc == RESULT_OK && was_copied(copy, place.filename, place.offset)) {
+        return RESULT_OK;
+    }
+    rc = rc == RESULT_OK
+             ? warc_reader_open_in(&reader, copy->options->warc_directory, place.filename)
+             : rc;
+    if (rc == RESULT_OK) {
+        warc_reader_seek(reader, place.offset);
+        rc = warc_reader_next(reader, &record);
+    }
+    if (rc == RESULT_OK) {
+        rc = write_record(copy, &record, warc_reader_member(reader, &record));
+        rc = rc == RESULT_OK ? note_copied(copy, place.filename, place.offset) : rc;
+        copy->counts->captures++;
+        copy->counts->originals++;
+    } else if (rc != RESULT_MEMORY) {
+        copy->counts->orphans++;
+        rc = RESULT_OK;
+    }
+    warc_reader_close(reader);
+    return rc;
+}
+
+/* ---- what is wanted ---- */
+
+static bool is_capture(const WarcRecord *record)
+{
+    return record->type == WARC_RESPONSE || record->type == WARC_REVISIT ||
+           record->type == WARC_RESOURCE;
+}
+
+static Result judge(PartCopy *copy, const WarcRecord *record, bool *wanted)
+{
+    const PartOptions *options = copy->options;
+    TextCapture capture;
+    *wanted = record->date.us >= options->wanted.since.us && record->date.us < options->until.us &&
+              text_choice_admits(options->wanted.choice, record->uri);
+    if (!*wanted || options->where == NULL) {
+        return RESULT_OK;
+    }
+    Result rc = text_source_take(copy->source, &capture);
+    *wanted = rc == RESULT_OK && text_filter_passes(&copy->filter, &capture);
+    return rc == RESULT_NOT_FOUND ? RESULT_OK : rc;
+}
+
+/* Whether a record belongs to the last capture. */
+static bool is_of_last(const PartCopy *copy, const WarcRecord *record)
+{
+    WarcBytes value;
+    WarcId id;
+    return (warc_record_field(record, "warc-concurrent-to", &value) ||
+            warc_record_field(record, "warc-refers-to", &value)) &&
+           warc_id_parse(value, &id) && memcmp(&id, &copy->last_id, sizeof id) == 0;
+}
+
+static Result take_capture(PartCopy *copy, const WarcRecord *record)
+{
+    bool again = was_copied(copy, copy->file->name, record->offset);
+    Result rc = judge(copy, record, &copy->last);
+    copy->last_id = record->id;
+    if (rc != RESULT_OK || !copy->last || again) {
+        copy->last = copy->last || again;
+        return rc;
+    }
+    if (record->type == WARC_REVISIT && !copy->all) {
+        rc = copy_original(copy, record);
+    }
+    rc = rc == RESULT_OK ? write_record(copy, record, text_source_member(copy->source)) : rc;
+    copy->counts->captures++;
+    return rc == RESULT_OK ? note_copied(copy, copy->file->name, record->offset) : rc;
+}
+
+static Result take(PartCopy *copy, const WarcRecord *record)
+{
+    WarcBytes member = text_source_member(copy->source);
+    if (record->type == WARC_WARCINFO) {
+        buffer_reset(&copy->info);
+        copy->has_info = true;
+        return buffer_append(&copy->info, member.bytes, member.length);
+    }
+    if (is_capture(record)) {
+        return take_capture(copy, record);
+    }
+    bool wanted = copy->all || (copy->last && is_of_last(copy, record));
+    return wanted ? write_record(copy, record, member) : RESULT_OK;
+}
+
+static Result copy_file(PartCopy *copy, const TextJob *job)
+{
+    const WarcRecord *record = NULL;
+    copy->file = &copy->jobs.files[job->file];
+    copy->has_info = false;
+    copy->last = false;
+    Result rc = text_source_open(copy->source, &copy->jobs, job);
+    if (rc == RESULT_IO) {
+        return RESULT_OK; /* said, and counted */
+    }
+    while (rc == RESULT_OK) {
+        rc = text_source_next_record(copy->source, &record);
+        rc = rc == RESULT_OK ? take(copy, record) : rc;
+        progress_show(copy->progress, copy->done_bytes + text_source_position(copy->source),
+                      copy->jobs.bytes, copy->counts->records, mono_now());
+    }
+    copy->done_bytes += job->to;
+    return rc == RESULT_NOT_FOUND ? RESULT_OK : rc;
+}
+
+/* ---- the whole ---- */
+
+static Result open_copy(PartCopy *copy)
+{
+    const PartOptions *options = copy->options;
+    const TextWanted *wanted = &options->wanted;
+    buffer_init(&copy->plain, (size_t)1 << 30);
+    buffer_init(&copy->member, BUFFER_NO_LIMIT);
+    buffer_init(&copy->line, BUFFER_NO_LIMIT);
+    buffer_init(&copy->info, BUFFER_NO_LIMIT);
+    map_init(&copy->copied);
+    copy->all = options->where == NULL && wanted->choice->n == 0 && wanted->since.us == INT64_MIN &&
+                options->until.us == INT64_MAX;
+    Result rc = text_filter_init(&copy->filter, options->where);
+    rc = rc == RESULT_OK ? text_source_new(&copy->source, options->warc_directory, wanted) : rc;
+    rc = rc == RESULT_OK ? warc_compressor_new(&copy->compressor, options->compression, 0) : rc;
+    rc = rc == RESULT_OK ? warc_decompressor_new(&copy->decompressor) : rc;
+    if (rc != RESULT_OK) {
+        return rc;
+    }
+    rc = text_jobs_make(&copy->jobs, options->warc_directory, wanted->since, UINT64_MAX);
+    if (rc == RESULT_NOT_FOUND || rc == RESULT_IO) {
+        (void)fprintf(stderr, "ragno export: %s: cannot be read: %s\n", options->warc_directory,
+                      result_name(rc));
+        rc = RESULT_IO;
+    }
+    return rc;
+}
+
+Result part_copy(const PartOptions *options, const PartSink *sink, Progress *progress,
+                 PartCounts *counts)
+{
+    PartCopy copy = {.options = options, .sink = sink, .progress = progress, .counts = counts};
+    memset(counts, 0, sizeof *counts);
+    Result rc = open_copy(&copy);
+    for (size_t i = 0; i < copy.jobs.n && rc == RESULT_OK; i++) {
+        rc = copy_file(&copy, &copy.jobs.jobs[i]);
+    }
+    if (copy.source != NULL) {
+        counts->source = *text_source_counts(copy.source);
+    }
+    text_jobs_free(&copy.jobs);
+    text_source_delete(copy.source);
+    text_filter_destroy(&copy.filter);
+    warc_compressor_delete(copy.compressor);
+    warc_decompressor_delete(copy.decompressor);
+    buffer_destroy(&copy.plain);
+    buffer_destroy(&copy.member);
+    buffer_destroy(&copy.line);
+    buffer_destroy(&copy.info);
+    map_destroy(&copy.copied);
+    return rc;
+}

@@ -1,0 +1,50 @@
+/* Part copy: records of a crawl's WARC files, copied as they are into one stream.
+ *
+ * What: a capture (response, revisit, resource) is copied when its URL, its time and the filter
+ * want it; its request and its metadata go with it. Before the first copied record of a file comes
+ * that file's warcinfo record. A revisit record without the record that it refers to is worth
+ * nothing, so that one is copied, too, wanted or not. Bytes are copied as they are stored, and
+ * compressed anew only when the stream has another compression; so all digests stay.
+ *
+ * Damage: as in command/text/text_source.h: a sentence, the record is passed over, and counted.
+ * Owns: nothing that outlives the call. While not everything is wanted it remembers which captures
+ * were copied: 32 bytes each.
+ * Threads: one.
+ * Errors: those of the sink; RESULT_MEMORY; RESULT_IO: the folder cannot be read (reported). */
+#ifndef COMMAND_PART_PART_COPY_H
+#define COMMAND_PART_PART_COPY_H
+
+#include "command/text/text_source.h"
+#include "crawl/progress.h"
+#include "parse/filter/filter.h"
+#include "store/warc/warc_compress.h"
+
+typedef struct PartOptions {
+    const char *warc_directory;
+    TextWanted wanted;           /* since, choice; statuses do not count */
+    WallTime until;              /* captures before that time; INT64_MAX: all */
+    const Filter *where;         /* borrowed; NULL: all */
+    WarcCompression compression; /* of the stream */
+} PartOptions;
+
+typedef struct PartSink {
+    void *context;
+    Result (*write)(void *context, const char *bytes, size_t length);
+    /* The index line of a capture that was written; NULL: none is made. */
+    Result (*index)(void *context, const char *line, size_t length);
+    const char *filename; /* of the stream, for the index */
+} PartSink;
+
+typedef struct PartCounts {
+    TextCounts source;  /* what was read, and what could not be */
+    uint64_t records;   /* that were copied */
+    uint64_t captures;  /* of these */
+    uint64_t bytes;     /* of the stream */
+    uint64_t originals; /* captures that were copied for a revisit alone */
+    uint64_t orphans;   /* revisits whose original is not in the archive */
+} PartCounts;
+
+Result part_copy(const PartOptions *options, const PartSink *sink, Progress *progress,
+                 PartCounts *counts);
+
+#endif

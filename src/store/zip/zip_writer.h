@@ -1,0 +1,51 @@
+/* Zip writer: a ZIP file whose entries are stored as they are, with the SHA-256 of each.
+ *
+ * What: for containers such as WACZ, whose contents are compressed already. Entries are written one
+ * after the other; sizes and checksum of an entry are put into its header when it ends, so the file
+ * has to be one that can be gone back in. Entries and file may be larger than 4 Gi (zip64).
+ *
+ *   zip_writer_open --> (zip_writer_begin --> zip_writer_write* --> zip_writer_end)*
+ *                   --> zip_writer_close
+ *
+ * Owns: the descriptor and the list of entries, about 100 bytes each.
+ * Threads: one.
+ * Errors: RESULT_IO, RESULT_FULL, RESULT_MEMORY; nothing that was written can be used then.
+ * Source: PKWARE's APPNOTE.TXT 6.3.10. */
+#ifndef STORE_ZIP_ZIP_WRITER_H
+#define STORE_ZIP_ZIP_WRITER_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/core/clock.h"
+#include "base/core/result.h"
+
+#define ZIP_SHA256_TEXT 65 /* hexadecimal, and NUL */
+
+typedef struct ZipEntry {
+    char *name;
+    char sha256[ZIP_SHA256_TEXT];
+    uint64_t size;
+    uint64_t offset; /* of its header */
+    uint32_t crc32;
+} ZipEntry;
+
+typedef struct ZipWriter ZipWriter;
+
+/* Creates the file or empties it; now: the time that all entries get. RESULT_INVALID: a file that
+ * cannot be gone back in, such as a pipe. */
+Result zip_writer_open(ZipWriter **writer, const char *path, WallTime now);
+/* Begins an entry; name is copied. */
+Result zip_writer_begin(ZipWriter *writer, const char *name);
+Result zip_writer_write(ZipWriter *writer, const void *bytes, size_t length);
+/* Ends it. *entry is borrowed until the next one begins. */
+Result zip_writer_end(ZipWriter *writer, const ZipEntry **entry);
+/* The i-th of the entries that have ended; NULL behind the last. */
+const ZipEntry *zip_writer_entry(const ZipWriter *writer, size_t i);
+/* Writes the directory, makes the file durable, and closes it. The writer is freed in every case.
+ */
+Result zip_writer_close(ZipWriter *writer);
+/* Closes a file that is of no use; NULL is allowed. */
+void zip_writer_abandon(ZipWriter *writer);
+
+#endif
