@@ -1,5 +1,6 @@
-"""crawl.start_paused: nothing is begun until an operator says so. And what the answers were like, in
-status.log and the report."""
+"""crawl.start_paused: nothing is begun until an operator says so. And what the answers and the
+queues are like, in status.log and the report."""
+import json
 import re
 import subprocess
 
@@ -26,6 +27,34 @@ def starts_paused(report, path):
     report.check("with its pages", len(web.requests()) > 30)
 
 
+def queues_are_described(report, path):
+    """Three hosts with 3, 20 and 300 seeds, of a crawl that is paused."""
+    counts = (3, 20, 300)
+    with harness.Web(path, pages=40, hosts=4) as web:
+        with open(f"{path}/many.txt", "w") as seeds:
+            seeds.writelines(f"http://h{host:05}.web.test/q{i}\n"
+                             for host, n in enumerate(counts) for i in range(n))
+        process = subprocess.Popen(harness.crawl_command(
+            web, f"{path}/crawl", "--set", "crawl.start_paused=yes", seeds=f"{path}/many.txt"),
+            stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
+
+        def queues():
+            answer = harness.run([f"{harness.OUT}/ragno", "status", "--json", f"{path}/crawl"])
+            found = json.loads(answer.stdout) if answer.returncode == 0 else {}
+            return [found.get(f"queue_p{share}", 0) for share in (50, 90, 99)]
+        found = harness.until(lambda: (lambda q: q if q[0] >= 16 and q[1] >= 32 else None)(queues()))
+        report.check("half of the hosts have less than 32 URLs in memory, the others more",
+                     found is not None and 16 <= found[0] <= 32 <= found[1] <= found[2],
+                     f"{found} {queues()}")
+        told = harness.run([f"{harness.OUT}/ragno", "report", f"{path}/crawl"]).stdout
+        bins = re.search(r"URLs that are scheduled, by host.*?\n\n", told + "\n\n", re.S)
+        report.check("the report has all that is scheduled", bins is not None and all(
+            re.search(rf"\b{bin}\b.* 1\b", bins.group()) for bin in
+            ("2 to 3", "16 to 31", "256 to 511")), bins.group() if bins else told[-2000:])
+        harness.run([f"{harness.OUT}/ragno", "ctl", f"{path}/crawl", "stop"])
+        report.equal("the crawl stops", harness.ended(process), 11)
+
+
 def answers_are_described(report, path):
     with harness.Web(path, pages=200, hosts=10) as web:
         result = harness.crawl(web, f"{path}/crawl")
@@ -48,4 +77,4 @@ def answers_are_described(report, path):
 
 
 if __name__ == "__main__":
-    harness.main(starts_paused, answers_are_described)
+    harness.main(starts_paused, queues_are_described, answers_are_described)

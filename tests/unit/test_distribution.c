@@ -24,6 +24,27 @@ static void quantiles_are_right_within_a_factor_of_two(void)
     CU_ASSERT_TRUE(distribution_quantile(&d, 1.0) >= UINT64_C(1) << 63);
 }
 
+static void a_value_that_changes_counts_once(void)
+{
+    Distribution d = {.count = {0}};
+    for (uint64_t i = 0; i < 100; i++) {
+        distribution_move(&d, 0, 3);
+        distribution_move(&d, 3, 2);
+        distribution_move(&d, 2, 1000);
+    }
+    CU_ASSERT_TRUE(distribution_quantile(&d, 0.01) >= 512);
+    for (uint64_t i = 0; i < 90; i++) {
+        distribution_move(&d, 1000, 1);
+    }
+    CU_ASSERT_TRUE(distribution_quantile(&d, 0.5) == 1 || distribution_quantile(&d, 0.5) == 2);
+    CU_ASSERT_TRUE(distribution_quantile(&d, 0.99) >= 512);
+    for (uint64_t i = 0; i < 90; i++) {
+        distribution_move(&d, 1, 0);
+    }
+    CU_ASSERT_TRUE(distribution_quantile(&d, 0.01) >= 512);
+}
+
 UNIT_MAIN("distribution", {"without values all is zero", without_values_all_is_zero},
+          {"a value that changes counts once", a_value_that_changes_counts_once},
           {"quantiles are right within a factor of two",
            quantiles_are_right_within_a_factor_of_two})

@@ -12,6 +12,18 @@ void distribution_add(Distribution *distribution, uint64_t value)
     atomic_fetch_add_explicit(&distribution->count[bin_of(value)], 1, memory_order_relaxed);
 }
 
+void distribution_move(Distribution *distribution, uint64_t from, uint64_t to)
+{
+    unsigned old = bin_of(from);
+    unsigned new = bin_of(to);
+    if (old != new &&old > 0) {
+        atomic_fetch_sub_explicit(&distribution->count[old], 1, memory_order_relaxed);
+    }
+    if (old != new &&new > 0) {
+        atomic_fetch_add_explicit(&distribution->count[new], 1, memory_order_relaxed);
+    }
+}
+
 uint64_t distribution_quantile(const Distribution *distribution, double share)
 {
     uint64_t counts[DISTRIBUTION_BINS];

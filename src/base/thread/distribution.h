@@ -22,6 +22,8 @@ typedef struct DistributionSpread {
 } DistributionSpread;
 
 void distribution_add(Distribution *distribution, uint64_t value);
+/* One of the values has changed. 0 stands for none: a value begins at 0, and ends there. */
+void distribution_move(Distribution *distribution, uint64_t from, uint64_t to);
 /* The value below which a share (0 to 1) of all values lies; 0 without values. */
 uint64_t distribution_quantile(const Distribution *distribution, double share);
 DistributionSpread distribution_spread(const Distribution *distribution);

@@ -184,16 +184,18 @@ static void emit_spread(Buffer *out, FieldSink sink, const char *const names[3],
     sink(out, names[2], FIELD_INTEGER, NULL, spread->nearly_all, 0);
 }
 
-/* What the answers since the start are like. */
+/* What the answers since the start are like, and the queues are now. */
 static void emit_answers(const StatusSample *now, Buffer *out, FieldSink sink)
 {
     static const char *const links[] = {"links_p50", "links_p90", "links_p99"};
     static const char *const lengths[] = {"length_p50", "length_p90", "length_p99"};
     static const char *const speeds[] = {"speed_p50", "speed_p90", "speed_p99"};
+    static const char *const queues[] = {"queue_p50", "queue_p90", "queue_p99"};
     static const char *const types[] = {"type_html", "type_text", "type_image", "type_other"};
     emit_spread(out, sink, links, &now->answers.links);
     emit_spread(out, sink, lengths, &now->answers.lengths);
     emit_spread(out, sink, speeds, &now->answers.speeds);
+    emit_spread(out, sink, queues, &now->frontier.queues);
     for (size_t i = 0; i < STATS_TYPES; i++) {
         sink(out, types[i], FIELD_INTEGER, NULL, now->answers.types[i], 0);
     }

@@ -476,6 +476,7 @@ void frontier_stats(Frontier *frontier, FrontierStats *stats)
         .acquired = atomic_load_explicit(&frontier->acquired, memory_order_relaxed),
         .resolving = atomic_load_explicit(&frontier->resolving, memory_order_relaxed),
         .memory_bytes = atomic_load_explicit(&frontier->memory, memory_order_relaxed),
+        .queues = distribution_spread(&frontier->distributor.queues),
         .evictions = atomic_load_explicit(&frontier->evictions, memory_order_relaxed),
         .starved = atomic_load_explicit(&frontier->starved, memory_order_relaxed),
     };

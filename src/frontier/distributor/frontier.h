@@ -75,8 +75,9 @@ typedef struct FrontierStats {
     size_t acquired; /* visit states at the fetchers */
     size_t resolving;
     size_t memory_bytes;
-    uint64_t evictions; /* hosts that made room in memory for better ones */
-    uint64_t starved;   /* times a fetcher could have worked and none was due */
+    DistributionSpread queues; /* URLs in memory of a host that has any there */
+    uint64_t evictions;        /* hosts that made room in memory for better ones */
+    uint64_t starved;          /* times a fetcher could have worked and none was due */
 } FrontierStats;
 
 typedef struct Frontier Frontier;

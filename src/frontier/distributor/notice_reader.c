@@ -109,7 +109,8 @@ void notice_reader_take(Distributor *distributor, const CommitNotice *notice, Mo
             map_get(&distributor->visit_states, map_key(notice->done[i].host));
         if (map_remove(&distributor->in_flight, map_key(notice->done[i].index)) != NULL &&
             visit_state != NULL && visit_state->distributor.uncommitted > 0) {
-            visit_state->distributor.uncommitted--;
+            distributor_set_uncommitted(distributor, visit_state,
+                                        visit_state->distributor.uncommitted - 1);
         }
     }
     for (size_t i = 0; i < notice->n_dropped; i++) {

@@ -11,6 +11,7 @@
 #define FRONTIER_HOST_DISTRIBUTOR_STATE_H
 
 #include "base/core/clock.h"
+#include "base/thread/distribution.h"
 #include "base/memory/heap.h"
 #include "base/memory/map.h"
 #include "base/core/result.h"
@@ -104,7 +105,8 @@ typedef struct Distributor {
     Heap purge;       /* idle visit states by when they may be forgotten */
     HostWalk walk;
     Steering steering;
-    size_t memory; /* bytes of all visit states, as of when they were last here */
+    Distribution queues; /* VisitDistribution.uncommitted, where it is not 0 */
+    size_t memory;       /* bytes of all visit states, as of when they were last here */
     size_t n_resolving;
     size_t n_away;          /* queued or acquired */
     size_t n_asking;        /* on an errand */
@@ -125,6 +127,14 @@ static inline void distributor_take_wall(Distributor *distributor, WallTime wall
         distributor->clock_start_ms = wall.us / 1000;
     }
     distributor->wall = wall;
+}
+
+/* So many URLs are now taken from the schedule for the visit state, and not committed. */
+static inline void distributor_set_uncommitted(Distributor *distributor, VisitState *visit_state,
+                                               uint64_t n)
+{
+    distribution_move(&distributor->queues, visit_state->distributor.uncommitted, n);
+    visit_state->distributor.uncommitted = n;
 }
 
 /* How long the host is still left alone, in ms; 0 or less: it is not. */

@@ -16,12 +16,14 @@ static char present; /* what in_flight maps to */
 void visit_window_release(Distributor *distributor, VisitState *visit_state)
 {
     const WindowUrl *url = NULL;
+    uint64_t left = visit_state->distributor.uncommitted;
     while ((url = visit_state_peek(visit_state)) != NULL) {
         (void)map_remove(&distributor->in_flight, map_key(url->index));
-        assert(visit_state->distributor.uncommitted > 0);
-        visit_state->distributor.uncommitted--;
+        assert(left > 0);
+        left--;
         visit_state_take(visit_state);
     }
+    distributor_set_uncommitted(distributor, visit_state, left);
     visit_state_set_window(visit_state, NULL, NULL, 0, 0);
 }
 
@@ -274,7 +276,8 @@ Result visit_window_refill(Distributor *distributor, MDB_txn *txn, VisitState *v
         }
         visit_state_set_window(visit_state, (WindowUrl *)(void *)memory,
                                memory + (bytes - distributor->text.length), count, bytes);
-        visit_state->distributor.uncommitted += count;
+        distributor_set_uncommitted(distributor, visit_state,
+                                    visit_state->distributor.uncommitted + count);
     } else {
         visit_state_set_window(visit_state, NULL, NULL, 0, 0);
     }

@@ -1,6 +1,9 @@
 #include "report/gather/report_hosts.h"
 
+#include "store/schedule/schedule.h"
+
 #define SLOW_LEAST_FETCHES 2u
+#define QUEUES             1024u /* hosts read in one transaction */
 
 static void rank(HostRanking *ranking, uint32_t host, double value, const HostRecord *record)
 {
@@ -46,6 +49,40 @@ static Result take_host(void *context, uint32_t host, const HostRecord *record)
     return RESULT_OK;
 }
 
+/* The queues of the next hosts; *n = how many there were. */
+static Result read_queues(Histogram *queues, PageDB *db, uint64_t *from, size_t *n)
+{
+    uint32_t ids[QUEUES];
+    uint64_t entries[QUEUES];
+    MDB_txn *txn = NULL;
+    Schedule *schedule = NULL;
+    *n = 0;
+    if (page_db_txn_begin(db, true, &txn) != page_db_error_ok) {
+        return RESULT_IO;
+    }
+    Result rc = schedule_open(&schedule, txn, NULL);
+    if (rc == RESULT_OK) {
+        rc = schedule_host_counts(schedule, txn, from, ids, entries, QUEUES, n);
+    }
+    for (size_t i = 0; rc == RESULT_OK && i < *n; i++) {
+        histogram_add(queues, entries[i]);
+    }
+    schedule_close(schedule);
+    page_db_txn_abort(db, txn);
+    return rc == RESULT_NOT_FOUND ? RESULT_OK : rc;
+}
+
+static Result read_all_queues(Histogram *queues, PageDB *db)
+{
+    uint64_t from = 0;
+    size_t n = QUEUES;
+    Result rc = RESULT_OK;
+    while (rc == RESULT_OK && n == QUEUES) {
+        rc = read_queues(queues, db, &from, &n);
+    }
+    return rc;
+}
+
 Result report_hosts_read(ReportHosts *hosts, PageDB *db)
 {
     MDB_txn *txn = NULL;
@@ -60,5 +97,5 @@ Result report_hosts_read(ReportHosts *hosts, PageDB *db)
     }
     host_table_close(table);
     page_db_txn_abort(db, txn);
-    return rc;
+    return rc == RESULT_OK ? read_all_queues(&hosts->queues, db) : rc;
 }

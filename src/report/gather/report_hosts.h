@@ -7,6 +7,7 @@
 #define REPORT_GATHER_REPORT_HOSTS_H
 
 #include "frontier/visit/politeness.h"
+#include "report/count/histogram.h"
 #include "store/pages/page_db.h"
 #include "store/tables/host_table.h"
 
@@ -34,6 +35,7 @@ typedef struct ReportHosts {
     uint64_t with_crawl_delay;
     uint64_t closed;        /* robots.txt forbade all that was tried */
     uint64_t robots_denied; /* URLs */
+    Histogram queues;       /* URLs scheduled, of hosts that have any */
     HostRanking largest;    /* by pages */
     HostRanking heaviest;   /* by bytes */
     HostRanking slowest;    /* by ms for a fetch */

@@ -262,6 +262,10 @@ static void tell_hosts(Telling *tell)
     tell_count(tell, "parked: failed for too long", hosts->parked);
     tell_count(tell, "at their limit", hosts->full);
     tell_count(tell, "denied by the operator", hosts->denied);
+    if (hosts->queues.n > 0) {
+        tell_count(tell, "with URLs that are scheduled", hosts->queues.n);
+        tell_histogram(tell, "URLs that are scheduled, by host", &hosts->queues, words_range);
+    }
     tell_ranking(tell, "Largest hosts, by pages", &hosts->largest);
     tell_ranking(tell, "Largest hosts, by bytes", &hosts->heaviest);
     tell_ranking(tell, "Slowest hosts", &hosts->slowest);
