@@ -3,6 +3,7 @@ mends it, --refetch has lost pages fetched again, and the crawl goes on to the e
 import glob
 import gzip
 import http.server
+import json
 import os
 import shutil
 import signal
@@ -62,9 +63,13 @@ def cut_open_file(directory):
 
 
 def flip_byte(directory):
+    """In the middle of a page: in the head of a gzip member there are bytes that mean nothing."""
     path = finished(directory)
+    with open(path[:-len(".warc.gz")] + ".cdxj", encoding="utf-8") as file:
+        entries = [json.loads(line[line.index("{"):]) for line in file if not line.startswith("!")]
+    entry = entries[len(entries) // 2]
     with open(path, "r+b") as file:
-        file.seek(os.path.getsize(path) // 2)
+        file.seek(int(entry["offset"]) + int(entry["length"]) // 2)
         byte = file.read(1)[0]
         file.seek(-1, os.SEEK_CUR)
         file.write(bytes([byte ^ 0x55]))
