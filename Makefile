@@ -60,12 +60,18 @@ ifeq ($(filter $(MODE),release lint asan tsan fuzz cov),)
 endif
 
 # Asked at the first use, so that `make deps demo` finds what deps has just installed.
-PKG_CFLAGS = $(eval PKG_CFLAGS := $(shell $(PKG_CONFIG) --cflags $(PKGS)))$(PKG_CFLAGS)
-PKG_LIBS = $(eval PKG_LIBS := $(shell $(PKG_CONFIG) --libs $(PKGS)))$(PKG_LIBS)
+PKG_CFLAGS = $(eval PKG_CFLAGS := $(shell $(PKG_CONFIG) --cflags $(ALL_PKGS)))$(PKG_CFLAGS)
+PKG_LIBS = $(eval PKG_LIBS := $(shell $(PKG_CONFIG) --libs $(ALL_PKGS)))$(PKG_LIBS)
+# ISA-L deflates WARC records in less time (src/store/warc/warc_deflate.h). ISAL=no: without it.
+ifeq ($(origin ISAL),undefined)
+  ISAL = $(eval ISAL := $(shell $(PKG_CONFIG) --exists libisal 2>/dev/null && echo yes || echo no))$(ISAL)
+endif
+ALL_PKGS = $(PKGS) $(if $(filter yes,$(ISAL)),libisal)
 
 # No path of this machine gets into the program: builds in two places are the same, byte for byte.
 SAME := '-ffile-prefix-map=$(CURDIR)=.'
-USE_CPP = -D_GNU_SOURCE -Isrc -DRAGNO_VERSION='"$(VERSION)"' $(CPPFLAGS)
+USE_CPP = -D_GNU_SOURCE -Isrc -DRAGNO_VERSION='"$(VERSION)"' \
+          $(if $(filter yes,$(ISAL)),-DRAGNO_HAS_ISAL) $(CPPFLAGS)
 USE_C = -std=gnu11 $(OPT_$(MODE)) $(SAME) $(WARN) -fPIC -pthread $(PKG_CFLAGS) $(CFLAGS)
 USE_LD = $(OPT_$(MODE)) $(if $(filter release lint,$(MODE)),$(HARDEN_LINK)) -pthread $(LDFLAGS)
 USE_LIBS = $(PKG_LIBS) -lm $(LDLIBS)
@@ -174,7 +180,7 @@ $(OUT)/crash/crash_drum: $(OUT)/tests/crash/crash_drum.o $(OUT)/libragno.a
 # and the longer tests use besides.
 DEPS := gcc make pkg-config ca-certificates libcurl4-openssl-dev libxml2-dev libc-ares-dev liblmdb-dev \
         libpcre2-dev libinih-dev libpsl-dev libidn2-dev libxxhash-dev libdeflate-dev zlib1g-dev \
-        libzstd-dev libbrotli-dev libssl-dev libncurses-dev libmicrohttpd-dev libcunit1-dev python3 lmdb-utils zstd
+        libisal-dev libzstd-dev libbrotli-dev libssl-dev libncurses-dev libmicrohttpd-dev libcunit1-dev python3 lmdb-utils zstd
 DEPS_FUZZ := clang libclang-rt-14-dev
 DEPS_DEV := $(DEPS_FUZZ) clang-format clang-tidy cppcheck shellcheck nginx-light apache2-doc \
         debian-handbook postgresql-doc-15 python3-doc python3-lxml libcld2-0 wrk tmux zsh logrotate tinyproxy-bin \

@@ -287,8 +287,10 @@
         "files written at once; one takes tens of thousands of pages a second") \
     ROW(warc, compression, WORD, int, "gzip", 0, 0, "gzip|zstd", false, false, \
         "compression of the records, each by itself; not all readers know zstd") \
-    ROW(warc, level, COUNT, int64_t, "1", 1, 19, NULL, false, false, \
-        "level of compression; gzip has 1 to 12 (libdeflate)") \
+    ROW(warc, level, WORD, int, "auto", 0, 0, \
+        "auto|1|2|3|4|5|6|7|8|9|10|11|12|13|14|15|16|17|18|19", false, false, \
+        "level of compression; auto = by what a record holds: what is compressed already is stored, the " \
+        "rest is compressed fast; gzip has 1 to 12") \
     ROW(warc, index_memory, SIZE, int64_t, "32Mi", 65536, CONFIG_BIG, NULL, false, false, \
         "memory for sorting the index of a finished file; larger indices are sorted in pieces") \
     ROW(warc, dns, BOOL, bool, "no", 0, 0, NULL, false, false, \

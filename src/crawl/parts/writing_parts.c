@@ -17,7 +17,7 @@ static Result build_archive(AgentParts *parts, Buffer *error)
                               .max_age_ms = config->warc_max_age,
                               .files = (unsigned)config->warc_files,
                               .compression = (WarcCompression)config->warc_compression,
-                              .level = (int)config->warc_level,
+                              .level = config->warc_level,
                               .metadata = config->warc_metadata,
                               .index_memory_bytes = (size_t)config->warc_index_memory,
                               .user_agent = parts->user_agent,

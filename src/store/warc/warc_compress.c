@@ -7,8 +7,10 @@
 #include <string.h>
 #include <zstd.h>
 
-#define DEFAULT_LEVEL 1
-#define FIRST_BYTES   ((size_t)128 << 10) /* of a record, uncompressed: most need no second try */
+#include "store/warc/warc_deflate.h"
+
+#define ZSTD_AUTO_LEVEL 1                   /* which notices by itself what cannot be shortened */
+#define FIRST_BYTES     ((size_t)128 << 10) /* of a record, uncompressed: most need no second try */
 
 static const char *const suffixes[] = {[WARC_GZIP] = ".gz", [WARC_ZSTD] = ".zst"};
 
@@ -32,7 +34,7 @@ size_t warc_compression_stem(const char *name, WarcCompression *compression)
 }
 
 struct WarcCompressor {
-    struct libdeflate_compressor *gzip; /* one of the two */
+    WarcDeflate *gzip; /* one of the two */
     ZSTD_CCtx *zstd;
 };
 
@@ -46,12 +48,11 @@ Result warc_compressor_new(WarcCompressor **compressor, WarcCompression compress
     if (c == NULL) {
         return RESULT_MEMORY;
     }
-    level = level == 0 ? DEFAULT_LEVEL : level;
     bool made = false;
     if (compression == WARC_GZIP) {
-        c->gzip = libdeflate_alloc_compressor(level);
-        made = c->gzip != NULL;
+        made = warc_deflate_new(&c->gzip, level) == RESULT_OK;
     } else {
+        level = level == WARC_LEVEL_AUTO ? ZSTD_AUTO_LEVEL : level;
         c->zstd = ZSTD_createCCtx();
         made = c->zstd != NULL &&
                !ZSTD_isError(ZSTD_CCtx_setParameter(c->zstd, ZSTD_c_compressionLevel, level)) &&
@@ -70,9 +71,7 @@ void warc_compressor_delete(WarcCompressor *compressor)
     if (compressor == NULL) {
         return;
     }
-    if (compressor->gzip != NULL) {
-        libdeflate_free_compressor(compressor->gzip);
-    }
+    warc_deflate_delete(compressor->gzip);
     (void)ZSTD_freeCCtx(compressor->zstd);
     free(compressor);
 }
@@ -81,14 +80,13 @@ Result warc_compressor_append(WarcCompressor *compressor, const char *bytes, siz
                               Buffer *out)
 {
     bool gzip = compressor->gzip != NULL;
-    size_t bound = gzip ? libdeflate_gzip_compress_bound(compressor->gzip, length)
-                        : ZSTD_compressBound(length);
+    size_t bound = gzip ? warc_deflate_bound(compressor->gzip, length) : ZSTD_compressBound(length);
     Result rc = buffer_reserve(out, bound);
     if (rc != RESULT_OK) {
         return rc;
     }
     char *to = out->data + out->length;
-    size_t n = gzip ? libdeflate_gzip_compress(compressor->gzip, bytes, length, to, bound)
+    size_t n = gzip ? warc_deflate_member(compressor->gzip, bytes, length, to, bound)
                     : ZSTD_compress2(compressor->zstd, to, bound, bytes, length);
     bool done = gzip ? n > 0 : !ZSTD_isError(n);
     out->length += done ? n : 0;

@@ -23,10 +23,12 @@ size_t warc_compression_stem(const char *name, WarcCompression *compression);
 
 typedef struct WarcCompressor WarcCompressor;
 
+#define WARC_LEVEL_AUTO  0
 #define WARC_GZIP_LEVELS 12
 #define WARC_ZSTD_LEVELS 19
 
-/* level 0 = the default, 1 (see bench_warc). RESULT_INVALID: no such level; RESULT_MEMORY. */
+/* WARC_LEVEL_AUTO: by the record (warc_deflate.h); with Zstandard level 1. RESULT_INVALID: no such
+ * level; RESULT_MEMORY. */
 Result warc_compressor_new(WarcCompressor **compressor, WarcCompression compression, int level);
 void warc_compressor_delete(WarcCompressor *compressor);
 /* Appends the member or frame of these bytes; on failure out is as before. */
