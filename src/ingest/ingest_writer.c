@@ -63,6 +63,10 @@ static void publish(IngestWriter *writer, MDB_txn *txn)
     stats_set(&stats->duplicates, totals->duplicates);
     stats_set(&stats->throttled, totals->throttled);
     stats_set(&stats->robots_denied, totals->refused[REFUSED_ROBOTS]);
+    for (size_t i = 0; i < HTTP_WALLS; i++) {
+        stats_set(&stats->walls[i], writer->walls.answers[i]);
+    }
+    stats_set(&stats->walled_hosts, writer->walls.hosts);
     stats_set(&stats->domain_refused, totals->refused[REFUSED_DOMAIN]);
     stats_set(&stats->address_refused, totals->refused[REFUSED_ADDRESS]);
     stats_set(&stats->urls_seen, page_db_n_pages(writer->store.db, txn));
@@ -127,6 +131,7 @@ static void tell(IngestWriter *writer, const Batch *batch)
         stats_set(&writer->stats->revisit_due_ms, (uint64_t)(batch->late_s * 1e3));
     }
     writer->visits = batch->visits;
+    writer->walls = batch->walls;
     if (writer->store.archive != NULL) {
         archive_committed(writer->store.archive);
     }
@@ -191,6 +196,7 @@ static Result begin_batch(IngestWriter *writer, Batch *batch, const Work *work, 
     batch->hungry = writer->sinks.hungry(writer->sinks.context);
     batch->defers = work->n_pages > 0 && defers(writer, batch->hungry);
     batch->visits = writer->visits;
+    batch->walls = writer->walls;
     return rc == RESULT_OK && writer->cluster != NULL ? ingest_cluster_begin(writer->cluster, batch)
                                                       : rc;
 }
@@ -409,6 +415,7 @@ Result ingest_writer_init(IngestWriter *writer, const IngestOptions *options,
     if (rc == RESULT_OK) {
         rc = ingest_read_totals(txn, store->crawl, &writer->totals);
         rc = rc == RESULT_OK ? ingest_read_revisit_totals(txn, store->crawl, &writer->visits) : rc;
+        rc = rc == RESULT_OK ? ingest_read_wall_totals(txn, store->crawl, &writer->walls) : rc;
         rc = rc == RESULT_OK ? ingest_read_log_serial(txn, store->crawl, &writer->log_serial) : rc;
         publish(writer, txn);
         page_db_txn_abort(store->db, txn);

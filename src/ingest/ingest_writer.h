@@ -44,6 +44,7 @@ typedef struct IngestWriter {
     Stats *stats;
     CrawlTotals totals; /* as of the last commit */
     RevisitTotals visits;
+    WallTotals walls;
     uint64_t log_serial;    /* of the last batch that has lines in crawl.log */
     Revisits *revisits;     /* NULL: schedule.mode = once */
     TrapYield *traps;       /* NULL = off */

@@ -362,6 +362,9 @@ static void append_annotations(CrawlLog *log, const ParsedPage *page, const char
     if (fetch->answer.truncated != TRUNCATED_NOT) {
         (void)buffer_printf(text, ",trunc:%s", fetch_truncation_name(fetch->answer.truncated));
     }
+    if (page->wall != HTTP_WALLS) {
+        (void)buffer_printf(text, ",wall:%s", http_wall_name(page->wall));
+    }
     const TlsFacts *tls = &fetch->answer.tls;
     if (tls->verdict != TLS_NOT_KNOWN) {
         (void)buffer_printf(text, ",tls:%s/%s", tls_version_name(tls->version),

@@ -11,6 +11,7 @@ ParsedPage *parsed_page_new(FetchResult *fetch)
     ParsedPage *page = calloc(1, sizeof *page);
     if (page != NULL) {
         page->fetch = fetch;
+        page->wall = HTTP_WALLS;
     }
     return page;
 }

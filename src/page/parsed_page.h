@@ -10,6 +10,7 @@
 #include "fetch/transfer/fetch_result.h"
 #include "frontier/sieve/sieve.h"
 #include "parse/http/http_header.h"
+#include "parse/http/http_wall.h"
 #include "store/pages/page_db.h"
 #include "store/archive/warc_record.h"
 
@@ -46,6 +47,7 @@ typedef struct ParsedPage {
     char mime[64];      /* "text/html" or "" */
     char sha1[40];      /* "sha1:BASE32" of the payload, or "" */
     WarcGroup *group;   /* the archive's records of it, or NULL */
+    HttpWall wall;      /* of an answer that keeps crawlers out; HTTP_WALLS: it does not */
     bool archived;      /* the group was appended */
     SieveTicket ticket; /* what of its links the sieve has */
     bool filtered;      /* the Bloom filter was asked */

@@ -250,6 +250,8 @@ static void take_page(Parser *parser, ParsedPage *page)
         page->trap_hash =
             trap_content_hash(&parser->source, parser->body.data, parser->body.length);
     }
+    page->wall =
+        http_wall_of(fetch->answer.status, &header, parser->body.data, parser->body.length);
     note_usage(parser, page, &header, &type);
     ask_filters(parser, page, content_type);
     store_page(parser, page);

@@ -11,6 +11,7 @@
 
 #include "base/core/clock.h"
 #include "base/thread/distribution.h"
+#include "parse/http/http_wall.h"
 #include "rules/scope/refusal.h"
 
 /* Saved with each commit: fixed layout, only appended to. */
@@ -39,6 +40,12 @@ typedef struct RevisitTotals {
     uint64_t ended;        /* pages that are visited no more: gone, or crawled often enough */
     uint64_t rests;        /* of hosts that failed */
 } RevisitTotals;
+
+/* Answers that keep crawlers out. Saved like the totals. */
+typedef struct WallTotals {
+    uint64_t answers[HTTP_WALLS];
+    uint64_t hosts; /* that gave one */
+} WallTotals;
 
 /* Of an agent of many, in addition. Saved like the totals. */
 typedef struct ClusterTotals {
@@ -69,6 +76,8 @@ typedef struct Stats {
     _Atomic uint64_t duplicates;
     _Atomic uint64_t throttled;
     _Atomic uint64_t robots_denied;
+    _Atomic uint64_t walls[HTTP_WALLS];
+    _Atomic uint64_t walled_hosts;
     _Atomic uint64_t domain_refused;    /* limits of all hosts of a domain, */
     _Atomic uint64_t address_refused;   /* and of an address */
     _Atomic uint64_t refused[REFUSALS]; /* since this start, by parsing threads */

@@ -3,14 +3,13 @@ neither the frontier nor the disk, and good hosts beside it are fetched whole.
 
 A farm has NAMES host names of PAGES pages; each page leads to LINKS other names. FULL=1: 100 000 names
 and the limits that are the default."""
-import http.server
 import os
 import re
-import threading
 import zlib
 
 import harness
 from name_server import NameServer
+from page_server import PageServer
 
 NAMES = 100000 if harness.FULL else 4000
 MOST = 10000 if harness.FULL else 150
@@ -18,39 +17,19 @@ PAGES, LINKS = 3, 40
 GOOD = dict(hosts=60, pages=600)
 
 
-class Farm:
-    """Its web server, on a free port of every loopback address. name_of(i) is the i-th name."""
+class Farm(PageServer):
+    """Its web server. name_of(i) is the i-th name."""
 
     def __init__(self, name_of):
-        farm = self
         self.seen = set()
-
-        class Handler(http.server.BaseHTTPRequestHandler):
-            protocol_version = "HTTP/1.1"
-
-            def do_GET(self):
-                name = self.headers["Host"].split(":")[0]
-                robots = self.path == "/robots.txt"
-                if not robots:
-                    farm.seen.add(name)
-                body = b"" if robots else farm.page(name, self.path)
-                self.send_response(404 if robots else 200)
-                self.send_header("Content-Type", "text/html")
-                self.send_header("Content-Length", str(len(body)))
-                self._headers_buffer.append(b"\r\n" + body)  # in one piece
-                self.flush_headers()
-
-            def log_message(self, *_):
-                pass
-
         self.name_of = name_of
-        class Server(http.server.ThreadingHTTPServer):
-            request_queue_size = 1024
+        super().__init__(self.answer)
 
-        self.server = Server(("", 0), Handler)
-        self.port = self.server.server_address[1]
-        self.thread = threading.Thread(target=self.server.serve_forever, daemon=True)
-        self.thread.start()
+    def answer(self, name, path):
+        if path == "/robots.txt":
+            return 404, {}, b""
+        self.seen.add(name)
+        return 200, {}, self.page(name, path)
 
     def page(self, name, path):
         start = zlib.crc32((name + path).encode())
@@ -58,13 +37,6 @@ class Farm:
                  for i in range(LINKS)] + [f"/{i}" for i in range(1, PAGES)]
         return (f"<title>{name}{path}</title>" +
                 " ".join(f'<a href="{link}">{start}</a>' for link in links)).encode()
-
-    def __enter__(self):
-        return self
-
-    def __exit__(self, *_):
-        self.server.shutdown()
-        self.server.server_close()
 
 
 def figures(directory, field):

@@ -19,7 +19,7 @@ static const DbCommand commands[] = {
     {"get",
      "get URL [--headers] [--body|--raw] one page; or its stored answer, decoded or as stored",
      db_get},
-    {"hosts", "hosts [HOST]                     id, origin, known, crawled, scheduled pages",
+    {"hosts", "hosts [HOST|--parked|--walls]    id, origin, known, crawled, scheduled pages",
      db_hosts},
     {"info", "info                             counts, sizes, format version", db_info},
     {"links", "links [--from URL|--to URL] [--ids]", db_links},

@@ -201,6 +201,19 @@ static void emit_answers(const StatusSample *now, Buffer *out, FieldSink sink)
     }
 }
 
+/* Answers that keep crawlers out. */
+static void emit_walls(const StatusSample *now, Buffer *out, FieldSink sink)
+{
+    static const char *const names[] = {[WALL_PAYMENT] = "walls_402",
+                                        [WALL_FORBIDDEN] = "walls_403",
+                                        [WALL_BUSY] = "walls_429",
+                                        [WALL_CHALLENGE] = "walls_challenge"};
+    for (size_t i = 0; i < HTTP_WALLS; i++) {
+        sink(out, names[i], FIELD_INTEGER, NULL, now->walls[i], 0);
+    }
+    sink(out, "walled_hosts", FIELD_INTEGER, NULL, now->walled_hosts, 0);
+}
+
 static void emit_counters(const StatusSample *now, Buffer *out, FieldSink sink)
 {
     static const char *const classes[] = {"err", "1xx", "2xx", "3xx", "4xx", "5xx"};
@@ -235,6 +248,7 @@ static void emit(const StatusSample *before, const StatusSample *now, Buffer *ou
     emit_progress(before, now, out, sink);
     emit_parts(now, out, sink);
     emit_counters(now, out, sink);
+    emit_walls(now, out, sink);
     emit_answers(now, out, sink);
     sink(out, "limit", FIELD_TEXT, status_limit(before, now), 0, 0);
 }

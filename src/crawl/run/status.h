@@ -37,6 +37,8 @@ typedef struct StatusSample {
     uint64_t duplicates;
     uint64_t throttled;
     uint64_t robots_denied;
+    uint64_t walls[HTTP_WALLS]; /* answers that keep crawlers out */
+    uint64_t walled_hosts;
     uint64_t domain_refused;
     uint64_t address_refused;
     bool continuous; /* the next four count */

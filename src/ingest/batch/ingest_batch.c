@@ -195,6 +195,9 @@ Result batch_finish(Batch *batch)
         rc = ingest_write_totals(batch->txn, batch->store->crawl, &batch->totals,
                                  batch->revisits == NULL ? NULL : &batch->visits);
     }
+    if (rc == RESULT_OK && batch->walls_changed) {
+        rc = ingest_write_wall_totals(batch->txn, batch->store->crawl, &batch->walls);
+    }
     if (rc == RESULT_OK && batch->hungry) {
         rc = look_for_woken(batch);
     }

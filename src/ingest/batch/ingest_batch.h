@@ -65,6 +65,8 @@ typedef struct Batch {
     MDB_txn *txn;
     CrawlTotals totals; /* the saved ones plus this batch */
     RevisitTotals visits;
+    WallTotals walls; /* the saved ones plus this batch; written when they have changed */
+    bool walls_changed;
     double late_s;     /* the most that a visit of this batch was late */
     Map hosts;         /* by id, to BatchHost */
     Map groups;        /* by key, to BatchGroup */

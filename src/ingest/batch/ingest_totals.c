@@ -7,6 +7,7 @@
 #define TOTALS_KEY   "totals"
 #define REVISITS_KEY "revisits"
 #define LOG_KEY      "log_serial"
+#define WALLS_KEY    "walls"
 #define CLUSTER_KEY  "cluster_totals"
 
 /* Keeps a struct of counters under a name. */
@@ -47,6 +48,16 @@ Result ingest_read_totals(MDB_txn *txn, MDB_dbi crawl, CrawlTotals *totals)
 Result ingest_read_revisit_totals(MDB_txn *txn, MDB_dbi crawl, RevisitTotals *totals)
 {
     return get_totals(txn, crawl, REVISITS_KEY, totals, sizeof *totals);
+}
+
+Result ingest_read_wall_totals(MDB_txn *txn, MDB_dbi crawl, WallTotals *totals)
+{
+    return get_totals(txn, crawl, WALLS_KEY, totals, sizeof *totals);
+}
+
+Result ingest_write_wall_totals(MDB_txn *txn, MDB_dbi crawl, const WallTotals *totals)
+{
+    return put_totals(txn, crawl, WALLS_KEY, totals, sizeof *totals);
 }
 
 Result ingest_read_cluster_totals(MDB_txn *txn, MDB_dbi crawl, ClusterTotals *totals)

@@ -23,6 +23,10 @@ Result ingest_write_cluster_totals(MDB_txn *txn, MDB_dbi crawl, const ClusterTot
 Result ingest_read_log_serial(MDB_txn *txn, MDB_dbi crawl, uint64_t *serial);
 Result ingest_write_log_serial(MDB_txn *txn, MDB_dbi crawl, uint64_t serial);
 
+/* The same of WallTotals. */
+Result ingest_read_wall_totals(MDB_txn *txn, MDB_dbi crawl, WallTotals *totals);
+Result ingest_write_wall_totals(MDB_txn *txn, MDB_dbi crawl, const WallTotals *totals);
+
 /* visits may be NULL: they stay as they are. */
 Result ingest_write_totals(MDB_txn *txn, MDB_dbi crawl, const CrawlTotals *totals,
                            const RevisitTotals *visits);

@@ -76,6 +76,21 @@ void ingest_host_note(Batch *batch, BatchHost *host, const FetchResult *fetch)
     }
 }
 
+void ingest_host_note_wall(Batch *batch, BatchHost *host, HttpWall wall)
+{
+    uint64_t before = 0;
+    if (wall == HTTP_WALLS) {
+        return;
+    }
+    for (size_t i = 0; i < HTTP_WALLS; i++) {
+        before += host->record.walls[i];
+    }
+    host->record.walls[wall]++;
+    batch->walls_changed = true;
+    batch->walls.answers[wall]++;
+    batch->walls.hosts += before == 0;
+}
+
 Result ingest_host_note_robots(Batch *batch, BatchHost *host, const FetchResult *fetch)
 {
     HostRecord *record = &host->record;

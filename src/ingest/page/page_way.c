@@ -261,6 +261,7 @@ static Result take(Batch *batch, size_t place)
         return rc;
     }
     ingest_host_note(batch, host, fetch);
+    ingest_host_note_wall(batch, host, page->wall);
     if (fetch->kind == FETCHED_ROBOTS) {
         batch->totals.by_status[0] += fetch->answer.status < 0;
         rc = ingest_host_note_robots(batch, host, fetch);

@@ -45,6 +45,13 @@ static Result take_host(void *context, uint32_t host, const HostRecord *record)
     if (record->fetches >= SLOW_LEAST_FETCHES) {
         rank(&hosts->slowest, host, (double)record->fetch_ms / record->fetches, record);
     }
+    uint64_t walls = 0;
+    for (size_t i = 0; i < HTTP_WALLS; i++) {
+        hosts->walls[i] += record->walls[i];
+        walls += record->walls[i];
+    }
+    hosts->walled += walls > 0;
+    rank(&hosts->walling, host, (double)walls, record);
     rank(&hosts->failing, host, (double)record->by_status[0] + record->by_status[5], record);
     return RESULT_OK;
 }

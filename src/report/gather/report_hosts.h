@@ -33,13 +33,16 @@ typedef struct ReportHosts {
     uint64_t full;
     uint64_t denied;
     uint64_t with_crawl_delay;
-    uint64_t closed;        /* robots.txt forbade all that was tried */
-    uint64_t robots_denied; /* URLs */
-    Histogram queues;       /* URLs scheduled, of hosts that have any */
-    HostRanking largest;    /* by pages */
-    HostRanking heaviest;   /* by bytes */
-    HostRanking slowest;    /* by ms for a fetch */
-    HostRanking failing;    /* by attempts without an answer and answers 5xx */
+    uint64_t closed;            /* robots.txt forbade all that was tried */
+    uint64_t robots_denied;     /* URLs */
+    uint64_t walled;            /* hosts that gave answers which keep crawlers out, */
+    uint64_t walls[HTTP_WALLS]; /* and how many */
+    Histogram queues;           /* URLs scheduled, of hosts that have any */
+    HostRanking largest;        /* by pages */
+    HostRanking heaviest;       /* by bytes */
+    HostRanking slowest;        /* by ms for a fetch */
+    HostRanking walling;        /* by answers that keep crawlers out */
+    HostRanking failing;        /* by attempts without an answer and answers 5xx */
 } ReportHosts;
 
 /* Reads all records of hosts. RESULT_NOT_FOUND: the database has no table of hosts (a user of the

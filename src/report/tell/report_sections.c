@@ -272,6 +272,42 @@ static void tell_hosts(Telling *tell)
     tell_ranking(tell, "Hosts with most failures", &hosts->failing);
 }
 
+/* Single answers, of any host. */
+static void tell_walls(Telling *tell)
+{
+    const ReportHosts *hosts = &tell->report->hosts;
+    static const char *const names[] = {[WALL_PAYMENT] = "402: payment wanted",
+                                        [WALL_FORBIDDEN] = "403: forbidden",
+                                        [WALL_BUSY] = "429: too many requests",
+                                        [WALL_CHALLENGE] = "challenges: proof of a human wanted"};
+    const ReportColumn columns[] = {{.name = "host", .is_url = true},
+                                    {.name = "402", .is_number = true},
+                                    {.name = "403", .is_number = true},
+                                    {.name = "429", .is_number = true},
+                                    {.name = "challenge", .is_number = true}};
+    if (!tell->report->has_hosts || hosts->walled == 0) {
+        return;
+    }
+    tell_section(tell, "Answers that keep crawlers out",
+                 "Pages that were answered so, each attempt counted; ragno db DIR hosts --walls "
+                 "lists all hosts.");
+    tell_count(tell, "hosts", hosts->walled);
+    for (size_t i = 0; i < HTTP_WALLS; i++) {
+        tell_count(tell, names[i], hosts->walls[i]);
+    }
+    tell_table(tell, columns, 5);
+    for (size_t i = 0; i < hosts->walling.n; i++) {
+        const uint32_t *walls = hosts->walling.hosts[i].record.walls;
+        char text[HTTP_WALLS][WORDS_BYTES];
+        const char *cells[] = {
+            telling_origin(tell, hosts->walling.hosts[i].host),
+            words_count(walls[WALL_PAYMENT], text[0]), words_count(walls[WALL_FORBIDDEN], text[1]),
+            words_count(walls[WALL_BUSY], text[2]), words_count(walls[WALL_CHALLENGE], text[3])};
+        tell_row(tell, cells);
+    }
+    tell_table_end(tell);
+}
+
 static void tell_robots(Telling *tell)
 {
     const Report *report = tell->report;
@@ -304,6 +340,7 @@ static void tell_robots(Telling *tell)
         }
         tell_table_end(tell);
     }
+    tell_walls(tell);
 }
 
 /* ---- the graph ------------------------------------------------------------------------------ */

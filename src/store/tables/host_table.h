@@ -16,6 +16,7 @@
 #include <stdint.h>
 
 #include "base/core/result.h"
+#include "parse/http/http_wall.h"
 
 typedef enum HostState {
     HOST_ACTIVE,
@@ -24,15 +25,6 @@ typedef enum HostState {
     HOST_DENIED,  /* by the operator */
     HOST_PARKED   /* has failed for too long: drop_class says how; its URLs are kept */
 } HostState;
-
-/* Answers that say: not for you. */
-typedef enum HostWall {
-    WALL_PAYMENT,   /* 402 */
-    WALL_FORBIDDEN, /* 403 */
-    WALL_BUSY,      /* 429 */
-    WALL_CHALLENGE, /* a page that wants proof of a human, whatever its status */
-    HOST_WALLS
-} HostWall;
 
 /* Which limit a full host has met. */
 typedef enum HostLimit {
@@ -77,7 +69,7 @@ typedef struct HostRecord {
     uint16_t tls_verdict; /* TlsVerdict of fetch/tls */
     uint32_t tls_expiry_s;      /* of its certificate, unix time; 0 = not known */
     uint32_t queued;            /* URLs that are scheduled and were not fetched yet */
-    uint32_t walls[HOST_WALLS]; /* answers that keep a crawler out, by HostWall */
+    uint32_t walls[HTTP_WALLS]; /* answers to pages that keep crawlers out */
     uint64_t domain;            /* its groups (group_table.h): hosts of its registered domain, */
     uint64_t address;           /* and of the address where it was first found; 0 = not known */
     uint32_t spare[6];
