@@ -25,7 +25,9 @@ typedef struct ParsedPage {
     uint8_t *link_kinds; /* link_kind_byte (parse/html/html.h) of each */
     Hash128 *link_keys;  /* what scope.dedup_key makes of the links, or NULL */
     size_t n_links;
-    float score; /* of its content: score.rules */
+    float score;    /* of its content: score.rules, or what a classifier answered */
+    char *question; /* to the classifier, length bytes; NULL: none (page/tool/page_question.h) */
+    size_t question_length;
     char *link_bytes;
     size_t links_size;       /* of that allocation */
     uint64_t n_links_beyond; /* URLs beyond parse.max_links, or for lack of memory */

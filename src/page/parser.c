@@ -129,6 +129,29 @@ static void ask_filters(Parser *parser, ParsedPage *page, const char *content_ty
     }
 }
 
+/* What the classifier is to be asked about a document. */
+static void make_question(Parser *parser, ParsedPage *page, const char *content_type)
+{
+    const char *url = page->fetch->request.url;
+    VisiblePage text;
+    VisibleInput input = {.body = buffer_string(&parser->body),
+                          .length = parser->body.length,
+                          .content_type = content_type,
+                          .url = url,
+                          .url_length = strlen(url)};
+    if (visible_read(parser->visible, &input, &text) == RESULT_MEMORY) {
+        return;
+    }
+    buffer_reset(&parser->question);
+    Result rc = page_question(&parser->question, parser->options->question, url, &text,
+                              parser->options->question_bytes);
+    page->question = rc == RESULT_OK ? malloc(parser->question.length) : NULL;
+    if (page->question != NULL) {
+        page->question_length = parser->question.length;
+        memcpy(page->question, parser->question.data, page->question_length);
+    }
+}
+
 static void read_content(Parser *parser, ParsedPage *page, const HttpHeader *header,
                          const HttpContentType *type, const char *content_type)
 {
@@ -143,6 +166,9 @@ static void read_content(Parser *parser, ParsedPage *page, const HttpHeader *hea
         parsing_html_sheet(parser, page, content_type);
     } else if (looks_like_html(type, &parser->body)) {
         parsing_html_document(parser, page, header, content_type);
+        if (parser->visible != NULL) {
+            make_question(parser, page, content_type);
+        }
     }
 }
 
@@ -349,6 +375,11 @@ Result parser_init(Parser *parser, Archive *archive)
     if (rc == RESULT_OK) {
         rc = filter_scratch_new(&parser->scratch);
     }
+    buffer_init(&parser->question, BUFFER_NO_LIMIT);
+    if (rc == RESULT_OK && options->question != QUESTION_NONE) {
+        VisibleOptions visible = {.memory_bytes = options->memory_bytes, .main_text = true};
+        rc = visible_reader_new(&parser->visible, &visible);
+    }
     if (rc == RESULT_OK && options->sitemaps) {
         SitemapOptions sitemap = {.max_bytes = SITEMAP_MAX_BYTES,
                                   .max_entries = options->sitemap_entries,
@@ -378,6 +409,8 @@ void parser_destroy(Parser *parser)
     free(parser->listed);
     long_page_delete(parser->long_page);
     filter_scratch_delete(parser->scratch);
+    visible_reader_delete(parser->visible);
+    buffer_destroy(&parser->question);
     sitemap_parser_delete(parser->sitemap);
     arena_destroy(&parser->arena);
 }

@@ -17,6 +17,7 @@
 #include "parse/html/html.h"
 #include "parse/http/decode.h"
 #include "parse/sitemap/sitemap.h"
+#include "parse/visible/visible.h"
 #include "parse/url/url.h"
 #include "rules/filters.h"
 #include "rules/scope/scope.h"
@@ -56,6 +57,8 @@ typedef struct Parser {
     SitemapParser *sitemap;    /* NULL unless sitemaps are read */
     ArchiveRecorder *recorder; /* NULL without an archive */
     FilterScratch *scratch;
+    VisibleReader *visible; /* NULL unless pages are asked about */
+    Buffer question;
     Arena arena;   /* of this page: links that are in no document */
     Buffer body;   /* decoded */
     Buffer coding; /* scratch: what several lines of Content-Encoding say */

@@ -26,6 +26,8 @@ ParsingOptions parsing_options(const Config *config)
                             .repeated_segments = (unsigned)config->limits_repeated_segments,
                             .query_parameters = (unsigned)config->limits_query_parameters,
                             .content = content,
+                            .question = page_question_wanted(config),
+                            .question_bytes = (size_t)config->score_command_text,
                             .digests = config->parse_near_duplicates != 0 ||
                                        config->warc_metadata || content == CONTENT_TEXT,
                             .traps = config->limits_trap_fetches > 0,

@@ -8,6 +8,7 @@
 #include "base/thread/byte_gate.h"
 #include "base/thread/shared.h"
 #include "page/content_hash.h"
+#include "page/tool/page_question.h"
 #include "parse/sitemap/sitemap.h"
 #include "rules/config.h"
 #include "rules/dedup.h"
@@ -42,6 +43,8 @@ typedef struct ParsingOptions {
     size_t sitemap_entries;
     SitemapLocation sitemap_location;
     const ScoreRules *score_rules; /* scores of pages and links; NULL: all links have 1; borrowed */
+    QuestionForm question;         /* pages get one for a classifier */
+    size_t question_bytes;         /* of text in it */
     Shared *filters;               /* of Filters; borrowed */
     Shared *scope;                 /* of a Scope; borrowed */
     StaySet *stay;                 /* gets what seeds redirect to; NULL = anywhere; borrowed */

@@ -107,6 +107,11 @@ typedef struct Stats {
     _Atomic uint64_t chore_wait_max_us; /* the longest that a chore kept results from a commit */
     _Atomic uint64_t chore_cpu_max_us;  /* CPU time of the longest piece */
     _Atomic uint64_t parser_busy_us;
+    _Atomic uint64_t classified;       /* pages that a classifier has scored */
+    _Atomic uint64_t classify_default; /* pages that it has not */
+    _Atomic uint64_t classify_bad;     /* its answers that are no scores */
+    _Atomic uint64_t classify_starts;  /* of its process */
+    _Atomic uint64_t classify_us;      /* waiting for its answers */
     /* Of pages that were answered since this start. */
     Distribution links;   /* followed, of a page that was parsed */
     Distribution lengths; /* bytes received */

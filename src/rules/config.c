@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "parse/host/ip_address.h"
 #include "parse/usage/usage.h"
@@ -281,10 +282,12 @@ bool config_is_continuous(const Config *config)
 
 Result config_resolve_paths(Config *config, Buffer *error)
 {
-    static const char *const names[] = {"score.rules", "schedule.rules", "fetch.credentials",
-                                        "fetch.ca_file", "crawl.signature_key"};
-    const char *paths[] = {config->score_rules, config->schedule_rules, config->fetch_credentials,
-                           config->fetch_ca_file, config->crawl_signature_key};
+    static const char *const names[] = {"score.rules",    "score.model",
+                                        "schedule.rules", "fetch.credentials",
+                                        "fetch.ca_file",  "crawl.signature_key"};
+    const char *paths[] = {config->score_rules,    config->score_model,
+                           config->schedule_rules, config->fetch_credentials,
+                           config->fetch_ca_file,  config->crawl_signature_key};
     Result rc = RESULT_OK;
     for (size_t i = 0; i < sizeof names / sizeof *names && rc == RESULT_OK; i++) {
         if (*paths[i] == '\0' || *paths[i] == '/') {
@@ -328,6 +331,23 @@ Result config_check_identity(const Config *config, Buffer *error)
                "them. Give --contact URL (or crawl.contact = URL). Only crawls of loopback "
                "(fetch.allow_addresses = 127.0.0.0/8) need none");
     return RESULT_INVALID;
+}
+
+/* Words of score.scorer, in the order of its row. */
+enum { SCORER_CONTENT = 1, SCORER_COMMAND = 4, SCORER_FASTTEXT };
+
+static void check_scorer(const Config *config, Buffer *error)
+{
+    if (config->score_scorer == SCORER_CONTENT && *config->score_rules == '\0') {
+        complain(config, "score.scorer",
+                 "content goes by score.rules, and there are none: name the file of rules", error);
+    }
+    if (config->score_scorer == SCORER_COMMAND && *config->score_command == '\0') {
+        complain(config, "score.scorer", "command: there is none: set score.command", error);
+    }
+    if (config->score_scorer == SCORER_FASTTEXT && access(config->score_model, R_OK) != 0) {
+        complain(config, "score.model", "is no file that can be read", error);
+    }
 }
 
 Result config_check(const Config *config, Buffer *error)
@@ -378,10 +398,7 @@ Result config_check(const Config *config, Buffer *error)
     Filters filters;
     (void)filters_compile(&filters, config, error);
     filters_destroy(&filters);
-    if (config->score_scorer == 1 /* none|content|... */ && *config->score_rules == '\0') {
-        complain(config, "score.scorer",
-                 "content goes by score.rules, and there are none: name the file of rules", error);
-    }
+    check_scorer(config, error);
     if (config->dns_ttl_min > config->dns_ttl_max) {
         complain(config, "dns.ttl_min", "is greater than dns.ttl_max", error);
     }

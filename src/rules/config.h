@@ -299,13 +299,34 @@
         "a metadata record for each page: how it was found, its digests and its links") \
     ROW(warc, mask_secrets, BOOL, bool, "no", 0, 0, NULL, false, false, \
         "request records have *** for the values of Authorization, Proxy-Authorization and Cookie") \
-    ROW(score, scorer, WORD, int, "none", 0, 0, "none|content|pagerank|hits", false, false, \
+    ROW(score, scorer, WORD, int, "none", 0, 0, "none|content|pagerank|hits|command|fasttext", false, false, \
         "what best-first goes by: none = links and their depth; content = score.rules; " \
-        "pagerank, hits = the links between pages") \
+        "pagerank, hits = the links between pages; command, fasttext = a program's opinion of the " \
+        "page with the link") \
     ROW(score, rules, TEXT, char *, "", 0, 0, NULL, false, false, \
         "file of lines WEIGHT FILTER: the first that matches is the score of a link or page") \
     ROW(score, page_share, REAL, double, "0.3", 0, 1, NULL, false, false, \
-        "content: weight of the score of the linking page; the rest is the weight of the link") \
+        "content: weight of the score of the linking page; the rest is the weight of the link (command, " \
+        "fasttext: with score.rules; without them it is all)") \
+    ROW(score, command, TEXT, char *, "", 0, 0, NULL, false, false, \
+        "command: for the shell; reads {\"url\", \"title\", \"language\", \"text\"} as JSON Lines and " \
+        "answers each at once with a line, a number from 0 to 1") \
+    ROW(score, model, TEXT, char *, "", 0, 0, NULL, false, false, \
+        "fasttext: file of a supervised model (the program fasttext must be installed)") \
+    ROW(score, label, TEXT, char *, "__label__wanted", 0, 0, NULL, false, false, \
+        "fasttext: the label whose probability is the score") \
+    ROW(score, command_text, SIZE, int64_t, "4Ki", 0, 1048576, NULL, false, false, \
+        "command, fasttext: so much of a page's main text is shown; the rest is cut off") \
+    ROW(score, command_batch, COUNT, int64_t, "32", 1, 1024, NULL, false, false, \
+        "command, fasttext: pages asked about at once, at most") \
+    ROW(score, command_queue, COUNT, int64_t, "256", 1, 65536, NULL, false, false, \
+        "command, fasttext: pages that may wait for it; more go on with the default score " \
+        "(classify_default in status.log)") \
+    ROW(score, command_timeout, TIME, int64_t, "10s", 10, CONFIG_YEAR, NULL, false, false, \
+        "command, fasttext: for the answers to a batch; then the program is killed, and started " \
+        "again after a pause that doubles each time, up to 5m") \
+    ROW(score, command_default, REAL, double, "0.5", 0, 1, NULL, false, false, \
+        "command, fasttext: score of a page that was not answered about") \
     ROW(score, min_pages, COUNT, int64_t, "1000", 1, CONFIG_BIG, NULL, false, false, \
         "pagerank, hits: fetched pages since the last computation before another one begins") \
     ROW(score, growth, REAL, double, "0.2", 0, 100, NULL, false, false, \

@@ -118,6 +118,9 @@ Result parts_start(AgentParts *parts)
     if (rc == RESULT_OK) {
         rc = resolver_start(parts->resolver);
     }
+    if (rc == RESULT_OK && parts->classifier != NULL) {
+        rc = classifier_start(parts->classifier);
+    }
     if (rc == RESULT_OK) {
         rc = parsing_start(parts->parsing);
     }
@@ -190,6 +193,9 @@ void parts_stop(AgentParts *parts)
     network_watch_stop(parts->network);
     resolver_stop(parts->resolver);
     parsing_stop(parts->parsing);
+    if (parts->classifier != NULL) {
+        classifier_stop(parts->classifier);
+    }
     ingest_stop(parts->ingest);
     frontier_stop(parts->frontier);
 }
@@ -207,6 +213,7 @@ void parts_delete(AgentParts *parts)
     resolver_delete(parts->resolver);
     network_watch_delete(parts->network);
     parsing_delete(parts->parsing);
+    classifier_delete(parts->classifier);
     frontier_delete(parts->frontier);
     ingest_delete(parts->ingest);
     sieve_close(parts->sieve.sieve);

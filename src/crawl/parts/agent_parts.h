@@ -27,6 +27,7 @@
 #include "frontier/distributor/frontier.h"
 #include "ingest/batch/ingest_sieve.h"
 #include "parse/trap/trap_set.h"
+#include "page/classify/classifier.h"
 #include "page/parsing.h"
 #include "ingest/revisit/revisits.h"
 #include "ingest/chore/revival.h"
@@ -79,6 +80,7 @@ typedef struct AgentParts {
     Ingest *ingest;
     IngestSieve sieve;
     Parsing *parsing;
+    Classifier *classifier; /* NULL: score.scorer is another */
     Frontier *frontier;
     NetworkWatch *network;
     Resolver *resolver;

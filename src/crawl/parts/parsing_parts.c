@@ -3,6 +3,29 @@
 #include "crawl/parts/rule_parts.h"
 #include "crawl/parts/wires.h"
 
+static Result build_classifier(AgentParts *parts, Buffer *error)
+{
+    const Config *config = parts->config;
+    ClassifierOptions options = {.form = page_question_wanted(config),
+                                 .command = config->score_command,
+                                 .model = config->score_model,
+                                 .label = config->score_label,
+                                 .queue = (size_t)config->score_command_queue,
+                                 .batch = (size_t)config->score_command_batch,
+                                 .timeout_ms = config->score_command_timeout,
+                                 .default_score = (float)config->score_command_default,
+                                 .sink = wires_classified,
+                                 .context = parts};
+    if (options.form == QUESTION_NONE) {
+        return RESULT_OK;
+    }
+    Result rc = classifier_new(&parts->classifier, &options, &parts->stats);
+    if (rc != RESULT_OK) {
+        (void)buffer_printf(error, "score.scorer: no classifier: %s", result_name(rc));
+    }
+    return rc;
+}
+
 Result parsing_parts_new(AgentParts *parts, Buffer *error)
 {
     const Config *config = parts->config;
@@ -10,6 +33,7 @@ Result parsing_parts_new(AgentParts *parts, Buffer *error)
     if (rc == RESULT_OK && *config->score_rules != '\0') {
         rc = score_rules_read(&parts->score_rules, config->score_rules, error);
     }
+    rc = rc == RESULT_OK ? build_classifier(parts, error) : rc;
     if (rc != RESULT_OK) {
         return rc;
     }

@@ -96,6 +96,16 @@ static void wire_result(void *context, FetchResult *result)
 void wires_parsed(void *context, ParsedPage *page)
 {
     AgentParts *parts = context;
+    if (parts->classifier != NULL) {
+        classifier_push(parts->classifier, page);
+    } else {
+        ingest_push(parts->ingest, page);
+    }
+}
+
+void wires_classified(void *context, ParsedPage *page)
+{
+    AgentParts *parts = context;
     ingest_push(parts->ingest, page);
 }
 

@@ -26,6 +26,8 @@ void wires_resolved(void *context, VisitState *visit_state);
 void wires_heard(void *context, const char *hostname, WallTime asked, const Buffer *records);
 /* From the parsing threads: a parsed page; a link that was refused. */
 void wires_parsed(void *context, ParsedPage *page);
+/* From the classifier: a page with its score. */
+void wires_classified(void *context, ParsedPage *page);
 void wires_skipped(void *context, const SkippedLink *link);
 /* The gate of answers is open again: wakes the fetchers, some of which may wait for it. */
 void wires_room(void *context);

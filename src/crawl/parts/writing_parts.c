@@ -33,15 +33,19 @@ static Result build_scoring(AgentParts *parts, Buffer *error)
 {
     const Config *config = parts->config;
     bool best_first = config->schedule_order == ORDER_BEST_FIRST;
-    ScoringOptions options = {.kind = best_first ? (ScoringKind)config->score_scorer : SCORING_NONE,
-                              .min_pages = (uint64_t)config->score_min_pages,
-                              .growth = config->score_growth,
-                              .interval_ms = config->score_interval,
-                              .damping = (float)config->score_damping,
-                              .precision = (float)config->score_precision,
-                              .threads = (unsigned)config->score_threads,
-                              .content_scores = *config->score_rules != '\0',
-                              .page_share = (float)config->score_page_share};
+    bool has_classifier = page_question_wanted(config) != QUESTION_NONE;
+    bool has_rules = *config->score_rules != '\0';
+    ScoringKind kind = has_classifier ? SCORING_CLASSIFIER : (ScoringKind)config->score_scorer;
+    ScoringOptions options = {
+        .kind = best_first ? kind : SCORING_NONE,
+        .min_pages = (uint64_t)config->score_min_pages,
+        .growth = config->score_growth,
+        .interval_ms = config->score_interval,
+        .damping = (float)config->score_damping,
+        .precision = (float)config->score_precision,
+        .threads = (unsigned)config->score_threads,
+        .content_scores = has_rules,
+        .page_share = has_classifier && !has_rules ? 1.0f : (float)config->score_page_share};
     const IngestStore *tables = &parts->store->tables;
     Result rc =
         scoring_new(&parts->scoring, &options, tables->db, tables->schedule, wires_moves, parts);

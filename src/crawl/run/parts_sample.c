@@ -37,6 +37,11 @@ static void sample_scoring(const AgentParts *parts, StatusSample *s)
     s->score_ms = scores.last_ms;
     s->score_cpu_us = scores.cpu_us;
     s->moves = scores.moves;
+    s->classified = stats_get(&parts->stats.classified);
+    s->classify_default = stats_get(&parts->stats.classify_default);
+    s->classify_bad = stats_get(&parts->stats.classify_bad);
+    s->classify_starts = stats_get(&parts->stats.classify_starts);
+    s->classify_us = stats_get(&parts->stats.classify_us);
 }
 
 /* Hosts that are not fetched from, and their URLs. */

@@ -166,6 +166,11 @@ static void emit_parts(const StatusSample *now, Buffer *out, FieldSink sink)
     sink(out, "score_ms", FIELD_INTEGER, NULL, now->score_ms, 0);
     sink(out, "score_cpu_s", FIELD_REAL, NULL, 0, (double)now->score_cpu_us / 1e6);
     sink(out, "moves", FIELD_INTEGER, NULL, now->moves, 0);
+    sink(out, "classified", FIELD_INTEGER, NULL, now->classified, 0);
+    sink(out, "classify_default", FIELD_INTEGER, NULL, now->classify_default, 0);
+    sink(out, "classify_bad", FIELD_INTEGER, NULL, now->classify_bad, 0);
+    sink(out, "classify_starts", FIELD_INTEGER, NULL, now->classify_starts, 0);
+    sink(out, "classify_s", FIELD_REAL, NULL, 0, (double)now->classify_us / 1e6);
     sink(out, "chore_max_ms", FIELD_REAL, NULL, 0, (double)now->chore_max_us / 1000);
     sink(out, "chore_wait_max_ms", FIELD_REAL, NULL, 0, (double)now->chore_wait_max_us / 1000);
     sink(out, "chore_cpu_max_ms", FIELD_REAL, NULL, 0, (double)now->chore_cpu_max_us / 1000);

@@ -84,6 +84,11 @@ typedef struct StatusSample {
     uint64_t score_ms;          /* the last one took */
     uint64_t score_cpu_us;      /* of the scoring thread, in this run */
     uint64_t moves;             /* entries that changed their level */
+    uint64_t classified;        /* pages scored by a classifier */
+    uint64_t classify_default;  /* and not scored */
+    uint64_t classify_bad;      /* answers that are no scores */
+    uint64_t classify_starts;
+    uint64_t classify_us; /* waiting for its answers */
     uint64_t rss_bytes;
     uint64_t map_drops; /* times pages of the database were unmapped to stay in the budget */
     uint64_t db_bytes;

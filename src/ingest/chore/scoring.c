@@ -330,7 +330,7 @@ Result scoring_new(Scoring **out, const ScoringOptions *options, PageDB *db, Sch
     mutex_init(&scoring->mutex, RANK_SCHEDULER);
     condition_init(&scoring->changed);
     Result rc = RESULT_OK;
-    if (options->kind == SCORING_CONTENT) {
+    if (options->kind == SCORING_CONTENT || options->kind == SCORING_CLASSIFIER) {
         content_scorer_init(&scoring->content, options->page_share);
         content_scorer_setup(&scoring->content, &scoring->scorer);
     } else if (options->kind != SCORING_NONE) {

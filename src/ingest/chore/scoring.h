@@ -45,7 +45,8 @@ typedef enum ScoringKind {
     SCORING_NONE,
     SCORING_CONTENT,
     SCORING_PAGERANK,
-    SCORING_HITS
+    SCORING_HITS,
+    SCORING_CLASSIFIER /* as content: pages bring their scores */
 } ScoringKind;
 
 typedef struct ScoringOptions {
