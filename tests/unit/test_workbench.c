@@ -400,7 +400,10 @@ static void check_counts(const Model *m)
     const WorkbenchEntry *entry = NULL;
     while ((entry = map_next(&m->workbench.entries, &place)) != NULL) {
         bool waits = entry->queue == ENTRY_WAITING || entry->queue == ENTRY_DUE;
-        size_t here = entry->waiting.count + entry->ready.count;
+        size_t here = entry->waiting.count;
+        for (size_t s = 0; s < STANDINGS; s++) {
+            here += entry->ready[s].count;
+        }
         CU_ASSERT_EQUAL(waits, !entry->acquired && here > 0);
         CU_ASSERT_EQUAL(entry->n_visit_states, here + entry->acquired);
         CU_ASSERT_EQUAL(entry->queue == ENTRY_RESTING, !entry->acquired && here == 0);
@@ -458,6 +461,125 @@ static void random_work_in_virtual_time_keeps_the_invariants(void)
     }
     workbench_destroy(&m->workbench);
     free(m);
+}
+
+/* ---- shares ---- */
+
+static VisitState *host_with(uint32_t host, size_t address, Standing standing)
+{
+    VisitState *visit_state = visit_state_of(host, address);
+    fill(visit_state, 3, standing == STANDING_PROVEN ? 2 : 1);
+    visit_state->politeness.standing.has_answered = standing != STANDING_NEW;
+    if (standing == STANDING_ILL) {
+        visit_state->politeness.health = (HostHealth){.failures = 1, .last = FETCH_TIMEOUT};
+    }
+    return visit_state;
+}
+
+/* New and failing hosts take their shares, and no more, whatever their level; the rest is for those
+ * that have answered. */
+static void nobody_waits_for_hosts_that_are_new_or_fail(void)
+{
+    enum { N = 30, CONNECTIONS = 8 };
+    Workbench workbench;
+    VisitState *hosts[N];
+    StandingShares shares = {.new_percent = 50, .slow_percent = 25};
+    size_t got[STANDINGS] = {0};
+    workbench_init(&workbench, at(0));
+    workbench_share(&workbench, &shares, CONNECTIONS);
+    for (uint32_t i = 0; i < N; i++) {
+        hosts[i] = host_with(i, i, i < 10 ? STANDING_ILL : i < 20 ? STANDING_NEW : STANDING_PROVEN);
+        CU_ASSERT_EQUAL(workbench_add(&workbench, hosts[i], at(SECOND + i)), RESULT_OK);
+    }
+    while (workbench.n_acquired < CONNECTIONS) {
+        VisitState *visit_state = workbench_acquire(&workbench, at(2 * SECOND));
+        CU_ASSERT_PTR_NOT_NULL_FATAL(visit_state);
+        got[visit_state->todo.standing]++;
+    }
+    CU_ASSERT_EQUAL(got[STANDING_ILL], 2);
+    CU_ASSERT_EQUAL(got[STANDING_NEW], 4);
+    CU_ASSERT_EQUAL(got[STANDING_PROVEN], 2);
+    CU_ASSERT_EQUAL(workbench_n_crowded(&workbench, STANDING_ILL, 2 * CONNECTIONS), 8);
+    CU_ASSERT_EQUAL(workbench_n_crowded(&workbench, STANDING_NEW, 2 * CONNECTIONS), 6);
+    CU_ASSERT_EQUAL(workbench_n_crowded(&workbench, STANDING_PROVEN, 2 * CONNECTIONS), 0);
+    /* Those that have answered are acquired, one after the other; then there is nothing to do
+     * before one of the others comes back. */
+    for (uint32_t i = 0; i < 6; i++) {
+        VisitState *visit_state = workbench_acquire(&workbench, at(2 * SECOND));
+        CU_ASSERT_PTR_NOT_NULL_FATAL(visit_state);
+        CU_ASSERT_EQUAL(visit_state->todo.standing, STANDING_PROVEN);
+    }
+    CU_ASSERT_PTR_NULL(workbench_acquire(&workbench, at(2 * SECOND)));
+    CU_ASSERT_EQUAL(workbench_next_time(&workbench).ns, MONO_NEVER.ns);
+    /* One that has failed comes back as one that has answered. */
+    hosts[0]->politeness.health.failures = 0;
+    hosts[0]->politeness.next_fetch = at(100 * SECOND);
+    CU_ASSERT_TRUE(workbench_release(&workbench, hosts[0], at(3 * SECOND)));
+    VisitState *next = workbench_acquire(&workbench, at(3 * SECOND));
+    CU_ASSERT_PTR_NOT_NULL_FATAL(next);
+    CU_ASSERT_EQUAL(next->todo.standing, STANDING_ILL);
+    while (workbench_drain(&workbench) != NULL) {
+    }
+    for (uint32_t i = 0; i < N; i++) {
+        visit_state_delete(hosts[i]);
+    }
+    workbench_destroy(&workbench);
+}
+
+/* A host that has answered does not wait for one of its address that fails. */
+static void neighbours_of_a_failing_host_go_on(void)
+{
+    Workbench workbench;
+    StandingShares shares = {.new_percent = 50, .slow_percent = 25};
+    VisitState *elsewhere = host_with(1, 1, STANDING_ILL);
+    VisitState *ill = host_with(2, 2, STANDING_ILL);
+    VisitState *well = host_with(3, 2, STANDING_PROVEN);
+    workbench_init(&workbench, at(0));
+    workbench_share(&workbench, &shares, 4);
+    CU_ASSERT_EQUAL(workbench_add(&workbench, elsewhere, at(0)), RESULT_OK);
+    CU_ASSERT_PTR_EQUAL(workbench_acquire(&workbench, at(SECOND)), elsewhere);
+    CU_ASSERT_EQUAL(workbench_add(&workbench, ill, at(SECOND)), RESULT_OK);
+    CU_ASSERT_PTR_NULL(workbench_acquire(&workbench, at(SECOND)));
+    CU_ASSERT_EQUAL(workbench_add(&workbench, well, at(SECOND)), RESULT_OK);
+    CU_ASSERT_PTR_EQUAL(workbench_acquire(&workbench, at(SECOND)), well);
+    CU_ASSERT_PTR_NULL(workbench_acquire(&workbench, at(SECOND))); /* invariant 4 */
+    visit_state_take(well);
+    CU_ASSERT_TRUE(workbench_release(&workbench, well, at(2 * SECOND)));
+    (void)workbench_release(&workbench, elsewhere, at(2 * SECOND));
+    elsewhere->politeness.next_fetch = at(100 * SECOND);
+    VisitState *next = workbench_acquire(&workbench, at(2 * SECOND));
+    CU_ASSERT_TRUE(next == ill || next == elsewhere); /* of the better level */
+    while (workbench_drain(&workbench) != NULL) {
+    }
+    visit_state_delete(elsewhere);
+    visit_state_delete(ill);
+    visit_state_delete(well);
+    workbench_destroy(&workbench);
+}
+
+static void a_standing_follows_from_what_came(void)
+{
+    StandingShares shares = {.new_percent = 50, .slow_percent = 25};
+    StandingRecord record = {.has_answered = false};
+    HostHealth health = {.failures = 0};
+    CU_ASSERT_EQUAL(standing_of(&record, &health), STANDING_NEW);
+    record.has_answered = true;
+    CU_ASSERT_EQUAL(standing_of(&record, &health), STANDING_PROVEN);
+    health = (HostHealth){.failures = 2, .last = FETCH_BUSY}; /* it says so at once */
+    CU_ASSERT_EQUAL(standing_of(&record, &health), STANDING_PROVEN);
+    health.last = FETCH_TIMEOUT;
+    CU_ASSERT_EQUAL(standing_of(&record, &health), STANDING_ILL);
+    health.failures = 0;
+    record.is_slow = standing_is_slow(10000, 170000, 0);
+    CU_ASSERT_EQUAL(standing_of(&record, &health), STANDING_ILL);
+    CU_ASSERT_FALSE(standing_is_slow(10000, 1700000, 0));
+    CU_ASSERT_FALSE(standing_is_slow(1000, 1, 0));           /* that is nothing */
+    CU_ASSERT_FALSE(standing_is_slow(10000, 170000, 17000)); /* the operator wants it so */
+    CU_ASSERT_EQUAL(standing_most(&shares, STANDING_PROVEN, 256), 256);
+    CU_ASSERT_EQUAL(standing_most(&shares, STANDING_NEW, 256), 128);
+    CU_ASSERT_EQUAL(standing_most(&shares, STANDING_ILL, 250), 62);
+    CU_ASSERT_EQUAL(standing_most(&shares, STANDING_ILL, 1), 1);
+    CU_ASSERT_EQUAL(standing_most(&shares, STANDING_ILL, 0), 0);
 }
 
 /* ---- leases ---- */
@@ -629,25 +751,27 @@ static void an_entry_that_is_forgotten_gives_its_lease_back(void)
     close_lease_bench(&bench);
 }
 
-UNIT_MAIN("workbench",
-          {"nothing is acquired before either time", nothing_is_acquired_before_either_time},
-          {"an empty, dropped, expired or far visit state leaves",
-           an_empty_or_expired_visit_state_leaves},
-          {"a resting address is remembered for the next host",
-           a_resting_address_is_remembered_for_the_next_host},
-          {"the best level goes first, then who waits longest",
-           the_best_level_goes_first_then_who_waits_longest},
-          {"the best host of an address goes first", the_best_host_of_an_address_goes_first},
-          {"strict lets the worse wait, and weighted gives it its share",
-           strict_lets_the_worse_wait_and_weighted_gives_it_its_share},
-          {"no address is fetched from before the floor",
-           no_address_is_fetched_from_before_the_floor},
-          {"random work in virtual time keeps the invariants",
-           random_work_in_virtual_time_keeps_the_invariants},
-          {"without a lease nothing is fetched", without_a_lease_nothing_is_fetched},
-          {"news of an earlier want come too late", news_of_an_earlier_want_come_too_late},
-          {"what is not needed others get", what_is_not_needed_others_get},
-          {"a fetch in flight keeps its lease", a_fetch_in_flight_keeps_its_lease},
-          {"after a sleep leases are asked for anew", after_a_sleep_leases_are_asked_for_anew},
-          {"an entry that is forgotten gives its lease back",
-           an_entry_that_is_forgotten_gives_its_lease_back})
+UNIT_MAIN(
+    "workbench", {"nothing is acquired before either time", nothing_is_acquired_before_either_time},
+    {"an empty, dropped, expired or far visit state leaves",
+     an_empty_or_expired_visit_state_leaves},
+    {"a resting address is remembered for the next host",
+     a_resting_address_is_remembered_for_the_next_host},
+    {"the best level goes first, then who waits longest",
+     the_best_level_goes_first_then_who_waits_longest},
+    {"nobody waits for hosts that are new or fail", nobody_waits_for_hosts_that_are_new_or_fail},
+    {"neighbours of a failing host go on", neighbours_of_a_failing_host_go_on},
+    {"a standing follows from what came", a_standing_follows_from_what_came},
+    {"the best host of an address goes first", the_best_host_of_an_address_goes_first},
+    {"strict lets the worse wait, and weighted gives it its share",
+     strict_lets_the_worse_wait_and_weighted_gives_it_its_share},
+    {"no address is fetched from before the floor", no_address_is_fetched_from_before_the_floor},
+    {"random work in virtual time keeps the invariants",
+     random_work_in_virtual_time_keeps_the_invariants},
+    {"without a lease nothing is fetched", without_a_lease_nothing_is_fetched},
+    {"news of an earlier want come too late", news_of_an_earlier_want_come_too_late},
+    {"what is not needed others get", what_is_not_needed_others_get},
+    {"a fetch in flight keeps its lease", a_fetch_in_flight_keeps_its_lease},
+    {"after a sleep leases are asked for anew", after_a_sleep_leases_are_asked_for_anew},
+    {"an entry that is forgotten gives its lease back",
+     an_entry_that_is_forgotten_gives_its_lease_back})

@@ -1,13 +1,11 @@
 /* The catalogue of misbehaviour: one table, one row per way in which a server can be bad.
  *
- * A host NAME.SUFFIX (or NAME-N.SUFFIX: N in 0..249 gives more hosts of the kind) has an address of
- * its own and behaves as its row says:
- *   TRICK_PAGES   on every path but /robots.txt (which allows everything)
- *   TRICK_ROBOTS  on /robots.txt only; the rest is a small, good site
- *   TRICK_SITE    on every path, /robots.txt included
- *   TRICK_DNS     in DNS only; the rest is a small, good site
- * `web --catalogue` prints the table. Adding a row: misbehaviour.c, in alphabetical order within
- * its kind. All functions here are pure but for the visit count they are given. */
+ * A host NAME.SUFFIX (or NAME-N.SUFFIX: N in 0..9999 gives more hosts of the kind) has an address
+ * of its own and behaves as its row says: TRICK_PAGES   on every path but /robots.txt (which allows
+ * everything) TRICK_ROBOTS  on /robots.txt only; the rest is a small, good site TRICK_SITE    on
+ * every path, /robots.txt included TRICK_DNS     in DNS only; the rest is a small, good site `web
+ * --catalogue` prints the table. Adding a row: misbehaviour.c, in alphabetical order within its
+ * kind. All functions here are pure but for the visit count they are given. */
 #ifndef TESTS_WEB_MISBEHAVIOUR_H
 #define TESTS_WEB_MISBEHAVIOUR_H
 

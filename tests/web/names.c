@@ -10,7 +10,8 @@
 #define PER_NET          (254U * 254U) /* addresses used of a /16: no octet 0 or 255 at the end */
 #define FIRST_NET        16U
 #define MISBEHAVIOUR_NET 250U
-#define PER_MISBEHAVIOUR 250U
+#define PER_MISBEHAVIOUR 10000U
+#define PER_TRICK_NET    250U /* those of higher numbers are in the networks below */
 
 static Result add_zone_line(Names *names, char *line, unsigned number)
 {
@@ -109,8 +110,8 @@ static Name find_misbehaviour(const char *label, size_t length)
     if (trick == NULL || number >= PER_MISBEHAVIOUR) {
         return (Name){.kind = NAME_UNKNOWN};
     }
-    uint32_t address =
-        127U << 24 | MISBEHAVIOUR_NET << 16 | misbehaviour_index(trick) << 8 | (number + 1);
+    uint32_t address = 127U << 24 | (MISBEHAVIOUR_NET - number / PER_TRICK_NET) << 16 |
+                       misbehaviour_index(trick) << 8 | (number % PER_TRICK_NET + 1);
     return (Name){NAME_MISBEHAVIOUR, number, address, trick};
 }
 

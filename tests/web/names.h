@@ -1,8 +1,8 @@
 /* The names of the synthetic web, and their addresses.
  *
  *   hNNNNN.SUFFIX       host number N: 127.16.0.1 and upwards, several hosts on one address
- *   NAME[-N].SUFFIX     misbehaviour NAME (misbehaviour.h): 127.250.k.n, an address of its own
- *   anything            listed in the zone file
+ *   NAME[-N].SUFFIX     misbehaviour NAME (misbehaviour.h): 127.250.k.n and downwards, an address
+ * of its own anything            listed in the zone file
  *
  * A number has one spelling only ("h00007", never "h7"). Read-only after names_init; any thread. */
 #ifndef TESTS_WEB_NAMES_H

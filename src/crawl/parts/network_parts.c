@@ -49,6 +49,8 @@ static Result build_frontier(AgentParts *parts, Buffer *error)
                         .floor = parts->store->existed ? mono_now() : (MonoTime){0}},
         .politeness = *politeness,
         .connections = 0, /* parts_configure */
+        .shares = {.new_percent = (unsigned)config->fetch_new_share,
+                   .slow_percent = (unsigned)config->fetch_slow_share},
         .front_first = config->limits_front < 1000 ? (size_t)config->limits_front : 1000,
         .front_step = 1000,
         .front_max = (size_t)config->limits_front};
@@ -195,6 +197,9 @@ static Result build_fetch(AgentParts *parts, Buffer *error)
                               .total_timeout_ms = config->fetch_total_timeout,
                               .slow_bytes_s = config->fetch_slow_rate,
                               .slow_time_ms = config->fetch_slow_time,
+                              .new_patience_ms = config->fetch_new_patience,
+                              .slow_percent = (unsigned)config->fetch_slow_share,
+                              .threads = (unsigned)config_threads(config->fetch_threads),
                               .max_header_bytes = config->fetch_max_header,
                               .spool = {.directory = parts->store->directory,
                                         .max_bytes = (uint64_t)config->parse_max_bytes,

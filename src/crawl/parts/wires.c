@@ -147,6 +147,16 @@ bool wires_hungry(void *context)
     return stats.front + stats.acquired < atomic_load(&parts->connections);
 }
 
+static void wire_crowded(void *context, FetchCrowd *crowd)
+{
+    AgentParts *parts = context;
+    FrontierStats stats;
+    frontier_stats(parts->frontier, &stats);
+    *crowd = (FetchCrowd){.n_new = stats.crowded[STANDING_NEW],
+                          .n_proven = stats.crowded[STANDING_PROVEN],
+                          .connections = atomic_load(&parts->connections)};
+}
+
 static void wire_stuck(void *context, bool stuck)
 {
     AgentParts *parts = context;
@@ -245,8 +255,11 @@ FrontierSinks wires_of_frontier(AgentParts *parts)
 
 FetcherSinks wires_of_fetcher(AgentParts *parts)
 {
-    return (FetcherSinks){
-        .context = parts, .result = wire_result, .done = wire_done, .answered = wire_answered};
+    return (FetcherSinks){.context = parts,
+                          .result = wire_result,
+                          .done = wire_done,
+                          .answered = wire_answered,
+                          .crowded = wire_crowded};
 }
 
 IngestSinks wires_of_ingest(AgentParts *parts)

@@ -23,6 +23,8 @@ static FetcherStats fetch_stats(const AgentParts *parts)
         all.paused += f.paused;
         all.requests += f.requests;
         all.connections += f.connections;
+        all.cut_new += f.cut_new;
+        all.cut_slow += f.cut_slow;
         all.tls.handshakes += f.tls.handshakes;
         all.tls.resumed += f.tls.resumed;
     }

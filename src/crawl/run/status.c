@@ -98,6 +98,9 @@ const char *status_limit(const StatusSample *before, const StatusSample *now)
     if (now->frontier.acquired >= now->connections) {
         return "connections";
     }
+    if (now->frontier.crowded[STANDING_NEW] + now->frontier.crowded[STANDING_ILL] > 0) {
+        return "shares";
+    }
     if (now->frontier.resolving > now->frontier.front) {
         return "dns";
     }
@@ -148,6 +151,13 @@ static void emit_parts(const StatusSample *now, Buffer *out, FieldSink sink)
     sink(out, "evictions", FIELD_INTEGER, NULL, now->frontier.evictions, 0);
     sink(out, "todo", FIELD_INTEGER, NULL, todo, 0);
     sink(out, "active", FIELD_INTEGER, NULL, now->fetch.active, 0);
+    sink(out, "waiting_proven", FIELD_INTEGER, NULL, now->frontier.crowded[STANDING_PROVEN], 0);
+    sink(out, "active_new", FIELD_INTEGER, NULL, now->frontier.acquired_as[STANDING_NEW], 0);
+    sink(out, "active_ill", FIELD_INTEGER, NULL, now->frontier.acquired_as[STANDING_ILL], 0);
+    sink(out, "waiting_new", FIELD_INTEGER, NULL, now->frontier.crowded[STANDING_NEW], 0);
+    sink(out, "waiting_ill", FIELD_INTEGER, NULL, now->frontier.crowded[STANDING_ILL], 0);
+    sink(out, "cut_new", FIELD_INTEGER, NULL, now->fetch.cut_new, 0);
+    sink(out, "cut_slow", FIELD_INTEGER, NULL, now->fetch.cut_slow, 0);
     sink(out, "connects", FIELD_INTEGER, NULL, now->fetch.connections, 0);
     sink(out, "tls_handshakes", FIELD_INTEGER, NULL, now->fetch.tls.handshakes, 0);
     sink(out, "tls_resumed", FIELD_INTEGER, NULL, now->fetch.tls.resumed, 0);

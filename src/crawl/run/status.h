@@ -104,7 +104,8 @@ typedef struct StatusSample {
 const char *crawl_state_name(CrawlState state);
 /* Which part binds, from what was measured between two samples: politeness dns connections parser
  * writer disk memory bandwidth operator (it is paused) network (ours is out) seeds schedule
- * (nothing is due) retries (all that is left has failed and waits) none. */
+ * (nothing is due) retries (all that is left has failed and waits) shares (what is due is of hosts
+ * that are new or fail, and those have all the connections that they may have) none. */
 const char *status_limit(const StatusSample *before, const StatusSample *now);
 /* Whether all hosts that are left have failed and wait for a retry. */
 bool status_only_waits(const StatusSample *now);

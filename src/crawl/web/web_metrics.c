@@ -69,6 +69,16 @@ static const Metric metrics[] = {
     {"tls_handshakes", "ragno_tls_handshakes_total", NULL, COUNTER, 1, "TLS handshakes"},
     {"tls_resumed", "ragno_tls_resumed_total", NULL, COUNTER, 1,
      "Of these, that took up an earlier session"},
+    {"active_new", "ragno_crowd_active", "standing=\"new\"", GAUGE, 1,
+     "Connections of hosts that are new, or fail or are slow"},
+    {"active_ill", "ragno_crowd_active", "standing=\"ill\"", GAUGE, 1, NULL},
+    {"waiting_new", "ragno_crowd_waiting", "standing=\"new\"", GAUGE, 1,
+     "Addresses that wait because the share of the connections of such hosts is used up"},
+    {"waiting_proven", "ragno_crowd_waiting", "standing=\"proven\"", GAUGE, 1, NULL},
+    {"waiting_ill", "ragno_crowd_waiting", "standing=\"ill\"", GAUGE, 1, NULL},
+    {"cut_new", "ragno_crowd_cut_total", "why=\"new\"", COUNTER, 1,
+     "Transfers broken off for other new hosts, or because slow answers filled fetch.memory"},
+    {"cut_slow", "ragno_crowd_cut_total", "why=\"slow\"", COUNTER, 1, NULL},
     {"tls_session_bytes", "ragno_tls_session_bytes", NULL, GAUGE, 1, "Memory of TLS sessions"},
     {"tls_forgotten", "ragno_tls_sessions_forgotten_total", NULL, COUNTER, 1,
      "TLS sessions that made room for others"},
@@ -153,9 +163,9 @@ static const char *const others[] = {"pid",   "db_reader_pid", "time",        "s
                                      "limit", "pages_s",       "pages_s_avg", "bytes_s"};
 
 static const char *const states[] = {"running", "paused", "stopping", "stopped", "finished", NULL};
-static const char *const limits[] = {"politeness", "connections", "dns",      "parser", "writer",
-                                     "memory",     "disk",        "operator", "seeds",  "schedule",
-                                     "retries",    "none",        NULL};
+static const char *const limits[] = {
+    "politeness", "connections", "shares",  "dns",   "parser",   "writer",  "disk", "memory",
+    "bandwidth",  "operator",    "network", "seeds", "schedule", "retries", "none", NULL};
 
 bool web_metrics_knows(const char *field)
 {

@@ -13,9 +13,10 @@
 #include "base/thread/queue.h"
 #include "base/thread/thread.h"
 #include "base/thread/wake.h"
+#include "fetch/transfer/crowding.h"
 #include "fetch/transfer/fetcher_rules.h"
 #include "fetch/transfer/gate_turn.h"
-#include "fetch/transfer/local_trouble.h"
+#include "fetch/outage/local_trouble.h"
 #include "fetch/clock/run_clock.h"
 #include "fetch/connect/lanes.h"
 #include "fetch/connect/socket_watch.h"
@@ -46,6 +47,7 @@ struct Fetcher {
     Flights flights;     /* what is asked for */
     GateTurn turn;       /* transfers that wait for the gate */
     TransferPool pool;
+    Crowding crowding;
     uint64_t n_connections;
     atomic_bool draining;
     atomic_bool aborting;
@@ -100,6 +102,7 @@ static void begin(Fetcher *fetcher, VisitState *visit_state)
         give_back(fetcher, visit_state);
         return;
     }
+    transfer->begun = fetcher->shared.now;
     transfer->lane = lanes_of(&fetcher->lanes, visit_state->identity.host);
     Result rc = transfer_setup(transfer, visit_state, result, &fetcher->rules.site);
     if (rc == RESULT_OK &&
@@ -133,6 +136,7 @@ static void finish(Fetcher *fetcher, Transfer *transfer, CURLcode code)
         transfer_ask_network(transfer, fetcher->options.network);
     }
     fetcher_rules_look_up(&fetcher->rules, visit_state);
+    transfer_note_standing(transfer, fetcher->rules.site.most_bytes_s);
     VisitState *asker = fetch_step_end(&fetcher->rules.step, visit_state, result);
     transfer->result = NULL;
     byte_gate_hand_on(&result->cost.share);
@@ -170,6 +174,24 @@ static void end_late(Fetcher *fetcher)
     while ((timer = transfer_clock_late(&fetcher->clock, fetcher->shared.now, &late)) != NULL) {
         Transfer *transfer = HEAP_ELEMENT(timer, Transfer, timer);
         transfer->late = late;
+        transfer_break_off(transfer);
+        finish(fetcher, transfer, CURLE_OPERATION_TIMEDOUT);
+    }
+}
+
+/* Others wait for what these take. */
+static void end_crowd(Fetcher *fetcher)
+{
+    Transfer *transfer = NULL;
+    FetchCrowd crowd;
+    if (!crowding_is_due(&fetcher->crowding, fetcher->shared.now)) {
+        return;
+    }
+    fetcher->sinks.crowded(fetcher->sinks.context, &crowd);
+    if (!crowding_look(&fetcher->crowding, &crowd, fetcher->shared.now)) {
+        return;
+    }
+    while ((transfer = crowding_next(&fetcher->crowding, fetcher->shared.now)) != NULL) {
         transfer_break_off(transfer);
         finish(fetcher, transfer, CURLE_OPERATION_TIMEDOUT);
     }
@@ -254,9 +276,9 @@ static int wait_ms(const Fetcher *fetcher, MonoTime now)
         late.ns += now.ns - fetcher->shared.now.ns;
         next = mono_before(late, next) ? late : next;
     }
-    int64_t ms =
-        next.ns == MONO_NEVER.ns ? RUN_CLOCK_STEP_MS : (next.ns - now.ns + 999999) / 1000000;
-    ms = ms < RUN_CLOCK_STEP_MS ? ms : RUN_CLOCK_STEP_MS;
+    int64_t most = crowding_wait_ms(&fetcher->crowding);
+    int64_t ms = next.ns == MONO_NEVER.ns ? most : (next.ns - now.ns + 999999) / 1000000;
+    ms = ms < most ? ms : most;
     return ms < 0 ? 0 : (int)ms;
 }
 
@@ -294,6 +316,7 @@ static void *fetcher_main(void *argument)
         lanes_run_timers(&fetcher->lanes, now);
         collect_ended(fetcher);
         end_late(fetcher);
+        end_crowd(fetcher);
         if (atomic_exchange(&fetcher->aborting, false)) {
             abort_all(fetcher);
         }
@@ -350,6 +373,7 @@ Result fetcher_new(Fetcher **out, unsigned number, const FetcherOptions *options
     gate_turn_init(&fetcher->turn, options->gate, options->rate);
     flights_init(&fetcher->flights);
     fetcher->pool = (TransferPool){.shared = &fetcher->shared};
+    crowding_init(&fetcher->crowding, &fetcher->options, &fetcher->pool);
     Result rc = transfer_shared_init(&fetcher->shared, &fetcher->options, &fetcher->n_connections,
                                      &fetcher->turn.paused, &fetcher->sockets, &fetcher->clock,
                                      &fetcher->tls, &fetcher->rules);
@@ -454,6 +478,8 @@ void fetcher_stats(Fetcher *fetcher, FetcherStats *stats)
         .local = atomic_load_explicit(&fetcher->local.count, memory_order_relaxed),
         .no_descriptors =
             atomic_load_explicit(&fetcher->local.no_descriptors, memory_order_relaxed),
+        .cut_new = atomic_load_explicit(&fetcher->crowding.n_new, memory_order_relaxed),
+        .cut_slow = atomic_load_explicit(&fetcher->crowding.n_slow, memory_order_relaxed),
     };
     tls_context_stats(&fetcher->tls, &stats->tls);
 }

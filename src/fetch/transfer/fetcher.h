@@ -58,6 +58,9 @@ typedef struct FetcherOptions {
     int64_t total_timeout_ms;
     int64_t slow_bytes_s; /* slower than this for slow_time_ms is too slow; 0 = off */
     int64_t slow_time_ms;
+    int64_t new_patience_ms; /* for what crowding.h says */
+    unsigned slow_percent;
+    unsigned threads; /* how many fetchers there are */
     int64_t max_header_bytes;
     BodySpoolOptions spool; /* pages that are longer than what is kept of them */
     unsigned max_ratio;     /* decoded over received bytes of a robots.txt with a content coding */
@@ -77,12 +80,20 @@ typedef struct FetcherOptions {
     NetworkWatch *network;
 } FetcherOptions;
 
+/* Who waits only for a connection. */
+typedef struct FetchCrowd {
+    size_t n_new;       /* addresses of hosts that nothing has come from yet */
+    size_t n_proven;    /* of hosts that have answered */
+    size_t connections; /* of all fetchers */
+} FetchCrowd;
+
 typedef struct FetcherSinks {
     void *context;
     void (*result)(void *context, FetchResult *result);   /* takes it; must not block for long */
     void (*done)(void *context, VisitState *visit_state); /* takes it */
     /* Takes an asker back from its errand (frontier/visit/visit_state.h). */
     void (*answered)(void *context, VisitState *asker);
+    void (*crowded)(void *context, FetchCrowd *crowd); /* asks */
 } FetcherSinks;
 
 typedef struct FetcherStats {
@@ -93,6 +104,8 @@ typedef struct FetcherStats {
     uint64_t connections;    /* opened */
     uint64_t local;          /* fetches that this machine could not do */
     uint64_t no_descriptors; /* of these: for want of file descriptors */
+    uint64_t cut_new;        /* broken off for other new hosts */
+    uint64_t cut_slow;       /* and because slow answers held the gate closed */
     TlsStats tls;
 } FetcherStats;
 

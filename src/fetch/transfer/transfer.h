@@ -66,6 +66,7 @@ typedef struct Transfer {
     char connect_key[CONNECT_KEY_BYTES];
     Flight flight;       /* while it is asked for */
     TransferTimer timer; /* in TransferShared.clock while it goes on */
+    MonoTime begun;      /* by the run clock; the timer's start moves with each pause */
     TlsPeer peer;
     HeapNode by_pause;    /* in TransferShared.paused while it waits for the gate */
     bool has_header;      /* of the answer, whole */

@@ -36,6 +36,8 @@ struct Frontier {
     atomic_size_t queued;
     atomic_size_t entries;
     atomic_size_t acquired;
+    atomic_size_t acquired_as[STANDINGS];
+    atomic_size_t crowded[STANDINGS];
     atomic_size_t visit_states;
     atomic_size_t resolving;
     atomic_size_t memory;
@@ -180,8 +182,7 @@ static void *distributor_main(void *argument)
     return NULL;
 }
 
-/* ---- todo thread
- * --------------------------------------------------------------------------------- */
+/* ---- todo thread ---- */
 
 static void receive(Frontier *frontier, VisitState *visit_state, MonoTime now)
 {
@@ -274,6 +275,7 @@ static void hand_out(Frontier *frontier, MonoTime now)
     if (atomic_load(&frontier->paused)) {
         return;
     }
+    workbench_share(&frontier->workbench, &frontier->options.shares, limit);
     while (frontier->workbench.n_acquired < limit) {
         VisitState *visit_state = workbench_acquire(&frontier->workbench, now);
         if (visit_state == NULL) {
@@ -298,6 +300,11 @@ static void publish_todo(Frontier *frontier)
     atomic_store_explicit(&frontier->entries, workbench_n_entries(w), memory_order_relaxed);
     atomic_store_explicit(&frontier->acquired, w->n_acquired, memory_order_relaxed);
     atomic_store_explicit(&frontier->queued, w->n_queued, memory_order_relaxed);
+    for (size_t s = 0; s < STANDINGS; s++) {
+        atomic_store_explicit(&frontier->acquired_as[s], w->acquired[s], memory_order_relaxed);
+        size_t n = workbench_n_crowded(w, (Standing)s, atomic_load(&frontier->connections));
+        atomic_store_explicit(&frontier->crowded[s], n, memory_order_relaxed);
+    }
 }
 
 static void *todo_main(void *argument)
@@ -332,8 +339,7 @@ static void *todo_main(void *argument)
     return NULL;
 }
 
-/* ---- the outside
- * ----------------------------------------------------------------------------------- */
+/* ---- the outside ---- */
 
 static News nudge = NEWS_NONE; /* makes the todo thread look at its flags */
 
@@ -480,6 +486,11 @@ void frontier_stats(Frontier *frontier, FrontierStats *stats)
         .evictions = atomic_load_explicit(&frontier->evictions, memory_order_relaxed),
         .starved = atomic_load_explicit(&frontier->starved, memory_order_relaxed),
     };
+    for (size_t s = 0; s < STANDINGS; s++) {
+        stats->acquired_as[s] =
+            atomic_load_explicit(&frontier->acquired_as[s], memory_order_relaxed);
+        stats->crowded[s] = atomic_load_explicit(&frontier->crowded[s], memory_order_relaxed);
+    }
 }
 
 void frontier_set_connections(Frontier *frontier, size_t connections)

@@ -31,6 +31,7 @@ typedef struct FrontierOptions {
     DistributorOptions distributor;
     PolitenessOptions politeness;
     size_t connections; /* visit states at the fetchers at most */
+    StandingShares shares;
     size_t front_first; /* the required front at the start */
     size_t front_step;  /* how much it grows when fetchers starve */
     size_t front_max;
@@ -73,6 +74,8 @@ typedef struct FrontierStats {
     size_t front;   /* entries with work that are not acquired */
     size_t required_front;
     size_t acquired; /* visit states at the fetchers */
+    size_t acquired_as[STANDINGS];
+    size_t crowded[STANDINGS]; /* addresses that wait because their share is used up */
     size_t resolving;
     size_t memory_bytes;
     DistributionSpread queues; /* URLs in memory of a host that has any there */

@@ -127,6 +127,7 @@ Result visit_birth_host(Distributor *distributor, MDB_txn *txn, uint32_t host,
                                                   .last = (FetchClass)record->last_failure,
                                                   .extra_ms = record->extra_ms,
                                                   .rested_ms = record->rested_ms};
+    visit_state->politeness.standing.has_answered = record->fetches > record->by_status[0];
     restore_robots(distributor, txn, visit_state, record, now, distributor->wall);
     owe_delay(distributor, visit_state, record, now);
     int64_t wait = distributor_wait_ms(distributor, record);

@@ -44,6 +44,7 @@
 #include "base/memory/heap.h"
 #include "parse/host/ip_address.h"
 #include "frontier/visit/politeness.h"
+#include "frontier/visit/standing.h"
 #include "parse/cookie/cookie_jar.h"
 #include "parse/robots/robots.h"
 #include "store/schedule/level_bias.h"
@@ -120,6 +121,7 @@ typedef struct VisitPoliteness {
     MonoTime ip_next_fetch; /* set with the end of a fetch: when its address may be used again */
     MonoTime fetch_before;  /* set when it is acquired: no fetch begins behind it; 0: no bound */
     HostHealth health;
+    StandingRecord standing;
     bool no_http2; /* it failed with HTTP/2: HTTP/1.1 from now on */
     bool dropped;  /* the host was given up: forget it when it comes home */
 } VisitPoliteness;
@@ -178,8 +180,9 @@ typedef struct VisitAddress {
 /* Its place on the workbench: the todo thread's alone. */
 typedef struct VisitTodo {
     WorkbenchEntry *entry;
-    HeapNode by_time; /* in the entry's queue, while it is queued */
-    bool ready;       /* in which of its two heaps */
+    HeapNode by_time;  /* in the entry's queue, while it is queued */
+    bool ready;        /* in which of its heaps */
+    Standing standing; /* as of when it was queued */
 } VisitTodo;
 
 /* What one thread tells another while the visit state is away from home. */

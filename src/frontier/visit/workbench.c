@@ -8,13 +8,18 @@
 
 void workbench_init(Workbench *workbench, MonoTime floor)
 {
-    *workbench = (Workbench){.floor = floor, .bias = {.kind = LEVEL_BIAS_STRICT}};
+    *workbench = (Workbench){.floor = floor, .most = {SIZE_MAX, SIZE_MAX, SIZE_MAX}};
     map_init(&workbench->entries);
     heap_init(&workbench->waiting);
     heap_init(&workbench->news);
     heap_init(&workbench->resting);
-    for (size_t i = 0; i < SCHEDULE_MAX_LEVELS; i++) {
-        heap_init(&workbench->due[i]);
+    due_entries_init(&workbench->due);
+}
+
+void workbench_share(Workbench *workbench, const StandingShares *shares, size_t connections)
+{
+    for (size_t s = 0; s < STANDINGS; s++) {
+        workbench->most[s] = standing_most(shares, (Standing)s, connections);
     }
 }
 
@@ -25,14 +30,7 @@ void workbench_set_leases(Workbench *workbench, const WorkbenchLeases *leases)
 
 void workbench_set_bias(Workbench *workbench, const LevelBias *bias)
 {
-    workbench->bias = *bias;
-}
-
-static void entry_delete(WorkbenchEntry *entry)
-{
-    heap_destroy(&entry->waiting);
-    heap_destroy(&entry->ready);
-    free(entry);
+    workbench->due.bias = *bias;
 }
 
 void workbench_destroy(Workbench *workbench)
@@ -40,15 +38,13 @@ void workbench_destroy(Workbench *workbench)
     size_t place = 0;
     WorkbenchEntry *entry = NULL;
     while ((entry = map_next(&workbench->entries, &place)) != NULL) {
-        entry_delete(entry);
+        workbench_entry_delete(entry);
     }
     map_destroy(&workbench->entries);
     heap_destroy(&workbench->waiting);
     heap_destroy(&workbench->news);
     heap_destroy(&workbench->resting);
-    for (size_t i = 0; i < SCHEDULE_MAX_LEVELS; i++) {
-        heap_destroy(&workbench->due[i]);
-    }
+    due_entries_destroy(&workbench->due);
 }
 
 static WorkbenchEntry *entry_of(HeapNode *node)
@@ -56,16 +52,13 @@ static WorkbenchEntry *entry_of(HeapNode *node)
     return HEAP_ELEMENT(node, WorkbenchEntry, place);
 }
 
-static VisitState *visit_state_of(HeapNode *node)
+static void leave_due(Workbench *workbench, WorkbenchEntry *entry)
 {
-    return HEAP_ELEMENT(node, VisitState, todo.by_time);
-}
-
-static void note_due(Workbench *workbench, unsigned level)
-{
-    uint64_t bit = UINT64_C(1) << level;
-    bool any = workbench->due[level].count > 0;
-    workbench->due_levels = any ? workbench->due_levels | bit : workbench->due_levels & ~bit;
+    for (size_t s = 0; s < STANDINGS; s++) {
+        if (heap_holds(&entry->due[s].node)) {
+            due_entries_remove(&workbench->due, (Standing)s, &entry->due[s]);
+        }
+    }
 }
 
 /* Takes an entry out of whatever it is in. */
@@ -76,8 +69,7 @@ static void displace(Workbench *workbench, WorkbenchEntry *entry)
         heap_remove(&workbench->waiting, &entry->place);
         break;
     case ENTRY_DUE:
-        heap_remove(&workbench->due[entry->level], &entry->place);
-        note_due(workbench, entry->level);
+        leave_due(workbench, entry);
         workbench->n_due--;
         break;
     case ENTRY_RESTING:
@@ -95,41 +87,25 @@ static void displace(Workbench *workbench, WorkbenchEntry *entry)
     entry->queue = ENTRY_NOWHERE;
 }
 
-/* Visit states whose time has come are ordered by what they offer. */
-static Result ripen(WorkbenchEntry *entry, MonoTime now)
-{
-    Result rc = RESULT_OK;
-    HeapNode *node = heap_top(&entry->waiting);
-    while (rc == RESULT_OK && node != NULL && node->key <= now.ns) {
-        VisitState *visit_state = visit_state_of(heap_pop(&entry->waiting));
-        rc = heap_push(&entry->ready, node, visit_state_level(visit_state),
-                       (uint64_t)visit_state->politeness.next_fetch.ns);
-        visit_state->todo.ready = rc == RESULT_OK;
-        if (rc != RESULT_OK) { /* there is room where it came from */
-            (void)heap_push(&entry->waiting, node, visit_state->politeness.next_fetch.ns,
-                            visit_state->identity.host);
-        }
-        node = heap_top(&entry->waiting);
-    }
-    return rc;
-}
-
 static Result place_due(Workbench *workbench, WorkbenchEntry *entry)
 {
-    HeapNode *best = heap_top(&entry->ready);
-    int64_t time = mono_later(entry->next_fetch, (MonoTime){(int64_t)best->tie}).ns;
-    entry->level = (uint8_t)(best->key < SCHEDULE_MAX_LEVELS ? best->key : SCHEDULE_MAX_LEVELS - 1);
-    Result rc = heap_push(&workbench->due[entry->level], &entry->place, time, 0);
-    if (rc == RESULT_OK) {
-        entry->queue = ENTRY_DUE;
-        workbench->n_due++;
-        note_due(workbench, entry->level);
-        const HeapNode *next = heap_top(&entry->waiting);
-        if (next != NULL) {
-            rc = heap_push(&workbench->news, &entry->news, next->key, 0);
+    Result rc = RESULT_OK;
+    for (size_t s = 0; s < STANDINGS && rc == RESULT_OK; s++) {
+        const HeapNode *best = heap_top(&entry->ready[s]);
+        if (best != NULL) {
+            MonoTime time = mono_later(entry->next_fetch, (MonoTime){(int64_t)best->tie});
+            rc = due_entries_add(&workbench->due, (Standing)s, &entry->due[s], (unsigned)best->key,
+                                 time);
         }
     }
-    return rc;
+    if (rc != RESULT_OK) {
+        leave_due(workbench, entry);
+        return rc;
+    }
+    entry->queue = ENTRY_DUE;
+    workbench->n_due++;
+    const HeapNode *next = heap_top(&entry->waiting);
+    return next == NULL ? RESULT_OK : heap_push(&workbench->news, &entry->news, next->key, 0);
 }
 
 /* ---- leases ---- */
@@ -184,12 +160,13 @@ static Result place_entry(Workbench *workbench, WorkbenchEntry *entry, MonoTime 
     if (entry->acquired) {
         return RESULT_OK;
     }
-    Result rc = ripen(entry, now);
+    Result rc = workbench_entry_ripen(entry, now);
     if (rc != RESULT_OK) {
         return rc;
     }
     const HeapNode *next = heap_top(&entry->waiting);
-    if (entry->ready.count > 0 && !mono_before(now, entry->next_fetch)) {
+    bool ready = workbench_entry_has_ready(entry);
+    if (ready && !mono_before(now, entry->next_fetch)) {
         if (has_lease(workbench, entry, now)) {
             return place_due(workbench, entry);
         }
@@ -197,15 +174,14 @@ static Result place_entry(Workbench *workbench, WorkbenchEntry *entry, MonoTime 
         workbench->n_leasing++;
         return RESULT_OK;
     }
-    if (entry->ready.count == 0 && next == NULL) {
+    if (!ready && next == NULL) {
         spare_lease(workbench, entry, entry->next_fetch, now);
         rc = heap_push(&workbench->resting, &entry->place, entry->next_fetch.ns, 0);
         entry->queue = rc == RESULT_OK ? ENTRY_RESTING : ENTRY_NOWHERE;
         return rc;
     }
-    MonoTime time = entry->ready.count > 0 || next == NULL
-                        ? entry->next_fetch
-                        : mono_later(entry->next_fetch, (MonoTime){next->key});
+    MonoTime time = ready || next == NULL ? entry->next_fetch
+                                          : mono_later(entry->next_fetch, (MonoTime){next->key});
     spare_lease(workbench, entry, time, now);
     rc = heap_push(&workbench->waiting, &entry->place, time.ns, 0);
     entry->queue = rc == RESULT_OK ? ENTRY_WAITING : ENTRY_NOWHERE;
@@ -218,19 +194,13 @@ static Result find_entry(Workbench *workbench, const IpAddress *address, Workben
     WorkbenchEntry *entry = map_get(&workbench->entries, key);
     Result rc = RESULT_OK;
     if (entry == NULL) {
-        entry = calloc(1, sizeof *entry);
+        entry = workbench_entry_new(address, workbench->floor);
         if (entry == NULL) {
             return RESULT_MEMORY;
         }
-        entry->address = *address;
-        entry->next_fetch = workbench->floor;
-        heap_init(&entry->waiting);
-        heap_init(&entry->ready);
-        heap_node_init(&entry->place);
-        heap_node_init(&entry->news);
         rc = map_put(&workbench->entries, key, entry);
         if (rc != RESULT_OK) {
-            entry_delete(entry);
+            workbench_entry_delete(entry);
             return rc;
         }
     }
@@ -244,19 +214,6 @@ static void leave_entry(VisitState *visit_state)
     visit_state->todo.entry = NULL;
 }
 
-static Result enqueue(WorkbenchEntry *entry, VisitState *visit_state)
-{
-    visit_state->todo.ready = false;
-    return heap_push(&entry->waiting, &visit_state->todo.by_time,
-                     visit_state->politeness.next_fetch.ns, visit_state->identity.host);
-}
-
-static void dequeue(WorkbenchEntry *entry, VisitState *visit_state)
-{
-    heap_remove(visit_state->todo.ready ? &entry->ready : &entry->waiting,
-                &visit_state->todo.by_time);
-}
-
 Result workbench_add(Workbench *workbench, VisitState *visit_state, MonoTime now)
 {
     assert(visit_state->todo.entry == NULL);
@@ -265,11 +222,11 @@ Result workbench_add(Workbench *workbench, VisitState *visit_state, MonoTime now
     if (rc != RESULT_OK) {
         return rc;
     }
-    rc = enqueue(entry, visit_state);
+    rc = workbench_entry_enqueue(entry, visit_state);
     if (rc == RESULT_OK) {
         rc = place_entry(workbench, entry, now);
         if (rc != RESULT_OK) {
-            dequeue(entry, visit_state);
+            workbench_entry_dequeue(entry, visit_state);
         }
     }
     if (rc == RESULT_OK) {
@@ -303,38 +260,50 @@ static void advance(Workbench *workbench, MonoTime now)
         WorkbenchEntry *entry = entry_of(heap_pop(&workbench->resting));
         give_back(workbench, entry);
         (void)map_remove(&workbench->entries, ip_address_key(&entry->address));
-        entry_delete(entry);
+        workbench_entry_delete(entry);
         node = heap_top(&workbench->resting);
     }
 }
 
-/* The entry that is due first, and may be fetched from; NULL. It is displaced. */
-static WorkbenchEntry *next_due(Workbench *workbench, MonoTime now)
+static WorkbenchEntry *entry_due(DuePlace *place, Standing standing)
 {
-    for (;;) {
-        unsigned level =
-            level_bias_choose(&workbench->bias, workbench->due_levels, workbench->ticket);
-        if (level == SCHEDULE_NO_LEVEL) {
-            return NULL;
-        }
-        WorkbenchEntry *entry = entry_of(heap_top(&workbench->due[level]));
+    return HEAP_ELEMENT(place - standing, WorkbenchEntry, due);
+}
+
+static bool is_open(const Workbench *workbench, Standing standing)
+{
+    return workbench->acquired[standing] < workbench->most[standing];
+}
+
+/* The entry whose turn it is, and which of its visit states; NULL. It is displaced. */
+static WorkbenchEntry *next_due(Workbench *workbench, MonoTime now, Standing *standing)
+{
+    bool open[STANDINGS];
+    DuePlace *place = NULL;
+    for (size_t s = 0; s < STANDINGS; s++) {
+        open[s] = is_open(workbench, (Standing)s);
+    }
+    while ((place = due_entries_next(&workbench->due, open, standing)) != NULL) {
+        WorkbenchEntry *entry = entry_due(place, *standing);
         if (has_lease(workbench, entry, now)) {
-            workbench->ticket++;
+            workbench->due.ticket++;
             displace(workbench, entry);
             return entry;
         }
         (void)place_entry(workbench, entry, now); /* its lease has run out */
     }
+    return NULL;
 }
 
 VisitState *workbench_acquire(Workbench *workbench, MonoTime now)
 {
     advance(workbench, now);
-    WorkbenchEntry *entry = next_due(workbench, now);
+    Standing standing = STANDING_PROVEN;
+    WorkbenchEntry *entry = next_due(workbench, now, &standing);
     if (entry == NULL) {
         return NULL;
     }
-    VisitState *visit_state = visit_state_of(heap_pop(&entry->ready));
+    VisitState *visit_state = workbench_entry_take(entry, standing);
     assert(!entry->acquired && !mono_before(now, entry->next_fetch) &&
            !mono_before(now, visit_state->politeness.next_fetch));
     entry->acquired = true;
@@ -343,6 +312,7 @@ VisitState *workbench_acquire(Workbench *workbench, MonoTime now)
     visit_state->place = VISIT_STATE_ACQUIRED;
     workbench->n_queued--;
     workbench->n_acquired++;
+    workbench->acquired[standing]++;
     return visit_state;
 }
 
@@ -353,11 +323,12 @@ bool workbench_release(Workbench *workbench, VisitState *visit_state, MonoTime n
     entry->acquired = false;
     entry->next_fetch = mono_later(entry->next_fetch, visit_state->politeness.ip_next_fetch);
     workbench->n_acquired--;
+    workbench->acquired[visit_state->todo.standing]--;
     bool far = mono_ms_between(now, visit_state->politeness.next_fetch) > WORKBENCH_FAR_MS;
     bool keep = visit_state_count(visit_state) > 0 && !visit_state->politeness.dropped && !far &&
                 !visit_state->robots.elsewhere && !atomic_load(&visit_state->signals.wanted) &&
                 mono_before(now, visit_state->address.expiry);
-    if (keep && enqueue(entry, visit_state) == RESULT_OK) {
+    if (keep && workbench_entry_enqueue(entry, visit_state) == RESULT_OK) {
         visit_state->place = VISIT_STATE_QUEUED;
         workbench->n_queued++;
     } else {
@@ -376,7 +347,7 @@ bool workbench_recall(Workbench *workbench, VisitState *visit_state, MonoTime no
         return false;
     }
     WorkbenchEntry *entry = visit_state->todo.entry;
-    dequeue(entry, visit_state);
+    workbench_entry_dequeue(entry, visit_state);
     leave_entry(visit_state);
     visit_state->place = VISIT_STATE_REFILLING;
     workbench->n_queued--;
@@ -386,8 +357,10 @@ bool workbench_recall(Workbench *workbench, VisitState *visit_state, MonoTime no
 
 MonoTime workbench_next_time(const Workbench *workbench)
 {
-    if (workbench->n_due > 0) {
-        return (MonoTime){0};
+    for (size_t s = 0; s < STANDINGS; s++) {
+        if (workbench->due.count[s] > 0 && is_open(workbench, (Standing)s)) {
+            return (MonoTime){0};
+        }
     }
     const HeapNode *node = heap_top(&workbench->waiting);
     return node == NULL ? MONO_NEVER : (MonoTime){node->key};
@@ -401,6 +374,12 @@ size_t workbench_front(const Workbench *workbench)
 size_t workbench_n_entries(const Workbench *workbench)
 {
     return workbench->entries.count;
+}
+
+size_t workbench_n_crowded(const Workbench *workbench, Standing standing, size_t connections)
+{
+    bool open = is_open(workbench, standing) && workbench->n_acquired < connections;
+    return open ? 0 : workbench->due.count[standing];
 }
 
 /* ---- news of leases ---- */
@@ -478,15 +457,16 @@ static WorkbenchEntry *leasing_entry(const Workbench *workbench)
 
 VisitState *workbench_drain(Workbench *workbench)
 {
-    HeapNode *node = workbench->due_levels == 0
-                         ? heap_top(&workbench->waiting)
-                         : heap_top(&workbench->due[__builtin_ctzll(workbench->due_levels)]);
-    WorkbenchEntry *entry = node == NULL ? leasing_entry(workbench) : entry_of(node);
+    Standing standing = STANDING_PROVEN;
+    DuePlace *place = due_entries_any(&workbench->due, &standing);
+    HeapNode *node = heap_top(&workbench->waiting);
+    WorkbenchEntry *entry = place != NULL  ? entry_due(place, standing)
+                            : node != NULL ? entry_of(node)
+                                           : leasing_entry(workbench);
     if (entry == NULL) {
         return NULL;
     }
-    HeapNode *first = heap_top(entry->ready.count > 0 ? &entry->ready : &entry->waiting);
-    VisitState *visit_state = visit_state_of(first);
+    VisitState *visit_state = workbench_entry_any(entry);
     (void)workbench_recall(workbench, visit_state, (MonoTime){0});
     return visit_state;
 }

@@ -3,7 +3,9 @@
  * What: a visit state whose name is resolved is in the entry of its address. Among the entries that
  * are due, those of the best level go first, and of these the one that has been due longest. So
  * whenever a fetch can begin, it is of the best URL in memory that may be fetched now. A bias can
- * give other levels a share of the turns (store/schedule/level_bias.h).
+ * give other levels a share of the turns (store/schedule/level_bias.h). Hosts that are new, fail or
+ * are slow have a bounded share of the connections (standing.h); one whose share is used up waits,
+ * and the others go on, those of its address, too.
  *
  * Owns: the entries. Visit states are the todo thread's while they are queued here.
  * Threads: todo. Every time is a parameter.
@@ -14,7 +16,8 @@
  *  2. An entry is on the workbench if and only if it is not acquired and its queue is not empty.
  *  3. An entry's time is the later of its own next fetch and the earliest next fetch of its visit
  *     states. The entry is waiting while that time is in the future and due afterwards. A due entry
- *     stands at the best level of its visit states whose time has come, and offers that one.
+ *     stands, for each standing, at the best level of its visit states whose time has come, and
+ *     offers that one.
  *  4. While an entry is acquired, none of its visit states is acquired: there are never two fetches
  *     in flight to one address.
  *  5. An entry without visit states is forgotten only after its next fetch time has passed.
@@ -29,27 +32,11 @@
 #include "base/memory/heap.h"
 #include "base/memory/map.h"
 #include "base/core/result.h"
+#include "frontier/visit/due_entries.h"
+#include "frontier/visit/standing.h"
 #include "frontier/visit/visit_state.h"
+#include "frontier/visit/workbench_entry.h"
 #include "store/schedule/level_bias.h"
-#include "store/schedule/schedule.h"
-
-/* Of an address that agents on other machines may fetch from, too: it is fetched from only before
- * the end of a lease.
- *
- *            something is due: want          granted
- *   NO_LEASE -----------------------> WANTED --------> HELD
- *      ^                                |               |  its end, or others wait and nothing is
- *      '------------- release ----------'---------------'  due: release, once nothing is in flight
- */
-typedef enum EntryLeaseState { NO_LEASE, LEASE_IS_WANTED, LEASE_IS_HELD } EntryLeaseState;
-
-typedef struct EntryLease {
-    EntryLeaseState state;
-    uint64_t ticket; /* of the want: news of an earlier one come too late */
-    MonoTime end;    /* no fetch begins behind it */
-    bool contended;  /* others wait */
-    bool ended;      /* it is to be given back */
-} EntryLease;
 
 /* How leases are asked for (cluster/lease/lease_holder.h). */
 typedef struct WorkbenchLeases {
@@ -60,41 +47,28 @@ typedef struct WorkbenchLeases {
     void (*release)(void *context, const IpAddress *address, MonoTime rest_end);
 } WorkbenchLeases;
 
-struct WorkbenchEntry {
-    IpAddress address;
-    EntryLease lease;
-    MonoTime next_fetch;   /* not before, for the address */
-    Heap waiting;          /* its visit states by next fetch, until their time comes */
-    Heap ready;            /* the others by level, then time */
-    HeapNode place;        /* in Workbench.waiting, .due or .resting */
-    HeapNode news;         /* of a due entry, in Workbench.news: when one more gets ready */
-    uint8_t level;         /* of a due entry: in which heap */
-    bool acquired;         /* a fetch to the address is in flight */
-    size_t n_visit_states; /* that name this entry, queued or acquired */
-    enum { ENTRY_NOWHERE, ENTRY_WAITING, ENTRY_DUE, ENTRY_RESTING, ENTRY_LEASING } queue;
-};
-
 typedef struct Workbench {
-    Map entries;                   /* by address */
-    Heap waiting;                  /* entries by time */
-    Heap due[SCHEDULE_MAX_LEVELS]; /* entries by time, for each level of their best URL */
-    uint64_t due_levels;           /* bit l: due[l] is not empty */
-    size_t n_due;
-    Heap news;    /* due entries by when another of their visit states gets ready */
-    Heap resting; /* empty entries, by next fetch: forgotten then */
-    LevelBias bias;
-    uint64_t ticket;   /* turns so far, for the bias */
-    size_t n_queued;   /* visit states in entries */
-    size_t n_acquired; /* visit states at the fetchers */
+    Map entries;  /* by address */
+    Heap waiting; /* entries by time */
+    DueEntries due;
+    size_t n_due;               /* entries in it */
+    Heap news;                  /* due entries by when another of their visit states gets ready */
+    Heap resting;               /* empty entries, by next fetch: forgotten then */
+    size_t n_queued;            /* visit states in entries */
+    size_t n_acquired;          /* visit states at the fetchers */
+    size_t acquired[STANDINGS]; /* of these */
+    size_t most[STANDINGS];     /* that may be there */
     MonoTime floor; /* no address is fetched from before it: the end of a resumed crawl's grace */
     const WorkbenchLeases *leases; /* borrowed; NULL: addresses are ours alone */
     uint64_t lease_ticket;         /* given last */
     size_t n_leasing;              /* entries that could be fetched from, but for a lease */
 } Workbench;
 
-/* The bias is strict. */
+/* The bias is strict, and shares have no bounds. */
 void workbench_init(Workbench *workbench, MonoTime floor);
 void workbench_set_bias(Workbench *workbench, const LevelBias *bias);
+/* How many of so many connections hosts of each standing may have from now on. */
+void workbench_share(Workbench *workbench, const StandingShares *shares, size_t connections);
 /* Addresses are shared: before anything is added. */
 void workbench_set_leases(Workbench *workbench, const WorkbenchLeases *leases);
 /* Forgets entries; visit states are not freed. */
@@ -122,6 +96,9 @@ MonoTime workbench_next_time(const Workbench *workbench);
  * the fetchers. */
 size_t workbench_front(const Workbench *workbench);
 size_t workbench_n_entries(const Workbench *workbench);
+/* The number of entries that are due and wait only because hosts of this standing have all the
+ * connections that they may have, or because there are no more than `connections`. */
+size_t workbench_n_crowded(const Workbench *workbench, Standing standing, size_t connections);
 /* A lease until `end`; again when it is extended. contended: others wait for it. */
 void workbench_granted(Workbench *workbench, const IpAddress *address, uint64_t ticket,
                        MonoTime end, bool contended, MonoTime now);

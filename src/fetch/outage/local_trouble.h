@@ -6,8 +6,8 @@
  *
  * Owns: nothing.
  * Threads: one fetching thread notes; any thread reads the counters. Time is a parameter. */
-#ifndef FETCH_TRANSFER_LOCAL_TROUBLE_H
-#define FETCH_TRANSFER_LOCAL_TROUBLE_H
+#ifndef FETCH_OUTAGE_LOCAL_TROUBLE_H
+#define FETCH_OUTAGE_LOCAL_TROUBLE_H
 
 #include <stdatomic.h>
 #include <stdint.h>

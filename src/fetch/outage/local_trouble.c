@@ -1,4 +1,4 @@
-#include "fetch/transfer/local_trouble.h"
+#include "fetch/outage/local_trouble.h"
 
 #include <errno.h>
 #include <string.h>

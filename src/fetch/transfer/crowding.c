@@ -1,0 +1,140 @@
+#include "fetch/transfer/crowding.h"
+
+#include "fetch/clock/run_clock.h"
+
+void crowding_init(Crowding *crowding, const FetcherOptions *options, const TransferPool *pool)
+{
+    crowding->options = options;
+    crowding->pool = pool;
+}
+
+static bool is_gate_closed(const Crowding *crowding)
+{
+    ByteGate *gate = crowding->options->gate;
+    return gate != NULL && !byte_gate_is_open(gate);
+}
+
+bool crowding_is_due(const Crowding *crowding, MonoTime now)
+{
+    return !mono_before(now, crowding->next);
+}
+
+bool crowding_look(Crowding *crowding, const FetchCrowd *crowd, MonoTime now)
+{
+    crowding->next = mono_add_ms(now, CROWDING_LOOK_MS);
+    crowding->crowd = *crowd;
+    crowding->is_crowded = crowd->n_new > 0 || crowd->n_proven > 0 || is_gate_closed(crowding);
+    return crowding->is_crowded;
+}
+
+int64_t crowding_wait_ms(const Crowding *crowding)
+{
+    return crowding->is_crowded ? CROWDING_LOOK_MS : RUN_CLOCK_STEP_MS;
+}
+
+/* For how long it has run; what it waited for the gate does not count. */
+static int64_t age_ms(const Transfer *transfer, MonoTime now)
+{
+    const TransferTimer *timer = &transfer->timer;
+    return mono_ms_between(timer->start, timer->paused.ns != 0 ? timer->paused : now);
+}
+
+static Transfer *longest_silent(const Crowding *crowding, MonoTime now)
+{
+    Transfer *found = NULL;
+    int64_t most_ms = crowding->options->new_patience_ms - 1;
+    for (size_t i = 0; i < crowding->pool->n_transfers; i++) {
+        Transfer *transfer = crowding->pool->transfers[i];
+        if (transfer->visit_state != NULL && transfer->timer.phase != PHASE_RECEIVING &&
+            transfer->visit_state->todo.standing == STANDING_NEW &&
+            !transfer->visit_state->politeness.standing.has_answered &&
+            age_ms(transfer, now) > most_ms) {
+            most_ms = age_ms(transfer, now);
+            found = transfer;
+        }
+    }
+    return found;
+}
+
+/* Bytes a second while it ran. A body is measured from its first byte on. */
+static double rate_of(const Transfer *transfer, MonoTime now)
+{
+    const TransferTimer *timer = &transfer->timer;
+    MonoTime start = timer->phase == PHASE_RECEIVING ? timer->phase_start : timer->start;
+    int64_t ms = mono_ms_between(start, timer->paused.ns != 0 ? timer->paused : now);
+    return (double)timer->bytes * 1e3 / (double)(ms > 0 ? ms : 1);
+}
+
+/* The transfers that are slower than a rate. */
+typedef struct SlowOnes {
+    Transfer *slowest;
+    size_t count;
+    size_t bytes; /* that they hold in memory */
+} SlowOnes;
+
+static SlowOnes slow_ones(const Crowding *crowding, int64_t least_bytes_s, MonoTime now)
+{
+    SlowOnes slow = {.count = 0};
+    double least = (double)least_bytes_s;
+    for (size_t i = 0; i < crowding->pool->n_transfers; i++) {
+        Transfer *transfer = crowding->pool->transfers[i];
+        bool is_young = transfer->visit_state == NULL ||
+                        mono_ms_between(transfer->begun, now) < STANDING_SLOW_MS;
+        double rate = is_young ? (double)least_bytes_s : rate_of(transfer, now);
+        if (rate < (double)least_bytes_s) {
+            slow.bytes += transfer->result->cost.share.bytes;
+            slow.count++;
+        }
+        if (rate < least) {
+            least = rate;
+            slow.slowest = transfer;
+        }
+    }
+    return slow;
+}
+
+/* What holds a connection that somebody waits for. */
+static Transfer *slow_connection(Crowding *crowding, MonoTime now)
+{
+    const FetcherOptions *options = crowding->options;
+    size_t most = crowding->crowd.connections / 100 * options->slow_percent / options->threads;
+    SlowOnes slow = {.count = 0};
+    if (crowding->crowd.n_proven > 0) {
+        crowding->crowd.n_proven--;
+        slow = slow_ones(crowding, STANDING_SLOW_BYTES, now);
+    }
+    return slow.count > most ? slow.slowest : NULL;
+}
+
+/* What holds the gate closed. */
+static Transfer *slow_body(const Crowding *crowding, MonoTime now)
+{
+    const FetcherOptions *options = crowding->options;
+    SlowOnes slow = {.count = 0};
+    if (is_gate_closed(crowding) && byte_gate_runs_dry(options->gate)) {
+        slow = slow_ones(crowding, CROWDING_FAST_BYTES, now);
+        size_t most = options->gate->limit / 100 * options->slow_percent / options->threads;
+        return slow.bytes > most ? slow.slowest : NULL;
+    }
+    return NULL;
+}
+
+Transfer *crowding_next(Crowding *crowding, MonoTime now)
+{
+    Transfer *transfer = crowding->crowd.n_new > 0 ? longest_silent(crowding, now) : NULL;
+    if (transfer != NULL) {
+        crowding->crowd.n_new--;
+        transfer->late = transfer->timer.phase == PHASE_CONNECTING ? LATE_CONNECT : LATE_FIRST_BYTE;
+        atomic_fetch_add_explicit(&crowding->n_new, 1, memory_order_relaxed);
+        return transfer;
+    }
+    transfer = slow_connection(crowding, now);
+    if (transfer == NULL) {
+        transfer = slow_body(crowding, now);
+    }
+    if (transfer != NULL) {
+        transfer->late = LATE_SLOW;
+        atomic_fetch_add_explicit(&crowding->n_slow, 1, memory_order_relaxed);
+    }
+    return transfer;
+}

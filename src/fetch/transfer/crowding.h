@@ -1,0 +1,49 @@
+/* Crowding: which transfers are broken off early, so that others can go on.
+ *
+ * What: nobody is hurried while there is room for all. There are three kinds of crowds:
+ *  - Hosts that nothing has come from yet wait for a connection, since others like them have all
+ *    that they may have (frontier/visit/standing.h). Of those the one that has been silent longest
+ *    is broken off, if that is for new_patience_ms: one for each that waits. It is tried again with
+ *    those that fail, and with the full patience then.
+ *  - Hosts that have answered wait for a connection, since there are no more. Of the transfers that
+ *    turned out to be slow (standing_is_slow) the slowest is broken off, one for each that waits,
+ *    until no more are left than may be (slow_percent).
+ *  - The gate is closed (base/thread/byte_gate.h), and what holds it closed is in flight, not on
+ *    its way to disk. The slowest transfer is broken off, until the gate opens, or what slow ones
+ *    hold is within their share (slow_percent). Slow is, then, one that began STANDING_SLOW_MS ago
+ *    and has received less than CROWDING_FAST_BYTES a second while it was not paused.
+ *
+ * Owns: nothing; transfers are the pool's.
+ * Threads: one fetching thread; any thread reads the counters. Times are those of its run clock. */
+#ifndef FETCH_TRANSFER_CROWDING_H
+#define FETCH_TRANSFER_CROWDING_H
+
+#include <stdatomic.h>
+
+#include "fetch/transfer/transfer_pool.h"
+
+#define CROWDING_LOOK_MS    INT64_C(100)
+#define CROWDING_FAST_BYTES INT64_C(262144)
+
+typedef struct Crowding {
+    const FetcherOptions *options;
+    const TransferPool *pool;
+    MonoTime next;    /* look */
+    bool is_crowded;  /* as of the last one */
+    FetchCrowd crowd; /* for whom no transfer has been broken off yet */
+    _Atomic uint64_t n_new;
+    _Atomic uint64_t n_slow; /* broken off since the start */
+} Crowding;
+
+/* Borrows both. */
+void crowding_init(Crowding *crowding, const FetcherOptions *options, const TransferPool *pool);
+bool crowding_is_due(const Crowding *crowding, MonoTime now);
+/* Begins a look. False: there is room for all. Else crowding_next is to be asked until it says
+ * NULL. */
+bool crowding_look(Crowding *crowding, const FetchCrowd *crowd, MonoTime now);
+/* A transfer that is to be broken off, and Transfer.late says for what; NULL. */
+Transfer *crowding_next(Crowding *crowding, MonoTime now);
+/* How long the thread may wait until the next look. */
+int64_t crowding_wait_ms(const Crowding *crowding);
+
+#endif

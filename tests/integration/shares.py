@@ -1,0 +1,130 @@
+"""Connections and bytes are shares: silent and slow hosts have a bounded part of both. Good hosts that are
+found while bad ones hold all they can get are crawled to their last page, long before the first bad host
+has used up its time."""
+import re
+
+import harness
+
+GOOD = dict(hosts=100, pages=2000)
+CONNECTIONS = 256
+SLOW = "1h"  # what a server may take: good pages do not wait for it
+
+
+class GoodPages:
+    """Which pages of good hosts the server has sent; asked again and again."""
+
+    def __init__(self, web):
+        forbids = {name: forbidden for name, (_, forbidden, _) in web.hosts().items()}
+        self.web = web
+        self.wanted = {u for u in web.graph_urls()
+                       if not forbids[u.split("/")[2]] or "/private/" not in u}
+        self.missing = set(self.wanted)
+        self.offset = 0
+
+    def are_all_sent(self):
+        with open(self.web.log, encoding="latin-1") as file:
+            file.seek(self.offset)
+            for line in file:
+                if line.endswith("\n"):
+                    self.offset += len(line.encode("latin-1"))
+                    f = line.split()
+                    self.missing.discard(f"http://{f[3]}{f[7]}")
+        return not self.missing
+
+
+def read_status(directory):
+    """Its whole lines; none before the first."""
+    try:
+        with open(directory + "/status.log") as file:
+            lines = file.read().split("\n")[:-1]
+    except FileNotFoundError:
+        return []
+    return [dict(f.split("=", 1) for f in line.split()) for line in lines]
+
+
+def beside(report, path, bad, have_it_all, *options):
+    """Crawls bad hosts until they have all they can get: have_it_all(the last line of status.log). Only
+    then good hosts are named; when all their pages are sent, the crawl is stopped. Returns it, and the
+    lines of status.log."""
+    directory = path + "/crawl"
+    with harness.Web(path, **GOOD) as web:
+        seeds = path + "/bad-seeds.txt"
+        with open(seeds, "w") as file:
+            file.writelines(f"http://{name}.web.test/\n" for name in bad)
+        pages = GoodPages(web)
+        command = harness.crawl_command(web, directory, "--no-warc", "--set",
+                                        f"fetch.connections={CONNECTIONS}", "--set",
+                                        f"fetch.first_byte_timeout={SLOW}", "--set",
+                                        f"fetch.total_timeout={SLOW}", "--set", "fetch.slow_rate=0", "--set",
+                                        "crawl.grace=0s", "--set", "log.status_interval=200ms",
+                                        *options, seeds=seeds)
+        phase = {"named": False}
+
+        def all_sent():
+            if not phase["named"]:
+                status = read_status(directory)
+                if status and have_it_all(status[-1]):
+                    harness.run([f"{harness.OUT}/ragno", "ctl", directory, "seed",
+                                 *(f"http://{name}/" for name in web.hosts())])
+                    phase["named"] = True
+            return phase["named"] and pages.are_all_sent()
+
+        result = harness.run_until(command, all_sent)
+        report.equal("the crawl runs until it is stopped", result.returncode, 11)
+    report.check("bad hosts had all they can get before", phase["named"])
+    report.equal("then all pages of good hosts were fetched", sorted(pages.missing)[:3], [])
+    return result, read_status(directory), web.requests()
+
+
+def most(status, field):
+    return max(int(line[field]) for line in status)
+
+
+def is_good(request):
+    return re.match(r"h\d{5}\.", request.host) is not None
+
+
+def silent_crowd(report, path):
+    """1 000 hosts that never answer, four for each connection."""
+    half = CONNECTIONS // 2
+    result, status, requests = beside(
+        report, path, [f"silent-{i}" for i in range(1000)],
+        lambda line: int(line["active_new"]) >= half and int(line["waiting_new"]) > 0,
+        "--set", "fetch.new_patience=500ms")
+    report.equal("new hosts have half of the connections, and no more", most(status, "active_new"), half)
+    report.check("status.log says what waits, and for what",
+                 any(line["limit"] == "shares" and int(line["waiting_new"]) > 0 for line in status),
+                 str(status[-1]))
+    cut = most(status, "cut_new")
+    asked = sum(not is_good(f) for f in requests)
+    report.check("those that are silent make room for others", asked > half and cut >= asked - half,
+                 f"{asked} asked, {cut} cut")
+    failed = re.search(r"(\d+) failed attempts", result.stdout)
+    report.check("failed attempts count failed fetches of robots.txt", failed and int(failed[1]) >= cut,
+                 result.stdout)
+
+
+def slow_bodies(report, path):
+    """220 hosts that send 2 MB each, at 17 kB a second: more than there is memory for."""
+    memory = 16 << 20
+    _, status, requests = beside(report, path, [f"slow-body-{i}" for i in range(220)],
+                                 lambda line: int(line["held_waits"]) > 0,
+                                 "--set", f"fetch.memory={memory}")
+    report.check("the slowest are cut first", most(status, "cut_slow") > 0, str(status[-1]))
+    cut = [f.bytes for f in requests if not is_good(f) and "R" not in f.flags]
+    report.check("and what is held keeps to its limit", most(status, "held_bytes") < 1.25 * memory + (8 << 20),
+                 str(most(status, "held_bytes")))
+    report.check("what was cut had come slowly", cut and max(cut) < 2000000, str(cut[-3:]))
+
+
+def slow_connections(report, path):
+    """300 hosts that answer once, and never again: slow ones give up their connections to the others."""
+    _, status, _ = beside(report, path, [f"stalls-{i}" for i in range(300)],
+                          lambda line: int(line["active"]) >= CONNECTIONS)
+    report.check("those that were slowest are cut", most(status, "cut_slow") > 0, str(status[-1]))
+    report.check("and hosts that fail have a quarter of the connections, and no more",
+                 most(status, "active_ill") <= CONNECTIONS // 4, str(most(status, "active_ill")))
+
+
+if __name__ == "__main__":
+    harness.main(silent_crowd, slow_bodies, slow_connections)
