@@ -152,8 +152,8 @@ static void wire_crowded(void *context, FetchCrowd *crowd)
     AgentParts *parts = context;
     FrontierStats stats;
     frontier_stats(parts->frontier, &stats);
-    *crowd = (FetchCrowd){.n_new = stats.crowded[STANDING_NEW],
-                          .n_proven = stats.crowded[STANDING_PROVEN],
+    *crowd = (FetchCrowd){.n_new = stats.crowd.waiting[STANDING_NEW],
+                          .n_proven = stats.crowd.waiting[STANDING_PROVEN],
                           .connections = atomic_load(&parts->connections)};
 }
 

@@ -98,7 +98,7 @@ const char *status_limit(const StatusSample *before, const StatusSample *now)
     if (now->frontier.acquired >= now->connections) {
         return "connections";
     }
-    if (now->frontier.crowded[STANDING_NEW] + now->frontier.crowded[STANDING_ILL] > 0) {
+    if (now->frontier.crowd.waiting[STANDING_NEW] + now->frontier.crowd.waiting[STANDING_ILL] > 0) {
         return "shares";
     }
     if (now->frontier.resolving > now->frontier.front) {
@@ -151,11 +151,12 @@ static void emit_parts(const StatusSample *now, Buffer *out, FieldSink sink)
     sink(out, "evictions", FIELD_INTEGER, NULL, now->frontier.evictions, 0);
     sink(out, "todo", FIELD_INTEGER, NULL, todo, 0);
     sink(out, "active", FIELD_INTEGER, NULL, now->fetch.active, 0);
-    sink(out, "waiting_proven", FIELD_INTEGER, NULL, now->frontier.crowded[STANDING_PROVEN], 0);
-    sink(out, "active_new", FIELD_INTEGER, NULL, now->frontier.acquired_as[STANDING_NEW], 0);
-    sink(out, "active_ill", FIELD_INTEGER, NULL, now->frontier.acquired_as[STANDING_ILL], 0);
-    sink(out, "waiting_new", FIELD_INTEGER, NULL, now->frontier.crowded[STANDING_NEW], 0);
-    sink(out, "waiting_ill", FIELD_INTEGER, NULL, now->frontier.crowded[STANDING_ILL], 0);
+    sink(out, "waiting_proven", FIELD_INTEGER, NULL, now->frontier.crowd.waiting[STANDING_PROVEN],
+         0);
+    sink(out, "active_new", FIELD_INTEGER, NULL, now->frontier.crowd.active[STANDING_NEW], 0);
+    sink(out, "active_ill", FIELD_INTEGER, NULL, now->frontier.crowd.active[STANDING_ILL], 0);
+    sink(out, "waiting_new", FIELD_INTEGER, NULL, now->frontier.crowd.waiting[STANDING_NEW], 0);
+    sink(out, "waiting_ill", FIELD_INTEGER, NULL, now->frontier.crowd.waiting[STANDING_ILL], 0);
     sink(out, "cut_new", FIELD_INTEGER, NULL, now->fetch.cut_new, 0);
     sink(out, "cut_slow", FIELD_INTEGER, NULL, now->fetch.cut_slow, 0);
     sink(out, "connects", FIELD_INTEGER, NULL, now->fetch.connections, 0);

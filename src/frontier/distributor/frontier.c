@@ -36,8 +36,7 @@ struct Frontier {
     atomic_size_t queued;
     atomic_size_t entries;
     atomic_size_t acquired;
-    atomic_size_t acquired_as[STANDINGS];
-    atomic_size_t crowded[STANDINGS];
+    Crowd crowd;
     atomic_size_t visit_states;
     atomic_size_t resolving;
     atomic_size_t memory;
@@ -300,11 +299,7 @@ static void publish_todo(Frontier *frontier)
     atomic_store_explicit(&frontier->entries, workbench_n_entries(w), memory_order_relaxed);
     atomic_store_explicit(&frontier->acquired, w->n_acquired, memory_order_relaxed);
     atomic_store_explicit(&frontier->queued, w->n_queued, memory_order_relaxed);
-    for (size_t s = 0; s < STANDINGS; s++) {
-        atomic_store_explicit(&frontier->acquired_as[s], w->acquired[s], memory_order_relaxed);
-        size_t n = workbench_n_crowded(w, (Standing)s, atomic_load(&frontier->connections));
-        atomic_store_explicit(&frontier->crowded[s], n, memory_order_relaxed);
-    }
+    crowd_publish(&frontier->crowd, w, atomic_load(&frontier->connections));
 }
 
 static void *todo_main(void *argument)
@@ -485,12 +480,8 @@ void frontier_stats(Frontier *frontier, FrontierStats *stats)
         .queues = distribution_spread(&frontier->distributor.queues),
         .evictions = atomic_load_explicit(&frontier->evictions, memory_order_relaxed),
         .starved = atomic_load_explicit(&frontier->starved, memory_order_relaxed),
+        .crowd = crowd_counts(&frontier->crowd),
     };
-    for (size_t s = 0; s < STANDINGS; s++) {
-        stats->acquired_as[s] =
-            atomic_load_explicit(&frontier->acquired_as[s], memory_order_relaxed);
-        stats->crowded[s] = atomic_load_explicit(&frontier->crowded[s], memory_order_relaxed);
-    }
 }
 
 void frontier_set_connections(Frontier *frontier, size_t connections)

@@ -25,6 +25,7 @@
 #include "base/thread/queue.h"
 #include "base/thread/thread.h"
 #include "frontier/distributor/distributor.h"
+#include "frontier/visit/crowd.h"
 #include "frontier/visit/workbench.h"
 
 typedef struct FrontierOptions {
@@ -74,8 +75,7 @@ typedef struct FrontierStats {
     size_t front;   /* entries with work that are not acquired */
     size_t required_front;
     size_t acquired; /* visit states at the fetchers */
-    size_t acquired_as[STANDINGS];
-    size_t crowded[STANDINGS]; /* addresses that wait because their share is used up */
+    CrowdCounts crowd;
     size_t resolving;
     size_t memory_bytes;
     DistributionSpread queues; /* URLs in memory of a host that has any there */

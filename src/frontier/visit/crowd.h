@@ -1,0 +1,28 @@
+/* Crowd: how many connections hosts of each standing have, and how many addresses wait for one.
+ *
+ * What: the todo thread publishes it, fetching threads and the status log read it. The figures may
+ * be of slightly different instants.
+ * Owns: nothing.
+ * Threads: todo publishes; any thread reads. */
+#ifndef FRONTIER_VISIT_CROWD_H
+#define FRONTIER_VISIT_CROWD_H
+
+#include <stdatomic.h>
+
+#include "frontier/visit/workbench.h"
+
+typedef struct Crowd {
+    atomic_size_t active[STANDINGS];
+    atomic_size_t waiting[STANDINGS];
+} Crowd;
+
+typedef struct CrowdCounts {
+    size_t active[STANDINGS];  /* visit states at the fetchers */
+    size_t waiting[STANDINGS]; /* addresses that are due, and wait for a connection */
+} CrowdCounts;
+
+/* connections: that there are in all. */
+void crowd_publish(Crowd *crowd, const Workbench *workbench, size_t connections);
+CrowdCounts crowd_counts(const Crowd *crowd);
+
+#endif
