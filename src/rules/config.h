@@ -271,7 +271,7 @@
     ROW(store, batch_pages, COUNT, int64_t, "2048", 1, 100000, NULL, false, false, \
         "results committed together at most") \
     ROW(store, batch_links, COUNT, int64_t, "32768", 1, 4194304, NULL, false, false, \
-        "links of the results committed together at most; a single result may have more") \
+        "links of the results committed together at most; those of a page with more are merged by the sieve") \
     ROW(store, memory, SIZE, int64_t, "64Mi", 65536, CONFIG_BIG, NULL, false, false, \
         "bytes of parsed pages that wait for their commit; beyond it, parsing waits") \
     ROW(store, batch_time, TIME, int64_t, "200ms", 1, 60e3, NULL, false, false, \

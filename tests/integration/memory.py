@@ -175,6 +175,52 @@ def hostile_pages(report, path):
     report.check("what could be read of them is stored", pages >= hosts // 3, f"{pages} pages")
 
 
+class WidePage(http.server.BaseHTTPRequestHandler):
+    """Links to as many hosts as there are."""
+    hosts = 100000
+
+    def log_message(self, *_):
+        pass
+
+    def do_GET(self):
+        body = b"" if self.path == "/robots.txt" else b"".join(
+            b"<a href=http://h%05d.web.test/>x</a>" % i for i in range(self.hosts))
+        self.send_response(200 if body else 404)
+        self.send_header("Content-Type", "text/html")
+        self.send_header("Content-Length", str(len(body)))
+        self.end_headers()
+        self.wfile.write(body)
+
+
+def a_page_that_leads_to_many_hosts(report, path):
+    """Its links are not one transaction: they are looked up a piece at a time."""
+    server = http.server.ThreadingHTTPServer(("127.91.0.1", 0), WidePage)
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    with open(f"{path}/zone", "w", encoding="ascii") as file:
+        file.write("wide.docs.test=127.91.0.1\n")
+    with open(f"{path}/wide.txt", "w", encoding="ascii") as file:
+        file.write(f"http://wide.docs.test:{server.server_port}/\n")
+    options = [f"--set={o}" for o in ("parse.max_links=1000000", "fetch.max_body=16Mi",
+                                      "limits.hosts_per_domain=0", "limits.hosts_per_address=0",
+                                      "crawl.memory=128Mi")]
+    with harness.Web(path, hosts=WidePage.hosts, pages=WidePage.hosts, addresses=500, skew=0,
+                     page_bytes=2000, zone=f"{path}/zone") as web:
+        status, samples, errors = watched(harness.crawl_command(
+            web, f"{path}/crawl", "--max-pages", "50", *options, seeds=f"{path}/wide.txt"))
+    server.shutdown()
+    report.equal("the crawl ends at its limit of pages", (status, errors[-300:]), (14, ""))
+    most = max(s[1] for s in samples) / 1024
+    if harness.SANITIZED:
+        report.skip("residence", SHADOW)
+    else:
+        report.check(f"{most:.1f} Mi resident, of 128 Mi and a fifth", most <= 128 * SLACK)
+    with open(f"{path}/crawl/status.log", encoding="ascii") as file:
+        last = dict(field.split("=", 1) for field in file.read().splitlines()[-1].split())
+    links = int(last["urls_seen"])
+    report.check(f"{links} URLs are known", links > 10000, str(last))
+    report.check("its links were merged", int(last["sieve_merges"]) >= 1, str(last))
+
+
 def a_limit_of_the_system(report, path):
     """RLIMIT_DATA counts what is allocated, used or not, and not the map of the database."""
     if harness.SANITIZED:
@@ -244,4 +290,5 @@ def shown(report, path):
 
 if __name__ == "__main__":
     harness.main(shown, ordinary_pages, many_hosts, large_bodies, hostile_pages,
+                 a_page_that_leads_to_many_hosts,
                  a_limit_of_the_system, a_limit_of_a_cgroup)

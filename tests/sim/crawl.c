@@ -394,6 +394,7 @@ bool crawl_open(Crawl *crawl, const CrawlOptions *options, const World *world, A
     crawl->rules = (FetchRules){.politeness = &crawl->politeness,
                                 .robots = {.agent = ROBOTS_AGENT, .expiry_ms = ROBOTS_MS}};
     crawl->ingest = (IngestOptions){.batch_pages = options->batch_pages,
+                                    .batch_links = SIZE_MAX,
                                     .batch_time_ms = options->batch_ms,
                                     .levels = SCHEDULE_DEFAULT_LEVELS,
                                     .depth_factor = 0.5,

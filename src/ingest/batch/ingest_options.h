@@ -31,7 +31,7 @@ typedef struct HostLimits {
 
 typedef struct IngestOptions {
     size_t batch_pages;
-    size_t batch_links; /* of its pages together; a single page may have more */
+    size_t batch_links; /* of its pages together; those of a page with more are merged */
     size_t queue;       /* results that may wait; then parsing waits */
     ByteGate *results;  /* where they are counted; a batch ends when it is closed; NULL = nowhere */
     int64_t batch_time_ms;

@@ -19,7 +19,8 @@ Result ingest_sieve_takes_later(Batch *batch, const ParsedPage *page, size_t n_l
         return RESULT_OK;
     }
     /* What was begun in a transaction that failed is gone on with. */
-    *later = page->ticket.number != 0 || (batch->defers && n_links > 0);
+    bool is_wide = n_links > batch->options->batch_links;
+    *later = page->ticket.number != 0 || is_wide || (batch->defers && n_links > 0);
     return *later || !sieve_holds(batch->sieve->sieve)
                ? RESULT_OK
                : was_crawled(batch, page->fetch->request.index, later);

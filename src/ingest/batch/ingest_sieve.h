@@ -5,9 +5,11 @@
  *        '--no--> page_db_write with links
  *
  * What: links go through the sieve when the database is large and fetchers have enough to do
- * (frontier/sieve/sieve.h). While the sieve holds anything, a page that was crawled before goes
- * through it, too, so that its lists of links are written in the order of its crawls. With
- * sieve.test = bloom a Bloom filter stands in front (frontier/sieve/sieve_bloom.h).
+ * (frontier/sieve/sieve.h). So do, at any time, the links of a page that has more of them than a
+ * transaction is to have (store.batch_links): new URLs change pages of the database all over it,
+ * and a merge looks them up a piece at a time. While the sieve holds anything, a page that was
+ * crawled before goes through it, too, so that its lists of links are written in the order of its
+ * crawls. With sieve.test = bloom a Bloom filter stands in front (frontier/sieve/sieve_bloom.h).
  * Owns: nothing; sieve and filter are the main thread's.
  * Threads: ingest. */
 #ifndef INGEST_BATCH_INGEST_SIEVE_H
