@@ -20,13 +20,15 @@ PKG_CONFIG ?= pkg-config
 OBJCOPY ?= objcopy
 # V=1: commands are shown as they are run.
 Q := $(if $(V),,@)
+# Only its header: the library is loaded when a crawl has a cluster (cluster/transport).
+PKGS_LATER := libnats
 PKGS := libcurl libxml-2.0 libcares lmdb libpcre2-8 inih libpsl libidn2 libxxhash libdeflate zlib \
         libzstd libbrotlidec libssl libcrypto ncursesw libmicrohttpd
 # What works before the libraries are there, or without them.
 NO_PKGS := deps deps-dev deps-fuzz deps-bench deps-deb help clean format lint check
 ifneq ($(if $(MAKECMDGOALS),$(filter-out $(NO_PKGS),$(MAKECMDGOALS)),all),)
   ifeq ($(filter deps deps-dev deps-fuzz deps-bench deps-deb,$(MAKECMDGOALS)),)
-    ifneq ($(shell $(PKG_CONFIG) --exists $(PKGS) 2>/dev/null && echo yes),yes)
+    ifneq ($(shell $(PKG_CONFIG) --exists $(PKGS) $(PKGS_LATER) 2>/dev/null && echo yes),yes)
       $(error libraries are missing: run `make deps` first (it installs Debian packages))
     endif
   endif
@@ -180,7 +182,8 @@ $(OUT)/crash/crash_drum: $(OUT)/tests/crash/crash_drum.o $(OUT)/libragno.a
 # and the longer tests use besides.
 DEPS := gcc make pkg-config ca-certificates libcurl4-openssl-dev libxml2-dev libc-ares-dev liblmdb-dev \
         libpcre2-dev libinih-dev libpsl-dev libidn2-dev libxxhash-dev libdeflate-dev zlib1g-dev \
-        libisal-dev libzstd-dev libbrotli-dev libssl-dev libncurses-dev libmicrohttpd-dev libcunit1-dev python3 lmdb-utils zstd
+        libisal-dev libzstd-dev libbrotli-dev libssl-dev libncurses-dev libmicrohttpd-dev libnats-dev libcunit1-dev \
+        python3 lmdb-utils zstd nats-server
 DEPS_FUZZ := clang libclang-rt-14-dev
 DEPS_DEV := $(DEPS_FUZZ) clang-format clang-tidy cppcheck shellcheck nginx-light apache2-doc \
         debian-handbook postgresql-doc-15 python3-doc python3-lxml libcld2-0 wrk tmux zsh logrotate tinyproxy-bin \
@@ -213,7 +216,7 @@ deps-deb:
 	@tools/deps $(DEPS) $(DEPS_DEB)
 
 # ---- Tests ----
-.PHONY: unit integration sim test lint format check demo bench
+.PHONY: unit integration sim test lint format check demo demo-cluster bench
 ## make test            unit tests, simulated crawls and integration tests, some at a time (JOBS=n)
 test: all $(OUT)/web $(OUT)/sim $(UNIT_BIN) $(CRASH_BIN)
 	@OUT=$(OUT) tests/run --unit $(UNIT_BIN) --sim --integration
@@ -247,6 +250,10 @@ check: lint
 ## make demo            crawls a few thousand pages of the synthetic web, on this machine alone
 demo: all $(OUT)/web
 	@OUT=$(OUT) tests/demo
+
+## make demo-cluster    the same by three agents, with nats-server between them; ends by itself
+demo-cluster: all $(OUT)/web
+	@OUT=$(OUT) tests/demo-cluster
 
 ## make bench           all benchmarks (BENCH=name[,name] for some, SCALE=0.01 for small, COMPARE=ragno)
 bench:

@@ -139,6 +139,7 @@ void crawl_usage(FILE *out)
         "  ragno db DIR info|dump|find|get|links|path|hosts|schedule\n"
         "  ragno export DIR pages|text|links|hosts  ragno verify DIR\n"
         "  ragno rank DIR pagerank|hits           ragno schedule DIR freq|refused\n"
+        "  ragno cluster init|status\n"
         "  ragno identity new|show|directory|addresses\n"
         "  ragno check charset|config|digest|dns|filter|links|robots|sitemap|url\n\n"
         "Exit: 0 finished, 1 internal error, 2 usage or configuration, 3 input or output,\n"

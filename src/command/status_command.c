@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "command/cluster/cluster_command.h"
 #include "crawl/crawl_store.h"
 #include "crawl/exit_status.h"
 #include "base/memory/buffer.h"
@@ -61,11 +62,15 @@ int status_main(int argc, char **argv)
 {
     const char *directory = NULL;
     bool json = false;
+    if (argc > 1 && (strncmp(argv[1], "nats://", 7) == 0 || strncmp(argv[1], "tls://", 6) == 0)) {
+        return cluster_status_main(argc, argv);
+    }
     for (int i = 1; i < argc; i++) {
         if (strcmp(argv[i], "--json") == 0) {
             json = true;
         } else if (strcmp(argv[i], "--help") == 0 || strcmp(argv[i], "-h") == 0) {
             (void)printf("usage: ragno status DIR [--json]\n"
+                         "       ragno status nats://HOST:PORT/NAME [--credentials FILE]\n"
                          "The last status of a running or stopped crawl.\n");
             return EXIT_FINISHED;
         } else if (argv[i][0] == '-' || directory != NULL) {

@@ -123,8 +123,12 @@ static void check_end(Ingest *ingest)
     for (size_t i = 0; i < ingest->n_chores; i++) {
         held = held || ingest->chores[i].holds(ingest->chores[i].context);
     }
-    if (!held && stats_get(&ingest->writer.stats->urls_queued) == 0 &&
-        queue_count(&ingest->queue) == 0) {
+    bool quiet = !held && stats_get(&ingest->writer.stats->urls_queued) == 0 &&
+                 queue_count(&ingest->queue) == 0;
+    if (ingest->writer.sinks.quiet != NULL) {
+        ingest->writer.sinks.quiet(ingest->writer.sinks.context, quiet);
+    }
+    if (quiet) {
         ingest->writer.sinks.finished(ingest->writer.sinks.context);
     }
 }
@@ -224,6 +228,11 @@ void ingest_set_sieve(Ingest *ingest, IngestSieve *sieve)
     IngestChore chore = sieve_chore(sieve);
     ingest_add_chore(ingest, &chore);
     ingest_writer_publish(&ingest->writer);
+}
+
+void ingest_set_cluster(Ingest *ingest, IngestCluster *cluster)
+{
+    ingest->writer.cluster = cluster;
 }
 
 void ingest_wake(Ingest *ingest)

@@ -31,6 +31,9 @@ void ingest_add_chore(Ingest *ingest, const IngestChore *chore);
 void ingest_set_revisits(Ingest *ingest, Revisits *revisits);
 /* Lets links go through the sieve, and adds its chore. Borrows sieve. Before ingest_start. */
 void ingest_set_sieve(Ingest *ingest, IngestSieve *sieve);
+/* Divides URLs among the agents of a cluster. Borrows it; its chores are added besides. Before
+ * ingest_start. */
+void ingest_set_cluster(Ingest *ingest, IngestCluster *cluster);
 Result ingest_start(Ingest *ingest);
 /* Makes the thread look whether a chore is due. Any thread. */
 void ingest_wake(Ingest *ingest);

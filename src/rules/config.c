@@ -17,6 +17,7 @@
 #include "fetch/site/cut_rules.h"
 #include "fetch/site/proxy.h"
 #include "fetch/tls/tls_trust.h"
+#include "rules/config_cluster.h"
 #include "rules/config_texts.h"
 #include "rules/filters.h"
 #include "rules/listen_address.h"
@@ -95,6 +96,15 @@ static void check_listen(const Config *config, Buffer *what, Buffer *error)
     if (config->control_web_write && *config->control_listen == '\0') {
         complain(config, "control.web_write", "there is no status page without control.listen",
                  error);
+    }
+}
+
+static void check_cluster(const Config *config, Buffer *what, Buffer *error)
+{
+    const char *name = NULL;
+    buffer_reset(what);
+    if (config_cluster_check(config, &name, what) != RESULT_OK) {
+        complain(config, name, buffer_string(what), error);
     }
 }
 
@@ -282,12 +292,14 @@ bool config_is_continuous(const Config *config)
 
 Result config_resolve_paths(Config *config, Buffer *error)
 {
-    static const char *const names[] = {"score.rules",    "score.model",
-                                        "schedule.rules", "fetch.credentials",
-                                        "fetch.ca_file",  "crawl.signature_key"};
-    const char *paths[] = {config->score_rules,    config->score_model,
-                           config->schedule_rules, config->fetch_credentials,
-                           config->fetch_ca_file,  config->crawl_signature_key};
+    static const char *const names[] = {
+        "score.rules",         "score.model",           "schedule.rules",          "fetch.credentials",
+        "fetch.ca_file",       "crawl.signature_key",   "cluster.credentials",
+        "cluster.tls_authority", "cluster.tls_certificate", "cluster.tls_key"};
+    const char *paths[] = {
+        config->score_rules, config->score_model, config->schedule_rules, config->fetch_credentials,
+        config->fetch_ca_file,         config->crawl_signature_key,     config->cluster_credentials,
+        config->cluster_tls_authority, config->cluster_tls_certificate, config->cluster_tls_key};
     Result rc = RESULT_OK;
     for (size_t i = 0; i < sizeof names / sizeof *names && rc == RESULT_OK; i++) {
         if (*paths[i] == '\0' || *paths[i] == '/') {
@@ -350,6 +362,17 @@ static void check_scorer(const Config *config, Buffer *error)
     }
 }
 
+/* Options that must agree with each other. */
+static void check_pairs(const Config *config, Buffer *error)
+{
+    if (config->dns_ttl_min > config->dns_ttl_max) {
+        complain(config, "dns.ttl_min", "is greater than dns.ttl_max", error);
+    }
+    if (config->warc_compression == WARC_GZIP && config->warc_level > WARC_GZIP_LEVELS) {
+        complain(config, "warc.level", "gzip has levels up to 12", error);
+    }
+}
+
 Result config_check(const Config *config, Buffer *error)
 {
     Buffer what;
@@ -399,14 +422,10 @@ Result config_check(const Config *config, Buffer *error)
     (void)filters_compile(&filters, config, error);
     filters_destroy(&filters);
     check_scorer(config, error);
-    if (config->dns_ttl_min > config->dns_ttl_max) {
-        complain(config, "dns.ttl_min", "is greater than dns.ttl_max", error);
-    }
+    check_pairs(config, error);
     check_revisits(config, &what, error);
     check_listen(config, &what, error);
-    if (config->warc_compression == WARC_GZIP && config->warc_level > WARC_GZIP_LEVELS) {
-        complain(config, "warc.level", "gzip has levels up to 12", error);
-    }
+    check_cluster(config, &what, error);
     buffer_destroy(&what);
     return error->length == before ? RESULT_OK : RESULT_INVALID;
 }

@@ -76,6 +76,33 @@
         "a host whose name does not exist is asked for again after this, twice and four times this; 0 = never") \
     ROW(politeness, tries, COUNT, int64_t, "0", 0, 100, NULL, true, true, \
         "attempts at one URL at most, whatever the table says; 0 = the table alone") \
+    ROW(cluster, url, TEXT, char *, "", 0, 0, NULL, false, false, \
+        "NATS server of a crawl on several machines, such as nats://10.0.0.1:4222 or tls://...; several, " \
+        "comma separated; empty = this agent crawls alone (docs/cluster.md)") \
+    ROW(cluster, name, TEXT, char *, "", 0, 0, NULL, false, false, \
+        "name of the crawl at that server, the same for all agents: letters, digits, '-' and '_'") \
+    ROW(cluster, agent, TEXT, char *, "", 0, 0, NULL, false, false, \
+        "number of the agent that a new directory becomes; empty = the first that is free") \
+    ROW(cluster, credentials, TEXT, char *, "", 0, 0, NULL, false, false, \
+        "file (mode 0600) with 'user NAME PASSWORD', 'token TOKEN', 'nkey PUBLIC' and the seed below, or a " \
+        "credentials file of nsc; empty = none") \
+    ROW(cluster, tls_authority, TEXT, char *, "", 0, 0, NULL, false, false, \
+        "file (PEM) of the certificates that the server's is checked by; empty = the system's") \
+    ROW(cluster, tls_certificate, TEXT, char *, "", 0, 0, NULL, false, false, \
+        "file (PEM) of this agent's own certificate, if the server wants one") \
+    ROW(cluster, tls_key, TEXT, char *, "", 0, 0, NULL, false, false, \
+        "file (PEM) of its key") \
+    ROW(cluster, replicas, COUNT, int64_t, "1", 1, 5, NULL, false, false, \
+        "servers that keep the cluster table, when this agent makes the bucket: 3 with three servers") \
+    ROW(cluster, lease, TIME, int64_t, "30s", 2000, 600e3, NULL, false, false, \
+        "how long an agent may use an address that others use, too, before it asks again; without the " \
+        "server the crawl waits after this") \
+    ROW(cluster, window, SIZE, int64_t, "32Mi", 65536, 1073741824.0, NULL, false, false, \
+        "blocks of links that wait in the memory of one agent, from all others together; the rest waits " \
+        "on their disks") \
+    ROW(cluster, outbox, SIZE, int64_t, "10Gi", 1048576, CONFIG_BIG, NULL, true, false, \
+        "blocks of links for other agents that wait on this disk; beyond, this agent pauses until they " \
+        "are taken") \
     ROW(dns, servers, TEXT, char *, "", 0, 0, NULL, false, false, \
         "name servers, such as 127.0.0.1:5353, [::1]; empty = the system's") \
     ROW(dns, timeout, TIME, int64_t, "5s", 50, 120e3, NULL, false, false, \

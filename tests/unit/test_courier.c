@@ -184,7 +184,30 @@ static void what_is_not_answered_is_sent_again(void)
     courier_delete(bench.courier);
 }
 
-UNIT_MAIN("courier",
+/* Rows that an earlier process has left are found without a word about them. */
+static void what_is_left_is_looked_for(void)
+{
+    Bench bench;
+    open_bench(&bench);
+    for (unsigned i = 20; i < 32; i++) {
+        bench.row[i] = true;
+    }
+    courier_work(bench.courier, at(5000));
+    CU_ASSERT_EQUAL(bench.sent, 0);
+    CU_ASSERT_EQUAL(courier_look(bench.courier, 5, at(5000)), RESULT_OK);
+    for (int64_t ms = 6000; ms < 60000; ms += 1000) {
+        courier_work(bench.courier, at(ms));
+        if (bench.sent > 0) {
+            (void)courier_answer(bench.courier, bench.tokens[bench.sent - 1], COURIER_COMMITTED,
+                                 at(ms), NULL);
+        }
+    }
+    CU_ASSERT_TRUE(bench.sent == 3 && bench.answered == 12);
+    CU_ASSERT_EQUAL(courier_next(bench.courier).ns, MONO_NEVER.ns);
+    courier_delete(bench.courier);
+}
+
+UNIT_MAIN("courier", {"what is left is looked for", what_is_left_is_looked_for},
           {"messages go when they are full or old", messages_go_when_they_are_full_or_old},
           {"what is in flight is bounded", what_is_in_flight_is_bounded},
           {"who is not there is waited for", who_is_not_there_is_waited_for},

@@ -118,7 +118,8 @@ static void a_token_fits_as_a_whole(void)
 static char *a_status(void)
 {
     StatusSample before = {.mono = {0}};
-    StatusSample now = {.mono = {10000000000}, .continuous = true, .pages = 12345678901234567};
+    StatusSample now = {
+        .mono = {10000000000}, .continuous = true, .clustered = true, .pages = 12345678901234567};
     Buffer json;
     buffer_init(&json, BUFFER_NO_LIMIT);
     now.by_status[2] = 7;

@@ -27,6 +27,7 @@ typedef struct Customer {
     size_t n;
     size_t out; /* bytes of the parcels */
     bool away;
+    bool looks; /* there may be rows that nobody has told of */
     HeapNode due;
 } Customer;
 
@@ -160,6 +161,15 @@ Result courier_grown(Courier *courier, uint16_t to, size_t bytes, MonoTime now)
     return RESULT_OK;
 }
 
+Result courier_look(Courier *courier, uint16_t to, MonoTime now)
+{
+    Result rc = courier_grown(courier, to, 1, now);
+    if (rc == RESULT_OK) {
+        find(courier, to)->looks = true;
+    }
+    return rc;
+}
+
 void courier_present(Courier *courier, uint16_t to, MonoTime now)
 {
     Customer *customer = find(courier, to);
@@ -250,6 +260,7 @@ static void advance(Courier *courier, Customer *customer, MonoTime now)
                                     courier->options.message_bytes, &courier->blocks, &range);
     if (rc != RESULT_OK) {
         customer->pending = rc == RESULT_NOT_FOUND ? 0 : customer->pending;
+        customer->looks = customer->looks && rc != RESULT_NOT_FOUND;
         customer->not_before = mono_add_ms(now, courier->options.again_ms);
         return;
     }
@@ -259,6 +270,7 @@ static void advance(Courier *courier, Customer *customer, MonoTime now)
     customer->out += bytes;
     customer->next = range.last + 1;
     customer->pending -= bytes < customer->pending ? bytes : customer->pending;
+    customer->pending += customer->pending == 0 && customer->looks;
     customer->oldest = now;
     send_parcel(courier, customer, parcel, now);
 }

@@ -50,9 +50,10 @@ typedef struct Courier Courier;
 Result courier_new(Courier **courier, const CourierOptions *options, const CourierSinks *sinks);
 void courier_delete(Courier *courier); /* NULL is allowed */
 
-/* A commit has put so many bytes for an agent into the outbox; also at the start, for what is there
- * already. RESULT_MEMORY: tell it again. */
+/* A commit has put so many bytes for an agent into the outbox; RESULT_MEMORY: tell it again. */
 Result courier_grown(Courier *courier, uint16_t to, size_t bytes, MonoTime now);
+/* There may be rows for an agent that an earlier process has left. RESULT_MEMORY. */
+Result courier_look(Courier *courier, uint16_t to, MonoTime now);
 /* The window is divided anew: so many agents there are. */
 void courier_set_options(Courier *courier, const CourierOptions *options);
 /* Nothing is in flight any more: the connection was lost. */

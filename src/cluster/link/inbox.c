@@ -76,6 +76,8 @@ static void append(Inbox *inbox, InboxItem *item)
 
 void inbox_push(Inbox *inbox, InboxItem *item)
 {
+    byte_gate_move(&item->share, inbox->gate, item->length);
+    byte_gate_hand_on(&item->share);
     mutex_lock(&inbox->mutex);
     InboxItem *same = find_same(inbox, item);
     if (same != NULL) {
@@ -90,8 +92,6 @@ void inbox_push(Inbox *inbox, InboxItem *item)
         inbox_item_delete(item);
         return;
     }
-    byte_gate_move(&item->share, inbox->gate, item->length);
-    byte_gate_hand_on(&item->share);
     if (inbox->sinks.arrived != NULL) {
         inbox->sinks.arrived(inbox->sinks.context);
     }

@@ -162,6 +162,9 @@ Result node_begin(Node *node, const uint64_t used[LEDGER_UNITS], MonoTime now)
     node->state = NODE_MEMBER;
     node->next_look = now;
     node_table_committed(node, &node->join.table, now);
+    for (uint32_t i = 0; i < node->join.table.n_agents; i++) {
+        (void)courier_look(node->desks.blocks.courier, (uint16_t)i, now); /* it knows all agents */
+    }
     if (node->link.up) {
         node_desks_up(&node->desks, now);
     }
@@ -243,6 +246,7 @@ static void take_question(Node *node, const TransportEvent *event)
         buffer_init(&bytes, BUFFER_NO_LIMIT);
         WireWriter writer = node_link_begin(&node->link, &bytes);
         if (writer.rc == RESULT_OK) {
+            node->sinks.status(node->sinks.context, &bytes);
             (void)node_link_reply(&node->link, event->reply_to, &bytes);
         }
         buffer_destroy(&bytes);

@@ -73,6 +73,7 @@ typedef struct NodeSinks {
     /* So much may be used in all. */
     void (*granted)(void *context, LedgerUnit unit, uint64_t granted);
     void (*ended)(void *context, EndVerdict verdict);
+    void (*status)(void *context, Buffer *text); /* appends: how this agent does */
 } NodeSinks;
 
 typedef enum NodeState { NODE_JOINING, NODE_JOINED, NODE_MEMBER, NODE_LEFT, NODE_OUT } NodeState;

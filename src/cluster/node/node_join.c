@@ -22,6 +22,7 @@ void node_join_init(NodeJoin *join, NodeLink *link, const NodeIdentity *identity
                        .ours = ours,
                        .record = *record,
                        .settings = settings,
+                       .wanted = identity->self,
                        .luck = luck,
                        .next = MONO_NEVER};
     cluster_table_init(&join->table);
@@ -229,9 +230,9 @@ void node_join_work(NodeJoin *join, MonoTime now)
 static void choose(NodeJoin *join, MonoTime now)
 {
     NodeIdentity *identity = &join->identity;
-    if (!identity->known) {
+    if (!identity->known && !join->claimed) {
         identity->self =
-            identity->self == CLUSTER_NOBODY ? member_free_agent(&join->table) : identity->self;
+            join->wanted == CLUSTER_NOBODY ? member_free_agent(&join->table) : join->wanted;
         if (identity->self >= join->table.n_agents) {
             refuse(join, identity->self == CLUSTER_NOBODY
                              ? "all agents of the cluster have a directory already; start this "
@@ -314,6 +315,9 @@ static void judge(NodeJoin *join, const MemberRecord *record, MonoTime now)
         refuse(join, "the cluster has no agent %u", (unsigned)identity->self);
         return;
     }
+    if (record != NULL && record->life == life && identity->known) {
+        identity->token = record->token; /* one of ours: its start was recorded */
+    }
     bool same_machine = record != NULL && strcmp(record->machine, join->record.machine) == 0;
     bool stopped = record != NULL && record->state == MEMBER_STOPPED;
     join->record.dead_below = record == NULL ? 0 : record->dead_below;
@@ -341,6 +345,7 @@ static void begin_save(NodeJoin *join)
 {
     NodeIdentity *identity = &join->identity;
     MemberRecord *record = &join->record;
+    identity->known = true;
     identity->incarnation++;
     identity->next_token = hash_mix(join->luck + identity->incarnation) | 1;
     record->life = identity->life;
@@ -399,8 +404,8 @@ static void take_other(NodeJoin *join, const TransportEvent *event, MonoTime now
 
 void node_join_take(NodeJoin *join, const TransportEvent *event, MonoTime now)
 {
-    if (event->token != join->token || join->token == 0) {
-        return;
+    if (event->token != join->token || join->token == 0 || event->kind == TRANSPORT_FAILED) {
+        return; /* it is asked for again in a moment */
     }
     bool value = event->kind == TRANSPORT_VALUE;
     if (join->step == JOIN_TABLE && value) {
@@ -415,6 +420,8 @@ void node_join_take(NodeJoin *join, const TransportEvent *event, MonoTime now)
     } else if (join->step == JOIN_OTHERS) {
         take_other(join, event, now);
     } else if (join->step == JOIN_CLAIM || join->step == JOIN_PUT_SETTINGS) {
+        join->claimed =
+            join->claimed || (join->step == JOIN_CLAIM && event->kind == TRANSPORT_STORED);
         if (event->kind == TRANSPORT_STORED || event->kind == TRANSPORT_CONFLICT) {
             go_to(join, JOIN_TABLE, now);
         }

@@ -42,7 +42,9 @@ typedef struct NodeJoin {
     uint64_t table_revision;
     uint64_t record_revision;
     uint64_t settings_revision;
-    uint64_t token; /* of the call in flight */
+    uint16_t wanted; /* number that a directory that is no agent yet wants, or CLUSTER_NOBODY */
+    bool claimed;    /* it has claimed the life of its agent */
+    uint64_t token;  /* of the call in flight */
     uint64_t last;
     MonoTime next;  /* it is repeated then */
     uint32_t asked; /* agents, in JOIN_OTHERS */

@@ -13,6 +13,7 @@
 #include <libxml/parser.h>
 
 #include "base/thread/log.h"
+#include "crawl/cluster/cluster_wait.h"
 #include "crawl/crawl_store.h"
 #include "crawl/desk/desk.h"
 #include "crawl/parts/agent_parts.h"
@@ -222,7 +223,7 @@ static int read_seeds(const AgentOptions *options, AgentParts *parts)
             return EXIT_IO;
         }
     }
-    if (reader.good == 0 && !known) {
+    if (reader.good == 0 && !known && parts->cluster == NULL) {
         (void)fprintf(stderr, "ragno: there is no seed%s; give URLs, or a file of URLs with -i\n",
                       reader.bad > 0 ? " that could be fetched" : "");
         return EXIT_USAGE;
@@ -238,6 +239,9 @@ static int status_of_open(Result rc)
 {
     if (rc == RESULT_LOCKED || rc == RESULT_VERSION || rc == RESULT_DAMAGED) {
         return EXIT_DIRECTORY;
+    }
+    if (rc == RESULT_CLOSED) {
+        return EXIT_SIGNAL; /* while it waited to join a cluster */
     }
     return rc == RESULT_EXISTS || rc == RESULT_INVALID ? EXIT_USAGE : EXIT_IO;
 }
@@ -268,7 +272,8 @@ static void judge_seeds(Helm *helm, CrawlStore *store)
     }
     bool none = verdict.succeeded == verdict.redirects &&
                 (verdict.redirects == 0 || totals->by_status[2] == 0);
-    if (helm->status == EXIT_FINISHED && verdict.failed > 0 && none) {
+    bool alone = helm->parts->cluster == NULL; /* else others have fetched some */
+    if (alone && helm->status == EXIT_FINISHED && verdict.failed > 0 && none) {
         helm->status = EXIT_NO_SEED;
         helm->why = "finished, but none of the seeds could be fetched";
         LOG_ERROR("agent", "no seed could be fetched", "seeds=%llu next=\"ragno why DIR URL\"",
@@ -389,7 +394,8 @@ static Result check_seeds(const AgentOptions *options, Buffer *error)
     bool found = false;
     Result rc = seeds_probe(options->seed_files, options->n_seed_files, options->seed_words,
                             options->n_seed_words, &found, error);
-    if (rc == RESULT_OK && !found && !crawl_store_exists(options->directory)) {
+    bool alone = *options->config->cluster_url == '\0'; /* else others may have them */
+    if (rc == RESULT_OK && !found && alone && !crawl_store_exists(options->directory)) {
         bool asked = options->n_seed_files + options->n_seed_words > 0;
         (void)buffer_printf(error, "%s; give URLs, or a file of URLs with -i",
                             asked ? "there is no seed that is an http or https URL"
@@ -407,6 +413,16 @@ static void raise_file_limit(void)
         files.rlim_cur = files.rlim_max;
         (void)setrlimit(RLIMIT_NOFILE, &files);
     }
+}
+
+/* An agent of a cluster is nothing before it has joined. */
+static Result join(AgentParts *parts, CrawlStore *store, int signals, Buffer *error)
+{
+    Result rc = parts_join(parts, store, error);
+    if (rc == RESULT_OK && parts->cluster != NULL) {
+        rc = cluster_wait(parts->cluster, signals, parts->news, error);
+    }
+    return rc;
 }
 
 int agent_run(const AgentOptions *options)
@@ -443,6 +459,9 @@ int agent_run(const AgentOptions *options)
     if (rc == RESULT_OK) {
         LOG_INFO("agent", "start", "version=%s directory=%s resumed=%s", RAGNO_VERSION,
                  store.directory, store.existed ? "yes" : "no");
+        rc = join(&parts, &store, signals, &error);
+    }
+    if (rc == RESULT_OK) {
         rc = parts_new(&parts, &store, options->crawl_log, &error);
     }
     if (rc != RESULT_OK) {

@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "base/thread/log.h"
+#include "crawl/parts/cluster_wires.h"
 #include "crawl/parts/network_parts.h"
 #include "crawl/parts/parsing_parts.h"
 #include "crawl/parts/site_parts.h"
@@ -20,6 +21,11 @@
 Result parts_identify(AgentParts *parts, const Config *config, Buffer *error)
 {
     parts->config = config;
+    mutex_init(&parts->limit_mutex, RANK_STORE);
+    parts->news = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+    if (parts->news < 0) {
+        return result_of_errno(errno);
+    }
     shared_init(&parts->sites, site_book_delete);
     shared_init(&parts->scope, scope_delete);
     shared_init(&parts->admission, admission_delete);
@@ -56,16 +62,24 @@ Result parts_identify(AgentParts *parts, const Config *config, Buffer *error)
     return rc;
 }
 
+Result parts_join(AgentParts *parts, CrawlStore *store, Buffer *error)
+{
+    if (*parts->config->cluster_url == '\0') {
+        return RESULT_OK;
+    }
+    ClusterSinks sinks = cluster_wires_sinks(parts);
+    return cluster_part_new(&parts->cluster, parts->config, store, &sinks, error);
+}
+
 Result parts_new(AgentParts *parts, CrawlStore *store, const char *crawl_log, Buffer *error)
 {
     parts->store = store;
-    parts->news = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
     rate_gate_init(&parts->rate, parts->config->fetch_rate);
     byte_gate_init(&parts->answers, (size_t)parts->config->fetch_memory, wires_room, parts);
     byte_gate_init(&parts->spools, (size_t)parts->config->fetch_spool, NULL, NULL);
     byte_gate_init(&parts->results, (size_t)parts->config->store_memory, NULL, NULL);
     parts->gates = true;
-    Result rc = parts->news < 0 ? result_of_errno(errno) : site_parts_share(parts, error);
+    Result rc = site_parts_share(parts, error);
     if (rc == RESULT_OK && parts->config->scope_stay != STAY_ANYWHERE) {
         rc = stay_set_new(&parts->stay, (StayKind)parts->config->scope_stay);
     }
@@ -80,6 +94,11 @@ Result parts_new(AgentParts *parts, CrawlStore *store, const char *crawl_log, Bu
     }
     if (rc == RESULT_OK) {
         atomic_store(&parts->pages_final, stats_get(&parts->stats.pages));
+        if (parts->cluster != NULL) { /* nothing more is granted yet */
+            atomic_store(&parts->max_pages, parts->config->crawl_max_pages == 0
+                                                ? NO_PAGE_LIMIT
+                                                : stats_get(&parts->stats.pages));
+        }
         parts_configure(parts);
     }
     return rc;
@@ -91,7 +110,6 @@ Result parts_new(AgentParts *parts, CrawlStore *store, const char *crawl_log, Bu
 
 void parts_configure(AgentParts *parts)
 {
-    uint64_t most = (uint64_t)parts->config->crawl_max_pages;
     uint64_t pages = atomic_load(&parts->pages_final);
     size_t wanted = (size_t)parts->config->fetch_connections;
     size_t connections = wanted < parts->most_connections ? wanted : parts->most_connections;
@@ -101,11 +119,16 @@ void parts_configure(AgentParts *parts)
                  "RLIMIT_NOFILE (ulimit -n, LimitNOFILE=)",
                  "wanted=%zu connections=%zu", wanted, connections);
     }
-    uint64_t left = most == 0 ? connections : pages < most ? most - pages : 0;
-    atomic_store(&parts->max_pages, most);
     rate_gate_set(&parts->rate, parts->config->fetch_rate);
     atomic_store(&parts->connections, connections);
-    frontier_set_connections(parts->frontier, left < connections ? left : connections);
+    if (parts->cluster != NULL) {
+        cluster_wires_allow(parts); /* crawl.max_pages is the whole crawl's */
+    } else {
+        uint64_t most = (uint64_t)parts->config->crawl_max_pages;
+        uint64_t left = most == 0 ? connections : pages < most ? most - pages : 0;
+        atomic_store(&parts->max_pages, most == 0 ? NO_PAGE_LIMIT : most);
+        frontier_set_connections(parts->frontier, left < connections ? left : connections);
+    }
     frontier_change(parts->frontier, (size_t)parts->config->limits_workbench_memory);
 }
 
@@ -130,7 +153,17 @@ Result parts_start(AgentParts *parts)
     if (rc == RESULT_OK) {
         rc = ingest_start(parts->ingest);
     }
-    return rc == RESULT_OK ? scoring_start(parts->scoring, stats_get(&parts->stats.pages)) : rc;
+    if (rc == RESULT_OK) {
+        rc = scoring_start(parts->scoring, stats_get(&parts->stats.pages));
+    }
+    if (rc == RESULT_OK && parts->cluster != NULL) {
+        ClusterBonds bonds = {
+            .frontier = parts->frontier, .ingest = parts->ingest, .stats = &parts->stats};
+        uint64_t used[LEDGER_UNITS] = {[LEDGER_PAGES] = atomic_load(&parts->pages_final),
+                                       [LEDGER_BYTES] = stats_get(&parts->stats.bytes)};
+        cluster_part_begin(parts->cluster, &bonds, used);
+    }
+    return rc;
 }
 
 void parts_pause(AgentParts *parts, unsigned reasons)
@@ -198,6 +231,9 @@ void parts_stop(AgentParts *parts)
     }
     ingest_stop(parts->ingest);
     frontier_stop(parts->frontier);
+    if (parts->cluster != NULL) {
+        cluster_part_leave(parts->cluster);
+    }
 }
 
 void parts_delete(AgentParts *parts)
@@ -214,8 +250,12 @@ void parts_delete(AgentParts *parts)
     network_watch_delete(parts->network);
     parsing_delete(parts->parsing);
     classifier_delete(parts->classifier);
+    if (parts->cluster != NULL) {
+        cluster_part_leave(parts->cluster); /* it speaks to the next two */
+    }
     frontier_delete(parts->frontier);
     ingest_delete(parts->ingest);
+    cluster_part_delete(parts->cluster);
     sieve_close(parts->sieve.sieve);
     sieve_bloom_delete(parts->sieve.bloom);
     scoring_delete(parts->scoring);
@@ -248,4 +288,5 @@ void parts_delete(AgentParts *parts)
     if (parts->news >= 0) {
         (void)close(parts->news);
     }
+    mutex_destroy(&parts->limit_mutex);
 }

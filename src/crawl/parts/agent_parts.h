@@ -18,6 +18,7 @@
 #include "parse/host/ip_address.h"
 #include "page/archive.h"
 #include "rules/config.h"
+#include "crawl/cluster/cluster_part.h"
 #include "crawl/crawl_store.h"
 #include "rules/scope/denial_list.h"
 #include "fetch/transfer/fetcher.h"
@@ -35,13 +36,15 @@
 #include "ingest/chore/readmission.h"
 #include "ingest/chore/scoring.h"
 
-#define FETCHERS_MAX 64u
+#define FETCHERS_MAX  64u
+#define NO_PAGE_LIMIT UINT64_MAX
 
 /* Reasons for a pause; several may hold at once. */
 typedef enum PauseReason {
     PAUSE_DISK = 1,     /* it is nearly full, or a commit waits for room */
     PAUSE_OPERATOR = 2, /* somebody said so */
-    PAUSE_NETWORK = 4   /* our own network is out */
+    PAUSE_NETWORK = 4,  /* our own network is out */
+    PAUSE_CLUSTER = 8   /* other agents do not take what is for them */
 } PauseReason;
 
 typedef struct AgentParts {
@@ -88,6 +91,8 @@ typedef struct AgentParts {
     unsigned n_fetchers;
     size_t most_connections; /* for which there are file descriptors */
     size_t kept_connections; /* of one fetcher */
+    ClusterPart *cluster;    /* NULL: one agent alone */
+    Mutex limit_mutex;       /* RANK_STORE; of a cluster: guards max_pages against pages_final */
     RateGate rate;           /* fetch.rate */
     ByteGate spools;         /* bytes of long pages in files: more are cut */
     ByteGate answers;        /* bytes received and not yet parsed: fetchers wait */
@@ -96,11 +101,12 @@ typedef struct AgentParts {
     int news;                /* eventfd: something below changed */
     atomic_bool finished;    /* nothing is scheduled */
     atomic_bool draining;
-    atomic_bool stuck;          /* ingest waits for room on the disk */
-    atomic_bool failed;         /* nothing can be committed any more: to be stopped */
-    atomic_size_t outstanding;  /* visit states at the fetchers */
-    _Atomic uint64_t max_pages; /* crawl.max_pages and fetch.connections as they are now */
-    atomic_size_t connections;
+    atomic_bool stuck;            /* ingest waits for room on the disk */
+    atomic_bool failed;           /* nothing can be committed any more: to be stopped */
+    atomic_size_t outstanding;    /* visit states at the fetchers */
+    _Atomic uint64_t max_pages;   /* that may be fetched here; NO_PAGE_LIMIT */
+    _Atomic uint64_t max_bytes;   /* the same of a cluster; 0 = nothing was granted yet */
+    atomic_size_t connections;    /* fetch.connections as it is now */
     _Atomic uint64_t pages_final; /* answers to scheduled URLs: for max_pages */
     unsigned pauses;              /* PauseReasons that hold */
 } AgentParts;
@@ -108,6 +114,9 @@ typedef struct AgentParts {
 /* Determines the user agent and the addresses that may be connected to. Nothing is created yet.
  * RESULT_INVALID: error says what is missing. */
 Result parts_identify(AgentParts *parts, const Config *config, Buffer *error);
+/* With a [cluster] section: connects, and begins to join; parts->cluster has its state. news of
+ * parts tells of changes. */
+Result parts_join(AgentParts *parts, CrawlStore *store, Buffer *error);
 /* Builds everything else. After a failure parts_delete frees what was built; error holds one
  * sentence. */
 Result parts_new(AgentParts *parts, CrawlStore *store, const char *crawl_log, Buffer *error);

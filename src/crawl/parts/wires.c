@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include "base/thread/log.h"
+#include "crawl/parts/cluster_wires.h"
 
 void wires_ring(AgentParts *parts)
 {
@@ -76,7 +77,12 @@ static void wire_answered(void *context, VisitState *asker)
 static void count_page(AgentParts *parts, const FetchResult *result)
 {
     uint64_t most = atomic_load(&parts->max_pages);
-    if (most == 0 || !result->request.has_page || !result->final || result->answer.status < 100) {
+    if (most == NO_PAGE_LIMIT || !result->request.has_page || !result->final ||
+        result->answer.status < 100) {
+        return;
+    }
+    if (parts->cluster != NULL) {
+        cluster_wires_count(parts);
         return;
     }
     uint64_t pages = atomic_fetch_add(&parts->pages_final, 1) + 1;
@@ -244,13 +250,16 @@ void wires_moves(void *context)
 
 FrontierSinks wires_of_frontier(AgentParts *parts)
 {
+    bool shares = parts->cluster != NULL;
     return (FrontierSinks){.context = parts,
                            .resolve = wire_resolve,
                            .fetch = wire_fetch,
                            .drop = wire_drop,
                            .unresolved = wire_unresolved,
                            .placed = wire_placed,
-                           .failed = wire_failed};
+                           .failed = wire_failed,
+                           .want = shares ? cluster_wires_want : NULL,
+                           .release = shares ? cluster_wires_release : NULL};
 }
 
 FetcherSinks wires_of_fetcher(AgentParts *parts)
@@ -267,6 +276,7 @@ IngestSinks wires_of_ingest(AgentParts *parts)
     return (IngestSinks){.context = parts,
                          .committed = wire_committed,
                          .finished = wire_finished,
+                         .quiet = parts->cluster == NULL ? NULL : cluster_wires_quiet,
                          .hungry = wires_hungry,
                          .stuck = wire_stuck,
                          .failed = wire_failed};

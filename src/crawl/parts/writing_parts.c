@@ -69,7 +69,7 @@ static Result repair_log(const AgentParts *parts, const char *crawl_log)
     return rc == RESULT_OK ? crawl_log_repair(parts->store->directory, crawl_log, serial) : rc;
 }
 
-static Result build_ingest(AgentParts *parts, const char *crawl_log)
+static Result build_ingest(AgentParts *parts, const char *crawl_log, Buffer *error)
 {
     const Config *config = parts->config;
     Result rc = config->log_crawl ? repair_log(parts, crawl_log) : RESULT_OK;
@@ -115,6 +115,9 @@ static Result build_ingest(AgentParts *parts, const char *crawl_log)
     if (rc == RESULT_OK) {
         chore = orders_chore(parts->orders);
         ingest_add_chore(parts->ingest, &chore);
+    }
+    if (rc == RESULT_OK && parts->cluster != NULL) {
+        rc = cluster_part_open(parts->cluster, parts->ingest, &parts->results, error);
     }
     if (rc == RESULT_OK && scoring_chore(parts->scoring, &chore)) {
         ingest_add_chore(parts->ingest, &chore);
@@ -204,7 +207,7 @@ Result writing_parts_new(AgentParts *parts, const char *crawl_log, Buffer *error
         rc = build_scoring(parts, error);
     }
     if (rc == RESULT_OK) {
-        rc = build_ingest(parts, crawl_log);
+        rc = build_ingest(parts, crawl_log, error);
     }
     if (rc == RESULT_OK) {
         rc = build_sieve(parts, error);

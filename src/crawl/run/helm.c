@@ -207,19 +207,47 @@ static bool is_finished(Helm *helm)
     return true;
 }
 
-static void check_limits(Helm *helm, MonoTime now)
+/* A crawl on several machines ends when nothing is left anywhere, or a limit of all is used up. */
+static void check_cluster(Helm *helm, bool finished, MonoTime now)
+{
+    ClusterPart *cluster = helm->parts->cluster;
+    cluster_part_set_settled(cluster, finished);
+    cluster_part_set_tail(cluster, !mono_before(now, tail_end(helm)));
+    if (cluster_part_state(cluster) == CLUSTER_OUT && !helm->stopping) {
+        Buffer why;
+        buffer_init(&why, BUFFER_NO_LIMIT);
+        cluster_part_text(cluster, &why);
+        LOG_ERROR("cluster", "this agent is out", "reason=\"%s\"", buffer_string(&why));
+        buffer_destroy(&why);
+        helm_stop(helm, EXIT_DIRECTORY,
+                  "stopped: this agent may not go on in its cluster; the log says why", now);
+    } else if (cluster_part_verdict(cluster) == END_FINISHED) {
+        helm_stop(helm, EXIT_FINISHED, "finished, nothing is left to fetch at any agent", now);
+    } else if (cluster_part_verdict(cluster) == END_LIMIT) {
+        helm_stop(helm, EXIT_PAGE_LIMIT, "stopped at a limit of all agents together", now);
+    }
+}
+
+/* Other agents do not take what is for them, or what was granted of crawl.max_bytes is used up. */
+static unsigned look_at_cluster(const Helm *helm)
+{
+    AgentParts *parts = helm->parts;
+    const Config *config = helm->options->config;
+    if (parts->cluster == NULL) {
+        return 0;
+    }
+    bool full = cluster_part_is_full(parts->cluster, (uint64_t)config->cluster_outbox);
+    bool spent = config->crawl_max_bytes > 0 &&
+                 stats_get(&parts->stats.bytes) >= atomic_load(&parts->max_bytes);
+    return full || spent ? PAUSE_CLUSTER : 0u;
+}
+
+/* Limits of one agent alone. */
+static void check_own_limits(Helm *helm, MonoTime now)
 {
     const Config *config = helm->options->config;
     const Stats *stats = &helm->parts->stats;
-    int64_t run_ms = mono_ms_between(helm->start, now);
-    int64_t total_ms = run_ms + (int64_t)helm->elapsed_before_ms;
-    if (atomic_load(&helm->parts->failed)) {
-        helm_stop(helm, EXIT_IO,
-                  "stopped: the directory cannot be read or written; the log says why", now);
-    } else if (is_without_names(helm)) {
-        helm_stop(helm, EXIT_NETWORK,
-                  "stopped: no name server answers (dns.servers, or /etc/resolv.conf)", now);
-    } else if (is_finished(helm)) {
+    if (is_finished(helm)) {
         helm_stop(helm, EXIT_FINISHED, "finished, nothing is left to fetch", now);
     } else if (config->crawl_max_pages > 0 &&
                stats_get(&stats->pages) >= (uint64_t)config->crawl_max_pages) {
@@ -227,17 +255,36 @@ static void check_limits(Helm *helm, MonoTime now)
     } else if (config->crawl_max_bytes > 0 &&
                stats_get(&stats->bytes) >= (uint64_t)config->crawl_max_bytes) {
         helm_stop(helm, EXIT_PAGE_LIMIT, "stopped at crawl.max_bytes", now);
-    } else if (config->crawl_max_duration > 0 && run_ms >= config->crawl_max_duration) {
-        helm_stop(helm, EXIT_TIME_LIMIT, "stopped at crawl.max_duration", now);
-    } else if (config->crawl_max_total_duration > 0 &&
-               total_ms >= config->crawl_max_total_duration) {
-        helm_stop(helm, EXIT_TIME_LIMIT,
-                  "stopped at crawl.max_total_duration, which counts all runs", now);
     } else if (!mono_before(now, tail_end(helm))) {
         helm_stop(
             helm, EXIT_TAIL,
             "stopped at limits.tail: only hosts that have failed were left; they stay scheduled",
             now);
+    }
+}
+
+static void check_failures(Helm *helm, MonoTime now)
+{
+    if (atomic_load(&helm->parts->failed)) {
+        helm_stop(helm, EXIT_IO,
+                  "stopped: the directory cannot be read or written; the log says why", now);
+    } else if (is_without_names(helm)) {
+        helm_stop(helm, EXIT_NETWORK,
+                  "stopped: no name server answers (dns.servers, or /etc/resolv.conf)", now);
+    }
+}
+
+static void check_times(Helm *helm, MonoTime now)
+{
+    const Config *config = helm->options->config;
+    int64_t run_ms = mono_ms_between(helm->start, now);
+    int64_t total_ms = run_ms + (int64_t)helm->elapsed_before_ms;
+    if (config->crawl_max_duration > 0 && run_ms >= config->crawl_max_duration) {
+        helm_stop(helm, EXIT_TIME_LIMIT, "stopped at crawl.max_duration", now);
+    } else if (config->crawl_max_total_duration > 0 &&
+               total_ms >= config->crawl_max_total_duration) {
+        helm_stop(helm, EXIT_TIME_LIMIT,
+                  "stopped at crawl.max_total_duration, which counts all runs", now);
     } else if (config->crawl_disk_full_exit && monitor_disk_low(helm->monitor)) {
         helm_stop(helm, EXIT_DISK_LIMIT, "stopped because the disk is nearly full", now);
     }
@@ -245,7 +292,8 @@ static void check_limits(Helm *helm, MonoTime now)
 
 void helm_tick(Helm *helm, MonoTime now)
 {
-    unsigned reasons = look_at_disk(helm) | (helm->held ? PAUSE_OPERATOR : 0u);
+    unsigned reasons =
+        look_at_disk(helm) | look_at_cluster(helm) | (helm->held ? PAUSE_OPERATOR : 0u);
     if (!helm->stopping) {
         WallTime wall = wall_now();
         network_look_at_clock(&helm->network, now, wall);
@@ -254,7 +302,13 @@ void helm_tick(Helm *helm, MonoTime now)
     }
     parts_pause(helm->parts, reasons);
     note_tail(helm, now);
-    check_limits(helm, now);
+    check_failures(helm, now);
+    if (helm->parts->cluster != NULL) {
+        check_cluster(helm, is_finished(helm), now);
+    } else {
+        check_own_limits(helm, now);
+    }
+    check_times(helm, now);
     if (helm->stopping && !helm->forced && !mono_before(now, helm->grace_end)) {
         helm->forced = true; /* the grace is over: what is in flight is fetched again */
         parts_abort(helm->parts);
@@ -271,6 +325,9 @@ MonoTime helm_next(const Helm *helm, MonoTime now)
     int64_t of_run = helm->options->config->crawl_max_duration;
     int64_t of_all = helm->options->config->crawl_max_total_duration;
     MonoTime next = tail_end(helm);
+    if (helm->parts->cluster != NULL && !mono_before(now, next)) {
+        next = MONO_NEVER; /* it has been told */
+    }
     if (of_run > 0) {
         next = sooner(next, mono_add_ms(helm->start, of_run));
     }

@@ -75,5 +75,10 @@ void parts_sample(AgentParts *parts, StatusSample *s)
     if (s->state == STATE_RUNNING && parts->pauses != 0) {
         s->state = STATE_PAUSED;
     }
+    s->clustered = parts->cluster != NULL;
+    if (s->clustered) {
+        cluster_part_figures(parts->cluster, &s->cluster);
+        s->cluster_full = (parts->pauses & PAUSE_CLUSTER) != 0;
+    }
     s->held = (parts->pauses & PAUSE_OPERATOR) != 0;
 }

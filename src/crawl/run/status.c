@@ -73,7 +73,11 @@ const char *status_limit(const StatusSample *before, const StatusSample *now)
     double writer = (double)busy_us / us;
     bool out = now->network.state == OUTAGE_OUT || now->resolver.outage == OUTAGE_OUT;
     if (now->disk_low || now->state == STATE_PAUSED || out) {
-        return now->disk_low ? "disk" : now->held ? "operator" : out ? "network" : "none";
+        return now->disk_low       ? "disk"
+               : now->held         ? "operator"
+               : out               ? "network"
+               : now->cluster_full ? "cluster"
+                                   : "none";
     }
     if (now->urls_queued == 0) {
         return now->continuous ? "schedule" : "seeds";
@@ -103,6 +107,9 @@ const char *status_limit(const StatusSample *before, const StatusSample *now)
     }
     if (now->frontier.resolving > now->frontier.front) {
         return "dns";
+    }
+    if (now->clustered && now->frontier.acquired == 0 && now->cluster.node.wanted > 0) {
+        return "cluster";
     }
     if (now->frontier.front > 0) {
         return "politeness";
@@ -259,6 +266,22 @@ static void emit_counters(const StatusSample *now, Buffer *out, FieldSink sink)
     sink(out, "cpu_s", FIELD_REAL, NULL, 0, (double)now->cpu_ms / 1000);
 }
 
+static void emit_cluster(const StatusSample *now, Buffer *out, FieldSink sink)
+{
+    const ClusterFigures *c = &now->cluster;
+    sink(out, "agent", FIELD_INTEGER, NULL, c->agent, 0);
+    sink(out, "leases", FIELD_INTEGER, NULL, c->node.held, 0);
+    sink(out, "leases_wanted", FIELD_INTEGER, NULL, c->node.wanted, 0);
+    sink(out, "lease_messages", FIELD_INTEGER, NULL, c->node.lease_messages, 0);
+    sink(out, "lease_bytes", FIELD_INTEGER, NULL, c->node.lease_bytes, 0);
+    sink(out, "outbox_bytes", FIELD_INTEGER, NULL, c->outbox_bytes, 0);
+    sink(out, "inbox_bytes", FIELD_INTEGER, NULL, c->inbox_bytes, 0);
+    sink(out, "blocks_sent", FIELD_INTEGER, NULL, c->node.sent, 0);
+    sink(out, "blocks_repeated", FIELD_INTEGER, NULL, c->node.repeated, 0);
+    sink(out, "blocks_refused", FIELD_INTEGER, NULL, c->node.refused, 0);
+    sink(out, "agents_away", FIELD_INTEGER, NULL, c->node.agents_away, 0);
+}
+
 static void emit(const StatusSample *before, const StatusSample *now, Buffer *out, FieldSink sink)
 {
     emit_progress(before, now, out, sink);
@@ -266,6 +289,9 @@ static void emit(const StatusSample *before, const StatusSample *now, Buffer *ou
     emit_counters(now, out, sink);
     emit_walls(now, out, sink);
     emit_answers(now, out, sink);
+    if (now->clustered) {
+        emit_cluster(now, out, sink);
+    }
     sink(out, "limit", FIELD_TEXT, status_limit(before, now), 0, 0);
 }
 

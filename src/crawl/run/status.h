@@ -10,6 +10,7 @@
 #include <stdio.h>
 
 #include "base/memory/buffer.h"
+#include "crawl/cluster/cluster_part.h"
 #include "base/core/clock.h"
 #include "frontier/distributor/frontier.h"
 #include "fetch/dns/resolver.h"
@@ -99,13 +100,17 @@ typedef struct StatusSample {
     bool disk_low;
     OutageReport network; /* of transfers; of names, resolver has it */
     bool held;            /* paused by an operator */
+    bool clustered;       /* an agent among others: the next count */
+    bool cluster_full;    /* others do not take what is for them */
+    ClusterFigures cluster;
 } StatusSample;
 
 const char *crawl_state_name(CrawlState state);
 /* Which part binds, from what was measured between two samples: politeness dns connections parser
  * writer disk memory bandwidth operator (it is paused) network (ours is out) seeds schedule
  * (nothing is due) retries (all that is left has failed and waits) shares (what is due is of hosts
- * that are new or fail, and those have all the connections that they may have) none. */
+ * that are new or fail, and those have all the connections that they may have) cluster
+ * (other agents, or the server) none. */
 const char *status_limit(const StatusSample *before, const StatusSample *now);
 /* Whether all hosts that are left have failed and wait for a retry. */
 bool status_only_waits(const StatusSample *now);

@@ -152,6 +152,22 @@ static const Metric metrics[] = {
      "Transactions that read the database, of all programs"},
     {"db_reader_age_s", "ragno_database_reader_oldest_seconds", NULL, GAUGE, 1,
      "How long the oldest of them has kept freed pages from being used again"},
+    {"leases", "ragno_leases", NULL, GAUGE, 1, "Shared addresses that this agent may use"},
+    {"leases_wanted", "ragno_leases_wanted", NULL, GAUGE, 1,
+     "Shared addresses that it has something for and waits for"},
+    {"lease_messages", "ragno_lease_messages_total", NULL, COUNTER, 1, "Messages about these"},
+    {"lease_bytes", "ragno_lease_memory_bytes", NULL, GAUGE, 1, "Memory of leases"},
+    {"outbox_bytes", "ragno_outbox_bytes", NULL, GAUGE, 1,
+     "Links for other agents that wait on the disk (cluster.outbox)"},
+    {"inbox_bytes", "ragno_inbox_bytes", NULL, GAUGE, 1,
+     "Links of other agents that wait for their commit"},
+    {"blocks_sent", "ragno_blocks_sent_total", NULL, COUNTER, 1, "Messages with links, sent"},
+    {"blocks_repeated", "ragno_blocks_repeated_total", NULL, COUNTER, 1,
+     "Of these, sent again because no answer came"},
+    {"blocks_refused", "ragno_blocks_refused_total", NULL, COUNTER, 1,
+     "Messages of others that were refused, and ours by others"},
+    {"agents_away", "ragno_agents_away", NULL, GAUGE, 1,
+     "Agents that something waits for and that are not there"},
     {"disk_free_bytes", "ragno_disk_free_bytes", NULL, GAUGE, 1, "Free in the crawl's directory"},
     {"cpu_s", "ragno_cpu_seconds_total", NULL, COUNTER, 1, "CPU time of this run"},
     {"elapsed_s", "ragno_elapsed_seconds", NULL, GAUGE, 1, "Time crawled, all runs together"}};
@@ -159,13 +175,13 @@ static const Metric metrics[] = {
 #define N_METRICS (sizeof metrics / sizeof *metrics)
 
 /* Fields that are told otherwise, or are means of others. */
-static const char *const others[] = {"pid",   "db_reader_pid", "time",        "state",
+static const char *const others[] = {"pid",   "db_reader_pid", "time",        "state",  "agent",
                                      "limit", "pages_s",       "pages_s_avg", "bytes_s"};
 
 static const char *const states[] = {"running", "paused", "stopping", "stopped", "finished", NULL};
 static const char *const limits[] = {
     "politeness", "connections", "shares",  "dns",   "parser",   "writer",  "disk", "memory",
-    "bandwidth",  "operator",    "network", "seeds", "schedule", "retries", "none", NULL};
+    "bandwidth",  "operator",    "network", "seeds", "schedule", "retries", "cluster", "none", NULL};
 
 bool web_metrics_knows(const char *field)
 {

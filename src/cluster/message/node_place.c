@@ -1,0 +1,60 @@
+#include "cluster/message/node_place.h"
+
+#include "store/lmdb/lmdb_result.h"
+
+static char identity_key[] = "cluster_identity";
+static char table_key[] = "cluster_table";
+
+static MDB_val key_of(char *name, size_t size)
+{
+    return (MDB_val){.mv_size = size - 1, .mv_data = name};
+}
+
+Result node_place_read(MDB_txn *txn, MDB_dbi crawl, NodeIdentity *identity, ClusterTable *table)
+{
+    MDB_val key = key_of(identity_key, sizeof identity_key);
+    MDB_val value;
+    *identity = (NodeIdentity){.known = false, .self = CLUSTER_NOBODY};
+    int code = mdb_get(txn, crawl, &key, &value);
+    Result rc = code == MDB_NOTFOUND  ? RESULT_OK
+                : code == MDB_SUCCESS ? member_identity_read(identity, value.mv_data, value.mv_size)
+                                      : lmdb_result(code, "get cluster_identity");
+    if (rc != RESULT_OK) {
+        return rc;
+    }
+    key = key_of(table_key, sizeof table_key);
+    code = mdb_get(txn, crawl, &key, &value);
+    return code == MDB_NOTFOUND  ? RESULT_OK
+           : code == MDB_SUCCESS ? cluster_table_read(table, value.mv_data, value.mv_size)
+                                 : lmdb_result(code, "get cluster_table");
+}
+
+static Result put(MDB_txn *txn, MDB_dbi crawl, MDB_val key, const Buffer *bytes)
+{
+    MDB_val value = {.mv_size = bytes->length, .mv_data = bytes->data};
+    return lmdb_result(mdb_put(txn, crawl, &key, &value, 0), "put the cluster's place");
+}
+
+Result node_place_write_identity(MDB_txn *txn, MDB_dbi crawl, const NodeIdentity *identity)
+{
+    Buffer bytes;
+    buffer_init(&bytes, BUFFER_NO_LIMIT);
+    Result rc = member_identity_write(identity, &bytes);
+    if (rc == RESULT_OK) {
+        rc = put(txn, crawl, key_of(identity_key, sizeof identity_key), &bytes);
+    }
+    buffer_destroy(&bytes);
+    return rc;
+}
+
+Result node_place_write_table(MDB_txn *txn, MDB_dbi crawl, const ClusterTable *table)
+{
+    Buffer bytes;
+    buffer_init(&bytes, BUFFER_NO_LIMIT);
+    Result rc = cluster_table_write(table, &bytes);
+    if (rc == RESULT_OK) {
+        rc = put(txn, crawl, key_of(table_key, sizeof table_key), &bytes);
+    }
+    buffer_destroy(&bytes);
+    return rc;
+}

@@ -1,0 +1,20 @@
+/* Node place: what a directory keeps of its cluster.
+ *
+ * What: two values of the table `crawl`: which agent the directory is (NodeIdentity, key
+ * "cluster_identity"), and the newest cluster table that it has seen (key "cluster_table"). A
+ * directory without them has never been in a cluster.
+ * Threads: the one with the transaction.
+ * Errors: RESULT_DAMAGED; RESULT_FULL and RESULT_IO of LMDB; RESULT_MEMORY. */
+#ifndef CLUSTER_MESSAGE_NODE_PLACE_H
+#define CLUSTER_MESSAGE_NODE_PLACE_H
+
+#include <lmdb.h>
+
+#include "cluster/message/membership.h"
+
+/* identity->known is false, and table->epoch 0, when there is none. */
+Result node_place_read(MDB_txn *txn, MDB_dbi crawl, NodeIdentity *identity, ClusterTable *table);
+Result node_place_write_identity(MDB_txn *txn, MDB_dbi crawl, const NodeIdentity *identity);
+Result node_place_write_table(MDB_txn *txn, MDB_dbi crawl, const ClusterTable *table);
+
+#endif

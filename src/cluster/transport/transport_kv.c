@@ -1,0 +1,143 @@
+#include "cluster/transport/transport_kv.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/memory/base64.h"
+
+/* err_code of the server's answers */
+#define NO_STREAM      10059u
+#define NO_MESSAGE     10037u
+#define WRONG_REVISION 10071u
+#define NAME_IN_USE    10058u
+
+void kv_subject_of_look(const char *crawl, char subject[KV_SUBJECT_BYTES])
+{
+    (void)snprintf(subject, KV_SUBJECT_BYTES, "$JS.API.STREAM.MSG.GET.KV_ragno_%s", crawl);
+}
+
+void kv_subject_of_making(const char *crawl, char subject[KV_SUBJECT_BYTES])
+{
+    (void)snprintf(subject, KV_SUBJECT_BYTES, "$JS.API.STREAM.CREATE.KV_ragno_%s", crawl);
+}
+
+void kv_subject_of_key(const char *crawl, const char *key, char subject[KV_SUBJECT_BYTES])
+{
+    (void)snprintf(subject, KV_SUBJECT_BYTES, "$KV.ragno_%s.%s", crawl, key);
+}
+
+const char *kv_key_of_subject(const char *crawl, const char *subject)
+{
+    char head[KV_SUBJECT_BYTES];
+    kv_subject_of_key(crawl, "", head);
+    size_t length = strlen(head);
+    return strncmp(subject, head, length) == 0 ? subject + length : NULL;
+}
+
+Result kv_write_look(const char *crawl, const char *key, Buffer *out)
+{
+    char subject[KV_SUBJECT_BYTES];
+    kv_subject_of_key(crawl, key, subject);
+    return buffer_printf(out, "{\"last_by_subj\":\"%s\"}", subject);
+}
+
+/* As other programs make buckets, so that their tools show it. */
+Result kv_write_making(const char *crawl, unsigned replicas, Buffer *out)
+{
+    return buffer_printf(out,
+                         "{\"name\":\"KV_ragno_%s\",\"subjects\":[\"$KV.ragno_%s.>\"],"
+                         "\"retention\":\"limits\",\"storage\":\"file\",\"discard\":\"new\","
+                         "\"max_msgs_per_subject\":1,\"max_consumers\":-1,\"max_msgs\":-1,"
+                         "\"max_bytes\":-1,\"max_age\":0,\"max_msg_size\":-1,"
+                         "\"duplicate_window\":120000000000,\"num_replicas\":%u,"
+                         "\"allow_rollup_hdrs\":true,\"deny_delete\":true,\"allow_direct\":true}",
+                         crawl, crawl, replicas);
+}
+
+/* ---- answers --------------------------------------------------------------------------------- */
+
+/* The number behind "name": in JSON whose numbers are never inside of strings; 0: there is none. */
+static uint64_t number_of(const char *text, const char *name)
+{
+    const char *place = strstr(text, name);
+    if (place == NULL) {
+        return 0;
+    }
+    place += strlen(name);
+    place += strspn(place, " ");
+    return strtoull(place, NULL, 10);
+}
+
+/* The string behind "name":, without escapes; its length in *length. */
+static const char *string_of(const char *text, const char *name, size_t *length)
+{
+    const char *place = strstr(text, name);
+    if (place == NULL) {
+        return NULL;
+    }
+    place += strlen(name);
+    place += strspn(place, " ");
+    if (*place != '"') {
+        return NULL;
+    }
+    place++;
+    *length = strcspn(place, "\"\\");
+    return place[*length] == '"' ? place : NULL;
+}
+
+static KvAnswer failed(const char *text)
+{
+    KvAnswer answer = {.kind = KV_FAILED};
+    size_t length = 0;
+    const char *words = string_of(text, "\"description\":", &length);
+    if (words == NULL) {
+        words = "an answer that is not understood";
+        length = strlen(words);
+    }
+    (void)snprintf(answer.text, sizeof answer.text, "%.*s", (int)(length < 150 ? length : 150),
+                   words);
+    return answer;
+}
+
+static bool is_error(const char *text)
+{
+    return strstr(text, "\"error\":") != NULL;
+}
+
+KvAnswer kv_read_look(const char *text, Buffer *value)
+{
+    size_t length = 0;
+    uint64_t code = number_of(text, "\"err_code\":");
+    if (is_error(text)) {
+        return code == NO_MESSAGE  ? (KvAnswer){.kind = KV_NONE}
+               : code == NO_STREAM ? (KvAnswer){.kind = KV_NO_BUCKET}
+                                   : failed(text);
+    }
+    uint64_t revision = number_of(text, "\"seq\":");
+    const char *data = string_of(text, "\"data\":", &length);
+    if (revision == 0 || strstr(text, "\"message\":") == NULL) {
+        return failed(text);
+    }
+    if (data != NULL && base64_read(value, data, length, BASE64_STANDARD) != RESULT_OK) {
+        return failed(text);
+    }
+    return (KvAnswer){.kind = KV_VALUE, .revision = revision};
+}
+
+KvAnswer kv_read_put(const char *text)
+{
+    if (is_error(text)) {
+        return number_of(text, "\"err_code\":") == WRONG_REVISION ? (KvAnswer){.kind = KV_CONFLICT}
+                                                                  : failed(text);
+    }
+    uint64_t revision = number_of(text, "\"seq\":");
+    return revision == 0 ? failed(text) : (KvAnswer){.kind = KV_STORED, .revision = revision};
+}
+
+/* One that is there with other settings, because an operator made it, is as good. */
+KvAnswer kv_read_making(const char *text)
+{
+    bool there = !is_error(text) || number_of(text, "\"err_code\":") == NAME_IN_USE;
+    return there ? (KvAnswer){.kind = KV_MADE} : failed(text);
+}

@@ -1,0 +1,215 @@
+#include "command/cluster/cluster_command.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/random.h>
+
+#include "cluster/desk/table_keeper.h"
+#include "command/cluster/cluster_client.h"
+#include "command/cluster/cluster_report.h"
+#include "crawl/command_option.h"
+#include "crawl/exit_status.h"
+#include "parse/host/domain.h"
+#include "rules/config_cluster.h"
+
+static int usage(FILE *out, int status)
+{
+    (void)fputs(
+        "usage: ragno cluster init --agents N [SERVER]   makes a crawl for N agents (1 to 4096)\n"
+        "       ragno cluster status [SERVER]            how all agents do\n"
+        "SERVER: -c FILE with a [cluster] section, or\n"
+        "       --url URL --name NAME [--credentials FILE] [--tls-authority FILE]\n"
+        "       [--tls-certificate FILE --tls-key FILE] [--replicas N]\n",
+        out);
+    return status;
+}
+
+static Result set(Config *config, const char *name, const char *value, Buffer *error)
+{
+    return options_set(&config->options, name, value, "command line", error);
+}
+
+/* The server's options of the command line. *agents: the word behind --agents. */
+static Result read_line(Config *config, int argc, char **argv, const char **agents, Buffer *error)
+{
+    static const char *const names[][2] = {
+        {"--url", "cluster.url"},
+        {"--name", "cluster.name"},
+        {"--credentials", "cluster.credentials"},
+        {"--tls-authority", "cluster.tls_authority"},
+        {"--tls-certificate", "cluster.tls_certificate"},
+        {"--tls-key", "cluster.tls_key"},
+        {"--replicas", "cluster.replicas"},
+    };
+    Result rc = RESULT_OK;
+    for (int i = 2; i < argc && rc == RESULT_OK; i++) {
+        const char *value = NULL;
+        if (strcmp(argv[i], "-c") == 0 && i + 1 < argc) {
+            rc = options_load(&config->options, argv[++i], error);
+            continue;
+        }
+        value = command_option("--agents", argc, argv, &i);
+        if (value != NULL) {
+            *agents = value;
+            continue;
+        }
+        for (size_t k = 0; k < sizeof names / sizeof *names && value == NULL; k++) {
+            value = command_option(names[k][0], argc, argv, &i);
+            rc = value == NULL ? rc : set(config, names[k][1], value, error);
+        }
+        if (value == NULL) {
+            (void)buffer_printf(error, "unexpected '%s'", argv[i]);
+            rc = RESULT_INVALID;
+        }
+    }
+    return rc;
+}
+
+static Result check(const Config *config, Buffer *error)
+{
+    const char *name = NULL;
+    Buffer what;
+    if (*config->cluster_url == '\0') {
+        (void)buffer_append_string(error, "which server? give --url and --name, or -c FILE");
+        return RESULT_INVALID;
+    }
+    buffer_init(&what, 4096);
+    Result rc = config_cluster_check(config, &name, &what);
+    if (rc != RESULT_OK) {
+        (void)buffer_printf(error, "%s: %s", name, buffer_string(&what));
+    }
+    buffer_destroy(&what);
+    return rc;
+}
+
+/* A table is put only where none is. */
+static Result init_cluster(const Config *config, uint32_t agents, Buffer *error)
+{
+    ClusterClient client;
+    ClusterTable table;
+    Buffer bytes;
+    uint8_t uuid[CLUSTER_UUID_BYTES];
+    cluster_table_init(&table);
+    buffer_init(&bytes, BUFFER_NO_LIMIT);
+    Result rc = getrandom(uuid, sizeof uuid, 0) == (ssize_t)sizeof uuid ? RESULT_OK : RESULT_IO;
+    if (rc == RESULT_OK) {
+        rc = cluster_table_create(&table, uuid, domain_list_sha1(), agents);
+    }
+    if (rc == RESULT_OK) {
+        rc = cluster_table_write(&table, &bytes);
+    }
+    cluster_table_destroy(&table);
+    if (rc != RESULT_OK) {
+        (void)buffer_printf(error, "the table cannot be made: %s", result_name(rc));
+        buffer_destroy(&bytes);
+        return rc;
+    }
+    rc = cluster_client_open(&client, config, error);
+    if (rc == RESULT_OK) {
+        Buffer value;
+        uint64_t revision = 0;
+        buffer_init(&value, BUFFER_NO_LIMIT);
+        rc = cluster_client_get(&client, TABLE_KEY, &value, &revision, error);
+        if (rc == RESULT_OK) {
+            rc = revision > 0 ? RESULT_EXISTS
+                              : cluster_client_put(&client, TABLE_KEY, &bytes, 0, error);
+        }
+        buffer_destroy(&value);
+    }
+    if (rc == RESULT_EXISTS) {
+        (void)buffer_printf(error, "there is a cluster \"%s\" at this server already",
+                            config->cluster_name);
+    }
+    cluster_client_close(&client);
+    buffer_destroy(&bytes);
+    return rc;
+}
+
+static int init_main(const Config *config, const char *word)
+{
+    Buffer error;
+    char *end = NULL;
+    unsigned long agents = word == NULL ? 0 : strtoul(word, &end, 10);
+    if (agents < 1 || agents > SLOT_COUNT || *end != '\0') {
+        return usage(stderr, EXIT_USAGE);
+    }
+    buffer_init(&error, BUFFER_NO_LIMIT);
+    Result rc = init_cluster(config, (uint32_t)agents, &error);
+    if (rc != RESULT_OK) {
+        (void)fprintf(stderr, "ragno cluster: %s\n",
+                      error.length > 0 ? buffer_string(&error) : result_name(rc));
+    } else {
+        (void)printf("cluster \"%s\" of %lu agents is made; give each its own directory and the "
+                     "same [cluster] section\n",
+                     config->cluster_name, agents);
+    }
+    buffer_destroy(&error);
+    return rc == RESULT_OK ? EXIT_FINISHED : rc == RESULT_EXISTS ? EXIT_NEGATIVE : EXIT_NETWORK;
+}
+
+static int run(Config *config, int argc, char **argv)
+{
+    const char *agents = NULL;
+    Buffer error;
+    buffer_init(&error, BUFFER_NO_LIMIT);
+    Result rc = read_line(config, argc, argv, &agents, &error);
+    if (rc == RESULT_OK) {
+        rc = check(config, &error);
+    }
+    int status = EXIT_USAGE;
+    if (rc != RESULT_OK) {
+        (void)fprintf(stderr, "ragno cluster: %s\n",
+                      error.length > 0 ? buffer_string(&error) : result_name(rc));
+    } else if (strcmp(argv[1], "init") == 0) {
+        status = init_main(config, agents);
+    } else {
+        status = cluster_report_print(config, "cluster", stdout);
+    }
+    buffer_destroy(&error);
+    return status;
+}
+
+int cluster_main(int argc, char **argv)
+{
+    Config config;
+    const char *word = argc > 1 ? argv[1] : "";
+    if (strcmp(word, "--help") == 0 || strcmp(word, "-h") == 0) {
+        return usage(stdout, 0);
+    }
+    if (strcmp(word, "init") != 0 && strcmp(word, "status") != 0) {
+        return usage(stderr, EXIT_USAGE);
+    }
+    if (config_init(&config) != RESULT_OK) {
+        return EXIT_INTERNAL;
+    }
+    int status = run(&config, argc, argv);
+    config_destroy(&config);
+    return status;
+}
+
+/* nats://HOST:PORT/NAME becomes --url nats://HOST:PORT --name NAME. */
+int cluster_status_main(int argc, char **argv)
+{
+    char *url = strdup(argv[1]);
+    char *slash = url == NULL ? NULL : strrchr(url, '/');
+    int status = EXIT_USAGE;
+    if (slash == NULL || slash[-1] == '/' || slash[1] == '\0') {
+        (void)fputs("ragno status: expected nats://HOST:PORT/NAME, or the directory of a crawl\n",
+                    stderr);
+    } else {
+        *slash = '\0';
+        char init[] = "cluster";
+        char word[] = "status";
+        char url_word[] = "--url";
+        char name_word[] = "--name";
+        char *words[16] = {init, word, url_word, url, name_word, slash + 1};
+        int n = 6;
+        for (int i = 2; i < argc && n < 15; i++) {
+            words[n++] = argv[i];
+        }
+        status = cluster_main(n, words);
+    }
+    free(url);
+    return status;
+}

@@ -1,0 +1,93 @@
+#include "crawl/cluster/cluster_options.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/random.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/core/hash.h"
+
+#define FETCH_SLACK_MS   2000 /* from the decision to fetch until the clock of the fetch begins */
+#define CONFIRM_MOST_MS  10000
+#define CONFIRM_LEAST_MS 3000
+#define MESSAGE_BYTES    16384u
+#define MESSAGE_AGE_MS   10000
+#define ANSWER_MS        10000
+#define ADDRESSES_MOST   1000000u
+
+uint64_t cluster_luck(void)
+{
+    uint64_t luck = 0;
+    if (getrandom(&luck, sizeof luck, 0) != (ssize_t)sizeof luck) {
+        luck = hash_mix((uint64_t)wall_now().us ^ (uint64_t)getpid());
+    }
+    return luck;
+}
+
+/* The number of this machine, if it has one. */
+static void read_machine(char text[40])
+{
+    FILE *file = fopen("/etc/machine-id", "re");
+    (void)snprintf(text, 40, "unknown");
+    if (file != NULL) {
+        if (fscanf(file, "%32[0-9a-f]", text) != 1) {
+            (void)snprintf(text, 40, "unknown");
+        }
+        (void)fclose(file);
+    }
+}
+
+void cluster_names_of(const char *directory, ClusterNames *names)
+{
+    struct stat status = {.st_ino = 0};
+    char machine[40];
+    char host[64] = "";
+    char *path = realpath(directory, NULL);
+    read_machine(machine);
+    (void)gethostname(host, sizeof host - 1);
+    (void)stat(directory, &status);
+    /* Without a number of the machine nothing proves that another process has ended. */
+    unsigned long long luck = strcmp(machine, "unknown") == 0 ? cluster_luck() : 0;
+    (void)snprintf(names->machine, sizeof names->machine, "%s/%llx:%llx/%llx", machine,
+                   (unsigned long long)status.st_dev, (unsigned long long)status.st_ino, luck);
+    (void)snprintf(names->name, sizeof names->name, "%s:%s", host, path == NULL ? directory : path);
+    free(path);
+}
+
+NodeOptions cluster_node_options(const Config *config, const ClusterNames *names)
+{
+    int64_t term = config->cluster_lease;
+    int64_t confirm = term < CONFIRM_MOST_MS ? term : CONFIRM_MOST_MS;
+    NodeOptions options = {
+        .crawl = config->cluster_name,
+        .machine = names->machine,
+        .name = names->name,
+        .version = RAGNO_VERSION,
+        .luck = cluster_luck(),
+        .lease = {.term_ms = term,
+                  .fetch_ms = config->fetch_total_timeout + FETCH_SLACK_MS,
+                  .delay_ms = config->politeness_ip_delay,
+                  .confirm_ms = confirm < CONFIRM_LEAST_MS ? CONFIRM_LEAST_MS : confirm},
+        .lease_addresses = ADDRESSES_MOST,
+        .message_bytes = MESSAGE_BYTES,
+        .message_age_ms = MESSAGE_AGE_MS,
+        .window_bytes = (size_t)config->cluster_window,
+        .answer_ms = ANSWER_MS};
+    options.limits[LEDGER_PAGES] = (uint64_t)config->crawl_max_pages;
+    options.limits[LEDGER_BYTES] = (uint64_t)config->crawl_max_bytes;
+    return options;
+}
+
+TransportNatsOptions cluster_nats_options(const Config *config, const char *name)
+{
+    return (TransportNatsOptions){.url = config->cluster_url,
+                                  .crawl = config->cluster_name,
+                                  .name = name,
+                                  .credentials = config->cluster_credentials,
+                                  .authority = config->cluster_tls_authority,
+                                  .certificate = config->cluster_tls_certificate,
+                                  .key = config->cluster_tls_key,
+                                  .replicas = (unsigned)config->cluster_replicas};
+}

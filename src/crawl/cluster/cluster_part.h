@@ -1,0 +1,97 @@
+/* Cluster part: this agent's side of a crawl on several machines, as a part of the running crawl.
+ *
+ *   cluster_part_new --> joins, in its thread --> CLUSTER_JOINED --cluster_part_open--> tables,
+ * chores
+ *      --cluster_part_begin--> CLUSTER_MEMBER --cluster_part_leave--> CLUSTER_LEFT
+ *
+ * What: runs the node (cluster/node/node.h) in a thread of its own, and hands on what the node and
+ * the other parts have for each other: leases to the frontier, blocks to ingest, allowances and the
+ * end of the crawl to the main thread. A crawl without a [cluster] section has none (NULL), and
+ * loads no library.
+ *
+ * Owns: transport, node, inbox, ingest's cluster and its chores. Configuration and store are
+ * borrowed.
+ * Threads: each function says which; the sinks are called in the cluster thread, and must not wait.
+ * Invariants:
+ *  1. It is idle only when ingest was so at its last look, nothing is scheduled, and outbox, inbox
+ *     and ingest's queue are empty (cluster/whole/ending.h).
+ *  2. While the main thread waits for it to join, only its thread writes to the database. */
+#ifndef CRAWL_CLUSTER_CLUSTER_PART_H
+#define CRAWL_CLUSTER_CLUSTER_PART_H
+
+#include "cluster/node/node.h"
+#include "crawl/crawl_store.h"
+#include "frontier/distributor/frontier.h"
+#include "ingest/ingest.h"
+#include "page/stats.h"
+
+typedef enum ClusterState {
+    CLUSTER_JOINING, /* cluster_part_text: what it waits for */
+    CLUSTER_JOINED,
+    CLUSTER_MEMBER,
+    CLUSTER_LEFT,
+    CLUSTER_OUT /* refused, replaced, or cut off: cluster_part_text says why */
+} ClusterState;
+
+typedef struct ClusterSinks {
+    void *context;
+    void (*news)(void *context); /* state, verdict or limits have changed; any thread */
+    /* So much of a limit may be used in all. */
+    void (*granted)(void *context, LedgerUnit unit, uint64_t granted);
+    /* How much of it is used, with what is in flight, and how much could be at once. */
+    void (*account)(void *context, LedgerUnit unit, LedgerAccount *account);
+} ClusterSinks;
+
+/* What the frontier and ingest of this crawl are, once they are built. */
+typedef struct ClusterBonds {
+    Frontier *frontier;
+    Ingest *ingest;
+    Stats *stats;
+} ClusterBonds;
+
+typedef struct ClusterPart ClusterPart;
+
+/* Connects and begins to join. Main. RESULT_NOT_FOUND: the library is not installed;
+ * RESULT_INVALID; error holds a sentence. */
+Result cluster_part_new(ClusterPart **part, const Config *config, CrawlStore *store,
+                        const ClusterSinks *sinks, Buffer *error);
+/* After cluster_part_leave, ingest and frontier. NULL is allowed. */
+void cluster_part_delete(ClusterPart *part);
+
+/* Any thread. */
+ClusterState cluster_part_state(ClusterPart *part);
+void cluster_part_text(ClusterPart *part, Buffer *text);
+EndVerdict cluster_part_verdict(const ClusterPart *part);
+/* The outbox is beyond cluster.outbox: the crawl is to pause. Main. */
+bool cluster_part_is_full(ClusterPart *part, uint64_t most_bytes);
+typedef struct ClusterFigures {
+    NodeStats node;
+    uint64_t outbox_blocks;
+    uint64_t outbox_bytes;
+    uint64_t inbox_blocks;
+    uint64_t inbox_bytes;
+    uint16_t agent;
+} ClusterFigures;
+/* As of a second ago at most. */
+void cluster_part_figures(ClusterPart *part, ClusterFigures *figures);
+
+/* Joined: opens ingest's tables, and adds its chores. Before ingest_start. gate: bytes parsed and
+ * not yet committed. Main. */
+Result cluster_part_open(ClusterPart *part, Ingest *ingest, ByteGate *gate, Buffer *error);
+/* Everything runs: leases and blocks from now on. used: of each limit, by earlier runs. Main. */
+void cluster_part_begin(ClusterPart *part, const ClusterBonds *bonds,
+                        const uint64_t used[LEDGER_UNITS]);
+/* Ingest has nothing to do as of its last turn, or has. Ingest. */
+void cluster_part_set_quiet(ClusterPart *part, bool quiet);
+/* Main: nothing is to be asked for again when nothing else is left; only hosts that have failed are
+ * left, for limits.tail. */
+void cluster_part_set_settled(ClusterPart *part, bool settled);
+void cluster_part_set_tail(ClusterPart *part, bool tail);
+/* Of the frontier: cluster/lease/lease_holder.h. Todo thread. */
+void cluster_part_want(ClusterPart *part, const IpAddress *address, uint64_t ticket);
+void cluster_part_release(ClusterPart *part, const IpAddress *address, MonoTime rest_end);
+/* Says that this agent stops, and waits for that a moment; after ingest and frontier have ended.
+ * Main. */
+void cluster_part_leave(ClusterPart *part);
+
+#endif

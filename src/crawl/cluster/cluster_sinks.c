@@ -1,0 +1,135 @@
+#include "crawl/cluster/cluster_sinks.h"
+
+#include "cluster/message/node_place.h"
+
+static Result save_identity(void *context, const NodeIdentity *identity)
+{
+    const ClusterPart *part = context;
+    const IngestStore *tables = &part->store->tables;
+    MDB_txn *txn = NULL;
+    if (page_db_txn_begin(tables->db, false, &txn) != 0) {
+        return RESULT_IO;
+    }
+    Result rc = node_place_write_identity(txn, tables->crawl, identity);
+    if (rc != RESULT_OK) {
+        page_db_txn_abort(tables->db, txn);
+        return rc;
+    }
+    return page_db_txn_commit(tables->db, txn) == 0 ? RESULT_OK : RESULT_IO;
+}
+
+static void out(void *context, const char *why)
+{
+    cluster_state_set(context, CLUSTER_OUT, why);
+}
+
+/* Without memory it is heard of again, at the next look. */
+static void new_table(void *context, const ClusterTable *table)
+{
+    ClusterPart *part = context;
+    if (table_chore_tell(&part->table, table) == RESULT_OK) {
+        ingest_wake(part->bonds.ingest);
+    }
+}
+
+static void lease_news(void *context, const LeaseNews *news)
+{
+    const ClusterPart *part = context;
+    LeaseNotice notice = {.kind = news->kind == LEASE_NEWS_GRANTED  ? LEASE_NOTICE_GRANTED
+                                  : news->kind == LEASE_NEWS_OTHERS ? LEASE_NOTICE_CONTENDED
+                                                                    : LEASE_NOTICE_ENDED,
+                          .address = news->address,
+                          .ticket = news->ticket,
+                          .end = news->end,
+                          .contended = news->others};
+    frontier_lease(part->bonds.frontier, &notice);
+}
+
+static void block(void *context, InboxItem *item)
+{
+    ClusterPart *part = context;
+    atomic_fetch_add(&part->arrived, 1);
+    inbox_push(&part->inbox, item);
+}
+
+static Result read_outbox(void *context, uint16_t to, uint64_t from, size_t most, Buffer *blocks,
+                          OutboxRange *range)
+{
+    const ClusterPart *part = context;
+    MDB_txn *txn = NULL;
+    PageDB *db = part->store->tables.db;
+    if (page_db_txn_begin(db, true, &txn) != 0) {
+        return RESULT_IO;
+    }
+    Result rc = outbox_read(&part->ingest.outbox, txn, to, from, most, blocks, range);
+    page_db_txn_abort(db, txn);
+    return rc;
+}
+
+static void answered(void *context, uint16_t to, const OutboxRange *range)
+{
+    ClusterPart *part = context;
+    AckRange ack = {.to = to, .first = range->first, .last = range->last, .blocks = range->blocks};
+    acks_chore_tell(&part->acks, &ack);
+    ingest_wake(part->bonds.ingest);
+}
+
+static void situation(void *context, NodeSituation *s)
+{
+    ClusterPart *part = context;
+    s->end.idle = cluster_state_is_idle(part);
+    s->end.changes = stats_get(&part->bonds.stats->commits) + atomic_load(&part->arrived);
+    for (unsigned unit = 0; unit < LEDGER_UNITS; unit++) {
+        part->sinks.account(part->sinks.context, (LedgerUnit)unit, &s->accounts[unit]);
+        s->accounts[unit].idle = s->end.idle;
+    }
+}
+
+static void granted(void *context, LedgerUnit unit, uint64_t amount)
+{
+    const ClusterPart *part = context;
+    part->sinks.granted(part->sinks.context, unit, amount);
+}
+
+static void ended(void *context, EndVerdict verdict)
+{
+    ClusterPart *part = context;
+    atomic_store(&part->verdict, (int)verdict);
+    part->sinks.news(part->sinks.context);
+}
+
+static void tell_status(void *context, Buffer *text)
+{
+    ClusterPart *part = context;
+    const ClusterBonds *bonds = &part->bonds;
+    FrontierStats frontier;
+    frontier_stats(bonds->frontier, &frontier);
+    (void)buffer_printf(
+        text,
+        "pages=%llu bytes=%llu urls=%llu queued=%llu hosts=%llu active=%zu front=%zu "
+        "outbox=%llu inbox=%zu idle=%s name=%s",
+        (unsigned long long)stats_get(&bonds->stats->pages),
+        (unsigned long long)stats_get(&bonds->stats->bytes),
+        (unsigned long long)stats_get(&bonds->stats->urls_seen),
+        (unsigned long long)stats_get(&bonds->stats->urls_queued),
+        (unsigned long long)stats_get(&bonds->stats->hosts), frontier.acquired, frontier.front,
+        (unsigned long long)ingest_cluster_outbox_blocks(&part->ingest),
+        inbox_count(&part->inbox, NULL), cluster_state_is_idle(part) ? "yes" : "no",
+        part->names.name);
+}
+
+NodeSinks cluster_sinks(ClusterPart *part)
+{
+    return (NodeSinks){.context = part,
+                       .save_identity = save_identity,
+                       .out = out,
+                       .new_table = new_table,
+                       .lease_news = lease_news,
+                       .block = block,
+                       .read_outbox = read_outbox,
+                       .answered = answered,
+                       .situation = situation,
+                       .granted = granted,
+                       .ended = ended,
+                       .status = tell_status};
+}

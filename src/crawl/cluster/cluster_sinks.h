@@ -1,0 +1,13 @@
+/* Cluster sinks: what the node has for the other parts of the crawl.
+ *
+ * What: leases go to the frontier, blocks and tables to ingest, allowances and the end to the main
+ * thread; rows of the outbox and the situation come from there.
+ * Threads: cluster. */
+#ifndef CRAWL_CLUSTER_CLUSTER_SINKS_H
+#define CRAWL_CLUSTER_CLUSTER_SINKS_H
+
+#include "crawl/cluster/cluster_state.h"
+
+NodeSinks cluster_sinks(ClusterPart *part);
+
+#endif

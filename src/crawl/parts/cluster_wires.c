@@ -1,0 +1,86 @@
+#include "crawl/parts/cluster_wires.h"
+
+#include <unistd.h>
+
+#define BYTES_AT_ONCE 65536u /* a transfer is expected to bring so many at most */
+
+/* Wakes the main thread: something it looks at has changed. */
+static void ring(void *context)
+{
+    const AgentParts *parts = context;
+    uint64_t one = 1;
+    (void)!write(parts->news, &one, sizeof one);
+}
+
+void cluster_wires_want(void *context, const IpAddress *address, uint64_t ticket)
+{
+    const AgentParts *parts = context;
+    cluster_part_want(parts->cluster, address, ticket);
+}
+
+void cluster_wires_release(void *context, const IpAddress *address, MonoTime rest_end)
+{
+    const AgentParts *parts = context;
+    cluster_part_release(parts->cluster, address, rest_end);
+}
+
+void cluster_wires_quiet(void *context, bool quiet)
+{
+    AgentParts *parts = context;
+    cluster_part_set_quiet(parts->cluster, quiet);
+    if (!quiet) {
+        atomic_store(&parts->finished, false); /* others have sent something */
+    }
+}
+
+/* Allowance, pages and connections are compared and set in one step, so that an older comparison
+ * does not undo a newer one. */
+void cluster_wires_allow(AgentParts *parts)
+{
+    mutex_lock(&parts->limit_mutex);
+    uint64_t most = atomic_load(&parts->max_pages);
+    uint64_t pages = atomic_load(&parts->pages_final);
+    uint64_t left = pages < most ? most - pages : 0;
+    size_t connections = atomic_load(&parts->connections);
+    frontier_set_connections(parts->frontier, left < connections ? (size_t)left : connections);
+    mutex_unlock(&parts->limit_mutex);
+}
+
+void cluster_wires_count(AgentParts *parts)
+{
+    atomic_fetch_add(&parts->pages_final, 1);
+    cluster_wires_allow(parts);
+}
+
+static void granted(void *context, LedgerUnit unit, uint64_t amount)
+{
+    AgentParts *parts = context;
+    if (unit == LEDGER_BYTES) {
+        atomic_store(&parts->max_bytes, amount);
+        ring(parts);
+    } else if (atomic_load(&parts->max_pages) != NO_PAGE_LIMIT) {
+        atomic_store(&parts->max_pages, amount);
+        cluster_wires_allow(parts);
+    }
+}
+
+static void account(void *context, LedgerUnit unit, LedgerAccount *account)
+{
+    AgentParts *parts = context;
+    FrontierStats frontier;
+    size_t connections = atomic_load(&parts->connections);
+    frontier_stats(parts->frontier, &frontier);
+    size_t left = connections > frontier.acquired ? connections - frontier.acquired : 1;
+    if (unit == LEDGER_PAGES) {
+        account->used = frontier.acquired + atomic_load(&parts->pages_final);
+        account->needed = left;
+    } else {
+        account->used = stats_get(&parts->stats.bytes);
+        account->needed = (uint64_t)connections * BYTES_AT_ONCE;
+    }
+}
+
+ClusterSinks cluster_wires_sinks(AgentParts *parts)
+{
+    return (ClusterSinks){.context = parts, .news = ring, .granted = granted, .account = account};
+}

@@ -1,0 +1,23 @@
+/* Cluster wires: what a crawl's parts and its cluster part have for each other.
+ *
+ * What: as wires.h, for a crawl on several machines; the context of each is the AgentParts. Of
+ * limits, only what was granted to this agent may be used (cluster/whole/ledger.h).
+ * Threads: as the functions say. */
+#ifndef CRAWL_PARTS_CLUSTER_WIRES_H
+#define CRAWL_PARTS_CLUSTER_WIRES_H
+
+#include "crawl/parts/agent_parts.h"
+
+ClusterSinks cluster_wires_sinks(AgentParts *parts);
+
+/* From the todo thread: FrontierSinks. */
+void cluster_wires_want(void *context, const IpAddress *address, uint64_t ticket);
+void cluster_wires_release(void *context, const IpAddress *address, MonoTime rest_end);
+/* From ingest: IngestSinks. */
+void cluster_wires_quiet(void *context, bool quiet);
+/* From a fetching thread: one page more. */
+void cluster_wires_count(AgentParts *parts);
+/* As many transfers as there may be pages. Any thread. */
+void cluster_wires_allow(AgentParts *parts);
+
+#endif

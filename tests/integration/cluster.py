@@ -1,0 +1,303 @@
+"""Several agents, one crawl: three agents and nats-server on loopback against the synthetic web. The
+web's own log says whether agents are polite together; the directories say whether they have what one
+agent alone has."""
+import collections
+import os
+import random
+import shutil
+import signal
+import socket
+import subprocess
+import threading
+import time
+
+import harness
+import politeness
+
+AGENTS = 3
+SEED = 11
+KILLS, KILL_S = (100, 1.0) if harness.FULL else (8, 2.0)
+NAME = "crawl-1"
+# Hosts of web.test would be one registered domain, and so one agent's.
+SIZES = dict(hosts=60, addresses=20, pages=900, skew=0.2, suffix="test")
+
+
+def free_port():
+    with socket.socket() as s:
+        s.bind(("127.0.0.1", 0))
+        return s.getsockname()[1]
+
+
+class Nats:
+    """nats-server with JetStream below path, on a port that it keeps."""
+
+    def __init__(self, path, settings=""):
+        self.store = path + "/js"
+        self.port = free_port()
+        self.log = path + "/nats.log"
+        self.config = path + "/nats.conf"
+        with open(self.config, "w") as file:
+            file.write(f'listen: "127.0.0.1:{self.port}"\n'
+                       f'jetstream {{ store_dir: "{self.store}" }}\n{settings}\n')
+        self.process = None
+        self.start()
+
+    def url(self):
+        return f"nats://127.0.0.1:{self.port}"
+
+    def start(self):
+        with open(self.log, "a") as log:
+            self.process = subprocess.Popen(["nats-server", "-c", self.config], stderr=log,
+                                            stdin=subprocess.DEVNULL)
+        if not harness.until(self.answers):
+            raise RuntimeError("nats-server did not start: " + open(self.log).read()[-500:])
+
+    def answers(self):
+        try:
+            socket.create_connection(("127.0.0.1", self.port), 1).close()
+            return True
+        except OSError:
+            return False
+
+    def kill(self):
+        self.process.kill()
+        self.process.wait()
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.kill()
+
+
+def ragno(*words, timeout=60):
+    return harness.run([f"{harness.OUT}/ragno", *words], timeout)
+
+
+def make(report, nats, *words, agents=AGENTS):
+    result = ragno("cluster", "init", "--agents", str(agents), "--url", nats.url(), "--name", NAME,
+                   *words)
+    report.equal("a cluster is made", (result.returncode, result.stderr), (0, ""))
+
+
+def agent_command(web, nats, directory, *words):
+    return harness.crawl_command(
+        web, directory, "-q", "--set", f"cluster.url={nats.url()}", "--set", f"cluster.name={NAME}",
+        "--set", "cluster.lease=2s", "--set", "fetch.total_timeout=3s", *words,
+        wait=f"{politeness.HOST_DELAY_MS}ms", ip_wait=f"{politeness.IP_DELAY_MS}ms")
+
+
+class Agents:
+    """The processes, by number of their directories; what they say is kept."""
+
+    def __init__(self, web, nats, path, *words, agents=AGENTS):
+        self.directories = [f"{path}/agent{i}" for i in range(agents)]
+        self.commands = [agent_command(web, nats, d, *words) for d in self.directories]
+        self.processes = [None] * agents
+
+    def start(self, i):
+        with open(self.directories[i] + ".err", "a") as errors:
+            self.processes[i] = subprocess.Popen(self.commands[i], stdin=subprocess.DEVNULL,
+                                                 stdout=subprocess.DEVNULL, stderr=errors)
+
+    def start_all(self):
+        for i in range(len(self.processes)):
+            self.start(i)
+
+    def said(self, i):
+        with open(self.directories[i] + ".err") as file:
+            return file.read()[-600:]
+
+    def wait(self):
+        return [harness.ended(p, 300) for p in self.processes]
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        for p in self.processes:
+            if p is not None:
+                harness.end_process(p)
+
+
+def pages_of(directory):
+    return collections.Counter(u for u, _, n in harness.db_rows(directory) if n > 0)
+
+
+def check_whole(report, agents, expected):
+    """Together they have all pages, nobody a page of another, and each directory is sound."""
+    counts = [pages_of(d) for d in agents.directories]
+    together = sum(counts, collections.Counter())
+    report.check(f"all pages are stored ({[len(c) for c in counts]})", expected <= set(together),
+                 f"{len(expected - set(together))} missing")
+    twice = [u for u, n in together.items() if n > 1]
+    report.check("each at one agent", not twice, f"{len(twice)}: {twice[:3]}")
+    report.check("every agent has some", all(counts), str([len(c) for c in counts]))
+    for i, d in enumerate(agents.directories):
+        result = ragno("verify", d)
+        report.check(f"agent {i} verifies", result.returncode == 0,
+                     (result.stdout + result.stderr)[-400:])
+
+
+def three_agents(report, path):
+    """Without a mishap: as one agent alone, politely, and it ends by itself."""
+    with Nats(path) as nats, harness.Web(path, **SIZES) as web:
+        make(report, nats)
+        with Agents(web, nats, path) as agents:
+            agents.start_all()
+            codes = agents.wait()
+            report.equal("all end by themselves", codes, [0] * AGENTS)
+            hosts, expected = web.hosts(), web.graph_urls()
+        web.stop()
+        requests = web.requests()
+        politeness.judge(report, requests, hosts)
+        pages = collections.Counter(harness.url_of(r) for r in requests if "R" not in r.flags)
+        twice = [u for u, n in pages.items() if n > 1]
+        report.check("nothing is fetched twice", not twice, f"{len(twice)}: {twice[:3]}")
+        robots = collections.Counter(r.host for r in requests if "R" in r.flags)
+        report.check("nor a robots.txt", max(robots.values()) == 1, str(robots.most_common(3)))
+        check_whole(report, agents, expected)
+    alone = path + "/web2"
+    os.mkdir(alone)
+    with harness.Web(alone, **SIZES) as web:
+        harness.crawl(web, path + "/alone", "-q")
+    together = set().union(*(pages_of(d) for d in agents.directories))
+    report.same_set("what one agent alone fetches", together, set(pages_of(path + "/alone")))
+
+
+def killed(report, path):
+    """Agents and server are killed again and again; JetStream's directory is lost once."""
+    randomness = random.Random(SEED)
+    killed_us = []
+    with Nats(path) as nats, harness.Web(path, **SIZES) as web:
+        make(report, nats)
+        with Agents(web, nats, path) as agents:
+            agents.start_all()
+            stop = threading.Event()
+            for k in range(KILLS):
+                stop.wait(KILL_S * (0.5 + randomness.random()))
+                place = randomness.randrange(AGENTS + 1)
+                if place == AGENTS:
+                    nats.kill()
+                    if k >= KILLS // 2 and os.path.exists(nats.store):
+                        shutil.rmtree(nats.store)
+                    nats.start()
+                elif agents.processes[place].poll() is None:
+                    agents.processes[place].kill()
+                    agents.processes[place].wait()
+                    killed_us.append(time.monotonic_ns() // 1000)
+                    agents.start(place)
+            codes = agents.wait()
+            report.check("all end by themselves", codes == [0] * AGENTS,
+                         f"{codes} {[agents.said(i) for i in range(AGENTS)]}")
+            hosts, expected = web.hosts(), web.graph_urls()
+        web.stop()
+        requests = web.requests()
+        politeness.judge(report, requests, hosts)
+        check_whole(report, agents, expected)
+        pages = collections.Counter(harness.url_of(r) for r in requests if "R" not in r.flags)
+        again = sum(n - 1 for n in pages.values())
+        report.check(f"little is fetched again ({again} of {len(pages)}, {len(killed_us)} kills)",
+                     again <= 100 * len(killed_us), str(pages.most_common(3)))
+
+
+def limits(report, path):
+    """crawl.max_pages is of all agents together, to the page."""
+    most = 300
+    with Nats(path) as nats, harness.Web(path, **SIZES) as web:
+        make(report, nats)
+        with Agents(web, nats, path, "--max-pages", str(most)) as agents:
+            agents.start_all()
+            report.equal("all stop at the limit", agents.wait(), [14] * AGENTS)
+        web.stop()
+        pages = [sum(pages_of(d).values()) for d in agents.directories]
+        report.equal(f"its sum is exact ({pages})", sum(pages), most)
+
+
+def refused(report, path):
+    """Who may not be an agent is told why, and nothing is fetched."""
+    with Nats(path) as nats, harness.Web(path, **SIZES) as web:
+        def refusal(name, words, sentence, directory=path + "/other"):
+            result = harness.run(agent_command(web, nats, directory, *words), 60)
+            report.check(name, result.returncode in (2, 17) and sentence in result.stderr,
+                         f"{result.returncode}: {result.stderr[-300:]}")
+
+        refusal("without `cluster init`", [], "there is no cluster")
+        make(report, nats)
+        result = ragno("cluster", "init", "--agents", "3", "--url", nats.url(), "--name", NAME)
+        report.check("a second init changes nothing",
+                     result.returncode == 1 and "already" in result.stderr, result.stderr)
+        with Agents(web, nats, path) as agents:
+            agents.start(0)
+            status = ["cluster", "status", "--url", nats.url(), "--name", NAME]
+            report.check("status shows who runs", harness.until(
+                lambda: " running=1 " in ragno(*status).stdout), ragno(*status).stdout)
+            report.check("so does ragno status URL",
+                         " running=1 " in ragno("status", f"{nats.url()}/{NAME}").stdout, "no")
+            refusal("other delays", ["-w", "1s"], "politeness.host_delay")
+            refusal("a number beyond the table", ["--set", "cluster.agent=9"], "cluster.agent")
+            refusal("a secret in the URL", ["--set", "cluster.url=nats://me:word@127.0.0.1:1"],
+                    "cluster.credentials")
+            with open(path + "/open.txt", "w") as file:
+                file.write("user me word\n")
+            os.chmod(path + "/open.txt", 0o644)
+            refusal("credentials that others can read",
+                    ["--set", f"cluster.credentials={path}/open.txt"], "chmod 600")
+            refusal("scope.stay", ["--set", "scope.stay=host"], "scope.stay")
+            agents.processes[0].send_signal(signal.SIGINT)
+            report.equal("the agent stops", harness.ended(agents.processes[0]), 11)
+            shutil.copytree(agents.directories[0], path + "/copy")
+            agents.start(0)
+            report.check("it goes on", harness.until(
+                lambda: " running=1 " in ragno(*status).stdout), ragno(*status).stdout)
+            refusal("a copy of its directory", [], "copy of this directory", path + "/copy")
+    single = path + "/single"
+    with harness.Web(path, hosts=2, pages=10) as web:
+        harness.crawl(web, single, "-q")
+        with Nats(single) as nats:
+            make(report, nats)
+            result = harness.run(agent_command(web, nats, single), 60)
+            report.check("a crawl of one agent alone", result.returncode == 2 and
+                         "one agent alone" in result.stderr, f"{result.returncode}: {result.stderr}")
+
+
+def secrets(report, path):
+    """The server wants a user, a token: right ones are taken, wrong ones are told of."""
+    for kind, settings, right, wrong in (
+            ("user", 'authorization { user: "me", password: "word" }', "user me word",
+             "user me other"),
+            ("token", 'authorization { token: "secret" }', "token secret", "token guess")):
+        below = f"{path}/{kind}"
+        os.mkdir(below)
+        with Nats(below, settings) as nats:
+            for name, text in (("right", right), ("wrong", wrong)):
+                with open(f"{below}/{name}", "w") as file:
+                    file.write(text + "\n")
+                os.chmod(f"{below}/{name}", 0o600)
+            make(report, nats, "--credentials", f"{below}/right")
+            result = ragno("cluster", "status", "--url", nats.url(), "--name", NAME,
+                           "--credentials", f"{below}/wrong")
+            report.check(f"a wrong {kind} is not taken", result.returncode == 4,
+                         f"{result.returncode}: {result.stderr}")
+
+
+def alone_without_library(report, path):
+    """Without a [cluster] section no library is loaded, and none is linked."""
+    with harness.Web(path, hosts=20, pages=200) as web:
+        command = harness.crawl_command(web, path + "/crawl", "-q", wait="200ms")
+        with subprocess.Popen(command, stdin=subprocess.DEVNULL) as process:
+            maps = f"/proc/{process.pid}/maps"
+            harness.until(lambda: os.path.exists(path + "/crawl/status.log"))
+            with open(maps) as file:
+                loaded = file.read()
+            threads = [open(f"/proc/{process.pid}/task/{t}/comm").read().strip()
+                       for t in os.listdir(f"/proc/{process.pid}/task")]
+            harness.end_process(process, (signal.SIGINT, signal.SIGKILL))
+    report.check("libnats is not loaded", "libnats" not in loaded and "liblmdb" in loaded, loaded)
+    report.check("there is no thread of it", "cluster" not in threads, str(threads))
+    linked = harness.run(["ldd", f"{harness.OUT}/ragno"]).stdout
+    report.check("nor linked", "nats" not in linked and "lmdb" in linked, linked)
+
+
+if __name__ == "__main__":
+    harness.main(three_agents, killed, limits, refused, secrets, alone_without_library)
