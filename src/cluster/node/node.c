@@ -442,11 +442,6 @@ void node_work(Node *node, MonoTime now)
     }
 }
 
-static MonoTime sooner(MonoTime a, MonoTime b)
-{
-    return mono_before(a, b) ? a : b;
-}
-
 MonoTime node_next(Node *node)
 {
     if (node->state == NODE_JOINING) {
@@ -455,8 +450,9 @@ MonoTime node_next(Node *node)
     if (node->state != NODE_MEMBER) {
         return MONO_NEVER;
     }
-    MonoTime next = sooner(node->next_look, node->leave_end);
-    return sooner(next, node_desks_next(&node->desks));
+    MonoTime desks = node_desks_next(&node->desks);
+    MonoTime next = mono_before(node->next_look, desks) ? node->next_look : desks;
+    return mono_before(node->leave_end, next) ? node->leave_end : next;
 }
 
 /* ---- of others ------------------------------------------------------------------------------- */
