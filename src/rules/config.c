@@ -293,13 +293,15 @@ bool config_is_continuous(const Config *config)
 Result config_resolve_paths(Config *config, Buffer *error)
 {
     static const char *const names[] = {
-        "score.rules",         "score.model",           "schedule.rules",          "fetch.credentials",
-        "fetch.ca_file",       "crawl.signature_key",   "cluster.credentials",
-        "cluster.tls_authority", "cluster.tls_certificate", "cluster.tls_key"};
+        "score.rules",         "score.model",           "schedule.rules",
+        "fetch.credentials",   "fetch.ca_file",         "crawl.signature_key",
+        "cluster.credentials", "cluster.tls_authority", "cluster.tls_certificate",
+        "cluster.tls_key"};
     const char *paths[] = {
-        config->score_rules, config->score_model, config->schedule_rules, config->fetch_credentials,
-        config->fetch_ca_file,         config->crawl_signature_key,     config->cluster_credentials,
-        config->cluster_tls_authority, config->cluster_tls_certificate, config->cluster_tls_key};
+        config->score_rules,         config->score_model,           config->schedule_rules,
+        config->fetch_credentials,   config->fetch_ca_file,         config->crawl_signature_key,
+        config->cluster_credentials, config->cluster_tls_authority, config->cluster_tls_certificate,
+        config->cluster_tls_key};
     Result rc = RESULT_OK;
     for (size_t i = 0; i < sizeof names / sizeof *names && rc == RESULT_OK; i++) {
         if (*paths[i] == '\0' || *paths[i] == '/') {

@@ -180,8 +180,9 @@ static const char *const others[] = {"pid",   "db_reader_pid", "time",        "s
 
 static const char *const states[] = {"running", "paused", "stopping", "stopped", "finished", NULL};
 static const char *const limits[] = {
-    "politeness", "connections", "shares",  "dns",   "parser",   "writer",  "disk", "memory",
-    "bandwidth",  "operator",    "network", "seeds", "schedule", "retries", "cluster", "none", NULL};
+    "politeness", "connections", "shares",    "dns",      "parser",  "writer",
+    "disk",       "memory",      "bandwidth", "operator", "network", "seeds",
+    "schedule",   "retries",     "cluster",   "none",     NULL};
 
 bool web_metrics_knows(const char *field)
 {
