@@ -29,7 +29,7 @@ static void remove_stale(const ListenAddress *address, const struct sockaddr_sto
 
 static Result tell_name(const ListenAddress *address, int fd, Buffer *name)
 {
-    struct sockaddr_storage bound;
+    struct sockaddr_storage bound = {.ss_family = AF_UNSPEC};
     socklen_t length = sizeof bound;
     char ip[IP_ADDRESS_TEXT_BYTES];
     if (address->is_unix) {

@@ -218,7 +218,7 @@ static Result open_channels(NameServers *servers, const ResolverOptions *options
          node = node->next) {
         n++;
     }
-    while (rc == RESULT_OK && servers->n < n) {
+    for (; rc == RESULT_OK && list != NULL && servers->n < n; list = list->next) {
         struct ares_addr_port_node one = *list;
         one.next = NULL;
         NameServer *server = &servers->server[servers->n];
@@ -228,7 +228,6 @@ static Result open_channels(NameServers *servers, const ResolverOptions *options
             rc = ares_set_servers_ports(server->channel, &one) == ARES_SUCCESS ? RESULT_OK
                                                                                : RESULT_MEMORY;
         }
-        list = list->next;
     }
     servers->steps = n == 1 ? 1 : n * options->tries;
     return rc;

@@ -106,9 +106,11 @@ static Result append_authorization(Buffer *text, const char *userinfo, size_t le
     Result rc = RESULT_OK;
     for (size_t i = 0; rc == RESULT_OK && i < length; i++) {
         char c = userinfo[i];
-        if (c == '%' && length - i > 2 && hex_value(userinfo[i + 1]) >= 0 &&
-            hex_value(userinfo[i + 2]) >= 0) {
-            c = (char)(hex_value(userinfo[i + 1]) << 4 | hex_value(userinfo[i + 2]));
+        bool has_two = c == '%' && length - i > 2;
+        int high = has_two ? hex_value(userinfo[i + 1]) : -1;
+        int low = has_two ? hex_value(userinfo[i + 2]) : -1;
+        if (high >= 0 && low >= 0) {
+            c = (char)(high * 16 + low);
             i += 2;
         }
         rc = buffer_append_char(&plain, c);

@@ -298,7 +298,10 @@ Result ingest_host_review(Batch *batch, uint32_t id, const IpAddress *address)
 {
     char name[NAME_BYTES];
     BatchHost *host = batch_host(batch, id);
-    Result rc = host == NULL ? batch->result : read_name(batch, id, name);
+    if (host == NULL) {
+        return batch->result;
+    }
+    Result rc = read_name(batch, id, name);
     return rc == RESULT_OK ? judge(batch, host, name, address) : rc;
 }
 
