@@ -275,6 +275,7 @@ static const RobotsRule *find_rule(const Robots *robots, Question *question, boo
     if (exact != NULL && (best == NULL || robots_rule_beats(exact, best))) {
         best = exact;
     }
+    assert(robots->n_wilds == 0 || robots->rules != NULL);
     for (size_t i = 0; i < robots->n_wilds; i++) {
         const RobotsWild *wild = &robots->wilds[i];
         const RobotsRule *rule = &robots->rules[wild->rule];

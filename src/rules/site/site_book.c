@@ -1,5 +1,6 @@
 #include "rules/site/site_book.h"
 
+#include <assert.h>
 #include <fnmatch.h>
 #include <stddef.h>
 #include <stdlib.h>
@@ -45,6 +46,7 @@ static MapKey key_of(const char *text, size_t length)
 static Result index_section(SiteBook *book, Section *section)
 {
     const char *pattern = section->pattern;
+    assert(pattern != NULL);
     size_t length = strlen(pattern);
     bool is_suffix = pattern[0] == '*' && pattern[1] == '.';
     const char *rest = is_suffix ? pattern + 1 : pattern;

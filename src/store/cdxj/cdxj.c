@@ -251,10 +251,13 @@ static void report(Search *search, const char *line, const char *end)
 {
     CdxjEntry entry;
     Result rc = cdxj_parse(warc_bytes(line, (size_t)(end - line)), &search->scratch, &entry);
+    if (rc != RESULT_OK) {
+        return;
+    }
     bool is_wanted =
         search->all || (entry.url.length == search->url.length &&
                         memcmp(entry.url.bytes, search->url.bytes, entry.url.length) == 0);
-    if (rc == RESULT_OK && is_wanted) {
+    if (is_wanted) {
         search->stop = !search->found(search->context, &entry);
     }
 }

@@ -1,6 +1,7 @@
 /* The streams of all pages by hash: with their indices, with their infos. */
 #include "store/pages/page_stream.h"
 
+#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -25,6 +26,7 @@ PageDBError hashidx_stream_new(HashIdxStream **st, PageDB *db)
     if (checked != page_db_error_ok) {
         return (PageDBError)checked;
     }
+    assert(st != NULL); /* or page_db_check would have told */
     *st = NULL;
     HashIdxStream *stream = calloc(1, sizeof *stream);
     uint8_t *entries = malloc(ENTRIES_BYTES);
@@ -179,6 +181,7 @@ PageDBError hashinfo_stream_new(HashInfoStream **st, PageDB *db)
     if (checked != page_db_error_ok) {
         return (PageDBError)checked;
     }
+    assert(st != NULL); /* or page_db_check would have told */
     *st = NULL;
     HashIdxStream *indices = NULL;
     PageDBError rc = hashidx_stream_new(&indices, db);

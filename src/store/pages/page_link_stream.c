@@ -1,6 +1,7 @@
 /* The stream of all links. */
 #include "store/pages/page_stream.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -31,6 +32,7 @@ PageDBError page_db_link_stream_new(PageDBLinkStream **es, PageDB *db)
     if (checked != page_db_error_ok) {
         return (PageDBError)checked;
     }
+    assert(es != NULL); /* or page_db_check would have told */
     *es = NULL;
     PageDBLinkStream *stream = calloc(1, sizeof *stream);
     if (stream == NULL) {
