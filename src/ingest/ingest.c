@@ -257,6 +257,11 @@ size_t ingest_waiting(Ingest *ingest)
     return queue_count(&ingest->queue);
 }
 
+void ingest_change(Ingest *ingest, const IngestOptions *options)
+{
+    ingest_writer_change(&ingest->writer, options);
+}
+
 Result ingest_seeds(Ingest *ingest, const LinkInfo *seeds, const char *const *tags, size_t n,
                     uint64_t *added)
 {

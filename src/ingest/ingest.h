@@ -40,6 +40,9 @@ void ingest_wake(Ingest *ingest);
 /* Takes a page; waits while the queue is full. */
 void ingest_push(Ingest *ingest, ParsedPage *page);
 size_t ingest_waiting(Ingest *ingest);
+/* The configuration has changed: from the next batch on, the weights of scores and the wait for
+ * names that do not exist are those of options. Any thread. */
+void ingest_change(Ingest *ingest, const IngestOptions *options);
 /* Adds seeds in one transaction, before ingest_start. tags: their source tags, or NULL. Seeds that
  * are known stay as they are; *added is the number of new ones. */
 Result ingest_seeds(Ingest *ingest, const LinkInfo *seeds, const char *const *tags, size_t n,

@@ -38,7 +38,7 @@ typedef struct IngestSinks {
 } IngestSinks;
 
 typedef struct IngestWriter {
-    IngestOptions options;
+    IngestOptions options; /* the writer's thread's */
     IngestStore store;
     IngestSinks sinks;
     CrawlLog *log;
@@ -56,6 +56,9 @@ typedef struct IngestWriter {
     IngestPatience patience;
     Queue *waiting; /* results that wait meanwhile: only counted */
     bool dead;      /* a batch was dropped; so is what follows, since the archive ends before it */
+    _Atomic double depth_factor; /* of the options, as they are for the next batch */
+    _Atomic double redirect_weight;
+    _Atomic int64_t name_recheck_ms;
     Mutex stop_mutex; /* guards abandon */
     Condition stop_changed;
     bool abandon;
@@ -73,6 +76,8 @@ void ingest_writer_commit(IngestWriter *writer, ParsedPage **pages, size_t n_pag
 /* Adds seeds in one transaction; *added counts the new ones. */
 Result ingest_writer_seeds(IngestWriter *writer, const LinkInfo *seeds, const char *const *tags,
                            size_t n, uint64_t *added);
+/* The values that may change while the crawl runs; any thread. */
+void ingest_writer_change(IngestWriter *writer, const IngestOptions *options);
 /* Brings the counters up to date with the database. */
 void ingest_writer_publish(IngestWriter *writer);
 /* From now on, drops work that cannot be committed at once. */

@@ -342,6 +342,7 @@ ParsedPage *parser_read(Parser *parser, FetchResult *result)
 {
     ParsedPage *page = parsed_page_new(result);
     if (page != NULL) {
+        parser->options = shared_get(&parser->options_reader);
         parser->filters = shared_get(&parser->filters_reader);
         parser->scope = shared_get(&parser->scope_reader);
         parse_page(parser, page);
@@ -353,7 +354,9 @@ ParsedPage *parser_read(Parser *parser, FetchResult *result)
 
 Result parser_init(Parser *parser, Archive *archive)
 {
-    const ParsingOptions *options = parser->options;
+    shared_reader_open(&parser->options_reader, parser->all_options);
+    const ParsingOptions *options = shared_get(&parser->options_reader);
+    parser->options = options;
     HtmlOptions html = {.no_digests = !options->digests,
                         .use_libxml2 = options->use_libxml2,
                         .forms = options->forms,
@@ -402,6 +405,7 @@ void parser_destroy(Parser *parser)
     url_destroy(&parser->source);
     url_destroy(&parser->target);
     dedup_scratch_destroy(&parser->dedup);
+    shared_reader_close(&parser->options_reader);
     shared_reader_close(&parser->filters_reader);
     shared_reader_close(&parser->scope_reader);
     seen_links_destroy(&parser->seen);

@@ -43,11 +43,13 @@ typedef struct KeptLink {
 } KeptLink;
 
 typedef struct Parser {
-    const ParsingOptions *options; /* borrowed */
+    Shared *all_options;           /* of ParsingOptions; borrowed */
+    const ParsingOptions *options; /* while a page is read, and while the parser is made */
     Stats *stats;                  /* borrowed */
     bool describe;                 /* stored pages get a metadata record */
     ParsingSkipped skipped;
     void *skipped_context;
+    SharedReader options_reader;
     SharedReader filters_reader;
     SharedReader scope_reader;
     const Filters *filters; /* while a page is read */
@@ -83,8 +85,8 @@ typedef struct Parser {
     uint64_t n_long;    /* and for their length */
 } Parser;
 
-/* Makes the tools. The caller has set options, stats, describe and skipped, and zeroed the rest.
- * archive may be NULL. RESULT_MEMORY; the parser is to be destroyed all the same. */
+/* Makes the tools. The caller has set all_options, stats, describe and skipped, and zeroed the
+ * rest. archive may be NULL. RESULT_MEMORY; the parser is to be destroyed all the same. */
 Result parser_init(Parser *parser, Archive *archive);
 void parser_destroy(Parser *parser);
 /* Reads a result, which becomes the page's. NULL without memory: the result stays the caller's. */

@@ -1,5 +1,6 @@
 #include "page/parsing.h"
 
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -14,23 +15,50 @@ typedef struct ParsingThread {
     Parsing *parsing;
     Parser parser;
     Thread thread;
+    bool is_made;        /* the parser is; main thread */
+    atomic_bool running; /* until the thread has nothing more to do */
 } ParsingThread;
 
 struct Parsing {
-    ParsingOptions options;
+    Shared options; /* ParsingOptions */
+    ByteGate *results;
+    Archive *archive;
     Stats *stats;
     void (*sink)(void *context, ParsedPage *page);
+    ParsingSkipped skipped;
     void *context;
     Queue queue;
-    ParsingThread threads[THREADS_MAX];
-    unsigned n_threads;
+    ParsingThread threads[THREADS_MAX]; /* a place is used again when its thread has ended */
+    atomic_uint n_wanted;
+    atomic_uint n_running; /* never more than wanted for long */
+    bool started;
 };
+
+static void delete_options(void *object)
+{
+    ParsingOptions *options = object;
+    if (options != NULL) {
+        score_rules_delete(options->score_rules);
+        free(options);
+    }
+}
+
+static Result share_options(Parsing *parsing, const ParsingOptions *options)
+{
+    ParsingOptions *copy = malloc(sizeof *copy);
+    if (copy == NULL) {
+        score_rules_delete(options->score_rules);
+        return RESULT_MEMORY;
+    }
+    *copy = *options;
+    return shared_replace(&parsing->options, copy);
+}
 
 static void take_result(Parsing *parsing, Parser *parser, FetchResult *result)
 {
-    if (parsing->options.results != NULL) {
+    if (parsing->results != NULL) {
         thread_step("waiting for ingest");
-        byte_gate_wait(parsing->options.results);
+        byte_gate_wait(parsing->results);
     }
     thread_step("parsing");
     MonoTime start = mono_now();
@@ -45,6 +73,22 @@ static void take_result(Parsing *parsing, Parser *parser, FetchResult *result)
     parsing->sink(parsing->context, page);
 }
 
+/* Whether this thread is one too many; the next one that is hears of it from here. */
+static bool leaves(Parsing *parsing)
+{
+    unsigned wanted = atomic_load(&parsing->n_wanted);
+    unsigned running = atomic_load(&parsing->n_running);
+    while (running > wanted) {
+        if (atomic_compare_exchange_weak(&parsing->n_running, &running, running - 1)) {
+            if (running - 1 > wanted) {
+                queue_wake(&parsing->queue);
+            }
+            return true;
+        }
+    }
+    return false;
+}
+
 static void *parser_main(void *argument)
 {
     ParsingThread *self = argument;
@@ -52,7 +96,8 @@ static void *parser_main(void *argument)
     void *items[BATCH];
     size_t n = 0;
     thread_step("waiting");
-    while (queue_pop(&parsing->queue, items, BATCH, &n, MONO_NEVER) == RESULT_OK) {
+    while (!leaves(parsing) &&
+           queue_pop(&parsing->queue, items, BATCH, &n, MONO_NEVER) != RESULT_CLOSED) {
         for (size_t i = 0; i < n; i++) {
             take_result(parsing, &self->parser, items[i]);
         }
@@ -62,7 +107,28 @@ static void *parser_main(void *argument)
         LOG_WARN("filter", "regular expressions gave up at their limit, which counts as no match",
                  "matches=%llu", (unsigned long long)filter_scratch_given_up(self->parser.scratch));
     }
+    atomic_store(&self->running, false);
     return NULL;
+}
+
+static Result make_parser(Parsing *parsing, ParsingThread *thread)
+{
+    thread->parsing = parsing;
+    thread->is_made = true;
+    thread->parser = (Parser){.all_options = &parsing->options,
+                              .stats = parsing->stats,
+                              .describe = archive_wants_metadata(parsing->archive),
+                              .skipped = parsing->skipped,
+                              .skipped_context = parsing->context};
+    return parser_init(&thread->parser, parsing->archive);
+}
+
+static void unmake_parser(ParsingThread *thread)
+{
+    if (thread->is_made) {
+        parser_destroy(&thread->parser);
+        thread->is_made = false;
+    }
 }
 
 Result parsing_new(Parsing **out, const ParsingOptions *options, Archive *archive, Stats *stats,
@@ -71,27 +137,27 @@ Result parsing_new(Parsing **out, const ParsingOptions *options, Archive *archiv
 {
     Parsing *parsing = calloc(1, sizeof *parsing);
     if (parsing == NULL) {
+        score_rules_delete(options->score_rules);
         return RESULT_MEMORY;
     }
-    parsing->options = *options;
+    shared_init(&parsing->options, delete_options);
+    parsing->results = options->results;
+    parsing->archive = archive;
     parsing->stats = stats;
     parsing->sink = sink;
+    parsing->skipped = skipped;
     parsing->context = context;
-    Result rc = queue_init(&parsing->queue, options->queue);
+    atomic_init(&parsing->n_wanted,
+                options->threads < THREADS_MAX ? options->threads : THREADS_MAX);
+    Result rc = share_options(parsing, options);
+    rc = rc == RESULT_OK ? queue_init(&parsing->queue, options->queue) : rc;
     if (rc != RESULT_OK) {
+        shared_destroy(&parsing->options);
         free(parsing);
         return rc;
     }
-    while (rc == RESULT_OK && parsing->n_threads < options->threads &&
-           parsing->n_threads < THREADS_MAX) {
-        ParsingThread *thread = &parsing->threads[parsing->n_threads++];
-        thread->parsing = parsing;
-        thread->parser = (Parser){.options = &parsing->options,
-                                  .stats = stats,
-                                  .describe = archive_wants_metadata(archive),
-                                  .skipped = skipped,
-                                  .skipped_context = context};
-        rc = parser_init(&thread->parser, archive);
+    for (unsigned i = 0; rc == RESULT_OK && i < atomic_load(&parsing->n_wanted); i++) {
+        rc = make_parser(parsing, &parsing->threads[i]);
     }
     if (rc != RESULT_OK) {
         parsing_delete(parsing);
@@ -101,15 +167,77 @@ Result parsing_new(Parsing **out, const ParsingOptions *options, Archive *archiv
     return RESULT_OK;
 }
 
+/* A thread in a place where none is. */
+static Result start_thread(Parsing *parsing, unsigned place)
+{
+    ParsingThread *thread = &parsing->threads[place];
+    char name[24];
+    Result rc = thread->is_made ? RESULT_OK : make_parser(parsing, thread);
+    if (rc == RESULT_OK) {
+        atomic_store(&thread->running, true);
+        atomic_fetch_add(&parsing->n_running, 1);
+        (void)snprintf(name, sizeof name, "parse-%u", place);
+        rc = thread_start(&thread->thread, name, parser_main, thread);
+    }
+    if (rc != RESULT_OK && atomic_exchange(&thread->running, false)) {
+        atomic_fetch_sub(&parsing->n_running, 1);
+    }
+    return rc;
+}
+
 Result parsing_start(Parsing *parsing)
 {
     Result rc = RESULT_OK;
-    for (unsigned i = 0; i < parsing->n_threads && rc == RESULT_OK; i++) {
-        char name[24];
-        (void)snprintf(name, sizeof name, "parse-%u", i);
-        rc = thread_start(&parsing->threads[i].thread, name, parser_main, &parsing->threads[i]);
+    for (unsigned i = 0; i < atomic_load(&parsing->n_wanted) && rc == RESULT_OK; i++) {
+        rc = start_thread(parsing, i);
+    }
+    parsing->started = rc == RESULT_OK;
+    return rc;
+}
+
+/* Threads that have ended are joined, and what they read pages with is freed. */
+static void clear_places(Parsing *parsing)
+{
+    for (unsigned i = 0; i < THREADS_MAX; i++) {
+        ParsingThread *thread = &parsing->threads[i];
+        if (thread->thread.started && !atomic_load(&thread->running)) {
+            thread_join(&thread->thread);
+            unmake_parser(thread);
+        }
+    }
+}
+
+static Result tend(Parsing *parsing)
+{
+    Result rc = RESULT_OK;
+    clear_places(parsing);
+    for (unsigned i = 0; i < THREADS_MAX && rc == RESULT_OK; i++) {
+        bool missing = atomic_load(&parsing->n_running) < atomic_load(&parsing->n_wanted);
+        if (missing && !parsing->threads[i].thread.started) {
+            rc = start_thread(parsing, i);
+        }
     }
     return rc;
+}
+
+Result parsing_change(Parsing *parsing, const ParsingOptions *options)
+{
+    unsigned wanted = options->threads < THREADS_MAX ? options->threads : THREADS_MAX;
+    Result rc = share_options(parsing, options);
+    if (rc == RESULT_OK && parsing->started) {
+        atomic_store(&parsing->n_wanted, wanted);
+        rc = tend(parsing);
+        queue_wake(&parsing->queue);
+    }
+    return rc;
+}
+
+unsigned parsing_tend(Parsing *parsing)
+{
+    if (parsing->started) {
+        (void)tend(parsing); /* what cannot be started is missing until the next look */
+    }
+    return atomic_load(&parsing->n_running);
 }
 
 void parsing_parse(Parsing *parsing, FetchResult *result)
@@ -136,8 +264,9 @@ size_t parsing_waiting(Parsing *parsing)
 
 void parsing_stop(Parsing *parsing)
 {
+    parsing->started = false;
     queue_close(&parsing->queue);
-    for (unsigned i = 0; i < parsing->n_threads; i++) {
+    for (unsigned i = 0; i < THREADS_MAX; i++) {
         thread_join(&parsing->threads[i].thread);
     }
 }
@@ -147,9 +276,10 @@ void parsing_delete(Parsing *parsing)
     if (parsing == NULL) {
         return;
     }
-    for (unsigned i = 0; i < parsing->n_threads; i++) {
-        parser_destroy(&parsing->threads[i].parser);
+    for (unsigned i = 0; i < THREADS_MAX; i++) {
+        unmake_parser(&parsing->threads[i]);
     }
     queue_destroy(&parsing->queue);
+    shared_destroy(&parsing->options);
     free(parsing);
 }

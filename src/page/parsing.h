@@ -7,7 +7,7 @@
  * followed: in scope, of a kind that is followed, passed by filter.schedule, each once. Entries of
  * sitemaps are links, too.
  *
- * Owns: results from parsing_push on, until the sink takes the parsed page.
+ * Owns: results from parsing_push on, until the sink takes the parsed page; the score rules.
  * Threads: parse-N.
  *
  * Invariants: pages are never dropped and memory is bounded. When the queue is full the fetching
@@ -20,11 +20,20 @@
 
 typedef struct Parsing Parsing;
 
-/* archive may be NULL: answers are not archived. */
+/* archive may be NULL: answers are not archived. Copies the options, takes their score rules, also
+ * when it fails. */
 Result parsing_new(Parsing **parsing, const ParsingOptions *options, Archive *archive, Stats *stats,
                    void (*sink)(void *context, ParsedPage *page), ParsingSkipped skipped,
                    void *context);
 Result parsing_start(Parsing *parsing);
+/* The configuration has changed: later pages are read by these options, in so many threads. Those
+ * that are too many end after what they are at. Copies the options, takes their score rules. What
+ * the tools of a thread are made for stays as it was: queue, memory, kinds of documents and
+ * sitemaps. Main thread. RESULT_MEMORY, RESULT_LIMIT: some of it did not change. */
+Result parsing_change(Parsing *parsing, const ParsingOptions *options);
+/* Looks after the threads: joins those that have ended, starts those that are missing. Returns how
+ * many read pages now. Main thread, now and then. */
+unsigned parsing_tend(Parsing *parsing);
 /* Parses a result in the calling thread, which also calls the sink. For commands that parse without
  * threads: the Parsing is never started. Takes the result. */
 void parsing_parse(Parsing *parsing, FetchResult *result);

@@ -1,7 +1,8 @@
 /* Parsing options: what the configuration says about reading pages.
  *
  * What: plain values, copied by whoever takes them.
- * Owns: nothing; what is said to be borrowed must outlive the parsing threads. */
+ * Owns: nothing, but for the score rules, which go along with the options of a Parsing
+ * (page/parsing.h). What is said to be borrowed must outlive the parsing threads. */
 #ifndef PAGE_PARSING_OPTIONS_H
 #define PAGE_PARSING_OPTIONS_H
 
@@ -42,13 +43,13 @@ typedef struct ParsingOptions {
     unsigned sitemap_depth;
     size_t sitemap_entries;
     SitemapLocation sitemap_location;
-    const ScoreRules *score_rules; /* scores of pages and links; NULL: all links have 1; borrowed */
-    QuestionForm question;         /* pages get one for a classifier */
-    size_t question_bytes;         /* of text in it */
-    Shared *filters;               /* of Filters; borrowed */
-    Shared *scope;                 /* of a Scope; borrowed */
-    StaySet *stay;                 /* gets what seeds redirect to; NULL = anywhere; borrowed */
-    ByteGate *results;             /* where parsed pages are counted; NULL = nowhere; borrowed */
+    ScoreRules *score_rules; /* scores of pages and links; NULL: all links have 1 */
+    QuestionForm question;   /* pages get one for a classifier */
+    size_t question_bytes;   /* of text in it */
+    Shared *filters;         /* of Filters; borrowed */
+    Shared *scope;           /* of a Scope; borrowed */
+    StaySet *stay;           /* gets what seeds redirect to; NULL = anywhere; borrowed */
+    ByteGate *results;       /* where parsed pages are counted; NULL = nowhere; borrowed */
 } ParsingOptions;
 
 /* The options that the configuration says; texts are borrowed from it. The caller sets filters,

@@ -67,12 +67,12 @@
         "longest rest of a host after a failure; 0 = no limit") \
     ROW(politeness, park_after, TIME, int64_t, "6h", 0, CONFIG_YEAR, NULL, true, true, \
         "a host whose rests after failures add up to this is parked, with its URLs; 0 = never") \
-    ROW(politeness, retry, TEXT, char *, "", 0, 0, NULL, false, false, \
+    ROW(politeness, retry, TEXT, char *, "", 0, 0, NULL, true, false, \
         "changes to the retry table: CLASS WAIT RETRIES [drop], comma separated; waits double") \
     ROW(politeness, usage, TEXT, char *, "", 0, 0, NULL, true, true, \
         "what is done about pages whose site denies a usage: 'train-ai no-store, tdm no-fetch'; " \
         "usages are train-ai, ai-input, search, tdm, image-ai; empty = they are labelled") \
-    ROW(politeness, name_recheck, TIME, int64_t, "1h", 0, CONFIG_YEAR, NULL, false, false, \
+    ROW(politeness, name_recheck, TIME, int64_t, "1h", 0, CONFIG_YEAR, NULL, true, false, \
         "a host whose name does not exist is asked for again after this, twice and four times this; 0 = never") \
     ROW(politeness, tries, COUNT, int64_t, "0", 0, 100, NULL, true, true, \
         "attempts at one URL at most, whatever the table says; 0 = the table alone") \
@@ -120,7 +120,7 @@
         "how long a missing answer is remembered") \
     ROW(dns, family, WORD, int, "ipv4-first", 0, 0, "ipv4-first|ipv6-first|ipv4|ipv6", false, \
         false, "which addresses are used, and which first") \
-    ROW(fetch, threads, COUNT, int64_t, "0", 0, 64, NULL, false, false, \
+    ROW(fetch, threads, COUNT, int64_t, "0", 0, 64, NULL, true, false, \
         "fetching threads; 0 = one for each processor that the process may use, 8 at most") \
     ROW(fetch, connections, COUNT, int64_t, "256", 1, 100000, NULL, true, false, \
         "transfers in flight at most, over all threads") \
@@ -137,16 +137,16 @@
         "is begun") \
     ROW(fetch, idle_connections, COUNT, int64_t, "5000", 0, 1000000, NULL, false, false, \
         "connections kept open for the next fetch, over all threads; 5 kB each, 40 kB with TLS") \
-    ROW(fetch, connect_timeout, TIME, int64_t, "20s", 10, 3600e3, NULL, false, false, \
+    ROW(fetch, connect_timeout, TIME, int64_t, "20s", 10, 3600e3, NULL, true, true, \
         "time to connect, TLS included") \
-    ROW(fetch, first_byte_timeout, TIME, int64_t, "30s", 10, 3600e3, NULL, false, false, \
+    ROW(fetch, first_byte_timeout, TIME, int64_t, "30s", 10, 3600e3, NULL, true, true, \
         "time from the start of a fetch to the first byte of the answer") \
-    ROW(fetch, total_timeout, TIME, int64_t, "120s", 10, 86400e3, NULL, false, false, \
+    ROW(fetch, total_timeout, TIME, int64_t, "120s", 10, 86400e3, NULL, true, true, \
         "time for a whole fetch; what came until then is kept, marked trunc:time") \
-    ROW(fetch, slow_rate, SIZE, int64_t, "1K", 0, 1e9, NULL, false, false, \
+    ROW(fetch, slow_rate, SIZE, int64_t, "1K", 0, 1e9, NULL, true, true, \
         "bytes per second; a transfer that is slower for slow_time is ended as too slow; 0 = " \
         "off") \
-    ROW(fetch, slow_time, TIME, int64_t, "30s", 1000, 3600e3, NULL, false, false, \
+    ROW(fetch, slow_time, TIME, int64_t, "30s", 1000, 3600e3, NULL, true, true, \
         "how long a transfer may be slower than slow_rate") \
     ROW(fetch, max_body, SIZE, int64_t, "2Mi", 1024, 2147483648.0, NULL, true, true, \
         "bytes of a body kept, as received and again after decoding; marked trunc:length; links are taken " \
@@ -165,7 +165,7 @@
         "answers whose header tells a longer body are ended there; 0 = no matter; cut:length") \
     ROW(fetch, rate, SIZE, int64_t, "0", 0, CONFIG_BIG, NULL, true, false, \
         "bytes per second received at most, over all hosts; 0 = no matter") \
-    ROW(fetch, max_header, SIZE, int64_t, "256Ki", 1024, 16777216, NULL, false, false, \
+    ROW(fetch, max_header, SIZE, int64_t, "256Ki", 1024, 16777216, NULL, true, true, \
         "bytes of a response header; a longer one is a broken answer") \
     ROW(fetch, max_ratio, COUNT, int64_t, "200", 1, 100000, NULL, false, false, \
         "greatest ratio of decoded to received bytes; a body beyond it gets status -10004") \
@@ -207,7 +207,7 @@
         "connection costs less than half; beyond, those not used longest are forgotten; 0 = none are kept") \
     ROW(robots, agent, TEXT, char *, "ragno", 0, 0, NULL, false, false, \
         "product token that is looked for in robots.txt and meta robots") \
-    ROW(robots, expiry, TIME, int64_t, "24h", 60e3, 604800e3, NULL, false, false, \
+    ROW(robots, expiry, TIME, int64_t, "24h", 60e3, 604800e3, NULL, true, false, \
         "robots.txt is asked for again after this, or after its Cache-Control max-age") \
     ROW(robots, obey, BOOL, bool, "yes", 0, 0, NULL, true, true, \
         "no: robots.txt is neither asked for nor obeyed; only in [site] sections, for hosts that are " \
@@ -241,7 +241,7 @@
     ROW(scope, embed_hops, COUNT, int64_t, "4", 1, 20, NULL, false, false, \
         "from a page to what it embeds at most: a style sheet, one that it imports, an image of that; " \
         "redirects count") \
-    ROW(scope, follow_nofollow, BOOL, bool, "yes", 0, 0, NULL, false, false, \
+    ROW(scope, follow_nofollow, BOOL, bool, "yes", 0, 0, NULL, true, false, \
         "follow links marked rel=nofollow") \
     ROW(scope, sitemaps, BOOL, bool, "no", 0, 0, NULL, false, false, \
         "read the sitemaps that robots.txt names") \
@@ -253,9 +253,9 @@
         false, \
         "which entries of a sitemap are taken: all, those of its host, or those below its " \
         "folder") \
-    ROW(scope, follow_ugc, BOOL, bool, "yes", 0, 0, NULL, false, false, \
+    ROW(scope, follow_ugc, BOOL, bool, "yes", 0, 0, NULL, true, false, \
         "follow links marked rel=ugc") \
-    ROW(scope, follow_sponsored, BOOL, bool, "yes", 0, 0, NULL, false, false, \
+    ROW(scope, follow_sponsored, BOOL, bool, "yes", 0, 0, NULL, true, false, \
         "follow links marked rel=sponsored") \
     ROW(filter, schedule, TEXT, char *, "", 0, 0, NULL, true, false, \
         "which links are scheduled (ragno check filter --atoms); seeds always are") \
@@ -268,14 +268,14 @@
         "which answers are searched for links and text") \
     ROW(filter, follow, TEXT, char *, "", 0, 0, NULL, true, false, \
         "which answers have their links followed") \
-    ROW(parse, threads, COUNT, int64_t, "0", 0, 64, NULL, false, false, \
+    ROW(parse, threads, COUNT, int64_t, "0", 0, 64, NULL, true, false, \
         "parsing threads; 0 = one for each processor that the process may use, 8 at most") \
     ROW(parse, queue, COUNT, int64_t, "256", 1, 100000, NULL, false, false, \
         "fetched pages that may wait for a parsing thread; when it is full, fetching waits") \
-    ROW(parse, max_bytes, SIZE, int64_t, "64Mi", 1024, 68719476736.0, NULL, false, false, \
+    ROW(parse, max_bytes, SIZE, int64_t, "64Mi", 1024, 68719476736.0, NULL, true, false, \
         "bytes of an HTML page that links are taken from, as received and again after decoding, in " \
         "bounded memory; what is kept is fetch.max_body") \
-    ROW(parse, max_links, COUNT, int64_t, "50000", 0, 10000000, NULL, false, false, \
+    ROW(parse, max_links, COUNT, int64_t, "50000", 0, 10000000, NULL, true, false, \
         "links of one page that are followed: different URLs that could be scheduled; the rest is " \
         "counted, and told in crawl.log (links-beyond:N) and skipped.log; 0 = no limit") \
     ROW(parse, html_parser, WORD, int, "skim", 0, 0, "skim|libxml2", false, false, \
@@ -354,12 +354,12 @@
     ROW(limits, tail, TIME, int64_t, "3h", 0, CONFIG_YEAR, NULL, true, false, \
         "stop when for so long only hosts were left that have failed and wait for a retry, exit 18; " \
         "they stay scheduled; 0 = wait as long as they do") \
-    ROW(limits, path_segments, COUNT, int64_t, "0", 0, 1000, NULL, false, false, \
+    ROW(limits, path_segments, COUNT, int64_t, "0", 0, 1000, NULL, true, false, \
         "links with more segments in their path are refused as traps; 0 = no limit") \
-    ROW(limits, repeated_segments, COUNT, int64_t, "3", 0, 100, NULL, false, false, \
+    ROW(limits, repeated_segments, COUNT, int64_t, "3", 0, 100, NULL, true, false, \
         "links that repeat a run of path segments this often are refused as traps " \
         "(/a/b/a/b/a/b: 3); 0 or 1 = off") \
-    ROW(limits, query_parameters, COUNT, int64_t, "0", 0, 10000, NULL, false, false, \
+    ROW(limits, query_parameters, COUNT, int64_t, "0", 0, 10000, NULL, true, false, \
         "links with more parameters in their query are refused as traps; 0 = no limit") \
     ROW(limits, trap_fetches, COUNT, int64_t, "50", 0, 1e9, NULL, false, false, \
         "fetched pages of a URL pattern before trap_yield judges it; 0 = never") \

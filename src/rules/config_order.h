@@ -11,9 +11,9 @@
         "what best-first goes by: none = links and their depth; content = score.rules; " \
         "pagerank, hits = the links between pages; command, fasttext = a program's opinion of the " \
         "page with the link") \
-    ROW(score, rules, TEXT, char *, "", 0, 0, NULL, false, false, \
+    ROW(score, rules, TEXT, char *, "", 0, 0, NULL, true, false, \
         "file of lines WEIGHT FILTER: the first that matches is the score of a link or page") \
-    ROW(score, page_share, REAL, double, "0.3", 0, 1, NULL, false, false, \
+    ROW(score, page_share, REAL, double, "0.3", 0, 1, NULL, true, false, \
         "content: weight of the score of the linking page; the rest is the weight of the link (command, " \
         "fasttext: with score.rules; without them it is all)") \
     ROW(score, command, TEXT, char *, "", 0, 0, NULL, false, false, \
@@ -35,24 +35,24 @@
         "again after a pause that doubles each time, up to 5m") \
     ROW(score, command_default, REAL, double, "0.5", 0, 1, NULL, false, false, \
         "command, fasttext: score of a page that was not answered about") \
-    ROW(score, min_pages, COUNT, int64_t, "1000", 1, CONFIG_BIG, NULL, false, false, \
+    ROW(score, min_pages, COUNT, int64_t, "1000", 1, CONFIG_BIG, NULL, true, false, \
         "pagerank, hits: fetched pages since the last computation before another one begins") \
-    ROW(score, growth, REAL, double, "0.2", 0, 100, NULL, false, false, \
+    ROW(score, growth, REAL, double, "0.2", 0, 100, NULL, true, false, \
         "pagerank, hits: the same as a share of the pages fetched before") \
-    ROW(score, interval, TIME, int64_t, "0", 0, CONFIG_YEAR, NULL, false, false, \
+    ROW(score, interval, TIME, int64_t, "0", 0, CONFIG_YEAR, NULL, true, false, \
         "pagerank, hits: compute again after this time in any case, if a page was fetched; 0 = " \
         "off") \
-    ROW(score, damping, REAL, double, "0.85", 0, 1, NULL, false, false, \
+    ROW(score, damping, REAL, double, "0.85", 0, 1, NULL, true, false, \
         "pagerank: share of the surfer's steps that follow links") \
-    ROW(score, precision, REAL, double, "1e-2", 1e-9, 1, NULL, false, false, \
+    ROW(score, precision, REAL, double, "1e-2", 1e-9, 1, NULL, true, false, \
         "pagerank, hits: largest relative change of a score at the end; a level is a factor of 2") \
-    ROW(score, threads, COUNT, int64_t, "1", 1, 16, NULL, false, false, \
+    ROW(score, threads, COUNT, int64_t, "1", 1, 16, NULL, true, false, \
         "threads of a computation") \
-    ROW(score, depth_factor, REAL, double, "0.5", 0, 1, NULL, false, false, \
+    ROW(score, depth_factor, REAL, double, "0.5", 0, 1, NULL, true, false, \
         "none: a link's score falls by this factor with each further link from the seed") \
-    ROW(score, redirect, REAL, double, "1", 0, 1000, NULL, false, false, \
+    ROW(score, redirect, REAL, double, "1", 0, 1000, NULL, true, false, \
         "weight of a redirect's target, relative to a link") \
-    ROW(score, sitemap_hints, BOOL, bool, "yes", 0, 0, NULL, false, false, \
+    ROW(score, sitemap_hints, BOOL, bool, "yes", 0, 0, NULL, true, false, \
         "a sitemap's priority, lastmod and changefreq shift its entries by up to one level") \
     ROW(schedule, mode, WORD, int, "once", 0, 0, "once|continuous", false, false, \
         "continuous: crawled pages are visited again when they are due; the crawl does not end") \

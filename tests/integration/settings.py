@@ -17,7 +17,7 @@ def by_signal(report, path):
     with harness.Web(path, hosts=10, addresses=10, pages=100000) as web, \
             Crawl(web, path + "/crawl", "--no-warc", "-c", ini, ip_wait="1ms", wait=None) as crawl:
         write(ini, "[politeness]\nhost_delay = 70ms\nretry = timeout 2m 1\n[fetch]\nport_map = 1:2\n"
-                   "[parse]\nmax_links = 99\n[limits]\ntail = 0\n")
+                   "[parse]\nqueue = 99\n[limits]\ntail = 0\n")
         crawl.process.send_signal(signal.SIGHUP)
         harness.until(lambda: "configuration read anew" in crawl.log())
         log = crawl.log()
@@ -25,7 +25,7 @@ def by_signal(report, path):
                      'key=politeness.host_delay old="50ms" new="70ms" from="' in log, log[-1500:])
         report.check("and where the new one stands", f'from="{ini}:2" signal=SIGHUP' in log, log[-1500:])
         report.check("what cannot change is a warning that names it", "WARN main config: cannot change "
-                     'while the crawl runs key=parse.max_links value="50000" wanted="99"' in log, log[-1500:])
+                     'while the crawl runs key=parse.queue value="256" wanted="99"' in log, log[-1500:])
         report.equal("it is in effect", crawl.ask("get", "politeness.host_delay").stdout,
                      "politeness.host_delay = 70ms\n")
         write(ini, "[politeness]\nhost_delay = nonsense\n")
@@ -75,5 +75,92 @@ def by_operator(report, path):
             report.equal("unset", answer.returncode, 0)
 
 
+def threads_named(crawl, name):
+    """How many threads of that kind run, by `ragno ctl threads`."""
+    return sum(line.startswith(name + "-") for line in crawl.ask("threads").stdout.splitlines())
+
+
+def pages(crawl):
+    return crawl.status("pages")
+
+
+def threads_come_and_go(report, path):
+    with harness.Web(path, hosts=100, addresses=100, pages=1000000, page_bytes=2000) as web, \
+            Crawl(web, path + "/crawl", ip_wait="1ms", wait="20ms") as crawl:
+        harness.until(lambda: pages(crawl) > 50)
+        for fetch, parse in ((5, 4), (1, 1), (3, 2), (8, 8), (2, 1)):
+            crawl.ask("set", f"fetch.threads={fetch}")
+            crawl.ask("set", f"parse.threads={parse}")
+            report.check(f"{fetch} fetching threads and {parse} parsing threads run", harness.until(
+                lambda f=fetch, p=parse: (threads_named(crawl, "fetch"), threads_named(crawl, "parse"))
+                == (f, p)), crawl.ask("threads").stdout)
+            before = pages(crawl)
+            report.check("and pages go on coming", harness.until(lambda n=before: pages(crawl) > n + 100))
+        report.check("each change is logged", 'key=fetch.threads old="5" new="1" from="operator"'
+                     in crawl.log() and 'key=parse.threads old="8" new="1"' in crawl.log())
+        crawl.ask("stop")
+        report.equal("the crawl ends well", crawl.wait(), 11)
+    check = harness.run([RAGNO, "verify", path + "/crawl"], 120)
+    report.equal("and nothing is wrong with what it wrote", check.returncode, 0)
+    urls = [row[0] for row in harness.db_rows(path + "/crawl") if row[2] > 0]
+    requests = [r for r in web.requests() if "R" not in r.flags and "A" not in r.flags]
+    report.check("no page was fetched twice", len(requests) == len({(r.host, r.path) for r in requests}),
+                 f"{len(requests)} requests")
+    report.check("all that was fetched is there", len(urls) >= pages_in_log(path), str(len(urls)))
+
+
+def pages_in_log(path):
+    with open(path + "/crawl/crawl.log") as log:
+        return len({line.split()[3] for line in log if "/robots.txt" not in line and
+                    line.split()[1].isdigit()})
+
+
+def limits_of_a_fetch(report, path):
+    """Time-outs, body limits and retries are those of now."""
+    seeds = write(path + "/one.txt", "http://slow-first.web.test/\n")
+    later = write(path + "/later.txt", "http://slow-first-1.web.test/\n")
+    with harness.Web(path, hosts=3, addresses=3, pages=100000, page_bytes=30000,
+                     slow_ms=600000) as web, \
+            Crawl(web, path + "/crawl", "--set", "politeness.retry=timeout 1h 5",
+                  "--set", "fetch.first_byte_timeout=1h", "--set", "fetch.total_timeout=1h",
+                  "--no-warc", seeds=seeds, wait="1ms") as crawl:
+        harness.until(lambda: "slow-first.web.test" in crawl.ask("flights").stdout)
+        for key, value in (("fetch.first_byte_timeout", "100ms"), ("politeness.retry", "timeout 1m 0"),
+                           ("fetch.max_body", "2Ki"), ("robots.expiry", "2h"), ("score.depth_factor", "0.25"),
+                           ("parse.max_links", "3"), ("politeness.ip_delay", "2ms")):
+            answer = crawl.ask("set", f"{key}={value}")
+            report.equal(f"{key} can be set", answer.returncode, 0)
+            report.check(f"{key}: key, old and new value are logged", harness.until(
+                lambda k=key, v=value: f"key={k} " in crawl.log() and f'new="{v}"' in crawl.log()))
+        with open(later) as file:
+            crawl.ask("seed", file.read().strip())
+        report.check("a fetch that begins now has the time-out and the retries of now", harness.until(
+            lambda: any("slow-first-1.web.test/ " in line and " -4 " in line
+                        for line in open(path + "/crawl/crawl.log"))))
+        report.check("one that was in flight keeps its own", "slow-first.web.test" in
+                     crawl.ask("flights").stdout, crawl.ask("flights").stdout)
+        crawl.ask("seed", "http://h00000.web.test/")
+        report.check("bodies are cut where they are to be now", harness.until(
+            lambda: "trunc:length" in open(path + "/crawl/crawl.log").read()))
+        answer = crawl.ask("set", "politeness.retry=nonsense 1m 0")
+        report.equal("a wrong table is refused", answer.returncode, 2)
+        report.equal("and changes nothing", crawl.ask("get", "politeness.retry").stdout,
+                     "politeness.retry = timeout 1m 0\n")
+
+
+def score_rules_are_read_again(report, path):
+    rules = write(path + "/rules", '0.9 URLContainsRegex("nothing")\n')
+    with harness.Web(path, hosts=5, addresses=5, pages=100000) as web, \
+            Crawl(web, path + "/crawl", "--no-warc", "--set", "score.scorer=content",
+                  "--set", "score.rules=" + rules, wait="1s") as crawl:
+        write(rules, "oops\n")
+        answer = crawl.ask("reload")
+        report.check("a mistake in score.rules is named with its line", answer.returncode != 0 and
+                     "rules:1" in answer.stdout, answer.stdout + answer.stderr)
+        write(rules, '0.25 URLContainsRegex("l$")\n')
+        report.equal("score.rules is read again", crawl.ask("reload").returncode, 0)
+
+
 if __name__ == "__main__":
-    harness.main(by_signal, by_operator)
+    harness.main(by_signal, by_operator, threads_come_and_go, limits_of_a_fetch,
+                 score_rules_are_read_again)

@@ -22,9 +22,9 @@ static TransferLate run(const TransferTimes *times, int64_t connected, int64_t f
     TransferClock clock;
     TransferTimer timer;
     TransferLate late = LATE_NOT;
-    transfer_clock_init(&clock, times);
+    transfer_clock_init(&clock);
     transfer_timer_init(&timer);
-    CU_ASSERT_EQUAL(transfer_clock_start(&clock, &timer, at(0)), RESULT_OK);
+    CU_ASSERT_EQUAL(transfer_clock_start(&clock, &timer, times, at(0)), RESULT_OK);
     for (*when = 0; *when < 1000 && late == LATE_NOT; ++*when) {
         if (*when == connected) {
             transfer_clock_enter(&clock, &timer, PHASE_ASKING, at(*when));
@@ -72,9 +72,9 @@ static void each_phase_has_its_time(void)
 /* One transfer, which begins at 0 s. */
 static void start(TransferClock *clock, TransferTimer *timer)
 {
-    transfer_clock_init(clock, &standard);
+    transfer_clock_init(clock);
     transfer_timer_init(timer);
-    CU_ASSERT_EQUAL(transfer_clock_start(clock, timer, at(0)), RESULT_OK);
+    CU_ASSERT_EQUAL(transfer_clock_start(clock, timer, &standard, at(0)), RESULT_OK);
 }
 
 /* Fast for a minute, then nothing: the last window counts, not the average. */
@@ -122,10 +122,10 @@ static void those_that_are_late_come_one_after_the_other(void)
     TransferClock clock;
     TransferLate late = LATE_NOT;
     size_t n = 0;
-    transfer_clock_init(&clock, &standard);
+    transfer_clock_init(&clock);
     for (int64_t i = 0; i < TIMERS; i++) {
         transfer_timer_init(&timers[i]);
-        CU_ASSERT_EQUAL(transfer_clock_start(&clock, &timers[i], at(i % 50)), RESULT_OK);
+        CU_ASSERT_EQUAL(transfer_clock_start(&clock, &timers[i], &standard, at(i % 50)), RESULT_OK);
         if (i % 5 == 0) {
             transfer_clock_stop(&clock, &timers[i]); /* it has ended in time */
         }

@@ -148,6 +148,13 @@ void queue_close(Queue *queue)
     mutex_unlock(&queue->mutex);
 }
 
+void queue_reopen(Queue *queue)
+{
+    mutex_lock(&queue->mutex);
+    queue->closed = false;
+    mutex_unlock(&queue->mutex);
+}
+
 size_t queue_count(Queue *queue)
 {
     mutex_lock(&queue->mutex);

@@ -47,6 +47,8 @@ Result queue_pop(Queue *queue, void **items, size_t max, size_t *n, MonoTime dea
  * waits. */
 void queue_wake(Queue *queue);
 void queue_close(Queue *queue);
+/* Things may be pushed again. */
+void queue_reopen(Queue *queue);
 size_t queue_count(Queue *queue);
 
 #endif

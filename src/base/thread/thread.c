@@ -11,12 +11,35 @@ static _Thread_local Thread *self;
 static Mutex list_mutex = {.handle = PTHREAD_MUTEX_INITIALIZER, .rank = RANK_TABLE};
 static Thread *list; /* of all threads that run; guarded by list_mutex */
 
+static void list_add(Thread *thread)
+{
+    mutex_lock(&list_mutex);
+    thread->next = list;
+    list = thread;
+    mutex_unlock(&list_mutex);
+}
+
+static void list_remove(const Thread *thread)
+{
+    mutex_lock(&list_mutex);
+    Thread **link = &list;
+    while (*link != NULL && *link != thread) {
+        link = &(*link)->next;
+    }
+    if (*link != NULL) {
+        *link = thread->next;
+    }
+    mutex_unlock(&list_mutex);
+}
+
 static void *enter(void *argument)
 {
     self = argument;
     log_set_thread_name(self->name);
     (void)pthread_setname_np(pthread_self(), self->name);
-    return self->run(self->argument);
+    void *result = self->run(self->argument);
+    list_remove(self);
+    return result;
 }
 
 Result thread_start(Thread *thread, const char *name, void *(*run)(void *), void *argument)
@@ -32,14 +55,12 @@ Result thread_start(Thread *thread, const char *name, void *(*run)(void *), void
     (void)sigdelset(&all, SIGBUS);
     (void)sigdelset(&all, SIGSEGV);
     (void)pthread_sigmask(SIG_BLOCK, &all, &before);
+    list_add(thread);
     int rc = pthread_create(&thread->handle, NULL, enter, thread);
     (void)pthread_sigmask(SIG_SETMASK, &before, NULL);
     thread->started = rc == 0;
-    if (thread->started) {
-        mutex_lock(&list_mutex);
-        thread->next = list;
-        list = thread;
-        mutex_unlock(&list_mutex);
+    if (!thread->started) {
+        list_remove(thread);
     }
     return rc == 0 ? RESULT_OK : rc == EAGAIN ? RESULT_LIMIT : RESULT_MEMORY;
 }
@@ -49,15 +70,6 @@ void thread_join(Thread *thread)
     if (thread->started) {
         (void)pthread_join(thread->handle, NULL);
         thread->started = false;
-        mutex_lock(&list_mutex);
-        Thread **link = &list;
-        while (*link != NULL && *link != thread) {
-            link = &(*link)->next;
-        }
-        if (*link != NULL) {
-            *link = thread->next;
-        }
-        mutex_unlock(&list_mutex);
     }
 }
 

@@ -105,6 +105,7 @@ static Result make_parsing(VerifyRelink *relink)
     options.filters = &relink->filters;
     options.scope = &relink->scope;
     options.score_rules = relink->score_rules;
+    relink->score_rules = NULL;
     return parsing_new(&relink->parsing, &options, NULL, &relink->stats, take_parsed,
                        ignore_skipped, relink);
 }

@@ -16,9 +16,9 @@ static int by_start(const void *a, const void *b)
 static void say_all(Desk *desk, const DeskRequest *request, MonoTime now)
 {
     const AgentParts *parts = desk->helm->parts;
-    FlightCopy *all = calloc((size_t)parts->n_fetchers * SHOWN + 1, sizeof *all);
+    FlightCopy *all = calloc((size_t)atomic_load(&parts->n_fetchers) * SHOWN + 1, sizeof *all);
     size_t n = 0;
-    for (unsigned i = 0; all != NULL && i < parts->n_fetchers; i++) {
+    for (unsigned i = 0; all != NULL && i < atomic_load(&parts->n_fetchers); i++) {
         n += flights_copy(fetcher_flights(parts->fetchers[i]), all + n, SHOWN);
     }
     if (n > 0) {
@@ -42,7 +42,7 @@ void desk_flights(Desk *desk, const DeskRequest *request)
     if (request->n == 1) {
         say_all(desk, request, now);
     }
-    for (unsigned i = 0; request->n == 2 && i < parts->n_fetchers; i++) {
+    for (unsigned i = 0; request->n == 2 && i < atomic_load(&parts->n_fetchers); i++) {
         if (flights_find(fetcher_flights(parts->fetchers[i]), request->words[1], &start)) {
             desk_say(desk, request->client, "%lld %s", (long long)mono_ms_between(start, now),
                      request->words[1]);

@@ -9,6 +9,7 @@
 #include "crawl/parts/cluster_wires.h"
 #include "crawl/parts/network_parts.h"
 #include "crawl/parts/parsing_parts.h"
+#include "crawl/parts/rule_parts.h"
 #include "crawl/parts/site_parts.h"
 #include "crawl/parts/wires.h"
 #include "rules/site/site_book.h"
@@ -71,6 +72,29 @@ Result parts_join(AgentParts *parts, CrawlStore *store, Buffer *error)
     return cluster_part_new(&parts->cluster, parts->config, store, &sinks, error);
 }
 
+static void share_connections(AgentParts *parts)
+{
+    uint64_t pages = atomic_load(&parts->pages_final);
+    size_t wanted = (size_t)parts->config->fetch_connections;
+    size_t connections = wanted < parts->most_connections ? wanted : parts->most_connections;
+    if (connections < wanted) {
+        LOG_WARN("fetch",
+                 "fewer connections than fetch.connections for lack of file descriptors: raise "
+                 "RLIMIT_NOFILE (ulimit -n, LimitNOFILE=)",
+                 "wanted=%zu connections=%zu", wanted, connections);
+    }
+    rate_gate_set(&parts->rate, parts->config->fetch_rate);
+    atomic_store(&parts->connections, connections);
+    if (parts->cluster != NULL) {
+        cluster_wires_allow(parts); /* crawl.max_pages is the whole crawl's */
+    } else {
+        uint64_t most = (uint64_t)parts->config->crawl_max_pages;
+        uint64_t left = most == 0 ? connections : pages < most ? most - pages : 0;
+        atomic_store(&parts->max_pages, most == 0 ? NO_PAGE_LIMIT : most);
+        frontier_set_connections(parts->frontier, left < connections ? left : connections);
+    }
+}
+
 Result parts_new(AgentParts *parts, CrawlStore *store, const char *crawl_log, Buffer *error)
 {
     parts->store = store;
@@ -99,7 +123,7 @@ Result parts_new(AgentParts *parts, CrawlStore *store, const char *crawl_log, Bu
                                                 ? NO_PAGE_LIMIT
                                                 : stats_get(&parts->stats.pages));
         }
-        parts_configure(parts);
+        share_connections(parts);
     }
     return rc;
 }
@@ -108,28 +132,20 @@ Result parts_new(AgentParts *parts, CrawlStore *store, const char *crawl_log, Bu
  * ------------------------------------------------------------------------------------------------
  */
 
-void parts_configure(AgentParts *parts)
+Result parts_configure(AgentParts *parts, Buffer *error)
 {
-    uint64_t pages = atomic_load(&parts->pages_final);
-    size_t wanted = (size_t)parts->config->fetch_connections;
-    size_t connections = wanted < parts->most_connections ? wanted : parts->most_connections;
-    if (connections < wanted) {
-        LOG_WARN("fetch",
-                 "fewer connections than fetch.connections for lack of file descriptors: raise "
-                 "RLIMIT_NOFILE (ulimit -n, LimitNOFILE=)",
-                 "wanted=%zu connections=%zu", wanted, connections);
-    }
-    rate_gate_set(&parts->rate, parts->config->fetch_rate);
-    atomic_store(&parts->connections, connections);
-    if (parts->cluster != NULL) {
-        cluster_wires_allow(parts); /* crawl.max_pages is the whole crawl's */
-    } else {
-        uint64_t most = (uint64_t)parts->config->crawl_max_pages;
-        uint64_t left = most == 0 ? connections : pages < most ? most - pages : 0;
-        atomic_store(&parts->max_pages, most == 0 ? NO_PAGE_LIMIT : most);
-        frontier_set_connections(parts->frontier, left < connections ? left : connections);
-    }
-    frontier_change(parts->frontier, (size_t)parts->config->limits_workbench_memory);
+    Result sites = site_parts_share(parts, error);
+    Result network =
+        network_parts_change(parts, error); /* hosts look their delays up in the sites */
+    share_connections(parts);
+    Result rules = rule_parts_share(parts, error);
+    Result parsing = parsing_parts_change(parts, error);
+    Result writing = writing_parts_change(parts, error);
+    return sites != RESULT_OK     ? sites
+           : network != RESULT_OK ? network
+           : rules != RESULT_OK   ? rules
+           : parsing != RESULT_OK ? parsing
+                                  : writing;
 }
 
 Result parts_start(AgentParts *parts)
@@ -147,7 +163,7 @@ Result parts_start(AgentParts *parts)
     if (rc == RESULT_OK) {
         rc = parsing_start(parts->parsing);
     }
-    for (unsigned i = 0; i < parts->n_fetchers && rc == RESULT_OK; i++) {
+    for (unsigned i = 0; i < atomic_load(&parts->n_fetching) && rc == RESULT_OK; i++) {
         rc = fetcher_start(parts->fetchers[i]);
     }
     if (rc == RESULT_OK) {
@@ -181,7 +197,7 @@ void parts_drain(AgentParts *parts)
 {
     atomic_store(&parts->draining, true);
     frontier_pause(parts->frontier, true);
-    for (unsigned i = 0; i < parts->n_fetchers; i++) {
+    for (unsigned i = 0; i < atomic_load(&parts->n_fetchers); i++) {
         fetcher_drain(parts->fetchers[i]);
     }
     wires_ring(parts);
@@ -192,7 +208,7 @@ void parts_abort(AgentParts *parts)
     if (atomic_load(&parts->stuck)) {
         ingest_abandon(parts->ingest);
     }
-    for (unsigned i = 0; i < parts->n_fetchers; i++) {
+    for (unsigned i = 0; i < atomic_load(&parts->n_fetchers); i++) {
         fetcher_abort(parts->fetchers[i]);
     }
 }
@@ -220,7 +236,7 @@ void parts_stop(AgentParts *parts)
 {
     scoring_stop(parts->scoring);
     ingest_abandon(parts->ingest); /* an end does not wait for room on the disk */
-    for (unsigned i = 0; i < parts->n_fetchers; i++) {
+    for (unsigned i = 0; i < atomic_load(&parts->n_fetchers); i++) {
         fetcher_stop(parts->fetchers[i]);
     }
     network_watch_stop(parts->network);
@@ -238,7 +254,7 @@ void parts_stop(AgentParts *parts)
 
 void parts_delete(AgentParts *parts)
 {
-    for (unsigned i = 0; i < parts->n_fetchers; i++) {
+    for (unsigned i = 0; i < atomic_load(&parts->n_fetchers); i++) {
         fetcher_delete(parts->fetchers[i]);
     }
     if (parts->has_sessions) {
@@ -268,7 +284,6 @@ void parts_delete(AgentParts *parts)
         LOG_ERROR("archive", "the last WARC file stays open", "next=\"resume the crawl\"");
     }
     crawl_log_close(parts->log);
-    score_rules_delete(parts->score_rules);
     site_parts_destroy(parts);
     shared_destroy(&parts->scope);
     shared_destroy(&parts->admission);

@@ -60,8 +60,7 @@ typedef struct AgentParts {
     Signer signer;   /* of the key */
     char *user_agent;
     Stats stats;
-    ScoreRules *score_rules; /* NULL: none */
-    Shared sites;            /* a SiteBook, for fetching threads, distributor and ingest */
+    Shared sites; /* a SiteBook, for fetching threads, distributor and ingest */
     SharedReader distributor_sites;
     SharedReader ingest_sites;
     StaySet *stay;       /* scope.stay; NULL = anywhere */
@@ -88,7 +87,8 @@ typedef struct AgentParts {
     NetworkWatch *network;
     Resolver *resolver;
     Fetcher *fetchers[FETCHERS_MAX];
-    unsigned n_fetchers;
+    atomic_uint n_fetchers;  /* made so far: they stay until the end */
+    atomic_uint n_fetching;  /* of these, the first ones are given work */
     size_t most_connections; /* for which there are file descriptors */
     size_t kept_connections; /* of one fetcher */
     ClusterPart *cluster;    /* NULL: one agent alone */
@@ -120,8 +120,9 @@ Result parts_join(AgentParts *parts, CrawlStore *store, Buffer *error);
 /* Builds everything else. After a failure parts_delete frees what was built; error holds one
  * sentence. */
 Result parts_new(AgentParts *parts, CrawlStore *store, const char *crawl_log, Buffer *error);
-/* Takes over the live values of the configuration; main thread. */
-void parts_configure(AgentParts *parts);
+/* Takes over the live values of the configuration, those of rule_parts.h and site_parts.h included;
+ * main thread. error gets a sentence, or a line for each mistake; rules stay as they were then. */
+Result parts_configure(AgentParts *parts, Buffer *error);
 Result parts_start(AgentParts *parts);
 /* Sets the reasons for a pause (PauseReasons, 0 = none). While there is one, nothing new is begun.
  */

@@ -10,10 +10,8 @@
 #include "rules/scope/admission.h"
 #include "rules/site/site_book.h"
 
-static Result build_frontier(AgentParts *parts, Buffer *error)
+static Result read_politeness(const Config *config, PolitenessOptions *politeness, Buffer *error)
 {
-    const Config *config = parts->config;
-    PolitenessOptions *politeness = &parts->politeness;
     *politeness = (PolitenessOptions){.host_delay_ms = config->politeness_host_delay,
                                       .ip_delay_ms = config->politeness_ip_delay,
                                       .crawl_delay_max_ms = config->politeness_crawl_delay_max,
@@ -24,7 +22,13 @@ static Result build_frontier(AgentParts *parts, Buffer *error)
                                       .park_after_ms = config->politeness_park_after,
                                       .tries_max = (unsigned)config->politeness_tries};
     politeness_default_rules(politeness->rules);
-    Result rc = politeness_parse_rules(politeness->rules, config->politeness_retry, error);
+    return politeness_parse_rules(politeness->rules, config->politeness_retry, error);
+}
+
+static Result build_frontier(AgentParts *parts, Buffer *error)
+{
+    const Config *config = parts->config;
+    Result rc = read_politeness(config, &parts->politeness, error);
     rc = rc == RESULT_OK ? port_set_parse(&parts->ports, config->scope_ports, error) : rc;
     if (rc != RESULT_OK) {
         return rc;
@@ -47,8 +51,8 @@ static Result build_frontier(AgentParts *parts, Buffer *error)
                         .robots_expiry_ms = config->robots_expiry,
                         /* What was fetched just before a crash is not known: all are owed. */
                         .floor = parts->store->existed ? mono_now() : (MonoTime){0}},
-        .politeness = *politeness,
-        .connections = 0, /* parts_configure */
+        .politeness = parts->politeness,
+        .connections = 0, /* agent_parts.c */
         .shares = {.new_percent = (unsigned)config->fetch_new_share,
                    .slow_percent = (unsigned)config->fetch_slow_share},
         .front_first = config->limits_front < 1000 ? (size_t)config->limits_front : 1000,
@@ -174,55 +178,102 @@ static Result build_names(AgentParts *parts, Buffer *error)
     return rc;
 }
 
-static Result build_fetch(AgentParts *parts, Buffer *error)
+static FetcherOptions fetcher_options(AgentParts *parts)
 {
     const Config *config = parts->config;
-    Result rc = build_names(parts, error);
-    if (rc != RESULT_OK) {
-        return rc;
-    }
-    FetcherOptions options = {.user_agent = parts->user_agent,
-                              .robots_agent = config->robots_agent,
-                              .headers = config->fetch_headers,
-                              .accept_language = config->fetch_accept_language,
-                              .port_map = config->fetch_port_map,
-                              .policy = &parts->policy,
-                              .ports = &parts->ports,
-                              .sites = &parts->sites,
-                              .site_of = site_book_fetch_site,
-                              .gate = &parts->answers,
-                              .kept_connections = parts->kept_connections,
-                              .connect_timeout_ms = config->fetch_connect_timeout,
-                              .first_byte_timeout_ms = config->fetch_first_byte_timeout,
-                              .total_timeout_ms = config->fetch_total_timeout,
-                              .slow_bytes_s = config->fetch_slow_rate,
-                              .slow_time_ms = config->fetch_slow_time,
-                              .new_patience_ms = config->fetch_new_patience,
-                              .slow_percent = (unsigned)config->fetch_slow_share,
-                              .threads = (unsigned)config_threads(config->fetch_threads),
-                              .max_header_bytes = config->fetch_max_header,
-                              .spool = {.directory = parts->store->directory,
-                                        .max_bytes = (uint64_t)config->parse_max_bytes,
-                                        .gate = &parts->spools},
-                              .max_ratio = (unsigned)config->fetch_max_ratio,
-                              .trust = parts->trust.store != NULL ? &parts->trust : NULL,
-                              .sessions = &parts->sessions,
-                              .robots_expiry_ms = config->robots_expiry,
-                              .keep_requests = config->warc_enabled,
-                              .mask_secrets = config->warc_mask_secrets,
-                              .admission = &parts->admission,
-                              .judge = judge,
-                              .filter = &parts->fetch_filter,
-                              .body_filter = &parts->body_filter,
-                              .rate = &parts->rate,
-                              .signer = parts->key == NULL ? NULL : &parts->signer,
-                              .traps = &parts->parked_traps,
-                              .network = parts->network};
+    return (FetcherOptions){.user_agent = parts->user_agent,
+                            .robots_agent = config->robots_agent,
+                            .headers = config->fetch_headers,
+                            .accept_language = config->fetch_accept_language,
+                            .port_map = config->fetch_port_map,
+                            .policy = &parts->policy,
+                            .ports = &parts->ports,
+                            .sites = &parts->sites,
+                            .site_of = site_book_fetch_site,
+                            .gate = &parts->answers,
+                            .kept_connections = parts->kept_connections,
+                            .new_patience_ms = config->fetch_new_patience,
+                            .slow_percent = (unsigned)config->fetch_slow_share,
+                            .threads = config_threads(config->fetch_threads),
+                            .spool = {.directory = parts->store->directory, .gate = &parts->spools},
+                            .max_ratio = (unsigned)config->fetch_max_ratio,
+                            .trust = parts->trust.store != NULL ? &parts->trust : NULL,
+                            .sessions = &parts->sessions,
+                            .keep_requests = config->warc_enabled,
+                            .mask_secrets = config->warc_mask_secrets,
+                            .admission = &parts->admission,
+                            .judge = judge,
+                            .filter = &parts->fetch_filter,
+                            .body_filter = &parts->body_filter,
+                            .rate = &parts->rate,
+                            .signer = parts->key == NULL ? NULL : &parts->signer,
+                            .traps = &parts->parked_traps,
+                            .network = parts->network};
+}
+
+/* Fetchers are made up to the configured number; those beyond it rest. */
+static Result make_fetchers(AgentParts *parts)
+{
+    FetcherOptions options = fetcher_options(parts);
     FetcherSinks sinks = wires_of_fetcher(parts);
-    while (rc == RESULT_OK && parts->n_fetchers < config_threads(config->fetch_threads)) {
-        rc = fetcher_new(&parts->fetchers[parts->n_fetchers], parts->n_fetchers, &options, &sinks);
-        parts->n_fetchers += rc == RESULT_OK;
+    unsigned wanted = config_threads(parts->config->fetch_threads);
+    Result rc = RESULT_OK;
+    for (unsigned n = atomic_load(&parts->n_fetchers); rc == RESULT_OK && n < wanted; n++) {
+        rc = fetcher_new(&parts->fetchers[n], n, &options, &sinks);
+        atomic_fetch_add(&parts->n_fetchers, rc == RESULT_OK);
     }
+    return rc;
+}
+
+static Result change_fetchers(AgentParts *parts)
+{
+    unsigned before = atomic_load(&parts->n_fetching);
+    unsigned wanted = config_threads(parts->config->fetch_threads);
+    DescriptorShare share = share_descriptors(parts->config);
+    parts->most_connections = share.most;
+    parts->kept_connections = share.kept;
+    Result rc = make_fetchers(parts);
+    for (unsigned i = 0; i < atomic_load(&parts->n_fetchers); i++) {
+        fetcher_keep(parts->fetchers[i], share.kept);
+    }
+    for (unsigned i = before; i < wanted && rc == RESULT_OK; i++) {
+        rc = fetcher_start(parts->fetchers[i]);
+        atomic_store(&parts->n_fetching, rc == RESULT_OK ? i + 1 : i);
+    }
+    if (wanted < before) {
+        atomic_store(&parts->n_fetching, wanted); /* from here on the others get no work */
+    }
+    for (unsigned i = wanted; i < before; i++) {
+        fetcher_rest(parts->fetchers[i]);
+    }
+    return rc;
+}
+
+Result network_parts_change(AgentParts *parts, Buffer *error)
+{
+    const Config *config = parts->config;
+    DistributorChange change = {.memory_bytes = (size_t)config->limits_workbench_memory,
+                                .robots_expiry_ms = config->robots_expiry};
+    Result rc = read_politeness(config, &change.politeness, error);
+    if (rc == RESULT_OK) {
+        parts->politeness = change.politeness;
+        rc = frontier_change(parts->frontier, &change);
+    }
+    if (rc == RESULT_OK) {
+        rc = change_fetchers(parts);
+    }
+    if (rc != RESULT_OK && rc != RESULT_INVALID) {
+        (void)buffer_printf(error, "fetch.threads = %lld: they cannot be started: %s",
+                            (long long)config->fetch_threads, result_name(rc));
+    }
+    return rc;
+}
+
+static Result build_fetch(AgentParts *parts, Buffer *error)
+{
+    Result rc = build_names(parts, error);
+    rc = rc == RESULT_OK ? make_fetchers(parts) : rc;
+    atomic_store(&parts->n_fetching, atomic_load(&parts->n_fetchers));
     return rc;
 }
 

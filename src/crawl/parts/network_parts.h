@@ -10,6 +10,9 @@
 #include "crawl/parts/agent_parts.h"
 
 Result network_parts_new(AgentParts *parts, Buffer *error);
+/* The configuration has changed: delays, retries, memory of hosts, robots expiry, fetching threads.
+ * RESULT_INVALID: nothing has changed; RESULT_MEMORY, RESULT_LIMIT: there are fewer threads. */
+Result network_parts_change(AgentParts *parts, Buffer *error);
 /* The options of the resolver; `ragno check dns` uses them, too. */
 ResolverOptions network_parts_resolver_options(const Config *config, const IpPolicy *policy);
 

@@ -26,24 +26,42 @@ static Result build_classifier(AgentParts *parts, Buffer *error)
     return rc;
 }
 
-Result parsing_parts_new(AgentParts *parts, Buffer *error)
+static Result read_options(AgentParts *parts, ParsingOptions *options, Buffer *error)
 {
     const Config *config = parts->config;
+    *options = parsing_options(config);
+    options->dedup = parts->dedup;
+    options->filters = &parts->filters;
+    options->scope = &parts->scope;
+    options->stay = parts->stay;
+    options->results = &parts->results;
+    return *config->score_rules == '\0'
+               ? RESULT_OK
+               : score_rules_read(&options->score_rules, config->score_rules, error);
+}
+
+Result parsing_parts_new(AgentParts *parts, Buffer *error)
+{
+    ParsingOptions options;
     Result rc = rule_parts_share(parts, error);
-    if (rc == RESULT_OK && *config->score_rules != '\0') {
-        rc = score_rules_read(&parts->score_rules, config->score_rules, error);
-    }
     rc = rc == RESULT_OK ? build_classifier(parts, error) : rc;
+    rc = rc == RESULT_OK ? read_options(parts, &options, error) : rc;
+    return rc != RESULT_OK ? rc
+                           : parsing_new(&parts->parsing, &options, parts->archive, &parts->stats,
+                                         wires_parsed, wires_skipped, parts);
+}
+
+Result parsing_parts_change(AgentParts *parts, Buffer *error)
+{
+    ParsingOptions options;
+    Result rc = read_options(parts, &options, error);
     if (rc != RESULT_OK) {
         return rc;
     }
-    ParsingOptions options = parsing_options(config);
-    options.dedup = parts->dedup;
-    options.filters = &parts->filters;
-    options.score_rules = parts->score_rules;
-    options.scope = &parts->scope;
-    options.stay = parts->stay;
-    options.results = &parts->results;
-    return parsing_new(&parts->parsing, &options, parts->archive, &parts->stats, wires_parsed,
-                       wires_skipped, parts);
+    rc = parsing_change(parts->parsing, &options);
+    if (rc != RESULT_OK) {
+        (void)buffer_printf(error, "parse.threads = %u: they cannot be started: %s",
+                            options.threads, result_name(rc));
+    }
+    return rc;
 }

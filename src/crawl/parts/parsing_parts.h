@@ -10,5 +10,8 @@
 #include "crawl/parts/agent_parts.h"
 
 Result parsing_parts_new(AgentParts *parts, Buffer *error);
+/* The configuration has changed: limits of a page, parsing threads; score.rules is read again.
+ * RESULT_INVALID and errors of reading: nothing has changed. */
+Result parsing_parts_change(AgentParts *parts, Buffer *error);
 
 #endif

@@ -55,7 +55,7 @@ static void wire_fetch(void *context, VisitState *visit_state)
     MapKey key = ip_address_key(&visit_state->address.ip);
     uint64_t mixed = (key.low ^ (key.low >> 32)) * UINT64_C(0x9E3779B97F4A7C15);
     atomic_fetch_add(&parts->outstanding, 1);
-    fetcher_fetch(parts->fetchers[(mixed >> 32) % parts->n_fetchers], visit_state);
+    fetcher_fetch(parts->fetchers[(mixed >> 32) % atomic_load(&parts->n_fetching)], visit_state);
 }
 
 static void wire_done(void *context, VisitState *visit_state)
@@ -118,7 +118,7 @@ void wires_classified(void *context, ParsedPage *page)
 void wires_room(void *context)
 {
     AgentParts *parts = context;
-    for (unsigned i = 0; i < parts->n_fetchers; i++) {
+    for (unsigned i = 0; i < atomic_load(&parts->n_fetchers); i++) {
         fetcher_wake(parts->fetchers[i]);
     }
 }

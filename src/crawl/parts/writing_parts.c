@@ -29,14 +29,13 @@ static Result build_archive(AgentParts *parts, Buffer *error)
 }
 
 /* Scores matter to the best-first order alone. */
-static Result build_scoring(AgentParts *parts, Buffer *error)
+static ScoringOptions scoring_options(const Config *config)
 {
-    const Config *config = parts->config;
     bool best_first = config->schedule_order == ORDER_BEST_FIRST;
     bool has_classifier = page_question_wanted(config) != QUESTION_NONE;
     bool has_rules = *config->score_rules != '\0';
     ScoringKind kind = has_classifier ? SCORING_CLASSIFIER : (ScoringKind)config->score_scorer;
-    ScoringOptions options = {
+    return (ScoringOptions){
         .kind = best_first ? kind : SCORING_NONE,
         .min_pages = (uint64_t)config->score_min_pages,
         .growth = config->score_growth,
@@ -46,6 +45,11 @@ static Result build_scoring(AgentParts *parts, Buffer *error)
         .threads = (unsigned)config->score_threads,
         .content_scores = has_rules,
         .page_share = has_classifier && !has_rules ? 1.0f : (float)config->score_page_share};
+}
+
+static Result build_scoring(AgentParts *parts, Buffer *error)
+{
+    ScoringOptions options = scoring_options(parts->config);
     const IngestStore *tables = &parts->store->tables;
     Result rc =
         scoring_new(&parts->scoring, &options, tables->db, tables->schedule, wires_moves, parts);
@@ -215,9 +219,13 @@ Result writing_parts_new(AgentParts *parts, const char *crawl_log, Buffer *error
     return rc == RESULT_OK ? build_revisits(parts, error) : rc;
 }
 
-Result writing_parts_change_revisits(AgentParts *parts, Buffer *error)
+Result writing_parts_change(AgentParts *parts, Buffer *error)
 {
     RevisitPolicy policy;
+    IngestOptions options = ingest_options(parts->config);
+    ScoringOptions scores = scoring_options(parts->config);
+    scoring_change(parts->scoring, &scores);
+    ingest_change(parts->ingest, &options);
     if (parts->revisits == NULL) {
         return RESULT_OK;
     }

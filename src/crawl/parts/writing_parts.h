@@ -12,8 +12,8 @@
 /* crawl_log: its path, or NULL for the one in the crawl's directory. On failure parts_delete takes
  * what there is. */
 Result writing_parts_new(AgentParts *parts, const char *crawl_log, Buffer *error);
-/* Makes the revisit policy from the present configuration; schedule.rules is read again. Nothing
- * changes on failure, or without schedule.mode = continuous. */
-Result writing_parts_change_revisits(AgentParts *parts, Buffer *error);
+/* The configuration has changed: weights of scores; with schedule.mode = continuous the revisit
+ * policy, for which schedule.rules is read again. On failure the policy stays as it was. */
+Result writing_parts_change(AgentParts *parts, Buffer *error);
 
 #endif

@@ -205,7 +205,7 @@ static void sample(Monitor *monitor, MonoTime now, StatusSample *s)
         .spool_bytes = byte_gate_held(&parts->spools),
         .answers = stats_answers(stats),
         .parser_busy_us = stats_get(&stats->parser_busy_us),
-        .parsers = config_threads(monitor->options->config->parse_threads),
+        .parsers = parsing_tend(parts->parsing),
         .writer_busy_us = stats_writer_busy_us(stats, now),
         .results_closed = !byte_gate_is_open(&parts->results),
         .chore_max_us = stats_get(&stats->chore_max_us),

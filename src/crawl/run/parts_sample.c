@@ -5,7 +5,7 @@ static void sample_rate(const AgentParts *parts, StatusSample *s)
 {
     s->rate = atomic_load(&parts->rate.bytes_s);
     s->held_back = false;
-    for (unsigned i = 0; i < parts->n_fetchers; i++) {
+    for (unsigned i = 0; i < atomic_load(&parts->n_fetchers); i++) {
         FetcherStats f;
         fetcher_stats(parts->fetchers[i], &f);
         s->held_back |= f.held_back;
@@ -16,7 +16,7 @@ static void sample_rate(const AgentParts *parts, StatusSample *s)
 static FetcherStats fetch_stats(const AgentParts *parts)
 {
     FetcherStats all = {.active = 0};
-    for (unsigned i = 0; i < parts->n_fetchers; i++) {
+    for (unsigned i = 0; i < atomic_load(&parts->n_fetchers); i++) {
         FetcherStats f;
         fetcher_stats(parts->fetchers[i], &f);
         all.active += f.active;

@@ -7,9 +7,7 @@
 
 #include "base/option/option_changes.h"
 #include "base/thread/log.h"
-#include "crawl/parts/rule_parts.h"
-#include "crawl/parts/site_parts.h"
-#include "crawl/parts/writing_parts.h"
+#include "rules/memory_budget.h"
 #include "store/archive/warc_files.h"
 
 #define OPERATOR "operator" /* origin of what one has set */
@@ -114,11 +112,20 @@ static void tell_change(void *context, const OptionChange *change)
 static Result apply(Settings *settings, Buffer *error)
 {
     log_set_level((LogLevel)settings->options->config->log_level);
-    Result sites = site_parts_share(settings->parts, error);
-    parts_configure(settings->parts); /* hosts look their delays up in the new sites */
-    Result rules = rule_parts_share(settings->parts, error);
-    Result revisits = writing_parts_change_revisits(settings->parts, error);
-    return sites != RESULT_OK ? sites : rules != RESULT_OK ? rules : revisits;
+    return parts_configure(settings->parts, error);
+}
+
+/* crawl.memory was divided at the start; nothing may grow beyond it. */
+static Result check_budget(const Config *config, Buffer *error)
+{
+    if (config->crawl_memory == 0 || memory_budget_sum(config) <= config->crawl_memory) {
+        return RESULT_OK;
+    }
+    (void)buffer_printf(error,
+                        "all parts together could need %lld Mi, which is more than crawl.memory: "
+                        "lower another limit first",
+                        (long long)(memory_budget_sum(config) >> 20));
+    return RESULT_INVALID;
 }
 
 static Result take_over(Settings *settings, const Config *fresh, const char *who, size_t *changed,
@@ -133,8 +140,9 @@ static Result take_over(Settings *settings, const Config *fresh, const char *who
     rc = options_copy(&before.options, options);
     if (rc == RESULT_OK) {
         *changed = options_take_live(options, &fresh->options);
-        rc = apply(settings, error);
+        rc = check_budget(settings->options->config, error);
     }
+    rc = rc == RESULT_OK ? apply(settings, error) : rc;
     if (rc == RESULT_OK) {
         option_changes_tell(&before.options, &fresh->options, tell_change, &who);
         if (options_compare_sites(&before.options, &fresh->options) > 0) {

@@ -25,7 +25,7 @@
 
 typedef struct BodySpoolOptions {
     const char *directory; /* where the files are; NULL: there are no spools; borrowed */
-    uint64_t max_bytes;    /* of one: parse.max_bytes */
+    uint64_t max_bytes;    /* of one: parse.max_bytes, which the transfer knows */
     ByteGate *gate;        /* counts the bytes of all: fetch.spool; closed: no more; borrowed */
 } BodySpoolOptions;
 

@@ -1,8 +1,7 @@
 #include "fetch/clock/transfer_clock.h"
 
-void transfer_clock_init(TransferClock *clock, const TransferTimes *times)
+void transfer_clock_init(TransferClock *clock)
 {
-    *clock = (TransferClock){.times = *times};
     heap_init(&clock->heap);
 }
 
@@ -18,21 +17,21 @@ void transfer_timer_init(TransferTimer *timer)
 }
 
 /* Between two marks. */
-static int64_t step_ms(const TransferClock *clock)
+static int64_t step_ms(const TransferTimes *times)
 {
-    int64_t ms = clock->times.slow_time_ms / (int64_t)TRANSFER_MARKS;
+    int64_t ms = times->slow_time_ms / (int64_t)TRANSFER_MARKS;
     return ms > 0 ? ms : 1;
 }
 
 /* When the next mark of a received body is to be made. */
-static MonoTime next_mark(const TransferClock *clock, const TransferTimer *timer)
+static MonoTime next_mark(const TransferTimer *timer)
 {
-    return mono_add_ms(timer->phase_start, step_ms(clock) * (int64_t)(timer->n_marks + 1));
+    return mono_add_ms(timer->phase_start, step_ms(&timer->times) * (int64_t)(timer->n_marks + 1));
 }
 
-static MonoTime phase_due(const TransferClock *clock, const TransferTimer *timer)
+static MonoTime phase_due(const TransferTimer *timer)
 {
-    const TransferTimes *times = &clock->times;
+    const TransferTimes *times = &timer->times;
     MonoTime first_byte = mono_add_ms(timer->start, times->first_byte_ms);
     MonoTime connect = mono_add_ms(timer->start, times->connect_ms);
     switch (timer->phase) {
@@ -43,24 +42,26 @@ static MonoTime phase_due(const TransferClock *clock, const TransferTimer *timer
     case PHASE_RECEIVING:
         break;
     }
-    return times->slow_bytes_s > 0 ? next_mark(clock, timer) : MONO_NEVER;
+    return times->slow_bytes_s > 0 ? next_mark(timer) : MONO_NEVER;
 }
 
-static MonoTime due(const TransferClock *clock, const TransferTimer *timer)
+static MonoTime due(const TransferTimer *timer)
 {
-    MonoTime phase = phase_due(clock, timer);
-    MonoTime total = mono_add_ms(timer->start, clock->times.total_ms);
+    MonoTime phase = phase_due(timer);
+    MonoTime total = mono_add_ms(timer->start, timer->times.total_ms);
     return mono_before(total, phase) ? total : phase;
 }
 
 static Result push(TransferClock *clock, TransferTimer *timer)
 {
-    return heap_push(&clock->heap, &timer->node, due(clock, timer).ns, 0);
+    return heap_push(&clock->heap, &timer->node, due(timer).ns, 0);
 }
 
-Result transfer_clock_start(TransferClock *clock, TransferTimer *timer, MonoTime now)
+Result transfer_clock_start(TransferClock *clock, TransferTimer *timer, const TransferTimes *times,
+                            MonoTime now)
 {
     transfer_timer_init(timer);
+    timer->times = *times;
     timer->start = now;
     timer->phase_start = now;
     return push(clock, timer);
@@ -113,12 +114,12 @@ void transfer_clock_stop(TransferClock *clock, TransferTimer *timer)
 }
 
 /* Makes the marks that are due; true when too little came in the last window. */
-static bool is_too_slow(const TransferClock *clock, TransferTimer *timer, MonoTime now)
+static bool is_too_slow(TransferTimer *timer, MonoTime now)
 {
-    const TransferTimes *times = &clock->times;
+    const TransferTimes *times = &timer->times;
     uint64_t least = (uint64_t)(times->slow_bytes_s * times->slow_time_ms / 1000);
     while (timer->phase == PHASE_RECEIVING && times->slow_bytes_s > 0 &&
-           !mono_before(now, next_mark(clock, timer))) {
+           !mono_before(now, next_mark(timer))) {
         uint64_t *mark = &timer->marks[timer->n_marks++ % TRANSFER_MARKS];
         uint64_t before = *mark; /* a window ago */
         *mark = timer->bytes;
@@ -129,15 +130,15 @@ static bool is_too_slow(const TransferClock *clock, TransferTimer *timer, MonoTi
     return false;
 }
 
-static TransferLate judge(const TransferClock *clock, TransferTimer *timer, MonoTime now)
+static TransferLate judge(TransferTimer *timer, MonoTime now)
 {
-    if (!mono_before(now, mono_add_ms(timer->start, clock->times.total_ms))) {
+    if (!mono_before(now, mono_add_ms(timer->start, timer->times.total_ms))) {
         return LATE_TOTAL;
     }
     if (timer->phase == PHASE_RECEIVING) {
-        return is_too_slow(clock, timer, now) ? LATE_SLOW : LATE_NOT;
+        return is_too_slow(timer, now) ? LATE_SLOW : LATE_NOT;
     }
-    if (mono_before(now, phase_due(clock, timer))) {
+    if (mono_before(now, phase_due(timer))) {
         return LATE_NOT;
     }
     return timer->phase == PHASE_CONNECTING ? LATE_CONNECT : LATE_FIRST_BYTE;
@@ -149,7 +150,7 @@ TransferTimer *transfer_clock_late(TransferClock *clock, MonoTime now, TransferL
     while (node != NULL && node->key <= now.ns) {
         TransferTimer *timer = HEAP_ELEMENT(node, TransferTimer, node);
         heap_remove(&clock->heap, node);
-        *late = judge(clock, timer, now);
+        *late = judge(timer, now);
         if (*late != LATE_NOT) {
             return timer;
         }

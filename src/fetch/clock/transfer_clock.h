@@ -12,6 +12,8 @@
  *   RECEIVING     less than slow_bytes_s came, on average, in the last slow_time_ms
  *   all           total_ms have passed since the start
  *
+ * Each transfer goes by the times that held when it began.
+ *
  * Owns: the heap; transfers are the caller's.
  * Threads: one fetching thread. Times are those of its run clock, and parameters.
  * Invariant: a running transfer stands in the heap under the first time at which something about it
@@ -49,6 +51,7 @@ typedef enum TransferLate {
 /* Of one transfer; part of it. */
 typedef struct TransferTimer {
     HeapNode node;
+    TransferTimes times;
     TransferPhase phase;
     MonoTime start;
     MonoTime phase_start;
@@ -59,16 +62,16 @@ typedef struct TransferTimer {
 } TransferTimer;
 
 typedef struct TransferClock {
-    TransferTimes times;
     Heap heap;
 } TransferClock;
 
-void transfer_clock_init(TransferClock *clock, const TransferTimes *times);
+void transfer_clock_init(TransferClock *clock);
 void transfer_clock_destroy(TransferClock *clock);
 void transfer_timer_init(TransferTimer *timer);
 
-/* A transfer begins. RESULT_MEMORY. */
-Result transfer_clock_start(TransferClock *clock, TransferTimer *timer, MonoTime now);
+/* A transfer begins; times are copied. RESULT_MEMORY. */
+Result transfer_clock_start(TransferClock *clock, TransferTimer *timer, const TransferTimes *times,
+                            MonoTime now);
 /* Its connection is there, its first byte has come; in a phase that is behind it, nothing happens.
  */
 void transfer_clock_enter(TransferClock *clock, TransferTimer *timer, TransferPhase phase,

@@ -69,11 +69,16 @@ static Result open_lane(Lane *lane, long kept_connections)
     return RESULT_OK;
 }
 
+static long kept_of_each(const Lanes *lanes)
+{
+    return (long)((lanes->kept + lanes->n - 1) / lanes->n);
+}
+
 Result lanes_init(Lanes *lanes, SocketWatch *sockets, size_t kept_connections)
 {
     size_t wanted = kept_connections / LANES_CONNECTIONS + 1;
     unsigned n = wanted < LANES_MOST ? (unsigned)wanted : LANES_MOST;
-    *lanes = (Lanes){.sockets = sockets};
+    *lanes = (Lanes){.sockets = sockets, .kept = kept_connections};
     Result rc = RESULT_OK;
     while (rc == RESULT_OK && lanes->n < n) {
         Lane *lane = &lanes->lane[lanes->n];
@@ -82,6 +87,30 @@ Result lanes_init(Lanes *lanes, SocketWatch *sockets, size_t kept_connections)
         lanes->n += rc == RESULT_OK;
     }
     return rc;
+}
+
+void lanes_keep(Lanes *lanes, size_t kept_connections)
+{
+    if (kept_connections == lanes->kept) {
+        return;
+    }
+    lanes->kept = kept_connections;
+    for (unsigned i = 0; i < lanes->n; i++) {
+        (void)curl_multi_setopt(lanes->lane[i].multi, CURLMOPT_MAXCONNECTS, kept_of_each(lanes));
+    }
+}
+
+void lanes_close_all(Lanes *lanes)
+{
+    for (unsigned i = 0; i < lanes->n; i++) {
+        Lane *lane = &lanes->lane[i];
+        CURLM *old = lane->multi;
+        if (open_lane(lane, kept_of_each(lanes)) == RESULT_OK) {
+            (void)curl_multi_cleanup(old);
+        } else {
+            lane->multi = old;
+        }
+    }
 }
 
 void lanes_destroy(Lanes *lanes)

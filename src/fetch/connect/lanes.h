@@ -40,6 +40,7 @@ struct Lanes {
     SocketWatch *sockets; /* borrowed */
     uint8_t *lane_of;     /* by descriptor; owned */
     size_t n_descriptors;
+    size_t kept; /* connections */
     unsigned n;
     unsigned next; /* to be asked for ended transfers */
     Lane lane[LANES_MOST];
@@ -48,6 +49,10 @@ struct Lanes {
 /* kept_connections: open at most after their use, of all lanes together. RESULT_MEMORY; to be
  * destroyed all the same. */
 Result lanes_init(Lanes *lanes, SocketWatch *sockets, size_t kept_connections);
+/* How many are kept from now on; what is open stays until it has been used again. */
+void lanes_keep(Lanes *lanes, size_t kept_connections);
+/* Closes all connections; without memory for it some stay. No transfer is in any lane. */
+void lanes_close_all(Lanes *lanes);
 /* No transfer is in any lane. */
 void lanes_destroy(Lanes *lanes);
 

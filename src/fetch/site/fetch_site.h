@@ -11,14 +11,19 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "fetch/clock/transfer_clock.h"
 #include "fetch/site/credentials.h"
 #include "frontier/visit/politeness.h"
 #include "parse/usage/usage.h"
 
 typedef struct FetchSite {
     PolitenessOptions politeness; /* host_delay_ms is the host's */
+    TransferTimes times;          /* time-outs */
     bool ignores_robots;          /* robots.txt is not asked for, and forbids nothing */
+    int64_t robots_expiry_ms;     /* what it says is good for no longer */
+    int64_t max_header_bytes;
     int64_t max_body_bytes;
+    uint64_t max_page_bytes;   /* of a page that is read to its end */
     int64_t max_sitemap_bytes; /* of a body that was found as a sitemap */
     int64_t most_bytes_s;      /* read no faster; 0 = no matter */
     bool keeps_cookies;        /* and sends them back */

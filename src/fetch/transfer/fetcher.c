@@ -9,9 +9,9 @@
 #include <sys/epoll.h>
 #include <unistd.h>
 
+#include "base/thread/life.h"
 #include "base/thread/log.h"
 #include "base/thread/queue.h"
-#include "base/thread/thread.h"
 #include "base/thread/wake.h"
 #include "fetch/transfer/crowding.h"
 #include "fetch/transfer/fetcher_rules.h"
@@ -30,6 +30,7 @@
 
 struct Fetcher {
     FetcherOptions options;
+    atomic_size_t kept; /* connections */
     FetcherSinks sinks;
     FetcherRules rules;
     unsigned number;
@@ -40,7 +41,7 @@ struct Fetcher {
     SocketWatch sockets;
     Wake wake;
     Queue inbox;
-    Thread thread;
+    Life life;
     RunClock run;        /* time in which this thread ran */
     TransferClock clock; /* how long transfers may take, by it */
     LocalTrouble local;  /* what this machine could not do */
@@ -60,8 +61,7 @@ struct Fetcher {
     _Atomic uint64_t connections;
 };
 
-/* ---- the start of a fetch
- * ---------------------------------------------------------------------------- */
+/* ---- the start of a fetch ---- */
 
 static void release(Fetcher *fetcher, Transfer *transfer)
 {
@@ -106,7 +106,8 @@ static void begin(Fetcher *fetcher, VisitState *visit_state)
     transfer->lane = lanes_of(&fetcher->lanes, visit_state->identity.host);
     Result rc = transfer_setup(transfer, visit_state, result, &fetcher->rules.site);
     if (rc == RESULT_OK &&
-        transfer_clock_start(&fetcher->clock, &transfer->timer, fetcher->shared.now) == RESULT_OK &&
+        transfer_clock_start(&fetcher->clock, &transfer->timer, &fetcher->rules.site.times,
+                             fetcher->shared.now) == RESULT_OK &&
         lanes_begin(transfer->lane, transfer->easy) == RESULT_OK) {
         flights_add(&fetcher->flights, &transfer->flight, result->request.url, now.mono);
         atomic_fetch_add_explicit(&fetcher->requests, 1, memory_order_relaxed);
@@ -117,8 +118,7 @@ static void begin(Fetcher *fetcher, VisitState *visit_state)
     give_back(fetcher, visit_state);
 }
 
-/* ---- the end of a fetch
- * ---------------------------------------------------------------------------- */
+/* ---- the end of a fetch ---- */
 
 static void finish(Fetcher *fetcher, Transfer *transfer, CURLcode code)
 {
@@ -146,15 +146,14 @@ static void finish(Fetcher *fetcher, Transfer *transfer, CURLcode code)
         fetcher->sinks.answered(fetcher->sinks.context, asker);
     }
     if (visit_turn_goes_on(visit_state) && !atomic_load(&fetcher->draining) &&
-        gate_turn_is_open(&fetcher->turn, mono_now())) {
+        !life_rests(&fetcher->life) && gate_turn_is_open(&fetcher->turn, mono_now())) {
         begin(fetcher, visit_state);
     } else {
         fetcher->sinks.done(fetcher->sinks.context, visit_state);
     }
 }
 
-/* ---- event loop
- * ---------------------------------------------------------------------------------------- */
+/* ---- event loop ---- */
 
 static void collect_ended(Fetcher *fetcher)
 {
@@ -267,9 +266,7 @@ static int wait_ms(const Fetcher *fetcher, MonoTime now)
 {
     MonoTime next = lanes_time(&fetcher->lanes);
     MonoTime turn = gate_turn_time(&fetcher->turn, fetcher->has_waiting);
-    if (mono_before(turn, next)) {
-        next = turn;
-    }
+    next = mono_before(turn, next) ? turn : next;
     /* Deadlines are in the run clock's time. It has to be wound. */
     MonoTime late = transfer_clock_next(&fetcher->clock);
     if (late.ns != MONO_NEVER.ns) {
@@ -291,6 +288,13 @@ static void serve(Fetcher *fetcher, const struct epoll_event *event)
     }
 }
 
+/* Whether the thread ends: it rests, and has nothing more to do. */
+static bool ends(Fetcher *fetcher)
+{
+    bool is_idle = fetcher->pool.n_active == 0 && queue_count(&fetcher->inbox) == 0;
+    return is_idle && life_ends(&fetcher->life);
+}
+
 static void *fetcher_main(void *argument)
 {
     Fetcher *fetcher = argument;
@@ -298,7 +302,8 @@ static void *fetcher_main(void *argument)
     MonoTime now = mono_now();
     run_clock_init(&fetcher->run, now);
     tls_context_enter(&fetcher->tls);
-    while (!atomic_load(&fetcher->stopping)) {
+    while (!atomic_load(&fetcher->stopping) && !ends(fetcher)) {
+        lanes_keep(&fetcher->lanes, atomic_load(&fetcher->kept));
         now = mono_now();
         tick(fetcher, now);
         thread_step("waiting");
@@ -329,11 +334,11 @@ static void *fetcher_main(void *argument)
         atomic_store_explicit(&fetcher->connections, fetcher->n_connections, memory_order_relaxed);
     }
     abort_all(fetcher);
+    lanes_close_all(&fetcher->lanes);
     return NULL;
 }
 
-/* ---- the outside
- * ------------------------------------------------------------------------------------------ */
+/* ---- the outside ---- */
 
 static Result open_loop(Fetcher *fetcher)
 {
@@ -345,10 +350,7 @@ static Result open_loop(Fetcher *fetcher)
     }
     socket_watch_init(&fetcher->sockets, fetcher->epoll);
     rc = lanes_init(&fetcher->lanes, &fetcher->sockets, fetcher->options.kept_connections);
-    if (rc != RESULT_OK) {
-        return rc;
-    }
-    return queue_init(&fetcher->inbox, INBOX_CAPACITY);
+    return rc == RESULT_OK ? queue_init(&fetcher->inbox, INBOX_CAPACITY) : rc;
 }
 
 Result fetcher_new(Fetcher **out, unsigned number, const FetcherOptions *options,
@@ -359,16 +361,12 @@ Result fetcher_new(Fetcher **out, unsigned number, const FetcherOptions *options
         return RESULT_MEMORY;
     }
     fetcher->options = *options;
+    atomic_init(&fetcher->kept, options->kept_connections);
     fetcher->sinks = *sinks;
     fetcher->number = number;
     fetcher->epoll = -1;
     fetcher->wake.fd = -1;
-    TransferTimes times = {.connect_ms = options->connect_timeout_ms,
-                           .first_byte_ms = options->first_byte_timeout_ms,
-                           .total_ms = options->total_timeout_ms,
-                           .slow_bytes_s = options->slow_bytes_s,
-                           .slow_time_ms = options->slow_time_ms};
-    transfer_clock_init(&fetcher->clock, &times);
+    transfer_clock_init(&fetcher->clock);
     tls_context_init(&fetcher->tls, options->trust, options->sessions);
     gate_turn_init(&fetcher->turn, options->gate, options->rate);
     flights_init(&fetcher->flights);
@@ -377,12 +375,8 @@ Result fetcher_new(Fetcher **out, unsigned number, const FetcherOptions *options
     Result rc = transfer_shared_init(&fetcher->shared, &fetcher->options, &fetcher->n_connections,
                                      &fetcher->turn.paused, &fetcher->sockets, &fetcher->clock,
                                      &fetcher->tls, &fetcher->rules);
-    if (rc == RESULT_OK) {
-        rc = open_loop(fetcher);
-    }
-    if (rc == RESULT_OK) {
-        rc = fetcher_rules_open(&fetcher->rules, &fetcher->options, number);
-    }
+    rc = rc == RESULT_OK ? open_loop(fetcher) : rc;
+    rc = rc == RESULT_OK ? fetcher_rules_open(&fetcher->rules, &fetcher->options, number) : rc;
     if (rc != RESULT_OK) {
         fetcher_delete(fetcher);
         return rc;
@@ -391,11 +385,30 @@ Result fetcher_new(Fetcher **out, unsigned number, const FetcherOptions *options
     return RESULT_OK;
 }
 
+/* What comes is given back while there is no thread. */
 Result fetcher_start(Fetcher *fetcher)
 {
     char name[16];
+    queue_reopen(&fetcher->inbox);
     (void)snprintf(name, sizeof name, "fetch-%u", fetcher->number);
-    return thread_start(&fetcher->thread, name, fetcher_main, fetcher);
+    Result rc = life_start(&fetcher->life, name, fetcher_main, fetcher);
+    if (rc != RESULT_OK) {
+        queue_close(&fetcher->inbox);
+    }
+    return rc;
+}
+
+void fetcher_rest(Fetcher *fetcher)
+{
+    queue_close(&fetcher->inbox);
+    life_rest(&fetcher->life);
+    fetcher_wake(fetcher);
+}
+
+void fetcher_keep(Fetcher *fetcher, size_t kept_connections)
+{
+    atomic_store_explicit(&fetcher->kept, kept_connections, memory_order_relaxed);
+    fetcher_wake(fetcher);
 }
 
 void fetcher_wake(Fetcher *fetcher)
@@ -430,7 +443,7 @@ void fetcher_stop(Fetcher *fetcher)
     atomic_store(&fetcher->stopping, true);
     queue_close(&fetcher->inbox);
     fetcher_wake(fetcher);
-    thread_join(&fetcher->thread);
+    life_join(&fetcher->life);
     void *item = NULL;
     size_t n = 0;
     while (queue_pop(&fetcher->inbox, &item, 1, &n, (MonoTime){0}) == RESULT_OK) {

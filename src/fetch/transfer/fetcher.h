@@ -11,7 +11,8 @@
  * and body.
  *
  * Owns: a visit state from fetcher_fetch until it goes to the done sink.
- * Threads: fetch-N; the functions below may be called by any thread.
+ * Threads: fetch-N; the functions below may be called by any thread, but for new, start, rest, stop
+ * and delete, which are the main thread's.
  *
  * Invariants:
  *  1. The connection goes to the visit state's address, whatever the URL says. Special addresses
@@ -44,7 +45,7 @@ typedef struct FetcherOptions {
     const char *user_agent; /* all strings are borrowed */
     const char *robots_agent;
     /* What most hosts are sent (FetchSite): lines for it are made once. */
-    const char *headers;
+    const char *headers; /* copied, as the next one */
     const char *accept_language;
     const char *port_map;   /* "80:8080,443:8443": URL port to real port; may be "" */
     const IpPolicy *policy; /* which addresses may be connected to */
@@ -53,29 +54,22 @@ typedef struct FetcherOptions {
     FetchSiteOf *site_of;
     ByteGate *gate; /* bytes of answers that are not parsed yet; NULL = not counted; borrowed */
     size_t kept_connections; /* open at most after their use, those in use included */
-    int64_t connect_timeout_ms;
-    int64_t first_byte_timeout_ms;
-    int64_t total_timeout_ms;
-    int64_t slow_bytes_s; /* slower than this for slow_time_ms is too slow; 0 = off */
-    int64_t slow_time_ms;
     int64_t new_patience_ms; /* for what crowding.h says */
     unsigned slow_percent;
-    unsigned threads; /* how many fetchers there are */
-    int64_t max_header_bytes;
+    unsigned threads;       /* how many fetchers there are */
     BodySpoolOptions spool; /* pages that are longer than what is kept of them */
     unsigned max_ratio;     /* decoded over received bytes of a robots.txt with a content coding */
     const TlsTrust *trust;  /* what servers are verified by; NULL: none can be */
     TlsSessions *sessions;  /* of all fetchers */
-    int64_t robots_expiry_ms;
-    const Signer *signer; /* NULL: requests are not signed; borrowed */
-    RateGate *rate;       /* of all bytes received; NULL = no limit; borrowed */
-    bool keep_requests;   /* fill in FetchRequest.header */
-    bool mask_secrets;    /* and write passwords and cookies in it as "***" */
-    Shared *admission;    /* what the operator admits; NULL = everything; borrowed */
-    FetchJudge *judge;    /* reads what is in it */
-    Shared *filter;       /* of a Filter that is asked before each fetch; NULL = none; borrowed */
-    Shared *body_filter;  /* that is asked at the header of each answer; as filter */
-    Shared *traps;        /* of a TrapSet, the parked patterns; as filter */
+    const Signer *signer;   /* NULL: requests are not signed; borrowed */
+    RateGate *rate;         /* of all bytes received; NULL = no limit; borrowed */
+    bool keep_requests;     /* fill in FetchRequest.header */
+    bool mask_secrets;      /* and write passwords and cookies in it as "***" */
+    Shared *admission;      /* what the operator admits; NULL = everything; borrowed */
+    FetchJudge *judge;      /* reads what is in it */
+    Shared *filter;         /* of a Filter that is asked before each fetch; NULL = none; borrowed */
+    Shared *body_filter;    /* that is asked at the header of each answer; as filter */
+    Shared *traps;          /* of a TrapSet, the parked patterns; as filter */
     /* Whether failures are our own network's; NULL: they are not; borrowed. */
     NetworkWatch *network;
 } FetcherOptions;
@@ -114,7 +108,13 @@ typedef struct Fetcher Fetcher;
 /* number names the thread. RESULT_INVALID: port_map; RESULT_MEMORY, RESULT_IO. */
 Result fetcher_new(Fetcher **fetcher, unsigned number, const FetcherOptions *options,
                    const FetcherSinks *sinks);
+/* RESULT_MEMORY, RESULT_LIMIT: there is no thread. */
 Result fetcher_start(Fetcher *fetcher);
+/* The thread ends when what is in flight has ended, and its connections are closed. Visit states
+ * are given back untouched from now on. fetcher_start makes it go on, or starts it again. */
+void fetcher_rest(Fetcher *fetcher);
+/* How many connections it keeps from now on; any thread. */
+void fetcher_keep(Fetcher *fetcher, size_t kept_connections);
 /* Takes an acquired visit state; any thread. */
 void fetcher_fetch(Fetcher *fetcher, VisitState *visit_state);
 /* From now on visit states are given back untouched; what is in flight goes on. */

@@ -23,7 +23,6 @@ Result fetcher_rules_open(FetcherRules *rules, const FetcherOptions *options, un
     *rules = (FetcherRules){.options = options};
     rules->step = (FetchRules){.politeness = &rules->site.politeness,
                                .robots = {.agent = options->robots_agent,
-                                          .expiry_ms = options->robots_expiry_ms,
                                           .ports = options->ports,
                                           .max_ratio = options->max_ratio},
                                .worker = number,
@@ -72,6 +71,7 @@ void fetcher_rules_look_up(FetcherRules *rules, VisitState *visit_state)
     FetchSite *site = &rules->site;
     fetcher_rules_site(rules, visit_state->identity.hostname, site);
     rules->step.ignores_robots = site->ignores_robots;
+    rules->step.robots.expiry_ms = site->robots_expiry_ms;
     rules->step.usage = site->usage;
     rules->step.keeps_cookies = site->keeps_cookies;
     rules->step.most_bytes_s = site->most_bytes_s;

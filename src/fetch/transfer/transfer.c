@@ -34,6 +34,11 @@ Result transfer_shared_init(TransferShared *shared, const FetcherOptions *option
         LOG_ERROR("fetch", "port map is wrong", "%s", buffer_string(&error));
     }
     buffer_destroy(&error);
+    shared->headers = strdup(options->headers);
+    shared->accept_language = strdup(options->accept_language);
+    if (shared->headers == NULL || shared->accept_language == NULL) {
+        rc = RESULT_MEMORY;
+    }
     if (rc == RESULT_OK) {
         rc = request_lines_common(&shared->page_headers, options->headers, options->accept_language,
                                   false);
@@ -52,6 +57,10 @@ void transfer_shared_destroy(TransferShared *shared)
 {
     curl_slist_free_all(shared->page_headers);
     curl_slist_free_all(shared->robots_headers);
+    free(shared->headers);
+    free(shared->accept_language);
+    shared->headers = NULL;
+    shared->accept_language = NULL;
     shared->page_headers = NULL;
     shared->robots_headers = NULL;
 }
@@ -237,15 +246,16 @@ static size_t take_beyond(Transfer *transfer, const char *bytes, size_t length)
 {
     FetchResult *result = transfer->result;
     FetchAnswer *answer = &result->answer;
-    const BodySpoolOptions *options = &transfer->shared->options->spool;
+    BodySpoolOptions options = transfer->shared->options->spool;
+    options.max_bytes = transfer->max_page_bytes;
     size_t room = answer->spool.is_open ? 0 : answer->body.limit - answer->body.length;
     (void)buffer_append(&answer->body, bytes, room);
     bool has_spool = answer->spool.is_open ||
                      (result->kind == FETCHED_PAGE && result->request.hop != 'S' &&
                       body_spool_is_for(&answer->header, &answer->body) &&
-                      body_spool_open(&answer->spool, options, &answer->body) == RESULT_OK);
+                      body_spool_open(&answer->spool, &options, &answer->body) == RESULT_OK);
     if (has_spool &&
-        body_spool_add(&answer->spool, options, bytes + room, length - room) == RESULT_OK) {
+        body_spool_add(&answer->spool, &options, bytes + room, length - room) == RESULT_OK) {
         if (result->cost.share.gate != NULL) { /* it is in memory no longer */
             byte_gate_move(&result->cost.share, result->cost.share.gate,
                            result->answer.header.capacity);

@@ -35,6 +35,8 @@ typedef struct TransferShared {
     const FetcherOptions *options;
     PortMap ports;
     /* The lines of most requests: those that FetcherOptions say. */
+    char *headers; /* that the lines below are made of: the options may change meanwhile */
+    char *accept_language;
     struct curl_slist *page_headers;   /* owned */
     struct curl_slist *robots_headers; /* owned: no content coding */
     uint64_t *connections;             /* counted here; the fetching thread's, as what is below */
@@ -63,6 +65,7 @@ typedef struct Transfer {
     struct curl_slist *last_line; /* the last that is owned; NULL: all are shared */
     size_t n_secrets;             /* the first of the lines are from the file of credentials */
     bool is_proxied;
+    uint64_t max_page_bytes; /* read to its end, at most */
     char connect_key[CONNECT_KEY_BYTES];
     Flight flight;       /* while it is asked for */
     TransferTimer timer; /* in TransferShared.clock while it goes on */

@@ -50,9 +50,9 @@ static Result add_cookies(Transfer *transfer, const char *url)
 
 static bool has_common_lines(const Transfer *transfer, const FetchSite *site)
 {
-    const FetcherOptions *options = transfer->shared->options;
-    return strcmp(site->headers, options->headers) == 0 &&
-           strcmp(site->accept_language, options->accept_language) == 0;
+    const TransferShared *shared = transfer->shared;
+    return strcmp(site->headers, shared->headers) == 0 &&
+           strcmp(site->accept_language, shared->accept_language) == 0;
 }
 
 /* The header lines of this request: its own, then the shared ones. RESULT_MEMORY. */
@@ -148,8 +148,9 @@ Result transfer_setup(Transfer *transfer, VisitState *visit_state, FetchResult *
     bool robots = result->kind == FETCHED_ROBOTS;
     transfer->visit_state = visit_state;
     transfer->result = result;
+    transfer->max_page_bytes = site->max_page_bytes;
     byte_gate_move(&result->cost.share, options->gate, TRANSFER_FIRST_BYTES);
-    result->answer.header.limit = (size_t)options->max_header_bytes;
+    result->answer.header.limit = (size_t)site->max_header_bytes;
     result->answer.body.limit = robots                       ? ROBOTS_MAX_BYTES
                                 : result->request.hop == 'S' ? (size_t)site->max_sitemap_bytes
                                                              : (size_t)site->max_body_bytes;

@@ -20,7 +20,7 @@ Result distributor_init(Distributor *distributor, const DistributorOptions *opti
                         PageDB *db, Schedule *schedule, HostTable *host_table)
 {
     *distributor = (Distributor){.options = *options,
-                                 .politeness = politeness,
+                                 .politeness = *politeness,
                                  .sinks = *sinks,
                                  .db = db,
                                  .schedule = schedule,
@@ -92,7 +92,7 @@ static void resolved(Distributor *distributor, MDB_txn *txn, VisitState *visit_s
     }
     if (visit_state->address.class == FETCH_LOCAL) { /* nothing is charged, nothing noted */
         wait_for_names(distributor, visit_state,
-                       LOCAL_PAUSES * distributor->politeness->rules[FETCH_LOCAL].wait_ms, now);
+                       LOCAL_PAUSES * distributor->politeness.rules[FETCH_LOCAL].wait_ms, now);
         return;
     }
     FetchEnd end = {.class = visit_state->address.class,
@@ -101,7 +101,7 @@ static void resolved(Distributor *distributor, MDB_txn *txn, VisitState *visit_s
                     .crawl_delay_ms = -1,
                     .host_delay_ms = visit_state->politeness.delay_ms};
     PolitenessVerdict verdict =
-        politeness_judge(distributor->politeness, &end, &visit_state->politeness.health,
+        politeness_judge(&distributor->politeness, &end, &visit_state->politeness.health,
                          &visit_state->address.tries);
     if (verdict.drop_host || verdict.drop_url) {
         visit_state->politeness.dropped = true;
@@ -176,14 +176,16 @@ MonoTime distributor_work(Distributor *distributor, size_t front, size_t require
     return mono_before(walk_time, next) ? walk_time : next;
 }
 
-void distributor_replan(Distributor *distributor, size_t memory_bytes, MonoTime now)
+void distributor_replan(Distributor *distributor, const DistributorChange *change, MonoTime now)
 {
     size_t place = 0;
     VisitState *visit_state = NULL;
-    distributor->options.memory_bytes = memory_bytes;
+    distributor->options.memory_bytes = change->memory_bytes;
+    distributor->options.robots_expiry_ms = change->robots_expiry_ms;
+    distributor->politeness = change->politeness;
     while ((visit_state = map_next(&distributor->visit_states, &place)) != NULL) {
         if (visit_state->distributor.idle) {
-            visit_home_replan(distributor, visit_state);
+            visit_home_replan(distributor, visit_state, now);
             if (heap_holds(&visit_state->distributor.by_purge)) {
                 heap_remove(&distributor->purge, &visit_state->distributor.by_purge);
                 visit_home_rest(distributor, visit_state, now);

@@ -51,8 +51,8 @@ void distributor_receive(Distributor *distributor, VisitState *visit_state, Mono
 /* Takes over what a commit has changed. The notice stays the caller's. */
 void distributor_committed(Distributor *distributor, const CommitNotice *notice, MonoTime now,
                            WallTime wall);
-/* Delays and memory have changed: hosts that wait get their new delay at once. */
-void distributor_replan(Distributor *distributor, size_t memory_bytes, MonoTime now);
+/* The configuration has changed: hosts that wait get their new delay at once. */
+void distributor_replan(Distributor *distributor, const DistributorChange *change, MonoTime now);
 /* The todo thread has read a recall: the visit state has left its workbench entry, or was not there
  * and comes home by itself. */
 void distributor_recalled(Distributor *distributor, VisitState *visit_state);

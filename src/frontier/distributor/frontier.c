@@ -11,6 +11,12 @@
 #define INBOX_BATCH    256u
 #define ASLEEP_NS      INT64_C(50000000)
 
+/* A message of the main thread. */
+typedef struct ChangeNotice {
+    News news; /* NEWS_OPTIONS */
+    DistributorChange change;
+} ChangeNotice;
+
 struct Frontier {
     FrontierOptions options;
     FrontierSinks sinks;
@@ -22,10 +28,7 @@ struct Frontier {
     Queue todo_inbox;
     Thread distributor_thread;
     Thread todo_thread;
-    News options_news; /* the message NEWS_OPTIONS; in the inbox while options_sent */
-    atomic_bool options_sent;
-    atomic_size_t memory_most; /* DistributorOptions.memory_bytes */
-    News hungry;               /* the message NEWS_HUNGRY; in the inbox while hungry_sent */
+    News hungry; /* the message NEWS_HUNGRY; in the inbox while hungry_sent */
     atomic_bool hungry_sent;
     atomic_bool paused;
     atomic_bool stopping;
@@ -51,8 +54,7 @@ static void post(Queue *inbox, void *message)
     }
 }
 
-/* ---- distributor thread ------------------------------------------------------------------------
- */
+/* ---- distributor thread ---- */
 
 static void sink_ready(void *context, VisitState *visit_state)
 {
@@ -118,8 +120,8 @@ static void distribute(Frontier *frontier, void *message, MonoTime now, WallTime
                              HEAP_ELEMENT(message, VisitState, distributor.recall));
         break;
     case NEWS_OPTIONS:
-        atomic_store(&frontier->options_sent, false);
-        distributor_replan(&frontier->distributor, atomic_load(&frontier->memory_most), now);
+        distributor_replan(&frontier->distributor, &((ChangeNotice *)message)->change, now);
+        free(message);
         break;
     case NEWS_HUNGRY:
         atomic_store(&frontier->hungry_sent, false);
@@ -348,18 +350,14 @@ Result frontier_new(Frontier **out, const FrontierOptions *options, const Fronti
     frontier->options = *options;
     frontier->sinks = *sinks;
     frontier->hungry = NEWS_HUNGRY;
-    frontier->options_news = NEWS_OPTIONS;
-    atomic_init(&frontier->memory_most, options->distributor.memory_bytes);
     atomic_init(&frontier->connections, options->connections);
     atomic_init(&frontier->required_front, options->front_first);
     Result rc = queue_init(&frontier->distributor_inbox, INBOX_CAPACITY);
-    if (rc != RESULT_OK) {
-        free(frontier);
-        return rc;
-    }
-    rc = queue_init(&frontier->todo_inbox, INBOX_CAPACITY);
-    if (rc != RESULT_OK) {
+    if (rc == RESULT_OK && queue_init(&frontier->todo_inbox, INBOX_CAPACITY) != RESULT_OK) {
         queue_destroy(&frontier->distributor_inbox);
+        rc = RESULT_MEMORY;
+    }
+    if (rc != RESULT_OK) {
         free(frontier);
         return rc;
     }
@@ -393,10 +391,7 @@ Result frontier_start(Frontier *frontier)
 {
     Result rc =
         thread_start(&frontier->distributor_thread, "distributor", distributor_main, frontier);
-    if (rc == RESULT_OK) {
-        rc = thread_start(&frontier->todo_thread, "todo", todo_main, frontier);
-    }
-    return rc;
+    return rc != RESULT_OK ? rc : thread_start(&frontier->todo_thread, "todo", todo_main, frontier);
 }
 
 void frontier_pause(Frontier *frontier, bool paused)
@@ -490,11 +485,16 @@ void frontier_set_connections(Frontier *frontier, size_t connections)
     (void)queue_try_push(&frontier->todo_inbox, &nudge);
 }
 
-void frontier_change(Frontier *frontier, size_t memory_bytes)
+Result frontier_change(Frontier *frontier, const DistributorChange *change)
 {
-    atomic_store(&frontier->memory_most, memory_bytes);
-    if (!atomic_exchange(&frontier->options_sent, true) &&
-        queue_try_push(&frontier->distributor_inbox, &frontier->options_news) != RESULT_OK) {
-        atomic_store(&frontier->options_sent, false);
+    ChangeNotice *message = malloc(sizeof *message);
+    if (message == NULL) {
+        return RESULT_MEMORY;
     }
+    *message = (ChangeNotice){.news = NEWS_OPTIONS, .change = *change};
+    Result rc = queue_push(&frontier->distributor_inbox, message);
+    if (rc != RESULT_OK) {
+        free(message); /* after the end */
+    }
+    return rc;
 }

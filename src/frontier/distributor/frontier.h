@@ -109,8 +109,8 @@ void frontier_lease(Frontier *frontier, const LeaseNotice *notice);
 
 void frontier_stats(Frontier *frontier, FrontierStats *stats);
 /* The configuration has changed: hosts that wait already get the delay that they have now, at once,
- * and visit states this much memory. Any thread. */
-void frontier_change(Frontier *frontier, size_t memory_bytes);
+ * visit states this much memory. Copies the change. RESULT_MEMORY: all stays as it was. */
+Result frontier_change(Frontier *frontier, const DistributorChange *change);
 /* Changes how many visit states may be at the fetchers at once. */
 void frontier_set_connections(Frontier *frontier, size_t connections);
 

@@ -4,8 +4,8 @@
  * and the sinks for what the distributor cannot do itself. The modules of this room work on one
  * visit state of it, those of frontier/distributor on all of them.
  *
- * Owns: every visit state that is at home, and the maps. Politeness, database, schedule and host
- * table are borrowed.
+ * Owns: every visit state that is at home, and the maps. Database, schedule and host table are
+ * borrowed.
  * Threads: one, the distributor's. Time is a parameter. */
 #ifndef FRONTIER_HOST_DISTRIBUTOR_STATE_H
 #define FRONTIER_HOST_DISTRIBUTOR_STATE_H
@@ -40,6 +40,13 @@ typedef struct DistributorOptions {
     int64_t robots_expiry_ms;     /* rules are good for no longer; 0 = as long as they say */
     MonoTime floor; /* no host is fetched from before it, plus its delay: a resumed crawl */
 } DistributorOptions;
+
+/* What may change while the crawl runs. */
+typedef struct DistributorChange {
+    size_t memory_bytes;
+    int64_t robots_expiry_ms;
+    PolitenessOptions politeness;
+} DistributorChange;
 
 typedef struct DistributorSinks {
     void *context;
@@ -94,7 +101,7 @@ typedef struct Steering {
 
 typedef struct Distributor {
     DistributorOptions options;
-    const PolitenessOptions *politeness; /* borrowed */
+    PolitenessOptions politeness;
     DistributorSinks sinks;
     PageDB *db;
     Schedule *schedule;

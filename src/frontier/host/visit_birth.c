@@ -19,7 +19,7 @@ static void set_delays(const Distributor *distributor, VisitState *visit_state,
             options->context, visit_state->identity.hostname, options->host_delay_ms);
     }
     if (options->floor.ns > 0) {
-        int64_t owed = politeness_host_delay(distributor->politeness,
+        int64_t owed = politeness_host_delay(&distributor->politeness,
                                              visit_state->politeness.delay_ms, crawl_delay_ms, 0);
         visit_state->politeness.next_fetch = mono_add_ms(options->floor, owed);
     }
@@ -30,7 +30,7 @@ static void set_delays(const Distributor *distributor, VisitState *visit_state,
 static void owe_delay(const Distributor *distributor, VisitState *visit_state,
                       const HostRecord *record, MonoTime now)
 {
-    int64_t owed = politeness_host_delay(distributor->politeness, visit_state->politeness.delay_ms,
+    int64_t owed = politeness_host_delay(&distributor->politeness, visit_state->politeness.delay_ms,
                                          (int64_t)record->crawl_delay_ms, 0) +
                    1;
     int64_t left = record->last_fetch_ms + owed - distributor->wall.us / 1000;

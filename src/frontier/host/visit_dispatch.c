@@ -80,7 +80,7 @@ void visit_dispatch(Distributor *distributor, MDB_txn *txn, VisitState *visit_st
     visit_state->distributor.idle = false;
     visit_state->distributor.parked = false;
     if (visit_state->distributor.replanned) {
-        visit_home_replan(distributor, visit_state);
+        visit_home_replan(distributor, visit_state, now);
     }
     if (visit_state->distributor.stale) {
         visit_state->distributor.stale = false;

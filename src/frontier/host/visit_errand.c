@@ -86,7 +86,7 @@ static void fail(Distributor *distributor, VisitState *asker, FetchClass why, Mo
                     .crawl_delay_ms = -1,
                     .host_delay_ms = asker->politeness.delay_ms,
                     .robots = !had_rules};
-    PolitenessVerdict verdict = politeness_judge(distributor->politeness, &end,
+    PolitenessVerdict verdict = politeness_judge(&distributor->politeness, &end,
                                                  &asker->politeness.health, &asker->robots.tries);
     asker->politeness.next_fetch =
         mono_later(asker->politeness.next_fetch, mono_add_ms(now, verdict.host_wait_ms));

@@ -31,15 +31,19 @@ static MonoTime delay_end(const Distributor *distributor, const VisitState *visi
     int64_t crawl_delay_ms =
         visit_state->robots.rules == NULL ? -1 : robots_crawl_delay_ms(visit_state->robots.rules);
     int64_t delay_ms =
-        politeness_host_delay(distributor->politeness, politeness->delay_ms, crawl_delay_ms, 0);
+        politeness_host_delay(&distributor->politeness, politeness->delay_ms, crawl_delay_ms, 0);
     return mono_add_ms(politeness->last_end, delay_ms + 1);
 }
 
-void visit_home_replan(Distributor *distributor, VisitState *visit_state)
+void visit_home_replan(Distributor *distributor, VisitState *visit_state, MonoTime now)
 {
     const DistributorOptions *options = &distributor->options;
     VisitPoliteness *politeness = &visit_state->politeness;
+    MonoTime oldest = mono_add_ms(now, options->robots_expiry_ms);
     visit_state->distributor.replanned = false;
+    if (options->robots_expiry_ms > 0 && mono_before(oldest, visit_state->robots.expiry)) {
+        visit_state->robots.expiry = oldest;
+    }
     if (options->host_delay == NULL) {
         return;
     }

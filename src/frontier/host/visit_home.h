@@ -32,8 +32,9 @@ void visit_home_rest(Distributor *distributor, VisitState *visit_state, MonoTime
  */
 void visit_home_recall(Distributor *distributor, VisitState *visit_state);
 /* Gives a visit state that is at home the delay that is configured for it now, counted from the end
- * of its last fetch. After failures, or with a Crawl-delay, what it waits is only lengthened. */
-void visit_home_replan(Distributor *distributor, VisitState *visit_state);
+ * of its last fetch. After failures, or with a Crawl-delay, what it waits is only lengthened. Its
+ * robots rules are good for no longer than is configured now. */
+void visit_home_replan(Distributor *distributor, VisitState *visit_state, MonoTime now);
 /* Frees a visit state. The URLs left in its window may be handed out again. */
 void visit_home_forget(Distributor *distributor, VisitState *visit_state);
 

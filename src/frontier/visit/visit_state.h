@@ -76,7 +76,7 @@ typedef enum News {
     /* distributor -> todo thread, and back once the todo thread has read it: a message of its own,
      * VisitDistribution.recall */
     NEWS_RECALL,
-    NEWS_OPTIONS, /* main -> distributor: delays or the memory have changed */
+    NEWS_OPTIONS, /* main -> distributor: the configuration has changed */
     NEWS_HUNGRY,  /* todo thread -> distributor: the front is too small */
     NEWS_LEASE    /* cluster -> todo thread: a LeaseNotice (frontier/distributor/frontier.h) */
 } News;

@@ -17,7 +17,8 @@
 #define MAX_LOOPS    100u
 
 struct Scoring {
-    ScoringOptions options;
+    ScoringOptions options; /* kind and content_scores are fixed, the rest is under mutex */
+    _Atomic float page_share;
     PageDB *db;
     Schedule *schedule;
     void (*wake)(void *context);
@@ -25,7 +26,7 @@ struct Scoring {
     Scorer scorer;
     PageRankScorer *page_rank; /* one of these three is behind the scorer */
     HitsScorer *hits;
-    ContentScorer content;
+    ContentScorer content; /* the ingest thread's */
     Thread thread;
     atomic_bool stopping;
     atomic_bool pending; /* moves wait for the chore */
@@ -63,9 +64,9 @@ static bool has_enough_locked(const Scoring *scoring)
 /* Waits for a reason to compute; false: the end. */
 static bool wait_for_pages(Scoring *scoring, MonoTime last)
 {
-    int64_t interval_ms = scoring->options.interval_ms;
     mutex_lock(&scoring->mutex);
     while (!is_stopping(scoring) && !has_enough_locked(scoring)) {
+        int64_t interval_ms = scoring->options.interval_ms;
         bool some = scoring->pages > scoring->pages_then;
         MonoTime until = interval_ms > 0 && some ? mono_add_ms(last, interval_ms) : MONO_NEVER;
         if (!condition_wait_until(&scoring->changed, &scoring->mutex, until)) {
@@ -165,11 +166,28 @@ static const char *words_of(const Scoring *scoring)
     return words == NULL ? "" : words;
 }
 
+/* What the configuration says now. */
+static void set_up_computation(Scoring *scoring)
+{
+    mutex_lock(&scoring->mutex);
+    ScoringOptions options = scoring->options;
+    mutex_unlock(&scoring->mutex);
+    if (scoring->page_rank != NULL) {
+        page_rank_scorer_set_damping(scoring->page_rank, options.damping);
+        scoring->page_rank->page_rank->precision = options.precision;
+        scoring->page_rank->page_rank->threads = options.threads;
+    } else {
+        scoring->hits->hits->precision = options.precision;
+        scoring->hits->hits->threads = options.threads;
+    }
+}
+
 /* That the precision was not reached is told; the scores are the best there are. */
 static bool compute(Scoring *scoring)
 {
     MonoTime start = mono_now();
     thread_step("computing scores");
+    set_up_computation(scoring);
     int rc = scoring->scorer.update(scoring->scorer.state);
     uint64_t ms = (uint64_t)mono_ms_between(start, mono_now());
     if (is_stopping(scoring)) {
@@ -290,11 +308,8 @@ static Result open_page_rank(Scoring *scoring)
         return scoring->page_rank == NULL ? RESULT_MEMORY : RESULT_IO;
     }
     page_rank_scorer_set_persist(scoring->page_rank, 1);
-    page_rank_scorer_set_damping(scoring->page_rank, options->damping);
     page_rank_scorer_set_use_content_scores(scoring->page_rank, options->content_scores);
-    scoring->page_rank->page_rank->precision = options->precision;
     scoring->page_rank->page_rank->max_loops = MAX_LOOPS;
-    scoring->page_rank->page_rank->threads = options->threads;
     page_rank_scorer_setup(scoring->page_rank, &scoring->scorer);
     return RESULT_OK;
 }
@@ -307,11 +322,17 @@ static Result open_hits(Scoring *scoring)
     }
     hits_scorer_set_persist(scoring->hits, 1);
     hits_scorer_set_use_content_scores(scoring->hits, options->content_scores);
-    scoring->hits->hits->precision = options->precision;
     scoring->hits->hits->max_loops = MAX_LOOPS;
-    scoring->hits->hits->threads = options->threads;
     hits_scorer_setup(scoring->hits, &scoring->scorer);
     return RESULT_OK;
+}
+
+/* content_scorer_estimate with the share as it is now; ingest thread. */
+static int estimate_content(void *state, const ScorerLink *link, float *score)
+{
+    Scoring *scoring = HEAP_ELEMENT(state, Scoring, content);
+    scoring->content.page_share = atomic_load(&scoring->page_share);
+    return content_scorer_estimate(state, link, score);
 }
 
 Result scoring_new(Scoring **out, const ScoringOptions *options, PageDB *db, Schedule *schedule,
@@ -333,6 +354,8 @@ Result scoring_new(Scoring **out, const ScoringOptions *options, PageDB *db, Sch
     if (options->kind == SCORING_CONTENT || options->kind == SCORING_CLASSIFIER) {
         content_scorer_init(&scoring->content, options->page_share);
         content_scorer_setup(&scoring->content, &scoring->scorer);
+        atomic_store(&scoring->page_share, scoring->content.page_share);
+        scoring->scorer.estimate = estimate_content;
     } else if (options->kind != SCORING_NONE) {
         scoring->moves = malloc(SCORING_MOVES * sizeof *scoring->moves);
         scoring->piece = malloc(SCORING_PIECE * sizeof *scoring->piece);
@@ -361,6 +384,19 @@ Result scoring_start(Scoring *scoring, uint64_t pages)
     /* A crawl that is resumed computes at once: estimates need totals. */
     scoring->pages = pages;
     return thread_start(&scoring->thread, "scoring", scoring_main, scoring);
+}
+
+void scoring_change(Scoring *scoring, const ScoringOptions *options)
+{
+    mutex_lock(&scoring->mutex);
+    ScoringKind kind = scoring->options.kind;
+    bool content_scores = scoring->options.content_scores;
+    scoring->options = *options;
+    scoring->options.kind = kind;
+    scoring->options.content_scores = content_scores;
+    atomic_store(&scoring->page_share, options->page_share);
+    condition_broadcast(&scoring->changed);
+    mutex_unlock(&scoring->mutex);
 }
 
 void scoring_committed(Scoring *scoring, uint64_t pages)

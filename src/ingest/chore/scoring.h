@@ -81,6 +81,9 @@ const Scorer *scoring_scorer(const Scoring *scoring);
 bool scoring_chore(Scoring *scoring, IngestChore *chore);
 /* Nothing is started when there is nothing to compute. pages: fetched so far, by earlier runs. */
 Result scoring_start(Scoring *scoring, uint64_t pages);
+/* The configuration has changed: weights, and when and how exactly is computed, from the next
+ * computation on. kind and content_scores stay as they were. Any thread. */
+void scoring_change(Scoring *scoring, const ScoringOptions *options);
 /* Says, after a commit, how many pages have been fetched in all. */
 void scoring_committed(Scoring *scoring, uint64_t pages);
 void scoring_stats(Scoring *scoring, ScoringStats *stats);

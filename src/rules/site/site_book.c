@@ -231,8 +231,16 @@ void site_book_fetch_site(const void *object, const char *hostname, FetchSite *s
     Config config;
     site_book_config(book, hostname, &config);
     *site = (FetchSite){.politeness = book->politeness,
+                        .times = {.connect_ms = config.fetch_connect_timeout,
+                                  .first_byte_ms = config.fetch_first_byte_timeout,
+                                  .total_ms = config.fetch_total_timeout,
+                                  .slow_bytes_s = config.fetch_slow_rate,
+                                  .slow_time_ms = config.fetch_slow_time},
                         .ignores_robots = !config.robots_obey,
+                        .robots_expiry_ms = config.robots_expiry,
+                        .max_header_bytes = config.fetch_max_header,
                         .max_body_bytes = config.fetch_max_body,
+                        .max_page_bytes = (uint64_t)config.parse_max_bytes,
                         .max_sitemap_bytes = config.fetch_max_sitemap,
                         .most_bytes_s = config.fetch_host_rate,
                         .keeps_cookies = config.fetch_cookies,
