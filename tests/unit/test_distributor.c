@@ -673,7 +673,7 @@ static void a_resumed_crawl_waits_out_the_delays_of_its_last_run(void)
     add_urls(w, 1, 0, 3);
     add_urls(w, 2, 0, 3);
     HostRecord record = {.crawl_delay_ms = 60000};
-    w->politeness.crawl_delay_max_ms = 300000;
+    w->distributor.politeness.crawl_delay_max_ms = 300000;
     put_record(w, host_id(w, 2), &record);
     (void)work(w, 10);
     CU_ASSERT_EQUAL_FATAL(w->n_resolving, 2);
