@@ -13,6 +13,7 @@
  *   IO_STICKY=1     every call from the N-th on fails, as on a full disk
  *   IO_FULL=FILE    while FILE exists, writes that make a file longer fail with ENOSPC
  *   IO_RECORD=FILE  the log for power_cut, outside DIR
+ *   IO_SLOW_SYNC=MS each fsync and fdatasync takes so much longer, as on a slow disk
  *
  * Calls seen: write pwrite writev pwritev fsync fdatasync ftruncate rename renameat unlink
  * unlinkat, and their 64-bit names. open openat creat mkdir mkdirat are recorded, not counted. A
@@ -60,6 +61,7 @@ static struct {
     const char *how;
     const char *full_path;
     const char *count_path;
+    struct timespec slow_sync;
     int record_fd;
     atomic_long calls;
     FileId files[MAX_FILES]; /* guarded by mutex, like the log */
@@ -77,6 +79,7 @@ static void start(void)
     const char *fail = getenv("IO_FAIL");
     const char *record = getenv("IO_RECORD");
     const char *sticky = getenv("IO_STICKY");
+    const char *slow = getenv("IO_SLOW_SYNC");
     if (directory == NULL || mtx_init(&shim.mutex, mtx_plain) != thrd_success) {
         return;
     }
@@ -89,6 +92,8 @@ static void start(void)
     shim.how = getenv("IO_HOW") != NULL ? getenv("IO_HOW") : "EIO";
     shim.is_sticky = sticky != NULL && strcmp(sticky, "1") == 0;
     shim.full_path = getenv("IO_FULL");
+    long slow_ms = slow != NULL ? strtol(slow, NULL, 10) : 0;
+    shim.slow_sync = (struct timespec){slow_ms / 1000, slow_ms % 1000 * 1000000};
     shim.count_path = getenv("IO_COUNT");
     if (record != NULL) {
         shim.record_fd = (int)syscall(SYS_openat, AT_FDCWD, record,
@@ -557,6 +562,7 @@ static int sync_file(int fd, long number)
     if (fate == FATE_FAIL) {
         return -1;
     }
+    (void)thrd_sleep(&shim.slow_sync, NULL);
     lock();
     int rc = (int)syscall(number, fd);
     if (rc == 0 && shim.record_fd >= 0 && fstat(fd, &status) == 0) {
