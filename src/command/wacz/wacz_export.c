@@ -1,5 +1,6 @@
 #include "command/wacz/wacz_export.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <inttypes.h>
 #include <string.h>
@@ -278,6 +279,7 @@ static void summarize(const WaczCommand *command)
 static int run(WaczCommand *command)
 {
     const char *path = command->part.output;
+    assert(path != NULL); /* the caller has looked */
     int status = read_key(command);
     if (status != 0) {
         return status;

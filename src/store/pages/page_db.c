@@ -1,5 +1,6 @@
 #include "store/pages/page_db.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <string.h>
 
@@ -56,6 +57,7 @@ int page_db_txn_begin(PageDB *db, bool read_only, MDB_txn **txn)
     if (checked != page_db_error_ok) {
         return checked;
     }
+    assert(txn != NULL); /* or page_db_check would have told */
     *txn = NULL;
     if (!read_only && db->store->read_only) {
         return page_db_fail(db, page_db_error_read_only, "the database was opened for reading");

@@ -1,6 +1,7 @@
 /* Reading single pages and hosts. */
 #include "store/pages/page_db.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -193,6 +194,7 @@ PageDBError page_db_get_info(PageDB *db, uint64_t hash, PageInfo **pi)
     if (checked != page_db_error_ok) {
         return (PageDBError)checked;
     }
+    assert(pi != NULL); /* or page_db_check would have told */
     *pi = NULL;
     page_lookup_prefetch(&db->store->lookup, hash);
     PageReader *reader = NULL;
@@ -210,6 +212,7 @@ PageDBError page_db_get_idx(PageDB *db, uint64_t hash, uint64_t *idx)
     if (checked != page_db_error_ok) {
         return (PageDBError)checked;
     }
+    assert(idx != NULL); /* or page_db_check would have told */
     *idx = 0;
     page_lookup_prefetch(&db->store->lookup, hash);
     PageReader *reader = NULL;

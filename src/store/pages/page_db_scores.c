@@ -1,6 +1,7 @@
 /* The scores of all pages, as an array in a file. */
 #include "store/pages/page_db.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -59,6 +60,7 @@ PageDBError page_db_get_scores_until(PageDB *db, MMapArray **scores, const atomi
     if (checked != page_db_error_ok) {
         return (PageDBError)checked;
     }
+    assert(scores != NULL); /* or page_db_check would have told */
     *scores = NULL;
     size_t size = strlen(db->path) + sizeof "/scores.bin";
     char *path = malloc(size);
