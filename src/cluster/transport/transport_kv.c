@@ -110,9 +110,9 @@ KvAnswer kv_read_look(const char *text, Buffer *value)
     size_t length = 0;
     uint64_t code = number_of(text, "\"err_code\":");
     if (is_error(text)) {
-        return code == NO_MESSAGE  ? (KvAnswer){.kind = KV_NONE}
-               : code == NO_STREAM ? (KvAnswer){.kind = KV_NO_BUCKET}
-                                   : failed(text);
+        return code != NO_MESSAGE && code != NO_STREAM
+                   ? failed(text)
+                   : (KvAnswer){.kind = code == NO_MESSAGE ? KV_NONE : KV_NO_BUCKET};
     }
     uint64_t revision = number_of(text, "\"seq\":");
     const char *data = string_of(text, "\"data\":", &length);
@@ -139,5 +139,5 @@ KvAnswer kv_read_put(const char *text)
 KvAnswer kv_read_making(const char *text)
 {
     bool there = !is_error(text) || number_of(text, "\"err_code\":") == NAME_IN_USE;
-    return there ? (KvAnswer){.kind = KV_MADE} : failed(text);
+    return there ? ((KvAnswer){.kind = KV_MADE}) : failed(text);
 }

@@ -234,7 +234,7 @@ static Song sing(int stop, const Known *known, unsigned n_known)
 /* Waits for suspicion, or until the next round is due; false: it is over. */
 static bool wait_for_suspicion(NetworkWatch *watch, int64_t *pause_ms)
 {
-    MonoTime due = *pause_ms == 0 ? (MonoTime){0} : mono_add_ms(mono_now(), *pause_ms);
+    MonoTime due = *pause_ms == 0 ? ((MonoTime){0}) : mono_add_ms(mono_now(), *pause_ms);
     while (!watch->stopping) {
         if (watch->outage.state == OUTAGE_CLEAR) {
             *pause_ms = 0;

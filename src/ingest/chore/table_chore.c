@@ -36,7 +36,7 @@ static bool waits(TableChore *chore)
 
 static MonoTime chore_due(void *context)
 {
-    return waits(context) ? (MonoTime){0} : MONO_NEVER;
+    return !waits(context) ? MONO_NEVER : (MonoTime){0};
 }
 
 static Result chore_run(void *context, Batch *batch, MonoTime until)
