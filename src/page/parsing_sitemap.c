@@ -18,7 +18,8 @@ void parsing_sitemap_robots(Parser *parser, ParsedPage *page)
     Robots *robots = NULL;
     size_t length = 0;
     const char *file = fetch_result_text(fetch, &length);
-    if (parser->sitemap == NULL || fetch->answer.status < 200 || fetch->answer.status >= 300 ||
+    if (parser->sitemap == NULL || fetch->request.is_usage_file || fetch->answer.status < 200 ||
+        fetch->answer.status >= 300 ||
         url_parse(&parser->source, NULL, fetch->request.url, strlen(fetch->request.url)) !=
             RESULT_OK ||
         robots_parse(file, length, parser->options->robots_agent, &robots) != RESULT_OK) {

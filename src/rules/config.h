@@ -209,6 +209,9 @@
         "product token that is looked for in robots.txt and meta robots") \
     ROW(robots, expiry, TIME, int64_t, "24h", 60e3, 604800e3, NULL, true, false, \
         "robots.txt is asked for again after this, or after its Cache-Control max-age") \
+    ROW(robots, tdm_file, BOOL, bool, "no", 0, 0, NULL, true, true, \
+        "ask each host for /.well-known/tdmrep.json behind its robots.txt, one request more; what it " \
+        "reserves (usage tdm) counts as TDM-Reservation headers do") \
     ROW(robots, obey, BOOL, bool, "yes", 0, 0, NULL, true, true, \
         "no: robots.txt is neither asked for nor obeyed; only in [site] sections, for hosts that are " \
         "yours") \

@@ -27,6 +27,7 @@ typedef struct FetchSite {
     int64_t max_sitemap_bytes; /* of a body that was found as a sitemap */
     int64_t most_bytes_s;      /* read no faster; 0 = no matter */
     bool keeps_cookies;        /* and sends them back */
+    bool asks_usage_file;      /* tdmrep.json */
     UsageRules usage;          /* pages whose site denies a usage */
     const char *cut_status;    /* cut_rules.h */
     const char *mime_types;

@@ -74,6 +74,7 @@ typedef struct FetchRequest {
     bool has_page;          /* index is one: no robots.txt, no DNS answer, no news about a host */
     bool again;             /* it was crawled before */
     bool ignores_robots;    /* [site] said so */
+    bool is_usage_file;     /* of kind FETCHED_ROBOTS: tdmrep.json */
     uint8_t level;          /* where it was scheduled */
     uint8_t hop;            /* how it was found: L R E S M P */
     uint8_t depth;          /* links from a seed, capped at 255 */

@@ -150,11 +150,55 @@ static RobotsNext redirected(VisitState *visit_state, FetchResult *result, const
     return ROBOTS_DONE;
 }
 
+/* The next request of the host is for its tdmrep.json. Without memory there is none. */
+static void ask_usage(VisitState *visit_state)
+{
+    Buffer url;
+    buffer_init(&url, BUFFER_NO_LIMIT);
+    if (buffer_printf(&url, "%s%s", visit_state->identity.origin, ROBOTS_USAGE_FILE) == RESULT_OK) {
+        visit_state->robots.target = buffer_detach(&url);
+        visit_state->robots.asks_usage = visit_state->robots.target != NULL;
+    }
+    buffer_destroy(&url);
+}
+
+/* The answer to the request for tdmrep.json. The rules of robots.txt hold whatever it is. */
+static void usage_answer(VisitState *visit_state, FetchResult *result, const RobotsReading *reading)
+{
+    HttpHeader header;
+    VisitRobots *robots = &visit_state->robots;
+    int status = result->answer.status;
+    bool has_header = http_header_parse(&header, result->answer.header.data,
+                                        result->answer.header.length) == RESULT_OK;
+    if ((status < 200 || status >= 500 || status == 429) &&
+        ++robots->redirects < ROBOTS_USAGE_TRIES) {
+        return;
+    }
+    free(robots->target);
+    robots->target = NULL;
+    robots->asks_usage = false;
+    robots->redirects = 0;
+    if (status >= 200 && status < 300 && has_header && robots->rules != NULL &&
+        decode(result, &header, reading)) {
+        size_t length = 0;
+        const char *text = fetch_result_text(result, &length);
+        Result rc = robots_add_tdm(robots->rules, text, length);
+        if (rc != RESULT_OK) {
+            LOG_INFO("robots", "tdmrep.json is read in part", "url=%s error=\"%s\"",
+                     result->request.url, result_name(rc));
+        }
+    }
+}
+
 RobotsNext robots_answer(VisitState *visit_state, FetchResult *result, const RobotsReading *reading)
 {
     HttpHeader header;
     Robots *robots = NULL;
     Result rc = RESULT_OK;
+    if (visit_state->robots.asks_usage) {
+        usage_answer(visit_state, result, reading);
+        return ROBOTS_DONE;
+    }
     free(visit_state->robots.target);
     visit_state->robots.target = NULL;
     visit_state->robots.elsewhere = false;
@@ -189,6 +233,9 @@ RobotsNext robots_answer(VisitState *visit_state, FetchResult *result, const Rob
         return ROBOTS_TRY_AGAIN;
     }
     install(visit_state, result, robots, &header, reading->expiry_ms);
+    if (reading->usage_file) {
+        ask_usage(visit_state);
+    }
     return ROBOTS_DONE;
 }
 

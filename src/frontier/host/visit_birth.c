@@ -64,6 +64,11 @@ static void restore_robots(Distributor *distributor, MDB_txn *txn, VisitState *v
     } else if (rc == RESULT_NOT_FOUND) {
         rc = robots_allow_all(&visit_state->robots.rules);
     }
+    if (rc == RESULT_OK &&
+        host_table_get_usage_file(distributor->host_table, txn, visit_state->identity.host, &body,
+                                  &length) == RESULT_OK) {
+        (void)robots_add_tdm(visit_state->robots.rules, body, length);
+    }
     if (rc == RESULT_OK) {
         visit_state->robots.state = ROBOTS_KNOWN;
         visit_state->robots.allowance = ROBOTS_NEW_ALLOWANCE;

@@ -146,6 +146,7 @@ typedef struct VisitRobots {
     unsigned tries;     /* failures in a row to get it */
     char *target;       /* owned; where the last one pointed, or NULL */
     bool elsewhere;     /* and that is another host: wants an errand */
+    bool asks_usage;    /* target is its tdmrep.json: the rules are known */
 } VisitRobots;
 
 /* Errands for others, done before anything else. */

@@ -123,6 +123,19 @@ Result ingest_host_note_robots(Batch *batch, BatchHost *host, const FetchResult 
                                  has_body ? length : 0);
 }
 
+Result ingest_host_note_usage_file(Batch *batch, const BatchHost *host, const FetchResult *fetch)
+{
+    int status = fetch->answer.status;
+    size_t length = 0;
+    const char *text = fetch_result_text(fetch, &length);
+    batch->totals.by_status[0] += status < 0;
+    if (status < 200 || status >= 500) {
+        return RESULT_OK; /* what is known stays */
+    }
+    return host_table_put_usage_file(batch->store->hosts, batch->txn, host->host, text,
+                                     status < 300 ? length : 0);
+}
+
 /* ---- hosts that are given up, or full ------------------------------------------------------ */
 
 static Result fill_host(Batch *batch, BatchHost *host, HostLimit limit)

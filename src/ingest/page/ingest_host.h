@@ -18,6 +18,8 @@ void ingest_host_note(Batch *batch, BatchHost *host, const FetchResult *fetch);
 void ingest_host_note_wall(Batch *batch, BatchHost *host, HttpWall wall);
 /* Stores what the fetch of robots.txt brought. */
 Result ingest_host_note_robots(Batch *batch, BatchHost *host, const FetchResult *fetch);
+/* Stores what the fetch of tdmrep.json brought. */
+Result ingest_host_note_usage_file(Batch *batch, const BatchHost *host, const FetchResult *fetch);
 /* Sets a host aside because an operator says so, with its URLs kept; *urls is their number. Does
  * nothing for a host that is closed already. */
 Result ingest_host_set_aside(Batch *batch, BatchHost *host, uint64_t *urls);

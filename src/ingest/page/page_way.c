@@ -262,6 +262,9 @@ static Result take(Batch *batch, size_t place)
     }
     ingest_host_note(batch, host, fetch);
     ingest_host_note_wall(batch, host, page->wall);
+    if (fetch->request.is_usage_file) {
+        return ingest_host_note_usage_file(batch, host, fetch);
+    }
     if (fetch->kind == FETCHED_ROBOTS) {
         batch->totals.by_status[0] += fetch->answer.status < 0;
         rc = ingest_host_note_robots(batch, host, fetch);

@@ -106,6 +106,13 @@ const char *robots_sitemap(const Robots *robots, size_t i);
  * ROBOTS_MAX_USAGES lines count. */
 #define ROBOTS_MAX_USAGES 1000u
 Usage robots_usage(const Robots *robots, const char *path, size_t length);
+/* Adds what a /.well-known/tdmrep.json says (the TDM Reservation Protocol): a list of objects with
+ * a "location", a path as in robots.txt, and "tdm-reservation", 1 or 0. They count beside the lines
+ * of robots.txt: of the file's the longest location decides, one with a wildcard counts up to it,
+ * and only when it reserves. RESULT_INVALID: from some point on it is no such file; what stood
+ * before counts. RESULT_MEMORY. */
+#define ROBOTS_TDM_PATH 2048u /* bytes of a location that are looked at */
+Result robots_add_tdm(Robots *robots, const char *text, size_t length);
 /* Bytes of memory it occupies, for the frontier's budget. */
 size_t robots_bytes(const Robots *robots);
 

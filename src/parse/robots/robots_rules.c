@@ -191,6 +191,26 @@ Result robots_rules_add(Robots *robots, const RobotsLine *line)
     return rc;
 }
 
+Result robots_rules_add_path_usage(Robots *robots, const char *path, size_t length, Usage usage,
+                                   bool of_file)
+{
+    if ((usage.denied | usage.allowed) == 0 || robots->n_usages >= ROBOTS_MAX_USAGES) {
+        return RESULT_OK;
+    }
+    RobotsUsage *grown = with_room(robots->usages, robots->n_usages, &robots->usages_capacity,
+                                   sizeof *robots->usages);
+    if (grown == NULL) {
+        return RESULT_MEMORY;
+    }
+    robots->usages = grown;
+    RobotsUsage rule = {.length = (uint32_t)length, .usage = usage, .of_file = of_file};
+    Result rc = keep_text(robots, path, length, &rule.text);
+    if (rc == RESULT_OK) {
+        robots->usages[robots->n_usages++] = rule;
+    }
+    return rc;
+}
+
 Result robots_rules_add_usage(Robots *robots, const RobotsLine *line)
 {
     const char *value = line->value;
@@ -207,21 +227,7 @@ Result robots_rules_add_usage(Robots *robots, const RobotsLine *line)
     }
     Usage usage = usage_of_dictionary(value + skip, length - skip);
     usage.allowed = path < skip ? 0 : usage.allowed;
-    if ((usage.denied | usage.allowed) == 0 || robots->n_usages >= ROBOTS_MAX_USAGES) {
-        return RESULT_OK;
-    }
-    RobotsUsage *grown = with_room(robots->usages, robots->n_usages, &robots->usages_capacity,
-                                   sizeof *robots->usages);
-    if (grown == NULL) {
-        return RESULT_MEMORY;
-    }
-    robots->usages = grown;
-    RobotsUsage rule = {.length = (uint32_t)path, .usage = usage};
-    Result rc = keep_text(robots, value, path, &rule.text);
-    if (rc == RESULT_OK) {
-        robots->usages[robots->n_usages++] = rule;
-    }
-    return rc;
+    return robots_rules_add_path_usage(robots, value, path, usage, false);
 }
 
 Result robots_rules_add_sitemap(Robots *robots, const RobotsLine *line)

@@ -65,6 +65,7 @@ typedef struct RobotsUsage {
     uint32_t text; /* of the path, in the pool */
     uint32_t length;
     Usage usage;
+    bool of_file; /* of tdmrep.json */
 } RobotsUsage;
 
 struct Robots {
@@ -141,6 +142,9 @@ Result robots_rules_add(Robots *robots, const RobotsLine *line);
 Result robots_rules_add_sitemap(Robots *robots, const RobotsLine *line);
 /* Adds a Content-Usage or Content-Signal line of our group. RESULT_MEMORY. */
 Result robots_rules_add_usage(Robots *robots, const RobotsLine *line);
+/* The same for a path without wildcards. of_file: it is said in tdmrep.json. */
+Result robots_rules_add_path_usage(Robots *robots, const char *path, size_t length, Usage usage,
+                                   bool of_file);
 /* Puts all rules in the order in which they are asked; once, after the last was added. */
 void robots_rules_sort(Robots *robots);
 

@@ -9,6 +9,7 @@
  *              train-ai, too
  *   image-ai   noimageai (meta robots, X-Robots-Tag)
  *
+ * What /.well-known/tdmrep.json reserves counts as tdm, too (parse/robots/robots.h).
  * Content-Usage and Content-Signal are headers and lines of robots.txt, there with a path in front
  * if they are not for the whole site. "bots=n" denies all. Statements add up, and a denial counts
  * more than a permission: the strictest holds.

@@ -239,6 +239,7 @@ void site_book_fetch_site(const void *object, const char *hostname, FetchSite *s
                         .ignores_robots = !config.robots_obey,
                         .robots_expiry_ms = config.robots_expiry,
                         .max_header_bytes = config.fetch_max_header,
+                        .asks_usage_file = config.robots_tdm_file,
                         .max_body_bytes = config.fetch_max_body,
                         .max_page_bytes = (uint64_t)config.parse_max_bytes,
                         .max_sitemap_bytes = config.fetch_max_sitemap,

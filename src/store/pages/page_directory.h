@@ -14,7 +14,7 @@
 #include <stddef.h>
 
 #define PAGE_DIRECTORY_FILE_MODE  0664
-#define PAGE_DIRECTORY_MAX_TABLES 32
+#define PAGE_DIRECTORY_MAX_TABLES 40
 #define PAGE_DIRECTORY_PATH_BYTES 4096
 
 /* Writes the tables of a database without pages into a transaction. */

@@ -17,7 +17,9 @@ struct HostTable {
     MDB_dbi records;
     MDB_dbi robots;
     MDB_dbi history; /* host * 2^32 + version -> an earlier content */
+    MDB_dbi usage_files;
     bool has_history;
+    bool has_usage_files;
 };
 
 typedef struct StoredRecord {
@@ -45,6 +47,11 @@ Result host_table_open(HostTable **out, MDB_txn *txn)
     if (rc == MDB_SUCCESS) {
         rc = open_table(txn, "robots_history", &table->history);
         table->has_history = rc == MDB_SUCCESS;
+        rc = rc == MDB_NOTFOUND ? MDB_SUCCESS : rc;
+    }
+    if (rc == MDB_SUCCESS) {
+        rc = open_table(txn, "usage_files", &table->usage_files);
+        table->has_usage_files = rc == MDB_SUCCESS;
         rc = rc == MDB_NOTFOUND ? MDB_SUCCESS : rc;
     }
     if (rc != MDB_SUCCESS) {
@@ -97,22 +104,21 @@ Result host_table_put(HostTable *table, MDB_txn *txn, uint32_t host, const HostR
     return lmdb_result(mdb_put(txn, table->records, &key, &value, 0), "put host");
 }
 
-Result host_table_get_robots(HostTable *table, MDB_txn *txn, uint32_t host, const char **body,
-                             size_t *length)
+static Result get_file(MDB_dbi files, MDB_txn *txn, uint32_t host, const char **body,
+                       size_t *length)
 {
     MDB_val key = {.mv_size = sizeof host, .mv_data = &host};
     MDB_val value = {.mv_size = 0, .mv_data = NULL};
-    int rc = mdb_get(txn, table->robots, &key, &value);
+    int rc = mdb_get(txn, files, &key, &value);
     if (rc != MDB_SUCCESS) {
-        return lmdb_result(rc, "get robots");
+        return lmdb_result(rc, "get file");
     }
     *body = value.mv_data;
     *length = value.mv_size;
     return RESULT_OK;
 }
 
-Result host_table_put_robots(HostTable *table, MDB_txn *txn, uint32_t host, const char *body,
-                             size_t length)
+static Result put_file(MDB_dbi files, MDB_txn *txn, uint32_t host, const char *body, size_t length)
 {
     static char nothing[1];
     MDB_val key = {.mv_size = sizeof host, .mv_data = &host};
@@ -121,7 +127,38 @@ Result host_table_put_robots(HostTable *table, MDB_txn *txn, uint32_t host, cons
         /* LMDB takes a pointer to non-const but only reads it. */
         memcpy(&value.mv_data, &body, sizeof body);
     }
-    return lmdb_result(mdb_put(txn, table->robots, &key, &value, 0), "put robots");
+    return lmdb_result(mdb_put(txn, files, &key, &value, 0), "put file");
+}
+
+Result host_table_get_robots(HostTable *table, MDB_txn *txn, uint32_t host, const char **body,
+                             size_t *length)
+{
+    return get_file(table->robots, txn, host, body, length);
+}
+
+Result host_table_put_robots(HostTable *table, MDB_txn *txn, uint32_t host, const char *body,
+                             size_t length)
+{
+    return put_file(table->robots, txn, host, body, length);
+}
+
+Result host_table_get_usage_file(HostTable *table, MDB_txn *txn, uint32_t host, const char **body,
+                                 size_t *length)
+{
+    return table->has_usage_files ? get_file(table->usage_files, txn, host, body, length)
+                                  : RESULT_NOT_FOUND;
+}
+
+/* Nothing is not kept. */
+Result host_table_put_usage_file(HostTable *table, MDB_txn *txn, uint32_t host, const char *body,
+                                 size_t length)
+{
+    MDB_val key = {.mv_size = sizeof host, .mv_data = &host};
+    if (length > 0) {
+        return put_file(table->usage_files, txn, host, body, length);
+    }
+    int rc = mdb_del(txn, table->usage_files, &key, NULL);
+    return lmdb_result(rc == MDB_NOTFOUND ? MDB_SUCCESS : rc, "remove file");
 }
 
 static uint64_t history_key(uint32_t host, uint32_t version)

@@ -106,6 +106,12 @@ Result host_table_get_robots(HostTable *table, MDB_txn *txn, uint32_t host, cons
 Result host_table_put_robots(HostTable *table, MDB_txn *txn, uint32_t host, const char *body,
                              size_t length);
 
+/* The same of /.well-known/tdmrep.json; of no bytes: there is none. */
+Result host_table_get_usage_file(HostTable *table, MDB_txn *txn, uint32_t host, const char **body,
+                                 size_t *length);
+Result host_table_put_usage_file(HostTable *table, MDB_txn *txn, uint32_t host, const char *body,
+                                 size_t length);
+
 /* Earlier contents of robots.txt. keep_robots saves the present content under its version, before
  * put_robots replaces it; the last HOST_TABLE_ROBOTS_KEPT of each host are kept. RESULT_OK when
  * there is nothing to save. get_robots_version returns RESULT_NOT_FOUND when the version is not
