@@ -1,9 +1,10 @@
 """Options change while the crawl runs: each change is logged with key, old and new value and who asked;
 what cannot change is named; what an operator has set holds over reloads and restarts."""
+import re
 import signal
 
 import harness
-from running import RAGNO, Crawl
+from running import RAGNO, Crawl, now_us
 
 
 def write(path, text):
@@ -161,6 +162,41 @@ def score_rules_are_read_again(report, path):
         report.equal("score.rules is read again", crawl.ask("reload").returncode, 0)
 
 
+def room_on_the_disk(report, path):
+    with harness.Web(path, hosts=10, addresses=10, pages=100000) as web, \
+            Crawl(web, path + "/crawl", "--no-warc", "--set", "log.status_interval=1h", wait="50ms") as crawl:
+        for least, state in (("900T", "paused"), ("1Mi", "running")):
+            began = now_us()
+            crawl.ask("set", f"crawl.min_free_disk={least}")
+            report.check(f"crawl.min_free_disk = {least}: {state}", harness.until(
+                lambda s=state: crawl.status("state") == s), crawl.status("state"))
+            report.check("within a second, though the next status line is an hour away",
+                         harness.SANITIZED or now_us() - began < 30e6, f"{(now_us() - began) / 1e6:.1f} s")
+
+
+def who_waits_for_what(report, path):
+    seeds = write(path + "/one.txt", "http://reset-at-once.web.test/\n")
+    with harness.Web(path, hosts=2, addresses=2, pages=100) as web, \
+            Crawl(web, path + "/crawl", "--no-warc", seeds=seeds) as crawl:
+        harness.until(lambda: crawl.status("hosts_waiting") == 1)
+        crawl.process.send_signal(signal.SIGUSR1)
+        harness.until(lambda: "hosts that wait for a retry all=1" in crawl.log())
+        report.check("SIGUSR1 says who waits for what until when", re.search(
+            r"waits for a retry host=http://reset-at-once.web.test until=\S+Z why=\S+ failures=1 urls=1\n",
+            crawl.log()), crawl.log()[-900:])
+        report.check("so does `ctl waiting`", re.search(
+            r"^\S+Z http://reset-at-once.web.test \S+, 1 in a row, 1 URLs$", crawl.ask("waiting").stdout),
+            crawl.ask("waiting").stdout)
+        report.check("and `db hosts`", "reset-at-once" in
+                     harness.run([RAGNO, "db", path + "/crawl", "hosts"]).stdout)
+        report.check("and the status", crawl.status("next_retry_s") > 0)
+    table = harness.run([RAGNO, "check", "retries", "dns 1m 9 drop"]).stdout
+    report.check("the retry table can be asked for, with changes", "\ndns\t1m\t9\thost\t" in table and
+                 "\nrefused\t10m\t4\thost\tconnection refused\n" in table, table)
+    with open("doc/ragno.ini.5") as page:
+        report.check("it stands in the manual", "\nrefused\t10m\t4\thost\tconnection refused\n" in page.read())
+
+
 if __name__ == "__main__":
     harness.main(by_signal, by_operator, threads_come_and_go, limits_of_a_fetch,
-                 score_rules_are_read_again)
+                 score_rules_are_read_again, room_on_the_disk, who_waits_for_what)

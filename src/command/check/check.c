@@ -28,6 +28,7 @@ static const CheckCommand commands[] = {
      "                     [--content-type TYPE] [--body FILE] [--explain] URL...\n"
      "  ragno check filter --atoms",
      check_filter},
+    {"retries", "['CLASS WAIT RETRIES [drop], ...']", check_retries},
     {"url", "BASE HREF", check_url},
     {NULL, NULL, NULL},
 };

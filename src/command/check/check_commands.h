@@ -14,6 +14,7 @@ int check_links(int argc, char **argv);
 int check_sitemap(int argc, char **argv);
 int check_text(int argc, char **argv);
 int check_filter(int argc, char **argv);
+int check_retries(int argc, char **argv);
 int check_url(int argc, char **argv);
 
 #endif

@@ -5,13 +5,13 @@
 
 #include "base/thread/log.h"
 #include "crawl/desk/desk_reply.h"
+#include "crawl/run/waiting.h"
 #include "crawl/desk/desk_settings.h"
 #include "frontier/visit/host_situation.h"
 #include "parse/url/url.h"
 #include "store/tables/host_parking.h"
 
-#define WAITING_TOLD 50u
-#define ORIGINS_MAX  2u
+#define ORIGINS_MAX 2u
 
 /* ---- orders ---------------------------------------------------------------------------------- */
 
@@ -260,36 +260,25 @@ void desk_host(Desk *desk, const DeskRequest *request)
 
 /* ---- waiting --------------------------------------------------------------------------------- */
 
+typedef struct Teller {
+    Desk *desk;
+    ControlClient client;
+} Teller;
+
+static void tell_waiting(void *context, const WaitingHost *host)
+{
+    const Teller *teller = context;
+    char time[CLOCK_TEXT_BYTES];
+    desk_say(teller->desk, teller->client, "%s %s %s, %u in a row, %llu URLs",
+             wall_format_iso(host->until, time), host->origin, host->why, host->failures,
+             (unsigned long long)host->urls);
+}
+
 void desk_waiting(Desk *desk, const DeskRequest *request)
 {
-    const IngestStore *tables = &desk->helm->parts->store->tables;
-    WaitEntry entries[WAITING_TOLD];
+    Teller teller = {.desk = desk, .client = request->client};
     uint64_t all = 0;
-    size_t n = 0;
-    MDB_txn *txn = NULL;
-    Buffer origin;
-    if (page_db_txn_begin(tables->db, true, &txn) != 0) {
-        desk_refuse(desk, request, "the database cannot be read");
-        return;
-    }
-    buffer_init(&origin, BUFFER_NO_LIMIT);
-    Result rc = wait_table_count(tables->waits, txn, &all);
-    if (rc == RESULT_OK) {
-        rc = wait_table_read(tables->waits, txn, NULL, entries, WAITING_TOLD, &n);
-    }
-    for (size_t i = 0; i < n && rc == RESULT_OK; i++) {
-        char time[CLOCK_TEXT_BYTES];
-        uint64_t urls = 0;
-        buffer_reset(&origin);
-        (void)page_db_host_origin(tables->db, txn, entries[i].host, &origin);
-        (void)schedule_host_count(tables->schedule, txn, entries[i].host, &urls);
-        desk_say(desk, request->client, "%s %s %s, %u in a row, %llu URLs",
-                 wall_format_iso((WallTime){entries[i].until_ms * 1000}, time),
-                 buffer_string(&origin), fetch_class_name((FetchClass)entries[i].class),
-                 entries[i].failures, (unsigned long long)urls);
-    }
-    page_db_txn_abort(tables->db, txn);
-    buffer_destroy(&origin);
+    Result rc = waiting_walk(&desk->helm->parts->store->tables, &all, tell_waiting, &teller);
     if (rc != RESULT_OK) {
         desk_refuse(desk, request, "the database cannot be read: %s", result_name(rc));
     } else {

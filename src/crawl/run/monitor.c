@@ -12,6 +12,7 @@
 #include "base/thread/log.h"
 #include "base/thread/thread.h"
 #include "crawl/run/parts_sample.h"
+#include "crawl/run/waiting.h"
 #include "crawl/run/reader_guard.h"
 #include "crawl/run/settings.h"
 
@@ -32,6 +33,7 @@ struct Monitor {
     CrawlState state;
     bool disk_low;
     uint64_t disk_free_bytes;
+    uint64_t disk_least;     /* crawl.min_free_disk as it was then */
     int64_t clock_offset_us; /* wall time minus monotonic time; 0: not looked at yet */
     int log;                 /* status.log */
     bool progress;
@@ -133,20 +135,26 @@ static void watch_clock(Monitor *monitor)
     monitor->clock_offset_us = offset_us;
 }
 
-static void sample_disk(Monitor *monitor, StatusSample *sample)
+static void look_at_disk(Monitor *monitor)
 {
     struct statvfs fs;
     uint64_t least = (uint64_t)monitor->options->config->crawl_min_free_disk;
     if (statvfs(monitor->store->directory, &fs) != 0) {
         return;
     }
-    sample->disk_free_bytes = (uint64_t)fs.f_bavail * fs.f_frsize;
-    monitor->disk_free_bytes = sample->disk_free_bytes;
-    if (sample->disk_free_bytes < least) {
+    monitor->disk_least = least;
+    monitor->disk_free_bytes = (uint64_t)fs.f_bavail * fs.f_frsize;
+    if (monitor->disk_free_bytes < least) {
         monitor->disk_low = true;
-    } else if (sample->disk_free_bytes >= 2 * least) {
+    } else if (monitor->disk_free_bytes >= 2 * least) {
         monitor->disk_low = false;
     }
+}
+
+static void sample_disk(Monitor *monitor, StatusSample *sample)
+{
+    look_at_disk(monitor);
+    sample->disk_free_bytes = monitor->disk_free_bytes;
     sample->disk_low = monitor->disk_low || atomic_load(&monitor->parts->stuck);
 }
 
@@ -349,14 +357,28 @@ static void dump_thread(void *context, const char *name, const char *step)
     LOG_INFO("monitor", "thread", "name=%s step=\"%s\"", name, step);
 }
 
+static void dump_waiting(void *context, const WaitingHost *host)
+{
+    char time[CLOCK_TEXT_BYTES];
+    (void)context;
+    LOG_INFO("monitor", "waits for a retry", "host=%s until=%s why=%s failures=%u urls=%llu",
+             host->origin, wall_format_iso(host->until, time), host->why, host->failures,
+             (unsigned long long)host->urls);
+}
+
 void monitor_dump(Monitor *monitor)
 {
+    uint64_t waiting = 0;
     StatusSample s;
     sample(monitor, mono_now(), &s);
     if (status_line(&monitor->last_line, &s, &monitor->text) == RESULT_OK) {
         LOG_INFO("monitor", "state", "%s", buffer_string(&monitor->text));
     }
     thread_walk(dump_thread, NULL);
+    (void)waiting_walk(&monitor->store->tables, &waiting, dump_waiting, NULL);
+    LOG_INFO("monitor", "hosts that wait for a retry", "all=%llu told=%llu",
+             (unsigned long long)waiting,
+             (unsigned long long)(waiting < WAITING_TOLD ? waiting : WAITING_TOLD));
 }
 
 void monitor_reopen(Monitor *monitor)
@@ -373,8 +395,11 @@ uint64_t monitor_disk_free(const Monitor *monitor)
     return monitor->disk_free_bytes;
 }
 
-bool monitor_disk_low(const Monitor *monitor)
+bool monitor_disk_low(Monitor *monitor)
 {
+    if (monitor->disk_least != (uint64_t)monitor->options->config->crawl_min_free_disk) {
+        look_at_disk(monitor); /* an operator has changed it */
+    }
     return monitor->disk_low;
 }
 

@@ -27,11 +27,12 @@ void monitor_finish(Monitor *monitor);
 Result monitor_status(Monitor *monitor, bool json, Buffer *out);
 /* The same as a person reads it, in one line: "running 1.0s  1682 pages (3108/s) ...". */
 Result monitor_phrase(Monitor *monitor, MonoTime now, Buffer *out);
-/* Writes the whole state into ragno.log (SIGUSR1). */
+/* Writes the whole state into ragno.log (SIGUSR1): the status, the threads, the hosts that wait for
+ * a retry, for what, and until when. */
 void monitor_dump(Monitor *monitor);
 void monitor_reopen(Monitor *monitor);
 /* Whether less than crawl.min_free_disk is free (with hysteresis). */
-bool monitor_disk_low(const Monitor *monitor);
+bool monitor_disk_low(Monitor *monitor);
 /* Bytes that were free in DIR when it was last looked at. */
 uint64_t monitor_disk_free(const Monitor *monitor);
 

@@ -15,31 +15,58 @@ static const struct {
     const char *name;
     RetryRule rule;
     bool may_be_ours;
+    const char *meaning;
 } classes[FETCH_CLASSES] = {
-    [FETCH_OK] = {"ok", {0, 0, false}, false},
-    [FETCH_BUSY] = {"busy", {30000, 5, false}, false},
-    [FETCH_NO_NAME] = {"no-name", {0, 0, true}, true},
-    [FETCH_DNS] = {"dns", {5 * MINUTE, 3, true}, true},
-    [FETCH_REFUSED] = {"refused", {10 * MINUTE, 4, true}, true},
-    [FETCH_NO_ROUTE] = {"no-route", {HOUR, 4, true}, true},
-    [FETCH_CONNECT_TIME] = {"connect-time", {10 * MINUTE, 3, true}, true},
-    [FETCH_TLS] = {"tls", {HOUR, 1, true}, false},
-    [FETCH_TIMEOUT] = {"timeout", {MINUTE, 3, false}, true},
-    [FETCH_SLOW] = {"slow", {10 * MINUTE, 1, false}, true},
-    [FETCH_BROKEN] = {"broken", {MINUTE, 2, false}, true},
-    [FETCH_PRIVATE] = {"private", {0, 0, true}, false},
-    [FETCH_HTTP2] = {"http2", {0, 2, false}, true},
-    [FETCH_ROBOTS_ERROR] = {"robots-error", {5 * MINUTE, 5, true}, false},
-    [FETCH_BAD_PORT] = {"bad-port", {0, 0, true}, false},
-    [FETCH_SERVER] = {"server-error", {5000, 2, false}, false},
-    [FETCH_LOCAL] = {"local", {1000, 0, false}, false},
-    [FETCH_COOKIE] = {"cookie", {0, 2, false}, false},
-    [FETCH_PROXY] = {"proxy", {30000, 0, false}, false},
+    [FETCH_OK] = {"ok", {0, 0, false}, false, "an answer"},
+    [FETCH_BUSY] = {"busy", {30000, 5, false}, false, "429 or 503; Retry-After goes first"},
+    [FETCH_NO_NAME] = {"no-name", {0, 0, true}, true, "the name does not exist"},
+    [FETCH_DNS] = {"dns",
+                   {5 * MINUTE, 3, true},
+                   true,
+                   "no answer from name servers, or a failure of theirs"},
+    [FETCH_REFUSED] = {"refused", {10 * MINUTE, 4, true}, true, "connection refused"},
+    [FETCH_NO_ROUTE] = {"no-route", {HOUR, 4, true}, true, "network or host unreachable"},
+    [FETCH_CONNECT_TIME] = {"connect-time",
+                            {10 * MINUTE, 3, true},
+                            true,
+                            "no connection within fetch.connect_timeout"},
+    [FETCH_TLS] = {"tls", {HOUR, 1, true}, false, "handshake or certificate failed"},
+    [FETCH_TIMEOUT] = {"timeout",
+                       {MINUTE, 3, false},
+                       true,
+                       "fetch.first_byte_timeout or total_timeout has passed"},
+    [FETCH_SLOW] = {"slow", {10 * MINUTE, 1, false}, true, "slower than fetch.slow_rate"},
+    [FETCH_BROKEN] = {"broken", {MINUTE, 2, false}, true, "reset, cut short, or not HTTP"},
+    [FETCH_PRIVATE] = {"private", {0, 0, true}, false, "a special address (fetch.allow_addresses)"},
+    [FETCH_HTTP2] = {"http2", {0, 2, false}, true, "HTTP/2 broke: again with HTTP/1.1"},
+    [FETCH_ROBOTS_ERROR] = {"robots-error",
+                            {5 * MINUTE, 5, true},
+                            false,
+                            "robots.txt answered 5xx"},
+    [FETCH_BAD_PORT] = {"bad-port", {0, 0, true}, false, "no connection is made to this port"},
+    [FETCH_SERVER] = {"server-error", {5000, 2, false}, false, "500, 502 or 504"},
+    [FETCH_LOCAL] = {"local",
+                     {1000, 0, false},
+                     false,
+                     "this machine could not: again, nobody is charged"},
+    [FETCH_COOKIE] = {"cookie",
+                      {0, 2, false},
+                      false,
+                      "a redirect that set a cookie: again with it"},
+    [FETCH_PROXY] = {"proxy",
+                     {30000, 0, false},
+                     false,
+                     "the proxy could not be used: again, nobody is charged"},
 };
 
 const char *fetch_class_name(FetchClass class)
 {
     return class < FETCH_CLASSES ? classes[class].name : "?";
+}
+
+const char *fetch_class_meaning(FetchClass class)
+{
+    return class < FETCH_CLASSES ? classes[class].meaning : "?";
 }
 
 bool fetch_class_may_be_ours(FetchClass class)

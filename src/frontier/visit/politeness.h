@@ -49,6 +49,8 @@ typedef enum FetchClass {
 } FetchClass;
 
 const char *fetch_class_name(FetchClass class);
+/* In a few words, for manuals. */
+const char *fetch_class_meaning(FetchClass class);
 /* Whether a failure looks the same when it is our own network that fails. */
 bool fetch_class_may_be_ours(FetchClass class);
 
