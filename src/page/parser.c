@@ -13,6 +13,7 @@
 #include "parse/trap/trap_content.h"
 
 #define ARENA_BLOCK_BYTES 65536u
+#define DIGEST_BYTES      33u
 #define SITEMAP_MAX_BYTES ((size_t)50 << 20) /* sitemaps.org */
 
 static bool looks_like_html(const HttpContentType *type, const Buffer *body)
@@ -94,22 +95,13 @@ static void describe_page(Parser *parser, ParsedPage *page)
     archive_describe(parser->recorder, page->group, page->fetch, found, more, n_more);
 }
 
-/* Asks the filters and the rules about an answer; page->refused_hooks says which said no. */
-static void ask_filters(Parser *parser, ParsedPage *page, const char *content_type)
+/* What filters and rules are asked about an answer. */
+static FilterInput answer_input(Parser *parser, const ParsedPage *page, const char *content_type,
+                                char digest[DIGEST_BYTES])
 {
-    static const FilterHook hooks[] = {HOOK_PARSE, HOOK_FOLLOW, HOOK_STORE};
-    const Filters *filters = parser->filters;
-    bool asked = parser->options->score_rules != NULL;
-    for (size_t i = 0; i < sizeof hooks / sizeof *hooks; i++) {
-        asked = asked || filters->of[hooks[i]] != NULL;
-    }
-    if (!asked || parser->source.href == NULL) {
-        return;
-    }
-    char digest[33];
-    (void)snprintf(digest, sizeof digest, "%016llx%016llx", (unsigned long long)page->body_hash[0],
+    (void)snprintf(digest, DIGEST_BYTES, "%016llx%016llx", (unsigned long long)page->body_hash[0],
                    (unsigned long long)page->body_hash[1]);
-    FilterInput input = {.url = &parser->source,
+    return (FilterInput){.url = &parser->source,
                          .usage_denied = page->fetch->answer.usage.denied,
                          .has_depth = true,
                          .depth = page->fetch->request.depth,
@@ -119,9 +111,54 @@ static void ask_filters(Parser *parser, ParsedPage *page, const char *content_ty
                          .body = buffer_string(&parser->body),
                          .body_length = parser->body.length,
                          .digest = digest};
-    if (parser->options->score_rules != NULL) {
-        page->score = score_rules_find(parser->options->score_rules, &input, parser->scratch);
+}
+
+static void make_question(Parser *parser, ParsedPage *page)
+{
+    const ParsingOptions *options = parser->options;
+    buffer_reset(&parser->question);
+    Result rc = page_question(&parser->question, options->question, page->fetch->request.url,
+                              &parser->text, options->question_bytes);
+    page->question = rc == RESULT_OK ? malloc(parser->question.length) : NULL;
+    if (page->question != NULL) {
+        page->question_length = parser->question.length;
+        memcpy(page->question, parser->question.data, page->question_length);
     }
+}
+
+/* The score of a page by the rules, and the question to the classifier. */
+static void score_page(Parser *parser, ParsedPage *page, const char *content_type)
+{
+    char digest[DIGEST_BYTES];
+    const ScoreRules *rules = parser->options->score_rules;
+    if (rules != NULL && parser->source.href != NULL) {
+        FilterInput input = answer_input(parser, page, content_type, digest);
+        if (parser->has_text) {
+            input.text = parser->text.text;
+            input.text_length = parser->text.length;
+            input.title = parser->text.title;
+        }
+        page->score = score_rules_find(rules, &input, parser->scratch);
+    }
+    if (parser->has_text && parser->options->question != QUESTION_NONE) {
+        make_question(parser, page);
+    }
+}
+
+/* Asks the filters about an answer; page->refused_hooks says which said no. */
+static void ask_filters(Parser *parser, ParsedPage *page, const char *content_type)
+{
+    static const FilterHook hooks[] = {HOOK_PARSE, HOOK_FOLLOW, HOOK_STORE};
+    const Filters *filters = parser->filters;
+    bool asked = false;
+    for (size_t i = 0; i < sizeof hooks / sizeof *hooks; i++) {
+        asked = asked || filters->of[hooks[i]] != NULL;
+    }
+    if (!asked || parser->source.href == NULL) {
+        return;
+    }
+    char digest[DIGEST_BYTES];
+    FilterInput input = answer_input(parser, page, content_type, digest);
     for (size_t i = 0; i < sizeof hooks / sizeof *hooks; i++) {
         if (!filters_pass(filters, hooks[i], &input, parser->scratch)) {
             page->refused_hooks |= 1u << hooks[i];
@@ -129,27 +166,16 @@ static void ask_filters(Parser *parser, ParsedPage *page, const char *content_ty
     }
 }
 
-/* What the classifier is to be asked about a document. */
-static void make_question(Parser *parser, ParsedPage *page, const char *content_type)
+/* What a reader sees of a document, for rules and for the classifier. */
+static void read_text(Parser *parser, const ParsedPage *page, const char *content_type)
 {
     const char *url = page->fetch->request.url;
-    VisiblePage text;
     VisibleInput input = {.body = buffer_string(&parser->body),
                           .length = parser->body.length,
                           .content_type = content_type,
                           .url = url,
                           .url_length = strlen(url)};
-    if (visible_read(parser->visible, &input, &text) == RESULT_MEMORY) {
-        return;
-    }
-    buffer_reset(&parser->question);
-    Result rc = page_question(&parser->question, parser->options->question, url, &text,
-                              parser->options->question_bytes);
-    page->question = rc == RESULT_OK ? malloc(parser->question.length) : NULL;
-    if (page->question != NULL) {
-        page->question_length = parser->question.length;
-        memcpy(page->question, parser->question.data, page->question_length);
-    }
+    parser->has_text = visible_read(parser->visible, &input, &parser->text) != RESULT_MEMORY;
 }
 
 static void read_content(Parser *parser, ParsedPage *page, const HttpHeader *header,
@@ -167,7 +193,7 @@ static void read_content(Parser *parser, ParsedPage *page, const HttpHeader *hea
     } else if (looks_like_html(type, &parser->body)) {
         parsing_html_document(parser, page, header, content_type);
         if (parser->visible != NULL) {
-            make_question(parser, page, content_type);
+            read_text(parser, page, content_type);
         }
     }
 }
@@ -291,6 +317,7 @@ static void take_page(Parser *parser, ParsedPage *page)
             parsing_html_note_decoding(fetch, DECODE_LIMIT); /* nobody has read it to its end */
         }
     }
+    score_page(parser, page, content_type);
 }
 
 static void parse_page(Parser *parser, ParsedPage *page)
@@ -299,6 +326,7 @@ static void parse_page(Parser *parser, ParsedPage *page)
     switch (page->fetch->kind) {
     case FETCHED_PAGE:
         parser->has_found = false;
+        parser->has_text = false;
         take_page(parser, page);
         describe_page(parser, page);
         break;
@@ -338,11 +366,42 @@ static void note_figures(Stats *stats, const ParsedPage *page)
     }
 }
 
+/* Whether score.rules ask about what is written. */
+static bool wants_text(const ParsingOptions *options)
+{
+    return options->score_rules != NULL &&
+           (score_rules_need(options->score_rules) & FILTER_HAS_TEXT) != 0;
+}
+
+static Result make_visible(Parser *parser)
+{
+    const ParsingOptions *options = parser->options;
+    VisibleOptions visible = {.memory_bytes = options->memory_bytes,
+                              .main_text = options->question != QUESTION_NONE};
+    bool is_wanted = options->question != QUESTION_NONE || wants_text(options);
+    return is_wanted && parser->visible == NULL ? visible_reader_new(&parser->visible, &visible)
+                                                : RESULT_OK;
+}
+
+/* As they are now; rules that are new may ask for more than those before. */
+static void take_options(Parser *parser)
+{
+    const ParsingOptions *before = parser->options;
+    parser->options = shared_get(&parser->options_reader);
+    if (parser->options != before) {
+        html_parser_set_link_text(parser->html,
+                                  wants_text(parser->options) ? parser->options->link_text : 0);
+        if (make_visible(parser) != RESULT_OK) {
+            LOG_WARN("parse", "no memory for the text of pages", "missing=score.rules");
+        }
+    }
+}
+
 ParsedPage *parser_read(Parser *parser, FetchResult *result)
 {
     ParsedPage *page = parsed_page_new(result);
     if (page != NULL) {
-        parser->options = shared_get(&parser->options_reader);
+        take_options(parser);
         parser->filters = shared_get(&parser->filters_reader);
         parser->scope = shared_get(&parser->scope_reader);
         parse_page(parser, page);
@@ -362,6 +421,7 @@ Result parser_init(Parser *parser, Archive *archive)
                         .forms = options->forms,
                         .styles = options->embeds,
                         .robots_agent = options->robots_agent,
+                        .link_text = wants_text(options) ? options->link_text : 0,
                         .memory_bytes = options->memory_bytes};
     buffer_init(&parser->body, options->max_body_bytes);
     buffer_init(&parser->coding, 4096);
@@ -379,9 +439,8 @@ Result parser_init(Parser *parser, Archive *archive)
         rc = filter_scratch_new(&parser->scratch);
     }
     buffer_init(&parser->question, BUFFER_NO_LIMIT);
-    if (rc == RESULT_OK && options->question != QUESTION_NONE) {
-        VisibleOptions visible = {.memory_bytes = options->memory_bytes, .main_text = true};
-        rc = visible_reader_new(&parser->visible, &visible);
+    if (rc == RESULT_OK) {
+        rc = make_visible(parser);
     }
     if (rc == RESULT_OK && options->sitemaps) {
         SitemapOptions sitemap = {.max_bytes = SITEMAP_MAX_BYTES,

@@ -59,7 +59,9 @@ typedef struct Parser {
     SitemapParser *sitemap;    /* NULL unless sitemaps are read */
     ArchiveRecorder *recorder; /* NULL without an archive */
     FilterScratch *scratch;
-    VisibleReader *visible; /* NULL unless pages are asked about */
+    VisibleReader *visible; /* NULL unless somebody asks about text */
+    VisiblePage text;       /* of this page */
+    bool has_text;
     Buffer question;
     Arena arena;   /* of this page: links that are in no document */
     Buffer body;   /* decoded */

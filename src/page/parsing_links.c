@@ -219,6 +219,13 @@ static float promise(Parser *parser, const ParsedPage *page, const PageLink *lin
                          .has_depth = true,
                          .depth = page->fetch->request.depth +
                                   (page->fetch->request.has_page ? 1u : 0u)};
+    if (link->text != NULL) {
+        input.anchor = link->text->anchor;
+        input.anchor_length = link->text->anchor_length;
+        input.text = link->text->around;
+        input.text_length = link->text->around_length;
+        input.title = link->text->title;
+    }
     return score_rules_find(rules, &input, parser->scratch);
 }
 
@@ -257,6 +264,7 @@ static const PageLink *copy_link(Parser *parser, const PageLink *link)
         return NULL;
     }
     *copy = *link;
+    copy->text = NULL; /* which lives no longer than the link */
     copy->url = url;
     return copy;
 }

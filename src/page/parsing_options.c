@@ -26,6 +26,7 @@ ParsingOptions parsing_options(const Config *config)
                             .repeated_segments = (unsigned)config->limits_repeated_segments,
                             .query_parameters = (unsigned)config->limits_query_parameters,
                             .content = content,
+                            .link_text = (size_t)config->parse_link_text,
                             .question = page_question_wanted(config),
                             .question_bytes = (size_t)config->score_command_text,
                             .digests = config->parse_near_duplicates != 0 ||

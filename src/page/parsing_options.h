@@ -44,6 +44,7 @@ typedef struct ParsingOptions {
     size_t sitemap_entries;
     SitemapLocation sitemap_location;
     ScoreRules *score_rules; /* scores of pages and links; NULL: all links have 1 */
+    size_t link_text;        /* bytes of text on and around links, for score_rules */
     QuestionForm question;   /* pages get one for a classifier */
     size_t question_bytes;   /* of text in it */
     Shared *filters;         /* of Filters; borrowed */

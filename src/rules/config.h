@@ -281,6 +281,9 @@
     ROW(parse, max_links, COUNT, int64_t, "50000", 0, 10000000, NULL, true, false, \
         "links of one page that are followed: different URLs that could be scheduled; the rest is " \
         "counted, and told in crawl.log (links-beyond:N) and skipped.log; 0 = no limit") \
+    ROW(parse, link_text, SIZE, int64_t, "200", 16, 65536, NULL, false, false, \
+        "bytes of a link's text, and of the text on either side, that score.rules are asked about; " \
+        "costs nothing unless one of them asks (AnchorContainsRegex ...)") \
     ROW(parse, html_parser, WORD, int, "skim", 0, 0, "skim|libxml2", false, false, \
         "who finds the links in HTML: our own reader; or libxml2, with the same results on pages that " \
         "are not damaged, at five to eight times the cost") \

@@ -115,6 +115,15 @@ void score_rules_delete(ScoreRules *rules)
     free(rules);
 }
 
+unsigned score_rules_need(const ScoreRules *rules)
+{
+    unsigned needs = 0;
+    for (size_t i = 0; i < rules->n; i++) {
+        needs |= filter_needs(rules->rules[i].filter);
+    }
+    return needs;
+}
+
 float score_rules_find(const ScoreRules *rules, const FilterInput *input, FilterScratch *scratch)
 {
     for (size_t i = 0; i < rules->n; i++) {

@@ -10,7 +10,12 @@
  *   0.1  HostEndsWith(.shop.example)
  *
  * gives links a high score for their address, and pages about astronomy a high score for their
- * text.
+ * text. What is written on a link and around it counts with AnchorContainsRegex and
+ * TextContainsRegex:
+ *
+ *   1    AnchorContainsRegex("(?i)telescope|galax") or TextContainsRegex("(?i)\btelescope")
+ *   0.2  TitleContainsRegex("(?i)astronom")
+ *   0.05 true
  *
  * Threads: immutable; any, each with a FilterScratch of its own. */
 #ifndef RULES_SCORE_RULES_H
@@ -30,6 +35,8 @@ Result score_rules_read(ScoreRules **rules, const char *path, Buffer *error);
 /* NULL is allowed. */
 void score_rules_delete(ScoreRules *rules);
 
+/* What the rules ask about: FILTER_HAS_... */
+unsigned score_rules_need(const ScoreRules *rules);
 /* The weight of the first rule that matches. */
 float score_rules_find(const ScoreRules *rules, const FilterInput *input, FilterScratch *scratch);
 

@@ -13,7 +13,8 @@
 
 #include "documentation_page.h"
 
-#define RUN_BYTES 400e6 /* read by the skimmer at SCALE=1; a tenth by libxml2 */
+#define RUN_BYTES 400e6         /* read by the skimmer at SCALE=1; a tenth by libxml2 */
+#define LINK_TEXT ((size_t)200) /* parse.link_text */
 #define URL       "http://docs.example.org/manual/chapter-7/page.html"
 
 static double cpu_seconds(void)
@@ -25,10 +26,10 @@ static double cpu_seconds(void)
 }
 
 /* Reads the pages again and again; returns seconds a byte, and links a round in *links. */
-static double measure(const Buffer *pages, size_t n_pages, bool use_libxml2, double bytes,
+static double measure(const Buffer *pages, size_t n_pages, HtmlOptions options, double bytes,
                       size_t *links)
 {
-    HtmlOptions options = {.use_libxml2 = use_libxml2, .forms = true};
+    options.forms = true;
     HtmlParser *parser = NULL;
     if (html_parser_new(&parser, &options) != RESULT_OK) {
         exit(2);
@@ -79,11 +80,15 @@ int main(int argc, char **argv)
         total = pages[0].length;
     }
     size_t links = 0;
-    double libxml2 = measure(pages, n, true, scale * RUN_BYTES / 10, &links);
-    double skim = measure(pages, n, false, scale * RUN_BYTES, &links);
+    double libxml2 =
+        measure(pages, n, (HtmlOptions){.use_libxml2 = true}, scale * RUN_BYTES / 10, &links);
+    double skim = measure(pages, n, (HtmlOptions){.forms = true}, scale * RUN_BYTES, &links);
     (void)fprintf(stderr, "%zu pages, %zu bytes, %zu links\n", n, total, links);
     (void)printf("html.libxml2.mb_per_cpu_s = %.0f MB/s\n", 1e-6 / libxml2);
     (void)printf("html.skim.mb_per_cpu_s = %.0f MB/s\n", 1e-6 / skim);
+    double text =
+        measure(pages, n, (HtmlOptions){.link_text = LINK_TEXT}, scale * RUN_BYTES, &links);
+    (void)printf("html.skim_with_link_text.mb_per_cpu_s = %.0f MB/s\n", 1e-6 / text);
     (void)printf("html.page_ms = %.4f ms\n", 1e3 * skim * (double)total / (double)n);
     for (size_t i = 0; i < n; i++) {
         buffer_destroy(&pages[i]);

@@ -183,7 +183,7 @@ static void crawl_by_scheduler(Progress *p, const SyntheticWeb *web, const float
     }
 }
 
-typedef enum Way { WAY_PAGE_RANK, WAY_HITS, WAY_PLAIN_HITS, WAY_CONTENT } Way;
+typedef enum Way { WAY_PAGE_RANK, WAY_HITS, WAY_PLAIN_HITS, WAY_CONTENT, WAY_CLASSIFIER } Way;
 
 static void crawl_scored(Progress *p, const SyntheticWeb *web, const float *rank, const char *dir,
                          Way way)
@@ -209,7 +209,8 @@ static void crawl_scored(Progress *p, const SyntheticWeb *web, const float *rank
         }
         hits_scorer_setup(hs, sch->scorer);
     } else {
-        content_scorer_init(&cs, CONTENT_SCORER_PAGE_SHARE);
+        /* A classifier sees pages and no links: score.scorer = command. */
+        content_scorer_init(&cs, way == WAY_CLASSIFIER ? 1.0f : CONTENT_SCORER_PAGE_SHARE);
         content_scorer_setup(&cs, sch->scorer);
     }
     crawl_by_scheduler(p, web, rank, sch);
@@ -241,19 +242,23 @@ void steering_run(size_t n_pages, size_t n_hosts)
     Progress hits = {.name = "hits"};
     Progress plain_hits = {.name = "hits_plain"};
     Progress content = {.name = "content"};
+    Progress classifier = {.name = "classifier"};
     crawl_plainly(&breadth, web, rank, false);
     crawl_plainly(&omniscient, web, rank, true);
     crawl_scored(&page_rank, web, rank, dir, WAY_PAGE_RANK);
     crawl_scored(&hits, web, rank, dir, WAY_HITS);
     crawl_scored(&plain_hits, web, rank, dir, WAY_PLAIN_HITS);
     crawl_scored(&content, web, rank, dir, WAY_CONTENT);
+    crawl_scored(&classifier, web, rank, dir, WAY_CLASSIFIER);
     print_mass(&breadth);
     print_mass(&page_rank);
     print_mass(&hits);
     print_mass(&plain_hits);
     print_mass(&omniscient);
     (void)printf("schedule.harvest.breadth_first = %.4f 1\n", breadth.harvest_at[1]);
+    (void)printf("schedule.harvest.pagerank = %.4f 1\n", page_rank.harvest_at[1]);
     (void)printf("schedule.harvest.content = %.4f 1\n", content.harvest_at[1]);
+    (void)printf("schedule.harvest.classifier = %.4f 1\n", classifier.harvest_at[1]);
     free(rank);
     synthetic_web_delete(web);
     (void)rmdir(dir);

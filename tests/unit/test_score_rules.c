@@ -73,6 +73,43 @@ static void what_a_page_says_counts_when_there_is_one(void)
     buffer_destroy(&error);
 }
 
+/* Aduana's example: keywords on links and in pages. */
+static void what_is_written_on_links_counts(void)
+{
+    static const char anchor[] = "the Galaxy";
+    static const char around[] = "see the Galaxy from afar";
+    ScoreRules *rules = NULL;
+    FilterScratch *scratch = NULL;
+    Buffer error;
+    Url url;
+    CU_ASSERT_EQUAL_FATAL(read_text("1 AnchorContainsRegex(\"(?i)galaxy\")\n"
+                                    "0.5 TextContainsRegex(\"afar$\")\n"
+                                    "0.25 TitleContainsRegex(\"(?i)astro\")\n"
+                                    "0 true\n",
+                                    &rules, &error),
+                          RESULT_OK);
+    CU_ASSERT_TRUE((score_rules_need(rules) & FILTER_HAS_TEXT) != 0);
+    url_init(&url);
+    CU_ASSERT_EQUAL_FATAL(filter_scratch_new(&scratch), RESULT_OK);
+    CU_ASSERT_EQUAL_FATAL(url_parse(&url, NULL, "http://a.example/", 17), RESULT_OK);
+    FilterInput input = {.url = &url, .title = "On astronomy"};
+    CU_ASSERT_EQUAL(score_rules_find(rules, &input, scratch), 0.25f);
+    input.text = around;
+    input.text_length = sizeof around - 1;
+    CU_ASSERT_EQUAL(score_rules_find(rules, &input, scratch), 0.5f);
+    input.anchor = anchor;
+    input.anchor_length = sizeof anchor - 1;
+    CU_ASSERT_EQUAL(score_rules_find(rules, &input, scratch), 1.0f);
+    input.anchor_length = 3;
+    input.text_length = 3;
+    input.title = NULL;
+    CU_ASSERT_EQUAL(score_rules_find(rules, &input, scratch), 0.0f);
+    filter_scratch_delete(scratch);
+    url_destroy(&url);
+    score_rules_delete(rules);
+    buffer_destroy(&error);
+}
+
 static void mistakes_are_told_by_line_and_column(void)
 {
     static const struct {
@@ -105,4 +142,5 @@ static void mistakes_are_told_by_line_and_column(void)
 UNIT_MAIN("score_rules",
           {"the first rule that matches decides", the_first_rule_that_matches_decides},
           {"what a page says counts when there is one", what_a_page_says_counts_when_there_is_one},
+          {"what is written on links counts", what_is_written_on_links_counts},
           {"mistakes are told by line and column", mistakes_are_told_by_line_and_column})

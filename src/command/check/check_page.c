@@ -6,6 +6,7 @@
 
 #include "crawl/input_file.h"
 
+#define LINK_TEXT       ((size_t)200)
 #define PAGE_LINKS      ((size_t)1 << 24)
 #define PAGE_LINK_BYTES ((size_t)1 << 20)
 #define PAGE_MEMORY     ((size_t)4 << 30)
@@ -21,6 +22,8 @@ static int read_arguments(CheckPage *check, int argc, char **argv)
         } else if (strcmp(word, "--content-type") == 0 && next != NULL) {
             check->content_type = next;
             i++;
+        } else if (strcmp(word, "--text") == 0) {
+            check->link_text = LINK_TEXT;
         } else if (strcmp(word, "--embeds") == 0) {
             check->styles = true;
         } else if (strcmp(word, "--front-end") == 0 && next != NULL &&
@@ -54,6 +57,7 @@ int check_page_open(CheckPage *check, int argc, char **argv, const char *usage)
                            .memory_bytes = PAGE_MEMORY,
                            .use_libxml2 = check->use_libxml2,
                            .styles = check->styles,
+                           .link_text = check->link_text,
                            .digest_any_host = false};
     Result rc = html_parser_new(&check->parser, &options);
     if (rc == RESULT_OK) {

@@ -14,6 +14,7 @@ typedef struct CheckPage {
     const char *content_type; /* or NULL */
     bool styles;
     bool use_libxml2;
+    size_t link_text; /* HtmlOptions.link_text */
     Buffer body;
     HtmlParser *parser;
     Page page;

@@ -13,6 +13,8 @@
 #include "crawl/short_read.h"
 #include "command/export/page_export.h"
 
+#define LINK_TEXT_BYTES ((size_t)200) /* as parse.link_text */
+
 typedef struct ExportKind {
     const char *name;
     unsigned available; /* to --where */
@@ -50,6 +52,7 @@ static int usage(FILE *out)
         "  --arcs                   only the integer arcs, ascending, for WebGraph\n"
         "  --no-self                without arcs from a page or host to itself\n"
         "  --cross-host             links: only those that leave the domain\n"
+        "  --text                   links: the text on each and around it, from the archive\n"
         "  --no-archive             pages: only what the database knows: no type, size,\n"
         "                           title, language, redirect and place of the answer\n"
         "Parquet: duckdb -c \"COPY (FROM 'pages.jsonl') TO 'pages.parquet'\"\n");
@@ -77,6 +80,8 @@ static bool take_flag(ExportCommand *command, const char *word)
         options->no_self = true;
     } else if (strcmp(word, "--cross-host") == 0) {
         options->only_cross = true;
+    } else if (strcmp(word, "--text") == 0) {
+        options->link_text = LINK_TEXT_BYTES;
     } else if (strcmp(word, "--no-archive") == 0) {
         command->no_archive = true;
     } else if (strcmp(word, "--help") == 0 || strcmp(word, "-h") == 0) {

@@ -1,9 +1,12 @@
 #include "command/export/page_export.h"
 
+#include <inttypes.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "command/export/export_view.h"
+#include "command/export/link_texts.h"
 #include "parse/html/html.h"
 
 /* A page's links: first those that leave its domain, then the others, both ascending. */
@@ -86,7 +89,18 @@ static void put_kind(ExportRows *rows, uint8_t byte)
     export_text(rows, "rel", rel, strlen(rel));
 }
 
-static Result put_link(ExportView *view, uint64_t from, const WeightedLink *link)
+static void put_texts(ExportView *view, const LinkTexts *texts, const WeightedLink *link)
+{
+    static const PageLinkText none = {.anchor = "", .around = ""};
+    const PageLinkText *text = link_texts_find(texts, buffer_string(&view->to), view->to.length,
+                                               link_kind_of_byte(link->kind));
+    text = text == NULL ? &none : text;
+    export_text(&view->rows, "anchor", text->anchor, text->anchor_length);
+    export_text(&view->rows, "text", text->around, text->around_length);
+}
+
+static Result put_link(ExportView *view, const LinkTexts *texts, uint64_t from,
+                       const WeightedLink *link)
 {
     PageRef target;
     const PageExportOptions *options = view->options;
@@ -103,23 +117,29 @@ static Result put_link(ExportView *view, uint64_t from, const WeightedLink *link
         export_number(&view->rows, "cross", link->cross ? 1 : 0);
         export_real(&view->rows, "score", (double)target.score);
         put_kind(&view->rows, link->kind);
+        if (texts != NULL) {
+            put_texts(view, texts, link);
+        }
     }
     export_row_end(&view->rows);
     return RESULT_OK;
 }
 
-static Result export_links_of(ExportView *view, uint64_t index)
+static Result export_links_of(ExportView *view, LinkTexts *texts, uint64_t index)
 {
     LinkList list;
     WeightedLink link;
     PageRef page;
     Result rc = get_links(view, index, !view->options->arcs, &list);
     bool by_number = view->options->arcs || view->options->ids;
-    if (rc == RESULT_OK && list.n > 0 && (!by_number || view->where_source)) {
+    if (rc == RESULT_OK && list.n > 0 && (!by_number || view->where_source || texts != NULL)) {
         rc = export_view_page(view, index, &page, &view->from);
     }
+    if (rc == RESULT_OK && list.n > 0 && texts != NULL) {
+        rc = link_texts_read(texts, index, buffer_string(&view->from), view->from.length);
+    }
     while (rc == RESULT_OK && next_link(&list, &link)) {
-        rc = is_wanted(view, index, &link) ? put_link(view, index, &link) : RESULT_OK;
+        rc = is_wanted(view, index, &link) ? put_link(view, texts, index, &link) : RESULT_OK;
         rc = rc == RESULT_OK ? export_view_turn(view) : rc;
     }
     forget_links(&list);
@@ -129,10 +149,24 @@ static Result export_links_of(ExportView *view, uint64_t index)
 Result page_export_links(PageDB *db, const PageExportOptions *options)
 {
     ExportView view;
-    Result rc = export_view_begin(&view, db, options);
+    LinkTexts *texts = NULL;
+    bool has_texts = options->link_text > 0 && options->archive != NULL && !options->arcs;
+    Result rc =
+        has_texts ? link_texts_new(&texts, db, options->archive, options->link_text) : RESULT_OK;
+    if (rc != RESULT_OK) {
+        return rc;
+    }
+    rc = export_view_begin(&view, db, options);
     for (uint64_t i = 0; i < view.n_pages && rc == RESULT_OK; i++) {
-        rc = export_links_of(&view, i);
+        rc = export_links_of(&view, texts, i);
         rc = rc == RESULT_OK ? export_view_step(&view) : rc;
     }
+    if (texts != NULL && link_texts_damaged(texts) > 0) {
+        (void)fprintf(stderr,
+                      "ragno export: the stored answers of %" PRIu64
+                      " pages could not be read; ragno verify says why\n",
+                      link_texts_damaged(texts));
+    }
+    link_texts_delete(texts);
     return export_view_end(&view, rc);
 }

@@ -185,18 +185,27 @@ static bool has_text(const TextCapture *capture)
            http_header_is_type(&capture->type, "application/xhtml+xml");
 }
 
+/* The body as it was before it was coded. */
+static Result decode(PageAnswers *answers, WarcBytes payload)
+{
+    HttpField coding = {.value = NULL, .value_length = 0};
+    (void)http_header_find(&answers->header, "Content-Encoding", &coding);
+    buffer_trim(&answers->body, KEEP_BYTES);
+    buffer_reset(&answers->body);
+    return decode_content(answers->decoder, coding.value, coding.value_length, payload.bytes,
+                          payload.length, &answers->body, MAX_RATIO) == DECODE_MEMORY
+               ? RESULT_MEMORY
+               : RESULT_OK;
+}
+
 static Result take_text(PageAnswers *answers, WarcBytes payload, TextCapture *capture,
                         PageAnswer *answer)
 {
-    HttpField coding = {.value = NULL, .value_length = 0};
     HttpField language = {.value = "", .value_length = 0};
-    (void)http_header_find(&answers->header, "Content-Encoding", &coding);
     (void)http_header_find(&answers->header, "Content-Language", &language);
-    buffer_trim(&answers->body, KEEP_BYTES);
-    buffer_reset(&answers->body);
-    if (decode_content(answers->decoder, coding.value, coding.value_length, payload.bytes,
-                       payload.length, &answers->body, MAX_RATIO) == DECODE_MEMORY) {
-        return RESULT_MEMORY;
+    Result decoded = decode(answers, payload);
+    if (decoded != RESULT_OK) {
+        return decoded;
     }
     capture->body = buffer_string(&answers->body);
     capture->length = answers->body.length;
@@ -238,4 +247,33 @@ Result page_answers_read(PageAnswers *answers, const char *url, size_t length,
     answer->bytes = payload.length;
     return rc == RESULT_OK && has_text(&capture) ? take_text(answers, payload, &capture, answer)
                                                  : RESULT_OK;
+}
+
+Result page_answers_body(PageAnswers *answers, const char *url, size_t length,
+                         const PagePlace *place, PageBody *body)
+{
+    WarcBytes payload;
+    TextCapture capture = {.url = warc_bytes(url, length)};
+    *body = (PageBody){.is_html = false};
+    Result rc = read_record(answers, url, length, place);
+    if (rc != RESULT_OK) {
+        answers->n_damaged += rc == RESULT_NOT_FOUND;
+        return rc == RESULT_NOT_FOUND ? RESULT_OK : rc;
+    }
+    take_type(answers, &capture);
+    if (!has_text(&capture) || capture.is_plain) {
+        return RESULT_OK;
+    }
+    rc = payload_of(answers, &payload);
+    if (rc == RESULT_OK) {
+        rc = decode(answers, payload);
+    } else if (rc != RESULT_MEMORY) {
+        answers->n_damaged++;
+        return RESULT_OK;
+    }
+    *body = (PageBody){.bytes = buffer_string(&answers->body),
+                       .length = answers->body.length,
+                       .content_type = capture.content_type,
+                       .is_html = rc == RESULT_OK};
+    return rc;
 }

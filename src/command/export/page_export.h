@@ -14,7 +14,8 @@
  * Fields of links: from to weight cross score kind rel. weight counts how often the link stands on
  * the page, cross is 1 when it leaves the domain, score is that of its target, kind is the word of
  * `ragno check links` for what it is ("a", "img", ...), rel its nofollow, ugc and sponsored. A link
- * of several kinds has a row for each. Rows ascend by (from, to).
+ * of several kinds has a row for each. Rows ascend by (from, to). With link_text: anchor, the text
+ * on the first such link of the page, and text, that with what stands around it (link_texts.h).
  *
  * Fields of hosts: from to weight: origins, and how many links of the pages of the one go to those
  * of the other. Integer arcs (ids or arcs): pages are their indices 0..n-1, hosts their numbers
@@ -47,6 +48,7 @@ typedef struct PageExportOptions {
     bool only_cross; /* links: only those that leave the domain */
     size_t memory_bytes; /* of the host graph's sorter; 0 = 64 Mi */
     FILE *file;          /* borrowed */
+    size_t link_text;    /* links: bytes of the text on links, and on either side; 0 = none */
     const char *archive; /* the crawl's WARC files, for fields of pages; NULL: without those */
     const Filter *where; /* borrowed; NULL: all rows. What it is asked about: see above */
     /* Called now and then with the progress: steps done, steps in all, rows written. May be NULL.

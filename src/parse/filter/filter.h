@@ -52,7 +52,8 @@ enum {
     FILTER_HAS_DEPTH = 4,
     FILTER_HAS_STATUS = 8, /* of the response */
     FILTER_HAS_TYPE = 16,  /* Content-Type of the response */
-    FILTER_HAS_ALL = 31,
+    FILTER_HAS_TEXT = 32,  /* what is written: on a link and around it, or on a page */
+    FILTER_HAS_ALL = 63,
 };
 
 /* What is asked about. Everything is borrowed; zero it first: absent is NULL, 0 or false. */
@@ -67,7 +68,14 @@ typedef struct FilterInput {
     const char *body;
     size_t body_length;
     unsigned usage_denied; /* USAGE_... bits: what the page may not be used for */
-    const char *digest;    /* of the payload, hexadecimal, "name:" in front is ignored */
+    /* Of a link: the text on it, around it, and the title of the page that it is on; of a page: its
+     * visible text and its title. */
+    const char *anchor;
+    size_t anchor_length;
+    const char *text;
+    size_t text_length;
+    const char *title;  /* NUL-terminated */
+    const char *digest; /* of the payload, hexadecimal, "name:" in front is ignored */
 } FilterInput;
 
 typedef struct FilterOptions {

@@ -71,6 +71,24 @@ FILTER_TEST(response_matches)
                                                    input->body_length, scratch);
 }
 
+FILTER_TEST(anchor_matches)
+{
+    return input->anchor != NULL &&
+           filter_regex_matches(atom, input->anchor, input->anchor_length, scratch);
+}
+
+FILTER_TEST(text_matches)
+{
+    return input->text != NULL &&
+           filter_regex_matches(atom, input->text, input->text_length, scratch);
+}
+
+FILTER_TEST(title_matches)
+{
+    return input->title != NULL &&
+           filter_regex_matches(atom, input->title, strlen(input->title), scratch);
+}
+
 FILTER_TEST(digest_equals)
 {
     if (input->digest == NULL) {

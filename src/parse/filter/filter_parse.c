@@ -181,6 +181,7 @@ static Result parse_atom(Parser *parser)
         return filter_compiler_fail(compiler, start, "%s needs a %s, which there is none of here",
                                     type->help.name,
                                     (type->needs & response) != 0           ? "response"
+                                    : (type->needs & FILTER_HAS_TEXT) != 0  ? "link text"
                                     : (type->needs & FILTER_HAS_DEPTH) != 0 ? "depth"
                                                                             : "source page");
     }

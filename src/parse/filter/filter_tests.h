@@ -51,6 +51,9 @@ FILTER_TEST(mime_is);
 FILTER_TEST(size_below);
 FILTER_TEST(is_probably_binary);
 FILTER_TEST(response_matches);
+FILTER_TEST(anchor_matches);
+FILTER_TEST(text_matches);
+FILTER_TEST(title_matches);
 FILTER_TEST(digest_equals);
 FILTER_TEST(usage_denied);
 

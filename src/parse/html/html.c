@@ -112,6 +112,12 @@ void html_parser_delete(HtmlParser *p)
     free(p);
 }
 
+void html_parser_set_link_text(HtmlParser *p, size_t link_text)
+{
+    p->options.link_text = link_text;
+    html_tree_set_link_text(&p->tree, link_text);
+}
+
 /* ---- text ---- */
 
 /* The body as clean UTF-8. RESULT_LIMIT, RESULT_MEMORY: text holds the beginning. */

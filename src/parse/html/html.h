@@ -66,11 +66,21 @@ enum { /* flags of a link */
        LINK_REQUISITE = 32, /* of LINK_LINK: a browser loads it to show the page */
 };
 
+/* What is written on a link and around it (HtmlOptions.link_text); not NUL-terminated. */
+typedef struct PageLinkText {
+    const char *anchor;
+    const char *around; /* with the anchor in its midst */
+    uint32_t anchor_length;
+    uint32_t around_length;
+    const char *title; /* of the page, as far as it is read; NUL-terminated, or NULL */
+} PageLinkText;
+
 typedef struct PageLink {
     const char *url; /* absolute, resolved, no fragment, NUL-terminated */
     uint32_t length;
-    uint8_t kind;  /* LinkKind */
-    uint8_t flags; /* LINK_NOFOLLOW ... */
+    uint8_t kind;             /* LinkKind */
+    uint8_t flags;            /* LINK_NOFOLLOW ... */
+    const PageLinkText *text; /* NULL without HtmlOptions.link_text */
 } PageLink;
 
 /* Kind and rel in one byte, as PageDB keeps them: a kind below 32, and the first three flags. */
@@ -111,7 +121,9 @@ typedef struct HtmlOptions {
     bool no_digests;          /* nobody reads text_digest, simhash and text_bytes */
     bool styles;              /* report what style elements and attributes refer to */
     size_t longest_token;     /* of a page in pieces, that is told whole; 0: 256 Ki; for tests */
-    bool digest_any_host;     /* leave the host out of the text digest: mirrors are duplicates */
+    size_t
+        link_text; /* bytes of an anchor's text, and of text on either side; 0: links have none */
+    bool digest_any_host; /* leave the host out of the text digest: mirrors are duplicates */
 } HtmlOptions;
 
 typedef struct HtmlParser HtmlParser;
@@ -141,6 +153,9 @@ typedef struct HtmlInput {
 /* A zero in options stands for the default. RESULT_MEMORY. */
 Result html_parser_new(HtmlParser **parser, const HtmlOptions *options);
 void html_parser_delete(HtmlParser *parser);
+
+/* Changes HtmlOptions.link_text, from the next page on. */
+void html_parser_set_link_text(HtmlParser *parser, size_t link_text);
 
 /* Reads one page. RESULT_MEMORY: the arena limit was reached, page holds what was found until then.
  * RESULT_INVALID: the URL of the document cannot be parsed. Nothing in the body is an error. */

@@ -16,6 +16,7 @@ struct HtmlLibxml2 {
     HtmlTree *tree;
     Buffer text;  /* the page with its "&" escaped */
     Buffer title; /* of the title or the style that is open */
+    Buffer words; /* text with its references, which libxml2 may tell in parts */
     uint64_t raw; /* key of the raw text element that is open, or 0 */
     bool is_title;
     bool is_style;
@@ -45,12 +46,22 @@ static HtmlTextMode start(HtmlLibxml2 *front, const char *name, const xmlChar **
     return html_tree_start_tag(front->tree, tag);
 }
 
+/* What was told since the last tag. */
+static void tell_words(HtmlLibxml2 *front)
+{
+    if (front->words.length > 0) {
+        html_links_text(front->tree, front->words.data, front->words.length, true);
+        buffer_reset(&front->words);
+    }
+}
+
 static void start_element(void *context, const xmlChar *name, const xmlChar **attributes)
 {
     HtmlLibxml2 *front = context;
     if (front->raw != 0) {
         return;
     }
+    tell_words(front);
     HtmlTextMode mode = start(front, (const char *)name, attributes);
     html_tree_tell(front->tree);
     if (mode != HTML_TEXT_DATA) {
@@ -67,6 +78,7 @@ static void end_element(void *context, const xmlChar *name)
     HtmlLibxml2 *front = context;
     size_t length = strlen((const char *)name);
     uint64_t key = html_name_key((const char *)name, length, length);
+    tell_words(front);
     if (front->raw != 0) {
         if (key != front->raw) {
             return;
@@ -89,8 +101,13 @@ static void characters(void *context, const xmlChar *text, int length)
         if (front->is_style || (front->is_title && front->title.length < 4 * HTML_TITLE_BYTES)) {
             (void)buffer_append(&front->title, text, (size_t)length);
         }
-    } else if (front->tree->wants_text) {
+        return;
+    }
+    if (front->tree->wants_text) {
         html_tree_text(front->tree, (const char *)text, (size_t)length);
+    }
+    if (front->tree->options->link_text > 0) {
+        (void)buffer_append(&front->words, text, (size_t)length);
     }
 }
 
@@ -105,6 +122,7 @@ Result html_libxml2_new(HtmlLibxml2 **front)
     }
     buffer_init(&f->text, TEXT_LIMIT);
     buffer_init(&f->title, TEXT_LIMIT);
+    buffer_init(&f->words, TEXT_LIMIT);
     memset(parser->sax, 0, sizeof *parser->sax);
     parser->sax->startElement = start_element;
     parser->sax->endElement = end_element;
@@ -125,6 +143,7 @@ void html_libxml2_delete(HtmlLibxml2 *front)
     htmlFreeParserCtxt(front->parser);
     buffer_destroy(&front->text);
     buffer_destroy(&front->title);
+    buffer_destroy(&front->words);
     free(front);
 }
 
@@ -162,6 +181,7 @@ Result html_libxml2_read(HtmlLibxml2 *front, const char *text, size_t length, Ht
     if (none != NULL) {
         xmlFreeDoc(none);
     }
+    tell_words(front);
     buffer_trim(&front->text, 1u << 20);
     return front->parser->errNo == XML_ERR_NO_MEMORY ? RESULT_MEMORY : RESULT_OK;
 }

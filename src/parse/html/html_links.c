@@ -51,6 +51,23 @@ static bool is_other_scheme(const HtmlSlice *url)
     return false;
 }
 
+static bool make_room(HtmlTree *tree)
+{
+    if (tree->n_refs < tree->refs_capacity) {
+        return true;
+    }
+    size_t capacity = tree->refs_capacity == 0 ? 256 : 2 * tree->refs_capacity;
+    HtmlRef *refs = realloc(tree->refs, capacity * sizeof *refs);
+    tree->refs = refs == NULL ? tree->refs : refs;
+    if (refs != NULL && tree->options->link_text > 0) {
+        HtmlSpan *spans = realloc(tree->spans, capacity * sizeof *spans);
+        tree->spans = spans == NULL ? tree->spans : spans;
+        capacity = spans == NULL ? tree->refs_capacity : capacity;
+    }
+    tree->refs_capacity = refs == NULL ? tree->refs_capacity : capacity;
+    return tree->n_refs < tree->refs_capacity;
+}
+
 void html_links_add(HtmlTree *tree, HtmlSlice url, LinkKind kind, unsigned flags)
 {
     html_trim(&url);
@@ -61,20 +78,79 @@ void html_links_add(HtmlTree *tree, HtmlSlice url, LinkKind kind, unsigned flags
         tree->n_dropped++;
         return;
     }
-    if (tree->n_refs == tree->refs_capacity) {
-        size_t capacity = tree->refs_capacity == 0 ? 256 : 2 * tree->refs_capacity;
-        HtmlRef *refs = realloc(tree->refs, capacity * sizeof *refs);
-        if (refs == NULL) {
-            tree->failed = true;
-            return;
-        }
-        tree->refs = refs;
-        tree->refs_capacity = capacity;
+    if (!make_room(tree)) {
+        tree->failed = true;
+        return;
+    }
+    if (tree->spans != NULL) {
+        uint32_t at = link_text_position(&tree->words);
+        tree->spans[tree->n_refs] = (HtmlSpan){.from = at, .to = at};
     }
     tree->refs[tree->n_refs++] = (HtmlRef){.bytes = url.bytes,
                                            .length = (uint32_t)url.length,
                                            .kind = (uint8_t)kind,
                                            .flags = (uint8_t)flags};
+}
+
+/* ---- what is written on links and around them ---- */
+
+/* An element that stands for itself in the text, as an image does, or within a line. */
+static bool is_inline(HtmlTagId id)
+{
+    return id == HTML_IMG || id == HTML_INPUT ||
+           (html_tag_traits[id].flags & HTML_TAG_SPECIAL) == 0;
+}
+
+static void end_anchor(HtmlTree *tree)
+{
+    if (tree->open_anchor < tree->n_refs) {
+        tree->spans[tree->open_anchor].to = link_text_position(&tree->words);
+    }
+    tree->open_anchor = SIZE_MAX;
+}
+
+void html_links_begin_tag(HtmlTree *tree, const HtmlTag *tag)
+{
+    HtmlSlice alt;
+    if (tree->options->link_text == 0) {
+        return;
+    }
+    if (!is_inline(tag->id)) {
+        link_text_break(&tree->words);
+    }
+    if (tag->id == HTML_A) {
+        end_anchor(tree);
+    }
+    if (tag->id == HTML_IMG && tree->n_templates == 0 &&
+        html_links_value(tree, tag, HTML_ATTR_ALT, &alt)) {
+        link_text_add(&tree->words, alt.bytes, alt.length, false);
+    }
+}
+
+void html_links_begun_tag(HtmlTree *tree, const HtmlTag *tag, size_t n_refs)
+{
+    if (tag->id == HTML_A && tree->spans != NULL && tree->n_refs > n_refs) {
+        tree->open_anchor = n_refs;
+    }
+}
+
+void html_links_end_tag(HtmlTree *tree, HtmlTagId id)
+{
+    if (tree->options->link_text == 0) {
+        return;
+    }
+    if (id == HTML_A) {
+        end_anchor(tree);
+    } else if (!is_inline(id)) {
+        link_text_break(&tree->words);
+    }
+}
+
+void html_links_text(HtmlTree *tree, const char *text, size_t length, bool decode)
+{
+    if (tree->options->link_text > 0 && tree->n_templates == 0) {
+        link_text_add(&tree->words, text, length, decode);
+    }
 }
 
 /* An attribute that is a URL; an empty one counts on hyperlinks only. */

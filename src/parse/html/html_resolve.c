@@ -6,7 +6,8 @@
 
 #include "parse/html/html_parser.h"
 
-#define BATCH ((size_t)8192) /* references that are handed on together */
+#define BATCH       ((size_t)8192)    /* references that are handed on together */
+#define WORDS_BATCH ((size_t)4 << 20) /* bytes of the page's words, with HtmlOptions.link_text */
 /* While a frameset may still take the place of the body, its references wait for so many batches.
  */
 #define PATIENCE ((size_t)8)
@@ -88,6 +89,32 @@ static Result resolve(HtmlParser *p, const HtmlRef *ref, PageLink *link)
     return link->url == NULL ? RESULT_MEMORY : RESULT_OK;
 }
 
+/* What is written on a reference and around it. */
+static PageLinkText text_of(const HtmlParser *p, size_t i)
+{
+    const HtmlTree *tree = &p->tree;
+    const HtmlSpan *span = &tree->spans[i];
+    bool is_open = i == tree->open_anchor;
+    uint32_t to = is_open ? link_text_position(&tree->words) : span->to;
+    LinkTextSlice anchor = link_text_anchor(&tree->words, span->from, to);
+    LinkTextSlice around = link_text_around(&tree->words, span->from, to);
+    return (PageLinkText){.anchor = anchor.bytes,
+                          .around = around.bytes,
+                          .anchor_length = (uint32_t)anchor.length,
+                          .around_length = (uint32_t)around.length,
+                          .title = tree->title};
+}
+
+/* The same in the arena; NULL without words, or memory. */
+static const PageLinkText *keep_text_of(HtmlParser *p, size_t i)
+{
+    PageLinkText *text = p->tree.spans == NULL ? NULL : arena_alloc(&p->arena, sizeof *text);
+    if (text != NULL) {
+        *text = text_of(p, i);
+    }
+    return text;
+}
+
 static Result collect(HtmlParser *p, Page *page)
 {
     Result rc = set_base(p);
@@ -110,6 +137,7 @@ static Result collect(HtmlParser *p, Page *page)
         if (one == RESULT_OK) {
             links[n].kind = ref->kind;
             links[n].flags = ref->flags;
+            links[n].text = keep_text_of(p, i);
             n++;
         } else if (one == RESULT_LIMIT) {
             page->n_links_dropped++;
@@ -154,8 +182,13 @@ static Result hand_on(HtmlParser *p)
         const Url *url = NULL;
         Result one = resolve_url(p, ref, &url);
         if (one == RESULT_OK) {
+            PageLinkText text;
             PageLink link = {
                 .url = url->href, .length = url->length, .kind = ref->kind, .flags = ref->flags};
+            if (tree->spans != NULL) {
+                text = text_of(p, i);
+                link.text = &text;
+            }
             p->taker.take(p->taker.context, &link, tree->robots);
         } else if (one == RESULT_MEMORY) {
             rc = one;
@@ -164,7 +197,9 @@ static Result hand_on(HtmlParser *p)
     p->has_taken = p->has_taken || tree->n_refs > 0;
     p->without_base = p->without_base || (tree->n_refs > 0 && !tree->has_base);
     tree->n_refs = 0;
+    tree->open_anchor = SIZE_MAX;
     tree->body_first_ref = 0;
+    link_text_forget(&tree->words);
     return rc;
 }
 
@@ -201,6 +236,7 @@ void html_resolve_begin(HtmlParser *p, const HtmlLinkTaker *taker)
     tree->take_context = p;
     tree->refs_batch = takes ? BATCH : SIZE_MAX;
     tree->arena_batch = takes ? p->arena.limit_bytes / 4 : SIZE_MAX;
+    tree->words_batch = takes ? WORDS_BATCH : SIZE_MAX;
     if (takes) {
         tree->refs_limit = PATIENCE * BATCH + ELEMENT;
     }

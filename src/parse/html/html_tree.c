@@ -16,19 +16,37 @@ void html_tree_init(HtmlTree *tree, const HtmlOptions *options, Arena *arena)
     tree->refs_limit = 2 * options->max_links + REFS_SPARE;
     tree->refs_batch = SIZE_MAX;
     tree->arena_batch = SIZE_MAX;
+    tree->words_batch = SIZE_MAX;
+    link_text_init(&tree->words, options->link_text);
     css_reader_init(&tree->css);
 }
 
 void html_tree_destroy(HtmlTree *tree)
 {
     css_reader_destroy(&tree->css);
+    link_text_destroy(&tree->words);
+    free(tree->spans);
     free(tree->refs);
+    tree->spans = NULL;
     tree->refs = NULL;
     tree->refs_capacity = 0;
 }
 
+void html_tree_set_link_text(HtmlTree *tree, size_t link_text)
+{
+    tree->words.most = link_text;
+    free(tree->spans); /* there are as many of them as references, or none */
+    free(tree->refs);
+    tree->spans = NULL;
+    tree->refs = NULL;
+    tree->refs_capacity = 0;
+    tree->n_refs = 0;
+}
+
 void html_tree_begin(HtmlTree *tree)
 {
+    link_text_begin(&tree->words);
+    tree->open_anchor = SIZE_MAX;
     tree->n_refs = 0;
     tree->n_dropped = 0;
     tree->has_base = false;
@@ -292,7 +310,7 @@ static void foreign_element(HtmlTree *tree, const HtmlTag *tag)
     }
 }
 
-HtmlTextMode html_tree_start_tag(HtmlTree *tree, const HtmlTag *tag)
+static HtmlTextMode start_tag(HtmlTree *tree, const HtmlTag *tag)
 {
     if (!html_tree_is_foreign(tree)) {
         return html_element(tree, tag);
@@ -311,6 +329,18 @@ HtmlTextMode html_tree_start_tag(HtmlTree *tree, const HtmlTag *tag)
     }
     foreign_element(tree, tag);
     return HTML_TEXT_DATA;
+}
+
+HtmlTextMode html_tree_start_tag(HtmlTree *tree, const HtmlTag *tag)
+{
+    if (tree->options->link_text == 0) {
+        return start_tag(tree, tag);
+    }
+    html_links_begin_tag(tree, tag);
+    size_t n_refs = tree->n_refs;
+    HtmlTextMode mode = start_tag(tree, tag);
+    html_links_begun_tag(tree, tag, n_refs);
+    return mode;
 }
 
 /* ---- end tags ---- */
@@ -410,6 +440,7 @@ static void foreign_end_tag(HtmlTree *tree, HtmlTagId id, uint64_t key)
 
 void html_tree_end_tag(HtmlTree *tree, HtmlTagId id, uint64_t key)
 {
+    html_links_end_tag(tree, id);
     if (tree->mode == HTML_MODE_FRAMESET) {
         if (id == HTML_FRAMESET && --tree->framesets == 0) {
             tree->mode = HTML_MODE_AFTER_FRAMESET;

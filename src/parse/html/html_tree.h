@@ -29,6 +29,7 @@
 #include "parse/css/css.h"
 #include "parse/html/html.h"
 #include "parse/text/html_tags.h"
+#include "parse/text/link_text.h"
 
 #define HTML_TREE_DEPTH  512 /* deeper foreign content is counted, not remembered */
 #define HTML_TITLE_BYTES ((size_t)512)
@@ -63,6 +64,12 @@ typedef struct HtmlRef {
     uint8_t flags; /* LINK_NOFOLLOW ... */
 } HtmlRef;
 
+/* Where a reference stands in the words of the page. */
+typedef struct HtmlSpan {
+    uint32_t from;
+    uint32_t to;
+} HtmlSpan;
+
 typedef enum HtmlSpace { HTML_SPACE_HTML, HTML_SPACE_SVG, HTML_SPACE_MATH } HtmlSpace;
 
 typedef struct HtmlNode {
@@ -83,7 +90,10 @@ typedef enum HtmlMode {
 typedef struct HtmlTree {
     const HtmlOptions *options;
     Arena *arena;
-    HtmlRef *refs; /* owned, kept from page to page */
+    HtmlRef *refs;      /* owned, kept from page to page */
+    HtmlSpan *spans;    /* of each; NULL without words */
+    LinkText words;     /* options->link_text */
+    size_t open_anchor; /* the reference whose text is being read; SIZE_MAX: none */
     size_t n_refs;
     size_t refs_capacity;
     size_t refs_limit;
@@ -94,7 +104,8 @@ typedef struct HtmlTree {
     void *take_context;
     size_t refs_batch;
     size_t arena_batch;
-    HtmlSlice base; /* href of the first base element */
+    size_t words_batch; /* bytes of words, the same */
+    HtmlSlice base;     /* href of the first base element */
     bool has_base;
     bool base_in_body; /* it goes with the body when a frameset takes its place */
     const char *title;
@@ -116,6 +127,8 @@ typedef struct HtmlTree {
 
 void html_tree_init(HtmlTree *tree, const HtmlOptions *options, Arena *arena);
 void html_tree_destroy(HtmlTree *tree);
+/* After a change of options->link_text. */
+void html_tree_set_link_text(HtmlTree *tree, size_t link_text);
 /* Forgets the page before. */
 void html_tree_begin(HtmlTree *tree);
 
@@ -130,12 +143,23 @@ bool html_tree_is_foreign(const HtmlTree *tree);
 /* For front ends, after each start tag: hands references on when there are many. */
 static inline void html_tree_tell(HtmlTree *tree)
 {
-    if (tree->n_refs >= tree->refs_batch || tree->arena->used_bytes >= tree->arena_batch) {
+    bool is_many = tree->n_refs >= tree->refs_batch &&
+                   (tree->open_anchor == SIZE_MAX || tree->n_refs >= 2 * tree->refs_batch);
+    if (is_many || tree->arena->used_bytes >= tree->arena_batch ||
+        tree->words.text.length >= tree->words_batch) {
         tree->take(tree->take_context);
     }
 }
 
 /* ---- what an element says (html_links.c) ---- */
+
+/* The words of links, for front ends that call html_links_of_element themselves: before and after
+ * a start tag (n_refs: as it was before), at an end tag, and text. Nothing happens without
+ * options->link_text. */
+void html_links_begin_tag(HtmlTree *tree, const HtmlTag *tag);
+void html_links_begun_tag(HtmlTree *tree, const HtmlTag *tag, size_t n_refs);
+void html_links_end_tag(HtmlTree *tree, HtmlTagId id);
+void html_links_text(HtmlTree *tree, const char *text, size_t length, bool decode);
 
 /* Links, base and robots of an HTML element that is in the document. */
 void html_links_of_element(HtmlTree *tree, const HtmlTag *tag);

@@ -106,6 +106,8 @@ static void start_element(void *context, const xmlChar *name, const xmlChar *pre
     tag->present = 0;
     tag->transient = true;
     read_attributes(tag, n_attributes, attributes);
+    html_links_begin_tag(reader->tree, tag);
+    size_t n_refs = reader->tree->n_refs;
     if (svg) {
         html_links_of_svg(reader->tree, tag);
     } else if (tag->id == HTML_TEMPLATE) {
@@ -120,15 +122,16 @@ static void start_element(void *context, const xmlChar *name, const xmlChar *pre
         }
     }
     html_css_attribute(reader->tree, tag);
+    html_links_begun_tag(reader->tree, tag, n_refs);
 }
 
 static void end_element(void *context, const xmlChar *name, const xmlChar *prefix,
                         const xmlChar *space)
 {
-    (void)name;
     (void)prefix;
     (void)space;
     Reader *reader = context;
+    html_links_end_tag(reader->tree, html_tag_of_key(key_of((const char *)name)));
     if (reader->templates == reader->depth) {
         reader->templates = 0;
     }
@@ -150,6 +153,9 @@ static void characters(void *context, const xmlChar *text, int length)
     Reader *reader = context;
     if (reader->style != 0 && reader->tree->options->styles) {
         (void)buffer_append(&reader->style_text, text, (size_t)length);
+    }
+    if (reader->title == 0 && reader->style == 0 && reader->templates == 0) {
+        html_links_text(reader->tree, (const char *)text, (size_t)length, false);
     }
     if (reader->title == 0 || reader->title_text.length >= 4 * HTML_TITLE_BYTES) {
         return;

@@ -12,6 +12,9 @@ static void read_text(void *context, const char *from, const char *to, bool deco
     if (s->tree->wants_text) {
         html_tree_text(s->tree, from, n);
     }
+    if (s->tree->options->link_text > 0) {
+        html_links_text(s->tree, from, n, decode);
+    }
     if (s->digest != NULL) {
         digest_text(s->digest, from, n, decode);
     }
@@ -38,8 +41,9 @@ static void read_raw(void *context, const HtmlTag *tag, HtmlTextMode mode, const
 static uint32_t wanted_attributes(void *context, HtmlTagId id)
 {
     const Skim *s = context;
-    uint32_t styles = s->tree->options->styles ? UINT32_C(1) << HTML_ATTR_STYLE : 0;
-    return s->tree->depth > 0 ? ~UINT32_C(0) : html_tag_traits[id].attributes | styles;
+    uint32_t more = s->tree->options->styles ? UINT32_C(1) << HTML_ATTR_STYLE : 0;
+    more |= s->tree->options->link_text > 0 ? UINT32_C(1) << HTML_ATTR_ALT : 0;
+    return s->tree->depth > 0 ? ~UINT32_C(0) : html_tag_traits[id].attributes | more;
 }
 
 static HtmlTextMode read_start(void *context, const HtmlTag *tag)
