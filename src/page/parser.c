@@ -386,14 +386,11 @@ static Result make_visible(Parser *parser)
 /* As they are now; rules that are new may ask for more than those before. */
 static void take_options(Parser *parser)
 {
-    const ParsingOptions *before = parser->options;
     parser->options = shared_get(&parser->options_reader);
-    if (parser->options != before) {
-        html_parser_set_link_text(parser->html,
-                                  wants_text(parser->options) ? parser->options->link_text : 0);
-        if (make_visible(parser) != RESULT_OK) {
-            LOG_WARN("parse", "no memory for the text of pages", "missing=score.rules");
-        }
+    html_parser_set_link_text(parser->html,
+                              wants_text(parser->options) ? parser->options->link_text : 0);
+    if (make_visible(parser) != RESULT_OK) {
+        LOG_WARN("parse", "no memory for the text of pages", "missing=score.rules");
     }
 }
 

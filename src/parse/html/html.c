@@ -114,8 +114,10 @@ void html_parser_delete(HtmlParser *p)
 
 void html_parser_set_link_text(HtmlParser *p, size_t link_text)
 {
-    p->options.link_text = link_text;
-    html_tree_set_link_text(&p->tree, link_text);
+    if (p->options.link_text != link_text) {
+        p->options.link_text = link_text;
+        html_tree_set_link_text(&p->tree, link_text);
+    }
 }
 
 /* ---- text ---- */
