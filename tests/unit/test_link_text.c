@@ -113,7 +113,8 @@ static void texts_are_bounded_and_words_are_whole(void)
     check("<p>one two three four <a href=a>five</a> six seven eight nine", 10,
           "five|four five six seven");
     check("<p>x <a href=a>a very long text of a link</a> y", 10, "a very|x a very long text of");
-    check("<p>\xc3\xa9\xc3\xa9\xc3\xa9\xc3\xa9\xc3\xa9\xc3\xa9 <a href=a>b</a>", 4, "b|\xc3\xa9\xc3\xa9 b");
+    check("<p>\xc3\xa9\xc3\xa9\xc3\xa9\xc3\xa9\xc3\xa9\xc3\xa9 <a href=a>b</a>", 4,
+          "b|\xc3\xa9\xc3\xa9 b");
 }
 
 static void xhtml_is_read_alike(void)
