@@ -119,6 +119,8 @@ static AuditHost *find_host(Run *run, LogText origin)
         host->is_selected = host_is_selected(run->options, host->origin);
         host->delay_ms = audit_delays_of_host(&run->audit->delays, text);
         host->keep_alive_ms = audit_delays_keep_alive(&run->audit->delays, text);
+        host->ip_delay_ms = audit_delays_of_address(&run->audit->delays, text);
+        host->connections = audit_delays_connections(&run->audit->delays, text);
     }
     return host;
 }
@@ -193,7 +195,10 @@ static void note_delays(const Run *run, AuditFetch *fetch, int64_t crawl_delay_m
     int64_t crawl_delay = holds ? audit_delays_of_robots(delays, crawl_delay_ms) : -1;
     fetch->host_asks = holds ? fetch->host->delay_ms : -1;
     fetch->host_asks = crawl_delay > fetch->host_asks ? crawl_delay : fetch->host_asks;
-    fetch->ip_asks = holds ? audit_delays_of_address(delays) : -1;
+    fetch->ip_asks = holds ? fetch->host->ip_delay_ms : -1;
+    bool too_many =
+        holds && fetch->host->connections > 0 && fetch->at_once > fetch->host->connections;
+    fetch->at_once = too_many ? fetch->host->connections : fetch->at_once;
     fetch->keep_alive_ms = !holds || crawl_delay > 0 ? -1 : fetch->host->keep_alive_ms;
 }
 
@@ -220,6 +225,8 @@ static Result take_request(Run *run, const CrawlLogLine *line, LogText text)
         .boot = boot_of(&run->boots, line),
         .mono_start = line->us_start >= 0 ? line->us_start : line->mono_start * 1000,
         .mono_end = line->us_end >= 0 ? line->us_end : line->mono_end * 1000,
+        .is_exact = line->us_end >= 0,
+        .at_once = line->at_once < CONFIG_MOST_AT_ONCE ? line->at_once : CONFIG_MOST_AT_ONCE,
         .burst = line->burst,
         .start = line->start,
         .end = line->end,

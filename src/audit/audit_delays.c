@@ -53,9 +53,16 @@ int64_t audit_delays_keep_alive(const AuditDelays *delays, const char *name)
                    delays->config.politeness_keep_alive_time);
 }
 
-int64_t audit_delays_of_address(const AuditDelays *delays)
+int64_t audit_delays_of_address(const AuditDelays *delays, const char *name)
 {
-    return delays->is_known ? delays->config.politeness_ip_delay : -1;
+    return of_site(delays, offsetof(Config, politeness_ip_delay), name,
+                   delays->config.politeness_ip_delay);
+}
+
+int64_t audit_delays_connections(const AuditDelays *delays, const char *name)
+{
+    return of_site(delays, offsetof(Config, politeness_connections), name,
+                   delays->config.politeness_connections);
 }
 
 int64_t audit_delays_of_robots(const AuditDelays *delays, int64_t crawl_delay_ms)

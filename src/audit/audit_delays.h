@@ -24,8 +24,10 @@ void audit_delays_destroy(AuditDelays *delays);
 
 /* ms between two requests to a host (a name); -1 = not known. */
 int64_t audit_delays_of_host(const AuditDelays *delays, const char *name);
-/* The same for an address. */
-int64_t audit_delays_of_address(const AuditDelays *delays);
+/* The same for the address of a host. */
+int64_t audit_delays_of_address(const AuditDelays *delays, const char *name);
+/* How many requests to a host may be in flight at once; -1 = not known. */
+int64_t audit_delays_connections(const AuditDelays *delays, const char *name);
 /* ms for which a host (a name) may be asked without a pause; -1 = not known. */
 int64_t audit_delays_keep_alive(const AuditDelays *delays, const char *name);
 /* A Crawl-delay of robots.txt as far as it counts; -1 for -1, and when no bound is known. */

@@ -27,6 +27,8 @@ typedef struct AuditFetch {
     uint32_t boot;      /* monotonic times of one boot can be compared */
     int64_t mono_start; /* us; START is rounded down and END up to ms, but within a burst */
     int64_t mono_end;
+    bool is_exact;         /* the times are in us, both */
+    int64_t at_once;       /* so many requests to its host may be in flight with it; -1 = one */
     int64_t burst;         /* number of the request in it; -1 = in none */
     int64_t keep_alive_ms; /* how long a burst may be, -1 = not known */
     WallTime start;

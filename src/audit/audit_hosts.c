@@ -18,11 +18,13 @@ void audit_hosts_destroy(AuditHosts *hosts)
     AuditAddress *address = NULL;
     while ((host = map_next(&hosts->hosts, &place)) != NULL) {
         robots_delete(host->rules);
+        free(host->subject.ends);
         free(host->origin);
         free(host);
     }
     place = 0;
     while ((address = map_next(&hosts->addresses, &place)) != NULL) {
+        free(address->subject.ends);
         free(address);
     }
     map_destroy(&hosts->hosts);

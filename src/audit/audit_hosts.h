@@ -34,6 +34,8 @@ typedef struct AuditSubject {
     int64_t owes; /* as the line said; -1 = it did not */
     int64_t asks; /* as the configuration and Crawl-delay say; -1 = not known */
     AuditClosest closest;
+    int64_t *ends; /* us, of the last request on each of its connections; owned; NULL: it has one */
+    unsigned n_ends;
 } AuditSubject;
 
 struct AuditHost {
@@ -44,6 +46,8 @@ struct AuditHost {
     int64_t rules_version; /* -1 = not looked for yet */
     int64_t delay_ms;      /* configured; -1 = not looked for yet, or not known */
     int64_t keep_alive_ms; /* the same, of politeness.keep_alive_time */
+    int64_t ip_delay_ms;   /* the same, of politeness.ip_delay */
+    int64_t connections;   /* the same, of politeness.connections */
     int64_t burst_start;   /* us, of the burst that its last requests belong to */
 };
 

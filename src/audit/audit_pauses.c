@@ -1,5 +1,6 @@
 #include "audit/audit_pauses.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 static void find(const AuditFetch *fetch, const AuditFinding *finding, AuditFindings *findings)
@@ -18,6 +19,9 @@ static int64_t pause_before(const AuditSubject *subject, const AuditFetch *fetch
 {
     int64_t us = subject->boot == fetch->boot ? fetch->mono_start - subject->mono_end
                                               : fetch->start.us - subject->end.us;
+    if (us < 0 && us > -1000 && !fetch->is_exact && subject->boot == fetch->boot) {
+        us = 0; /* its start is rounded down to ms, and the end before it is not */
+    }
     return us >= 0 ? us / 1000 : (us - 999) / 1000; /* an overlap is one, however short */
 }
 
@@ -152,6 +156,77 @@ static void remember(AuditSubject *subject, const AuditFetch *fetch, int64_t owe
     subject->asks = asks;
 }
 
+/* ---- several at once ---- */
+
+/* A request that had the host to itself: it ends on all of its connections. */
+static void enter_alone(AuditSubject *subject, int64_t end)
+{
+    for (unsigned i = 0; i < subject->n_ends; i++) {
+        subject->ends[i] = end;
+    }
+}
+
+static bool has_connections(AuditSubject *subject, unsigned n)
+{
+    int64_t *ends = subject->n_ends < n ? realloc(subject->ends, n * sizeof *ends) : subject->ends;
+    if (ends == NULL) {
+        return false;
+    }
+    for (unsigned i = subject->n_ends; i < n; i++) {
+        ends[i] = subject->n_requests == 0 ? INT64_MIN : subject->mono_end;
+    }
+    subject->ends = ends;
+    subject->n_ends = subject->n_ends < n ? n : subject->n_ends;
+    return true;
+}
+
+/* Whether no more than at_once were in flight: the request gets the connection of the n that was
+ * free last before it began. Requests come in order of their ends, so that this finds a connection
+ * for each whenever there is a way to. */
+static bool fits(AuditSubject *subject, const AuditFetch *fetch)
+{
+    unsigned n = (unsigned)fetch->at_once;
+    unsigned best = n;
+    if (subject->n_requests > 0 && subject->boot != fetch->boot) {
+        enter_alone(subject, INT64_MIN);
+    }
+    if (!has_connections(subject, n)) {
+        return true;
+    }
+    for (unsigned i = 0; i < n; i++) {
+        if (subject->ends[i] <= fetch->mono_start &&
+            (best == n || subject->ends[i] > subject->ends[best])) {
+            best = i;
+        }
+    }
+    if (best < n) {
+        subject->ends[best] = fetch->mono_end;
+    }
+    return best < n;
+}
+
+/* The host is asked for several things at once: nothing was owed in between. */
+static void judge_at_once(AuditPauses *pauses, const AuditFetch *fetch, AuditFindings *findings)
+{
+    bool fits_host = fits(&fetch->host->subject, fetch);
+    bool fits_address = fits(&fetch->address->subject, fetch);
+    pauses->judged_hosts += fetch->is_selected;
+    pauses->judged_addresses += fetch->is_selected;
+    if (fetch->owed > 0) {
+        check_host(fetch, fetch->given, fetch->owed, findings);
+    }
+    if (!fits_host || !fits_address) {
+        AuditFinding finding = {.breach = BREACH_AT_ONCE,
+                                .place = fetch->place,
+                                .before = fetch->address->subject.place,
+                                .time = fetch->start,
+                                .asked = 0,
+                                .found = fetch->mono_start / 1000 -
+                                         fetch->address->subject.mono_end / 1000};
+        find(fetch, &finding, findings);
+    }
+}
+
 /* Within a burst nothing has to be owed until its time is over. */
 static void judge_burst(AuditFetch *fetch)
 {
@@ -170,8 +245,14 @@ AuditPause audit_pauses_add(AuditPauses *pauses, AuditFetch *fetch, AuditFinding
 {
     AuditPause pause = {.host = -1, .host_owed = -1, .address = -1, .address_owed = -1};
     judge_burst(fetch);
-    judge_host(pauses, fetch, &pause, findings);
-    judge_address(pauses, fetch, &pause, findings);
+    if (fetch->at_once > 1) {
+        judge_at_once(pauses, fetch, findings);
+    } else {
+        judge_host(pauses, fetch, &pause, findings);
+        judge_address(pauses, fetch, &pause, findings);
+        enter_alone(&fetch->host->subject, fetch->mono_end);
+        enter_alone(&fetch->address->subject, fetch->mono_end);
+    }
     check_owed(fetch, (AuditPlace){.line = 0}, fetch->owes_host, fetch->host_asks, findings);
     check_owed(fetch, (AuditPlace){.line = 0}, fetch->owes_ip, fetch->ip_asks, findings);
     remember(&fetch->host->subject, fetch, fetch->owes_host, fetch->host_asks);

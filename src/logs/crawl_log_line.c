@@ -64,6 +64,10 @@ static bool take_burst(CrawlLogLine *out, LogText annotation, const char **why)
         if (out->burst < 0 && !log_text_number(value, &out->burst)) {
             *why = "burst: is no number";
         }
+    } else if (has_name(annotation, "at-once", &value)) {
+        if (out->at_once < 0 && !log_text_number(value, &out->at_once)) {
+            *why = "at-once: is no number";
+        }
     } else if (has_name(annotation, "mono-us", &value)) {
         if (out->us_end < 0 && !pair(value, '-', &out->us_start, &out->us_end)) {
             *why = "mono-us: is not START-END in microseconds";
@@ -195,6 +199,7 @@ Result crawl_log_line_parse(const char *line, size_t length, CrawlLogLine *out, 
                           .mono_start = -1,
                           .mono_end = -1,
                           .burst = -1,
+                          .at_once = -1,
                           .us_start = -1,
                           .us_end = -1,
                           .owed = -1,

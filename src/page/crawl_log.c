@@ -306,8 +306,13 @@ static void append_times(CrawlLog *log, const FetchResult *fetch)
                             (long long)fetch->cost.owes_ip_ms);
     }
     if (fetch->cost.burst > 0) {
-        (void)buffer_printf(text, "burst:%u,mono-us:%lld-%lld,", fetch->cost.burst,
-                            (long long)(fetch->cost.start.ns / 1000),
+        (void)buffer_printf(text, "burst:%u,", fetch->cost.burst);
+    }
+    if (fetch->cost.at_once > 1) {
+        (void)buffer_printf(text, "at-once:%u,", fetch->cost.at_once);
+    }
+    if (fetch->cost.burst > 0 || (fetch->cost.owes_host_ms == 0 && fetch->cost.owes_ip_ms == 0)) {
+        (void)buffer_printf(text, "mono-us:%lld-%lld,", (long long)(fetch->cost.start.ns / 1000),
                             (long long)(fetch->cost.end.ns / 1000));
     }
     if (fetch->request.as_origin != NULL) {

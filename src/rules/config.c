@@ -223,6 +223,24 @@ static void check_identity(const Config *config, Buffer *what, Buffer *error)
     }
 }
 
+/* Many requests at once are for hosts that are the operator's own: they are named one by one. */
+static void check_at_once(const Config *config, Buffer *error)
+{
+    static const char reason[] =
+        "more than 2 at once are for hosts that are yours: name each in a section, [site \"HOST\"]";
+    if (config->politeness_connections > CONFIG_FEW_AT_ONCE) {
+        complain(config, "politeness.connections", reason, error);
+    }
+    const OptionSpec *row = options_find(&config->options, "politeness.connections");
+    for (size_t i = 0; i < config->options.n_sites; i++) {
+        const OptionSite *site = &config->options.sites[i];
+        if (&config->options.specs[site->spec] == row && site->value.number > CONFIG_FEW_AT_ONCE &&
+            strpbrk(site->pattern, "*?") != NULL) {
+            (void)buffer_printf(error, "%s: connections: %s\n", site->origin, reason);
+        }
+    }
+}
+
 /* Texts, wherever they stand, and what concerns single hosts: in [site] sections, or for all. */
 static void check_sites(const Config *config, Buffer *what, Buffer *error)
 {
@@ -244,6 +262,7 @@ static void check_sites(const Config *config, Buffer *what, Buffer *error)
         complain(config, "robots.obey",
                  "robots.txt is obeyed; only a [site \"HOST\"] section can except a host", error);
     }
+    check_at_once(config, error);
     const OptionSpec *rate = options_find(&config->options, "fetch.host_rate");
     if (config->fetch_host_rate > 0 && config->fetch_host_rate <= config->fetch_slow_rate) {
         complain(config, "fetch.host_rate", "must be greater than fetch.slow_rate", error);

@@ -56,6 +56,9 @@
         "the same for one IP address") \
     ROW(politeness, crawl_delay_max, TIME, int64_t, "300s", 0, CONFIG_YEAR, NULL, true, true, \
         "a longer Crawl-delay in robots.txt is cut to this") \
+    ROW(politeness, connections, COUNT, int64_t, "1", 1, CONFIG_MOST_AT_ONCE, NULL, true, true, \
+        "requests to a host, and its address, at once, while neither is owed a delay; more than 2 only in " \
+        "a [site] section that names the host, which is yours") \
     ROW(politeness, adaptive_factor, REAL, double, "0", 0, 1000, NULL, true, true, \
         "wait at least this many times the duration of the last fetch; 0 = off") \
     ROW(politeness, keep_alive_time, TIME, int64_t, "0", 0, 60e3, NULL, true, true, \
@@ -426,6 +429,8 @@ typedef struct Config {
 } Config;
 
 #define CONFIG_MOST_AUTOMATIC 8u /* threads of a kind */
+#define CONFIG_MOST_AT_ONCE   32 /* requests to one host */
+#define CONFIG_FEW_AT_ONCE    2  /* to a host that no section names */
 
 /* The last line of a config.ini that a crawl has written. Lines after it do not count. */
 #define CONFIG_END "; end of the settings\n"

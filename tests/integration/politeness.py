@@ -141,6 +141,40 @@ def bursts(report, path):
     report.check("but not to who did not allow it", audit.returncode == 1, audit.stdout[:500])
 
 
+def own_host(report, path):
+    """politeness.connections: a host that a section names is asked for several pages at once, and no
+    other host is."""
+    directory = path + "/crawl"
+    own, most = "h00000.web.test", 4
+    with open(path + "/own.ini", "w") as file:
+        file.write(f"[site \"{own}\"]\nhost_delay = 0\nip_delay = 0\nconnections = {most}\n")
+    with harness.Web(path, hosts=4, addresses=4, pages=400, skew=0) as web:
+        result = harness.crawl(web, directory, "-c", path + "/own.ini", wait="20ms", ip_wait="10ms",
+                               timeout=400)
+        expected = web.graph_urls()
+    report.check("the crawl ends", result.returncode == 0,
+                 f"exit {result.returncode}: {result.stderr[-500:]}")
+    requests = web.requests()
+    report.same_set("and has all pages",
+                    {harness.url_of(r) for r in requests if r.status == 200 and r.flags == "-"},
+                    expected)
+    others = [r for r in requests if r.host != own]
+    overlaps = [row for row in gaps(others, lambda r: r.address) if row[0] < 0]
+    report.check("other hosts are asked one by one", others and not overlaps, describe(overlaps))
+    with open(directory + "/crawl.log", encoding="utf-8", errors="replace") as log:
+        report.check("and the own host is not", "at-once:4" in log.read())
+    audit = harness.run([f"{harness.OUT}/ragno", "audit", directory])
+    report.check("the audit proves it", audit.returncode == 0, audit.stdout[:1500])
+    for name, text in (("for all", "[politeness]\nconnections = 3\n"),
+                       ("for a pattern", "[site \"*.web.test\"]\nconnections = 3\n")):
+        with open(path + "/wrong.ini", "w") as file:
+            file.write(text)
+        check = harness.run([f"{harness.OUT}/ragno", "check", "config", path + "/wrong.ini"])
+        report.check(f"many at once are refused {name}",
+                     check.returncode == 2 and "hosts that are yours" in check.stdout + check.stderr,
+                     f"exit {check.returncode}: {check.stderr[-500:]}")
+
+
 def judge_bursts(requests):
     """(bursts that are not followed by a whole pause, requests that followed without one)"""
     groups, long, at_once = collections.defaultdict(list), [], 0
@@ -161,4 +195,4 @@ def judge_bursts(requests):
 
 
 if __name__ == "__main__":
-    harness.main(large, slow_hosts, bursts)
+    harness.main(large, slow_hosts, bursts, own_host)

@@ -423,6 +423,32 @@ static void a_burst_is_as_long_as_the_configuration_allows(void)
     }
 }
 
+/* One long request, and short ones beside it: never more than two. */
+static void so_many_at_once_as_the_section_of_the_host_says(void)
+{
+    for (int connections = 1; connections <= 3; connections++) {
+        char text[200];
+        Audit audit;
+        AuditOptions options = everything();
+        begin();
+        (void)snprintf(text, sizeof text,
+                       "[politeness]\nhost_delay = 100ms\nip_delay = 20ms\n[site \"a.test\"]\n"
+                       "host_delay = 0\nip_delay = 0\nconnections = %d\n",
+                       connections);
+        configure_before(text);
+        request(A "1", "10.0.0.1", 0, 1, "owes:0/0,mono-us:100-900");
+        request(A "3", "10.0.0.1", 1, 2, "wait:0/0,owes:0/0,burst:1,at-once:3,mono-us:1000-1900");
+        request(A "4", "10.0.0.1", 1, 3, "wait:0/0,owes:0/0,burst:2,at-once:3,mono-us:1950-2900");
+        request(A "5", "10.0.0.1", 2, 4, "wait:0/0,owes:0/0,burst:3,at-once:3,mono-us:2950-3900");
+        request(A "2", "10.0.0.1", 1, 9, "wait:0/0,owes:0/0,burst:4,at-once:3,mono-us:1000-8900");
+        request(A "6", "10.0.0.1", 9, 10, "wait:0/0,owes:0/0,mono-us:8950-9900");
+        run_with(&audit, &options, NULL);
+        CU_ASSERT_EQUAL(audit.findings.count[BREACH_AT_ONCE], connections == 1 ? 1 : 0);
+        CU_ASSERT_EQUAL(audit_findings_total(&audit.findings) == 0, connections > 1);
+        end(&audit);
+    }
+}
+
 static void an_overlap_within_a_burst_is_found_to_the_microsecond(void)
 {
     for (int start = 9100; start >= 9099; start--) {
@@ -526,6 +552,8 @@ UNIT_MAIN("audit",
           {"less than Crawl-delay is found", less_than_crawl_delay_is_found},
           {"a burst is as long as the configuration allows",
            a_burst_is_as_long_as_the_configuration_allows},
+          {"so many at once as the section of the host says",
+           so_many_at_once_as_the_section_of_the_host_says},
           {"an overlap within a burst is found to the microsecond",
            an_overlap_within_a_burst_is_found_to_the_microsecond},
           {"a complaint is answered with every request and the robots.txt in force",

@@ -51,7 +51,7 @@ static void threads_follow_the_processors_that_may_be_used(void)
     int n = CPU_COUNT(&before);
     CU_ASSERT_EQUAL(config_threads(0), n < 8 ? (unsigned)n : 8u);
     CU_ASSERT_EQUAL(config_threads(3), 3);
-    int first = 0;
+    size_t first = 0;
     while (!CPU_ISSET(first, &before)) {
         first++;
     }

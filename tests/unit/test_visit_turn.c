@@ -162,6 +162,141 @@ static void what_is_put_off_is_never_brought_forward(void)
     tear_down(&w);
 }
 
+/* A world in which nothing is owed. */
+static void set_up_free(World *w)
+{
+    set_up(w, 0);
+    w->politeness.host_delay_ms = 0;
+    w->politeness.ip_delay_ms = 0;
+    w->vs->politeness.delay_ms = 0;
+}
+
+static void a_delay_of_nothing_is_none(void)
+{
+    World w;
+    set_up_free(&w);
+    visit_turn_begin(w.vs);
+    fetch_result_delete(fetch(&w, FETCH_OK, "")); /* robots.txt */
+    CU_ASSERT_EQUAL(w.vs->politeness.next_fetch.ns, w.now.mono.ns);
+    CU_ASSERT_EQUAL(w.vs->politeness.ip_next_fetch.ns, w.now.mono.ns);
+    CU_ASSERT_FALSE(visit_turn_goes_on(w.vs)); /* its time is over */
+    tear_down(&w);
+}
+
+static FetchResult *ask(World *w)
+{
+    FetchRefused refused = {.take = on_refused};
+    FetchResult *result = fetch_step_begin(&w->rules, w->vs, &w->now, &refused);
+    CU_ASSERT_PTR_NOT_NULL_FATAL(result);
+    return result;
+}
+
+static void answer(World *w, FetchResult *result, FetchClass class)
+{
+    result->cost.end = w->now.mono;
+    result->answer.class = class;
+    result->answer.status = class == FETCH_OK ? 200 : fetch_status_of_class(class);
+    (void)fetch_step_end(&w->rules, w->vs, result);
+    fetch_result_delete(result);
+}
+
+static bool may_widen(World *w, unsigned most)
+{
+    return visit_turn_may_widen(w->vs, &w->politeness, most, w->now.mono);
+}
+
+static void a_free_turn_goes_on_with_urls_as_good_as_its_first(void)
+{
+    World w;
+    set_up_free(&w);
+    w.rules.ignores_robots = true;
+    w.vs->window.urls[2].level = 1;
+    w.vs->window.urls[3].level = 1;
+    visit_turn_begin(w.vs);
+    answer(&w, ask(&w), FETCH_OK);
+    CU_ASSERT_TRUE(visit_turn_goes_on(w.vs));
+    answer(&w, ask(&w), FETCH_OK);
+    CU_ASSERT_FALSE(visit_turn_goes_on(w.vs)); /* others may have better ones */
+    visit_turn_begin(w.vs);
+    FetchResult *result = ask(&w);
+    w.now.mono = mono_add_ms(w.now.mono, VISIT_TURN_FREE_MS);
+    answer(&w, result, FETCH_OK);
+    CU_ASSERT_FALSE(visit_turn_goes_on(w.vs));
+    tear_down(&w);
+}
+
+static void a_turn_is_as_wide_as_it_may_be_while_nothing_is_owed(void)
+{
+    World w;
+    set_up_free(&w);
+    w.rules.ignores_robots = true;
+    visit_turn_begin(w.vs);
+    CU_ASSERT_FALSE(may_widen(&w, 8)); /* beside nothing */
+    FetchResult *first = ask(&w);
+    CU_ASSERT_FALSE(may_widen(&w, 1));
+    CU_ASSERT_TRUE(may_widen(&w, 2));
+    w.politeness.ip_delay_ms = 1;
+    CU_ASSERT_FALSE(may_widen(&w, 2));
+    w.politeness.ip_delay_ms = 0;
+    w.vs->politeness.delay_ms = 1;
+    CU_ASSERT_FALSE(may_widen(&w, 2));
+    w.vs->politeness.delay_ms = 0;
+    w.politeness.adaptive_factor = 0.5;
+    CU_ASSERT_FALSE(may_widen(&w, 2));
+    w.politeness.adaptive_factor = 0;
+    w.vs->politeness.health.failures = 1;
+    CU_ASSERT_FALSE(may_widen(&w, 2));
+    w.vs->politeness.health.failures = 0;
+    FetchResult *second = ask(&w);
+    CU_ASSERT_FALSE(may_widen(&w, 2));
+    answer(&w, first, FETCH_OK);
+    CU_ASSERT_TRUE(visit_turn_goes_on(w.vs));
+    CU_ASSERT_FALSE(visit_turn_has_landed(w.vs));
+    answer(&w, second, FETCH_OK);
+    CU_ASSERT_TRUE(visit_turn_has_landed(w.vs));
+    tear_down(&w);
+}
+
+static void a_success_beside_a_failure_does_not_shorten_the_rest(void)
+{
+    World w;
+    set_up_free(&w);
+    w.rules.ignores_robots = true;
+    visit_turn_begin(w.vs);
+    FetchResult *first = ask(&w);
+    FetchResult *second = ask(&w);
+    FetchResult *third = ask(&w);
+    answer(&w, first, FETCH_BROKEN);
+    MonoTime rest_end = w.vs->politeness.next_fetch;
+    CU_ASSERT_TRUE(mono_before(w.now.mono, rest_end));
+    CU_ASSERT_FALSE(visit_turn_goes_on(w.vs));
+    answer(&w, second, FETCH_OK);
+    CU_ASSERT_FALSE(visit_turn_goes_on(w.vs));
+    CU_ASSERT_FALSE(may_widen(&w, 8));
+    answer(&w, third, FETCH_OK); /* the last in flight */
+    CU_ASSERT_FALSE(visit_turn_goes_on(w.vs));
+    CU_ASSERT_EQUAL(w.vs->politeness.next_fetch.ns, rest_end.ns);
+    tear_down(&w);
+}
+
+static void a_url_that_was_taken_can_be_put_back(void)
+{
+    World w;
+    set_up_free(&w);
+    WindowUrl first = *visit_state_peek(w.vs);
+    visit_state_take(w.vs);
+    WindowUrl second = *visit_state_peek(w.vs);
+    visit_state_take(w.vs);
+    visit_state_put_back(w.vs, &first);
+    CU_ASSERT_EQUAL(visit_state_peek(w.vs)->index, first.index);
+    CU_ASSERT_STRING_EQUAL(visit_state_url(w.vs, visit_state_peek(w.vs)), "http://h.example/0");
+    visit_state_take(w.vs);
+    visit_state_put_back(w.vs, &second);
+    CU_ASSERT_EQUAL(visit_state_peek(w.vs)->index, second.index);
+    CU_ASSERT_EQUAL(visit_state_count(w.vs), PAGES - 1);
+    tear_down(&w);
+}
+
 UNIT_MAIN("visit_turn",
           {"without keep_alive a turn is one request", without_keep_alive_a_turn_is_one_request},
           {"a burst ends when its time has passed, and the whole delay follows",
@@ -173,4 +308,12 @@ UNIT_MAIN("visit_turn",
            a_failure_ends_it_and_so_does_what_is_wanted_at_home},
           {"a host that took long is given the adaptive delay",
            a_host_that_took_long_is_given_the_adaptive_delay},
-          {"what is put off is never brought forward", what_is_put_off_is_never_brought_forward})
+          {"what is put off is never brought forward", what_is_put_off_is_never_brought_forward},
+          {"a delay of nothing is none", a_delay_of_nothing_is_none},
+          {"a free turn goes on with URLs as good as its first",
+           a_free_turn_goes_on_with_urls_as_good_as_its_first},
+          {"a turn is as wide as it may be while nothing is owed",
+           a_turn_is_as_wide_as_it_may_be_while_nothing_is_owed},
+          {"a success beside a failure does not shorten the rest",
+           a_success_beside_a_failure_does_not_shorten_the_rest},
+          {"a URL that was taken can be put back", a_url_that_was_taken_can_be_put_back})

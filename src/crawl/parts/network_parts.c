@@ -191,6 +191,8 @@ static FetcherOptions fetcher_options(AgentParts *parts)
                             .sites = &parts->sites,
                             .site_of = site_book_fetch_site,
                             .gate = &parts->answers,
+                            .most_transfers =
+                                parts->most_connections / config_threads(config->fetch_threads),
                             .kept_connections = parts->kept_connections,
                             .new_patience_ms = config->fetch_new_patience,
                             .slow_percent = (unsigned)config->fetch_slow_share,

@@ -30,10 +30,15 @@ static FetchEnd end_of(const VisitState *visit_state, const FetchResult *result,
 static void set_times(VisitState *visit_state, FetchResult *result,
                       const PolitenessVerdict *verdict)
 {
+    VisitPoliteness *politeness = &visit_state->politeness;
+    bool is_free = verdict->host_wait_ms == 0 && verdict->ip_wait_ms == 0;
     /* One millisecond more than owed, since clocks of milliseconds are rounded. */
-    visit_state->politeness.next_fetch = mono_add_ms(result->cost.end, verdict->host_wait_ms + 1);
-    visit_state->politeness.ip_next_fetch = mono_add_ms(result->cost.end, verdict->ip_wait_ms + 1);
-    visit_state->politeness.owed_ms = verdict->host_wait_ms;
+    MonoTime next = mono_add_ms(result->cost.end, verdict->host_wait_ms + !is_free);
+    MonoTime ip_next = mono_add_ms(result->cost.end, verdict->ip_wait_ms + !is_free);
+    bool is_wide = visit_turn_is_wide(visit_state); /* what others have left it owed holds, too */
+    politeness->next_fetch = is_wide ? mono_later(politeness->next_fetch, next) : next;
+    politeness->ip_next_fetch = is_wide ? mono_later(politeness->ip_next_fetch, ip_next) : ip_next;
+    politeness->owed_ms = verdict->host_wait_ms;
     visit_state->politeness.last_end = result->cost.end;
     result->cost.owes_host_ms = verdict->host_wait_ms;
     result->cost.owes_ip_ms = verdict->ip_wait_ms;
@@ -219,13 +224,14 @@ VisitState *fetch_step_end(const FetchRules *rules, VisitState *visit_state, Fet
     VisitState *asker = result->kind == FETCHED_ROBOTS ? visit_state->errands.askers : NULL;
     if (asker != NULL) {
         conclude_errand(rules, visit_state, asker, result);
-        return asker;
+    } else {
+        PolitenessVerdict verdict = result->kind == FETCHED_ROBOTS
+                                        ? conclude_robots(rules, visit_state, result)
+                                        : conclude_page(rules, visit_state, result);
+        settle_turn(rules, visit_state, result, &verdict);
     }
-    PolitenessVerdict verdict = result->kind == FETCHED_ROBOTS
-                                    ? conclude_robots(rules, visit_state, result)
-                                    : conclude_page(rules, visit_state, result);
-    settle_turn(rules, visit_state, result, &verdict);
-    return NULL;
+    visit_turn_land(visit_state);
+    return asker;
 }
 
 /* ---- the start of a fetch ------------------------------------------------------------------ */

@@ -2,64 +2,20 @@
 
 #include <curl/curl.h>
 #include <errno.h>
-#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
 #include <unistd.h>
 
-#include "base/thread/life.h"
 #include "base/thread/log.h"
-#include "base/thread/queue.h"
-#include "base/thread/wake.h"
-#include "fetch/transfer/crowding.h"
-#include "fetch/transfer/fetcher_rules.h"
-#include "fetch/transfer/gate_turn.h"
-#include "fetch/outage/local_trouble.h"
-#include "fetch/clock/run_clock.h"
-#include "fetch/connect/lanes.h"
-#include "fetch/connect/socket_watch.h"
+#include "fetch/transfer/fetcher_inside.h"
 #include "fetch/transfer/transfer_end.h"
-#include "fetch/transfer/transfer_pool.h"
 #include "fetch/transfer/transfer_setup.h"
 #include "frontier/visit/visit_turn.h"
 
 #define EPOLL_EVENTS   256
 #define INBOX_CAPACITY ((size_t)1 << 17)
-
-struct Fetcher {
-    FetcherOptions options;
-    atomic_size_t kept; /* connections */
-    FetcherSinks sinks;
-    FetcherRules rules;
-    unsigned number;
-    TransferShared shared;
-    Lanes lanes;
-    TlsContext tls;
-    int epoll;
-    SocketWatch sockets;
-    Wake wake;
-    Queue inbox;
-    Life life;
-    RunClock run;        /* time in which this thread ran */
-    TransferClock clock; /* how long transfers may take, by it */
-    LocalTrouble local;  /* what this machine could not do */
-    Flights flights;     /* what is asked for */
-    GateTurn turn;       /* transfers that wait for the gate */
-    TransferPool pool;
-    Crowding crowding;
-    uint64_t n_connections;
-    atomic_bool draining;
-    atomic_bool aborting;
-    atomic_bool stopping;
-    atomic_size_t active;
-    atomic_size_t n_paused;
-    bool has_waiting; /* visit states wait in the inbox */
-    atomic_bool held_back;
-    _Atomic uint64_t requests;
-    _Atomic uint64_t connections;
-};
 
 /* ---- the start of a fetch ---- */
 
@@ -78,31 +34,26 @@ static void give_back(Fetcher *fetcher, VisitState *visit_state)
     fetcher->sinks.done(fetcher->sinks.context, visit_state);
 }
 
-static void begin(Fetcher *fetcher, VisitState *visit_state)
+/* Begins one request. False: there is none to begin now. */
+static bool begin_one(Fetcher *fetcher, VisitState *visit_state, unsigned at_once)
 {
     FetchNow now = {.mono = mono_now(), .wall = wall_now()};
-    MonoTime before = visit_state->politeness.fetch_before;
-    if (before.ns != 0 && !mono_before(now.mono, before)) {
-        give_back(fetcher, visit_state); /* it waited here until its address was another agent's */
-        return;
-    }
-    fetcher_rules_look_up(&fetcher->rules, visit_state);
     FetchRefused refused = {.context = fetcher->sinks.context,
                             .take = fetcher->sinks.result,
                             .answered = fetcher->sinks.answered};
     FetchResult *result = fetch_step_begin(&fetcher->rules.step, visit_state, &now, &refused);
     if (result == NULL) {
-        give_back(fetcher, visit_state);
-        return;
+        return false;
     }
     Transfer *transfer = transfer_pool_take(&fetcher->pool);
     if (transfer == NULL) {
         fetch_result_delete(result);
+        visit_turn_land(visit_state);
         visit_turn_put_off(visit_state, now.mono, FETCH_STEP_PAUSE_MS);
-        give_back(fetcher, visit_state);
-        return;
+        return false;
     }
     transfer->begun = fetcher->shared.now;
+    result->cost.at_once = at_once;
     transfer->lane = lanes_of(&fetcher->lanes, visit_state->identity.host);
     Result rc = transfer_setup(transfer, visit_state, result, &fetcher->rules.site);
     if (rc == RESULT_OK &&
@@ -111,11 +62,39 @@ static void begin(Fetcher *fetcher, VisitState *visit_state)
         lanes_begin(transfer->lane, transfer->easy) == RESULT_OK) {
         flights_add(&fetcher->flights, &transfer->flight, result->request.url, now.mono);
         atomic_fetch_add_explicit(&fetcher->requests, 1, memory_order_relaxed);
-        return;
+        transfer_take_url(transfer);
+        return true;
     }
     release(fetcher, transfer);
+    visit_turn_land(visit_state);
     visit_turn_put_off(visit_state, now.mono, FETCH_STEP_PAUSE_MS);
-    give_back(fetcher, visit_state);
+    return false;
+}
+
+/* Begins what may be asked for beside what is in flight, if anything is. */
+static void widen(Fetcher *fetcher, VisitState *visit_state)
+{
+    const FetchSite *site = &fetcher->rules.site;
+    unsigned most = fetcher->rules.step.most_bytes_s > 0 ? 1 : site->connections;
+    while (fetcher->pool.n_active < fetcher->options.most_transfers &&
+           visit_turn_may_widen(visit_state, &site->politeness, most, mono_now()) &&
+           begin_one(fetcher, visit_state, most)) {
+    }
+}
+
+static void begin(Fetcher *fetcher, VisitState *visit_state)
+{
+    MonoTime before = visit_state->politeness.fetch_before;
+    if (before.ns != 0 && !mono_before(mono_now(), before)) {
+        give_back(fetcher, visit_state); /* it waited here until its address was another agent's */
+        return;
+    }
+    fetcher_rules_look_up(&fetcher->rules, visit_state);
+    if (!begin_one(fetcher, visit_state, fetcher->rules.site.connections)) {
+        give_back(fetcher, visit_state);
+    } else if (visit_state->robots.state == ROBOTS_KNOWN || fetcher->rules.step.ignores_robots) {
+        widen(fetcher, visit_state);
+    }
 }
 
 /* ---- the end of a fetch ---- */
@@ -127,8 +106,11 @@ static void finish(Fetcher *fetcher, Transfer *transfer, CURLcode code)
     lanes_take_out(transfer->lane, transfer->easy);
     result->cost.end = mono_now();
     transfer_end(transfer, code);
+    bool is_known =
+        visit_state->turn.has_failed; /* one failure of those in flight together counts */
+    HostHealth health = visit_state->politeness.health;
     result->answer.elsewhere =
-        visit_state_next_address(visit_state, result->answer.class, result->cost.end);
+        !is_known && visit_state_next_address(visit_state, result->answer.class, result->cost.end);
     if (result->answer.class == FETCH_LOCAL) {
         local_trouble_note(&fetcher->local, transfer->local_errno, result->cost.end);
     } else if (!result->answer.elsewhere && fetcher->options.network != NULL &&
@@ -137,7 +119,13 @@ static void finish(Fetcher *fetcher, Transfer *transfer, CURLcode code)
     }
     fetcher_rules_look_up(&fetcher->rules, visit_state);
     transfer_note_standing(transfer, fetcher->rules.site.most_bytes_s);
+    transfer_put_url_back(transfer);
     VisitState *asker = fetch_step_end(&fetcher->rules.step, visit_state, result);
+    if (is_known && visit_state->politeness.health.failures > health.failures) {
+        visit_state->politeness.health = health;
+        result->host.health = health;
+    }
+    bool is_last = visit_turn_has_landed(visit_state);
     transfer->result = NULL;
     byte_gate_hand_on(&result->cost.share);
     release(fetcher, transfer);
@@ -145,11 +133,14 @@ static void finish(Fetcher *fetcher, Transfer *transfer, CURLcode code)
     if (asker != NULL) {
         fetcher->sinks.answered(fetcher->sinks.context, asker);
     }
-    if (visit_turn_goes_on(visit_state) && !atomic_load(&fetcher->draining) &&
-        !life_rests(&fetcher->life) && gate_turn_is_open(&fetcher->turn, mono_now())) {
+    bool goes_on = visit_turn_goes_on(visit_state) && !atomic_load(&fetcher->draining) &&
+                   !life_rests(&fetcher->life) && gate_turn_is_open(&fetcher->turn, mono_now());
+    if (is_last && goes_on) {
         begin(fetcher, visit_state);
-    } else {
+    } else if (is_last) {
         fetcher->sinks.done(fetcher->sinks.context, visit_state);
+    } else if (goes_on) {
+        widen(fetcher, visit_state);
     }
 }
 
@@ -219,8 +210,12 @@ static void abort_all(Fetcher *fetcher)
         if (visit_state != NULL) {
             transfer_break_off(transfer);
             lanes_take_out(transfer->lane, transfer->easy);
+            transfer_put_url_back(transfer);
             release(fetcher, transfer);
-            give_back(fetcher, visit_state);
+            visit_turn_land(visit_state);
+            if (visit_turn_has_landed(visit_state)) {
+                give_back(fetcher, visit_state);
+            }
         }
     }
 }

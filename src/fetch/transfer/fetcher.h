@@ -53,6 +53,7 @@ typedef struct FetcherOptions {
     Shared *sites;          /* the object that site_of reads; borrowed */
     FetchSiteOf *site_of;
     ByteGate *gate; /* bytes of answers that are not parsed yet; NULL = not counted; borrowed */
+    size_t most_transfers;   /* in flight, before a host is asked for several pages at once */
     size_t kept_connections; /* open at most after their use, those in use included */
     int64_t new_patience_ms; /* for what crowding.h says */
     unsigned slow_percent;

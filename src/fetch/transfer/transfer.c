@@ -436,3 +436,23 @@ void transfer_reset(Transfer *transfer)
     transfer->late = LATE_NOT;
     transfer->error[0] = '\0';
 }
+
+void transfer_take_url(Transfer *transfer)
+{
+    VisitState *visit_state = transfer->visit_state;
+    const WindowUrl *url = visit_state_peek(visit_state);
+    transfer->has_url =
+        transfer->result->cost.at_once > 1 && url != NULL && transfer->result->kind == FETCHED_PAGE;
+    if (transfer->has_url) {
+        transfer->url = *url;
+        visit_state_take(visit_state);
+    }
+}
+
+void transfer_put_url_back(Transfer *transfer)
+{
+    if (transfer->has_url) {
+        visit_state_put_back(transfer->visit_state, &transfer->url);
+        transfer->has_url = false;
+    }
+}

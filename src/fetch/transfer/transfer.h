@@ -57,9 +57,11 @@ void transfer_shared_destroy(TransferShared *shared);
 typedef struct Transfer {
     TransferShared *shared;
     CURL *easy;
-    Lane *lane;                   /* in which it is, or was last */
-    VisitState *visit_state;      /* whose it is; NULL when free */
-    FetchResult *result;          /* being filled */
+    Lane *lane;              /* in which it is, or was last */
+    VisitState *visit_state; /* whose it is; NULL when free */
+    FetchResult *result;     /* being filled */
+    WindowUrl url;           /* taken out of the window, with others that are in flight */
+    bool has_url;
     struct curl_slist connect_to; /* a list of one: connect_key */
     struct curl_slist *lines;     /* of this request alone; owned, but for the shared ones behind */
     struct curl_slist *last_line; /* the last that is owned; NULL: all are shared */
@@ -96,5 +98,9 @@ CURLcode transfer_continue(Transfer *transfer);
 void transfer_break_off(Transfer *transfer);
 /* Makes it free for the next use. */
 void transfer_reset(Transfer *transfer);
+/* With others in flight the first URL of the window is not the one that ends first: each is taken
+ * out when it has begun, and put back for its end. */
+void transfer_take_url(Transfer *transfer);
+void transfer_put_url_back(Transfer *transfer);
 
 #endif

@@ -166,6 +166,14 @@ void visit_state_take(VisitState *visit_state)
     }
 }
 
+void visit_state_put_back(VisitState *visit_state, const WindowUrl *url)
+{
+    if (visit_state->window.next > 0) {
+        visit_state->window.urls[--visit_state->window.next] = *url;
+        atomic_store_explicit(&visit_state->signals.best, url->level, memory_order_relaxed);
+    }
+}
+
 uint32_t visit_state_count(const VisitState *visit_state)
 {
     return visit_state->window.count - visit_state->window.next;

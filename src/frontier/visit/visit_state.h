@@ -130,7 +130,10 @@ typedef struct VisitPoliteness {
 typedef struct VisitTurn {
     MonoTime start; /* of the first one */
     unsigned requests;
-    bool goes_on; /* another one may follow the last one at once */
+    unsigned in_flight; /* of them */
+    unsigned level;     /* of the URL that was best when it began */
+    bool goes_on;       /* another one may follow the last one at once */
+    bool has_failed;    /* one of those in flight together, since the turn went on last */
 } VisitTurn;
 
 /* Its robots.txt. */
@@ -250,6 +253,8 @@ void visit_state_note_tries(VisitState *visit_state, unsigned tries);
  * once. */
 bool visit_state_next_address(VisitState *visit_state, FetchClass class, MonoTime end);
 void visit_state_take(VisitState *visit_state);
+/* Undoes it: a URL of this window that was taken is the first one again. */
+void visit_state_put_back(VisitState *visit_state, const WindowUrl *url);
 /* The number of URLs left in the window. */
 uint32_t visit_state_count(const VisitState *visit_state);
 /* Installs a new window, best level first; takes window (malloc'd, bytes behind the array). */

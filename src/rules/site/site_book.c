@@ -236,6 +236,7 @@ void site_book_fetch_site(const void *object, const char *hostname, FetchSite *s
                                   .total_ms = config.fetch_total_timeout,
                                   .slow_bytes_s = config.fetch_slow_rate,
                                   .slow_time_ms = config.fetch_slow_time},
+                        .connections = (unsigned)config.politeness_connections,
                         .ignores_robots = !config.robots_obey,
                         .robots_expiry_ms = config.robots_expiry,
                         .max_header_bytes = config.fetch_max_header,
