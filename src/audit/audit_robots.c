@@ -48,19 +48,14 @@ static Result from_database(const AuditRobots *robots, const char *origin, int64
 {
     MDB_txn *txn = NULL;
     uint32_t host = 0;
-    const char *body = NULL;
-    size_t length = 0;
     if (robots->hosts == NULL || version < 1 || version > UINT32_MAX ||
         page_db_txn_begin(robots->db, true, &txn) != page_db_error_ok) {
         return RESULT_NOT_FOUND;
     }
-    Result rc = page_db_host_find(robots->db, txn, origin, strlen(origin), &host) == 0
-                    ? host_table_get_robots_version(robots->hosts, txn, host, (uint32_t)version,
-                                                    &body, &length)
-                    : RESULT_NOT_FOUND;
-    if (rc == RESULT_OK) {
-        rc = buffer_append(out, body, length);
-    }
+    Result rc =
+        page_db_host_find(robots->db, txn, origin, strlen(origin), &host) == 0
+            ? host_table_get_robots_version(robots->hosts, txn, host, (uint32_t)version, out)
+            : RESULT_NOT_FOUND;
     page_db_txn_abort(robots->db, txn);
     return rc;
 }

@@ -159,8 +159,6 @@ static Result find_host(Question *q)
     Why *why = q->why;
     const WhySources *from = q->from;
     uint32_t host = 0;
-    const char *body = NULL;
-    size_t length = 0;
     if (from->hosts == NULL || page_db_host_find(from->db, q->txn, why->origin, strlen(why->origin),
                                                  &host) != page_db_error_ok) {
         return RESULT_OK;
@@ -172,9 +170,8 @@ static Result find_host(Question *q)
         rc = schedule_host_count(from->schedule, q->txn, host, &why->host_queued);
     }
     if (rc == RESULT_OK && why->host.robots_version > 0 &&
-        host_table_get_robots(from->hosts, q->txn, host, &body, &length) == RESULT_OK) {
+        host_table_get_robots(from->hosts, q->txn, host, &q->robots) == RESULT_OK) {
         q->has_robots = true;
-        rc = buffer_append(&q->robots, body, length);
     }
     return rc;
 }

@@ -2,6 +2,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "store/tables/robots_table.h"
 #include "store_fixture.h"
 #include "unit.h"
 
@@ -36,28 +37,122 @@ static void robots_txt_may_be_empty_or_missing(void)
 {
     StoreFixture f;
     store_fixture_open(&f);
-    const char *body = NULL;
-    size_t length = 9;
+    Buffer body;
+    buffer_init(&body, BUFFER_NO_LIMIT);
     MDB_txn *txn = store_fixture_begin(&f, false);
-    CU_ASSERT_EQUAL(host_table_get_robots(f.store.hosts, txn, 1, &body, &length), RESULT_NOT_FOUND);
+    CU_ASSERT_EQUAL(host_table_get_robots(f.store.hosts, txn, 1, &body), RESULT_NOT_FOUND);
     CU_ASSERT_EQUAL(host_table_put_robots(f.store.hosts, txn, 1, NULL, 0), RESULT_OK);
-    CU_ASSERT_EQUAL(host_table_get_robots(f.store.hosts, txn, 1, &body, &length), RESULT_OK);
-    CU_ASSERT_EQUAL(length, 0);
+    CU_ASSERT_EQUAL(host_table_get_robots(f.store.hosts, txn, 1, &body), RESULT_OK);
+    CU_ASSERT_EQUAL(body.length, 0);
     CU_ASSERT_EQUAL(host_table_put_robots(f.store.hosts, txn, 1, "a\0b", 3), RESULT_OK);
-    CU_ASSERT_EQUAL(host_table_get_robots(f.store.hosts, txn, 1, &body, &length), RESULT_OK);
-    CU_ASSERT_TRUE(length == 3 && memcmp(body, "a\0b", 3) == 0);
+    CU_ASSERT_EQUAL(host_table_get_robots(f.store.hosts, txn, 1, &body), RESULT_OK);
+    CU_ASSERT_TRUE(body.length == 3 && memcmp(body.data, "a\0b", 3) == 0);
+    buffer_destroy(&body);
     page_db_txn_abort(f.store.db, txn);
     store_fixture_close(&f, true);
 }
 
 static bool version_is(const StoreFixture *f, MDB_txn *txn, uint32_t version, const char *text)
 {
-    const char *body = NULL;
-    size_t length = 0;
-    Result rc = host_table_get_robots_version(f->store.hosts, txn, 1, version, &body, &length);
-    return text == NULL
-               ? rc == RESULT_NOT_FOUND
-               : rc == RESULT_OK && length == strlen(text) && memcmp(body, text, length) == 0;
+    Buffer body;
+    buffer_init(&body, BUFFER_NO_LIMIT);
+    Result rc = host_table_get_robots_version(f->store.hosts, txn, 1, version, &body);
+    bool is_text = rc == RESULT_OK && strcmp(buffer_string(&body), text == NULL ? "" : text) == 0;
+    buffer_destroy(&body);
+    return text == NULL ? rc == RESULT_NOT_FOUND : is_text;
+}
+
+static size_t n_texts(MDB_txn *txn)
+{
+    MDB_dbi dbi = 0;
+    MDB_stat stat;
+    CU_ASSERT_EQUAL_FATAL(mdb_dbi_open(txn, "robots_texts", 0, &dbi), MDB_SUCCESS);
+    CU_ASSERT_EQUAL_FATAL(mdb_stat(txn, dbi, &stat), MDB_SUCCESS);
+    return stat.ms_entries;
+}
+
+/* A long text that compresses well; another one for each number. */
+static size_t long_text(char text[20000], unsigned number)
+{
+    size_t n = (size_t)snprintf(text, 64, "User-agent: *\n# %u\n", number);
+    for (unsigned i = 0; n < 16000; i++) {
+        n += (size_t)snprintf(text + n, 64, "Disallow: /private/folder/%u\n", i);
+    }
+    return n;
+}
+
+static void equal_files_of_many_hosts_are_kept_once_and_compressed(void)
+{
+    static char text[20000];
+    StoreFixture f;
+    Buffer body;
+    MDB_stat stat;
+    store_fixture_open(&f);
+    HostTable *hosts = f.store.hosts;
+    buffer_init(&body, BUFFER_NO_LIMIT);
+    MDB_txn *txn = store_fixture_begin(&f, false);
+    for (uint32_t host = 0; host < 1000; host++) {
+        size_t n = long_text(text, host % 10);
+        CU_ASSERT_EQUAL(host_table_put_robots(hosts, txn, host, text, n), RESULT_OK);
+    }
+    CU_ASSERT_EQUAL(n_texts(txn), 10);
+    MDB_dbi dbi = 0;
+    CU_ASSERT_EQUAL(mdb_dbi_open(txn, "robots_texts", 0, &dbi), MDB_SUCCESS);
+    CU_ASSERT_EQUAL(mdb_stat(txn, dbi, &stat), MDB_SUCCESS);
+    CU_ASSERT_TRUE(stat.ms_leaf_pages + stat.ms_overflow_pages <= 20); /* of 4 KB, for 160 KB */
+    for (uint32_t host = 0; host < 1000; host++) {
+        size_t n = long_text(text, host % 10);
+        buffer_reset(&body);
+        CU_ASSERT_EQUAL(host_table_get_robots(hosts, txn, host, &body), RESULT_OK);
+        CU_ASSERT_TRUE(body.length == n && memcmp(body.data, text, n) == 0);
+    }
+    /* The old text stays for as long as a version has it, and no longer. */
+    for (uint32_t host = 0; host < 1000; host++) {
+        if (host == 7) {
+            CU_ASSERT_EQUAL(host_table_keep_robots(hosts, txn, host, 1), RESULT_OK);
+            CU_ASSERT_EQUAL(host_table_keep_robots(hosts, txn, host, 1), RESULT_OK); /* again */
+        }
+        CU_ASSERT_EQUAL(host_table_put_robots(hosts, txn, host, "short", 5), RESULT_OK);
+    }
+    CU_ASSERT_EQUAL(n_texts(txn), 1);
+    HostRecord record = {.robots_version = 2};
+    CU_ASSERT_EQUAL(host_table_put(hosts, txn, 7, &record), RESULT_OK);
+    buffer_reset(&body);
+    CU_ASSERT_EQUAL(host_table_get_robots_version(hosts, txn, 7, 1, &body), RESULT_OK);
+    CU_ASSERT_EQUAL(body.length, long_text(text, 7));
+    CU_ASSERT_EQUAL(host_table_keep_robots(hosts, txn, 7, 1 + ROBOTS_TABLE_KEPT), RESULT_OK);
+    CU_ASSERT_EQUAL(n_texts(txn), 0);
+    buffer_destroy(&body);
+    page_db_txn_abort(f.store.db, txn);
+    store_fixture_close(&f, true);
+}
+
+static void texts_of_earlier_versions_of_ragno_are_read_and_replaced(void)
+{
+    static char text[] = "User-agent: *\nDisallow: /written/as/it/was\n";
+    StoreFixture f;
+    Buffer body;
+    MDB_dbi dbi = 0;
+    uint32_t host = 3;
+    store_fixture_open(&f);
+    buffer_init(&body, BUFFER_NO_LIMIT);
+    MDB_txn *txn = store_fixture_begin(&f, false);
+    MDB_val key = {sizeof host, &host};
+    MDB_val value = {sizeof text - 1, text};
+    CU_ASSERT_EQUAL(mdb_dbi_open(txn, "robots", 0, &dbi), MDB_SUCCESS);
+    CU_ASSERT_EQUAL(mdb_put(txn, dbi, &key, &value, 0), MDB_SUCCESS);
+    CU_ASSERT_EQUAL(host_table_get_robots(f.store.hosts, txn, host, &body), RESULT_OK);
+    CU_ASSERT_STRING_EQUAL(buffer_string(&body), text);
+    CU_ASSERT_EQUAL(host_table_keep_robots(f.store.hosts, txn, host, 1), RESULT_OK);
+    CU_ASSERT_EQUAL(host_table_put_robots(f.store.hosts, txn, host, text, sizeof text - 1),
+                    RESULT_OK);
+    CU_ASSERT_EQUAL(n_texts(txn), 1);
+    buffer_reset(&body);
+    CU_ASSERT_EQUAL(host_table_get_robots(f.store.hosts, txn, host, &body), RESULT_OK);
+    CU_ASSERT_STRING_EQUAL(buffer_string(&body), text);
+    buffer_destroy(&body);
+    page_db_txn_abort(f.store.db, txn);
+    store_fixture_close(&f, true);
 }
 
 static void earlier_contents_of_robots_txt_are_kept_by_version(void)
@@ -68,7 +163,7 @@ static void earlier_contents_of_robots_txt_are_kept_by_version(void)
     MDB_txn *txn = store_fixture_begin(&f, false);
     CU_ASSERT_EQUAL(host_table_keep_robots(f.store.hosts, txn, 1, 1), RESULT_OK); /* nothing yet */
     CU_ASSERT_TRUE(version_is(&f, txn, 1, NULL));
-    for (uint32_t v = 1; v <= HOST_TABLE_ROBOTS_KEPT + 10; v++) {
+    for (uint32_t v = 1; v <= ROBOTS_TABLE_KEPT + 10; v++) {
         HostRecord record = {.robots_version = v};
         int n = snprintf(text, sizeof text, "Disallow: /%u", v);
         if (v > 1) {
@@ -206,6 +301,10 @@ UNIT_MAIN("host_table", {"records come back after reopening", records_come_back_
           {"robots.txt may be empty or missing", robots_txt_may_be_empty_or_missing},
           {"earlier contents of robots.txt are kept by version",
            earlier_contents_of_robots_txt_are_kept_by_version},
+          {"equal files of many hosts are kept once and compressed",
+           equal_files_of_many_hosts_are_kept_once_and_compressed},
+          {"texts of earlier versions of ragno are read and replaced",
+           texts_of_earlier_versions_of_ragno_are_read_and_replaced},
           {"a walk sees all hosts in order and can be stopped",
            a_walk_sees_all_hosts_in_order_and_can_be_stopped},
           {"a record of another format is refused", a_record_of_another_format_is_refused},

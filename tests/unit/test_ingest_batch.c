@@ -712,11 +712,11 @@ static void robots_rules_are_kept_with_their_host(void)
     CU_ASSERT_EQUAL(record.crawl_delay_ms, 7000);
     CU_ASSERT_EQUAL(record.robots_status, 200);
     MDB_txn *txn = store_fixture_begin(&w->ingest.tables, true);
-    const char *kept = NULL;
-    size_t length = 0;
-    CU_ASSERT_EQUAL(host_table_get_robots(w->ingest.tables.store.hosts, txn, 0, &kept, &length),
-                    RESULT_OK);
-    CU_ASSERT_TRUE(length == sizeof body - 1 && memcmp(kept, body, length) == 0);
+    Buffer kept;
+    buffer_init(&kept, BUFFER_NO_LIMIT);
+    CU_ASSERT_EQUAL(host_table_get_robots(w->ingest.tables.store.hosts, txn, 0, &kept), RESULT_OK);
+    CU_ASSERT_STRING_EQUAL(buffer_string(&kept), body);
+    buffer_reset(&kept);
     page_db_txn_abort(w->ingest.tables.store.db, txn);
     /* A refresh that fails leaves the old rules where they are. */
     fetch = result(w, FETCHED_ROBOTS, "http://a.example/robots.txt", 503);
@@ -725,9 +725,9 @@ static void robots_rules_are_kept_with_their_host(void)
     fetch->host.robots_expiry_ms = 9000;
     commit_notice_delete(commit(w, true));
     txn = store_fixture_begin(&w->ingest.tables, true);
-    CU_ASSERT_EQUAL(host_table_get_robots(w->ingest.tables.store.hosts, txn, 0, &kept, &length),
-                    RESULT_OK);
-    CU_ASSERT_EQUAL(length, sizeof body - 1);
+    CU_ASSERT_EQUAL(host_table_get_robots(w->ingest.tables.store.hosts, txn, 0, &kept), RESULT_OK);
+    CU_ASSERT_STRING_EQUAL(buffer_string(&kept), body);
+    buffer_reset(&kept);
     page_db_txn_abort(w->ingest.tables.store.db, txn);
     /* Another content replaces them; the audit can still ask for the old one. */
     fetch = result(w, FETCHED_ROBOTS, "http://a.example/robots.txt", 404);
@@ -736,11 +736,13 @@ static void robots_rules_are_kept_with_their_host(void)
     commit_notice_delete(commit(w, true));
     txn = store_fixture_begin(&w->ingest.tables, true);
     HostTable *hosts = w->ingest.tables.store.hosts;
-    CU_ASSERT_EQUAL(host_table_get_robots(hosts, txn, 0, &kept, &length), RESULT_OK);
-    CU_ASSERT_EQUAL(length, 0);
-    CU_ASSERT_EQUAL(host_table_get_robots_version(hosts, txn, 0, 3, &kept, &length), RESULT_OK);
-    CU_ASSERT_TRUE(length == sizeof body - 1 && memcmp(kept, body, length) == 0);
+    CU_ASSERT_EQUAL(host_table_get_robots(hosts, txn, 0, &kept), RESULT_OK);
+    CU_ASSERT_EQUAL(kept.length, 0);
+    CU_ASSERT_EQUAL(host_table_get_robots_version(hosts, txn, 0, 3, &kept), RESULT_OK);
+    CU_ASSERT_STRING_EQUAL(buffer_string(&kept), body);
+    buffer_reset(&kept);
     page_db_txn_abort(w->ingest.tables.store.db, txn);
+    buffer_destroy(&kept);
     CU_ASSERT_EQUAL(w->ingest.totals.robots_files, 3);
     CU_ASSERT_EQUAL(w->ingest.totals.fetches, 3);
     CU_ASSERT_EQUAL(w->ingest.totals.pages, 0);

@@ -54,20 +54,20 @@ static void tell_class(Look *look, unsigned class)
 /* The line of robots.txt that forbids it. */
 static void tell_robots(Look *look)
 {
-    const char *body = NULL;
-    size_t length = 0;
+    Buffer body;
     Robots *robots = NULL;
     RobotsVerdict verdict = {.line = 0};
     Authority at = authority_of(look->page.url, look->page.url_length);
     (void)buffer_append_string(&look->words, "robots.txt forbids it");
-    if (host_table_get_robots(look->store->hosts, look->txn, look->page.host, &body, &length) ==
-            RESULT_OK &&
-        robots_parse(body, length, look->config->robots_agent, &robots) == RESULT_OK &&
+    buffer_init(&body, BUFFER_NO_LIMIT);
+    if (host_table_get_robots(look->store->hosts, look->txn, look->page.host, &body) == RESULT_OK &&
+        robots_parse(body.data, body.length, look->config->robots_agent, &robots) == RESULT_OK &&
         !robots_allows(robots, look->page.url + at.end, look->page.url_length - at.end, &verdict) &&
         verdict.line > 0) {
         (void)buffer_printf(&look->words, " (line %u: %s)", verdict.line, verdict.rule);
     }
     robots_delete(robots);
+    buffer_destroy(&body);
 }
 
 /* Of its last failure. */

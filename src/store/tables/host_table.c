@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "store/lmdb/lmdb_result.h"
+#include "store/tables/robots_table.h"
 
 #define HOST_FORMAT 3u
 /* Records of earlier formats end before these fields; what they lack is 0. */
@@ -15,10 +16,8 @@
 
 struct HostTable {
     MDB_dbi records;
-    MDB_dbi robots;
-    MDB_dbi history; /* host * 2^32 + version -> an earlier content */
+    RobotsTable *robots;
     MDB_dbi usage_files;
-    bool has_history;
     bool has_usage_files;
 };
 
@@ -42,21 +41,15 @@ Result host_table_open(HostTable **out, MDB_txn *txn)
     }
     int rc = open_table(txn, "hosts", &table->records);
     if (rc == MDB_SUCCESS) {
-        rc = open_table(txn, "robots", &table->robots);
-    }
-    if (rc == MDB_SUCCESS) {
-        rc = open_table(txn, "robots_history", &table->history);
-        table->has_history = rc == MDB_SUCCESS;
-        rc = rc == MDB_NOTFOUND ? MDB_SUCCESS : rc;
-    }
-    if (rc == MDB_SUCCESS) {
         rc = open_table(txn, "usage_files", &table->usage_files);
         table->has_usage_files = rc == MDB_SUCCESS;
         rc = rc == MDB_NOTFOUND ? MDB_SUCCESS : rc;
     }
-    if (rc != MDB_SUCCESS) {
+    Result result =
+        rc == MDB_SUCCESS ? robots_table_open(&table->robots, txn) : lmdb_result(rc, "open hosts");
+    if (result != RESULT_OK) {
         free(table);
-        return lmdb_result(rc, "open hosts");
+        return result;
     }
     *out = table;
     return RESULT_OK;
@@ -64,6 +57,9 @@ Result host_table_open(HostTable **out, MDB_txn *txn)
 
 void host_table_close(HostTable *table)
 {
+    if (table != NULL) {
+        robots_table_close(table->robots);
+    }
     free(table);
 }
 
@@ -130,18 +126,6 @@ static Result put_file(MDB_dbi files, MDB_txn *txn, uint32_t host, const char *b
     return lmdb_result(mdb_put(txn, files, &key, &value, 0), "put file");
 }
 
-Result host_table_get_robots(HostTable *table, MDB_txn *txn, uint32_t host, const char **body,
-                             size_t *length)
-{
-    return get_file(table->robots, txn, host, body, length);
-}
-
-Result host_table_put_robots(HostTable *table, MDB_txn *txn, uint32_t host, const char *body,
-                             size_t length)
-{
-    return put_file(table->robots, txn, host, body, length);
-}
-
 Result host_table_get_usage_file(HostTable *table, MDB_txn *txn, uint32_t host, const char **body,
                                  size_t *length)
 {
@@ -161,56 +145,33 @@ Result host_table_put_usage_file(HostTable *table, MDB_txn *txn, uint32_t host, 
     return lmdb_result(rc == MDB_NOTFOUND ? MDB_SUCCESS : rc, "remove file");
 }
 
-static uint64_t history_key(uint32_t host, uint32_t version)
+Result host_table_get_robots(HostTable *table, MDB_txn *txn, uint32_t host, Buffer *body)
 {
-    return (uint64_t)host << 32 | version;
+    return robots_table_get(table->robots, txn, host, body);
+}
+
+Result host_table_put_robots(HostTable *table, MDB_txn *txn, uint32_t host, const char *body,
+                             size_t length)
+{
+    return robots_table_put(table->robots, txn, host, body, length);
 }
 
 Result host_table_keep_robots(HostTable *table, MDB_txn *txn, uint32_t host, uint32_t version)
 {
-    uint64_t id = history_key(host, version);
-    MDB_val key = {.mv_size = sizeof host, .mv_data = &host};
-    MDB_val value = {.mv_size = 0, .mv_data = NULL};
-    int rc = table->has_history ? mdb_get(txn, table->robots, &key, &value) : MDB_NOTFOUND;
-    if (rc == MDB_NOTFOUND) {
-        return RESULT_OK;
-    }
-    char *copy = rc == MDB_SUCCESS ? malloc(value.mv_size + 1) : NULL;
-    if (rc != MDB_SUCCESS || copy == NULL) {
-        return rc == MDB_SUCCESS ? RESULT_MEMORY : lmdb_result(rc, "get robots");
-    }
-    /* LMDB may move what it has just handed out while it writes. */
-    memcpy(copy, value.mv_data, value.mv_size);
-    value.mv_data = copy;
-    key = (MDB_val){.mv_size = sizeof id, .mv_data = &id};
-    rc = mdb_put(txn, table->history, &key, &value, 0);
-    free(copy);
-    if (rc == MDB_SUCCESS && version > HOST_TABLE_ROBOTS_KEPT) {
-        id = history_key(host, version - HOST_TABLE_ROBOTS_KEPT);
-        rc = mdb_del(txn, table->history, &key, NULL);
-        rc = rc == MDB_NOTFOUND ? MDB_SUCCESS : rc;
-    }
-    return lmdb_result(rc, "keep robots");
+    return robots_table_keep(table->robots, txn, host, version);
 }
 
 Result host_table_get_robots_version(HostTable *table, MDB_txn *txn, uint32_t host,
-                                     uint32_t version, const char **body, size_t *length)
+                                     uint32_t version, Buffer *body)
 {
     HostRecord record;
-    Result result = host_table_get(table, txn, host, &record);
-    if (result == RESULT_OK && record.robots_version == version) {
-        return host_table_get_robots(table, txn, host, body, length);
+    Result rc = host_table_get(table, txn, host, &record);
+    if (rc != RESULT_OK) {
+        return rc;
     }
-    uint64_t id = history_key(host, version);
-    MDB_val key = {.mv_size = sizeof id, .mv_data = &id};
-    MDB_val value = {.mv_size = 0, .mv_data = NULL};
-    if (result == RESULT_OK) {
-        int rc = table->has_history ? mdb_get(txn, table->history, &key, &value) : MDB_NOTFOUND;
-        result = lmdb_result(rc, "get robots");
-        *body = value.mv_data;
-        *length = value.mv_size;
-    }
-    return result;
+    return record.robots_version == version
+               ? robots_table_get(table->robots, txn, host, body)
+               : robots_table_get_version(table->robots, txn, host, version, body);
 }
 
 Result host_table_read(HostTable *table, MDB_txn *txn, uint64_t *from, uint32_t *hosts,

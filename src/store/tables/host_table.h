@@ -16,6 +16,7 @@
 #include <stdint.h>
 
 #include "base/core/result.h"
+#include "base/memory/buffer.h"
 #include "parse/http/http_wall.h"
 
 typedef enum HostState {
@@ -100,9 +101,8 @@ static inline int64_t host_not_before_ms(const HostRecord *record, int64_t now_m
                                                                     : record->not_before_ms;
 }
 
-/* The bytes of robots.txt, borrowed until the transaction ends; RESULT_NOT_FOUND. */
-Result host_table_get_robots(HostTable *table, MDB_txn *txn, uint32_t host, const char **body,
-                             size_t *length);
+/* Appends the text of robots.txt (robots_table.h); RESULT_NOT_FOUND. */
+Result host_table_get_robots(HostTable *table, MDB_txn *txn, uint32_t host, Buffer *body);
 Result host_table_put_robots(HostTable *table, MDB_txn *txn, uint32_t host, const char *body,
                              size_t length);
 
@@ -113,13 +113,12 @@ Result host_table_put_usage_file(HostTable *table, MDB_txn *txn, uint32_t host, 
                                  size_t length);
 
 /* Earlier contents of robots.txt. keep_robots saves the present content under its version, before
- * put_robots replaces it; the last HOST_TABLE_ROBOTS_KEPT of each host are kept. RESULT_OK when
+ * put_robots replaces it; the last ROBOTS_TABLE_KEPT of each host are kept. RESULT_OK when
  * there is nothing to save. get_robots_version returns RESULT_NOT_FOUND when the version is not
  * kept, or the crawl is older than this table. */
-#define HOST_TABLE_ROBOTS_KEPT 32u
 Result host_table_keep_robots(HostTable *table, MDB_txn *txn, uint32_t host, uint32_t version);
 Result host_table_get_robots_version(HostTable *table, MDB_txn *txn, uint32_t host,
-                                     uint32_t version, const char **body, size_t *length);
+                                     uint32_t version, Buffer *body);
 
 /* Reads up to max records, host ids ascending from *from on; *from moves on behind the last one. *n
  * = how many; fewer than max means the end. */

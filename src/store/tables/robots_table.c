@@ -1,0 +1,346 @@
+#include "store/tables/robots_table.h"
+
+#include <errno.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+#include <zstd.h>
+
+#include "base/core/hash.h"
+#include "store/lmdb/lmdb_result.h"
+
+#define ZSTD_LEVEL  1
+#define SHORT_BYTES 24u               /* no longer than a reference, and what it costs to follow */
+#define TEXT_MOST   ((size_t)1 << 24) /* more than ROBOTS_MAX_BYTES, which a text is cut to */
+
+struct RobotsTable {
+    MDB_dbi robots;
+    MDB_dbi history;
+    MDB_dbi texts;
+    bool has_history; /* a crawl that is older than these tables is only read */
+    bool has_texts;
+    ZSTD_CCtx *zstd; /* the writer's */
+    Buffer packed;
+    Buffer scratch;
+};
+
+/* A value of robots and robots_history. */
+typedef struct Reference {
+    char mark[8];
+    uint64_t hash;
+} Reference;
+
+static const char reference_mark[8] = "\0robots";
+
+/* A value of robots_texts begins with it; the compressed text follows. */
+typedef struct TextHead {
+    uint32_t references;
+    uint32_t length;
+} TextHead;
+
+/* ---- opening -------------------------------------------------------------------------------- */
+
+static int open_table(MDB_txn *txn, const char *name, MDB_dbi *dbi)
+{
+    int rc = mdb_dbi_open(txn, name, MDB_CREATE | MDB_INTEGERKEY, dbi);
+    return rc == EACCES ? MDB_NOTFOUND : rc;
+}
+
+static int none_is_well(int rc)
+{
+    return rc == MDB_NOTFOUND ? MDB_SUCCESS : rc;
+}
+
+Result robots_table_open(RobotsTable **out, MDB_txn *txn)
+{
+    RobotsTable *table = calloc(1, sizeof *table);
+    if (table == NULL) {
+        return RESULT_MEMORY;
+    }
+    buffer_init(&table->packed, ZSTD_COMPRESSBOUND(TEXT_MOST) + sizeof(TextHead));
+    buffer_init(&table->scratch, TEXT_MOST);
+    int rc = open_table(txn, "robots", &table->robots);
+    if (rc == MDB_SUCCESS) {
+        rc = open_table(txn, "robots_history", &table->history);
+        table->has_history = rc == MDB_SUCCESS;
+        rc = none_is_well(rc);
+    }
+    if (rc == MDB_SUCCESS) {
+        rc = open_table(txn, "robots_texts", &table->texts);
+        table->has_texts = rc == MDB_SUCCESS;
+        rc = none_is_well(rc);
+    }
+    if (rc != MDB_SUCCESS) {
+        robots_table_close(table);
+        return lmdb_result(rc, "open robots");
+    }
+    *out = table;
+    return RESULT_OK;
+}
+
+void robots_table_close(RobotsTable *table)
+{
+    if (table != NULL) {
+        (void)ZSTD_freeCCtx(table->zstd);
+        buffer_destroy(&table->packed);
+        buffer_destroy(&table->scratch);
+        free(table);
+    }
+}
+
+/* ---- texts ---------------------------------------------------------------------------------- */
+
+static bool is_reference(const MDB_val *value, uint64_t *hash)
+{
+    Reference reference;
+    if (value->mv_size != sizeof reference) {
+        return false;
+    }
+    memcpy(&reference, value->mv_data, sizeof reference);
+    *hash = reference.hash;
+    return memcmp(reference.mark, reference_mark, sizeof reference_mark) == 0;
+}
+
+static Result find_text(const RobotsTable *table, MDB_txn *txn, uint64_t *hash, MDB_val *value,
+                        TextHead *head)
+{
+    MDB_val key = {.mv_size = sizeof *hash, .mv_data = hash};
+    int rc = table->has_texts ? mdb_get(txn, table->texts, &key, value) : MDB_NOTFOUND;
+    if (rc != MDB_SUCCESS) {
+        return lmdb_result(rc, "get robots");
+    }
+    if (value->mv_size < sizeof *head) {
+        return RESULT_DAMAGED;
+    }
+    memcpy(head, value->mv_data, sizeof *head);
+    return head->length <= TEXT_MOST ? RESULT_OK : RESULT_DAMAGED;
+}
+
+static Result unpack(const MDB_val *value, const TextHead *head, Buffer *out)
+{
+    Result rc = buffer_reserve(out, head->length);
+    if (rc != RESULT_OK) {
+        return rc;
+    }
+    size_t n =
+        ZSTD_decompress(out->data + out->length, head->length,
+                        (const char *)value->mv_data + sizeof *head, value->mv_size - sizeof *head);
+    if (n != head->length) {
+        return RESULT_DAMAGED;
+    }
+    out->length += n;
+    out->data[out->length] = '\0';
+    return RESULT_OK;
+}
+
+/* What a value of robots or robots_history stands for. */
+static Result append_text(const RobotsTable *table, MDB_txn *txn, const MDB_val *value,
+                          Buffer *body)
+{
+    uint64_t hash = 0;
+    MDB_val text;
+    TextHead head;
+    if (!is_reference(value, &hash)) {
+        return buffer_append(body, value->mv_data, value->mv_size);
+    }
+    Result rc = find_text(table, txn, &hash, &text, &head);
+    if (rc == RESULT_NOT_FOUND) {
+        return RESULT_DAMAGED;
+    }
+    return rc == RESULT_OK ? unpack(&text, &head, body) : rc;
+}
+
+/* Adds to the references of a text that is there; without any it goes. */
+static Result refer(RobotsTable *table, MDB_txn *txn, uint64_t hash, int change)
+{
+    MDB_val value;
+    TextHead head;
+    MDB_val key = {.mv_size = sizeof hash, .mv_data = &hash};
+    Result rc = find_text(table, txn, &hash, &value, &head);
+    if (rc != RESULT_OK) {
+        return rc == RESULT_NOT_FOUND ? RESULT_DAMAGED : rc;
+    }
+    head.references += (uint32_t)change;
+    if (head.references == 0) {
+        return lmdb_result(mdb_del(txn, table->texts, &key, NULL), "forget robots");
+    }
+    /* LMDB may move what it has just handed out while it writes. */
+    buffer_reset(&table->packed);
+    rc = buffer_append(&table->packed, value.mv_data, value.mv_size);
+    if (rc != RESULT_OK) {
+        return rc;
+    }
+    memcpy(table->packed.data, &head, sizeof head);
+    value = (MDB_val){.mv_size = table->packed.length, .mv_data = table->packed.data};
+    return lmdb_result(mdb_put(txn, table->texts, &key, &value, 0), "put robots");
+}
+
+static Result add_text(RobotsTable *table, MDB_txn *txn, uint64_t hash, const char *body,
+                       size_t length)
+{
+    TextHead head = {.references = 1, .length = (uint32_t)length};
+    table->zstd = table->zstd == NULL ? ZSTD_createCCtx() : table->zstd;
+    buffer_reset(&table->packed);
+    Result rc = table->zstd == NULL
+                    ? RESULT_MEMORY
+                    : buffer_reserve(&table->packed, sizeof head + ZSTD_compressBound(length));
+    if (rc != RESULT_OK) {
+        return rc;
+    }
+    memcpy(table->packed.data, &head, sizeof head);
+    size_t n = ZSTD_compressCCtx(table->zstd, table->packed.data + sizeof head,
+                                 ZSTD_compressBound(length), body, length, ZSTD_LEVEL);
+    if (ZSTD_isError(n) != 0) {
+        return RESULT_MEMORY;
+    }
+    MDB_val key = {.mv_size = sizeof hash, .mv_data = &hash};
+    MDB_val value = {.mv_size = sizeof head + n, .mv_data = table->packed.data};
+    return lmdb_result(mdb_put(txn, table->texts, &key, &value, 0), "put robots");
+}
+
+/* Refers to a text, which is added if nobody has it. RESULT_INVALID: another text has its hash. */
+static Result take_text(RobotsTable *table, MDB_txn *txn, uint64_t hash, const char *body,
+                        size_t length)
+{
+    MDB_val value;
+    TextHead head;
+    Result rc = find_text(table, txn, &hash, &value, &head);
+    if (rc == RESULT_NOT_FOUND) {
+        return add_text(table, txn, hash, body, length);
+    }
+    buffer_reset(&table->scratch);
+    if (rc == RESULT_OK) {
+        rc = unpack(&value, &head, &table->scratch);
+    }
+    if (rc != RESULT_OK) {
+        return rc;
+    }
+    bool is_same =
+        table->scratch.length == length && memcmp(table->scratch.data, body, length) == 0;
+    return is_same ? refer(table, txn, hash, 1) : RESULT_INVALID;
+}
+
+/* ---- hosts ---------------------------------------------------------------------------------- */
+
+static uint64_t history_key(uint32_t host, uint32_t version)
+{
+    return (uint64_t)host << 32 | version;
+}
+
+static Result release(RobotsTable *table, MDB_txn *txn, bool was_reference, uint64_t hash)
+{
+    return was_reference ? refer(table, txn, hash, -1) : RESULT_OK;
+}
+
+Result robots_table_get(const RobotsTable *table, MDB_txn *txn, uint32_t host, Buffer *body)
+{
+    MDB_val key = {.mv_size = sizeof host, .mv_data = &host};
+    MDB_val value;
+    int rc = mdb_get(txn, table->robots, &key, &value);
+    return rc == MDB_SUCCESS ? append_text(table, txn, &value, body)
+                             : lmdb_result(rc, "get robots");
+}
+
+Result robots_table_get_version(const RobotsTable *table, MDB_txn *txn, uint32_t host,
+                                uint32_t version, Buffer *body)
+{
+    uint64_t id = history_key(host, version);
+    MDB_val key = {.mv_size = sizeof id, .mv_data = &id};
+    MDB_val value;
+    int rc = table->has_history ? mdb_get(txn, table->history, &key, &value) : MDB_NOTFOUND;
+    return rc == MDB_SUCCESS ? append_text(table, txn, &value, body)
+                             : lmdb_result(rc, "get robots");
+}
+
+/* The value that stands for a text: a reference, which is taken, or the text itself. */
+static Result value_of(RobotsTable *table, MDB_txn *txn, const char *body, size_t length,
+                       Reference *reference, MDB_val *value)
+{
+    static char nothing[1];
+    uint64_t hash = 0;
+    *value = (MDB_val){.mv_size = length, .mv_data = nothing};
+    if (length > 0) {
+        /* LMDB takes a pointer to non-const but only reads it. */
+        memcpy(&value->mv_data, &body, sizeof body);
+    }
+    bool is_short = length <= SHORT_BYTES && !is_reference(value, &hash);
+    if (is_short || !table->has_texts || length > TEXT_MOST) {
+        return RESULT_OK;
+    }
+    memcpy(reference->mark, reference_mark, sizeof reference->mark);
+    reference->hash = hash_64(body, length, 0);
+    Result rc = take_text(table, txn, reference->hash, body, length);
+    if (rc == RESULT_OK) {
+        *value = (MDB_val){.mv_size = sizeof *reference, .mv_data = reference};
+    }
+    return rc == RESULT_INVALID ? RESULT_OK : rc;
+}
+
+Result robots_table_put(RobotsTable *table, MDB_txn *txn, uint32_t host, const char *body,
+                        size_t length)
+{
+    MDB_val key = {.mv_size = sizeof host, .mv_data = &host};
+    MDB_val old;
+    MDB_val value;
+    Reference reference;
+    uint64_t hash = 0;
+    int rc = mdb_get(txn, table->robots, &key, &old);
+    bool was_reference = rc == MDB_SUCCESS && is_reference(&old, &hash);
+    Result result = lmdb_result(none_is_well(rc), "get robots");
+    if (result == RESULT_OK) {
+        result = value_of(table, txn, body, length, &reference, &value);
+    }
+    if (result == RESULT_OK) {
+        result = lmdb_result(mdb_put(txn, table->robots, &key, &value, 0), "put robots");
+    }
+    return result == RESULT_OK ? release(table, txn, was_reference, hash) : result;
+}
+
+/* Takes a version out of the history. */
+static Result forget(RobotsTable *table, MDB_txn *txn, uint64_t id)
+{
+    MDB_val key = {.mv_size = sizeof id, .mv_data = &id};
+    MDB_val value;
+    uint64_t hash = 0;
+    int rc = mdb_get(txn, table->history, &key, &value);
+    if (rc != MDB_SUCCESS) {
+        return lmdb_result(none_is_well(rc), "get robots");
+    }
+    bool was_reference = is_reference(&value, &hash);
+    Result result = lmdb_result(mdb_del(txn, table->history, &key, NULL), "forget robots");
+    return result == RESULT_OK ? release(table, txn, was_reference, hash) : result;
+}
+
+Result robots_table_keep(RobotsTable *table, MDB_txn *txn, uint32_t host, uint32_t version)
+{
+    uint64_t id = history_key(host, version);
+    uint64_t hash = 0;
+    MDB_val key = {.mv_size = sizeof host, .mv_data = &host};
+    MDB_val value;
+    int rc = table->has_history ? mdb_get(txn, table->robots, &key, &value) : MDB_NOTFOUND;
+    if (rc != MDB_SUCCESS) {
+        return lmdb_result(none_is_well(rc), "get robots");
+    }
+    /* LMDB may move what it has just handed out while it writes. */
+    buffer_reset(&table->scratch);
+    Result result = buffer_reserve(&table->scratch, value.mv_size + 1);
+    if (result == RESULT_OK) {
+        result = buffer_append(&table->scratch, value.mv_data, value.mv_size);
+    }
+    bool is_shared = is_reference(&value, &hash);
+    if (result == RESULT_OK) {
+        result = forget(table, txn, id);
+    }
+    if (result == RESULT_OK && is_shared) {
+        result = refer(table, txn, hash, 1);
+    }
+    if (result == RESULT_OK) {
+        key = (MDB_val){.mv_size = sizeof id, .mv_data = &id};
+        value = (MDB_val){.mv_size = table->scratch.length, .mv_data = table->scratch.data};
+        result = lmdb_result(mdb_put(txn, table->history, &key, &value, 0), "keep robots");
+    }
+    if (result == RESULT_OK && version > ROBOTS_TABLE_KEPT) {
+        result = forget(table, txn, history_key(host, version - ROBOTS_TABLE_KEPT));
+    }
+    return result;
+}

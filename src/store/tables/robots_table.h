@@ -1,0 +1,42 @@
+/* Robots table: the robots.txt of each host, and its earlier versions; equal files are kept once.
+ *
+ * What: hosts of one owner have the same file, thousands of times, and the files are text. So
+ * robots and robots_history hold for each host, and each version, the hash of a text, and
+ * robots_texts holds the text, compressed by zstd, with the number of those that refer to it. Very
+ * short texts, and those whose hash is another text's, stand where the reference would. So do all
+ * texts that an earlier version of ragno has written.
+ * Owns: the handles, and the writer's scratch; the tables are the environment's.
+ * Threads: the ingest thread writes, any thread reads in a read transaction.
+ * Invariants: a text is there exactly as long as somebody refers to it.
+ * Errors: RESULT_FULL (the map must grow), RESULT_DAMAGED, RESULT_IO, RESULT_MEMORY,
+ * RESULT_NOT_FOUND. */
+#ifndef STORE_TABLES_ROBOTS_TABLE_H
+#define STORE_TABLES_ROBOTS_TABLE_H
+
+#include <lmdb.h>
+#include <stdint.h>
+
+#include "base/core/result.h"
+#include "base/memory/buffer.h"
+
+#define ROBOTS_TABLE_KEPT 32u /* earlier versions of a host */
+
+typedef struct RobotsTable RobotsTable;
+
+/* RESULT_NOT_FOUND: there is no such table, and the transaction only reads. */
+Result robots_table_open(RobotsTable **table, MDB_txn *txn);
+void robots_table_close(RobotsTable *table);
+
+/* Appends the present text of a host. */
+Result robots_table_get(const RobotsTable *table, MDB_txn *txn, uint32_t host, Buffer *body);
+/* Appends an earlier one. */
+Result robots_table_get_version(const RobotsTable *table, MDB_txn *txn, uint32_t host,
+                                uint32_t version, Buffer *body);
+/* Replaces the present text. */
+Result robots_table_put(RobotsTable *table, MDB_txn *txn, uint32_t host, const char *body,
+                        size_t length);
+/* Keeps the present text, if there is one, as that of a version, and forgets the version that is
+ * ROBOTS_TABLE_KEPT older. */
+Result robots_table_keep(RobotsTable *table, MDB_txn *txn, uint32_t host, uint32_t version);
+
+#endif
