@@ -128,8 +128,8 @@ KvAnswer kv_read_look(const char *text, Buffer *value)
 KvAnswer kv_read_put(const char *text)
 {
     if (is_error(text)) {
-        return number_of(text, "\"err_code\":") == WRONG_REVISION ? (KvAnswer){.kind = KV_CONFLICT}
-                                                                  : failed(text);
+        bool is_late = number_of(text, "\"err_code\":") == WRONG_REVISION;
+        return is_late ? ((KvAnswer){.kind = KV_CONFLICT}) : failed(text);
     }
     uint64_t revision = number_of(text, "\"seq\":");
     return revision == 0 ? failed(text) : (KvAnswer){.kind = KV_STORED, .revision = revision};
