@@ -41,11 +41,6 @@ Result output_file_write(OutputFile *output, const void *bytes, size_t length)
     return fwrite(bytes, 1, length, output->file) == length ? RESULT_OK : failed(output, errno);
 }
 
-Result output_file_check(OutputFile *output)
-{
-    return ferror(output->file) == 0 ? RESULT_OK : failed(output, errno);
-}
-
 Result output_file_close(OutputFile *output, Result rc)
 {
     FILE *file = output->file;

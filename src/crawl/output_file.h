@@ -27,8 +27,6 @@ typedef struct OutputFile {
 Result output_file_open(OutputFile *output, const char *command, const char *path);
 /* RESULT_CLOSED: the reader has closed the output. Other errors are reported, once. */
 Result output_file_write(OutputFile *output, const void *bytes, size_t length);
-/* Finds out why a call of stdio on output->file has just failed. Errors as output_file_write. */
-Result output_file_check(OutputFile *output);
 /* Flushes and closes. rc is the result of what came before; it is returned unless closing fails,
  * and RESULT_CLOSED becomes RESULT_OK. */
 Result output_file_close(OutputFile *output, Result rc);

@@ -406,11 +406,6 @@ const char *log_reader_name(const LogReader *reader, unsigned file)
     return file < reader->n_files ? reader->files[file].name : "?";
 }
 
-unsigned log_reader_n_files(const LogReader *reader)
-{
-    return reader->n_files;
-}
-
 const char *log_reader_problem(const LogReader *reader)
 {
     return reader->problem.length == 0 ? NULL : buffer_string(&reader->problem);

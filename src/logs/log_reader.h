@@ -39,7 +39,6 @@ uint64_t log_reader_line(const LogReader *reader);
 bool log_reader_is_cut(const LogReader *reader);
 /* The name of a file, without its directory. */
 const char *log_reader_name(const LogReader *reader, unsigned file);
-unsigned log_reader_n_files(const LogReader *reader);
 /* NULL, or a sentence about the first file that could not be read to its end. */
 const char *log_reader_problem(const LogReader *reader);
 

@@ -83,11 +83,3 @@ bool freq_leases_end(FreqLeases *leases, uint64_t page)
     mutex_unlock(&leases->mutex);
     return was_out;
 }
-
-size_t freq_leases_count(FreqLeases *leases)
-{
-    mutex_lock(&leases->mutex);
-    size_t n = leases->pages.count;
-    mutex_unlock(&leases->mutex);
-    return n;
-}

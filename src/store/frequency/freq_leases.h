@@ -25,6 +25,5 @@ Result freq_leases_give(FreqLeases *leases, uint64_t page, uint64_t n_crawls, do
 bool freq_leases_has(FreqLeases *leases, uint64_t page, uint64_t n_crawls, double now_s);
 /* It is not out any more. False: it was not. */
 bool freq_leases_end(FreqLeases *leases, uint64_t page);
-size_t freq_leases_count(FreqLeases *leases);
 
 #endif
