@@ -23,6 +23,7 @@ enum {
     OPT_NO_WARC,
     OPT_STAY,
     OPT_PAGE_REQUISITES,
+    OPT_SITEMAP_ONLY,
     OPT_PROGRESS,
     OPT_PRINT_CONFIG,
     OPT_HELP_CONFIG,
@@ -48,6 +49,7 @@ static const struct option long_options[] = {
     {"reject-regex", required_argument, NULL, OPT_REJECT},
     {"stay", required_argument, NULL, OPT_STAY},
     {"page-requisites", no_argument, NULL, OPT_PAGE_REQUISITES},
+    {"sitemap-only", no_argument, NULL, OPT_SITEMAP_ONLY},
     {"max-pages", required_argument, NULL, OPT_MAX_PAGES},
     {"quota", required_argument, NULL, 'Q'},
     {"max-duration", required_argument, NULL, OPT_MAX_DURATION},
@@ -126,6 +128,7 @@ void crawl_usage(FILE *out)
         "      --stay host|domain|directory    only where the seeds are\n"
         "      --accept-regex RE     only URLs in which RE is found; --reject-regex RE\n"
         "      --page-requisites     and what pages need to be shown: images, styles, scripts\n"
+        "      --sitemap-only        only what sitemaps and feeds list; a seed may be one\n"
         "      --max-pages N  -Q, --quota BYTES  --max-duration TIME\n"
         "      --no-warc             keep no WARC files;  --warc-max-size BYTES\n"
         "  -o, --log FILE            crawl log (default DIR/crawl.log)\n"
@@ -271,6 +274,8 @@ static int take_option(Line *line, int option)
         return assign(line, "warc.enabled", "no", NULL);
     case OPT_PAGE_REQUISITES:
         return assign(line, "scope.embeds", "yes", NULL);
+    case OPT_SITEMAP_ONLY:
+        return assign(line, "scope.sitemap_only", "yes", NULL);
     case OPT_PROGRESS:
         return set_progress(line, optarg);
     case OPT_PRINT_CONFIG:

@@ -439,7 +439,7 @@ Result parser_init(Parser *parser, Archive *archive)
     if (rc == RESULT_OK) {
         rc = make_visible(parser);
     }
-    if (rc == RESULT_OK && options->sitemaps) {
+    if (rc == RESULT_OK) {
         SitemapOptions sitemap = {.max_bytes = SITEMAP_MAX_BYTES,
                                   .max_entries = options->sitemap_entries,
                                   .max_url_bytes = options->max_url_length,

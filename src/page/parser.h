@@ -56,7 +56,7 @@ typedef struct Parser {
     const Scope *scope;
     HtmlParser *html;
     Decoder *decoder;
-    SitemapParser *sitemap;    /* NULL unless sitemaps are read */
+    SitemapParser *sitemap;
     ArchiveRecorder *recorder; /* NULL without an archive */
     FilterScratch *scratch;
     VisibleReader *visible; /* NULL unless somebody asks about text */

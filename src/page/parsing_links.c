@@ -149,6 +149,10 @@ static Refusal refuse_occurrence(const Parser *parser, const ParsedPage *page, c
     if (parser->is_guest && link->kind != LINK_STYLE && link->kind != LINK_REDIRECT) {
         return REFUSED_KIND;
     }
+    if (options->sitemap_only && link->kind != LINK_SITEMAP && link->kind != LINK_REDIRECT &&
+        !is_requisite(parser, page, link)) {
+        return REFUSED_KIND;
+    }
     if ((link->flags & options->refused_flags) != 0 ||
         ((page->robots & PAGE_NOFOLLOW) != 0 && !is_requisite(parser, page, link) &&
          link->kind != LINK_REDIRECT && link->kind != LINK_HEADER && link->kind != LINK_SITEMAP)) {

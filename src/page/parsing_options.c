@@ -33,6 +33,7 @@ ParsingOptions parsing_options(const Config *config)
                                        config->warc_metadata || content == CONTENT_TEXT,
                             .traps = config->limits_trap_fetches > 0,
                             .sitemaps = config->scope_sitemaps,
+                            .sitemap_only = config->scope_sitemap_only,
                             .sitemap_hints = config->score_sitemap_hints,
                             .sitemap_depth = (unsigned)config->scope_sitemap_depth,
                             .sitemap_entries = (size_t)config->scope_sitemap_entries,

@@ -38,7 +38,8 @@ typedef struct ParsingOptions {
     bool digests;               /* somebody reads text digests and simhashes */
     bool traps;                 /* patterns of URLs are judged by what their pages bring */
     DedupSteps dedup;
-    bool sitemaps;      /* read them, and the Sitemap lines of robots.txt */
+    bool sitemaps;      /* read those that robots.txt names; seeds may be some in any case */
+    bool sitemap_only;  /* links of pages are not followed */
     bool sitemap_hints; /* they change an entry's score */
     unsigned sitemap_depth;
     size_t sitemap_entries;

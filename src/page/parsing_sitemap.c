@@ -18,7 +18,7 @@ void parsing_sitemap_robots(Parser *parser, ParsedPage *page)
     Robots *robots = NULL;
     size_t length = 0;
     const char *file = fetch_result_text(fetch, &length);
-    if (parser->sitemap == NULL || fetch->request.is_usage_file || fetch->answer.status < 200 ||
+    if (!parser->options->sitemaps || fetch->request.is_usage_file || fetch->answer.status < 200 ||
         fetch->answer.status >= 300 ||
         url_parse(&parser->source, NULL, fetch->request.url, strlen(fetch->request.url)) !=
             RESULT_OK ||
@@ -36,9 +36,10 @@ void parsing_sitemap_robots(Parser *parser, ParsedPage *page)
 
 bool parsing_sitemap_expected(const Parser *parser, const ParsedPage *page)
 {
-    return parser->sitemap != NULL && page->fetch->answer.status >= 200 &&
-           page->fetch->answer.status < 300 &&
-           (page->fetch->request.hop == 'S' || page->fetch->request.hop == 'R');
+    const FetchRequest *request = &page->fetch->request;
+    bool may_lead_to_it = parser->options->sitemaps || request->depth <= 1; /* a seed's redirect */
+    return page->fetch->answer.status >= 200 && page->fetch->answer.status < 300 &&
+           (request->hop == 'S' || request->hop == 'M' || (request->hop == 'R' && may_lead_to_it));
 }
 
 /* An entry without hints is worth as much as a link. */

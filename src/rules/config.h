@@ -250,7 +250,10 @@
     ROW(scope, follow_nofollow, BOOL, bool, "yes", 0, 0, NULL, true, false, \
         "follow links marked rel=nofollow") \
     ROW(scope, sitemaps, BOOL, bool, "no", 0, 0, NULL, false, false, \
-        "read the sitemaps that robots.txt names") \
+        "read the sitemaps that robots.txt names; a seed that is a sitemap or a feed is read in any case") \
+    ROW(scope, sitemap_only, BOOL, bool, "no", 0, 0, NULL, false, false, \
+        "no links of pages are followed: only seeds, what sitemaps and feeds list, and where that " \
+        "redirects to; with scope.sitemaps also what the site's robots.txt names") \
     ROW(scope, sitemap_depth, COUNT, int64_t, "3", 0, 100, NULL, false, false, \
         "levels of sitemap indexes at most, the one that robots.txt names included") \
     ROW(scope, sitemap_entries, COUNT, int64_t, "50000", 1, 10000000, NULL, false, false, \

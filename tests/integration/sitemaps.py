@@ -107,5 +107,33 @@ def large(report, path):
                             expected)
 
 
+def seeds(report, path):
+    """A seed may be a sitemap or a feed, whatever it is called, also behind a redirect."""
+    tree = {A + "/1", A + "/linked", A + "/no/2", B + "/3"}
+    for name, seed, found in (
+            ("a sitemap", A + "/one.xml", {A + "/one.xml", A + "/1", A + "/linked", B + "/3"}),
+            ("a feed", A + "/feed.rss", {A + "/feed.rss", A + "/7"}),
+            ("a packed sitemap", A + "/two.xml.gz", {A + "/two.xml.gz", A + "/4"}),
+            ("one that a redirect leads to", A + "/moved.xml", {A + "/moved.xml", A + "/here.xml", A + "/6"})):
+        with Sites(path, SITES) as sites:
+            sites.crawl(f"{path}/{name}", seed)
+            report.same_set(f"{name} as a seed", sites.asked(), found)
+        check = harness.run([harness.OUT + "/ragno", "verify", f"{path}/{name}"])
+        report.equal(f"{name} as a seed: ragno verify", check.returncode, 0)
+    with Sites(path, SITES) as sites:
+        sites.crawl(path + "/only", "--sitemap-only", A + "/one.xml")
+        report.same_set("--sitemap-only follows no links of pages", sites.asked(),
+                        {A + "/one.xml"} | tree - {A + "/linked", A + "/no/2"})
+    with Sites(path, SITES) as sites:
+        sites.crawl(path + "/site", "--sitemap-only", "--set", "scope.sitemaps=yes", A + "/")
+        report.same_set("with scope.sitemaps: what the robots.txt of a seed names", sites.asked(),
+                        {u for u in SITES if not u.endswith(("robots.txt", "/deeper.xml", "/linked"))})
+    many = "".join(f"<url><loc>{A}/x?{'y' * 60}{i}</loc></url>" for i in range(30000))
+    with Sites(path, {A + "/big.xml": xml(f"<urlset {NS}>{many}<url><loc>{A}/1</loc></url></urlset>"),
+                      A + "/1": page()}) as sites:
+        sites.crawl(path + "/big", "--reject-regex", "yyy", A + "/big.xml")
+        report.check("a seed that ends in .xml may be as long as a sitemap", A + "/1" in sites.asked())
+
+
 if __name__ == "__main__":
-    harness.main(read, limits, hints, large)
+    harness.main(read, limits, hints, large, seeds)

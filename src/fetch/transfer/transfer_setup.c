@@ -140,20 +140,36 @@ static bool set_site(Transfer *transfer, const FetchSite *site)
            curl_easy_setopt(easy, CURLOPT_SSL_VERIFYHOST, verify ? 2L : 0L) == CURLE_OK;
 }
 
+/* Whether a URL looks like a sitemap or a feed; what it is shows when it is read. */
+static bool names_sitemap(const char *url)
+{
+    static const char *const ends[] = {".xml", ".xml.gz", ".rss", ".atom"};
+    size_t length = strcspn(url, "?#");
+    for (size_t i = 0; i < sizeof ends / sizeof ends[0]; i++) {
+        size_t n = strlen(ends[i]);
+        if (length > n && strncasecmp(url + length - n, ends[i], n) == 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
 Result transfer_setup(Transfer *transfer, VisitState *visit_state, FetchResult *result,
                       const FetchSite *site)
 {
     const FetcherOptions *options = transfer->shared->options;
     const char *url = result->request.url;
     bool robots = result->kind == FETCHED_ROBOTS;
+    bool is_sitemap =
+        result->request.hop == 'S' || (result->request.hop == 'M' && names_sitemap(url));
     transfer->visit_state = visit_state;
     transfer->result = result;
     transfer->max_page_bytes = site->max_page_bytes;
     byte_gate_move(&result->cost.share, options->gate, TRANSFER_FIRST_BYTES);
     result->answer.header.limit = (size_t)site->max_header_bytes;
-    result->answer.body.limit = robots                       ? ROBOTS_MAX_BYTES
-                                : result->request.hop == 'S' ? (size_t)site->max_sitemap_bytes
-                                                             : (size_t)site->max_body_bytes;
+    result->answer.body.limit = robots       ? ROBOTS_MAX_BYTES
+                                : is_sitemap ? (size_t)site->max_sitemap_bytes
+                                             : (size_t)site->max_body_bytes;
     result->request.usage_no_store = site->usage.no_store | site->usage.no_fetch;
     result->request.max_body = robots ? 0 : result->answer.body.limit;
     Result rc = gather_lines(transfer, site, result, robots);
