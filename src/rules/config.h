@@ -34,7 +34,7 @@
     ROW(crawl, max_pages, COUNT, int64_t, "0", 0, CONFIG_BIG, NULL, true, false, \
         "stop after this many fetched pages, exit 14; 0 = no limit") \
     ROW(crawl, max_bytes, SIZE, int64_t, "0", 0, CONFIG_BIG, NULL, true, false, \
-        "stop after this many received bytes, exit 14; 0 = no limit") \
+        "stop after this many received bytes, with those in flight, exit 14; 0 = no limit") \
     ROW(crawl, max_duration, TIME, int64_t, "0", 0, CONFIG_YEAR, NULL, true, false, \
         "stop a run after this time, exit 15; the next run has it anew; 0 = no limit") \
     ROW(crawl, max_total_duration, TIME, int64_t, "0", 0, CONFIG_YEAR, NULL, true, false, \

@@ -1,7 +1,8 @@
 """limits.pages_per_host: no host gives more pages than that, to the last one, also when many of its
-URLs are in flight at once; hosts that have fewer give all they have."""
+URLs are in flight at once; hosts that have fewer give all they have. Limits of time and bytes."""
 import collections
 import os
+import re
 
 import harness
 
@@ -45,6 +46,26 @@ def duration(report, path):
         report.check("a limit of all runs together has been reached", result.returncode == 15 and
                      "crawl.max_total_duration" in result.stdout, result.stdout)
 
+def received(result):
+    """Bytes, as the summary says."""
+    found = re.search(r"received +([\d.]+) (kB|MB)", result.stdout)
+    return float(found[1]) * {"kB": 1e3, "MB": 1e6}[found[2]] if found else 0
+
+
+def quota_of_bytes(report, path):
+    """-Q counts what is in flight: 256 connections to 200 hosts do not carry a crawl beyond it."""
+    directory = path + "/crawl"
+    with harness.Web(path, hosts=200, addresses=200, pages=20000, delayed=0.5, delay_ms=300) as web:
+        seeds = path + "/all-seeds.txt"
+        with open(seeds, "w") as file:
+            file.writelines(f"http://{name}/\n" for name in web.hosts())
+        for run, quota in enumerate((5, 8)):
+            result = harness.crawl(web, directory, "--no-warc", "-Q", f"{quota}M", seeds=seeds, timeout=90)
+            report.equal(f"run {run + 1} ends at its quota", (result.returncode, "crawl.max_bytes" in
+                                                              result.stdout), (14, True))
+            report.check(f"and near it: {received(result) / 1e6} MB of {quota}",
+                         quota * 1e6 <= received(result) < quota * 1.05e6, result.stdout)
+
 
 if __name__ == "__main__":
-    harness.main(exact, duration)
+    harness.main(exact, duration, quota_of_bytes)

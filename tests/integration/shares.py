@@ -2,6 +2,7 @@
 found while bad ones hold all they can get are crawled to their last page, long before the first bad host
 has used up its time."""
 import re
+import resource
 
 import harness
 
@@ -126,5 +127,44 @@ def slow_connections(report, path):
                  most(status, "active_ill") <= CONNECTIONS // 4, str(most(status, "active_ill")))
 
 
+def many_transfers(report, path):
+    """Transfers that drip cost little memory and next to no time: 1 000 of them, 10 000 with FULL=1, with
+    fetch.memory as it is by default."""
+    n, seconds, most_mb = (10000, 60, 400) if harness.FULL else (1000, 5, 90)
+    files = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
+    if files != resource.RLIM_INFINITY and files < n + 1000:
+        report.skip("many transfers", f"{files} file descriptors")
+        return
+    with harness.Web(path, hosts=2, pages=4) as web:
+        seeds = path + "/dripping-seeds.txt"
+        with open(seeds, "w") as file:
+            file.writelines(f"http://dripping-{i}.web.test/\n" for i in range(n))
+        command = harness.crawl_command(web, path + "/crawl", "--no-warc", *(
+            word for option in (f"fetch.connections={n}", "fetch.slow_rate=0", "fetch.total_timeout=24h",
+                                "crawl.grace=0s", "log.status_interval=500ms") for word in ("--set", option)),
+            seeds=seeds)
+        seen = {}
+
+        def dripped_long_enough():
+            status = read_status(path + "/crawl")
+            if status and int(status[-1]["active"]) == n:
+                seen.setdefault("first", status[-1])
+                seen["last"] = status[-1]
+                return float(seen["last"]["elapsed_s"]) - float(seen["first"]["elapsed_s"]) >= seconds
+            return False
+
+        result = harness.run_until(command, dripped_long_enough)
+    report.equal("the crawl is stopped", result.returncode, 11)
+    report.check(f"{n} transfers are in flight at once", "last" in seen, str(read_status(path + "/crawl")[-1:]))
+    cpu = float(seen["last"]["cpu_s"]) - float(seen["first"]["cpu_s"])
+    lasted = float(seen["last"]["elapsed_s"]) - float(seen["first"]["elapsed_s"])
+    resident = int(seen["last"]["rss_bytes"]) / 1e6
+    if harness.SANITIZED:
+        report.skip("their memory and CPU time", "a sanitizer's are not the crawler's")
+        return
+    report.check(f"{resident:.0f} MB are resident, of at most {most_mb}", resident <= most_mb)
+    report.check(f"{cpu * 60 / lasted:.1f} s of CPU a minute, of at most 5", cpu * 60 / lasted <= 5)
+
+
 if __name__ == "__main__":
-    harness.main(silent_crowd, slow_bodies, slow_connections)
+    harness.main(silent_crowd, slow_bodies, slow_connections, many_transfers)

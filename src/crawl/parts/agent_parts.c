@@ -88,6 +88,7 @@ static void share_connections(AgentParts *parts)
     if (parts->cluster != NULL) {
         cluster_wires_allow(parts); /* crawl.max_pages is the whole crawl's */
     } else {
+        byte_quota_set(&parts->quota, (uint64_t)parts->config->crawl_max_bytes);
         uint64_t most = (uint64_t)parts->config->crawl_max_pages;
         uint64_t left = most == 0 ? connections : pages < most ? most - pages : 0;
         atomic_store(&parts->max_pages, most == 0 ? NO_PAGE_LIMIT : most);
@@ -99,6 +100,7 @@ Result parts_new(AgentParts *parts, CrawlStore *store, const char *crawl_log, Bu
 {
     parts->store = store;
     rate_gate_init(&parts->rate, parts->config->fetch_rate);
+    byte_quota_init(&parts->quota, 0);
     byte_gate_init(&parts->answers, (size_t)parts->config->fetch_memory, wires_room, parts);
     byte_gate_init(&parts->spools, (size_t)parts->config->fetch_spool, NULL, NULL);
     byte_gate_init(&parts->results, (size_t)parts->config->store_memory, NULL, NULL);
@@ -123,6 +125,7 @@ Result parts_new(AgentParts *parts, CrawlStore *store, const char *crawl_log, Bu
                                                 ? NO_PAGE_LIMIT
                                                 : stats_get(&parts->stats.pages));
         }
+        byte_quota_take(&parts->quota, stats_get(&parts->stats.bytes)); /* by earlier runs */
         share_connections(parts);
     }
     return rc;

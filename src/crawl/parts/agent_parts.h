@@ -93,6 +93,7 @@ typedef struct AgentParts {
     size_t kept_connections; /* of one fetcher */
     ClusterPart *cluster;    /* NULL: one agent alone */
     Mutex limit_mutex;       /* RANK_STORE; of a cluster: guards max_pages against pages_final */
+    ByteQuota quota;         /* crawl.max_bytes */
     RateGate rate;           /* fetch.rate */
     ByteGate spools;         /* bytes of long pages in files: more are cut */
     ByteGate answers;        /* bytes received and not yet parsed: fetchers wait */

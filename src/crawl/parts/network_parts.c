@@ -207,6 +207,7 @@ static FetcherOptions fetcher_options(AgentParts *parts)
                             .judge = judge,
                             .filter = &parts->fetch_filter,
                             .body_filter = &parts->body_filter,
+                            .quota = &parts->quota,
                             .rate = &parts->rate,
                             .signer = parts->key == NULL ? NULL : &parts->signer,
                             .traps = &parts->parked_traps,

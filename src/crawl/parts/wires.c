@@ -96,6 +96,9 @@ static void wire_result(void *context, FetchResult *result)
 {
     AgentParts *parts = context;
     count_page(parts, result);
+    if (byte_quota_is_used_up(&parts->quota)) {
+        wires_ring(parts);
+    }
     parsing_push(parts->parsing, result);
 }
 

@@ -252,8 +252,7 @@ static void check_own_limits(Helm *helm, MonoTime now)
     } else if (config->crawl_max_pages > 0 &&
                stats_get(&stats->pages) >= (uint64_t)config->crawl_max_pages) {
         helm_stop(helm, EXIT_PAGE_LIMIT, "stopped at crawl.max_pages", now);
-    } else if (config->crawl_max_bytes > 0 &&
-               stats_get(&stats->bytes) >= (uint64_t)config->crawl_max_bytes) {
+    } else if (byte_quota_is_used_up(&helm->parts->quota)) {
         helm_stop(helm, EXIT_PAGE_LIMIT, "stopped at crawl.max_bytes", now);
     } else if (!mono_before(now, tail_end(helm))) {
         helm_stop(

@@ -22,6 +22,9 @@
 static void release(Fetcher *fetcher, Transfer *transfer)
 {
     gate_turn_forget(&fetcher->turn, transfer);
+    if (transfer->flight.url != NULL && fetcher->options.quota != NULL) {
+        byte_quota_end(fetcher->options.quota, transfer->timer.bytes, transfer->is_page);
+    }
     flights_remove(&fetcher->flights, &transfer->flight);
     transfer_pool_give_back(&fetcher->pool, transfer);
 }
@@ -61,6 +64,9 @@ static bool begin_one(Fetcher *fetcher, VisitState *visit_state, unsigned at_onc
                              fetcher->shared.now) == RESULT_OK &&
         lanes_begin(transfer->lane, transfer->easy) == RESULT_OK) {
         flights_add(&fetcher->flights, &transfer->flight, result->request.url, now.mono);
+        if (fetcher->options.quota != NULL) {
+            byte_quota_begin(fetcher->options.quota);
+        }
         atomic_fetch_add_explicit(&fetcher->requests, 1, memory_order_relaxed);
         transfer_take_url(transfer);
         return true;
@@ -363,7 +369,7 @@ Result fetcher_new(Fetcher **out, unsigned number, const FetcherOptions *options
     fetcher->wake.fd = -1;
     transfer_clock_init(&fetcher->clock);
     tls_context_init(&fetcher->tls, options->trust, options->sessions);
-    gate_turn_init(&fetcher->turn, options->gate, options->rate);
+    gate_turn_init(&fetcher->turn, options->gate, options->rate, options->quota);
     flights_init(&fetcher->flights);
     fetcher->pool = (TransferPool){.shared = &fetcher->shared};
     crowding_init(&fetcher->crowding, &fetcher->options, &fetcher->pool);

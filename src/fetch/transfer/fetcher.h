@@ -38,6 +38,7 @@
 #include "fetch/transfer/fetch_step.h"
 #include "fetch/connect/flights.h"
 #include "frontier/visit/visit_state.h"
+#include "base/thread/byte_quota.h"
 #include "base/thread/rate_gate.h"
 #include "base/thread/shared.h"
 
@@ -63,6 +64,7 @@ typedef struct FetcherOptions {
     const TlsTrust *trust;  /* what servers are verified by; NULL: none can be */
     TlsSessions *sessions;  /* of all fetchers */
     const Signer *signer;   /* NULL: requests are not signed; borrowed */
+    ByteQuota *quota;       /* of all bytes ever received; NULL = none; borrowed */
     RateGate *rate;         /* of all bytes received; NULL = no limit; borrowed */
     bool keep_requests;     /* fill in FetchRequest.header */
     bool mask_secrets;      /* and write passwords and cookies in it as "***" */

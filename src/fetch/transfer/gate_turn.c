@@ -4,9 +4,9 @@
 #define TURN_MS    250
 #define TURN_BYTES ((size_t)64 << 10)
 
-void gate_turn_init(GateTurn *turn, ByteGate *gate, RateGate *rate)
+void gate_turn_init(GateTurn *turn, ByteGate *gate, RateGate *rate, ByteQuota *quota)
 {
-    *turn = (GateTurn){.gate = gate, .rate = rate};
+    *turn = (GateTurn){.gate = gate, .rate = rate, .quota = quota};
     heap_init(&turn->paused);
 }
 
@@ -27,7 +27,8 @@ static bool has_rate(const GateTurn *turn, MonoTime now)
 
 bool gate_turn_is_open(const GateTurn *turn, MonoTime now)
 {
-    return has_room(turn) && has_rate(turn, now);
+    return has_room(turn) && has_rate(turn, now) &&
+           (turn->quota == NULL || byte_quota_is_open(turn->quota));
 }
 
 static void begin(GateTurn *turn, Transfer *transfer, MonoTime now)

@@ -17,13 +17,14 @@
 typedef struct GateTurn {
     ByteGate *gate;     /* NULL: never closed; borrowed */
     RateGate *rate;     /* of all bytes; NULL: there is none; borrowed */
+    ByteQuota *quota;   /* for what begins; NULL: there is none; borrowed */
     Heap paused;        /* transfers that wait for the gate */
     Transfer *favoured; /* the one that need not wait, or NULL */
     MonoTime end;       /* of the favoured one's turn */
     size_t length;      /* of its body when its turn began */
 } GateTurn;
 
-void gate_turn_init(GateTurn *turn, ByteGate *gate, RateGate *rate);
+void gate_turn_init(GateTurn *turn, ByteGate *gate, RateGate *rate, ByteQuota *quota);
 void gate_turn_destroy(GateTurn *turn);
 /* Whether something new may be begun. */
 bool gate_turn_is_open(const GateTurn *turn, MonoTime now);

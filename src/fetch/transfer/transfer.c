@@ -12,7 +12,7 @@
 
 #define HEADER_FIRST_BYTES 1024u
 #define BODY_TOLD_BYTES    (256u << 10)
-#define RECEIVE_BYTES      65536L
+#define RECEIVE_BYTES      16384L
 #define CONNECT_BEYOND_MS  86400000L
 #define CUT_READ_BYTES     16384 /* of an unwanted body */
 
@@ -73,6 +73,9 @@ static void note_bytes(Transfer *transfer, size_t length)
 {
     TransferShared *shared = transfer->shared;
     transfer->timer.bytes += length;
+    if (shared->options->quota != NULL) {
+        byte_quota_take(shared->options->quota, length);
+    }
     transfer->was_held_up = false;
     transfer_clock_enter(shared->clock, &transfer->timer, PHASE_RECEIVING, shared->now);
 }

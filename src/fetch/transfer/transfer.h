@@ -29,7 +29,7 @@
 #include "fetch/tls/tls_context.h"
 #include "fetch/connect/socket_watch.h"
 
-#define TRANSFER_BODY_BYTES 32768u /* first room of a body that does not say how long it is */
+#define TRANSFER_BODY_BYTES 4096u /* first room of a body that does not say how long it is */
 
 typedef struct TransferShared {
     const FetcherOptions *options;
@@ -70,6 +70,7 @@ typedef struct Transfer {
     uint64_t max_page_bytes; /* read to its end, at most */
     char connect_key[CONNECT_KEY_BYTES];
     Flight flight;       /* while it is asked for */
+    bool is_page;        /* not a robots.txt */
     TransferTimer timer; /* in TransferShared.clock while it goes on */
     MonoTime begun;      /* by the run clock; the timer's start moves with each pause */
     TlsPeer peer;

@@ -12,7 +12,7 @@
 #define PROXY_NAME_S 60L /* the address of a proxy is kept */
 /* What a transfer is counted with from its start: the first piece of its body, and what libcurl
  * and the system hold for it. */
-#define TRANSFER_FIRST_BYTES (TRANSFER_BODY_BYTES + 16384u)
+#define TRANSFER_FIRST_BYTES (TRANSFER_BODY_BYTES + 8192u)
 
 /* Frees the lines of the last use; the shared ones behind them are not theirs. */
 void transfer_setup_forget(Transfer *transfer)
@@ -165,6 +165,7 @@ Result transfer_setup(Transfer *transfer, VisitState *visit_state, FetchResult *
     transfer->visit_state = visit_state;
     transfer->result = result;
     transfer->max_page_bytes = site->max_page_bytes;
+    transfer->is_page = !robots;
     byte_gate_move(&result->cost.share, options->gate, TRANSFER_FIRST_BYTES);
     result->answer.header.limit = (size_t)site->max_header_bytes;
     result->answer.body.limit = robots       ? ROBOTS_MAX_BYTES
