@@ -8,8 +8,11 @@ static void what_is_in_flight_counts_with_the_mean(void)
     CU_ASSERT_TRUE(byte_quota_is_open(&quota)); /* the first may always begin */
     byte_quota_begin(&quota);
     CU_ASSERT_FALSE(byte_quota_is_open(&quota)); /* how large are such things? */
-    byte_quota_take(&quota, 1000);
     byte_quota_end(&quota, 1000, true);
+    for (unsigned i = 0; i < 100000; i++) { /* of so many a first guess does not count */
+        byte_quota_begin(&quota);
+        byte_quota_end(&quota, 1000, true);
+    }
     unsigned begun = 0;
     while (byte_quota_is_open(&quota)) {
         byte_quota_begin(&quota);
@@ -17,7 +20,7 @@ static void what_is_in_flight_counts_with_the_mean(void)
     }
     CU_ASSERT_EQUAL(begun, 9);
     byte_quota_take(&quota, 200);
-    byte_quota_end(&quota, 200, true); /* it was smaller: there is room for one or two more */
+    byte_quota_end(&quota, 200, true); /* it was small: there is room for another one */
     CU_ASSERT_TRUE(byte_quota_is_open(&quota));
     CU_ASSERT_FALSE(byte_quota_is_used_up(&quota));
 }

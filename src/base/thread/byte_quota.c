@@ -40,8 +40,8 @@ bool byte_quota_is_open(const ByteQuota *quota)
     if (n == 0) {
         return true;
     }
-    uint64_t n_ended = look(&quota->n_ended);
-    uint64_t mean = n_ended == 0 ? BYTE_QUOTA_FIRST_MEAN : look(&quota->ended) / n_ended;
+    uint64_t mean = (look(&quota->ended) + BYTE_QUOTA_FIRST * BYTE_QUOTA_FIRST_MEAN) /
+                    (look(&quota->n_ended) + BYTE_QUOTA_FIRST);
     uint64_t received = look(&quota->received);
     /* Of what is in flight nothing may have come yet. */
     return mean * (n + 1) <= most - received;

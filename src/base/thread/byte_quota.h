@@ -14,7 +14,9 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define BYTE_QUOTA_FIRST_MEAN 65536u /* before anything has ended */
+/* The mean begins as if so many had ended, of so many bytes each: the first ones may be small. */
+#define BYTE_QUOTA_FIRST      16u
+#define BYTE_QUOTA_FIRST_MEAN 65536u
 
 typedef struct ByteQuota {
     _Atomic uint64_t most;     /* 0: there is none */
